@@ -1,0 +1,443 @@
+package ralph
+
+import (
+	"slices"
+	"time"
+)
+
+// Apply folds one event into the state. It is total: a fact about something
+// that is not there (a person removed it meanwhile) changes nothing.
+func (s *State) Apply(e Event) {
+	before := s.At
+	s.Seq, s.Hash, s.At = e.Seq, e.Hash, e.At
+	switch f := e.Fact.(type) {
+	case SessionStarted:
+		s.sessionStarted(f, e.At, before)
+	case SessionEnded:
+		s.sessionEnded(f, e.At)
+	case Control:
+		s.Session.Want, s.Session.Cause = f.Want, f.Cause
+	case SpecAdded:
+		spec := f.Spec
+		s.Inbox = append(s.Inbox, &spec)
+	case SpecEdited:
+		s.editSpec(f.Spec.ID, func(x *Spec) { *x = f.Spec })
+	case SpecRemoved:
+		s.Inbox = slices.DeleteFunc(slices.Clone(s.Inbox), func(x *Spec) bool { return x.ID == f.ID })
+	case InboxOrdered:
+		s.Inbox = ordered(s.Inbox, f.IDs, func(x *Spec) SpecID { return x.ID })
+	case JobStarted:
+		s.jobStarted(f, e.At)
+	case JobEnded:
+		s.jobEnded(f, e.At)
+	case RoundStarted:
+		s.editJob(func(j *Job) { j.Round = f.Round })
+	case AgentLimited:
+		s.Limits = slices.DeleteFunc(slices.Clone(s.Limits), func(l Limit) bool { return l.Agent == f.Agent })
+		s.Limits = append(s.Limits, Limit(f))
+	case Asked:
+		gate := f.Gate
+		s.Gates = append(s.Gates, &gate)
+		s.editTask(gate.Task, func(t *Task) { t.Run.InFlight = 0 })
+	case Answered:
+		s.answered(f)
+	default:
+		s.applyPlan(e)
+	}
+}
+
+// applyPlan folds what concerns the plan and its tasks.
+func (s *State) applyPlan(e Event) {
+	switch f := e.Fact.(type) {
+	case PlanStarted:
+		old := s.Plan
+		s.Aside, s.Plan = &old, Plan{File: f.File}
+	case PlanOrdered:
+		s.Plan.Tasks = ordered(s.Plan.Tasks, f.IDs, func(t *Task) TaskID { return t.ID })
+	case TaskAdded:
+		task := f.Task
+		if task.IsBuild() {
+			s.Plan.Tasks = append(s.Plan.Tasks, &task)
+		} else {
+			s.Stages = append(s.Stages, &task)
+		}
+	case TaskEdited:
+		s.editTask(f.Task.ID, func(t *Task) { taskEdited(t, f.Task) })
+	case TaskRemoved:
+		s.Plan.Tasks = slices.DeleteFunc(slices.Clone(s.Plan.Tasks), func(t *Task) bool { return t.ID == f.ID })
+	case RejectAdded:
+		reject := f.Reject
+		s.Plan.Rejects = append(s.Plan.Rejects, &reject)
+	case IssueAdded:
+		issue := f.Issue
+		s.Plan.Issues = append(s.Plan.Issues, &issue)
+	case IssueRemoved:
+		s.Plan.Issues = slices.DeleteFunc(slices.Clone(s.Plan.Issues), func(i *Issue) bool { return i.ID == f.ID })
+	case TaskStarted:
+		s.editTask(f.ID, func(t *Task) {
+			t.Status = TaskActive
+			if t.Run.StartedAt.IsZero() {
+				t.Run.StartedAt = e.At
+			}
+		})
+	case TaskEnded:
+		s.taskEnded(f, e.At)
+	case TaskRejected:
+		s.Plan.Rejects = append(s.Plan.Rejects, &Reject{ID: f.ID, Reason: f.Reason})
+		s.editTask(f.ID, func(t *Task) {
+			t.Status = TaskPending
+			t.Run = Run{Rejects: append(slices.Clone(t.Run.Rejects), f.Reason)}
+		})
+	case TaskAccepted:
+		s.editTask(f.ID, func(t *Task) { t.Run.Accepted = true })
+	default:
+		s.applyStep(e)
+	}
+}
+
+// applyStep folds receipts and the outcomes of steps.
+func (s *State) applyStep(e Event) {
+	switch f := e.Fact.(type) {
+	case StepStarted:
+		s.Totals.Receipts++
+		s.editTask(f.Task, func(t *Task) {
+			t.Run.InFlight = e.Seq
+			if _, ok := f.Step.(Commit); ok && t.Run.CommitKey == "" {
+				t.Run.CommitKey = e.Hash
+			}
+		})
+	case Prepared:
+		s.editJob(func(j *Job) { j.Base, j.Branch, j.Head, j.Tree = f.Head, f.Branch, f.Head, f.Tree })
+		s.editTask(f.Task, func(t *Task) { t.Run.InFlight, t.Run.Tree, t.Run.StepError = 0, f.Tree, f.Error })
+	case TurnEnded:
+		s.turnEnded(f, e.At)
+	case ChecksRan:
+		s.checksRan(f)
+	case Committed:
+		s.committed(f)
+	case Shelved:
+		s.editTask(f.Task, func(t *Task) {
+			r := &t.Run
+			r.InFlight, r.Stash, r.StepError, r.Shelved = 0, f.Stash, f.Error, f.Error == ""
+			if f.Error != "" {
+				r.Commits++
+			}
+		})
+	case Noted:
+		s.editTask(f.Task, func(t *Task) {
+			if f.Rule == RuleStuck {
+				t.Run.Warned = true
+			}
+		})
+	}
+}
+
+// RuleStuck marks the note that is the stuck warning (B-014, B-017).
+const RuleStuck = "B-017"
+
+func (s *State) editTask(id TaskID, edit func(*Task)) {
+	for _, list := range [][]*Task{s.Plan.Tasks, s.Stages} {
+		for i, t := range list {
+			if t.ID == id {
+				c := *t
+				status := c.Status
+				edit(&c)
+				if c.Status != status {
+					c.Line = "" // what a person wrote no longer says what is so
+				}
+				list[i] = &c
+				return
+			}
+		}
+	}
+}
+
+func (s *State) editSpec(id SpecID, edit func(*Spec)) {
+	for i, x := range s.Inbox {
+		if x.ID == id {
+			c := *x
+			c.Line = ""
+			edit(&c)
+			s.Inbox[i] = &c
+		}
+	}
+}
+
+func (s *State) editJob(edit func(*Job)) {
+	if s.Job != nil {
+		c := *s.Job
+		edit(&c)
+		s.Job = &c
+	}
+}
+
+// ordered returns list in the order of ids; what ids does not name goes last.
+func ordered[T any, ID comparable](list []T, ids []ID, id func(T) ID) []T {
+	out := make([]T, 0, len(list))
+	for _, want := range ids {
+		if i := slices.IndexFunc(list, func(x T) bool { return id(x) == want }); i >= 0 {
+			out = append(out, list[i])
+		}
+	}
+	for _, x := range list {
+		if !slices.Contains(ids, id(x)) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func (s *State) sessionStarted(f SessionStarted, at, before time.Time) {
+	if f.Resumed && s.Session.ID == f.ID {
+		x := &s.Session
+		if x.Live() { // it was cut: what ran until its last fact counts
+			cut := max(0, before.Sub(x.Since))
+			x.Elapsed += cut
+			if s.Job != nil {
+				s.Plan.Elapsed += max(0, before.Sub(s.Job.Since))
+				s.editJob(func(j *Job) { j.Since = at })
+			}
+		}
+		x.Since, x.Ended, x.Detail, x.EndedAt = at, "", "", time.Time{}
+		x.Config, x.Pid, x.Host, x.Log, x.PlanOnly = f.Config, f.Pid, f.Host, f.Log, f.DryRun
+		x.Want, x.Cause, x.Consecutive, x.TaskFailures, x.Planned = WantRun, "", 0, 0, nil
+	} else {
+		s.Totals.Sessions++
+		s.Session = Session{
+			ID: f.ID, Mode: f.Mode, StartedAt: at, Since: at, Config: f.Config,
+			Pid: f.Pid, Host: f.Host, Log: f.Log, Want: WantRun, PlanOnly: f.DryRun,
+		}
+		if c := f.Carry; c != nil {
+			s.Session.StartedAt, s.Session.Completed, s.Session.Failed = c.StartedAt, c.Completed, c.Failed
+			s.Session.Usage, s.Session.Current = Usage{Cost: c.Cost, Known: true}, c.Current
+		}
+	}
+	s.interruptTasks()
+}
+
+// interruptTasks puts tasks that a dead engine left active back to pending;
+// what they had done so far stays. Their steps are safe to do again.
+func (s *State) interruptTasks() {
+	for _, list := range [][]*Task{s.Plan.Tasks, s.Stages} {
+		for i, t := range list {
+			if t.Status == TaskActive {
+				c := *t
+				c.Status, c.Run.InFlight, c.Line = TaskPending, 0, ""
+				list[i] = &c
+			}
+		}
+	}
+}
+
+func (s *State) sessionEnded(f SessionEnded, at time.Time) {
+	x := &s.Session
+	x.Elapsed += max(0, at.Sub(x.Since))
+	x.Ended, x.Detail, x.EndedAt = f.Reason, f.Detail, at
+}
+
+func (s *State) jobStarted(f JobStarted, at time.Time) {
+	s.Job = &Job{ID: f.Job, Spec: f.ID, File: f.File, Since: at, Round: 1}
+	s.Stages = nil
+	s.Session.Current = f.ID
+	s.editSpec(f.ID, func(x *Spec) {
+		x.Status, x.StartedAt, x.EndedAt, x.Error = SpecActive, at, time.Time{}, ""
+	})
+}
+
+func (s *State) jobEnded(f JobEnded, at time.Time) {
+	job := s.Job
+	if job == nil {
+		return
+	}
+	s.Plan.Elapsed += max(0, at.Sub(job.Since))
+	s.Plan.Closed = f.Status != SpecPending
+	s.editSpec(job.Spec, func(x *Spec) {
+		x.Status, x.EndedAt, x.Error = f.Status, at, f.Error
+		if f.Status == SpecPending {
+			x.StartedAt, x.EndedAt, x.Error = time.Time{}, time.Time{}, ""
+		}
+	})
+	switch f.Status {
+	case SpecDone:
+		s.Session.Completed++
+		s.Session.Consecutive = 0
+		s.Session.Current = ""
+		s.Totals.SpecsDone++
+	case SpecFailed:
+		s.Session.Failed++
+		s.Session.Consecutive++
+		s.Session.Current = ""
+		s.Totals.SpecsFail++
+	case SpecPending:
+		if s.Session.PlanOnly {
+			s.Session.Planned = append(slices.Clone(s.Session.Planned), job.Spec)
+		}
+	}
+	s.Job, s.Stages, s.Gates = nil, nil, nil
+	s.interruptTasks()
+}
+
+func taskEdited(t *Task, edited Task) {
+	run := t.Run
+	if t.Status.Ended() && !edited.Status.Ended() {
+		run = Run{Rejects: run.Rejects} // a person sends it back: a fresh attempt
+	}
+	*t = edited
+	t.Run = run
+}
+
+func (s *State) taskEnded(f TaskEnded, at time.Time) {
+	build := false
+	s.editTask(f.ID, func(t *Task) {
+		build = t.IsBuild()
+		if t.Kind == KindInvestigate && f.Status == TaskDone {
+			s.issuesLooked()
+		}
+		t.Status = f.Status
+		t.Run.InFlight = 0
+		t.Run.Reason = f.Why.Text
+		switch {
+		case f.Status == TaskPending && f.Retry:
+			t.RetryCount++
+			t.Run.Last, t.Run.Checks = nil, nil // the next attempt starts with a turn
+		case f.Status != TaskPending:
+			t.Run.EndedAt = at
+		}
+	})
+	s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return g.Task == f.ID })
+	if !build {
+		return
+	}
+	s.Session.LastTask = at
+	switch f.Status {
+	case TaskDone:
+		s.Session.TaskFailures = 0
+		s.Totals.TasksDone++
+	case TaskFailed:
+		s.Session.TaskFailures++
+		s.Totals.TasksFail++
+	case TaskTimeout:
+		s.Totals.TasksOut++
+	}
+}
+
+// issuesLooked marks the issues that an INVESTIGATE saw and did not resolve, so
+// that the next round does not ask about them again.
+func (s *State) issuesLooked() {
+	for i, x := range s.Plan.Issues {
+		c := *x
+		c.Looked = true
+		s.Plan.Issues[i] = &c
+	}
+}
+
+func (s *State) turnEnded(f TurnEnded, at time.Time) {
+	s.Session.Usage = s.Session.Usage.Add(f.Usage)
+	s.Session.Turns++
+	s.Plan.Usage = s.Plan.Usage.Add(f.Usage)
+	if f.Stage != KindPlan {
+		s.Plan.Turns++
+	}
+	s.editJob(func(j *Job) {
+		if f.Tree != "" {
+			j.Tree = f.Tree
+		}
+		if f.Head != "" {
+			j.Head = f.Head
+		}
+	})
+	s.countTurn(f)
+	s.editTask(f.Task, func(t *Task) {
+		r := &t.Run
+		before := r.Last
+		r.InFlight, r.Checks, r.Last, r.LastAt = 0, nil, &f, at
+		r.Iterations++
+		r.Spent += f.Took
+		r.Usage = r.Usage.Add(f.Usage)
+		r.Session, r.Tree = f.Session, f.Tree
+		r.Unchanged++
+		if f.Changed {
+			r.Unchanged, r.Warned = 0, false
+		}
+		r.foldError(f, before)
+		r.Mismatches++
+		if f.Mismatch == "" {
+			r.Mismatches = 0
+		}
+		if f.Signal.Kind == SignalProgress {
+			r.Progress, r.Note = f.Signal.Percent, f.Signal.Text
+		}
+	})
+}
+
+// foldError keeps the counters of the error strategy and of limits apart.
+func (r *Run) foldError(f TurnEnded, before *TurnEnded) {
+	if f.Err == nil {
+		r.ErrorTries, r.LimitTries, r.SameError = 0, 0, 0
+		return
+	}
+	if before != nil && before.Err != nil && before.Err.Class == f.Err.Class {
+		r.SameError++
+	} else {
+		r.SameError = 1
+	}
+	if f.Err.Class == ErrClassLimit || f.Err.Class == ErrClassBusy {
+		r.LimitTries++
+		return
+	}
+	r.ErrorTries++
+}
+
+func (s *State) countTurn(f TurnEnded) {
+	t := &s.Totals
+	t.Turns++
+	t.TurnTime += f.Took
+	t.Usage = t.Usage.Add(f.Usage)
+	t.TurnMax = max(t.TurnMax, f.Took)
+	if t.TurnMin == 0 || f.Took < t.TurnMin {
+		t.TurnMin = f.Took
+	}
+}
+
+func (s *State) checksRan(f ChecksRan) {
+	s.editTask(f.Task, func(t *Task) {
+		r := &t.Run
+		r.InFlight, r.Checks, r.Red = 0, &f, nil
+		r.Spent += f.Took
+		if !f.Pass {
+			r.Red = &f
+		}
+	})
+	if f.Pass {
+		s.Totals.ChecksOK++
+	} else {
+		s.Totals.ChecksRed++
+	}
+}
+
+func (s *State) committed(f Committed) {
+	s.editTask(f.Task, func(t *Task) {
+		r := &t.Run
+		r.InFlight, r.Commit, r.StepError = 0, f.Commit, f.Error
+		if f.Error != "" {
+			r.Commits++
+		}
+	})
+	if f.Error == "" {
+		s.Totals.Commits++
+		s.editJob(func(j *Job) { j.Head = f.Commit })
+	}
+}
+
+func (s *State) answered(f Answered) {
+	i := slices.IndexFunc(s.Gates, func(g *Gate) bool { return g.ID == f.ID })
+	if i < 0 {
+		return // answered already: the first answer wins
+	}
+	gate := s.Gates[i]
+	s.Gates = slices.Delete(slices.Clone(s.Gates), i, i+1)
+	s.editTask(gate.Task, func(t *Task) {
+		t.Run.Answers = append(slices.Clone(t.Run.Answers), QA{gate.Text, f.Text})
+		t.Run.Answered = t.Run.Iterations
+	})
+}

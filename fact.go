@@ -1,0 +1,321 @@
+package ralph
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Fact is one thing that happened. The set is closed: newFact knows every one,
+// and docs/facts.md lists them. Facts never change once they are written, so a
+// field is only ever added.
+type Fact interface{ Kind() string }
+
+// SessionStarted opens a session, or resumes one that was cut (X-10).
+type SessionStarted struct {
+	ID      SessionID       `json:"id"`
+	Mode    string          `json:"mode"` // agent, construct, plan
+	Resumed bool            `json:"resumed,omitempty"`
+	Config  json.RawMessage `json:"config,omitempty"` // policy.Config, so that replay has it
+	Version string          `json:"version,omitempty"`
+	Pid     int             `json:"pid,omitempty"`
+	Host    string          `json:"host,omitempty"`
+	Log     string          `json:"log,omitempty"` // the agent log, relative to the repository
+	DryRun  bool            `json:"dry_run,omitempty"`
+	Carry   *Carry          `json:"carry,omitempty"` // a session file without a journal beside it
+}
+
+// Carry is what ralph/.agent-session says of a session the journal does not
+// know, as after a fresh clone of the folder (D-063).
+type Carry struct {
+	StartedAt time.Time `json:"started_at"`
+	Completed int       `json:"specs_completed"`
+	Failed    int       `json:"specs_failed"`
+	Cost      float64   `json:"total_cost"`
+	Current   SpecID    `json:"current_spec_id"`
+}
+
+// SessionEnded closes a session with its reason.
+type SessionEnded struct {
+	Reason Reason `json:"reason"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Reason is why a session ended (D-050).
+type Reason string
+
+// The reasons. Interrupted keeps ralph/.agent-session, the others delete it (D-061).
+const (
+	ReasonEmpty       Reason = "inbox empty"
+	ReasonComplete    Reason = "complete"
+	ReasonFailed      Reason = "failed"
+	ReasonMaxSpecs    Reason = "max-specs reached"
+	ReasonMaxCost     Reason = "max-cost exceeded"
+	ReasonMaxFailures Reason = "max-failures reached"
+	ReasonBudget      Reason = "budget exceeded"
+	ReasonInterrupted Reason = "interrupted"
+	ReasonError       Reason = "error" // machinery failed: disk, git
+)
+
+// Control is what a person wants of the engine.
+type Control struct {
+	Want  Want   `json:"want"`
+	Cause string `json:"cause,omitempty"`
+}
+
+// Want is the wanted state of the engine.
+type Want string
+
+// What a person can want.
+const (
+	WantRun   Want = "run"
+	WantPause Want = "pause"
+	WantStop  Want = "stop"
+)
+
+// SpecAdded puts a spec into the inbox.
+type SpecAdded struct {
+	Spec Spec `json:"spec"`
+}
+
+// SpecEdited replaces a record that was changed in the file by a person.
+type SpecEdited struct {
+	Spec Spec `json:"spec"`
+}
+
+// SpecRemoved takes a record out of the inbox.
+type SpecRemoved struct {
+	ID SpecID `json:"id"`
+}
+
+// InboxOrdered gives the records a new order, after a person moved lines.
+type InboxOrdered struct {
+	IDs []SpecID `json:"ids"`
+}
+
+// JobStarted begins work on a spec: FETCH in agent mode (ID set: the record
+// becomes active), or construct and plan on a file (ID empty: the inbox is not
+// touched, D-122).
+type JobStarted struct {
+	Job    JobID  `json:"job"`
+	ID     SpecID `json:"id,omitempty"`
+	File   string `json:"file"`
+	Resume bool   `json:"resume,omitempty"` // goes on with a plan that is there (X-09)
+}
+
+// JobID names one piece of work on one spec; stage tasks carry it in their id.
+type JobID string
+
+// JobEnded ends the work on the current spec.
+type JobEnded struct {
+	Status SpecStatus `json:"status"` // done, failed; pending releases it
+	Error  string     `json:"error,omitempty"`
+	Rule   string     `json:"rule,omitempty"`
+	Commit string     `json:"commit,omitempty"`
+}
+
+// RoundStarted begins a round of INVESTIGATE, BUILD, VERIFY.
+type RoundStarted struct {
+	Round int `json:"round"`
+}
+
+// PlanStarted makes a spec the current one of the plan and drops the old tasks (D-041).
+type PlanStarted struct {
+	File string `json:"file"`
+}
+
+// TaskAdded adds a task to the plan, or a stage of the job.
+type TaskAdded struct {
+	Task Task `json:"task"`
+}
+
+// TaskEdited replaces what people may edit of a task; its Run stays.
+type TaskEdited struct {
+	Task Task `json:"task"`
+}
+
+// TaskRemoved drops a task, after a person deleted its line.
+type TaskRemoved struct {
+	ID TaskID `json:"id"`
+}
+
+// PlanOrdered gives the tasks a new order.
+type PlanOrdered struct {
+	IDs []TaskID `json:"ids"`
+}
+
+// TaskStarted makes a pending task active.
+type TaskStarted struct {
+	ID TaskID `json:"id"`
+}
+
+// TaskEnded ends a task's attempt. Status pending releases it.
+type TaskEnded struct {
+	ID     TaskID     `json:"id"`
+	Status TaskStatus `json:"status"`
+	Retry  bool       `json:"retry,omitempty"`
+	Why    Why        `json:"why"`
+	Saw    int64      `json:"saw,omitempty"` // the state the decision saw; 0: a person's word
+	Now    time.Time  `json:"now,omitzero"`
+}
+
+// TaskRejected sends a done task back with a tombstone (product.md 4b).
+type TaskRejected struct {
+	ID     TaskID `json:"id"`
+	Reason string `json:"reason"`
+}
+
+// TaskAccepted notes that VERIFY or a person accepted a task.
+type TaskAccepted struct {
+	ID TaskID `json:"id"`
+}
+
+// RejectAdded adds a tombstone line that a person wrote.
+type RejectAdded struct {
+	Reject Reject `json:"reject"`
+}
+
+// IssueAdded notes an issue.
+type IssueAdded struct {
+	Issue Issue `json:"issue"`
+}
+
+// IssueRemoved drops an issue: resolved, turned into a task, or deleted by a person.
+type IssueRemoved struct {
+	ID IssueID `json:"id"`
+}
+
+// Why is the reason of a decision: the rule it follows and words for people.
+type Why struct {
+	Rule string `json:"rule,omitempty"` // a requirement ID
+	Text string `json:"text,omitempty"`
+}
+
+// StepStarted is the receipt of a decision: the step, why, and exactly which
+// state and time it was decided on. It is written before the step's effect.
+type StepStarted struct {
+	Task TaskID    `json:"task"`
+	Step Step      `json:"-"`
+	Why  Why       `json:"why"`
+	Saw  int64     `json:"saw"` // seq of the last fact the decision saw
+	Now  time.Time `json:"now"`
+}
+
+// Prepared is the outcome of Prepare.
+type Prepared struct {
+	Task   TaskID `json:"task"`
+	Head   string `json:"head"` // commit the job starts from
+	Branch string `json:"branch,omitempty"`
+	Tree   string `json:"tree"`
+	Error  string `json:"error,omitempty"` // the spec is not there, ... (D-076)
+}
+
+// TurnEnded is the outcome of a Turn.
+type TurnEnded struct {
+	Task      TaskID        `json:"task"`
+	Stage     TaskKind      `json:"stage"`
+	Agent     string        `json:"agent"`
+	Iteration int           `json:"iteration"`
+	Exit      ExitKind      `json:"exit"`
+	Code      int           `json:"code,omitempty"`
+	Signal    Signal        `json:"signal,omitzero"`
+	Session   string        `json:"session,omitempty"`
+	Usage     Usage         `json:"usage,omitzero"`
+	Err       *AgentError   `json:"error,omitempty"`
+	Mismatch  string        `json:"mismatch,omitempty"` // why a structured answer was not accepted
+	Answer    string        `json:"answer,omitempty"`   // plan, verify, ...: what was accepted, in words
+	Tree      string        `json:"tree,omitempty"`     // work tree after the turn
+	Head      string        `json:"head,omitempty"`
+	Changed   bool          `json:"changed,omitempty"` // the turn changed the tree or made a commit
+	Denied    []string      `json:"denied,omitempty"`
+	Leftover  int           `json:"leftover,omitempty"`
+	Dropped   int64         `json:"dropped,omitempty"`
+	Dir       string        `json:"dir,omitempty"`  // where its output lies, relative to the repository
+	Tail      string        `json:"tail,omitempty"` // the last words, for people: at most 500 bytes
+	Took      time.Duration `json:"took"`
+}
+
+// ChecksRan is the outcome of Check.
+type ChecksRan struct {
+	Task    TaskID        `json:"task"`
+	Pass    bool          `json:"pass"`
+	Tree    string        `json:"tree"` // the tree hash they ran on
+	Results []GateResult  `json:"results,omitempty"`
+	Took    time.Duration `json:"took"`
+}
+
+// Committed is the outcome of Commit.
+type Committed struct {
+	Task    TaskID        `json:"task"`
+	Commit  string        `json:"commit,omitempty"`
+	Short   string        `json:"short,omitempty"`
+	Subject string        `json:"subject,omitempty"`
+	Error   string        `json:"error,omitempty"`
+	Took    time.Duration `json:"took"`
+}
+
+// Shelved is the outcome of Shelve.
+type Shelved struct {
+	Task  TaskID `json:"task"`
+	How   string `json:"how"`
+	Stash string `json:"stash,omitempty"` // the stash's commit id
+	Ref   string `json:"ref,omitempty"`   // refs/ralph/recovery/..., kept
+	Error string `json:"error,omitempty"`
+}
+
+// Asked puts a gate before a task.
+type Asked struct {
+	Gate Gate `json:"gate"`
+}
+
+// Answered answers a gate; the first answer wins.
+type Answered struct {
+	ID   GateID `json:"id"`
+	Text string `json:"text"`
+}
+
+// AgentLimited says that an agent cannot be used until a time.
+type AgentLimited struct {
+	Agent string    `json:"agent"`
+	Until time.Time `json:"until"`
+}
+
+// Noted is something to show to people: a stuck warning, a new agent.
+type Noted struct {
+	Task TaskID `json:"task,omitempty"`
+	Text string `json:"text"`
+	Rule string `json:"rule,omitempty"`
+}
+
+// The names of the facts, "t" in the file.
+func (SessionStarted) Kind() string { return "session.started" }
+func (SessionEnded) Kind() string   { return "session.ended" }
+func (Control) Kind() string        { return "control" }
+func (SpecAdded) Kind() string      { return "spec.added" }
+func (SpecEdited) Kind() string     { return "spec.edited" }
+func (SpecRemoved) Kind() string    { return "spec.removed" }
+func (InboxOrdered) Kind() string   { return "inbox.ordered" }
+func (JobStarted) Kind() string     { return "job.started" }
+func (JobEnded) Kind() string       { return "job.ended" }
+func (RoundStarted) Kind() string   { return "round.started" }
+func (PlanStarted) Kind() string    { return "plan.started" }
+func (PlanOrdered) Kind() string    { return "plan.ordered" }
+func (TaskAdded) Kind() string      { return "task.added" }
+func (TaskEdited) Kind() string     { return "task.edited" }
+func (TaskRemoved) Kind() string    { return "task.removed" }
+func (TaskStarted) Kind() string    { return "task.started" }
+func (TaskEnded) Kind() string      { return "task.ended" }
+func (TaskRejected) Kind() string   { return "task.rejected" }
+func (TaskAccepted) Kind() string   { return "task.accepted" }
+func (RejectAdded) Kind() string    { return "reject.added" }
+func (IssueAdded) Kind() string     { return "issue.added" }
+func (IssueRemoved) Kind() string   { return "issue.removed" }
+func (StepStarted) Kind() string    { return "step.started" }
+func (Prepared) Kind() string       { return "prepared" }
+func (TurnEnded) Kind() string      { return "turn.ended" }
+func (ChecksRan) Kind() string      { return "checks.ran" }
+func (Committed) Kind() string      { return "committed" }
+func (Shelved) Kind() string        { return "shelved" }
+func (Asked) Kind() string          { return "asked" }
+func (Answered) Kind() string       { return "answered" }
+func (AgentLimited) Kind() string   { return "agent.limited" }
+func (Noted) Kind() string          { return "noted" }

@@ -1,0 +1,96 @@
+// Package engine owns the loop: Run works a session, Work works one task. It
+// decides nothing (policy does) and does nothing (a Host does): it only asks
+// the one and tells the other, so the same loop runs in this process and on
+// other hosts.
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/policy"
+)
+
+// Host is where the loop runs. Every method but Snapshot fails when the host is
+// being shut down; the error then ends the loop.
+type Host interface {
+	Snapshot() (*ralph.State, time.Time)
+	// Record writes facts, but only if the state is still at seq. If it moved
+	// on it writes nothing and returns nil: the loop looks again.
+	Record(seq int64, facts ...ralph.Fact) error
+	// Do writes the receipt (likewise), carries the step out, and writes what came of it.
+	Do(receipt ralph.StepStarted) error
+	// Wait returns when the state has moved past seq, or at until if that is not zero.
+	Wait(seq int64, until time.Time) error
+	// Go runs work beside the loop; its error ends the session.
+	Go(work func(Host) error)
+}
+
+// Doer carries out one step: step.Executor, or a script in tests. The facts it
+// returns are the step's outcome; an error is broken machinery, never a step
+// that did not work out.
+type Doer interface {
+	Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step ralph.Step) ([]ralph.Fact, error)
+}
+
+// Journal is where facts are kept: journal.File, or ralphtest.Mem.
+type Journal interface {
+	// State returns what the facts add up to now. The result never changes.
+	State() *ralph.State
+	// Update runs decide on the newest state and appends the facts it returns,
+	// all or none. decide may run with a state newer than any seen before.
+	Update(ctx context.Context, by string, decide func(*ralph.State) ([]ralph.Fact, error)) error
+	// Wait returns when the state has moved past seq.
+	Wait(ctx context.Context, seq int64) error
+}
+
+// Run works tasks until there is a reason to stop, and returns that reason.
+func Run(h Host, c policy.Config) (ralph.Reason, error) {
+	var mine []ralph.TaskID // started here and not yet ended
+	for {
+		s, now := h.Snapshot()
+		if s.Session.Ended != "" {
+			return s.Session.Ended, nil
+		}
+		mine = slices.DeleteFunc(mine, s.Over)
+		var err error
+		switch move := policy.Schedule(s, mine, c, now).(type) {
+		case policy.Record: // something is due: fetch a spec, start a task, end a job
+			err = h.Record(s.Seq, move.Facts...)
+		case policy.Start:
+			mine = append(mine, move.Task)
+			h.Go(func(h Host) error { return Work(h, c, move.Task) })
+		case policy.Hold: // paused, slots full, or nothing ready yet
+			err = h.Wait(s.Seq, move.Until)
+		case policy.Stop:
+			err = h.Record(s.Seq, ralph.SessionEnded{Reason: move.Reason, Detail: move.Detail})
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+// Work takes one task from wherever the state says it is to its end.
+func Work(h Host, c policy.Config, id ralph.TaskID) error {
+	for {
+		s, now := h.Snapshot()
+		step, why := policy.Next(s, id, c, now)
+		var err error
+		switch step := step.(type) {
+		case ralph.Done:
+			return nil
+		case ralph.Wait:
+			err = h.Wait(s.Seq, step.Until)
+		case ralph.Finish:
+			err = h.Record(s.Seq, ralph.TaskEnded{ID: id, Status: step.Status, Retry: step.Retry, Why: why, Saw: s.Seq, Now: now})
+		default:
+			err = h.Do(ralph.StepStarted{Task: id, Step: step, Why: why, Saw: s.Seq, Now: now})
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

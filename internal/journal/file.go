@@ -1,0 +1,376 @@
+// Package journal owns the file of facts: appending with a lock and fsync,
+// repair of a torn tail, the hash chain, segments and snapshots, the session
+// lock, and the views of the state that people read and edit (inbox.jsonl,
+// plan.jsonl, .agent-session, session.json). It owns no decision and no word:
+// what facts mean is the root package's.
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Options says where the journal lies and which views this process needs.
+type Options struct {
+	Root  string           // the repository
+	Inbox bool             // read inbox.jsonl back when a person changed it; construct must not (D-122)
+	Plan  bool             // likewise plan.jsonl
+	Read  bool             // never write: a query on a read-only disk, `log`, `replay`
+	Now   func() time.Time // nil: time.Now
+	NewID func(prefix string) string
+	// SegmentSize is the size in bytes after which a new segment begins, so that
+	// start-up does not grow with history; 0 is the default of 2 MiB.
+	SegmentSize int64
+}
+
+const (
+	stateDir     = "ralph/.state"
+	journalName  = "journal.jsonl"
+	journalFile  = stateDir + "/" + journalName
+	snapshotName = "snapshot.json"
+	segmentSize  = 2 << 20
+	pollEvery    = 50 * time.Millisecond // how soon a fact from another process is seen
+	planDelay    = 25 * time.Millisecond // how long changes of task states gather before plan.jsonl is written
+)
+
+// File is the journal of one repository. It is safe for concurrent use, and
+// for use by several processes at once.
+type File struct {
+	opt  Options
+	dir  string // absolute ralph/.state
+	lock *flock.Flock
+
+	mu     sync.Mutex
+	f      *os.File
+	info   os.FileInfo // of f, to notice that another process began a new segment
+	offset int64       // how far f has been folded
+	line   int         // lines folded of f, for messages
+	state  *ralph.State
+	moved  chan struct{} // closed when the state moves
+	views  views
+	fence  func() error // the session lock is still ours
+	dirty  *time.Timer  // pending write of plan.jsonl
+	closed bool
+}
+
+// Open opens or makes the journal and folds what is not in the snapshot.
+func Open(opt Options) (*File, error) {
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.SegmentSize == 0 {
+		opt.SegmentSize = segmentSize
+	}
+	j := &File{opt: opt, dir: filepath.Join(opt.Root, stateDir), moved: make(chan struct{})}
+	j.views.init(opt)
+	if opt.Read {
+		return j, j.openRead()
+	}
+	if err := os.MkdirAll(j.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the state folder: %w", err)
+	}
+	j.lock = flock.New(filepath.Join(j.dir, "journal.lock"), flock.SetPermissions(0o600))
+	if err := j.reload(); err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+// openRead folds the journal and shows what people changed in the views, without
+// recording it: a query writes nothing.
+func (j *File) openRead() error {
+	if err := j.reload(); err != nil {
+		return err
+	}
+	edits, err := j.views.readBack(j.state)
+	for _, fact := range edits {
+		j.state.Apply(ralph.Event{Seq: j.state.Seq, Hash: j.state.Hash, At: j.state.At, Fact: fact})
+	}
+	return err
+}
+
+// Close writes what is still to be written and lets go of the file.
+func (j *File) Close() error {
+	err := j.Flush()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.closed = true
+	if j.f != nil {
+		err = errors.Join(err, j.f.Close())
+		j.f = nil
+	}
+	return err
+}
+
+// State returns what the facts add up to now. The result never changes.
+func (j *File) State() *ralph.State {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	_ = j.catchUp() // a file that cannot be read is reported by the next Update
+	return j.state.Clone()
+}
+
+// Update takes the lock, catches up, reads views back that a person changed,
+// runs decide on the newest state and appends its facts with one write and one
+// fsync: all of them or none. decide must not keep or change the state.
+func (j *File) Update(ctx context.Context, by string, decide func(*ralph.State) ([]ralph.Fact, error)) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.opt.Read || j.closed {
+		return errors.New("the journal is open for reading only")
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if err := j.lock.Lock(); err != nil {
+		return fmt.Errorf("lock the journal: %w", err)
+	}
+	defer j.lock.Unlock() //nolint:errcheck // closing the descriptor frees it in any case
+	if err := j.catchUp(); err != nil {
+		return err
+	}
+	if j.fence != nil && by == "engine" {
+		if err := j.fence(); err != nil {
+			return err
+		}
+	}
+	if err := j.cutTornTail(); err != nil {
+		return err
+	}
+	edits, err := j.views.readBack(j.state)
+	if err != nil {
+		return err
+	}
+	if err := j.append("file", edits); err != nil {
+		return err
+	}
+	facts, err := decide(j.state.Clone())
+	if err == nil {
+		err = j.append(by, facts)
+	}
+	if len(edits) == 0 && (err != nil || len(facts) == 0) {
+		return err
+	}
+	return errors.Join(err, j.afterAppend(append(edits, facts...)))
+}
+
+// afterAppend brings the views in line and begins a new segment when it is time.
+func (j *File) afterAppend(facts []ralph.Fact) error {
+	later, err := j.views.write(j.state, facts)
+	if err != nil {
+		return err
+	}
+	if later {
+		j.flushLater()
+	}
+	if j.offset >= j.opt.SegmentSize {
+		return j.rotate()
+	}
+	return nil
+}
+
+// append writes facts as lines and folds them. On any error the file is cut
+// back to what it was, so that a full disk leaves no half fact.
+func (j *File) append(by string, facts []ralph.Fact) error {
+	if len(facts) == 0 {
+		return nil
+	}
+	now := j.opt.Now().UTC().Truncate(time.Microsecond)
+	if now.Before(j.state.At) {
+		now = j.state.At // the clock went back: facts keep their order
+	}
+	var buf bytes.Buffer
+	events := make([]ralph.Event, len(facts))
+	prev, seq := j.state.Hash, j.state.Seq
+	for i, fact := range facts {
+		seq++
+		e := ralph.Event{Seq: seq, At: now, By: by, Prev: prev, Fact: fact}
+		line, err := ralph.MarshalEvent(&e)
+		if err != nil {
+			return err
+		}
+		buf.Write(line)
+		buf.WriteByte('\n')
+		events[i], prev = e, e.Hash
+	}
+	_, err := j.f.WriteAt(buf.Bytes(), j.offset)
+	if err == nil {
+		err = datasync(j.f)
+	}
+	if err != nil {
+		if cut := j.f.Truncate(j.offset); cut != nil {
+			err = errors.Join(err, cut)
+		}
+		return fmt.Errorf("write the journal %s: %w (nothing was recorded; free some space and start again)", journalFile, err)
+	}
+	j.offset += int64(buf.Len())
+	j.line += len(events)
+	for _, e := range events {
+		j.state.Apply(e)
+	}
+	j.wake()
+	return nil
+}
+
+func (j *File) wake() {
+	close(j.moved)
+	j.moved = make(chan struct{})
+}
+
+// Wait returns when the state has moved past seq, or with ctx.
+func (j *File) Wait(ctx context.Context, seq int64) error {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		j.mu.Lock()
+		err := j.catchUp()
+		past, moved := j.state.Seq > seq, j.moved
+		j.mu.Unlock()
+		if err != nil || past {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-moved:
+		case <-tick.C:
+		}
+	}
+}
+
+// catchUp folds what other processes appended. It takes no lock: a line counts
+// when its newline is there.
+func (j *File) catchUp() error {
+	if j.f == nil {
+		return nil
+	}
+	for {
+		size, err := j.f.Seek(0, io.SeekEnd)
+		if err != nil {
+			return fmt.Errorf("read the journal: %w", err)
+		}
+		if size > j.offset {
+			if err := j.fold(io.NewSectionReader(j.f, j.offset, size-j.offset)); err != nil {
+				return err
+			}
+		}
+		now, err := os.Stat(filepath.Join(j.dir, journalName))
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			return fmt.Errorf("the journal %s is gone: it was deleted while ralph runs", journalFile)
+		case err != nil:
+			return fmt.Errorf("read the journal: %w", err)
+		case os.SameFile(now, j.info):
+			return nil
+		}
+		if err := j.reload(); err != nil { // another process began a new segment
+			return err
+		}
+	}
+}
+
+// fold applies complete lines and checks the chain.
+func (j *File) fold(r io.Reader) error {
+	br := bufio.NewReaderSize(r, 256<<10)
+	moved := false
+	var long []byte
+	for {
+		line, err := br.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			long = append(long, line...)
+			continue
+		}
+		if err != nil { // no newline yet: still being written, or torn
+			break
+		}
+		if len(long) > 0 {
+			long = append(long, line...)
+			line = long
+		}
+		if err := j.foldLine(line[:len(line)-1]); err != nil {
+			return err
+		}
+		j.offset += int64(len(line))
+		j.line++
+		long = long[:0]
+		moved = true
+	}
+	if moved {
+		j.wake()
+	}
+	return nil
+}
+
+func (j *File) foldLine(line []byte) error {
+	e, err := ralph.UnmarshalEvent(line)
+	if err != nil {
+		return &ralph.CorruptError{File: journalFile, Line: j.line + 1, Why: err.Error()}
+	}
+	if e.Seq != j.state.Seq+1 || e.Prev != j.state.Hash {
+		return &ralph.CorruptError{File: journalFile, Line: j.line + 1, Why: fmt.Sprintf("the chain of facts is broken: fact %d does not follow fact %d", e.Seq, j.state.Seq)}
+	}
+	j.state.Apply(e)
+	return nil
+}
+
+// cutTornTail removes an unfinished last line, left by a process that died in
+// the middle of its write. It is called under the lock, so nobody is writing.
+func (j *File) cutTornTail() error {
+	size, err := j.f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("read the journal: %w", err)
+	}
+	if size == j.offset {
+		return nil
+	}
+	if err := j.f.Truncate(j.offset); err != nil {
+		return fmt.Errorf("cut the torn last line of the journal: %w", err)
+	}
+	return nil
+}
+
+// flushLater writes plan.jsonl a little later, so that a burst of task changes
+// costs one write. A crash before that is mended by the next open.
+func (j *File) flushLater() {
+	if j.dirty == nil {
+		j.dirty = time.AfterFunc(planDelay, func() { _ = j.Flush() })
+	}
+}
+
+// Flush writes views that wait to be written.
+func (j *File) Flush() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.dirty == nil || j.closed {
+		return nil
+	}
+	j.dirty.Stop()
+	j.dirty = nil
+	if err := j.lock.Lock(); err != nil {
+		return fmt.Errorf("lock the journal: %w", err)
+	}
+	defer j.lock.Unlock() //nolint:errcheck // as in Update
+	if err := j.catchUp(); err != nil {
+		return err
+	}
+	edits, err := j.views.readBack(j.state)
+	if err == nil {
+		err = j.append("file", edits)
+	}
+	if err != nil {
+		return err
+	}
+	return j.views.writePlan(j.state)
+}

@@ -1,0 +1,186 @@
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Owner is who holds the session lock, as session.lock says it (X-01).
+type Owner struct {
+	SessionID   ralph.SessionID `json:"session_id"`
+	Pid         int             `json:"pid"`
+	Start       string          `json:"start,omitempty"` // boot id and start time: a pid alone may be reused
+	Host        string          `json:"host"`
+	StartedAt   time.Time       `json:"started_at"`
+	HeartbeatAt time.Time       `json:"heartbeat_at"`
+}
+
+// LockedError is a start refused because the owner of the lock lives.
+type LockedError struct {
+	Owner Owner
+	Age   time.Duration // since the heartbeat
+}
+
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("another engine works in this repository: pid %d on %s, started %s, last sign of life %s ago",
+		e.Owner.Pid, e.Owner.Host, e.Owner.StartedAt.Local().Format("2006-01-02 15:04:05"), e.Age.Round(time.Second))
+}
+
+func (e *LockedError) Unwrap() error { return ralph.ErrLocked }
+
+// staleAfter is the age of a heartbeat from which a lock of another host counts
+// as left behind (C, X-02). On this host the kernel knows better.
+const staleAfter = 30 * time.Minute
+
+// SessionLock is the right to be the engine of this repository.
+type SessionLock struct {
+	path  string
+	file  *os.File // holds the flock
+	info  os.FileInfo
+	owner Owner
+}
+
+// Lock takes the session lock. The kernel frees it when its owner dies, however
+// that happens; the file's text says who it is, and tells apart an owner on
+// another host, where the kernel cannot help. took says that a dead owner's lock
+// was taken over, with that owner.
+func (j *File) Lock(me Owner, alive func(pid int, start string) bool) (lock *SessionLock, took *Owner, err error) {
+	path := filepath.Join(j.dir, "session.lock")
+	for range 10 {
+		old, err := readOwner(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		now := j.opt.Now()
+		if old != nil && old.Host != me.Host && now.Sub(old.HeartbeatAt) < staleAfter {
+			return nil, nil, &LockedError{*old, now.Sub(old.HeartbeatAt)}
+		}
+		lock, err := tryLock(path, me)
+		switch {
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return nil, nil, locked(path, now)
+		case err != nil:
+			return nil, nil, fmt.Errorf("lock %s: %w", path, err)
+		case lock == nil: // removed by its last owner between open and lock: again
+			continue
+		}
+		if old != nil && old.Host == me.Host && old.Pid != me.Pid && alive(old.Pid, old.Start) {
+			// A file system without working locks: the owner is there all the same.
+			return nil, nil, errors.Join(&LockedError{*old, now.Sub(old.HeartbeatAt)}, lock.file.Close())
+		}
+		if err := lock.Beat(me.HeartbeatAt); err != nil {
+			return nil, nil, errors.Join(err, lock.file.Close())
+		}
+		j.mu.Lock()
+		j.fence = lock.Held
+		j.mu.Unlock()
+		return lock, old, nil
+	}
+	return nil, nil, fmt.Errorf("lock %s: it comes and goes; is another ralph starting and stopping?", path)
+}
+
+func locked(path string, now time.Time) error {
+	owner, err := readOwner(path)
+	if err != nil {
+		return err
+	}
+	if owner == nil {
+		owner = &Owner{Host: "unknown"}
+	}
+	return &LockedError{*owner, now.Sub(owner.HeartbeatAt)}
+}
+
+// tryLock opens and locks the file; nil when the locked file is no longer the
+// one at path. The flock package cannot tell which file it locked, so this is
+// done by hand.
+func tryLock(path string, me Owner) (*SessionLock, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	mine, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if there, err := os.Stat(path); err != nil || !os.SameFile(mine, there) {
+		return nil, f.Close()
+	}
+	return &SessionLock{path: path, file: f, info: mine, owner: me}, nil
+}
+
+// Beat writes a sign of life.
+func (l *SessionLock) Beat(now time.Time) error {
+	l.owner.HeartbeatAt = now.UTC()
+	b, err := json.Marshal(l.owner)
+	if err != nil {
+		return fmt.Errorf("write session.lock: %w", err)
+	}
+	if _, err := l.file.WriteAt(append(b, '\n'), 0); err != nil {
+		return fmt.Errorf("write session.lock: %w", err)
+	}
+	return l.file.Truncate(int64(len(b) + 1))
+}
+
+// Held fails when the lock is no longer ours: the file was removed or replaced
+// while this process slept. The engine then stops before its next write (X-02).
+func (l *SessionLock) Held() error {
+	info, err := os.Stat(l.path)
+	if err == nil && os.SameFile(info, l.info) {
+		return nil
+	}
+	return fmt.Errorf("%w: ralph/.state/session.lock was taken away from this process; it stops before its next write", ralph.ErrLocked)
+}
+
+// Unlock removes the file, if it is still ours, and frees the lock.
+func (l *SessionLock) Unlock() error {
+	var err error
+	if l.Held() == nil {
+		err = os.Remove(l.path)
+	}
+	return errors.Join(err, l.file.Close())
+}
+
+// readOwner returns nil without an error when there is no lock file or it says nothing.
+func readOwner(path string) (*Owner, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	var o Owner
+	if json.Unmarshal(b, &o) != nil || o.Pid == 0 {
+		return nil, nil
+	}
+	return &o, nil
+}
+
+// Holder returns the owner of the session lock when an engine holds it now.
+func (j *File) Holder() *Owner {
+	path := filepath.Join(j.dir, "session.lock")
+	owner, err := readOwner(path)
+	if err != nil || owner == nil {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil {
+		return nil
+	}
+	return owner
+}

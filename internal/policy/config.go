@@ -1,0 +1,80 @@
+// Package policy owns every decision: the next step of a task, what the engine
+// does next, both matrices, scores, backoff and limits. All of it is pure: it
+// looks at the state and the time, and says what to do and why. It owns no
+// effect, and it reads no clock.
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Config is what policy needs of the settings. It is written into
+// session.started, so that replay decides with the very same values.
+type Config struct {
+	Session  string `json:"session"`             // agent, construct, plan
+	Only     string `json:"only,omitempty"`      // construct, plan: the spec's file
+	PlanOnly bool   `json:"plan_only,omitempty"` // plan, --dry-run
+	Commit   bool   `json:"commit,omitempty"`    // one commit per spec (agent mode)
+	Checks   bool   `json:"checks,omitempty"`    // there are check commands
+	Parallel int    `json:"parallel"`
+
+	Agents         []string `json:"agents"` // primary, then the fallback chain
+	RecoverPrimary bool     `json:"recover_primary,omitempty"`
+	Continue       bool     `json:"continue,omitempty"` // context: continue
+
+	MaxIterations   int           `json:"max_iterations"`
+	StuckThreshold  int           `json:"stuck_threshold,omitempty"`
+	NoProgressTurns int           `json:"no_progress_turns,omitempty"`
+	SameErrorTurns  int           `json:"same_error_turns,omitempty"`
+	TaskTimeout     time.Duration `json:"task_timeout,omitempty"`
+	StageTimeout    time.Duration `json:"stage_timeout,omitempty"`
+	MaxRounds       int           `json:"max_rounds"`
+	TaskDelay       time.Duration `json:"task_delay,omitempty"`
+	AutoCommit      bool          `json:"auto_commit,omitempty"`
+
+	Strategy        string        `json:"strategy"` // retry, skip, abort
+	MaxRetries      int           `json:"max_retries"`
+	RetryBase       time.Duration `json:"retry_base"`
+	MaxLimitRetries int           `json:"max_limit_retries"`
+	LimitBase       time.Duration `json:"limit_base"`
+	InputTimeout    time.Duration `json:"input_timeout,omitempty"` // 0: a question waits without limit
+
+	OnFailure   string  `json:"on_failure,omitempty"` // stash, reset, keep
+	MaxSpecs    int     `json:"max_specs,omitempty"`  // 0: no limit
+	MaxCost     float64 `json:"max_cost,omitempty"`   // dollars, 0: no limit
+	MaxFailures int     `json:"max_failures,omitempty"`
+
+	Budget  Budget  `json:"budget,omitzero"`
+	Scoring Scoring `json:"scoring"`
+}
+
+// Budget limits one session; zero is no limit.
+type Budget struct {
+	Tokens     int64         `json:"tokens,omitempty"`
+	Cost       float64       `json:"cost,omitempty"`
+	Time       time.Duration `json:"time,omitempty"`
+	Iterations int           `json:"iterations,omitempty"`
+}
+
+// Scoring weighs ready tasks (B-041 to B-045).
+type Scoring struct {
+	Unblocks     int `json:"unblocks"`
+	Critical     int `json:"critical"`
+	QuickWin     int `json:"quick_win"`
+	NearComplete int `json:"near_complete"`
+	Retry        int `json:"retry"`
+}
+
+// Encode returns c for session.started.
+func (c Config) Encode() (json.RawMessage, error) { return json.Marshal(c) }
+
+// Decode reads what Encode wrote.
+func Decode(b json.RawMessage) (Config, error) {
+	var c Config
+	if err := json.Unmarshal(b, &c); err != nil {
+		return Config{}, fmt.Errorf("read the settings recorded in session.started: %w", err)
+	}
+	return c, nil
+}

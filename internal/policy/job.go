@@ -1,0 +1,211 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// inJob is the loop of one spec: PLAN, then rounds of INVESTIGATE, BUILD,
+// VERIFY until nothing is left (D-042 to D-045), then COMMIT.
+func inJob(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
+	if busy(s, mine) >= c.Parallel {
+		return Hold{Why: "every slot is busy"}
+	}
+	for _, t := range s.Stages {
+		if t.Status == ralph.TaskPending {
+			return record(ralph.TaskStarted{ID: t.ID})
+		}
+		if t.Status == ralph.TaskActive {
+			return Hold{Why: string(t.Kind)}
+		}
+	}
+	if t := stageOf(s, ralph.KindShelve); t != nil {
+		return record(jobFailed(t.Name, t))
+	}
+	if t := stageOf(s, ralph.KindLand); t != nil {
+		return landed(s, t, c)
+	}
+	if t := failedStage(s); t != nil {
+		return failJob(s, c, string(t.Kind)+" failed: "+t.Run.Reason)
+	}
+	if stageOf(s, ralph.KindPlan) == nil && len(s.Plan.Tasks) == 0 {
+		return record(ralph.TaskAdded{Task: stage(s.Job.ID, ralph.KindPlan, 0, "Plan "+s.Job.File)})
+	}
+	if c.PlanOnly {
+		return record(ralph.JobEnded{Status: ralph.SpecPending, Error: "planned only", Rule: "D-035"})
+	}
+	return construct(s, mine, c, now)
+}
+
+// busy counts the slots in use; a task that waits for a person frees its slot (B-054).
+func busy(s *ralph.State, mine []ralph.TaskID) int {
+	n := 0
+	for _, id := range mine {
+		if s.Gate(id) == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// construct is one round: INVESTIGATE the open issues, BUILD what is ready,
+// DECOMPOSE what ran out of time, VERIFY when all is built. What VERIFY finds
+// makes the next round.
+func construct(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
+	round := s.Job.Round
+	if stageIn(s, ralph.KindVerify, round) != nil {
+		return afterVerify(s, c)
+	}
+	if openIssue(s) && len(mine) == 0 {
+		if stageIn(s, ralph.KindInvestigate, round) != nil {
+			return nextRound(s, c)
+		}
+		return record(ralph.TaskAdded{Task: stage(s.Job.ID, ralph.KindInvestigate, round, "Look into the open issues")})
+	}
+	if t := firstWith(s, ralph.TaskFailed); t != nil {
+		return afterRunning(s, mine, c, describe(t)+" failed: "+t.Run.Reason)
+	}
+	if t := firstWith(s, ralph.TaskTimeout); t != nil {
+		return afterTimeout(s, t, mine, c)
+	}
+	if ready := Ready(s, c); len(ready) > 0 {
+		if until := s.Session.LastTask.Add(c.TaskDelay); !s.Session.LastTask.IsZero() && now.Before(until) {
+			return Hold{Until: until, Why: "task.delay"}
+		}
+		return record(ralph.TaskStarted{ID: ready[0].ID})
+	}
+	if len(mine) > 0 {
+		return Hold{Why: "nothing else is ready"}
+	}
+	if t := firstWith(s, ralph.TaskBlocked); t != nil {
+		return failJob(s, c, describe(t)+" is blocked: "+t.Run.Reason)
+	}
+	if t := firstWith(s, ralph.TaskPending); t != nil {
+		return failJob(s, c, describe(t)+" can never start: what it depends on has not been done")
+	}
+	return record(ralph.TaskAdded{Task: stage(s.Job.ID, ralph.KindVerify, round, "Verify the work")})
+}
+
+// afterTimeout splits a task that ran out of time or context, once.
+func afterTimeout(s *ralph.State, t *ralph.Task, mine []ralph.TaskID, c Config) Move {
+	if !canDecompose(s, t) {
+		return afterRunning(s, mine, c, describe(t)+" timed out: "+t.Run.Reason)
+	}
+	if len(mine) > 0 {
+		return Hold{Why: "a task has to be decomposed"}
+	}
+	d := stage(s.Job.ID, ralph.KindDecompose, 0, "Split "+describe(t))
+	d.ID, d.Parent = d.ID+":"+t.ID, t.ID
+	return record(ralph.TaskAdded{Task: d})
+}
+
+// afterVerify goes on to the next round when VERIFY left work, else to the end.
+func afterVerify(s *ralph.State, c Config) Move {
+	switch {
+	case workLeft(s):
+		return nextRound(s, c)
+	case c.Commit:
+		return record(ralph.TaskAdded{Task: stage(s.Job.ID, ralph.KindLand, 0, "Commit")})
+	}
+	return record(ralph.JobEnded{Status: ralph.SpecDone, Rule: "D-001"})
+}
+
+func nextRound(s *ralph.State, c Config) Move {
+	if s.Job.Round >= c.MaxRounds {
+		return failJob(s, c, fmt.Sprintf("%d rounds used (construct.max_rounds)", s.Job.Round))
+	}
+	return record(ralph.RoundStarted{Round: s.Job.Round + 1})
+}
+
+// workLeft: a task to build, or an issue that no INVESTIGATE has looked at.
+func workLeft(s *ralph.State) bool {
+	return openIssue(s) || s.Plan.Unfinished() > 0
+}
+
+func openIssue(s *ralph.State) bool {
+	return slices.ContainsFunc(s.Plan.Issues, func(i *ralph.Issue) bool { return !i.Looked })
+}
+
+// afterRunning lets other slots end their turns before a failure ends the job.
+func afterRunning(s *ralph.State, mine []ralph.TaskID, c Config, why string) Move {
+	if len(mine) > 0 {
+		return Hold{Why: why}
+	}
+	return failJob(s, c, why)
+}
+
+// failJob ends the job as failed; in agent mode its changes are put away first (D-072 to D-074).
+func failJob(s *ralph.State, c Config, why string) Move {
+	if !c.Commit || s.Job.Base == "" {
+		return record(ralph.JobEnded{Status: ralph.SpecFailed, Error: why, Rule: "D-078"})
+	}
+	return record(ralph.TaskAdded{Task: stage(s.Job.ID, ralph.KindShelve, 0, why)})
+}
+
+// jobFailed ends a job whose changes are put away; the stage's name is the cause.
+func jobFailed(why string, shelve *ralph.Task) ralph.Fact {
+	if shelve.Status != ralph.TaskDone {
+		why += "; also, " + shelve.Run.Reason
+	}
+	return ralph.JobEnded{Status: ralph.SpecFailed, Error: why, Rule: "D-073"}
+}
+
+// landed marks the spec done after its commit, never before (D-048).
+func landed(s *ralph.State, land *ralph.Task, c Config) Move {
+	if land.Status == ralph.TaskDone {
+		return record(ralph.JobEnded{Status: ralph.SpecDone, Rule: "D-048", Commit: land.Run.Commit})
+	}
+	return failJob(s, c, land.Run.Reason)
+}
+
+// canDecompose: a task is split once, and what came of a split is not split again.
+func canDecompose(s *ralph.State, t *ralph.Task) bool {
+	if t.Parent != "" {
+		return false
+	}
+	return !slices.ContainsFunc(s.Stages, func(x *ralph.Task) bool {
+		return x.Kind == ralph.KindDecompose && x.Parent == t.ID
+	})
+}
+
+func stageOf(s *ralph.State, kind ralph.TaskKind) *ralph.Task {
+	for _, t := range s.Stages {
+		if t.Kind == kind {
+			return t
+		}
+	}
+	return nil
+}
+
+func stageIn(s *ralph.State, kind ralph.TaskKind, round int) *ralph.Task {
+	id := stage(s.Job.ID, kind, round, "").ID
+	for _, t := range s.Stages {
+		if t.ID == id {
+			return t
+		}
+	}
+	return nil
+}
+
+func failedStage(s *ralph.State) *ralph.Task {
+	for _, t := range s.Stages {
+		if t.Status.Ended() && t.Status != ralph.TaskDone {
+			return t
+		}
+	}
+	return nil
+}
+
+func firstWith(s *ralph.State, status ralph.TaskStatus) *ralph.Task {
+	for _, t := range s.Plan.Tasks {
+		if t.Status == status {
+			return t
+		}
+	}
+	return nil
+}
+
+func describe(t *ralph.Task) string { return fmt.Sprintf("task %s (%s)", t.ID, t.Name) }

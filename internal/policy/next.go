@@ -1,0 +1,239 @@
+package policy
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Next says what to do next for one task, and why. The task must have been
+// started by Schedule. It is a pure function of its arguments: replay calls it
+// again with what a receipt recorded.
+func Next(s *ralph.State, id ralph.TaskID, c Config, now time.Time) (ralph.Step, ralph.Why) {
+	t := s.Task(id)
+	if t == nil || t.Status != ralph.TaskActive {
+		return ralph.Done{}, ralph.Why{}
+	}
+	switch t.Kind {
+	case ralph.KindPrepare:
+		return nextPrepare(t)
+	case ralph.KindLand:
+		return nextLand(t)
+	case ralph.KindShelve:
+		return nextShelve(t, c)
+	case "", ralph.KindBuild:
+		return nextBuild(s, t, c, now)
+	}
+	return nextStage(s, t, c, now)
+}
+
+func nextPrepare(t *ralph.Task) (ralph.Step, ralph.Why) {
+	switch {
+	case t.Run.StepError != "":
+		return finish(ralph.TaskFailed, "D-076", t.Run.StepError)
+	case t.Run.Tree != "":
+		return finish(ralph.TaskDone, "D-036", "ready to start")
+	}
+	return ralph.Prepare{}, ralph.Why{Rule: "D-036", Text: "look at where the work starts"}
+}
+
+// nextLand commits, with one retry (D-079).
+func nextLand(t *ralph.Task) (ralph.Step, ralph.Why) {
+	r := t.Run
+	switch {
+	case r.Commit != "":
+		return finish(ralph.TaskDone, "D-048", "committed")
+	case r.Commits == 0:
+		return ralph.Commit{}, ralph.Why{Rule: "D-046", Text: "the spec is complete: commit its changes"}
+	case r.Commits == 1:
+		return ralph.Commit{}, ralph.Why{Rule: "D-079", Text: "the commit failed: try it once more"}
+	}
+	return finish(ralph.TaskFailed, "D-079", "git commit failed twice: "+r.StepError)
+}
+
+func nextShelve(t *ralph.Task, c Config) (ralph.Step, ralph.Why) {
+	r := t.Run
+	switch {
+	case r.Commits > 0:
+		return finish(ralph.TaskFailed, "D-072", "the changes could not be put away: "+r.StepError)
+	case r.Shelved:
+		return finish(ralph.TaskDone, "D-072", "the changes are put away")
+	}
+	return ralph.Shelve{How: c.OnFailure}, ralph.Why{Rule: "D-072", Text: "the spec failed: " + c.OnFailure + " its changes"}
+}
+
+// nextBuild is the Ralph loop of one task.
+func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, ralph.Why) {
+	r := t.Run
+	if gate := s.Gate(t.ID); gate != nil {
+		return waitForHuman(s, gate, now)
+	}
+	if r.Last == nil {
+		return turnOrLimit(s, t, c, now, ralph.Why{Rule: "D-044", Text: "start the task"})
+	}
+	if r.Last.Exit != ralph.ExitOK || r.Last.Err != nil {
+		return afterError(s, t, c, now)
+	}
+	outcome, why := Completion(r.Last.Signal.Kind, verdict(r, c), spent(t, c))
+	switch outcome {
+	case CheckIt:
+		return ralph.Check{}, why
+	case Complete:
+		return complete(t, c, why)
+	case Blocked:
+		return finish(ralph.TaskBlocked, why.Rule, orElse(r.Last.Signal.Text, "the agent gave no reason"))
+	case TimedOut:
+		return finish(ralph.TaskTimeout, why.Rule, spentWhy(t, c)+", "+why.Text)
+	case Human:
+		if r.Answered == r.Iterations {
+			return turnOrLimit(s, t, c, now, ralph.Why{Rule: "B-013", Text: "the question is answered"})
+		}
+		return ralph.Ask{Kind: "question", Text: orElse(r.Last.Signal.Text, "the agent asks for help without saying why")}, why
+	}
+	return turnOrLimit(s, t, c, now, why)
+}
+
+// complete ends a task whose claim is proved; with task.auto_commit its changes
+// are committed first, with one retry as for a spec.
+func complete(t *ralph.Task, c Config, why ralph.Why) (ralph.Step, ralph.Why) {
+	r := t.Run
+	switch {
+	case !c.AutoCommit || r.Commit != "":
+		return finish(ralph.TaskDone, why.Rule, why.Text)
+	case r.Commits < 2:
+		return ralph.Commit{OnlyTask: true}, ralph.Why{Rule: "X-69", Text: "commit the task's changes"}
+	}
+	return finish(ralph.TaskFailed, "D-079", "git commit failed twice: "+r.StepError)
+}
+
+func verdict(r ralph.Run, c Config) Verdict {
+	switch {
+	case !c.Checks:
+		return Green // nothing to check with: the signal has to do, and doctor warns
+	case r.Checks == nil:
+		return Unchecked
+	case r.Checks.Pass:
+		return Green
+	}
+	return Red
+}
+
+// waitForHuman holds a task that asked a question. A stop ends the wait: it is
+// a boundary like any other.
+func waitForHuman(s *ralph.State, gate *ralph.Gate, now time.Time) (ralph.Step, ralph.Why) {
+	if s.Session.Want == ralph.WantStop {
+		return release("D-051", "stopped while waiting for an answer")
+	}
+	if !gate.Deadline.IsZero() && !now.Before(gate.Deadline) {
+		return finish(ralph.TaskBlocked, "X-76", "nobody answered in time: "+gate.Text)
+	}
+	return ralph.Wait{Until: gate.Deadline}, ralph.Why{Rule: "B-025", Text: "waiting for an answer to " + string(gate.ID)}
+}
+
+// turnOrLimit starts the next turn unless something stops it at this boundary.
+func turnOrLimit(s *ralph.State, t *ralph.Task, c Config, now time.Time, why ralph.Why) (ralph.Step, ralph.Why) {
+	r := t.Run
+	if s.Session.Want == ralph.WantStop {
+		return release("D-051", "stop wanted: "+orElse(s.Session.Cause, "by a person"))
+	}
+	if over, reason := OverBudget(s, c, now); over {
+		return release("X-60", string(reason))
+	}
+	if spent(t, c) {
+		return finish(ralph.TaskTimeout, "B-028", spentWhy(t, c))
+	}
+	if c.NoProgressTurns > 0 && r.Unchanged >= c.NoProgressTurns {
+		return finish(ralph.TaskFailed, "E-072", fmt.Sprintf("no progress in %d turns (task.no_progress_turns)", r.Unchanged))
+	}
+	if s.Session.Want == ralph.WantPause {
+		return ralph.Wait{}, ralph.Why{Rule: "B-058", Text: "paused: " + orElse(s.Session.Cause, "by a person")}
+	}
+	agent, until := agentFor(s, t, c, now)
+	if agent == "" {
+		return ralph.Wait{Until: until}, ralph.Why{Rule: "X-38", Text: "every agent is at its limit"}
+	}
+	turn := ralph.Turn{Stage: ralph.KindBuild, Agent: agent, Iteration: r.Iterations + 1}
+	if c.TaskTimeout > 0 {
+		turn.Timeout = c.TaskTimeout - r.Spent
+	}
+	if c.Continue && r.Last != nil && r.Last.Agent == agent {
+		turn.Resume = r.Session
+	}
+	return turn, why
+}
+
+// nextStage runs PLAN, INVESTIGATE, VERIFY or DECOMPOSE: one turn with a
+// structured answer, one re-ask when the answer does not fit (product.md 4b).
+func nextStage(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, ralph.Why) {
+	r := t.Run
+	if r.Last != nil && (r.Last.Exit != ralph.ExitOK || r.Last.Err != nil) {
+		return afterError(s, t, c, now)
+	}
+	switch {
+	case r.Last != nil && r.Last.Mismatch == "":
+		return finish(ralph.TaskDone, "D-044", r.Last.Answer)
+	case r.Mismatches > 1:
+		return finish(ralph.TaskFailed, "D-077", "the agent's answer did not fit twice: "+r.Last.Mismatch)
+	case s.Session.Want == ralph.WantStop:
+		return release("D-051", "stop wanted")
+	case s.Session.Want == ralph.WantPause:
+		return ralph.Wait{}, ralph.Why{Rule: "B-058", Text: "paused"}
+	}
+	if over, reason := OverBudget(s, c, now); over {
+		return release("X-60", string(reason))
+	}
+	agent, until := agentFor(s, t, c, now)
+	if agent == "" {
+		return ralph.Wait{Until: until}, ralph.Why{Rule: "X-38", Text: "every agent is at its limit"}
+	}
+	turn := ralph.Turn{Stage: t.Kind, Agent: agent, Iteration: r.Iterations + 1, Timeout: stageTimeout(t, c)}
+	if r.Mismatches == 1 {
+		turn.Feedback, turn.Resume = r.Last.Mismatch, r.Session
+		return turn, ralph.Why{Rule: "D-077", Text: "the answer did not fit: ask once more"}
+	}
+	return turn, ralph.Why{Rule: "D-044", Text: string(t.Kind)}
+}
+
+// stageTimeout bounds a stage's turn; planning a whole spec may take as long as a task.
+func stageTimeout(t *ralph.Task, c Config) time.Duration {
+	if t.Kind == ralph.KindPlan {
+		return c.TaskTimeout
+	}
+	return c.StageTimeout
+}
+
+func maxIterations(t *ralph.Task, c Config) int {
+	if t.MaxIterations > 0 {
+		return t.MaxIterations
+	}
+	return c.MaxIterations
+}
+
+// spent reports whether a task has used up its iterations or its time (B-028, B-029).
+func spent(t *ralph.Task, c Config) bool {
+	return t.Run.Iterations >= maxIterations(t, c) || c.TaskTimeout > 0 && t.Run.Spent >= c.TaskTimeout
+}
+
+func spentWhy(t *ralph.Task, c Config) string {
+	if n := maxIterations(t, c); t.Run.Iterations >= n {
+		return fmt.Sprintf("%d iterations used (task.max_iterations)", n)
+	}
+	return fmt.Sprintf("%s used (task.timeout)", c.TaskTimeout)
+}
+
+func finish(status ralph.TaskStatus, rule, text string) (ralph.Step, ralph.Why) {
+	return ralph.Finish{Status: status}, ralph.Why{Rule: rule, Text: text}
+}
+
+// release puts a task back to pending without counting it as a retry.
+func release(rule, text string) (ralph.Step, ralph.Why) {
+	return finish(ralph.TaskPending, rule, text)
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

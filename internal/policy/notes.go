@@ -1,0 +1,29 @@
+package policy
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// AfterTurn returns the facts that follow from a turn besides its own: the
+// stuck warning, once until there is progress again (B-014, B-017), and the
+// limit of an agent, shared by all tasks. s is the state before the turn's fact.
+func AfterTurn(s *ralph.State, f ralph.TurnEnded, c Config, now time.Time) []ralph.Fact {
+	t := s.Task(f.Task)
+	if t == nil {
+		return nil
+	}
+	var facts []ralph.Fact
+	unchanged := t.Run.Unchanged + 1
+	if t.IsBuild() && !f.Changed && !t.Run.Warned && c.StuckThreshold > 0 && unchanged >= c.StuckThreshold {
+		text := fmt.Sprintf("%s may be stuck: %d iterations without a change; it goes on", describe(t), unchanged)
+		facts = append(facts, ralph.Noted{Task: t.ID, Text: text, Rule: ralph.RuleStuck})
+	}
+	if err := f.Err; err != nil && (err.Class == ralph.ErrClassLimit || err.Class == ralph.ErrClassBusy) {
+		until := LimitEnds(err, t.Run.LimitTries+1, c, now)
+		facts = append(facts, ralph.AgentLimited{Agent: f.Agent, Until: until})
+	}
+	return facts
+}

@@ -1,0 +1,216 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Move is what the engine does next.
+type Move interface{ move() }
+
+// Record writes facts: something is due. Scheduling too is facts.
+type Record struct {
+	Facts []ralph.Fact
+}
+
+// Start gives an active task to a worker.
+type Start struct {
+	Task ralph.TaskID
+}
+
+// Hold waits until the state moves, or until an instant when that is not zero.
+type Hold struct {
+	Until time.Time
+	Why   string
+}
+
+// Stop ends the session.
+type Stop struct {
+	Reason ralph.Reason
+	Detail string
+}
+
+func (Record) move() {}
+func (Start) move()  {}
+func (Hold) move()   {}
+func (Stop) move()   {}
+
+func record(facts ...ralph.Fact) Move { return Record{facts} }
+
+// Schedule says what the engine does next. mine are the tasks that this engine
+// has started and that have not ended.
+func Schedule(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
+	if id, ok := orphan(s, mine); ok {
+		return Start{id}
+	}
+	if s.Session.Want == ralph.WantStop {
+		return wrapUp(s, mine, Stop{Reason: ralph.ReasonInterrupted, Detail: s.Session.Cause}, "D-052")
+	}
+	if over, reason := OverBudget(s, c, now); over && !landing(s) {
+		return wrapUp(s, mine, Stop{Reason: reason, Detail: budgetDetail(s, c, reason)}, "X-60")
+	}
+	if s.Session.Want == ralph.WantPause {
+		return Hold{Why: "paused: " + s.Session.Cause}
+	}
+	if s.Job == nil {
+		return nextJob(s, c)
+	}
+	return inJob(s, mine, c, now)
+}
+
+// orphan is an active task that nobody works on yet: it was just started, or
+// its facts came from elsewhere.
+func orphan(s *ralph.State, mine []ralph.TaskID) (ralph.TaskID, bool) {
+	for _, list := range [][]*ralph.Task{s.Stages, s.Plan.Tasks} {
+		for _, t := range list {
+			if t.Status == ralph.TaskActive && !slices.Contains(mine, t.ID) {
+				return t.ID, true
+			}
+		}
+	}
+	return "", false
+}
+
+// landing reports whether all that is left of the job costs nothing: its commit
+// or its shelving. A limit does not stop that.
+func landing(s *ralph.State) bool {
+	if s.Job == nil {
+		return false
+	}
+	if stageOf(s, ralph.KindLand) != nil || stageOf(s, ralph.KindShelve) != nil {
+		return true
+	}
+	v := stageIn(s, ralph.KindVerify, s.Job.Round)
+	return v != nil && v.Status == ralph.TaskDone && !workLeft(s)
+}
+
+// wrapUp ends the session at the next boundary: running turns end first, the
+// spec goes back to pending with its plan kept (D-051, D-052, X-09).
+func wrapUp(s *ralph.State, mine []ralph.TaskID, stop Stop, rule string) Move {
+	switch {
+	case len(mine) > 0:
+		return Hold{Why: "finishing the current iteration"}
+	case s.Job != nil:
+		return record(ralph.JobEnded{Status: ralph.SpecPending, Error: string(stop.Reason), Rule: rule})
+	}
+	return stop
+}
+
+// OverBudget reports whether a limit of the session is passed, strictly, and
+// which. Where a cost limit is set and an agent reported no cost, the
+// unknown counts as over (product.md 14).
+func OverBudget(s *ralph.State, c Config, now time.Time) (bool, ralph.Reason) {
+	u := s.Session.Usage
+	overCost := func(limit float64) bool {
+		return limit > 0 && s.Session.Turns > 0 && (u.Cost > limit || !u.Known)
+	}
+	b := c.Budget
+	switch {
+	case overCost(c.MaxCost):
+		return true, ralph.ReasonMaxCost
+	case overCost(b.Cost),
+		b.Tokens > 0 && u.Input+u.Output+u.CacheWrite > b.Tokens,
+		b.Iterations > 0 && s.Session.Turns >= b.Iterations,
+		b.Time > 0 && s.Running(now) > b.Time:
+		return true, ralph.ReasonBudget
+	}
+	return false, ""
+}
+
+func budgetDetail(s *ralph.State, c Config, reason ralph.Reason) string {
+	u := s.Session.Usage
+	if !u.Known && (c.MaxCost > 0 || c.Budget.Cost > 0) {
+		return "an agent reported no cost, which counts as over a cost limit"
+	}
+	if reason == ralph.ReasonMaxCost {
+		return fmt.Sprintf("$%.2f spent, the limit is $%.2f", u.Cost, c.MaxCost)
+	}
+	return fmt.Sprintf("%d turns, %d tokens, $%.2f", s.Session.Turns, u.Input+u.Output+u.CacheWrite, u.Cost)
+}
+
+// nextJob is FETCH (D-037 to D-041), or the one spec of construct and plan.
+func nextJob(s *ralph.State, c Config) Move {
+	x := s.Session
+	if c.Only != "" {
+		switch {
+		case x.Failed > 0:
+			return Stop{Reason: ralph.ReasonFailed}
+		case x.Completed > 0, len(x.Planned) > 0:
+			return Stop{Reason: ralph.ReasonComplete}
+		}
+		return startJob(s, c, ralph.JobStarted{Job: ralph.JobID("c-" + string(x.ID)), File: c.Only})
+	}
+	switch {
+	case c.MaxSpecs > 0 && x.Completed >= c.MaxSpecs:
+		return Stop{Reason: ralph.ReasonMaxSpecs, Detail: fmt.Sprintf("%d specs completed", x.Completed)}
+	case c.MaxFailures > 0 && x.Consecutive >= c.MaxFailures:
+		return Stop{Reason: ralph.ReasonMaxFailures, Detail: fmt.Sprintf("%d specs in a row failed", x.Consecutive)}
+	}
+	spec := fetch(s, c)
+	if spec == nil {
+		return Stop{Reason: ralph.ReasonEmpty}
+	}
+	return startJob(s, c, ralph.JobStarted{Job: ralph.JobID(spec.ID), ID: spec.ID, File: spec.File})
+}
+
+// fetch is the spec an interrupted session was on, else the first pending one (D-014, X-08).
+func fetch(s *ralph.State, c Config) *ralph.Spec {
+	free := func(x *ralph.Spec) bool {
+		return x.Status == ralph.SpecPending && !(c.PlanOnly && slices.Contains(s.Session.Planned, x.ID))
+	}
+	if x := s.Spec(s.Session.Current); x != nil && free(x) {
+		return x
+	}
+	for _, x := range s.Inbox {
+		if free(x) {
+			return x
+		}
+	}
+	return nil
+}
+
+// startJob goes on with a plan of the same spec that is not closed;
+// any other plan makes room. construct also goes on with a plan that failed, and
+// gives what failed another try: a person started it again.
+func startJob(s *ralph.State, c Config, job ralph.JobStarted) Move {
+	p := s.Plan
+	again := retries(p)
+	job.Resume = p.File == job.File && len(p.Tasks) > 0 && c.Session != "plan" &&
+		(!p.Closed || c.Session == "construct" && (len(again) > 0 || p.Unfinished() > 0))
+	facts := []ralph.Fact{job}
+	if job.Resume {
+		facts = append(facts, again...)
+	} else {
+		facts = append(facts, ralph.PlanStarted{File: job.File})
+	}
+	prepare := stage(job.Job, ralph.KindPrepare, 0, "Look at where the work starts")
+	return record(append(facts, ralph.TaskAdded{Task: prepare})...)
+}
+
+// retries sends the tasks back to pending that ended without being done.
+func retries(p ralph.Plan) []ralph.Fact {
+	var facts []ralph.Fact
+	for _, t := range p.Tasks {
+		switch t.Status {
+		case ralph.TaskFailed, ralph.TaskTimeout, ralph.TaskBlocked:
+			again := *t
+			again.Status, again.Line, again.Run = ralph.TaskPending, "", ralph.Run{}
+			again.RetryCount++
+			facts = append(facts, ralph.TaskEdited{Task: again})
+		}
+	}
+	return facts
+}
+
+// stage makes a stage task. Its id is fixed by job, kind and round, so that a
+// run that was cut finds it again.
+func stage(job ralph.JobID, kind ralph.TaskKind, round int, name string) ralph.Task {
+	id := fmt.Sprintf("%s:%s", kind, job)
+	if round > 0 {
+		id = fmt.Sprintf("%s:%d", id, round)
+	}
+	return ralph.Task{ID: ralph.TaskID(id), Kind: kind, Name: name, Status: ralph.TaskPending}
+}

@@ -1,0 +1,135 @@
+package step
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/prompt"
+)
+
+// The structured answers of the stages, as facts (product.md 4b).
+
+func (x *Executor) planned(s *ralph.State, res ralph.TurnResult) ([]ralph.Fact, error) {
+	plan, err := prompt.ReadPlan(res.Text, res.Answer, nil)
+	if err != nil {
+		return nil, err
+	}
+	return x.addTasks(s, plan.Tasks, ""), nil
+}
+
+func (x *Executor) investigated(s *ralph.State, res ralph.TurnResult) ([]ralph.Fact, error) {
+	issues := make([]ralph.IssueID, len(s.Plan.Issues))
+	for i, issue := range s.Plan.Issues {
+		issues[i] = issue.ID
+	}
+	a, err := prompt.ReadInvestigation(res.Text, res.Answer, taskIDs(s), issues)
+	if err != nil {
+		return nil, err
+	}
+	facts := x.addTasks(s, a.Tasks, "")
+	for _, id := range a.Resolved {
+		facts = append(facts, ralph.IssueRemoved{ID: ralph.IssueID(id)})
+	}
+	return facts, nil
+}
+
+func (x *Executor) verified(s *ralph.State, res ralph.TurnResult) ([]ralph.Fact, error) {
+	a, err := prompt.ReadVerification(res.Text, res.Answer, taskIDs(s))
+	if err != nil {
+		return nil, err
+	}
+	var facts []ralph.Fact
+	for _, v := range a.Verdicts {
+		if v.Accepted() {
+			facts = append(facts, ralph.TaskAccepted{ID: v.Task})
+		} else {
+			facts = append(facts, ralph.TaskRejected{ID: v.Task, Reason: v.Reason})
+		}
+	}
+	facts = append(facts, x.addTasks(s, a.Tasks, "")...)
+	for _, desc := range a.Issues {
+		facts = append(facts, ralph.IssueAdded{Issue: ralph.Issue{ID: ralph.IssueID(x.NewID("i")), Spec: s.Job.File, Desc: desc}})
+	}
+	return facts, nil
+}
+
+// decomposed replaces a task by smaller ones; what waited for it waits for them.
+func (x *Executor) decomposed(s *ralph.State, t *ralph.Task, res ralph.TurnResult) ([]ralph.Fact, error) {
+	plan, err := prompt.ReadPlan(res.Text, res.Answer, taskIDs(s))
+	if err != nil {
+		return nil, err
+	}
+	facts := x.addTasks(s, plan.Tasks, t.Parent)
+	var children []ralph.TaskID
+	for _, f := range facts {
+		children = append(children, f.(ralph.TaskAdded).Task.ID)
+	}
+	for _, waiting := range s.Plan.Tasks {
+		if i := slices.Index(waiting.Deps, t.Parent); i >= 0 && !waiting.Status.Ended() {
+			edited := *waiting
+			edited.Deps = slices.Replace(slices.Clone(waiting.Deps), i, i+1, children...)
+			edited.Line, edited.Run = "", ralph.Run{}
+			facts = append(facts, ralph.TaskEdited{Task: edited})
+		}
+	}
+	why := ralph.Why{Rule: "D-044", Text: fmt.Sprintf("split into %d smaller tasks", len(children))}
+	return append(facts, ralph.TaskEnded{ID: t.Parent, Status: ralph.TaskSkipped, Why: why}), nil
+}
+
+func (x *Executor) addTasks(s *ralph.State, planned []prompt.PlannedTask, parent ralph.TaskID) []ralph.Fact {
+	ids := make([]ralph.TaskID, 0, len(planned))
+	for range planned {
+		id := ralph.TaskID(x.NewID("t"))
+		for s.Task(id) != nil || slices.Contains(ids, id) {
+			id = ralph.TaskID(x.NewID("t"))
+		}
+		ids = append(ids, id)
+	}
+	var facts []ralph.Fact
+	for _, t := range prompt.NewTasks(planned, s.Job.File, parent, ids) {
+		facts = append(facts, ralph.TaskAdded{Task: t})
+	}
+	return facts
+}
+
+func taskIDs(s *ralph.State) []ralph.TaskID {
+	ids := make([]ralph.TaskID, len(s.Plan.Tasks))
+	for i, t := range s.Plan.Tasks {
+		ids[i] = t.ID
+	}
+	return ids
+}
+
+// summary says in a few words what an answer held.
+func summary(facts []ralph.Fact) string {
+	var tasks, accepted, rejected, issues, resolved int
+	for _, f := range facts {
+		switch f.(type) {
+		case ralph.TaskAdded:
+			tasks++
+		case ralph.TaskAccepted:
+			accepted++
+		case ralph.TaskRejected:
+			rejected++
+		case ralph.IssueAdded:
+			issues++
+		case ralph.IssueRemoved:
+			resolved++
+		}
+	}
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		word string
+	}{{tasks, "tasks added"}, {accepted, "accepted"}, {rejected, "rejected"}, {issues, "issues found"}, {resolved, "issues resolved"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing to add"
+	}
+	return strings.Join(parts, ", ")
+}

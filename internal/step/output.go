@@ -1,0 +1,91 @@
+package step
+
+import (
+	"fmt"
+	"os"
+	"sync"
+)
+
+const (
+	mostHead = 128 << 20 // bytes of an agent's output kept from its start
+	mostEnd  = 1 << 20   // bytes kept from its end, when it is longer
+)
+
+// outputFile keeps an agent's output as it came: all of it up to a limit, then
+// its end, so that a flood fills neither memory nor disk.
+type outputFile struct {
+	mu      sync.Mutex // stdout and stderr come from two goroutines
+	f       *os.File
+	written int64
+	total   int64
+	ring    []byte // the end, once the head is full
+	at      int    // where the next byte of the ring goes
+}
+
+func newOutputFile(path string) (*outputFile, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &outputFile{f: f}, nil
+}
+
+// Write implements ralph.RawSink.
+func (o *outputFile) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n := len(p)
+	o.total += int64(n)
+	if room := mostHead - o.written; room > 0 {
+		head := p[:min(int64(n), room)]
+		if _, err := o.f.Write(head); err != nil {
+			return 0, fmt.Errorf("keep the agent's output: %w", err)
+		}
+		o.written += int64(len(head))
+		p = p[len(head):]
+	}
+	o.keepEnd(p)
+	return n, nil
+}
+
+func (o *outputFile) keepEnd(p []byte) {
+	if len(p) == 0 {
+		return
+	}
+	if o.ring == nil {
+		o.ring = make([]byte, mostEnd)
+	}
+	if len(p) > mostEnd {
+		p = p[len(p)-mostEnd:]
+	}
+	n := copy(o.ring[o.at:], p)
+	copy(o.ring, p[n:])
+	o.at = (o.at + len(p)) % mostEnd
+}
+
+// dropped is how many bytes in the middle were not kept.
+func (o *outputFile) dropped() int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return max(0, o.total-mostHead-mostEnd)
+}
+
+// Close writes the end behind a line that says what is missing.
+func (o *outputFile) Close() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	defer o.f.Close()
+	over := o.total - mostHead
+	if over <= 0 {
+		return nil
+	}
+	end := append(append([]byte{}, o.ring[o.at:]...), o.ring[:o.at]...)
+	if over < mostEnd {
+		end = o.ring[:over]
+	}
+	if _, err := fmt.Fprintf(o.f, "\n... %d bytes left out ...\n", max(0, over-mostEnd)); err != nil {
+		return err
+	}
+	_, err := o.f.Write(end)
+	return err
+}

@@ -1,0 +1,311 @@
+package step
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/prompt"
+)
+
+const (
+	mostSpec     = 1 << 20  // bytes of a spec that are read
+	mostLearned  = 64 << 10 // bytes of ralph/progress.md that go into a prompt, the newest
+	mostDiff     = 64 << 10 // bytes of a patch that VERIFY gets to see
+	mostTail     = 500      // bytes of last words in a fact
+	stateTasks   = "ralph/.state/tasks"
+	progressFile = "ralph/progress.md"
+)
+
+// turn runs one agent turn and reads what the agent answered.
+func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Turn) ([]ralph.Fact, error) {
+	agent, ok := x.Agents[step.Agent]
+	if !ok {
+		return nil, fmt.Errorf("agent %q is not configured any more", step.Agent)
+	}
+	text, err := x.prompt(ctx, s, t, step, agent.Structured)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := x.openRecord(t, step, text)
+	if err != nil {
+		return nil, err
+	}
+	begin := x.Now()
+	listener := newListener(x.Live, t.ID, text)
+	res, err := agent.Turn(ctx, ralph.TurnInput{
+		Agent: agent.Spec, Stage: step.Stage, Prompt: text, Dir: x.Root, Env: x.environment(s, t, step, agent),
+		Resume: step.Resume, Schema: schemaFor(step.Stage, agent.Structured), Timeout: step.Timeout, Grace: x.Grace,
+		Scratch: rec.dir, Raw: rec.output,
+	}, ralph.TurnHooks{Said: listener.said})
+	if closeErr := rec.close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, fmt.Errorf("turn of agent %s: %w", step.Agent, err)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	f := x.ended(t, step, agent, res)
+	f.Took, f.Dir, f.Dropped = x.Now().Sub(begin), rec.rel, res.Dropped+rec.output.dropped()
+	if step.Stage == ralph.KindBuild {
+		f.Signal = listener.signal(res.Text, text)
+		if err := x.see(ctx, s, t, &f); err != nil {
+			return nil, err
+		}
+	}
+	facts := x.answer(s, t, step, res, &f)
+	facts = append([]ralph.Fact{f}, facts...)
+	return append(facts, policy.AfterTurn(s, f, x.Config, x.Now())...), nil
+}
+
+// ended is the turn as a fact, before its answer is read.
+func (x *Executor) ended(t *ralph.Task, step ralph.Turn, agent ConfiguredAgent, res ralph.TurnResult) ralph.TurnEnded {
+	if agent.Price != nil && !res.Usage.Known {
+		res.Usage = agent.Price(res.Usage)
+	}
+	return ralph.TurnEnded{
+		Task: t.ID, Stage: step.Stage, Agent: step.Agent, Iteration: step.Iteration, Exit: res.Exit, Code: res.Code,
+		Session: res.Session, Usage: res.Usage, Err: res.Err, Denied: res.Denied, Leftover: res.Leftover, Tail: tail(res.Text),
+	}
+}
+
+// see looks at the work tree after a turn: a changed tree or a new commit is
+// progress.
+func (x *Executor) see(ctx context.Context, s *ralph.State, t *ralph.Task, f *ralph.TurnEnded) error {
+	tree, head, err := x.Trees.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	before := t.Run.Tree
+	if before == "" {
+		before = s.Job.Tree
+	}
+	f.Tree, f.Head = tree, head
+	f.Changed = tree != before || head != s.Job.Head
+	if f.Changed && before != "" && tree != before {
+		x.keepDiff(ctx, before, tree, filepath.Join(x.Root, f.Dir, "diff.patch"))
+	}
+	return nil
+}
+
+// keepDiff writes the turn's patch for people. It is a convenience: the trees
+// are in git, so a failure here is no failure of the turn.
+func (x *Executor) keepDiff(ctx context.Context, from, to, path string) {
+	if x.SkipDiffs {
+		return
+	}
+	if patch, err := x.Trees.Diff(ctx, from, to, 4<<20); err == nil {
+		_ = os.WriteFile(path, patch, 0o600)
+	}
+}
+
+// answer reads the structured answer of a stage and returns the facts in it.
+// What does not fit is a mismatch: policy asks once more with its words.
+func (x *Executor) answer(s *ralph.State, t *ralph.Task, step ralph.Turn, res ralph.TurnResult, f *ralph.TurnEnded) []ralph.Fact {
+	if res.Exit != ralph.ExitOK || res.Err != nil {
+		return nil
+	}
+	var facts []ralph.Fact
+	var err error
+	switch step.Stage {
+	case ralph.KindPlan:
+		facts, err = x.planned(s, res)
+	case ralph.KindInvestigate:
+		facts, err = x.investigated(s, res)
+	case ralph.KindVerify:
+		facts, err = x.verified(s, res)
+	case ralph.KindDecompose:
+		facts, err = x.decomposed(s, t, res)
+	default:
+		return nil
+	}
+	var mismatch *prompt.Mismatch
+	switch {
+	case errors.As(err, &mismatch):
+		f.Mismatch = mismatch.Why
+		return nil
+	case err != nil:
+		f.Mismatch = err.Error()
+		return nil
+	}
+	f.Answer = summary(facts)
+	return facts
+}
+
+// prompt renders what the agent is told.
+func (x *Executor) prompt(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Turn, structured bool) (string, error) {
+	spec, err := x.readSpec(s.Job.File)
+	if err != nil {
+		return "", err
+	}
+	in := prompt.Input{
+		Stage: step.Stage, SpecFile: s.Job.File, SpecText: spec, Task: t, Tasks: s.Plan.Tasks,
+		Learnings: readTail(filepath.Join(x.Root, progressFile), mostLearned), Feedback: step.Feedback,
+		Iteration: step.Iteration, Max: x.Config.MaxIterations, Structured: structured, InPlace: true,
+	}
+	if t.MaxIterations > 0 {
+		in.Max = t.MaxIterations
+	}
+	for _, c := range x.Checks {
+		in.Checks = append(in.Checks, c.Command)
+	}
+	for _, i := range s.Plan.Issues {
+		in.Issues = append(in.Issues, *i)
+	}
+	switch step.Stage {
+	case ralph.KindDecompose:
+		in.Task = s.Task(t.Parent)
+	case ralph.KindVerify:
+		in.Diff = x.jobDiff(ctx, s)
+	}
+	override := filepath.Join(x.Root, "ralph/prompts", string(step.Stage)+".md")
+	custom, err := os.ReadFile(override)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read the prompt template: %w", err)
+	}
+	return prompt.Render(in, string(custom))
+}
+
+func (x *Executor) jobDiff(ctx context.Context, s *ralph.State) string {
+	if s.Job.Base == "" || s.Job.Tree == "" {
+		return ""
+	}
+	patch, err := x.Trees.Diff(ctx, s.Job.Base, s.Job.Tree, mostDiff)
+	if err != nil {
+		return "" // the agent has the work tree itself
+	}
+	return string(patch)
+}
+
+// readSpec reads a spec. os.Root keeps symbolic links from leading out of ralph/specs.
+func (x *Executor) readSpec(file string) (string, error) {
+	text, err := ReadSpec(x.Root, file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("spec file ralph/specs/%s not found", file)
+	}
+	return text, err
+}
+
+// ReadSpec reads ralph/specs/<file> below root, at most 1 MiB. A name or a
+// symbolic link that leads out of the folder is an error (product.md 12).
+func ReadSpec(root, file string) (string, error) {
+	dir, err := os.OpenRoot(filepath.Join(root, "ralph/specs"))
+	if err != nil {
+		return "", fmt.Errorf("open ralph/specs: %w", err)
+	}
+	defer dir.Close()
+	info, err := dir.Stat(file)
+	if err != nil {
+		return "", fmt.Errorf("read spec: %w", err)
+	}
+	switch {
+	case info.IsDir():
+		return "", fmt.Errorf("ralph/specs/%s is a folder", file)
+	case info.Size() > mostSpec:
+		return "", fmt.Errorf("ralph/specs/%s is larger than 1 MiB: split it", file)
+	}
+	b, err := dir.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("read spec: %w", err)
+	}
+	return string(b), nil
+}
+
+// environment is what an agent's process gets (product.md 4b).
+func (x *Executor) environment(s *ralph.State, t *ralph.Task, step ralph.Turn, agent ConfiguredAgent) []string {
+	env := append([]string{}, x.Env...)
+	env = append(env, agent.Env...)
+	env = append(env, "RALPH=1", "RALPH_STAGE="+string(step.Stage), "RALPH_SPEC="+s.Job.File, "RALPH_ROOT="+x.Root,
+		"RALPH_ITERATION="+strconv.Itoa(step.Iteration))
+	if t.IsBuild() {
+		env = append(env, "RALPH_TASK="+string(t.ID), "RALPH_TASK_NAME="+t.Name)
+		if t.Phase != "" {
+			env = append(env, "RALPH_PHASE="+t.Phase)
+		}
+	}
+	return env
+}
+
+func schemaFor(stage ralph.TaskKind, structured bool) json.RawMessage {
+	if !structured || stage == ralph.KindBuild {
+		return nil
+	}
+	return prompt.Schema(stage)
+}
+
+// readTail returns the last most bytes of a file, whole lines, "" when there is none.
+func readTail(path string, most int) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	if len(b) <= most {
+		return string(b)
+	}
+	_, rest, _ := strings.Cut(string(b[len(b)-most:]), "\n")
+	return rest
+}
+
+// tail is the last line or two of what the agent said.
+func tail(text string) string {
+	text = strings.TrimSpace(text)
+	if len(text) > mostTail {
+		text = text[len(text)-mostTail:]
+	}
+	return strings.ToValidUTF8(text, "")
+}
+
+// record is the folder of one turn: prompt, output, and what came of it.
+type record struct {
+	dir    string // absolute
+	rel    string // relative to the repository
+	output *outputFile
+}
+
+// openRecord makes ralph/.state/tasks/<task>/<iteration>/. A turn that was cut
+// and is done again gets a folder of its own, so that nothing is overwritten.
+func (x *Executor) openRecord(t *ralph.Task, step ralph.Turn, prompt string) (*record, error) {
+	task := strings.ReplaceAll(string(t.ID), ":", "-")
+	base := filepath.Join(stateTasks, task)
+	if err := os.MkdirAll(filepath.Join(x.Root, base), 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of the turn: %w", err)
+	}
+	for try := 1; ; try++ {
+		rel := filepath.Join(base, strconv.Itoa(step.Iteration))
+		if try > 1 {
+			rel = fmt.Sprintf("%s.%d", rel, try)
+		}
+		r := &record{dir: filepath.Join(x.Root, rel), rel: filepath.ToSlash(rel)}
+		err := os.Mkdir(r.dir, 0o700)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(r.dir, "prompt.md"), []byte(prompt), 0o600)
+		}
+		if err == nil {
+			r.output, err = newOutputFile(filepath.Join(r.dir, "output.log"))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("make the folder of the turn: %w", err)
+		}
+		return r, nil
+	}
+}
+
+func (r *record) close() error {
+	if err := r.output.Close(); err != nil {
+		return fmt.Errorf("write output.log: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+// Package ralph owns the words of the program: specs, tasks, steps, facts, the
+// state that facts add up to, and the commands that people give. Everything in
+// it is pure. It owns no file, no process, no clock and no decision: the file
+// is internal/journal's, decisions are internal/policy's.
+package ralph
+
+import "time"
+
+// The identifiers. Their shapes are part of the file formats (D-007).
+type (
+	SpecID    string // "q-a1b2", a record of the inbox
+	TaskID    string // "t-1a2b", or "<kind>:<job>:<round>" for the stages of a job
+	IssueID   string // "i-1a2b"
+	GateID    string // "g-1a2b"
+	SessionID string // "s-20250120T100000Z-1a2b"
+	TreeID    string // where work happens: "." is the user's checkout
+)
+
+// SpecStatus is where an inbox record stands (D-010).
+type SpecStatus string
+
+// The inbox statuses of D-010; nothing else may stand in the file.
+const (
+	SpecPending SpecStatus = "pending"
+	SpecActive  SpecStatus = "active"
+	SpecDone    SpecStatus = "done"
+	SpecFailed  SpecStatus = "failed"
+)
+
+// Valid reports whether s is one of the four statuses of D-010.
+func (s SpecStatus) Valid() bool {
+	return s == SpecPending || s == SpecActive || s == SpecDone || s == SpecFailed
+}
+
+// Spec is one record of the inbox (D-005 to D-013). One file may be queued
+// several times; each time is a record of its own (D-031).
+type Spec struct {
+	ID        SpecID     `json:"id"`
+	File      string     `json:"spec"` // relative to ralph/specs (D-008)
+	Status    SpecStatus `json:"status"`
+	AddedAt   time.Time  `json:"added_at"`
+	StartedAt time.Time  `json:"started_at,omitzero"`
+	EndedAt   time.Time  `json:"completed_at,omitzero"`
+	Error     string     `json:"error,omitempty"`
+
+	// Line is the record as a person wrote it, kept as long as nothing in the
+	// record changes, so that a rewrite leaves it byte for byte (D-017, D-028).
+	Line string `json:"line,omitempty"`
+	// Extra holds the fields we do not know, as one JSON object (product 2).
+	Extra RawObject `json:"extra,omitempty"`
+}
+
+// TaskKind says what a task is for. Build tasks are the plan that people see;
+// the others are the stages of a job, so that planning, coding, checking and
+// committing are one loop.
+type TaskKind string
+
+// The kinds. Every stage but build is a task of its own, made by policy.Schedule.
+const (
+	KindPrepare     TaskKind = "prepare" // looks at where the job starts
+	KindPlan        TaskKind = "plan"
+	KindInvestigate TaskKind = "investigate"
+	KindBuild       TaskKind = "build"
+	KindVerify      TaskKind = "verify"
+	KindDecompose   TaskKind = "decompose"
+	KindLand        TaskKind = "land"   // commits what the job made
+	KindShelve      TaskKind = "shelve" // puts away what a failed job left
+)
+
+// TaskStatus is where a task stands (X-15). Ready is derived, never stored.
+type TaskStatus string
+
+// The task statuses of product.md 1.
+const (
+	TaskPending TaskStatus = "pending"
+	TaskActive  TaskStatus = "active"
+	TaskDone    TaskStatus = "done"
+	TaskFailed  TaskStatus = "failed"
+	TaskBlocked TaskStatus = "blocked"
+	TaskTimeout TaskStatus = "timeout"
+	TaskSkipped TaskStatus = "skipped"
+)
+
+// Valid reports whether s is a status that plan.jsonl may hold.
+func (s TaskStatus) Valid() bool {
+	switch s {
+	case TaskPending, TaskActive, TaskDone, TaskFailed, TaskBlocked, TaskTimeout, TaskSkipped:
+		return true
+	}
+	return false
+}
+
+// Ended reports whether nothing will work on the task any more by itself.
+func (s TaskStatus) Ended() bool { return s != TaskPending && s != TaskActive }
+
+// Task is the smallest unit that one agent executes.
+type Task struct {
+	ID       TaskID   `json:"id"`
+	Kind     TaskKind `json:"kind,omitempty"` // "" is build
+	Spec     string   `json:"spec,omitempty"` // the spec's file
+	Name     string   `json:"name"`
+	Notes    string   `json:"notes,omitempty"`
+	Accept   string   `json:"accept,omitempty"`
+	Deps     []TaskID `json:"deps,omitempty"`
+	Tags     []string `json:"tags,omitempty"`     // critical, quick-win, ...
+	Priority string   `json:"priority,omitempty"` // high, medium, low
+	Phase    string   `json:"phase,omitempty"`    // phases are barriers (X-65)
+	Parent   TaskID   `json:"parent,omitempty"`
+
+	Status        TaskStatus `json:"status"`
+	RetryCount    int        `json:"retry_count,omitempty"`    // returns to pending after failed, timeout or crash (X-45)
+	MaxIterations int        `json:"max_iterations,omitempty"` // 0 = task.max_iterations
+
+	Line  string    `json:"line,omitempty"`  // as in Spec
+	Extra RawObject `json:"extra,omitempty"` // as in Spec
+	Run   Run       `json:"run,omitzero"`    // folded, never edited by people
+}
+
+// IsBuild reports whether the task is part of the plan that people see.
+func (t *Task) IsBuild() bool { return t.Kind == "" || t.Kind == KindBuild }
+
+// Run is what the facts of a task's current attempt add up to. Policy decides
+// from it; nothing else writes it but State.Apply.
+type Run struct {
+	InFlight  int64     `json:"in_flight,omitempty"` // seq of the receipt whose step has no outcome yet
+	StartedAt time.Time `json:"started_at,omitzero"`
+	EndedAt   time.Time `json:"ended_at,omitzero"`
+	Reason    string    `json:"reason,omitempty"` // why the task ended, for people
+
+	Iterations int           `json:"iterations,omitempty"` // agent turns that ended
+	Spent      time.Duration `json:"spent,omitempty"`      // time in steps; waits do not count (X-59)
+	Usage      Usage         `json:"usage,omitzero"`
+
+	Last    *TurnEnded `json:"last,omitempty"`    // the latest turn
+	Checks  *ChecksRan `json:"checks,omitempty"`  // the checks of the latest turn, nil before they ran
+	Red     *ChecksRan `json:"red,omitempty"`     // the last red checks, for the next prompt
+	Rejects []string   `json:"rejects,omitempty"` // reasons of VERIFY or a person, oldest first
+	Answers []QA       `json:"answers,omitempty"` // questions of the agent with people's answers
+	Session string     `json:"session,omitempty"` // the agent's own session, to resume
+
+	Tree       string    `json:"tree,omitempty"`      // tree hash at the end of the last turn
+	Unchanged  int       `json:"unchanged,omitempty"` // turns since the last progress (X-57)
+	ErrorTries int       `json:"error_tries,omitempty"`
+	LimitTries int       `json:"limit_tries,omitempty"`
+	SameError  int       `json:"same_error,omitempty"` // turns in a row with the same class of error
+	Mismatches int       `json:"mismatches,omitempty"` // structured answers in a row that were not accepted
+	LastAt     time.Time `json:"last_at,omitzero"`     // when the last turn ended: backoff counts from here
+	Answered   int       `json:"answered,omitempty"`   // the iteration whose question has been answered
+	Warned     bool      `json:"warned,omitempty"`     // the stuck warning is out (B-017)
+	Accepted   bool      `json:"accepted,omitempty"`   // by VERIFY or a person
+	Progress   int       `json:"progress,omitempty"`   // percent, from PROGRESS signals
+	Note       string    `json:"note,omitempty"`
+
+	Commits   int    `json:"commits,omitempty"`    // commit attempts that failed
+	CommitKey string `json:"commit_key,omitempty"` // receipt of the first commit attempt: the trailer that proves it
+	Commit    string `json:"commit,omitempty"`     // the commit made
+	Stash     string `json:"stash,omitempty"`      // the stash made, by commit id
+	Shelved   bool   `json:"shelved,omitempty"`
+	StepError string `json:"step_error,omitempty"` // why the last commit or shelve did not work
+}
+
+// QA is a question an agent asked with NEEDS_HUMAN and the answer it got.
+type QA struct {
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
+}
+
+// Issue is something found while working that is not yet a task.
+type Issue struct {
+	ID     IssueID   `json:"id"`
+	Spec   string    `json:"spec,omitempty"`
+	Desc   string    `json:"desc"`
+	Looked bool      `json:"looked,omitempty"` // an INVESTIGATE has seen it and left it
+	Line   string    `json:"line,omitempty"`
+	Extra  RawObject `json:"extra,omitempty"`
+}
+
+// Reject is the tombstone of a rejected task: why it had to be done again.
+type Reject struct {
+	ID     TaskID    `json:"id"`
+	Reason string    `json:"reason"`
+	Line   string    `json:"line,omitempty"`
+	Extra  RawObject `json:"extra,omitempty"`
+}
+
+// Gate is a question or decision that waits for a person (X-75).
+type Gate struct {
+	ID       GateID    `json:"id"`
+	Kind     string    `json:"kind"` // question
+	Task     TaskID    `json:"task,omitempty"`
+	Text     string    `json:"text"`
+	AskedAt  time.Time `json:"asked_at"`
+	Deadline time.Time `json:"deadline,omitzero"` // zero: no limit
+}
+
+// RawObject is a JSON object kept as text, so that unknown fields survive.
+type RawObject string
+
+// MarshalJSON writes the object as it was read.
+func (r RawObject) MarshalJSON() ([]byte, error) {
+	if r == "" {
+		return []byte("null"), nil
+	}
+	return []byte(r), nil
+}
+
+// UnmarshalJSON keeps the object as it stands.
+func (r *RawObject) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*r = ""
+		return nil
+	}
+	*r = RawObject(b)
+	return nil
+}

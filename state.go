@@ -1,0 +1,246 @@
+package ralph
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// State is what the facts of the journal add up to. Apply is the only way it
+// changes, and Apply never writes into a Spec, Task, Issue, Job or Gate that a
+// clone may share: it replaces the pointer. So Clone is cheap and a clone may
+// be read while the original moves on.
+type State struct {
+	Seq  int64     `json:"seq"`
+	Hash string    `json:"hash"` // of the line with Seq
+	At   time.Time `json:"at"`
+
+	Inbox   []*Spec `json:"inbox,omitempty"` // in file order (X-66)
+	Plan    Plan    `json:"plan"`
+	Stages  []*Task `json:"stages,omitempty"` // the stage tasks of the job
+	Job     *Job    `json:"job,omitempty"`
+	Session Session `json:"session"`
+	Gates   []*Gate `json:"gates,omitempty"`
+	Limits  []Limit `json:"limits,omitempty"`
+	Totals  Totals  `json:"totals"`
+
+	// Aside is the plan that the newest PlanStarted replaced; not kept in snapshots.
+	Aside *Plan `json:"-"`
+}
+
+// Plan is the plan of the current spec: what plan.jsonl shows.
+type Plan struct {
+	File    string    `json:"file,omitempty"`
+	Tasks   []*Task   `json:"tasks,omitempty"`
+	Issues  []*Issue  `json:"issues,omitempty"`
+	Rejects []*Reject `json:"rejects,omitempty"`
+
+	// Closed: the job on it ended done or failed, so that the same spec queued
+	// again gets a plan of its own.
+	Closed bool `json:"closed,omitempty"`
+
+	// What was spent on this spec, over interruptions (X-10). Elapsed is running time only.
+	Elapsed time.Duration `json:"elapsed,omitempty"`
+	Usage   Usage         `json:"usage,omitzero"`
+	Turns   int           `json:"turns,omitempty"` // turns in CONSTRUCT (D-086)
+}
+
+// Job is the work on one spec, from FETCH to its end.
+type Job struct {
+	ID     JobID     `json:"id"`
+	Spec   SpecID    `json:"spec,omitempty"` // "" in construct: the inbox is not touched
+	File   string    `json:"file"`
+	Since  time.Time `json:"since"` // start of the stretch that runs now
+	Round  int       `json:"round,omitempty"`
+	Base   string    `json:"base,omitempty"` // HEAD at the start
+	Branch string    `json:"branch,omitempty"`
+	Tree   string    `json:"tree,omitempty"` // the newest known work tree
+	Head   string    `json:"head,omitempty"`
+}
+
+// Session is one run of the engine; a resumed one keeps its id (X-10).
+type Session struct {
+	ID           SessionID       `json:"id,omitempty"`
+	Mode         string          `json:"mode,omitempty"`
+	StartedAt    time.Time       `json:"started_at,omitzero"`
+	Since        time.Time       `json:"since,omitzero"`    // start of the stretch that runs now
+	Elapsed      time.Duration   `json:"elapsed,omitempty"` // of the stretches before it
+	EndedAt      time.Time       `json:"ended_at,omitzero"`
+	Ended        Reason          `json:"ended,omitempty"`
+	Detail       string          `json:"detail,omitempty"`
+	Config       json.RawMessage `json:"config,omitempty"`
+	Pid          int             `json:"pid,omitempty"`
+	Host         string          `json:"host,omitempty"`
+	Log          string          `json:"log,omitempty"`
+	Completed    int             `json:"completed"` // specs
+	Failed       int             `json:"failed"`
+	Consecutive  int             `json:"consecutive,omitempty"`   // failed specs in a row (D-034)
+	TaskFailures int             `json:"task_failures,omitempty"` // failed tasks in a row (X-50)
+	Usage        Usage           `json:"usage,omitzero"`
+	Turns        int             `json:"turns,omitempty"`
+	Want         Want            `json:"want,omitempty"`
+	Cause        string          `json:"cause,omitempty"`
+	Current      SpecID          `json:"current,omitempty"`   // stays after an interrupt (X-08)
+	LastTask     time.Time       `json:"last_task,omitzero"`  // when a build task ended, for task.delay
+	Planned      []SpecID        `json:"planned,omitempty"`   // --dry-run: planned once each (D-035)
+	PlanOnly     bool            `json:"plan_only,omitempty"` // --dry-run
+}
+
+// Live reports whether the session has begun and not ended. After a crash it
+// is true although nobody works on it: only the lock tells that apart (X-01).
+func (s *Session) Live() bool { return s.ID != "" && s.Ended == "" }
+
+// Mode is the state of the engine (X-12), derived: a wanted pause with a step in
+// flight is pausing, without one paused. A session whose engine died looks as it
+// did then; the lock tells (X-01).
+func (s *State) Mode() string {
+	x := s.Session
+	switch {
+	case x.ID == "":
+		return "idle"
+	case x.Ended != "":
+		return "completed"
+	case x.Want == WantStop:
+		return "stopping"
+	case x.Want == WantPause && s.inFlight():
+		return "pausing"
+	case x.Want == WantPause:
+		return "paused"
+	}
+	return "running"
+}
+
+func (s *State) inFlight() bool {
+	busy := func(t *Task) bool { return t.Run.InFlight != 0 }
+	return slices.ContainsFunc(s.Plan.Tasks, busy) || slices.ContainsFunc(s.Stages, busy)
+}
+
+// Limit is an agent that cannot be used until a time.
+type Limit struct {
+	Agent string    `json:"agent"`
+	Until time.Time `json:"until"`
+}
+
+// Totals are counts over the whole journal, for statistics.
+type Totals struct {
+	Sessions  int           `json:"sessions"`
+	SpecsDone int           `json:"specs_done"`
+	SpecsFail int           `json:"specs_failed"`
+	TasksDone int           `json:"tasks_done"`
+	TasksFail int           `json:"tasks_failed"`
+	TasksOut  int           `json:"tasks_timeout"`
+	Turns     int           `json:"turns"`
+	TurnTime  time.Duration `json:"turn_time"`
+	TurnMin   time.Duration `json:"turn_min"`
+	TurnMax   time.Duration `json:"turn_max"`
+	Usage     Usage         `json:"usage"`
+	ChecksRed int           `json:"checks_red"`
+	ChecksOK  int           `json:"checks_green"`
+	Receipts  int           `json:"receipts"`
+	Commits   int           `json:"commits"`
+}
+
+// Clone returns a state that stays as it is while s moves on.
+func (s *State) Clone() *State {
+	c := *s
+	c.Inbox = slices.Clone(s.Inbox)
+	c.Plan.Tasks = slices.Clone(s.Plan.Tasks)
+	c.Plan.Issues = slices.Clone(s.Plan.Issues)
+	c.Plan.Rejects = slices.Clone(s.Plan.Rejects)
+	c.Stages = slices.Clone(s.Stages)
+	c.Gates = slices.Clone(s.Gates)
+	c.Limits = slices.Clone(s.Limits)
+	c.Session.Planned = slices.Clone(s.Session.Planned)
+	return &c
+}
+
+// Task returns the task or stage with the id, nil when there is none. The
+// result must not be written to.
+func (s *State) Task(id TaskID) *Task {
+	for _, t := range s.Plan.Tasks {
+		if t.ID == id {
+			return t
+		}
+	}
+	for _, t := range s.Stages {
+		if t.ID == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// Spec returns the inbox record with the id, nil when there is none.
+func (s *State) Spec(id SpecID) *Spec {
+	for _, x := range s.Inbox {
+		if x.ID == id {
+			return x
+		}
+	}
+	return nil
+}
+
+// Gate returns the open gate of a task, nil when there is none.
+func (s *State) Gate(task TaskID) *Gate {
+	for _, g := range s.Gates {
+		if g.Task == task {
+			return g
+		}
+	}
+	return nil
+}
+
+// Over reports whether the task needs nothing more from whoever started it.
+func (s *State) Over(id TaskID) bool {
+	t := s.Task(id)
+	return t == nil || t.Status != TaskActive
+}
+
+// Running is how long the session has run, waits between stretches left out
+// (X-10). now counts only while the session is live.
+func (s *State) Running(now time.Time) time.Duration {
+	if s.Session.Live() {
+		return s.Session.Elapsed + max(0, now.Sub(s.Session.Since))
+	}
+	return s.Session.Elapsed
+}
+
+// JobElapsed is how long the current spec has been worked on, likewise.
+func (s *State) JobElapsed(now time.Time) time.Duration {
+	if s.Job == nil {
+		return s.Plan.Elapsed
+	}
+	return s.Plan.Elapsed + max(0, now.Sub(s.Job.Since))
+}
+
+// LimitedUntil returns when the agent may be used again, zero when it may now.
+func (s *State) LimitedUntil(agent string, now time.Time) time.Time {
+	for _, l := range s.Limits {
+		if l.Agent == agent && l.Until.After(now) {
+			return l.Until
+		}
+	}
+	return time.Time{}
+}
+
+// CountInbox counts the records with a status.
+func (s *State) CountInbox(status SpecStatus) int {
+	n := 0
+	for _, x := range s.Inbox {
+		if x.Status == status {
+			n++
+		}
+	}
+	return n
+}
+
+// CountTasks counts the build tasks with a status.
+func (s *State) CountTasks(status TaskStatus) int {
+	n := 0
+	for _, t := range s.Plan.Tasks {
+		if t.Status == status {
+			n++
+		}
+	}
+	return n
+}

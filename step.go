@@ -1,0 +1,127 @@
+package ralph
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Step is one thing to do for a task. The set is closed: MarshalStep and
+// UnmarshalStep know every one.
+type Step interface{ StepName() string }
+
+// Prepare looks at the place of work before the first turn of a job: the spec
+// is there, HEAD and tree are what the job starts from.
+type Prepare struct{}
+
+// Turn is one agent turn.
+type Turn struct {
+	Stage     TaskKind `json:"stage"`
+	Agent     string   `json:"agent"`     // configured name
+	Iteration int      `json:"iteration"` // from 1
+	Resume    string   `json:"resume,omitempty"`
+	// Feedback goes into the prompt: red checks, the mismatch of an answer, a
+	// rejection, a person's answer. The prompt also reads Task.Run.
+	Feedback string        `json:"feedback,omitempty"`
+	Timeout  time.Duration `json:"timeout,omitempty"`
+}
+
+// Check runs the quality commands and the test command on the tree of the last turn.
+type Check struct{}
+
+// Commit commits the job's changes (D-067 to D-071), or one task's with Task set.
+type Commit struct {
+	OnlyTask bool `json:"only_task,omitempty"` // task.auto_commit: the task's own commit
+}
+
+// Shelve puts the uncommitted changes of a failed job away (D-072, D-075).
+type Shelve struct {
+	How string `json:"how"` // stash, reset, keep
+}
+
+// Ask puts a question to a person; the task goes on when it is answered.
+type Ask struct {
+	Kind string `json:"kind"` // question
+	Text string `json:"text"`
+}
+
+// Wait lets time pass until the given instant or until the state moves; a zero
+// Until means only the latter. It needs no executor and leaves no receipt.
+type Wait struct {
+	Until time.Time `json:"until,omitzero"`
+}
+
+// Finish ends the task with an outcome. It needs no executor.
+type Finish struct {
+	Status TaskStatus `json:"status"`          // TaskPending releases it
+	Retry  bool       `json:"retry,omitempty"` // a release that counts into retry_count
+}
+
+// Done says that the task needs nothing more from this engine.
+type Done struct{}
+
+func (Prepare) StepName() string { return "prepare" }
+func (Turn) StepName() string    { return "turn" }
+func (Check) StepName() string   { return "check" }
+func (Commit) StepName() string  { return "commit" }
+func (Shelve) StepName() string  { return "shelve" }
+func (Ask) StepName() string     { return "ask" }
+func (Wait) StepName() string    { return "wait" }
+func (Finish) StepName() string  { return "finish" }
+func (Done) StepName() string    { return "done" }
+
+// stepJSON is a step in the journal: its name beside its fields.
+type stepJSON struct {
+	Name string          `json:"step"`
+	Args json.RawMessage `json:"args,omitempty"`
+}
+
+func marshalStep(s Step) ([]byte, error) {
+	args, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(stepJSON{s.StepName(), args})
+}
+
+func unmarshalStep(b []byte) (Step, error) {
+	var j stepJSON
+	if err := json.Unmarshal(b, &j); err != nil {
+		return nil, err
+	}
+	var s Step
+	var err error
+	switch j.Name {
+	case "prepare":
+		s, err = decodeStep[Prepare](j.Args)
+	case "turn":
+		s, err = decodeStep[Turn](j.Args)
+	case "check":
+		s, err = decodeStep[Check](j.Args)
+	case "commit":
+		s, err = decodeStep[Commit](j.Args)
+	case "shelve":
+		s, err = decodeStep[Shelve](j.Args)
+	case "ask":
+		s, err = decodeStep[Ask](j.Args)
+	case "wait":
+		s, err = decodeStep[Wait](j.Args)
+	case "finish":
+		s, err = decodeStep[Finish](j.Args)
+	case "done":
+		s, err = decodeStep[Done](j.Args)
+	default:
+		return nil, fmt.Errorf("unknown step %q", j.Name)
+	}
+	return s, err
+}
+
+func decodeStep[S Step](args json.RawMessage) (Step, error) {
+	var s S
+	if len(args) > 0 {
+		if err := json.Unmarshal(args, &s); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}

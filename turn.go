@@ -1,0 +1,193 @@
+package ralph
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// AgentSpec is one agent of the configuration: which driver speaks to which
+// command (`agents:` in config.yaml).
+type AgentSpec struct {
+	Name     string            `json:"name"`
+	Driver   string            `json:"driver"` // exec, scripted, claude, ...
+	Command  []string          `json:"command,omitempty"`
+	Args     []string          `json:"args,omitempty"`
+	Model    string            `json:"model,omitempty"`
+	Prompt   string            `json:"prompt,omitempty"` // exec: stdin, arg or file
+	Scenario string            `json:"scenario,omitempty"`
+	Env      map[string]string `json:"env,omitempty"`
+	PassEnv  []string          `json:"pass_env,omitempty"`
+}
+
+// TurnInput is one turn as a driver gets it.
+type TurnInput struct {
+	Agent   AgentSpec
+	Stage   TaskKind
+	Prompt  string
+	Dir     string          // working directory: the checkout or the task's worktree
+	Env     []string        // complete environment of the process, K=V
+	Resume  string          // the agent's own session to go on with, "" for a new one
+	Schema  json.RawMessage // JSON Schema of the answer, nil when a signal is the answer
+	Timeout time.Duration   // 0: no limit; past it the whole process group is ended
+	Grace   time.Duration   // between TERM and KILL
+	Scratch string          // a folder of this turn, for prompt files and the like
+	Raw     RawSink         // receives the agent's output as it came, may be nil
+}
+
+// RawSink takes an agent's raw output: its stdout and stderr, byte for byte.
+// Write must not keep p. An error ends the turn as machinery failure.
+type RawSink interface{ Write(p []byte) (int, error) }
+
+// TurnHooks is how a turn speaks while it goes on. Said must not block and
+// must not keep the Said value's bytes.
+type TurnHooks struct {
+	Said func(Said)
+}
+
+// SaidKind classes what an agent says in the middle of a turn.
+type SaidKind string
+
+// The kinds, after the item types of the Codex app-server (product.md 4).
+const (
+	SaidOutput    SaidKind = "output"    // a line of an exec agent's stdout
+	SaidMessage   SaidKind = "message"   // agent text
+	SaidReasoning SaidKind = "reasoning" // thinking
+	SaidTool      SaidKind = "tool"      // a tool call or command, shortened
+	SaidResult    SaidKind = "result"    // what a tool returned; never read for signals
+	SaidError     SaidKind = "error"     // error text, retries
+	SaidStderr    SaidKind = "stderr"
+)
+
+// Said is one thing an agent said.
+type Said struct {
+	Kind SaidKind
+	Text string
+	// More is true when Text is a piece of a line that goes on.
+	More bool
+}
+
+// ExitKind is how the agent's turn ended, as the exit matrix needs it (B-069 to B-075).
+type ExitKind string
+
+// The exits.
+const (
+	ExitOK      ExitKind = "ok"      // ended by itself without an error
+	ExitFailed  ExitKind = "failed"  // non-zero exit, or an error in the driver's protocol
+	ExitCrashed ExitKind = "crashed" // killed by a signal we did not send
+	ExitTimeout ExitKind = "timeout" // ended by us: over its time
+	ExitUser    ExitKind = "user"    // ended by us: stopped by a person
+	ExitSpawn   ExitKind = "spawn"   // did not start (B-097, X-52)
+)
+
+// ErrorClass types an agent's error; policy never looks at exit codes alone.
+type ErrorClass string
+
+// The classes, from facts/*.md.
+const (
+	ErrClassLimit   ErrorClass = "rate_limit" // 429, plan limits
+	ErrClassBusy    ErrorClass = "overloaded" // 529
+	ErrClassAuth    ErrorClass = "authentication"
+	ErrClassRequest ErrorClass = "bad_request" // also unknown model, billing
+	ErrClassContext ErrorClass = "context_full"
+	ErrClassServer  ErrorClass = "server"   // 5xx, no connection
+	ErrClassRefusal ErrorClass = "refusal"  // the model refused
+	ErrClassBudget  ErrorClass = "budget"   // the agent's own turn or money limit
+	ErrClassOther   ErrorClass = "unknown"  // non-zero exit without a typed cause
+	ErrClassSpawn   ErrorClass = "spawn"    // program missing or not executable
+	ErrClassOutput  ErrorClass = "protocol" // the agent broke its own protocol
+)
+
+// AgentError is a typed error of a turn.
+type AgentError struct {
+	Class   ErrorClass `json:"class"`
+	Status  int        `json:"status,omitempty"` // HTTP status where there was one
+	Message string     `json:"message"`
+	ResetAt time.Time  `json:"reset_at,omitzero"` // when a limit ends, if the service said so
+}
+
+// Permanent reports errors that trying again cannot mend (X-43).
+func (e *AgentError) Permanent() bool {
+	switch e.Class {
+	case ErrClassAuth, ErrClassRequest, ErrClassSpawn:
+		return true
+	}
+	return false
+}
+
+// Usage is tokens and dollars. Known is false when the agent reported no cost,
+// which counts as over any cost limit that is set (product.md 14).
+type Usage struct {
+	Input      int64   `json:"input,omitempty"`  // tokens, without cache reads and writes
+	Output     int64   `json:"output,omitempty"` // tokens
+	CacheRead  int64   `json:"cache_read,omitempty"`
+	CacheWrite int64   `json:"cache_write,omitempty"`
+	Cost       float64 `json:"cost,omitempty"` // US dollars
+	Known      bool    `json:"known,omitempty"`
+}
+
+// Add returns the sum. The sum's cost is known when each part's is.
+func (u Usage) Add(v Usage) Usage {
+	known := u.Known && v.Known
+	if u == (Usage{}) {
+		known = v.Known
+	}
+	return Usage{
+		Input: u.Input + v.Input, Output: u.Output + v.Output,
+		CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
+		Cost: u.Cost + v.Cost, Known: known,
+	}
+}
+
+// TurnResult is how a turn ended, as a driver reports it.
+type TurnResult struct {
+	Exit     ExitKind
+	Code     int             // exit code, where the process had one
+	Text     string          // the final message; exec: the tail of the output, at most 1 MiB
+	Answer   json.RawMessage // structured output where the driver has it
+	Session  string          // the agent's own session id
+	Usage    Usage
+	Err      *AgentError
+	Denied   []string // tool calls that were denied because nobody could be asked
+	Events   int64    // events or lines read
+	Bytes    int64    // bytes read
+	Dropped  int64    // bytes that passed an output limit and were not kept
+	Leftover int      // background processes that had to be ended after the turn
+}
+
+// SignalKind is what an agent says about its task (product.md 4).
+type SignalKind string
+
+// The signals. SignalNone is no signal at all.
+const (
+	SignalNone     SignalKind = ""
+	SignalComplete SignalKind = "COMPLETE"
+	SignalBlocked  SignalKind = "BLOCKED"
+	SignalHuman    SignalKind = "NEEDS_HUMAN"
+	SignalProgress SignalKind = "PROGRESS"
+)
+
+// Signal is a signal with its text: why, the question, or what is done.
+type Signal struct {
+	Kind    SignalKind `json:"kind,omitempty"`
+	Text    string     `json:"text,omitempty"`
+	Percent int        `json:"percent,omitempty"` // PROGRESS only
+}
+
+// GateSpec is one check command (quality.commands, test.command).
+type GateSpec struct {
+	Name    string        `json:"name"` // what people see: the command itself, or "test"
+	Command string        `json:"command"`
+	Timeout time.Duration `json:"timeout,omitempty"`
+}
+
+// GateResult is what one check command did (B-036 to B-038).
+type GateResult struct {
+	Name    string        `json:"name"`
+	Command string        `json:"command"`
+	Exit    int           `json:"exit"` // -1 when it did not end by itself
+	Pass    bool          `json:"pass"`
+	Output  string        `json:"output,omitempty"` // stderr and stdout, marked, head and tail (X-48)
+	Cut     int64         `json:"cut,omitempty"`    // bytes left out of Output
+	Why     string        `json:"why,omitempty"`    // "timed out after 10m0s", "not found", ...
+	Took    time.Duration `json:"took"`
+}
