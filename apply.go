@@ -273,6 +273,7 @@ func (s *State) jobEnded(f JobEnded, at time.Time) {
 			s.Session.Planned = append(slices.Clone(s.Session.Planned), job.Spec)
 		}
 	}
+	s.Session.AskedHuman = len(s.Gates) > 0
 	s.Job, s.Stages, s.Gates = nil, nil, nil
 	s.interruptTasks()
 }
@@ -300,6 +301,9 @@ func (s *State) taskEnded(f TaskEnded, at time.Time) {
 		case f.Status == TaskPending && f.Retry:
 			t.RetryCount++
 			t.Run.Last, t.Run.Checks = nil, nil // the next attempt starts with a turn
+			t.Run.ErrorTries, t.Run.LimitTries, t.Run.SameError = 0, 0, 0
+		case f.Status == TaskPending && t.Run.Last != nil && t.Run.Last.Exit == ExitUser:
+			t.Run.Last = nil // dealt with: the next start is a turn, not this end again
 		case f.Status != TaskPending:
 			t.Run.EndedAt = at
 		}
@@ -332,9 +336,14 @@ func (s *State) issuesLooked() {
 }
 
 func (s *State) turnEnded(f TurnEnded, at time.Time) {
-	s.Session.Usage = s.Session.Usage.Add(f.Usage)
+	usage := f.Usage
+	if f.Exit == ExitSpawn {
+		usage.Known = true // a program that did not start cost nothing
+	}
+	s.Session.Usage = s.Session.Usage.Add(usage)
 	s.Session.Turns++
-	s.Plan.Usage = s.Plan.Usage.Add(f.Usage)
+	s.Session.Agent = f.Agent
+	s.Plan.Usage = s.Plan.Usage.Add(usage)
 	if f.Stage != KindPlan {
 		s.Plan.Turns++
 	}
@@ -346,22 +355,26 @@ func (s *State) turnEnded(f TurnEnded, at time.Time) {
 			j.Head = f.Head
 		}
 	})
-	s.countTurn(f)
+	s.countTurn(f, usage)
 	s.editTask(f.Task, func(t *Task) {
 		r := &t.Run
 		before := r.Last
 		r.InFlight, r.Checks, r.Last, r.LastAt = 0, nil, &f, at
 		r.Iterations++
 		r.Spent += f.Took
-		r.Usage = r.Usage.Add(f.Usage)
+		r.Usage = r.Usage.Add(usage)
 		r.Session, r.Tree = f.Session, f.Tree
-		r.Unchanged++
-		if f.Changed {
+		switch {
+		case f.Changed:
 			r.Unchanged, r.Warned = 0, false
+		case !f.Failed():
+			r.Unchanged++
 		}
 		r.foldError(f, before)
-		r.Mismatches++
-		if f.Mismatch == "" {
+		switch {
+		case f.Mismatch != "":
+			r.Mismatches++
+		case !f.Failed():
 			r.Mismatches = 0
 		}
 		if f.Signal.Kind == SignalProgress {
@@ -370,29 +383,58 @@ func (s *State) turnEnded(f TurnEnded, at time.Time) {
 	})
 }
 
+// Failed reports whether the turn ended in an error of any kind. A driver that
+// had to end the turn itself may have no typed error for it.
+func (f *TurnEnded) Failed() bool { return f.Exit != ExitOK || f.Err != nil }
+
+// Limited reports whether it ended because the agent is at its limit.
+func (f *TurnEnded) Limited() bool {
+	return f.Err != nil && (f.Err.Class == ErrClassLimit || f.Err.Class == ErrClassBusy)
+}
+
+// class is the kind of its error, for counting the same kind in a row.
+func (f *TurnEnded) class() string {
+	if f.Err != nil {
+		return string(f.Err.Class)
+	}
+	return string(f.Exit)
+}
+
 // foldError keeps the counters of the error strategy and of limits apart.
 func (r *Run) foldError(f TurnEnded, before *TurnEnded) {
-	if f.Err == nil {
+	if !f.Failed() {
 		r.ErrorTries, r.LimitTries, r.SameError = 0, 0, 0
 		return
 	}
-	if before != nil && before.Err != nil && before.Err.Class == f.Err.Class {
+	if before != nil && before.Failed() && before.class() == f.class() {
 		r.SameError++
 	} else {
 		r.SameError = 1
 	}
-	if f.Err.Class == ErrClassLimit || f.Err.Class == ErrClassBusy {
-		r.LimitTries++
+	if f.Limited() {
+		r.LimitTries = r.limitTry(f, before)
 		return
 	}
 	r.ErrorTries++
 }
 
-func (s *State) countTurn(f TurnEnded) {
+// limitTry is which hit of the limit of this agent in a row a turn is. The
+// counter is the agent's own: after a switch it begins again.
+func (r *Run) limitTry(f TurnEnded, before *TurnEnded) int {
+	if before != nil && before.Agent != f.Agent {
+		return 1
+	}
+	return r.LimitTries + 1
+}
+
+// LimitTry is which hit of its agent's limit in a row the turn is that ends now.
+func (t *Task) LimitTry(f TurnEnded) int { return t.Run.limitTry(f, t.Run.Last) }
+
+func (s *State) countTurn(f TurnEnded, usage Usage) {
 	t := &s.Totals
 	t.Turns++
 	t.TurnTime += f.Took
-	t.Usage = t.Usage.Add(f.Usage)
+	t.Usage = t.Usage.Add(usage)
 	t.TurnMax = max(t.TurnMax, f.Took)
 	if t.TurnMin == 0 || f.Took < t.TurnMin {
 		t.TurnMin = f.Took

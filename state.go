@@ -78,12 +78,14 @@ type Session struct {
 	TaskFailures int             `json:"task_failures,omitempty"` // failed tasks in a row (X-50)
 	Usage        Usage           `json:"usage,omitzero"`
 	Turns        int             `json:"turns,omitempty"`
+	Agent        string          `json:"agent,omitempty"` // of the newest turn
 	Want         Want            `json:"want,omitempty"`
 	Cause        string          `json:"cause,omitempty"`
-	Current      SpecID          `json:"current,omitempty"`   // stays after an interrupt (X-08)
-	LastTask     time.Time       `json:"last_task,omitzero"`  // when a build task ended, for task.delay
-	Planned      []SpecID        `json:"planned,omitempty"`   // --dry-run: planned once each (D-035)
-	PlanOnly     bool            `json:"plan_only,omitempty"` // --dry-run
+	Current      SpecID          `json:"current,omitempty"`     // stays after an interrupt (X-08)
+	AskedHuman   bool            `json:"asked_human,omitempty"` // it ended with a question open
+	LastTask     time.Time       `json:"last_task,omitzero"`    // when a build task ended, for task.delay
+	Planned      []SpecID        `json:"planned,omitempty"`     // --dry-run: planned once each (D-035)
+	PlanOnly     bool            `json:"plan_only,omitempty"`   // --dry-run
 }
 
 // Live reports whether the session has begun and not ended. After a crash it
@@ -243,4 +245,10 @@ func (s *State) CountTasks(status TaskStatus) int {
 		}
 	}
 	return n
+}
+
+// OwnDirt reports whether what is changed in the work tree may come from ralph's
+// own unfinished work: a plan that was begun and not closed.
+func (s *State) OwnDirt() bool {
+	return s.Job != nil || !s.Plan.Closed && s.Plan.Turns > 0
 }

@@ -30,6 +30,10 @@ type Options struct {
 	Read  bool             // never write: a query on a read-only disk, `log`, `replay`
 	Now   func() time.Time // nil: time.Now
 	NewID func(prefix string) string
+	// Observe is called for every event that is folded after Open, in order, with
+	// the state after it, under the journal's mutex: it must be quick, and must
+	// keep neither. nil: nobody looks.
+	Observe func(ralph.Event, *ralph.State)
 	// SegmentSize is the size in bytes after which a new segment begins, so that
 	// start-up does not grow with history; 0 is the default of 2 MiB.
 	SegmentSize int64
@@ -62,6 +66,7 @@ type File struct {
 	views  views
 	fence  func() error // the session lock is still ours
 	dirty  *time.Timer  // pending write of plan.jsonl
+	shown  int64        // seq of the last event given to Observe
 	closed bool
 }
 
@@ -73,7 +78,7 @@ func Open(opt Options) (*File, error) {
 	if opt.SegmentSize == 0 {
 		opt.SegmentSize = segmentSize
 	}
-	j := &File{opt: opt, dir: filepath.Join(opt.Root, stateDir), moved: make(chan struct{})}
+	j := &File{opt: opt, dir: filepath.Join(opt.Root, stateDir), moved: make(chan struct{}), shown: -1}
 	j.views.init(opt)
 	if opt.Read {
 		return j, j.openRead()
@@ -85,20 +90,25 @@ func Open(opt Options) (*File, error) {
 	if err := j.reload(); err != nil {
 		return nil, err
 	}
+	j.shown = j.state.Seq
 	return j, nil
 }
 
-// openRead folds the journal and shows what people changed in the views, without
-// recording it: a query writes nothing.
+// apply folds one event and shows it.
+func (j *File) apply(e ralph.Event) {
+	j.state.Apply(e)
+	if j.opt.Observe != nil && j.shown >= 0 && e.Seq > j.shown {
+		j.opt.Observe(e, j.state)
+		j.shown = e.Seq
+	}
+}
+
+// openRead folds the journal and looks once whether the views can be read.
 func (j *File) openRead() error {
 	if err := j.reload(); err != nil {
 		return err
 	}
-	edits, err := j.views.readBack(j.state)
-	for _, fact := range edits {
-		j.state.Apply(ralph.Event{Seq: j.state.Seq, Hash: j.state.Hash, At: j.state.At, Fact: fact})
-	}
-	return err
+	return j.views.show(j.state.Clone())
 }
 
 // Close writes what is still to be written and lets go of the file.
@@ -119,17 +129,25 @@ func (j *File) State() *ralph.State {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	_ = j.catchUp() // a file that cannot be read is reported by the next Update
-	return j.state.Clone()
+	s := j.state.Clone()
+	if j.opt.Read {
+		_ = j.views.show(s) // Open has reported a view that cannot be read
+	}
+	return s
 }
 
 // Update takes the lock, catches up, reads views back that a person changed,
 // runs decide on the newest state and appends its facts with one write and one
-// fsync: all of them or none. decide must not keep or change the state.
+// fsync. An error of decide or of that write leaves none of them; an error of a
+// view comes after they are recorded. decide must not keep or change the state.
 func (j *File) Update(ctx context.Context, by string, decide func(*ralph.State) ([]ralph.Fact, error)) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.opt.Read || j.closed {
+	if j.opt.Read {
 		return errors.New("the journal is open for reading only")
+	}
+	if j.closed {
+		return fmt.Errorf("write the journal %s: %w", journalFile, os.ErrClosed)
 	}
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
@@ -149,21 +167,35 @@ func (j *File) Update(ctx context.Context, by string, decide func(*ralph.State) 
 	if err := j.cutTornTail(); err != nil {
 		return err
 	}
-	edits, err := j.views.readBack(j.state)
+	edits, err := j.readBack()
 	if err != nil {
-		return err
-	}
-	if err := j.append("file", edits); err != nil {
 		return err
 	}
 	facts, err := decide(j.state.Clone())
 	if err == nil {
 		err = j.append(by, facts)
 	}
-	if len(edits) == 0 && (err != nil || len(facts) == 0) {
+	if err != nil {
+		facts = nil
+	}
+	if len(edits) == 0 && len(facts) == 0 && (err != nil || !j.views.stale()) {
 		return err
 	}
 	return errors.Join(err, j.afterAppend(append(edits, facts...)))
+}
+
+// readBack records what people changed in the views. An edit that could not be
+// recorded is looked at again the next time, or the next write would undo it.
+func (j *File) readBack() ([]ralph.Fact, error) {
+	edits, err := j.views.readBack(j.state)
+	if err == nil {
+		err = j.append("file", edits)
+	}
+	if err != nil {
+		j.views.forget()
+		return nil, err
+	}
+	return edits, j.views.rebase()
 }
 
 // afterAppend brings the views in line and begins a new segment when it is time.
@@ -218,7 +250,7 @@ func (j *File) append(by string, facts []ralph.Fact) error {
 	j.offset += int64(buf.Len())
 	j.line += len(events)
 	for _, e := range events {
-		j.state.Apply(e)
+		j.apply(e)
 	}
 	j.wake()
 	return nil
@@ -253,32 +285,46 @@ func (j *File) Wait(ctx context.Context, seq int64) error {
 // catchUp folds what other processes appended. It takes no lock: a line counts
 // when its newline is there.
 func (j *File) catchUp() error {
-	if j.f == nil {
+	if j.closed {
 		return nil
 	}
 	for {
-		size, err := j.f.Seek(0, io.SeekEnd)
-		if err != nil {
-			return fmt.Errorf("read the journal: %w", err)
-		}
-		if size > j.offset {
-			if err := j.fold(io.NewSectionReader(j.f, j.offset, size-j.offset)); err != nil {
-				return err
-			}
+		if err := j.foldNew(); err != nil {
+			return err
 		}
 		now, err := os.Stat(filepath.Join(j.dir, journalName))
+		missing := errors.Is(err, os.ErrNotExist)
 		switch {
-		case errors.Is(err, os.ErrNotExist):
-			return fmt.Errorf("the journal %s is gone: it was deleted while ralph runs", journalFile)
-		case err != nil:
+		case err != nil && !missing:
 			return fmt.Errorf("read the journal: %w", err)
-		case os.SameFile(now, j.info):
+		case missing && j.f == nil && j.opt.Read: // nothing was recorded yet
+			return nil
+		case missing && j.f != nil && !j.ended():
+			return fmt.Errorf("the journal %s is gone: it was deleted while ralph runs", journalFile)
+		case !missing && j.f != nil && os.SameFile(now, j.info):
 			return nil
 		}
 		if err := j.reload(); err != nil { // another process began a new segment
 			return err
 		}
 	}
+}
+
+// foldNew folds what came into the open segment.
+func (j *File) foldNew() error {
+	if j.f == nil {
+		return nil
+	}
+	size, err := j.f.Seek(0, io.SeekEnd)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the journal: %w", err)
+	case size < j.offset: // another process took back a write that failed
+		return j.reload()
+	case size > j.offset:
+		return j.fold(io.NewSectionReader(j.f, j.offset, size-j.offset))
+	}
+	return nil
 }
 
 // fold applies complete lines and checks the chain.
@@ -292,8 +338,11 @@ func (j *File) fold(r io.Reader) error {
 			long = append(long, line...)
 			continue
 		}
-		if err != nil { // no newline yet: still being written, or torn
+		if errors.Is(err, io.EOF) { // no newline yet: still being written, or torn
 			break
+		}
+		if err != nil { // never taken for a torn line, which would be cut off
+			return fmt.Errorf("read the journal: %w", err)
 		}
 		if len(long) > 0 {
 			long = append(long, line...)
@@ -321,7 +370,7 @@ func (j *File) foldLine(line []byte) error {
 	if e.Seq != j.state.Seq+1 || e.Prev != j.state.Hash {
 		return &ralph.CorruptError{File: journalFile, Line: j.line + 1, Why: fmt.Sprintf("the chain of facts is broken: fact %d does not follow fact %d", e.Seq, j.state.Seq)}
 	}
-	j.state.Apply(e)
+	j.apply(e)
 	return nil
 }
 
@@ -365,11 +414,7 @@ func (j *File) Flush() error {
 	if err := j.catchUp(); err != nil {
 		return err
 	}
-	edits, err := j.views.readBack(j.state)
-	if err == nil {
-		err = j.append("file", edits)
-	}
-	if err != nil {
+	if _, err := j.readBack(); err != nil {
 		return err
 	}
 	return j.views.writePlan(j.state)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -40,12 +41,19 @@ func (e *LockedError) Unwrap() error { return ralph.ErrLocked }
 // as left behind (C, X-02). On this host the kernel knows better.
 const staleAfter = 30 * time.Minute
 
+// How often Lock tries when the lock is held and nobody alive is to be seen.
+const (
+	tries    = 10
+	tryEvery = 10 * time.Millisecond
+)
+
 // SessionLock is the right to be the engine of this repository.
 type SessionLock struct {
 	path  string
 	file  *os.File // holds the flock
 	info  os.FileInfo
 	owner Owner
+	size  int // of the text, padded
 }
 
 // Lock takes the session lock. The kernel frees it when its owner dies, however
@@ -54,7 +62,7 @@ type SessionLock struct {
 // was taken over, with that owner.
 func (j *File) Lock(me Owner, alive func(pid int, start string) bool) (lock *SessionLock, took *Owner, err error) {
 	path := filepath.Join(j.dir, "session.lock")
-	for range 10 {
+	for try := 1; try <= tries; try++ {
 		old, err := readOwner(path)
 		if err != nil {
 			return nil, nil, err
@@ -66,7 +74,14 @@ func (j *File) Lock(me Owner, alive func(pid int, start string) bool) (lock *Ses
 		lock, err := tryLock(path, me)
 		switch {
 		case errors.Is(err, unix.EWOULDBLOCK):
-			return nil, nil, locked(path, now)
+			// Holder takes the lock for an instant, and a new owner has not
+			// written its name yet: only a live owner is a reason to refuse.
+			owner, err := readOwner(path)
+			if err == nil && (owner == nil || owner.Host == me.Host && !alive(owner.Pid, owner.Start)) && try < tries {
+				time.Sleep(tryEvery)
+				continue
+			}
+			return nil, nil, errors.Join(err, locked(owner, now))
 		case err != nil:
 			return nil, nil, fmt.Errorf("lock %s: %w", path, err)
 		case lock == nil: // removed by its last owner between open and lock: again
@@ -76,7 +91,7 @@ func (j *File) Lock(me Owner, alive func(pid int, start string) bool) (lock *Ses
 			// A file system without working locks: the owner is there all the same.
 			return nil, nil, errors.Join(&LockedError{*old, now.Sub(old.HeartbeatAt)}, lock.file.Close())
 		}
-		if err := lock.Beat(me.HeartbeatAt); err != nil {
+		if err := lock.write(me.HeartbeatAt); err != nil {
 			return nil, nil, errors.Join(err, lock.file.Close())
 		}
 		j.mu.Lock()
@@ -87,11 +102,7 @@ func (j *File) Lock(me Owner, alive func(pid int, start string) bool) (lock *Ses
 	return nil, nil, fmt.Errorf("lock %s: it comes and goes; is another ralph starting and stopping?", path)
 }
 
-func locked(path string, now time.Time) error {
-	owner, err := readOwner(path)
-	if err != nil {
-		return err
-	}
+func locked(owner *Owner, now time.Time) error {
 	if owner == nil {
 		owner = &Owner{Host: "unknown"}
 	}
@@ -119,25 +130,39 @@ func tryLock(path string, me Owner) (*SessionLock, error) {
 	return &SessionLock{path: path, file: f, info: mine, owner: me}, nil
 }
 
-// Beat writes a sign of life.
+// Beat writes a sign of life, unless the lock was taken away.
 func (l *SessionLock) Beat(now time.Time) error {
-	l.owner.HeartbeatAt = now.UTC()
+	if err := l.Held(); err != nil {
+		return err
+	}
+	return l.write(now)
+}
+
+// write pads with spaces to one length, so that who reads meanwhile never finds
+// the rest of a longer text.
+func (l *SessionLock) write(now time.Time) error {
+	l.owner.HeartbeatAt = now.UTC().Truncate(time.Millisecond)
 	b, err := json.Marshal(l.owner)
 	if err != nil {
 		return fmt.Errorf("write session.lock: %w", err)
 	}
-	if _, err := l.file.WriteAt(append(b, '\n'), 0); err != nil {
+	l.size = max(l.size, len(b)+len(".000"))
+	if _, err := fmt.Fprintf(io.NewOffsetWriter(l.file, 0), "%-*s\n", l.size, b); err != nil {
 		return fmt.Errorf("write session.lock: %w", err)
 	}
-	return l.file.Truncate(int64(len(b) + 1))
+	return l.file.Truncate(int64(l.size + 1))
 }
 
-// Held fails when the lock is no longer ours: the file was removed or replaced
-// while this process slept. The engine then stops before its next write.
+// Held fails when the lock is no longer ours: the file was removed, replaced or
+// signed by another engine while this process slept. The engine then stops
+// before its next write.
 func (l *SessionLock) Held() error {
 	info, err := os.Stat(l.path)
 	if err == nil && os.SameFile(info, l.info) {
-		return nil
+		owner, err := readOwner(l.path)
+		if err == nil && (owner == nil || owner.Host == l.owner.Host && owner.Pid == l.owner.Pid && owner.SessionID == l.owner.SessionID) {
+			return nil
+		}
 	}
 	return fmt.Errorf("%w: ralph/.state/session.lock was taken away from this process; it stops before its next write", ralph.ErrLocked)
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -35,10 +36,44 @@ func (v *views) readBack(s *ralph.State) ([]ralph.Fact, error) {
 	return facts, nil
 }
 
+// show applies to s what people changed in the views, for a reader that records nothing.
+func (v *views) show(s *ralph.State) error {
+	v.forget()
+	edits, err := v.readBack(s)
+	for _, fact := range edits {
+		s.Apply(ralph.Event{Seq: s.Seq, Hash: s.Hash, At: s.At, Fact: fact})
+	}
+	return err
+}
+
+// forget makes the next readBack look at the views again.
+func (v *views) forget() { v.inbox.seen, v.plan.seen = nil, nil }
+
+// stale reports whether a view has to be written although no fact says so.
+func (v *views) stale() bool {
+	return v.readInbox && v.inbox.stale || v.readPlan && v.plan.stale
+}
+
+// rebase is called when what readBack found is recorded: it is part of the
+// state from here on, and compared no more.
+func (v *views) rebase() error {
+	for _, f := range []*viewFile{&v.inbox, &v.plan} {
+		if !f.edited {
+			continue
+		}
+		f.edited = false
+		if err := f.remember(f.seen, f.text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // changed returns the view's text and its base when a person changed it.
-func (v *views) changed(f *viewFile, render func() string) (text, base string, ok bool, err error) {
+func (f *viewFile) changed(render func() string) (text, base string, ok bool, err error) {
+	f.edited = false
 	info, err := os.Stat(f.path)
-	if err == nil && f.seen != nil && os.SameFile(info, f.seen) && info.Size() == f.seen.Size() && info.ModTime().Equal(f.seen.ModTime()) {
+	if err == nil && f.sawLast(info) {
 		return "", "", false, nil
 	}
 	b, err := os.ReadFile(f.path)
@@ -46,25 +81,24 @@ func (v *views) changed(f *viewFile, render func() string) (text, base string, o
 	if err != nil && !missing {
 		return "", "", false, fmt.Errorf("read %s: %w", f.name, err)
 	}
+	now := render()
 	baseText, err := os.ReadFile(f.base)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		baseText = []byte(render())
+		baseText = []byte(now)
 	case err != nil:
 		return "", "", false, fmt.Errorf("read %s: %w", f.base, err)
 	}
-	if missing && len(baseText) == 0 {
+	// A view that a crash left behind the facts is to be written, and so is one
+	// that a person deleted: what it said is not taken back.
+	f.stale = string(b) != now
+	if missing {
+		f.seen = nil
 		return "", "", false, nil
 	}
-	if missing { // deleted by a person, or never checked out: what it said is not taken back
-		f.stale = true
-		return "", "", false, nil
-	}
-	f.seen = info
-	if string(b) == string(baseText) {
-		return "", "", false, nil
-	}
-	return string(b), string(baseText), true, nil
+	f.seen, f.text = info, string(b)
+	f.edited = f.text != string(baseText)
+	return f.text, string(baseText), f.edited, nil
 }
 
 // eachRecord calls read for each line that is not blank.
@@ -76,7 +110,13 @@ func eachRecord(name, text string, read func(line string) error) error {
 		if line == "" {
 			continue
 		}
-		if err := read(line); err != nil {
+		err := error(nil)
+		if !utf8.ValidString(line) { // the journal could not keep it byte for byte
+			err = errors.New("not UTF-8")
+		} else {
+			err = read(line)
+		}
+		if err != nil {
 			return &ralph.CorruptError{File: name, Line: n, Why: err.Error()}
 		}
 	}
@@ -100,20 +140,19 @@ func parseInbox(name, text string) ([]*ralph.Spec, error) {
 }
 
 func (v *views) readBackInbox(s *ralph.State) ([]ralph.Fact, error) {
-	text, baseText, ok, err := v.changed(&v.inbox, func() string { return renderInbox(s) })
+	text, baseText, ok, err := v.inbox.changed(func() string { return renderInbox(s) })
 	if !ok || err != nil {
 		return nil, err
 	}
 	file, err := parseInbox(v.inbox.name, text)
 	if err != nil {
-		v.inbox.seen = nil // look again next time
 		return nil, err
 	}
 	base, err := parseInbox(v.inbox.name, baseText)
 	if err != nil {
 		base = nil
 	}
-	d := diff(base, file, s.Inbox, func(x *ralph.Spec) ralph.SpecID { return x.ID }, specLine)
+	d := diff(base, file, s.Inbox, func(x *ralph.Spec) ralph.SpecID { return x.ID }, specLine, readSpec)
 	var facts []ralph.Fact
 	for _, x := range d.added {
 		facts = append(facts, ralph.SpecAdded{Spec: *x})
@@ -127,7 +166,6 @@ func (v *views) readBackInbox(s *ralph.State) ([]ralph.Fact, error) {
 	if d.order != nil {
 		facts = append(facts, ralph.InboxOrdered{IDs: d.order})
 	}
-	v.inbox.stale = true
 	return facts, nil
 }
 
@@ -153,6 +191,9 @@ func parsePlan(name, text string, newID func(string) string) (planText, error) {
 			}
 			p.tasks = append(p.tasks, r.task)
 		case r.issue != nil:
+			if slices.ContainsFunc(p.issues, func(y *ralph.Issue) bool { return y.ID == r.issue.ID }) {
+				return fmt.Errorf("id %s stands twice", r.issue.ID)
+			}
 			p.issues = append(p.issues, r.issue)
 		case r.reject != nil:
 			p.rejects = append(p.rejects, r.reject)
@@ -171,20 +212,19 @@ func parsePlan(name, text string, newID func(string) string) (planText, error) {
 }
 
 func (v *views) readBackPlan(s *ralph.State) ([]ralph.Fact, error) {
-	text, baseText, ok, err := v.changed(&v.plan, func() string { return renderPlan(s) })
+	text, baseText, ok, err := v.plan.changed(func() string { return renderPlan(s) })
 	if !ok || err != nil {
 		return nil, err
 	}
-	file, err := parsePlan(v.plan.name, text, v.newID)
+	newID := v.freshID(text + baseText)
+	file, err := parsePlan(v.plan.name, text, newID)
 	if err != nil {
-		v.plan.seen = nil
 		return nil, err
 	}
-	base, err := parsePlan(v.plan.name, baseText, v.newID)
+	base, err := parsePlan(v.plan.name, baseText, newID)
 	if err != nil {
 		base = planText{}
 	}
-	v.plan.stale = true
 	if file.file != base.file && file.file != s.Plan.File {
 		facts := []ralph.Fact{ralph.PlanStarted{File: file.file}}
 		return append(facts, planFacts(planText{}, file, &ralph.State{})...), nil
@@ -192,10 +232,29 @@ func (v *views) readBackPlan(s *ralph.State) ([]ralph.Fact, error) {
 	return planFacts(base, file, s), nil
 }
 
+// freshID returns ids for records without one that are not in text, nor given
+// out before.
+func (v *views) freshID(text string) func(prefix string) string {
+	given := map[string]bool{}
+	return func(prefix string) string {
+		for {
+			id := v.newID(prefix)
+			if !given[id] && !strings.Contains(text, id) {
+				given[id] = true
+				return id
+			}
+		}
+	}
+}
+
 // planFacts are the facts between the base and the file, seen from the state.
 func planFacts(base, file planText, s *ralph.State) []ralph.Fact {
 	var facts []ralph.Fact
-	t := diff(base.tasks, file.tasks, s.Plan.Tasks, func(x *ralph.Task) ralph.TaskID { return x.ID }, taskLine)
+	t := diff(base.tasks, file.tasks, s.Plan.Tasks, func(x *ralph.Task) ralph.TaskID { return x.ID }, taskLine,
+		func(line string) (*ralph.Task, error) {
+			r, err := readPlanRecord(line, nil)
+			return r.task, err
+		})
 	for _, x := range t.added {
 		facts = append(facts, ralph.TaskAdded{Task: *x})
 	}
@@ -208,7 +267,11 @@ func planFacts(base, file planText, s *ralph.State) []ralph.Fact {
 	if t.order != nil {
 		facts = append(facts, ralph.PlanOrdered{IDs: t.order})
 	}
-	i := diff(base.issues, file.issues, s.Plan.Issues, func(x *ralph.Issue) ralph.IssueID { return x.ID }, issueLine)
+	i := diff(base.issues, file.issues, s.Plan.Issues, func(x *ralph.Issue) ralph.IssueID { return x.ID }, issueLine,
+		func(line string) (*ralph.Issue, error) {
+			r, err := readPlanRecord(line, nil)
+			return r.issue, err
+		})
 	for _, x := range append(i.added, i.edited...) {
 		if slices.Contains(i.edited, x) {
 			facts = append(facts, ralph.IssueRemoved{ID: x.ID})
@@ -218,7 +281,7 @@ func planFacts(base, file planText, s *ralph.State) []ralph.Fact {
 	for _, id := range i.removed {
 		facts = append(facts, ralph.IssueRemoved{ID: id})
 	}
-	r := diff(base.rejects, file.rejects, s.Plan.Rejects, rejectLine, rejectLine)
+	r := diff(base.rejects, file.rejects, s.Plan.Rejects, rejectLine, rejectLine, nil)
 	for _, x := range r.added {
 		facts = append(facts, ralph.RejectAdded{Reject: *x})
 	}
@@ -233,7 +296,9 @@ type edits[T any, ID comparable] struct {
 }
 
 // diff compares file with base, and leaves out what the state says already.
-func diff[T any, ID comparable](base, file, now []T, id func(T) ID, line func(T) string) edits[T, ID] {
+// line writes a record and read reads it. An edited record keeps what the state
+// has changed in it since base.
+func diff[T any, ID comparable](base, file, now []T, id func(T) ID, line func(T) string, read func(string) (T, error)) edits[T, ID] {
 	index := func(list []T) map[ID]string {
 		m := make(map[ID]string, len(list))
 		for _, x := range list {
@@ -250,6 +315,14 @@ func diff[T any, ID comparable](base, file, now []T, id func(T) ID, line func(T)
 		case inBase && was == line(x): // untouched
 		case !inState && !inBase:
 			d.added = append(d.added, x)
+		case inState && inBase && is != was:
+			merged, err := read(mergeLines(was, line(x), is))
+			if err != nil { // the file wins
+				merged = x
+			}
+			if line(merged) != is {
+				d.edited = append(d.edited, merged)
+			}
 		case inState && is != line(x):
 			d.edited = append(d.edited, x)
 		}
@@ -261,21 +334,35 @@ func diff[T any, ID comparable](base, file, now []T, id func(T) ID, line func(T)
 			d.removed = append(d.removed, id(x))
 		}
 	}
-	order := func(list []T, other map[ID]string) []ID {
-		var ids []ID
-		for _, x := range list {
-			if _, ok := other[id(x)]; ok {
-				ids = append(ids, id(x))
-			}
-		}
-		return ids
-	}
-	if !slices.Equal(order(base, fileLines), order(file, wasLines)) {
+	if moved(base, file, wasLines, fileLines, id) {
 		for _, x := range file {
 			d.order = append(d.order, id(x))
 		}
 	}
 	return d
+}
+
+// moved reports whether a person gave the records another order, or put a new
+// one before an old one. New ones at the end are where they belong anyway.
+func moved[T any, ID comparable](base, file []T, inBase, inFile map[ID]string, id func(T) ID) bool {
+	var was, is []ID
+	for _, x := range base {
+		if _, ok := inFile[id(x)]; ok {
+			was = append(was, id(x))
+		}
+	}
+	added := false
+	for _, x := range file {
+		if _, ok := inBase[id(x)]; !ok {
+			added = true
+			continue
+		}
+		if added {
+			return true
+		}
+		is = append(is, id(x))
+	}
+	return !slices.Equal(was, is)
 }
 
 // viewFile is one view on disk.
@@ -285,6 +372,14 @@ type viewFile struct {
 	base  string      // copy of what ralph wrote last
 	seen  os.FileInfo // of the last look: unchanged means not to look again
 	stale bool        // to be written although no fact says so
+
+	text   string // what readBack read
+	edited bool   // text differs from the base
+}
+
+// sawLast reports whether the view looks as it did at the last look.
+func (f *viewFile) sawLast(info os.FileInfo) bool {
+	return f.seen != nil && os.SameFile(info, f.seen) && info.Size() == f.seen.Size() && info.ModTime().Equal(f.seen.ModTime())
 }
 
 func newViewFile(root, name string) viewFile {

@@ -3,7 +3,9 @@ package journal
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -28,11 +30,7 @@ func encodeRecord(members []member, extra ralph.RawObject) string {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		value, err := marshalPlain(m.value)
-		if err != nil {
-			value = []byte("null") // only strings, ints and string slices come here
-		}
-		fmt.Fprintf(&b, "%q:%s", m.key, value)
+		fmt.Fprintf(&b, "%s:%s", plainJSON(m.key), plainJSON(m.value))
 	}
 	if inner := strings.TrimSpace(string(extra)); len(inner) > 2 {
 		b.WriteByte(',')
@@ -42,15 +40,16 @@ func encodeRecord(members []member, extra ralph.RawObject) string {
 	return b.String()
 }
 
-// marshalPlain is json.Marshal without escaping <, > and &, for human eyes.
-func marshalPlain(v any) ([]byte, error) {
+// plainJSON is json.Marshal without escaping <, > and &, for human eyes. Only
+// strings, ints and string slices come here: they always have a JSON form.
+func plainJSON(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return nil, err
+		return []byte("null")
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // stamp is a time in a record: ISO 8601, UTC, whole seconds (D-009).
@@ -157,8 +156,8 @@ func readFields(line string) (*fields, error) {
 	if _, err := dec.Token(); err != nil {
 		return nil, fmt.Errorf("not JSON: %w", err)
 	}
-	if dec.More() {
-		return nil, fmt.Errorf("more than one JSON object in the line")
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something stands behind the JSON object")
 	}
 	return f, nil
 }
@@ -186,7 +185,7 @@ func (f *fields) rest() ralph.RawObject {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, "%q:%s", k, f.values[k])
+		fmt.Fprintf(&b, "%s:%s", plainJSON(k), f.values[k])
 	}
 	return ralph.RawObject("{" + b.String() + "}")
 }
@@ -222,7 +221,7 @@ func readSpec(line string) (*ralph.Spec, error) {
 		return nil, err
 	}
 	x.Extra = f.rest()
-	if specLine(&x) != line {
+	if x.Extra != "" || specLine(&x) != line { // the journal may spell Extra another way
 		x.Line = line
 	}
 	return &x, nil
@@ -260,7 +259,7 @@ func readPlanRecord(line string, newID func(string) string) (planRecord, error) 
 		f.take("id", &x.ID)
 		f.take("reason", &x.Reason)
 		x.Extra = f.rest()
-		if rejectLine(&x) != line {
+		if x.Extra != "" || rejectLine(&x) != line {
 			x.Line = line
 		}
 		r.reject, err = &x, f.err
@@ -304,7 +303,7 @@ func readTask(f *fields, line string, newID func(string) string) (*ralph.Task, e
 		t.ID = ralph.TaskID(newID("t"))
 	}
 	t.Extra = f.rest()
-	if taskLine(&t) != line {
+	if t.Extra != "" || taskLine(&t) != line {
 		t.Line = keepLine(line, string(t.ID))
 	}
 	return &t, nil
@@ -325,7 +324,7 @@ func readIssue(f *fields, line string, newID func(string) string) (*ralph.Issue,
 		x.ID = ralph.IssueID(newID("i"))
 	}
 	x.Extra = f.rest()
-	if issueLine(&x) != line {
+	if x.Extra != "" || issueLine(&x) != line {
 		x.Line = keepLine(line, string(x.ID))
 	}
 	return &x, nil
@@ -338,4 +337,42 @@ func keepLine(line, id string) string {
 		return line
 	}
 	return ""
+}
+
+// mergeLines returns the record file with what now changed of base and file did
+// not: a person's edit of a task's notes keeps the status it got meanwhile.
+func mergeLines(base, file, now string) string {
+	b, errB := readFields(base)
+	f, errF := readFields(file)
+	n, errN := readFields(now)
+	if errB != nil || errF != nil || errN != nil {
+		return file
+	}
+	keys := slices.Clone(f.keys)
+	for _, k := range n.keys {
+		if _, ok := f.values[k]; !ok {
+			keys = append(keys, k)
+		}
+	}
+	merged := &fields{values: map[string]json.RawMessage{}}
+	for _, k := range keys {
+		value := f.values[k]
+		if sameJSON(value, b.values[k]) {
+			value = n.values[k]
+		}
+		if value != nil {
+			merged.keys = append(merged.keys, k)
+			merged.values[k] = value
+		}
+	}
+	return string(merged.rest())
+}
+
+// sameJSON compares two values but for white space; nil is no value at all.
+func sameJSON(a, b json.RawMessage) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }

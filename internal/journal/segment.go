@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,8 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/google/renameio/v2"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -24,20 +23,71 @@ type snapshot struct {
 
 const snapshotVersion = 1
 
-// reload folds the state anew: the snapshot, then the current segment. A
-// snapshot that is missing or unreadable costs only time: all segments are folded.
+// reload folds the state anew. It takes no lock: when another process began a
+// new segment meanwhile, what was read does not fit together and is read again.
 func (j *File) reload() error {
+	for {
+		err := j.reloadOnce()
+		if err == nil || !j.replaced() {
+			return err
+		}
+	}
+}
+
+// replaced reports whether the open segment is no longer the current one.
+func (j *File) replaced() bool {
+	if j.f == nil {
+		return false
+	}
+	now, err := os.Stat(filepath.Join(j.dir, journalName))
+	if err != nil {
+		return errors.Is(err, os.ErrNotExist) && j.ended()
+	}
+	return !os.SameFile(now, j.info)
+}
+
+// ended reports whether the open segment was renamed by a rotation.
+func (j *File) ended() bool {
+	return slices.ContainsFunc(j.segments(), func(name string) bool {
+		info, err := os.Stat(filepath.Join(j.dir, name))
+		return err == nil && os.SameFile(info, j.info)
+	})
+}
+
+// reloadOnce folds the snapshot, then the current segment. A snapshot that is
+// missing, unreadable or of another moment costs only time: all segments are folded.
+func (j *File) reloadOnce() error {
+	if err := j.openCurrent(); err != nil {
+		return err
+	}
+	j.state = j.readSnapshot()
+	segments := j.segments()
+	if len(segments) == 0 || lastSeq(segments[len(segments)-1]) == j.state.Seq {
+		alone := len(segments) == 0 && j.state.Seq == 0
+		if err := j.foldCurrent(); err == nil || alone {
+			return err
+		}
+	}
+	j.offset, j.line, j.state = 0, 0, &ralph.State{}
+	if err := j.eachSegmentLine(0, nil, j.foldLine); err != nil {
+		return err
+	}
+	return j.foldCurrent()
+}
+
+// openCurrent opens the current segment, or makes it. For a reader there may be none.
+func (j *File) openCurrent() error {
 	if j.f != nil {
-		j.f.Close() //nolint:errcheck // only read from here on
+		j.f.Close() //nolint:errcheck // what was written is synced
 		j.f = nil
 	}
+	j.offset, j.line = 0, 0
 	flags := os.O_RDWR | os.O_CREATE
 	if j.opt.Read {
 		flags = os.O_RDONLY
 	}
 	f, err := os.OpenFile(filepath.Join(j.dir, journalName), flags, 0o600)
 	if j.opt.Read && errors.Is(err, os.ErrNotExist) {
-		j.state = &ralph.State{}
 		return nil
 	}
 	if err != nil {
@@ -45,23 +95,17 @@ func (j *File) reload() error {
 	}
 	info, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("open the journal: %w", err)
+		return errors.Join(fmt.Errorf("open the journal: %w", err), f.Close())
 	}
-	j.f, j.info, j.offset, j.line = f, info, 0, 0
-	j.state = j.readSnapshot()
-	fold := func() error { return j.fold(io.NewSectionReader(f, 0, 1<<62)) }
-	older := j.hasSegments()
-	if j.state.Seq > 0 || !older {
-		if err := fold(); err == nil || !older && j.state.Seq == 0 {
-			return err
-		}
+	j.f, j.info = f, info
+	return nil
+}
+
+func (j *File) foldCurrent() error {
+	if j.f == nil {
+		return nil
 	}
-	// The snapshot is missing or does not fit the segment: fold everything.
-	j.offset, j.line, j.state = 0, 0, &ralph.State{}
-	if err := j.foldSegments(); err != nil {
-		return err
-	}
-	return fold()
+	return j.fold(io.NewSectionReader(j.f, 0, 1<<62))
 }
 
 func (j *File) readSnapshot() *ralph.State {
@@ -78,14 +122,16 @@ func (j *File) readSnapshot() *ralph.State {
 
 // rotate writes a snapshot and begins a new segment. Called under the lock. The
 // order matters: a crash between the steps leaves a snapshot that is newer than
-// the current segment begins, which reload notices and folds everything.
+// the current segment begins, which reload notices and folds everything. A
+// snapshot that cannot be written (a full disk) is tried again after the next
+// fact: the facts of this one are safe.
 func (j *File) rotate() error {
 	b, err := json.Marshal(snapshot{snapshotVersion, j.state})
 	if err != nil {
 		return fmt.Errorf("write the snapshot: %w", err)
 	}
-	if err := renameio.WriteFile(filepath.Join(j.dir, snapshotName), b, 0o600, renameio.WithStaticPermissions(0o600)); err != nil {
-		return fmt.Errorf("write the snapshot: %w", err)
+	if _, err := writeAtomic(filepath.Join(j.dir, snapshotName), b, 0o600, true); err != nil {
+		return nil
 	}
 	current := filepath.Join(j.dir, journalName)
 	if err := os.Rename(current, filepath.Join(j.dir, segmentName(j.state.Seq))); err != nil {
@@ -96,6 +142,15 @@ func (j *File) rotate() error {
 
 // segmentName names an ended segment by the seq of its last fact.
 func segmentName(last int64) string { return fmt.Sprintf("journal-%012d.jsonl", last) }
+
+// lastSeq is the inverse of segmentName; 0 when somebody gave a file such a name.
+func lastSeq(name string) int64 {
+	var last int64
+	if _, err := fmt.Sscanf(name, "journal-%d.jsonl", &last); err != nil {
+		return 0
+	}
+	return last
+}
 
 // segments lists the ended segments, oldest first.
 func (j *File) segments() []string {
@@ -113,21 +168,18 @@ func (j *File) segments() []string {
 	return names
 }
 
-func (j *File) hasSegments() bool { return len(j.segments()) > 0 }
-
-func (j *File) foldSegments() error {
-	return j.eachSegmentLine(0, j.foldLine)
-}
-
 // eachSegmentLine calls visit for each line of the ended segments that may hold
-// facts after seq.
-func (j *File) eachSegmentLine(after int64, visit func([]byte) error) error {
+// facts after seq, up to the segment that is the file until, if one is.
+func (j *File) eachSegmentLine(after int64, until os.FileInfo, visit func([]byte) error) error {
 	for _, name := range j.segments() {
-		var last int64
-		if _, err := fmt.Sscanf(name, "journal-%d.jsonl", &last); err == nil && last <= after {
+		path := filepath.Join(j.dir, name)
+		if info, err := os.Stat(path); err == nil && until != nil && os.SameFile(info, until) {
+			return nil
+		}
+		if last := lastSeq(name); last > 0 && last <= after {
 			continue
 		}
-		if err := eachLine(filepath.Join(j.dir, name), visit); err != nil {
+		if err := eachLine(path, visit); err != nil {
 			return err
 		}
 	}
@@ -176,23 +228,40 @@ func (j *File) Each(after int64, visit func(ralph.Event) error) error {
 		}
 		return visit(e)
 	}
-	if err := j.eachSegmentLine(after, each); err != nil {
+	// The current segment is opened before the others are listed: should it end
+	// meanwhile it is read once, as what it was.
+	f, err := os.Open(filepath.Join(j.dir, journalName))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("read the journal: %w", err)
+	}
+	if err != nil {
+		return j.eachSegmentLine(after, nil, each)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("read the journal: %w", err)
+	}
+	if err := j.eachSegmentLine(after, info, each); err != nil {
 		return err
 	}
-	current, err := os.ReadFile(filepath.Join(j.dir, journalName))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
+	return eachCompleteLine(f, each)
+}
+
+// eachCompleteLine calls visit for each line of the current segment that has its newline.
+func eachCompleteLine(f *os.File, visit func([]byte) error) error {
+	b, err := io.ReadAll(f)
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
 	}
 	n := 0
-	for line := range strings.Lines(string(current)) {
+	for line := range bytes.Lines(b) {
 		n++
-		if !strings.HasSuffix(line, "\n") {
+		line, complete := bytes.CutSuffix(line, []byte("\n"))
+		if !complete {
 			break
 		}
-		if err := each([]byte(strings.TrimSuffix(line, "\n"))); err != nil {
+		if err := visit(line); err != nil {
 			var corrupt *ralph.CorruptError
 			if errors.As(err, &corrupt) && corrupt.Line == 0 {
 				corrupt.Line = n

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/ralph-loop/ralph"
 )
 
@@ -50,7 +48,7 @@ func touches(facts []ralph.Fact) touched {
 			t.planSoon = true
 		case ralph.SessionStarted:
 			t.session, t.plan = true, true // tasks that were active are pending again
-		case ralph.SessionEnded, ralph.Control, ralph.Asked, ralph.Answered, ralph.TurnEnded:
+		case ralph.SessionEnded, ralph.RoundStarted, ralph.Control, ralph.Asked, ralph.Answered, ralph.TurnEnded:
 			t.session = true
 		}
 	}
@@ -61,13 +59,14 @@ func touches(facts []ralph.Fact) touched {
 // plan.jsonl may be written a little later.
 func (v *views) write(s *ralph.State, facts []ralph.Fact) (later bool, err error) {
 	t := touches(facts)
-	// construct leaves the inbox alone, whatever is in it (D-122).
+	// A view that is not read is not written either: construct leaves the inbox
+	// alone, whatever is in it (D-122). Who reads it next brings it in line.
 	if v.readInbox && (t.inbox || v.inbox.stale) {
 		if err := v.writeRecords(&v.inbox, renderInbox(s)); err != nil {
 			return false, err
 		}
 	}
-	if t.plan || v.plan.stale {
+	if v.readPlan && (t.plan || v.plan.stale) {
 		if err := v.writePlan(s); err != nil {
 			return false, err
 		}
@@ -80,66 +79,93 @@ func (v *views) write(s *ralph.State, facts []ralph.Fact) (later bool, err error
 	if t.planStarted {
 		err = v.setAside(s)
 	}
-	return t.planSoon && !t.plan, err
+	return v.readPlan && t.planSoon && !t.plan, err
 }
 
 func (v *views) writePlan(s *ralph.State) error {
 	return v.writeRecords(&v.plan, renderPlan(s))
 }
 
-// writeRecords replaces a view atomically and durably, after its base: should a
-// crash come between the two, the difference is what the state says already.
+// writeRecords replaces a view atomically and durably, and then its base: should
+// a crash come between the two, the difference is what the state says already.
 // A view that would be empty is made only where there is one.
 func (v *views) writeRecords(f *viewFile, text string) error {
-	f.stale = false
+	f.stale = true // until it is written
+	info, err := os.Stat(f.path)
+	missing := errors.Is(err, os.ErrNotExist)
+	if err == nil && !f.sawLast(info) { // saved by a person since readBack: the next Update reads it first
+		return nil
+	}
 	old, err := os.ReadFile(f.path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err != nil && !missing {
 		return fmt.Errorf("write %s: %w", f.name, err)
 	}
-	if string(old) == text {
-		if err != nil { // nothing to say and no file
-			return nil
+	if missing && text == "" {
+		f.stale = false
+		return f.remember(nil, text)
+	}
+	if missing || string(old) != text {
+		if info, err = writeAtomic(f.path, []byte(text), 0o644, true); err != nil {
+			return fmt.Errorf("write %s: %w", f.name, err)
 		}
-		return v.remember(f, text)
 	}
-	if err := writeAtomic(f.path, text, true); err != nil {
-		return fmt.Errorf("write %s: %w", f.name, err)
-	}
-	return v.remember(f, text)
+	f.stale = false
+	return f.remember(info, text)
 }
 
-func (v *views) remember(f *viewFile, text string) error {
-	if base, err := os.ReadFile(f.base); err != nil || string(base) != text {
-		if err := writeAtomic(f.base, text, false); err != nil {
-			return fmt.Errorf("write %s: %w", f.base, err)
-		}
-	}
-	info, err := os.Stat(f.path)
-	if err != nil {
-		info = nil
-	}
+// remember keeps what the view says and how it looks, to notice edits by.
+func (f *viewFile) remember(info os.FileInfo, text string) error {
 	f.seen = info
+	if base, err := os.ReadFile(f.base); string(base) == text && (err == nil || text == "") {
+		return nil
+	}
+	if _, err := writeAtomic(f.base, []byte(text), 0o600, true); err != nil {
+		return fmt.Errorf("write %s: %w", f.base, err)
+	}
 	return nil
 }
 
-// writeAtomic replaces a file by rename. durable adds fsync of file and folder;
-// what is made from the journal alone does not need it.
-func writeAtomic(path, text string, durable bool) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
+// writeAtomic replaces a file by rename and returns how the new one looks. mode
+// is for a file that is not there yet. durable adds fsync of file and folder;
+// what is made from the journal alone does not need it. The temporary file has
+// a fixed name, so that a crash leaves at most one, which the next write takes
+// away; the journal's lock keeps two writers apart.
+func writeAtomic(path string, text []byte, mode os.FileMode, durable bool) (os.FileInfo, error) {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
 	}
-	mode := os.FileMode(0o644)
+	if old, err := os.Stat(path); err == nil {
+		mode = old.Mode().Perm()
+	}
+	tmp := filepath.Join(dir, "."+filepath.Base(path)+".tmp")
+	info, err := writeFile(tmp, text, mode, durable)
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(tmp))
+	}
 	if durable {
-		if err := renameio.WriteFile(path, []byte(text), mode, renameio.WithExistingPermissions()); err != nil {
-			return err
-		}
-		return syncDir(filepath.Dir(path))
+		return info, syncDir(dir)
 	}
-	tmp := path + ".tmp"
-	if err := os.WriteFile(tmp, []byte(text), mode); err != nil {
-		return err
+	return info, nil
+}
+
+func writeFile(path string, text []byte, mode os.FileMode, durable bool) (os.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	if err != nil {
+		return nil, err
 	}
-	return os.Rename(tmp, path)
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Chmod(mode) // whatever umask or a leftover says
+	}
+	if err == nil && durable {
+		err = f.Sync()
+	}
+	info, statErr := f.Stat()
+	return info, errors.Join(err, statErr, f.Close())
 }
 
 func syncDir(dir string) error {
@@ -192,7 +218,8 @@ func (v *views) setAside(s *ralph.State) error {
 	}
 	name := fmt.Sprintf("%s-%d.jsonl", strings.NewReplacer("/", "_").Replace(strings.TrimSuffix(old.File, ".md")), s.Seq)
 	path := filepath.Join(v.root, stateDir, "plans", name)
-	return writeAtomic(path, renderPlan(&ralph.State{Plan: *old}), false)
+	_, err := writeAtomic(path, []byte(renderPlan(&ralph.State{Plan: *old})), 0o644, false)
+	return err
 }
 
 // agentSession is ralph/.agent-session: D-060's five fields, exactly.
@@ -264,7 +291,7 @@ func (v *views) writeAgentSession(s *ralph.State) error {
 func (v *views) writeJSON(path string, value any) error {
 	b, err := json.MarshalIndent(value, "", "  ")
 	if err == nil {
-		err = writeAtomic(path, string(b)+"\n", false)
+		_, err = writeAtomic(path, append(b, '\n'), 0o644, false)
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Base(path), err)

@@ -15,6 +15,11 @@ func Next(s *ralph.State, id ralph.TaskID, c Config, now time.Time) (ralph.Step,
 	if t == nil || t.Status != ralph.TaskActive {
 		return ralph.Done{}, ralph.Why{}
 	}
+	if t.Run.InFlight != 0 {
+		// A task that was released and started again at once may have two loops
+		// looking at it for a moment. Its step is under way: never a second one.
+		return ralph.Wait{}, ralph.Why{Rule: "B-039", Text: "a step of the task is under way"}
+	}
 	switch t.Kind {
 	case ralph.KindPrepare:
 		return nextPrepare(t)
@@ -72,7 +77,7 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 	if r.Last == nil {
 		return turnOrLimit(s, t, c, now, ralph.Why{Rule: "D-044", Text: "start the task"})
 	}
-	if r.Last.Exit != ralph.ExitOK || r.Last.Err != nil {
+	if r.Last.Failed() {
 		return afterError(s, t, c, now)
 	}
 	outcome, why := Completion(r.Last.Signal.Kind, verdict(r, c), spent(t, c))
@@ -87,11 +92,28 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 		return finish(ralph.TaskTimeout, why.Rule, spentWhy(t, c)+", "+why.Text)
 	case Human:
 		if r.Answered == r.Iterations {
+			if othersAtWork(s, t) >= c.Parallel {
+				return release("B-054", "the question is answered, the slot went to another task meanwhile")
+			}
 			return turnOrLimit(s, t, c, now, ralph.Why{Rule: "B-013", Text: "the question is answered"})
 		}
 		return ralph.Ask{Kind: "question", Text: orElse(r.Last.Signal.Text, "the agent asks for help without saying why")}, why
 	}
 	return turnOrLimit(s, t, c, now, why)
+}
+
+// othersAtWork counts the slots that tasks other than t hold. A task that waits
+// for an answer holds none, so it has to get one again before its next turn.
+func othersAtWork(s *ralph.State, t *ralph.Task) int {
+	n := 0
+	for _, list := range [][]*ralph.Task{s.Plan.Tasks, s.Stages} {
+		for _, x := range list {
+			if x.ID != t.ID && x.Status == ralph.TaskActive && s.Gate(x.ID) == nil {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // complete ends a task whose claim is proved; with task.auto_commit its changes
@@ -167,7 +189,7 @@ func turnOrLimit(s *ralph.State, t *ralph.Task, c Config, now time.Time, why ral
 // structured answer, one re-ask when the answer does not fit (product.md 4b).
 func nextStage(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, ralph.Why) {
 	r := t.Run
-	if r.Last != nil && (r.Last.Exit != ralph.ExitOK || r.Last.Err != nil) {
+	if r.Last != nil && r.Last.Failed() {
 		return afterError(s, t, c, now)
 	}
 	switch {
@@ -188,7 +210,7 @@ func nextStage(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 		return ralph.Wait{Until: until}, ralph.Why{Rule: "X-38", Text: "every agent is at its limit"}
 	}
 	turn := ralph.Turn{Stage: t.Kind, Agent: agent, Iteration: r.Iterations + 1, Timeout: stageTimeout(t, c)}
-	if r.Mismatches == 1 {
+	if r.Mismatches == 1 && r.Last != nil { // an error in between has no words to repeat
 		turn.Feedback, turn.Resume = r.Last.Mismatch, r.Session
 		return turn, ralph.Why{Rule: "D-077", Text: "the answer did not fit: ask once more"}
 	}

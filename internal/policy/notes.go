@@ -17,12 +17,13 @@ func AfterTurn(s *ralph.State, f ralph.TurnEnded, c Config, now time.Time) []ral
 	}
 	var facts []ralph.Fact
 	unchanged := t.Run.Unchanged + 1
-	if t.IsBuild() && !f.Changed && !t.Run.Warned && c.StuckThreshold > 0 && unchanged >= c.StuckThreshold {
+	idle := !f.Changed && !f.Failed() // a turn that an error cut short says nothing about progress
+	if t.IsBuild() && idle && !t.Run.Warned && c.StuckThreshold > 0 && unchanged >= c.StuckThreshold {
 		text := fmt.Sprintf("%s may be stuck: %d iterations without a change; it goes on", describe(t), unchanged)
 		facts = append(facts, ralph.Noted{Task: t.ID, Text: text, Rule: ralph.RuleStuck})
 	}
-	if err := f.Err; err != nil && (err.Class == ralph.ErrClassLimit || err.Class == ralph.ErrClassBusy) {
-		until := LimitEnds(err, t.Run.LimitTries+1, c, now)
+	if f.Limited() {
+		until := LimitEnds(f.Err, t.LimitTry(f), c, now)
 		facts = append(facts, ralph.AgentLimited{Agent: f.Agent, Until: until})
 	}
 	return facts

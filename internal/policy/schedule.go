@@ -46,7 +46,7 @@ func Schedule(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move
 	if id, ok := orphan(s, mine); ok {
 		return Start{id}
 	}
-	if s.Session.Want == ralph.WantStop {
+	if s.Session.Want == ralph.WantStop && !settling(s) {
 		return wrapUp(s, mine, Stop{Reason: ralph.ReasonInterrupted, Detail: s.Session.Cause}, "D-052")
 	}
 	if over, reason := OverBudget(s, c, now); over && !landing(s) {
@@ -72,6 +72,21 @@ func orphan(s *ralph.State, mine []ralph.TaskID) (ralph.TaskID, bool) {
 		}
 	}
 	return "", false
+}
+
+// settling reports whether the commit or the shelving of the job has begun. Even
+// a stop lets it come to its end: a spec released after its commit would be
+// committed twice, one released after its shelving would go on without its changes.
+func settling(s *ralph.State) bool {
+	if s.Job == nil {
+		return false
+	}
+	for _, kind := range []ralph.TaskKind{ralph.KindLand, ralph.KindShelve} {
+		if t := stageOf(s, kind); t != nil && !t.Run.StartedAt.IsZero() {
+			return true
+		}
+	}
+	return false
 }
 
 // landing reports whether all that is left of the job costs nothing: its commit
@@ -134,6 +149,9 @@ func budgetDetail(s *ralph.State, c Config, reason ralph.Reason) string {
 // nextJob is FETCH (D-037 to D-041), or the one spec of construct and plan.
 func nextJob(s *ralph.State, c Config) Move {
 	x := s.Session
+	if c.Strategy == "abort" && x.Consecutive > 0 {
+		return Stop{Reason: ralph.ReasonFailed, Detail: "a spec failed and errors.strategy is abort"}
+	}
 	if c.Only != "" {
 		switch {
 		case x.Failed > 0:
@@ -156,10 +174,16 @@ func nextJob(s *ralph.State, c Config) Move {
 	return startJob(s, c, ralph.JobStarted{Job: ralph.JobID(spec.ID), ID: spec.ID, File: spec.File})
 }
 
-// fetch is the spec an interrupted session was on, else the first pending one (D-014, X-08).
+// fetch is the record that is active although nobody works on it (its session's
+// journal is not here, D-064), else the spec an interrupted session was on, else
+// the first pending one (D-014, X-08).
 func fetch(s *ralph.State, c Config) *ralph.Spec {
-	free := func(x *ralph.Spec) bool {
-		return x.Status == ralph.SpecPending && !(c.PlanOnly && slices.Contains(s.Session.Planned, x.ID))
+	planned := func(x *ralph.Spec) bool { return c.PlanOnly && slices.Contains(s.Session.Planned, x.ID) }
+	free := func(x *ralph.Spec) bool { return x.Status == ralph.SpecPending && !planned(x) }
+	for _, x := range s.Inbox {
+		if x.Status == ralph.SpecActive && !planned(x) {
+			return x
+		}
 	}
 	if x := s.Spec(s.Session.Current); x != nil && free(x) {
 		return x

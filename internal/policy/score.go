@@ -39,8 +39,10 @@ func newBoard(s *ralph.State) board {
 	for _, t := range s.Plan.Tasks {
 		b.task[t.ID] = t
 		if !t.Status.Ended() {
-			for _, dep := range t.Deps {
-				b.dependents[dep]++
+			for i, dep := range t.Deps {
+				if !slices.Contains(t.Deps[:i], dep) { // a person may have written it twice
+					b.dependents[dep]++
+				}
 			}
 		}
 		if t.Parent != "" {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -33,7 +34,7 @@ func afterError(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.S
 				return finish(ralph.TaskTimeout, "X-62", "the agent's context is full: "+err.Message)
 			}
 		}
-		if err.Permanent() {
+		if err.Permanent() && last.Exit != ralph.ExitSpawn { // a start that failed is tried again
 			return finish(ralph.TaskFailed, "X-43", message)
 		}
 	}
@@ -102,11 +103,18 @@ func LimitEnds(err *ralph.AgentError, tries int, c Config, now time.Time) time.T
 }
 
 // agentFor chooses the first agent of the chain that is not limited: the
-// primary again as soon as its limit is over, when recover_primary says so.
-// With none free it returns when the first of them is.
+// primary again as soon as its limit is over, when recover_primary says so,
+// else the one that the task, or the session before it, is on. With none free
+// it returns when the first of them is.
 func agentFor(s *ralph.State, t *ralph.Task, c Config, now time.Time) (string, time.Time) {
-	if last := t.Run.Last; last != nil && !c.RecoverPrimary && s.LimitedUntil(last.Agent, now).IsZero() {
-		return last.Agent, time.Time{}
+	if !c.RecoverPrimary {
+		on := s.Session.Agent
+		if last := t.Run.Last; last != nil {
+			on = last.Agent
+		}
+		if slices.Contains(c.Agents, on) && s.LimitedUntil(on, now).IsZero() {
+			return on, time.Time{}
+		}
 	}
 	var first time.Time
 	for _, agent := range c.Agents {

@@ -1,0 +1,75 @@
+// Package agent owns the drivers: how one turn of a coding agent is started,
+// fed, listened to and ended, and how the agent's own protocol becomes Said
+// values and one ralph.TurnResult. It also plays the scripted agent.
+//
+// It does not own what an agent is told (internal/prompt), what is concluded
+// from a turn (internal/policy), how processes are killed (internal/proc) or
+// where raw output is kept (the RawSink of the caller).
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+// Driver carries out turns of one configured agent. A Driver keeps nothing
+// between turns and may be used from several goroutines.
+//
+// The error is for machinery only: the raw sink that refuses a write, a scratch
+// file that cannot be written. What the agent did, being stopped by a person or
+// not starting at all included, is in the result's Exit and Err.
+type Driver interface {
+	Turn(ctx context.Context, in ralph.TurnInput, on ralph.TurnHooks) (ralph.TurnResult, error)
+}
+
+// Supports says what a driver can do beyond running a prompt.
+type Supports struct {
+	Structured bool // answers by JSON Schema, TurnResult.Answer
+	Resume     bool // goes on in an earlier session, TurnInput.Resume
+	Cost       bool // reports dollars by itself
+	Usage      bool // reports tokens by itself
+	Tools      bool // tells tool calls apart from its words
+}
+
+// Of returns what a driver supports; false when it is not built in.
+func Of(driver string) (Supports, bool) {
+	switch driver {
+	case "exec":
+		return Supports{}, true
+	case "scripted":
+		return Supports{Cost: true, Usage: true}, true
+	case "claude":
+		return Supports{Structured: true, Resume: true, Cost: true, Usage: true, Tools: true}, true
+	}
+	return Supports{}, false
+}
+
+// Open returns the driver of an agent. self is the path of the ralph binary,
+// which the scripted driver runs as its agent.
+func Open(spec ralph.AgentSpec, p *proc.Runner, self string) (Driver, error) {
+	switch spec.Driver {
+	case "exec":
+		return openExec(spec, p)
+	case "scripted":
+		if spec.Scenario == "" {
+			return nil, fmt.Errorf("agents.%s: the scripted driver needs a scenario: a YAML file or one of %s",
+				spec.Name, strings.Join(builtins(), ", "))
+		}
+		if !looksLikeFile(spec.Scenario) && !slices.Contains(builtins(), spec.Scenario) {
+			return nil, fmt.Errorf("agents.%s: no built-in scenario %q; there are %s, or name a .yaml file",
+				spec.Name, spec.Scenario, strings.Join(builtins(), ", "))
+		}
+		return &execDriver{proc: p, command: []string{self, "scripted-agent", spec.Scenario}}, nil
+	case "claude":
+		return &claudeDriver{spec: spec, proc: p, linger: lingerDefault}, nil
+	case "":
+		return nil, fmt.Errorf("agents.%s has no driver (ralph/config.yaml); use exec, scripted or claude", spec.Name)
+	}
+	return nil, fmt.Errorf("driver %s is not built in yet (agents.%s in ralph/config.yaml); use exec or claude",
+		spec.Driver, spec.Name)
+}

@@ -1,0 +1,377 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+const (
+	maxSaidTool   = 200     // a tool call, shortened to one line
+	maxSaidResult = 2 << 10 // what a tool returned
+	maxDenied     = 100     // denied calls kept
+)
+
+// claude follows the events of one claude process. It must see every line of
+// stdout, in order. One process may print several init and result events; the
+// last result counts, and the costs of all.
+type claude struct {
+	said    func(ralph.Said)
+	session string
+	open    bool // claude works: an init or words since the last result
+	results int
+	last    claudeResult
+	words   string // last text of the main loop
+	usage   claudeUsage
+	denied  []string
+
+	apiErr      string    // `error` of the last synthetic assistant event
+	retryStatus int       // error_status of the last api_retry since the model last spoke
+	resetAt     time.Time // of the last plan limit that was rejected
+
+	errs  tail // stderr
+	noise tail // lines of stdout that are no event
+}
+
+// claudeResult is what counts of a result event.
+type claudeResult struct {
+	Subtype    string          `json:"subtype"`
+	IsError    bool            `json:"is_error"`
+	Result     string          `json:"result"`
+	Session    string          `json:"session_id"`
+	Terminal   string          `json:"terminal_reason"`
+	Stop       string          `json:"stop_reason"`
+	Status     int             `json:"api_error_status"`
+	Kind       string          `json:"api_error_type"`
+	Errors     []string        `json:"errors"`
+	Structured json.RawMessage `json:"structured_output"`
+	Denials    []struct {
+		Tool  string          `json:"tool_name"`
+		Input json.RawMessage `json:"tool_input"`
+	} `json:"permission_denials"`
+	Cost  *float64               `json:"total_cost_usd"`
+	All   map[string]claudeModel `json:"modelUsage"`
+	Since map[string]claudeModel `json:"model_usage_since_last_result"`
+}
+
+type claudeModel struct {
+	Input      int64   `json:"inputTokens"`
+	Output     int64   `json:"outputTokens"`
+	CacheRead  int64   `json:"cacheReadInputTokens"`
+	CacheWrite int64   `json:"cacheCreationInputTokens"`
+	Cost       float64 `json:"costUSD"`
+}
+
+// claudeUsage adds up what the results of one process say. total_cost_usd goes
+// on from result to result; on resume 2.1.197 starts it at zero again, but
+// 2.1.329 goes on from the session's earlier total, which is already paid for.
+// That one adds model_usage_since_last_result, so: the sum of those where there
+// are any, else the total of the last result.
+type claudeUsage struct {
+	since  ralph.Usage
+	summed bool
+	all    ralph.Usage
+}
+
+func (u *claudeUsage) add(r *claudeResult) {
+	if r.Since != nil {
+		u.summed = true
+		u.since = u.since.Add(sumModels(r.Since))
+	}
+	u.all = sumModels(r.All)
+	u.all.Known = r.Cost != nil
+	if r.Cost != nil {
+		u.all.Cost = *r.Cost
+	}
+}
+
+// total returns the turn's usage; partial says that claude had more to report.
+func (u *claudeUsage) total(partial bool) ralph.Usage {
+	out := u.all
+	if u.summed {
+		out = u.since
+	}
+	out.Known = out.Known && !partial
+	return out
+}
+
+func sumModels(models map[string]claudeModel) ralph.Usage {
+	sum := ralph.Usage{Known: true}
+	for _, name := range slices.Sorted(maps.Keys(models)) { // sorted: float sums must not differ from run to run
+		m := models[name]
+		sum.Input += m.Input
+		sum.Output += m.Output
+		sum.CacheRead += m.CacheRead
+		sum.CacheWrite += m.CacheWrite
+		sum.Cost += m.Cost
+	}
+	return sum
+}
+
+func newClaude(said func(ralph.Said)) *claude {
+	return &claude{said: said, errs: tail{max: maxErrors}, noise: tail{max: maxErrors}}
+}
+
+// claudeEvent is the top level of an event, as spans of its line. Members come
+// in any order, and the last of the same name counts.
+type claudeEvent struct {
+	kind, subtype, message, parent, err []byte
+}
+
+func sniff(line []byte) (e claudeEvent, ok bool) {
+	ok = eachMember(line, func(key, value []byte) {
+		switch string(key) {
+		case "type":
+			e.kind = value
+		case "subtype":
+			e.subtype = value
+		case "message":
+			e.message = value
+		case "parent_tool_use_id":
+			e.parent = value
+		case "error":
+			e.err = value
+		}
+	})
+	return e, ok
+}
+
+// line takes one line of stdout. Unknown events are ignored: new versions bring
+// new ones.
+func (c *claude) line(line []byte) {
+	e, ok := sniff(line)
+	if !ok {
+		c.stray(line)
+		return
+	}
+	sub := len(e.parent) > 0 && e.parent[0] == '"' // a subagent speaks
+	switch string(e.kind) {
+	case `"assistant"`:
+		c.assistant(e, sub)
+	case `"user"`:
+		if !sub {
+			c.user(e.message)
+		}
+	case `"system"`:
+		c.system(e.subtype, line)
+	case `"rate_limit_event"`:
+		c.planLimit(line)
+	case `"result"`:
+		c.result(line)
+	}
+}
+
+// stray takes a line that is no event: a program in front of claude, or an
+// error text. It is kept for the case that no result comes.
+func (c *claude) stray(line []byte) {
+	s := startLine(valid(line[:min(len(line), maxSaidResult)]), maxSaidResult)
+	c.noise.add(s + "\n")
+	c.said(ralph.Said{Kind: ralph.SaidStderr, Text: s})
+}
+
+func (c *claude) stderr(s string, more bool) {
+	c.errs.add(s)
+	if !more {
+		c.errs.add("\n")
+	}
+	c.said(ralph.Said{Kind: ralph.SaidStderr, Text: s, More: more})
+}
+
+func (c *claude) assistant(e claudeEvent, sub bool) {
+	c.open = true
+	kind := ralph.SaidMessage
+	if !sub {
+		if c.apiErr = text(e.err); c.apiErr != "" {
+			kind = ralph.SaidError // claude's words about an error, not the model's
+		} else {
+			c.retryStatus = 0
+		}
+	}
+	var words []string
+	eachBlock(e.message, func(b claudeBlock) {
+		switch string(b.kind) {
+		case `"text"`:
+			if s := text(b.text); !sub && s != "" {
+				words = append(words, s)
+				c.said(ralph.Said{Kind: kind, Text: s})
+			}
+		case `"thinking"`:
+			if s := text(b.thinking); !sub && s != "" {
+				c.said(ralph.Said{Kind: ralph.SaidReasoning, Text: s})
+			}
+		case `"tool_use"`:
+			c.said(ralph.Said{Kind: ralph.SaidTool, Text: toolCall(text(b.name), b.input)})
+		}
+	})
+	if len(words) > 0 {
+		c.words = strings.Join(words, "\n")
+	}
+}
+
+func (c *claude) user(message []byte) {
+	eachBlock(message, func(b claudeBlock) {
+		if string(b.kind) != `"tool_result"` {
+			return // prompts, echoes and injected text are nobody's words
+		}
+		if s := toolResult(b.content); s != "" {
+			c.said(ralph.Said{Kind: ralph.SaidResult, Text: s})
+		}
+	})
+}
+
+// claudeBlock is one content block, as spans.
+type claudeBlock struct {
+	kind, text, thinking, name, input, content []byte
+}
+
+func eachBlock(message []byte, yield func(claudeBlock)) {
+	eachMember(message, func(key, value []byte) {
+		if string(key) == "content" {
+			eachElement(value, func(block []byte) { yield(readBlock(block)) })
+		}
+	})
+}
+
+func readBlock(block []byte) (b claudeBlock) {
+	eachMember(block, func(key, value []byte) {
+		switch string(key) {
+		case "type":
+			b.kind = value
+		case "text":
+			b.text = value
+		case "thinking":
+			b.thinking = value
+		case "name":
+			b.name = value
+		case "input":
+			b.input = value
+		case "content":
+			b.content = value
+		}
+	})
+	return b
+}
+
+// toolResult shortens the content of a tool result: a string, or text blocks.
+func toolResult(content []byte) string {
+	if len(content) > 0 && content[0] == '"' {
+		return startOf(content, maxSaidResult)
+	}
+	var parts []string
+	eachElement(content, func(block []byte) {
+		if b := readBlock(block); len(b.text) > 0 && len(parts) < 8 {
+			parts = append(parts, startOf(b.text, maxSaidResult/4))
+		}
+	})
+	return strings.Join(parts, "\n")
+}
+
+// toolCall is a tool call on one line: the tool and what it is about.
+func toolCall(name string, input []byte) string {
+	best, rank := "", len(inputNames())
+	eachMember(input, func(key, value []byte) {
+		if r := slices.Index(inputNames(), string(key)); r >= 0 && r < rank && value[0] == '"' {
+			best, rank = startOf(value, 4*maxSaidTool), r
+		}
+	})
+	if best == "" {
+		best = compact(input, maxSaidTool)
+	}
+	return name + ": " + startLine(best, maxSaidTool)
+}
+
+// inputNames are the members that say best what a tool call is about, best first.
+func inputNames() []string {
+	return []string{"command", "file_path", "notebook_path", "pattern", "path", "url", "query", "description", "prompt"}
+}
+
+// startLine returns the first line of s, at most max bytes.
+func startLine(s string, max int) string {
+	s = strings.TrimSpace(s)
+	if line, _, more := strings.Cut(s, "\n"); more {
+		s = strings.TrimRight(line, "\r") + " …"
+	}
+	return cutBack(s, max)
+}
+
+func (c *claude) system(subtype, line []byte) {
+	switch string(subtype) {
+	case `"init"`:
+		c.open = true
+		eachMember(line, func(key, value []byte) {
+			if string(key) == "session_id" {
+				c.session = text(value)
+			}
+		})
+	case `"api_retry"`:
+		var r struct {
+			Status int     `json:"error_status"`
+			Error  string  `json:"error"`
+			Delay  float64 `json:"retry_delay_ms"`
+		}
+		if json.Unmarshal(line, &r) != nil {
+			return
+		}
+		c.retryStatus = r.Status
+		wait := time.Duration(r.Delay * float64(time.Millisecond)).Round(100 * time.Millisecond)
+		c.said(ralph.Said{Kind: ralph.SaidError, Text: "retry in " + wait.String() + ": " + r.Error})
+	}
+}
+
+func (c *claude) planLimit(line []byte) {
+	var e struct {
+		Info struct {
+			Status string `json:"status"`
+			Resets int64  `json:"resetsAt"` // unix seconds
+			Kind   string `json:"rateLimitType"`
+		} `json:"rate_limit_info"`
+	}
+	if json.Unmarshal(line, &e) != nil {
+		return
+	}
+	if e.Info.Status != "rejected" {
+		c.resetAt = time.Time{} // allowed again, or only a warning
+		return
+	}
+	if e.Info.Resets > 0 {
+		c.resetAt = time.Unix(e.Info.Resets, 0).UTC()
+	}
+	c.said(ralph.Said{Kind: ralph.SaidError, Text: "plan limit reached: " + e.Info.Kind})
+}
+
+func (c *claude) result(line []byte) {
+	var r claudeResult
+	err := json.Unmarshal(line, &r)
+	if odd := (*json.UnmarshalTypeError)(nil); err != nil && !errors.As(err, &odd) {
+		c.stray(line)
+		return
+	} // a member of another type than known is left out, the result still counts
+	c.results++
+	c.open = false
+	c.usage.add(&r)
+	if r.Session != "" {
+		c.session = r.Session
+	}
+	for _, d := range r.Denials {
+		if len(c.denied) < maxDenied {
+			c.denied = append(c.denied, toolCall(d.Tool, bytes.TrimSpace(d.Input)))
+		}
+	}
+	c.last = r
+}
+
+// answerText is the final message: the last result's, or the main loop's last
+// words when that is empty or there is none.
+func (c *claude) answerText() string {
+	s := c.last.Result
+	if s == "" || c.open && c.words != "" {
+		s = c.words
+	}
+	return cutFront(strings.ToValidUTF8(s, "\uFFFD"), maxText)
+}

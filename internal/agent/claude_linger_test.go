@@ -1,0 +1,46 @@
+package agent
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+// A claude that stays after its result is ended, and the result stands; one that
+// goes on with a turn of its own is left alone.
+func TestClaudeAfterItsResult(t *testing.T) {
+	t.Parallel()
+	const (
+		first  = `echo '{"type":"system","subtype":"init"}'; echo '{"type":"result","subtype":"success","result":"first","total_cost_usd":1}';`
+		second = `echo '{"type":"result","subtype":"success","result":"second","total_cost_usd":2}';`
+	)
+	for name, c := range map[string]struct {
+		script  string
+		linger  time.Duration
+		timeout time.Duration
+		exit    ralph.ExitKind
+		text    string
+		known   bool
+	}{
+		"stays":           {first + "sleep 60", 100 * time.Millisecond, 0, ralph.ExitOK, "first", true},
+		"over its time":   {first + "sleep 60", time.Hour, 500 * time.Millisecond, ralph.ExitOK, "first", true},
+		"goes on":         {first + `echo '{"subtype":"init","type":"system"}'; sleep 0.5;` + second, 100 * time.Millisecond, 0, ralph.ExitOK, "second", true},
+		"goes on, hangs":  {first + `echo '{"subtype":"init","type":"system"}'; sleep 60`, 100 * time.Millisecond, 500 * time.Millisecond, ralph.ExitTimeout, "first", false},
+		"goes on, killed": {first + `echo '{"subtype":"init","type":"system"}'; kill -9 $$`, time.Hour, 0, ralph.ExitCrashed, "first", false},
+		"killed at last":  {first + `kill -9 $$`, time.Hour, 0, ralph.ExitOK, "first", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := &claudeDriver{spec: ralph.AgentSpec{Command: []string{"sh", "-c", c.script}}, proc: proc.NewRunner(t.TempDir()), linger: c.linger}
+			res, err := d.Turn(t.Context(), ralph.TurnInput{
+				Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}, Timeout: c.timeout, Grace: 100 * time.Millisecond,
+			}, ralph.TurnHooks{})
+			if err != nil || res.Exit != c.exit || res.Text != c.text || res.Usage.Known != c.known {
+				t.Errorf("%s %q %+v %+v, %v", res.Exit, res.Text, res.Usage, res.Err, err)
+			}
+		})
+	}
+}

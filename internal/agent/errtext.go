@@ -1,0 +1,80 @@
+package agent
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// The patterns of document A (A-066), one is enough (A-067). They are bounded
+// by word borders, so that line 4291 or "anthropic ... generated" is no limit,
+// and are matched only on the error text of a turn that failed (X-53): never on
+// ordinary output, where a package named rate-limit would stop the work.
+var (
+	limitText = regexp.MustCompile(`(?i)\brate[-_ ]limit|\btoo many requests\b|\b429\b|\bquota[-_ ]?exceeded\b|` +
+		`\banthropic\b.*\brate\b|\bopenai\b.*\brate\b`)
+	busyText = regexp.MustCompile(`(?i)\boverloaded(_error)?\b`)
+
+	// Authentication errors are not tried again (X-43), so only what no agent
+	// prints for another reason counts; git's "Authentication failed" does not.
+	authText = regexp.MustCompile(`(?i)\b401 unauthorized\b|\bnot logged in\b|\binvalid (x-)?api[- _]key\b|\bauthentication_error\b`)
+)
+
+// maxMessage bounds AgentError.Message, in bytes.
+const maxMessage = 2 << 10
+
+// authLines is how far from the end of the error text a login error counts: it
+// ends a program, so it stands last. Earlier ones are a test's, or a tool's.
+const authLines = 5
+
+// classify types the error text of a turn that failed without a typed error.
+func classify(text string) ralph.ErrorClass {
+	switch {
+	case limitText.MatchString(text):
+		return ralph.ErrClassLimit
+	case busyText.MatchString(text):
+		return ralph.ErrClassBusy
+	case authText.MatchString(lastLines(text, authLines)):
+		return ralph.ErrClassAuth
+	}
+	return ralph.ErrClassOther
+}
+
+// failure makes the error of a program that failed, from its stderr or, when
+// that is blank, from the end of its stdout (X-53).
+func failure(stderr, stdout string) *ralph.AgentError {
+	text := cutFront(strings.TrimSpace(stderr), maxMessage)
+	if text == "" {
+		text = cutFront(strings.TrimSpace(stdout), maxMessage)
+	}
+	return &ralph.AgentError{Class: classify(text), Message: text}
+}
+
+func lastLines(text string, n int) string {
+	at := len(text)
+	for range n {
+		i := strings.LastIndexByte(text[:at], '\n')
+		if i < 0 {
+			return text
+		}
+		at = i
+	}
+	return text[at+1:]
+}
+
+// cutFront returns the last max bytes of s, whole runes only.
+func cutFront(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	return strings.ToValidUTF8(s[len(s)-max:], "")
+}
+
+// cutBack returns the first max bytes of s, whole runes only, marked when cut.
+func cutBack(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	return strings.ToValidUTF8(s[:max], "") + "…"
+}

@@ -1,0 +1,130 @@
+package agent_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/agent/agenttest"
+)
+
+// TestMain lets the test binary be the agents under test: the scripted agent,
+// and a claude that replays a recording or behaves as the suite asks.
+func TestMain(m *testing.M) {
+	switch {
+	case len(os.Args) > 2 && os.Args[1] == "scripted-agent":
+		dir, _ := os.Getwd()
+		os.Exit(agent.Play(context.Background(), os.Stdin, os.Stdout, os.Stderr, os.Environ(), dir, os.Args[2]))
+	case os.Getenv("FAKE_REPLAY") != "":
+		replay(os.Getenv("FAKE_REPLAY"))
+	case os.Getenv("FAKE_CLAUDE") != "":
+		fakeClaude(agenttest.Behaviour(os.Getenv("FAKE_CLAUDE")))
+	}
+	os.Exit(m.Run())
+}
+
+// replay prints a recording and ends as it was recorded.
+func replay(file string) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		panic(err)
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	_, _ = os.Stdout.Write(b)
+	_, _ = io.WriteString(os.Stderr, os.Getenv("FAKE_STDERR"))
+	code, _ := strconv.Atoi(os.Getenv("FAKE_CODE"))
+	if code < 0 {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+	os.Exit(code)
+}
+
+// fakeClaude speaks stream-json and behaves as asked.
+func fakeClaude(b agenttest.Behaviour) {
+	out := bufio.NewWriterSize(os.Stdout, 64<<10)
+	event := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
+	quote := func(s string) string { b, _ := json.Marshal(s); return string(b) }
+	say := func(s string) {
+		event(`{"message":{"content":[{"text":%s,"type":"text"}]},"parent_tool_use_id":null,"type":"assistant"}`, quote(s))
+	}
+	finish := func(s string) {
+		event(`{"is_error":false,"result":%s,"subtype":"success","total_cost_usd":0.01,"type":"result"}`, quote(s))
+		out.Flush()
+	}
+	prompt := ""
+	if b != agenttest.Deaf {
+		p, _ := io.ReadAll(os.Stdin)
+		prompt = string(p)
+	}
+	event(`{"type":"system","subtype":"init","session_id":"s-1"}`)
+	words := "Working."
+	switch b {
+	case agenttest.Echo:
+		words = prompt
+	case agenttest.Complete:
+		words = "All is done.\n<ralph>COMPLETE</ralph>"
+	case agenttest.Fail:
+		fmt.Fprintln(os.Stderr, "it broke")
+		os.Exit(3)
+	case agenttest.Limited:
+		event(`{"error":"rate_limit","message":{"content":[]},"type":"assistant"}`)
+		event(`{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"Request rejected"}`)
+		out.Flush()
+		os.Exit(1)
+	case agenttest.Crash:
+		say(words)
+		out.Flush()
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	case agenttest.Hang, agenttest.HangHard:
+		if b == agenttest.HangHard {
+			signal.Ignore(syscall.SIGTERM, syscall.SIGINT)
+		}
+		say("ready")
+		out.Flush()
+		<-time.After(time.Hour)
+	case agenttest.Flood:
+		text := strings.Repeat("flooding ", 1000)
+		for n := 0; n < agenttest.FloodBytes; n += len(text) {
+			say(text)
+		}
+	case agenttest.Background:
+		leaveBehind()
+	}
+	if b != agenttest.Flood {
+		say(words)
+	}
+	finish(words)
+	os.Exit(0)
+}
+
+// leaveBehind starts a process in a session of its own and returns when it is up.
+func leaveBehind() {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		panic(err)
+	}
+	up, down, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	_, err = os.StartProcess("/bin/sh", []string{"sh", "-c", "echo up; exec >&-; sleep 60; :"},
+		&os.ProcAttr{Env: os.Environ(), Files: []*os.File{null, down, null}, Sys: &syscall.SysProcAttr{Setsid: true}})
+	if err != nil {
+		panic(err)
+	}
+	if _, err := up.Read(make([]byte, 3)); err != nil {
+		panic(err)
+	}
+}

@@ -1,0 +1,92 @@
+package agent
+
+import (
+	"bytes"
+)
+
+// maxEvent is the longest line taken for an event, in bytes. Recorded events
+// are some kilobytes; a tool result of a whole file may be megabytes.
+const maxEvent = 16 << 20
+
+// keepBuffer is the buffer that stays between long lines.
+const keepBuffer = 1 << 20
+
+// events cuts newline-delimited JSON into lines, whatever the chunks it comes
+// in: an event on a chunk border is never lost. A line that fits its chunk is
+// handed on without a copy. Lines over maxEvent are counted, not kept.
+type events struct {
+	line    func([]byte) // must not keep the line
+	buf     []byte       // the begun line
+	skip    bool         // the begun line is over maxEvent
+	n       int64        // lines
+	dropped int64        // bytes of lines over maxEvent
+}
+
+func (e *events) Write(p []byte) {
+	for len(p) > 0 {
+		i := bytes.IndexByte(p, '\n')
+		if i < 0 {
+			e.add(p)
+			return
+		}
+		switch {
+		case e.skip:
+			e.dropped += int64(i + 1)
+			e.skip = false
+			e.n++
+		case len(e.buf) == 0:
+			e.hand(p[:i])
+		default:
+			if e.add(p[:i]); e.skip {
+				e.skip = false
+				e.n++
+			} else {
+				e.hand(e.buf)
+			}
+			e.reset()
+		}
+		p = p[i+1:]
+	}
+}
+
+// Close hands on a last line without an end.
+func (e *events) Close() {
+	if len(e.buf) > 0 {
+		e.hand(e.buf)
+	} else if e.skip {
+		e.n++
+	}
+	e.buf, e.skip = nil, false
+}
+
+func (e *events) add(p []byte) {
+	if !e.skip && len(e.buf)+len(p) > maxEvent {
+		e.skip = true
+		e.dropped += int64(len(e.buf))
+		e.reset()
+	}
+	if e.skip {
+		e.dropped += int64(len(p))
+		return
+	}
+	if need := len(e.buf) + len(p); need > cap(e.buf) {
+		grown := make([]byte, len(e.buf), max(need, min(2*cap(e.buf), maxEvent), 64<<10))
+		copy(grown, e.buf)
+		e.buf = grown
+	}
+	e.buf = append(e.buf, p...)
+}
+
+func (e *events) reset() {
+	if cap(e.buf) > keepBuffer {
+		e.buf = nil
+	}
+	e.buf = e.buf[:0]
+}
+
+func (e *events) hand(line []byte) {
+	e.n++
+	if line = bytes.TrimSpace(line); len(line) > 0 {
+		e.line(line)
+	}
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+)
+
+func newAgent(env Env) *cobra.Command {
+	var maxSpecs, maxFailures int
+	var maxCost string
+	x := &session{env: env, mode: "agent"}
+	cmd := &cobra.Command{
+		Use: "agent", Short: "Work on the specs of the inbox, one after another, until it is empty",
+		Long: `Takes specs from the inbox, oldest first: plans each, builds its tasks, checks and
+verifies the work, and makes one commit for it. Specs may be queued while it runs.
+
+Ctrl+C ends it at the end of the current iteration; the spec is resumed at the
+next start. Ctrl+C again ends it at once.
+
+Exit codes: 0 done, 1 some specs failed, 2 it could not start, 3 stopped by a
+limit, 4 a person is needed, 130 ended at once.`,
+		Example: "  ralph agent\n  ralph agent --max-specs 5\n  ralph agent --max-cost 10.00\n  ralph agent --dry-run",
+		Args:    cobra.NoArgs,
+	}
+	f := cmd.Flags()
+	f.IntVar(&maxSpecs, "max-specs", 0, "stop after completing N specs (default unlimited)")
+	f.StringVar(&maxCost, "max-cost", "", "stop when the summed cost exceeds `N` dollars, like 10.00 (default unlimited)")
+	f.IntVar(&maxFailures, "max-failures", 3, "stop after N specs in a row failed")
+	f.BoolVar(&x.dryRun, "dry-run", false, "plan each spec, execute nothing")
+	f.BoolVar(&x.fresh, "fresh", false, "begin a new session instead of resuming the interrupted one")
+	f.BoolVar(&x.allowDirty, "allow-dirty", false, "start with uncommitted changes; the first spec's commit takes them along")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		x.flags = map[string]string{}
+		if f.Changed("max-specs") {
+			if maxSpecs < 1 {
+				return usage("--max-specs %d: give a whole number from 1 up", maxSpecs)
+			}
+			x.flags["agent_mode.max_specs"] = strconv.Itoa(maxSpecs)
+		}
+		if f.Changed("max-cost") {
+			cost, err := strconv.ParseFloat(maxCost, 64)
+			if err != nil || cost <= 0 || math.IsInf(cost, 0) || math.IsNaN(cost) {
+				return usage("--max-cost %s: give an amount in dollars above 0, like 10.00", maxCost)
+			}
+			x.flags["agent_mode.max_cost"] = maxCost
+		}
+		if f.Changed("max-failures") {
+			if maxFailures < 1 {
+				return usage("--max-failures %d: give a whole number from 1 up", maxFailures)
+			}
+			x.flags["agent_mode.max_failures"] = strconv.Itoa(maxFailures)
+		}
+		return x.run(cmd.Context())
+	}
+	return cmd
+}
+
+func usage(format string, args ...any) error {
+	return &ralph.Refusal{Why: fmt.Sprintf(format, args...), Kind: ralph.ErrUsage}
+}
+
+func newConstruct(env Env) *cobra.Command {
+	x := &session{env: env, mode: "construct"}
+	cmd := &cobra.Command{
+		Use: "construct [spec]", Short: "Work on one spec: INVESTIGATE, BUILD, VERIFY until it is complete",
+		Long: `Works on the planned tasks of the current spec, or of the one named, and exits when
+it is complete. A spec without a plan is planned first. It neither reads nor changes
+the inbox, and it makes no commit (unless task.auto_commit is set): the result is in
+the work tree.`,
+		Example: "  ralph plan feature-x.md && ralph construct\n  ralph construct feature-x.md",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := x.chooseSpec(args); err != nil {
+				return err
+			}
+			return x.run(cmd.Context())
+		},
+	}
+	return cmd
+}
+
+// chooseSpec takes the spec named, else the plan's current one.
+func (x *session) chooseSpec(args []string) error {
+	if len(args) == 1 {
+		file, err := specThere(x.env, args[0])
+		x.only = file
+		return err
+	}
+	s, _, err := readState(x.env, false, true)
+	if err != nil {
+		return err
+	}
+	if s.Plan.File == "" {
+		return &ralph.Refusal{Why: "there is no current spec", Hint: "name one: ralph construct feature-x.md", Kind: ralph.ErrUsage}
+	}
+	x.only = s.Plan.File
+	return nil
+}

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/report"
+)
+
+//go:embed demo
+var demoFiles embed.FS
+
+func newDemo(env Env) *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use: "demo", Short: "See it work: two specs in a throw-away repository, without an account or network",
+		Long: `Makes a small real git repository in a temporary folder, queues two specs and runs
+the whole loop on them with a built-in scripted agent: a plan, a check that fails
+first and is mended in the next iteration, an issue that a review finds, a commit for
+each spec. Everything but the agent's wits is real: processes, checks, git, journal.`,
+		Example: "  ralph demo\n  ralph demo --dir /tmp/try",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), env, dir) },
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "where to make the repository (default: a new temporary folder)")
+	return cmd
+}
+
+func runDemo(ctx context.Context, env Env, dir string) error {
+	begin := time.Now()
+	dir, err := makeDemo(ctx, env, dir)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Stdout, "A small repository with two specs in the queue: %s\n\n", dir)
+	inside := env
+	inside.Dir = dir
+	inside.Environ = demoEnviron(env.Environ)
+	x := &session{env: inside, mode: "agent", flags: map[string]string{}}
+	if err := x.run(ctx); err != nil {
+		fmt.Fprintf(env.Stdout, "\nThe demo's repository is kept: %s\n", dir)
+		return err
+	}
+	return demoEnd(ctx, inside, dir, time.Since(begin))
+}
+
+// demoEnviron leaves out what would change the demo's settings, and gives git an
+// identity of its own, so that an empty git config is enough.
+func demoEnviron(environ []string) []string {
+	var out []string
+	for _, kv := range environ {
+		if !strings.HasPrefix(kv, "RALPH_") && !strings.HasPrefix(kv, "GIT_") {
+			out = append(out, kv)
+		}
+	}
+	return out
+}
+
+func makeDemo(ctx context.Context, env Env, dir string) (string, error) {
+	if dir == "" {
+		tmp, err := os.MkdirTemp("", "ralph-demo-")
+		if err != nil {
+			return "", fmt.Errorf("make the demo's folder: %w", err)
+		}
+		dir = tmp
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("make the demo's folder: %w", err)
+	}
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return "", &ralph.Refusal{Why: dir + " is not empty", Hint: "name a new folder", Kind: ralph.ErrUsage}
+	}
+	if err := writeDemoFiles(dir); err != nil {
+		return "", err
+	}
+	run := proc.NewRunner("")
+	for _, args := range [][]string{
+		{"git", "init", "-q", "."},
+		{"git", "symbolic-ref", "HEAD", "refs/heads/main"},
+		{"git", "config", "user.name", "ralph demo"},
+		{"git", "config", "user.email", "demo@ralph.invalid"},
+		{"git", "config", "commit.gpgsign", "false"},
+		{"git", "add", "-A"},
+		{"git", "commit", "-q", "-m", "A small project"},
+	} {
+		_, stderr, res, err := run.Output(ctx, proc.Command{Args: args, Dir: dir, Env: demoEnviron(env.Environ)})
+		if err != nil {
+			return "", fmt.Errorf("make the demo's repository: %w", err)
+		}
+		if res.Code != 0 {
+			return "", fmt.Errorf("make the demo's repository: %s: %s", strings.Join(args, " "), strings.TrimSpace(string(stderr)))
+		}
+	}
+	return dir, queueDemo(ctx, dir)
+}
+
+func writeDemoFiles(dir string) error {
+	place := map[string]string{
+		"greeting.md": "ralph/specs/greeting.md", "farewell.md": "ralph/specs/farewell.md", "config.yaml": "ralph/config.yaml",
+	}
+	return fs.WalkDir(demoFiles, "demo", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name := filepath.Base(path)
+		if to, ok := place[name]; ok {
+			name = to
+		}
+		text, err := demoFiles.ReadFile(path)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), text, 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("write the demo's files: %w", err)
+		}
+		return nil
+	})
+}
+
+func queueDemo(ctx context.Context, dir string) error {
+	if err := excludeRuntime(dir); err != nil {
+		return err
+	}
+	j, err := journal.Open(journal.Options{Root: dir, Inbox: true, NewID: newID})
+	if err != nil {
+		return err
+	}
+	err = j.Update(ctx, "cli", func(s *ralph.State) ([]ralph.Fact, error) {
+		facts := s.AddSpec("q-demo", "greeting.md", time.Now())
+		return append(facts, s.AddSpec("q-bye1", "farewell.md", time.Now())...), nil
+	})
+	return errors.Join(err, j.Close())
+}
+
+// demoEnd tells where everything lies and what to try next.
+func demoEnd(ctx context.Context, env Env, dir string, d time.Duration) error {
+	s, _, err := readState(env, true, true)
+	if err != nil {
+		return err
+	}
+	log, stderr, res, err := proc.NewRunner("").Output(ctx, proc.Command{
+		Args: []string{"git", "log", "--format=  %h %s", "--shortstat", "-2"}, Dir: dir, Env: env.Environ,
+	})
+	if err != nil || res.Code != 0 {
+		return fmt.Errorf("read the demo's commits: %w %s", err, stderr)
+	}
+	self := env.Self
+	if strings.Contains(self, "go-build") {
+		self = "go run ./cmd/ralph"
+	}
+	if filepath.Base(self) == "ralph" && filepath.IsAbs(self) {
+		self = "ralph"
+	}
+	_, err = fmt.Fprintf(env.Stdout, `
+Done in %s: %s, %d iterations, %d red check mended, %s (made-up money).
+
+Commits:
+%s
+Repository: %s
+
+Try next:
+  cd %s && git log -1        a commit with its receipt
+  cd %s && %s replay         every decision made again, the same
+  %s doctor                       in a repository of yours
+`, ralph.Elapsed(d), report.Specs(s.Session.Completed), s.Session.Turns, s.Totals.ChecksRed, ralph.Dollars(s.Session.Usage.Cost),
+		strings.ReplaceAll(strings.TrimRight(string(log), "\n"), "\n\n", "\n")+"\n", dir, dir, dir, self, self)
+	return err
+}

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"crypto/rand"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// newID makes an id like q-a1b2 (D-007). Whoever uses it checks that it is new.
+func newID(prefix string) string {
+	const letters = "0123456789abcdefghijklmnopqrstuvwxyz"
+	var b [4]byte
+	for i := range b {
+		var r [1]byte
+		for { // without the bias of a plain remainder
+			rand.Read(r[:]) //nolint:errcheck // never fails since Go 1.24
+			if int(r[0]) < 256-256%len(letters) {
+				break
+			}
+		}
+		b[i] = letters[int(r[0])%len(letters)]
+	}
+	return prefix + "-" + string(b[:])
+}
+
+// newSpecID makes an id that no record of the inbox has.
+func newSpecID(s *ralph.State) ralph.SpecID {
+	for {
+		if id := ralph.SpecID(newID("q")); s.Spec(id) == nil {
+			return id
+		}
+	}
+}
+
+func newTaskID(s *ralph.State) ralph.TaskID {
+	for {
+		if id := ralph.TaskID(newID("t")); s.Task(id) == nil {
+			return id
+		}
+	}
+}
+
+func newSessionID(now time.Time) ralph.SessionID {
+	return ralph.SessionID("s-" + now.UTC().Format("20060102T150405Z") + newID(""))
+}

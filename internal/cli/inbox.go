@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/step"
+)
+
+func newInbox(env Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "inbox",
+		Short:   "The queue of specs: list, add, remove, clear",
+		Example: "  ralph inbox add feature-x.md\n  ralph inbox\n  ralph inbox remove q-a1b2",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runInboxList(env) },
+	}
+	var name string
+	addCmd := &cobra.Command{
+		Use:   "add <spec.md>",
+		Short: "Queue a spec of ralph/specs; `-` reads it from standard input",
+		Example: "  ralph inbox add feature-x.md\n" +
+			"  printf '# Say hello\\n\\nA script hello.sh that greets.\\n' | ralph inbox add - --name hello.md",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] == "-" {
+				return runInboxAddStdin(cmd, env, name)
+			}
+			return runInboxAdd(cmd, env, args[0])
+		},
+	}
+	addCmd.Flags().StringVar(&name, "name", "", "with -: the file to write in ralph/specs (default: made from the first heading)")
+	cmd.AddCommand(
+		&cobra.Command{
+			Use: "list", Short: "List the records, oldest first", Args: cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error { return runInboxList(env) },
+		},
+		addCmd,
+		&cobra.Command{
+			Use: "remove <id or spec.md>", Short: "Take a record out of the queue", Args: cobra.ExactArgs(1),
+			Example: "  ralph inbox remove q-a1b2\n  ralph inbox remove feature-x.md",
+			RunE:    func(cmd *cobra.Command, args []string) error { return runInboxRemove(cmd, env, args[0]) },
+		},
+		&cobra.Command{
+			Use: "clear", Short: "Take all pending records out of the queue", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error { return runInboxClear(cmd, env) },
+		},
+	)
+	return cmd
+}
+
+func runInboxList(env Env) error {
+	s, _, err := readState(env, true, false)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(env.Stdout, report.Inbox(s, time.Now()))
+	return err
+}
+
+func runInboxAdd(cmd *cobra.Command, env Env, name string) error {
+	file, err := ralph.SpecFile(name)
+	if err != nil {
+		return err
+	}
+	root, err := findRoot(env)
+	if err != nil {
+		return err
+	}
+	if _, err := step.ReadSpec(root, file); errors.Is(err, fs.ErrNotExist) {
+		return &ralph.Refusal{Why: fmt.Sprintf("ralph/specs/%s does not exist", file), Hint: "write the spec there first" + nearSpecs(root), Kind: ralph.ErrUsage}
+	} else if err != nil {
+		return fmt.Errorf("spec %q cannot be queued: %w", name, err)
+	}
+	j, err := openJournal(env, true, false)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	var id ralph.SpecID
+	var queued []*ralph.Spec
+	err = j.Update(cmd.Context(), "cli", func(s *ralph.State) ([]ralph.Fact, error) {
+		id, queued = newSpecID(s), s.Queued(file)
+		return s.AddSpec(id, file, time.Now()), nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(queued) > 0 { // allowed, with a notice (D-031)
+		fmt.Fprintf(env.Stderr, "Note: %s is queued already (%s); it will be worked on once for each record.\n", file, queued[0].ID)
+	}
+	fmt.Fprintf(env.Stdout, "Queued: %s %s\n", id, file)
+	return nil
+}
+
+// nearSpecs names the specs that are there, for a mistyped name.
+func nearSpecs(root string) string {
+	entries, err := os.ReadDir(filepath.Join(root, "ralph/specs"))
+	if err != nil {
+		return " (`ralph init` makes the folder)"
+	}
+	var names []string
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".md") {
+			names = append(names, e.Name())
+		}
+	}
+	if len(names) == 0 || len(names) > 12 {
+		return ""
+	}
+	return "; there are " + strings.Join(names, ", ")
+}
+
+func runInboxAddStdin(cmd *cobra.Command, env Env, name string) error {
+	text, err := io.ReadAll(io.LimitReader(env.Stdin, 1<<20+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the spec from standard input: %w", err)
+	case len(text) > 1<<20:
+		return &ralph.Refusal{Why: "the spec is larger than 1 MiB", Hint: "split it", Kind: ralph.ErrUsage}
+	case strings.TrimSpace(string(text)) == "":
+		return &ralph.Refusal{Why: "standard input is empty", Hint: "pipe a spec into `ralph inbox add -`", Kind: ralph.ErrUsage}
+	}
+	if name == "" {
+		name = nameFrom(string(text))
+	}
+	file, err := ralph.SpecFile(name)
+	if err != nil {
+		return err
+	}
+	root, err := findRoot(env)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(root, "ralph/specs", file)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("write the spec: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return &ralph.Refusal{Why: fmt.Sprintf("ralph/specs/%s exists already", file), Hint: "choose another --name, or queue it: ralph inbox add " + file, Kind: ralph.ErrUsage}
+	}
+	if err == nil {
+		_, err = f.Write(text)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("write the spec: %w", err)
+	}
+	return runInboxAdd(cmd, env, file)
+}
+
+// nameFrom makes a file name from the first line that has words.
+func nameFrom(text string) string {
+	for line := range strings.Lines(text) {
+		words := strings.FieldsFunc(strings.ToLower(line), func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+		})
+		if len(words) > 0 {
+			return strings.Join(words[:min(len(words), 6)], "-") + ".md"
+		}
+	}
+	return "spec.md"
+}
+
+func runInboxRemove(cmd *cobra.Command, env Env, idOrFile string) error {
+	j, err := openJournal(env, true, false)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	var removed *ralph.Spec
+	err = j.Update(cmd.Context(), "cli", func(s *ralph.State) (facts []ralph.Fact, err error) {
+		removed, facts, err = s.RemoveSpec(idOrFile)
+		return facts, err
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Stdout, "Removed: %s %s\n", removed.ID, removed.File)
+	return nil
+}
+
+func runInboxClear(cmd *cobra.Command, env Env) error {
+	j, err := openJournal(env, true, false)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	n := 0
+	err = j.Update(cmd.Context(), "cli", func(s *ralph.State) ([]ralph.Fact, error) {
+		facts := s.ClearInbox()
+		n = len(facts)
+		return facts, nil
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Stdout, "Cleared %d pending specs\n", n)
+	return nil
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+func newInit(env Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "init", Short: "Set ralph up in this repository", Args: cobra.NoArgs,
+		Long: `Writes ralph/config.yaml (every setting commented, with its default), makes
+ralph/specs, and lists ralph's runtime files in .git/info/exclude. What is there
+already stays as it is; your .gitignore is never touched.`,
+		Example: "  ralph init",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runInit(cmd, env) },
+	}
+}
+
+func runInit(cmd *cobra.Command, env Env) error {
+	repo, err := git.Open(cmd.Context(), proc.NewRunner(""), env.Dir, env.Environ)
+	if err != nil {
+		return err
+	}
+	root := repo.Root()
+	if err := os.MkdirAll(filepath.Join(root, "ralph/specs"), 0o755); err != nil {
+		return fmt.Errorf("set up ralph: %w", err)
+	}
+	if err := repo.Exclude(runtimePaths()); err != nil {
+		return err
+	}
+	path := filepath.Join(root, "ralph/config.yaml")
+	_, err = os.Stat(path)
+	switch {
+	case err == nil:
+		fmt.Fprintln(env.Stdout, "kept     ralph/config.yaml")
+	case errors.Is(err, fs.ErrNotExist):
+		if err := renameio.WriteFile(path, config.Template(), 0o644); err != nil {
+			return fmt.Errorf("write the settings: %w", err)
+		}
+		fmt.Fprintln(env.Stdout, "written  ralph/config.yaml")
+	default:
+		return fmt.Errorf("set up ralph: %w", err)
+	}
+	fmt.Fprint(env.Stdout, `ready    ralph/specs/
+
+Next:
+  1. write a spec: ralph/specs/my-feature.md
+  2. ralph doctor                       is an agent here, and are there checks?
+  3. ralph inbox add my-feature.md
+  4. ralph agent
+`)
+	return nil
+}
+
+func newScriptedAgent(env Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "scripted-agent <scenario>", Short: "Play a scenario as an agent (what the scripted driver runs)",
+		Hidden: true, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if code := playScenario(cmd.Context(), env, args[0]); code != 0 {
+				return exitError{code}
+			}
+			return nil
+		},
+	}
+}

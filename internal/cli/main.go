@@ -1,0 +1,171 @@
+// Package cli owns the commands: what a person types, what it prints, and the
+// exit code. wire.go is the one place where concrete types meet. It decides
+// nothing about the work itself: that is policy's.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/journal"
+)
+
+// Env is everything the program gets from outside.
+type Env struct {
+	Args     []string // without the program's name
+	Stdin    io.Reader
+	Stdout   io.Writer
+	Stderr   io.Writer
+	Dir      string   // working directory
+	Environ  []string // K=V
+	Terminal bool     // stdout is a terminal
+	Self     string   // path of this binary, for the scripted agent
+	Version  string
+}
+
+// Exit codes (product.md 3).
+const (
+	exitOK          = 0
+	exitFailures    = 1
+	exitUsage       = 2 // usage, config, corrupt state, a place where ralph cannot work
+	exitLimit       = 3
+	exitHuman       = 4
+	exitInterrupted = 130
+)
+
+// exitError ends the program with a code; its text was printed already.
+type exitError struct{ code int }
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+
+// Main runs one command line and returns its exit code.
+func Main(ctx context.Context, env Env) int {
+	root := newRoot(env)
+	root.SetArgs(env.Args)
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	var exit exitError
+	if errors.As(err, &exit) {
+		return exit.code
+	}
+	fmt.Fprintln(env.Stderr, "ralph:", message(err))
+	return exitCode(err)
+}
+
+// message is the error for a person: the cause, then the next step.
+func message(err error) string {
+	var corrupt *ralph.CorruptError
+	var locked *journal.LockedError
+	switch {
+	case errors.As(err, &corrupt):
+		return corrupt.Error() + "\nNothing was changed. Mend the line (or take it out) and start again."
+	case errors.As(err, &locked):
+		return fmt.Sprintf("%s\nWait for it, or end it: kill %d (a second Ctrl+C in its terminal does the same).", locked.Error(), locked.Owner.Pid)
+	}
+	return err.Error()
+}
+
+func exitCode(err error) int {
+	var refusal *ralph.Refusal
+	if errors.As(err, &refusal) && !errors.Is(err, ralph.ErrUsage) {
+		return exitFailures // not found, active: the command was fine, the state was not
+	}
+	return exitUsage
+}
+
+func newRoot(env Env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ralph",
+		Short: "ralph runs coding agents on a queue of specs until the work is done, tested and committed",
+		Long: `ralph runs coding agents (Claude Code, or any command) on a queue of specs until
+the work is done, tested, committed and accounted for.
+
+Write a spec, queue it, start the agent, walk away:
+
+  ralph init                         once per repository
+  ralph inbox add feature-x.md       the file lies in ralph/specs/
+  ralph agent                        plan, build, check, commit, next
+  ralph status                       from any other terminal`,
+		Example:       "  ralph demo            see it work in a throw-away repository\n  ralph doctor          what is missing here, and how to mend it",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       env.Version,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetVersionTemplate("ralph {{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w\nTry `%s --help`", err, cmd.CommandPath())
+	})
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.AddGroup(&cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "see", Title: "See:"}, &cobra.Group{ID: "set", Title: "Set up:"})
+	add := func(group string, cmds ...*cobra.Command) {
+		for _, c := range cmds {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add("work", newAgent(env), newInbox(env), newPlan(env), newConstruct(env), newTask(env), newAnswer(env), newPause(env), newResume(env), newStop(env))
+	add("see", newStatus(env), newQuery(env), newLog(env), newReplay(env))
+	add("set", newDemo(env), newInit(env), newDoctor(env), newConfig(env), newVersion(env))
+	root.AddCommand(newScriptedAgent(env))
+	return root
+}
+
+// findRoot walks up to the top of the repository without starting git, so that
+// queries stay fast. Engine commands ask git itself.
+func findRoot(env Env) (string, error) {
+	for dir := env.Dir; ; {
+		if _, err := os.Stat(dir + "/.git"); err == nil {
+			return dir, nil
+		}
+		up := dir[:max(0, strings.LastIndexByte(dir, '/'))]
+		if up == "" || up == dir {
+			return "", &ralph.Refusal{Why: env.Dir + " is not in a git repository", Hint: "run `git init` first, or go to the repository", Kind: ralph.ErrUsage}
+		}
+		dir = up
+	}
+}
+
+// openJournal opens the journal for commands that append facts.
+func openJournal(env Env, inbox, plan bool) (*journal.File, error) {
+	root, err := findRoot(env)
+	if err != nil {
+		return nil, err
+	}
+	if err := excludeRuntime(root); err != nil {
+		return nil, err
+	}
+	return journal.Open(journal.Options{Root: root, Inbox: inbox, Plan: plan, NewID: newID})
+}
+
+// readState folds the journal without writing anything.
+func readState(env Env, inbox, plan bool) (*ralph.State, *journal.File, error) {
+	root, err := findRoot(env)
+	if err != nil {
+		return nil, nil, err
+	}
+	j, err := journal.Open(journal.Options{Root: root, Inbox: inbox, Plan: plan, Read: true, NewID: newID})
+	if err != nil {
+		return nil, nil, err
+	}
+	return j.State(), j, nil
+}
+
+// loadConfig reads the settings; flags are dotted keys.
+func loadConfig(env Env, root string, flags map[string]string) (config.Config, error) {
+	return config.Load(root+"/ralph/config.yaml", env.Environ, flags)
+}

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/prompt"
+	"github.com/ralph-loop/ralph/internal/step"
+)
+
+func newPlan(env Env) *cobra.Command {
+	var force, checklist bool
+	cmd := &cobra.Command{
+		Use: "plan <spec>", Short: "Have an agent make tasks from a spec",
+		Long: `Has an agent write tasks for a spec into ralph/plan.jsonl. With --from-checklist the
+unticked items of the spec's own checklist become the tasks, without an agent.`,
+		Example: "  ralph plan feature-x.md\n  ralph plan feature-x.md --from-checklist\n  ralph query tasks",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file, err := specThere(env, args[0])
+			if err != nil {
+				return err
+			}
+			if err := confirmDrop(env, file, force); err != nil {
+				return err
+			}
+			if checklist {
+				return planFromChecklist(cmd, env, file)
+			}
+			x := &session{env: env, mode: "plan", only: file}
+			return x.run(cmd.Context())
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "drop an unfinished plan without asking (it is kept in ralph/.state/plans)")
+	cmd.Flags().BoolVar(&checklist, "from-checklist", false, "take the spec's own checklist, without an agent")
+	return cmd
+}
+
+// specThere checks that a spec named by a person can be worked on.
+func specThere(env Env, name string) (string, error) {
+	file, err := ralph.SpecFile(name)
+	if err != nil {
+		return "", err
+	}
+	root, err := findRoot(env)
+	if err != nil {
+		return "", err
+	}
+	if _, err := step.ReadSpec(root, file); errors.Is(err, fs.ErrNotExist) {
+		return "", &ralph.Refusal{Why: fmt.Sprintf("ralph/specs/%s does not exist", file), Hint: "write the spec there first" + nearSpecs(root), Kind: ralph.ErrUsage}
+	} else if err != nil {
+		return "", err
+	}
+	return file, nil
+}
+
+// confirmDrop asks before an unfinished plan makes room; without a terminal it
+// refuses, since nobody can be asked.
+func confirmDrop(env Env, file string, force bool) error {
+	s, _, err := readState(env, false, true)
+	if err != nil {
+		return err
+	}
+	left := s.Plan.Unfinished()
+	if force || left == 0 {
+		return nil
+	}
+	question := fmt.Sprintf("the plan of %s has %d unfinished tasks", s.Plan.File, left)
+	if !env.Terminal {
+		return &ralph.Refusal{Why: question, Hint: "finish it (ralph construct), or drop it with --force (it is kept in ralph/.state/plans)", Kind: ralph.ErrUsage}
+	}
+	fmt.Fprintf(env.Stdout, "%s%s. Drop it and plan %s? [y/N] ", strings.ToUpper(question[:1]), question[1:], file)
+	answer, _ := bufio.NewReader(env.Stdin).ReadString('\n')
+	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+		return &ralph.Refusal{Why: "nothing was changed", Kind: ralph.ErrUsage}
+	}
+	return nil
+}
+
+func planFromChecklist(cmd *cobra.Command, env Env, file string) error {
+	root, err := findRoot(env)
+	if err != nil {
+		return err
+	}
+	text, err := step.ReadSpec(root, file)
+	if err != nil {
+		return err
+	}
+	items := prompt.Checklist(text)
+	if len(items) == 0 {
+		return &ralph.Refusal{Why: fmt.Sprintf("ralph/specs/%s has no unticked checklist item (`- [ ] ...`)", file), Hint: "add some, or let an agent plan it: ralph plan " + file, Kind: ralph.ErrUsage}
+	}
+	j, err := openJournal(env, false, true)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	if owner := j.Holder(); owner != nil {
+		return &ralph.Refusal{Why: fmt.Sprintf("an engine is at work here (pid %d)", owner.Pid), Hint: "stop it first: ralph stop", Kind: ralph.ErrActive}
+	}
+	err = j.Update(cmd.Context(), "cli", func(s *ralph.State) ([]ralph.Fact, error) {
+		fresh := &ralph.State{}
+		ids := make([]ralph.TaskID, 0, len(items))
+		for range items {
+			id := newTaskID(fresh)
+			fresh.Plan.Tasks = append(fresh.Plan.Tasks, &ralph.Task{ID: id})
+			ids = append(ids, id)
+		}
+		return s.SetPlan(file, prompt.NewTasks(items, file, "", ids)), nil
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Stdout, "PLAN: %d tasks from the checklist of %s\n", len(items), file)
+	return nil
+}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/policy"
+)
+
+func newReplay(env Env) *cobra.Command {
+	var asJSON, current bool
+	cmd := &cobra.Command{
+		Use: "replay [session]", Short: "Decide every receipt again and show differences",
+		Long: `Folds the journal and decides every receipt again from exactly the state and time it
+was decided on, with the settings recorded then. No difference means that the record
+explains itself. With --current-config the settings of now are used instead: what
+would have been decided otherwise?`,
+		Example: "  ralph replay\n  ralph replay --current-config",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			session := ""
+			if len(args) == 1 {
+				session = args[0]
+			}
+			return runReplay(env, session, asJSON, current)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&current, "current-config", false, "decide with the settings of now")
+	return cmd
+}
+
+func runReplay(env Env, session string, asJSON, current bool) error {
+	root, err := findRoot(env)
+	if err != nil {
+		return err
+	}
+	j, err := journal.Open(journal.Options{Root: root, Read: true, NewID: newID})
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	var override *policy.Config
+	if current {
+		c, err := loadConfig(env, root, nil)
+		if err != nil {
+			return err
+		}
+		pc := policyConfig(c)
+		override = &pc
+	}
+	var readErr error
+	events := func(yield func(ralph.Event) bool) {
+		readErr = j.Each(0, func(e ralph.Event) error {
+			if !yield(e) {
+				return errStop
+			}
+			return nil
+		})
+	}
+	result, err := policy.Replay(events, override)
+	if err == nil && !errors.Is(readErr, errStop) {
+		err = readErr
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = printJSON(env.Stdout, result)
+	} else {
+		err = printReplay(env.Stdout, result)
+	}
+	if err == nil && result.Differ > 0 {
+		return exitError{exitFailures}
+	}
+	return err
+}
+
+// errStop ends the reading of events early.
+var errStop = errors.New("stop")
+
+func printReplay(w io.Writer, r policy.Replayed) error {
+	for _, d := range r.Differences {
+		fmt.Fprintf(w, "fact %d, %s\n  then: %s\n  now:  %s\n", d.Seq, d.Task, d.Was, d.Now)
+	}
+	_, err := fmt.Fprintf(w, "%d receipts decided again, %d differ\n", r.Receipts, r.Differ)
+	return err
+}

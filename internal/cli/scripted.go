@@ -1,0 +1,11 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/ralph-loop/ralph/internal/agent"
+)
+
+func playScenario(ctx context.Context, env Env, scenario string) int {
+	return agent.Play(ctx, env.Stdin, env.Stdout, env.Stderr, env.Environ, env.Dir, scenario)
+}

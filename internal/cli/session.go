@@ -1,0 +1,327 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/engine"
+	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+// session is one engine command: agent, construct or plan.
+type session struct {
+	env        Env
+	mode       string
+	only       string            // construct, plan: the spec
+	flags      map[string]string // dotted settings
+	dryRun     bool
+	fresh      bool // --fresh: do not resume
+	allowDirty bool
+
+	*parts
+	journal *journal.File
+	lock    *journal.SessionLock
+	console *console
+	policy  policy.Config
+}
+
+// forced is the cause of an end at once: the second Ctrl+C (D-112). Processes
+// then have only a moment between TERM and KILL.
+type forced struct{}
+
+func (forced) Error() string        { return "stopped at once" }
+func (forced) Grace() time.Duration { return 300 * time.Millisecond }
+
+// termLimit is how long SIGTERM and SIGHUP wait for the iteration to end (X-26).
+const termLimit = 30 * time.Second
+
+// run does the whole command and returns nil or an exitError, or why nothing was begun.
+func (x *session) run(ctx context.Context) error {
+	var err error
+	if x.parts, err = wire(ctx, x.env, x.flags); err != nil {
+		return err
+	}
+	if err := x.repo.Exclude(runtimePaths()); err != nil {
+		return err
+	}
+	x.console = newConsole(x.env)
+	defer x.console.close()
+	x.journal, err = journal.Open(journal.Options{
+		Root: x.root, Inbox: x.mode == "agent", Plan: true, NewID: newID, Observe: x.console.observe,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = x.journal.Close() }()
+	if err := x.takeLock(); err != nil {
+		return err
+	}
+	defer func() { _ = x.lock.Unlock() }()
+	if err := x.begin(ctx); err != nil {
+		return err
+	}
+	return x.work(ctx)
+}
+
+// takeLock makes this process the engine, and ends what a dead one left behind.
+func (x *session) takeLock() error {
+	me, err := owner(x.journal.State().Session.ID, time.Now())
+	if err != nil {
+		return err
+	}
+	lock, dead, err := x.journal.Lock(me, proc.Alive)
+	if err != nil {
+		return err
+	}
+	x.lock = lock
+	if dead != nil {
+		x.console.note("the last engine (pid %d) did not end cleanly; going on where it was", dead.Pid)
+	}
+	swept, err := x.procs.Sweep(context.Background())
+	if err != nil {
+		return errors.Join(fmt.Errorf("end what the last engine left running: %w", err), lock.Unlock())
+	}
+	for _, s := range swept {
+		x.console.note("ended a process that the last engine left running: %s (pid %d)", s.Args, s.Pid)
+	}
+	return nil
+}
+
+// begin writes session.started: a new session, or the interrupted one (X-07, X-10).
+func (x *session) begin(ctx context.Context) error {
+	s := x.journal.State()
+	file, err := readAgentSession(x.root)
+	if err != nil {
+		return err
+	}
+	resumed := x.resumes(s, file != nil)
+	if !resumed && !x.allowDirty && x.mode == "agent" && !s.OwnDirt() {
+		if err := x.refuseDirty(ctx); err != nil {
+			return err
+		}
+	}
+	now := time.Now()
+	started := ralph.SessionStarted{
+		ID: newSessionID(now), Mode: x.mode, Version: x.env.Version, Pid: os.Getpid(), DryRun: x.dryRun || x.mode == "plan",
+	}
+	started.Host, _ = os.Hostname()
+	switch {
+	case resumed:
+		started.ID, started.Resumed = s.Session.ID, true
+	case file != nil && x.mode == "agent" && !x.fresh && s.Session.ID == "":
+		started.Carry = file // a session file without its journal (D-063)
+	}
+	x.policy = policyConfig(x.config)
+	x.policy.Agents, x.policy.Checks = x.chain, len(x.checks) > 0
+	x.policy.Session, x.policy.Only, x.policy.PlanOnly = x.mode, x.only, started.DryRun
+	x.policy.Commit = x.mode == "agent"
+	x.policy.AutoCommit = x.policy.AutoCommit && x.mode == "construct" // in agent mode D's one commit wins (X-69)
+	if started.Config, err = x.policy.Encode(); err != nil {
+		return err
+	}
+	if x.mode == "agent" {
+		if started.Log, err = x.console.openLog(x.root, now); err != nil {
+			return err
+		}
+	}
+	for _, n := range x.notices {
+		x.console.note("%s", n)
+	}
+	return x.journal.Update(ctx, "engine", func(s *ralph.State) ([]ralph.Fact, error) {
+		var facts []ralph.Fact
+		if s.Job != nil && !resumed { // what another session was on: its plan is kept
+			facts = append(facts, ralph.JobEnded{Status: ralph.SpecPending, Error: "left by session " + string(s.Session.ID), Rule: "X-08"})
+		}
+		return append(facts, started), nil
+	})
+}
+
+// resumes says whether this start goes on with the session in the journal.
+func (x *session) resumes(s *ralph.State, file bool) bool {
+	last := s.Session
+	if x.fresh || last.Mode != x.mode || last.ID == "" {
+		return false
+	}
+	if x.mode == "agent" {
+		return file && (last.Live() || last.Ended == ralph.ReasonInterrupted || last.Ended == ralph.ReasonError)
+	}
+	return last.Live() && s.Job != nil && s.Job.File == x.only
+}
+
+// refuseDirty: the commit of a spec takes the whole tree, and a failed spec's
+// changes are put away, so a person's own changes must not be among them.
+func (x *session) refuseDirty(ctx context.Context) error {
+	dirty, err := x.repo.Dirty(ctx)
+	if err != nil || len(dirty) == 0 {
+		return err
+	}
+	list := ""
+	for i, path := range dirty {
+		if i == 10 {
+			list += fmt.Sprintf("\n  ... and %d more", len(dirty)-i)
+			break
+		}
+		list += "\n  " + path
+	}
+	return &ralph.Refusal{
+		Why:  "the work tree has changes that are not committed:" + list + "\nralph would put them into the first spec's commit",
+		Hint: "commit them (git add -A && git commit), stash them (git stash -u), or take them along on purpose with --allow-dirty",
+		Kind: ralph.ErrUsage,
+	}
+}
+
+// work runs the engine to its end.
+func (x *session) work(ctx context.Context) error {
+	runCtx, force := context.WithCancelCause(ctx)
+	defer force(nil)
+	stopSignals := x.signals(force)
+	defer stopSignals()
+	stopBeat := x.beat()
+	defer stopBeat()
+
+	host := engine.NewLocal(runCtx, x.journal, x.executor(x.env, x.policy, x.console), nil)
+	reason, err := engine.Run(host, x.policy)
+	if closeErr := host.Close(); err == nil {
+		err = closeErr
+	}
+	var end forced
+	switch {
+	case errors.As(context.Cause(runCtx), &end):
+		x.console.note("stopped at once; `ralph %s` goes on where it was", x.mode)
+		return exitError{exitInterrupted}
+	case err != nil:
+		return x.broken(err)
+	}
+	s := x.journal.State()
+	if err := x.journal.Flush(); err != nil {
+		return err
+	}
+	x.console.finish(s)
+	return exitFor(reason, s)
+}
+
+// broken ends a session whose machinery failed: state intact, cause named.
+func (x *session) broken(err error) error {
+	end := func(*ralph.State) ([]ralph.Fact, error) {
+		return []ralph.Fact{ralph.SessionEnded{Reason: ralph.ReasonError, Detail: err.Error()}}, nil
+	}
+	if !errors.Is(err, ralph.ErrLocked) {
+		_ = x.journal.Update(context.Background(), "engine", end) // the disk may be full: then the session counts as cut, which is as good
+	}
+	return fmt.Errorf("%w\nThe state is kept; `ralph %s` goes on where it was.", err, x.mode)
+}
+
+func exitFor(reason ralph.Reason, s *ralph.State) error {
+	code := exitOK
+	switch reason {
+	case ralph.ReasonEmpty:
+		if s.Session.Failed > 0 {
+			code = exitFailures
+		}
+	case ralph.ReasonFailed, ralph.ReasonError:
+		code = exitFailures
+	case ralph.ReasonMaxCost, ralph.ReasonMaxFailures, ralph.ReasonBudget:
+		code = exitLimit
+	case ralph.ReasonInterrupted:
+		if s.Session.AskedHuman {
+			code = exitHuman
+		}
+	}
+	if code == exitOK {
+		return nil
+	}
+	return exitError{code}
+}
+
+// signals turns the first SIGINT into a wanted stop, and the second into an end
+// at once; SIGTERM and SIGHUP are a stop with a time limit (D-051, D-112, X-26).
+func (x *session) signals(force context.CancelCauseFunc) func() {
+	ch := make(chan os.Signal, 4)
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		var limit <-chan time.Time
+		asked := false
+		for {
+			select {
+			case <-done:
+				return
+			case <-limit:
+				force(forced{})
+				return
+			case sig := <-ch:
+				if asked && sig == os.Interrupt {
+					force(forced{})
+					return
+				}
+				asked = true
+				if sig != os.Interrupt && limit == nil {
+					limit = time.After(termLimit)
+				}
+				x.stop(sig)
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(ch)
+		close(done)
+	}
+}
+
+func (x *session) stop(sig os.Signal) {
+	cause := map[os.Signal]string{os.Interrupt: "Ctrl+C", syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP"}[sig]
+	_ = x.journal.Update(context.Background(), "person", func(s *ralph.State) ([]ralph.Fact, error) {
+		return s.Steer(ralph.WantStop, cause)
+	})
+	if sig == os.Interrupt {
+		x.console.note("press Ctrl+C again to stop at once")
+	}
+}
+
+// beat keeps the lock's heartbeat fresh.
+func (x *session) beat() func() {
+	tick := time.NewTicker(time.Minute)
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case now := <-tick.C:
+				_ = x.lock.Beat(now) // a full disk shows at the next fact
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		tick.Stop()
+		close(done)
+	}
+}
+
+// readAgentSession reads ralph/.agent-session; nil when there is none.
+func readAgentSession(root string) (*ralph.Carry, error) {
+	const name = "ralph/.agent-session"
+	b, err := os.ReadFile(filepath.Join(root, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	var c ralph.Carry
+	if err := json.Unmarshal(b, &c); err != nil {
+		return nil, &ralph.CorruptError{File: name, Why: err.Error()}
+	}
+	return &c, nil
+}

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/report"
+)
+
+func newStatus(env Env) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "status", Short: "Where the work stands", Args: cobra.NoArgs,
+		Example: "  ralph status\n  ralph status --json",
+		RunE:    func(*cobra.Command, []string) error { return runStatus(env, asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func engineOf(j *journal.File) report.Engine {
+	owner := j.Holder()
+	if owner == nil {
+		return report.Engine{}
+	}
+	return report.Engine{Alive: true, Pid: owner.Pid, Host: owner.Host}
+}
+
+func runStatus(env Env, asJSON bool) error {
+	s, j, err := readState(env, true, true)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	if asJSON {
+		return printJSON(env.Stdout, map[string]any{
+			"version": 1, "engine": engineOf(j), "stage": report.QueryStage(s), "stats": report.QueryStats(s, now), "gates": gatesOf(s),
+		})
+	}
+	_, err = io.WriteString(env.Stdout, report.Status(s, engineOf(j), now))
+	return err
+}
+
+func gatesOf(s *ralph.State) []*ralph.Gate {
+	if s.Gates == nil {
+		return []*ralph.Gate{}
+	}
+	return s.Gates
+}
+
+func newQuery(env Env) *cobra.Command {
+	what := []string{"tasks", "issues", "inbox", "stage", "next", "gates", "stats"}
+	return &cobra.Command{
+		Use: "query [tasks|issues|inbox|stage|next|gates|stats]", Short: "The state as JSON, for scripts",
+		Example:   "  ralph query inbox | jq length\n  ralph query tasks | jq '.[] | select(.status == \"pending\") | .name'",
+		ValidArgs: what,
+		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = []string{"stage"}
+			}
+			return runQuery(env, args[0])
+		},
+	}
+}
+
+func runQuery(env Env, what string) error {
+	// Only what is asked for is read: a corrupt inbox does not hide the tasks.
+	s, _, err := readState(env, what == "inbox" || what == "stats", what != "inbox")
+	if err != nil {
+		return err
+	}
+	var result any
+	switch what {
+	case "tasks":
+		result = report.QueryTasks(s)
+	case "issues":
+		result = report.QueryIssues(s)
+	case "inbox":
+		result = report.QueryInbox(s)
+	case "stage":
+		result = report.QueryStage(s)
+	case "gates":
+		result = gatesOf(s)
+	case "stats":
+		result = report.QueryStats(s, time.Now())
+	case "next":
+		if result, err = queryNext(env, s); err != nil {
+			return err
+		}
+	}
+	return printJSON(env.Stdout, result)
+}
+
+// next is a task that would start now, with each part of its score (B-047).
+type next struct {
+	Task  report.TaskRecord `json:"task"`
+	Score int               `json:"score"`
+	Parts policy.Points     `json:"parts"`
+}
+
+func queryNext(env Env, s *ralph.State) (any, error) {
+	root, err := findRoot(env)
+	if err != nil {
+		return nil, err
+	}
+	c, err := loadConfig(env, root, nil)
+	if err != nil {
+		return nil, err
+	}
+	pc := policyConfig(c)
+	ready := policy.Ready(s, pc)
+	if len(ready) == 0 {
+		return nil, nil // null (B-040)
+	}
+	var list []next
+	for _, t := range ready {
+		p := policy.Score(s, t, pc.Scoring)
+		list = append(list, next{report.QueryTask(t), p.Sum(), p})
+	}
+	return list, nil
+}
+
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("print JSON: %w", err)
+	}
+	return nil
+}

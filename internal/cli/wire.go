@@ -1,0 +1,284 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/gate"
+	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/step"
+)
+
+// runtimePaths are ralph's own files that git must never see (product.md 2).
+func runtimePaths() []string {
+	return []string{"/ralph/.state/", "/ralph/.worktrees/", "/ralph/.agent-session", "/ralph/.agent-session.tmp", "/build/ralph-logs/"}
+}
+
+// excludeRuntime lists them in .git/info/exclude, once per repository.
+func excludeRuntime(root string) error {
+	if _, err := os.Stat(filepath.Join(root, "ralph/.state")); err == nil {
+		return nil
+	}
+	repo, err := git.Open(context.Background(), proc.NewRunner(""), root, os.Environ())
+	if err != nil {
+		return err
+	}
+	return repo.Exclude(runtimePaths())
+}
+
+// parts is everything an engine command works with.
+type parts struct {
+	root    string
+	config  config.Config
+	repo    *git.Repo
+	procs   *proc.Runner
+	checks  []ralph.GateSpec
+	agents  map[string]step.ConfiguredAgent
+	chain   []string // agents in use, in order
+	notices []string // for the person, before the work begins
+}
+
+// agentGrace is how long an agent that is ended may take to end by itself.
+const agentGrace = 5 * time.Second
+
+// wire checks everything that a run needs before anything is changed, so that a
+// place where ralph cannot work is refused with nothing half done.
+func wire(ctx context.Context, env Env, flags map[string]string) (*parts, error) {
+	if _, err := findRoot(env); err != nil {
+		return nil, err
+	}
+	plain := proc.NewRunner("")
+	repo, err := git.Open(ctx, plain, env.Dir, env.Environ)
+	if err != nil {
+		return nil, err
+	}
+	p := &parts{root: repo.Root(), repo: repo}
+	if err := repo.Ready(ctx); err != nil {
+		return nil, err
+	}
+	if p.config, err = loadConfig(env, p.root, flags); err != nil {
+		return nil, err
+	}
+	p.notices = append(p.notices, config.Later(p.config)...)
+	p.procs = proc.NewRunner(filepath.Join(p.root, "ralph/.state/procs"))
+	p.checks = checksOf(p.config, p.root)
+	if len(p.checks) == 0 {
+		p.notices = append(p.notices, "no checks: an agent's COMPLETE is believed as it is; set quality.commands in ralph/config.yaml")
+	}
+	return p, p.openAgents(env)
+}
+
+// openAgents opens the chain of agents. The primary must be there; a fallback
+// that cannot be used is left out with a notice.
+func (p *parts) openAgents(env Env) error {
+	p.agents = map[string]step.ConfiguredAgent{}
+	for i, name := range p.config.Chain() {
+		spec, ok := p.config.AgentSpec(name)
+		if !ok {
+			return &ralph.Refusal{Why: "agent " + name + " is not configured", Hint: "set agent.primary in ralph/config.yaml", Kind: ralph.ErrUsage}
+		}
+		driver, err := agent.Open(spec, p.procs, env.Self)
+		if err == nil && spec.Driver != "scripted" && len(spec.Command) > 0 {
+			_, err = proc.LookPath(spec.Command[0], p.root, env.Environ)
+			if err != nil {
+				err = &ralph.Refusal{Why: fmt.Sprintf("agent %s: %v", name, err), Hint: fmt.Sprintf("install it, or set agents.%s.command or agent.primary in ralph/config.yaml (`ralph doctor` shows what is there)", spec.Name), Kind: ralph.ErrUsage}
+			}
+		}
+		switch {
+		case err != nil && i == 0:
+			return err
+		case err != nil:
+			if p.config.Where("agent.fallback").Kind != config.FromDefault {
+				p.notices = append(p.notices, "fallback left out: "+err.Error())
+			}
+			continue
+		}
+		supports, _ := agent.Of(spec.Driver)
+		p.agents[name] = step.ConfiguredAgent{
+			Agent: driver, Spec: spec, Structured: supports.Structured, Price: price(p.config, spec.Model), Env: agentEnv(spec, env.Environ),
+		}
+		p.chain = append(p.chain, name)
+	}
+	return nil
+}
+
+// price makes dollars from tokens where config.yaml has a price for the model (X-60).
+func price(c config.Config, model string) func(ralph.Usage) ralph.Usage {
+	p, ok := c.Prices[model]
+	if !ok {
+		return nil
+	}
+	return func(u ralph.Usage) ralph.Usage {
+		if u.Input+u.Output+u.CacheRead+u.CacheWrite == 0 {
+			return u // no tokens reported either: still unknown
+		}
+		const million = 1e6
+		u.Cost = (float64(u.Input+u.CacheWrite)*p.Input + float64(u.CacheRead)*p.Cached + float64(u.Output)*p.Output) / million
+		u.Known = true
+		return u
+	}
+}
+
+// checksOf are the commands that prove a claim: quality commands in order, then
+// the test command, the same command never twice (X-49).
+func checksOf(c config.Config, root string) []ralph.GateSpec {
+	detected := gate.Detect(root)
+	commands, test := c.Quality.Commands, c.Test.Command
+	if len(commands) == 0 && c.Where("quality.commands").Kind == config.FromDefault {
+		commands = detected.Quality
+	}
+	if test == "" && c.Where("test.command").Kind == config.FromDefault {
+		test = detected.Test
+	}
+	var specs []ralph.GateSpec
+	for _, command := range append(slices.Clone(commands), test) {
+		same := func(g ralph.GateSpec) bool { return g.Command == command }
+		if command != "" && !slices.ContainsFunc(specs, same) {
+			specs = append(specs, ralph.GateSpec{Name: command, Command: command, Timeout: c.Quality.Timeout})
+		}
+	}
+	return specs
+}
+
+// policyConfig is what policy needs of the settings.
+func policyConfig(c config.Config) policy.Config {
+	return policy.Config{
+		Parallel: 1, Agents: c.Chain(), RecoverPrimary: c.Agent.RecoverPrimary, Continue: c.Agent.Context == "continue",
+		MaxIterations: c.Task.MaxIterations, StuckThreshold: c.Task.StuckThreshold, NoProgressTurns: c.Task.NoProgressTurns,
+		SameErrorTurns: c.Task.SameErrorTurns, TaskTimeout: c.Task.Timeout, TaskDelay: c.Task.Delay, AutoCommit: c.Task.AutoCommit,
+		StageTimeout: c.Construct.StageTimeout, MaxRounds: c.Construct.MaxRounds,
+		Strategy: c.Errors.Strategy, MaxRetries: c.Errors.MaxRetries, RetryBase: c.Errors.RetryBase,
+		MaxLimitRetries: c.Errors.MaxRateLimitRetries, LimitBase: c.Errors.RateLimitBase, InputTimeout: c.Gate.InputTimeout,
+		OnFailure: c.AgentMode.OnFailure, MaxSpecs: c.AgentMode.MaxSpecs, MaxCost: c.AgentMode.MaxCost, MaxFailures: c.AgentMode.MaxFailures,
+		Budget:  policy.Budget{Tokens: c.Budget.Tokens, Cost: c.Budget.Cost, Time: c.Budget.Time, Iterations: c.Budget.Iterations},
+		Scoring: policy.Scoring(c.Scoring),
+	}
+}
+
+// executor puts the effects together.
+func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Executor {
+	return &step.Executor{
+		Root: p.root, Config: pc, Agents: p.agents, Checks: p.checks, Live: live, Env: baseEnv(env.Environ),
+		Trees: &trees{p.repo}, Gates: gate.New(p.procs, p.config.Quality.MaxOutput, agentGrace, checkEnv(env.Environ)),
+		NewID: newID, Now: time.Now, Grace: agentGrace,
+	}
+}
+
+// baseEnv is what every agent gets of the person's environment: what a program
+// needs to run at all. Keys come only by pass_env (product.md 12).
+func baseEnv(environ []string) []string {
+	var out []string
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		switch name {
+		case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "TERM":
+			out = append(out, kv)
+		default:
+			if strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_") {
+				out = append(out, kv)
+			}
+		}
+	}
+	return out
+}
+
+// agentEnv is what one agent gets besides: pass_env by name, env as it stands.
+func agentEnv(spec ralph.AgentSpec, environ []string) []string {
+	var out []string
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		if slices.Contains(spec.PassEnv, name) {
+			out = append(out, kv)
+		}
+	}
+	names := make([]string, 0, len(spec.Env))
+	for name := range spec.Env {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		out = append(out, name+"="+spec.Env[name])
+	}
+	return out
+}
+
+// checkEnv is the person's own environment: checks are their commands. ralph's
+// variables for agents are left out, should it run inside one.
+func checkEnv(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		return strings.HasPrefix(kv, "RALPH")
+	})
+}
+
+// trees is git as the executor needs it, in place.
+type trees struct{ repo *git.Repo }
+
+func (t *trees) Start(ctx context.Context) (ralph.Prepared, error) {
+	if err := t.repo.Begin(ctx); err != nil {
+		return ralph.Prepared{}, err
+	}
+	head, err := t.repo.Head(ctx)
+	if err != nil {
+		return ralph.Prepared{}, err
+	}
+	tree, err := t.repo.Snapshot(ctx)
+	return ralph.Prepared{Head: head.Commit, Branch: head.Branch, Tree: tree}, err
+}
+
+func (t *trees) Snapshot(ctx context.Context) (tree, head string, err error) {
+	if tree, err = t.repo.Snapshot(ctx); err != nil {
+		return "", "", err
+	}
+	h, err := t.repo.Head(ctx)
+	return tree, h.Commit, err
+}
+
+func (t *trees) Diff(ctx context.Context, from, to string, most int64) ([]byte, error) {
+	return t.repo.Diff(ctx, from, to, most)
+}
+
+func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committed, error) {
+	if in.OnlyIfChanges && in.Tree != "" {
+		head, err := t.repo.Head(ctx)
+		if err != nil {
+			return ralph.Committed{}, err
+		}
+		if tree, err := t.repo.TreeOf(ctx, head.Commit); err == nil && tree == in.Tree {
+			return ralph.Committed{Commit: head.Commit, Short: head.Commit[:7]}, nil
+		}
+	}
+	c, err := t.repo.Commit(ctx, git.CommitInput{
+		Base: in.Base, Message: in.Message, Trailer: in.Trailer, Key: in.Key, Tree: in.Tree, Squash: in.Squash,
+	})
+	return ralph.Committed{Commit: c.Hash, Short: c.Short}, err
+}
+
+func (t *trees) Shelve(ctx context.Context, in step.ShelveInput) (ralph.Shelved, error) {
+	s, err := t.repo.Shelve(ctx, git.ShelveInput{How: in.How, Base: in.Base, Message: in.Message, ID: in.ID})
+	return ralph.Shelved{Stash: s.Stash, Ref: s.Ref}, err
+}
+
+// owner is this process, for the session lock.
+func owner(id ralph.SessionID, now time.Time) (journal.Owner, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	start, err := proc.Identity(os.Getpid())
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return journal.Owner{}, fmt.Errorf("read this process's start time: %w", err)
+	}
+	return journal.Owner{SessionID: id, Pid: os.Getpid(), Start: start, Host: host, StartedAt: now.UTC(), HeartbeatAt: now.UTC()}, nil
+}

@@ -1,0 +1,297 @@
+package config
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Config is every setting of ralph/config.yaml, checked. The names in the tags
+// are the keys of the file (snake_case, X-05); docs/configuration.md says what
+// each one means. A Config is not changed after Load.
+type Config struct {
+	Version                int               `yaml:"version"`
+	Mode                   string            `yaml:"mode"`      // manual, step, semi, autopilot (A-092)
+	Parallel               int               `yaml:"parallel"`  // slots
+	Isolation              string            `yaml:"isolation"` // none, worktree, auto (X-68)
+	RequireApprovalToStart bool              `yaml:"require_approval_to_start"`
+	BaseBranch             string            `yaml:"base_branch"` // "" is the branch checked out at the start
+	Agent                  Agent             `yaml:"agent"`
+	Agents                 []ralph.AgentSpec `yaml:"agents"` // built in first, then as in the file
+	Prices                 map[string]Price  `yaml:"prices"` // by model
+	Task                   Task              `yaml:"task"`
+	Construct              Construct         `yaml:"construct"`
+	Errors                 Errors            `yaml:"errors"`
+	Budget                 Budget            `yaml:"budget"`
+	Scoring                Scoring           `yaml:"scoring"`
+	Quality                Quality           `yaml:"quality"`
+	Test                   Test              `yaml:"test"`
+	Gate                   Gate              `yaml:"gate"`
+	Worktree               Worktree          `yaml:"worktree"`
+	Merge                  Merge             `yaml:"merge"`
+	AgentMode              AgentMode         `yaml:"agent_mode"`
+	Decision               Decision          `yaml:"decision"`
+	Guidance               Guidance          `yaml:"guidance"`
+	Sync                   Sync              `yaml:"sync"`
+	Breakers               Breakers          `yaml:"breakers"`
+	Notify                 Notify            `yaml:"notify"`
+	Web                    Web               `yaml:"web"`
+	Fleet                  Fleet             `yaml:"fleet"`
+
+	from map[string]Source // by key; what is not in it has its default
+}
+
+// Agent says which agents work, in which order.
+type Agent struct {
+	Primary        string   `yaml:"primary"`
+	Fallback       []string `yaml:"fallback"`
+	RecoverPrimary bool     `yaml:"recover_primary"`
+	Context        string   `yaml:"context"` // fresh, continue
+}
+
+// Price is what a model costs, in US dollars per million tokens.
+type Price struct {
+	Input  float64 `yaml:"input"`
+	Cached float64 `yaml:"cached"`
+	Output float64 `yaml:"output"`
+}
+
+// Task bounds the work on one task (B-016 to B-018). 0 switches a threshold off.
+type Task struct {
+	MaxIterations   int           `yaml:"max_iterations"`
+	StuckThreshold  int           `yaml:"stuck_threshold"`
+	Timeout         time.Duration `yaml:"timeout"`
+	NoProgressTurns int           `yaml:"no_progress_turns"` // above StuckThreshold or 0 (X-56)
+	Progress        string        `yaml:"progress"`          // commit, change (X-57)
+	SameErrorTurns  int           `yaml:"same_error_turns"`
+	Delay           time.Duration `yaml:"delay"`
+	AutoCommit      bool          `yaml:"auto_commit"`
+}
+
+// Construct bounds the work on one spec. The context figures are shares of the
+// model's window, from 0 to 1 and rising.
+type Construct struct {
+	StageTimeout   time.Duration `yaml:"stage_timeout"`
+	MaxRounds      int           `yaml:"max_rounds"`
+	ContextWarn    float64       `yaml:"context_warn"`
+	ContextCompact float64       `yaml:"context_compact"`
+	ContextKill    float64       `yaml:"context_kill"`
+}
+
+// Errors is what happens when a turn fails (A-084 to A-087, X-33).
+type Errors struct {
+	Strategy            string        `yaml:"strategy"` // retry, skip, abort
+	MaxRetries          int           `yaml:"max_retries"`
+	RetryBase           time.Duration `yaml:"retry_base"` // doubles
+	MaxRateLimitRetries int           `yaml:"max_rate_limit_retries"`
+	RateLimitBase       time.Duration `yaml:"rate_limit_base"` // triples
+	MaxConsecutive      int           `yaml:"max_consecutive"`
+}
+
+// Budget bounds a session; 0 is no limit. Cost is in US dollars.
+type Budget struct {
+	Tokens     int64         `yaml:"tokens"`
+	Cost       float64       `yaml:"cost"`
+	Time       time.Duration `yaml:"time"`
+	Iterations int           `yaml:"iterations"`
+}
+
+// Scoring weighs ready tasks (B-041 to B-045).
+type Scoring struct {
+	Unblocks     int `yaml:"unblocks"`
+	Critical     int `yaml:"critical"`
+	QuickWin     int `yaml:"quick_win"`
+	NearComplete int `yaml:"near_complete"`
+	Retry        int `yaml:"retry"`
+}
+
+// Quality is the quality gate (B-036). MaxOutput is in bytes.
+type Quality struct {
+	Commands  []string      `yaml:"commands"` // none: detected
+	Timeout   time.Duration `yaml:"timeout"`  // of each command
+	MaxOutput int64         `yaml:"max_output"`
+}
+
+// Test is the test gate. Coverage is in percent, 0 is off.
+type Test struct {
+	Command  string  `yaml:"command"` // "": detected
+	Coverage float64 `yaml:"coverage"`
+	Retries  int     `yaml:"retries"`
+	Retry    string  `yaml:"retry"` // agent, rerun (X-47)
+}
+
+// Gate is the human gate (C-030 to C-036). Patterns are regular expressions.
+type Gate struct {
+	Patterns      []string      `yaml:"patterns"`
+	ExtraPatterns []string      `yaml:"extra_patterns"`
+	PreApproved   []string      `yaml:"pre_approved"`
+	Timeout       time.Duration `yaml:"timeout"`
+	OnTimeout     string        `yaml:"on_timeout"` // skip, stop (X-76)
+	Scope         string        `yaml:"scope"`      // agent, session (X-22)
+	Approvals     string        `yaml:"approvals"`  // ask, policy, never (X-77)
+	Allow         []string      `yaml:"allow"`
+	InputTimeout  time.Duration `yaml:"input_timeout"` // 0: without limit
+}
+
+// Worktree is what every new worktree needs.
+type Worktree struct {
+	Setup        []string      `yaml:"setup"` // shell commands
+	Copy         []string      `yaml:"copy"`  // files, relative to the repository
+	SetupTimeout time.Duration `yaml:"setup_timeout"`
+}
+
+// Merge is the merge queue.
+type Merge struct {
+	Auto            bool   `yaml:"auto"`
+	Batch           int    `yaml:"batch"`
+	ConflictRetries int    `yaml:"conflict_retries"`
+	Resolver        string `yaml:"resolver"` // agent, human
+}
+
+// AgentMode bounds `ralph agent`; 0 is no limit, MaxFailures is at least 1.
+type AgentMode struct {
+	MaxSpecs    int     `yaml:"max_specs"`
+	MaxCost     float64 `yaml:"max_cost"` // US dollars
+	MaxFailures int     `yaml:"max_failures"`
+	OnFailure   string  `yaml:"on_failure"` // stash, reset, keep (D-072)
+}
+
+// Decision is the decision engine. Model is "", codex, or service:model.
+type Decision struct {
+	Engine         string        `yaml:"engine"` // rules, llm
+	Model          string        `yaml:"model"`
+	BaseURL        string        `yaml:"base_url"`
+	MinConfidence  float64       `yaml:"min_confidence"` // 0 to 1
+	History        int           `yaml:"history"`
+	Cooldown       time.Duration `yaml:"cooldown"`
+	MaxCompactions int           `yaml:"max_compactions"`
+}
+
+// Guidance is the guidance pipeline of document E.
+type Guidance struct {
+	Mode  string `yaml:"mode"` // off, demo
+	Model string `yaml:"model"`
+}
+
+// Sync says where progress is pushed. Tokens are named, never written down:
+// the *Env fields hold names of environment variables.
+type Sync struct {
+	EveryTasks int        `yaml:"every_tasks"` // 0: at the end only
+	LivingDocs LivingDocs `yaml:"living_docs"`
+	GitHub     GitHub     `yaml:"github"`
+	Jira       Jira       `yaml:"jira"`
+	ADO        ADO        `yaml:"ado"`
+}
+
+// LivingDocs keeps pages about the work in a folder of the repository.
+type LivingDocs struct {
+	Enabled bool   `yaml:"enabled"`
+	Path    string `yaml:"path"`
+}
+
+// GitHub is the sync target GitHub Issues.
+type GitHub struct {
+	Enabled  bool   `yaml:"enabled"`
+	Repo     string `yaml:"repo"` // owner/name; "": from the origin remote
+	TokenEnv string `yaml:"token_env"`
+	BaseURL  string `yaml:"base_url"` // "": github.com
+}
+
+// Jira is the sync target Jira.
+type Jira struct {
+	Enabled  bool   `yaml:"enabled"`
+	URL      string `yaml:"url"`
+	Project  string `yaml:"project"`
+	UserEnv  string `yaml:"user_env"`
+	TokenEnv string `yaml:"token_env"`
+}
+
+// ADO is the sync target Azure DevOps.
+type ADO struct {
+	Enabled  bool   `yaml:"enabled"`
+	URL      string `yaml:"url"`
+	Project  string `yaml:"project"`
+	TokenEnv string `yaml:"token_env"`
+}
+
+// Breakers are the circuit breakers of the sync targets.
+type Breakers struct {
+	GitHub Breaker `yaml:"github"`
+	Jira   Breaker `yaml:"jira"`
+	ADO    Breaker `yaml:"ado"`
+}
+
+// Breaker opens after Failures within Window, tries again after Reset and
+// closes after Successes.
+type Breaker struct {
+	Failures  int           `yaml:"failures"`
+	Window    time.Duration `yaml:"window"`
+	Reset     time.Duration `yaml:"reset"`
+	Successes int           `yaml:"successes"`
+}
+
+// Notify says how people hear about events.
+type Notify struct {
+	Sounds   bool              `yaml:"sounds"`
+	Desktop  bool              `yaml:"desktop"`
+	Webhooks []string          `yaml:"webhooks"`
+	Events   map[string]string `yaml:"events"` // event to sound; none: as in document A
+}
+
+// Web is the dashboard.
+type Web struct {
+	Addr string `yaml:"addr"`
+	Open bool   `yaml:"open"`
+}
+
+// Fleet is the work over many machines.
+type Fleet struct {
+	Engine    string `yaml:"engine"` // temporal
+	Address   string `yaml:"address"`
+	Namespace string `yaml:"namespace"`
+	TaskQueue string `yaml:"task_queue"`
+}
+
+// AgentSpec returns the agent with the name; `gpt` is another name of codex
+// (X-85). The result shares its slices and maps with c.
+func (c Config) AgentSpec(name string) (ralph.AgentSpec, bool) {
+	if i := c.agentIndex(canonicalAgent(name)); i >= 0 {
+		return c.Agents[i], true
+	}
+	return ralph.AgentSpec{}, false
+}
+
+// AgentNames returns the names of all agents: the built-in ones, then the
+// others in the order of the file.
+func (c Config) AgentNames() []string {
+	names := make([]string, len(c.Agents))
+	for i, a := range c.Agents {
+		names[i] = a.Name
+	}
+	return names
+}
+
+// Chain returns the agents in use, in the order in which they are tried: the
+// primary, then the fallbacks, none twice.
+func (c Config) Chain() []string {
+	chain := []string{c.Agent.Primary}
+	for _, name := range c.Agent.Fallback {
+		if !slices.Contains(chain, name) {
+			chain = append(chain, name)
+		}
+	}
+	return chain
+}
+
+func (c Config) agentIndex(name string) int {
+	return slices.IndexFunc(c.Agents, func(a ralph.AgentSpec) bool { return a.Name == name })
+}
+
+// canonicalAgent maps the names that document A uses to ours (X-85).
+func canonicalAgent(name string) string {
+	if name == "gpt" {
+		return "codex"
+	}
+	return name
+}

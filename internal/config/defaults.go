@@ -1,0 +1,104 @@
+package config
+
+import (
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Defaults returns the settings of a repository without a ralph/config.yaml.
+func Defaults() Config {
+	breaker := Breaker{Failures: 5, Window: 2 * time.Minute, Reset: 2 * time.Minute, Successes: 2}
+	return Config{
+		Version:   1,
+		Mode:      "autopilot",
+		Parallel:  1,
+		Isolation: "auto",
+		Agent: Agent{
+			Primary: "claude", Fallback: []string{"codex"}, RecoverPrimary: true, Context: "fresh",
+		},
+		Agents: builtinAgents(),
+		Task: Task{
+			MaxIterations: 50, StuckThreshold: 5, Timeout: 30 * time.Minute, // B-016 to B-018
+			NoProgressTurns: 10, Progress: "change", SameErrorTurns: 3, Delay: 500 * time.Millisecond,
+		},
+		Construct: Construct{
+			StageTimeout: 5 * time.Minute, MaxRounds: 10,
+			ContextWarn: 0.70, ContextCompact: 0.85, ContextKill: 0.95,
+		},
+		Errors: Errors{
+			Strategy: "retry", MaxRetries: 2, RetryBase: 2 * time.Second,
+			MaxRateLimitRetries: 3, RateLimitBase: 5 * time.Second, MaxConsecutive: 3,
+		},
+		Scoring: Scoring{Unblocks: 10, Critical: 50, QuickWin: 30, NearComplete: 20, Retry: -15}, // B-041 to B-045
+		Quality: Quality{Timeout: 10 * time.Minute, MaxOutput: 64 << 10},
+		Test:    Test{Coverage: 80, Retries: 3, Retry: "agent"},
+		Gate: Gate{
+			Patterns: []string{ // C-031
+				"deploy", "migrate", "publish", "push --force", "rm -rf", "drop table", "delete from",
+				"npm publish", "terraform apply", "production", "api.*key", "secret", "password",
+			},
+			Timeout: 30 * time.Minute, OnTimeout: "skip", Scope: "agent", Approvals: "ask",
+		},
+		Worktree:  Worktree{SetupTimeout: 10 * time.Minute},
+		Merge:     Merge{Auto: true, Batch: 1, ConflictRetries: 3, Resolver: "agent"},
+		AgentMode: AgentMode{MaxFailures: 3, OnFailure: "stash"},
+		Decision: Decision{
+			Engine: "rules", MinConfidence: 0.6, History: 10, Cooldown: time.Second, MaxCompactions: 3,
+		},
+		Guidance: Guidance{Mode: "off"},
+		Sync: Sync{
+			EveryTasks: 5,
+			LivingDocs: LivingDocs{Path: "docs/ralph"},
+			GitHub:     GitHub{TokenEnv: "GITHUB_TOKEN"},
+			Jira:       Jira{UserEnv: "JIRA_USER", TokenEnv: "JIRA_TOKEN"},
+			ADO:        ADO{TokenEnv: "AZURE_DEVOPS_TOKEN"},
+		},
+		Breakers: Breakers{
+			GitHub: Breaker{Failures: 3, Window: time.Minute, Reset: time.Minute, Successes: 2},
+			Jira:   breaker,
+			ADO:    breaker,
+		},
+		Web:   Web{Addr: "127.0.0.1:7777"},
+		Fleet: Fleet{Engine: "temporal", Address: "127.0.0.1:7233", Namespace: "default", TaskQueue: "ralph"},
+	}
+}
+
+// builtinAgents returns the agents that need no configuration. The
+// environment variables named here reach the agent; nothing else of the user's
+// keys does.
+func builtinAgents() []ralph.AgentSpec {
+	return []ralph.AgentSpec{
+		{
+			Name: "claude", Driver: "claude", Command: []string{"claude"},
+			PassEnv: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"},
+		},
+		{
+			Name: "codex", Driver: "codex", Command: []string{"codex", "app-server"},
+			PassEnv: []string{"OPENAI_API_KEY", "CODEX_HOME"},
+		},
+		{
+			Name: "opencode", Driver: "acp", Command: []string{"opencode", "acp"},
+			// It would replace its own program in the middle of a run.
+			Env:     map[string]string{"OPENCODE_DISABLE_AUTOUPDATE": "1"},
+			PassEnv: []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT"},
+		},
+		{
+			Name: "gemini", Driver: "acp", Command: []string{"gemini", "--acp"},
+			// Without it the program ends with exit 55 in a folder it has not asked about.
+			Env:     map[string]string{"GEMINI_CLI_TRUST_WORKSPACE": "true"},
+			PassEnv: []string{"GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"},
+		},
+		{
+			Name: "aider", Driver: "exec", Command: []string{"aider"}, Prompt: "file",
+			// It commits by itself unless told not to; commits are ralph's.
+			Args: []string{
+				"--message-file", "{prompt_file}", "--yes-always", "--no-auto-commits", "--no-dirty-commits",
+				"--no-stream", "--no-pretty", "--no-check-update", "--analytics-disable",
+				"--no-show-model-warnings", "--no-detect-urls", "--no-suggest-shell-commands",
+			},
+			PassEnv: []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_API_BASE"},
+		},
+		{Name: "demo", Driver: "scripted", Scenario: "demo"},
+	}
+}

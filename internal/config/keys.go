@@ -1,0 +1,209 @@
+package config
+
+import (
+	"math"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// key is one setting: its dotted path in the file, where it lies in a Config,
+// and what it means. The table of keys is the one place that knows them: the
+// reader, the overrides, the schema, `config show` and the page of
+// documentation are all made from it.
+type key struct {
+	path string
+	v    value
+	doc  string
+	// mask hides what must not be shown; nil shows all.
+	mask func(plain any) any
+}
+
+// maxCount bounds counts, so that sums of them cannot overflow.
+const maxCount = 1_000_000_000
+
+func count(p *int, lowest int) value                       { return number[int]{p, lowest, maxCount} }
+func upTo(p *int, lowest, highest int) value               { return number[int]{p, lowest, highest} }
+func share(p *float64) value                               { return amount{p, 0, 1} }
+func dollars(p *float64) value                             { return amount{p, 0, math.MaxFloat64} }
+func onOff(p *bool) value                                  { return toggle{p} }
+func oneOf(p *string, words ...string) value               { return text{p: p, words: words} }
+func plainText(p *string, check func(string) string) value { return text{p: p, check: check} }
+func duration(p *time.Duration) value                      { return span{p: p} }
+func commands(p *[]string) value                           { return list{p: p} }
+
+// keys returns every setting bound to c, agents included, in the order of the
+// file. It is built on call: nothing is paid by commands that need no settings.
+func (c *Config) keys() []key {
+	k := make([]key, 0, 192)
+	k = append(k, c.topKeys()...)
+	for i := range c.Agents {
+		k = append(k, agentKeys(&c.Agents[i])...)
+	}
+	k = append(k, key{path: "prices", v: priceList{&c.Prices}, doc: "dollars per million tokens by model, for agents that report no cost: `{input: , cached: , output: }`"})
+	k = append(k, c.workKeys()...)
+	k = append(k, c.checkKeys()...)
+	k = append(k, c.modeKeys()...)
+	k = append(k, c.serviceKeys()...)
+	return k
+}
+
+func (c *Config) topKeys() []key {
+	return []key{
+		{path: "version", v: number[int]{&c.Version, 1, 1}, doc: "the format of this file; always 1"},
+		{path: "mode", v: oneOf(&c.Mode, "manual", "step", "semi", "autopilot"), doc: "`manual`: full speed, stop on the first error; `step`: each task waits for approval; `semi`: a person assigns tasks; `autopilot`: autonomous"},
+		{path: "parallel", v: upTo(&c.Parallel, 1, 64), doc: "agents at work at the same time; `ralph autopilot` uses 3 unless this is set"},
+		{path: "isolation", v: oneOf(&c.Isolation, "none", "worktree", "auto"), doc: "where agents work: in your checkout, in a worktree each, or a worktree only when `parallel` is above 1"},
+		{path: "require_approval_to_start", v: onOff(&c.RequireApprovalToStart), doc: "a start waits until someone approves it"},
+		{path: "base_branch", v: plainText(&c.BaseBranch, checkBranch), doc: "the branch that work starts from and lands on; empty: the one checked out at the start"},
+		{path: "agent.primary", v: plainText(&c.Agent.Primary, nil), doc: "the agent that works, one of the names under `agents`"},
+		{path: "agent.fallback", v: list{p: &c.Agent.Fallback}, doc: "agents tried in this order while the one before is rate limited"},
+		{path: "agent.recover_primary", v: onOff(&c.Agent.RecoverPrimary), doc: "try the primary again between tasks"},
+		{path: "agent.context", v: oneOf(&c.Agent.Context, "fresh", "continue"), doc: "a new agent session for each iteration, or one for the whole task"},
+	}
+}
+
+// agentKeys are the settings of one agent. Its name is no setting.
+func agentKeys(a *ralph.AgentSpec) []key {
+	at := "agents." + a.Name + "."
+	return []key{
+		{path: at + "driver", v: oneOf(&a.Driver, "codex", "claude", "acp", "exec", "scripted"), doc: "how ralph talks to the agent"},
+		{path: at + "command", v: commands(&a.Command), doc: "the program and its first arguments"},
+		{path: at + "model", v: plainText(&a.Model, nil), doc: "the model; empty: the agent's own default"},
+		{path: at + "args", v: commands(&a.Args), doc: "further arguments"},
+		{path: at + "env", v: table{&a.Env, "variables with their values, such as {NAME: value}", checkEnvName}, doc: "environment variables set for the agent", mask: maskEnv},
+		{path: at + "pass_env", v: list{&a.PassEnv, checkEnvName}, doc: "names of your environment variables that the agent may see"},
+		{path: at + "prompt", v: oneOf(&a.Prompt, "", "stdin", "arg", "file"), doc: "driver `exec`: the prompt comes on standard input (also when empty), replaces `{prompt}`, or lies in the file `{prompt_file}`"},
+		{path: at + "scenario", v: plainText(&a.Scenario, nil), doc: "driver `scripted`: a built-in scenario or a YAML file"},
+	}
+}
+
+func (c *Config) workKeys() []key {
+	t, n, e, b, s := &c.Task, &c.Construct, &c.Errors, &c.Budget, &c.Scoring
+	return []key{
+		{path: "task.max_iterations", v: count(&t.MaxIterations, 1), doc: "agent turns that one task may take; then it ends as timeout"},
+		{path: "task.stuck_threshold", v: count(&t.StuckThreshold, 0), doc: "turns without progress before a warning; 0: never"},
+		{path: "task.timeout", v: duration(&t.Timeout), doc: "time that one task may take; 0s: no limit"},
+		{path: "task.no_progress_turns", v: count(&t.NoProgressTurns, 0), doc: "turns with the same plan and diff before a stop; above `task.stuck_threshold`, or 0: never; off in `ralph autopilot` unless set"},
+		{path: "task.progress", v: oneOf(&t.Progress, "commit", "change"), doc: "what counts as progress: only a commit, or any change"},
+		{path: "task.same_error_turns", v: count(&t.SameErrorTurns, 0), doc: "turns with the same kind of error before a stop; 0: never"},
+		{path: "task.delay", v: duration(&t.Delay), doc: "pause between two tasks"},
+		{path: "task.auto_commit", v: onOff(&t.AutoCommit), doc: "commit after each task; agent mode commits once per spec instead"},
+		{path: "construct.stage_timeout", v: duration(&n.StageTimeout), doc: "time for one turn of INVESTIGATE, VERIFY or DECOMPOSE; 0s: no limit"},
+		{path: "construct.max_rounds", v: count(&n.MaxRounds, 1), doc: "rounds of INVESTIGATE, BUILD and VERIFY that one spec may take"},
+		{path: "construct.context_warn", v: share(&n.ContextWarn), doc: "share of the model's window at which to warn"},
+		{path: "construct.context_compact", v: share(&n.ContextCompact), doc: "share at which the agent's context is compacted"},
+		{path: "construct.context_kill", v: share(&n.ContextKill), doc: "share at which the turn is ended"},
+		{path: "errors.strategy", v: oneOf(&e.Strategy, "retry", "skip", "abort"), doc: "what happens when a turn fails"},
+		{path: "errors.max_retries", v: upTo(&e.MaxRetries, 0, 100), doc: "retries after the first attempt"},
+		{path: "errors.retry_base", v: duration(&e.RetryBase), doc: "wait before the first retry; doubles each time"},
+		{path: "errors.max_rate_limit_retries", v: upTo(&e.MaxRateLimitRetries, 0, 100), doc: "waits for a rate limit before the next agent takes over"},
+		{path: "errors.rate_limit_base", v: duration(&e.RateLimitBase), doc: "first wait for a rate limit that names no time; triples each time"},
+		{path: "errors.max_consecutive", v: count(&e.MaxConsecutive, 1), doc: "tasks that may fail in a row before a pause"},
+		{path: "budget.tokens", v: number[int64]{&b.Tokens, 0, 1 << 50}, doc: "tokens per session; 0: no limit"},
+		{path: "budget.cost", v: dollars(&b.Cost), doc: "dollars per session; 0: no limit"},
+		{path: "budget.time", v: duration(&b.Time), doc: "running time per session; 0s: no limit"},
+		{path: "budget.iterations", v: count(&b.Iterations, 0), doc: "agent turns per session; 0: no limit"},
+		{path: "scoring.unblocks", v: points(&s.Unblocks), doc: "points of a ready task for each task that waits for it"},
+		{path: "scoring.critical", v: points(&s.Critical), doc: "points for the tag `critical`"},
+		{path: "scoring.quick_win", v: points(&s.QuickWin), doc: "points for the tag `quick-win`"},
+		{path: "scoring.near_complete", v: points(&s.NearComplete), doc: "points when more than half of the parent's tasks are done"},
+		{path: "scoring.retry", v: points(&s.Retry), doc: "points for each retry so far"},
+	}
+}
+
+func points(p *int) value { return upTo(p, -1_000_000, 1_000_000) }
+
+func (c *Config) checkKeys() []key {
+	q, t, g, w, m := &c.Quality, &c.Test, &c.Gate, &c.Worktree, &c.Merge
+	return []key{
+		{path: "quality.commands", v: commands(&q.Commands), doc: "commands that must pass before a task is done, in this order; none: detected"},
+		{path: "quality.timeout", v: duration(&q.Timeout), doc: "time for each command; 0s: no limit"},
+		{path: "quality.max_output", v: size{&q.MaxOutput, 1 << 10, 64 << 20}, doc: "output kept for the next prompt, head and tail"},
+		{path: "test.command", v: plainText(&t.Command, nil), doc: "the test command; empty: detected"},
+		{path: "test.coverage", v: amount{&t.Coverage, 0, 100}, doc: "percent of coverage that tests must reach where the project reports it; 0: off"},
+		{path: "test.retries", v: count(&t.Retries, 0), doc: "red test runs that are tried again before a person is asked"},
+		{path: "test.retry", v: oneOf(&t.Retry, "agent", "rerun"), doc: "`agent`: the output goes into the next iteration; `rerun`: the tests run again at once, for flaky suites"},
+		{path: "gate.patterns", v: list{&g.Patterns, checkPattern}, doc: "regular expressions of operations that wait for a person"},
+		{path: "gate.extra_patterns", v: list{&g.ExtraPatterns, checkPattern}, doc: "more of them, beside the list above"},
+		{path: "gate.pre_approved", v: list{&g.PreApproved, checkPattern}, doc: "regular expressions of operations that pass all the same; the never list still holds"},
+		{path: "gate.timeout", v: duration(&g.Timeout), doc: "how long a gate waits; 0s: without limit"},
+		{path: "gate.on_timeout", v: oneOf(&g.OnTimeout, "skip", "stop"), doc: "an expired gate skips the operation or stops the run; `ralph auto` stops unless set"},
+		{path: "gate.scope", v: oneOf(&g.Scope, "agent", "session"), doc: "what waits while a gate is open"},
+		{path: "gate.approvals", v: oneOf(&g.Approvals, "ask", "policy", "never"), doc: "an agent's approval requests go to a person, are answered by the rules, or are switched off where the driver can stop a command before it runs"},
+		{path: "gate.allow", v: list{p: &g.Allow}, doc: "with `policy`: commands and paths that need nobody"},
+		{path: "gate.input_timeout", v: duration(&g.InputTimeout), doc: "how long an agent's question waits; 0s: without limit"},
+		{path: "worktree.setup", v: commands(&w.Setup), doc: "commands that every new worktree needs"},
+		{path: "worktree.copy", v: list{&w.Copy, checkLocal}, doc: "files that every new worktree gets, such as `.env`"},
+		{path: "worktree.setup_timeout", v: duration(&w.SetupTimeout), doc: "time for all of `worktree.setup`; 0s: no limit"},
+		{path: "merge.auto", v: onOff(&m.Auto), doc: "merge finished tasks without asking"},
+		{path: "merge.batch", v: count(&m.Batch, 1), doc: "tasks tested together; a red batch is bisected"},
+		{path: "merge.conflict_retries", v: upTo(&m.ConflictRetries, 0, 100), doc: "tries to resolve a conflict before a person is asked"},
+		{path: "merge.resolver", v: oneOf(&m.Resolver, "agent", "human"), doc: "who resolves conflicts that git cannot"},
+	}
+}
+
+func (c *Config) modeKeys() []key {
+	a, d, g := &c.AgentMode, &c.Decision, &c.Guidance
+	return []key{
+		{path: "agent_mode.max_specs", v: count(&a.MaxSpecs, 0), doc: "`ralph agent` ends after so many done specs; 0: no limit"},
+		{path: "agent_mode.max_cost", v: dollars(&a.MaxCost), doc: "`ralph agent` ends above so many dollars; 0: no limit"},
+		{path: "agent_mode.max_failures", v: count(&a.MaxFailures, 1), doc: "`ralph agent` ends after so many failed specs in a row"},
+		{path: "agent_mode.on_failure", v: oneOf(&a.OnFailure, "stash", "reset", "keep"), doc: "what happens to the changes of a failed spec"},
+		{path: "decision.engine", v: oneOf(&d.Engine, "rules", "llm"), doc: "who decides after a turn: the rules alone, or a model within the rules"},
+		{path: "decision.model", v: plainText(&d.Model, checkModel), doc: "`ollama:<model>`, `openai:<model>`, `anthropic:<model>` or `codex`"},
+		{path: "decision.base_url", v: plainText(&d.BaseURL, checkURL), doc: "address of the model's service; empty: its usual one"},
+		{path: "decision.min_confidence", v: share(&d.MinConfidence), doc: "below it the run pauses"},
+		{path: "decision.history", v: count(&d.History, 0), doc: "earlier decisions that the model sees"},
+		{path: "decision.cooldown", v: duration(&d.Cooldown), doc: "least time between two turns of a thread"},
+		{path: "decision.max_compactions", v: count(&d.MaxCompactions, 0), doc: "compactions within 10 turns before a stop; 0: never"},
+		{path: "guidance.mode", v: oneOf(&g.Mode, "off", "demo"), doc: "the guidance pipeline; also `OPENAGENTS_GUIDANCE_MODE`"},
+		{path: "guidance.model", v: plainText(&g.Model, checkModel), doc: "its model, as in `decision.model`; also `OPENAGENTS_GUIDANCE_MODEL`"},
+	}
+}
+
+func (c *Config) serviceKeys() []key {
+	s, n, f := &c.Sync, &c.Notify, &c.Fleet
+	k := []key{
+		{path: "sync.every_tasks", v: count(&s.EveryTasks, 0), doc: "push progress after so many tasks; 0: only at the end"},
+		{path: "sync.living_docs.enabled", v: onOff(&s.LivingDocs.Enabled), doc: "keep pages about the work in the repository"},
+		{path: "sync.living_docs.path", v: plainText(&s.LivingDocs.Path, checkLocal), doc: "the folder of these pages"},
+		{path: "sync.github.enabled", v: onOff(&s.GitHub.Enabled), doc: "push progress to GitHub"},
+		{path: "sync.github.repo", v: plainText(&s.GitHub.Repo, checkRepo), doc: "`owner/name`; empty: from the remote `origin`"},
+		{path: "sync.github.token_env", v: plainText(&s.GitHub.TokenEnv, checkTokenEnv), doc: "name of the environment variable with the token"},
+		{path: "sync.github.base_url", v: plainText(&s.GitHub.BaseURL, checkURL), doc: "address of a GitHub Enterprise server"},
+		{path: "sync.jira.enabled", v: onOff(&s.Jira.Enabled), doc: "push progress to Jira"},
+		{path: "sync.jira.url", v: plainText(&s.Jira.URL, checkURL), doc: "address of the Jira site"},
+		{path: "sync.jira.project", v: plainText(&s.Jira.Project, nil), doc: "key of the project"},
+		{path: "sync.jira.user_env", v: plainText(&s.Jira.UserEnv, checkTokenEnv), doc: "name of the environment variable with the user"},
+		{path: "sync.jira.token_env", v: plainText(&s.Jira.TokenEnv, checkTokenEnv), doc: "name of the environment variable with the token"},
+		{path: "sync.ado.enabled", v: onOff(&s.ADO.Enabled), doc: "push progress to Azure DevOps"},
+		{path: "sync.ado.url", v: plainText(&s.ADO.URL, checkURL), doc: "address of the organization"},
+		{path: "sync.ado.project", v: plainText(&s.ADO.Project, nil), doc: "name of the project"},
+		{path: "sync.ado.token_env", v: plainText(&s.ADO.TokenEnv, checkTokenEnv), doc: "name of the environment variable with the token"},
+	}
+	k = append(k, breakerKeys("breakers.github.", &c.Breakers.GitHub)...)
+	k = append(k, breakerKeys("breakers.jira.", &c.Breakers.Jira)...)
+	k = append(k, breakerKeys("breakers.ado.", &c.Breakers.ADO)...)
+	return append(k,
+		key{path: "notify.sounds", v: onOff(&n.Sounds), doc: "play sounds"},
+		key{path: "notify.desktop", v: onOff(&n.Desktop), doc: "show desktop notifications"},
+		key{path: "notify.webhooks", v: list{&n.Webhooks, checkWebhook}, doc: "addresses that get a message: shoutrrr-style or https", mask: maskWebhooks},
+		key{path: "notify.events", v: table{p: &n.Events, want: "events with their sounds, such as {step-complete: aiComplete}"}, doc: "event to sound; none: the usual sounds"},
+		key{path: "web.addr", v: plainText(&c.Web.Addr, checkAddr), doc: "where the dashboard listens, host:port"},
+		key{path: "web.open", v: onOff(&c.Web.Open), doc: "open the browser"},
+		key{path: "fleet.engine", v: oneOf(&f.Engine, "temporal"), doc: "what carries work to other machines"},
+		key{path: "fleet.address", v: plainText(&f.Address, checkAddr), doc: "its address, host:port"},
+		key{path: "fleet.namespace", v: plainText(&f.Namespace, checkFilled), doc: "its namespace"},
+		key{path: "fleet.task_queue", v: plainText(&f.TaskQueue, checkFilled), doc: "the queue that workers read"},
+	)
+}
+
+func breakerKeys(at string, b *Breaker) []key {
+	return []key{
+		{path: at + "failures", v: count(&b.Failures, 1), doc: "failures that open the breaker"},
+		{path: at + "window", v: span{&b.Window, true}, doc: "the time in which they must happen"},
+		{path: at + "reset", v: span{&b.Reset, true}, doc: "time until it tries again"},
+		{path: at + "successes", v: count(&b.Successes, 1), doc: "successes that close it"},
+	}
+}

@@ -1,0 +1,288 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// maxFile bounds the file; the longest sensible one has a few hundred lines.
+const maxFile = 1 << 20
+
+// maxProblems bounds what one error lists.
+const maxProblems = 50
+
+// Load returns the settings: the defaults, overridden by the file at path (a
+// missing one changes nothing), then by the RALPH_* variables of env ("K=V"),
+// then by flags (dotted key to value). The error, an *Error, names everything
+// that is wrong; the Config then holds what could be read, for `ralph doctor`.
+func Load(path string, env []string, flags map[string]string) (Config, error) {
+	// Messages name the file as people know it, below the repository.
+	name := filepath.ToSlash(filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path)))
+	data, err := readFile(path)
+	if err != nil {
+		src := Source{Kind: FromFile, File: name}
+		return Defaults(), &Error{[]Problem{{Source: src, What: err.Error()}}}
+	}
+	return load(data, name, env, flags)
+}
+
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, errors.New("is no regular file; put the settings into a file there")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot be read: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("cannot be read: %w", err)
+	}
+	if len(data) > maxFile {
+		return nil, errors.New("is larger than 1 MiB; that is no settings file")
+	}
+	return data, nil
+}
+
+func load(data []byte, name string, env []string, flags map[string]string) (Config, error) {
+	l := loader{c: Defaults(), file: name}
+	l.c.from = make(map[string]Source)
+	l.index()
+	l.readFile(data)
+	l.readEnv(env)
+	l.readFlags(flags)
+	l.c.Agent.Primary = canonicalAgent(l.c.Agent.Primary)
+	for i, a := range l.c.Agent.Fallback {
+		l.c.Agent.Fallback[i] = canonicalAgent(a)
+	}
+	l.validate()
+	if l.dropped > 0 {
+		l.problems = append(l.problems, Problem{
+			Source: Source{Kind: FromFile, File: name}, What: fmt.Sprintf("%d more problems", l.dropped),
+		})
+	}
+	if len(l.problems) > 0 {
+		return l.c, &Error{l.problems}
+	}
+	return l.c, nil
+}
+
+// validate adds what only shows when all layers are read. A key whose own value
+// was refused has been complained about.
+func (l *loader) validate() {
+	if l.newer {
+		return
+	}
+	said := l.problems
+	for _, p := range validate(l.c) {
+		if !slices.ContainsFunc(said, func(q Problem) bool { return q.Key == p.Key }) {
+			l.complain(p)
+		}
+	}
+}
+
+// loader collects the layers into c.
+type loader struct {
+	c        Config
+	file     string
+	keys     []key
+	known    map[string]value // by path
+	sections map[string]bool
+	problems []Problem
+	dropped  int
+	newer    bool // the file is of another version: nothing else in it can be judged
+}
+
+// index lists the keys that there are; it has to be made anew after an agent
+// was added, since the list of agents may have moved.
+func (l *loader) index() {
+	l.keys = l.c.keys()
+	l.known = make(map[string]value, len(l.keys))
+	l.sections = map[string]bool{"": true, "agents": true}
+	for _, k := range l.keys {
+		l.known[k.path] = k.v
+		for s := parent(k.path); s != ""; s = parent(s) {
+			l.sections[s] = true
+		}
+	}
+}
+
+func (l *loader) complain(p Problem) {
+	if len(l.problems) == maxProblems {
+		l.dropped++
+		return
+	}
+	if p.Unknown && p.Nearest == "" {
+		p.Nearest = l.nearest(p.Key)
+	}
+	l.problems = append(l.problems, p)
+}
+
+func (l *loader) at(n *yaml.Node) Source {
+	return Source{Kind: FromFile, File: l.file, Line: n.Line}
+}
+
+func (l *loader) readFile(data []byte) {
+	src := Source{Kind: FromFile, File: l.file}
+	if len(data) > maxFile {
+		l.complain(Problem{Source: src, What: "is larger than 1 MiB; that is no settings file"})
+		return
+	}
+	root, wrong := parse(data, src)
+	switch {
+	case wrong != nil:
+		l.complain(*wrong)
+		return
+	case root == nil:
+		return
+	case root.Kind != yaml.MappingNode:
+		l.complain(Problem{Source: l.at(root), What: "must hold keys with values, such as `parallel: 2`"})
+		return
+	}
+	for k, v := range pairs(root) {
+		if k.Value == "version" && l.known["version"].setNode(v) != nil {
+			l.newer = true
+			l.complain(Problem{Source: l.at(v), Key: "version", What: "must be 1, not " + describe(v) + "; a newer file needs a newer ralph"})
+			return
+		}
+	}
+	for _, p := range structure(root, "", src) {
+		l.complain(p)
+	}
+	l.addAgents(root)
+	l.section("", root)
+}
+
+// addAgents makes room for the agents that the file adds, before anything is
+// bound to the list. `gpt` is another name of codex (X-85).
+func (l *loader) addAgents(root *yaml.Node) {
+	before := len(l.c.Agents)
+	for k, agents := range pairs(root) {
+		if k.Value != "agents" || agents.Kind != yaml.MappingNode {
+			continue
+		}
+		for name, v := range pairs(agents) {
+			if agentName.MatchString(name.Value) {
+				l.addAgent(name.Value, l.at(v))
+			}
+		}
+	}
+	if len(l.c.Agents) > before {
+		l.index()
+	}
+}
+
+func (l *loader) addAgent(name string, src Source) {
+	name = canonicalAgent(name)
+	if l.c.agentIndex(name) < 0 {
+		l.c.Agents = append(l.c.Agents, ralph.AgentSpec{Name: name})
+		l.c.from["agents."+name] = src
+	}
+}
+
+// section reads the keys of one mapping. An empty section is one whose keys are
+// all commented out.
+func (l *loader) section(path string, n *yaml.Node) {
+	if isNull(n) {
+		return
+	}
+	if n.Kind != yaml.MappingNode {
+		l.complain(Problem{Source: l.at(n), Key: path, What: must("a section with keys below it", describe(n)).Error()})
+		return
+	}
+	for k, v := range pairs(n) {
+		at := join(path, k.Value)
+		if path == "agents" {
+			if !agentName.MatchString(k.Value) {
+				l.complain(Problem{Source: l.at(k), Key: at, What: "must be named with small letters, digits, - and _"})
+				continue
+			}
+			name := canonicalAgent(k.Value)
+			if at = join(path, name); name != k.Value && hasKey(n, name) {
+				l.complain(Problem{Source: l.at(k), Key: join(path, k.Value), What: "is another name of `" + name + "`, which is there as well; keep one of them"})
+				continue
+			}
+		}
+		switch {
+		case l.known[at] != nil:
+			l.set(at, l.at(k), l.known[at].setNode(v))
+		case l.sections[at]:
+			l.section(at, v)
+		default:
+			l.complain(Problem{Source: l.at(k), Key: at, Unknown: true})
+		}
+	}
+}
+
+func hasKey(n *yaml.Node, name string) bool {
+	for k := range pairs(n) {
+		if k.Value == name {
+			return true
+		}
+	}
+	return false
+}
+
+// set notes where a key was set, or what was wrong with it.
+func (l *loader) set(path string, src Source, err error) {
+	if err == nil {
+		l.c.from[path] = src
+		return
+	}
+	if at, ok := errors.AsType[lineError](err); ok {
+		src.Line = at.line
+	}
+	l.complain(Problem{Source: src, Key: path, What: err.Error()})
+}
+
+// readFlags sets keys from the command line. A flag may add an agent.
+func (l *loader) readFlags(flags map[string]string) {
+	for _, path := range slices.Sorted(maps.Keys(flags)) {
+		src := Source{Kind: FromFlag}
+		at := l.resolve(path, src)
+		if at == "version" {
+			l.complain(Problem{Source: src, Key: at, What: "is a matter of the file alone"})
+			continue
+		}
+		if l.known[at] == nil {
+			l.complain(Problem{Source: src, Key: path, Unknown: true})
+			continue
+		}
+		l.set(at, src, l.known[at].setText(flags[path]))
+	}
+}
+
+// resolve returns the path with our name of the agent in it, and makes that
+// agent when there is none yet.
+func (l *loader) resolve(path string, src Source) string {
+	rest, ok := strings.CutPrefix(path, "agents.")
+	if !ok {
+		return path
+	}
+	name, field, ok := strings.Cut(rest, ".")
+	if !ok || !agentName.MatchString(name) || l.known["agents.claude."+field] == nil {
+		return path
+	}
+	name = canonicalAgent(name)
+	if l.c.agentIndex(name) < 0 {
+		l.addAgent(name, src)
+		l.index()
+	}
+	return "agents." + name + "." + field
+}

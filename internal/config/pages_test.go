@@ -1,0 +1,208 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+)
+
+const page = "../../docs/configuration.md"
+
+// The template changes nothing, and neither does removing any of its marks.
+func TestTemplate(t *testing.T) {
+	t.Parallel()
+	sameConfig(t, mustLoad(t, string(Template()), nil, nil), Defaults())
+
+	plain := regexp.MustCompile(`(?m)^( *)# ([a-z_]+:)`).ReplaceAll(Template(), []byte("$1$2"))
+	example := regexp.MustCompile(`(?m)^  mine:\n(  #   .*\n)+`)
+	if !example.Match(plain) {
+		t.Fatal("the example of an agent is gone")
+	}
+	c := mustLoad(t, string(example.ReplaceAll(plain, nil)), nil, nil)
+	sameConfig(t, c, Defaults())
+	if n := len(c.from); n < 20 {
+		t.Errorf("only %d keys are in the template", n)
+	}
+
+	// The example itself is right.
+	block := example.Find(plain)
+	block = bytes.ReplaceAll(block, []byte("  #   "), []byte("    "))
+	c = mustLoad(t, "agent: {primary: mine}\nagents:\n"+string(block), nil, nil)
+	if a, _ := c.AgentSpec("mine"); a.Driver != "exec" || a.Prompt != "stdin" || len(a.Command) != 2 {
+		t.Errorf("example: %+v", a)
+	}
+
+	Template()[0] = 'X'
+	if Template()[0] == 'X' {
+		t.Error("a caller can change the template")
+	}
+}
+
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	data, err := Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("config.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := compiler.Compile("config.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(file string) error {
+		var v any
+		if err := yaml.Unmarshal([]byte(file), &v); err != nil {
+			t.Fatal(err)
+		}
+		asJSON, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err = jsonschema.UnmarshalJSON(bytes.NewReader(asJSON)); err != nil {
+			t.Fatal(err)
+		}
+		return schema.Validate(v)
+	}
+	design, err := os.ReadFile("testdata/design.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := []string{
+		string(design), string(template), "agents: {x: {driver: exec, command: [a, 1], env: {A: 1}}}",
+		"budget: {time: 0}", "prices: {m: {input: 1}}", "task: {timeout: 1h30m}", "quality: {max_output: 1MiB}",
+	}
+	bad := []string{
+		"paralel: 1", "parallel: two", "parallel: 65", "mode: x", "task: {timeout: 30}", "task: {timeout: long}",
+		"agents: {X: {driver: exec}}", "agents: {x: {driver: magic}}", "prices: {m: {in: 1}}", "budget: {cost: -1}",
+		"quality: {max_output: lots}", "quality: {commands: make}", "version: 2", "merge: {auto: 'yes'}",
+	}
+	for _, file := range good {
+		if err := check(file); err != nil {
+			t.Errorf("schema refuses\n%s\n%v", file, err)
+		}
+		mustLoad(t, file, nil, nil)
+	}
+	for _, file := range bad {
+		if check(file) == nil {
+			t.Errorf("schema accepts %s", file)
+		}
+		if _, err := load([]byte(file), "f", nil, nil); err == nil {
+			t.Errorf("Load accepts %s", file)
+		}
+	}
+	for _, part := range []string{`"description": "the program and its first arguments"`, `"default": "30m"`, `"default": "64KiB"`} {
+		if !bytes.Contains(data, []byte(part)) {
+			t.Errorf("schema lacks %s", part)
+		}
+	}
+}
+
+func TestLater(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		file string
+		want []string
+	}{
+		{"", nil},
+		{"parallel: 1\nmode: autopilot\nisolation: none\nmerge: {auto: true}\n", nil},
+		{"agent: {primary: aider, fallback: []}\nquality: {commands: [x]}\nbudget: {cost: 1}\n", nil},
+		{"parallel: 3\n", []string{"`parallel` is `3`, but so far only 1 works"}},
+		{"mode: step\n", []string{"`mode` is `step`, but so far only autopilot works"}},
+		{"isolation: worktree\n", []string{"`isolation` is `worktree`, but so far only none or auto works"}},
+		{"notify: {sounds: true}\nmerge: {batch: 2}\n", []string{
+			"`merge.batch` is set, but what it does is not built yet: it has no effect",
+			"`notify.sounds` is set, but what it does is not built yet: it has no effect",
+		}},
+		{"agent: {primary: codex, fallback: [claude]}\n", []string{
+			"the agent `codex` is in use, but its driver `codex` is not built yet: it cannot work; built are exec, scripted, claude",
+		}},
+	} {
+		if diff := cmp.Diff(tt.want, Later(mustLoad(t, tt.file, nil, nil))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.file, diff)
+		}
+	}
+	c := Defaults()
+	for _, row := range notBuilt() { // no row is misspelt
+		found := false
+		for _, k := range c.keys() {
+			found = found || k.path == row.key || strings.HasPrefix(k.path, row.key+".")
+		}
+		if !found {
+			t.Errorf("%s is no key", row.key)
+		}
+	}
+}
+
+// The page of documentation has the table of all keys as they are; run with
+// RALPH_UPDATE=1 to write it anew. X-05: it maps the names of A and B.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	const begin, end = "<!-- keys: written by the tests of internal/config -->\n", "<!-- end of keys -->\n"
+	data, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := strings.Cut(string(data), begin)
+	table, tail, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("%s has lost its marks", page)
+	}
+	want := keyTable()
+	if os.Getenv("RALPH_UPDATE") != "" {
+		if err := os.WriteFile(page, []byte(head+begin+want+end+tail), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, table); diff != "" {
+		t.Errorf("%s is out of date; run RALPH_UPDATE=1 go test ./internal/config (-want +got):\n%s", page, diff)
+	}
+	rows := regexp.MustCompile("(?m)^\\| `([a-zA-Z]+)` \\| `([a-z_.]+)` \\|").FindAllStringSubmatch(tail, -1)
+	if len(rows) < 15 {
+		t.Errorf("only %d names of the documents are mapped", len(rows))
+	}
+	for _, row := range rows {
+		if got := ourName(squeeze(row[1])); got != row[2] {
+			t.Errorf("the page maps %s to %s, errors name %q", row[1], row[2], got)
+		}
+	}
+}
+
+func keyTable() string {
+	var b strings.Builder
+	b.WriteString("| key | default | meaning | works |\n| --- | --- | --- | --- |\n")
+	c := Defaults()
+	for _, k := range c.keys() {
+		path, value := k.path, "`"+yamlText(k.v.plain())+"`"
+		if strings.HasPrefix(path, "agents.") {
+			if !strings.HasPrefix(path, "agents.claude.") {
+				continue
+			}
+			path, value = "agents.<name>."+leaf(path), "by agent"
+		}
+		works := "yes"
+		if row, ok := findLater(k.path); ok {
+			works = "later"
+			if row.now != nil {
+				works = "only `" + strings.Join(row.now, "`, `") + "`"
+			}
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", path, value, strings.ReplaceAll(k.doc, "|", "\\|"), works)
+	}
+	return b.String()
+}

@@ -1,0 +1,147 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// ourName maps the names that documents A and B use for a setting to ours
+// "" for others. name is without underscores and in small letters, so
+// that maxParallel, max_parallel and MAX_PARALLEL are all known.
+func ourName(name string) string {
+	switch name {
+	case "maxparallel", "maxagents":
+		return "parallel"
+	case "maxiterations":
+		return "task.max_iterations"
+	case "stuckthreshold":
+		return "task.stuck_threshold"
+	case "timeoutminutes":
+		return "task.timeout"
+	case "qualitycommands":
+		return "quality.commands"
+	case "primaryagent":
+		return "agent.primary"
+	case "fallbackagent":
+		return "agent.fallback"
+	case "recoverprimary":
+		return "agent.recover_primary"
+	case "errorstrategy":
+		return "errors.strategy"
+	case "maxretries":
+		return "errors.max_retries"
+	case "retrybasems", "retrybase":
+		return "errors.retry_base"
+	case "maxratelimitretries":
+		return "errors.max_rate_limit_retries"
+	case "stepdelay", "iterationdelay":
+		return "task.delay"
+	case "autocommit":
+		return "task.auto_commit"
+	case "autoexecute":
+		return "require_approval_to_start"
+	}
+	return ""
+}
+
+// squeeze makes spellings of one name alike.
+func squeeze(s string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s))
+}
+
+// leaf is the last part of a dotted path.
+func leaf(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+
+// nearest returns the known key that was probably meant by an unknown path, ""
+// when none is near.
+func (l *loader) nearest(path string) string {
+	name := squeeze(leaf(path))
+	if name == "" || len(name) > 64 {
+		return ""
+	}
+	all := make([]string, 0, len(l.known)+len(l.sections))
+	for _, k := range l.keys {
+		all = append(all, k.path)
+	}
+	all = append(all, slices.Sorted(maps.Keys(l.sections))...)
+	here := parent(path)
+	// The same word in another spelling, first in the same section.
+	for _, p := range all {
+		if parent(p) == here && squeeze(leaf(p)) == name {
+			return p
+		}
+	}
+	if ours := ourName(name); ours != "" {
+		return ours
+	}
+	// A slip of the pen, in the same section.
+	best, least := "", allowed(name)+1
+	for _, p := range all {
+		if parent(p) != here || p == "" {
+			continue
+		}
+		if d := distance(name, squeeze(leaf(p))); d < least {
+			best, least = p, d
+		}
+	}
+	if best != "" {
+		return best
+	}
+	// The right word in the wrong section, when only one section has it.
+	for _, p := range all {
+		if strings.HasPrefix(p, "agents.") || squeeze(leaf(p)) != name {
+			continue
+		}
+		if best != "" {
+			return ""
+		}
+		best = p
+	}
+	return best
+}
+
+// nearestVar returns the key whose environment variable was probably meant.
+func nearestVar(name string, vars map[string][]string) string {
+	short := squeeze(strings.TrimPrefix(name, "RALPH_"))
+	if short == "" || len(short) > 64 {
+		return ""
+	}
+	if ours := ourName(short); ours != "" {
+		return ours
+	}
+	best, least := "", min(allowed(short), 2)+1
+	for _, v := range slices.Sorted(maps.Keys(vars)) {
+		if d := distance(short, squeeze(strings.TrimPrefix(v, "RALPH_"))); d < least {
+			best, least = vars[v][0], d
+		}
+	}
+	return best
+}
+
+// allowed is how many slips make two names of this length still alike.
+func allowed(name string) int { return max(1, len(name)/4) }
+
+// distance counts the letters to insert, delete, replace or swap with their
+// neighbour between a and b.
+func distance(a, b string) int {
+	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := range len(a) {
+		cur[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			cur[j+1] = min(prev[j]+cost, prev[j+1]+1, cur[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				cur[j+1] = min(cur[j+1], prev2[j-1]+1)
+			}
+		}
+		prev2, prev, cur = prev, cur, prev2
+	}
+	return prev[len(b)]
+}

@@ -1,0 +1,99 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// validate checks what no single value can show. Each problem is put where the
+// setting that a person wrote stands.
+func validate(c Config) []Problem {
+	var problems []Problem
+	complain := func(what string, keys ...string) {
+		p := Problem{Key: keys[0], What: what, Source: c.Where(keys[0])}
+		for _, k := range keys {
+			if src := c.Where(k); src.given() {
+				p.Source = src
+				break
+			}
+		}
+		problems = append(problems, p)
+	}
+	t, n := c.Task, c.Construct
+	if t.NoProgressTurns > 0 && t.NoProgressTurns <= t.StuckThreshold { // X-56
+		complain(fmt.Sprintf("must be above `task.stuck_threshold` (%d) or 0 for never, not %d: the warning comes before the stop",
+			t.StuckThreshold, t.NoProgressTurns), "task.no_progress_turns", "task.stuck_threshold")
+	}
+	if n.ContextWarn >= n.ContextCompact {
+		complain(fmt.Sprintf("must be below `construct.context_compact` (%v), not %v", n.ContextCompact, n.ContextWarn),
+			"construct.context_warn", "construct.context_compact")
+	}
+	if n.ContextCompact >= n.ContextKill {
+		complain(fmt.Sprintf("must be below `construct.context_kill` (%v), not %v", n.ContextKill, n.ContextCompact),
+			"construct.context_compact", "construct.context_kill")
+	}
+	if c.Decision.Engine == "llm" && c.Decision.Model == "" {
+		complain("must name a model when `decision.engine` is llm", "decision.model", "decision.engine")
+	}
+	if j := c.Sync.Jira; j.Enabled && j.URL == "" {
+		complain("must be set when `sync.jira.enabled` is true", "sync.jira.url", "sync.jira.enabled")
+	}
+	if j := c.Sync.Jira; j.Enabled && j.Project == "" {
+		complain("must be set when `sync.jira.enabled` is true", "sync.jira.project", "sync.jira.enabled")
+	}
+	validateAgents(c, complain)
+	return problems
+}
+
+func validateAgents(c Config, complain func(what string, keys ...string)) {
+	exists := func(key, name string) {
+		if c.agentIndex(name) < 0 {
+			complain(must("one of the agents "+strings.Join(c.AgentNames(), ", "), show(name)).Error(), key)
+		}
+	}
+	exists("agent.primary", c.Agent.Primary)
+	for _, name := range c.Agent.Fallback {
+		exists("agent.fallback", name)
+	}
+	chain := c.Chain()
+	for _, a := range c.Agents {
+		at := "agents." + a.Name + "."
+		if a.Driver == "" {
+			complain("must be set: one of codex, claude, acp, exec, scripted", at+"driver", "agents."+a.Name)
+			continue
+		}
+		if !slices.Contains(chain, a.Name) {
+			continue // an agent that nobody uses may be half written
+		}
+		validateInUse(a, at, complain)
+	}
+}
+
+func validateInUse(a ralph.AgentSpec, at string, complain func(what string, keys ...string)) {
+	self := "agents." + a.Name
+	if a.Driver == "scripted" {
+		if a.Scenario == "" {
+			complain("must name a built-in scenario or a YAML file", at+"scenario", at+"driver", self)
+		}
+		return
+	}
+	if len(a.Command) == 0 {
+		complain("must name the program to start, such as ["+a.Name+"]", at+"command", at+"driver", self, "agent.primary", "agent.fallback")
+	}
+	if a.Driver != "exec" {
+		return
+	}
+	holds := func(mark string) bool {
+		has := func(s string) bool { return strings.Contains(s, mark) }
+		return slices.ContainsFunc(a.Command, has) || slices.ContainsFunc(a.Args, has)
+	}
+	if a.Prompt == "arg" && !holds("{prompt}") {
+		complain("is arg, so `{prompt}` must stand in command or args", at+"prompt", at+"args", at+"command")
+	}
+	if a.Prompt == "file" && !holds("{prompt_file}") {
+		complain("is file, so `{prompt_file}` must stand in command or args", at+"prompt", at+"args", at+"command")
+	}
+}

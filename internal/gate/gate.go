@@ -1,0 +1,84 @@
+// Package gate runs the commands that stand between a task and its being done:
+// quality and test commands. It owns how they are run, what is kept of their
+// output, and what a repository offers when nothing is configured (Detect). It
+// does not own what a red gate leads to, which is policy's, nor processes,
+// which are proc's.
+package gate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+// defaultOutput is what is kept of a command's output when nothing is said.
+const defaultOutput = 64 << 10
+
+// Runner runs gates.
+type Runner struct {
+	proc      *proc.Runner
+	maxOutput int64
+	grace     time.Duration
+	env       []string
+}
+
+// New returns a runner. maxOutput is how many bytes of each command's output
+// are kept, head and tail (0: 64 KiB), grace the time between TERM and KILL,
+// env the complete environment of the commands.
+func New(p *proc.Runner, maxOutput int64, grace time.Duration, env []string) *Runner {
+	if maxOutput <= 0 {
+		maxOutput = defaultOutput
+	}
+	return &Runner{proc: p, maxOutput: maxOutput, grace: grace, env: env}
+}
+
+// Run runs the gates in dir, in order; the first that fails is the last that
+// runs (B-036, B-037). All pass when there is a passing result for each. The
+// error is ctx's cause, or that a command could not even be started; the
+// results before it are returned with it.
+func (r *Runner) Run(ctx context.Context, dir string, gates []ralph.GateSpec) ([]ralph.GateResult, error) {
+	results := make([]ralph.GateResult, 0, len(gates))
+	for _, g := range gates {
+		res, err := r.run(ctx, dir, g)
+		if err != nil {
+			return results, fmt.Errorf("run gate %q: %w", g.Command, err)
+		}
+		results = append(results, res)
+		if !res.Pass {
+			break
+		}
+	}
+	return results, nil
+}
+
+func (r *Runner) run(ctx context.Context, dir string, g ralph.GateSpec) (ralph.GateResult, error) {
+	stdout, stderr := newKept(r.maxOutput), newKept(r.maxOutput)
+	end, err := r.proc.Run(ctx, proc.Command{
+		Args: []string{"sh", "-c", g.Command}, Dir: dir, Env: r.env,
+		Stdout: stdout, Stderr: stderr,
+		Timeout: g.Timeout, Grace: r.grace, Tracked: true,
+	})
+	if err != nil {
+		return ralph.GateResult{}, err
+	}
+	if end.Ended == proc.EndedCancelled {
+		return ralph.GateResult{}, context.Cause(ctx)
+	}
+	res := ralph.GateResult{Name: g.Name, Command: g.Command, Exit: end.Code, Took: end.Took}
+	if res.Name == "" {
+		res.Name = g.Command
+	}
+	switch {
+	case end.Ended == proc.EndedTimeout:
+		res.Exit, res.Why = -1, "timed out after "+g.Timeout.String()
+	case end.Signal != "":
+		res.Why = "ended by " + end.Signal
+	default:
+		res.Pass = end.Code == 0
+	}
+	res.Output, res.Cut = render(stderr, stdout, r.maxOutput)
+	return res, nil
+}

@@ -1,0 +1,225 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	// lookBack is how many commits since the base are searched for a commit
+	// that an interrupted engine made and did not note.
+	lookBack = 50
+	// undoTime bounds what is done after a cancelled call to leave things as
+	// they were.
+	undoTime = 10 * time.Second
+)
+
+// CommitInput says what to commit.
+type CommitInput struct {
+	Base    string // commit on which the work began
+	Branch  string // branch on which it began; "" for the one that is checked out
+	Message string // complete, with the trailer line
+	Trailer string // name of the trailer that identifies this commit
+	Key     string // its value
+	Squash  bool   // commits made since Base become part of this one (X-58)
+	Tree    string // Snapshot's answer when nothing happened since, saves an `add`; else ""
+}
+
+// Commit is a commit in the history of the current branch.
+type Commit struct {
+	Hash  string
+	Short string // first seven digits, for people
+	Tree  string
+	Found bool // it was there already: an earlier call made it
+	// Stale is set when a git command of somebody else's held the index, so
+	// that `git status` goes on to show the state before the commit.
+	Stale bool
+}
+
+func (in CommitInput) trailer() (string, error) {
+	if err := checkHash("base", in.Base); err != nil {
+		return "", err
+	}
+	line := in.Trailer + ": " + in.Key
+	if in.Trailer == "" || !oneLine(in.Key) || !hasLine(in.Message, line) {
+		return "", fmt.Errorf("the message lacks the trailer line %q", line)
+	}
+	return line, checkBranch(in.Branch)
+}
+
+func checkBranch(branch string) error {
+	if strings.HasPrefix(branch, "-") || strings.ContainsAny(branch, " ~^:?*[\\\x7f") || strings.Contains(branch, "..") {
+		return fmt.Errorf("%q is not the name of a branch", branch)
+	}
+	return nil
+}
+
+// Commit makes one commit of everything in the work tree (D-046, D-068),
+// without ralph's own files, also when nothing changed (D-071). Hooks and
+// signing work as in a commit by hand. Calling it again after a crash returns
+// the commit that carries the trailer already. A failed hook is an *Error and
+// leaves history as it was; commits of the agent that were squashed stay
+// below refs/ralph/recovery/.
+func (r *Repo) Commit(ctx context.Context, in CommitInput) (Commit, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	line, err := in.trailer()
+	if err != nil {
+		return Commit{}, fmt.Errorf("commit: %w", err)
+	}
+	h, err := r.Head(ctx)
+	if err != nil {
+		return Commit{}, fmt.Errorf("commit: %w", err)
+	}
+	if h, err = r.backOn(ctx, h, in.Branch, in.Base, in.Key); err != nil {
+		return Commit{}, err
+	}
+	if c, err := r.find(ctx, h.Commit, in.Base, line); err != nil || c.Found {
+		return c, err
+	}
+	if op := r.unfinished(); op != "" {
+		return Commit{}, refuseUnfinished(op)
+	}
+	parent, err := r.parent(ctx, h.Commit, in)
+	if err != nil {
+		return Commit{}, err
+	}
+	c, err := r.commitOn(ctx, parent, in)
+	if err != nil && parent != h.Commit {
+		err = errors.Join(err, r.undoSquash(ctx, parent, h.Commit))
+	}
+	return c, err
+}
+
+// find looks for a commit that carries the trailer: at HEAD, or since base.
+func (r *Repo) find(ctx context.Context, head, base, line string) (Commit, error) {
+	at, err := r.commit(ctx, head)
+	if err != nil {
+		return Commit{}, fmt.Errorf("read HEAD's commit: %w", err)
+	}
+	if at.carries(line) {
+		// A crash may also have come before the index was brought in line.
+		return Commit{Hash: head, Short: head[:7], Tree: at.tree, Found: true, Stale: !r.resetIndex(ctx)}, nil
+	}
+	if head == base {
+		return Commit{}, nil
+	}
+	out, err := r.git(ctx, call{
+		args: []string{"log", "-z", "--first-parent", "--no-show-signature", "--no-color", fmt.Sprintf("--max-count=%d", lookBack), "--format=%H%n%T%n%B", base + ".." + head},
+		conf: []string{"i18n.logOutputEncoding=UTF-8"},
+	})
+	if err != nil {
+		return Commit{}, fmt.Errorf("look for the commit: %w", err)
+	}
+	for record := range strings.SplitSeq(out, "\x00") {
+		f := strings.SplitN(record, "\n", 3)
+		if len(f) == 3 && hasLine(f[2], line) {
+			return Commit{Hash: f[0], Short: f[0][:7], Tree: f[1], Found: true}, nil
+		}
+	}
+	return Commit{}, nil
+}
+
+// parent returns the commit that the new one goes on top of. Squashing moves
+// HEAD back to the base; the files stay.
+func (r *Repo) parent(ctx context.Context, head string, in CommitInput) (string, error) {
+	if head == in.Base {
+		return head, nil
+	}
+	ok, err := r.descends(ctx, head, in.Base)
+	if err != nil {
+		return "", fmt.Errorf("compare HEAD with where the work began: %w", err)
+	}
+	if !ok {
+		return "", refuse("HEAD no longer contains "+in.Base[:7]+", on which the work began",
+			"go back to that history, for instance with `git switch`, or look for it in `git reflog`")
+	}
+	if !in.Squash {
+		return head, nil
+	}
+	if _, err := r.keep(ctx, in.Key, head); err != nil {
+		return "", err
+	}
+	return in.Base, r.moveHead(ctx, "make one commit of the agent's", head, in.Base)
+}
+
+// undoSquash moves HEAD to the agent's commits again, unless a commit came after all.
+func (r *Repo) undoSquash(ctx context.Context, parent, head string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer cancel()
+	if h, err := r.Head(ctx); err != nil || h.Commit != parent {
+		return err
+	}
+	return r.moveHead(ctx, "the commit failed, back to the agent's", parent, head)
+}
+
+// commitOn commits the work tree on top of HEAD, which is at parent.
+func (r *Repo) commitOn(ctx context.Context, parent string, in CommitInput) (Commit, error) {
+	if err := r.fresh(ctx); err != nil {
+		return Commit{}, fmt.Errorf("commit: %w", err)
+	}
+	if r.index.head != parent {
+		if err := r.restoreOwn(ctx, parent); err != nil {
+			return Commit{}, fmt.Errorf("commit: %w", err)
+		}
+	}
+	if e, err := r.readPrivate(parent); err != nil || in.Tree == "" || in.Tree != e.tree {
+		if err := r.addAll(ctx, withoutOwn()); err != nil {
+			return Commit{}, err
+		}
+	}
+	if err := r.runCommit(ctx, in.Message, "--allow-empty", "-F", "-"); err != nil {
+		return Commit{}, err
+	}
+	c, err := r.made(ctx, parent)
+	if err != nil {
+		return Commit{}, err
+	}
+	// A hook with an `add -A` of its own may have taken ralph's files along.
+	if e, err := r.readPrivate(parent); err == nil && r.index.head == parent && e.own != r.index.own {
+		if err := r.restoreOwn(ctx, parent); err != nil {
+			return Commit{}, err
+		}
+		if err := r.runCommit(ctx, "", "--amend", "--no-edit", "--allow-empty", "--no-verify"); err != nil {
+			return Commit{}, err
+		}
+		if c, err = r.made(ctx, parent); err != nil {
+			return Commit{}, err
+		}
+	}
+	if r.index.head == parent {
+		r.index.head = c.Hash
+	}
+	c.Stale = !r.install(ctx)
+	return c, nil
+}
+
+// runCommit commits the private index. Maintenance would cost a quarter of a
+// small commit; it can run once when all work is done.
+func (r *Repo) runCommit(ctx context.Context, message string, args ...string) error {
+	_, err := r.git(ctx, call{
+		args:  append([]string{"commit", "-q", "--cleanup=verbatim"}, args...),
+		conf:  []string{"maintenance.auto=false", "gc.auto=0", "i18n.commitEncoding=UTF-8"},
+		index: r.privateIndex(), stdin: message, write: true,
+	})
+	return err
+}
+
+// made reads the commit that HEAD has come to.
+func (r *Repo) made(ctx context.Context, parent string) (Commit, error) {
+	h, err := r.Head(ctx)
+	if err != nil {
+		return Commit{}, err
+	}
+	if h.Commit == parent {
+		return Commit{}, fmt.Errorf("git commit succeeded, but HEAD is still at %s", parent)
+	}
+	at, err := r.commit(ctx, h.Commit)
+	if err != nil {
+		return Commit{}, fmt.Errorf("read the new commit: %w", err)
+	}
+	return Commit{Hash: h.Commit, Short: h.Commit[:7], Tree: at.tree}, nil
+}

@@ -1,0 +1,144 @@
+package git
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"strings"
+)
+
+// errIndex is an index file that only git itself can read.
+var errIndex = errors.New("index file is of another kind")
+
+// entries is what ralph reads from an index file itself, in place of a process.
+type entries struct {
+	own      string // mode, id, stage and path of each entry of ralph's own files
+	unmerged []string
+	tree     string // of all entries together, "" when it has yet to be written
+}
+
+// Layout of an index entry (gitformat-index): ten 32-bit fields of stat data,
+// the seventh of them the mode, then the object id, flags, the path.
+const (
+	modeAt    = 24
+	idAt      = 40
+	extended  = 0x4000 // flag: 16 more bits of flags follow
+	stageBits = 0x3000
+	pathBits  = 0x0fff
+)
+
+// readEntries parses an index of version 2 to 4. A split or sparse index, which
+// does not hold all entries by itself, gives errIndex.
+func readEntries(b []byte, idLen int) (entries, error) {
+	var e entries
+	if len(b) == 0 {
+		return e, nil // no index file: an empty index
+	}
+	if len(b) < 12+idLen || string(b[:4]) != "DIRC" {
+		return e, errIndex
+	}
+	version, count := binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
+	if version < 2 || version > 4 {
+		return e, errIndex
+	}
+	var own strings.Builder
+	var path []byte
+	rest := b[12 : len(b)-idLen]
+	for range count {
+		if len(rest) < idAt+idLen+4 {
+			return e, errIndex
+		}
+		flags := binary.BigEndian.Uint16(rest[idAt+idLen:])
+		at := idAt + idLen + 2
+		if flags&extended != 0 {
+			at += 2
+		}
+		var size int
+		if path, size = entryPath(rest, at, version, path); size == 0 {
+			return e, errIndex
+		}
+		stage := flags & stageBits
+		if stage != 0 && (len(e.unmerged) == 0 || e.unmerged[len(e.unmerged)-1] != string(path)) {
+			e.unmerged = append(e.unmerged, string(path))
+		}
+		if (path[0] == 'r' || path[0] == 'b') && isOwn(string(path)) {
+			own.Write(rest[modeAt : modeAt+4])
+			own.Write(rest[idAt : idAt+idLen+2])
+			own.Write(path)
+			own.WriteByte(0)
+		}
+		rest = rest[size:]
+	}
+	e.own = own.String()
+	return e, e.extensions(rest, idLen)
+}
+
+// entryPath returns the path that begins at an offset of the entry, and the
+// size of the whole entry, 0 when it does not fit.
+func entryPath(entry []byte, at int, version uint32, before []byte) (path []byte, size int) {
+	if at >= len(entry) {
+		return nil, 0
+	}
+	if version < 4 {
+		n := bytes.IndexByte(entry[at:], 0)
+		if n <= 0 {
+			return nil, 0
+		}
+		size = (at + n + 8) &^ 7 // one to eight zero bytes
+		if size > len(entry) {
+			return nil, 0
+		}
+		return entry[at : at+n], size
+	}
+	// Version 4: how much of the path before to drop, then what to append.
+	drop, at := offset(entry, at)
+	n := bytes.IndexByte(entry[at:], 0)
+	if n < 0 || drop > len(before) {
+		return nil, 0
+	}
+	path = append(bytes.Clone(before[:len(before)-drop]), entry[at:at+n]...)
+	if len(path) == 0 {
+		return nil, 0
+	}
+	return path, at + n + 1
+}
+
+// offset reads a number as in the offset deltas of pack files.
+func offset(b []byte, at int) (n, next int) {
+	n = int(b[at] & 0x7f)
+	for b[at]&0x80 != 0 && at+1 < len(b) {
+		at++
+		n = (n+1)<<7 | int(b[at]&0x7f)
+	}
+	return n, at + 1
+}
+
+// extensions reads the tree that git has noted, and looks for extensions that
+// move entries elsewhere.
+func (e *entries) extensions(rest []byte, idLen int) error {
+	for len(rest) >= 8 {
+		size := int(binary.BigEndian.Uint32(rest[4:]))
+		if size > len(rest)-8 {
+			return errIndex
+		}
+		switch name, body := string(rest[:4]), rest[8:8+size]; name {
+		case "link", "sdir":
+			return errIndex
+		case "TREE":
+			e.tree = rootTree(body, idLen)
+		}
+		rest = rest[8+size:]
+	}
+	return nil
+}
+
+// rootTree reads the first record of the cached trees: an empty path, the
+// number of entries (negative: changed since) and of subtrees, the id.
+func rootTree(body []byte, idLen int) string {
+	counts, id, ok := bytes.Cut(body, []byte("\n"))
+	if !ok || len(counts) < 2 || counts[0] != 0 || counts[1] == '-' || len(id) < idLen {
+		return ""
+	}
+	return hex.EncodeToString(id[:idLen])
+}

@@ -1,0 +1,207 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Files in the git folder.
+const (
+	privateName = "ralph-index"        // what snapshots and commits are made in
+	stagedName  = "ralph-index.staged" // a copy of the user's, while shelving
+	nextName    = "ralph-index.next"   // the user's next index, before it takes the lock
+)
+
+// How long to wait for a git command of the user's to let go of the index.
+const (
+	lockWait = 2 * time.Second
+	lockTick = 20 * time.Millisecond
+)
+
+// private is what this process knows about its index file. The file itself is
+// only a cache: the first use in a process makes it anew.
+type private struct {
+	begun bool
+	real  os.FileInfo // the user's index when it was copied; nil: there was none
+	head  string      // commit whose versions of ralph's own files it holds, "" when unknown
+	own   string      // those entries
+}
+
+func (r *Repo) realIndex() string    { return filepath.Join(r.gitDir, "index") }
+func (r *Repo) privateIndex() string { return filepath.Join(r.gitDir, privateName) }
+
+// Begin makes ralph's private index a copy of the user's, which carries over
+// what git knows about unchanged files. It belongs at the start of a job.
+func (r *Repo) Begin(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.begin(ctx)
+}
+
+func (r *Repo) begin(ctx context.Context) error {
+	head, err := r.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("begin work in git: %w", err)
+	}
+	r.dropOwnLocks()
+	info, err := copyIndex(r.realIndex(), r.privateIndex())
+	if err != nil {
+		return fmt.Errorf("copy the git index: %w", err)
+	}
+	x := &r.index
+	x.begun, x.real = true, info
+	if e, err := r.readPrivate(head.Commit); err == nil && x.head == head.Commit && x.own == e.own {
+		return nil
+	}
+	return r.restoreOwn(ctx, head.Commit)
+}
+
+// fresh makes the private index follow the user's: the first use in a process
+// and whatever an agent or a person staged meanwhile start from a new copy, so
+// that a snapshot sees what a plain `git add -A` would.
+func (r *Repo) fresh(ctx context.Context) error {
+	if r.index.begun && sameFile(stat(r.realIndex()), r.index.real) {
+		return nil
+	}
+	return r.begin(ctx)
+}
+
+// restoreOwn gives the entries of ralph's own files in the private index the
+// versions of a commit.
+func (r *Repo) restoreOwn(ctx context.Context, commit string) error {
+	args := append([]string{"reset", "-q", commit, "--"}, ownPaths()...)
+	if _, err := r.git(ctx, call{args: args, index: r.privateIndex(), write: true}); err != nil {
+		return fmt.Errorf("leave ralph's own files out: %w", err)
+	}
+	e, err := r.readPrivate(commit)
+	if err != nil {
+		commit = "" // cannot be compared: put them back each time
+	}
+	r.index.head, r.index.own = commit, e.own
+	return nil
+}
+
+// readPrivate reads the private index. Any commit's id tells the length of ids.
+func (r *Repo) readPrivate(commit string) (entries, error) {
+	b, err := os.ReadFile(r.privateIndex())
+	if err != nil && !os.IsNotExist(err) {
+		return entries{}, err
+	}
+	return readEntries(b, len(commit)/2)
+}
+
+// dropOwnLocks removes what a killed ralph or its git left: the lock of the
+// private index and, when it is provably ours, that of the user's. One engine
+// at a time works in a checkout.
+func (r *Repo) dropOwnLocks() {
+	_ = os.Remove(r.privateIndex() + ".lock")
+	next := filepath.Join(r.gitDir, nextName)
+	lock := r.realIndex() + ".lock"
+	if a, b := stat(next), stat(lock); a != nil && b != nil && os.SameFile(a, b) {
+		_ = os.Remove(lock)
+	}
+	_ = os.Remove(next)
+}
+
+// install makes the private index the user's, which is how `git status` gets
+// to see a commit. It reports whether it could: a git command that holds the
+// user's index for longer keeps it from that, and nothing is lost by it.
+func (r *Repo) install(ctx context.Context) bool {
+	next, lock := filepath.Join(r.gitDir, nextName), r.realIndex()+".lock"
+	_ = os.Remove(next)
+	if _, err := copyIndex(r.privateIndex(), next); err != nil {
+		return r.resetIndex(ctx)
+	}
+	defer os.Remove(next)
+	if info := stat(r.realIndex()); info != nil {
+		_ = os.Chmod(next, info.Mode().Perm())
+	}
+	// A hard link takes the lock with its content in one step; killed in
+	// between, it can be told from a lock of somebody else's.
+	for end := time.Now().Add(lockWait); ; {
+		err := os.Link(next, lock)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, os.ErrExist) {
+			return r.resetIndex(ctx) // a file system without links
+		}
+		if time.Now().After(end) {
+			return false
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(lockTick):
+		}
+	}
+	if err := os.Rename(lock, r.realIndex()); err != nil {
+		_ = os.Remove(lock)
+		return r.resetIndex(ctx)
+	}
+	r.index.real = stat(r.realIndex())
+	return true
+}
+
+// resetIndex lets git bring the user's index in line with HEAD.
+func (r *Repo) resetIndex(ctx context.Context) bool {
+	_, err := r.git(ctx, call{args: []string{"reset", "-q"}, write: true})
+	return err == nil
+}
+
+// copyIndex copies an index file with its time of change, by which git tells
+// which entries may have changed in the same tick of the clock. No index is an
+// empty one. It returns what the source was, nil for none.
+func copyIndex(from, to string) (os.FileInfo, error) {
+	src, err := os.Open(from)
+	if os.IsNotExist(err) {
+		if err := os.Remove(to); err != nil && !os.IsNotExist(err) {
+			return nil, err
+		}
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	info, err := src.Stat()
+	if err != nil {
+		return nil, err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(to), filepath.Base(to)+"-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = io.Copy(tmp, src)
+	if err := errors.Join(err, tmp.Close()); err != nil {
+		return nil, err
+	}
+	if err := os.Chtimes(tmp.Name(), info.ModTime(), info.ModTime()); err != nil {
+		return nil, err
+	}
+	return info, os.Rename(tmp.Name(), to)
+}
+
+// stat returns nil for a file that cannot be looked at.
+func stat(name string) os.FileInfo {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil
+	}
+	return info
+}
+
+// sameFile reports whether nobody wrote between two looks; git always writes
+// an index by renaming a new file over it.
+func sameFile(a, b os.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}

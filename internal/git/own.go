@@ -1,0 +1,46 @@
+package git
+
+import "strings"
+
+// ralph's own files never get into a snapshot, a commit, a stash or a reset,
+// tracked or not (X-71): losing or reverting them would lose the queue.
+func isOwn(path string) bool {
+	switch path {
+	case "ralph/inbox.jsonl", "ralph/plan.jsonl", "ralph/.agent-session":
+		return true
+	}
+	for _, dir := range []string{"ralph/.state/", "ralph/.worktrees/", "build/ralph-logs/"} {
+		if strings.HasPrefix(path, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// ownPaths names the same files for git, to put their entries back.
+func ownPaths() []string {
+	return []string{
+		":(top)ralph/inbox.jsonl", ":(top)ralph/plan.jsonl", ":(top)ralph/.agent-session",
+		":(top)ralph/.state", ":(top)ralph/.worktrees", ":(top)build/ralph-logs",
+	}
+}
+
+// withoutOwn names everything but those files. A pattern that begins with a
+// wildcard is no hint to git add that somebody wants an ignored path: with
+// plain names it ends with "paths are ignored" and exit 1.
+func withoutOwn() []string {
+	return []string{
+		":(top)",
+		":(top,exclude)[r]alph/inbox.jsonl", ":(top,exclude)[r]alph/plan.jsonl", ":(top,exclude)[r]alph/.agent-session",
+		":(top,exclude)[r]alph/.state/*", ":(top,exclude)[r]alph/.worktrees/*", ":(top,exclude)[b]uild/ralph-logs/*",
+	}
+}
+
+// folders are what a failed spec must not take away: the specs in the queue,
+// settings, logs.
+func folders() []string { return []string{":(top)ralph/", ":(top)build/ralph-logs/"} }
+
+// withoutFolders names everything outside them.
+func withoutFolders() []string {
+	return []string{":(top)", ":(top,exclude)[r]alph/*", ":(top,exclude)[b]uild/ralph-logs/*"}
+}

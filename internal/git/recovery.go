@@ -1,0 +1,48 @@
+package git
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// recoveryRefs is where commits go that no branch holds any more.
+const recoveryRefs = "refs/ralph/recovery/"
+
+// plainID are ids that can be the last part of a ref name as they are.
+var plainID = regexp.MustCompile(`^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$`)
+
+// recoveryRef returns the ref for an id: the id itself where it makes a good
+// name, else its hash.
+func recoveryRef(id string) string {
+	if len(id) > 100 || !plainID.MatchString(id) {
+		sum := sha256.Sum256([]byte(id))
+		id = hex.EncodeToString(sum[:16])
+	}
+	return recoveryRefs + id
+}
+
+// keep makes a commit reachable below refs/ralph/recovery/ and returns the
+// ref. A ref of that id which holds another commit stays as it is, and the
+// name gets the commit's id as well.
+func (r *Repo) keep(ctx context.Context, id, commit string) (string, error) {
+	ref := recoveryRef(id)
+	var failed error
+	for _, name := range []string{ref, ref + "-" + commit[:12]} {
+		_, err := r.git(ctx, call{args: []string{"update-ref", name, commit, ""}, write: true})
+		if err == nil {
+			return name, nil
+		}
+		failed = err
+		if held, err := r.ref(ctx, name); err == nil && held == commit {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("keep commit %s for recovery: %w", commit, failed)
+}
+
+// oneLine reports text that is safe as a reflog message.
+func oneLine(s string) bool { return strings.TrimSpace(s) != "" && !strings.ContainsAny(s, "\r\n\x00") }

@@ -1,0 +1,205 @@
+// Package git owns everything that ralph does with a git repository, in place
+// in the user's checkout: reading HEAD, snapshots of the work tree, the commit
+// of a spec, putting the changes of a failed spec away. It goes through the
+// git program, an index of its own and refs below refs/ralph/, so that the
+// user's index, stashes and branches are only touched where the result says so.
+//
+// It does NOT own when any of this happens, what a commit message says, or the
+// contents of ralph's own files, which it leaves out of everything it writes.
+package git
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+// The oldest git whose options are all used here.
+const (
+	minMajor = 2
+	minMinor = 30
+)
+
+var (
+	// git tells its version in a trace event, which saves a second process.
+	versionEvent = regexp.MustCompile(`"event":"version".*"exe":"(\d+)\.(\d+)`)
+	hashes       = regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
+)
+
+// Repo is one checkout: a work tree with its git folder. Its methods that
+// write may be called from several goroutines; they take turns.
+type Repo struct {
+	p      *proc.Runner
+	env    []string
+	root   string // top of the work tree
+	gitDir string // of this work tree: HEAD, index
+	common string // of all work trees: objects, refs, info/exclude
+
+	mu    sync.Mutex // held by whoever uses the private index
+	index private
+}
+
+// Open finds the checkout that dir, any folder in it, belongs to. env is the
+// complete environment for git; variables that would lead git to another
+// repository or index are left out, since ralph may be started by a hook.
+// The error is a *ralph.Refusal when this is no checkout ralph can work in.
+func Open(ctx context.Context, p *proc.Runner, dir string, env []string) (*Repo, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open git repository: %w", err)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("open git repository: %w", err)
+	}
+	env = cleanEnv(env)
+	if _, err := proc.LookPath("git", dir, env); err != nil {
+		return nil, refuse("git was not found in PATH", fmt.Sprintf("install git %d.%d or newer", minMajor, minMinor))
+	}
+	r := &Repo{p: p, env: env, root: dir}
+	args := []string{"git", "rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir", "--show-toplevel"}
+	out, trace, res, err := p.Output(ctx, proc.Command{Args: args, Dir: dir, Env: r.environ(true, "GIT_TRACE2_EVENT=2")})
+	if err != nil {
+		return nil, fmt.Errorf("open git repository: %w", err)
+	}
+	if res.Ended != proc.EndedSelf {
+		return nil, fmt.Errorf("open git repository: %w", context.Cause(ctx))
+	}
+	said := withoutTrace(trace)
+	if err := checkVersion(trace); err != nil {
+		return nil, err
+	}
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	switch {
+	case strings.Contains(said, "not a git repository"):
+		return nil, refuse(dir+" is not in a git repository", "run `git init` first")
+	case lines[0] == "true":
+		return nil, refuse("a bare repository has no files to work on", "use a clone with a work tree")
+	case len(lines) > 1 && lines[1] == "false":
+		return nil, refuse(dir+" is inside a git folder", "use the work tree it belongs to")
+	case res.Code != 0:
+		return nil, refuse("git cannot open the repository", said)
+	case len(lines) != 4:
+		return nil, fmt.Errorf("open git repository: cannot read the answer of git rev-parse: %q", out)
+	}
+	r.gitDir, r.root = filepath.FromSlash(lines[2]), filepath.FromSlash(lines[3])
+	r.common, err = commonDir(r.gitDir)
+	if err != nil {
+		return nil, fmt.Errorf("open git repository: %w", err)
+	}
+	return r, nil
+}
+
+// Root returns the top folder of the work tree, absolute.
+func (r *Repo) Root() string { return r.root }
+
+// commonDir follows the commondir file of a linked work tree's git folder.
+// (git rev-parse --git-common-dir answers relative to changing folders.)
+func commonDir(gitDir string) (string, error) {
+	b, err := os.ReadFile(filepath.Join(gitDir, "commondir"))
+	if os.IsNotExist(err) {
+		return gitDir, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.FromSlash(strings.TrimSpace(string(b)))
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(gitDir, dir)
+	}
+	return dir, nil
+}
+
+func checkVersion(trace []byte) error {
+	need := fmt.Sprintf("%d.%d", minMajor, minMinor)
+	m := versionEvent.FindSubmatch(trace)
+	if m == nil { // before 2.22 there is no such event
+		return refuse("git is older than "+need, "install git "+need+" or newer")
+	}
+	major, _ := strconv.Atoi(string(m[1]))
+	minor, _ := strconv.Atoi(string(m[2]))
+	if major < minMajor || major == minMajor && minor < minMinor {
+		return refuse(fmt.Sprintf("git %d.%d is older than %s", major, minor, need), "install git "+need+" or newer")
+	}
+	return nil
+}
+
+// withoutTrace returns what git said to people.
+func withoutTrace(stderr []byte) string {
+	var said []string
+	for line := range strings.Lines(string(stderr)) {
+		if !strings.HasPrefix(line, "{") {
+			said = append(said, strings.TrimSpace(line))
+		}
+	}
+	return strings.Join(said, "; ")
+}
+
+// call is one git command.
+type call struct {
+	args  []string // from the subcommand on
+	conf  []string // key=value, for this command alone
+	index string   // index file instead of the user's
+	stdin string
+	write bool // takes locks, and runs hooks in the user's language
+}
+
+// git runs a command at the top of the work tree and returns its stdout.
+func (r *Repo) git(ctx context.Context, c call) (string, error) {
+	args := []string{"git"}
+	for _, kv := range c.conf {
+		args = append(args, "-c", kv)
+	}
+	var env []string
+	if c.index != "" {
+		// A split index would leave half of a private index in a file of the user's.
+		args = append(args, "-c", "core.splitIndex=false")
+		env = append(env, "GIT_INDEX_FILE="+c.index)
+	}
+	cmd := proc.Command{Args: append(args, c.args...), Dir: r.root, Env: r.environ(!c.write, env...)}
+	if c.stdin != "" {
+		cmd.Stdin = strings.NewReader(c.stdin)
+	}
+	stdout, stderr, res, err := r.p.Output(ctx, cmd)
+	if err := result(ctx, c.args, res, err, stderr); err != nil {
+		return "", err
+	}
+	return string(stdout), nil
+}
+
+// result tells why a git command failed, nil when it did not.
+func result(ctx context.Context, args []string, res proc.Result, err error, stderr []byte) error {
+	switch {
+	case err != nil:
+		return fmt.Errorf("git %s: %w", args[0], err)
+	case res.Ended != proc.EndedSelf:
+		return fmt.Errorf("git %s: %w", args[0], context.Cause(ctx))
+	case res.Signal != "":
+		return &Error{Args: args, Exit: -1, Stderr: string(bytes.TrimSpace(stderr)) + "\nended by " + res.Signal}
+	case res.Code != 0:
+		return &Error{Args: args, Exit: res.Code, Stderr: string(stderr)}
+	}
+	return nil
+}
+
+// one returns the single line that a command answers with.
+func (r *Repo) one(ctx context.Context, c call) (string, error) {
+	out, err := r.git(ctx, c)
+	return strings.TrimSpace(out), err
+}
+
+// checkHash keeps anything that git could read as an option or another
+// revision out of its arguments.
+func checkHash(what, hash string) error {
+	if !hashes.MatchString(hash) {
+		return fmt.Errorf("%s %q is not a full object id", what, hash)
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// cleanUp returns to the base: files, then HEAD, then the user's index.
+func (r *Repo) cleanUp(ctx context.Context, base, head string, left leftover) error {
+	if err := r.restoreFiles(ctx, base, left); err != nil {
+		return err
+	}
+	if op := r.unfinished(); op != "" { // what an agent began ends with its work
+		if _, err := r.git(ctx, call{args: []string{op, "--quit"}, write: true}); err != nil {
+			return err
+		}
+	}
+	if head != base {
+		if err := r.moveHead(ctx, "back to where the failed work began", head, base); err != nil {
+			return err
+		}
+	}
+	args := append([]string{"reset", "-q", base, "--"}, withoutFolders()...)
+	if _, err := r.git(ctx, call{args: args, write: true}); err != nil {
+		return err
+	}
+	// Only the stat data is missing now; exit 1 says that ralph/ has changes.
+	_, err := r.git(ctx, call{args: []string{"update-index", "-q", "--refresh"}, write: true})
+	if exitOf(err) == 1 {
+		return nil
+	}
+	return err
+}
+
+// restoreFiles makes the work tree, which is as left.files says, that of the
+// base. git does it by comparing the two trees: it touches only paths that
+// differ between them, and stops before it changes a file that is no longer as
+// left.files has it. Ignored files are no obstacle to git, so they are looked
+// for first.
+func (r *Repo) restoreFiles(ctx context.Context, base string, left leftover) error {
+	if left.files == left.base {
+		return nil
+	}
+	changes, err := r.changes(ctx, left.base, left.files)
+	if err != nil {
+		return err
+	}
+	if lost := r.inTheWay(changes); len(lost) > 0 {
+		return refuse("these are in the way of files to restore and in no commit: "+strings.Join(lost, ", "), "move them away")
+	}
+	_, err = r.git(ctx, call{
+		args:  []string{"read-tree", "-m", "-u", "--no-recurse-submodules", left.files, base},
+		index: r.privateIndex(), write: true,
+	})
+	return err
+}
+
+// change is one file that differs between two trees.
+type change struct {
+	modes  string // ":100644 000000", before and after
+	ids    string // likewise
+	status byte   // A, D, M or T
+	path   string
+}
+
+// link reports a repository inside this one, of which git knows the commit alone.
+func (c change) link() bool { return strings.HasSuffix(c.modes, " 160000") }
+
+// changes lists how one tree differs from another.
+func (r *Repo) changes(ctx context.Context, from, to string) ([]change, error) {
+	if from == to {
+		return nil, nil
+	}
+	out, err := r.git(ctx, call{args: []string{"diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", from, to}})
+	if err != nil {
+		return nil, fmt.Errorf("compare trees: %w", err)
+	}
+	var list []change
+	fields := strings.Split(out, "\x00")
+	for i := 0; i+1 < len(fields); i += 2 { // ":mode mode id id status", path
+		f := strings.Fields(fields[i])
+		if len(f) != 5 {
+			return nil, fmt.Errorf("compare trees: cannot read %q", fields[i])
+		}
+		list = append(list, change{f[0] + " " + f[1], f[2] + " " + f[3], f[4][0], fields[i+1]})
+	}
+	return list, nil
+}
+
+// inTheWay returns what stands where files of the base belong and is in no
+// tree: ignored files, and repositories of the agent's own.
+func (r *Repo) inTheWay(changes []change) []string {
+	known := map[string]change{} // what the leftover's tree has, where it differs
+	for _, c := range changes {
+		if c.status != 'D' {
+			known[c.path] = c
+		}
+	}
+	var lost []string
+	for _, c := range changes {
+		if c.status == 'T' && c.link() {
+			lost = append(lost, r.unknownIn(c.path, nil)...)
+		}
+		if c.status != 'D' {
+			continue
+		}
+		lost = append(lost, r.unknownIn(c.path, known)...)
+		for dir := path.Dir(c.path); dir != "."; dir = path.Dir(dir) {
+			if k, ok := known[dir]; ok && k.link() {
+				lost = append(lost, dir)
+			} else if info, err := os.Lstat(r.file(dir)); !ok && err == nil && !info.IsDir() {
+				lost = append(lost, dir)
+			}
+		}
+	}
+	slices.Sort(lost)
+	return slices.Compact(lost)
+}
+
+// unknownIn returns the files below a folder that are not known.
+func (r *Repo) unknownIn(name string, known map[string]change) []string {
+	if info, err := os.Lstat(r.file(name)); err != nil || !info.IsDir() {
+		return nil
+	}
+	var lost []string
+	_ = filepath.WalkDir(r.file(name), func(file string, d fs.DirEntry, err error) error {
+		rel, relErr := filepath.Rel(r.root, file)
+		if err != nil || relErr != nil {
+			lost = append(lost, name) // what cannot be read may hold anything
+			return fs.SkipAll
+		}
+		rel = filepath.ToSlash(rel)
+		if k, ok := known[rel]; !d.IsDir() && (!ok || k.link()) {
+			lost = append(lost, rel)
+		}
+		return nil
+	})
+	return lost
+}
+
+func (r *Repo) file(name string) string { return filepath.Join(r.root, filepath.FromSlash(name)) }

@@ -1,0 +1,317 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// What Shelve can do with the changes of a failed spec (agent_mode.on_failure).
+const (
+	ShelveStash = "stash"
+	ShelveReset = "reset"
+	ShelveKeep  = "keep"
+)
+
+// shelveTrailer marks the commits of one Shelve, so that a second call after a
+// crash knows them again.
+const shelveTrailer = "Ralph-Shelve"
+
+// ShelveInput says what to put away.
+type ShelveInput struct {
+	How     string // ShelveStash, ShelveReset or ShelveKeep
+	Base    string // commit to return to
+	Branch  string // branch on which the work began; "" for the one that is checked out
+	Message string // one line: what `git stash list` shows
+	ID      string // of this failure; the same when the call is repeated
+}
+
+// Shelved is where the changes went.
+type Shelved struct {
+	Stash string // commit of the stash, "" when there was nothing to stash
+	Ref   string // below refs/ralph/recovery/, "" when nothing is kept there
+}
+
+// Shelve puts the changes since Base away (D-072, D-075) and brings HEAD, the
+// user's index and the work tree back to it, D-120: stash makes an ordinary
+// stash of them, untracked files included, and keeps commits made since Base
+// in a recovery ref; reset keeps both in a recovery ref; keep does nothing.
+// The folder ralph/, logs and ignored files stay as they are. Everything is in
+// a commit before anything is removed, and files that change in between make
+// it fail rather than lose them. It may be called again after a crash.
+func (r *Repo) Shelve(ctx context.Context, in ShelveInput) (Shelved, error) {
+	if in.How == ShelveKeep {
+		return Shelved{}, nil
+	}
+	if in.How != ShelveStash && in.How != ShelveReset {
+		return Shelved{}, fmt.Errorf("shelve: unknown way %q", in.How)
+	}
+	if !oneLine(in.Message) || !oneLine(in.ID) {
+		return Shelved{}, errors.New("shelve: message and id must be one line each")
+	}
+	if err := errors.Join(checkHash("base", in.Base), checkBranch(in.Branch)); err != nil {
+		return Shelved{}, fmt.Errorf("shelve: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer func() { r.index = private{} }() // it now is about another tree
+	head, err := r.Head(ctx)
+	if err != nil {
+		return Shelved{}, fmt.Errorf("shelve: %w", err)
+	}
+	if head, err = r.backOn(ctx, head, in.Branch, in.Base, in.ID); err != nil {
+		return Shelved{}, err
+	}
+	if err := r.mayReturn(ctx, head.Commit, in); err != nil {
+		return Shelved{}, err
+	}
+	left, err := r.leftover(ctx, in.Base)
+	if err != nil {
+		return Shelved{}, fmt.Errorf("shelve: %w", err)
+	}
+	var out Shelved
+	if in.How == ShelveStash {
+		out, err = r.stash(ctx, in, head, left)
+	} else {
+		out, err = r.aside(ctx, in, head, left)
+	}
+	if err != nil {
+		return Shelved{}, fmt.Errorf("shelve: %w", err)
+	}
+	if err := r.cleanUp(ctx, in.Base, head.Commit, left); err != nil {
+		return out, fmt.Errorf("shelve: the changes are safe (%s), but the work tree was not cleaned: %w",
+			strings.TrimSpace(out.Stash+" "+out.Ref), err)
+	}
+	return out, nil
+}
+
+// mayReturn refuses to move a branch of which nobody said that it is the one.
+func (r *Repo) mayReturn(ctx context.Context, head string, in ShelveInput) error {
+	if in.Branch != "" {
+		return nil
+	}
+	ok, err := r.descends(ctx, head, in.Base)
+	if err != nil {
+		return fmt.Errorf("shelve: compare HEAD with where the work began: %w", err)
+	}
+	if !ok {
+		return refuse("HEAD no longer contains "+in.Base[:7]+", on which the work began, so nothing was put away",
+			"go back to that branch with `git switch`")
+	}
+	return nil
+}
+
+// leftover is what there is to put away, as trees in which ralph/ and the logs
+// are those of the base.
+type leftover struct {
+	base  string // the tree to return to
+	files string // the work tree
+	index string // what was staged
+}
+
+func (l leftover) none() bool { return l.files == l.base && l.index == l.base }
+
+// leftover also makes the private index describe the work tree. It starts from
+// the base's files, so that one which the agent untracked and ignored is seen.
+func (r *Repo) leftover(ctx context.Context, base string) (leftover, error) {
+	var l leftover
+	at, err := r.commit(ctx, base)
+	if err != nil {
+		return l, err
+	}
+	l.base = at.tree
+	r.dropOwnLocks()
+	if _, err := copyIndex(r.realIndex(), r.privateIndex()); err != nil {
+		return l, fmt.Errorf("copy the git index: %w", err)
+	}
+	if _, err := r.git(ctx, call{args: []string{"read-tree", "--reset", base}, index: r.privateIndex(), write: true}); err != nil {
+		return l, err
+	}
+	if err := r.addAll(ctx, withoutFolders()); err != nil {
+		return l, err
+	}
+	if l.files, err = r.writeTree(ctx, r.privateIndex()); err != nil {
+		return l, err
+	}
+	l.index, err = r.stagedTree(ctx, base, l.base)
+	return l, err
+}
+
+// stagedTree returns the tree of the user's index. One with conflicts has
+// none; their text is in the files.
+func (r *Repo) stagedTree(ctx context.Context, base, baseTree string) (string, error) {
+	staged := filepath.Join(r.gitDir, stagedName)
+	defer os.Remove(staged)
+	info, err := copyIndex(r.realIndex(), staged)
+	if err != nil || info == nil {
+		return baseTree, err
+	}
+	args := append([]string{"reset", "-q", base, "--"}, folders()...)
+	if _, err := r.git(ctx, call{args: args, index: staged, write: true}); err != nil {
+		return "", err
+	}
+	unmerged, err := r.unmerged(ctx, len(base)/2)
+	if err != nil || len(unmerged) > 0 {
+		return baseTree, err
+	}
+	return r.writeTree(ctx, staged)
+}
+
+// stash stores the leftover as a stash, and commits since the base in a ref.
+func (r *Repo) stash(ctx context.Context, in ShelveInput, head Head, left leftover) (out Shelved, err error) {
+	if head.Commit != in.Base {
+		if out.Ref, err = r.keep(ctx, in.ID, head.Commit); err != nil {
+			return out, err
+		}
+	}
+	if out.Stash, err = r.stashed(ctx, in, left); err != nil || out.Stash != "" || left.none() {
+		return out, err
+	}
+	staged, err := r.commitTree(ctx, left.index, "index on "+head.Branch+": "+in.Message, in.Base)
+	if err != nil {
+		return out, err
+	}
+	commit, err := r.commitTree(ctx, left.files, marked(in), in.Base, staged)
+	if err != nil {
+		return out, err
+	}
+	_, err = r.git(ctx, call{args: []string{"stash", "store", "-q", "-m", in.Message, commit}, write: true})
+	if err != nil {
+		return out, err
+	}
+	out.Stash = commit
+	return out, nil
+}
+
+func marked(in ShelveInput) string {
+	return in.Message + "\n\n" + shelveTrailer + ": " + in.ID + "\n"
+}
+
+// stashed returns the stash that holds the leftover already: of an earlier
+// call with this id, perhaps cut off half way through its cleaning up, or of
+// the same tree and message. Stashes are known by commit, never by position.
+func (r *Repo) stashed(ctx context.Context, in ShelveInput, left leftover) (string, error) {
+	out, err := r.git(ctx, call{
+		args: []string{"stash", "list", "-z", "--no-show-signature", "--no-color", "--format=%H%n%T%n%P%n%gs%n%B"},
+		conf: []string{"i18n.logOutputEncoding=UTF-8"},
+	})
+	if err != nil {
+		return "", fmt.Errorf("list stashes: %w", err)
+	}
+	for record := range strings.SplitSeq(out, "\x00") {
+		f := strings.SplitN(record, "\n", 5)
+		if len(f) < 5 || !strings.HasPrefix(f[2], in.Base+" ") {
+			continue
+		}
+		mine := hasLine(f[4], shelveTrailer+": "+in.ID)
+		if !mine && (f[1] != left.files || f[3] != in.Message || left.none()) {
+			continue
+		}
+		if ok, err := r.covers(ctx, append(strings.Fields(f[2])[1:], f[0]), left); err != nil || ok {
+			return f[0], err
+		}
+	}
+	return "", nil
+}
+
+// covers reports whether every change in the leftover is, just so, a change in
+// one of the commits.
+func (r *Repo) covers(ctx context.Context, commits []string, left leftover) (bool, error) {
+	if left.none() {
+		return true, nil
+	}
+	held := map[change]bool{}
+	for _, c := range commits {
+		changes, err := r.changes(ctx, left.base, c)
+		if err != nil {
+			return false, err
+		}
+		for _, change := range changes {
+			held[change] = true
+		}
+	}
+	for _, tree := range []string{left.files, left.index} {
+		changes, err := r.changes(ctx, left.base, tree)
+		if err != nil {
+			return false, err
+		}
+		for _, change := range changes {
+			if !held[change] {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+// aside keeps everything since the base in a recovery ref.
+func (r *Repo) aside(ctx context.Context, in ShelveInput, head Head, left leftover) (Shelved, error) {
+	ref := recoveryRef(in.ID)
+	held, err := r.ref(ctx, ref)
+	if err != nil {
+		return Shelved{}, err
+	}
+	if held != "" {
+		if ok, err := r.holds(ctx, in, held, head.Commit, left); err != nil || ok {
+			return Shelved{Ref: ref}, err
+		}
+	}
+	commit, err := r.asideCommit(ctx, in, head, left)
+	if err != nil || commit == in.Base {
+		return Shelved{}, err
+	}
+	ref, err = r.keep(ctx, in.ID, commit)
+	return Shelved{Ref: ref}, err
+}
+
+// holds reports whether an earlier call put all of it into the commit held.
+func (r *Repo) holds(ctx context.Context, in ShelveInput, held, head string, left leftover) (bool, error) {
+	if head == in.Base && left.none() {
+		return true, nil
+	}
+	at, err := r.commit(ctx, held)
+	if err != nil || !at.carries(shelveTrailer+": "+in.ID) {
+		return false, err
+	}
+	if ok, err := r.descends(ctx, held, head); err != nil || !ok {
+		return false, err
+	}
+	return r.covers(ctx, append([]string{held}, at.parents[1:]...), left)
+}
+
+// asideCommit makes a commit of the leftover on top of HEAD; it returns HEAD's
+// own when that holds everything.
+func (r *Repo) asideCommit(ctx context.Context, in ShelveInput, head Head, left leftover) (string, error) {
+	at, err := r.commit(ctx, head.Commit)
+	if err != nil {
+		return "", err
+	}
+	staged := left.index != left.files && left.index != left.base && left.index != at.tree
+	if left.files == at.tree && !staged {
+		return head.Commit, nil
+	}
+	parents := []string{head.Commit}
+	if staged {
+		commit, err := r.commitTree(ctx, left.index, "index: "+in.Message, in.Base)
+		if err != nil {
+			return "", err
+		}
+		parents = append(parents, commit)
+	}
+	return r.commitTree(ctx, left.files, marked(in), parents...)
+}
+
+func (r *Repo) commitTree(ctx context.Context, tree, message string, parents ...string) (string, error) {
+	args := []string{"commit-tree", tree}
+	for _, p := range parents {
+		args = append(args, "-p", p)
+	}
+	commit, err := r.one(ctx, call{args: args, stdin: message, write: true, conf: []string{"i18n.commitEncoding=UTF-8"}})
+	if err != nil {
+		return "", err
+	}
+	return commit, checkHash("commit", commit)
+}

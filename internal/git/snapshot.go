@@ -1,0 +1,125 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+// Snapshot writes the whole work tree (ignored and ralph's own files left out)
+// as a git tree and returns its id. Equal ids mean equal trees. The user's
+// index stays as it is; submodules count as the commit they are at. When
+// nothing changed since the last call it costs one process, else two.
+func (r *Repo) Snapshot(ctx context.Context) (tree string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	head, err := r.Head(ctx)
+	if err != nil {
+		return "", fmt.Errorf("snapshot: %w", err)
+	}
+	if err := r.fresh(ctx); err != nil {
+		return "", fmt.Errorf("snapshot: %w", err)
+	}
+	if err := r.addAll(ctx, withoutOwn()); err != nil {
+		return "", fmt.Errorf("snapshot: %w", err)
+	}
+	// After an add that found no change git's own note of the tree still holds.
+	if e, err := r.readPrivate(head.Commit); err == nil && e.tree != "" {
+		return e.tree, nil
+	}
+	tree, err = r.writeTree(ctx, r.privateIndex())
+	if err != nil {
+		return "", fmt.Errorf("snapshot: %w", err)
+	}
+	return tree, nil
+}
+
+// addAll brings the private index in line with the work tree.
+func (r *Repo) addAll(ctx context.Context, pathspecs []string) error {
+	args := append([]string{"add", "-A", "--"}, pathspecs...)
+	_, err := r.git(ctx, call{
+		args: args, index: r.privateIndex(), write: true,
+		conf: []string{"advice.addEmbeddedRepo=false", "core.safecrlf=false"},
+	})
+	return err
+}
+
+func (r *Repo) writeTree(ctx context.Context, index string) (string, error) {
+	tree, err := r.one(ctx, call{args: []string{"write-tree"}, index: index, write: true})
+	if err != nil {
+		return "", err
+	}
+	return tree, checkHash("tree", tree)
+}
+
+// Dirty returns the changed and untracked files outside ralph/ and
+// build/ralph-logs/, relative to the root, with slashes, sorted. A submodule
+// counts when it is at another commit; what is inside it does not.
+func (r *Repo) Dirty(ctx context.Context) ([]string, error) {
+	args := []string{
+		"status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty", "--",
+	}
+	out, err := r.git(ctx, call{args: append(args, withoutFolders()...), conf: []string{"core.quotepath=off"}})
+	if err != nil {
+		return nil, fmt.Errorf("look for changes: %w", err)
+	}
+	var paths []string
+	for record := range strings.SplitSeq(out, "\x00") {
+		if len(record) > 3 { // two letters, a space, the path
+			paths = append(paths, record[3:])
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths), nil
+}
+
+// Diff returns the difference of two trees or commits as a patch of at most
+// max bytes, cut after a whole line.
+func (r *Repo) Diff(ctx context.Context, fromTree, toTree string, max int64) (patch []byte, err error) {
+	if err := errors.Join(checkHash("tree", fromTree), checkHash("tree", toTree)); err != nil {
+		return nil, fmt.Errorf("diff: %w", err)
+	}
+	if fromTree == toTree || max <= 0 {
+		return nil, nil
+	}
+	args := []string{"diff-tree", "-r", "-p", "--no-color", "--no-ext-diff", "--no-textconv", fromTree, toTree}
+	out := &head{left: max}
+	var said bytes.Buffer
+	res, err := r.p.Run(ctx, proc.Command{
+		Args: append([]string{"git", "-c", "core.quotepath=off"}, args...),
+		Dir:  r.root, Env: r.environ(true), Stdout: out, Stderr: &said,
+	})
+	if out.full {
+		cut := bytes.LastIndexByte(out.buf.Bytes(), '\n') + 1
+		return out.buf.Bytes()[:cut], nil
+	}
+	if err := result(ctx, args, res, err, said.Bytes()); err != nil {
+		return nil, fmt.Errorf("diff: %w", err)
+	}
+	return out.buf.Bytes(), nil
+}
+
+// errFull ends a command that has said enough.
+var errFull = errors.New("enough read")
+
+// head keeps the beginning of a stream.
+type head struct {
+	buf  bytes.Buffer
+	left int64
+	full bool
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	if int64(len(p)) > h.left {
+		h.buf.Write(p[:h.left])
+		h.left, h.full = 0, true
+		return 0, errFull
+	}
+	h.left -= int64(len(p))
+	return h.buf.Write(p)
+}

@@ -1,0 +1,101 @@
+package policy
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Replayed is what deciding everything again came to.
+type Replayed struct {
+	Receipts    int          `json:"receipts"`
+	Differ      int          `json:"differ"`
+	Differences []Difference `json:"differences,omitempty"`
+}
+
+// Difference is one decision that comes out differently. Was and Now are the
+// step with the rule and the words it was taken by.
+type Difference struct {
+	Seq  int64        `json:"seq"` // of the receipt
+	Task ralph.TaskID `json:"task"`
+	Was  string       `json:"was"`
+	Now  string       `json:"now"`
+}
+
+// Replay takes every decision of the events again, from the state and the time
+// that its receipt recorded, and compares. The settings are those of
+// session.started, or override when that is not nil. events must begin with the
+// journal's first fact. An error means that the events cannot be replayed at
+// all, never that a decision differs.
+func Replay(events iter.Seq[ralph.Event], override *Config) (Replayed, error) {
+	var s ralph.State
+	var c Config
+	var out Replayed
+	known := override != nil
+	if known {
+		c = *override
+	}
+	for e := range events {
+		if e.Seq != s.Seq+1 {
+			return out, fmt.Errorf("replay: fact %d follows fact %d: facts are missing", e.Seq, s.Seq)
+		}
+		if f, ok := e.Fact.(ralph.SessionStarted); ok && override == nil {
+			var err error
+			if c, err = Decode(f.Config); err != nil {
+				return out, fmt.Errorf("replay fact %d: %w", e.Seq, err)
+			}
+			known = true
+		}
+		if r, ok := receipt(e.Fact); ok {
+			if !known {
+				return out, fmt.Errorf("replay: fact %d is a decision before any session.started", e.Seq)
+			}
+			out.Receipts++
+			if now, same := again(&s, r, c); !same {
+				out.Differ++
+				out.Differences = append(out.Differences, Difference{Seq: e.Seq, Task: r.Task, Was: inWords(r.Step, r.Why), Now: now})
+			}
+		}
+		s.Apply(e)
+	}
+	return out, nil
+}
+
+// receipt returns a decision as a receipt: a step, or the end of a task. An end
+// that a person or an agent's answer set (Saw is 0) was not decided by Next.
+func receipt(f ralph.Fact) (ralph.StepStarted, bool) {
+	switch f := f.(type) {
+	case ralph.StepStarted:
+		return f, true
+	case ralph.TaskEnded:
+		step := ralph.Finish{Status: f.Status, Retry: f.Retry}
+		return ralph.StepStarted{Task: f.ID, Step: step, Why: f.Why, Saw: f.Saw, Now: f.Now}, f.Saw > 0
+	}
+	return ralph.StepStarted{}, false
+}
+
+// again decides what r decided once more, and reports whether it is the same.
+func again(s *ralph.State, r ralph.StepStarted, c Config) (string, bool) {
+	if s.Seq != r.Saw {
+		return fmt.Sprintf("cannot be decided again: the receipt saw fact %d but stands after fact %d", r.Saw, s.Seq), false
+	}
+	step, why := Next(s, r.Task, c, r.Now)
+	return inWords(step, why), ralph.SameStep(step, r.Step) && why == r.Why
+}
+
+func inWords(step ralph.Step, why ralph.Why) string {
+	what := step.StepName()
+	switch step := step.(type) {
+	case ralph.Turn:
+		what = fmt.Sprintf("turn %d of %s (%s)", step.Iteration, step.Agent, step.Stage)
+	case ralph.Finish:
+		what = "finish as " + string(step.Status)
+	case ralph.Shelve:
+		what = "shelve: " + step.How
+	}
+	if why.Rule == "" {
+		return what
+	}
+	return fmt.Sprintf("%s, %s: %s", what, why.Rule, why.Text)
+}

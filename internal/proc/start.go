@@ -1,0 +1,170 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// StartError is a process that could not be started. Its message says what to
+// do; Err matches fs.ErrNotExist and fs.ErrPermission where that is the cause.
+type StartError struct {
+	Program string
+	Err     error
+}
+
+func (e *StartError) Error() string {
+	if e.Program == "" {
+		return "start a process: " + e.Err.Error()
+	}
+	return "start " + e.Program + ": " + e.Err.Error()
+}
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// LookPath finds the program name as Run does: with a slash relative to dir,
+// else in PATH of env, where relative entries are passed over, since they
+// would run what lies in a work tree. The path is absolute. The error is a
+// *StartError.
+func LookPath(name, dir string, env []string) (string, error) {
+	if name == "" {
+		return "", &StartError{Err: errors.New("the program's name is empty")}
+	}
+	if strings.ContainsRune(name, filepath.Separator) {
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		path, err := filepath.Abs(path)
+		if err == nil {
+			err = executable(path)
+		}
+		if err != nil {
+			return "", &StartError{name, err}
+		}
+		return path, nil
+	}
+	search := lastValue(env, "PATH")
+	if search == "" {
+		return "", &StartError{name, fmt.Errorf("PATH is not set in its environment: %w; give the program's full path", fs.ErrNotExist)}
+	}
+	var refused error
+	for _, folder := range filepath.SplitList(search) {
+		if !filepath.IsAbs(folder) {
+			continue
+		}
+		path := filepath.Join(folder, name)
+		err := executable(path)
+		if err == nil {
+			return path, nil
+		}
+		if refused == nil && errors.Is(err, fs.ErrPermission) {
+			refused = err
+		}
+	}
+	if refused != nil {
+		return "", &StartError{name, refused}
+	}
+	return "", &StartError{name, fmt.Errorf("not found in PATH: %w; install it or give its full path (PATH is %s)", fs.ErrNotExist, search)}
+}
+
+// executable says why path cannot be run, nil when it can.
+func executable(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("no such file %s: %w", path, fs.ErrNotExist)
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder: %w", path, fs.ErrPermission)
+	case info.Mode()&0o111 == 0:
+		return fmt.Errorf("%s is not executable: %w; `chmod +x` it", path, fs.ErrPermission)
+	}
+	return nil
+}
+
+// lastValue returns the value that counts: the last one, as os/exec has it.
+func lastValue(env []string, key string) string {
+	for i := len(env) - 1; i >= 0; i-- {
+		if k, v, ok := strings.Cut(env[i], "="); ok && k == key {
+			return v
+		}
+	}
+	return ""
+}
+
+// explainStart turns the system's word for a failed start into a cause and a
+// next step.
+func explainStart(path string, c Command, err error) error {
+	why := func(format string, args ...any) error {
+		return &StartError{c.Args[0], fmt.Errorf(format, args...)}
+	}
+	if c.Dir != "" {
+		switch info, statErr := os.Stat(c.Dir); {
+		case statErr != nil:
+			return why("its working folder cannot be used: %w", statErr)
+		case !info.IsDir():
+			return why("its working folder %s is no folder: %w", c.Dir, syscall.ENOTDIR)
+		}
+	}
+	switch {
+	case errors.Is(err, syscall.ENOEXEC):
+		return why("%s is no program of this system: %w; a script needs a first line such as #!/bin/sh", path, err)
+	case errors.Is(err, syscall.E2BIG):
+		return why("its arguments and environment are too long: %w; hand long text over by stdin or in a file", err)
+	case errors.Is(err, fs.ErrNotExist):
+		return why("%s is there, but the interpreter that its first line names is not: %w", path, err)
+	}
+	return &StartError{c.Args[0], err}
+}
+
+// starter starts tracked processes from one thread. They are to die with this
+// process, and the kernel's signal for that (PDEATHSIG) fires when the thread
+// ends that started them; the Go runtime may end any other thread. The thread
+// is held only while there are such processes.
+type starter struct {
+	mu    sync.Mutex
+	users int
+	work  chan func()
+}
+
+func (s *starter) hold() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.users++; s.users > 1 {
+		return
+	}
+	s.work = make(chan func())
+	go func(work <-chan func()) {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		for f := range work {
+			f()
+		}
+	}(s.work)
+}
+
+// do runs start on the thread; the caller holds the starter.
+func (s *starter) do(start func() error) error {
+	s.mu.Lock()
+	work := s.work
+	s.mu.Unlock()
+	done := make(chan error, 1)
+	work <- func() { done <- start() }
+	return <-done
+}
+
+func (s *starter) letGo() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.users--; s.users == 0 {
+		close(s.work)
+	}
+}

@@ -1,0 +1,147 @@
+package prompt
+
+import (
+	"embed"
+	"fmt"
+	"regexp"
+	"strings"
+	"text/template"
+
+	"github.com/ralph-loop/ralph"
+)
+
+//go:embed templates/*.md
+var templates embed.FS
+
+// partCall finds the parts that a template places, and those that it names in a
+// comment to leave them out.
+var partCall = regexp.MustCompile(`template\s+"([a-z]+)"`)
+
+// Input is what a prompt is made from, and the data of the templates.
+type Input struct {
+	Stage      ralph.TaskKind // plan, investigate, build (or ""), verify, decompose
+	SpecFile   string         // relative to ralph/specs
+	SpecText   string
+	Task       *ralph.Task   // build: the task; decompose: the task to split
+	Tasks      []*ralph.Task // the whole plan of the spec
+	Issues     []ralph.Issue // investigate: the open ones
+	Learnings  string        // ralph/progress.md, may be empty
+	Feedback   string        // the mismatch of a structured answer, or policy's words
+	Iteration  int           // from 1; 0 leaves it out
+	Max        int           // iterations allowed, 0 for no limit
+	Checks     []string      // the commands that will check the work
+	Diff       string        // verify: names or patch of what changed, bounded by the caller
+	Structured bool          // the driver enforces Schema itself
+	InPlace    bool          // work is in the user's checkout: no commits by the agent (X-58)
+}
+
+// Render returns the prompt of a stage. override is the text of
+// ralph/prompts/<stage>.md; a blank one means the embedded template. Every prompt
+// carries the parts of its stage (product.md 4b): what an override does not
+// place is appended, so that no prompt lacks the way to answer. The error of a
+// broken override names the file and the line.
+func Render(in Input, override string) (string, error) {
+	if in.Stage == "" {
+		in.Stage = ralph.KindBuild
+	}
+	builtin, err := templates.ReadFile("templates/" + string(in.Stage) + ".md")
+	if Schema(in.Stage) == nil && in.Stage != ralph.KindBuild || err != nil {
+		return "", fmt.Errorf("render prompt: stage %q has no prompt", in.Stage)
+	}
+	parts, err := templates.ReadFile("templates/parts.md")
+	if err != nil {
+		return "", fmt.Errorf("render prompt: %w", err)
+	}
+	name, text := "templates/"+string(in.Stage)+".md", string(builtin)
+	own := strings.TrimSpace(override) != ""
+	if own {
+		name = "ralph/prompts/" + string(in.Stage) + ".md"
+		text = override + missing(string(builtin), override, in.Stage)
+	}
+	t, err := template.New("parts.md").Funcs(functions()).Parse(string(parts))
+	if err == nil {
+		t, err = t.New(name).Parse(text)
+	}
+	var b strings.Builder
+	if err == nil {
+		err = t.Execute(&b, in)
+	}
+	if err != nil {
+		hint := ""
+		if own {
+			hint = " (mend the file, or remove it to use the built-in prompt)"
+		}
+		return "", fmt.Errorf("render prompt: %s%s", strings.TrimPrefix(err.Error(), "template: "), hint)
+	}
+	return strings.TrimSpace(b.String()) + "\n", nil
+}
+
+// missing returns the calls of those parts that the built-in template of the
+// stage has and the override neither calls nor writes out by their fields.
+func missing(builtin, override string, stage ralph.TaskKind) string {
+	placed := ""
+	for _, call := range partCall.FindAllStringSubmatch(override, -1) {
+		placed += " " + call[1] + " "
+	}
+	var b strings.Builder
+	for _, call := range partCall.FindAllStringSubmatch(builtin, -1) {
+		part := call[1]
+		if !strings.Contains(placed, " "+part+" ") && !partByField(part, stage).MatchString(override) {
+			fmt.Fprintf(&b, "{{template %q .}}", part)
+		}
+	}
+	return b.String()
+}
+
+// partByField returns what shows that an override writes a part out by itself.
+func partByField(part string, stage ralph.TaskKind) *regexp.Regexp {
+	switch part {
+	case "spec":
+		return regexp.MustCompile(`\.SpecText\b`)
+	case "task":
+		return regexp.MustCompile(`\.Task\b`)
+	case "plan", "review":
+		return regexp.MustCompile(`\.Tasks\b`)
+	case "issues":
+		return regexp.MustCompile(`\.Issues\b`)
+	case "diff":
+		return regexp.MustCompile(`\.Diff\b`)
+	case "learnings":
+		return regexp.MustCompile(`\.Learnings\b`)
+	case "checks":
+		return regexp.MustCompile(`\.Checks\b`)
+	case "last":
+		return regexp.MustCompile(`\.Feedback\b|\.Run\b`)
+	case "answer":
+		if stage == ralph.KindBuild {
+			return regexp.MustCompile(`<(ralph|promise)>`)
+		}
+		return regexp.MustCompile(`(?i)\bjson\b`)
+	}
+	return regexp.MustCompile(`\.InPlace\b`) // rules
+}
+
+// functions are what templates can call besides the built-in functions.
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"fence":   fenced,
+		"line":    oneLine,
+		"lines":   func(list []string) string { return strings.Join(list, "\n") },
+		"outcome": outcome,
+	}
+}
+
+// oneLine puts text on one line, so that it cannot start a line of its own.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// outcome says how a check command ended.
+func outcome(r ralph.GateResult) string {
+	exit := fmt.Sprintf("exit code %d", r.Exit)
+	switch {
+	case r.Why == "":
+		return exit
+	case r.Exit < 0:
+		return r.Why
+	}
+	return r.Why + ", " + exit
+}

@@ -1,0 +1,67 @@
+// Package report owns what people and scripts read of the state: status, the
+// inbox list, log lines, statistics and query results, as text and as JSON. It
+// is pure, and it owns neither colours nor terminals.
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Inbox is `ralph inbox`: a header and a row for each record, in file order
+// (D-019 to D-022, X-66).
+func Inbox(s *ralph.State, now time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Inbox (%s):\n", count(len(s.Inbox), "spec"))
+	for _, x := range s.Inbox {
+		word, at := "added", x.AddedAt
+		switch x.Status {
+		case ralph.SpecActive:
+			word, at = "started", x.StartedAt
+		case ralph.SpecDone:
+			word, at = "completed", x.EndedAt
+		case ralph.SpecFailed:
+			word, at = "failed", x.EndedAt
+		}
+		if at.IsZero() { // written by hand without the time
+			word, at = "added", x.AddedAt
+		}
+		fmt.Fprintf(&b, "  %s  %-10s%-18s(%s %s)\n", x.ID, x.Status, pad(x.File), word, Ago(at, now))
+	}
+	return b.String()
+}
+
+// pad keeps a gap between a long name and what follows it.
+func pad(name string) string {
+	if len(name) >= 18 {
+		return name + "  "
+	}
+	return name
+}
+
+// Ago writes how long something is past: `2h ago`.
+func Ago(at, now time.Time) string {
+	d := max(0, now.Sub(at))
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds ago", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd ago", int(d.Hours())/24)
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Specs writes a number of specs: `1 spec`, `3 specs`.
+func Specs(n int) string { return count(n, "spec") }

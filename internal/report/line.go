@@ -1,0 +1,239 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Lines are the lines of the agent log that an event makes, without their time
+// (D-082 to D-090). s is the state after the event. Most events make none.
+func Lines(e ralph.Event, s *ralph.State) []string {
+	switch f := e.Fact.(type) {
+	case ralph.SessionStarted:
+		return sessionStarted(f, s)
+	case ralph.SessionEnded:
+		return sessionEnded(f, s)
+	case ralph.Control:
+		return control(f)
+	case ralph.JobStarted:
+		return jobStarted(f, s)
+	case ralph.JobEnded:
+		return jobEnded(f)
+	case ralph.TaskAdded:
+		if f.Task.Kind == ralph.KindLand {
+			return []string{"CONSTRUCT: complete"}
+		}
+	case ralph.TaskEnded:
+		return taskEnded(f, s)
+	case ralph.StepStarted:
+		return stepStarted(f, s)
+	case ralph.TurnEnded:
+		return turnEnded(f)
+	case ralph.ChecksRan:
+		return checksRan(f)
+	case ralph.Committed:
+		if f.Error != "" {
+			return []string{"COMMIT: failed: " + oneLine(f.Error)}
+		}
+		return []string{fmt.Sprintf("COMMIT: %s %q", f.Short, f.Subject)}
+	case ralph.Shelved:
+		return shelved(f)
+	case ralph.Asked:
+		return []string{fmt.Sprintf("NEEDS YOU: %s %s", f.Gate.ID, oneLine(f.Gate.Text)), fmt.Sprintf("NEEDS YOU: answer with: ralph answer %s \"...\"", f.Gate.ID)}
+	case ralph.Answered:
+		return []string{fmt.Sprintf("ANSWERED: %s %s", f.ID, oneLine(f.Text))}
+	case ralph.TaskRejected:
+		return []string{fmt.Sprintf("VERIFY: rejected %s: %s", f.ID, oneLine(f.Reason))}
+	case ralph.IssueAdded:
+		return []string{fmt.Sprintf("ISSUE: %s %s", f.Issue.ID, oneLine(f.Issue.Desc))}
+	case ralph.AgentLimited:
+		return []string{fmt.Sprintf("LIMIT: %s until %s", f.Agent, f.Until.UTC().Format(time.RFC3339))}
+	case ralph.Noted:
+		return []string{"NOTE: " + oneLine(f.Text)}
+	}
+	return nil
+}
+
+func sessionStarted(f ralph.SessionStarted, s *ralph.State) []string {
+	lines := []string{"Agent started"}
+	if f.Mode != "agent" {
+		lines = []string{strings.ToUpper(f.Mode[:1]) + f.Mode[1:] + " started"}
+	}
+	if f.Resumed || f.Carry != nil {
+		return append(lines, fmt.Sprintf("Session resumed: %s completed, %s failed, %s spent so far",
+			count(s.Session.Completed, "spec"), count(s.Session.Failed, "spec"), ralph.Dollars(s.Session.Usage.Cost)))
+	}
+	return append(lines, "Session new: "+string(f.ID))
+}
+
+// sessionEnded closes the log: why, then the summary as the last line (D-089, D-090).
+func sessionEnded(f ralph.SessionEnded, s *ralph.State) []string {
+	why := "Stopping: " + string(f.Reason)
+	if f.Reason == ralph.ReasonEmpty {
+		why = "Inbox empty. Agent stopping."
+	} else if f.Detail != "" {
+		why += " (" + oneLine(f.Detail) + ")"
+	}
+	return []string{why, Summary(s)}
+}
+
+// Summary is the last line of a session (D-090).
+func Summary(s *ralph.State) string {
+	x := s.Session
+	line := fmt.Sprintf("Session summary: %s, %s, %s", count(x.Completed, "spec"), ralph.Dollars(x.Usage.Cost), ralph.Elapsed(x.Elapsed))
+	if x.Failed > 0 {
+		line += fmt.Sprintf(", %d failed", x.Failed)
+	}
+	return line
+}
+
+func control(f ralph.Control) []string {
+	switch f.Want {
+	case ralph.WantStop:
+		return []string{"STOP: finishing the current iteration (" + f.Cause + ")"}
+	case ralph.WantPause:
+		return []string{"PAUSE: at the end of the current iteration (" + f.Cause + ")"}
+	}
+	return []string{"RESUME"}
+}
+
+func jobStarted(f ralph.JobStarted, s *ralph.State) []string {
+	head := "SPEC: " + f.File
+	if f.ID != "" {
+		head = fmt.Sprintf("FETCH: %s %s", f.ID, f.File)
+	}
+	if f.Resume {
+		return []string{head, fmt.Sprintf("PLAN: kept, %d of %s left", s.Plan.Unfinished(), count(len(s.Plan.Tasks), "task"))}
+	}
+	return []string{head}
+}
+
+func jobEnded(f ralph.JobEnded) []string {
+	switch f.Status {
+	case ralph.SpecFailed:
+		return []string{"FAILED: " + oneLine(f.Error)}
+	case ralph.SpecPending:
+		return []string{"RELEASED: the spec is pending again (" + f.Error + ")"}
+	}
+	if f.Commit == "" {
+		return []string{"CONSTRUCT: complete"}
+	}
+	return nil
+}
+
+func taskEnded(f ralph.TaskEnded, s *ralph.State) []string {
+	t := s.Task(f.ID)
+	if t == nil {
+		return nil
+	}
+	switch {
+	case t.Kind == ralph.KindPlan && f.Status == ralph.TaskDone:
+		return []string{fmt.Sprintf("PLAN: %s generated", count(len(s.Plan.Tasks), "task"))}
+	case !t.IsBuild() && f.Status == ralph.TaskDone:
+		if t.Kind == ralph.KindInvestigate || t.Kind == ralph.KindVerify || t.Kind == ralph.KindDecompose {
+			return []string{fmt.Sprintf("%s: %s", strings.ToUpper(string(t.Kind)), oneLine(f.Why.Text))}
+		}
+		return nil
+	case !t.IsBuild():
+		return []string{fmt.Sprintf("%s: %s: %s", strings.ToUpper(string(t.Kind)), f.Status, oneLine(f.Why.Text))}
+	}
+	return []string{fmt.Sprintf("TASK: %s %s: %s (%s)", t.ID, f.Status, t.Name, oneLine(f.Why.Text))}
+}
+
+// stepStarted: CONSTRUCT counts agent turns from 1 for each spec (D-086, X-17).
+func stepStarted(f ralph.StepStarted, s *ralph.State) []string {
+	turn, ok := f.Step.(ralph.Turn)
+	if !ok || turn.Stage == ralph.KindPlan {
+		return nil
+	}
+	t := s.Task(f.Task)
+	if t == nil {
+		return nil
+	}
+	what := t.Name
+	if t.IsBuild() {
+		what = fmt.Sprintf("%s %s, try %d", t.ID, t.Name, turn.Iteration)
+	}
+	return []string{
+		fmt.Sprintf("CONSTRUCT: starting iteration %d", s.Plan.Turns+1),
+		fmt.Sprintf("%s: %s (%s)", strings.ToUpper(string(turn.Stage)), what, turn.Agent),
+	}
+}
+
+func turnEnded(f ralph.TurnEnded) []string {
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	switch {
+	case f.Exit == ralph.ExitSpawn && f.Err != nil:
+		add("Failed to spawn agent %s: %s", f.Agent, oneLine(f.Err.Message))
+	case f.Err != nil:
+		add("ERROR: %s: %s: %s", f.Agent, f.Err.Class, oneLine(f.Err.Message))
+	case f.Exit != ralph.ExitOK:
+		add("ERROR: %s: %s", f.Agent, f.Exit)
+	}
+	if f.Mismatch != "" {
+		add("ANSWER: does not fit: %s", oneLine(f.Mismatch))
+	}
+	switch f.Signal.Kind {
+	case ralph.SignalProgress:
+		add("PROGRESS: %d%% %s", f.Signal.Percent, oneLine(f.Signal.Text))
+	case ralph.SignalBlocked, ralph.SignalHuman:
+		add("SIGNAL: %s: %s", f.Signal.Kind, oneLine(f.Signal.Text))
+	case ralph.SignalComplete:
+		add("SIGNAL: COMPLETE")
+	}
+	for _, d := range f.Denied {
+		add("DENIED: %s (nobody could be asked; allow it in agents.%s.args)", oneLine(d), f.Agent)
+	}
+	if f.Leftover > 0 {
+		add("NOTE: %s left in the background by %s ended", count(f.Leftover, "process"), f.Agent)
+	}
+	return lines
+}
+
+func checksRan(f ralph.ChecksRan) []string {
+	var lines []string
+	for _, r := range f.Results {
+		if r.Pass {
+			lines = append(lines, fmt.Sprintf("CHECK: ok %s (%s)", r.Name, took(r.Took)))
+			continue
+		}
+		why := r.Why
+		if why == "" {
+			why = fmt.Sprintf("exit %d", r.Exit)
+		}
+		lines = append(lines, fmt.Sprintf("CHECK: failed %s (%s)", r.Name, why))
+	}
+	return lines
+}
+
+func shelved(f ralph.Shelved) []string {
+	switch {
+	case f.Error != "":
+		return []string{"SHELVE: failed: " + oneLine(f.Error)}
+	case f.Stash != "":
+		return []string{fmt.Sprintf("STASH: %.9s (git stash apply %.9s brings the changes back)", f.Stash, f.Stash)}
+	case f.Ref != "":
+		return []string{"RESET: the changes are kept at " + f.Ref}
+	}
+	return nil
+}
+
+func took(d time.Duration) string {
+	if d < 10*time.Second {
+		return d.Round(10 * time.Millisecond).String()
+	}
+	return ralph.Elapsed(d)
+}
+
+// oneLine makes a text fit into one log line.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > 400 {
+		s = strings.ToValidUTF8(s[:400], "") + " ..."
+	}
+	return s
+}

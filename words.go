@@ -1,0 +1,21 @@
+package ralph
+
+import (
+	"fmt"
+	"time"
+)
+
+// Elapsed writes a duration for people: `32s`, `15m 32s`, `1h 23m` (D-057, D-070).
+func Elapsed(d time.Duration) string {
+	s := int64(max(0, d).Round(time.Second) / time.Second)
+	switch {
+	case s >= 3600:
+		return fmt.Sprintf("%dh %dm", s/3600, s%3600/60)
+	case s >= 60:
+		return fmt.Sprintf("%dm %ds", s/60, s%60)
+	}
+	return fmt.Sprintf("%ds", s)
+}
+
+// Dollars writes money: `$0.82`.
+func Dollars(c float64) string { return fmt.Sprintf("$%.2f", c) }
