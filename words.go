@@ -7,7 +7,7 @@ import (
 
 // Elapsed writes a duration for people: `32s`, `15m 32s`, `1h 23m` (D-057, D-070).
 func Elapsed(d time.Duration) string {
-	s := int64(max(0, d).Round(time.Second) / time.Second)
+	s := int64(max(0, d) / time.Second)
 	switch {
 	case s >= 3600:
 		return fmt.Sprintf("%dh %dm", s/3600, s%3600/60)

@@ -109,11 +109,23 @@ func (p *process) leftovers() []stat {
 			s.reapOrphan()
 			continue
 		}
-		if s.group == p.pid() || hasNonce(environ(pid), p.nonce) {
+		if s.group == p.pid() || hasNonce(settledEnviron(pid), p.nonce) {
 			left = appendTree(left, s)
 		}
 	}
 	return left
+}
+
+// settledEnviron is environ for a process that may be in the middle of an exec,
+// when it reads as empty for a moment. One that has none at all stays empty.
+func settledEnviron(pid int) []byte {
+	for range 5 {
+		if env := environ(pid); len(env) > 0 {
+			return env
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return nil
 }
 
 // reapOrphan collects a dead child that nobody started here. A main process is

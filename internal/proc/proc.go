@@ -262,7 +262,7 @@ func (p *process) finish(ctx context.Context) (Result, error) {
 	gone := true
 	switch {
 	case p.c.Tracked:
-		res.Leftover, gone = p.hunt(min(p.grace(), leftoverGrace))
+		res.Leftover, gone = p.hunt(min(p.grace(ctx), leftoverGrace))
 	case res.Ended != EndedSelf:
 		p.signalGroup(syscall.SIGKILL)
 	}
@@ -289,7 +289,15 @@ func exitOf(cmd *exec.Cmd) (code int, signal string) {
 	return cmd.ProcessState.ExitCode(), ""
 }
 
-func (p *process) grace() time.Duration {
+// graceful is a cause of cancellation that says how long processes may take to
+// end by themselves: a person who stops everything at once does not wait 5 s (D-112).
+type graceful interface{ Grace() time.Duration }
+
+func (p *process) grace(ctx context.Context) time.Duration {
+	var g graceful
+	if errors.As(context.Cause(ctx), &g) {
+		return g.Grace()
+	}
 	if p.c.Grace > 0 {
 		return p.c.Grace
 	}
@@ -322,7 +330,7 @@ func (p *process) await(ctx context.Context, exited <-chan struct{}) Ended {
 	default:
 	}
 	p.signalGroup(syscall.SIGTERM)
-	grace := time.NewTimer(p.grace())
+	grace := time.NewTimer(p.grace(ctx))
 	defer grace.Stop()
 	select {
 	case <-exited:

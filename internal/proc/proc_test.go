@@ -431,3 +431,35 @@ func TestRegistryThatVanishes(t *testing.T) {
 		t.Errorf("err = %v", err)
 	}
 }
+
+// hurried is a cause that leaves little time, as the second Ctrl+C does.
+type hurried struct{}
+
+func (hurried) Error() string        { return "at once" }
+func (hurried) Grace() time.Duration { return 50 * time.Millisecond }
+
+// D-112: the cause of a cancellation may shorten the grace of a process that
+// ignores TERM.
+func TestTheCauseOfACancellationShortensTheGrace(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ready := writerFunc(func(p []byte) (int, error) {
+		cancel(hurried{})
+		return len(p), nil
+	})
+	begin := time.Now()
+	res, err := NewRunner("").Run(ctx, Command{
+		Args: []string{"sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1; done"},
+		Dir:  t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}, Stdout: ready, Grace: time.Minute,
+	})
+	if err != nil || res.Ended != EndedCancelled || res.Signal != "SIGKILL" {
+		t.Fatalf("got %+v, %v; want it cancelled by SIGKILL", res, err)
+	}
+	if d := time.Since(begin); d > 20*time.Second {
+		t.Errorf("it took %s: the minute of grace was waited for", d)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/ralph-loop/ralph"
 )
 
 // CommitInfo is what the commit message of a spec is made from.
@@ -24,8 +26,8 @@ func CommitMessage(in CommitInfo) string {
 	fmt.Fprintf(&b, "ralph: complete %s\n\n", strings.TrimSuffix(file, ".md"))
 	fmt.Fprintf(&b, "Spec: ralph/specs/%s\n", file)
 	fmt.Fprintf(&b, "Tasks completed: %d\n", in.Tasks)
-	fmt.Fprintf(&b, "Duration: %s\n", Duration(in.Duration))
-	fmt.Fprintf(&b, "Cost: %s\n", Money(in.Cost))
+	fmt.Fprintf(&b, "Duration: %s\n", ralph.Elapsed(in.Duration))
+	fmt.Fprintf(&b, "Cost: %s\n", ralph.Dollars(in.Cost))
 	gap := "\n"
 	for _, t := range in.Trailers {
 		if t = oneLine(t); t != "" { // a newline inside would end the trailer block
@@ -34,22 +36,4 @@ func CommitMessage(in CommitInfo) string {
 		}
 	}
 	return b.String()
-}
-
-// Duration returns d in the words of D-057, D-070 and D-090: "32s", "15m 32s",
-// "1h 23m". What is smaller than the last unit shown is dropped, not rounded.
-func Duration(d time.Duration) string {
-	s := int64(max(0, d) / time.Second)
-	switch {
-	case s < 60:
-		return fmt.Sprintf("%ds", s)
-	case s < 3600:
-		return fmt.Sprintf("%dm %ds", s/60, s%60)
-	}
-	return fmt.Sprintf("%dh %dm", s/3600, s%3600/60)
-}
-
-// Money returns dollars with two decimals: "$0.82".
-func Money(c float64) string {
-	return fmt.Sprintf("$%.2f", c)
 }
