@@ -86,14 +86,8 @@ func runConfigEdit(env Env, args []string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read the settings: %w", err)
 	}
-	for _, arg := range args {
-		key, value, ok := strings.Cut(arg, "=")
-		if !ok {
-			return &ralph.Refusal{Why: fmt.Sprintf("%q is not key=value", arg), Hint: "like task.max_iterations=20; `ralph config show` lists the keys", Kind: ralph.ErrUsage}
-		}
-		if text, err = config.Edit(text, strings.TrimSpace(key), strings.TrimSpace(value)); err != nil {
-			return err
-		}
+	if text, err = editAll(text, args); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("write the settings: %w", err)
@@ -102,4 +96,34 @@ func runConfigEdit(env Env, args []string) error {
 		return fmt.Errorf("write the settings: %w", err)
 	}
 	return nil
+}
+
+// editAll makes several changes. Each has to leave valid settings, so one that
+// needs another (agent.primary=mine needs agents.mine) is made after it,
+// whichever was named first.
+func editAll(text []byte, args []string) ([]byte, error) {
+	for len(args) > 0 {
+		var later []string
+		var first error
+		for _, arg := range args {
+			key, value, ok := strings.Cut(arg, "=")
+			if !ok {
+				return nil, &ralph.Refusal{Why: fmt.Sprintf("%q is not key=value", arg), Hint: "like task.max_iterations=20; `ralph config show` lists the keys", Kind: ralph.ErrUsage}
+			}
+			edited, err := config.Edit(text, strings.TrimSpace(key), strings.TrimSpace(value))
+			if err == nil {
+				text = edited
+				continue
+			}
+			if first == nil {
+				first = err
+			}
+			later = append(later, arg)
+		}
+		if len(later) == len(args) {
+			return nil, first
+		}
+		args = later
+	}
+	return text, nil
 }

@@ -234,28 +234,15 @@ func writeLog(log *os.File, lines []shown) {
 	_, _ = log.WriteString(b.String()) // the journal has it all; a full disk shows there
 }
 
-// line writes one line: plain as it is, on a terminal with its head coloured.
+// line writes one line: as it is, or for a terminal.
 func (c *console) line(w io.Writer, l shown) {
-	head, rest, ok := strings.Cut(l.text, ": ")
-	if !c.color || !ok || strings.ContainsRune(head, ' ') && head != "NEEDS YOU" {
-		fmt.Fprintln(w, l.text)
-		return
+	text := l.text
+	if c.env.Terminal {
+		if text = c.pretty(l.text); text == "" {
+			return
+		}
 	}
-	fmt.Fprintf(w, "%s%-12s\x1b[0m %s\n", colorOf(head, rest), head, rest)
-}
-
-func colorOf(head, rest string) string {
-	switch {
-	case strings.HasPrefix(rest, "failed"), head == "FAILED", head == "ERROR":
-		return "\x1b[31m"
-	case head == "COMMIT", strings.HasPrefix(rest, "ok"), head == "CONSTRUCT" && rest == "complete":
-		return "\x1b[32m"
-	case head == "NEEDS YOU", head == "NOTE", head == "LIMIT", head == "STOP", head == "PAUSE":
-		return "\x1b[33m"
-	case head == "FETCH", head == "SPEC":
-		return "\x1b[1;36m"
-	}
-	return "\x1b[36m"
+	fmt.Fprintln(w, text)
 }
 
 // bottom is the line that changes: a spinner, the stage, how long, the last words.
@@ -280,8 +267,5 @@ func (c *console) bottom(now status, at time.Time) string {
 		}
 		return r
 	}, string(text))
-	if !c.color {
-		return line
-	}
-	return "\x1b[2m" + line + "\x1b[0m"
+	return c.paint(dim, line)
 }

@@ -155,30 +155,41 @@ func demoEnd(ctx context.Context, env Env, dir string, d time.Duration) error {
 		return err
 	}
 	log, stderr, res, err := proc.NewRunner("").Output(ctx, proc.Command{
-		Args: []string{"git", "log", "--format=  %h %s", "--shortstat", "-2"}, Dir: dir, Env: env.Environ,
+		Args: []string{"git", "log", "--reverse", "--format=  %h  %s", "-2"}, Dir: dir, Env: env.Environ,
 	})
-	if err != nil || res.Code != 0 {
-		return fmt.Errorf("read the demo's commits: %w %s", err, stderr)
+	if err != nil {
+		return fmt.Errorf("read the demo's commits: %w", err)
 	}
-	self := env.Self
-	if strings.Contains(self, "go-build") {
-		self = "go run ./cmd/ralph"
-	}
-	if filepath.Base(self) == "ralph" && filepath.IsAbs(self) {
-		self = "ralph"
+	if res.Code != 0 {
+		return fmt.Errorf("read the demo's commits: %s", stderr)
 	}
 	_, err = fmt.Fprintf(env.Stdout, `
-Done in %s: %s, %d iterations, %d red check mended, %s (made-up money).
+Done in %s: %s, %d iterations, %s mended, %s (made-up money).
 
 Commits:
 %s
-Repository: %s
+Repository:
+  %s
 
 Try next:
-  cd %s && git log -1        a commit with its receipt
-  cd %s && %s replay         every decision made again, the same
-  %s doctor                       in a repository of yours
-`, ralph.Elapsed(d), report.Specs(s.Session.Completed), s.Session.Turns, s.Totals.ChecksRed, ralph.Dollars(s.Session.Usage.Cost),
-		strings.ReplaceAll(strings.TrimRight(string(log), "\n"), "\n\n", "\n")+"\n", dir, dir, dir, self, self)
+  git -C %[7]s log -1
+  %[8]s -C %[7]s status
+  %[8]s -C %[7]s replay     (every decision made again: the same)
+
+Then, in a repository of yours: ralph init
+`, ralph.Elapsed(d), report.Specs(s.Session.Completed), s.Session.Turns, report.RedChecks(s.Totals.ChecksRed), ralph.Dollars(s.Session.Usage.Cost),
+		log, dir, selfWords(env))
 	return err
+}
+
+// selfWords is how the person can call this program again from where it was
+// started. `go run` builds it into a folder that is gone afterwards.
+func selfWords(env Env) string {
+	if strings.Contains(env.Self, "go-build") {
+		return "go run ./cmd/ralph"
+	}
+	if path, err := proc.LookPath("ralph", env.Dir, env.Environ); err == nil && path == env.Self {
+		return "ralph"
+	}
+	return env.Self
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/report"
 )
 
 // finding is one line of the doctor: what it looked at, what it saw, and the fix.
@@ -99,7 +100,7 @@ func (x *examination) git(ctx context.Context, env Env) (string, bool) {
 		x.ok("git", "%s on branch %s", repo.Root(), head.Branch)
 	}
 	if dirty, err := repo.Dirty(ctx); err == nil && len(dirty) > 0 {
-		x.note("git", fmt.Sprintf("%d files are changed and not committed", len(dirty)), "commit or stash them before `ralph agent` (or --allow-dirty)")
+		x.note("git", report.Files(len(dirty))+" changed and not committed", "commit or stash them before `ralph agent` (or --allow-dirty)")
 	}
 	return repo.Root(), true
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,12 +49,17 @@ func (e exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
 // Main runs one command line and returns its exit code.
 func Main(ctx context.Context, env Env) int {
+	env, err := inDirectory(env)
+	if err != nil {
+		fmt.Fprintln(env.Stderr, "ralph:", err)
+		return exitUsage
+	}
 	root := newRoot(env)
 	root.SetArgs(env.Args)
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	err := root.ExecuteContext(ctx)
+	err = root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK
 	}
@@ -63,6 +69,22 @@ func Main(ctx context.Context, env Env) int {
 	}
 	fmt.Fprintln(env.Stderr, "ralph:", message(err))
 	return exitCode(err)
+}
+
+// inDirectory carries out a leading -C, as git has it: every command then works
+// as if it had been started there.
+func inDirectory(env Env) (Env, error) {
+	for len(env.Args) > 1 && (env.Args[0] == "-C" || env.Args[0] == "--directory") {
+		dir := env.Args[1]
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(env.Dir, dir)
+		}
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return env, fmt.Errorf("-C %s: there is no such folder", env.Args[1])
+		}
+		env.Dir, env.Args = dir, env.Args[2:]
+	}
+	return env, nil
 }
 
 // message is the error for a person: the cause, then the next step.
@@ -110,6 +132,7 @@ Write a spec, queue it, start the agent, walk away:
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nTry `%s --help`", err, cmd.CommandPath())
 	})
+	root.PersistentFlags().StringP("directory", "C", "", "work in this `folder` (must stand first)")
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddGroup(&cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "see", Title: "See:"}, &cobra.Group{ID: "set", Title: "Set up:"})
 	add := func(group string, cmds ...*cobra.Command) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,7 +94,7 @@ func (p *parts) openAgents(env Env) error {
 		if err == nil && spec.Driver != "scripted" && len(spec.Command) > 0 {
 			_, err = proc.LookPath(spec.Command[0], p.root, env.Environ)
 			if err != nil {
-				err = &ralph.Refusal{Why: fmt.Sprintf("agent %s: %v", name, err), Hint: fmt.Sprintf("install it, or set agents.%s.command or agent.primary in ralph/config.yaml (`ralph doctor` shows what is there)", spec.Name), Kind: ralph.ErrUsage}
+				err = notThere(spec, err)
 			}
 		}
 		switch {
@@ -112,6 +113,16 @@ func (p *parts) openAgents(env Env) error {
 		p.chain = append(p.chain, name)
 	}
 	return nil
+}
+
+// notThere explains that an agent's program cannot be started.
+func notThere(spec ralph.AgentSpec, err error) error {
+	why := fmt.Sprintf("agent %s: %v", spec.Name, err)
+	if errors.Is(err, fs.ErrNotExist) {
+		why = fmt.Sprintf("agent %s: there is no program %s", spec.Name, spec.Command[0])
+	}
+	hint := fmt.Sprintf("install it, or change agents.%s.command or agent.primary in ralph/config.yaml (`ralph doctor` shows what is there)", spec.Name)
+	return &ralph.Refusal{Why: why, Hint: hint, Kind: ralph.ErrUsage}
 }
 
 // price makes dollars from tokens where config.yaml has a price for the model (X-60).
@@ -260,13 +271,13 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 		}
 	}
 	c, err := t.repo.Commit(ctx, git.CommitInput{
-		Base: in.Base, Message: in.Message, Trailer: in.Trailer, Key: in.Key, Tree: in.Tree, Squash: in.Squash,
+		Base: in.Base, Branch: in.Branch, Message: in.Message, Trailer: in.Trailer, Key: in.Key, Tree: in.Tree, Squash: in.Squash,
 	})
 	return ralph.Committed{Commit: c.Hash, Short: c.Short}, err
 }
 
 func (t *trees) Shelve(ctx context.Context, in step.ShelveInput) (ralph.Shelved, error) {
-	s, err := t.repo.Shelve(ctx, git.ShelveInput{How: in.How, Base: in.Base, Message: in.Message, ID: in.ID})
+	s, err := t.repo.Shelve(ctx, git.ShelveInput{How: in.How, Base: in.Base, Branch: in.Branch, Message: in.Message, ID: in.ID})
 	return ralph.Shelved{Stash: s.Stash, Ref: s.Ref}, err
 }
 

@@ -75,8 +75,9 @@ func Later(c Config) []string {
 	}
 	for _, name := range c.Chain() {
 		a, ok := c.AgentSpec(name)
-		same := reflect.DeepEqual(c.Chain(), d.Chain()) && !c.Where("agents."+name+".driver").given()
-		if ok && !same && !slices.Contains(builtDrivers(), a.Driver) {
+		// Nobody asked for the default fallback: it is left out in silence.
+		asked := name == c.Agent.Primary || c.Where("agent.fallback").given() || c.Where("agents."+name+".driver").given()
+		if ok && asked && !slices.Contains(builtDrivers(), a.Driver) {
 			out = append(out, "the agent "+show(name)+" is in use, but its driver "+show(a.Driver)+" is not built yet: it cannot work; "+
 				"built are "+strings.Join(builtDrivers(), ", "))
 		}

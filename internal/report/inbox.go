@@ -65,3 +65,9 @@ func count(n int, noun string) string {
 
 // Specs writes a number of specs: `1 spec`, `3 specs`.
 func Specs(n int) string { return count(n, "spec") }
+
+// Files writes a number of files, likewise.
+func Files(n int) string { return count(n, "file") }
+
+// RedChecks writes a number of checks that failed.
+func RedChecks(n int) string { return count(n, "red check") }

@@ -205,9 +205,28 @@ func checksRan(f ralph.ChecksRan) []string {
 		if why == "" {
 			why = fmt.Sprintf("exit %d", r.Exit)
 		}
-		lines = append(lines, fmt.Sprintf("CHECK: failed %s (%s)", r.Name, why))
+		if last := lastWords(r.Output); last != "" {
+			why += ": " + last
+		}
+		lines = append(lines, fmt.Sprintf("CHECK: failed %s (%s)", r.Name, oneLine(why)))
 	}
 	return lines
+}
+
+// lastWords is the last line of a check's stderr, or else of its stdout: most
+// often that is where it says what is wrong. The next prompt has it all.
+func lastWords(output string) string {
+	last := ""
+	for line := range strings.Lines(output) {
+		line = strings.TrimSpace(line)
+		if line == "--- stdout ---" && last != "" {
+			break
+		}
+		if line != "" && !strings.HasPrefix(line, "--- ") {
+			last = line
+		}
+	}
+	return last
 }
 
 func shelved(f ralph.Shelved) []string {
@@ -223,7 +242,10 @@ func shelved(f ralph.Shelved) []string {
 }
 
 func took(d time.Duration) string {
-	if d < 10*time.Second {
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < 10*time.Second:
 		return d.Round(10 * time.Millisecond).String()
 	}
 	return ralph.Elapsed(d)

@@ -120,14 +120,19 @@ func summary(facts []ralph.Fact) string {
 		}
 	}
 	var parts []string
-	for _, p := range []struct {
-		n    int
-		word string
-	}{{tasks, "tasks added"}, {accepted, "accepted"}, {rejected, "rejected"}, {issues, "issues found"}, {resolved, "issues resolved"}} {
-		if p.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
+	say := func(n int, noun, verb string) {
+		switch {
+		case n == 1:
+			parts = append(parts, "1 "+noun+" "+verb)
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %ss %s", n, noun, verb))
 		}
 	}
+	say(tasks, "task", "added")
+	say(accepted, "task", "accepted")
+	say(rejected, "task", "rejected")
+	say(issues, "issue", "found")
+	say(resolved, "issue", "resolved")
 	if len(parts) == 0 {
 		return "nothing to add"
 	}

@@ -34,7 +34,8 @@ type Trees interface {
 
 // CommitInput is a commit to make. Trailer proves, after a crash, that it was made.
 type CommitInput struct {
-	Base, Message string
+	Base, Branch  string // where the job started
+	Message       string
 	Trailer, Key  string
 	Tree          string // the tree of the last snapshot, when nothing ran since
 	Squash        bool   // commits of the agent since Base become part of this one
@@ -43,7 +44,7 @@ type CommitInput struct {
 
 // ShelveInput is a tree to put away.
 type ShelveInput struct {
-	How, Base, Message, ID string
+	How, Base, Branch, Message, ID string
 }
 
 // Gates runs check commands.
@@ -149,7 +150,7 @@ func (x *Executor) check(ctx context.Context, t *ralph.Task) ([]ralph.Fact, erro
 
 func (x *Executor) commit(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Commit) ([]ralph.Fact, error) {
 	begin := x.Now()
-	in := CommitInput{Base: s.Job.Base, Trailer: "Ralph-Receipt", Key: t.Run.CommitKey, Squash: !step.OnlyTask}
+	in := CommitInput{Base: s.Job.Base, Branch: s.Job.Branch, Trailer: "Ralph-Receipt", Key: t.Run.CommitKey, Squash: !step.OnlyTask}
 	trailers := []string{}
 	if step.OnlyTask {
 		trailers = append(trailers, "Ralph-Task: "+string(t.ID))
@@ -183,7 +184,9 @@ func (x *Executor) commit(ctx context.Context, s *ralph.State, t *ralph.Task, st
 
 func (x *Executor) shelve(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Shelve) ([]ralph.Fact, error) {
 	name := strings.TrimSuffix(s.Job.File, ".md")
-	in := ShelveInput{How: step.How, Base: s.Job.Base, Message: "ralph: failed " + name, ID: fmt.Sprintf("%s-%d", s.Job.ID, s.Seq)}
+	in := ShelveInput{How: step.How, Base: s.Job.Base, Branch: s.Job.Branch, Message: "ralph: failed " + name}
+	// The same when this is done again after a crash: when the stage was first started.
+	in.ID = fmt.Sprintf("%s-%s", s.Job.ID, t.Run.StartedAt.UTC().Format("20060102T150405Z"))
 	f, err := x.Trees.Shelve(ctx, in)
 	if err != nil {
 		if ctx.Err() != nil {

@@ -1,0 +1,58 @@
+package cli
+
+import "strings"
+
+// The colours of a terminal line, as SGR parameters.
+const (
+	plainText = ""
+	bold      = "1"
+	dim       = "2"
+	red       = "31"
+	green     = "32"
+	yellow    = "33"
+	cyan      = "36"
+)
+
+// pretty turns a log line into what a person sees on a terminal: the same words,
+// with what repeats itself left out. "" is a line not worth showing.
+func (c *console) pretty(text string) string {
+	head, rest, ok := strings.Cut(text, ": ")
+	if !ok || head != strings.ToUpper(head) {
+		return c.paint(dim, text)
+	}
+	mark, color := " ", cyan
+	switch {
+	case head == "FETCH" || head == "SPEC":
+		return "\n" + c.paint(bold, rest)
+	case head == "CONSTRUCT" && strings.HasPrefix(rest, "starting iteration"), head == "SIGNAL" && rest == "COMPLETE":
+		return ""
+	case head == "CHECK" && strings.HasPrefix(rest, "ok "):
+		mark, color, rest = "✓", green, strings.TrimPrefix(rest, "ok ")
+	case head == "CHECK":
+		mark, color, rest = "✗", red, strings.TrimPrefix(rest, "failed ")
+	case head == "COMMIT" && !strings.HasPrefix(rest, "failed"), head == "CONSTRUCT" && rest == "complete":
+		mark, color = "✓", green
+	case head == "TASK" && strings.Contains(rest, " done: "):
+		mark, color = "✓", green
+	case head == "FAILED", head == "ERROR", head == "COMMIT", head == "TASK":
+		mark, color = "✗", red
+	case head == "NEEDS YOU", head == "NOTE", head == "LIMIT", head == "STOP", head == "PAUSE", head == "ISSUE":
+		mark, color = "!", yellow
+	}
+	return c.paint(color, mark+" "+pad(strings.ToLower(head), 12)) + rest
+}
+
+func pad(s string, width int) string {
+	if n := width - len(s); n > 0 {
+		return s + strings.Repeat(" ", n)
+	}
+	return s + " "
+}
+
+// paint colours text, unless the person wants none (NO_COLOR).
+func (c *console) paint(color, text string) string {
+	if !c.color || color == plainText {
+		return text
+	}
+	return "\x1b[" + color + "m" + text + "\x1b[0m"
+}
