@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -162,6 +163,35 @@ func TestFollowersMeetRotations(t *testing.T) {
 	}
 	for range 3 {
 		must(t, <-done)
+	}
+}
+
+// Who observes is shown every fact once, in order, with the state after it, also
+// when whole segments came and went between two looks.
+func TestObserve(t *testing.T) {
+	t.Parallel()
+	opt := options(t.TempDir())
+	opt.SegmentSize = small
+	j := open(t, opt)
+	must(t, addSpec(j, "before.md"))
+	var seen []int64
+	opt.Observe = func(e ralph.Event, s *ralph.State) {
+		if s.Seq != e.Seq || s.Hash != e.Hash {
+			t.Errorf("fact %d comes with the state of %d", e.Seq, s.Seq)
+		}
+		seen = append(seen, e.Seq)
+	}
+	f := open(t, opt)
+	for _, burst := range []int{1, 2, 30, 0, 7} {
+		for range burst {
+			must(t, addSpec(j, "a.md"))
+		}
+		f.State()
+	}
+	must(t, update(f, note("own"), note("own")))
+	want := j.State().Seq
+	if int64(len(seen)) != want-1 || !slices.IsSorted(seen) || seen[0] != 2 || seen[len(seen)-1] != want {
+		t.Fatalf("shown %v of %d", seen, want)
 	}
 }
 

@@ -3,6 +3,8 @@ package journal_test
 import (
 	"encoding/json"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +15,7 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// facts holds one of each kind. The test in the root package that keeps
-// docs/facts.md in step knows the kinds too; TestEveryFactIsTried compares.
+// facts holds one of each kind, as docs/facts.md lists them.
 func facts() []ralph.Fact {
 	return []ralph.Fact{
 		ralph.SessionStarted{}, ralph.SessionEnded{}, ralph.Control{},
@@ -150,6 +151,24 @@ func TestFactsSurviveTheFile(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The root package's tests keep docs/facts.md in step with the code, so these
+// tests try every kind when they try every row.
+func TestEveryKindIsTried(t *testing.T) {
+	t.Parallel()
+	var tried, listed []string
+	for _, f := range facts() {
+		tried = append(tried, f.Kind())
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z.]+)` \\|.*\\|.*\\|.*\\|$").FindAllStringSubmatch(read(t, "../..", "docs/facts.md"), -1) {
+		listed = append(listed, m[1])
+	}
+	slices.Sort(tried)
+	slices.Sort(listed)
+	if d := cmp.Diff(listed, tried); d != "" {
+		t.Fatal(d)
 	}
 }
 

@@ -24,18 +24,18 @@ import (
 
 // Options says where the journal lies and which views this process needs.
 type Options struct {
-	Root  string           // the repository
-	Inbox bool             // read inbox.jsonl back when a person changed it; construct must not (D-122)
-	Plan  bool             // likewise plan.jsonl
-	Read  bool             // never write: a query on a read-only disk, `log`, `replay`
-	Now   func() time.Time // nil: time.Now
-	NewID func(prefix string) string
+	Root  string                     // the repository
+	Inbox bool                       // read inbox.jsonl back when a person changed it; construct must not (D-122)
+	Plan  bool                       // likewise plan.jsonl
+	Read  bool                       // never write: a query on a read-only disk, `log`, `replay`
+	Now   func() time.Time           // nil: time.Now
+	NewID func(prefix string) string // for tasks and issues that a person wrote without an id; needed with Plan
 	// Observe is called for every event that is folded after Open, in order, with
 	// the state after it, under the journal's mutex: it must be quick, and must
 	// keep neither. nil: nobody looks.
 	Observe func(ralph.Event, *ralph.State)
 	// SegmentSize is the size in bytes after which a new segment begins, so that
-	// start-up does not grow with history; 0 is the default of 2 MiB.
+	// start-up does not grow with history; 0 is the default of 1 MiB.
 	SegmentSize int64
 }
 
@@ -44,7 +44,7 @@ const (
 	journalName  = "journal.jsonl"
 	journalFile  = stateDir + "/" + journalName
 	snapshotName = "snapshot.json"
-	segmentSize  = 2 << 20
+	segmentSize  = 1 << 20
 	pollEvery    = 50 * time.Millisecond // how soon a fact from another process is seen
 	planDelay    = 25 * time.Millisecond // how long changes of task states gather before plan.jsonl is written
 )
@@ -69,6 +69,12 @@ type File struct {
 	shown  int64        // seq of the last event given to Observe
 	closed bool
 }
+
+// ErrGone is a journal that somebody deleted while ralph worked, such as an
+// agent with `git clean -fdx`. What it had is lost.
+var ErrGone = errors.New("it was deleted while ralph works")
+
+func gone() error { return fmt.Errorf("the journal %s is gone: %w", journalFile, ErrGone) }
 
 // Open opens or makes the journal and folds what is not in the snapshot.
 func Open(opt Options) (*File, error) {
@@ -152,8 +158,8 @@ func (j *File) Update(ctx context.Context, by string, decide func(*ralph.State) 
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	if err := j.lock.Lock(); err != nil {
-		return fmt.Errorf("lock the journal: %w", err)
+	if err := j.takeLock(); err != nil {
+		return err
 	}
 	defer j.lock.Unlock() //nolint:errcheck // closing the descriptor frees it in any case
 	if err := j.catchUp(); err != nil {
@@ -166,6 +172,11 @@ func (j *File) Update(ctx context.Context, by string, decide func(*ralph.State) 
 	}
 	if err := j.cutTornTail(); err != nil {
 		return err
+	}
+	if j.state.Seq == 0 {
+		if err := j.views.forgetBases(); err != nil {
+			return err
+		}
 	}
 	edits, err := j.readBack()
 	if err != nil {
@@ -182,6 +193,17 @@ func (j *File) Update(ctx context.Context, by string, decide func(*ralph.State) 
 		return err
 	}
 	return errors.Join(err, j.afterAppend(append(edits, facts...)))
+}
+
+func (j *File) takeLock() error {
+	err := j.lock.Lock()
+	if errors.Is(err, os.ErrNotExist) {
+		return gone()
+	}
+	if err != nil {
+		return fmt.Errorf("lock the journal: %w", err)
+	}
+	return nil
 }
 
 // readBack records what people changed in the views. An edit that could not be
@@ -300,7 +322,7 @@ func (j *File) catchUp() error {
 		case missing && j.f == nil && j.opt.Read: // nothing was recorded yet
 			return nil
 		case missing && j.f != nil && !j.ended():
-			return fmt.Errorf("the journal %s is gone: it was deleted while ralph runs", journalFile)
+			return gone()
 		case !missing && j.f != nil && os.SameFile(now, j.info):
 			return nil
 		}
@@ -407,8 +429,8 @@ func (j *File) Flush() error {
 	}
 	j.dirty.Stop()
 	j.dirty = nil
-	if err := j.lock.Lock(); err != nil {
-		return fmt.Errorf("lock the journal: %w", err)
+	if err := j.takeLock(); err != nil {
+		return err
 	}
 	defer j.lock.Unlock() //nolint:errcheck // as in Update
 	if err := j.catchUp(); err != nil {

@@ -49,6 +49,18 @@ func (v *views) show(s *ralph.State) error {
 // forget makes the next readBack look at the views again.
 func (v *views) forget() { v.inbox.seen, v.plan.seen = nil, nil }
 
+// forgetBases is for a journal that begins: the copies are of another one, that
+// was deleted. Without them all that the views say is read back, and not one
+// record of it is taken for something the state has since removed.
+func (v *views) forgetBases() error {
+	for _, f := range []*viewFile{&v.inbox, &v.plan} {
+		if err := os.Remove(f.base); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove %s: %w", f.base, err)
+		}
+	}
+	return nil
+}
+
 // stale reports whether a view has to be written although no fact says so.
 func (v *views) stale() bool {
 	return v.readInbox && v.inbox.stale || v.readPlan && v.plan.stale
@@ -69,8 +81,9 @@ func (v *views) rebase() error {
 	return nil
 }
 
-// changed returns the view's text and its base when a person changed it.
-func (f *viewFile) changed(render func() string) (text, base string, ok bool, err error) {
+// changed returns the view's text and its base when a person changed it. A
+// journal that begins has no base, whatever lies there (forgetBases).
+func (f *viewFile) changed(begins bool, render func() string) (text, base string, ok bool, err error) {
 	f.edited = false
 	info, err := os.Stat(f.path)
 	if err == nil && f.sawLast(info) {
@@ -84,7 +97,7 @@ func (f *viewFile) changed(render func() string) (text, base string, ok bool, er
 	now := render()
 	baseText, err := os.ReadFile(f.base)
 	switch {
-	case errors.Is(err, os.ErrNotExist):
+	case begins, errors.Is(err, os.ErrNotExist):
 		baseText = []byte(now)
 	case err != nil:
 		return "", "", false, fmt.Errorf("read %s: %w", f.base, err)
@@ -140,7 +153,7 @@ func parseInbox(name, text string) ([]*ralph.Spec, error) {
 }
 
 func (v *views) readBackInbox(s *ralph.State) ([]ralph.Fact, error) {
-	text, baseText, ok, err := v.inbox.changed(func() string { return renderInbox(s) })
+	text, baseText, ok, err := v.inbox.changed(s.Seq == 0, func() string { return renderInbox(s) })
 	if !ok || err != nil {
 		return nil, err
 	}
@@ -212,7 +225,7 @@ func parsePlan(name, text string, newID func(string) string) (planText, error) {
 }
 
 func (v *views) readBackPlan(s *ralph.State) ([]ralph.Fact, error) {
-	text, baseText, ok, err := v.plan.changed(func() string { return renderPlan(s) })
+	text, baseText, ok, err := v.plan.changed(s.Seq == 0, func() string { return renderPlan(s) })
 	if !ok || err != nil {
 		return nil, err
 	}

@@ -60,6 +60,11 @@ func (j *File) reloadOnce() error {
 	if err := j.openCurrent(); err != nil {
 		return err
 	}
+	if j.opt.Observe != nil && j.shown >= 0 {
+		if err := j.foldMissed(); err != nil {
+			return err
+		}
+	}
 	j.state = j.readSnapshot()
 	segments := j.segments()
 	if len(segments) == 0 || lastSeq(segments[len(segments)-1]) == j.state.Seq {
@@ -73,6 +78,18 @@ func (j *File) reloadOnce() error {
 		return err
 	}
 	return j.foldCurrent()
+}
+
+// foldMissed folds the segments that others began and ended since the last look,
+// one fact after the other: who observes is shown each.
+func (j *File) foldMissed() error {
+	return j.eachSegmentLine(j.state.Seq, j.info, func(line []byte) error {
+		e, err := ralph.UnmarshalEvent(line)
+		if err == nil && e.Seq <= j.state.Seq {
+			return nil
+		}
+		return j.foldLine(line)
+	})
 }
 
 // openCurrent opens the current segment, or makes it. For a reader there may be none.

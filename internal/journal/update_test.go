@@ -291,6 +291,27 @@ func TestWait(t *testing.T) {
 		}
 	}
 
+	// The fastest of ten: the machine may be busy, but a poll would never be fast.
+	fastest := time.Hour
+	for range 10 {
+		seq := j.State().Seq
+		waiting, woken := make(chan struct{}), make(chan time.Time, 1)
+		go func() {
+			close(waiting)
+			if err := j.Wait(t.Context(), seq); err != nil {
+				t.Error(err)
+			}
+			woken <- time.Now()
+		}()
+		<-waiting
+		must(t, update(j, note("own")))
+		done := time.Now()
+		fastest = min(fastest, (<-woken).Sub(done))
+	}
+	if fastest > 10*time.Millisecond {
+		t.Fatalf("its own fact wakes it after %s at best", fastest)
+	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := j.Wait(ctx, j.State().Seq); !errors.Is(err, context.Canceled) {

@@ -129,7 +129,9 @@ func (f *viewFile) remember(info os.FileInfo, text string) error {
 // is for a file that is not there yet. durable adds fsync of file and folder;
 // what is made from the journal alone does not need it. The temporary file has
 // a fixed name, so that a crash leaves at most one, which the next write takes
-// away; the journal's lock keeps two writers apart.
+// away; the journal's lock keeps two writers apart. That of a view in ralph/ lies
+// in ralph/.state, into which git never looks: a `git add -A` that met it and
+// found it renamed a moment later would fail.
 func writeAtomic(path string, text []byte, mode os.FileMode, durable bool) (os.FileInfo, error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -139,6 +141,9 @@ func writeAtomic(path string, text []byte, mode os.FileMode, durable bool) (os.F
 		mode = old.Mode().Perm()
 	}
 	tmp := filepath.Join(dir, "."+filepath.Base(path)+".tmp")
+	if filepath.Base(dir) == filepath.Dir(stateDir) {
+		tmp = filepath.Join(dir, filepath.Base(stateDir), filepath.Base(path)+".tmp")
+	}
 	info, err := writeFile(tmp, text, mode, durable)
 	if err == nil {
 		err = os.Rename(tmp, path)
