@@ -361,6 +361,9 @@ func (s *State) turnEnded(f TurnEnded, at time.Time) {
 		before := r.Last
 		r.InFlight, r.Checks, r.Last, r.LastAt = 0, nil, &f, at
 		r.Iterations++
+		if f.Failed() {
+			r.Errored++
+		}
 		r.Spent += f.Took
 		r.Usage = r.Usage.Add(usage)
 		r.Session, r.Tree = f.Session, f.Tree

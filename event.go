@@ -19,11 +19,16 @@ type Event struct {
 	By   string // who: engine, cli, file, a person's name
 	Prev string
 	Hash string
+	// More says that the next event came in the same write. The facts of a write
+	// hold together: a reader takes all of them or, should a crash have cut the
+	// write, none.
+	More bool
 	Fact Fact
 }
 
 // MarshalEvent returns the journal line of e, without the newline, and sets
-// e.Hash. The line is one JSON object {"t","seq","at","by","prev","fact"}.
+// e.Hash. The line is one JSON object {"t","seq","at","by","prev","fact"}, with "more" before the
+// fact where the write goes on.
 func MarshalEvent(e *Event) ([]byte, error) {
 	fact, err := json.Marshal(e.Fact)
 	if err != nil {
@@ -34,13 +39,20 @@ func MarshalEvent(e *Event) ([]byte, error) {
 		return nil, fmt.Errorf("encode author %q: %w", e.By, err)
 	}
 	b := make([]byte, 0, len(fact)+200)
-	b = fmt.Appendf(b, `{"t":%q,"seq":%d,"at":"%s","by":%s,"prev":%q,"fact":`,
+	b = fmt.Appendf(b, `{"t":%q,"seq":%d,"at":"%s","by":%s,"prev":%q,`,
 		e.Fact.Kind(), e.Seq, e.At.UTC().Format(time.RFC3339Nano), by, e.Prev)
+	if e.More {
+		b = append(b, more...)
+	}
+	b = append(b, `"fact":`...)
 	b = append(b, fact...)
 	b = append(b, '}')
 	e.Hash = LineHash(b)
 	return b, nil
 }
+
+// more marks an event whose write goes on with the next one.
+const more = `"more":true,`
 
 // LineHash is the hash of one journal line, in hex.
 func LineHash(line []byte) string {
@@ -55,6 +67,7 @@ type eventJSON struct {
 	At   time.Time       `json:"at"`
 	By   string          `json:"by"`
 	Prev string          `json:"prev"`
+	More bool            `json:"more"`
 	Fact json.RawMessage `json:"fact"`
 }
 
@@ -70,7 +83,7 @@ func UnmarshalEvent(line []byte) (Event, error) {
 	if err != nil {
 		return Event{}, fmt.Errorf("fact %s: %w", j.T, err)
 	}
-	return Event{Seq: j.Seq, At: j.At, By: j.By, Prev: j.Prev, Hash: LineHash(line), Fact: fact}, nil
+	return Event{Seq: j.Seq, At: j.At, By: j.By, Prev: j.Prev, Hash: LineHash(line), More: j.More, Fact: fact}, nil
 }
 
 // splitEvent takes a line apart that is exactly as MarshalEvent writes it, which
@@ -92,6 +105,7 @@ func splitEvent(line []byte) (j eventJSON, ok bool) {
 	at := next(`"at":"`, `",`)
 	j.By = next(`"by":"`, `",`)
 	j.Prev = next(`"prev":"`, `",`)
+	rest, j.More = bytes.CutPrefix(rest, []byte(more))
 	fact, found := bytes.CutPrefix(rest, []byte(`"fact":`))
 	if !found {
 		return eventJSON{}, false

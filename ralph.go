@@ -128,6 +128,7 @@ type Run struct {
 	Reason    string    `json:"reason,omitempty"` // why the task ended, for people
 
 	Iterations int           `json:"iterations,omitempty"` // agent turns that ended
+	Errored    int           `json:"errored,omitempty"`    // of these, cut by an error or a limit: they use up none of max_iterations (X-34)
 	Spent      time.Duration `json:"spent,omitempty"`      // time in steps; waits do not count (X-59)
 	Usage      Usage         `json:"usage,omitzero"`
 

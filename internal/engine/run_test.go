@@ -99,8 +99,10 @@ func (w *world) start() {
 }
 
 // engine works until it stops by itself; the error is that of broken machinery.
-func (w *world) engine() (ralph.Reason, error) {
-	host := engine.NewLocal(context.Background(), w.mem, w.script, nil)
+func (w *world) engine() (ralph.Reason, error) { return w.engineIn(context.Background()) }
+
+func (w *world) engineIn(ctx context.Context) (ralph.Reason, error) {
+	host := engine.NewLocal(ctx, w.mem, w.script, nil)
 	reason, err := engine.Run(host, w.c)
 	if closed := host.Close(); err == nil {
 		err = closed

@@ -47,6 +47,8 @@ const (
 	segmentSize  = 1 << 20
 	pollEvery    = 50 * time.Millisecond // how soon a fact from another process is seen
 	planDelay    = 25 * time.Millisecond // how long changes of task states gather before plan.jsonl is written
+
+	mostPlanDelay = time.Second
 )
 
 // File is the journal of one repository. It is safe for concurrent use, and
@@ -56,18 +58,19 @@ type File struct {
 	dir  string // absolute ralph/.state
 	lock *flock.Flock
 
-	mu     sync.Mutex
-	f      *os.File
-	info   os.FileInfo // of f, to notice that another process began a new segment
-	offset int64       // how far f has been folded
-	line   int         // lines folded of f, for messages
-	state  *ralph.State
-	moved  chan struct{} // closed when the state moves
-	views  views
-	fence  func() error // the session lock is still ours
-	dirty  *time.Timer  // pending write of plan.jsonl
-	shown  int64        // seq of the last event given to Observe
-	closed bool
+	mu       sync.Mutex
+	f        *os.File
+	info     os.FileInfo // of f, to notice that another process began a new segment
+	offset   int64       // how far f has been folded
+	line     int         // lines folded of f, for messages
+	state    *ralph.State
+	moved    chan struct{} // closed when the state moves
+	views    views
+	fence    func() error  // the session lock is still ours
+	dirty    *time.Timer   // pending write of plan.jsonl
+	planTook time.Duration // the last time
+	shown    int64         // seq of the last event given to Observe
+	closed   bool
 }
 
 // ErrGone is a journal that somebody deleted while ralph worked, such as an
@@ -192,7 +195,11 @@ func (j *File) Update(ctx context.Context, by string, decide func(*ralph.State) 
 	if len(edits) == 0 && len(facts) == 0 && (err != nil || !j.views.stale()) {
 		return err
 	}
-	return errors.Join(err, j.afterAppend(append(edits, facts...)))
+	viewErr := j.afterAppend(append(edits, facts...))
+	if viewErr != nil && len(facts) > 0 {
+		viewErr = fmt.Errorf("it is recorded in the journal, but a file made from that is not up to date (the next start mends it): %w", viewErr)
+	}
+	return errors.Join(err, viewErr)
 }
 
 func (j *File) takeLock() error {
@@ -250,7 +257,7 @@ func (j *File) append(by string, facts []ralph.Fact) error {
 	prev, seq := j.state.Hash, j.state.Seq
 	for i, fact := range facts {
 		seq++
-		e := ralph.Event{Seq: seq, At: now, By: by, Prev: prev, Fact: fact}
+		e := ralph.Event{Seq: seq, At: now, By: by, Prev: prev, More: i < len(facts)-1, Fact: fact}
 		line, err := ralph.MarshalEvent(&e)
 		if err != nil {
 			return err
@@ -349,11 +356,15 @@ func (j *File) foldNew() error {
 	return nil
 }
 
-// fold applies complete lines and checks the chain.
+// fold applies what complete writes brought and checks the chain. What a write
+// that was cut left behind stays out: it is not folded, and the next write goes
+// over it.
 func (j *File) fold(r io.Reader) error {
 	br := bufio.NewReaderSize(r, 256<<10)
 	moved := false
 	var long []byte
+	var group []ralph.Event // of one write, so far
+	var size int64          // of their lines
 	for {
 		line, err := br.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -370,13 +381,20 @@ func (j *File) fold(r io.Reader) error {
 			long = append(long, line...)
 			line = long
 		}
-		if err := j.foldLine(line[:len(line)-1]); err != nil {
+		e, err := j.next(line[:len(line)-1], group)
+		if err != nil {
 			return err
 		}
-		j.offset += int64(len(line))
-		j.line++
-		long = long[:0]
-		moved = true
+		group, size, long = append(group, e), size+int64(len(line)), long[:0]
+		if e.More {
+			continue
+		}
+		for _, e := range group {
+			j.apply(e)
+		}
+		j.offset += size
+		j.line += len(group)
+		group, size, moved = group[:0], 0, true
 	}
 	if moved {
 		j.wake()
@@ -384,20 +402,35 @@ func (j *File) fold(r io.Reader) error {
 	return nil
 }
 
-func (j *File) foldLine(line []byte) error {
+// next reads the line that follows the state and the group read so far.
+func (j *File) next(line []byte, group []ralph.Event) (ralph.Event, error) {
+	seq, hash, n := j.state.Seq, j.state.Hash, j.line+len(group)+1
+	if len(group) > 0 {
+		last := group[len(group)-1]
+		seq, hash = last.Seq, last.Hash
+	}
 	e, err := ralph.UnmarshalEvent(line)
 	if err != nil {
-		return &ralph.CorruptError{File: journalFile, Line: j.line + 1, Why: err.Error()}
+		return e, &ralph.CorruptError{File: journalFile, Line: n, Why: err.Error()}
 	}
-	if e.Seq != j.state.Seq+1 || e.Prev != j.state.Hash {
-		return &ralph.CorruptError{File: journalFile, Line: j.line + 1, Why: fmt.Sprintf("the chain of facts is broken: fact %d does not follow fact %d", e.Seq, j.state.Seq)}
+	if e.Seq != seq+1 || e.Prev != hash {
+		return e, &ralph.CorruptError{File: journalFile, Line: n, Why: fmt.Sprintf("the chain of facts is broken: fact %d does not follow fact %d", e.Seq, seq)}
+	}
+	return e, nil
+}
+
+// foldLine folds a line of an ended segment, whose writes are all complete.
+func (j *File) foldLine(line []byte) error {
+	e, err := j.next(line, nil)
+	if err != nil {
+		return err
 	}
 	j.apply(e)
 	return nil
 }
 
-// cutTornTail removes an unfinished last line, left by a process that died in
-// the middle of its write. It is called under the lock, so nobody is writing.
+// cutTornTail removes an unfinished last write, left by a process that died in
+// the middle of it. It is called under the lock, so nobody is writing.
 func (j *File) cutTornTail() error {
 	size, err := j.f.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -407,7 +440,7 @@ func (j *File) cutTornTail() error {
 		return nil
 	}
 	if err := j.f.Truncate(j.offset); err != nil {
-		return fmt.Errorf("cut the torn last line of the journal: %w", err)
+		return fmt.Errorf("cut the torn last write of the journal: %w", err)
 	}
 	return nil
 }
@@ -416,7 +449,10 @@ func (j *File) cutTornTail() error {
 // costs one write. A crash before that is mended by the next open.
 func (j *File) flushLater() {
 	if j.dirty == nil {
-		j.dirty = time.AfterFunc(planDelay, func() { _ = j.Flush() })
+		// A long plan on a slow disk takes its time: writing it may take a tenth
+		// of the run, not more.
+		delay := min(max(planDelay, 9*j.planTook), mostPlanDelay)
+		j.dirty = time.AfterFunc(delay, func() { _ = j.Flush() })
 	}
 }
 
@@ -439,5 +475,8 @@ func (j *File) Flush() error {
 	if _, err := j.readBack(); err != nil {
 		return err
 	}
-	return j.views.writePlan(j.state)
+	begin := time.Now()
+	err := j.views.writePlan(j.state)
+	j.planTook = time.Since(begin)
+	return err
 }

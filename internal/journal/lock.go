@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -54,6 +55,10 @@ type SessionLock struct {
 	info  os.FileInfo
 	owner Owner
 	size  int // of the text, padded
+
+	mu     sync.Mutex  // Held is called by the engine and the heartbeat
+	looked os.FileInfo // the file when its text was read last and was ours
+	at     time.Time   // when that was
 }
 
 // Lock takes the session lock. The kernel frees it when its owner dies, however
@@ -159,12 +164,32 @@ func (l *SessionLock) write(now time.Time) error {
 func (l *SessionLock) Held() error {
 	info, err := os.Stat(l.path)
 	if err == nil && os.SameFile(info, l.info) {
+		if l.unchanged(info) {
+			return nil
+		}
+		at := time.Now()
 		owner, err := readOwner(l.path)
 		if err == nil && (owner == nil || owner.Host == l.owner.Host && owner.Pid == l.owner.Pid && owner.SessionID == l.owner.SessionID) {
+			l.mu.Lock()
+			l.looked, l.at = info, at
+			l.mu.Unlock()
 			return nil
 		}
 	}
 	return fmt.Errorf("%w: ralph/.state/session.lock was taken away from this process; it stops before its next write", ralph.ErrLocked)
+}
+
+// lockTick is past the steps in which file systems count time: who writes later
+// than that after a look leaves another time of change.
+const lockTick = 50 * time.Millisecond
+
+// unchanged reports whether the text needs no look, since nobody wrote the file
+// since the last one. Every fact of the engine asks.
+func (l *SessionLock) unchanged(info os.FileInfo) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.looked != nil && l.looked.Size() == info.Size() && l.looked.ModTime().Equal(info.ModTime()) &&
+		l.at.Sub(info.ModTime()) > lockTick
 }
 
 // Unlock removes the file, if it is still ours, and frees the lock.

@@ -227,10 +227,11 @@ func eachLine(path string, visit func([]byte) error) error {
 }
 
 // Each calls visit for every event after seq, in order, over all segments. It
-// checks the chain as it goes. A torn last line is left out.
+// checks the chain as it goes. A torn last write is left out.
 func (j *File) Each(after int64, visit func(ralph.Event) error) error {
 	prev := ""
 	seen := false
+	var group []ralph.Event // of one write: an unfinished last one is left out
 	each := func(line []byte) error {
 		e, err := ralph.UnmarshalEvent(line)
 		if err != nil {
@@ -240,10 +241,19 @@ func (j *File) Each(after int64, visit func(ralph.Event) error) error {
 			return &ralph.CorruptError{File: journalFile, Why: fmt.Sprintf("the chain of facts is broken at fact %d", e.Seq)}
 		}
 		prev, seen = e.Hash, true
-		if e.Seq <= after {
+		if e.Seq > after {
+			group = append(group, e)
+		}
+		if e.More {
 			return nil
 		}
-		return visit(e)
+		for _, e := range group {
+			if err := visit(e); err != nil {
+				return err
+			}
+		}
+		group = group[:0]
+		return nil
 	}
 	// The current segment is opened before the others are listed: should it end
 	// meanwhile it is read once, as what it was.

@@ -8,7 +8,7 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// inJob is the loop of one spec: PLAN, then rounds of INVESTIGATE, BUILD,
+// inJob is the loop of one spec: PREPARE, PLAN, then rounds of INVESTIGATE, BUILD,
 // VERIFY until nothing is left (D-042 to D-045), then COMMIT.
 func inJob(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	if busy(s, mine) >= c.Parallel {
@@ -22,8 +22,11 @@ func inJob(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 			return Hold{Why: string(t.Kind)}
 		}
 	}
+	if stageOf(s, ralph.KindPrepare) == nil {
+		return record(ralph.TaskAdded{Task: stage(s.Job.ID, ralph.KindPrepare, 0, "Look at where the work starts")})
+	}
 	if t := stageOf(s, ralph.KindShelve); t != nil {
-		return record(jobFailed(t.Name, t))
+		return shelved(t)
 	}
 	if t := stageOf(s, ralph.KindLand); t != nil {
 		return landed(s, t, c)
@@ -36,6 +39,9 @@ func inJob(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	}
 	if c.PlanOnly {
 		return record(ralph.JobEnded{Status: ralph.SpecPending, Error: "planned only", Rule: "D-035"})
+	}
+	if len(s.Plan.Tasks) == 0 && !openIssue(s) {
+		return failJob(s, c, "the plan has no tasks") // VERIFY would call nothing at all complete (D-077)
 	}
 	return construct(s, mine, c, now)
 }
@@ -143,6 +149,18 @@ func failJob(s *ralph.State, c Config, why string) Move {
 		return record(ralph.JobEnded{Status: ralph.SpecFailed, Error: why, Rule: "D-078"})
 	}
 	return record(ralph.TaskAdded{Task: stage(s.Job.ID, ralph.KindShelve, 0, why)})
+}
+
+// shelved ends the job that failed. Where its changes could not be put away the
+// session ends too: the next spec's commit would take them along (D-072), so a
+// person has to look, and the next start refuses a tree with changes.
+func shelved(t *ralph.Task) Move {
+	failed := jobFailed(t.Name, t)
+	if t.Status == ralph.TaskDone {
+		return record(failed)
+	}
+	detail := "the changes of a failed spec are still in the work tree: " + t.Run.Reason
+	return record(failed, ralph.SessionEnded{Reason: ralph.ReasonFailed, Detail: detail})
 }
 
 // jobFailed ends a job whose changes are put away; the stage's name is the cause.

@@ -85,6 +85,9 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 	case CheckIt:
 		return ralph.Check{}, why
 	case Complete:
+		if !c.Checks {
+			why.Text = "COMPLETE, and there are no checks to run"
+		}
 		return complete(t, c, why)
 	case Blocked:
 		return finish(ralph.TaskBlocked, why.Rule, orElse(r.Last.Signal.Text, "the agent gave no reason"))
@@ -234,11 +237,15 @@ func maxIterations(t *ralph.Task, c Config) int {
 
 // spent reports whether a task has used up its iterations or its time (B-028, B-029).
 func spent(t *ralph.Task, c Config) bool {
-	return t.Run.Iterations >= maxIterations(t, c) || c.TaskTimeout > 0 && t.Run.Spent >= c.TaskTimeout
+	return worked(t) >= maxIterations(t, c) || c.TaskTimeout > 0 && t.Run.Spent >= c.TaskTimeout
 }
 
+// worked counts the iterations that an error or a limit did not cut short: those
+// have counters of their own.
+func worked(t *ralph.Task) int { return t.Run.Iterations - t.Run.Errored }
+
 func spentWhy(t *ralph.Task, c Config) string {
-	if n := maxIterations(t, c); t.Run.Iterations >= n {
+	if n := maxIterations(t, c); worked(t) >= n {
 		return fmt.Sprintf("%d iterations used (task.max_iterations)", n)
 	}
 	return fmt.Sprintf("%s used (task.timeout)", c.TaskTimeout)

@@ -163,15 +163,22 @@ func nextJob(s *ralph.State, c Config) Move {
 	}
 	switch {
 	case c.MaxSpecs > 0 && x.Completed >= c.MaxSpecs:
-		return Stop{Reason: ralph.ReasonMaxSpecs, Detail: fmt.Sprintf("%d specs completed", x.Completed)}
+		return Stop{Reason: ralph.ReasonMaxSpecs, Detail: specs(x.Completed) + " completed"}
 	case c.MaxFailures > 0 && x.Consecutive >= c.MaxFailures:
-		return Stop{Reason: ralph.ReasonMaxFailures, Detail: fmt.Sprintf("%d specs in a row failed", x.Consecutive)}
+		return Stop{Reason: ralph.ReasonMaxFailures, Detail: specs(x.Consecutive) + " in a row failed"}
 	}
 	spec := fetch(s, c)
 	if spec == nil {
 		return Stop{Reason: ralph.ReasonEmpty}
 	}
 	return startJob(s, c, ralph.JobStarted{Job: ralph.JobID(spec.ID), ID: spec.ID, File: spec.File})
+}
+
+func specs(n int) string {
+	if n == 1 {
+		return "1 spec"
+	}
+	return fmt.Sprintf("%d specs", n)
 }
 
 // fetch is the record that is active although nobody works on it (its session's
@@ -204,14 +211,13 @@ func startJob(s *ralph.State, c Config, job ralph.JobStarted) Move {
 	again := retries(p)
 	job.Resume = p.File == job.File && len(p.Tasks) > 0 && c.Session != "plan" &&
 		(!p.Closed || c.Session == "construct" && (len(again) > 0 || p.Unfinished() > 0))
-	facts := []ralph.Fact{job}
+	// The job comes last: a write that a crash tore leaves a plan without a job,
+	// which is made again, and never a job on another spec's plan.
+	facts := []ralph.Fact{ralph.PlanStarted{File: job.File}}
 	if job.Resume {
-		facts = append(facts, again...)
-	} else {
-		facts = append(facts, ralph.PlanStarted{File: job.File})
+		facts = again
 	}
-	prepare := stage(job.Job, ralph.KindPrepare, 0, "Look at where the work starts")
-	return record(append(facts, ralph.TaskAdded{Task: prepare})...)
+	return record(append(facts, job)...)
 }
 
 // retries sends the tasks back to pending that ended without being done.

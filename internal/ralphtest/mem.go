@@ -22,6 +22,7 @@ type Mem struct {
 	state  ralph.State
 	events []ralph.Event
 	lines  [][]byte
+	ends   []int64       // the last seq of each Update
 	moved  chan struct{} // closed when the state moves
 	full   int64         // highest seq that may be written, 0: no end
 	cut    error
@@ -51,8 +52,9 @@ func Load(lines [][]byte, now func() time.Time) (*Mem, error) {
 	return m, nil
 }
 
-// CutAfter makes the journal refuse every fact past seq with err, all facts of
-// that Update included, as a process that dies there would.
+// CutAfter makes the journal refuse every fact past seq with err, as if the
+// process died there. Facts of the same Update up to seq are kept: that is a
+// write of several lines that was torn between two of them.
 func (m *Mem) CutAfter(seq int64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -80,6 +82,13 @@ func (m *Mem) Lines() [][]byte {
 	return slices.Clone(m.lines)
 }
 
+// Ends returns the last seq of each Update so far.
+func (m *Mem) Ends() []int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.ends)
+}
+
 // Update implements engine.Journal.
 func (m *Mem) Update(ctx context.Context, by string, decide func(*ralph.State) ([]ralph.Fact, error)) error {
 	m.mu.Lock()
@@ -91,8 +100,12 @@ func (m *Mem) Update(ctx context.Context, by string, decide func(*ralph.State) (
 	if err != nil || len(facts) == 0 {
 		return err
 	}
-	if m.full > 0 && m.state.Seq+int64(len(facts)) > m.full {
-		return m.cut
+	var cut error
+	if room := m.full - m.state.Seq; m.full > 0 && int64(len(facts)) > room {
+		facts, cut = facts[:max(0, room)], m.cut
+	}
+	if len(facts) == 0 {
+		return cut
 	}
 	now := m.now().UTC().Truncate(time.Microsecond)
 	if now.Before(m.state.At) {
@@ -112,9 +125,10 @@ func (m *Mem) Update(ctx context.Context, by string, decide func(*ralph.State) (
 		m.state.Apply(e)
 	}
 	m.events, m.lines = append(m.events, events...), append(m.lines, lines...)
+	m.ends = append(m.ends, seq)
 	close(m.moved)
 	m.moved = make(chan struct{})
-	return nil
+	return cut
 }
 
 // Wait implements engine.Journal.
