@@ -45,14 +45,14 @@ func runReplay(env Env, session string, asJSON, current bool) error {
 		return err
 	}
 	defer j.Close()
-	var override *policy.Config
+	opt := policy.ReplayOptions{Session: ralph.SessionID(session)}
 	if current {
 		c, err := loadConfig(env, root, nil)
 		if err != nil {
 			return err
 		}
 		pc := policyConfig(c)
-		override = &pc
+		opt.Config = &pc
 	}
 	var readErr error
 	events := func(yield func(ralph.Event) bool) {
@@ -63,12 +63,15 @@ func runReplay(env Env, session string, asJSON, current bool) error {
 			return nil
 		})
 	}
-	result, err := policy.Replay(events, override)
+	result, err := policy.Replay(events, opt)
 	if err == nil && !errors.Is(readErr, errStop) {
 		err = readErr
 	}
 	if err != nil {
 		return err
+	}
+	if session != "" && result.Sessions == 0 {
+		return &ralph.Refusal{Why: "no session " + session + " in the journal", Hint: "`ralph log` shows the ids (Session new: ...)", Kind: ralph.ErrNotFound}
 	}
 	if asJSON {
 		err = printJSON(env.Stdout, result)

@@ -152,7 +152,7 @@ func honest(mem *ralphtest.Mem) error {
 	if err != nil {
 		return err
 	}
-	again, err := policy.Replay(slices.Values(read.Events()), nil)
+	again, err := policy.Replay(slices.Values(read.Events()), policy.ReplayOptions{})
 	if err != nil {
 		return err
 	}

@@ -563,7 +563,7 @@ func TestReplayUnderOtherSettings(t *testing.T) {
 		w.run()
 		other := w.c
 		other.Agents = []string{"codex", "claude"}
-		again, err := policy.Replay(slices.Values(w.mem.Events()), &other)
+		again, err := policy.Replay(slices.Values(w.mem.Events()), policy.ReplayOptions{Config: &other})
 		if err != nil || again.Differ != 3 || len(again.Differences) != 3 {
 			t.Fatalf("%+v, %v: want the three turns to differ", again, err)
 		}

@@ -7,8 +7,15 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
+// ReplayOptions narrows a replay, or asks what other settings would have decided.
+type ReplayOptions struct {
+	Session ralph.SessionID // only its decisions; "" for all
+	Config  *Config         // instead of the recorded settings; nil for those
+}
+
 // Replayed is what deciding everything again came to.
 type Replayed struct {
+	Sessions    int          `json:"sessions"`
 	Receipts    int          `json:"receipts"`
 	Differ      int          `json:"differ"`
 	Differences []Difference `json:"differences,omitempty"`
@@ -24,30 +31,29 @@ type Difference struct {
 }
 
 // Replay takes every decision of the events again, from the state and the time
-// that its receipt recorded, and compares. The settings are those of
-// session.started, or override when that is not nil. events must begin with the
-// journal's first fact. An error means that the events cannot be replayed at
-// all, never that a decision differs.
-func Replay(events iter.Seq[ralph.Event], override *Config) (Replayed, error) {
+// that its receipt recorded, and compares. events must begin with the journal's
+// first fact. An error means that the events cannot be replayed at all, never
+// that a decision differs.
+func Replay(events iter.Seq[ralph.Event], opt ReplayOptions) (Replayed, error) {
 	var s ralph.State
 	var c Config
 	var out Replayed
-	known := override != nil
-	if known {
-		c = *override
-	}
+	known := false
 	for e := range events {
 		if e.Seq != s.Seq+1 {
 			return out, fmt.Errorf("replay: fact %d follows fact %d: facts are missing", e.Seq, s.Seq)
 		}
-		if f, ok := e.Fact.(ralph.SessionStarted); ok && override == nil {
-			var err error
-			if c, err = Decode(f.Config); err != nil {
+		if f, ok := e.Fact.(ralph.SessionStarted); ok {
+			recorded, err := Decode(f.Config)
+			if err != nil {
 				return out, fmt.Errorf("replay fact %d: %w", e.Seq, err)
 			}
-			known = true
+			c, known = opt.settings(recorded), true
+			if opt.wants(f.ID) {
+				out.Sessions++
+			}
 		}
-		if r, ok := receipt(e.Fact); ok {
+		if r, ok := receipt(e.Fact); ok && opt.wants(s.Session.ID) {
 			if !known {
 				return out, fmt.Errorf("replay: fact %d is a decision before any session.started", e.Seq)
 			}
@@ -60,6 +66,19 @@ func Replay(events iter.Seq[ralph.Event], override *Config) (Replayed, error) {
 		s.Apply(e)
 	}
 	return out, nil
+}
+
+func (o ReplayOptions) wants(id ralph.SessionID) bool { return o.Session == "" || o.Session == id }
+
+// settings are the recorded ones, or the others with what the command line and
+// the repository had set then: what kind of session it was stays so.
+func (o ReplayOptions) settings(recorded Config) Config {
+	if o.Config == nil {
+		return recorded
+	}
+	c := *o.Config
+	c.Session, c.Only, c.PlanOnly, c.Commit, c.Checks = recorded.Session, recorded.Only, recorded.PlanOnly, recorded.Commit, recorded.Checks
+	return c
 }
 
 // receipt returns a decision as a receipt: a step, or the end of a task. An end

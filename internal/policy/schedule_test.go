@@ -247,7 +247,7 @@ func TestReplay(t *testing.T) {
 				other = &o
 			}
 			// A person's word (Saw 0) is no decision of Next.
-			got, err := policy.Replay(numbered(append(slices.Clone(start), f, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskSkipped})...), other)
+			got, err := policy.Replay(numbered(append(slices.Clone(start), f, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskSkipped})...), policy.ReplayOptions{Config: other})
 			if err != nil || got.Receipts != 1 || got.Differ != len(got.Differences) || (got.Differ == 1) != (tt.differ != "") {
 				t.Fatalf("%+v, %v", got, err)
 			}
@@ -260,11 +260,11 @@ func TestReplay(t *testing.T) {
 		"a decision before its session": {good},
 		"settings that do not parse":    {ralph.SessionStarted{ID: "s-1", Config: []byte(`{"parallel":"x"}`)}},
 	} {
-		if _, err := policy.Replay(numbered(facts...), nil); err == nil {
+		if _, err := policy.Replay(numbered(facts...), policy.ReplayOptions{}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := policy.Replay(func(yield func(ralph.Event) bool) { yield(ralph.Event{Seq: 7, Fact: start[0]}) }, nil); err == nil {
+	if _, err := policy.Replay(func(yield func(ralph.Event) bool) { yield(ralph.Event{Seq: 7, Fact: start[0]}) }, policy.ReplayOptions{}); err == nil {
 		t.Error("missing facts: no error")
 	}
 }
@@ -275,6 +275,35 @@ func numbered(facts ...ralph.Fact) func(func(ralph.Event) bool) {
 			if !yield(ralph.Event{Seq: int64(i + 1), At: time.Date(2025, 1, 20, 10, 0, 0, 0, time.UTC), Fact: f}) {
 				return
 			}
+		}
+	}
+}
+
+// Replay of one session leaves the others out, and other settings do not change
+// what kind of session it was.
+func TestReplayOfOneSession(t *testing.T) {
+	c := settings()
+	c.Commit, c.Session = true, "agent"
+	raw, err := c.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	decision := func(saw int64) ralph.Fact {
+		return ralph.StepStarted{Task: "land:q-1", Step: ralph.Commit{}, Why: ralph.Why{Rule: "D-046", Text: "the spec is complete: commit its changes"}, Saw: saw}
+	}
+	land := ralph.TaskAdded{Task: ralph.Task{ID: "land:q-1", Kind: ralph.KindLand, Status: ralph.TaskPending}}
+	events := numbered(
+		ralph.SessionStarted{ID: "s-1", Config: raw}, ralph.JobStarted{Job: "q-1", File: "a.md"}, land, ralph.TaskStarted{ID: "land:q-1"}, decision(4),
+		ralph.SessionStarted{ID: "s-2", Config: raw}, ralph.TaskStarted{ID: "land:q-1"}, decision(7),
+	)
+	for session, want := range map[ralph.SessionID]policy.Replayed{
+		"": {Sessions: 2, Receipts: 2}, "s-1": {Sessions: 1, Receipts: 1}, "s-2": {Sessions: 1, Receipts: 1}, "s-3": {},
+	} {
+		other := settings()
+		other.Commit = false
+		got, err := policy.Replay(events, policy.ReplayOptions{Session: session, Config: &other})
+		if err != nil || got.Sessions != want.Sessions || got.Receipts != want.Receipts || got.Differ != 0 {
+			t.Errorf("session %q: %+v, %v; want %+v", session, got, err, want)
 		}
 	}
 }
