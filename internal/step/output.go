@@ -14,6 +14,9 @@ const (
 // outputFile keeps an agent's output as it came: all of it up to a limit, then
 // its end, so that a flood fills neither memory nor disk.
 type outputFile struct {
+	mostHead int64
+	mostEnd  int
+
 	mu      sync.Mutex // stdout and stderr come from two goroutines
 	f       *os.File
 	written int64
@@ -27,7 +30,7 @@ func newOutputFile(path string) (*outputFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &outputFile{f: f}, nil
+	return &outputFile{f: f, mostHead: mostHead, mostEnd: mostEnd}, nil
 }
 
 // Write implements ralph.RawSink.
@@ -36,10 +39,10 @@ func (o *outputFile) Write(p []byte) (int, error) {
 	defer o.mu.Unlock()
 	n := len(p)
 	o.total += int64(n)
-	if room := mostHead - o.written; room > 0 {
+	if room := o.mostHead - o.written; room > 0 {
 		head := p[:min(int64(n), room)]
 		if _, err := o.f.Write(head); err != nil {
-			return 0, fmt.Errorf("keep the agent's output: %w", err)
+			return 0, err
 		}
 		o.written += int64(len(head))
 		p = p[len(head):]
@@ -53,21 +56,21 @@ func (o *outputFile) keepEnd(p []byte) {
 		return
 	}
 	if o.ring == nil {
-		o.ring = make([]byte, mostEnd)
+		o.ring = make([]byte, o.mostEnd)
 	}
-	if len(p) > mostEnd {
-		p = p[len(p)-mostEnd:]
+	if len(p) > o.mostEnd {
+		p = p[len(p)-o.mostEnd:]
 	}
 	n := copy(o.ring[o.at:], p)
 	copy(o.ring, p[n:])
-	o.at = (o.at + len(p)) % mostEnd
+	o.at = (o.at + len(p)) % o.mostEnd
 }
 
 // dropped is how many bytes in the middle were not kept.
 func (o *outputFile) dropped() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return max(0, o.total-mostHead-mostEnd)
+	return max(0, o.total-o.mostHead-int64(o.mostEnd))
 }
 
 // Close writes the end behind a line that says what is missing.
@@ -75,15 +78,15 @@ func (o *outputFile) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	defer o.f.Close()
-	over := o.total - mostHead
+	over := o.total - o.mostHead
 	if over <= 0 {
 		return nil
 	}
 	end := append(append([]byte{}, o.ring[o.at:]...), o.ring[:o.at]...)
-	if over < mostEnd {
+	if over < int64(o.mostEnd) {
 		end = o.ring[:over]
 	}
-	if _, err := fmt.Fprintf(o.f, "\n... %d bytes left out ...\n", max(0, over-mostEnd)); err != nil {
+	if _, err := fmt.Fprintf(o.f, "\n... %d bytes left out ...\n", max(0, over-int64(o.mostEnd))); err != nil {
 		return err
 	}
 	_, err := o.f.Write(end)

@@ -1,0 +1,133 @@
+package step
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Spec names and symbolic links never lead out of ralph/specs (product.md 12).
+func TestReadSpecStaysInside(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	specs := filepath.Join(root, "ralph/specs")
+	if err := os.MkdirAll(filepath.Join(specs, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{"secret.md": "secret", "ralph/specs/a.md": "a", "ralph/specs/sub/b.md": "b"} {
+		if err := os.WriteFile(filepath.Join(root, path), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"out.md": "../../secret.md", "abs.md": filepath.Join(root, "secret.md"), "in.md": "sub/b.md"} {
+		if err := os.Symlink(to, filepath.Join(specs, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for file, want := range map[string]string{"a.md": "a", "sub/b.md": "b", "in.md": "b"} {
+		if got, err := ReadSpec(root, file); got != want || err != nil {
+			t.Errorf("ReadSpec(%q) = %q, %v", file, got, err)
+		}
+	}
+	for _, file := range []string{"out.md", "abs.md", "../../secret.md", "sub", "/etc/passwd"} {
+		if got, err := ReadSpec(root, file); err == nil {
+			t.Errorf("ReadSpec(%q) = %q, want an error", file, got)
+		}
+	}
+	if _, err := ReadSpec(root, "gone.md"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing spec: %v", err)
+	}
+}
+
+// A flood fills neither memory nor disk: the head is kept, then the end, with a
+// line between them that says how much is missing. Any cut of the stream into
+// writes gives the same file.
+func TestOutputFileKeepsHeadAndEnd(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	n := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		head, end := int64(rapid.IntRange(1, 64).Draw(t, "head")), rapid.IntRange(1, 32).Draw(t, "end")
+		text := rapid.SliceOfN(rapid.ByteRange('a', 'z'), 0, 300).Draw(t, "text")
+		path := filepath.Join(dir, "o")
+		o, err := newOutputFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.mostHead, o.mostEnd = head, end
+		for rest := text; len(rest) > 0; {
+			k := rapid.IntRange(1, len(rest)).Draw(t, "cut")
+			if _, err := o.Write(rest[:k]); err != nil {
+				t.Fatal(err)
+			}
+			rest = rest[k:]
+		}
+		dropped := o.dropped()
+		if err := o.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := max(0, int64(len(text))-head-int64(end)); dropped != want {
+			t.Fatalf("dropped %d of %d bytes, want %d", dropped, len(text), want)
+		}
+		if int64(len(text)) <= head {
+			if string(got) != string(text) {
+				t.Fatalf("a short output is kept as it is: %q, not %q", got, text)
+			}
+			return
+		}
+		kept := text[head:]
+		kept = kept[max(0, len(kept)-end):]
+		if !strings.HasPrefix(string(got), string(text[:head])) || !strings.HasSuffix(string(got), "\n"+string(kept)) {
+			t.Fatalf("head %d, end %d of %q: kept %q", head, end, text, got)
+		}
+	})
+}
+
+// What waited for a task that is split waits for all of its parts (DECOMPOSE).
+func TestDecomposedTasksTakeThePlaceOfTheirParent(t *testing.T) {
+	t.Parallel()
+	s := &ralph.State{
+		Job: &ralph.Job{File: "a.md"},
+		Plan: ralph.Plan{File: "a.md", Tasks: []*ralph.Task{
+			{ID: "t-big", Name: "Big", Status: ralph.TaskTimeout},
+			{ID: "t-next", Name: "Next", Status: ralph.TaskPending, Deps: []ralph.TaskID{"t-other", "t-big"}},
+			{ID: "t-other", Name: "Other", Status: ralph.TaskDone},
+		}},
+	}
+	ids := []string{"t-big", "t-aaaa", "t-bbbb"} // the first is taken: another is made
+	x := &Executor{NewID: func(string) string {
+		id := ids[0]
+		ids = ids[1:]
+		return id
+	}}
+	split := &ralph.Task{ID: "decompose:q-1:t-big", Kind: ralph.KindDecompose, Parent: "t-big"}
+	facts, err := x.decomposed(s, split, ralph.TurnResult{Text: `{"tasks":[{"name":"One"},{"name":"Two","deps":["One"]}]}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range facts {
+		s.Apply(ralph.Event{Fact: f})
+	}
+	if deps := s.Task("t-next").Deps; !slices.Equal(deps, []ralph.TaskID{"t-other", "t-aaaa", "t-bbbb"}) {
+		t.Errorf("what waited for the task waits for %v", deps)
+	}
+	if two := s.Task("t-bbbb"); two == nil || two.Parent != "t-big" || !slices.Equal(two.Deps, []ralph.TaskID{"t-aaaa"}) {
+		t.Errorf("the second part is %+v", two)
+	}
+	if big := s.Task("t-big"); big.Status != ralph.TaskSkipped || big.Run.Reason != "split into 2 smaller tasks" {
+		t.Errorf("the task itself is %s (%s)", big.Status, big.Run.Reason)
+	}
+}
