@@ -1,0 +1,40 @@
+# What people type. The steps themselves, and the versions of the tools, are in
+# .ci/run, which needs no make.
+FUZZTIME  ?= 20s
+SOAK_TIME ?= 2m
+
+.DEFAULT_GOAL := help
+.PHONY: help check test lint e2e bench fuzz soak demo
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+check: ## what a commit must pass: vet, lint, formatting, then all tests with the race detector
+	.ci/run vet lint race
+
+test: ## all tests, the house law too
+	go test ./...
+
+lint: ## golangci-lint with gofumpt
+	.ci/run lint
+
+e2e: ## the real Claude Code against a model server on loopback (installs it from npm)
+	.ci/run e2e
+
+bench: ## the whole program against its floor as a table, then the packages (docs/performance.md)
+	go test -run '^$$' -bench Program -benchtime 1x -timeout 20m ./internal/bench
+	go test -run '^$$' -bench . -benchmem $$(go list ./... | grep -v internal/bench)
+
+fuzz: ## every fuzz target for FUZZTIME (20s)
+	@set -e; for pkg in $$(go list ./...); do \
+		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "$$pkg $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
+
+soak: ## long tests: kill -9 at every fact and at random for SOAK_TIME (2m), floods, full disks
+	SOAK_TIME=$(SOAK_TIME) go test -count=1 -tags soak -timeout 60m ./internal/soak
+
+demo: ## two specs in a throw-away repository
+	go run ./cmd/ralph demo
