@@ -66,7 +66,7 @@ func (t *turn) run(ctx context.Context, p *proc.Runner, l launch) (res ralph.Tur
 		res.Err = &ralph.AgentError{Class: ralph.ErrClassSpawn, Message: start.Error()}
 		return res, false, nil
 	}
-	over = context.Cause(run) == errEnough
+	over = errors.Is(context.Cause(run), errEnough)
 	switch {
 	case err != nil && run.Err() == nil:
 		return res, false, fmt.Errorf("run the agent: %w", err)

@@ -28,9 +28,9 @@ limit, 4 a person is needed, 130 ended at once.`,
 		Args:    cobra.NoArgs,
 	}
 	f := cmd.Flags()
-	f.IntVar(&maxSpecs, "max-specs", 0, "stop after completing N specs (default unlimited)")
+	f.IntVar(&maxSpecs, "max-specs", 0, "stop after completing `N` specs (default unlimited)")
 	f.StringVar(&maxCost, "max-cost", "", "stop when the summed cost exceeds `N` dollars, like 10.00 (default unlimited)")
-	f.IntVar(&maxFailures, "max-failures", 3, "stop after N specs in a row failed")
+	f.IntVar(&maxFailures, "max-failures", 3, "stop after `N` specs in a row failed")
 	f.BoolVar(&x.dryRun, "dry-run", false, "plan each spec, execute nothing")
 	f.BoolVar(&x.fresh, "fresh", false, "begin a new session instead of resuming the interrupted one")
 	f.BoolVar(&x.allowDirty, "allow-dirty", false, "start with uncommitted changes; the first spec's commit takes them along")

@@ -19,13 +19,14 @@ func newConfig(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config", Short: "The settings: show, schema, edit",
 		Example: "  ralph config show\n  ralph config edit task.max_iterations=20\n  ralph config schema > ralph.schema.json",
-		Args:    cobra.NoArgs,
+		Args:    noSuchCommand,
 		RunE:    func(*cobra.Command, []string) error { return runConfigShow(env, false) },
 	}
 	var asJSON bool
 	show := &cobra.Command{
 		Use: "show", Short: "Every setting with its value and where it comes from", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return runConfigShow(env, asJSON) },
+		Example: "  ralph config show\n  ralph config show --json",
+		RunE:    func(*cobra.Command, []string) error { return runConfigShow(env, asJSON) },
 	}
 	show.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.AddCommand(show,

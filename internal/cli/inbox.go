@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ func newInbox(env Env) *cobra.Command {
 		Use:     "inbox",
 		Short:   "The queue of specs: list, add, remove, clear",
 		Example: "  ralph inbox add feature-x.md\n  ralph inbox\n  ralph inbox remove q-a1b2",
-		Args:    cobra.NoArgs,
+		Args:    noSuchCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runInboxList(env) },
 	}
 	var name string
@@ -142,22 +143,39 @@ func runInboxAddStdin(cmd *cobra.Command, env Env, name string) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(root, "ralph/specs", file)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("write the spec: %w", err)
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	err = writeSpec(root, file, text)
 	if errors.Is(err, fs.ErrExist) {
 		return &ralph.Refusal{Why: fmt.Sprintf("ralph/specs/%s exists already", file), Hint: "choose another --name, or queue it: ralph inbox add " + file, Kind: ralph.ErrUsage}
-	}
-	if err == nil {
-		_, err = f.Write(text)
-		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
 		return fmt.Errorf("write the spec: %w", err)
 	}
 	return runInboxAdd(cmd, env, file)
+}
+
+// writeSpec makes a new file in ralph/specs. os.Root keeps symbolic links in the
+// name from leading out of the folder (product.md 12).
+func writeSpec(root, file string, text []byte) error {
+	folder := filepath.Join(root, "ralph/specs")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	specs, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer specs.Close()
+	if dir := path.Dir(file); dir != "." {
+		if err := specs.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	f, err := specs.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
 }
 
 // nameFrom makes a file name from the first line that has words.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -97,7 +98,16 @@ func message(err error) string {
 	case errors.As(err, &locked):
 		return fmt.Sprintf("%s\nWait for it, or end it: kill %d (a second Ctrl+C in its terminal does the same).", locked.Error(), locked.Owner.Pid)
 	}
+	if text := err.Error(); diskFull(err, text) {
+		return text + "\nThe disk is full: free some space, then start again."
+	}
 	return err.Error()
+}
+
+// diskFull also knows git's words for it, which come as text.
+func diskFull(err error, text string) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
+		strings.Contains(text, "Out of diskspace") || strings.Contains(text, "No space left on device")
 }
 
 func exitCode(err error) int {
@@ -125,7 +135,7 @@ Write a spec, queue it, start the agent, walk away:
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       env.Version,
-		Args:          cobra.NoArgs,
+		Args:          noSuchCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("ralph {{.Version}}\n")

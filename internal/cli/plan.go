@@ -11,6 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/prompt"
+	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
@@ -37,7 +38,7 @@ unticked items of the spec's own checklist become the tasks, without an agent.`,
 			return x.run(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "drop an unfinished plan without asking (it is kept in ralph/.state/plans)")
+	cmd.Flags().BoolVar(&force, "force", false, "drop an unfinished plan without asking (that of another spec is kept in ralph/.state/plans)")
 	cmd.Flags().BoolVar(&checklist, "from-checklist", false, "take the spec's own checklist, without an agent")
 	return cmd
 }
@@ -71,9 +72,13 @@ func confirmDrop(env Env, file string, force bool) error {
 	if force || left == 0 {
 		return nil
 	}
-	question := fmt.Sprintf("the plan of %s has %d unfinished tasks", s.Plan.File, left)
+	question := fmt.Sprintf("the plan of %s has %s", s.Plan.File, report.Unfinished(left))
 	if !env.Terminal {
-		return &ralph.Refusal{Why: question, Hint: "finish it (ralph construct), or drop it with --force (it is kept in ralph/.state/plans)", Kind: ralph.ErrUsage}
+		hint := "finish it (ralph construct), or drop it with --force"
+		if s.Plan.File != file { // a new plan of the same spec takes the place of the old one
+			hint += " (it is kept in ralph/.state/plans)"
+		}
+		return &ralph.Refusal{Why: question, Hint: hint, Kind: ralph.ErrUsage}
 	}
 	fmt.Fprintf(env.Stdout, "%s%s. Drop it and plan %s? [y/N] ", strings.ToUpper(question[:1]), question[1:], file)
 	answer, _ := bufio.NewReader(env.Stdin).ReadString('\n')
@@ -117,6 +122,6 @@ func planFromChecklist(cmd *cobra.Command, env Env, file string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Stdout, "PLAN: %d tasks from the checklist of %s\n", len(items), file)
+	fmt.Fprintf(env.Stdout, "PLAN: %s from the checklist of %s\n", report.Tasks(len(items)), file)
 	return nil
 }

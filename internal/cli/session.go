@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -219,6 +220,9 @@ func (x *session) broken(err error) error {
 	if !errors.Is(err, ralph.ErrLocked) {
 		_ = x.journal.Update(context.Background(), "engine", end) // the disk may be full: then the session counts as cut, which is as good
 	}
+	if errors.Is(err, journal.ErrGone) {
+		return fmt.Errorf("%w\nGit, ralph/inbox.jsonl and ralph/plan.jsonl have what is left. Look at `git status`, restore what is missing (`git checkout -- ralph`), then start again: `ralph %s`", err, x.mode)
+	}
 	return fmt.Errorf("%w\nThe state is kept; `ralph %s` goes on where it was.", err, x.mode)
 }
 
@@ -234,7 +238,7 @@ func exitFor(reason ralph.Reason, s *ralph.State) error {
 	case ralph.ReasonMaxCost, ralph.ReasonMaxFailures, ralph.ReasonBudget:
 		code = exitLimit
 	case ralph.ReasonInterrupted:
-		if s.Session.AskedHuman {
+		if s.Session.AskedHuman || openQuestion(s) {
 			code = exitHuman
 		}
 	}
@@ -242,6 +246,15 @@ func exitFor(reason ralph.Reason, s *ralph.State) error {
 		return nil
 	}
 	return exitError{code}
+}
+
+// openQuestion reports whether a task waits for an answer that nobody gave. A
+// stop takes its gate back, and the next start asks again.
+func openQuestion(s *ralph.State) bool {
+	return slices.ContainsFunc(s.Plan.Tasks, func(t *ralph.Task) bool {
+		last := t.Run.Last
+		return !t.Status.Ended() && last != nil && last.Signal.Kind == ralph.SignalHuman && t.Run.Answered != t.Run.Iterations
+	})
 }
 
 // signals turns the first SIGINT into a wanted stop, and the second into an end

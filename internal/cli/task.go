@@ -19,13 +19,14 @@ func newTask(env Env) *cobra.Command {
 		Use: "task", Short: "Work on the tasks of the plan by hand",
 		Example: "  ralph task add \"Write the README\"\n  ralph task add '{\"name\":\"Ship it\",\"deps\":[\"t-1a2b\"],\"tags\":[\"critical\"]}'\n" +
 			"  ralph task reject t-1a2b \"the usage text is missing\"",
-		Args: cobra.NoArgs,
+		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var asJSON bool
 	show := &cobra.Command{
 		Use: "show <id>", Short: "One task with what happened to it", Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return runTaskShow(env, args[0], asJSON) },
+		Example: "  ralph task show t-1a2b",
+		RunE:    func(_ *cobra.Command, args []string) error { return runTaskShow(env, args[0], asJSON) },
 	}
 	show.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.AddCommand(
@@ -52,8 +53,9 @@ func newTask(env Env) *cobra.Command {
 
 // taskVerb is a command that turns a task id into facts.
 func taskVerb(env Env, use, short string, args int, decide func(*ralph.State, ralph.TaskID, string) ([]ralph.Fact, error)) *cobra.Command {
+	example := "  ralph task " + strings.NewReplacer("<id>", "t-1a2b", "<reason>", `"the usage text is missing"`).Replace(use)
 	return &cobra.Command{
-		Use: use, Short: short, Args: cobra.ExactArgs(args),
+		Use: use, Short: short, Args: cobra.ExactArgs(args), Example: example,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, rest := ralph.TaskID(args[0]), strings.Join(args[1:], " ")
 			return updatePlan(cmd, env, func(s *ralph.State) ([]ralph.Fact, ralph.TaskID, error) {

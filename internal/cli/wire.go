@@ -183,7 +183,7 @@ func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Execut
 	return &step.Executor{
 		Root: p.root, Config: pc, Agents: p.agents, Checks: p.checks, Live: live, Env: baseEnv(env.Environ),
 		Trees: &trees{p.repo}, Gates: gate.New(p.procs, p.config.Quality.MaxOutput, agentGrace, checkEnv(env.Environ)),
-		NewID: newID, Now: time.Now, Grace: agentGrace,
+		NewID: newID, Now: time.Now, Grace: agentGrace, SkipDiffs: pc.AutoCommit,
 	}
 }
 
@@ -249,7 +249,7 @@ func (t *trees) Start(ctx context.Context) (ralph.Prepared, error) {
 }
 
 func (t *trees) Snapshot(ctx context.Context) (tree, head string, err error) {
-	if tree, err = t.repo.Snapshot(ctx); err != nil {
+	if tree, err = t.repo.TreeID(ctx); err != nil {
 		return "", "", err
 	}
 	h, err := t.repo.Head(ctx)
@@ -272,6 +272,7 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 	}
 	c, err := t.repo.Commit(ctx, git.CommitInput{
 		Base: in.Base, Branch: in.Branch, Message: in.Message, Trailer: in.Trailer, Key: in.Key, Tree: in.Tree, Squash: in.Squash,
+		Fresh: in.Fresh,
 	})
 	return ralph.Committed{Commit: c.Hash, Short: c.Short}, err
 }

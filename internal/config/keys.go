@@ -22,7 +22,8 @@ type key struct {
 // maxCount bounds counts, so that sums of them cannot overflow.
 const maxCount = 1_000_000_000
 
-func count(p *int, lowest int) value                       { return number[int]{p, lowest, maxCount} }
+func count(p *int, lowest int) value { return number[int]{p, lowest, maxCount} }
+
 func upTo(p *int, lowest, highest int) value               { return number[int]{p, lowest, highest} }
 func share(p *float64) value                               { return amount{p, 0, 1} }
 func dollars(p *float64) value                             { return amount{p, 0, math.MaxFloat64} }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/ralph-loop/ralph"
@@ -35,32 +36,33 @@ type Input struct {
 	InPlace    bool          // work is in the user's checkout: no commits by the agent
 }
 
+// Renderer makes prompts. It keeps the built-in templates once they are parsed,
+// which is half the work of a prompt. The zero value is ready; it may be used
+// from several goroutines.
+type Renderer struct {
+	mu     sync.Mutex
+	parsed map[ralph.TaskKind]*template.Template
+}
+
+// Render is Renderer.Render for a single prompt.
+func Render(in Input, override string) (string, error) { return new(Renderer).Render(in, override) }
+
 // Render returns the prompt of a stage. override is the text of
 // ralph/prompts/<stage>.md; a blank one means the embedded template. Every prompt
 // carries the parts of its stage (product.md 4b): what an override does not
 // place is appended, so that no prompt lacks the way to answer. The error of a
 // broken override names the file and the line.
-func Render(in Input, override string) (string, error) {
+func (r *Renderer) Render(in Input, override string) (string, error) {
 	if in.Stage == "" {
 		in.Stage = ralph.KindBuild
 	}
-	builtin, err := templates.ReadFile("templates/" + string(in.Stage) + ".md")
-	if Schema(in.Stage) == nil && in.Stage != ralph.KindBuild || err != nil {
-		return "", fmt.Errorf("render prompt: stage %q has no prompt", in.Stage)
-	}
-	parts, err := templates.ReadFile("templates/parts.md")
-	if err != nil {
-		return "", fmt.Errorf("render prompt: %w", err)
-	}
-	name, text := "templates/"+string(in.Stage)+".md", string(builtin)
 	own := strings.TrimSpace(override) != ""
+	var t *template.Template
+	var err error
 	if own {
-		name = "ralph/prompts/" + string(in.Stage) + ".md"
-		text = override + missing(string(builtin), override, in.Stage)
-	}
-	t, err := template.New("parts.md").Funcs(functions()).Parse(string(parts))
-	if err == nil {
-		t, err = t.New(name).Parse(text)
+		t, err = parse(in.Stage, override)
+	} else {
+		t, err = r.builtin(in.Stage)
 	}
 	var b strings.Builder
 	if err == nil {
@@ -74,6 +76,44 @@ func Render(in Input, override string) (string, error) {
 		return "", fmt.Errorf("render prompt: %s%s", strings.TrimPrefix(err.Error(), "template: "), hint)
 	}
 	return strings.TrimSpace(b.String()) + "\n", nil
+}
+
+func (r *Renderer) builtin(stage ralph.TaskKind) (*template.Template, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t := r.parsed[stage]; t != nil {
+		return t, nil
+	}
+	t, err := parse(stage, "")
+	if err == nil {
+		if r.parsed == nil {
+			r.parsed = map[ralph.TaskKind]*template.Template{}
+		}
+		r.parsed[stage] = t
+	}
+	return t, err
+}
+
+// parse returns the template of a stage with its parts, "" is the built-in one.
+func parse(stage ralph.TaskKind, override string) (*template.Template, error) {
+	builtin, err := templates.ReadFile("templates/" + string(stage) + ".md")
+	if Schema(stage) == nil && stage != ralph.KindBuild || err != nil {
+		return nil, fmt.Errorf("stage %q has no prompt", stage)
+	}
+	parts, err := templates.ReadFile("templates/parts.md")
+	if err != nil {
+		return nil, err
+	}
+	name, text := "templates/"+string(stage)+".md", string(builtin)
+	if override != "" {
+		name = "ralph/prompts/" + string(stage) + ".md"
+		text = override + missing(string(builtin), override, stage)
+	}
+	t, err := template.New("parts.md").Funcs(functions()).Parse(string(parts))
+	if err != nil {
+		return nil, err
+	}
+	return t.New(name).Parse(text)
 }
 
 // missing returns the calls of those parts that the built-in template of the

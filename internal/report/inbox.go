@@ -71,3 +71,9 @@ func Files(n int) string { return count(n, "file") }
 
 // RedChecks writes a number of checks that failed.
 func RedChecks(n int) string { return count(n, "red check") }
+
+// Tasks writes a number of tasks, likewise.
+func Tasks(n int) string { return count(n, "task") }
+
+// Unfinished writes a number of tasks that have not ended, likewise.
+func Unfinished(n int) string { return count(n, "unfinished task") }

@@ -21,7 +21,7 @@ func Lines(e ralph.Event, s *ralph.State) []string {
 	case ralph.JobStarted:
 		return jobStarted(f, s)
 	case ralph.JobEnded:
-		return jobEnded(f)
+		return jobEnded(f, s)
 	case ralph.TaskAdded:
 		if f.Task.Kind == ralph.KindLand {
 			return []string{"CONSTRUCT: complete"}
@@ -63,14 +63,21 @@ func sessionStarted(f ralph.SessionStarted, s *ralph.State) []string {
 		lines = []string{strings.ToUpper(f.Mode[:1]) + f.Mode[1:] + " started"}
 	}
 	if f.Resumed || f.Carry != nil {
-		return append(lines, fmt.Sprintf("Session resumed: %s completed, %s failed, %s spent so far",
+		lines = append(lines, fmt.Sprintf("Session resumed: %s completed, %s failed, %s spent so far",
 			count(s.Session.Completed, "spec"), count(s.Session.Failed, "spec"), ralph.Dollars(s.Session.Usage.Cost)))
+		if j := s.Job; j != nil { // cut while it was on this spec: a log names its specs (D-084)
+			lines = append(lines, jobStarted(ralph.JobStarted{ID: j.Spec, File: j.File, Resume: len(s.Plan.Tasks) > 0}, s)...)
+		}
+		return lines
 	}
 	return append(lines, "Session new: "+string(f.ID))
 }
 
 // sessionEnded closes the log: why, then the summary as the last line (D-089, D-090).
 func sessionEnded(f ralph.SessionEnded, s *ralph.State) []string {
+	if s.Session.Mode == "plan" && f.Reason == ralph.ReasonComplete {
+		return []string{fmt.Sprintf("Planned for %s: `ralph query tasks` shows the plan, `ralph construct` works on it.", ralph.Dollars(s.Session.Usage.Cost))}
+	}
 	why := "Stopping: " + string(f.Reason)
 	if f.Reason == ralph.ReasonEmpty {
 		why = "Inbox empty. Agent stopping."
@@ -111,11 +118,17 @@ func jobStarted(f ralph.JobStarted, s *ralph.State) []string {
 	return []string{head}
 }
 
-func jobEnded(f ralph.JobEnded) []string {
+func jobEnded(f ralph.JobEnded, s *ralph.State) []string {
 	switch f.Status {
 	case ralph.SpecFailed:
 		return []string{"FAILED: " + oneLine(f.Error)}
 	case ralph.SpecPending:
+		if f.Rule == "D-035" { // planned, as was asked: nothing was given up
+			if s.Session.Mode == "plan" {
+				return nil
+			}
+			return []string{"DRY RUN: nothing executed, the spec stays pending"}
+		}
 		return []string{"RELEASED: the spec is pending again (" + f.Error + ")"}
 	}
 	if f.Commit == "" {
@@ -189,7 +202,11 @@ func turnEnded(f ralph.TurnEnded) []string {
 		add("DENIED: %s (nobody could be asked; allow it in agents.%s.args)", oneLine(d), f.Agent)
 	}
 	if f.Leftover > 0 {
-		add("NOTE: %s left in the background by %s ended", count(f.Leftover, "process"), f.Agent)
+		what := count(f.Leftover, "process")
+		if f.Leftover != 1 {
+			what = fmt.Sprintf("%d processes", f.Leftover)
+		}
+		add("NOTE: %s left in the background by %s ended", what, f.Agent)
 	}
 	return lines
 }

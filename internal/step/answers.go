@@ -42,6 +42,9 @@ func (x *Executor) verified(s *ralph.State, res ralph.TurnResult) ([]ralph.Fact,
 	}
 	var facts []ralph.Fact
 	for _, v := range a.Verdicts {
+		if wasSplit(s, v.Task) {
+			continue // its parts have verdicts of their own; a reject would build all of it again
+		}
 		if v.Accepted() {
 			facts = append(facts, ralph.TaskAccepted{ID: v.Task})
 		} else {
@@ -53,6 +56,13 @@ func (x *Executor) verified(s *ralph.State, res ralph.TurnResult) ([]ralph.Fact,
 		facts = append(facts, ralph.IssueAdded{Issue: ralph.Issue{ID: ralph.IssueID(x.NewID("i")), Spec: s.Job.File, Desc: desc}})
 	}
 	return facts, nil
+}
+
+// wasSplit reports whether DECOMPOSE put smaller tasks in the place of a task.
+func wasSplit(s *ralph.State, id ralph.TaskID) bool {
+	t := s.Task(id)
+	return t != nil && t.Status == ralph.TaskSkipped &&
+		slices.ContainsFunc(s.Plan.Tasks, func(x *ralph.Task) bool { return x.Parent == id })
 }
 
 // decomposed replaces a task by smaller ones; what waited for it waits for them.

@@ -37,6 +37,7 @@ type CommitInput struct {
 	Base, Branch  string // where the job started
 	Message       string
 	Trailer, Key  string
+	Fresh         bool   // the key is of this very attempt: no commit can carry it yet
 	Tree          string // the tree of the last snapshot, when nothing ran since
 	Squash        bool   // commits of the agent since Base become part of this one
 	OnlyIfChanges bool
@@ -70,8 +71,11 @@ type Executor struct {
 	NewID  func(prefix string) string
 	Now    func() time.Time
 	Grace  time.Duration // between TERM and KILL of an agent
-	// SkipDiffs leaves out diff.patch of each turn; the trees stay in git.
+	// SkipDiffs leaves out diff.patch of each turn. With task.auto_commit the
+	// task's commit shows the same, for a process less in each turn.
 	SkipDiffs bool
+
+	prompts prompt.Renderer
 }
 
 // ConfiguredAgent is an agent with what its configuration says.
@@ -151,6 +155,7 @@ func (x *Executor) check(ctx context.Context, t *ralph.Task) ([]ralph.Fact, erro
 func (x *Executor) commit(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Commit) ([]ralph.Fact, error) {
 	begin := x.Now()
 	in := CommitInput{Base: s.Job.Base, Branch: s.Job.Branch, Trailer: "Ralph-Receipt", Key: t.Run.CommitKey, Squash: !step.OnlyTask}
+	in.Fresh = in.Key == s.Hash // nothing was recorded since the receipt that made the key
 	trailers := []string{}
 	if step.OnlyTask {
 		trailers = append(trailers, "Ralph-Task: "+string(t.ID))
@@ -213,7 +218,12 @@ func (x *Executor) keep(name string, v any) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	if err := os.WriteFile(filepath.Join(x.Root, name), append(b, '\n'), 0o600); err != nil {
+	path := filepath.Join(x.Root, name)
+	// The agent may have deleted the folder; a start after it would fail again here.
+	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+		err = os.WriteFile(path, append(b, '\n'), 0o600)
+	}
+	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil

@@ -31,7 +31,11 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	if !ok {
 		return nil, fmt.Errorf("agent %q is not configured any more", step.Agent)
 	}
-	text, err := x.prompt(ctx, s, t, step, agent.Structured)
+	spec, err := x.readSpec(s.Job.File)
+	if err != nil {
+		return x.withoutSpec(s, t, step, err), nil
+	}
+	text, err := x.prompt(ctx, s, t, step, spec, agent.Structured)
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +70,18 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	facts := x.answer(s, t, step, res, &f)
 	facts = append([]ralph.Fact{f}, facts...)
 	return append(facts, policy.AfterTurn(s, f, x.Config, x.Now())...), nil
+}
+
+// withoutSpec is the turn of a spec that cannot be read any more, because the
+// agent or a person deleted it. That is an outcome: the spec fails with these
+// words and the next one goes on (D-076). As an error of the machinery it would
+// stop every later start as well.
+func (x *Executor) withoutSpec(s *ralph.State, t *ralph.Task, step ralph.Turn, err error) []ralph.Fact {
+	f := ralph.TurnEnded{
+		Task: t.ID, Stage: step.Stage, Agent: step.Agent, Iteration: step.Iteration, Exit: ralph.ExitFailed,
+		Err: &ralph.AgentError{Class: ralph.ErrClassRequest, Message: err.Error()},
+	}
+	return append([]ralph.Fact{f}, policy.AfterTurn(s, f, x.Config, x.Now())...)
 }
 
 // ended is the turn as a fact, before its answer is read.
@@ -143,11 +159,7 @@ func (x *Executor) answer(s *ralph.State, t *ralph.Task, step ralph.Turn, res ra
 }
 
 // prompt renders what the agent is told.
-func (x *Executor) prompt(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Turn, structured bool) (string, error) {
-	spec, err := x.readSpec(s.Job.File)
-	if err != nil {
-		return "", err
-	}
+func (x *Executor) prompt(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Turn, spec string, structured bool) (string, error) {
 	in := prompt.Input{
 		Stage: step.Stage, SpecFile: s.Job.File, SpecText: spec, Task: t, Tasks: s.Plan.Tasks,
 		Learnings: readTail(filepath.Join(x.Root, progressFile), mostLearned), Feedback: step.Feedback,
@@ -173,7 +185,7 @@ func (x *Executor) prompt(ctx context.Context, s *ralph.State, t *ralph.Task, st
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read the prompt template: %w", err)
 	}
-	return prompt.Render(in, string(custom))
+	return x.prompts.Render(in, string(custom))
 }
 
 func (x *Executor) jobDiff(ctx context.Context, s *ralph.State) string {

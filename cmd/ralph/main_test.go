@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain makes this test binary the ralph program of the scripts: it runs the
+// very function that main runs.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"ralph": main})
+}
+
+// TestScripts runs what a person would type, in repositories of their own. Each
+// script names the requirements it covers in its first lines.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireUniqueNames:  true,
+		RequireExplicitExec: false,
+		Setup:               isolate,
+		Condition:           condition,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"repo": cmdRepo, "exits": cmdExits, "waitfile": cmdWaitFile, "waitgone": cmdWaitGone,
+			"signal": cmdSignal, "json": cmdJSON, "let": cmdLet, "ago": cmdAgo, "expand": cmdExpand, "same": cmdSame,
+		},
+	})
+}
+
+// isolate keeps the person's own settings and git configuration out.
+func isolate(env *testscript.Env) error {
+	home := filepath.Join(env.WorkDir, "home")
+	if err := os.MkdirAll(home, 0o755); err != nil {
+		return err
+	}
+	env.Vars = append(env.Vars,
+		"HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com",
+		"TZ=UTC", "NO_COLOR=1",
+		"GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"), // else each program waits a second at its end under -race
+	)
+	env.Defer(func() { endLeftovers(env.WorkDir) })
+	return nil
+}
+
+// endLeftovers ends what still runs in a script's folder: a script that failed
+// half way may leave an engine and its agent behind.
+func endLeftovers(dir string) {
+	cwds, err := filepath.Glob("/proc/[0-9]*/cwd") // none on systems without /proc
+	if err != nil {
+		return // the pattern is a constant
+	}
+	for _, cwd := range cwds {
+		if at, err := os.Readlink(cwd); err != nil || !strings.HasPrefix(at, dir+string(filepath.Separator)) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(cwd))); err == nil && pid != os.Getpid() {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself meanwhile
+		}
+	}
+}
+
+// condition adds [root]: a person whom no permission stops.
+func condition(name string) (bool, error) {
+	if name == "root" {
+		return os.Geteuid() == 0, nil
+	}
+	return false, fmt.Errorf("unknown condition %q", name)
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// patience is how long a script waits for a fact that must come.
+const patience = 30 * time.Second
+
+// cmdRepo: repo <scenario> [name.md ...] [key=value ...] makes $WORK/repo a git
+// repository with one commit that holds whatever the script put there, the
+// specs named, and settings under which the scenario's agent does the work.
+func cmdRepo(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: repo <scenario> [name.md ...] [key=value ...]")
+	}
+	dir := ts.MkAbs("repo")
+	ts.Check(os.MkdirAll(filepath.Join(dir, "ralph/specs"), 0o755))
+	ts.Check(ts.Chdir("repo"))
+	config := "version: 1\nagent:\n  primary: me\n  fallback: []\nagents:\n  me: {driver: scripted, scenario: " + args[0] + ", pass_env: [GORACE]}\n" +
+		"task: {delay: 0s}\nerrors: {retry_base: 10ms, rate_limit_base: 10ms}\nquality: {commands: [\"true\"]}\n"
+	if _, err := os.Stat(filepath.Join(dir, "ralph/config.yaml")); errors.Is(err, fs.ErrNotExist) {
+		ts.Check(os.WriteFile(filepath.Join(dir, "ralph/config.yaml"), []byte(config), 0o644))
+	}
+	ts.Check(ts.Exec("git", "init", "-q", "-b", "main"))
+	for _, arg := range args[1:] {
+		if strings.Contains(arg, "=") {
+			ts.Check(ts.Exec("ralph", "config", "edit", arg))
+			continue
+		}
+		path := filepath.Join(dir, "ralph/specs", arg)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			ts.Check(os.WriteFile(path, []byte("# "+strings.TrimSuffix(arg, ".md")+"\n\nSomething to do.\n"), 0o644))
+		}
+	}
+	ts.Check(ts.Exec("git", "add", "-A"))
+	ts.Check(ts.Exec("git", "commit", "-q", "-m", "start"))
+}
+
+// cmdExits: exits <code> <program> [args ...] wants exactly this exit code.
+func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits <code> <program> [args ...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	var exit interface{ ExitCode() int }
+	got := 0
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// cmdWaitFile: waitfile [-within 1s] <path> [regexp] waits until there is such a
+// file, and until it has such text.
+func cmdWaitFile(ts *testscript.TestScript, neg bool, args []string) {
+	limit := patience
+	if len(args) > 2 && args[0] == "-within" {
+		d, err := time.ParseDuration(args[1])
+		ts.Check(err)
+		limit, args = d, args[2:]
+	}
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: waitfile [-within 1s] <path> [regexp]")
+	}
+	re := regexp.MustCompile("(?m)" + strings.Join(args[1:], ""))
+	until(ts, limit, strings.Join(args, " "), func() bool {
+		matches, err := filepath.Glob(ts.MkAbs(args[0]))
+		ts.Check(err)
+		for _, m := range matches {
+			if b, err := os.ReadFile(m); err == nil && re.Match(b) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// cmdWaitGone: waitgone [-within 1s] <pidfile> waits until the process has ended.
+func cmdWaitGone(ts *testscript.TestScript, neg bool, args []string) {
+	limit := patience
+	if len(args) > 2 && args[0] == "-within" {
+		d, err := time.ParseDuration(args[1])
+		ts.Check(err)
+		limit, args = d, args[2:]
+	}
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: waitgone [-within 1s] <pidfile>")
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
+	ts.Check(err)
+	until(ts, limit, "process "+strconv.Itoa(pid)+" to end", func() bool { return !runs(pid) })
+}
+
+// runs: a process whose parent has not yet asked for its end has ended all the same.
+func runs(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist) || !isDir("/proc/self")
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	return !strings.HasPrefix(rest, "Z")
+}
+
+func isDir(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.IsDir()
+}
+
+func until(ts *testscript.TestScript, limit time.Duration, what string, fact func() bool) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(limit); !fact(); <-tick.C {
+		if time.Now().After(deadline) {
+			ts.Fatalf("waited %s in vain for %s", limit, what)
+		}
+	}
+}
+
+// cmdSignal: signal SIGINT sends it to the engine that holds the session lock.
+func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
+	signals := map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM, "SIGKILL": syscall.SIGKILL}
+	if neg || len(args) != 1 || signals[args[0]] == 0 {
+		ts.Fatalf("usage: signal SIGINT|SIGTERM|SIGKILL")
+	}
+	var lock struct{ Pid int }
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("ralph/.state/session.lock")), &lock))
+	if lock.Pid < 2 {
+		ts.Fatalf("the lock names no process")
+	}
+	ts.Check(syscall.Kill(lock.Pid, signals[args[0]]))
+}
+
+// cmdJSON: json <file or stdout> <path> <regexp> looks at one value, whole: a
+// path is like 0.status, len is the length, a .jsonl file is an array.
+func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: [!] json <file or stdout> <path> <regexp>")
+	}
+	got := lookup(ts, args[0], args[1])
+	if ok := regexp.MustCompile("^(?:" + args[2] + ")$").MatchString(got); ok == neg {
+		ts.Fatalf("%s %s is %q, want %s%q", args[0], args[1], got, map[bool]string{true: "not "}[neg], args[2])
+	}
+}
+
+// cmdLet: let NAME <file or stdout> <path> sets a variable to a value of JSON.
+func cmdLet(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: let NAME <file or stdout> <path>")
+	}
+	ts.Setenv(args[0], lookup(ts, args[1], args[2]))
+}
+
+// lookup finds a value; "null" also stands for one that is not there.
+func lookup(ts *testscript.TestScript, file, path string) string {
+	text := ts.ReadFile(file)
+	if strings.HasSuffix(file, ".jsonl") {
+		text = "[" + strings.ReplaceAll(strings.TrimSpace(text), "\n", ",") + "]"
+	}
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		ts.Fatalf("%s is no JSON: %v", file, err)
+	}
+	for part := range strings.SplitSeq(path, ".") {
+		switch at := v.(type) {
+		case []any:
+			i, err := strconv.Atoi(part)
+			switch {
+			case part == "len":
+				v = len(at)
+			case err != nil || i >= len(at):
+				return "null"
+			default:
+				v = at[i]
+			}
+		case map[string]any:
+			v = at[part]
+			if part == "len" {
+				v = len(at)
+			}
+		default:
+			return "null"
+		}
+	}
+	if s, ok := v.(string); ok {
+		return s
+	}
+	b, err := json.Marshal(v)
+	ts.Check(err)
+	return string(b)
+}
+
+// cmdAgo: ago NAME 2h sets a variable to the time so long ago.
+func cmdAgo(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: ago NAME <duration>")
+	}
+	d, err := time.ParseDuration(args[1])
+	ts.Check(err)
+	ts.Setenv(args[0], time.Now().Add(-d).UTC().Format(time.RFC3339))
+}
+
+// cmdExpand: expand <from> <to> copies a file and fills in its $VARIABLES.
+func cmdExpand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: expand <from> <to>")
+	}
+	text := regexp.MustCompile(`\$[A-Z][A-Z0-9]*`).ReplaceAllStringFunc(ts.ReadFile(args[0]), func(name string) string { return ts.Getenv(name[1:]) })
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o644))
+}
+
+// cmdSame: same <file> <copy> wants the same bytes and the same time of change
+// (a copy made by cp -p).
+func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: same <file> <copy>")
+	}
+	if ts.ReadFile(args[0]) != ts.ReadFile(args[1]) {
+		ts.Fatalf("%s changed", args[0])
+	}
+	a, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	b, err := os.Stat(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if !a.ModTime().Equal(b.ModTime()) {
+		ts.Fatalf("%s was written again", args[0])
+	}
+}

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Every command that does something says in one line what it does, and shows how
+// it is typed, unless there is only one way to type it (D-032 to D-035: a person
+// finds the flags in the help).
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, c := range cmd.Commands() {
+			walk(c)
+		}
+		if cmd.Hidden || !cmd.Runnable() {
+			return
+		}
+		if cmd.Short == "" {
+			t.Errorf("%s: no short help", cmd.CommandPath())
+		}
+		trivial := !cmd.HasLocalFlags() && !strings.ContainsAny(cmd.Use, "<[")
+		if cmd.Example == "" && !trivial {
+			t.Errorf("%s takes arguments or flags: its help needs an Example", cmd.CommandPath())
+		}
+		if cmd.Example != "" && !strings.Contains(cmd.Example, cmd.CommandPath()) {
+			t.Errorf("%s: its Example does not show it:\n%s", cmd.CommandPath(), cmd.Example)
+		}
+	}
+	walk(newRoot(Env{Version: "test"}))
+}
+
+// Ids are unique and of one form (D-007, D-016): 1000 records, none twice.
+func TestSpecIDs(t *testing.T) {
+	t.Parallel()
+	form := regexp.MustCompile(`^q-[a-z0-9]{4}$`)
+	s := &ralph.State{}
+	seen := map[ralph.SpecID]bool{}
+	for range 1000 {
+		id := newSpecID(s)
+		if !form.MatchString(string(id)) || seen[id] {
+			t.Fatalf("id %s: not of the form, or there already", id)
+		}
+		seen[id] = true
+		s.Inbox = append(s.Inbox, &ralph.Spec{ID: id})
+	}
+}
