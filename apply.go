@@ -29,7 +29,7 @@ func (s *State) Apply(e Event) {
 	case JobStarted:
 		s.jobStarted(f, e.At)
 	case JobEnded:
-		s.jobEnded(f, e.At)
+		s.jobEnded(f, e.At, before)
 	case RoundStarted:
 		s.editJob(func(j *Job) { j.Round = f.Round })
 	case AgentLimited:
@@ -244,12 +244,16 @@ func (s *State) jobStarted(f JobStarted, at time.Time) {
 	})
 }
 
-func (s *State) jobEnded(f JobEnded, at time.Time) {
+func (s *State) jobEnded(f JobEnded, at, before time.Time) {
 	job := s.Job
 	if job == nil {
 		return
 	}
-	s.Plan.Elapsed += max(0, at.Sub(job.Since))
+	worked := at.Sub(job.Since)
+	if f.Cut {
+		worked = before.Sub(job.Since)
+	}
+	s.Plan.Elapsed += max(0, worked)
 	s.Plan.Closed = f.Status != SpecPending
 	s.editSpec(job.Spec, func(x *Spec) {
 		x.Status, x.EndedAt, x.Error = f.Status, at, f.Error

@@ -322,3 +322,15 @@ func TestSpecFile(t *testing.T) {
 		}
 	}
 }
+
+// when a job was cut and is released by the next session, the time nobody
+// worked on it does not count.
+func TestTimeAfterACutDoesNotCount(t *testing.T) {
+	s := fold(spec("a", ralph.SpecPending), ralph.SessionStarted{ID: "s"}, ralph.PlanStarted{File: "a.md"}, ralph.JobStarted{Job: "q-a", ID: "q-a", File: "a.md"}, ralph.RoundStarted{Round: 1})
+	worked := s.At.Sub(s.Job.Since)
+	late := ralph.Event{Seq: s.Seq + 1, At: s.At.Add(100 * time.Hour), Fact: ralph.JobEnded{Status: ralph.SpecPending, Cut: true}}
+	s.Apply(late)
+	if s.Plan.Elapsed != worked || worked <= 0 {
+		t.Errorf("%s of work counted, want %s", s.Plan.Elapsed, worked)
+	}
+}

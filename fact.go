@@ -111,6 +111,8 @@ type JobEnded struct {
 	Error  string     `json:"error,omitempty"`
 	Rule   string     `json:"rule,omitempty"`
 	Commit string     `json:"commit,omitempty"`
+	// Cut: the engine that worked on it died, so what came after its last fact is no work (X-10).
+	Cut bool `json:"cut,omitempty"`
 }
 
 // RoundStarted begins a round of INVESTIGATE, BUILD, VERIFY.

@@ -142,7 +142,7 @@ func (x *session) begin(ctx context.Context) error {
 	return x.journal.Update(ctx, "engine", func(s *ralph.State) ([]ralph.Fact, error) {
 		var facts []ralph.Fact
 		if s.Job != nil && !resumed { // what another session was on: its plan is kept
-			facts = append(facts, ralph.JobEnded{Status: ralph.SpecPending, Error: "left by session " + string(s.Session.ID), Rule: "X-08"})
+			facts = append(facts, ralph.JobEnded{Status: ralph.SpecPending, Error: "left by session " + string(s.Session.ID), Rule: "X-08", Cut: true})
 		}
 		return append(facts, started), nil
 	})

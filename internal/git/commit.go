@@ -24,6 +24,7 @@ type CommitInput struct {
 	Message string // complete, with the trailer line
 	Trailer string // name of the trailer that identifies this commit
 	Key     string // its value
+	Fresh   bool   // the key is new: no earlier call can have made this commit
 	Squash  bool   // commits made since Base become part of this one (X-58)
 	Tree    string // Snapshot's answer when nothing happened since, saves an `add`; else ""
 }
@@ -37,6 +38,8 @@ type Commit struct {
 	// Stale is set when a git command of somebody else's held the index, so
 	// that `git status` goes on to show the state before the commit.
 	Stale bool
+
+	parent string // its first, where that was read
 }
 
 func (in CommitInput) trailer() (string, error) {
@@ -70,32 +73,60 @@ func (r *Repo) Commit(ctx context.Context, in CommitInput) (Commit, error) {
 	if err != nil {
 		return Commit{}, fmt.Errorf("commit: %w", err)
 	}
-	h, err := r.Head(ctx)
+	h, err := r.settled(ctx)
 	if err != nil {
 		return Commit{}, fmt.Errorf("commit: %w", err)
 	}
-	if h, err = r.backOn(ctx, h, in.Branch, in.Base, in.Key); err != nil {
-		return Commit{}, err
-	}
-	if c, err := r.find(ctx, h.Commit, in.Base, line); err != nil || c.Found {
+	if c, err := r.find(ctx, h.Commit, in, line); err != nil || c.Found {
 		return c, err
 	}
 	if op := r.unfinished(); op != "" {
 		return Commit{}, refuseUnfinished(op)
+	}
+	left := h.Commit
+	if h, err = r.backOn(ctx, h, in.Branch, in.Base, in.Key); err != nil {
+		return Commit{}, err
+	}
+	if h.Commit != left {
+		if c, err := r.find(ctx, h.Commit, in, line); err != nil || c.Found {
+			return c, err
+		}
 	}
 	parent, err := r.parent(ctx, h.Commit, in)
 	if err != nil {
 		return Commit{}, err
 	}
 	c, err := r.commitOn(ctx, parent, in)
+	if err != nil {
+		if late := r.late(ctx, parent, in, line); late.Found {
+			return late, nil
+		}
+	}
 	if err != nil && parent != h.Commit {
 		err = errors.Join(err, r.undoSquash(ctx, parent, h.Commit))
 	}
 	return c, err
 }
 
+// late is the commit when the git of an engine that was killed made it, after
+// all, while ours was on its way and failed because HEAD had moved.
+func (r *Repo) late(ctx context.Context, parent string, in CommitInput, line string) Commit {
+	h, err := r.Head(ctx)
+	if err != nil || h.Commit == parent {
+		return Commit{}
+	}
+	c, err := r.find(ctx, h.Commit, in, line)
+	if err != nil {
+		return Commit{} // the failure of the commit says more
+	}
+	return c
+}
+
 // find looks for a commit that carries the trailer: at HEAD, or since base.
-func (r *Repo) find(ctx context.Context, head, base, line string) (Commit, error) {
+func (r *Repo) find(ctx context.Context, head string, in CommitInput, line string) (Commit, error) {
+	if in.Fresh {
+		return Commit{}, nil
+	}
 	at, err := r.commit(ctx, head)
 	if err != nil {
 		return Commit{}, fmt.Errorf("read HEAD's commit: %w", err)
@@ -104,11 +135,11 @@ func (r *Repo) find(ctx context.Context, head, base, line string) (Commit, error
 		// A crash may also have come before the index was brought in line.
 		return Commit{Hash: head, Short: head[:7], Tree: at.tree, Found: true, Stale: !r.resetIndex(ctx)}, nil
 	}
-	if head == base {
+	if head == in.Base {
 		return Commit{}, nil
 	}
 	out, err := r.git(ctx, call{
-		args: []string{"log", "-z", "--first-parent", "--no-show-signature", "--no-color", fmt.Sprintf("--max-count=%d", lookBack), "--format=%H%n%T%n%B", base + ".." + head},
+		args: []string{"log", "-z", "--first-parent", "--no-show-signature", "--no-color", fmt.Sprintf("--max-count=%d", lookBack), "--format=%H%n%T%n%B", in.Base + ".." + head},
 		conf: []string{"i18n.logOutputEncoding=UTF-8"},
 	})
 	if err != nil {
@@ -129,7 +160,10 @@ func (r *Repo) parent(ctx context.Context, head string, in CommitInput) (string,
 	if head == in.Base {
 		return head, nil
 	}
-	ok, err := r.descends(ctx, head, in.Base)
+	ok, err := r.line == lineage{in.Base, head}, error(nil)
+	if !ok {
+		ok, err = r.descends(ctx, head, in.Base)
+	}
 	if err != nil {
 		return "", fmt.Errorf("compare HEAD with where the work began: %w", err)
 	}
@@ -166,7 +200,7 @@ func (r *Repo) commitOn(ctx context.Context, parent string, in CommitInput) (Com
 			return Commit{}, fmt.Errorf("commit: %w", err)
 		}
 	}
-	if e, err := r.readPrivate(parent); err != nil || in.Tree == "" || in.Tree != e.tree {
+	if e, err := r.readPrivate(parent); err != nil || in.Tree == "" || in.Tree != e.tree && !r.current(in.Tree) {
 		if err := r.addAll(ctx, withoutOwn()); err != nil {
 			return Commit{}, err
 		}
@@ -192,6 +226,9 @@ func (r *Repo) commitOn(ctx context.Context, parent string, in CommitInput) (Com
 	}
 	if r.index.head == parent {
 		r.index.head = c.Hash
+	}
+	if c.parent == parent {
+		r.line = lineage{in.Base, c.Hash}
 	}
 	c.Stale = !r.install(ctx)
 	return c, nil
@@ -221,5 +258,9 @@ func (r *Repo) made(ctx context.Context, parent string) (Commit, error) {
 	if err != nil {
 		return Commit{}, fmt.Errorf("read the new commit: %w", err)
 	}
-	return Commit{Hash: h.Commit, Short: h.Commit[:7], Tree: at.tree}, nil
+	c := Commit{Hash: h.Commit, Short: h.Commit[:7], Tree: at.tree}
+	if len(at.parents) > 0 {
+		c.parent = at.parents[0]
+	}
+	return c, nil
 }

@@ -28,6 +28,16 @@ const (
 	pathBits  = 0x0fff
 )
 
+// indexEntry is one entry as it lies in an index file.
+type indexEntry struct {
+	raw   []byte // from its first field on
+	flags uint16
+	path  []byte // valid until the next entry
+}
+
+func (e indexEntry) mode() uint32        { return binary.BigEndian.Uint32(e.raw[modeAt:]) }
+func (e indexEntry) id(idLen int) []byte { return e.raw[idAt : idAt+idLen] }
+
 // readEntries parses an index of version 2 to 4. A split or sparse index, which
 // does not hold all entries by itself, gives errIndex.
 func readEntries(b []byte, idLen int) (entries, error) {
@@ -35,19 +45,42 @@ func readEntries(b []byte, idLen int) (entries, error) {
 	if len(b) == 0 {
 		return e, nil // no index file: an empty index
 	}
+	var own strings.Builder
+	rest, err := eachEntry(b, idLen, func(x indexEntry) error {
+		stage := x.flags & stageBits
+		if stage != 0 && (len(e.unmerged) == 0 || e.unmerged[len(e.unmerged)-1] != string(x.path)) {
+			e.unmerged = append(e.unmerged, string(x.path))
+		}
+		if (x.path[0] == 'r' || x.path[0] == 'b') && isOwn(string(x.path)) {
+			own.Write(x.raw[modeAt : modeAt+4])
+			own.Write(x.raw[idAt : idAt+idLen+2])
+			own.Write(x.path)
+			own.WriteByte(0)
+		}
+		return nil
+	})
+	if err != nil {
+		return e, err
+	}
+	e.own = own.String()
+	return e, e.extensions(rest, idLen)
+}
+
+// eachEntry visits the entries of an index file in order, and returns the
+// extensions behind them.
+func eachEntry(b []byte, idLen int, visit func(indexEntry) error) (rest []byte, err error) {
 	if len(b) < 12+idLen || string(b[:4]) != "DIRC" {
-		return e, errIndex
+		return nil, errIndex
 	}
 	version, count := binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
 	if version < 2 || version > 4 {
-		return e, errIndex
+		return nil, errIndex
 	}
-	var own strings.Builder
 	var path []byte
-	rest := b[12 : len(b)-idLen]
+	rest = b[12 : len(b)-idLen]
 	for range count {
 		if len(rest) < idAt+idLen+4 {
-			return e, errIndex
+			return nil, errIndex
 		}
 		flags := binary.BigEndian.Uint16(rest[idAt+idLen:])
 		at := idAt + idLen + 2
@@ -56,22 +89,14 @@ func readEntries(b []byte, idLen int) (entries, error) {
 		}
 		var size int
 		if path, size = entryPath(rest, at, version, path); size == 0 {
-			return e, errIndex
+			return nil, errIndex
 		}
-		stage := flags & stageBits
-		if stage != 0 && (len(e.unmerged) == 0 || e.unmerged[len(e.unmerged)-1] != string(path)) {
-			e.unmerged = append(e.unmerged, string(path))
-		}
-		if (path[0] == 'r' || path[0] == 'b') && isOwn(string(path)) {
-			own.Write(rest[modeAt : modeAt+4])
-			own.Write(rest[idAt : idAt+idLen+2])
-			own.Write(path)
-			own.WriteByte(0)
+		if err := visit(indexEntry{rest, flags, path}); err != nil {
+			return nil, err
 		}
 		rest = rest[size:]
 	}
-	e.own = own.String()
-	return e, e.extensions(rest, idLen)
+	return rest, nil
 }
 
 // entryPath returns the path that begins at an offset of the entry, and the

@@ -30,6 +30,7 @@ type private struct {
 	real  os.FileInfo // the user's index when it was copied; nil: there was none
 	head  string      // commit whose versions of ralph's own files it holds, "" when unknown
 	own   string      // those entries
+	seen  seen
 }
 
 func (r *Repo) realIndex() string    { return filepath.Join(r.gitDir, "index") }

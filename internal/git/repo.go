@@ -37,15 +37,22 @@ var (
 // Repo is one checkout: a work tree with its git folder. Its methods that
 // write may be called from several goroutines; they take turns.
 type Repo struct {
-	p      *proc.Runner
-	env    []string
-	root   string // top of the work tree
-	gitDir string // of this work tree: HEAD, index
-	common string // of all work trees: objects, refs, info/exclude
+	p    *proc.Runner
+	env  []string
+	root string // top of the work tree
+	// program is git's path: looking for it in a long PATH costs each command.
+	program string
+	gitDir  string // of this work tree: HEAD, index
+	common  string // of all work trees: objects, refs, info/exclude
 
 	mu    sync.Mutex // held by whoever uses the private index
 	index private
+	line  lineage
 }
+
+// lineage is a commit that is known to have base among its ancestors: the last
+// one made here. It saves asking git again before the next.
+type lineage struct{ base, head string }
 
 // Open finds the checkout that dir, any folder in it, belongs to. env is the
 // complete environment for git; variables that would lead git to another
@@ -60,11 +67,12 @@ func Open(ctx context.Context, p *proc.Runner, dir string, env []string) (*Repo,
 		return nil, fmt.Errorf("open git repository: %w", err)
 	}
 	env = cleanEnv(env)
-	if _, err := proc.LookPath("git", dir, env); err != nil {
+	program, err := proc.LookPath("git", dir, env)
+	if err != nil {
 		return nil, refuse("git was not found in PATH", fmt.Sprintf("install git %d.%d or newer", minMajor, minMinor))
 	}
-	r := &Repo{p: p, env: env, root: dir}
-	args := []string{"git", "rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir", "--show-toplevel"}
+	r := &Repo{p: p, env: env, root: dir, program: program}
+	args := []string{program, "rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir", "--show-toplevel"}
 	out, trace, res, err := p.Output(ctx, proc.Command{Args: args, Dir: dir, Env: r.environ(true, "GIT_TRACE2_EVENT=2")})
 	if err != nil {
 		return nil, fmt.Errorf("open git repository: %w", err)
@@ -153,7 +161,7 @@ type call struct {
 
 // git runs a command at the top of the work tree and returns its stdout.
 func (r *Repo) git(ctx context.Context, c call) (string, error) {
-	args := []string{"git"}
+	args := []string{r.program}
 	for _, kv := range c.conf {
 		args = append(args, "-c", kv)
 	}
@@ -163,7 +171,7 @@ func (r *Repo) git(ctx context.Context, c call) (string, error) {
 		args = append(args, "-c", "core.splitIndex=false")
 		env = append(env, "GIT_INDEX_FILE="+c.index)
 	}
-	cmd := proc.Command{Args: append(args, c.args...), Dir: r.root, Env: r.environ(!c.write, env...)}
+	cmd := proc.Command{Args: append(args, c.args...), Dir: r.root, Env: r.environ(!c.write, env...), Tied: c.write || c.index != ""}
 	if c.stdin != "" {
 		cmd.Stdin = strings.NewReader(c.stdin)
 	}

@@ -112,9 +112,8 @@ func (r *Repo) inTheWay(changes []change) []string {
 		}
 		lost = append(lost, r.unknownIn(c.path, known)...)
 		for dir := path.Dir(c.path); dir != "."; dir = path.Dir(dir) {
-			if k, ok := known[dir]; ok && k.link() {
-				lost = append(lost, dir)
-			} else if info, err := os.Lstat(r.file(dir)); !ok && err == nil && !info.IsDir() {
+			_, ok := known[dir]
+			if info, err := os.Lstat(r.file(dir)); !ok && err == nil && !info.IsDir() {
 				lost = append(lost, dir)
 			}
 		}

@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 )
+
+var unbornRepo = regexp.MustCompile(`(?m)^error: '(.+)/' does not have a commit checked out$`)
 
 // What Shelve can do with the changes of a failed spec (agent_mode.on_failure).
 const (
@@ -58,7 +62,7 @@ func (r *Repo) Shelve(ctx context.Context, in ShelveInput) (Shelved, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	defer func() { r.index = private{} }() // it now is about another tree
-	head, err := r.Head(ctx)
+	head, err := r.settled(ctx)
 	if err != nil {
 		return Shelved{}, fmt.Errorf("shelve: %w", err)
 	}
@@ -130,7 +134,7 @@ func (r *Repo) leftover(ctx context.Context, base string) (leftover, error) {
 	if _, err := r.git(ctx, call{args: []string{"read-tree", "--reset", base}, index: r.privateIndex(), write: true}); err != nil {
 		return l, err
 	}
-	if err := r.addAll(ctx, withoutFolders()); err != nil {
+	if err := r.addRest(ctx); err != nil {
 		return l, err
 	}
 	if l.files, err = r.writeTree(ctx, r.privateIndex()); err != nil {
@@ -138,6 +142,25 @@ func (r *Repo) leftover(ctx context.Context, base string) (leftover, error) {
 	}
 	l.index, err = r.stagedTree(ctx, base, l.base)
 	return l, err
+}
+
+// addRest adds what is outside ralph's folders. A repository inside this one
+// that has no commit yet makes git give up; it stays where it is, like those
+// with commits, so that a failed spec can be put away all the same.
+func (r *Repo) addRest(ctx context.Context) error {
+	paths := withoutFolders()
+	for {
+		err := r.addAll(ctx, paths)
+		m := unbornRepo.FindStringSubmatch(stderrOf(err))
+		if m == nil {
+			return err
+		}
+		skip := ":(top,exclude,literal)" + m[1]
+		if slices.Contains(paths, skip) {
+			return err
+		}
+		paths = append(paths, skip)
+	}
 }
 
 // stagedTree returns the tree of the user's index. One with conflicts has

@@ -368,12 +368,6 @@ func TestShelveStopsRatherThanLose(t *testing.T) {
 			b.git("-C", "a.txt", "commit", "-q", "--allow-empty", "-m", "x")
 			b.write("a.txt/x", "only here")
 		}, func(b *box) { b.remove("a.txt") }},
-		{"repository that was a folder", "dir/b.txt", func(b *box) {
-			b.remove("dir")
-			b.git("init", "-q", "dir")
-			b.git("-C", "dir", "commit", "-q", "--allow-empty", "-m", "x")
-			b.write("dir/b.txt", "only here")
-		}, func(b *box) { b.remove("dir/.git") }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -396,17 +390,20 @@ func TestShelveStopsRatherThanLose(t *testing.T) {
 	}
 }
 
-// git goes on to see the tracked files in a folder that became a repository.
+// git goes on to see the files in a tracked folder that became a repository.
 func TestShelveARepositoryMadeInAFolder(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	base := b.head()
+	b.remove("dir")
 	b.git("init", "-q", "dir")
 	b.git("-C", "dir", "commit", "-q", "--allow-empty", "-m", "x")
 	b.write("dir/b.txt", "changed")
+	b.write("dir/other", "new")
 	s := b.mustShelve("stash", base)
 	b.want("dir/b.txt", "b\n")
-	b.equal("in the stash", b.git("show", s.Stash+":dir/b.txt"), "changed")
+	b.want("dir/sub/c.txt", "c\n")
+	b.equal("in the stash", b.git("show", s.Stash+":dir/b.txt", s.Stash+":dir/other"), "changednew")
 }
 
 func TestShelveKeepsNestedRepositories(t *testing.T) {
@@ -417,10 +414,16 @@ func TestShelveKeepsNestedRepositories(t *testing.T) {
 	b.write("nested/x", "x")
 	b.git("-C", "nested", "add", "x")
 	b.git("-C", "nested", "commit", "-q", "-m", "x")
+	for _, name := range []string{"un born", "second"} { // git add gives up on these
+		b.git("init", "-q", name)
+		b.write(name+"/x", "x")
+	}
 	b.write("y", "y")
-	b.mustShelve("stash", base)
+	s := b.mustShelve("stash", base)
 	b.want("nested/x", "x")
-	b.equal("status", b.status(), "?? nested/")
+	b.want("un born/x", "x")
+	b.equal("status", b.status(), "?? nested/\n?? second/\n?? \"un born/\"")
+	b.equal("in the stash", b.git("show", s.Stash+":y"), "y")
 }
 
 // Whatever was edited: after a stash the tree is the base, and applying the

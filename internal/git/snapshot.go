@@ -43,7 +43,7 @@ func (r *Repo) Snapshot(ctx context.Context) (tree string, err error) {
 func (r *Repo) addAll(ctx context.Context, pathspecs []string) error {
 	args := append([]string{"add", "-A", "--"}, pathspecs...)
 	_, err := r.git(ctx, call{
-		args: args, index: r.privateIndex(), write: true,
+		args: args, index: r.privateIndex(),
 		conf: []string{"advice.addEmbeddedRepo=false", "core.safecrlf=false"},
 	})
 	return err
@@ -87,11 +87,14 @@ func (r *Repo) Diff(ctx context.Context, fromTree, toTree string, max int64) (pa
 	if fromTree == toTree || max <= 0 {
 		return nil, nil
 	}
+	if err := errors.Join(r.written(ctx, fromTree), r.written(ctx, toTree)); err != nil {
+		return nil, fmt.Errorf("diff: %w", err)
+	}
 	args := []string{"diff-tree", "-r", "-p", "--no-color", "--no-ext-diff", "--no-textconv", fromTree, toTree}
 	out := &head{left: max}
 	var said bytes.Buffer
 	res, err := r.p.Run(ctx, proc.Command{
-		Args: append([]string{"git", "-c", "core.quotepath=off"}, args...),
+		Args: append([]string{r.program, "-c", "core.quotepath=off"}, args...),
 		Dir:  r.root, Env: r.environ(true), Stdout: out, Stderr: &said,
 	})
 	if out.full {

@@ -49,6 +49,11 @@ const (
 	planDelay    = 25 * time.Millisecond // how long changes of task states gather before plan.jsonl is written
 
 	mostPlanDelay = time.Second
+
+	// An agent that thinks for minutes is looked after with fewer looks: after
+	// so many in vain at this pace, which a person still takes for at once.
+	quietAfter = 40
+	pollQuiet  = 150 * time.Millisecond
 )
 
 // File is the journal of one repository. It is safe for concurrent use, and
@@ -71,6 +76,7 @@ type File struct {
 	planTook time.Duration // the last time
 	shown    int64         // seq of the last event given to Observe
 	closed   bool
+	unsynced bool // f holds facts that are not on the disk yet
 }
 
 // ErrGone is a journal that somebody deleted while ralph worked, such as an
@@ -127,7 +133,7 @@ func (j *File) Close() error {
 	defer j.mu.Unlock()
 	j.closed = true
 	if j.f != nil {
-		err = errors.Join(err, j.f.Close())
+		err = errors.Join(err, j.sync(), j.f.Close())
 		j.f = nil
 	}
 	return err
@@ -229,6 +235,11 @@ func (j *File) readBack() ([]ralph.Fact, error) {
 
 // afterAppend brings the views in line and begins a new segment when it is time.
 func (j *File) afterAppend(facts []ralph.Fact) error {
+	if j.views.stale() || j.offset >= j.opt.SegmentSize {
+		if err := j.sync(); err != nil {
+			return fmt.Errorf("write the journal %s: %w", journalFile, err)
+		}
+	}
 	later, err := j.views.write(j.state, facts)
 	if err != nil {
 		return err
@@ -268,7 +279,10 @@ func (j *File) append(by string, facts []ralph.Fact) error {
 	}
 	_, err := j.f.WriteAt(buf.Bytes(), j.offset)
 	if err == nil {
-		err = datasync(j.f)
+		j.unsynced = true
+		if !decidedAgain(by, facts) {
+			err = j.sync()
+		}
 	}
 	if err != nil {
 		if cut := j.f.Truncate(j.offset); cut != nil {
@@ -285,6 +299,34 @@ func (j *File) append(by string, facts []ralph.Fact) error {
 	return nil
 }
 
+// decidedAgain reports whether facts may be lost with the power, as nothing came
+// of them yet: the engine starts or ends a task, which it would decide again from
+// the facts before. The next fact with an effect, a receipt at the latest, makes
+// them durable with itself, for one fsync instead of two. Files made from them
+// wait for that. A killed process loses nothing: the kernel has what was written.
+func decidedAgain(by string, facts []ralph.Fact) bool {
+	for _, fact := range facts {
+		switch fact.(type) {
+		case ralph.TaskStarted, ralph.TaskEnded:
+		default:
+			return false
+		}
+	}
+	return by == "engine"
+}
+
+// sync makes durable what was written.
+func (j *File) sync() error {
+	if !j.unsynced {
+		return nil
+	}
+	if err := datasync(j.f); err != nil {
+		return err
+	}
+	j.unsynced = false
+	return nil
+}
+
 func (j *File) wake() {
 	close(j.moved)
 	j.moved = make(chan struct{})
@@ -294,6 +336,7 @@ func (j *File) wake() {
 func (j *File) Wait(ctx context.Context, seq int64) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
+	quiet := 0
 	for {
 		j.mu.Lock()
 		err := j.catchUp()
@@ -307,6 +350,9 @@ func (j *File) Wait(ctx context.Context, seq int64) error {
 			return ctx.Err()
 		case <-moved:
 		case <-tick.C:
+			if quiet++; quiet == quietAfter {
+				tick.Reset(pollQuiet)
+			}
 		}
 	}
 }
@@ -474,6 +520,9 @@ func (j *File) Flush() error {
 	}
 	if _, err := j.readBack(); err != nil {
 		return err
+	}
+	if err := j.sync(); err != nil {
+		return fmt.Errorf("write the journal %s: %w", journalFile, err)
 	}
 	begin := time.Now()
 	err := j.views.writePlan(j.state)

@@ -153,7 +153,7 @@ func parseInbox(name, text string) ([]*ralph.Spec, error) {
 }
 
 func (v *views) readBackInbox(s *ralph.State) ([]ralph.Fact, error) {
-	text, baseText, ok, err := v.inbox.changed(s.Seq == 0, func() string { return renderInbox(s) })
+	text, baseText, ok, err := v.inbox.changed(s.Seq == 0, func() string { return v.renderInbox(s) })
 	if !ok || err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func parsePlan(name, text string, newID func(string) string) (planText, error) {
 }
 
 func (v *views) readBackPlan(s *ralph.State) ([]ralph.Fact, error) {
-	text, baseText, ok, err := v.plan.changed(s.Seq == 0, func() string { return renderPlan(s) })
+	text, baseText, ok, err := v.plan.changed(s.Seq == 0, func() string { return v.renderPlan(s) })
 	if !ok || err != nil {
 		return nil, err
 	}

@@ -30,7 +30,9 @@ func encodeRecord(members []member, extra ralph.RawObject) string {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, "%s:%s", plainJSON(m.key), plainJSON(m.value))
+		writePlain(&b, m.key)
+		b.WriteByte(':')
+		writePlain(&b, m.value)
 	}
 	if inner := strings.TrimSpace(string(extra)); len(inner) > 2 {
 		b.WriteByte(',')
@@ -38,6 +40,37 @@ func encodeRecord(members []member, extra ralph.RawObject) string {
 	}
 	b.WriteByte('}')
 	return b.String()
+}
+
+// writePlain writes what plainJSON returns. Text that needs no escapes, as nearly
+// all in a record, goes without the encoder: `ralph status` renders each record
+// of the inbox to see whether a person changed it.
+func writePlain(b *bytes.Buffer, v any) {
+	var text string
+	switch v := v.(type) {
+	case string:
+		text = v
+	case ralph.SpecID:
+		text = string(v)
+	case ralph.TaskID:
+		text = string(v)
+	case ralph.SpecStatus:
+		text = string(v)
+	case ralph.TaskStatus:
+		text = string(v)
+	default:
+		b.Write(plainJSON(v))
+		return
+	}
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			b.Write(plainJSON(text))
+			return
+		}
+	}
+	b.WriteByte('"')
+	b.WriteString(text)
+	b.WriteByte('"')
 }
 
 // plainJSON is json.Marshal without escaping <, > and &, for human eyes. Only

@@ -99,6 +99,7 @@ func (j *File) openCurrent() error {
 		j.f = nil
 	}
 	j.offset, j.line = 0, 0
+	j.unsynced = false // who began a new segment has synced all of the one before
 	flags := os.O_RDWR | os.O_CREATE
 	if j.opt.Read {
 		flags = os.O_RDONLY

@@ -20,6 +20,8 @@ type views struct {
 	readInbox, readPlan bool
 	inbox, plan         viewFile
 	newID               func(prefix string) string
+	specLines           map[*ralph.Spec]string // of inbox.jsonl, for the next time
+	taskLines           map[*ralph.Task]string // of plan.jsonl
 }
 
 func (v *views) init(opt Options) {
@@ -62,7 +64,7 @@ func (v *views) write(s *ralph.State, facts []ralph.Fact) (later bool, err error
 	// A view that is not read is not written either: construct leaves the inbox
 	// alone, whatever is in it (D-122). Who reads it next brings it in line.
 	if v.readInbox && (t.inbox || v.inbox.stale) {
-		if err := v.writeRecords(&v.inbox, renderInbox(s)); err != nil {
+		if err := v.writeRecords(&v.inbox, v.renderInbox(s)); err != nil {
 			return false, err
 		}
 	}
@@ -83,7 +85,7 @@ func (v *views) write(s *ralph.State, facts []ralph.Fact) (later bool, err error
 }
 
 func (v *views) writePlan(s *ralph.State) error {
-	return v.writeRecords(&v.plan, renderPlan(s))
+	return v.writeRecords(&v.plan, v.renderPlan(s))
 }
 
 // writeRecords replaces a view atomically and durably, and then its base: should
@@ -181,16 +183,25 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-func renderInbox(s *ralph.State) string {
+// renderInbox and renderPlan keep the lines they made: what changes gets a new
+// pointer (State.Apply), so of a thousand records only those are written anew.
+func (v *views) renderInbox(s *ralph.State) string {
 	var b strings.Builder
+	lines := make(map[*ralph.Spec]string, len(s.Inbox))
 	for _, x := range s.Inbox {
-		b.WriteString(specLine(x))
+		text, ok := v.specLines[x]
+		if !ok {
+			text = specLine(x)
+		}
+		lines[x] = text
+		b.WriteString(text)
 		b.WriteByte('\n')
 	}
+	v.specLines = lines
 	return b.String()
 }
 
-func renderPlan(s *ralph.State) string {
+func (v *views) renderPlan(s *ralph.State) string {
 	if s.Plan.File == "" && len(s.Plan.Tasks) == 0 && len(s.Plan.Issues) == 0 {
 		return ""
 	}
@@ -202,9 +213,16 @@ func renderPlan(s *ralph.State) string {
 	if s.Plan.File != "" {
 		line(encodeRecord([]member{{"t", "spec"}, {"spec", s.Plan.File}}, ""))
 	}
+	lines := make(map[*ralph.Task]string, len(s.Plan.Tasks))
 	for _, t := range s.Plan.Tasks {
-		line(taskLine(t))
+		text, ok := v.taskLines[t]
+		if !ok {
+			text = taskLine(t)
+		}
+		lines[t] = text
+		line(text)
 	}
+	v.taskLines = lines
 	for _, i := range s.Plan.Issues {
 		line(issueLine(i))
 	}
@@ -223,7 +241,7 @@ func (v *views) setAside(s *ralph.State) error {
 	}
 	name := fmt.Sprintf("%s-%d.jsonl", strings.NewReplacer("/", "_").Replace(strings.TrimSuffix(old.File, ".md")), s.Seq)
 	path := filepath.Join(v.root, stateDir, "plans", name)
-	_, err := writeAtomic(path, []byte(renderPlan(&ralph.State{Plan: *old})), 0o644, false)
+	_, err := writeAtomic(path, []byte(v.renderPlan(&ralph.State{Plan: *old})), 0o644, false)
 	return err
 }
 

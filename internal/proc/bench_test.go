@@ -15,7 +15,8 @@ func BenchmarkRun(b *testing.B) {
 			var out count
 			for b.Loop() {
 				res, err := r.Run(context.Background(), Command{
-					Args: []string{"/bin/true"}, Env: []string{"PATH=/bin"}, Stdout: &out, Stderr: &out, Tracked: tracked})
+					Args: []string{"/bin/true"}, Env: []string{"PATH=/bin"}, Stdout: &out, Stderr: &out, Tracked: tracked,
+				})
 				if err != nil || res.Code != 0 || res.Leftover != 0 {
 					b.Fatalf("%+v, %v", res, err)
 				}

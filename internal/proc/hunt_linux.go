@@ -18,12 +18,15 @@ const (
 	killGrace = 2 * time.Second
 )
 
-// attributes puts every process into a group of its own. A tracked one dies
-// with the thread that started it, see starter.
-func attributes(tracked bool) *syscall.SysProcAttr {
+// attributes puts every process into a group of its own. A tracked or tied one
+// dies with the thread that started it, see starter.
+func attributes(c Command) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true}
-	if tracked {
+	switch {
+	case c.Tracked:
 		a.Pdeathsig = syscall.SIGKILL
+	case c.Tied:
+		a.Pdeathsig = syscall.SIGTERM
 	}
 	return a
 }

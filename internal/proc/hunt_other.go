@@ -18,7 +18,7 @@ import (
 
 const glance = 10 * time.Millisecond
 
-func attributes(bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func attributes(Command) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // adoptOrphans does nothing: only Linux hands orphans to an ancestor. Here a
 // leftover is known by its process group alone.

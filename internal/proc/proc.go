@@ -59,6 +59,11 @@ type Command struct {
 	// process, and everything they leave behind is ended, daemons included.
 	// Untracked processes (git) may leave daemons of their own.
 	Tracked bool
+	// Tied is for what changes a repository (git): it gets TERM when this
+	// process dies, on which git takes its locks away, so that it never works
+	// on beside the engine that comes next. On systems without such a signal it
+	// goes on. It may leave daemons of its own.
+	Tied bool
 }
 
 // Ended is who ended a process.
@@ -87,6 +92,7 @@ type Runner struct {
 	registry registry
 	starter  starter
 	ready    func() error // what tracking needs, once
+	bufs     buffers
 
 	mu      sync.Mutex
 	running map[int]bool // main processes that are not yet reaped
@@ -121,7 +127,7 @@ func (r *Runner) Run(ctx context.Context, c Command) (Result, error) {
 	if err != nil {
 		return none, err
 	}
-	p := &process{runner: r, c: c, cmd: &exec.Cmd{Path: path, Args: c.Args, Dir: c.Dir, SysProcAttr: attributes(c.Tracked)}}
+	p := &process{runner: r, c: c, cmd: &exec.Cmd{Path: path, Args: c.Args, Dir: c.Dir, SysProcAttr: attributes(c)}}
 	p.cmd.Env = append(make([]string, 0, len(c.Env)+1), c.Env...) // never nil, which would inherit
 	if c.Tracked {
 		p.nonce = rand.Text()
@@ -187,11 +193,11 @@ func (p *process) pid() int { return p.cmd.Process.Pid }
 // start starts the process, registers it and begins to move its streams.
 func (p *process) start() error {
 	var err error
-	if p.io, err = openStreams(p.c, p.cmd); err != nil {
+	if p.io, err = openStreams(p.c, p.cmd, &p.runner.bufs); err != nil {
 		return err
 	}
 	p.began = time.Now()
-	if p.c.Tracked {
+	if p.c.Tracked || p.c.Tied {
 		p.runner.starter.hold()
 		err = p.runner.starter.do(p.cmd.Start)
 	} else {
@@ -224,7 +230,7 @@ func (p *process) start() error {
 }
 
 func (p *process) release() {
-	if p.c.Tracked {
+	if p.c.Tracked || p.c.Tied {
 		p.runner.starter.letGo()
 	}
 }

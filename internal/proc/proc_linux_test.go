@@ -44,8 +44,10 @@ func again(t *testing.T, role, dir string, out *until, more ...string) (Result, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewRunner("").Run(t.Context(), Command{Args: []string{self}, Stdout: out, Stderr: os.Stderr,
-		Env: env(append(more, "PROC_TEST_ROLE="+role, "PROC_TEST_DIR="+dir)...)})
+	return NewRunner("").Run(t.Context(), Command{
+		Args: []string{self}, Stdout: out, Stderr: os.Stderr,
+		Env: env(append(more, "PROC_TEST_ROLE="+role, "PROC_TEST_DIR="+dir)...),
+	})
 }
 
 // waitGone waits until a process, ours or not, has ended.

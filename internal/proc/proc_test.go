@@ -328,7 +328,8 @@ func TestFloodNeedsNoMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	var out count
 	res, err := NewRunner("").Run(t.Context(), Command{
-		Args: []string{"head", "-c", strconv.Itoa(flood), "/dev/zero"}, Env: env(), Stdout: &out, Tracked: true})
+		Args: []string{"head", "-c", strconv.Itoa(flood), "/dev/zero"}, Env: env(), Stdout: &out, Tracked: true,
+	})
 	runtime.ReadMemStats(&after)
 	if err != nil || res.Code != 0 || out != flood {
 		t.Fatalf("%d bytes, %+v, %v", out, res, err)
@@ -415,8 +416,29 @@ func TestRegistryThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// A registry that goes away in between: the process is ended, not left unregistered.
+// A registry that goes away in between is made again: an agent that cleaned up
+// too much must not stop the checks after it.
 func TestRegistryThatVanishes(t *testing.T) {
+	t.Parallel()
+	procs := filepath.Join(t.TempDir(), "procs")
+	r := NewRunner(procs)
+	if err := r.ready(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(procs); err != nil {
+		t.Fatal(err)
+	}
+	// It is registered a moment after its start.
+	c := sh("i=0; until ls " + procs + "/*.json; do i=$((i+1)); test $i -lt 2000 || exit 1; done 2> /dev/null")
+	c.Tracked = true
+	stdout, _, _, err := r.Output(t.Context(), c)
+	if err != nil || !strings.Contains(string(stdout), ".json") {
+		t.Errorf("while it ran the registry held %q, err = %v", stdout, err)
+	}
+}
+
+// A registry that cannot be written any more: the process is ended, not left unregistered.
+func TestRegistryThatIsLost(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	r := NewRunner(filepath.Join(dir, "procs"))
@@ -425,6 +447,9 @@ func TestRegistryThatVanishes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(filepath.Join(dir, "procs")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "procs"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "register sleep") {

@@ -65,7 +65,13 @@ func (g *registry) add(pid int, nonce, program string) error {
 		return fmt.Errorf("register %s: %w", program, err)
 	}
 	temp := filepath.Join(g.dir, nonce+".tmp")
-	if err := os.WriteFile(temp, b, 0o600); err != nil {
+	err = os.WriteFile(temp, b, 0o600)
+	if errors.Is(err, fs.ErrNotExist) { // an agent deleted the folder; it must not stop those after it
+		if err = os.MkdirAll(g.dir, 0o700); err == nil {
+			err = os.WriteFile(temp, b, 0o600)
+		}
+	}
+	if err != nil {
 		_ = os.Remove(temp)
 		return fmt.Errorf("register %s: %w", program, err)
 	}

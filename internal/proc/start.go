@@ -125,7 +125,7 @@ func explainStart(path string, c Command, err error) error {
 	return &StartError{c.Args[0], err}
 }
 
-// starter starts tracked processes from one thread. They are to die with this
+// starter starts tracked and tied processes from one thread. They are to die with this
 // process, and the kernel's signal for that (PDEATHSIG) fires when the thread
 // ends that started them; the Go runtime may end any other thread. The thread
 // is held only while there are such processes.

@@ -21,6 +21,17 @@ const (
 	feedGrace = 50 * time.Millisecond
 )
 
+// buffers are handed from process to process: two or three of them for each git
+// command would be most of the garbage that a run makes.
+type buffers struct{ pool sync.Pool }
+
+func (b *buffers) get() *[chunk]byte {
+	if p, ok := b.pool.Get().(*[chunk]byte); ok {
+		return p
+	}
+	return new([chunk]byte)
+}
+
 // streams are the pipes of one process. os/exec's own copying is not used: it
 // waits for every holder of a pipe, where we decide how long.
 type streams struct {
@@ -31,7 +42,7 @@ type streams struct {
 	fail   func()
 }
 
-func openStreams(c Command, cmd *exec.Cmd) (*streams, error) {
+func openStreams(c Command, cmd *exec.Cmd, bufs *buffers) (*streams, error) {
 	s := &streams{failed: make(chan struct{})}
 	s.fail = sync.OnceFunc(func() { close(s.failed) })
 	if c.Stdin != nil {
@@ -41,7 +52,7 @@ func openStreams(c Command, cmd *exec.Cmd) (*streams, error) {
 		}
 		cmd.Stdin = r
 		s.theirs = append(s.theirs, r)
-		s.in = &feed{from: c.Stdin, w: w, done: make(chan struct{})}
+		s.in = &feed{from: c.Stdin, w: w, bufs: bufs, done: make(chan struct{})}
 	}
 	for _, o := range []struct {
 		name string
@@ -59,7 +70,7 @@ func openStreams(c Command, cmd *exec.Cmd) (*streams, error) {
 		}
 		*o.set = w
 		s.theirs = append(s.theirs, w)
-		s.out = append(s.out, &drain{name: o.name, r: r, to: o.to, done: make(chan struct{})})
+		s.out = append(s.out, &drain{name: o.name, r: r, to: o.to, bufs: bufs, done: make(chan struct{})})
 	}
 	return s, nil
 }
@@ -143,6 +154,7 @@ func (s *streams) close() error {
 type feed struct {
 	from io.Reader
 	w    *os.File
+	bufs *buffers
 	done chan struct{}
 	err  error // of the reader; valid after done
 }
@@ -150,7 +162,9 @@ type feed struct {
 func (f *feed) run() {
 	defer close(f.done)
 	defer f.w.Close()
-	buf := make([]byte, chunk)
+	p := f.bufs.get()
+	defer f.bufs.pool.Put(p)
+	buf := p[:]
 	for {
 		n, err := f.from.Read(buf)
 		if n > 0 {
@@ -173,6 +187,7 @@ type drain struct {
 	name string
 	r    *os.File
 	to   io.Writer
+	bufs *buffers
 	done chan struct{}
 	err  error // of the writer; valid after done
 }
@@ -180,7 +195,9 @@ type drain struct {
 func (d *drain) run(fail func()) {
 	defer close(d.done)
 	defer d.r.Close()
-	buf := make([]byte, chunk)
+	p := d.bufs.get()
+	defer d.bufs.pool.Put(p)
+	buf := p[:]
 	for {
 		n, err := d.r.Read(buf)
 		if n > 0 && !d.write(buf[:n], fail) {
@@ -218,7 +235,7 @@ func (d *drain) rest(buf []byte, fail func()) {
 		err := raw.Read(func(fd uintptr) bool {
 			for {
 				n, err = syscall.Read(int(fd), buf)
-				if err != syscall.EINTR {
+				if !errors.Is(err, syscall.EINTR) {
 					return true
 				}
 			}

@@ -1,0 +1,148 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// streamScript is an agent that says what lies in a file, as fast as it can.
+const streamScript = `#!/bin/sh
+case "$RALPH_STAGE" in
+verify) echo '{"type":"result","subtype":"success","is_error":false,"result":"{\"verdicts\":[]}","structured_output":{"verdicts":[]}}' ;;
+*) exec cat "$0.jsonl" ;;
+esac
+`
+
+const talkPlan = `{"t":"spec","spec":"w.md"}
+{"t":"task","id":"t-1000","spec":"w.md","name":"Talk","status":"pending"}
+`
+
+// benchStream is one turn of an agent that says 60 MB in 200,000 events, the
+// whole way: pipe, output file, decoder. All of it has to be in the file.
+func benchStream(b *testing.B, bin string, t *table) {
+	for b.Loop() {
+		box := taskBox(b, bin, 1)
+		agent := box.tool + "/agent"
+		box.write(agent, streamScript, 0o755)
+		size := writeStream(b, agent+".jsonl")
+		box.write("ralph/config.yaml", fmt.Sprintf(settings, "claude", agent), 0o644)
+		box.write("ralph/plan.jsonl", talkPlan, 0o644)
+		c, _ := box.run(bin, "construct", "w.md")
+		kept := filepath.Join(box.dir, "ralph/.state/tasks/t-1000/1/output.log")
+		sent, err := os.ReadFile(agent + ".jsonl")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if got, err := os.ReadFile(kept); err != nil || !bytes.Equal(got, sent) {
+			b.Fatalf("%d bytes kept of %d (%v)", len(got), size, err)
+		}
+		rate := float64(size) / 1e6 / c.wall.Seconds()
+		box.write("ralph/plan.jsonl", talkPlan, 0o644) // once more, for its memory
+		rss := box.peak(bin, "construct", "w.md")
+		if logs, _ := filepath.Glob(filepath.Join(box.dir, "ralph/.state/tasks/t-1000/*/output.log")); len(logs) != 2 {
+			b.Fatalf("the turn was not done a second time: %s", logs)
+		}
+		b.ReportMetric(rate, "MB/s")
+		b.ReportMetric(rss, "RSS-MiB")
+		t.add("60 MB in 200,000 events, whole session", fmt.Sprintf("%.0f MB/s, cpu %.0f ms, RSS %.0f MiB, every byte kept", rate, cpuOf(c), rss))
+	}
+}
+
+// writeStream writes the events of a long turn and returns their size.
+func writeStream(tb testing.TB, path string) int64 {
+	tb.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	w := bufio.NewWriterSize(f, 1<<20)
+	text, tool := strings.Repeat("word ", 45), strings.Repeat("output line ", 28)
+	fmt.Fprintln(w, `{"type":"system","subtype":"init","cwd":"/repo","session_id":"s","model":"m","tools":[]}`)
+	for i := range 100_000 {
+		fmt.Fprintf(w, `{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"%s"}]},"session_id":"s"}`+"\n", i, text)
+		fmt.Fprintf(w, `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_%d","type":"tool_result","content":"%s"}]},"session_id":"s"}`+"\n", i, tool[:150])
+	}
+	fmt.Fprintln(w, `{"type":"result","subtype":"success","is_error":false,"result":"<ralph>COMPLETE</ralph>","session_id":"s","total_cost_usd":0.01}`)
+	if err := w.Flush(); err != nil {
+		tb.Fatal(err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return info.Size()
+}
+
+// thinkScript is an agent that thinks and says nothing.
+const thinkScript = "#!/bin/sh\necho thinking >\"$0.began\"\nexec sleep 60\n"
+
+// benchIdle is what the engine costs while it waits for an agent.
+func benchIdle(b *testing.B, bin string, t *table) {
+	const period = 10 * time.Second
+	for b.Loop() {
+		box := taskBox(b, bin, 1)
+		agent := box.tool + "/agent"
+		box.write(agent, thinkScript, 0o755)
+		box.run("git", "add", "-A")
+		box.run(bin, "inbox", "add", "w.md")
+		p, out := box.start(bin, "agent", "--allow-dirty")
+		waitFor(b, agent+".began")
+		before, _ := usage(b, p.Pid)
+		<-time.After(period) // the time that is measured
+		after, rss := usage(b, p.Pid)
+		if err := p.Kill(); err != nil { // its agent dies with it
+			b.Fatal(err)
+		}
+		_, _ = p.Wait()
+		_ = out.Close()
+		b.ReportMetric(float64((after - before).Milliseconds()), "cpu-ms")
+		b.ReportMetric(rss, "RSS-MiB")
+		t.add("engine while an agent thinks for 10 s", fmt.Sprintf("cpu %d ms, RSS %.0f MiB", (after-before).Milliseconds(), rss))
+	}
+}
+
+// waitFor waits until a file is there.
+func waitFor(tb testing.TB, path string) {
+	tb.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	limit := time.After(10 * time.Second)
+	for {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-limit:
+			tb.Fatalf("%s does not appear", path)
+		}
+	}
+}
+
+// usage reads what a living process has used so far, without its children: user
+// and system time in steps of 10 ms, and its memory now in MiB.
+func usage(tb testing.TB, pid int) (cpu time.Duration, rss float64) {
+	tb.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		tb.Skipf("needs /proc: %v", err)
+	}
+	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	number := func(i int) float64 {
+		n, err := strconv.ParseFloat(f[i], 64)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return n
+	}
+	ticks := number(11) + number(12)
+	return time.Duration(ticks) * 10 * time.Millisecond, number(21) * float64(os.Getpagesize()) / (1 << 20)
+}

@@ -1,0 +1,173 @@
+package git
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // git's own ids are made with it
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// seen is a tree whose id was worked out without git writing its objects. They
+// can be written as long as the private index is as it was then.
+type seen struct {
+	index os.FileInfo
+	tree  string
+}
+
+// TreeID returns the id that Snapshot would, for one process instead of two: the
+// id is computed from the index. Most often a commit follows, which writes the
+// tree in any case; Diff has it written when it needs it.
+func (r *Repo) TreeID(ctx context.Context) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	head, err := r.Head(ctx)
+	if err != nil {
+		return "", fmt.Errorf("snapshot: %w", err)
+	}
+	if err := r.fresh(ctx); err != nil {
+		return "", fmt.Errorf("snapshot: %w", err)
+	}
+	if err := r.addAll(ctx, withoutOwn()); err != nil {
+		return "", fmt.Errorf("snapshot: %w", err)
+	}
+	info := stat(r.privateIndex())
+	b, err := os.ReadFile(r.privateIndex())
+	if err != nil && !os.IsNotExist(err) {
+		return "", fmt.Errorf("snapshot: %w", err)
+	}
+	if e, err := readEntries(b, len(head.Commit)/2); err == nil && e.tree != "" {
+		return e.tree, nil // written once before
+	}
+	tree, err := treeID(b, len(head.Commit)/2)
+	if err != nil { // an index that only git can read
+		if tree, err = r.writeTree(ctx, r.privateIndex()); err != nil {
+			return "", fmt.Errorf("snapshot: %w", err)
+		}
+		return tree, nil
+	}
+	r.index.seen = seen{info, tree}
+	return tree, nil
+}
+
+// current reports whether the private index still is the one of that tree.
+func (r *Repo) current(tree string) bool {
+	s := r.index.seen
+	return s.index != nil && s.tree == tree && sameFile(s.index, stat(r.privateIndex()))
+}
+
+// written has a tree written that so far only its id is known of.
+func (r *Repo) written(ctx context.Context, tree string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.current(tree) {
+		return nil
+	}
+	_, err := r.writeTree(ctx, r.privateIndex())
+	r.index.seen = seen{}
+	return err
+}
+
+// intentToAdd is in the second flags of an entry without content yet.
+const intentToAdd = 0x2000
+
+// modeDir is a folder's mode in a tree.
+const modeDir = "40000"
+
+// treeID computes the id of the tree that the entries of an index make. What git
+// would not write as a tree, or not in this way, gives errIndex.
+func treeID(b []byte, idLen int) (string, error) {
+	w := treeWriter{idLen: idLen}
+	rest, err := eachEntry(b, idLen, w.add)
+	if err != nil {
+		return "", err
+	}
+	if err := new(entries).extensions(rest, idLen); err != nil {
+		return "", err
+	}
+	if len(w.open) == 0 {
+		return "", errIndex
+	}
+	for len(w.open) > 1 {
+		w.close()
+	}
+	return hex.EncodeToString(w.sum(w.open[0].body)), nil
+}
+
+// treeWriter makes trees of entries in the order of an index, which is the order
+// within trees too. open are the folders that are not complete, the root first.
+type treeWriter struct {
+	idLen int
+	open  []folder
+}
+
+type folder struct {
+	path string // with a slash at its end, "" for the root
+	body []byte // mode, name and id of each member
+}
+
+func (w *treeWriter) add(e indexEntry) error {
+	if e.flags&stageBits != 0 {
+		return errIndex
+	}
+	if e.flags&extended != 0 {
+		at := idAt + w.idLen + 2
+		if more := uint16(e.raw[at])<<8 | uint16(e.raw[at+1]); more&intentToAdd != 0 {
+			return errIndex
+		}
+	}
+	path := string(e.path)
+	if strings.HasSuffix(path, "/") || len(path) == 0 { // a folder of a sparse index
+		return errIndex
+	}
+	if len(w.open) == 0 {
+		w.open = append(w.open, folder{})
+	}
+	for !strings.HasPrefix(path, w.open[len(w.open)-1].path) {
+		w.close()
+	}
+	for {
+		in := w.open[len(w.open)-1].path
+		name, _, deeper := strings.Cut(path[len(in):], "/")
+		if !deeper {
+			break
+		}
+		w.open = append(w.open, folder{path: in + name + "/"})
+	}
+	last := &w.open[len(w.open)-1]
+	last.member(strconv.FormatUint(uint64(e.mode()), 8), path[len(last.path):], e.id(w.idLen))
+	return nil
+}
+
+// close ends the innermost folder and makes it a member of the one around it.
+func (w *treeWriter) close() {
+	done := w.open[len(w.open)-1]
+	w.open = w.open[:len(w.open)-1]
+	last := &w.open[len(w.open)-1]
+	last.member(modeDir, done.path[len(last.path):len(done.path)-1], w.sum(done.body))
+}
+
+func (f *folder) member(mode, name string, id []byte) {
+	f.body = append(f.body, mode...)
+	f.body = append(f.body, ' ')
+	f.body = append(f.body, name...)
+	f.body = append(f.body, 0)
+	f.body = append(f.body, id...)
+}
+
+// sum is the id of a tree object.
+func (w *treeWriter) sum(body []byte) []byte {
+	var h hash.Hash
+	if w.idLen == sha256.Size {
+		h = sha256.New()
+	} else {
+		h = sha1.New() //nolint:gosec // as above
+	}
+	fmt.Fprintf(h, "tree %d\x00", len(body))
+	h.Write(body)
+	return h.Sum(nil)
+}
