@@ -93,6 +93,13 @@ func (x *session) takeLock() error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("end what the last engine left running: %w", err), lock.Unlock())
 	}
+	var since time.Time
+	if dead != nil {
+		since = dead.StartedAt
+	}
+	if err := x.repo.Settle(context.Background(), since); err != nil {
+		return errors.Join(err, lock.Unlock())
+	}
 	for _, s := range swept {
 		x.console.note("ended a process that the last engine left running: %s (pid %d)", s.Args, s.Pid)
 	}

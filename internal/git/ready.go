@@ -48,7 +48,7 @@ func (r *Repo) Ready(ctx context.Context) error {
 	if op := r.unfinished(); op != "" {
 		return refuseUnfinished(op)
 	}
-	h, err := r.settled(ctx)
+	h, err := r.Head(ctx)
 	if errors.Is(err, ErrNoCommits) {
 		return refuse("the repository has no commits yet", "make a first one, for instance `git commit --allow-empty -m start`")
 	}

@@ -2,6 +2,10 @@ package git
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +18,30 @@ const (
 	refLockWait = 5 * time.Second
 	refLockLook = 10 * time.Millisecond
 )
+
+// Settle waits until no git command holds a reference that ralph changes. dead is
+// since when an engine worked here that was killed, zero for none. Its git was
+// ended with it (proc's Tied), most often with time to take its locks away: what
+// is still locked since then, long after, is nobody's and is removed. Any other
+// lock is a refusal.
+func (r *Repo) Settle(ctx context.Context, dead time.Time) error {
+	h, err := r.settled(ctx)
+	if err == nil || dead.IsZero() || ctx.Err() != nil {
+		return err
+	}
+	for _, lock := range r.refLocks(h.Branch) {
+		if info := stat(lock); info == nil || info.ModTime().Before(dead) {
+			continue
+		}
+		if err := os.Remove(lock); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove a lock that a killed git left: %w", err)
+		}
+	}
+	if len(r.refLocks(h.Branch)) > 0 {
+		return err
+	}
+	return nil
+}
 
 // settled returns HEAD when no git command holds it, its branch or the stash.
 // The git of an engine that was killed goes on, perhaps in a slow hook, and what

@@ -1,0 +1,210 @@
+//go:build linux
+
+package soak
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// An engine that is killed right after any fact loses nothing, does nothing
+// twice and leaves nobody behind: the next start goes on where it was (A-008,
+// D-059, D-064, D-114, X-08).
+func TestKilledAfterEachFact(t *testing.T) {
+	t.Parallel()
+	specs := []string{"first", "second"}
+	probe := newRepo(t, setup{specs: specs, plan: planTwo})
+	begun := probe.facts()
+	probe.exits(0, "agent")
+	probe.checkFinished(specs...)
+	last := probe.facts()
+	t.Logf("a run writes %d facts", last-begun)
+	every := 4
+	if long {
+		every = 1
+	}
+	for n := begun + 1; n <= last; n += every {
+		t.Run(fmt.Sprintf("fact %d", n), func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t, setup{specs: specs, plan: planTwo})
+			r.killAt(n)
+			left := r.pids()
+			second := r.start("agent")
+			r.waitForTurn(second)
+			r.checkGone(left)
+			if res := second.wait(time.Minute); res.code != 0 {
+				t.Fatalf("the second start: %s", res)
+			}
+			r.checkFinished(specs...)
+		})
+	}
+}
+
+// killAt kills an engine as soon as fact n is in the journal.
+func (r *repo) killAt(n int) {
+	r.t.Helper()
+	c := r.start("agent")
+	for end := time.Now().Add(time.Minute); c.running() && r.facts() < n; runtime.Gosched() {
+		if time.Now().After(end) {
+			r.t.Fatalf("fact %d did not come: %s", n, c.result())
+		}
+	}
+	c.kill()
+}
+
+// waitForTurn returns when the engine c has started its first turn, or ended.
+func (r *repo) waitForTurn(c *child) {
+	r.t.Helper()
+	before := len(r.pids())
+	eventually(r.t, "the first turn of the second engine", time.Minute, func() bool {
+		return !c.running() || len(r.pids()) > before
+	})
+}
+
+// A git at work when its engine is killed is ended with it, so that it does not
+// commit beside the next one, and takes its locks away; one that is killed as
+// well leaves them. Either way there is exactly one commit for each spec.
+func TestKilledWhileGitWorks(t *testing.T) {
+	t.Parallel()
+	hooks := []string{"pre-commit", "post-commit", "reference-transaction"}
+	if long {
+		hooks = append(hooks, "prepare-commit-msg", "commit-msg", "post-index-change")
+	}
+	for _, hook := range hooks {
+		for _, git := range []string{"is ended with it", "is killed too"} {
+			t.Run(hook+", git "+git, func(t *testing.T) {
+				t.Parallel()
+				specs := []string{"first", "second"}
+				r := newRepo(t, setup{specs: specs})
+				r.hook(hook, "test -e work || exit 0\necho \"$PPID $(cut -d' ' -f22 /proc/$PPID/stat)\" >> \"$SOAK_NOTES/hook\"\nsleep 1\n")
+				c := r.start("agent")
+				eventually(t, "the hook", time.Minute, func() bool { return exists(r.note("hook")) || !c.running() })
+				if !exists(r.note("hook")) {
+					t.Skipf("git does not run %s here", hook)
+				}
+				if git == "is killed too" {
+					_ = c.p.Signal(syscall.SIGSTOP) // it must not see that
+					r.killHooked()
+				}
+				c.kill()
+				r.waitForHooked()
+				if res := r.ralph("agent"); res.code != 0 {
+					t.Fatalf("the second start: %s", res)
+				}
+				r.checkFinished(specs...)
+			})
+		}
+	}
+}
+
+// A lock that no engine of ours left is not ours to remove: the start is refused
+// with the file's name.
+func TestLockedReference(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, setup{specs: []string{"first"}})
+	write(t, r.path(".git/refs/heads/main.lock"), "")
+	if res := r.exits(2, "agent"); !strings.Contains(res.errs, "rm "+r.path(".git/refs/heads/main.lock")) {
+		t.Errorf("it does not name the lock: %s", res)
+	}
+	must(t, os.Remove(r.path(".git/refs/heads/main.lock")))
+	r.exits(0, "agent")
+	r.checkFinished("first")
+}
+
+// The same for a spec that failed and whose changes are put away: they are in
+// one stash, whole, and the next spec begins on a clean tree (D-072, D-120).
+func TestKilledWhileShelving(t *testing.T) {
+	t.Parallel()
+	for _, git := range []string{"is ended with it", "is killed too"} {
+		t.Run("git "+git, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t, setup{specs: []string{"first", "second"}, build: "mkdir -p work; echo x > work/$RALPH_SPEC.one\n" +
+				"case $RALPH_SPEC in first.md) echo '<ralph>BLOCKED: no</ralph>' ;; *) echo '<ralph>COMPLETE</ralph>' ;; esac\n"})
+			r.hook("reference-transaction", "grep -q refs/stash || exit 0\ntest \"$1\" = prepared || exit 0\necho \"$PPID $(cut -d' ' -f22 /proc/$PPID/stat)\" >> \"$SOAK_NOTES/hook\"\nsleep 1\n")
+			c := r.start("agent")
+			eventually(t, "the stash", time.Minute, func() bool { return exists(r.note("hook")) || !c.running() })
+			if git == "is killed too" {
+				_ = c.p.Signal(syscall.SIGSTOP) // it must not see that
+				r.killHooked()
+			}
+			c.kill()
+			r.waitForHooked()
+			res := r.ralph("agent")
+			if res.code != 1 {
+				t.Fatalf("the second start: want exit code 1: %s", res)
+			}
+			if stashes := strings.Split(r.git("stash", "list", "--format=%gs"), "\n"); len(stashes) != 1 || stashes[0] != "ralph: failed first" {
+				t.Errorf("stashes %q, want one of the failed spec", stashes)
+			}
+			if got := r.git("ls-tree", "-r", "--name-only", "stash@{0}", "work"); got != "work/first.md.one" {
+				t.Errorf("the stash holds %q, want the work on the first spec", got)
+			}
+			if got := r.git("ls-tree", "-r", "--name-only", "HEAD", "work"); got != "work/second.md.one" {
+				t.Errorf("the commit holds %q, want the work on the second spec", got)
+			}
+			if subjects := r.git("log", "--format=%s", ":/^queue..HEAD"); subjects != "ralph: complete second" {
+				t.Errorf("commits %q, want one", subjects)
+			}
+			if dirty := r.dirty(); dirty != "" {
+				t.Errorf("the work tree is not clean:\n%s", dirty)
+			}
+			r.checkReplay()
+		})
+	}
+}
+
+// Changes of a failed spec that cannot be put away never get into the commit of
+// the next one: the session ends, and so does every start until a person has
+// looked at them (D-072).
+func TestChangesThatCannotBePutAway(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, setup{specs: []string{"first", "second"}, build: "mkdir -p work; echo x > work/$RALPH_SPEC.one\n" +
+		"case $RALPH_SPEC in first.md) echo '<ralph>BLOCKED: no</ralph>' ;; *) echo '<ralph>COMPLETE</ralph>' ;; esac\n"})
+	r.hook("reference-transaction", "if grep -q refs/stash; then exit 1; fi\n")
+	if res := r.exits(1, "agent"); !strings.Contains(res.out, "still in the work tree") {
+		t.Errorf("it does not say why it ends: %s", res)
+	}
+	if res := r.exits(2, "agent"); !strings.Contains(res.errs, "work/first.md.one") {
+		t.Errorf("it does not say what is in the way: %s", res)
+	}
+	must(t, os.Remove(r.path(".git/hooks/reference-transaction")))
+	r.git("stash", "-u", "--", "work")
+	r.exits(0, "agent")
+	if got := r.git("ls-tree", "-r", "--name-only", "HEAD", "work"); got != "work/second.md.one" {
+		t.Errorf("the commit holds %q, want the work on the second spec", got)
+	}
+	r.checkReplay()
+}
+
+// hook sets a hook of git's; $SOAK_NOTES is the folder of notes.
+func (r *repo) hook(name, text string) {
+	r.t.Helper()
+	path := r.path(".git/hooks/" + name)
+	write(r.t, path, "#!/bin/sh\nSOAK_NOTES='"+r.notes+"'\n"+text)
+	must(r.t, os.Chmod(path, 0o755))
+}
+
+// hooked lists the gits that noted themselves through a hook.
+func (r *repo) hooked() []noted { return r.notedIn("hook") }
+
+func (r *repo) killHooked() {
+	for _, n := range r.hooked() {
+		if n.alive() {
+			_ = syscall.Kill(n.pid, syscall.SIGKILL)
+		}
+	}
+}
+
+// waitForHooked waits for their end: the kernel sends the signal, git takes a
+// moment to clean up.
+func (r *repo) waitForHooked() {
+	r.t.Helper()
+	for _, n := range r.hooked() {
+		eventually(r.t, "the end of the git of a killed engine", 700*time.Millisecond, func() bool { return !n.alive() })
+	}
+}

@@ -1,0 +1,5 @@
+//go:build linux && soak
+
+package soak
+
+const long = true

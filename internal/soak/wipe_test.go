@@ -1,0 +1,86 @@
+//go:build linux
+
+package soak
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// An agent that deletes ralph's own state stops the run with words that say what
+// happened; what git and the inbox still know is enough to go on (product.md 2, 8).
+func TestAgentDeletesTheState(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, rm, mend string }{
+		{"the state", "rm -rf ralph/.state", ""},
+		{"the journal", "rm ralph/.state/journal.jsonl", ""},
+		{"what git ignores", "git clean -fdxq ralph", ""},
+		{"all of ralph", "rm -rf ralph", "checkout -- ralph"},
+		{"the whole tree", "rm -rf $(ls -A | grep -v '^.git$')", "checkout -- ."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t, setup{specs: []string{"first", "second"}, build: once(c.rm)})
+			res := r.exits(2, "agent")
+			if !strings.Contains(res.errs, "deleted while ralph works") || strings.Contains(res.errs, "state is kept") {
+				t.Errorf("it does not say what happened: %s", res)
+			}
+			if c.mend != "" {
+				r.git(strings.Fields(c.mend)...)
+			}
+			if n := len(r.inbox()); n != 2 {
+				t.Errorf("%d specs in the inbox, want both", n)
+			}
+			r.exits(0, "agent", "--allow-dirty")
+			r.checkFinished("first", "second")
+		})
+	}
+}
+
+// once is an agent that does its work, and on its first turn besides what rm says.
+func once(rm string) string {
+	return "mkdir -p work; echo x > \"work/$RALPH_SPEC.$RALPH_TASK_NAME\"\n" +
+		"if ! test -e $SOAK/once; then touch $SOAK/once\n" + rm + "\nfi\n" + complete
+}
+
+// The records of a turn are for people: without them the work goes on.
+func TestAgentDeletesTheRecordsOfItsTurn(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, setup{specs: []string{"first", "second"}, build: once("rm -rf ralph/.state/tasks ralph/.state/procs ralph/.state/views")})
+	r.exits(0, "agent")
+	r.checkFinished("first", "second")
+}
+
+// A spec that is deleted while it is worked on fails; it does not stop ralph for
+// good, and the next one goes on (D-076).
+func TestAgentDeletesItsSpec(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, setup{specs: []string{"first", "second"}, build: once("rm ralph/specs/first.md")})
+	r.exits(1, "agent")
+	statuses := map[string]int{}
+	for _, status := range r.inbox() {
+		statuses[status]++
+	}
+	if statuses["failed"] != 1 || statuses["done"] != 1 {
+		t.Errorf("the inbox has %v, want one failed and one done", statuses)
+	}
+	if out := r.ok("query", "inbox"); !strings.Contains(out, "spec file ralph/specs/first.md not found") {
+		t.Errorf("the record does not say why:\n%s", out)
+	}
+	if subjects := r.git("log", "--format=%s", ":/^queue..HEAD"); subjects != "ralph: complete second" {
+		t.Errorf("commits %q, want only the second", subjects)
+	}
+	r.checkReplay()
+}
+
+// Without its repository ralph stops and goes on when it is back.
+func TestAgentMovesGitAway(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, setup{specs: []string{"first"}, build: once(`mv .git "$SOAK/git"`)})
+	r.exits(2, "agent")
+	r.exits(2, "agent")
+	startIn(t, r.home, r.root, r.env(), "mv", r.note("git"), r.path(".git")).wait(time.Minute)
+	r.exits(0, "agent")
+	r.checkFinished("first")
+}
