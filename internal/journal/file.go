@@ -45,15 +45,9 @@ const (
 	journalFile  = stateDir + "/" + journalName
 	snapshotName = "snapshot.json"
 	segmentSize  = 1 << 20
-	pollEvery    = 50 * time.Millisecond // how soon a fact from another process is seen
 	planDelay    = 25 * time.Millisecond // how long changes of task states gather before plan.jsonl is written
 
 	mostPlanDelay = time.Second
-
-	// An agent that thinks for minutes is looked after with fewer looks: after
-	// so many in vain at this pace, which a person still takes for at once.
-	quietAfter = 40
-	pollQuiet  = 150 * time.Millisecond
 )
 
 // File is the journal of one repository. It is safe for concurrent use, and
@@ -330,31 +324,6 @@ func (j *File) sync() error {
 func (j *File) wake() {
 	close(j.moved)
 	j.moved = make(chan struct{})
-}
-
-// Wait returns when the state has moved past seq, or with ctx.
-func (j *File) Wait(ctx context.Context, seq int64) error {
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	quiet := 0
-	for {
-		j.mu.Lock()
-		err := j.catchUp()
-		past, moved := j.state.Seq > seq, j.moved
-		j.mu.Unlock()
-		if err != nil || past {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-moved:
-		case <-tick.C:
-			if quiet++; quiet == quietAfter {
-				tick.Reset(pollQuiet)
-			}
-		}
-	}
 }
 
 // catchUp folds what other processes appended. It takes no lock: a line counts
