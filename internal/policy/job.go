@@ -100,7 +100,7 @@ func afterTimeout(s *ralph.State, t *ralph.Task, mine []ralph.TaskID, c Config) 
 	if !canDecompose(s, t) {
 		return afterRunning(s, mine, c, describe(t)+" timed out: "+t.Run.Reason)
 	}
-	if len(mine) > 0 {
+	if busy(s, mine) > 0 {
 		return Hold{Why: "a task has to be decomposed"}
 	}
 	d := stage(s.Job.ID, ralph.KindDecompose, 0, "Split "+describe(t))
@@ -136,8 +136,9 @@ func openIssue(s *ralph.State) bool {
 }
 
 // afterRunning lets other slots end their turns before a failure ends the job.
+// A task that waits for a person is not waited for: its question goes with the job.
 func afterRunning(s *ralph.State, mine []ralph.TaskID, c Config, why string) Move {
-	if len(mine) > 0 {
+	if busy(s, mine) > 0 {
 		return Hold{Why: why}
 	}
 	return failJob(s, c, why)

@@ -307,3 +307,17 @@ func TestReplayOfOneSession(t *testing.T) {
 		}
 	}
 }
+
+// A failure ends the job although another task waits for a person: with the job
+// its question goes (B-054, D-078). A task at work is let finish first.
+func TestAQuestionDoesNotHoldAFailureUp(t *testing.T) {
+	c := settings()
+	c.Commit, c.Parallel = true, 3
+	b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending}, ralph.Task{ID: "t-3", Name: "three", Status: ralph.TaskPending})
+	b.add(ralph.TaskStarted{ID: "t-2"}, ralph.TaskStarted{ID: "t-3"})
+	b.turn(ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalHuman}})
+	b.add(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Task: "t-1"}}, ralph.TaskEnded{ID: "t-2", Status: ralph.TaskFailed})
+	b.schedule("hold", "t-1", "t-3")
+	b.add(ralph.TaskEnded{ID: "t-3", Status: ralph.TaskDone})
+	b.schedule("task.added shelve:q-1", "t-1")
+}
