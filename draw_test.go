@@ -23,6 +23,7 @@ func specID(rt *rapid.T) ralph.SpecID   { return pick[ralph.SpecID](rt, "spec", 
 func gateID(rt *rapid.T) ralph.GateID   { return pick[ralph.GateID](rt, "gate", "g-1", "g-2") }
 func issueID(rt *rapid.T) ralph.IssueID { return pick[ralph.IssueID](rt, "issue", "i-1", "i-2") }
 func words(rt *rapid.T) string          { return pick(rt, "words", "", "why", "ä \"quoted\" <b>\n") }
+
 func took(rt *rapid.T) time.Duration {
 	return time.Duration(rapid.Int64Range(0, 1e12).Draw(rt, "took"))
 }
@@ -32,9 +33,11 @@ func yes(rt *rapid.T) bool              { return rapid.Bool().Draw(rt, "yes") }
 func why(rt *rapid.T) ralph.Why         { return ralph.Why{Rule: "B-022", Text: words(rt)} }
 func extra(rt *rapid.T) ralph.RawObject { return pick[ralph.RawObject](rt, "extra", "", `{"x":1}`) }
 func drawFact(rt *rapid.T) ralph.Fact   { return rapid.SampledFrom(makers()).Draw(rt, "kind").draw(rt) }
+
 func drawUsage(rt *rapid.T) ralph.Usage {
 	return ralph.Usage{Input: int64(number(rt, 9)), Cost: 0.5, Known: yes(rt)}
 }
+
 func status(rt *rapid.T) ralph.TaskStatus {
 	return pick(rt, "status", ralph.TaskPending, ralph.TaskActive, ralph.TaskDone, ralph.TaskFailed, ralph.TaskBlocked, ralph.TaskTimeout, ralph.TaskSkipped)
 }

@@ -475,7 +475,8 @@ func TestDecomposeOnce(t *testing.T) {
 						part := ralphtest.Task("a.md", "part")
 						part.Parent = c.Task.Parent
 						return []ralph.Fact{
-							ralphtest.Answers("split"), ralph.TaskAdded{Task: part},
+							ralphtest.Answers("split"),
+							ralph.TaskAdded{Task: part},
 							ralph.TaskEnded{ID: c.Task.Parent, Status: ralph.TaskSkipped, Why: ralph.Why{Rule: "D-044"}},
 						}
 					}

@@ -18,14 +18,38 @@ import (
 // facts holds one of each kind, as docs/facts.md lists them.
 func facts() []ralph.Fact {
 	return []ralph.Fact{
-		ralph.SessionStarted{}, ralph.SessionEnded{}, ralph.Control{},
-		ralph.SpecAdded{}, ralph.SpecEdited{}, ralph.SpecRemoved{}, ralph.InboxOrdered{},
-		ralph.JobStarted{}, ralph.JobEnded{}, ralph.RoundStarted{},
-		ralph.PlanStarted{}, ralph.PlanOrdered{},
-		ralph.TaskAdded{}, ralph.TaskEdited{}, ralph.TaskRemoved{}, ralph.TaskStarted{}, ralph.TaskEnded{},
-		ralph.TaskRejected{}, ralph.TaskAccepted{}, ralph.RejectAdded{}, ralph.IssueAdded{}, ralph.IssueRemoved{},
-		ralph.StepStarted{}, ralph.Prepared{}, ralph.TurnEnded{}, ralph.ChecksRan{}, ralph.Committed{}, ralph.Shelved{},
-		ralph.Asked{}, ralph.Answered{}, ralph.AgentLimited{}, ralph.Noted{},
+		ralph.SessionStarted{},
+		ralph.SessionEnded{},
+		ralph.Control{},
+		ralph.SpecAdded{},
+		ralph.SpecEdited{},
+		ralph.SpecRemoved{},
+		ralph.InboxOrdered{},
+		ralph.JobStarted{},
+		ralph.JobEnded{},
+		ralph.RoundStarted{},
+		ralph.PlanStarted{},
+		ralph.PlanOrdered{},
+		ralph.TaskAdded{},
+		ralph.TaskEdited{},
+		ralph.TaskRemoved{},
+		ralph.TaskStarted{},
+		ralph.TaskEnded{},
+		ralph.TaskRejected{},
+		ralph.TaskAccepted{},
+		ralph.RejectAdded{},
+		ralph.IssueAdded{},
+		ralph.IssueRemoved{},
+		ralph.StepStarted{},
+		ralph.Prepared{},
+		ralph.TurnEnded{},
+		ralph.ChecksRan{},
+		ralph.Committed{},
+		ralph.Shelved{},
+		ralph.Asked{},
+		ralph.Answered{},
+		ralph.AgentLimited{},
+		ralph.Noted{},
 	}
 }
 
@@ -61,8 +85,15 @@ func pool(typ reflect.Type) []string {
 
 func steps() []ralph.Step {
 	return []ralph.Step{
-		ralph.Prepare{}, ralph.Turn{}, ralph.Check{}, ralph.Commit{}, ralph.Shelve{},
-		ralph.Ask{}, ralph.Wait{}, ralph.Finish{}, ralph.Done{},
+		ralph.Prepare{},
+		ralph.Turn{},
+		ralph.Check{},
+		ralph.Commit{},
+		ralph.Shelve{},
+		ralph.Ask{},
+		ralph.Wait{},
+		ralph.Finish{},
+		ralph.Done{},
 	}
 }
 

@@ -176,8 +176,22 @@ func (l *SessionLock) Held() error {
 			return nil
 		}
 	}
+	if errors.Is(err, os.ErrNotExist) {
+		return lostLock{}
+	}
 	return fmt.Errorf("%w: ralph/.state/session.lock was taken away from this process; it stops before its next write", ralph.ErrLocked)
 }
+
+// lostLock is a lock file that somebody deleted, most often an agent together
+// with other state. Another engine may hold a new one by now: whatever else is
+// still there, this one must not go on.
+type lostLock struct{}
+
+func (lostLock) Error() string {
+	return "ralph/.state/session.lock was deleted while ralph works; it stops before its next write"
+}
+
+func (lostLock) Is(target error) bool { return target == ralph.ErrLocked || target == ErrGone }
 
 // lockTick is past the steps in which file systems count time: who writes later
 // than that after a look leaves another time of change.

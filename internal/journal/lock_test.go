@@ -103,8 +103,12 @@ func TestFencing(t *testing.T) {
 			take(root)
 			before, left := read(t, root, journalPath), []byte(nil)
 			left, _ = os.ReadFile(filepath.Join(root, lockPath))
-			if err := update(j, note("not ours")); !errors.Is(err, ralph.ErrLocked) {
+			err = update(j, note("not ours"))
+			if !errors.Is(err, ralph.ErrLocked) || errors.Is(err, journal.ErrGone) != (name == "removed") {
 				t.Fatalf("err = %v", err)
+			}
+			if name == "removed" && strings.Contains(err.Error(), "another engine") {
+				t.Fatalf("nobody else holds it: %v", err)
 			}
 			if err := lock.Beat(time.Now()); !errors.Is(err, ralph.ErrLocked) {
 				t.Fatalf("Beat over another's lock: %v", err)

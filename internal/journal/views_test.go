@@ -166,8 +166,13 @@ func TestAgentSession(t *testing.T) {
 		reason ralph.Reason
 		stays  bool
 	}{
-		{ralph.ReasonEmpty, false}, {ralph.ReasonMaxSpecs, false}, {ralph.ReasonMaxCost, false}, {ralph.ReasonMaxFailures, false},
-		{ralph.ReasonBudget, false}, {ralph.ReasonInterrupted, true}, {ralph.ReasonError, true},
+		{ralph.ReasonEmpty, false},
+		{ralph.ReasonMaxSpecs, false},
+		{ralph.ReasonMaxCost, false},
+		{ralph.ReasonMaxFailures, false},
+		{ralph.ReasonBudget, false},
+		{ralph.ReasonInterrupted, true},
+		{ralph.ReasonError, true},
 	} {
 		t.Run(string(c.reason), func(t *testing.T) {
 			t.Parallel()

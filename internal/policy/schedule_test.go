@@ -170,12 +170,16 @@ func TestJobTable(t *testing.T) {
 		{"D-052 then the spec is pending", nil, []ralph.Fact{ralph.Control{Want: ralph.WantStop}, end("t-1", ralph.TaskPending)}, nil, "job.ended pending"},
 		{"B-057 a pause starts nothing", nil, []ralph.Fact{ralph.Control{Want: ralph.WantPause}, end("t-1", ralph.TaskDone)}, nil, "hold"},
 		{"a commit under way outlives a stop", nil, []ralph.Fact{
-			ralph.TaskAdded{Task: ralph.Task{ID: "land:q-1", Kind: ralph.KindLand, Status: ralph.TaskPending}}, ralph.TaskStarted{ID: "land:q-1"},
-			end("t-1", ralph.TaskDone), ralph.Control{Want: ralph.WantStop}, end("land:q-1", ralph.TaskDone),
+			ralph.TaskAdded{Task: ralph.Task{ID: "land:q-1", Kind: ralph.KindLand, Status: ralph.TaskPending}},
+			ralph.TaskStarted{ID: "land:q-1"},
+			end("t-1", ralph.TaskDone),
+			ralph.Control{Want: ralph.WantStop},
+			end("land:q-1", ralph.TaskDone),
 		}, nil, "job.ended done"},
 		{"a commit not begun does not", nil, []ralph.Fact{
 			ralph.TaskAdded{Task: ralph.Task{ID: "land:q-1", Kind: ralph.KindLand, Status: ralph.TaskPending}},
-			end("t-1", ralph.TaskDone), ralph.Control{Want: ralph.WantStop},
+			end("t-1", ralph.TaskDone),
+			ralph.Control{Want: ralph.WantStop},
 		}, nil, "job.ended pending"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -220,8 +224,10 @@ func TestReplay(t *testing.T) {
 		Why: ralph.Why{Rule: "D-044", Text: "start the task"}, Saw: 4, Now: now,
 	}
 	start := []ralph.Fact{
-		ralph.SessionStarted{ID: "s-1", Config: raw}, ralph.JobStarted{Job: "q-1", File: "a.md"},
-		ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Name: "one", Status: ralph.TaskPending}}, ralph.TaskStarted{ID: "t-1"},
+		ralph.SessionStarted{ID: "s-1", Config: raw},
+		ralph.JobStarted{Job: "q-1", File: "a.md"},
+		ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Name: "one", Status: ralph.TaskPending}},
+		ralph.TaskStarted{ID: "t-1"},
 	}
 	for _, tt := range []struct {
 		name     string

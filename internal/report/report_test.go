@@ -166,11 +166,17 @@ func TestEveryLogLineIsOneLine(t *testing.T) {
 	s, _ := agentState()
 	evil := "one\ntwo\r\n\tthree"
 	for _, fact := range []ralph.Fact{
-		ralph.JobEnded{Status: ralph.SpecFailed, Error: evil}, ralph.TaskRejected{ID: "t-1", Reason: evil},
-		ralph.IssueAdded{Issue: ralph.Issue{Desc: evil}}, ralph.Noted{Text: evil}, ralph.Asked{Gate: ralph.Gate{Text: evil}},
+		ralph.JobEnded{Status: ralph.SpecFailed, Error: evil},
+		ralph.TaskRejected{ID: "t-1", Reason: evil},
+		ralph.IssueAdded{Issue: ralph.Issue{Desc: evil}},
+		ralph.Noted{Text: evil},
+		ralph.Asked{Gate: ralph.Gate{Text: evil}},
 		ralph.TurnEnded{Err: &ralph.AgentError{Message: evil}, Mismatch: evil, Signal: ralph.Signal{Kind: ralph.SignalBlocked, Text: evil}, Denied: []string{evil}},
-		ralph.TaskEnded{ID: "t-1", Status: ralph.TaskFailed, Why: ralph.Why{Text: evil}}, ralph.SessionEnded{Detail: evil, Reason: ralph.ReasonError},
-		ralph.Committed{Error: evil}, ralph.Shelved{Error: evil}, ralph.Answered{Text: evil},
+		ralph.TaskEnded{ID: "t-1", Status: ralph.TaskFailed, Why: ralph.Why{Text: evil}},
+		ralph.SessionEnded{Detail: evil, Reason: ralph.ReasonError},
+		ralph.Committed{Error: evil},
+		ralph.Shelved{Error: evil},
+		ralph.Answered{Text: evil},
 		ralph.ChecksRan{Results: []ralph.GateResult{{Name: "x", Why: evil}}},
 	} {
 		lines := report.Lines(ralph.Event{Fact: fact}, s)
