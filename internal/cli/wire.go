@@ -167,7 +167,7 @@ func checksOf(c config.Config, root string) []ralph.GateSpec {
 func policyConfig(c config.Config) policy.Config {
 	return policy.Config{
 		Parallel: 1, Agents: c.Chain(), RecoverPrimary: c.Agent.RecoverPrimary, Continue: c.Agent.Context == "continue",
-		MaxIterations: c.Task.MaxIterations, StuckThreshold: c.Task.StuckThreshold, NoProgressTurns: c.Task.NoProgressTurns,
+		MaxIterations: c.Task.MaxIterations, StuckThreshold: c.Task.StuckThreshold, NoProgressTurns: c.Task.NoProgressTurns, OnlyCommits: c.Task.Progress == "commit",
 		SameErrorTurns: c.Task.SameErrorTurns, TaskTimeout: c.Task.Timeout, TaskDelay: c.Task.Delay, AutoCommit: c.Task.AutoCommit,
 		StageTimeout: c.Construct.StageTimeout, MaxRounds: c.Construct.MaxRounds,
 		Strategy: c.Errors.Strategy, MaxRetries: c.Errors.MaxRetries, RetryBase: c.Errors.RetryBase,

@@ -25,6 +25,7 @@ func notBuilt() []later {
 		{key: "construct.context_warn"},
 		{key: "construct.context_compact"},
 		{key: "construct.context_kill"},
+		{key: "errors.max_consecutive"},
 		{key: "test.coverage"},
 		{key: "test.retries"},
 		{key: "test.retry"},

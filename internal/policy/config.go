@@ -27,6 +27,7 @@ type Config struct {
 	MaxIterations   int           `json:"max_iterations"`
 	StuckThreshold  int           `json:"stuck_threshold,omitempty"`
 	NoProgressTurns int           `json:"no_progress_turns,omitempty"`
+	OnlyCommits     bool          `json:"only_commits,omitempty"` // task.progress: commit; a changed tree is none (X-57)
 	SameErrorTurns  int           `json:"same_error_turns,omitempty"`
 	TaskTimeout     time.Duration `json:"task_timeout,omitempty"`
 	StageTimeout    time.Duration `json:"stage_timeout,omitempty"`

@@ -79,7 +79,8 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 func (x *Executor) withoutSpec(s *ralph.State, t *ralph.Task, step ralph.Turn, err error) []ralph.Fact {
 	f := ralph.TurnEnded{
 		Task: t.ID, Stage: step.Stage, Agent: step.Agent, Iteration: step.Iteration, Exit: ralph.ExitFailed,
-		Err: &ralph.AgentError{Class: ralph.ErrClassRequest, Message: err.Error()},
+		Usage: ralph.Usage{Known: true}, // no agent was asked: that cost nothing
+		Err:   &ralph.AgentError{Class: ralph.ErrClassRequest, Message: err.Error()},
 	}
 	return append([]ralph.Fact{f}, policy.AfterTurn(s, f, x.Config, x.Now())...)
 }
@@ -96,7 +97,7 @@ func (x *Executor) ended(t *ralph.Task, step ralph.Turn, agent ConfiguredAgent, 
 }
 
 // see looks at the work tree after a turn: a changed tree or a new commit is
-// progress.
+// progress, or in document B's strict form only a commit.
 func (x *Executor) see(ctx context.Context, s *ralph.State, t *ralph.Task, f *ralph.TurnEnded) error {
 	tree, head, err := x.Trees.Snapshot(ctx)
 	if err != nil {
@@ -107,8 +108,8 @@ func (x *Executor) see(ctx context.Context, s *ralph.State, t *ralph.Task, f *ra
 		before = s.Job.Tree
 	}
 	f.Tree, f.Head = tree, head
-	f.Changed = tree != before || head != s.Job.Head
-	if f.Changed && before != "" && tree != before {
+	f.Changed = head != s.Job.Head || tree != before && !x.Config.OnlyCommits
+	if before != "" && tree != before {
 		x.keepDiff(ctx, before, tree, filepath.Join(x.Root, f.Dir, "diff.patch"))
 	}
 	return nil
