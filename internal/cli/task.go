@@ -20,7 +20,7 @@ func newTask(env Env) *cobra.Command {
 		Example: "  ralph task add \"Write the README\"\n  ralph task add '{\"name\":\"Ship it\",\"deps\":[\"t-1a2b\"],\"tags\":[\"critical\"]}'\n" +
 			"  ralph task reject t-1a2b \"the usage text is missing\"",
 		Args: noSuchCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(*cobra.Command, []string) error { return runTaskList(env) },
 	}
 	var asJSON bool
 	show := &cobra.Command{
@@ -30,6 +30,11 @@ func newTask(env Env) *cobra.Command {
 	}
 	show.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.AddCommand(
+		&cobra.Command{
+			Use: "list", Short: "The tasks of the plan, in order (`ralph query tasks` is the same as JSON)", Args: cobra.NoArgs,
+			Example: "  ralph task list",
+			RunE:    func(*cobra.Command, []string) error { return runTaskList(env) },
+		},
 		&cobra.Command{
 			Use: "add <name or JSON>", Short: "Add a task to the plan", Args: cobra.ExactArgs(1),
 			Example: "  ralph task add \"Write the README\"\n  ralph task add '{\"name\":\"Ship it\",\"accept\":\"the tests pass\",\"priority\":\"high\"}'",
@@ -205,6 +210,15 @@ func runTaskEdit(cmd *cobra.Command, env Env, args []string, flags taskJSON) err
 		facts, err := s.EditTask(edited)
 		return facts, id, err
 	})
+}
+
+func runTaskList(env Env) error {
+	s, _, err := readState(env, false, true)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(env.Stdout, report.TaskList(s))
+	return err
 }
 
 func runTaskShow(env Env, id string, asJSON bool) error {

@@ -208,3 +208,28 @@ func TestQueryInbox(t *testing.T) {
 		}
 	}
 }
+
+// The plan as people read it: what a task waits for, why it ended, issues last.
+func TestTasks(t *testing.T) {
+	if got := report.TaskList(&ralph.State{}); !strings.HasPrefix(got, "No tasks.") {
+		t.Errorf("an empty plan: %q", got)
+	}
+	s := &ralph.State{Plan: ralph.Plan{
+		File: "a.md",
+		Tasks: []*ralph.Task{
+			{ID: "t-1a2b", Name: "One", Status: ralph.TaskDone, Run: ralph.Run{Reason: "COMPLETE"}},
+			{ID: "t-2b3c", Name: "Two", Status: ralph.TaskBlocked, Run: ralph.Run{Reason: "no key"}},
+			{ID: "t-3c4d", Name: "Three", Status: ralph.TaskPending, Deps: []ralph.TaskID{"t-1a2b", "t-2b3c"}},
+		},
+		Issues: []*ralph.Issue{{ID: "i-9z9z", Desc: "it is slow"}},
+	}}
+	want := `3 tasks of a.md:
+  t-1a2b  done     One
+  t-2b3c  blocked  Two  (no key)
+  t-3c4d  pending  Three  (after t-1a2b, t-2b3c)
+  i-9z9z  issue    it is slow
+`
+	if diff := cmp.Diff(want, report.TaskList(s)); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -88,3 +88,38 @@ func Task(t *ralph.Task, history []string) string {
 	}
 	return b.String()
 }
+
+// TaskList is `ralph task list`: a row for each task, in plan order, with what it
+// waits for and why it ended as it did.
+func TaskList(s *ralph.State) string {
+	if len(s.Plan.Tasks) == 0 {
+		return "No tasks. `ralph plan <spec>` makes some, `ralph task add <name>` one by hand.\n"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s of %s:\n", count(len(s.Plan.Tasks), "task"), orNone(s.Plan.File))
+	for _, t := range s.Plan.Tasks {
+		fmt.Fprintf(&b, "  %-8s%-9s%s", t.ID, t.Status, oneLine(t.Name))
+		if len(t.Deps) > 0 && !t.Status.Ended() {
+			deps := make([]string, len(t.Deps))
+			for i, d := range t.Deps {
+				deps[i] = string(d)
+			}
+			fmt.Fprintf(&b, "  (after %s)", strings.Join(deps, ", "))
+		}
+		if t.Run.Reason != "" && t.Status != ralph.TaskDone {
+			fmt.Fprintf(&b, "  (%s)", oneLine(t.Run.Reason))
+		}
+		b.WriteByte('\n')
+	}
+	for _, i := range s.Plan.Issues {
+		fmt.Fprintf(&b, "  %-8s%-9s%s\n", i.ID, "issue", oneLine(i.Desc))
+	}
+	return b.String()
+}
+
+func orNone(file string) string {
+	if file == "" {
+		return "no spec"
+	}
+	return file
+}
