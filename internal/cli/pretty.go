@@ -34,6 +34,7 @@ func (c *console) pretty(text string) string {
 		mark, color = "✓", green
 	case head == "TASK" && strings.Contains(rest, " done: "):
 		mark, color = "✓", green
+	case head == "TASK" && strings.Contains(rest, " pending: "): // given back, to be done again
 	case head == "FAILED", head == "ERROR", head == "COMMIT", head == "TASK":
 		mark, color = "✗", red
 	case head == "NEEDS YOU", head == "NOTE", head == "LIMIT", head == "STOP", head == "PAUSE", head == "ISSUE":

@@ -120,6 +120,9 @@ func TestStatusNamesWhatNeedsYou(t *testing.T) {
 	s, now := agentState()
 	s.Gates = []*ralph.Gate{{ID: "g-1a2b", Task: "t-1", Kind: "question", Text: "Which\ncolour?"}}
 	got := report.Status(s, report.Engine{Alive: true}, now)
+	if !strings.Contains(got, "Now:     t-1 Move it, waiting for you\n") {
+		t.Error(got)
+	}
 	if !strings.Contains(got, "Needs you:\n  g-1a2b  t-1  Which colour?\n      ralph answer g-1a2b \"...\"\n") {
 		t.Error(got)
 	}

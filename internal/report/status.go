@@ -60,7 +60,11 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 	}
 	for _, t := range s.Plan.Tasks {
 		if t.Status == ralph.TaskActive {
-			line("Now", "%s %s, iteration %d", t.ID, t.Name, t.Run.Iterations+1)
+			doing := fmt.Sprintf("iteration %d", t.Run.Iterations+1)
+			if s.Gate(t.ID) != nil {
+				doing = "waiting for you"
+			}
+			line("Now", "%s %s, %s", t.ID, t.Name, doing)
 		}
 	}
 	for _, l := range s.Limits {
