@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"text/template"
@@ -167,8 +168,43 @@ func functions() template.FuncMap {
 		"fence":   fenced,
 		"line":    oneLine,
 		"lines":   func(list []string) string { return strings.Join(list, "\n") },
+		"near":    near,
 		"outcome": outcome,
 	}
+}
+
+// mostPlan is how many tasks of a plan a prompt lists beside its own: who works
+// on one of a thousand needs its neighbours and what it depends on, not a list
+// that costs more tokens than the task.
+const mostPlan = 60
+
+// excerpt is the part of a plan that a prompt shows.
+type excerpt struct {
+	Title string
+	Tasks []*ralph.Task
+}
+
+// near returns the plan, or of a long one what stands around the task and what
+// it depends on, in plan order; nil when there is none.
+func near(tasks []*ralph.Task, task *ralph.Task) *excerpt {
+	if len(tasks) == 0 {
+		return nil
+	}
+	at := -1
+	if task != nil {
+		at = slices.IndexFunc(tasks, func(t *ralph.Task) bool { return t.ID == task.ID })
+	}
+	if len(tasks) <= mostPlan || at < 0 {
+		return &excerpt{"The whole plan", tasks}
+	}
+	from := max(0, min(at-mostPlan/2, len(tasks)-mostPlan))
+	e := &excerpt{Title: fmt.Sprintf("The plan around it, of %d tasks", len(tasks))}
+	for i, t := range tasks {
+		if i >= from && i < from+mostPlan || slices.Contains(task.Deps, t.ID) {
+			e.Tasks = append(e.Tasks, t)
+		}
+	}
+	return e
 }
 
 // oneLine puts text on one line, so that it cannot start a line of its own.

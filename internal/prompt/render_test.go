@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -320,5 +321,33 @@ func TestCommitMessage(t *testing.T) {
 	in.Trailers = []string{"Ralph-Spec: q-a1b2", "", "Ralph-Receipt: ab\n\ncd"}
 	if diff := cmp.Diff(want+"\nRalph-Spec: q-a1b2\nRalph-Receipt: ab cd\n", CommitMessage(in)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A task of a long plan gets its neighbours and what it depends on, in plan
+// order; the prompt does not grow with the plan.
+func TestPromptOfALongPlan(t *testing.T) {
+	t.Parallel()
+	var tasks []*ralph.Task
+	for i := range 1000 {
+		tasks = append(tasks, &ralph.Task{ID: ralph.TaskID(fmt.Sprintf("t-%d", 1000+i)), Name: "work", Status: ralph.TaskPending})
+	}
+	for _, at := range []int{0, 500, 999} {
+		tasks[at].Deps = []ralph.TaskID{"t-1007", "t-1990"}
+		text, err := Render(Input{Stage: ralph.KindBuild, SpecFile: "a.md", SpecText: "# A", Task: tasks[at], Tasks: tasks}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(text, "## The plan around it, of 1000 tasks\n") {
+			t.Errorf("task %d: no excerpt", at)
+		}
+		for _, id := range []string{"t-1007", "t-1990", fmt.Sprintf("t-%d", 1000+at), fmt.Sprintf("t-%d", 1000+max(0, min(998, at+1)))} {
+			if !strings.Contains(text, "\n- "+id+" [pending] work") {
+				t.Errorf("task %d: %s is not in the plan of the prompt", at, id)
+			}
+		}
+		if n := strings.Count(text, "[pending] work"); n < mostPlan || n > mostPlan+3 {
+			t.Errorf("task %d: %d tasks listed", at, n)
+		}
 	}
 }
