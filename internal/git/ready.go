@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -93,10 +95,16 @@ func (r *Repo) unmerged(ctx context.Context, idLen int) ([]string, error) {
 	return strings.FieldsFunc(out, func(c rune) bool { return c == 0 }), nil
 }
 
-// identity asks for both names that a commit carries.
+// identity asks for the names that a commit carries. git is not asked about what
+// the environment says in full, nor about the author where the environment does
+// not mention one: then it has the committer's settings.
 func (r *Repo) identity(ctx context.Context) error {
-	for _, name := range []string{"GIT_COMMITTER_IDENT", "GIT_AUTHOR_IDENT"} {
-		_, err := r.git(ctx, call{args: []string{"var", name}})
+	for _, who := range []string{"COMMITTER", "AUTHOR"} {
+		name, email := lastValue(r.env, "GIT_"+who+"_NAME"), lastValue(r.env, "GIT_"+who+"_EMAIL")
+		if plainWord.MatchString(name) && plainWord.MatchString(email) || who == "AUTHOR" && name == "" && email == "" {
+			continue
+		}
+		_, err := r.git(ctx, call{args: []string{"var", "GIT_" + who + "_IDENT"}})
 		if exitOf(err) > 0 {
 			return refuse("git does not know who commits here",
 				"set `git config user.name \"Your Name\"` and `git config user.email you@example.com`")
@@ -106,4 +114,17 @@ func (r *Repo) identity(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// plainWord is what git takes for a name or an address without more ado.
+var plainWord = regexp.MustCompile(`[\pL\pN]`)
+
+// lastValue is the value of a variable, "" when it is not set. The last one counts.
+func lastValue(env []string, name string) string {
+	for _, kv := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(kv, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }
