@@ -215,6 +215,11 @@ func (x *session) work(ctx context.Context) error {
 	if err := x.journal.Flush(); err != nil {
 		return err
 	}
+	if s.Totals.Commits > 0 {
+		if err := x.repo.Maintain(ctx); err != nil {
+			x.console.note("%v (the work is done; git will try again)", err)
+		}
+	}
 	x.console.finish(s)
 	return exitFor(reason, s)
 }
