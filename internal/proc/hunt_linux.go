@@ -100,7 +100,7 @@ func end(ctx context.Context, look func() []stat, grace time.Duration) (found ma
 // dead ones.
 func (p *process) leftovers() []stat {
 	var left []stat
-	for _, pid := range children(os.Getpid()) {
+	for _, pid := range adopted() {
 		if p.runner.isRunning(pid) {
 			continue
 		}

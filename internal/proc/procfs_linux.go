@@ -109,20 +109,44 @@ func children(pid int) []int {
 	}
 	var found []int
 	for _, thread := range threads {
-		b, err := readProc(task+"/"+thread+"/children", 1<<20)
+		list, err := childrenOf(task + "/" + thread)
 		if err != nil {
 			if _, err := os.Stat(task + "/" + thread); err == nil {
 				return childrenByScan(pid) // a kernel without CONFIG_PROC_CHILDREN
 			}
 			continue
 		}
-		for _, f := range strings.Fields(string(b)) {
-			if child, err := strconv.Atoi(f); err == nil {
-				found = append(found, child)
-			}
-		}
+		found = append(found, list...)
 	}
 	return found
+}
+
+// childrenOf reads the children of one thread.
+func childrenOf(thread string) ([]int, error) {
+	b, err := readProc(thread+"/children", 1<<20)
+	if err != nil {
+		return nil, err
+	}
+	var found []int
+	for _, f := range strings.Fields(string(b)) {
+		if child, err := strconv.Atoi(f); err == nil {
+			found = append(found, child)
+		}
+	}
+	return found, nil
+}
+
+// adopted returns the children that came to this process when their parents ended.
+// The kernel gives orphans to the first living thread, which in a Go program is
+// the main one: its list is enough, and after every agent that saves a look at
+// each thread. It holds children that the main thread started as well.
+func adopted() []int {
+	self := os.Getpid()
+	list, err := childrenOf(procPath(self, "task/"+strconv.Itoa(self)))
+	if err != nil {
+		return children(self)
+	}
+	return list
 }
 
 func childrenByScan(parent int) []int {
