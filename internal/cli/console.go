@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/report"
 )
 
@@ -54,7 +55,7 @@ type status struct {
 func newConsole(env Env) *console {
 	c := &console{
 		env: env, wake: make(chan struct{}, 1), idle: make(chan struct{}),
-		color: env.Terminal && lookup(env.Environ, "NO_COLOR") == "" && lookup(env.Environ, "TERM") != "dumb",
+		color: env.Terminal && proc.Getenv(env.Environ, "NO_COLOR") == "" && proc.Getenv(env.Environ, "TERM") != "dumb",
 	}
 	var ticks <-chan time.Time
 	if env.Terminal {
@@ -63,15 +64,6 @@ func newConsole(env Env) *console {
 	}
 	go c.write(ticks)
 	return c
-}
-
-func lookup(environ []string, name string) string {
-	for _, kv := range environ {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			return v
-		}
-	}
-	return ""
 }
 
 // openLog makes build/ralph-logs/agent-<timestamp>.log and returns its name

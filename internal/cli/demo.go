@@ -104,7 +104,7 @@ func makeDemo(ctx context.Context, env Env, dir string) (string, error) {
 			return "", fmt.Errorf("make the demo's repository: %s: %s", strings.Join(args, " "), strings.TrimSpace(string(stderr)))
 		}
 	}
-	return dir, queueDemo(ctx, dir)
+	return dir, queueDemo(ctx, dir, demoEnviron(env.Environ))
 }
 
 func writeDemoFiles(dir string) error {
@@ -133,8 +133,8 @@ func writeDemoFiles(dir string) error {
 	})
 }
 
-func queueDemo(ctx context.Context, dir string) error {
-	if err := excludeRuntime(dir); err != nil {
+func queueDemo(ctx context.Context, dir string, environ []string) error {
+	if err := excludeRuntime(dir, environ); err != nil {
 		return err
 	}
 	j, err := journal.Open(journal.Options{Root: dir, Inbox: true, NewID: newID})

@@ -15,7 +15,6 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
-	"github.com/ralph-loop/ralph/internal/step"
 )
 
 func newInbox(env Env) *cobra.Command {
@@ -70,18 +69,9 @@ func runInboxList(env Env) error {
 }
 
 func runInboxAdd(cmd *cobra.Command, env Env, name string) error {
-	file, err := ralph.SpecFile(name)
+	file, err := specThere(env, name)
 	if err != nil {
 		return err
-	}
-	root, err := findRoot(env)
-	if err != nil {
-		return err
-	}
-	if _, err := step.ReadSpec(root, file); errors.Is(err, fs.ErrNotExist) {
-		return &ralph.Refusal{Why: fmt.Sprintf("ralph/specs/%s does not exist", file), Hint: "write the spec there first" + nearSpecs(root), Kind: ralph.ErrUsage}
-	} else if err != nil {
-		return fmt.Errorf("spec %q cannot be queued: %w", name, err)
 	}
 	j, err := openJournal(env, true, false)
 	if err != nil {
@@ -102,24 +92,6 @@ func runInboxAdd(cmd *cobra.Command, env Env, name string) error {
 	}
 	fmt.Fprintf(env.Stdout, "Queued: %s %s\n", id, file)
 	return nil
-}
-
-// nearSpecs names the specs that are there, for a mistyped name.
-func nearSpecs(root string) string {
-	entries, err := os.ReadDir(filepath.Join(root, "ralph/specs"))
-	if err != nil {
-		return " (`ralph init` makes the folder)"
-	}
-	var names []string
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".md") {
-			names = append(names, e.Name())
-		}
-	}
-	if len(names) == 0 || len(names) > 12 {
-		return ""
-	}
-	return "; there are " + strings.Join(names, ", ")
 }
 
 func runInboxAddStdin(cmd *cobra.Command, env Env, name string) error {

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/report"
 )
 
@@ -31,11 +30,7 @@ func newLog(env Env) *cobra.Command {
 }
 
 func runLog(cmd *cobra.Command, env Env, follow, asJSON, all bool, last int) error {
-	root, err := findRoot(env)
-	if err != nil {
-		return err
-	}
-	j, err := journal.Open(journal.Options{Root: root, Read: true, NewID: newID})
+	j, err := openReader(env, false, false)
 	if err != nil {
 		return err
 	}

@@ -179,19 +179,24 @@ func openJournal(env Env, inbox, plan bool) (*journal.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := excludeRuntime(root); err != nil {
+	if err := excludeRuntime(root, env.Environ); err != nil {
 		return nil, err
 	}
 	return journal.Open(journal.Options{Root: root, Inbox: inbox, Plan: plan, NewID: newID})
 }
 
-// readState folds the journal without writing anything.
-func readState(env Env, inbox, plan bool) (*ralph.State, *journal.File, error) {
+// openReader opens the journal for commands that write nothing.
+func openReader(env Env, inbox, plan bool) (*journal.File, error) {
 	root, err := findRoot(env)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	j, err := journal.Open(journal.Options{Root: root, Inbox: inbox, Plan: plan, Read: true, NewID: newID})
+	return journal.Open(journal.Options{Root: root, Inbox: inbox, Plan: plan, Read: true, NewID: newID})
+}
+
+// readState folds the journal without writing anything.
+func readState(env Env, inbox, plan bool) (*ralph.State, *journal.File, error) {
+	j, err := openReader(env, inbox, plan)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -2,9 +2,7 @@ package cli
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,24 +39,6 @@ unticked items of the spec's own checklist become the tasks, without an agent.`,
 	cmd.Flags().BoolVar(&force, "force", false, "drop an unfinished plan without asking (that of another spec is kept in ralph/.state/plans)")
 	cmd.Flags().BoolVar(&checklist, "from-checklist", false, "take the spec's own checklist, without an agent")
 	return cmd
-}
-
-// specThere checks that a spec named by a person can be worked on.
-func specThere(env Env, name string) (string, error) {
-	file, err := ralph.SpecFile(name)
-	if err != nil {
-		return "", err
-	}
-	root, err := findRoot(env)
-	if err != nil {
-		return "", err
-	}
-	if _, err := step.ReadSpec(root, file); errors.Is(err, fs.ErrNotExist) {
-		return "", &ralph.Refusal{Why: fmt.Sprintf("ralph/specs/%s does not exist", file), Hint: "write the spec there first" + nearSpecs(root), Kind: ralph.ErrUsage}
-	} else if err != nil {
-		return "", err
-	}
-	return file, nil
 }
 
 // confirmDrop asks before an unfinished plan makes room; without a terminal it

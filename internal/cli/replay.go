@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 )
 
@@ -36,17 +35,17 @@ would have been decided otherwise?`,
 }
 
 func runReplay(env Env, session string, asJSON, current bool) error {
-	root, err := findRoot(env)
-	if err != nil {
-		return err
-	}
-	j, err := journal.Open(journal.Options{Root: root, Read: true, NewID: newID})
+	j, err := openReader(env, false, false)
 	if err != nil {
 		return err
 	}
 	defer j.Close()
 	opt := policy.ReplayOptions{Session: ralph.SessionID(session)}
 	if current {
+		root, err := findRoot(env)
+		if err != nil {
+			return err
+		}
 		c, err := loadConfig(env, root, nil)
 		if err != nil {
 			return err

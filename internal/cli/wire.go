@@ -28,11 +28,11 @@ func runtimePaths() []string {
 }
 
 // excludeRuntime lists them in .git/info/exclude, once per repository.
-func excludeRuntime(root string) error {
+func excludeRuntime(root string, environ []string) error {
 	if _, err := os.Stat(filepath.Join(root, "ralph/.state")); err == nil {
 		return nil
 	}
-	repo, err := git.Open(context.Background(), proc.NewRunner(""), root, os.Environ())
+	repo, err := git.Open(context.Background(), proc.NewRunner(""), root, environ)
 	if err != nil {
 		return err
 	}

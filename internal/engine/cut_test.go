@@ -96,7 +96,7 @@ func (w *world) result(reason ralph.Reason) result {
 }
 
 func cutWorld(t *testing.T) *world {
-	w := newWorld(t, settings(), "bad.md", "a.md", "b.md")
+	w := newWorld(t, ralphtest.Settings(), "bad.md", "a.md", "b.md")
 	troubled(w)
 	w.start()
 	return w

@@ -31,7 +31,7 @@ type scene struct {
 }
 
 func drawScene(rt *rapid.T) scene {
-	c := settings()
+	c := ralphtest.Settings()
 	c.Parallel = rapid.IntRange(1, 4).Draw(rt, "parallel")
 	c.MaxIterations = rapid.IntRange(1, 6).Draw(rt, "max_iterations")
 	c.MaxRounds = rapid.IntRange(1, 3).Draw(rt, "rounds")

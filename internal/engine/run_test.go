@@ -16,17 +16,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
-// settings are the defaults of the product, for `ralph agent`.
-func settings() policy.Config {
-	return policy.Config{
-		Session: "agent", Commit: true, Checks: true, Parallel: 1, Agents: []string{"claude", "codex"}, RecoverPrimary: true,
-		MaxIterations: 50, StuckThreshold: 5, NoProgressTurns: 10, SameErrorTurns: 3, TaskTimeout: 30 * time.Minute,
-		StageTimeout: 5 * time.Minute, MaxRounds: 10, Strategy: "retry", MaxRetries: 2, RetryBase: 2 * time.Second,
-		MaxLimitRetries: 3, LimitBase: 5 * time.Second, OnFailure: "stash", MaxFailures: 3,
-		Scoring: policy.Scoring{Unblocks: 10, Critical: 50, QuickWin: 30, NearComplete: 20, Retry: -15},
-	}
-}
-
 // world is one repository with its journal, in a bubble.
 type world struct {
 	t      *testing.T
@@ -217,7 +206,7 @@ func bad(files ...string) func(ralphtest.Call) []ralph.Fact {
 // D-036, D-042 to D-049, D-100 to D-102, D-105, D-118: FETCH, PLAN, CONSTRUCT, COMMIT, FETCH.
 func TestTwoSpecsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, settings(), "a.md", "b.md")
+		w := newWorld(t, ralphtest.Settings(), "a.md", "b.md")
 		w.want(w.run(), ralph.ReasonEmpty, "done done", 2)
 		w.wantTurns("plan:a.md", "build:a.md/1", "verify:a.md", "plan:b.md", "build:b.md/1", "verify:b.md")
 		for _, x := range w.mem.State().Inbox {
@@ -231,7 +220,7 @@ func TestTwoSpecsInOrder(t *testing.T) {
 // D-048: the record is done after its commit, never before.
 func TestDoneOnlyAfterCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, settings(), "a.md")
+		w := newWorld(t, ralphtest.Settings(), "a.md")
 		w.run()
 		committed := false
 		for _, e := range w.mem.Events() {
@@ -273,7 +262,7 @@ func TestEnds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := settings()
+				c := ralphtest.Settings()
 				if tt.edit != nil {
 					tt.edit(&c)
 				}
@@ -326,7 +315,7 @@ func TestMaxCost(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := settings()
+				c := ralphtest.Settings()
 				c.MaxCost = tt.limit
 				w := newWorld(t, c, "a.md")
 				w.script.Agent = tt.agent
@@ -347,7 +336,7 @@ func TestMaxCost(t *testing.T) {
 // X-09: a limit in the middle keeps the plan, and the next start skips PLAN.
 func TestLimitMidSpecKeepsPlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := settings()
+		c := ralphtest.Settings()
 		c.MaxCost = 1
 		w := newWorld(t, c, "a.md")
 		w.script.Agent = costing(0.60, true)
@@ -362,7 +351,7 @@ func TestLimitMidSpecKeepsPlan(t *testing.T) {
 // D-037, D-038: a spec added during the run is found; done ones are passed over.
 func TestSpecAddedDuringRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, settings(), "a.md")
+		w := newWorld(t, ralphtest.Settings(), "a.md")
 		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
 			if c.Stage == ralph.KindVerify && c.File == "a.md" {
 				w.add("q-late", "late.md")
@@ -441,7 +430,7 @@ func TestFailedStages(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, settings(), "a.md", "b.md")
+				w := newWorld(t, ralphtest.Settings(), "a.md", "b.md")
 				tt.setup(w)
 				w.want(w.run(), ralph.ReasonEmpty, tt.inbox, tt.commits)
 				if got := w.mem.State().Inbox[0].Error; !strings.Contains(got, tt.error) || tt.error == "" && got != "" {

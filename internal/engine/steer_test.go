@@ -44,7 +44,7 @@ func twice(c ralphtest.Call) []ralph.Fact {
 // spec is pending, and the next start goes on with it without planning again.
 func TestStopAndGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, settings(), "a.md", "b.md")
+		w := newWorld(t, ralphtest.Settings(), "a.md", "b.md")
 		once(w, ralph.KindBuild, twice, func() { w.steer(ralph.WantStop) })
 		w.want(w.run(), ralph.ReasonInterrupted, "pending pending", 0)
 		w.wantTurns("plan:a.md", "build:a.md/1")
@@ -79,7 +79,7 @@ func TestStopDuringCommitAndShelve(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, settings(), "a.md", "b.md")
+				w := newWorld(t, ralphtest.Settings(), "a.md", "b.md")
 				w.script.Agent = tt.agent
 				w.script.During = func(_ context.Context, step ralph.Step) {
 					if step.StepName() == tt.at.StepName() {
@@ -95,7 +95,7 @@ func TestStopDuringCommitAndShelve(t *testing.T) {
 // B-057, B-058, B-060: a pause holds at the boundary, for hours, until resumed.
 func TestPauseHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, settings(), "a.md")
+		w := newWorld(t, ralphtest.Settings(), "a.md")
 		once(w, ralph.KindBuild, twice, func() { w.steer(ralph.WantPause) })
 		ended := make(chan ralph.Reason)
 		go func() { ended <- w.run() }()
@@ -113,7 +113,7 @@ func TestPauseHolds(t *testing.T) {
 // a stop while paused ends the run without another turn.
 func TestStopWhilePaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, settings(), "a.md")
+		w := newWorld(t, ralphtest.Settings(), "a.md")
 		once(w, ralph.KindBuild, twice, func() { w.steer(ralph.WantPause) })
 		ended := make(chan ralph.Reason)
 		go func() { ended <- w.run() }()
@@ -127,7 +127,7 @@ func TestStopWhilePaused(t *testing.T) {
 // B-013, B-025: the question waits for hours, the answer starts the next iteration.
 func TestQuestionAnsweredLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, settings(), "a.md")
+		w := newWorld(t, ralphtest.Settings(), "a.md")
 		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
 			if c.Stage == ralph.KindBuild && c.Iteration == 1 {
 				return says(ralph.SignalHuman, "which port?")
@@ -157,7 +157,7 @@ func TestQuestionAnsweredLater(t *testing.T) {
 // with a timeout the question expires, which approves nothing.
 func TestQuestionExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := settings()
+		c := ralphtest.Settings()
 		c.InputTimeout = time.Hour
 		w := newWorld(t, c, "a.md")
 		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
@@ -190,7 +190,7 @@ func planTwo(build func(ralphtest.Call) []ralph.Fact) func(ralphtest.Call) []ral
 // answer comes in the middle of its turn they still never run at once.
 func TestAnsweredTaskWaitsForItsSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, settings(), "a.md")
+		w := newWorld(t, ralphtest.Settings(), "a.md")
 		w.script.Agent = planTwo(func(c ralphtest.Call) []ralph.Fact {
 			switch {
 			case c.Task.Name == "one" && c.Iteration == 1:
@@ -220,7 +220,7 @@ func limited(until time.Time) []ralph.Fact {
 // retry and goes on.
 func TestLimitWaitedForHours(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, settings(), "a.md")
+		w := newWorld(t, ralphtest.Settings(), "a.md")
 		begin := time.Now()
 		reset := begin.Add(7 * time.Hour).UTC()
 		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
@@ -244,7 +244,7 @@ func TestLimitWaitedForHours(t *testing.T) {
 // at once; the primary is used again when its limit is over.
 func TestFallbackAndBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, settings(), "a.md")
+		w := newWorld(t, ralphtest.Settings(), "a.md")
 		w.script.Took = 0
 		var at []time.Duration
 		var agents []string
@@ -293,7 +293,7 @@ func TestStrategies(t *testing.T) {
 	} {
 		t.Run(tt.strategy, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := settings()
+				c := ralphtest.Settings()
 				c.Strategy = tt.strategy
 				w := newWorld(t, c, "a.md")
 				w.script.Took = 0
@@ -328,7 +328,7 @@ func TestStrategies(t *testing.T) {
 // driver ends it and has no typed error for that.
 func TestHangingStageEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, settings(), "a.md")
+		w := newWorld(t, ralphtest.Settings(), "a.md")
 		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
 			f := ralphtest.Answers("too late")
 			f.Took = 10 * time.Hour
@@ -361,7 +361,7 @@ func (h racing) Record(seq int64, facts ...ralph.Fact) error {
 // they never carry out two steps at the same time.
 func TestReleasedTaskIsNotWorkedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, settings())
+		w := newWorld(t, ralphtest.Settings())
 		w.start()
 		w.record(ralph.JobStarted{Job: "q-1", File: "a.md"}, ralph.PlanStarted{File: "a.md"},
 			ralph.TaskAdded{Task: ralphtest.Task("a.md", "only")}, ralph.TaskStarted{ID: "t-a.md-only"})
@@ -403,7 +403,7 @@ func TestConstruct(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := settings()
+				c := ralphtest.Settings()
 				c.Session, c.Only, c.Commit = "construct", "x.md", false
 				w := newWorld(t, c, "a.md")
 				w.script.Agent = tt.agent
@@ -419,7 +419,7 @@ func TestConstruct(t *testing.T) {
 // construct started again gives what failed another try, without a new plan.
 func TestConstructAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := settings()
+		c := ralphtest.Settings()
 		c.Session, c.Only, c.Commit = "construct", "x.md", false
 		w := newWorld(t, c)
 		w.script.Agent = bad("x.md")
@@ -436,7 +436,7 @@ func TestConstructAgain(t *testing.T) {
 // D-044: an issue VERIFY found is looked into in the next round.
 func TestRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, settings(), "a.md")
+		w := newWorld(t, ralphtest.Settings(), "a.md")
 		found := false
 		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
 			switch {
@@ -461,7 +461,7 @@ func TestDecomposeOnce(t *testing.T) {
 	}{{"the parts work", "done", ralph.SignalComplete}, {"a part times out too", "failed", ralph.SignalNone}} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := settings()
+				c := ralphtest.Settings()
 				c.MaxIterations = 2
 				w := newWorld(t, c, "a.md")
 				w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
@@ -504,7 +504,7 @@ func TestDecomposeOnce(t *testing.T) {
 // B-095, B-098: free slots are filled before waiting, and a freed one at once.
 func TestSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := settings()
+		c := ralphtest.Settings()
 		c.Parallel = 3
 		w := newWorld(t, c, "a.md")
 		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
@@ -540,7 +540,7 @@ func TestBrokenMachinery(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, settings(), "a.md")
+				w := newWorld(t, ralphtest.Settings(), "a.md")
 				ctx, cancel := context.WithCancelCause(context.Background())
 				defer cancel(nil)
 				f(w, cancel)
@@ -560,7 +560,7 @@ func TestBrokenMachinery(t *testing.T) {
 // have been chosen (architecture 2.11).
 func TestReplayUnderOtherSettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, settings(), "a.md")
+		w := newWorld(t, ralphtest.Settings(), "a.md")
 		w.run()
 		other := w.c
 		other.Agents = []string{"codex", "claude"}

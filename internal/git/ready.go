@@ -7,8 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/proc"
 )
 
 // operation is something git was asked to do and that waits for an answer.
@@ -100,7 +101,7 @@ func (r *Repo) unmerged(ctx context.Context, idLen int) ([]string, error) {
 // not mention one: then it has the committer's settings.
 func (r *Repo) identity(ctx context.Context) error {
 	for _, who := range []string{"COMMITTER", "AUTHOR"} {
-		name, email := lastValue(r.env, "GIT_"+who+"_NAME"), lastValue(r.env, "GIT_"+who+"_EMAIL")
+		name, email := proc.Getenv(r.env, "GIT_"+who+"_NAME"), proc.Getenv(r.env, "GIT_"+who+"_EMAIL")
 		if plainWord.MatchString(name) && plainWord.MatchString(email) || who == "AUTHOR" && name == "" && email == "" {
 			continue
 		}
@@ -118,13 +119,3 @@ func (r *Repo) identity(ctx context.Context) error {
 
 // plainWord is what git takes for a name or an address without more ado.
 var plainWord = regexp.MustCompile(`[\pL\pN]`)
-
-// lastValue is the value of a variable, "" when it is not set. The last one counts.
-func lastValue(env []string, name string) string {
-	for _, kv := range slices.Backward(env) {
-		if value, ok := strings.CutPrefix(kv, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}

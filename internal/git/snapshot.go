@@ -18,14 +18,8 @@ import (
 func (r *Repo) Snapshot(ctx context.Context) (tree string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	head, err := r.Head(ctx)
+	head, err := r.stage(ctx)
 	if err != nil {
-		return "", fmt.Errorf("snapshot: %w", err)
-	}
-	if err := r.fresh(ctx); err != nil {
-		return "", fmt.Errorf("snapshot: %w", err)
-	}
-	if err := r.addAll(ctx, withoutOwn()); err != nil {
 		return "", fmt.Errorf("snapshot: %w", err)
 	}
 	// After an add that found no change git's own note of the tree still holds.
@@ -37,6 +31,19 @@ func (r *Repo) Snapshot(ctx context.Context) (tree string, err error) {
 		return "", fmt.Errorf("snapshot: %w", err)
 	}
 	return tree, nil
+}
+
+// stage brings the private index in line with HEAD's history and the work tree,
+// ralph's own files left out, and returns HEAD.
+func (r *Repo) stage(ctx context.Context) (Head, error) {
+	head, err := r.Head(ctx)
+	if err == nil {
+		err = r.fresh(ctx)
+	}
+	if err == nil {
+		err = r.addAll(ctx, withoutOwn())
+	}
+	return head, err
 }
 
 // addAll brings the private index in line with the work tree.

@@ -25,14 +25,8 @@ type seen struct {
 func (r *Repo) TreeID(ctx context.Context) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	head, err := r.Head(ctx)
+	head, err := r.stage(ctx)
 	if err != nil {
-		return "", fmt.Errorf("snapshot: %w", err)
-	}
-	if err := r.fresh(ctx); err != nil {
-		return "", fmt.Errorf("snapshot: %w", err)
-	}
-	if err := r.addAll(ctx, withoutOwn()); err != nil {
 		return "", fmt.Errorf("snapshot: %w", err)
 	}
 	info := stat(r.privateIndex())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // B-022 to B-029, every row of the completion matrix, with the claim before the
@@ -89,7 +90,7 @@ func TestNextCompletion(t *testing.T) {
 		{"B-055 progress", ralph.SignalProgress, "none", false, "turn 2 claude", "B-026"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := building(t, settings())
+			b := building(t, ralphtest.Settings())
 			if tt.last {
 				b.c.MaxIterations = 1
 			}
@@ -104,7 +105,7 @@ func TestNextCompletion(t *testing.T) {
 
 // B-028, B-029, B-018: the time of a task, which waits do not use up.
 func TestNextTime(t *testing.T) {
-	b := building(t, settings())
+	b := building(t, ralphtest.Settings())
 	b.turn(ralph.TurnEnded{Took: 29 * time.Minute, Changed: true})
 	b.now = b.now.Add(100 * time.Hour)
 	step := b.want("turn 2 claude", "B-026")
@@ -132,7 +133,7 @@ func TestNextExit(t *testing.T) {
 	} {
 		for _, signal := range signals {
 			t.Run(fmt.Sprintf("%s, signal %q", tt.name, signal), func(t *testing.T) {
-				b := building(t, settings())
+				b := building(t, ralphtest.Settings())
 				f := tt.f
 				f.Signal.Kind = signal
 				b.turn(f)
@@ -148,7 +149,7 @@ func TestNextExit(t *testing.T) {
 // B-069 to B-072: exit 0 leaves it to the completion matrix, but an error that the
 // driver reports beside exit 0 is an error.
 func TestNextExitZeroWithError(t *testing.T) {
-	b := building(t, settings())
+	b := building(t, ralphtest.Settings())
 	b.turn(ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalComplete}, Err: &ralph.AgentError{Class: ralph.ErrClassServer}})
 	b.want("wait", "X-31")
 }

@@ -6,10 +6,11 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 func plan(t *testing.T, tasks ...ralph.Task) *board {
-	b := newBoard(t, settings())
+	b := newBoard(t, ralphtest.Settings())
 	b.add(ralph.PlanStarted{File: "a.md"})
 	for _, x := range tasks {
 		if x.Status == "" {

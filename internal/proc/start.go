@@ -50,7 +50,7 @@ func LookPath(name, dir string, env []string) (string, error) {
 		}
 		return path, nil
 	}
-	search := lastValue(env, "PATH")
+	search := Getenv(env, "PATH")
 	if search == "" {
 		return "", &StartError{name, fmt.Errorf("PATH is not set in its environment: %w; give the program's full path", fs.ErrNotExist)}
 	}
@@ -90,8 +90,9 @@ func executable(path string) error {
 	return nil
 }
 
-// lastValue returns the value that counts: the last one, as os/exec has it.
-func lastValue(env []string, key string) string {
+// Getenv returns the value of a variable in a K=V environment, "" when it is not
+// there. The last one counts, as os/exec has it.
+func Getenv(env []string, key string) string {
 	for i := len(env) - 1; i >= 0; i-- {
 		if k, v, ok := strings.Cut(env[i], "="); ok && k == key {
 			return v
