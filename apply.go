@@ -277,7 +277,6 @@ func (s *State) jobEnded(f JobEnded, at, before time.Time) {
 			s.Session.Planned = append(slices.Clone(s.Session.Planned), job.Spec)
 		}
 	}
-	s.Session.AskedHuman = len(s.Gates) > 0
 	s.Job, s.Stages, s.Gates = nil, nil, nil
 	s.interruptTasks()
 }

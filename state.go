@@ -82,7 +82,6 @@ type Session struct {
 	Want         Want            `json:"want,omitempty"`
 	Cause        string          `json:"cause,omitempty"`
 	Current      SpecID          `json:"current,omitempty"`     // stays after an interrupt (X-08)
-	AskedHuman   bool            `json:"asked_human,omitempty"` // it ended with a question open
 	LastTask     time.Time       `json:"last_task,omitzero"`    // when a build task ended, for task.delay
 	Planned      []SpecID        `json:"planned,omitempty"`     // --dry-run: planned once each (D-035)
 	PlanOnly     bool            `json:"plan_only,omitempty"`   // --dry-run

@@ -250,7 +250,7 @@ func exitFor(reason ralph.Reason, s *ralph.State) error {
 	case ralph.ReasonMaxCost, ralph.ReasonMaxFailures, ralph.ReasonBudget:
 		code = exitLimit
 	case ralph.ReasonInterrupted:
-		if s.Session.AskedHuman || openQuestion(s) {
+		if openQuestion(s) {
 			code = exitHuman
 		}
 	}
