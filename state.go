@@ -81,10 +81,10 @@ type Session struct {
 	Agent        string          `json:"agent,omitempty"` // of the newest turn
 	Want         Want            `json:"want,omitempty"`
 	Cause        string          `json:"cause,omitempty"`
-	Current      SpecID          `json:"current,omitempty"`     // stays after an interrupt (X-08)
-	LastTask     time.Time       `json:"last_task,omitzero"`    // when a build task ended, for task.delay
-	Planned      []SpecID        `json:"planned,omitempty"`     // --dry-run: planned once each (D-035)
-	PlanOnly     bool            `json:"plan_only,omitempty"`   // --dry-run
+	Current      SpecID          `json:"current,omitempty"`   // stays after an interrupt (X-08)
+	LastTask     time.Time       `json:"last_task,omitzero"`  // when a build task ended, for task.delay
+	Planned      []SpecID        `json:"planned,omitempty"`   // --dry-run: planned once each (D-035)
+	PlanOnly     bool            `json:"plan_only,omitempty"` // --dry-run
 }
 
 // Live reports whether the session has begun and not ended. After a crash it

@@ -274,6 +274,11 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 		Base: in.Base, Branch: in.Branch, Message: in.Message, Trailer: in.Trailer, Key: in.Key, Tree: in.Tree, Squash: in.Squash,
 		Fresh: in.Fresh,
 	})
+	if err == nil && in.Squash { // the commit of a spec, which the log names; a task's is not worth a process
+		if short, err := t.repo.Abbreviate(ctx, c.Hash); err == nil {
+			c.Short = short
+		}
+	}
 	return ralph.Committed{Commit: c.Hash, Short: c.Short}, err
 }
 

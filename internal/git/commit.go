@@ -32,7 +32,7 @@ type CommitInput struct {
 // Commit is a commit in the history of the current branch.
 type Commit struct {
 	Hash  string
-	Short string // first seven digits, for people
+	Short string // first seven digits; Abbreviate asks git for its own
 	Tree  string
 	Found bool // it was there already: an earlier call made it
 	// Stale is set when a git command of somebody else's held the index, so
@@ -243,6 +243,15 @@ func (r *Repo) runCommit(ctx context.Context, message string, args ...string) er
 		index: r.privateIndex(), stdin: message, write: true,
 	})
 	return err
+}
+
+// Abbreviate returns a commit's hash as short as git writes it in this
+// repository, which its size and core.abbrev decide (D-088). It costs a process.
+func (r *Repo) Abbreviate(ctx context.Context, commit string) (string, error) {
+	if err := checkHash("commit", commit); err != nil {
+		return "", err
+	}
+	return r.one(ctx, call{args: []string{"rev-parse", "--short", commit}})
 }
 
 // made reads the commit that HEAD has come to.
