@@ -17,7 +17,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	cmd.SuggestionsMinimumDistance = typos
 	hint := ""
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		hint = fmt.Sprintf("; did you mean %q?", strings.Join(near, "\" or \""))
+		hint = fmt.Sprintf(`; did you mean "%s"?`, strings.Join(near, `" or "`))
 	}
 	return fmt.Errorf("unknown command %q for %q%s\nTry `%s --help`", args[0], cmd.CommandPath(), hint, cmd.CommandPath())
 }
