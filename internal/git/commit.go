@@ -195,8 +195,12 @@ func (r *Repo) commitOn(ctx context.Context, parent string, in CommitInput) (Com
 	if err := r.fresh(ctx); err != nil {
 		return Commit{}, fmt.Errorf("commit: %w", err)
 	}
-	if r.index.head != parent {
-		if err := r.restoreOwn(ctx, parent); err != nil {
+	own := parent // whose versions of ralph's own files the commit gets
+	if r.ours {
+		own = in.Base // an agent may have committed others meanwhile
+	}
+	if r.index.head != own {
+		if err := r.restoreOwn(ctx, own); err != nil {
 			return Commit{}, fmt.Errorf("commit: %w", err)
 		}
 	}
@@ -213,8 +217,8 @@ func (r *Repo) commitOn(ctx context.Context, parent string, in CommitInput) (Com
 		return Commit{}, err
 	}
 	// A hook with an `add -A` of its own may have taken ralph's files along.
-	if e, err := r.readPrivate(parent); err == nil && r.index.head == parent && e.own != r.index.own {
-		if err := r.restoreOwn(ctx, parent); err != nil {
+	if e, err := r.readPrivate(parent); err == nil && r.index.head == own && e.own != r.index.own {
+		if err := r.restoreOwn(ctx, own); err != nil {
 			return Commit{}, err
 		}
 		if err := r.runCommit(ctx, "", "--amend", "--no-edit", "--allow-empty", "--no-verify"); err != nil {
@@ -224,7 +228,7 @@ func (r *Repo) commitOn(ctx context.Context, parent string, in CommitInput) (Com
 			return Commit{}, err
 		}
 	}
-	if r.index.head == parent {
+	if r.index.head == parent && !r.ours {
 		r.index.head = c.Hash
 	}
 	if c.parent == parent {

@@ -33,8 +33,13 @@ type private struct {
 	seen  seen
 }
 
-func (r *Repo) realIndex() string    { return filepath.Join(r.gitDir, "index") }
-func (r *Repo) privateIndex() string { return filepath.Join(r.gitDir, privateName) }
+func (r *Repo) realIndex() string { return filepath.Join(r.gitDir, "index") }
+func (r *Repo) privateIndex() string {
+	if r.ours {
+		return r.realIndex()
+	}
+	return filepath.Join(r.gitDir, privateName)
+}
 
 // Begin makes ralph's private index a copy of the user's, which carries over
 // what git knows about unchanged files. It belongs at the start of a job.
@@ -48,6 +53,9 @@ func (r *Repo) begin(ctx context.Context) error {
 	head, err := r.Head(ctx)
 	if err != nil {
 		return fmt.Errorf("begin work in git: %w", err)
+	}
+	if r.ours {
+		return r.holdOwn(ctx, head.Commit)
 	}
 	r.dropOwnLocks()
 	info, err := copyIndex(r.realIndex(), r.privateIndex())
@@ -113,6 +121,9 @@ func (r *Repo) dropOwnLocks() {
 // to see a commit. It reports whether it could: a git command that holds the
 // user's index for longer keeps it from that, and nothing is lost by it.
 func (r *Repo) install(ctx context.Context) bool {
+	if r.ours {
+		return true // it was made there
+	}
 	next, lock := filepath.Join(r.gitDir, nextName), r.realIndex()+".lock"
 	_ = os.Remove(next)
 	if _, err := copyIndex(r.privateIndex(), next); err != nil {

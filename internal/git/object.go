@@ -57,8 +57,10 @@ func (r *Repo) commit(ctx context.Context, hash string) (commitObject, error) {
 	return parseCommit(text)
 }
 
-// looseCommit reads objects/ab/cdef...: zlib of "commit <size>\x00<text>".
-func (r *Repo) looseCommit(hash string) (string, error) {
+func (r *Repo) looseCommit(hash string) (string, error) { return r.loose(hash, "commit") }
+
+// loose reads objects/ab/cdef...: zlib of "<kind> <size>\x00<text>".
+func (r *Repo) loose(hash, kind string) (string, error) {
 	f, err := os.Open(filepath.Join(r.common, "objects", hash[:2], hash[2:]))
 	if err != nil {
 		return "", err
@@ -73,8 +75,8 @@ func (r *Repo) looseCommit(hash string) (string, error) {
 		return "", err
 	}
 	head, text, ok := strings.Cut(string(b), "\x00")
-	if !ok || !strings.HasPrefix(head, "commit ") || len(b) > maxObject {
-		return "", fmt.Errorf("object %s is no commit of a size to read", hash)
+	if !ok || !strings.HasPrefix(head, kind+" ") || len(b) > maxObject {
+		return "", fmt.Errorf("object %s is no %s of a size to read", hash, kind)
 	}
 	return text, nil
 }

@@ -1,6 +1,7 @@
 // Package git owns everything that ralph does with a git repository, in place
-// in the user's checkout: reading HEAD, snapshots of the work tree, the commit
-// of a spec, putting the changes of a failed spec away. It goes through the
+// in the user's checkout and in worktrees of ralph's own: reading HEAD, snapshots
+// of the work tree, the commit of a spec, putting the changes of a failed spec
+// away; making, cleaning and removing worktrees. It goes through the
 // git program, an index of its own and refs below refs/ralph/, so that the
 // user's index, stashes and branches are only touched where the result says so.
 //
@@ -44,10 +45,16 @@ type Repo struct {
 	program string
 	gitDir  string // of this work tree: HEAD, index
 	common  string // of all work trees: objects, refs, info/exclude
+	// ours is a worktree that ralph made: its index is ralph's too, so there is
+	// no private one beside it.
+	ours bool
 
 	mu    sync.Mutex // held by whoever uses the private index
 	index private
 	line  lineage
+	at    place // of a worktree of ours
+
+	pool worktrees
 }
 
 // lineage is a commit that is known to have base among its ancestors: the last
@@ -166,7 +173,7 @@ func (r *Repo) git(ctx context.Context, c call) (string, error) {
 		args = append(args, "-c", kv)
 	}
 	var env []string
-	if c.index != "" {
+	if c.index != "" && c.index != r.realIndex() {
 		// A split index would leave half of a private index in a file of the user's.
 		args = append(args, "-c", "core.splitIndex=false")
 		env = append(env, "GIT_INDEX_FILE="+c.index)

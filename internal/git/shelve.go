@@ -61,7 +61,8 @@ func (r *Repo) Shelve(ctx context.Context, in ShelveInput) (Shelved, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	defer func() { r.index = private{} }() // it now is about another tree
+	defer func(ours bool) { r.index, r.ours = private{}, ours }(r.ours) // it now is about another tree
+	r.ours = false                                                      // what is staged is compared with the files: they need an index each
 	head, err := r.settled(ctx)
 	if err != nil {
 		return Shelved{}, fmt.Errorf("shelve: %w", err)
@@ -147,8 +148,9 @@ func (r *Repo) leftover(ctx context.Context, base string) (leftover, error) {
 // addRest adds what is outside ralph's folders. A repository inside this one
 // that has no commit yet makes git give up; it stays where it is, like those
 // with commits, so that a failed spec can be put away all the same.
-func (r *Repo) addRest(ctx context.Context) error {
-	paths := withoutFolders()
+func (r *Repo) addRest(ctx context.Context) error { return r.addPast(ctx, withoutFolders()) }
+
+func (r *Repo) addPast(ctx context.Context, paths []string) error {
 	for {
 		err := r.addAll(ctx, paths)
 		m := unbornRepo.FindStringSubmatch(stderrOf(err))

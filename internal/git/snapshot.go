@@ -97,7 +97,15 @@ func (r *Repo) Diff(ctx context.Context, fromTree, toTree string, max int64) (pa
 	if err := errors.Join(r.written(ctx, fromTree), r.written(ctx, toTree)); err != nil {
 		return nil, fmt.Errorf("diff: %w", err)
 	}
-	args := []string{"diff-tree", "-r", "-p", "--no-color", "--no-ext-diff", "--no-textconv", fromTree, toTree}
+	if patch, err = r.diffTree(ctx, max, fromTree, toTree); err != nil {
+		return nil, fmt.Errorf("diff: %w", err)
+	}
+	return patch, nil
+}
+
+// diffTree returns at most max bytes of a patch, cut after a whole line.
+func (r *Repo) diffTree(ctx context.Context, max int64, more ...string) ([]byte, error) {
+	args := append([]string{"diff-tree", "-r", "-p", "--no-color", "--no-ext-diff", "--no-textconv"}, more...)
 	out := &head{left: max}
 	var said bytes.Buffer
 	res, err := r.p.Run(ctx, proc.Command{
@@ -109,7 +117,7 @@ func (r *Repo) Diff(ctx context.Context, fromTree, toTree string, max int64) (pa
 		return out.buf.Bytes()[:cut], nil
 	}
 	if err := result(ctx, args, res, err, said.Bytes()); err != nil {
-		return nil, fmt.Errorf("diff: %w", err)
+		return nil, err
 	}
 	return out.buf.Bytes(), nil
 }

@@ -1,0 +1,72 @@
+package git
+
+import (
+	"strings"
+	"testing"
+)
+
+// Many commits come with one look, and what is no commit is left out. (P-1)
+func TestCommits(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	b.write("a", "a\n")
+	b.git("add", "-A")
+	b.git("commit", "-q", "-m", "first\n\nRalph-Task: t-1\nRalph-Task: t-2\nOther: x")
+	first := b.head()
+	b.git("branch", "side")
+	b.write("a", "b\n")
+	b.git("commit", "-qam", "second")
+	second := b.head()
+	gone := strings.Repeat("1", len(first))
+	blob := b.git("rev-parse", "HEAD:a")
+
+	r := b.open(b.dir)
+	found, err := r.Commits(t.Context(), []string{second, gone, first, blob, first})
+	b.must(err)
+	if len(found) != 2 {
+		t.Fatalf("found %d commits, want 2: %v", len(found), found)
+	}
+	b.equal("tree", found[second].Tree, b.git("rev-parse", "HEAD^{tree}"))
+	b.equal("parent", strings.Join(found[second].Parents, " "), first)
+	b.equal("tasks", strings.Join(found[first].Trailer("Ralph-Task"), " "), "t-1 t-2")
+	if _, err := r.Commits(t.Context(), []string{"--all"}); err == nil {
+		t.Error("an option is taken for a commit")
+	}
+	if none, err := r.Commits(t.Context(), nil); err != nil || len(none) != 0 {
+		t.Errorf("of nothing: %v, %v", none, err)
+	}
+}
+
+// Which commits are in no history: held against commits, and against all branches.
+func TestUnreached(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	b.git("commit", "-q", "--allow-empty", "-m", "first")
+	first := b.head()
+	b.git("commit", "-q", "--allow-empty", "-m", "second")
+	second := b.head()
+	b.git("checkout", "-q", "--detach")
+	b.git("commit", "-q", "--allow-empty", "-m", "third")
+	third := b.head()
+	gone := strings.Repeat("1", len(first))
+	r := b.open(b.dir)
+	for _, tt := range []struct {
+		name string
+		tips []string
+		want string
+	}{
+		{"a commit", []string{first}, "second third gone"},
+		{"a newer one, and one that is gone", []string{second, gone}, "third gone"},
+		{"every branch", nil, "third gone"},
+	} {
+		got, err := r.Unreached(t.Context(), []string{first, second, third, gone}, tt.tips)
+		b.must(err)
+		var words []string
+		for _, c := range []struct{ name, hash string }{{"first", first}, {"second", second}, {"third", third}, {"gone", gone}} {
+			if got[c.hash] {
+				words = append(words, c.name)
+			}
+		}
+		b.equal(tt.name, strings.Join(words, " "), tt.want)
+	}
+}

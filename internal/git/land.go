@@ -1,0 +1,198 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+)
+
+// How a base branch came to its new commit.
+const (
+	LandedForward = "fast-forward" // in a checkout: files, index and branch
+	LandedBranch  = "branch"       // checked out nowhere: the branch alone
+	LandedAlready = "already"
+)
+
+// LandInput says what to bring to people.
+type LandInput struct {
+	Branch   string // the base branch; "" for the detached HEAD of r's checkout
+	From, To string // commits
+}
+
+// Landed is how it went. Exactly one field is set; all but How mean that nothing
+// was changed and that it can be tried again later.
+type Landed struct {
+	How   string
+	Dirty []string // changed or in the way in the checkout, which is never touched then
+	Moved string   // the base branch is elsewhere: its commit
+	Busy  string   // somebody is at work in the checkout: what, in words
+}
+
+// Land fast-forwards the base branch. Checked out nowhere, only the branch moves.
+// In a checkout it needs every tracked file to be as committed, ralph's own files
+// aside, and nothing untracked or ignored to be in the way; then files, index and
+// branch move, and `git status` is clean after it. git's hooks run as they do
+// with `git merge --ff-only`. A Land that was killed at any point is finished by
+// calling it again.
+func (r *Repo) Land(ctx context.Context, in LandInput) (Landed, error) {
+	err := errors.Join(checkHash("from", in.From), checkHash("to", in.To), checkBranch(in.Branch))
+	if err != nil {
+		return Landed{}, fmt.Errorf("land: %w", err)
+	}
+	tip, err := r.baseTip(ctx, in.Branch)
+	if err != nil {
+		return Landed{}, fmt.Errorf("land: %w", err)
+	}
+	if tip != in.From && tip != in.To {
+		return r.landedElse(ctx, in, tip)
+	}
+	if ok, err := r.Contains(ctx, in.From, in.To); err != nil {
+		return Landed{}, fmt.Errorf("land: %w", err)
+	} else if !ok {
+		return Landed{}, fmt.Errorf("land: %.12s does not come after %.12s", in.To, in.From)
+	}
+	t, busy, err := r.holder(ctx, in.Branch)
+	switch {
+	case err != nil:
+		return Landed{}, fmt.Errorf("land: %w", err)
+	case busy != "":
+		return Landed{Busy: busy}, nil
+	case t != nil:
+		return t.landHere(ctx, in, t == r)
+	case tip == in.To:
+		return Landed{How: LandedAlready}, nil
+	}
+	return r.landRef(ctx, in, "refs/heads/"+in.Branch, LandedBranch)
+}
+
+// baseTip returns where the base is.
+func (r *Repo) baseTip(ctx context.Context, branch string) (string, error) {
+	if branch != "" {
+		tip, err := r.branchTip(ctx, branch)
+		if err == nil && tip == "" {
+			err = refuse("the branch "+branch+" is gone", "look for it in `git reflog`, or make it again with `git branch "+branch+"`")
+		}
+		return tip, err
+	}
+	h, err := r.Head(ctx)
+	if err == nil && h.Branch != "" {
+		err = refuse("HEAD was detached when the work began and is on branch "+h.Branch+" now", "go back with `git switch --detach`")
+	}
+	return h.Commit, err
+}
+
+// landedElse is for a base that is neither where it was nor where it should go:
+// somebody went on from the result, or committed something else.
+func (r *Repo) landedElse(ctx context.Context, in LandInput, tip string) (Landed, error) {
+	ok, err := r.Contains(ctx, in.To, tip)
+	if err != nil {
+		return Landed{}, fmt.Errorf("land: %w", err)
+	}
+	if ok {
+		return Landed{How: LandedAlready}, nil
+	}
+	return Landed{Moved: tip}, nil
+}
+
+// holder returns the checkout that has the branch, nil for none; busy says why it
+// cannot be worked in.
+func (r *Repo) holder(ctx context.Context, branch string) (t *Repo, busy string, err error) {
+	if branch == "" {
+		return r, "", nil
+	}
+	var found []checkout
+	for _, c := range r.checkouts() {
+		if c.rebasing == branch {
+			return nil, "a git rebase of " + branch + " is unfinished in " + c.dir, nil
+		}
+		if c.branch != branch {
+			continue
+		}
+		if c.gitDir == r.common && c.gitDir != r.gitDir { // a bare repository has no checkout
+			list, err := r.ListTrees(ctx)
+			if err != nil {
+				return nil, "", err
+			}
+			if len(list) == 0 || list[0].Bare {
+				continue
+			}
+			c.dir = list[0].Path
+		}
+		found = append(found, c)
+	}
+	switch {
+	case len(found) == 0:
+		return nil, "", nil
+	case len(found) > 1:
+		return nil, "the branch " + branch + " is checked out twice, in " + found[0].dir + " and in " + found[1].dir, nil
+	case stat(found[0].dir) == nil:
+		return nil, "the branch " + branch + " is checked out in " + found[0].dir + ", which is not there", nil
+	}
+	t, err = r.open(ctx, found[0])
+	return t, "", err
+}
+
+// landRef moves the ref of the base.
+func (r *Repo) landRef(ctx context.Context, in LandInput, ref, how string) (Landed, error) {
+	err := r.updateRefs(ctx, "land", "update "+ref+" "+in.To+" "+in.From)
+	if err == nil {
+		return Landed{How: how}, nil
+	}
+	if movedOn(err) {
+		tip, err := r.baseTip(ctx, in.Branch)
+		if err != nil {
+			return Landed{}, fmt.Errorf("land: %w", err)
+		}
+		if tip == in.To {
+			return Landed{How: how}, nil
+		}
+		return Landed{Moved: tip}, nil
+	}
+	if m := refLocked.FindStringSubmatch(stderrOf(err)); m != nil {
+		return Landed{Busy: "another git command holds " + m[1] + ", or was killed and left it"}, nil
+	}
+	return Landed{}, fmt.Errorf("land: %w", err)
+}
+
+// landHere is Land in the checkout that has the base; mine says that it is the one
+// that this process works for. Looking takes no lock, so that a checkout in which
+// a person works can be looked at as often as one likes. Everything that changes
+// it happens with their index locked, so that no git command of theirs comes in
+// between.
+func (r *Repo) landHere(ctx context.Context, in LandInput, mine bool) (Landed, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if op := r.unfinished(); op != "" {
+		return Landed{Busy: "a git " + op + " is unfinished in " + r.root}, nil
+	}
+	lock, busy, err := r.landAlone(in)
+	if err != nil || busy != "" {
+		return Landed{Busy: busy}, err
+	}
+	defer lock.release()
+	if mine {
+		r.dropOwnLocks()
+	}
+	h, err := r.Head(ctx)
+	if err != nil {
+		return Landed{}, fmt.Errorf("land: %w", err)
+	}
+	if h.Branch != in.Branch {
+		return Landed{Busy: "somebody is switching branches in " + r.root}, nil
+	}
+	if h.Commit != in.From && h.Commit != in.To {
+		return r.landedElse(ctx, in, h.Commit)
+	}
+	l := landing{Repo: r, in: in, head: h, next: filepath.Join(r.gitDir, landIndex), lock: lock}
+	out, err := l.land(ctx)
+	lock.unfinished = err != nil && lock.held || lock.interrupted && out.How == ""
+	if err != nil || out.How != LandedForward {
+		return out, err
+	}
+	if err := lock.install(l.next); err != nil {
+		lock.unfinished = true
+		return Landed{}, fmt.Errorf("land: the branch and its files are at %.12s, but git's index is not: %w", in.To, err)
+	}
+	return out, nil
+}

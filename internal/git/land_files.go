@@ -1,0 +1,393 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// landing is one Land in a checkout, with a copy of the index that becomes the
+// checkout's own at the end.
+type landing struct {
+	*Repo
+	in   LandInput
+	head Head   // at From, or at To when only the index is missing
+	next string // the copy
+	lock *indexLock
+
+	copied os.FileInfo // the person's index when it was copied
+}
+
+func (l *landing) copyIndex() (err error) {
+	if l.copied, err = copyIndex(l.realIndex(), l.next); err != nil {
+		return fmt.Errorf("copy the git index: %w", err)
+	}
+	return nil
+}
+
+// begin locks the person's index for what comes, and sees to it that nobody wrote
+// it, or moved HEAD, since it was looked at.
+func (l *landing) begin(ctx context.Context) (busy string, err error) {
+	if busy, err := l.lock.take(ctx); err != nil || busy != "" {
+		return busy, err
+	}
+	h, err := l.Head(ctx)
+	if err == nil && (h != l.head || !sameFile(l.copied, stat(l.realIndex()))) {
+		busy = "somebody is at work in " + l.root
+	}
+	return busy, err
+}
+
+// land brings files, the copy and the branch from one commit to the other. In a
+// checkout that is as committed, git does it all in one command; whatever else
+// there is to see was left by a kill, or is the person's.
+func (l *landing) land(ctx context.Context) (Landed, error) {
+	if err := l.copyIndex(); err != nil {
+		return Landed{}, fmt.Errorf("land: %w", err)
+	}
+	dirty, err := l.look(ctx)
+	if err != nil {
+		return Landed{}, fmt.Errorf("land: %w", err)
+	}
+	var failed error
+	if len(dirty) == 0 {
+		if l.head.Commit == l.in.To {
+			return Landed{How: LandedAlready}, nil
+		}
+		if busy, err := l.begin(ctx); err != nil || busy != "" {
+			return Landed{Busy: busy}, err
+		}
+		if failed = l.forward(ctx); failed == nil {
+			return Landed{How: LandedForward}, nil
+		}
+		if ctx.Err() != nil {
+			return Landed{}, fmt.Errorf("land: %w", failed)
+		}
+		if err := l.copyIndex(); err != nil {
+			return Landed{}, fmt.Errorf("land: %w", err)
+		}
+	}
+	out, err := l.mend(ctx, dirty)
+	if err != nil {
+		return Landed{}, fmt.Errorf("land: %w", errors.Join(failed, err))
+	}
+	return out, nil
+}
+
+// dirtyFile is a tracked file that is not as HEAD has it.
+type dirtyFile struct {
+	path     string
+	unmerged bool
+}
+
+// look lists the changes of tracked files, staged or not, without ralph's own
+// files and without what happens inside submodules, which landing leaves alone.
+func (l *landing) look(ctx context.Context) ([]dirtyFile, error) {
+	out, err := l.git(ctx, call{
+		args:  []string{"status", "--porcelain=v2", "-z", "--untracked-files=no", "--no-renames", "--ignore-submodules=dirty"},
+		index: l.next, write: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for changes: %w", err)
+	}
+	var list []dirtyFile
+	for record := range strings.SplitSeq(out, "\x00") {
+		n := map[string]int{"1": 9, "u": 11}[record[:min(1, len(record))]] // fields, the path is the last
+		f := strings.SplitN(record, " ", n)
+		if n == 0 || len(f) != n {
+			continue
+		}
+		submodule := n == 9 && f[2][0] == 'S' && f[1][0] == '.'
+		if p := f[n-1]; !isOwn(p) && !submodule {
+			list = append(list, dirtyFile{p, n == 11})
+		}
+	}
+	return list, nil
+}
+
+// forward lets git do all of it. What a person sets for their own merges does not
+// count, and ignored files are theirs: nothing is written over them.
+func (l *landing) forward(ctx context.Context) error {
+	// git notes where HEAD was even when it then refuses.
+	orig := filepath.Join(l.gitDir, "ORIG_HEAD")
+	old, noted := os.ReadFile(orig)
+	_, err := l.git(ctx, call{
+		args: []string{
+			"merge", "-q", "--ff-only", "--no-overwrite-ignore", "--no-squash", "--no-autostash", "--no-verify-signatures", l.in.To,
+		},
+		conf:  append(refConf(), "maintenance.auto=false", "gc.auto=0"),
+		index: l.next, write: true,
+	})
+	if err != nil {
+		_ = os.Remove(orig)
+		if noted == nil {
+			_ = os.WriteFile(orig, old, 0o644)
+		}
+		return err
+	}
+	if h, err := l.Head(ctx); err != nil || h.Commit != l.in.To {
+		return errors.Join(err, fmt.Errorf("git merge --ff-only succeeded, but HEAD is at %.12s", h.Commit))
+	}
+	return nil
+}
+
+// sides returns the two versions of a changed file.
+func (c change) sides() (from, to version) {
+	a, b, _ := strings.Cut(strings.TrimPrefix(c.modes, ":"), " ")
+	x, y, _ := strings.Cut(c.ids, " ")
+	for _, s := range []struct {
+		v        *version
+		mode, id string
+	}{{&from, a, x}, {&to, b, y}} {
+		if strings.Trim(s.mode, "0") != "" {
+			*s.v = version{s.mode, s.id}
+		}
+	}
+	return from, to
+}
+
+// reversed returns how the one tree differs when seen from the other.
+func reversed(list []change) []change {
+	back := slices.Clone(list)
+	for i, c := range back {
+		a, b, _ := strings.Cut(strings.TrimPrefix(c.modes, ":"), " ")
+		x, y, _ := strings.Cut(c.ids, " ")
+		back[i].modes, back[i].ids = ":"+b+" "+a, y+" "+x
+		switch c.status {
+		case 'A':
+			back[i].status = 'D'
+		case 'D':
+			back[i].status = 'A'
+		}
+	}
+	return back
+}
+
+// mend finishes a landing whose files, index or branch are half way. A file that
+// is neither From's nor To's version is the person's, and then nothing happens.
+func (l *landing) mend(ctx context.Context, dirty []dirtyFile) (Landed, error) {
+	list, err := l.changes(ctx, l.in.From, l.in.To)
+	if err != nil {
+		return Landed{}, err
+	}
+	before, err := l.entries(ctx)
+	if err != nil {
+		return Landed{}, err
+	}
+	if l.head.Commit == l.in.To && !slices.ContainsFunc(list, func(c change) bool { from, _ := c.sides(); return before[c.path] == from }) {
+		return Landed{How: LandedAlready}, nil
+	}
+	theirs := append(l.unknown(list, before, dirty), l.inTheWay(reversed(list))...)
+	if len(theirs) == 0 {
+		if err := l.addChanged(ctx, list, before); err != nil {
+			return Landed{}, err
+		}
+	}
+	var halves []change
+	if len(theirs) == 0 {
+		if theirs, halves, err = l.neither(ctx, list, before); err != nil {
+			return Landed{}, err
+		}
+	}
+	if len(theirs) > 0 {
+		if l.head.Commit == l.in.To && !l.lock.interrupted { // it landed; what is changed came later
+			return Landed{How: LandedAlready}, nil
+		}
+		slices.Sort(theirs)
+		return Landed{Dirty: slices.Compact(theirs)}, nil
+	}
+	if busy, err := l.begin(ctx); err != nil || busy != "" {
+		return Landed{Busy: busy}, err
+	}
+	if err := l.clear(ctx, halves); err != nil {
+		return Landed{}, err
+	}
+	return l.finish(ctx)
+}
+
+// unknown returns the changed files that have nothing to do with this landing, or
+// have something else staged.
+func (l *landing) unknown(list []change, before map[string]version, dirty []dirtyFile) (theirs []string) {
+	known := map[string]bool{}
+	for _, c := range list {
+		from, to := c.sides()
+		known[c.path] = before[c.path] == from || before[c.path] == to
+	}
+	for _, d := range dirty {
+		if d.unmerged || !known[d.path] {
+			theirs = append(theirs, d.path)
+		}
+	}
+	return theirs
+}
+
+// entries returns what the copy of the index has, by path.
+func (l *landing) entries(ctx context.Context) (map[string]version, error) {
+	out, err := l.git(ctx, call{args: []string{"ls-files", "--stage", "-z"}, index: l.next})
+	if err != nil {
+		return nil, fmt.Errorf("read the index: %w", err)
+	}
+	list := map[string]version{}
+	for record := range strings.SplitSeq(out, "\x00") {
+		info, name, ok := strings.Cut(record, "\t")
+		if f := strings.Fields(info); ok && len(f) == 3 && f[2] == "0" {
+			list[name] = version{f[0], f[1]}
+		}
+	}
+	return list, nil
+}
+
+// addChanged makes the copy say what the files are now, as far as this landing
+// changes them.
+func (l *landing) addChanged(ctx context.Context, list []change, before map[string]version) error {
+	var names strings.Builder
+	for _, c := range list {
+		info, err := os.Lstat(l.file(c.path))
+		_, tracked := before[c.path]
+		if strings.Contains(c.modes, "160000") || err == nil && info.IsDir() && !tracked || l.behindLink(c.path) {
+			continue
+		}
+		names.WriteString(c.path + "\x00")
+	}
+	if names.Len() == 0 {
+		return nil
+	}
+	_, err := l.git(ctx, call{
+		args:  []string{"update-index", "--add", "--remove", "--replace", "--ignore-skip-worktree-entries", "-z", "--stdin"},
+		conf:  []string{"core.safecrlf=false"},
+		stdin: names.String(), index: l.next, write: true,
+	})
+	if err != nil {
+		return fmt.Errorf("compare files: %w", err)
+	}
+	return nil
+}
+
+// behindLink reports a path that only a link leads to, which git calls no path.
+func (l *landing) behindLink(name string) bool {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if info, err := os.Lstat(l.file(dir)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// neither returns the files that are of neither version: those of the person, and
+// those that a killed git had removed or only begun to write.
+func (l *landing) neither(ctx context.Context, list []change, before map[string]version) (theirs []string, halves []change, err error) {
+	now, err := l.entries(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, c := range list {
+		if strings.Contains(c.modes, "160000") {
+			continue
+		}
+		from, to := c.sides()
+		switch v := now[c.path]; {
+		case v == from && l.head.Commit == l.in.To && before[c.path] == from && !l.lock.interrupted:
+			theirs = append(theirs, c.path) // taken back after the landing
+		case v == from || v == to:
+		case l.lock.interrupted && l.half(ctx, c.path, to):
+			halves = append(halves, c)
+		default:
+			theirs = append(theirs, c.path)
+		}
+	}
+	return theirs, halves, nil
+}
+
+// half reports a file that git removed and did not write again, or not to its
+// end: it has nothing that the new version has not.
+func (l *landing) half(ctx context.Context, name string, to version) bool {
+	info, err := os.Lstat(l.file(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	if err != nil || !info.Mode().IsRegular() || !strings.HasPrefix(to.mode, "100") {
+		return false
+	}
+	text, err := l.git(ctx, call{args: []string{"cat-file", "blob", to.id}})
+	if err != nil || info.Size() > int64(len(text)) {
+		return false
+	}
+	held, err := os.ReadFile(l.file(name))
+	return err == nil && bytes.HasPrefix([]byte(text), held)
+}
+
+// clear takes half-written files away and has the copy say what they were.
+func (l *landing) clear(ctx context.Context, halves []change) error {
+	if len(halves) == 0 {
+		return nil
+	}
+	var lines strings.Builder
+	for _, c := range halves {
+		from, _ := c.sides()
+		if from.mode == "" {
+			from = version{"0", strings.Repeat("0", len(l.in.To))}
+		}
+		fmt.Fprintf(&lines, "%s %s\t%s\x00", from.mode, from.id, c.path)
+		if err := os.Remove(l.file(c.path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	_, err := l.git(ctx, call{args: []string{"update-index", "--replace", "-z", "--index-info"}, stdin: lines.String(), index: l.next, write: true})
+	return err
+}
+
+// refusedFile is how read-tree names a file that it would not write over.
+var refusedFile = regexp.MustCompile(`(?m)^error: (?:Entry|Untracked working tree file) '(.+)' (?:not uptodate|would be)`)
+
+// finish brings the files that are still From's to To, and the branch. From is
+// told to git as the tree that the files are now: what is half way through
+// becoming a folder, or a file, would confuse it. ralph's own files are the same
+// in both trees, so that they stay, staged or not.
+func (l *landing) finish(ctx context.Context) (Landed, error) {
+	now, err := l.writeTree(ctx, l.next)
+	if err != nil {
+		return Landed{}, err
+	}
+	at, err := l.commit(ctx, l.in.To)
+	if err != nil {
+		return Landed{}, err
+	}
+	if now, err = l.withOwnOf(ctx, at.tree, now); err != nil {
+		return Landed{}, err
+	}
+	if err := l.readTree(ctx, now, l.in.To); err != nil {
+		if m := refusedFile.FindStringSubmatch(stderrOf(err)); m != nil {
+			return Landed{Dirty: []string{m[1]}}, nil
+		}
+		return Landed{}, err
+	}
+	if l.head.Commit == l.in.To {
+		return Landed{How: LandedForward}, nil
+	}
+	ref := "HEAD"
+	if l.in.Branch != "" {
+		ref = "refs/heads/" + l.in.Branch
+	}
+	out, err := l.landRef(ctx, l.in, ref, LandedForward)
+	if out.How == "" {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+		defer cancel()
+		err = errors.Join(err, l.readTree(ctx, l.in.To, l.in.From))
+	}
+	return out, err
+}
+
+// readTree moves files and the copy between two commits: a file that is at the
+// second already stays, and one that is at neither makes git refuse all of it.
+func (l *landing) readTree(ctx context.Context, from, to string) error {
+	_, err := l.git(ctx, call{args: []string{"read-tree", "-m", "-u", "--no-recurse-submodules", from, to}, index: l.next})
+	return err
+}

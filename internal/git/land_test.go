@@ -1,0 +1,401 @@
+package git
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// landBox has a person's checkout on main and a commit to land there, which
+// changes, adds, deletes and replaces files.
+func landBox(t testing.TB, initArgs ...string) (*box, LandInput) {
+	t.Helper()
+	b := newBox(t, initArgs...)
+	b.write("kept.txt", "kept\n")
+	b.write("gone.txt", "gone\n")
+	b.write("turns/into", "a file\n")
+	b.write("file", "turns into a folder\n")
+	b.write(".gitignore", "*.ignored\n")
+	b.git("add", "-A")
+	b.git("commit", "-q", "-m", "base")
+	in := LandInput{Branch: "main", From: b.head()}
+	in.To = b.branch("ralph/merged-1", in.From, func(w *box) {
+		w.write("a.txt", "landed\n")
+		w.write("dir/new ü.txt", "new\n")
+		w.write("deep/er/new.txt", "new\n")
+		w.remove("gone.txt")
+		w.remove("turns")
+		w.write("turns", "file\n")
+		w.remove("file")
+		w.write("file/x", "x\n")
+		linkTo("link", "a.txt")(w)
+		executable("dir/b.txt")(w)
+	})
+	b.ownFiles()
+	return b, in
+}
+
+func (b *box) land(in LandInput) Landed {
+	b.t.Helper()
+	out, err := b.repo.Land(b.t.Context(), in)
+	b.must(err)
+	return out
+}
+
+// landed checks that the checkout is at a commit in every respect.
+func (b *box) landed(in LandInput) {
+	b.t.Helper()
+	b.equal("HEAD", b.head(), in.To)
+	b.equal("status", b.git("status", "--porcelain"), "")
+	b.equal("against the commit", b.git("diff", "--name-only", in.To), "")
+	b.equal("index", b.git("diff", "--cached", "--name-only", in.To), "")
+	if in.Branch != "" {
+		b.equal("HEAD's branch", b.git("symbolic-ref", "--short", "HEAD"), in.Branch)
+		b.equal("branch", b.git("rev-parse", in.Branch), in.To)
+	}
+	for _, name := range []string{"index.lock", landIndex, landMarker, landIndex + ".lock"} {
+		if stat(b.path(".git/"+name)) != nil {
+			b.t.Errorf(".git/%s is left over", name)
+		}
+	}
+}
+
+func TestLandFastForwards(t *testing.T) {
+	t.Parallel()
+	for name, init := range map[string][]string{"sha1": nil, "sha256": {"--object-format=sha256"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, in := landBox(t, init...)
+			own := b.read("ralph/inbox.jsonl")
+			b.write("untracked.txt", "the person's")
+			b.write(".git/info/exclude", "ralph/\nbuild/\nuntracked.txt\n")
+			b.must(os.Chtimes(b.path("kept.txt"), stat(b.path("a.txt")).ModTime(), stat(b.dir).ModTime().Add(-1e12))) // touched, not changed
+			var out Landed
+			if n := b.starts(func() { out = b.land(in) }); n != 2 {
+				t.Errorf("Land starts %d processes, want 2", n)
+			}
+			b.equal("how", out.How, LandedForward)
+			b.landed(in)
+			b.want("untracked.txt", "the person's")
+			b.want("ralph/inbox.jsonl", own)
+			b.equal("log", b.git("log", "-1", "-g", "--format=%H", "main"), in.To)
+			if out = b.land(in); out.How != LandedAlready {
+				t.Errorf("again: %+v", out)
+			}
+			b.git("commit", "-q", "--allow-empty", "-m", "the person's")
+			if out = b.land(in); out.How != LandedAlready {
+				t.Errorf("after the person went on: %+v", out)
+			}
+		})
+	}
+}
+
+// Only the branch moves when nobody has it checked out.
+func TestLandOnABranchThatIsNotCheckedOut(t *testing.T) {
+	t.Parallel()
+	b, in := landBox(t)
+	b.git("switch", "-q", "-c", "elsewhere")
+	b.write("a.txt", "the person's")
+	before := b.files()
+	if out := b.land(in); out.How != LandedBranch {
+		t.Errorf("%+v", out)
+	}
+	b.equal("main", b.git("rev-parse", "main"), in.To)
+	if !maps.Equal(before, b.files()) {
+		t.Error("files changed")
+	}
+	if out := b.land(in); out.How != LandedAlready {
+		t.Errorf("again: %+v", out)
+	}
+}
+
+func TestLandInAnotherCheckout(t *testing.T) {
+	t.Parallel()
+	b, in := landBox(t)
+	b.git("switch", "-q", "-c", "elsewhere")
+	dir := filepath.Join(t.TempDir(), "linked")
+	b.git("worktree", "add", "-q", dir, "main")
+	w := &box{t: t, p: b.p, dir: dir, env: b.env, repo: b.repo}
+	if out := w.land(in); out.How != LandedForward {
+		t.Errorf("%+v", out)
+	}
+	b.equal("status", w.git("status", "--porcelain"), "")
+	b.equal("HEAD", w.head(), in.To)
+	b.git("update-ref", "refs/heads/main", in.From)
+	b.git("worktree", "move", dir, dir+"2")
+	b.must(os.Rename(dir+"2", dir+"3"))
+	if out := w.land(in); !strings.Contains(out.Busy, "not there") {
+		t.Errorf("checkout on a disk that is away: %+v", out)
+	}
+	// From a linked worktree into the main one.
+	b, in = landBox(t)
+	side := b.linked("side", in.From)
+	b.repo = side.repo
+	b.write(".git/info/exclude", "ralph/\nbuild/\n")
+	if out := b.land(in); out.How != LandedForward {
+		t.Errorf("%+v", out)
+	}
+	b.landed(in)
+}
+
+// A bare repository with worktrees: its HEAD is no checkout.
+func TestLandInABareRepository(t *testing.T) {
+	t.Parallel()
+	b, in := landBox(t)
+	bare := filepath.Join(t.TempDir(), "x.git")
+	b.git("clone", "-q", "--bare", b.dir, bare)
+	dir := filepath.Join(t.TempDir(), "linked")
+	c := &box{t: t, p: b.p, dir: bare, env: b.env}
+	c.git("worktree", "add", "-q", "-b", "side", dir, in.From)
+	c.repo = c.open(dir)
+	if out := c.land(in); out.How != LandedBranch {
+		t.Errorf("%+v", out)
+	}
+	b.equal("main", c.git("rev-parse", "main"), in.To)
+}
+
+func TestLandOnADetachedHead(t *testing.T) {
+	t.Parallel()
+	b, in := landBox(t)
+	b.git("checkout", "-q", "--detach")
+	b.write(".git/info/exclude", "ralph/\nbuild/\n")
+	in.Branch = ""
+	if out := b.land(in); out.How != LandedForward {
+		t.Errorf("%+v", out)
+	}
+	b.landed(in)
+	b.equal("main", b.git("rev-parse", "main"), in.From)
+	b.git("switch", "-q", "main")
+	_, err := b.repo.Land(t.Context(), in)
+	b.refused(err, "detached")
+}
+
+// A checkout with anything of the person's in it is never touched.
+func TestLandLeavesADirtyCheckoutAlone(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(*box)
+		dirty  string
+	}{
+		"changed, elsewhere":        {write("kept.txt", "mine\n"), "kept.txt"},
+		"changed, the same file":    {write("a.txt", "mine\n"), "a.txt"},
+		"staged":                    {both(write("kept.txt", "mine\n"), add("kept.txt")), "kept.txt"},
+		"staged, then put back":     {both(write("a.txt", "mine\n"), add("a.txt"), write("a.txt", "a\n")), "a.txt"},
+		"staged addition":           {both(write("mine.txt", "mine\n"), add("mine.txt")), "mine.txt"},
+		"deleted":                   {remove("kept.txt"), "kept.txt"},
+		"deleted, the same file":    {remove("a.txt"), "a.txt"},
+		"emptied, the same file":    {write("a.txt", ""), "a.txt"},
+		"mode":                      {executable("kept.txt"), "kept.txt"},
+		"untracked in the way":      {write("dir/new ü.txt", "mine\n"), "dir/new ü.txt"},
+		"ignored in the way":        {both(write("deep/er/new.txt", "mine\n"), exclude("deep/")), "deep/er/new.txt"},
+		"ignored where a folder is": {both(write("deep", "mine\n"), exclude("deep")), "deep"},
+		"untracked where a file is": {write("link/x", "mine\n"), "link/x"},
+		"untracked within a folder": {write("turns/mine", "mine\n"), "turns/mine"},
+		"assumed unchanged":         {both(hide("a.txt", "--assume-unchanged"), write("a.txt", "mine\n")), "a.txt"},
+		"skipped in the work tree":  {both(hide("a.txt", "--skip-worktree"), write("a.txt", "mine\n")), "a.txt"},
+		"conflict": {func(b *box) {
+			b.write("a.txt", "mine\n")
+			b.git("stash", "-q")
+			b.write("a.txt", "other\n")
+			b.git("add", "a.txt")
+			b.try("stash", "apply")
+		}, "a.txt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, in := landBox(t)
+			b.write(".git/info/exclude", "ralph/\nbuild/\n")
+			tt.change(b)
+			before := b.all()
+			out := b.land(in)
+			if out.How != "" || !slices.Contains(out.Dirty, tt.dirty) {
+				t.Errorf("%+v, want %q", out, tt.dirty)
+			}
+			b.untouched(before)
+			if stat(b.path(".git/index.lock")) != nil {
+				t.Error("the index stays locked")
+			}
+		})
+	}
+}
+
+func add(name string) func(*box) { return func(b *box) { b.git("add", name) } }
+
+func hide(name, flag string) func(*box) {
+	return func(b *box) { b.git("update-index", flag, name) }
+}
+
+func exclude(pattern string) func(*box) {
+	return func(b *box) { b.write(".git/info/exclude", b.read(".git/info/exclude")+pattern+"\n") }
+}
+
+// What is no change of the person's does not keep work from landing.
+func TestLandInAnOddCheckout(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(*box){
+		"own files tracked and changed": func(b *box) {
+			b.git("add", "-f", "ralph/inbox.jsonl")
+			b.write("ralph/inbox.jsonl", "more\n")
+		},
+		"sparse checkout": func(b *box) { b.git("sparse-checkout", "set", "--no-cone", "/*", "!/deep/", "!/kept.txt") },
+		"sparse index":    func(b *box) { b.git("sparse-checkout", "set", "--cone", "--sparse-index", "dir") },
+		"split index":     func(b *box) { b.git("update-index", "--split-index") },
+		"index version 4": func(b *box) { b.git("update-index", "--index-version", "4") },
+		"assumed unchanged": func(b *box) {
+			b.git("update-index", "--assume-unchanged", "kept.txt", "a.txt")
+		},
+		"settings for merges": func(b *box) {
+			b.git("config", "merge.ff", "false")
+			b.git("config", "branch.main.mergeOptions", "--squash")
+			b.git("config", "merge.verifySignatures", "true")
+			b.git("config", "status.showUntrackedFiles", "all")
+		},
+		"hooks that fail": func(b *box) {
+			for _, hook := range []string{"post-merge", "post-checkout", "pre-commit", "pre-merge-commit"} {
+				b.hook(hook, "exit 1")
+			}
+		},
+		"endings of lines": func(b *box) {
+			b.git("config", "core.autocrlf", "true")
+			b.remove("kept.txt")
+			b.git("checkout", "kept.txt")
+		},
+		"modes that do not tell": func(b *box) { b.git("config", "core.fileMode", "false") },
+		"packed":                 func(b *box) { b.git("gc", "-q"); b.git("pack-refs", "--all") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, in := landBox(t)
+			b.write(".git/info/exclude", "ralph/\nbuild/\n")
+			prepare(b)
+			own := b.read("ralph/inbox.jsonl")
+			if out := b.land(in); out.How != LandedForward {
+				t.Fatalf("%+v", out)
+			}
+			b.want("ralph/inbox.jsonl", own)
+			if name == "own files tracked and changed" {
+				b.git("rm", "-q", "-f", "--cached", "ralph/inbox.jsonl") // in the index alone
+			}
+			b.landed(in)
+		})
+	}
+}
+
+// A submodule at another commit is not touched, before or after.
+func TestLandOfASubmodule(t *testing.T) {
+	t.Parallel()
+	b, in := landBox(t)
+	b.write(".git/info/exclude", "ralph/\nbuild/\n")
+	sub := newBox(t)
+	b.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", sub.dir, "sub")
+	b.git("commit", "-q", "-m", "submodule")
+	in.From = b.head()
+	w := b.linked("ralph/sub", in.From)
+	w.git("update-index", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",sub")
+	w.write("a.txt", "landed\n")
+	w.git("commit", "-q", "-m", "sub", "a.txt")
+	w.git("update-index", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",sub")
+	w.git("commit", "-q", "-m", "sub")
+	in.To = w.head()
+	if out := b.land(in); out.How != LandedForward {
+		t.Fatalf("%+v", out)
+	}
+	b.equal("status", b.git("status", "--porcelain"), " M sub")
+	next := in
+	next.From = in.To
+	next.To = b.branch("ralph/next", in.To, func(w *box) { w.write("kept.txt", "next") })
+	if out := b.land(next); out.How != LandedForward {
+		t.Errorf("with a submodule elsewhere: %+v", out)
+	}
+	b.git("add", "sub")
+	if out := b.land(LandInput{"main", next.To, b.branch("ralph/last", next.To, write("last", ""))}); !slices.Equal(out.Dirty, []string{"sub"}) {
+		t.Errorf("with a staged submodule: %+v", out)
+	}
+}
+
+func TestLandWaitsForThePerson(t *testing.T) {
+	t.Parallel()
+	conflict := func(b *box, in LandInput, how string) {
+		b.git("switch", "-q", "-c", "mine", in.From)
+		b.write("kept.txt", "mine\n")
+		b.git("commit", "-q", "-a", "-m", "mine")
+		b.git("switch", "-q", "-C", "main", in.From)
+		b.write("kept.txt", "other\n")
+		b.git("commit", "-q", "-a", "-m", "other")
+		b.try(how, "mine")
+	}
+	for name, tt := range map[string]struct {
+		prepare func(*box, LandInput)
+		words   string
+	}{
+		"a merge":     {func(b *box, in LandInput) { conflict(b, in, "merge"); b.git("update-ref", "refs/heads/main", in.From) }, "merge"},
+		"a rebase":    {func(b *box, in LandInput) { conflict(b, in, "rebase"); b.git("update-ref", "refs/heads/main", in.From) }, "rebase of main"},
+		"a lock":      {func(b *box, _ LandInput) { b.write(".git/index.lock", "") }, "index.lock"},
+		"another one": {func(b *box, _ LandInput) { b.git("worktree", "add", "-q", "-f", "../twice", "main") }, "twice"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, in := landBox(t)
+			tt.prepare(b, in)
+			before := b.all()
+			if out := b.land(in); !strings.Contains(out.Busy, tt.words) || out.How != "" {
+				t.Errorf("%+v, want %q", out, tt.words)
+			}
+			b.untouched(before)
+		})
+	}
+	t.Run("a commit", func(t *testing.T) {
+		t.Parallel()
+		b, in := landBox(t)
+		b.git("commit", "-q", "--allow-empty", "-m", "the person's")
+		before := b.all()
+		if out := b.land(in); out.Moved != b.head() {
+			t.Errorf("%+v", out)
+		}
+		b.untouched(before)
+		b.git("switch", "-q", "-c", "elsewhere")
+		b.git("branch", "-D", "-q", "main")
+		_, err := b.repo.Land(t.Context(), in)
+		b.refused(err, "main is gone")
+		back := LandInput{Branch: "elsewhere", From: b.head(), To: in.From}
+		if _, err := b.repo.Land(t.Context(), back); err == nil {
+			t.Error("it went back")
+		}
+	})
+}
+
+// A hook that guards references has the last word; the files go back.
+func TestLandRefusedByAHook(t *testing.T) {
+	t.Parallel()
+	b, in := landBox(t)
+	b.write(".git/info/exclude", "ralph/\nbuild/\n")
+	b.hook("reference-transaction", `[ "$1" != prepared ]`)
+	before := b.files()
+	if out, err := b.repo.Land(t.Context(), in); err == nil {
+		t.Errorf("%+v", out)
+	}
+	b.must(os.Remove(b.path(".git/hooks/reference-transaction")))
+	if after := b.files(); !maps.Equal(before, after) {
+		t.Errorf("files %v, want %v", after, before)
+	}
+	b.equal("status", b.status(), "")
+	if out := b.land(in); out.How != LandedForward {
+		t.Errorf("%+v", out)
+	}
+	b.landed(in)
+}
+
+// Looking at a checkout in which a person works never gets in their way.
+func TestLandLooksWithoutALock(t *testing.T) {
+	t.Parallel()
+	b, in := landBox(t)
+	b.write("kept.txt", "mine\n")
+	b.write(".git/index.lock", "") // a git command of theirs, which goes on and on
+	if out := b.land(in); !slices.Equal(out.Dirty, []string{"kept.txt"}) {
+		t.Errorf("%+v", out)
+	}
+	b.want(".git/index.lock", "")
+}

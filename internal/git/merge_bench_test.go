@@ -1,0 +1,63 @@
+package git
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A merge and a landing in repositories of two sizes, against `git merge` in the
+// checkout, and against a look and `git merge --ff-only`.
+func BenchmarkMergeAndLand(b *testing.B) {
+	for _, size := range []int{100, 20_000} {
+		x := newBox(b)
+		for i := range size {
+			x.write(filepath.Join("many", string(rune('a'+i%26)), string(rune('a'+i/26%26)), strings.Repeat("f", 1+i/676)), "x\n")
+		}
+		x.git("add", "-A")
+		x.git("commit", "-q", "-m", "many")
+		base := x.head()
+		one := x.branch("one", base, write("one.txt", "1"))
+		two := x.branch("two", base, write("two.txt", "2"))
+		x.must(x.repo.MakeBranch(b.Context(), integration, one))
+		name := map[int]string{100: "100", 20_000: "20000"}[size]
+		in := x.input(two)
+		b.Run("merge/ralph/"+name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := x.repo.Merge(b.Context(), in); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				x.git("update-ref", "refs/heads/"+integration, one)
+				b.StartTimer()
+			}
+		})
+		b.Run("merge/git/"+name, func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				x.git("reset", "-q", "--hard", one)
+				b.StartTimer()
+				x.git("-c", "gc.auto=0", "-c", "maintenance.auto=false", "merge", "-q", "-m", "m", two)
+			}
+		})
+		b.Run("land/ralph/"+name, func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				x.git("reset", "-q", "--hard", base)
+				b.StartTimer()
+				if out := x.land(LandInput{"main", base, one}); out.How != LandedForward {
+					b.Fatalf("%+v", out)
+				}
+			}
+		})
+		b.Run("land/git/"+name, func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				x.git("reset", "-q", "--hard", base)
+				b.StartTimer()
+				x.git("status", "--porcelain", "-uno")
+				x.git("-c", "gc.auto=0", "-c", "maintenance.auto=false", "merge", "-q", "--ff-only", one)
+			}
+		})
+	}
+}

@@ -1,0 +1,237 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// mergeNote, in a worktree's git folder, says which conflicts were left there for
+// an agent: two commits, then paths, each with a zero byte behind it.
+const mergeNote = "ralph-merge"
+
+// MergeHere merges a commit into the branch that is checked out in this worktree,
+// one of ralph's own, and leaves conflict markers for an agent to resolve. It
+// returns the paths in conflict; none when it was merged and committed with the
+// message, or had been before. ralph/progress.md keeps both sides' lines, ralph's
+// own files stay as the branch has them. Called again while its conflicts are
+// open it returns those.
+func (r *Repo) MergeHere(ctx context.Context, commit, message string) ([]ConflictFile, error) {
+	if err := checkHash("commit", commit); err != nil || strings.TrimSpace(message) == "" {
+		return nil, fmt.Errorf("merge here: %w", errors.Join(err, errors.New("a commit and a message are needed")))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer r.elsewhere()
+	files, err := r.mergeHere(ctx, commit, message)
+	if err != nil {
+		return nil, fmt.Errorf("merge here: %w", err)
+	}
+	return files, nil
+}
+
+// elsewhere forgets what was known about a work tree that is at another commit now.
+func (r *Repo) elsewhere() { r.index, r.line, r.at = private{}, lineage{}, place{} }
+
+func (r *Repo) mergeHere(ctx context.Context, commit, message string) ([]ConflictFile, error) {
+	if err := r.Attributes(unionLines()); err != nil {
+		return nil, err
+	}
+	h, err := r.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if op := r.unfinished(); op != "" && (op != "merge" || r.merging() != commit) {
+		return nil, refuseUnfinished(op)
+	}
+	if r.merging() == "" {
+		if ok, err := r.Contains(ctx, commit, h.Commit); err != nil || ok {
+			return nil, err
+		}
+	}
+	res, err := r.mergeTree(ctx, h.Commit, commit)
+	if err != nil {
+		return nil, err
+	}
+	res.files = res.open()
+	if r.merging() == "" {
+		if err := r.noteConflicts(h.Commit, commit, res.files); err != nil {
+			return nil, err
+		}
+		if err := r.startMerge(ctx, commit, message); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.keepOwn(ctx, h.Commit); err != nil {
+		return nil, err
+	}
+	if len(res.files) > 0 {
+		c, err := r.conflict(ctx, res, h.Commit, commit)
+		if err != nil {
+			return nil, err
+		}
+		return c.Files, nil
+	}
+	_, err = r.git(ctx, call{
+		args: []string{"commit", "-q", "--cleanup=verbatim", "-F", "-"}, stdin: message, write: true,
+		conf: []string{"maintenance.auto=false", "gc.auto=0", "i18n.commitEncoding=UTF-8"},
+	})
+	return nil, err
+}
+
+// merging returns the commit that a merge under way brings in, "" for none.
+func (r *Repo) merging() string {
+	b, err := os.ReadFile(filepath.Join(r.gitDir, "MERGE_HEAD"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// startMerge merges as far as git can, and commits nothing yet.
+func (r *Repo) startMerge(ctx context.Context, commit, message string) error {
+	_, err := r.git(ctx, call{
+		args: []string{
+			"merge", "-q", "--no-ff", "--no-commit", "--no-squash", "--no-autostash", "--no-rerere-autoupdate", "--no-verify-signatures",
+			"--cleanup=verbatim", "-m", message, commit,
+		},
+		conf: []string{"maintenance.auto=false", "gc.auto=0"}, write: true,
+	})
+	if r.merging() == commit { // exit 1 says that there are conflicts
+		return nil
+	}
+	if err == nil {
+		err = errors.New("git merge succeeded and left nothing to commit")
+	}
+	return err
+}
+
+// keepOwn gives ralph's own files, and the log that one side deleted, back the
+// state of the branch.
+func (r *Repo) keepOwn(ctx context.Context, head string) error {
+	args := append([]string{"diff-index", "--cached", "--no-renames", "--name-only", "-z", head, "--"}, ownPaths()...)
+	out, err := r.git(ctx, call{args: args})
+	if err != nil {
+		return fmt.Errorf("compare ralph's own files: %w", err)
+	}
+	paths := strings.FieldsFunc(out, func(c rune) bool { return c == 0 })
+	unmerged, err := r.unmerged(ctx, len(head)/2)
+	if err != nil {
+		return fmt.Errorf("look for conflicts: %w", err)
+	}
+	if slices.Contains(unmerged, progressFile) && stat(r.file(progressFile)) != nil {
+		out, err := r.git(ctx, call{args: []string{"ls-files", "-u", "-z", "--", progressFile}})
+		if err != nil {
+			return fmt.Errorf("look for conflicts: %w", err)
+		}
+		if !strings.Contains(out, " 2\t") || !strings.Contains(out, " 3\t") {
+			if _, err := r.git(ctx, call{args: []string{"add", "-f", "--", progressFile}, write: true}); err != nil {
+				return fmt.Errorf("keep what was learned: %w", err)
+			}
+		}
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	_, err = r.git(ctx, call{
+		args:  []string{"restore", "--source=" + head, "--staged", "--worktree", "--pathspec-from-file=-", "--pathspec-file-nul"},
+		stdin: strings.Join(slices.Compact(paths), "\x00"), write: true,
+	})
+	if err != nil {
+		return fmt.Errorf("leave ralph's own files out: %w", err)
+	}
+	return nil
+}
+
+func (r *Repo) noteConflicts(ours, theirs string, files []staged) error {
+	text := ours + "\x00" + theirs + "\x00"
+	for _, f := range files {
+		text += f.path + "\x00"
+	}
+	if err := os.WriteFile(filepath.Join(r.gitDir, mergeNote), []byte(text), 0o644); err != nil {
+		return fmt.Errorf("note the conflicts: %w", err)
+	}
+	return nil
+}
+
+// Unresolved returns the paths that MergeHere left in conflict here and that are
+// not resolved: git still has several versions of them, or their file still has
+// a line with a conflict marker which neither side had. The same holds after the
+// agent staged or committed them.
+func (r *Repo) Unresolved(ctx context.Context) ([]string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h, err := r.Head(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for conflicts: %w", err)
+	}
+	paths, err := r.unmerged(ctx, len(h.Commit)/2)
+	if err != nil {
+		return nil, fmt.Errorf("look for conflicts: %w", err)
+	}
+	b, err := os.ReadFile(filepath.Join(r.gitDir, mergeNote))
+	if err != nil && !os.IsNotExist(err) {
+		return nil, fmt.Errorf("look for conflicts: %w", err)
+	}
+	note := strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
+	if len(note) > 2 {
+		marked, err := r.marked(ctx, h.Commit, note[0], note[1], note[2:])
+		if err != nil {
+			return nil, fmt.Errorf("look for conflict markers: %w", err)
+		}
+		paths = append(paths, marked...)
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths), nil
+}
+
+// marked returns the paths whose files have marker lines of the merge. A note of
+// a merge on another branch, from earlier work in this worktree, does not count.
+func (r *Repo) marked(ctx context.Context, head, ours, theirs string, paths []string) (list []string, err error) {
+	if ok, err := r.Contains(ctx, ours, head); err != nil || !ok {
+		return nil, err
+	}
+	for _, p := range paths {
+		lines := markerLines(r.text(p))
+		if len(lines) == 0 {
+			continue
+		}
+		for _, commit := range []string{ours, theirs} {
+			// A side without the file has no markers.
+			text, err := r.git(ctx, call{args: []string{"cat-file", "blob", commit + ":" + p}})
+			if err != nil && exitOf(err) < 1 {
+				return nil, err
+			}
+			for line := range markerLines(text) {
+				delete(lines, line)
+			}
+		}
+		if len(lines) > 0 {
+			list = append(list, p)
+		}
+	}
+	return list, nil
+}
+
+// text reads a file of the work tree, "" for what is no file.
+func (r *Repo) text(name string) string {
+	if info, err := os.Lstat(r.file(name)); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	b, _ := os.ReadFile(r.file(name))
+	return string(b)
+}
+
+func markerLines(text string) map[string]bool {
+	lines := map[string]bool{}
+	for line := range strings.Lines(text) {
+		if marker(line) != 0 {
+			lines[strings.TrimRight(line, "\r\n")] = true
+		}
+	}
+	return lines
+}

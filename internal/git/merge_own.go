@@ -1,0 +1,152 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// progressFile is the log of what agents learned, which every task adds to.
+const progressFile = "ralph/progress.md"
+
+// unionLines makes git keep the lines of both sides in that log.
+func unionLines() []string { return []string{"/" + progressFile + " merge=union"} }
+
+// ownDiffers reports whether two trees have different versions of ralph's own
+// files. Loose trees, as new ones are, tell it without a process.
+func (r *Repo) ownDiffers(ctx context.Context, a, b string) (bool, error) {
+	if a == b {
+		return false, nil
+	}
+	differs, ok := r.looseDiffers(a, b, []string{"ralph", "build"})
+	if ok {
+		return differs, nil
+	}
+	args := append([]string{"diff-tree", "-r", "--no-renames", "--name-only", "-z", a, b, "--"}, ownPaths()...)
+	out, err := r.git(ctx, call{args: args})
+	if err != nil {
+		return false, fmt.Errorf("compare ralph's own files: %w", err)
+	}
+	return out != "", nil
+}
+
+// looseDiffers compares members of two trees, and within ralph/ and build/ those
+// that are ralph's own. ok is false when a tree is not loose.
+func (r *Repo) looseDiffers(a, b string, names []string) (differs, ok bool) {
+	ma, okA := r.looseTree(a)
+	mb, okB := r.looseTree(b)
+	if !okA || !okB {
+		return false, false
+	}
+	for _, name := range names {
+		x, y := ma[name], mb[name]
+		if x == y {
+			continue
+		}
+		within := map[string][]string{
+			"ralph": {"inbox.jsonl", "plan.jsonl", ".agent-session", ".state", ".worktrees"}, "build": {"ralph-logs"},
+		}[name]
+		if within == nil || x.mode != "" && x.mode != modeDir || y.mode != "" && y.mode != modeDir {
+			return true, true
+		}
+		if d, ok := r.looseDiffers(x.id, y.id, within); d || !ok {
+			return d, ok
+		}
+	}
+	return false, true
+}
+
+// looseTree reads a tree's members by name from its own file; "" is a folder that
+// is not there, with no members.
+func (r *Repo) looseTree(id string) (map[string]version, bool) {
+	if id == "" {
+		return nil, true
+	}
+	text, err := r.loose(id, "tree")
+	if err != nil {
+		return nil, false
+	}
+	members := map[string]version{}
+	idLen := len(id) / 2
+	for b := []byte(text); len(b) > 0; { // mode, a space, name, a zero byte, id
+		head, rest, ok := bytes.Cut(b, []byte{0})
+		mode, name, ok2 := bytes.Cut(head, []byte{' '})
+		if !ok || !ok2 || len(rest) < idLen {
+			return nil, false
+		}
+		members[string(name)] = version{string(mode), hex.EncodeToString(rest[:idLen])}
+		b = rest[idLen:]
+	}
+	return members, true
+}
+
+// withOwnOf returns the tree with ralph's own files as another tree has them.
+func (r *Repo) withOwnOf(ctx context.Context, own, tree string) (string, error) {
+	differs, err := r.ownDiffers(ctx, own, tree)
+	if err != nil || !differs {
+		return tree, err
+	}
+	f, err := os.CreateTemp(r.gitDir, "ralph-index.merge-*")
+	if err != nil {
+		return "", fmt.Errorf("leave ralph's own files out of a merge: %w", err)
+	}
+	index := f.Name()
+	_ = f.Close()
+	_ = os.Remove(index) // git takes an empty file for a broken index
+	defer os.Remove(index)
+	for _, args := range [][]string{
+		{"read-tree", tree},
+		append([]string{"reset", "-q", "--no-refresh", own, "--"}, ownPaths()...),
+	} {
+		if _, err := r.git(ctx, call{args: args, index: index, write: true}); err != nil {
+			return "", fmt.Errorf("leave ralph's own files out of a merge: %w", err)
+		}
+	}
+	return r.writeTree(ctx, index)
+}
+
+// looseRef returns what a ref's own file says; packed refs have none.
+func (r *Repo) looseRef(name string) (string, bool) {
+	b, err := os.ReadFile(filepath.Join(r.common, filepath.FromSlash(name)))
+	if err != nil {
+		return "", false
+	}
+	hash := string(bytes.TrimSpace(b))
+	return hash, hashes.MatchString(hash)
+}
+
+// followsFirst reports whether a commit comes after another along first parents,
+// as far as that can be seen from a few loose objects: false says nothing.
+func (r *Repo) followsFirst(commit, base string) bool {
+	const far = 32
+	for range far {
+		if commit == base {
+			return true
+		}
+		text, err := r.looseCommit(commit)
+		if err != nil {
+			return false
+		}
+		at, err := parseCommit(text)
+		if err != nil || len(at.parents) == 0 {
+			return false
+		}
+		commit = at.parents[0]
+	}
+	return commit == base
+}
+
+// Contains reports whether tip is the commit or has it among its ancestors.
+func (r *Repo) Contains(ctx context.Context, commit, tip string) (bool, error) {
+	if r.followsFirst(tip, commit) {
+		return true, nil
+	}
+	ok, err := r.descends(ctx, tip, commit)
+	if err != nil {
+		return false, fmt.Errorf("compare %.12s and %.12s: %w", commit, tip, err)
+	}
+	return ok, nil
+}

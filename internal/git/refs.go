@@ -1,0 +1,230 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// mergeRefs is where merged commits wait for their checks.
+const mergeRefs = "refs/ralph/merge/"
+
+// mergeRef returns the ref that holds the candidate of a key.
+func mergeRef(key string) string {
+	return mergeRefs + strings.TrimPrefix(recoveryRef(key), recoveryRefs)
+}
+
+// refConf lets git itself wait for whoever holds a reference or its log.
+func refConf() []string {
+	ms := fmt.Sprint(refLockWait.Milliseconds())
+	return []string{"core.filesRefLockTimeout=" + ms, "core.packedRefsTimeout=" + ms}
+}
+
+var (
+	// notAsExpected is what update-ref says when the compare of its compare and
+	// swap fails. (git translates none of it.)
+	notAsExpected = regexp.MustCompile(`but expected [0-9a-f]{40}|unable to resolve reference|reference already exists|reference is missing but expected`)
+	refLocked     = regexp.MustCompile(`Unable to create '([^']+\.lock)'`)
+	refInTheWay   = regexp.MustCompile(`'refs/heads/([^']+)' exists; cannot create`)
+)
+
+// refError explains why a branch could not be moved or made.
+func refError(doing, branch string, err error) error {
+	said := stderrOf(err)
+	if m := refInTheWay.FindStringSubmatch(said); m != nil {
+		return refuse("there cannot be a branch "+branch+" beside the branch "+m[1], "rename that one: git branch -m "+m[1]+" another-name")
+	}
+	if m := refLocked.FindStringSubmatch(said); m != nil {
+		return refuse("the branch "+branch+" is locked, so another git command is at work or was killed",
+			"when no git is running in this repository, remove what it left: rm "+m[1])
+	}
+	if movedOn(err) {
+		return fmt.Errorf("%s %s: %w", doing, branch, ErrMovedOn)
+	}
+	return fmt.Errorf("%s %s: %w", doing, branch, err)
+}
+
+// movedOn reports an update of a ref that was no longer as expected.
+func movedOn(err error) bool { return notAsExpected.MatchString(stderrOf(err)) }
+
+// branchTip returns the commit of a branch, "" when there is no such branch.
+func (r *Repo) branchTip(ctx context.Context, branch string) (string, error) {
+	ref := "refs/heads/" + branch
+	if tip, ok := r.looseRef(ref); ok {
+		return tip, nil
+	}
+	tip, err := r.ref(ctx, ref)
+	if err != nil {
+		return "", fmt.Errorf("read branch %s: %w", branch, err)
+	}
+	return tip, nil
+}
+
+// updateRefs carries out lines of `update-ref --stdin`, all or none.
+func (r *Repo) updateRefs(ctx context.Context, why string, lines ...string) error {
+	_, err := r.git(ctx, call{
+		args: []string{"update-ref", "-m", "ralph: " + why, "--stdin"}, stdin: strings.Join(lines, "\n") + "\n",
+		write: true, conf: refConf(),
+	})
+	return err
+}
+
+func checkBranchAt(branch string, commits ...string) error {
+	if branch == "" {
+		return errors.New("no branch is named")
+	}
+	err := checkBranch(branch)
+	for _, c := range commits {
+		err = errors.Join(err, checkHash("commit", c))
+	}
+	return err
+}
+
+// MakeBranch makes a branch at a commit, without checking it out. One that is
+// there already is fine; at another commit it is ErrMovedOn.
+func (r *Repo) MakeBranch(ctx context.Context, branch, at string) error {
+	if err := checkBranchAt(branch, at); err != nil {
+		return fmt.Errorf("make a branch: %w", err)
+	}
+	if tip, err := r.branchTip(ctx, branch); err != nil || tip == at {
+		return err
+	}
+	if err := r.updateRefs(ctx, "begin", "create refs/heads/"+branch+" "+at); err != nil {
+		return refError("make branch", branch, err)
+	}
+	return nil
+}
+
+// Advance moves an integration branch from one commit to another, if it still is
+// at the first, and lets go of the candidate that the second was. At the second
+// already is fine; anything else is ErrMovedOn. It is a refusal to move a branch
+// that a person has checked out: the files would not follow it.
+func (r *Repo) Advance(ctx context.Context, branch, from, to string) error {
+	if err := checkBranchAt(branch, from, to); err != nil {
+		return fmt.Errorf("advance: %w", err)
+	}
+	tip, err := r.branchTip(ctx, branch)
+	if err != nil {
+		return fmt.Errorf("advance: %w", err)
+	}
+	if tip != from && tip != to {
+		return fmt.Errorf("advance %s, expected at %.12s and found at %.12s: %w", branch, from, tip, ErrMovedOn)
+	}
+	drop := r.candidatesAt(to)
+	if tip == to && len(drop) == 0 {
+		return nil
+	}
+	var lines []string
+	if tip != to {
+		if err := r.mayMove(branch); err != nil {
+			return err
+		}
+		lines = append(lines, "update refs/heads/"+branch+" "+to+" "+from)
+	}
+	for _, ref := range drop {
+		lines = append(lines, "delete "+ref+" "+to)
+	}
+	if err := r.updateRefs(ctx, "advance", lines...); err != nil {
+		return refError("advance", branch, err)
+	}
+	return nil
+}
+
+// mayMove refuses a branch that is checked out outside ralph's own worktrees.
+func (r *Repo) mayMove(branch string) error {
+	for _, c := range r.checkouts() {
+		if c.branch == branch && !c.ours() {
+			return refuse("the branch "+branch+" is checked out in "+c.dir+", whose files would not follow it",
+				"check out something else there, for instance `git switch --detach`")
+		}
+	}
+	return nil
+}
+
+// candidatesAt returns the refs of merged commits that hold a commit. Their files
+// are looked at, and packed refs; a leftover elsewhere does no harm.
+func (r *Repo) candidatesAt(commit string) []string {
+	var refs []string
+	dir := filepath.Join(r.common, filepath.FromSlash(mergeRefs))
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if held, ok := r.looseRef(mergeRefs + e.Name()); ok && held == commit {
+			refs = append(refs, mergeRefs+e.Name())
+		}
+	}
+	packed, _ := os.ReadFile(filepath.Join(r.common, "packed-refs"))
+	for line := range strings.Lines(string(packed)) {
+		hash, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if hash != commit || !strings.HasPrefix(ref, mergeRefs) || slices.Contains(refs, ref) {
+			continue
+		}
+		if _, loose := r.looseRef(ref); !loose {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// Drop lets go of a candidate that will not land. None of that key is fine.
+func (r *Repo) Drop(ctx context.Context, key string) error {
+	if err := r.updateRefs(ctx, "dropped", "delete "+mergeRef(key)); err != nil {
+		return fmt.Errorf("drop a merged commit: %w", err)
+	}
+	return nil
+}
+
+// DropBranches deletes the branches whose every commit is in into, and returns
+// those that it kept: not merged, or checked out somewhere. One that is not there
+// is neither. (B-069)
+func (r *Repo) DropBranches(ctx context.Context, into string, branches []string) (kept []string, err error) {
+	if len(branches) == 0 {
+		return nil, nil
+	}
+	args := []string{"for-each-ref", "--merged=" + into, "--format=%(refname) %(objectname)"}
+	err = checkHash("commit", into)
+	for _, b := range branches {
+		err = errors.Join(err, checkBranchAt(b))
+		args = append(args, "refs/heads/"+b)
+	}
+	if err != nil {
+		return branches, fmt.Errorf("delete merged branches: %w", err)
+	}
+	out, err := r.git(ctx, call{args: args})
+	if err != nil {
+		return branches, fmt.Errorf("delete merged branches: %w", err)
+	}
+	merged := map[string]string{}
+	for line := range strings.Lines(out) {
+		ref, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
+		merged[strings.TrimPrefix(ref, "refs/heads/")] = commit
+	}
+	for _, c := range r.checkouts() {
+		delete(merged, c.branch)
+	}
+	var lines []string
+	for _, b := range branches {
+		if commit, ok := merged[b]; ok {
+			lines = append(lines, "delete refs/heads/"+b+" "+commit)
+			continue
+		}
+		tip, err := r.branchTip(ctx, b)
+		if err != nil {
+			return branches, err
+		}
+		if tip != "" {
+			kept = append(kept, b)
+		}
+	}
+	if len(lines) == 0 {
+		return kept, nil
+	}
+	if err := r.updateRefs(ctx, "merged", slices.Compact(lines)...); err != nil {
+		return branches, refError("delete", strings.Join(branches, ", "), err)
+	}
+	return kept, nil
+}

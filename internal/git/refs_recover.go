@@ -1,0 +1,202 @@
+package git
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Kinds of what is kept.
+const (
+	KeptRecovery = "recovery" // what a reset or a cleaning took away
+	KeptMerge    = "merge"    // a merged commit that waits for its checks
+	KeptBranch   = "branch"   // of a task, or an integration branch
+	KeptStash    = "stash"
+)
+
+// Kept is work that can be brought back.
+type Kept struct {
+	Kind    string
+	Ref     string // full name; "" for a stash, which its commit names
+	Commit  string
+	Subject string
+	At      time.Time // of the commit
+}
+
+// Recoverable lists everything of ralph's that holds work: refs below
+// refs/ralph/, branches below ralph/, and stashes that ralph made; newest first.
+func (r *Repo) Recoverable(ctx context.Context) ([]Kept, error) {
+	out, err := r.git(ctx, call{args: []string{
+		"for-each-ref", "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(contents:subject)",
+		recoveryRefs, mergeRefs, "refs/heads/ralph/",
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("list what is kept: %w", err)
+	}
+	var list []Kept
+	for line := range strings.Lines(out) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\x00")
+		if len(f) != 4 || f[2] == "" {
+			continue // no commit: nothing of ralph's
+		}
+		kind := KeptBranch
+		switch {
+		case strings.HasPrefix(f[0], recoveryRefs):
+			kind = KeptRecovery
+		case strings.HasPrefix(f[0], mergeRefs):
+			kind = KeptMerge
+		}
+		list = append(list, Kept{kind, f[0], f[1], f[3], unixTime(f[2])})
+	}
+	stashes, err := r.keptStashes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list what is kept: %w", err)
+	}
+	list = append(list, stashes...)
+	slices.SortStableFunc(list, func(a, b Kept) int {
+		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Ref, b.Ref))
+	})
+	return list, nil
+}
+
+func unixTime(s string) time.Time {
+	sec, _ := strconv.ParseInt(s, 10, 64)
+	return time.Unix(sec, 0)
+}
+
+// keptStashes lists the stashes that carry ralph's trailer; those of people are
+// theirs alone.
+func (r *Repo) keptStashes(ctx context.Context) ([]Kept, error) {
+	out, err := r.git(ctx, call{
+		args: []string{"stash", "list", "-z", "--no-show-signature", "--no-color", "--format=%H%n%ct%n%s%n%B"},
+		conf: []string{"i18n.logOutputEncoding=UTF-8"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var list []Kept
+	for record := range strings.SplitSeq(out, "\x00") {
+		f := strings.SplitN(record, "\n", 4)
+		if len(f) == 4 && strings.Contains("\n"+f[3], "\n"+shelveTrailer+": ") {
+			list = append(list, Kept{KeptStash, "", f[0], f[2], unixTime(f[1])})
+		}
+	}
+	return list, nil
+}
+
+// Brought is how kept work came back.
+type Brought struct {
+	Branch  string // that was made; "" for a stash
+	Command string // what to type next, to have it in the checkout
+}
+
+// Bring makes a branch of something kept, and touches no checkout. name "" stands
+// for recovered/ with the last part of its ref. A stash stays what it is: only
+// the command that applies it is told, by commit, since positions move.
+func (r *Repo) Bring(ctx context.Context, k Kept, name string) (Brought, error) {
+	if err := checkHash("commit", k.Commit); err != nil {
+		return Brought{}, fmt.Errorf("bring back: %w", err)
+	}
+	if k.Kind == KeptStash {
+		return Brought{Command: "git stash apply " + k.Commit}, nil
+	}
+	if name == "" {
+		name = "recovered/" + k.Ref[strings.LastIndexByte(k.Ref, '/')+1:]
+	}
+	err := r.MakeBranch(ctx, name, k.Commit)
+	if errors.Is(err, ErrMovedOn) {
+		return Brought{}, refuse("there is a branch "+name+" at another commit", "choose another name")
+	}
+	if err != nil {
+		return Brought{}, fmt.Errorf("bring back: %w", err)
+	}
+	return Brought{Branch: name, Command: "git switch " + name}, nil
+}
+
+// ResetInput says which task's branch goes back to where.
+type ResetInput struct {
+	Branch string
+	Base   string // commit on which the task began
+	ID     string // names the recovery ref
+}
+
+// ResetBranch takes an unmerged task's work back: its branch returns to the base
+// (B-078, X-73), with the files where a worktree of ralph's has it checked out.
+// What the branch had, and files that no commit had, are held by the ref below
+// refs/ralph/recovery/ that is returned, "" when there was nothing. Files that the
+// base's rules ignore stay. A branch that is gone is fine; one that is checked out
+// elsewhere is a refusal.
+func (r *Repo) ResetBranch(ctx context.Context, in ResetInput) (ref string, err error) {
+	if err := checkBranchAt(in.Branch, in.Base); err != nil || !oneLine(in.ID) {
+		return "", fmt.Errorf("reset a branch: %w", cmp.Or(err, errors.New("the id must be one line")))
+	}
+	for _, c := range r.checkouts() {
+		if c.branch != in.Branch {
+			continue
+		}
+		if r.below(c.dir) != nil {
+			return "", refuse("the branch "+in.Branch+" is checked out in "+c.dir+", whose files would not follow it",
+				"check out something else there, for instance `git switch --detach`")
+		}
+		t, err := r.Tree(c.dir)
+		if err == nil {
+			ref, err = t.resetTree(ctx, in)
+		}
+		if err != nil {
+			return ref, fmt.Errorf("reset branch %s: %w", in.Branch, err)
+		}
+		return ref, nil
+	}
+	tip, err := r.branchTip(ctx, in.Branch)
+	if err != nil || tip == "" || tip == in.Base {
+		return "", err
+	}
+	if ref, err = r.keep(ctx, in.ID, tip); err != nil {
+		return "", err
+	}
+	if err := r.updateRefs(ctx, "back to where the task began", "update refs/heads/"+in.Branch+" "+in.Base+" "+tip); err != nil {
+		return ref, refError("reset branch", in.Branch, err)
+	}
+	return ref, nil
+}
+
+// resetTree is ResetBranch in the worktree of ralph's that has the branch. Files
+// that no commit has are kept on top of the branch's own, so that one ref holds
+// it all.
+func (r *Repo) resetTree(ctx context.Context, in ResetInput) (ref string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer r.elsewhere()
+	r.freeLocks(ctx)
+	head, err := r.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := r.openUp(); err != nil {
+		return "", err
+	}
+	saved, err := r.save(ctx, in.ID, head)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case len(saved) > 0:
+		ref = saved[0].Ref
+	case head.Commit != in.Base:
+		if ref, err = r.keep(ctx, in.ID, head.Commit); err != nil {
+			return "", err
+		}
+	}
+	if head.Commit != in.Base {
+		if err := r.moveHead(ctx, "back to where the task began", head.Commit, in.Base); err != nil {
+			return ref, err
+		}
+	}
+	_, err = r.wipe(ctx, in.ID, new(Entered))
+	return ref, err
+}

@@ -1,0 +1,129 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// setUpName, in a worktree's git folder, says with which commands it was set up.
+// It goes with the worktree.
+const setUpName = "ralph-setup"
+
+// patchContext is how many lines around a change a patch shows: enough to see in
+// which test it is.
+const patchContext = 10
+
+// Tip returns the commit of a branch, "" when there is no such branch.
+func (r *Repo) Tip(ctx context.Context, branch string) (string, error) {
+	if err := checkBranchAt(branch); err != nil {
+		return "", err
+	}
+	return r.branchTip(ctx, branch)
+}
+
+// BaseTip returns where work lands: the commit of the branch, or for "" that of
+// the detached HEAD of this checkout. A branch that is gone is a *ralph.Refusal.
+func (r *Repo) BaseTip(ctx context.Context, branch string) (string, error) {
+	return r.baseTip(ctx, branch)
+}
+
+// FreeBranch takes HEAD off a branch in the worktrees of this checkout other than
+// dir, so that dir can check it out: a worktree of the pool stands on the branch
+// of the task that last worked there. Files stay as they are.
+func (r *Repo) FreeBranch(ctx context.Context, branch, dir string) error {
+	if branch == "" {
+		return nil
+	}
+	for _, c := range r.checkouts() {
+		if c.branch != branch || same(c.dir, dir) || r.below(c.dir) != nil {
+			continue
+		}
+		t, err := r.Tree(c.dir)
+		if err != nil {
+			continue // half gone: nothing of it is in the way
+		}
+		if err := t.leave(ctx, branch); err != nil {
+			return fmt.Errorf("free branch %s: %w", branch, err)
+		}
+	}
+	return nil
+}
+
+// leave detaches HEAD when it is on the branch.
+func (r *Repo) leave(ctx context.Context, branch string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h, err := r.Head(ctx)
+	if errors.Is(err, ErrNoCommits) || err == nil && h.Branch != branch {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = r.git(ctx, call{args: []string{"update-ref", "--no-deref", "-m", "ralph: leave " + branch, "HEAD", h.Commit}, write: true})
+	return err
+}
+
+// Tidy takes away what a program left in this worktree of ralph's since it was
+// entered: nobody's work, but droppings of checks. Ignored files stay.
+func (r *Repo) Tidy(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h, err := r.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("tidy a worktree: %w", err)
+	}
+	if clean, err := r.isClean(ctx, r.lookAtIndex(h)); err != nil || clean {
+		return err
+	}
+	for _, args := range [][]string{{"reset", "-q", "--hard"}, {"clean", "-q", "-f", "-d"}} {
+		if _, err := r.git(ctx, r.quietly(args...)); err != nil {
+			return fmt.Errorf("tidy a worktree: %w", err)
+		}
+	}
+	r.leftAt(h.Commit)
+	return nil
+}
+
+// SetUpAs returns what NoteSetUp last noted in this worktree, "" when it was not
+// set up since it was made.
+func (r *Repo) SetUpAs() string {
+	return strings.TrimSpace(small(filepath.Join(r.gitDir, setUpName)))
+}
+
+// NoteSetUp notes that this worktree has been set up, and how; "" takes the note
+// away.
+func (r *Repo) NoteSetUp(how string) error {
+	name := filepath.Join(r.gitDir, setUpName)
+	if how == "" {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("note that a worktree is not set up: %w", err)
+		}
+		return nil
+	}
+	if err := writeFile(name, how+"\n"); err != nil {
+		return fmt.Errorf("note that a worktree is set up: %w", err)
+	}
+	return nil
+}
+
+// Patch returns the difference of two commits for reading: renamed files as such,
+// with ten lines around each change; at most max bytes, cut after a whole line.
+func (r *Repo) Patch(ctx context.Context, from, to string, max int64) ([]byte, error) {
+	if err := errors.Join(checkHash("commit", from), checkHash("commit", to)); err != nil {
+		return nil, fmt.Errorf("patch: %w", err)
+	}
+	if from == to || max <= 0 {
+		return nil, nil
+	}
+	patch, err := r.diffTree(ctx, max, "-M", fmt.Sprintf("-U%d", patchContext), from, to)
+	if err != nil {
+		return nil, fmt.Errorf("patch: %w", err)
+	}
+	return patch, nil
+}

@@ -1,0 +1,387 @@
+package git
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+// found is what the checkout that follows has to know about a cleared worktree.
+type found struct {
+	// force: git sees changes even in files that it has just written (line ends,
+	// filters), so they must be overwritten.
+	force bool
+	links bool // repositories inside it may have to follow
+}
+
+// clear makes a worktree clean for the next task: what no commit or branch
+// holds is kept first, then files and index become those of HEAD. Ignored files
+// stay, they are what makes a used worktree worth it.
+func (r *Repo) clear(ctx context.Context, in EnterInput, out *Entered) (before found, err error) {
+	r.freeLocks(ctx)
+	head, err := r.standing(ctx, in.From)
+	if err != nil {
+		return before, err
+	}
+	kept, err := r.holdHead(ctx, in.ID, head, in.From, in.Merged)
+	if err != nil {
+		return before, err
+	}
+	out.Saved = append(out.Saved, kept...)
+	look := r.lookAtIndex(head)
+	before.links = look.links
+	if look.links {
+		if err := r.tidyLinks(ctx, in.ID, head, out); err != nil {
+			return before, err
+		}
+	}
+	if !look.hidden && r.underWay() == "" {
+		if clean, err := r.isClean(ctx, look); err != nil || clean {
+			return before, err
+		}
+	}
+	if err := r.openUp(); err != nil {
+		return before, err
+	}
+	saved, err := r.save(ctx, in.ID, head)
+	if err != nil {
+		return before, err
+	}
+	out.Saved = append(out.Saved, saved...)
+	before.force, err = r.wipe(ctx, in.ID, out)
+	return before, err
+}
+
+// isClean reports whether a worktree is just as HEAD's commit: by what its index
+// proves, or else by asking git.
+func (r *Repo) isClean(ctx context.Context, look indexLook) (bool, error) {
+	if look.proved {
+		return true, nil
+	}
+	list, unseen, err := r.status(ctx)
+	if exitOf(err) > 0 {
+		return false, nil //nolint:nilerr // an index that git cannot read is made anew
+	}
+	return len(list) == 0 && !unseen, err
+}
+
+// standing returns HEAD, after one without a commit (its branch was deleted, or
+// an agent began another history) was set to where it was before.
+func (r *Repo) standing(ctx context.Context, from string) (Head, error) {
+	head, err := r.Head(ctx)
+	if !errors.Is(err, ErrNoCommits) {
+		return head, err
+	}
+	for _, commit := range []string{lastCommit(r.gitDir), from} {
+		if _, missing := r.commit(ctx, commit); missing != nil {
+			continue
+		}
+		_, err = r.git(ctx, call{args: []string{"update-ref", "--no-deref", "-m", "ralph: back to a commit", "HEAD", commit}, write: true})
+		if err == nil {
+			return Head{Commit: commit}, nil
+		}
+	}
+	return head, err
+}
+
+// underWay returns the operation that waits for an answer here, "" for none.
+func (r *Repo) underWay() string {
+	if op := r.unfinished(); op != "" {
+		return op
+	}
+	if stat(filepath.Join(r.gitDir, "BISECT_LOG")) != nil {
+		return "bisect"
+	}
+	return ""
+}
+
+// holdHead keeps HEAD's commit for recovery when no branch and none of the
+// commits does.
+func (r *Repo) holdHead(ctx context.Context, id string, head Head, tips ...string) ([]Saved, error) {
+	tips = slices.DeleteFunc(tips, func(tip string) bool { return tip == "" })
+	if head.Branch != "" || head.Commit == r.at.commit || slices.Contains(tips, head.Commit) {
+		return nil, nil
+	}
+	for _, tip := range tips {
+		if ok, err := r.descends(ctx, tip, head.Commit); err != nil || ok {
+			return nil, err
+		}
+	}
+	held, err := r.one(ctx, call{args: []string{"for-each-ref", "--count=1", "--format=%(refname)", "--contains", head.Commit}})
+	if err != nil || held != "" {
+		return nil, err
+	}
+	ref, err := r.keep(ctx, id, head.Commit)
+	if err != nil {
+		return nil, err
+	}
+	return []Saved{{Ref: ref, Commit: head.Commit, What: "commits that were on no branch"}}, nil
+}
+
+// save commits what is in the work tree and in the index, on top of HEAD, and
+// keeps that for recovery. It stages everything.
+func (r *Repo) save(ctx context.Context, id string, head Head) ([]Saved, error) {
+	var out []Saved
+	left, err := r.unheld(ctx, head)
+	if err != nil {
+		return out, fmt.Errorf("look for work that no commit holds: %w", err)
+	}
+	if left.none() {
+		return out, nil
+	}
+	in := ShelveInput{Base: head.Commit, Message: "ralph: what a task left uncommitted in a worktree", ID: id}
+	shelved, err := r.aside(ctx, in, head, left)
+	if err != nil {
+		return out, fmt.Errorf("keep uncommitted work: %w", err)
+	}
+	if shelved.Ref == "" {
+		return out, nil
+	}
+	commit, err := r.ref(ctx, shelved.Ref)
+	if err != nil {
+		return out, err
+	}
+	return append(out, Saved{Ref: shelved.Ref, Commit: commit, What: "uncommitted changes"}), nil
+}
+
+// unheld returns what the files and the index of a worktree hold that HEAD does
+// not, ralph's own files left out. It stages everything.
+func (r *Repo) unheld(ctx context.Context, head Head) (leftover, error) {
+	var left leftover
+	at, err := r.commit(ctx, head.Commit)
+	if err != nil {
+		return left, err
+	}
+	left.base, left.index = at.tree, at.tree
+	hidden := r.lookAtIndex(head).hidden
+	r.index = private{}
+	if err := r.holdOwn(ctx, head.Commit); err != nil {
+		hidden = true // an index that git cannot read
+	}
+	if staged, err := r.writeTree(ctx, r.realIndex()); err == nil {
+		left.index = staged // with conflicts there is none; their text is in the files
+	}
+	if hidden {
+		if err := os.Remove(r.realIndex()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return left, err
+		}
+		if _, err := r.git(ctx, r.quietly("reset", "-q")); err != nil {
+			return left, err
+		}
+	}
+	if err := r.addPast(ctx, withoutOwn()); err != nil {
+		return left, err
+	}
+	left.files, err = r.writeTree(ctx, r.realIndex())
+	return left, err
+}
+
+// wipe makes files and index those of HEAD; what they held is kept already. Git
+// leaves repositories inside the worktree where they are: those move out of it.
+func (r *Repo) wipe(ctx context.Context, id string, out *Entered) (force bool, err error) {
+	if op := r.underWay(); op != "" {
+		r.quit(ctx, op)
+	}
+	for _, args := range [][]string{{"reset", "-q", "--hard"}, {"clean", "-q", "-f", "-d"}} {
+		if _, err := r.git(ctx, r.quietly(args...)); err != nil {
+			return false, errors.Join(refuse("the worktree "+r.root+" cannot be cleaned", "look whether files in it belong to somebody else or a program still writes there"), err)
+		}
+	}
+	list, _, err := r.status(ctx)
+	if err != nil || len(list) == 0 {
+		return false, err
+	}
+	for _, c := range list {
+		if c.untracked {
+			moved, err := r.moveOut(c.path, id)
+			if err != nil {
+				return false, err
+			}
+			out.Saved = append(out.Saved, moved)
+		} else {
+			force = true
+		}
+	}
+	if force {
+		return true, r.dropSame(ctx, out)
+	}
+	return false, nil
+}
+
+// quit ends an operation and leaves files as they are. What git cannot end any
+// more goes with the files that it is known by.
+func (r *Repo) quit(ctx context.Context, op string) {
+	args := []string{op, "--quit"}
+	if op == "bisect" {
+		args = []string{"bisect", "reset", "HEAD"}
+	}
+	if _, err := r.git(ctx, r.quietly(args...)); err == nil && r.underWay() == "" {
+		return
+	}
+	for _, name := range []string{"rebase-merge", "rebase-apply", "sequencer", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "BISECT_START"} {
+		_ = os.RemoveAll(filepath.Join(r.gitDir, name))
+	}
+}
+
+// dropSame takes back what was kept when it turns out to be what git makes of
+// the files of HEAD itself, and nobody's work.
+func (r *Repo) dropSame(ctx context.Context, out *Entered) error {
+	tree, err := r.filesAsTree(ctx)
+	if err != nil {
+		return err
+	}
+	for i, s := range slices.Backward(out.Saved) {
+		if s.Ref == "" {
+			continue
+		}
+		if c, err := r.commit(ctx, s.Commit); err != nil || c.tree != tree || len(c.parents) != 1 || !strings.Contains(c.message, shelveTrailer+": ") {
+			continue
+		}
+		if _, err := r.git(ctx, call{args: []string{"update-ref", "-d", s.Ref, s.Commit}, write: true}); err != nil {
+			return err
+		}
+		out.Saved = slices.Delete(out.Saved, i, i+1)
+	}
+	return nil
+}
+
+// moveOut moves what git does not delete, a repository of an agent's, out of the
+// worktree.
+func (r *Repo) moveOut(name, id string) (Saved, error) {
+	to, err := r.setAside(r.file(strings.TrimSuffix(name, "/")), id)
+	if err != nil {
+		return Saved{}, err
+	}
+	return Saved{Path: to, What: "a repository that was made inside the worktree, " + name}, nil
+}
+
+// filesAsTree writes the files as a tree and leaves the index as it is.
+func (r *Repo) filesAsTree(ctx context.Context) (string, error) {
+	index := filepath.Join(r.gitDir, stagedName)
+	defer os.Remove(index)
+	if _, err := copyIndex(r.realIndex(), index); err != nil {
+		return "", err
+	}
+	add := r.quietly(append([]string{"add", "-A", "--"}, withoutOwn()...)...)
+	add.index = index
+	if _, err := r.git(ctx, add); err != nil {
+		return "", err
+	}
+	return r.writeTree(ctx, index)
+}
+
+// setAside moves a folder to a new one beside the worktrees, where nothing
+// deletes it.
+func (r *Repo) setAside(dir, id string) (string, error) {
+	kept := filepath.Join(filepath.Dir(r.root), ".kept-"+filepath.Base(recoveryRef(id))+"-"+rand.Text()[:8])
+	to := filepath.Join(kept, filepath.Base(dir))
+	err := os.Mkdir(kept, 0o777)
+	if err == nil {
+		err = os.Rename(dir, to)
+	}
+	if err != nil {
+		return "", fmt.Errorf("move %s out of the worktree: %w", filepath.Base(dir), err)
+	}
+	return to, nil
+}
+
+// changed is one line of git status.
+type changed struct {
+	path      string
+	untracked bool
+}
+
+// status asks git what is changed. unseen says that it could not look
+// everywhere, which to git is no failure.
+func (r *Repo) status(ctx context.Context) (list []changed, unseen bool, err error) {
+	c := r.quietly("status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
+	args := []string{r.program}
+	for _, kv := range c.conf {
+		args = append(args, "-c", kv)
+	}
+	var stdout, stderr []byte
+	err = r.patiently(ctx, func() (err error) {
+		var res proc.Result
+		stdout, stderr, res, err = r.p.Output(ctx, proc.Command{Args: append(args, c.args...), Dir: r.root, Env: r.environ(true)})
+		return result(ctx, c.args, res, err, stderr)
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("look for changes: %w", err)
+	}
+	for record := range strings.SplitSeq(string(stdout), "\x00") {
+		if len(record) > 3 { // two letters, a space, the path
+			list = append(list, changed{record[3:], record[:2] == "??"})
+		}
+	}
+	return list, len(stderr) > 0, nil
+}
+
+// openUp lets us read and write all folders and read all files of a worktree:
+// where an agent took the right away, git neither sees nor deletes what is there.
+func (r *Repo) openUp() error {
+	return filepath.WalkDir(r.root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // git says what it cannot read
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil //nolint:nilerr // gone meanwhile
+		}
+		need := fs.FileMode(0)
+		switch {
+		case d.IsDir():
+			need = 0o700
+		case info.Mode().IsRegular():
+			need = 0o400
+		}
+		if mode := info.Mode().Perm(); mode&need != need {
+			_ = os.Chmod(name, mode|need) // git says what stays shut
+		}
+		return nil
+	})
+}
+
+// lockNames are the locks that a git which was killed leaves in a worktree's
+// own git folder.
+func (r *Repo) lockNames() []string {
+	return []string{r.realIndex() + ".lock", filepath.Join(r.gitDir, "HEAD.lock")}
+}
+
+func (r *Repo) dropLocks() {
+	for _, name := range r.lockNames() {
+		_ = os.Remove(name)
+	}
+}
+
+// freeLocks waits for a git command at work in a worktree of ours. Nobody but
+// the task works there, and its processes have ended; so a lock that is older
+// than any wait for one was left by a git that was killed, and goes.
+func (r *Repo) freeLocks(ctx context.Context) { free(ctx, r.lockNames()...) }
+
+func free(ctx context.Context, names ...string) {
+	for {
+		held := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return stat(name) == nil })
+		if len(held) == 0 {
+			return
+		}
+		for _, name := range held {
+			if info := stat(name); info != nil && time.Since(info.ModTime()) > lockWait {
+				_ = os.Remove(name)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(lockTick):
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package git
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // git's own ids are made with it
+	"crypto/sha256"
+	"encoding/binary"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// holdOwn sees to it that the index of a worktree has ralph's own files as the
+// commit has them on which the task began (head, when that is not known),
+// whatever an agent staged or committed.
+func (r *Repo) holdOwn(ctx context.Context, head string) error {
+	r.freeLocks(ctx)
+	x := &r.index
+	e, err := r.readPrivate(head)
+	if x.head != "" {
+		head = x.head
+	}
+	if err != nil || x.head == "" || e.own != x.own {
+		if err := r.restoreOwn(ctx, head); err != nil {
+			return err
+		}
+	}
+	x.begun, x.real = true, stat(r.realIndex())
+	return nil
+}
+
+// proveMost is up to how many files ralph compares itself: above it git, which
+// has several threads for it, is as quick although it is a process.
+const proveMost = 3000
+
+// Flags of index entries.
+const (
+	assumeValid  = 0x8000
+	skipWorktree = 0x4000 // among the second flags
+)
+
+// modeLink is the mode of a repository inside this one.
+const modeLink = 0o160000
+
+// indexLook is what ralph sees in an index without git.
+type indexLook struct {
+	proved bool // files and index are just as the commit, nothing else is there
+	hidden bool // files are marked for git not to look at
+	links  bool // there are repositories inside this one, or only git can tell
+}
+
+// lookAtIndex compares commit, index and files as git status does (racy-git), but
+// answers only when there is no doubt: files that are ignored, or were written
+// in the same tick of the clock as the index, leave the answer to git.
+func (r *Repo) lookAtIndex(head Head) indexLook {
+	p := proof{root: r.root, idLen: len(head.Commit) / 2, ok: true, names: map[string]bool{"": true}}
+	p.index = stat(r.realIndex())
+	b, err := os.ReadFile(r.realIndex())
+	if err != nil || p.index == nil || len(b) < 12 {
+		return indexLook{}
+	}
+	p.sparse = stat(filepath.Join(r.gitDir, "info", "sparse-checkout")) != nil
+	p.ok = binary.BigEndian.Uint32(b[8:]) <= proveMost
+	p.empty = emptyBlob(p.idLen)
+	rest, err := eachEntry(b, p.idLen, p.add)
+	var e entries
+	if err == nil {
+		err = e.extensions(rest, p.idLen)
+	}
+	if err != nil {
+		return indexLook{links: true}
+	}
+	p.look.proved = p.ok && e.tree != "" && e.tree == r.knownTree(head.Commit) && p.nothingElse()
+	return p.look
+}
+
+// knownTree returns the tree of a commit when no process is needed for it.
+func (r *Repo) knownTree(commit string) string {
+	if r.at.commit == commit {
+		return r.at.tree
+	}
+	text, err := r.looseCommit(commit)
+	if err != nil {
+		return ""
+	}
+	c, err := parseCommit(text)
+	if err != nil {
+		return ""
+	}
+	return c.tree
+}
+
+// emptyBlob is the id of a file without content.
+func emptyBlob(idLen int) string {
+	const header = "blob 0\x00"
+	if idLen == sha256.Size {
+		sum := sha256.Sum256([]byte(header))
+		return string(sum[:])
+	}
+	sum := sha1.Sum([]byte(header)) //nolint:gosec // git's own ids are made with it
+	return string(sum[:])
+}
+
+// proof compares the entries of an index with the files.
+type proof struct {
+	root   string
+	idLen  int
+	index  os.FileInfo
+	empty  string // id of the empty file
+	sparse bool
+	look   indexLook
+	ok     bool            // nothing was found to differ yet
+	names  map[string]bool // paths of the index; true: folders
+}
+
+func (p *proof) add(x indexEntry) error {
+	if x.flags&assumeValid != 0 {
+		p.look.hidden = true
+	}
+	if x.flags&extended != 0 {
+		p.ok = false
+		if at := idAt + p.idLen + 2; binary.BigEndian.Uint16(x.raw[at:])&skipWorktree != 0 && !p.sparse {
+			p.look.hidden = true
+		}
+	}
+	if x.mode() == modeLink {
+		p.look.links, p.ok = true, false
+	}
+	if !p.ok {
+		return nil
+	}
+	name := string(x.path)
+	p.names[name] = false
+	for dir := path.Dir(name); dir != "." && !p.names[dir]; dir = path.Dir(dir) {
+		p.names[dir] = true
+	}
+	p.ok = x.flags&stageBits == 0 && p.unchanged(x, name)
+	return nil
+}
+
+// unchanged compares a file with the ten fields of its entry.
+func (p *proof) unchanged(x indexEntry, name string) bool {
+	var st unix.Stat_t
+	if unix.Lstat(p.root+"/"+name, &st) != nil {
+		return false
+	}
+	has := [...]uint32{
+		uint32(st.Ctim.Sec), uint32(st.Ctim.Nsec), uint32(st.Mtim.Sec), uint32(st.Mtim.Nsec), //nolint:unconvert // their sizes depend on the system
+		0, uint32(st.Ino), 0, st.Uid, st.Gid, uint32(st.Size),
+	}
+	for i, v := range has {
+		if i != 4 && i != 6 && v != binary.BigEndian.Uint32(x.raw[4*i:]) {
+			return false
+		}
+	}
+	written := p.index.ModTime()
+	if sec, nsec := int64(st.Mtim.Sec), int64(st.Mtim.Nsec); sec > written.Unix() || sec == written.Unix() && nsec >= int64(written.Nanosecond()) {
+		return false // it may have changed after git looked
+	}
+	if st.Size == 0 && string(x.id(p.idLen)) != p.empty {
+		return false // how git marks an entry that it must look at again
+	}
+	switch mode := uint32(st.Mode); x.mode() { //nolint:unconvert // as above
+	case 0o100644, 0o100755:
+		return mode&unix.S_IFMT == unix.S_IFREG && (mode&0o100 != 0) == (x.mode() == 0o100755)
+	case 0o120000:
+		return mode&unix.S_IFMT == unix.S_IFLNK
+	}
+	return false
+}
+
+// nothingElse reports that the folders of the index have only what is in it.
+func (p *proof) nothingElse() bool {
+	for dir, folder := range p.names {
+		if !folder {
+			continue
+		}
+		list, err := os.ReadDir(filepath.Join(p.root, dir))
+		if err != nil {
+			return false
+		}
+		for _, e := range list {
+			name := e.Name()
+			if dir == "" && name == ".git" {
+				continue
+			}
+			if _, ok := p.names[strings.TrimPrefix(dir+"/"+name, "/")]; !ok {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// linkPaths returns the repositories inside this one that the index names.
+func (r *Repo) linkPaths(idLen int) []string {
+	b, err := os.ReadFile(r.realIndex())
+	if err != nil {
+		return nil
+	}
+	var paths []string
+	_, _ = eachEntry(b, idLen, func(x indexEntry) error {
+		if x.mode() == modeLink {
+			paths = append(paths, string(x.path))
+		}
+		return nil
+	})
+	return paths
+}

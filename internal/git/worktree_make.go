@@ -1,0 +1,328 @@
+package git
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+const (
+	// unreadyName is in the git folder of a worktree in which no task has begun
+	// since the file was written: whatever a crash left there is worth nothing.
+	unreadyName = "ralph-unready"
+	// What it says: files were never written, or are just being replaced.
+	unreadyNew      = "new"
+	unreadyEntering = "entering"
+	// draftPrefix is how a worktree's git folder is called until it is complete.
+	draftPrefix = "ralph-worktree-"
+	// trashPrefix is how files are called that are about to be deleted.
+	trashPrefix = ".trash-"
+)
+
+// MakeTrees makes the worktrees that are missing among dirs, each detached at
+// commit, and finishes or mends those that a crash or an agent left half there.
+// It returns the ones whose files it wrote, for which `worktree.setup` is due.
+// What an earlier task left in a worktree stays for Enter to look at. A folder
+// in the way that is no worktree of ours is a *ralph.Refusal. It belongs before
+// the agents start, though git commands of theirs do no harm to it nor it to
+// them: a worktree comes into git's list complete or not at all.
+func (r *Repo) MakeTrees(ctx context.Context, dirs []string, commit string) (made []string, err error) {
+	if err := checkHash("commit", commit); err != nil {
+		return nil, fmt.Errorf("make worktrees: %w", err)
+	}
+	if err := r.sweep(ctx, goneFor); err != nil {
+		return nil, fmt.Errorf("make worktrees: %w", err)
+	}
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		free = make(chan struct{}, runtime.GOMAXPROCS(0))
+	)
+	for _, dir := range dirs {
+		wg.Go(func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			_, fresh, failed := r.ensure(ctx, dir, commit)
+			mu.Lock()
+			defer mu.Unlock()
+			if fresh {
+				made = append(made, dir)
+			}
+			if failed != nil {
+				err = errors.Join(err, fmt.Errorf("make worktree %s: %w", filepath.Base(dir), failed))
+			}
+		})
+	}
+	wg.Wait()
+	slices.SortFunc(made, func(a, b string) int { return slices.Index(dirs, a) - slices.Index(dirs, b) })
+	return made, err
+}
+
+// ensure opens the worktree in dir, and makes or mends it before where that is
+// needed. fresh says that its files were written anew, detached at commit.
+func (r *Repo) ensure(ctx context.Context, dir, commit string) (t *Repo, fresh bool, err error) {
+	t, err = r.Tree(dir)
+	if err != nil {
+		if _, err := r.commit(ctx, commit); err != nil {
+			return nil, false, fmt.Errorf("read the commit to start from: %w", err)
+		}
+		var adopted bool
+		err = r.registering(ctx, func() (err error) {
+			adopted, err = r.register(ctx, dir, commit)
+			return err
+		})
+		if err != nil {
+			return nil, false, err
+		}
+		if t, err = r.Tree(dir); err != nil {
+			return nil, false, err
+		}
+		if adopted { // without an index every file would count as deleted
+			if _, err := t.git(ctx, t.quietly("reset", "-q")); err != nil {
+				return nil, false, fmt.Errorf("read the files of a worktree again: %w", err)
+			}
+		}
+	}
+	switch t.unready() {
+	case unreadyNew:
+		return t, true, t.fill(ctx, commit)
+	case unreadyEntering:
+		return t, false, t.fill(ctx, commit)
+	}
+	return t, false, nil
+}
+
+func (r *Repo) unready() string { return small(filepath.Join(r.gitDir, unreadyName)) }
+
+func (r *Repo) markUnready(why string) error {
+	return writeFile(filepath.Join(r.gitDir, unreadyName), why)
+}
+
+func (r *Repo) markReady() error {
+	err := os.Remove(filepath.Join(r.gitDir, unreadyName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// quietly is a command about a worktree's files that is nobody's business but
+// ralph's: without hooks, which may fail or ask for something, without what
+// settings would start beside it, and without a look into submodules.
+func (r *Repo) quietly(args ...string) call {
+	return call{args: args, write: true, index: r.privateIndex(), conf: []string{
+		"core.hooksPath=" + os.DevNull, "core.fsmonitor=false", "submodule.recurse=false", "maintenance.auto=false", "gc.auto=0",
+		"advice.detachedHead=false", "advice.addEmbeddedRepo=false", "core.safecrlf=false",
+	}}
+}
+
+// fill writes all files of a worktree in which nothing is worth keeping but,
+// perhaps, the commit it stands at.
+func (r *Repo) fill(ctx context.Context, commit string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	empty, err := isEmpty(r.root)
+	if err != nil {
+		return err
+	}
+	r.dropLocks()
+	if head, err := r.Head(ctx); err == nil {
+		if _, err := r.holdHead(ctx, "worktree-"+filepath.Base(r.root), head, commit); err != nil {
+			return err
+		}
+	}
+	if _, err := r.git(ctx, r.quietly("checkout", "-q", "-f", "--detach", commit)); err != nil {
+		return fmt.Errorf("write the files of a worktree: %w", err)
+	}
+	if !empty {
+		if _, err := r.git(ctx, r.quietly("clean", "-q", "-f", "-d")); err != nil {
+			return fmt.Errorf("clean a worktree: %w", err)
+		}
+	}
+	if err := r.markReady(); err != nil {
+		return err
+	}
+	r.leftAt(commit)
+	return nil
+}
+
+// register makes git's list of worktrees say that dir is one, and dir's .git
+// file to which entry it belongs. What is there stays and is only mended. The
+// registry lock must be held. adopted says that dir has files which no entry
+// was about any more.
+func (r *Repo) register(ctx context.Context, dir, commit string) (adopted bool, err error) {
+	if r.linked(dir) != "" {
+		return false, nil // somebody else was first
+	}
+	r.forget(dir)
+	gitDir, err := r.registered(dir)
+	if err != nil {
+		return false, err
+	}
+	empty, err := isEmpty(dir)
+	if err != nil {
+		return false, err
+	}
+	target := gitFile(dir)
+	if gitDir == "" && target != "" {
+		gitDir = r.moved(target)
+	}
+	orphan := target != "" && same(filepath.Dir(filepath.Dir(target)), r.common) // its entry was deleted
+	info, err := os.Lstat(filepath.Join(dir, ".git"))
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		return false, inTheWayOf(dir, "a repository of its own")
+	case gitDir == "" && !orphan && (!empty || stat(target) != nil):
+		return false, inTheWayOf(dir, "no worktree of this repository")
+	case gitDir == "" && empty:
+		return false, r.newTree(ctx, dir, commit)
+	case gitDir == "":
+		return true, r.draft(dir, commit, "")
+	case empty:
+		if err := writeFile(filepath.Join(gitDir, unreadyName), unreadyNew); err != nil {
+			return false, err
+		}
+	}
+	return false, r.mend(gitDir, dir, commit)
+}
+
+func inTheWayOf(dir, what string) error {
+	return refuse(dir+" is in the way of a worktree: it is "+what, "move it away, for instance `mv "+dir+" "+filepath.Join(filepath.Dir(filepath.Dir(dir)), "kept-"+filepath.Base(dir))+"`")
+}
+
+// isEmpty reports whether a folder has nothing in it but a link to a git
+// folder, or is not there.
+func isEmpty(dir string) (bool, error) {
+	info, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err == nil && !info.IsDir() {
+		return false, inTheWayOf(dir, "no folder")
+	}
+	if err == nil && info.Mode().Perm()&0o700 != 0o700 {
+		err = os.Chmod(dir, info.Mode().Perm()|0o700)
+	}
+	if err != nil {
+		return false, err
+	}
+	list, err := os.ReadDir(dir)
+	only := len(list) == 1 && list[0].Name() == ".git" && list[0].Type().IsRegular()
+	return len(list) == 0 || only, err
+}
+
+// moved finds the git folder of a worktree when the whole repository was moved
+// or renamed: both ends of the link then name places that are no more.
+func (r *Repo) moved(target string) string {
+	if target == "" || filepath.Base(filepath.Dir(target)) != "worktrees" || stat(target) != nil {
+		return ""
+	}
+	gitDir := filepath.Join(r.common, "worktrees", filepath.Base(target))
+	if back := backlink(gitDir); back == "" || stat(back) != nil || filepath.Base(filepath.Dir(filepath.Dir(back))) != filepath.Base(treesFolder) {
+		return ""
+	}
+	return gitDir
+}
+
+// mend restores what links a worktree and its git folder, and a HEAD where
+// there is none.
+func (r *Repo) mend(gitDir, dir, commit string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	if !goodHead(gitDir) {
+		last := lastCommit(gitDir)
+		if last == "" {
+			last = commit
+		}
+		if err := writeFile(filepath.Join(gitDir, "HEAD"), last+"\n"); err != nil {
+			return err
+		}
+	}
+	return errors.Join(link(gitDir, dir), writeFile(filepath.Join(dir, ".git"), "gitdir: "+gitDir+"\n"))
+}
+
+// link writes the files of a worktree's git folder that name the two other places.
+func link(gitDir, dir string) error {
+	return errors.Join(
+		writeFile(filepath.Join(gitDir, "commondir"), "../..\n"),
+		writeFile(filepath.Join(gitDir, "gitdir"), filepath.Join(realPath(dir), ".git")+"\n"),
+	)
+}
+
+func writeFile(name, text string) error { return os.WriteFile(name, []byte(text), 0o666) }
+
+// newTree registers a worktree without files. Where git would have to carry
+// over more than a commit (sparse patterns, settings of this checkout, another
+// kind of ref store) it does so itself.
+func (r *Repo) newTree(ctx context.Context, dir, commit string) error {
+	plain := stat(filepath.Join(r.common, "reftable")) == nil &&
+		stat(filepath.Join(r.gitDir, "config.worktree")) == nil && stat(filepath.Join(r.gitDir, "info", "sparse-checkout")) == nil
+	if plain {
+		return r.draft(dir, commit, unreadyNew)
+	}
+	err := r.patiently(ctx, func() error {
+		_, err := r.git(ctx, call{
+			args: []string{"worktree", "add", "-q", "--no-checkout", "--detach", dir, commit},
+			conf: []string{"core.hooksPath=" + os.DevNull}, write: true,
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	gitDir := r.linked(dir)
+	if gitDir == "" {
+		return errors.New("git made the worktree elsewhere")
+	}
+	return writeFile(filepath.Join(gitDir, unreadyName), unreadyNew)
+}
+
+// draft registers a worktree as `git worktree add --no-checkout --detach` does
+// (gitrepository-layout, worktrees/), but in one step. git writes file after
+// file, and every git command that reads the list meanwhile may die of it, an
+// agent's `git branch` too; a folder that is renamed into the list is complete.
+func (r *Repo) draft(dir, commit, why string) error {
+	tmp := filepath.Join(r.common, draftPrefix+rand.Text())
+	err := errors.Join(os.Mkdir(tmp, 0o777), os.MkdirAll(dir, 0o777))
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	err = errors.Join(link(tmp, dir), writeFile(filepath.Join(tmp, "HEAD"), commit+"\n"))
+	if why != "" {
+		err = errors.Join(err, writeFile(filepath.Join(tmp, unreadyName), why))
+	}
+	if err != nil {
+		return err
+	}
+	list := filepath.Join(r.common, "worktrees")
+	for n := 1; n < 10_000; n++ {
+		gitDir := filepath.Join(list, "ralph-"+filepath.Base(dir))
+		if n > 1 {
+			gitDir += "-" + strconv.Itoa(n)
+		}
+		if stat(gitDir) != nil {
+			continue // of another checkout of this repository
+		}
+		if err := writeFile(filepath.Join(dir, ".git"), "gitdir: "+gitDir+"\n"); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(list, 0o777); err != nil { // git takes it away when it is empty
+			return err
+		}
+		err := os.Rename(tmp, gitDir)
+		if err == nil || !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return errors.New("no name is free for it")
+}

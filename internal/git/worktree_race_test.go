@@ -1,0 +1,292 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+// B-005: eight tasks at once come and go while agents of others ask git in the
+// same repository. Neither side sees the other's half-made worktrees.
+func TestWorktreesRace(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	const slots, rounds = 8, 4
+	var dirs []string
+	for i := range slots {
+		dirs = append(dirs, strconv.Itoa(i))
+	}
+	dirs = b.pool(dirs...)
+	base := b.head()
+	var work, agents sync.WaitGroup
+	var asked atomic.Int64
+	stop := make(chan struct{})
+	for _, args := range [][]string{{"branch", "--list"}, {"worktree", "list"}, {"status", "--short"}} {
+		agents.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				asked.Add(1)
+				if _, err := b.try(args...); err != nil {
+					t.Errorf("an agent's git %s: %v", args[0], err)
+				}
+			}
+		})
+	}
+	for i, dir := range dirs {
+		work.Go(func() {
+			for n := range rounds {
+				id := fmt.Sprintf("t-%d-%d", i, n)
+				if err := oneTask(t.Context(), b.repo, dir, id, base); err != nil {
+					t.Errorf("%s: %v", id, err)
+				}
+			}
+		})
+	}
+	work.Wait()
+	close(stop)
+	agents.Wait()
+	t.Logf("agents asked %d times", asked.Load())
+	if n := len(strings.Fields(b.git("for-each-ref", "--format=%(refname)", "refs/heads/ralph"))); n != slots*rounds {
+		t.Errorf("%d branches, want %d", n, slots*rounds)
+	}
+	b.equal("recovery", b.git("for-each-ref", recoveryRefs), "")
+	b.equal("worktrees", b.git("worktree", "list", "--porcelain"), "worktree "+b.dir+"\nHEAD "+base+"\nbranch refs/heads/main")
+	b.must(b.repo.SweepTrees(t.Context()))
+	if stat(b.path(".git/worktrees")) != nil {
+		if left, _ := os.ReadDir(b.path(".git/worktrees")); len(left) > 0 {
+			t.Errorf("left over in git: %v", left)
+		}
+	}
+	left, _ := os.ReadDir(b.path("ralph/.worktrees"))
+	if len(left) > 0 {
+		t.Errorf("left over: %v", left)
+	}
+	b.git("fsck", "--no-dangling")
+}
+
+// oneTask enters, commits, and removes the worktree, so that the next makes it anew.
+func oneTask(ctx context.Context, r *Repo, dir, id, base string) error {
+	e, err := r.Enter(ctx, EnterInput{Dir: dir, Branch: "ralph/" + id, From: base, ID: id})
+	if err != nil {
+		return err
+	}
+	w, err := r.Tree(dir)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, id), []byte(id), 0o644); err != nil {
+		return err
+	}
+	_, err = w.Commit(ctx, CommitInput{Base: base, Branch: e.Branch, Message: id + "\n\nX: " + id + "\n", Trailer: "X", Key: id, Fresh: true})
+	if err != nil {
+		return err
+	}
+	saved, err := r.RemoveTree(ctx, dir, id)
+	if err == nil && len(saved) > 0 {
+		err = fmt.Errorf("saved %+v", saved)
+	}
+	return err
+}
+
+// An engine that is killed at any moment of making, entering and removing leaves
+// what the next one puts right; nothing an agent wrote is lost.
+func TestWorktreesCutAnywhere(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	for i := range 60 {
+		b.write(fmt.Sprintf("many/%02d.txt", i), strconv.Itoa(i))
+	}
+	b.git("add", "-A")
+	b.git("commit", "-q", "-m", "many")
+	b.must(b.repo.Exclude([]string{"/ralph/.worktrees/"}))
+	base, dir := b.head(), b.treeDir("1")
+	rnd := rand.New(rand.NewPCG(3, 5))
+	cut := func(do func(ctx context.Context, r *Repo) error) {
+		t.Helper()
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Duration(rnd.IntN(16_000))*time.Microsecond, soon{})
+		defer cancel()
+		r, err := Open(t.Context(), proc.NewRunner(""), b.dir, b.env) // an engine knows nothing of the one before
+		b.must(err)
+		if err := do(ctx, r); err != nil && ctx.Err() == nil {
+			t.Fatalf("not cut, and failed: %v", err)
+		}
+		ageLocks(b)
+	}
+	for i := range 12 {
+		id := fmt.Sprintf("t-%d", i)
+		in := EnterInput{Dir: dir, Branch: "ralph/" + id, From: base, ID: id}
+		word := "precious " + id + "."
+		for range 2 {
+			cut(func(ctx context.Context, r *Repo) error { _, err := r.MakeTrees(ctx, []string{dir}, base); return err })
+			cut(func(ctx context.Context, r *Repo) error { _, err := r.Enter(ctx, in); return err })
+		}
+		e := b.mustEnter(in)
+		b.ready(e, e.Branch, base)
+		w := b.in(dir)
+		w.write("many/07.txt", word)
+		w.write("new/"+id, word)
+		switch i % 3 {
+		case 0:
+			cut(func(ctx context.Context, r *Repo) error { _, err := r.RemoveTree(ctx, dir, id); return err })
+		case 1:
+			cut(func(ctx context.Context, r *Repo) error {
+				_, _, err := r.StashTree(ctx, dir, "stopped", id)
+				return err
+			})
+			_, _, err := b.repo.StashTree(t.Context(), dir, "stopped", id)
+			b.must(err)
+			b.equal("stash", b.git("grep", "-c", word, "stash@{0}"), "stash@{0}:many/07.txt:1\nstash@{0}:new/"+id+":1")
+			continue
+		}
+		next := in
+		next.Branch += "x"
+		cut(func(ctx context.Context, r *Repo) error { _, err := r.Enter(ctx, next); return err })
+		b.mustEnter(next)
+		if !b.recovered(word) {
+			t.Fatalf("%s is lost", word)
+		}
+	}
+	if recovery := b.git("for-each-ref", "--format=%(refname)", recoveryRefs); strings.Count(recovery, "\n") > 8 {
+		t.Errorf("kept more than there was:\n%s", recovery)
+	}
+	_, err := b.repo.RemoveTree(t.Context(), dir, "end")
+	b.must(err)
+	b.must(b.repo.SweepTrees(t.Context()))
+	b.equal("worktrees", b.git("worktree", "list", "--porcelain"), "worktree "+b.dir+"\nHEAD "+base+"\nbranch refs/heads/main")
+	if left, _ := filepath.Glob(filepath.Join(b.dir, ".git", draftPrefix+"*")); len(left) > 0 {
+		t.Errorf("left over: %q", left)
+	}
+	b.git("fsck", "--no-dangling")
+}
+
+// ageLocks makes the locks of a git that was killed as old as they are once
+// somebody has started the next engine. Those of the whole repository are gone
+// by then, Settle has seen to that.
+func ageLocks(b *box) {
+	b.t.Helper()
+	for _, name := range []string{"refs/stash.lock", "packed-refs.lock"} {
+		_ = os.Remove(b.path(".git/" + name))
+	}
+	b.must(filepath.WalkDir(b.path(".git"), func(name string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(name, ".lock") && err == nil {
+			err = os.Chtimes(name, time.Time{}, time.Now().Add(-time.Minute))
+		}
+		return err
+	}))
+}
+
+// soon is why a call is cut off: git gets no time to finish.
+type soon struct{}
+
+func (soon) Error() string        { return "cut" }
+func (soon) Grace() time.Duration { return time.Microsecond }
+
+// B-005: making and entering worktrees, at the sizes of performance.md.
+func BenchmarkWorktree(bm *testing.B) {
+	for _, files := range []int{100, 20_000} {
+		b := newBox(bm)
+		for i := range files {
+			b.write(fmt.Sprintf("d%03d/f%05d.txt", i%200, i), strings.Repeat(strconv.Itoa(i), 50))
+		}
+		b.git("add", "-A")
+		b.git("commit", "-q", "-m", "many")
+		base := b.head()
+		dir := b.pool("1")[0]
+		n := 0
+		enter := func(bm *testing.B) {
+			n++
+			e, err := b.repo.Enter(bm.Context(), EnterInput{Dir: dir, Branch: fmt.Sprintf("ralph/t-%d", n), From: base, ID: "x"})
+			if err = errors.Join(err); err != nil || len(e.Saved) > 0 {
+				bm.Fatal(e, err)
+			}
+		}
+		enter(bm)
+		settleClock(b.in(dir))
+		run := func(name string, do func(bm *testing.B)) { bm.Run(fmt.Sprintf("%s/%d", name, files), do) }
+		run("Enter", func(bm *testing.B) {
+			for bm.Loop() {
+				enter(bm)
+				bm.StopTimer()
+				settleClock(b.in(dir))
+				bm.StartTimer()
+			}
+		})
+		run("EnterBesideIgnored", func(bm *testing.B) {
+			b.must(b.repo.Exclude([]string{"*.o"}))
+			b.in(dir).write("x.o", "")
+			for bm.Loop() {
+				enter(bm)
+			}
+		})
+		run("FloorStatusCheckout", func(bm *testing.B) {
+			w := b.in(dir)
+			for bm.Loop() {
+				n++
+				w.git("status", "--porcelain")
+				w.git("checkout", "-q", "-b", fmt.Sprintf("ralph/t-%d", n), base)
+			}
+		})
+		run("EnterAfterCommit", func(bm *testing.B) {
+			b.in(dir).remove("x.o")
+			for bm.Loop() {
+				bm.StopTimer()
+				w := b.in(dir)
+				w.write("work", strconv.Itoa(n))
+				w.mustCommit(strconv.Itoa(n), func(in *CommitInput) { in.Squash, in.Base = false, base })
+				bm.StartTimer()
+				enter(bm)
+			}
+		})
+		run("EnterDirty", func(bm *testing.B) {
+			for bm.Loop() {
+				bm.StopTimer()
+				b.in(dir).write("work", strconv.Itoa(n))
+				bm.StartTimer()
+				n++
+				if _, err := b.repo.Enter(bm.Context(), EnterInput{Dir: dir, Branch: fmt.Sprintf("ralph/t-%d", n), From: base, ID: strconv.Itoa(n)}); err != nil {
+					bm.Fatal(err)
+				}
+			}
+		})
+		run("MakeTrees", func(bm *testing.B) {
+			for bm.Loop() {
+				if _, err := b.repo.MakeTrees(bm.Context(), []string{b.treeDir("2")}, base); err != nil {
+					bm.Fatal(err)
+				}
+				bm.StopTimer()
+				if _, err := b.repo.RemoveTree(bm.Context(), b.treeDir("2"), "x"); err != nil {
+					bm.Fatal(err)
+				}
+				bm.StartTimer()
+			}
+		})
+		run("RemoveTree", func(bm *testing.B) {
+			for bm.Loop() {
+				bm.StopTimer()
+				if _, err := b.repo.MakeTrees(bm.Context(), []string{b.treeDir("2")}, base); err != nil {
+					bm.Fatal(err)
+				}
+				bm.StartTimer()
+				if _, err := b.repo.RemoveTree(bm.Context(), b.treeDir("2"), "x"); err != nil {
+					bm.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,145 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// StashTree puts everything that is uncommitted in a worktree, ignored and
+// ralph's own files left out, into an ordinary stash with a message of one line,
+// and leaves the worktree clean at its HEAD (B-074, X-27). It returns the
+// stash's commit, "" when there was nothing. The same id after a crash finds
+// what the earlier call stashed. Repositories that an agent made inside move out
+// of the worktree and are returned.
+func (r *Repo) StashTree(ctx context.Context, dir, message, id string) (stash string, moved []Saved, err error) {
+	if !oneLine(message) || !oneLine(id) {
+		return "", nil, errors.New("stash worktree: message and id must be one line each")
+	}
+	t, err := r.Tree(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := &Entered{}
+	stash, err = t.stashAll(ctx, ShelveInput{Message: message, ID: id}, out)
+	if err != nil {
+		return stash, out.Saved, fmt.Errorf("stash worktree %s: %w", filepath.Base(dir), err)
+	}
+	return stash, out.Saved, nil
+}
+
+func (r *Repo) stashAll(ctx context.Context, in ShelveInput, out *Entered) (string, error) {
+	r.freeLocks(ctx)
+	if r.unready() != "" {
+		return "", nil // no task has begun here
+	}
+	head, err := r.settled(ctx)
+	if err != nil {
+		return "", err
+	}
+	in.Base = head.Commit
+	if err := r.openUp(); err != nil {
+		return "", err
+	}
+	left, err := r.unheld(ctx, head)
+	if err != nil {
+		return "", err
+	}
+	shelved, err := r.stash(ctx, in, head, left)
+	if err != nil {
+		return "", err
+	}
+	_, err = r.wipe(ctx, in.ID, out)
+	r.index = private{}
+	return shelved.Stash, err
+}
+
+// giveBack applies a stash to the worktree of the task that it is from (X-27),
+// and takes it off the list unless there are conflicts, which are left in the
+// files. A stash that is not on the list was given back before. One that git
+// will not apply, since files have changes of their own, stays.
+func (r *Repo) giveBack(ctx context.Context, stash string, out *Entered) error {
+	at, err := r.stashAt(ctx, stash)
+	if err != nil {
+		return err
+	}
+	if at < 0 {
+		out.Restored = true
+		return nil
+	}
+	done, err := r.hasAll(ctx, stash)
+	if err != nil {
+		return err
+	}
+	if !done {
+		_, failed := r.git(ctx, r.quietly("stash", "apply", "-q", stash))
+		if ctx.Err() != nil {
+			return failed
+		}
+		if out.Conflicts, err = r.unmerged(ctx, len(stash)/2); err != nil {
+			return err
+		}
+		if out.Restored = failed == nil || len(out.Conflicts) > 0; !out.Restored || len(out.Conflicts) > 0 {
+			return nil
+		}
+	}
+	out.Restored = true
+	return r.dropStash(ctx, stash)
+}
+
+// hasAll reports whether the files are just those of a stash: a call before this
+// one was cut off after it had given them back.
+func (r *Repo) hasAll(ctx context.Context, stash string) (bool, error) {
+	list, _, err := r.status(ctx)
+	if err != nil || len(list) == 0 {
+		return false, err
+	}
+	c, err := r.commit(ctx, stash)
+	if err != nil {
+		return false, err
+	}
+	tree, err := r.filesAsTree(ctx)
+	return tree == c.tree, err
+}
+
+// stashAt returns the position of a stash in the list, -1 when it is not there.
+func (r *Repo) stashAt(ctx context.Context, stash string) (int, error) {
+	out, err := r.git(ctx, call{args: []string{"stash", "list", "--no-show-signature", "--no-color", "--format=%H"}})
+	if err != nil {
+		return -1, fmt.Errorf("list stashes: %w", err)
+	}
+	return slices.Index(strings.Fields(out), stash), nil
+}
+
+var dropped = regexp.MustCompile(`\(([0-9a-f]{40,64})\)`)
+
+// dropStash takes a stash off the list. git knows them by position alone, which
+// changes when an agent stashes at the same moment: one that was dropped in its
+// place comes back.
+func (r *Repo) dropStash(ctx context.Context, stash string) error {
+	at, err := r.stashAt(ctx, stash)
+	if err != nil || at < 0 {
+		return err
+	}
+	out, err := r.git(ctx, call{args: []string{"stash", "drop", fmt.Sprintf("stash@{%d}", at)}, write: true})
+	if err != nil {
+		return fmt.Errorf("take the stash off the list: %w", err)
+	}
+	if m := dropped.FindStringSubmatch(out); m != nil && m[1] != stash {
+		c, err := r.commit(ctx, m[1])
+		if err != nil {
+			return err
+		}
+		subject, _, _ := strings.Cut(c.message, "\n")
+		if _, err := r.git(ctx, call{args: []string{"stash", "store", "-q", "-m", subject, m[1]}, write: true}); err != nil {
+			return fmt.Errorf("put back a stash of somebody else's: %w", err)
+		}
+	}
+	return nil
+}
