@@ -30,9 +30,10 @@ func layers() map[string][]string {
 	return map[string][]string{
 		"R": {},
 		// pure
-		"internal/policy": {"R"},
-		"internal/prompt": {"R"},
-		"internal/report": {"R"},
+		"internal/policy":   {"R"},
+		"internal/prompt":   {"R"},
+		"internal/report":   {"R"},
+		"internal/testdiff": {},
 		// effects
 		"internal/proc":    {},
 		"internal/config":  {"R"},

@@ -1,0 +1,244 @@
+package testdiff
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// language is what has to be known of one to find its tests. To add one, write a
+// function that returns it, name that in languageOf, and add patches to testdata.
+//
+// Phrases are code as it is written, up to where it may differ. A phrase that ends
+// with a letter ends a word there, unless a * follows; a $ is the end of the line. One that begins with a letter
+// begins a word, and, for assertions alone, may follow a dot.
+type language struct {
+	name    string
+	globs   []string // base names that its runner takes for tests
+	folders []string // below which its files are tests
+	strict  bool     // the runner goes by globs alone; what else is in folders only serves
+	inline  bool     // tests are also in files that are not tests
+	syntax  syntax
+
+	// test returns the name of the test that a line begins. nil: attributes alone tell.
+	test func(code, text string) (string, bool)
+	// attributes make a test of the function that follows.
+	attributes []string
+	mark       string // the same, in a comment
+	// function returns the name of the function that a line begins.
+	function func(code string) (string, bool)
+
+	module    string                             // what encloses tests in a file that is no test begins so
+	leavesOut func(text string, isNew bool) bool // the line takes its file out of the runs
+
+	skip   []string // the test does not run
+	guard  []string // the test does not run under a condition
+	focus  []string // the test runs alone
+	assert []string // an assertion
+	setup  []string // an assertion that only stops the test where nothing can be tested
+	starts []string // lines that begin so are assertions
+	fail   []string // fails the test; what it asserts is the condition it stands under
+
+	exact   []string // the assertion allows one value
+	equal   []string // operators for that
+	differ  []string // operators that allow any value but one
+	negate  []string // turns what follows, or comes before, around
+	nothing []string // operators that ask for true, false or nothing
+	present []string // the assertion allows any value that is there
+	truth   []string // the assertion allows whatever is true, or any error
+
+	table   []string // runs a body for each of many cases
+	row     []string // begins one such case
+	soft    []string // says what went wrong, or drops it, and lets the test go on
+	swallow []string // lets assertions fail
+}
+
+// languageOf is the table of the languages, by the endings of file names. It is no
+// lookup of tests: it knows files that are none. nil: none of ours.
+func languageOf(file string) *language {
+	switch path.Ext(file) {
+	case ".go":
+		return golang()
+	case ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts", ".vue", ".svelte":
+		return javascript()
+	case ".py", ".pyi":
+		return python()
+	case ".rs":
+		return rust()
+	case ".java", ".kt", ".kts", ".groovy", ".scala":
+		return java()
+	case ".rb":
+		return ruby()
+	case ".php", ".phpt":
+		return php()
+	case ".cs", ".fs", ".vb":
+		return csharp()
+	case ".bats":
+		return bats()
+	}
+	return nil
+}
+
+func (l *language) isTest(file string) bool { return l.collects(file) || l.inFolder(file) }
+
+// collects reports whether the runner takes the file by its name.
+func (l *language) collects(file string) bool {
+	return slices.ContainsFunc(l.globs, func(g string) bool {
+		ok, _ := path.Match(g, base(file))
+		return ok
+	})
+}
+
+func (l *language) inFolder(file string) bool {
+	dirs := strings.Split(file, "/")
+	dirs = dirs[:len(dirs)-1]
+	return slices.ContainsFunc(l.folders, func(g string) bool {
+		return slices.ContainsFunc(dirs, func(d string) bool {
+			ok, _ := path.Match(g, d)
+			return ok
+		})
+	})
+}
+
+// runs reports whether a runner looks at the file.
+func (l *language) runs(file string) bool {
+	return l.collects(file) || !l.strict && l.inFolder(file) || l.inline
+}
+
+// class is what a phrase means.
+type class uint32
+
+const (
+	skip class = 1 << iota
+	guard
+	focus
+	assert
+	setup
+	fail
+	exact
+	present
+	truth
+	table
+	row
+	soft
+	swallow
+	attribute
+)
+
+// dotted are the classes whose phrases may follow a dot: nothing else is called so.
+const dotted = assert | setup | exact | present | truth | fail
+
+type phrase struct {
+	text  string
+	word  int // where its first word begins
+	whole bool
+	last  bool // in its line
+	class class
+}
+
+// lexicon is a language's phrases by their first word.
+type lexicon struct {
+	*language
+	phrases map[string][]phrase
+	vocab   words // all words of all assertions: they are not what is tested
+}
+
+func newLexicon(l *language) *lexicon {
+	x := &lexicon{language: l, phrases: map[string][]phrase{}}
+	for _, group := range []struct {
+		class class
+		texts []string
+	}{
+		{skip, l.skip},
+		{guard, l.guard},
+		{focus, l.focus},
+		{assert, l.assert},
+		{assert | setup, l.setup},
+		{fail, l.fail},
+		{exact, l.exact},
+		{present, l.present},
+		{truth, l.truth},
+		{table, l.table},
+		{row, l.row},
+		{soft, l.soft},
+		{swallow, l.swallow},
+		{attribute, l.attributes},
+	} {
+		for _, t := range group.texts {
+			x.add(t, group.class)
+		}
+	}
+	for _, w := range []string{"true", "True", "false", "False", "null", "nil", "None", "undefined", "not", "is", "if", "await", "return"} {
+		x.vocab.add(w)
+	}
+	return x
+}
+
+func (x *lexicon) add(text string, c class) {
+	p := phrase{class: c}
+	var open bool
+	p.text, p.last = strings.CutSuffix(text, "$")
+	p.text, open = strings.CutSuffix(p.text, "*")
+	p.whole = !open && isWord(p.text[len(p.text)-1])
+	for p.word < len(p.text) && !isWord(p.text[p.word]) {
+		p.word++
+	}
+	end := p.word
+	for end < len(p.text) && isWord(p.text[end]) {
+		end++
+	}
+	key := p.text[p.word:end]
+	if open && end == len(p.text) {
+		key = key[:min(3, len(key))] + "*"
+	}
+	x.phrases[key] = append(x.phrases[key], p)
+	if c&(assert|fail|exact|present|truth) != 0 {
+		eachWord(p.text, func(at, end int) { x.vocab.add(p.text[at:end]) })
+	}
+}
+
+// classes says what a line of code has in it, and where its first assertion begins.
+func (x *lexicon) classes(code string) (has class, at int) {
+	at = -1
+	eachWord(code, func(i, end int) {
+		key := code[i:end]
+		c := x.match(x.phrases[key], code, i)
+		if len(key) >= 3 {
+			if open := x.phrases[key[:3]+"*"]; open != nil {
+				c |= x.match(open, code, i)
+			}
+		}
+		if at < 0 && c&(assert|fail) != 0 {
+			at = i
+		}
+		has |= c
+	})
+	trimmed := strings.TrimLeft(code, " \t")
+	for _, s := range x.starts {
+		if strings.HasPrefix(trimmed, s) && at < 0 {
+			has, at = has|assert, len(code)-len(trimmed)
+		}
+	}
+	return has, at
+}
+
+func (x *lexicon) match(all []phrase, code string, word int) (has class) {
+	for _, p := range all {
+		from := word - p.word
+		if from < 0 || !strings.HasPrefix(code[from:], p.text) {
+			continue
+		}
+		end := from + len(p.text)
+		if p.whole && end < len(code) && isWord(code[end]) {
+			continue
+		}
+		if p.last && strings.TrimRight(code[end:], " ;,") != "" {
+			continue
+		}
+		if p.word == 0 && from > 0 && code[from-1] == '.' && p.class&dotted == 0 {
+			continue
+		}
+		has |= p.class
+	}
+	return has
+}
