@@ -16,7 +16,7 @@ func (s *State) Apply(e Event) {
 	case SessionEnded:
 		s.sessionEnded(f, e.At)
 	case Control:
-		s.Session.Want, s.Session.Cause = f.Want, f.Cause
+		s.control(f)
 	case SpecAdded:
 		spec := f.Spec
 		s.Inbox = append(s.Inbox, &spec)
@@ -38,7 +38,7 @@ func (s *State) Apply(e Event) {
 	case Asked:
 		gate := f.Gate
 		s.Gates = append(s.Gates, &gate)
-		s.editTask(gate.Task, func(t *Task) { t.Run.InFlight = 0 })
+		s.editTask(gate.Task, func(t *Task) { t.Run.InFlight, t.Run.Place.Slot = 0, 0 }) // who waits holds no slot (B-054)
 	case Answered:
 		s.answered(f)
 	default:
@@ -60,6 +60,9 @@ func (s *State) applyPlan(e Event) {
 			s.Plan.Tasks = append(s.Plan.Tasks, &task)
 		} else {
 			s.Stages = append(s.Stages, &task)
+			if task.Kind == KindResolve {
+				s.editTask(task.Parent, func(t *Task) { t.Run.Queue.Resolves++ })
+			}
 		}
 	case TaskEdited:
 		s.editTask(f.Task.ID, func(t *Task) { taskEdited(t, f.Task) })
@@ -76,6 +79,7 @@ func (s *State) applyPlan(e Event) {
 	case TaskStarted:
 		s.editTask(f.ID, func(t *Task) {
 			t.Status = TaskActive
+			t.started(f)
 			if t.Run.StartedAt.IsZero() {
 				t.Run.StartedAt = e.At
 			}
@@ -86,7 +90,9 @@ func (s *State) applyPlan(e Event) {
 		s.Plan.Rejects = append(s.Plan.Rejects, &Reject{ID: f.ID, Reason: f.Reason})
 		s.editTask(f.ID, func(t *Task) {
 			t.Status = TaskPending
-			t.Run = Run{Rejects: append(slices.Clone(t.Run.Rejects), f.Reason)}
+			rejects := append(slices.Clone(t.Run.Rejects), f.Reason)
+			t.Run = t.Run.again()
+			t.Run.Rejects = rejects
 		})
 	case TaskAccepted:
 		s.editTask(f.ID, func(t *Task) { t.Run.Accepted = true })
@@ -106,7 +112,14 @@ func (s *State) applyStep(e Event) {
 				t.Run.CommitKey = e.Hash
 			}
 		})
+		if _, ok := f.Step.(Land); ok {
+			s.editIntegration(func(i *Integration) { i.Landing = i.Waiting })
+		}
 	case Prepared:
+		if f.Dir != "" || s.isolated(f.Task) {
+			s.placed(f, e.At)
+			return
+		}
 		s.editJob(func(j *Job) { j.Base, j.Branch, j.Head, j.Tree = f.Head, f.Branch, f.Head, f.Tree })
 		s.editTask(f.Task, func(t *Task) { t.Run.InFlight, t.Run.Tree, t.Run.StepError = 0, f.Tree, f.Error })
 	case TurnEnded:
@@ -129,6 +142,8 @@ func (s *State) applyStep(e Event) {
 				t.Run.Warned = true
 			}
 		})
+	default:
+		s.applyParallel(e)
 	}
 }
 
@@ -199,13 +214,13 @@ func (s *State) sessionStarted(f SessionStarted, at, before time.Time) {
 			}
 		}
 		x.Since, x.Ended, x.Detail, x.EndedAt = at, "", "", time.Time{}
-		x.Config, x.Pid, x.Host, x.Log, x.PlanOnly = f.Config, f.Pid, f.Host, f.Log, f.DryRun
-		x.Want, x.Cause, x.Consecutive, x.TaskFailures, x.Planned = WantRun, "", 0, 0, nil
+		x.Config, x.Pid, x.Host, x.Log, x.PlanOnly, x.Semi = f.Config, f.Pid, f.Host, f.Log, f.DryRun, f.Semi
+		x.Want, x.Cause, x.Now, x.Consecutive, x.TaskFailures, x.Streak, x.Planned = WantRun, "", false, 0, 0, nil, nil
 	} else {
 		s.Totals.Sessions++
 		s.Session = Session{
 			ID: f.ID, Mode: f.Mode, StartedAt: at, Since: at, Config: f.Config,
-			Pid: f.Pid, Host: f.Host, Log: f.Log, Want: WantRun, PlanOnly: f.DryRun,
+			Pid: f.Pid, Host: f.Host, Log: f.Log, Want: WantRun, PlanOnly: f.DryRun, Semi: f.Semi,
 		}
 		if c := f.Carry; c != nil {
 			s.Session.StartedAt, s.Session.Completed, s.Session.Failed = c.StartedAt, c.Completed, c.Failed
@@ -223,6 +238,7 @@ func (s *State) interruptTasks() {
 			if t.Status == TaskActive {
 				c := *t
 				c.Status, c.Run.InFlight, c.Line = TaskPending, 0, ""
+				c.Run.Place.Slot, c.Run.Place.Ready = 0, false
 				list[i] = &c
 			}
 		}
@@ -284,7 +300,7 @@ func (s *State) jobEnded(f JobEnded, at, before time.Time) {
 func taskEdited(t *Task, edited Task) {
 	run := t.Run
 	if t.Status.Ended() && !edited.Status.Ended() {
-		run = Run{Rejects: run.Rejects} // a person sends it back: a fresh attempt
+		run = run.again() // a person sends it back: a fresh attempt
 	}
 	*t = edited
 	t.Run = run
@@ -300,6 +316,7 @@ func (s *State) taskEnded(f TaskEnded, at time.Time) {
 		t.Status = f.Status
 		t.Run.InFlight = 0
 		t.Run.Reason = f.Why.Text
+		t.left(f)
 		switch {
 		case f.Status == TaskPending && f.Retry:
 			t.RetryCount++
@@ -313,19 +330,27 @@ func (s *State) taskEnded(f TaskEnded, at time.Time) {
 	})
 	s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return g.Task == f.ID })
 	if !build {
+		s.stageEnded(f)
 		return
 	}
 	s.Session.LastTask = at
 	switch f.Status {
 	case TaskDone:
-		s.Session.TaskFailures = 0
-		s.Totals.TasksDone++
+		s.Session.TaskFailures, s.Session.Streak = 0, nil
+		s.count(func(t *Totals) { t.TasksDone++ })
 	case TaskFailed:
 		s.Session.TaskFailures++
-		s.Totals.TasksFail++
+		s.Session.Streak = append(slices.Clone(s.Session.Streak), f.ID)
+		s.count(func(t *Totals) { t.TasksFail++ })
 	case TaskTimeout:
-		s.Totals.TasksOut++
+		s.count(func(t *Totals) { t.TasksOut++ })
 	}
+}
+
+// count counts for the whole journal and for the session.
+func (s *State) count(add func(*Totals)) {
+	add(&s.Totals)
+	add(&s.Session.Count)
 }
 
 // issuesLooked marks the issues that an INVESTIGATE saw and did not resolve, so
@@ -351,6 +376,9 @@ func (s *State) turnEnded(f TurnEnded, at time.Time) {
 		s.Plan.Turns++
 	}
 	s.editJob(func(j *Job) {
+		if s.isolated(f.Task) {
+			return // its worktree is not the job's
+		}
 		if f.Tree != "" {
 			j.Tree = f.Tree
 		}
@@ -370,6 +398,9 @@ func (s *State) turnEnded(f TurnEnded, at time.Time) {
 		r.Spent += f.Took
 		r.Usage = r.Usage.Add(usage)
 		r.Session, r.Tree = f.Session, f.Tree
+		if f.Head != "" {
+			r.Place.Head = f.Head
+		}
 		switch {
 		case f.Changed:
 			r.Unchanged, r.Warned = 0, false
@@ -437,14 +468,15 @@ func (r *Run) limitTry(f TurnEnded, before *TurnEnded) int {
 func (t *Task) LimitTry(f TurnEnded) int { return t.Run.limitTry(f, t.Run.Last) }
 
 func (s *State) countTurn(f TurnEnded, usage Usage) {
-	t := &s.Totals
-	t.Turns++
-	t.TurnTime += f.Took
-	t.Usage = t.Usage.Add(usage)
-	t.TurnMax = max(t.TurnMax, f.Took)
-	if t.TurnMin == 0 || f.Took < t.TurnMin {
-		t.TurnMin = f.Took
-	}
+	s.count(func(t *Totals) {
+		t.Turns++
+		t.TurnTime += f.Took
+		t.Usage = t.Usage.Add(usage)
+		t.TurnMax = max(t.TurnMax, f.Took)
+		if t.TurnMin == 0 || f.Took < t.TurnMin {
+			t.TurnMin = f.Took
+		}
+	})
 }
 
 func (s *State) checksRan(f ChecksRan) {
@@ -456,24 +488,33 @@ func (s *State) checksRan(f ChecksRan) {
 			r.Red = &f
 		}
 	})
-	if f.Pass {
-		s.Totals.ChecksOK++
-	} else {
-		s.Totals.ChecksRed++
-	}
+	s.count(func(t *Totals) {
+		if f.Pass {
+			t.ChecksOK++
+		} else {
+			t.ChecksRed++
+		}
+	})
 }
 
 func (s *State) committed(f Committed) {
 	s.editTask(f.Task, func(t *Task) {
 		r := &t.Run
 		r.InFlight, r.Commit, r.StepError = 0, f.Commit, f.Error
+		r.Queue.Weakened = f.Weakened
 		if f.Error != "" {
 			r.Commits++
+		} else {
+			r.Place.Head = f.Commit
 		}
 	})
 	if f.Error == "" {
-		s.Totals.Commits++
-		s.editJob(func(j *Job) { j.Head = f.Commit })
+		s.count(func(t *Totals) { t.Commits++ })
+		s.editJob(func(j *Job) {
+			if !s.isolated(f.Task) {
+				j.Head = f.Commit
+			}
+		})
 	}
 }
 
@@ -484,6 +525,10 @@ func (s *State) answered(f Answered) {
 	}
 	gate := s.Gates[i]
 	s.Gates = slices.Delete(slices.Clone(s.Gates), i, i+1)
+	if gate.Kind == GateMerge {
+		s.mergeAnswered(gate, f)
+		return
+	}
 	s.editTask(gate.Task, func(t *Task) {
 		t.Run.Answers = append(slices.Clone(t.Run.Answers), QA{gate.Text, f.Text})
 		t.Run.Answered = t.Run.Iterations

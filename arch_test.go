@@ -43,7 +43,7 @@ func layers() map[string][]string {
 		"internal/agent":   {"R", "internal/proc"},
 		// composition
 		"internal/engine": {"R", "internal/policy"},
-		"internal/step":   {"R", "internal/policy", "internal/prompt"},
+		"internal/step":   {"R", "internal/policy", "internal/prompt", "internal/testdiff"},
 		// surfaces
 		"internal/cli": {
 			"R", "internal/agent", "internal/config", "internal/engine", "internal/gate", "internal/git", "internal/journal",

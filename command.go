@@ -247,23 +247,23 @@ func (s *State) PrioritizeTask(id TaskID) ([]Fact, error) {
 	return []Fact{TaskEdited{edited}, PlanOrdered{ids}}, nil
 }
 
-// AnswerGate answers a question; the first answer wins.
-func (s *State) AnswerGate(id GateID, text string) ([]Fact, error) {
-	if !slices.ContainsFunc(s.Gates, func(g *Gate) bool { return g.ID == id }) {
-		return nil, &Refusal{Why: fmt.Sprintf("no open question %s", id), Hint: "`ralph query gates` lists what waits; the first answer wins", Kind: ErrNotFound}
-	}
-	if strings.TrimSpace(text) == "" {
-		return nil, &Refusal{Why: "an answer needs words", Kind: ErrUsage}
-	}
-	return []Fact{Answered{id, text}}, nil
-}
-
 // Steer says what a person wants of the engine.
 func (s *State) Steer(want Want, cause string) ([]Fact, error) {
 	if !s.Session.Live() {
 		return nil, &Refusal{Why: "no session is running", Hint: "`ralph agent` starts one", Kind: ErrUsage}
 	}
-	return []Fact{Control{want, cause}}, nil
+	return []Fact{Control{Want: want, Cause: cause}}, nil
+}
+
+// StopNow says that the engine shall end at once, agents in the middle of their
+// turn as well (B-074); what they left is put away or kept (X-27).
+func (s *State) StopNow(cause string) ([]Fact, error) {
+	facts, err := s.Steer(WantStop, cause)
+	if err != nil {
+		return nil, err
+	}
+	facts[0] = Control{Want: WantStop, Cause: cause, Now: true}
+	return facts, nil
 }
 
 // SetPlan makes file the plan's spec, with tasks made by hand or from a checklist.

@@ -203,6 +203,42 @@ func taskDecoderOf(kind string) func([]byte) (Fact, error) {
 	case "noted":
 		return decodeFact[Noted]
 	}
+	return parallelDecoderOf(kind)
+}
+
+func parallelDecoderOf(kind string) func([]byte) (Fact, error) {
+	switch kind {
+	case "integration.started":
+		return decodeFact[IntegrationStarted]
+	case "merge.queued":
+		return decodeFact[MergeQueued]
+	case "merged":
+		return decodeFact[Merged]
+	case "advanced":
+		return decodeFact[Advanced]
+	case "baseline.ran":
+		return decodeFact[BaselineRan]
+	case "landed":
+		return decodeFact[Landed]
+	case "cleaned":
+		return decodeFact[CleanedUp]
+	case "saved":
+		return decodeFact[SavedWork]
+	case "task.retried":
+		return decodeFact[TaskRetried]
+	case "skip.wanted":
+		return decodeFact[SkipWanted]
+	case "task.rolledback":
+		return decodeFact[TaskRolledBack]
+	case "task.cleaned":
+		return decodeFact[TaskCleaned]
+	case "task.extended":
+		return decodeFact[TaskExtended]
+	case "task.assigned":
+		return decodeFact[TaskAssigned]
+	case "mode.set":
+		return decodeFact[ModeSet]
+	}
 	return nil
 }
 

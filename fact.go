@@ -13,7 +13,8 @@ type Fact interface{ Kind() string }
 // SessionStarted opens a session, or resumes one that was cut (X-10).
 type SessionStarted struct {
 	ID      SessionID       `json:"id"`
-	Mode    string          `json:"mode"` // agent, construct, plan
+	Mode    string          `json:"mode"`           // agent, autopilot, construct, plan
+	Semi    bool            `json:"semi,omitempty"` // a person assigns the tasks
 	Resumed bool            `json:"resumed,omitempty"`
 	Config  json.RawMessage `json:"config,omitempty"` // policy.Config, so that replay has it
 	Version string          `json:"version,omitempty"`
@@ -60,6 +61,7 @@ const (
 type Control struct {
 	Want  Want   `json:"want"`
 	Cause string `json:"cause,omitempty"`
+	Now   bool   `json:"now,omitempty"` // stop: without the end of the iteration (B-074)
 }
 
 // Want is the wanted state of the engine.
@@ -145,9 +147,11 @@ type PlanOrdered struct {
 	IDs []TaskID `json:"ids"`
 }
 
-// TaskStarted makes a pending task active.
+// TaskStarted makes a pending task active, in a slot and a worktree where there are some.
 type TaskStarted struct {
-	ID TaskID `json:"id"`
+	ID   TaskID `json:"id"`
+	Slot int    `json:"slot,omitempty"`
+	Dir  string `json:"dir,omitempty"` // relative to the repository
 }
 
 // TaskEnded ends a task's attempt. Status pending releases it.
@@ -156,7 +160,8 @@ type TaskEnded struct {
 	Status TaskStatus `json:"status"`
 	Retry  bool       `json:"retry,omitempty"`
 	Why    Why        `json:"why"`
-	Saw    int64      `json:"saw,omitempty"` // the state the decision saw; 0: a person's word
+	Slot   int        `json:"slot,omitempty"` // that it frees (B-006)
+	Saw    int64      `json:"saw,omitempty"`  // the state the decision saw; 0: a person's word
 	Now    time.Time  `json:"now,omitzero"`
 }
 
@@ -205,10 +210,18 @@ type StepStarted struct {
 // Prepared is the outcome of Prepare.
 type Prepared struct {
 	Task   TaskID `json:"task"`
-	Head   string `json:"head"` // commit the job starts from
+	Head   string `json:"head"` // commit that the work starts from
 	Branch string `json:"branch,omitempty"`
 	Tree   string `json:"tree"`
 	Error  string `json:"error,omitempty"` // the spec is not there, ... (D-076)
+
+	// With worktrees.
+	Dir       string        `json:"dir,omitempty"`
+	Base      string        `json:"base,omitempty"`      // where the branch began, when this start made it
+	Fresh     bool          `json:"fresh,omitempty"`     // the worktree was made for it
+	Conflicts []string      `json:"conflicts,omitempty"` // resolve: files with both sides in them
+	Saved     []Saved       `json:"saved,omitempty"`     // what was found there and put away
+	Took      time.Duration `json:"took,omitempty"`
 }
 
 // TurnEnded is the outcome of a Turn.
@@ -242,17 +255,21 @@ type ChecksRan struct {
 	Pass    bool          `json:"pass"`
 	Tree    string        `json:"tree"` // the tree hash they ran on
 	Results []GateResult  `json:"results,omitempty"`
+	Known   []string      `json:"known,omitempty"` // red, and were before: they do not count
 	Took    time.Duration `json:"took"`
 }
 
 // Committed is the outcome of Commit.
 type Committed struct {
-	Task    TaskID        `json:"task"`
-	Commit  string        `json:"commit,omitempty"`
-	Short   string        `json:"short,omitempty"`
-	Subject string        `json:"subject,omitempty"`
-	Error   string        `json:"error,omitempty"`
-	Took    time.Duration `json:"took"`
+	Task    TaskID `json:"task"`
+	Commit  string `json:"commit,omitempty"`
+	Short   string `json:"short,omitempty"`
+	Subject string `json:"subject,omitempty"`
+	Tree    string `json:"tree,omitempty"`
+	Error   string `json:"error,omitempty"`
+	// Weakened are the tests that the task's whole diff removes, skips or weakens.
+	Weakened []Finding     `json:"weakened,omitempty"`
+	Took     time.Duration `json:"took"`
 }
 
 // Shelved is the outcome of Shelve.
@@ -271,9 +288,19 @@ type Asked struct {
 
 // Answered answers a gate; the first answer wins.
 type Answered struct {
-	ID   GateID `json:"id"`
-	Text string `json:"text"`
+	ID      GateID  `json:"id"`
+	Text    string  `json:"text,omitempty"`
+	Verdict Verdict `json:"verdict,omitempty"` // of a gate that is approved or denied
 }
+
+// Verdict is a person's word on a gate.
+type Verdict string
+
+// The verdicts.
+const (
+	Approved Verdict = "approved"
+	Denied   Verdict = "denied"
+)
 
 // AgentLimited says that an agent cannot be used until a time.
 type AgentLimited struct {

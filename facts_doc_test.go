@@ -83,15 +83,19 @@ func fieldNames(fact ralph.Fact) []string {
 	return names
 }
 
-// factKinds reads the kinds from fact.go: what each Kind method returns.
+// factKinds reads the kinds from the files of facts: what each Kind method returns.
 func factKinds(t *testing.T) []string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "fact.go", nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var kinds []string
-	for _, d := range file.Decls {
+	var decls []ast.Decl
+	for _, name := range []string{"fact.go", "fact_parallel.go"} {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decls = append(decls, file.Decls...)
+	}
+	for _, d := range decls {
 		f, ok := d.(*ast.FuncDecl)
 		if !ok || f.Recv == nil || f.Name.Name != "Kind" {
 			continue

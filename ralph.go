@@ -65,6 +65,11 @@ const (
 	KindDecompose   TaskKind = "decompose"
 	KindLand        TaskKind = "land"   // commits what the job made
 	KindShelve      TaskKind = "shelve" // puts away what a failed job left
+
+	// With worktrees (X-68): what is next in the merge queue, and what mends a merge
+	// that does not fit.
+	KindMerge   TaskKind = "merge"
+	KindResolve TaskKind = "resolve"
 )
 
 // TaskStatus is where a task stands (X-15). Ready is derived, never stored.
@@ -106,6 +111,7 @@ type Task struct {
 	Priority string   `json:"priority,omitempty"` // high, medium, low
 	Phase    string   `json:"phase,omitempty"`    // phases are barriers (X-65)
 	Parent   TaskID   `json:"parent,omitempty"`
+	Members  []TaskID `json:"members,omitempty"` // merge: the tasks that are merged together
 
 	Status        TaskStatus `json:"status"`
 	RetryCount    int        `json:"retry_count,omitempty"`    // returns to pending after failed, timeout or crash (X-45)
@@ -115,6 +121,10 @@ type Task struct {
 	Extra RawObject `json:"extra,omitempty"` // as in Spec
 	Run   Run       `json:"run,omitzero"`    // folded, never edited by people
 }
+
+// TakesSlot reports whether the task is an agent at work on a task of the plan:
+// what `parallel` counts. Merging and landing hold nobody up (B-049).
+func (t *Task) TakesSlot() bool { return t.IsBuild() || t.Kind == KindResolve }
 
 // IsBuild reports whether the task is part of the plan that people see.
 func (t *Task) IsBuild() bool { return t.Kind == "" || t.Kind == KindBuild }
@@ -157,7 +167,81 @@ type Run struct {
 	Commit    string `json:"commit,omitempty"`     // the commit made
 	Stash     string `json:"stash,omitempty"`      // the stash made, by commit id
 	Shelved   bool   `json:"shelved,omitempty"`
-	StepError string `json:"step_error,omitempty"` // why the last commit or shelve did not work
+	StepError string `json:"step_error,omitempty"` // why the last prepare, commit, shelve, merge or landing did not work
+
+	Place    Place  `json:"place,omitzero"`     // with worktrees: where it works
+	Queue    Queue  `json:"queue,omitzero"`     // with worktrees: where its work is on the way to the base branch
+	Skip     string `json:"skip,omitempty"`     // a person wants it left out at the end of this iteration
+	Assigned bool   `json:"assigned,omitempty"` // a person chose it to be next (B-091)
+}
+
+// Place is where a task works when it has a worktree of its own (B-005).
+type Place struct {
+	Slot   int    `json:"slot,omitempty"`   // from 1; 0: it holds none now
+	Dir    string `json:"dir,omitempty"`    // the worktree, relative to the repository; its own until the work is done
+	Branch string `json:"branch,omitempty"` // ralph/<task>
+	Base   string `json:"base,omitempty"`   // commit at which the branch began
+	Head   string `json:"head,omitempty"`   // newest commit on it that is known
+	Ready  bool   `json:"ready,omitempty"`  // made ready since the task was started
+	Fails  int    `json:"fails,omitempty"`  // times in a row that it could not be made ready
+	// Conflicts are the files in which a resolve finds both sides.
+	Conflicts []string `json:"conflicts,omitempty"`
+}
+
+// Queue is a task's way through the merge queue (X-72). On a merge stage it is
+// the newest attempt; the members have the rest.
+type Queue struct {
+	State    MergeState `json:"state,omitempty"`
+	Since    int64      `json:"since,omitempty"`  // seq of merge.queued: the order of the queue
+	Most     int        `json:"most,omitempty"`   // at most so many in its next batch, after a red one; 0: merge.batch
+	Merged   *Merged    `json:"merged,omitempty"` // the newest attempt to merge
+	Resolves int        `json:"resolves,omitempty"`
+	GaveUp   string     `json:"gave_up,omitempty"`  // why no agent resolves it any more
+	Weakened []Finding  `json:"weakened,omitempty"` // tests that its diff removes, skips or weakens
+	Approved bool       `json:"approved,omitempty"` // a person looked at it and said: merge
+	Commit   string     `json:"commit,omitempty"`   // merged: the commit on the integration branch
+}
+
+// MergeState is where a task's work is on its way to the base branch. A task is
+// done at once; what depends on it waits for the merge (X-72).
+type MergeState string
+
+// The merge states; "" is a task with nothing to merge.
+const (
+	MergeWaiting  MergeState = "queued"
+	MergeConflict MergeState = "conflict" // does not merge: to be resolved
+	MergeRed      MergeState = "red"      // merged, the checks fail: to be resolved
+	MergeMerged   MergeState = "merged"
+)
+
+// Finding is a test that a diff removes, skips or weakens.
+type Finding struct {
+	Path string `json:"path"`
+	Line int    `json:"line,omitempty"`
+	Kind string `json:"kind"` // deleted, removed, skipped, focused, weakened
+	What string `json:"what"`
+}
+
+// Conflict is a merge that git cannot make.
+type Conflict struct {
+	Base   string         `json:"base,omitempty"` // commits
+	Ours   string         `json:"ours"`
+	Theirs string         `json:"theirs"`
+	Files  []ConflictFile `json:"files"`
+}
+
+// ConflictFile is one file of a conflict, with both sides between markers.
+type ConflictFile struct {
+	Path   string `json:"path"`
+	Kind   string `json:"kind"` // content, add/add, modify/delete, rename, binary, submodule, ...
+	Marked string `json:"marked,omitempty"`
+}
+
+// Saved is work that was put where nothing removes it (product.md 14).
+type Saved struct {
+	Ref    string `json:"ref"`
+	Commit string `json:"commit"`
+	What   string `json:"what"`
 }
 
 // QA is a question an agent asked with NEEDS_HUMAN and the answer it got.
@@ -187,9 +271,11 @@ type Reject struct {
 // Gate is a question or decision that waits for a person (X-75).
 type Gate struct {
 	ID       GateID    `json:"id"`
-	Kind     string    `json:"kind"` // question
-	Task     TaskID    `json:"task,omitempty"`
+	Kind     string    `json:"kind"`            // question, merge
+	Task     TaskID    `json:"task,omitempty"`  // the task or stage that waits
+	About    TaskID    `json:"about,omitempty"` // merge: the task whose work it is
 	Text     string    `json:"text"`
+	Detail   string    `json:"detail,omitempty"` // what to decide by: both sides of a conflict, findings, output
 	AskedAt  time.Time `json:"asked_at"`
 	Deadline time.Time `json:"deadline,omitzero"` // zero: no limit
 }

@@ -43,6 +43,41 @@ type Plan struct {
 	Elapsed time.Duration `json:"elapsed,omitempty"`
 	Usage   Usage         `json:"usage,omitzero"`
 	Turns   int           `json:"turns,omitempty"` // turns in CONSTRUCT (D-086)
+
+	// Integration is where tasks are merged to, nil without worktrees.
+	Integration *Integration `json:"integration,omitempty"`
+}
+
+// Integration is the branch that tasks in worktrees are merged into. The base
+// branch follows it, when everything on it has passed its checks.
+type Integration struct {
+	Branch   string    `json:"branch"`
+	Base     string    `json:"base,omitempty"` // the base branch; "" for a detached HEAD
+	Tip      string    `json:"tip"`
+	Tree     string    `json:"tree,omitempty"`
+	Landed   string    `json:"landed"` // the base's commit, as far as is known
+	LandedAt time.Time `json:"landed_at,omitzero"`
+	// Held says why it does not land: files changed in the checkout, or an error.
+	Held []string `json:"held,omitempty"`
+	// HeldTries are the landings in a row that were held: each makes the next one rarer.
+	HeldTries int `json:"held_tries,omitempty"`
+	// Waiting counts the tasks that are merged and not landed yet; Landing are those
+	// of them that the landing under way brings along.
+	Waiting int `json:"waiting,omitempty"`
+	Landing int `json:"landing,omitempty"`
+	// Denied: a person said that it shall not be brought together with the base.
+	Denied string `json:"denied,omitempty"`
+	// Moved: the base branch went on to this commit, which has to be merged first.
+	Moved string `json:"moved,omitempty"`
+	// Baselines are what is red without a task's work, of the newest commits that
+	// are known, oldest first.
+	Baselines []Baselined `json:"baselines,omitempty"`
+}
+
+// Baselined are the checks that are red at a commit.
+type Baselined struct {
+	Commit string   `json:"commit"`
+	Red    []string `json:"red,omitempty"`
 }
 
 // Job is the work on one spec, from FETCH to its end.
@@ -81,10 +116,14 @@ type Session struct {
 	Agent        string          `json:"agent,omitempty"` // of the newest turn
 	Want         Want            `json:"want,omitempty"`
 	Cause        string          `json:"cause,omitempty"`
+	Now          bool            `json:"now,omitempty"`       // the stop does not wait for the iteration
 	Current      SpecID          `json:"current,omitempty"`   // stays after an interrupt (X-08)
 	LastTask     time.Time       `json:"last_task,omitzero"`  // when a build task ended, for task.delay
 	Planned      []SpecID        `json:"planned,omitempty"`   // --dry-run: planned once each (D-035)
 	PlanOnly     bool            `json:"plan_only,omitempty"` // --dry-run
+	Semi         bool            `json:"semi,omitempty"`      // a person assigns the tasks (B-030)
+	Count        Totals          `json:"count,omitzero"`      // of this session alone (B-100 to B-103)
+	Streak       []TaskID        `json:"streak,omitempty"`    // the tasks behind TaskFailures (B-063)
 }
 
 // Live reports whether the session has begun and not ended. After a crash it
@@ -107,8 +146,16 @@ func (s *State) Mode() string {
 		return "pausing"
 	case x.Want == WantPause:
 		return "paused"
+	case x.Semi && !s.working():
+		return "waiting_user"
 	}
 	return "running"
+}
+
+// working reports whether an agent is at work or a person has chosen what comes next.
+func (s *State) working() bool {
+	busy := func(t *Task) bool { return t.Status == TaskActive || t.Run.Assigned && t.Status == TaskPending }
+	return slices.ContainsFunc(s.Plan.Tasks, busy) || slices.ContainsFunc(s.Stages, busy)
 }
 
 func (s *State) inFlight() bool {
@@ -139,6 +186,10 @@ type Totals struct {
 	ChecksOK  int           `json:"checks_green"`
 	Receipts  int           `json:"receipts"`
 	Commits   int           `json:"commits"`
+	// Merges without and with a conflict or red checks on the way (B-103).
+	MergesClean    int `json:"merges_clean"`
+	MergesResolved int `json:"merges_resolved"`
+	Conflicts      int `json:"conflicts"`
 }
 
 // Clone returns a state that stays as it is while s moves on.
@@ -153,6 +204,16 @@ func (s *State) Clone() *State {
 	c.Limits = slices.Clone(s.Limits)
 	c.Session.Planned = slices.Clone(s.Session.Planned)
 	return &c
+}
+
+// Baseline returns which checks are red at a commit; ok is false when nobody knows.
+func (i *Integration) Baseline(commit string) (red []string, ok bool) {
+	for _, b := range i.Baselines {
+		if b.Commit == commit {
+			return b.Red, true
+		}
+	}
+	return nil, false
 }
 
 // Task returns the task or stage with the id, nil when there is none. The

@@ -11,7 +11,8 @@ import (
 type Step interface{ StepName() string }
 
 // Prepare looks at the place of work before the first turn of a job: the spec
-// is there, HEAD and tree are what the job starts from.
+// is there, HEAD and tree are what the job starts from. With worktrees it makes
+// the pool of them (job) or the task's own ready (task).
 type Prepare struct{}
 
 // Turn is one agent turn.
@@ -26,8 +27,39 @@ type Turn struct {
 	Timeout  time.Duration `json:"timeout,omitempty"`
 }
 
-// Check runs the quality commands and the test command on the tree of the last turn.
-type Check struct{}
+// Check runs the quality commands and the test command on the tree of the last
+// turn; for a merge, on the merged tree. Known commands were red before the
+// task's work: they neither stop the others nor count.
+type Check struct {
+	Known []string `json:"known,omitempty"`
+}
+
+// Baseline runs all check commands on the commit that the work began at, so that
+// what was red before is not blamed on it.
+type Baseline struct {
+	Commit string `json:"commit"`
+}
+
+// Merge merges the members' branches into the integration branch, as a commit
+// beside every checkout. Without checks, or when the result is a tree whose
+// checks passed already, the branch moves to it at once.
+type Merge struct {
+	Members []TaskID `json:"members"`
+	Into    string   `json:"into"`            // the tip that the decision saw
+	Green   []string `json:"green,omitempty"` // trees whose checks passed
+	Free    bool     `json:"free,omitempty"`  // there is nothing to check
+	Tips    bool     `json:"tips,omitempty"`  // a person may have worked on the branches: merge what they hold now
+}
+
+// Advance moves the integration branch to the merge that passed its checks.
+type Advance struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// Land brings the base branch, and a clean checkout of it, up to the integration
+// branch (fast-forward, never half).
+type Land struct{}
 
 // Commit commits the job's changes (D-067 to D-071), or one task's with Task set.
 type Commit struct {
@@ -41,8 +73,10 @@ type Shelve struct {
 
 // Ask puts a question to a person; the task goes on when it is answered.
 type Ask struct {
-	Kind string `json:"kind"` // question
-	Text string `json:"text"`
+	Kind   string `json:"kind"` // question, merge
+	Text   string `json:"text"`
+	About  TaskID `json:"about,omitempty"`
+	Detail string `json:"detail,omitempty"`
 }
 
 // Wait lets time pass until the given instant or until the state moves; a zero
@@ -60,15 +94,19 @@ type Finish struct {
 // Done says that the task needs nothing more from this engine.
 type Done struct{}
 
-func (Prepare) StepName() string { return "prepare" }
-func (Turn) StepName() string    { return "turn" }
-func (Check) StepName() string   { return "check" }
-func (Commit) StepName() string  { return "commit" }
-func (Shelve) StepName() string  { return "shelve" }
-func (Ask) StepName() string     { return "ask" }
-func (Wait) StepName() string    { return "wait" }
-func (Finish) StepName() string  { return "finish" }
-func (Done) StepName() string    { return "done" }
+func (Prepare) StepName() string  { return "prepare" }
+func (Turn) StepName() string     { return "turn" }
+func (Check) StepName() string    { return "check" }
+func (Baseline) StepName() string { return "baseline" }
+func (Merge) StepName() string    { return "merge" }
+func (Advance) StepName() string  { return "advance" }
+func (Land) StepName() string     { return "land" }
+func (Commit) StepName() string   { return "commit" }
+func (Shelve) StepName() string   { return "shelve" }
+func (Ask) StepName() string      { return "ask" }
+func (Wait) StepName() string     { return "wait" }
+func (Finish) StepName() string   { return "finish" }
+func (Done) StepName() string     { return "done" }
 
 // stepJSON is a step in the journal: its name beside its fields.
 type stepJSON struct {
@@ -98,6 +136,14 @@ func unmarshalStep(b []byte) (Step, error) {
 		s, err = decodeStep[Turn](j.Args)
 	case "check":
 		s, err = decodeStep[Check](j.Args)
+	case "land":
+		s, err = decodeStep[Land](j.Args)
+	case "baseline":
+		s, err = decodeStep[Baseline](j.Args)
+	case "merge":
+		s, err = decodeStep[Merge](j.Args)
+	case "advance":
+		s, err = decodeStep[Advance](j.Args)
 	case "commit":
 		s, err = decodeStep[Commit](j.Args)
 	case "shelve":

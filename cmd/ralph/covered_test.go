@@ -10,12 +10,11 @@ import (
 	"testing"
 )
 
-// Every requirement of document D is named by a test or a script, so that none
-// is forgotten when the tests move. It says that somebody claims to cover it;
+// Every requirement of documents B and D is named by a test or a script, so that
+// none is forgotten when the tests move. It says that somebody claims to cover it;
 // whether the claim is true is for the reader of that test to see.
-func TestEveryRequirementOfDocumentDIsNamed(t *testing.T) {
+func TestEveryRequirementIsNamed(t *testing.T) {
 	t.Parallel()
-	const first, last = 1, 122
 	named := map[string]string{}
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -38,11 +37,28 @@ func TestEveryRequirementOfDocumentDIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := first; n <= last; n++ {
-		if id := fmt.Sprintf("D-%03d", n); named[id] == "" {
-			t.Errorf("no test or script names %s: write one, and name the ID in its comment", id)
+	for _, doc := range []struct {
+		letter string
+		last   int
+	}{{"B", 103}, {"D", 122}} {
+		for n := 1; n <= doc.last; n++ {
+			id := fmt.Sprintf("%s-%03d", doc.letter, n)
+			if why, later := ownedElsewhere(id); named[id] == "" && !later {
+				t.Errorf("no test or script names %s: write one, and name the ID in its comment", id)
+			} else if named[id] != "" && later {
+				t.Errorf("%s names %s by now: take it out of the exceptions (%s)", named[id], id, why)
+			}
 		}
 	}
+}
+
+// ownedElsewhere are requirements that a surface owns which is not built yet.
+func ownedElsewhere(id string) (why string, ok bool) {
+	why, ok = map[string]string{
+		"B-019": "the warning on the dashboard: the issue of the web dashboard",
+		"B-021": "the Intervention Panel: the issue of the web dashboard",
+	}[id]
+	return why, ok
 }
 
 func isTest(path string) bool {
@@ -52,13 +68,13 @@ func isTest(path string) bool {
 // namedIn finds IDs, and the IDs between two that are joined by "to".
 func namedIn(text string) []string {
 	var ids []string
-	for _, m := range regexp.MustCompile(`\bD-(\d{3})(?:\s+to\s+D-(\d{3}))?\b`).FindAllStringSubmatch(text, -1) {
-		from, to := number(m[1]), number(m[1])
-		if m[2] != "" {
-			to = number(m[2])
+	for _, m := range regexp.MustCompile(`\b([BD])-(\d{3})(?:\s+to\s+([BD])-(\d{3}))?\b`).FindAllStringSubmatch(text, -1) {
+		from, to := number(m[2]), number(m[2])
+		if m[3] == m[1] {
+			to = number(m[4])
 		}
 		for n := from; n <= to; n++ {
-			ids = append(ids, fmt.Sprintf("D-%03d", n))
+			ids = append(ids, fmt.Sprintf("%s-%03d", m[1], n))
 		}
 	}
 	return ids
@@ -71,8 +87,8 @@ func number(s string) (n int) {
 
 func TestNamedIn(t *testing.T) {
 	t.Parallel()
-	got := strings.Join(namedIn("D-001, D-003 to D-005; XD-007 D-12"), " ")
-	if want := "D-001 D-003 D-004 D-005"; got != want {
+	got := strings.Join(namedIn("D-001, D-003 to D-005; XD-007 D-12 B-009 to B-010"), " ")
+	if want := "D-001 D-003 D-004 D-005 B-009 B-010"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

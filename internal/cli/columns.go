@@ -6,10 +6,10 @@ import (
 	"golang.org/x/term"
 )
 
-// columns is the width of the terminal, 80 when it does not say.
-func columns() int {
-	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 20 {
-		return w
+// terminalSize is the size of the terminal, 80 by 24 when it does not say.
+func terminalSize() (columns, rows int) {
+	if w, h, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 20 && h > 1 {
+		return w, h
 	}
-	return 80
+	return 80, 24
 }

@@ -31,30 +31,24 @@ type console struct {
 	wake   chan struct{}
 	idle   chan struct{} // closed when the writer has ended
 
-	log  *os.File
-	now  status // what goes on, for the bottom line
-	tick *time.Ticker
+	log   *os.File
+	panel *panel // what goes on, for the bottom of a terminal
+	tick  *time.Ticker
+	lines report.Log // used by observe alone
 }
 
-// shown is one line with its time; log says whether the agent log gets it.
+// shown is one line with its time; slot is the slot that it is about, 0 for none;
+// log says whether the agent log gets it.
 type shown struct {
 	at   time.Time
 	text string
+	slot int
 	log  bool
-}
-
-// status is what the bottom line says.
-type status struct {
-	stage string
-	what  string
-	agent string
-	since time.Time
-	words string
 }
 
 func newConsole(env Env) *console {
 	c := &console{
-		env: env, wake: make(chan struct{}, 1), idle: make(chan struct{}),
+		env: env, wake: make(chan struct{}, 1), idle: make(chan struct{}), panel: newPanel(),
 		color: env.Terminal && proc.Getenv(env.Environ, "NO_COLOR") == "" && proc.Getenv(env.Environ, "TERM") != "dumb",
 	}
 	var ticks <-chan time.Time
@@ -66,15 +60,15 @@ func newConsole(env Env) *console {
 	return c
 }
 
-// openLog makes build/ralph-logs/agent-<timestamp>.log and returns its name
+// openLog makes build/ralph-logs/<mode>-<timestamp>.log and returns its name
 // (D-081). Two runs in the same second get two files.
-func (c *console) openLog(root string, now time.Time) (string, error) {
+func (c *console) openLog(root, mode string, now time.Time) (string, error) {
 	dir := filepath.Join(root, "build/ralph-logs")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make the log folder: %w", err)
 	}
 	for at := now.UTC(); ; at = at.Add(time.Second) {
-		name := "agent-" + at.Format("20060102T150405Z") + ".log"
+		name := mode + "-" + at.Format("20060102T150405Z") + ".log"
 		f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
 		if errors.Is(err, fs.ErrExist) {
 			continue
@@ -91,42 +85,26 @@ func (c *console) openLog(root string, now time.Time) (string, error) {
 
 // observe is called by the journal for each event.
 func (c *console) observe(e ralph.Event, s *ralph.State) {
-	lines := report.Lines(e, s)
-	now, changed := nextStatus(e, s)
+	lines := c.lines.Lines(e, s)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, l := range lines {
-		c.queue = append(c.queue, shown{e.At, l, true})
+	slot := c.panel.slotOf[report.About(e.Fact)] // before the event takes it away
+	c.panel.see(e, s)
+	if slot == 0 {
+		slot = c.panel.slotOf[report.About(e.Fact)]
 	}
-	if changed {
-		c.now = now
+	_, after := e.Fact.(ralph.CleanedUp) // the log ends with the summary (D-090)
+	for _, l := range lines {
+		if strings.HasPrefix(l, "SLOT ") {
+			slot = 0 // it says so itself
+		}
+		c.queue = append(c.queue, shown{e.At, l, slot, !after})
 	}
 	c.poke()
 }
 
-// nextStatus is what the bottom line says after an event.
-func nextStatus(e ralph.Event, s *ralph.State) (status, bool) {
-	switch f := e.Fact.(type) {
-	case ralph.StepStarted:
-		what := ""
-		if t := s.Task(f.Task); t != nil {
-			what = t.Name
-		}
-		st := status{stage: strings.ToUpper(f.Step.StepName()), what: what, since: e.At}
-		if turn, ok := f.Step.(ralph.Turn); ok {
-			st.stage, st.agent = strings.ToUpper(string(turn.Stage)), turn.Agent
-		}
-		return st, true
-	case ralph.TurnEnded, ralph.ChecksRan, ralph.Committed, ralph.SessionEnded, ralph.Shelved:
-		return status{}, true
-	case ralph.Asked:
-		return status{stage: "WAITING", what: "for your answer to " + string(f.Gate.ID), since: e.At}, true
-	}
-	return status{}, false
-}
-
 // Said implements step.Live: the newest words go to the bottom line.
-func (c *console) Said(_ ralph.TaskID, said ralph.Said) {
+func (c *console) Said(task ralph.TaskID, said ralph.Said) {
 	if c.tick == nil || said.Kind == ralph.SaidResult || said.Kind == ralph.SaidStderr {
 		return
 	}
@@ -138,7 +116,7 @@ func (c *console) Said(_ ralph.TaskID, said ralph.Said) {
 		return
 	}
 	c.mu.Lock()
-	c.now.words = words[:min(len(words), 400)]
+	c.panel.said(task, words[:min(len(words), 400)])
 	c.mu.Unlock()
 }
 
@@ -146,7 +124,7 @@ func (c *console) Said(_ ralph.TaskID, said ralph.Said) {
 func (c *console) note(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.queue = append(c.queue, shown{time.Now(), "NOTE: " + fmt.Sprintf(format, args...), false})
+	c.queue = append(c.queue, shown{time.Now(), "NOTE: " + fmt.Sprintf(format, args...), 0, false})
 	c.poke()
 }
 
@@ -158,9 +136,20 @@ func (c *console) poke() {
 	}
 }
 
-// finish says where to look, on a terminal.
+// finish says what is left for the person to do.
 func (c *console) finish(s *ralph.State) {
-	if s.Session.Ended == ralph.ReasonInterrupted && s.Session.Mode == "agent" {
+	switch {
+	case s.Session.Mode == "autopilot":
+		c.mu.Lock()
+		for _, l := range endWords(s) {
+			c.queue = append(c.queue, shown{time.Now(), l, 0, false})
+		}
+		c.poke()
+		c.mu.Unlock()
+		if s.Session.Ended == ralph.ReasonInterrupted {
+			c.note("`ralph autopilot` goes on where it was")
+		}
+	case s.Session.Ended == ralph.ReasonInterrupted && s.Session.Mode == "agent":
 		c.note("`ralph agent` goes on where it was")
 	}
 }
@@ -187,26 +176,34 @@ func (c *console) close() {
 func (c *console) write(ticks <-chan time.Time) {
 	defer close(c.idle)
 	out := bufio.NewWriter(c.env.Stdout)
+	drawn := 0 // lines of the panel that stand on the terminal
 	for {
 		select {
 		case <-c.wake:
 		case <-ticks:
 		}
+		now := time.Now()
+		columns, rows := 0, 0
+		if c.env.Terminal {
+			columns, rows = terminalSize()
+		}
 		c.mu.Lock()
-		lines, now, closed, log := c.queue, c.now, c.closed, c.log
+		lines, closed, log := c.queue, c.closed, c.log
 		c.queue = nil
+		var bottom []string
+		if c.env.Terminal && !closed {
+			bottom = c.panel.rows(now, rows/2)
+		}
 		c.mu.Unlock()
 		if log != nil {
 			writeLog(log, lines)
 		}
 		if c.env.Terminal {
-			_, _ = io.WriteString(out, "\r\x1b[2K")
-		}
-		for _, l := range lines {
-			c.line(out, l)
-		}
-		if c.env.Terminal && now.stage != "" && !closed {
-			_, _ = io.WriteString(out, c.bottom(now, time.Now()))
+			drawn = c.draw(out, lines, bottom, now, columns, drawn)
+		} else {
+			for _, l := range lines {
+				fmt.Fprintln(out, marked(l))
+			}
 		}
 		_ = out.Flush() // a reader that is gone does not stop the work
 		if closed {
@@ -215,49 +212,51 @@ func (c *console) write(ticks <-chan time.Time) {
 	}
 }
 
+// marked is a plain line with the slot that it is about, so that one can be followed.
+func marked(l shown) string {
+	if l.slot > 0 {
+		return fmt.Sprintf("[%d] %s", l.slot, l.text)
+	}
+	return l.text
+}
+
+// draw writes lines above the panel and the panel anew over the old one, in one
+// piece, so that nothing flickers. It returns how many lines the panel has.
+func (c *console) draw(w io.Writer, lines []shown, panel []string, now time.Time, columns, drawn int) int {
+	if drawn > 1 {
+		fmt.Fprintf(w, "\x1b[%dA", drawn-1)
+	}
+	_, _ = io.WriteString(w, "\r")
+	if len(lines) > 0 {
+		_, _ = io.WriteString(w, "\x1b[J") // a long line would show what stood below it
+	}
+	for _, l := range lines {
+		if text := c.pretty(l.text); text != "" {
+			if l.slot > 0 {
+				text = c.paint(dim, fmt.Sprintf("[%d]", l.slot)) + " " + text
+			}
+			fmt.Fprintln(w, text)
+		}
+	}
+	spin := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+	turn := spin[int(now.UnixMilli()/120)%len(spin)]
+	for i, text := range panel {
+		_, _ = io.WriteString(w, c.paint(dim, fit(string(turn)+" "+text, columns))+"\x1b[K")
+		if i < len(panel)-1 {
+			_, _ = io.WriteString(w, "\n")
+		}
+	}
+	_, _ = io.WriteString(w, "\x1b[J")
+	return len(panel)
+}
+
 // writeLog appends lines in D-082's form, with one write.
 func writeLog(log *os.File, lines []shown) {
 	var b strings.Builder
 	for _, l := range lines {
 		if l.log {
-			fmt.Fprintf(&b, "[%s] %s\n", l.at.UTC().Format("2006-01-02T15:04:05Z"), l.text)
+			fmt.Fprintf(&b, "[%s] %s\n", l.at.UTC().Format("2006-01-02T15:04:05Z"), marked(l))
 		}
 	}
 	_, _ = log.WriteString(b.String()) // the journal has it all; a full disk shows there
-}
-
-// line writes one line: as it is, or for a terminal.
-func (c *console) line(w io.Writer, l shown) {
-	text := l.text
-	if c.env.Terminal {
-		if text = c.pretty(l.text); text == "" {
-			return
-		}
-	}
-	fmt.Fprintln(w, text)
-}
-
-// bottom is the line that changes: a spinner, the stage, how long, the last words.
-func (c *console) bottom(now status, at time.Time) string {
-	spin := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
-	d := max(0, at.Sub(now.since))
-	parts := []string{now.stage, now.what}
-	if now.agent != "" {
-		parts = append(parts, now.agent)
-	}
-	parts = append(parts, ralph.Elapsed(d))
-	if now.words != "" {
-		parts = append(parts, now.words)
-	}
-	text := []rune(fmt.Sprintf("%c %s", spin[int(d/(120*time.Millisecond))%len(spin)], strings.Join(parts, " · ")))
-	if width := columns(); len(text) > width-1 {
-		text = append(text[:max(0, width-2)], '…')
-	}
-	line := strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return -1
-		}
-		return r
-	}, string(text))
-	return c.paint(dim, line)
 }

@@ -19,41 +19,63 @@ import (
 	"github.com/ralph-loop/ralph/internal/report"
 )
 
-//go:embed demo
+//go:embed demo demo_parallel
 var demoFiles embed.FS
 
 func newDemo(env Env) *cobra.Command {
 	var dir string
+	var parallel bool
 	cmd := &cobra.Command{
 		Use: "demo", Short: "See it work: two specs in a throw-away repository, without an account or network",
 		Long: `Makes a small real git repository in a temporary folder, queues two specs and runs
 the whole loop on them with a built-in scripted agent: a plan, a check that fails
 first and is mended in the next iteration, an issue that a review finds, a commit for
-each spec. Everything but the agent's wits is real: processes, checks, git, journal.`,
-		Example: "  ralph demo\n  ralph demo --dir /tmp/try",
+each spec. Everything but the agent's wits is real: processes, checks, git, journal.
+
+With --parallel: six tasks that depend on each other, worked on by three agents at the
+same time in worktrees, merged, with a conflict that is resolved on the way.`,
+		Example: "  ralph demo\n  ralph demo --parallel\n  ralph demo --dir /tmp/try",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), env, dir) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if parallel {
+				return runDemoParallel(cmd.Context(), env, dir)
+			}
+			return runDemo(cmd.Context(), env, dir)
+		},
 	}
+	cmd.Flags().BoolVar(&parallel, "parallel", false, "show `ralph autopilot` instead: several agents at once")
 	cmd.Flags().StringVar(&dir, "dir", "", "where to make the repository (default: a new temporary folder)")
 	return cmd
 }
 
 func runDemo(ctx context.Context, env Env, dir string) error {
 	begin := time.Now()
-	dir, err := makeDemo(ctx, env, dir)
+	dir, err := makeDemo(ctx, env, dir, "demo")
+	if err == nil {
+		err = queueDemo(ctx, dir, demoEnviron(env.Environ))
+	}
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(env.Stdout, "A small repository with two specs in the queue: %s\n\n", dir)
-	inside := env
-	inside.Dir = dir
-	inside.Environ = demoEnviron(env.Environ)
-	x := &session{env: inside, mode: "agent", flags: map[string]string{}}
-	if err := x.run(ctx); err != nil {
-		fmt.Fprintf(env.Stdout, "\nThe demo's repository is kept: %s\n", dir)
+	inside, err := playDemo(ctx, env, dir, "agent")
+	if err != nil {
 		return err
 	}
 	return demoEnd(ctx, inside, dir, time.Since(begin))
+}
+
+// playDemo runs the engine in the demo's repository, and returns the environment there.
+func playDemo(ctx context.Context, env Env, dir, mode string) (Env, error) {
+	inside := env
+	inside.Dir = dir
+	inside.Environ = demoEnviron(env.Environ)
+	x := &session{env: inside, mode: mode, flags: map[string]string{}}
+	err := x.run(ctx)
+	if err != nil {
+		fmt.Fprintf(env.Stdout, "\nThe demo's repository is kept: %s\n", dir)
+	}
+	return inside, err
 }
 
 // demoEnviron leaves out what would change the demo's settings, and gives git an
@@ -68,7 +90,8 @@ func demoEnviron(environ []string) []string {
 	return out
 }
 
-func makeDemo(ctx context.Context, env Env, dir string) (string, error) {
+// makeDemo makes a repository of the files of a demo.
+func makeDemo(ctx context.Context, env Env, dir, name string) (string, error) {
 	if dir == "" {
 		tmp, err := os.MkdirTemp("", "ralph-demo-")
 		if err != nil {
@@ -83,7 +106,7 @@ func makeDemo(ctx context.Context, env Env, dir string) (string, error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return "", &ralph.Refusal{Why: dir + " is not empty", Hint: "name a new folder", Kind: ralph.ErrUsage}
 	}
-	if err := writeDemoFiles(dir); err != nil {
+	if err := writeDemoFiles(dir, name); err != nil {
 		return "", err
 	}
 	run := proc.NewRunner("")
@@ -104,18 +127,19 @@ func makeDemo(ctx context.Context, env Env, dir string) (string, error) {
 			return "", fmt.Errorf("make the demo's repository: %s: %s", strings.Join(args, " "), strings.TrimSpace(string(stderr)))
 		}
 	}
-	return dir, queueDemo(ctx, dir, demoEnviron(env.Environ))
+	return dir, nil
 }
 
-func writeDemoFiles(dir string) error {
+func writeDemoFiles(dir, demo string) error {
 	place := map[string]string{
-		"greeting.md": "ralph/specs/greeting.md", "farewell.md": "ralph/specs/farewell.md", "config.yaml": "ralph/config.yaml",
+		"greeting.md": "ralph/specs/greeting.md", "farewell.md": "ralph/specs/farewell.md", "till.md": "ralph/specs/till.md",
+		"config.yaml": "ralph/config.yaml",
 	}
-	return fs.WalkDir(demoFiles, "demo", func(path string, d fs.DirEntry, err error) error {
+	return fs.WalkDir(demoFiles, demo, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		name := filepath.Base(path)
+		name := strings.TrimPrefix(path, demo+"/")
 		if to, ok := place[name]; ok {
 			name = to
 		}

@@ -99,6 +99,9 @@ func (x *examination) git(ctx context.Context, env Env) (string, bool) {
 	} else if head, err := repo.Head(ctx); err == nil {
 		x.ok("git", "%s on branch %s", repo.Root(), head.Branch)
 	}
+	if err := repo.CanMerge(ctx); err != nil {
+		x.note("git", err.Error(), "only `ralph autopilot` and `parallel` above 1 need it")
+	}
 	if dirty, err := repo.Dirty(ctx); err == nil && len(dirty) > 0 {
 		x.note("git", report.Files(len(dirty))+" changed and not committed", "commit or stash them before `ralph agent` (or --allow-dirty)")
 	}

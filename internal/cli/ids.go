@@ -41,6 +41,17 @@ func newTaskID(s *ralph.State) ralph.TaskID {
 	}
 }
 
+// newTaskIDs makes n ids that neither the plan nor each other has.
+func newTaskIDs(s *ralph.State, n int) []ralph.TaskID {
+	taken := s.Clone()
+	ids := make([]ralph.TaskID, n)
+	for i := range ids {
+		ids[i] = newTaskID(taken)
+		taken.Plan.Tasks = append(taken.Plan.Tasks, &ralph.Task{ID: ids[i]})
+	}
+	return ids
+}
+
 func newSessionID(now time.Time) ralph.SessionID {
 	return ralph.SessionID("s-" + now.UTC().Format("20060102T150405Z") + newID(""))
 }

@@ -65,6 +65,7 @@ func runLog(cmd *cobra.Command, env Env, follow, asJSON, all bool, last int) err
 type logPrinter struct {
 	json, all bool
 	s         *ralph.State
+	log       report.Log
 	lines     []string
 }
 
@@ -76,7 +77,7 @@ func (p *logPrinter) add(e ralph.Event) error {
 		return err
 	}
 	at := e.At.Local().Format("2006-01-02 15:04:05")
-	lines := report.Lines(e, p.s)
+	lines := p.log.Lines(e, p.s)
 	if len(lines) == 0 && p.all {
 		b, err := json.Marshal(e.Fact)
 		if err != nil {

@@ -130,6 +130,7 @@ Write a spec, queue it, start the agent, walk away:
   ralph init                         once per repository
   ralph inbox add feature-x.md       the file lies in ralph/specs/
   ralph agent                        plan, build, check, commit, next
+  ralph autopilot                    the tasks of a plan, several at once
   ralph status                       from any other terminal`,
 		Example:       "  ralph demo            see it work in a throw-away repository\n  ralph doctor          what is missing here, and how to mend it",
 		SilenceUsage:  true,
@@ -144,15 +145,16 @@ Write a spec, queue it, start the agent, walk away:
 	})
 	root.PersistentFlags().StringP("directory", "C", "", "work in this `folder` (must stand first)")
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddGroup(&cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "see", Title: "See:"}, &cobra.Group{ID: "set", Title: "Set up:"})
+	root.AddGroup(&cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "steer", Title: "Steer:"}, &cobra.Group{ID: "see", Title: "See:"}, &cobra.Group{ID: "set", Title: "Set up:"})
 	add := func(group string, cmds ...*cobra.Command) {
 		for _, c := range cmds {
 			c.GroupID = group
 			root.AddCommand(c)
 		}
 	}
-	add("work", newAgent(env), newInbox(env), newPlan(env), newConstruct(env), newTask(env), newAnswer(env), newPause(env), newResume(env), newStop(env))
-	add("see", newStatus(env), newQuery(env), newLog(env), newReplay(env))
+	add("work", newAgent(env), newAutopilot(env), newInbox(env), newPlan(env), newConstruct(env), newTask(env))
+	add("steer", newPause(env), newResume(env), newStop(env), newMode(env), newGates(env), newApprove(env), newDeny(env), newAnswer(env))
+	add("see", newStatus(env), newWhy(env), newQuery(env), newLog(env), newReport(env), newReplay(env), newVerify(env), newRecover(env))
 	add("set", newDemo(env), newInit(env), newDoctor(env), newConfig(env), newVersion(env))
 	root.AddCommand(newScriptedAgent(env))
 	return root

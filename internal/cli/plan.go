@@ -90,13 +90,7 @@ func planFromChecklist(cmd *cobra.Command, env Env, file string) error {
 		return &ralph.Refusal{Why: fmt.Sprintf("an engine is at work here (pid %d)", owner.Pid), Hint: "stop it first: ralph stop", Kind: ralph.ErrActive}
 	}
 	err = j.Update(cmd.Context(), "cli", func(s *ralph.State) ([]ralph.Fact, error) {
-		fresh := &ralph.State{}
-		ids := make([]ralph.TaskID, 0, len(items))
-		for range items {
-			id := newTaskID(fresh)
-			fresh.Plan.Tasks = append(fresh.Plan.Tasks, &ralph.Task{ID: id})
-			ids = append(ids, id)
-		}
+		ids := newTaskIDs(&ralph.State{}, len(items)) // the old plan makes room
 		return s.SetPlan(file, prompt.NewTasks(items, file, "", ids)), nil
 	})
 	if err != nil {

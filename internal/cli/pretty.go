@@ -21,6 +21,9 @@ func (c *console) pretty(text string) string {
 		return c.paint(dim, text)
 	}
 	mark, color := " ", cyan
+	if strings.HasPrefix(head, "SLOT ") {
+		return c.prettySlot(head, rest)
+	}
 	switch {
 	case head == "FETCH" || head == "SPEC":
 		return "\n" + c.paint(bold, rest)
@@ -35,12 +38,24 @@ func (c *console) pretty(text string) string {
 	case head == "TASK" && strings.Contains(rest, " done: "):
 		mark, color = "✓", green
 	case head == "TASK" && strings.Contains(rest, " pending: "): // given back, to be done again
+	case head == "MERGE" && strings.Contains(rest, " merged as "), head == "LAND" && strings.Contains(rest, " is at "):
+		mark, color = "✓", green
+	case head == "MERGE" && (strings.Contains(rest, " conflicts in ") || strings.Contains(rest, " failed: ")):
+		mark, color = "✗", red
 	case head == "FAILED", head == "ERROR", head == "COMMIT", head == "TASK":
 		mark, color = "✗", red
-	case head == "NEEDS YOU", head == "NOTE", head == "LIMIT", head == "STOP", head == "PAUSE", head == "ISSUE":
+	case head == "NEEDS YOU", head == "NOTE", head == "HELD", head == "LAND", head == "LIMIT", head == "STOP", head == "PAUSE", head == "ISSUE":
 		mark, color = "!", yellow
 	}
 	return c.paint(color, mark+" "+pad(strings.ToLower(head), 12)) + rest
+}
+
+// prettySlot shows who takes a slot; that it is free shows by itself.
+func (c *console) prettySlot(head, rest string) string {
+	if rest == "free" {
+		return ""
+	}
+	return c.paint(bold, "["+strings.TrimPrefix(head, "SLOT ")+"] "+rest)
 }
 
 func pad(s string, width int) string {

@@ -53,18 +53,10 @@ func runReplay(env Env, session string, asJSON, current bool) error {
 		pc := policyConfig(c)
 		opt.Config = &pc
 	}
-	var readErr error
-	events := func(yield func(ralph.Event) bool) {
-		readErr = j.Each(0, func(e ralph.Event) error {
-			if !yield(e) {
-				return errStop
-			}
-			return nil
-		})
-	}
-	result, err := policy.Replay(events, opt)
-	if err == nil && !errors.Is(readErr, errStop) {
-		err = readErr
+	events := &eventReader{journal: j}
+	result, err := policy.Replay(events.all(), opt)
+	if events.err != nil {
+		err = events.err
 	}
 	if err != nil {
 		return err

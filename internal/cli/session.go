@@ -9,7 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -29,12 +29,17 @@ type session struct {
 	dryRun     bool
 	fresh      bool // --fresh: do not resume
 	allowDirty bool
+	semi       bool // --semi: a person assigns the tasks
+	isolated   bool // agents work in worktrees (X-68)
 
 	*parts
 	journal *journal.File
 	lock    *journal.SessionLock
 	console *console
 	policy  policy.Config
+
+	mu    sync.Mutex
+	force context.CancelCauseFunc // ends everything at once; nil before the engine runs
 }
 
 // forced is the cause of an end at once: the second Ctrl+C (D-112). Processes
@@ -53,18 +58,24 @@ func (x *session) run(ctx context.Context) error {
 	if x.parts, err = wire(ctx, x.env, x.flags); err != nil {
 		return err
 	}
+	if err := x.choosePlace(ctx); err != nil {
+		return err
+	}
 	if err := x.repo.Exclude(runtimePaths()); err != nil {
 		return err
 	}
 	x.console = newConsole(x.env)
 	defer x.console.close()
 	x.journal, err = journal.Open(journal.Options{
-		Root: x.root, Inbox: x.mode == "agent", Plan: true, NewID: newID, Observe: x.console.observe,
+		Root: x.root, Inbox: x.mode == "agent", Plan: true, NewID: newID, Observe: x.observe,
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = x.journal.Close() }()
+	if err := x.needsTasks(ctx); err != nil {
+		return err
+	}
 	if err := x.takeLock(); err != nil {
 		return err
 	}
@@ -73,6 +84,23 @@ func (x *session) run(ctx context.Context) error {
 		return err
 	}
 	return x.work(ctx)
+}
+
+// needsTasks refuses an autopilot without a plan, which may just have been written
+// by hand.
+func (x *session) needsTasks(ctx context.Context) error {
+	if x.mode != "autopilot" {
+		return nil
+	}
+	return x.journal.Update(ctx, "cli", func(s *ralph.State) ([]ralph.Fact, error) {
+		if len(s.Plan.Tasks) > 0 {
+			return nil, nil
+		}
+		return nil, &ralph.Refusal{
+			Why: "there are no tasks in the plan", Kind: ralph.ErrUsage,
+			Hint: "`ralph plan <spec>` has an agent make some, `ralph task add <name>` adds one by hand",
+		}
+	})
 }
 
 // takeLock makes this process the engine, and ends what a dead one left behind.
@@ -114,14 +142,12 @@ func (x *session) begin(ctx context.Context) error {
 		return err
 	}
 	resumed := x.resumes(s, file != nil)
-	if !resumed && !x.allowDirty && x.mode == "agent" && !s.OwnDirt() {
-		if err := x.refuseDirty(ctx); err != nil {
-			return err
-		}
+	if err := x.lookAtDirt(ctx, s, resumed); err != nil {
+		return err
 	}
 	now := time.Now()
 	started := ralph.SessionStarted{
-		ID: newSessionID(now), Mode: x.mode, Version: x.env.Version, Pid: os.Getpid(), DryRun: x.dryRun || x.mode == "plan",
+		ID: newSessionID(now), Mode: x.mode, Version: x.env.Version, Pid: os.Getpid(), Semi: x.semi, DryRun: x.dryRun || x.mode == "plan",
 	}
 	started.Host, _ = os.Hostname()
 	switch {
@@ -130,16 +156,12 @@ func (x *session) begin(ctx context.Context) error {
 	case file != nil && x.mode == "agent" && !x.fresh && s.Session.ID == "":
 		started.Carry = file // a session file without its journal (D-063)
 	}
-	x.policy = policyConfig(x.config)
-	x.policy.Agents, x.policy.Checks = x.chain, len(x.checks) > 0
-	x.policy.Session, x.policy.Only, x.policy.PlanOnly = x.mode, x.only, started.DryRun
-	x.policy.Commit = x.mode == "agent"
-	x.policy.AutoCommit = x.policy.AutoCommit && x.mode == "construct" // in agent mode D's one commit wins (X-69)
+	x.policy = x.policyOf(started.DryRun)
 	if started.Config, err = x.policy.Encode(); err != nil {
 		return err
 	}
-	if x.mode == "agent" {
-		if started.Log, err = x.console.openLog(x.root, now); err != nil {
+	if x.mode == "agent" || x.mode == "autopilot" {
+		if started.Log, err = x.console.openLog(x.root, x.mode, now); err != nil {
 			return err
 		}
 	}
@@ -161,44 +183,30 @@ func (x *session) resumes(s *ralph.State, file bool) bool {
 	if x.fresh || last.Mode != x.mode || last.ID == "" {
 		return false
 	}
-	if x.mode == "agent" {
-		return file && (last.Live() || last.Ended == ralph.ReasonInterrupted || last.Ended == ralph.ReasonError)
+	cut := last.Live() || last.Ended == ralph.ReasonInterrupted || last.Ended == ralph.ReasonError
+	switch x.mode {
+	case "agent":
+		return file && cut
+	case "autopilot": // on the same plan; another one since then begins a session of its own
+		return cut && (s.Job == nil || s.Job.File == s.Plan.File)
 	}
 	return last.Live() && s.Job != nil && s.Job.File == x.only
-}
-
-// refuseDirty: the commit of a spec takes the whole tree, and a failed spec's
-// changes are put away, so a person's own changes must not be among them.
-func (x *session) refuseDirty(ctx context.Context) error {
-	dirty, err := x.repo.Dirty(ctx)
-	if err != nil || len(dirty) == 0 {
-		return err
-	}
-	list := ""
-	for i, path := range dirty {
-		if i == 10 {
-			list += fmt.Sprintf("\n  ... and %d more", len(dirty)-i)
-			break
-		}
-		list += "\n  " + path
-	}
-	return &ralph.Refusal{
-		Why:  "the work tree has changes that are not committed:" + list + "\nralph would put them into the first spec's commit",
-		Hint: "commit them (git add -A && git commit), stash them (git stash -u), or take them along on purpose with --allow-dirty",
-		Kind: ralph.ErrUsage,
-	}
 }
 
 // work runs the engine to its end.
 func (x *session) work(ctx context.Context) error {
 	runCtx, force := context.WithCancelCause(ctx)
 	defer force(nil)
+	x.mu.Lock()
+	x.force = force
+	x.mu.Unlock()
 	stopSignals := x.signals(force)
 	defer stopSignals()
 	stopBeat := x.beat()
 	defer stopBeat()
 
-	host := engine.NewLocal(runCtx, x.journal, x.executor(x.env, x.policy, x.console), nil)
+	executor := x.executor(x.env, x.policy, x.console)
+	host := engine.NewLocal(runCtx, x.journal, executor, nil)
 	reason, err := engine.Run(host, x.policy)
 	if closeErr := host.Close(); err == nil {
 		err = closeErr
@@ -206,10 +214,16 @@ func (x *session) work(ctx context.Context) error {
 	var end forced
 	switch {
 	case errors.As(context.Cause(runCtx), &end):
+		if err := x.shelve(ctx, executor); err != nil {
+			x.console.note("%v", err)
+		}
 		x.console.note("stopped at once; `ralph %s` goes on where it was", x.mode)
 		return exitError{exitInterrupted}
 	case err != nil:
 		return x.broken(err)
+	}
+	if err := x.cleanUp(ctx); err != nil {
+		return err
 	}
 	s := x.journal.State()
 	if err := x.journal.Flush(); err != nil {
@@ -224,6 +238,19 @@ func (x *session) work(ctx context.Context) error {
 	return exitFor(reason, s)
 }
 
+// observe shows each event, and looks for what concerns this process itself:
+// `ralph stop --now` from any terminal. It is called under the journal's mutex.
+func (x *session) observe(e ralph.Event, s *ralph.State) {
+	x.console.observe(e, s)
+	if f, ok := e.Fact.(ralph.Control); ok && f.Now {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if x.force != nil {
+			x.force(forced{})
+		}
+	}
+}
+
 // broken ends a session whose machinery failed: state intact, cause named.
 func (x *session) broken(err error) error {
 	end := func(*ralph.State) ([]ralph.Fact, error) {
@@ -236,37 +263,6 @@ func (x *session) broken(err error) error {
 		return fmt.Errorf("%w\nGit, ralph/inbox.jsonl and ralph/plan.jsonl have what is left. Look at `git status`, restore what is missing (`git checkout -- ralph`), then start again: `ralph %s`", err, x.mode)
 	}
 	return fmt.Errorf("%w\nThe state is kept; `ralph %s` goes on where it was.", err, x.mode)
-}
-
-func exitFor(reason ralph.Reason, s *ralph.State) error {
-	code := exitOK
-	switch reason {
-	case ralph.ReasonEmpty:
-		if s.Session.Failed > 0 {
-			code = exitFailures
-		}
-	case ralph.ReasonFailed, ralph.ReasonError:
-		code = exitFailures
-	case ralph.ReasonMaxCost, ralph.ReasonMaxFailures, ralph.ReasonBudget:
-		code = exitLimit
-	case ralph.ReasonInterrupted:
-		if openQuestion(s) {
-			code = exitHuman
-		}
-	}
-	if code == exitOK {
-		return nil
-	}
-	return exitError{code}
-}
-
-// openQuestion reports whether a task waits for an answer that nobody gave. A
-// stop takes its gate back, and the next start asks again.
-func openQuestion(s *ralph.State) bool {
-	return slices.ContainsFunc(s.Plan.Tasks, func(t *ralph.Task) bool {
-		last := t.Run.Last
-		return !t.Status.Ended() && last != nil && last.Signal.Kind == ralph.SignalHuman && t.Run.Answered != t.Run.Iterations
-	})
 }
 
 // signals turns the first SIGINT into a wanted stop, and the second into an end

@@ -107,25 +107,24 @@ type next struct {
 }
 
 func queryNext(env Env, s *ralph.State) (any, error) {
-	root, err := findRoot(env)
+	c, err := scheduleConfig(env, s)
 	if err != nil {
 		return nil, err
 	}
-	c, err := loadConfig(env, root, nil)
-	if err != nil {
-		return nil, err
+	if list := readyList(s, c); len(list) > 0 {
+		return list, nil
 	}
-	pc := policyConfig(c)
-	ready := policy.Ready(s, pc)
-	if len(ready) == 0 {
-		return nil, nil // null (B-040)
-	}
+	return nil, nil // null (B-040)
+}
+
+// readyList are the ready tasks with their scores, best first.
+func readyList(s *ralph.State, c policy.Config) []next {
 	var list []next
-	for _, t := range ready {
-		p := policy.Score(s, t, pc.Scoring)
+	for _, t := range policy.Ready(s, c) {
+		p := policy.Score(s, t, c.Scoring)
 		list = append(list, next{report.QueryTask(t), p.Sum(), p})
 	}
-	return list, nil
+	return list
 }
 
 func printJSON(w io.Writer, v any) error {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,58 +12,53 @@ import (
 // append facts, and the loop wakes when the journal moves.
 
 func newPause(env Env) *cobra.Command {
-	return steer(env, "pause", "Pause the running engine at the end of the current iteration", ralph.WantPause)
+	return steer(env, "pause", "Pause the running engine at the end of the current iterations", ralph.WantPause)
 }
 
 func newResume(env Env) *cobra.Command {
 	return steer(env, "resume", "Go on after a pause", ralph.WantRun)
 }
 
-func newStop(env Env) *cobra.Command {
-	return steer(env, "stop", "Stop the running engine at the end of the current iteration; the spec is resumed at the next start", ralph.WantStop)
-}
-
 func steer(env Env, name, short string, want ralph.Want) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Short: short, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			j, err := openJournal(env, false, false)
-			if err != nil {
-				return err
-			}
-			defer j.Close()
-			if j.Holder() == nil {
-				return &ralph.Refusal{Why: "no engine is running here", Hint: "`ralph agent` starts one", Kind: ralph.ErrNotFound}
-			}
-			err = j.Update(cmd.Context(), "cli", func(s *ralph.State) ([]ralph.Fact, error) {
-				return s.Steer(want, "ralph "+name)
-			})
-			if err == nil {
-				fmt.Fprintf(env.Stdout, "%s wanted; `ralph status` shows when it is so\n", name)
-			}
-			return err
+			return tellEngine(cmd, env, name, func(s *ralph.State) ([]ralph.Fact, error) { return s.Steer(want, "ralph "+name) })
 		},
 	}
 }
 
-func newAnswer(env Env) *cobra.Command {
-	return &cobra.Command{
-		Use: "answer <id> <text>", Short: "Answer an agent's question; its next prompt holds the answer",
-		Example: "  ralph query gates\n  ralph answer g-1a2b \"Use the second design\"",
-		Args:    cobra.MinimumNArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			j, err := openJournal(env, false, false)
-			if err != nil {
-				return err
-			}
-			defer j.Close()
-			err = j.Update(cmd.Context(), "cli", func(s *ralph.State) ([]ralph.Fact, error) {
-				return s.AnswerGate(ralph.GateID(args[0]), strings.Join(args[1:], " "))
+func newStop(env Env) *cobra.Command {
+	var now bool
+	cmd := &cobra.Command{
+		Use: "stop", Short: "Stop the running engine at the end of the current iterations; the work is resumed at the next start",
+		Example: "  ralph stop\n  ralph stop --now", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return tellEngine(cmd, env, "stop", func(s *ralph.State) ([]ralph.Fact, error) {
+				if now {
+					return s.StopNow("ralph stop --now")
+				}
+				return s.Steer(ralph.WantStop, "ralph stop")
 			})
-			if err == nil {
-				fmt.Fprintf(env.Stdout, "Answered: %s\n", args[0])
-			}
-			return err
 		},
 	}
+	cmd.Flags().BoolVar(&now, "now", false, "end agents in the middle of their turn; what they changed in a worktree is stashed and given back")
+	return cmd
+}
+
+// tellEngine records what a person wants of the engine that runs here.
+func tellEngine(cmd *cobra.Command, env Env, what string, decide func(*ralph.State) ([]ralph.Fact, error)) error {
+	j, err := openJournal(env, false, false)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	if j.Holder() == nil {
+		return &ralph.Refusal{Why: "no engine is running here", Hint: "`ralph agent` or `ralph autopilot` starts one", Kind: ralph.ErrNotFound}
+	}
+	if err := j.Update(cmd.Context(), "cli", decide); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(env.Stdout, "%s wanted; `ralph status` shows when it is so\n", what)
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,79 +18,49 @@ import (
 func newTask(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "task", Short: "Work on the tasks of the plan by hand",
+		Long: `Work on the tasks of the plan by hand: list them, change them, and say what becomes of
+those that ended badly. The letter behind a command is its key in the user interfaces.`,
 		Example: "  ralph task add \"Write the README\"\n  ralph task add '{\"name\":\"Ship it\",\"deps\":[\"t-1a2b\"],\"tags\":[\"critical\"]}'\n" +
-			"  ralph task reject t-1a2b \"the usage text is missing\"",
+			"  ralph task retry t-1a2b\n  ralph task reject t-1a2b \"the usage text is missing\"",
 		Args: noSuchCommand,
-		RunE: func(*cobra.Command, []string) error { return runTaskList(env) },
+		RunE: func(*cobra.Command, []string) error { return runTaskList(env, false) },
 	}
+	cmd.AddCommand(newTaskList(env), newTaskShow(env), newTaskAdd(env), newTaskEdit(env))
+	cmd.AddCommand(newTaskVerbs(env)...)
+	cmd.AddCommand(newTaskExtend(env), newTaskDivide(env), newTaskRollback(env), newTaskCleanup(env))
+	return cmd
+}
+
+func newTaskList(env Env) *cobra.Command {
 	var asJSON bool
-	show := &cobra.Command{
+	cmd := &cobra.Command{
+		Use: "list", Short: "The tasks of the plan, in order", Args: cobra.NoArgs,
+		Example: "  ralph task list\n  ralph task list --json",
+		RunE:    func(*cobra.Command, []string) error { return runTaskList(env, asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as `ralph query tasks` does")
+	return cmd
+}
+
+func newTaskShow(env Env) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "show <id>", Short: "One task with what happened to it", Args: cobra.ExactArgs(1),
 		Example: "  ralph task show t-1a2b",
 		RunE:    func(_ *cobra.Command, args []string) error { return runTaskShow(env, args[0], asJSON) },
 	}
-	show.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.AddCommand(
-		&cobra.Command{
-			Use: "list", Short: "The tasks of the plan, in order (`ralph query tasks` is the same as JSON)", Args: cobra.NoArgs,
-			Example: "  ralph task list",
-			RunE:    func(*cobra.Command, []string) error { return runTaskList(env) },
-		},
-		&cobra.Command{
-			Use: "add <name or JSON>", Short: "Add a task to the plan", Args: cobra.ExactArgs(1),
-			Example: "  ralph task add \"Write the README\"\n  ralph task add '{\"name\":\"Ship it\",\"accept\":\"the tests pass\",\"priority\":\"high\"}'",
-			RunE:    func(cmd *cobra.Command, args []string) error { return runTaskAdd(cmd, env, args[0]) },
-		},
-		newTaskEdit(env),
-		taskVerb(env, "done <id>", "Mark a task done by hand", 1, func(s *ralph.State, id ralph.TaskID, _ string) ([]ralph.Fact, error) {
-			return s.EndTask(id, ralph.TaskDone, "by hand")
-		}),
-		taskVerb(env, "accept <id>", "Accept a task that is done", 1, func(s *ralph.State, id ralph.TaskID, _ string) ([]ralph.Fact, error) {
-			return s.AcceptTask(id)
-		}),
-		taskVerb(env, "reject <id> <reason>", "Send a task back, with the reason for the agent's next prompt", 2, (*ralph.State).RejectTask),
-		taskVerb(env, "prioritize <id>", "Put a task first", 1, func(s *ralph.State, id ralph.TaskID, _ string) ([]ralph.Fact, error) {
-			return s.PrioritizeTask(id)
-		}),
-		show,
-	)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// taskVerb is a command that turns a task id into facts.
-func taskVerb(env Env, use, short string, args int, decide func(*ralph.State, ralph.TaskID, string) ([]ralph.Fact, error)) *cobra.Command {
-	example := "  ralph task " + strings.NewReplacer("<id>", "t-1a2b", "<reason>", `"the usage text is missing"`).Replace(use)
-	return &cobra.Command{
-		Use: use, Short: short, Args: cobra.ExactArgs(args), Example: example,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, rest := ralph.TaskID(args[0]), strings.Join(args[1:], " ")
-			return updatePlan(cmd, env, func(s *ralph.State) ([]ralph.Fact, ralph.TaskID, error) {
-				facts, err := decide(s, id, rest)
-				return facts, id, err
-			})
-		},
+func newTaskAdd(env Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "add <name or JSON>", Short: "Add a task to the plan", Args: cobra.ExactArgs(1),
+		Example: "  ralph task add \"Write the README\"\n  ralph task add '{\"name\":\"Ship it\",\"accept\":\"the tests pass\",\"priority\":\"high\"}'",
 	}
-}
-
-// updatePlan runs decide on the plan and prints the task's line.
-func updatePlan(cmd *cobra.Command, env Env, decide func(*ralph.State) ([]ralph.Fact, ralph.TaskID, error)) error {
-	j, err := openJournal(env, false, true)
-	if err != nil {
-		return err
-	}
-	var id ralph.TaskID
-	err = j.Update(cmd.Context(), "cli", func(s *ralph.State) (facts []ralph.Fact, err error) {
-		facts, id, err = decide(s)
-		return facts, err
-	})
-	s := j.State()
-	if err := errors.Join(err, j.Close()); err != nil {
-		return err
-	}
-	if t := s.Task(id); t != nil {
-		fmt.Fprintf(env.Stdout, "%s %s %s\n", t.ID, t.Status, t.Name)
-	}
-	return nil
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runTaskAdd(cmd, env, args[0], *asJSON) }
+	return cmd
 }
 
 // taskJSON is what people may say of a task (product.md 2).
@@ -127,7 +98,7 @@ func decodeTask(text string, into *taskJSON) error {
 	return nil
 }
 
-func runTaskAdd(cmd *cobra.Command, env Env, text string) error {
+func runTaskAdd(cmd *cobra.Command, env Env, text string, asJSON bool) error {
 	spec := taskJSON{Name: text}
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		spec.Name = ""
@@ -135,7 +106,7 @@ func runTaskAdd(cmd *cobra.Command, env Env, text string) error {
 			return err
 		}
 	}
-	return updatePlan(cmd, env, func(s *ralph.State) ([]ralph.Fact, ralph.TaskID, error) {
+	return updatePlan(cmd, env, asJSON, func(s *ralph.State) ([]ralph.Fact, ralph.TaskID, error) {
 		id := newTaskID(s)
 		facts, err := s.AddTask(spec.task(id))
 		return facts, id, err
@@ -146,11 +117,12 @@ func newTaskEdit(env Env) *cobra.Command {
 	var t taskJSON
 	var deps []string
 	cmd := &cobra.Command{
-		Use: "edit <id> [JSON]", Short: "Change a task's name, notes, acceptance criteria, deps, ...",
+		Use: "edit <id> [JSON]", Short: "Change a task's name, notes, acceptance criteria, deps, ... (key e)",
 		Example: "  ralph task edit t-1a2b --name \"Write the README\" --accept \"it has the two commands\"\n" +
 			"  ralph task edit t-1a2b '{\"deps\":[]}'",
 		Args: cobra.RangeArgs(1, 2),
 	}
+	asJSON := jsonFlag(cmd)
 	f := cmd.Flags()
 	f.StringVar(&t.Name, "name", "", "what to do, one line")
 	f.StringVar(&t.Notes, "notes", "", "anything that helps")
@@ -164,17 +136,17 @@ func newTaskEdit(env Env) *cobra.Command {
 		for _, d := range deps {
 			t.Deps = append(t.Deps, ralph.TaskID(d))
 		}
-		if cmd.Flags().NFlag() == 0 && len(args) == 1 {
+		if len(args) == 1 && !changesTask(cmd) {
 			return &ralph.Refusal{Why: "nothing to change", Hint: "see `ralph task edit --help`", Kind: ralph.ErrUsage}
 		}
-		return runTaskEdit(cmd, env, args, t)
+		return runTaskEdit(cmd, env, args, t, *asJSON)
 	}
 	return cmd
 }
 
-func runTaskEdit(cmd *cobra.Command, env Env, args []string, flags taskJSON) error {
+func runTaskEdit(cmd *cobra.Command, env Env, args []string, flags taskJSON, asJSON bool) error {
 	changed := cmd.Flags().Changed
-	return updatePlan(cmd, env, func(s *ralph.State) ([]ralph.Fact, ralph.TaskID, error) {
+	return updatePlan(cmd, env, asJSON, func(s *ralph.State) ([]ralph.Fact, ralph.TaskID, error) {
 		id := ralph.TaskID(args[0])
 		old := s.Task(id)
 		if old == nil || !old.IsBuild() {
@@ -212,10 +184,18 @@ func runTaskEdit(cmd *cobra.Command, env Env, args []string, flags taskJSON) err
 	})
 }
 
-func runTaskList(env Env) error {
+// changesTask reports whether a flag of `task edit` says something to change.
+func changesTask(cmd *cobra.Command) bool {
+	return slices.ContainsFunc([]string{"name", "notes", "accept", "deps", "tags", "priority", "phase", "max-iterations"}, cmd.Flags().Changed)
+}
+
+func runTaskList(env Env, asJSON bool) error {
 	s, _, err := readState(env, false, true)
 	if err != nil {
 		return err
+	}
+	if asJSON {
+		return printJSON(env.Stdout, report.QueryTasks(s))
 	}
 	_, err = io.WriteString(env.Stdout, report.TaskList(s))
 	return err
@@ -245,10 +225,12 @@ func runTaskShow(env Env, id string, asJSON bool) error {
 func taskHistory(j *journal.File, id ralph.TaskID) ([]string, error) {
 	var lines []string
 	s := &ralph.State{}
+	var log report.Log
 	err := j.Each(0, func(e ralph.Event) error {
 		s.Apply(e)
-		if report.About(e.Fact) == id {
-			for _, l := range report.Lines(e, s) {
+		said := log.Lines(e, s)
+		if report.Concerns(e, s, id) {
+			for _, l := range said {
 				lines = append(lines, e.At.Local().Format("2006-01-02 15:04:05")+"  "+l)
 			}
 		}

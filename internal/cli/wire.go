@@ -166,7 +166,8 @@ func checksOf(c config.Config, root string) []ralph.GateSpec {
 // policyConfig is what policy needs of the settings.
 func policyConfig(c config.Config) policy.Config {
 	return policy.Config{
-		Parallel: 1, Agents: c.Chain(), RecoverPrimary: c.Agent.RecoverPrimary, Continue: c.Agent.Context == "continue",
+		Parallel: 1, MaxConsecutive: c.Errors.MaxConsecutive, Batch: c.Merge.Batch, ConflictRetries: c.Merge.ConflictRetries, Resolver: c.Merge.Resolver, AskToMerge: !c.Merge.Auto,
+		Agents: c.Chain(), RecoverPrimary: c.Agent.RecoverPrimary, Continue: c.Agent.Context == "continue",
 		MaxIterations: c.Task.MaxIterations, StuckThreshold: c.Task.StuckThreshold, NoProgressTurns: c.Task.NoProgressTurns, OnlyCommits: c.Task.Progress == "commit",
 		SameErrorTurns: c.Task.SameErrorTurns, TaskTimeout: c.Task.Timeout, TaskDelay: c.Task.Delay, AutoCommit: c.Task.AutoCommit,
 		StageTimeout: c.Construct.StageTimeout, MaxRounds: c.Construct.MaxRounds,
@@ -180,11 +181,19 @@ func policyConfig(c config.Config) policy.Config {
 
 // executor puts the effects together.
 func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Executor {
-	return &step.Executor{
+	x := &step.Executor{
 		Root: p.root, Config: pc, Agents: p.agents, Checks: p.checks, Live: live, Env: baseEnv(env.Environ),
-		Trees: &trees{p.repo}, Gates: gate.New(p.procs, p.config.Quality.MaxOutput, agentGrace, checkEnv(env.Environ)),
-		NewID: newID, Now: time.Now, Grace: agentGrace, SkipDiffs: pc.AutoCommit,
+		Trees: &trees{p.repo}, NewID: newID, Now: time.Now, Grace: agentGrace, SkipDiffs: pc.AutoCommit || pc.Isolated,
 	}
+	forChecks := checkEnv(env.Environ)
+	if pc.Isolated {
+		w := worktrees{p.repo}
+		x.Worktrees, x.Merging, x.Resolving, x.Fence = w, merging{w, p.config.BaseBranch}, resolving{p.repo}, p.repo.Fence()
+		x.Setup = step.Setup{Commands: p.config.Worktree.Setup, Copy: p.config.Worktree.Copy, Timeout: p.config.Worktree.SetupTimeout}
+		forChecks = append(forChecks, x.Fence) // of two the last one counts
+	}
+	x.Gates = gate.New(p.procs, p.config.Quality.MaxOutput, agentGrace, forChecks)
+	return x
 }
 
 // baseEnv is what every agent gets of the person's environment: what a program
@@ -231,60 +240,6 @@ func checkEnv(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		return strings.HasPrefix(kv, "RALPH")
 	})
-}
-
-// trees is git as the executor needs it, in place.
-type trees struct{ repo *git.Repo }
-
-func (t *trees) Start(ctx context.Context) (ralph.Prepared, error) {
-	if err := t.repo.Begin(ctx); err != nil {
-		return ralph.Prepared{}, err
-	}
-	head, err := t.repo.Head(ctx)
-	if err != nil {
-		return ralph.Prepared{}, err
-	}
-	tree, err := t.repo.Snapshot(ctx)
-	return ralph.Prepared{Head: head.Commit, Branch: head.Branch, Tree: tree}, err
-}
-
-func (t *trees) Snapshot(ctx context.Context) (tree, head string, err error) {
-	if tree, err = t.repo.TreeID(ctx); err != nil {
-		return "", "", err
-	}
-	h, err := t.repo.Head(ctx)
-	return tree, h.Commit, err
-}
-
-func (t *trees) Diff(ctx context.Context, from, to string, most int64) ([]byte, error) {
-	return t.repo.Diff(ctx, from, to, most)
-}
-
-func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committed, error) {
-	if in.OnlyIfChanges && in.Tree != "" {
-		head, err := t.repo.Head(ctx)
-		if err != nil {
-			return ralph.Committed{}, err
-		}
-		if tree, err := t.repo.TreeOf(ctx, head.Commit); err == nil && tree == in.Tree {
-			return ralph.Committed{Commit: head.Commit, Short: head.Commit[:7]}, nil
-		}
-	}
-	c, err := t.repo.Commit(ctx, git.CommitInput{
-		Base: in.Base, Branch: in.Branch, Message: in.Message, Trailer: in.Trailer, Key: in.Key, Tree: in.Tree, Squash: in.Squash,
-		Fresh: in.Fresh,
-	})
-	if err == nil && in.Squash { // the commit of a spec, which the log names; a task's is not worth a process
-		if short, err := t.repo.Abbreviate(ctx, c.Hash); err == nil {
-			c.Short = short
-		}
-	}
-	return ralph.Committed{Commit: c.Hash, Short: c.Short}, err
-}
-
-func (t *trees) Shelve(ctx context.Context, in step.ShelveInput) (ralph.Shelved, error) {
-	s, err := t.repo.Shelve(ctx, git.ShelveInput{How: in.How, Base: in.Base, Branch: in.Branch, Message: in.Message, ID: in.ID})
-	return ralph.Shelved{Stash: s.Stash, Ref: s.Ref}, err
 }
 
 // owner is this process, for the session lock.

@@ -17,15 +17,11 @@ type later struct {
 
 func notBuilt() []later {
 	return []later{
-		{key: "mode", now: []string{"autopilot"}},
-		{key: "parallel", now: []string{"1"}},
-		{key: "isolation", now: []string{"none", "auto"}},
+		{key: "mode", now: []string{"autopilot", "semi"}},
 		{key: "require_approval_to_start"},
-		{key: "base_branch"},
 		{key: "construct.context_warn"},
 		{key: "construct.context_compact"},
 		{key: "construct.context_kill"},
-		{key: "errors.max_consecutive"},
 		{key: "test.coverage"},
 		{key: "test.retries"},
 		{key: "test.retry"},
@@ -37,8 +33,6 @@ func notBuilt() []later {
 		{key: "gate.scope"},
 		{key: "gate.approvals"},
 		{key: "gate.allow"},
-		{key: "worktree"},
-		{key: "merge"},
 		{key: "decision"},
 		{key: "guidance"},
 		{key: "sync"},
@@ -77,7 +71,7 @@ func Later(c Config) []string {
 	for _, name := range c.Chain() {
 		a, ok := c.AgentSpec(name)
 		// Nobody asked for the default fallback: it is left out in silence.
-		asked := name == c.Agent.Primary || c.Where("agent.fallback").given() || c.Where("agents."+name+".driver").given()
+		asked := name == c.Agent.Primary || c.Where("agent.fallback").Given() || c.Where("agents."+name+".driver").Given()
 		if ok && asked && !slices.Contains(builtDrivers(), a.Driver) {
 			out = append(out, "the agent "+show(name)+" is in use, but its driver "+show(a.Driver)+" is not built yet: it cannot work; "+
 				"built are "+strings.Join(builtDrivers(), ", "))

@@ -119,13 +119,10 @@ func TestLater(t *testing.T) {
 		want []string
 	}{
 		{"", nil},
-		{"parallel: 1\nmode: autopilot\nisolation: none\nmerge: {auto: true}\n", nil},
+		{"parallel: 3\nmode: semi\nisolation: worktree\nmerge: {batch: 2}\nworktree: {setup: [make]}\nerrors: {max_consecutive: 5}\n", nil},
 		{"agent: {primary: aider, fallback: []}\nquality: {commands: [x]}\nbudget: {cost: 1}\n", nil},
-		{"parallel: 3\n", []string{"`parallel` is `3`, but so far only 1 works"}},
-		{"mode: step\n", []string{"`mode` is `step`, but so far only autopilot works"}},
-		{"isolation: worktree\n", []string{"`isolation` is `worktree`, but so far only none or auto works"}},
-		{"notify: {sounds: true}\nmerge: {batch: 2}\n", []string{
-			"`merge.batch` is set, but what it does is not built yet: it has no effect",
+		{"mode: step\n", []string{"`mode` is `step`, but so far only autopilot or semi works"}},
+		{"notify: {sounds: true}\nbase_branch: main\n", []string{
 			"`notify.sounds` is set, but what it does is not built yet: it has no effect",
 		}},
 		{"agent: {primary: codex, fallback: [claude]}\n", []string{

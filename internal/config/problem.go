@@ -26,8 +26,8 @@ type Source struct {
 	Name string `json:"name,omitempty"` // of the environment variable
 }
 
-// given reports whether somebody set it.
-func (s Source) given() bool { return s.Kind != "" && s.Kind != FromDefault }
+// Given reports whether a person set the value.
+func (s Source) Given() bool { return s.Kind != "" && s.Kind != FromDefault }
 
 func (s Source) String() string {
 	switch s.Kind {

@@ -15,7 +15,7 @@ func validate(c Config) []Problem {
 	complain := func(what string, keys ...string) {
 		p := Problem{Key: keys[0], What: what, Source: c.Where(keys[0])}
 		for _, k := range keys {
-			if src := c.Where(k); src.given() {
+			if src := c.Where(k); src.Given() {
 				p.Source = src
 				break
 			}

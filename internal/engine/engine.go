@@ -85,7 +85,7 @@ func Work(h Host, c policy.Config, id ralph.TaskID) error {
 		case ralph.Wait:
 			err = h.Wait(s.Seq, step.Until)
 		case ralph.Finish:
-			err = h.Record(s.Seq, ralph.TaskEnded{ID: id, Status: step.Status, Retry: step.Retry, Why: why, Saw: s.Seq, Now: now})
+			err = h.Record(s.Seq, policy.Ending(s, id, step, why, c, now)...)
 		default:
 			err = h.Do(ralph.StepStarted{Task: id, Step: step, Why: why, Saw: s.Seq, Now: now})
 		}

@@ -50,6 +50,21 @@ func facts() []ralph.Fact {
 		ralph.Answered{},
 		ralph.AgentLimited{},
 		ralph.Noted{},
+		ralph.IntegrationStarted{},
+		ralph.MergeQueued{},
+		ralph.Merged{},
+		ralph.Advanced{},
+		ralph.BaselineRan{},
+		ralph.Landed{},
+		ralph.CleanedUp{},
+		ralph.SavedWork{},
+		ralph.TaskRetried{},
+		ralph.SkipWanted{},
+		ralph.TaskRolledBack{},
+		ralph.TaskCleaned{},
+		ralph.TaskExtended{},
+		ralph.TaskAssigned{},
+		ralph.ModeSet{},
 	}
 }
 

@@ -294,14 +294,18 @@ func (j *File) append(by string, facts []ralph.Fact) error {
 }
 
 // decidedAgain reports whether facts may be lost with the power, as nothing came
-// of them yet: the engine starts or ends a task, which it would decide again from
+// of them yet: the engine starts or ends a task or stage, which it would decide again from
 // the facts before. The next fact with an effect, a receipt at the latest, makes
 // them durable with itself, for one fsync instead of two. Files made from them
 // wait for that. A killed process loses nothing: the kernel has what was written.
 func decidedAgain(by string, facts []ralph.Fact) bool {
 	for _, fact := range facts {
-		switch fact.(type) {
-		case ralph.TaskStarted, ralph.TaskEnded:
+		switch f := fact.(type) {
+		case ralph.TaskStarted, ralph.TaskEnded, ralph.MergeQueued:
+		case ralph.TaskAdded:
+			if f.Task.IsBuild() {
+				return false
+			}
 		default:
 			return false
 		}

@@ -36,7 +36,7 @@ type touched struct{ inbox, plan, planSoon, planStarted, session bool }
 func touches(facts []ralph.Fact) touched {
 	var t touched
 	for _, fact := range facts {
-		switch fact.(type) {
+		switch f := fact.(type) {
 		case ralph.SpecAdded, ralph.SpecEdited, ralph.SpecRemoved, ralph.InboxOrdered:
 			t.inbox = true
 		case ralph.JobStarted, ralph.JobEnded:
@@ -44,8 +44,10 @@ func touches(facts []ralph.Fact) touched {
 		case ralph.PlanStarted:
 			t.plan, t.planStarted = true, true
 		case ralph.PlanOrdered, ralph.TaskEdited, ralph.TaskRemoved, ralph.TaskRejected,
-			ralph.RejectAdded, ralph.IssueAdded, ralph.IssueRemoved, ralph.TaskAdded:
+			ralph.RejectAdded, ralph.IssueAdded, ralph.IssueRemoved, ralph.TaskRetried, ralph.TaskRolledBack, ralph.TaskExtended:
 			t.plan = true
+		case ralph.TaskAdded:
+			t.plan = t.plan || f.Task.IsBuild() // stages are not in the file: each merge is one
 		case ralph.TaskStarted, ralph.TaskEnded:
 			t.planSoon = true
 		case ralph.SessionStarted:

@@ -13,12 +13,22 @@ import (
 // Config is what policy needs of the settings. It is written into
 // session.started, so that replay decides with the very same values.
 type Config struct {
-	Session  string `json:"session"`             // agent, construct, plan
+	Revision int `json:"revision,omitempty"` // of the rules that decided; set by Encode
+
+	Session  string `json:"session"`             // agent, autopilot, construct, plan
 	Only     string `json:"only,omitempty"`      // construct, plan: the spec's file
 	PlanOnly bool   `json:"plan_only,omitempty"` // plan, --dry-run
 	Commit   bool   `json:"commit,omitempty"`    // one commit per spec (agent mode)
 	Checks   bool   `json:"checks,omitempty"`    // there are check commands
-	Parallel int    `json:"parallel"`
+	Parallel int    `json:"parallel"`            // slots
+
+	// With worktrees (X-68).
+	Isolated        bool   `json:"isolated,omitempty"`
+	MaxConsecutive  int    `json:"max_consecutive,omitempty"`  // failed tasks in a row that pause (B-062); 0: none do
+	Batch           int    `json:"batch,omitempty"`            // tasks merged and checked together; 0 is 1
+	ConflictRetries int    `json:"conflict_retries,omitempty"` // tries of an agent to resolve a merge
+	Resolver        string `json:"resolver,omitempty"`         // agent, human
+	AskToMerge      bool   `json:"ask_to_merge,omitempty"`     // merge.auto: false
 
 	Agents         []string `json:"agents"` // primary, then the fallback chain
 	RecoverPrimary bool     `json:"recover_primary,omitempty"`
@@ -68,8 +78,15 @@ type Scoring struct {
 	Retry        int `json:"retry"`
 }
 
-// Encode returns c for session.started.
-func (c Config) Encode() (json.RawMessage, error) { return json.Marshal(c) }
+// Revision numbers the rules of this package. It rises when a rule changes, so that
+// a history decided by older rules is told from one that was tampered with.
+const Revision = 2
+
+// Encode returns c for session.started, with the revision of the rules.
+func (c Config) Encode() (json.RawMessage, error) {
+	c.Revision = Revision
+	return json.Marshal(c)
+}
 
 // Decode reads what Encode wrote.
 func Decode(b json.RawMessage) (Config, error) {

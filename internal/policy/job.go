@@ -11,10 +11,13 @@ import (
 // inJob is the loop of one spec: PREPARE, PLAN, then rounds of INVESTIGATE, BUILD,
 // VERIFY until nothing is left (D-042 to D-045), then COMMIT.
 func inJob(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
-	if busy(s, mine) >= c.Parallel {
+	if !c.Isolated && busy(s, mine) >= c.Parallel {
 		return Hold{Why: "every slot is busy"}
 	}
 	for _, t := range s.Stages {
+		if t.Kind == ralph.KindMerge || t.Kind == ralph.KindResolve || t.Kind == ralph.KindLand && holdsLanding(s, c) {
+			continue // they go on beside the tasks
+		}
 		if t.Status == ralph.TaskPending {
 			return record(ralph.TaskStarted{ID: t.ID})
 		}
@@ -24,6 +27,17 @@ func inJob(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	}
 	if stageOf(s, ralph.KindPrepare) == nil {
 		return record(ralph.TaskAdded{Task: stage(s.Job.ID, ralph.KindPrepare, 0, "Look at where the work starts")})
+	}
+	if c.Session == "autopilot" {
+		if t := failedStage(s); t != nil {
+			return record(ralph.JobEnded{Status: ralph.SpecPending, Error: t.Run.Reason, Rule: "D-078"}, ralph.SessionEnded{Reason: ralph.ReasonFailed, Detail: t.Run.Reason})
+		}
+		return pilot(s, mine, c, now)
+	}
+	if c.Isolated && s.Plan.Integration != nil && s.Plan.Integration.Moved != "" {
+		if m, ok := crew(s, mine, c, now); ok {
+			return m
+		}
 	}
 	if t := stageOf(s, ralph.KindShelve); t != nil {
 		return shelved(t)
@@ -44,6 +58,12 @@ func inJob(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 		return failJob(s, c, "the plan has no tasks") // VERIFY would call nothing at all complete (D-077)
 	}
 	return construct(s, mine, c, now)
+}
+
+// holdsLanding reports whether a landing goes on beside the tasks, or waits for the
+// commits that the base branch has got meanwhile.
+func holdsLanding(s *ralph.State, c Config) bool {
+	return c.Session == "autopilot" || s.Plan.Integration != nil && s.Plan.Integration.Moved != ""
 }
 
 // busy counts the slots in use; a task that waits for a person frees its slot (B-054).
@@ -77,8 +97,12 @@ func construct(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 	if t := firstWith(s, ralph.TaskTimeout); t != nil {
 		return afterTimeout(s, t, mine, c)
 	}
-	if ready := Ready(s, c); len(ready) > 0 {
-		if until := s.Session.LastTask.Add(c.TaskDelay); !s.Session.LastTask.IsZero() && now.Before(until) {
+	if c.Isolated {
+		if m, ok := crew(s, mine, c, now); ok {
+			return m
+		}
+	} else if ready := Ready(s, c); len(ready) > 0 {
+		if until := delayed(s, c, now); !until.IsZero() {
 			return Hold{Until: until, Why: "task.delay"}
 		}
 		return record(ralph.TaskStarted{ID: ready[0].ID})
@@ -146,7 +170,7 @@ func afterRunning(s *ralph.State, mine []ralph.TaskID, c Config, why string) Mov
 
 // failJob ends the job as failed; in agent mode its changes are put away first (D-072 to D-074).
 func failJob(s *ralph.State, c Config, why string) Move {
-	if !c.Commit || s.Job.Base == "" {
+	if !c.Commit || s.Job.Base == "" || c.Isolated { // with worktrees the checkout has nothing of it
 		return record(ralph.JobEnded{Status: ralph.SpecFailed, Error: why, Rule: "D-078"})
 	}
 	return record(ralph.TaskAdded{Task: stage(s.Job.ID, ralph.KindShelve, 0, why)})

@@ -24,10 +24,12 @@ func Next(s *ralph.State, id ralph.TaskID, c Config, now time.Time) (ralph.Step,
 	case ralph.KindPrepare:
 		return nextPrepare(t)
 	case ralph.KindLand:
-		return nextLand(t)
+		return nextLand(s, t, c, now)
+	case ralph.KindMerge:
+		return nextMerge(s, t, c, now)
 	case ralph.KindShelve:
 		return nextShelve(t, c)
-	case "", ralph.KindBuild:
+	case "", ralph.KindBuild, ralph.KindResolve:
 		return nextBuild(s, t, c, now)
 	}
 	return nextStage(s, t, c, now)
@@ -43,20 +45,6 @@ func nextPrepare(t *ralph.Task) (ralph.Step, ralph.Why) {
 	return ralph.Prepare{}, ralph.Why{Rule: "D-036", Text: "look at where the work starts"}
 }
 
-// nextLand commits, with one retry (D-079).
-func nextLand(t *ralph.Task) (ralph.Step, ralph.Why) {
-	r := t.Run
-	switch {
-	case r.Commit != "":
-		return finish(ralph.TaskDone, "D-048", "committed")
-	case r.Commits == 0:
-		return ralph.Commit{}, ralph.Why{Rule: "D-046", Text: "the spec is complete: commit its changes"}
-	case r.Commits == 1:
-		return ralph.Commit{}, ralph.Why{Rule: "D-079", Text: "the commit failed: try it once more"}
-	}
-	return finish(ralph.TaskFailed, "D-079", "git commit failed twice: "+r.StepError)
-}
-
 func nextShelve(t *ralph.Task, c Config) (ralph.Step, ralph.Why) {
 	r := t.Run
 	switch {
@@ -68,11 +56,17 @@ func nextShelve(t *ralph.Task, c Config) (ralph.Step, ralph.Why) {
 	return ralph.Shelve{How: c.OnFailure}, ralph.Why{Rule: "D-072", Text: "the spec failed: " + c.OnFailure + " its changes"}
 }
 
-// nextBuild is the Ralph loop of one task.
+// nextBuild is the Ralph loop of one task, or of the resolving of its merge.
 func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, ralph.Why) {
 	r := t.Run
+	if r.Skip != "" {
+		return finish(ralph.TaskSkipped, "B-065", "skipped: "+r.Skip)
+	}
 	if gate := s.Gate(t.ID); gate != nil {
 		return waitForHuman(s, gate, now)
+	}
+	if c.Isolated && !r.Place.Ready {
+		return makeReady(s, t, c, now)
 	}
 	if r.Last == nil {
 		return turnOrLimit(s, t, c, now, ralph.Why{Rule: "D-044", Text: "start the task"})
@@ -80,12 +74,17 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 	if r.Last.Failed() {
 		return afterError(s, t, c, now)
 	}
-	outcome, why := Completion(r.Last.Signal.Kind, verdict(r, c), spent(t, c))
+	if c.Isolated && r.Last.Signal.Kind == ralph.SignalComplete {
+		if step, why, ok := blame(s, r.Checks, r.Place.Base); ok {
+			return step, why
+		}
+	}
+	outcome, why := Completion(r.Last.Signal.Kind, verdict(t, c), spent(t, c))
 	switch outcome {
 	case CheckIt:
-		return ralph.Check{}, why
+		return ralph.Check{Known: known(s, r.Place.Base)}, why
 	case Complete:
-		if !c.Checks {
+		if !c.Checks && t.IsBuild() {
 			why.Text = "COMPLETE, and there are no checks to run"
 		}
 		return complete(t, c, why)
@@ -95,7 +94,7 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 		return finish(ralph.TaskTimeout, why.Rule, spentWhy(t, c)+", "+why.Text)
 	case Human:
 		if r.Answered == r.Iterations {
-			if othersAtWork(s, t) >= c.Parallel {
+			if c.Isolated && r.Place.Slot == 0 || !c.Isolated && othersAtWork(s, t) >= c.Parallel {
 				return release("B-054", "the question is answered, the slot went to another task meanwhile")
 			}
 			return turnOrLimit(s, t, c, now, ralph.Why{Rule: "B-013", Text: "the question is answered"})
@@ -124,7 +123,7 @@ func othersAtWork(s *ralph.State, t *ralph.Task) int {
 func complete(t *ralph.Task, c Config, why ralph.Why) (ralph.Step, ralph.Why) {
 	r := t.Run
 	switch {
-	case !c.AutoCommit || r.Commit != "":
+	case !c.AutoCommit && !c.Isolated || r.Commit != "":
 		return finish(ralph.TaskDone, why.Rule, why.Text)
 	case r.Commits < 2:
 		return ralph.Commit{OnlyTask: true}, ralph.Why{Rule: "X-69", Text: "commit the task's changes"}
@@ -132,9 +131,12 @@ func complete(t *ralph.Task, c Config, why ralph.Why) (ralph.Step, ralph.Why) {
 	return finish(ralph.TaskFailed, "D-079", "git commit failed twice: "+r.StepError)
 }
 
-func verdict(r ralph.Run, c Config) Verdict {
+// verdict is what the checks said. A resolve is always checked: conflicts that are
+// left in the files are red, also where no commands are configured.
+func verdict(t *ralph.Task, c Config) Verdict {
+	r := t.Run
 	switch {
-	case !c.Checks:
+	case !c.Checks && t.Kind != ralph.KindResolve:
 		return Green // nothing to check with: the signal has to do, and doctor warns
 	case r.Checks == nil:
 		return Unchecked
@@ -178,7 +180,7 @@ func turnOrLimit(s *ralph.State, t *ralph.Task, c Config, now time.Time, why ral
 	if agent == "" {
 		return ralph.Wait{Until: until}, ralph.Why{Rule: "X-38", Text: "every agent is at its limit"}
 	}
-	turn := ralph.Turn{Stage: ralph.KindBuild, Agent: agent, Iteration: r.Iterations + 1}
+	turn := ralph.Turn{Stage: stageName(t), Agent: agent, Iteration: r.Iterations + 1}
 	if c.TaskTimeout > 0 {
 		turn.Timeout = c.TaskTimeout - r.Spent
 	}
@@ -228,7 +230,17 @@ func stageTimeout(t *ralph.Task, c Config) time.Duration {
 	return c.StageTimeout
 }
 
+func stageName(t *ralph.Task) ralph.TaskKind {
+	if t.Kind == "" {
+		return ralph.KindBuild
+	}
+	return t.Kind
+}
+
 func maxIterations(t *ralph.Task, c Config) int {
+	if t.Kind == ralph.KindResolve {
+		return max(1, c.ConflictRetries)
+	}
 	if t.MaxIterations > 0 {
 		return t.MaxIterations
 	}
@@ -245,7 +257,11 @@ func spent(t *ralph.Task, c Config) bool {
 func worked(t *ralph.Task) int { return t.Run.Iterations - t.Run.Errored }
 
 func spentWhy(t *ralph.Task, c Config) string {
-	if n := maxIterations(t, c); worked(t) >= n {
+	n := maxIterations(t, c)
+	if t.Kind == ralph.KindResolve && worked(t) >= n {
+		return fmt.Sprintf("%d tries used (merge.conflict_retries)", n)
+	}
+	if worked(t) >= n {
 		return fmt.Sprintf("%d iterations used (task.max_iterations)", n)
 	}
 	return fmt.Sprintf("%s used (task.timeout)", c.TaskTimeout)

@@ -28,6 +28,8 @@ type Difference struct {
 	Task ralph.TaskID `json:"task"`
 	Was  string       `json:"was"`
 	Now  string       `json:"now"`
+	// Rules is the revision of the rules that decided, when it is not today's.
+	Rules int `json:"rules,omitempty"`
 }
 
 // Replay takes every decision of the events again, from the state and the time
@@ -38,7 +40,7 @@ func Replay(events iter.Seq[ralph.Event], opt ReplayOptions) (Replayed, error) {
 	var s ralph.State
 	var c Config
 	var out Replayed
-	known := false
+	known, rules := false, Revision
 	for e := range events {
 		if e.Seq != s.Seq+1 {
 			return out, fmt.Errorf("replay: fact %d follows fact %d: facts are missing", e.Seq, s.Seq)
@@ -48,7 +50,7 @@ func Replay(events iter.Seq[ralph.Event], opt ReplayOptions) (Replayed, error) {
 			if err != nil {
 				return out, fmt.Errorf("replay fact %d: %w", e.Seq, err)
 			}
-			c, known = opt.settings(recorded), true
+			c, known, rules = opt.settings(recorded), true, max(1, recorded.Revision) // the first rules had no number
 			if opt.wants(f.ID) {
 				out.Sessions++
 			}
@@ -60,7 +62,11 @@ func Replay(events iter.Seq[ralph.Event], opt ReplayOptions) (Replayed, error) {
 			out.Receipts++
 			if now, same := again(&s, r, c); !same {
 				out.Differ++
-				out.Differences = append(out.Differences, Difference{Seq: e.Seq, Task: r.Task, Was: inWords(r.Step, r.Why), Now: now})
+				d := Difference{Seq: e.Seq, Task: r.Task, Was: inWords(r.Step, r.Why), Now: now}
+				if rules != Revision {
+					d.Rules = rules
+				}
+				out.Differences = append(out.Differences, d)
 			}
 		}
 		s.Apply(e)

@@ -47,10 +47,10 @@ func Schedule(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move
 		return Start{id}
 	}
 	if s.Session.Want == ralph.WantStop && !settling(s) {
-		return wrapUp(s, mine, Stop{Reason: ralph.ReasonInterrupted, Detail: s.Session.Cause}, "D-052")
+		return wrapUp(s, mine, Stop{Reason: ralph.ReasonInterrupted, Detail: s.Session.Cause}, "D-052", now)
 	}
 	if over, reason := OverBudget(s, c, now); over && !landing(s) {
-		return wrapUp(s, mine, Stop{Reason: reason, Detail: budgetDetail(s, c, reason)}, "X-60")
+		return wrapUp(s, mine, Stop{Reason: reason, Detail: budgetDetail(s, c, reason)}, "X-60", now)
 	}
 	if s.Session.Want == ralph.WantPause {
 		return Hold{Why: "paused: " + s.Session.Cause}
@@ -78,8 +78,11 @@ func orphan(s *ralph.State, mine []ralph.TaskID) (ralph.TaskID, bool) {
 // a stop lets it come to its end: a spec released after its commit would be
 // committed twice, one released after its shelving would go on without its changes.
 func settling(s *ralph.State) bool {
-	if s.Job == nil {
+	if s.Job == nil || s.Session.Mode == "autopilot" { // there every step can be done again
 		return false
+	}
+	if i := s.Plan.Integration; i != nil && i.Moved != "" {
+		return false // the commit is void: it is made again on what the base branch has got
 	}
 	for _, kind := range []ralph.TaskKind{ralph.KindLand, ralph.KindShelve} {
 		if t := stageOf(s, kind); t != nil && !t.Run.StartedAt.IsZero() {
@@ -92,7 +95,7 @@ func settling(s *ralph.State) bool {
 // landing reports whether all that is left of the job costs nothing: its commit
 // or its shelving. A limit does not stop that.
 func landing(s *ralph.State) bool {
-	if s.Job == nil {
+	if s.Job == nil || s.Session.Mode == "autopilot" {
 		return false
 	}
 	if stageOf(s, ralph.KindLand) != nil || stageOf(s, ralph.KindShelve) != nil {
@@ -104,10 +107,12 @@ func landing(s *ralph.State) bool {
 
 // wrapUp ends the session at the next boundary: running turns end first, the
 // spec goes back to pending with its plan kept (D-051, D-052, X-09).
-func wrapUp(s *ralph.State, mine []ralph.TaskID, stop Stop, rule string) Move {
+func wrapUp(s *ralph.State, mine []ralph.TaskID, stop Stop, rule string, now time.Time) Move {
 	switch {
 	case len(mine) > 0:
 		return Hold{Why: "finishing the current iteration"}
+	case s.Job != nil && s.Session.Mode == "autopilot" && mayLand(s, now):
+		return land(s)
 	case s.Job != nil:
 		return record(ralph.JobEnded{Status: ralph.SpecPending, Error: string(stop.Reason), Rule: rule})
 	}
@@ -149,6 +154,9 @@ func budgetDetail(s *ralph.State, c Config, reason ralph.Reason) string {
 // nextJob is FETCH (D-037 to D-041), or the one spec of construct and plan.
 func nextJob(s *ralph.State, c Config) Move {
 	x := s.Session
+	if c.Session == "autopilot" {
+		return record(ralph.JobStarted{Job: ralph.JobID("a-" + string(x.ID)), File: s.Plan.File, Resume: true})
+	}
 	if c.Strategy == "abort" && x.Consecutive > 0 {
 		return Stop{Reason: ralph.ReasonFailed, Detail: "a spec failed and errors.strategy is abort"}
 	}

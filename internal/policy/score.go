@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/ralph-loop/ralph"
@@ -24,35 +25,50 @@ func (p Points) Sum() int {
 // board counts once what the scores of all tasks need, so that weighing a plan
 // of a thousand tasks does not look at each pair of them.
 type board struct {
-	task       map[ralph.TaskID]*ralph.Task
-	dependents map[ralph.TaskID]int // unfinished tasks that wait on it
-	children   map[ralph.TaskID]int // of a parent
-	closed     map[ralph.TaskID]int // of these, done
+	task       map[ralph.TaskID]*ralph.Task // that others wait on
+	dependents map[ralph.TaskID]int         // unfinished tasks that wait on it
+	children   map[ralph.TaskID]int         // of a parent
+	closed     map[ralph.TaskID]int         // of these, done
 }
 
 func newBoard(s *ralph.State) board {
-	n := len(s.Plan.Tasks)
-	b := board{
-		task: make(map[ralph.TaskID]*ralph.Task, n), dependents: map[ralph.TaskID]int{},
-		children: map[ralph.TaskID]int{}, closed: map[ralph.TaskID]int{},
+	var b board
+	for _, t := range s.Plan.Tasks { // most plans have neither deps nor parents: then there is nothing to count
+		b.add(t)
 	}
+	if len(b.dependents) == 0 {
+		return b
+	}
+	b.task = make(map[ralph.TaskID]*ralph.Task, len(b.dependents))
 	for _, t := range s.Plan.Tasks {
-		b.task[t.ID] = t
-		if !t.Status.Ended() {
-			for i, dep := range t.Deps {
-				if !slices.Contains(t.Deps[:i], dep) { // a person may have written it twice
-					b.dependents[dep]++
-				}
-			}
-		}
-		if t.Parent != "" {
-			b.children[t.Parent]++
-			if t.Status == ralph.TaskDone {
-				b.closed[t.Parent]++
-			}
+		if _, waited := b.dependents[t.ID]; waited {
+			b.task[t.ID] = t
 		}
 	}
 	return b
+}
+
+func (b *board) add(t *ralph.Task) {
+	if len(t.Deps) > 0 && !t.Status.Ended() {
+		if b.dependents == nil {
+			b.dependents = map[ralph.TaskID]int{}
+		}
+		for i, dep := range t.Deps {
+			if !slices.Contains(t.Deps[:i], dep) { // a person may have written it twice
+				b.dependents[dep]++
+			}
+		}
+	}
+	if t.Parent == "" {
+		return
+	}
+	if b.children == nil {
+		b.children, b.closed = map[ralph.TaskID]int{}, map[ralph.TaskID]int{}
+	}
+	b.children[t.Parent]++
+	if t.Status == ralph.TaskDone {
+		b.closed[t.Parent]++
+	}
 }
 
 // Score weighs a task (B-041 to B-045).
@@ -76,55 +92,109 @@ func (b board) score(t *ralph.Task, w Scoring) Points {
 
 // satisfied reports whether a dep no longer holds anything back. A task that a
 // person or the skip strategy left out does not hold back either.
-func satisfied(t *ralph.Task) bool {
-	return t == nil || t.Status == ralph.TaskDone || t.Status == ralph.TaskSkipped
+// With worktrees what is done has to be merged as well.
+func satisfied(t *ralph.Task, c Config) bool {
+	if t == nil || t.Status == ralph.TaskSkipped {
+		return true
+	}
+	return t.Status == ralph.TaskDone && !(c.Isolated && unmerged(t))
+}
+
+// unmerged reports whether a done task's work is still on its way through the queue.
+func unmerged(t *ralph.Task) bool {
+	state := t.Run.Queue.State
+	return state != "" && state != ralph.MergeMerged
 }
 
 // Ready returns the tasks that could start now, best first: the earliest phase
-// only (phases are barriers), then score, then priority, then plan order.
+// only (phases are barriers), then what a person chose, then score, then priority,
+// then plan order.
 func Ready(s *ralph.State, c Config) []*ralph.Task {
-	b := newBoard(s)
-	phase := openPhase(s)
-	var ready []*ralph.Task
-	for _, t := range s.Plan.Tasks {
-		if t.Status != ralph.TaskPending || t.Phase != phase {
-			continue
-		}
-		if !slices.ContainsFunc(t.Deps, func(d ralph.TaskID) bool { return !satisfied(b.task[d]) }) {
-			ready = append(ready, t)
-		}
+	var list []choice
+	for x := range readyOf(s, c) {
+		list = append(list, x)
 	}
-	if len(ready) < 2 {
-		return ready
+	slices.SortStableFunc(list, func(a, b choice) int { return a.compare(b) })
+	ready := make([]*ralph.Task, len(list))
+	for i, x := range list {
+		ready[i] = x.task
 	}
-	points := make(map[ralph.TaskID]int, len(ready))
-	for _, t := range ready {
-		points[t.ID] = b.score(t, c.Scoring).Sum()
-	}
-	slices.SortStableFunc(ready, func(a, b *ralph.Task) int {
-		return cmp.Or(cmp.Compare(points[b.ID], points[a.ID]), cmp.Compare(urgency(a), urgency(b)))
-	})
 	return ready
 }
 
-// openPhase is the first phase, in order of appearance, with a task that has not ended.
-func openPhase(s *ralph.State) string {
-	var phases []string
-	open := map[string]bool{}
-	for _, t := range s.Plan.Tasks {
-		if !slices.Contains(phases, t.Phase) {
-			phases = append(phases, t.Phase)
-		}
-		if !t.Status.Ended() {
-			open[t.Phase] = true
+// best is the first of Ready, nil for none: the scheduler needs no more of it.
+func best(s *ralph.State, c Config, may func(*ralph.Task) bool) *ralph.Task {
+	var first choice
+	for x := range readyOf(s, c) {
+		if may(x.task) && (first.task == nil || x.compare(first) < 0) {
+			first = x
 		}
 	}
-	for _, p := range phases {
-		if open[p] {
-			return p
+	return first.task
+}
+
+// choice is a ready task with what it is compared by.
+type choice struct {
+	task                   *ralph.Task
+	claim, points, urgency int
+}
+
+func (x choice) compare(y choice) int {
+	return cmp.Or(cmp.Compare(y.claim, x.claim), cmp.Compare(y.points, x.points), cmp.Compare(x.urgency, y.urgency))
+}
+
+// readyOf yields the ready tasks in plan order.
+func readyOf(s *ralph.State, c Config) iter.Seq[choice] {
+	return func(yield func(choice) bool) {
+		b := newBoard(s)
+		phase := openPhase(s, c)
+		waits := func(d ralph.TaskID) bool { return !satisfied(b.task[d], c) }
+		for _, t := range s.Plan.Tasks {
+			if t.Status != ralph.TaskPending || t.Phase != phase || slices.ContainsFunc(t.Deps, waits) {
+				continue
+			}
+			if !yield(choice{t, claim(t), b.score(t, c.Scoring).Sum(), urgency(t)}) {
+				return
+			}
 		}
+	}
+}
+
+// openPhase is the first phase, in order of appearance, with a task that has not
+// ended or, with worktrees, is not merged.
+func openPhase(s *ralph.State, c Config) string {
+	var phases []string
+	var open []bool
+	last := -1 // tasks of a phase mostly stand together
+	for _, t := range s.Plan.Tasks {
+		if last < 0 || phases[last] != t.Phase {
+			if last = slices.Index(phases, t.Phase); last < 0 {
+				phases, open, last = append(phases, t.Phase), append(open, false), len(phases)
+			}
+		}
+		if !open[last] && (!t.Status.Ended() || c.Isolated && t.Status == ralph.TaskDone && unmerged(t)) {
+			open[last] = true
+			if last == 0 {
+				break // nothing comes before the first phase
+			}
+		}
+	}
+	if i := slices.Index(open, true); i >= 0 {
+		return phases[i]
 	}
 	return ""
+}
+
+// claim puts what a person assigned first (B-091), then what goes on after a
+// person's answer.
+func claim(t *ralph.Task) int {
+	switch {
+	case t.Run.Assigned:
+		return 2
+	case goesOn(t):
+		return 1
+	}
+	return 0
 }
 
 func urgency(t *ralph.Task) int {

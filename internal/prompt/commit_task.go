@@ -2,14 +2,28 @@ package prompt
 
 import "strings"
 
-// TaskCommitMessage is the message of one task's own commit (task.auto_commit):
-// its name, the spec it belongs to, and the trailers.
+// TaskCommitMessage is the message of one task's own commit: its name, the spec
+// it belongs to where there is one, and the trailers.
 func TaskCommitMessage(name, specFile string, trailers []string) string {
-	var b strings.Builder
-	b.WriteString("ralph: " + strings.Join(strings.Fields(name), " ") + "\n\n")
-	b.WriteString("Spec: ralph/specs/" + specFile + "\n")
-	if len(trailers) > 0 {
-		b.WriteString("\n" + strings.Join(trailers, "\n") + "\n")
+	body := ""
+	if specFile != "" {
+		body = "Spec: ralph/specs/" + oneLine(specFile)
 	}
-	return b.String()
+	return message(oneLine(name), body, trailers)
+}
+
+// MergeMessage is the message of a merge commit: what is merged, a line about it,
+// and the trailers (B-006).
+func MergeMessage(what, about string, trailers []string) string {
+	return message("merge "+oneLine(what), oneLine(about), trailers)
+}
+
+func message(subject, body string, trailers []string) string {
+	paragraphs := []string{"ralph: " + subject}
+	for _, p := range []string{body, strings.Join(trailers, "\n")} {
+		if p != "" {
+			paragraphs = append(paragraphs, p)
+		}
+	}
+	return strings.Join(paragraphs, "\n\n") + "\n"
 }

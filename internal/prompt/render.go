@@ -21,20 +21,21 @@ var partCall = regexp.MustCompile(`template\s+"([a-z]+)"`)
 
 // Input is what a prompt is made from, and the data of the templates.
 type Input struct {
-	Stage      ralph.TaskKind // plan, investigate, build (or ""), verify, decompose
-	SpecFile   string         // relative to ralph/specs
+	Stage      ralph.TaskKind // plan, investigate, build (or ""), verify, decompose, resolve
+	SpecFile   string         // relative to ralph/specs; "" when the plan has no spec
 	SpecText   string
-	Task       *ralph.Task   // build: the task; decompose: the task to split
-	Tasks      []*ralph.Task // the whole plan of the spec
-	Issues     []ralph.Issue // investigate: the open ones
-	Learnings  string        // ralph/progress.md, may be empty
-	Feedback   string        // the mismatch of a structured answer, or policy's words
-	Iteration  int           // from 1; 0 leaves it out
-	Max        int           // iterations allowed, 0 for no limit
-	Checks     []string      // the commands that will check the work
-	Diff       string        // verify: names or patch of what changed, bounded by the caller
-	Structured bool          // the driver enforces Schema itself
-	InPlace    bool          // work is in the user's checkout: no commits by the agent (X-58)
+	Task       *ralph.Task          // build: the task; decompose: the task to split; resolve: the task whose branch is merged
+	Tasks      []*ralph.Task        // the whole plan of the spec
+	Issues     []ralph.Issue        // investigate: the open ones
+	Learnings  string               // ralph/progress.md, may be empty
+	Feedback   string               // the mismatch of a structured answer, or policy's words
+	Iteration  int                  // from 1; 0 leaves it out
+	Max        int                  // iterations allowed, 0 for no limit
+	Checks     []string             // the commands that will check the work
+	Diff       string               // verify: names or patch of what changed, bounded by the caller
+	Structured bool                 // the driver enforces Schema itself
+	Conflicts  []ralph.ConflictFile // resolve: files that hold both sides, bounded by the caller
+	InPlace    bool                 // work is in the user's checkout: no commits by the agent (X-58)
 }
 
 // Renderer makes prompts. It keeps the built-in templates once they are parsed,
@@ -98,7 +99,7 @@ func (r *Renderer) builtin(stage ralph.TaskKind) (*template.Template, error) {
 // parse returns the template of a stage with its parts, "" is the built-in one.
 func parse(stage ralph.TaskKind, override string) (*template.Template, error) {
 	builtin, err := templates.ReadFile("templates/" + string(stage) + ".md")
-	if Schema(stage) == nil && stage != ralph.KindBuild || err != nil {
+	if Schema(stage) == nil && !works(stage) || err != nil {
 		return nil, fmt.Errorf("stage %q has no prompt", stage)
 	}
 	parts, err := templates.ReadFile("templates/parts.md")
@@ -116,6 +117,9 @@ func parse(stage ralph.TaskKind, override string) (*template.Template, error) {
 	}
 	return t.New(name).Parse(text)
 }
+
+// works reports whether a stage changes files, and answers with a signal.
+func works(stage ralph.TaskKind) bool { return stage == ralph.KindBuild || stage == ralph.KindResolve }
 
 // missing returns the calls of those parts that the built-in template of the
 // stage has and the override neither calls nor writes out by their fields.
@@ -145,6 +149,8 @@ func partByField(part string, stage ralph.TaskKind) *regexp.Regexp {
 		return regexp.MustCompile(`\.Tasks\b`)
 	case "issues":
 		return regexp.MustCompile(`\.Issues\b`)
+	case "conflicts":
+		return regexp.MustCompile(`\.Conflicts\b`)
 	case "diff":
 		return regexp.MustCompile(`\.Diff\b`)
 	case "learnings":
@@ -154,7 +160,7 @@ func partByField(part string, stage ralph.TaskKind) *regexp.Regexp {
 	case "last":
 		return regexp.MustCompile(`\.Feedback\b|\.Run\b`)
 	case "answer":
-		if stage == ralph.KindBuild {
+		if works(stage) {
 			return regexp.MustCompile(`<(ralph|promise)>`)
 		}
 		return regexp.MustCompile(`(?i)\bjson\b`)
@@ -170,6 +176,7 @@ func functions() template.FuncMap {
 		"lines":   func(list []string) string { return strings.Join(list, "\n") },
 		"near":    near,
 		"outcome": outcome,
+		"works":   works,
 	}
 }
 

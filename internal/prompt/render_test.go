@@ -15,7 +15,7 @@ import (
 )
 
 func stages() []ralph.TaskKind {
-	return []ralph.TaskKind{ralph.KindPlan, ralph.KindInvestigate, ralph.KindBuild, ralph.KindVerify, ralph.KindDecompose}
+	return []ralph.TaskKind{ralph.KindPlan, ralph.KindInvestigate, ralph.KindBuild, ralph.KindVerify, ralph.KindDecompose, ralph.KindResolve}
 }
 
 const specText = "# Feature X\n\nSay so:\n\n<ralph>COMPLETE</ralph>\n\n```json\n{\"tasks\":[{\"name\":\"from the spec\"}],\"verdicts\":[]}\n```\n\nEnd of the spec.\n"
@@ -51,8 +51,12 @@ func full(stage ralph.TaskKind) Input {
 		Learnings: "- run `make gen` first\n", Feedback: "tasks[1].deps: \"t-zzzz\" is neither a task of this answer nor of the plan",
 		Iteration: 3, Max: 50, Checks: []string{"go vet ./...", "go test ./..."},
 		Diff: " lexer.go | 12 ++++", InPlace: true,
+		Conflicts: []ralph.ConflictFile{
+			{Path: "parse.go", Kind: "content", Marked: "<<<<<<< ours\na\n=======\n<ralph>COMPLETE</ralph>\n>>>>>>> theirs"},
+			{Path: "large.go"},
+		},
 	}
-	if stage == ralph.KindBuild || stage == ralph.KindDecompose {
+	if stage == ralph.KindBuild || stage == ralph.KindDecompose || stage == ralph.KindResolve {
 		in.Task = task
 	}
 	return in
@@ -123,6 +127,33 @@ func TestRenderCarries(t *testing.T) {
 	}
 	if got := render(t, full(""), ""); got == "" || !strings.Contains(got, "<ralph>BLOCKED") {
 		t.Error("no stage is build")
+	}
+}
+
+// X-72, product.md 7: what the agent that resolves a merge is told: both sides, to
+// keep the intent of both and every test, how to answer. A plan without a spec
+// gives a prompt without one.
+func TestRenderResolve(t *testing.T) {
+	t.Parallel()
+	in := full(ralph.KindResolve)
+	in.InPlace = false
+	text := render(t, in, "")
+	for _, want := range []string{
+		"Keep what both sides want", "never delete, skip or weaken a test", "do not abort or restart it",
+		"t-0002: Write the parser", "- `parse.go` (content)", "- `large.go`\n", "<<<<<<< ours\na\n=======",
+		"--- FAIL: TestParse", "you may commit there", "`<ralph>COMPLETE</ralph>` when", "ralph/progress.md",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the prompt lacks %q", want)
+		}
+	}
+	in.Conflicts, in.SpecFile, in.SpecText = nil, "", ""
+	text = render(t, in, "")
+	if !strings.Contains(text, "and then the checks fail") || strings.Contains(text, "do not abort") || strings.Contains(text, "## The spec") {
+		t.Errorf("without conflicts and spec:\n%s", text)
+	}
+	if own := render(t, full(ralph.KindResolve), "Merge it."); strings.Count(own, "## The files in conflict") != 1 {
+		t.Error("an override loses the conflicts")
 	}
 }
 
@@ -321,6 +352,21 @@ func TestCommitMessage(t *testing.T) {
 	in.Trailers = []string{"Ralph-Spec: q-a1b2", "", "Ralph-Receipt: ab\n\ncd"}
 	if diff := cmp.Diff(want+"\nRalph-Spec: q-a1b2\nRalph-Receipt: ab cd\n", CommitMessage(in)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// B-006, X-69: the messages of a task's commit and of its merge; a plan may have no spec.
+func TestTaskMessages(t *testing.T) {
+	t.Parallel()
+	trailers := []string{"Ralph-Task: t-1", "Ralph-Receipt: ab"}
+	for want, got := range map[string]string{
+		"ralph: Add a\n\nSpec: ralph/specs/a.md\n\nRalph-Task: t-1\nRalph-Receipt: ab\n": TaskCommitMessage("Add\na", "a.md", trailers),
+		"ralph: Add a\n\nRalph-Task: t-1\nRalph-Receipt: ab\n":                           TaskCommitMessage("Add a", "", trailers),
+		"ralph: merge Add a\n\nTask t-1\n\nRalph-Task: t-1\nRalph-Receipt: ab\n":         MergeMessage("Add a", "Task t-1", trailers),
+	} {
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 

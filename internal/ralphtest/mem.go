@@ -22,7 +22,7 @@ type Mem struct {
 	state  ralph.State
 	events []ralph.Event
 	lines  [][]byte
-	ends   []int64       // the last seq of each Update
+	ends   []int64       // the last seq of each whole Update
 	moved  chan struct{} // closed when the state moves
 	full   int64         // highest seq that may be written, 0: no end
 	cut    error
@@ -82,7 +82,7 @@ func (m *Mem) Lines() [][]byte {
 	return slices.Clone(m.lines)
 }
 
-// Ends returns the last seq of each Update so far.
+// Ends returns the last seq of each Update so far that was written whole.
 func (m *Mem) Ends() []int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -125,7 +125,9 @@ func (m *Mem) Update(ctx context.Context, by string, decide func(*ralph.State) (
 		m.state.Apply(e)
 	}
 	m.events, m.lines = append(m.events, events...), append(m.lines, lines...)
-	m.ends = append(m.ends, seq)
+	if cut == nil {
+		m.ends = append(m.ends, seq)
+	}
 	close(m.moved)
 	m.moved = make(chan struct{})
 	return cut

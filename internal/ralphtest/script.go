@@ -63,8 +63,10 @@ type Script struct {
 	// Missing is a spec file that is not there (D-076).
 	Missing string
 	Repo    *Repo
-	Took    time.Duration // of a turn, unless its TurnEnded says otherwise
-	During  func(ctx context.Context, step ralph.Step)
+	// Forest is the outside world of work in worktrees; nil without.
+	Forest *Forest
+	Took   time.Duration // of a turn, unless its TurnEnded says otherwise
+	During func(ctx context.Context, step ralph.Step)
 
 	mu     sync.Mutex
 	active int
@@ -97,6 +99,11 @@ func (x *Script) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step r
 	if x.During != nil {
 		x.During(ctx, step)
 	}
+	if x.Forest != nil {
+		if facts, ok := x.Forest.do(s, t, step); ok {
+			return facts, pass(ctx, x.Forest.Took)
+		}
+	}
 	switch step := step.(type) {
 	case ralph.Prepare:
 		if s.Job.File == x.Missing {
@@ -113,7 +120,7 @@ func (x *Script) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step r
 		n := x.Repo.add(&x.Repo.Shelved, string(s.Job.ID))
 		return []ralph.Fact{ralph.Shelved{Task: id, How: step.How, Stash: fmt.Sprintf("stash-%d", n)}}, nil
 	case ralph.Ask:
-		gate := ralph.Gate{ID: ralph.GateID(fmt.Sprintf("g-%d", s.Seq)), Kind: step.Kind, Task: id, Text: step.Text, AskedAt: clock()}
+		gate := ralph.Gate{ID: ralph.GateID(fmt.Sprintf("g-%d", s.Seq)), Kind: step.Kind, Task: id, About: step.About, Text: step.Text, Detail: step.Detail, AskedAt: clock()}
 		if x.Config.InputTimeout > 0 {
 			gate.Deadline = clock().Add(x.Config.InputTimeout)
 		}
@@ -160,6 +167,9 @@ func (x *Script) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step r
 	}
 	if f.Took == 0 {
 		f.Took = x.Took
+	}
+	if x.Forest != nil {
+		defer x.Forest.at(s, t)()
 	}
 	if step.Timeout > 0 && f.Took >= step.Timeout {
 		f.Took, f.Exit, f.Signal = step.Timeout, ralph.ExitTimeout, ralph.Signal{}

@@ -2,15 +2,23 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/ralph-loop/ralph"
 )
 
 // Lines are the lines of the agent log that an event makes, without their time
-// (D-082 to D-090). s is the state after the event. Most events make none.
+// (D-082 to D-090). s is the state after the event. Most events make none. One
+// who reads a whole journal uses a Log, which knows what was said before.
 func Lines(e ralph.Event, s *ralph.State) []string {
+	return append(lines(e, s), freed(e)...)
+}
+
+// lines is Lines without the slot that an event frees.
+func lines(e ralph.Event, s *ralph.State) []string {
 	switch f := e.Fact.(type) {
 	case ralph.SessionStarted:
 		return sessionStarted(f, s)
@@ -23,7 +31,7 @@ func Lines(e ralph.Event, s *ralph.State) []string {
 	case ralph.JobEnded:
 		return jobEnded(f, s)
 	case ralph.TaskAdded:
-		if f.Task.Kind == ralph.KindLand {
+		if f.Task.Kind == ralph.KindLand && s.Session.Mode != pilot {
 			return []string{"CONSTRUCT: complete"}
 		}
 	case ralph.TaskEnded:
@@ -33,18 +41,15 @@ func Lines(e ralph.Event, s *ralph.State) []string {
 	case ralph.TurnEnded:
 		return turnEnded(f)
 	case ralph.ChecksRan:
-		return checksRan(f)
+		return checksRan(f, s)
 	case ralph.Committed:
-		if f.Error != "" {
-			return []string{"COMMIT: failed: " + oneLine(f.Error)}
-		}
-		return []string{fmt.Sprintf("COMMIT: %s %q", f.Short, f.Subject)}
+		return committed(f)
 	case ralph.Shelved:
 		return shelved(f)
 	case ralph.Asked:
-		return []string{fmt.Sprintf("NEEDS YOU: %s %s", f.Gate.ID, oneLine(f.Gate.Text)), fmt.Sprintf("NEEDS YOU: answer with: ralph answer %s \"...\"", f.Gate.ID)}
+		return asked(f.Gate)
 	case ralph.Answered:
-		return []string{fmt.Sprintf("ANSWERED: %s %s", f.ID, oneLine(f.Text))}
+		return answered(f)
 	case ralph.TaskRejected:
 		return []string{fmt.Sprintf("VERIFY: rejected %s: %s", f.ID, oneLine(f.Reason))}
 	case ralph.IssueAdded:
@@ -52,15 +57,65 @@ func Lines(e ralph.Event, s *ralph.State) []string {
 	case ralph.AgentLimited:
 		return []string{fmt.Sprintf("LIMIT: %s until %s", f.Agent, f.Until.UTC().Format(time.RFC3339))}
 	case ralph.Noted:
+		return noted(f, s)
+	}
+	return parallelLines(e, s)
+}
+
+func committed(f ralph.Committed) []string {
+	switch {
+	case f.Error != "":
+		return []string{"COMMIT: failed: " + oneLine(f.Error)}
+	case f.Short == "" && f.Subject == "": // there was nothing to commit
+		return nil
+	}
+	return append([]string{fmt.Sprintf("COMMIT: %s %q", f.Short, f.Subject)}, weakened(f)...)
+}
+
+func asked(g ralph.Gate) []string {
+	return []string{fmt.Sprintf("NEEDS YOU: %s %s", g.ID, oneLine(g.Text)), "NEEDS YOU: " + decideWith(&g)}
+}
+
+// decideWith is the command by which a person passes a gate.
+func decideWith(g *ralph.Gate) string {
+	if g.Kind == ralph.GateMerge {
+		return fmt.Sprintf("decide with: ralph approve %s (or: ralph deny %[1]s --reason \"...\"; ralph gates %[1]s shows it)", g.ID)
+	}
+	return fmt.Sprintf("answer with: ralph answer %s \"...\"", g.ID)
+}
+
+func answered(f ralph.Answered) []string {
+	word := "ANSWERED"
+	if f.Verdict != "" {
+		word = strings.ToUpper(string(f.Verdict))
+	}
+	return []string{strings.TrimSpace(fmt.Sprintf("%s: %s %s", word, f.ID, oneLine(f.Text)))}
+}
+
+// noted: what stops everything is said with the tasks behind it (B-063).
+func noted(f ralph.Noted, s *ralph.State) []string {
+	if f.Rule != ruleFailures {
 		return []string{"NOTE: " + oneLine(f.Text)}
 	}
-	return nil
+	out := []string{"NEEDS YOU: " + oneLine(f.Text)}
+	for _, id := range s.Session.Streak {
+		if t := s.Task(id); t != nil {
+			out = append(out, fmt.Sprintf("NEEDS YOU: %s %s: %s (ralph task retry %[1]s)", id, oneLine(t.Name), oneLine(t.Run.Reason)))
+		}
+	}
+	return out
 }
 
 func sessionStarted(f ralph.SessionStarted, s *ralph.State) []string {
 	lines := []string{"Agent started"}
 	if f.Mode != "agent" {
 		lines = []string{strings.ToUpper(f.Mode[:1]) + f.Mode[1:] + " started"}
+	}
+	if f.Semi {
+		lines = append(lines, "MODE: "+semiWords)
+	}
+	if f.Mode == pilot && f.Resumed {
+		return append(lines, fmt.Sprintf("Session resumed: %s done, %s spent so far", count(s.Session.Count.TasksDone, "task"), ralph.Dollars(s.Session.Usage.Cost)))
 	}
 	if f.Resumed || f.Carry != nil {
 		lines = append(lines, fmt.Sprintf("Session resumed: %s completed, %s failed, %s spent so far",
@@ -90,6 +145,9 @@ func sessionEnded(f ralph.SessionEnded, s *ralph.State) []string {
 // Summary is the last line of a session (D-090).
 func Summary(s *ralph.State) string {
 	x := s.Session
+	if x.Mode == pilot {
+		return pilotSummary(s)
+	}
 	line := fmt.Sprintf("Session summary: %s, %s, %s", count(x.Completed, "spec"), ralph.Dollars(x.Usage.Cost), ralph.Elapsed(x.Elapsed))
 	if x.Failed > 0 {
 		line += fmt.Sprintf(", %d failed", x.Failed)
@@ -108,6 +166,9 @@ func control(f ralph.Control) []string {
 }
 
 func jobStarted(f ralph.JobStarted, s *ralph.State) []string {
+	if s.Session.Mode == pilot {
+		return pilotStarted(f, s)
+	}
 	head := "SPEC: " + f.File
 	if f.ID != "" {
 		head = fmt.Sprintf("FETCH: %s %s", f.ID, f.File)
@@ -119,10 +180,12 @@ func jobStarted(f ralph.JobStarted, s *ralph.State) []string {
 }
 
 func jobEnded(f ralph.JobEnded, s *ralph.State) []string {
-	switch f.Status {
-	case ralph.SpecFailed:
+	switch {
+	case f.Status == ralph.SpecFailed:
 		return []string{"FAILED: " + oneLine(f.Error)}
-	case ralph.SpecPending:
+	case s.Session.Mode == pilot: // its end is the session's
+		return nil
+	case f.Status == ralph.SpecPending:
 		if f.Rule == "D-035" { // planned, as was asked: nothing was given up
 			if s.Session.Mode == "plan" {
 				return nil
@@ -139,8 +202,8 @@ func jobEnded(f ralph.JobEnded, s *ralph.State) []string {
 
 func taskEnded(f ralph.TaskEnded, s *ralph.State) []string {
 	t := s.Task(f.ID)
-	if t == nil {
-		return nil
+	if t == nil || t.Kind == ralph.KindMerge || t.Kind == ralph.KindResolve || t.Kind == ralph.KindLand && f.Status != ralph.TaskFailed {
+		return mergingEnded(f) // a stage that has ended may be forgotten
 	}
 	switch {
 	case t.Kind == ralph.KindPlan && f.Status == ralph.TaskDone:
@@ -167,14 +230,17 @@ func stepStarted(f ralph.StepStarted, s *ralph.State) []string {
 		return nil
 	}
 	what := t.Name
-	if t.IsBuild() {
-		what = fmt.Sprintf("%s %s, try %d", t.ID, t.Name, turn.Iteration)
+	if t.TakesSlot() {
+		what = fmt.Sprintf("%s %s, try %d", workOf(t), t.Name, turn.Iteration)
 	}
-	return []string{
-		fmt.Sprintf("CONSTRUCT: starting iteration %d", s.Plan.Turns+1),
-		fmt.Sprintf("%s: %s (%s)", strings.ToUpper(string(turn.Stage)), what, turn.Agent),
+	line := fmt.Sprintf("%s: %s (%s)", strings.ToUpper(string(turn.Stage)), what, turn.Agent)
+	if s.Session.Mode == pilot {
+		return []string{line}
 	}
+	return []string{iterationLine(s.Plan.Turns + 1), line}
 }
+
+func iterationLine(n int) string { return fmt.Sprintf("CONSTRUCT: starting iteration %d", n) }
 
 func turnEnded(f ralph.TurnEnded) []string {
 	var lines []string
@@ -211,23 +277,34 @@ func turnEnded(f ralph.TurnEnded) []string {
 	return lines
 }
 
-func checksRan(f ralph.ChecksRan) []string {
+func checksRan(f ralph.ChecksRan, s *ralph.State) []string {
+	if kindOf(s, f.Task) == ralph.KindMerge {
+		return mergeChecked(f, s)
+	}
 	var lines []string
 	for _, r := range f.Results {
-		if r.Pass {
+		switch {
+		case r.Pass:
 			lines = append(lines, fmt.Sprintf("CHECK: ok %s (%s)", r.Name, took(r.Took)))
-			continue
+		case slices.Contains(f.Known, r.Name):
+			lines = append(lines, fmt.Sprintf("CHECK: known %s (it was red before the work)", r.Name))
+		default:
+			lines = append(lines, fmt.Sprintf("CHECK: failed %s (%s)", r.Name, whyRed(r)))
 		}
-		why := r.Why
-		if why == "" {
-			why = fmt.Sprintf("exit %d", r.Exit)
-		}
-		if last := lastWords(r.Output); last != "" {
-			why += ": " + last
-		}
-		lines = append(lines, fmt.Sprintf("CHECK: failed %s (%s)", r.Name, oneLine(why)))
 	}
 	return lines
+}
+
+// whyRed says in one line why a check failed.
+func whyRed(r ralph.GateResult) string {
+	why := r.Why
+	if why == "" {
+		why = fmt.Sprintf("exit %d", r.Exit)
+	}
+	if last := lastWords(r.Output); last != "" {
+		why += ": " + last
+	}
+	return oneLine(why)
 }
 
 // lastWords is the last line of a check's stderr, or else of its stdout: most
@@ -268,9 +345,15 @@ func took(d time.Duration) string {
 	return ralph.Elapsed(d)
 }
 
-// oneLine makes a text fit into one log line.
+// oneLine makes a text fit into one log line. Agents write it: what steers a
+// terminal or turns the direction of writing is left out.
 func oneLine(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && !unicode.IsSpace(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return -1
+		}
+		return r
+	}, strings.Join(strings.Fields(s), " "))
 	if len(s) > 400 {
 		s = strings.ToValidUTF8(s[:400], "") + " ..."
 	}

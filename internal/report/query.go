@@ -50,6 +50,25 @@ type TaskRecord struct {
 	Seconds       float64          `json:"seconds"`
 	Commit        string           `json:"commit,omitempty"`
 	Output        string           `json:"output,omitempty"` // folder of the last turn
+	StartedAt     time.Time        `json:"started_at,omitzero"`
+	EndedAt       time.Time        `json:"ended_at,omitzero"`
+	Progress      int              `json:"progress,omitempty"` // percent, as the agent says
+	Note          string           `json:"note,omitempty"`
+	Stuck         bool             `json:"stuck,omitempty"`    // the stuck warning is out (B-017)
+	Assigned      bool             `json:"assigned,omitempty"` // a person chose it to be next
+	Skip          string           `json:"skip,omitempty"`     // a person wants it left out after this iteration
+
+	// With worktrees.
+	Slot        int              `json:"slot,omitempty"`
+	Worktree    string           `json:"worktree,omitempty"` // relative to the repository
+	Branch      string           `json:"branch,omitempty"`
+	Merge       ralph.MergeState `json:"merge,omitempty"`
+	MergeHow    string           `json:"merge_how,omitempty"`    // clean, resolved
+	MergeCommit string           `json:"merge_commit,omitempty"` // on the integration branch
+	MergeWaits  string           `json:"merge_waits,omitempty"`  // why a person has to look
+	Resolves    int              `json:"resolves,omitempty"`     // tries of an agent to resolve its merge
+	Conflicts   []string         `json:"conflicts,omitempty"`    // files
+	Weakened    []ralph.Finding  `json:"weakened,omitempty"`     // tests that its work takes away
 }
 
 // QueryTask is one task.
@@ -62,6 +81,19 @@ func QueryTask(t *ralph.Task) TaskRecord {
 	}
 	if t.Run.Last != nil {
 		r.Output = t.Run.Last.Dir
+	}
+	x, q := t.Run, t.Run.Queue
+	r.StartedAt, r.EndedAt, r.Progress, r.Note, r.Stuck, r.Assigned, r.Skip = x.StartedAt, x.EndedAt, x.Progress, x.Note, x.Warned, x.Assigned, x.Skip
+	r.Slot, r.Worktree, r.Branch = x.Place.Slot, x.Place.Dir, x.Place.Branch
+	r.Merge, r.MergeCommit, r.Resolves, r.Weakened = q.State, q.Commit, q.Resolves, q.Weakened
+	switch {
+	case q.State == ralph.MergeMerged:
+		r.MergeHow = mergeHow(t, "")
+	case q.Merged != nil && q.Merged.Conflict != nil:
+		r.Conflicts = conflictPaths(q.Merged.Conflict)
+	}
+	if q.State != ralph.MergeMerged {
+		r.MergeWaits = q.GaveUp
 	}
 	return r
 }
@@ -87,64 +119,6 @@ func QueryIssues(s *ralph.State) []IssueRecord {
 	out := make([]IssueRecord, 0, len(s.Plan.Issues))
 	for _, i := range s.Plan.Issues {
 		out = append(out, IssueRecord{i.ID, i.Spec, i.Desc})
-	}
-	return out
-}
-
-// Stage is `ralph query stage`.
-type Stage struct {
-	Status string          `json:"status"`
-	Mode   string          `json:"mode,omitempty"`
-	Spec   string          `json:"spec,omitempty"`
-	SpecID ralph.SpecID    `json:"spec_id,omitempty"`
-	Round  int             `json:"round,omitempty"`
-	Stage  string          `json:"stage,omitempty"`
-	Tasks  []ralph.TaskID  `json:"tasks"` // active now
-	Ended  ralph.Reason    `json:"ended,omitempty"`
-	ID     ralph.SessionID `json:"session_id,omitempty"`
-}
-
-// QueryStage says where the session stands.
-func QueryStage(s *ralph.State) Stage {
-	out := Stage{Status: s.Mode(), Mode: s.Session.Mode, Ended: s.Session.Ended, ID: s.Session.ID, Tasks: []ralph.TaskID{}}
-	if s.Job != nil {
-		out.Spec, out.SpecID, out.Round, out.Stage = s.Job.File, s.Job.Spec, s.Job.Round, stageNow(s)
-	}
-	for _, t := range s.Plan.Tasks {
-		if t.Status == ralph.TaskActive {
-			out.Tasks = append(out.Tasks, t.ID)
-		}
-	}
-	return out
-}
-
-// Stats is `ralph query stats`: all counted from the journal (X-99).
-type Stats struct {
-	Session        ralph.SessionID `json:"session_id,omitempty"`
-	RuntimeSeconds float64         `json:"runtime_seconds"`
-	SpecsCompleted int             `json:"specs_completed"`
-	SpecsFailed    int             `json:"specs_failed"`
-	Cost           float64         `json:"cost"`
-	CostKnown      bool            `json:"cost_known"`
-	Iterations     int             `json:"iterations"`
-	TasksByStatus  map[string]int  `json:"tasks"`
-	Totals         ralph.Totals    `json:"totals"`
-	AverageSeconds float64         `json:"iteration_average_seconds"`
-	Facts          int64           `json:"facts"`
-}
-
-// QueryStats counts.
-func QueryStats(s *ralph.State, now time.Time) Stats {
-	x := s.Session
-	out := Stats{
-		Session: x.ID, RuntimeSeconds: s.Running(now).Seconds(), SpecsCompleted: x.Completed, SpecsFailed: x.Failed,
-		Cost: x.Usage.Cost, CostKnown: x.Usage.Known, Iterations: x.Turns, TasksByStatus: map[string]int{}, Totals: s.Totals, Facts: s.Seq,
-	}
-	for _, t := range s.Plan.Tasks {
-		out.TasksByStatus[string(t.Status)]++
-	}
-	if s.Totals.Turns > 0 {
-		out.AverageSeconds = s.Totals.TurnTime.Seconds() / float64(s.Totals.Turns)
 	}
 	return out
 }

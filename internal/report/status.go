@@ -40,26 +40,34 @@ func Status(s *ralph.State, engine Engine, now time.Time) string {
 	return b.String()
 }
 
+// construct is the status without agent mode: what needs a person comes first.
 func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time) {
+	if list := needs(s); len(list) > 0 {
+		fmt.Fprintln(b, "Needs you:")
+		for _, n := range list {
+			fmt.Fprintf(b, "  %s\n      %s\n", n.what, n.command)
+		}
+		fmt.Fprintln(b)
+	}
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(b, "%-8s %s\n", name+":", fmt.Sprintf(format, args...))
 	}
 	line("Engine", "%s", engineWords(s, engine))
-	if s.Plan.File == "" {
+	if s.Plan.File == "" && len(s.Plan.Tasks) == 0 {
 		line("Plan", "none (ralph plan <spec>, or queue one: ralph inbox add <spec>)")
 	} else {
-		line("Spec", "%s", s.Plan.File)
+		line("Spec", "%s", orNone(s.Plan.File))
 		line("Tasks", "%s", taskCounts(s))
 		if n := len(s.Plan.Issues); n > 0 {
 			line("Issues", "%d open", n)
 		}
-		if s.Job != nil {
+		if s.Job != nil && s.Session.Mode != pilot {
 			line("Round", "%d, %s", s.Job.Round, stageNow(s))
 		}
 		line("Spent", "%s, %s, %s", ralph.Dollars(s.Plan.Usage.Cost), ralph.Elapsed(s.JobElapsed(at(engine, s, now))), count(s.Plan.Turns, "iteration"))
 	}
 	for _, t := range s.Plan.Tasks {
-		if t.Status == ralph.TaskActive {
+		if t.Status == ralph.TaskActive && t.Run.Place.Slot == 0 {
 			doing := fmt.Sprintf("iteration %d", t.Run.Iterations+1)
 			if s.Gate(t.ID) != nil {
 				doing = "waiting for you"
@@ -67,15 +75,10 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 			line("Now", "%s %s, %s", t.ID, t.Name, doing)
 		}
 	}
+	crewStatus(line, s, at(engine, s, now))
 	for _, l := range s.Limits {
 		if l.Until.After(now) {
 			line("Limit", "%s until %s", l.Agent, l.Until.Local().Format("15:04:05"))
-		}
-	}
-	if len(s.Gates) > 0 {
-		fmt.Fprintln(b, "\nNeeds you:")
-		for _, g := range s.Gates {
-			fmt.Fprintf(b, "  %s  %s  %s\n      ralph answer %s \"...\"\n", g.ID, g.Task, oneLine(g.Text), g.ID)
 		}
 	}
 }
@@ -93,6 +96,8 @@ func engineWords(s *ralph.State, engine Engine) string {
 	switch {
 	case engine.Alive && x.Cause != "":
 		return fmt.Sprintf("%s (%s), pid %d", s.Mode(), x.Cause, engine.Pid)
+	case engine.Alive && x.Semi:
+		return fmt.Sprintf("%s (semi: you assign the tasks), pid %d", s.Mode(), engine.Pid)
 	case engine.Alive:
 		return fmt.Sprintf("%s, pid %d", s.Mode(), engine.Pid)
 	case x.ID == "":

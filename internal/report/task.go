@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -37,7 +38,68 @@ func About(f ralph.Fact) ralph.TaskID {
 	case ralph.Noted:
 		return f.Task
 	}
+	return aboutParallel(f)
+}
+
+func aboutParallel(f ralph.Fact) ralph.TaskID {
+	switch f := f.(type) {
+	case ralph.Prepared:
+		return f.Task
+	case ralph.MergeQueued:
+		return f.Task
+	case ralph.Merged:
+		return f.Task
+	case ralph.Advanced:
+		return f.Task
+	case ralph.BaselineRan:
+		return f.Task
+	case ralph.Landed:
+		return f.Task
+	case ralph.SavedWork:
+		return f.Task
+	case ralph.TaskRetried:
+		return f.ID
+	case ralph.SkipWanted:
+		return f.ID
+	case ralph.TaskRolledBack:
+		return f.ID
+	case ralph.TaskCleaned:
+		return f.ID
+	case ralph.TaskExtended:
+		return f.ID
+	case ralph.TaskAssigned:
+		return f.ID
+	}
 	return ""
+}
+
+// Concerns reports whether an event belongs to the history of a task: also its
+// merges, the gates about it and what resolved its merge. s is the state after the event.
+func Concerns(e ralph.Event, s *ralph.State, id ralph.TaskID) bool {
+	about := About(e.Fact)
+	if about == id || parentIn(about) == id {
+		return true
+	}
+	switch f := e.Fact.(type) {
+	case ralph.Merged:
+		return slices.Contains(f.Members, id)
+	case ralph.Asked:
+		return f.Gate.About == id
+	}
+	t := s.Task(about)
+	return t != nil && slices.Contains(t.Members, id)
+}
+
+// SlotOf is the slot that an event happened in, 0 for none: that of its task, or
+// the one that a task has just left.
+func SlotOf(e ralph.Event, s *ralph.State) int {
+	if f, ok := e.Fact.(ralph.TaskEnded); ok {
+		return f.Slot
+	}
+	if t := s.Task(About(e.Fact)); t != nil {
+		return t.Run.Place.Slot
+	}
+	return 0
 }
 
 // Task is `ralph task show`.
@@ -73,6 +135,11 @@ func Task(t *ralph.Task, history []string) string {
 	if t.Run.Last != nil {
 		line("output", t.Run.Last.Dir)
 	}
+	place(line, t)
+	for _, a := range t.Run.Answers {
+		line("answered", oneLine(a.Question)+"\n"+a.Answer)
+	}
+	line("rejected", strings.Join(t.Run.Rejects, "\n"))
 	if red := t.Run.Red; red != nil {
 		for _, r := range red.Results {
 			if !r.Pass {
@@ -87,6 +154,61 @@ func Task(t *ralph.Task, history []string) string {
 		}
 	}
 	return b.String()
+}
+
+// place writes where a task's work lies and how far its merge is.
+func place(line func(name, value string), t *ralph.Task) {
+	r := t.Run
+	if r.Place.Slot > 0 {
+		line("slot", fmt.Sprint(r.Place.Slot))
+	}
+	line("worktree", r.Place.Dir)
+	branch := r.Place.Branch
+	if branch != "" && r.Place.Base != "" {
+		branch += fmt.Sprintf(" (from %s)", short(r.Place.Base))
+	}
+	line("branch", branch)
+	line("commit", short(r.Commit))
+	line("merge", mergeState(t))
+	if m := r.Queue.Merged; m != nil && m.Conflict != nil {
+		for _, f := range m.Conflict.Files {
+			line("conflict", fmt.Sprintf("%s (%s)\n%s", f.Path, f.Kind, strings.TrimSpace(f.Marked)))
+		}
+	}
+	for _, x := range r.Queue.Weakened {
+		line("finding", findingWords(x))
+	}
+	if r.Stash != "" {
+		line("stash", fmt.Sprintf("%.9s (it gets it back at its next start; ralph recover)", r.Stash))
+	}
+	line("skip", r.Skip)
+	if r.Warned {
+		line("warning", stuckWords(t))
+	}
+}
+
+// mergeState says where a task's work is on its way to the base branch.
+func mergeState(t *ralph.Task) string {
+	q := t.Run.Queue
+	words := string(q.State)
+	switch q.State {
+	case "":
+		return ""
+	case ralph.MergeMerged:
+		words = fmt.Sprintf("merged as %s (%s)", short(q.Commit), mergeHow(t, ""))
+	case ralph.MergeConflict, ralph.MergeRed:
+		if q.Resolves > 0 {
+			words += ", " + plural(q.Resolves, "try to resolve it", "tries to resolve it")
+		}
+	}
+	if q.GaveUp != "" && q.State != ralph.MergeMerged {
+		words += ", waits for a person: " + oneLine(q.GaveUp)
+	}
+	return words
+}
+
+func stuckWords(t *ralph.Task) string {
+	return fmt.Sprintf("may be stuck: %s without a change", count(t.Run.Unchanged, "iteration"))
 }
 
 // TaskList is `ralph task list`: a row for each task, in plan order, with what it
@@ -108,6 +230,9 @@ func TaskList(s *ralph.State) string {
 		}
 		if t.Run.Reason != "" && t.Status != ralph.TaskDone {
 			fmt.Fprintf(&b, "  (%s)", oneLine(t.Run.Reason))
+		}
+		if q := t.Run.Queue.State; q != "" && q != ralph.MergeMerged {
+			fmt.Fprintf(&b, "  (merge: %s)", mergeState(t))
 		}
 		b.WriteByte('\n')
 	}

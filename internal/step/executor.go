@@ -8,9 +8,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -23,34 +23,9 @@ type Agent interface {
 	Turn(ctx context.Context, in ralph.TurnInput, on ralph.TurnHooks) (ralph.TurnResult, error)
 }
 
-// Trees is where work happens: git, in place.
-type Trees interface {
-	Start(ctx context.Context) (ralph.Prepared, error)
-	Snapshot(ctx context.Context) (tree, head string, err error)
-	Diff(ctx context.Context, from, to string, most int64) ([]byte, error)
-	Commit(ctx context.Context, in CommitInput) (ralph.Committed, error)
-	Shelve(ctx context.Context, in ShelveInput) (ralph.Shelved, error)
-}
-
-// CommitInput is a commit to make. Trailer proves, after a crash, that it was made.
-type CommitInput struct {
-	Base, Branch  string // where the job started
-	Message       string
-	Trailer, Key  string
-	Fresh         bool   // the key is of this very attempt: no commit can carry it yet
-	Tree          string // the tree of the last snapshot, when nothing ran since
-	Squash        bool   // commits of the agent since Base become part of this one
-	OnlyIfChanges bool
-}
-
 // ShelveInput is a tree to put away.
 type ShelveInput struct {
 	How, Base, Branch, Message, ID string
-}
-
-// Gates runs check commands.
-type Gates interface {
-	Run(ctx context.Context, dir string, gates []ralph.GateSpec) ([]ralph.GateResult, error)
 }
 
 // Live shows a person what happens inside a step. It must not block.
@@ -75,7 +50,19 @@ type Executor struct {
 	// task's commit shows the same, for a process less in each turn.
 	SkipDiffs bool
 
+	// For work in worktrees (Config.Isolated), else not used.
+	Worktrees Worktrees
+	Merging   Merging
+	Resolving Resolving
+	Setup     Setup
+	Fence     string // K=V for agents in worktrees: keeps their git out of the checkout
+
 	prompts prompt.Renderer
+	merge   sync.Mutex // held by whoever uses the merge worktree
+	base    struct {
+		sync.Mutex // held while a baseline is found out
+		ran        ralph.BaselineRan
+	}
 }
 
 // ConfiguredAgent is an agent with what its configuration says.
@@ -101,9 +88,23 @@ func (x *Executor) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step
 	case ralph.Turn:
 		return x.turn(ctx, s, t, step)
 	case ralph.Check:
-		return x.check(ctx, t)
+		return x.check(ctx, s, t, step)
+	case ralph.Baseline:
+		return x.baseline(ctx, t, step)
 	case ralph.Commit:
-		return x.commit(ctx, s, t, step)
+		switch {
+		case !x.Config.Isolated:
+			return x.commit(ctx, s, t, step)
+		case step.OnlyTask:
+			return x.commitTask(ctx, s, t)
+		}
+		return x.squash(ctx, s, t)
+	case ralph.Merge:
+		return x.mergeMembers(ctx, s, t, step)
+	case ralph.Advance:
+		return x.advance(ctx, s, t, step)
+	case ralph.Land:
+		return x.land(ctx, s, t)
 	case ralph.Shelve:
 		return x.shelve(ctx, s, t, step)
 	case ralph.Ask:
@@ -115,8 +116,14 @@ func (x *Executor) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step
 // prepare looks at the spec and at where the work starts. A spec that is not
 // there is an outcome, not an error: the next spec goes on (D-076).
 func (x *Executor) prepare(ctx context.Context, s *ralph.State, t *ralph.Task) ([]ralph.Fact, error) {
+	if x.Config.Isolated && t.TakesSlot() {
+		return x.prepareTask(ctx, s, t)
+	}
 	if _, err := x.readSpec(s.Job.File); err != nil {
 		return []ralph.Fact{ralph.Prepared{Task: t.ID, Error: err.Error()}}, nil
+	}
+	if x.Config.Isolated {
+		return x.prepareAll(ctx, s, t)
 	}
 	p, err := x.Trees.Start(ctx)
 	if err != nil {
@@ -127,64 +134,6 @@ func (x *Executor) prepare(ctx context.Context, s *ralph.State, t *ralph.Task) (
 	}
 	p.Task = t.ID
 	return []ralph.Fact{p}, nil
-}
-
-// check runs the checks; their result is bound to the tree they ran on.
-func (x *Executor) check(ctx context.Context, t *ralph.Task) ([]ralph.Fact, error) {
-	tree, _, err := x.Trees.Snapshot(ctx)
-	if err != nil {
-		return nil, err
-	}
-	begin := x.Now()
-	results, err := x.Gates.Run(ctx, x.Root, x.Checks)
-	if err != nil {
-		return nil, fmt.Errorf("run the checks: %w", err)
-	}
-	ran := ralph.ChecksRan{Task: t.ID, Pass: true, Tree: tree, Results: results, Took: x.Now().Sub(begin)}
-	for _, r := range results {
-		ran.Pass = ran.Pass && r.Pass
-	}
-	if t.Run.Last != nil && t.Run.Last.Dir != "" {
-		if err := x.keep(filepath.Join(t.Run.Last.Dir, "checks.json"), ran); err != nil {
-			return nil, err
-		}
-	}
-	return []ralph.Fact{ran}, nil
-}
-
-func (x *Executor) commit(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Commit) ([]ralph.Fact, error) {
-	begin := x.Now()
-	in := CommitInput{Base: s.Job.Base, Branch: s.Job.Branch, Trailer: "Ralph-Receipt", Key: t.Run.CommitKey, Squash: !step.OnlyTask}
-	in.Fresh = in.Key == s.Hash // nothing was recorded since the receipt that made the key
-	trailers := []string{}
-	if step.OnlyTask {
-		trailers = append(trailers, "Ralph-Task: "+string(t.ID))
-		in.OnlyIfChanges = true
-		if t.Run.Checks == nil {
-			in.Tree = t.Run.Tree // checks may have changed files
-		}
-	} else if s.Job.Spec != "" {
-		trailers = append(trailers, "Ralph-Spec: "+string(s.Job.Spec))
-	}
-	trailers = append(trailers, in.Trailer+": "+in.Key)
-	info := prompt.CommitInfo{
-		SpecFile: s.Job.File, Tasks: s.CountTasks(ralph.TaskDone), Duration: s.JobElapsed(begin),
-		Cost: s.Plan.Usage.Cost, Trailers: trailers,
-	}
-	in.Message = prompt.CommitMessage(info)
-	if step.OnlyTask {
-		in.Message = prompt.TaskCommitMessage(t.Name, s.Job.File, trailers)
-	}
-	c, err := x.Trees.Commit(ctx, in)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, err
-		}
-		c = ralph.Committed{Error: err.Error()}
-	}
-	c.Task, c.Took = t.ID, x.Now().Sub(begin)
-	c.Subject, _, _ = strings.Cut(in.Message, "\n")
-	return []ralph.Fact{c}, nil
 }
 
 func (x *Executor) shelve(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Shelve) ([]ralph.Fact, error) {
@@ -205,8 +154,8 @@ func (x *Executor) shelve(ctx context.Context, s *ralph.State, t *ralph.Task, st
 
 func (x *Executor) ask(t *ralph.Task, step ralph.Ask) ([]ralph.Fact, error) {
 	now := x.Now()
-	gate := ralph.Gate{ID: ralph.GateID(x.NewID("g")), Kind: step.Kind, Task: t.ID, Text: step.Text, AskedAt: now}
-	if x.Config.InputTimeout > 0 {
+	gate := ralph.Gate{ID: ralph.GateID(x.NewID("g")), Kind: step.Kind, Task: t.ID, About: step.About, Text: step.Text, Detail: step.Detail, AskedAt: now}
+	if x.Config.InputTimeout > 0 && step.Kind != ralph.GateMerge { // work that is done waits as long as it takes
 		gate.Deadline = now.Add(x.Config.InputTimeout)
 	}
 	return []ralph.Fact{ralph.Asked{Gate: gate}}, nil
@@ -218,13 +167,5 @@ func (x *Executor) keep(name string, v any) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	path := filepath.Join(x.Root, name)
-	// The agent may have deleted the folder; a start after it would fail again here.
-	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
-		err = os.WriteFile(path, append(b, '\n'), 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return nil
+	return writeRecord(filepath.Join(x.Root, name), append(b, '\n'))
 }

@@ -35,6 +35,13 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	if err != nil {
 		return x.withoutSpec(s, t, step, err), nil
 	}
+	if x.dir(t) == filepath.Join(x.Root, mergeDir) {
+		x.merge.Lock() // a stage looks at what is merged; nobody may check out another commit below it
+		defer x.merge.Unlock()
+		if err := x.enterMergeDir(ctx, t.ID, s.Plan.Integration.Tip); err != nil {
+			return x.cannotStart(ctx, s, t, step, err)
+		}
+	}
 	text, err := x.prompt(ctx, s, t, step, spec, agent.Structured)
 	if err != nil {
 		return nil, err
@@ -46,7 +53,7 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	begin := x.Now()
 	listener := newListener(x.Live, t.ID, text)
 	res, err := agent.Turn(ctx, ralph.TurnInput{
-		Agent: agent.Spec, Stage: step.Stage, Prompt: text, Dir: x.Root, Env: x.environment(s, t, step, agent),
+		Agent: agent.Spec, Stage: step.Stage, Prompt: text, Dir: x.dir(t), Env: x.environment(s, t, step, agent),
 		Resume: step.Resume, Schema: schemaFor(step.Stage, agent.Structured), Timeout: step.Timeout, Grace: x.Grace,
 		Scratch: rec.dir, Raw: rec.output,
 	}, ralph.TurnHooks{Said: listener.said})
@@ -61,7 +68,7 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	}
 	f := x.ended(t, step, agent, res)
 	f.Took, f.Dir, f.Dropped = x.Now().Sub(begin), rec.rel, res.Dropped+rec.output.dropped()
-	if step.Stage == ralph.KindBuild {
+	if t.TakesSlot() {
 		f.Signal = listener.signal(res.Text, text)
 		if err := x.see(ctx, s, t, &f); err != nil {
 			return nil, err
@@ -85,6 +92,15 @@ func (x *Executor) withoutSpec(s *ralph.State, t *ralph.Task, step ralph.Turn, e
 	return append([]ralph.Fact{f}, policy.AfterTurn(s, f, x.Config, x.Now())...)
 }
 
+// cannotStart is the turn of a stage whose worktree could not be made ready. A
+// set-up that fails is the person's to mend; all else is broken machinery.
+func (x *Executor) cannotStart(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Turn, err error) ([]ralph.Fact, error) {
+	if _, ok := errors.AsType[*setupError](err); !ok || ctx.Err() != nil {
+		return nil, err
+	}
+	return x.withoutSpec(s, t, step, err), nil
+}
+
 // ended is the turn as a fact, before its answer is read.
 func (x *Executor) ended(t *ralph.Task, step ralph.Turn, agent ConfiguredAgent, res ralph.TurnResult) ralph.TurnEnded {
 	if agent.Price != nil && !res.Usage.Known {
@@ -99,29 +115,36 @@ func (x *Executor) ended(t *ralph.Task, step ralph.Turn, agent ConfiguredAgent, 
 // see looks at the work tree after a turn: a changed tree or a new commit is
 // progress, or in document B's strict form only a commit.
 func (x *Executor) see(ctx context.Context, s *ralph.State, t *ralph.Task, f *ralph.TurnEnded) error {
-	tree, head, err := x.Trees.Snapshot(ctx)
+	tree, head, err := x.snapshot(ctx, s, t)
 	if err != nil {
 		return err
 	}
-	before := t.Run.Tree
-	if before == "" {
+	before, at := t.Run.Tree, s.Job.Head
+	switch {
+	case t.Run.Place.Dir != "":
+		at = t.Run.Place.Head
+	case before == "":
 		before = s.Job.Tree
 	}
 	f.Tree, f.Head = tree, head
-	f.Changed = head != s.Job.Head || tree != before && !x.Config.OnlyCommits
+	f.Changed = head != at || tree != before && !x.Config.OnlyCommits
 	if before != "" && tree != before {
-		x.keepDiff(ctx, before, tree, filepath.Join(x.Root, f.Dir, "diff.patch"))
+		x.keepDiff(ctx, t, before, tree, filepath.Join(x.Root, f.Dir, "diff.patch"))
 	}
 	return nil
 }
 
 // keepDiff writes the turn's patch for people. It is a convenience: the trees
 // are in git, so a failure here is no failure of the turn.
-func (x *Executor) keepDiff(ctx context.Context, from, to, path string) {
+func (x *Executor) keepDiff(ctx context.Context, t *ralph.Task, from, to, path string) {
 	if x.SkipDiffs {
 		return
 	}
-	if patch, err := x.Trees.Diff(ctx, from, to, 4<<20); err == nil {
+	trees, err := x.trees(x.dir(t))
+	if err != nil {
+		return
+	}
+	if patch, err := trees.Diff(ctx, from, to, mostPatch); err == nil {
 		_ = os.WriteFile(path, patch, 0o600)
 	}
 }
@@ -163,8 +186,8 @@ func (x *Executor) answer(s *ralph.State, t *ralph.Task, step ralph.Turn, res ra
 func (x *Executor) prompt(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Turn, spec string, structured bool) (string, error) {
 	in := prompt.Input{
 		Stage: step.Stage, SpecFile: s.Job.File, SpecText: spec, Task: t, Tasks: s.Plan.Tasks,
-		Learnings: readTail(filepath.Join(x.Root, progressFile), mostLearned), Feedback: step.Feedback,
-		Iteration: step.Iteration, Max: x.Config.MaxIterations, Structured: structured, InPlace: true,
+		Learnings: readTail(filepath.Join(x.dir(t), progressFile), mostLearned), Feedback: step.Feedback,
+		Iteration: step.Iteration, Max: x.Config.MaxIterations, Structured: structured, InPlace: t.Run.Place.Dir == "",
 	}
 	if t.MaxIterations > 0 {
 		in.Max = t.MaxIterations
@@ -180,6 +203,8 @@ func (x *Executor) prompt(ctx context.Context, s *ralph.State, t *ralph.Task, st
 		in.Task = s.Task(t.Parent)
 	case ralph.KindVerify:
 		in.Diff = x.jobDiff(ctx, s)
+	case ralph.KindResolve:
+		resolveInput(s, t, &in)
 	}
 	override := filepath.Join(x.Root, "ralph/prompts", string(step.Stage)+".md")
 	custom, err := os.ReadFile(override)
@@ -190,18 +215,26 @@ func (x *Executor) prompt(ctx context.Context, s *ralph.State, t *ralph.Task, st
 }
 
 func (x *Executor) jobDiff(ctx context.Context, s *ralph.State) string {
-	if s.Job.Base == "" || s.Job.Tree == "" {
+	to := s.Job.Tree
+	if i := s.Plan.Integration; x.Config.Isolated && i != nil {
+		to = i.Tip
+	}
+	if s.Job.Base == "" || to == "" {
 		return ""
 	}
-	patch, err := x.Trees.Diff(ctx, s.Job.Base, s.Job.Tree, mostDiff)
+	patch, err := x.Trees.Diff(ctx, s.Job.Base, to, mostDiff)
 	if err != nil {
 		return "" // the agent has the work tree itself
 	}
 	return string(patch)
 }
 
-// readSpec reads a spec. os.Root keeps symbolic links from leading out of ralph/specs.
+// readSpec reads a spec. os.Root keeps symbolic links from leading out of
+// ralph/specs. A plan that people made may have no spec at all.
 func (x *Executor) readSpec(file string) (string, error) {
+	if file == "" {
+		return "", nil
+	}
 	text, err := ReadSpec(x.Root, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("spec file ralph/specs/%s not found", file)
@@ -240,17 +273,24 @@ func (x *Executor) environment(s *ralph.State, t *ralph.Task, step ralph.Turn, a
 	env = append(env, agent.Env...)
 	env = append(env, "RALPH=1", "RALPH_STAGE="+string(step.Stage), "RALPH_SPEC="+s.Job.File, "RALPH_ROOT="+x.Root,
 		"RALPH_ITERATION="+strconv.Itoa(step.Iteration))
-	if t.IsBuild() {
-		env = append(env, "RALPH_TASK="+string(t.ID), "RALPH_TASK_NAME="+t.Name)
-		if t.Phase != "" {
-			env = append(env, "RALPH_PHASE="+t.Phase)
+	if x.Fence != "" && x.dir(t) != x.Root {
+		env = append(env, x.Fence)
+	}
+	about := t
+	if parent := s.Task(t.Parent); t.Kind == ralph.KindResolve && parent != nil {
+		about = parent
+	}
+	if about.IsBuild() {
+		env = append(env, "RALPH_TASK="+string(about.ID), "RALPH_TASK_NAME="+about.Name)
+		if about.Phase != "" {
+			env = append(env, "RALPH_PHASE="+about.Phase)
 		}
 	}
 	return env
 }
 
 func schemaFor(stage ralph.TaskKind, structured bool) json.RawMessage {
-	if !structured || stage == ralph.KindBuild {
+	if !structured {
 		return nil
 	}
 	return prompt.Schema(stage)
@@ -276,49 +316,4 @@ func tail(text string) string {
 		text = text[len(text)-mostTail:]
 	}
 	return strings.ToValidUTF8(text, "")
-}
-
-// record is the folder of one turn: prompt, output, and what came of it.
-type record struct {
-	dir    string // absolute
-	rel    string // relative to the repository
-	output *outputFile
-}
-
-// openRecord makes ralph/.state/tasks/<task>/<iteration>/. A turn that was cut
-// and is done again gets a folder of its own, so that nothing is overwritten.
-func (x *Executor) openRecord(t *ralph.Task, step ralph.Turn, prompt string) (*record, error) {
-	task := strings.ReplaceAll(string(t.ID), ":", "-")
-	base := filepath.Join(stateTasks, task)
-	if err := os.MkdirAll(filepath.Join(x.Root, base), 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of the turn: %w", err)
-	}
-	for try := 1; ; try++ {
-		rel := filepath.Join(base, strconv.Itoa(step.Iteration))
-		if try > 1 {
-			rel = fmt.Sprintf("%s.%d", rel, try)
-		}
-		r := &record{dir: filepath.Join(x.Root, rel), rel: filepath.ToSlash(rel)}
-		err := os.Mkdir(r.dir, 0o700)
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(r.dir, "prompt.md"), []byte(prompt), 0o600)
-		}
-		if err == nil {
-			r.output, err = newOutputFile(filepath.Join(r.dir, "output.log"))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("make the folder of the turn: %w", err)
-		}
-		return r, nil
-	}
-}
-
-func (r *record) close() error {
-	if err := r.output.Close(); err != nil {
-		return fmt.Errorf("write output.log: %w", err)
-	}
-	return nil
 }

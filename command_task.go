@@ -1,0 +1,250 @@
+package ralph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// What people do with tasks that ended badly, and with what waits for them
+// (B-076 to B-082, B-091). The git side of a rollback and of a cleanup is done by
+// the caller before it records the facts.
+
+// badly reports whether a task ended without being done.
+func badly(s TaskStatus) bool {
+	return s == TaskFailed || s == TaskTimeout || s == TaskBlocked || s == TaskSkipped
+}
+
+func refuseTask(t *Task, hint, format string, args ...any) error {
+	return &Refusal{Why: fmt.Sprintf("task %s %s", t.ID, fmt.Sprintf(format, args...)), Hint: hint, Kind: ErrUsage}
+}
+
+const activeHint = "it ends at its own end; `ralph pause` holds the engine at the end of the iteration"
+
+// RetryTask makes a task that ended badly pending again, with fresh counters and
+// its worktree as it is (B-076, B-080); for a blocked one it is the unblocking (B-067).
+func (s *State) RetryTask(id TaskID) ([]Fact, error) {
+	t, err := s.findTask(id)
+	if err != nil {
+		return nil, err
+	}
+	if !badly(t.Status) {
+		return nil, refuseTask(t, "only a failed, timed-out, blocked or skipped task can be retried; `ralph task reject` sends a done one back", "is %s", t.Status)
+	}
+	return []Fact{TaskRetried{id}}, nil
+}
+
+// UnblockTask is RetryTask for a blocked task alone.
+func (s *State) UnblockTask(id TaskID) ([]Fact, error) {
+	t, err := s.findTask(id)
+	if err != nil {
+		return nil, err
+	}
+	if t.Status != TaskBlocked {
+		return nil, refuseTask(t, "`ralph why` says what a task waits for", "is %s, not blocked", t.Status)
+	}
+	return []Fact{TaskRetried{id}}, nil
+}
+
+// SkipTask leaves a task out. One that is at work is left out at the end of its
+// iteration, which is the only safe boundary (B-061, B-065).
+func (s *State) SkipTask(id TaskID, reason string) ([]Fact, error) {
+	t, err := s.findTask(id)
+	if err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(reason) == "" {
+		reason = "by a person"
+	}
+	switch {
+	case t.Status == TaskActive && t.Run.Skip == "":
+		return []Fact{SkipWanted{id, reason}}, nil
+	case t.Status == TaskActive:
+		return nil, refuseTask(t, "", "is skipped already at the end of its iteration")
+	case t.Status == TaskSkipped, t.Status == TaskDone:
+		return nil, refuseTask(t, "", "is %s", t.Status)
+	}
+	return []Fact{TaskEnded{ID: id, Status: TaskSkipped, Why: Why{Text: reason}}}, nil
+}
+
+// ExtendTask gives one task more iterations (B-082): to is the new number, 0 for
+// half as many again as now, rounded up. usual is task.max_iterations.
+func (s *State) ExtendTask(id TaskID, to, usual int) ([]Fact, error) {
+	t, err := s.findTask(id)
+	if err != nil {
+		return nil, err
+	}
+	now := t.MaxIterations
+	if now == 0 {
+		now = usual
+	}
+	if to == 0 {
+		to = now + (now+1)/2
+	}
+	switch {
+	case t.Status == TaskDone:
+		return nil, refuseTask(t, "", "is done")
+	case to <= now:
+		return nil, refuseTask(t, fmt.Sprintf("give a number above %d", now), "has %d iterations already", now)
+	}
+	return []Fact{TaskExtended{id, to}}, nil
+}
+
+// AssignTask chooses a pending task to be worked on next (B-091). One that has to
+// wait for others starts when they are done.
+func (s *State) AssignTask(id TaskID) ([]Fact, error) {
+	t, err := s.findTask(id)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case t.Status != TaskPending:
+		return nil, refuseTask(t, "only a pending task can be assigned; `ralph task retry` makes one pending", "is %s", t.Status)
+	case t.Run.Assigned:
+		return nil, refuseTask(t, "", "is assigned already")
+	}
+	return []Fact{TaskAssigned{id}}, nil
+}
+
+// MayRollBack reports whether a task's work can be undone: it has ended, and if
+// it was merged, nothing that builds on it has begun.
+func (s *State) MayRollBack(id TaskID) (*Task, error) {
+	t, err := s.findTask(id)
+	switch {
+	case err != nil:
+		return nil, err
+	case t.Status == TaskActive:
+		return nil, refuseTask(t, activeHint, "is active")
+	case t.Status == TaskPending && t.Run.Place.Branch == "":
+		return nil, refuseTask(t, "", "has not begun: there is nothing to undo")
+	case t.Status == TaskDone && t.Run.Queue.State != MergeMerged && t.Run.Queue.State != "":
+		return nil, refuseTask(t, "wait for its merge, or deny it: `ralph gates`", "is in the merge queue")
+	case t.Status == TaskDone && t.Run.Queue.Commit == "":
+		return nil, refuseTask(t, "`ralph task reject` sends it back with a reason", "was not merged by the merge queue: there is no commit to revert")
+	}
+	for _, x := range s.Plan.Tasks {
+		if slices.Contains(x.Deps, id) && (x.Status == TaskActive || x.Status == TaskDone) && t.Status == TaskDone {
+			return nil, refuseTask(t, fmt.Sprintf("roll %s back first", x.ID), "has %s building on it, which is %s", x.ID, x.Status)
+		}
+	}
+	return t, nil
+}
+
+// MayCleanUp reports whether a task's worktree can be taken away (B-079).
+func (s *State) MayCleanUp(id TaskID) (*Task, error) {
+	t, err := s.findTask(id)
+	switch {
+	case err != nil:
+		return nil, err
+	case t.Status == TaskActive:
+		return nil, refuseTask(t, activeHint, "is active")
+	case t.Run.Place.Dir == "":
+		return nil, refuseTask(t, "", "has no worktree")
+	}
+	return t, nil
+}
+
+// DivideTask puts smaller tasks in the place of one (B-081): what waits for it
+// waits for all of them, and it is closed as skipped.
+func (s *State) DivideTask(id TaskID, ids []TaskID, names []string) ([]Fact, error) {
+	t, err := s.findTask(id)
+	if err != nil {
+		return nil, err
+	}
+	if t.Status == TaskActive || t.Status == TaskDone {
+		return nil, refuseTask(t, "only a task that has not been done can be divided", "is %s", t.Status)
+	}
+	var facts []Fact
+	for i, name := range names {
+		if strings.TrimSpace(name) == "" {
+			return nil, refuseTask(t, "", "cannot be divided into a task without a name")
+		}
+		facts = append(facts, TaskAdded{Task{
+			ID: ids[i], Spec: t.Spec, Name: strings.TrimSpace(name), Notes: t.Notes, Deps: t.Deps, Tags: t.Tags,
+			Priority: t.Priority, Phase: t.Phase, Parent: t.ID, Status: TaskPending,
+		}})
+	}
+	for _, waiting := range s.Plan.Tasks {
+		if i := slices.Index(waiting.Deps, id); i >= 0 && !waiting.Status.Ended() {
+			edited := *waiting
+			edited.Deps = slices.Replace(slices.Clone(waiting.Deps), i, i+1, ids...)
+			edited.Line, edited.Run = "", Run{}
+			facts = append(facts, TaskEdited{edited})
+		}
+	}
+	return append(facts, TaskEnded{ID: id, Status: TaskSkipped, Why: Why{Text: fmt.Sprintf("divided into %d smaller tasks", len(names))}}), nil
+}
+
+// SetMode switches between semi and autopilot (B-092).
+func (s *State) SetMode(semi bool) ([]Fact, error) {
+	if !s.Session.Live() || s.Session.Mode != "autopilot" {
+		return nil, &Refusal{Why: "no autopilot session is running", Hint: "`ralph autopilot` or `ralph autopilot --semi` starts one", Kind: ErrUsage}
+	}
+	if s.Session.Semi == semi {
+		return nil, &Refusal{Why: "it is in that mode already", Kind: ErrUsage}
+	}
+	return []Fact{ModeSet{semi}}, nil
+}
+
+// findGate returns an open gate or a refusal.
+func (s *State) findGate(id GateID) (*Gate, error) {
+	i := slices.IndexFunc(s.Gates, func(g *Gate) bool { return g.ID == id })
+	if i < 0 {
+		return nil, &Refusal{Why: fmt.Sprintf("no open gate %s", id), Hint: "`ralph gates` lists what waits; the first answer wins", Kind: ErrNotFound}
+	}
+	return s.Gates[i], nil
+}
+
+// AnswerGate answers a question; the first answer wins.
+func (s *State) AnswerGate(id GateID, text string) ([]Fact, error) {
+	g, err := s.findGate(id)
+	if err != nil {
+		return nil, err
+	}
+	if g.Kind == GateMerge {
+		return nil, &Refusal{Why: fmt.Sprintf("%s is no question", id), Hint: fmt.Sprintf("decide it: `ralph approve %s` or `ralph deny %s --reason ...`", id, id), Kind: ErrUsage}
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil, &Refusal{Why: "an answer needs words", Kind: ErrUsage}
+	}
+	return []Fact{Answered{ID: id, Text: text}}, nil
+}
+
+// ApproveGate lets pass what waits at a gate.
+func (s *State) ApproveGate(id GateID) ([]Fact, error) {
+	g, err := s.findGate(id)
+	if err != nil {
+		return nil, err
+	}
+	if g.Kind != GateMerge {
+		return nil, &Refusal{Why: fmt.Sprintf("%s is a question", id), Hint: fmt.Sprintf("answer it: ralph answer %s \"...\"", id), Kind: ErrUsage}
+	}
+	return []Fact{Answered{ID: id, Verdict: Approved}}, nil
+}
+
+// DenyGate refuses what waits at a gate. A denied merge ends its task as failed,
+// with its branch kept; where the work itself was in doubt (weakened tests) the
+// task goes back to its agent with the reason.
+func (s *State) DenyGate(id GateID, reason string) ([]Fact, error) {
+	g, err := s.findGate(id)
+	if err != nil {
+		return nil, err
+	}
+	if g.Kind != GateMerge {
+		return nil, &Refusal{Why: fmt.Sprintf("%s is a question", id), Hint: fmt.Sprintf("answer it: ralph answer %s \"...\"", id), Kind: ErrUsage}
+	}
+	why := strings.TrimSpace(reason)
+	if why == "" {
+		why = "a person denied the merge: " + g.Text
+	}
+	facts := []Fact{Answered{ID: id, Verdict: Denied, Text: reason}, TaskEnded{ID: g.Task, Status: TaskSkipped, Why: Why{Rule: "X-72", Text: why}}}
+	t := s.Task(g.About)
+	switch {
+	case t == nil, t.Status != TaskDone: // sent back or left out meanwhile
+	case t.Run.Queue.State == MergeWaiting:
+		facts = append(facts, TaskRejected{t.ID, why})
+	default:
+		facts = append(facts, TaskEnded{ID: t.ID, Status: TaskFailed, Why: Why{Rule: "X-72", Text: why}})
+	}
+	return facts, nil
+}

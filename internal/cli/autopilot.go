@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+)
+
+func newAutopilot(env Env) *cobra.Command {
+	var parallel int
+	x := &session{env: env, mode: "autopilot"}
+	cmd := &cobra.Command{
+		Use: "autopilot", Short: "Work on every ready task of the plan, several at once, each in a worktree of its own", Args: cobra.NoArgs,
+		Long: `Takes the ready tasks of the plan, best score first (` + "`ralph why`" + ` explains), and has
+an agent work on each in a git worktree of its own. Finished work goes through a merge
+queue: merged beside your checkout, checked again, and only then landed on your branch.
+Your checkout is never touched while it has changes.
+
+Ctrl+C ends it at the end of the current iterations; the next start goes on where it
+was. Ctrl+C again, or ` + "`ralph stop --now`" + `, ends it at once.
+
+Exit codes: 0 all is done and landed, 1 tasks failed, timed out or are blocked, 2 it
+could not start, 3 stopped by a limit, 4 a person is needed, 130 ended at once.`,
+		Example: "  ralph plan feature-x.md && ralph autopilot\n  ralph autopilot --parallel 8\n  ralph autopilot --semi     then: ralph task assign t-1a2b",
+	}
+	f := cmd.Flags()
+	f.IntVar(&parallel, "parallel", defaultSlots, "agents at work at the same time, `N` from 1 to 64 (also `parallel` in ralph/config.yaml)")
+	f.BoolVar(&x.semi, "semi", false, "start only what you assign with `ralph task assign`; `ralph mode autopilot` lets it go on alone")
+	f.BoolVar(&x.fresh, "fresh", false, "begin a new session instead of resuming the interrupted one")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		x.flags = map[string]string{}
+		if f.Changed("parallel") {
+			if parallel < 1 || parallel > 64 {
+				return usage("--parallel %d: give a whole number from 1 to 64", parallel)
+			}
+			x.flags["parallel"] = strconv.Itoa(parallel)
+		}
+		return x.run(cmd.Context())
+	}
+	return cmd
+}

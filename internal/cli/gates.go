@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// What waits for a person: gates, and the words that open them (X-75).
+
+func newGates(env Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "gates [id]", Short: "What waits for you: questions and merges; with an id all there is to decide by",
+		Example: "  ralph gates\n  ralph gates g-1a2b", Args: cobra.MaximumNArgs(1),
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		s, _, err := readState(env, false, true)
+		if err != nil {
+			return err
+		}
+		if len(args) == 1 {
+			root, err := findRoot(env)
+			if err != nil {
+				return err
+			}
+			return showGate(env, s, ralph.GateID(args[0]), root, *asJSON)
+		}
+		if *asJSON {
+			return printJSON(env.Stdout, gatesOf(s))
+		}
+		return listGates(env.Stdout, s)
+	}
+	return cmd
+}
+
+// gateHow is what a person types to decide a gate.
+func gateHow(g *ralph.Gate) []string {
+	if g.Kind != ralph.GateMerge {
+		return []string{fmt.Sprintf("ralph answer %s \"...\"", g.ID)}
+	}
+	return []string{fmt.Sprintf("ralph approve %s", g.ID), fmt.Sprintf("ralph deny %s --reason \"...\"", g.ID)}
+}
+
+func listGates(w io.Writer, s *ralph.State) error {
+	if len(s.Gates) == 0 {
+		_, err := fmt.Fprintln(w, "Nothing waits for you.")
+		return err
+	}
+	for _, g := range s.Gates {
+		about := g.Task
+		if g.About != "" {
+			about = g.About
+		}
+		fmt.Fprintf(w, "%s  %-8s  %s  %s\n", g.ID, g.Kind, about, firstLine(g.Text))
+		for _, how := range gateHow(g) {
+			fmt.Fprintf(w, "      %s\n", how)
+		}
+	}
+	_, err := fmt.Fprintln(w, "`ralph gates <id>` shows what there is to decide by.")
+	return err
+}
+
+// gateDetail is a gate with everything to decide by.
+type gateDetail struct {
+	ralph.Gate
+	Task      string               `json:"about_name,omitempty"`
+	Branch    string               `json:"branch,omitempty"`
+	Findings  []ralph.Finding      `json:"findings,omitempty"` // tests that the diff removes, skips or weakens
+	Conflicts []ralph.ConflictFile `json:"conflicts,omitempty"`
+	Red       []ralph.GateResult   `json:"red,omitempty"` // checks that failed on the merged tree
+	Changes   []fileChange         `json:"changes,omitempty"`
+	How       []string             `json:"how"`
+	QA        []ralph.QA           `json:"answered_before,omitempty"`
+}
+
+func detailOf(s *ralph.State, g *ralph.Gate, root string) gateDetail {
+	d := gateDetail{Gate: *g, How: gateHow(g)}
+	id := g.About
+	if id == "" {
+		id = g.Task
+	}
+	t := s.Task(id)
+	if t == nil {
+		return d
+	}
+	d.Task, d.Branch, d.QA = t.Name, t.Run.Place.Branch, t.Run.Answers
+	d.Changes = patchChanges(root, t.ID)
+	if g.Kind != ralph.GateMerge {
+		return d
+	}
+	d.Findings = t.Run.Queue.Weakened
+	if m := t.Run.Queue.Merged; m != nil && m.Conflict != nil {
+		d.Conflicts = m.Conflict.Files
+	}
+	if red := t.Run.Red; red != nil && t.Run.Queue.State == ralph.MergeRed {
+		for _, r := range red.Results {
+			if !r.Pass {
+				d.Red = append(d.Red, r)
+			}
+		}
+	}
+	return d
+}
+
+func showGate(env Env, s *ralph.State, id ralph.GateID, root string, asJSON bool) error {
+	for _, g := range s.Gates {
+		if g.ID != id {
+			continue
+		}
+		d := detailOf(s, g, root)
+		if asJSON {
+			return printJSON(env.Stdout, d)
+		}
+		_, err := io.WriteString(env.Stdout, d.text())
+		return err
+	}
+	return &ralph.Refusal{Why: fmt.Sprintf("no open gate %s", id), Hint: "`ralph gates` lists what waits", Kind: ralph.ErrNotFound}
+}
+
+func (d gateDetail) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s\n%s\n", d.ID, d.Kind, strings.TrimSpace(d.Text))
+	if d.Task != "" {
+		id := d.About
+		if id == "" {
+			id = d.Gate.Task
+		}
+		fmt.Fprintf(&b, "\nTask:    %s %s\n", id, d.Task)
+	}
+	if d.Branch != "" {
+		fmt.Fprintf(&b, "Branch:  %s\n", d.Branch)
+	}
+	shown := len(d.Findings)+len(d.Conflicts)+len(d.Red) > 0 // what the gate has as one text
+	if detail := strings.TrimSpace(d.Detail); detail != "" && !shown {
+		fmt.Fprintf(&b, "\n%s\n", detail)
+	}
+	if len(d.Changes) > 0 {
+		b.WriteString("\nChanges:\n")
+		for _, c := range d.Changes {
+			fmt.Fprintf(&b, "  +%-5d -%-5d %s\n", c.Added, c.Removed, c.Path)
+		}
+	}
+	d.evidence(&b)
+	b.WriteString("\nDecide:\n")
+	for _, how := range d.How {
+		fmt.Fprintf(&b, "  %s\n", how)
+	}
+	return b.String()
+}
+
+// evidence is what speaks against the merge.
+func (d gateDetail) evidence(b *strings.Builder) {
+	if len(d.Findings) > 0 {
+		b.WriteString("\nTests that the diff removes, skips or weakens:\n")
+		for _, f := range d.Findings {
+			at := f.Path
+			if f.Line > 0 {
+				at = fmt.Sprintf("%s:%d", f.Path, f.Line)
+			}
+			fmt.Fprintf(b, "  %-9s %s  %s\n", f.Kind, at, f.What)
+		}
+	}
+	for _, f := range d.Conflicts {
+		fmt.Fprintf(b, "\nConflict in %s (%s):\n", f.Path, f.Kind)
+		if f.Marked != "" {
+			b.WriteString(indent(strings.TrimRight(f.Marked, "\n")))
+		}
+	}
+	for _, r := range d.Red {
+		fmt.Fprintf(b, "\nRed after the merge: %s\n", r.Name)
+		if out := strings.TrimSpace(r.Output); out != "" {
+			b.WriteString(indent(out))
+		}
+	}
+}
+
+func indent(text string) string {
+	return "  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+func newApprove(env Env) *cobra.Command {
+	return gateVerb(env, &cobra.Command{
+		Use: "approve <id>", Short: "Let pass what waits at a gate", Args: cobra.ExactArgs(1),
+		Example: "  ralph gates\n  ralph approve g-1a2b",
+	}, "Approved", func(s *ralph.State, id ralph.GateID, _ []string) ([]ralph.Fact, error) { return s.ApproveGate(id) })
+}
+
+func newDeny(env Env) *cobra.Command {
+	var reason string
+	cmd := gateVerb(env, &cobra.Command{
+		Use: "deny <id>", Short: "Refuse what waits at a gate; the reason goes to the agent", Args: cobra.ExactArgs(1),
+		Long: `Refuses a merge. Where its tests were in doubt, the task goes back to its agent with
+the reason; otherwise it ends as failed, its branch and worktree kept.`,
+		Example: "  ralph deny g-1a2b --reason \"the removed test is still needed\"",
+	}, "Denied", func(s *ralph.State, id ralph.GateID, _ []string) ([]ralph.Fact, error) { return s.DenyGate(id, reason) })
+	cmd.Flags().StringVar(&reason, "reason", "", "why, in words for the agent")
+	return cmd
+}
+
+func newAnswer(env Env) *cobra.Command {
+	return gateVerb(env, &cobra.Command{
+		Use: "answer <id> <text>", Short: "Answer an agent's question; its next prompt holds the answer",
+		Example: "  ralph gates\n  ralph answer g-1a2b \"Use the second design\"", Args: cobra.MinimumNArgs(2),
+	}, "Answered", func(s *ralph.State, id ralph.GateID, words []string) ([]ralph.Fact, error) {
+		return s.AnswerGate(id, strings.Join(words, " "))
+	})
+}
+
+// gateVerb makes cmd say one thing about a gate. The first word wins.
+func gateVerb(env Env, cmd *cobra.Command, said string, decide func(*ralph.State, ralph.GateID, []string) ([]ralph.Fact, error)) *cobra.Command {
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		j, err := openJournal(env, false, false)
+		if err != nil {
+			return err
+		}
+		defer j.Close()
+		id := ralph.GateID(args[0])
+		err = j.Update(cmd.Context(), "cli", func(s *ralph.State) ([]ralph.Fact, error) { return decide(s, id, args[1:]) })
+		switch {
+		case err != nil:
+			return err
+		case *asJSON:
+			return printJSON(env.Stdout, map[string]any{"gate": id, "said": strings.ToLower(said)})
+		}
+		_, err = fmt.Fprintf(env.Stdout, "%s: %s\n", said, id)
+		return err
+	}
+	return cmd
+}
+
+func newMode(env Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "mode <semi or autopilot>", Short: "Switch a running autopilot: you assign the tasks, or it picks them itself",
+		Long: `With semi the tasks at work go on, and nothing new starts but what you choose:
+` + "`ralph task assign <id>`" + `. With autopilot it goes on alone.`,
+		Example: "  ralph mode semi\n  ralph mode autopilot",
+		Args:    cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs), ValidArgs: []string{"semi", "autopilot"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return tellEngine(cmd, env, "mode "+args[0], func(s *ralph.State) ([]ralph.Fact, error) { return s.SetMode(args[0] == "semi") })
+		},
+	}
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// fileChange is how much of a file a patch changes, in lines.
+type fileChange struct {
+	Path    string `json:"path"`
+	Added   int    `json:"added"`
+	Removed int    `json:"removed"`
+}
+
+// patchChanges counts the lines in the patch that was kept of a task's whole
+// diff; none when there is no patch.
+func patchChanges(root string, id ralph.TaskID) []fileChange {
+	f, err := os.Open(filepath.Join(root, "ralph/.state/tasks", string(id), "diff.patch"))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	var out []fileChange
+	inHunk := false
+	sc := bufio.NewScanner(f)
+	sc.Buffer(make([]byte, 64<<10), 8<<20)
+	for sc.Scan() {
+		line := sc.Text()
+		switch {
+		case strings.HasPrefix(line, "diff --git "):
+			out, inHunk = append(out, fileChange{Path: patchPath(line)}), false
+		case len(out) == 0:
+		case strings.HasPrefix(line, "@@"):
+			inHunk = true
+		case inHunk && strings.HasPrefix(line, "+"):
+			out[len(out)-1].Added++
+		case inHunk && strings.HasPrefix(line, "-"):
+			out[len(out)-1].Removed++
+		}
+	}
+	return out
+}
+
+// patchPath is the new name in `diff --git a/old b/new`.
+func patchPath(line string) string {
+	line = strings.TrimPrefix(line, "diff --git ")
+	if i := strings.LastIndex(line, " b/"); i >= 0 {
+		return line[i+len(" b/"):]
+	}
+	if i := strings.LastIndex(line, ` "b/`); i >= 0 { // quoted: it has a character that git escapes
+		return strings.TrimSuffix(line[i+len(` "b/`):], `"`)
+	}
+	return line
+}

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/policy"
+)
+
+// defaultSlots is how many agents `ralph autopilot` has at work at the same time
+// unless a person said otherwise (B-051, X-67).
+const defaultSlots = 3
+
+// slotsOf is the number of slots of `ralph autopilot`.
+func slotsOf(c config.Config) int {
+	if c.Where("parallel").Given() {
+		return c.Parallel
+	}
+	return defaultSlots
+}
+
+// choosePlace decides where agents work: in the checkout, or in worktrees (X-68).
+func (x *session) choosePlace(ctx context.Context) error {
+	c := x.config
+	switch {
+	case x.mode == "autopilot" && c.Isolation == "none":
+		return &ralph.Refusal{
+			Why:  "`ralph autopilot` works in worktrees, and isolation is none (" + c.Where("isolation").String() + ")",
+			Hint: "set isolation: auto, or work in your checkout with `ralph construct`", Kind: ralph.ErrUsage,
+		}
+	case x.mode == "autopilot":
+		x.isolated = true
+		x.semi = x.semi || c.Mode == "semi"
+	case x.mode == "agent" && c.Isolation == "none" && c.Parallel > 1:
+		return &ralph.Refusal{
+			Why:  fmt.Sprintf("%d agents at work at the same time need worktrees, and isolation is none", c.Parallel),
+			Hint: "set isolation: auto, or parallel: 1", Kind: ralph.ErrUsage,
+		}
+	case x.mode == "agent":
+		x.isolated = !x.dryRun && (c.Isolation == "worktree" || c.Parallel > 1)
+	case x.mode == "construct" && (c.Parallel > 1 || c.Isolation == "worktree"):
+		x.notices = append(x.notices, "construct works in one slot, in your checkout; `ralph autopilot` works on the plan in worktrees")
+	}
+	if x.isolated {
+		return x.repo.CanMerge(ctx)
+	}
+	return x.onBase(ctx)
+}
+
+// onBase: in place, work goes to the branch that is checked out, which has to be the
+// one that the settings name.
+func (x *session) onBase(ctx context.Context) error {
+	base := x.config.BaseBranch
+	if base == "" {
+		return nil
+	}
+	head, err := x.repo.Head(ctx)
+	if err != nil || head.Branch == base {
+		return err
+	}
+	return &ralph.Refusal{
+		Why:  fmt.Sprintf("base_branch is %s, and %s is checked out", base, orHead(head.Branch)),
+		Hint: "git switch " + base + ", or change base_branch in ralph/config.yaml", Kind: ralph.ErrUsage,
+	}
+}
+
+// lookAtDirt: in place, a person's own changes must not get into a spec's commit.
+// With worktrees nothing of them is taken along, so they are only worth a word.
+func (x *session) lookAtDirt(ctx context.Context, s *ralph.State, resumed bool) error {
+	inPlace := x.mode == "agent" && !x.isolated && !resumed && !x.allowDirty && !s.OwnDirt()
+	if !inPlace && !x.isolated {
+		return nil
+	}
+	dirty, err := x.repo.Dirty(ctx)
+	if err != nil || len(dirty) == 0 {
+		return err
+	}
+	if x.isolated {
+		x.notices = append(x.notices, "your checkout has changes ("+few(dirty, 3, ", ")+"): agents do not see them, and ralph does not touch them; "+
+			"finished work that needs these files waits on its branch until you have committed or stashed them")
+		return nil
+	}
+	return &ralph.Refusal{
+		Why:  "the work tree has changes that are not committed:\n  " + few(dirty, 10, "\n  ") + "\nralph would put them into the first spec's commit",
+		Hint: "commit them (git add -A && git commit), stash them (git stash -u), or take them along on purpose with --allow-dirty",
+		Kind: ralph.ErrUsage,
+	}
+}
+
+// few names the first of a list.
+func few(names []string, most int, between string) string {
+	if len(names) > most {
+		names = append(slices.Clone(names[:most]), fmt.Sprintf("... and %d more", len(names)-most))
+	}
+	return strings.Join(names, between)
+}
+
+// policyOf is what policy decides this session with.
+func (x *session) policyOf(planOnly bool) policy.Config {
+	c, p := x.config, policyConfig(x.config)
+	p.Agents, p.Checks = x.chain, len(x.checks) > 0
+	p.Session, p.Only, p.PlanOnly, p.Isolated = x.mode, x.only, planOnly, x.isolated
+	p.Commit = x.mode == "agent"
+	p.AutoCommit = p.AutoCommit && x.mode == "construct" // in agent mode D's one commit wins (X-69)
+	p.Parallel = 1
+	if x.isolated {
+		p.Parallel = c.Parallel
+	}
+	if x.mode == "autopilot" {
+		p.Parallel = slotsOf(c)
+		if !c.Where("task.delay").Given() { // a slot that frees is filled at once (B-050)
+			p.TaskDelay = 0
+		}
+		if !c.Where("task.no_progress_turns").Given() { // B-020, X-56
+			p.NoProgressTurns = 0
+		}
+	}
+	return p
+}

@@ -1,0 +1,261 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+func newRecover(env Env) *cobra.Command {
+	var all bool
+	list := func(cmd *cobra.Command, asJSON bool) error { return runRecoverList(cmd.Context(), env, asJSON, all) }
+	cmd := &cobra.Command{
+		Use: "recover", Short: "Everything that ralph ever put aside, and how to get it back",
+		Long: `The ledger of every branch, worktree, stash and recovery ref that ralph made: what it
+is, of which task, and whether its work is merged, on a branch, or only there.
+Nothing of it is removed by ralph unless it is merged or you say so.`,
+		Example: "  ralph recover\n  ralph recover show t-1a2b\n  ralph recover restore t-1a2b --as my-branch", Args: noSuchCommand,
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.Flags().BoolVar(&all, "all", false, "also what is gone because it is merged")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return list(cmd, *asJSON) }
+
+	listCmd := &cobra.Command{Use: "list", Short: "List it, newest first", Args: cobra.NoArgs, Example: "  ralph recover list --all"}
+	listJSON := jsonFlag(listCmd)
+	listCmd.Flags().BoolVar(&all, "all", false, "also what is gone because it is merged")
+	listCmd.RunE = func(cmd *cobra.Command, _ []string) error { return list(cmd, *listJSON) }
+
+	show := &cobra.Command{Use: "show <id>", Short: "One of them with what it changes", Args: cobra.ExactArgs(1), Example: "  ralph recover show t-1a2b"}
+	showJSON := jsonFlag(show)
+	show.RunE = func(cmd *cobra.Command, args []string) error {
+		return runRecoverShow(cmd.Context(), env, args[0], *showJSON)
+	}
+
+	var as string
+	restore := &cobra.Command{
+		Use: "restore <id>", Short: "Make a branch of it; your checkout is not touched", Args: cobra.ExactArgs(1),
+		Long:    "Makes a branch at what was put aside. Of a stash it tells the command that applies it, by\ncommit, since the positions of stashes move.",
+		Example: "  ralph recover restore t-1a2b\n  ralph recover restore t-1a2b --as my-branch",
+	}
+	restoreJSON := jsonFlag(restore)
+	restore.Flags().StringVar(&as, "as", "", "the name of the `branch` (default: recovered/<id>)")
+	restore.RunE = func(cmd *cobra.Command, args []string) error {
+		return runRecoverRestore(cmd.Context(), env, args[0], as, *restoreJSON)
+	}
+	cmd.AddCommand(listCmd, show, restore)
+	return cmd
+}
+
+func openLedger(ctx context.Context, env Env) (*git.Repo, []entry, error) {
+	j, err := openReader(env, false, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer j.Close()
+	l, err := readLedger(j)
+	if err != nil {
+		return nil, nil, err
+	}
+	repo, err := git.Open(ctx, proc.NewRunner(""), env.Dir, env.Environ)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := l.entries(ctx, repo)
+	return repo, list, err
+}
+
+func runRecoverList(ctx context.Context, env Env, asJSON, all bool) error {
+	_, list, err := openLedger(ctx, env)
+	if err != nil {
+		return err
+	}
+	if !all {
+		list = slices.DeleteFunc(list, func(e entry) bool {
+			return e.Gone || e.State == workMerged && e.Kind != "worktree"
+		})
+	}
+	if asJSON {
+		return printJSON(env.Stdout, map[string]any{"version": 1, "entries": append([]entry{}, list...)})
+	}
+	return printLedger(env.Stdout, list)
+}
+
+// stateWords say where the work of an entry is.
+func stateWords(state string) string {
+	return map[string]string{
+		workMerged: "merged", workBranch: "on a branch", workOnly: "only here", workGone: "gone",
+	}[state]
+}
+
+func printLedger(w io.Writer, list []entry) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(w, "Nothing is put aside. (--all also lists what is merged and gone.)")
+		return err
+	}
+	wide := 0
+	for _, e := range list {
+		wide = max(wide, len(e.ID))
+	}
+	for _, e := range list {
+		at := "-"
+		if !e.At.IsZero() {
+			at = e.At.Local().Format("2006-01-02 15:04")
+		}
+		fmt.Fprintf(w, "%-*s  %-8s  %-11s  %-16s  %-9.9s  %s\n", wide, e.ID, e.Kind, stateWords(e.State), at, e.Commit, about(e))
+	}
+	_, err := fmt.Fprintln(w, "`ralph recover show <id>` shows one, `ralph recover restore <id>` makes a branch of it.")
+	return err
+}
+
+func about(e entry) string {
+	if e.Task == "" || strings.Contains(e.What, string(e.Task)) {
+		return e.What
+	}
+	return string(e.Task) + " " + e.What
+}
+
+// findEntry takes an id, a whole ref, a task with a single entry, or the beginning
+// of a commit.
+func findEntry(list []entry, name string) (entry, error) {
+	var found []entry
+	for _, match := range []func(entry) bool{
+		func(e entry) bool { return e.ID == name || e.Ref == name && name != "" },
+		func(e entry) bool { return len(name) >= 7 && strings.HasPrefix(e.Commit, name) },
+		func(e entry) bool { return string(e.Task) == name && e.State != workGone },
+	} {
+		for _, e := range list {
+			if match(e) {
+				found = append(found, e)
+			}
+		}
+		if len(found) > 0 {
+			break
+		}
+	}
+	switch len(found) {
+	case 0:
+		return entry{}, &ralph.Refusal{Why: fmt.Sprintf("nothing is put aside as %s", name), Hint: "`ralph recover list --all` lists all there is", Kind: ralph.ErrNotFound}
+	case 1:
+		return found[0], nil
+	}
+	var ids []string
+	for _, e := range found {
+		ids = append(ids, e.ID)
+	}
+	return entry{}, &ralph.Refusal{Why: fmt.Sprintf("%s names %d things", name, len(found)), Hint: "name one: " + strings.Join(ids, ", "), Kind: ralph.ErrUsage}
+}
+
+// shownEntry is an entry with what it changes.
+type shownEntry struct {
+	entry
+	Message string `json:"message,omitempty"`
+	Patch   string `json:"patch,omitempty"` // at most 64 KiB
+	Restore string `json:"restore,omitempty"`
+}
+
+func runRecoverShow(ctx context.Context, env Env, name string, asJSON bool) error {
+	repo, list, err := openLedger(ctx, env)
+	if err != nil {
+		return err
+	}
+	e, err := findEntry(list, name)
+	if err != nil {
+		return err
+	}
+	x := shownEntry{entry: e, Restore: "ralph recover restore " + e.ID}
+	if e.Kind == "worktree" {
+		x.Restore = "cd " + e.Path
+	}
+	if err := x.read(ctx, repo); err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(env.Stdout, x)
+	}
+	fmt.Fprintf(env.Stdout, "%s  %s, %s\n", e.ID, e.Kind, stateWords(e.State))
+	for _, l := range [][2]string{{"task", string(e.Task)}, {"what", e.What}, {"commit", e.Commit}, {"ref", e.Ref}, {"path", e.Path}, {"get it back", x.Restore}} {
+		if l[1] != "" {
+			fmt.Fprintf(env.Stdout, "%-12s %s\n", l[0]+":", l[1])
+		}
+	}
+	if x.Message != "" {
+		fmt.Fprintf(env.Stdout, "\n%s", indent(strings.TrimRight(x.Message, "\n")))
+	}
+	if x.Patch != "" {
+		fmt.Fprintf(env.Stdout, "\n%s\n", strings.TrimRight(x.Patch, "\n"))
+	}
+	return nil
+}
+
+// read adds the message and the patch against where the work began.
+func (x *shownEntry) read(ctx context.Context, repo *git.Repo) error {
+	if x.Gone {
+		x.Restore = ""
+	}
+	if x.State == workGone {
+		return nil
+	}
+	const most = 64 << 10
+	found, err := repo.Commits(ctx, []string{x.Commit})
+	if err != nil {
+		return err
+	}
+	r, ok := found[x.Commit]
+	if !ok {
+		return nil
+	}
+	x.Message = r.Message
+	from := x.base
+	if from == "" && len(r.Parents) > 0 {
+		from = r.Parents[0]
+	}
+	if from == "" || from == x.Commit {
+		return nil
+	}
+	patch, err := repo.Diff(ctx, from, x.Commit, most)
+	x.Patch = string(patch)
+	return err
+}
+
+func runRecoverRestore(ctx context.Context, env Env, name, as string, asJSON bool) error {
+	repo, list, err := openLedger(ctx, env)
+	if err != nil {
+		return err
+	}
+	e, err := findEntry(list, name)
+	switch {
+	case err != nil:
+		return err
+	case e.State == workGone:
+		return &ralph.Refusal{Why: e.ID + " is gone", Hint: "git may still have it for a while: git branch " + orWord(as, "recovered") + " " + e.Commit, Kind: ralph.ErrNotFound}
+	case e.Kind == "worktree" && as == "":
+		as = "recovered/" + strings.TrimPrefix(e.ID, "ralph/.worktrees/")
+	}
+	brought, err := repo.Bring(ctx, git.Kept{Kind: e.Kind, Ref: e.Ref, Commit: e.Commit, Subject: e.What, At: e.At}, as)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(env.Stdout, map[string]any{"id": e.ID, "branch": brought.Branch, "commit": e.Commit, "command": brought.Command})
+	}
+	if brought.Branch != "" {
+		fmt.Fprintf(env.Stdout, "branch %s is at %.9s\n", brought.Branch, e.Commit)
+	}
+	_, err = fmt.Fprintf(env.Stdout, "next: %s\n", brought.Command)
+	return err
+}
+
+func orWord(word, other string) string {
+	if word == "" {
+		return other
+	}
+	return word
+}

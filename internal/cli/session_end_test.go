@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// The exit codes of an autopilot session (product 3).
+func TestExitForAutopilot(t *testing.T) {
+	t.Parallel()
+	done := func(q ralph.Queue) *ralph.Task {
+		return &ralph.Task{ID: "t-done", Status: ralph.TaskDone, Run: ralph.Run{Queue: q}}
+	}
+	merged := done(ralph.Queue{State: ralph.MergeMerged})
+	waits := &ralph.Integration{Branch: "ralph/merged-1", Landed: "a", Tip: "b", Held: []string{"x.go"}}
+	asks := &ralph.Task{ID: "t-asks", Status: ralph.TaskPending, Run: ralph.Run{
+		Iterations: 1, Last: &ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalHuman}},
+	}}
+	for _, tt := range []struct {
+		name   string
+		reason ralph.Reason
+		tasks  []*ralph.Task
+		at     *ralph.Integration
+		want   int
+		words  string // in what is told
+	}{
+		{"all done", ralph.ReasonComplete, []*ralph.Task{merged}, nil, 0, ""},
+		{"one failed", ralph.ReasonFailed, []*ralph.Task{merged, {ID: "t-bad1", Status: ralph.TaskFailed}}, nil, 1, "ralph task retry t-bad1"},
+		{"one timed out", ralph.ReasonFailed, []*ralph.Task{{ID: "t-bad1", Status: ralph.TaskTimeout}}, nil, 1, "ralph task extend t-bad1 && ralph task retry t-bad1"},
+		{"one blocked", ralph.ReasonFailed, []*ralph.Task{{ID: "t-bad1", Status: ralph.TaskBlocked}}, nil, 1, "ralph task retry t-bad1"},
+		{"a limit", ralph.ReasonBudget, []*ralph.Task{merged}, nil, 3, ""},
+		{"the checkout is in the way", ralph.ReasonFailed, []*ralph.Task{merged}, waits, 4, "waits on branch ralph/merged-1, your checkout is in the way: x.go"},
+		{"that, and one failed", ralph.ReasonFailed, []*ralph.Task{merged, {ID: "t-bad1", Status: ralph.TaskFailed}}, waits, 1, "x.go"},
+		{"stopped", ralph.ReasonInterrupted, []*ralph.Task{merged}, nil, 0, ""},
+		{"stopped while one asks", ralph.ReasonInterrupted, []*ralph.Task{asks}, nil, 4, "ralph gates"},
+		{"stopped while a merge is held", ralph.ReasonInterrupted, []*ralph.Task{done(ralph.Queue{State: ralph.MergeWaiting, Weakened: []ralph.Finding{{Path: "a_test.go"}}})}, nil, 4, "weakens tests"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := &ralph.State{Session: ralph.Session{Mode: "autopilot"}, Plan: ralph.Plan{Tasks: tt.tasks, Integration: tt.at}}
+			var exit exitError
+			errors.As(exitFor(tt.reason, s), &exit)
+			if exit.code != tt.want {
+				t.Errorf("exit code %d, want %d", exit.code, tt.want)
+			}
+			told := strings.Join(endWords(s), "\n")
+			if !strings.Contains(told, tt.words) || tt.words == "" && told != "" {
+				t.Errorf("told: %q, want %q in it", told, tt.words)
+			}
+		})
+	}
+}

@@ -1,0 +1,235 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/step"
+)
+
+// trees is one place to work in as the executor needs it: the checkout, or a worktree.
+type trees struct{ repo *git.Repo }
+
+func (t *trees) Start(ctx context.Context) (ralph.Prepared, error) {
+	if err := t.repo.Begin(ctx); err != nil {
+		return ralph.Prepared{}, err
+	}
+	head, err := t.repo.Head(ctx)
+	if err != nil {
+		return ralph.Prepared{}, err
+	}
+	tree, err := t.repo.Snapshot(ctx)
+	return ralph.Prepared{Head: head.Commit, Branch: head.Branch, Tree: tree}, err
+}
+
+func (t *trees) Snapshot(ctx context.Context) (tree, head string, err error) {
+	if tree, err = t.repo.TreeID(ctx); err != nil {
+		return "", "", err
+	}
+	h, err := t.repo.Head(ctx)
+	return tree, h.Commit, err
+}
+
+func (t *trees) Diff(ctx context.Context, from, to string, most int64) ([]byte, error) {
+	return t.repo.Diff(ctx, from, to, most)
+}
+
+func (t *trees) Patch(ctx context.Context, from, to string, most int64) ([]byte, error) {
+	return t.repo.Patch(ctx, from, to, most)
+}
+
+func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committed, error) {
+	gin := git.CommitInput{
+		Base: in.Base, Branch: in.Branch, Message: in.Message, Trailer: in.Trailer, Key: in.Key, Tree: in.Tree, Squash: in.Squash,
+		Fresh: in.Fresh,
+	}
+	if in.Concludes {
+		if c, done, err := t.conclude(ctx, gin); done || err != nil {
+			return committedAs(c), err
+		}
+	}
+	if in.OnlyIfChanges {
+		if gin.Tree == "" { // checks may have changed files; the commit then needs no `add` of its own
+			tree, err := t.repo.TreeID(ctx)
+			if err != nil {
+				return ralph.Committed{}, err
+			}
+			gin.Tree = tree
+		}
+		if c, same, err := t.unchanged(ctx, in.Branch, gin.Tree); same || err != nil {
+			return c, err
+		}
+	}
+	c, err := t.repo.Commit(ctx, gin)
+	if err == nil && in.Squash { // the commit of a spec, which the log names; a task's is not worth a process
+		if short, err := t.repo.Abbreviate(ctx, c.Hash); err == nil {
+			c.Short = short
+		}
+	}
+	return committedAs(c), err
+}
+
+func committedAs(c git.Commit) ralph.Committed {
+	return ralph.Committed{Commit: c.Hash, Short: c.Short, Tree: c.Tree}
+}
+
+// conclude commits the merge that is under way; done is false when the agent
+// committed it.
+func (t *trees) conclude(ctx context.Context, in git.CommitInput) (c git.Commit, done bool, err error) {
+	state, err := t.repo.Merging(ctx, in.Base)
+	if err != nil {
+		return c, false, err
+	}
+	switch state {
+	case git.MergeOpen:
+		c, err = t.repo.Conclude(ctx, in)
+		return c, err == nil, err
+	case git.MergeNone:
+		return c, false, &ralph.Refusal{Why: "the merge was undone", Hint: "bring it back with `git merge " + in.Base + "`", Kind: ralph.ErrUsage}
+	}
+	left, err := t.repo.Unresolved(ctx)
+	if err == nil && len(left) > 0 {
+		err = &ralph.Refusal{Why: "conflict markers are committed in " + strings.Join(left, ", "), Hint: "resolve them", Kind: ralph.ErrUsage}
+	}
+	return c, false, err
+}
+
+// unchanged is the commit that HEAD is at, when the work tree has nothing beyond it.
+func (t *trees) unchanged(ctx context.Context, branch, tree string) (c ralph.Committed, same bool, err error) {
+	head, err := t.repo.Head(ctx)
+	if err != nil || branch != "" && head.Branch != branch { // the commit goes back to the branch first
+		return c, false, err
+	}
+	at, err := t.repo.TreeOf(ctx, head.Commit)
+	if err != nil || at != tree {
+		return c, false, nil //nolint:nilerr // the commit itself says what is wrong
+	}
+	return ralph.Committed{Commit: head.Commit, Short: head.Commit[:7], Tree: tree}, true, nil
+}
+
+func (t *trees) Shelve(ctx context.Context, in step.ShelveInput) (ralph.Shelved, error) {
+	s, err := t.repo.Shelve(ctx, git.ShelveInput{How: in.How, Base: in.Base, Branch: in.Branch, Message: in.Message, ID: in.ID})
+	return ralph.Shelved{Stash: s.Stash, Ref: s.Ref}, err
+}
+
+// worktrees is the pool of worktrees below ralph/.worktrees.
+type worktrees struct{ repo *git.Repo }
+
+func (w worktrees) Make(ctx context.Context, dirs []string, commit string) error {
+	_, err := w.repo.MakeTrees(ctx, dirs, commit) // what is set up in them is noted in each
+	return err
+}
+
+func (w worktrees) Open(dir string) (step.Trees, error) {
+	t, err := w.repo.Tree(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &trees{t}, nil
+}
+
+func (w worktrees) Enter(ctx context.Context, in step.EnterInput) (step.Entered, error) {
+	if err := w.repo.FreeBranch(ctx, in.Branch, in.Dir); err != nil {
+		return step.Entered{}, err
+	}
+	e, err := w.repo.Enter(ctx, git.EnterInput{
+		Dir: in.Dir, Branch: in.Branch, Mine: in.Mine, From: in.From, Merged: in.Merged, ID: in.ID, Stash: in.Stash,
+	})
+	return step.Entered{
+		Branch: e.Branch, Head: e.Head, Tree: e.Tree, Fresh: e.Fresh, Conflicts: e.Conflicts, Saved: savedAs(e.Saved),
+	}, err
+}
+
+func savedAs(list []git.Saved) []ralph.Saved {
+	var out []ralph.Saved
+	for _, s := range list {
+		saved := ralph.Saved{Ref: s.Ref, Commit: s.Commit, What: s.What}
+		if s.Path != "" {
+			saved.What += ", now in " + s.Path
+		}
+		out = append(out, saved)
+	}
+	return out
+}
+
+func (w worktrees) SetUp(dir, how string, anew bool, do func() error) error {
+	t, err := w.repo.Tree(dir)
+	if err != nil {
+		return err
+	}
+	if anew {
+		if err := t.NoteSetUp(""); err != nil {
+			return err
+		}
+	}
+	if t.SetUpAs() == how {
+		return nil
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	return t.NoteSetUp(how)
+}
+
+func (w worktrees) Copy(ctx context.Context, dir string, patterns []string) error {
+	_, err := git.CopyInto(ctx, w.repo.Root(), dir, patterns)
+	return err
+}
+
+func (w worktrees) Tidy(ctx context.Context, dir string) error {
+	t, err := w.repo.Tree(dir)
+	if err != nil {
+		return err
+	}
+	return t.Tidy(ctx)
+}
+
+func (w worktrees) Stash(ctx context.Context, dir, message, id string) (string, error) {
+	stash, _, err := w.repo.StashTree(ctx, dir, message, id)
+	return stash, err
+}
+
+// resolving is the merge inside a worktree.
+type resolving struct{ repo *git.Repo }
+
+func (r resolving) Tip(ctx context.Context, branch, commit string) (string, error) {
+	tip, err := r.repo.Tip(ctx, branch)
+	if err != nil || tip == "" || tip == commit {
+		return commit, err
+	}
+	if commit == "" {
+		return tip, nil
+	}
+	if ok, err := r.repo.Contains(ctx, commit, tip); err != nil || !ok {
+		return commit, err
+	}
+	return tip, nil
+}
+
+func (r resolving) Begin(ctx context.Context, dir, commit, message string) ([]string, error) {
+	t, err := r.repo.Tree(dir)
+	if err != nil {
+		return nil, err
+	}
+	files, err := t.MergeHere(ctx, commit, message)
+	var paths []string
+	for _, f := range files {
+		paths = append(paths, f.Path)
+	}
+	return paths, err
+}
+
+func (r resolving) Left(ctx context.Context, dir, commit string) (left []string, undone bool, err error) {
+	t, err := r.repo.Tree(dir)
+	if err != nil {
+		return nil, false, err
+	}
+	state, err := t.Merging(ctx, commit)
+	if err != nil || state == git.MergeNone {
+		return nil, err == nil, err
+	}
+	left, err = t.Unresolved(ctx)
+	return left, false, err
+}

@@ -1,0 +1,367 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/step"
+)
+
+// yard is a repository with an executor for work in worktrees: real git, real
+// checks, and agents that are functions.
+type yard struct {
+	t     *testing.T
+	dir   string
+	env   []string
+	calls string // a line for each git that ralph started
+	parts *parts
+	x     *step.Executor
+
+	mu    sync.Mutex
+	state ralph.State
+}
+
+// act is an agent: what it does in its folder, and its last message.
+type act func(in ralph.TurnInput) string
+
+func (a act) Turn(_ context.Context, in ralph.TurnInput, _ ralph.TurnHooks) (ralph.TurnResult, error) {
+	return ralph.TurnResult{Exit: ralph.ExitOK, Text: a(in), Usage: ralph.Usage{Known: true}}, nil
+}
+
+const complete = "<ralph>COMPLETE</ralph>"
+
+type yardOption func(*parts, *policy.Config)
+
+func withChecks(commands ...string) yardOption {
+	return func(p *parts, c *policy.Config) {
+		c.Checks = true
+		for _, command := range commands {
+			p.checks = append(p.checks, ralph.GateSpec{Name: command, Command: command, Timeout: time.Minute})
+		}
+	}
+}
+
+func withSetup(w config.Worktree) yardOption {
+	return func(p *parts, _ *policy.Config) { p.config.Worktree = w }
+}
+
+func inAgentMode(p *parts, c *policy.Config) { c.Session, c.Commit = "agent", true }
+
+// newYard makes a repository with a plan of tasks t-1, t-2, ... and a job for it.
+func newYard(t *testing.T, tasks int, options ...yardOption) *yard {
+	t.Helper()
+	tmp, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := &yard{t: t, dir: filepath.Join(tmp, "work tree"), calls: filepath.Join(tmp, "calls")}
+	y.env = []string{
+		"HOME=" + tmp, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
+		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com",
+		"PATH=" + os.Getenv("PATH"),
+	}
+	y.must(os.MkdirAll(filepath.Join(y.dir, "ralph/specs"), 0o755))
+	y.git("init", "-q", "-b", "main")
+	y.write("a.txt", "one\ntwo\nthree\n")
+	y.write("ralph/progress.md", "# Learned\n")
+	y.write("ralph/specs/feature.md", "# Feature\n")
+	y.git("add", "-A")
+	y.git("commit", "-q", "-m", "start")
+
+	procs := proc.NewRunner("")
+	repo, err := git.Open(t.Context(), procs, y.dir, y.countingEnv(tmp))
+	y.must(err)
+	y.must(repo.Exclude(runtimePaths()))
+	y.parts = &parts{root: y.dir, repo: repo, procs: procs, config: config.Defaults(), agents: map[string]step.ConfiguredAgent{}}
+	pc := policy.Config{Session: "autopilot", Isolated: true, Parallel: 2, Agents: []string{"ada"}, MaxIterations: 5, ConflictRetries: 3}
+	for _, o := range options {
+		o(y.parts, &pc)
+	}
+	y.x = y.parts.executor(Env{Environ: y.env}, pc, nil)
+	y.x.Agents = y.parts.agents
+	y.agent(func(ralph.TurnInput) string { return complete })
+	for n := range tasks {
+		id := ralph.TaskID(fmt.Sprintf("t-%d", n+1))
+		y.apply(ralph.TaskAdded{Task: ralph.Task{ID: id, Kind: ralph.KindBuild, Name: fmt.Sprintf("Task %d", n+1), Status: ralph.TaskPending}})
+	}
+	job := ralph.JobStarted{Job: "a-s-20250120T100000Z-0001"}
+	if pc.Commit {
+		job = ralph.JobStarted{Job: "q-0001", ID: "q-0001", File: "feature.md"}
+	}
+	y.apply(job)
+	return y
+}
+
+// countingEnv has a git first in PATH that notes each call before it is git.
+func (y *yard) countingEnv(tmp string) []string {
+	y.t.Helper()
+	real, err := proc.LookPath("git", tmp, y.env)
+	y.must(err)
+	bin := filepath.Join(tmp, "bin")
+	y.must(os.Mkdir(bin, 0o755))
+	y.program(filepath.Join(bin, "git"), fmt.Sprintf("echo \"$*\" >>'%s'\nexec '%s' \"$@\"\n", y.calls, real))
+	env := append([]string{}, y.env...)
+	return append(env, "PATH="+bin+":"+os.Getenv("PATH"))
+}
+
+// program writes a shell script that can be run. A process of its own writes it: a
+// process that another test starts meanwhile would else have the file open for
+// writing, and then it cannot be run.
+func (y *yard) program(path, script string) {
+	y.t.Helper()
+	_, stderr, res, err := proc.NewRunner("").Output(y.t.Context(), proc.Command{
+		Args: []string{"sh", "-c", `cat >"$0" && chmod +x "$0"`, path}, Env: y.env, Stdin: strings.NewReader("#!/bin/sh\n" + script),
+	})
+	if err != nil || res.Code != 0 {
+		y.t.Fatalf("write %s: %v %s", path, err, stderr)
+	}
+}
+
+// count returns how many git processes ralph starts in do.
+func (y *yard) count(do func()) []string {
+	y.t.Helper()
+	_ = os.Remove(y.calls)
+	do()
+	b, err := os.ReadFile(y.calls)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	y.must(err)
+	return strings.Split(strings.TrimSpace(string(b)), "\n")
+}
+
+func (y *yard) must(err error) {
+	y.t.Helper()
+	if err != nil {
+		y.t.Fatal(err)
+	}
+}
+
+func (y *yard) agent(a act) { y.x.Agents["ada"] = step.ConfiguredAgent{Agent: a} }
+
+// apply folds facts, each as an event of its own.
+func (y *yard) apply(facts ...ralph.Fact) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	for _, f := range facts {
+		seq := y.state.Seq + 1
+		y.state.Apply(ralph.Event{Seq: seq, At: time.Unix(seq, 0), Hash: fmt.Sprintf("%064x", seq), Fact: f})
+	}
+}
+
+func (y *yard) snapshot() *ralph.State {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.state.Clone()
+}
+
+func (y *yard) task(id ralph.TaskID) *ralph.Task {
+	y.t.Helper()
+	t := y.snapshot().Task(id)
+	if t == nil {
+		y.t.Fatalf("there is no task %s", id)
+	}
+	return t
+}
+
+// outcome does a step after its receipt, and returns its facts without folding them.
+func (y *yard) outcome(id ralph.TaskID, s ralph.Step) []ralph.Fact {
+	y.t.Helper()
+	y.apply(ralph.StepStarted{Task: id, Step: s})
+	facts, err := y.x.Do(y.t.Context(), y.snapshot(), id, s)
+	if err != nil {
+		y.t.Fatalf("%s of %s: %v", s.StepName(), id, err)
+	}
+	return facts
+}
+
+// do does a step twice, as after a kill -9 that came between the first time and
+// its outcome in the journal, and folds the second.
+func (y *yard) do(id ralph.TaskID, s ralph.Step) []ralph.Fact {
+	y.t.Helper()
+	if _, turn := s.(ralph.Turn); !turn {
+		y.outcome(id, s)
+	}
+	facts := y.outcome(id, s)
+	y.apply(facts...)
+	return facts
+}
+
+// one is the outcome of a step as the fact that it has to be.
+func one[F ralph.Fact](y *yard, facts []ralph.Fact) F {
+	y.t.Helper()
+	f, ok := facts[0].(F)
+	if !ok {
+		y.t.Fatalf("the outcome is %T %+v", facts[0], facts[0])
+	}
+	return f
+}
+
+// begin makes the job ready.
+func (y *yard) begin() {
+	y.t.Helper()
+	id := ralph.TaskID("prepare:job:0")
+	y.apply(ralph.TaskAdded{Task: ralph.Task{ID: id, Kind: ralph.KindPrepare, Status: ralph.TaskPending}}, ralph.TaskStarted{ID: id})
+	if f := one[ralph.Prepared](y, y.do(id, ralph.Prepare{})); f.Error != "" {
+		y.t.Fatal(f.Error)
+	}
+	y.apply(ralph.TaskEnded{ID: id, Status: ralph.TaskDone, Saw: 1})
+}
+
+// start gives a task a worktree and makes it ready.
+func (y *yard) start(id ralph.TaskID, n int) ralph.Prepared {
+	y.t.Helper()
+	y.apply(ralph.TaskStarted{ID: id, Slot: n, Dir: fmt.Sprintf("ralph/.worktrees/%d", n)})
+	f := one[ralph.Prepared](y, y.do(id, ralph.Prepare{}))
+	if f.Error != "" {
+		y.t.Fatal(f.Error)
+	}
+	return f
+}
+
+// turn lets the agent do something in a task's folder.
+func (y *yard) turn(id ralph.TaskID, a act) ralph.TurnEnded {
+	y.t.Helper()
+	y.agent(a)
+	t := y.task(id)
+	stage := t.Kind
+	if stage == "" {
+		stage = ralph.KindBuild
+	}
+	return one[ralph.TurnEnded](y, y.do(id, ralph.Turn{Stage: stage, Agent: "ada", Iteration: t.Run.Iterations + 1}))
+}
+
+// commit commits a task's work and ends it as done.
+func (y *yard) commit(id ralph.TaskID) ralph.Committed {
+	y.t.Helper()
+	f := one[ralph.Committed](y, y.do(id, ralph.Commit{OnlyTask: true}))
+	if f.Error == "" {
+		y.finish(id)
+	}
+	return f
+}
+
+func (y *yard) finish(id ralph.TaskID) {
+	t := y.task(id)
+	y.apply(policy.Ending(y.snapshot(), id, ralph.Finish{Status: ralph.TaskDone}, ralph.Why{}, y.x.Config, time.Unix(1, 0))...)
+	if t.Kind == ralph.KindResolve && y.snapshot().Task(id) != nil {
+		y.t.Fatalf("%s is still there", id)
+	}
+}
+
+// work takes a task from its start to the merge queue.
+func (y *yard) work(id ralph.TaskID, n int, a act) ralph.Committed {
+	y.t.Helper()
+	y.start(id, n)
+	y.turn(id, a)
+	return y.commit(id)
+}
+
+// merging makes a merge stage of tasks.
+func (y *yard) merging(members ...ralph.TaskID) ralph.TaskID {
+	y.t.Helper()
+	id := ralph.TaskID(fmt.Sprintf("merge:job:0:%d", y.snapshot().Seq))
+	y.apply(ralph.TaskAdded{Task: ralph.Task{ID: id, Kind: ralph.KindMerge, Members: members, Status: ralph.TaskPending}}, ralph.TaskStarted{ID: id})
+	return id
+}
+
+// merge merges tasks, and takes over what needs no checks.
+func (y *yard) merge(members ...ralph.TaskID) ralph.Merged {
+	y.t.Helper()
+	id := y.merging(members...)
+	s := y.snapshot()
+	f := one[ralph.Merged](y, y.do(id, ralph.Merge{Members: members, Into: s.Plan.Integration.Tip, Free: len(y.x.Checks) == 0}))
+	switch {
+	case f.Advanced:
+		y.apply(ralph.TaskEnded{ID: id, Status: ralph.TaskDone, Saw: 1})
+	case f.Conflict != nil:
+		y.apply(ralph.TaskEnded{ID: id, Status: ralph.TaskFailed, Saw: 1})
+	}
+	return f
+}
+
+func (y *yard) land() ralph.Landed {
+	y.t.Helper()
+	id := ralph.TaskID(fmt.Sprintf("land:job:0:%d", y.snapshot().Seq))
+	y.apply(ralph.TaskAdded{Task: ralph.Task{ID: id, Kind: ralph.KindLand, Status: ralph.TaskPending}}, ralph.TaskStarted{ID: id})
+	f := one[ralph.Landed](y, y.do(id, ralph.Land{}))
+	y.apply(ralph.TaskEnded{ID: id, Status: ralph.TaskDone, Saw: 1})
+	return f
+}
+
+func (y *yard) tip() string { return y.snapshot().Plan.Integration.Tip }
+
+// tree is the path of worktree n.
+func (y *yard) tree(n int) string { return filepath.Join(y.dir, "ralph/.worktrees", fmt.Sprint(n)) }
+
+func (y *yard) gitIn(dir string, args ...string) string {
+	y.t.Helper()
+	out, stderr, res, err := proc.NewRunner("").Output(y.t.Context(), proc.Command{Args: append([]string{"git"}, args...), Dir: dir, Env: y.env})
+	if err != nil || res.Code != 0 {
+		y.t.Fatalf("git %s: %v %s", strings.Join(args, " "), err, stderr)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (y *yard) git(args ...string) string {
+	y.t.Helper()
+	return y.gitIn(y.dir, args...)
+}
+
+func (y *yard) write(name, text string) {
+	y.t.Helper()
+	put(y.t, filepath.Join(y.dir, name), text)
+}
+
+// put writes a file.
+func put(t testing.TB, path, text string) {
+	t.Helper()
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.WriteFile(path, []byte(text), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writes is an agent that writes a file and says that it is done.
+func (y *yard) writes(name, text string) act {
+	return func(in ralph.TurnInput) string {
+		put(y.t, filepath.Join(in.Dir, name), text)
+		return complete
+	}
+}
+
+func (y *yard) read(name string) string {
+	y.t.Helper()
+	b, err := os.ReadFile(filepath.Join(y.dir, name))
+	y.must(err)
+	return string(b)
+}
+
+func (y *yard) equal(what, got, want string) {
+	y.t.Helper()
+	if got != want {
+		y.t.Errorf("%s:\n got %q\nwant %q", what, got, want)
+	}
+}
+
+func (y *yard) sound() {
+	y.t.Helper()
+	if out := y.git("fsck", "--no-dangling", "--no-progress"); out != "" {
+		y.t.Error(out)
+	}
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/git"
+)
+
+// drop deletes the branches that are merged into a commit, and returns the others.
+// Worktrees of the pool that stand on one get off it first.
+func (w worktrees) drop(ctx context.Context, into string, branches []string) (kept []string, err error) {
+	for _, b := range branches {
+		if err := w.repo.FreeBranch(ctx, b, ""); err != nil {
+			return branches, err
+		}
+	}
+	return w.repo.DropBranches(ctx, into, branches)
+}
+
+// treesFolder holds the worktrees, relative to the repository.
+const treesFolder = "ralph/.worktrees"
+
+// cleanUp takes away what a session that ended needs no more: worktrees that no
+// task owns, and branches whose work is merged (B-069). What holds work stays, and
+// is named. It may be called again.
+func (w worktrees) cleanUp(ctx context.Context, s *ralph.State) ralph.CleanedUp {
+	var out ralph.CleanedUp
+	// Branches first: a worktree that is removed may be remembered with its branch for a while.
+	if err := errors.Join(w.dropBranches(ctx, s, &out), w.dropTrees(ctx, s, &out)); err != nil {
+		out.Error = err.Error()
+	}
+	slices.Sort(out.Kept)
+	slices.Sort(out.Branches)
+	return out
+}
+
+func (w worktrees) dropTrees(ctx context.Context, s *ralph.State, out *ralph.CleanedUp) error {
+	owned := map[string]bool{}
+	for _, t := range slices.Concat(s.Plan.Tasks, s.Stages) {
+		owned[t.Run.Place.Dir] = true
+	}
+	folder := filepath.Join(w.repo.Root(), treesFolder)
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		name := treesFolder + "/" + e.Name()
+		switch {
+		case strings.HasPrefix(e.Name(), "."): // git's sweep takes care of those
+		case owned[name]:
+			out.Kept = append(out.Kept, name)
+		default:
+			saved, failed := w.repo.RemoveTree(ctx, filepath.Join(folder, e.Name()), "worktree-"+e.Name())
+			out.Saved = append(out.Saved, savedAs(saved)...)
+			if failed != nil {
+				out.Kept, err = append(out.Kept, name), errors.Join(err, failed)
+				continue
+			}
+			out.Removed = append(out.Removed, name)
+		}
+	}
+	_ = os.Remove(folder) // only when it is empty
+	return err
+}
+
+func (w worktrees) dropBranches(ctx context.Context, s *ralph.State, out *ralph.CleanedUp) error {
+	i := s.Plan.Integration
+	if i == nil {
+		return nil
+	}
+	there, err := w.repo.Recoverable(ctx)
+	if err != nil {
+		return err
+	}
+	inUse := branchesInUse(s)
+	var done []string
+	for _, k := range there {
+		branch, isBranch := strings.CutPrefix(k.Ref, "refs/heads/")
+		switch {
+		case k.Kind == git.KeptMerge && strings.HasPrefix(k.Subject, "ralph: merge "):
+			// A merge that was not taken: it can be made again from its branches. (The
+			// commit of a spec that has not landed is held there too.)
+			err = errors.Join(err, w.repo.Drop(ctx, k.Ref[strings.LastIndexByte(k.Ref, '/')+1:]))
+		case !isBranch || !ownBranch(branch):
+		case inUse[branch]:
+			out.Kept = append(out.Kept, branch)
+		default:
+			done = append(done, branch)
+		}
+	}
+	kept, failed := w.drop(ctx, i.Tip, done)
+	out.Kept = append(out.Kept, kept...)
+	for _, b := range done {
+		if failed == nil && !slices.Contains(kept, b) {
+			out.Branches = append(out.Branches, b)
+		}
+	}
+	return errors.Join(err, failed)
+}
+
+// ownBranch reports whether ralph makes branches of such a name.
+func ownBranch(name string) bool {
+	for _, prefix := range []string{"ralph/t-", "ralph/merged-", "ralph/spec-"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// branchesInUse are the branches whose work goes on or has not landed.
+func branchesInUse(s *ralph.State) map[string]bool {
+	branches := map[string]bool{}
+	if i := s.Plan.Integration; i.Landed != i.Tip {
+		branches[i.Branch] = true
+	}
+	for _, t := range slices.Concat(s.Plan.Tasks, s.Stages) {
+		q := t.Run.Queue.State
+		if t.Status != ralph.TaskDone || q != "" && q != ralph.MergeMerged {
+			branches[t.Run.Place.Branch] = true
+		}
+	}
+	return branches
+}

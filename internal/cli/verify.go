@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/report"
+)
+
+func newVerify(env Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "verify", Short: "Prove the history: every link from decisions over checks to landed commits", Args: cobra.NoArgs,
+		Long: `Looks offline that the journal's chain of hashes is whole, that each recorded decision
+comes out the same when it is taken again, that each task counted done had the agent's
+signal and green checks on exactly the tree that was committed, that each merge had
+green checks on its tree, and that git has each landed commit with that tree and with
+trailers that name the task and the receipt. The first link that does not hold is
+named, and the exit code is 1.`,
+		Example: "  ralph verify\n  ralph verify --json | jq .broken",
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		v, err := verify(cmd.Context(), env)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			err = printJSON(env.Stdout, v)
+		} else {
+			err = v.print(env.Stdout)
+		}
+		if err == nil && !v.Holds {
+			return exitError{exitFailures}
+		}
+		return err
+	}
+	return cmd
+}
+
+// verified is the outcome of `ralph verify`, with what git bears out.
+type verified struct {
+	Version int  `json:"version"`
+	Holds   bool `json:"holds"`
+	Commits int  `json:"commits"` // landed, and held against git
+	policy.Verified
+}
+
+func verify(ctx context.Context, env Env) (verified, error) {
+	v := verified{Version: 1}
+	j, err := openReader(env, false, false)
+	if err != nil {
+		return v.brokenChain(err)
+	}
+	defer j.Close()
+	events := &eventReader{journal: j}
+	v.Verified, err = policy.Verify(events.all())
+	switch {
+	case events.err != nil:
+		return v.brokenChain(events.err)
+	case err != nil: // they follow each other by hash, and make no sense all the same
+		return v.brokenChain(&ralph.CorruptError{File: "the journal", Why: err.Error()})
+	}
+	if last := j.State(); last.Seq < v.Facts || last.Seq == v.Facts && last.Hash != events.hash {
+		v.Broken = append(v.Broken, policy.Broken{Link: "chain", Why: "the snapshot of the state is of another history than the journal"})
+	}
+	root, err := findRoot(env)
+	if err != nil {
+		return v, err
+	}
+	repo, err := git.Open(ctx, proc.NewRunner(""), root, env.Environ)
+	if err != nil {
+		return v, err
+	}
+	if err := v.hold(ctx, repo); err != nil {
+		return v, err
+	}
+	v.Holds = len(v.Broken) == 0
+	return v, nil
+}
+
+// brokenChain: a journal that cannot be followed is the first broken link itself.
+func (v verified) brokenChain(err error) (verified, error) {
+	var corrupt *ralph.CorruptError
+	if !errors.As(err, &corrupt) {
+		return v, err
+	}
+	v.Broken = []policy.Broken{{Link: "chain", Why: corrupt.Error()}}
+	return v, nil
+}
+
+// eventReader reads the journal as policy wants it.
+type eventReader struct {
+	journal *journal.File
+	hash    string // of the last event
+	err     error
+}
+
+func (r *eventReader) all() iter.Seq[ralph.Event] {
+	return func(yield func(ralph.Event) bool) {
+		err := r.journal.Each(0, func(e ralph.Event) error {
+			r.hash = e.Hash
+			if !yield(e) {
+				return errStop
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStop) {
+			r.err = err
+		}
+	}
+}
+
+// hold holds the journal's claims against git's commits.
+func (v *verified) hold(ctx context.Context, repo *git.Repo) error {
+	hashes := make([]string, len(v.Claims))
+	for i, c := range v.Claims {
+		hashes[i] = c.Commit
+	}
+	records, err := repo.Commits(ctx, hashes)
+	if err != nil {
+		return err
+	}
+	for _, c := range v.Claims {
+		v.Commits++
+		r, ok := records[c.Commit]
+		if !ok {
+			v.Broken = append(v.Broken, policy.Broken{Seq: c.Seq, Link: "commit", Why: fmt.Sprintf("git has no commit %.9s, which the journal says was landed", c.Commit)})
+			continue
+		}
+		v.Broken = append(v.Broken, c.Bear(r.Tree, r.Trailer("Ralph-Task"), r.Trailer("Ralph-Receipt"))...)
+	}
+	return nil
+}
+
+func (v verified) print(w io.Writer) error {
+	fmt.Fprintf(w, "%d facts in one chain, %d receipts decided again\n", v.Facts, v.Receipts)
+	fmt.Fprintf(w, "%s done by signal and checks", report.Tasks(v.Tasks))
+	if v.ByHand > 0 {
+		fmt.Fprintf(w, ", %d by hand", v.ByHand)
+	}
+	fmt.Fprintf(w, "\n%d merges, %d landings, %d commits held against git\n", v.Merges, v.Landings, v.Commits)
+	if v.Older > 0 {
+		fmt.Fprintf(w, "%d decisions followed the rules of an earlier ralph; today's would decide otherwise\n", v.Older)
+	}
+	if v.Holds {
+		_, err := fmt.Fprintln(w, "The history holds.")
+		return err
+	}
+	const most = 10
+	for n, b := range v.Broken {
+		switch {
+		case n == 0:
+			fmt.Fprintln(w, "\nBROKEN: the first link that does not hold:")
+		case n == 1:
+			fmt.Fprintln(w, "\nand after it:")
+		case n == most:
+			_, err := fmt.Fprintf(w, "  ... and %d more (--json has all)\n", len(v.Broken)-n)
+			return err
+		}
+		fmt.Fprintf(w, "  %s%s: %s\n", atFact(b), b.Link, b.Why)
+	}
+	return nil
+}
+
+func atFact(b policy.Broken) string {
+	switch {
+	case b.Seq == 0:
+		return ""
+	case b.Task == "":
+		return fmt.Sprintf("fact %d, ", b.Seq)
+	}
+	return fmt.Sprintf("fact %d, %s, ", b.Seq, b.Task)
+}

@@ -1,0 +1,385 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// worktrees is where the pool of them lies.
+const worktrees = "ralph/.worktrees/"
+
+// crew is the parallel Ralph loop: the merge queue first, then what merges need
+// of agents, then new tasks into free slots. Nothing here waits for anything
+// else: a slot that is free is filled at once, and a merge holds up no start
+// (B-050, B-095). ok is false when all is done that can be done.
+func crew(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) (Move, bool) {
+	v := look(s)
+	if m, ok := mergeNext(s, v, c); ok {
+		return m, true
+	}
+	slot := v.freeSlot(c)
+	if slot == 0 {
+		return Hold{Why: "every slot is busy"}, true
+	}
+	if m, ok := resolveNext(s, v, c, slot); ok {
+		return m, true
+	}
+	next, until := chooseNext(s, c, now)
+	switch {
+	case next != nil && until.IsZero():
+		return record(v.start(next, slot)), true
+	case next != nil:
+		return Hold{Until: until, Why: "task.delay"}, true
+	case len(mine) > 0:
+		return Hold{Why: "nothing else is ready"}, true
+	}
+	return nil, false
+}
+
+// chooseNext is the task that a free slot gets: what a person assigned, what goes
+// on after an answer, then the best by score; and until when task.delay holds it.
+func chooseNext(s *ralph.State, c Config, now time.Time) (*ralph.Task, time.Time) {
+	next := best(s, c, func(t *ralph.Task) bool { return !s.Session.Semi || chosen(t) })
+	return next, delayed(s, c, now)
+}
+
+// delayed is when task.delay lets the next task start, zero for now.
+func delayed(s *ralph.State, c Config, now time.Time) time.Time {
+	if until := s.Session.LastTask.Add(c.TaskDelay); !s.Session.LastTask.IsZero() && now.Before(until) {
+		return until
+	}
+	return time.Time{}
+}
+
+// chosen reports whether a person wants the task to be worked on: also one that goes
+// on was chosen before.
+func chosen(t *ralph.Task) bool { return t.Run.Assigned || goesOn(t) }
+
+// goesOn reports whether a task was only waiting for a person's answer.
+func goesOn(t *ralph.Task) bool {
+	r := t.Run
+	return r.Last != nil && r.Last.Signal.Kind == ralph.SignalHuman && r.Answered == r.Iterations
+}
+
+// view is what one look over all tasks finds: the slots and worktrees that are
+// taken, and the done tasks whose work is not merged.
+type view struct {
+	slots    []int
+	dirs     []string
+	unmerged []*ralph.Task
+}
+
+func look(s *ralph.State) view {
+	var v view
+	for _, list := range [][]*ralph.Task{s.Plan.Tasks, s.Stages} {
+		for _, t := range list {
+			if p := &t.Run.Place; p.Slot > 0 || p.Dir != "" {
+				v.slots, v.dirs = append(v.slots, p.Slot), append(v.dirs, p.Dir)
+			}
+			if t.Status == ralph.TaskDone && unmerged(t) {
+				v.unmerged = append(v.unmerged, t)
+			}
+		}
+	}
+	return v
+}
+
+func (v view) start(t *ralph.Task, slot int) ralph.Fact {
+	dir := t.Run.Place.Dir
+	if dir == "" {
+		dir = v.freeDir()
+	}
+	return ralph.TaskStarted{ID: t.ID, Slot: slot, Dir: dir}
+}
+
+// freeSlot is the lowest slot that no task holds, 0 for none (B-049).
+func (v view) freeSlot(c Config) int {
+	for n := 1; n <= c.Parallel; n++ {
+		if !slices.Contains(v.slots, n) {
+			return n
+		}
+	}
+	return 0
+}
+
+// freeDir is the first worktree of the pool that no task owns. A task that ended
+// badly owns its worktree until a person lets go of it.
+func (v view) freeDir() string {
+	for n := 1; ; n++ {
+		if dir := worktrees + strconv.Itoa(n); !slices.Contains(v.dirs, dir) {
+			return dir
+		}
+	}
+}
+
+// mergeNext begins the next merge, one at a time and in order of arrival. What a
+// task depends on is merged before the task begins, so arrival respects it.
+func mergeNext(s *ralph.State, v view, c Config) (Move, bool) {
+	taken := resolving(s)
+	for _, t := range s.Stages {
+		if t.Kind != ralph.KindMerge {
+			continue
+		}
+		if t.Status == ralph.TaskPending {
+			return record(ralph.TaskStarted{ID: t.ID}), true
+		}
+		if s.Gate(t.ID) == nil {
+			return nil, false
+		}
+		for _, id := range t.Members {
+			taken[id] = true
+		}
+	}
+	i := s.Plan.Integration
+	if i == nil {
+		return nil, false
+	}
+	if i.Moved != "" && !baseGated(s) {
+		return beginMerge(s, nil, "Merge what "+orElse(i.Base, "HEAD")+" has got meanwhile"), true
+	}
+	waiting := v.queue(c, taken)
+	if len(waiting) == 0 {
+		return nil, false
+	}
+	n := batchSize(waiting, c)
+	var ids []ralph.TaskID
+	for _, t := range waiting[:n] {
+		ids = append(ids, t.ID)
+	}
+	name := "Merge " + describe(waiting[0])
+	if n > 1 {
+		name = fmt.Sprintf("Merge %d tasks together", n)
+	}
+	return beginMerge(s, ids, name), true
+}
+
+// baseGated: the merge of the base's commits waits for a person already.
+func baseGated(s *ralph.State) bool {
+	return slices.ContainsFunc(s.Stages, func(t *ralph.Task) bool { return t.Kind == ralph.KindMerge && len(t.Members) == 0 })
+}
+
+func beginMerge(s *ralph.State, members []ralph.TaskID, name string) Move {
+	t := stage(s.Job.ID, ralph.KindMerge, 0, name)
+	t.ID = ralph.TaskID(fmt.Sprintf("%s:%d", t.ID, s.Seq))
+	t.Members = members
+	return record(ralph.TaskAdded{Task: t}, ralph.TaskStarted{ID: t.ID})
+}
+
+// queue are the done tasks whose work waits to be merged, in order of arrival;
+// also those that only a person can help to be merged.
+func (v view) queue(c Config, taken map[ralph.TaskID]bool) []*ralph.Task {
+	var waiting []*ralph.Task
+	for _, t := range v.unmerged {
+		if taken[t.ID] {
+			continue
+		}
+		switch t.Run.Queue.State {
+		case ralph.MergeWaiting:
+			waiting = append(waiting, t)
+		case ralph.MergeConflict, ralph.MergeRed:
+			if !resolvable(t, c) {
+				waiting = append(waiting, t)
+			}
+		}
+	}
+	slices.SortStableFunc(waiting, func(a, b *ralph.Task) int { return cmp.Compare(a.Run.Queue.Since, b.Run.Queue.Since) })
+	return waiting
+}
+
+// batchSize is how many of the queue are merged and checked together. A task that
+// a person has to look at goes alone.
+func batchSize(waiting []*ralph.Task, c Config) int {
+	most := max(1, c.Batch)
+	n := 0
+	for _, t := range waiting {
+		q := t.Run.Queue
+		if q.Most > 0 {
+			most = min(most, q.Most)
+		}
+		alone := q.State != ralph.MergeWaiting || len(q.Weakened) > 0 || c.AskToMerge
+		if n >= most || alone && n > 0 {
+			break
+		}
+		n++
+		if alone {
+			break
+		}
+	}
+	return max(1, n)
+}
+
+// resolveNext gives a merge that does not fit to an agent. It goes on with one that
+// was cut first.
+func resolveNext(s *ralph.State, v view, c Config, slot int) (Move, bool) {
+	for _, t := range s.Stages {
+		if t.Kind == ralph.KindResolve && t.Status == ralph.TaskPending {
+			return record(v.start(t, slot)), true
+		}
+	}
+	busy := resolving(s)
+	for _, t := range v.unmerged {
+		if busy[t.ID] || !resolvable(t, c) {
+			continue
+		}
+		x := stage(s.Job.ID, ralph.KindResolve, 0, "Resolve the merge of "+describe(t))
+		x.ID = ralph.TaskID(fmt.Sprintf("%s:%s:%d", x.ID, t.ID, t.Run.Queue.Resolves+1))
+		x.Parent, x.Spec = t.ID, t.Spec
+		x.Run.Place.Branch, x.Run.Place.Base = t.Run.Place.Branch, t.Run.Place.Base
+		return record(ralph.TaskAdded{Task: x}, v.start(&x, slot)), true
+	}
+	return nil, false
+}
+
+// resolving are the tasks whose merge an agent is at, its last try too: nobody
+// else is asked about them meanwhile.
+func resolving(s *ralph.State) map[ralph.TaskID]bool {
+	tasks := map[ralph.TaskID]bool{}
+	for _, t := range s.Stages {
+		if t.Kind == ralph.KindResolve {
+			tasks[t.Parent] = true
+		}
+	}
+	return tasks
+}
+
+// pilot is `ralph autopilot`: every ready task of the plan, until none is left.
+func pilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
+	if n := s.Session.TaskFailures; c.MaxConsecutive > 0 && n >= c.MaxConsecutive {
+		return record(tooManyFailures(s)...)
+	}
+	if m, ok := landNext(s, mine, now); ok {
+		return m
+	}
+	m, ok := crew(s, mine, c, now)
+	if hold, is := m.(Hold); ok && is {
+		if until := landAgain(s); !until.IsZero() && until.After(now) && (hold.Until.IsZero() || until.Before(hold.Until)) {
+			hold.Until = until
+		}
+		return hold
+	}
+	if ok {
+		return m
+	}
+	if s.Session.Semi && s.Plan.Unfinished() > 0 {
+		return Hold{Until: landAgain(s), Why: "waiting for you: ralph task assign <id>"}
+	}
+	if mayLand(s, now) { // a person may have cleared the way since the last try
+		return land(s)
+	}
+	return pilotEnd(s)
+}
+
+// tooManyFailures pauses after failures in a row and says which (B-062, B-063).
+func tooManyFailures(s *ralph.State) []ralph.Fact {
+	var ids []string
+	for _, id := range s.Session.Streak {
+		ids = append(ids, string(id))
+	}
+	cause := fmt.Sprintf("%d tasks in a row failed: %s", s.Session.TaskFailures, strings.Join(ids, ", "))
+	return []ralph.Fact{
+		ralph.Noted{Text: cause + "; look at them, then `ralph resume`", Rule: "B-063"},
+		ralph.Control{Want: ralph.WantPause, Cause: cause},
+	}
+}
+
+// landNext brings the base branch up to date: when the queue is empty, at most
+// every landPause while agents are at work, and ever more rarely while a checkout is
+// in the way.
+func landNext(s *ralph.State, mine []ralph.TaskID, now time.Time) (Move, bool) {
+	if !unlanded(s) {
+		return nil, false
+	}
+	for _, t := range s.Stages {
+		switch {
+		case t.Kind == ralph.KindLand && t.Status == ralph.TaskPending:
+			return land(s), true
+		case t.Kind == ralph.KindLand && !t.Status.Ended(), t.Kind == ralph.KindMerge && t.Status == ralph.TaskActive && s.Gate(t.ID) == nil:
+			return nil, false
+		}
+	}
+	atWork := slices.ContainsFunc(mine, func(id ralph.TaskID) bool { t := s.Task(id); return t != nil && t.TakesSlot() })
+	if queued(s) || (atWork || len(s.Plan.Integration.Held) > 0) && now.Before(landAgain(s)) {
+		return nil, false
+	}
+	return land(s), true
+}
+
+// unlanded reports whether merged work is not on the base branch, and may be.
+func unlanded(s *ralph.State) bool {
+	i := s.Plan.Integration
+	return i != nil && i.Landed != i.Tip && i.Moved == "" && i.Denied == ""
+}
+
+// mayLand reports whether a last landing is worth its while when a session ends,
+// whatever waits in the queue: nothing was in the way a moment ago.
+func mayLand(s *ralph.State, now time.Time) bool {
+	i := s.Plan.Integration
+	return unlanded(s) && (len(i.Held) == 0 || !now.Before(i.LandedAt.Add(landPause)))
+}
+
+// land begins a landing, or goes on with one that was cut.
+func land(s *ralph.State) Move {
+	if t := stageOf(s, ralph.KindLand); t != nil {
+		return record(ralph.TaskStarted{ID: t.ID})
+	}
+	t := stage(s.Job.ID, ralph.KindLand, 0, "Land on "+orElse(s.Plan.Integration.Base, "HEAD"))
+	t.ID = ralph.TaskID(fmt.Sprintf("%s:%d", t.ID, s.Seq))
+	return record(ralph.TaskAdded{Task: t}, ralph.TaskStarted{ID: t.ID})
+}
+
+// landAgain is when the next landing may be, zero when there is nothing to land.
+func landAgain(s *ralph.State) time.Time {
+	i := s.Plan.Integration
+	if !unlanded(s) || i.LandedAt.IsZero() {
+		return time.Time{}
+	}
+	return i.LandedAt.Add(pauseToLand(i))
+}
+
+// queued reports whether something is ready to be merged.
+func queued(s *ralph.State) bool {
+	return slices.ContainsFunc(s.Plan.Tasks, func(t *ralph.Task) bool {
+		return t.Status == ralph.TaskDone && t.Run.Queue.State == ralph.MergeWaiting && !inStage(s, t.ID)
+	})
+}
+
+func inStage(s *ralph.State, id ralph.TaskID) bool {
+	return slices.ContainsFunc(s.Stages, func(t *ralph.Task) bool {
+		return t.Kind == ralph.KindMerge && slices.Contains(t.Members, id)
+	})
+}
+
+// pilotEnd ends the session when nothing is ready and nothing runs (B-003, B-099).
+func pilotEnd(s *ralph.State) Move {
+	ended := ralph.JobEnded{Status: ralph.SpecPending, Error: "tasks are left", Rule: "B-099"}
+	var left []string
+	for _, status := range []ralph.TaskStatus{ralph.TaskFailed, ralph.TaskTimeout, ralph.TaskBlocked, ralph.TaskPending} {
+		if n := s.CountTasks(status); n > 0 {
+			left = append(left, fmt.Sprintf("%d %s", n, leftWord(status)))
+		}
+	}
+	if i := s.Plan.Integration; i != nil && i.Landed != i.Tip {
+		left = append(left, fmt.Sprintf("merged work waits on %s: %s", i.Branch, strings.Join(i.Held, ", ")))
+	}
+	if len(left) == 0 {
+		ended.Status, ended.Error = ralph.SpecDone, ""
+		return record(ended, ralph.SessionEnded{Reason: ralph.ReasonComplete, Detail: "every task is done and merged"})
+	}
+	return record(ended, ralph.SessionEnded{Reason: ralph.ReasonFailed, Detail: strings.Join(left, ", ")})
+}
+
+func leftWord(s ralph.TaskStatus) string {
+	switch s {
+	case ralph.TaskTimeout:
+		return "timed out"
+	case ralph.TaskPending:
+		return "can never start"
+	}
+	return string(s)
+}

@@ -1,0 +1,171 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Explanation says why a task is not running, or was chosen (product.md 14): what
+// `ralph why` shows. It is made of the very functions that decide.
+type Explanation struct {
+	Task   ralph.TaskID     `json:"task"`
+	Name   string           `json:"name"`
+	Status ralph.TaskStatus `json:"status"`
+	Ready  bool             `json:"ready"`
+	Rank   int              `json:"rank,omitempty"` // among the ready ones, 1 is next
+	Score  int              `json:"score"`
+	Parts  Points           `json:"parts"`
+	Waits  []string         `json:"waits"` // what it waits for, one each
+	Words  string           `json:"words"`
+}
+
+// Explain says how the scheduler sees a task now; nil when it is not in the plan.
+func Explain(s *ralph.State, id ralph.TaskID, c Config, now time.Time) *Explanation {
+	t := s.Task(id)
+	if t == nil || !t.IsBuild() {
+		return nil
+	}
+	parts := Score(s, t, c.Scoring)
+	x := &Explanation{Task: id, Name: t.Name, Status: t.Status, Score: parts.Sum(), Parts: parts, Waits: []string{}}
+	for n, r := range Ready(s, c) {
+		if r.ID == id {
+			x.Ready, x.Rank = true, n+1
+		}
+	}
+	switch {
+	case t.Status == ralph.TaskActive:
+		x.active(s, t)
+	case t.Status.Ended():
+		x.ended(t)
+	default:
+		x.pending(s, t, c, now)
+	}
+	return x
+}
+
+func (x *Explanation) active(s *ralph.State, t *ralph.Task) {
+	if g := s.Gate(t.ID); g != nil {
+		x.Waits = append(x.Waits, fmt.Sprintf("your answer to %s: %s", g.ID, g.Text))
+		x.Words = "it waits for a person; its slot is free for others"
+		return
+	}
+	x.Words = fmt.Sprintf("it is at work, iteration %d", t.Run.Iterations+1)
+	if slot := t.Run.Place.Slot; slot > 0 {
+		x.Words = fmt.Sprintf("it is at work in slot %d, iteration %d", slot, t.Run.Iterations+1)
+	}
+}
+
+func (x *Explanation) ended(t *ralph.Task) {
+	x.Words = fmt.Sprintf("it is %s: %s", t.Status, orElse(t.Run.Reason, "by a person"))
+	q := t.Run.Queue
+	switch {
+	case t.Status != ralph.TaskDone || q.State == "":
+	case q.State == ralph.MergeMerged:
+		x.Words = fmt.Sprintf("it is done and merged as %.9s", q.Commit)
+	default:
+		x.Waits = append(x.Waits, "its merge, which is "+mergeWords(q))
+		x.Words = "it is done; what depends on it waits for its merge"
+	}
+}
+
+func mergeWords(q ralph.Queue) string {
+	switch {
+	case q.GaveUp != "":
+		return "held for a person: " + q.GaveUp
+	case q.State == ralph.MergeConflict && q.Merged != nil && q.Merged.Conflict != nil:
+		return "in conflict in " + paths(q.Merged.Conflict)
+	case q.State == ralph.MergeRed:
+		return "red on the merged tree"
+	}
+	return "in the queue"
+}
+
+func (x *Explanation) pending(s *ralph.State, t *ralph.Task, c Config, now time.Time) {
+	wait := func(format string, args ...any) { x.Waits = append(x.Waits, fmt.Sprintf(format, args...)) }
+	for _, dep := range t.Deps {
+		if d := s.Task(dep); !satisfied(d, c) {
+			wait("%s, which is %s", describe(d), standing(d))
+		}
+	}
+	if phase := openPhase(s, c); t.Phase != phase {
+		wait("phase %q to end: %s", phase, strings.Join(holding(s, phase, c), ", "))
+	}
+	ready := x.Ready
+	x.engine(s, t, c, now, wait)
+	switch {
+	case !ready:
+		x.Words = "it is not ready: it waits for " + strings.Join(x.Waits, "; ")
+	case len(x.Waits) > 0:
+		x.Words = fmt.Sprintf("it is ready, number %d in the order, and waits for %s", x.Rank, strings.Join(x.Waits, "; "))
+	default:
+		x.Words = "it is ready and next"
+	}
+}
+
+// engine adds what holds every task, or this one although it is ready.
+func (x *Explanation) engine(s *ralph.State, t *ralph.Task, c Config, now time.Time, wait func(string, ...any)) {
+	live := s.Session.Live() && (s.Session.Mode == "autopilot" || s.Session.Mode == "agent")
+	switch {
+	case !live:
+		wait("an engine: `ralph autopilot` starts one")
+		return
+	case s.Session.Want == ralph.WantPause:
+		wait("`ralph resume`: paused (%s)", s.Session.Cause)
+	case s.Session.Want == ralph.WantStop:
+		wait("the next start: the engine is stopping")
+	case s.Session.Semi && !chosen(t):
+		wait("`ralph task assign %s`: in semi mode a person chooses", t.ID)
+	}
+	if until := soonest(s, c, now); !until.IsZero() {
+		wait("an agent: every one is at its limit until %s", until.Format("15:04:05"))
+	}
+	if !x.Ready {
+		return
+	}
+	if c.Isolated && look(s).freeSlot(c) == 0 || !c.Isolated && othersAtWork(s, t) >= c.Parallel {
+		wait("a free slot: all %d are busy", c.Parallel)
+	}
+	if until := delayed(s, c, now); !until.IsZero() {
+		wait("task.delay, until %s", until.Format("15:04:05"))
+	}
+	if x.Rank > 1 {
+		wait("%d that come before it", x.Rank-1)
+	}
+}
+
+// soonest is when the first agent of the chain is free again, zero when one is.
+func soonest(s *ralph.State, c Config, now time.Time) time.Time {
+	var first time.Time
+	for _, agent := range c.Agents {
+		until := s.LimitedUntil(agent, now)
+		if until.IsZero() {
+			return time.Time{}
+		}
+		if first.IsZero() || until.Before(first) {
+			first = until
+		}
+	}
+	return first
+}
+
+// standing is how far a task is that others wait for.
+func standing(t *ralph.Task) string {
+	if t.Status == ralph.TaskDone && unmerged(t) {
+		return "done, and its merge is " + mergeWords(t.Run.Queue)
+	}
+	return string(t.Status)
+}
+
+// holding are the tasks that keep a phase open.
+func holding(s *ralph.State, phase string, c Config) []string {
+	var out []string
+	for _, t := range s.Plan.Tasks {
+		if t.Phase == phase && (!t.Status.Ended() || c.Isolated && t.Status == ralph.TaskDone && unmerged(t)) {
+			out = append(out, describe(t)+" is "+standing(t))
+		}
+	}
+	return out
+}

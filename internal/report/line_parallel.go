@@ -1,0 +1,403 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// pilot is the session mode of `ralph autopilot`.
+const pilot = "autopilot"
+
+// ruleFailures marks the note that failures in a row stopped everything.
+const ruleFailures = "B-063"
+
+const semiWords = "semi: `ralph task assign <task>` chooses what comes next, `ralph mode autopilot` lets it go on by itself"
+
+// parallelLines are the lines of work in worktrees.
+func parallelLines(e ralph.Event, s *ralph.State) []string {
+	switch f := e.Fact.(type) {
+	case ralph.TaskStarted:
+		return slotTaken(f, s)
+	case ralph.IntegrationStarted:
+		return []string{fmt.Sprintf("MERGE: into %s, which lands on %s (at %s)", f.Branch, baseWords(f.Base), short(f.From))}
+	case ralph.Prepared:
+		return prepared(f, s)
+	case ralph.MergeQueued:
+		return []string{fmt.Sprintf("MERGE: queued %s", f.Task)}
+	case ralph.Merged:
+		return merged(f, s)
+	case ralph.Advanced:
+		return advanced(f, s)
+	case ralph.BaselineRan:
+		return baseline(f)
+	case ralph.Landed:
+		return landed(f, s, 0)
+	case ralph.CleanedUp:
+		return cleanedUp(f)
+	case ralph.SavedWork:
+		return saved(f.Task, f.Saved)
+	}
+	return recoveryLines(e, s)
+}
+
+// recoveryLines are the lines of what people do with tasks (B-076 to B-082, B-091, B-092).
+func recoveryLines(e ralph.Event, s *ralph.State) []string {
+	switch f := e.Fact.(type) {
+	case ralph.TaskRetried:
+		return []string{fmt.Sprintf("RETRY: %s is pending again", called(s, f.ID))}
+	case ralph.SkipWanted:
+		return []string{fmt.Sprintf("SKIP: %s at the end of its iteration (%s)", called(s, f.ID), oneLine(f.Reason))}
+	case ralph.TaskRolledBack:
+		how := "its branch begins anew"
+		if f.Revert != "" {
+			how = "reverted by " + short(f.Revert)
+		}
+		return append([]string{fmt.Sprintf("ROLLBACK: %s: %s", called(s, f.ID), how)}, saved(f.ID, f.Saved)...)
+	case ralph.TaskCleaned:
+		return append([]string{fmt.Sprintf("CLEANUP: %s: worktree %s removed", called(s, f.ID), oneLine(f.Dir))}, saved(f.ID, f.Saved)...)
+	case ralph.TaskExtended:
+		return []string{fmt.Sprintf("EXTEND: %s may take %d iterations", called(s, f.ID), f.MaxIterations)}
+	case ralph.TaskAssigned:
+		return []string{"ASSIGN: " + called(s, f.ID)}
+	case ralph.ModeSet:
+		if f.Semi {
+			return []string{"MODE: " + semiWords}
+		}
+		return []string{"MODE: autopilot"}
+	}
+	return nil
+}
+
+// called names a task to people: `t-1a2b Name`.
+func called(s *ralph.State, id ralph.TaskID) string {
+	if t := s.Task(id); t != nil {
+		return fmt.Sprintf("%s %s", id, oneLine(t.Name))
+	}
+	return string(id)
+}
+
+// kindOf is what a task is for, told from its id when the state has forgotten it.
+func kindOf(s *ralph.State, id ralph.TaskID) ralph.TaskKind {
+	if t := s.Task(id); t != nil {
+		if t.IsBuild() {
+			return ralph.KindBuild
+		}
+		return t.Kind
+	}
+	kind, _, stage := strings.Cut(string(id), ":")
+	if !stage {
+		return ralph.KindBuild
+	}
+	return ralph.TaskKind(kind)
+}
+
+// workOf is the task of the plan that an agent in a slot works on: for a resolve,
+// the one whose merge it mends.
+func workOf(t *ralph.Task) ralph.TaskID {
+	if t.Kind == ralph.KindResolve && t.Parent != "" {
+		return t.Parent
+	}
+	return t.ID
+}
+
+// parentIn finds the task of the plan in the id of a stage that belongs to one.
+func parentIn(stage ralph.TaskID) ralph.TaskID {
+	parts := strings.Split(string(stage), ":")
+	if i := slices.IndexFunc(parts, func(p string) bool { return strings.HasPrefix(p, "t-") }); i > 0 {
+		return ralph.TaskID(parts[i])
+	}
+	return stage
+}
+
+// short is a commit as people write it.
+func short(commit string) string { return commit[:min(7, len(commit))] }
+
+func baseWords(base string) string {
+	if base == "" {
+		return "HEAD"
+	}
+	return base
+}
+
+func ids(list []ralph.TaskID) string {
+	words := make([]string, len(list))
+	for i, id := range list {
+		words[i] = string(id)
+	}
+	return strings.Join(words, ", ")
+}
+
+// some writes a list of names, the rest of a long one as a number.
+func some(names []string, most int) string {
+	if n := len(names); n > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), n-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+func slotTaken(f ralph.TaskStarted, s *ralph.State) []string {
+	t := s.Task(f.ID)
+	if t == nil || f.Slot == 0 {
+		return nil
+	}
+	what := called(s, f.ID)
+	if t.Kind == ralph.KindResolve {
+		what = "resolve " + called(s, t.Parent)
+	}
+	return []string{fmt.Sprintf("SLOT %d: %s", f.Slot, what)}
+}
+
+// freed is the line of the slot that an event frees.
+func freed(e ralph.Event) []string {
+	if f, ok := e.Fact.(ralph.TaskEnded); ok && f.Slot > 0 {
+		return []string{fmt.Sprintf("SLOT %d: free", f.Slot)}
+	}
+	return nil
+}
+
+func pilotStarted(f ralph.JobStarted, s *ralph.State) []string {
+	line := fmt.Sprintf("PLAN: %d of %s left", s.Plan.Unfinished(), count(len(s.Plan.Tasks), "task"))
+	if f.File != "" {
+		return []string{"SPEC: " + f.File, line}
+	}
+	return []string{line}
+}
+
+// pilotSummary is the last line of an autopilot session: what came of the tasks.
+func pilotSummary(s *ralph.State) string {
+	c := s.Session.Count
+	// As the tasks stand now: one that was done and then denied is not done.
+	parts := []string{count(s.CountTasks(ralph.TaskDone), "task") + " done"}
+	for _, x := range []struct {
+		n    int
+		word string
+	}{
+		{s.CountTasks(ralph.TaskFailed), "failed"},
+		{s.CountTasks(ralph.TaskTimeout), "timed out"},
+		{s.CountTasks(ralph.TaskBlocked), "blocked"},
+		{s.Plan.Unfinished(), "left"},
+		{c.MergesClean + c.MergesResolved, "merged"},
+		{mergesPending(s), "not merged yet"},
+	} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.word))
+		}
+	}
+	return fmt.Sprintf("Session summary: %s, %s, %s", strings.Join(parts, ", "), ralph.Dollars(s.Session.Usage.Cost), ralph.Elapsed(s.Session.Elapsed))
+}
+
+// mergingEnded is the end of a stage of the merge queue. What came of a merge or a
+// landing is said by its own facts.
+func mergingEnded(f ralph.TaskEnded) []string {
+	kind, _, _ := strings.Cut(string(f.ID), ":")
+	if ralph.TaskKind(kind) != ralph.KindResolve || f.Status == ralph.TaskDone {
+		return nil
+	}
+	return []string{fmt.Sprintf("RESOLVE: %s %s: %s", parentIn(f.ID), f.Status, oneLine(f.Why.Text))}
+}
+
+func prepared(f ralph.Prepared, s *ralph.State) []string {
+	kind := kindOf(s, f.Task)
+	if kind == ralph.KindPrepare { // the job says why it ends
+		return saved("", f.Saved)
+	}
+	var out []string
+	id := parentIn(f.Task)
+	switch {
+	case f.Error != "":
+		out = append(out, fmt.Sprintf("WORKTREE: %s cannot start: %s", id, oneLine(f.Error)))
+	case f.Fresh:
+		out = append(out, fmt.Sprintf("WORKTREE: %s has %s (%s)", id, oneLine(f.Dir), took(f.Took)))
+	}
+	if len(f.Conflicts) > 0 {
+		out = append(out, fmt.Sprintf("RESOLVE: %s has both sides in %s", id, oneLine(some(f.Conflicts, 5))))
+	}
+	return append(out, saved(id, f.Saved)...)
+}
+
+// merged is an attempt to merge: one line for each task that is in.
+func merged(f ralph.Merged, s *ralph.State) []string {
+	switch {
+	case f.Error != "":
+		return []string{fmt.Sprintf("MERGE: %s failed: %s", mergeWords(f.Members, s), oneLine(f.Error))}
+	case f.Moved != "":
+		return []string{fmt.Sprintf("MERGE: the branch is at %s meanwhile: again", short(f.Moved))}
+	case f.Conflict != nil:
+		who := mergeWords(f.Members, s)
+		if f.At != "" {
+			who = string(f.At)
+		}
+		return []string{fmt.Sprintf("MERGE: %s conflicts in %s", who, oneLine(some(conflictPaths(f.Conflict), 5)))}
+	case f.Advanced:
+		return mergedLines(f.Members, f.Commit, f.How, s)
+	}
+	return nil // the checks come next
+}
+
+func advanced(f ralph.Advanced, s *ralph.State) []string {
+	var members []ralph.TaskID
+	how := ""
+	if t := s.Task(f.Task); t != nil {
+		members = t.Members
+		if t.Run.Queue.Merged != nil {
+			how = t.Run.Queue.Merged.How
+		}
+	}
+	switch {
+	case f.Error != "":
+		return []string{fmt.Sprintf("MERGE: %s failed: %s", mergeWords(members, s), oneLine(f.Error))}
+	case f.Moved != "":
+		return []string{fmt.Sprintf("MERGE: the branch is at %s meanwhile: again", short(f.Moved))}
+	}
+	return mergedLines(members, f.Commit, how, s)
+}
+
+// mergedLines are the lines of a merge that counts: how is git's word for it.
+func mergedLines(members []ralph.TaskID, commit, how string, s *ralph.State) []string {
+	var out []string
+	for _, id := range members {
+		out = append(out, fmt.Sprintf("MERGE: %s merged as %s (%s)", id, short(commit), mergeHow(s.Task(id), how)))
+	}
+	if len(members) == 0 {
+		out = append(out, fmt.Sprintf("MERGE: %s merged as %s", mergeWords(nil, s), short(commit)))
+	}
+	return out
+}
+
+// mergeHow says how a task was merged: clean, resolved by an agent or a person on
+// the way, or without a merge commit (B-103).
+func mergeHow(t *ralph.Task, how string) string {
+	switch {
+	case t != nil && t.Run.Queue.Resolves > 0:
+		return "resolved"
+	case how == "fast-forward":
+		return how
+	}
+	return "clean"
+}
+
+// mergeWords names what is merged: tasks, or with none the base's own commits.
+func mergeWords(members []ralph.TaskID, s *ralph.State) string {
+	if len(members) > 0 {
+		return ids(members)
+	}
+	base := ""
+	if s.Plan.Integration != nil {
+		base = s.Plan.Integration.Base
+	}
+	return "what " + baseWords(base) + " has got meanwhile"
+}
+
+func conflictPaths(c *ralph.Conflict) []string {
+	paths := make([]string, len(c.Files))
+	for i, f := range c.Files {
+		paths[i] = f.Path
+	}
+	return paths
+}
+
+// mergeChecked is one line for the checks of a merge, and one for each that is red.
+func mergeChecked(f ralph.ChecksRan, s *ralph.State) []string {
+	var members []ralph.TaskID
+	if t := s.Task(f.Task); t != nil {
+		members = t.Members
+	}
+	if f.Pass {
+		return []string{fmt.Sprintf("MERGE: checks green with %s (%s)", mergeWords(members, s), took(f.Took))}
+	}
+	var out []string
+	for _, r := range f.Results {
+		if !r.Pass && !slices.Contains(f.Known, r.Name) {
+			out = append(out, fmt.Sprintf("MERGE: checks red with %s: %s (%s)", mergeWords(members, s), r.Name, whyRed(r)))
+		}
+	}
+	return out
+}
+
+func baseline(f ralph.BaselineRan) []string {
+	if len(f.Red) == 0 {
+		return []string{fmt.Sprintf("BASELINE: %s is green without the work", short(f.Commit))}
+	}
+	return []string{fmt.Sprintf("BASELINE: %s is red without the work: %s", short(f.Commit), oneLine(strings.Join(f.Red, ", ")))}
+}
+
+// landed: tasks is how many came with it, 0 when nobody counted.
+func landed(f ralph.Landed, s *ralph.State, tasks int) []string {
+	base := ""
+	if s.Plan.Integration != nil {
+		base = s.Plan.Integration.Base
+	}
+	switch {
+	case f.Error != "":
+		return []string{"LAND: failed: " + oneLine(f.Error)}
+	case f.Moved != "":
+		return []string{fmt.Sprintf("LAND: %s went on to %s: its commits are merged first", baseWords(base), short(f.Moved))}
+	case len(f.Dirty) > 0:
+		return []string{"LAND: waits: your checkout has changes in " + oneLine(some(f.Dirty, 5))}
+	case f.How == "" || f.How == "already":
+		return nil
+	}
+	line := fmt.Sprintf("LAND: %s is at %s", baseWords(base), short(f.To))
+	if tasks > 0 {
+		line += fmt.Sprintf(" (%s)", count(tasks, "task"))
+	}
+	return []string{line}
+}
+
+func cleanedUp(f ralph.CleanedUp) []string {
+	var out []string
+	if f.Error != "" {
+		out = append(out, "CLEANUP: failed: "+oneLine(f.Error))
+	}
+	if len(f.Removed)+len(f.Branches) > 0 {
+		out = append(out, fmt.Sprintf("CLEANUP: %s and %s removed", count(len(f.Removed), "worktree"), plural(len(f.Branches), "merged branch", "merged branches")))
+	}
+	if len(f.Kept) > 0 {
+		out = append(out, "CLEANUP: kept "+oneLine(some(f.Kept, 5)))
+	}
+	return append(out, saved("", f.Saved)...)
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+// saved are the lines of what was put where nothing removes it.
+func saved(id ralph.TaskID, list []ralph.Saved) []string {
+	var out []string
+	for _, x := range list {
+		who := ""
+		if id != "" {
+			who = string(id) + ": "
+		}
+		out = append(out, fmt.Sprintf("SAVED: %s%s at %s (ralph recover)", who, oneLine(x.What), x.Ref))
+	}
+	return out
+}
+
+// weakened is the line of tests that a task's work takes away: they hold its merge
+// until a person has looked.
+func weakened(f ralph.Committed) []string {
+	if len(f.Weakened) == 0 {
+		return nil
+	}
+	words := make([]string, len(f.Weakened))
+	for i, x := range f.Weakened {
+		words[i] = findingWords(x)
+	}
+	return []string{fmt.Sprintf("HELD: %s takes tests away: %s", parentIn(f.Task), oneLine(some(words, 3)))}
+}
+
+func findingWords(x ralph.Finding) string {
+	where := x.Path
+	if x.Line > 0 {
+		where = fmt.Sprintf("%s:%d", x.Path, x.Line)
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s", where, x.Kind, x.What))
+}

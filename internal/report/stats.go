@@ -1,0 +1,227 @@
+package report
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// settings are the recorded settings (session.started) that people are shown.
+type settings struct {
+	Parallel       int           `json:"parallel"`
+	Agents         []string      `json:"agents"`
+	MaxIterations  int           `json:"max_iterations"`
+	TaskTimeout    time.Duration `json:"task_timeout"`
+	MaxRetries     int           `json:"max_retries"`
+	Strategy       string        `json:"strategy"`
+	Checks         bool          `json:"checks"`
+	Isolated       bool          `json:"isolated"`
+	MaxConsecutive int           `json:"max_consecutive"`
+	Batch          int           `json:"batch"`
+	Resolver       string        `json:"resolver"`
+	AskToMerge     bool          `json:"ask_to_merge"`
+	MaxCost        float64       `json:"max_cost"`
+}
+
+// settingsOf reads them. A journal may have none, or those of another version: what
+// is not there is not shown.
+func settingsOf(config json.RawMessage) settings {
+	var c settings
+	if len(config) > 0 && json.Unmarshal(config, &c) != nil {
+		return settings{}
+	}
+	return c
+}
+
+// Stage is `ralph query stage`.
+type Stage struct {
+	Status string          `json:"status"`
+	Cause  string          `json:"cause,omitempty"` // of a pause or a stop
+	Mode   string          `json:"mode,omitempty"`
+	Semi   bool            `json:"semi,omitempty"` // a person assigns the tasks
+	Spec   string          `json:"spec,omitempty"`
+	SpecID ralph.SpecID    `json:"spec_id,omitempty"`
+	Round  int             `json:"round,omitempty"`
+	Stage  string          `json:"stage,omitempty"`
+	Tasks  []ralph.TaskID  `json:"tasks"` // active now
+	Ended  ralph.Reason    `json:"ended,omitempty"`
+	ID     ralph.SessionID `json:"session_id,omitempty"`
+
+	// With worktrees. Lists are never null.
+	Slots    []SlotRecord   `json:"slots"` // the busy ones, by number
+	Parallel int            `json:"parallel,omitempty"`
+	Queue    []QueueRecord  `json:"merge_queue"`
+	Landing  *LandingRecord `json:"landing,omitempty"`
+	Failures []ralph.TaskID `json:"consecutive_failures"` // tasks that failed in a row
+}
+
+// SlotRecord is a busy slot.
+type SlotRecord struct {
+	Slot          int          `json:"slot"`
+	Task          ralph.TaskID `json:"task"` // for a resolve, the one whose merge it mends
+	Kind          string       `json:"kind"` // build, resolve
+	Name          string       `json:"name"`
+	Iteration     int          `json:"iteration"` // that runs or comes next, from 1
+	MaxIterations int          `json:"max_iterations,omitempty"`
+	Progress      int          `json:"progress,omitempty"` // percent
+	Note          string       `json:"note,omitempty"`
+	Agent         string       `json:"agent,omitempty"` // of its last turn
+	Worktree      string       `json:"worktree,omitempty"`
+	StartedAt     time.Time    `json:"started_at,omitzero"`
+	Stuck         bool         `json:"stuck,omitempty"`
+	Unchanged     int          `json:"unchanged,omitempty"` // iterations since the last progress
+}
+
+// QueueRecord is a done task whose work is not merged yet.
+type QueueRecord struct {
+	Task  ralph.TaskID     `json:"task"`
+	Name  string           `json:"name"`
+	State ralph.MergeState `json:"state"`
+	Doing string           `json:"doing"`          // waiting, merging, checking, resolving, held
+	Words string           `json:"words"`          // why, for people
+	Gate  ralph.GateID     `json:"gate,omitempty"` // that a person has to decide
+}
+
+// LandingRecord is how the base branch follows the integration branch.
+type LandingRecord struct {
+	Base   string   `json:"base"` // "" for a detached HEAD
+	Branch string   `json:"branch"`
+	Landed string   `json:"landed"` // commits
+	Tip    string   `json:"tip"`
+	Behind bool     `json:"behind"`
+	Held   []string `json:"held,omitempty"`  // files in the way, or an error
+	Moved  string   `json:"moved,omitempty"` // the base went on to this commit
+}
+
+// QueryStage says where the session stands.
+func QueryStage(s *ralph.State) Stage {
+	x := s.Session
+	out := Stage{
+		Status: s.Mode(), Mode: x.Mode, Semi: x.Semi, Ended: x.Ended, ID: x.ID, Tasks: []ralph.TaskID{},
+		Slots: slots(s), Queue: mergeQueue(s), Landing: landing(s), Failures: append([]ralph.TaskID{}, x.Streak...),
+	}
+	if x.Live() {
+		out.Cause, out.Parallel = x.Cause, settingsOf(x.Config).Parallel
+	}
+	if s.Job != nil {
+		out.Spec, out.SpecID, out.Round, out.Stage = s.Job.File, s.Job.Spec, s.Job.Round, stageNow(s)
+	}
+	for _, t := range s.Plan.Tasks {
+		if t.Status == ralph.TaskActive {
+			out.Tasks = append(out.Tasks, t.ID)
+		}
+	}
+	return out
+}
+
+// Stats is `ralph query stats`: all counted from the journal (X-99).
+type Stats struct {
+	Session        ralph.SessionID `json:"session_id,omitempty"`
+	RuntimeSeconds float64         `json:"runtime_seconds"` // of the session (B-100)
+	SpecsCompleted int             `json:"specs_completed"`
+	SpecsFailed    int             `json:"specs_failed"`
+	Cost           float64         `json:"cost"`
+	CostKnown      bool            `json:"cost_known"`
+	Iterations     int             `json:"iterations"`
+	TasksByStatus  map[string]int  `json:"tasks"` // of the plan
+	Remaining      int             `json:"tasks_remaining"`
+	MergesPending  int             `json:"merges_pending"`
+	PerTask        PerTask         `json:"iterations_per_task"`
+	This           Counts          `json:"session"` // of this session
+	Overall        Counts          `json:"overall"` // of the whole journal
+	Totals         ralph.Totals    `json:"totals"`
+	AverageSeconds float64         `json:"iteration_average_seconds"`
+	Facts          int64           `json:"facts"`
+}
+
+// Counts are the statistics of B-101 to B-103.
+type Counts struct {
+	TasksDone        int     `json:"tasks_done"`
+	TasksFailed      int     `json:"tasks_failed"`
+	TasksTimeout     int     `json:"tasks_timeout"` // no failures (B-083)
+	Iterations       int     `json:"iterations"`
+	AverageSeconds   float64 `json:"iteration_average_seconds"`
+	FastestSeconds   float64 `json:"iteration_fastest_seconds"`
+	SlowestSeconds   float64 `json:"iteration_slowest_seconds"`
+	MergesClean      int     `json:"merges_clean"`
+	MergesResolved   int     `json:"merges_resolved"`
+	Conflicts        int     `json:"conflicts"`
+	ChecksGreen      int     `json:"checks_green"`
+	ChecksRed        int     `json:"checks_red"`
+	Commits          int     `json:"commits"`
+	Cost             float64 `json:"cost"`
+	Tokens           int64   `json:"tokens"` // in and out, with the cache's
+	CostKnown        bool    `json:"cost_known"`
+	AgentTimeSeconds float64 `json:"agent_seconds"` // sum of all iterations
+}
+
+// PerTask says how many iterations the tasks of the plan took, those that began.
+type PerTask struct {
+	Average float64      `json:"average"`
+	Most    int          `json:"most"`
+	Task    ralph.TaskID `json:"task,omitempty"` // that took the most
+}
+
+// QueryStats counts.
+func QueryStats(s *ralph.State, now time.Time) Stats {
+	x := s.Session
+	out := Stats{
+		Session: x.ID, RuntimeSeconds: s.Running(now).Seconds(), SpecsCompleted: x.Completed, SpecsFailed: x.Failed,
+		Cost: x.Usage.Cost, CostKnown: x.Usage.Known, Iterations: x.Turns, TasksByStatus: map[string]int{}, Totals: s.Totals, Facts: s.Seq,
+		Remaining: s.Plan.Unfinished(), MergesPending: mergesPending(s), PerTask: perTask(s.Plan.Tasks),
+		This: counts(x.Count), Overall: counts(s.Totals),
+	}
+	for _, t := range s.Plan.Tasks {
+		out.TasksByStatus[string(t.Status)]++
+	}
+	out.AverageSeconds = out.Overall.AverageSeconds
+	return out
+}
+
+func counts(t ralph.Totals) Counts {
+	out := Counts{
+		TasksDone: t.TasksDone, TasksFailed: t.TasksFail, TasksTimeout: t.TasksOut,
+		Iterations: t.Turns, FastestSeconds: t.TurnMin.Seconds(), SlowestSeconds: t.TurnMax.Seconds(), AgentTimeSeconds: t.TurnTime.Seconds(),
+		MergesClean: t.MergesClean, MergesResolved: t.MergesResolved, Conflicts: t.Conflicts,
+		ChecksGreen: t.ChecksOK, ChecksRed: t.ChecksRed, Commits: t.Commits,
+		Cost: t.Usage.Cost, Tokens: tokens(t.Usage), CostKnown: t.Usage.Known,
+	}
+	if t.Turns > 0 {
+		out.AverageSeconds = t.TurnTime.Seconds() / float64(t.Turns)
+	}
+	return out
+}
+
+func tokens(u ralph.Usage) int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
+
+func perTask(tasks []*ralph.Task) PerTask {
+	var out PerTask
+	began, sum := 0, 0
+	for _, t := range tasks {
+		n := t.Run.Iterations
+		if n == 0 {
+			continue
+		}
+		began++
+		sum += n
+		if n > out.Most {
+			out.Most, out.Task = n, t.ID
+		}
+	}
+	if began > 0 {
+		out.Average = float64(sum) / float64(began)
+	}
+	return out
+}
+
+// mergesPending counts the done tasks whose work is not merged yet (B-103).
+func mergesPending(s *ralph.State) int {
+	n := 0
+	for _, t := range s.Plan.Tasks {
+		if q := t.Run.Queue.State; q != "" && q != ralph.MergeMerged {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,209 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// slots are the busy slots, by number.
+func slots(s *ralph.State) []SlotRecord {
+	out := []SlotRecord{}
+	usual := settingsOf(s.Session.Config).MaxIterations
+	for _, list := range [][]*ralph.Task{s.Plan.Tasks, s.Stages} {
+		for _, t := range list {
+			if t.Run.Place.Slot == 0 || t.Status != ralph.TaskActive {
+				continue
+			}
+			r := SlotRecord{
+				Slot: t.Run.Place.Slot, Task: workOf(t), Kind: string(kindOf(s, t.ID)), Name: t.Name, Iteration: t.Run.Iterations + 1,
+				MaxIterations: cmp.Or(t.MaxIterations, usual), Progress: t.Run.Progress, Note: t.Run.Note, Worktree: t.Run.Place.Dir,
+				StartedAt: t.Run.StartedAt, Stuck: t.Run.Warned, Unchanged: t.Run.Unchanged,
+			}
+			if t.Run.Last != nil {
+				r.Agent = t.Run.Last.Agent
+			}
+			out = append(out, r)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b SlotRecord) int { return cmp.Compare(a.Slot, b.Slot) })
+	return out
+}
+
+// mergeQueue are the done tasks whose work is not merged yet, in order of arrival.
+func mergeQueue(s *ralph.State) []QueueRecord {
+	var waiting []*ralph.Task
+	for _, t := range s.Plan.Tasks {
+		if q := t.Run.Queue.State; q != "" && q != ralph.MergeMerged {
+			waiting = append(waiting, t)
+		}
+	}
+	slices.SortStableFunc(waiting, func(a, b *ralph.Task) int { return cmp.Compare(a.Run.Queue.Since, b.Run.Queue.Since) })
+	out := make([]QueueRecord, 0, len(waiting))
+	for _, t := range waiting {
+		r := QueueRecord{Task: t.ID, Name: t.Name, State: t.Run.Queue.State}
+		r.Doing, r.Words = queueWords(s, t)
+		if g := gateAbout(s, t.ID); g != nil {
+			r.Doing, r.Words, r.Gate = "held", oneLine(g.Text), g.ID
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// gateAbout is the open gate before a task's merge, nil when there is none.
+func gateAbout(s *ralph.State, id ralph.TaskID) *ralph.Gate {
+	for _, g := range s.Gates {
+		if g.Kind == ralph.GateMerge && g.About == id {
+			return g
+		}
+	}
+	return nil
+}
+
+// queueWords says what happens with a task in the merge queue.
+func queueWords(s *ralph.State, t *ralph.Task) (doing, words string) {
+	for _, x := range s.Stages {
+		if x.Status != ralph.TaskActive {
+			continue
+		}
+		switch {
+		case x.Kind == ralph.KindMerge && slices.Contains(x.Members, t.ID) && x.Run.Queue.Merged != nil:
+			return "checking", "merged beside the checkout, its checks run"
+		case x.Kind == ralph.KindMerge && slices.Contains(x.Members, t.ID):
+			return "merging", "being merged"
+		case x.Kind == ralph.KindResolve && x.Parent == t.ID:
+			return "resolving", fmt.Sprintf("%s; an agent mends it in slot %d", unfitWords(t), x.Run.Place.Slot)
+		}
+	}
+	q := t.Run.Queue
+	switch {
+	case q.GaveUp != "":
+		return "held", unfitWords(t) + "; " + oneLine(q.GaveUp)
+	case q.State == ralph.MergeWaiting && len(q.Weakened) > 0 && !q.Approved:
+		return "held", "its work takes tests away: a person has to look first"
+	case q.State == ralph.MergeWaiting:
+		return "waiting", "waits for its turn"
+	}
+	return "waiting", unfitWords(t) + "; it waits for a slot to mend it in"
+}
+
+// unfitWords says why a merge does not go through.
+func unfitWords(t *ralph.Task) string {
+	q := t.Run.Queue
+	switch {
+	case q.Merged != nil && q.Merged.Conflict != nil:
+		return "conflicts in " + oneLine(some(conflictPaths(q.Merged.Conflict), 3))
+	case q.State == ralph.MergeRed:
+		return "red on the merged tree"
+	}
+	return "does not merge"
+}
+
+// landing is nil without an integration branch.
+func landing(s *ralph.State) *LandingRecord {
+	i := s.Plan.Integration
+	if i == nil {
+		return nil
+	}
+	return &LandingRecord{Base: i.Base, Branch: i.Branch, Landed: i.Landed, Tip: i.Tip, Behind: i.Landed != i.Tip, Held: i.Held, Moved: i.Moved}
+}
+
+// crewStatus are the lines of `ralph status` about slots, merges and landing.
+func crewStatus(line func(name, format string, args ...any), s *ralph.State, now time.Time) {
+	busy := slots(s)
+	if n := settingsOf(s.Session.Config).Parallel; s.Session.Live() && s.Plan.Integration != nil && n > 0 {
+		line("Slots", "%d of %d busy", len(busy), n)
+	}
+	for _, r := range busy {
+		line(fmt.Sprintf("Slot %d", r.Slot), "%s", slotWords(r, now))
+	}
+	c := s.Session.Count
+	if pending := mergesPending(s); pending+c.MergesClean+c.MergesResolved > 0 {
+		line("Merges", "%d clean, %d resolved, %d pending", c.MergesClean, c.MergesResolved, pending)
+	}
+	for _, r := range mergeQueue(s) {
+		line("Queue", "%s %s, %s", r.Task, oneLine(r.Name), r.Words)
+	}
+	if l := landing(s); l != nil && (l.Behind || l.Moved != "" || len(l.Held) > 0) {
+		line("Landing", "%s", landingWords(l))
+	}
+	if n := s.Session.TaskFailures; n > 0 {
+		line("Failed", "%s in a row: %s", count(n, "task"), ids(s.Session.Streak))
+	}
+}
+
+// slotWords is what an agent in a slot is at.
+func slotWords(r SlotRecord, now time.Time) string {
+	head := string(r.Task) + " " + oneLine(r.Name)
+	if r.Kind == string(ralph.KindResolve) {
+		head = oneLine(r.Name)
+	}
+	parts := []string{head, fmt.Sprintf("iteration %d", r.Iteration)}
+	if r.MaxIterations > 0 {
+		parts[1] += fmt.Sprintf("/%d", r.MaxIterations)
+	}
+	if r.Progress > 0 || r.Note != "" {
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d%% %s", r.Progress, oneLine(r.Note))))
+	}
+	if r.Agent != "" {
+		parts = append(parts, r.Agent)
+	}
+	if !r.StartedAt.IsZero() {
+		parts = append(parts, ralph.Elapsed(now.Sub(r.StartedAt)))
+	}
+	if r.Stuck {
+		parts = append(parts, fmt.Sprintf("MAY BE STUCK: %s without a change", count(r.Unchanged, "iteration")))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func landingWords(l *LandingRecord) string {
+	base := baseWords(l.Base)
+	switch {
+	case l.Moved != "":
+		return fmt.Sprintf("%s went on to %s: its commits are merged into %s first", base, short(l.Moved), l.Branch)
+	case len(l.Held) > 0:
+		return fmt.Sprintf("%s waits at %s, finished work is on %s at %s; in the way: %s", base, short(l.Landed), l.Branch, short(l.Tip), oneLine(some(l.Held, 5)))
+	}
+	return fmt.Sprintf("%s is at %s, %s at %s lands next", base, short(l.Landed), l.Branch, short(l.Tip))
+}
+
+// need is one thing that waits for a person, with the command that helps.
+type need struct{ what, command string }
+
+// needs are what waits for a person, most pressing first.
+func needs(s *ralph.State) []need {
+	var out []need
+	x := s.Session
+	most := settingsOf(x.Config).MaxConsecutive
+	if x.Live() && x.Want == ralph.WantPause && most > 0 && x.TaskFailures >= most {
+		out = append(out, need{fmt.Sprintf("paused: %s failed in a row: %s", count(x.TaskFailures, "task"), ids(x.Streak)), "ralph task retry <task>, then ralph resume"})
+	}
+	for _, g := range s.Gates {
+		who := g.Task
+		if g.About != "" {
+			who = g.About
+		}
+		command := fmt.Sprintf("ralph answer %s \"...\"", g.ID)
+		if g.Kind == ralph.GateMerge {
+			command = fmt.Sprintf("ralph approve %s   or   ralph deny %[1]s --reason \"...\"   (ralph gates %[1]s shows it)", g.ID)
+		}
+		out = append(out, need{fmt.Sprintf("%s  %s  %s", g.ID, who, oneLine(g.Text)), command})
+	}
+	if s.Mode() == "waiting_user" {
+		out = append(out, need{"choose what comes next (`ralph why` lists what is ready)", "ralph task assign <task>"})
+	}
+	if l := landing(s); l != nil && l.Behind && len(l.Held) > 0 {
+		command := "commit or stash what is in the way: then it lands by itself"
+		if !x.Live() {
+			command = "commit or stash what is in the way, then: git merge --ff-only " + l.Branch
+		}
+		out = append(out, need{fmt.Sprintf("%s does not land on %s: %s", l.Branch, baseWords(l.Base), oneLine(some(l.Held, 5))), command})
+	}
+	return out
+}

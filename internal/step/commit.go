@@ -1,0 +1,186 @@
+package step
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/prompt"
+	"github.com/ralph-loop/ralph/internal/testdiff"
+)
+
+// Trees is one place where work happens: git in the checkout, or in a worktree.
+type Trees interface {
+	Start(ctx context.Context) (ralph.Prepared, error)
+	Snapshot(ctx context.Context) (tree, head string, err error)
+	Diff(ctx context.Context, from, to string, most int64) ([]byte, error)
+	// Patch is Diff of two commits, with renames and more lines around each change.
+	Patch(ctx context.Context, from, to string, most int64) ([]byte, error)
+	Commit(ctx context.Context, in CommitInput) (ralph.Committed, error)
+	Shelve(ctx context.Context, in ShelveInput) (ralph.Shelved, error)
+}
+
+// CommitInput is a commit to make. Trailer proves, after a crash, that it was made.
+type CommitInput struct {
+	Base, Branch  string // where the job, or the task in its worktree, started
+	Message       string
+	Trailer, Key  string
+	Fresh         bool   // the key is of this very attempt: no commit can carry it yet
+	Tree          string // the tree of the last snapshot, when nothing ran since
+	Squash        bool   // commits of the agent since Base become part of this one
+	OnlyIfChanges bool   // else the commit of the agent, or Base, is the answer
+	Concludes     bool   // a merge may be under way: Base is merged in by this commit
+}
+
+// receiptTrailer names the receipt behind a commit; taskTrailer whose work it is.
+const (
+	receiptTrailer = "Ralph-Receipt"
+	taskTrailer    = "Ralph-Task"
+	specTrailer    = "Ralph-Spec"
+)
+
+// commit makes a commit in place: of the whole spec, or with task.auto_commit of
+// one task.
+func (x *Executor) commit(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Commit) ([]ralph.Fact, error) {
+	in := CommitInput{Base: s.Job.Base, Branch: s.Job.Branch, Trailer: receiptTrailer, Key: t.Run.CommitKey, Squash: !step.OnlyTask}
+	in.Fresh = in.Key == s.Hash // nothing was recorded since the receipt that made the key
+	if step.OnlyTask {
+		trailers := []string{taskTrailer + ": " + string(t.ID), in.Trailer + ": " + in.Key}
+		in.Message = prompt.TaskCommitMessage(t.Name, s.Job.File, trailers)
+		in.OnlyIfChanges = true
+		in.Tree = treeIfUnchecked(t)
+	} else {
+		in.Message = x.specMessage(s, in.Key)
+	}
+	return x.committed(ctx, t, in.Message, func() (ralph.Committed, error) { return x.Trees.Commit(ctx, in) })
+}
+
+// treeIfUnchecked is the tree of the last turn, "" when something else may have
+// changed files since: checks, or whatever was before a fresh attempt.
+func treeIfUnchecked(t *ralph.Task) string {
+	if t.Run.Checks != nil || t.Run.Last == nil {
+		return ""
+	}
+	return t.Run.Tree
+}
+
+// specMessage is the message of the one commit of a spec (D-070).
+func (x *Executor) specMessage(s *ralph.State, key string) string {
+	var trailers []string
+	if s.Job.Spec != "" {
+		trailers = append(trailers, specTrailer+": "+string(s.Job.Spec))
+	}
+	return prompt.CommitMessage(prompt.CommitInfo{
+		SpecFile: s.Job.File, Tasks: s.CountTasks(ralph.TaskDone), Duration: s.JobElapsed(x.Now()),
+		Cost: s.Plan.Usage.Cost, Trailers: append(trailers, receiptTrailer+": "+key),
+	})
+}
+
+// committed makes a commit and tells of it. One that failed is an outcome: policy
+// tries it again.
+func (x *Executor) committed(ctx context.Context, t *ralph.Task, message string, do func() (ralph.Committed, error)) ([]ralph.Fact, error) {
+	begin := x.Now()
+	c, err := do()
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		c = ralph.Committed{Error: err.Error()}
+	}
+	c.Task, c.Took = t.ID, x.Now().Sub(begin)
+	c.Subject, _, _ = strings.Cut(message, "\n")
+	return []ralph.Fact{c}, nil
+}
+
+// commitTask commits a task's work on its branch. Commits of the agent stay
+// below it; a resolve's commit is the merge itself.
+func (x *Executor) commitTask(ctx context.Context, s *ralph.State, t *ralph.Task) ([]ralph.Fact, error) {
+	p := t.Run.Place
+	in := CommitInput{
+		Base: p.Base, Branch: p.Branch, Trailer: receiptTrailer, Key: t.Run.CommitKey, Fresh: t.Run.CommitKey == s.Hash,
+		OnlyIfChanges: true, Tree: treeIfUnchecked(t), Concludes: t.Kind == ralph.KindResolve,
+	}
+	whose := t.ID
+	if t.Kind == ralph.KindResolve {
+		whose = t.Parent
+	}
+	trailers := []string{taskTrailer + ": " + string(whose)}
+	if s.Job.Spec != "" {
+		trailers = append(trailers, specTrailer+": "+string(s.Job.Spec))
+	}
+	in.Message = prompt.TaskCommitMessage(t.Name, s.Job.File, append(trailers, in.Trailer+": "+in.Key))
+	return x.committed(ctx, t, in.Message, func() (ralph.Committed, error) {
+		c, err := x.commitIn(ctx, t, in)
+		if _, refused := errors.AsType[*ralph.Refusal](err); refused && ctx.Err() == nil {
+			// An agent may have deleted its branch or left it: come back to it, as for a turn.
+			if _, failed := x.enterTask(ctx, s, t); failed == nil {
+				c, err = x.commitIn(ctx, t, in)
+			}
+		}
+		return c, err
+	})
+}
+
+func (x *Executor) commitIn(ctx context.Context, t *ralph.Task, in CommitInput) (ralph.Committed, error) {
+	trees, err := x.trees(x.dir(t))
+	if err != nil {
+		return ralph.Committed{}, err
+	}
+	c, err := trees.Commit(ctx, in)
+	if err != nil {
+		return ralph.Committed{}, err
+	}
+	c.Weakened, err = x.weakened(ctx, t, trees, in.Base, c.Commit)
+	return c, err
+}
+
+// mostPatch is how much of a task's whole diff is kept and looked at, in bytes.
+const mostPatch = 4 << 20
+
+// weakened looks for tests that a task's whole work removes, skips or weakens
+// (product.md 14), and keeps the patch for people. Without an answer there is no
+// commit: what nobody looked at must not pass as harmless.
+func (x *Executor) weakened(ctx context.Context, t *ralph.Task, trees Trees, from, to string) ([]ralph.Finding, error) {
+	if from == to {
+		return nil, nil
+	}
+	patch, err := trees.Patch(ctx, from, to, mostPatch)
+	if err != nil {
+		return nil, fmt.Errorf("look for weakened tests: %w", err)
+	}
+	if err := writeRecord(filepath.Join(x.Root, taskDir(t.ID), "diff.patch"), patch); err != nil {
+		return nil, err
+	}
+	found, err := testdiff.Find(patch)
+	if err != nil {
+		found = append(found, testdiff.Finding{Kind: testdiff.Weakened, What: "a part of the diff could not be read: " + err.Error()})
+	}
+	var out []ralph.Finding
+	for _, f := range found {
+		out = append(out, ralph.Finding(f))
+	}
+	return out, nil
+}
+
+// squash makes the one commit of a spec (D-068) of what its tasks merged.
+func (x *Executor) squash(ctx context.Context, s *ralph.State, t *ralph.Task) ([]ralph.Fact, error) {
+	i := s.Plan.Integration
+	if i == nil {
+		return []ralph.Fact{ralph.Committed{Task: t.ID, Error: "there is no integration branch"}}, nil
+	}
+	message := x.specMessage(s, t.Run.CommitKey)
+	return x.committed(ctx, t, message, func() (ralph.Committed, error) {
+		x.merge.Lock()
+		defer x.merge.Unlock()
+		if err := x.enterMergeDir(ctx, t.ID, i.Tip); err != nil {
+			return ralph.Committed{}, err
+		}
+		return x.Merging.Squash(ctx, SquashInput{
+			Dir: filepath.Join(x.Root, mergeDir), Base: i.Base, Landed: i.Landed, Tip: i.Tip,
+			Message: message, Trailer: receiptTrailer, Key: t.Run.CommitKey,
+		})
+	})
+}

@@ -1,0 +1,56 @@
+package step
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// record is the folder of one turn: prompt, output, and what came of it.
+type record struct {
+	dir    string // absolute
+	rel    string // relative to the repository
+	output *outputFile
+}
+
+// openRecord makes ralph/.state/tasks/<task>/<iteration>/. A turn that was cut
+// and is done again gets a folder of its own, so that nothing is overwritten.
+func (x *Executor) openRecord(t *ralph.Task, step ralph.Turn, prompt string) (*record, error) {
+	base := taskDir(t.ID)
+	if err := os.MkdirAll(filepath.Join(x.Root, base), 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of the turn: %w", err)
+	}
+	for try := 1; ; try++ {
+		rel := filepath.Join(base, strconv.Itoa(step.Iteration))
+		if try > 1 {
+			rel = fmt.Sprintf("%s.%d", rel, try)
+		}
+		r := &record{dir: filepath.Join(x.Root, rel), rel: filepath.ToSlash(rel)}
+		err := os.Mkdir(r.dir, 0o700)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(r.dir, "prompt.md"), []byte(prompt), 0o600)
+		}
+		if err == nil {
+			r.output, err = newOutputFile(filepath.Join(r.dir, "output.log"))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("make the folder of the turn: %w", err)
+		}
+		return r, nil
+	}
+}
+
+func (r *record) close() error {
+	if err := r.output.Close(); err != nil {
+		return fmt.Errorf("write output.log: %w", err)
+	}
+	return nil
+}
