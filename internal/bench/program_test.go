@@ -48,6 +48,11 @@ func BenchmarkProgram(b *testing.B) {
 	t.add("load average before (others at work disturb wall times)", load())
 	b.Run("tasks=20", func(b *testing.B) { benchTasks(b, bin, 20, 7, &t) })
 	b.Run("tasks=100", func(b *testing.B) { benchTasks(b, bin, 100, 7, &t) })
+	for _, c := range []crowd{{16, 4, 100}, {100, 4, 100}, {8, 4, 20_000}} {
+		b.Run("crowd="+strings.ReplaceAll(c.String(), " ", "_"), func(b *testing.B) { benchCrowd(b, bin, c, 5, &t) })
+	}
+	b.Run("plan", func(b *testing.B) { benchPlan(b, bin, &t) })
+	b.Run("slots", func(b *testing.B) { benchSlots(b, bin, &t) })
 	b.Run("start", func(b *testing.B) { benchStart(b, bin, &t) })
 	b.Run("stream", func(b *testing.B) { benchStream(b, bin, &t) })
 	b.Run("idle", func(b *testing.B) { benchIdle(b, bin, &t) })

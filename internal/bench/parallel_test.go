@@ -1,0 +1,179 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+// parallelSettings are those of settings, without checks, with slots.
+const parallelSettings = `version: 1
+parallel: %d
+agent:
+  primary: mine
+agents:
+  mine:
+    driver: exec
+    command: [%q]
+quality: {commands: []}
+test: {command: ""}
+`
+
+// crowd is a workload of W2: tasks, slots and files.
+type crowd struct{ tasks, slots, files int }
+
+func (c crowd) String() string {
+	return fmt.Sprintf("%d tasks, %d slots, %d files", c.tasks, c.slots, c.files)
+}
+
+// buildFloor makes the program that ralph is measured against.
+func buildFloor(tb testing.TB) string {
+	tb.Helper()
+	bin := filepath.Join(tb.TempDir(), "floor")
+	_, said, res, err := proc.NewRunner("").Output(tb.Context(), proc.Command{
+		Args: []string{"go", "build", "-o", bin, "./testdata/floor/main.go"}, Env: os.Environ(),
+	})
+	if err != nil || res.Code != 0 {
+		tb.Fatalf("build the floor: %v\n%s", err, said)
+	}
+	return bin
+}
+
+// crowdBox makes a repository with independent tasks, each of which appends to a
+// file of its own.
+func crowdBox(tb testing.TB, bin string, c crowd) *box {
+	b := newBox(tb, bin)
+	for i := range c.files {
+		b.write(fmt.Sprintf("src/t-%d/t-%d", (1000+i)/1000, 1000+i), strings.Repeat("one line of many\n", 20), 0o644)
+	}
+	agent := b.tool + "/agent"
+	b.write(agent, `#!/bin/sh
+echo x >>"src/${RALPH_TASK%???}/$RALPH_TASK"
+echo '<ralph>COMPLETE</ralph>'
+`, 0o755)
+	b.write("ralph/config.yaml", fmt.Sprintf(parallelSettings, c.slots, agent), 0o644)
+	b.write("ralph/specs/w.md", "# W\n\nAppend a line to each file.\n", 0o644)
+	b.git("init", "-q", "-b", "main")
+	b.git("add", "-A")
+	b.git("commit", "-q", "-m", "start")
+	b.git("tag", "start")
+	var plan strings.Builder
+	fmt.Fprintln(&plan, `{"t":"spec","spec":"w.md"}`)
+	for i := range c.tasks {
+		fmt.Fprintf(&plan, `{"t":"task","id":"t-%d","spec":"w.md","name":"Append a line to file %d","status":"pending"}`+"\n", 1000+i, i)
+	}
+	b.write("ralph/plan.jsonl", plan.String(), 0o644)
+	return b
+}
+
+// merged wants the work of every task on main, and nothing left over.
+func (b *box) merged(c crowd) {
+	b.tb.Helper()
+	if got := strings.Count(b.git("diff", "--name-only", "start", "main", "--", "src")+"\n", "\n"); got != c.tasks {
+		b.tb.Fatalf("%d tasks are on main, want %d", got, c.tasks)
+	}
+	if dirty := b.git("status", "--porcelain", "--", "src"); dirty != "" {
+		b.tb.Fatalf("left in the checkout:\n%s", dirty)
+	}
+	if trees := strings.Count(b.git("worktree", "list"), "\n"); trees != 0 {
+		b.tb.Fatalf("%d worktrees are left over", trees)
+	}
+	if branches := b.git("branch", "--format=%(refname:short)"); branches != "main" {
+		b.tb.Fatalf("branches are left over:\n%s", branches)
+	}
+}
+
+// crowdPair measures both, each in a fresh repository.
+func crowdPair(tb testing.TB, bin, floor string, c crowd, ralphFirst bool) pair {
+	tb.Helper()
+	var p pair
+	theirs := func() {
+		b := crowdBox(tb, bin, c)
+		p.floor, _ = b.run(floor, strconv.Itoa(c.tasks), strconv.Itoa(c.slots), b.tool+"/agent")
+		b.merged(c)
+	}
+	ours := func() {
+		b := crowdBox(tb, bin, c)
+		p.ralph, _ = b.run(bin, "autopilot")
+		b.merged(c)
+	}
+	if ralphFirst {
+		ours()
+		theirs()
+	} else {
+		theirs()
+		ours()
+	}
+	return p
+}
+
+// TestEveryTaskIsMerged keeps the workload right, as TestEveryTaskIsCommitted does.
+func TestEveryTaskIsMerged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	if p := crowdPair(t, build(t), buildFloor(t), crowd{4, 2, 20}, true); p.ralph.cpu <= 0 {
+		t.Errorf("nothing was measured: %+v", p)
+	}
+}
+
+// benchCrowd is the price of the orchestrator in parallel (W2).
+func benchCrowd(b *testing.B, bin string, c crowd, pairs int, t *table) {
+	floor := buildFloor(b)
+	for b.Loop() {
+		var list []pair
+		for i := range pairs {
+			list = append(list, crowdPair(b, bin, floor, c, i%2 == 1))
+		}
+		wall := spreadOf(list, func(p pair) float64 { return float64(p.ralph.wall) / float64(p.floor.wall) })
+		cpu := spreadOf(list, func(p pair) float64 { return float64(p.ralph.cpu) / float64(p.floor.cpu) })
+		theirs := spreadOf(list, func(p pair) float64 { return wallOf(p.floor) })
+		own := spreadOf(list, func(p pair) float64 { return wallOf(p.ralph) })
+		b.ReportMetric(wall.median, "x-floor-wall")
+		b.ReportMetric(cpu.median, "x-floor-cpu")
+		t.add(c.String()+": wall / floor", wall.String())
+		t.add(c.String()+": cpu / floor", cpu.String())
+		t.add(c.String()+": a task", fmt.Sprintf("%.1f ms (floor %.1f)", own.median/float64(c.tasks), theirs.median/float64(c.tasks)))
+	}
+}
+
+// benchPlan is what a task costs in plans of different sizes: flat, as nothing is
+// done for each task of the plan when one of them moves.
+func benchPlan(b *testing.B, bin string, t *table) {
+	for b.Loop() {
+		for _, n := range []int{10, 100, 1000} {
+			c := crowd{n, 4, 1000}
+			box := crowdBox(b, bin, c)
+			used, _ := box.run(bin, "autopilot")
+			box.merged(c)
+			t.add(fmt.Sprintf("a task of %d in the plan, 4 slots", n), fmt.Sprintf("%.1f ms wall, %.1f ms cpu", wallOf(used)/float64(n), cpuOf(used)/float64(n)))
+		}
+	}
+}
+
+// benchSlots is the memory of the engine for each slot whose agent thinks.
+func benchSlots(b *testing.B, bin string, t *table) {
+	for b.Loop() {
+		rss := map[int]float64{}
+		for _, slots := range []int{1, 32} {
+			box := crowdBox(b, bin, crowd{slots, slots, 100})
+			box.write(box.tool+"/agent", "#!/bin/sh\n: >\""+box.tool+"/began-$RALPH_TASK\"\nexec sleep 60\n", 0o755)
+			p, out := box.start(bin, "autopilot")
+			for i := range slots {
+				waitFor(b, fmt.Sprintf("%s/began-t-%d", box.tool, 1000+i))
+			}
+			_, rss[slots] = usage(b, p.Pid)
+			if err := p.Kill(); err != nil { // its agents die with it
+				b.Fatal(err)
+			}
+			_, _ = p.Wait()
+			_ = out.Close()
+		}
+		t.add("engine with 1 and with 32 slots at work: RSS", fmt.Sprintf("%.1f and %.1f MiB: %.2f MiB a slot", rss[1], rss[32], (rss[32]-rss[1])/31))
+	}
+}
