@@ -18,7 +18,7 @@ test: ## all tests, the house law too
 lint: ## golangci-lint with gofumpt
 	.ci/run lint
 
-e2e: ## the real Claude Code against a model server on loopback (installs it from npm)
+e2e: ## eight agents on a public module; the real Claude Code against a model server (installs it from npm)
 	.ci/run e2e
 
 bench: ## the whole program against its floor as a table, then the packages (docs/performance.md)
@@ -34,7 +34,7 @@ fuzz: ## every fuzz target for FUZZTIME (20s)
 	done
 
 soak: ## long tests: kill -9 at every fact and at random for SOAK_TIME (2m), floods, full disks
-	SOAK_TIME=$(SOAK_TIME) go test -count=1 -tags soak -timeout 60m ./internal/soak
+	SOAK_TIME=$(SOAK_TIME) go test -count=1 -tags soak -timeout 60m ./internal/soak ./internal/e2e
 
 demo: ## two specs in a throw-away repository
 	go run ./cmd/ralph demo

@@ -26,6 +26,9 @@ func (s *State) applyParallel(e Event) {
 		}
 	case MergeQueued:
 		s.editTask(f.Task, func(t *Task) {
+			if t.Status != TaskDone {
+				return // sent back meanwhile: its new attempt must not end on the old commit
+			}
 			t.Run.Queue.State, t.Run.Queue.Since, t.Run.Queue.Merged = MergeWaiting, e.Seq, nil
 			t.Run.Place.Branch, t.Run.Commit = f.Branch, f.Commit
 		})
@@ -329,6 +332,9 @@ func (s *State) mergeEnded(stage *Task, f TaskEnded) {
 				return
 			}
 			q.Merged = stage.Run.Queue.Merged
+			if q.ResolvedAt != "" && q.Merged != nil && q.Merged.From == q.ResolvedAt {
+				q.Tries++
+			}
 			q.State = MergeRed
 			if q.Merged != nil && q.Merged.Conflict != nil {
 				q.State = MergeConflict
@@ -345,7 +351,11 @@ func (s *State) mergeEnded(stage *Task, f TaskEnded) {
 // follows); otherwise a person has to look.
 func (s *State) resolveEnded(stage *Task, f TaskEnded) {
 	s.editTask(stage.Parent, func(t *Task) {
+		if t.Status != TaskDone {
+			return
+		}
 		if f.Status == TaskDone {
+			t.Run.Queue.ResolvedAt = stage.Run.Place.Base
 			t.Run.Queue.Weakened = stage.Run.Queue.Weakened
 			t.Run.Queue.Approved = false // nobody has looked at what came of it
 			return

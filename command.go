@@ -224,6 +224,9 @@ func (s *State) RejectTask(id TaskID, reason string) ([]Fact, error) {
 	if !t.Status.Ended() {
 		return nil, &Refusal{Why: fmt.Sprintf("task %s is %s", id, t.Status), Hint: "only a task that has ended can be rejected", Kind: ErrUsage}
 	}
+	if slices.ContainsFunc(s.Stages, func(x *Task) bool { return x.Kind == KindResolve && x.Parent == id && x.Status == TaskActive }) {
+		return nil, &Refusal{Why: fmt.Sprintf("an agent is resolving the merge of task %s on its branch", id), Hint: "wait until it has ended, or `ralph stop` first", Kind: ErrActive}
+	}
 	return []Fact{TaskRejected{id, reason}}, nil
 }
 

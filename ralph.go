@@ -192,14 +192,19 @@ type Place struct {
 // the newest attempt; the members have the rest.
 type Queue struct {
 	State    MergeState `json:"state,omitempty"`
-	Since    int64      `json:"since,omitempty"`  // seq of merge.queued: the order of the queue
-	Most     int        `json:"most,omitempty"`   // at most so many in its next batch, after a red one; 0: merge.batch
-	Merged   *Merged    `json:"merged,omitempty"` // the newest attempt to merge
-	Resolves int        `json:"resolves,omitempty"`
-	GaveUp   string     `json:"gave_up,omitempty"`  // why no agent resolves it any more
-	Weakened []Finding  `json:"weakened,omitempty"` // tests that its diff removes, skips or weakens
-	Approved bool       `json:"approved,omitempty"` // a person looked at it and said: merge
-	Commit   string     `json:"commit,omitempty"`   // merged: the commit on the integration branch
+	Since    int64      `json:"since,omitempty"`    // seq of merge.queued: the order of the queue
+	Most     int        `json:"most,omitempty"`     // at most so many in its next batch, after a red one; 0: merge.batch
+	Merged   *Merged    `json:"merged,omitempty"`   // the newest attempt to merge
+	Resolves int        `json:"resolves,omitempty"` // how often an agent was asked to resolve it
+	// ResolvedAt is the tip that the newest resolve brought in, and Tries how often the
+	// merge did not work although nothing had come after it: only these use up
+	// merge.conflict_retries, not the races that a resolve lost to other merges.
+	ResolvedAt string    `json:"resolved_at,omitempty"`
+	Tries      int       `json:"tries,omitempty"`
+	GaveUp     string    `json:"gave_up,omitempty"`  // why no agent resolves it any more
+	Weakened   []Finding `json:"weakened,omitempty"` // tests that its diff removes, skips or weakens
+	Approved   bool      `json:"approved,omitempty"` // a person looked at it and said: merge
+	Commit     string    `json:"commit,omitempty"`   // merged: the commit on the integration branch
 }
 
 // MergeState is where a task's work is on its way to the base branch. A task is

@@ -224,7 +224,7 @@ func resolveNext(s *ralph.State, v view, c Config, slot int) (Move, bool) {
 	}
 	busy := resolving(s)
 	for _, t := range v.unmerged {
-		if busy[t.ID] || !resolvable(t, c) {
+		if busy[t.ID] || !resolvable(t, c) || v.inTheWay(s, t, busy) {
 			continue
 		}
 		x := stage(s.Job.ID, ralph.KindResolve, 0, "Resolve the merge of "+describe(t))
@@ -234,6 +234,37 @@ func resolveNext(s *ralph.State, v view, c Config, slot int) (Move, bool) {
 		return record(ralph.TaskAdded{Task: x}, v.start(&x, slot)), true
 	}
 	return nil, false
+}
+
+// inTheWay reports whether another resolve of the same files is at work, or is done
+// and about to be merged: what an agent made beside it would be outdated at once.
+func (v view) inTheWay(s *ralph.State, t *ralph.Task, busy map[ralph.TaskID]bool) bool {
+	return slices.ContainsFunc(v.unmerged, func(other *ralph.Task) bool {
+		q := other.Run.Queue
+		switch {
+		case other.ID == t.ID:
+			return false
+		case busy[other.ID]:
+			return sameFiles(q.Merged, t.Run.Queue.Merged)
+		}
+		return q.State == ralph.MergeWaiting && q.ResolvedAt != "" && !gated(s, other.ID)
+	})
+}
+
+// gated reports whether a task's merge waits for a person.
+func gated(s *ralph.State, id ralph.TaskID) bool {
+	return slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return g.About == id })
+}
+
+// sameFiles reports whether two merges that did not work have a file in common. Red
+// checks may be about any file.
+func sameFiles(a, b *ralph.Merged) bool {
+	if a == nil || b == nil || a.Conflict == nil || b.Conflict == nil {
+		return true
+	}
+	return slices.ContainsFunc(a.Conflict.Files, func(f ralph.ConflictFile) bool {
+		return slices.ContainsFunc(b.Conflict.Files, func(g ralph.ConflictFile) bool { return f.Path == g.Path })
+	})
 }
 
 // resolving are the tasks whose merge an agent is at, its last try too: nobody

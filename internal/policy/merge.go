@@ -16,6 +16,8 @@ const (
 	// mergeTries is how often the machinery of a merge may fail before a person has
 	// to look.
 	mergeTries = 3
+	// mostResolves ends races that a task loses again and again: each costs a turn.
+	mostResolves = 25
 	// landPause is the least time between two landings while tasks are at work, and
 	// from a landing that a checkout holds to the next try; each further try doubles
 	// it up to mostLandPause, for a person may be away and every try leaves facts.
@@ -163,7 +165,7 @@ func resolvable(t *ralph.Task, c Config) bool {
 	if q.State != ralph.MergeConflict && q.State != ralph.MergeRed {
 		return false
 	}
-	return c.Resolver != "human" && q.GaveUp == "" && q.Resolves < max(1, c.ConflictRetries) && Class(q.Merged) != Complex
+	return c.Resolver != "human" && q.GaveUp == "" && q.Tries < max(1, c.ConflictRetries) && q.Resolves < mostResolves && Class(q.Merged) != Complex
 }
 
 // ConflictClass says who can resolve a merge that git could not make.
@@ -198,7 +200,10 @@ func whyNoAgent(q ralph.Queue, c Config) string {
 	case Class(q.Merged) == Complex:
 		return ", in a way that markers in a file cannot show"
 	}
-	return fmt.Sprintf(", after %d tries of an agent (merge.conflict_retries)", q.Resolves)
+	if q.Tries >= max(1, c.ConflictRetries) {
+		return fmt.Sprintf(", after %d tries of an agent (merge.conflict_retries)", q.Tries)
+	}
+	return fmt.Sprintf(", after an agent resolved it %d times and other merges were quicker", q.Resolves)
 }
 
 // withdrawn is a member that a person has sent back or left out since the merge

@@ -387,7 +387,7 @@ func TestWhyNoAgent(t *testing.T) {
 			}
 		}))
 	}
-	tries := func(n int) func(*ralph.Queue) { return func(q *ralph.Queue) { q.Resolves = n } }
+	tries := func(n int) func(*ralph.Queue) { return func(q *ralph.Queue) { q.Tries = n } }
 	human := func(c *policy.Config) { c.Resolver = "human" }
 	gaveUp := func(q *ralph.Queue) { q.GaveUp = "too much" }
 	for _, tt := range []struct {

@@ -62,6 +62,9 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 	if r.Skip != "" {
 		return finish(ralph.TaskSkipped, "B-065", "skipped: "+r.Skip)
 	}
+	if parent := s.Task(t.Parent); t.Kind == ralph.KindResolve && (parent == nil || parent.Status != ralph.TaskDone) {
+		return finish(ralph.TaskSkipped, "X-72", "its task is not done any more: there is nothing to merge")
+	}
 	if gate := s.Gate(t.ID); gate != nil {
 		return waitForHuman(s, gate, now)
 	}

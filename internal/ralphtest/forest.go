@@ -136,7 +136,7 @@ func (w *Forest) prepare(t *ralph.Task) []ralph.Fact {
 		f.Base, f.Head = "", p.Head // its work goes on
 	}
 	if t.Kind == ralph.KindResolve {
-		f.Branch, f.Conflicts = "ralph/"+string(t.Parent), []string{"a.go"}
+		f.Branch, f.Base, f.Conflicts = "ralph/"+string(t.Parent), w.tip, []string{"a.go"}
 	}
 	return []ralph.Fact{f}
 }

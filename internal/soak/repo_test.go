@@ -30,7 +30,7 @@ const agentHead = `# An agent: plans two tasks, does what build.sh says, accepts
 note() { echo "$1 $(cut -d' ' -f22 /proc/$1/stat) $RALPH_STAGE $RALPH_SPEC" >> "$SOAK/pids"; }
 note $$
 case $RALPH_STAGE in
-build) . "$SOAK/build.sh" ;;
+build | resolve) . "$SOAK/build.sh" ;;
 plan) cat > /dev/null; . "$SOAK/plan.sh" ;;
 *) cat > /dev/null; printf '%s\n' '~~~json' '{"verdicts":[]}' '~~~' | tr '~' '\140' ;;
 esac
