@@ -166,11 +166,19 @@ func (u *undo) confirm(t *ralph.Task, merged, yes bool) error {
 	return nil
 }
 
+// ownDir is the worktree that the task owns now, "" for none.
+func (u *undo) ownDir(t *ralph.Task) string {
+	if t.Run.Place.Dir == "" {
+		return ""
+	}
+	return filepath.Join(u.repo.Root(), t.Run.Place.Dir)
+}
+
 // reset takes an unmerged branch back to its base.
 func (u *undo) reset(t *ralph.Task) ([]ralph.Fact, error) {
 	p := t.Run.Place
 	if p.Base != "" {
-		ref, err := u.repo.ResetBranch(u.ctx, git.ResetInput{Branch: p.Branch, Base: p.Base, ID: string(t.ID)})
+		ref, err := u.repo.ResetBranch(u.ctx, git.ResetInput{Branch: p.Branch, Base: p.Base, ID: string(t.ID), Dir: u.ownDir(t)})
 		if err != nil {
 			return nil, fmt.Errorf("roll back %s: %w", t.ID, err)
 		}

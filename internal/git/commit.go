@@ -83,6 +83,9 @@ func (r *Repo) Commit(ctx context.Context, in CommitInput) (Commit, error) {
 	if op := r.unfinished(); op != "" {
 		return Commit{}, refuseUnfinished(op)
 	}
+	if in.Branch != "" && r.ours {
+		r.freeRefs(ctx, "refs/heads/"+in.Branch)
+	}
 	left := h.Commit
 	if h, err = r.backOn(ctx, h, in.Branch, in.Base, in.Key); err != nil {
 		return Commit{}, err

@@ -131,6 +131,7 @@ func (r *Repo) settle(ctx context.Context, in MergeInput, m Merge) (Merge, error
 	if held, _ := r.looseRef(mergeRef(in.last().Key)); held == m.Commit {
 		return m, nil
 	}
+	r.freeRefs(ctx, mergeRef(in.last().Key))
 	args := []string{"update-ref", "-m", "ralph: merged, checks to come", mergeRef(in.last().Key), m.Commit}
 	if _, err := r.git(ctx, call{args: args, write: true, conf: refConf()}); err != nil {
 		return Merge{}, fmt.Errorf("merge: keep the result: %w", err)

@@ -32,6 +32,7 @@ func (r *Repo) keep(ctx context.Context, id, commit string) (string, error) {
 	ref := recoveryRef(id)
 	var failed error
 	for _, name := range []string{ref, ref + "-" + commit[:12]} {
+		r.freeRefs(ctx, name)
 		_, err := r.git(ctx, call{args: []string{"update-ref", name, commit, ""}, write: true})
 		if err == nil {
 			return name, nil

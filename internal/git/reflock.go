@@ -19,6 +19,9 @@ const (
 	refLockLook = 10 * time.Millisecond
 )
 
+// ownRefs is where references are that only ralph makes.
+const ownRefs = "refs/ralph/"
+
 // Settle waits until no git command holds a reference that ralph changes. dead is
 // since when an engine worked here that was killed, zero for none. Its git was
 // ended with it (proc's Tied), most often with time to take its locks away: what
@@ -50,6 +53,9 @@ func (r *Repo) Settle(ctx context.Context, dead time.Time) error {
 // user's: that only a person can tell, so it is a refusal that names the file.
 func (r *Repo) settled(ctx context.Context) (Head, error) {
 	end := time.Now().Add(refLockWait)
+	if r.ours { // nobody but its task works there: what is left for long was left by a killed git
+		r.freeLocks(ctx)
+	}
 	for {
 		h, err := r.Head(ctx)
 		if err != nil {
@@ -69,6 +75,21 @@ func (r *Repo) settled(ctx context.Context) (Head, error) {
 		case <-time.After(refLockLook):
 		}
 	}
+}
+
+// freeRefs is freeLocks for references. Those of people stay locked: whether
+// their git is at work only they can tell.
+func (r *Repo) freeRefs(ctx context.Context, refs ...string) { free(ctx, r.ownLocks(refs...)...) }
+
+// ownLocks returns the lock files of those references that are ralph's own.
+func (r *Repo) ownLocks(refs ...string) []string {
+	var locks []string
+	for _, ref := range refs {
+		if strings.HasPrefix(ref, "refs/heads/"+branchSpace) || strings.HasPrefix(ref, ownRefs) {
+			locks = append(locks, filepath.Join(r.common, filepath.FromSlash(ref)+".lock"))
+		}
+	}
+	return locks
 }
 
 // refLocks returns the lock files of the references that ralph is about to change.

@@ -67,6 +67,13 @@ func (r *Repo) branchTip(ctx context.Context, branch string) (string, error) {
 
 // updateRefs carries out lines of `update-ref --stdin`, all or none.
 func (r *Repo) updateRefs(ctx context.Context, why string, lines ...string) error {
+	var refs []string
+	for _, line := range lines {
+		if f := strings.Fields(line); len(f) > 1 {
+			refs = append(refs, f[1])
+		}
+	}
+	r.freeRefs(ctx, refs...)
 	_, err := r.git(ctx, call{
 		args: []string{"update-ref", "-m", "ralph: " + why, "--stdin"}, stdin: strings.Join(lines, "\n") + "\n",
 		write: true, conf: refConf(),

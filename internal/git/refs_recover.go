@@ -123,11 +123,14 @@ type ResetInput struct {
 	Branch string
 	Base   string // commit on which the task began
 	ID     string // names the recovery ref
+	Dir    string // the worktree that is the task's own now, absolute; "" for none
 }
 
 // ResetBranch takes an unmerged task's work back: its branch returns to the base
-// (B-078, X-73), with the files where a worktree of ralph's has it checked out.
-// What the branch had, and files that no commit had, are held by the ref below
+// (B-078, X-73), with the files of the task's own worktree. Another one of the
+// pool that still has it checked out is somebody else's by now, perhaps entered
+// at this moment: its HEAD stays at the commit, and no file of it changes. What
+// the branch had, and files that no commit had, are held by the ref below
 // refs/ralph/recovery/ that is returned, "" when there was nothing. Files that the
 // base's rules ignore stay. A branch that is gone is fine; one that is checked out
 // elsewhere is a refusal.
@@ -135,15 +138,20 @@ func (r *Repo) ResetBranch(ctx context.Context, in ResetInput) (ref string, err 
 	if err := checkBranchAt(in.Branch, in.Base); err != nil || !oneLine(in.ID) {
 		return "", fmt.Errorf("reset a branch: %w", cmp.Or(err, errors.New("the id must be one line")))
 	}
-	for _, c := range r.checkouts() {
-		if c.branch != in.Branch {
-			continue
-		}
+	on := slices.DeleteFunc(r.checkouts(), func(c checkout) bool { return c.branch != in.Branch })
+	for _, c := range on {
 		if r.below(c.dir) != nil {
 			return "", refuse("the branch "+in.Branch+" is checked out in "+c.dir+", whose files would not follow it",
 				"check out something else there, for instance `git switch --detach`")
 		}
-		t, err := r.Tree(c.dir)
+	}
+	// Before the branch moves: else the files of the other worktrees, still those of
+	// the old commit, would look like changes that the next task made.
+	if err := r.FreeBranch(ctx, in.Branch, in.Dir); err != nil {
+		return "", fmt.Errorf("reset branch %s: %w", in.Branch, err)
+	}
+	if slices.ContainsFunc(on, func(c checkout) bool { return same(c.dir, in.Dir) }) {
+		t, err := r.Tree(in.Dir)
 		if err == nil {
 			ref, err = t.resetTree(ctx, in)
 		}

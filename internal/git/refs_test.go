@@ -50,9 +50,10 @@ func TestAdvance(t *testing.T) {
 		b.must(b.repo.Advance(t.Context(), integration, one, two))
 		b.equal("candidates", b.git("for-each-ref", mergeRefs), "")
 	}
-	b.write(".git/refs/heads/"+integration+".lock", "")
+	b.must(b.repo.MakeBranch(t.Context(), "theirs", two)) // not ralph's: its lock is for a person to judge
+	b.write(".git/refs/heads/theirs.lock", "")
 	b.repo.env = append(b.repo.env, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.filesRefLockTimeout", "GIT_CONFIG_VALUE_0=1")
-	b.refused(b.repo.Advance(t.Context(), integration, two, one), "locked")
+	b.refused(b.repo.Advance(t.Context(), "theirs", two, one), "locked")
 }
 
 // B-069: only what is proved merged goes.
@@ -111,7 +112,7 @@ func TestResetBranch(t *testing.T) {
 	w.write("ralph/specs/x.md", "3")
 	b.write(".git/info/exclude", "*.ignored\n")
 	w.write("x.ignored", "node_modules")
-	in.ID = "t-1-again"
+	in.ID, in.Dir = "t-1-again", dir
 	ref, err = b.repo.ResetBranch(t.Context(), in)
 	b.must(err)
 	b.equal("branch", w.git("rev-parse", "HEAD", "ralph/t-1"), base+"\n"+base)
@@ -127,6 +128,32 @@ func TestResetBranch(t *testing.T) {
 	b.refused(err, person)
 }
 
+// A worktree of the pool that still has the branch checked out is another task's by
+// now: only the branch moves, and whoever enters the worktree next puts away what is
+// in it.
+func TestResetBranchBesideAnotherTask(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	base := b.head()
+	tip := b.branch("ralph/t-1", base, write("x", "1"))
+	dir := b.path("ralph/.worktrees/4")
+	b.git("worktree", "add", "-q", dir, "ralph/t-1")
+	w := &box{t: t, p: b.p, dir: dir, env: b.env}
+	w.write("of-the-next", "task")
+	ref, err := b.repo.ResetBranch(t.Context(), ResetInput{Branch: "ralph/t-1", Base: base, ID: "t-1"})
+	b.must(err)
+	b.equal("branch", b.git("rev-parse", "ralph/t-1"), base)
+	b.equal("kept", b.git("rev-parse", ref), tip)
+	w.want("of-the-next", "task")
+	w.want("x", "1")
+	got, err := b.repo.Enter(t.Context(), EnterInput{Dir: dir, Branch: "ralph/t-2", From: base, Merged: base, ID: "t-2"})
+	b.must(err)
+	b.equal("entered", w.git("status", "--porcelain")+w.git("rev-parse", "HEAD"), base)
+	if len(got.Saved) == 0 {
+		t.Error("what was there is not kept")
+	}
+}
+
 // A merge that an agent left half done goes too.
 func TestResetBranchInTheMiddleOfAMerge(t *testing.T) {
 	t.Parallel()
@@ -140,7 +167,7 @@ func TestResetBranchInTheMiddleOfAMerge(t *testing.T) {
 	w.git("commit", "-q", "-a", "-m", "ours")
 	w.repo = w.open(dir)
 	w.mergeHere(other)
-	ref, err := b.repo.ResetBranch(t.Context(), ResetInput{Branch: "ralph/t-1", Base: base, ID: "t-1"})
+	ref, err := b.repo.ResetBranch(t.Context(), ResetInput{Branch: "ralph/t-1", Base: base, ID: "t-1", Dir: dir})
 	b.must(err)
 	if text := b.git("show", ref+":a.txt"); !strings.Contains(text, "ours") {
 		t.Errorf("kept %q", text)

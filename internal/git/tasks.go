@@ -43,30 +43,11 @@ func (r *Repo) FreeBranch(ctx context.Context, branch, dir string) error {
 		if c.branch != branch || same(c.dir, dir) || r.below(c.dir) != nil {
 			continue
 		}
-		t, err := r.Tree(c.dir)
-		if err != nil {
-			continue // half gone: nothing of it is in the way
-		}
-		if err := t.leave(ctx, branch); err != nil {
+		if err := r.offBranch(ctx, c.gitDir, branch); err != nil {
 			return fmt.Errorf("free branch %s: %w", branch, err)
 		}
 	}
 	return nil
-}
-
-// leave detaches HEAD when it is on the branch.
-func (r *Repo) leave(ctx context.Context, branch string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	h, err := r.Head(ctx)
-	if errors.Is(err, ErrNoCommits) || err == nil && h.Branch != branch {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	_, err = r.git(ctx, call{args: []string{"update-ref", "--no-deref", "-m", "ralph: leave " + branch, "HEAD", h.Commit}, write: true})
-	return err
 }
 
 // Tidy takes away what a program left in this worktree of ralph's since it was

@@ -365,12 +365,21 @@ func (r *Repo) dropLocks() {
 // freeLocks waits for a git command at work in a worktree of ours. Nobody but
 // the task works there, and its processes have ended; so a lock that is older
 // than any wait for one was left by a git that was killed, and goes.
-func (r *Repo) freeLocks(ctx context.Context) { free(ctx, r.lockNames()...) }
+// The same holds for the branch that is checked out, when it is ralph's.
+func (r *Repo) freeLocks(ctx context.Context) {
+	locks := r.lockNames()
+	if branch := headBranch(small(filepath.Join(r.gitDir, "HEAD"))); branch != "" {
+		locks = append(locks, r.ownLocks("refs/heads/"+branch)...)
+	}
+	free(ctx, locks...)
+}
 
+// free takes old locks away and waits for the others. One that cannot go, or
+// comes back each time, is left for git to complain about.
 func free(ctx context.Context, names ...string) {
-	for {
+	for end := time.Now().Add(refLockWait); ; {
 		held := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return stat(name) == nil })
-		if len(held) == 0 {
+		if len(held) == 0 || time.Now().After(end) {
 			return
 		}
 		for _, name := range held {

@@ -162,14 +162,12 @@ func (r *Repo) takeBranch(ctx context.Context, in EnterInput, force bool, out *E
 	if err := r.branchInTheWay(ctx, in.Branch); err != nil {
 		return "", err
 	}
-	if strings.HasPrefix(in.Branch, branchSpace) { // nobody but the task's own git locks it
-		free(ctx, filepath.Join(r.common, "refs", "heads", filepath.FromSlash(in.Branch)+".lock"))
-	}
 	for n := 1; n < 1000; n++ {
 		name := in.Branch
 		if n > 1 {
 			name += "-" + strconv.Itoa(n)
 		}
+		r.freeRefs(ctx, "refs/heads/"+name)
 		tip, err := r.ref(ctx, "refs/heads/"+name)
 		if err != nil {
 			return "", err

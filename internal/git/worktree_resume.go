@@ -29,6 +29,7 @@ func (r *Repo) resume(ctx context.Context, in EnterInput, out *Entered) error {
 	} else if path != "" {
 		return refuse("the branch "+in.Branch+" is checked out in "+path, "check out another one there: git -C '"+path+"' switch --detach")
 	}
+	r.freeRefs(ctx, "refs/heads/"+in.Branch)
 	tip, err := r.branchAgain(ctx, in, head.Commit)
 	if err != nil {
 		return err

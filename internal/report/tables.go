@@ -281,6 +281,13 @@ func (r *Result) keyFigures() []figure {
 		out = append(out, figure{"ended badly", fmt.Sprint(n), badWords(f)})
 	}
 	out = append(out, figure{"runtime", lasted(f.RuntimeSeconds), useWords(f)})
+	resumed := 0
+	for _, h := range r.Sessions {
+		resumed += h.Resumed
+	}
+	if resumed > 0 {
+		out = append(out, figure{"went on", fmt.Sprintf("%d×", resumed), "after its engine was killed or stopped"})
+	}
 	if f.Iterations > 0 {
 		out = append(out,
 			figure{"iterations", fmt.Sprint(f.Iterations), fmt.Sprintf("%.1f a task, most %d", f.PerTask.Average, f.PerTask.Most)},
