@@ -113,11 +113,19 @@ func newTaskExtend(env Env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return updatePlan(cmd, env, *asJSON, func(s *ralph.State) ([]ralph.Fact, ralph.TaskID, error) {
+		limit := 0
+		err = updatePlan(cmd, env, *asJSON, func(s *ralph.State) ([]ralph.Fact, ralph.TaskID, error) {
 			id := ralph.TaskID(args[0])
 			facts, err := s.ExtendTask(id, to, c.Task.MaxIterations)
+			if err == nil {
+				limit = facts[0].(ralph.TaskExtended).MaxIterations
+			}
 			return facts, id, err
 		})
+		if err == nil && !*asJSON {
+			fmt.Fprintf(env.Stdout, "it may take %d iterations now\n", limit)
+		}
+		return err
 	}
 	return cmd
 }
