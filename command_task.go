@@ -164,15 +164,22 @@ func (s *State) DivideTask(id TaskID, ids []TaskID, names []string) ([]Fact, err
 			Priority: t.Priority, Phase: t.Phase, Parent: t.ID, Status: TaskPending,
 		}})
 	}
+	return append(facts, s.ReplaceTask(id, ids, Why{Text: fmt.Sprintf("divided into %d smaller tasks", len(names))})...), nil
+}
+
+// ReplaceTask closes a task in whose place others were put: what waited for it waits
+// for all of them.
+func (s *State) ReplaceTask(id TaskID, parts []TaskID, why Why) []Fact {
+	var facts []Fact
 	for _, waiting := range s.Plan.Tasks {
 		if i := slices.Index(waiting.Deps, id); i >= 0 && !waiting.Status.Ended() {
 			edited := *waiting
-			edited.Deps = slices.Replace(slices.Clone(waiting.Deps), i, i+1, ids...)
+			edited.Deps = slices.Replace(slices.Clone(waiting.Deps), i, i+1, parts...)
 			edited.Line, edited.Run = "", Run{}
 			facts = append(facts, TaskEdited{edited})
 		}
 	}
-	return append(facts, TaskEnded{ID: id, Status: TaskSkipped, Why: Why{Text: fmt.Sprintf("divided into %d smaller tasks", len(names))}}), nil
+	return append(facts, TaskEnded{ID: id, Status: TaskSkipped, Why: why})
 }
 
 // SetMode switches between semi and autopilot (B-092).
@@ -210,14 +217,19 @@ func (s *State) AnswerGate(id GateID, text string) ([]Fact, error) {
 	return []Fact{Answered{ID: id, Text: text}}, nil
 }
 
+// findMergeGate returns an open gate that is approved or denied, or a refusal.
+func (s *State) findMergeGate(id GateID) (*Gate, error) {
+	g, err := s.findGate(id)
+	if err == nil && g.Kind != GateMerge {
+		err = &Refusal{Why: fmt.Sprintf("%s is a question", id), Hint: fmt.Sprintf("answer it: ralph answer %s \"...\"", id), Kind: ErrUsage}
+	}
+	return g, err
+}
+
 // ApproveGate lets pass what waits at a gate.
 func (s *State) ApproveGate(id GateID) ([]Fact, error) {
-	g, err := s.findGate(id)
-	if err != nil {
+	if _, err := s.findMergeGate(id); err != nil {
 		return nil, err
-	}
-	if g.Kind != GateMerge {
-		return nil, &Refusal{Why: fmt.Sprintf("%s is a question", id), Hint: fmt.Sprintf("answer it: ralph answer %s \"...\"", id), Kind: ErrUsage}
 	}
 	return []Fact{Answered{ID: id, Verdict: Approved}}, nil
 }
@@ -226,12 +238,9 @@ func (s *State) ApproveGate(id GateID) ([]Fact, error) {
 // with its branch kept; where the work itself was in doubt (weakened tests) the
 // task goes back to its agent with the reason.
 func (s *State) DenyGate(id GateID, reason string) ([]Fact, error) {
-	g, err := s.findGate(id)
+	g, err := s.findMergeGate(id)
 	if err != nil {
 		return nil, err
-	}
-	if g.Kind != GateMerge {
-		return nil, &Refusal{Why: fmt.Sprintf("%s is a question", id), Hint: fmt.Sprintf("answer it: ralph answer %s \"...\"", id), Kind: ErrUsage}
 	}
 	why := strings.TrimSpace(reason)
 	if why == "" {

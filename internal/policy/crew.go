@@ -166,9 +166,8 @@ func baseGated(s *ralph.State) bool {
 
 func beginMerge(s *ralph.State, members []ralph.TaskID, name string) Move {
 	t := stage(s.Job.ID, ralph.KindMerge, 0, name)
-	t.ID = ralph.TaskID(fmt.Sprintf("%s:%d", t.ID, s.Seq))
 	t.Members = members
-	return record(ralph.TaskAdded{Task: t}, ralph.TaskStarted{ID: t.ID})
+	return begin(s, t)
 }
 
 // queue are the done tasks whose work waits to be merged, in order of arrival;
@@ -359,7 +358,11 @@ func land(s *ralph.State) Move {
 	if t := stageOf(s, ralph.KindLand); t != nil {
 		return record(ralph.TaskStarted{ID: t.ID})
 	}
-	t := stage(s.Job.ID, ralph.KindLand, 0, "Land on "+orElse(s.Plan.Integration.Base, "HEAD"))
+	return begin(s, stage(s.Job.ID, ralph.KindLand, 0, "Land on "+orElse(s.Plan.Integration.Base, "HEAD")))
+}
+
+// begin adds a stage of which a job has many, and starts it.
+func begin(s *ralph.State, t ralph.Task) Move {
 	t.ID = ralph.TaskID(fmt.Sprintf("%s:%d", t.ID, s.Seq))
 	return record(ralph.TaskAdded{Task: t}, ralph.TaskStarted{ID: t.ID})
 }

@@ -323,9 +323,7 @@ func TestTipMoved(t *testing.T) {
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	b := onQueue(t, crewSettings(), 1)
-	b.stage("merge t-1")
-	b.merged("", conflict("content", "a.go"))
-	b.end(ralph.TaskFailed, "X-72")
+	b.conflicted("t-1", "a.go")
 	b.stage("resolve t-1 slot 1 at 1")
 	b.expect("hold: nothing else is ready")
 	b.want("prepare", "B-005")
@@ -359,9 +357,7 @@ func TestResolveGivesUp(t *testing.T) {
 	c := crewSettings()
 	c.ConflictRetries = 2
 	b := onQueue(t, c, 1)
-	b.stage("merge t-1")
-	b.merged("", conflict("content", "a.go"))
-	b.end(ralph.TaskFailed, "X-72")
+	b.conflicted("t-1", "a.go")
 	b.stage("resolve t-1 slot 1 at 1")
 	b.add(ralph.Prepared{Task: b.task, Dir: "ralph/.worktrees/1", Branch: "ralph/t-1", Base: "c0", Head: "c-t-1", Tree: "x"})
 	b.turn(ralph.TurnEnded{Changed: true})

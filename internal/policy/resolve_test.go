@@ -19,6 +19,14 @@ func (b *board) resolved(base, commit string) {
 	b.end(ralph.TaskDone, "B-022")
 }
 
+// conflicted takes a task's merge to its conflict in a file.
+func (b *board) conflicted(id, file string) {
+	b.t.Helper()
+	b.stage("merge " + id)
+	b.merged("", conflict("content", file))
+	b.end(ralph.TaskFailed, "X-72")
+}
+
 // Of merges that conflict in the same file one is resolved and merged before the next
 // begins: what an agent made beside it would be outdated at once. Other files do not
 // wait for it.
@@ -26,9 +34,7 @@ func TestResolvesOfOneFileTakeTurns(t *testing.T) {
 	t.Parallel()
 	b := onQueue(t, crewSettings(), 3)
 	for _, x := range []struct{ id, file string }{{"t-1", "a.go"}, {"t-2", "a.go"}, {"t-3", "b.go"}} {
-		b.stage("merge " + x.id)
-		b.merged("", conflict("content", x.file))
-		b.end(ralph.TaskFailed, "X-72")
+		b.conflicted(x.id, x.file)
 	}
 	b.expect("resolve t-1 slot 1 at 1", "resolve t-3 slot 2 at 2", "hold: nothing else is ready")
 }
@@ -40,20 +46,14 @@ func TestRacesAreNoTries(t *testing.T) {
 	c := crewSettings()
 	c.ConflictRetries = 1
 	b := onQueue(t, c, 1)
-	b.stage("merge t-1")
-	b.merged("", conflict("content", "a.go"))
-	b.end(ralph.TaskFailed, "X-72")
+	b.conflicted("t-1", "a.go")
 	b.stage("resolve t-1 slot 1 at 1")
 	b.resolved("c0", "c-both")
 	b.add(ralph.IntegrationStarted{Branch: "ralph/merged", Base: "main", From: "c9", Tip: "c9", Tree: "tree-c9"}) // others were merged meanwhile
-	b.stage("merge t-1")
-	b.merged("", conflict("content", "a.go"))
-	b.end(ralph.TaskFailed, "X-72")
+	b.conflicted("t-1", "a.go")
 	b.stage("resolve t-1 slot 1 at 1")
 	b.resolved("c9", "c-again")
-	b.stage("merge t-1")
-	b.merged("", conflict("content", "a.go")) // nothing came after it: the agent's work does not fit
-	b.end(ralph.TaskFailed, "X-72")
+	b.conflicted("t-1", "a.go") // nothing came after it: the agent's work does not fit
 	b.stage("merge t-1")
 	b.ask("X-72", "after 1 tries of an agent", "<<<<<<< a.go")
 }
@@ -63,9 +63,7 @@ func TestRacesAreNoTries(t *testing.T) {
 func TestSentBackWhileResolving(t *testing.T) {
 	t.Parallel()
 	b := onQueue(t, crewSettings(), 1)
-	b.stage("merge t-1")
-	b.merged("", conflict("content", "a.go"))
-	b.end(ralph.TaskFailed, "X-72")
+	b.conflicted("t-1", "a.go")
 	b.stage("resolve t-1 slot 1 at 1")
 	if _, err := b.s.RejectTask("t-1", "not good"); err == nil {
 		t.Error("a task whose merge an agent resolves was sent back: two agents would share a branch")

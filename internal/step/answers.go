@@ -76,16 +76,8 @@ func (x *Executor) decomposed(s *ralph.State, t *ralph.Task, res ralph.TurnResul
 	for _, f := range facts {
 		children = append(children, f.(ralph.TaskAdded).Task.ID)
 	}
-	for _, waiting := range s.Plan.Tasks {
-		if i := slices.Index(waiting.Deps, t.Parent); i >= 0 && !waiting.Status.Ended() {
-			edited := *waiting
-			edited.Deps = slices.Replace(slices.Clone(waiting.Deps), i, i+1, children...)
-			edited.Line, edited.Run = "", ralph.Run{}
-			facts = append(facts, ralph.TaskEdited{Task: edited})
-		}
-	}
 	why := ralph.Why{Rule: "D-044", Text: fmt.Sprintf("split into %d smaller tasks", len(children))}
-	return append(facts, ralph.TaskEnded{ID: t.Parent, Status: ralph.TaskSkipped, Why: why}), nil
+	return append(facts, s.ReplaceTask(t.Parent, children, why)...), nil
 }
 
 func (x *Executor) addTasks(s *ralph.State, planned []prompt.PlannedTask, parent ralph.TaskID) []ralph.Fact {
