@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // recording is one recorded run of the real program (197 is 2.1.197, 329 is
@@ -230,9 +231,7 @@ func TestClaudeArguments(t *testing.T) {
 			fake := filepath.Join(dir, "claude")
 			script := "#!/bin/sh\ncat >prompt\necho \"$@\" >args\necho \"$CLAUDE_CODE_DISABLE_BACKGROUND_TASKS\" >env\n" +
 				`echo '{"type":"result","subtype":"success","is_error":false,"result":"ok"}'` + "\n"
-			if err := os.WriteFile(fake, []byte(script), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			ralphtest.Program(t, fake, script)
 			c.spec.Driver, c.spec.Command = "claude", []string{fake}
 			in := c.in
 			in.Agent, in.Dir, in.Prompt = c.spec, dir, "-starts with a dash"

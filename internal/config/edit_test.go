@@ -100,7 +100,7 @@ func TestEditAnyKey(t *testing.T) {
 	d := Defaults()
 	values := map[string][]string{
 		"integer": {"1", "30", "7"}, "number": {"0.9", "1"}, "boolean": {"true", "false"},
-		"array": {"[a, 'b # c']", "[]", "[codex]"}, "string": {"a", "codex", "ollama:x", "http://h/x", "127.0.0.1:80"},
+		"array": {"[a, 'b #c']", "[]", "[codex]"}, "string": {"a", "codex", "ollama:x", "http://h/x", "127.0.0.1:80"},
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		file := rapid.SampledFrom([][]byte{design, template, nil}).Draw(t, "file")

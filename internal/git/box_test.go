@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // box is a repository in a folder of its own with one commit of a few files.
@@ -140,7 +141,7 @@ func (b *box) hook(name, script string) {
 	b.t.Helper()
 	path := filepath.Join(b.repo.gitDir, "hooks", name)
 	b.must(os.MkdirAll(filepath.Dir(path), 0o755))
-	b.must(os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755))
+	ralphtest.Program(b.t, path, "#!/bin/sh\n"+script+"\n")
 }
 
 // files returns the work tree: path to mode, kind and content.

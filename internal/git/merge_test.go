@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // integration is where the tests merge to.
@@ -101,7 +103,7 @@ func (b *box) starts(do func()) int {
 	dir := b.t.TempDir()
 	program, log := b.repo.program, filepath.Join(dir, "log")
 	script := "#!/bin/sh\necho x >>'" + log + "'\nexec '" + program + "' \"$@\"\n"
-	b.must(os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755))
+	ralphtest.Program(b.t, filepath.Join(dir, "git"), script)
 	b.repo.program = filepath.Join(dir, "git")
 	do()
 	b.repo.program = program
@@ -378,7 +380,7 @@ func TestMergeSigns(t *testing.T) {
 	one := b.branch("ralph/t-1", base, func(w *box) { w.write("one.txt", "1") })
 	two := b.branch("ralph/t-2", base, func(w *box) { w.write("two.txt", "2") })
 	signer := filepath.Join(t.TempDir(), "gpg")
-	b.must(os.WriteFile(signer, []byte("#!/bin/sh\ncat >/dev/null\necho '[GNUPG:] SIG_CREATED ' >&2\necho SIGNED\n"), 0o755))
+	ralphtest.Program(b.t, signer, "#!/bin/sh\ncat >/dev/null\necho '[GNUPG:] SIG_CREATED ' >&2\necho SIGNED\n")
 	b.git("config", "gpg.program", signer)
 	b.git("config", "commit.gpgSign", "yes")
 	b.merge(one)
@@ -499,7 +501,7 @@ func TestCanMerge(t *testing.T) {
 		"2.37.9": false, "2.38.0": true, "2.38.windows.1": true, "2.50.1 (Apple Git-155)": true, "1.9.0": false, "3.0.0": true,
 	} {
 		b.repo.program = filepath.Join(t.TempDir(), "git")
-		b.must(os.WriteFile(b.repo.program, []byte("#!/bin/sh\necho 'git version "+version+"'\n"), 0o755))
+		ralphtest.Program(b.t, b.repo.program, "#!/bin/sh\necho 'git version "+version+"'\n")
 		err := b.repo.CanMerge(t.Context())
 		if ok && err != nil {
 			t.Errorf("%s: %v", version, err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 func TestOpenFindsTheRoot(t *testing.T) {
@@ -44,7 +45,7 @@ func TestOpenRefuses(t *testing.T) {
 	fake := func(version string) []string {
 		dir := t.TempDir()
 		script := "#!/bin/sh\necho '{\"event\":\"version\",\"exe\":\"" + version + "\"}' >&2\n"
-		b.must(os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755))
+		ralphtest.Program(b.t, filepath.Join(dir, "git"), script)
 		return []string{"PATH=" + dir + ":/bin:/usr/bin"}
 	}
 	tests := []struct {

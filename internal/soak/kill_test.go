@@ -5,11 +5,14 @@ package soak
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // An engine that is killed right after any fact loses nothing, does nothing
@@ -185,8 +188,8 @@ func TestChangesThatCannotBePutAway(t *testing.T) {
 func (r *repo) hook(name, text string) {
 	r.t.Helper()
 	path := r.path(".git/hooks/" + name)
-	write(r.t, path, "#!/bin/sh\nSOAK_NOTES='"+r.notes+"'\n"+text)
-	must(r.t, os.Chmod(path, 0o755))
+	must(r.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	ralphtest.Program(r.t, path, "#!/bin/sh\nSOAK_NOTES='"+r.notes+"'\n"+text)
 }
 
 // hooked lists the gits that noted themselves through a hook.
