@@ -32,9 +32,6 @@ func (s *State) Apply(e Event) {
 		s.jobEnded(f, e.At, before)
 	case RoundStarted:
 		s.editJob(func(j *Job) { j.Round = f.Round })
-	case AgentLimited:
-		s.Limits = slices.DeleteFunc(slices.Clone(s.Limits), func(l Limit) bool { return l.Agent == f.Agent })
-		s.Limits = append(s.Limits, Limit(f))
 	case Asked:
 		gate := f.Gate
 		s.Gates = append(s.Gates, &gate)
@@ -66,7 +63,11 @@ func (s *State) applyPlan(e Event) {
 		}
 	case TaskEdited:
 		s.editTask(f.Task.ID, func(t *Task) { taskEdited(t, f.Task) })
+		if f.Task.Status.Ended() {
+			s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return g.Task == f.Task.ID })
+		}
 	case TaskRemoved:
+		s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return g.Task == f.ID })
 		s.Plan.Tasks = slices.DeleteFunc(slices.Clone(s.Plan.Tasks), func(t *Task) bool { return t.ID == f.ID })
 	case RejectAdded:
 		reject := f.Reject
@@ -111,7 +112,13 @@ func (s *State) applyStep(e Event) {
 			if _, ok := f.Step.(Commit); ok && t.Run.CommitKey == "" {
 				t.Run.CommitKey = e.Hash
 			}
+			if turn, ok := f.Step.(Turn); ok {
+				t.Run.Agent, t.Run.TurnAt, t.Run.Reserved = turn.Agent, f.Now, turn.Reserve
+			}
 		})
+		if turn, ok := f.Step.(Turn); ok && s.Session.Agent == "" {
+			s.Session.Agent = turn.Agent
+		}
 		if _, ok := f.Step.(Land); ok {
 			s.editIntegration(func(i *Integration) { i.Landing = i.Waiting })
 		}
@@ -214,13 +221,14 @@ func (s *State) sessionStarted(f SessionStarted, at, before time.Time) {
 			}
 		}
 		x.Since, x.Ended, x.Detail, x.EndedAt = at, "", "", time.Time{}
-		x.Config, x.Pid, x.Host, x.Log, x.PlanOnly, x.Semi = f.Config, f.Pid, f.Host, f.Log, f.DryRun, f.Semi
+		x.Config, x.Pid, x.Host, x.Log, x.PlanOnly, x.Auto = f.Config, f.Pid, f.Host, f.Log, f.DryRun, f.Autonomy()
 		x.Want, x.Cause, x.Now, x.Consecutive, x.TaskFailures, x.Streak, x.Planned = WantRun, "", false, 0, 0, nil, nil
+		x.Pause, x.Ends, x.Approved, x.Bad = "", "", false, nil
 	} else {
 		s.Totals.Sessions++
 		s.Session = Session{
 			ID: f.ID, Mode: f.Mode, StartedAt: at, Since: at, Config: f.Config,
-			Pid: f.Pid, Host: f.Host, Log: f.Log, Want: WantRun, PlanOnly: f.DryRun, Semi: f.Semi,
+			Pid: f.Pid, Host: f.Host, Log: f.Log, Want: WantRun, PlanOnly: f.DryRun, Auto: f.Autonomy(),
 		}
 		if c := f.Carry; c != nil {
 			s.Session.StartedAt, s.Session.Completed, s.Session.Failed = c.StartedAt, c.Completed, c.Failed
@@ -228,6 +236,7 @@ func (s *State) sessionStarted(f SessionStarted, at, before time.Time) {
 		}
 	}
 	s.interruptTasks()
+	s.unapprove()
 }
 
 // interruptTasks puts tasks that a dead engine left active back to pending;
@@ -238,6 +247,7 @@ func (s *State) interruptTasks() {
 			if t.Status == TaskActive {
 				c := *t
 				c.Status, c.Run.InFlight, c.Line = TaskPending, 0, ""
+				c.Run.TurnAt, c.Run.Reserved = time.Time{}, Usage{}
 				c.Run.Place.Slot, c.Run.Place.Ready = 0, false
 				list[i] = &c
 			}
@@ -322,8 +332,8 @@ func (s *State) taskEnded(f TaskEnded, at time.Time) {
 			t.RetryCount++
 			t.Run.Last, t.Run.Checks = nil, nil // the next attempt starts with a turn
 			t.Run.ErrorTries, t.Run.LimitTries, t.Run.SameError = 0, 0, 0
-		case f.Status == TaskPending && t.Run.Last != nil && t.Run.Last.Exit == ExitUser:
-			t.Run.Last = nil // dealt with: the next start is a turn, not this end again
+		case f.Status == TaskPending && t.Run.Last != nil && (t.Run.Last.Exit == ExitUser || t.Run.Last.Limited()):
+			t.Run.Last, t.Run.LimitTries = nil, 0 // dealt with: the next start is a turn, not this end again
 		case f.Status != TaskPending:
 			t.Run.EndedAt = at
 		}
@@ -336,13 +346,15 @@ func (s *State) taskEnded(f TaskEnded, at time.Time) {
 	s.Session.LastTask = at
 	switch f.Status {
 	case TaskDone:
-		s.Session.TaskFailures, s.Session.Streak = 0, nil
+		s.Session.TaskFailures, s.Session.Streak, s.Session.Bad = 0, nil, nil
 		s.count(func(t *Totals) { t.TasksDone++ })
 	case TaskFailed:
 		s.Session.TaskFailures++
 		s.Session.Streak = append(slices.Clone(s.Session.Streak), f.ID)
+		s.Session.Bad = append(slices.Clone(s.Session.Bad), f.ID)
 		s.count(func(t *Totals) { t.TasksFail++ })
 	case TaskTimeout:
+		s.Session.Bad = append(slices.Clone(s.Session.Bad), f.ID)
 		s.count(func(t *Totals) { t.TasksOut++ })
 	}
 }
@@ -370,7 +382,6 @@ func (s *State) turnEnded(f TurnEnded, at time.Time) {
 	}
 	s.Session.Usage = s.Session.Usage.Add(usage)
 	s.Session.Turns++
-	s.Session.Agent = f.Agent
 	s.Plan.Usage = s.Plan.Usage.Add(usage)
 	if f.Stage != KindPlan {
 		s.Plan.Turns++
@@ -391,6 +402,10 @@ func (s *State) turnEnded(f TurnEnded, at time.Time) {
 		r := &t.Run
 		before := r.Last
 		r.InFlight, r.Checks, r.Last, r.LastAt = 0, nil, &f, at
+		r.Agent, r.Reserved, r.Context = f.Agent, Usage{}, f.Context
+		if f.Session != r.Session { // another session has another window
+			r.Alerts = slices.DeleteFunc(slices.Clone(r.Alerts), func(a string) bool { return a == AlertContext })
+		}
 		r.Iterations++
 		if f.Failed() {
 			r.Errored++
@@ -417,6 +432,11 @@ func (s *State) turnEnded(f TurnEnded, at time.Time) {
 		if f.Signal.Kind == SignalProgress {
 			r.Progress, r.Note = f.Signal.Percent, f.Signal.Text
 		}
+		if !f.Failed() {
+			r.Told, r.Handover = 0, ""
+			s.agentWorks(f.Agent, r.TurnAt)
+		}
+		r.TurnAt = time.Time{}
 	})
 }
 
@@ -525,8 +545,15 @@ func (s *State) answered(f Answered) {
 	}
 	gate := s.Gates[i]
 	s.Gates = slices.Delete(slices.Clone(s.Gates), i, i+1)
-	if gate.Kind == GateMerge {
+	switch gate.Kind {
+	case GateMerge:
 		s.mergeAnswered(gate, f)
+		return
+	case GateStart:
+		s.Session.Approved = f.Verdict == Approved
+		return
+	case GateStep:
+		s.editTask(gate.Task, func(t *Task) { t.Run.Approved = f.Verdict == Approved })
 		return
 	}
 	s.editTask(gate.Task, func(t *Task) {

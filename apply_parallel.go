@@ -54,8 +54,6 @@ func (s *State) applyParallel(e Event) {
 		s.baseline(f.Commit, f.Red)
 	case Landed:
 		s.landed(f, e)
-	case ModeSet:
-		s.Session.Semi = f.Semi
 	default:
 		s.applyRecovery(e)
 	}
@@ -88,6 +86,8 @@ func (s *State) applyRecovery(e Event) {
 		s.editTask(f.ID, func(t *Task) { t.MaxIterations, t.Line = f.MaxIterations, "" })
 	case TaskAssigned:
 		s.editTask(f.ID, func(t *Task) { t.Run.Assigned = true })
+	default:
+		s.applyControl(e)
 	}
 }
 
@@ -95,14 +95,6 @@ func (s *State) applyRecovery(e Event) {
 func (s *State) isolated(id TaskID) bool {
 	t := s.Task(id)
 	return t != nil && (t.Run.Place.Dir != "" || s.Plan.Integration != nil && t.Kind != KindPrepare)
-}
-
-func (s *State) control(f Control) {
-	x := &s.Session
-	if f.Want == WantRun {
-		x.TaskFailures, x.Streak = 0, nil // a person has looked at them (B-064, X-50)
-	}
-	x.Want, x.Cause, x.Now = f.Want, f.Cause, f.Now
 }
 
 // started gives a task its slot and worktree. One that had a worktree keeps it.

@@ -250,25 +250,6 @@ func (s *State) PrioritizeTask(id TaskID) ([]Fact, error) {
 	return []Fact{TaskEdited{edited}, PlanOrdered{ids}}, nil
 }
 
-// Steer says what a person wants of the engine.
-func (s *State) Steer(want Want, cause string) ([]Fact, error) {
-	if !s.Session.Live() {
-		return nil, &Refusal{Why: "no session is running", Hint: "`ralph agent` starts one", Kind: ErrUsage}
-	}
-	return []Fact{Control{Want: want, Cause: cause}}, nil
-}
-
-// StopNow says that the engine shall end at once, agents in the middle of their
-// turn as well (B-074); what they left is put away or kept (X-27).
-func (s *State) StopNow(cause string) ([]Fact, error) {
-	facts, err := s.Steer(WantStop, cause)
-	if err != nil {
-		return nil, err
-	}
-	facts[0] = Control{Want: WantStop, Cause: cause, Now: true}
-	return facts, nil
-}
-
 // SetPlan makes file the plan's spec, with tasks made by hand or from a checklist.
 func (s *State) SetPlan(file string, tasks []Task) []Fact {
 	facts := []Fact{PlanStarted{file}}

@@ -219,28 +219,32 @@ func TestDivide(t *testing.T) {
 // B-085, B-092, B-093: the toggle, and when there is nothing to toggle.
 func TestSetMode(t *testing.T) {
 	t.Parallel()
-	refused := func(s *ralph.State, semi bool, say string) {
+	refused := func(s *ralph.State, mode ralph.Autonomy, say string) {
 		t.Helper()
-		if _, err := s.SetMode(semi); !errors.Is(err, ralph.ErrUsage) || !strings.Contains(err.Error(), say) {
+		if _, err := s.SetMode(mode); !errors.Is(err, ralph.ErrUsage) || !strings.Contains(err.Error(), say) {
 			t.Errorf("%v, want %q", err, say)
 		}
 	}
-	refused(fold(), true, "no autopilot session")
-	refused(fold(ralph.SessionStarted{ID: "s", Mode: "agent"}), true, "no autopilot session")
-	refused(fold(ralph.SessionStarted{ID: "s", Mode: "autopilot"}, ralph.SessionEnded{Reason: ralph.ReasonComplete}), true, "no autopilot session")
+	refused(fold(), ralph.Semi, "no session is running")
+	refused(fold(ralph.SessionStarted{ID: "s", Mode: "autopilot"}, ralph.SessionEnded{Reason: ralph.ReasonComplete}), ralph.Semi, "no session is running")
 	s := fold(ralph.SessionStarted{ID: "s", Mode: "autopilot", Semi: true}, ralph.TaskAdded{Task: task("a")})
-	refused(s, true, "already")
+	refused(s, ralph.Semi, "already")
+	refused(s, "fast", "no mode")
 	if s.Mode() != "waiting_user" {
 		t.Errorf("mode %s", s.Mode())
 	}
-	for _, semi := range []bool{false, true} {
-		facts, err := s.SetMode(semi)
+	for _, mode := range []ralph.Autonomy{ralph.Autopilot, ralph.Stepwise, ralph.Manual, ralph.Semi} {
+		facts, err := s.SetMode(mode)
 		if err != nil {
 			t.Fatal(err)
 		}
 		apply(s, facts...)
-		if want := map[bool]string{false: "running", true: "waiting_user"}[semi]; s.Session.Semi != semi || s.Mode() != want {
-			t.Errorf("semi %v: %s", s.Session.Semi, s.Mode())
+		want := "running"
+		if mode == ralph.Semi {
+			want = "waiting_user"
+		}
+		if s.Session.Auto != mode || s.Mode() != want {
+			t.Errorf("%s: %s, %s", mode, s.Session.Auto, s.Mode())
 		}
 	}
 	apply(s, ralph.TaskAssigned{ID: "a"})

@@ -198,8 +198,6 @@ func taskDecoderOf(kind string) func([]byte) (Fact, error) {
 		return decodeFact[Asked]
 	case "answered":
 		return decodeFact[Answered]
-	case "agent.limited":
-		return decodeFact[AgentLimited]
 	case "noted":
 		return decodeFact[Noted]
 	}
@@ -236,8 +234,32 @@ func parallelDecoderOf(kind string) func([]byte) (Fact, error) {
 		return decodeFact[TaskExtended]
 	case "task.assigned":
 		return decodeFact[TaskAssigned]
+	}
+	return controlDecoderOf(kind)
+}
+
+func controlDecoderOf(kind string) func([]byte) (Fact, error) {
+	switch kind {
 	case "mode.set":
 		return decodeFact[ModeSet]
+	case "retrying":
+		return decodeFact[Retrying]
+	case "agent.limited":
+		return decodeFact[AgentLimited]
+	case "agent.switched":
+		return decodeFact[AgentSwitched]
+	case "agents.limited":
+		return decodeFact[AllLimited]
+	case "budget.warned":
+		return decodeFact[BudgetWarned]
+	case "context.warned":
+		return decodeFact[ContextWarned]
+	case "compacted":
+		return decodeFact[Compacted]
+	case "hook.ran":
+		return decodeFact[HookRan]
+	case "notice.failed":
+		return decodeFact[NoticeFailed]
 	}
 	return nil
 }

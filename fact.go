@@ -14,7 +14,10 @@ type Fact interface{ Kind() string }
 type SessionStarted struct {
 	ID      SessionID       `json:"id"`
 	Mode    string          `json:"mode"`           // agent, autopilot, construct, plan
-	Semi    bool            `json:"semi,omitempty"` // a person assigns the tasks
+	Semi    bool            `json:"semi,omitempty"` // as it was written before there was Auto
+	Auto    Autonomy        `json:"autonomy,omitempty"`
+	Plan    string          `json:"plan_id,omitempty"`     // the spec of the plan that is there (A-040)
+	Steps   int             `json:"total_steps,omitempty"` // and its tasks
 	Resumed bool            `json:"resumed,omitempty"`
 	Config  json.RawMessage `json:"config,omitempty"` // policy.Config, so that replay has it
 	Version string          `json:"version,omitempty"`
@@ -39,6 +42,8 @@ type Carry struct {
 type SessionEnded struct {
 	Reason Reason `json:"reason"`
 	Detail string `json:"detail,omitempty"`
+	Cause  string `json:"cause,omitempty"` // in one word of document A: all_done, no_tasks, max_iterations, ... (A-016)
+	Task   TaskID `json:"task,omitempty"`  // aborted: the task that failed (A-052)
 }
 
 // Reason is why a session ended (D-050).
@@ -54,14 +59,22 @@ const (
 	ReasonMaxFailures Reason = "max-failures reached"
 	ReasonBudget      Reason = "budget exceeded"
 	ReasonInterrupted Reason = "interrupted"
+	ReasonAborted     Reason = "aborted"        // errors.strategy abort, or a mode that ends at the first error
+	ReasonLimited     Reason = "agents limited" // limits.wait: off
+	ReasonDenied      Reason = "start denied"
+	ReasonHook        Reason = "stopped by a hook"
 	ReasonError       Reason = "error" // machinery failed: disk, git
 )
 
 // Control is what a person wants of the engine.
 type Control struct {
-	Want  Want   `json:"want"`
-	Cause string `json:"cause,omitempty"`
-	Now   bool   `json:"now,omitempty"` // stop: without the end of the iteration (B-074)
+	Want  Want      `json:"want"`
+	Cause string    `json:"cause,omitempty"`
+	From  PauseKind `json:"from,omitempty"` // pause: what it comes from (X-24); run: that this has ended by itself
+	Now   bool      `json:"now,omitempty"`  // stop: without the end of the iteration (B-074)
+	// Ends is the reason that a stop gives the session, where it is not a person's
+	// interruption: a start denied, a hook.
+	Ends Reason `json:"ends,omitempty"`
 }
 
 // Want is the wanted state of the engine.
@@ -235,6 +248,8 @@ type TurnEnded struct {
 	Signal    Signal        `json:"signal,omitzero"`
 	Session   string        `json:"session,omitempty"`
 	Usage     Usage         `json:"usage,omitzero"`
+	Context   ContextUse    `json:"context,omitzero"`   // of the agent's session at the end of the turn
+	Compacts  int           `json:"compacts,omitempty"` // compactions that the agent began by itself (X-64)
 	Err       *AgentError   `json:"error,omitempty"`
 	Mismatch  string        `json:"mismatch,omitempty"` // why a structured answer was not accepted
 	Answer    string        `json:"answer,omitempty"`   // plan, verify, ...: what was accepted, in words
@@ -302,12 +317,6 @@ const (
 	Denied   Verdict = "denied"
 )
 
-// AgentLimited says that an agent cannot be used until a time.
-type AgentLimited struct {
-	Agent string    `json:"agent"`
-	Until time.Time `json:"until"`
-}
-
 // Noted is something to show to people: a stuck warning, a new agent.
 type Noted struct {
 	Task TaskID `json:"task,omitempty"`
@@ -346,5 +355,4 @@ func (Committed) Kind() string      { return "committed" }
 func (Shelved) Kind() string        { return "shelved" }
 func (Asked) Kind() string          { return "asked" }
 func (Answered) Kind() string       { return "answered" }
-func (AgentLimited) Kind() string   { return "agent.limited" }
 func (Noted) Kind() string          { return "noted" }

@@ -122,11 +122,6 @@ type TaskAssigned struct {
 	ID TaskID `json:"id"`
 }
 
-// ModeSet switches between semi and autopilot while the engine runs (B-092).
-type ModeSet struct {
-	Semi bool `json:"semi"`
-}
-
 // The names of these facts, "t" in the file.
 func (IntegrationStarted) Kind() string { return "integration.started" }
 func (MergeQueued) Kind() string        { return "merge.queued" }
@@ -142,4 +137,3 @@ func (TaskRolledBack) Kind() string     { return "task.rolledback" }
 func (TaskCleaned) Kind() string        { return "task.cleaned" }
 func (TaskExtended) Kind() string       { return "task.extended" }
 func (TaskAssigned) Kind() string       { return "task.assigned" }
-func (ModeSet) Kind() string            { return "mode.set" }

@@ -169,8 +169,18 @@ type Run struct {
 	Shelved   bool   `json:"shelved,omitempty"`
 	StepError string `json:"step_error,omitempty"` // why the last prepare, commit, shelve, merge or landing did not work
 
-	Place    Place  `json:"place,omitzero"`     // with worktrees: where it works
-	Queue    Queue  `json:"queue,omitzero"`     // with worktrees: where its work is on the way to the base branch
+	Place     Place      `json:"place,omitzero"`      // with worktrees: where it works
+	Queue     Queue      `json:"queue,omitzero"`      // with worktrees: where its work is on the way to the base branch
+	Agent     string     `json:"agent,omitempty"`     // the agent that the task is on
+	TurnAt    time.Time  `json:"turn_at,omitzero"`    // when the turn under way began
+	Reserved  Usage      `json:"reserved,omitzero"`   // what the turn under way may use
+	Told      int        `json:"told,omitempty"`      // the retry that Retrying has told of
+	Context   ContextUse `json:"context,omitzero"`    // of the agent's session
+	Shortened int        `json:"shortened,omitempty"` // the iteration after which it was compacted
+	Handover  string     `json:"handover,omitempty"`  // what the next session of the agent is told
+	Alerts    []string   `json:"alerts,omitempty"`    // warnings that are out: each is said once
+
+	Approved bool   `json:"approved,omitempty"` // mode step: a person said yes (A-023)
 	Skip     string `json:"skip,omitempty"`     // a person wants it left out at the end of this iteration
 	Assigned bool   `json:"assigned,omitempty"` // a person chose it to be next (B-091)
 }
@@ -276,8 +286,8 @@ type Reject struct {
 // Gate is a question or decision that waits for a person (X-75).
 type Gate struct {
 	ID       GateID    `json:"id"`
-	Kind     string    `json:"kind"`            // question, merge
-	Task     TaskID    `json:"task,omitempty"`  // the task or stage that waits
+	Kind     string    `json:"kind"`            // question, merge, start, step
+	Task     TaskID    `json:"task,omitempty"`  // the task or stage that waits; start: none
 	About    TaskID    `json:"about,omitempty"` // merge: the task whose work it is
 	Text     string    `json:"text"`
 	Detail   string    `json:"detail,omitempty"` // what to decide by: both sides of a conflict, findings, output

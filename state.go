@@ -42,7 +42,8 @@ type Plan struct {
 	// What was spent on this spec, over interruptions (X-10). Elapsed is running time only.
 	Elapsed time.Duration `json:"elapsed,omitempty"`
 	Usage   Usage         `json:"usage,omitzero"`
-	Turns   int           `json:"turns,omitempty"` // turns in CONSTRUCT (D-086)
+	Turns   int           `json:"turns,omitempty"`  // turns in CONSTRUCT (D-086)
+	Alerts  []string      `json:"alerts,omitempty"` // warnings that are out: each is said once
 
 	// Integration is where tasks are merged to, nil without worktrees.
 	Integration *Integration `json:"integration,omitempty"`
@@ -113,7 +114,8 @@ type Session struct {
 	TaskFailures int             `json:"task_failures,omitempty"` // failed tasks in a row (X-50)
 	Usage        Usage           `json:"usage,omitzero"`
 	Turns        int             `json:"turns,omitempty"`
-	Agent        string          `json:"agent,omitempty"` // of the newest turn
+	Agent        string          `json:"agent,omitempty"`    // that new tasks are given to
+	Fallback     string          `json:"fallback,omitempty"` // why it is not the primary one (A-039)
 	Want         Want            `json:"want,omitempty"`
 	Cause        string          `json:"cause,omitempty"`
 	Now          bool            `json:"now,omitempty"`       // the stop does not wait for the iteration
@@ -121,9 +123,14 @@ type Session struct {
 	LastTask     time.Time       `json:"last_task,omitzero"`  // when a build task ended, for task.delay
 	Planned      []SpecID        `json:"planned,omitempty"`   // --dry-run: planned once each (D-035)
 	PlanOnly     bool            `json:"plan_only,omitempty"` // --dry-run
-	Semi         bool            `json:"semi,omitempty"`      // a person assigns the tasks (B-030)
-	Count        Totals          `json:"count,omitzero"`      // of this session alone (B-100 to B-103)
-	Streak       []TaskID        `json:"streak,omitempty"`    // the tasks behind TaskFailures (B-063)
+	Auto         Autonomy        `json:"autonomy,omitempty"`
+	Approved     bool            `json:"approved,omitempty"` // the start, where one has to be (A-105)
+	Pause        PauseKind       `json:"pause,omitempty"`    // what the wanted pause comes from
+	Ends         Reason          `json:"ends,omitempty"`     // the reason that the wanted stop gives
+	Alerts       []string        `json:"alerts,omitempty"`   // warnings that are out: each is said once
+	Count        Totals          `json:"count,omitzero"`     // of this session alone (B-100 to B-103)
+	Streak       []TaskID        `json:"streak,omitempty"`   // the tasks behind TaskFailures (B-063)
+	Bad          []TaskID        `json:"bad,omitempty"`      // failed or timed out in a row (X-51)
 }
 
 // Live reports whether the session has begun and not ended. After a crash it
@@ -146,7 +153,7 @@ func (s *State) Mode() string {
 		return "pausing"
 	case x.Want == WantPause:
 		return "paused"
-	case x.Semi && !s.working():
+	case !s.working() && (x.Auto == Semi || s.gated(GateStart) || s.gated(GateStep)):
 		return "waiting_user"
 	}
 	return "running"
@@ -163,11 +170,19 @@ func (s *State) inFlight() bool {
 	return slices.ContainsFunc(s.Plan.Tasks, busy) || slices.ContainsFunc(s.Stages, busy)
 }
 
-// Limit is an agent that cannot be used until a time.
+// Limit is an agent that cannot be used until a time. It stays after that, until a
+// turn has shown that the agent works again: the first to try goes alone.
 type Limit struct {
-	Agent string    `json:"agent"`
-	Until time.Time `json:"until"`
+	Agent   string    `json:"agent"`
+	Since   time.Time `json:"since"`
+	Until   time.Time `json:"until"`
+	Hard    bool      `json:"hard,omitempty"` // as in AgentLimited
+	Message string    `json:"message,omitempty"`
 }
+
+// Over reports whether the agent may be tried again. A limit that began after now
+// was noted before the clock went back: nobody knows, so one tries.
+func (l Limit) Over(now time.Time) bool { return !l.Until.After(now) || l.Since.After(now) }
 
 // Totals are counts over the whole journal, for statistics.
 type Totals struct {
@@ -275,12 +290,20 @@ func (s *State) JobElapsed(now time.Time) time.Duration {
 	return s.Plan.Elapsed + max(0, now.Sub(s.Job.Since))
 }
 
+// Limit returns the limit of an agent, over or not; nil when there is none.
+func (s *State) Limit(agent string) *Limit {
+	for i, l := range s.Limits {
+		if l.Agent == agent {
+			return &s.Limits[i]
+		}
+	}
+	return nil
+}
+
 // LimitedUntil returns when the agent may be used again, zero when it may now.
 func (s *State) LimitedUntil(agent string, now time.Time) time.Time {
-	for _, l := range s.Limits {
-		if l.Agent == agent && l.Until.After(now) {
-			return l.Until
-		}
+	if l := s.Limit(agent); l != nil && !l.Over(now) {
+		return l.Until
 	}
 	return time.Time{}
 }

@@ -25,6 +25,24 @@ type Turn struct {
 	// rejection, a person's answer. The prompt also reads Task.Run.
 	Feedback string        `json:"feedback,omitempty"`
 	Timeout  time.Duration `json:"timeout,omitempty"`
+	// Reserve is what the turn is expected to use of the budgets: it counts as used until
+	// the turn has ended (product.md 14). MaxCost is what it may cost at most, 0 without a limit.
+	Reserve Usage   `json:"reserve,omitzero"`
+	MaxCost float64 `json:"max_cost,omitempty"`
+}
+
+// Compact makes the agent's session shorter: by the agent itself where its driver
+// can, else the next turn begins a new one with a summary (A-028, A-113).
+type Compact struct {
+	Agent   string     `json:"agent"`
+	Session string     `json:"session"`
+	Use     ContextUse `json:"use"`
+}
+
+// Tell writes a fact that people and other tasks need before the task goes on: a
+// retry that waits, another agent. It needs no executor and leaves no receipt.
+type Tell struct {
+	Fact Fact `json:"-"`
 }
 
 // Check runs the quality commands and the test command on the tree of the last
@@ -73,7 +91,7 @@ type Shelve struct {
 
 // Ask puts a question to a person; the task goes on when it is answered.
 type Ask struct {
-	Kind   string `json:"kind"` // question, merge
+	Kind   string `json:"kind"` // question, merge, start, step
 	Text   string `json:"text"`
 	About  TaskID `json:"about,omitempty"`
 	Detail string `json:"detail,omitempty"`
@@ -96,6 +114,8 @@ type Done struct{}
 
 func (Prepare) StepName() string  { return "prepare" }
 func (Turn) StepName() string     { return "turn" }
+func (Compact) StepName() string  { return "compact" }
+func (Tell) StepName() string     { return "tell" }
 func (Check) StepName() string    { return "check" }
 func (Baseline) StepName() string { return "baseline" }
 func (Merge) StepName() string    { return "merge" }
@@ -134,6 +154,8 @@ func unmarshalStep(b []byte) (Step, error) {
 		s, err = decodeStep[Prepare](j.Args)
 	case "turn":
 		s, err = decodeStep[Turn](j.Args)
+	case "compact":
+		s, err = decodeStep[Compact](j.Args)
 	case "check":
 		s, err = decodeStep[Check](j.Args)
 	case "land":

@@ -29,6 +29,8 @@ type TurnInput struct {
 	Resume  string          // the agent's own session to go on with, "" for a new one
 	Schema  json.RawMessage // JSON Schema of the answer, nil when a signal is the answer
 	Timeout time.Duration   // 0: no limit; past it the whole process group is ended
+	MaxCost float64         // dollars that the turn may cost, for drivers that can tell their agent; 0: no limit
+	Compact bool            // the session of Resume shall be made shorter; there is no other prompt
 	Grace   time.Duration   // between TERM and KILL
 	Scratch string          // a folder of this turn, for prompt files and the like
 	Raw     RawSink         // receives the agent's output as it came, may be nil
@@ -42,6 +44,8 @@ type RawSink interface{ Write(p []byte) (int, error) }
 // must not keep the Said value's bytes.
 type TurnHooks struct {
 	Said func(Said)
+	// Context is told how full the agent's window is, as often as the driver knows it.
+	Context func(ContextUse)
 }
 
 // SaidKind classes what an agent says in the middle of a turn.
@@ -147,11 +151,13 @@ type TurnResult struct {
 	Session  string          // the agent's own session id
 	Usage    Usage
 	Err      *AgentError
-	Denied   []string // tool calls that were denied because nobody could be asked
-	Events   int64    // events or lines read
-	Bytes    int64    // bytes read
-	Dropped  int64    // bytes that passed an output limit and were not kept
-	Leftover int      // background processes that had to be ended after the turn
+	Denied   []string   // tool calls that were denied because nobody could be asked
+	Context  ContextUse // at the end of the turn; zero where the agent does not say
+	Compacts int        // compactions that the agent began by itself
+	Events   int64      // events or lines read
+	Bytes    int64      // bytes read
+	Dropped  int64      // bytes that passed an output limit and were not kept
+	Leftover int        // background processes that had to be ended after the turn
 }
 
 // SignalKind is what an agent says about its task (product.md 4).

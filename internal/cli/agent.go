@@ -32,28 +32,28 @@ limit, 4 a person is needed, 130 ended at once.`,
 	f.StringVar(&maxCost, "max-cost", "", "stop when the summed cost exceeds `N` dollars, like 10.00 (default unlimited)")
 	f.IntVar(&maxFailures, "max-failures", 3, "stop after `N` specs in a row failed")
 	f.BoolVar(&x.dryRun, "dry-run", false, "plan each spec, execute nothing")
-	f.BoolVar(&x.fresh, "fresh", false, "begin a new session instead of resuming the interrupted one")
+	x.resumeFlags(cmd)
+	x.modeFlag(cmd)
 	f.BoolVar(&x.allowDirty, "allow-dirty", false, "start with uncommitted changes; the first spec's commit takes them along")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		x.flags = map[string]string{}
 		if f.Changed("max-specs") {
 			if maxSpecs < 1 {
 				return usage("--max-specs %d: give a whole number from 1 up", maxSpecs)
 			}
-			x.flags["agent_mode.max_specs"] = strconv.Itoa(maxSpecs)
+			x.set("agent_mode.max_specs", strconv.Itoa(maxSpecs))
 		}
 		if f.Changed("max-cost") {
 			cost, err := strconv.ParseFloat(maxCost, 64)
 			if err != nil || cost <= 0 || math.IsInf(cost, 0) || math.IsNaN(cost) {
 				return usage("--max-cost %s: give an amount in dollars above 0, like 10.00", maxCost)
 			}
-			x.flags["agent_mode.max_cost"] = maxCost
+			x.set("agent_mode.max_cost", maxCost)
 		}
 		if f.Changed("max-failures") {
 			if maxFailures < 1 {
 				return usage("--max-failures %d: give a whole number from 1 up", maxFailures)
 			}
-			x.flags["agent_mode.max_failures"] = strconv.Itoa(maxFailures)
+			x.set("agent_mode.max_failures", strconv.Itoa(maxFailures))
 		}
 		return x.run(cmd.Context())
 	}
@@ -81,6 +81,8 @@ the work tree.`,
 			return x.run(cmd.Context())
 		},
 	}
+	x.resumeFlags(cmd)
+	x.modeFlag(cmd)
 	return cmd
 }
 

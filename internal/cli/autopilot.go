@@ -4,10 +4,13 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
 )
 
 func newAutopilot(env Env) *cobra.Command {
 	var parallel int
+	var semi bool
 	x := &session{env: env, mode: "autopilot"}
 	cmd := &cobra.Command{
 		Use: "autopilot", Short: "Work on every ready task of the plan, several at once, each in a worktree of its own", Args: cobra.NoArgs,
@@ -25,15 +28,18 @@ could not start, 3 stopped by a limit, 4 a person is needed, 130 ended at once.`
 	}
 	f := cmd.Flags()
 	f.IntVar(&parallel, "parallel", defaultSlots, "agents at work at the same time, `N` from 1 to 64 (also `parallel` in ralph/config.yaml)")
-	f.BoolVar(&x.semi, "semi", false, "start only what you assign with `ralph task assign`; `ralph mode autopilot` lets it go on alone")
-	f.BoolVar(&x.fresh, "fresh", false, "begin a new session instead of resuming the interrupted one")
+	f.BoolVar(&semi, "semi", false, "start only what you assign with `ralph task assign`; `ralph mode autopilot` lets it go on alone")
+	x.resumeFlags(cmd)
+	x.modeFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		x.flags = map[string]string{}
+		if semi {
+			x.set("mode", string(ralph.Semi))
+		}
 		if f.Changed("parallel") {
 			if parallel < 1 || parallel > 64 {
 				return usage("--parallel %d: give a whole number from 1 to 64", parallel)
 			}
-			x.flags["parallel"] = strconv.Itoa(parallel)
+			x.set("parallel", strconv.Itoa(parallel))
 		}
 		return x.run(cmd.Context())
 	}

@@ -40,7 +40,7 @@ func newGates(env Env) *cobra.Command {
 
 // gateHow is what a person types to decide a gate.
 func gateHow(g *ralph.Gate) []string {
-	if g.Kind != ralph.GateMerge {
+	if !g.Decidable() {
 		return []string{fmt.Sprintf("ralph answer %s \"...\"", g.ID)}
 	}
 	return []string{fmt.Sprintf("ralph approve %s", g.ID), fmt.Sprintf("ralph deny %s --reason \"...\"", g.ID)}
@@ -241,13 +241,17 @@ func gateVerb(env Env, cmd *cobra.Command, said string, decide func(*ralph.State
 
 func newMode(env Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "mode <semi or autopilot>", Short: "Switch a running autopilot: you assign the tasks, or it picks them itself",
-		Long: `With semi the tasks at work go on, and nothing new starts but what you choose:
-` + "`ralph task assign <id>`" + `. With autopilot it goes on alone.`,
-		Example: "  ralph mode semi\n  ralph mode autopilot",
-		Args:    cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs), ValidArgs: []string{"semi", "autopilot"},
+		Use: "mode <manual, step, semi or autopilot>", Short: "Switch the mode of the running engine; what is at work goes on",
+		Long: `manual     at full speed to the first error: no pause, no retry, no other agent
+step       each task waits for your approval: ` + "`ralph approve <gate>`" + `
+semi       nothing new starts but what you choose: ` + "`ralph task assign <id>`" + `
+autopilot  on its own: retries, other agents when one is at its limit, pause and resume
+
+` + "`mode`" + ` in ralph/config.yaml, or --mode, is what a start begins with.`,
+		Example: "  ralph mode step\n  ralph mode autopilot",
+		Args:    cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs), ValidArgs: []string{"manual", "step", "semi", "autopilot"},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return tellEngine(cmd, env, "mode "+args[0], func(s *ralph.State) ([]ralph.Fact, error) { return s.SetMode(args[0] == "semi") })
+			return tellEngine(cmd, env, "mode "+args[0], func(s *ralph.State) ([]ralph.Fact, error) { return s.SetMode(ralph.Autonomy(args[0])) })
 		},
 	}
 }

@@ -34,7 +34,6 @@ func (x *session) choosePlace(ctx context.Context) error {
 		}
 	case x.mode == "autopilot":
 		x.isolated = true
-		x.semi = x.semi || c.Mode == "semi"
 	case x.mode == "agent" && c.Isolation == "none" && c.Parallel > 1:
 		return &ralph.Refusal{
 			Why:  fmt.Sprintf("%d agents at work at the same time need worktrees, and isolation is none", c.Parallel),

@@ -28,8 +28,8 @@ type session struct {
 	flags      map[string]string // dotted settings
 	dryRun     bool
 	fresh      bool // --fresh: do not resume
+	resume     bool // --resume: resume without asking
 	allowDirty bool
-	semi       bool // --semi: a person assigns the tasks
 	isolated   bool // agents work in worktrees
 
 	*parts
@@ -62,6 +62,9 @@ func (x *session) run(ctx context.Context) error {
 		return err
 	}
 	if err := x.repo.Exclude(runtimePaths()); err != nil {
+		return err
+	}
+	if err := x.askToResume(); err != nil {
 		return err
 	}
 	x.console = newConsole(x.env)
@@ -141,13 +144,14 @@ func (x *session) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	resumed := x.resumes(s, file != nil)
+	resumed := !x.fresh && x.resumes(s, file != nil)
 	if err := x.lookAtDirt(ctx, s, resumed); err != nil {
 		return err
 	}
 	now := time.Now()
 	started := ralph.SessionStarted{
-		ID: newSessionID(now), Mode: x.mode, Version: x.env.Version, Pid: os.Getpid(), Semi: x.semi, DryRun: x.dryRun || x.mode == "plan",
+		ID: newSessionID(now), Mode: x.mode, Version: x.env.Version, Pid: os.Getpid(), Auto: ralph.Autonomy(x.config.Mode),
+		Plan: s.Plan.File, Steps: len(s.Plan.Tasks), DryRun: x.dryRun || x.mode == "plan",
 	}
 	started.Host, _ = os.Hostname()
 	switch {
@@ -180,7 +184,7 @@ func (x *session) begin(ctx context.Context) error {
 // resumes says whether this start goes on with the session in the journal.
 func (x *session) resumes(s *ralph.State, file bool) bool {
 	last := s.Session
-	if x.fresh || last.Mode != x.mode || last.ID == "" {
+	if last.Mode != x.mode || last.ID == "" || last.Auto.EndsAtError() { // manual and step offer no resume
 		return false
 	}
 	cut := last.Live() || last.Ended == ralph.ReasonInterrupted || last.Ended == ralph.ReasonError

@@ -81,9 +81,9 @@ func exitFor(reason ralph.Reason, s *ralph.State) error {
 		if s.Session.Mode == "autopilot" && len(endedBadly(s)) == 0 && needsPerson(s) {
 			code = exitHuman
 		}
-	case ralph.ReasonError:
+	case ralph.ReasonError, ralph.ReasonAborted, ralph.ReasonDenied:
 		code = exitFailures
-	case ralph.ReasonMaxCost, ralph.ReasonMaxFailures, ralph.ReasonBudget:
+	case ralph.ReasonMaxCost, ralph.ReasonMaxFailures, ralph.ReasonBudget, ralph.ReasonLimited, ralph.ReasonHook:
 		code = exitLimit
 	case ralph.ReasonInterrupted:
 		if needsPerson(s) {

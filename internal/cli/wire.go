@@ -174,7 +174,9 @@ func policyConfig(c config.Config) policy.Config {
 		Strategy: c.Errors.Strategy, MaxRetries: c.Errors.MaxRetries, RetryBase: c.Errors.RetryBase,
 		MaxLimitRetries: c.Errors.MaxRateLimitRetries, LimitBase: c.Errors.RateLimitBase, InputTimeout: c.Gate.InputTimeout,
 		OnFailure: c.AgentMode.OnFailure, MaxSpecs: c.AgentMode.MaxSpecs, MaxCost: c.AgentMode.MaxCost, MaxFailures: c.AgentMode.MaxFailures,
-		Budget:  policy.Budget{Tokens: c.Budget.Tokens, Cost: c.Budget.Cost, Time: c.Budget.Time, Iterations: c.Budget.Iterations},
+		LimitWait: c.Limits.Wait, CountTimeouts: c.Errors.CountTimeouts, ApproveStart: c.RequireApprovalToStart,
+		ContextWarn: c.Construct.ContextWarn, ContextCompact: c.Construct.ContextCompact, ContextKill: c.Construct.ContextKill,
+		Budget: policy.Budget(c.Budget.Budget), SpecBudget: policy.Budget(c.Budget.Spec), TaskBudget: policy.Budget(c.Budget.Task),
 		Scoring: policy.Scoring(c.Scoring),
 	}
 }

@@ -23,7 +23,8 @@ type Config struct {
 	Task                   Task              `yaml:"task"`
 	Construct              Construct         `yaml:"construct"`
 	Errors                 Errors            `yaml:"errors"`
-	Budget                 Budget            `yaml:"budget"`
+	Limits                 Limits            `yaml:"limits"`
+	Budget                 Budgets           `yaml:"budget"`
 	Scoring                Scoring           `yaml:"scoring"`
 	Quality                Quality           `yaml:"quality"`
 	Test                   Test              `yaml:"test"`
@@ -87,9 +88,23 @@ type Errors struct {
 	MaxRateLimitRetries int           `yaml:"max_rate_limit_retries"`
 	RateLimitBase       time.Duration `yaml:"rate_limit_base"` // triples
 	MaxConsecutive      int           `yaml:"max_consecutive"`
+	CountTimeouts       bool          `yaml:"count_timeouts"` // timeouts count into it (X-51)
 }
 
-// Budget bounds a session; 0 is no limit. Cost is in US dollars.
+// Limits is what happens when every agent is at its rate limit (X-38): the engine
+// pauses and goes on by itself (auto), or when a person says so (ask), or it ends (off).
+type Limits struct {
+	Wait string `yaml:"wait"` // auto, ask, off
+}
+
+// Budgets bounds a session, each of its specs and each task.
+type Budgets struct {
+	Budget `yaml:",inline"` // of the session
+	Spec   Budget           `yaml:"spec"`
+	Task   Budget           `yaml:"task"`
+}
+
+// Budget bounds what is used; 0 is no limit. Cost is in US dollars.
 type Budget struct {
 	Tokens     int64         `yaml:"tokens"`
 	Cost       float64       `yaml:"cost"`

@@ -52,10 +52,16 @@ func TestDesignFileIsDefaults(t *testing.T) {
 			}
 			continue
 		}
-		if s.From.Kind != FromFile {
+		if s.From.Kind != FromFile && !addedLater(s.Key) {
 			t.Errorf("%s is not in the design, its source is %s", s.Key, s.From)
 		}
 	}
+}
+
+// addedLater are keys that the design's file does not have: X-51 leaves one open, and
+// budgets of specs and tasks and waiting for limits are promises of product.md 14.
+func addedLater(key string) bool {
+	return key == "errors.count_timeouts" || key == "limits.wait" || strings.HasPrefix(key, "budget.spec.") || strings.HasPrefix(key, "budget.task.")
 }
 
 // Each field of Config has a key of the name in its tag, and each key a field.
@@ -68,6 +74,8 @@ func TestKeysMatchFields(t *testing.T) {
 			tag := f.Tag.Get("yaml")
 			switch {
 			case !f.IsExported() || tag == "agents":
+			case f.Anonymous: // its fields stand beside it
+				walk(path, f.Type)
 			case tag == "":
 				t.Errorf("%s.%s has no yaml tag", path, f.Name)
 			case f.Type.Kind() == reflect.Struct:

@@ -80,8 +80,8 @@ func agentKeys(a *ralph.AgentSpec) []key {
 }
 
 func (c *Config) workKeys() []key {
-	t, n, e, b, s := &c.Task, &c.Construct, &c.Errors, &c.Budget, &c.Scoring
-	return []key{
+	t, n, e, s := &c.Task, &c.Construct, &c.Errors, &c.Scoring
+	keys := []key{
 		{path: "task.max_iterations", v: count(&t.MaxIterations, 1), doc: "agent turns that one task may take; then it ends as timeout"},
 		{path: "task.stuck_threshold", v: count(&t.StuckThreshold, 0), doc: "turns without progress before a warning; 0: never"},
 		{path: "task.timeout", v: duration(&t.Timeout), doc: "time that one task may take; 0s: no limit"},
@@ -101,15 +101,27 @@ func (c *Config) workKeys() []key {
 		{path: "errors.max_rate_limit_retries", v: upTo(&e.MaxRateLimitRetries, 0, 100), doc: "waits for a rate limit before the next agent takes over"},
 		{path: "errors.rate_limit_base", v: duration(&e.RateLimitBase), doc: "first wait for a rate limit that names no time; triples each time"},
 		{path: "errors.max_consecutive", v: count(&e.MaxConsecutive, 1), doc: "tasks that may fail in a row before a pause"},
-		{path: "budget.tokens", v: number[int64]{&b.Tokens, 0, 1 << 50}, doc: "tokens per session; 0: no limit"},
-		{path: "budget.cost", v: dollars(&b.Cost), doc: "dollars per session; 0: no limit"},
-		{path: "budget.time", v: duration(&b.Time), doc: "running time per session; 0s: no limit"},
-		{path: "budget.iterations", v: count(&b.Iterations, 0), doc: "agent turns per session; 0: no limit"},
+		{path: "errors.count_timeouts", v: onOff(&e.CountTimeouts), doc: "tasks that ran out of time count into `errors.max_consecutive` as well"},
+		{path: "limits.wait", v: oneOf(&c.Limits.Wait, "auto", "ask", "off"), doc: "when every agent is at its limit: pause and go on by itself (`auto`), pause until `ralph resume` (`ask`), or end (`off`)"},
+	}
+	keys = append(keys, budgetKeys("budget.", "session", &c.Budget.Budget)...)
+	keys = append(keys, budgetKeys("budget.spec.", "spec", &c.Budget.Spec)...)
+	keys = append(keys, budgetKeys("budget.task.", "task", &c.Budget.Task)...)
+	return append(keys, []key{
 		{path: "scoring.unblocks", v: points(&s.Unblocks), doc: "points of a ready task for each task that waits for it"},
 		{path: "scoring.critical", v: points(&s.Critical), doc: "points for the tag `critical`"},
 		{path: "scoring.quick_win", v: points(&s.QuickWin), doc: "points for the tag `quick-win`"},
 		{path: "scoring.near_complete", v: points(&s.NearComplete), doc: "points when more than half of the parent's tasks are done"},
 		{path: "scoring.retry", v: points(&s.Retry), doc: "points for each retry so far"},
+	}...)
+}
+
+func budgetKeys(at, scope string, b *Budget) []key {
+	return []key{
+		{path: at + "tokens", v: number[int64]{&b.Tokens, 0, 1 << 50}, doc: "tokens per " + scope + "; 0: no limit"},
+		{path: at + "cost", v: dollars(&b.Cost), doc: "dollars per " + scope + "; 0: no limit"},
+		{path: at + "time", v: duration(&b.Time), doc: "running time per " + scope + "; 0s: no limit"},
+		{path: at + "iterations", v: count(&b.Iterations, 0), doc: "agent turns per " + scope + "; 0: no limit"},
 	}
 }
 

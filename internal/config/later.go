@@ -17,8 +17,6 @@ type later struct {
 
 func notBuilt() []later {
 	return []later{
-		{key: "mode", now: []string{"autopilot", "semi"}},
-		{key: "require_approval_to_start"},
 		{key: "construct.context_warn"},
 		{key: "construct.context_compact"},
 		{key: "construct.context_kill"},

@@ -121,7 +121,7 @@ func TestLater(t *testing.T) {
 		{"", nil},
 		{"parallel: 3\nmode: semi\nisolation: worktree\nmerge: {batch: 2}\nworktree: {setup: [make]}\nerrors: {max_consecutive: 5}\n", nil},
 		{"agent: {primary: aider, fallback: []}\nquality: {commands: [x]}\nbudget: {cost: 1}\n", nil},
-		{"mode: step\n", []string{"`mode` is `step`, but so far only autopilot or semi works"}},
+		{"mode: step\nrequire_approval_to_start: true\n", nil},
 		{"notify: {sounds: true}\nbase_branch: main\n", []string{
 			"`notify.sounds` is set, but what it does is not built yet: it has no effect",
 		}},

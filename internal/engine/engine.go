@@ -65,7 +65,7 @@ func Run(h Host, c policy.Config) (ralph.Reason, error) {
 		case policy.Hold: // paused, slots full, or nothing ready yet
 			err = h.Wait(s.Seq, move.Until)
 		case policy.Stop:
-			err = h.Record(s.Seq, ralph.SessionEnded{Reason: move.Reason, Detail: move.Detail})
+			err = h.Record(s.Seq, move.Ended(s, c))
 		}
 		if err != nil {
 			return "", err
@@ -84,6 +84,8 @@ func Work(h Host, c policy.Config, id ralph.TaskID) error {
 			return nil
 		case ralph.Wait:
 			err = h.Wait(s.Seq, step.Until)
+		case ralph.Tell:
+			err = h.Record(s.Seq, step.Fact)
 		case ralph.Finish:
 			err = h.Record(s.Seq, policy.Ending(s, id, step, why, c, now)...)
 		default:

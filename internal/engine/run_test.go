@@ -256,7 +256,7 @@ func TestEnds(t *testing.T) {
 		{"D-106 max-specs 1 of 3", five[:3], func(c *policy.Config) { c.MaxSpecs = 1 }, nil, ralph.ReasonMaxSpecs, "done pending pending", 1},
 		{"D-032 max-specs 2 of 5", five, func(c *policy.Config) { c.MaxSpecs = 2 }, nil, ralph.ReasonMaxSpecs, "done done pending pending pending", 2},
 		{"X-61 only done ones count", five[:4], func(c *policy.Config) { c.MaxSpecs = 2 }, bad("a.md"), ralph.ReasonMaxSpecs, "failed done done pending", 2},
-		{"X-39 abort ends the run", five[:2], func(c *policy.Config) { c.Strategy = "abort" }, bad("a.md"), ralph.ReasonFailed, "failed pending", 0},
+		{"X-39 abort ends the run", five[:2], func(c *policy.Config) { c.Strategy = "abort" }, bad("a.md"), ralph.ReasonAborted, "failed pending", 0},
 		{"D-035 dry run", five[:2], func(c *policy.Config) { c.PlanOnly = true }, nil, ralph.ReasonEmpty, "pending pending", 0},
 	}
 	for _, tt := range tests {

@@ -265,7 +265,7 @@ func TestFallbackAndBack(t *testing.T) {
 			return willing(c)
 		}
 		w.want(w.run(), ralph.ReasonEmpty, "done", 1)
-		if want := []string{"claude", "claude", "claude", "claude", "codex", "claude"}; !slices.Equal(agents, want) {
+		if want := []string{"claude", "claude", "claude", "claude", "codex", "codex"}; !slices.Equal(agents, want) {
 			t.Errorf("agents %v, want %v", agents, want)
 		}
 		var gaps []time.Duration
@@ -289,7 +289,7 @@ func TestStrategies(t *testing.T) {
 	}{
 		{"retry", ralph.TaskFailed, 3, 6 * time.Second, ralph.ReasonEmpty},
 		{"skip", ralph.TaskSkipped, 1, 0, ralph.ReasonEmpty},
-		{"abort", ralph.TaskFailed, 1, 0, ralph.ReasonFailed},
+		{"abort", ralph.TaskFailed, 1, 0, ralph.ReasonAborted},
 	} {
 		t.Run(tt.strategy, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

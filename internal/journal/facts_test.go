@@ -65,6 +65,14 @@ func facts() []ralph.Fact {
 		ralph.TaskExtended{},
 		ralph.TaskAssigned{},
 		ralph.ModeSet{},
+		ralph.Retrying{},
+		ralph.AgentSwitched{},
+		ralph.AllLimited{},
+		ralph.BudgetWarned{},
+		ralph.ContextWarned{},
+		ralph.Compacted{},
+		ralph.HookRan{},
+		ralph.NoticeFailed{},
 	}
 }
 

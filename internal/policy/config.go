@@ -50,18 +50,29 @@ type Config struct {
 	RetryBase       time.Duration `json:"retry_base"`
 	MaxLimitRetries int           `json:"max_limit_retries"`
 	LimitBase       time.Duration `json:"limit_base"`
-	InputTimeout    time.Duration `json:"input_timeout,omitempty"` // 0: a question waits without limit
+	InputTimeout    time.Duration `json:"input_timeout,omitempty"`  // 0: a question waits without limit
+	LimitWait       string        `json:"limit_wait,omitempty"`     // auto, ask, off: what happens when every agent is at its limit
+	CountTimeouts   bool          `json:"count_timeouts,omitempty"` // timeouts count into MaxConsecutive (X-51)
+
+	ApproveStart bool `json:"approve_start,omitempty"` // the start waits for a person (A-105)
+
+	// Shares of an agent's context window; 0 is never.
+	ContextWarn    float64 `json:"context_warn,omitempty"`
+	ContextCompact float64 `json:"context_compact,omitempty"`
+	ContextKill    float64 `json:"context_kill,omitempty"`
 
 	OnFailure   string  `json:"on_failure,omitempty"` // stash, reset, keep
 	MaxSpecs    int     `json:"max_specs,omitempty"`  // 0: no limit
 	MaxCost     float64 `json:"max_cost,omitempty"`   // dollars, 0: no limit
 	MaxFailures int     `json:"max_failures,omitempty"`
 
-	Budget  Budget  `json:"budget,omitzero"`
-	Scoring Scoring `json:"scoring"`
+	Budget     Budget  `json:"budget,omitzero"`      // of the session
+	SpecBudget Budget  `json:"spec_budget,omitzero"` // of each spec; in autopilot of the plan
+	TaskBudget Budget  `json:"task_budget,omitzero"` // of each task
+	Scoring    Scoring `json:"scoring"`
 }
 
-// Budget limits one session; zero is no limit.
+// Budget limits one session, spec or task; zero is no limit. Cost is in dollars.
 type Budget struct {
 	Tokens     int64         `json:"tokens,omitempty"`
 	Cost       float64       `json:"cost,omitempty"`
@@ -80,7 +91,7 @@ type Scoring struct {
 
 // Revision numbers the rules of this package. It rises when a rule changes, so that
 // a history decided by older rules is told from one that was tampered with.
-const Revision = 2
+const Revision = 3
 
 // Encode returns c for session.started, with the revision of the rules.
 func (c Config) Encode() (json.RawMessage, error) {

@@ -32,10 +32,13 @@ func crew(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) (Move, b
 	}
 	next, until := chooseNext(s, c, now)
 	switch {
-	case next != nil && until.IsZero():
-		return record(v.start(next, slot)), true
-	case next != nil:
+	case next != nil && !until.IsZero():
 		return Hold{Until: until, Why: "task.delay"}, true
+	case next != nil:
+		if m, waits := stepGate(s, next, now); waits {
+			return m, true
+		}
+		return record(v.start(next, slot)), true
 	case len(mine) > 0:
 		return Hold{Why: "nothing else is ready"}, true
 	}
@@ -45,7 +48,7 @@ func crew(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) (Move, b
 // chooseNext is the task that a free slot gets: what a person assigned, what goes
 // on after an answer, then the best by score; and until when task.delay holds it.
 func chooseNext(s *ralph.State, c Config, now time.Time) (*ralph.Task, time.Time) {
-	next := best(s, c, func(t *ralph.Task) bool { return !s.Session.Semi || chosen(t) })
+	next := best(s, c, func(t *ralph.Task) bool { return s.Session.Auto != ralph.Semi || chosen(t) })
 	return next, delayed(s, c, now)
 }
 
@@ -280,8 +283,14 @@ func resolving(s *ralph.State) map[ralph.TaskID]bool {
 
 // pilot is `ralph autopilot`: every ready task of the plan, until none is left.
 func pilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
-	if n := s.Session.TaskFailures; c.MaxConsecutive > 0 && n >= c.MaxConsecutive {
-		return record(tooManyFailures(s)...)
+	if bad := inARow(s, c); c.MaxConsecutive > 0 && len(bad) >= c.MaxConsecutive && !s.Session.Auto.EndsAtError() {
+		return record(tooManyFailures(bad)...)
+	}
+	if why := ofSpec(s, c, now).over(); why != "" {
+		return wrapUp(s, mine, Stop{Reason: ralph.ReasonBudget, Detail: why}, "X-60", now)
+	}
+	if t := overflowed(s); t != nil {
+		return afterTimeout(s, t, mine, c)
 	}
 	if m, ok := landNext(s, mine, now); ok {
 		return m
@@ -296,7 +305,7 @@ func pilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	if ok {
 		return m
 	}
-	if s.Session.Semi && s.Plan.Unfinished() > 0 {
+	if s.Session.Auto == ralph.Semi && s.Plan.Unfinished() > 0 {
 		return Hold{Until: landAgain(s), Why: "waiting for you: ralph task assign <id>"}
 	}
 	if mayLand(s, now) { // a person may have cleared the way since the last try
@@ -305,17 +314,38 @@ func pilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	return pilotEnd(s)
 }
 
+// inARow are the tasks that failed one after the other; with CountTimeouts those that
+// ran out of time as well (X-51).
+func inARow(s *ralph.State, c Config) []ralph.TaskID {
+	if c.CountTimeouts {
+		return s.Session.Bad
+	}
+	return s.Session.Streak
+}
+
 // tooManyFailures pauses after failures in a row and says which (B-062, B-063).
-func tooManyFailures(s *ralph.State) []ralph.Fact {
+func tooManyFailures(bad []ralph.TaskID) []ralph.Fact {
 	var ids []string
-	for _, id := range s.Session.Streak {
+	for _, id := range bad {
 		ids = append(ids, string(id))
 	}
-	cause := fmt.Sprintf("%d tasks in a row failed: %s", s.Session.TaskFailures, strings.Join(ids, ", "))
+	cause := fmt.Sprintf("%d tasks in a row failed: %s", len(bad), strings.Join(ids, ", "))
 	return []ralph.Fact{
 		ralph.Noted{Text: cause + "; look at them, then `ralph resume`", Rule: "B-063"},
-		ralph.Control{Want: ralph.WantPause, Cause: cause},
+		ralph.Control{Want: ralph.WantPause, Cause: cause, From: ralph.PauseFailures},
 	}
+}
+
+// overflowed is a task that filled its agent's context window and can be split as in
+// construct. Other tasks that ran out wait for a person (B-028).
+func overflowed(s *ralph.State) *ralph.Task {
+	for _, t := range s.Plan.Tasks {
+		last := t.Run.Last
+		if t.Status == ralph.TaskTimeout && last != nil && last.Err != nil && last.Err.Class == ralph.ErrClassContext && canDecompose(s, t) {
+			return t
+		}
+	}
+	return nil
 }
 
 // landNext brings the base branch up to date: when the queue is empty, at most
@@ -403,9 +433,9 @@ func pilotEnd(s *ralph.State) Move {
 	}
 	if len(left) == 0 {
 		ended.Status, ended.Error = ralph.SpecDone, ""
-		return record(ended, ralph.SessionEnded{Reason: ralph.ReasonComplete, Detail: "every task is done and merged"})
+		return record(ended, Stop{Reason: ralph.ReasonComplete, Detail: "every task is done and merged"}.Ended(s, Config{}))
 	}
-	return record(ended, ralph.SessionEnded{Reason: ralph.ReasonFailed, Detail: strings.Join(left, ", ")})
+	return record(ended, Stop{Reason: ralph.ReasonFailed, Detail: strings.Join(left, ", ")}.Ended(s, Config{}))
 }
 
 func leftWord(s ralph.TaskStatus) string {

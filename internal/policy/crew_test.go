@@ -172,8 +172,8 @@ func TestSemi(t *testing.T) {
 		{"B-091 two of them, in plan order", []ralph.Fact{ralph.TaskAssigned{ID: "t-3"}, ralph.TaskAssigned{ID: "t-2"}}, []string{"t-2 slot 1 at 1", "t-3 slot 2 at 2", none}, "running"},
 		{"B-030 blocked: a person decides again", []ralph.Fact{ralph.TaskAssigned{ID: "t-2"}, ralph.TaskStarted{ID: "t-2", Slot: 1}, ralph.TaskEnded{ID: "t-2", Status: ralph.TaskBlocked}}, []string{idle}, "waiting_user"},
 		{"B-091 one that has to wait starts later", []ralph.Fact{ralph.TaskAssigned{ID: "t-4"}}, []string{idle}, "running"},
-		{"B-092 autopilot goes on alone", []ralph.Fact{ralph.ModeSet{Semi: false}}, []string{"t-1 slot 1 at 1", "t-2 slot 2 at 2", "t-3 slot 3 at 3", "hold: every slot is busy"}, "running"},
-		{"B-092 and back: those at work go on", []ralph.Fact{ralph.ModeSet{}, ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"}, ralph.ModeSet{Semi: true}}, []string{none}, "running"},
+		{"B-092 autopilot goes on alone", []ralph.Fact{ralph.ModeSet{Mode: ralph.Autopilot}}, []string{"t-1 slot 1 at 1", "t-2 slot 2 at 2", "t-3 slot 3 at 3", "hold: every slot is busy"}, "running"},
+		{"B-092 and back: those at work go on", []ralph.Fact{ralph.ModeSet{}, ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"}, ralph.ModeSet{Mode: ralph.Semi}}, []string{none}, "running"},
 		{"B-003 ends when nothing is left to assign", []ralph.Fact{
 			ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone},
 			ralph.TaskEnded{ID: "t-2", Status: ralph.TaskDone},
@@ -184,7 +184,7 @@ func TestSemi(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := crewOn(t, crewSettings(), append(some(3), task("t-4", deps("t-1")))...)
-			b.add(append([]ralph.Fact{ralph.ModeSet{Semi: true}}, tt.facts...)...)
+			b.add(append([]ralph.Fact{ralph.ModeSet{Mode: ralph.Semi}}, tt.facts...)...)
 			b.expect(tt.want...)
 			if got := b.s.Mode(); got != tt.mode {
 				t.Errorf("mode %s, want %s", got, tt.mode)
@@ -197,7 +197,7 @@ func TestSemi(t *testing.T) {
 func TestSemiGoesOn(t *testing.T) {
 	t.Parallel()
 	b := crewOn(t, crewSettings(), task("a", nil), task("b", answered))
-	b.add(ralph.ModeSet{Semi: true})
+	b.add(ralph.ModeSet{Mode: ralph.Semi})
 	b.expect("b slot 1 at 7", "hold: nothing else is ready")
 }
 

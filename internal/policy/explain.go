@@ -116,7 +116,7 @@ func (x *Explanation) engine(s *ralph.State, t *ralph.Task, c Config, now time.T
 		wait("`ralph resume`: paused (%s)", s.Session.Cause)
 	case s.Session.Want == ralph.WantStop:
 		wait("the next start: the engine is stopping")
-	case s.Session.Semi && !chosen(t):
+	case s.Session.Auto == ralph.Semi && !chosen(t):
 		wait("`ralph task assign %s`: in semi mode a person chooses", t.ID)
 	}
 	if until := soonest(s, c, now); !until.IsZero() {

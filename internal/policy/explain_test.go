@@ -89,7 +89,7 @@ func TestExplainPlan(t *testing.T) {
 // What holds every task: the engine, a person, the agents, task.delay.
 func TestExplainEngine(t *testing.T) {
 	t.Parallel()
-	semi := ralph.ModeSet{Semi: true}
+	semi := ralph.ModeSet{Mode: ralph.Semi}
 	limited := func(agent string, after time.Duration) ralph.Fact {
 		return ralph.AgentLimited{Agent: agent, Until: time.Date(2025, 1, 20, 10, 0, 0, 0, time.UTC).Add(after)}
 	}

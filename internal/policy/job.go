@@ -30,7 +30,7 @@ func inJob(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	}
 	if c.Session == "autopilot" {
 		if t := failedStage(s); t != nil {
-			return record(ralph.JobEnded{Status: ralph.SpecPending, Error: t.Run.Reason, Rule: "D-078"}, ralph.SessionEnded{Reason: ralph.ReasonFailed, Detail: t.Run.Reason})
+			return record(ralph.JobEnded{Status: ralph.SpecPending, Error: t.Run.Reason, Rule: "D-078"}, Stop{Reason: ralph.ReasonFailed, Detail: t.Run.Reason}.Ended(s, c))
 		}
 		return pilot(s, mine, c, now)
 	}
@@ -56,6 +56,9 @@ func inJob(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	}
 	if len(s.Plan.Tasks) == 0 && !openIssue(s) {
 		return failJob(s, c, "the plan has no tasks") // VERIFY would call nothing at all complete (D-077)
+	}
+	if why := ofSpec(s, c, now).over(); why != "" && !landing(s) {
+		return afterRunning(s, mine, c, why)
 	}
 	return construct(s, mine, c, now)
 }
@@ -101,14 +104,14 @@ func construct(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 		if m, ok := crew(s, mine, c, now); ok {
 			return m
 		}
-	} else if ready := Ready(s, c); len(ready) > 0 {
-		if until := delayed(s, c, now); !until.IsZero() {
-			return Hold{Until: until, Why: "task.delay"}
-		}
-		return record(ralph.TaskStarted{ID: ready[0].ID})
+	} else if m, ok := startNext(s, c, now); ok {
+		return m
 	}
 	if len(mine) > 0 {
 		return Hold{Why: "nothing else is ready"}
+	}
+	if s.Session.Auto == ralph.Semi && best(s, c, func(*ralph.Task) bool { return true }) != nil {
+		return Hold{Why: "waiting for you: ralph task assign <id>"}
 	}
 	if t := firstWith(s, ralph.TaskBlocked); t != nil {
 		return failJob(s, c, describe(t)+" is blocked: "+t.Run.Reason)
@@ -117,6 +120,21 @@ func construct(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 		return failJob(s, c, describe(t)+" can never start: what it depends on has not been done")
 	}
 	return record(ralph.TaskAdded{Task: stage(s.Job.ID, ralph.KindVerify, round, "Verify the work")})
+}
+
+// startNext starts the next task of a job that works in place.
+func startNext(s *ralph.State, c Config, now time.Time) (Move, bool) {
+	next, until := chooseNext(s, c, now)
+	switch {
+	case next == nil:
+		return nil, false
+	case !until.IsZero():
+		return Hold{Until: until, Why: "task.delay"}, true
+	}
+	if m, waits := stepGate(s, next, now); waits {
+		return m, true
+	}
+	return record(ralph.TaskStarted{ID: next.ID}), true
 }
 
 // afterTimeout splits a task that ran out of time or context, once.
@@ -185,7 +203,7 @@ func shelved(t *ralph.Task) Move {
 		return record(failed)
 	}
 	detail := "the changes of a failed spec are still in the work tree: " + t.Run.Reason
-	return record(failed, ralph.SessionEnded{Reason: ralph.ReasonFailed, Detail: detail})
+	return record(failed, ralph.SessionEnded{Reason: ralph.ReasonFailed, Detail: detail, Cause: "failed"})
 }
 
 // jobFailed ends a job whose changes are put away; the stage's name is the cause.
@@ -235,6 +253,9 @@ func stageIn(s *ralph.State, kind ralph.TaskKind, round int) *ralph.Task {
 
 func failedStage(s *ralph.State) *ralph.Task {
 	for _, t := range s.Stages {
+		if t.Kind == ralph.KindDecompose && s.Session.Mode == "autopilot" {
+			continue // its task waits for a person, the others go on
+		}
 		if t.Status.Ended() && t.Status != ralph.TaskDone {
 			return t
 		}

@@ -15,6 +15,7 @@ func Next(s *ralph.State, id ralph.TaskID, c Config, now time.Time) (ralph.Step,
 	if t == nil || t.Status != ralph.TaskActive {
 		return ralph.Done{}, ralph.Why{}
 	}
+	c = c.under(s.Session.Auto)
 	if t.Run.InFlight != 0 {
 		// A task that was released and started again at once may have two loops
 		// looking at it for a moment. Its step is under way: never a second one.
@@ -164,33 +165,85 @@ func waitForHuman(s *ralph.State, gate *ralph.Gate, now time.Time) (ralph.Step, 
 // turnOrLimit starts the next turn unless something stops it at this boundary.
 func turnOrLimit(s *ralph.State, t *ralph.Task, c Config, now time.Time, why ralph.Why) (ralph.Step, ralph.Why) {
 	r := t.Run
-	if s.Session.Want == ralph.WantStop {
-		return release("D-051", "stop wanted: "+orElse(s.Session.Cause, "by a person"))
-	}
-	if over, reason := OverBudget(s, c, now); over {
-		return release("X-60", string(reason))
+	if step, why, ok := givenBack(s, c, now); ok {
+		return step, why
 	}
 	if spent(t, c) {
 		return finish(ralph.TaskTimeout, "B-028", spentWhy(t, c))
 	}
+	if over := ofTask(t, c).over(); over != "" {
+		return finish(ralph.TaskTimeout, "X-60", over)
+	}
 	if c.NoProgressTurns > 0 && r.Unchanged >= c.NoProgressTurns {
 		return finish(ralph.TaskFailed, "E-072", fmt.Sprintf("no progress in %d turns (task.no_progress_turns)", r.Unchanged))
 	}
-	if s.Session.Want == ralph.WantPause {
-		return ralph.Wait{}, ralph.Why{Rule: "B-058", Text: "paused: " + orElse(s.Session.Cause, "by a person")}
-	}
-	agent, until := agentFor(s, t, c, now)
-	if agent == "" {
-		return ralph.Wait{Until: until}, ralph.Why{Rule: "X-38", Text: "every agent is at its limit"}
-	}
-	turn := ralph.Turn{Stage: stageName(t), Agent: agent, Iteration: r.Iterations + 1}
+	turn := ralph.Turn{Stage: stageName(t), Iteration: r.Iterations + 1}
 	if c.TaskTimeout > 0 {
 		turn.Timeout = c.TaskTimeout - r.Spent
 	}
-	if c.Continue && r.Last != nil && r.Last.Agent == agent {
-		turn.Resume = r.Session
+	return giveTurn(s, t, c, now, turn, why)
+}
+
+// givenBack is the release of a task when the session is to end.
+func givenBack(s *ralph.State, c Config, now time.Time) (ralph.Step, ralph.Why, bool) {
+	stop, rule, ok := ending(s, c, now)
+	if !ok {
+		return nil, ralph.Why{}, false
 	}
+	text := string(stop.Reason)
+	if s.Session.Want == ralph.WantStop {
+		rule, text = "D-051", "stop wanted: "+orElse(s.Session.Cause, "by a person")
+	}
+	if rule == "X-38" {
+		text = allLimitedText
+	}
+	step, why := release(rule, text)
+	return step, why, true
+}
+
+// giveTurn lets an agent do the turn, or says what it waits for: a pause, a limit,
+// turns under way that may use up a budget.
+func giveTurn(s *ralph.State, t *ralph.Task, c Config, now time.Time, turn ralph.Turn, why ralph.Why) (ralph.Step, ralph.Why) {
+	r := t.Run
+	if s.Session.Want == ralph.WantPause {
+		return ralph.Wait{}, ralph.Why{Rule: "B-058", Text: "paused: " + orElse(s.Session.Cause, "by a person")}
+	}
+	ch := chooseAgent(s, t, c, now)
+	switch {
+	case ch.all:
+		return release("X-38", allLimitedText)
+	case ch.agent == "":
+		return ralph.Wait{Until: ch.until}, ralph.Why{Rule: "X-33", Text: "its agent is at a limit for a moment"}
+	}
+	if from := orElse(r.Agent, s.Session.Agent); from != "" && from != ch.agent {
+		return ralph.Tell{Fact: switched(t, from, ch.agent, c)}, ralph.Why{Rule: "X-37", Text: "from " + from + " to " + ch.agent}
+	}
+	turn.Agent, turn.Reserve = ch.agent, expected(s)
+	if crowded(s, c, turn.Reserve, now) {
+		return ralph.Wait{}, ralph.Why{Rule: "X-60", Text: "the turns under way may use up a budget"}
+	}
+	if r.Last != nil && r.Last.Agent != ch.agent {
+		turn.Resume = "" // it is another agent's
+	}
+	if c.Continue && r.Last != nil && r.Last.Agent == ch.agent && r.Session != "" {
+		turn.Resume = r.Session
+		if c.ContextCompact > 0 && r.Context.Part() >= c.ContextCompact && r.Shortened < r.Iterations {
+			why := ralph.Why{Rule: "A-113", Text: fmt.Sprintf("%.0f %% of the agent's context window is used", 100*r.Context.Part())}
+			return ralph.Compact{Agent: ch.agent, Session: r.Session, Use: r.Context}, why
+		}
+	}
+	turn.MaxCost = mostCost(s, t, c)
+	turn.Timeout = shorter(turn.Timeout, s, t, c, now)
 	return turn, why
+}
+
+// switched says that a task goes to another agent, and why.
+func switched(t *ralph.Task, from, to string, c Config) ralph.AgentSwitched {
+	f := ralph.AgentSwitched{Task: t.ID, From: from, To: to, Reason: ralph.SwitchLimit}
+	if to == c.Agents[0] {
+		f.Reason = ralph.SwitchBack
+	}
+	return f
 }
 
 // nextStage runs PLAN, INVESTIGATE, VERIFY or DECOMPOSE: one turn with a
@@ -205,24 +258,16 @@ func nextStage(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 		return finish(ralph.TaskDone, "D-044", r.Last.Answer)
 	case r.Mismatches > 1:
 		return finish(ralph.TaskFailed, "D-077", "the agent's answer did not fit twice: "+r.Last.Mismatch)
-	case s.Session.Want == ralph.WantStop:
-		return release("D-051", "stop wanted")
-	case s.Session.Want == ralph.WantPause:
-		return ralph.Wait{}, ralph.Why{Rule: "B-058", Text: "paused"}
 	}
-	if over, reason := OverBudget(s, c, now); over {
-		return release("X-60", string(reason))
+	if step, why, ok := givenBack(s, c, now); ok {
+		return step, why
 	}
-	agent, until := agentFor(s, t, c, now)
-	if agent == "" {
-		return ralph.Wait{Until: until}, ralph.Why{Rule: "X-38", Text: "every agent is at its limit"}
-	}
-	turn := ralph.Turn{Stage: t.Kind, Agent: agent, Iteration: r.Iterations + 1, Timeout: stageTimeout(t, c)}
+	turn, why := ralph.Turn{Stage: t.Kind, Iteration: r.Iterations + 1, Timeout: stageTimeout(t, c)}, ralph.Why{Rule: "D-044", Text: string(t.Kind)}
 	if r.Mismatches == 1 && r.Last != nil { // an error in between has no words to repeat
 		turn.Feedback, turn.Resume = r.Last.Mismatch, r.Session
-		return turn, ralph.Why{Rule: "D-077", Text: "the answer did not fit: ask once more"}
+		why = ralph.Why{Rule: "D-077", Text: "the answer did not fit: ask once more"}
 	}
-	return turn, ralph.Why{Rule: "D-044", Text: string(t.Kind)}
+	return giveTurn(s, t, c, now, turn, why)
 }
 
 // stageTimeout bounds a stage's turn; planning a whole spec may take as long as a task.

@@ -23,8 +23,7 @@ func AfterTurn(s *ralph.State, f ralph.TurnEnded, c Config, now time.Time) []ral
 		facts = append(facts, ralph.Noted{Task: t.ID, Text: text, Rule: ralph.RuleStuck})
 	}
 	if f.Limited() {
-		until := LimitEnds(f.Err, t.LimitTry(f), c, now)
-		facts = append(facts, ralph.AgentLimited{Agent: f.Agent, Until: until})
+		facts = append(facts, limited(s, t, f, c.under(s.Session.Auto), now))
 	}
 	return facts
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -31,6 +32,37 @@ type Hold struct {
 type Stop struct {
 	Reason ralph.Reason
 	Detail string
+	Task   ralph.TaskID // aborted: the task that failed
+}
+
+// Ended is the fact of the stop, with its cause in one word of document A.
+func (m Stop) Ended(s *ralph.State, c Config) ralph.SessionEnded {
+	return ralph.SessionEnded{Reason: m.Reason, Detail: m.Detail, Cause: cause(m.Reason, s, c), Task: m.Task}
+}
+
+func cause(reason ralph.Reason, s *ralph.State, c Config) string {
+	switch reason {
+	case ralph.ReasonComplete:
+		return "all_done"
+	case ralph.ReasonEmpty:
+		if s.Session.Completed > 0 {
+			return "all_done"
+		}
+		return "no_tasks"
+	case ralph.ReasonFailed:
+		if s.Session.Mode == "autopilot" {
+			return "no_tasks" // that could start
+		}
+		return "failed"
+	case ralph.ReasonBudget:
+		if overTurns(s, c) {
+			return "max_iterations"
+		}
+		return "budget"
+	case ralph.ReasonInterrupted:
+		return "stopped"
+	}
+	return strings.NewReplacer(" reached", "", " exceeded", "", " ", "_", "-", "_").Replace(string(reason))
 }
 
 func (Record) move() {}
@@ -43,17 +75,27 @@ func record(facts ...ralph.Fact) Move { return Record{facts} }
 // Schedule says what the engine does next. mine are the tasks that this engine
 // has started and that have not ended.
 func Schedule(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
+	c = c.under(s.Session.Auto)
 	if id, ok := orphan(s, mine); ok {
 		return Start{id}
 	}
-	if s.Session.Want == ralph.WantStop && !settling(s) {
-		return wrapUp(s, mine, Stop{Reason: ralph.ReasonInterrupted, Detail: s.Session.Cause}, "D-052", now)
+	if stop, rule, ok := ending(s, c, now); ok && !settling(s) && (s.Session.Want == ralph.WantStop || !landing(s)) {
+		return wrapUp(s, mine, stop, rule, now)
 	}
-	if over, reason := OverBudget(s, c, now); over && !landing(s) {
-		return wrapUp(s, mine, Stop{Reason: reason, Detail: budgetDetail(s, c, reason)}, "X-60", now)
+	if f, ok := budgetWarning(s, c, now); ok {
+		return record(f)
 	}
 	if s.Session.Want == ralph.WantPause {
+		if s.Session.Pause == ralph.PauseLimits {
+			return limitsOver(s, c, now)
+		}
 		return Hold{Why: "paused: " + s.Session.Cause}
+	}
+	if until, all := allLimited(s, c, now); all && !landing(s) {
+		return pauseForLimits(s, c, until)
+	}
+	if c.ApproveStart && !s.Session.Approved {
+		return startGate(s, c, now)
 	}
 	if s.Job == nil {
 		return nextJob(s, c)
@@ -119,46 +161,18 @@ func wrapUp(s *ralph.State, mine []ralph.TaskID, stop Stop, rule string, now tim
 	return stop
 }
 
-// OverBudget reports whether a limit of the session is passed, strictly, and
-// which. Where a cost limit is set and an agent reported no cost, the
-// unknown counts as over (product.md 14).
-func OverBudget(s *ralph.State, c Config, now time.Time) (bool, ralph.Reason) {
-	u := s.Session.Usage
-	overCost := func(limit float64) bool {
-		return limit > 0 && s.Session.Turns > 0 && (u.Cost > limit || !u.Known)
-	}
-	b := c.Budget
-	switch {
-	case overCost(c.MaxCost):
-		return true, ralph.ReasonMaxCost
-	case overCost(b.Cost),
-		b.Tokens > 0 && u.Input+u.Output+u.CacheWrite > b.Tokens,
-		b.Iterations > 0 && s.Session.Turns >= b.Iterations,
-		b.Time > 0 && s.Running(now) > b.Time:
-		return true, ralph.ReasonBudget
-	}
-	return false, ""
-}
-
-func budgetDetail(s *ralph.State, c Config, reason ralph.Reason) string {
-	u := s.Session.Usage
-	if !u.Known && (c.MaxCost > 0 || c.Budget.Cost > 0) {
-		return "an agent reported no cost, which counts as over a cost limit"
-	}
-	if reason == ralph.ReasonMaxCost {
-		return fmt.Sprintf("$%.2f spent, the limit is $%.2f", u.Cost, c.MaxCost)
-	}
-	return fmt.Sprintf("%d turns, %d tokens, $%.2f", s.Session.Turns, u.Input+u.Output+u.CacheWrite, u.Cost)
-}
-
 // nextJob is FETCH (D-037 to D-041), or the one spec of construct and plan.
 func nextJob(s *ralph.State, c Config) Move {
 	x := s.Session
 	if c.Session == "autopilot" {
 		return record(ralph.JobStarted{Job: ralph.JobID("a-" + string(x.ID)), File: s.Plan.File, Resume: true})
 	}
-	if c.Strategy == "abort" && x.Consecutive > 0 {
-		return Stop{Reason: ralph.ReasonFailed, Detail: "a spec failed and errors.strategy is abort"}
+	if c.Strategy == "abort" && x.Consecutive > 0 {
+		detail := "a spec failed and errors.strategy is abort"
+		if x.Auto.EndsAtError() {
+			detail = "a spec failed, and mode " + string(x.Auto) + " ends at the first error"
+		}
+		return Stop{Reason: ralph.ReasonAborted, Detail: detail}
 	}
 	if c.Only != "" {
 		switch {

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -28,6 +27,9 @@ func afterError(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.S
 	if err := last.Err; err != nil {
 		switch err.Class {
 		case ralph.ErrClassLimit, ralph.ErrClassBusy:
+			if s.Session.Auto.EndsAtError() {
+				return finish(ralph.TaskFailed, "A-093", message)
+			}
 			return afterLimit(s, t, c, now)
 		case ralph.ErrClassContext:
 			if t.IsBuild() {
@@ -54,7 +56,17 @@ func strategy(s *ralph.State, t *ralph.Task, c Config, now time.Time, message st
 	case c.SameErrorTurns > 0 && r.SameError >= c.SameErrorTurns:
 		return finish(ralph.TaskFailed, "E-073", fmt.Sprintf("the same kind of error %d turns in a row: %s", r.SameError, message))
 	}
-	until := r.LastAt.Add(Backoff(c.RetryBase, retryFactor, r.ErrorTries))
+	wait := Backoff(c.RetryBase, retryFactor, r.ErrorTries)
+	until := r.LastAt.Add(wait)
+	if r.LastAt.After(now) {
+		until = now // the clock went back: nobody knows how long ago it was
+	}
+	if r.Told != r.ErrorTries && s.Session.Want == ralph.WantRun {
+		f := ralph.Retrying{
+			Task: t.ID, Agent: r.Last.Agent, Attempt: r.ErrorTries, Of: c.MaxRetries, BackoffMS: wait.Milliseconds(), Until: until, Error: message,
+		}
+		return ralph.Tell{Fact: f}, ralph.Why{Rule: "A-060", Text: message}
+	}
 	why := ralph.Why{Rule: "X-31", Text: fmt.Sprintf("retry %d of %d after: %s", r.ErrorTries, c.MaxRetries, message)}
 	return waitThenTurn(s, t, c, now, until, why)
 }
@@ -70,63 +82,6 @@ func waitThenTurn(s *ralph.State, t *ralph.Task, c Config, now time.Time, until 
 	fresh := *t
 	fresh.Run.Last = nil // the failed turn is dealt with: ask again
 	return nextStage(s, &fresh, c, now)
-}
-
-// afterLimit waits out a rate limit on the same agent up to max_rate_limit_retries
-// times, then goes to the next agent of the chain. It uses up no retry.
-func afterLimit(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, ralph.Why) {
-	last := t.Run.Last
-	until := s.LimitedUntil(last.Agent, now)
-	why := ralph.Why{Rule: "X-33", Text: fmt.Sprintf("%s is at its limit (%d): %s", last.Agent, t.Run.LimitTries, errorText(last))}
-	if next, _ := agentFor(s, t, c, now); next != "" && next != last.Agent && switchAgent(t, c, last.Agent, until, now) {
-		return waitThenTurn(s, t, c, now, now, ralph.Why{Rule: "X-36", Text: "switch to " + next + ": " + why.Text})
-	}
-	return waitThenTurn(s, t, c, now, until, why)
-}
-
-// switchAgent: the retries on this agent are used up, or its service named a
-// reset time beyond all of them, so that waiting would be idle.
-func switchAgent(t *ralph.Task, c Config, agent string, until, now time.Time) bool {
-	if t.Run.LimitTries > c.MaxLimitRetries {
-		return true
-	}
-	return until.Sub(now) > Backoff(c.LimitBase, limitFactor, c.MaxLimitRetries)
-}
-
-// LimitEnds is when an agent may be used again after a limit: the reset time
-// the service named, else the backoff.
-func LimitEnds(err *ralph.AgentError, tries int, c Config, now time.Time) time.Time {
-	if err.ResetAt.After(now) {
-		return err.ResetAt
-	}
-	return now.Add(Backoff(c.LimitBase, limitFactor, tries))
-}
-
-// agentFor chooses the first agent of the chain that is not limited: the
-// primary again as soon as its limit is over, when recover_primary says so,
-// else the one that the task, or the session before it, is on. With none free
-// it returns when the first of them is.
-func agentFor(s *ralph.State, t *ralph.Task, c Config, now time.Time) (string, time.Time) {
-	if !c.RecoverPrimary {
-		on := s.Session.Agent
-		if last := t.Run.Last; last != nil {
-			on = last.Agent
-		}
-		if slices.Contains(c.Agents, on) && s.LimitedUntil(on, now).IsZero() {
-			return on, time.Time{}
-		}
-	}
-	var first time.Time
-	for _, agent := range c.Agents {
-		until := s.LimitedUntil(agent, now)
-		if until.IsZero() {
-			return agent, time.Time{}
-		}
-		if first.IsZero() || until.Before(first) {
-			first = until
-		}
-	}
-	return "", first
 }
 
 func errorText(last *ralph.TurnEnded) string {

@@ -167,16 +167,21 @@ func TestLimitReset(t *testing.T) {
 	b.want("turn 2 codex", "X-36")
 }
 
-// with all agents at their limit nothing is tried until the first is free.
+// with all agents at their limit the task is given back, and nothing is tried
+// until the first is free.
 func TestAllLimited(t *testing.T) {
 	b := building(t, ralphtest.Settings())
-	b.add(ralph.AgentLimited{Agent: "claude", Until: b.now.Add(2 * time.Hour)}, ralph.AgentLimited{Agent: "codex", Until: b.now.Add(time.Hour)})
-	b.wait(time.Hour, "X-38")
+	b.add(
+		ralph.AgentLimited{Agent: "claude", Hard: true, Until: b.now.Add(2 * time.Hour)},
+		ralph.AgentLimited{Agent: "codex", Hard: true, Until: b.now.Add(time.Hour)},
+	)
+	b.want("finish pending", "X-38")
+	b.now = b.now.Add(time.Hour)
 	b.want("turn 1 codex", "D-044")
 }
 
-// the primary is tried again between turns; without recover_primary the
-// task, and the tasks after it, stay on the agent that the switch led to.
+// a task stays on its agent; the next one goes to the primary again,
+// without recover_primary to the agent that the switch led to.
 func TestRecoverPrimary(t *testing.T) {
 	for _, recover := range []bool{true, false} {
 		c := ralphtest.Settings()
@@ -186,8 +191,9 @@ func TestRecoverPrimary(t *testing.T) {
 		if recover {
 			want = "claude"
 		}
+		b.add(ralph.AgentSwitched{Task: "t-1", From: "claude", To: "codex", Reason: ralph.SwitchLimit})
 		b.turn(ralph.TurnEnded{Agent: "codex", Changed: true})
-		b.want("turn 2 "+want, "B-026")
+		b.want("turn 2 codex", "B-026")
 		b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone}, ralph.TaskStarted{ID: "t-2"})
 		b.task = "t-2"
 		b.want("turn 1 "+want, "D-044")
@@ -377,6 +383,7 @@ func TestContinue(t *testing.T) {
 		t.Errorf("resumes %q", turn.Resume)
 	}
 	b.turn(ralph.TurnEnded{Agent: "codex", Changed: true, Session: "other"})
+	b.add(ralph.AgentSwitched{Task: "t-1", From: "codex", To: "claude", Reason: ralph.SwitchBack})
 	if turn := b.want("turn 3 claude", "B-026").(ralph.Turn); turn.Resume != "" {
 		t.Errorf("resumes %q of another agent", turn.Resume)
 	}

@@ -99,8 +99,8 @@ func (r *Result) page() page {
 	}
 	p.Title, p.When, p.End = r.headline()
 	p.Days = at != time.TimeOnly
-	if h.Semi {
-		p.Mode += " (semi)"
+	if h.Autonomy != ralph.Autopilot && h.Autonomy != "" {
+		p.Mode += " (" + string(h.Autonomy) + ")"
 	}
 	if h.Branch != "" {
 		p.Branch = fmt.Sprintf("%s for %s", h.Branch, baseWords(h.Base))

@@ -78,7 +78,7 @@ func asked(g ralph.Gate) []string {
 
 // decideWith is the command by which a person passes a gate.
 func decideWith(g *ralph.Gate) string {
-	if g.Kind == ralph.GateMerge {
+	if g.Decidable() {
 		return fmt.Sprintf("decide with: ralph approve %s (or: ralph deny %[1]s --reason \"...\"; ralph gates %[1]s shows it)", g.ID)
 	}
 	return fmt.Sprintf("answer with: ralph answer %s \"...\"", g.ID)
@@ -111,8 +111,8 @@ func sessionStarted(f ralph.SessionStarted, s *ralph.State) []string {
 	if f.Mode != "agent" {
 		lines = []string{strings.ToUpper(f.Mode[:1]) + f.Mode[1:] + " started"}
 	}
-	if f.Semi {
-		lines = append(lines, "MODE: "+semiWords)
+	if mode := f.Autonomy(); mode != ralph.Autopilot {
+		lines = append(lines, "MODE: "+modeWords(mode))
 	}
 	if f.Mode == pilot && f.Resumed {
 		return append(lines, fmt.Sprintf("Session resumed: %s done, %s spent so far", count(s.Session.Count.TasksDone, "task"), ralph.Dollars(s.Session.Usage.Cost)))

@@ -14,7 +14,18 @@ const pilot = "autopilot"
 // ruleFailures marks the note that failures in a row stopped everything.
 const ruleFailures = "B-063"
 
-const semiWords = "semi: `ralph task assign <task>` chooses what comes next, `ralph mode autopilot` lets it go on by itself"
+// modeWords says what a mode is and how to leave it.
+func modeWords(mode ralph.Autonomy) string {
+	switch mode {
+	case ralph.Semi:
+		return "semi: `ralph task assign <task>` chooses what comes next, `ralph mode autopilot` lets it go on by itself"
+	case ralph.Stepwise:
+		return "step: each task waits for `ralph approve`, `ralph mode autopilot` lets it go on by itself"
+	case ralph.Manual:
+		return "manual: at full speed, without retries, to the first error"
+	}
+	return string(mode)
+}
 
 // parallelLines are the lines of work in worktrees.
 func parallelLines(e ralph.Event, s *ralph.State) []string {
@@ -63,10 +74,7 @@ func recoveryLines(e ralph.Event, s *ralph.State) []string {
 	case ralph.TaskAssigned:
 		return []string{"ASSIGN: " + called(s, f.ID)}
 	case ralph.ModeSet:
-		if f.Semi {
-			return []string{"MODE: " + semiWords}
-		}
-		return []string{"MODE: autopilot"}
+		return []string{"MODE: " + modeWords(f.Autonomy())}
 	}
 	return nil
 }

@@ -273,7 +273,7 @@ func (d *draft) sessionStarted(f ralph.SessionStarted, at time.Time) {
 	}
 	c := settingsOf(f.Config)
 	d.heads = append(d.heads, &SessionHead{
-		ID: f.ID, Mode: f.Mode, Semi: f.Semi, Version: f.Version, StartedAt: at, Parallel: c.Parallel, Agents: c.Agents,
+		ID: f.ID, Mode: f.Mode, Autonomy: f.Autonomy(), Version: f.Version, StartedAt: at, Parallel: c.Parallel, Agents: c.Agents,
 		Settings: settingRows(c), since: at,
 	})
 	d.totals.Sessions++

@@ -49,7 +49,7 @@ type FactRange struct {
 type SessionHead struct {
 	ID             ralph.SessionID `json:"id"`
 	Mode           string          `json:"mode"`
-	Semi           bool            `json:"semi,omitempty"`
+	Autonomy       ralph.Autonomy  `json:"autonomy,omitempty"`
 	Version        string          `json:"ralph,omitempty"`
 	StartedAt      time.Time       `json:"started_at"`
 	EndedAt        time.Time       `json:"ended_at,omitzero"`

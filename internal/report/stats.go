@@ -36,17 +36,17 @@ func settingsOf(config json.RawMessage) settings {
 
 // Stage is `ralph query stage`.
 type Stage struct {
-	Status string          `json:"status"`
-	Cause  string          `json:"cause,omitempty"` // of a pause or a stop
-	Mode   string          `json:"mode,omitempty"`
-	Semi   bool            `json:"semi,omitempty"` // a person assigns the tasks
-	Spec   string          `json:"spec,omitempty"`
-	SpecID ralph.SpecID    `json:"spec_id,omitempty"`
-	Round  int             `json:"round,omitempty"`
-	Stage  string          `json:"stage,omitempty"`
-	Tasks  []ralph.TaskID  `json:"tasks"` // active now
-	Ended  ralph.Reason    `json:"ended,omitempty"`
-	ID     ralph.SessionID `json:"session_id,omitempty"`
+	Status   string          `json:"status"`
+	Cause    string          `json:"cause,omitempty"` // of a pause or a stop
+	Mode     string          `json:"mode,omitempty"`
+	Autonomy ralph.Autonomy  `json:"autonomy,omitempty"` // manual, step, semi, autopilot
+	Spec     string          `json:"spec,omitempty"`
+	SpecID   ralph.SpecID    `json:"spec_id,omitempty"`
+	Round    int             `json:"round,omitempty"`
+	Stage    string          `json:"stage,omitempty"`
+	Tasks    []ralph.TaskID  `json:"tasks"` // active now
+	Ended    ralph.Reason    `json:"ended,omitempty"`
+	ID       ralph.SessionID `json:"session_id,omitempty"`
 
 	// With worktrees. Lists are never null.
 	Slots    []SlotRecord   `json:"slots"` // the busy ones, by number
@@ -98,7 +98,7 @@ type LandingRecord struct {
 func QueryStage(s *ralph.State) Stage {
 	x := s.Session
 	out := Stage{
-		Status: s.Mode(), Mode: x.Mode, Semi: x.Semi, Ended: x.Ended, ID: x.ID, Tasks: []ralph.TaskID{},
+		Status: s.Mode(), Mode: x.Mode, Autonomy: x.Auto, Ended: x.Ended, ID: x.ID, Tasks: []ralph.TaskID{},
 		Slots: slots(s), Queue: mergeQueue(s), Landing: landing(s), Failures: append([]ralph.TaskID{}, x.Streak...),
 	}
 	if x.Live() {

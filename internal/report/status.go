@@ -96,7 +96,7 @@ func engineWords(s *ralph.State, engine Engine) string {
 	switch {
 	case engine.Alive && x.Cause != "":
 		return fmt.Sprintf("%s (%s), pid %d", s.Mode(), x.Cause, engine.Pid)
-	case engine.Alive && x.Semi:
+	case engine.Alive && x.Auto == ralph.Semi:
 		return fmt.Sprintf("%s (semi: you assign the tasks), pid %d", s.Mode(), engine.Pid)
 	case engine.Alive:
 		return fmt.Sprintf("%s, pid %d", s.Mode(), engine.Pid)

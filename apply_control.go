@@ -1,0 +1,149 @@
+package ralph
+
+import (
+	"slices"
+	"time"
+)
+
+// The kinds of gates that do not belong to a task at work: the whole start waits
+// or the next task does.
+const (
+	GateStart = "start"
+	GateStep  = "step"
+)
+
+// applyControl folds modes, backoffs, limits and warnings.
+func (s *State) applyControl(e Event) {
+	switch f := e.Fact.(type) {
+	case ModeSet:
+		s.Session.Auto = f.Autonomy()
+		if s.Session.Auto != Stepwise {
+			s.dropGates(GateStep)
+		}
+	case Retrying:
+		s.editTask(f.Task, func(t *Task) { t.Run.Told = f.Attempt })
+	case AgentLimited:
+		s.Limits = slices.DeleteFunc(slices.Clone(s.Limits), func(l Limit) bool { return l.Agent == f.Agent })
+		s.Limits = append(s.Limits, Limit{Agent: f.Agent, Since: e.At, Until: f.Until, Hard: f.Hard, Message: f.Message})
+	case AgentSwitched:
+		s.Session.Agent, s.Session.Fallback = f.To, ""
+		if f.Reason == SwitchLimit {
+			s.Session.Fallback = "rate-limited"
+		}
+		s.editTask(f.Task, func(t *Task) { t.Run.Agent = f.To })
+	case BudgetWarned:
+		s.alerted(f.Scope, f.Task, BudgetAlert(f.What))
+	case ContextWarned:
+		s.editTask(f.Task, func(t *Task) { t.Run.Alerts = append(slices.Clone(t.Run.Alerts), AlertContext) })
+	case Compacted:
+		s.compacted(f)
+	}
+}
+
+// AlertContext marks that the warning of a filling window is out; a new session of
+// the agent takes it back.
+const AlertContext = "context"
+
+// BudgetAlert marks that the warning of a budget is out.
+func BudgetAlert(what string) string { return "budget." + what }
+
+func (s *State) alerted(scope string, task TaskID, key string) {
+	switch scope {
+	case "session":
+		s.Session.Alerts = append(slices.Clone(s.Session.Alerts), key)
+	case "spec":
+		s.Plan.Alerts = append(slices.Clone(s.Plan.Alerts), key)
+	case "task":
+		s.editTask(task, func(t *Task) { t.Run.Alerts = append(slices.Clone(t.Run.Alerts), key) })
+	}
+}
+
+// compacted: what it cost counts like a turn's, but it is no iteration.
+func (s *State) compacted(f Compacted) {
+	usage := f.Usage
+	if f.How == CompactHandover && usage == (Usage{}) {
+		usage.Known = true // no agent was asked: that cost nothing
+	}
+	s.Session.Usage = s.Session.Usage.Add(usage)
+	s.Plan.Usage = s.Plan.Usage.Add(usage)
+	s.count(func(t *Totals) { t.Usage = t.Usage.Add(usage) })
+	s.editTask(f.Task, func(t *Task) {
+		r := &t.Run
+		r.InFlight, r.Context = 0, f.After
+		r.Spent += f.Took
+		r.Usage = r.Usage.Add(usage)
+		r.Shortened = r.Iterations
+		r.Alerts = slices.DeleteFunc(slices.Clone(r.Alerts), func(a string) bool { return a == AlertContext })
+		r.Session, r.Handover = f.Session, f.Summary
+		if f.How == CompactHandover {
+			r.Session = ""
+		}
+	})
+}
+
+func (s *State) control(f Control) {
+	x := &s.Session
+	if f.Want == WantRun && f.From == "" {
+		x.TaskFailures, x.Streak, x.Bad = 0, nil, nil // a person has looked at them (B-064, X-50)
+		if x.Pause == PauseLimits {
+			s.Limits = nil // who resumes knows better than the limits do: they are tried again
+		}
+	}
+	x.Want, x.Cause, x.Now, x.Pause, x.Ends = f.Want, f.Cause, f.Now, "", f.Ends
+	if f.Want == WantPause {
+		x.Pause = f.From
+		if x.Pause == "" {
+			x.Pause = PausePerson
+		}
+	}
+}
+
+// agentWorks takes away the limit of an agent that did a turn which began after it.
+func (s *State) agentWorks(agent string, began time.Time) {
+	if l := s.Limit(agent); l != nil && !l.Until.After(began) {
+		s.Limits = slices.DeleteFunc(slices.Clone(s.Limits), func(l Limit) bool { return l.Agent == agent })
+	}
+}
+
+// unapprove takes back what was approved for an earlier start: each one asks anew.
+func (s *State) unapprove() {
+	s.dropGates(GateStart, GateStep)
+	for i, t := range s.Plan.Tasks {
+		if t.Run.Approved {
+			c := *t
+			c.Run.Approved = false
+			s.Plan.Tasks[i] = &c
+		}
+	}
+}
+
+func (s *State) dropGates(kinds ...string) {
+	s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return slices.Contains(kinds, g.Kind) })
+}
+
+// gated reports whether a gate of the kind is open.
+func (s *State) gated(kind string) bool {
+	return slices.ContainsFunc(s.Gates, func(g *Gate) bool { return g.Kind == kind })
+}
+
+// GateOf returns the open gate of a kind, nil when there is none.
+func (s *State) GateOf(kind string) *Gate {
+	i := slices.IndexFunc(s.Gates, func(g *Gate) bool { return g.Kind == kind })
+	if i < 0 {
+		return nil
+	}
+	return s.Gates[i]
+}
+
+// Reserved is what the turns under way may still use.
+func (s *State) Reserved() Usage {
+	sum := Usage{Known: true}
+	for _, list := range [][]*Task{s.Plan.Tasks, s.Stages} {
+		for _, t := range list {
+			if t.Run.Reserved != (Usage{}) {
+				sum = sum.Add(t.Run.Reserved)
+			}
+		}
+	}
+	return sum
+}

@@ -1,0 +1,165 @@
+package ralph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Steer says what a person wants of the engine. What does not follow from the state
+// that it is in is refused, with both named (A-013); but a stop is heard in every
+// state, and a pause that is not reached yet can be taken back.
+func (s *State) Steer(want Want, cause string) ([]Fact, error) {
+	x := &s.Session
+	if !x.Live() {
+		return nil, &Refusal{Why: "no session is running: " + s.Mode() + " cannot go to " + target(want), Hint: "`ralph agent` or `ralph autopilot` starts one", Kind: ErrUsage}
+	}
+	refuse := func(hint string) ([]Fact, error) {
+		return nil, &Refusal{Why: fmt.Sprintf("the engine is %s: it cannot go to %s", s.Mode(), target(want)), Hint: hint, Kind: ErrUsage}
+	}
+	switch {
+	case x.Want == WantStop && want == WantStop:
+		return refuse("it ends when the current iterations do; `ralph stop --now` ends it at once")
+	case x.Want == WantStop:
+		return refuse("start it again when it has ended: it goes on where it was")
+	case want == WantPause && x.Auto == Manual:
+		return refuse("mode manual runs at full speed without a pause (A-093): `ralph stop`, or first `ralph mode autopilot`")
+	case want == WantPause && x.Want == WantPause && x.Pause != PauseLimits: // that one ends by itself
+		return refuse("`ralph resume` lets it go on")
+	case want == WantRun && x.Want != WantPause && len(s.Gates) > 0:
+		return refuse("what waits are gates: `ralph gates`")
+	case want == WantRun && x.Want != WantPause:
+		return refuse("it is not paused")
+	}
+	return []Fact{Control{Want: want, Cause: cause}}, nil
+}
+
+// target is the state that a command leads to.
+func target(want Want) string {
+	switch want {
+	case WantPause:
+		return "paused"
+	case WantStop:
+		return "stopping"
+	}
+	return "running"
+}
+
+// StopNow says that the engine shall end at once, agents in the middle of their
+// turn as well (B-074); what they left is put away or kept (X-27).
+func (s *State) StopNow(cause string) ([]Fact, error) {
+	if s.Session.Want != WantStop {
+		if _, err := s.Steer(WantStop, cause); err != nil {
+			return nil, err
+		}
+	} else if !s.Session.Live() {
+		return s.Steer(WantStop, cause)
+	}
+	return []Fact{Control{Want: WantStop, Cause: cause, Now: true}}, nil
+}
+
+// SetMode switches the mode of a running session (B-092).
+func (s *State) SetMode(mode Autonomy) ([]Fact, error) {
+	switch {
+	case !slices.Contains(Autonomies(), mode):
+		return nil, &Refusal{Why: fmt.Sprintf("there is no mode %q", mode), Hint: "use manual, step, semi or autopilot", Kind: ErrUsage}
+	case !s.Session.Live():
+		return nil, &Refusal{Why: "no session is running", Hint: "`ralph autopilot --mode " + string(mode) + "` starts one; `mode` in ralph/config.yaml is for every start", Kind: ErrUsage}
+	case s.Session.Auto == mode:
+		return nil, &Refusal{Why: "it is in mode " + string(mode) + " already", Kind: ErrUsage}
+	}
+	return []Fact{ModeSet{Mode: mode}}, nil
+}
+
+// findGate returns an open gate or a refusal.
+func (s *State) findGate(id GateID) (*Gate, error) {
+	i := slices.IndexFunc(s.Gates, func(g *Gate) bool { return g.ID == id })
+	if i < 0 {
+		return nil, &Refusal{Why: fmt.Sprintf("no open gate %s", id), Hint: "`ralph gates` lists what waits; the first answer wins", Kind: ErrNotFound}
+	}
+	return s.Gates[i], nil
+}
+
+// Decidable reports whether the gate is approved or denied; a question is answered
+// in words.
+func (g *Gate) Decidable() bool {
+	return g.Kind == GateMerge || g.Kind == GateStart || g.Kind == GateStep
+}
+
+// GateQuestion is the kind of a gate that waits for words: NEEDS_HUMAN.
+const GateQuestion = "question"
+
+// AnswerGate answers a question; the first answer wins.
+func (s *State) AnswerGate(id GateID, text string) ([]Fact, error) {
+	g, err := s.findGate(id)
+	if err != nil {
+		return nil, err
+	}
+	if g.Decidable() {
+		return nil, &Refusal{Why: fmt.Sprintf("%s is no question", id), Hint: fmt.Sprintf("decide it: `ralph approve %s` or `ralph deny %s --reason ...`", id, id), Kind: ErrUsage}
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil, &Refusal{Why: "an answer needs words", Kind: ErrUsage}
+	}
+	return []Fact{Answered{ID: id, Text: text}}, nil
+}
+
+// findDecidable returns an open gate that is approved or denied, or a refusal.
+func (s *State) findDecidable(id GateID) (*Gate, error) {
+	g, err := s.findGate(id)
+	if err == nil && !g.Decidable() {
+		err = &Refusal{Why: fmt.Sprintf("%s is a question", id), Hint: fmt.Sprintf("answer it: ralph answer %s \"...\"", id), Kind: ErrUsage}
+	}
+	return g, err
+}
+
+// ApproveGate lets pass what waits at a gate.
+func (s *State) ApproveGate(id GateID) ([]Fact, error) {
+	if _, err := s.findDecidable(id); err != nil {
+		return nil, err
+	}
+	return []Fact{Answered{ID: id, Verdict: Approved}}, nil
+}
+
+// DenyGate refuses what waits at a gate: the session ends that was not to start,
+// the task of a step is skipped, a merge is not made.
+func (s *State) DenyGate(id GateID, reason string) ([]Fact, error) {
+	g, err := s.findDecidable(id)
+	if err != nil {
+		return nil, err
+	}
+	facts := []Fact{Answered{ID: id, Verdict: Denied, Text: reason}}
+	why := strings.TrimSpace(reason)
+	switch g.Kind {
+	case GateStart:
+		if why == "" {
+			why = "a person denied the start"
+		}
+		return append(facts, Control{Want: WantStop, Cause: why, Ends: ReasonDenied}), nil
+	case GateStep:
+		if why == "" {
+			why = "a person said no to it"
+		}
+		return append(facts, TaskEnded{ID: g.Task, Status: TaskSkipped, Why: Why{Rule: "X-29", Text: why}}), nil
+	}
+	return append(facts, s.denyMerge(g, why)...), nil
+}
+
+// denyMerge ends the task of a denied merge as failed, with its branch kept; where
+// the work itself was in doubt (weakened tests) it goes back to its agent with the
+// reason.
+func (s *State) denyMerge(g *Gate, why string) []Fact {
+	if why == "" {
+		why = "a person denied the merge: " + g.Text
+	}
+	facts := []Fact{TaskEnded{ID: g.Task, Status: TaskSkipped, Why: Why{Rule: "X-72", Text: why}}}
+	t := s.Task(g.About)
+	switch {
+	case t == nil, t.Status != TaskDone: // sent back or left out meanwhile
+	case t.Run.Queue.State == MergeWaiting:
+		facts = append(facts, TaskRejected{t.ID, why})
+	default:
+		facts = append(facts, TaskEnded{ID: t.ID, Status: TaskFailed, Why: Why{Rule: "X-72", Text: why}})
+	}
+	return facts
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// resumeFlags adds --resume and --fresh.
+func (x *session) resumeFlags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&x.resume, "resume", false, "resume the interrupted session without asking; refused when there is none")
+	cmd.Flags().BoolVar(&x.fresh, "fresh", false, "begin a new session instead of resuming the interrupted one")
+}
+
+// modeFlag adds --mode.
+func (x *session) modeFlag(cmd *cobra.Command) {
+	cmd.Flags().Var(modeValue{x}, "mode", "manual, step, semi or autopilot (also `mode` in ralph/config.yaml)")
+}
+
+// modeValue is the flag --mode, which is a setting.
+type modeValue struct{ x *session }
+
+func (m modeValue) Type() string   { return "MODE" }
+func (m modeValue) String() string { return "" }
+
+func (m modeValue) Set(mode string) error {
+	m.x.set("mode", mode)
+	return nil
+}
+
+// set gives a setting a value from the command line.
+func (x *session) set(key, value string) {
+	if x.flags == nil {
+		x.flags = map[string]string{}
+	}
+	x.flags[key] = value
+}
+
+// askToResume settles whether an interrupted session goes on: agent mode resumes by
+// itself, the others ask where there is somebody to ask (A-116, X-07).
+func (x *session) askToResume() error {
+	if x.resume && x.fresh {
+		return usage("--resume and --fresh exclude each other")
+	}
+	if x.fresh {
+		return nil
+	}
+	s, j, err := readState(x.env, false, false)
+	if err != nil || j.Holder() != nil { // an engine that is there is the lock's matter
+		return err
+	}
+	file, err := readAgentSession(x.root)
+	if err != nil {
+		return err
+	}
+	can := x.resumes(s, file != nil)
+	switch {
+	case x.resume && !can:
+		return &ralph.Refusal{Why: "there is no interrupted session to resume", Hint: "start without --resume", Kind: ralph.ErrUsage}
+	case !can || x.resume || x.mode == "agent" || !x.env.Terminal:
+		return nil
+	}
+	x.fresh = !yes(x.env.Stdout, x.env.Stdin, fmt.Sprintf(
+		"Session %s of %s was interrupted: %d tasks done, %s spent.\nResume interrupted session? [Y/n] ",
+		s.Session.ID, s.Session.StartedAt.Local().Format("2006-01-02 15:04"), s.Session.Count.TasksDone, ralph.Dollars(s.Session.Usage.Cost)))
+	return nil
+}
+
+// yes asks a question that an empty line answers with yes.
+func yes(w io.Writer, r io.Reader, question string) bool {
+	_, _ = io.WriteString(w, question)
+	line, err := bufio.NewReader(r).ReadString('\n')
+	word := strings.ToLower(strings.TrimSpace(line))
+	return err == nil && (word == "" || word == "y" || word == "yes")
+}

@@ -1,0 +1,176 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// The limit coordinator (product.md 14): a limit is a state with a time at which
+// it ends, shared by all tasks and slots. While it is soft (a short backoff), who
+// needs the agent waits; when it is hard, the next agent of the chain takes over;
+// when all are, the engine pauses. After a limit one turn tries alone.
+
+// probeTime is how long the first turn after a limit goes alone: an agent at its
+// limit says so within seconds, and a turn may take half an hour.
+const probeTime = 10 * time.Second
+
+// allLimitedText is document A's result of a task that no agent could do.
+const allLimitedText = "All agents rate limited"
+
+// option is which agent does a turn: one now, or none before until. all says that
+// waiting a little does not help: every agent is at a hard limit.
+type option struct {
+	agent string
+	until time.Time
+	all   bool
+}
+
+// chooseAgent takes the first agent of the chain that may be used. A task stays on
+// its agent while it can; new ones go to the primary, or without
+// recover_primary to the one that the last switch led to.
+func chooseAgent(s *ralph.State, t *ralph.Task, c Config, now time.Time) option {
+	none := option{all: true}
+	for _, agent := range preferred(s, t, c) {
+		until, hard := unusable(s, t, agent, now)
+		switch {
+		case until.IsZero():
+			return option{agent: agent}
+		case !hard:
+			return option{until: until}
+		case none.until.IsZero() || until.Before(none.until):
+			none.until = until
+		}
+	}
+	return none
+}
+
+// preferred is the chain with the agent in front that the task should go on with.
+func preferred(s *ralph.State, t *ralph.Task, c Config) []string {
+	first := t.Run.Agent
+	if t.Run.Iterations == 0 && !c.RecoverPrimary {
+		first = s.Session.Agent
+	}
+	if first == "" || !slices.Contains(c.Agents, first) {
+		return c.Agents
+	}
+	rest := slices.DeleteFunc(slices.Clone(c.Agents), func(a string) bool { return a == first })
+	return append([]string{first}, rest...)
+}
+
+// unusable is until when an agent cannot do a turn of t, zero when it can now.
+func unusable(s *ralph.State, t *ralph.Task, agent string, now time.Time) (until time.Time, hard bool) {
+	l := s.Limit(agent)
+	if l == nil {
+		return time.Time{}, false
+	}
+	if !l.Over(now) {
+		return l.Until, l.Hard
+	}
+	for _, list := range [][]*ralph.Task{s.Plan.Tasks, s.Stages} {
+		for _, x := range list {
+			began := x.Run.TurnAt
+			if x.ID == t.ID || x.Run.Agent != agent || began.IsZero() || began.Before(l.Until) || began.After(now) {
+				continue
+			}
+			if alone := began.Add(probeTime); now.Before(alone) {
+				return alone, false
+			}
+		}
+	}
+	return time.Time{}, false
+}
+
+// afterLimit goes on after a turn that met a limit: on the same agent when the
+// wait is over, on the next one of the chain when waiting does not help, and with
+// none left the task is given back before anything else. It uses up no retry.
+func afterLimit(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, ralph.Why) {
+	last := t.Run.Last
+	why := ralph.Why{Rule: "X-33", Text: fmt.Sprintf("%s is at its limit (%d): %s", last.Agent, t.Run.LimitTries, errorText(last))}
+	ch := chooseAgent(s, t, c, now)
+	switch {
+	case ch.all:
+		return release("X-38", allLimitedText)
+	case ch.agent == "":
+		return waitThenTurn(s, t, c, now, ch.until, why)
+	case ch.agent != last.Agent:
+		why = ralph.Why{Rule: "X-36", Text: "switch to " + ch.agent + ": " + why.Text}
+	}
+	return waitThenTurn(s, t, c, now, now, why)
+}
+
+// limited is the fact of a turn that met a limit: until when, and whether the same
+// agent is asked again after a short wait. A limit that is known
+// to last longer already stays.
+func limited(s *ralph.State, t *ralph.Task, f ralph.TurnEnded, c Config, now time.Time) ralph.AgentLimited {
+	try := t.LimitTry(f)
+	until := now.Add(Backoff(c.LimitBase, limitFactor, try))
+	if f.Err.ResetAt.After(now) {
+		until = f.Err.ResetAt
+	}
+	longest := Backoff(c.LimitBase, limitFactor, c.MaxLimitRetries)
+	hard := try > c.MaxLimitRetries || until.Sub(now) > longest
+	if l := s.Limit(f.Agent); l != nil && !l.Over(now) {
+		hard = hard || l.Hard
+		if l.Until.After(until) {
+			until = l.Until
+		}
+	}
+	out := ralph.AgentLimited{Agent: f.Agent, Until: until, Task: f.Task, Try: try, Hard: hard, Message: errorText(&f)}
+	if !hard {
+		out.BackoffMS = until.Sub(now).Milliseconds()
+	}
+	return out
+}
+
+// allLimited is when the first agent of the chain may be used again, ok only while
+// every one is at a hard limit.
+func allLimited(s *ralph.State, c Config, now time.Time) (until time.Time, ok bool) {
+	for _, agent := range c.Agents {
+		l := s.Limit(agent)
+		if l == nil || !l.Hard || l.Over(now) {
+			return time.Time{}, false
+		}
+		if until.IsZero() || l.Until.Before(until) {
+			until = l.Until
+		}
+	}
+	return until, len(c.Agents) > 0
+}
+
+// pauseForLimits pauses the engine before anything else is started.
+func pauseForLimits(s *ralph.State, c Config, until time.Time) Move {
+	cause := "every agent is at its limit: " + limitWords(s, c)
+	if c.LimitWait != "ask" {
+		cause += "; it goes on by itself"
+	}
+	return record(
+		ralph.AllLimited{Agents: c.Agents, Until: until},
+		ralph.Control{Want: ralph.WantPause, Cause: cause, From: ralph.PauseLimits},
+	)
+}
+
+func limitWords(s *ralph.State, c Config) string {
+	var words []string
+	for _, agent := range c.Agents {
+		if l := s.Limit(agent); l != nil {
+			words = append(words, fmt.Sprintf("%s until %s", agent, l.Until.UTC().Format(time.RFC3339)))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// limitsOver ends a pause that came from limits when one of them has ended, unless
+// a person shall do that (limits.wait: ask).
+func limitsOver(s *ralph.State, c Config, now time.Time) Move {
+	if c.LimitWait == "ask" {
+		return Hold{Why: "paused: " + s.Session.Cause}
+	}
+	if until, ok := allLimited(s, c, now); ok {
+		return Hold{Until: until, Why: "paused: " + s.Session.Cause}
+	}
+	return record(ralph.Control{Want: ralph.WantRun, From: ralph.PauseLimits, Cause: "an agent may be used again"})
+}

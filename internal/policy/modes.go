@@ -1,0 +1,115 @@
+package policy
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// under returns the settings as a mode has them: manual and step end at the first
+// error, with one agent and no retries; manual goes at full speed.
+func (c Config) under(mode ralph.Autonomy) Config {
+	if !mode.EndsAtError() {
+		return c
+	}
+	c.Strategy, c.MaxRetries, c.MaxLimitRetries = "abort", 0, 0
+	if len(c.Agents) > 1 {
+		c.Agents = c.Agents[:1]
+	}
+	if mode == ralph.Manual {
+		c.TaskDelay = 0
+	}
+	return c
+}
+
+// ending is why the session has to end at the next boundary, whatever is left to do.
+// Schedule starts nothing more then, and tasks at work are given back at the end of
+// their turn.
+func ending(s *ralph.State, c Config, now time.Time) (Stop, string, bool) {
+	x := s.Session
+	if x.Want == ralph.WantStop {
+		stop := Stop{Reason: ralph.ReasonInterrupted, Detail: x.Cause}
+		if x.Ends != "" {
+			stop.Reason = x.Ends
+		}
+		return stop, "D-052", true
+	}
+	if stop, over := overBudget(s, c, now); over {
+		return stop, "X-60", true
+	}
+	if t := aborts(s, c); t != nil {
+		return Stop{Reason: ralph.ReasonAborted, Detail: describe(t) + ": " + t.Run.Reason, Task: t.ID}, "X-39", true
+	}
+	if _, all := allLimited(s, c, now); all && (c.LimitWait == "off" || x.Auto.EndsAtError()) {
+		return Stop{Reason: ralph.ReasonLimited, Detail: limitWords(s, c)}, "X-38", true
+	}
+	return Stop{}, "", false
+}
+
+// aborts is the task whose failure ends the run: errors.strategy abort, or a mode
+// that ends at the first error, for which running out of time is one as well. In
+// agent mode and construct the spec fails with it, and the run ends after that.
+func aborts(s *ralph.State, c Config) *ralph.Task {
+	n := s.Session.Count
+	if c.Strategy != "abort" || s.Session.Mode != "autopilot" {
+		return nil
+	}
+	if n.TasksFail == 0 && (n.TasksOut == 0 || !s.Session.Auto.EndsAtError()) {
+		return nil
+	}
+	var last *ralph.Task
+	for _, t := range s.Plan.Tasks {
+		bad := t.Status == ralph.TaskFailed || t.Status == ralph.TaskTimeout && s.Session.Auto.EndsAtError()
+		if bad && (last == nil || t.Run.EndedAt.After(last.Run.EndedAt)) {
+			last = t
+		}
+	}
+	return last
+}
+
+// startGate holds a start that somebody has to approve.
+func startGate(s *ralph.State, c Config, now time.Time) Move {
+	if s.GateOf(ralph.GateStart) != nil {
+		return Hold{Why: "the start waits for approval"}
+	}
+	what := fmt.Sprintf("ralph %s wants to start", s.Session.Mode)
+	switch {
+	case c.Only != "":
+		what += " on " + c.Only
+	case s.Session.Mode == "agent":
+		what += fmt.Sprintf(" on %s of the inbox", specs(s.CountInbox(ralph.SpecPending)+s.CountInbox(ralph.SpecActive)))
+	default:
+		what += fmt.Sprintf(" on %d tasks of the plan", s.Plan.Unfinished())
+	}
+	return record(ralph.Asked{Gate: ralph.Gate{ID: gateID(s), Kind: ralph.GateStart, Text: what, AskedAt: now}})
+}
+
+// stepGate holds the next task of mode step until a person says yes to it (A-023,
+// X-29); ok is false when it may start. What a person assigned is approved with that,
+// and what goes on after an answer was approved before.
+func stepGate(s *ralph.State, next *ralph.Task, now time.Time) (Move, bool) {
+	if s.Session.Auto != ralph.Stepwise || next.Run.Approved || chosen(next) {
+		return nil, false
+	}
+	if s.GateOf(ralph.GateStep) != nil {
+		return Hold{Why: "the next task waits for approval"}, true
+	}
+	text := "start " + describe(next) + "?"
+	return record(ralph.Asked{Gate: ralph.Gate{ID: gateID(s), Kind: ralph.GateStep, Task: next.ID, Text: text, Detail: next.Notes, AskedAt: now}}), true
+}
+
+// gateID is a new id of D-007's form. Policy has no randomness: the number of the
+// newest fact is as good, and next to an open gate with that name the next one is.
+func gateID(s *ralph.State) ralph.GateID {
+	for n := s.Seq; ; n++ {
+		id := ralph.GateID(fmt.Sprintf("g-%04x", n&0xffff))
+		taken := false
+		for _, g := range s.Gates {
+			taken = taken || g.ID == id
+		}
+		if !taken {
+			return id
+		}
+	}
+}
