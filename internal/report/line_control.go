@@ -1,0 +1,79 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// controlLines are the lines of modes, pauses, backoffs, limits, budgets, windows and hooks.
+func controlLines(e ralph.Event, s *ralph.State) []string {
+	one := func(format string, args ...any) []string { return []string{oneLine(fmt.Sprintf(format, args...))} }
+	switch f := e.Fact.(type) {
+	case ralph.Control:
+		return control(f, s)
+	case ralph.ModeSet:
+		return one("MODE: %s", modeWords(f.Autonomy()))
+	case ralph.Retrying:
+		return one("RETRY: %s: %d of %d in %s after %s", called(s, f.Task), f.Attempt, f.Of, time.Duration(f.BackoffMS)*time.Millisecond, f.Error)
+	case ralph.AgentLimited:
+		wait := "it is not asked before that"
+		if f.BackoffMS > 0 {
+			wait = "asked again then"
+		}
+		return one("LIMIT: %s until %s, %s (hit %d): %s", f.Agent, f.Until.UTC().Format(time.RFC3339), wait, max(1, f.Try), f.Message)
+	case ralph.AgentSwitched:
+		return one("AGENT: %s -> %s (%s), for %s", f.From, f.To, f.Reason, called(s, f.Task))
+	case ralph.BudgetWarned:
+		return one("BUDGET: %s", strings.TrimSpace(strings.Join([]string{string(f.Task), f.Text}, " ")))
+	case ralph.ContextWarned:
+		return one("CONTEXT: %s: %.0f %% of the window of %s is used (%d of %d tokens)", called(s, f.Task), 100*f.Use.Part(), f.Agent, f.Use.Used, f.Use.Window)
+	case ralph.Compacted:
+		how := fmt.Sprintf("%s made its session shorter: %d of %d tokens", f.Agent, f.After.Used, f.Before.Used)
+		if f.How == ralph.CompactHandover {
+			how = "the next turn begins a new session of " + f.Agent + " with a summary"
+		}
+		return one("COMPACT: %s: %s", called(s, f.Task), how)
+	case ralph.HookRan:
+		return one("HOOK: %s", hookWords(f))
+	case ralph.NoticeFailed:
+		return one("NOTE: a notice to %s did not arrive: %s", f.Sink, f.Error)
+	}
+	return nil
+}
+
+// control says what a person, or the engine, wants now; a pause that is reached at
+// once is one.
+func control(f ralph.Control, s *ralph.State) []string {
+	switch {
+	case f.Want == ralph.WantStop && f.Now:
+		return []string{"STOP: at once (" + f.Cause + ")"}
+	case f.Want == ralph.WantStop:
+		return []string{"STOP: finishing the current iteration (" + f.Cause + ")"}
+	case f.Want == ralph.WantPause && s.Mode() == "paused":
+		return []string{"PAUSED: " + oneLine(f.Cause)}
+	case f.Want == ralph.WantPause:
+		return []string{"PAUSE: at the end of the current iteration (" + oneLine(f.Cause) + ")"}
+	case f.Cause == "":
+		return []string{"RESUMED"}
+	}
+	return []string{"RESUMED: " + oneLine(f.Cause)}
+}
+
+func hookWords(f ralph.HookRan) string {
+	words := f.Hook + ": "
+	switch {
+	case f.Stop:
+		words += "says stop"
+	case f.Error != "":
+		words += f.Error
+	default:
+		words += "ran in " + f.Took.Round(time.Millisecond).String()
+	}
+	if out := strings.TrimSpace(f.Output); out != "" {
+		words += ": " + out
+	}
+	return words
+}
