@@ -184,9 +184,13 @@ func turnOrLimit(s *ralph.State, t *ralph.Task, c Config, now time.Time, why ral
 	return giveTurn(s, t, c, now, turn, why)
 }
 
-// givenBack is the release of a task when the session is to end.
+// givenBack is the release of a task when the session is to end, or its spec.
 func givenBack(s *ralph.State, c Config, now time.Time) (ralph.Step, ralph.Why, bool) {
 	stop, rule, ok := ending(s, c, now)
+	if over := ofSpec(s, c, now).over(); !ok && over != "" {
+		step, why := release("X-60", over)
+		return step, why, true
+	}
 	if !ok {
 		return nil, ralph.Why{}, false
 	}
