@@ -376,10 +376,7 @@ func (s *State) issuesLooked() {
 }
 
 func (s *State) turnEnded(f TurnEnded, at time.Time) {
-	usage := f.Usage
-	if f.Exit == ExitSpawn {
-		usage.Known = true // a program that did not start cost nothing
-	}
+	usage := f.Spent()
 	s.Session.Usage = s.Session.Usage.Add(usage)
 	s.Session.Turns++
 	s.Plan.Usage = s.Plan.Usage.Add(usage)
@@ -397,7 +394,7 @@ func (s *State) turnEnded(f TurnEnded, at time.Time) {
 			j.Head = f.Head
 		}
 	})
-	s.countTurn(f, usage)
+	s.count(func(t *Totals) { t.AddTurn(f) })
 	s.editTask(f.Task, func(t *Task) {
 		r := &t.Run
 		before := r.Last
@@ -438,6 +435,26 @@ func (s *State) turnEnded(f TurnEnded, at time.Time) {
 		}
 		r.TurnAt = time.Time{}
 	})
+}
+
+// AddTurn counts one turn.
+func (t *Totals) AddTurn(f TurnEnded) {
+	t.Turns++
+	t.TurnTime += f.Took
+	t.Usage = t.Usage.Add(f.Spent())
+	t.TurnMax = max(t.TurnMax, f.Took)
+	if t.TurnMin == 0 || f.Took < t.TurnMin {
+		t.TurnMin = f.Took
+	}
+}
+
+// Spent is what the turn used. A program that did not start cost nothing.
+func (f *TurnEnded) Spent() Usage {
+	u := f.Usage
+	if f.Exit == ExitSpawn {
+		u.Known = true
+	}
+	return u
 }
 
 // Failed reports whether the turn ended in an error of any kind. A driver that
@@ -486,18 +503,6 @@ func (r *Run) limitTry(f TurnEnded, before *TurnEnded) int {
 
 // LimitTry is which hit of its agent's limit in a row the turn is that ends now.
 func (t *Task) LimitTry(f TurnEnded) int { return t.Run.limitTry(f, t.Run.Last) }
-
-func (s *State) countTurn(f TurnEnded, usage Usage) {
-	s.count(func(t *Totals) {
-		t.Turns++
-		t.TurnTime += f.Took
-		t.Usage = t.Usage.Add(usage)
-		t.TurnMax = max(t.TurnMax, f.Took)
-		if t.TurnMin == 0 || f.Took < t.TurnMin {
-			t.TurnMin = f.Took
-		}
-	})
-}
 
 func (s *State) checksRan(f ChecksRan) {
 	s.editTask(f.Task, func(t *Task) {

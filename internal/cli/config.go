@@ -51,11 +51,7 @@ func newConfig(env Env) *cobra.Command {
 }
 
 func runConfigShow(env Env, asJSON bool) error {
-	root, err := findRoot(env)
-	if err != nil {
-		return err
-	}
-	c, err := loadConfig(env, root, nil)
+	c, err := settingsOf(env)
 	if err != nil {
 		return err
 	}

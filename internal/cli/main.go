@@ -209,3 +209,12 @@ func readState(env Env, inbox, plan bool) (*ralph.State, *journal.File, error) {
 func loadConfig(env Env, root string, flags map[string]string) (config.Config, error) {
 	return config.Load(root+"/ralph/config.yaml", env.Environ, flags)
 }
+
+// settingsOf reads the settings of the repository that the person is in.
+func settingsOf(env Env) (config.Config, error) {
+	root, err := findRoot(env)
+	if err != nil {
+		return config.Config{}, err
+	}
+	return loadConfig(env, root, nil)
+}

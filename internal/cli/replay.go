@@ -42,11 +42,7 @@ func runReplay(env Env, session string, asJSON, current bool) error {
 	defer j.Close()
 	opt := policy.ReplayOptions{Session: ralph.SessionID(session)}
 	if current {
-		root, err := findRoot(env)
-		if err != nil {
-			return err
-		}
-		c, err := loadConfig(env, root, nil)
+		c, err := settingsOf(env)
 		if err != nil {
 			return err
 		}

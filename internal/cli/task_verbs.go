@@ -105,11 +105,7 @@ func newTaskExtend(env Env) *cobra.Command {
 		if cmd.Flags().Changed("to") && to < 1 {
 			return usage("--to %d: give a whole number from 1 up", to)
 		}
-		root, err := findRoot(env)
-		if err != nil {
-			return err
-		}
-		c, err := loadConfig(env, root, nil)
+		c, err := settingsOf(env)
 		if err != nil {
 			return err
 		}

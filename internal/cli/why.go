@@ -56,11 +56,7 @@ func scheduleConfig(env Env, s *ralph.State) (policy.Config, error) {
 	if s.Session.Live() && len(s.Session.Config) > 0 {
 		return policy.Decode(s.Session.Config)
 	}
-	root, err := findRoot(env)
-	if err != nil {
-		return policy.Config{}, err
-	}
-	c, err := loadConfig(env, root, nil)
+	c, err := settingsOf(env)
 	if err != nil {
 		return policy.Config{}, err
 	}

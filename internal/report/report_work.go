@@ -175,18 +175,8 @@ func (d *draft) savedWork(r *row, list []ralph.Saved, at time.Time) {
 }
 
 func (d *draft) turnEnded(f ralph.TurnEnded, at time.Time) {
-	usage := f.Usage
-	if f.Exit == ralph.ExitSpawn {
-		usage.Known = true // a program that did not start cost nothing
-	}
+	d.totals.AddTurn(f)
 	t := &d.totals
-	t.Turns++
-	t.TurnTime += f.Took
-	t.Usage = t.Usage.Add(usage)
-	t.TurnMax = max(t.TurnMax, f.Took)
-	if t.TurnMin == 0 || f.Took < t.TurnMin {
-		t.TurnMin = f.Took
-	}
 	d.points = append(d.points, Point{at, t.Usage.Cost, tokens(t.Usage), t.Turns})
 	if f.Failed() {
 		d.cut++
@@ -200,8 +190,8 @@ func (d *draft) turnEnded(f ralph.TurnEnded, at time.Time) {
 		r.Iterations++
 	}
 	r.WorkSeconds += f.Took.Seconds()
-	r.Cost += usage.Cost
-	r.Tokens += tokens(usage)
+	r.Cost += f.Usage.Cost
+	r.Tokens += tokens(f.Usage)
 }
 
 // errorOf counts a turn that failed, with others of its agent and class.
