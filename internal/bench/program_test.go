@@ -56,6 +56,9 @@ func BenchmarkProgram(b *testing.B) {
 	b.Run("start", func(b *testing.B) { benchStart(b, bin, &t) })
 	b.Run("stream", func(b *testing.B) { benchStream(b, bin, &t) })
 	b.Run("idle", func(b *testing.B) { benchIdle(b, bin, &t) })
+	b.Run("pause", func(b *testing.B) { benchPause(b, &t) })
+	b.Run("paused", func(b *testing.B) { benchPaused(b, bin, &t) })
+	b.Run("follow", func(b *testing.B) { benchFollow(b, bin, &t) })
 	t.add("load average after", load())
 	t.print()
 }
