@@ -241,7 +241,7 @@ func gateVerb(env Env, cmd *cobra.Command, said string, decide func(*ralph.State
 
 func newMode(env Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "mode <manual, step, semi or autopilot>", Short: "Switch the mode of the running engine; what is at work goes on",
+		Use: "mode [manual, step, semi or autopilot]", Short: "Switch the mode of the running engine; what is at work goes on",
 		Long: `manual     at full speed to the first error: no pause, no retry, no other agent
 step       each task waits for your approval: ` + "`ralph approve <gate>`" + `
 semi       nothing new starts but what you choose: ` + "`ralph task assign <id>`" + `
@@ -249,9 +249,30 @@ autopilot  on its own: retries, other agents when one is at its limit, pause and
 
 ` + "`mode`" + ` in ralph/config.yaml, or --mode, is what a start begins with.`,
 		Example: "  ralph mode step\n  ralph mode autopilot",
-		Args:    cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs), ValidArgs: []string{"manual", "step", "semi", "autopilot"},
+		Args:    cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs), ValidArgs: []string{"manual", "step", "semi", "autopilot"},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return showMode(env)
+			}
 			return tellEngine(cmd, env, "mode "+args[0], func(s *ralph.State) ([]ralph.Fact, error) { return s.SetMode(ralph.Autonomy(args[0])) })
 		},
 	}
+}
+
+// showMode prints the mode of the running session, else the one that a start begins with.
+func showMode(env Env) error {
+	s, j, err := readState(env, false, false)
+	if err != nil {
+		return err
+	}
+	mode := string(s.Session.Auto)
+	if j.Holder() == nil {
+		c, err := settingsOf(env)
+		if err != nil {
+			return err
+		}
+		mode = c.Mode
+	}
+	_, err = fmt.Fprintln(env.Stdout, mode)
+	return err
 }

@@ -111,8 +111,25 @@ func (p *parts) openAgents(env Env) error {
 			Agent: driver, Spec: spec, Structured: supports.Structured, Price: price(p.config, spec.Model), Env: agentEnv(spec, env.Environ),
 		}
 		p.chain = append(p.chain, name)
+		if costLimited(p.config) && !supports.Cost && p.agents[name].Price == nil {
+			p.notices = append(p.notices, unpriced(spec))
+		}
 	}
 	return nil
+}
+
+// costLimited reports whether any limit in dollars is set.
+func costLimited(c config.Config) bool {
+	return c.AgentMode.MaxCost+c.Budget.Cost+c.Budget.Spec.Cost+c.Budget.Task.Cost > 0
+}
+
+// unpriced warns of an agent whose first turn will count as over a cost limit (X-60).
+func unpriced(spec ralph.AgentSpec) string {
+	model := spec.Model
+	if model == "" {
+		model = "its model"
+	}
+	return fmt.Sprintf("agent %s does not say what it costs and `prices` has nothing for %s: with a cost limit its first turn counts as over the limit", spec.Name, model)
 }
 
 // notThere explains that an agent's program cannot be started.
