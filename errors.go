@@ -12,6 +12,10 @@ var (
 	ErrLocked   = errors.New("another engine holds the lock")
 	ErrMoved    = errors.New("the journal moved on") // Record and Do: state is no longer the one decided on
 	ErrUsage    = errors.New("usage")                // a command was given something it cannot take
+
+	// ErrUnsupported is a driver's answer to a TurnInput that asks for what it cannot
+	// do, such as Compact. No process was started.
+	ErrUnsupported = errors.New("not supported by the driver")
 )
 
 // CorruptError is a file that does not parse. Nothing was changed (D-080).

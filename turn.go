@@ -107,6 +107,7 @@ type AgentError struct {
 	Status  int        `json:"status,omitempty"` // HTTP status where there was one
 	Message string     `json:"message"`
 	ResetAt time.Time  `json:"reset_at,omitzero"` // when a limit ends, if the service said so
+	Limit   string     `json:"limit,omitempty"`   // which limit, in the service's words: five_hour, seven_day, ...
 }
 
 // Permanent reports errors that trying again cannot mend (X-43).

@@ -61,6 +61,8 @@ func parseOutput(name string, v *yaml.Node) (func(*player) error, error) {
 		return parseAnswer(v)
 	case "cost", "usage":
 		return parseUsage(name, v)
+	case "context":
+		return parseContext(v)
 	case "echo":
 		return func(p *player) error { return line(p.stdout, p.values.Prompt) }, nil
 	case "raw":
@@ -127,6 +129,8 @@ func parseTrouble(name string, v *yaml.Node) (func(*player) error, error) {
 			}
 			return exit{1}
 		}, nil
+	case "error":
+		return parseError(v)
 	case "background":
 		return parseBackground(v)
 	case "close":
@@ -179,28 +183,6 @@ func line(w io.Writer, s string) error {
 	}
 	_, err := io.WriteString(w, s)
 	return err
-}
-
-func parseUsage(name string, v *yaml.Node) (func(*player) error, error) {
-	var usage map[string]float64
-	if name == "cost" {
-		var cost float64
-		if err := v.Decode(&cost); err != nil {
-			return nil, err
-		}
-		usage = map[string]float64{"cost": cost}
-	} else {
-		if err := v.Decode(&usage); err != nil {
-			return nil, err
-		}
-		for key := range usage {
-			if err := unknown(v, key, "input", "output", "cache_read", "cache_write", "cost"); err != nil {
-				return nil, err
-			}
-		}
-	}
-	b, err := json.Marshal(usage)
-	return func(p *player) error { return line(p.stdout, "<ralph-usage>"+string(b)+"</ralph-usage>") }, err
 }
 
 func parseAnswer(v *yaml.Node) (func(*player) error, error) {

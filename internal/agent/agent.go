@@ -17,12 +17,13 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
-// Driver carries out turns of one configured agent. A Driver keeps nothing
-// between turns and may be used from several goroutines.
+// Driver carries out turns of one configured agent. A Driver keeps nothing of
+// a turn beyond its end and may be used from several goroutines.
 //
 // The error is for machinery only: the raw sink that refuses a write, a scratch
-// file that cannot be written. What the agent did, being stopped by a person or
-// not starting at all included, is in the result's Exit and Err.
+// file that cannot be written; and ralph.ErrUnsupported, for a Compact that the
+// driver cannot do. What the agent did, being stopped by a person or not
+// starting at all included, is in the result's Exit and Err.
 type Driver interface {
 	Turn(ctx context.Context, in ralph.TurnInput, on ralph.TurnHooks) (ralph.TurnResult, error)
 }
@@ -34,6 +35,8 @@ type Supports struct {
 	Cost       bool // reports dollars by itself
 	Usage      bool // reports tokens by itself
 	Tools      bool // tells tool calls apart from its words
+	Context    bool // says how full its window is, TurnResult.Context
+	Compact    bool // makes a session shorter when asked, TurnInput.Compact
 }
 
 // Of returns what a driver supports; false when it is not built in.
@@ -42,9 +45,9 @@ func Of(driver string) (Supports, bool) {
 	case "exec":
 		return Supports{}, true
 	case "scripted":
-		return Supports{Cost: true, Usage: true}, true
+		return Supports{Resume: true, Cost: true, Usage: true, Context: true, Compact: true}, true
 	case "claude":
-		return Supports{Structured: true, Resume: true, Cost: true, Usage: true, Tools: true}, true
+		return Supports{Structured: true, Resume: true, Cost: true, Usage: true, Tools: true, Context: true, Compact: true}, true
 	}
 	return Supports{}, false
 }
@@ -64,7 +67,7 @@ func Open(spec ralph.AgentSpec, p *proc.Runner, self string) (Driver, error) {
 			return nil, fmt.Errorf("agents.%s: no built-in scenario %q; there are %s, or name a .yaml file",
 				spec.Name, spec.Scenario, strings.Join(builtins(), ", "))
 		}
-		return &execDriver{proc: p, command: []string{self, "scripted-agent", spec.Scenario}}, nil
+		return &execDriver{proc: p, command: []string{self, "scripted-agent", spec.Scenario}, played: true}, nil
 	case "claude":
 		return &claudeDriver{spec: spec, proc: p, linger: lingerDefault}, nil
 	case "":

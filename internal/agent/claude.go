@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,9 +30,10 @@ const noBackground = "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"
 //
 // It adds one variable to the environment: noBackground=1, unless it is set.
 type claudeDriver struct {
-	spec   ralph.AgentSpec
-	proc   *proc.Runner
-	linger time.Duration
+	spec    ralph.AgentSpec
+	proc    *proc.Runner
+	linger  time.Duration
+	windows windows // the sizes of context windows, as earlier turns were told
 }
 
 func (d *claudeDriver) args(in ralph.TurnInput) []string {
@@ -58,19 +60,30 @@ func (d *claudeDriver) args(in ralph.TurnInput) []string {
 	if in.Resume != "" {
 		args = append(args, "--resume", in.Resume)
 	}
-	if len(in.Schema) > 0 {
+	if in.MaxCost > 0 && !given("--max-budget-usd") {
+		// Of this process alone, also on resume (seen in 2.1.329, whose total_cost_usd goes on).
+		args = append(args, "--max-budget-usd", strconv.FormatFloat(in.MaxCost, 'f', -1, 64))
+	}
+	if len(in.Schema) > 0 && !in.Compact {
 		args = append(args, "--json-schema", string(in.Schema))
 	}
 	return append(args, d.spec.Args...)
 }
 
 func (d *claudeDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.TurnHooks) (ralph.TurnResult, error) {
+	if in.Compact {
+		if in.Resume == "" {
+			return ralph.TurnResult{}, fmt.Errorf("compact a session of claude: there is none: %w", ralph.ErrUnsupported)
+		}
+		in.Prompt = compactPrompt
+	}
 	env := in.Env
 	if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, noBackground+"=") }) {
 		env = append(slices.Clone(env), noBackground+"=1")
 	}
 	t := newTurn(in, on)
 	c := newClaude(t.said)
+	c.fill = fill{told: t.context, windows: &d.windows}
 	stdout := &events{line: c.line}
 	stderr := &pieces{emit: c.stderr}
 	linger := time.AfterFunc(time.Hour, func() { t.stop(errEnough) })
@@ -99,6 +112,9 @@ func (d *claudeDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Tu
 	res.Events, res.Dropped = stdout.n+stderr.n, stdout.dropped
 	if res.Exit != ralph.ExitSpawn {
 		c.conclude(&res, over)
+		if in.Compact {
+			c.concludeCompact(&res)
+		}
 	}
 	return res, nil
 }
@@ -112,6 +128,9 @@ func (c *claude) conclude(res *ralph.TurnResult, over bool) {
 	res.Session = c.session
 	res.Denied = c.denied
 	res.Usage = c.usage.total(c.open || c.results == 0)
+	if res.Compacts = c.fill.own; c.fill.use.Used > 0 {
+		res.Context = c.fill.use
+	}
 	finished := c.results > 0 && !c.open
 	switch {
 	case res.Exit == ralph.ExitUser && !over:
@@ -178,7 +197,7 @@ func (c *claude) apiError() *ralph.AgentError {
 	}
 	e.Class = c.class(e)
 	if e.Class == ralph.ErrClassLimit {
-		e.ResetAt = c.resetAt
+		e.ResetAt, e.Limit = c.resetAt, c.limit
 	}
 	return e
 }

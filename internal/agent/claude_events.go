@@ -30,10 +30,12 @@ type claude struct {
 	words   string // last text of the main loop
 	usage   claudeUsage
 	denied  []string
+	fill    fill
 
 	apiErr      string    // `error` of the last synthetic assistant event
 	retryStatus int       // error_status of the last api_retry since the model last spoke
 	resetAt     time.Time // of the last plan limit that was rejected
+	limit       string    // which one: five_hour, seven_day, ...
 
 	errs  tail // stderr
 	noise tail // lines of stdout that are no event
@@ -66,6 +68,7 @@ type claudeModel struct {
 	CacheRead  int64   `json:"cacheReadInputTokens"`
 	CacheWrite int64   `json:"cacheCreationInputTokens"`
 	Cost       float64 `json:"costUSD"`
+	Window     int64   `json:"contextWindow"`
 }
 
 // claudeUsage adds up what the results of one process say. total_cost_usd goes
@@ -159,7 +162,7 @@ func (c *claude) line(line []byte) {
 			c.user(e.message)
 		}
 	case `"system"`:
-		c.system(e.subtype, line)
+		c.system(e.subtype, line, sub)
 	case `"rate_limit_event"`:
 		c.planLimit(line)
 	case `"result"`:
@@ -193,8 +196,13 @@ func (c *claude) assistant(e claudeEvent, sub bool) {
 			c.retryStatus = 0
 		}
 	}
+	m := readMessage(e.message)
+	if !sub {
+		c.fill.message(m)
+	}
 	var words []string
-	eachBlock(e.message, func(b claudeBlock) {
+	eachElement(m.content, func(block []byte) {
+		b := readBlock(block)
 		switch string(b.kind) {
 		case `"text"`:
 			if s := text(b.text); !sub && s != "" {
@@ -215,7 +223,8 @@ func (c *claude) assistant(e claudeEvent, sub bool) {
 }
 
 func (c *claude) user(message []byte) {
-	eachBlock(message, func(b claudeBlock) {
+	eachElement(readMessage(message).content, func(block []byte) {
+		b := readBlock(block)
 		if string(b.kind) != `"tool_result"` {
 			return // prompts, echoes and injected text are nobody's words
 		}
@@ -230,12 +239,23 @@ type claudeBlock struct {
 	kind, text, thinking, name, input, content []byte
 }
 
-func eachBlock(message []byte, yield func(claudeBlock)) {
+// claudeMessage is the message of an event, as spans.
+type claudeMessage struct {
+	content, model, usage []byte
+}
+
+func readMessage(message []byte) (m claudeMessage) {
 	eachMember(message, func(key, value []byte) {
-		if string(key) == "content" {
-			eachElement(value, func(block []byte) { yield(readBlock(block)) })
+		switch string(key) {
+		case "content":
+			m.content = value
+		case "model":
+			m.model = value
+		case "usage":
+			m.usage = value
 		}
 	})
+	return m
 }
 
 func readBlock(block []byte) (b claudeBlock) {
@@ -300,15 +320,22 @@ func startLine(s string, max int) string {
 	return cutBack(s, max)
 }
 
-func (c *claude) system(subtype, line []byte) {
+func (c *claude) system(subtype, line []byte, sub bool) {
 	switch string(subtype) {
 	case `"init"`:
 		c.open = true
 		eachMember(line, func(key, value []byte) {
-			if string(key) == "session_id" {
+			switch string(key) {
+			case "session_id":
 				c.session = text(value)
+			case "model":
+				c.fill.begin(text(value))
 			}
 		})
+	case `"compact_boundary"`:
+		if !sub {
+			c.fill.boundary(line)
+		}
 	case `"api_retry"`:
 		var r struct {
 			Status int     `json:"error_status"`
@@ -336,9 +363,10 @@ func (c *claude) planLimit(line []byte) {
 		return
 	}
 	if e.Info.Status != "rejected" {
-		c.resetAt = time.Time{} // allowed again, or only a warning
+		c.resetAt, c.limit = time.Time{}, "" // allowed again, or only a warning
 		return
 	}
+	c.limit = e.Info.Kind
 	if e.Info.Resets > 0 {
 		c.resetAt = time.Unix(e.Info.Resets, 0).UTC()
 	}
@@ -355,6 +383,7 @@ func (c *claude) result(line []byte) {
 	c.results++
 	c.open = false
 	c.usage.add(&r)
+	c.fill.result(r.All)
 	if r.Session != "" {
 		c.session = r.Session
 	}

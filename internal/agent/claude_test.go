@@ -49,6 +49,11 @@ func recordings() []recording {
 		{name: "329-json-schema", exit: ok, cost: 0.0008, text: `{"status":"COMPLETE","summary":"ok"}`},
 		{name: "197-json-schema-never-text", exit: ok, cost: 0.002, text: "I forgot the tool."},
 		{name: "197-err-429-then-ok", exit: ok, cost: 0.00835, text: "Hello from"},
+		{name: "197-compact-auto", exit: ok, cost: 0.76278, text: "All done."},
+		{name: "329-compact-auto", exit: ok, cost: 0.76278, text: "All done."},
+		{name: "197-compact-manual", exit: ok, cost: 0.001},
+		{name: "329-compact-manual", exit: ok, cost: 0.0008}, // its total says 0.01396
+		{name: "197-slash-compact", exit: ok, text: "Error: No messages to compact"},
 		{name: "329-plan-warning", exit: ok, cost: 0.00329, text: "Hello from"},
 
 		{name: "197-err-429", code: 1, exit: failed, class: ralph.ErrClassLimit, status: 429, text: "API Error: Request rejected (429)"},
@@ -114,19 +119,26 @@ func TestClaudeRecordings(t *testing.T) {
 
 func replayed(t *testing.T, r recording) (ralph.TurnResult, []ralph.Said) {
 	t.Helper()
+	var said []ralph.Said
+	res := replayedAs(t, r, ralph.TurnInput{Prompt: "Do it"}, ralph.TurnHooks{Said: func(s ralph.Said) { said = append(said, s) }})
+	return res, said
+}
+
+// replayedAs is a turn of a driver that has had none before.
+func replayedAs(t *testing.T, r recording, as ralph.TurnInput, on ralph.TurnHooks) ralph.TurnResult {
+	t.Helper()
 	file, err := filepath.Abs(filepath.Join("testdata", "claude", r.name+".jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	spec := ralph.AgentSpec{Name: "claude", Driver: "claude", Command: []string{self(t)}}
 	in := input(t, spec, "FAKE_REPLAY="+file, "FAKE_CODE="+strconv.Itoa(r.code), "FAKE_STDERR="+r.stderr)
-	in.Prompt = "Do it"
-	var said []ralph.Said
-	res, err := open(t, spec).Turn(t.Context(), in, ralph.TurnHooks{Said: func(s ralph.Said) { said = append(said, s) }})
+	in.Prompt, in.Resume, in.Compact = as.Prompt, as.Resume, as.Compact
+	res, err := open(t, spec).Turn(t.Context(), in, on)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res, said
+	return res
 }
 
 // The table must name every recording of testdata.
@@ -151,7 +163,7 @@ func TestClaudeDetails(t *testing.T) {
 	})
 	t.Run("a plan limit says when it ends", func(t *testing.T) {
 		res, _ := replayed(t, recording{name: "197-plan-rejected-5h", code: 1})
-		if res.Err == nil || res.Err.ResetAt.Unix() != 1795223736 {
+		if res.Err == nil || res.Err.ResetAt.Unix() != 1795223736 || res.Err.Limit != "five_hour" {
 			t.Errorf("%+v", res.Err)
 		}
 	})
@@ -212,12 +224,13 @@ func TestClaudeArguments(t *testing.T) {
 		"plain": {want: plain, env: "1"},
 		"all": {
 			spec: ralph.AgentSpec{Model: "opus", Args: []string{"--max-turns", "5"}},
-			in:   ralph.TurnInput{Resume: "abc", Schema: []byte(`{}`)},
-			want: plain + " --model opus --resume abc --json-schema {} --max-turns 5", env: "1",
+			in:   ralph.TurnInput{Resume: "abc", Schema: []byte(`{}`), MaxCost: 0.25},
+			want: plain + " --model opus --resume abc --max-budget-usd 0.25 --json-schema {} --max-turns 5", env: "1",
 		},
 		"args win": {
-			spec: ralph.AgentSpec{Model: "opus", Args: []string{"--permission-mode=plan", "--setting-sources", "project", "--model", "haiku"}},
-			want: "-p --output-format stream-json --verbose --permission-mode=plan --setting-sources project --model haiku", env: "1",
+			spec: ralph.AgentSpec{Model: "opus", Args: []string{"--permission-mode=plan", "--setting-sources", "project", "--model", "haiku", "--max-budget-usd=9"}},
+			in:   ralph.TurnInput{MaxCost: 0.25},
+			want: "-p --output-format stream-json --verbose --permission-mode=plan --setting-sources project --model haiku --max-budget-usd=9", env: "1",
 		},
 		"skip permissions": {
 			spec: ralph.AgentSpec{Args: []string{"--dangerously-skip-permissions"}},

@@ -24,9 +24,9 @@ const (
 
 // execDriver runs any command as an agent: the prompt goes in by stdin, as an
 // argument or in a file; stdout is what the agent says. The scripted agent runs
-// through it too, as a child process like any other.
+// through it too, as a child process like any other; it can do more (scripted.go).
 //
-// It adds nothing to the environment.
+// It adds nothing to the environment, but for the scripted agent.
 //
 // An agent that knows its cost prints it on lines of their own, which add up
 // and are not part of what it said:
@@ -39,6 +39,7 @@ type execDriver struct {
 	proc    *proc.Runner
 	command []string
 	prompt  string // stdin, arg, file; "" is stdin
+	played  bool   // it is the scripted agent
 }
 
 func openExec(spec ralph.AgentSpec, p *proc.Runner) (Driver, error) {
@@ -66,6 +67,9 @@ func promptMark(how string) string {
 }
 
 func (d *execDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.TurnHooks) (ralph.TurnResult, error) {
+	if in.Compact && !d.played {
+		return ralph.TurnResult{}, fmt.Errorf("compact a session of an exec agent: %w", ralph.ErrUnsupported)
+	}
 	args, stdin, done, err := d.give(in)
 	if err != nil {
 		return ralph.TurnResult{}, err
@@ -78,8 +82,13 @@ func (d *execDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Turn
 	}
 	t := newTurn(in, on)
 	out := &execOutput{said: t.said, text: tail{max: maxText}, errs: tail{max: maxErrors}}
+	env := in.Env
+	if d.played {
+		out.report = &report{told: t.context}
+		env = out.report.environ(in)
+	}
 	stdout, stderr := &pieces{emit: out.stdout}, &pieces{emit: out.stderr}
-	res, _, err := t.run(ctx, d.proc, launch{args: args, env: in.Env, stdin: stdin, stdout: stdout.Write, stderr: stderr.Write})
+	res, _, err := t.run(ctx, d.proc, launch{args: args, env: env, stdin: stdin, stdout: stdout.Write, stderr: stderr.Write})
 	if err != nil {
 		return res, err
 	}
@@ -97,6 +106,9 @@ func (d *execDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Turn
 		if res.Err.Message == "" {
 			res.Err.Message = fmt.Sprintf("%s ended with exit code %d and said nothing", args[0], res.Code)
 		}
+	}
+	if d.played {
+		out.report.conclude(&res, in)
 	}
 	return res, nil
 }
@@ -143,12 +155,17 @@ type execOutput struct {
 	errs  tail
 	usage ralph.Usage
 	inner bool // within a line that is handed on in pieces
+
+	report *report // of the scripted agent, else nil
 }
 
 func (o *execOutput) stdout(text string, more bool) {
 	if !o.inner && !more {
 		if u, ok := readUsage(text); ok {
 			o.usage = o.usage.Add(u)
+			return
+		}
+		if o.report != nil && o.report.line(text) {
 			return
 		}
 	}

@@ -36,8 +36,10 @@ func Play(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, env []
 	p := &player{ctx: ctx, stdout: stdout, stderr: stderr, env: env, dir: dir, proc: proc.NewRunner("")}
 	p.values = values{
 		Stage: vars["RALPH_STAGE"], Task: vars["RALPH_TASK"], TaskName: vars["RALPH_TASK_NAME"],
-		Spec: vars["RALPH_SPEC"], Phase: vars["RALPH_PHASE"], Prompt: string(prompt),
+		Spec: vars["RALPH_SPEC"], Phase: vars["RALPH_PHASE"], Prompt: string(prompt), Session: vars[envResume],
 	}
+	p.compact = vars[envCompact] != ""
+	p.maxCost, _ = strconv.ParseFloat(vars[envMaxCost], 64)       // not set: no limit
 	p.values.Iteration, _ = strconv.Atoi(vars["RALPH_ITERATION"]) // not set in every stage
 	if s.Counter != "" {
 		if p.values.Call, err = p.count(s.Counter); err != nil {
@@ -50,6 +52,11 @@ func Play(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, env []
 			return p.play(r)
 		}
 	}
+	if p.compact {
+		_ = p.tell("ralph-usage", map[string]float64{"cost": 0}) // nobody was asked
+		fmt.Fprintf(stderr, "scripted agent: scenario %s has no rule with when: {compact: true}: it cannot compact\n", scenario)
+		return 2
+	}
 	fmt.Fprintf(stderr, "scripted agent: scenario %s has no rule for stage %q, spec %q, task %q, iteration %d\n",
 		scenario, p.values.Stage, p.values.Spec, p.values.TaskName, p.values.Iteration)
 	return 2
@@ -58,6 +65,7 @@ func Play(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, env []
 // values is what templates see.
 type values struct {
 	Stage, Task, TaskName, Spec, Phase, Prompt string
+	Session                                    string // that is gone on with, "" for a new one
 	Iteration, Call                            int
 }
 
@@ -69,6 +77,8 @@ type player struct {
 	dir            string
 	proc           *proc.Runner
 	values         values
+	compact        bool    // the session shall be made shorter
+	maxCost, cost  float64 // dollars that the turn may cost (0: no limit), and costs so far
 }
 
 // exit ends a play with a code; a *exit is no failure.
@@ -98,6 +108,9 @@ func (p *player) play(r rule) int {
 
 func (p *player) matches(r rule) bool {
 	v := p.values
+	if p.compact && r.when["compact"] == "" {
+		return false // a rule for turns
+	}
 	for key, want := range r.when {
 		ok := false
 		switch key {
@@ -111,6 +124,10 @@ func (p *player) matches(r rule) bool {
 			ok = within(want, v.Iteration)
 		case "call":
 			ok = within(want, v.Call)
+		case "compact":
+			ok = want == strconv.FormatBool(p.compact)
+		case "resumed":
+			ok = want == strconv.FormatBool(v.Session != "")
 		case "prompt":
 			ok = strings.Contains(v.Prompt, want)
 		case "exists":

@@ -163,6 +163,13 @@ func TestScenarioErrors(t *testing.T) {
 		"twice":           {"rules:\n  - do: []\n    do: []\n", "twice"},
 		"background":      {"rules:\n  - do:\n    - background: {runs: x}\n", `unknown key "runs"`},
 		"flood":           {"rules:\n  - do:\n    - flood: {bytes: -1}\n", "line 3: flood: want bytes"},
+		"context":         {"rules:\n  - do:\n    - context: much\n", `line 3: context: "much" is no percentage, such as 86%`},
+		"context member":  {"rules:\n  - do:\n    - context: {use: 3}\n", `line 3: unknown key "use"`},
+		"context figures": {"rules:\n  - do:\n    - context: {used: -3}\n", "line 3: context: want used >= 0"},
+		"class":           {"rules:\n  - do:\n    - error: spawn\n", `line 3: error: "spawn" is no class of errors; there are [rate_limit`},
+		"error member":    {"rules:\n  - do:\n    - error: {kind: server}\n", `line 3: unknown key "kind"`},
+		"reset":           {"rules:\n  - do:\n    - error: {class: server, reset: soon}\n", "line 3: error: "},
+		"compact":         {"rules:\n  - when: {compact: yes}\n", `line 2: compact is true or false, not "yes"`},
 		"list for a text": {"rules:\n  - do:\n    - say: [a]\n", "line 3: want a text"},
 	} {
 		_, err := parseScenario("s.yaml", []byte(c.text))

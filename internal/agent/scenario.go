@@ -32,12 +32,15 @@ var scenarioFiles embed.FS
 //	      call: 2+                 # the nth play with this stage, spec and task, counted in the folder
 //	      prompt: some words       # the prompt has these words
 //	      exists: tests/usage      # there is such a file
+//	      resumed: true            # the turn goes on in a session (agent.context: continue); false: a new one
+//	      compact: true            # the session shall be made shorter; no rule without this is tried then,
+//	                               # and an agent that has no such rule cannot do it
 //	    do:
 //	      - say: "I am on {{.TaskName}}."
 //	      - signal: COMPLETE
 //
 // Texts are Go templates over {{.Stage}} {{.Task}} {{.TaskName}} {{.Spec}}
-// {{.Iteration}} {{.Phase}} {{.Call}} {{.Prompt}}. Paths are within the agent's
+// {{.Iteration}} {{.Phase}} {{.Call}} {{.Prompt}} {{.Session}}. Paths are within the agent's
 // working folder. The actions, one per list item:
 //
 //	write: {a.sh: "text", b/c: "text"}  # folders are made; "#!" makes it executable
@@ -51,8 +54,10 @@ var scenarioFiles embed.FS
 //	answer: {tasks: []}     # any YAML, printed as a fenced json block; the string $issues stands for all
 //	                        # issue ids of the prompt, $accept for verdicts that accept all its tasks,
 //	                        # "$reject why" for verdicts that reject them
-//	cost: 0.02              # dollars
+//	cost: 0.02              # dollars; above what the turn may cost the play ends with an error of class budget
 //	usage: {input: 100, output: 20, cost: 0.02}
+//	context: 86%            # so much of the window is full, of 200000 tokens; or in tokens:
+//	context: {used: 172000, window: 200000, compacted: true} # compacted: it did that by itself just now
 //	think: 200ms            # nothing happens for so long; sleep is the same
 //	echo: true              # prints the prompt
 //	stderr: text
@@ -62,6 +67,10 @@ var scenarioFiles embed.FS
 //	crash: true             # kill -9 itself
 //	exit: 3
 //	rate_limit: true        # an error text on stderr and exit 1; or the text itself
+//	error: server           # a typed error and exit 1: rate_limit, overloaded, authentication, bad_request,
+//	                        # context_full, server, refusal, budget, unknown, protocol; or with more of it:
+//	error: {class: rate_limit, status: 429, message: text, reset: 90s, limit: five_hour}
+//	                        # reset: the limit ends so long after now; reset_at: at a time (RFC 3339)
 //	background: {run: sleep 60, setsid: true, hold: true} # left behind; hold keeps stdout open
 //	close: stdout           # closes it and goes on
 type scenario struct {
@@ -77,7 +86,7 @@ type rule struct {
 
 // whenKeys are the members of a rule's when.
 func whenKeys() []string {
-	return []string{"stage", "task", "spec", "iteration", "call", "prompt", "exists"}
+	return []string{"stage", "task", "spec", "iteration", "call", "prompt", "exists", "resumed", "compact"}
 }
 
 // builtins are the names of the embedded scenarios, sorted.
@@ -173,6 +182,8 @@ func parseRule(n *yaml.Node) (r rule, err error) {
 					if _, _, err := span(v.Value); err != nil {
 						return fmt.Errorf("line %d: %s: %w", v.Line, key, err)
 					}
+				case (key == "compact" || key == "resumed") && v.Value != "true" && v.Value != "false":
+					return fmt.Errorf("line %d: %s is true or false, not %q", v.Line, key, v.Value)
 				}
 				return unknown(v, key, whenKeys()...)
 			})

@@ -15,9 +15,10 @@ import (
 // here under one lock, so that what parses them and the caller's hooks never
 // run twice at once.
 type turn struct {
-	in   ralph.TurnInput
-	said func(ralph.Said)
-	stop context.CancelCauseFunc // ends the process early
+	in      ralph.TurnInput
+	said    func(ralph.Said)
+	context func(ralph.ContextUse)
+	stop    context.CancelCauseFunc // ends the process early
 
 	mu     sync.Mutex
 	bytes  int64
@@ -29,11 +30,14 @@ type turn struct {
 var errEnough = errors.New("the turn is over")
 
 func newTurn(in ralph.TurnInput, on ralph.TurnHooks) *turn {
-	said := on.Said
-	if said == nil {
-		said = func(ralph.Said) {}
+	t := &turn{in: in, said: on.Said, context: on.Context}
+	if t.said == nil {
+		t.said = func(ralph.Said) {}
 	}
-	return &turn{in: in, said: said}
+	if t.context == nil {
+		t.context = func(ralph.ContextUse) {}
+	}
+	return t
 }
 
 // launch is what a driver wants run.

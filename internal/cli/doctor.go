@@ -196,7 +196,7 @@ func supportWords(s agent.Supports) string {
 	for _, w := range []struct {
 		has  bool
 		word string
-	}{{s.Structured, "structured answers"}, {s.Resume, "resume"}, {s.Cost, "cost"}, {s.Usage, "tokens"}, {s.Tools, "tool calls"}} {
+	}{{s.Structured, "structured answers"}, {s.Resume, "resume"}, {s.Cost, "cost"}, {s.Usage, "tokens"}, {s.Tools, "tool calls"}, {s.Context, "context"}, {s.Compact, "compacting"}} {
 		if w.has {
 			words = append(words, w.word)
 		}
