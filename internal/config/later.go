@@ -17,9 +17,6 @@ type later struct {
 
 func notBuilt() []later {
 	return []later{
-		{key: "construct.context_warn"},
-		{key: "construct.context_compact"},
-		{key: "construct.context_kill"},
 		{key: "test.coverage"},
 		{key: "test.retries"},
 		{key: "test.retry"},

@@ -29,6 +29,7 @@ type Input struct {
 	Issues     []ralph.Issue        // investigate: the open ones
 	Learnings  string               // ralph/progress.md, may be empty
 	Feedback   string               // the mismatch of a structured answer, or policy's words
+	Handover   string               // what the session before this one did, when it was left; may be empty
 	Iteration  int                  // from 1; 0 leaves it out
 	Max        int                  // iterations allowed, 0 for no limit
 	Checks     []string             // the commands that will check the work
@@ -155,6 +156,8 @@ func partByField(part string, stage ralph.TaskKind) *regexp.Regexp {
 		return regexp.MustCompile(`\.Diff\b`)
 	case "learnings":
 		return regexp.MustCompile(`\.Learnings\b`)
+	case "handover":
+		return regexp.MustCompile(`\.Handover\b`)
 	case "checks":
 		return regexp.MustCompile(`\.Checks\b`)
 	case "last":

@@ -87,6 +87,8 @@ func (x *Executor) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step
 		return x.prepare(ctx, s, t)
 	case ralph.Turn:
 		return x.turn(ctx, s, t, step)
+	case ralph.Compact:
+		return x.compact(ctx, s, t, step)
 	case ralph.Check:
 		return x.check(ctx, s, t, step)
 	case ralph.Baseline:

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -18,15 +17,16 @@ type record struct {
 	output *outputFile
 }
 
-// openRecord makes ralph/.state/tasks/<task>/<iteration>/. A turn that was cut
-// and is done again gets a folder of its own, so that nothing is overwritten.
-func (x *Executor) openRecord(t *ralph.Task, step ralph.Turn, prompt string) (*record, error) {
+// openRecord makes ralph/.state/tasks/<task>/<name>/, where the name of a turn is
+// its iteration. A turn that was cut and is done again gets a folder of its own,
+// so that nothing is overwritten.
+func (x *Executor) openRecord(t *ralph.Task, name, prompt string) (*record, error) {
 	base := taskDir(t.ID)
 	if err := os.MkdirAll(filepath.Join(x.Root, base), 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the turn: %w", err)
 	}
 	for try := 1; ; try++ {
-		rel := filepath.Join(base, strconv.Itoa(step.Iteration))
+		rel := filepath.Join(base, name)
 		if try > 1 {
 			rel = fmt.Sprintf("%s.%d", rel, try)
 		}

@@ -46,17 +46,19 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	if err != nil {
 		return nil, err
 	}
-	rec, err := x.openRecord(t, step, text)
+	rec, err := x.openRecord(t, strconv.Itoa(step.Iteration), text)
 	if err != nil {
 		return nil, err
 	}
 	begin := x.Now()
 	listener := newListener(x.Live, t.ID, text)
-	res, err := agent.Turn(ctx, ralph.TurnInput{
+	guard, turnCtx := guardWindow(ctx, x.Config.ContextKill)
+	defer guard.release()
+	res, err := agent.Turn(turnCtx, ralph.TurnInput{
 		Agent: agent.Spec, Stage: step.Stage, Prompt: text, Dir: x.dir(t), Env: x.environment(s, t, step, agent),
-		Resume: step.Resume, Schema: schemaFor(step.Stage, agent.Structured), Timeout: step.Timeout, Grace: x.Grace,
-		Scratch: rec.dir, Raw: rec.output,
-	}, ralph.TurnHooks{Said: listener.said})
+		Resume: step.Resume, Schema: schemaFor(step.Stage, agent.Structured), Timeout: step.Timeout, MaxCost: step.MaxCost,
+		Grace: x.Grace, Scratch: rec.dir, Raw: rec.output,
+	}, ralph.TurnHooks{Said: listener.said, Context: guard.heard})
 	if closeErr := rec.close(); err == nil {
 		err = closeErr
 	}
@@ -66,6 +68,7 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	guard.settle(&res)
 	f := x.ended(t, step, agent, res)
 	f.Took, f.Dir, f.Dropped = x.Now().Sub(begin), rec.rel, res.Dropped+rec.output.dropped()
 	if t.TakesSlot() {
@@ -76,6 +79,7 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	}
 	facts := x.answer(s, t, step, res, &f)
 	facts = append([]ralph.Fact{f}, facts...)
+	facts = append(facts, x.warnContext(t, f)...)
 	return append(facts, policy.AfterTurn(s, f, x.Config, x.Now())...), nil
 }
 
@@ -106,9 +110,13 @@ func (x *Executor) ended(t *ralph.Task, step ralph.Turn, agent ConfiguredAgent, 
 	if agent.Price != nil && !res.Usage.Known {
 		res.Usage = agent.Price(res.Usage)
 	}
+	if res.Context == (ralph.ContextUse{}) && res.Session != "" && res.Session == t.Run.Session {
+		res.Context = t.Run.Context // a turn that failed at its start filled nothing, and emptied nothing
+	}
 	return ralph.TurnEnded{
 		Task: t.ID, Stage: step.Stage, Agent: step.Agent, Iteration: step.Iteration, Exit: res.Exit, Code: res.Code,
-		Session: res.Session, Usage: res.Usage, Err: res.Err, Denied: res.Denied, Leftover: res.Leftover, Tail: tail(res.Text),
+		Session: res.Session, Usage: res.Usage, Context: res.Context, Compacts: res.Compacts, Err: res.Err,
+		Denied: res.Denied, Leftover: res.Leftover, Tail: tail(res.Text),
 	}
 }
 
@@ -187,7 +195,7 @@ func (x *Executor) prompt(ctx context.Context, s *ralph.State, t *ralph.Task, st
 	in := prompt.Input{
 		Stage: step.Stage, SpecFile: s.Job.File, SpecText: spec, Task: t, Tasks: s.Plan.Tasks,
 		Learnings: readTail(filepath.Join(x.dir(t), progressFile), mostLearned), Feedback: step.Feedback,
-		Iteration: step.Iteration, Max: x.Config.MaxIterations, Structured: structured, InPlace: t.Run.Place.Dir == "",
+		Handover: t.Run.Handover, Iteration: step.Iteration, Max: x.Config.MaxIterations, Structured: structured, InPlace: t.Run.Place.Dir == "",
 	}
 	if t.MaxIterations > 0 {
 		in.Max = t.MaxIterations

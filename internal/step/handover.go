@@ -1,0 +1,128 @@
+package step
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bluekeyes/go-gitdiff/gitdiff"
+
+	"github.com/ralph-loop/ralph"
+)
+
+const (
+	mostHandover = 4 << 10   // bytes of a summary
+	mostStat     = 30        // files that it names
+	mostStatDiff = 256 << 10 // bytes of a patch that are read for it
+	mostLine     = 300       // bytes of a question, an answer, an error
+)
+
+// handover tells a new session of the agent what the one before it did: all that
+// is known without asking an agent. The task itself, its red checks with their
+// output, and the spec stand in every prompt; here they are only named, since
+// people read this too. At most 4 KiB.
+func (x *Executor) handover(ctx context.Context, s *ralph.State, t *ralph.Task) string {
+	r := t.Run
+	var b strings.Builder
+	fmt.Fprintf(&b, "Task: %s\nTurns so far: %d", cutLine(t.Name, mostLine), r.Iterations)
+	if r.Progress > 0 || r.Note != "" {
+		fmt.Fprintf(&b, "\nReported progress: %d%% %s", r.Progress, cutLine(r.Note, mostLine))
+	}
+	if last := r.Last; last != nil {
+		if last.Signal.Kind != ralph.SignalNone {
+			fmt.Fprintf(&b, "\nThe last turn's signal: %s %s", last.Signal.Kind, cutLine(last.Signal.Text, mostLine))
+		}
+		if last.Err != nil {
+			fmt.Fprintf(&b, "\nThe last turn's error: %s: %s", last.Err.Class, cutLine(last.Err.Message, mostLine))
+		}
+		if last.Tail != "" {
+			fmt.Fprintf(&b, "\nThe last turn's last words:\n%s", indent(last.Tail))
+		}
+	}
+	if r.Red != nil {
+		b.WriteString("\nChecks that failed:")
+		for _, c := range r.Red.Results {
+			if !c.Pass {
+				fmt.Fprintf(&b, "\n  %s (exit code %d)", cutLine(c.Command, mostLine), c.Exit)
+			}
+		}
+	}
+	for _, qa := range r.Answers {
+		fmt.Fprintf(&b, "\nAsked: %s\n  Answer: %s", cutLine(qa.Question, mostLine), cutLine(qa.Answer, mostLine))
+	}
+	b.WriteString(x.changedSince(ctx, s, t))
+	return cutText(b.String(), mostHandover)
+}
+
+// changedSince lists the files that differ from where the work began. In the user's
+// checkout that is where the spec began: earlier tasks of it have changed files too.
+func (x *Executor) changedSince(ctx context.Context, s *ralph.State, t *ralph.Task) string {
+	from, since := s.Job.Base, "since the spec began"
+	if t.Run.Place.Dir != "" {
+		from, since = t.Run.Place.Base, "in this task"
+	}
+	if from == "" || t.Run.Tree == "" {
+		return ""
+	}
+	trees, err := x.trees(x.dir(t))
+	if err != nil {
+		return "" // the agent has the files themselves
+	}
+	patch, err := trees.Diff(ctx, from, t.Run.Tree, mostStatDiff)
+	if err != nil {
+		return ""
+	}
+	lines := diffStat(patch)
+	if len(lines) == 0 {
+		return "\nFiles changed " + since + ": none"
+	}
+	if more := len(lines) - mostStat; more > 0 {
+		lines = append(lines[:mostStat], fmt.Sprintf("and %d more", more))
+	}
+	if len(patch) >= mostStatDiff-mostLine {
+		lines = append(lines, "and more: the whole of it is too large to list")
+	}
+	return "\nFiles changed " + since + ":\n" + indent(strings.Join(lines, "\n"))
+}
+
+// diffStat is a line for each file of a patch. A patch that was cut tells of the
+// files before the cut.
+func diffStat(patch []byte) []string {
+	files, _, err := gitdiff.Parse(bytes.NewReader(patch))
+	if err != nil && len(files) == 0 {
+		return nil
+	}
+	var lines []string
+	for _, f := range files {
+		name, what := f.NewName, ""
+		switch {
+		case f.IsDelete:
+			name, what = f.OldName, " deleted"
+		case f.IsNew:
+			what = " new"
+		}
+		added, deleted := int64(0), int64(0)
+		for _, h := range f.TextFragments {
+			added, deleted = added+h.LinesAdded, deleted+h.LinesDeleted
+		}
+		lines = append(lines, fmt.Sprintf("%s%s +%d -%d", cutLine(name, mostLine), what, added, deleted))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// cutLine puts text on one line of at most n bytes.
+func cutLine(text string, n int) string { return cutText(strings.Join(strings.Fields(text), " "), n) }
+
+// cutText is the begin of a text, at most n bytes, marked when something is missing.
+func cutText(text string, n int) string {
+	const mark = " ..."
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n-len(mark)], "") + mark
+}
+
+func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }

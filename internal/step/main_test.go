@@ -1,0 +1,18 @@
+package step_test
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/ralph-loop/ralph/internal/agent"
+)
+
+// TestMain lets the test binary be the scripted agent, a process of its own.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "scripted-agent" {
+		dir, _ := os.Getwd()
+		os.Exit(agent.Play(context.Background(), os.Stdin, os.Stdout, os.Stderr, os.Environ(), dir, os.Args[2]))
+	}
+	os.Exit(m.Run())
+}
