@@ -34,6 +34,7 @@ type reply struct {
 	Tool   string
 	Input  any
 	Status int
+	Tokens int // of the input, 0 is 1000
 }
 
 func newModel(t *testing.T, respond func(request) reply) *model {
@@ -79,6 +80,9 @@ func (m *model) serve(w http.ResponseWriter, r *http.Request) {
 	m.seen = append(m.seen, req)
 	answer := m.respond(req)
 	m.mu.Unlock()
+	if answer.Tokens == 0 {
+		answer.Tokens = 1000
+	}
 	if answer.Status != 0 {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(answer.Status)
@@ -99,7 +103,7 @@ func stream(w http.ResponseWriter, name string, answer reply, n int) {
 	type object = map[string]any
 	event("message_start", object{"message": object{
 		"id": fmt.Sprintf("msg_%d", n), "type": "message", "role": "assistant", "model": name, "content": []any{},
-		"stop_reason": nil, "stop_sequence": nil, "usage": object{"input_tokens": 1000, "output_tokens": 1},
+		"stop_reason": nil, "stop_sequence": nil, "usage": object{"input_tokens": answer.Tokens, "output_tokens": 1},
 	}})
 	stop := "end_turn"
 	if answer.Tool == "" {
