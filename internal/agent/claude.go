@@ -28,6 +28,9 @@ const noBackground = "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"
 // the price is that claude does not read CLAUDE.md (ralph's prompt carries what
 // it needs). A `--setting-sources`, permission or model flag in args wins.
 //
+// It is ended by INT: then claude still prints a result, with what the turn has
+// cost, and ends the command that it runs. On TERM it says nothing more.
+//
 // It adds one variable to the environment: noBackground=1, unless it is set.
 type claudeDriver struct {
 	spec    ralph.AgentSpec
@@ -86,10 +89,18 @@ func (d *claudeDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Tu
 	c.fill = fill{told: t.context, windows: &d.windows}
 	stdout := &events{line: c.line}
 	stderr := &pieces{emit: c.stderr}
-	linger := time.AfterFunc(time.Hour, func() { t.stop(errEnough) })
+	linger := time.AfterFunc(time.Hour, func() {
+		t.mu.Lock()
+		c.settled = true
+		t.mu.Unlock()
+		t.stop(errEnough)
+	})
 	linger.Stop()
 	defer linger.Stop()
 	feed := func(p []byte) {
+		if c.settled {
+			return
+		}
 		before := c.results
 		stdout.Write(p)
 		switch {
@@ -100,7 +111,7 @@ func (d *claudeDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Tu
 		}
 	}
 	res, over, err := t.run(ctx, d.proc, launch{
-		args: d.args(in), env: env, stdin: strings.NewReader(in.Prompt), stdout: feed, stderr: stderr.Write,
+		args: d.args(in), env: env, stdin: strings.NewReader(in.Prompt), stdout: feed, stderr: stderr.Write, interrupt: true,
 	})
 	if err != nil {
 		return res, err
@@ -121,8 +132,9 @@ func (d *claudeDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Tu
 
 // conclude settles the turn. The last result decides (its is_error and subtype,
 // as "success" is also the subtype of an API error), the exit code only where
-// there is none. A result also outweighs our own timeout: claude was only slow
-// to leave. A person's stop outweighs the result.
+// there is none. A result also outweighs our own timeout, when claude was only slow
+// to leave: not one that says that it was interrupted. A person's stop outweighs
+// the result.
 func (c *claude) conclude(res *ralph.TurnResult, over bool) {
 	res.Text = c.answerText()
 	res.Session = c.session
@@ -166,9 +178,12 @@ func (c *claude) judge(res *ralph.TurnResult) {
 		}
 		return
 	}
+	out := res.Exit == ralph.ExitTimeout
 	res.Exit = ralph.ExitFailed
 	if strings.HasPrefix(r.Terminal, "aborted_") {
-		res.Exit = ralph.ExitCrashed // somebody else's SIGINT: to us as good as a kill
+		if res.Exit = ralph.ExitCrashed; out {
+			res.Exit = ralph.ExitTimeout // our own SIGINT; somebody else's is as good as a kill
+		}
 		return
 	}
 	res.Err = c.apiError()

@@ -25,6 +25,7 @@ type claude struct {
 	said    func(ralph.Said)
 	session string
 	open    bool // claude works: an init or words since the last result
+	settled bool // the turn is over: what claude says while it is ended is not heard
 	results int
 	last    claudeResult
 	words   string // last text of the main loop

@@ -30,6 +30,8 @@ func TestClaudeAfterItsResult(t *testing.T) {
 		"goes on":         {first + `echo '{"subtype":"init","type":"system"}'; sleep 0.5;` + second, 100 * time.Millisecond, 0, ralph.ExitOK, "second", true},
 		"goes on, hangs":  {first + `echo '{"subtype":"init","type":"system"}'; sleep 60`, 100 * time.Millisecond, 500 * time.Millisecond, ralph.ExitTimeout, "first", false},
 		"goes on, killed": {first + `echo '{"subtype":"init","type":"system"}'; kill -9 $$`, time.Hour, 0, ralph.ExitCrashed, "first", false},
+		"interrupted":     {`trap 'echo '\''{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_tools","total_cost_usd":1}'\''; exit 0' INT; sleep 60 & wait`, time.Hour, 500 * time.Millisecond, ralph.ExitTimeout, "", true},
+		"ended, speaks":   {`trap 'echo '\''{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_tools"}'\''; exit 0' INT;` + first + "sleep 60 & wait", 100 * time.Millisecond, 0, ralph.ExitOK, "first", true},
 		"killed at last":  {first + `kill -9 $$`, time.Hour, 0, ralph.ExitOK, "first", true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -46,6 +46,7 @@ type launch struct {
 	env            []string
 	stdin          io.Reader
 	stdout, stderr func([]byte) // called under the turn's lock; must not keep p
+	interrupt      bool         // it ends better by INT than by TERM
 }
 
 // run carries out the process and fills Exit, Code, Leftover and Bytes, and Err
@@ -57,7 +58,7 @@ func (t *turn) run(ctx context.Context, p *proc.Runner, l launch) (res ralph.Tur
 	ended, err := p.Run(run, proc.Command{
 		Args: l.args, Dir: t.in.Dir, Env: l.env, Stdin: l.stdin,
 		Stdout: &stream{t, l.stdout}, Stderr: &stream{t, l.stderr},
-		Timeout: t.in.Timeout, Grace: t.in.Grace, Tracked: true,
+		Timeout: t.in.Timeout, Grace: t.in.Grace, Interrupt: l.interrupt, Tracked: true,
 	})
 	t.mu.Lock() // a writer may be late when its pipe had to be closed
 	defer t.mu.Unlock()

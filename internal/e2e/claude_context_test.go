@@ -30,7 +30,10 @@ func claudeTurn(t *testing.T, url string) func(ralph.TurnInput) (ralph.TurnResul
 	}
 	return func(in ralph.TurnInput) (ralph.TurnResult, []ralph.ContextUse) {
 		t.Helper()
-		in.Agent, in.Dir, in.Env, in.Scratch, in.Timeout, in.Grace = spec, dir, env, dir, time.Minute, time.Second
+		in.Agent, in.Dir, in.Env, in.Scratch, in.Grace = spec, dir, env, dir, 5*time.Second
+		if in.Timeout == 0 {
+			in.Timeout = time.Minute
+		}
 		var live []ralph.ContextUse
 		res, err := d.Turn(t.Context(), in, ralph.TurnHooks{Context: func(u ralph.ContextUse) { live = append(live, u) }})
 		if err != nil {
@@ -90,6 +93,18 @@ func TestClaudeCostLimit(t *testing.T) {
 	again, _ := turn(ralph.TurnInput{Prompt: "Once.", Resume: res.Session, MaxCost: 0.4})
 	if again.Exit != ralph.ExitOK || again.Usage.Cost > 0.4 {
 		t.Errorf("resumed: %+v %+v", again, again.Err)
+	}
+}
+
+// What a turn of the real Claude Code has cost is known also when it was ended in
+// its middle, so that a cost limit does not count it as unknown.
+func TestClaudeCostOfATurnThatWasEnded(t *testing.T) {
+	m := newModel(t, func(request) reply {
+		return reply{Tool: "Bash", Input: map[string]any{"command": "sleep 50", "description": "wait"}, Tokens: 100_000}
+	})
+	res, _ := claudeTurn(t, m.URL)(ralph.TurnInput{Prompt: "Work.", Timeout: 4 * time.Second})
+	if res.Exit != ralph.ExitTimeout || res.Err != nil || !res.Usage.Known || res.Usage.Cost < 0.25 || res.Session == "" {
+		t.Errorf("%+v %+v", res, res.Err)
 	}
 }
 

@@ -55,6 +55,9 @@ type Command struct {
 
 	Timeout time.Duration // 0: none
 	Grace   time.Duration // between TERM and KILL; 0: 5 s
+	// Interrupt is for programs that end better by INT than by TERM: it is sent
+	// in its place.
+	Interrupt bool
 	// Tracked is for agents and gates: registered on disk, killed with this
 	// process, and everything they leave behind is ended, daemons included.
 	// Untracked processes (git) may leave daemons of their own.
@@ -335,7 +338,11 @@ func (p *process) await(ctx context.Context, exited <-chan struct{}) Ended {
 		return EndedSelf
 	default:
 	}
-	p.signalGroup(syscall.SIGTERM)
+	first := syscall.SIGTERM
+	if p.c.Interrupt {
+		first = syscall.SIGINT
+	}
+	p.signalGroup(first)
 	grace := time.NewTimer(p.grace(ctx))
 	defer grace.Stop()
 	select {

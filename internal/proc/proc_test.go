@@ -169,6 +169,23 @@ func TestCancelKeepsLastWords(t *testing.T) {
 	})
 }
 
+// A program that ends better by INT gets that in place of TERM, and KILL all the same.
+func TestInterruptInPlaceOfTerm(t *testing.T) {
+	bothWays(t, func(t *testing.T, r *Runner, tracked bool) {
+		c := sh(`trap "echo int; exit 3" INT; trap "echo term; exit 4" TERM; sleep 300 & wait`)
+		var said bytes.Buffer
+		c.Stdout, c.Tracked, c.Interrupt, c.Timeout = &said, tracked, true, 300*time.Millisecond
+		if res, err := r.Run(t.Context(), c); err != nil || res.Ended != EndedTimeout || res.Code != 3 || said.String() != "int\n" {
+			t.Errorf("%+v, %v, %q", res, err, said.String())
+		}
+		deaf := sh(`trap "" INT; sleep 300`)
+		deaf.Tracked, deaf.Interrupt, deaf.Timeout, deaf.Grace = tracked, true, 200*time.Millisecond, 50*time.Millisecond
+		if res, err := r.Run(t.Context(), deaf); err != nil || res.Signal != "SIGKILL" {
+			t.Errorf("deaf: %+v, %v", res, err)
+		}
+	})
+}
+
 func TestCancelledBeforeTheStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
