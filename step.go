@@ -32,11 +32,15 @@ type Turn struct {
 }
 
 // Compact makes the agent's session shorter: by the agent itself where its driver
-// can, else the next turn begins a new one with a summary (A-028, A-113).
+// can, else the next turn begins a new one with a summary (A-028, A-113). Without a
+// Session there is only the summary.
 type Compact struct {
 	Agent   string     `json:"agent"`
 	Session string     `json:"session"`
 	Use     ContextUse `json:"use"`
+	// From is the task that worked in the session when another one takes it over, as
+	// the first task of a phase does (A-112); "" is the task itself.
+	From TaskID `json:"from,omitempty"`
 }
 
 // Tell writes a fact that people and other tasks need before the task goes on: a

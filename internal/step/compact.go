@@ -21,7 +21,13 @@ func (x *Executor) compact(ctx context.Context, s *ralph.State, t *ralph.Task, s
 	}
 	if why != "" {
 		f.How, f.After, f.Session, f.Error = ralph.CompactHandover, ralph.ContextUse{}, "", why
-		f.Summary = x.handover(ctx, s, t)
+		from := t
+		if step.From != "" {
+			from = s.Task(step.From)
+		}
+		if from != nil { // a person may have taken it out of the plan
+			f.Summary = x.handover(ctx, s, from)
+		}
 	}
 	f.Took = x.Now().Sub(begin)
 	return []ralph.Fact{f}, nil
@@ -29,6 +35,9 @@ func (x *Executor) compact(ctx context.Context, s *ralph.State, t *ralph.Task, s
 
 // compactByAgent asks the agent. why is why its session is not shorter, "" when it is.
 func (x *Executor) compactByAgent(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Compact, f *ralph.Compacted) (why string, err error) {
+	if step.Session == "" {
+		return "there is no session to go on with", nil
+	}
 	agent, ok := x.Agents[step.Agent]
 	if !ok {
 		return fmt.Sprintf("agent %q is not configured any more", step.Agent), nil

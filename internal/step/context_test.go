@@ -33,12 +33,13 @@ func (s still) Diff(context.Context, string, string, int64) ([]byte, error) {
 type window struct {
 	*step.Executor
 	state *ralph.State
+	task  ralph.TaskID
 	file  string // the scenario
 }
 
 func newWindow(t *testing.T, c policy.Config, rules string) *window {
 	t.Helper()
-	w := &window{file: filepath.Join(t.TempDir(), "s.yaml")}
+	w := &window{task: "t-1", file: filepath.Join(t.TempDir(), "s.yaml")}
 	w.play(t, rules)
 	exe, err := os.Executable()
 	if err != nil {
@@ -76,7 +77,7 @@ func (w *window) apply(facts ...ralph.Fact) {
 // do carries a step out and folds what came of it.
 func (w *window) do(t *testing.T, s ralph.Step) []ralph.Fact {
 	t.Helper()
-	facts, err := w.Do(t.Context(), w.state, "t-1", s)
+	facts, err := w.Do(t.Context(), w.state, w.task, s)
 	if err != nil || len(facts) == 0 {
 		t.Fatalf("%s: %v, %v", s.StepName(), facts, err)
 	}
@@ -84,7 +85,7 @@ func (w *window) do(t *testing.T, s ralph.Step) []ralph.Fact {
 	return facts
 }
 
-func (w *window) run() ralph.Run { return w.state.Task("t-1").Run }
+func (w *window) run() ralph.Run { return w.state.Task(w.task).Run }
 
 func (w *window) turn() ralph.Turn {
 	r := w.run()
@@ -315,11 +316,55 @@ func TestCompactByHandover(t *testing.T) {
 			w.play(t, "  - {do: [say: \"{{.Session}}\"]}\n")
 			next := w.do(t, w.turn())[0].(ralph.TurnEnded)
 			prompt, err := os.ReadFile(filepath.Join(w.Root, next.Dir, "prompt.md"))
-			if err != nil || next.Session == session || next.Tail != "" || !strings.Contains(string(prompt), "## What was done before in this task") || !strings.Contains(string(prompt), "I wrote new.go.") {
+			if err != nil || next.Session == session || next.Tail != "" || !strings.Contains(string(prompt), "## What was done before") || !strings.Contains(string(prompt), "I wrote new.go.") {
 				t.Errorf("the next turn: %+v, %v\n%s", next, err, prompt)
 			}
 			if w.run().Handover != "" {
 				t.Error("what was handed over is told again")
+			}
+		})
+	}
+}
+
+// The first task of a phase takes the session of the phase before over, made
+// shorter; where that cannot be, it is told what was done there (A-112).
+func TestCompactBetweenPhases(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		session bool
+		how     string
+		prompt  string // of the first turn of the next phase
+	}{
+		"in the same session": {true, ralph.CompactAgent, "go on with"},
+		"with a summary":      {false, ralph.CompactHandover, "The last turn's last words:\n  I wrote it."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWindow(t, policy.Config{Continue: true, ContextCompact: 0.85}, `
+  - {when: {compact: true}, do: [context: 10%]}
+  - {when: {resumed: true}, do: [say: "go on with {{.Session}}"]}
+  - {do: [context: 86%, say: I wrote it.]}
+`)
+			w.apply(ralph.TaskAdded{Task: ralph.Task{ID: "t-2", Name: "Say goodbye", Phase: "two"}})
+			w.do(t, w.turn())
+			w.apply(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone}, ralph.TaskStarted{ID: "t-2"})
+			before := w.run()
+			compact := ralph.Compact{Agent: "played", Use: before.Context, From: "t-1"}
+			if c.session {
+				compact.Session = before.Session
+			}
+			w.task = "t-2"
+			f := w.do(t, compact)[0].(ralph.Compacted)
+			if f.Task != "t-2" || f.How != c.how || f.Before != before.Context || f.Session != compact.Session {
+				t.Errorf("compacted: %+v", f)
+			}
+			next := w.do(t, w.turn())[0].(ralph.TurnEnded)
+			text, err := os.ReadFile(filepath.Join(w.Root, next.Dir, "prompt.md"))
+			if c.session {
+				text = []byte(next.Tail)
+			}
+			if err != nil || !strings.Contains(string(text), c.prompt) || (next.Session == before.Session) != c.session {
+				t.Errorf("the next phase: %+v, %v\n%s", next, err, text)
 			}
 		})
 	}
@@ -343,7 +388,7 @@ func TestHandoverIsBounded(t *testing.T) {
 	for range 30 {
 		w.apply(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Task: "t-1", Text: strings.Repeat("ä", 400)}}, ralph.Answered{ID: "g-1", Text: strings.Repeat("ö", 400)})
 	}
-	f = w.do(t, ralph.Compact{Agent: "gone"})[0].(ralph.Compacted)
+	f = w.do(t, ralph.Compact{Agent: "gone", Session: "abc"})[0].(ralph.Compacted)
 	if len(f.Summary) > 4<<10 || !strings.HasSuffix(f.Summary, " ...") || strings.Contains(f.Summary, "\uFFFD") {
 		t.Errorf("%d bytes, ends with %q", len(f.Summary), f.Summary[len(f.Summary)-20:])
 	}
