@@ -63,7 +63,8 @@ func (g *guard) settle(res *ralph.TurnResult) {
 
 // warnContext tells once a session of the agent that its window is rather full.
 func (x *Executor) warnContext(t *ralph.Task, f ralph.TurnEnded) []ralph.Fact {
-	if x.Config.ContextWarn <= 0 || f.Context.Part() < x.Config.ContextWarn || slices.Contains(t.Run.Alerts, ralph.AlertContext) {
+	told := f.Session == t.Run.Session && slices.Contains(t.Run.Alerts, ralph.AlertContext)
+	if told || x.Config.ContextWarn <= 0 || f.Context.Part() < x.Config.ContextWarn {
 		return nil
 	}
 	return []ralph.Fact{ralph.ContextWarned{Task: t.ID, Agent: f.Agent, Use: f.Context}}

@@ -121,6 +121,12 @@ func TestContextWarning(t *testing.T) {
 	if got := warnings(w.do(t, w.turn())); got != 1 {
 		t.Errorf("the window filled again: %d warnings", got)
 	}
+	fresh := w.turn()
+	fresh.Resume = ""
+	w.play(t, "  - {do: [context: 71%]}\n")
+	if got := warnings(w.do(t, fresh)); got != 1 {
+		t.Errorf("a new session, as full: %d warnings", got)
+	}
 	w.Config.ContextWarn = 0
 	w.apply(ralph.Compacted{Task: "t-1"})
 	if got := warnings(w.do(t, w.turn())); got != 0 {
