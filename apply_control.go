@@ -30,7 +30,11 @@ func (s *State) applyControl(e Event) {
 		if f.Reason == SwitchLimit {
 			s.Session.Fallback = "rate-limited"
 		}
-		s.editTask(f.Task, func(t *Task) { t.Run.Agent = f.To })
+		s.editTask(f.Task, func(t *Task) {
+			if t.Run.Agent = f.To; t.Run.Iterations == 0 {
+				t.Run.Session = "" // one that was taken over is another agent's
+			}
+		})
 	case BudgetWarned:
 		s.alerted(f.Scope, f.Task, BudgetAlert(f.What))
 	case ContextWarned:
@@ -69,7 +73,7 @@ func (s *State) compacted(f Compacted) {
 	s.count(func(t *Totals) { t.Usage = t.Usage.Add(usage) })
 	s.editTask(f.Task, func(t *Task) {
 		r := &t.Run
-		r.InFlight, r.Context = 0, f.After
+		r.InFlight, r.Context, r.Agent = 0, f.After, f.Agent
 		r.Spent += f.Took
 		r.Usage = r.Usage.Add(usage)
 		r.Shortened = r.Iterations

@@ -222,6 +222,9 @@ func giveTurn(s *ralph.State, t *ralph.Task, c Config, now time.Time, turn ralph
 	if from := orElse(r.Agent, s.Session.Agent); from != "" && from != ch.agent {
 		return ralph.Tell{Fact: switched(t, from, ch.agent, c)}, ralph.Why{Rule: "X-37", Text: "from " + from + " to " + ch.agent}
 	}
+	if step, why, ok := takeOver(s, t, c, ch.agent); ok {
+		return step, why
+	}
 	turn.Agent, turn.Reserve = ch.agent, expected(s)
 	if crowded(s, c, turn.Reserve, now) {
 		return ralph.Wait{}, ralph.Why{Rule: "X-60", Text: "the turns under way may use up a budget"}
@@ -235,6 +238,9 @@ func giveTurn(s *ralph.State, t *ralph.Task, c Config, now time.Time, turn ralph
 			why := ralph.Why{Rule: "A-113", Text: fmt.Sprintf("%.0f %% of the agent's context window is used", 100*r.Context.Part())}
 			return ralph.Compact{Agent: ch.agent, Session: r.Session, Use: r.Context}, why
 		}
+	}
+	if c.Continue && r.Iterations == 0 {
+		turn.Resume = r.Session // taken over from the phase before
 	}
 	turn.MaxCost = mostCost(s, t, c)
 	turn.Timeout = shorter(turn.Timeout, s, t, c, now)
