@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"golang.org/x/sys/unix"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -34,6 +35,11 @@ type Options struct {
 	// the state after it, under the journal's mutex: it must be quick, and must
 	// keep neither. nil: nobody looks.
 	Observe func(ralph.Event, *ralph.State)
+	// Me and Alive are for looking at the session lock: where this process runs, and
+	// whether a process of that pid and Owner.Start does. Without them only the
+	// kernel says who holds it.
+	Me    Owner
+	Alive func(pid int, start string) bool
 	// SegmentSize is the size in bytes after which a new segment begins, so that
 	// start-up does not grow with history; 0 is the default of 1 MiB.
 	SegmentSize int64
@@ -53,9 +59,11 @@ const (
 // File is the journal of one repository. It is safe for concurrent use, and
 // for use by several processes at once.
 type File struct {
-	opt  Options
-	dir  string // absolute ralph/.state
-	lock *flock.Flock
+	opt   Options
+	dir   string // absolute ralph/.state
+	lock  *flock.Flock
+	clock *Clock
+	flock func(fd, how int) error // of the session lock: the kernel's
 
 	mu       sync.Mutex
 	f        *os.File
@@ -87,7 +95,7 @@ func Open(opt Options) (*File, error) {
 	if opt.SegmentSize == 0 {
 		opt.SegmentSize = segmentSize
 	}
-	j := &File{opt: opt, dir: filepath.Join(opt.Root, stateDir), moved: make(chan struct{}), shown: -1}
+	j := &File{opt: opt, dir: filepath.Join(opt.Root, stateDir), moved: make(chan struct{}), shown: -1, flock: unix.Flock, clock: NewClock(opt.Now)}
 	j.views.init(opt)
 	if opt.Read {
 		return j, j.openRead()
@@ -100,6 +108,7 @@ func Open(opt Options) (*File, error) {
 		return nil, err
 	}
 	j.shown = j.state.Seq
+	j.clock.NotBefore(j.state.At)
 	return j, nil
 }
 
@@ -144,6 +153,10 @@ func (j *File) State() *ralph.State {
 	}
 	return s
 }
+
+// Now is the time that a fact recorded now would have: that of the engine's
+// decisions. It never goes back, and goes on when the system's clock does.
+func (j *File) Now() time.Time { return j.clock.Now() }
 
 // Update takes the lock, catches up, reads views back that a person changed,
 // runs decide on the newest state and appends its facts with one write and one
@@ -253,9 +266,9 @@ func (j *File) append(by string, facts []ralph.Fact) error {
 	if len(facts) == 0 {
 		return nil
 	}
-	now := j.opt.Now().UTC().Truncate(time.Microsecond)
+	now := j.clock.Now().UTC().Truncate(time.Microsecond)
 	if now.Before(j.state.At) {
-		now = j.state.At // the clock went back: facts keep their order
+		now = j.state.At // within the same microsecond, or a small step back: facts keep their order
 	}
 	var buf bytes.Buffer
 	events := make([]ralph.Event, len(facts))
@@ -270,6 +283,11 @@ func (j *File) append(by string, facts []ralph.Fact) error {
 		buf.Write(line)
 		buf.WriteByte('\n')
 		events[i], prev = e, e.Hash
+	}
+	if j.fence != nil && by == "engine" { // again: the machine may have slept since Update looked
+		if err := j.fence(); err != nil {
+			return err
+		}
 	}
 	_, err := j.f.WriteAt(buf.Bytes(), j.offset)
 	if err == nil {
@@ -326,6 +344,7 @@ func (j *File) sync() error {
 }
 
 func (j *File) wake() {
+	j.clock.NotBefore(j.state.At)
 	close(j.moved)
 	j.moved = make(chan struct{})
 }

@@ -15,31 +15,77 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// Owner is who holds the session lock, as session.lock says it (X-01).
+// Owner is who holds the session lock, as session.lock says it (X-01, C-026).
 type Owner struct {
 	SessionID   ralph.SessionID `json:"session_id"`
 	Pid         int             `json:"pid"`
-	Start       string          `json:"start,omitempty"` // boot id and start time: a pid alone may be reused
+	Start       string          `json:"start,omitempty"`     // boot id and start time: a pid alone may be reused
+	Boot        string          `json:"boot,omitempty"`      // the kernel's boot; "" where none is known
+	PidSpace    string          `json:"pid_space,omitempty"` // whose number pid is: each container has its own
 	Host        string          `json:"host"`
 	StartedAt   time.Time       `json:"started_at"`
 	HeartbeatAt time.Time       `json:"heartbeat_at"`
 }
 
+// same reports whether both are one engine, whenever they gave a sign of life.
+func (o *Owner) same(p *Owner) bool {
+	return o.SessionID == p.SessionID && o.Pid == p.Pid && o.Start == p.Start && o.Boot == p.Boot &&
+		o.PidSpace == p.PidSpace && o.Host == p.Host && o.StartedAt.Equal(p.StartedAt)
+}
+
+// Place is where an owner runs, as seen from this process.
+type Place string
+
+// The places.
+const (
+	Here      Place = "here"      // its pid can be looked at and signalled
+	Container Place = "container" // on this kernel; its pid means somebody else here, or nobody
+	Elsewhere Place = "elsewhere" // on another machine
+)
+
+// seenFrom compares kernels first: host names change with the network, and are the
+// same in many containers. One host name with another boot is a machine that was
+// started again.
+func (o *Owner) seenFrom(me *Owner) Place {
+	known := o.Boot != "" && me.Boot != ""
+	switch {
+	case known && o.Boot == me.Boot && o.PidSpace != "" && me.PidSpace != "" && o.PidSpace != me.PidSpace:
+		return Container
+	case known && o.Boot == me.Boot, o.Host == me.Host, me.Host == "":
+		return Here
+	}
+	return Elsewhere
+}
+
 // LockedError is a start refused because the owner of the lock lives.
 type LockedError struct {
-	Owner Owner
-	Age   time.Duration // since the heartbeat
+	LockInfo
+	Frees time.Duration // Elsewhere: the lock is stale after that time without a sign of life
 }
 
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("another engine works in this repository: pid %d on %s, started %s, last sign of life %s ago",
-		e.Owner.Pid, e.Owner.Host, e.Owner.StartedAt.Local().Format("2006-01-02 15:04:05"), e.Age.Round(time.Second))
+	o := e.Owner
+	if o.Pid == 0 {
+		return "another engine works in this repository; it has not written its name yet"
+	}
+	where := fmt.Sprintf("pid %d on %s", o.Pid, o.Host)
+	if e.Place == Container {
+		where = fmt.Sprintf("in another container of this machine, where it is pid %d on %s", o.Pid, o.Host)
+	}
+	if o.SessionID != "" {
+		where += ", session " + string(o.SessionID)
+	}
+	life := fmt.Sprintf("last sign of life %s ago", e.Age.Round(time.Second))
+	if e.Ahead > 0 {
+		life = fmt.Sprintf("its clock is %s ahead of this one's", e.Ahead.Round(time.Second))
+	}
+	return fmt.Sprintf("another engine works in this repository: %s, started %s, %s", where, o.StartedAt.Local().Format("2006-01-02 15:04:05"), life)
 }
 
 func (e *LockedError) Unwrap() error { return ralph.ErrLocked }
 
 // staleAfter is the age of a heartbeat from which a lock of another host counts
-// as left behind (C, X-02). On this host the kernel knows better.
+// as left behind (C-025, X-02). On this host the kernel knows better.
 const staleAfter = 30 * time.Minute
 
 // How often Lock tries when the lock is held and nobody alive is to be seen.
@@ -56,7 +102,7 @@ type SessionLock struct {
 	owner Owner
 	size  int // of the text, padded
 
-	mu     sync.Mutex  // Held is called by the engine and the heartbeat
+	mu     sync.Mutex  // for what follows and owner: Held is called by the engine and the heartbeat
 	looked os.FileInfo // the file when its text was read last and was ours
 	at     time.Time   // when that was
 }
@@ -64,41 +110,44 @@ type SessionLock struct {
 // Lock takes the session lock. The kernel frees it when its owner dies, however
 // that happens; the file's text says who it is, and tells apart an owner on
 // another host, where the kernel cannot help. took says that a dead owner's lock
-// was taken over, with that owner.
+// was taken over, with that owner. A refusal is a *LockedError.
 func (j *File) Lock(me Owner, alive func(pid int, start string) bool) (lock *SessionLock, took *Owner, err error) {
-	path := filepath.Join(j.dir, "session.lock")
+	path := filepath.Join(j.dir, lockName)
 	for try := 1; try <= tries; try++ {
 		old, err := readOwner(path)
 		if err != nil {
 			return nil, nil, err
 		}
 		now := j.opt.Now()
-		if old != nil && old.Host != me.Host && now.Sub(old.HeartbeatAt) < staleAfter {
-			return nil, nil, &LockedError{*old, now.Sub(old.HeartbeatAt)}
+		if old != nil && old.seenFrom(&me) == Elsewhere {
+			if info := j.lockInfo(old, &me, alive, now); info.Live {
+				return nil, nil, errors.Join(locked(info), j.noteAhead(old, now))
+			}
 		}
-		lock, err := tryLock(path, me)
+		lock, err := j.tryLock(path, me)
 		switch {
 		case errors.Is(err, unix.EWOULDBLOCK):
 			// Holder takes the lock for an instant, and a new owner has not
 			// written its name yet: only a live owner is a reason to refuse.
 			owner, err := readOwner(path)
-			if err == nil && (owner == nil || owner.Host == me.Host && !alive(owner.Pid, owner.Start)) && try < tries {
+			if err == nil && (owner == nil || owner.seenFrom(&me) == Here && !alive(owner.Pid, owner.Start)) && try < tries {
 				time.Sleep(tryEvery)
 				continue
 			}
-			return nil, nil, errors.Join(err, locked(owner, now))
+			return nil, nil, errors.Join(err, locked(j.lockInfo(owner, &me, alive, now)))
 		case err != nil:
-			return nil, nil, fmt.Errorf("lock %s: %w", path, err)
+			return nil, nil, cannotLock(err)
 		case lock == nil: // removed by its last owner between open and lock: again
 			continue
 		}
-		if old != nil && old.Host == me.Host && old.Pid != me.Pid && alive(old.Pid, old.Start) {
+		if old != nil && old.Pid != me.Pid && old.seenFrom(&me) == Here && alive(old.Pid, old.Start) {
 			// A file system without working locks: the owner is there all the same.
-			return nil, nil, errors.Join(&LockedError{*old, now.Sub(old.HeartbeatAt)}, lock.file.Close())
+			return nil, nil, errors.Join(locked(j.lockInfo(old, &me, alive, now)), lock.file.Close())
 		}
 		if err := lock.write(me.HeartbeatAt); err != nil {
-			return nil, nil, errors.Join(err, lock.file.Close())
+			return nil, nil, errors.Join(err, os.Remove(path), lock.file.Close())
 		}
+		_ = os.Remove(filepath.Join(j.dir, aheadName)) // what it knew was of an older owner
 		j.mu.Lock()
 		j.fence = lock.Held
 		j.mu.Unlock()
@@ -107,22 +156,26 @@ func (j *File) Lock(me Owner, alive func(pid int, start string) bool) (lock *Ses
 	return nil, nil, fmt.Errorf("lock %s: it comes and goes; is another ralph starting and stopping?", path)
 }
 
-func locked(owner *Owner, now time.Time) error {
-	if owner == nil {
-		owner = &Owner{Host: "unknown"}
+// cannotLock explains a file system that knows no locks.
+func cannotLock(err error) error {
+	if errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
+		return &ralph.Refusal{
+			Why:  fmt.Sprintf("the file system of %s has no file locks (%v)", stateDir, err),
+			Hint: "work in a clone on a local disk, or mount it with locks", Kind: ralph.ErrUsage,
+		}
 	}
-	return &LockedError{*owner, now.Sub(owner.HeartbeatAt)}
+	return fmt.Errorf("lock %s/%s: %w", stateDir, lockName, err)
 }
 
 // tryLock opens and locks the file; nil when the locked file is no longer the
 // one at path. The flock package cannot tell which file it locked, so this is
 // done by hand.
-func tryLock(path string, me Owner) (*SessionLock, error) {
+func (j *File) tryLock(path string, me Owner) (*SessionLock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := j.flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	mine, err := f.Stat()
@@ -143,9 +196,24 @@ func (l *SessionLock) Beat(now time.Time) error {
 	return l.write(now)
 }
 
+// Name writes the session that the engine works on, which it knows only when it
+// has the lock (C-026).
+func (l *SessionLock) Name(id ralph.SessionID, now time.Time) error {
+	if err := l.Held(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.owner.SessionID = id
+	l.mu.Unlock()
+	return l.write(now)
+}
+
 // write pads with spaces to one length, so that who reads meanwhile never finds
-// the rest of a longer text.
+// the rest of a longer text, and a full disk has room for it.
 func (l *SessionLock) write(now time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.looked = nil
 	l.owner.HeartbeatAt = now.UTC().Truncate(time.Millisecond)
 	b, err := json.Marshal(l.owner)
 	if err != nil {
@@ -163,24 +231,40 @@ func (l *SessionLock) write(now time.Time) error {
 // before its next write (X-02).
 func (l *SessionLock) Held() error {
 	info, err := os.Stat(l.path)
-	if err == nil && os.SameFile(info, l.info) {
-		if l.unchanged(info) {
-			return nil
-		}
-		at := time.Now()
-		owner, err := readOwner(l.path)
-		if err == nil && (owner == nil || owner.Host == l.owner.Host && owner.Pid == l.owner.Pid && owner.SessionID == l.owner.SessionID) {
-			l.mu.Lock()
-			l.looked, l.at = info, at
-			l.mu.Unlock()
-			return nil
-		}
-	}
-	if errors.Is(err, os.ErrNotExist) {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		return lostLock{}
+	case err != nil:
+		return fmt.Errorf("look at the session lock: %w", err)
+	case os.SameFile(info, l.info) && l.unchanged(info):
+		return nil
 	}
-	return fmt.Errorf("%w: ralph/.state/session.lock was taken away from this process; it stops before its next write", ralph.ErrLocked)
+	at := time.Now()
+	owner, err := readOwner(l.path)
+	if err != nil {
+		return fmt.Errorf("look at the session lock: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if os.SameFile(info, l.info) && (owner == nil || owner.same(&l.owner)) {
+		l.looked, l.at = info, at
+		return nil
+	}
+	return takenLock{owner}
 }
+
+// takenLock is a lock that another engine took over.
+type takenLock struct{ by *Owner }
+
+func (e takenLock) Error() string {
+	who := "another engine"
+	if e.by != nil {
+		who = fmt.Sprintf("another engine (pid %d on %s)", e.by.Pid, e.by.Host)
+	}
+	return who + " took over while this one gave no sign of life; this one stops before its next write"
+}
+
+func (takenLock) Is(target error) bool { return target == ralph.ErrLocked }
 
 // lostLock is a lock file that somebody deleted, most often an agent together
 // with other state. Another engine may hold a new one by now: whatever else is
@@ -229,22 +313,4 @@ func readOwner(path string) (*Owner, error) {
 		return nil, nil
 	}
 	return &o, nil
-}
-
-// Holder returns the owner of the session lock when an engine holds it now.
-func (j *File) Holder() *Owner {
-	path := filepath.Join(j.dir, "session.lock")
-	owner, err := readOwner(path)
-	if err != nil || owner == nil {
-		return nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil {
-		return nil
-	}
-	return owner
 }

@@ -42,6 +42,8 @@ func childMode(name string) func(root string) error {
 		return childAdd
 	case "append":
 		return childAppend
+	case "engine":
+		return childEngine
 	case "full-disk":
 		return childFullDisk
 	case "lock":

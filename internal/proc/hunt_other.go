@@ -91,6 +91,16 @@ func Identity(pid int) (start string, err error) {
 	return "ps/" + strings.Join(strings.Fields(out), " "), nil
 }
 
+// Machine names the boot of this system's kernel, "" where it does not say. There
+// are no spaces of pids here.
+func Machine() (boot, pidSpace string) {
+	boot, err := unix.Sysctl("kern.bootsessionuuid") // macOS
+	if err != nil {
+		return "", ""
+	}
+	return boot, ""
+}
+
 // Alive reports whether the process of that pid and Identity still runs.
 func Alive(pid int, start string) bool {
 	now, err := Identity(pid)

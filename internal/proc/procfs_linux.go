@@ -195,11 +195,27 @@ func Identity(pid int) (start string, err error) {
 }
 
 func (s stat) identity() string {
+	boot := bootID()
+	if boot == "" {
+		boot = "-" // some sandboxes have none: the start time has to do
+	}
+	return boot + "/" + strconv.FormatUint(s.start, 10)
+}
+
+func bootID() string {
 	boot, err := readProc("/proc/sys/kernel/random/boot_id", 128)
 	if err != nil {
-		boot = []byte("-") // some sandboxes have none: the start time has to do
+		return ""
 	}
-	return string(bytes.TrimSpace(boot)) + "/" + strconv.FormatUint(s.start, 10)
+	return string(bytes.TrimSpace(boot))
+}
+
+// Machine names the boot of the kernel under this process, the same in all its
+// containers, and the space that pids belong to, which each container has for
+// itself. Both are "" where the system does not say.
+func Machine() (boot, pidSpace string) {
+	pidSpace, _ = os.Readlink("/proc/self/ns/pid") // none in some sandboxes
+	return bootID(), pidSpace
 }
 
 // Alive reports whether the process of that pid and Identity still runs. One
