@@ -84,22 +84,48 @@ func (l *Local) Do(receipt ralph.StepStarted) error {
 	return l.stopped(err)
 }
 
-// Wait implements Host.
+// lookEvery is how soon a wait is known to be over when the machine slept or its
+// clock was set: timers count only the time that it was awake.
+const lookEvery = 5 * time.Second
+
+// Wait implements Host. Until is a time of the clock; but a wait never takes longer
+// than it would have by the clock at its begin, should that be set back meanwhile.
 func (l *Local) Wait(seq int64, until time.Time) error {
 	ctx := l.ctx
 	if !until.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, until.Sub(l.now()))
-		defer cancel()
+		var cancel context.CancelCauseFunc
+		ctx, cancel = context.WithCancelCause(ctx)
+		defer cancel(nil)
+		go l.call(ctx, cancel, until)
 	}
 	err := l.journal.Wait(ctx, seq)
 	if l.ctx.Err() != nil {
 		return context.Cause(l.ctx)
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return nil
 	}
 	return err
+}
+
+// call cancels the wait when it is over.
+func (l *Local) call(ctx context.Context, cancel context.CancelCauseFunc, until time.Time) {
+	began, planned := time.Now(), until.Sub(l.now())
+	timer := time.NewTimer(min(planned, lookEvery))
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		left := min(until.Sub(l.now()), planned-time.Since(began))
+		if left <= 0 {
+			cancel(context.DeadlineExceeded)
+			return
+		}
+		timer.Reset(min(left, lookEvery))
+	}
 }
 
 // Go implements Host. An error of the work ends the host, so that Run, which

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +24,8 @@ type world struct {
 	mem    *ralphtest.Mem
 	script *ralphtest.Script
 	repo   *ralphtest.Repo
+	now    func() time.Time // of the host; nil: the bubble's
+	mu     sync.Mutex       // for tests whose steps run side by side
 }
 
 // newWorld queues specs. Its agent plans one task per spec and builds it.
@@ -91,7 +94,7 @@ func (w *world) start() {
 func (w *world) engine() (ralph.Reason, error) { return w.engineIn(context.Background()) }
 
 func (w *world) engineIn(ctx context.Context) (ralph.Reason, error) {
-	host := engine.NewLocal(ctx, w.mem, w.script, nil)
+	host := engine.NewLocal(ctx, w.mem, w.script, w.now)
 	reason, err := engine.Run(host, w.c)
 	if closed := host.Close(); err == nil {
 		err = closed

@@ -66,6 +66,8 @@ type Script struct {
 	// Forest is the outside world of work in worktrees; nil without.
 	Forest *Forest
 	Took   time.Duration // of a turn, unless its TurnEnded says otherwise
+	// Now is the clock that facts are stamped with, nil for the bubble's.
+	Now    func() time.Time
 	During func(ctx context.Context, step ralph.Step)
 
 	mu     sync.Mutex
@@ -120,9 +122,9 @@ func (x *Script) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step r
 		n := x.Repo.add(&x.Repo.Shelved, string(s.Job.ID))
 		return []ralph.Fact{ralph.Shelved{Task: id, How: step.How, Stash: fmt.Sprintf("stash-%d", n)}}, nil
 	case ralph.Ask:
-		gate := ralph.Gate{ID: ralph.GateID(fmt.Sprintf("g-%d", s.Seq)), Kind: step.Kind, Task: id, About: step.About, Text: step.Text, Detail: step.Detail, AskedAt: clock()}
+		gate := ralph.Gate{ID: ralph.GateID(fmt.Sprintf("g-%d", s.Seq)), Kind: step.Kind, Task: id, About: step.About, Text: step.Text, Detail: step.Detail, AskedAt: x.clock()}
 		if x.Config.InputTimeout > 0 {
-			gate.Deadline = clock().Add(x.Config.InputTimeout)
+			gate.Deadline = x.clock().Add(x.Config.InputTimeout)
 		}
 		return []ralph.Fact{ralph.Asked{Gate: gate}}, nil
 	}
@@ -136,7 +138,13 @@ func (x *Script) enter(n int) {
 	x.most = max(x.most, x.active)
 }
 
-func clock() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+func (x *Script) clock() time.Time {
+	now := x.Now
+	if now == nil {
+		now = time.Now
+	}
+	return now().UTC().Truncate(time.Microsecond)
+}
 
 func (x *Script) commit(t *ralph.Task) []ralph.Fact {
 	if x.CommitError != nil {
@@ -149,7 +157,7 @@ func (x *Script) commit(t *ralph.Task) []ralph.Fact {
 }
 
 func (x *Script) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Turn) ([]ralph.Fact, error) {
-	c := Call{Task: t, Stage: step.Stage, Iteration: step.Iteration, Turn: step, File: s.Job.File, State: s, Now: clock()}
+	c := Call{Task: t, Stage: step.Stage, Iteration: step.Iteration, Turn: step, File: s.Job.File, State: s, Now: x.clock()}
 	x.mu.Lock()
 	x.calls = append(x.calls, c)
 	x.mu.Unlock()
@@ -179,7 +187,7 @@ func (x *Script) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step r
 		return nil, err
 	}
 	facts[0] = f
-	return append(facts, policy.AfterTurn(s, f, x.Config, clock())...), nil
+	return append(facts, policy.AfterTurn(s, f, x.Config, x.clock())...), nil
 }
 
 // pass lets time pass, or ends with ctx.
