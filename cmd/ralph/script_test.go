@@ -140,9 +140,9 @@ func until(ts *testscript.TestScript, limit time.Duration, what string, fact fun
 
 // cmdSignal: signal SIGINT sends it to the engine that holds the session lock.
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
-	signals := map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM, "SIGKILL": syscall.SIGKILL}
+	signals := map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM, "SIGKILL": syscall.SIGKILL, "SIGSTOP": syscall.SIGSTOP, "SIGCONT": syscall.SIGCONT}
 	if neg || len(args) != 1 || signals[args[0]] == 0 {
-		ts.Fatalf("usage: signal SIGINT|SIGTERM|SIGKILL")
+		ts.Fatalf("usage: signal SIGINT|SIGTERM|SIGKILL|SIGSTOP|SIGCONT")
 	}
 	var lock struct{ Pid int }
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("ralph/.state/session.lock")), &lock))

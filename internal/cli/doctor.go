@@ -236,7 +236,11 @@ func (x *examination) state(env Env, root string) {
 		x.note("engine", "the last one was cut", fmt.Sprintf("`ralph %s` goes on where it was", s.Session.Mode))
 	}
 	x.ok("state", "%d facts, %d specs in the inbox, %d tasks in the plan", s.Seq, len(s.Inbox), len(s.Plan.Tasks))
+	x.lock(j)
 	x.leftovers(root, j)
+	if err := roomIn(root); err != nil {
+		x.problem("disk", err.Error(), "free some space")
+	}
 }
 
 // leftovers are processes that a dead engine's registry still names.

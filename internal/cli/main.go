@@ -11,13 +11,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/step"
 )
 
 // Env is everything the program gets from outside.
@@ -68,7 +69,7 @@ func Main(ctx context.Context, env Env) int {
 	if errors.As(err, &exit) {
 		return exit.code
 	}
-	fmt.Fprintln(env.Stderr, "ralph:", message(err))
+	fmt.Fprintln(env.Stderr, "ralph:", message(env, err))
 	return exitCode(err)
 }
 
@@ -89,25 +90,22 @@ func inDirectory(env Env) (Env, error) {
 }
 
 // message is the error for a person: the cause, then the next step.
-func message(err error) string {
+func message(env Env, err error) string {
 	var corrupt *ralph.CorruptError
 	var locked *journal.LockedError
+	var full *fullDisk
 	switch {
+	case errors.As(err, &full):
+		return full.Error()
 	case errors.As(err, &corrupt):
 		return corrupt.Error() + "\nNothing was changed. Mend the line (or take it out) and start again."
 	case errors.As(err, &locked):
-		return fmt.Sprintf("%s\nWait for it, or end it: kill %d (a second Ctrl+C in its terminal does the same).", locked.Error(), locked.Owner.Pid)
+		return locked.Error() + "\n" + lockHint(locked)
 	}
-	if text := err.Error(); diskFull(err, text) {
-		return text + "\nThe disk is full: free some space, then start again."
+	if step.NoSpace(err) {
+		return err.Error() + "\n" + fullDisks(env) + ": free some space, then do it again; what is recorded stays."
 	}
 	return err.Error()
-}
-
-// diskFull also knows git's words for it, which come as text.
-func diskFull(err error, text string) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
-		strings.Contains(text, "Out of diskspace") || strings.Contains(text, "No space left on device")
 }
 
 func exitCode(err error) int {
@@ -153,7 +151,7 @@ Write a spec, queue it, start the agent, walk away:
 		}
 	}
 	add("work", newAgent(env), newAutopilot(env), newInbox(env), newPlan(env), newConstruct(env), newTask(env))
-	add("steer", newPause(env), newResume(env), newStop(env), newMode(env), newGates(env), newApprove(env), newDeny(env), newAnswer(env))
+	add("steer", newPause(env), newResume(env), newStop(env), newMode(env), newGates(env), newApprove(env), newDeny(env), newAnswer(env), newUnlock(env))
 	add("see", newStatus(env), newWhy(env), newQuery(env), newLog(env), newReport(env), newReplay(env), newVerify(env), newRecover(env))
 	add("set", newDemo(env), newInit(env), newDoctor(env), newConfig(env), newVersion(env))
 	root.AddCommand(newScriptedAgent(env))
@@ -184,7 +182,7 @@ func openJournal(env Env, inbox, plan bool) (*journal.File, error) {
 	if err := excludeRuntime(root, env.Environ); err != nil {
 		return nil, err
 	}
-	return journal.Open(journal.Options{Root: root, Inbox: inbox, Plan: plan, NewID: newID})
+	return journal.Open(journal.Options{Root: root, Inbox: inbox, Plan: plan, NewID: newID, Me: me(), Alive: proc.Alive})
 }
 
 // openReader opens the journal for commands that write nothing.
@@ -193,7 +191,7 @@ func openReader(env Env, inbox, plan bool) (*journal.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return journal.Open(journal.Options{Root: root, Inbox: inbox, Plan: plan, Read: true, NewID: newID})
+	return journal.Open(journal.Options{Root: root, Inbox: inbox, Plan: plan, Read: true, NewID: newID, Me: me(), Alive: proc.Alive})
 }
 
 // readState folds the journal without writing anything.

@@ -18,6 +18,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/step"
 )
 
 // session is one engine command: agent, construct or plan.
@@ -70,7 +71,7 @@ func (x *session) run(ctx context.Context) error {
 	x.console = newConsole(x.env)
 	defer x.console.close()
 	x.journal, err = journal.Open(journal.Options{
-		Root: x.root, Inbox: x.mode == "agent", Plan: true, NewID: newID, Observe: x.observe,
+		Root: x.root, Inbox: x.mode == "agent", Plan: true, NewID: newID, Observe: x.observe, Me: me(), Alive: proc.Alive,
 	})
 	if err != nil {
 		return err
@@ -84,7 +85,7 @@ func (x *session) run(ctx context.Context) error {
 	}
 	defer func() { _ = x.lock.Unlock() }()
 	if err := x.begin(ctx); err != nil {
-		return err
+		return x.noRoom(err)
 	}
 	return x.work(ctx)
 }
@@ -108,17 +109,17 @@ func (x *session) needsTasks(ctx context.Context) error {
 
 // takeLock makes this process the engine, and ends what a dead one left behind.
 func (x *session) takeLock() error {
-	me, err := owner(x.journal.State().Session.ID, time.Now())
+	self, err := owner(time.Now())
 	if err != nil {
 		return err
 	}
-	lock, dead, err := x.journal.Lock(me, proc.Alive)
+	lock, dead, err := x.journal.Lock(self, proc.Alive)
 	if err != nil {
 		return err
 	}
 	x.lock = lock
 	if dead != nil {
-		x.console.note("the last engine (pid %d) did not end cleanly; going on where it was", dead.Pid)
+		x.console.note("the last engine (pid %d%s) did not end cleanly; going on where it was", dead.Pid, elsewhere(dead, self))
 	}
 	swept, err := x.procs.Sweep(context.Background())
 	if err != nil {
@@ -172,6 +173,9 @@ func (x *session) begin(ctx context.Context) error {
 	for _, n := range x.notices {
 		x.console.note("%s", n)
 	}
+	if err := x.lock.Name(started.ID, now); err != nil {
+		return err
+	}
 	return x.journal.Update(ctx, "engine", func(s *ralph.State) ([]ralph.Fact, error) {
 		var facts []ralph.Fact
 		if s.Job != nil && !resumed { // what another session was on: its plan is kept
@@ -206,11 +210,14 @@ func (x *session) work(ctx context.Context) error {
 	x.mu.Unlock()
 	stopSignals := x.signals(force)
 	defer stopSignals()
-	stopBeat := x.beat()
+	beatCtx, stopBeat := context.WithCancel(ctx)
 	defer stopBeat()
+	go beat(beatCtx, x.lock, force, x.console.note)
 
 	executor := x.executor(x.env, x.policy, x.console)
-	host := engine.NewLocal(runCtx, x.journal, executor, nil)
+	executor.Now = x.journal.Now
+	executor.Room = func() error { return roomIn(x.root) }
+	host := engine.NewLocal(runCtx, x.journal, executor, x.journal.Now)
 	reason, err := engine.Run(host, x.policy)
 	if closeErr := host.Close(); err == nil {
 		err = closeErr
@@ -263,10 +270,23 @@ func (x *session) broken(err error) error {
 	if !errors.Is(err, ralph.ErrLocked) {
 		_ = x.journal.Update(context.Background(), "engine", end) // the disk may be full: then the session counts as cut, which is as good
 	}
-	if errors.Is(err, journal.ErrGone) {
+	switch {
+	case errors.Is(err, journal.ErrGone):
 		return fmt.Errorf("%w\nGit, ralph/inbox.jsonl and ralph/plan.jsonl have what is left. Look at `git status`, restore what is missing (`git checkout -- ralph`), then start again: `ralph %s`", err, x.mode)
+	case errors.Is(err, ralph.ErrLocked):
+		return fmt.Errorf("%w\nWhat was recorded before is kept, and the other engine goes on from there: `ralph status`", err)
+	case step.NoSpace(err):
+		return x.noRoom(err)
 	}
 	return fmt.Errorf("%w\nThe state is kept; `ralph %s` goes on where it was.", err, x.mode)
+}
+
+// noRoom says which disk is full, and what then.
+func (x *session) noRoom(err error) error {
+	if !step.NoSpace(err) {
+		return err
+	}
+	return &fullDisk{err, fmt.Sprintf("%s: free some space, then `ralph %s` goes on where it was; what is recorded stays.", fullDisks(x.env), x.mode)}
 }
 
 // signals turns the first SIGINT into a wanted stop, and the second into an end
@@ -311,26 +331,6 @@ func (x *session) stop(sig os.Signal) {
 	})
 	if sig == os.Interrupt {
 		x.console.note("press Ctrl+C again to stop at once")
-	}
-}
-
-// beat keeps the lock's heartbeat fresh.
-func (x *session) beat() func() {
-	tick := time.NewTicker(time.Minute)
-	done := make(chan struct{})
-	go func() {
-		for {
-			select {
-			case now := <-tick.C:
-				_ = x.lock.Beat(now) // a full disk shows at the next fact
-			case <-done:
-				return
-			}
-		}
-	}()
-	return func() {
-		tick.Stop()
-		close(done)
 	}
 }
 

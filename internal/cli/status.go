@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +37,7 @@ func runStatus(env Env, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	now := time.Now()
+	now := j.Now()
 	if asJSON {
 		return printJSON(env.Stdout, map[string]any{
 			"version": 1, "engine": engineOf(j), "stage": report.QueryStage(s), "stats": report.QueryStats(s, now), "gates": gatesOf(s),
@@ -73,7 +72,7 @@ func newQuery(env Env) *cobra.Command {
 
 func runQuery(env Env, what string) error {
 	// Only what is asked for is read: a corrupt inbox does not hide the tasks.
-	s, _, err := readState(env, what == "inbox" || what == "stats", what != "inbox")
+	s, j, err := readState(env, what == "inbox" || what == "stats", what != "inbox")
 	if err != nil {
 		return err
 	}
@@ -90,7 +89,7 @@ func runQuery(env Env, what string) error {
 	case "gates":
 		result = gatesOf(s)
 	case "stats":
-		result = report.QueryStats(s, time.Now())
+		result = report.QueryStats(s, j.Now())
 	case "next":
 		if result, err = queryNext(env, s); err != nil {
 			return err

@@ -33,7 +33,7 @@ the ready tasks in the order in which they start.`,
 		if len(args) == 0 {
 			return whyAll(env.Stdout, s, c, *asJSON)
 		}
-		x := policy.Explain(s, ralph.TaskID(args[0]), c, time.Now())
+		x := policy.Explain(s, ralph.TaskID(args[0]), c, j.Now())
 		if x == nil {
 			return &ralph.Refusal{Why: fmt.Sprintf("no task %s in the plan", args[0]), Hint: "`ralph query tasks` lists them", Kind: ralph.ErrNotFound}
 		}

@@ -261,15 +261,24 @@ func checkEnv(environ []string) []string {
 	})
 }
 
-// owner is this process, for the session lock.
-func owner(id ralph.SessionID, now time.Time) (journal.Owner, error) {
+// me is this process, for looking at the session lock.
+func me() journal.Owner {
 	host, err := os.Hostname()
-	if err != nil {
+	if err != nil || host == "" {
 		host = "localhost"
 	}
-	start, err := proc.Identity(os.Getpid())
+	o := journal.Owner{Pid: os.Getpid(), Host: host}
+	o.Boot, o.PidSpace = proc.Machine()
+	return o
+}
+
+// owner is this process, for taking the session lock. Its session has no name yet.
+func owner(now time.Time) (journal.Owner, error) {
+	o := me()
+	start, err := proc.Identity(o.Pid)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return journal.Owner{}, fmt.Errorf("read this process's start time: %w", err)
+		return o, fmt.Errorf("read this process's start time: %w", err)
 	}
-	return journal.Owner{SessionID: id, Pid: os.Getpid(), Start: start, Host: host, StartedAt: now.UTC(), HeartbeatAt: now.UTC()}, nil
+	o.Start, o.StartedAt, o.HeartbeatAt = start, now.UTC(), now.UTC()
+	return o, nil
 }

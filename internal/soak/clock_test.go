@@ -25,7 +25,7 @@ func TestClockGoesBack(t *testing.T) {
 		for _, step := range steps {
 			now = start.Add(step)
 			must(t, j.Update(context.Background(), "engine", func(s *ralph.State) ([]ralph.Fact, error) {
-				if s.At.After(now.Add(24*time.Hour + 300*24*time.Hour)) {
+				if s.At.After(now.Add(24*time.Hour + 300*24*time.Hour + time.Minute)) { // the clock ahead, and its own pace since
 					t.Errorf("the state is at %s", s.At)
 				}
 				return []ralph.Fact{ralph.Noted{Text: "tick"}, ralph.Noted{Text: "tock"}}, nil

@@ -21,6 +21,7 @@ type crowd struct{ *repo }
 
 // crowdSetup is what a test wants of it.
 type crowdSetup struct {
+	dir    string // where; "": a temporary folder
 	plan   []planned
 	build  string // the agent's work in the stages build and resolve, sh
 	slots  int
@@ -47,7 +48,7 @@ func plannedTask(n int) planned {
 
 func newCrowd(t *testing.T, s crowdSetup) *crowd {
 	t.Helper()
-	c := &crowd{newRepo(t, setup{build: s.build, task: fmt.Sprintf("%sparallel: %d\n", s.task, s.slots)})}
+	c := &crowd{newRepo(t, setup{dir: s.dir, build: s.build, task: fmt.Sprintf("%sparallel: %d\n", s.task, s.slots)})}
 	write(t, c.path(".git/config"), readAll(t, c.path(".git/config"))+s.config)
 	for _, name := range slices.Sorted(maps.Keys(s.files)) {
 		write(t, c.path(name), s.files[name])

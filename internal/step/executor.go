@@ -49,6 +49,8 @@ type Executor struct {
 	// SkipDiffs leaves out diff.patch of each turn. With task.auto_commit the
 	// task's commit shows the same, for a process less in each turn.
 	SkipDiffs bool
+	// Room fails when the disk is full; nil: nobody looks.
+	Room func() error
 
 	// For work in worktrees (Config.Isolated), else not used.
 	Worktrees Worktrees
@@ -76,8 +78,8 @@ type ConfiguredAgent struct {
 	Env   []string // pass_env and env of its configuration, K=V
 }
 
-// Do implements engine.Doer.
-func (x *Executor) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step ralph.Step) ([]ralph.Fact, error) {
+// do carries out one step.
+func (x *Executor) do(ctx context.Context, s *ralph.State, id ralph.TaskID, step ralph.Step) ([]ralph.Fact, error) {
 	t := s.Task(id)
 	if t == nil || s.Job == nil {
 		return []ralph.Fact{ralph.Noted{Task: id, Text: "the task is no longer in the plan"}}, nil

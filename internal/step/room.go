@@ -1,0 +1,89 @@
+package step
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Do implements engine.Doer. On a full disk no step begins, and what goes wrong in
+// one is nobody's fault: it counts as cut, which the next start does again. Else an
+// agent would be paid for nothing, and every task end as failed.
+func (x *Executor) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step ralph.Step) ([]ralph.Fact, error) {
+	var facts []ralph.Fact
+	err := x.room()
+	if err == nil {
+		facts, err = x.do(ctx, s, id, step)
+	}
+	if err == nil {
+		err = x.noSpace(facts)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("step %s of %s: %w", step.StepName(), id, err)
+	}
+	return facts, nil
+}
+
+func (x *Executor) room() error {
+	if x.Room == nil {
+		return nil
+	}
+	return x.Room()
+}
+
+// NoSpace reports whether an error comes of a full disk or a quota that is used up.
+// It also knows the words of git, which come as text.
+func NoSpace(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || saysNoSpace(err.Error())
+}
+
+func saysNoSpace(text string) bool {
+	for _, words := range []string{"Out of diskspace", "No space left on device", "no space left on device", "isk quota exceeded"} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// noSpace is the error of an outcome that a full disk has caused. Git takes back
+// what it could not finish, so there may be room again by now: its words count.
+// Agents and checks may speak of any disk: they are believed when this one is full.
+func (x *Executor) noSpace(facts []ralph.Fact) error {
+	for _, fact := range facts {
+		text, bad := "", false
+		switch f := fact.(type) {
+		case ralph.Prepared:
+			text = f.Error
+		case ralph.Committed:
+			text = f.Error
+		case ralph.Merged:
+			text = f.Error
+		case ralph.Advanced:
+			text = f.Error
+		case ralph.Landed:
+			text = f.Error
+		case ralph.Shelved:
+			text = f.Error
+		case ralph.TurnEnded:
+			bad = f.Failed()
+		case ralph.ChecksRan:
+			bad = !f.Pass
+		case ralph.BaselineRan:
+			bad = len(f.Red) > 0
+		case ralph.Compacted:
+			bad = f.Error != ""
+		}
+		if saysNoSpace(text) {
+			return fmt.Errorf("%s: %w", text, syscall.ENOSPC)
+		}
+		if bad || text != "" {
+			return x.room()
+		}
+	}
+	return nil
+}
