@@ -221,7 +221,7 @@ func (j *File) takeLock() error {
 		return gone()
 	}
 	if err != nil {
-		return fmt.Errorf("lock the journal: %w", err)
+		return cannotLock("journal.lock", err)
 	}
 	return nil
 }

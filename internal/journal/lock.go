@@ -136,7 +136,7 @@ func (j *File) Lock(me Owner, alive func(pid int, start string) bool) (lock *Ses
 			}
 			return nil, nil, errors.Join(err, locked(j.lockInfo(owner, &me, alive, now)))
 		case err != nil:
-			return nil, nil, cannotLock(err)
+			return nil, nil, cannotLock(lockName, err)
 		case lock == nil: // removed by its last owner between open and lock: again
 			continue
 		}
@@ -157,14 +157,14 @@ func (j *File) Lock(me Owner, alive func(pid int, start string) bool) (lock *Ses
 }
 
 // cannotLock explains a file system that knows no locks.
-func cannotLock(err error) error {
+func cannotLock(name string, err error) error {
 	if errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
 		return &ralph.Refusal{
 			Why:  fmt.Sprintf("the file system of %s has no file locks (%v)", stateDir, err),
 			Hint: "work in a clone on a local disk, or mount it with locks", Kind: ralph.ErrUsage,
 		}
 	}
-	return fmt.Errorf("lock %s/%s: %w", stateDir, lockName, err)
+	return fmt.Errorf("lock %s/%s: %w", stateDir, name, err)
 }
 
 // tryLock opens and locks the file; nil when the locked file is no longer the

@@ -119,7 +119,7 @@ func (j *File) flocked(path string) (bool, error) {
 	defer f.Close()
 	err = j.flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
 	if err != nil && !errors.Is(err, unix.EWOULDBLOCK) {
-		return false, cannotLock(err)
+		return false, cannotLock(lockName, err)
 	}
 	return err != nil, nil
 }
@@ -149,7 +149,7 @@ func (j *File) TakeAway(force bool) (*LockInfo, error) {
 	path := filepath.Join(j.dir, lockName)
 	lock, err := j.tryLock(path, j.opt.Me)
 	if err != nil && !errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, cannotLock(err)
+		return nil, cannotLock(lockName, err)
 	}
 	if lock != nil {
 		defer lock.file.Close()
