@@ -206,7 +206,7 @@ func TestEnvironment(t *testing.T) {
 		want string // the value
 		err  string
 	}{
-		{"what ralph tells its agents is no setting", []string{"RALPH=1", "RALPH_STAGE=build", "RALPH_SPEC=x.md", "RALPH_TASK=t-1a2b", "RALPH_TASK_NAME=x", "RALPH_ITERATION=3", "RALPH_PHASE=p", "RALPH_ROOT=/r", "RALPH_PROC=1"}, "mode", "autopilot", ""},
+		{"what ralph tells its agents is no setting", []string{"RALPH=1", "RALPH_STAGE=build", "RALPH_SPEC=x.md", "RALPH_TASK=t-1a2b", "RALPH_TASK_NAME=x", "RALPH_ITERATION=3", "RALPH_PHASE=p", "RALPH_ROOT=/r", "RALPH_PROC=1", "RALPH_TASK_DIR=.", "RALPH_SEQ=3", "RALPH_STEP=turn"}, "mode", "autopilot", ""},
 		{"other programs may use the prefix", []string{"RALPH_LAUREN_SIZE=xl"}, "mode", "autopilot", ""},
 		{"a near miss is told", []string{"RALPH_PARALEL=2"}, "", "", "unknown environment variable RALPH_PARALEL; did you mean RALPH_PARALLEL?"},
 		{"a foreign spelling is told (X-05)", []string{"RALPH_MAX_PARALLEL=2"}, "", "", "unknown environment variable RALPH_MAX_PARALLEL; did you mean RALPH_PARALLEL?"},

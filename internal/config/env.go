@@ -15,7 +15,8 @@ func envVar(path string) string {
 func tellsAgents(name string) bool {
 	switch name {
 	case "RALPH", "RALPH_STAGE", "RALPH_SPEC", "RALPH_TASK", "RALPH_TASK_NAME", "RALPH_ITERATION",
-		"RALPH_PHASE", "RALPH_ROOT", "RALPH_PROC":
+		"RALPH_PHASE", "RALPH_ROOT", "RALPH_PROC",
+		"RALPH_HOOK", "RALPH_EVENT", "RALPH_SEQ", "RALPH_SESSION", "RALPH_STEP", "RALPH_TASK_DIR": // hooks have these
 		return true
 	}
 	return false

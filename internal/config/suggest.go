@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph"
 )
 
 // ourName maps the names that documents A and B use for a setting to ours
@@ -81,7 +83,7 @@ func (l *loader) nearest(path string) string {
 		if parent(p) != here || p == "" {
 			continue
 		}
-		if d := distance(name, squeeze(leaf(p))); d < least {
+		if d := ralph.Slips(name, squeeze(leaf(p))); d < least {
 			best, least = p, d
 		}
 	}
@@ -112,7 +114,7 @@ func nearestVar(name string, vars map[string][]string) string {
 	}
 	best, least := "", min(allowed(short), 2)+1
 	for _, v := range slices.Sorted(maps.Keys(vars)) {
-		if d := distance(short, squeeze(strings.TrimPrefix(v, "RALPH_"))); d < least {
+		if d := ralph.Slips(short, squeeze(strings.TrimPrefix(v, "RALPH_"))); d < least {
 			best, least = vars[v][0], d
 		}
 	}
@@ -121,27 +123,3 @@ func nearestVar(name string, vars map[string][]string) string {
 
 // allowed is how many slips make two names of this length still alike.
 func allowed(name string) int { return max(1, len(name)/4) }
-
-// distance counts the letters to insert, delete, replace or swap with their
-// neighbour between a and b.
-func distance(a, b string) int {
-	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := range len(a) {
-		cur[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			cur[j+1] = min(prev[j]+cost, prev[j+1]+1, cur[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				cur[j+1] = min(cur[j+1], prev2[j-1]+1)
-			}
-		}
-		prev2, prev, cur = prev, cur, prev2
-	}
-	return prev[len(b)]
-}

@@ -54,6 +54,8 @@ func lines(e ralph.Event, s *ralph.State) []string {
 		return []string{fmt.Sprintf("ISSUE: %s %s", f.Issue.ID, oneLine(f.Issue.Desc))}
 	case ralph.Noted:
 		return noted(f, s)
+	case ralph.HookRan:
+		return hookRan(f)
 	}
 	return parallelLines(e, s)
 }

@@ -70,7 +70,7 @@ func aboutParallel(f ralph.Fact) ralph.TaskID {
 	case ralph.TaskAssigned:
 		return f.ID
 	}
-	return ""
+	return aboutControl(f)
 }
 
 // Concerns reports whether an event belongs to the history of a task: also its
