@@ -1,104 +1,215 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
 )
 
+// logOptions are the flags of `ralph log`.
+type logOptions struct {
+	follow, json, raw, all bool
+	last                   int
+	types                  []string
+	since, task            string
+}
+
 func newLog(env Env) *cobra.Command {
-	var follow, asJSON, all bool
-	var lines int
+	var o logOptions
 	cmd := &cobra.Command{
 		Use: "log", Short: "What happened, from the journal", Args: cobra.NoArgs,
-		Example: "  ralph log -n 50\n  ralph log -f\n  ralph log --json | jq -r .t | sort | uniq -c",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runLog(cmd, env, follow, asJSON, all, lines)
-		},
+		Long: `Shows what happened, a line for each thing that is worth one. With --type only events
+of these names, one line each: a kind of fact (turn.ended), or any other name of
+docs/events.md (autopilot:step-complete, step-complete, engine:paused, AGENT_BLOCKED).
+
+--json prints one object for each event: the journal's line with its names (event),
+session and task. --raw prints the journal's lines alone, as their hashes are of them.`,
+		Example: `  ralph log -n 50
+  ralph log -f --type step-complete,step-failed
+  ralph log --since 2h --task t-1a2b
+  ralph log --json --type iteration:completed | jq .fact.usage`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runLog(cmd.Context(), env, o) },
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&follow, "follow", "f", false, "go on as things happen")
-	f.BoolVar(&asJSON, "json", false, "print the facts themselves, one JSON object a line")
-	f.BoolVar(&all, "all", false, "also facts that make no line of their own")
-	f.IntVarP(&lines, "lines", "n", 0, "only the last N lines (0: all)")
+	f.BoolVarP(&o.follow, "follow", "f", false, "go on as things happen, until Ctrl+C")
+	f.BoolVar(&o.json, "json", false, "print the facts themselves with their names, one JSON object a line")
+	f.BoolVar(&o.raw, "raw", false, "print the journal's lines as they are")
+	f.BoolVar(&o.all, "all", false, "also facts that make no line of their own")
+	f.IntVarP(&o.last, "lines", "n", 0, "only the last N lines (0: all)")
+	f.StringSliceVar(&o.types, "type", nil, "only events of these `names` (docs/events.md)")
+	f.StringVar(&o.since, "since", "", "only what happened since then: a `time` (2025-01-20, 2025-01-20T10:00:00Z) or how long ago (90m, 2d)")
+	f.StringVar(&o.task, "task", "", "only what concerns this task: its `id`")
+	cmd.MarkFlagsMutuallyExclusive("json", "raw")
 	return cmd
 }
 
-func runLog(cmd *cobra.Command, env Env, follow, asJSON, all bool, last int) error {
-	j, err := openReader(env, false, false)
+func runLog(ctx context.Context, env Env, o logOptions) error {
+	p := &logPrinter{o: o, s: &ralph.State{}, namer: ralph.NewNamer(policy.AtRest)}
+	for i, name := range p.o.types {
+		p.o.types[i] = strings.TrimSpace(name)
+		if err := ralph.CheckName(p.o.types[i]); err != nil {
+			return err
+		}
+	}
+	var err error
+	if p.since, err = parseSince(o.since, time.Now()); err != nil {
+		return err
+	}
+	if o.last < 0 {
+		return usage("--lines %d: give how many lines, 0 for all", o.last)
+	}
+	root, err := findRoot(env)
+	if err != nil {
+		return err
+	}
+	var failed error
+	follow := func(e ralph.Event, _ *ralph.State) { // called by Wait below
+		if e.Seq > p.s.Seq && failed == nil {
+			failed = p.add(e)
+		}
+	}
+	j, err := journal.Open(journal.Options{Root: root, Read: true, Observe: follow})
 	if err != nil {
 		return err
 	}
 	defer j.Close()
-	p := &logPrinter{json: asJSON, all: all, s: &ralph.State{}}
+	if o.follow { // before the first line: who reads it may press Ctrl+C at once
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		defer stop()
+	}
 	if err := j.Each(0, p.add); err != nil {
 		return err
 	}
-	if last > 0 && len(p.lines) > last {
-		p.lines = p.lines[len(p.lines)-last:]
-	}
-	if err := p.flush(env.Stdout); err != nil || !follow {
-		return err
+	if o.last > 0 && len(p.lines) > o.last {
+		p.lines = p.lines[len(p.lines)-o.last:]
 	}
 	for {
-		if err := j.Wait(cmd.Context(), p.s.Seq); err != nil {
-			if cmd.Context().Err() != nil {
+		if err := p.flush(env.Stdout); err != nil || !o.follow {
+			return err
+		}
+		if err := j.Wait(ctx, p.s.Seq); err != nil {
+			if ctx.Err() != nil {
 				return nil
 			}
 			return err
 		}
-		if err := j.Each(p.s.Seq, p.add); err != nil {
-			return err
-		}
-		if err := p.flush(env.Stdout); err != nil {
-			return err
+		if failed != nil {
+			return failed
 		}
 	}
+}
+
+// parseSince reads --since: how long ago, or a time; without a zone it is local.
+func parseSince(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 {
+			return now.AddDate(0, 0, -n), nil
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly} {
+		if at, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, usage("--since %q: give how long ago (90m, 2d), a day (2025-01-20) or a time (2025-01-20T10:00:00Z)", text)
 }
 
 // logPrinter turns events into lines, folding the state on the way.
 type logPrinter struct {
-	json, all bool
-	s         *ralph.State
-	log       report.Log
-	lines     []string
+	o     logOptions
+	since time.Time
+	s     *ralph.State
+	namer *ralph.Namer
+	log   report.Log
+	lines []string
 }
 
 func (p *logPrinter) add(e ralph.Event) error {
 	p.s.Apply(e)
-	if p.json {
-		b, err := ralph.MarshalEvent(&e)
-		p.lines = append(p.lines, string(b))
+	names := p.namer.Names(e, p.s) // of every event: a name may depend on what was before
+	var words []string
+	if !p.o.json && !p.o.raw {
+		words = p.log.Lines(e, p.s)
+	}
+	called, ok := p.wants(e, names)
+	if !ok {
+		return nil
+	}
+	switch {
+	case p.o.raw:
+		line, err := ralph.MarshalEvent(&e)
+		p.lines = append(p.lines, string(line))
+		return err
+	case p.o.json:
+		line, err := report.EventJSON(e, names, p.s, "", "")
+		p.lines = append(p.lines, string(line))
 		return err
 	}
 	at := e.At.Local().Format("2006-01-02 15:04:05")
-	lines := p.log.Lines(e, p.s)
-	if len(lines) == 0 && p.all {
+	if len(words) == 0 && (p.o.all || called != "") {
 		b, err := json.Marshal(e.Fact)
 		if err != nil {
 			return err
 		}
-		lines = []string{fmt.Sprintf("%s %s", e.Fact.Kind(), b)}
+		words = []string{string(b)}
+		switch t := p.s.Task(report.About(e.Fact)); {
+		case called == "":
+			words[0] = e.Fact.Kind() + " " + words[0]
+		case t != nil:
+			words[0] = fmt.Sprintf("%s %q %s", t.ID, t.Name, words[0])
+		}
 	}
-	for _, l := range lines {
+	if called != "" { // one line an event, so that they can be counted
+		words = []string{called + "  " + strings.Join(words, "; ")}
+	}
+	for _, l := range words {
 		p.lines = append(p.lines, at+"  "+l)
 	}
 	return nil
 }
 
-func (p *logPrinter) flush(w io.Writer) error {
-	for _, l := range p.lines {
-		if _, err := fmt.Fprintln(w, l); err != nil {
-			return err
-		}
+// wants reports whether an event passes the filters, and by which of the names that
+// were asked for; "" when none were.
+func (p *logPrinter) wants(e ralph.Event, names []string) (called string, ok bool) {
+	if e.At.Before(p.since) || p.o.task != "" && !report.Concerns(e, p.s, ralph.TaskID(p.o.task)) {
+		return "", false
 	}
-	p.lines = nil
-	return nil
+	if len(p.o.types) == 0 {
+		return "", true
+	}
+	asked := slices.DeleteFunc(slices.Clone(p.o.types), func(name string) bool { return !slices.Contains(names, name) })
+	return strings.Join(asked, ","), len(asked) > 0
+}
+
+func (p *logPrinter) flush(w io.Writer) error {
+	if len(p.lines) == 0 {
+		return nil
+	}
+	_, err := io.WriteString(w, strings.Join(p.lines, "\n")+"\n")
+	p.lines = p.lines[:0]
+	return err
 }
 
 func newVersion(env Env) *cobra.Command {

@@ -98,7 +98,11 @@ func Open(opt Options) (*File, error) {
 	j := &File{opt: opt, dir: filepath.Join(opt.Root, stateDir), moved: make(chan struct{}), shown: -1, flock: unix.Flock, clock: NewClock(opt.Now)}
 	j.views.init(opt)
 	if opt.Read {
-		return j, j.openRead()
+		if err := j.openRead(); err != nil {
+			return j, err
+		}
+		j.shown = j.state.Seq
+		return j, nil
 	}
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the state folder: %w", err)
