@@ -325,6 +325,7 @@ func (s *State) taskEnded(f TaskEnded, at time.Time) {
 		}
 		t.Status = f.Status
 		t.Run.InFlight = 0
+		t.Run.TurnAt, t.Run.Reserved = time.Time{}, Usage{} // of a turn that was not made or was cut
 		t.Run.Reason = f.Why.Text
 		t.left(f)
 		switch {

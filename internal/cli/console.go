@@ -93,7 +93,8 @@ func (c *console) observe(e ralph.Event, s *ralph.State) {
 	if slot == 0 {
 		slot = c.panel.slotOf[report.About(e.Fact)]
 	}
-	_, after := e.Fact.(ralph.CleanedUp) // the log ends with the summary (D-090)
+	_, end := e.Fact.(ralph.SessionEnded)
+	after := s.Session.Ended != "" && !end // the log ends with the summary (D-090)
 	for _, l := range lines {
 		if strings.HasPrefix(l, "SLOT ") {
 			slot = 0 // it says so itself

@@ -61,6 +61,7 @@ func runDoctor(ctx context.Context, env Env, asJSON bool) error {
 		c := x.config(env, root)
 		x.agents(ctx, env, root, c)
 		x.checks(root, c)
+		x.hooks(root)
 		x.state(env, root)
 	}
 	if asJSON {

@@ -38,6 +38,7 @@ type session struct {
 	lock    *journal.SessionLock
 	console *console
 	policy  policy.Config
+	hooks   *hooks // nil before the session begins
 
 	mu    sync.Mutex
 	force context.CancelCauseFunc // ends everything at once; nil before the engine runs
@@ -84,10 +85,14 @@ func (x *session) run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = x.lock.Unlock() }()
-	if err := x.begin(ctx); err != nil {
-		return x.noRoom(err)
+	if x.hooks, err = x.openHooks(ctx); err != nil {
+		return err
 	}
-	return x.work(ctx)
+	if err = x.noRoom(x.begin(ctx)); err == nil {
+		err = x.work(ctx)
+	}
+	x.closeHooks(ctx, err)
+	return err
 }
 
 // needsTasks refuses an autopilot without a plan, which may just have been written
@@ -217,7 +222,7 @@ func (x *session) work(ctx context.Context) error {
 	executor := x.executor(x.env, x.policy, x.console)
 	executor.Now = x.journal.Now
 	executor.Room = func() error { return roomIn(x.root) }
-	host := engine.NewLocal(runCtx, x.journal, executor, x.journal.Now)
+	host := engine.NewLocal(runCtx, x.journal, x.hooks.before(executor), x.journal.Now)
 	reason, err := engine.Run(host, x.policy)
 	if closeErr := host.Close(); err == nil {
 		err = closeErr
@@ -253,6 +258,9 @@ func (x *session) work(ctx context.Context) error {
 // `ralph stop --now` from any terminal. It is called under the journal's mutex.
 func (x *session) observe(e ralph.Event, s *ralph.State) {
 	x.console.observe(e, s)
+	if x.hooks != nil {
+		x.hooks.observe(e, s)
+	}
 	if f, ok := e.Fact.(ralph.Control); ok && f.Now {
 		x.mu.Lock()
 		defer x.mu.Unlock()

@@ -127,7 +127,7 @@ func settling(s *ralph.State) bool {
 		return false // the commit is void: it is made again on what the base branch has got
 	}
 	for _, kind := range []ralph.TaskKind{ralph.KindLand, ralph.KindShelve} {
-		if t := stageOf(s, kind); t != nil && !t.Run.StartedAt.IsZero() {
+		if t := stageOf(s, kind); t != nil && !t.Run.StartedAt.IsZero() && !refused(s, t) {
 			return true
 		}
 	}
@@ -153,7 +153,7 @@ func wrapUp(s *ralph.State, mine []ralph.TaskID, stop Stop, rule string, now tim
 	switch {
 	case len(mine) > 0:
 		return Hold{Why: "finishing the current iteration"}
-	case s.Job != nil && s.Session.Mode == "autopilot" && mayLand(s, now):
+	case s.Job != nil && s.Session.Mode == "autopilot" && mayLand(s, now) && !refused(s, stageOf(s, ralph.KindLand)):
 		return land(s)
 	case s.Job != nil:
 		return record(ralph.JobEnded{Status: ralph.SpecPending, Error: string(stop.Reason), Rule: rule})

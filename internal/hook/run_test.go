@@ -1,0 +1,237 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+func runner(t *testing.T, root string) *Runner {
+	t.Helper()
+	return &Runner{Proc: proc.NewRunner(filepath.Join(root, "procs")), Root: root, Env: []string{"PATH=" + os.Getenv("PATH"), "RALPH=1"}}
+}
+
+// A hook gets its input, its environment and nothing else, in the repository's
+// root; what is wrong with it is in the fact.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	root := box(t)
+	for _, tt := range []struct {
+		name, script string
+		want         ralph.HookRan
+	}{
+		{"fine", `cat; pwd; echo "$RALPH $RALPH_TASK [$HOME]"`, ralph.HookRan{Output: "{\"t\":1}\n" + root + "\n1 t-1 []"}},
+		{"quiet", "cat > /dev/null", ralph.HookRan{}},
+		{"input not read", "exec 0<&-", ralph.HookRan{}},
+		{"fails", "echo first; echo why >&2; exit 7", ralph.HookRan{Exit: 7, Error: "exit code 7", Output: "first\nwhy"}},
+		{"killed", "kill -9 $$", ralph.HookRan{Exit: -1, Error: "ended by SIGKILL"}},
+		{"floods", `i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done`, ralph.HookRan{Output: "line 2999"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := put(t, root, strings.ReplaceAll(tt.name, " ", "-"), tt.script)
+			got, err := runner(t, root).run(t.Context(), Call{Hook: h, Seq: 5, Task: "t-1", Env: []string{"RALPH_TASK=t-1"}, Input: []byte(`{"t":1}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.name == "floods" {
+				if len(got.Output) > mostOutput || !strings.HasSuffix(got.Output, tt.want.Output) {
+					t.Fatalf("%d bytes are kept, to %q", len(got.Output), lastLine(got.Output))
+				}
+				got.Output = tt.want.Output
+			}
+			tt.want.Hook, tt.want.Seq, tt.want.Task, tt.want.Took = h.Name, 5, "t-1", got.Took
+			if got != tt.want || got.Took <= 0 {
+				t.Errorf("got  %+v\nwant %+v", got, tt.want)
+			}
+		})
+	}
+	for name, text := range map[string]string{"no interpreter": "#!/none/sh\n", "no program": "no program"} {
+		path := filepath.Join(root, Dir, File(strings.ReplaceAll(name, " ", "-")))
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		got, err := runner(t, root).run(t.Context(), Call{Hook: Hook{name, path}})
+		if err != nil || !strings.Contains(got.Error, "could not be started") {
+			t.Errorf("%s: %+v %v", name, got, err)
+		}
+	}
+}
+
+// A hook that takes too long is ended with all that it started; exit code 2 by the
+// way out is no wish to stop.
+func TestRunEndsInTime(t *testing.T) {
+	t.Parallel()
+	root := box(t)
+	h := put(t, root, "pre-turn", "trap 'exit 2' TERM; sleep 1000 & echo $! > child; echo up > up; while :; do wait; done")
+	r := runner(t, root)
+	r.Limit = 300 * time.Millisecond
+	var noted []ralph.Fact
+	pre := NewPre(r, Set{Hooks: []Hook{h}}, func(_ context.Context, f ralph.Fact) error {
+		noted = append(noted, f)
+		return nil
+	}, nil)
+	ran, err := pre.Before(t.Context(), "pre-turn", Call{})
+	if ran != nil || err != nil {
+		t.Fatalf("%+v %v", ran, err)
+	}
+	if len(noted) != 1 || noted[0].(ralph.HookRan).Error != "it took longer than 300ms and was ended" || noted[0].(ralph.HookRan).Stop {
+		t.Errorf("noted: %+v", noted)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "child"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(child, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("what the hook started is still there: %v", err)
+	}
+}
+
+// Whoever ends the engine at once does not wait for a pre- hook.
+func TestRunIsCancelled(t *testing.T) {
+	t.Parallel()
+	root := box(t)
+	h := put(t, root, "pre-turn", "echo > up; exec sleep 1000")
+	why := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	up := filepath.Join(root, "up")
+	if err := syscall.Mkfifo(up, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_, _ = os.ReadFile(up) // until the hook has written: it runs
+		cancel(why)
+	}()
+	pre := NewPre(runner(t, root), Set{Hooks: []Hook{h}}, nil, nil)
+	if ran, err := pre.Before(ctx, "pre-turn", Call{}); ran != nil || !errors.Is(err, why) {
+		t.Errorf("%+v %v", ran, err)
+	}
+}
+
+// bench is a queue whose hooks do what a function says.
+type bench struct {
+	mu    sync.Mutex
+	noted []ralph.HookRan
+	said  []string
+}
+
+func (b *bench) queue(run func(context.Context, Call) (ralph.HookRan, error)) *Queue {
+	return newQueue(run, func(f ralph.Fact) error {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.noted = append(b.noted, f.(ralph.HookRan))
+		return nil
+	}, func(hook, words string) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.said = append(b.said, hook+": "+words)
+	})
+}
+
+func named(n int) Call { return Call{Hook: Hook{Name: strconv.Itoa(n)}, Seq: int64(n)} }
+
+// Hooks run one at a time and in order; only what fails is noted, only what is said shown.
+func TestQueueKeepsOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var b bench
+		var ran []int64
+		q := b.queue(func(_ context.Context, c Call) (ralph.HookRan, error) {
+			ran = append(ran, c.Seq) // the race detector sees two at once
+			time.Sleep(time.Duration(c.Seq%3) * time.Second)
+			out := ralph.HookRan{Hook: c.Hook.Name, Seq: c.Seq}
+			switch c.Seq % 4 {
+			case 1:
+				out.Exit, out.Error = 1, "exit code 1"
+			case 2:
+				out.Output = "one\n\x1b[1mtwo\n"
+			}
+			return out, nil
+		})
+		for n := range 8 {
+			q.Add(named(n))
+		}
+		q.Close(t.Context())
+		if want := []int64{0, 1, 2, 3, 4, 5, 6, 7}; !slices.Equal(ran, want) {
+			t.Errorf("ran %v", ran)
+		}
+		if len(b.noted) != 2 || b.noted[0].Seq != 1 || b.noted[1].Seq != 5 {
+			t.Errorf("noted %+v", b.noted)
+		}
+		if want := []string{"2: [1mtwo", "6: [1mtwo"}; !slices.Equal(b.said, want) {
+			t.Errorf("said %q", b.said)
+		}
+	})
+}
+
+// A queue that is full, or that must end, says how many calls it left out; it never
+// blocks who adds.
+func TestQueueIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var b bench
+		begin := make(chan struct{})
+		q := b.queue(func(ctx context.Context, c Call) (ralph.HookRan, error) {
+			if c.Seq == 0 {
+				<-begin
+			}
+			return ralph.HookRan{Hook: c.Hook.Name}, nil
+		})
+		q.Add(named(0))
+		synctest.Wait() // it is at the first
+		for n := range mostWaiting + 7 {
+			q.Add(named(n + 1))
+		}
+		close(begin)
+		synctest.Wait()
+		want := ralph.HookRan{Hook: "1001", Exit: -1, Error: "calls of hooks left out, this one first: 7 (hooks take longer than the work itself)"}
+		if len(b.noted) != 1 || b.noted[0] != want {
+			t.Errorf("noted %+v", b.noted)
+		}
+		q.Close(t.Context())
+		q.Add(named(5)) // after the end: no panic, no call
+	})
+}
+
+// The engine's end ends a hook that goes on too long, and what waits behind it.
+func TestQueueEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var b bench
+		q := b.queue(func(ctx context.Context, c Call) (ralph.HookRan, error) {
+			<-ctx.Done()
+			return ralph.HookRan{Hook: c.Hook.Name}, context.Cause(ctx)
+		})
+		for n := range 3 {
+			q.Add(named(n))
+		}
+		begin := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		q.Close(ctx)
+		if took := time.Since(begin); took != 10*time.Second {
+			t.Errorf("it ended after %s", took)
+		}
+		said := fmt.Sprint(b.noted)
+		if len(b.noted) != 2 || b.noted[0].Error != "it was ended with the engine" || b.noted[1].Error != "calls of hooks left out, this one first: 2 (the engine has ended)" {
+			t.Errorf("noted %s", said)
+		}
+	})
+}
