@@ -42,13 +42,14 @@ func layers() map[string][]string {
 		"internal/gate":    {"R", "internal/proc"},
 		"internal/agent":   {"R", "internal/proc"},
 		"internal/hook":    {"R", "internal/proc"},
+		"internal/notify":  {"R", "internal/proc"},
 		// composition
 		"internal/engine": {"R", "internal/policy"},
 		"internal/step":   {"R", "internal/policy", "internal/prompt", "internal/testdiff"},
 		// surfaces
 		"internal/cli": {
 			"R", "internal/agent", "internal/config", "internal/engine", "internal/gate", "internal/git", "internal/hook", "internal/journal",
-			"internal/policy", "internal/proc", "internal/prompt", "internal/report", "internal/step",
+			"internal/notify", "internal/policy", "internal/proc", "internal/prompt", "internal/report", "internal/step",
 		},
 		"cmd/ralph": {"internal/cli"},
 		// for tests alone: no row above may name them

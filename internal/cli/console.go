@@ -27,6 +27,7 @@ type console struct {
 
 	mu     sync.Mutex
 	queue  []shown
+	bell   bool // to be rung
 	closed bool
 	wake   chan struct{}
 	idle   chan struct{} // closed when the writer has ended
@@ -129,6 +130,14 @@ func (c *console) note(format string, args ...any) {
 	c.poke()
 }
 
+// ring sounds the bell of the terminal.
+func (c *console) ring() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bell = true
+	c.poke()
+}
+
 // poke wakes the writer. Called with mu held.
 func (c *console) poke() {
 	select {
@@ -189,8 +198,8 @@ func (c *console) write(ticks <-chan time.Time) {
 			columns, rows = terminalSize()
 		}
 		c.mu.Lock()
-		lines, closed, log := c.queue, c.closed, c.log
-		c.queue = nil
+		lines, closed, log, bell := c.queue, c.closed, c.log, c.bell
+		c.queue, c.bell = nil, false
 		var bottom []string
 		if c.env.Terminal && !closed {
 			bottom = c.panel.rows(now, rows/2)
@@ -205,6 +214,9 @@ func (c *console) write(ticks <-chan time.Time) {
 			for _, l := range lines {
 				fmt.Fprintln(out, marked(l))
 			}
+		}
+		if bell {
+			_ = out.WriteByte('\a')
 		}
 		_ = out.Flush() // a reader that is gone does not stop the work
 		if closed {

@@ -62,6 +62,7 @@ func runDoctor(ctx context.Context, env Env, asJSON bool) error {
 		x.agents(ctx, env, root, c)
 		x.checks(root, c)
 		x.hooks(root)
+		x.notify(env, root, c)
 		x.state(env, root)
 	}
 	if asJSON {

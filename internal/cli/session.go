@@ -16,6 +16,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/engine"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/notify"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/step"
@@ -37,6 +38,7 @@ type session struct {
 	journal *journal.File
 	lock    *journal.SessionLock
 	console *console
+	courier *notify.Courier // nil before this process is the engine; under mu
 	policy  policy.Config
 	hooks   *hooks // nil before the session begins
 
@@ -71,6 +73,10 @@ func (x *session) run(ctx context.Context) error {
 	}
 	x.console = newConsole(x.env)
 	defer x.console.close()
+	courier, err := notify.Open(noticeOptions(x.env, x.root, x.config, x.console.ring))
+	if err != nil {
+		return err
+	}
 	x.journal, err = journal.Open(journal.Options{
 		Root: x.root, Inbox: x.mode == "agent", Plan: true, NewID: newID, Observe: x.observe, Me: me(), Alive: proc.Alive,
 	})
@@ -85,6 +91,8 @@ func (x *session) run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = x.lock.Unlock() }()
+	x.startNotices(courier)
+	defer x.endNotices(noticeLimit)
 	if x.hooks, err = x.openHooks(ctx); err != nil {
 		return err
 	}
@@ -230,6 +238,7 @@ func (x *session) work(ctx context.Context) error {
 	var end forced
 	switch {
 	case errors.As(context.Cause(runCtx), &end):
+		x.endNotices(noticeForced)
 		if err := x.shelve(ctx, executor); err != nil {
 			x.console.note("%v", err)
 		}
@@ -261,6 +270,7 @@ func (x *session) observe(e ralph.Event, s *ralph.State) {
 	if x.hooks != nil {
 		x.hooks.observe(e, s)
 	}
+	x.notify(e, s)
 	if f, ok := e.Fact.(ralph.Control); ok && f.Now {
 		x.mu.Lock()
 		defer x.mu.Unlock()

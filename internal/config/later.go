@@ -32,7 +32,6 @@ func notBuilt() []later {
 		{key: "guidance"},
 		{key: "sync"},
 		{key: "breakers"},
-		{key: "notify"},
 		{key: "web"},
 		{key: "fleet"},
 	}

@@ -122,8 +122,8 @@ func TestLater(t *testing.T) {
 		{"parallel: 3\nmode: semi\nisolation: worktree\nmerge: {batch: 2}\nworktree: {setup: [make]}\nerrors: {max_consecutive: 5}\n", nil},
 		{"agent: {primary: aider, fallback: []}\nquality: {commands: [x]}\nbudget: {cost: 1}\n", nil},
 		{"mode: step\nrequire_approval_to_start: true\n", nil},
-		{"notify: {sounds: true}\nbase_branch: main\n", []string{
-			"`notify.sounds` is set, but what it does is not built yet: it has no effect",
+		{"notify: {sounds: true}\nweb: {open: true}\nbase_branch: main\n", []string{
+			"`web.open` is set, but what it does is not built yet: it has no effect",
 		}},
 		{"agent: {primary: codex, fallback: [claude]}\n", []string{
 			"the agent `codex` is in use, but its driver `codex` is not built yet: it cannot work; built are exec, scripted, claude",

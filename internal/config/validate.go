@@ -44,6 +44,9 @@ func validate(c Config) []Problem {
 	if j := c.Sync.Jira; j.Enabled && j.Project == "" {
 		complain("must be set when `sync.jira.enabled` is true", "sync.jira.project", "sync.jira.enabled")
 	}
+	if a, b, event := sameEvent(c.Notify.Events); event != "" {
+		complain(fmt.Sprintf("has the event %s twice, as %s and as %s", event, show(a), show(b)), "notify.events")
+	}
 	validateAgents(c, complain)
 	return problems
 }

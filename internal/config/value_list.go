@@ -78,6 +78,8 @@ type table struct {
 	p        *map[string]string
 	want     string
 	checkKey func(string) string
+	// checkValue looks at each value. It shows what it refuses, so it is not for secrets.
+	checkValue func(string) string
 }
 
 func (v table) setNode(n *yaml.Node) error {
@@ -101,6 +103,11 @@ func (v table) setNode(n *yaml.Node) error {
 		}
 		if wrong := checkText(s, nil); wrong != "" {
 			return lineError{val.Line, fmt.Errorf("has under %s a value that %s", show(k.Value), wrong)}
+		}
+		if v.checkValue != nil {
+			if wrong := v.checkValue(s); wrong != "" {
+				return lineError{val.Line, fmt.Errorf("has under %s a value that %s", show(k.Value), wrong)}
+			}
 		}
 		if m == nil {
 			m = make(map[string]string, len(n.Content)/2)

@@ -39,7 +39,7 @@ func controlLines(e ralph.Event, s *ralph.State) []string {
 	case ralph.HookRan:
 		return one("HOOK: %s", hookWords(f))
 	case ralph.NoticeFailed:
-		return one("NOTE: a notice to %s did not arrive: %s", f.Sink, f.Error)
+		return one("NOTICE: %s does not work: %s", f.Sink, f.Error)
 	}
 	return nil
 }

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/notify"
+)
+
+// Trying out how people are told of things.
+
+func newNotify(env Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "notify", Short: "Try the notifications: sounds, desktop, webhooks",
+		Long: `Sounds, desktop notifications and webhooks are set under notify in
+ralph/config.yaml. A running engine uses them by itself; here they are tried.`,
+		Example: "  ralph notify test\n  ralph notify sound workflowDone", Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	test := &cobra.Command{
+		Use: "test", Short: "Send a test notice to everything that is set, and say what came of each", Args: cobra.NoArgs,
+		Example: "  ralph notify test",
+	}
+	asJSON := jsonFlag(test)
+	test.RunE = func(cmd *cobra.Command, _ []string) error { return runNotifyTest(cmd, env, *asJSON) }
+	cmd.AddCommand(test, &cobra.Command{
+		Use: "sound <name>", Short: "Play a sound: " + soundNames(), Args: cobra.ExactArgs(1),
+		Example: "  ralph notify sound aiComplete",
+		RunE:    func(cmd *cobra.Command, args []string) error { return runNotifySound(cmd, env, ralph.Sound(args[0])) },
+	})
+	return cmd
+}
+
+func soundNames() string {
+	var names []string
+	for _, s := range ralph.Sounds() {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
+}
+
+func runNotifyTest(cmd *cobra.Command, env Env, asJSON bool) error {
+	o, done, err := placeForNotices(env)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if !o.Sounds && !o.Desktop && len(o.Webhooks) == 0 {
+		return &ralph.Refusal{
+			Why: "no notifications are set", Kind: ralph.ErrUsage,
+			Hint: "`ralph config edit notify.sounds=true`, notify.desktop=true or notify.webhooks=https://...",
+		}
+	}
+	results, err := notify.Try(cmd.Context(), o, time.Now())
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = printJSON(env.Stdout, results)
+	} else {
+		err = printOutcomes(env, results)
+	}
+	if err == nil && slices.ContainsFunc(results, func(r notify.Outcome) bool { return r.Error != "" }) {
+		return exitError{exitFailures}
+	}
+	return err
+}
+
+func printOutcomes(env Env, results []notify.Outcome) error {
+	for _, r := range results {
+		mark, text := "ok    ", r.Saw
+		if r.Error != "" {
+			mark, text = "FAILED", r.Error
+		}
+		if _, err := fmt.Fprintf(env.Stdout, "%s  %s: %s\n", mark, r.Sink, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func runNotifySound(cmd *cobra.Command, env Env, sound ralph.Sound) error {
+	if !slices.Contains(ralph.Sounds(), sound) {
+		return &ralph.Refusal{Why: fmt.Sprintf("there is no sound %q", sound), Hint: "there are " + soundNames(), Kind: ralph.ErrUsage}
+	}
+	o, done, err := placeForNotices(env)
+	if err != nil {
+		return err
+	}
+	defer done()
+	r := notify.Play(cmd.Context(), o, sound)
+	if err := printOutcomes(env, []notify.Outcome{r}); err != nil {
+		return err
+	}
+	if r.Error != "" {
+		return exitError{exitFailures}
+	}
+	return nil
+}
+
+// placeForNotices reads the settings, and makes a folder for the sounds that done
+// takes away: an engine has its own.
+func placeForNotices(env Env) (o notify.Options, done func(), err error) {
+	root, err := findRoot(env)
+	if err != nil {
+		return o, nil, err
+	}
+	c, err := loadConfig(env, root, nil)
+	if err != nil {
+		return o, nil, err
+	}
+	o = noticeOptions(env, root, c, nil)
+	dir, err := os.MkdirTemp("", "ralph-notify-")
+	if err != nil {
+		return o, nil, fmt.Errorf("make a folder for the sounds: %w", err)
+	}
+	o.SoundDir = filepath.Join(dir, "sounds")
+	return o, func() { _ = os.RemoveAll(dir) }, nil
+}
+
+// notify says what is set and whether it can work here.
+func (x *examination) notify(env Env, root string, c config.Config) {
+	seen := notify.Look(noticeOptions(env, root, c, nil))
+	if len(seen) == 0 {
+		x.ok("notify", "off: no sounds, desktop or webhooks are set")
+	}
+	for _, o := range seen {
+		switch {
+		case o.Error == "":
+			x.ok("notify", "%s: %s", o.Sink, o.Saw)
+		case strings.HasPrefix(o.Sink, "webhook"):
+			x.problem("notify", o.Sink+": "+o.Error, "")
+		default:
+			x.note("notify", o.Sink+": "+o.Error, "it stays silent; notify."+settingOf(o.Sink)+" switches it off")
+		}
+	}
+}
+
+func settingOf(sink string) string {
+	if sink == "desktop" {
+		return sink
+	}
+	return sink + "s"
+}

@@ -1,0 +1,326 @@
+package notify
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Urgency is how much a notice wants of a person.
+type Urgency string
+
+// The urgencies, from the least on.
+const (
+	Info    Urgency = "info"
+	Trouble Urgency = "trouble"   // something went wrong; the work goes on or has ended
+	Needs   Urgency = "needs-you" // something waits until a person acts
+)
+
+// Notice is one thing that a person is told.
+type Notice struct {
+	Event   string          `json:"event"` // a name of ralph.NoticeEvents
+	Title   string          `json:"title"`
+	Body    string          `json:"body"`              // what happened; begins with words of ours
+	Command string          `json:"command,omitempty"` // that answers it
+	Urgency Urgency         `json:"urgency"`
+	At      time.Time       `json:"at"`
+	Session ralph.SessionID `json:"-"`
+	Sound   ralph.Sound     `json:"-"` // unless the settings have another one for the event
+	// Heard: it is for the ear alone. What a person has just done, and what happens
+	// many times a day, is not worth a message.
+	Heard bool `json:"-"`
+	// Key names the need: there is one notice for each.
+	Key string `json:"-"`
+}
+
+// Notices are what an event tells a person; s is the state after it. Most events
+// tell nothing. The sounds are those of document A's table (A-106 to A-111).
+func Notices(e ralph.Event, s *ralph.State) []Notice {
+	n, ok := noticeOf(e, s)
+	if !ok {
+		return nil
+	}
+	n.At, n.Session = e.At, s.Session.ID
+	n.Title, n.Body = oneLine(n.Title, 120), oneLine(n.Body, 600)
+	n.Urgency = cmp.Or(n.Urgency, Info)
+	if n.Key == "" {
+		n.Key = fmt.Sprintf("%s:%d", n.Event, e.Seq)
+	}
+	return []Notice{n}
+}
+
+// Met is the key of the need that an event meets, "" for none.
+func Met(e ralph.Event) string {
+	if f, ok := e.Fact.(ralph.Answered); ok {
+		return gateKey(f.ID)
+	}
+	return ""
+}
+
+func noticeOf(e ralph.Event, s *ralph.State) (Notice, bool) {
+	switch f := e.Fact.(type) {
+	case ralph.TaskStarted:
+		t := s.Task(f.ID)
+		return heard(ralph.NoticeStepStart), t != nil && t.IsBuild()
+	case ralph.TaskEnded:
+		return taskEnded(f, s)
+	case ralph.Asked:
+		return asked(f.Gate, s), true
+	case ralph.Control:
+		return control(f, e.By, s)
+	case ralph.JobEnded:
+		return jobEnded(f, s)
+	case ralph.Landed:
+		return landed(f, s)
+	case ralph.SessionStarted:
+		return heard(ralph.NoticeStarted), true
+	case ralph.SessionEnded:
+		return sessionEnded(f, s)
+	}
+	return resilience(e, s)
+}
+
+// resilience is what limits, retries and budgets tell.
+func resilience(e ralph.Event, s *ralph.State) (Notice, bool) {
+	switch f := e.Fact.(type) {
+	case ralph.Retrying:
+		return heard(ralph.NoticeRetrying), true
+	case ralph.AgentLimited:
+		return heard(ralph.NoticeLimited), true
+	case ralph.AgentSwitched:
+		return heard(ralph.NoticeSwitched), true
+	case ralph.AllLimited: // its pause tells nothing more (X-41)
+		return withSound(Notice{
+			Event: ralph.NoticeAllLimited, Title: "Every agent is at its limit", Urgency: Trouble, Command: "ralph resume",
+			Body: fmt.Sprintf("The work pauses: %s cannot be used before %s. `ralph resume` tries them at once.", strings.Join(f.Agents, ", "), clock(f.Until)),
+		}), true
+	case ralph.BudgetWarned:
+		return withSound(Notice{
+			Event: ralph.NoticeBudget, Title: "A budget is nearly used up", Urgency: Trouble, Command: "ralph status", Body: "Budget of the " + f.Scope + ": " + f.Text,
+		}), true
+	}
+	return Notice{}, false
+}
+
+// withSound gives a notice the sound of its event in the table.
+func withSound(n Notice) Notice {
+	event, _ := ralph.NoticeNamed(n.Event)
+	n.Sound = event.Sound
+	return n
+}
+
+func heard(event string) Notice { return withSound(Notice{Event: event, Title: event, Heard: true}) }
+
+// taskEnded: only the end of a task counts, not the attempts before it (X-42).
+func taskEnded(f ralph.TaskEnded, s *ralph.State) (Notice, bool) {
+	t := s.Task(f.ID)
+	if t == nil || !t.IsBuild() { // a stage's failure is told by the spec's
+		return Notice{}, false
+	}
+	switch f.Status {
+	case ralph.TaskDone:
+		return heard(ralph.NoticeStepDone), true
+	case ralph.TaskSkipped:
+		return heard(ralph.NoticeStepSkipped), true
+	case ralph.TaskFailed, ralph.TaskTimeout, ralph.TaskBlocked:
+		return withSound(Notice{
+			Event: ralph.NoticeStepFailed, Title: "Task " + string(f.Status) + ": " + t.Name, Urgency: Trouble, Command: recovery(f, s),
+			Body: fmt.Sprintf("Task %s %s: %s", f.ID, f.Status, f.Why.Text),
+		}), true
+	}
+	return Notice{}, false
+}
+
+// recovery is what helps a task that ended badly. In place its spec ends with it,
+// so there one looks first.
+func recovery(f ralph.TaskEnded, s *ralph.State) string {
+	switch {
+	case s.Session.Mode != "autopilot":
+		return fmt.Sprintf("ralph why %s", f.ID)
+	case f.Status == ralph.TaskTimeout:
+		return fmt.Sprintf("ralph task extend %s && ralph task retry %[1]s", f.ID)
+	}
+	return fmt.Sprintf("ralph task retry %s", f.ID)
+}
+
+func gateKey(id ralph.GateID) string { return "gate:" + string(id) }
+
+func asked(g ralph.Gate, s *ralph.State) Notice {
+	about := cmp.Or(g.About, g.Task)
+	name := string(about)
+	if t := s.Task(about); t != nil {
+		name = t.Name
+	}
+	n := Notice{Event: ralph.NoticeGate, Urgency: Needs, Key: gateKey(g.ID)}
+	if !g.Decidable() {
+		n.Title = "An agent asks: " + name
+		n.Body = fmt.Sprintf("Task %s asks: %s", about, g.Text)
+		n.Command = fmt.Sprintf("ralph answer %s \"...\"", g.ID)
+		return withSound(n)
+	}
+	n.Command = fmt.Sprintf("ralph approve %s", g.ID)
+	more := fmt.Sprintf(" (`ralph gates %s` shows it, `ralph deny %[1]s` refuses it)", g.ID)
+	switch g.Kind {
+	case ralph.GateStart:
+		n.Title, n.Body = "A start waits for you", "The start waits for your approval: "+g.Text+more
+	case ralph.GateStep:
+		n.Title, n.Body = "The next task waits for you: "+name, fmt.Sprintf("Task %s waits for your approval: %s%s", about, g.Text, more)
+	default:
+		n.Title, n.Body = "A merge waits for you: "+name, fmt.Sprintf("The merge of %s needs you: %s%s", about, g.Text, more)
+	}
+	return withSound(n)
+}
+
+// control: each pause has one sound by its cause (X-41).
+func control(f ralph.Control, by string, s *ralph.State) (Notice, bool) {
+	switch {
+	case f.Want == ralph.WantRun && by == "engine":
+		return withSound(Notice{Event: ralph.NoticeResumed, Title: "The work goes on", Body: "The work goes on: " + cmp.Or(f.Cause, "the pause is over")}), true
+	case f.Want == ralph.WantRun:
+		return heard(ralph.NoticeResumed), true
+	case f.Want != ralph.WantPause || f.From == ralph.PauseLimits: // AllLimited has told of it
+		return Notice{}, false
+	case f.From == ralph.PauseFailures:
+		return withSound(Notice{
+			Event: ralph.NoticePaused, Title: "Paused: too many failures in a row", Urgency: Needs, Command: "ralph resume",
+			Body: "The work is paused: " + cmp.Or(streak(s), f.Cause),
+		}), true
+	}
+	return heard(ralph.NoticePaused), true
+}
+
+// streak names the tasks that failed one after the other (B-063).
+func streak(s *ralph.State) string {
+	var words []string
+	for _, id := range s.Session.Streak {
+		word := string(id)
+		if t := s.Task(id); t != nil {
+			word += " " + t.Name
+		}
+		words = append(words, word)
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d tasks failed in a row: %s", len(words), strings.Join(words, ", "))
+}
+
+// jobEnded tells of the specs of agent mode. Elsewhere the end of the one spec is
+// the end of the session.
+func jobEnded(f ralph.JobEnded, s *ralph.State) (Notice, bool) {
+	switch f.Status {
+	case ralph.SpecDone:
+		n := Notice{Event: ralph.NoticeSpecDone, Title: "Spec done: " + s.Plan.File, Heard: s.Session.Mode != "agent"}
+		n.Body = fmt.Sprintf("Spec %s is done, %d of %d tasks", s.Plan.File, s.CountTasks(ralph.TaskDone), len(s.Plan.Tasks))
+		if f.Commit != "" {
+			n.Body += fmt.Sprintf(", commit %.9s", f.Commit)
+		}
+		return withSound(n), true
+	case ralph.SpecFailed:
+		n := withSound(Notice{
+			Event: ralph.NoticeSpecFailed, Title: "Spec failed: " + s.Plan.File, Urgency: Trouble, Command: "ralph status",
+			Body: fmt.Sprintf("Spec %s failed: %s", s.Plan.File, f.Error),
+		})
+		if failed(s) {
+			n.Sound = "" // its task was heard already (X-42)
+		}
+		return n, true
+	}
+	return Notice{}, false
+}
+
+// failed reports whether a task of the plan ended badly.
+func failed(s *ralph.State) bool {
+	return slices.ContainsFunc(s.Plan.Tasks, func(t *ralph.Task) bool {
+		return t.Status == ralph.TaskFailed || t.Status == ralph.TaskTimeout || t.Status == ralph.TaskBlocked
+	})
+}
+
+// landed tells once of work that cannot be brought to the base branch, however
+// often that is tried.
+func landed(f ralph.Landed, s *ralph.State) (Notice, bool) {
+	i := s.Plan.Integration
+	if i == nil || len(i.Held) == 0 || i.HeldTries != 1 {
+		return Notice{}, false
+	}
+	why := "files that you changed are in the way: " + strings.Join(f.Dirty, ", ")
+	if f.Error != "" {
+		why = f.Error
+	}
+	return withSound(Notice{
+		Event: ralph.NoticeHeld, Title: "Finished work waits for your checkout", Urgency: Needs, Command: "git status",
+		Body: fmt.Sprintf("Finished work is kept on branch %s; %s. Commit or stash that, and it lands by itself.", i.Branch, why),
+	}), true
+}
+
+// sessionEnded: a stop or an abort ends with neither the event nor the sound of
+// a plan that is done (X-39).
+func sessionEnded(f ralph.SessionEnded, s *ralph.State) (Notice, bool) {
+	why := string(f.Reason)
+	if f.Detail != "" {
+		why += ": " + f.Detail
+	}
+	again := "ralph status"
+	if s.Session.Mode == "agent" || s.Session.Mode == "autopilot" {
+		again = "ralph " + s.Session.Mode
+	}
+	switch f.Reason {
+	case ralph.ReasonComplete, ralph.ReasonEmpty:
+		n := Notice{Event: ralph.NoticeComplete, Title: "All done", Body: "Done: " + result(s), Command: "ralph report"}
+		return withSound(n), s.Session.Completed > 0 || s.Session.Count.TasksDone > 0
+	case ralph.ReasonInterrupted, ralph.ReasonDenied: // a person's own word
+		return heard(ralph.NoticeStopped), true
+	case ralph.ReasonAborted, ralph.ReasonError:
+		n := withSound(Notice{Event: ralph.NoticeAborted, Title: "The work was broken off", Urgency: Trouble, Body: "Ended: " + why, Command: again})
+		if f.Task != "" {
+			n.Body += " (" + string(f.Task) + ")"
+			if t := s.Task(f.Task); t != nil && t.IsBuild() && t.Status == ralph.TaskFailed {
+				n.Sound = "" // the task was heard already (X-42)
+			}
+		}
+		return n, true
+	}
+	return withSound(Notice{Event: ralph.NoticeStopped, Title: "The work has ended: " + string(f.Reason), Urgency: Trouble, Body: "Ended: " + why + "; " + result(s), Command: again}), true
+}
+
+// result is what came of a session.
+func result(s *ralph.State) string {
+	x := s.Session
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		word string
+	}{{x.Completed, "specs done"}, {x.Failed, "specs failed"}, {x.Count.TasksDone, "tasks done"}, {x.Count.TasksFail, "tasks failed"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
+		}
+	}
+	return strings.Join(append(parts, ralph.Dollars(x.Usage.Cost), ralph.Elapsed(x.Elapsed)), ", ")
+}
+
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return "a time that nobody knows"
+	}
+	return t.UTC().Format("15:04 MST")
+}
+
+// oneLine makes a text fit into a message. Agents write it: what steers a
+// terminal or turns the direction of writing is left out.
+func oneLine(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && !unicode.IsSpace(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return -1
+		}
+		return r
+	}, strings.Join(strings.Fields(s), " "))
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + " ..."
+	}
+	return s
+}
