@@ -288,18 +288,23 @@ func sessionEnded(f ralph.SessionEnded, s *ralph.State) (Notice, bool) {
 	return withSound(Notice{Event: ralph.NoticeStopped, Title: "The work has ended: " + string(f.Reason), Urgency: Trouble, Body: "Ended: " + why + "; " + result(s), Command: again}), true
 }
 
-// result is what came of a session.
+// result is what came of a session. In autopilot the tasks are what people gave it.
 func result(s *ralph.State) string {
 	x := s.Session
 	var parts []string
-	for _, p := range []struct {
-		n    int
-		word string
-	}{{x.Completed, "specs done"}, {x.Failed, "specs failed"}, {x.Count.TasksDone, "tasks done"}, {x.Count.TasksFail, "tasks failed"}} {
-		if p.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
+	add := func(n int, what, how string) {
+		if n == 1 {
+			parts = append(parts, "1 "+what+" "+how)
+		} else if n > 1 {
+			parts = append(parts, fmt.Sprintf("%d %ss %s", n, what, how))
 		}
 	}
+	if x.Mode != "autopilot" {
+		add(x.Completed, "spec", "done")
+		add(x.Failed, "spec", "failed")
+	}
+	add(x.Count.TasksDone, "task", "done")
+	add(x.Count.TasksFail, "task", "failed")
 	return strings.Join(append(parts, ralph.Dollars(x.Usage.Cost), ralph.Elapsed(x.Elapsed)), ", ")
 }
 

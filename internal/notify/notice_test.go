@@ -141,20 +141,31 @@ func TestWords(t *testing.T) {
 		title, body string
 	}{
 		{
-			ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: "question", Task: "t-1", Text: "Which\n\x1b[31mcolour?\u202e"}}, plan(),
+			ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: "question", Task: "t-1", Text: "Which\n\x1b[31mcolour?\u202e"}},
+			plan(),
 			"An agent asks: Make the basket", "Task t-1 asks: Which [31mcolour?",
 		},
 		{
-			ralph.Control{Want: ralph.WantPause, From: ralph.PauseFailures}, streak,
+			ralph.Control{Want: ralph.WantPause, From: ralph.PauseFailures},
+			streak,
 			"Paused: too many failures in a row", "The work is paused: 3 tasks failed in a row: t-1 Make the basket, t-2 Pay, t-9",
 		},
 		{
-			ralph.AllLimited{Agents: []string{"claude", "codex"}, Until: noon()}, plan(),
+			ralph.AllLimited{Agents: []string{"claude", "codex"}, Until: noon()},
+			plan(),
 			"Every agent is at its limit", "The work pauses: claude, codex cannot be used before 12:00 UTC. `ralph resume` tries them at once.",
 		},
 		{
-			ralph.TaskEnded{ID: "t-2", Status: ralph.TaskFailed, Why: ralph.Why{Text: strings.Repeat("x", 700)}}, plan(),
+			ralph.TaskEnded{ID: "t-2", Status: ralph.TaskFailed, Why: ralph.Why{Text: strings.Repeat("x", 700)}},
+			plan(),
 			"Task failed: Pay", "Task t-2 failed: " + strings.Repeat("x", 583) + " ...",
+		},
+		{
+			ralph.SessionEnded{Reason: ralph.ReasonEmpty},
+			plan(func(s *ralph.State) {
+				s.Session.Mode, s.Session.Completed, s.Session.Failed, s.Session.Count.TasksDone = "agent", 2, 1, 7
+			}),
+			"All done", "Done: 2 specs done, 1 spec failed, 7 tasks done, $0.00, 0s",
 		},
 	} {
 		list := Notices(ralph.Event{Fact: tt.fact}, tt.s)

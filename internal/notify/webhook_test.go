@@ -148,11 +148,13 @@ func TestServices(t *testing.T) {
 	}{
 		{
 			"https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX", "/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
-			newLetters(t, "hooks.slack.com"), []string{`"text":"ralph in shop: An agent asks: Pay"`, `Task t-1 asks: ‹!channel› @ everyone how?`, `ralph answer g-1 \"...\"`},
+			newLetters(t, "hooks.slack.com"),
+			[]string{`"text":"ralph in shop: An agent asks: Pay"`, `Task t-1 asks: ‹!channel› @ everyone how?`, `ralph answer g-1 \"...\"`},
 		},
 		{
 			"https://discord.com/api/webhooks/123456/abcdefabcdef", "/api/webhooks/123456/abcdefabcdef",
-			newLetters(t, "discord.com", 204), []string{`"title":"ralph in shop: An agent asks: Pay"`, `Task t-1 asks: ‹!channel› @ everyone how?`},
+			newLetters(t, "discord.com", 204),
+			[]string{`"title":"ralph in shop: An agent asks: Pay"`, `Task t-1 asks: ‹!channel› @ everyone how?`},
 		},
 		{"ntfy://" + strings.TrimPrefix(ntfy.URL, "http://") + "/topic?scheme=http", "/topic", ntfy, []string{"Task t-1 asks: ‹!channel› @ everyone how?\nralph answer g-1 \"...\""}},
 	} {
