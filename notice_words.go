@@ -1,6 +1,9 @@
 package ralph
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Sound is the name of a sound (A-027).
 type Sound string
@@ -23,7 +26,7 @@ func Sounds() []Sound {
 type NoticeEvent struct {
 	Name  string   // document A's own name without `autopilot:`, where it has one
 	Sound Sound    // that it is heard with unless `notify.events` says otherwise; "" for none
-	Also  []string // other names of it (X-92)
+	Also  []string // names of it that are not in the table of events (X-92)
 }
 
 // The names of NoticeEvents.
@@ -52,16 +55,16 @@ const (
 // NoticeEvents is the table of events and sounds (A-106 to A-111).
 func NoticeEvents() []NoticeEvent {
 	return []NoticeEvent{
-		{NoticeStarted, "", []string{"engine:started"}},
-		{NoticeStepStart, "", []string{"task:selected"}},
-		{NoticeStepDone, SoundComplete, []string{"task:completed"}},
+		{NoticeStarted, "", nil},
+		{NoticeStepStart, "", nil},
+		{NoticeStepDone, SoundComplete, nil},
 		{NoticeStepFailed, SoundError, nil},
 		{NoticeStepSkipped, "", nil},
 		{NoticeRetrying, "", nil},
 		{NoticeLimited, "", nil},
-		{NoticeSwitched, "", []string{"agent:switched"}},
+		{NoticeSwitched, "", nil},
 		{NoticeAllLimited, SoundViolation, nil},
-		{NoticePaused, SoundNotice, []string{"engine:paused"}},
+		{NoticePaused, SoundNotice, nil},
 		{NoticeResumed, SoundNotice, nil},
 		{NoticeGate, SoundNotice, []string{"needs-human"}},
 		{NoticeSpecDone, "", nil},
@@ -74,17 +77,23 @@ func NoticeEvents() []NoticeEvent {
 	}
 }
 
-// NoticeNamed finds an event by any of its names, `autopilot:` before it or not;
-// ok is false when there is none.
+// NoticeNamed finds an event by any of the names that it goes by (X-92); ok is false
+// when there is none.
 func NoticeNamed(name string) (event NoticeEvent, ok bool) {
-	short := strings.TrimPrefix(name, "autopilot:")
 	for _, e := range NoticeEvents() {
-		if e.Name == short {
+		if e.Name == strings.TrimPrefix(name, ownPrefix) || slices.Contains(e.Also, name) {
 			return e, true
 		}
-		for _, also := range e.Also {
-			if also == name {
-				return e, true
+	}
+	names := EventNames()
+	for _, n := range names {
+		if n.Name != name && (n.Kind != name || n.When != "") {
+			continue
+		}
+		for _, own := range names { // that means the very same events
+			short := own.Short()
+			if short != "" && short != name && own.Kind == n.Kind && own.When == n.When {
+				return NoticeNamed(short)
 			}
 		}
 	}

@@ -38,6 +38,9 @@ func (x *Executor) room() error {
 // NoSpace reports whether an error comes of a full disk or a quota that is used up.
 // It also knows the words of git, which come as text.
 func NoSpace(err error) bool {
+	if err == nil {
+		return false
+	}
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || saysNoSpace(err.Error())
 }
 
