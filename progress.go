@@ -1,0 +1,63 @@
+package ralph
+
+import "slices"
+
+// Progress is how far a plan is: the counters of document A. Its
+// "steps" are the tasks of the plan.
+type Progress struct {
+	Current   TaskID // an agent is at it, or a check or a commit; "" for none
+	Phase     string // of Current, else of the next task that has not ended
+	PhaseAt   int    // index of Phase, in the order of the plan; -1 when all have ended
+	StepAt    int    // index of that task within its phase; -1 likewise
+	Total     int
+	Completed int
+	Failed    int      // ended without being done: failed, blocked, out of time
+	Skipped   []TaskID // never nil
+}
+
+// Progress is derived from the plan, over sessions and interruptions.
+func (s *State) Progress() Progress {
+	p := Progress{Current: s.current(), PhaseAt: -1, StepAt: -1, Total: len(s.Plan.Tasks), Skipped: []TaskID{}}
+	var phases []string
+	steps := map[string]int{} // tasks of a phase seen so far
+	for _, t := range s.Plan.Tasks {
+		if !slices.Contains(phases, t.Phase) {
+			phases = append(phases, t.Phase)
+		}
+		if t.ID == p.Current || p.Current == "" && p.PhaseAt < 0 && !t.Status.Ended() {
+			p.Phase, p.PhaseAt, p.StepAt = t.Phase, slices.Index(phases, t.Phase), steps[t.Phase]
+		}
+		steps[t.Phase]++
+		switch t.Status {
+		case TaskDone:
+			p.Completed++
+		case TaskFailed, TaskBlocked, TaskTimeout:
+			p.Failed++
+		case TaskSkipped:
+			p.Skipped = append(p.Skipped, t.ID)
+		}
+	}
+	return p
+}
+
+// current is the first task of the plan that is at work; one that waits for a
+// person or for time comes after those with a step under way.
+func (s *State) current() TaskID {
+	var waits TaskID
+	for _, t := range s.Plan.Tasks {
+		switch {
+		case t.Status == TaskActive && t.Run.InFlight != 0:
+			return t.ID
+		case t.Status == TaskActive && waits == "":
+			waits = t.ID
+		}
+	}
+	return waits
+}
+
+// Resumable reports whether the next start may go on with the session: it was cut,
+// interrupted, or its machinery broke. While its engine lives that is the
+// engine's own business: only the lock tells.
+func (s *Session) Resumable() bool {
+	return s.Live() || s.Ended == ReasonInterrupted || s.Ended == ReasonError
+}

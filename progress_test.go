@@ -1,0 +1,59 @@
+package ralph_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// counters, skipped ids, and where in phases and steps
+// the plan is, at work and between tasks.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	s := &ralph.State{}
+	if diff := cmp.Diff(ralph.Progress{PhaseAt: -1, StepAt: -1, Skipped: []ralph.TaskID{}}, s.Progress()); diff != "" {
+		t.Error(diff)
+	}
+	task := func(id ralph.TaskID, phase string, status ralph.TaskStatus) *ralph.Task {
+		return &ralph.Task{ID: id, Phase: phase, Status: status}
+	}
+	s.Plan.Tasks = []*ralph.Task{
+		task("t-1", "one", ralph.TaskDone), task("t-2", "one", ralph.TaskSkipped), task("t-3", "two", ralph.TaskTimeout),
+		task("t-4", "one", ralph.TaskFailed), task("t-5", "two", ralph.TaskActive), task("t-6", "two", ralph.TaskActive), task("t-7", "two", ralph.TaskPending),
+	}
+	s.Plan.Tasks[5].Run.InFlight = 12
+	want := ralph.Progress{Current: "t-6", Phase: "two", PhaseAt: 1, StepAt: 2, Total: 7, Completed: 1, Failed: 2, Skipped: []ralph.TaskID{"t-2"}}
+	if diff := cmp.Diff(want, s.Progress()); diff != "" {
+		t.Error(diff)
+	}
+	s.Plan.Tasks[5] = task("t-6", "two", ralph.TaskBlocked)
+	if p := s.Progress(); p.Current != "t-5" || p.StepAt != 1 || p.Failed != 3 {
+		t.Errorf("%+v", p)
+	}
+	s.Plan.Tasks[4] = task("t-5", "two", ralph.TaskDone)
+	if p := s.Progress(); p.Current != "" || p.PhaseAt != 1 || p.StepAt != 3 {
+		t.Errorf("the next one is t-7: %+v", p)
+	}
+	s.Plan.Tasks[6] = task("t-7", "two", ralph.TaskDone)
+	if p := s.Progress(); p.PhaseAt != -1 || p.StepAt != -1 || p.Completed != 3 {
+		t.Errorf("all have ended: %+v", p)
+	}
+}
+
+// only what was cut, interrupted or broken can be resumed.
+func TestResumable(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[ralph.Reason]bool{
+		"": true, ralph.ReasonInterrupted: true, ralph.ReasonError: true,
+		ralph.ReasonComplete: false, ralph.ReasonEmpty: false, ralph.ReasonAborted: false, ralph.ReasonBudget: false,
+	} {
+		if x := (ralph.Session{ID: "s-1", Ended: reason}); x.Resumable() != want {
+			t.Errorf("%q: %v", reason, !want)
+		}
+	}
+	if new(ralph.Session).Resumable() {
+		t.Error("no session at all")
+	}
+}
