@@ -33,6 +33,39 @@ func BenchmarkAppend(b *testing.B) {
 	must(b, j.Close())
 }
 
+// BenchmarkTask is what the journal costs a task of one iteration: its facts one
+// after the other as the engine writes them, with the views made from them.
+func BenchmarkTask(b *testing.B) {
+	j, err := journal.Open(options(b.TempDir()))
+	must(b, err)
+	must(b, update(j, ralph.SessionStarted{ID: "s-1", Mode: "autopilot", Config: json.RawMessage(benchConfig)}, ralph.PlanStarted{File: "feature-login.md"}, ralph.JobStarted{Job: "j-1", File: "feature-login.md"}))
+	for i := range 100 {
+		must(b, update(j, ralph.TaskAdded{Task: ralph.Task{ID: ralph.TaskID(fmt.Sprintf("t-%03d", i)), Name: "Add the login form", Status: ralph.TaskPending}}))
+	}
+	var took []time.Duration
+	n := 0
+	for b.Loop() {
+		id := ralph.TaskID(fmt.Sprintf("t-%03d", n%100))
+		n++
+		begin := time.Now()
+		for _, k := range []int{0, 1, 2, 3, 4, 14} {
+			if err := update(j, taskFact(id, k, n, begin)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		took = append(took, time.Since(begin))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+	must(b, j.Close())
+}
+
+// benchConfig is as long as the settings of a session are.
+const benchConfig = `{"revision":2,"session":"autopilot","parallel":3,"isolated":true,"checks":true,"max_consecutive":3,"batch":1,"conflict_retries":3,"resolver":"agent",` +
+	`"agents":["claude","codex"],"recover_primary":true,"max_iterations":50,"stuck_threshold":5,"same_error_turns":3,"task_timeout":1800000000000,"stage_timeout":300000000000,` +
+	`"max_rounds":10,"strategy":"retry","max_retries":2,"retry_base":2000000000,"max_limit_retries":3,"limit_base":5000000000,"on_failure":"stash","max_failures":3,` +
+	`"scoring":{"unblocks":10,"critical":50,"quick_win":30,"near_complete":20,"retry":-15}}`
+
 func BenchmarkFold100k(b *testing.B) { benchmarkFold(b, 100_000) }
 
 func BenchmarkFold1M(b *testing.B) { benchmarkFold(b, 1_000_000) }

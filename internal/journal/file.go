@@ -521,7 +521,7 @@ func (j *File) Flush() error {
 		return fmt.Errorf("write the journal %s: %w", journalFile, err)
 	}
 	begin := time.Now()
-	err := j.views.writePlan(j.state)
+	err := j.views.writeLater(j.state)
 	j.planTook = time.Since(begin)
 	return err
 }

@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -22,6 +20,7 @@ type views struct {
 	newID               func(prefix string) string
 	specLines           map[*ralph.Spec]string // of inbox.jsonl, for the next time
 	taskLines           map[*ralph.Task]string // of plan.jsonl
+	sessionLater        bool                   // session.json is to be written together with plan.jsonl
 }
 
 func (v *views) init(opt Options) {
@@ -52,7 +51,8 @@ func touches(facts []ralph.Fact) touched {
 			t.planSoon = true
 		case ralph.SessionStarted:
 			t.session, t.plan = true, true // tasks that were active are pending again
-		case ralph.SessionEnded, ralph.RoundStarted, ralph.Control, ralph.Asked, ralph.Answered, ralph.TurnEnded:
+		case ralph.SessionEnded, ralph.RoundStarted, ralph.Control, ralph.Asked, ralph.Answered, ralph.TurnEnded,
+			ralph.ModeSet, ralph.AgentSwitched, ralph.AllLimited:
 			t.session = true
 		}
 	}
@@ -76,14 +76,26 @@ func (v *views) write(s *ralph.State, facts []ralph.Fact) (later bool, err error
 		}
 	}
 	if t.session {
-		if err := v.writeSession(s); err != nil {
+		if err := v.writeAgentSession(s); err != nil {
 			return false, err
 		}
+	}
+	later = v.readPlan && t.planSoon && !t.plan
+	if err := v.writeSteps(s, facts, t, later); err != nil {
+		return false, err
 	}
 	if t.planStarted {
 		err = v.setAside(s)
 	}
-	return v.readPlan && t.planSoon && !t.plan, err
+	return later, err
+}
+
+// writeLater writes what write left for later.
+func (v *views) writeLater(s *ralph.State) error {
+	if err := v.writePlan(s); err != nil || !v.sessionLater {
+		return err
+	}
+	return v.writeSession(s)
 }
 
 func (v *views) writePlan(s *ralph.State) error {
@@ -245,72 +257,6 @@ func (v *views) setAside(s *ralph.State) error {
 	path := filepath.Join(v.root, stateDir, "plans", name)
 	_, err := writeAtomic(path, []byte(v.renderPlan(&ralph.State{Plan: *old})), 0o644, false)
 	return err
-}
-
-// agentSession is ralph/.agent-session: D-060's five fields, exactly.
-type agentSession struct {
-	StartedAt      time.Time `json:"started_at"`
-	SpecsCompleted int       `json:"specs_completed"`
-	SpecsFailed    int       `json:"specs_failed"`
-	TotalCost      float64   `json:"total_cost"`
-	CurrentSpecID  string    `json:"current_spec_id"`
-}
-
-// sessionView is ralph/.state/session.json (X-03).
-type sessionView struct {
-	Version    int           `json:"version"`
-	SessionID  string        `json:"session_id"`
-	Mode       string        `json:"mode"`
-	Status     string        `json:"status"`
-	Cause      string        `json:"cause,omitempty"`
-	StartedAt  time.Time     `json:"started_at"`
-	EndedAt    time.Time     `json:"ended_at,omitzero"`
-	EndReason  string        `json:"end_reason,omitempty"`
-	Pid        int           `json:"pid,omitempty"`
-	Completed  int           `json:"specs_completed"`
-	Failed     int           `json:"specs_failed"`
-	Iterations int           `json:"iterations"`
-	TotalCost  float64       `json:"total_cost"`
-	Elapsed    time.Duration `json:"elapsed_ns"`
-	Spec       string        `json:"spec,omitempty"`
-	SpecID     string        `json:"spec_id,omitempty"`
-	Round      int           `json:"round,omitempty"`
-}
-
-func (v *views) writeSession(s *ralph.State) error {
-	if err := v.writeAgentSession(s); err != nil {
-		return err
-	}
-	x := s.Session
-	view := sessionView{
-		Version: 1, SessionID: string(x.ID), Mode: x.Mode, Status: string(s.Mode()), Cause: x.Cause,
-		StartedAt: x.StartedAt, EndedAt: x.EndedAt, EndReason: string(x.Ended), Pid: x.Pid,
-		Completed: x.Completed, Failed: x.Failed, Iterations: x.Turns, TotalCost: x.Usage.Cost, Elapsed: s.Running(s.At),
-	}
-	if s.Job != nil {
-		view.Spec, view.SpecID, view.Round = s.Job.File, string(s.Job.Spec), s.Job.Round
-	}
-	return v.writeJSON(filepath.Join(v.root, stateDir, "session.json"), view)
-}
-
-// writeAgentSession keeps D's session file while agent mode has something to
-// go on with: it is gone after a normal end, and stays after SIGINT (D-061).
-func (v *views) writeAgentSession(s *ralph.State) error {
-	x := s.Session
-	if x.Mode != "agent" {
-		return nil
-	}
-	path := filepath.Join(v.root, "ralph/.agent-session")
-	if !x.Live() && x.Ended != ralph.ReasonInterrupted && x.Ended != ralph.ReasonError {
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("remove ralph/.agent-session: %w", err)
-		}
-		return nil
-	}
-	return v.writeJSON(path, agentSession{
-		StartedAt: x.StartedAt.UTC().Truncate(time.Second), SpecsCompleted: x.Completed, SpecsFailed: x.Failed,
-		TotalCost: math.Round(x.Usage.Cost*1e6) / 1e6, CurrentSpecID: string(x.Current),
-	})
 }
 
 func (v *views) writeJSON(path string, value any) error {

@@ -1,0 +1,185 @@
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// SessionVersion is the version of ralph/.state/session.json that this program
+// writes, and the only one that it reads (A-075).
+const SessionVersion = 1
+
+const sessionFile = stateDir + "/session.json"
+
+// Session is ralph/.state/session.json (A-074 to A-076, X-03): the session for other
+// programs to read. It is made from the journal and never read for work: who deletes
+// it loses nothing.
+type Session struct {
+	Version     int             `json:"version"`
+	SessionID   ralph.SessionID `json:"session_id"`
+	PlanID      string          `json:"plan_id"` // the plan's spec, a file in ralph/specs; "" for none
+	Mode        string          `json:"mode"`    // agent, autopilot, construct, plan
+	Autonomy    ralph.Autonomy  `json:"autonomy"`
+	Status      string          `json:"status"` // of X-12; "completed" at the end (A-078, X-06)
+	Cause       string          `json:"cause,omitempty"`
+	Pause       ralph.PauseKind `json:"pause,omitempty"`
+	StartedAt   time.Time       `json:"started_at"`
+	UpdatedAt   time.Time       `json:"updated_at"` // of the newest fact
+	EndedAt     time.Time       `json:"ended_at,omitzero"`
+	EndReason   ralph.Reason    `json:"end_reason,omitempty"`
+	PhaseIndex  int             `json:"current_phase_index"` // from 0: of the step at work, else the next; -1 when none is left
+	StepIndex   int             `json:"current_step_index"`  // within the phase, likewise
+	Completed   int             `json:"completed_steps"`     // tasks of the plan
+	Failed      int             `json:"failed_steps"`        // failed, blocked or out of time
+	Skipped     []ralph.TaskID  `json:"skipped_step_ids"`
+	ActiveAgent string          `json:"active_agent"`
+	Fallback    string          `json:"fallback_reason,omitempty"`
+	Pid         int             `json:"pid,omitempty"`
+	SpecsDone   int             `json:"specs_completed"`
+	SpecsFailed int             `json:"specs_failed"`
+	Iterations  int             `json:"iterations"`
+	TotalCost   float64         `json:"total_cost"`
+	Elapsed     time.Duration   `json:"elapsed_ns"`
+	Spec        string          `json:"spec,omitempty"`
+	SpecID      ralph.SpecID    `json:"spec_id,omitempty"`
+	Round       int             `json:"round,omitempty"`
+	Config      json.RawMessage `json:"config"` // the settings that policy decides with; null before there are any
+}
+
+// ReadSession reads session.json; nil without an error when there is none (A-079).
+// Another version is a *ralph.Refusal, anything else that is no session a
+// *ralph.CorruptError.
+func ReadSession(root string) (*Session, error) {
+	b, err := os.ReadFile(filepath.Join(root, sessionFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", sessionFile, err)
+	}
+	var version struct {
+		Version *int `json:"version"`
+	}
+	if err := json.Unmarshal(b, &version); err != nil {
+		return nil, &ralph.CorruptError{File: sessionFile, Line: 1, Why: err.Error()}
+	}
+	if v := version.Version; v == nil || *v != SessionVersion {
+		return nil, wrongVersion(v)
+	}
+	var x Session
+	if err := json.Unmarshal(b, &x); err != nil {
+		return nil, &ralph.CorruptError{File: sessionFile, Line: 1, Why: err.Error()}
+	}
+	return &x, nil
+}
+
+func wrongVersion(v *int) error {
+	has := "has no version"
+	if v != nil {
+		has = fmt.Sprintf("has version %d", *v)
+	}
+	return &ralph.Refusal{
+		Why:  fmt.Sprintf("%s %s, this ralph knows version %d: another ralph has worked here", sessionFile, has, SessionVersion),
+		Hint: "start that one; or, if nothing of it is needed, move " + sessionFile + " away and start again", Kind: ralph.ErrUsage,
+	}
+}
+
+// CanResume reports whether the session was interrupted, so that the next start may
+// go on with it (A-080). While an engine holds the lock it is that one's.
+func (x *Session) CanResume() bool {
+	s := ralph.Session{ID: x.SessionID, Ended: x.EndReason}
+	return s.Resumable()
+}
+
+// refuseOther keeps a start from writing over the session of another version. What is
+// broken is no reason to stop: the next write mends it.
+func refuseOther(root string) error {
+	_, err := ReadSession(root)
+	if refusal := (*ralph.Refusal)(nil); errors.As(err, &refusal) {
+		return err
+	}
+	return nil
+}
+
+// writeSteps writes session.json where facts show in it. The end of a task of the plan
+// is in the file before anything else happens (A-019, A-053); its start may wait for
+// plan.jsonl, and stages come and go without it.
+func (v *views) writeSteps(s *ralph.State, facts []ralph.Fact, t touched, later bool) error {
+	ended, began := false, false
+	for _, fact := range facts {
+		switch f := fact.(type) {
+		case ralph.TaskStarted:
+			began = began || inPlan(s, f.ID)
+		case ralph.TaskEnded:
+			ended = ended || inPlan(s, f.ID)
+		}
+	}
+	switch {
+	case t.session, s.Session.ID != "" && (ended || began && !later):
+		return v.writeSession(s)
+	case s.Session.ID != "" && began:
+		v.sessionLater = true
+	}
+	return nil
+}
+
+func inPlan(s *ralph.State, id ralph.TaskID) bool {
+	t := s.Task(id)
+	return t != nil && t.IsBuild()
+}
+
+func sessionOf(s *ralph.State) Session {
+	x, p := s.Session, s.Progress()
+	view := Session{
+		Version: SessionVersion, SessionID: x.ID, PlanID: s.Plan.File, Mode: x.Mode, Autonomy: x.Auto, Status: s.Mode(), Cause: x.Cause, Pause: x.Pause,
+		StartedAt: x.StartedAt, UpdatedAt: s.At, EndedAt: x.EndedAt, EndReason: x.Ended,
+		PhaseIndex: p.PhaseAt, StepIndex: p.StepAt, Completed: p.Completed, Failed: p.Failed, Skipped: p.Skipped,
+		ActiveAgent: x.Agent, Fallback: x.Fallback, Pid: x.Pid, SpecsDone: x.Completed, SpecsFailed: x.Failed,
+		Iterations: x.Turns, TotalCost: x.Usage.Cost, Elapsed: s.Running(s.At), Config: x.Config,
+	}
+	if s.Job != nil {
+		view.Spec, view.SpecID, view.Round = s.Job.File, s.Job.Spec, s.Job.Round
+	}
+	return view
+}
+
+func (v *views) writeSession(s *ralph.State) error {
+	v.sessionLater = false
+	return v.writeJSON(filepath.Join(v.root, sessionFile), sessionOf(s))
+}
+
+// agentSession is ralph/.agent-session: D-060's five fields, exactly.
+type agentSession struct {
+	StartedAt      time.Time `json:"started_at"`
+	SpecsCompleted int       `json:"specs_completed"`
+	SpecsFailed    int       `json:"specs_failed"`
+	TotalCost      float64   `json:"total_cost"`
+	CurrentSpecID  string    `json:"current_spec_id"`
+}
+
+// writeAgentSession keeps D's session file while agent mode has something to
+// go on with: it is gone after a normal end, and stays after SIGINT (D-061).
+func (v *views) writeAgentSession(s *ralph.State) error {
+	x := s.Session
+	if x.Mode != "agent" {
+		return nil
+	}
+	path := filepath.Join(v.root, "ralph/.agent-session")
+	if !x.Live() && x.Ended != ralph.ReasonInterrupted && x.Ended != ralph.ReasonError {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove ralph/.agent-session: %w", err)
+		}
+		return nil
+	}
+	return v.writeJSON(path, agentSession{
+		StartedAt: x.StartedAt.UTC().Truncate(time.Second), SpecsCompleted: x.Completed, SpecsFailed: x.Failed,
+		TotalCost: math.Round(x.Usage.Cost*1e6) / 1e6, CurrentSpecID: string(x.Current),
+	})
+}

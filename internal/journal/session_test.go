@@ -1,0 +1,182 @@
+package journal_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/journal"
+)
+
+const sessionPath = "ralph/.state/session.json"
+
+// sessionFields are A-076's thirteen.
+func sessionFields() []string {
+	return []string{
+		"version", "session_id", "plan_id", "status", "started_at", "updated_at", "current_phase_index", "current_step_index",
+		"completed_steps", "failed_steps", "skipped_step_ids", "active_agent", "config",
+	}
+}
+
+// begun is a journal with a session on three tasks in two phases.
+func begun(t *testing.T, root string, now *time.Time) *journal.File {
+	t.Helper()
+	opt := options(root)
+	opt.Now = clock(now)
+	j := open(t, opt)
+	task := func(id ralph.TaskID, phase string) ralph.Fact {
+		return ralph.TaskAdded{Task: ralph.Task{ID: id, Name: string(id), Phase: phase, Status: ralph.TaskPending}}
+	}
+	must(t, update(j, ralph.PlanStarted{File: "a.md"}, task("t-1", "one"), task("t-2", "one"), task("t-3", "two")))
+	*now = now.Add(time.Minute)
+	must(t, update(j, ralph.SessionStarted{ID: "s-1", Mode: "autopilot", Config: json.RawMessage(`{"session":"autopilot","agents":["claude","codex"]}`), Pid: 42}))
+	return j
+}
+
+func readSession(t *testing.T, root string) *journal.Session {
+	t.Helper()
+	x, err := journal.ReadSession(root)
+	must(t, err)
+	if x == nil {
+		t.Fatal("no session.json")
+	}
+	return x
+}
+
+// A-019, A-041, A-053, A-074 to A-078, X-06: the file is there at the start with its
+// thirteen fields, says each end of a task at once, and stays, completed, at the end.
+func TestSessionFile(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	now := time.Date(2025, 1, 20, 10, 30, 0, 0, time.UTC)
+	j := begun(t, root, &now)
+	var fields map[string]any
+	must(t, json.Unmarshal([]byte(read(t, root, sessionPath)), &fields))
+	for _, name := range sessionFields() {
+		if _, ok := fields[name]; !ok {
+			t.Errorf("no %s in session.json", name)
+		}
+	}
+	if x := readSession(t, root); x.Version != 1 || x.SessionID != "s-1" || x.PlanID != "a.md" || x.Status != "running" || x.Completed != 0 || x.PhaseIndex != 0 ||
+		x.StepIndex != 0 || !x.StartedAt.Equal(now) || !strings.Contains(string(x.Config), `"codex"`) || !x.CanResume() {
+		t.Errorf("at the start: %+v", x)
+	}
+	ends := []struct {
+		id                       ralph.TaskID
+		status                   ralph.TaskStatus
+		completed, failed, phase int
+		skipped                  int
+	}{
+		{"t-1", ralph.TaskDone, 1, 0, 0, 0},
+		{"t-2", ralph.TaskSkipped, 1, 0, 1, 1},
+		{"t-3", ralph.TaskTimeout, 1, 1, -1, 1},
+	}
+	before := readSession(t, root).UpdatedAt
+	for _, end := range ends {
+		now = now.Add(time.Second)
+		must(t, update(j, ralph.TaskStarted{ID: end.id}))
+		now = now.Add(time.Second)
+		must(t, update(j, ralph.TaskEnded{ID: end.id, Status: end.status}))
+		x := readSession(t, root)
+		if x.Completed != end.completed || x.Failed != end.failed || x.PhaseIndex != end.phase || len(x.Skipped) != end.skipped {
+			t.Errorf("after %s: %+v", end.id, x)
+		}
+		if !x.UpdatedAt.After(before) || !x.UpdatedAt.Equal(now) {
+			t.Errorf("after %s it says %s, before that %s", end.id, x.UpdatedAt, before)
+		}
+		before = x.UpdatedAt
+	}
+	must(t, update(j, ralph.AgentSwitched{From: "claude", To: "codex", Reason: ralph.SwitchLimit}))
+	if x := readSession(t, root); x.ActiveAgent != "codex" || x.Fallback != "rate-limited" {
+		t.Errorf("on the fallback: %+v", x)
+	}
+	must(t, update(j, ralph.SessionEnded{Reason: ralph.ReasonComplete}))
+	if x := readSession(t, root); x.Status != "completed" || x.CanResume() || x.Completed != 1 {
+		t.Errorf("at the end: %+v", x)
+	}
+}
+
+// A-049: the start of a task is in the file soon, together with plan.jsonl; that of a
+// stage never is.
+func TestSessionFileOfAStart(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	now := time.Date(2025, 1, 20, 10, 30, 0, 0, time.UTC)
+	j := begun(t, root, &now)
+	first := readSession(t, root).UpdatedAt
+	now = now.Add(time.Minute)
+	must(t, update(j, ralph.TaskAdded{Task: ralph.Task{ID: "merge:a:1", Kind: ralph.KindMerge, Status: ralph.TaskPending}}, ralph.TaskStarted{ID: "merge:a:1"}))
+	must(t, j.Flush())
+	if x := readSession(t, root); !x.UpdatedAt.Equal(first) {
+		t.Errorf("a stage wrote it: %s", x.UpdatedAt)
+	}
+	must(t, update(j, ralph.TaskStarted{ID: "t-2"}))
+	must(t, j.Flush())
+	if x := readSession(t, root); x.StepIndex != 1 || x.PhaseIndex != 0 || !x.UpdatedAt.Equal(now) {
+		t.Errorf("t-2 is at work: %+v", x)
+	}
+}
+
+// A-079, A-080: no file is no session and no error; only an interrupted session can be
+// resumed: cut, stopped by a person, or broken.
+func TestReadSession(t *testing.T) {
+	t.Parallel()
+	if x, err := journal.ReadSession(t.TempDir()); x != nil || err != nil {
+		t.Errorf("without a file: %v, %v", x, err)
+	}
+	for reason, want := range map[ralph.Reason]bool{
+		"": true, ralph.ReasonInterrupted: true, ralph.ReasonError: true, ralph.ReasonComplete: false, ralph.ReasonFailed: false, ralph.ReasonAborted: false,
+	} {
+		root := t.TempDir()
+		now := time.Date(2025, 1, 20, 10, 30, 0, 0, time.UTC)
+		j := begun(t, root, &now)
+		if reason != "" {
+			must(t, update(j, ralph.SessionEnded{Reason: reason}))
+		}
+		if x := readSession(t, root); x.CanResume() != want {
+			t.Errorf("ended %q: can be resumed is %v", reason, !want)
+		}
+	}
+}
+
+// A-075: a file of another version is refused when a session is begun, with what to
+// do, and stays as it is. Half a file is no reason to stop: it is made anew.
+func TestSessionOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"version": 2, "sessionId": "x"}`: "session.json has version 2, this ralph knows version 1",
+		`{"status": "running"}`:            "session.json has no version",
+		`{"version": 1, "session`:          "",
+	} {
+		root := t.TempDir()
+		write(t, root, sessionPath, text)
+		j := open(t, options(root))
+		lock, _, err := j.Lock(journal.Owner{Pid: 1, Host: "here"}, func(int, string) bool { return false })
+		if want == "" {
+			must(t, err)
+			must(t, update(j, ralph.SessionStarted{ID: "s-1", Mode: "agent"}))
+			if x := readSession(t, root); x.SessionID != "s-1" {
+				t.Errorf("%+v", x)
+			}
+			must(t, lock.Unlock())
+			continue
+		}
+		var refusal *ralph.Refusal
+		if !errors.As(err, &refusal) || !strings.Contains(err.Error(), want) || refusal.Hint == "" || !errors.Is(err, ralph.ErrUsage) {
+			t.Errorf("%s: %v", text, err)
+		}
+		wantText(t, strings.TrimSpace(read(t, root, sessionPath)), text)
+		if exists(root, "ralph/.state/session.lock") {
+			t.Error("a refused start left a lock")
+		}
+	}
+	root := t.TempDir()
+	write(t, root, sessionPath, `{"version": 1, "session`)
+	var corrupt *ralph.CorruptError
+	if _, err := journal.ReadSession(root); !errors.As(err, &corrupt) {
+		t.Errorf("half a file: %v", err)
+	}
+}
