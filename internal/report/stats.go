@@ -22,6 +22,12 @@ type settings struct {
 	Resolver       string        `json:"resolver"`
 	AskToMerge     bool          `json:"ask_to_merge"`
 	MaxCost        float64       `json:"max_cost"`
+	RetryBase      time.Duration `json:"retry_base"`
+	LimitWait      string        `json:"limit_wait"` // auto, ask, off
+	RecoverPrimary bool          `json:"recover_primary"`
+	Budget         budget        `json:"budget"`
+	SpecBudget     budget        `json:"spec_budget"`
+	TaskBudget     budget        `json:"task_budget"`
 }
 
 // settingsOf reads them. A journal may have none, or those of another version: what
@@ -66,11 +72,15 @@ type SlotRecord struct {
 	MaxIterations int          `json:"max_iterations,omitempty"`
 	Progress      int          `json:"progress,omitempty"` // percent
 	Note          string       `json:"note,omitempty"`
-	Agent         string       `json:"agent,omitempty"` // of its last turn
+	Agent         string       `json:"agent,omitempty"` // that it is on
 	Worktree      string       `json:"worktree,omitempty"`
 	StartedAt     time.Time    `json:"started_at,omitzero"`
 	Stuck         bool         `json:"stuck,omitempty"`
 	Unchanged     int          `json:"unchanged,omitempty"` // iterations since the last progress
+
+	ContextPercent int          `json:"context_percent,omitempty"` // of the agent's window, as it was after its last turn
+	at             ralph.TaskID // the task or stage that holds the slot
+	filling        bool         // the warning of a filling window is out
 }
 
 // QueueRecord is a done task whose work is not merged yet.
@@ -98,7 +108,7 @@ type LandingRecord struct {
 func QueryStage(s *ralph.State) Stage {
 	x := s.Session
 	out := Stage{
-		Status: s.Mode(), Mode: x.Mode, Autonomy: x.Auto, Ended: x.Ended, ID: x.ID, Tasks: []ralph.TaskID{},
+		Status: s.Mode(), Mode: x.Mode, Autonomy: x.Auto, Ended: x.Ended, ID: x.ID,
 		Slots: slots(s), Queue: mergeQueue(s), Landing: landing(s), Failures: append([]ralph.TaskID{}, x.Streak...),
 	}
 	if x.Live() {
@@ -107,11 +117,7 @@ func QueryStage(s *ralph.State) Stage {
 	if s.Job != nil {
 		out.Spec, out.SpecID, out.Round, out.Stage = s.Job.File, s.Job.Spec, s.Job.Round, stageNow(s)
 	}
-	for _, t := range s.Plan.Tasks {
-		if t.Status == ralph.TaskActive {
-			out.Tasks = append(out.Tasks, t.ID)
-		}
-	}
+	out.Tasks = activeTasks(s)
 	return out
 }
 

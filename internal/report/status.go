@@ -13,6 +13,8 @@ type Engine struct {
 	Alive bool
 	Pid   int
 	Host  string
+	// Words are the last words of the agents at work, as far as they are known.
+	Words map[ralph.TaskID]string `json:"-"`
 }
 
 // Status is `ralph status`. The four lines of agent mode come first while such
@@ -40,9 +42,12 @@ func Status(s *ralph.State, engine Engine, now time.Time) string {
 	return b.String()
 }
 
+// writer writes one line of the status, under a name.
+type writer func(name, format string, args ...any)
+
 // construct is the status without agent mode: what needs a person comes first.
 func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time) {
-	if list := needs(s); len(list) > 0 {
+	if list := needs(s, engine, now); len(list) > 0 {
 		fmt.Fprintln(b, "Needs you:")
 		for _, n := range list {
 			fmt.Fprintf(b, "  %s\n      %s\n", n.what, n.command)
@@ -50,9 +55,15 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 		fmt.Fprintln(b)
 	}
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(b, "%-8s %s\n", name+":", fmt.Sprintf(format, args...))
+		if name != "" {
+			name += ":"
+		}
+		fmt.Fprintf(b, "%-8s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	line("Engine", "%s", engineWords(s, engine))
+	if engine.Alive && s.Session.Live() {
+		controlStatus(line, s, now)
+	}
 	if s.Plan.File == "" && len(s.Plan.Tasks) == 0 {
 		line("Plan", "none (ralph plan <spec>, or queue one: ralph inbox add <spec>)")
 	} else {
@@ -66,20 +77,54 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 		}
 		line("Spent", "%s, %s, %s", ralph.Dollars(s.Plan.Usage.Cost), ralph.Elapsed(s.JobElapsed(at(engine, s, now))), count(s.Plan.Turns, "iteration"))
 	}
-	for _, t := range s.Plan.Tasks {
-		if t.Status == ralph.TaskActive && t.Run.Place.Slot == 0 {
-			doing := fmt.Sprintf("iteration %d", t.Run.Iterations+1)
-			if s.Gate(t.ID) != nil {
-				doing = "waiting for you"
+	budgetStatus(line, s, at(engine, s, now))
+	workStatus(line, s, engine, now)
+	crewStatus(line, s, engine, now)
+	agentStatus(line, s, now)
+}
+
+// workStatus says what is at work outside of slots; of a dead engine, what was.
+func workStatus(line writer, s *ralph.State, engine Engine, now time.Time) {
+	if !engine.Alive {
+		for _, t := range s.Plan.Tasks {
+			if t.Status == ralph.TaskActive && s.Session.Live() {
+				line("Cut", "%s %s, iteration %d, was at work when the engine died", t.ID, oneLine(t.Name), t.Run.Iterations+1)
 			}
-			line("Now", "%s %s, %s", t.ID, t.Name, doing)
+		}
+		return
+	}
+	for _, t := range s.Stages {
+		if !t.Run.TurnAt.IsZero() && !t.TakesSlot() {
+			line("Now", "%s", strings.Join(turnWords(t, []string{strings.ToUpper(string(t.Kind))}, now), ", "))
+			said(line, engine, t.ID)
 		}
 	}
-	crewStatus(line, s, at(engine, s, now))
-	for _, l := range s.Limits {
-		if l.Until.After(now) {
-			line("Limit", "%s until %s", l.Agent, l.Until.Local().Format("15:04:05"))
+	for _, t := range s.Plan.Tasks {
+		if t.Status != ralph.TaskActive || t.Run.Place.Slot != 0 {
+			continue
 		}
+		doing := fmt.Sprintf("iteration %d", t.Run.Iterations+1)
+		if s.Gate(t.ID) != nil {
+			doing = "waiting for you"
+		}
+		line("Now", "%s", strings.Join(turnWords(t, []string{string(t.ID) + " " + oneLine(t.Name), doing}, now), ", "))
+		said(line, engine, t.ID)
+	}
+}
+
+// turnWords adds to parts which agent is at it, for how long, and how full its window is.
+func turnWords(t *ralph.Task, parts []string, now time.Time) []string {
+	r := t.Run
+	if !r.TurnAt.IsZero() {
+		parts = append(parts, r.Agent, ralph.Elapsed(now.Sub(r.TurnAt)))
+	}
+	return append(parts, contextWords(r)...)
+}
+
+// said adds the last words of the agent that is at a task.
+func said(line writer, engine Engine, id ralph.TaskID) {
+	if words := oneLine(engine.Words[id]); words != "" {
+		line("", "> %s", clip(words, 160))
 	}
 }
 
@@ -94,10 +139,10 @@ func at(engine Engine, s *ralph.State, now time.Time) time.Time {
 func engineWords(s *ralph.State, engine Engine) string {
 	x := s.Session
 	switch {
-	case engine.Alive && x.Cause != "":
-		return fmt.Sprintf("%s (%s), pid %d", s.Mode(), x.Cause, engine.Pid)
-	case engine.Alive && x.Auto == ralph.Semi:
-		return fmt.Sprintf("%s (semi: you assign the tasks), pid %d", s.Mode(), engine.Pid)
+	case engine.Alive && x.Want == ralph.WantPause && pauseKind(s) != ralph.PausePerson:
+		return fmt.Sprintf("%s (%s), pid %d", s.Mode(), pauseKind(s), engine.Pid)
+	case engine.Alive && x.Want != ralph.WantRun && x.Cause != "":
+		return fmt.Sprintf("%s (%s), pid %d", s.Mode(), oneLine(x.Cause), engine.Pid)
 	case engine.Alive:
 		return fmt.Sprintf("%s, pid %d", s.Mode(), engine.Pid)
 	case x.ID == "":

@@ -24,9 +24,8 @@ func slots(s *ralph.State) []SlotRecord {
 				MaxIterations: cmp.Or(t.MaxIterations, usual), Progress: t.Run.Progress, Note: t.Run.Note, Worktree: t.Run.Place.Dir,
 				StartedAt: t.Run.StartedAt, Stuck: t.Run.Warned, Unchanged: t.Run.Unchanged,
 			}
-			if t.Run.Last != nil {
-				r.Agent = t.Run.Last.Agent
-			}
+			r.Agent, r.ContextPercent, r.at = t.Run.Agent, inPercent(t.Run.Context.Part()), t.ID
+			r.filling = slices.Contains(t.Run.Alerts, ralph.AlertContext)
 			out = append(out, r)
 		}
 	}
@@ -114,13 +113,16 @@ func landing(s *ralph.State) *LandingRecord {
 }
 
 // crewStatus are the lines of `ralph status` about slots, merges and landing.
-func crewStatus(line func(name, format string, args ...any), s *ralph.State, now time.Time) {
-	busy := slots(s)
-	if n := settingsOf(s.Session.Config).Parallel; s.Session.Live() && s.Plan.Integration != nil && n > 0 {
-		line("Slots", "%d of %d busy", len(busy), n)
-	}
-	for _, r := range busy {
-		line(fmt.Sprintf("Slot %d", r.Slot), "%s", slotWords(r, now))
+func crewStatus(line writer, s *ralph.State, engine Engine, now time.Time) {
+	if engine.Alive {
+		busy := slots(s)
+		if n := settingsOf(s.Session.Config).Parallel; s.Session.Live() && s.Plan.Integration != nil && n > 0 {
+			line("Slots", "%d of %d busy", len(busy), n)
+		}
+		for _, r := range busy {
+			line(fmt.Sprintf("Slot %d", r.Slot), "%s", slotWords(r, now))
+			said(line, engine, r.at)
+		}
 	}
 	c := s.Session.Count
 	if pending := mergesPending(s); pending+c.MergesClean+c.MergesResolved > 0 {
@@ -156,6 +158,7 @@ func slotWords(r SlotRecord, now time.Time) string {
 	if !r.StartedAt.IsZero() {
 		parts = append(parts, ralph.Elapsed(now.Sub(r.StartedAt)))
 	}
+	parts = append(parts, fullWords(r.ContextPercent, r.filling)...)
 	if r.Stuck {
 		parts = append(parts, fmt.Sprintf("MAY BE STUCK: %s without a change", count(r.Unchanged, "iteration")))
 	}
@@ -171,39 +174,4 @@ func landingWords(l *LandingRecord) string {
 		return fmt.Sprintf("%s waits at %s, finished work is on %s at %s; in the way: %s", base, short(l.Landed), l.Branch, short(l.Tip), oneLine(some(l.Held, 5)))
 	}
 	return fmt.Sprintf("%s is at %s, %s at %s lands next", base, short(l.Landed), l.Branch, short(l.Tip))
-}
-
-// need is one thing that waits for a person, with the command that helps.
-type need struct{ what, command string }
-
-// needs are what waits for a person, most pressing first.
-func needs(s *ralph.State) []need {
-	var out []need
-	x := s.Session
-	most := settingsOf(x.Config).MaxConsecutive
-	if x.Live() && x.Want == ralph.WantPause && most > 0 && x.TaskFailures >= most {
-		out = append(out, need{fmt.Sprintf("paused: %s failed in a row: %s", count(x.TaskFailures, "task"), ids(x.Streak)), "ralph task retry <task>, then ralph resume"})
-	}
-	for _, g := range s.Gates {
-		who := g.Task
-		if g.About != "" {
-			who = g.About
-		}
-		command := fmt.Sprintf("ralph answer %s \"...\"", g.ID)
-		if g.Kind == ralph.GateMerge {
-			command = fmt.Sprintf("ralph approve %s   or   ralph deny %[1]s --reason \"...\"   (ralph gates %[1]s shows it)", g.ID)
-		}
-		out = append(out, need{fmt.Sprintf("%s  %s  %s", g.ID, who, oneLine(g.Text)), command})
-	}
-	if s.Mode() == "waiting_user" {
-		out = append(out, need{"choose what comes next (`ralph why` lists what is ready)", "ralph task assign <task>"})
-	}
-	if l := landing(s); l != nil && l.Behind && len(l.Held) > 0 {
-		command := "commit or stash what is in the way: then it lands by itself"
-		if !x.Live() {
-			command = "commit or stash what is in the way, then: git merge --ff-only " + l.Branch
-		}
-		out = append(out, need{fmt.Sprintf("%s does not land on %s: %s", l.Branch, baseWords(l.Base), oneLine(some(l.Held, 5))), command})
-	}
-	return out
 }

@@ -109,7 +109,7 @@ func TestStatusWaitsForAPerson(t *testing.T) {
 	x.begin(ralph.Task{ID: "t-0001", Name: "One"})
 	x.add(ralph.ModeSet{Mode: ralph.Semi})
 	got := report.Status(x.s, report.Engine{Alive: true, Pid: 42}, x.now)
-	if !strings.Contains(got, "      ralph task assign <task>\n") || !strings.Contains(got, "waiting_user (semi") {
+	if !strings.Contains(got, "      ralph task assign <task>\n") || !strings.Contains(got, "Mode:    semi: ") {
 		t.Error(got)
 	}
 	x.add(ralph.ModeSet{})

@@ -39,7 +39,7 @@ func (x *Executor) openRecord(t *ralph.Task, name, prompt string) (*record, erro
 			err = os.WriteFile(filepath.Join(r.dir, "prompt.md"), []byte(prompt), 0o600)
 		}
 		if err == nil {
-			r.output, err = newOutputFile(filepath.Join(r.dir, "output.log"))
+			r.output, err = newOutputFile(filepath.Join(r.dir, outputName))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("make the folder of the turn: %w", err)
@@ -47,6 +47,22 @@ func (x *Executor) openRecord(t *ralph.Task, name, prompt string) (*record, erro
 		return r, nil
 	}
 }
+
+// OutputOf is where the output of a turn is kept, while it grows too: of the newest
+// try of the iteration. It need not be there.
+func OutputOf(root string, id ralph.TaskID, iteration int) string {
+	dir := filepath.Join(root, taskDir(id), strconv.Itoa(iteration))
+	for try := 2; ; try++ {
+		next := fmt.Sprintf("%s.%d", filepath.Join(root, taskDir(id), strconv.Itoa(iteration)), try)
+		if _, err := os.Stat(next); err != nil {
+			return filepath.Join(dir, outputName)
+		}
+		dir = next
+	}
+}
+
+// outputName is the file that has what an agent printed, byte for byte.
+const outputName = "output.log"
 
 func (r *record) close() error {
 	if err := r.output.Close(); err != nil {

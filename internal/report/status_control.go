@@ -1,0 +1,244 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// What `ralph status` says of modes, pauses, retries, limits and the context window.
+
+// waitAsk is limits.wait: ask, under which a person ends the pause of limits.
+const waitAsk = "ask"
+
+// pauseKind is what a wanted pause comes from (X-24). Journals of earlier versions
+// tell it by the failures in a row alone.
+func pauseKind(s *ralph.State) ralph.PauseKind {
+	x := s.Session
+	most := settingsOf(x.Config).MaxConsecutive
+	switch {
+	case x.Want != ralph.WantPause:
+		return ""
+	case x.Pause == ralph.PauseFailures, most > 0 && x.TaskFailures >= most:
+		return ralph.PauseFailures
+	case x.Pause == ralph.PauseLimits:
+		return ralph.PauseLimits
+	}
+	return ralph.PausePerson
+}
+
+// controlStatus names the cause of a pause and the mode, each with the way out.
+func controlStatus(line writer, s *ralph.State, now time.Time) {
+	if words := pauseWords(s, now); words != "" {
+		line("Pause", "%s", words)
+	}
+	if x := s.Session; x.Auto != "" && x.Auto != ralph.Autopilot {
+		line("Mode", "%s; `ralph mode autopilot` leaves it", autonomyWords(x.Auto))
+	}
+	for _, w := range waits(s, now) {
+		line("Waits", "%s", w.words(now))
+	}
+}
+
+// autonomyWords says what a mode asks of a person.
+func autonomyWords(mode ralph.Autonomy) string {
+	switch mode {
+	case ralph.Manual:
+		return "manual: at full speed, ends at the first error"
+	case ralph.Stepwise:
+		return "step: each task waits for `ralph approve`"
+	case ralph.Semi:
+		return "semi: `ralph task assign` chooses what comes next"
+	}
+	return string(mode)
+}
+
+func pauseWords(s *ralph.State, now time.Time) string {
+	x := s.Session
+	switch pauseKind(s) {
+	case ralph.PausePerson:
+		return "by a person; `ralph resume` lets it go on"
+	case ralph.PauseFailures:
+		return fmt.Sprintf("%s failed in a row; `ralph resume` lets it go on", count(x.TaskFailures, "task"))
+	case ralph.PauseLimits:
+		words := "every agent is at its limit"
+		if first := firstFree(s, now); !first.IsZero() {
+			words += ", the first until " + clockWords(first, now)
+		}
+		if settingsOf(x.Config).LimitWait == waitAsk {
+			return words + "; `ralph resume` tries again"
+		}
+		return words + "; then it goes on by itself, with `ralph resume` at once"
+	}
+	return ""
+}
+
+// firstFree is when the first of the limited agents may be used again, zero when
+// none is at its limit.
+func firstFree(s *ralph.State, now time.Time) time.Time {
+	var first time.Time
+	for _, l := range s.Limits {
+		if !l.Over(now) && (first.IsZero() || l.Until.Before(first)) {
+			first = l.Until
+		}
+	}
+	return first
+}
+
+// WaitRecord is a task that lets time pass before its next turn.
+type WaitRecord struct {
+	Task    ralph.TaskID `json:"task"`
+	Why     string       `json:"why"` // retry: after an error; limit: its agent is at its limit
+	Agent   string       `json:"agent,omitempty"`
+	Attempt int          `json:"attempt"`      // which retry, or which hit of the limit in a row
+	Of      int          `json:"of,omitempty"` // errors.max_retries
+	Until   time.Time    `json:"until"`
+	Error   string       `json:"error"`
+}
+
+// waits are the tasks that wait for time, not for a person or a slot: the backoff
+// after an error (A-060, X-31), and that of a limit (A-068).
+func waits(s *ralph.State, now time.Time) []WaitRecord {
+	out := []WaitRecord{}
+	c := settingsOf(s.Session.Config)
+	for _, list := range [][]*ralph.Task{s.Stages, s.Plan.Tasks} {
+		for _, t := range list {
+			if w, ok := waitOf(s, t, c, now); ok {
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}
+
+func waitOf(s *ralph.State, t *ralph.Task, c settings, now time.Time) (WaitRecord, bool) {
+	r := t.Run
+	if t.Status != ralph.TaskActive || r.InFlight != 0 || r.Last == nil || !r.Last.Failed() {
+		return WaitRecord{}, false
+	}
+	w := WaitRecord{Task: t.ID, Agent: r.Last.Agent, Error: errorWords(r.Last)}
+	if r.Last.Limited() {
+		w.Why, w.Attempt, w.Until = "limit", r.LimitTries, s.LimitedUntil(r.Last.Agent, now)
+		return w, !w.Until.IsZero()
+	}
+	w.Why, w.Attempt, w.Of, w.Until = "retry", r.ErrorTries, c.MaxRetries, r.LastAt.Add(doubled(c.RetryBase, r.ErrorTries))
+	return w, r.ErrorTries > 0 && r.ErrorTries <= c.MaxRetries && c.Strategy == "retry" && w.Until.After(now)
+}
+
+// doubled is document A's backoff before retry n: base, twice that, ... (A-061).
+func doubled(base time.Duration, n int) time.Duration {
+	const most = 24 * time.Hour
+	for range n - 1 {
+		if base *= 2; base >= most {
+			return most
+		}
+	}
+	return base
+}
+
+func (w WaitRecord) words(now time.Time) string {
+	if w.Why == "limit" {
+		return fmt.Sprintf("%s: %s is asked again at %s, hit %d of its limit", w.Task, w.Agent, clockWords(w.Until, now), w.Attempt)
+	}
+	return fmt.Sprintf("%s: retry %d of %d at %s after %s", w.Task, w.Attempt, w.Of, clockWords(w.Until, now), clip(w.Error, 160))
+}
+
+// errorWords says how a turn failed.
+func errorWords(f *ralph.TurnEnded) string {
+	switch {
+	case f.Err != nil:
+		return fmt.Sprintf("%s: %s", f.Err.Class, oneLine(f.Err.Message))
+	case f.Code != 0:
+		return fmt.Sprintf("%s: exit code %d", f.Exit, f.Code)
+	}
+	return string(f.Exit)
+}
+
+// LimitRecord is an agent at its limit, or one that has to show that it is not any more.
+type LimitRecord struct {
+	Agent   string    `json:"agent"`
+	Since   time.Time `json:"since"`
+	Until   time.Time `json:"until"`
+	Over    bool      `json:"over"`           // it may be tried again, and has not been yet
+	Hard    bool      `json:"hard,omitempty"` // waiting a little does not help: other agents take over
+	Message string    `json:"message,omitempty"`
+}
+
+func limits(s *ralph.State, now time.Time) []LimitRecord {
+	out := make([]LimitRecord, 0, len(s.Limits))
+	for _, l := range s.Limits {
+		out = append(out, LimitRecord{Agent: l.Agent, Since: l.Since, Until: l.Until, Over: l.Over(now), Hard: l.Hard, Message: oneLine(l.Message)})
+	}
+	return out
+}
+
+// agentStatus says which agents are at their limits until when, who works instead,
+// and why (A-039, A-070).
+func agentStatus(line writer, s *ralph.State, now time.Time) {
+	x, c := s.Session, settingsOf(s.Session.Config)
+	if x.Live() && x.Fallback != "" && len(c.Agents) > 0 && x.Agent != c.Agents[0] {
+		words := fmt.Sprintf("%s instead of %s, which is %s", x.Agent, c.Agents[0], x.Fallback)
+		if c.RecoverPrimary {
+			words += "; it gets the next task that starts after its limit"
+		}
+		line("Agent", "%s", words)
+	}
+	for _, l := range s.Limits {
+		if l.Over(now) {
+			continue
+		}
+		words := fmt.Sprintf("%s: at its limit until %s", l.Agent, clockWords(l.Until, now))
+		if other := instead(s, c, l.Agent, now); l.Hard && other != "" && x.Live() {
+			words += "; " + other + " works instead"
+		}
+		if l.Message != "" {
+			words += "  (" + clip(l.Message, 120) + ")"
+		}
+		line("Limit", "%s", words)
+	}
+}
+
+// instead is the first agent of the chain that is free.
+func instead(s *ralph.State, c settings, agent string, now time.Time) string {
+	i := slices.IndexFunc(c.Agents, func(a string) bool { return a != agent && s.LimitedUntil(a, now).IsZero() })
+	if i < 0 {
+		return ""
+	}
+	return c.Agents[i]
+}
+
+// contextWords says how full the window of a task's agent is, where that is known.
+func contextWords(r ralph.Run) []string {
+	return fullWords(inPercent(r.Context.Part()), slices.Contains(r.Alerts, ralph.AlertContext))
+}
+
+func fullWords(percent int, filling bool) []string {
+	switch {
+	case percent > 0 && filling:
+		return []string{fmt.Sprintf("context %d %%, filling up", percent)}
+	case percent > 0:
+		return []string{fmt.Sprintf("context %d %%", percent)}
+	case filling:
+		return []string{"context filling up"}
+	}
+	return nil
+}
+
+func inPercent(part float64) int { return int(math.Round(100 * part)) }
+
+// clockWords says when something ends: the time of day, and how long that is.
+func clockWords(t, now time.Time) string {
+	layout := "15:04:05"
+	if t.Local().Format(time.DateOnly) != now.Local().Format(time.DateOnly) {
+		layout = "Jan 2 15:04"
+	}
+	words := t.Local().Format(layout)
+	if left := t.Sub(now); left > 0 {
+		words += fmt.Sprintf(" (in %s)", strings.TrimSuffix(ralph.Elapsed(left+time.Second-1), " 0s"))
+	}
+	return words
+}

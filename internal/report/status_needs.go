@@ -1,0 +1,62 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// need is one thing that waits for a person, with the command that helps.
+type need struct{ what, command string }
+
+// needs are what waits for a person, most pressing first. Gates wait also while no
+// engine runs: the answer is there when it starts again.
+func needs(s *ralph.State, engine Engine, now time.Time) []need {
+	var out []need
+	x := s.Session
+	live := engine.Alive && x.Live()
+	if live && x.Want == ralph.WantPause {
+		switch kind := pauseKind(s); {
+		case kind == ralph.PauseFailures:
+			out = append(out, need{fmt.Sprintf("paused: %s failed in a row: %s", count(x.TaskFailures, "task"), ids(x.Streak)), "ralph task retry <task>, then ralph resume"})
+		case kind == ralph.PauseLimits && settingsOf(x.Config).LimitWait == waitAsk:
+			out = append(out, need{"paused: every agent is at its limit", "ralph resume"})
+		}
+	}
+	for _, g := range s.Gates {
+		out = append(out, gateNeed(g, now))
+	}
+	if live && x.Auto == ralph.Semi && s.Mode() == "waiting_user" {
+		out = append(out, need{"choose what comes next (`ralph why` lists what is ready)", "ralph task assign <task>"})
+	}
+	if l := landing(s); l != nil && l.Behind && len(l.Held) > 0 {
+		command := "commit or stash what is in the way: then it lands by itself"
+		if !x.Live() {
+			command = "commit or stash what is in the way, then: git merge --ff-only " + l.Branch
+		}
+		out = append(out, need{fmt.Sprintf("%s does not land on %s: %s", l.Branch, baseWords(l.Base), oneLine(some(l.Held, 5))), command})
+	}
+	return out
+}
+
+func gateNeed(g *ralph.Gate, now time.Time) need {
+	who := g.Task
+	if g.About != "" {
+		who = g.About
+	}
+	parts := []string{string(g.ID)}
+	if who != "" {
+		parts = append(parts, string(who))
+	}
+	parts = append(parts, oneLine(g.Text))
+	if !g.Deadline.IsZero() {
+		parts[len(parts)-1] += fmt.Sprintf(", until %s", clockWords(g.Deadline, now))
+	}
+	command := fmt.Sprintf("ralph answer %s \"...\"", g.ID)
+	if g.Decidable() {
+		command = fmt.Sprintf("ralph approve %s   or   ralph deny %[1]s --reason \"...\"   (ralph gates %[1]s shows it)", g.ID)
+	}
+	return need{strings.Join(parts, "  "), command}
+}
