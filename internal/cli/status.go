@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,13 +15,24 @@ import (
 )
 
 func newStatus(env Env) *cobra.Command {
-	var asJSON bool
+	var asJSON, watch bool
 	cmd := &cobra.Command{
 		Use: "status", Short: "Where the work stands", Args: cobra.NoArgs,
-		Example: "  ralph status\n  ralph status --json",
-		RunE:    func(*cobra.Command, []string) error { return runStatus(env, asJSON) },
+		Long: `Says where the work stands: what waits for you first, then the engine, the plan, what
+each agent is at and said last, budgets, and limits with the time they end.
+
+With --watch it stays and shows each change, until Ctrl+C; that ends the view, not the
+work. Without a terminal it prints a block for each change, with --json one object a line.`,
+		Example: "  ralph status\n  ralph status --watch\n  ralph status --json | jq .current_step",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if watch {
+				return runWatch(cmd.Context(), env, asJSON)
+			}
+			return runStatus(env, asJSON)
+		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (docs/status.md says what is in it)")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "stay, and show each change")
 	return cmd
 }
 
@@ -37,14 +49,36 @@ func runStatus(env Env, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	now := j.Now()
+	engine, now := engineOf(j), j.Now()
 	if asJSON {
-		return printJSON(env.Stdout, map[string]any{
-			"version": 1, "engine": engineOf(j), "stage": report.QueryStage(s), "stats": report.QueryStats(s, now), "gates": gatesOf(s),
-		})
+		return printJSON(env.Stdout, statusOf(s, engine, now))
 	}
-	_, err = io.WriteString(env.Stdout, report.Status(s, engineOf(j), now))
+	root, err := findRoot(env)
+	if err != nil {
+		return err
+	}
+	engine.Words = newListener(env, root).words(s, engine)
+	text := report.Status(s, engine, now)
+	if env.Terminal {
+		columns, _ := terminalSize()
+		text = strings.Join(dress(env, text, columns), "\n") + "\n"
+	}
+	_, err = io.WriteString(env.Stdout, text)
 	return err
+}
+
+// statusJSON is `ralph status --json`: the record on top, the rest under names.
+type statusJSON struct {
+	Version int `json:"version"`
+	report.StatusRecord
+	Engine report.Engine `json:"engine"`
+	Stage  report.Stage  `json:"stage"`
+	Stats  report.Stats  `json:"stats"`
+	Gates  []*ralph.Gate `json:"gates"`
+}
+
+func statusOf(s *ralph.State, engine report.Engine, now time.Time) statusJSON {
+	return statusJSON{1, report.StatusOf(s, engine, now), engine, report.QueryStage(s), report.QueryStats(s, now), gatesOf(s)}
 }
 
 func gatesOf(s *ralph.State) []*ralph.Gate {

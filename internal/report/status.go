@@ -87,7 +87,11 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 func workStatus(line writer, s *ralph.State, engine Engine, now time.Time) {
 	if !engine.Alive {
 		for _, t := range s.Plan.Tasks {
-			if t.Status == ralph.TaskActive && s.Session.Live() {
+			switch {
+			case t.Status != ralph.TaskActive || !s.Session.Live():
+			case s.Gate(t.ID) != nil:
+				line("Cut", "%s %s, was waiting for you when the engine died", t.ID, oneLine(t.Name))
+			default:
 				line("Cut", "%s %s, iteration %d, was at work when the engine died", t.ID, oneLine(t.Name), t.Run.Iterations+1)
 			}
 		}

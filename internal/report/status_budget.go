@@ -103,7 +103,7 @@ func budgetStatus(line writer, s *ralph.State, now time.Time) {
 }
 
 func (r BudgetRecord) text() string {
-	notes := []string{fmt.Sprintf("%d %%", r.Percent)}
+	notes := []string{fmt.Sprintf("%d%%", r.Percent)}
 	switch {
 	case r.Unknown:
 		notes = append(notes, "an agent reported no cost: counts as over")

@@ -219,9 +219,9 @@ func contextWords(r ralph.Run) []string {
 func fullWords(percent int, filling bool) []string {
 	switch {
 	case percent > 0 && filling:
-		return []string{fmt.Sprintf("context %d %%, filling up", percent)}
+		return []string{fmt.Sprintf("context %d%%, filling up", percent)}
 	case percent > 0:
-		return []string{fmt.Sprintf("context %d %%", percent)}
+		return []string{fmt.Sprintf("context %d%%", percent)}
 	case filling:
 		return []string{"context filling up"}
 	}

@@ -178,7 +178,7 @@ func TestStatusOfModesAndGates(t *testing.T) {
 		"      ralph approve g-0002   or   ralph deny g-0002 --reason \"...\"   (ralph gates g-0002 shows it)")
 }
 
-// X-60: what is used of each budget, with 80 % marked; what is not known counts as over.
+// X-60: what is used of each budget, with 80% marked; what is not known counts as over.
 func TestStatusOfBudgets(t *testing.T) {
 	t.Parallel()
 	x := controlled(`,"max_cost":5,"budget":{"cost":10,"iterations":50,"time":3600000000000},"spec_budget":{"tokens":20000},"task_budget":{"cost":4.5}`)
@@ -187,9 +187,9 @@ func TestStatusOfBudgets(t *testing.T) {
 	})
 	x.receipt("t-0001", ralph.Turn{Agent: "claude", Iteration: 2, Reserve: ralph.Usage{Input: 17000, Cost: 0.3, Known: true}}, ralph.Why{})
 	x.want(t, x.status(alive(), "Budget"),
-		"Budget:  session: $4.10 of $5.00 (82 %, NEARLY USED UP, $0.30 reserved), 11s of 1h 0m (0 %), 1 of 50 iterations (2 %)",
-		"Budget:  spec: 17.0k of 20.0k tokens (85 %, NEARLY USED UP)",
-		"Budget:  t-0001: $4.10 of $4.50 (91 %, NEARLY USED UP)")
+		"Budget:  session: $4.10 of $5.00 (82%, NEARLY USED UP, $0.30 reserved), 11s of 1h 0m (0%), 1 of 50 iterations (2%)",
+		"Budget:  spec: 17.0k of 20.0k tokens (85%, NEARLY USED UP)",
+		"Budget:  t-0001: $4.10 of $4.50 (91%, NEARLY USED UP)")
 	r := report.StatusOf(x.s, alive(), x.now)
 	var got []string
 	for _, b := range r.Budgets {
@@ -202,7 +202,7 @@ func TestStatusOfBudgets(t *testing.T) {
 		t.Error(diff)
 	}
 	x.add(turnOf(x.s.Task("t-0001"), ralph.KindBuild, time.Second, func(f *ralph.TurnEnded) { f.Usage = ralph.Usage{Cost: 1, Known: false} }))
-	if got := x.status(alive(), "Budget"); !strings.Contains(got, "(102 %, an agent reported no cost: counts as over)") {
+	if got := x.status(alive(), "Budget"); !strings.Contains(got, "(102%, an agent reported no cost: counts as over)") {
 		t.Error(got)
 	}
 }
@@ -212,9 +212,9 @@ func TestStatusOfContexts(t *testing.T) {
 	t.Parallel()
 	x := controlled("")
 	x.turn("t-0001", 10*time.Second, func(f *ralph.TurnEnded) { f.Context = ralph.ContextUse{Used: 142_000, Window: 200_000} })
-	x.want(t, x.status(alive(), "Slot"), "Slot 1:  t-0001 One, iteration 2/50, claude, 10s, context 71 %")
+	x.want(t, x.status(alive(), "Slot"), "Slot 1:  t-0001 One, iteration 2/50, claude, 10s, context 71%")
 	x.add(ralph.ContextWarned{Task: "t-0001", Agent: "claude", Use: ralph.ContextUse{Used: 142_000, Window: 200_000}})
-	x.want(t, x.status(alive(), "Slot"), "Slot 1:  t-0001 One, iteration 2/50, claude, 10s, context 71 %, filling up")
+	x.want(t, x.status(alive(), "Slot"), "Slot 1:  t-0001 One, iteration 2/50, claude, 10s, context 71%, filling up")
 	r := report.StatusOf(x.s, alive(), x.now)
 	if len(r.Contexts) != 1 || r.Contexts[0].Percent != 71 || !r.Contexts[0].Warn || r.Contexts[0].Window != 200_000 {
 		t.Errorf("%+v", r.Contexts)

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/step"
+)
+
+// mostTail is how much of an agent's output is read for its last words.
+const mostTail = 64 << 10
+
+// listener finds out what the agents at work said last, from the files that keep their
+// output: a second terminal has no other way to know.
+type listener struct {
+	env     Env
+	root    string
+	drivers map[string]string // by agent; nil until the settings are read
+	heard   map[ralph.TaskID]heard
+}
+
+// heard are the last words in an output of a size.
+type heard struct {
+	path  string
+	size  int64
+	words string
+}
+
+func newListener(env Env, root string) *listener {
+	return &listener{env: env, root: root, heard: map[ralph.TaskID]heard{}}
+}
+
+// words are the last words of each agent that is in the middle of a turn.
+func (l *listener) words(s *ralph.State, engine report.Engine) map[ralph.TaskID]string {
+	out := map[ralph.TaskID]string{}
+	if !engine.Alive {
+		return out
+	}
+	for _, list := range [][]*ralph.Task{s.Plan.Tasks, s.Stages} {
+		for _, t := range list {
+			if !t.Run.TurnAt.IsZero() {
+				out[t.ID] = l.hear(t)
+			}
+		}
+	}
+	return out
+}
+
+// hear reads the end of a task's output if it has grown. What cannot be read has no words.
+func (l *listener) hear(t *ralph.Task) string {
+	path, old := step.OutputOf(l.root, t.ID, t.Run.Iterations+1), l.heard[t.ID]
+	info, err := os.Stat(path)
+	if err != nil || old.path == path && old.size == info.Size() {
+		return old.of(path)
+	}
+	tail, begun, err := readTail(path, info.Size())
+	if err != nil {
+		return old.of(path)
+	}
+	now := heard{path, info.Size(), agent.LastWords(l.driver(t.Run.Agent), tail, begun)}
+	if now.words == "" {
+		now.words = old.of(path) // what came since are no words, but the result of a tool
+	}
+	l.heard[t.ID] = now
+	return now.words
+}
+
+func (h heard) of(path string) string {
+	if h.path != path {
+		return ""
+	}
+	return h.words
+}
+
+func readTail(path string, size int64) (tail []byte, begun bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	from := max(0, size-mostTail)
+	tail = make([]byte, size-from)
+	n, err := f.ReadAt(tail, from)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return tail[:n], from == 0, err
+}
+
+// driver is how an agent speaks, by the settings of now.
+func (l *listener) driver(name string) string {
+	if l.drivers == nil {
+		l.drivers = map[string]string{}
+		if c, err := loadConfig(l.env, l.root, nil); err == nil { // else no words: the start says what is wrong
+			for _, a := range c.Agents {
+				l.drivers[a.Name] = a.Driver
+			}
+		}
+	}
+	return l.drivers[name]
+}

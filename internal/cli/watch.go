@@ -1,0 +1,264 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/report"
+)
+
+const (
+	// clockEvery is how often the status is looked at without news: clocks go on, agents
+	// say something, an engine may have died without a word.
+	clockEvery = time.Second
+	// drawAtMost keeps a burst of facts from being a burst of pictures.
+	drawAtMost = 100 * time.Millisecond
+)
+
+// runWatch shows the status, and each change of it, until a signal or ctx ends it.
+func runWatch(ctx context.Context, env Env, asJSON bool) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	root, err := findRoot(env)
+	if err != nil {
+		return err
+	}
+	j, err := openReader(env, true, true)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	w := &watcher{journal: j, listener: newListener(env, root), show: (&blocks{env: env}).show}
+	switch {
+	case asJSON:
+		w.show = (&objects{out: env.Stdout}).show
+	case env.Terminal:
+		s := &onTerminal{env: env, size: terminalSize}
+		defer s.leave()
+		w.show = s.show
+		w.signals = make(chan os.Signal, 4)
+		signal.Notify(w.signals, syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGCONT)
+		defer signal.Stop(w.signals)
+		w.suspend = s.suspend
+	}
+	return w.run(ctx)
+}
+
+// watcher looks at the journal and has the status shown.
+type watcher struct {
+	journal  *journal.File
+	listener *listener
+	show     func(look) error // an error ends the watch: nobody reads any more
+	signals  chan os.Signal   // of a terminal: another size, put aside, back again
+	suspend  func() error
+
+	state *ralph.State // the newest that is known, nil when it is to be read
+	files [2]os.FileInfo
+}
+
+// look is the status at one moment.
+type look struct {
+	state  *ralph.State
+	engine report.Engine
+	now    time.Time
+}
+
+func (w *watcher) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	moved := make(chan error, 1)
+	waits := false
+	defer func() {
+		cancel()
+		if waits {
+			<-moved
+		}
+	}()
+	tick := time.NewTicker(clockEvery)
+	defer tick.Stop()
+	for {
+		s := w.newest()
+		engine := engineOf(w.journal)
+		engine.Words = w.listener.words(s, engine)
+		if err := w.show(look{s, engine, time.Now()}); err != nil {
+			return err
+		}
+		if !waits {
+			waits = true
+			go func() { moved <- w.journal.Wait(ctx, s.Seq) }()
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-moved:
+			if waits = false; err != nil {
+				return ended(ctx, err)
+			}
+			w.state = nil
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(drawAtMost):
+			}
+		case <-tick.C:
+		case sig := <-w.signals:
+			if sig == syscall.SIGTSTP {
+				if err := w.suspend(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
+// newest is the state, read anew when the journal has moved, or a person has saved one of
+// the files that they edit: to read a long plan each second would cost more than to watch.
+func (w *watcher) newest() *ralph.State {
+	var files [2]os.FileInfo
+	same := w.state != nil
+	for i, name := range []string{"ralph/inbox.jsonl", "ralph/plan.jsonl"} {
+		files[i], _ = os.Stat(filepath.Join(w.listener.root, name)) // nil: there is none
+		old := w.files[i]
+		same = same && (old == nil) == (files[i] == nil) && (old == nil || old.ModTime().Equal(files[i].ModTime()) && old.Size() == files[i].Size())
+	}
+	if !same {
+		w.files, w.state = files, w.journal.State()
+	}
+	return w.state
+}
+
+// ended is nil when it was the watch that ended, not the journal.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// blocks prints the status whenever the journal moves, or the engine comes or goes: for
+// pipes and files.
+type blocks struct {
+	env    Env
+	change change
+	text   string
+}
+
+// change tells one look from the next.
+type change struct {
+	begun bool
+	seq   int64
+	alive bool
+}
+
+// news reports whether anything happened since the last look; clocks are no news.
+func (c *change) news(l look) bool {
+	now := change{true, l.state.Seq, l.engine.Alive}
+	same := *c == now
+	*c = now
+	return !same
+}
+
+func (b *blocks) show(l look) error {
+	if !b.change.news(l) {
+		return nil
+	}
+	text := report.Status(l.state, l.engine, l.now)
+	if text == b.text {
+		return nil
+	}
+	b.text = text
+	_, err := fmt.Fprintf(b.env.Stdout, "--- %s ---\n%s\n", l.now.Local().Format("2006-01-02 15:04:05"), text)
+	return err
+}
+
+// objects prints the status as JSON, one object a line.
+type objects struct {
+	out    io.Writer
+	change change
+}
+
+func (o *objects) show(l look) error {
+	if !o.change.news(l) {
+		return nil
+	}
+	enc := json.NewEncoder(o.out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(statusOf(l.state, l.engine, l.now)); err != nil {
+		return fmt.Errorf("print JSON: %w", err)
+	}
+	return nil
+}
+
+// onTerminal draws the status over itself on a terminal, in the second buffer that
+// terminals have, so that what stood there before is back at the end.
+type onTerminal struct {
+	env  Env
+	size func() (columns, rows int)
+	open bool
+	last string // picture that stands there
+	text string // all of it, for the end
+}
+
+// What steers the terminal: the other buffer, no cursor, no wrapping; and back.
+const (
+	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"
+	leaveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l"
+	homeCursor  = "\x1b[H"
+	clearLine   = "\x1b[K"
+	clearBelow  = "\x1b[J"
+)
+
+func (s *onTerminal) show(l look) error {
+	columns, rows := s.size()
+	lines := dress(s.env, report.Status(l.state, l.engine, l.now), columns)
+	s.text = strings.Join(lines, "\n") + "\n"
+	foot := l.now.Local().Format("15:04:05") + "  Ctrl+C ends this view, not the work"
+	if most := max(1, rows-2); len(lines) > most {
+		foot = fmt.Sprintf("... %d more: ralph status   %s", len(lines)-most, foot)
+		lines = lines[:most]
+	}
+	c := console{color: colored(s.env)}
+	var b strings.Builder
+	b.WriteString(homeCursor)
+	for _, line := range lines {
+		b.WriteString(line + clearLine + "\r\n")
+	}
+	b.WriteString(clearLine + "\r\n" + c.paint(dim, fit(foot, columns)) + clearLine + clearBelow)
+	picture := fmt.Sprintf("%d %d %s", columns, rows, b.String())
+	if picture == s.last {
+		return nil
+	}
+	enter := ""
+	if !s.open {
+		enter = enterScreen
+	}
+	s.last, s.open = picture, true
+	_, err := io.WriteString(s.env.Stdout, enter+b.String())
+	return err
+}
+
+// leave gives the terminal back, with the last status on it.
+func (s *onTerminal) leave() {
+	if s.open {
+		s.open, s.last = false, ""
+		_, _ = io.WriteString(s.env.Stdout, leaveScreen+s.text)
+	}
+}
+
+// suspend is Ctrl+Z: the terminal is given back until the shell lets the watch go on.
+func (s *onTerminal) suspend() error {
+	s.leave()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGSTOP); err != nil {
+		return fmt.Errorf("suspend: %w", err)
+	}
+	return nil
+}
