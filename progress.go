@@ -1,6 +1,9 @@
 package ralph
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Progress is how far a plan is: the counters of document A (A-036, A-076). Its
 // "steps" are the tasks of the plan.
@@ -60,4 +63,16 @@ func (s *State) current() TaskID {
 // engine's own business: only the lock tells.
 func (s *Session) Resumable() bool {
 	return s.Live() || s.Ended == ReasonInterrupted || s.Ended == ReasonError
+}
+
+// ActiveAgent is the agent that new tasks are given to (A-036): before the first turn
+// the first of the chain that the session's settings name; "" without a session.
+func (s *Session) ActiveAgent() string {
+	var c struct {
+		Agents []string `json:"agents"`
+	}
+	if s.Agent != "" || len(s.Config) == 0 || json.Unmarshal(s.Config, &c) != nil || len(c.Agents) == 0 {
+		return s.Agent
+	}
+	return c.Agents[0]
 }

@@ -57,3 +57,18 @@ func TestResumable(t *testing.T) {
 		t.Error("no session at all")
 	}
 }
+
+// A-036: who works is known from the start on.
+func TestActiveAgent(t *testing.T) {
+	t.Parallel()
+	for want, x := range map[string]ralph.Session{
+		"":       {},
+		"claude": {Config: []byte(`{"agents":["claude","codex"]}`)},
+		"codex":  {Config: []byte(`{"agents":["claude","codex"]}`), Agent: "codex"},
+		"me":     {Config: []byte(`not JSON`), Agent: "me"},
+	} {
+		if got := x.ActiveAgent(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -7,8 +7,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
-// labels are the names in front of the lines of `ralph status`.
-var labels = regexp.MustCompile(`^([A-Z][a-z]*(?: [0-9a-z]+)*:) *`)
+// labels are the names in front of the lines of `ralph status`, and the columns in
+// front of those of `ralph receipts`.
+var labels = regexp.MustCompile(`^([A-Z][a-z]*(?: [0-9]+)?:| *\d+  \d\d:\d\d:\d\d  \S+(?: t-\w+)?) *`)
 
 // dress makes lines fit a terminal: what is longer goes on below its own beginning, and
 // the eye finds what matters (not with NO_COLOR).
@@ -41,7 +42,7 @@ func colored(env Env) bool {
 // wrap breaks a line at spaces. Parts after the first stand below what follows the name.
 func wrap(line string, columns int) []string {
 	indent := len(line) - len(strings.TrimLeft(line, " "))
-	if m := labels.FindString(line); m != "" && len(m) <= 14 {
+	if m := labels.FindString(line); m != "" {
 		indent = len(m)
 	} else if indent > 0 {
 		indent += 2

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -58,13 +58,7 @@ func runStatus(env Env, asJSON bool) error {
 		return err
 	}
 	engine.Words = newListener(env, root).words(s, engine)
-	text := report.Status(s, engine, now)
-	if env.Terminal {
-		columns, _ := terminalSize()
-		text = strings.Join(dress(env, text, columns), "\n") + "\n"
-	}
-	_, err = io.WriteString(env.Stdout, text)
-	return err
+	return printDressed(env, report.Status(s, engine, now))
 }
 
 // statusJSON is `ralph status --json`: the record on top, the rest under names.

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -77,12 +78,9 @@ func (w *watcher) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	moved := make(chan error, 1)
 	waits := false
-	defer func() {
-		cancel()
-		if waits {
-			<-moved
-		}
-	}()
+	var wait sync.WaitGroup
+	defer wait.Wait() // it has to be over before the journal is closed
+	defer cancel()
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()
 	for {
@@ -94,7 +92,7 @@ func (w *watcher) run(ctx context.Context) error {
 		}
 		if !waits {
 			waits = true
-			go func() { moved <- w.journal.Wait(ctx, s.Seq) }()
+			wait.Go(func() { moved <- w.journal.Wait(ctx, s.Seq) })
 		}
 		select {
 		case <-ctx.Done():
@@ -221,7 +219,11 @@ func (s *onTerminal) show(l look) error {
 	columns, rows := s.size()
 	lines := dress(s.env, report.Status(l.state, l.engine, l.now), columns)
 	s.text = strings.Join(lines, "\n") + "\n"
-	foot := l.now.Local().Format("15:04:05") + "  Ctrl+C ends this view, not the work"
+	doing := "no engine runs" // said here too: on a small terminal its line may not fit
+	if l.engine.Alive {
+		doing = l.state.Mode()
+	}
+	foot := fmt.Sprintf("%s  %s  Ctrl+C ends this view, not the work", l.now.Local().Format("15:04:05"), doing)
 	if most := max(1, rows-2); len(lines) > most {
 		foot = fmt.Sprintf("... %d more: ralph status   %s", len(lines)-most, foot)
 		lines = lines[:most]

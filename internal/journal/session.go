@@ -141,7 +141,7 @@ func sessionOf(s *ralph.State) Session {
 		Version: SessionVersion, SessionID: x.ID, PlanID: s.Plan.File, Mode: x.Mode, Autonomy: x.Auto, Status: s.Mode(), Cause: x.Cause, Pause: x.Pause,
 		StartedAt: x.StartedAt, UpdatedAt: s.At, EndedAt: x.EndedAt, EndReason: x.Ended,
 		PhaseIndex: p.PhaseAt, StepIndex: p.StepAt, Completed: p.Completed, Failed: p.Failed, Skipped: p.Skipped,
-		ActiveAgent: x.Agent, Fallback: x.Fallback, Pid: x.Pid, SpecsDone: x.Completed, SpecsFailed: x.Failed,
+		ActiveAgent: x.ActiveAgent(), Fallback: x.Fallback, Pid: x.Pid, SpecsDone: x.Completed, SpecsFailed: x.Failed,
 		Iterations: x.Turns, TotalCost: x.Usage.Cost, Elapsed: s.Running(s.At), Config: x.Config,
 	}
 	if s.Job != nil {

@@ -3,6 +3,8 @@ package journal_test
 import (
 	"encoding/json"
 	"errors"
+	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +98,18 @@ func TestSessionFile(t *testing.T) {
 	must(t, update(j, ralph.SessionEnded{Reason: ralph.ReasonComplete}))
 	if x := readSession(t, root); x.Status != "completed" || x.CanResume() || x.Completed != 1 {
 		t.Errorf("at the end: %+v", x)
+	}
+}
+
+// docs/status.md names every field of the file.
+func TestSessionPageIsComplete(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/status.md")
+	must(t, err)
+	for field := range reflect.TypeFor[journal.Session]().Fields() {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/status.md does not name %s", name)
+		}
 	}
 }
 

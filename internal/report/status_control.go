@@ -42,6 +42,14 @@ func controlStatus(line writer, s *ralph.State, now time.Time) {
 	for _, w := range waits(s, now) {
 		line("Waits", "%s", w.words(now))
 	}
+	if pauseKind(s) != ralph.PauseLimits {
+		return
+	}
+	for _, t := range s.Plan.Tasks {
+		if t.Status == ralph.TaskPending && t.Run.Iterations > 0 && t.Run.Reason != "" {
+			line("Waits", "%s: given back: %s", t.ID, oneLine(t.Run.Reason)) // A-073
+		}
+	}
 }
 
 // autonomyWords says what a mode asks of a person.
@@ -63,7 +71,7 @@ func pauseWords(s *ralph.State, now time.Time) string {
 	case ralph.PausePerson:
 		return "by a person; `ralph resume` lets it go on"
 	case ralph.PauseFailures:
-		return fmt.Sprintf("%s failed in a row; `ralph resume` lets it go on", count(x.TaskFailures, "task"))
+		return fmt.Sprintf("%s in a row failed; `ralph resume` lets it go on", count(x.TaskFailures, "task"))
 	case ralph.PauseLimits:
 		words := "every agent is at its limit"
 		if first := firstFree(s, now); !first.IsZero() {

@@ -3,6 +3,8 @@ package report_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -104,6 +106,7 @@ func TestStatusOfLimits(t *testing.T) {
 	x.add(ralph.AgentLimited{Agent: "codex", Until: end.Add(24 * time.Hour), Hard: true})
 	x.add(ralph.AllLimited{Agents: []string{"claude", "codex"}, Until: end}, ralph.Control{Want: ralph.WantPause, From: ralph.PauseLimits, Cause: "every agent is at its limit"})
 	x.add(ralph.TaskEnded{ID: "t-0001", Status: ralph.TaskPending, Why: ralph.Why{Text: "All agents rate limited"}})
+	x.want(t, x.status(alive(), "Waits"), "Waits:   t-0001: given back: All agents rate limited")
 	x.want(t, x.status(alive(), "Engine", "Pause", "Needs you", "Limit"),
 		"Engine:  paused (limits), pid 42",
 		"Pause:   every agent is at its limit, the first until "+x.hour(3*time.Minute)+" (in 3m); then it goes on by itself, with `ralph resume` at once",
@@ -146,7 +149,7 @@ func TestStatusOfPauses(t *testing.T) {
 	x.add(ralph.Control{Want: ralph.WantPause, Cause: "3 tasks in a row failed: t-0001", From: ralph.PauseFailures})
 	x.want(t, x.status(alive(), "Engine", "Pause", "Needs you"),
 		"Needs you:", "  paused: 3 tasks failed in a row: t-0001, t-0001, t-0001", "      ralph task retry <task>, then ralph resume",
-		"Engine:  paused (failures), pid 42", "Pause:   3 tasks failed in a row; `ralph resume` lets it go on")
+		"Engine:  paused (failures), pid 42", "Pause:   3 tasks in a row failed; `ralph resume` lets it go on")
 }
 
 // A-092 to A-095, A-023, A-105: the mode with the way out, and the gates of start and
@@ -241,6 +244,32 @@ func TestStatusAfterAKill(t *testing.T) {
 	x.want(t, x.status(report.Engine{}, "Engine", "Cut"), "Engine:  idle (last session: complete)")
 	if r := report.StatusOf(x.s, report.Engine{}, x.now); r.Status != "completed" || r.CanResume || len(r.Cut) != 0 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// docs/status.md names every field of the record and of receipts, as they are written.
+func TestStatusPageIsComplete(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/status.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []any{
+		report.StatusRecord{},
+		report.LimitRecord{},
+		report.WaitRecord{},
+		report.BudgetRecord{},
+		report.ContextRecord{},
+		report.Receipt{},
+		report.Outcome{},
+		report.Evidence{},
+	} {
+		for field := range reflect.TypeOf(of).Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if name != "" && !strings.Contains(string(page), "`"+name+"`") {
+				t.Errorf("docs/status.md does not name %s of %T", name, of)
+			}
+		}
 	}
 }
 

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/report"
+)
+
+func newReceipts(env Env) *cobra.Command {
+	var ask report.Receipts
+	var session string
+	cmd := &cobra.Command{
+		Use: "receipts [task or number]", Short: "Every decision with what it was decided on, why, and what came of it",
+		Long: `Each step that ralph takes for a task is written down before it is carried out: what
+was decided, by which rule, on which state and at which time. This lists these
+receipts, of everything or of one task with its merges, and what came of each.
+
+With the number of one it shows that receipt whole: the facts of the state that it saw,
+the settings, the outcome, and whether it comes out the same when decided once more.`,
+		Example: "  ralph receipts -n 20\n  ralph receipts t-1a2b\n  ralph receipts 128\n  ralph receipts --json | jq -r '.[].rule' | sort | uniq -c",
+		Args:    cobra.MaximumNArgs(1),
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.Flags().IntVarP(&ask.Most, "lines", "n", 0, "only the newest N (0: all)")
+	cmd.Flags().StringVar(&session, "session", "", "only of this `session`")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		ask.Session = ralph.SessionID(session)
+		if ask.Most < 0 {
+			return usage("-n %d: a number of receipts, 0 for all", ask.Most)
+		}
+		if len(args) == 1 {
+			if seq, err := strconv.ParseInt(args[0], 10, 64); err == nil {
+				return showReceipt(env, seq, *asJSON)
+			}
+			ask.Task = ralph.TaskID(args[0])
+		}
+		return listReceipts(env, &ask, *asJSON)
+	}
+	return cmd
+}
+
+func listReceipts(env Env, ask *report.Receipts, asJSON bool) error {
+	j, err := openReader(env, false, false)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	s, known := &ralph.State{}, false
+	err = j.Each(0, func(e ralph.Event) error {
+		ask.Add(e, s)
+		s.Apply(e)
+		known = known || ask.Task != "" && s.Task(ask.Task) != nil
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case ask.Session != "" && ask.Sessions == 0:
+		return &ralph.Refusal{Why: fmt.Sprintf("no session %s in the journal", ask.Session), Hint: "`ralph log` shows the ids (Session new: ...)", Kind: ralph.ErrNotFound}
+	case ask.Task != "" && !known:
+		return &ralph.Refusal{Why: fmt.Sprintf("no task %s in the journal", ask.Task), Hint: "`ralph task list` has the ids of the plan, `ralph receipts` those of all decisions", Kind: ralph.ErrNotFound}
+	}
+	list := ask.List()
+	if asJSON {
+		return printJSON(env.Stdout, list)
+	}
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(env.Stdout, "No decisions yet.")
+		return err
+	}
+	return printDressed(env, report.ReceiptList(list))
+}
+
+// showReceipt is one receipt with what it saw, decided once more.
+func showReceipt(env Env, seq int64, asJSON bool) error {
+	j, err := openReader(env, false, false)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	x, err := evidence(j, seq)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(env.Stdout, x)
+	}
+	return printDressed(env, x.Text())
+}
+
+func evidence(j *journal.File, seq int64) (report.Evidence, error) {
+	var x report.Evidence
+	ask := report.Receipts{Only: seq}
+	s, kind := &ralph.State{}, ""
+	err := j.Each(0, func(e ralph.Event) error {
+		if e.Seq == seq {
+			kind = e.Fact.Kind()
+			if err := see(&x, s, e); err != nil {
+				return err
+			}
+		}
+		ask.Add(e, s)
+		s.Apply(e)
+		return nil
+	})
+	list := ask.List()
+	switch {
+	case err != nil:
+		return x, err
+	case kind == "":
+		return x, &ralph.Refusal{Why: fmt.Sprintf("there is no fact %d: the journal has %d", seq, s.Seq), Hint: "`ralph receipts` lists the decisions", Kind: ralph.ErrNotFound}
+	case len(list) == 0:
+		return x, &ralph.Refusal{Why: fmt.Sprintf("fact %d (%s) is no decision", seq, kind), Hint: "`ralph receipts` lists the decisions, `ralph log --json` has every fact", Kind: ralph.ErrNotFound}
+	}
+	x.Receipt = list[0]
+	return x, nil
+}
+
+// see notes what the decision of e looked at; s is the state before it.
+func see(x *report.Evidence, s *ralph.State, e ralph.Event) error {
+	again, ok, err := policy.Redecide(s, e.Fact)
+	if !ok || err != nil {
+		return err
+	}
+	x.State, x.Config, x.Line = report.SeenOf(s, report.About(e.Fact)), s.Session.Config, e.Hash
+	x.Same, x.Again, x.Rules = again.Same, again.Now, again.Rules
+	if f, ok := e.Fact.(ralph.StepStarted); ok {
+		if x.Args, err = json.Marshal(f.Step); err != nil {
+			return fmt.Errorf("encode the step of fact %d: %w", e.Seq, err)
+		}
+	}
+	return nil
+}
+
+// printDressed prints a text, on a terminal so that it fits.
+func printDressed(env Env, text string) error {
+	if env.Terminal {
+		columns, _ := terminalSize()
+		text = strings.Join(dress(env, text, columns), "\n") + "\n"
+	}
+	_, err := io.WriteString(env.Stdout, text)
+	return err
+}

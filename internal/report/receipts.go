@@ -1,0 +1,278 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Receipt is one decision: what was decided for a task, why, and what came of it.
+type Receipt struct {
+	Seq     int64           `json:"seq"`
+	At      time.Time       `json:"at"`
+	Session ralph.SessionID `json:"session_id"`
+	Task    ralph.TaskID    `json:"task"`
+	Name    string          `json:"name"`
+	Step    string          `json:"step"` // turn, check, merge, ..., finish
+	What    string          `json:"what"` // the step in words
+	Rule    string          `json:"rule,omitempty"`
+	Why     string          `json:"why,omitempty"`
+	Saw     int64           `json:"saw"` // the newest fact of the state that it was decided on
+	Now     time.Time       `json:"now"` // the time that it was decided at
+	Outcome *Outcome        `json:"outcome"`
+	Cut     bool            `json:"cut,omitempty"` // the engine died before there was an outcome; the step was done again
+}
+
+// Outcome is the fact that a step led to.
+type Outcome struct {
+	Seq   int64     `json:"seq"`
+	At    time.Time `json:"at"`
+	Fact  string    `json:"fact"` // its kind, as in docs/facts.md
+	Words string    `json:"words"`
+}
+
+// Receipts gathers the decisions of a journal.
+type Receipts struct {
+	Task    ralph.TaskID    // only of this task, its merges and what mends them; "" for all
+	Session ralph.SessionID // only of this session; "" for all
+	Most    int             // only so many, the newest; 0 for all
+	Only    int64           // only the one with this number; 0 for all
+
+	Sessions int // how many sessions were asked for and are there
+	list     []*Receipt
+	open     map[ralph.TaskID]*Receipt // steps without an outcome so far
+}
+
+// Add takes in the next event; s is the state before it.
+func (r *Receipts) Add(e ralph.Event, s *ralph.State) {
+	switch f := e.Fact.(type) {
+	case ralph.SessionStarted:
+		for _, id := range slices.Sorted(maps.Keys(r.open)) {
+			r.open[id].Cut = true
+		}
+		r.open = nil
+		if r.Session == "" || r.Session == f.ID {
+			r.Sessions++
+		}
+	case ralph.StepStarted:
+		if old := r.open[f.Task]; old != nil {
+			old.Cut = true
+		}
+		if x := r.keep(e, s, f.Task); x != nil {
+			x.Step, x.What, x.Rule, x.Why, x.Saw, x.Now = f.Step.StepName(), StepWords(f.Step), f.Why.Rule, f.Why.Text, f.Saw, f.Now
+			if r.open == nil {
+				r.open = map[ralph.TaskID]*Receipt{}
+			}
+			r.open[f.Task] = x
+		}
+	case ralph.TaskEnded:
+		r.ended(e, f, s)
+	default:
+		if id, words := outcome(e.Fact); words != "" {
+			r.close(id, e, words)
+		}
+	}
+}
+
+// ended: the end of a task is a decision itself, unless a person or an answer set it.
+func (r *Receipts) ended(e ralph.Event, f ralph.TaskEnded, s *ralph.State) {
+	words := fmt.Sprintf("%s: %s", f.Status, oneLine(f.Why.Text))
+	r.close(f.ID, e, words)
+	if f.Saw == 0 {
+		return
+	}
+	x := r.keep(e, s, f.ID)
+	if x == nil {
+		return
+	}
+	step := ralph.Finish{Status: f.Status, Retry: f.Retry}
+	x.Step, x.What, x.Rule, x.Why, x.Saw, x.Now = step.StepName(), StepWords(step), f.Why.Rule, f.Why.Text, f.Saw, f.Now
+	x.Outcome = &Outcome{e.Seq, e.At, f.Kind(), words}
+}
+
+func (r *Receipts) keep(e ralph.Event, s *ralph.State, id ralph.TaskID) *Receipt {
+	t := s.Task(id)
+	switch {
+	case r.Session != "" && s.Session.ID != r.Session, r.Only != 0 && e.Seq != r.Only, r.Task != "" && !belongs(t, id, r.Task):
+		return nil
+	}
+	x := &Receipt{Seq: e.Seq, At: e.At, Session: s.Session.ID, Task: id}
+	if t != nil {
+		x.Name = t.Name
+	}
+	r.list = append(r.list, x)
+	if r.Most > 0 && len(r.list) >= 2*r.Most { // now and then, so that each costs little
+		r.list = slices.Clone(r.list[len(r.list)-r.Most:])
+	}
+	return x
+}
+
+// belongs reports whether the step of a task or stage is about the task that is asked for.
+func belongs(t *ralph.Task, id, asked ralph.TaskID) bool {
+	return id == asked || parentIn(id) == asked || t != nil && (t.Parent == asked || slices.Contains(t.Members, asked))
+}
+
+func (r *Receipts) close(id ralph.TaskID, e ralph.Event, words string) {
+	if x := r.open[id]; x != nil {
+		x.Outcome = &Outcome{e.Seq, e.At, e.Fact.Kind(), words}
+		delete(r.open, id)
+	}
+}
+
+// List are the receipts, oldest first.
+func (r *Receipts) List() []Receipt {
+	list := r.list
+	if r.Most > 0 && len(list) > r.Most {
+		list = list[len(list)-r.Most:]
+	}
+	out := make([]Receipt, len(list))
+	for i, x := range list {
+		out[i] = *x
+	}
+	return out
+}
+
+// StepWords says what a step does.
+func StepWords(step ralph.Step) string {
+	switch x := step.(type) {
+	case ralph.Turn:
+		return fmt.Sprintf("%s turn %d of %s", x.Stage, x.Iteration, x.Agent)
+	case ralph.Finish:
+		switch {
+		case x.Status == ralph.TaskPending && x.Retry:
+			return "give back, to be tried again"
+		case x.Status == ralph.TaskPending:
+			return "give back"
+		}
+		return "end as " + string(x.Status)
+	case ralph.Compact:
+		return "compact the session of " + x.Agent
+	case ralph.Check:
+		return "run the checks"
+	case ralph.Baseline:
+		return "run the checks before the work, at " + short(x.Commit)
+	case ralph.Prepare:
+		return "make the place of work ready"
+	case ralph.Merge:
+		return "merge " + ids(x.Members)
+	case ralph.Advance:
+		return "move the integration branch to " + short(x.To)
+	case ralph.Land:
+		return "land"
+	case ralph.Shelve:
+		return "put the changes away: " + x.How
+	case ralph.Ask:
+		return "ask a person"
+	}
+	return step.StepName()
+}
+
+// outcome is what a fact says about the step that led to it; "" for one that no step
+// leads to.
+func outcome(f ralph.Fact) (ralph.TaskID, string) {
+	switch f := f.(type) {
+	case ralph.TurnEnded:
+		return f.Task, turnOutcome(f)
+	case ralph.ChecksRan:
+		return f.Task, checksOutcome(f)
+	case ralph.Committed:
+		return f.Task, orError(f.Error, orElse(strings.TrimSpace("committed "+f.Short), f.Short, "nothing to commit"))
+	case ralph.Shelved:
+		return f.Task, orError(f.Error, "put away: "+f.How)
+	case ralph.Prepared:
+		return f.Task, orError(f.Error, orElse("ready at "+short(f.Head), f.Head, "ready"))
+	case ralph.Asked:
+		return f.Gate.Task, "asked: " + string(f.Gate.ID)
+	case ralph.Compacted:
+		return f.Task, fmt.Sprintf("%s: %s -> %s tokens", f.How, many(f.Before.Used), many(f.After.Used))
+	}
+	return mergeOutcome(f)
+}
+
+func mergeOutcome(f ralph.Fact) (ralph.TaskID, string) {
+	switch f := f.(type) {
+	case ralph.Merged:
+		switch {
+		case f.Conflict != nil:
+			return f.Task, "conflicts in " + some(conflictPaths(f.Conflict), 3)
+		case f.Moved != "":
+			return f.Task, "the branch went on meanwhile"
+		}
+		return f.Task, orError(f.Error, orElse("merged as "+short(f.Commit), f.Commit, "nothing to merge"))
+	case ralph.Advanced:
+		if f.Moved != "" {
+			return f.Task, "the branch went on meanwhile"
+		}
+		return f.Task, orError(f.Error, "at "+short(f.Commit))
+	case ralph.BaselineRan:
+		if len(f.Red) > 0 {
+			return f.Task, "red before the work: " + oneLine(some(f.Red, 3))
+		}
+		return f.Task, "all green before the work"
+	case ralph.Landed:
+		switch {
+		case len(f.Dirty) > 0:
+			return f.Task, "held: " + oneLine(some(f.Dirty, 3))
+		case f.Moved != "":
+			return f.Task, "the base branch went on meanwhile"
+		}
+		return f.Task, orError(f.Error, orElse("landed "+short(f.To), f.How, "not landed"))
+	}
+	return "", ""
+}
+
+func turnOutcome(f ralph.TurnEnded) string {
+	parts := []string{"no signal"}
+	switch {
+	case f.Failed():
+		parts[0] = errorWords(&f)
+	case f.Mismatch != "":
+		parts[0] = "its answer does not fit: " + oneLine(f.Mismatch)
+	case f.Signal.Kind == ralph.SignalProgress:
+		parts[0] = fmt.Sprintf("PROGRESS %d%%", f.Signal.Percent)
+	case f.Signal.Kind != ralph.SignalNone:
+		parts[0] = strings.TrimSuffix(string(f.Signal.Kind)+": "+clip(f.Signal.Text, 100), ": ")
+	case f.Answer != "":
+		parts[0] = oneLine(f.Answer)
+	}
+	if f.Changed {
+		parts = append(parts, "changed files")
+	}
+	parts = append(parts, took(f.Took))
+	if f.Usage.Cost > 0 {
+		parts = append(parts, ralph.Dollars(f.Usage.Cost))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func checksOutcome(f ralph.ChecksRan) string {
+	var red []string
+	for _, r := range f.Results {
+		if !r.Pass && !slices.Contains(f.Known, r.Name) {
+			red = append(red, r.Name)
+		}
+	}
+	if f.Pass {
+		return "green, " + took(f.Took)
+	}
+	return strings.TrimSuffix("red: "+oneLine(some(red, 3)), ": ")
+}
+
+func orError(err, words string) string {
+	if err != "" {
+		return "failed: " + oneLine(err)
+	}
+	return words
+}
+
+// orElse is words when there is something to say them about.
+func orElse(words, about, other string) string {
+	if about == "" {
+		return other
+	}
+	return words
+}

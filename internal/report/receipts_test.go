@@ -1,0 +1,181 @@
+package report_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/report"
+)
+
+// receipts gathers those of a story.
+func receipts(x *story, ask report.Receipts) []report.Receipt {
+	s := &ralph.State{}
+	for _, e := range x.events {
+		ask.Add(e, s)
+		s.Apply(e)
+	}
+	return ask.List()
+}
+
+// Every decision is a line: number, time, task, step, rule and why, and what came of
+// it; of one task also its merges and what mends them.
+func TestReceiptsOfATask(t *testing.T) {
+	t.Parallel()
+	x := sample()
+	list := receipts(x, report.Receipts{Task: "t-0002"})
+	var got []string
+	for line := range strings.Lines(report.ReceiptList(list)) {
+		_, rest, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		_, rest, _ = strings.Cut(rest, "  ")
+		got = append(got, strings.TrimSpace(rest))
+	}
+	want := []string{
+		"", // the day
+		"t-0002          make the place of work ready (B-005 make its worktree ready) -> ready at base000",
+		"t-0002          build turn 1 of claude (B-026 no signal yet) -> COMPLETE, changed files, 1m 10s, $0.08",
+		"t-0002          run the checks (B-010 COMPLETE: run the checks) -> green, 2s",
+		"t-0002          end as done (B-022 COMPLETE and the checks pass)",
+		"merge           merge t-0002 (B-006 merge into ralph/feature-x) -> conflicts in body.go",
+		"merge           end as failed (X-72 conflict in body.go)",
+		"resolve t-0002  resolve turn 1 of claude (B-026 no signal yet) -> COMPLETE, changed files, 45s, $0.08",
+		"resolve t-0002  end as done (B-022 COMPLETE and the checks pass)",
+		"merge           merge t-0002 (B-006 merge into ralph/feature-x) -> merged as " + commitOf(list),
+		"merge           run the checks (B-010 COMPLETE: run the checks) -> green, 2s",
+		"merge           move the integration branch to  (P-14 the checks pass on the merged tree) -> at " + commitOf(list),
+		"merge           end as done (B-006 merged)",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func commitOf(list []report.Receipt) string {
+	for _, x := range list {
+		if x.Step == "merge" && x.Outcome != nil && strings.HasPrefix(x.Outcome.Words, "merged as ") {
+			return strings.TrimPrefix(x.Outcome.Words, "merged as ")
+		}
+	}
+	return "no merge"
+}
+
+// Each kind of outcome has its words; what a person decided is no receipt; what a dead
+// engine left has none, and what is under way not yet.
+func TestReceiptOutcomes(t *testing.T) {
+	t.Parallel()
+	x := controlled("")
+	last := func(step ralph.Step, facts ...ralph.Fact) string {
+		x.receipt("t-0001", step, ralph.Why{Rule: "X-1"})
+		x.add(facts...)
+		list := receipts(x, report.Receipts{Most: 1})
+		switch out := list[len(list)-1].Outcome; {
+		case out != nil:
+			return out.Words
+		case list[len(list)-1].Cut:
+			return "cut"
+		}
+		return "under way"
+	}
+	turn := func(edit func(*ralph.TurnEnded)) ralph.TurnEnded {
+		return turnOf(x.s.Task("t-0001"), ralph.KindBuild, time.Second, edit)
+	}
+	for want, got := range map[string]string{
+		"under way":                                 last(ralph.Turn{}),
+		"no signal, changed files, 1s, $0.08":       last(ralph.Turn{}, turn(nil)),
+		"PROGRESS 40%, changed files, 1s, $0.08":    last(ralph.Turn{}, turn(func(f *ralph.TurnEnded) { f.Signal = ralph.Signal{Kind: ralph.SignalProgress, Percent: 40} })),
+		"BLOCKED: no key, changed files, 1s, $0.08": last(ralph.Turn{}, turn(func(f *ralph.TurnEnded) { f.Signal = ralph.Signal{Kind: ralph.SignalBlocked, Text: "no\nkey"} })),
+		"rate_limit: 429, changed files, 1s, $0.08": last(ralph.Turn{}, ralph.AgentLimited{Agent: "claude", Task: "t-0001"}, turn(func(f *ralph.TurnEnded) {
+			f.Err = &ralph.AgentError{Class: ralph.ErrClassLimit, Message: "429"}
+		})),
+		"its answer does not fit: no tasks, 1s": last(ralph.Turn{}, turn(func(f *ralph.TurnEnded) { f.Mismatch, f.Changed, f.Usage = "no tasks", false, ralph.Usage{} })),
+		"red: go vet":                           last(ralph.Check{}, ralph.ChecksRan{Task: "t-0001", Results: []ralph.GateResult{{Name: "go vet"}, {Name: "lint"}}, Known: []string{"lint"}}),
+		"failed: no identity":                   last(ralph.Commit{}, ralph.Committed{Task: "t-0001", Error: "no identity"}),
+		"nothing to commit":                     last(ralph.Commit{}, ralph.Committed{Task: "t-0001"}),
+		"put away: stash":                       last(ralph.Shelve{}, ralph.Shelved{Task: "t-0001", How: "stash"}),
+		"asked: g-1":                            last(ralph.Ask{}, ralph.Asked{Gate: ralph.Gate{ID: "g-1", Task: "t-0001"}}),
+		"agent: 12.0k -> 900 tokens":            last(ralph.Compact{}, ralph.Compacted{Task: "t-0001", How: "agent", Before: ralph.ContextUse{Used: 12000}, After: ralph.ContextUse{Used: 900}}),
+		"skipped: by a person":                  last(ralph.Turn{}, ralph.TaskEnded{ID: "t-0001", Status: ralph.TaskSkipped, Why: ralph.Why{Text: "by a person"}}),
+		"cut":                                   last(ralph.Turn{}, ralph.SessionStarted{ID: x.s.Session.ID, Mode: "autopilot", Resumed: true}),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	steps := receipts(x, report.Receipts{})
+	if slices.ContainsFunc(steps, func(r report.Receipt) bool { return r.Task == "t-0001" && r.Step == "finish" }) {
+		t.Error("a person's end of a task is a receipt")
+	}
+	if n := len(receipts(x, report.Receipts{Most: 3})); n != 3 {
+		t.Errorf("%d of 3", n)
+	}
+	if diff := cmp.Diff(steps[len(steps)-3:], receipts(x, report.Receipts{Most: 3})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Only those of a session, when one is named.
+func TestReceiptsOfASession(t *testing.T) {
+	t.Parallel()
+	x := controlled("")
+	first := len(receipts(x, report.Receipts{}))
+	x.add(ralph.SessionEnded{Reason: ralph.ReasonComplete}, ralph.SessionStarted{ID: "s-2", Mode: "autopilot"})
+	x.start("t-0002", 1)
+	got := receipts(x, report.Receipts{Session: "s-2"})
+	if len(got) != 1 || got[0].Session != "s-2" || got[0].Task != "t-0002" || len(receipts(x, report.Receipts{})) != first+1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// One receipt whole: the state that it saw, its settings, its outcome, and how to check it.
+func TestEvidence(t *testing.T) {
+	t.Parallel()
+	x := controlled("")
+	x.fails("t-0001", ralph.ErrClassServer, "503")
+	x.add(ralph.AgentLimited{Agent: "codex", Until: x.now.Add(time.Minute)})
+	saw := report.SeenOf(x.s, "t-0001")
+	config := x.s.Session.Config
+	x.turn("t-0001", 5*time.Second, complete)
+	list := receipts(x, report.Receipts{})
+	e := report.Evidence{Receipt: list[len(list)-1], Line: strings.Repeat("ab", 32), State: saw, Config: config, Same: true}
+	got := e.Text()
+	for _, want := range []string{
+		"t-0001  One\n", "\nDecided:  build turn 2 of claude\n", "\nWhy:      B-026: no signal yet\n", "\nSaw:      the state after fact ",
+		"\n          task:    active, 1 iteration so far (1 cut by errors), 0 without a change\n", "          turn:    server: 503, changed files, 10s, $0.08\n",
+		"          errors:  1 in a row, 0 hits of a limit\n", "          limit:   codex until ", " (in 1m)\n", "          tasks:   1 pending, 1 active, 0 done\n",
+		"\nSettings: parallel: 2\n          agents: claude, codex\n", "\nOutcome:  fact ", ": COMPLETE, changed files, 5s, $0.08\n",
+		"\nCheck:    decided once more from the same state, time and settings it comes out the same\n", "ralph replay ", "this line is abababababab\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	e.Same, e.Again = false, "check"
+	if got := e.Text(); !strings.Contains(got, "DECIDED ONCE MORE IT COMES OUT OTHERWISE: check\n") {
+		t.Error(got)
+	}
+	e.Rules = 1
+	if got := e.Text(); !strings.Contains(got, "it comes out otherwise: check; the rules were those of revision 1\n") {
+		t.Error(got)
+	}
+	b, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"seq", "at", "task", "step", "rule", "why", "saw", "now", "outcome", "state", "config", "same", "line_hash"} {
+		if _, ok := m[name]; !ok {
+			t.Errorf("no %s in the JSON", name)
+		}
+	}
+	if m["state"].(map[string]any)["task"].(map[string]any)["id"] != "t-0001" {
+		t.Error("the task that it saw is missing")
+	}
+}
