@@ -88,7 +88,18 @@ func (f *file) at(n ast.Node, rule, do string, args ...any) string {
 	return fmt.Sprintf("%s:%d: %s: %s", f.name, f.fset.Position(n.Pos()).Line, rule, fmt.Sprintf(do, args...))
 }
 
-// TestLayering holds the table of imports against the packages that are there.
+// of ralph-tui only patterns are taken.
+func TestNothingOfRalphTUI(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"go.mod", "go.sum"} {
+		b, err := os.ReadFile(name)
+		if err != nil || bytes.Contains(b, []byte("ralph-tui")) {
+			t.Errorf("%s: %v, or it names ralph-tui", name, err)
+		}
+	}
+}
+
+// TestLayering holds the table of imports against the packages that are there.
 func TestLayering(t *testing.T) {
 	t.Parallel()
 	files := ourFiles(t)

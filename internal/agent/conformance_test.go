@@ -45,6 +45,7 @@ func input(t *testing.T, spec ralph.AgentSpec, env ...string) ralph.TurnInput {
 	return ralph.TurnInput{Agent: spec, Stage: ralph.KindBuild, Dir: t.TempDir(), Env: environ(t, env...), Scratch: t.TempDir()}
 }
 
+// one suite for every driver, through the one interface.
 func TestExecConforms(t *testing.T) {
 	t.Parallel()
 	agenttest.Run(t, func(t *testing.T, b agenttest.Behaviour) (agent.Driver, ralph.TurnInput) {

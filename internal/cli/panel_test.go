@@ -35,7 +35,7 @@ func twoTasks() *ralph.State {
 	return s
 }
 
-// One line for each busy slot, one for the merge queue; who waits for a person
+// live output. One line for each busy slot, one for the merge queue; who waits for a person
 // holds no slot (B-054, B-055).
 func TestPanel(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
-// 2 s, 4 s, 8 s; X-33: 5 s, 15 s, 45 s.
+// 2 s, 4 s, 8 s; X-33: 5 s, 15 s, 45 s.
 func TestBackoff(t *testing.T) {
 	for _, tt := range []struct {
 		base      time.Duration

@@ -13,7 +13,7 @@ func signal(kind ralph.SignalKind, text string, percent int) ralph.Signal {
 	return ralph.Signal{Kind: kind, Text: text, Percent: percent}
 }
 
-// X-62, product.md 4: which lines are signals, and which one of them counts.
+// product.md 4: which lines are signals, and which one of them counts.
 func TestReadSignal(t *testing.T) {
 	t.Parallel()
 	var none ralph.Signal
