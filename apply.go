@@ -63,6 +63,7 @@ func (s *State) applyPlan(e Event) {
 		}
 	case TaskEdited:
 		s.editTask(f.Task.ID, func(t *Task) { taskEdited(t, f.Task) })
+		s.dropStepGate(f.Task.ID)
 		if f.Task.Status.Ended() {
 			s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return g.Task == f.Task.ID })
 		}
@@ -78,6 +79,7 @@ func (s *State) applyPlan(e Event) {
 	case IssueRemoved:
 		s.Plan.Issues = slices.DeleteFunc(slices.Clone(s.Plan.Issues), func(i *Issue) bool { return i.ID == f.ID })
 	case TaskStarted:
+		s.dropStepGate(f.ID)
 		s.editTask(f.ID, func(t *Task) {
 			t.Status = TaskActive
 			t.started(f)
@@ -223,7 +225,7 @@ func (s *State) sessionStarted(f SessionStarted, at, before time.Time) {
 		x.Since, x.Ended, x.Detail, x.EndedAt = at, "", "", time.Time{}
 		x.Config, x.Pid, x.Host, x.Log, x.PlanOnly, x.Auto = f.Config, f.Pid, f.Host, f.Log, f.DryRun, f.Autonomy()
 		x.Want, x.Cause, x.Now, x.Consecutive, x.TaskFailures, x.Streak, x.Planned = WantRun, "", false, 0, 0, nil, nil
-		x.Pause, x.Ends, x.Approved, x.Bad = "", "", false, nil
+		x.Pause, x.Ends, x.Approved, x.Bad, x.Errors, x.SpecErrors = "", "", false, nil, nil, 0
 	} else {
 		s.Totals.Sessions++
 		s.Session = Session{
@@ -237,6 +239,7 @@ func (s *State) sessionStarted(f SessionStarted, at, before time.Time) {
 	}
 	s.interruptTasks()
 	s.unapprove()
+	s.forgetHits()
 }
 
 // interruptTasks puts tasks that a dead engine left active back to pending;
@@ -259,6 +262,7 @@ func (s *State) sessionEnded(f SessionEnded, at time.Time) {
 	x := &s.Session
 	x.Elapsed += max(0, at.Sub(x.Since))
 	x.Ended, x.Detail, x.EndedAt = f.Reason, f.Detail, at
+	s.dropGates(GateStart, GateStep) // there is nothing left to say yes to
 }
 
 func (s *State) jobStarted(f JobStarted, at time.Time) {
@@ -296,6 +300,7 @@ func (s *State) jobEnded(f JobEnded, at, before time.Time) {
 	case SpecFailed:
 		s.Session.Failed++
 		s.Session.Consecutive++
+		s.Session.SpecErrors++
 		s.Session.Current = ""
 		s.Totals.SpecsFail++
 	case SpecPending:
@@ -332,9 +337,9 @@ func (s *State) taskEnded(f TaskEnded, at time.Time) {
 		case f.Status == TaskPending && f.Retry:
 			t.RetryCount++
 			t.Run.Last, t.Run.Checks = nil, nil // the next attempt starts with a turn
-			t.Run.ErrorTries, t.Run.LimitTries, t.Run.SameError = 0, 0, 0
+			t.Run.ErrorTries, t.Run.SameError, t.Run.Told = 0, 0, 0
 		case f.Status == TaskPending && t.Run.Last != nil && (t.Run.Last.Exit == ExitUser || t.Run.Last.Limited()):
-			t.Run.Last, t.Run.LimitTries = nil, 0 // dealt with: the next start is a turn, not this end again
+			t.Run.Last = nil // dealt with: the next start is a turn, not this end again
 		case f.Status != TaskPending:
 			t.Run.EndedAt = at
 		}
@@ -345,6 +350,9 @@ func (s *State) taskEnded(f TaskEnded, at time.Time) {
 		return
 	}
 	s.Session.LastTask = at
+	if f.Status == TaskFailed || f.Status == TaskTimeout {
+		s.Session.Errors = append(slices.Clone(s.Session.Errors), f.ID)
+	}
 	switch f.Status {
 	case TaskDone:
 		s.Session.TaskFailures, s.Session.Streak, s.Session.Bad = 0, nil, nil
@@ -455,7 +463,7 @@ func (f *TurnEnded) Spent() Usage {
 	if f.Exit == ExitSpawn {
 		u.Known = true
 	}
-	return u
+	return u.counted()
 }
 
 // Failed reports whether the turn ended in an error of any kind. A driver that
@@ -478,7 +486,8 @@ func (f *TurnEnded) class() string {
 // foldError keeps the counters of the error strategy and of limits apart.
 func (r *Run) foldError(f TurnEnded, before *TurnEnded) {
 	if !f.Failed() {
-		r.ErrorTries, r.LimitTries, r.SameError = 0, 0, 0
+		r.ErrorTries, r.SameError = 0, 0
+		r.hit(f.Agent, 0)
 		return
 	}
 	if before != nil && before.Failed() && before.class() == f.class() {
@@ -487,23 +496,20 @@ func (r *Run) foldError(f TurnEnded, before *TurnEnded) {
 		r.SameError = 1
 	}
 	if f.Limited() {
-		r.LimitTries = r.limitTry(f, before)
+		r.hit(f.Agent, r.Hits(f.Agent)+1)
 		return
 	}
 	r.ErrorTries++
 }
 
-// limitTry is which hit of the limit of this agent in a row a turn is. The
-// counter is the agent's own: after a switch it begins again.
-func (r *Run) limitTry(f TurnEnded, before *TurnEnded) int {
-	if before != nil && before.Agent != f.Agent {
-		return 1
+// hit sets the count of an agent's limit. The counters are the agents' own,
+// and no release ends them: who waits for hours asks ever more rarely.
+func (r *Run) hit(agent string, count int) {
+	r.LimitHits = slices.DeleteFunc(slices.Clone(r.LimitHits), func(h Hits) bool { return h.Agent == agent })
+	if count > 0 {
+		r.LimitHits = append(r.LimitHits, Hits{agent, count})
 	}
-	return r.LimitTries + 1
 }
-
-// LimitTry is which hit of its agent's limit in a row the turn is that ends now.
-func (t *Task) LimitTry(f TurnEnded) int { return t.Run.limitTry(f, t.Run.Last) }
 
 func (s *State) checksRan(f ChecksRan) {
 	s.editTask(f.Task, func(t *Task) {

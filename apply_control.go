@@ -16,15 +16,14 @@ const (
 func (s *State) applyControl(e Event) {
 	switch f := e.Fact.(type) {
 	case ModeSet:
-		s.Session.Auto = f.Autonomy()
+		s.Session.Auto, s.Session.Errors, s.Session.SpecErrors = f.Autonomy(), nil, 0
 		if s.Session.Auto != Stepwise {
 			s.dropGates(GateStep)
 		}
 	case Retrying:
-		s.editTask(f.Task, func(t *Task) { t.Run.Told = f.Attempt })
+		s.editTask(f.Task, func(t *Task) { t.Run.Told, t.Run.RetryAt = f.Attempt, f.Until })
 	case AgentLimited:
-		s.Limits = slices.DeleteFunc(slices.Clone(s.Limits), func(l Limit) bool { return l.Agent == f.Agent })
-		s.Limits = append(s.Limits, Limit{Agent: f.Agent, Since: e.At, Until: f.Until, Hard: f.Hard, Message: f.Message})
+		s.limited(f, e.At)
 	case AgentSwitched:
 		s.Session.Agent, s.Session.Fallback = f.To, ""
 		if f.Reason == SwitchLimit {
@@ -68,6 +67,7 @@ func (s *State) compacted(f Compacted) {
 	if f.How == CompactHandover && usage == (Usage{}) {
 		usage.Known = true // no agent was asked: that cost nothing
 	}
+	usage = usage.counted()
 	s.Session.Usage = s.Session.Usage.Add(usage)
 	s.Plan.Usage = s.Plan.Usage.Add(usage)
 	s.count(func(t *Totals) { t.Usage = t.Usage.Add(usage) })
@@ -91,6 +91,7 @@ func (s *State) control(f Control) {
 		x.TaskFailures, x.Streak, x.Bad = 0, nil, nil // a person has looked at them (B-064, X-50)
 		if x.Pause == PauseLimits {
 			s.Limits = nil // who resumes knows better than the limits do: they are tried again
+			s.forgetHits()
 		}
 	}
 	x.Want, x.Cause, x.Now, x.Pause, x.Ends = f.Want, f.Cause, f.Now, "", f.Ends
@@ -102,10 +103,40 @@ func (s *State) control(f Control) {
 	}
 }
 
+// limited folds a limit. A turn that began before it and meets it later knows less:
+// it neither shortens nor softens what is known.
+func (s *State) limited(f AgentLimited, at time.Time) {
+	l := Limit{Agent: f.Agent, Task: f.Task, Since: f.Since, Until: f.Until, Hard: f.Hard, Message: f.Message}
+	if l.Since.IsZero() {
+		l.Since = at
+	}
+	if known := s.Limit(f.Agent); known != nil && !known.Over(l.Since) {
+		l.Hard = l.Hard || known.Hard
+		if known.Until.After(l.Until) {
+			l.Until = known.Until
+		}
+	}
+	s.Limits = slices.DeleteFunc(slices.Clone(s.Limits), func(x Limit) bool { return x.Agent == f.Agent })
+	s.Limits = append(s.Limits, l)
+}
+
 // agentWorks takes away the limit of an agent that did a turn which began after it.
 func (s *State) agentWorks(agent string, began time.Time) {
 	if l := s.Limit(agent); l != nil && !l.Until.After(began) {
 		s.Limits = slices.DeleteFunc(slices.Clone(s.Limits), func(l Limit) bool { return l.Agent == agent })
+	}
+}
+
+// forgetHits begins all counters of limits anew: a person has started again.
+func (s *State) forgetHits() {
+	for _, list := range [][]*Task{s.Plan.Tasks, s.Stages} {
+		for i, t := range list {
+			if len(t.Run.LimitHits) > 0 {
+				c := *t
+				c.Run.LimitHits = nil
+				list[i] = &c
+			}
+		}
 	}
 }
 
@@ -123,6 +154,12 @@ func (s *State) unapprove() {
 
 func (s *State) dropGates(kinds ...string) {
 	s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return slices.Contains(kinds, g.Kind) })
+}
+
+// dropStepGate takes back the question whether a task may start: it has started
+// (assigned by a person), or it is another task than was asked about.
+func (s *State) dropStepGate(id TaskID) {
+	s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return g.Kind == GateStep && g.Task == id })
 }
 
 // gated reports whether a gate of the kind is open.

@@ -166,12 +166,13 @@ func TestCounters(t *testing.T) {
 		{fail("a", ralph.ErrClassLimit), 2, 2, 2, 1, 5},
 		{fail("b", ralph.ErrClassLimit), 2, 1, 3, 1, 6},
 		{ralph.TurnEnded{Task: "t-1", Agent: "b", Exit: ralph.ExitTimeout}, 3, 1, 1, 1, 7},
-		{ok, 0, 0, 0, 2, 8},
-		{ralph.TurnEnded{Task: "t-1", Exit: ralph.ExitOK, Changed: true}, 0, 0, 0, 0, 9},
+		{ok, 0, 0, 0, 2, 8}, // of a: what b has met stays
+		{fail("b", ralph.ErrClassLimit), 0, 2, 1, 2, 9},
+		{ralph.TurnEnded{Task: "t-1", Agent: "b", Exit: ralph.ExitOK, Changed: true}, 0, 0, 0, 0, 10},
 	} {
 		apply(s, step.fact)
 		r := s.Task("t-1").Run
-		got := []int{r.ErrorTries, r.LimitTries, r.SameError, r.Unchanged, r.Iterations}
+		got := []int{r.ErrorTries, r.Hits(step.fact.Agent), r.SameError, r.Unchanged, r.Iterations}
 		if want := []int{step.errors, step.limits, step.same, step.idle, step.it}; !slices.Equal(got, want) {
 			t.Errorf("step %d: errors, limits, same, idle, iterations %v, want %v", i, got, want)
 		}

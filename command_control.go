@@ -65,6 +65,8 @@ func (s *State) SetMode(mode Autonomy) ([]Fact, error) {
 		return nil, &Refusal{Why: fmt.Sprintf("there is no mode %q", mode), Hint: "use manual, step, semi or autopilot", Kind: ErrUsage}
 	case !s.Session.Live():
 		return nil, &Refusal{Why: "no session is running", Hint: "`ralph autopilot --mode " + string(mode) + "` starts one; `mode` in ralph/config.yaml is for every start", Kind: ErrUsage}
+	case s.Session.Want == WantStop:
+		return nil, &Refusal{Why: fmt.Sprintf("the engine is %s: it cannot go to mode %s", s.Mode(), mode), Hint: "choose it at the next start: --mode " + string(mode), Kind: ErrUsage}
 	case s.Session.Auto == mode:
 		return nil, &Refusal{Why: "it is in mode " + string(mode) + " already", Kind: ErrUsage}
 	}

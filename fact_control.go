@@ -72,6 +72,7 @@ type Retrying struct {
 type AgentLimited struct {
 	Agent string    `json:"agent"`
 	Until time.Time `json:"until"`
+	Since time.Time `json:"since,omitzero"` // by the clock that Until is of; a fact's own time never goes back
 	Task  TaskID    `json:"task,omitempty"` // whose turn met the limit
 	Try   int       `json:"try,omitempty"`  // which hit in a row of this agent and task (X-35)
 	// BackoffMS is the wait before the same agent is asked again; 0 on the hit after
@@ -99,7 +100,7 @@ const (
 
 // AllLimited says that no agent can be used before Until; the engine pauses (A-072).
 type AllLimited struct {
-	Task   TaskID    `json:"task"`
+	Task   TaskID    `json:"task,omitempty"` // whose turn met the last of the limits
 	Agents []string  `json:"agents"`
 	Until  time.Time `json:"until"`
 }

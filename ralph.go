@@ -152,7 +152,7 @@ type Run struct {
 	Tree       string    `json:"tree,omitempty"`      // tree hash at the end of the last turn
 	Unchanged  int       `json:"unchanged,omitempty"` // turns since the last progress (X-57)
 	ErrorTries int       `json:"error_tries,omitempty"`
-	LimitTries int       `json:"limit_tries,omitempty"`
+	LimitHits  []Hits    `json:"limit_hits,omitempty"` // of each agent in a row (X-35); a good turn of the agent ends them
 	SameError  int       `json:"same_error,omitempty"` // turns in a row with the same class of error
 	Mismatches int       `json:"mismatches,omitempty"` // structured answers in a row that were not accepted
 	LastAt     time.Time `json:"last_at,omitzero"`     // when the last turn ended: backoff counts from here
@@ -175,6 +175,7 @@ type Run struct {
 	TurnAt    time.Time  `json:"turn_at,omitzero"`    // when the turn under way began
 	Reserved  Usage      `json:"reserved,omitzero"`   // what the turn under way may use
 	Told      int        `json:"told,omitempty"`      // the retry that Retrying has told of
+	RetryAt   time.Time  `json:"retry_at,omitzero"`   // and when it comes
 	Context   ContextUse `json:"context,omitzero"`    // of the agent's session
 	Shortened int        `json:"shortened,omitempty"` // the iteration after which it was compacted
 	Handover  string     `json:"handover,omitempty"`  // what the next session of the agent is told
@@ -183,6 +184,22 @@ type Run struct {
 	Approved bool   `json:"approved,omitempty"` // mode step: a person said yes (A-023)
 	Skip     string `json:"skip,omitempty"`     // a person wants it left out at the end of this iteration
 	Assigned bool   `json:"assigned,omitempty"` // a person chose it to be next (B-091)
+}
+
+// Hits counts how often a task has met an agent's limit in a row.
+type Hits struct {
+	Agent string `json:"agent"`
+	Count int    `json:"count"`
+}
+
+// Hits returns how often the task has met the agent's limit in a row.
+func (r *Run) Hits(agent string) int {
+	for _, h := range r.LimitHits {
+		if h.Agent == agent {
+			return h.Count
+		}
+	}
+	return 0
 }
 
 // Place is where a task works when it has a worktree of its own (B-005).

@@ -131,6 +131,10 @@ type Session struct {
 	Count        Totals          `json:"count,omitzero"`     // of this session alone (B-100 to B-103)
 	Streak       []TaskID        `json:"streak,omitempty"`   // the tasks behind TaskFailures (B-063)
 	Bad          []TaskID        `json:"bad,omitempty"`      // failed or timed out in a row (X-51)
+	// What went wrong since the mode was set: a mode that ends at the first error does
+	// not end for what was wrong before (A-093).
+	Errors     []TaskID `json:"errors,omitempty"`      // failed or timed out
+	SpecErrors int      `json:"spec_errors,omitempty"` // specs that failed
 }
 
 // Live reports whether the session has begun and not ended. After a crash it
@@ -174,6 +178,7 @@ func (s *State) inFlight() bool {
 // turn has shown that the agent works again: the first to try goes alone.
 type Limit struct {
 	Agent   string    `json:"agent"`
+	Task    TaskID    `json:"task,omitempty"` // whose turn met it
 	Since   time.Time `json:"since"`
 	Until   time.Time `json:"until"`
 	Hard    bool      `json:"hard,omitempty"` // as in AgentLimited

@@ -128,6 +128,9 @@ type Usage struct {
 	CacheWrite int64   `json:"cache_write,omitempty"`
 	Cost       float64 `json:"cost,omitempty"` // US dollars
 	Known      bool    `json:"known,omitempty"`
+	// Unmetered counts the turns in a sum that reported no cost: one that reported
+	// nothing at all is not the same as none.
+	Unmetered int64 `json:"unmetered,omitempty"`
 }
 
 // Add returns the sum. The sum's cost is known when each part's is.
@@ -139,8 +142,16 @@ func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		Input: u.Input + v.Input, Output: u.Output + v.Output,
 		CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
-		Cost: u.Cost + v.Cost, Known: known,
+		Cost: u.Cost + v.Cost, Known: known, Unmetered: u.Unmetered + v.Unmetered,
 	}
+}
+
+// counted is u as one part of a sum.
+func (u Usage) counted() Usage {
+	if !u.Known && u.Unmetered == 0 {
+		u.Unmetered = 1
+	}
+	return u
 }
 
 // TurnResult is how a turn ended, as a driver reports it.

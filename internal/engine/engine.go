@@ -65,7 +65,7 @@ func Run(h Host, c policy.Config) (ralph.Reason, error) {
 		case policy.Hold: // paused, slots full, or nothing ready yet
 			err = h.Wait(s.Seq, move.Until)
 		case policy.Stop:
-			err = h.Record(s.Seq, move.Ended(s, c))
+			err = h.Record(s.Seq, move.Ended(s))
 		}
 		if err != nil {
 			return "", err

@@ -26,6 +26,7 @@ type world struct {
 	repo   *ralphtest.Repo
 	now    func() time.Time // of the host; nil: the bubble's
 	mu     sync.Mutex       // for tests whose steps run side by side
+	mode   ralph.Autonomy // "" is autopilot
 }
 
 // newWorld queues specs. Its agent plans one task per spec and builds it.
@@ -81,7 +82,7 @@ func (w *world) start() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	f := ralph.SessionStarted{ID: "s-1", Mode: w.c.Session, Config: raw, DryRun: w.c.PlanOnly}
+	f := ralph.SessionStarted{ID: "s-1", Mode: w.c.Session, Config: raw, DryRun: w.c.PlanOnly, Auto: w.mode}
 	if s := w.mem.State(); s.Session.Live() || s.Session.Ended == ralph.ReasonInterrupted {
 		f.ID, f.Resumed = s.Session.ID, true
 	} else if s.Session.ID != "" {

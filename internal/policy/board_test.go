@@ -51,7 +51,11 @@ func stageOn(t *testing.T, c policy.Config, kind ralph.TaskKind) *board {
 
 func (b *board) add(facts ...ralph.Fact) {
 	for _, f := range facts {
-		b.s.Apply(ralph.Event{Seq: b.s.Seq + 1, At: b.now, Hash: fmt.Sprint(b.s.Seq + 1), Fact: f})
+		at := b.now
+		if at.Before(b.s.At) {
+			at = b.s.At // as in the journal: facts keep their order
+		}
+		b.s.Apply(ralph.Event{Seq: b.s.Seq + 1, At: at, Hash: fmt.Sprint(b.s.Seq + 1), Fact: f})
 	}
 }
 

@@ -59,7 +59,8 @@ func (x spending) measures() []measure {
 	}
 	b, spent := x.limit, float64(tokens(x.usage))
 	add("tokens", spent, float64(b.Tokens), spent > float64(b.Tokens), func(v float64) string { return fmt.Sprintf("%.0f tokens", v) })
-	add("cost", x.usage.Cost, b.Cost, x.turns > 0 && (x.usage.Cost > b.Cost || !x.usage.Known), ralph.Dollars)
+	used := x.usage != (ralph.Usage{})
+	add("cost", x.usage.Cost, b.Cost, used && (x.usage.Cost > b.Cost || !x.usage.Known), ralph.Dollars)
 	add("time", float64(x.time), float64(b.Time), x.time > b.Time, func(v float64) string { return time.Duration(v).Round(time.Second).String() })
 	add("iterations", float64(x.turns), float64(b.Iterations), x.turns >= b.Iterations, func(v float64) string { return fmt.Sprintf("%.0f iterations", v) })
 	return out
@@ -67,18 +68,24 @@ func (x spending) measures() []measure {
 
 // over says which limit is passed, "" for none.
 func (x spending) over() string {
+	_, words := x.passed()
+	return words
+}
+
+// passed is the first limit that is passed: what it limits, and in words.
+func (x spending) passed() (what, words string) {
 	for _, m := range x.measures() {
 		switch {
 		case !m.over:
 		case m.what == "cost" && !x.usage.Known:
-			return "an agent reported no cost, which counts as over a cost limit"
+			return m.what, "an agent reported no cost, which counts as over a cost limit"
 		case m.what == "cost" && x.scope == "session":
-			return fmt.Sprintf("%s spent, the limit is %s", m.say(m.used), m.say(m.limit))
+			return m.what, fmt.Sprintf("%s spent, the limit is %s", m.say(m.used), m.say(m.limit))
 		default:
-			return fmt.Sprintf("%s of the %s used, the limit is %s", m.say(m.used), x.scope, m.say(m.limit))
+			return m.what, fmt.Sprintf("%s of the %s used, the limit is %s", m.say(m.used), x.scope, m.say(m.limit))
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // OverBudget reports whether a limit of the session is passed, and which.
@@ -95,15 +102,29 @@ func overBudget(s *ralph.State, c Config, now time.Time) (Stop, bool) {
 			return Stop{Reason: ralph.ReasonMaxCost, Detail: why}, true
 		}
 	}
-	if why := ofSession(s, c, now).over(); why != "" {
-		return Stop{Reason: ralph.ReasonBudget, Detail: why}, true
+	scopes := []spending{ofSession(s, c, now)}
+	if s.Session.Mode == "autopilot" { // the plan is its one spec, and ends with it
+		scopes = append(scopes, ofSpec(s, c, now))
+	}
+	for _, x := range scopes {
+		what, why := x.passed()
+		switch what {
+		case "":
+		case "iterations":
+			return Stop{Reason: ralph.ReasonBudget, Detail: why, Cause: "max_iterations"}, true
+		default:
+			return Stop{Reason: ralph.ReasonBudget, Detail: why}, true
+		}
 	}
 	return Stop{}, false
 }
 
-// overTurns reports whether it is the iterations of the session that are used up.
-func overTurns(s *ralph.State, c Config) bool {
-	return c.Budget.Iterations > 0 && s.Session.Turns >= c.Budget.Iterations
+// overSpec says which limit the spec has passed, that fails with it; "" for none.
+func overSpec(s *ralph.State, c Config, now time.Time) string {
+	if s.Job == nil || s.Session.Mode == "autopilot" || c.PlanOnly && len(s.Plan.Tasks) > 0 || landing(s) {
+		return ""
+	}
+	return ofSpec(s, c, now).over()
 }
 
 // nearly is the share of a budget at which people are warned.
@@ -201,18 +222,24 @@ func mostCost(s *ralph.State, t *ralph.Task, c Config) float64 {
 	cap(c.MaxCost, s.Session.Usage.Cost+reserved)
 	cap(c.Budget.Cost, s.Session.Usage.Cost+reserved)
 	cap(c.SpecBudget.Cost, s.Plan.Usage.Cost+reserved)
-	cap(c.TaskBudget.Cost, t.Run.Usage.Cost)
+	if t.TakesSlot() {
+		cap(c.TaskBudget.Cost, t.Run.Usage.Cost)
+	}
 	return most
 }
 
 // shorter bounds the time of a turn by what is left of the budgets of time; 0 is no limit.
 func shorter(timeout time.Duration, s *ralph.State, t *ralph.Task, c Config, now time.Time) time.Duration {
-	for _, x := range []spending{ofSession(s, c, now), ofSpec(s, c, now), ofTask(t, c)} {
+	scopes := []spending{ofSession(s, c, now), ofSpec(s, c, now)}
+	if t.TakesSlot() {
+		scopes = append(scopes, ofTask(t, c))
+	}
+	for _, x := range scopes {
 		if x.limit.Time <= 0 {
 			continue
 		}
-		// A second more: the check after the turn is strict.
-		if left := x.limit.Time - x.time + time.Second; timeout == 0 || left < timeout {
+		// A second more: the check after the turn is strict, and 0 would be no limit.
+		if left := max(0, x.limit.Time-x.time) + time.Second; timeout == 0 || left < timeout {
 			timeout = left
 		}
 	}

@@ -54,10 +54,11 @@ func chooseNext(s *ralph.State, c Config, now time.Time) (*ralph.Task, time.Time
 
 // delayed is when task.delay lets the next task start, zero for now.
 func delayed(s *ralph.State, c Config, now time.Time) time.Time {
-	if until := s.Session.LastTask.Add(c.TaskDelay); !s.Session.LastTask.IsZero() && now.Before(until) {
+	last := s.Session.LastTask
+	if until := last.Add(c.TaskDelay); !last.IsZero() && !last.After(now) && now.Before(until) {
 		return until
 	}
-	return time.Time{}
+	return time.Time{} // also when the clock went back: nobody knows how long ago that was
 }
 
 // chosen reports whether a person wants the task to be worked on: also one that goes
@@ -286,9 +287,6 @@ func pilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	if bad := inARow(s, c); c.MaxConsecutive > 0 && len(bad) >= c.MaxConsecutive && !s.Session.Auto.EndsAtError() {
 		return record(tooManyFailures(bad)...)
 	}
-	if why := ofSpec(s, c, now).over(); why != "" {
-		return wrapUp(s, mine, Stop{Reason: ralph.ReasonBudget, Detail: why}, "X-60", now)
-	}
 	if t := overflowed(s); t != nil {
 		return afterTimeout(s, t, mine, c)
 	}
@@ -433,9 +431,10 @@ func pilotEnd(s *ralph.State) Move {
 	}
 	if len(left) == 0 {
 		ended.Status, ended.Error = ralph.SpecDone, ""
-		return record(ended, Stop{Reason: ralph.ReasonComplete, Detail: "every task is done and merged"}.Ended(s, Config{}))
+		return record(ended, Stop{Reason: ralph.ReasonComplete, Detail: "every task is done and merged"}.Ended(s))
 	}
-	return record(ended, Stop{Reason: ralph.ReasonFailed, Detail: strings.Join(left, ", ")}.Ended(s, Config{}))
+	stop := Stop{Reason: ralph.ReasonFailed, Detail: strings.Join(left, ", "), Cause: "no_tasks"} // that could start
+	return record(ended, stop.Ended(s))
 }
 
 func leftWord(s ralph.TaskStatus) string {

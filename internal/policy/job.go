@@ -14,7 +14,14 @@ func inJob(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	if !c.Isolated && busy(s, mine) >= c.Parallel {
 		return Hold{Why: "every slot is busy"}
 	}
+	if why := overSpec(s, c, now); why != "" {
+		return afterRunning(s, mine, c, why)
+	}
+	shelving := stageOf(s, ralph.KindShelve) != nil
 	for _, t := range s.Stages {
+		if shelving && t.Kind != ralph.KindShelve {
+			continue // the spec has failed: what it still had to do is not done
+		}
 		if t.Kind == ralph.KindMerge || t.Kind == ralph.KindResolve || t.Kind == ralph.KindLand && holdsLanding(s, c) {
 			continue // they go on beside the tasks
 		}
@@ -30,7 +37,7 @@ func inJob(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	}
 	if c.Session == "autopilot" {
 		if t := failedStage(s); t != nil {
-			return record(ralph.JobEnded{Status: ralph.SpecPending, Error: t.Run.Reason, Rule: "D-078"}, Stop{Reason: ralph.ReasonFailed, Detail: t.Run.Reason}.Ended(s, c))
+			return record(ralph.JobEnded{Status: ralph.SpecPending, Error: t.Run.Reason, Rule: "D-078"}, Stop{Reason: ralph.ReasonFailed, Detail: t.Run.Reason}.Ended(s))
 		}
 		return pilot(s, mine, c, now)
 	}
@@ -56,9 +63,6 @@ func inJob(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	}
 	if len(s.Plan.Tasks) == 0 && !openIssue(s) {
 		return failJob(s, c, "the plan has no tasks") // VERIFY would call nothing at all complete (D-077)
-	}
-	if why := ofSpec(s, c, now).over(); why != "" && !landing(s) {
-		return afterRunning(s, mine, c, why)
 	}
 	return construct(s, mine, c, now)
 }
@@ -223,8 +227,9 @@ func landed(s *ralph.State, land *ralph.Task, c Config) Move {
 }
 
 // canDecompose: a task is split once, and what came of a split is not split again.
+// Where the first error ends the run there is no second way.
 func canDecompose(s *ralph.State, t *ralph.Task) bool {
-	if t.Parent != "" {
+	if t.Parent != "" || s.Session.Auto.EndsAtError() {
 		return false
 	}
 	return !slices.ContainsFunc(s.Stages, func(x *ralph.Task) bool {

@@ -18,6 +18,10 @@ import (
 // limit says so within seconds, and a turn may take half an hour.
 const probeTime = 10 * time.Second
 
+// mostLimitWait bounds the wait for a limit whose end nobody knows: such limits may
+// last for hours, and nobody wants to be told of each try.
+const mostLimitWait = 15 * time.Minute
+
 // allLimitedText is document A's result of a task that no agent could do.
 const allLimitedText = "All agents rate limited"
 
@@ -70,18 +74,32 @@ func unusable(s *ralph.State, t *ralph.Task, agent string, now time.Time) (until
 	if !l.Over(now) {
 		return l.Until, l.Hard
 	}
+	if probe := firstProbe(s, t, *l, now); !probe.IsZero() && now.Before(probe.Add(probeTime)) {
+		return probe.Add(probeTime), false
+	}
+	return time.Time{}, false
+}
+
+// firstProbe is when the first of the turns began that try an agent after its limit,
+// t's own left out; zero when there is none.
+func firstProbe(s *ralph.State, t *ralph.Task, l ralph.Limit, now time.Time) time.Time {
+	since := l.Until
+	if since.After(now) {
+		since = time.Time{} // the clock went back: every turn is after it
+	}
+	var first time.Time
 	for _, list := range [][]*ralph.Task{s.Plan.Tasks, s.Stages} {
 		for _, x := range list {
 			began := x.Run.TurnAt
-			if x.ID == t.ID || x.Run.Agent != agent || began.IsZero() || began.Before(l.Until) || began.After(now) {
+			if x.ID == t.ID || x.Run.Agent != l.Agent || began.IsZero() || began.Before(since) || began.After(now) {
 				continue
 			}
-			if alone := began.Add(probeTime); now.Before(alone) {
-				return alone, false
+			if first.IsZero() || began.Before(first) {
+				first = began
 			}
 		}
 	}
-	return time.Time{}, false
+	return first
 }
 
 // afterLimit goes on after a turn that met a limit: on the same agent when the
@@ -89,7 +107,7 @@ func unusable(s *ralph.State, t *ralph.Task, agent string, now time.Time) (until
 // none left the task is given back before anything else. It uses up no retry.
 func afterLimit(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, ralph.Why) {
 	last := t.Run.Last
-	why := ralph.Why{Rule: "X-33", Text: fmt.Sprintf("%s is at its limit (%d): %s", last.Agent, t.Run.LimitTries, errorText(last))}
+	why := ralph.Why{Rule: "X-33", Text: fmt.Sprintf("%s is at its limit (%d): %s", last.Agent, t.Run.Hits(last.Agent), errorText(last))}
 	ch := chooseAgent(s, t, c, now)
 	switch {
 	case ch.all:
@@ -106,12 +124,12 @@ func afterLimit(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.S
 // agent is asked again after a short wait. A limit that is known
 // to last longer already stays.
 func limited(s *ralph.State, t *ralph.Task, f ralph.TurnEnded, c Config, now time.Time) ralph.AgentLimited {
-	try := t.LimitTry(f)
-	until := now.Add(Backoff(c.LimitBase, limitFactor, try))
+	try := t.Run.Hits(f.Agent) + 1
+	longest := Backoff(c.LimitBase, limitFactor, c.MaxLimitRetries)
+	until := now.Add(min(Backoff(c.LimitBase, limitFactor, try), max(longest, mostLimitWait)))
 	if f.Err.ResetAt.After(now) {
 		until = f.Err.ResetAt
 	}
-	longest := Backoff(c.LimitBase, limitFactor, c.MaxLimitRetries)
 	hard := try > c.MaxLimitRetries || until.Sub(now) > longest
 	if l := s.Limit(f.Agent); l != nil && !l.Over(now) {
 		hard = hard || l.Hard
@@ -119,7 +137,7 @@ func limited(s *ralph.State, t *ralph.Task, f ralph.TurnEnded, c Config, now tim
 			until = l.Until
 		}
 	}
-	out := ralph.AgentLimited{Agent: f.Agent, Until: until, Task: f.Task, Try: try, Hard: hard, Message: errorText(&f)}
+	out := ralph.AgentLimited{Agent: f.Agent, Since: now, Until: until, Task: f.Task, Try: try, Hard: hard, Message: errorText(&f)}
 	if !hard {
 		out.BackoffMS = until.Sub(now).Milliseconds()
 	}
@@ -148,9 +166,20 @@ func pauseForLimits(s *ralph.State, c Config, until time.Time) Move {
 		cause += "; it goes on by itself"
 	}
 	return record(
-		ralph.AllLimited{Agents: c.Agents, Until: until},
+		ralph.AllLimited{Task: lastLimited(s), Agents: c.Agents, Until: until},
 		ralph.Control{Want: ralph.WantPause, Cause: cause, From: ralph.PauseLimits},
 	)
+}
+
+// lastLimited is the task whose turn met the newest limit.
+func lastLimited(s *ralph.State) ralph.TaskID {
+	var newest ralph.Limit
+	for _, l := range s.Limits {
+		if l.Since.After(newest.Since) {
+			newest = l
+		}
+	}
+	return newest.Task
 }
 
 func limitWords(s *ralph.State, c Config) string {

@@ -27,13 +27,14 @@ const (
 
 // makeReady gives a task its worktree before its first turn.
 func makeReady(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, ralph.Why) {
+	if step, why, ok := givenBack(s, c, now); ok {
+		return step, why
+	}
 	p := t.Run.Place
 	switch {
-	case s.Session.Want == ralph.WantStop:
-		return release("D-051", "stop wanted: "+orElse(s.Session.Cause, "by a person"))
-	case p.Fails >= placeTries:
+	case p.Fails >= placeTries, p.Fails > 0 && s.Session.Auto.EndsAtError():
 		return finish(ralph.TaskFailed, "B-097", "Failed to spawn agent: "+t.Run.StepError)
-	case p.Fails > 0:
+	case p.Fails > 0 && !t.Run.LastAt.After(now):
 		if until := t.Run.LastAt.Add(Backoff(c.RetryBase, retryFactor, p.Fails)); now.Before(until) {
 			return ralph.Wait{Until: until}, ralph.Why{Rule: "X-52", Text: "try again to make the worktree ready: " + t.Run.StepError}
 		}
@@ -81,7 +82,7 @@ func nextMerge(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 		return finish(ralph.TaskSkipped, "X-72", fmt.Sprintf("%s is %s: its merge is taken back", describe(m), m.Status))
 	}
 	if gate := s.Gate(t.ID); gate != nil {
-		return waitForHuman(s, gate, now)
+		return waitForHuman(s, gate, c, now)
 	}
 	switch {
 	case r.Queue.State == ralph.MergeMerged:

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -25,7 +26,7 @@ func (c Config) under(mode ralph.Autonomy) Config {
 
 // ending is why the session has to end at the next boundary, whatever is left to do.
 // Schedule starts nothing more then, and tasks at work are given back at the end of
-// their turn.
+// their turn. What costs nothing, a commit that is due, is still made, but for a stop.
 func ending(s *ralph.State, c Config, now time.Time) (Stop, string, bool) {
 	x := s.Session
 	if x.Want == ralph.WantStop {
@@ -35,37 +36,59 @@ func ending(s *ralph.State, c Config, now time.Time) (Stop, string, bool) {
 		}
 		return stop, "D-052", true
 	}
+	if landing(s) {
+		return Stop{}, "", false
+	}
 	if stop, over := overBudget(s, c, now); over {
 		return stop, "X-60", true
 	}
-	if t := aborts(s, c); t != nil {
-		return Stop{Reason: ralph.ReasonAborted, Detail: describe(t) + ": " + t.Run.Reason, Task: t.ID}, "X-39", true
+	if stop, ok := aborted(s, c); ok {
+		return stop, "X-39", true
 	}
-	if _, all := allLimited(s, c, now); all && (c.LimitWait == "off" || x.Auto.EndsAtError()) {
+	if _, all := allLimited(s, c, now); all && (c.LimitWait == "off" || x.Auto.EndsAtError() && !failing(s)) {
 		return Stop{Reason: ralph.ReasonLimited, Detail: limitWords(s, c)}, "X-38", true
 	}
 	return Stop{}, "", false
 }
 
-// aborts is the task whose failure ends the run: errors.strategy abort, or a mode
-// that ends at the first error, for which running out of time is one as well. In
-// agent mode and construct the spec fails with it, and the run ends after that.
-func aborts(s *ralph.State, c Config) *ralph.Task {
-	n := s.Session.Count
-	if c.Strategy != "abort" || s.Session.Mode != "autopilot" {
-		return nil
+// aborted ends the run after a failure: errors.strategy abort, or a mode that ends at
+// the first error. In agent mode and construct the spec fails first.
+func aborted(s *ralph.State, c Config) (Stop, bool) {
+	if c.Strategy != "abort" {
+		return Stop{}, false
 	}
-	if n.TasksFail == 0 && (n.TasksOut == 0 || !s.Session.Auto.EndsAtError()) {
-		return nil
+	x, t := s.Session, broken(s)
+	switch {
+	case x.Mode == "autopilot" && t != nil:
+		return Stop{Reason: ralph.ReasonAborted, Detail: describe(t) + ": " + t.Run.Reason, Task: t.ID}, true
+	case x.Mode == "autopilot" || s.Job != nil || x.SpecErrors == 0:
+		return Stop{}, false
 	}
-	var last *ralph.Task
-	for _, t := range s.Plan.Tasks {
-		bad := t.Status == ralph.TaskFailed || t.Status == ralph.TaskTimeout && s.Session.Auto.EndsAtError()
-		if bad && (last == nil || t.Run.EndedAt.After(last.Run.EndedAt)) {
-			last = t
+	stop := Stop{Reason: ralph.ReasonAborted, Detail: "a spec failed and errors.strategy is abort"}
+	if x.Auto.EndsAtError() {
+		stop.Detail = "a spec failed, and mode " + string(x.Auto) + " ends at the first error"
+	}
+	if t != nil {
+		stop.Task = t.ID
+	}
+	return stop, true
+}
+
+// broken is the newest task that failed since the mode was set, nil for none; where
+// the first error ends the run, running out of time is one as well.
+func broken(s *ralph.State) *ralph.Task {
+	for _, id := range slices.Backward(s.Session.Errors) {
+		t := s.Task(id)
+		if t != nil && (t.Status == ralph.TaskFailed || t.Status == ralph.TaskTimeout && s.Session.Auto.EndsAtError()) {
+			return t
 		}
 	}
-	return last
+	return nil
+}
+
+// failing: something failed that ends the spec, and with it the run.
+func failing(s *ralph.State) bool {
+	return broken(s) != nil || s.Job != nil && failedStage(s) != nil
 }
 
 // startGate holds a start that somebody has to approve.

@@ -67,7 +67,7 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 		return finish(ralph.TaskSkipped, "X-72", "its task is not done any more: there is nothing to merge")
 	}
 	if gate := s.Gate(t.ID); gate != nil {
-		return waitForHuman(s, gate, now)
+		return waitForHuman(s, gate, c, now)
 	}
 	if c.Isolated && !r.Place.Ready {
 		return makeReady(s, t, c, now)
@@ -150,11 +150,14 @@ func verdict(t *ralph.Task, c Config) Verdict {
 	return Red
 }
 
-// waitForHuman holds a task that asked a question. A stop ends the wait: it is
-// a boundary like any other.
-func waitForHuman(s *ralph.State, gate *ralph.Gate, now time.Time) (ralph.Step, ralph.Why) {
+// waitForHuman holds a task that asked a question. The end of the session ends the
+// wait: it is a boundary like any other.
+func waitForHuman(s *ralph.State, gate *ralph.Gate, c Config, now time.Time) (ralph.Step, ralph.Why) {
 	if s.Session.Want == ralph.WantStop {
 		return release("D-051", "stopped while waiting for an answer")
+	}
+	if step, why, ok := givenBack(s, c, now); ok {
+		return step, why
 	}
 	if !gate.Deadline.IsZero() && !now.Before(gate.Deadline) {
 		return finish(ralph.TaskBlocked, "X-76", "nobody answered in time: "+gate.Text)
@@ -187,14 +190,13 @@ func turnOrLimit(s *ralph.State, t *ralph.Task, c Config, now time.Time, why ral
 // givenBack is the release of a task when the session is to end, or its spec.
 func givenBack(s *ralph.State, c Config, now time.Time) (ralph.Step, ralph.Why, bool) {
 	stop, rule, ok := ending(s, c, now)
-	if over := ofSpec(s, c, now).over(); !ok && over != "" {
-		step, why := release("X-60", over)
-		return step, why, true
-	}
-	if !ok {
-		return nil, ralph.Why{}, false
-	}
 	text := string(stop.Reason)
+	if !ok {
+		if text = overSpec(s, c, now); text == "" {
+			return nil, ralph.Why{}, false
+		}
+		rule = "X-60"
+	}
 	if s.Session.Want == ralph.WantStop {
 		rule, text = "D-051", "stop wanted: "+orElse(s.Session.Cause, "by a person")
 	}
@@ -219,7 +221,7 @@ func giveTurn(s *ralph.State, t *ralph.Task, c Config, now time.Time, turn ralph
 	case ch.agent == "":
 		return ralph.Wait{Until: ch.until}, ralph.Why{Rule: "X-33", Text: "its agent is at a limit for a moment"}
 	}
-	if from := orElse(r.Agent, s.Session.Agent); from != "" && from != ch.agent {
+	if from := orElse(r.Agent, orElse(s.Session.Agent, c.Agents[0])); from != ch.agent {
 		return ralph.Tell{Fact: switched(t, from, ch.agent, c)}, ralph.Why{Rule: "X-37", Text: "from " + from + " to " + ch.agent}
 	}
 	if step, why, ok := takeOver(s, t, c, ch.agent); ok {

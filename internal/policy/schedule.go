@@ -32,15 +32,16 @@ type Hold struct {
 type Stop struct {
 	Reason ralph.Reason
 	Detail string
+	Cause  string       // in one word of document A, where the reason does not say it
 	Task   ralph.TaskID // aborted: the task that failed
 }
 
 // Ended is the fact of the stop, with its cause in one word of document A.
-func (m Stop) Ended(s *ralph.State, c Config) ralph.SessionEnded {
-	return ralph.SessionEnded{Reason: m.Reason, Detail: m.Detail, Cause: cause(m.Reason, s, c), Task: m.Task}
+func (m Stop) Ended(s *ralph.State) ralph.SessionEnded {
+	return ralph.SessionEnded{Reason: m.Reason, Detail: m.Detail, Cause: orElse(m.Cause, cause(m.Reason, s)), Task: m.Task}
 }
 
-func cause(reason ralph.Reason, s *ralph.State, c Config) string {
+func cause(reason ralph.Reason, s *ralph.State) string {
 	switch reason {
 	case ralph.ReasonComplete:
 		return "all_done"
@@ -49,15 +50,7 @@ func cause(reason ralph.Reason, s *ralph.State, c Config) string {
 			return "all_done"
 		}
 		return "no_tasks"
-	case ralph.ReasonFailed:
-		if s.Session.Mode == "autopilot" {
-			return "no_tasks" // that could start
-		}
-		return "failed"
 	case ralph.ReasonBudget:
-		if overTurns(s, c) {
-			return "max_iterations"
-		}
 		return "budget"
 	case ralph.ReasonInterrupted:
 		return "stopped"
@@ -79,7 +72,7 @@ func Schedule(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move
 	if id, ok := orphan(s, mine); ok {
 		return Start{id}
 	}
-	if stop, rule, ok := ending(s, c, now); ok && !settling(s) && (s.Session.Want == ralph.WantStop || !landing(s)) {
+	if stop, rule, ok := ending(s, c, now); ok && !settling(s) {
 		return wrapUp(s, mine, stop, rule, now)
 	}
 	if f, ok := budgetWarning(s, c, now); ok {
@@ -91,7 +84,7 @@ func Schedule(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move
 		}
 		return Hold{Why: "paused: " + s.Session.Cause}
 	}
-	if until, all := allLimited(s, c, now); all && !landing(s) {
+	if until, all := allLimited(s, c, now); all && !landing(s) && !s.Session.Auto.EndsAtError() {
 		return pauseForLimits(s, c, until)
 	}
 	if c.ApproveStart && !s.Session.Approved {
@@ -166,13 +159,6 @@ func nextJob(s *ralph.State, c Config) Move {
 	x := s.Session
 	if c.Session == "autopilot" {
 		return record(ralph.JobStarted{Job: ralph.JobID("a-" + string(x.ID)), File: s.Plan.File, Resume: true})
-	}
-	if c.Strategy == "abort" && x.Consecutive > 0 {
-		detail := "a spec failed and errors.strategy is abort"
-		if x.Auto.EndsAtError() {
-			detail = "a spec failed, and mode " + string(x.Auto) + " ends at the first error"
-		}
-		return Stop{Reason: ralph.ReasonAborted, Detail: detail}
 	}
 	if c.Only != "" {
 		switch {

@@ -22,7 +22,7 @@ func afterError(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.S
 	case outcome == Pending:
 		return ralph.Finish{Status: ralph.TaskPending, Retry: true}, why
 	case outcome == TimedOut && t.IsBuild():
-		return finish(ralph.TaskTimeout, why.Rule, "the agent ran out of time (task.timeout)")
+		return outOfTime(s, t, c, now, why)
 	}
 	if err := last.Err; err != nil {
 		switch err.Class {
@@ -56,11 +56,11 @@ func strategy(s *ralph.State, t *ralph.Task, c Config, now time.Time, message st
 	case c.SameErrorTurns > 0 && r.SameError >= c.SameErrorTurns:
 		return finish(ralph.TaskFailed, "E-073", fmt.Sprintf("the same kind of error %d turns in a row: %s", r.SameError, message))
 	}
-	wait := Backoff(c.RetryBase, retryFactor, r.ErrorTries)
-	until := r.LastAt.Add(wait)
-	if r.LastAt.After(now) {
-		until = now // the clock went back: nobody knows how long ago it was
+	if step, why, ok := givenBack(s, c, now); ok {
+		return step, why
 	}
+	wait := Backoff(c.RetryBase, retryFactor, r.ErrorTries)
+	until := retryAt(r, wait, now)
 	if r.Told != r.ErrorTries && s.Session.Want == ralph.WantRun {
 		f := ralph.Retrying{
 			Task: t.ID, Agent: r.Last.Agent, Attempt: r.ErrorTries, Of: c.MaxRetries, BackoffMS: wait.Milliseconds(), Until: until, Error: message,
@@ -71,9 +71,37 @@ func strategy(s *ralph.State, t *ralph.Task, c Config, now time.Time, message st
 	return waitThenTurn(s, t, c, now, until, why)
 }
 
-// waitThenTurn lets a backoff pass. A stop ends it; a pause holds it.
+// retryAt is when the next try comes: the wait after the error, or when that was
+// told. What lies further ahead than the wait is from before the clock went back.
+func retryAt(r ralph.Run, wait time.Duration, now time.Time) time.Time {
+	until := r.LastAt.Add(wait)
+	switch {
+	case r.Told == r.ErrorTries && !r.RetryAt.IsZero():
+		until = r.RetryAt
+	case r.LastAt.After(now):
+		until = now.Add(wait)
+	}
+	if until.After(now.Add(wait)) {
+		return now
+	}
+	return until
+}
+
+// outOfTime ends a build whose time is used up. When it was the session's or the
+// spec's time that cut the turn, the task is given back: it is not its fault.
+func outOfTime(s *ralph.State, t *ralph.Task, c Config, now time.Time, why ralph.Why) (ralph.Step, ralph.Why) {
+	if over := ofTask(t, c).over(); over != "" {
+		return finish(ralph.TaskTimeout, "X-60", over)
+	}
+	if step, why, ok := givenBack(s, c, now); ok && !spent(t, c) {
+		return step, why
+	}
+	return finish(ralph.TaskTimeout, why.Rule, "the agent ran out of time (task.timeout)")
+}
+
+// waitThenTurn lets a backoff pass. The end of the session ends it; a pause holds it.
 func waitThenTurn(s *ralph.State, t *ralph.Task, c Config, now time.Time, until time.Time, why ralph.Why) (ralph.Step, ralph.Why) {
-	if now.Before(until) && s.Session.Want == ralph.WantRun {
+	if _, _, ends := givenBack(s, c, now); !ends && now.Before(until) && s.Session.Want == ralph.WantRun {
 		return ralph.Wait{Until: until}, why
 	}
 	if t.IsBuild() {

@@ -1,0 +1,172 @@
+package ralph_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// The first limit that is known is not forgotten for what a turn that began before it
+// reports later: never shorter, never softer; but one that is over is.
+func TestLimitsAddUp(t *testing.T) {
+	t.Parallel()
+	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
+	limited := func(since, until int, hard bool) ralph.AgentLimited {
+		return ralph.AgentLimited{Agent: "claude", Since: at(since), Until: at(until), Hard: hard, Task: "t-1"}
+	}
+	for _, tt := range []struct {
+		name   string
+		second ralph.AgentLimited
+		until  int
+		hard   bool
+	}{
+		{"later and shorter", limited(10, 11, false), 60, true},
+		{"later and longer", limited(10, 90, false), 90, true},
+		{"after its end", limited(60, 61, false), 61, false},
+		{"the clock went back", limited(-60, -59, false), -59, false},
+	} {
+		s := fold(limited(0, 60, true), tt.second)
+		if l := s.Limit("claude"); len(s.Limits) != 1 || !l.Until.Equal(at(tt.until)) || l.Hard != tt.hard || l.Task != "t-1" {
+			t.Errorf("%s: %+v", tt.name, s.Limits)
+		}
+	}
+	s := fold(ralph.AgentLimited{Agent: "claude", Until: at(60)}) // as it was written before there was Since
+	if l := s.Limit("claude"); !l.Since.Equal(s.At) {
+		t.Errorf("since %s", l.Since)
+	}
+}
+
+// A limit that is over, or from before the clock went back, may be tried.
+func TestLimitOver(t *testing.T) {
+	t.Parallel()
+	l := ralph.Limit{Since: start, Until: start.Add(time.Hour)}
+	for d, over := range map[time.Duration]bool{0: false, time.Hour - 1: false, time.Hour: true, 2 * time.Hour: true, -time.Minute: true} {
+		if l.Over(start.Add(d)) != over {
+			t.Errorf("%s after its begin: over %v", d, !over)
+		}
+	}
+}
+
+// An agent's limit is taken away by a good turn that began after it, and by no other.
+func TestAgentWorksAgain(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		began time.Duration
+		exit  ralph.ExitKind
+		agent string
+		left  int
+	}{
+		{time.Hour, ralph.ExitOK, "claude", 0},
+		{time.Minute, ralph.ExitOK, "claude", 1}, // it began before the end of the limit
+		{time.Hour, ralph.ExitFailed, "claude", 1},
+		{time.Hour, ralph.ExitOK, "codex", 1},
+	} {
+		s := fold(ralph.TaskAdded{Task: task("t-1")}, ralph.AgentLimited{Agent: "claude", Since: start, Until: start.Add(time.Hour)},
+			ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Agent: tt.agent}, Now: start.Add(tt.began)},
+			ralph.TurnEnded{Task: "t-1", Agent: tt.agent, Exit: tt.exit})
+		if len(s.Limits) != tt.left {
+			t.Errorf("%+v: %v", tt, s.Limits)
+		}
+	}
+}
+
+// The sum's cost is unknown as soon as one turn's is, in whatever order, and also
+// when that turn reported nothing at all.
+func TestUnknownCostStays(t *testing.T) {
+	t.Parallel()
+	turn := func(known bool) ralph.Fact {
+		u := ralph.Usage{}
+		if known {
+			u = ralph.Usage{Input: 1, Cost: 1, Known: true}
+		}
+		return ralph.TurnEnded{Task: "t-1", Exit: ralph.ExitOK, Usage: u}
+	}
+	for _, tt := range []struct {
+		turns []bool
+		known bool
+	}{{[]bool{true, true}, true}, {[]bool{false}, false}, {[]bool{false, true}, false}, {[]bool{true, false, true}, false}} {
+		s := fold(ralph.SessionStarted{ID: "s"}, ralph.TaskAdded{Task: task("t-1")})
+		for _, known := range tt.turns {
+			apply(s, turn(known))
+		}
+		for where, u := range map[string]ralph.Usage{"session": s.Session.Usage, "plan": s.Plan.Usage, "task": s.Task("t-1").Run.Usage, "totals": s.Totals.Usage} {
+			if u.Known != tt.known {
+				t.Errorf("%v: the %s's cost is known: %v", tt.turns, where, u.Known)
+			}
+		}
+	}
+	s := fold(ralph.SessionStarted{ID: "s"}, ralph.TaskAdded{Task: task("t-1")}, ralph.TurnEnded{Task: "t-1", Exit: ralph.ExitSpawn}, turn(true))
+	if !s.Session.Usage.Known {
+		t.Error("a program that did not start cost nothing")
+	}
+}
+
+// What the errors of a mode are: failed and timed-out tasks since it was set.
+func TestErrorsSinceTheMode(t *testing.T) {
+	t.Parallel()
+	end := func(n int, status ralph.TaskStatus) ralph.Fact {
+		return ralph.TaskEnded{ID: ralph.TaskID(fmt.Sprint("t-", n)), Status: status}
+	}
+	s := engineIn("running")
+	apply(s, end(1, ralph.TaskFailed), end(2, ralph.TaskTimeout))
+	if got := fmt.Sprint(s.Session.Errors); got != "[t-1 t-2]" {
+		t.Errorf("errors %s", got)
+	}
+	apply(s, end(2, ralph.TaskDone), end(2, ralph.TaskSkipped), end(2, ralph.TaskBlocked), end(2, ralph.TaskPending))
+	if got := fmt.Sprint(s.Session.Errors); got != "[t-1 t-2]" {
+		t.Errorf("errors %s", got)
+	}
+	for _, f := range []ralph.Fact{ralph.ModeSet{Mode: ralph.Manual}, ralph.SessionStarted{ID: "s", Resumed: true}, ralph.SessionStarted{ID: "s2"}} {
+		c := s.Clone()
+		apply(c, f)
+		if len(c.Session.Errors) != 0 {
+			t.Errorf("%s keeps %v", f.Kind(), c.Session.Errors)
+		}
+	}
+}
+
+// A retry after a crash is a new attempt: its first retry is told again.
+func TestRetryIsToldAgainAfterACrash(t *testing.T) {
+	t.Parallel()
+	s := fold(ralph.TaskAdded{Task: task("t-1")}, ralph.TurnEnded{Task: "t-1", Exit: ralph.ExitFailed},
+		ralph.Retrying{Task: "t-1", Attempt: 1, Until: start}, ralph.TurnEnded{Task: "t-1", Exit: ralph.ExitCrashed},
+		ralph.TaskEnded{ID: "t-1", Status: ralph.TaskPending, Retry: true})
+	if r := s.Task("t-1").Run; r.Told != 0 || r.ErrorTries != 0 {
+		t.Errorf("told %d of %d", r.Told, r.ErrorTries)
+	}
+}
+
+// Compacted: it costs like a turn, is no iteration, and its window is what is left;
+// a handover begins a new session with the summary, until a good turn.
+func TestCompacted(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{ralph.CompactAgent, ralph.CompactHandover} {
+		s := fold(ralph.SessionStarted{ID: "s"}, ralph.TaskAdded{Task: task("t-1")},
+			ralph.TurnEnded{Task: "t-1", Agent: "claude", Exit: ralph.ExitOK, Session: "old", Context: ralph.ContextUse{Used: 90, Window: 100}, Usage: ralph.Usage{Known: true}},
+			ralph.ContextWarned{Task: "t-1"}, ralph.StepStarted{Task: "t-1", Step: ralph.Compact{Agent: "claude"}},
+			ralph.Compacted{Task: "t-1", How: how, Session: "old", Summary: "so far", Usage: ralph.Usage{Cost: 0.5, Known: true}, Took: time.Minute})
+		r := s.Task("t-1").Run
+		session, handover := "old", "so far"
+		if how == ralph.CompactHandover {
+			session = ""
+		}
+		if r.Session != session || r.Handover != handover || r.Iterations != 1 || r.Shortened != 1 || r.InFlight != 0 || len(r.Alerts) != 0 ||
+			r.Spent != time.Minute || s.Session.Usage.Cost != 0.5 || s.Plan.Usage.Cost != 0.5 || s.Session.Turns != 1 || r.Context != (ralph.ContextUse{}) {
+			t.Errorf("%s: %+v, session %+v", how, r, s.Session)
+		}
+		apply(s, ralph.TurnEnded{Task: "t-1", Exit: ralph.ExitFailed})
+		if s.Task("t-1").Run.Handover == "" {
+			t.Errorf("%s: an error lost the summary", how)
+		}
+		apply(s, ralph.TurnEnded{Task: "t-1", Exit: ralph.ExitOK})
+		if s.Task("t-1").Run.Handover != "" {
+			t.Errorf("%s: the summary is told again", how)
+		}
+	}
+	s := fold(ralph.SessionStarted{ID: "s"}, ralph.TaskAdded{Task: task("t-1")}, ralph.Compacted{Task: "t-1", How: ralph.CompactHandover})
+	if !s.Session.Usage.Known {
+		t.Error("a handover without an agent has an unknown cost")
+	}
+}
