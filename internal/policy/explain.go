@@ -35,9 +35,12 @@ func Explain(s *ralph.State, id ralph.TaskID, c Config, now time.Time) *Explanat
 			x.Ready, x.Rank = true, n+1
 		}
 	}
+	if s.Session.Live() {
+		c = c.under(s.Session.Auto)
+	}
 	switch {
 	case t.Status == ralph.TaskActive:
-		x.active(s, t)
+		x.active(s, t, c, now)
 	case t.Status.Ended():
 		x.ended(t)
 	default:
@@ -46,16 +49,38 @@ func Explain(s *ralph.State, id ralph.TaskID, c Config, now time.Time) *Explanat
 	return x
 }
 
-func (x *Explanation) active(s *ralph.State, t *ralph.Task) {
+func (x *Explanation) active(s *ralph.State, t *ralph.Task, c Config, now time.Time) {
 	if g := s.Gate(t.ID); g != nil {
 		x.Waits = append(x.Waits, fmt.Sprintf("your answer to %s: %s", g.ID, g.Text))
 		x.Words = "it waits for a person; its slot is free for others"
 		return
 	}
-	x.Words = fmt.Sprintf("it is at work, iteration %d", t.Run.Iterations+1)
+	where := ""
 	if slot := t.Run.Place.Slot; slot > 0 {
-		x.Words = fmt.Sprintf("it is at work in slot %d, iteration %d", slot, t.Run.Iterations+1)
+		where = fmt.Sprintf(" in slot %d", slot)
 	}
+	x.Words = fmt.Sprintf("it is at work%s, iteration %d", where, t.Run.Iterations+1)
+	if t.Run.InFlight != 0 {
+		return
+	}
+	step, why := Next(s, t.ID, c, now)
+	if tell, ok := step.(ralph.Tell); ok { // it says so first, and then it waits
+		if f, ok := tell.Fact.(ralph.Retrying); ok {
+			step, why = ralph.Wait{Until: f.Until}, ralph.Why{Text: "the next try after: " + f.Error}
+		}
+	}
+	if wait, ok := step.(ralph.Wait); ok {
+		x.Waits = append(x.Waits, until(why.Text, wait.Until))
+		x.Words = fmt.Sprintf("it waits%s before iteration %d: %s", where, t.Run.Iterations+1, x.Waits[0])
+	}
+}
+
+// until adds the time at which a wait ends by itself.
+func until(what string, at time.Time) string {
+	if at.IsZero() {
+		return what
+	}
+	return what + ", until " + at.Format("15:04:05")
 }
 
 func (x *Explanation) ended(t *ralph.Task) {
@@ -107,21 +132,24 @@ func (x *Explanation) pending(s *ralph.State, t *ralph.Task, c Config, now time.
 
 // engine adds what holds every task, or this one although it is ready.
 func (x *Explanation) engine(s *ralph.State, t *ralph.Task, c Config, now time.Time, wait func(string, ...any)) {
-	live := s.Session.Live() && (s.Session.Mode == "autopilot" || s.Session.Mode == "agent")
-	switch {
-	case !live:
+	if !s.Session.Live() || s.Session.Mode == "plan" {
 		wait("an engine: `ralph autopilot` starts one")
 		return
-	case s.Session.Want == ralph.WantPause:
-		wait("`ralph resume`: paused (%s)", s.Session.Cause)
+	}
+	stop, _, ends := ending(s, c, now)
+	switch {
 	case s.Session.Want == ralph.WantStop:
 		wait("the next start: the engine is stopping")
-	case s.Session.Auto == ralph.Semi && !chosen(t):
-		wait("`ralph task assign %s`: in semi mode a person chooses", t.ID)
+	case ends:
+		wait("the next start: the session ends, %s", orElse(stop.Detail, string(stop.Reason)))
+	case s.Session.Want == ralph.WantPause:
+		wait("`ralph resume`: paused (%s)", s.Session.Cause)
 	}
-	if until := soonest(s, c, now); !until.IsZero() {
-		wait("an agent: every one is at its limit until %s", until.Format("15:04:05"))
+	if over := overSpec(s, c, now); over != "" {
+		wait("the next start: its spec fails, %s", over)
 	}
+	x.person(s, t, c, wait)
+	x.agent(s, t, c, now, wait)
 	if !x.Ready {
 		return
 	}
@@ -136,19 +164,33 @@ func (x *Explanation) engine(s *ralph.State, t *ralph.Task, c Config, now time.T
 	}
 }
 
-// soonest is when the first agent of the chain is free again, zero when one is.
-func soonest(s *ralph.State, c Config, now time.Time) time.Time {
-	var first time.Time
-	for _, agent := range c.Agents {
-		until := s.LimitedUntil(agent, now)
-		if until.IsZero() {
-			return time.Time{}
-		}
-		if first.IsZero() || until.Before(first) {
-			first = until
-		}
+// person adds what somebody has to say before it starts.
+func (x *Explanation) person(s *ralph.State, t *ralph.Task, c Config, wait func(string, ...any)) {
+	if g := s.GateOf(ralph.GateStart); g != nil && c.ApproveStart && !s.Session.Approved {
+		wait("`ralph approve %s`: %s", g.ID, g.Text)
 	}
-	return first
+	switch mode := s.Session.Auto; {
+	case chosen(t):
+	case mode == ralph.Semi:
+		wait("`ralph task assign %s`: in semi mode a person chooses", t.ID)
+	case mode != ralph.Stepwise || t.Run.Approved:
+	case s.Gate(t.ID) != nil:
+		wait("`ralph approve %s`: in mode step a person approves each task", s.Gate(t.ID).ID)
+	default:
+		wait("your approval, which is asked for when it is next: in mode step a person approves each task")
+	}
+}
+
+// agent adds what its agent waits for: limits, and budgets that others may use up.
+func (x *Explanation) agent(s *ralph.State, t *ralph.Task, c Config, now time.Time, wait func(string, ...any)) {
+	switch choice := chooseAgent(s, t, c, now); {
+	case choice.all:
+		wait("%s", until("an agent: every one is at its limit", choice.until))
+	case choice.agent == "":
+		wait("%s", until("its agent, which is at a limit for a moment", choice.until))
+	case crowded(s, c, expected(s), now):
+		wait("the turns under way, which may use up a budget")
+	}
 }
 
 // standing is how far a task is that others wait for.

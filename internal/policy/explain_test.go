@@ -91,7 +91,7 @@ func TestExplainEngine(t *testing.T) {
 	t.Parallel()
 	semi := ralph.ModeSet{Mode: ralph.Semi}
 	limited := func(agent string, after time.Duration) ralph.Fact {
-		return ralph.AgentLimited{Agent: agent, Until: time.Date(2025, 1, 20, 10, 0, 0, 0, time.UTC).Add(after)}
+		return ralph.AgentLimited{Agent: agent, Until: time.Date(2025, 1, 20, 10, 0, 0, 0, time.UTC).Add(after), Hard: after >= time.Hour}
 	}
 	c := crewSettings()
 	c.TaskDelay = time.Minute
@@ -114,7 +114,46 @@ func TestExplainEngine(t *testing.T) {
 			[]ralph.Task{task("a", nil)},
 			[]ralph.Fact{limited("claude", 2*time.Hour), limited("codex", time.Hour)},
 			true, 1,
-			[]string{"an agent: every one is at its limit until 11:00:00"},
+			[]string{"an agent: every one is at its limit, until 11:00:00"},
+			"",
+		},
+		{
+			"X-33 its agent for a moment",
+			[]ralph.Task{task("a", nil)},
+			[]ralph.Fact{limited("claude", 5*time.Second)},
+			true, 1,
+			[]string{"its agent, which is at a limit for a moment, until 10:00:05"},
+			"",
+		},
+		{
+			"A-105 the start",
+			[]ralph.Task{task("a", nil)},
+			[]ralph.Fact{ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStart, Text: "ralph autopilot wants to start"}}},
+			true, 1, nil, "it is ready and next", // without require_approval_to_start it is none of its business
+		},
+		{
+			"A-023 step, asked",
+			[]ralph.Task{task("a", nil)},
+			[]ralph.Fact{ralph.ModeSet{Mode: ralph.Stepwise}, ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStep, Task: "a"}}},
+			true, 1,
+			[]string{"`ralph approve g-1`: in mode step a person approves each task"},
+			"",
+		},
+		{
+			"A-023 step, not asked yet",
+			[]ralph.Task{task("a", nil), task("b", tagged("critical"))},
+			[]ralph.Fact{ralph.ModeSet{Mode: ralph.Stepwise}, ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStep, Task: "b"}}},
+			true, 2,
+			[]string{"your approval, which is asked for when it is next: in mode step a person approves each task", "1 that come before it"},
+			"",
+		},
+		{"A-023 step, approved", []ralph.Task{task("a", func(x *ralph.Task) { x.Run.Approved = true })}, []ralph.Fact{ralph.ModeSet{Mode: ralph.Stepwise}}, true, 1, nil, "it is ready and next"},
+		{
+			"A-093 manual has one agent",
+			[]ralph.Task{task("a", nil)},
+			[]ralph.Fact{ralph.ModeSet{Mode: ralph.Manual}, limited("claude", 2*time.Hour)},
+			true, 1,
+			[]string{"the next start: the session ends, claude until 2025-01-20T12:00:00Z", "an agent: every one is at its limit, until 12:00:00"},
 			"",
 		},
 		{"X-36 one is free", []ralph.Task{task("a", nil)}, []ralph.Fact{limited("claude", 2*time.Hour)}, true, 1, nil, "it is ready and next"},
@@ -211,4 +250,53 @@ func TestExplainInPlace(t *testing.T) {
 	if !x.Ready || x.Rank != 1 || x.Words != "it is ready, number 1 in the order, and waits for a free slot: all 1 are busy" {
 		t.Errorf("%+v", x)
 	}
+}
+
+// What holds a task that is at work between its turns, and what holds all: its own
+// backoff, a limit, a pause with its cause, budgets that others may use up or that are
+// passed, the approval of the start.
+func TestExplainControl(t *testing.T) {
+	t.Parallel()
+	why := func(b *board, id ralph.TaskID, want ...string) {
+		t.Helper()
+		if x := policy.Explain(&b.s, id, b.c, b.now); !slices.Equal(x.Waits, want) {
+			t.Errorf("%s waits for %q (%s), want %q", id, x.Waits, x.Words, want)
+		}
+	}
+	two := ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending}
+	b := building(t, ralphtest.Settings(), two)
+	b.turn(failure(ralph.ErrClassServer))
+	why(b, "t-1", "the next try after: server: boom, until 10:00:02")
+	b.want("wait", "X-31")
+	why(b, "t-1", "retry 1 of 2 after: server: boom, until 10:00:02")
+	b.person(b.s.Steer(ralph.WantPause, "lunch"))
+	why(b, "t-1", "paused: lunch")
+	why(b, "t-2", "`ralph resume`: paused (lunch)", "a free slot: all 1 are busy")
+
+	b = building(t, ralphtest.Settings())
+	b.hit("claude", time.Time{})
+	why(b, "t-1", "claude is at its limit (1): rate_limit: 429, until 10:00:05")
+
+	c := ralphtest.Settings()
+	c.Parallel, c.Budget.Cost = 2, 2.5
+	b = building(t, c, two)
+	b.turn(used(1, 1, 0))
+	b.begin("t-1", "claude")
+	b.add(ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Agent: "claude", Reserve: ralph.Usage{Cost: 1, Known: true}}, Now: b.now})
+	why(b, "t-1")
+	why(b, "t-2", "the turns under way, which may use up a budget")
+	b.turn(used(1, 2, 0))
+	why(b, "t-2", "the next start: the session ends, $3.00 spent, the limit is $2.50")
+
+	c = ralphtest.Settings()
+	c.SpecBudget.Cost = 1
+	b = building(t, c, two)
+	b.turn(used(1, 2, 0))
+	why(b, "t-2", "the next start: its spec fails, $2.00 of the spec used, the limit is $1.00", "a free slot: all 1 are busy")
+
+	c = crewSettings()
+	c.ApproveStart = true
+	b = crewOn(t, c, two)
+	b.add(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStart, Text: "ralph autopilot wants to start"}})
+	why(b, "t-2", "`ralph approve g-1`: ralph autopilot wants to start")
 }
