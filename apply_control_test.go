@@ -38,6 +38,18 @@ func TestLimitsAddUp(t *testing.T) {
 	}
 }
 
+// The counters of limits begin anew with a start, the limits stay.
+func TestHitsAreOfOneStart(t *testing.T) {
+	t.Parallel()
+	s := fold(ralph.SessionStarted{ID: "s"}, ralph.TaskAdded{Task: task("t-1")}, ralph.AgentLimited{Agent: "a", Until: start.Add(time.Hour)},
+		ralph.TurnEnded{Task: "t-1", Agent: "a", Exit: ralph.ExitFailed, Err: &ralph.AgentError{Class: ralph.ErrClassBusy}})
+	before := s.Clone()
+	apply(s, ralph.SessionStarted{ID: "s", Resumed: true})
+	if before.Task("t-1").Run.Hits("a") != 1 || s.Task("t-1").Run.Hits("a") != 0 || len(s.Limits) != 1 {
+		t.Errorf("hits %d, then %d; limits %v", before.Task("t-1").Run.Hits("a"), s.Task("t-1").Run.Hits("a"), s.Limits)
+	}
+}
+
 // A limit that is over, or from before the clock went back, may be tried.
 func TestLimitOver(t *testing.T) {
 	t.Parallel()

@@ -416,6 +416,19 @@ func TestSpecBudget(t *testing.T) {
 	}
 }
 
+// A session that passes its budget with the last turn of a spec still commits it; the
+// next spec is not begun.
+func TestBudgetPassedByTheLastTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := ralphtest.Settings()
+		c.Budget.Cost = 2.5 // plan, build and verify are three dollars
+		w := newWorld(t, c, "a.md", "b.md")
+		w.script.Agent = costing(1, true)
+		w.want(w.run(), ralph.ReasonBudget, "done pending", 1)
+	})
+}
+
 // X-62, B-028: a task that fills its agent's window is split in autopilot as well, and
 // its parts run; where the split fails it waits for a person, and the others are done.
 func TestFullContextInAutopilot(t *testing.T) {

@@ -56,6 +56,9 @@ func drawStorm(rt *rapid.T) storm {
 	c.Budget = drawBudget(rt, "session", 30)
 	c.SpecBudget = drawBudget(rt, "spec", 15)
 	c.TaskBudget = drawBudget(rt, "task", 4)
+	if c.Continue = rapid.Bool().Draw(rt, "continue"); c.Continue {
+		c.ContextCompact = 0.85
+	}
 	x := storm{Config: c, Tasks: rapid.IntRange(1, 8).Draw(rt, "tasks"), Salt: rapid.Uint32().Draw(rt, "salt")}
 	x.Mode = rapid.SampledFrom([]ralph.Autonomy{ralph.Autopilot, ralph.Autopilot, ralph.Manual, ralph.Stepwise, ralph.Semi}).Draw(rt, "mode")
 	minutes := func(name string, most int) time.Duration {
@@ -99,6 +102,7 @@ func (x storm) agent(begin time.Time) func(ralphtest.Call) []ralph.Fact {
 		if f.Took == 0 {
 			f.Took = time.Duration(1+x.dice(c, "took")%900) * time.Second
 		}
+		f.Session, f.Context = "own", ralph.ContextUse{Used: int64(x.dice(c, "window") % 100), Window: 100}
 		if !f.Failed() || x.dice(c, "billed")%2 == 0 {
 			f.Usage = ralph.Usage{Input: 600, Output: 400, Cost: 0.01 * float64(x.dice(c, "cost")%20), Known: true}
 		}

@@ -188,12 +188,13 @@ func TestTimeOfTheSessionCutsATurn(t *testing.T) {
 		}
 		b.want(want, "X-60")
 	}
-	b := building(t, ralphtest.Settings())
-	b.turn(ralph.TurnEnded{Exit: ralph.ExitTimeout, Took: 30 * time.Minute})
-	b.want("finish timeout", "B-029")
-
 	c := ralphtest.Settings()
 	c.Budget.Time = 10 * time.Minute
+	b := building(t, c)
+	b.now = b.now.Add(time.Hour)
+	b.turn(ralph.TurnEnded{Exit: ralph.ExitTimeout, Took: 30 * time.Minute}) // its own time was up as well
+	b.want("finish timeout", "B-029")
+
 	b = stageOn(t, c, ralph.KindVerify)
 	b.now = b.now.Add(11 * time.Minute)
 	b.turn(ralph.TurnEnded{Exit: ralph.ExitTimeout, Took: 5 * time.Minute})
@@ -258,10 +259,11 @@ func TestReservation(t *testing.T) {
 		limit policy.Budget
 		fit   int
 	}{
-		{"room for two more by cost", policy.Budget{Cost: 3.05}, 2},
-		{"room for two more by tokens", policy.Budget{Tokens: 3050}, 2},
-		{"room for two more by iterations", policy.Budget{Iterations: 3}, 2},
-		{"room for none: one alone", policy.Budget{Cost: 1.2}, 1},
+		{"room for two more by cost", policy.Budget{Cost: 4.9}, 2},
+		{"exactly for two", policy.Budget{Cost: 4}, 2},
+		{"room for two more by tokens", policy.Budget{Tokens: 4900}, 2},
+		{"room for two more by iterations", policy.Budget{Iterations: 4}, 2},
+		{"room for none: one alone", policy.Budget{Cost: 2.2}, 1},
 		{"no limit", policy.Budget{}, 8},
 	} {
 		for _, scope := range []string{"session", "spec"} {
@@ -273,7 +275,8 @@ func TestReservation(t *testing.T) {
 				more = append(more, ralph.Task{ID: ralph.TaskID(fmt.Sprint("t-", n+2)), Name: "x", Status: ralph.TaskActive})
 			}
 			b := building(t, c, more...)
-			b.turn(used(1000, 1, 0)) // the mean of a turn
+			b.turn(used(500, 0.5, 0))
+			b.turn(used(1500, 1.5, 0)) // the mean is 1000 and 1
 			b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone})
 			var begun []ralph.TaskID
 			for _, x := range more {

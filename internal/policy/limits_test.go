@@ -407,3 +407,15 @@ func TestStageMeetsLimit(t *testing.T) {
 		b.schedule("agents.limited, control")
 	}
 }
+
+// An answer that did not fit is asked for once more in the agent's own session; at
+// its limit another agent is asked, which has no such session (D-077, X-37).
+func TestReaskOfAnotherAgent(t *testing.T) {
+	t.Parallel()
+	b := stageOn(t, ralphtest.Settings(), ralph.KindVerify)
+	b.turn(ralph.TurnEnded{Mismatch: "not an object", Session: "own"})
+	b.add(ralph.AgentLimited{Agent: "claude", Since: b.now, Until: b.now.Add(time.Hour), Hard: true})
+	if turn := b.want("turn 2 codex", "D-077").(ralph.Turn); turn.Resume != "" || turn.Feedback != "not an object" {
+		t.Errorf("%+v", turn)
+	}
+}

@@ -167,6 +167,11 @@ func TestSwitchOverAnError(t *testing.T) {
 	b.mode(ralph.Autopilot)
 	b.want("turn 2 codex", "X-36") // manual's limit is a hard one: there was no second try
 
+	b = building(t, ralphtest.Settings())
+	b.add(spec("b", ralph.SpecPending), ralph.JobEnded{Status: ralph.SpecFailed})
+	b.mode(ralph.Manual)
+	b.schedule("plan.started, job.started b resume=false")
+
 	b = crewOn(t, crewSettings(), some(3)...)
 	b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskFailed}, ralph.TaskEnded{ID: "t-2", Status: ralph.TaskTimeout})
 	b.mode(ralph.Manual)

@@ -114,6 +114,10 @@ func (x *Script) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step r
 		return []ralph.Fact{ralph.Prepared{Task: id, Head: "head", Branch: "main", Tree: "tree"}}, nil
 	case ralph.Turn:
 		return x.turn(ctx, s, t, step)
+	case ralph.Compact:
+		f := ralph.Compacted{Task: id, Agent: step.Agent, How: ralph.CompactAgent, Before: step.Use, Session: step.Session, Took: x.Took}
+		f.After.Window = step.Use.Window
+		return []ralph.Fact{f}, pass(ctx, x.Took)
 	case ralph.Check:
 		return []ralph.Fact{ralph.ChecksRan{Task: id, Pass: x.Checks == nil || x.Checks(t), Tree: t.Run.Tree}}, nil
 	case ralph.Commit:
