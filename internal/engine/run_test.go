@@ -26,7 +26,7 @@ type world struct {
 	repo   *ralphtest.Repo
 	now    func() time.Time // of the host; nil: the bubble's
 	mu     sync.Mutex       // for tests whose steps run side by side
-	mode   ralph.Autonomy // "" is autopilot
+	mode   ralph.Autonomy   // "" is autopilot
 }
 
 // newWorld queues specs. Its agent plans one task per spec and builds it.

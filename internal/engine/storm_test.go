@@ -181,7 +181,9 @@ func (x storm) play(t *testing.T) (*world, error) {
 	}
 	plan := []ralph.Fact{ralph.PlanStarted{File: "0.md"}}
 	for i := range x.Tasks {
-		plan = append(plan, ralph.TaskAdded{Task: ralphtest.Task("0.md", fmt.Sprint(i))})
+		t := ralphtest.Task("0.md", fmt.Sprint(i))
+		t.Phase = fmt.Sprint(i / 4)
+		plan = append(plan, ralph.TaskAdded{Task: t})
 	}
 	switch x.Config.Session {
 	case "autopilot":

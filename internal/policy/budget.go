@@ -228,6 +228,27 @@ func mostCost(s *ralph.State, t *ralph.Task, c Config) float64 {
 	return most
 }
 
+// timeUp is when a part of the time of the session or the spec is used up, zero when
+// none is limited or it is already. No fact comes with that, so waits look then.
+func timeUp(s *ralph.State, c Config, now time.Time, part float64) time.Time {
+	var first time.Time
+	for _, x := range []spending{ofSession(s, c, now), ofSpec(s, c, now)} {
+		left := time.Duration(part*float64(x.limit.Time)) - x.time
+		if x.limit.Time > 0 && left >= 0 && (x.scope == "session" || s.Job != nil) {
+			first = sooner(first, now.Add(left+time.Microsecond)) // the limit is passed strictly
+		}
+	}
+	return first
+}
+
+// sooner is the earlier of two times, of which zero is none.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // shorter bounds the time of a turn by what is left of the budgets of time; 0 is no limit.
 func shorter(timeout time.Duration, s *ralph.State, t *ralph.Task, c Config, now time.Time) time.Duration {
 	scopes := []spending{ofSession(s, c, now), ofSpec(s, c, now)}

@@ -360,3 +360,31 @@ func TestWarnedOnce(t *testing.T) {
 	b.turn(used(0, 2, 0))
 	b.schedule("hold", "t-1") // over: it ends, and there is nothing to warn of
 }
+
+// The time of the session or the spec passes without a fact: who waits then, for a
+// person, a pause or others, looks up, and so does the engine for its warning. Else a
+// session whose time is up would wait for a task that waits for the session.
+func TestTimePassesWithoutAFact(t *testing.T) {
+	t.Parallel()
+	for _, scope := range []string{"session", "spec"} {
+		c := ralphtest.Settings()
+		inScope(&c, scope, policy.Budget{Time: 10 * time.Minute})
+		b := building(t, c)
+		b.turn(ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalHuman, Text: "port?"}})
+		b.ask("B-025")
+		if hold := b.schedule("hold", "t-1").(policy.Hold); hold.Until.Sub(b.now) != 8*time.Minute+time.Microsecond {
+			t.Errorf("%s: holds for %s, and the warning is due", scope, hold.Until.Sub(b.now))
+		}
+		b.now = b.now.Add(8*time.Minute + time.Microsecond)
+		b.add(b.schedule("budget.warned", "t-1").(policy.Record).Facts...)
+		if hold := b.schedule("hold", "t-1").(policy.Hold); hold.Until.Sub(b.now) != 2*time.Minute {
+			t.Errorf("%s: holds for %s, and its time is up", scope, hold.Until.Sub(b.now))
+		}
+		b.wait(2*time.Minute, "B-025")
+		b.want("finish pending", "X-60")
+		b = building(t, c)
+		b.add(ralph.Control{Want: ralph.WantPause})
+		b.wait(10*time.Minute+time.Microsecond, "B-058")
+		b.want("finish pending", "X-60")
+	}
+}

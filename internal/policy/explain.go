@@ -63,7 +63,7 @@ func (x *Explanation) active(s *ralph.State, t *ralph.Task, c Config, now time.T
 	if t.Run.InFlight != 0 {
 		return
 	}
-	step, why := Next(s, t.ID, c, now)
+	step, why := nextOf(s, t, c, now)
 	if tell, ok := step.(ralph.Tell); ok { // it says so first, and then it waits
 		if f, ok := tell.Fact.(ralph.Retrying); ok {
 			step, why = ralph.Wait{Until: f.Until}, ralph.Why{Text: "the next try after: " + f.Error}

@@ -16,6 +16,15 @@ func Next(s *ralph.State, id ralph.TaskID, c Config, now time.Time) (ralph.Step,
 		return ralph.Done{}, ralph.Why{}
 	}
 	c = c.under(s.Session.Auto)
+	step, why := nextOf(s, t, c, now)
+	if wait, ok := step.(ralph.Wait); ok {
+		wait.Until = sooner(wait.Until, timeUp(s, c, now, 1))
+		step = wait
+	}
+	return step, why
+}
+
+func nextOf(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, ralph.Why) {
 	if t.Run.InFlight != 0 {
 		// A task that was released and started again at once may have two loops
 		// looking at it for a moment. Its step is under way: never a second one.

@@ -69,6 +69,15 @@ func record(facts ...ralph.Fact) Move { return Record{facts} }
 // has started and that have not ended.
 func Schedule(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	c = c.under(s.Session.Auto)
+	m := schedule(s, mine, c, now)
+	if hold, ok := m.(Hold); ok {
+		hold.Until = sooner(hold.Until, sooner(timeUp(s, c, now, nearly), timeUp(s, c, now, 1)))
+		return hold
+	}
+	return m
+}
+
+func schedule(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	if id, ok := orphan(s, mine); ok {
 		return Start{id}
 	}

@@ -116,7 +116,9 @@ func (x *Script) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step r
 		return x.turn(ctx, s, t, step)
 	case ralph.Compact:
 		f := ralph.Compacted{Task: id, Agent: step.Agent, How: ralph.CompactAgent, Before: step.Use, Session: step.Session, Took: x.Took}
-		f.After.Window = step.Use.Window
+		if step.Session == "" {
+			f.How, f.Summary = ralph.CompactHandover, "what was done so far"
+		}
 		return []ralph.Fact{f}, pass(ctx, x.Took)
 	case ralph.Check:
 		return []ralph.Fact{ralph.ChecksRan{Task: id, Pass: x.Checks == nil || x.Checks(t), Tree: t.Run.Tree}}, nil

@@ -105,8 +105,12 @@ func (x Seen) words(e Evidence) []string {
 		if r.Checks != nil {
 			add("checks:  %s", checksOutcome(*r.Checks))
 		}
-		if r.ErrorTries+r.LimitTries > 0 {
-			add("errors:  %d in a row, %d hits of a limit", r.ErrorTries, r.LimitTries)
+		hits := 0
+		for _, h := range r.LimitHits {
+			hits += h.Count
+		}
+		if r.ErrorTries+hits > 0 {
+			add("errors:  %d in a row, %d hits of a limit", r.ErrorTries, hits)
 		}
 		if r.Context.Window > 0 {
 			add("context: %d%%", inPercent(r.Context.Part()))

@@ -130,7 +130,7 @@ func waitOf(s *ralph.State, t *ralph.Task, c settings, now time.Time) (WaitRecor
 	}
 	w := WaitRecord{Task: t.ID, Agent: r.Last.Agent, Error: errorWords(r.Last)}
 	if r.Last.Limited() {
-		w.Why, w.Attempt, w.Until = "limit", r.LimitTries, s.LimitedUntil(r.Last.Agent, now)
+		w.Why, w.Attempt, w.Until = "limit", r.Hits(r.Last.Agent), s.LimitedUntil(r.Last.Agent, now)
 		return w, !w.Until.IsZero()
 	}
 	w.Why, w.Attempt, w.Of, w.Until = "retry", r.ErrorTries, c.MaxRetries, r.LastAt.Add(doubled(c.RetryBase, r.ErrorTries))
