@@ -90,8 +90,7 @@ func (s *State) control(f Control) {
 	if f.Want == WantRun && f.From == "" {
 		x.TaskFailures, x.Streak, x.Bad = 0, nil, nil // a person has looked at them (B-064, X-50)
 		if x.Pause == PauseLimits {
-			s.Limits = nil // who resumes knows better than the limits do: they are tried again
-			s.forgetHits()
+			s.endLimits()
 		}
 	}
 	x.Want, x.Cause, x.Now, x.Pause, x.Ends = f.Want, f.Cause, f.Now, "", f.Ends
@@ -125,6 +124,16 @@ func (s *State) agentWorks(agent string, began time.Time) {
 	if l := s.Limit(agent); l != nil && !l.Until.After(began) {
 		s.Limits = slices.DeleteFunc(slices.Clone(s.Limits), func(l Limit) bool { return l.Agent == agent })
 	}
+}
+
+// endLimits ends all limits: a person who resumes knows better. They are not forgotten
+// before an agent has worked, so that one turn tries alone.
+func (s *State) endLimits() {
+	s.Limits = slices.Clone(s.Limits)
+	for i := range s.Limits {
+		s.Limits[i].Until = s.Limits[i].Since
+	}
+	s.forgetHits()
 }
 
 // forgetHits begins all counters of limits anew: a person has started again.

@@ -56,7 +56,7 @@ func engineStates() []string {
 }
 
 // Every (state, command) pair: the state that it leads to, "" where it is refused
-// with both states named (A-013, A-046, A-093, A-100 to A-102; X-12, X-24, X-25).
+// with both states named (A-013, A-046, A-093; X-12, X-24, X-25).
 // Two moves are ours beyond document A's: a stop is heard in every live state but
 // stopping (X-25), where only `stop --now` still is, and a pause that is not reached
 // yet can be taken back. A pause of the engine's own for limits can become a person's,
@@ -139,8 +139,11 @@ func TestPausesAndLimits(t *testing.T) {
 		t.Errorf("a pause that ends by itself forgot %v", s.Limits)
 	}
 	do(s.Steer(ralph.WantRun, ""))
-	if len(s.Limits) != 0 || s.Task("t-1").Run.Hits("claude") != 0 {
+	if l := s.Limit("claude"); l == nil || !l.Over(s.At) || !l.Over(s.At.Add(-time.Hour)) || s.Task("t-1").Run.Hits("claude") != 0 {
 		t.Errorf("after resume: %v, hits %d", s.Limits, s.Task("t-1").Run.Hits("claude"))
+	}
+	if l := ended.Limit("claude"); l.Over(ended.At) {
+		t.Errorf("a clone was changed: %v", l)
 	}
 }
 

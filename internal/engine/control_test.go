@@ -464,3 +464,37 @@ func TestFullContextInAutopilot(t *testing.T) {
 		})
 	}
 }
+
+// task.delay passes between the end of a task and the next start,
+// in place and in worktrees; with 0, and in mode manual, nothing does.
+func TestTaskDelay(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		delay, gap time.Duration
+		mode       ralph.Autonomy
+	}{{time.Second, time.Second, ralph.Autopilot}, {0, 0, ralph.Autopilot}, {time.Second, 0, ralph.Manual}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := pilotWorld(t, 3, func(c *policy.Config) { c.Parallel, c.TaskDelay = 1, tt.delay })
+			w.mode = tt.mode
+			if reason := w.run(); reason != ralph.ReasonComplete {
+				t.Fatalf("ended with %s", reason)
+			}
+			var ended time.Time
+			for _, e := range w.mem.Events() {
+				switch f := e.Fact.(type) {
+				case ralph.TaskStarted:
+					if s := w.mem.State().Task(f.ID); s != nil && !ended.IsZero() && e.At.Sub(ended) != tt.gap {
+						t.Errorf("%s started %s after the end of the one before, want %s", f.ID, e.At.Sub(ended), tt.gap)
+					}
+				case ralph.TaskEnded:
+					if s := w.mem.State().Task(f.ID); s != nil && s.IsBuild() {
+						ended = e.At
+					}
+				}
+			}
+			if ended.IsZero() {
+				t.Error("no task ended")
+			}
+		})
+	}
+}

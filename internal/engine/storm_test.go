@@ -274,8 +274,8 @@ func (x storm) act(s *ralph.State, act string, n int) ([]ralph.Fact, error) {
 	case "pause":
 		return s.Steer(ralph.WantPause, "a person")
 	case "go on":
-		if s.Session.Pause == ralph.PauseLimits && x.Config.LimitWait != "ask" {
-			return nil, nil // that ends by itself
+		if s.Session.Pause == ralph.PauseLimits && (x.Config.LimitWait != "ask" || n%100 > 0) {
+			return nil, nil // that ends by itself, or the person is patient
 		}
 		return s.Steer(ralph.WantRun, "")
 	case "resume":

@@ -419,3 +419,20 @@ func TestReaskOfAnotherAgent(t *testing.T) {
 		t.Errorf("%+v", turn)
 	}
 }
+
+// A person who resumes the pause for limits has all agents tried again at once, and
+// one turn alone is the first to do so.
+func TestResumeTriesAlone(t *testing.T) {
+	t.Parallel()
+	b := building(t, ralphtest.Settings(), ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskActive})
+	for _, agent := range b.c.Agents {
+		b.add(ralph.AgentLimited{Agent: agent, Since: b.now, Until: b.now.Add(time.Hour), Hard: true})
+	}
+	b.add(ralph.Control{Want: ralph.WantPause, From: ralph.PauseLimits})
+	b.now = b.now.Add(time.Minute)
+	b.person(b.s.Steer(ralph.WantRun, ""))
+	b.want("turn 1 claude", "D-044")
+	b.begin("t-1", "claude")
+	b.task = "t-2"
+	b.wait(10*time.Second, "X-33")
+}
