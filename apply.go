@@ -9,6 +9,12 @@ import (
 // that is not there (a person removed it meanwhile) changes nothing.
 func (s *State) Apply(e Event) {
 	before := s.At
+	s.rested(e, before)
+	s.fold(e, before)
+	s.restFrom(e.At)
+}
+
+func (s *State) fold(e Event, before time.Time) {
 	s.Seq, s.Hash, s.At = e.Seq, e.Hash, e.At
 	switch f := e.Fact.(type) {
 	case SessionStarted:

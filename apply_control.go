@@ -197,3 +197,41 @@ func (s *State) Reserved() Usage {
 	}
 	return sum
 }
+
+// rested keeps the time in which a person holds everything, a pause that is reached
+// or a start that waits for approval, out of what counts as running: the stretch
+// that runs now begins so much later. What a dead engine left is counted up
+// to its last fact.
+func (s *State) rested(e Event, before time.Time) {
+	x := &s.Session
+	if x.RestAt.IsZero() {
+		return
+	}
+	until := e.At
+	switch f := e.Fact.(type) {
+	case SessionStarted:
+		until = before
+	case JobEnded:
+		if f.Cut {
+			until = before
+		}
+	}
+	if idle := until.Sub(x.RestAt); idle > 0 {
+		x.Since = x.Since.Add(idle)
+		s.editJob(func(j *Job) { j.Since = j.Since.Add(idle) })
+	}
+	x.RestAt = time.Time{}
+}
+
+// restFrom notes since when nothing goes on but a person's making up their mind.
+func (s *State) restFrom(at time.Time) {
+	if !s.Session.Live() {
+		return
+	}
+	switch s.Mode() {
+	case "paused", "waiting_user":
+		if !s.inFlight() {
+			s.Session.RestAt = at
+		}
+	}
+}

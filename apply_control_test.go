@@ -182,3 +182,43 @@ func TestCompacted(t *testing.T) {
 		t.Error("a handover without an agent has an unknown cost")
 	}
 }
+
+// a pause that is reached, and a start that waits for approval, are no running
+// time, neither for the session nor for its spec; what came before and after is.
+func TestRestIsNoRunningTime(t *testing.T) {
+	t.Parallel()
+	var s ralph.State
+	start := time.Date(2025, 1, 20, 10, 0, 0, 0, time.UTC)
+	at := func(minute int, facts ...ralph.Fact) {
+		for _, f := range facts {
+			s.Apply(ralph.Event{Seq: s.Seq + 1, At: start.Add(time.Duration(minute) * time.Minute), Fact: f})
+		}
+	}
+	want := func(minute, session, spec int) {
+		t.Helper()
+		now := start.Add(time.Duration(minute) * time.Minute)
+		if a, b := s.Running(now), s.JobElapsed(now); a != time.Duration(session)*time.Minute || b != time.Duration(spec)*time.Minute {
+			t.Errorf("minute %d: the session ran %s, the spec %s; want %d and %d minutes", minute, a, b, session, spec)
+		}
+	}
+	at(0, ralph.SessionStarted{ID: "s-1", Mode: "agent"}, ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStart}})
+	want(30, 0, 0)
+	at(30, ralph.Answered{ID: "g-1", Verdict: ralph.Approved}, ralph.PlanStarted{File: "a.md"}, ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Name: "one"}},
+		ralph.JobStarted{Job: "j", File: "a.md"}, ralph.TaskStarted{ID: "t-1"}, ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Agent: "me"}})
+	want(40, 10, 10)
+	at(40, ralph.Control{Want: ralph.WantPause}) // pausing: the turn goes on
+	want(45, 15, 15)
+	at(50, ralph.TurnEnded{Task: "t-1", Agent: "me", Exit: ralph.ExitOK}) // paused
+	want(500, 20, 20)
+	at(600, ralph.Noted{Text: "somebody looked"})
+	want(700, 20, 20)
+	at(700, ralph.Control{Want: ralph.WantRun})
+	want(705, 25, 25)
+	at(705, ralph.Control{Want: ralph.WantPause})
+	// it dies while it is paused, and what it was on is left
+	at(900, ralph.SessionStarted{ID: "s-1", Mode: "agent", Resumed: true})
+	want(905, 30, 30)
+	at(905, ralph.Control{Want: ralph.WantPause})
+	at(990, ralph.JobEnded{Status: ralph.SpecPending}, ralph.SessionEnded{Reason: ralph.ReasonInterrupted})
+	want(2000, 30, 30)
+}

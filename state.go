@@ -101,6 +101,7 @@ type Session struct {
 	StartedAt    time.Time       `json:"started_at,omitzero"`
 	Since        time.Time       `json:"since,omitzero"`    // start of the stretch that runs now
 	Elapsed      time.Duration   `json:"elapsed,omitempty"` // of the stretches before it
+	RestAt       time.Time       `json:"rest_at,omitzero"`  // since when it waits for a person alone, which does not count
 	EndedAt      time.Time       `json:"ended_at,omitzero"`
 	Ended        Reason          `json:"ended,omitempty"`
 	Detail       string          `json:"detail,omitempty"`
@@ -278,11 +279,11 @@ func (s *State) Over(id TaskID) bool {
 	return t == nil || t.Status != TaskActive
 }
 
-// Running is how long the session has run, waits between stretches left out
+// Running is how long the session has run, waits between stretches and pauses left out
 // (X-10). now counts only while the session is live.
 func (s *State) Running(now time.Time) time.Duration {
 	if s.Session.Live() {
-		return s.Session.Elapsed + max(0, now.Sub(s.Session.Since))
+		return s.Session.Elapsed + max(0, s.counted(now).Sub(s.Session.Since))
 	}
 	return s.Session.Elapsed
 }
@@ -292,7 +293,16 @@ func (s *State) JobElapsed(now time.Time) time.Duration {
 	if s.Job == nil {
 		return s.Plan.Elapsed
 	}
-	return s.Plan.Elapsed + max(0, now.Sub(s.Job.Since))
+	return s.Plan.Elapsed + max(0, s.counted(now).Sub(s.Job.Since))
+}
+
+// counted is the instant up to which time counts as running: now, or where a person
+// began to hold everything.
+func (s *State) counted(now time.Time) time.Time {
+	if at := s.Session.RestAt; !at.IsZero() && at.Before(now) {
+		return at
+	}
+	return now
 }
 
 // Limit returns the limit of an agent, over or not; nil when there is none.

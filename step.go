@@ -40,7 +40,8 @@ type Compact struct {
 	Use     ContextUse `json:"use"`
 	// From is the task that worked in the session when another one takes it over, as
 	// the first task of a phase does (A-112); "" is the task itself.
-	From TaskID `json:"from,omitempty"`
+	From    TaskID  `json:"from,omitempty"`
+	MaxCost float64 `json:"max_cost,omitempty"` // dollars that it may cost; 0: no limit
 }
 
 // Tell writes a fact that people and other tasks need before the task goes on: a

@@ -362,7 +362,7 @@ func TestWarnedOnce(t *testing.T) {
 }
 
 // The time of the session or the spec passes without a fact: who waits then, for a
-// person, a pause or others, looks up, and so does the engine for its warning. Else a
+// person or others, looks up, and so does the engine for its warning. Else a
 // session whose time is up would wait for a task that waits for the session.
 func TestTimePassesWithoutAFact(t *testing.T) {
 	t.Parallel()
@@ -383,8 +383,12 @@ func TestTimePassesWithoutAFact(t *testing.T) {
 		b.wait(2*time.Minute, "B-025")
 		b.want("finish pending", "X-60")
 		b = building(t, c)
-		b.add(ralph.Control{Want: ralph.WantPause})
-		b.wait(10*time.Minute+time.Microsecond, "B-058")
+		b.add(ralph.Control{Want: ralph.WantPause}) // a pause uses up no time
+		b.now = b.now.Add(10 * time.Hour)
+		b.want("wait", "B-058")
+		b.add(ralph.Control{Want: ralph.WantRun})
+		b.want("turn 1 claude", "D-044")
+		b.now = b.now.Add(10*time.Minute + time.Microsecond)
 		b.want("finish pending", "X-60")
 	}
 }
