@@ -134,8 +134,7 @@ func TestBadAgentsAndYAML(t *testing.T) {
 	checkBad(t, tests)
 }
 
-// the names of documents A and B, in whatever spelling, lead to ours.
-// names of the documents lead to ours.
+// the names of documents A and B, in whatever spelling, lead to ours.
 func TestForeignNames(t *testing.T) {
 	t.Parallel()
 	for name, ours := range map[string]string{

@@ -77,6 +77,7 @@ type SlotRecord struct {
 	StartedAt     time.Time    `json:"started_at,omitzero"`
 	Stuck         bool         `json:"stuck,omitempty"`
 	Unchanged     int          `json:"unchanged,omitempty"` // iterations since the last progress
+	Waits         bool         `json:"waits,omitempty"`     // for a limit or a retry
 
 	ContextPercent int          `json:"context_percent,omitempty"` // of the agent's window, as it was after its last turn
 	at             ralph.TaskID // the task or stage that holds the slot

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -112,10 +113,9 @@ type WaitRecord struct {
 // after an error, and that of a limit.
 func waits(s *ralph.State, now time.Time) []WaitRecord {
 	out := []WaitRecord{}
-	c := settingsOf(s.Session.Config)
 	for _, list := range [][]*ralph.Task{s.Stages, s.Plan.Tasks} {
 		for _, t := range list {
-			if w, ok := waitOf(s, t, c, now); ok {
+			if w, ok := waitOf(s, t, now); ok {
 				out = append(out, w)
 			}
 		}
@@ -123,32 +123,28 @@ func waits(s *ralph.State, now time.Time) []WaitRecord {
 	return out
 }
 
-func waitOf(s *ralph.State, t *ralph.Task, c settings, now time.Time) (WaitRecord, bool) {
+// waitOf is what a task at work waits for, between two turns.
+func waitOf(s *ralph.State, t *ralph.Task, now time.Time) (WaitRecord, bool) {
 	r := t.Run
-	if t.Status != ralph.TaskActive || r.InFlight != 0 || r.Last == nil || !r.Last.Failed() {
+	if t.Status != ralph.TaskActive || r.InFlight != 0 || s.Gate(t.ID) != nil {
 		return WaitRecord{}, false
 	}
-	w := WaitRecord{Task: t.ID, Agent: r.Last.Agent, Error: errorWords(r.Last)}
-	if r.Last.Limited() {
-		w.Why, w.Attempt, w.Until = "limit", r.Hits(r.Last.Agent), s.LimitedUntil(r.Last.Agent, now)
-		return w, !w.Until.IsZero()
+	w := WaitRecord{Task: t.ID, Agent: cmp.Or(r.Agent, s.Session.Agent)}
+	if r.Last != nil && r.Last.Failed() {
+		w.Error = errorWords(r.Last)
 	}
-	w.Why, w.Attempt, w.Of, w.Until = "retry", r.ErrorTries, c.MaxRetries, r.LastAt.Add(doubled(c.RetryBase, r.ErrorTries))
-	return w, r.ErrorTries > 0 && r.ErrorTries <= c.MaxRetries && c.Strategy == "retry" && w.Until.After(now)
-}
-
-// doubled is document A's backoff before retry n: base, twice that, ....
-func doubled(base time.Duration, n int) time.Duration {
-	const most = 24 * time.Hour
-	for range n - 1 {
-		if base *= 2; base >= most {
-			return most
-		}
+	if until := s.LimitedUntil(w.Agent, now); !until.IsZero() {
+		w.Why, w.Attempt, w.Until = "limit", r.Hits(w.Agent), until
+		return w, true
 	}
-	return base
+	w.Why, w.Attempt, w.Of, w.Until = "retry", r.Told, settingsOf(s.Session.Config).MaxRetries, r.RetryAt
+	return w, w.Error != "" && w.Until.After(now)
 }
 
 func (w WaitRecord) words(now time.Time) string {
+	if w.Why == "limit" && w.Attempt == 0 {
+		return fmt.Sprintf("%s: %s is at its limit until %s", w.Task, w.Agent, clockWords(w.Until, now))
+	}
 	if w.Why == "limit" {
 		return fmt.Sprintf("%s: %s is asked again at %s, hit %d of its limit", w.Task, w.Agent, clockWords(w.Until, now), w.Attempt)
 	}

@@ -65,12 +65,13 @@ func TestStatusOfWaits(t *testing.T) {
 	t.Parallel()
 	x := controlled("")
 	x.fails("t-0001", ralph.ErrClassServer, "503 from\nupstream")
+	x.add(ralph.Retrying{Task: "t-0001", Attempt: 1, Of: 2, Until: x.now.Add(2 * time.Second)})
 	x.pass(500 * time.Millisecond)
 	x.want(t, x.status(alive(), "Waits"), "Waits:   t-0001: retry 1 of 2 at "+x.hour(1500*time.Millisecond)+" (in 2s) after server: 503 from upstream")
 	x.pass(2 * time.Second)
 	x.want(t, x.status(alive(), "Waits"))
 	x.fails("t-0001", ralph.ErrClassServer, "503")
-	x.add(ralph.Retrying{Task: "t-0001", Attempt: 2, Of: 2})
+	x.add(ralph.Retrying{Task: "t-0001", Attempt: 2, Of: 2, Until: x.now.Add(4 * time.Second)})
 	x.want(t, x.status(alive(), "Waits"), "Waits:   t-0001: retry 2 of 2 at "+x.hour(4*time.Second)+" (in 4s) after server: 503")
 	x.want(t, x.status(report.Engine{}, "Waits")) // nobody waits when nothing runs
 	w := report.StatusOf(x.s, alive(), x.now).Waiting

@@ -25,6 +25,7 @@ func slots(s *ralph.State) []SlotRecord {
 				StartedAt: t.Run.StartedAt, Stuck: t.Run.Warned, Unchanged: t.Run.Unchanged,
 			}
 			r.Agent, r.ContextPercent, r.at = t.Run.Agent, inPercent(t.Run.Context.Part()), t.ID
+			_, r.Waits = waitOf(s, t, s.At) // with the wait's end comes a fact
 			r.filling = slices.Contains(t.Run.Alerts, ralph.AlertContext)
 			out = append(out, r)
 		}
@@ -155,7 +156,10 @@ func slotWords(r SlotRecord, now time.Time) string {
 	if r.Agent != "" {
 		parts = append(parts, r.Agent)
 	}
-	if !r.StartedAt.IsZero() {
+	switch {
+	case r.Waits:
+		parts = append(parts, "waits")
+	case !r.StartedAt.IsZero():
 		parts = append(parts, ralph.Elapsed(now.Sub(r.StartedAt)))
 	}
 	parts = append(parts, fullWords(r.ContextPercent, r.filling)...)
