@@ -157,7 +157,7 @@ func TestClaudeWithABadKey(t *testing.T) {
 	if code != 1 || !strings.Contains(out, "authentication") {
 		t.Errorf("exit code %d, want 1 and an authentication error:\n%s", code, out)
 	}
-	turns := strings.Count(p.must(p.ralph, "log", "--json"), `"turn.ended"`)
+	turns := strings.Count(p.must(p.ralph, "log", "--json"), `"t":"turn.ended"`)
 	if turns != 1 {
 		t.Errorf("%d turns with a key that is refused, want 1:\n%s", turns, out)
 	}
