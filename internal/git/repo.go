@@ -54,6 +54,11 @@ type Repo struct {
 	line  lineage
 	at    place // of a worktree of ours
 
+	// stashes is held by whoever changes the list of stashes, or asks whether one is on
+	// it: all worktrees have the same list, and git takes one off by a position that the
+	// others move.
+	stashes *sync.Mutex
+
 	pool worktrees
 }
 
@@ -78,7 +83,7 @@ func Open(ctx context.Context, p *proc.Runner, dir string, env []string) (*Repo,
 	if err != nil {
 		return nil, refuse("git was not found in PATH", fmt.Sprintf("install git %d.%d or newer", minMajor, minMinor))
 	}
-	r := &Repo{p: p, env: env, root: dir, program: program}
+	r := &Repo{p: p, env: env, root: dir, program: program, stashes: new(sync.Mutex)}
 	args := []string{program, "rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir", "--show-toplevel"}
 	out, trace, res, err := p.Output(ctx, proc.Command{Args: args, Dir: dir, Env: r.environ(true, "GIT_TRACE2_EVENT=2")})
 	if err != nil {

@@ -192,6 +192,8 @@ func (r *Repo) stash(ctx context.Context, in ShelveInput, head Head, left leftov
 			return out, err
 		}
 	}
+	r.stashes.Lock()
+	defer r.stashes.Unlock()
 	if out.Stash, err = r.stashed(ctx, in, left); err != nil || out.Stash != "" || left.none() {
 		return out, err
 	}

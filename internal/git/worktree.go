@@ -58,7 +58,9 @@ func (r *Repo) Tree(dir string) (*Repo, error) {
 	if t := r.pool.open[dir]; t != nil && t.gitDir == gitDir {
 		return t, nil
 	}
-	t := &Repo{p: r.p, env: fenced(r.env, dir, gitDir), root: dir, program: r.program, gitDir: gitDir, common: r.common, ours: true}
+	t := &Repo{
+		p: r.p, env: fenced(r.env, dir, gitDir), root: dir, program: r.program, gitDir: gitDir, common: r.common, ours: true, stashes: r.stashes,
+	}
 	if r.pool.open == nil {
 		r.pool.open = map[string]*Repo{}
 	}

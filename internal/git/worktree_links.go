@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // Submodules of a worktree have git folders of their own inside the worktree's,
@@ -22,7 +23,10 @@ func (r *Repo) inner(name string) *Repo {
 	if gitDir == "" || err != nil || !filepath.IsLocal(rel) || !goodHead(gitDir) {
 		return nil
 	}
-	return &Repo{p: r.p, env: fenced(r.env, root, gitDir), root: root, program: r.program, gitDir: gitDir, common: gitDir, ours: true}
+	return &Repo{
+		p: r.p, env: fenced(r.env, root, gitDir), root: root, program: r.program, gitDir: gitDir, common: gitDir, ours: true,
+		stashes: new(sync.Mutex),
+	}
 }
 
 // inners opens the submodules of the index that have files. Any object's id

@@ -65,7 +65,9 @@ func (r *Repo) stashAll(ctx context.Context, in ShelveInput, out *Entered) (stri
 // files. A stash that is not on the list was given back before. One that git
 // will not apply, since files have changes of their own, stays.
 func (r *Repo) giveBack(ctx context.Context, stash string, out *Entered) error {
+	r.stashes.Lock() // one that another drop has taken off by mistake is back before this looks
 	at, err := r.stashAt(ctx, stash)
+	r.stashes.Unlock()
 	if err != nil {
 		return err
 	}
@@ -119,27 +121,47 @@ func (r *Repo) stashAt(ctx context.Context, stash string) (int, error) {
 
 var dropped = regexp.MustCompile(`\(([0-9a-f]{40,64})\)`)
 
+// mostDrops is how often a stash is tried to be taken off the list while agents
+// change that at the same moment.
+const mostDrops = 5
+
 // dropStash takes a stash off the list. git knows them by position alone, which
 // changes when an agent stashes at the same moment: one that was dropped in its
-// place comes back.
+// place comes back, and this one is tried again.
 func (r *Repo) dropStash(ctx context.Context, stash string) error {
-	at, err := r.stashAt(ctx, stash)
-	if err != nil || at < 0 {
-		return err
-	}
-	out, err := r.git(ctx, call{args: []string{"stash", "drop", fmt.Sprintf("stash@{%d}", at)}, write: true})
-	if err != nil {
-		return fmt.Errorf("take the stash off the list: %w", err)
-	}
-	if m := dropped.FindStringSubmatch(out); m != nil && m[1] != stash {
-		c, err := r.commit(ctx, m[1])
-		if err != nil {
+	r.stashes.Lock()
+	defer r.stashes.Unlock()
+	for n := 1; ; n++ {
+		at, err := r.stashAt(ctx, stash)
+		if err != nil || at < 0 {
 			return err
 		}
-		subject, _, _ := strings.Cut(c.message, "\n")
-		if _, err := r.git(ctx, call{args: []string{"stash", "store", "-q", "-m", subject, m[1]}, write: true}); err != nil {
-			return fmt.Errorf("put back a stash of somebody else's: %w", err)
+		out, err := r.git(ctx, call{args: []string{"stash", "drop", fmt.Sprintf("stash@{%d}", at)}, write: true})
+		if err != nil && (n == mostDrops || ctx.Err() != nil) {
+			return fmt.Errorf("take the stash off the list: %w", err)
 		}
+		if err != nil {
+			continue
+		}
+		m := dropped.FindStringSubmatch(out)
+		if m == nil || m[1] == stash {
+			return nil
+		}
+		if err := r.putBack(ctx, m[1]); err != nil || n == mostDrops {
+			return err // it stays on the list, which costs no more than a line there
+		}
+	}
+}
+
+// putBack puts a stash of somebody else's back on the list.
+func (r *Repo) putBack(ctx context.Context, stash string) error {
+	c, err := r.commit(ctx, stash)
+	if err != nil {
+		return err
+	}
+	subject, _, _ := strings.Cut(c.message, "\n")
+	if _, err := r.git(ctx, call{args: []string{"stash", "store", "-q", "-m", subject, stash}, write: true}); err != nil {
+		return fmt.Errorf("put back a stash of somebody else's: %w", err)
 	}
 	return nil
 }

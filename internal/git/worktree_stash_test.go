@@ -2,10 +2,12 @@ package git
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -77,6 +79,47 @@ func TestStashGivenBackTwice(t *testing.T) {
 		t.Errorf("files (-want +got):\n%s", d)
 	}
 	b.equal("stashes", b.stashes(), "")
+}
+
+// eight tasks that were stopped go on at once. git takes a stash off its list by
+// a position that the others move; nobody gets another's work, or goes on without.
+func TestStashesGivenBackAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	b.write("mine.txt", "the user's")
+	b.git("stash", "push", "-q", "-u", "-m", "mine")
+	var ins []EnterInput
+	for i, dir := range b.pool("1", "2", "3", "4", "5", "6", "7", "8") {
+		in := b.task(dir, fmt.Sprint("t-", i))
+		b.mustEnter(in)
+		b.in(dir).write("work.txt", in.ID)
+		ins = append(ins, in)
+	}
+	for round := range 3 {
+		var all sync.WaitGroup
+		for i := range ins {
+			all.Go(func() {
+				stash, _, err := b.repo.StashTree(t.Context(), ins[i].Dir, "ralph: stopped "+ins[i].ID, fmt.Sprint(ins[i].ID, "-", round))
+				if err != nil || stash == "" {
+					t.Errorf("stash %s: %q %v", ins[i].ID, stash, err)
+				}
+				ins[i].Mine, ins[i].Stash = true, stash
+			})
+		}
+		all.Wait()
+		for _, in := range ins {
+			all.Go(func() {
+				if e, err := b.repo.Enter(t.Context(), in); err != nil || !e.Restored {
+					t.Errorf("enter %s: %+v %v", in.ID, e, err)
+				}
+			})
+		}
+		all.Wait()
+		for _, in := range ins {
+			b.in(in.Dir).want("work.txt", in.ID)
+		}
+		b.equal("stashes", b.stashes(), "stash@{0}: On main: mine")
+	}
 }
 
 func TestStashGivenBackWithConflicts(t *testing.T) {
