@@ -335,3 +335,37 @@ func TestTimeAfterACutDoesNotCount(t *testing.T) {
 		t.Errorf("%s of work counted, want %s", s.Plan.Elapsed, worked)
 	}
 }
+
+// D-072: what ralph's own agents left in the checkout is no person's change, also when
+// the turn was cut by the engine's death, or was one of PLAN.
+func TestOwnDirt(t *testing.T) {
+	begin := []ralph.Fact{ralph.SessionStarted{ID: "s", Mode: "agent"}, spec("a", ralph.SpecPending), ralph.PlanStarted{File: "a.md"}, ralph.JobStarted{Job: "q-a", ID: "q-a", File: "a.md"}}
+	added, plan := ralph.TaskAdded{Task: task("t-1")}, ralph.TaskAdded{Task: ralph.Task{ID: "plan:q-a", Kind: ralph.KindPlan, Status: ralph.TaskPending}}
+	turn := ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Stage: ralph.KindBuild, Agent: "x", Iteration: 1}}
+	limited := ralph.TurnEnded{
+		Task: "plan:q-a", Stage: ralph.KindPlan, Agent: "x", Exit: ralph.ExitFailed, Usage: ralph.Usage{Input: 10, Known: true},
+		Err: &ralph.AgentError{Class: ralph.ErrClassLimit},
+	}
+	again := ralph.SessionStarted{ID: "s", Mode: "agent", Resumed: true}
+	for name, tt := range map[string]struct {
+		facts []ralph.Fact
+		end   ralph.SpecStatus // of the job, "" when it goes on
+		want  bool
+	}{
+		"no turn":                      {nil, ralph.SpecPending, false},
+		"a plan, and nobody at it":     {[]ralph.Fact{added}, ralph.SpecPending, false},
+		"under way":                    {[]ralph.Fact{added}, "", true},
+		"a turn cut with its engine":   {[]ralph.Fact{added, ralph.TaskStarted{ID: "t-1"}, turn, again}, ralph.SpecPending, true},
+		"PLAN met a limit":             {[]ralph.Fact{plan, ralph.TaskStarted{ID: "plan:q-a"}, limited}, ralph.SpecPending, true},
+		"failed: its changes are away": {[]ralph.Fact{added, ralph.TaskStarted{ID: "t-1"}, turn, again}, ralph.SpecFailed, false},
+		"done":                         {[]ralph.Fact{plan, ralph.TaskStarted{ID: "plan:q-a"}, limited}, ralph.SpecDone, false},
+	} {
+		facts := slices.Concat(begin, tt.facts)
+		if tt.end != "" {
+			facts = append(facts, ralph.JobEnded{Status: tt.end})
+		}
+		if got := fold(facts...).OwnDirt(); got != tt.want {
+			t.Errorf("%s: OwnDirt is %v", name, got)
+		}
+	}
+}

@@ -346,7 +346,11 @@ func (s *State) CountTasks(status TaskStatus) int {
 }
 
 // OwnDirt reports whether what is changed in the work tree may come from ralph's
-// own unfinished work: a plan that was begun and not closed.
+// own unfinished work: a plan that an agent has worked on, and that is not closed. The
+// turns alone do not tell: one that an engine took with it when it died left no end, and
+// those of PLAN are not counted, though its agent can write files as any other.
 func (s *State) OwnDirt() bool {
-	return s.Job != nil || !s.Plan.Closed && s.Plan.Turns > 0
+	p := s.Plan
+	begun := func(t *Task) bool { return !t.Run.StartedAt.IsZero() }
+	return s.Job != nil || !p.Closed && (p.Turns > 0 || p.Usage != (Usage{}) || slices.ContainsFunc(p.Tasks, begun))
 }
