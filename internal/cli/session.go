@@ -138,17 +138,26 @@ func (x *session) takeLock() error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("end what the last engine left running: %w", err), lock.Unlock())
 	}
-	var since time.Time
-	if dead != nil {
-		since = dead.StartedAt
-	}
-	if err := x.repo.Settle(context.Background(), since); err != nil {
+	if err := x.repo.Settle(context.Background(), cutSince(dead, x.journal.State())); err != nil {
 		return errors.Join(err, lock.Unlock())
 	}
 	for _, s := range swept {
 		x.console.note("ended a process that the last engine left running: %s (pid %d)", s.Args, s.Pid)
 	}
 	return nil
+}
+
+// cutSince is since when there may be a git that a dead engine took with it: zero for
+// no such engine. The one that died last may have died while it waited here itself; then
+// the session that the engine before it left open tells.
+func cutSince(dead *journal.Owner, s *ralph.State) time.Time {
+	switch {
+	case dead == nil:
+		return time.Time{}
+	case s.Session.Live() && s.Session.Since.Before(dead.StartedAt):
+		return s.Session.Since
+	}
+	return dead.StartedAt
 }
 
 // begin writes session.started: a new session, or the interrupted one.

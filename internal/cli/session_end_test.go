@@ -4,8 +4,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/journal"
 )
 
 // The exit codes of an autopilot session (product 3).
@@ -51,5 +53,30 @@ func TestExitForAutopilot(t *testing.T) {
 				t.Errorf("told: %q, want %q in it", told, tt.words)
 			}
 		})
+	}
+}
+
+// D-059: what a dead engine's git left is older than the engine that died while it waited
+// for it, and as old as the session that was left open at most.
+func TestCutSince(t *testing.T) {
+	t.Parallel()
+	at := func(minute int) time.Time { return time.Date(2030, 1, 1, 12, minute, 0, 0, time.UTC) }
+	live := ralph.Session{ID: "s", Since: at(10)}
+	ended := live
+	ended.Ended = ralph.ReasonComplete
+	for name, tt := range map[string]struct {
+		dead *journal.Owner
+		last ralph.Session
+		want time.Time
+	}{
+		"nobody died":                       {nil, live, time.Time{}},
+		"it died in its session":            {&journal.Owner{StartedAt: at(9)}, live, at(9)},
+		"it died before it began a session": {&journal.Owner{StartedAt: at(20)}, live, at(10)},
+		"after a session that ended":        {&journal.Owner{StartedAt: at(20)}, ended, at(20)},
+		"the first of all":                  {&journal.Owner{StartedAt: at(20)}, ralph.Session{}, at(20)},
+	} {
+		if got := cutSince(tt.dead, &ralph.State{Session: tt.last}); !got.Equal(tt.want) {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
 	}
 }
