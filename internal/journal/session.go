@@ -109,10 +109,11 @@ func refuseOther(root string) error {
 }
 
 // writeSteps writes session.json where facts show in it. The end of a task of the plan
-// is in the file before anything else happens; its start may wait for
-// plan.jsonl, and stages come and go without it.
+// is in the file before anything else happens; its start and its turns may
+// wait for plan.jsonl, as each write makes the next fsync of the journal slower, and
+// stages come and go without it.
 func (v *views) writeSteps(s *ralph.State, facts []ralph.Fact, t touched, later bool) error {
-	ended, began := false, false
+	ended, began := false, t.sessionSoon
 	for _, fact := range facts {
 		switch f := fact.(type) {
 		case ralph.TaskStarted:

@@ -194,3 +194,25 @@ func TestSessionOfAnotherVersion(t *testing.T) {
 		t.Errorf("half a file: %v", err)
 	}
 }
+
+// the end of a task is in session.json at once. Turns gather: each write makes the
+// next fsync slower, and a task has many.
+func TestSessionAfterTurns(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	j := open(t, options(root))
+	must(t, update(j, ralph.SessionStarted{ID: "s-1", Mode: "autopilot"}, ralph.PlanStarted{File: "a.md"}, ralph.JobStarted{Job: "j", File: "a.md"},
+		ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Name: "one", Status: ralph.TaskPending}}))
+	must(t, update(j, ralph.TaskStarted{ID: "t-1"}))
+	for range 3 {
+		must(t, update(j, ralph.TurnEnded{Task: "t-1", Stage: ralph.KindBuild, Agent: "x", Exit: ralph.ExitOK}))
+	}
+	must(t, j.Flush())
+	if x, err := journal.ReadSession(root); err != nil || x.Iterations != 3 || x.Completed != 0 {
+		t.Errorf("after the turns: %+v %v", x, err)
+	}
+	must(t, update(j, ralph.TurnEnded{Task: "t-1", Stage: ralph.KindBuild, Agent: "x", Exit: ralph.ExitOK}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone}))
+	if x, err := journal.ReadSession(root); err != nil || x.Iterations != 4 || x.Completed != 1 {
+		t.Errorf("after the end: %+v %v", x, err)
+	}
+}

@@ -30,7 +30,7 @@ func (v *views) init(opt Options) {
 }
 
 // touched says which views facts show in.
-type touched struct{ inbox, plan, planSoon, planStarted, session bool }
+type touched struct{ inbox, plan, planSoon, planStarted, session, sessionSoon bool }
 
 func touches(facts []ralph.Fact) touched {
 	var t touched
@@ -51,9 +51,11 @@ func touches(facts []ralph.Fact) touched {
 			t.planSoon = true
 		case ralph.SessionStarted:
 			t.session, t.plan = true, true // tasks that were active are pending again
-		case ralph.SessionEnded, ralph.RoundStarted, ralph.Control, ralph.Asked, ralph.Answered, ralph.TurnEnded,
+		case ralph.SessionEnded, ralph.RoundStarted, ralph.Control, ralph.Asked, ralph.Answered,
 			ralph.ModeSet, ralph.AgentSwitched, ralph.AllLimited:
 			t.session = true
+		case ralph.TurnEnded:
+			t.sessionSoon = true
 		}
 	}
 	return t
@@ -75,12 +77,12 @@ func (v *views) write(s *ralph.State, facts []ralph.Fact) (later bool, err error
 			return false, err
 		}
 	}
-	if t.session {
+	if t.session || t.sessionSoon {
 		if err := v.writeAgentSession(s); err != nil {
 			return false, err
 		}
 	}
-	later = v.readPlan && t.planSoon && !t.plan
+	later = v.readPlan && (t.planSoon || t.sessionSoon) && !t.plan
 	if err := v.writeSteps(s, facts, t, later); err != nil {
 		return false, err
 	}
