@@ -59,30 +59,6 @@ func TestCrowdKilledAtRandom(t *testing.T) {
 	c.checkCleanup()
 }
 
-func soakTime(t *testing.T) time.Duration {
-	t.Helper()
-	s := os.Getenv("SOAK_TIME")
-	if s == "" {
-		return 2 * time.Minute
-	}
-	d, err := time.ParseDuration(s)
-	must(t, err)
-	return d
-}
-
-// keep leaves the repository of a failed test where SOAK_KEEP says.
-func (c *crowd) keep() {
-	dir := os.Getenv("SOAK_KEEP")
-	switch {
-	case !c.t.Failed():
-	case dir == "":
-		c.t.Logf("set SOAK_KEEP to a folder to keep the repository\n%s", c.git("log", "-30", "--all", "--graph", "--format=%h %s %d"))
-	default:
-		must(c.t, os.MkdirAll(dir, 0o755))
-		startIn(c.t, c.home, dir, c.env(), "cp", "-a", c.root, c.notes, dir).wait(time.Minute)
-	}
-}
-
 func wildCrowd(t *testing.T, members []member) *crowd {
 	t.Helper()
 	s := crowdSetup{
@@ -157,11 +133,6 @@ func (c *crowd) checkEnd(res result) {
 	if strings.Contains(res.errs, "panic") || strings.Contains(res.errs, "goroutine ") {
 		c.t.Errorf("ralph autopilot: %s", tailOf(res))
 	}
-}
-
-func tailOf(res result) string {
-	const most = 4000
-	return fmt.Sprintf("exit code %d\n--- stdout\n...%s--- stderr\n%s", res.code, res.out[max(0, len(res.out)-most):], res.errs)
 }
 
 // finished reports whether no task can go on by itself or by another try.

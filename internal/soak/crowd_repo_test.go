@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // crowd is a repository with a plan whose tasks are worked on beside each other.
@@ -206,4 +207,23 @@ func (c *crowd) checkProved() {
 	}
 	c.checkReplay()
 	c.git("fsck", "--full", "--strict") // fails the test by its exit code
+}
+
+// keep leaves the repository of a failed test where SOAK_KEEP says.
+func (c *crowd) keep() {
+	dir := os.Getenv("SOAK_KEEP")
+	switch {
+	case !c.t.Failed():
+	case dir == "":
+		c.t.Logf("set SOAK_KEEP to a folder to keep the repository\n%s", c.git("log", "-30", "--all", "--graph", "--format=%h %s %d"))
+	default:
+		dir = filepath.Join(dir, strings.ReplaceAll(c.t.Name(), "/", "_"))
+		must(c.t, os.MkdirAll(dir, 0o755))
+		startIn(c.t, c.home, dir, c.env(), "cp", "-a", c.root, c.notes, dir).wait(time.Minute)
+	}
+}
+
+func tailOf(res result) string {
+	const most = 4000
+	return fmt.Sprintf("exit code %d\n--- stdout\n...%s--- stderr\n%s", res.code, res.out[max(0, len(res.out)-most):], res.errs)
 }

@@ -105,6 +105,30 @@ func TestKilledWhileGitWorks(t *testing.T) {
 	}
 }
 
+// An engine that dies while it waits for what the git of the one before it has left does
+// not make that a lock of somebody else's: the third one goes on (D-059).
+func TestKilledWhileSettling(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, setup{specs: []string{"first"}})
+	r.hook("reference-transaction", "test -e work || exit 0\necho \"$PPID $(cut -d' ' -f22 /proc/$PPID/stat)\" >> \"$SOAK_NOTES/hook\"\nsleep 1\n")
+	first := r.start("agent")
+	eventually(t, "the hook", time.Minute, func() bool { return exists(r.note("hook")) || !first.running() })
+	_ = first.p.Signal(syscall.SIGSTOP) // it must not see the end of its git
+	r.killHooked()
+	first.kill()
+	r.waitForHooked()
+	second := r.start("agent")
+	eventually(t, "the second engine", time.Minute, func() bool {
+		b, _ := os.ReadFile(r.path("ralph/.state/session.lock"))
+		return strings.Contains(string(b), fmt.Sprintf(":%d,", second.p.Pid)) || !second.running()
+	})
+	second.kill()
+	if res := r.ralph("agent"); res.code != 0 {
+		t.Fatalf("the third start: %s", res)
+	}
+	r.checkFinished("first")
+}
+
 // A lock that no engine of ours left is not ours to remove: the start is refused
 // with the file's name.
 func TestLockedReference(t *testing.T) {

@@ -241,3 +241,15 @@ func write(t *testing.T, path, text string) {
 	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	must(t, os.WriteFile(path, []byte(text), 0o644))
 }
+
+// soakTime bounds the random part of a long test.
+func soakTime(t *testing.T) time.Duration {
+	t.Helper()
+	s := os.Getenv("SOAK_TIME")
+	if s == "" {
+		return 2 * time.Minute
+	}
+	d, err := time.ParseDuration(s)
+	must(t, err)
+	return d
+}
