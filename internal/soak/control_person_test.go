@@ -156,12 +156,12 @@ func (o *operator) assigns() {
 func (o *operator) edits() {
 	o.f.t.Helper()
 	path := o.f.path("ralph/plan.jsonl")
+	if o.f.command == "agent" { // a new plan may take its place at any moment
+		return
+	}
 	old, err := os.ReadFile(path)
 	must(o.f.t, err)
 	lines := strings.Split(strings.TrimSuffix(string(old), "\n"), "\n")
-	if len(lines) < 2 || o.f.command == "agent" {
-		return
-	}
 	name := ""
 	switch o.random.IntN(3) {
 	case 0:
