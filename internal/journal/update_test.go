@@ -271,6 +271,7 @@ func TestWait(t *testing.T) {
 	c.line()
 	must(t, j.Wait(t.Context(), -1)) // past already
 
+	best := time.Hour // of five: the machine may be busy
 	for range 5 {
 		seq := j.State().Seq
 		woken := make(chan time.Time, 1)
@@ -283,12 +284,13 @@ func TestWait(t *testing.T) {
 		must(t, writeLine(c, "from outside"))
 		c.line() // it is written now
 		written := time.Now()
-		if late := (<-woken).Sub(written); late > 200*time.Millisecond {
-			t.Fatalf("woke %s late", late)
-		}
+		best = min(best, (<-woken).Sub(written))
 		if j.State().Seq != seq+1 {
 			t.Fatal("woke for nothing")
 		}
+	}
+	if best > 200*time.Millisecond {
+		t.Fatalf("woke %s late", best)
 	}
 
 	// The fastest of ten: the machine may be busy, but a poll would never be fast.
