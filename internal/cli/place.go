@@ -90,6 +90,52 @@ func (x *session) lookAtDirt(ctx context.Context, s *ralph.State, resumed bool) 
 	}
 }
 
+// needsCheckout refuses to go on in place with a plan whose tasks have work in
+// worktrees: it would be done again there, and what is finished would never be merged
+// (X-27, X-68).
+func (x *session) needsCheckout(s *ralph.State) error {
+	if x.isolated || x.dryRun || !x.goesOnWith(s) {
+		return nil
+	}
+	var ids []string
+	for _, t := range s.Plan.Tasks {
+		q := t.Run.Queue.State
+		open := t.Status != ralph.TaskDone && t.Status != ralph.TaskSkipped // failed ones may be tried again
+		if open && t.Run.Place.Dir != "" || t.Status == ralph.TaskDone && q != "" && q != ralph.MergeMerged {
+			ids = append(ids, string(t.ID))
+		}
+	}
+	if len(ids) == 0 && !unlanded(s) {
+		return nil
+	}
+	why := fmt.Sprintf("the plan of %s has work in worktrees that is not merged yet", s.Plan.File)
+	if len(ids) > 0 {
+		why += ": " + few(ids, 5, ", ")
+	}
+	hint := "`ralph autopilot` goes on with it; `ralph plan " + s.Plan.File + " --force` begins anew in your checkout"
+	if x.mode == "agent" {
+		hint = "`RALPH_ISOLATION=worktree ralph agent` goes on with it; `ralph plan " + s.Plan.File + " --force` begins anew in your checkout"
+	}
+	return &ralph.Refusal{Why: why, Hint: hint, Kind: ralph.ErrUsage}
+}
+
+// goesOnWith reports whether this session works on the plan that is there.
+func (x *session) goesOnWith(s *ralph.State) bool {
+	if s.Plan.File == "" || x.mode != "agent" {
+		return x.mode == "construct" && x.only == s.Plan.File
+	}
+	next := ""
+	for _, spec := range s.Inbox {
+		if spec.Status == ralph.SpecActive {
+			return spec.File == s.Plan.File
+		}
+		if next == "" && spec.Status == ralph.SpecPending {
+			next = spec.File
+		}
+	}
+	return next == s.Plan.File
+}
+
 // few names the first of a list.
 func few(names []string, most int, between string) string {
 	if len(names) > most {

@@ -87,6 +87,9 @@ func (x *session) run(ctx context.Context) error {
 	if err := x.needsTasks(ctx); err != nil {
 		return err
 	}
+	if err := x.needsCheckout(x.journal.State()); err != nil {
+		return err
+	}
 	if err := x.takeLock(); err != nil {
 		return err
 	}

@@ -90,6 +90,9 @@ func (x *Executor) trees(dir string) (Trees, error) {
 	if dir == x.Root {
 		return x.Trees, nil
 	}
+	if x.Worktrees == nil {
+		return nil, fmt.Errorf("this session works in the checkout, and the task has the worktree %s: `ralph autopilot` goes on there", dir)
+	}
 	return x.Worktrees.Open(dir)
 }
 
