@@ -28,7 +28,7 @@ could not start, 3 stopped by a limit, 4 a person is needed, 130 ended at once.`
 	}
 	f := cmd.Flags()
 	f.IntVar(&parallel, "parallel", defaultSlots, "agents at work at the same time, `N` from 1 to 64 (also `parallel` in ralph/config.yaml)")
-	f.BoolVar(&semi, "semi", false, "start only what you assign with `ralph task assign`; `ralph mode autopilot` lets it go on alone")
+	f.BoolVar(&semi, "semi", false, "start only what you assign (ralph task assign); ralph mode autopilot lets it go on alone")
 	x.resumeFlags(cmd)
 	x.modeFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -43,7 +43,7 @@ same time in worktrees, merged, with a conflict that is resolved on the way.`,
 			return runDemo(cmd.Context(), env, dir)
 		},
 	}
-	cmd.Flags().BoolVar(&parallel, "parallel", false, "show `ralph autopilot` instead: several agents at once")
+	cmd.Flags().BoolVar(&parallel, "parallel", false, "show ralph autopilot instead: several agents at once")
 	cmd.Flags().StringVar(&dir, "dir", "", "where to make the repository (default: a new temporary folder)")
 	return cmd
 }

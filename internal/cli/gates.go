@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,7 @@ import (
 
 func newGates(env Env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "gates [id]", Short: "What waits for you: questions and merges; with an id all there is to decide by",
+		Use: "gates [id]", Short: "What waits for you: starts, steps, questions and merges; with an id all there is to decide by",
 		Example: "  ralph gates\n  ralph gates g-1a2b", Args: cobra.MaximumNArgs(1),
 	}
 	asJSON := jsonFlag(cmd)
@@ -190,7 +191,7 @@ func firstLine(text string) string {
 
 func newApprove(env Env) *cobra.Command {
 	return gateVerb(env, &cobra.Command{
-		Use: "approve <id>", Short: "Let pass what waits at a gate", Args: cobra.ExactArgs(1),
+		Use: "approve <id>", Short: "Let pass what waits at a gate: a start, a step, a merge", Args: cobra.ExactArgs(1),
 		Example: "  ralph gates\n  ralph approve g-1a2b",
 	}, "Approved", func(s *ralph.State, id ralph.GateID, _ []string) ([]ralph.Fact, error) { return s.ApproveGate(id) })
 }
@@ -198,12 +199,13 @@ func newApprove(env Env) *cobra.Command {
 func newDeny(env Env) *cobra.Command {
 	var reason string
 	cmd := gateVerb(env, &cobra.Command{
-		Use: "deny <id>", Short: "Refuse what waits at a gate; the reason goes to the agent", Args: cobra.ExactArgs(1),
-		Long: `Refuses a merge. Where its tests were in doubt, the task goes back to its agent with
+		Use: "deny <id>", Short: "Refuse what waits at a gate: a start, a step, a merge", Args: cobra.ExactArgs(1),
+		Long: `A start that is denied ends the session, with exit code 1. The task of a step is skipped.
+A merge is not made: where its tests were in doubt, the task goes back to its agent with
 the reason; otherwise it ends as failed, its branch and worktree kept.`,
 		Example: "  ralph deny g-1a2b --reason \"the removed test is still needed\"",
 	}, "Denied", func(s *ralph.State, id ralph.GateID, _ []string) ([]ralph.Fact, error) { return s.DenyGate(id, reason) })
-	cmd.Flags().StringVar(&reason, "reason", "", "why, in words for the agent")
+	cmd.Flags().StringVar(&reason, "reason", "", "why; of a merge, in words for the agent")
 	return cmd
 }
 
@@ -247,12 +249,16 @@ step       each task waits for your approval: ` + "`ralph approve <gate>`" + `
 semi       nothing new starts but what you choose: ` + "`ralph task assign <id>`" + `
 autopilot  on its own: retries, other agents when one is at its limit, pause and resume
 
-` + "`mode`" + ` in ralph/config.yaml, or --mode, is what a start begins with.`,
-		Example: "  ralph mode step\n  ralph mode autopilot",
-		Args:    cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs), ValidArgs: []string{"manual", "step", "semi", "autopilot"},
+Without a word it prints the mode. ` + "`mode`" + ` in ralph/config.yaml, or --mode, is what a start
+begins with.`,
+		Example: "  ralph mode\n  ralph mode step\n  ralph mode autopilot",
+		Args:    cobra.MaximumNArgs(1), ValidArgs: []string{"manual", "step", "semi", "autopilot"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return showMode(env)
+			}
+			if !slices.Contains(ralph.Autonomies(), ralph.Autonomy(args[0])) {
+				return usage("there is no mode %q: use manual, step, semi or autopilot", args[0])
 			}
 			return tellEngine(cmd, env, "mode "+args[0], func(s *ralph.State) ([]ralph.Fact, error) { return s.SetMode(ralph.Autonomy(args[0])) })
 		},

@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ralph-loop/ralph"
 )
 
 // Every command that does something says in one line what it does, and shows how
-// it is typed, unless there is only one way to type it (D-032 to D-035: a person
+// it is typed, unless there is only one way to type it; no flag that takes no value shows one (D-032 to D-035: a person
 // finds the flags in the help).
 func TestHelp(t *testing.T) {
 	t.Parallel()
@@ -33,6 +34,11 @@ func TestHelp(t *testing.T) {
 		if cmd.Example != "" && !strings.Contains(cmd.Example, cmd.CommandPath()) {
 			t.Errorf("%s: its Example does not show it:\n%s", cmd.CommandPath(), cmd.Example)
 		}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if value, _ := pflag.UnquoteUsage(f); f.Value.Type() == "bool" && value != "" {
+				t.Errorf("%s --%s: what stands in backquotes first is shown as its value: %q", cmd.CommandPath(), f.Name, value)
+			}
+		})
 	}
 	walk(newRoot(Env{Version: "test"}))
 }

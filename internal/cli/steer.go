@@ -12,20 +12,29 @@ import (
 // append facts, and the loop wakes when the journal moves.
 
 func newPause(env Env) *cobra.Command {
-	return steer(env, "pause", "Pause the running engine at the end of the current iterations", ralph.WantPause)
+	return steer(env, ralph.WantPause, "pausing at the end of the current iterations", &cobra.Command{
+		Use: "pause", Short: "Pause the running engine at the end of the current iterations",
+		Long: `Agents at work finish their turn; then nothing new starts until ` + "`ralph resume`" + `. It may be
+taken back at any time. The engine stays; ` + "`ralph stop`" + ` ends it.`,
+		Example: "  ralph pause\n  ralph resume",
+	})
 }
 
 func newResume(env Env) *cobra.Command {
-	return steer(env, "resume", "Go on after a pause", ralph.WantRun)
+	return steer(env, ralph.WantRun, "going on", &cobra.Command{
+		Use: "resume", Short: "Go on after a pause",
+		Long: `Ends a pause, whatever it comes from: you, failures in a row, or agents at their limits.
+An engine that has ended is started again: ` + "`ralph agent`, `ralph autopilot`" + `.`,
+		Example: "  ralph resume",
+	})
 }
 
-func steer(env Env, name, short string, want ralph.Want) *cobra.Command {
-	return &cobra.Command{
-		Use: name, Short: short, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return tellEngine(cmd, env, name, func(s *ralph.State) ([]ralph.Fact, error) { return s.Steer(want, "ralph "+name) })
-		},
+func steer(env Env, want ralph.Want, said string, cmd *cobra.Command) *cobra.Command {
+	cmd.Args = cobra.NoArgs
+	cmd.RunE = func(c *cobra.Command, _ []string) error {
+		return tellEngine(c, env, said, func(s *ralph.State) ([]ralph.Fact, error) { return s.Steer(want, "ralph "+c.Name()) })
 	}
+	return cmd
 }
 
 func newStop(env Env) *cobra.Command {
@@ -34,7 +43,11 @@ func newStop(env Env) *cobra.Command {
 		Use: "stop", Short: "Stop the running engine at the end of the current iterations; the work is resumed at the next start",
 		Example: "  ralph stop\n  ralph stop --now", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return tellEngine(cmd, env, "stop", func(s *ralph.State) ([]ralph.Fact, error) {
+			said := "stopping at the end of the current iterations"
+			if now {
+				said = "stopping at once"
+			}
+			return tellEngine(cmd, env, said, func(s *ralph.State) ([]ralph.Fact, error) {
 				if now {
 					return s.StopNow("ralph stop --now")
 				}
@@ -46,8 +59,8 @@ func newStop(env Env) *cobra.Command {
 	return cmd
 }
 
-// tellEngine records what a person wants of the engine that runs here.
-func tellEngine(cmd *cobra.Command, env Env, what string, decide func(*ralph.State) ([]ralph.Fact, error)) error {
+// tellEngine records what a person wants of the engine that runs here, and says it.
+func tellEngine(cmd *cobra.Command, env Env, said string, decide func(*ralph.State) ([]ralph.Fact, error)) error {
 	j, err := openJournal(env, false, false)
 	if err != nil {
 		return err
@@ -59,6 +72,6 @@ func tellEngine(cmd *cobra.Command, env Env, what string, decide func(*ralph.Sta
 	if err := j.Update(cmd.Context(), "cli", decide); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.Stdout, "%s wanted; `ralph status` shows when it is so\n", what)
+	_, err = fmt.Fprintf(env.Stdout, "%s; `ralph status` shows where it is\n", said)
 	return err
 }

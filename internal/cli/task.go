@@ -38,7 +38,7 @@ func newTaskList(env Env) *cobra.Command {
 		Example: "  ralph task list\n  ralph task list --json",
 		RunE:    func(*cobra.Command, []string) error { return runTaskList(env, asJSON) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as `ralph query tasks` does")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as ralph query tasks does")
 	return cmd
 }
 
