@@ -17,7 +17,7 @@ func controlLines(e ralph.Event, s *ralph.State) []string {
 	case ralph.ModeSet:
 		return one("MODE: %s", modeWords(f.Autonomy()))
 	case ralph.Retrying:
-		return one("RETRY: %s: %d of %d in %s after %s", called(s, f.Task), f.Attempt, f.Of, time.Duration(f.BackoffMS)*time.Millisecond, f.Error)
+		return one("RETRY: %s: %d of %d in %s after %s", stageOr(s, f.Task), f.Attempt, f.Of, time.Duration(f.BackoffMS)*time.Millisecond, f.Error)
 	case ralph.AgentLimited:
 		wait := "it is not asked before that"
 		if f.BackoffMS > 0 {
@@ -25,7 +25,7 @@ func controlLines(e ralph.Event, s *ralph.State) []string {
 		}
 		return one("LIMIT: %s until %s, %s (hit %d): %s", f.Agent, f.Until.UTC().Format(time.RFC3339), wait, max(1, f.Try), f.Message)
 	case ralph.AgentSwitched:
-		return one("AGENT: %s -> %s (%s), for %s", f.From, f.To, f.Reason, called(s, f.Task))
+		return one("AGENT: %s -> %s (%s), for %s", f.From, f.To, f.Reason, stageOr(s, f.Task))
 	case ralph.BudgetWarned:
 		return one("BUDGET: %s", strings.TrimSpace(strings.Join([]string{string(f.Task), f.Text}, " ")))
 	case ralph.ContextWarned:

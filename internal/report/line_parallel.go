@@ -85,6 +85,15 @@ func called(s *ralph.State, id ralph.TaskID) string {
 	return string(id)
 }
 
+// stageOr is called for tasks of the plan; a stage goes by its name alone, since
+// nobody types its id.
+func stageOr(s *ralph.State, id ralph.TaskID) string {
+	if t := s.Task(id); t != nil && !t.IsBuild() && t.Name != "" {
+		return oneLine(t.Name)
+	}
+	return called(s, id)
+}
+
 // kindOf is what a task is for, told from its id when the state has forgotten it.
 func kindOf(s *ralph.State, id ralph.TaskID) ralph.TaskKind {
 	if t := s.Task(id); t != nil {
