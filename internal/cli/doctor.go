@@ -251,5 +251,9 @@ func (x *examination) leftovers(root string, j *journal.File) {
 	if err != nil || len(entries) == 0 || j.Holder() != nil {
 		return
 	}
-	x.note("leftovers", fmt.Sprintf("%d processes of an engine that died may still run", len(entries)), "the next `ralph agent` ends them")
+	words := "1 process"
+	if len(entries) > 1 {
+		words = fmt.Sprintf("%d processes", len(entries))
+	}
+	x.note("leftovers", words+" of an engine that died may still run", "the next start ends what does")
 }
