@@ -159,8 +159,8 @@ func (c *console) finish(s *ralph.State) {
 		if s.Session.Ended == ralph.ReasonInterrupted {
 			c.note("`ralph autopilot` goes on where it was")
 		}
-	case s.Session.Ended == ralph.ReasonInterrupted && s.Session.Mode == "agent":
-		c.note("`ralph agent` goes on where it was")
+	case s.Session.Ended == ralph.ReasonInterrupted && s.Session.Mode != "plan":
+		c.note("`ralph %s` goes on where it was", s.Session.Mode)
 	}
 }
 

@@ -135,7 +135,11 @@ func (x *session) takeLock() error {
 	}
 	x.lock = lock
 	if dead != nil {
-		x.console.note("the last engine (pid %d%s) did not end cleanly; going on where it was", dead.Pid, elsewhere(dead, self))
+		then := "going on where it was"
+		if x.fresh {
+			then = "beginning a new session"
+		}
+		x.console.note("the last engine (pid %d%s) did not end cleanly; %s", dead.Pid, elsewhere(dead, self), then)
 	}
 	swept, err := x.procs.Sweep(context.Background())
 	if err != nil {
@@ -223,7 +227,10 @@ func (x *session) resumes(s *ralph.State, file bool) bool {
 	case "autopilot": // on the same plan; another one since then begins a session of its own
 		return cut && (s.Job == nil || s.Job.File == s.Plan.File)
 	}
-	return last.Live() && s.Job != nil && s.Job.File == x.only
+	if s.Job == nil { // it was given back when a person ended the session
+		return x.mode == "construct" && cut && s.Plan.File == x.only && s.Plan.Unfinished() > 0
+	}
+	return last.Live() && s.Job.File == x.only
 }
 
 // work runs the engine to its end.

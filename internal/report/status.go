@@ -153,8 +153,8 @@ func engineWords(s *ralph.State, engine Engine) string {
 		return "idle"
 	case x.Live():
 		return fmt.Sprintf("not running: the last one was cut; `ralph %s` goes on where it was", x.Mode)
-	case x.Ended == ralph.ReasonInterrupted && x.Mode == "agent":
-		return "idle: interrupted; `ralph agent` goes on where it was"
+	case x.Ended == ralph.ReasonInterrupted && x.Mode != "plan" && !x.Auto.EndsAtError(): // manual and step keep no session (X-100)
+		return fmt.Sprintf("idle: interrupted; `ralph %s` goes on where it was", x.Mode)
 	}
 	return fmt.Sprintf("idle (last session: %s)", x.Ended)
 }
