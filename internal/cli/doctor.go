@@ -237,7 +237,7 @@ func (x *examination) state(env Env, root string) {
 	} else if s.Session.Live() {
 		x.note("engine", "the last one was cut", fmt.Sprintf("`ralph %s` goes on where it was", s.Session.Mode))
 	}
-	x.ok("state", "%d facts, %d specs in the inbox, %d tasks in the plan", s.Seq, len(s.Inbox), len(s.Plan.Tasks))
+	x.ok("state", "%d facts, %s in the inbox, %s in the plan", s.Seq, report.Specs(len(s.Inbox)), report.Tasks(len(s.Plan.Tasks)))
 	x.lock(j)
 	x.leftovers(root, j)
 	if err := roomIn(root); err != nil {
