@@ -143,7 +143,7 @@ func TestClaudeWithAFullWindow(t *testing.T) {
 	}
 	log := p.must(p.ralph, "log", "--json")
 	for _, want := range []string{
-		`96 % of the agent's context window is used (construct.context_kill)`, `"context.warned"`, `"context":{"used":191000,"window":200000}`, "The rest of it",
+		`96 % of the window used (construct.context_kill)`, `"context.warned"`, `"context":{"used":191000,"window":200000}`, "The rest of it",
 	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log lacks %s:\n%s", want, out)

@@ -141,7 +141,7 @@ func (x *lawyer) room(turn ralph.Turn, sum ralph.Usage, others int) {
 	}{{x.c.Budget, s.Session.Usage, s.Session.Turns}, {x.c.SpecBudget, s.Plan.Usage, s.Plan.Turns}} {
 		b := scope.limit
 		left := b.Cost - scope.usage.Cost - (sum.Cost - turn.Reserve.Cost)
-		if b.Cost > 0 && (turn.MaxCost == 0 || turn.MaxCost > max(left, 0.01)+1e-9) {
+		if b.Cost > 0 && (turn.MaxCost == 0 || turn.MaxCost > max(left, 0)+0.02+1e-6) {
 			x.say("may cost %f, %f is left", turn.MaxCost, left)
 		}
 		if others == 0 {

@@ -334,7 +334,7 @@ func TestMaxCostOfATurn(t *testing.T) {
 		switch {
 		case math.IsInf(left, 1) && turn.MaxCost != 0:
 			rt.Errorf("may cost %f without a limit", turn.MaxCost)
-		case !math.IsInf(left, 1) && (turn.MaxCost <= 0 || turn.MaxCost > max(left, 0.01)+1e-9):
+		case !math.IsInf(left, 1) && (turn.MaxCost <= 0 || turn.MaxCost <= left || turn.MaxCost > max(left, 0)+0.02+1e-6):
 			rt.Errorf("may cost %f, %f is left", turn.MaxCost, left)
 		}
 	})

@@ -88,7 +88,18 @@ func broken(s *ralph.State) *ralph.Task {
 
 // failing: something failed that ends the spec, and with it the run.
 func failing(s *ralph.State) bool {
-	return broken(s) != nil || s.Job != nil && failedStage(s) != nil
+	return broken(s) != nil || s.Job != nil && failedStage(s) != nil || meetsLimit(s)
+}
+
+// meetsLimit: a turn has just met a limit, and what it was for is about to fail of it
+// . Whether the limit lasts until somebody looks must not decide the end.
+func meetsLimit(s *ralph.State) bool {
+	for _, t := range slices.Concat(s.Plan.Tasks, s.Stages) {
+		if last := t.Run.Last; t.Status == ralph.TaskActive && last != nil && last.Limited() {
+			return true
+		}
+	}
+	return false
 }
 
 // startGate holds a start that somebody has to approve.

@@ -374,3 +374,43 @@ func TestEndDuringABackoff(t *testing.T) {
 		b.want("finish pending", "X-60")
 	}
 }
+
+// a limit that a stage of mode step has just met fails the spec, however long
+// the limit lasts: whether it is over when somebody looks decides nothing.
+func TestLimitOfAStageEndsOneWay(t *testing.T) {
+	t.Parallel()
+	for _, later := range []time.Duration{0, time.Hour} {
+		c := ralphtest.Settings()
+		c.MaxLimitRetries = 0
+		b := building(t, c)
+		b.mode(ralph.Stepwise)
+		b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone}, ralph.TaskAdded{Task: ralph.Task{ID: "verify:j:1", Kind: ralph.KindVerify, Status: ralph.TaskPending}},
+			ralph.TaskStarted{ID: "verify:j:1"})
+		b.task = "verify:j:1"
+		b.turn(limit("claude"))
+		b.now = b.now.Add(later)
+		b.schedule("hold", "verify:j:1")
+		b.want("finish failed", "A-093")
+	}
+}
+
+// A turn that its cap has ended has passed the budget that the cap came from: the task
+// is given back at once, and nothing is tried again.
+func TestCapOfABudget(t *testing.T) {
+	t.Parallel()
+	c := ralphtest.Settings()
+	c.Budget.Cost = 0.15
+	b := building(t, c)
+	turn := b.want("turn 1 claude", "D-044").(ralph.Turn)
+	if turn.MaxCost <= 0.15 || turn.MaxCost > 0.17 {
+		t.Fatalf("may cost %v", turn.MaxCost)
+	}
+	f := failure(ralph.ErrClassBudget)
+	f.Usage = ralph.Usage{Cost: turn.MaxCost, Known: true}
+	b.turn(f)
+	b.want("finish pending", "X-60")
+	c.TaskBudget, c.Budget = c.Budget, policy.Budget{}
+	b = building(t, c)
+	b.turn(f)
+	b.want("finish timeout", "X-60")
+}

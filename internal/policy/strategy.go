@@ -31,6 +31,13 @@ func afterError(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.S
 				return finish(ralph.TaskFailed, "A-093", message)
 			}
 			return afterLimit(s, t, c, now)
+		case ralph.ErrClassBudget: // its cap is what was left of a budget, and a little more
+			if step, why, ok := givenBack(s, c, now); ok {
+				return step, why
+			}
+			if over := ofTask(t, c).over(); over != "" && t.IsBuild() {
+				return finish(ralph.TaskTimeout, "X-60", over)
+			}
 		case ralph.ErrClassContext:
 			if t.IsBuild() {
 				return finish(ralph.TaskTimeout, "X-62", "the agent's context is full: "+err.Message)

@@ -57,7 +57,7 @@ func (g *guard) settle(res *ralph.TurnResult) {
 	}
 	res.Err = &ralph.AgentError{
 		Class:   ralph.ErrClassContext,
-		Message: fmt.Sprintf("%.0f %% of the agent's context window is used (construct.context_kill)", 100*g.at.Part()),
+		Message: fmt.Sprintf("%.0f %% of the window used (construct.context_kill)", 100*g.at.Part()),
 	}
 }
 

@@ -145,7 +145,7 @@ func TestContextKill(t *testing.T) {
 `)
 	facts := w.do(t, w.turn())
 	f := facts[0].(ralph.TurnEnded)
-	want := "96 % of the agent's context window is used (construct.context_kill)"
+	want := "96 % of the window used (construct.context_kill)"
 	if f.Exit != ralph.ExitFailed || f.Err == nil || f.Err.Class != ralph.ErrClassContext || f.Err.Message != want || f.Context.Part() != 0.96 {
 		t.Errorf("ended: %+v %+v", f, f.Err)
 	}
