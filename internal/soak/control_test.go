@@ -22,7 +22,7 @@ import (
 // who pauses, resumes, stops, switches modes, decides and edits at random, hooks and a
 // webhook that fail, small budgets, an engine that is killed: every task comes to its
 // end once, nothing is left over, the record holds, and no engine ever stands still
-//
+// (document A,
 // A-113; ). SOAK_TIME bounds the wild part, SOAK_SEED
 // repeats what is drawn.
 func TestControlAtRandom(t *testing.T) {
