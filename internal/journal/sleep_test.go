@@ -70,6 +70,10 @@ func TestSleeperStopsWhenItWakesUp(t *testing.T) {
 	laptop.say("laptop 0", "took over: false")
 	laptop.say("one", "wrote 1")
 	must(t, laptop.p.Signal(syscall.SIGSTOP))
+	var stopped syscall.WaitStatus // the signal takes a moment: until then the laptop reads on
+	if _, err := syscall.Wait4(laptop.p.Pid, &stopped, syscall.WUNTRACED, nil); err != nil || !stopped.Stopped() {
+		t.Fatalf("the laptop does not sleep: %v, %v", stopped, err)
+	}
 	must(t, writeLine(laptop, "in its sleep")) // what it was about to do
 
 	early := startChild(t, "engine", root)
