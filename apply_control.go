@@ -185,14 +185,23 @@ func (s *State) GateOf(kind string) *Gate {
 	return s.Gates[i]
 }
 
+// Turning counts the turns under way.
+func (s *State) Turning() int {
+	n := 0
+	for t := range s.Work() {
+		if !t.Run.TurnAt.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
 // Reserved is what the turns under way may still use.
 func (s *State) Reserved() Usage {
 	sum := Usage{Known: true}
-	for _, list := range [][]*Task{s.Plan.Tasks, s.Stages} {
-		for _, t := range list {
-			if t.Run.Reserved != (Usage{}) {
-				sum = sum.Add(t.Run.Reserved)
-			}
+	for t := range s.Work() {
+		if t.Run.Reserved != (Usage{}) {
+			sum = sum.Add(t.Run.Reserved)
 		}
 	}
 	return sum

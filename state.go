@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"encoding/json"
+	"iter"
 	"slices"
 	"time"
 )
@@ -235,6 +236,20 @@ func (i *Integration) Baseline(commit string) (red []string, ok bool) {
 		}
 	}
 	return nil, false
+}
+
+// Work yields the tasks of the plan and then the stages of the job. None of them
+// must be written to.
+func (s *State) Work() iter.Seq[*Task] {
+	return func(yield func(*Task) bool) {
+		for _, list := range [][]*Task{s.Plan.Tasks, s.Stages} {
+			for _, t := range list {
+				if !yield(t) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Task returns the task or stage with the id, nil when there is none. The

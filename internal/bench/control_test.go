@@ -27,7 +27,7 @@ func benchPause(b *testing.B, t *table) {
 		w := newFleet(b, slots)
 		var late, reached, began []time.Duration
 		for range rounds {
-			w.until("every slot at work", func(s *ralph.State) bool { return turning(s) == slots })
+			w.until("every slot at work", func(s *ralph.State) bool { return s.Turning() == slots })
 			at, seq := w.say(ralph.WantPause)
 			w.until("the pause", func(s *ralph.State) bool { return s.Mode() == "paused" })
 			last, ends := at, at
@@ -44,7 +44,7 @@ func benchPause(b *testing.B, t *table) {
 			late = append(late, last.Sub(at))
 			reached = append(reached, ends.Sub(at))
 			at, seq = w.say(ralph.WantRun)
-			w.until("every slot at work again", func(s *ralph.State) bool { return turning(s) == slots })
+			w.until("every slot at work again", func(s *ralph.State) bool { return s.Turning() == slots })
 			n := 0
 			w.each(seq, func(e ralph.Event) {
 				if f, ok := e.Fact.(ralph.StepStarted); ok && f.Step.StepName() == "turn" && n < slots {
@@ -69,16 +69,6 @@ func benchPause(b *testing.B, t *table) {
 func rank[T cmp.Ordered](list []T, share float64) T {
 	sorted := slices.Sorted(slices.Values(list))
 	return sorted[min(len(sorted)-1, int(share*float64(len(sorted))))]
-}
-
-func turning(s *ralph.State) int {
-	n := 0
-	for _, t := range s.Plan.Tasks {
-		if !t.Run.TurnAt.IsZero() {
-			n++
-		}
-	}
-	return n
 }
 
 // fleet is an engine with slots whose agents go on for ever, and a second look at its
@@ -283,10 +273,10 @@ func follow(b *testing.B, box *box, bin string, j *journal.File) []time.Duration
 // TestFleetHeedsAPause: what the benchmark measures does happen.
 func TestFleetHeedsAPause(t *testing.T) {
 	w := newFleet(t, 4)
-	w.until("work", func(s *ralph.State) bool { return turning(s) == 4 })
+	w.until("work", func(s *ralph.State) bool { return s.Turning() == 4 })
 	w.say(ralph.WantPause)
-	w.until("the pause", func(s *ralph.State) bool { return s.Mode() == "paused" && turning(s) == 0 })
+	w.until("the pause", func(s *ralph.State) bool { return s.Mode() == "paused" && s.Turning() == 0 })
 	w.say(ralph.WantRun)
-	w.until("work again", func(s *ralph.State) bool { return turning(s) == 4 })
+	w.until("work again", func(s *ralph.State) bool { return s.Turning() == 4 })
 	w.close()
 }

@@ -40,11 +40,9 @@ func (l *listener) words(s *ralph.State, engine report.Engine) map[ralph.TaskID]
 	if !engine.Alive {
 		return out
 	}
-	for _, list := range [][]*ralph.Task{s.Plan.Tasks, s.Stages} {
-		for _, t := range list {
-			if !t.Run.TurnAt.IsZero() {
-				out[t.ID] = l.hear(t)
-			}
+	for t := range s.Work() {
+		if !t.Run.TurnAt.IsZero() {
+			out[t.ID] = l.hear(t)
 		}
 	}
 	return out

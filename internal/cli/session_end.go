@@ -40,7 +40,7 @@ func (x *session) shelve(ctx context.Context, executor *step.Executor) error {
 // atWork are the active tasks that have a worktree of their own.
 func atWork(s *ralph.State) []*ralph.Task {
 	var list []*ralph.Task
-	for _, t := range slices.Concat(s.Plan.Tasks, s.Stages) {
+	for t := range s.Work() {
 		if t.Status == ralph.TaskActive && t.TakesSlot() && t.Run.Place.Dir != "" {
 			list = append(list, t)
 		}

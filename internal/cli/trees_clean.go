@@ -42,7 +42,7 @@ func (w worktrees) cleanUp(ctx context.Context, s *ralph.State) ralph.CleanedUp 
 
 func (w worktrees) dropTrees(ctx context.Context, s *ralph.State, out *ralph.CleanedUp) error {
 	owned := map[string]bool{}
-	for _, t := range slices.Concat(s.Plan.Tasks, s.Stages) {
+	for t := range s.Work() {
 		owned[t.Run.Place.Dir] = true
 	}
 	folder := filepath.Join(w.repo.Root(), treesFolder)
@@ -121,7 +121,7 @@ func branchesInUse(s *ralph.State) map[string]bool {
 	if i := s.Plan.Integration; i.Landed != i.Tip {
 		branches[i.Branch] = true
 	}
-	for _, t := range slices.Concat(s.Plan.Tasks, s.Stages) {
+	for t := range s.Work() {
 		q := t.Run.Queue.State
 		if t.Status != ralph.TaskDone || q != "" && q != ralph.MergeMerged {
 			branches[t.Run.Place.Branch] = true

@@ -36,7 +36,7 @@ func ofTask(t *ralph.Task, c Config) spending {
 	return spending{scope: "task", task: t.ID, limit: c.TaskBudget, usage: r.Usage, turns: r.Iterations, time: r.Spent, alerts: r.Alerts}
 }
 
-// Tokens are the tokens that count: cache reads are left out, they are a tenth of
+// tokens are those that count: cache reads are left out, they are a tenth of
 // the price and many times the number.
 func tokens(u ralph.Usage) int64 { return u.Input + u.Output + u.CacheWrite }
 
@@ -183,14 +183,7 @@ func expected(s *ralph.State) ralph.Usage {
 // ends: then it waits for them. A turn alone is never held; it is settled after its
 // end.
 func crowded(s *ralph.State, c Config, next ralph.Usage, now time.Time) bool {
-	under := 0
-	for _, list := range [][]*ralph.Task{s.Plan.Tasks, s.Stages} {
-		for _, t := range list {
-			if !t.Run.TurnAt.IsZero() {
-				under++
-			}
-		}
-	}
+	under := s.Turning()
 	if under == 0 {
 		return false
 	}

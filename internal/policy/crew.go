@@ -81,14 +81,12 @@ type view struct {
 
 func look(s *ralph.State) view {
 	var v view
-	for _, list := range [][]*ralph.Task{s.Plan.Tasks, s.Stages} {
-		for _, t := range list {
-			if p := &t.Run.Place; p.Slot > 0 || p.Dir != "" {
-				v.slots, v.dirs = append(v.slots, p.Slot), append(v.dirs, p.Dir)
-			}
-			if t.Status == ralph.TaskDone && unmerged(t) {
-				v.unmerged = append(v.unmerged, t)
-			}
+	for t := range s.Work() {
+		if p := &t.Run.Place; p.Slot > 0 || p.Dir != "" {
+			v.slots, v.dirs = append(v.slots, p.Slot), append(v.dirs, p.Dir)
+		}
+		if t.Status == ralph.TaskDone && unmerged(t) {
+			v.unmerged = append(v.unmerged, t)
 		}
 	}
 	return v
@@ -295,8 +293,8 @@ func pilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	}
 	m, ok := crew(s, mine, c, now)
 	if hold, is := m.(Hold); ok && is {
-		if until := landAgain(s); !until.IsZero() && until.After(now) && (hold.Until.IsZero() || until.Before(hold.Until)) {
-			hold.Until = until
+		if until := landAgain(s); until.After(now) {
+			hold.Until = sooner(hold.Until, until)
 		}
 		return hold
 	}

@@ -45,9 +45,8 @@ func chooseAgent(s *ralph.State, t *ralph.Task, c Config, now time.Time) option 
 			return option{agent: agent}
 		case !hard:
 			return option{until: until}
-		case none.until.IsZero() || until.Before(none.until):
-			none.until = until
 		}
+		none.until = sooner(none.until, until)
 	}
 	return none
 }
@@ -88,16 +87,12 @@ func firstProbe(s *ralph.State, t *ralph.Task, l ralph.Limit, now time.Time) tim
 		since = time.Time{} // the clock went back: every turn is after it
 	}
 	var first time.Time
-	for _, list := range [][]*ralph.Task{s.Plan.Tasks, s.Stages} {
-		for _, x := range list {
-			began := x.Run.TurnAt
-			if x.ID == t.ID || x.Run.Agent != l.Agent || began.IsZero() || began.Before(since) || began.After(now) {
-				continue
-			}
-			if first.IsZero() || began.Before(first) {
-				first = began
-			}
+	for x := range s.Work() {
+		began := x.Run.TurnAt
+		if x.ID == t.ID || x.Run.Agent != l.Agent || began.IsZero() || began.Before(since) || began.After(now) {
+			continue
 		}
+		first = sooner(first, began)
 	}
 	return first
 }
@@ -152,9 +147,7 @@ func allLimited(s *ralph.State, c Config, now time.Time) (until time.Time, ok bo
 		if l == nil || !l.Hard || l.Over(now) {
 			return time.Time{}, false
 		}
-		if until.IsZero() || l.Until.Before(until) {
-			until = l.Until
-		}
+		until = sooner(until, l.Until)
 	}
 	return until, len(c.Agents) > 0
 }

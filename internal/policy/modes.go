@@ -94,7 +94,7 @@ func failing(s *ralph.State) bool {
 // meetsLimit: a turn has just met a limit, and what it was for is about to fail of it
 // . Whether the limit lasts until somebody looks must not decide the end.
 func meetsLimit(s *ralph.State) bool {
-	for _, t := range slices.Concat(s.Plan.Tasks, s.Stages) {
+	for t := range s.Work() {
 		if last := t.Run.Last; t.Status == ralph.TaskActive && last != nil && last.Limited() {
 			return true
 		}

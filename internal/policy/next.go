@@ -121,11 +121,9 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 // for an answer holds none, so it has to get one again before its next turn.
 func othersAtWork(s *ralph.State, t *ralph.Task) int {
 	n := 0
-	for _, list := range [][]*ralph.Task{s.Plan.Tasks, s.Stages} {
-		for _, x := range list {
-			if x.ID != t.ID && x.Status == ralph.TaskActive && s.Gate(x.ID) == nil {
-				n++
-			}
+	for x := range s.Work() {
+		if x.ID != t.ID && x.Status == ralph.TaskActive && s.Gate(x.ID) == nil {
+			n++
 		}
 	}
 	return n

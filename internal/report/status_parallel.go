@@ -14,21 +14,19 @@ import (
 func slots(s *ralph.State) []SlotRecord {
 	out := []SlotRecord{}
 	usual := settingsOf(s.Session.Config).MaxIterations
-	for _, list := range [][]*ralph.Task{s.Plan.Tasks, s.Stages} {
-		for _, t := range list {
-			if t.Run.Place.Slot == 0 || t.Status != ralph.TaskActive {
-				continue
-			}
-			r := SlotRecord{
-				Slot: t.Run.Place.Slot, Task: workOf(t), Kind: string(kindOf(s, t.ID)), Name: t.Name, Iteration: t.Run.Iterations + 1,
-				MaxIterations: cmp.Or(t.MaxIterations, usual), Progress: t.Run.Progress, Note: t.Run.Note, Worktree: t.Run.Place.Dir,
-				StartedAt: t.Run.StartedAt, Stuck: t.Run.Warned, Unchanged: t.Run.Unchanged,
-			}
-			r.Agent, r.ContextPercent, r.at = t.Run.Agent, inPercent(t.Run.Context.Part()), t.ID
-			_, r.Waits = waitOf(s, t, s.At) // with the wait's end comes a fact
-			r.filling = slices.Contains(t.Run.Alerts, ralph.AlertContext)
-			out = append(out, r)
+	for t := range s.Work() {
+		if t.Run.Place.Slot == 0 || t.Status != ralph.TaskActive {
+			continue
 		}
+		r := SlotRecord{
+			Slot: t.Run.Place.Slot, Task: workOf(t), Kind: string(kindOf(s, t.ID)), Name: t.Name, Iteration: t.Run.Iterations + 1,
+			MaxIterations: cmp.Or(t.MaxIterations, usual), Progress: t.Run.Progress, Note: t.Run.Note, Worktree: t.Run.Place.Dir,
+			StartedAt: t.Run.StartedAt, Stuck: t.Run.Warned, Unchanged: t.Run.Unchanged,
+		}
+		r.Agent, r.ContextPercent, r.at = t.Run.Agent, inPercent(t.Run.Context.Part()), t.ID
+		_, r.Waits = waitOf(s, t, s.At) // with the wait's end comes a fact
+		r.filling = slices.Contains(t.Run.Alerts, ralph.AlertContext)
+		out = append(out, r)
 	}
 	slices.SortStableFunc(out, func(a, b SlotRecord) int { return cmp.Compare(a.Slot, b.Slot) })
 	return out

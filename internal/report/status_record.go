@@ -63,7 +63,7 @@ func StatusOf(s *ralph.State, engine Engine, now time.Time) StatusRecord {
 		return r
 	}
 	r.FallbackReason, r.CurrentPhase, r.Waiting = x.Fallback, p.Phase, waits(s, now)
-	r.CurrentIteration += turning(s)
+	r.CurrentIteration += s.Turning()
 	if p.Current != "" {
 		r.CurrentStep = &p.Current
 	}
@@ -84,26 +84,11 @@ func activeTasks(s *ralph.State) []ralph.TaskID {
 	return out
 }
 
-// turning counts the turns under way.
-func turning(s *ralph.State) int {
-	n := 0
-	for _, list := range [][]*ralph.Task{s.Plan.Tasks, s.Stages} {
-		for _, t := range list {
-			if !t.Run.TurnAt.IsZero() {
-				n++
-			}
-		}
-	}
-	return n
-}
-
 func contexts(s *ralph.State) []ContextRecord {
 	out := []ContextRecord{}
-	for _, list := range [][]*ralph.Task{s.Plan.Tasks, s.Stages} {
-		for _, t := range list {
-			if u := t.Run.Context; t.Status == ralph.TaskActive && u.Window > 0 {
-				out = append(out, ContextRecord{t.ID, t.Run.Agent, u.Used, u.Window, inPercent(u.Part()), slices.Contains(t.Run.Alerts, ralph.AlertContext)})
-			}
+	for t := range s.Work() {
+		if u := t.Run.Context; t.Status == ralph.TaskActive && u.Window > 0 {
+			out = append(out, ContextRecord{t.ID, t.Run.Agent, u.Used, u.Window, inPercent(u.Part()), slices.Contains(t.Run.Alerts, ralph.AlertContext)})
 		}
 	}
 	return out
