@@ -18,6 +18,7 @@ func (s *State) fold(e Event, before time.Time) {
 	s.Seq, s.Hash, s.At = e.Seq, e.Hash, e.At
 	switch f := e.Fact.(type) {
 	case SessionStarted:
+		s.dropTurnGates("")
 		s.sessionStarted(f, e.At, before)
 	case SessionEnded:
 		s.sessionEnded(f, e.At)
@@ -41,6 +42,9 @@ func (s *State) fold(e Event, before time.Time) {
 	case Asked:
 		gate := f.Gate
 		s.Gates = append(s.Gates, &gate)
+		if gate.InTurn {
+			return
+		}
 		s.editTask(gate.Task, func(t *Task) { t.Run.InFlight, t.Run.Place.Slot = 0, 0 }) // who waits holds no slot (B-054)
 	case Answered:
 		s.answered(f)
@@ -114,9 +118,10 @@ func (s *State) applyPlan(e Event) {
 func (s *State) applyStep(e Event) {
 	switch f := e.Fact.(type) {
 	case StepStarted:
+		s.dropTurnGates(f.Task)
 		s.Totals.Receipts++
 		s.editTask(f.Task, func(t *Task) {
-			t.Run.InFlight = e.Seq
+			t.Run.InFlight, t.Run.Replies = e.Seq, nil
 			if _, ok := f.Step.(Commit); ok && t.Run.CommitKey == "" {
 				t.Run.CommitKey = e.Hash
 			}
@@ -138,6 +143,7 @@ func (s *State) applyStep(e Event) {
 		s.editJob(func(j *Job) { j.Base, j.Branch, j.Head, j.Tree = f.Head, f.Branch, f.Head, f.Tree })
 		s.editTask(f.Task, func(t *Task) { t.Run.InFlight, t.Run.Tree, t.Run.StepError = 0, f.Tree, f.Error })
 	case TurnEnded:
+		s.dropTurnGates(f.Task)
 		s.turnEnded(f, e.At)
 	case ChecksRan:
 		s.checksRan(f)
@@ -563,6 +569,10 @@ func (s *State) answered(f Answered) {
 	}
 	gate := s.Gates[i]
 	s.Gates = slices.Delete(slices.Clone(s.Gates), i, i+1)
+	if gate.InTurn {
+		s.answeredInTurn(gate, f)
+		return
+	}
 	switch gate.Kind {
 	case GateMerge:
 		s.mergeAnswered(gate, f)

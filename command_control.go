@@ -85,7 +85,7 @@ func (s *State) findGate(id GateID) (*Gate, error) {
 // Decidable reports whether the gate is approved or denied; a question is answered
 // in words.
 func (g *Gate) Decidable() bool {
-	return g.Kind == GateMerge || g.Kind == GateStart || g.Kind == GateStep
+	return g.Kind == GateMerge || g.Kind == GateStart || g.Kind == GateStep || g.Kind == GateApproval
 }
 
 // GateQuestion is the kind of a gate that waits for words: NEEDS_HUMAN.
@@ -133,6 +133,8 @@ func (s *State) DenyGate(id GateID, reason string) ([]Fact, error) {
 	facts := []Fact{Answered{ID: id, Verdict: Denied, Text: reason}}
 	why := strings.TrimSpace(reason)
 	switch g.Kind {
+	case GateApproval: // the agent reads why
+		return facts, nil
 	case GateStart:
 		if why == "" {
 			why = "a person denied the start"

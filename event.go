@@ -198,6 +198,8 @@ func taskDecoderOf(kind string) func([]byte) (Fact, error) {
 		return decodeFact[Asked]
 	case "answered":
 		return decodeFact[Answered]
+	case "request.answered":
+		return decodeFact[RequestAnswered]
 	case "noted":
 		return decodeFact[Noted]
 	}

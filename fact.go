@@ -262,6 +262,7 @@ type TurnEnded struct {
 	Dir       string        `json:"dir,omitempty"`  // where its output lies, relative to the repository
 	Tail      string        `json:"tail,omitempty"` // the last words, for people: at most 500 bytes
 	Took      time.Duration `json:"took"`
+	Summary   TurnSummary   `json:"summary,omitzero"` // zero where the driver tells no items apart
 }
 
 // ChecksRan is the outcome of Check.
@@ -305,7 +306,7 @@ type Asked struct {
 type Answered struct {
 	ID      GateID  `json:"id"`
 	Text    string  `json:"text,omitempty"`
-	Verdict Verdict `json:"verdict,omitempty"` // of a gate that is approved or denied
+	Verdict Verdict `json:"verdict,omitempty"` // of a gate that is approved or denied, or that nobody answered
 }
 
 // Verdict is a person's word on a gate.

@@ -175,14 +175,24 @@ type NoticeFailed struct {
 	Error string `json:"error"`
 }
 
+// RequestAnswered is the record of an answer that policy gave by itself (E-078).
+type RequestAnswered struct {
+	Task    TaskID  `json:"task"`
+	Agent   string  `json:"agent"`
+	Request Request `json:"request"`
+	Verdict Verdict `json:"verdict"`
+	Rule    string  `json:"rule"` // which rule: a setting's key, with the pattern or path that decided
+}
+
 // The names of these facts, "t" in the file.
-func (ModeSet) Kind() string       { return "mode.set" }
-func (Retrying) Kind() string      { return "retrying" }
-func (AgentLimited) Kind() string  { return "agent.limited" }
-func (AgentSwitched) Kind() string { return "agent.switched" }
-func (AllLimited) Kind() string    { return "agents.limited" }
-func (BudgetWarned) Kind() string  { return "budget.warned" }
-func (ContextWarned) Kind() string { return "context.warned" }
-func (Compacted) Kind() string     { return "compacted" }
-func (HookRan) Kind() string       { return "hook.ran" }
-func (NoticeFailed) Kind() string  { return "notice.failed" }
+func (ModeSet) Kind() string         { return "mode.set" }
+func (Retrying) Kind() string        { return "retrying" }
+func (AgentLimited) Kind() string    { return "agent.limited" }
+func (AgentSwitched) Kind() string   { return "agent.switched" }
+func (AllLimited) Kind() string      { return "agents.limited" }
+func (BudgetWarned) Kind() string    { return "budget.warned" }
+func (ContextWarned) Kind() string   { return "context.warned" }
+func (Compacted) Kind() string       { return "compacted" }
+func (HookRan) Kind() string         { return "hook.ran" }
+func (NoticeFailed) Kind() string    { return "notice.failed" }
+func (RequestAnswered) Kind() string { return "request.answered" }

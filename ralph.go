@@ -147,6 +147,7 @@ type Run struct {
 	Red     *ChecksRan `json:"red,omitempty"`     // the last red checks, for the next prompt
 	Rejects []string   `json:"rejects,omitempty"` // reasons of VERIFY or a person, oldest first
 	Answers []QA       `json:"answers,omitempty"` // questions of the agent with people's answers
+	Replies []Answered `json:"replies,omitempty"` // to what is asked in the turn under way
 	Session string     `json:"session,omitempty"` // the agent's own session, to resume
 
 	Tree       string    `json:"tree,omitempty"`      // tree hash at the end of the last turn
@@ -303,13 +304,17 @@ type Reject struct {
 // Gate is a question or decision that waits for a person (X-75).
 type Gate struct {
 	ID       GateID    `json:"id"`
-	Kind     string    `json:"kind"`            // question, merge, start, step
+	Kind     string    `json:"kind"`            // question, approval, merge, start, step
 	Task     TaskID    `json:"task,omitempty"`  // the task or stage that waits; start: none
 	About    TaskID    `json:"about,omitempty"` // merge: the task whose work it is
 	Text     string    `json:"text"`
 	Detail   string    `json:"detail,omitempty"` // what to decide by: both sides of a conflict, findings, output
 	AskedAt  time.Time `json:"asked_at"`
 	Deadline time.Time `json:"deadline,omitzero"` // zero: no limit
+	// InTurn: an agent waits for the answer in the middle of a turn; its task goes on
+	// and keeps its slot.
+	InTurn  bool     `json:"in_turn,omitempty"`
+	Options []string `json:"options,omitempty"` // question: answers to choose from
 }
 
 // RawObject is a JSON object kept as text, so that unknown fields survive.

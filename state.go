@@ -278,10 +278,11 @@ func (s *State) Spec(id SpecID) *Spec {
 	return nil
 }
 
-// Gate returns the open gate of a task, nil when there is none.
+// Gate returns the open gate that a task waits at, nil when there is none. What an
+// agent asks in the middle of a turn holds only that turn.
 func (s *State) Gate(task TaskID) *Gate {
 	for _, g := range s.Gates {
-		if g.Task == task {
+		if g.Task == task && !g.InTurn {
 			return g
 		}
 	}

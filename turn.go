@@ -1,6 +1,7 @@
 package ralph
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 )
@@ -8,15 +9,21 @@ import (
 // AgentSpec is one agent of the configuration: which driver speaks to which
 // command (`agents:` in config.yaml).
 type AgentSpec struct {
-	Name     string            `json:"name"`
-	Driver   string            `json:"driver"` // exec, scripted, claude, ...
-	Command  []string          `json:"command,omitempty"`
-	Args     []string          `json:"args,omitempty"`
-	Model    string            `json:"model,omitempty"`
-	Prompt   string            `json:"prompt,omitempty"` // exec: stdin, arg or file
-	Scenario string            `json:"scenario,omitempty"`
-	Env      map[string]string `json:"env,omitempty"`
-	PassEnv  []string          `json:"pass_env,omitempty"`
+	Name     string   `json:"name"`
+	Driver   string   `json:"driver"` // exec, scripted, claude, ...
+	Command  []string `json:"command,omitempty"`
+	Args     []string `json:"args,omitempty"`
+	Model    string   `json:"model,omitempty"`
+	Prompt   string   `json:"prompt,omitempty"` // exec: stdin, arg or file
+	Scenario string   `json:"scenario,omitempty"`
+	// Approvals is what happens to what the agent asks (gate.approvals): ask, policy or
+	// never. Drivers tell their agent not to ask at all with never.
+	Approvals string `json:"approvals,omitempty"`
+	// Project lets the agent read the repository's own settings: its hooks and MCP
+	// servers then run. Without it they do not, where the driver can tell its agent so.
+	Project bool              `json:"project,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	PassEnv []string          `json:"pass_env,omitempty"`
 }
 
 // TurnInput is one turn as a driver gets it.
@@ -46,6 +53,12 @@ type TurnHooks struct {
 	Said func(Said)
 	// Context is told how full the agent's window is, as often as the driver knows it.
 	Context func(ContextUse)
+	// Event is told the turn as one stream, whichever agent it is. Must not block.
+	Event func(StreamEvent)
+	// Ask answers what the agent asks in the middle of the turn. It blocks, for hours
+	// if need be, until there is an answer; it may be called several times at once.
+	// ctx ends when the agent needs no answer any more. nil: all is denied.
+	Ask func(ctx context.Context, r Request) (Reply, error)
 }
 
 // SaidKind classes what an agent says in the middle of a turn.
@@ -163,13 +176,14 @@ type TurnResult struct {
 	Session  string          // the agent's own session id
 	Usage    Usage
 	Err      *AgentError
-	Denied   []string   // tool calls that were denied because nobody could be asked
-	Context  ContextUse // at the end of the turn; zero where the agent does not say
-	Compacts int        // compactions that the agent began by itself
-	Events   int64      // events or lines read
-	Bytes    int64      // bytes read
-	Dropped  int64      // bytes that passed an output limit and were not kept
-	Leftover int        // background processes that had to be ended after the turn
+	Denied   []string      // tool calls that were denied because nobody could be asked
+	Context  ContextUse    // at the end of the turn; zero where the agent does not say
+	Compacts int           // compactions that the agent began by itself
+	Events   int64         // events or lines read
+	Bytes    int64         // bytes read
+	Dropped  int64         // bytes that passed an output limit and were not kept
+	Leftover int           // background processes that had to be ended after the turn
+	Waited   time.Duration // for answers to requests; the time limit stands still meanwhile
 }
 
 // SignalKind is what an agent says about its task (product.md 4).

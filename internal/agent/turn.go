@@ -18,6 +18,7 @@ type turn struct {
 	in      ralph.TurnInput
 	said    func(ralph.Said)
 	context func(ralph.ContextUse)
+	event   func(ralph.StreamEvent) // may be nil
 	stop    context.CancelCauseFunc // ends the process early
 
 	mu     sync.Mutex
@@ -25,12 +26,16 @@ type turn struct {
 	rawErr error
 }
 
+// errOverTime is the cause with which a driver ends a turn that is over its time
+// limit, where it keeps that itself because the clock stands still for requests.
+var errOverTime = errors.New("the turn is over its time limit")
+
 // errEnough is the cause with which a driver itself ends a process whose turn
 // is over; it is neither a failure nor a person's wish.
 var errEnough = errors.New("the turn is over")
 
 func newTurn(in ralph.TurnInput, on ralph.TurnHooks) *turn {
-	t := &turn{in: in, said: on.Said, context: on.Context}
+	t := &turn{in: in, said: on.Said, context: on.Context, event: on.Event}
 	if t.said == nil {
 		t.said = func(ralph.Said) {}
 	}
@@ -73,6 +78,9 @@ func (t *turn) run(ctx context.Context, p *proc.Runner, l launch) (res ralph.Tur
 	}
 	over = errors.Is(context.Cause(run), errEnough)
 	switch {
+	case errors.Is(context.Cause(run), errOverTime):
+		res.Exit = ralph.ExitTimeout
+		return res, false, nil
 	case err != nil && run.Err() == nil:
 		return res, false, fmt.Errorf("run the agent: %w", err)
 	case err != nil, ended.Ended == "cancelled":

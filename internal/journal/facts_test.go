@@ -67,6 +67,7 @@ func facts() []ralph.Fact {
 		ralph.ModeSet{},
 		ralph.Retrying{},
 		ralph.AgentSwitched{},
+		ralph.RequestAnswered{},
 		ralph.AllLimited{},
 		ralph.BudgetWarned{},
 		ralph.ContextWarned{},

@@ -1,0 +1,139 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// emit passes an event of the normalised stream on, and what it says to those who
+// only listen to words. It is called under the turn's lock.
+func (t *turn) emit(e ralph.StreamEvent) {
+	if t.event != nil {
+		t.event(e)
+	}
+	if s, ok := saidOf(e); ok {
+		t.said(s)
+	}
+	if e.Kind == ralph.StreamUsage && e.Context.Used > 0 {
+		t.context(e.Context)
+	}
+}
+
+// saidOf is what an event says in words; false when it says nothing to people. Items
+// speak once, when they are whole: an agent's words are read for signals by line.
+func saidOf(e ralph.StreamEvent) (ralph.Said, bool) {
+	i := e.Item
+	switch e.Kind {
+	case ralph.StreamItem:
+		if i.Kind == ralph.ItemCommand || i.Kind == ralph.ItemTool || i.Kind == ralph.ItemEdit {
+			return ralph.Said{Kind: ralph.SaidTool, Text: toolLine(i)}, true
+		}
+	case ralph.StreamItemDone:
+		switch {
+		case i.Kind == ralph.ItemMessage && i.Parent == "" && i.Text != "":
+			return ralph.Said{Kind: ralph.SaidMessage, Text: i.Text}, true
+		case i.Kind == ralph.ItemReasoning && i.Text != "":
+			return ralph.Said{Kind: ralph.SaidReasoning, Text: i.Text}, true
+		case i.Output != "":
+			return ralph.Said{Kind: ralph.SaidResult, Text: cutBack(i.Output, maxSaidResult)}, true
+		}
+	case ralph.StreamError:
+		if e.Err != nil {
+			return ralph.Said{Kind: ralph.SaidError, Text: e.Err.Message}, true
+		}
+	}
+	return ralph.Said{}, false
+}
+
+// toolLine is a call in one line.
+func toolLine(i ralph.Item) string {
+	text := i.Text
+	if text == "" {
+		text = strings.Join(i.Files, ", ")
+	}
+	if i.Type != "" && i.Kind != ralph.ItemCommand {
+		text = strings.TrimSpace(i.Type + " " + text)
+	}
+	return cutBack(strings.Join(strings.Fields(text), " "), maxSaidTool)
+}
+
+// asking is the part of a turn that waits for answers: the turn's time limit stands
+// still while any ask is open.
+type asking struct {
+	ask     func(context.Context, ralph.Request) (ralph.Reply, error)
+	expired func() // the time limit is reached
+
+	mu     sync.Mutex
+	open   int
+	since  time.Time // when the first of the open asks began
+	waited time.Duration
+	left   time.Duration // of the limit, when the timer was last set
+	set    time.Time
+	timer  *time.Timer // nil: no limit
+}
+
+// newAsking starts the clock of a turn. A limit of 0 is none.
+func newAsking(ask func(context.Context, ralph.Request) (ralph.Reply, error), limit time.Duration, expired func()) *asking {
+	a := &asking{ask: ask, expired: expired, left: limit, set: time.Now()}
+	if limit > 0 {
+		a.timer = time.AfterFunc(limit, expired)
+	}
+	return a
+}
+
+// answer waits for an answer to q. Without anybody to ask it is a denial. An error is
+// one of the machinery, or ctx's.
+func (a *asking) answer(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
+	if a.ask == nil {
+		return ralph.Reply{Text: "nobody can be asked: do without it, or end your turn and say what you need"}, nil
+	}
+	a.begin()
+	defer a.end()
+	r, err := a.ask(ctx, q)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return r, fmt.Errorf("ask about %s: %w", q.Text, err)
+	}
+	return r, err
+}
+
+func (a *asking) begin() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.open++; a.open > 1 {
+		return
+	}
+	a.since = time.Now()
+	if a.timer != nil && a.timer.Stop() {
+		a.left -= a.since.Sub(a.set)
+	}
+}
+
+func (a *asking) end() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.open--; a.open > 0 {
+		return
+	}
+	now := time.Now()
+	a.waited += now.Sub(a.since)
+	if a.timer != nil {
+		a.set = now
+		a.timer.Reset(max(a.left, time.Millisecond))
+	}
+}
+
+// stop ends the clock and returns how long the turn waited for answers.
+func (a *asking) stop() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+	return a.waited
+}

@@ -1,0 +1,53 @@
+package agent
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// The time limit of a turn stands still while an agent waits for an answer, with any
+// number of questions at once, and goes on with what was left of it.
+func TestTimeLimitStandsStillForAsks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		var over time.Duration
+		a := newAsking(func(_ context.Context, q ralph.Request) (ralph.Reply, error) {
+			time.Sleep(map[string]time.Duration{"long": 10 * time.Hour, "short": time.Hour}[q.Text])
+			return ralph.Reply{Allow: true}, nil
+		}, 10*time.Minute, func() { over = time.Since(begin) })
+		time.Sleep(4 * time.Minute)
+		go func() { _, _ = a.answer(t.Context(), ralph.Request{Text: "long"}) }()
+		synctest.Wait()
+		time.Sleep(time.Hour)
+		if r, err := a.answer(t.Context(), ralph.Request{Text: "short"}); err != nil || !r.Allow {
+			t.Errorf("reply %+v, %v", r, err)
+		}
+		time.Sleep(8*time.Hour + 5*time.Minute)
+		if over != 0 {
+			t.Fatalf("over after %s", over)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if over != 10*time.Hour+10*time.Minute {
+			t.Errorf("over after %s", over)
+		}
+		if got := a.stop(); got != 10*time.Hour {
+			t.Errorf("waited %s", got)
+		}
+	})
+}
+
+// Without anybody to ask, what an agent asks is denied, with words that it can read.
+func TestNobodyToAsk(t *testing.T) {
+	t.Parallel()
+	a := newAsking(nil, 0, nil)
+	if r, err := a.answer(t.Context(), ralph.Request{}); err != nil || r.Allow || r.Text == "" {
+		t.Errorf("reply %+v, %v", r, err)
+	}
+	a.stop()
+}

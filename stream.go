@@ -1,0 +1,122 @@
+package ralph
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// StreamKind names an event of an agent's turn, after the Codex app-server, whichever
+// agent it is (product.md 4).
+type StreamKind string
+
+// The events of the normalised stream.
+const (
+	StreamSession   StreamKind = "session.started"    // Thread is known from here on
+	StreamTurn      StreamKind = "turn.started"       //
+	StreamItem      StreamKind = "item.started"       // Item, as far as it is known
+	StreamDelta     StreamKind = "item.delta"         // Item.ID and Item.Kind, and Delta: more of its text
+	StreamItemDone  StreamKind = "item.completed"     // Item, whole; what it says outweighs the deltas
+	StreamPlan      StreamKind = "plan.updated"       // Plan: all steps, each time
+	StreamDiff      StreamKind = "diff.updated"       // Diff: all of it, each time
+	StreamUsage     StreamKind = "usage.updated"      // Usage of this turn so far, and Context
+	StreamCompacted StreamKind = "compacted"          // the agent made its history shorter by itself
+	StreamApproval  StreamKind = "approval.requested" // Request
+	StreamInput     StreamKind = "input.requested"    // Request
+	StreamResolved  StreamKind = "request.resolved"   // Request.ID: nobody needs to answer it any more
+	StreamError     StreamKind = "error"              // Err; with WillRetry the turn goes on
+	StreamTurnDone  StreamKind = "turn.completed"     // Status and Err; the only end of a turn (E-016)
+	StreamUnknown   StreamKind = "unknown"            // Method and Raw; kept, never fatal (E-015)
+)
+
+// StreamEvent is one event of an agent's turn. What its kind does not use is zero.
+type StreamEvent struct {
+	Kind      StreamKind      `json:"kind"`
+	Thread    string          `json:"thread,omitempty"` // the agent's own session
+	Turn      string          `json:"turn,omitempty"`   // the agent's own name of the turn, where it has one
+	Item      Item            `json:"item,omitzero"`
+	Delta     string          `json:"delta,omitempty"`
+	Plan      []PlanStep      `json:"plan,omitempty"`
+	Diff      string          `json:"diff,omitempty"`
+	Usage     Usage           `json:"usage,omitzero"`
+	Context   ContextUse      `json:"context,omitzero"`
+	Request   Request         `json:"request,omitzero"`
+	Err       *AgentError     `json:"error,omitempty"`
+	WillRetry bool            `json:"will_retry,omitempty"`
+	Status    TurnStatus      `json:"status,omitempty"`
+	Method    string          `json:"method,omitempty"` // unknown: the agent's own name of the event
+	Raw       json.RawMessage `json:"raw,omitempty"`    // unknown: what came, at most 4 KiB of it
+}
+
+// ItemKind classes what an agent does in a turn.
+type ItemKind string
+
+// The kinds of items. An agent's kind that is none of these is ItemOther.
+const (
+	ItemMessage   ItemKind = "message"   // the agent's words
+	ItemReasoning ItemKind = "reasoning" // its thinking
+	ItemCommand   ItemKind = "command"   // a shell command
+	ItemEdit      ItemKind = "edit"      // a change of files
+	ItemTool      ItemKind = "tool"      // any other call of a tool
+	ItemOther     ItemKind = "other"
+)
+
+// Item is one thing an agent did in a turn.
+type Item struct {
+	ID     string   `json:"id,omitempty"` // unique in its turn
+	Kind   ItemKind `json:"kind,omitempty"`
+	Type   string   `json:"type,omitempty"`   // the agent's own word for it: Bash, fileChange, webSearch
+	Text   string   `json:"text,omitempty"`   // words, command or call, in that order of what there is
+	Output string   `json:"output,omitempty"` // what a command or tool gave back
+	Files  []string `json:"files,omitempty"`  // edit: paths as the agent names them
+	Exit   *int     `json:"exit,omitempty"`   // command: its exit code, nil when unknown
+	// Status is completed, failed or declined; empty while it is under way.
+	Status string `json:"status,omitempty"`
+	// Final marks the message that the agent itself calls its answer.
+	Final bool `json:"final,omitempty"`
+	// Parent is the item that this one belongs to: what a subagent says is not the
+	// agent's word.
+	Parent string `json:"parent,omitempty"`
+}
+
+// The statuses of items that are over.
+const (
+	ItemCompleted = "completed"
+	ItemFailed    = "failed"
+	ItemDeclined  = "declined" // nobody allowed it
+)
+
+// PlanStep is a step of the plan that an agent keeps for itself within a turn; it is
+// shown as it is and never mixed into plan.jsonl (E-097).
+type PlanStep struct {
+	Text   string `json:"text"`
+	Status string `json:"status"` // pending, in_progress, completed
+}
+
+// TurnStatus is how an agent says that its turn ended (E-017).
+type TurnStatus string
+
+// The ends of a turn.
+const (
+	TurnCompleted   TurnStatus = "completed"
+	TurnInterrupted TurnStatus = "interrupted"
+	TurnFailed      TurnStatus = "failed"
+)
+
+// ItemCount is how many items of a kind a turn had.
+type ItemCount struct {
+	Kind ItemKind `json:"kind"`
+	N    int      `json:"n"`
+}
+
+// TurnSummary is what a turn was, in short: for the receipt and for people (E-037).
+// Its lists are cut to the last few; Items counts all.
+type TurnSummary struct {
+	Items    []ItemCount   `json:"items,omitempty"`
+	Plan     []PlanStep    `json:"plan,omitempty"`     // the last one
+	Files    []string      `json:"files,omitempty"`    // that the agent says it changed; git knows better
+	Errors   []string      `json:"errors,omitempty"`   // also those it got over by trying again
+	Compacts int           `json:"compacts,omitempty"` // E-024
+	Requests int           `json:"requests,omitempty"` // approvals and questions
+	Unknown  int           `json:"unknown,omitempty"`  // events of kinds that ralph does not know
+	Waited   time.Duration `json:"waited,omitempty"`   // for answers; no part of the turn's time limit
+}
