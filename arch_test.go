@@ -33,6 +33,7 @@ func layers() map[string][]string {
 		"internal/policy":   {"R"},
 		"internal/prompt":   {"R"},
 		"internal/report":   {"R"},
+		"internal/stream":   {"R"},
 		"internal/testdiff": {},
 		// effects
 		"internal/proc":    {},
@@ -70,7 +71,7 @@ func homes() map[string][]string {
 // isPure reports whether the file must give the same answer for the same
 // arguments, always: replay, and any host of the loop, depend on it.
 func isPure(f *file) bool {
-	pure := []string{"R", "internal/policy", "internal/prompt", "internal/report", "internal/engine"}
+	pure := []string{"R", "internal/policy", "internal/prompt", "internal/report", "internal/stream", "internal/engine"}
 	return !f.test && slices.Contains(pure, f.pkg) && f.name != "internal/engine/local.go"
 }
 
@@ -130,8 +131,8 @@ func TestPure(t *testing.T) {
 			byPkg[f.pkg] = append(byPkg[f.pkg], f)
 		}
 	}
-	if len(byPkg) != 5 {
-		t.Fatalf("found %d pure packages, want 5: see isPure", len(byPkg))
+	if len(byPkg) != 6 {
+		t.Fatalf("found %d pure packages, want 6: see isPure", len(byPkg))
 	}
 	for pkg, files := range byPkg {
 		info, err := typesOf(pkg, files, lookup)
