@@ -54,8 +54,9 @@ func layers() map[string][]string {
 		},
 		"cmd/ralph": {"internal/cli"},
 		// for tests alone: no row above may name them
-		"internal/ralphtest":       {"R", "internal/engine", "internal/policy"},
-		"internal/agent/agenttest": {"R", "internal/agent"},
+		"internal/ralphtest":           {"R", "internal/engine", "internal/policy"},
+		"internal/ralphtest/modeltest": {},
+		"internal/agent/agenttest":     {"R", "internal/agent"},
 	}
 }
 
@@ -63,7 +64,7 @@ func layers() map[string][]string {
 func homes() map[string][]string {
 	return map[string][]string{
 		"os/exec":                {"internal/proc"},
-		"net/http":               {"internal/tracker", "internal/decide", "internal/web", "internal/notify"},
+		"net/http":               {"internal/tracker", "internal/decide", "internal/web", "internal/notify", "internal/ralphtest/modeltest"},
 		"github.com/spf13/cobra": {"internal/cli"},
 	}
 }
