@@ -31,18 +31,38 @@ func (messages) read(body []byte, r *http.Request) (Request, error) {
 	}
 	q.Answer = q.Tools["StructuredOutput"]
 	for _, m := range b.Messages {
-		q.Text += string(m)
-		q.Last = string(m)
-		q.Results = strings.Contains(q.Last, `"tool_result"`)
 		var one struct {
 			Role    string          `json:"role"`
 			Content json.RawMessage `json:"content"`
 		}
-		if json.Unmarshal(m, &one) == nil && one.Role == "user" && !q.Results {
-			q.Prompt = plain(one.Content)
+		if err := json.Unmarshal(m, &one); err != nil {
+			return q, fmt.Errorf("read a message: %w", err)
+		}
+		if one.Role == "system" { // told in between, and after the prompt: no turn of anybody's
+			q.System += string(m)
+			continue
+		}
+		q.Text += string(m)
+		q.Last = string(m)
+		q.Results = strings.Contains(q.Last, `"tool_result"`)
+		if one.Role == "user" && !q.Results {
+			q.Prompt = withoutReminders(plain(one.Content))
 		}
 	}
 	return q, nil
+}
+
+// withoutReminders takes out what Claude Code adds to what the user said.
+func withoutReminders(text string) string {
+	const from, to = "<system-reminder>", "</system-reminder>"
+	for {
+		before, rest, found := strings.Cut(text, from)
+		_, after, closed := strings.Cut(rest, to)
+		if !found || !closed {
+			return strings.TrimSpace(text)
+		}
+		text = before + after
+	}
 }
 
 // sessionOf finds the session in what Claude Code calls the user: JSON, or words
