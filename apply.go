@@ -428,7 +428,7 @@ func (s *State) turnEnded(f TurnEnded, at time.Time) {
 		if f.Failed() {
 			r.Errored++
 		}
-		r.Spent += f.Took
+		r.Spent += max(0, f.Took-f.Summary.Waited) // the clock stands still while a person thinks
 		r.Usage = r.Usage.Add(usage)
 		r.Session, r.Tree = f.Session, f.Tree
 		if f.Head != "" {

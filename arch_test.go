@@ -46,7 +46,7 @@ func layers() map[string][]string {
 		"internal/notify":  {"R", "internal/proc"},
 		// composition
 		"internal/engine": {"R", "internal/policy"},
-		"internal/step":   {"R", "internal/policy", "internal/prompt", "internal/testdiff"},
+		"internal/step":   {"R", "internal/policy", "internal/prompt", "internal/stream", "internal/testdiff"},
 		// surfaces
 		"internal/cli": {
 			"R", "internal/agent", "internal/config", "internal/engine", "internal/gate", "internal/git", "internal/hook", "internal/journal",

@@ -3,6 +3,7 @@ package ralph
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -103,7 +104,17 @@ func (s *State) AnswerGate(id GateID, text string) ([]Fact, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, &Refusal{Why: "an answer needs words", Kind: ErrUsage}
 	}
-	return []Fact{Answered{ID: id, Text: text}}, nil
+	return []Fact{Answered{ID: id, Text: g.option(text)}}, nil
+}
+
+// option is the answer that a person chose by its number, from 1; other words are the
+// answer themselves.
+func (g *Gate) option(text string) string {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil || n < 1 || n > len(g.Options) || slices.Contains(g.Options, strings.TrimSpace(text)) {
+		return text
+	}
+	return g.Options[n-1]
 }
 
 // findDecidable returns an open gate that is approved or denied, or a refusal.

@@ -63,7 +63,8 @@ const (
 	ReasonLimited     Reason = "agents limited" // limits.wait: off
 	ReasonDenied      Reason = "start denied"
 	ReasonHook        Reason = "stopped by a hook"
-	ReasonError       Reason = "error" // machinery failed: disk, git
+	ReasonUnanswered  Reason = "gate expired" // gate.on_timeout: stop, and nobody answered an agent in time (E-071)
+	ReasonError       Reason = "error"        // machinery failed: disk, git
 )
 
 // Control is what a person wants of the engine.

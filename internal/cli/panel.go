@@ -106,6 +106,10 @@ func (p *panel) seeQueue(e ralph.Event, s *ralph.State) {
 		}
 	case ralph.Asked:
 		p.asking[f.Gate.ID] = true
+		if f.Gate.InTurn { // its turn goes on, and keeps its slot
+			p.line(f.Gate.Task).note = waitNote(f.Gate.ID)
+			break
+		}
 		if p.slotOf[f.Gate.Task] > 0 { // who waits holds no slot (B-054)
 			p.leave(f.Gate.Task)
 		} else {
@@ -113,8 +117,24 @@ func (p *panel) seeQueue(e ralph.Event, s *ralph.State) {
 		}
 	case ralph.Answered:
 		delete(p.asking, f.ID)
+		p.heard(waitNote(f.ID))
 	case ralph.JobEnded:
 		p.asking, p.queued = map[ralph.GateID]bool{}, map[ralph.TaskID]bool{}
+	}
+}
+
+// waitNote is what is said of an agent that waits in the middle of its turn.
+func waitNote(id ralph.GateID) string { return "waits for your word on " + string(id) }
+
+// heard takes a note away.
+func (p *panel) heard(note string) {
+	if p.main.note == note {
+		p.main.note = ""
+	}
+	for _, a := range p.slots {
+		if a.note == note {
+			a.note = ""
+		}
 	}
 }
 

@@ -247,7 +247,7 @@ func (x *session) work(ctx context.Context) error {
 	go beat(beatCtx, x.lock, force, x.console.note)
 
 	executor := x.executor(x.env, x.policy, x.console)
-	executor.Now = x.journal.Now
+	executor.Now, executor.Journal = x.journal.Now, x.journal
 	executor.Room = func() error { return roomIn(x.root) }
 	host := engine.NewLocal(runCtx, x.journal, x.hooks.before(executor), x.journal.Now)
 	reason, err := engine.Run(host, x.policy)

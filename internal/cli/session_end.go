@@ -83,6 +83,8 @@ func exitFor(reason ralph.Reason, s *ralph.State) error {
 		}
 	case ralph.ReasonError, ralph.ReasonAborted, ralph.ReasonDenied:
 		code = exitFailures
+	case ralph.ReasonUnanswered:
+		code = exitHuman
 	case ralph.ReasonMaxCost, ralph.ReasonMaxFailures, ralph.ReasonBudget, ralph.ReasonLimited, ralph.ReasonHook:
 		code = exitLimit
 	case ralph.ReasonInterrupted:

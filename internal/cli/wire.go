@@ -107,6 +107,7 @@ func (p *parts) openAgents(env Env) error {
 			continue
 		}
 		supports, _ := agent.Of(spec.Driver)
+		spec.Approvals = p.config.Gate.Approvals
 		p.agents[name] = step.ConfiguredAgent{
 			Agent: driver, Spec: spec, Structured: supports.Structured, Price: price(p.config, spec.Model), Env: agentEnv(spec, env.Environ),
 		}
@@ -194,7 +195,8 @@ func policyConfig(c config.Config) policy.Config {
 		LimitWait: c.Limits.Wait, CountTimeouts: c.Errors.CountTimeouts, ApproveStart: c.RequireApprovalToStart,
 		ContextWarn: c.Construct.ContextWarn, ContextCompact: c.Construct.ContextCompact, ContextKill: c.Construct.ContextKill,
 		Budget: policy.Budget(c.Budget.Budget), SpecBudget: policy.Budget(c.Budget.Spec), TaskBudget: policy.Budget(c.Budget.Task),
-		Scoring: policy.Scoring(c.Scoring),
+		Scoring:   policy.Scoring(c.Scoring),
+		Approvals: c.Gate.Approvals, Allow: c.Gate.Allow, GateTimeout: c.Gate.Timeout, OnTimeout: c.Gate.OnTimeout, GateScope: c.Gate.Scope,
 	}
 }
 

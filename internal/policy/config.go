@@ -56,6 +56,13 @@ type Config struct {
 
 	ApproveStart bool `json:"approve_start,omitempty"` // the start waits for a person (A-105)
 
+	// What an agent asks in the middle of a turn.
+	Approvals   string        `json:"approvals,omitempty"`    // ask, policy, never
+	Allow       []string      `json:"allow,omitempty"`        // policy: commands, tools and folders that need nobody
+	GateTimeout time.Duration `json:"gate_timeout,omitempty"` // of an approval; 0: it waits without limit
+	OnTimeout   string        `json:"on_timeout,omitempty"`   // skip, stop: what an expired gate does (X-76)
+	GateScope   string        `json:"gate_scope,omitempty"`   // agent, session: who waits while a gate is open (X-22)
+
 	// Shares of an agent's context window; 0 is never.
 	ContextWarn    float64 `json:"context_warn,omitempty"`
 	ContextCompact float64 `json:"context_compact,omitempty"`

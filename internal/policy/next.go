@@ -221,6 +221,9 @@ func giveTurn(s *ralph.State, t *ralph.Task, c Config, now time.Time, turn ralph
 	if s.Session.Want == ralph.WantPause {
 		return ralph.Wait{}, ralph.Why{Rule: "B-058", Text: "paused: " + orElse(s.Session.Cause, "by a person")}
 	}
+	if gate := holds(s, c); gate != nil {
+		return ralph.Wait{}, ralph.Why{Rule: "X-22", Text: "waiting for an answer to " + string(gate.ID) + " (gate.scope: session)"}
+	}
 	ch := chooseAgent(s, t, c, now)
 	switch {
 	case ch.all:

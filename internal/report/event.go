@@ -74,6 +74,8 @@ func aboutControl(f ralph.Fact) ralph.TaskID {
 	switch f := f.(type) {
 	case ralph.Retrying:
 		return f.Task
+	case ralph.RequestAnswered:
+		return f.Task
 	case ralph.AgentLimited:
 		return f.Task
 	case ralph.AgentSwitched:

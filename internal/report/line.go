@@ -71,7 +71,32 @@ func committed(f ralph.Committed) []string {
 }
 
 func asked(g ralph.Gate) []string {
-	return []string{fmt.Sprintf("NEEDS YOU: %s %s", g.ID, oneLine(g.Text)), "NEEDS YOU: " + decideWith(&g)}
+	lines := []string{fmt.Sprintf("NEEDS YOU: %s %s", g.ID, GateWords(&g))}
+	if len(g.Options) > 0 {
+		lines = append(lines, "NEEDS YOU: "+OptionWords(g.Options))
+	}
+	return append(lines, "NEEDS YOU: "+decideWith(&g))
+}
+
+// GateWords says in one line what waits at a gate. In the middle of a turn it is an
+// agent's wish, so that it is said whose.
+func GateWords(g *ralph.Gate) string {
+	switch {
+	case g.InTurn && g.Kind == ralph.GateApproval:
+		return fmt.Sprintf("the agent of %s wants to %s", g.Task, oneLine(g.Text))
+	case g.InTurn:
+		return fmt.Sprintf("the agent of %s asks: %s", g.Task, oneLine(g.Text))
+	}
+	return oneLine(g.Text)
+}
+
+// OptionWords are the answers to choose from, with their numbers.
+func OptionWords(options []string) string {
+	parts := make([]string, len(options))
+	for i, o := range options {
+		parts[i] = fmt.Sprintf("%d) %s", i+1, oneLine(o))
+	}
+	return strings.Join(parts, "  ")
 }
 
 // decideWith is the command by which a person passes a gate.

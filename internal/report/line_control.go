@@ -36,6 +36,8 @@ func controlLines(e ralph.Event, s *ralph.State) []string {
 			how = "the next turn begins a new session of " + f.Agent + " with a summary"
 		}
 		return one("COMPACT: %s: %s", called(s, f.Task), how)
+	case ralph.RequestAnswered:
+		return one("%s: %s of %s may %s (%s)", strings.ToUpper(string(f.Verdict)), f.Agent, f.Task, RequestWords(f.Request), f.Rule)
 	case ralph.HookRan:
 		return one("HOOK: %s", hookWords(f))
 	case ralph.NoticeFailed:
@@ -60,6 +62,21 @@ func control(f ralph.Control, s *ralph.State) []string {
 		return []string{"RESUMED"}
 	}
 	return []string{"RESUMED: " + oneLine(f.Cause)}
+}
+
+// RequestWords says what an agent asked for.
+func RequestWords(q ralph.Request) string {
+	switch {
+	case q.Command != "":
+		return "run " + clip(q.Command, 300)
+	case q.Op == ralph.OpEdit:
+		return "change " + some(q.Paths, 5)
+	case q.Op == ralph.OpRead:
+		return "read " + some(q.Paths, 5)
+	case q.Text != "":
+		return clip(q.Text, 300)
+	}
+	return "use " + q.Tool
 }
 
 func hookWords(f ralph.HookRan) string {

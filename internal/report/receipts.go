@@ -25,6 +25,22 @@ type Receipt struct {
 	Now     time.Time       `json:"now"` // the time that it was decided at
 	Outcome *Outcome        `json:"outcome"`
 	Cut     bool            `json:"cut,omitempty"` // the engine died before there was an outcome; the step was done again
+
+	// Of a turn: what it was in short, and what its agent asked in the middle of it.
+	Turn     *ralph.TurnSummary `json:"turn,omitempty"`
+	Usage    *ralph.Usage       `json:"usage,omitempty"`
+	Requests []Request          `json:"requests,omitempty"`
+}
+
+// Request is what an agent asked in the middle of a turn, with the answer.
+type Request struct {
+	At      time.Time     `json:"at"`
+	Gate    ralph.GateID  `json:"gate,omitempty"` // where a person was asked
+	Kind    string        `json:"kind"`           // approval, question
+	Text    string        `json:"text"`
+	Outcome string        `json:"outcome"` // open, approved, denied, answered, expired, withdrawn
+	Answer  string        `json:"answer,omitempty"`
+	Rule    string        `json:"rule,omitempty"` // that answered without a person
 }
 
 // Outcome is the fact that a step led to.
@@ -71,7 +87,20 @@ func (r *Receipts) Add(e ralph.Event, s *ralph.State) {
 		}
 	case ralph.TaskEnded:
 		r.ended(e, f, s)
+	case ralph.RequestAnswered:
+		r.request(f.Task, Request{
+			At: e.At, Kind: string(f.Request.Kind), Text: RequestWords(f.Request), Outcome: string(f.Verdict), Rule: f.Rule,
+		})
+	case ralph.Answered:
+		r.answered(f)
 	default:
+		if f, ok := e.Fact.(ralph.Asked); ok && f.Gate.InTurn {
+			r.request(f.Gate.Task, Request{At: e.At, Gate: f.Gate.ID, Kind: f.Gate.Kind, Text: oneLine(f.Gate.Text), Outcome: "open"})
+			return
+		}
+		if f, ok := e.Fact.(ralph.TurnEnded); ok {
+			r.turnEnded(f)
+		}
 		if id, words := outcome(e.Fact); words != "" {
 			r.close(id, e, words)
 		}
@@ -114,6 +143,46 @@ func (r *Receipts) keep(e ralph.Event, s *ralph.State, id ralph.TaskID) *Receipt
 // belongs reports whether the step of a task or stage is about the task that is asked for.
 func belongs(t *ralph.Task, id, asked ralph.TaskID) bool {
 	return id == asked || parentIn(id) == asked || t != nil && (t.Parent == asked || slices.Contains(t.Members, asked))
+}
+
+// request notes what is asked in the turn under way (E-045, E-078).
+func (r *Receipts) request(id ralph.TaskID, q Request) {
+	if x := r.open[id]; x != nil {
+		x.Requests = append(x.Requests, q)
+	}
+}
+
+// answered notes the answer; the first one counts.
+func (r *Receipts) answered(f ralph.Answered) {
+	for _, x := range r.open {
+		for i := range x.Requests {
+			if q := &x.Requests[i]; q.Gate == f.ID && q.Outcome == "open" {
+				q.Outcome, q.Answer = answeredAs(f), oneLine(f.Text)
+			}
+		}
+	}
+}
+
+// answeredAs is the outcome of a gate in one word.
+func answeredAs(f ralph.Answered) string {
+	if f.Verdict == "" {
+		return "answered"
+	}
+	return string(f.Verdict)
+}
+
+// turnEnded adds what the turn was; a request without an answer ended with it.
+func (r *Receipts) turnEnded(f ralph.TurnEnded) {
+	x := r.open[f.Task]
+	if x == nil {
+		return
+	}
+	x.Turn, x.Usage = &f.Summary, &f.Usage
+	for i := range x.Requests {
+		if x.Requests[i].Outcome == "open" {
+			x.Requests[i].Outcome = string(ralph.Withdrawn)
+		}
+	}
 }
 
 func (r *Receipts) close(id ralph.TaskID, e ralph.Event, words string) {
@@ -186,6 +255,9 @@ func outcome(f ralph.Fact) (ralph.TaskID, string) {
 	case ralph.Prepared:
 		return f.Task, orError(f.Error, orElse("ready at "+short(f.Head), f.Head, "ready"))
 	case ralph.Asked:
+		if f.Gate.InTurn {
+			return "", "" // the turn goes on
+		}
 		return f.Gate.Task, "asked: " + string(f.Gate.ID)
 	case ralph.Compacted:
 		return f.Task, fmt.Sprintf("%s: %s -> %s tokens", f.How, many(f.Before.Used), many(f.After.Used))

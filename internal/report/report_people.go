@@ -32,7 +32,9 @@ func (d *draft) asked(g ralph.Gate, at time.Time) {
 		}
 	}
 	d.gates = append(d.gates, GateRow{ID: g.ID, Kind: g.Kind, Task: who, Text: oneLine(g.Text), AskedAt: at, Outcome: "open"})
-	d.closeSpan(g.Task, outcomeWaiting, at)
+	if !g.InTurn { // there the turn goes on, and keeps its slot
+		d.closeSpan(g.Task, outcomeWaiting, at)
+	}
 	if who != "" {
 		d.member(who).note(at, "X-75", "a person was asked ("+string(g.ID)+"): "+g.Text)
 	}
@@ -45,13 +47,13 @@ func (d *draft) answered(f ralph.Answered, at time.Time) {
 	}
 	g := &d.gates[i]
 	g.Answer = oneLine(f.Text)
-	outcome := string(f.Verdict)
-	if outcome == "" {
-		outcome = "answered"
-	}
+	outcome := answeredAs(f)
 	g.end(outcome, at)
 	if g.Task != "" {
-		words := outcome + " by a person"
+		words := outcome
+		if f.Verdict != ralph.Expired && f.Verdict != ralph.Withdrawn {
+			words += " by a person"
+		}
 		if g.Answer != "" {
 			words += ": " + g.Answer
 		}

@@ -50,7 +50,17 @@ func gateNeed(g *ralph.Gate, now time.Time) need {
 	if who != "" {
 		parts = append(parts, string(who))
 	}
-	parts = append(parts, oneLine(g.Text))
+	switch {
+	case g.InTurn && g.Kind == ralph.GateApproval:
+		parts = append(parts, "waits for approval in the middle of its turn: "+oneLine(g.Text))
+	case g.InTurn:
+		parts = append(parts, "waits for an answer in the middle of its turn: "+oneLine(g.Text))
+	default:
+		parts = append(parts, oneLine(g.Text))
+	}
+	if len(g.Options) > 0 {
+		parts = append(parts, OptionWords(g.Options))
+	}
 	if !g.Deadline.IsZero() {
 		parts[len(parts)-1] += fmt.Sprintf(", until %s", clockWords(g.Deadline, now))
 	}

@@ -41,11 +41,13 @@ type Executor struct {
 	Checks []ralph.GateSpec
 	Trees  Trees
 	Gates  Gates
-	Live   Live     // may be nil
-	Env    []string // what every agent process gets, K=V
-	NewID  func(prefix string) string
-	Now    func() time.Time
-	Grace  time.Duration // between TERM and KILL of an agent
+	// Journal is where requests of agents are written and answered; nil: they are denied.
+	Journal Journal
+	Live    Live     // may be nil
+	Env     []string // what every agent process gets, K=V
+	NewID   func(prefix string) string
+	Now     func() time.Time
+	Grace   time.Duration // between TERM and KILL of an agent
 	// SkipDiffs leaves out diff.patch of each turn. With task.auto_commit the
 	// task's commit shows the same, for a process less in each turn.
 	SkipDiffs bool

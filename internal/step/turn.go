@@ -54,11 +54,12 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	listener := newListener(x.Live, t.ID, text)
 	guard, turnCtx := guardWindow(ctx, x.Config.ContextKill)
 	defer guard.release()
+	asks, heard := x.askerOf(t, step), newHeard()
 	res, err := agent.Turn(turnCtx, ralph.TurnInput{
 		Agent: agent.Spec, Stage: step.Stage, Prompt: text, Dir: x.dir(t), Env: x.environment(s, t, step, agent),
 		Resume: step.Resume, Schema: schemaFor(step.Stage, agent.Structured), Timeout: step.Timeout, MaxCost: step.MaxCost,
 		Grace: x.Grace, Scratch: rec.dir, Raw: rec.output,
-	}, ralph.TurnHooks{Said: listener.said, Context: guard.heard})
+	}, ralph.TurnHooks{Said: listener.said, Context: guard.heard, Event: heard.add, Ask: asks.hook()})
 	if closeErr := rec.close(); err == nil {
 		err = closeErr
 	}
@@ -71,6 +72,9 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	guard.settle(&res)
 	f := x.ended(t, step, agent, res)
 	f.Took, f.Dir, f.Dropped = x.Now().Sub(begin), rec.rel, res.Dropped+rec.output.dropped()
+	if f.Summary, err = x.summarize(heard, asks, res, rec); err != nil {
+		return nil, err
+	}
 	if t.TakesSlot() {
 		f.Signal = listener.signal(res.Text, text)
 		if err := x.see(ctx, s, t, &f); err != nil {

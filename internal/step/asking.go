@@ -1,0 +1,265 @@
+package step
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/policy"
+)
+
+// Journal is what asking in the middle of a turn needs of the journal: requests are
+// facts while the turn goes on, and so are their answers.
+type Journal interface {
+	State() *ralph.State
+	Update(ctx context.Context, by string, decide func(*ralph.State) ([]ralph.Fact, error)) error
+	Wait(ctx context.Context, seq int64) error
+}
+
+const (
+	// askAgain is how often an open request is looked at without a fact: its deadline
+	// is a time of the clock, and timers stand still while the machine sleeps.
+	askAgain = 5 * time.Second
+
+	mostAsked  = 64 << 10 // bytes of a gate's detail
+	mostRecord = 4 << 10  // bytes of each text in the record of an automatic answer
+)
+
+// asker answers what the agent of one turn asks (E-076 to E-081).
+type asker struct {
+	x      *Executor
+	task   ralph.TaskID
+	agent  string
+	ground policy.Ground
+
+	mu   sync.Mutex
+	asks []asked
+}
+
+// asked is one request with its answer, for the record of the turn.
+type asked struct {
+	Request ralph.Request `json:"request"`
+	Gate    ralph.GateID  `json:"gate,omitempty"` // where a person was asked
+	Rule    string        `json:"rule,omitempty"` // that answered, else why a person was asked
+	Verdict ralph.Verdict `json:"verdict,omitempty"`
+	Text    string        `json:"text,omitempty"`
+}
+
+func (x *Executor) askerOf(t *ralph.Task, step ralph.Turn) *asker {
+	return &asker{x: x, task: t.ID, agent: step.Agent, ground: policy.Ground{Work: x.dir(t), Real: realPath}}
+}
+
+// hook is nil without a journal: the driver then denies by itself.
+func (a *asker) hook() func(context.Context, ralph.Request) (ralph.Reply, error) {
+	if a.x.Journal == nil {
+		return nil
+	}
+	return a.ask
+}
+
+// ask answers by the settings or has a person do it. The error is the journal's, or ctx's.
+func (a *asker) ask(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
+	verdict, rule := policy.Clear(q, a.x.Config, a.ground)
+	if verdict == "" {
+		return a.person(ctx, q, rule)
+	}
+	f := ralph.RequestAnswered{Task: a.task, Agent: a.agent, Request: short(q), Verdict: verdict, Rule: rule}
+	if err := a.write(ctx, f); err != nil {
+		return ralph.Reply{}, err
+	}
+	a.keep(asked{Request: short(q), Rule: rule, Verdict: verdict})
+	return ralph.Reply{Allow: verdict == ralph.Approved}, nil
+}
+
+// person puts a gate before the request and waits for what becomes of it.
+func (a *asker) person(ctx context.Context, q ralph.Request, why string) (ralph.Reply, error) {
+	g := a.gate(q, why)
+	if err := a.write(ctx, ralph.Asked{Gate: g}); err != nil {
+		return ralph.Reply{}, err
+	}
+	word, reply, err := a.await(ctx, g.ID)
+	if err == nil {
+		a.keep(asked{Request: short(q), Gate: g.ID, Rule: why, Verdict: word.Verdict, Text: word.Text})
+	}
+	return reply, err
+}
+
+func (a *asker) write(ctx context.Context, f ralph.Fact) error {
+	err := a.x.Journal.Update(ctx, "engine", func(*ralph.State) ([]ralph.Fact, error) { return []ralph.Fact{f}, nil })
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("record what the agent asks: %w", err)
+	}
+	return err
+}
+
+func (a *asker) keep(x asked) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asks = append(a.asks, x)
+}
+
+// gate is the request as people see it.
+func (a *asker) gate(q ralph.Request, why string) ralph.Gate {
+	now := a.x.Now()
+	g := ralph.Gate{
+		ID: ralph.GateID(a.x.NewID("g")), Kind: ralph.GateApproval, Task: a.task, InTurn: true, AskedAt: now,
+		Text: cutText(wordsOf(q), mostRecord), Detail: cutText(detailOf(q, why), mostAsked), Deadline: policy.AskDeadline(q.Kind, a.x.Config, now),
+	}
+	if q.Kind == ralph.RequestQuestion {
+		g.Kind, g.Options = ralph.GateQuestion, q.Options
+		if len(q.Options) == 0 && len(q.Questions) == 1 {
+			g.Options = q.Questions[0].Options
+		}
+	}
+	return g
+}
+
+// await blocks until a person, a deadline, the end of the session or the agent itself
+// has the last word on a gate.
+func (a *asker) await(ctx context.Context, id ralph.GateID) (ralph.Answered, ralph.Reply, error) {
+	j := a.x.Journal
+	for {
+		s := j.State()
+		if word := s.Reply(a.task, id); word != nil {
+			return *word, replyOf(*word), nil
+		}
+		var word ralph.Answered
+		var reply ralph.Reply
+		done := false
+		decide := func(s *ralph.State) ([]ralph.Fact, error) {
+			if done = false; s.Reply(a.task, id) != nil {
+				return nil, nil // answered just now: the first answer wins
+			}
+			i := slices.IndexFunc(s.Gates, func(g *ralph.Gate) bool { return g.ID == id })
+			if i < 0 {
+				done, reply = true, ralph.Reply{Text: "nobody works on the task any more", Stop: true}
+				return nil, nil
+			}
+			var facts []ralph.Fact
+			if facts, reply = policy.Unanswered(s, s.Gates[i], a.x.Config, a.x.Now()); len(facts) > 0 {
+				word, _ = facts[0].(ralph.Answered)
+				done = true
+			}
+			return facts, nil
+		}
+		facts, _ := decide(s)
+		if done && len(facts) > 0 {
+			if err := j.Update(ctx, "engine", decide); err != nil && ctx.Err() == nil {
+				return word, reply, fmt.Errorf("record that nobody answered: %w", err)
+			}
+		}
+		if done && ctx.Err() == nil {
+			return word, reply, nil
+		}
+		if ctx.Err() == nil {
+			if err := a.wait(ctx, s.Seq); err != nil {
+				return word, reply, err
+			}
+		}
+		if ctx.Err() != nil {
+			return a.withdraw(ctx, id)
+		}
+	}
+}
+
+// wait returns when there is a new fact, or it is time to look again.
+func (a *asker) wait(ctx context.Context, seq int64) error {
+	look, cancel := context.WithTimeout(ctx, askAgain)
+	defer cancel()
+	if err := a.x.Journal.Wait(look, seq); err != nil && look.Err() == nil {
+		return fmt.Errorf("wait for an answer: %w", err)
+	}
+	return nil
+}
+
+// withdraw takes back what the agent does not need to know any more.
+func (a *asker) withdraw(ctx context.Context, id ralph.GateID) (ralph.Answered, ralph.Reply, error) {
+	word := ralph.Answered{ID: id, Verdict: ralph.Withdrawn, Text: "the agent does not wait for it any more"}
+	err := a.x.Journal.Update(context.WithoutCancel(ctx), "engine", func(s *ralph.State) ([]ralph.Fact, error) {
+		if !slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return g.ID == id }) {
+			return nil, nil
+		}
+		return []ralph.Fact{word}, nil
+	})
+	if err != nil {
+		return word, ralph.Reply{}, fmt.Errorf("take back what the agent asked: %w", err)
+	}
+	return word, ralph.Reply{}, ctx.Err()
+}
+
+// replyOf is a person's word as the agent gets it.
+func replyOf(f ralph.Answered) ralph.Reply {
+	switch {
+	case f.Verdict == ralph.Approved:
+		return ralph.Reply{Allow: true}
+	case f.Verdict == ralph.Denied && strings.TrimSpace(f.Text) == "":
+		return ralph.Reply{Text: "a person said no"}
+	}
+	return ralph.Reply{Text: f.Text}
+}
+
+// wordsOf is a request in one line.
+func wordsOf(q ralph.Request) string {
+	text := strings.Join(strings.Fields(q.Text), " ")
+	switch {
+	case q.Kind == ralph.RequestQuestion && text != "":
+		return strings.TrimSpace(q.Text)
+	case q.Command != "":
+		return "run " + q.Command
+	case text != "":
+		return text
+	case q.Op == ralph.OpEdit:
+		return "change " + strings.Join(q.Paths, ", ")
+	case q.Op == ralph.OpRead:
+		return "read " + strings.Join(q.Paths, ", ")
+	case q.Op == ralph.OpPermissions:
+		return "more rights for the agent"
+	case q.Tool != "":
+		return "use " + q.Tool
+	}
+	return "the agent asks without words"
+}
+
+// detailOf is what a person decides by.
+func detailOf(q ralph.Request, why string) string {
+	var b strings.Builder
+	add := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%s: %s\n", name, value)
+		}
+	}
+	if q.Kind == ralph.RequestApproval {
+		add("Tool", q.Tool)
+		add("Command", q.Command)
+		add("Folder", q.Dir)
+		add("Files", strings.Join(q.Paths, ", "))
+		if q.Command != "" {
+			add("Why", q.Text)
+		}
+		add("Asked because", why)
+	}
+	if len(q.Questions) > 1 {
+		for i, part := range q.Questions {
+			fmt.Fprintf(&b, "%d. %s\n", i+1, part.Text)
+			for _, o := range part.Options {
+				fmt.Fprintf(&b, "     - %s\n", o)
+			}
+		}
+	}
+	if q.Detail != "" {
+		b.WriteString("\n" + q.Detail)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// short is a request as it is recorded: what answered it can be seen, and a patch of
+// megabytes does not get into the journal.
+func short(q ralph.Request) ralph.Request {
+	q.Detail, q.Command, q.Text = cutText(q.Detail, mostRecord), cutText(q.Command, mostRecord), cutText(q.Text, mostRecord)
+	q.Paths = q.Paths[:min(len(q.Paths), 100)]
+	return q
+}

@@ -1,0 +1,58 @@
+package step
+
+import (
+	"path"
+	"sync"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/stream"
+)
+
+// heard gathers the stream of a turn.
+type heard struct {
+	mu    sync.Mutex
+	store *stream.Store
+	n     int
+}
+
+func newHeard() *heard { return &heard{store: stream.New()} }
+
+func (h *heard) add(e ralph.StreamEvent) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.store.Add(e)
+	h.n++
+}
+
+// turnRecord is summary.json in the folder of a turn: what it was in short, with the
+// last values of plan and diff (E-037, E-044, E-045).
+type turnRecord struct {
+	Summary  ralph.TurnSummary `json:"summary"`
+	Plan     []ralph.PlanStep  `json:"plan,omitempty"`
+	Diff     string            `json:"diff,omitempty"` // as the agent told it; git knows better
+	Requests []asked           `json:"requests,omitempty"`
+	Open     []ralph.Request   `json:"open_requests,omitempty"` // that the agent left behind
+}
+
+// summarize returns what the turn was in short, and keeps summary.json where there is
+// anything to say.
+func (x *Executor) summarize(h *heard, a *asker, res ralph.TurnResult, rec *record) (ralph.TurnSummary, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var sum ralph.TurnSummary
+	r := turnRecord{Requests: a.asks}
+	if h.n > 0 {
+		sum = h.store.Summary()
+		if t, ok := h.store.Main(); ok {
+			r.Plan, r.Diff, r.Open = t.Plan, t.Diff, t.Open
+		}
+	}
+	sum.Requests, sum.Waited = max(sum.Requests, len(a.asks)), res.Waited
+	r.Summary = sum
+	if h.n == 0 && len(a.asks) == 0 {
+		return sum, nil
+	}
+	return sum, x.keep(path.Join(rec.rel, "summary.json"), r)
+}

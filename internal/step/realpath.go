@@ -1,0 +1,44 @@
+package step
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// mostLinks bounds the symbolic links on the way, as systems do.
+const mostLinks = 40
+
+// realPath is where a path leads when it is opened: symbolic links are followed, also
+// of what is not there yet and of links that lead nowhere. A ring of links leads to
+// the root, which is in no work tree.
+func realPath(path string) string { return follow(path, mostLinks) }
+
+func follow(path string, links int) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	dir, name := filepath.Split(trimSlashes(path))
+	if links == 0 || dir == "" || dir == path {
+		return "/"
+	}
+	if dir = follow(trimSlashes(dir), links-1); name == ".." {
+		return filepath.Dir(dir)
+	}
+	at := filepath.Join(dir, name)
+	to, err := os.Readlink(at)
+	switch {
+	case err != nil:
+		return at
+	case filepath.IsAbs(to):
+		return follow(to, links-1)
+	}
+	return follow(dir+"/"+to, links-1)
+}
+
+// trimSlashes takes the slashes off the end, but not that of the root.
+func trimSlashes(path string) string {
+	for len(path) > 1 && path[len(path)-1] == '/' {
+		path = path[:len(path)-1]
+	}
+	return path
+}
