@@ -63,6 +63,10 @@ func parseOutput(name string, v *yaml.Node) (func(*player) error, error) {
 		return parseUsage(name, v)
 	case "context":
 		return parseContext(v)
+	case "ask":
+		return parseAsk(v)
+	case "event":
+		return parseEvent(v)
 	case "echo":
 		return func(p *player) error { return line(p.stdout, p.values.Prompt) }, nil
 	case "raw":

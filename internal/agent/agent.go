@@ -37,6 +37,7 @@ type Supports struct {
 	Tools      bool // tells tool calls apart from its words
 	Context    bool // says how full its window is, TurnResult.Context
 	Compact    bool // makes a session shorter when asked, TurnInput.Compact
+	Ask        bool // asks in the middle of a turn, TurnHooks.Ask
 }
 
 // Of returns what a driver supports; false when it is not built in.
@@ -45,7 +46,7 @@ func Of(driver string) (Supports, bool) {
 	case "exec":
 		return Supports{}, true
 	case "scripted":
-		return Supports{Resume: true, Cost: true, Usage: true, Context: true, Compact: true}, true
+		return Supports{Resume: true, Cost: true, Usage: true, Context: true, Compact: true, Ask: true}, true
 	case "claude":
 		return Supports{Structured: true, Resume: true, Cost: true, Usage: true, Tools: true, Context: true, Compact: true}, true
 	}

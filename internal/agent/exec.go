@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -84,11 +85,14 @@ func (d *execDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Turn
 	out := &execOutput{said: t.said, text: tail{max: maxText}, errs: tail{max: maxErrors}}
 	env := in.Env
 	if d.played {
-		out.report = &report{told: t.context}
-		env = out.report.environ(in)
+		out.report = &report{told: t.context, asks: newPlayedAsks(ctx, t, on)}
+		env, ctx = out.report.environ(in), out.report.asks.ctx
 	}
 	stdout, stderr := &pieces{emit: out.stdout}, &pieces{emit: out.stderr}
 	res, _, err := t.run(ctx, d.proc, launch{args: args, env: env, stdin: stdin, stdout: stdout.Write, stderr: stderr.Write})
+	if d.played {
+		err = errors.Join(out.report.asks.close(&res), err)
+	}
 	if err != nil {
 		return res, err
 	}

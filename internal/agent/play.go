@@ -66,6 +66,7 @@ func Play(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, env []
 type values struct {
 	Stage, Task, TaskName, Spec, Phase, Prompt string
 	Session                                    string // that is gone on with, "" for a new one
+	Answer                                     string // to the latest question
 	Iteration, Call                            int
 }
 
@@ -79,6 +80,7 @@ type player struct {
 	values         values
 	compact        bool    // the session shall be made shorter
 	maxCost, cost  float64 // dollars that the turn may cost (0: no limit), and costs so far
+	asked          int     // requests so far
 }
 
 // exit ends a play with a code; a *exit is no failure.

@@ -40,7 +40,7 @@ var scenarioFiles embed.FS
 //	      - signal: COMPLETE
 //
 // Texts are Go templates over {{.Stage}} {{.Task}} {{.TaskName}} {{.Spec}}
-// {{.Iteration}} {{.Phase}} {{.Call}} {{.Prompt}} {{.Session}}. Paths are within the agent's
+// {{.Iteration}} {{.Phase}} {{.Call}} {{.Prompt}} {{.Session}} {{.Answer}}. Paths are within the agent's
 // working folder. The actions, one per list item:
 //
 //	write: {a.sh: "text", b/c: "text"}  # folders are made; "#!" makes it executable
@@ -71,6 +71,12 @@ var scenarioFiles embed.FS
 //	                        # context_full, server, refusal, budget, unknown, protocol; or with more of it:
 //	error: {class: rate_limit, status: 429, message: text, reset: 90s, limit: five_hour}
 //	                        # reset: the limit ends so long after now; reset_at: at a time (RFC 3339)
+//	ask: {command: make dist, allow: [{run: make dist}], deny: [{say: "no: {{.Answer}}"}]}
+//	                        # asks in the middle of the turn and goes on with one of the lists; or edit: and
+//	                        # read: (a path or a list), tool: (a name), permissions: (words); with text, detail,
+//	                        # dir; within: 5s takes it back after so long
+//	ask: {question: "Which?", options: [red, blue], answers: {red: [...], "*": [...]}} # the first pattern that fits
+//	event: {kind: plan.updated, plan: [{text: a, status: pending}]} # an event of the normalised stream
 //	background: {run: sleep 60, setsid: true, hold: true} # left behind; hold keeps stdout open
 //	close: stdout           # closes it and goes on
 type scenario struct {

@@ -35,6 +35,7 @@ const playedWindow = 200_000
 
 // report is what a scripted agent says beside its words.
 type report struct {
+	asks     *playedAsks
 	told     func(ralph.ContextUse)
 	context  ralph.ContextUse
 	compacts int
@@ -55,6 +56,9 @@ func (r *report) environ(in ralph.TurnInput) []string {
 	}
 	if in.Compact {
 		env = append(env, envCompact+"=1")
+	}
+	if in.Scratch != "" {
+		env = append(env, envAskDir+"="+in.Scratch)
 	}
 	if in.MaxCost > 0 {
 		env = append(env, envMaxCost+"="+strconv.FormatFloat(in.MaxCost, 'f', -1, 64))
@@ -78,7 +82,7 @@ func (r *report) line(line string) bool {
 		r.err = &e
 		return true
 	}
-	return false
+	return r.asks.line(line)
 }
 
 // conclude adds what was reported to the result. The typed error is that of a turn

@@ -140,6 +140,9 @@ func (x *examination) config(env Env, root string) config.Config {
 	for _, l := range config.Later(c) {
 		x.note("config", l, "")
 	}
+	if c.Gate.Approvals == "never" { // E-076
+		x.note("config", "gate.approvals is never: agents do what they want to do, and nobody is asked", "set it to policy (what only reads needs nobody) or ask")
+	}
 	return c
 }
 

@@ -9,13 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/report"
 )
 
 // What waits for a person: gates, and the words that open them (X-75).
 
 func newGates(env Env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "gates [id]", Short: "What waits for you: starts, steps, questions and merges; with an id all there is to decide by",
+		Use: "gates [id]", Short: "What waits for you: starts, steps, questions, approvals and merges; with an id all there is to decide by",
 		Example: "  ralph gates\n  ralph gates g-1a2b", Args: cobra.MaximumNArgs(1),
 	}
 	asJSON := jsonFlag(cmd)
@@ -41,7 +42,10 @@ func newGates(env Env) *cobra.Command {
 
 // gateHow is what a person types to decide a gate.
 func gateHow(g *ralph.Gate) []string {
-	if !g.Decidable() {
+	switch {
+	case !g.Decidable() && len(g.Options) > 0:
+		return []string{fmt.Sprintf("ralph answer %s 1   (or the number of another one; or other words: \"...\")", g.ID)}
+	case !g.Decidable():
 		return []string{fmt.Sprintf("ralph answer %s \"...\"", g.ID)}
 	}
 	return []string{fmt.Sprintf("ralph approve %s", g.ID), fmt.Sprintf("ralph deny %s --reason \"...\"", g.ID)}
@@ -58,6 +62,12 @@ func listGates(w io.Writer, s *ralph.State) error {
 			about = g.About
 		}
 		fmt.Fprintf(w, "%s  %-8s  %s  %s\n", g.ID, g.Kind, about, firstLine(g.Text))
+		if len(g.Options) > 0 {
+			fmt.Fprintf(w, "      %s\n", report.OptionWords(g.Options))
+		}
+		if !g.Deadline.IsZero() {
+			fmt.Fprintf(w, "      until %s; nobody's answer is no approval\n", g.Deadline.Local().Format("2006-01-02 15:04:05"))
+		}
 		for _, how := range gateHow(g) {
 			fmt.Fprintf(w, "      %s\n", how)
 		}
@@ -140,6 +150,18 @@ func (d gateDetail) text() string {
 	if detail := strings.TrimSpace(d.Detail); detail != "" && !shown {
 		fmt.Fprintf(&b, "\n%s\n", detail)
 	}
+	if d.InTurn {
+		b.WriteString("\nThe agent waits for the answer in the middle of its turn; its time limit stands still.\n")
+	}
+	if !d.Deadline.IsZero() {
+		fmt.Fprintf(&b, "Until:   %s; nobody's answer is no approval\n", d.Deadline.Local().Format("2006-01-02 15:04:05"))
+	}
+	for i, o := range d.Options {
+		if i == 0 {
+			b.WriteString("\nAnswers to choose from:\n")
+		}
+		fmt.Fprintf(&b, "  %d  %s\n", i+1, o)
+	}
 	if len(d.Changes) > 0 {
 		b.WriteString("\nChanges:\n")
 		for _, c := range d.Changes {
@@ -191,28 +213,36 @@ func firstLine(text string) string {
 
 func newApprove(env Env) *cobra.Command {
 	return gateVerb(env, &cobra.Command{
-		Use: "approve <id>", Short: "Let pass what waits at a gate: a start, a step, a merge", Args: cobra.ExactArgs(1),
-		Example: "  ralph gates\n  ralph approve g-1a2b",
+		Use: "approve <id>", Short: "Let pass what waits at a gate: a start, a step, an agent's wish, a merge", Args: cobra.ExactArgs(1),
+		Long: `What an agent asks in the middle of its turn (a command, a change of files, a tool) is
+done as soon as you approve it: the agent waits for you. ` + "`ralph gates <id>`" + ` shows all
+there is to decide by. gate.timeout says how long it waits; nobody's answer is no
+approval. With gate.approvals: policy what only reads, and changes inside the work tree,
+need nobody; gate.allow lists more.`,
+		Example: "  ralph gates\n  ralph gates g-1a2b\n  ralph approve g-1a2b",
 	}, "Approved", func(s *ralph.State, id ralph.GateID, _ []string) ([]ralph.Fact, error) { return s.ApproveGate(id) })
 }
 
 func newDeny(env Env) *cobra.Command {
 	var reason string
 	cmd := gateVerb(env, &cobra.Command{
-		Use: "deny <id>", Short: "Refuse what waits at a gate: a start, a step, a merge", Args: cobra.ExactArgs(1),
+		Use: "deny <id>", Short: "Refuse what waits at a gate: a start, a step, an agent's wish, a merge", Args: cobra.ExactArgs(1),
 		Long: `A start that is denied ends the session, with exit code 1. The task of a step is skipped.
 A merge is not made: where its tests were in doubt, the task goes back to its agent with
-the reason; otherwise it ends as failed, its branch and worktree kept.`,
+the reason; otherwise it ends as failed, its branch and worktree kept. What an agent
+asked in the middle of its turn is not done: it reads the reason and goes on.`,
 		Example: "  ralph deny g-1a2b --reason \"the removed test is still needed\"",
 	}, "Denied", func(s *ralph.State, id ralph.GateID, _ []string) ([]ralph.Fact, error) { return s.DenyGate(id, reason) })
-	cmd.Flags().StringVar(&reason, "reason", "", "why; of a merge, in words for the agent")
+	cmd.Flags().StringVar(&reason, "reason", "", "why; of a merge or an agent's wish, in words for the agent")
 	return cmd
 }
 
 func newAnswer(env Env) *cobra.Command {
 	return gateVerb(env, &cobra.Command{
-		Use: "answer <id> <text>", Short: "Answer an agent's question; its next prompt holds the answer",
-		Example: "  ralph gates\n  ralph answer g-1a2b \"Use the second design\"", Args: cobra.MinimumNArgs(2),
+		Use: "answer <id> <text>", Short: "Answer an agent's question, in words or by the number of an option",
+		Long: `An agent that asks in the middle of its turn gets the answer at once; otherwise its next
+prompt holds it.`,
+		Example: "  ralph gates\n  ralph answer g-1a2b \"Use the second design\"\n  ralph answer g-1a2b 2", Args: cobra.MinimumNArgs(2),
 	}, "Answered", func(s *ralph.State, id ralph.GateID, words []string) ([]ralph.Fact, error) {
 		return s.AnswerGate(id, strings.Join(words, " "))
 	})

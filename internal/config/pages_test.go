@@ -122,6 +122,7 @@ func TestLater(t *testing.T) {
 		{"parallel: 3\nmode: semi\nisolation: worktree\nmerge: {batch: 2}\nworktree: {setup: [make]}\nerrors: {max_consecutive: 5}\n", nil},
 		{"agent: {primary: aider, fallback: []}\nquality: {commands: [x]}\nbudget: {cost: 1}\n", nil},
 		{"mode: step\nrequire_approval_to_start: true\n", nil},
+		{"gate: {approvals: policy, allow: [make], timeout: 1h, on_timeout: stop, scope: session}\n", nil},
 		{"notify: {sounds: true}\nweb: {open: true}\nbase_branch: main\n", []string{
 			"`web.open` is set, but what it does is not built yet: it has no effect",
 		}},

@@ -161,6 +161,9 @@ func asked(g ralph.Gate, s *ralph.State) Notice {
 		n.Title = "An agent asks: " + name
 		n.Body = fmt.Sprintf("Task %s asks: %s", about, g.Text)
 		n.Command = fmt.Sprintf("ralph answer %s \"...\"", g.ID)
+		for i, o := range g.Options {
+			n.Body += fmt.Sprintf(" %d) %s", i+1, o)
+		}
 		return withSound(n)
 	}
 	n.Command = fmt.Sprintf("ralph approve %s", g.ID)
@@ -168,6 +171,8 @@ func asked(g ralph.Gate, s *ralph.State) Notice {
 	switch g.Kind {
 	case ralph.GateStart:
 		n.Title, n.Body = "A start waits for you", "The start waits for your approval: "+g.Text+more
+	case ralph.GateApproval:
+		n.Title, n.Body = "An agent waits for your approval: "+name, fmt.Sprintf("The agent of %s wants to %s%s", about, g.Text, more)
 	case ralph.GateStep:
 		n.Title, n.Body = "The next task waits for you: "+name, fmt.Sprintf("Task %s waits for your approval: %s%s", about, g.Text, more)
 	default:

@@ -27,9 +27,9 @@ type Receipt struct {
 	Cut     bool            `json:"cut,omitempty"` // the engine died before there was an outcome; the step was done again
 
 	// Of a turn: what it was in short, and what its agent asked in the middle of it.
-	Turn     *ralph.TurnSummary `json:"turn,omitempty"`
-	Usage    *ralph.Usage       `json:"usage,omitempty"`
-	Requests []Request          `json:"requests,omitempty"`
+	Turn     ralph.TurnSummary `json:"turn,omitzero"`
+	Usage    ralph.Usage       `json:"usage,omitzero"`
+	Requests []Request         `json:"requests,omitempty"`
 }
 
 // Request is what an agent asked in the middle of a turn, with the answer.
@@ -177,7 +177,7 @@ func (r *Receipts) turnEnded(f ralph.TurnEnded) {
 	if x == nil {
 		return
 	}
-	x.Turn, x.Usage = &f.Summary, &f.Usage
+	x.Turn, x.Usage = f.Summary, f.Usage
 	for i := range x.Requests {
 		if x.Requests[i].Outcome == "open" {
 			x.Requests[i].Outcome = string(ralph.Withdrawn)
