@@ -48,7 +48,7 @@ func Clear(q ralph.Request, c Config, g Ground) (verdict ralph.Verdict, rule str
 	return ralph.Approved, "gate.allow: " + allowed
 }
 
-// cleared returns which entry of gate.allow it took, "" for none, or why the request
+// cleared returns which entries of gate.allow it took, "" for none, or why the request
 // is for a person.
 func cleared(q ralph.Request, allow []string, g Ground) (string, error) {
 	base := g.in(q.Dir)
@@ -58,7 +58,8 @@ func cleared(q ralph.Request, allow []string, g Ground) (string, error) {
 		if err := j.inside(base); err != nil {
 			return "", err
 		}
-		return j.used, j.command(q.Command)
+		err := j.command(q.Command)
+		return strings.Join(j.used, ", "), err
 	case ralph.OpEdit, ralph.OpRead:
 		if len(q.Paths) == 0 {
 			return "", fmt.Errorf("it does not say which files")
@@ -83,7 +84,10 @@ func cleared(q ralph.Request, allow []string, g Ground) (string, error) {
 
 // in is a folder of a request, absolute.
 func (g Ground) in(dir string) string {
-	if filepath.IsAbs(dir) {
+	switch {
+	case dir == "":
+		return g.Work
+	case filepath.IsAbs(dir):
 		return dir
 	}
 	return g.Work + "/" + dir

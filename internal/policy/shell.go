@@ -23,7 +23,7 @@ type judge struct {
 	ground Ground
 	dirs   []string // where the shell may be by now: after a cd in some branch, several
 	inner  bool     // within sh -c
-	used   string   // the entry of gate.allow that was needed
+	used   []string // the entries of gate.allow that were needed
 }
 
 var errHidden = errors.New("a substitution or variable may hide a command")
@@ -136,9 +136,16 @@ func (j *judge) file(p string, write bool) error {
 		if err != nil {
 			return err
 		}
-		j.used = orElse(j.used, entry)
+		j.use(entry)
 	}
 	return nil
+}
+
+// use notes an entry of gate.allow, "" for none.
+func (j *judge) use(entry string) {
+	if entry != "" && !slices.Contains(j.used, entry) {
+		j.used = append(j.used, entry)
+	}
 }
 
 // inside: a folder to be in.
@@ -239,7 +246,7 @@ func (j *judge) call(c *syntax.CallExpr) error {
 		return errHidden
 	}
 	if entry := j.allowed(args); entry != "" {
-		j.used = orElse(j.used, entry)
+		j.use(entry)
 		return nil
 	}
 	name := args[0].text()
