@@ -156,7 +156,7 @@ func (a *asker) await(ctx context.Context, id ralph.GateID) (ralph.Answered, ral
 			return word, reply, nil
 		}
 		if ctx.Err() == nil {
-			if err := a.wait(ctx, s.Seq); err != nil {
+			if err := a.wait(ctx, s, id); err != nil {
 				return word, reply, err
 			}
 		}
@@ -167,10 +167,16 @@ func (a *asker) await(ctx context.Context, id ralph.GateID) (ralph.Answered, ral
 }
 
 // wait returns when there is a new fact, or it is time to look again.
-func (a *asker) wait(ctx context.Context, seq int64) error {
-	look, cancel := context.WithTimeout(ctx, askAgain)
+func (a *asker) wait(ctx context.Context, s *ralph.State, id ralph.GateID) error {
+	next := askAgain
+	for _, g := range s.Gates {
+		if g.ID == id && !g.Deadline.IsZero() {
+			next = min(next, max(g.Deadline.Sub(a.x.Now()), time.Millisecond))
+		}
+	}
+	look, cancel := context.WithTimeout(ctx, next)
 	defer cancel()
-	if err := a.x.Journal.Wait(look, seq); err != nil && look.Err() == nil {
+	if err := a.x.Journal.Wait(look, s.Seq); err != nil && look.Err() == nil {
 		return fmt.Errorf("wait for an answer: %w", err)
 	}
 	return nil
