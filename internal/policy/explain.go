@@ -61,6 +61,12 @@ func (x *Explanation) active(s *ralph.State, t *ralph.Task, c Config, now time.T
 	}
 	x.Words = fmt.Sprintf("it is at work%s, iteration %d", where, t.Run.Iterations+1)
 	if t.Run.InFlight != 0 {
+		for _, g := range s.Gates {
+			if g.InTurn && g.Task == t.ID {
+				x.Waits = append(x.Waits, until("your word on "+string(g.ID), g.Deadline))
+				x.Words = fmt.Sprintf("it waits%s in the middle of iteration %d: %s", where, t.Run.Iterations+1, strings.Join(x.Waits, "; "))
+			}
+		}
 		return
 	}
 	step, why := nextOf(s, t, c, now)
@@ -183,6 +189,9 @@ func (x *Explanation) person(s *ralph.State, t *ralph.Task, c Config, wait func(
 
 // agent adds what its agent waits for: limits, and budgets that others may use up.
 func (x *Explanation) agent(s *ralph.State, t *ralph.Task, c Config, now time.Time, wait func(string, ...any)) {
+	if g := holds(s, c); g != nil {
+		wait("an answer to %s (gate.scope: session)", g.ID)
+	}
 	switch choice := chooseAgent(s, t, c, now); {
 	case choice.all:
 		wait("%s", until("an agent: every one is at its limit", choice.until))
