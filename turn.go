@@ -38,6 +38,7 @@ type TurnInput struct {
 	Timeout time.Duration   // 0: no limit; past it the whole process group is ended
 	MaxCost float64         // dollars that the turn may cost, for drivers that can tell their agent; 0: no limit
 	Compact bool            // the session of Resume shall be made shorter; there is no other prompt
+	Review  bool            // the agent shall review the uncommitted changes in its own way; there is no other prompt (E-042)
 	Grace   time.Duration   // between TERM and KILL
 	Scratch string          // a folder of this turn, for prompt files and the like
 	Raw     RawSink         // receives the agent's output as it came, may be nil

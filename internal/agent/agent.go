@@ -9,6 +9,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +19,8 @@ import (
 )
 
 // Driver carries out turns of one configured agent. A Driver keeps nothing of
-// a turn beyond its end and may be used from several goroutines.
+// a turn beyond its end and may be used from several goroutines. One that keeps a
+// process between turns has a Close() error as well, see Close.
 //
 // The error is for machinery only: the raw sink that refuses a write, a scratch
 // file that cannot be written; and ralph.ErrUnsupported, for a Compact that the
@@ -49,8 +51,22 @@ func Of(driver string) (Supports, bool) {
 		return Supports{Resume: true, Cost: true, Usage: true, Context: true, Compact: true, Ask: true}, true
 	case "claude":
 		return Supports{Structured: true, Resume: true, Cost: true, Usage: true, Tools: true, Context: true, Compact: true}, true
+	case "codex":
+		return Supports{Structured: true, Resume: true, Usage: true, Tools: true, Context: true, Compact: true}, true
 	}
 	return Supports{}, false
+}
+
+// Close ends what drivers keep between turns: those that have a Close. It waits until
+// that is gone.
+func Close(drivers ...Driver) error {
+	var all error
+	for _, d := range drivers {
+		if c, ok := d.(interface{ Close() error }); ok {
+			all = errors.Join(all, c.Close())
+		}
+	}
+	return all
 }
 
 // Open returns the driver of an agent. self is the path of the ralph binary,
@@ -71,9 +87,11 @@ func Open(spec ralph.AgentSpec, p *proc.Runner, self string) (Driver, error) {
 		return &execDriver{proc: p, command: []string{self, "scripted-agent", spec.Scenario}, played: true}, nil
 	case "claude":
 		return &claudeDriver{spec: spec, proc: p, linger: lingerDefault}, nil
+	case "codex":
+		return openCodex(spec, p), nil
 	case "":
-		return nil, fmt.Errorf("agents.%s has no driver (ralph/config.yaml); use exec, scripted or claude", spec.Name)
+		return nil, fmt.Errorf("agents.%s has no driver (ralph/config.yaml); use exec, scripted, claude or codex", spec.Name)
 	}
-	return nil, fmt.Errorf("driver %s is not built in yet (agents.%s in ralph/config.yaml); use exec or claude",
+	return nil, fmt.Errorf("driver %s is not built in yet (agents.%s in ralph/config.yaml); use exec, claude or codex",
 		spec.Driver, spec.Name)
 }

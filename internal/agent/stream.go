@@ -16,6 +16,7 @@ const keepBuffer = 1 << 20
 // handed on without a copy. Lines over maxEvent are counted, not kept.
 type events struct {
 	line    func([]byte) // must not keep the line
+	max     int          // the longest line, 0: maxEvent
 	buf     []byte       // the begun line
 	skip    bool         // the begun line is over maxEvent
 	n       int64        // lines
@@ -60,7 +61,11 @@ func (e *events) Close() {
 }
 
 func (e *events) add(p []byte) {
-	if !e.skip && len(e.buf)+len(p) > maxEvent {
+	most := e.max
+	if most == 0 {
+		most = maxEvent
+	}
+	if !e.skip && len(e.buf)+len(p) > most {
 		e.skip = true
 		e.dropped += int64(len(e.buf))
 		e.reset()
@@ -70,7 +75,7 @@ func (e *events) add(p []byte) {
 		return
 	}
 	if need := len(e.buf) + len(p); need > cap(e.buf) {
-		grown := make([]byte, len(e.buf), max(need, min(2*cap(e.buf), maxEvent), 64<<10))
+		grown := make([]byte, len(e.buf), max(need, min(2*cap(e.buf), most), 64<<10))
 		copy(grown, e.buf)
 		e.buf = grown
 	}

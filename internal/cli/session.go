@@ -62,6 +62,7 @@ func (x *session) run(ctx context.Context) error {
 	if x.parts, err = wire(ctx, x.env, x.flags); err != nil {
 		return err
 	}
+	defer x.closeAgents()
 	if err := x.choosePlace(ctx); err != nil {
 		return err
 	}

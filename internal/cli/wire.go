@@ -119,6 +119,16 @@ func (p *parts) openAgents(env Env) error {
 	return nil
 }
 
+// closeAgents ends what agents' drivers keep running between turns. What does not end
+// by itself is ended with this process.
+func (p *parts) closeAgents() {
+	for _, name := range p.chain {
+		if d, ok := p.agents[name].Agent.(agent.Driver); ok {
+			_ = agent.Close(d)
+		}
+	}
+}
+
 // costLimited reports whether any limit in dollars is set.
 func costLimited(c config.Config) bool {
 	return c.AgentMode.MaxCost+c.Budget.Cost+c.Budget.Spec.Cost+c.Budget.Task.Cost > 0

@@ -33,7 +33,7 @@ func notBuilt() []later {
 }
 
 // builtDrivers are the drivers that work now.
-func builtDrivers() []string { return []string{"exec", "scripted", "claude"} }
+func builtDrivers() []string { return []string{"exec", "scripted", "claude", "codex"} }
 
 // Later returns a sentence for each setting of c that is not at its default
 // although its feature is not built yet, for `ralph doctor`.

@@ -266,3 +266,37 @@ func descends(s stat, byPid map[int]stat, hit map[int]bool) bool {
 	}
 	return false
 }
+
+// EndMarked ends the descendants of this process whose environment has exactly this
+// K=V, and what they started: TERM, and KILL after grace. It is for what a process
+// that goes on started for somebody who does not need it any more. It returns how
+// many it met. A descendant that wiped its environment is not known.
+func (r *Runner) EndMarked(ctx context.Context, kv string, grace time.Duration) int {
+	found, _ := end(ctx, func() []stat { return marked(kv) }, grace)
+	reapFound(found)
+	return len(found)
+}
+
+// marked returns the living descendants of this process that carry a K=V.
+func marked(kv string) []stat {
+	all := allProcesses()
+	byPid := make(map[int]stat, len(all))
+	for _, s := range all {
+		byPid[s.pid] = s
+	}
+	self := os.Getpid()
+	ours := map[int]bool{self: true}
+	hit := map[int]bool{}
+	for _, s := range all {
+		if s.pid != self && !s.zombie && descends(s, byPid, ours) {
+			hit[s.pid] = hasVariable(environ(s.pid), kv)
+		}
+	}
+	var left []stat
+	for _, s := range all {
+		if s.pid != self && !s.zombie && descends(s, byPid, hit) {
+			left = append(left, s)
+		}
+	}
+	return left
+}

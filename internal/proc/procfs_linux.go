@@ -90,8 +90,11 @@ func environ(pid int) []byte {
 }
 
 // hasNonce reports whether an environment carries this nonce.
-func hasNonce(env []byte, nonce string) bool {
-	mark := append([]byte(NonceVar+"="+nonce), 0)
+func hasNonce(env []byte, nonce string) bool { return hasVariable(env, NonceVar+"="+nonce) }
+
+// hasVariable reports whether an environment has exactly this K=V.
+func hasVariable(env []byte, kv string) bool {
+	mark := append([]byte(kv), 0)
 	return bytes.HasPrefix(env, mark) || bytes.Contains(env, append([]byte{0}, mark...))
 }
 

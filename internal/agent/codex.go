@@ -1,0 +1,261 @@
+package agent
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+const (
+	// codexIdle is how long an app-server without a turn is kept. One that is
+	// used again answers in 20 ms, a new one needs 200 (0.169.0).
+	codexIdle = 5 * time.Minute
+	// codexStart is how long the handshake may take. 0.2 to 0.4 s were seen.
+	codexStart = 60 * time.Second
+	// codexSettle is how long what is done after a turn may take: milliseconds.
+	codexSettle = 5 * time.Second
+)
+
+// codexDriver talks to `codex app-server` (0.169.0): one process for all turns of the
+// agent, parallel ones too, each a thread of its own. It is started with the first
+// turn, again when it died, and ended by Close or when it was idle for a while.
+//
+// The server gets the environment of the first turn, without what is the turn's alone:
+// RALPH_*, git's variables. Those, and what differs, reach the commands of each turn
+// through shell_environment_policy.set of its thread.
+//
+// What ralph needs of its settings it sets by -c, unless the agent's args set it:
+// codexDefaults. sandbox_mode and approval_policy in args win as well. Otherwise the
+// sandbox is workspace-write, in which .git can only be read: commits are ralph's. The
+// approval policy is untrusted when somebody answers, for on-request asks only about
+// what the sandbox forbids; and never when nobody does, or with approvals: never.
+type codexDriver struct {
+	spec ralph.AgentSpec
+	proc *proc.Runner
+	idle time.Duration
+
+	mu     sync.Mutex
+	server *appServer  // nil: none is needed yet
+	users  int         // turns that use it
+	timer  *time.Timer // ends it when it is idle
+	closed bool
+
+	sandbox     sync.Mutex // held while the sandbox is tried out
+	sandboxSeen bool       // it works
+}
+
+func openCodex(spec ralph.AgentSpec, p *proc.Runner) Driver {
+	return &codexDriver{spec: spec, proc: p, idle: codexIdle}
+}
+
+// codexDefaults are settings that ralph relies on. Without the first a turn never ends
+// when there is no network; with goals codex would loop by itself.
+func codexDefaults() []string {
+	return []string{
+		"features.unbounded_connection_retries=false", "features.goals=false",
+		"tools.update_plan.enabled=true", "check_for_update_on_startup=false",
+	}
+}
+
+// command is the program with all its arguments.
+func (d *codexDriver) command() []string {
+	args := slices.Clone(d.spec.Command)
+	if len(args) == 0 {
+		args = []string{"codex", "app-server"}
+	}
+	for _, kv := range codexDefaults() {
+		key, _, _ := strings.Cut(kv, "=")
+		if _, given := d.setting(key); !given {
+			args = append(args, "-c", kv)
+		}
+	}
+	return append(args, d.spec.Args...)
+}
+
+// setting returns the value that the agent's command or args give a key of codex's
+// configuration, by -c or --config.
+func (d *codexDriver) setting(key string) (value string, given bool) {
+	all := slices.Concat(d.spec.Command, d.spec.Args)
+	for i, a := range all {
+		kv := ""
+		switch {
+		case (a == "-c" || a == "--config") && i+1 < len(all):
+			kv = all[i+1]
+		case strings.HasPrefix(a, "--config="):
+			kv = strings.TrimPrefix(a, "--config=")
+		case strings.HasPrefix(a, "-c"):
+			kv = strings.TrimPrefix(strings.TrimPrefix(a, "-c"), "=")
+		}
+		if k, v, ok := strings.Cut(kv, "="); ok && strings.TrimSpace(k) == key {
+			value, given = strings.Trim(strings.TrimSpace(v), `"'`), true // the last one counts
+		}
+	}
+	return value, given
+}
+
+// sandboxMode is what commands may do on the system.
+func (d *codexDriver) sandboxMode() string {
+	if mode, ok := d.setting("sandbox_mode"); ok {
+		return mode
+	}
+	return "workspace-write"
+}
+
+// approvalPolicy is what the agent asks about.
+func (d *codexDriver) approvalPolicy(asked bool) string {
+	if policy, ok := d.setting("approval_policy"); ok {
+		return policy
+	}
+	if asked && d.spec.Approvals != "never" {
+		return "untrusted"
+	}
+	return "never"
+}
+
+func (d *codexDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.TurnHooks) (ralph.TurnResult, error) {
+	if in.Compact && in.Resume == "" {
+		return ralph.TurnResult{}, fmt.Errorf("compact a session of codex: there is none: %w", ralph.ErrUnsupported)
+	}
+	if ctx.Err() != nil {
+		return ralph.TurnResult{Exit: ralph.ExitUser, Code: -1}, nil
+	}
+	if bad := d.trySandbox(ctx, in); bad != nil {
+		return ralph.TurnResult{Exit: ralph.ExitSpawn, Code: -1, Err: bad}, nil
+	}
+	s, err := d.acquire(ctx, in)
+	if err != nil {
+		return ralph.TurnResult{}, err
+	}
+	defer d.release()
+	return newCodexTurn(s, in, on).run(ctx)
+}
+
+// acquire returns the server, which it starts when there is none that lives. The
+// server may still be on its way: its ready tells.
+func (d *codexDriver) acquire(ctx context.Context, in ralph.TurnInput) (*appServer, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, errors.New("run a turn of codex: its driver is closed")
+	}
+	if d.timer != nil {
+		d.timer.Stop()
+		d.timer = nil
+	}
+	if d.server == nil || d.server.gone() {
+		d.server = d.startServer(ctx, in)
+	}
+	d.users++
+	return d.server, nil
+}
+
+func (d *codexDriver) release() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.users--; d.users > 0 || d.server == nil || d.closed {
+		return
+	}
+	s := d.server
+	d.timer = time.AfterFunc(d.idle, func() {
+		d.mu.Lock()
+		unused := d.users == 0 && d.server == s
+		if unused {
+			d.server = nil
+		}
+		d.mu.Unlock()
+		if unused {
+			s.end()
+		}
+	})
+}
+
+// Close ends the server, if there is one, and waits until it is gone.
+func (d *codexDriver) Close() error {
+	d.mu.Lock()
+	s := d.server
+	d.server, d.closed = nil, true
+	if d.timer != nil {
+		d.timer.Stop()
+	}
+	d.mu.Unlock()
+	if s != nil {
+		s.end()
+	}
+	return nil
+}
+
+// trySandbox looks once whether codex can make its sandbox here. Where it cannot,
+// each command and patch fails without any error of the turn.
+func (d *codexDriver) trySandbox(ctx context.Context, in ralph.TurnInput) *ralph.AgentError {
+	program := []string{"codex"}
+	if n := len(d.spec.Command); n > 0 {
+		if d.spec.Command[n-1] != "app-server" {
+			return nil // who knows what that is
+		}
+		program = d.spec.Command[:n-1]
+	}
+	if len(program) == 0 || d.sandboxMode() == "danger-full-access" {
+		return nil
+	}
+	d.sandbox.Lock()
+	defer d.sandbox.Unlock()
+	if d.sandboxSeen {
+		return nil
+	}
+	_, stderr, res, err := d.proc.Output(ctx, proc.Command{
+		Args: append(slices.Clone(program), "sandbox", "--", "true"), Dir: in.Dir, Env: in.Env, Timeout: codexStart, Grace: in.Grace, Tracked: true,
+	})
+	if err != nil || res.Code != 1 {
+		d.sandboxSeen = err == nil && res.Code == 0
+		return nil // the start of the server says it better, or it does not know how to try
+	}
+	return &ralph.AgentError{Class: ralph.ErrClassSpawn, Message: cutBack(fmt.Sprintf(
+		"codex cannot make its sandbox here (%s), so that all its commands would fail. In a container or sandbox that "+
+			"keeps the rest safe, let it go without: agents.%s.args: [-c, 'sandbox_mode=\"danger-full-access\"'] in ralph/config.yaml; "+
+			"else allow user namespaces, and look with `codex sandbox -- true`",
+		strings.Join(strings.Fields(valid(stderr)), " "), d.spec.Name), maxMessage)}
+}
+
+// divide divides an environment in what the server gets and what is one turn's alone.
+func divide(env []string) (server, turn []string) {
+	for _, kv := range env {
+		if strings.HasPrefix(kv, "RALPH") || strings.HasPrefix(kv, "GIT_") {
+			turn = append(turn, kv)
+		} else {
+			server = append(server, kv)
+		}
+	}
+	return server, turn
+}
+
+// commandEnv is what the commands of a turn get besides the server's environment. What
+// the server has and the turn does not is blank: it cannot be taken away.
+func commandEnv(server, env []string) map[string]string {
+	set := map[string]string{}
+	for _, kv := range server {
+		if k, _, _ := strings.Cut(kv, "="); !slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, k+"=") }) {
+			set[k] = ""
+		}
+	}
+	for _, kv := range env {
+		k, v, ok := strings.Cut(kv, "=")
+		if ok && k != proc.NonceVar && (strings.HasPrefix(k, "RALPH") || !slices.Contains(server, kv)) {
+			set[k] = v
+		}
+	}
+	return set
+}
+
+// markVar marks the commands of a thread, so that what they leave behind can be told
+// from what the server needs.
+const markVar = "RALPH_THREAD"
+
+func newMark() string { return rand.Text() }

@@ -1,0 +1,368 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// maxDetail bounds Request.Detail, in bytes.
+const maxDetail = 64 << 10
+
+// codexAsk is a request of the app-server: what ralph is asked, and how codex is told
+// the answer.
+type codexAsk struct {
+	request ralph.Request
+	result  func(ralph.Reply) any
+}
+
+// asked takes a request of the server; the lock is held. Each is answered exactly once
+// (E-028): at once what nobody has to think about, else behind our back, so that what
+// comes next is read meanwhile.
+func (t *codexTurn) asked(method, id string, p codexParams) {
+	ask, refusal := t.readAsk(method, p)
+	switch {
+	case refusal != nil:
+		t.server.rpc.answer(id, nil, refusal)
+		return
+	case ask.request.Kind == "":
+		t.server.rpc.answer(id, ask.result(ralph.Reply{}), nil)
+		return
+	}
+	ask.request.ID = id
+	e := ralph.StreamEvent{Kind: ralph.StreamApproval, Thread: text(p.thread), Turn: text(p.turnID), Request: ask.request}
+	if ask.request.Kind == ralph.RequestQuestion {
+		e.Kind = ralph.StreamInput
+	}
+	t.emit(e)
+	ctx, cancel := context.WithCancel(t.askCtx)
+	t.cancels[id] = cancel
+	t.asks.Go(func() {
+		defer cancel()
+		reply, err := t.asking.answer(ctx, ask.request)
+		if err != nil {
+			reply = ralph.Reply{} // withdrawn: codex ignores what it is told after that
+		}
+		t.server.rpc.answer(id, ask.result(reply), nil)
+		t.mu.Lock()
+		t.over(id)
+		t.mu.Unlock()
+		if reply.Stop {
+			t.stop(errHalted)
+		}
+	})
+}
+
+// resolved takes that the server needs no answer any more; the lock is held.
+func (t *codexTurn) resolved(id string) {
+	t.server.rpc.resolved(id)
+	t.over(id)
+}
+
+// over says once that a request is over; the lock is held.
+func (t *codexTurn) over(id string) {
+	if cancel := t.cancels[id]; cancel != nil {
+		cancel()
+		delete(t.cancels, id)
+		t.emit(ralph.StreamEvent{Kind: ralph.StreamResolved, Thread: t.thread, Turn: t.id, Request: ralph.Request{ID: id}})
+	}
+}
+
+// readAsk reads a request. One without a kind needs no thought, one that ralph does not
+// know is refused.
+func (t *codexTurn) readAsk(method string, p codexParams) (codexAsk, *rpcError) {
+	switch method {
+	case "item/commandExecution/requestApproval":
+		return askCommand(p), nil
+	case "item/fileChange/requestApproval":
+		return t.askEdit(p), nil
+	case "item/permissions/requestApproval":
+		return askPermissions(p), nil
+	case "item/tool/requestUserInput":
+		return askInput(p), nil
+	case "mcpServer/elicitation/request":
+		return askElicitation(p), nil
+	case "item/tool/call": // ralph gives codex no tools of its own
+		return codexAsk{result: func(ralph.Reply) any {
+			return map[string]any{"success": false, "contentItems": []any{map[string]string{"type": "inputText", "text": "there is no such tool"}}}
+		}}, nil
+	case "execCommandApproval", "applyPatchApproval": // of the first protocol
+		return codexAsk{result: func(ralph.Reply) any { return map[string]string{"decision": "denied"} }}, nil
+	}
+	return codexAsk{}, &rpcError{Code: errNoMethod, Message: "ralph does not answer " + cutBack(method, maxSaidTool)}
+}
+
+// decision is how approvals of commands and files are answered. Cancel ends the turn.
+func decision(r ralph.Reply) any {
+	word := "decline"
+	switch {
+	case r.Stop:
+		word = "cancel"
+	case r.Allow:
+		word = "accept"
+	}
+	return map[string]string{"decision": word}
+}
+
+func askCommand(p codexParams) codexAsk {
+	var v struct {
+		Command string `json:"command"`
+		Dir     string `json:"cwd"`
+		Reason  string `json:"reason"`
+	}
+	_ = json.Unmarshal(p.all, &v) // what is not there is not said
+	q := ralph.Request{
+		Kind: ralph.RequestApproval, Op: ralph.OpCommand, Tool: "commandExecution", Command: unwrapShell(v.Command), Dir: v.Dir,
+	}
+	q.Text = firstLine(orElse(v.Reason, q.Command))
+	if v.Command == "" { // network access for a command that runs already
+		q.Op, q.Detail, q.Text = ralph.OpPermissions, compact(p.all, maxDetail), firstLine(orElse(v.Reason, "more rights for a command"))
+	}
+	return codexAsk{q, decision}
+}
+
+// askEdit asks for a change of files. The request names the item only: its files and
+// patch were said when it began.
+func (t *codexTurn) askEdit(p codexParams) codexAsk {
+	var v struct {
+		Reason string `json:"reason"`
+		Root   string `json:"grantRoot"`
+	}
+	_ = json.Unmarshal(p.all, &v)
+	edit := t.edits[text(p.itemID)]
+	q := ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpEdit, Tool: "fileChange", Paths: slices.Clone(edit.files), Detail: edit.detail}
+	if v.Root != "" { // the right to write in all of a folder
+		q.Paths = append(q.Paths, v.Root)
+	}
+	q.Text = firstLine(orElse(v.Reason, "change "+strings.Join(q.Paths, ", ")))
+	return codexAsk{q, decision}
+}
+
+func askPermissions(p codexParams) codexAsk {
+	var v struct {
+		Permissions json.RawMessage `json:"permissions"`
+		Dir         string          `json:"cwd"`
+		Reason      string          `json:"reason"`
+	}
+	_ = json.Unmarshal(p.all, &v)
+	q := ralph.Request{
+		Kind: ralph.RequestApproval, Op: ralph.OpPermissions, Tool: "permissions", Dir: v.Dir,
+		Text: firstLine(orElse(v.Reason, "more rights for itself")), Detail: compact(v.Permissions, maxDetail),
+	}
+	return codexAsk{q, func(r ralph.Reply) any {
+		granted := json.RawMessage("{}")
+		if r.Allow && len(v.Permissions) > 0 {
+			granted = v.Permissions
+		}
+		return map[string]any{"permissions": granted, "scope": "turn"}
+	}}
+}
+
+func askInput(p codexParams) codexAsk {
+	var v struct {
+		Questions []struct {
+			ID       string `json:"id"`
+			Question string `json:"question"`
+			Options  []struct {
+				Label string `json:"label"`
+			} `json:"options"`
+		} `json:"questions"`
+	}
+	_ = json.Unmarshal(p.all, &v)
+	var all []ralph.Question
+	for _, one := range v.Questions {
+		q := ralph.Question{ID: one.ID, Text: one.Question}
+		for _, o := range one.Options {
+			q.Options = append(q.Options, o.Label)
+		}
+		all = append(all, q)
+	}
+	return codexAsk{questions("requestUserInput", all), func(r ralph.Reply) any {
+		answers := map[string]any{}
+		if words := answersTo(r.Text, len(all)); len(words) > 0 {
+			for i, q := range all {
+				answers[q.ID] = map[string]any{"answers": []string{words[i]}}
+			}
+		}
+		return map[string]any{"answers": answers}
+	}}
+}
+
+// questions makes one request of some questions.
+func questions(tool string, all []ralph.Question) ralph.Request {
+	q := ralph.Request{Kind: ralph.RequestQuestion, Tool: tool, Questions: all}
+	var lines []string
+	for _, one := range all {
+		lines = append(lines, one.Text)
+	}
+	q.Text = strings.Join(lines, "\n")
+	if len(all) == 1 {
+		q.Options, q.Questions = all[0].Options, nil
+	}
+	return q
+}
+
+// answersTo divides words into the answers to n questions: a line each, or else all of
+// it to each. nil: no answer.
+func answersTo(words string, n int) []string {
+	if strings.TrimSpace(words) == "" || n == 0 {
+		return nil
+	}
+	lines := strings.Split(strings.TrimSpace(words), "\n")
+	if len(lines) != n {
+		return slices.Repeat([]string{words}, n)
+	}
+	return lines
+}
+
+// askElicitation asks what an MCP server wants to know: a form whose fields become
+// questions, or a yes or no.
+func askElicitation(p codexParams) codexAsk {
+	var v struct {
+		Server  string `json:"serverName"`
+		Mode    string `json:"mode"`
+		Message string `json:"message"`
+		URL     string `json:"url"`
+		Schema  struct {
+			Properties map[string]elicitField `json:"properties"`
+		} `json:"requestedSchema"`
+	}
+	_ = json.Unmarshal(p.all, &v)
+	names := make([]string, 0, len(v.Schema.Properties))
+	for name := range v.Schema.Properties {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	answer := func(action string, content any) any {
+		return map[string]any{"action": action, "content": content, "_meta": nil}
+	}
+	if v.Mode != "form" || len(names) == 0 {
+		q := ralph.Request{
+			Kind: ralph.RequestApproval, Op: ralph.OpTool, Tool: v.Server, Text: firstLine(orElse(v.Message, v.Server+" asks")),
+			Detail: strings.TrimSpace(v.Message + "\n" + v.URL),
+		}
+		return codexAsk{q, func(r ralph.Reply) any {
+			if r.Allow {
+				return answer("accept", map[string]any{})
+			}
+			return answer("decline", nil)
+		}}
+	}
+	var all []ralph.Question
+	for _, name := range names {
+		f := v.Schema.Properties[name]
+		all = append(all, ralph.Question{ID: name, Text: v.Message + " (" + orElse(orElse(f.Title, f.Description), name) + ")", Options: f.Enum})
+	}
+	return codexAsk{questions(v.Server, all), func(r ralph.Reply) any {
+		content := map[string]any{}
+		words := answersTo(r.Text, len(all))
+		for i, word := range words {
+			value, ok := v.Schema.Properties[names[i]].value(strings.TrimSpace(word))
+			if !ok {
+				return answer("decline", nil)
+			}
+			content[names[i]] = value
+		}
+		if len(words) == 0 {
+			return answer("decline", nil)
+		}
+		return answer("accept", content)
+	}}
+}
+
+// elicitField is a field of a form.
+type elicitField struct {
+	Type        string   `json:"type"`
+	Title       string   `json:"title"`
+	Description string   `json:"description"`
+	Enum        []string `json:"enum"`
+}
+
+// value makes words a value of the field's type.
+func (f elicitField) value(words string) (any, bool) {
+	switch f.Type {
+	case "boolean":
+		v, err := strconv.ParseBool(strings.ToLower(words))
+		if slices.Contains([]string{"yes", "y"}, strings.ToLower(words)) {
+			return true, true
+		}
+		if slices.Contains([]string{"no", "n"}, strings.ToLower(words)) {
+			return false, true
+		}
+		return v, err == nil
+	case "integer":
+		v, err := strconv.ParseInt(words, 10, 64)
+		return v, err == nil
+	case "number":
+		v, err := strconv.ParseFloat(words, 64)
+		return v, err == nil
+	}
+	return words, true
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return cutBack(line, maxSaidTool)
+}
+
+// unwrapShell takes the shell off a command that codex wraps: /bin/bash -lc 'ls -l'
+// is ls -l. Anything else stays as it is, so that rules see all of what would run.
+func unwrapShell(command string) string {
+	shell, rest, ok := strings.Cut(command, " ")
+	name := shell[strings.LastIndexByte(shell, '/')+1:]
+	if !ok || !slices.Contains([]string{"bash", "sh", "zsh"}, name) {
+		return command
+	}
+	flag, script, ok := strings.Cut(rest, " ")
+	if !ok || flag != "-lc" && flag != "-c" {
+		return command
+	}
+	if inner, ok := unquoteWord(script); ok {
+		return inner
+	}
+	return command
+}
+
+// unquoteWord undoes the quotes of a word of the shell; false when the text is more
+// than one word, or says something that only a shell can know.
+func unquoteWord(s string) (string, bool) {
+	var out strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; c {
+		case '\'':
+			end := strings.IndexByte(s[i+1:], '\'')
+			if end < 0 {
+				return "", false
+			}
+			out.WriteString(s[i+1 : i+1+end])
+			i += end + 1
+		case '"':
+			for i++; i < len(s) && s[i] != '"'; i++ {
+				if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("$`\"\\", s[i+1]) >= 0 {
+					i++
+				} else if s[i] == '$' || s[i] == '`' || s[i] == '\\' {
+					return "", false
+				}
+				out.WriteByte(s[i])
+			}
+			if i >= len(s) {
+				return "", false
+			}
+		case '\\':
+			if i++; i >= len(s) {
+				return "", false
+			}
+			out.WriteByte(s[i])
+		default:
+			if strings.IndexByte(" \t\n;&|<>()$`*?[]{}~#!", c) >= 0 {
+				return "", false
+			}
+			out.WriteByte(c)
+		}
+	}
+	return out.String(), out.Len() > 0
+}

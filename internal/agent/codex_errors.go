@@ -1,0 +1,119 @@
+package agent
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// codexError is a TurnError of the app-server (0.169.0).
+type codexError struct {
+	Message string          `json:"message"`
+	Info    json.RawMessage `json:"codexErrorInfo"` // a word, or an object with one member
+	Details string          `json:"additionalDetails"`
+}
+
+// What the errors say that codex itself has no word for ("other").
+var (
+	codexStream  = regexp.MustCompile(`^stream disconnected before completion|^Connection failed`)
+	codexKey     = regexp.MustCompile(`^Missing environment variable|\b401 Unauthorized\b`)
+	codexRequest = regexp.MustCompile(`"type": ?"invalid_request_error"|^unexpected status 4\d\d`)
+	codexBilling = regexp.MustCompile(`(?i)\bbilling\b`)
+)
+
+// apiError is the error of a turn that failed; the lock is held.
+func (t *codexTurn) apiError() *ralph.AgentError { return t.failure.typed(t.server) }
+
+// typed classes an error: by the word and the status that codex has for it, by the
+// message where it has none.
+func (e *codexError) typed(s *appServer) *ralph.AgentError {
+	word, status := e.info()
+	out := &ralph.AgentError{Status: status, Message: strings.TrimSpace(e.Message)}
+	if e.Details != "" {
+		out.Message += "\n" + e.Details
+	}
+	if out.Message == "" {
+		out.Message = "codex: " + orElse(word, "the turn failed without a reason")
+	}
+	out.Message = cutBack(out.Message, maxMessage)
+	out.Class = e.class(word, status)
+	if word == "usageLimitExceeded" {
+		s.mu.Lock()
+		out.ResetAt, out.Limit = s.limits.reached()
+		s.mu.Unlock()
+		if out.ResetAt.Before(time.Now()) {
+			out.ResetAt, out.Limit = time.Time{}, "" // of an earlier window
+		}
+		if out.Limit == "" && codexBilling.MatchString(e.Message) {
+			out.Class = ralph.ErrClassRequest // nothing left to pay with: waiting does not mend it
+		}
+	}
+	return out
+}
+
+// info reads codexErrorInfo. Its words are open: new versions bring new ones.
+func (e *codexError) info() (word string, status int) {
+	if word = text(e.Info); word != "" {
+		return word, 0
+	}
+	eachMember(e.Info, func(key, value []byte) {
+		var v struct {
+			Status int `json:"httpStatusCode"`
+		}
+		if word = string(key); json.Unmarshal(value, &v) == nil {
+			status = v.Status
+		}
+	})
+	return word, status
+}
+
+func (e *codexError) class(word string, status int) ralph.ErrorClass {
+	switch word {
+	case "usageLimitExceeded", "rateLimitExceeded":
+		return ralph.ErrClassLimit
+	case "serverOverloaded":
+		return ralph.ErrClassBusy
+	case "contextWindowExceeded":
+		return ralph.ErrClassContext
+	case "modelNotFound", "badRequest":
+		return ralph.ErrClassRequest
+	case "unauthorized":
+		return ralph.ErrClassAuth
+	case "internalServerError":
+		return ralph.ErrClassServer
+	case "cyberPolicy", "misalignment":
+		return ralph.ErrClassRefusal
+	}
+	switch {
+	case status == 429:
+		return ralph.ErrClassLimit
+	case status == 401, status == 403:
+		return ralph.ErrClassAuth
+	case status == 503, status == 529:
+		return ralph.ErrClassBusy
+	case status >= 500:
+		return ralph.ErrClassServer
+	case status >= 400:
+		return ralph.ErrClassRequest
+	case word != "" && word != "other": // a connection, or retries, without a status
+		return connectionClass(word)
+	case codexStream.MatchString(e.Message):
+		return ralph.ErrClassServer
+	case codexKey.MatchString(e.Message):
+		return ralph.ErrClassAuth
+	case codexRequest.MatchString(e.Message):
+		return ralph.ErrClassRequest
+	}
+	return classify(e.Message)
+}
+
+func connectionClass(word string) ralph.ErrorClass {
+	switch word {
+	case "httpConnectionFailed", "responseStreamConnectionFailed", "responseStreamDisconnected", "responseTooManyFailedAttempts":
+		return ralph.ErrClassServer
+	}
+	return ralph.ErrClassOther
+}

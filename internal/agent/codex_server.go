@@ -1,0 +1,286 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+// appServer is one process of `codex app-server`.
+type appServer struct {
+	driver *codexDriver
+	rpc    *rpc
+	env    []string // its environment
+	stop   context.CancelFunc
+	ready  chan struct{} // the handshake is over, well or not
+	refuse error         // valid after ready: why there will be no turn
+	dead   chan struct{} // the process is gone
+	ended  proc.Result   // valid after dead
+	err    error         // valid after dead: it did not start, or machinery
+
+	mu     sync.Mutex
+	errs   tail // stderr: log lines, also for things that are normal
+	routes map[string]*codexTurn
+	totals map[string]int64  // tokens that a thread has used, as it said last
+	marks  map[string]string // what marks the commands of a thread
+	limits codexLimits
+	notice string // the last warning about its configuration
+}
+
+// startServer starts a process and its handshake; both go on behind the caller.
+// It outlives the turn that needed it first.
+func (d *codexDriver) startServer(ctx context.Context, in ralph.TurnInput) *appServer {
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	server, _ := divide(in.Env)
+	s := &appServer{
+		driver: d, env: server, stop: stop, ready: make(chan struct{}), dead: make(chan struct{}), errs: tail{max: maxErrors},
+		routes: map[string]*codexTurn{}, totals: map[string]int64{}, marks: map[string]string{},
+	}
+	s.rpc = newRPC(s.heard)
+	input, output := io.Pipe()
+	go s.rpc.pump(output)
+	go func() {
+		defer stop()
+		s.ended, s.err = d.proc.Run(run, proc.Command{
+			// Not the turn's folder: a worktree goes with its task, the server stays.
+			Args: d.command(), Dir: orElse(proc.Getenv(in.Env, "RALPH_ROOT"), in.Dir), Env: server,
+			Stdin: input, Stdout: s.rpc, Stderr: s.log(), Grace: in.Grace, Tracked: true,
+		})
+		_ = input.Close() // ends the pump, which may wait for a reader
+		close(s.dead)
+		s.rpc.fail(errors.New(s.obituary()))
+	}()
+	go s.shake(run)
+	return s
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+func (s *appServer) log() io.Writer {
+	return writerFunc(func(p []byte) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.errs.add(valid(p))
+	})
+}
+
+type writerFunc func(p []byte)
+
+func (f writerFunc) Write(p []byte) (int, error) {
+	f(p)
+	return len(p), nil
+}
+
+// shake does the handshake: nothing may be sent before it (E-010).
+func (s *appServer) shake(ctx context.Context) {
+	defer close(s.ready)
+	ctx, stop := context.WithTimeoutCause(ctx, codexStart, fmt.Errorf("%s did not answer for %s", s.driver.command()[0], codexStart))
+	defer stop()
+	_, err := s.rpc.call(ctx, "initialize", map[string]any{
+		"clientInfo":   map[string]string{"name": "ralph", "title": "ralph", "version": "1"},
+		"capabilities": map[string]any{"experimentalApi": true}, // for backgroundTerminals
+	})
+	if err != nil {
+		s.refuse = fmt.Errorf("start codex app-server: %w", err)
+		return
+	}
+	s.rpc.notify("initialized")
+}
+
+func (s *appServer) gone() bool {
+	select {
+	case <-s.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+// end ends the process: by the end of its input, on which it leaves within 70 ms, and
+// by signals when it does not. It waits until it is gone.
+func (s *appServer) end() {
+	s.rpc.finish()
+	t := time.NewTimer(codexSettle)
+	defer t.Stop()
+	select {
+	case <-s.dead:
+		return
+	case <-t.C:
+	}
+	s.kill()
+}
+
+// kill ends the process by signals and waits until it is gone.
+func (s *appServer) kill() {
+	s.stop()
+	<-s.dead
+}
+
+// obituary says how the process ended; valid after dead.
+func (s *appServer) obituary() string {
+	switch {
+	case s.err != nil:
+		return s.err.Error()
+	case s.ended.Signal != "":
+		return "codex app-server was ended by " + s.ended.Signal
+	}
+	return fmt.Sprintf("codex app-server ended with exit code %d", s.ended.Code)
+}
+
+// stderr is the end of what the process logged.
+func (s *appServer) stderr() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return escapes.ReplaceAllString(s.errs.String(), "")
+}
+
+// route sends what is heard of a thread to a turn; false when it has one already:
+// codex would take a second one for words to the first (E-082).
+func (s *appServer) route(thread string, t *codexTurn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := s.routes[thread]; old != nil && old != t {
+		return false
+	}
+	s.routes[thread] = t
+	return true
+}
+
+// unroute forgets the threads of a turn.
+func (s *appServer) unroute(t *codexTurn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for thread, of := range s.routes {
+		if of == t {
+			delete(s.routes, thread)
+		}
+	}
+}
+
+// threads are the threads of a turn, its own and its subagents'.
+func (s *appServer) threads(t *codexTurn) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []string
+	for thread, of := range s.routes {
+		if of == t {
+			all = append(all, thread)
+		}
+	}
+	return all
+}
+
+// mark is what marks the commands of a thread. It stays the same as long as the
+// process lives: a thread that is loaded does not take a new environment.
+func (s *appServer) mark(thread, fresh string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := s.marks[thread]; old != "" {
+		return old
+	}
+	s.marks[thread] = fresh
+	return fresh
+}
+
+// used takes how many tokens a thread has used in all; false when it said so before.
+// codex repeats itself on resume, and at the begin of a compaction.
+func (s *appServer) used(thread string, total int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.totals[thread]
+	s.totals[thread] = total
+	return total != old
+}
+
+// heard takes a notification or request. It runs on the goroutine that reads.
+func (s *appServer) heard(m rpcMessage) {
+	p := readParams(m.params)
+	s.mu.Lock()
+	t := s.routes[text(p.thread)]
+	s.mu.Unlock()
+	method := text(m.method)
+	switch {
+	case t != nil:
+		t.hear(method, m, p)
+	case m.id != nil:
+		s.rpc.answer(string(m.id), nil, &rpcError{Code: errNoMethod, Message: "ralph has no turn that " + cutBack(method, maxSaidTool) + " belongs to"})
+	case method == "account/rateLimits/updated":
+		s.mu.Lock()
+		s.limits.merge(m.params)
+		s.mu.Unlock()
+	case method == "configWarning":
+		var w struct {
+			Summary string `json:"summary"`
+			Message string `json:"message"`
+		}
+		if json.Unmarshal(m.params, &w) == nil {
+			s.mu.Lock()
+			s.notice = cutBack(orElse(w.Summary, w.Message), maxMessage)
+			s.mu.Unlock()
+		}
+	case method == "thread/tokenUsage/updated":
+		// Of a thread whose turn is over: a compaction or a replay. It is not paid for again.
+		s.used(text(p.thread), readUsageTotals(p.usage).total)
+	}
+}
+
+// codexLimits is what the service said of its limits last. Most notifications say
+// only some of it.
+type codexLimits struct {
+	Primary, Secondary codexLimit
+}
+
+type codexLimit struct {
+	Used   float64 `json:"usedPercent"`
+	Window int64   `json:"windowDurationMins"`
+	Resets int64   `json:"resetsAt"` // unix seconds
+}
+
+func (l *codexLimits) merge(params []byte) {
+	var p struct {
+		Limits struct {
+			Primary   *codexLimit `json:"primary"`
+			Secondary *codexLimit `json:"secondary"`
+		} `json:"rateLimits"`
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return
+	}
+	if p.Limits.Primary != nil {
+		l.Primary = *p.Limits.Primary
+	}
+	if p.Limits.Secondary != nil {
+		l.Secondary = *p.Limits.Secondary
+	}
+}
+
+// reached is the limit that is used up and ends last; zero when none is.
+func (l *codexLimits) reached() (reset time.Time, name string) {
+	for _, one := range []codexLimit{l.Primary, l.Secondary} {
+		at := time.Unix(one.Resets, 0).UTC()
+		if one.Used < 100 || one.Resets == 0 || !at.After(reset) {
+			continue
+		}
+		switch reset = at; one.Window {
+		case 5 * 60:
+			name = "five_hour"
+		case 7 * 24 * 60:
+			name = "seven_day"
+		default:
+			name = (time.Duration(one.Window) * time.Minute).String()
+		}
+	}
+	return reset, name
+}
