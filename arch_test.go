@@ -44,19 +44,21 @@ func layers() map[string][]string {
 		"internal/agent":   {"R", "internal/proc"},
 		"internal/hook":    {"R", "internal/proc"},
 		"internal/notify":  {"R", "internal/proc"},
+		// what is proved of agents: drivers are run, never opened
+		"internal/agentcheck": {"R", "internal/agent", "internal/proc"},
 		// composition
 		"internal/engine": {"R", "internal/policy"},
 		"internal/step":   {"R", "internal/policy", "internal/prompt", "internal/stream", "internal/testdiff"},
 		// surfaces
 		"internal/cli": {
-			"R", "internal/agent", "internal/config", "internal/engine", "internal/gate", "internal/git", "internal/hook", "internal/journal",
+			"R", "internal/agent", "internal/agentcheck", "internal/config", "internal/engine", "internal/gate", "internal/git", "internal/hook", "internal/journal",
 			"internal/notify", "internal/policy", "internal/proc", "internal/prompt", "internal/report", "internal/step",
 		},
 		"cmd/ralph": {"internal/cli"},
 		// for tests alone: no row above may name them
 		"internal/ralphtest":           {"R", "internal/engine", "internal/policy"},
 		"internal/ralphtest/modeltest": {},
-		"internal/agent/agenttest":     {"R", "internal/agent"},
+		"internal/agent/agenttest":     {"R", "internal/agent", "internal/agentcheck"},
 	}
 }
 

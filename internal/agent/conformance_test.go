@@ -8,6 +8,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent"
 	"github.com/ralph-loop/ralph/internal/agent/agenttest"
+	"github.com/ralph-loop/ralph/internal/agentcheck"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
@@ -85,7 +86,11 @@ func TestScriptedConforms(t *testing.T) {
 	t.Parallel()
 	agenttest.Run(t, func(t *testing.T, b agenttest.Behaviour) (agent.Driver, ralph.TurnInput) {
 		file := filepath.Join(t.TempDir(), "s.yaml")
-		if err := os.WriteFile(file, []byte("rules:\n  - do:\n"+actionsOf(b)), 0o600); err != nil {
+		text, ok := agentcheck.Scenario(b)
+		if !ok {
+			t.Fatalf("the scripted agent does not play %s", b)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		spec := ralph.AgentSpec{Name: "played", Driver: "scripted", Scenario: file}
@@ -98,32 +103,7 @@ func TestScriptedConforms(t *testing.T) {
 			t.Fatal(err)
 		}
 		return d, input(t, spec)
-	})
-}
-
-func actionsOf(b agenttest.Behaviour) string {
-	switch b {
-	case agenttest.Echo:
-		return "    - echo: true\n"
-	case agenttest.Complete:
-		return "    - say: All is done.\n    - signal: COMPLETE\n"
-	case agenttest.Fail:
-		return "    - stderr: it broke\n    - exit: 3\n"
-	case agenttest.Limited:
-		return "    - rate_limit: true\n"
-	case agenttest.Crash:
-		return "    - say: begun\n    - crash: true\n"
-	case agenttest.Hang:
-		return "    - say: ready\n    - hang: true\n"
-	case agenttest.HangHard:
-		return "    - say: getting ready\n    - hang: hard\n"
-	case agenttest.Flood:
-		return "    - flood: {bytes: 104857600, line: 100}\n"
-	case agenttest.Background:
-		return "    - background: {run: \"echo >up; sleep 60; :\", setsid: true}\n" +
-			"    - run: until [ -e up ]; do sleep 0.01; done\n"
-	}
-	return "    - exit: 0\n"
+	}, agenttest.Remember, agenttest.Metered)
 }
 
 func TestClaudeConforms(t *testing.T) {

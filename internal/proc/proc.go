@@ -248,6 +248,17 @@ func (r *Runner) note(pid int, running bool) {
 	}
 }
 
+// Kill ends by KILL every process that r runs, with its group, as a stranger would: Run
+// reports that it died by a signal. It returns how many there were.
+func (r *Runner) Kill() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for pid := range r.running { // not yet reaped, so no stranger has its number
+		_ = syscall.Kill(-pid, syscall.SIGKILL) // ESRCH: it is gone, which is what was wanted
+	}
+	return len(r.running)
+}
+
 func (r *Runner) isRunning(pid int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,0 +1,159 @@
+package agentcheck
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+// handshakeLimit is how long an agent may take to answer its first request. The slowest
+// seen took 6 s.
+const handshakeLimit = 30 * time.Second
+
+// Free are the probes that cost nothing: no turn is begun, no model is asked.
+func Free() []Probe {
+	return []Probe{
+		{Name: "program", Proves: "its program is there", run: program},
+		{Name: "version", Proves: "it says its version", run: version},
+		{Name: "missing program", Proves: "a program that is not there is a typed error", Plays: []Behaviour{Missing}, run: missing},
+		{Name: "handshake", Proves: "it starts, speaks its protocol, and ends with nothing left behind", run: handshake},
+		{Name: "login", Proves: "it is logged in", run: login},
+		{Name: "stop of a start", Proves: "a person's stop ends it while it starts, with nothing left behind", run: stopStart},
+	}
+}
+
+// free is an input for what costs nothing.
+func (t *trial) free() (ralph.TurnInput, bool) {
+	_, in, err := t.s.Open(Complete)
+	if err != nil {
+		t.fail("%s", err)
+		return in, false
+	}
+	in.Timeout, in.Grace = handshakeLimit, 5*time.Second
+	return in, true
+}
+
+func program(_ context.Context, t *trial) {
+	if len(t.s.Spec.Command) == 0 {
+		t.skip("ralph plays it itself")
+		return
+	}
+	in, ok := t.free()
+	if !ok {
+		return
+	}
+	path, err := proc.LookPath(t.s.Spec.Command[0], in.Dir, in.Env)
+	if err != nil {
+		t.fail("%s", err)
+		return
+	}
+	t.note("%s", path)
+}
+
+func version(ctx context.Context, t *trial) {
+	if t.s.Version == nil {
+		t.skip("ralph does not know how to ask this program")
+		return
+	}
+	v, err := t.s.Version(ctx)
+	if err != nil {
+		t.fail("%s", err)
+		return
+	}
+	if tested := agent.Tested(t.s.Spec); tested != "" && !strings.Contains(tested, v) {
+		t.note("%s; ralph was tested with %s", v, tested)
+		return
+	}
+	t.note("%s", v)
+}
+
+// shake is the handshake; false when there is nothing to be said about it.
+func shake(ctx context.Context, t *trial) (agent.Handshake, bool) {
+	if t.s.Handshaker == nil {
+		t.skip("its driver has no protocol to speak without a turn")
+		return agent.Handshake{}, false
+	}
+	in, ok := t.free()
+	if !ok {
+		return agent.Handshake{}, false
+	}
+	h, err := t.s.Handshaker.Handshake(ctx, in)
+	if err != nil {
+		t.fail("%s", err)
+		return h, false
+	}
+	return h, true
+}
+
+func handshake(ctx context.Context, t *trial) {
+	h, ok := shake(ctx, t)
+	if !ok {
+		return
+	}
+	words := []string{h.Protocol}
+	if h.Version != "" {
+		words = append(words, "version "+h.Version)
+	}
+	if len(h.Models) > 0 {
+		words = append(words, fmt.Sprintf("%d models", len(h.Models)))
+	}
+	if h.Words != "" {
+		words = append(words, h.Words)
+	}
+	t.note("%s", strings.Join(words, ", "))
+	if h.Leftover > 0 {
+		t.fail("it left %d processes behind", h.Leftover)
+	}
+}
+
+func login(ctx context.Context, t *trial) {
+	h, ok := shake(ctx, t)
+	switch {
+	case !ok:
+	case h.LoggedIn == nil:
+		t.skip("its protocol does not say")
+	case !*h.LoggedIn:
+		t.fail("it is not logged in: %s", agent.LoginFix(t.s.Spec))
+	default:
+		t.note("%s", h.Account)
+	}
+}
+
+// stopStart ends the agent at its first output, in the middle of its handshake.
+func stopStart(ctx context.Context, t *trial) {
+	if t.s.Handshaker == nil {
+		t.skip("its driver has no protocol to speak without a turn")
+		return
+	}
+	in, ok := t.free()
+	if !ok {
+		return
+	}
+	run, end := context.WithCancel(ctx)
+	defer end()
+	var since time.Time
+	in.Raw = sinkFunc(func(p []byte) (int, error) {
+		if since.IsZero() {
+			since = time.Now()
+			end()
+		}
+		return len(p), nil
+	})
+	h, err := t.s.Handshaker.Handshake(run, in)
+	if since.IsZero() {
+		t.fail("it said nothing: %v", err)
+		return
+	}
+	if took := time.Since(since); took > in.Grace+time.Second {
+		t.fail("it took %s to end", took.Round(100*time.Millisecond))
+	}
+	t.note("ended within %s", time.Since(since).Round(10*time.Millisecond))
+	if h.Leftover > 0 {
+		t.note("ended; %d processes that it had started were ended too", h.Leftover)
+	}
+}
