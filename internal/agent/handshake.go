@@ -41,7 +41,7 @@ func HandshakerOf(driver string, p *proc.Runner) (Handshaker, bool) {
 	case "claude":
 		return handshaker{p, claudeArgs, shakeClaude}, true
 	case "codex":
-		return handshaker{p, commandOf, shakeCodex}, true
+		return handshaker{p, codexArgs, shakeCodex}, true
 	case "acp":
 		return handshaker{p, commandOf, shakeACP}, true
 	}

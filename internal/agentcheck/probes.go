@@ -30,12 +30,12 @@ func Probes() []Probe {
 		{Name: "rate limit", Proves: "a rate limit is typed", Plays: []Behaviour{Limited}, run: rateLimit},
 		{Name: "kill", Proves: "kill -9 of the agent is a crash", Turns: 1, Plays: []Behaviour{Crash}, run: crash},
 		{Name: "time limit", Proves: "an agent that hangs is timed out", Turns: 1, Plays: []Behaviour{Hang}, run: timeLimit},
-		{Name: "stop", Proves: "a person's stop ends the agent, also one that ignores TERM", Turns: 1, Plays: []Behaviour{HangHard}, run: stop},
+		{Name: "stop", Proves: "a person's stop ends the agent", Turns: 1, Plays: []Behaviour{HangHard}, run: stop},
 		{Name: "flood", Proves: "100 MiB of output stay bounded in memory", Plays: []Behaviour{Flood}, run: flood},
 		{Name: "deaf", Proves: "an agent may ignore its prompt", Plays: []Behaviour{Deaf}, run: deaf},
 		{Name: "missing program", Proves: "a program that is not there is a typed error", Plays: []Behaviour{Missing}, run: missing},
-		{Name: "leftovers", Proves: "what it leaves behind is ended", Plays: []Behaviour{Background}, run: leftovers},
-		{Name: "full disk", Proves: "output that cannot be kept ends the turn as an error of ours", Plays: []Behaviour{Complete}, run: fullDisk},
+		{Name: "leftovers", Proves: "what it leaves behind is ended", Turns: 1, Plays: []Behaviour{Background}, run: leftovers},
+		{Name: "full disk", Proves: "output that cannot be kept ends the turn as an error of ours", Plays: []Behaviour{Fail}, run: fullDisk},
 		{
 			Name: "resume", Proves: "a turn goes on in the session of an earlier one", Turns: 2, Plays: []Behaviour{Remember},
 			Needs: func(s agent.Supports) bool { return s.Resume }, Without: "it has no sessions to go on in", run: resume,
@@ -218,19 +218,24 @@ func missing(ctx context.Context, t *trial) {
 }
 
 func leftovers(ctx context.Context, t *trial) {
-	o := t.turn(ctx, Background, "Do it.\n", nil, ralph.TurnHooks{})
-	if !t.exit(o, ralph.ExitOK) {
-		return
-	}
-	if runtime.GOOS != "linux" {
+	prompt := "Run this shell command once, then answer with the single word OK: nohup sleep 300 >/dev/null 2>&1 &\n"
+	yes := func(context.Context, ralph.Request) (ralph.Reply, error) { return ralph.Reply{Allow: true}, nil }
+	o := t.turn(ctx, Background, prompt, nil, ralph.TurnHooks{Ask: yes})
+	switch {
+	case !t.exit(o, ralph.ExitOK):
+	case runtime.GOOS != "linux":
 		t.skip("only Linux tells what left its process group")
-	} else if o.res.Leftover == 0 {
+	case o.res.Leftover == 0 && t.s.Model:
+		t.skip("nothing was left: it did not run the command, or it ended it by itself")
+	case o.res.Leftover == 0:
 		t.fail("no leftover was found")
+	default:
+		t.note("%d ended", o.res.Leftover)
 	}
 }
 
 func fullDisk(ctx context.Context, t *trial) {
-	d, in, err := t.s.Open(Complete)
+	d, in, err := t.s.Open(Fail)
 	if err != nil {
 		t.fail("%s", err)
 		return

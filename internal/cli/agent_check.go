@@ -1,0 +1,307 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/agentcheck"
+	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+// agentCheckFlags is what a person asks of `ralph agent-check`.
+type agentCheckFlags struct {
+	command          string
+	prompt           string
+	turns, yes, json bool
+}
+
+func newAgentCheck(env Env) *cobra.Command {
+	var f agentCheckFlags
+	cmd := &cobra.Command{
+		Use: "agent-check [<name>]", Short: "Prove what an agent can do: its program, its protocol, and with --turns whole turns",
+		Long: `Runs the probes that ralph's own drivers are tested with on an agent, and says what
+it supports and what of that was proved. The work happens in a new temporary
+repository, never in yours.
+
+By default nothing is asked of a model, so it costs nothing: is the program there,
+which version, does it start, speak its protocol, say that it is logged in, and end
+when it is told to. --turns runs short turns with the agent's own model; ralph says
+how many and asks first. A scripted agent costs nothing and is always proved whole.
+
+With --command an agent is tried before it is configured, as the exec driver would
+run it. Exit code 1 when a probe failed.`,
+		Example: "  ralph agent-check claude\n  ralph agent-check claude --turns\n  ralph agent-check --command './my-agent --print' --turns --yes",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			spec, root, err := agentToCheck(env, f, args)
+			if err != nil {
+				return err
+			}
+			return runAgentCheck(cmd.Context(), env, spec, root, f)
+		},
+	}
+	cmd.Flags().BoolVar(&f.turns, "turns", false, "also run real turns, which cost what the agent's model costs")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask before real turns")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	cmd.Flags().StringVar(&f.command, "command", "", "check this `command` as an exec agent")
+	cmd.Flags().StringVar(&f.prompt, "prompt", "stdin", "how --command gets its prompt: `stdin`, arg ({prompt}) or file ({prompt_file})")
+	return cmd
+}
+
+// agentToCheck finds the agent, and the folder that its command is relative to.
+func agentToCheck(env Env, f agentCheckFlags, args []string) (ralph.AgentSpec, string, error) {
+	root, err := findRoot(env)
+	if err != nil {
+		root = env.Dir // agents can be checked anywhere; the built-in ones are known then
+	}
+	if f.command != "" {
+		if len(args) > 0 {
+			return ralph.AgentSpec{}, "", &ralph.Refusal{Why: "both an agent and --command are given", Hint: "name one of them", Kind: ralph.ErrUsage}
+		}
+		words := strings.Fields(f.command)
+		if len(words) == 0 {
+			return ralph.AgentSpec{}, "", &ralph.Refusal{Why: "--command is empty", Hint: "like --command './my-agent --print'", Kind: ralph.ErrUsage}
+		}
+		return ralph.AgentSpec{Name: filepath.Base(words[0]), Driver: "exec", Command: words, Prompt: f.prompt}, env.Dir, nil
+	}
+	c, err := loadConfig(env, root, nil)
+	if err != nil {
+		return ralph.AgentSpec{}, "", err
+	}
+	name := c.Agent.Primary
+	if len(args) > 0 {
+		name = args[0]
+	}
+	spec, ok := c.AgentSpec(name)
+	if !ok {
+		return spec, "", noSuchAgent(name, c)
+	}
+	return spec, root, nil
+}
+
+func noSuchAgent(name string, c config.Config) error {
+	names := c.AgentNames()
+	hint := "there are " + strings.Join(names, ", ") + "; add others under `agents:` in ralph/config.yaml, or try one with --command"
+	if near := ralph.Nearest(name, names); near != "" {
+		hint = fmt.Sprintf("did you mean %s? %s", near, hint)
+	}
+	return &ralph.Refusal{Why: "no agent " + name + " is configured", Hint: hint, Kind: ralph.ErrUsage}
+}
+
+func runAgentCheck(ctx context.Context, env Env, spec ralph.AgentSpec, root string, f agentCheckFlags) error {
+	supports, built := agent.Of(spec.Driver)
+	if !built && !handshakes(spec.Driver) {
+		return &ralph.Refusal{Why: fmt.Sprintf("agent %s: driver %s is not built in", spec.Name, spec.Driver), Hint: "`ralph doctor` shows which agents are", Kind: ralph.ErrUsage}
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	stand, err := newStand(ctx, env, spec, root)
+	if err != nil {
+		return err
+	}
+	defer stand.remove()
+	s := stand.subject(supports)
+	probes := agentcheck.Free()
+	switch {
+	case !s.Model:
+		probes = agentcheck.Probes()
+	case f.turns:
+		probes = append(probes, withTurns(agentcheck.Probes(), s)...)
+		if err := agreeToTurns(env, spec, agentcheck.Turns(s, probes), f); err != nil {
+			return err
+		}
+	}
+	r := checkReport{Agent: spec.Name, Driver: spec.Driver, Command: append(spec.Command, spec.Args...), Supports: supports, Model: s.Model}
+	r.run(ctx, env, s, probes, f)
+	if ctx.Err() != nil {
+		fmt.Fprintln(env.Stderr, "ralph: stopped; everything that was started has ended")
+		return exitError{exitInterrupted}
+	}
+	if r.Failed > 0 {
+		return exitError{exitFailures}
+	}
+	return nil
+}
+
+func handshakes(driver string) bool {
+	_, ok := agent.HandshakerOf(driver, nil)
+	return ok
+}
+
+// withTurns leaves out what runs no turn of a model: it is either among the free probes
+// or cannot be asked of one.
+func withTurns(probes []agentcheck.Probe, s *agentcheck.Subject) []agentcheck.Probe {
+	var out []agentcheck.Probe
+	for _, p := range probes {
+		if p.Turns > 0 || p.Skipped(s) != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// agreeToTurns says what real turns mean, and goes on only when a person agrees.
+func agreeToTurns(env Env, spec ralph.AgentSpec, n int, f agentCheckFlags) error {
+	if f.yes {
+		return nil
+	}
+	what := fmt.Sprintf("this runs %d short turns of %s with its own model, at its price", n, spec.Name)
+	if !env.Terminal || f.json {
+		return &ralph.Refusal{Why: what, Hint: "say --yes to agree, or leave out --turns for what costs nothing", Kind: ralph.ErrUsage}
+	}
+	fmt.Fprintf(env.Stdout, "%s%s. Run them? [y/N] ", strings.ToUpper(what[:1]), what[1:])
+	line, err := bufio.NewReader(env.Stdin).ReadString('\n')
+	if answer := strings.ToLower(strings.TrimSpace(line)); err == nil && (answer == "y" || answer == "yes") {
+		return nil
+	}
+	return &ralph.Refusal{Why: "not run", Hint: "without --turns nothing is spent", Kind: ralph.ErrUsage}
+}
+
+// stand is where an agent is checked: a temporary repository, and processes of its own.
+type stand struct {
+	env   Env
+	spec  ralph.AgentSpec
+	procs *proc.Runner
+	temp  string
+	n     int
+}
+
+func newStand(ctx context.Context, env Env, spec ralph.AgentSpec, root string) (*stand, error) {
+	temp, err := os.MkdirTemp("", "ralph-agent-check-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder to check the agent in: %w", err)
+	}
+	st := &stand{env: env, spec: rooted(spec, root), procs: proc.NewRunner(""), temp: temp}
+	if err := st.makeRepo(ctx); err != nil {
+		st.remove()
+		return nil, err
+	}
+	return st, nil
+}
+
+// remove takes the folder away. Agents may leave what cannot be removed at once, which
+// the system's own cleaning of temporary files then finds.
+func (st *stand) remove() { _ = os.RemoveAll(st.temp) }
+
+// rooted makes paths in an agent's command that name files of the repository absolute:
+// the agent works elsewhere.
+func rooted(spec ralph.AgentSpec, root string) ralph.AgentSpec {
+	at := func(words []string, program bool) []string {
+		out := append([]string(nil), words...)
+		for i, w := range out {
+			if filepath.IsAbs(w) || strings.HasPrefix(w, "-") || program && i == 0 && !strings.ContainsRune(w, '/') {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(root, w)); err == nil && filepath.IsLocal(w) && w != "." {
+				out[i] = filepath.Join(root, w)
+			}
+		}
+		return out
+	}
+	spec.Command, spec.Args = at(spec.Command, true), at(spec.Args, false)
+	return spec
+}
+
+func (st *stand) makeRepo(ctx context.Context) error {
+	dir := filepath.Join(st.temp, "repo")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make a repository to check the agent in: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "README.md"), []byte("# A repository to try an agent in\n"), 0o644); err != nil {
+		return fmt.Errorf("make a repository to check the agent in: %w", err)
+	}
+	for _, args := range [][]string{
+		{"git", "init", "-q", "."},
+		{"git", "add", "-A"},
+		{"git", "-c", "user.name=ralph", "-c", "user.email=check@ralph.invalid", "-c", "commit.gpgsign=false", "commit", "-q", "-m", "A file"},
+	} {
+		_, stderr, res, err := st.procs.Output(ctx, proc.Command{Args: args, Dir: dir, Env: demoEnviron(st.env.Environ)})
+		if err == nil && res.Code != 0 {
+			err = errors.New(strings.TrimSpace(string(stderr)))
+		}
+		if err != nil {
+			return fmt.Errorf("make a repository to check the agent in: %w", err)
+		}
+	}
+	return nil
+}
+
+// subject is the agent as the probes see it.
+func (st *stand) subject(supports agent.Supports) *agentcheck.Subject {
+	s := &agentcheck.Subject{Spec: st.spec, Supports: supports, Open: st.open}
+	if st.spec.Driver == "scripted" {
+		s.Plays = func(b agentcheck.Behaviour) bool {
+			_, ok := agentcheck.Scenario(b)
+			return ok
+		}
+		return s
+	}
+	s.Model, s.Kill, s.Plays = true, st.procs.Kill, askable
+	if h, ok := agent.HandshakerOf(st.spec.Driver, st.procs); ok {
+		s.Handshaker = h
+	}
+	if agent.CanTellVersion(st.spec) {
+		s.Version = func(ctx context.Context) (string, error) {
+			return agent.Version(ctx, st.procs, st.spec, st.temp, st.environ())
+		}
+	}
+	return s
+}
+
+// askable are the behaviours that a model shows when it is asked for them.
+func askable(b agentcheck.Behaviour) bool {
+	switch b {
+	case agentcheck.Fail, agentcheck.Limited, agentcheck.Flood, agentcheck.Deaf:
+		return false
+	}
+	return true
+}
+
+// environ is what the agent gets in a turn.
+func (st *stand) environ() []string {
+	return append(baseEnv(st.env.Environ), agentEnv(st.spec, st.env.Environ)...)
+}
+
+// open opens the agent's driver anew for each turn: nothing is shared between probes.
+func (st *stand) open(b agentcheck.Behaviour) (agent.Driver, ralph.TurnInput, error) {
+	spec, self := st.spec, st.env.Self
+	st.n++
+	scratch := filepath.Join(st.temp, fmt.Sprintf("scratch-%d", st.n))
+	if err := os.MkdirAll(scratch, 0o700); err != nil {
+		return nil, ralph.TurnInput{}, fmt.Errorf("make a folder for the turn: %w", err)
+	}
+	switch {
+	case spec.Driver == "scripted":
+		text, _ := agentcheck.Scenario(b)
+		spec.Scenario = filepath.Join(scratch, "scenario.yaml")
+		if err := os.WriteFile(spec.Scenario, []byte(text), 0o600); err != nil {
+			return nil, ralph.TurnInput{}, fmt.Errorf("write a scenario: %w", err)
+		}
+		if b == agentcheck.Missing {
+			self = filepath.Join(st.temp, "no-such-program")
+		}
+	case b == agentcheck.Missing:
+		spec.Command = append([]string{filepath.Join(st.temp, "no-such-program")}, spec.Command[min(1, len(spec.Command)):]...)
+	case b == agentcheck.Asks:
+		spec.Approvals = "ask"
+	}
+	in := ralph.TurnInput{Agent: spec, Dir: filepath.Join(st.temp, "repo"), Env: st.environ(), Scratch: scratch, Timeout: time.Minute}
+	d, err := agent.Open(spec, st.procs, self)
+	if err != nil && handshakes(spec.Driver) && b == agentcheck.Complete {
+		return nil, in, nil // its handshake needs no driver
+	}
+	return d, in, err
+}
