@@ -69,6 +69,8 @@ type Subject struct {
 	Handshaker agent.Handshaker
 	// Version asks the program for its version; nil where it is not to be started.
 	Version func(ctx context.Context) (string, error)
+
+	told *agent.Handshake // of the probe that came first
 }
 
 // Verdict is what a probe found.

@@ -2,7 +2,9 @@ package agentcheck
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -48,9 +50,11 @@ func program(_ context.Context, t *trial) {
 		return
 	}
 	path, err := proc.LookPath(t.s.Spec.Command[0], in.Dir, in.Env)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		t.fail("there is no program %s", t.s.Spec.Command[0])
+	case err != nil:
 		t.fail("%s", err)
-		return
 	}
 	t.note("%s", path)
 }
@@ -78,6 +82,9 @@ func shake(ctx context.Context, t *trial) (agent.Handshake, bool) {
 		t.skip("its driver has no protocol to speak without a turn")
 		return agent.Handshake{}, false
 	}
+	if t.s.told != nil {
+		return *t.s.told, true
+	}
 	in, ok := t.free()
 	if !ok {
 		return agent.Handshake{}, false
@@ -87,6 +94,7 @@ func shake(ctx context.Context, t *trial) (agent.Handshake, bool) {
 		t.fail("%s", err)
 		return h, false
 	}
+	t.s.told = &h
 	return h, true
 }
 

@@ -7,13 +7,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/agent"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/gate"
 	"github.com/ralph-loop/ralph/internal/git"
@@ -28,20 +25,22 @@ type finding struct {
 	What  string `json:"what"`
 	Saw   string `json:"saw"`
 	Fix   string `json:"fix,omitempty"`
+	// Agent is what was seen of an agent, on the first finding about it.
+	Agent *foundAgent `json:"agent,omitempty"`
 }
 
 type examination struct{ findings []finding }
 
 func (x *examination) ok(what, format string, args ...any) {
-	x.findings = append(x.findings, finding{"ok", what, fmt.Sprintf(format, args...), ""})
+	x.findings = append(x.findings, finding{Level: "ok", What: what, Saw: fmt.Sprintf(format, args...)})
 }
 
 func (x *examination) note(what, saw, fix string) {
-	x.findings = append(x.findings, finding{"note", what, saw, fix})
+	x.findings = append(x.findings, finding{Level: "note", What: what, Saw: saw, Fix: fix})
 }
 
 func (x *examination) problem(what, saw, fix string) {
-	x.findings = append(x.findings, finding{"problem", what, saw, fix})
+	x.findings = append(x.findings, finding{Level: "problem", What: what, Saw: saw, Fix: fix})
 }
 
 func newDoctor(env Env) *cobra.Command {
@@ -144,72 +143,6 @@ func (x *examination) config(env Env, root string) config.Config {
 		x.note("config", "gate.approvals is never: agents do what they want to do, and nobody is asked", "set it to policy (what only reads needs nobody) or ask")
 	}
 	return c
-}
-
-// agents looks which agents are installed and what each supports.
-func (x *examination) agents(ctx context.Context, env Env, root string, c config.Config) {
-	used := c.Chain()
-	for _, name := range c.AgentNames() {
-		spec, _ := c.AgentSpec(name)
-		inUse := ""
-		for i, u := range used {
-			if u == name {
-				inUse = map[bool]string{true: ", primary", false: ", fallback"}[i == 0]
-			}
-		}
-		supports, built := agent.Of(spec.Driver)
-		if spec.Driver == "scripted" {
-			if inUse != "" || name != "demo" {
-				x.ok("agent", "%s: scenario %s%s", name, spec.Scenario, inUse)
-			}
-			continue
-		}
-		path, err := proc.LookPath(spec.Command[0], root, env.Environ)
-		switch {
-		case err != nil && inUse == ", primary":
-			x.problem("agent", fmt.Sprintf("%s (primary): %s is not there", name, spec.Command[0]), "install it, or set agent.primary in ralph/config.yaml to one that is")
-		case err != nil:
-			if inUse != "" {
-				x.note("agent", fmt.Sprintf("%s%s: %s is not there", name, inUse, spec.Command[0]), "it is left out")
-			}
-		case !built:
-			x.note("agent", fmt.Sprintf("%s%s: %s is installed, but driver %s is not built in yet", name, inUse, path, spec.Driver), "use exec or claude")
-		default:
-			x.ok("agent", "%s%s: %s%s, %s", name, inUse, path, programVersion(ctx, env, root, spec), supportWords(supports))
-		}
-	}
-}
-
-// programVersion asks the real agents for their version; a person's own script
-// may do anything when it is started, so it is not.
-func programVersion(ctx context.Context, env Env, root string, spec ralph.AgentSpec) string {
-	if spec.Driver != "claude" {
-		return ""
-	}
-	out, _, res, err := proc.NewRunner("").Output(ctx, proc.Command{
-		Args: []string{spec.Command[0], "--version"}, Dir: root, Env: env.Environ, Timeout: 10 * time.Second,
-	})
-	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	if err != nil || res.Code != 0 || first == "" {
-		return " (version unknown)"
-	}
-	return " " + first
-}
-
-func supportWords(s agent.Supports) string {
-	var words []string
-	for _, w := range []struct {
-		has  bool
-		word string
-	}{{s.Structured, "structured answers"}, {s.Resume, "resume"}, {s.Cost, "cost"}, {s.Usage, "tokens"}, {s.Tools, "tool calls"}, {s.Context, "context"}, {s.Compact, "compacting"}} {
-		if w.has {
-			words = append(words, w.word)
-		}
-	}
-	if len(words) == 0 {
-		return "text only; it reports no cost"
-	}
-	return strings.Join(words, ", ")
 }
 
 func (x *examination) checks(root string, c config.Config) {
