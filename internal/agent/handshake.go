@@ -43,7 +43,7 @@ func HandshakerOf(driver string, p *proc.Runner) (Handshaker, bool) {
 	case "codex":
 		return handshaker{p, codexArgs, shakeCodex}, true
 	case "acp":
-		return handshaker{p, commandOf, shakeACP}, true
+		return handshaker{p, argvOf, shakeACP}, true
 	}
 	return nil, false
 }
@@ -55,7 +55,7 @@ type handshaker struct {
 	say  func(*dialogue, *Handshake) error
 }
 
-func commandOf(spec ralph.AgentSpec) []string {
+func argvOf(spec ralph.AgentSpec) []string {
 	return append(append([]string(nil), spec.Command...), spec.Args...)
 }
 

@@ -85,7 +85,7 @@ func accountOf(key, token, provider string) string {
 // codexArgs starts an app-server that does not look for updates and plugins, for which
 // it would use the network (0.169.0).
 func codexArgs(spec ralph.AgentSpec) []string {
-	return append(commandOf(spec), "-c", "features.plugins=false", "-c", "check_for_update_on_startup=false", "-c", "analytics.enabled=false")
+	return append(argvOf(spec), "-c", "features.plugins=false", "-c", "check_for_update_on_startup=false", "-c", "analytics.enabled=false")
 }
 
 // shakeCodex initialises an app-server and asks for the account and the models, both of

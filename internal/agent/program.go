@@ -15,9 +15,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
-// versionLimit is how long a program may take to say its version.
-const versionLimit = 5 * time.Second
-
 // program is a program that ralph knows: what may be asked of it, and where its login lies.
 type program struct {
 	name   string   // of the file that is run
@@ -124,22 +121,21 @@ func CanTellVersion(spec ralph.AgentSpec) bool {
 	return ok && !k.mute
 }
 
-// Version asks a known program for its version, without network and for 5 s at most.
-// env is what the agent gets in a turn. Nothing is started for a program that
-// CanTellVersion does not name.
-func Version(ctx context.Context, p *proc.Runner, spec ralph.AgentSpec, dir string, env []string) (string, error) {
+// Version asks a known program for its version, without network. env is what the agent
+// gets in a turn. Nothing is started for a program that CanTellVersion does not name.
+func Version(ctx context.Context, p *proc.Runner, spec ralph.AgentSpec, dir string, env []string, limit time.Duration) (string, error) {
 	if !CanTellVersion(spec) {
 		return "", fmt.Errorf("ask for a version: %w", ralph.ErrUnsupported)
 	}
 	out, errs, res, err := p.Output(ctx, proc.Command{
-		Args: []string{spec.Command[0], "--version"}, Dir: dir, Env: Quiet(env), Timeout: versionLimit, Grace: time.Second, Tracked: true,
+		Args: []string{spec.Command[0], "--version"}, Dir: dir, Env: Quiet(env), Timeout: limit, Grace: time.Second, Tracked: true,
 	})
 	name := filepath.Base(spec.Command[0])
 	switch {
 	case err != nil:
 		return "", err
 	case res.Ended == proc.EndedTimeout:
-		return "", fmt.Errorf("`%s --version` said nothing within %s", name, versionLimit)
+		return "", fmt.Errorf("`%s --version` said nothing within %s", name, limit)
 	case res.Ended == proc.EndedCancelled:
 		return "", fmt.Errorf("ask %s for its version: %w", name, context.Canceled)
 	case res.Code != 0:

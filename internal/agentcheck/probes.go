@@ -131,7 +131,7 @@ func crash(ctx context.Context, t *trial) {
 		return
 	}
 	if t.exit(o, ralph.ExitCrashed) {
-		t.note("%d processes killed", killed.Load())
+		t.note("%d killed", killed.Load())
 	}
 }
 
@@ -358,6 +358,9 @@ func askedTurn(ctx context.Context, t *trial, allow bool) (requests int, made bo
 	return len(seen), err == nil
 }
 
+// startedBy is after what time a turn of a model counts as under way.
+const startedBy = 4 * time.Second
+
 // starter does something once, when a turn of a model is under way: at its first word
 // or event, or after some seconds, since not every agent says anything before it ends.
 type starter struct {
@@ -370,7 +373,7 @@ type starter struct {
 
 func begun(do func()) *starter {
 	s := &starter{do: do}
-	s.timer = time.AfterFunc(5*time.Second, s.now)
+	s.timer = time.AfterFunc(startedBy, s.now)
 	return s
 }
 

@@ -183,6 +183,8 @@ func (r *checkReport) end(w io.Writer, f agentCheckFlags) {
 		fmt.Fprintln(w, "nothing was spent.")
 	case r.Usage.Known:
 		fmt.Fprintf(w, "%d turns, $%.4f.\n", r.Turns, r.Usage.Cost)
+	case r.Usage.Cost > 0: // of a turn that is cut nobody knows the price
+		fmt.Fprintf(w, "%d turns, $%.4f or more.\n", r.Turns, r.Usage.Cost)
 	default:
 		fmt.Fprintf(w, "%d turns, at a price that the agent does not say.\n", r.Turns)
 	}

@@ -17,8 +17,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
-// accountLimit is how long an agent may take to say whether it is logged in.
-const accountLimit = 5 * time.Second
+// doctorLimit is how long a program may take to say its version, and again whether it
+// is logged in.
+const doctorLimit = 5 * time.Second
 
 // foundAgent is one agent as the doctor sees it. Nothing of it cost anything: it comes
 // from files, the environment, `--version`, and what codex answers from its own files.
@@ -92,7 +93,7 @@ func (a *foundAgent) look(ctx context.Context, env Env, root string, procs *proc
 		return
 	}
 	if agent.CanTellVersion(a.spec) {
-		a.Version, a.versionErr = agent.Version(ctx, procs, a.spec, root, environ)
+		a.Version, a.versionErr = agent.Version(ctx, procs, a.spec, root, environ, doctorLimit)
 	}
 	yes := true
 	if l := agent.LoginOf(a.spec, environ); l.Known {
@@ -114,7 +115,7 @@ func (a *foundAgent) askAccount(ctx context.Context, procs *proc.Runner, environ
 	if !ok {
 		return
 	}
-	told, err := h.Handshake(ctx, ralph.TurnInput{Agent: a.spec, Dir: os.TempDir(), Env: agent.Quiet(environ), Timeout: accountLimit, Grace: time.Second})
+	told, err := h.Handshake(ctx, ralph.TurnInput{Agent: a.spec, Dir: os.TempDir(), Env: agent.Quiet(environ), Timeout: doctorLimit, Grace: time.Second})
 	if err == nil {
 		a.LoggedIn, a.login = told.LoggedIn, told.Account
 	}
