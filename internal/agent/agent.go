@@ -49,10 +49,12 @@ func Of(driver string) (Supports, bool) {
 		return Supports{}, true
 	case "scripted":
 		return Supports{Resume: true, Cost: true, Usage: true, Context: true, Compact: true, Ask: true}, true
+	case "acp":
+		return Supports{Resume: true, Cost: true, Usage: true, Tools: true, Context: true, Ask: true}, true
 	case "claude":
-		return Supports{Structured: true, Resume: true, Cost: true, Usage: true, Tools: true, Context: true, Compact: true}, true
+		return Supports{Structured: true, Resume: true, Cost: true, Usage: true, Tools: true, Context: true, Compact: true, Ask: true}, true
 	case "codex":
-		return Supports{Structured: true, Resume: true, Usage: true, Tools: true, Context: true, Compact: true}, true
+		return Supports{Structured: true, Resume: true, Usage: true, Tools: true, Context: true, Compact: true, Ask: true}, true
 	}
 	return Supports{}, false
 }
@@ -85,13 +87,15 @@ func Open(spec ralph.AgentSpec, p *proc.Runner, self string) (Driver, error) {
 				spec.Name, spec.Scenario, strings.Join(builtins(), ", "))
 		}
 		return &execDriver{proc: p, command: []string{self, "scripted-agent", spec.Scenario}, played: true}, nil
+	case "acp":
+		return openACP(spec, p)
 	case "claude":
 		return &claudeDriver{spec: spec, proc: p, linger: lingerDefault}, nil
 	case "codex":
 		return openCodex(spec, p), nil
 	case "":
-		return nil, fmt.Errorf("agents.%s has no driver (ralph/config.yaml); use exec, scripted, claude or codex", spec.Name)
+		return nil, fmt.Errorf("agents.%s has no driver (ralph/config.yaml); use exec, scripted, claude, codex or acp", spec.Name)
 	}
-	return nil, fmt.Errorf("driver %s is not built in yet (agents.%s in ralph/config.yaml); use exec, claude or codex",
+	return nil, fmt.Errorf("driver %s is not known (agents.%s in ralph/config.yaml); use exec, claude, codex or acp",
 		spec.Driver, spec.Name)
 }

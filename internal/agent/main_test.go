@@ -27,6 +27,10 @@ func TestMain(m *testing.M) {
 		os.Exit(agent.Play(context.Background(), os.Stdin, os.Stdout, os.Stderr, os.Environ(), dir, os.Args[2]))
 	case os.Getenv("FAKE_REPLAY") != "":
 		replay(os.Getenv("FAKE_REPLAY"))
+	case os.Getenv("FAKE_ACP_REPLAY") != "":
+		replayACP(os.Getenv("FAKE_ACP_REPLAY"))
+	case os.Getenv("FAKE_ACP") != "":
+		fakeACP(agenttest.Behaviour(os.Getenv("FAKE_ACP")))
 	case os.Getenv("FAKE_CLAUDE") != "":
 		fakeClaude(agenttest.Behaviour(os.Getenv("FAKE_CLAUDE")))
 	}

@@ -34,13 +34,13 @@ type Receipt struct {
 
 // Request is what an agent asked in the middle of a turn, with the answer.
 type Request struct {
-	At      time.Time     `json:"at"`
-	Gate    ralph.GateID  `json:"gate,omitempty"` // where a person was asked
-	Kind    string        `json:"kind"`           // approval, question
-	Text    string        `json:"text"`
-	Outcome string        `json:"outcome"` // open, approved, denied, answered, expired, withdrawn
-	Answer  string        `json:"answer,omitempty"`
-	Rule    string        `json:"rule,omitempty"` // that answered without a person
+	At      time.Time    `json:"at"`
+	Gate    ralph.GateID `json:"gate,omitempty"` // where a person was asked
+	Kind    string       `json:"kind"`           // approval, question
+	Text    string       `json:"text"`
+	Outcome string       `json:"outcome"` // open, approved, denied, answered, expired, withdrawn
+	Answer  string       `json:"answer,omitempty"`
+	Rule    string       `json:"rule,omitempty"` // that answered without a person
 }
 
 // Outcome is the fact that a step led to.

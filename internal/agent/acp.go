@@ -1,0 +1,213 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+const (
+	// acpStart is how long an agent may take to get ready: until it has answered
+	// initialize and has a session. The slowest that was seen took 10 s.
+	acpStart = 2 * time.Minute
+	// acpLeave is how long an agent may stay after its turn, once its input is closed.
+	acpLeave = 3 * time.Second
+	// acpCancel is how long an agent may take to end a turn that is cancelled, where
+	// the turn has no grace of its own.
+	acpCancel = 5 * time.Second
+)
+
+// errGone is what a conversation meets that outlives the agent's process.
+var errGone = errors.New("the agent's process has ended")
+
+// acpDriver speaks the Agent Client Protocol with any agent that knows it: one process
+// for each turn (ADR 0019). The response to session/prompt is the end of a turn.
+//
+// ralph offers the agent no files and no terminals: agents edit and run by themselves,
+// which git and the leftover hunt see. What the agent asks goes to TurnHooks.Ask.
+//
+// For programs that it knows by name it adds variables to the environment (acpEnv),
+// unless they are set.
+type acpDriver struct {
+	spec ralph.AgentSpec
+	proc *proc.Runner
+
+	mu    sync.Mutex
+	spent map[string]float64 // by session: its cost so far, as its agent says
+	usage map[string]bool    // by the agent's name: it has reported tokens before
+}
+
+func openACP(spec ralph.AgentSpec, p *proc.Runner) (Driver, error) {
+	if len(spec.Command) == 0 {
+		return nil, fmt.Errorf("agents.%s: the acp driver needs a command, such as [opencode, acp]", spec.Name)
+	}
+	return &acpDriver{spec: spec, proc: p, spent: map[string]float64{}, usage: map[string]bool{}}, nil
+}
+
+// acpTurn is one turn of an acpDriver: the process, the connection and what came of it.
+type acpTurn struct {
+	driver *acpDriver
+	t      *turn
+	conn   *acp.Connection
+	wire   acpWire
+	log    *acpLog
+	asking *asking
+	end    context.CancelCauseFunc // ends the process
+	stdin  *io.PipeWriter
+	talked chan struct{} // closed when the conversation is over
+
+	// asks ends when no request needs an answer any more; handlers counts those open.
+	asks     context.Context
+	stopAsks context.CancelFunc
+	handlers sync.WaitGroup
+
+	mu      sync.Mutex
+	halted  error  // why the turn was ended from outside
+	session string // that a prompt runs in, "" outside of it
+	askErr  error  // of the machinery that answers
+}
+
+func (d *acpDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.TurnHooks) (ralph.TurnResult, error) {
+	if in.Compact {
+		return ralph.TurnResult{}, fmt.Errorf("compact a session of an acp agent: %w", ralph.ErrUnsupported)
+	}
+	limit := in.Timeout
+	in.Timeout = 0 // kept by asking: it stands still while somebody is asked
+	t := newTurn(in, on)
+	a := &acpTurn{driver: d, t: t, log: newACPLog(t), talked: make(chan struct{})}
+	a.asks, a.stopAsks = context.WithCancel(context.WithoutCancel(ctx))
+	defer a.stopAsks()
+	// The process does not end with ctx: its turn is cancelled first.
+	run, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	a.end = end
+	stdin, toAgent := io.Pipe()
+	fromWire, toSDK := io.Pipe()
+	a.stdin = toAgent
+	a.wire.init(a, toSDK)
+	a.conn = acp.NewConnection(a.handle, toAgent, fromWire)
+	a.conn.SetLogger(slog.New(slog.DiscardHandler)) // it would write on ralph's stderr
+	go func() {
+		<-a.conn.Done()
+		_ = fromWire.CloseWithError(errGone) // else the process's output would wait for a reader
+	}()
+	a.asking = newAsking(on.Ask, limit, func() { a.halt(errOverTime) })
+	unwatch := context.AfterFunc(ctx, func() { a.halt(context.Cause(ctx)) })
+	defer unwatch()
+	go a.converse(run)
+	res, _, err := t.run(run, d.proc, launch{
+		args: slices.Concat(d.spec.Command, d.spec.Args), env: acpEnv(d.spec, in.Env), stdin: stdin,
+		stdout: a.wire.Write, stderr: a.log.stderr.Write,
+	})
+	_ = stdin.CloseWithError(errGone)
+	t.mu.Lock()
+	a.wire.Close()
+	t.mu.Unlock()
+	<-a.talked
+	a.mu.Lock() // so that no handler begins any more
+	a.stopAsks()
+	a.mu.Unlock()
+	a.handlers.Wait()
+	_ = toSDK.Close()
+	res.Waited = a.asking.stop()
+	if err != nil {
+		return res, err
+	}
+	return a.conclude(res)
+}
+
+// halt ends the turn from outside: the agent is told to cancel it and gets a while to
+// do so, so that its session stays whole; then the process is ended.
+func (a *acpTurn) halt(cause error) {
+	a.mu.Lock()
+	if a.halted != nil {
+		a.mu.Unlock()
+		return
+	}
+	a.halted = cause
+	session := a.session
+	a.mu.Unlock()
+	a.stopAsks()
+	if session == "" {
+		a.end(cause) // nothing that could be cancelled
+		return
+	}
+	go func() { // it blocks while the agent does not read; the end of the process ends that
+		_ = a.conn.SendNotification(context.Background(), acp.AgentMethodSessionCancel,
+			acp.CancelNotification{SessionId: acp.SessionId(session)})
+	}()
+	wait := time.NewTimer(a.patience(cause))
+	defer wait.Stop()
+	select {
+	case <-a.talked:
+		wait.Reset(min(a.patience(cause), acpLeave)) // it may leave by itself
+		<-wait.C
+	case <-wait.C:
+	}
+	a.end(cause)
+}
+
+func (a *acpTurn) patience(cause error) time.Duration {
+	var g interface{ Grace() time.Duration }
+	switch {
+	case errors.As(cause, &g):
+		return g.Grace()
+	case a.t.in.Grace > 0:
+		return min(a.t.in.Grace, acpCancel)
+	}
+	return acpCancel
+}
+
+func (a *acpTurn) ended() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.halted
+}
+
+// acpEnv adds what keeps a known agent from running the repository's own code
+// (AgentSpec.Project), from replacing itself, and what makes it ask. Variables that
+// are set stay.
+func acpEnv(spec ralph.AgentSpec, env []string) []string {
+	more := map[string]string{}
+	if filepath.Base(spec.Command[0]) == "opencode" {
+		maps.Copy(more, opencodeEnv(spec))
+		if spec.Approvals != "never" {
+			// It allows everything by default, and has no mode that asks.
+			more["OPENCODE_PERMISSION"] = `{"bash":"ask","edit":"ask","webfetch":"ask","external_directory":"ask"}`
+		}
+	}
+	return addEnv(env, more)
+}
+
+// opencodeEnv keeps opencode from updating itself in mid-run, and from the repository's
+// configuration: its `mcp` commands run at the start, its plugins are installed.
+func opencodeEnv(spec ralph.AgentSpec) map[string]string {
+	env := map[string]string{"OPENCODE_DISABLE_AUTOUPDATE": "1"}
+	if !spec.Project {
+		env["OPENCODE_DISABLE_PROJECT_CONFIG"], env["OPENCODE_PURE"] = "1", "1"
+	}
+	return env
+}
+
+func addEnv(env []string, more map[string]string) []string {
+	out := slices.Clone(env)
+	for _, name := range slices.Sorted(maps.Keys(more)) {
+		if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }) {
+			out = append(out, name+"="+more[name])
+		}
+	}
+	return out
+}

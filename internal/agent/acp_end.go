@@ -1,0 +1,222 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// conclude settles the turn. A person's stop outweighs all; then what the agent answered,
+// which also outweighs our own time limit when it was only slow to leave; the exit code
+// counts only where there is no answer.
+func (a *acpTurn) conclude(res ralph.TurnResult) (ralph.TurnResult, error) {
+	t, l := a.t, a.log
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l.stderr.Close()
+	l.close()
+	halted := a.ended()
+	a.mu.Lock()
+	askErr := a.askErr
+	a.mu.Unlock()
+	if askErr != nil {
+		return res, askErr
+	}
+	res.Events, res.Dropped = a.wire.lines.n+l.stderr.n, a.wire.lines.dropped
+	if res.Exit == ralph.ExitSpawn {
+		return res, nil
+	}
+	res.Text, res.Session, res.Denied, res.Context = strings.ToValidUTF8(l.text.String(), "\uFFFD"), l.session, l.denied, l.context
+	crashed := res.Exit == ralph.ExitCrashed
+	switch {
+	case halted != nil && !errors.Is(halted, errOverTime):
+		res.Exit = ralph.ExitUser
+	case l.end.stop != "" && (halted == nil || l.end.stop != "cancelled"):
+		a.judge(&res)
+	case halted != nil:
+		res.Exit = ralph.ExitTimeout
+	case l.end.err != nil:
+		res.Exit, res.Err = ralph.ExitFailed, l.end.err
+		if l.end.lost {
+			res.Session = "" // so that the next try does not ask for it again
+		}
+	case crashed:
+	default:
+		res.Exit, res.Err = ralph.ExitFailed, failure(l.errs.String(), l.noise.String())
+		if res.Code == 0 {
+			res.Err.Class = ralph.ErrClassOutput
+		}
+		if res.Err.Message == "" {
+			res.Err.Message = fmt.Sprintf("%s ended with exit code %d before it answered; does it speak the Agent Client Protocol?",
+				strings.Join(a.driver.spec.Command, " "), res.Code)
+		}
+	}
+	res.Usage = a.used(res.Exit == ralph.ExitOK)
+	t.emit(ralph.StreamEvent{Kind: ralph.StreamUsage, Thread: l.session, Usage: res.Usage, Context: l.context})
+	t.emit(ralph.StreamEvent{Kind: ralph.StreamTurnDone, Thread: l.session, Status: acpTurnStatus(res.Exit), Err: res.Err})
+	return res, nil
+}
+
+func acpTurnStatus(exit ralph.ExitKind) ralph.TurnStatus {
+	switch exit {
+	case ralph.ExitOK:
+		return ralph.TurnCompleted
+	case ralph.ExitUser, ralph.ExitTimeout:
+		return ralph.TurnInterrupted
+	}
+	return ralph.TurnFailed
+}
+
+// judge settles a turn that the agent has answered.
+func (a *acpTurn) judge(res *ralph.TurnResult) {
+	l := a.log
+	fail := func(class ralph.ErrorClass, message string) {
+		res.Exit, res.Err = ralph.ExitFailed, &ralph.AgentError{Class: class, Message: message}
+	}
+	res.Exit = ralph.ExitOK
+	switch l.end.stop {
+	case "end_turn":
+		if l.broken || !a.accounted() {
+			res.Exit, res.Err = ralph.ExitFailed, l.hidden(res.Text)
+		}
+	case "cancelled":
+		// Some end a turn whose request was denied; the denial is the turn's result.
+		if len(l.refused) == 0 && !l.stopped {
+			fail(ralph.ErrClassOther, "the agent says that its turn was cancelled")
+		}
+	case "refusal":
+		fail(ralph.ErrClassRefusal, orText(res.Text, "the model refused"))
+	case "max_tokens":
+		fail(ralph.ErrClassOther, "the model's answer reached its length limit")
+	case "max_turn_requests":
+		fail(ralph.ErrClassBudget, "the agent reached its own limit of requests in one turn")
+	default:
+		fail(ralph.ErrClassOutput, "the agent ended its turn with an unknown stopReason: "+l.end.stop)
+	}
+}
+
+// hidden is the error of a turn that says end_turn and has failed. Its words are the
+// agent's last message; the status may only have been told when it was tried again.
+func (l *acpLog) hidden(said string) *ralph.AgentError {
+	message := orText(said, l.failure)
+	e := &ralph.AgentError{Status: acpStatus(message), Message: cutFront(strings.TrimSpace(message), maxMessage)}
+	if e.Status == 0 {
+		e.Status = l.status
+	}
+	e.Class = acpClass(e.Status, message)
+	if e.Message == "" {
+		e.Message = "the agent ended its turn without saying what it used: it has failed, and does not say why"
+	}
+	return e
+}
+
+func orText(s, otherwise string) string {
+	if strings.TrimSpace(s) == "" {
+		return otherwise
+	}
+	return s
+}
+
+// acpCounts is what the response to a prompt says of tokens.
+type acpCounts struct {
+	Usage *struct {
+		Input      int64 `json:"inputTokens"`
+		Output     int64 `json:"outputTokens"`
+		CacheRead  int64 `json:"cachedReadTokens"`
+		CacheWrite int64 `json:"cachedWriteTokens"`
+	} `json:"usage"`
+	Meta struct {
+		Quota struct {
+			Count *struct {
+				Input  int64 `json:"input_tokens"`
+				Output int64 `json:"output_tokens"`
+			} `json:"token_count"`
+		} `json:"quota"`
+	} `json:"_meta"`
+}
+
+func (l *acpLog) counts() (c acpCounts) {
+	tolerant(l.end.result, &c)
+	return c
+}
+
+// accounted reports whether the turn says what it used, as its agent does otherwise.
+func (a *acpTurn) accounted() bool {
+	d, l := a.driver, a.log
+	c := l.counts()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c.Usage != nil || c.Meta.Quota.Count != nil {
+		d.usage[l.agent] = true
+		return true
+	}
+	return !d.usage[l.agent] && !reportsUsage(l.agent)
+}
+
+// used is what the turn used. Costs are told for the whole session so far; Claude's
+// begin anew in each process. A session that goes on whose earlier cost nobody knows
+// (ralph has started since) has an unknown cost.
+func (a *acpTurn) used(ok bool) ralph.Usage {
+	d, l := a.driver, a.log
+	c := l.counts()
+	var u ralph.Usage
+	switch {
+	case c.Usage != nil:
+		u = ralph.Usage{Input: c.Usage.Input, Output: c.Usage.Output, CacheRead: c.Usage.CacheRead, CacheWrite: c.Usage.CacheWrite}
+		if l.agent == copilotACP || strings.HasSuffix(l.agent, codexACP) {
+			u.Input = max(0, u.Input-u.CacheRead) // theirs includes what was cached
+		}
+	case c.Meta.Quota.Count != nil:
+		u = ralph.Usage{Input: c.Meta.Quota.Count.Input, Output: c.Meta.Quota.Count.Output}
+	}
+	if l.cost == nil {
+		return u
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before, known := d.spent[l.session]
+	switch {
+	case l.before != nil:
+		before, known = *l.before, true
+	case a.t.in.Resume == "", strings.HasSuffix(l.agent, claudeACP):
+		before, known = 0, true
+	}
+	d.spent[l.session] = *l.cost
+	if known {
+		u.Cost, u.Known = max(0, *l.cost-before), ok || *l.cost > before
+	}
+	return u
+}
+
+// statusText finds the HTTP status in an error's text.
+var statusText = regexp.MustCompile(`(?i)(?:http[ _]?status[ _]?code"?|last error|last status|status|http|rejected|api error)[":\s(]*([45]\d\d)\b`)
+
+func acpStatus(text string) int {
+	m := statusText.FindStringSubmatch(text)
+	if m == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(m[1]) // three digits
+	return n
+}
+
+// acpClass types an error by its HTTP status, else by its text.
+func acpClass(status int, message string) ralph.ErrorClass {
+	switch {
+	case status == 429:
+		return ralph.ErrClassLimit
+	case status == 529:
+		return ralph.ErrClassBusy
+	case status == 401, status == 403:
+		return ralph.ErrClassAuth
+	case status >= 400 && status < 500:
+		return ralph.ErrClassRequest
+	case status >= 500:
+		return ralph.ErrClassServer
+	}
+	return classify(message)
+}

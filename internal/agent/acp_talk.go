@@ -1,0 +1,275 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// acpEnd is how a conversation ended. All zero: the process ended in the middle of it.
+type acpEnd struct {
+	stop   string          // the stopReason of the prompt's response
+	result json.RawMessage // that response
+	err    *ralph.AgentError
+	lost   bool // the session to go on with is not there
+}
+
+// acpAgent is what an agent says of itself. What the protocol calls unstable is read
+// where it is there, and nothing is required.
+type acpAgent struct {
+	Version int `json:"protocolVersion"`
+	Info    struct {
+		Name string `json:"name"`
+	} `json:"agentInfo"`
+	Can struct {
+		Load    bool `json:"loadSession"`
+		Session struct {
+			Resume *struct{} `json:"resume"`
+		} `json:"sessionCapabilities"`
+	} `json:"agentCapabilities"`
+	Logins []struct {
+		Name string `json:"name"`
+	} `json:"authMethods"`
+}
+
+// acpSession is the answer to session/new, session/load and session/resume.
+type acpSession struct {
+	ID    string `json:"sessionId"`
+	Modes struct {
+		Current   string `json:"currentModeId"`
+		Available []struct {
+			ID string `json:"id"`
+		} `json:"availableModes"`
+	} `json:"modes"`
+	Models *struct {
+		Current string `json:"currentModelId"`
+	} `json:"models"`
+	Options []struct {
+		ID       string `json:"id"`
+		Category string `json:"category"`
+		Current  any    `json:"currentValue"`
+	} `json:"configOptions"`
+}
+
+// converse carries out the turn's conversation: it ends with the response to the
+// prompt, an error, or the end of the process. Then the agent's input is closed, which
+// is how it is told to leave.
+func (a *acpTurn) converse(ctx context.Context) {
+	defer close(a.talked)
+	end := a.speak(ctx)
+	a.t.mu.Lock()
+	a.log.end = end
+	a.t.mu.Unlock()
+	a.mu.Lock()
+	a.session = ""
+	a.mu.Unlock()
+	_ = a.stdin.Close()
+	// It is over; a process that stays is ended. What halted it may do so sooner.
+	time.AfterFunc(acpLeave, func() { a.end(errEnough) })
+}
+
+func (a *acpTurn) speak(ctx context.Context) acpEnd {
+	start, cancel := context.WithTimeout(ctx, acpStart)
+	defer cancel()
+	s, end := a.begin(start)
+	if end != nil {
+		if errors.Is(start.Err(), context.DeadlineExceeded) {
+			end.err = &ralph.AgentError{Class: ralph.ErrClassOutput, Message: fmt.Sprintf(
+				"%s was not ready after %s; does it speak the Agent Client Protocol on its standard input and output?",
+				strings.Join(a.driver.spec.Command, " "), acpStart)}
+		}
+		return *end
+	}
+	a.mu.Lock()
+	a.session = s
+	halted := a.halted
+	a.mu.Unlock()
+	if halted != nil {
+		return acpEnd{}
+	}
+	a.t.mu.Lock()
+	a.log.begin(s)
+	a.t.mu.Unlock()
+	result, failed := a.request(ctx, acp.AgentMethodSessionPrompt, acp.PromptRequest{
+		SessionId: acp.SessionId(s), Prompt: []acp.ContentBlock{acp.TextBlock(a.t.in.Prompt)},
+	})
+	if failed != nil {
+		return *failed
+	}
+	var r struct {
+		Stop string `json:"stopReason"`
+	}
+	if err := json.Unmarshal(result, &r); err != nil || r.Stop == "" {
+		return acpEnd{err: &ralph.AgentError{Class: ralph.ErrClassOutput, Message: "the answer to session/prompt has no stopReason: " + compact(result, 200)}}
+	}
+	return acpEnd{stop: r.Stop, result: result}
+}
+
+// begin makes the agent ready: handshake, session, mode, model. It returns the session,
+// or how it failed.
+func (a *acpTurn) begin(ctx context.Context) (string, *acpEnd) {
+	raw, failed := a.request(ctx, acp.AgentMethodInitialize, acp.InitializeRequest{
+		ProtocolVersion: acp.ProtocolVersionNumber, ClientInfo: &acp.Implementation{Name: "ralph", Version: "1"},
+	})
+	if failed != nil {
+		return "", failed
+	}
+	var who acpAgent
+	tolerant(raw, &who)
+	if who.Version != acp.ProtocolVersionNumber {
+		return "", &acpEnd{err: &ralph.AgentError{Class: ralph.ErrClassOutput, Message: fmt.Sprintf(
+			"the agent speaks version %d of the Agent Client Protocol; ralph knows version %d", who.Version, acp.ProtocolVersionNumber)}}
+	}
+	a.t.mu.Lock()
+	a.log.agent = who.Info.Name
+	a.t.mu.Unlock()
+	s, failed := a.open(ctx, who)
+	if failed != nil {
+		if failed.err != nil && failed.err.Class == ralph.ErrClassAuth && len(who.Logins) > 0 {
+			names := make([]string, len(who.Logins))
+			for i, l := range who.Logins {
+				names[i] = l.Name
+			}
+			failed.err.Message += "; ways to log in: " + strings.Join(names, ", ")
+		}
+		return "", failed
+	}
+	if mode := s.mode(a.driver.spec.Approvals); mode != "" {
+		if _, failed := a.request(ctx, acp.AgentMethodSessionSetMode, object{"sessionId": s.ID, "modeId": mode}); failed != nil {
+			return "", failed
+		}
+	}
+	if model := a.driver.spec.Model; model != "" {
+		if failed := a.choose(ctx, s, model); failed != nil {
+			return "", failed
+		}
+	}
+	return s.ID, nil
+}
+
+type object = map[string]any
+
+// open begins a session, or goes on with one. session/resume is taken where there is
+// one: session/load tells the whole history again.
+func (a *acpTurn) open(ctx context.Context, who acpAgent) (acpSession, *acpEnd) {
+	dir, err := filepath.Abs(a.t.in.Dir)
+	if err != nil {
+		return acpSession{}, &acpEnd{err: &ralph.AgentError{Class: ralph.ErrClassOther, Message: err.Error()}}
+	}
+	params := object{"cwd": dir, "mcpServers": []string{}}
+	if strings.HasSuffix(who.Info.Name, claudeACP) && !a.driver.spec.Project {
+		// Without it the repository's own hooks and MCP servers run.
+		params["_meta"] = object{"claudeCode": object{"options": object{"settingSources": []string{"user"}}}}
+	}
+	method := acp.AgentMethodSessionNew
+	if id := a.t.in.Resume; id != "" {
+		params["sessionId"] = id
+		switch {
+		case who.Can.Session.Resume != nil:
+			method = acp.AgentMethodSessionResume
+		case who.Can.Load:
+			method = acp.AgentMethodSessionLoad
+		default:
+			return acpSession{}, &acpEnd{lost: true, err: &ralph.AgentError{
+				Class: ralph.ErrClassOther, Message: "the agent cannot go on with an earlier session; set agent.context: fresh"}}
+		}
+	}
+	raw, failed := a.request(ctx, method, params)
+	if failed != nil {
+		failed.lost = a.t.in.Resume != ""
+		return acpSession{}, failed
+	}
+	var s acpSession
+	tolerant(raw, &s)
+	if s.ID == "" {
+		s.ID = a.t.in.Resume
+	}
+	if s.ID == "" {
+		return s, &acpEnd{err: &ralph.AgentError{Class: ralph.ErrClassOutput, Message: "the answer to session/new has no sessionId: " + compact(raw, 200)}}
+	}
+	return s, nil
+}
+
+// mode is the mode in which the agent asks, or with never the one in which it does
+// not; "" leaves it as it is. Names are the agents' own: Claude and Gemini, Codex.
+func (s *acpSession) mode(approvals string) string {
+	wanted := []string{"default", "read-only"}
+	if approvals == "never" {
+		wanted = []string{"bypassPermissions", "yolo", "agent-full-access", "acceptEdits", "autoEdit"}
+	}
+	for _, id := range wanted {
+		for _, m := range s.Modes.Available {
+			if m.ID != id {
+				continue
+			}
+			if id == s.Modes.Current {
+				return ""
+			}
+			return id
+		}
+	}
+	return ""
+}
+
+// choose sets the model, in whichever of the two ways the agent has.
+func (a *acpTurn) choose(ctx context.Context, s acpSession, model string) *acpEnd {
+	for _, o := range s.Options {
+		if o.ID == "model" || o.Category == "model" {
+			_, failed := a.request(ctx, acp.AgentMethodSessionSetConfigOption, object{"sessionId": s.ID, "configId": o.ID, "value": model})
+			return failed
+		}
+	}
+	if s.Models != nil {
+		_, failed := a.request(ctx, acp.AgentMethodSessionSetModel, object{"sessionId": s.ID, "modelId": model})
+		return failed
+	}
+	return &acpEnd{err: &ralph.AgentError{Class: ralph.ErrClassRequest, Message: fmt.Sprintf(
+		"the agent takes no model over the protocol; leave agents.%s.model empty and name it in its args or its own settings", a.driver.spec.Name)}}
+}
+
+// request sends one request and waits for its response. There is one at a time.
+func (a *acpTurn) request(ctx context.Context, method string, params any) (json.RawMessage, *acpEnd) {
+	a.t.mu.Lock()
+	a.wire.asked++
+	a.wire.failed = nil
+	a.t.mu.Unlock()
+	result, err := acp.SendRequest[json.RawMessage](a.conn, ctx, method, params)
+	if err == nil {
+		return result, nil
+	}
+	a.t.mu.Lock()
+	defer a.t.mu.Unlock()
+	if a.wire.failed == nil {
+		return nil, &acpEnd{} // the process is gone, or was ended
+	}
+	e := a.wire.failed.agentError()
+	if method != acp.AgentMethodSessionPrompt {
+		e.Message = method + ": " + e.Message
+	}
+	return nil, &acpEnd{err: e}
+}
+
+// tolerant decodes what can be: a member of another type than known is left out.
+func tolerant(raw []byte, into any) { _ = json.Unmarshal(raw, into) }
+
+// The names by which agents that need something of their own call themselves.
+const (
+	claudeACP  = "claude-agent-acp"
+	codexACP   = "codex-acp"
+	copilotACP = "Copilot"
+)
+
+// reportsUsage are the agents that always say what a turn has used, so that a turn that
+// says nothing has failed, whatever its stopReason.
+func reportsUsage(agent string) bool {
+	return slices.ContainsFunc([]string{claudeACP, codexACP, copilotACP}, func(name string) bool { return strings.HasSuffix(agent, name) })
+}
