@@ -145,10 +145,7 @@ func (a *acpTurn) halt(cause error) {
 		a.end(cause) // nothing that could be cancelled
 		return
 	}
-	go func() { // it blocks while the agent does not read; the end of the process ends that
-		_ = a.conn.SendNotification(context.Background(), acp.AgentMethodSessionCancel,
-			acp.CancelNotification{SessionId: acp.SessionId(session)})
-	}()
+	go a.cancel(session)
 	wait := time.NewTimer(a.patience(cause))
 	defer wait.Stop()
 	select {
@@ -158,6 +155,12 @@ func (a *acpTurn) halt(cause error) {
 	case <-wait.C:
 	}
 	a.end(cause)
+}
+
+// cancel tells the agent to end its turn. It blocks while the agent does not read; the
+// end of the process ends that, and is the answer to any error.
+func (a *acpTurn) cancel(session string) {
+	_ = a.conn.SendNotification(context.Background(), acp.AgentMethodSessionCancel, acp.CancelNotification{SessionId: acp.SessionId(session)})
 }
 
 func (a *acpTurn) patience(cause error) time.Duration {

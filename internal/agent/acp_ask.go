@@ -67,6 +67,7 @@ func (a *acpTurn) answered(ctx context.Context, ask acpAsk, q ralph.Request, r r
 		return ""
 	case r.Stop:
 		a.log.stopped = true
+		go a.cancel(a.log.session) // most agents go on after an answer of "cancelled"
 		return ""
 	case r.Allow:
 		return ask.option("allow_once", "allow_always")

@@ -19,6 +19,7 @@ func (a *acpTurn) conclude(res ralph.TurnResult) (ralph.TurnResult, error) {
 	defer t.mu.Unlock()
 	l.stderr.Close()
 	l.close()
+	l.declined()
 	halted := a.ended()
 	a.mu.Lock()
 	askErr := a.askErr
@@ -55,7 +56,7 @@ func (a *acpTurn) conclude(res ralph.TurnResult) (ralph.TurnResult, error) {
 				strings.Join(a.driver.spec.Command, " "), res.Code)
 		}
 	}
-	res.Usage = a.used(res.Exit == ralph.ExitOK)
+	res.Usage = a.used()
 	t.emit(ralph.StreamEvent{Kind: ralph.StreamUsage, Thread: l.session, Usage: res.Usage, Context: l.context})
 	t.emit(ralph.StreamEvent{Kind: ralph.StreamTurnDone, Thread: l.session, Status: acpTurnStatus(res.Exit), Err: res.Err})
 	return res, nil
@@ -108,6 +109,9 @@ func (l *acpLog) hidden(said string) *ralph.AgentError {
 		e.Status = l.status
 	}
 	e.Class = acpClass(e.Status, message)
+	if e.Class == ralph.ErrClassOther && l.failure != "" {
+		e.Class = ralph.ErrClassServer // it had tried to connect again
+	}
 	if e.Message == "" {
 		e.Message = "the agent ended its turn without saying what it used: it has failed, and does not say why"
 	}
@@ -160,7 +164,7 @@ func (a *acpTurn) accounted() bool {
 // used is what the turn used. Costs are told for the whole session so far; Claude's
 // begin anew in each process. A session that goes on whose earlier cost nobody knows
 // (ralph has started since) has an unknown cost.
-func (a *acpTurn) used(ok bool) ralph.Usage {
+func (a *acpTurn) used() ralph.Usage {
 	d, l := a.driver, a.log
 	c := l.counts()
 	var u ralph.Usage
@@ -187,7 +191,8 @@ func (a *acpTurn) used(ok bool) ralph.Usage {
 	}
 	d.spent[l.session] = *l.cost
 	if known {
-		u.Cost, u.Known = max(0, *l.cost-before), ok || *l.cost > before
+		u.Cost = max(0, *l.cost-before)
+		u.Known = u.Cost > 0 || u.Input+u.Output == 0 // opencode says 0 where it has no price
 	}
 	return u
 }

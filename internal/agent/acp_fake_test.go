@@ -50,7 +50,9 @@ func (p *peer) line(format string, args ...any) {
 	_ = p.out.Flush()
 }
 
-func (p *peer) answer(m rpc, result string) { p.line(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result) }
+func (p *peer) answer(m rpc, result string) {
+	p.line(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+}
 
 func (p *peer) say(text string) {
 	b, _ := json.Marshal(text)

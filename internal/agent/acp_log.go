@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -184,7 +185,9 @@ func (l *acpLog) words(kind ralph.ItemKind, u acpUpdate) {
 	}
 	tolerant(u.Content, &block)
 	parent := u.Meta.Claude.Parent
-	if l.open.ID != "" && (l.open.Kind != kind || l.chunk != u.Message || l.open.Parent != parent) {
+	// Copilot's own words have no id, and no end of line either.
+	notice := l.agent == copilotACP && (strings.HasPrefix(block.Text, "Info: ") || strings.HasPrefix(block.Text, "Error: "))
+	if l.open.ID != "" && (l.open.Kind != kind || l.chunk != u.Message || l.open.Parent != parent || notice) {
 		l.close()
 	}
 	if block.Text == "" {
@@ -243,6 +246,17 @@ func (l *acpLog) finish() {
 	l.t.emit(ralph.StreamEvent{Kind: ralph.StreamItemDone, Thread: l.session, Item: item})
 }
 
+// declined ends the calls that nobody allowed, where the agent does not.
+func (l *acpLog) declined() {
+	for _, id := range slices.Sorted(maps.Keys(l.calls)) {
+		if c := l.calls[id]; c.begun && l.refused[id] {
+			c.item.Status = ralph.ItemDeclined
+			l.t.emit(ralph.StreamEvent{Kind: ralph.StreamItemDone, Thread: l.session, Item: c.item})
+			delete(l.calls, id)
+		}
+	}
+}
+
 // close ends the message or thought that is open, if there is one.
 func (l *acpLog) close() {
 	if l.open.ID != "" {
@@ -258,13 +272,17 @@ func (l *acpLog) call(u acpUpdate) {
 	if c == nil {
 		return
 	}
-	known := len(u.Input) > 2 || u.Status != "" && u.Status != "pending" // Claude tells of a call before it knows its input
+	// Some tell of a call before they know its input.
+	known := len(u.Input) > 2 && (c.item.Kind != ralph.ItemCommand || commandOf(u.Input) != "") || u.Status == "in_progress"
 	over := u.Status == "completed" || u.Status == "failed"
 	if (known || over) && !c.begun {
 		l.tell(c)
 	}
 	if !over {
 		return
+	}
+	if out := outputOf(u); out != "" {
+		c.item.Output = cutBack(out, maxACPOutput)
 	}
 	c.item.Status = ralph.ItemCompleted
 	if u.Status == "failed" {
@@ -294,7 +312,8 @@ func (l *acpLog) merge(u acpUpdate) *acpCall {
 	}
 	i := &c.item
 	if u.Op != "" {
-		i.Kind, i.Type = acpItemKind(u.Op), u.Op
+		i.Kind = acpItemKind(u.Op)
+		i.Type = orText(i.Type, u.Op)
 	}
 	if u.Meta.Claude.Tool != "" {
 		i.Type = u.Meta.Claude.Tool
@@ -313,9 +332,6 @@ func (l *acpLog) merge(u acpUpdate) *acpCall {
 				i.Files = append(i.Files[:len(i.Files):len(i.Files)], p)
 			}
 		}
-	}
-	if out := outputOf(u); out != "" {
-		i.Output = cutBack(out, maxACPOutput)
 	}
 	if u.Meta.Exit != nil {
 		i.Exit = u.Meta.Exit.Code
@@ -365,6 +381,7 @@ func (l *acpLog) codex(m acpMeta) {
 			Err: &ralph.AgentError{Class: acpClass(l.status, message), Status: l.status, Message: cutBack(message, maxMessage)}})
 	}
 	if m.Codex.Thread.Type == "systemError" {
+		l.close() // what it says next is the error
 		l.broken = true
 	}
 }
