@@ -16,6 +16,13 @@ type AgentSpec struct {
 	Model    string   `json:"model,omitempty"`
 	Prompt   string   `json:"prompt,omitempty"` // exec: stdin, arg or file
 	Scenario string   `json:"scenario,omitempty"`
+	// Output is how an exec agent's stdout is read: text (also ""), jsonl with the rows
+	// of Events, or the name of a preset, which has rows of its own.
+	Output string     `json:"output,omitempty"`
+	Events []EventRow `json:"events,omitempty"`
+	// Resume are the arguments by which an exec agent goes on with {session}; none: it
+	// cannot.
+	Resume []string `json:"resume,omitempty"`
 	// Approvals is what happens to what the agent asks (gate.approvals): ask, policy or
 	// never. Drivers tell their agent not to ask at all with never.
 	Approvals string `json:"approvals,omitempty"`
@@ -24,6 +31,20 @@ type AgentSpec struct {
 	Project bool              `json:"project,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 	PassEnv []string          `json:"pass_env,omitempty"`
+}
+
+// EventRow says what a line of JSON that an exec agent prints means. Every row that
+// matches a line counts, in their order; a line that none matches is kept as unknown.
+type EventRow struct {
+	// Match is what the line must hold, by dotted path; "*" is any value but none.
+	Match map[string]string `json:"match"`
+	Kind  string            `json:"kind"`
+	// Class is the kind of error, where Kind is error and its text does not tell.
+	Class ErrorClass `json:"class,omitempty"`
+	// Read is where the parts of the event stand, by dotted path: text, id, tool, output,
+	// session, input, cached, cache_write, out, cost, status. A number in a path is the
+	// place in a list, * all of it.
+	Read map[string]string `json:"read,omitempty"`
 }
 
 // TurnInput is one turn as a driver gets it.

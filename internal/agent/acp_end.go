@@ -166,6 +166,9 @@ func (a *acpTurn) accounted() bool {
 // (ralph has started since) has an unknown cost.
 func (a *acpTurn) used() ralph.Usage {
 	d, l := a.driver, a.log
+	if !l.live {
+		return ralph.Usage{Known: true} // the model was not asked
+	}
 	c := l.counts()
 	var u ralph.Usage
 	switch {
@@ -192,13 +195,14 @@ func (a *acpTurn) used() ralph.Usage {
 	d.spent[l.session] = *l.cost
 	if known {
 		u.Cost = max(0, *l.cost-before)
-		u.Known = u.Cost > 0 || u.Input+u.Output == 0 // opencode says 0 where it has no price
+		// opencode says 0 where it has no price, and of a turn that was cut short.
+		u.Known = u.Cost > 0 || l.end.err != nil
 	}
 	return u
 }
 
 // statusText finds the HTTP status in an error's text.
-var statusText = regexp.MustCompile(`(?i)(?:http[ _]?status[ _]?code"?|last error|last status|status|http|rejected|api error)[":\s(]*([45]\d\d)\b`)
+var statusText = regexp.MustCompile(`(?i)(?:http[ _]?status[ _]?code"?|"code"|last error|last status|status|http|rejected|api error)[":\s(]*([45]\d\d)\b`)
 
 func acpStatus(text string) int {
 	m := statusText.FindStringSubmatch(text)

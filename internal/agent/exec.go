@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -27,7 +28,11 @@ const (
 // argument or in a file; stdout is what the agent says. The scripted agent runs
 // through it too, as a child process like any other; it can do more (scripted.go).
 //
-// It adds nothing to the environment, but for the scripted agent.
+// With a table of events (AgentSpec.Output and Events) stdout is JSON, a value on each
+// line, and becomes the normalised stream; see jsonl.
+//
+// It adds nothing to the environment, but for the scripted agent and for opencode, which
+// would run the repository's own code.
 //
 // An agent that knows its cost prints it on lines of their own, which add up
 // and are not part of what it said:
@@ -41,6 +46,8 @@ type execDriver struct {
 	command []string
 	prompt  string // stdin, arg, file; "" is stdin
 	played  bool   // it is the scripted agent
+	spec    ralph.AgentSpec
+	read    preset // how its output is read; no rows: as text
 }
 
 func openExec(spec ralph.AgentSpec, p *proc.Runner) (Driver, error) {
@@ -57,7 +64,26 @@ func openExec(spec ralph.AgentSpec, p *proc.Runner) (Driver, error) {
 	default:
 		return nil, fmt.Errorf("agents.%s: prompt: %q is none of stdin, arg, file", spec.Name, spec.Prompt)
 	}
-	return &execDriver{proc: p, command: command, prompt: spec.Prompt}, nil
+	d := &execDriver{proc: p, command: command, prompt: spec.Prompt, spec: spec}
+	switch spec.Output {
+	case "", "text":
+	case "jsonl":
+		if len(spec.Events) == 0 {
+			return nil, fmt.Errorf("agents.%s: output: jsonl needs rows under events", spec.Name)
+		}
+	default:
+		known := false
+		if d.read, known = presetOf(spec.Output); !known {
+			return nil, fmt.Errorf("agents.%s: output: %q is none of %s", spec.Name, spec.Output, strings.Join(Outputs(), ", "))
+		}
+	}
+	if len(spec.Events) > 0 {
+		d.read.rows = spec.Events
+	}
+	if len(spec.Resume) > 0 {
+		d.read.resume = spec.Resume
+	}
+	return d, nil
 }
 
 func promptMark(how string) string {
@@ -81,9 +107,13 @@ func (d *execDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Turn
 			"start %s: the prompt makes an argument of %d bytes, more than the system takes (%d); set prompt: stdin or file",
 			args[0], len(args[i]), maxArg-1)}}, nil
 	}
+	args = d.resumed(args, in)
 	t := newTurn(in, on)
+	if d.read.rows != nil {
+		return d.structured(ctx, t, launch{args: args, env: d.environ(in), stdin: stdin})
+	}
 	out := &execOutput{said: t.said, text: tail{max: maxText}, errs: tail{max: maxErrors}}
-	env := in.Env
+	env := d.environ(in)
 	if d.played {
 		out.report = &report{told: t.context, asks: newPlayedAsks(ctx, t, on)}
 		env, ctx = out.report.environ(in), out.report.asks.ctx
@@ -111,10 +141,70 @@ func (d *execDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Turn
 			res.Err.Message = fmt.Sprintf("%s ended with exit code %d and said nothing", args[0], res.Code)
 		}
 	}
+	if res.Exit == ralph.ExitOK && d.read.failed != nil {
+		if e := d.read.failed(res.Text); e != nil {
+			res.Exit, res.Err = ralph.ExitFailed, e
+		}
+	}
 	if d.played {
 		out.report.conclude(&res, in)
 	}
 	return res, nil
+}
+
+// structured runs an agent that prints JSON.
+func (d *execDriver) structured(ctx context.Context, t *turn, l launch) (ralph.TurnResult, error) {
+	j := newJSONL(t, d.read.rows)
+	errs := tail{max: maxErrors}
+	stderr := &pieces{emit: func(s string, more bool) {
+		errs.add(s)
+		if !more {
+			errs.add("\n")
+		}
+		t.said(ralph.Said{Kind: ralph.SaidStderr, Text: s, More: more})
+	}}
+	l.stdout, l.stderr = j.lines.Write, stderr.Write
+	t.emit(ralph.StreamEvent{Kind: ralph.StreamTurn})
+	res, _, err := t.run(ctx, d.proc, l)
+	if err != nil {
+		return res, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	j.lines.Close()
+	j.close()
+	stderr.Close()
+	res.Events, res.Dropped = j.lines.n+stderr.n, j.lines.dropped
+	if res.Exit != ralph.ExitSpawn {
+		j.conclude(&res, errs.String())
+		if res.Exit == ralph.ExitFailed && res.Err.Message == "" {
+			res.Err.Message = fmt.Sprintf("%s ended with exit code %d and said nothing", l.args[0], res.Code)
+		}
+		if d.read.resume == nil {
+			res.Session = "" // nobody could go on with it
+		}
+	}
+	t.emit(ralph.StreamEvent{Kind: ralph.StreamTurnDone, Thread: res.Session, Status: acpTurnStatus(res.Exit), Err: res.Err})
+	return res, nil
+}
+
+// resumed adds what makes the agent go on in its earlier session.
+func (d *execDriver) resumed(args []string, in ralph.TurnInput) []string {
+	if in.Resume == "" || d.played {
+		return args
+	}
+	args = slices.Clone(args)
+	for _, a := range d.read.resume {
+		args = append(args, strings.ReplaceAll(a, "{session}", in.Resume))
+	}
+	return args
+}
+
+func (d *execDriver) environ(in ralph.TurnInput) []string {
+	if !d.played && filepath.Base(d.command[0]) == "opencode" {
+		return addEnv(in.Env, opencodeEnv(d.spec))
+	}
+	return in.Env
 }
 
 // give hands the prompt over in the way the agent takes it. done removes what

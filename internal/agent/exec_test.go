@@ -221,7 +221,7 @@ func TestOpen(t *testing.T) {
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, known := agent.Of(c.spec.Driver); known != (c.spec.Driver == "exec" || c.spec.Driver == "claude" || c.spec.Driver == "scripted") {
+		if _, known := agent.Of(c.spec.Driver); known != (c.spec.Driver == "exec" || c.spec.Driver == "claude" || c.spec.Driver == "acp" || c.spec.Driver == "scripted") {
 			t.Errorf("Of(%q) %v", c.spec.Driver, known)
 		}
 	}

@@ -1,0 +1,312 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// The kinds of rows in a table of events.
+const (
+	rowSession   = "session"   // session
+	rowMessage   = "message"   // text, id: a whole message of the agent
+	rowDelta     = "delta"     // text: more of a message, until a line that is none
+	rowReasoning = "reasoning" // text
+	rowTool      = "tool"      // id, tool, text: a call begins
+	rowToolDone  = "tool_done" // id, tool, text, output: it has ended
+	rowToolFail  = "tool_fail" // the same, and it failed
+	rowUsage     = "usage"     // tokens and cost of one step, which add up
+	rowTotal     = "total"     // tokens and cost of the whole turn
+	rowError     = "error"     // text, status: the turn has failed
+	rowRetry     = "retry"     // text, status: the agent tries again by itself
+	rowDone      = "done"      // the agent has done its turn
+	rowUndone    = "undone"    // it has not, or not yet
+	rowIgnore    = "ignore"    // known, and of no interest
+)
+
+// RowKinds are the kinds of rows that a table of events may have.
+func RowKinds() []string {
+	return []string{rowSession, rowMessage, rowDelta, rowReasoning, rowTool, rowToolDone, rowToolFail, rowUsage,
+		rowTotal, rowError, rowRetry, rowDone, rowUndone, rowIgnore}
+}
+
+// RowReads are the parts of an event that a row may say the place of.
+func RowReads() []string {
+	return []string{"text", "id", "tool", "output", "session", "input", "cached", "cache_write", "out", "cost", "status"}
+}
+
+// jsonl turns the lines of an agent that prints JSON into the normalised stream, by a
+// table of rows. It is used under the turn's lock.
+//
+// A table that has rows of kind done asks for one: an exit code of 0 alone is no success
+// then, as every agent that is known has failures that exit 0.
+type jsonl struct {
+	t     *turn
+	rows  []ralph.EventRow
+	lines events
+
+	session string
+	text    tail // the last message
+	open    *ralph.Item
+	body    tail
+	n       int // items without an id of their own
+	noise   tail
+	usage   ralph.Usage
+	steps   bool // usage was told
+	costs   bool // with its cost, each time
+	err     *ralph.AgentError
+	status  int // of the last try that failed
+	done    bool
+}
+
+func newJSONL(t *turn, rows []ralph.EventRow) *jsonl {
+	j := &jsonl{t: t, rows: rows, costs: true, text: tail{max: maxText}, body: tail{max: maxText}, noise: tail{max: maxErrors}}
+	j.lines.line = j.line
+	return j
+}
+
+func (j *jsonl) line(line []byte) {
+	var v any
+	if line[0] != '{' || json.Unmarshal(line, &v) != nil {
+		s := startLine(valid(line[:min(len(line), maxSaidResult)]), maxSaidResult)
+		j.noise.add(s + "\n")
+		j.t.said(ralph.Said{Kind: ralph.SaidOutput, Text: s})
+		return
+	}
+	known := false
+	for i := range j.rows {
+		if matches(v, j.rows[i].Match) {
+			known = true
+			j.apply(&j.rows[i], v)
+		}
+	}
+	if known {
+		return
+	}
+	name, _ := pick(v, "type").(string)
+	raw := slices.Clone(line)
+	if len(raw) > maxRaw {
+		raw, _ = json.Marshal(valid(raw[:maxRaw/2])) // a string always encodes
+	}
+	j.t.emit(ralph.StreamEvent{Kind: ralph.StreamUnknown, Thread: j.session, Method: name, Raw: raw})
+}
+
+func matches(v any, want map[string]string) bool {
+	for path, text := range want {
+		got := pick(v, path)
+		if got == nil || text != "*" && plainText(got) != text {
+			return false
+		}
+	}
+	return true
+}
+
+func (j *jsonl) apply(r *ralph.EventRow, v any) {
+	read := func(name string) string {
+		if path, ok := r.Read[name]; ok {
+			return plainText(pick(v, path))
+		}
+		return ""
+	}
+	if s := read("session"); s != "" && j.session == "" {
+		j.session = s
+		j.t.emit(ralph.StreamEvent{Kind: ralph.StreamSession, Thread: s})
+	}
+	if r.Kind != rowDelta && r.Kind != rowSession && r.Kind != rowIgnore {
+		j.close()
+	}
+	switch r.Kind {
+	case rowMessage, rowReasoning:
+		j.said(r.Kind, read("text"))
+	case rowDelta:
+		j.delta(read("text"))
+	case rowTool, rowToolDone, rowToolFail:
+		j.tool(r.Kind, ralph.Item{ID: read("id"), Kind: ralph.ItemTool, Type: read("tool"), Text: read("text"), Output: cutBack(read("output"), maxACPOutput)})
+	case rowUsage, rowTotal:
+		j.count(r, v)
+	case rowError, rowRetry:
+		j.fail(r, read("text"), read("status"))
+	case rowDone:
+		j.done = true
+	case rowUndone:
+		j.done = false
+	}
+}
+
+// id names an item that has no name of its own.
+func (j *jsonl) id(own string) string {
+	if own != "" {
+		return own
+	}
+	j.n++
+	return fmt.Sprintf("item-%d", j.n)
+}
+
+func (j *jsonl) said(kind, text string) {
+	if text == "" {
+		return
+	}
+	item := ralph.Item{ID: j.id(""), Kind: ralph.ItemMessage, Text: text, Status: ralph.ItemCompleted}
+	if kind == rowReasoning {
+		item.Kind = ralph.ItemReasoning
+	} else {
+		j.text = tail{max: maxText}
+		j.text.add(text)
+	}
+	j.t.emit(ralph.StreamEvent{Kind: ralph.StreamItemDone, Thread: j.session, Item: item})
+}
+
+func (j *jsonl) delta(text string) {
+	if text == "" {
+		return
+	}
+	if j.open == nil {
+		j.open = &ralph.Item{ID: j.id(""), Kind: ralph.ItemMessage}
+		j.body = tail{max: maxText}
+		j.t.emit(ralph.StreamEvent{Kind: ralph.StreamItem, Thread: j.session, Item: *j.open})
+	}
+	j.body.add(text)
+	j.t.emit(ralph.StreamEvent{Kind: ralph.StreamDelta, Thread: j.session, Item: *j.open, Delta: text})
+}
+
+// close ends the message that comes in pieces.
+func (j *jsonl) close() {
+	if j.open == nil {
+		return
+	}
+	item := *j.open
+	item.Text, item.Status = j.body.String(), ralph.ItemCompleted
+	j.open, j.text = nil, j.body
+	j.t.emit(ralph.StreamEvent{Kind: ralph.StreamItemDone, Thread: j.session, Item: item})
+}
+
+func (j *jsonl) tool(kind string, item ralph.Item) {
+	item.ID = j.id(item.ID)
+	e := ralph.StreamEvent{Kind: ralph.StreamItem, Thread: j.session, Item: item}
+	if kind != rowTool {
+		e.Kind, e.Item.Status = ralph.StreamItemDone, ralph.ItemCompleted
+		if kind == rowToolFail {
+			e.Item.Status = ralph.ItemFailed
+		}
+	}
+	j.t.emit(e)
+}
+
+func (j *jsonl) count(r *ralph.EventRow, v any) {
+	number := func(name string) (float64, bool) {
+		f, ok := pick(v, r.Read[name]).(float64)
+		return max(0, f), ok && r.Read[name] != "" && f < math.MaxInt64
+	}
+	tokens := func(name string) int64 { f, _ := number(name); return int64(f) }
+	cost, known := number("cost")
+	u := ralph.Usage{Input: tokens("input"), Output: tokens("out"), CacheRead: tokens("cached"), CacheWrite: tokens("cache_write"), Cost: cost}
+	if r.Kind == rowTotal {
+		j.usage = ralph.Usage{}
+	}
+	j.steps = true
+	// A price of 0 for tokens is no price: the agent has no list that names the model.
+	j.costs = j.costs && known && (cost > 0 || u.Input+u.Output == 0)
+	j.usage = ralph.Usage{
+		Input: j.usage.Input + u.Input, Output: j.usage.Output + u.Output,
+		CacheRead: j.usage.CacheRead + u.CacheRead, CacheWrite: j.usage.CacheWrite + u.CacheWrite,
+		Cost: j.usage.Cost + u.Cost, Known: j.costs,
+	}
+	j.t.emit(ralph.StreamEvent{Kind: ralph.StreamUsage, Thread: j.session, Usage: j.usage})
+}
+
+func (j *jsonl) fail(r *ralph.EventRow, text, status string) {
+	code, _ := strconv.Atoi(status) // none: it may stand in the text
+	if code == 0 {
+		code = acpStatus(text)
+	}
+	e := &ralph.AgentError{Class: r.Class, Status: code, Message: cutBack(text, maxMessage)}
+	if e.Class == "" {
+		e.Class = acpClass(code, text)
+	}
+	if e.Message == "" {
+		e.Message = "the agent says that it failed, and not why"
+	}
+	if r.Kind == rowRetry {
+		j.status = code
+	} else {
+		j.err = e
+	}
+	j.t.emit(ralph.StreamEvent{Kind: ralph.StreamError, Thread: j.session, Err: e, WillRetry: r.Kind == rowRetry})
+}
+
+// conclude settles a turn whose process has ended as res says.
+func (j *jsonl) conclude(res *ralph.TurnResult, stderr string) {
+	res.Text, res.Session = valid([]byte(j.text.String())), j.session
+	if res.Usage = j.usage; !j.steps {
+		res.Usage = ralph.Usage{}
+	}
+	if res.Exit != ralph.ExitOK && res.Exit != ralph.ExitFailed {
+		return
+	}
+	stderr = escapes.ReplaceAllString(stderr, "")
+	wants := slices.ContainsFunc(j.rows, func(r ralph.EventRow) bool { return r.Kind == rowDone })
+	switch {
+	case j.err != nil:
+		res.Exit, res.Err = ralph.ExitFailed, j.err
+		if j.err.Status == 0 && j.err.Class == ralph.ErrClassOther && j.status != 0 {
+			j.err.Status, j.err.Class = j.status, acpClass(j.status, "")
+		}
+	case res.Exit == ralph.ExitFailed:
+		res.Err = failure(stderr, j.noise.String())
+	case wants && !j.done:
+		res.Exit, res.Err = ralph.ExitFailed, failure(stderr, j.noise.String())
+		if res.Err.Class == ralph.ErrClassOther {
+			res.Err.Class = ralph.ErrClassOutput
+		}
+		res.Err.Message = strings.TrimSpace("the agent ended with exit code 0, but its output does not say that it was done\n" + res.Err.Message)
+	}
+}
+
+// pick returns what stands at a dotted path: a member, or in a list a place, counted
+// from 0; * is all places, whose texts are joined. nil when there is nothing.
+func pick(v any, path string) any {
+	for path != "" {
+		var name string
+		name, path, _ = strings.Cut(path, ".")
+		switch at := v.(type) {
+		case map[string]any:
+			v = at[name]
+		case []any:
+			if name == "*" {
+				var all strings.Builder
+				for _, item := range at {
+					all.WriteString(plainText(pick(item, path)))
+				}
+				return all.String()
+			}
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(at) {
+				return nil
+			}
+			v = at[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+// plainText is a value as text: what is no text, as JSON.
+func plainText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
