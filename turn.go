@@ -81,6 +81,11 @@ type TurnHooks struct {
 	// if need be, until there is an answer; it may be called several times at once.
 	// ctx ends when the agent needs no answer any more. nil: all is denied.
 	Ask func(ctx context.Context, r Request) (Reply, error)
+	// Stopping is told the agent's last words when it is about to end its turn, by
+	// drivers that can still keep it at work (C-002). What it returns is told to the
+	// agent, which then goes on; "" lets it end. A driver asks at most a few times in a
+	// turn. Must not block.
+	Stopping func(words string) string
 }
 
 // SaidKind classes what an agent says in the middle of a turn.

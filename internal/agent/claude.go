@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,16 +21,19 @@ const lingerDefault = 15 * time.Second
 // run is over with its result.
 const noBackground = "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"
 
-// claudeDriver runs `claude -p` once per turn and reads its stream-json.
+// claudeDriver runs one `claude -p` for each turn and speaks stream-json with it in
+// both directions (ADR 0018): the prompt goes in as a user message, what claude asks
+// in the middle of the turn is answered on its stdin, and stdin is closed with the
+// result, so that nothing outlives the turn.
 //
-// The prompt goes in by stdin: list flags would swallow it as an argument, and
-// one that begins with "-" would be an option. `--setting-sources user` keeps
-// the repository's own hooks and MCP servers from running without a question;
-// the price is that claude does not read CLAUDE.md (ralph's prompt carries what
-// it needs). A `--setting-sources`, permission or model flag in args wins.
+// `--setting-sources user` keeps the repository's own hooks and MCP servers from
+// running without a question; the price is that claude does not read CLAUDE.md
+// (ralph's prompt carries what it needs). AgentSpec.Project lets them in. A
+// `--setting-sources`, permission or model flag in args wins.
 //
-// It is ended by INT: then claude still prints a result, with what the turn has
-// cost, and ends the command that it runs. On TERM it says nothing more.
+// It is ended by an interrupt on the control channel, then INT, then KILL: the first
+// always brings a result with what the turn has cost. On INT 2.1.329 leaves without
+// one while it waits for an answer; on TERM it never says anything more.
 //
 // It adds one variable to the environment: noBackground=1, unless it is set.
 type claudeDriver struct {
@@ -44,18 +48,25 @@ func (d *claudeDriver) args(in ralph.TurnInput) []string {
 	if len(args) == 0 {
 		args = []string{"claude"}
 	}
-	args = append(args, "-p", "--output-format", "stream-json", "--verbose")
+	args = append(args, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
 	given := func(flags ...string) bool {
 		return slices.ContainsFunc(slices.Concat(d.spec.Command, d.spec.Args), func(a string) bool {
 			name, _, _ := strings.Cut(a, "=")
 			return slices.Contains(flags, name)
 		})
 	}
+	if !given("--permission-prompt-tool") {
+		args = append(args, "--permission-prompt-tool", "stdio")
+	}
 	if !given("--setting-sources") {
-		args = append(args, "--setting-sources", "user")
+		sources := "user"
+		if d.spec.Project {
+			sources = "user,project,local"
+		}
+		args = append(args, "--setting-sources", sources)
 	}
 	if !given("--permission-mode", "--dangerously-skip-permissions") {
-		args = append(args, "--permission-mode", "acceptEdits")
+		args = append(args, "--permission-mode", permissionMode(d.spec.Approvals, in.Env, os.Geteuid()))
 	}
 	if d.spec.Model != "" && !given("--model") {
 		args = append(args, "--model", d.spec.Model) // on resume too: else the transcript's model is used
@@ -73,27 +84,48 @@ func (d *claudeDriver) args(in ralph.TurnInput) []string {
 	return append(args, d.spec.Args...)
 }
 
+// permissionMode is how much claude asks for (X-77). With "ask" its own rules decide
+// that: it changes files of its folder without a question. With "policy" each call
+// comes to ralph, whatever claude or the person's settings allow (claudePreTool). With
+// "never" it asks for nothing, where it lets itself be started so: root needs
+// IS_SANDBOX=1. Elsewhere it asks as with "ask", and ralph's policy says yes.
+func permissionMode(approvals string, env []string, uid int) string {
+	switch {
+	case approvals == "policy":
+		return "default"
+	case approvals == "never" && (uid != 0 || slices.Contains(env, "IS_SANDBOX=1")):
+		return "bypassPermissions"
+	}
+	return "acceptEdits"
+}
+
 func (d *claudeDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.TurnHooks) (ralph.TurnResult, error) {
 	if in.Compact {
 		if in.Resume == "" {
 			return ralph.TurnResult{}, fmt.Errorf("compact a session of claude: there is none: %w", ralph.ErrUnsupported)
 		}
-		in.Prompt = compactPrompt
+		in.Prompt, on.Stopping = compactPrompt, nil
 	}
 	env := in.Env
 	if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, noBackground+"=") }) {
 		env = append(slices.Clone(env), noBackground+"=1")
 	}
+	limit := in.Timeout
+	in.Timeout = 0 // the clock stands still while claude waits for an answer
 	t := newTurn(in, on)
-	c := newClaude(t.said)
-	c.fill = fill{told: t.context, windows: &d.windows}
+	c := newClaude(t.emit, t.said)
+	c.fill.windows = &d.windows
+	talk := openTalk(ctx, t, c, on, limit)
+	defer talk.close()
+	talk.begin(in.Prompt, d.spec.Approvals)
+	c.control = talk.heard
 	stdout := &events{line: c.line}
 	stderr := &pieces{emit: c.stderr}
 	linger := time.AfterFunc(time.Hour, func() {
 		t.mu.Lock()
 		c.settled = true
 		t.mu.Unlock()
-		t.stop(errEnough)
+		talk.end(errEnough)
 	})
 	linger.Stop()
 	defer linger.Stop()
@@ -103,6 +135,9 @@ func (d *claudeDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Tu
 		}
 		before := c.results
 		stdout.Write(p)
+		if c.results > before {
+			talk.in.Close()
+		}
 		switch {
 		case c.open:
 			linger.Stop() // a turn of claude's own after the result
@@ -110,9 +145,13 @@ func (d *claudeDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Tu
 			linger.Reset(d.linger)
 		}
 	}
-	res, over, err := t.run(ctx, d.proc, launch{
-		args: d.args(in), env: env, stdin: strings.NewReader(in.Prompt), stdout: feed, stderr: stderr.Write, interrupt: true,
+	res, over, err := t.run(talk.run, d.proc, launch{
+		args: d.args(in), env: env, stdin: talk.in, stdout: feed, stderr: stderr.Write, interrupt: true,
 	})
+	talkErr := talk.close()
+	if err == nil {
+		err = talkErr
+	}
 	if err != nil {
 		return res, err
 	}
@@ -121,130 +160,27 @@ func (d *claudeDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Tu
 	stdout.Close()
 	stderr.Close()
 	res.Events, res.Dropped = stdout.n+stderr.n, stdout.dropped
+	res.Waited = talk.asks.stop()
+	talk.settle(&res)
 	if res.Exit != ralph.ExitSpawn {
 		c.conclude(&res, over)
 		if in.Compact {
 			c.concludeCompact(&res)
 		}
 	}
+	t.emit(turnDone(res))
 	return res, nil
 }
 
-// conclude settles the turn. The last result decides (its is_error and subtype,
-// as "success" is also the subtype of an API error), the exit code only where
-// there is none. A result also outweighs our own timeout, when claude was only slow
-// to leave: not one that says that it was interrupted. A person's stop outweighs
-// the result.
-func (c *claude) conclude(res *ralph.TurnResult, over bool) {
-	res.Text = c.answerText()
-	res.Session = c.session
-	res.Denied = c.denied
-	res.Usage = c.usage.total(c.open || c.results == 0)
-	if res.Compacts = c.fill.own; c.fill.use.Used > 0 {
-		res.Context = c.fill.use
+// turnDone is the end of a turn as an event.
+func turnDone(res ralph.TurnResult) ralph.StreamEvent {
+	e := ralph.StreamEvent{Kind: ralph.StreamTurnDone, Thread: res.Session, Status: ralph.TurnFailed}
+	switch res.Exit {
+	case ralph.ExitOK:
+		e.Status = ralph.TurnCompleted
+	case ralph.ExitUser, ralph.ExitTimeout:
+		e.Status = ralph.TurnInterrupted
 	}
-	finished := c.results > 0 && !c.open
-	switch {
-	case res.Exit == ralph.ExitUser && !over:
-		return
-	case finished:
-		c.judge(res)
-		return
-	case res.Exit == ralph.ExitTimeout, res.Exit == ralph.ExitCrashed:
-		return
-	case res.Code == 129 || res.Code == 143:
-		// claude catches HUP and TERM and leaves with these codes.
-		res.Exit = ralph.ExitCrashed
-		return
-	}
-	res.Exit = ralph.ExitFailed
-	res.Err = failure(c.errs.String(), c.noise.String())
-	if res.Code == 0 {
-		res.Err.Class = ralph.ErrClassOutput
-	}
-	if res.Err.Message == "" {
-		res.Err.Message = fmt.Sprintf("claude ended with exit code %d without a result event; "+
-			"is it Claude Code (`claude --version`), and do args leave --output-format alone?", res.Code)
-	}
-}
-
-// judge settles a turn that has a result.
-func (c *claude) judge(res *ralph.TurnResult) {
-	r := &c.last
-	if !r.IsError && r.Subtype == "success" {
-		res.Exit = ralph.ExitOK
-		if len(r.Structured) > 0 && string(r.Structured) != "null" {
-			res.Answer = slices.Clone(r.Structured)
-		}
-		return
-	}
-	out := res.Exit == ralph.ExitTimeout
-	res.Exit = ralph.ExitFailed
-	if strings.HasPrefix(r.Terminal, "aborted_") {
-		if res.Exit = ralph.ExitCrashed; out {
-			res.Exit = ralph.ExitTimeout // our own SIGINT; somebody else's is as good as a kill
-		}
-		return
-	}
-	res.Err = c.apiError()
-	if strings.HasPrefix(res.Err.Message, noConversation) {
-		res.Session = "" // so that the next try does not ask for it again
-	}
-}
-
-// noConversation is how claude refuses to resume a session it does not have.
-const noConversation = "No conversation found"
-
-// apiError types the error of the last result: structured fields first, in the
-// order of how much they say, the error's text last (X-53).
-func (c *claude) apiError() *ralph.AgentError {
-	r := &c.last
-	e := &ralph.AgentError{Status: r.Status, Message: r.Result}
-	if e.Message == "" {
-		e.Message = strings.Join(r.Errors, "\n")
-	}
-	if e.Message == "" {
-		e.Message = "claude: " + r.Subtype
-	}
-	e.Message = cutBack(e.Message, maxMessage)
-	if e.Status == 0 && r.Kind == "" {
-		e.Status = c.retryStatus // 2.1.197 says 529 only in its retries
-	}
-	e.Class = c.class(e)
-	if e.Class == ralph.ErrClassLimit {
-		e.ResetAt, e.Limit = c.resetAt, c.limit
-	}
+	e.Err = res.Err
 	return e
-}
-
-func (c *claude) class(e *ralph.AgentError) ralph.ErrorClass {
-	r := &c.last
-	switch r.Subtype {
-	case "error_max_turns", "error_max_budget_usd":
-		return ralph.ErrClassBudget
-	case "error_max_structured_output_retries":
-		return ralph.ErrClassOutput
-	case "error_during_execution":
-		return ralph.ErrClassOther
-	}
-	switch {
-	case r.Terminal == "prompt_too_long", r.Terminal == "rapid_refill_breaker":
-		return ralph.ErrClassContext
-	case r.Stop == "refusal":
-		return ralph.ErrClassRefusal
-	case e.Status == 429, c.apiErr == "rate_limit", r.Kind == "rate_limit_error":
-		return ralph.ErrClassLimit
-	case e.Status == 529, r.Kind == "overloaded_error":
-		return ralph.ErrClassBusy
-	case e.Status == 401, e.Status == 403, c.apiErr == "authentication_failed":
-		return ralph.ErrClassAuth
-	case c.apiErr == "billing_error", c.apiErr == "model_not_found", e.Status >= 400 && e.Status < 500,
-		c.apiErr == "invalid_request":
-		return ralph.ErrClassRequest
-	case c.apiErr == "server_error" && busyText.MatchString(e.Message):
-		return ralph.ErrClassBusy // a stream that broke off overloaded has no field for it
-	case c.apiErr == "server_error", e.Status >= 500:
-		return ralph.ErrClassServer
-	}
-	return ralph.ErrClassOther
 }

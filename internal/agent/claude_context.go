@@ -20,9 +20,9 @@ const compactPrompt = "/compact"
 // cache or went into it. The words that the model answered are missing until the
 // next request has them as input: events carry no final number of output tokens.
 type fill struct {
-	told    func(ralph.ContextUse) // may be nil
-	windows *windows               // may be nil
-	model   string                 // of the last init, the name that results use too
+	told    func(ralph.ContextUse)
+	windows *windows // may be nil
+	model   string   // of the last init, the name that results use too
 	use     ralph.ContextUse
 	own     int // compactions that claude began by itself
 	asked   int // compactions by /compact
@@ -64,9 +64,7 @@ func (f *fill) set(used int64) {
 }
 
 func (f *fill) tell() {
-	if f.told != nil {
-		f.told(f.use)
-	}
+	f.told(f.use)
 }
 
 // boundary takes the event that follows a compaction. post_tokens is claude's

@@ -89,7 +89,7 @@ func TestClaudeLearnsTheWindow(t *testing.T) {
 	dir := t.TempDir()
 	fake := filepath.Join(dir, "claude")
 	ralphtest.Program(t, fake, `#!/bin/sh
-cat >/dev/null
+read -r line
 echo '{"type":"system","subtype":"init","session_id":"s","model":"'$MODEL'"}'
 echo '{"type":"assistant","message":{"model":"x","usage":{"input_tokens":'$USED'},"content":[]},"parent_tool_use_id":null}'
 echo '{"type":"result","subtype":"success","is_error":false,"result":"ok","modelUsage":{"'$MODEL'":{"contextWindow":400000},"other":{"contextWindow":7}}}'

@@ -22,7 +22,9 @@ const (
 // stdout, in order. One process may print several init and result events; the
 // last result counts, and the costs of all.
 type claude struct {
-	said    func(ralph.Said)
+	emit    func(ralph.StreamEvent)
+	said    func(ralph.Said) // what is no event of the stream: stderr
+	control func([]byte)     // takes lines of the control channel; nil: a recording is read
 	session string
 	open    bool // claude works: an init or words since the last result
 	settled bool // the turn is over: what claude says while it is ended is not heard
@@ -37,6 +39,12 @@ type claude struct {
 	retryStatus int       // error_status of the last api_retry since the model last spoke
 	resetAt     time.Time // of the last plan limit that was rejected
 	limit       string    // which one: five_hour, seven_day, ...
+
+	blocks   int                   // of words and thinking
+	calls    map[string]ralph.Item // tool calls that have no result yet
+	refused  map[string]bool       // tool calls that ralph denied, by id
+	tasks    []claudeTask          // claude's own list
+	creating map[string]string     // subjects of TaskCreate calls without a result
 
 	errs  tail // stderr
 	noise tail // lines of stdout that are no event
@@ -118,14 +126,19 @@ func sumModels(models map[string]claudeModel) ralph.Usage {
 	return sum
 }
 
-func newClaude(said func(ralph.Said)) *claude {
-	return &claude{said: said, errs: tail{max: maxErrors}, noise: tail{max: maxErrors}}
+func newClaude(emit func(ralph.StreamEvent), said func(ralph.Said)) *claude {
+	c := &claude{
+		emit: emit, said: said, calls: map[string]ralph.Item{}, refused: map[string]bool{}, creating: map[string]string{},
+		errs: tail{max: maxErrors}, noise: tail{max: maxErrors},
+	}
+	c.fill.told = func(use ralph.ContextUse) { emit(ralph.StreamEvent{Kind: ralph.StreamUsage, Context: use}) }
+	return c
 }
 
 // claudeEvent is the top level of an event, as spans of its line. Members come
 // in any order, and the last of the same name counts.
 type claudeEvent struct {
-	kind, subtype, message, parent, err []byte
+	kind, subtype, message, parent, err, meta []byte
 }
 
 func sniff(line []byte) (e claudeEvent, ok bool) {
@@ -141,33 +154,40 @@ func sniff(line []byte) (e claudeEvent, ok bool) {
 			e.parent = value
 		case "error":
 			e.err = value
+		case "tool_result_meta":
+			e.meta = value
 		}
 	})
 	return e, ok
 }
 
-// line takes one line of stdout. Unknown events are ignored: new versions bring
-// new ones.
+// line takes one line of stdout. New versions bring new events: those that are not
+// known here are kept as they are, and never an error.
 func (c *claude) line(line []byte) {
 	e, ok := sniff(line)
 	if !ok {
 		c.stray(line)
 		return
 	}
-	sub := len(e.parent) > 0 && e.parent[0] == '"' // a subagent speaks
+	parent := text(e.parent) // a subagent speaks
 	switch string(e.kind) {
 	case `"assistant"`:
-		c.assistant(e, sub)
+		c.assistant(e, parent)
 	case `"user"`:
-		if !sub {
-			c.user(e.message)
-		}
+		c.user(e, parent)
 	case `"system"`:
-		c.system(e.subtype, line, sub)
+		c.system(e.subtype, line, parent != "")
 	case `"rate_limit_event"`:
 		c.planLimit(line)
 	case `"result"`:
 		c.result(line)
+	case `"control_request"`, `"control_response"`, `"control_cancel_request"`:
+		if c.control != nil {
+			c.control(line)
+		}
+	case `"stream_event"`, `"tool_progress"`, `"command_lifecycle"`, `"keep_alive"`: // nothing that does not come whole
+	default:
+		c.unknown(text(e.kind), line)
 	}
 }
 
@@ -187,13 +207,11 @@ func (c *claude) stderr(s string, more bool) {
 	c.said(ralph.Said{Kind: ralph.SaidStderr, Text: s, More: more})
 }
 
-func (c *claude) assistant(e claudeEvent, sub bool) {
+func (c *claude) assistant(e claudeEvent, parent string) {
 	c.open = true
-	kind := ralph.SaidMessage
+	sub := parent != ""
 	if !sub {
-		if c.apiErr = text(e.err); c.apiErr != "" {
-			kind = ralph.SaidError // claude's words about an error, not the model's
-		} else {
+		if c.apiErr = text(e.err); c.apiErr == "" {
 			c.retryStatus = 0
 		}
 	}
@@ -206,16 +224,25 @@ func (c *claude) assistant(e claudeEvent, sub bool) {
 		b := readBlock(block)
 		switch string(b.kind) {
 		case `"text"`:
-			if s := text(b.text); !sub && s != "" {
-				words = append(words, s)
-				c.said(ralph.Said{Kind: kind, Text: s})
+			s := text(b.text)
+			if s == "" {
+				return
 			}
+			if !sub {
+				words = append(words, s)
+			}
+			if !sub && c.apiErr != "" {
+				// claude's words about an error, not the model's; the result types it
+				c.problem(ralph.AgentError{Class: ralph.ErrClassOther, Message: s}, false)
+				return
+			}
+			c.block(ralph.ItemMessage, s, parent)
 		case `"thinking"`:
-			if s := text(b.thinking); !sub && s != "" {
-				c.said(ralph.Said{Kind: ralph.SaidReasoning, Text: s})
+			if s := text(b.thinking); s != "" {
+				c.block(ralph.ItemReasoning, s, parent)
 			}
 		case `"tool_use"`:
-			c.said(ralph.Said{Kind: ralph.SaidTool, Text: toolCall(text(b.name), b.input)})
+			c.call(b, parent)
 		}
 	})
 	if len(words) > 0 {
@@ -223,21 +250,23 @@ func (c *claude) assistant(e claudeEvent, sub bool) {
 	}
 }
 
-func (c *claude) user(message []byte) {
-	eachElement(readMessage(message).content, func(block []byte) {
-		b := readBlock(block)
-		if string(b.kind) != `"tool_result"` {
-			return // prompts, echoes and injected text are nobody's words
-		}
-		if s := toolResult(b.content); s != "" {
-			c.said(ralph.Said{Kind: ralph.SaidResult, Text: s})
+func (c *claude) problem(e ralph.AgentError, retries bool) {
+	c.emit(ralph.StreamEvent{Kind: ralph.StreamError, Err: &e, WillRetry: retries})
+}
+
+// user takes the results of tools; prompts, echoes and injected text are nobody's
+// words.
+func (c *claude) user(e claudeEvent, parent string) {
+	eachElement(readMessage(e.message).content, func(block []byte) {
+		if b := readBlock(block); string(b.kind) == `"tool_result"` {
+			c.returned(b, parent, e.meta)
 		}
 	})
 }
 
 // claudeBlock is one content block, as spans.
 type claudeBlock struct {
-	kind, text, thinking, name, input, content []byte
+	kind, text, thinking, id, name, input, use, failed, content []byte
 }
 
 // claudeMessage is the message of an event, as spans.
@@ -268,6 +297,12 @@ func readBlock(block []byte) (b claudeBlock) {
 			b.text = value
 		case "thinking":
 			b.thinking = value
+		case "id":
+			b.id = value
+		case "tool_use_id":
+			b.use = value
+		case "is_error":
+			b.failed = value
 		case "name":
 			b.name = value
 		case "input":
@@ -282,12 +317,12 @@ func readBlock(block []byte) (b claudeBlock) {
 // toolResult shortens the content of a tool result: a string, or text blocks.
 func toolResult(content []byte) string {
 	if len(content) > 0 && content[0] == '"' {
-		return startOf(content, maxSaidResult)
+		return startOf(content, maxOutput)
 	}
 	var parts []string
 	eachElement(content, func(block []byte) {
 		if b := readBlock(block); len(b.text) > 0 && len(parts) < 8 {
-			parts = append(parts, startOf(b.text, maxSaidResult/4))
+			parts = append(parts, startOf(b.text, maxOutput/4))
 		}
 	})
 	return strings.Join(parts, "\n")
@@ -295,6 +330,11 @@ func toolResult(content []byte) string {
 
 // toolCall is a tool call on one line: the tool and what it is about.
 func toolCall(name string, input []byte) string {
+	return name + ": " + startLine(callText(input), maxSaidTool)
+}
+
+// callText is the member of a call's input that says best what it is about.
+func callText(input []byte) string {
 	best, rank := "", len(inputNames())
 	eachMember(input, func(key, value []byte) {
 		if r := slices.Index(inputNames(), string(key)); r >= 0 && r < rank && value[0] == '"' {
@@ -304,7 +344,7 @@ func toolCall(name string, input []byte) string {
 	if best == "" {
 		best = compact(input, maxSaidTool)
 	}
-	return name + ": " + startLine(best, maxSaidTool)
+	return best
 }
 
 // inputNames are the members that say best what a tool call is about, best first.
@@ -325,6 +365,7 @@ func (c *claude) system(subtype, line []byte, sub bool) {
 	switch string(subtype) {
 	case `"init"`:
 		c.open = true
+		first := c.session == ""
 		eachMember(line, func(key, value []byte) {
 			switch string(key) {
 			case "session_id":
@@ -333,9 +374,14 @@ func (c *claude) system(subtype, line []byte, sub bool) {
 				c.fill.begin(text(value))
 			}
 		})
+		if first {
+			c.emit(ralph.StreamEvent{Kind: ralph.StreamSession, Thread: c.session})
+			c.emit(ralph.StreamEvent{Kind: ralph.StreamTurn, Thread: c.session})
+		}
 	case `"compact_boundary"`:
 		if !sub {
 			c.fill.boundary(line)
+			c.emit(ralph.StreamEvent{Kind: ralph.StreamCompacted})
 		}
 	case `"api_retry"`:
 		var r struct {
@@ -348,7 +394,19 @@ func (c *claude) system(subtype, line []byte, sub bool) {
 		}
 		c.retryStatus = r.Status
 		wait := time.Duration(r.Delay * float64(time.Millisecond)).Round(100 * time.Millisecond)
-		c.said(ralph.Said{Kind: ralph.SaidError, Text: "retry in " + wait.String() + ": " + r.Error})
+		class := ralph.ErrClassServer
+		switch {
+		case r.Status == 429 || r.Error == "rate_limit":
+			class = ralph.ErrClassLimit
+		case r.Status == 529 || r.Error == "overloaded":
+			class = ralph.ErrClassBusy
+		}
+		c.problem(ralph.AgentError{Class: class, Status: r.Status, Message: "retry in " + wait.String() + ": " + r.Error}, true)
+	case `"status"`, `"hook_started"`, `"hook_response"`, `"hook_progress"`, `"task_started"`, `"task_updated"`, `"task_progress"`,
+		`"task_notification"`, `"background_tasks_changed"`, `"notification"`, `"informational"`, `"session_state_changed"`,
+		`"permission_denied"`, `"thinking_tokens"`: // known, and told better by other events
+	default:
+		c.unknown("system/"+text(subtype), line)
 	}
 }
 
@@ -371,7 +429,7 @@ func (c *claude) planLimit(line []byte) {
 	if e.Info.Resets > 0 {
 		c.resetAt = time.Unix(e.Info.Resets, 0).UTC()
 	}
-	c.said(ralph.Said{Kind: ralph.SaidError, Text: "plan limit reached: " + e.Info.Kind})
+	c.problem(ralph.AgentError{Class: ralph.ErrClassLimit, Message: "plan limit reached: " + e.Info.Kind, ResetAt: c.resetAt, Limit: c.limit}, false)
 }
 
 func (c *claude) result(line []byte) {
@@ -385,6 +443,7 @@ func (c *claude) result(line []byte) {
 	c.open = false
 	c.usage.add(&r)
 	c.fill.result(r.All)
+	c.emit(ralph.StreamEvent{Kind: ralph.StreamUsage, Usage: c.usage.total(false)})
 	if r.Session != "" {
 		c.session = r.Session
 	}

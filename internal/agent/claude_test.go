@@ -214,7 +214,8 @@ func TestClaudeDetails(t *testing.T) {
 
 func TestClaudeArguments(t *testing.T) {
 	t.Parallel()
-	const plain = "-p --output-format stream-json --verbose --setting-sources user --permission-mode acceptEdits"
+	const begin = "-p --input-format stream-json --output-format stream-json --verbose --permission-prompt-tool stdio"
+	const plain = begin + " --setting-sources user --permission-mode acceptEdits"
 	for name, c := range map[string]struct {
 		spec ralph.AgentSpec
 		in   ralph.TurnInput
@@ -230,19 +231,25 @@ func TestClaudeArguments(t *testing.T) {
 		"args win": {
 			spec: ralph.AgentSpec{Model: "opus", Args: []string{"--permission-mode=plan", "--setting-sources", "project", "--model", "haiku", "--max-budget-usd=9"}},
 			in:   ralph.TurnInput{MaxCost: 0.25},
-			want: "-p --output-format stream-json --verbose --permission-mode=plan --setting-sources project --model haiku --max-budget-usd=9", env: "1",
+			want: begin + " --permission-mode=plan --setting-sources project --model haiku --max-budget-usd=9", env: "1",
 		},
 		"skip permissions": {
 			spec: ralph.AgentSpec{Args: []string{"--dangerously-skip-permissions"}},
-			want: "-p --output-format stream-json --verbose --setting-sources user --dangerously-skip-permissions", env: "1",
+			want: begin + " --setting-sources user --dangerously-skip-permissions", env: "1",
 		},
+		"the repository's settings": {
+			spec: ralph.AgentSpec{Project: true, Args: []string{"--permission-prompt-tool", "mcp__my__tool"}}, env: "1",
+			want: "-p --input-format stream-json --output-format stream-json --verbose --setting-sources user,project,local --permission-mode acceptEdits --permission-prompt-tool mcp__my__tool",
+		},
+		"policy":                 {spec: ralph.AgentSpec{Approvals: "policy"}, want: begin + " --setting-sources user --permission-mode default", env: "1"},
+		"never, in a sandbox":    {spec: ralph.AgentSpec{Approvals: "never"}, in: ralph.TurnInput{Env: []string{"IS_SANDBOX=1"}}, want: begin + " --setting-sources user --permission-mode bypassPermissions", env: "1"},
 		"environment set": {in: ralph.TurnInput{Env: []string{"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=0"}}, want: plain, env: "0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			fake := filepath.Join(dir, "claude")
-			script := "#!/bin/sh\ncat >prompt\necho \"$@\" >args\necho \"$CLAUDE_CODE_DISABLE_BACKGROUND_TASKS\" >env\n" +
+			script := "#!/bin/sh\nwhile read -r line; do case $line in *'\"type\":\"user\"'*) echo \"$line\" >prompt; break;; esac; done\necho \"$@\" >args\necho \"$CLAUDE_CODE_DISABLE_BACKGROUND_TASKS\" >env\n" +
 				`echo '{"type":"result","subtype":"success","is_error":false,"result":"ok"}'` + "\n"
 			ralphtest.Program(t, fake, script)
 			c.spec.Driver, c.spec.Command = "claude", []string{fake}
@@ -253,7 +260,7 @@ func TestClaudeArguments(t *testing.T) {
 			if err != nil || res.Exit != ralph.ExitOK || res.Usage.Known {
 				t.Fatalf("%+v, %v", res, err)
 			}
-			for file, want := range map[string]string{"args": c.want, "env": c.env, "prompt": in.Prompt} {
+			for file, want := range map[string]string{"args": c.want, "env": c.env, "prompt": `{"message":{"content":[{"text":"-starts with a dash","type":"text"}],"role":"user"},"type":"user"}`} {
 				if b, err := os.ReadFile(filepath.Join(dir, file)); err != nil || strings.TrimSpace(string(b)) != want {
 					t.Errorf("%s: %q, want %q (%v)", file, b, want, err)
 				}

@@ -36,7 +36,8 @@ func saidOf(e ralph.StreamEvent) (ralph.Said, bool) {
 		}
 	case ralph.StreamItemDone:
 		switch {
-		case i.Kind == ralph.ItemMessage && i.Parent == "" && i.Text != "":
+		case i.Parent != "": // a subagent's words are not the agent's
+		case i.Kind == ralph.ItemMessage && i.Text != "":
 			return ralph.Said{Kind: ralph.SaidMessage, Text: i.Text}, true
 		case i.Kind == ralph.ItemReasoning && i.Text != "":
 			return ralph.Said{Kind: ralph.SaidReasoning, Text: i.Text}, true

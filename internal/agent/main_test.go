@@ -43,7 +43,7 @@ func replay(file string) {
 	if err != nil {
 		panic(err)
 	}
-	_, _ = io.Copy(io.Discard, os.Stdin)
+	told(bufio.NewReader(os.Stdin))
 	_, _ = os.Stdout.Write(b)
 	_, _ = io.WriteString(os.Stderr, os.Getenv("FAKE_STDERR"))
 	code, _ := strconv.Atoi(os.Getenv("FAKE_CODE"))
@@ -52,6 +52,27 @@ func replay(file string) {
 		select {}
 	}
 	os.Exit(code)
+}
+
+// told reads the input of a claude up to the user's message, and returns that.
+func told(in *bufio.Reader) string {
+	for {
+		line, err := in.ReadBytes('\n')
+		var e struct {
+			Type    string `json:"type"`
+			Message struct {
+				Content []struct {
+					Text string `json:"text"`
+				} `json:"content"`
+			} `json:"message"`
+		}
+		if err == nil && json.Unmarshal(line, &e) == nil && e.Type == "user" {
+			return e.Message.Content[0].Text
+		}
+		if err != nil {
+			return ""
+		}
+	}
 }
 
 // fakeClaude speaks stream-json and behaves as asked.
@@ -68,8 +89,7 @@ func fakeClaude(b agenttest.Behaviour) {
 	}
 	prompt := ""
 	if b != agenttest.Deaf {
-		p, _ := io.ReadAll(os.Stdin)
-		prompt = string(p)
+		prompt = told(bufio.NewReader(os.Stdin))
 	}
 	event(`{"type":"system","subtype":"init","session_id":"s-1"}`)
 	words := "Working."

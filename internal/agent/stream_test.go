@@ -39,7 +39,12 @@ func TestChunkBordersLoseNothing(t *testing.T) {
 	}
 	feed := func(chunk int) seen {
 		var out seen
-		c := newClaude(func(s ralph.Said) { out.said = append(out.said, s) })
+		hear := func(s ralph.Said) { out.said = append(out.said, s) }
+		c := newClaude(func(e ralph.StreamEvent) {
+			if s, ok := saidOf(e); ok {
+				hear(s)
+			}
+		}, hear)
 		e := &events{line: c.line}
 		for b := whole; len(b) > 0; {
 			n := min(chunk, len(b))
@@ -239,7 +244,11 @@ func BenchmarkIngest(b *testing.B) {
 	runtime.GC()
 	for b.Loop() {
 		said := 0
-		c := newClaude(func(ralph.Said) { said++ })
+		c := newClaude(func(e ralph.StreamEvent) {
+			if _, ok := saidOf(e); ok {
+				said++
+			}
+		}, func(ralph.Said) {})
 		e := &events{line: c.line}
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			b.Fatal(err)

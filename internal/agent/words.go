@@ -21,11 +21,12 @@ func LastWords(driver string, output []byte, begun bool) string {
 	}
 	words := ""
 	if driver == "claude" {
-		c := newClaude(func(said ralph.Said) {
+		c := newClaude(func(e ralph.StreamEvent) {
+			said, _ := saidOf(e)
 			if said.Kind == ralph.SaidMessage || said.Kind == ralph.SaidTool || said.Kind == ralph.SaidError {
 				words = orLast(lastLine(said.Text), words)
 			}
-		})
+		}, func(ralph.Said) {})
 		for line := range bytes.Lines(output) {
 			if bytes.HasSuffix(line, []byte("\n")) { // an event that is still being written says nothing yet
 				c.line(bytes.TrimSpace(line))
