@@ -113,7 +113,11 @@ func claudeReply(q ralph.Request, input json.RawMessage, r ralph.Reply) any {
 		if why == "" {
 			why = "not allowed: go on without it, or end your turn and say what you need"
 		}
-		return map[string]any{"behavior": "deny", "message": why, "interrupt": r.Stop}
+		deny := map[string]any{"behavior": "deny", "message": why}
+		if r.Stop {
+			deny["interrupt"] = true
+		}
+		return deny
 	case q.Kind == ralph.RequestQuestion:
 		input = withAnswers(input, r.Text)
 	}

@@ -149,6 +149,7 @@ func (k *claudeTalk) heard(line []byte) {
 		if e.Response.ID == "hooks" && e.Response.Subtype == "error" {
 			// Without its hooks a turn is not held to the rules.
 			k.c.noise.add("claude did not take the hooks of this turn: " + e.Response.Error + "\n")
+			k.in.Close()
 			k.end(errEnough)
 		}
 	case e.Request.Subtype == "can_use_tool":

@@ -241,9 +241,9 @@ func TestClaudeArguments(t *testing.T) {
 			spec: ralph.AgentSpec{Project: true, Args: []string{"--permission-prompt-tool", "mcp__my__tool"}}, env: "1",
 			want: "-p --input-format stream-json --output-format stream-json --verbose --setting-sources user,project,local --permission-mode acceptEdits --permission-prompt-tool mcp__my__tool",
 		},
-		"policy":                 {spec: ralph.AgentSpec{Approvals: "policy"}, want: begin + " --setting-sources user --permission-mode default", env: "1"},
-		"never, in a sandbox":    {spec: ralph.AgentSpec{Approvals: "never"}, in: ralph.TurnInput{Env: []string{"IS_SANDBOX=1"}}, want: begin + " --setting-sources user --permission-mode bypassPermissions", env: "1"},
-		"environment set": {in: ralph.TurnInput{Env: []string{"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=0"}}, want: plain, env: "0"},
+		"policy":              {spec: ralph.AgentSpec{Approvals: "policy"}, want: begin + " --setting-sources user --permission-mode default", env: "1"},
+		"never, in a sandbox": {spec: ralph.AgentSpec{Approvals: "never"}, in: ralph.TurnInput{Env: []string{"IS_SANDBOX=1"}}, want: begin + " --setting-sources user --permission-mode bypassPermissions", env: "1"},
+		"environment set":     {in: ralph.TurnInput{Env: []string{"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=0"}}, want: plain, env: "0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,6 +32,8 @@ func TestMain(m *testing.M) {
 		replayACP(os.Getenv("FAKE_ACP_REPLAY"))
 	case os.Getenv("FAKE_ACP") != "":
 		fakeACP(agenttest.Behaviour(os.Getenv("FAKE_ACP")))
+	case os.Getenv("FAKE_TALK") != "":
+		talk(os.Getenv("FAKE_TALK"), os.Getenv("FAKE_SAW"))
 	case os.Getenv("FAKE_CLAUDE") != "":
 		fakeClaude(agenttest.Behaviour(os.Getenv("FAKE_CLAUDE")))
 	}
@@ -52,6 +55,42 @@ func replay(file string) {
 		select {}
 	}
 	os.Exit(code)
+}
+
+// talk plays claude's side of a recorded conversation: it waits for a line where the
+// real one was told something, and keeps what it is told in the file saw. It leaves
+// when its input ends, as the real one does.
+func talk(file, saw string) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		panic(err)
+	}
+	signal.Ignore(syscall.SIGINT) // the real one does not leave at once either
+	in := bufio.NewReader(os.Stdin)
+	var heard []byte
+	for line := range bytes.Lines(b) {
+		var e struct {
+			Dir string          `json:"dir"`
+			Msg json.RawMessage `json:"msg"`
+		}
+		if err := json.Unmarshal(line, &e); err != nil {
+			panic(err)
+		}
+		if e.Dir == "out" {
+			_, _ = os.Stdout.Write(append(e.Msg, '\n'))
+			continue
+		}
+		told, err := in.ReadBytes('\n')
+		if err != nil {
+			break
+		}
+		heard = append(heard, told...)
+		if err := os.WriteFile(saw, heard, 0o600); err != nil {
+			panic(err)
+		}
+	}
+	_, _ = io.Copy(io.Discard, in)
+	os.Exit(0)
 }
 
 // told reads the input of a claude up to the user's message, and returns that.
