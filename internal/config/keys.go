@@ -75,6 +75,7 @@ func agentKeys(a *ralph.AgentSpec) []key {
 		{path: at + "env", v: table{p: &a.Env, want: "variables with their values, such as {NAME: value}", checkKey: checkEnvName}, doc: "environment variables set for the agent", mask: maskEnv},
 		{path: at + "pass_env", v: list{&a.PassEnv, checkEnvName}, doc: "names of your environment variables that the agent may see"},
 		{path: at + "prompt", v: oneOf(&a.Prompt, "", "stdin", "arg", "file"), doc: "driver `exec`: the prompt comes on standard input (also when empty), replaces `{prompt}`, or lies in the file `{prompt_file}`"},
+		{path: at + "project", v: onOff(&a.Project), doc: "driver `claude`: the repository's own settings count, so its hooks and MCP servers run without a question; otherwise they do not"},
 		{path: at + "scenario", v: plainText(&a.Scenario, nil), doc: "driver `scripted`: a built-in scenario or a YAML file"},
 	}
 }
