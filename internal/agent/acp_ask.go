@@ -13,9 +13,6 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// maxDetail bounds Request.Detail, in bytes.
-const maxDetail = 64 << 10
-
 // acpAsk is what session/request_permission says.
 type acpAsk struct {
 	Call    acpUpdate `json:"toolCall"`

@@ -14,7 +14,6 @@ const (
 	maxACPMessage = 256 << 10 // a longer message is told in parts
 	maxACPOutput  = 64 << 10  // of a tool, kept in its item
 	maxACPItems   = 10_000    // calls that are followed at once
-	maxRaw        = 4 << 10   // of what is unknown
 )
 
 // acpLog turns session/update into the normalised stream. It is used under the turn's
@@ -163,12 +162,7 @@ func (l *acpLog) update(params []byte) {
 
 // unknown keeps what ralph does not know (E-015).
 func (l *acpLog) unknown(method string, raw []byte) {
-	if len(raw) > maxRaw {
-		raw, _ = json.Marshal(valid(raw[:maxRaw/2])) // a string always encodes
-	} else {
-		raw = slices.Clone(raw)
-	}
-	l.t.emit(ralph.StreamEvent{Kind: ralph.StreamUnknown, Thread: l.session, Method: method, Raw: raw})
+	l.t.emit(ralph.StreamEvent{Kind: ralph.StreamUnknown, Thread: l.session, Method: method, Raw: keptRaw(raw)})
 }
 
 // stray takes a line that is no message: a program in front of the agent, or an error.

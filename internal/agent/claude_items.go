@@ -13,7 +13,6 @@ import (
 const (
 	maxOutput = 8 << 10 // of what a tool returned; all of it is in the raw output
 	maxCall   = 8 << 10 // of a shell command
-	maxRaw    = 4 << 10 // of an unknown event
 	maxOpen   = 4096    // calls whose results are waited for
 )
 
@@ -168,11 +167,5 @@ func (c *claude) tellPlan() {
 
 // unknown keeps an event of a kind that this version of ralph does not know (E-015).
 func (c *claude) unknown(method string, line []byte) {
-	raw := json.RawMessage(nil)
-	if len(line) <= maxRaw && json.Valid(line) {
-		raw = slices.Clone(line)
-	} else if cut, err := json.Marshal(valid(line[:min(len(line), maxRaw/2)])); err == nil {
-		raw = cut
-	}
-	c.emit(ralph.StreamEvent{Kind: ralph.StreamUnknown, Method: cutBack(method, maxSaidTool), Raw: raw})
+	c.emit(ralph.StreamEvent{Kind: ralph.StreamUnknown, Method: cutBack(method, maxSaidTool), Raw: keptRaw(line)})
 }

@@ -8,9 +8,6 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// maxDetail is what a request shows of a tool's input, in bytes.
-const maxDetail = 64 << 10
-
 // claudeAsked is the input of AskUserQuestion.
 type claudeAsked struct {
 	Questions []struct {

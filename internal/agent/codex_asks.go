@@ -10,9 +10,6 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// maxDetail bounds Request.Detail, in bytes.
-const maxDetail = 64 << 10
-
 // codexAsk is a request of the app-server: what ralph is asked, and how codex is told
 // the answer.
 type codexAsk struct {

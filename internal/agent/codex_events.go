@@ -8,9 +8,6 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// maxUnknownRaw is how much is kept of a notification that ralph does not know.
-const maxUnknownRaw = 4 << 10
-
 // codexParams are members of a message's params, as spans.
 type codexParams struct {
 	all, thread, turnID, turn, item, itemID, delta, usage, plan, diff, err, retry, request []byte
@@ -168,21 +165,9 @@ func (t *codexTurn) inTurn(method string, e ralph.StreamEvent, p codexParams) {
 		"thread/goal/cleared", "item/reasoning/summaryPartAdded", "mcpServer/startupStatus/updated", "item/fileChange/outputDelta":
 		// They say nothing that other events do not.
 	default:
-		e.Kind, e.Method, e.Raw = ralph.StreamUnknown, method, keepRaw(p.all)
+		e.Kind, e.Method, e.Raw = ralph.StreamUnknown, method, keptRaw(p.all)
 		t.emit(e)
 	}
-}
-
-// keepRaw keeps a JSON value, or as a string the beginning of one that is long.
-func keepRaw(v []byte) json.RawMessage {
-	if len(v) <= maxUnknownRaw && json.Valid(v) {
-		return append(json.RawMessage(nil), v...)
-	}
-	cut, err := json.Marshal(valid(v[:min(len(v), maxUnknownRaw/2)]))
-	if err != nil {
-		return nil
-	}
-	return cut
 }
 
 func (t *codexTurn) delta(kind ralph.ItemKind, e ralph.StreamEvent, p codexParams) {

@@ -2,14 +2,31 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/ralph-loop/ralph"
 )
+
+const (
+	maxDetail = 64 << 10 // of Request.Detail, in bytes
+	maxRaw    = 4 << 10  // of StreamEvent.Raw, in bytes
+)
+
+// keptRaw is an unknown event as it is kept: a long one, and one that is no JSON, is
+// a JSON string of its beginning.
+func keptRaw(line []byte) json.RawMessage {
+	if len(line) <= maxRaw && json.Valid(line) {
+		return slices.Clone(line)
+	}
+	cut, _ := json.Marshal(valid(line[:min(len(line), maxRaw/2)])) // a string always encodes
+	return cut
+}
 
 // emit passes an event of the normalised stream on, and what it says to those who
 // only listen to words. It is called under the turn's lock.

@@ -89,11 +89,7 @@ func (j *jsonl) line(line []byte) {
 		return
 	}
 	name, _ := pick(v, "type").(string)
-	raw := slices.Clone(line)
-	if len(raw) > maxRaw {
-		raw, _ = json.Marshal(valid(raw[:maxRaw/2])) // a string always encodes
-	}
-	j.t.emit(ralph.StreamEvent{Kind: ralph.StreamUnknown, Thread: j.session, Method: name, Raw: raw})
+	j.t.emit(ralph.StreamEvent{Kind: ralph.StreamUnknown, Thread: j.session, Method: name, Raw: keptRaw(line)})
 }
 
 func matches(v any, want map[string]string) bool {
