@@ -18,7 +18,7 @@ test: ## all tests, the house law too
 lint: ## golangci-lint with gofumpt
 	.ci/run lint
 
-e2e: ## eight agents on a public module; the real Claude Code against a model server (installs it from npm)
+e2e: ## eight agents on a public module; real agent programs against a model server (installs them from npm)
 	.ci/run e2e
 
 bench: ## the whole program against its floor as a table, then the packages (docs/performance.md)

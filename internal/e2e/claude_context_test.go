@@ -12,13 +12,14 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/ralphtest/modeltest"
 )
 
 // claudeTurn returns a turn of the real program in a folder of its own, as the
 // executor asks for it.
 func claudeTurn(t *testing.T, url string) func(ralph.TurnInput) (ralph.TurnResult, []ralph.ContextUse) {
 	t.Helper()
-	spec := ralph.AgentSpec{Name: "claude", Driver: "claude", Command: []string{claudeBinary(t)}, Model: "claude-sonnet-4-5"}
+	spec := ralph.AgentSpec{Name: "claude", Driver: "claude", Command: []string{claude(t)}, Model: "claude-sonnet-4-5"}
 	d, err := agent.Open(spec, proc.NewRunner(t.TempDir()), "")
 	if err != nil {
 		t.Fatal(err)
@@ -46,11 +47,11 @@ func claudeTurn(t *testing.T, url string) func(ralph.TurnInput) (ralph.TurnResul
 // The window of the real Claude Code: live and at the end, shorter after a turn
 // that compacts, and the session goes on after it.
 func TestClaudeCompactsItsSession(t *testing.T) {
-	m := newModel(t, func(r request) reply {
+	m := modeltest.New(t, func(r modeltest.Request) modeltest.Reply {
 		if strings.Contains(r.Text, "<summary>") { // what claude asks for to compact
-			return reply{Text: "<analysis>short</analysis>\n<summary>They counted.</summary>", Tokens: 120_000}
+			return modeltest.Reply{Text: "<analysis>short</analysis>\n<summary>They counted.</summary>", Tokens: 120_000}
 		}
-		return reply{Text: "Counted.", Tokens: 120_000}
+		return modeltest.Reply{Text: "Counted.", Tokens: 120_000}
 	})
 	turn := claudeTurn(t, m.URL)
 	want := ralph.ContextUse{Used: 120_000, Window: 200_000}
@@ -66,7 +67,7 @@ func TestClaudeCompactsItsSession(t *testing.T) {
 	if last.Exit != ralph.ExitOK || last.Session != first.Session {
 		t.Errorf("the next turn: %+v %+v", last, last.Err)
 	}
-	if seen := m.requests(); !strings.Contains(seen[len(seen)-1].Text, "They counted.") {
+	if seen := m.Requests(); !strings.Contains(seen[len(seen)-1].Text, "They counted.") {
 		t.Error("the model was not told of the summary")
 	}
 	unknown, _ := turn(ralph.TurnInput{Resume: "99999999-2222-4333-8444-555555555555", Compact: true})
@@ -78,10 +79,10 @@ func TestClaudeCompactsItsSession(t *testing.T) {
 // The real Claude Code ends a turn that costs too much, and a limit is that of the
 // turn: what the session has cost before does not count.
 func TestClaudeCostLimit(t *testing.T) {
-	dear := reply{Tool: "Bash", Input: map[string]any{"command": "true", "description": "nothing"}, Tokens: 100_000} // about 0.30 dollars
-	m := newModel(t, func(r request) reply {
+	dear := modeltest.Reply{Tool: "Bash", Input: map[string]any{"command": "true", "description": "nothing"}, Tokens: 100_000} // about 0.30 dollars
+	m := modeltest.New(t, func(r modeltest.Request) modeltest.Reply {
 		if strings.Contains(r.Text, "Once.") {
-			return reply{Text: "Done.", Tokens: 100_000}
+			return modeltest.Reply{Text: "Done.", Tokens: 100_000}
 		}
 		return dear
 	})
@@ -99,8 +100,8 @@ func TestClaudeCostLimit(t *testing.T) {
 // What a turn of the real Claude Code has cost is known also when it was ended in
 // its middle, so that a cost limit does not count it as unknown.
 func TestClaudeCostOfATurnThatWasEnded(t *testing.T) {
-	m := newModel(t, func(request) reply {
-		return reply{Tool: "Bash", Input: map[string]any{"command": "sleep 50", "description": "wait"}, Tokens: 100_000}
+	m := modeltest.New(t, func(modeltest.Request) modeltest.Reply {
+		return modeltest.Reply{Tool: "Bash", Input: map[string]any{"command": "sleep 50", "description": "wait"}, Tokens: 100_000}
 	})
 	res, _ := claudeTurn(t, m.URL)(ralph.TurnInput{Prompt: "Work.", Timeout: 4 * time.Second})
 	if res.Exit != ralph.ExitTimeout || res.Err != nil || !res.Usage.Known || res.Usage.Cost < 0.25 || res.Session == "" {
@@ -111,31 +112,31 @@ func TestClaudeCostOfATurnThatWasEnded(t *testing.T) {
 // A turn of the real Claude Code whose window gets too full is ended, and its task
 // is split; what it had written stays.
 func TestClaudeWithAFullWindow(t *testing.T) {
-	binary := claudeBinary(t)
+	binary := claude(t)
 	var p *place
-	m := newModel(t, func(r request) reply {
-		task := func(name string) reply {
+	m := modeltest.New(t, func(r modeltest.Request) modeltest.Reply {
+		task := func(name string) modeltest.Reply {
 			task := map[string]any{"name": name, "notes": nil, "accept": nil, "deps": nil, "tags": nil, "priority": nil, "phase": nil}
-			return reply{Tool: "StructuredOutput", Input: map[string]any{"tasks": []any{task}}}
+			return modeltest.Reply{Tool: "StructuredOutput", Input: map[string]any{"tasks": []any{task}}}
 		}
 		structured := r.Tools["StructuredOutput"]
 		switch {
 		case structured && r.Results:
-			return reply{Text: "Done."}
+			return modeltest.Reply{Text: "Done."}
 		case structured && strings.Contains(r.Text, "verdict"):
-			return reply{Tool: "StructuredOutput", Input: map[string]any{"verdicts": []any{}, "tasks": []any{}, "issues": []any{}}}
+			return modeltest.Reply{Tool: "StructuredOutput", Input: map[string]any{"verdicts": []any{}, "tasks": []any{}, "issues": []any{}}}
 		case structured && strings.Contains(r.Text, "Split one task"):
 			return task("The rest of it")
 		case structured:
 			return task("All of it")
 		case strings.Contains(r.Text, "The rest of it"):
-			return reply{Text: "Done.\n\n<ralph>COMPLETE</ralph>"}
+			return modeltest.Reply{Text: "Done.\n\n<ralph>COMPLETE</ralph>"}
 		case r.Results:
-			return reply{Tool: "Bash", Input: map[string]any{"command": "sleep 50", "description": "wait"}, Tokens: 191_000}
+			return modeltest.Reply{Tool: "Bash", Input: map[string]any{"command": "sleep 50", "description": "wait"}, Tokens: 191_000}
 		}
-		return reply{Tool: "Write", Input: map[string]any{"file_path": filepath.Join(p.dir, "hello.txt"), "content": "hello\n"}}
+		return modeltest.Reply{Tool: "Write", Input: map[string]any{"file_path": filepath.Join(p.dir, "hello.txt"), "content": "hello\n"}}
 	})
-	p = newPlace(t, strings.Replace(claudeConfig(binary, m.URL), "    command:", "    model: claude-sonnet-4-5\n    command:", 1))
+	p = helloPlace(t, strings.Replace(claudeConfig(binary, m.URL), "    command:", "    model: claude-sonnet-4-5\n    command:", 1))
 	begin := time.Now()
 	out, code := p.run(p.ralph, "agent")
 	if code != 0 || time.Since(begin) > 40*time.Second {
