@@ -55,7 +55,7 @@ func TestApprovalsInTheMiddleOfATurn(t *testing.T) {
 			}
 			return modeltest.Do(modeltest.Run("echo hello > hello.txt")) // in this turn, or in the next one
 		}))
-		p.begin(p.settings(m.URL, "ask", a))
+		p.begin(p.settings(m, "ask", a))
 		e := p.start("agent")
 		denied := p.decide(e, func(g ralph.Gate) []string { return []string{"deny", string(g.ID), "--reason", "not in this house"} })
 		if !strings.Contains(denied.Text+denied.Detail, "touch denied.txt") {

@@ -32,7 +32,7 @@ func TestKilledInTheMiddleOfATurn(t *testing.T) {
 			}
 			return modeltest.Do(modeltest.Run("rm -f began.txt; echo hello > hello.txt"))
 		}))
-		p.begin(p.settings(m.URL, "never", a))
+		p.begin(p.settings(m, "never", a))
 		e := p.start("agent")
 		e.until("the agent's command runs", func() bool {
 			_, err := os.Stat(began)

@@ -39,7 +39,7 @@ func TestFallbackToAnotherAgent(t *testing.T) {
 				}
 				return work(q)
 			})
-			p.begin(p.settings(m.URL, "never", first, then))
+			p.begin(p.settings(m, "never", first, then))
 			out, code := p.run(p.ralph, "agent")
 			if code != 0 {
 				t.Fatalf("ralph agent: exit code %d\n%s", code, out)

@@ -42,7 +42,7 @@ func TestThreeThreadsOfOneCodex(t *testing.T) {
 		plan += fmt.Sprintf(`{"t":"task","id":"t-%d","spec":"hello.md","name":"Write part %d","status":"pending"}`+"\n", 1000+i, i)
 	}
 	p.write("ralph/plan.jsonl", plan)
-	p.begin(strings.Replace(p.settings(m.URL, "never", a), "grep -qx hello hello.txt", "true", 1))
+	p.begin(strings.Replace(p.settings(m, "never", a), "grep -qx hello hello.txt", "true", 1))
 	out, code := p.run(p.ralph, "autopilot", "--parallel", "3")
 	if code != 0 {
 		t.Fatalf("ralph autopilot: exit code %d\n%s", code, out)

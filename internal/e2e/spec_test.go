@@ -83,7 +83,7 @@ func TestEveryAgentBuildsASpec(t *testing.T) {
 			}
 			return modeltest.Do(modeltest.Run("echo hello > hello.txt && grep -qx hello hello.txt && echo green again"))
 		}))
-		p.begin(p.settings(m.URL, "never", a))
+		p.begin(p.settings(m, "never", a))
 		out, code := p.run(p.ralph, "agent")
 		if code != 0 {
 			t.Fatalf("ralph agent: exit code %d\n%s", code, out)
@@ -102,7 +102,7 @@ func TestEveryAgentWithABadKey(t *testing.T) {
 	each(t, func(t *testing.T, a program) {
 		p := newPlace(t)
 		m := modeltest.New(t, func(modeltest.Request) modeltest.Reply { return modeltest.Reply{Kind: modeltest.Auth} })
-		p.begin(p.settings(m.URL, "never", a))
+		p.begin(p.settings(m, "never", a))
 		out, code := p.run(p.ralph, "agent")
 		if code != 1 || !strings.Contains(out, "authentication") {
 			t.Errorf("exit code %d, want 1 and an authentication error:\n%s", code, out)

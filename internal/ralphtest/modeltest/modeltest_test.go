@@ -5,6 +5,8 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -237,5 +239,35 @@ func TestVocabulary(t *testing.T) {
 	}
 	if c := (Reply{Tool: "x"}).calls(tools())[0]; c.input() != "{}" {
 		t.Errorf("a call without input: %s", c.input())
+	}
+}
+
+// Each program is pointed at this server.
+func TestEnvironments(t *testing.T) {
+	t.Parallel()
+	s := New(t, func(Request) Reply { return Reply{} })
+	if env := s.ClaudeEnv(); env["ANTHROPIC_BASE_URL"] != s.URL {
+		t.Error(env)
+	}
+	var opencode struct {
+		Provider map[string]struct {
+			Options struct {
+				BaseURL string `json:"baseURL"`
+			} `json:"options"`
+		} `json:"provider"`
+		Permission map[string]string `json:"permission"`
+	}
+	env := s.OpenCodeEnv(map[string]string{"bash": "ask"})
+	if err := json.Unmarshal([]byte(env["OPENCODE_CONFIG_CONTENT"]), &opencode); err != nil || opencode.Provider["scripted"].Options.BaseURL != s.URL+"/v1" || opencode.Permission["bash"] != "ask" {
+		t.Errorf("%v %v", err, env)
+	}
+	home := t.TempDir()
+	codex, err := s.CodexEnv(home)
+	text, _ := os.ReadFile(filepath.Join(home, "config.toml"))
+	if err != nil || codex["CODEX_HOME"] != home || !strings.Contains(string(text), s.URL+"/v1") {
+		t.Errorf("%v %v %s", err, codex, text)
+	}
+	if _, err := s.CodexEnv(filepath.Join(home, "none")); err == nil {
+		t.Error("no error for a home that is not there")
 	}
 }
