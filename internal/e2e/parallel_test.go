@@ -24,7 +24,7 @@ func TestThreeThreadsOfOneCodex(t *testing.T) {
 			return complete("I wrote it.")
 		}
 		i := 0
-		for i < n && !strings.Contains(q.Prompt, fmt.Sprintf("Write part %d", i)) {
+		for i < n && !strings.Contains(q.Prompt, fmt.Sprintf("## The task\n\nt-%d:", 1000+i)) {
 			i++
 		}
 		reply := modeltest.Do(modeltest.Run(fmt.Sprintf("echo part > part%d.txt", i)))
