@@ -140,8 +140,9 @@ func timeLimit(ctx context.Context, t *trial) {
 	if t.s.Model {
 		limit = 5 * time.Second
 	}
+	begin := time.Now()
 	o := t.turn(ctx, Hang, long, func(in *ralph.TurnInput) { in.Timeout = limit }, ralph.TurnHooks{})
-	if t.s.Model && o.over && o.res.Exit == ralph.ExitOK {
+	if t.s.Model && o.over && o.res.Exit == ralph.ExitOK && time.Since(begin) < limit {
 		t.skip("it had ended its turn within %s", limit)
 		return
 	}
