@@ -1,0 +1,332 @@
+package step_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/step"
+)
+
+// asking is an agent that asks all its requests at once and ends when it has the answers.
+type asking struct {
+	requests []ralph.Request
+	limit    time.Duration // after which it needs no answer any more, 0: never
+
+	mu      sync.Mutex
+	replies map[string]ralph.Reply
+	errs    map[string]error
+}
+
+func (a *asking) Turn(ctx context.Context, _ ralph.TurnInput, on ralph.TurnHooks) (ralph.TurnResult, error) {
+	a.replies, a.errs = map[string]ralph.Reply{}, map[string]error{}
+	begin := time.Now()
+	on.Event(ralph.StreamEvent{Kind: ralph.StreamTurn})
+	on.Event(ralph.StreamEvent{Kind: ralph.StreamPlan, Plan: []ralph.PlanStep{{Text: "look", Status: "completed"}}})
+	var work sync.WaitGroup
+	for _, q := range a.requests {
+		work.Go(func() {
+			ctx := ctx
+			if a.limit > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithCancel(ctx)
+				time.AfterFunc(a.limit, cancel)
+				defer cancel()
+			}
+			reply, err := on.Ask(ctx, q)
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.replies[q.ID], a.errs[q.ID] = reply, err
+		})
+	}
+	work.Wait()
+	res := ralph.TurnResult{Exit: ralph.ExitOK, Text: "<ralph>COMPLETE</ralph>", Waited: time.Since(begin)}
+	for _, r := range a.replies {
+		if r.Stop {
+			res.Exit = ralph.ExitUser
+		}
+	}
+	return res, nil
+}
+
+// desk is an executor on a journal in memory, with a task at work and a person.
+type desk struct {
+	x     *step.Executor
+	mem   *ralphtest.Mem
+	agent *asking
+}
+
+func newDesk(t *testing.T, c policy.Config, requests ...ralph.Request) *desk {
+	d := &desk{mem: ralphtest.NewMem(nil), agent: &asking{requests: requests}}
+	n := 0
+	var mu sync.Mutex
+	c.MaxIterations = 10
+	c.Agents = []string{"me"}
+	d.x = &step.Executor{
+		Root: t.TempDir(), Config: c, Trees: still{}, Now: time.Now, SkipDiffs: true, Journal: d.mem,
+		Agents: map[string]step.ConfiguredAgent{"me": {Agent: d.agent, Spec: ralph.AgentSpec{Name: "me"}}},
+		NewID: func(p string) string {
+			mu.Lock()
+			defer mu.Unlock()
+			n++
+			return fmt.Sprintf("%s-%d", p, n)
+		},
+	}
+	d.write(t, ralph.SessionStarted{ID: "s-1", Mode: "agent", Auto: ralph.Autopilot}, ralph.JobStarted{Job: "q-1"},
+		ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Name: "One"}}, ralph.TaskStarted{ID: "t-1"})
+	return d
+}
+
+func (d *desk) write(t *testing.T, facts ...ralph.Fact) {
+	t.Helper()
+	if err := d.mem.Update(t.Context(), "test", func(*ralph.State) ([]ralph.Fact, error) { return facts, nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// person does something to the journal, as a command does.
+func (d *desk) person(t *testing.T, do func(*ralph.State) ([]ralph.Fact, error)) {
+	t.Helper()
+	if err := d.mem.Update(t.Context(), "cli", do); err != nil {
+		t.Error(err)
+	}
+}
+
+// turn plays the turn while beside does what a person does; it returns turn.ended.
+func (d *desk) turn(t *testing.T, ctx context.Context, beside func()) (ralph.TurnEnded, error) {
+	t.Helper()
+	d.write(t, ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Stage: ralph.KindBuild, Agent: "me", Iteration: 1}, Now: time.Now()})
+	var facts []ralph.Fact
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		facts, err = d.x.Do(ctx, d.mem.State(), "t-1", ralph.Turn{Stage: ralph.KindBuild, Agent: "me", Iteration: 1})
+	}()
+	synctest.Wait()
+	beside()
+	<-done
+	if err != nil {
+		return ralph.TurnEnded{}, err
+	}
+	d.write(t, facts...)
+	return facts[0].(ralph.TurnEnded), nil
+}
+
+func (d *desk) kinds() string {
+	var out []string
+	for _, e := range d.mem.Events() {
+		switch f := e.Fact.(type) {
+		case ralph.Asked:
+			out = append(out, "asked "+string(f.Gate.ID))
+		case ralph.Answered:
+			out = append(out, strings.TrimSpace(string(f.ID)+" "+string(f.Verdict)))
+		case ralph.RequestAnswered:
+			out = append(out, string(f.Verdict)+" by "+f.Rule)
+		case ralph.Control:
+			out = append(out, string(f.Want))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func run(id, command string) ralph.Request {
+	return ralph.Request{ID: id, Kind: ralph.RequestApproval, Op: ralph.OpCommand, Command: command}
+}
+
+func which(id string) ralph.Request {
+	return ralph.Request{ID: id, Kind: ralph.RequestQuestion, Text: "Which?", Options: []string{"red", "blue"}}
+}
+
+// E-025 to E-027, X-59: each request gets its own answer, hours later, and the clock of
+// the task stands still meanwhile. What a person said stays with the task.
+func TestAskedHoursLater(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, policy.Config{Approvals: "ask"}, run("a", "make"), run("b", "rm x"), which("c"))
+		f, err := d.turn(t, t.Context(), func() {
+			time.Sleep(5 * time.Hour)
+			for _, g := range d.mem.State().Gates {
+				d.person(t, func(s *ralph.State) ([]ralph.Fact, error) {
+					switch g.Text {
+					case "run make":
+						return s.ApproveGate(g.ID)
+					case "run rm x":
+						return s.DenyGate(g.ID, "it is mine")
+					}
+					return s.AnswerGate(g.ID, "2")
+				})
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range map[string]ralph.Reply{"a": {Allow: true}, "b": {Text: "it is mine"}, "c": {Text: "blue"}} {
+			if got := d.agent.replies[id]; got != want || d.agent.errs[id] != nil {
+				t.Errorf("%s: %+v %v, want %+v", id, got, d.agent.errs[id], want)
+			}
+		}
+		r := d.mem.State().Task("t-1").Run
+		if f.Summary.Waited != 5*time.Hour || f.Summary.Requests != 3 || f.Took != 5*time.Hour || r.Spent != 0 {
+			t.Errorf("waited %s of %s, %d requests, spent %s", f.Summary.Waited, f.Took, f.Summary.Requests, r.Spent)
+		}
+		if len(r.Answers) != 1 || r.Answers[0].Answer != "blue" || len(d.mem.State().Gates) > 0 {
+			t.Errorf("answers %+v, gates %v", r.Answers, d.mem.State().Gates)
+		}
+		var rec struct {
+			Plan     []ralph.PlanStep
+			Requests []struct{ Verdict, Text string }
+		}
+		b, err := os.ReadFile(filepath.Join(d.x.Root, f.Dir, "summary.json"))
+		if err = errors.Join(err, json.Unmarshal(b, &rec)); err != nil || len(rec.Plan) != 1 || len(rec.Requests) != 3 {
+			t.Errorf("summary.json: %v %s", err, b)
+		}
+	})
+}
+
+// E-077, E-078: what policy answers is recorded, with the rule, and nobody is asked.
+func TestAnsweredByPolicy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, policy.Config{Approvals: "policy"}, run("a", "ls"))
+		if _, err := d.turn(t, t.Context(), func() {}); err != nil || !d.agent.replies["a"].Allow {
+			t.Fatal(err, d.agent.replies)
+		}
+		if got := d.kinds(); got != "approved by gate.approvals: policy" {
+			t.Error(got)
+		}
+	})
+}
+
+// A symbolic link does not lead out of the work tree, also one that leads nowhere yet.
+func TestLinksAreFollowed(t *testing.T) {
+	t.Parallel()
+	edit := func(id, path string) ralph.Request {
+		return ralph.Request{ID: id, Kind: ralph.RequestApproval, Op: ralph.OpEdit, Paths: []string{path}}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, policy.Config{Approvals: "policy", GateTimeout: time.Minute},
+			edit("new", "sub/new.txt"), edit("in", "in/x"), edit("out", "out/x"), edit("dangling", "dangling"), edit("ring", "ring/x"))
+		for name, to := range map[string]string{"in": "sub", "out": t.TempDir(), "dangling": filepath.Join(t.TempDir(), "none"), "ring": "ring"} {
+			if err := os.Symlink(to, filepath.Join(d.x.Root, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := d.turn(t, t.Context(), func() {}); err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range map[string]bool{"new": true, "in": true, "out": false, "dangling": false, "ring": false} {
+			if got := d.agent.replies[id].Allow; got != want {
+				t.Errorf("%s: %v", id, got)
+			}
+		}
+	})
+}
+
+// E-071, X-76: nobody answers. An approval and a question have limits of their own; an
+// expired gate never approves; stop ends the turn and the session, with that reason.
+func TestNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, on string
+		q        ralph.Request
+		took     time.Duration
+		stop     bool
+		kinds    string
+	}{
+		{"skip", "skip", run("a", "make"), 30 * time.Minute, false, "asked g-1, g-1 expired"},
+		{"stop", "stop", run("a", "make"), 30 * time.Minute, true, "asked g-1, g-1 expired, stop"},
+		{"a question", "skip", which("a"), 72 * time.Hour, false, "asked g-1, g-1 expired"},
+		{"a question, stop", "stop", which("a"), 72 * time.Hour, true, "asked g-1, g-1 expired, stop"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t, policy.Config{Approvals: "ask", GateTimeout: 30 * time.Minute, InputTimeout: 72 * time.Hour, OnTimeout: tt.on}, tt.q)
+				f, err := d.turn(t, t.Context(), func() {})
+				got := d.agent.replies["a"]
+				if err != nil || got.Allow || got.Stop != tt.stop || !strings.Contains(got.Text, "nobody answered within") || f.Took != tt.took || d.kinds() != tt.kinds {
+					t.Errorf("%v %+v after %s: %s", err, got, f.Took, d.kinds())
+				}
+				if x := d.mem.State().Session; (x.Ends == ralph.ReasonUnanswered) != tt.stop {
+					t.Errorf("the session ends with %q", x.Ends)
+				}
+			})
+		})
+	}
+}
+
+// X-21, B-065: the end of the session, and a task that is taken away, end the wait; so
+// does the agent itself, and the machinery.
+func TestWithdrawn(t *testing.T) {
+	t.Parallel()
+	stopped := errors.New("stopped at once")
+	for _, tt := range []struct {
+		name   string
+		limit  time.Duration
+		beside func(*ralph.State) ([]ralph.Fact, error)
+		force  bool
+		stop   bool
+		kinds  string
+	}{
+		{"stop", 0, func(s *ralph.State) ([]ralph.Fact, error) { return s.Steer(ralph.WantStop, "a person") }, false, true, "asked g-1, stop, g-1 withdrawn"},
+		{"skip", 0, func(s *ralph.State) ([]ralph.Fact, error) { return s.SkipTask("t-1", "no") }, false, true, "asked g-1, g-1 withdrawn"},
+		{"removed", 0, func(*ralph.State) ([]ralph.Fact, error) { return []ralph.Fact{ralph.TaskRemoved{ID: "t-1"}}, nil }, false, true, "asked g-1"},
+		{"pause", time.Hour, func(s *ralph.State) ([]ralph.Fact, error) { return s.Steer(ralph.WantPause, "a person") }, false, false, "asked g-1, pause, g-1 withdrawn"},
+		{"the agent", time.Hour, nil, false, false, "asked g-1, g-1 withdrawn"},
+		{"at once", 0, nil, true, false, "asked g-1, g-1 withdrawn"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t, policy.Config{Approvals: "ask"}, run("a", "make"))
+				d.agent.limit = tt.limit
+				ctx, force := context.WithCancelCause(t.Context())
+				defer force(nil)
+				_, err := d.turn(t, ctx, func() {
+					time.Sleep(time.Minute)
+					if tt.beside != nil {
+						d.person(t, tt.beside)
+					}
+					if tt.force {
+						force(stopped)
+					}
+				})
+				if tt.force != errors.Is(err, stopped) || d.kinds() != tt.kinds || d.agent.replies["a"].Allow || d.agent.replies["a"].Stop != tt.stop {
+					t.Errorf("%v: %s, %+v", err, d.kinds(), d.agent.replies["a"])
+				}
+				if wait := d.agent.errs["a"]; (tt.limit > 0 || tt.force) != errors.Is(wait, context.Canceled) {
+					t.Errorf("the agent gets %v", wait)
+				}
+				if len(d.mem.State().Gates) > 0 {
+					t.Error("a gate is left")
+				}
+			})
+		})
+	}
+}
+
+// A journal that cannot be written ends the turn as broken machinery, and approves nothing.
+func TestAskWithoutAJournal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, policy.Config{Approvals: "never"}, run("a", "make"))
+		full := errors.New("disk full")
+		d.mem.CutAfter(d.mem.State().Seq, full)
+		_, _ = d.x.Do(t.Context(), d.mem.State(), "t-1", ralph.Turn{Stage: ralph.KindBuild, Agent: "me", Iteration: 1}) // the agent says how it went
+		if got := d.agent.replies["a"]; got.Allow || !errors.Is(d.agent.errs["a"], full) {
+			t.Errorf("%+v %v", got, d.agent.errs["a"])
+		}
+	})
+}
