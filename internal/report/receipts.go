@@ -154,9 +154,10 @@ func (r *Receipts) request(id ralph.TaskID, q Request) {
 
 // answered notes the answer; the first one counts.
 func (r *Receipts) answered(f ralph.Answered) {
-	for _, x := range r.open {
-		for i := range x.Requests {
-			if q := &x.Requests[i]; q.Gate == f.ID && q.Outcome == "open" {
+	for _, id := range slices.Sorted(maps.Keys(r.open)) {
+		list := r.open[id].Requests
+		for i := range list {
+			if q := &list[i]; q.Gate == f.ID && q.Outcome == "open" {
 				q.Outcome, q.Answer = answeredAs(f), oneLine(f.Text)
 			}
 		}

@@ -247,13 +247,13 @@ func TestNobodyAnswers(t *testing.T) {
 	}{
 		{"skip", "skip", run("a", "make"), 30 * time.Minute, false, "asked g-1, g-1 expired"},
 		{"stop", "stop", run("a", "make"), 30 * time.Minute, true, "asked g-1, g-1 expired, stop"},
-		{"a question", "skip", which("a"), 72 * time.Hour, false, "asked g-1, g-1 expired"},
-		{"a question, stop", "stop", which("a"), 72 * time.Hour, true, "asked g-1, g-1 expired, stop"},
+		{"a question", "skip", which("a"), 6 * time.Hour, false, "asked g-1, g-1 expired"},
+		{"a question, stop", "stop", which("a"), 6 * time.Hour, true, "asked g-1, g-1 expired, stop"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t, policy.Config{Approvals: "ask", GateTimeout: 30 * time.Minute, InputTimeout: 72 * time.Hour, OnTimeout: tt.on}, tt.q)
+				d := newDesk(t, policy.Config{Approvals: "ask", GateTimeout: 30 * time.Minute, InputTimeout: 6 * time.Hour, OnTimeout: tt.on}, tt.q)
 				f, err := d.turn(t, t.Context(), func() {})
 				got := d.agent.replies["a"]
 				if err != nil || got.Allow || got.Stop != tt.stop || !strings.Contains(got.Text, "nobody answered within") || f.Took != tt.took || d.kinds() != tt.kinds {
