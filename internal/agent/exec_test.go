@@ -214,14 +214,16 @@ func TestOpen(t *testing.T) {
 		"no place for it":  {ralph.AgentSpec{Name: "a", Driver: "exec", Command: []string{"x"}, Prompt: "arg"}, "needs {prompt}"},
 		"no scenario":      {ralph.AgentSpec{Name: "a", Driver: "scripted"}, "needs a scenario"},
 		"unknown scenario": {ralph.AgentSpec{Name: "a", Driver: "scripted", Scenario: "dmeo"}, "complete, demo"},
-		"later":            {ralph.AgentSpec{Name: "codex", Driver: "codex"}, "driver codex is not built in yet (agents.codex in ralph/config.yaml); use exec or claude"},
+		"codex":            {ralph.AgentSpec{Driver: "codex"}, ""},
+		"acp":              {ralph.AgentSpec{Driver: "acp", Command: []string{"x"}}, ""},
+		"unknown":          {ralph.AgentSpec{Name: "a", Driver: "telnet"}, "driver telnet is not known (agents.a in ralph/config.yaml); use exec, claude, codex or acp"},
 		"none":             {ralph.AgentSpec{Name: "a"}, "agents.a has no driver"},
 	} {
 		_, err := agent.Open(c.spec, proc.NewRunner(""), "ralph")
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, known := agent.Of(c.spec.Driver); known != (c.spec.Driver == "exec" || c.spec.Driver == "claude" || c.spec.Driver == "acp" || c.spec.Driver == "scripted") {
+		if _, known := agent.Of(c.spec.Driver); known != (c.spec.Driver != "" && c.spec.Driver != "telnet") {
 			t.Errorf("Of(%q) %v", c.spec.Driver, known)
 		}
 	}

@@ -32,9 +32,6 @@ func notBuilt() []later {
 	}
 }
 
-// builtDrivers are the drivers that work now.
-func builtDrivers() []string { return []string{"exec", "scripted", "claude", "codex"} }
-
 // Later returns a sentence for each setting of c that is not at its default
 // although its feature is not built yet, for `ralph doctor`.
 func Later(c Config) []string {
@@ -55,15 +52,6 @@ func Later(c Config) []string {
 			out = append(out, show(k.path)+" is set, but what it does is not built yet: it has no effect")
 		case !slices.Contains(row.now, value):
 			out = append(out, show(k.path)+" is "+show(value)+", but so far only "+strings.Join(row.now, " or ")+" works")
-		}
-	}
-	for _, name := range c.Chain() {
-		a, ok := c.AgentSpec(name)
-		// Nobody asked for the default fallback: it is left out in silence.
-		asked := name == c.Agent.Primary || c.Where("agent.fallback").Given() || c.Where("agents."+name+".driver").Given()
-		if ok && asked && !slices.Contains(builtDrivers(), a.Driver) {
-			out = append(out, "the agent "+show(name)+" is in use, but its driver "+show(a.Driver)+" is not built yet: it cannot work; "+
-				"built are "+strings.Join(builtDrivers(), ", "))
 		}
 	}
 	return out

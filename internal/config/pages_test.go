@@ -126,9 +126,7 @@ func TestLater(t *testing.T) {
 		{"notify: {sounds: true}\nweb: {open: true}\nbase_branch: main\n", []string{
 			"`web.open` is set, but what it does is not built yet: it has no effect",
 		}},
-		{"agent: {primary: codex, fallback: [claude]}\n", []string{
-			"the agent `codex` is in use, but its driver `codex` is not built yet: it cannot work; built are exec, scripted, claude",
-		}},
+		{"agent: {primary: codex, fallback: [claude, opencode]}\n", nil},
 	} {
 		if diff := cmp.Diff(tt.want, Later(mustLoad(t, tt.file, nil, nil))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.file, diff)

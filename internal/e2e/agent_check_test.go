@@ -48,7 +48,7 @@ func TestAgentCheckOfRealAgents(t *testing.T) {
 	each(t, func(t *testing.T, a program) {
 		m := modeltest.New(t, obedient(make(chan struct{})))
 		p := newPlace(t)
-		p.begin(p.settings(m.URL, "ask", a))
+		p.begin(p.settings(m, "ask", a))
 		out, code := p.run(p.ralph, "agent-check", a.name, "--turns", "--yes")
 		t.Logf("%s", out)
 		if code != 0 || !strings.Contains(out, " 0 failed") {
