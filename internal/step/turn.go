@@ -59,7 +59,7 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 		Agent: agent.Spec, Stage: step.Stage, Prompt: text, Dir: x.dir(t), Env: x.environment(s, t, step, agent),
 		Resume: step.Resume, Schema: schemaFor(step.Stage, agent.Structured), Timeout: step.Timeout, MaxCost: step.MaxCost,
 		Grace: x.Grace, Scratch: rec.dir, Raw: rec.output,
-	}, ralph.TurnHooks{Said: listener.said, Context: guard.heard, Event: heard.add, Ask: asks.hook()})
+	}, ralph.TurnHooks{Said: listener.said, Context: guard.heard, Event: heard.add, Ask: asks.hook(), Stopping: stopping(t, text)})
 	if closeErr := rec.close(); err == nil {
 		err = closeErr
 	}
@@ -85,6 +85,15 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	facts = append([]ralph.Fact{f}, facts...)
 	facts = append(facts, x.warnContext(t, f)...)
 	return append(facts, policy.AfterTurn(s, f, x.Config, x.Now())...), nil
+}
+
+// stopping answers an agent that is about to end its turn on a task without a signal
+// (C-002); nil for stages, whose end is their answer.
+func stopping(t *ralph.Task, told string) func(words string) string {
+	if !t.TakesSlot() {
+		return nil
+	}
+	return func(words string) string { return prompt.Stopping(t, words, told) }
 }
 
 // withoutSpec is the turn of a spec that cannot be read any more, because the
