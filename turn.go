@@ -33,20 +33,6 @@ type AgentSpec struct {
 	PassEnv []string          `json:"pass_env,omitempty"`
 }
 
-// EventRow says what a line of JSON that an exec agent prints means. Every row that
-// matches a line counts, in their order; a line that none matches is kept as unknown.
-type EventRow struct {
-	// Match is what the line must hold, by dotted path; "*" is any value but none.
-	Match map[string]string `json:"match"`
-	Kind  string            `json:"kind"`
-	// Class is the kind of error, where Kind is error and its text does not tell.
-	Class ErrorClass `json:"class,omitempty"`
-	// Read is where the parts of the event stand, by dotted path: text, id, tool, output,
-	// session, input, cached, cache_write, out, cost, status. A number in a path is the
-	// place in a list, * all of it.
-	Read map[string]string `json:"read,omitempty"`
-}
-
 // TurnInput is one turn as a driver gets it.
 type TurnInput struct {
 	Agent   AgentSpec

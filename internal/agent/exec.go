@@ -74,7 +74,7 @@ func openExec(spec ralph.AgentSpec, p *proc.Runner) (Driver, error) {
 	default:
 		known := false
 		if d.read, known = presetOf(spec.Output); !known {
-			return nil, fmt.Errorf("agents.%s: output: %q is none of %s", spec.Name, spec.Output, strings.Join(Outputs(), ", "))
+			return nil, fmt.Errorf("agents.%s: output: %q is none of %s", spec.Name, spec.Output, strings.Join(ralph.ExecOutputs(), ", "))
 		}
 	}
 	if len(spec.Events) > 0 {

@@ -11,35 +11,6 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// The kinds of rows in a table of events.
-const (
-	rowSession   = "session"   // session
-	rowMessage   = "message"   // text, id: a whole message of the agent
-	rowDelta     = "delta"     // text: more of a message, until a line that is none
-	rowReasoning = "reasoning" // text
-	rowTool      = "tool"      // id, tool, text: a call begins
-	rowToolDone  = "tool_done" // id, tool, text, output: it has ended
-	rowToolFail  = "tool_fail" // the same, and it failed
-	rowUsage     = "usage"     // tokens and cost of one step, which add up
-	rowTotal     = "total"     // tokens and cost of the whole turn
-	rowError     = "error"     // text, status: the turn has failed
-	rowRetry     = "retry"     // text, status: the agent tries again by itself
-	rowDone      = "done"      // the agent has done its turn
-	rowUndone    = "undone"    // it has not, or not yet
-	rowIgnore    = "ignore"    // known, and of no interest
-)
-
-// RowKinds are the kinds of rows that a table of events may have.
-func RowKinds() []string {
-	return []string{rowSession, rowMessage, rowDelta, rowReasoning, rowTool, rowToolDone, rowToolFail, rowUsage,
-		rowTotal, rowError, rowRetry, rowDone, rowUndone, rowIgnore}
-}
-
-// RowReads are the parts of an event that a row may say the place of.
-func RowReads() []string {
-	return []string{"text", "id", "tool", "output", "session", "input", "cached", "cache_write", "out", "cost", "status"}
-}
-
 // jsonl turns the lines of an agent that prints JSON into the normalised stream, by a
 // table of rows. It is used under the turn's lock.
 //
@@ -113,23 +84,23 @@ func (j *jsonl) apply(r *ralph.EventRow, v any) {
 		j.session = s
 		j.t.emit(ralph.StreamEvent{Kind: ralph.StreamSession, Thread: s})
 	}
-	if r.Kind != rowDelta && r.Kind != rowSession && r.Kind != rowIgnore {
+	if r.Kind != ralph.RowDelta && r.Kind != ralph.RowSession && r.Kind != ralph.RowIgnore {
 		j.close()
 	}
 	switch r.Kind {
-	case rowMessage, rowReasoning:
+	case ralph.RowMessage, ralph.RowReasoning:
 		j.said(r.Kind, read("text"))
-	case rowDelta:
+	case ralph.RowDelta:
 		j.delta(read("text"))
-	case rowTool, rowToolDone, rowToolFail:
+	case ralph.RowTool, ralph.RowToolDone, ralph.RowToolFail:
 		j.tool(r.Kind, ralph.Item{ID: read("id"), Kind: ralph.ItemTool, Type: read("tool"), Text: read("text"), Output: cutBack(read("output"), maxACPOutput)})
-	case rowUsage, rowTotal:
+	case ralph.RowUsage, ralph.RowTotal:
 		j.count(r, v)
-	case rowError, rowRetry:
+	case ralph.RowError, ralph.RowRetry:
 		j.fail(r, read("text"), read("status"))
-	case rowDone:
+	case ralph.RowDone:
 		j.done = true
-	case rowUndone:
+	case ralph.RowUndone:
 		j.done = false
 	}
 }
@@ -148,7 +119,7 @@ func (j *jsonl) said(kind, text string) {
 		return
 	}
 	item := ralph.Item{ID: j.id(""), Kind: ralph.ItemMessage, Text: text, Status: ralph.ItemCompleted}
-	if kind == rowReasoning {
+	if kind == ralph.RowReasoning {
 		item.Kind = ralph.ItemReasoning
 	} else {
 		j.text = tail{max: maxText}
@@ -184,9 +155,9 @@ func (j *jsonl) close() {
 func (j *jsonl) tool(kind string, item ralph.Item) {
 	item.ID = j.id(item.ID)
 	e := ralph.StreamEvent{Kind: ralph.StreamItem, Thread: j.session, Item: item}
-	if kind != rowTool {
+	if kind != ralph.RowTool {
 		e.Kind, e.Item.Status = ralph.StreamItemDone, ralph.ItemCompleted
-		if kind == rowToolFail {
+		if kind == ralph.RowToolFail {
 			e.Item.Status = ralph.ItemFailed
 		}
 	}
@@ -201,7 +172,7 @@ func (j *jsonl) count(r *ralph.EventRow, v any) {
 	tokens := func(name string) int64 { f, _ := number(name); return int64(f) }
 	cost, known := number("cost")
 	u := ralph.Usage{Input: tokens("input"), Output: tokens("out"), CacheRead: tokens("cached"), CacheWrite: tokens("cache_write"), Cost: cost}
-	if r.Kind == rowTotal {
+	if r.Kind == ralph.RowTotal {
 		j.usage = ralph.Usage{}
 	}
 	j.steps = true
@@ -227,12 +198,12 @@ func (j *jsonl) fail(r *ralph.EventRow, text, status string) {
 	if e.Message == "" {
 		e.Message = "the agent says that it failed, and not why"
 	}
-	if r.Kind == rowRetry {
+	if r.Kind == ralph.RowRetry {
 		j.status = code
 	} else {
 		j.err = e
 	}
-	j.t.emit(ralph.StreamEvent{Kind: ralph.StreamError, Thread: j.session, Err: e, WillRetry: r.Kind == rowRetry})
+	j.t.emit(ralph.StreamEvent{Kind: ralph.StreamError, Thread: j.session, Err: e, WillRetry: r.Kind == ralph.RowRetry})
 }
 
 // conclude settles a turn whose process has ended as res says.
@@ -245,7 +216,7 @@ func (j *jsonl) conclude(res *ralph.TurnResult, stderr string) {
 		return
 	}
 	stderr = escapes.ReplaceAllString(stderr, "")
-	wants := slices.ContainsFunc(j.rows, func(r ralph.EventRow) bool { return r.Kind == rowDone })
+	wants := slices.ContainsFunc(j.rows, func(r ralph.EventRow) bool { return r.Kind == ralph.RowDone })
 	switch {
 	case j.err != nil:
 		res.Exit, res.Err = ralph.ExitFailed, j.err

@@ -191,7 +191,7 @@ func TestAiderFailure(t *testing.T) {
 
 func TestOpenOutputs(t *testing.T) {
 	t.Parallel()
-	for _, output := range agent.Outputs() {
+	for _, output := range ralph.ExecOutputs() {
 		spec := ralph.AgentSpec{Name: "a", Driver: "exec", Command: []string{"x"}, Output: output,
 			Events: []ralph.EventRow{{Match: map[string]string{"type": "x"}, Kind: "done"}}}
 		if _, err := agent.Open(spec, proc.NewRunner(""), "ralph"); err != nil {

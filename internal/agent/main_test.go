@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,6 +31,8 @@ func TestMain(m *testing.M) {
 		replay(os.Getenv("FAKE_REPLAY"))
 	case os.Getenv("FAKE_ACP_REPLAY") != "":
 		replayACP(os.Getenv("FAKE_ACP_REPLAY"))
+	case slices.ContainsFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "FAKE_ACP_TRICK=") }):
+		playedACP(os.Getenv("FAKE_ACP_TRICK"))
 	case os.Getenv("FAKE_ACP") != "":
 		fakeACP(agenttest.Behaviour(os.Getenv("FAKE_ACP")))
 	case os.Getenv("FAKE_TALK") != "":

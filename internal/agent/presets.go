@@ -16,11 +16,6 @@ type preset struct {
 	failed func(output string) *ralph.AgentError
 }
 
-// Outputs are the words that agents.<name>.output may be.
-func Outputs() []string {
-	return []string{"text", "jsonl", "aider", "copilot", "cursor", "gemini", "goose", "opencode"}
-}
-
 func presetOf(output string) (preset, bool) {
 	switch output {
 	case "opencode":
@@ -50,19 +45,19 @@ type fields = map[string]string
 func opencodeRows() []ralph.EventRow {
 	tool := fields{"id": "part.callID", "tool": "part.tool", "text": "part.state.title", "output": "part.state.output"}
 	failed := fields{"id": "part.callID", "tool": "part.tool", "text": "part.state.input", "output": "part.state.error"}
-	overflow := row(rowError, fields{"type": "error", "error.name": "ContextOverflowError"}, fields{"text": "error.data.message"})
+	overflow := row(ralph.RowError, fields{"type": "error", "error.name": "ContextOverflowError"}, fields{"text": "error.data.message"})
 	overflow.Class = ralph.ErrClassContext
 	return []ralph.EventRow{
-		row(rowSession, fields{"sessionID": "*", "type": "step_start"}, fields{"session": "sessionID"}),
-		row(rowMessage, fields{"type": "text"}, fields{"text": "part.text"}),
-		row(rowReasoning, fields{"type": "reasoning"}, fields{"text": "part.text"}),
-		row(rowToolDone, fields{"type": "tool_use", "part.state.status": "completed"}, tool),
-		row(rowToolFail, fields{"type": "tool_use", "part.state.status": "error"}, failed),
-		row(rowUsage, fields{"type": "step_finish"}, fields{"input": "part.tokens.input", "out": "part.tokens.output",
+		row(ralph.RowSession, fields{"sessionID": "*", "type": "step_start"}, fields{"session": "sessionID"}),
+		row(ralph.RowMessage, fields{"type": "text"}, fields{"text": "part.text"}),
+		row(ralph.RowReasoning, fields{"type": "reasoning"}, fields{"text": "part.text"}),
+		row(ralph.RowToolDone, fields{"type": "tool_use", "part.state.status": "completed"}, tool),
+		row(ralph.RowToolFail, fields{"type": "tool_use", "part.state.status": "error"}, failed),
+		row(ralph.RowUsage, fields{"type": "step_finish"}, fields{"input": "part.tokens.input", "out": "part.tokens.output",
 			"cached": "part.tokens.cache.read", "cache_write": "part.tokens.cache.write", "cost": "part.cost"}),
-		row(rowUndone, fields{"type": "step_finish"}, nil),
-		row(rowDone, fields{"type": "step_finish", "part.reason": "stop"}, nil),
-		row(rowError, fields{"type": "error"}, fields{"text": "error.data.message", "status": "error.data.statusCode", "session": "sessionID"}),
+		row(ralph.RowUndone, fields{"type": "step_finish"}, nil),
+		row(ralph.RowDone, fields{"type": "step_finish", "part.reason": "stop"}, nil),
+		row(ralph.RowError, fields{"type": "error"}, fields{"text": "error.data.message", "status": "error.data.statusCode", "session": "sessionID"}),
 		overflow,
 	}
 }
@@ -70,36 +65,36 @@ func opencodeRows() []ralph.EventRow {
 // geminiRows: run, 0.61.0. SIGINT and SIGTERM end it with 0, and without a result.
 func geminiRows() []ralph.EventRow {
 	return []ralph.EventRow{
-		row(rowSession, fields{"type": "init"}, fields{"session": "session_id"}),
-		row(rowDelta, fields{"type": "message", "role": "assistant"}, fields{"text": "content"}),
-		row(rowIgnore, fields{"type": "message", "role": "user"}, nil),
-		row(rowTool, fields{"type": "tool_use"}, fields{"id": "tool_id", "tool": "tool_name", "text": "parameters"}),
-		row(rowToolDone, fields{"type": "tool_result", "status": "success"}, fields{"id": "tool_id", "output": "output"}),
-		row(rowToolFail, fields{"type": "tool_result", "status": "error"}, fields{"id": "tool_id", "output": "error.message"}),
-		row(rowTotal, fields{"type": "result"}, fields{"input": "stats.input", "out": "stats.output_tokens", "cached": "stats.cached"}),
-		row(rowDone, fields{"type": "result", "status": "success"}, nil),
-		row(rowError, fields{"type": "result", "status": "error"}, fields{"text": "error.message"}),
+		row(ralph.RowSession, fields{"type": "init"}, fields{"session": "session_id"}),
+		row(ralph.RowDelta, fields{"type": "message", "role": "assistant"}, fields{"text": "content"}),
+		row(ralph.RowIgnore, fields{"type": "message", "role": "user"}, nil),
+		row(ralph.RowTool, fields{"type": "tool_use"}, fields{"id": "tool_id", "tool": "tool_name", "text": "parameters"}),
+		row(ralph.RowToolDone, fields{"type": "tool_result", "status": "success"}, fields{"id": "tool_id", "output": "output"}),
+		row(ralph.RowToolFail, fields{"type": "tool_result", "status": "error"}, fields{"id": "tool_id", "output": "error.message"}),
+		row(ralph.RowTotal, fields{"type": "result"}, fields{"input": "stats.input", "out": "stats.output_tokens", "cached": "stats.cached"}),
+		row(ralph.RowDone, fields{"type": "result", "status": "success"}, nil),
+		row(ralph.RowError, fields{"type": "result", "status": "error"}, fields{"text": "error.message"}),
 	}
 }
 
 // copilotRows: run, 1.0.102. It reports neither tokens nor dollars.
 func copilotRows() []ralph.EventRow {
 	rows := []ralph.EventRow{
-		row(rowMessage, fields{"type": "assistant.message"}, fields{"text": "data.content"}),
-		row(rowReasoning, fields{"type": "assistant.reasoning"}, fields{"text": "data.content"}),
-		row(rowTool, fields{"type": "tool.execution_start"}, fields{"id": "data.toolCallId", "tool": "data.toolName", "text": "data.arguments"}),
-		row(rowToolDone, fields{"type": "tool.execution_complete", "data.success": "true"}, fields{"id": "data.toolCallId", "output": "data.result.content"}),
-		row(rowToolFail, fields{"type": "tool.execution_complete", "data.success": "false"}, fields{"id": "data.toolCallId", "output": "data.error.message"}),
-		row(rowRetry, fields{"type": "model.call_failure"}, fields{"text": "data.errorMessage", "status": "data.statusCode"}),
-		row(rowError, fields{"type": "session.error"}, fields{"text": "data.message", "status": "data.statusCode"}),
-		row(rowSession, fields{"type": "result"}, fields{"session": "sessionId"}),
-		row(rowDone, fields{"type": "result", "exitCode": "0"}, nil),
+		row(ralph.RowMessage, fields{"type": "assistant.message"}, fields{"text": "data.content"}),
+		row(ralph.RowReasoning, fields{"type": "assistant.reasoning"}, fields{"text": "data.content"}),
+		row(ralph.RowTool, fields{"type": "tool.execution_start"}, fields{"id": "data.toolCallId", "tool": "data.toolName", "text": "data.arguments"}),
+		row(ralph.RowToolDone, fields{"type": "tool.execution_complete", "data.success": "true"}, fields{"id": "data.toolCallId", "output": "data.result.content"}),
+		row(ralph.RowToolFail, fields{"type": "tool.execution_complete", "data.success": "false"}, fields{"id": "data.toolCallId", "output": "data.error.message"}),
+		row(ralph.RowRetry, fields{"type": "model.call_failure"}, fields{"text": "data.errorMessage", "status": "data.statusCode"}),
+		row(ralph.RowError, fields{"type": "session.error"}, fields{"text": "data.message", "status": "data.statusCode"}),
+		row(ralph.RowSession, fields{"type": "result"}, fields{"session": "sessionId"}),
+		row(ralph.RowDone, fields{"type": "result", "exitCode": "0"}, nil),
 	}
 	for _, name := range []string{"session.skills_loaded", "session.mcp_servers_loaded", "session.tools_updated", "user.message",
 		"assistant.turn_start", "assistant.turn_end", "assistant.turn_retry", "assistant.idle", "assistant.message_start",
 		"assistant.message_delta", "assistant.tool_call_delta", "session.info", "session.background_tasks_changed",
 		"tool.execution_partial_result", "model.call_start", "model.call_finished", "model.call_final_result"} {
-		rows = append(rows, row(rowIgnore, fields{"type": name}, nil))
+		rows = append(rows, row(ralph.RowIgnore, fields{"type": name}, nil))
 	}
 	return rows
 }
@@ -107,13 +102,13 @@ func copilotRows() []ralph.EventRow {
 // cursorRows: docs and forum only. A failure prints no result line.
 func cursorRows() []ralph.EventRow {
 	return []ralph.EventRow{
-		row(rowSession, fields{"type": "system", "subtype": "init"}, fields{"session": "session_id"}),
-		row(rowMessage, fields{"type": "assistant"}, fields{"text": "message.content.*.text"}),
-		row(rowIgnore, fields{"type": "user"}, nil),
-		row(rowTool, fields{"type": "tool_call", "subtype": "started"}, fields{"id": "call_id", "text": "tool_call"}),
-		row(rowToolDone, fields{"type": "tool_call", "subtype": "completed"}, fields{"id": "call_id", "output": "tool_call"}),
-		row(rowDone, fields{"type": "result", "subtype": "success", "is_error": "false"}, nil),
-		row(rowError, fields{"type": "result", "is_error": "true"}, fields{"text": "result"}),
+		row(ralph.RowSession, fields{"type": "system", "subtype": "init"}, fields{"session": "session_id"}),
+		row(ralph.RowMessage, fields{"type": "assistant"}, fields{"text": "message.content.*.text"}),
+		row(ralph.RowIgnore, fields{"type": "user"}, nil),
+		row(ralph.RowTool, fields{"type": "tool_call", "subtype": "started"}, fields{"id": "call_id", "text": "tool_call"}),
+		row(ralph.RowToolDone, fields{"type": "tool_call", "subtype": "completed"}, fields{"id": "call_id", "output": "tool_call"}),
+		row(ralph.RowDone, fields{"type": "result", "subtype": "success", "is_error": "false"}, nil),
+		row(ralph.RowError, fields{"type": "result", "is_error": "true"}, fields{"text": "result"}),
 	}
 }
 

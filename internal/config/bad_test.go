@@ -104,8 +104,8 @@ func TestBadAgentsAndYAML(t *testing.T) {
 	t.Parallel()
 	const at = "ralph/config.yaml"
 	tests := []badFile{
-		{"unknown agent", "agent: {primary: clod}\n", []string{at + ":1: `agent.primary` must be one of the agents claude, codex, opencode, gemini, aider, demo, not `clod`"}},
-		{"unknown fallback", "agent: {fallback: [nobody]}\n", []string{at + ":1: `agent.fallback` must be one of the agents claude, codex, opencode, gemini, aider, demo, not `nobody`"}},
+		{"unknown agent", "agent: {primary: clod}\n", []string{at + ":1: `agent.primary` must be one of the agents claude, codex, opencode, gemini, copilot, goose, aider, cursor, demo, not `clod`"}},
+		{"unknown fallback", "agent: {fallback: [nobody]}\n", []string{at + ":1: `agent.fallback` must be one of the agents claude, codex, opencode, gemini, copilot, goose, aider, cursor, demo, not `nobody`"}},
 		{"agent's name", "agents: {My Agent: {driver: exec}}\n", []string{at + ":1: `agents.My Agent` must be named with small letters, digits, - and _"}},
 		{"agent twice (X-85)", "agents:\n  gpt: {model: a}\n  codex: {model: b}\n", []string{at + ":2: `agents.gpt` is another name of `codex`, which is there as well; keep one of them"}},
 		{"driver", "agents: {mine: {driver: magic}}\n", []string{at + ":1: `agents.mine.driver` must be one of codex, claude, acp, exec, scripted, not `magic`"}},
@@ -115,6 +115,15 @@ func TestBadAgentsAndYAML(t *testing.T) {
 		{"arg without {prompt}", "agent: {primary: mine}\nagents:\n  mine: {driver: exec, command: [x], prompt: arg}\n", []string{at + ":3: `agents.mine.prompt` is arg, so `{prompt}` must stand in command or args"}},
 		{"file without {prompt_file}", "agent: {primary: mine}\nagents:\n  mine: {driver: exec, command: [x], prompt: file}\n", []string{at + ":3: `agents.mine.prompt` is file, so `{prompt_file}` must stand in command or args"}},
 		{"prompt", "agents: {aider: {prompt: mail}}\n", []string{at + ":1: `agents.aider.prompt` must be one of stdin, arg, file, not `mail`"}},
+		{"output", "agents: {aider: {output: xml}}\n", []string{at + ":1: `agents.aider.output` must be one of text, jsonl, aider, copilot, cursor, gemini, goose, opencode, not `xml`"}},
+		{"jsonl without rows", "agent: {primary: mine}\nagents:\n  mine: {driver: exec, command: [x], output: jsonl}\n", []string{at + ":3: `agents.mine.events` must have rows, as `output` is jsonl"}},
+		{"resume without a session", "agent: {primary: mine}\nagents:\n  mine: {driver: exec, command: [x], resume: [--go-on]}\n", []string{at + ":3: `agents.mine.resume` must hold `{session}`"}},
+		{"events", "agents:\n  mine:\n    driver: exec\n    events:\n      - {match: {type: x}, kind: done}\n      - {match: {type: y}, kind: finish}\n", []string{at + ":6: `agents.mine.events` has a row 2 that is wrong: kind must be one of session, message, delta, reasoning, tool, tool_done, tool_fail, usage, total, error, retry, done, undone, ignore, not `finish`"}},
+		{"events' key", "agents:\n  mine:\n    driver: exec\n    events:\n      - match: {type: x}\n        kind: message\n        txt: part.text\n", []string{at + ":7: `agents.mine.events` has a row 1 that has an unknown key `txt`; known are match, kind, class, text, id, tool, output, session, input, cached, cache_write, out, cost, status"}},
+		{"events without match", "agents: {mine: {driver: exec, events: [{kind: done}]}}\n", []string{at + ":1: `agents.mine.events` has a row 1 that matches every line; say which with match, such as {match: {type: text}}"}},
+		{"events without kind", "agents: {mine: {driver: exec, events: [{match: {a: b}}]}}\n", []string{at + ":1: `agents.mine.events` has a row 1 that has no kind; it is one of session, message, delta, reasoning, tool, tool_done, tool_fail, usage, total, error, retry, done, undone, ignore"}},
+		{"events' class", "agents: {mine: {driver: exec, events: [{match: {a: b}, kind: done, class: overloaded}]}}\n", []string{at + ":1: `agents.mine.events` has a row 1 that is of kind done, which has no class"}},
+		{"events as a word", "agents: {mine: {driver: exec, events: all}}\n", []string{at + ":1: `agents.mine.events` must be rows such as [{match: {type: text}, kind: message, text: part.text}], not `all`"}},
 		{"variable", "agents: {claude: {pass_env: [A-B]}}\n", []string{at + ":1: `agents.claude.pass_env` item 1 must be the name of an environment variable (letters, digits and _), not `A-B`"}},
 
 		{"doubled key", "parallel: 2\nmode: step\nparallel: 3\n", []string{at + ":3: `parallel` is there twice, first in line 1"}},

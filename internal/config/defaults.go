@@ -80,8 +80,6 @@ func builtinAgents() []ralph.AgentSpec {
 		},
 		{
 			Name: "opencode", Driver: "acp", Command: []string{"opencode", "acp"},
-			// It would replace its own program in the middle of a run.
-			Env:     map[string]string{"OPENCODE_DISABLE_AUTOUPDATE": "1"},
 			PassEnv: []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT"},
 		},
 		{
@@ -91,7 +89,18 @@ func builtinAgents() []ralph.AgentSpec {
 			PassEnv: []string{"GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"},
 		},
 		{
-			Name: "aider", Driver: "exec", Command: []string{"aider"}, Prompt: "file",
+			Name: "copilot", Driver: "acp", Command: []string{"copilot", "--acp", "--no-auto-update"},
+			PassEnv: []string{
+				"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "COPILOT_MODEL", "COPILOT_PROVIDER_BASE_URL",
+				"COPILOT_PROVIDER_TYPE", "COPILOT_PROVIDER_API_KEY",
+			},
+		},
+		{
+			Name: "goose", Driver: "acp", Command: []string{"goose", "acp"},
+			PassEnv: []string{"GOOSE_PROVIDER", "GOOSE_MODEL", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"},
+		},
+		{
+			Name: "aider", Driver: "exec", Command: []string{"aider"}, Prompt: "file", Output: "aider",
 			// It commits by itself unless told not to; commits are ralph's.
 			Args: []string{
 				"--message-file", "{prompt_file}", "--yes-always", "--no-auto-commits", "--no-dirty-commits",
@@ -99,6 +108,12 @@ func builtinAgents() []ralph.AgentSpec {
 				"--no-show-model-warnings", "--no-detect-urls", "--no-suggest-shell-commands",
 			},
 			PassEnv: []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_API_BASE"},
+		},
+		{
+			Name: "cursor", Driver: "exec", Command: []string{"cursor-agent"}, Prompt: "arg", Output: "cursor",
+			// Without --force it proposes changes and writes none.
+			Args:    []string{"-p", "--output-format", "stream-json", "--force", "{prompt}"},
+			PassEnv: []string{"CURSOR_API_KEY"},
 		},
 		{Name: "demo", Driver: "scripted", Scenario: "demo"},
 	}

@@ -75,7 +75,10 @@ func agentKeys(a *ralph.AgentSpec) []key {
 		{path: at + "env", v: table{p: &a.Env, want: "variables with their values, such as {NAME: value}", checkKey: checkEnvName}, doc: "environment variables set for the agent", mask: maskEnv},
 		{path: at + "pass_env", v: list{&a.PassEnv, checkEnvName}, doc: "names of your environment variables that the agent may see"},
 		{path: at + "prompt", v: oneOf(&a.Prompt, "", "stdin", "arg", "file"), doc: "driver `exec`: the prompt comes on standard input (also when empty), replaces `{prompt}`, or lies in the file `{prompt_file}`"},
-		{path: at + "project", v: onOff(&a.Project), doc: "driver `claude`: the repository's own settings count, so its hooks and MCP servers run without a question; otherwise they do not"},
+		{path: at + "project", v: onOff(&a.Project), doc: "drivers `claude` and `acp`: the repository's own settings count, so its hooks and MCP servers run without a question; otherwise they do not"},
+		{path: at + "output", v: oneOf(&a.Output, append([]string{""}, ralph.ExecOutputs()...)...), doc: "driver `exec`: how its output is read: as `text` (also when empty), as `jsonl` by the rows of `events`, or as that of a program that ralph knows"},
+		{path: at + "events", v: eventRows{&a.Events}, doc: "driver `exec`: what the lines of JSON that the agent prints mean: rows of `{match: {path: value}, kind: , text: path, ...}` (docs/agents.md)"},
+		{path: at + "resume", v: commands(&a.Resume), doc: "driver `exec`: the arguments by which the agent goes on with `{session}`; none: it cannot"},
 		{path: at + "scenario", v: plainText(&a.Scenario, nil), doc: "driver `scripted`: a built-in scenario or a YAML file"},
 	}
 }

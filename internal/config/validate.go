@@ -89,6 +89,12 @@ func validateInUse(a ralph.AgentSpec, at string, complain func(what string, keys
 	if a.Driver != "exec" {
 		return
 	}
+	if a.Output == "jsonl" && len(a.Events) == 0 {
+		complain("must have rows, as `output` is jsonl", at+"events", at+"output")
+	}
+	if len(a.Resume) > 0 && !slices.ContainsFunc(a.Resume, func(s string) bool { return strings.Contains(s, "{session}") }) {
+		complain("must hold `{session}`", at+"resume")
+	}
 	holds := func(mark string) bool {
 		has := func(s string) bool { return strings.Contains(s, mark) }
 		return slices.ContainsFunc(a.Command, has) || slices.ContainsFunc(a.Args, has)
