@@ -27,6 +27,13 @@ func TestMain(m *testing.M) {
 	case len(os.Args) > 2 && os.Args[1] == "scripted-agent":
 		dir, _ := os.Getwd()
 		os.Exit(agent.Play(context.Background(), os.Stdin, os.Stdout, os.Stderr, os.Environ(), dir, os.Args[2]))
+	case os.Getenv("FAKE_CODEX_REPLAY") != "":
+		if len(os.Args) > 1 && os.Args[1] == "sandbox" {
+			os.Exit(0)
+		}
+		replayCodex(os.Getenv("FAKE_CODEX_REPLAY"))
+	case os.Getenv("FAKE_CODEX") != "":
+		fakeCodex(agenttest.Behaviour(os.Getenv("FAKE_CODEX")))
 	case os.Getenv("FAKE_REPLAY") != "":
 		replay(os.Getenv("FAKE_REPLAY"))
 	case os.Getenv("FAKE_ACP_REPLAY") != "":

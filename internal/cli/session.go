@@ -62,7 +62,6 @@ func (x *session) run(ctx context.Context) error {
 	if x.parts, err = wire(ctx, x.env, x.flags); err != nil {
 		return err
 	}
-	defer x.closeAgents()
 	if err := x.choosePlace(ctx); err != nil {
 		return err
 	}
@@ -95,6 +94,7 @@ func (x *session) run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = x.lock.Unlock() }()
+	defer x.closeAgents()
 	x.startNotices(courier)
 	defer x.endNotices(noticeLimit)
 	if x.hooks, err = x.openHooks(ctx); err != nil {
