@@ -42,7 +42,8 @@ func (t *codexTurn) asked(method, id string, p codexParams) {
 		defer cancel()
 		reply, err := t.asking.answer(ctx, ask.request)
 		if err != nil {
-			reply = ralph.Reply{} // withdrawn: codex ignores what it is told after that
+			reply = ralph.Reply{}
+			t.unanswered(ctx, err)
 		}
 		t.server.rpc.answer(id, ask.result(reply), nil)
 		t.mu.Lock()
@@ -52,6 +53,25 @@ func (t *codexTurn) asked(method, id string, p codexParams) {
 			t.stop(errHalted)
 		}
 	})
+}
+
+// unanswered returns when a request without an answer may be denied. While the turn is
+// being ended that is after its end: codex would go on with a denial, but ignores what
+// it is told after that.
+func (t *codexTurn) unanswered(ctx context.Context, err error) {
+	if ctx.Err() == nil { // nobody took it back: whoever should ask is broken
+		t.mu.Lock()
+		t.askErr = err
+		t.mu.Unlock()
+		t.stop(err)
+	}
+	if t.askCtx.Err() == nil {
+		return // codex took it back itself
+	}
+	select {
+	case <-t.done:
+	case <-t.server.dead:
+	}
 }
 
 // resolved takes that the server needs no answer any more; the lock is held.

@@ -8,9 +8,9 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/ralph-loop/ralph/internal/agent/agenttest"
 )
@@ -29,6 +29,8 @@ type fakeServer struct {
 	in  *bufio.Reader
 	out *bufio.Writer
 	log *os.File
+
+	waiting []string // threads with a turn under way
 }
 
 func newFakeServer() *fakeServer {
@@ -176,6 +178,10 @@ func order(r recorded) int {
 // fakeCodex is an app-server that behaves as asked, on as many threads as it gets.
 func fakeCodex(b agenttest.Behaviour) {
 	if slices.Contains(os.Args, "sandbox") {
+		if why := os.Getenv("FAKE_SANDBOX"); why != "" {
+			fmt.Fprintln(os.Stderr, why)
+			os.Exit(1)
+		}
 		os.Exit(0)
 	}
 	s := newFakeServer()
@@ -249,20 +255,33 @@ func (s *fakeServer) behave(b agenttest.Behaviour, thread, prompt, mark string) 
 		for n := 0; n < agenttest.FloodBytes; n += len(text) {
 			s.words(thread, text)
 		}
+	case "together": // ends when as many turns are under way as the prompt says
+		s.waiting = append(s.waiting, thread)
+		if n, _ := strconv.Atoi(prompt); len(s.waiting) < n {
+			return
+		}
+		for _, other := range s.waiting {
+			s.words(other, "of "+other)
+			s.end(other, "completed", "null")
+		}
+		s.waiting = nil
+		return
+	case "once": // dies in its first turn
+		if _, err := os.Stat(prompt); err != nil {
+			_ = os.WriteFile(prompt, nil, 0o600)
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+		s.words(thread, "alive")
+	case "huge":
+		s.words(thread, strings.Repeat("x", 20<<20)+"\nthe end")
+	case "pid":
+		s.words(thread, strconv.Itoa(os.Getpid()))
+	case "environment":
+		s.words(thread, strings.Join(os.Environ(), "\n"))
 	case agenttest.Background:
 		_ = os.Setenv("RALPH_THREAD", mark)
 		leaveBehind()
 	}
 	s.end(thread, "completed", "null")
-}
-
-// waitGone waits for the end of a process that is not ours to wait for.
-func waitGone(pid int) bool {
-	for range 400 {
-		if syscall.Kill(pid, 0) != nil {
-			return true
-		}
-		<-time.After(5 * time.Millisecond)
-	}
-	return false
 }

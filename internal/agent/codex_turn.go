@@ -39,6 +39,7 @@ type codexTurn struct {
 	events     int64
 	status     string
 	refused    error      // why codex did not begin
+	askErr     error      // of whoever should have answered a request
 	failure    codexError // of turn/completed
 	failed     bool
 	words      string // the last message
@@ -90,7 +91,11 @@ func (t *codexTurn) run(ctx context.Context) (ralph.TurnResult, error) {
 	if t.rawErr != nil {
 		return res, fmt.Errorf("keep the agent's output: %w", t.rawErr)
 	}
-	return res, t.conclude(run, &res, err)
+	if t.askErr != nil {
+		return res, t.askErr
+	}
+	err = t.conclude(run, &res, err)
+	return res, err
 }
 
 // begin opens the thread and asks for the turn. An error means that there is none.
