@@ -31,7 +31,6 @@ type appServer struct {
 	totals map[string]int64  // tokens that a thread has used, as it said last
 	marks  map[string]string // what marks the commands of a thread
 	limits codexLimits
-	notice string // the last warning about its configuration
 }
 
 // startServer starts a process and its handshake; both go on behind the caller.
@@ -220,16 +219,6 @@ func (s *appServer) heard(m rpcMessage) {
 		s.mu.Lock()
 		s.limits.merge(m.params)
 		s.mu.Unlock()
-	case method == "configWarning":
-		var w struct {
-			Summary string `json:"summary"`
-			Message string `json:"message"`
-		}
-		if json.Unmarshal(m.params, &w) == nil {
-			s.mu.Lock()
-			s.notice = cutBack(orElse(w.Summary, w.Message), maxMessage)
-			s.mu.Unlock()
-		}
 	case method == "thread/tokenUsage/updated":
 		// Of a thread whose turn is over: a compaction or a replay. It is not paid for again.
 		s.used(text(p.thread), readUsageTotals(p.usage).total)

@@ -359,13 +359,7 @@ func (t *codexTurn) explain(res *ralph.TurnResult, err error) {
 		res.Err = &ralph.AgentError{Class: ralph.ErrClassOutput, Message: cutBack(err.Error(), maxMessage)}
 		return
 	}
-	message := refusal.Message
-	t.server.mu.Lock()
-	if t.server.notice != "" {
-		message += "\n" + t.server.notice
-	}
-	t.server.mu.Unlock()
-	res.Err = &ralph.AgentError{Class: classify(refusal.Message), Message: cutBack("codex: "+message, maxMessage)}
+	res.Err = &ralph.AgentError{Class: classify(refusal.Message), Message: cutBack("codex: "+refusal.Message, maxMessage)}
 	if strings.Contains(string(refusal.Data), "input_too_large") {
 		res.Err.Class = ralph.ErrClassRequest // over 1,048,576 characters
 	}

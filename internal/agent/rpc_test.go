@@ -1,0 +1,181 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// wire gathers what an rpc sends, line by line.
+type wire struct{ lines chan string }
+
+func (w wire) Write(p []byte) (int, error) {
+	w.lines <- strings.TrimSuffix(string(p), "\n")
+	return len(p), nil
+}
+
+func (w wire) Close() error {
+	close(w.lines)
+	return nil
+}
+
+func newWire(t *testing.T, heard func(rpcMessage)) (*rpc, wire) {
+	t.Helper()
+	r, w := newRPC(heard), wire{make(chan string, 1000)}
+	var pump sync.WaitGroup
+	pump.Go(func() { r.pump(w) })
+	t.Cleanup(func() {
+		r.finish()
+		pump.Wait()
+	})
+	return r, w
+}
+
+// E-025 to E-028: messages are told apart by their method, though the server's ids are
+// the same as ours; every request gets one answer at the most, under its own id.
+func TestRPCTellsApart(t *testing.T) {
+	t.Parallel()
+	var heard []string
+	r, w := newWire(t, func(m rpcMessage) { heard = append(heard, fmt.Sprintf("%s %s %s", m.id, m.method, m.params)) })
+	got := make(chan string, 1)
+	r.send("ours", map[string]string{"a": "<b>"}, func(a rpcAnswer) { got <- fmt.Sprintf("%s %v", a.result, a.err) })
+	if line := <-w.lines; line != `{"id":1,"method":"ours","params":{"a":"<b>"}}` {
+		t.Errorf("sent %s", line)
+	}
+	lines := `{"method":"ask","id":1,"params":{"x":1}}` + "\n\nnot json\n[1]\n" + `{"id":7,"result":{}}` + "\n" +
+		`{"params":{},"id":"s-1","method":"ask"}` + "\n" + `{"method":"note","params":[]}` + "\n" + `{"error":{"code":-1,"message":"no"},"id":1}` + "\n"
+	for i := range lines { // whatever chunks it comes in
+		_, _ = r.Write([]byte(lines[i : i+1]))
+	}
+	if want := `1 "ask" {"x":1}|"s-1" "ask" {}| "note" []`; strings.Join(heard, "|") != want {
+		t.Errorf("heard %q", heard)
+	}
+	if a := <-got; a != " no" {
+		t.Errorf("answer %q", a)
+	}
+	r.answer(`"s-1"`, map[string]int{"y": 2}, nil)
+	r.answer(`"s-1"`, map[string]int{"y": 3}, nil) // once is enough
+	r.resolved("1")
+	r.answer("1", nil, &rpcError{Code: 1, Message: "too late"})
+	r.answer("99", nil, &rpcError{Code: 1, Message: "never asked"})
+	r.finish()
+	var sent []string
+	for line := range w.lines {
+		sent = append(sent, line)
+	}
+	if len(sent) != 1 || sent[0] != `{"id":"s-1","result":{"y":2}}` {
+		t.Errorf("sent %q", sent)
+	}
+}
+
+// Calls under way fail clearly when it is over, each once, and so do later ones.
+func TestRPCFails(t *testing.T) {
+	t.Parallel()
+	r, w := newWire(t, func(rpcMessage) {})
+	gone := errors.New("codex app-server was ended by SIGKILL")
+	begun := make(chan error, 1)
+	go func() {
+		_, err := r.call(t.Context(), "one", nil)
+		begun <- err
+	}()
+	<-w.lines
+	r.fail(gone)
+	r.fail(errors.New("again"))
+	if err := <-begun; !errors.Is(err, gone) {
+		t.Error(err)
+	}
+	if _, err := r.call(t.Context(), "two", nil); !errors.Is(err, gone) {
+		t.Error(err)
+	}
+}
+
+// A server that does not read blocks nobody who sends, nor what is heard.
+func TestRPCNeverBlocks(t *testing.T) {
+	t.Parallel()
+	n := 0
+	r := newRPC(func(rpcMessage) { n++ })
+	in, out := io.Pipe()
+	pumped := make(chan struct{})
+	go func() {
+		r.pump(out)
+		close(pumped)
+	}()
+	for range 1000 {
+		r.send("m", strings.Repeat("x", 1000), func(rpcAnswer) {})
+		_, _ = r.Write([]byte(`{"method":"n"}` + "\n"))
+	}
+	if n != 1000 {
+		t.Errorf("heard %d", n)
+	}
+	_ = in.Close() // the process is gone
+	r.fail(errors.New("gone"))
+	<-pumped
+}
+
+// Whatever comes, each line is a message or nothing, and many goroutines may send.
+func FuzzRPC(f *testing.F) {
+	for _, seed := range []string{`{"id":1,"result":{}}`, `{"method":"m","id":{}}`, `{"method":3}`, `{"id":1e9,"error":null}`, "{\n}", `{"method":"m","id":"\ud800"}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		var r *rpc
+		asked := 0
+		r = newRPC(func(m rpcMessage) {
+			_ = text(m.method)
+			_ = readParams(m.params)
+			if m.id != nil {
+				asked++
+				r.answer(string(m.id), nil, &rpcError{Code: errNoMethod, Message: "no"})
+				r.answer(string(m.id), nil, &rpcError{Code: errNoMethod, Message: "no"})
+			}
+		})
+		r.send("m", nil, func(rpcAnswer) {})
+		r.queue = nil
+		_, _ = r.Write(append(bytes.Clone(in), '\n'))
+		if len(r.queue) > asked {
+			t.Fatalf("%d answers to %d requests", len(r.queue), asked)
+		}
+		for _, line := range r.queue {
+			if !json.Valid(line) {
+				t.Fatalf("sent %q", line)
+			}
+		}
+	})
+}
+
+// What runs is what rules see: the shell that codex puts around a command is taken off,
+// but only where that is sure.
+func TestUnwrapShell(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`/bin/bash -lc 'ls -l'`:                      "ls -l",
+		`bash -lc ls`:                                "ls",
+		`/bin/zsh -c "echo \"hi\""`:                  `echo "hi"`,
+		`/bin/bash -lc 'it'"'"'s'`:                   "it's",
+		`/bin/bash -lc 'ls' && rm x`:                 `/bin/bash -lc 'ls' && rm x`,
+		`/bin/bash -lc 'ls' x`:                       `/bin/bash -lc 'ls' x`,
+		`/bin/bash -lc "ls $(rm x)"`:                 `/bin/bash -lc "ls $(rm x)"`,
+		`/bin/bash -lc 'ls`:                          `/bin/bash -lc 'ls`,
+		`/bin/bash -x -lc 'ls'`:                      `/bin/bash -x -lc 'ls'`,
+		`git status`:                                 "git status",
+		"/bin/bash -lc 'a\nb; c'":                    "a\nb; c",
+		`/bin/bash -lc a;b`:                          `/bin/bash -lc a;b`,
+		`/bin/bash -lc`:                              `/bin/bash -lc`,
+		`/bin/bash -lc ''`:                           `/bin/bash -lc ''`,
+		`/usr/bin/env bash -lc 'ls'`:                 `/usr/bin/env bash -lc 'ls'`,
+		`/bin/sh -c "a\\b"`:                          `a\b`,
+		`/bin/bash -lc 'echo a' 'echo b'`:            `/bin/bash -lc 'echo a' 'echo b'`,
+		`C:\bash.exe -lc 'ls'`:                       `C:\bash.exe -lc 'ls'`,
+		"/bin/bash -lc \"echo `id`\"":                "/bin/bash -lc \"echo `id`\"",
+		`/bin/bash -lc ` + "'" + `printf "%s"` + "'": `printf "%s"`,
+	} {
+		if got := unwrapShell(in); got != want {
+			t.Errorf("%s\n got %s\nwant %s", in, got, want)
+		}
+	}
+}
