@@ -31,6 +31,7 @@ type agentCheckFlags struct {
 	command          string
 	prompt           string
 	turns, yes, json bool
+	only             []string // names of probes; empty: all
 }
 
 func newAgentCheck(env Env) *cobra.Command {
@@ -61,6 +62,7 @@ run it. Exit code 1 when a probe failed.`,
 	cmd.Flags().BoolVar(&f.turns, "turns", false, "also run real turns, which cost what the agent's model costs")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask before real turns")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	cmd.Flags().StringSliceVar(&f.only, "only", nil, "run only these `probes`, by name, such as echo,resume")
 	cmd.Flags().StringVar(&f.command, "command", "", "check this `command` as an exec agent")
 	cmd.Flags().StringVar(&f.prompt, "prompt", "stdin", "how --command gets its prompt: `stdin`, arg ({prompt}) or file ({prompt_file})")
 	return cmd
@@ -119,13 +121,12 @@ func runAgentCheck(ctx context.Context, env Env, spec ralph.AgentSpec, root stri
 	}
 	defer stand.remove()
 	s := stand.subject(supports)
-	probes := agentcheck.Free()
-	switch {
-	case !s.Model:
-		probes = agentcheck.Probes()
-	case f.turns:
-		probes = append(probes, withTurns(agentcheck.Probes())...)
-		if err := agreeToTurns(env, spec, agentcheck.Turns(s, probes), f); err != nil {
+	probes, err := probesFor(s, f)
+	if err != nil {
+		return err
+	}
+	if n := agentcheck.Turns(s, probes); n > 0 {
+		if err := agreeToTurns(env, spec, n, f); err != nil {
 			return err
 		}
 	}
@@ -146,6 +147,30 @@ func handshakes(driver string) bool {
 	return ok
 }
 
+// probesFor are the probes that a person wants of this agent.
+func probesFor(s *agentcheck.Subject, f agentCheckFlags) ([]agentcheck.Probe, error) {
+	probes := agentcheck.Free()
+	switch {
+	case !s.Model:
+		probes = agentcheck.Probes()
+	case f.turns:
+		probes = append(probes, withTurns(agentcheck.Probes())...)
+	}
+	if len(f.only) == 0 {
+		return probes, nil
+	}
+	var names []string
+	for _, p := range probes {
+		names = append(names, p.Name)
+	}
+	for _, name := range f.only {
+		if !slices.Contains(names, name) {
+			return nil, &ralph.Refusal{Why: fmt.Sprintf("no probe %q is among those that would run", name), Hint: "there are " + strings.Join(names, ", ") + "; most need --turns", Kind: ralph.ErrUsage}
+		}
+	}
+	return slices.DeleteFunc(probes, func(p agentcheck.Probe) bool { return !slices.Contains(f.only, p.Name) }), nil
+}
+
 // withTurns are the probes that run turns of a model. The others are what no model does
 // when it is asked, such as to end with code 3; the driver's own tests prove those.
 func withTurns(probes []agentcheck.Probe) []agentcheck.Probe {
@@ -157,16 +182,23 @@ func agreeToTurns(env Env, spec ralph.AgentSpec, n int, f agentCheckFlags) error
 	if f.yes {
 		return nil
 	}
-	what := fmt.Sprintf("this runs %d short turns of %s with its own model, at its price", n, spec.Name)
+	what := fmt.Sprintf("this runs %s of %s with its own model, at its price", shortTurns(n), spec.Name)
 	if !env.Terminal || f.json {
 		return &ralph.Refusal{Why: what, Hint: "say --yes to agree, or leave out --turns for what costs nothing", Kind: ralph.ErrUsage}
 	}
-	fmt.Fprintf(env.Stdout, "%s%s. Run them? [y/N] ", strings.ToUpper(what[:1]), what[1:])
+	fmt.Fprintf(env.Stdout, "%s%s. Go on? [y/N] ", strings.ToUpper(what[:1]), what[1:])
 	line, err := bufio.NewReader(env.Stdin).ReadString('\n')
 	if answer := strings.ToLower(strings.TrimSpace(line)); err == nil && (answer == "y" || answer == "yes") {
 		return nil
 	}
 	return &ralph.Refusal{Why: "not run", Hint: "without --turns nothing is spent", Kind: ralph.ErrUsage}
+}
+
+func shortTurns(n int) string {
+	if n == 1 {
+		return "1 short turn"
+	}
+	return fmt.Sprintf("%d short turns", n)
 }
 
 // stand is where an agent is checked: a temporary repository, and processes of its own.

@@ -211,8 +211,14 @@ func supportWords(s agent.Supports) string {
 		has  bool
 		word string
 	}{
-		{s.Structured, "structured answers"}, {s.Resume, "resume"}, {s.Cost, "cost"}, {s.Usage, "tokens"}, {s.Tools, "tool calls"},
-		{s.Ask, "approvals"}, {s.Context, "context"}, {s.Compact, "compacting"},
+		{s.Structured, "structured answers"},
+		{s.Resume, "resume"},
+		{s.Cost, "cost"},
+		{s.Usage, "tokens"},
+		{s.Tools, "tool calls"},
+		{s.Ask, "approvals"},
+		{s.Context, "context"},
+		{s.Compact, "compacting"},
 	} {
 		if w.has {
 			words = append(words, w.word)
