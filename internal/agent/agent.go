@@ -38,8 +38,8 @@ type Supports struct {
 	Usage      bool // reports tokens by itself
 	Tools      bool // tells tool calls apart from its words
 	Context    bool // says how full its window is, TurnResult.Context
-	Compact    bool // makes a session shorter when asked, TurnInput.Compact
 	Ask        bool // asks in the middle of a turn, TurnHooks.Ask
+	Compact    bool // makes a session shorter when asked, TurnInput.Compact
 }
 
 // Of returns what a driver supports; false when it is not built in.

@@ -143,6 +143,7 @@ func Run(ctx context.Context, s *Subject, p Probe) Result {
 		t.skip("stopped")
 	default:
 		p.run(ctx, t)
+		t.close()
 		if ctx.Err() != nil {
 			t.res.Verdict, t.res.Words = Skip, "stopped" // what it saw is the person's doing
 		}
@@ -153,8 +154,31 @@ func Run(ctx context.Context, s *Subject, p Probe) Result {
 
 // trial is one run of a probe.
 type trial struct {
-	s   *Subject
-	res Result
+	s      *Subject
+	res    Result
+	opened []agent.Driver
+}
+
+// open opens a driver that is closed when the probe is over.
+func (t *trial) open(b Behaviour) (agent.Driver, ralph.TurnInput, bool) {
+	d, in, err := t.s.Open(b)
+	if err != nil {
+		t.fail("%s", err)
+		return nil, in, false
+	}
+	t.opened = append(t.opened, d)
+	return d, in, true
+}
+
+// close ends what drivers keep between turns: those that have a Close.
+func (t *trial) close() {
+	for _, d := range t.opened {
+		if c, ok := d.(interface{ Close() error }); ok {
+			if err := c.Close(); err != nil {
+				t.fail("end what the driver keeps: %s", err)
+			}
+		}
+	}
 }
 
 // fail keeps the first thing that was wrong, and that it was.
@@ -221,9 +245,8 @@ func (t *trial) patience() time.Duration {
 // turn runs one turn of an agent that behaves like b. edit changes the input, on what
 // is listened to besides what was said.
 func (t *trial) turn(ctx context.Context, b Behaviour, prompt string, edit func(*ralph.TurnInput), on ralph.TurnHooks) outcome {
-	d, in, err := t.s.Open(b)
-	if err != nil {
-		t.fail("%s", err)
+	d, in, ok := t.open(b)
+	if !ok {
 		return outcome{}
 	}
 	in.Prompt, in.Timeout, in.Grace, in.Stage = prompt, t.patience(), 300*time.Millisecond, ralph.KindBuild
@@ -250,6 +273,7 @@ func (t *trial) turn(ctx context.Context, b Behaviour, prompt string, edit func(
 	if b != Missing {
 		t.res.Turns++
 	}
+	var err error
 	out.res, err = d.Turn(ctx, in, on)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		t.fail("run a turn: %s", err)

@@ -177,9 +177,8 @@ func flood(ctx context.Context, t *trial) {
 	var mem runtime.MemStats
 	n := 0
 	runtime.GC()
-	d, in, err := t.s.Open(Flood)
-	if err != nil {
-		t.fail("%s", err)
+	d, in, ok := t.open(Flood)
+	if !ok {
 		return
 	}
 	in.Prompt, in.Stage = "Do it.\n", ralph.KindBuild
@@ -236,9 +235,8 @@ func leftovers(ctx context.Context, t *trial) {
 }
 
 func fullDisk(ctx context.Context, t *trial) {
-	d, in, err := t.s.Open(Fail)
-	if err != nil {
-		t.fail("%s", err)
+	d, in, ok := t.open(Fail)
+	if !ok {
 		return
 	}
 	full := errors.New("disk full")
