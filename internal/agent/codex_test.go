@@ -237,10 +237,16 @@ func TestCodexAnswers(t *testing.T) {
 			ID: "0", Kind: ralph.RequestApproval, Op: ralph.OpPermissions, Tool: "permissions", Dir: "/repo", Text: "Need the network",
 			Detail: `{"network":{"enabled":true},"fileSystem":null}`,
 		}, []string{`0 {"permissions":{},"scope":"turn"}`}},
-		{"mcp-elicitation", words("Ada"), ralph.Request{ID: "0", Kind: ralph.RequestQuestion, Tool: "asker", Text: "Your name? (name)"},
-			[]string{`0 {"_meta":null,"action":"accept","content":{"name":"Ada"}}`}},
-		{"mcp-elicitation", words(""), ralph.Request{ID: "0", Kind: ralph.RequestQuestion, Tool: "asker", Text: "Your name? (name)"},
-			[]string{`0 {"_meta":null,"action":"decline","content":null}`}},
+		{
+			"mcp-elicitation", words("Ada"),
+			ralph.Request{ID: "0", Kind: ralph.RequestQuestion, Tool: "asker", Text: "Your name? (name)"},
+			[]string{`0 {"_meta":null,"action":"accept","content":{"name":"Ada"}}`},
+		},
+		{
+			"mcp-elicitation", words(""),
+			ralph.Request{ID: "0", Kind: ralph.RequestQuestion, Tool: "asker", Text: "Your name? (name)"},
+			[]string{`0 {"_meta":null,"action":"decline","content":null}`},
+		},
 		{"request-user-input-default-mode", words("Blue"), ralph.Request{
 			ID: "0", Kind: ralph.RequestQuestion, Tool: "requestUserInput", Text: "Which colour?", Options: []string{"Red (Recommended)", "Blue"},
 		}, []string{`0 {"answers":{"q1":{"answers":["Blue"]}}}`, `1 {"answers":{"q2":{"answers":["Blue"]}}}`}},

@@ -207,6 +207,7 @@ func TestOpen(t *testing.T) {
 	}{
 		"exec":             {ralph.AgentSpec{Driver: "exec", Command: []string{"x"}}, ""},
 		"claude":           {ralph.AgentSpec{Driver: "claude"}, ""},
+		"codex":            {ralph.AgentSpec{Driver: "codex"}, ""},
 		"demo":             {ralph.AgentSpec{Driver: "scripted", Scenario: "demo"}, ""},
 		"file":             {ralph.AgentSpec{Driver: "scripted", Scenario: "my.yaml"}, ""},
 		"no command":       {ralph.AgentSpec{Name: "a", Driver: "exec"}, "agents.a: the exec driver needs a command"},
