@@ -41,9 +41,8 @@ type codexTurn struct {
 	refused    error      // why codex did not begin
 	askErr     error      // of whoever should have answered a request
 	failure    codexError // of turn/completed
-	failed     bool
-	words      string // the last message
-	final      string // the last one that codex calls its answer
+	words      string     // the last message
+	final      string     // the last one that codex calls its answer
 	usage      ralph.Usage
 	fill       ralph.ContextUse
 	compacts   int

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"encoding/json"
 	"regexp"
 	"strings"
 
@@ -34,7 +35,47 @@ func LastWords(driver string, output []byte, begun bool) string {
 		}
 		return words
 	}
+	if driver == "codex" {
+		for line := range bytes.Lines(output) {
+			if bytes.HasSuffix(line, []byte("\n")) {
+				words = orLast(lastLine(codexWords(line)), words)
+			}
+		}
+		return words
+	}
 	return lastLine(valid(output))
+}
+
+// codexWords is what a line of the app-server says to people, "" for nothing.
+func codexWords(line []byte) string {
+	var method, params []byte
+	eachMember(line, func(key, value []byte) {
+		switch string(key) {
+		case "method":
+			method = value
+		case "params":
+			params = value
+		}
+	})
+	p := readParams(params)
+	c := readCodexItem(p.item)
+	i := c.item(text(c.kind))
+	switch text(method) {
+	case "item/started":
+		if i.Kind == ralph.ItemCommand || i.Kind == ralph.ItemTool || i.Kind == ralph.ItemEdit {
+			return toolLine(i)
+		}
+	case "item/completed":
+		if i.Kind == ralph.ItemMessage {
+			return i.Text
+		}
+	case "error":
+		var e codexError
+		if json.Unmarshal(p.err, &e) == nil {
+			return e.Message
+		}
+	}
+	return ""
 }
 
 // lastLine is the last line of a text with anything to read in it.

@@ -62,3 +62,19 @@ func TestLastWordsOfRecordings(t *testing.T) {
 		}
 	}
 }
+
+// What Codex said last, from the lines of its app-server.
+func TestLastWordsOfCodex(t *testing.T) {
+	t.Parallel()
+	const said = `{"method":"item/completed","params":{"threadId":"a","item":{"type":"agentMessage","id":"m","text":"I look.\nNow."}}}` + "\n"
+	const ran = `{"method":"item/started","params":{"threadId":"a","item":{"type":"commandExecution","id":"c","command":"/bin/bash -lc 'go test ./...'"}}}` + "\n"
+	const usage = `{"method":"thread/tokenUsage/updated","params":{"threadId":"a","tokenUsage":{}}}` + "\n"
+	for in, want := range map[string]string{
+		said + usage: "Now.", said + ran + usage: "go test ./...", usage: "", "": "",
+		"cut off\n" + said + ran[:40]: "Now.", said + `{"method":"error","params":{"error":{"message":"Reconnecting... 1/5"}}}` + "\n": "Reconnecting... 1/5",
+	} {
+		if got := agent.LastWords("codex", []byte(in), true); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
