@@ -22,6 +22,9 @@ type codexAsk struct {
 // comes next is read meanwhile.
 func (t *codexTurn) asked(method, id string, p codexParams) {
 	ask, refusal := t.readAsk(method, p)
+	if t.ending {
+		refusal = &rpcError{Code: errNoMethod, Message: "the turn is over"}
+	}
 	switch {
 	case refusal != nil:
 		t.server.rpc.answer(id, nil, refusal)

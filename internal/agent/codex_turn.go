@@ -36,6 +36,7 @@ type codexTurn struct {
 	thread, id string
 	begun      bool // the turn was asked for: what comes now may be of it
 	closed     bool // the turn is over for us: nothing more is heard
+	ending     bool // nobody is asked any more
 	events     int64
 	status     string
 	refused    error      // why codex did not begin
@@ -72,6 +73,9 @@ func (t *codexTurn) run(ctx context.Context) (ralph.TurnResult, error) {
 	if err == nil {
 		t.await(run)
 	}
+	t.mu.Lock()
+	t.ending = true
+	t.mu.Unlock()
 	endAsks()
 	t.asks.Wait()
 	waited := t.asking.stop()

@@ -1,6 +1,7 @@
 package stream_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -242,6 +243,22 @@ func TestBounded(t *testing.T) {
 	}
 	if got := counted(s.Summary()); got != "2971 message, 30 command" && got != "30 command, 2971 message" {
 		t.Error(got)
+	}
+}
+
+// E-015: an event of a kind that nobody knows is kept, in bounds, and still JSON.
+func TestUnknownIsKept(t *testing.T) {
+	t.Parallel()
+	s := stream.New()
+	for range 100 {
+		s.Add(ralph.StreamEvent{Kind: ralph.StreamUnknown, Method: "item/new", Raw: json.RawMessage(`"` + strings.Repeat("ü", 1<<20) + `"`)})
+	}
+	turn, _ := s.Main()
+	if turn.NUnknown != 100 || s.Summary().Unknown != 100 || len(turn.Unknown) > 32 || turn.Unknown[0].Method != "item/new" {
+		t.Errorf("%d of %d kept", len(turn.Unknown), turn.NUnknown)
+	}
+	if raw := turn.Unknown[0].Raw; len(raw) > 4<<10 || !json.Valid(raw) {
+		t.Errorf("%d bytes: %.100s", len(raw), raw)
 	}
 }
 

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -98,7 +99,14 @@ func (t *turn) add(e ralph.StreamEvent) int {
 
 func (t *turn) unknown(e ralph.StreamEvent) {
 	t.state.NUnknown++
-	e.Raw = slices.Clone(e.Raw[:min(len(e.Raw), maxRaw)])
+	if len(e.Raw) > maxRaw { // a part of JSON is none: keep it as a string
+		cut, err := json.Marshal(strings.ToValidUTF8(string(e.Raw[:maxRaw/2]), ""))
+		if err != nil {
+			cut = nil
+		}
+		e.Raw = cut
+	}
+	e.Raw = slices.Clone(e.Raw)
 	t.state.Unknown = last(append(t.state.Unknown, e), maxUnknown)
 }
 
