@@ -404,7 +404,7 @@ func (c *claude) system(subtype, line []byte, sub bool) {
 		c.problem(ralph.AgentError{Class: class, Status: r.Status, Message: "retry in " + wait.String() + ": " + r.Error}, true)
 	case `"status"`, `"hook_started"`, `"hook_response"`, `"hook_progress"`, `"task_started"`, `"task_updated"`, `"task_progress"`,
 		`"task_notification"`, `"background_tasks_changed"`, `"notification"`, `"informational"`, `"session_state_changed"`,
-		`"permission_denied"`, `"thinking_tokens"`: // known, and told better by other events
+		`"permission_denied"`, `"thinking_tokens"`, `"model_fallback"`, `"model_refusal_no_fallback"`: // known, and told better by other events
 	default:
 		c.unknown("system/"+text(subtype), line)
 	}

@@ -48,6 +48,7 @@ func recordings() []recording {
 		{name: "197-json-schema", exit: ok, cost: 0.001, text: `{"status":"COMPLETE","summary":"ok"}`},
 		{name: "329-json-schema", exit: ok, cost: 0.0008, text: `{"status":"COMPLETE","summary":"ok"}`},
 		{name: "197-json-schema-never-text", exit: ok, cost: 0.002, text: "I forgot the tool."},
+		{name: "197-tasks", exit: ok, cost: 0.0118, text: "All done."},
 		{name: "197-err-429-then-ok", exit: ok, cost: 0.00835, text: "Hello from"},
 		{name: "197-compact-auto", exit: ok, cost: 0.76278, text: "All done."},
 		{name: "329-compact-auto", exit: ok, cost: 0.76278, text: "All done."},

@@ -14,11 +14,11 @@ func TestStopping(t *testing.T) {
 	task := &ralph.Task{ID: "t-1a2b", Name: "say hello"}
 	const told = "End with\n<ralph>COMPLETE</ralph>\nalone on a line."
 	for words, ends := range map[string]bool{
-		"":        false,
-		"I stop.": false,
-		told:      false,
-		"Done.\n<ralph>COMPLETE</ralph>":                 true,
-		"<ralph>BLOCKED: no network</ralph>":             true,
+		"":                                   false,
+		"I stop.":                            false,
+		told:                                 false,
+		"Done.\n<ralph>COMPLETE</ralph>":     true,
+		"<ralph>BLOCKED: no network</ralph>": true,
 		"<ralph>NEEDS_HUMAN: which port?</ralph>":        true,
 		"<ralph>PROGRESS: 40 the parser is done</ralph>": true,
 	} {

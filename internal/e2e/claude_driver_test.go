@@ -1,0 +1,206 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/ralphtest/modeltest"
+)
+
+// driven is one turn of the driver with a real claude in a repository that brings
+// hooks and an MCP server of its own.
+type driven struct {
+	dir    string
+	spec   ralph.AgentSpec
+	hooks  ralph.TurnHooks
+	script func(n int, q modeltest.Request) modeltest.Reply
+	ctx    context.Context // nil: the test's
+}
+
+func (c *driven) run(t *testing.T, a program) ralph.TurnResult {
+	t.Helper()
+	c.dir = t.TempDir()
+	for name, text := range map[string]string{
+		".claude/settings.json": `{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch HOOK_RAN"}]}]},"permissions":{"allow":["Bash"]}}`,
+		".mcp.json":             `{"mcpServers":{"strange":{"command":"sh","args":["-c","touch MCP_RAN; cat"]}}}`,
+	} {
+		file := filepath.Join(c.dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	init := exec.Command("git", "init", "-q", c.dir)
+	init.Env = []string{"PATH=" + os.Getenv("PATH"), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}
+	if out, err := init.CombinedOutput(); err != nil {
+		t.Fatalf("git init: %v %s", err, out)
+	}
+	n := 0
+	m := modeltest.New(t, func(q modeltest.Request) modeltest.Reply {
+		if len(q.Tools) == 0 {
+			return modeltest.Reply{Text: "a title"}
+		}
+		n++
+		return c.script(n, q)
+	})
+	c.spec.Name, c.spec.Driver, c.spec.Command = "claude", "claude", []string{a.path(t)}
+	d, err := agent.Open(c.spec, proc.NewRunner(t.TempDir()), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
+	vars := m.ClaudeEnv()
+	for _, k := range slices.Sorted(maps.Keys(vars)) {
+		env = append(env, k+"="+vars[k])
+	}
+	if c.ctx == nil {
+		c.ctx = t.Context()
+	}
+	res, err := d.Turn(c.ctx, ralph.TurnInput{
+		Agent: c.spec, Stage: ralph.KindBuild, Prompt: "Do it.", Dir: c.dir, Env: env, Timeout: time.Minute, Grace: 5 * time.Second, Scratch: t.TempDir(),
+	}, c.hooks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+func (c *driven) has(name string) bool {
+	_, err := os.Stat(filepath.Join(c.dir, name))
+	return err == nil
+}
+
+func eachClaude(t *testing.T, test func(t *testing.T, a program)) {
+	for _, name := range []string{"claude-2.1.197", "claude-2.1.329"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, programs()[name])
+		})
+	}
+}
+
+// asked collects what is asked and answers it.
+type asked struct{ all []ralph.Request }
+
+func (k *asked) answer(r ralph.Reply) func(context.Context, ralph.Request) (ralph.Reply, error) {
+	return func(_ context.Context, q ralph.Request) (ralph.Reply, error) {
+		k.all = append(k.all, q)
+		return r, nil
+	}
+}
+
+// The repository's own hooks and MCP servers run only when the settings say so.
+func TestClaudeProject(t *testing.T) {
+	t.Parallel()
+	eachClaude(t, func(t *testing.T, a program) {
+		for _, project := range []bool{false, true} {
+			c := driven{spec: ralph.AgentSpec{Project: project}, script: func(int, modeltest.Request) modeltest.Reply { return modeltest.Reply{Text: "done"} }}
+			res := c.run(t, a)
+			if res.Exit != ralph.ExitOK || c.has("HOOK_RAN") != project || c.has("MCP_RAN") != project {
+				t.Errorf("project %t: %s, hook ran %t, MCP server ran %t", project, res.Exit, c.has("HOOK_RAN"), c.has("MCP_RAN"))
+			}
+		}
+	})
+}
+
+// What is asked under each of gate.approvals; what is denied does not run (X-77).
+func TestClaudeApprovals(t *testing.T) {
+	t.Parallel()
+	eachClaude(t, func(t *testing.T, a program) {
+		for _, want := range []struct {
+			approvals string
+			asks      []ralph.Operation
+		}{
+			{"ask", []ralph.Operation{ralph.OpCommand}},
+			{"policy", []ralph.Operation{ralph.OpCommand, ralph.OpEdit, ralph.OpCommand}},
+			{"never", nil},
+		} {
+			var k asked
+			c := driven{spec: ralph.AgentSpec{Approvals: want.approvals}, hooks: ralph.TurnHooks{Ask: k.answer(ralph.Reply{Text: "not in this house"})}}
+			c.script = func(n int, _ modeltest.Request) modeltest.Reply {
+				switch n {
+				case 1:
+					return modeltest.Do(modeltest.Run("ls"))
+				case 2:
+					return modeltest.Do(modeltest.Write(filepath.Join(c.dir, "a.txt"), "a"))
+				case 3:
+					return modeltest.Do(modeltest.Run("env X=1 sh -c 'echo > RAN'"))
+				}
+				return modeltest.Reply{Text: "done"}
+			}
+			res := c.run(t, a)
+			var ops []ralph.Operation
+			for _, q := range k.all {
+				ops = append(ops, q.Op)
+			}
+			if res.Exit != ralph.ExitOK || !slices.Equal(ops, want.asks) || c.has("a.txt") != (want.approvals != "policy") || c.has("RAN") != (want.approvals == "never") {
+				t.Errorf("%s: %s, asked %v, a.txt %t, RAN %t, denied %v", want.approvals, res.Exit, ops, c.has("a.txt"), c.has("RAN"), res.Denied)
+			}
+		}
+	})
+}
+
+// A question is answered, a turn without a signal is kept at work, and a stop while
+// claude waits for an answer still says what the turn has cost (C-002, E-027, E-080).
+func TestClaudeTalks(t *testing.T) {
+	t.Parallel()
+	eachClaude(t, func(t *testing.T, a program) {
+		var k asked
+		c := driven{hooks: ralph.TurnHooks{
+			Ask: k.answer(ralph.Reply{Text: "blue"}),
+			Stopping: func(words string) string {
+				if strings.Contains(words, "COMPLETE") {
+					return ""
+				}
+				return "You have not said COMPLETE."
+			},
+		}}
+		told := ""
+		c.script = func(n int, q modeltest.Request) modeltest.Reply {
+			switch n {
+			case 1:
+				return modeltest.Do(modeltest.Ask("Which colour?", "Red", "Blue"))
+			case 2:
+				told = q.Last
+				return modeltest.Reply{Text: "I stop."}
+			}
+			return modeltest.Reply{Text: "COMPLETE " + q.Last}
+		}
+		res := c.run(t, a)
+		if res.Exit != ralph.ExitOK || len(k.all) != 1 || !slices.Equal(k.all[0].Options, []string{"Red", "Blue"}) || !strings.Contains(told, "Blue") || !strings.Contains(res.Text, "You have not said COMPLETE") {
+			t.Errorf("%s, asked %+v, told %s, said %s %+v", res.Exit, k.all, told, res.Text, res.Err)
+		}
+	})
+	eachClaude(t, func(t *testing.T, a program) {
+		c := driven{script: func(int, modeltest.Request) modeltest.Reply { return modeltest.Do(modeltest.Run("env X=1 sh -c 'echo > RAN'")) }}
+		c.hooks.Ask = func(context.Context, ralph.Request) (ralph.Reply, error) { return ralph.Reply{Stop: true, Text: "nobody answered"}, nil }
+		if res := c.run(t, a); res.Exit != ralph.ExitUser || !res.Usage.Known || res.Usage.Input == 0 || c.has("RAN") {
+			t.Errorf("stopped by its answer: %s %+v", res.Exit, res.Usage)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		c = driven{ctx: ctx, spec: ralph.AgentSpec{Approvals: "never"}, script: func(int, modeltest.Request) modeltest.Reply { return modeltest.Do(modeltest.Run("sleep 60")) }}
+		c.hooks.Event = func(e ralph.StreamEvent) {
+			if e.Kind == ralph.StreamItem {
+				stop()
+			}
+		}
+		if res := c.run(t, a); res.Exit != ralph.ExitUser || !res.Usage.Known || res.Leftover != 0 {
+			t.Errorf("stopped by a person: %s %+v, %d left", res.Exit, res.Usage, res.Leftover)
+		}
+	})
+}
