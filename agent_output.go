@@ -40,8 +40,10 @@ const (
 
 // RowKinds are the kinds of rows that a table of events may have.
 func RowKinds() []string {
-	return []string{RowSession, RowMessage, RowDelta, RowReasoning, RowTool, RowToolDone, RowToolFail, RowUsage,
-		RowTotal, RowError, RowRetry, RowDone, RowUndone, RowIgnore}
+	return []string{
+		RowSession, RowMessage, RowDelta, RowReasoning, RowTool, RowToolDone, RowToolFail, RowUsage,
+		RowTotal, RowError, RowRetry, RowDone, RowUndone, RowIgnore,
+	}
 }
 
 // RowReads are the parts of an event that a row may say the place of.
@@ -51,6 +53,8 @@ func RowReads() []string {
 
 // RowClasses are the kinds of errors that a row may name.
 func RowClasses() []ErrorClass {
-	return []ErrorClass{ErrClassLimit, ErrClassBusy, ErrClassAuth, ErrClassRequest, ErrClassContext, ErrClassServer,
-		ErrClassRefusal, ErrClassBudget, ErrClassOther}
+	return []ErrorClass{
+		ErrClassLimit, ErrClassBusy, ErrClassAuth, ErrClassRequest, ErrClassContext, ErrClassServer,
+		ErrClassRefusal, ErrClassBudget, ErrClassOther,
+	}
 }

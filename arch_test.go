@@ -68,6 +68,8 @@ func homes() map[string][]string {
 		"os/exec":                {"internal/proc"},
 		"net/http":               {"internal/tracker", "internal/decide", "internal/web", "internal/notify", "internal/ralphtest/modeltest"},
 		"github.com/spf13/cobra": {"internal/cli"},
+
+		"github.com/coder/acp-go-sdk": {"internal/agent"},
 	}
 }
 

@@ -89,11 +89,11 @@ func (k acpAsk) option(kinds ...string) string {
 	return ""
 }
 
-func acpOutcome(option string) object {
+func acpOutcome(option string) acpObject {
 	if option == "" {
-		return object{"outcome": object{"outcome": "cancelled"}}
+		return acpObject{"outcome": acpObject{"outcome": "cancelled"}}
 	}
-	return object{"outcome": object{"outcome": "selected", "optionId": option}}
+	return acpObject{"outcome": acpObject{"outcome": "selected", "optionId": option}}
 }
 
 // asked tells that a request came. It may be the first that is heard of the call.

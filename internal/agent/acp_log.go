@@ -39,11 +39,10 @@ type acpLog struct {
 	context ralph.ContextUse
 	cost    *float64 // of the session so far
 	before  *float64 // the same, before the prompt
-	usage   ralph.Usage
-	status  int    // of HTTP, of the last error that the agent tried again
-	stopped bool   // a request was answered by ending the turn
-	broken  bool   // the agent's own word for a failed turn (Codex)
-	failure string // the error in its words
+	status  int      // of HTTP, of the last error that the agent tried again
+	stopped bool     // a request was answered by ending the turn
+	broken  bool     // the agent's own word for a failed turn (Codex)
+	failure string   // the error in its words
 	denied  []string
 	refused map[string]bool // calls that nobody allowed
 }
@@ -56,8 +55,10 @@ type acpCall struct {
 }
 
 func newACPLog(t *turn) *acpLog {
-	l := &acpLog{t: t, errs: tail{max: maxErrors}, noise: tail{max: maxErrors}, text: tail{max: maxText},
-		calls: map[string]*acpCall{}, refused: map[string]bool{}}
+	l := &acpLog{
+		t: t, errs: tail{max: maxErrors}, noise: tail{max: maxErrors}, text: tail{max: maxText},
+		calls: map[string]*acpCall{}, refused: map[string]bool{},
+	}
 	l.stderr = &pieces{emit: func(s string, more bool) {
 		l.errs.add(s)
 		if !more {
@@ -371,8 +372,10 @@ func (l *acpLog) codex(m acpMeta) {
 			l.status = s
 		}
 		l.failure = message
-		l.t.emit(ralph.StreamEvent{Kind: ralph.StreamError, Thread: l.session, WillRetry: e.Retry,
-			Err: &ralph.AgentError{Class: acpClass(l.status, message), Status: l.status, Message: cutBack(message, maxMessage)}})
+		l.t.emit(ralph.StreamEvent{
+			Kind: ralph.StreamError, Thread: l.session, WillRetry: e.Retry,
+			Err: &ralph.AgentError{Class: acpClass(l.status, message), Status: l.status, Message: cutBack(message, maxMessage)},
+		})
 	}
 	if m.Codex.Thread.Type == "systemError" {
 		l.close() // what it says next is the error

@@ -144,7 +144,7 @@ func (a *acpTurn) begin(ctx context.Context) (string, *acpEnd) {
 		return "", failed
 	}
 	if mode := s.mode(a.driver.spec.Approvals); mode != "" {
-		if _, failed := a.request(ctx, acp.AgentMethodSessionSetMode, object{"sessionId": s.ID, "modeId": mode}); failed != nil {
+		if _, failed := a.request(ctx, acp.AgentMethodSessionSetMode, acpObject{"sessionId": s.ID, "modeId": mode}); failed != nil {
 			return "", failed
 		}
 	}
@@ -156,7 +156,7 @@ func (a *acpTurn) begin(ctx context.Context) (string, *acpEnd) {
 	return s.ID, nil
 }
 
-type object = map[string]any
+type acpObject = map[string]any
 
 // open begins a session, or goes on with one. session/resume is taken where there is
 // one: session/load tells the whole history again.
@@ -165,10 +165,10 @@ func (a *acpTurn) open(ctx context.Context, who acpAgent) (acpSession, *acpEnd) 
 	if err != nil {
 		return acpSession{}, &acpEnd{err: &ralph.AgentError{Class: ralph.ErrClassOther, Message: err.Error()}}
 	}
-	params := object{"cwd": dir, "mcpServers": []string{}}
+	params := acpObject{"cwd": dir, "mcpServers": []string{}}
 	if strings.HasSuffix(who.Info.Name, claudeACP) && !a.driver.spec.Project {
 		// Without it the repository's own hooks and MCP servers run.
-		params["_meta"] = object{"claudeCode": object{"options": object{"settingSources": []string{"user"}}}}
+		params["_meta"] = acpObject{"claudeCode": acpObject{"options": acpObject{"settingSources": []string{"user"}}}}
 	}
 	method := acp.AgentMethodSessionNew
 	if id := a.t.in.Resume; id != "" {
@@ -180,7 +180,8 @@ func (a *acpTurn) open(ctx context.Context, who acpAgent) (acpSession, *acpEnd) 
 			method = acp.AgentMethodSessionLoad
 		default:
 			return acpSession{}, &acpEnd{lost: true, err: &ralph.AgentError{
-				Class: ralph.ErrClassOther, Message: "the agent cannot go on with an earlier session; set agent.context: fresh"}}
+				Class: ralph.ErrClassOther, Message: "the agent cannot go on with an earlier session; set agent.context: fresh",
+			}}
 		}
 	}
 	raw, failed := a.request(ctx, method, params)
@@ -224,12 +225,12 @@ func (s *acpSession) mode(approvals string) string {
 func (a *acpTurn) choose(ctx context.Context, s acpSession, model string) *acpEnd {
 	for _, o := range s.Options {
 		if o.ID == "model" || o.Category == "model" {
-			_, failed := a.request(ctx, acp.AgentMethodSessionSetConfigOption, object{"sessionId": s.ID, "configId": o.ID, "value": model})
+			_, failed := a.request(ctx, acp.AgentMethodSessionSetConfigOption, acpObject{"sessionId": s.ID, "configId": o.ID, "value": model})
 			return failed
 		}
 	}
 	if s.Models != nil {
-		_, failed := a.request(ctx, acp.AgentMethodSessionSetModel, object{"sessionId": s.ID, "modelId": model})
+		_, failed := a.request(ctx, acp.AgentMethodSessionSetModel, acpObject{"sessionId": s.ID, "modelId": model})
 		return failed
 	}
 	return &acpEnd{err: &ralph.AgentError{Class: ralph.ErrClassRequest, Message: fmt.Sprintf(

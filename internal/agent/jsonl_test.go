@@ -35,8 +35,10 @@ func TestExecPresets(t *testing.T) {
 	hello, done := "Hello from the fake model.", "All done."
 	for _, c := range []execReplay{
 		{file: "opencode-text", exit: ok, text: hello, session: true, usage: used(1200, 34, 500, 0, 0.00426), items: "message:completed"},
-		{file: "opencode-tools-auto", exit: ok, text: done, session: true,
-			items: "message:completed tool:completed tool:completed tool:completed tool:completed tool:completed message:completed"},
+		{
+			file: "opencode-tools-auto", exit: ok, text: done, session: true,
+			items: "message:completed tool:completed tool:completed tool:completed tool:completed tool:completed message:completed",
+		},
 		{file: "opencode-perm-ask-no-auto", exit: failed, class: ralph.ErrClassOutput, session: true, items: "tool:failed"},
 		{file: "opencode-perm-deny-auto", exit: ok, text: done, session: true, items: "tool:failed message:completed"},
 		{file: "opencode-err-401", code: 1, exit: failed, class: ralph.ErrClassAuth, status: 401, session: true},
@@ -192,8 +194,10 @@ func TestAiderFailure(t *testing.T) {
 func TestOpenOutputs(t *testing.T) {
 	t.Parallel()
 	for _, output := range ralph.ExecOutputs() {
-		spec := ralph.AgentSpec{Name: "a", Driver: "exec", Command: []string{"x"}, Output: output,
-			Events: []ralph.EventRow{{Match: map[string]string{"type": "x"}, Kind: "done"}}}
+		spec := ralph.AgentSpec{
+			Name: "a", Driver: "exec", Command: []string{"x"}, Output: output,
+			Events: []ralph.EventRow{{Match: map[string]string{"type": "x"}, Kind: "done"}},
+		}
 		if _, err := agent.Open(spec, proc.NewRunner(""), "ralph"); err != nil {
 			t.Errorf("%s: %v", output, err)
 		}

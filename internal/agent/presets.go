@@ -53,8 +53,10 @@ func opencodeRows() []ralph.EventRow {
 		row(ralph.RowReasoning, fields{"type": "reasoning"}, fields{"text": "part.text"}),
 		row(ralph.RowToolDone, fields{"type": "tool_use", "part.state.status": "completed"}, tool),
 		row(ralph.RowToolFail, fields{"type": "tool_use", "part.state.status": "error"}, failed),
-		row(ralph.RowUsage, fields{"type": "step_finish"}, fields{"input": "part.tokens.input", "out": "part.tokens.output",
-			"cached": "part.tokens.cache.read", "cache_write": "part.tokens.cache.write", "cost": "part.cost"}),
+		row(ralph.RowUsage, fields{"type": "step_finish"}, fields{
+			"input": "part.tokens.input", "out": "part.tokens.output",
+			"cached": "part.tokens.cache.read", "cache_write": "part.tokens.cache.write", "cost": "part.cost",
+		}),
 		row(ralph.RowUndone, fields{"type": "step_finish"}, nil),
 		row(ralph.RowDone, fields{"type": "step_finish", "part.reason": "stop"}, nil),
 		row(ralph.RowError, fields{"type": "error"}, fields{"text": "error.data.message", "status": "error.data.statusCode", "session": "sessionID"}),
@@ -90,10 +92,12 @@ func copilotRows() []ralph.EventRow {
 		row(ralph.RowSession, fields{"type": "result"}, fields{"session": "sessionId"}),
 		row(ralph.RowDone, fields{"type": "result", "exitCode": "0"}, nil),
 	}
-	for _, name := range []string{"session.skills_loaded", "session.mcp_servers_loaded", "session.tools_updated", "user.message",
+	for _, name := range []string{
+		"session.skills_loaded", "session.mcp_servers_loaded", "session.tools_updated", "user.message",
 		"assistant.turn_start", "assistant.turn_end", "assistant.turn_retry", "assistant.idle", "assistant.message_start",
 		"assistant.message_delta", "assistant.tool_call_delta", "session.info", "session.background_tasks_changed",
-		"tool.execution_partial_result", "model.call_start", "model.call_finished", "model.call_final_result"} {
+		"tool.execution_partial_result", "model.call_start", "model.call_finished", "model.call_final_result",
+	} {
 		rows = append(rows, row(ralph.RowIgnore, fields{"type": name}, nil))
 	}
 	return rows
