@@ -17,10 +17,10 @@ const mostTail = 64 << 10
 // listener finds out what the agents at work said last, from the files that keep their
 // output: a second terminal has no other way to know.
 type listener struct {
-	env     Env
-	root    string
-	drivers map[string]string // by agent; nil until the settings are read
-	heard   map[ralph.TaskID]heard
+	env   Env
+	root  string
+	specs map[string]ralph.AgentSpec // by agent; nil until the settings are read
+	heard map[ralph.TaskID]heard
 }
 
 // heard are the last words in an output of a size.
@@ -59,7 +59,7 @@ func (l *listener) hear(t *ralph.Task) string {
 	if err != nil {
 		return old.of(path)
 	}
-	now := heard{path, info.Size(), agent.LastWords(l.driver(t.Run.Agent), tail, begun)}
+	now := heard{path, info.Size(), agent.LastWordsOf(l.spec(t.Run.Agent), tail, begun)}
 	if now.words == "" {
 		now.words = old.of(path) // what came since are no words, but the result of a tool
 	}
@@ -89,15 +89,15 @@ func readTail(path string, size int64) (tail []byte, begun bool, err error) {
 	return tail[:n], from == 0, err
 }
 
-// driver is how an agent speaks, by the settings of now.
-func (l *listener) driver(name string) string {
-	if l.drivers == nil {
-		l.drivers = map[string]string{}
+// spec is the agent, by the settings of now.
+func (l *listener) spec(name string) ralph.AgentSpec {
+	if l.specs == nil {
+		l.specs = map[string]ralph.AgentSpec{}
 		if c, err := loadConfig(l.env, l.root, nil); err == nil { // else no words: the start says what is wrong
 			for _, a := range c.Agents {
-				l.drivers[a.Name] = a.Driver
+				l.specs[a.Name] = a
 			}
 		}
 	}
-	return l.drivers[name]
+	return l.specs[name]
 }
