@@ -102,6 +102,9 @@ func (x *lawyer) turn(f ralph.StepStarted, turn ralph.Turn) {
 	case s.Session.Auto.EndsAtError() && turn.Agent != x.c.Agents[0]:
 		x.say("mode %s has one agent, and this is %s", s.Session.Auto, turn.Agent)
 	}
+	if x.c.GateScope == "session" && slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return g.InTurn }) {
+		x.say("a turn begins while an agent waits for an answer (gate.scope: session)")
+	}
 	if s.Task(f.Task).Run.InFlight != 0 {
 		x.say("%s has a step under way", f.Task)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/step"
 )
 
 // storm is one random run in which services are at their limits, budgets run out and
@@ -53,6 +55,10 @@ func drawStorm(rt *rapid.T) storm {
 	c.ApproveStart = rapid.IntRange(0, 4).Draw(rt, "approve") == 0
 	c.MaxConsecutive = rapid.SampledFrom([]int{0, 3}).Draw(rt, "consecutive")
 	c.TaskDelay = rapid.SampledFrom([]time.Duration{0, 500 * time.Millisecond}).Draw(rt, "delay")
+	c.Approvals = "ask"
+	c.GateTimeout = rapid.SampledFrom([]time.Duration{0, 30 * time.Minute}).Draw(rt, "gate_timeout")
+	c.OnTimeout = rapid.SampledFrom([]string{"skip", "skip", "stop"}).Draw(rt, "on_timeout")
+	c.GateScope = rapid.SampledFrom([]string{"agent", "agent", "session"}).Draw(rt, "scope")
 	c.Budget = drawBudget(rt, "session", 30)
 	c.SpecBudget = drawBudget(rt, "spec", 15)
 	c.TaskBudget = drawBudget(rt, "task", 4)
@@ -108,6 +114,36 @@ func (x storm) agent(begin time.Time) func(ralphtest.Call) []ralph.Fact {
 		}
 		facts[0] = f
 		return facts
+	}
+}
+
+// asks lets some agents ask in the middle of their turns, by the executor's own means.
+func (x storm) asks(w *world) func(context.Context, ralphtest.Call) (bool, error) {
+	var n atomic.Int64
+	return func(ctx context.Context, c ralphtest.Call) (bool, error) {
+		q := ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Command: "make"}
+		switch x.dice(c, "ask") % 8 {
+		case 0:
+		case 1:
+			q = ralph.Request{Kind: ralph.RequestQuestion, Text: "which?"}
+		default:
+			return false, nil
+		}
+		ex := &step.Executor{
+			Root: "/", Config: x.Config, Journal: w.mem, Now: time.Now,
+			NewID: func(p string) string { return fmt.Sprintf("%s-turn-%d", p, n.Add(1)) },
+		}
+		if x.dice(c, "patience")%4 == 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithCancel(ctx)
+			defer cancel()
+			defer time.AfterFunc(10*time.Minute, cancel).Stop()
+		}
+		reply, err := ex.Asks(c.Task, c.Turn)(ctx, q)
+		if errors.Is(err, context.Canceled) {
+			return false, nil // it does without
+		}
+		return reply.Stop, err
 	}
 }
 
@@ -175,7 +211,7 @@ func (x storm) play(t *testing.T) (*world, error) {
 	w := newWorld(t, x.Config)
 	w.mode = x.Mode
 	begin := time.Now()
-	w.script.Agent = x.agent(begin)
+	w.script.Agent, w.script.Ask = x.agent(begin), x.asks(w)
 	if x.Config.Isolated {
 		w.script.Forest = ralphtest.NewForest()
 	}
@@ -285,9 +321,9 @@ func (x storm) act(s *ralph.State, act string, n int) ([]ralph.Fact, error) {
 	case "now":
 		return s.StopNow("a person")
 	case "approve":
-		return s.ApproveGate(gate(ralph.GateStart, ralph.GateStep, ralph.GateMerge))
+		return s.ApproveGate(gate(ralph.GateStart, ralph.GateStep, ralph.GateMerge, ralph.GateApproval))
 	case "deny":
-		return s.DenyGate(gate(ralph.GateStart, ralph.GateStep), "no")
+		return s.DenyGate(gate(ralph.GateApproval, ralph.GateStart, ralph.GateStep), "no")
 	case "answer":
 		return s.AnswerGate(gate(ralph.GateQuestion), "this")
 	case "assign":
@@ -321,7 +357,7 @@ func pendingTask(s *ralph.State) ralph.TaskID {
 // ends, no task is lost, no turn begins on an agent at its limit, one alone tries
 // after a limit, a limit uses up no retry, a retry is told once, nothing starts while
 // paused, stopped or unapproved, no more begins than a budget holds, each warning
-// comes once, and every decision replays (A-018, A-023, A-060, A-072, A-089, A-105,
+// comes once, no gate is left that nobody waits at, and every decision replays (A-018, A-023, A-060, A-072, A-089, A-105,
 //
 func TestEveryStorm(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

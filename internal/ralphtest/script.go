@@ -65,6 +65,9 @@ type Script struct {
 	Repo    *Repo
 	// Forest is the outside world of work in worktrees; nil without.
 	Forest *Forest
+	// Ask plays what the agent asks in the middle of a turn, before it goes on; stop ends
+	// the turn. nil: it asks nothing.
+	Ask    func(ctx context.Context, c Call) (stop bool, err error)
 	Took   time.Duration // of a turn, unless its TurnEnded says otherwise
 	// Now is the clock that facts are stamped with, nil for the bubble's.
 	Now    func() time.Time
@@ -189,9 +192,24 @@ func (x *Script) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step r
 		f.Took, f.Exit, f.Signal = step.Timeout, ralph.ExitTimeout, ralph.Signal{}
 		facts = facts[:1]
 	}
+	if x.Ask != nil {
+		begin := time.Now()
+		stop, err := x.Ask(ctx, c)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+		f.Summary.Waited = time.Since(begin)
+		if stop {
+			f.Exit, f.Err, f.Signal, facts = ralph.ExitUser, nil, ralph.Signal{}, facts[:1]
+		}
+	}
 	if err := pass(ctx, f.Took); err != nil {
 		return nil, err
 	}
+	f.Took += f.Summary.Waited
 	facts[0] = f
 	return append(facts, policy.AfterTurn(s, f, x.Config, x.clock())...), nil
 }

@@ -53,6 +53,12 @@ func (x *Executor) askerOf(t *ralph.Task, step ralph.Turn) *asker {
 	return &asker{x: x, task: t.ID, agent: step.Agent, ground: policy.Ground{Work: x.dir(t), Real: realPath}}
 }
 
+// Asks is how the agent of a turn asks, as TurnHooks.Ask; nil without a journal. The
+// turn's receipt must be the task's newest.
+func (x *Executor) Asks(t *ralph.Task, step ralph.Turn) func(context.Context, ralph.Request) (ralph.Reply, error) {
+	return x.askerOf(t, step).hook()
+}
+
 // hook is nil without a journal: the driver then denies by itself.
 func (a *asker) hook() func(context.Context, ralph.Request) (ralph.Reply, error) {
 	if a.x.Journal == nil {
