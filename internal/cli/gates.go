@@ -21,9 +21,12 @@ func newGates(env Env) *cobra.Command {
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		s, _, err := readState(env, false, true)
+		s, j, err := readState(env, false, true)
 		if err != nil {
 			return err
+		}
+		if j.Holder() == nil {
+			s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *ralph.Gate) bool { return g.InTurn }) // who asked is gone
 		}
 		if len(args) == 1 {
 			root, err := findRoot(env)
@@ -258,6 +261,9 @@ func gateVerb(env Env, cmd *cobra.Command, said string, decide func(*ralph.State
 		}
 		defer j.Close()
 		id := ralph.GateID(args[0])
+		if err := heardBy(j.State(), id, j.Holder() != nil); err != nil {
+			return err
+		}
 		err = j.Update(cmd.Context(), "cli", func(s *ralph.State) ([]ralph.Fact, error) { return decide(s, id, args[1:]) })
 		switch {
 		case err != nil:
@@ -269,6 +275,18 @@ func gateVerb(env Env, cmd *cobra.Command, said string, decide func(*ralph.State
 		return err
 	}
 	return cmd
+}
+
+// heardBy refuses an answer to an agent that is gone with its engine.
+func heardBy(s *ralph.State, id ralph.GateID, engine bool) error {
+	i := slices.IndexFunc(s.Gates, func(g *ralph.Gate) bool { return g.ID == id })
+	if engine || i < 0 || !s.Gates[i].InTurn {
+		return nil
+	}
+	return &ralph.Refusal{
+		Why: fmt.Sprintf("the agent that asked %s is gone: its engine died", id), Kind: ralph.ErrNotFound,
+		Hint: fmt.Sprintf("`ralph %s` runs its turn again, and the agent asks anew", orWord(s.Session.Mode, "agent")),
+	}
 }
 
 func newMode(env Env) *cobra.Command {

@@ -26,6 +26,9 @@ func needs(s *ralph.State, engine Engine, now time.Time) []need {
 		}
 	}
 	for _, g := range s.Gates {
+		if g.InTurn && !engine.Alive {
+			continue // who asked is gone; its turn runs again
+		}
 		out = append(out, gateNeed(g, now))
 	}
 	if live && x.Auto == ralph.Semi && s.Mode() == "waiting_user" {
