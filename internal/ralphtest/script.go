@@ -67,8 +67,8 @@ type Script struct {
 	Forest *Forest
 	// Ask plays what the agent asks in the middle of a turn, before it goes on; stop ends
 	// the turn. nil: it asks nothing.
-	Ask    func(ctx context.Context, c Call) (stop bool, err error)
-	Took   time.Duration // of a turn, unless its TurnEnded says otherwise
+	Ask  func(ctx context.Context, c Call) (stop bool, err error)
+	Took time.Duration // of a turn, unless its TurnEnded says otherwise
 	// Now is the clock that facts are stamped with, nil for the bubble's.
 	Now    func() time.Time
 	During func(ctx context.Context, step ralph.Step)
