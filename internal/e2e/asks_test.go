@@ -38,7 +38,8 @@ func (p *place) decide(e *engine, answer func(g ralph.Gate) []string) ralph.Gate
 }
 
 // Every real agent asks before it runs a command; a person denies one from another
-// process, and allows one. What was denied did not run, and the reason reaches the
+// process, and allows one. They are commands of a shell: what only edits files,
+// Claude Code does not ask for. What was denied did not run, and the reason reaches the
 // model where the agent's protocol can carry it (E-025, E-079).
 func TestApprovalsInTheMiddleOfATurn(t *testing.T) {
 	t.Parallel()
@@ -49,11 +50,11 @@ func TestApprovalsInTheMiddleOfATurn(t *testing.T) {
 			told = told || strings.Contains(q.Text, "not in this house")
 			switch asked++; {
 			case asked == 1:
-				return modeltest.Do(modeltest.Run("touch denied.txt"))
+				return modeltest.Do(modeltest.Run("sh -c 'touch denied.txt'"))
 			case q.Results && strings.Contains(q.Text, "echo hello"):
 				return complete("I wrote it.")
 			}
-			return modeltest.Do(modeltest.Run("echo hello > hello.txt")) // in this turn, or in the next one
+			return modeltest.Do(modeltest.Run("sh -c 'echo hello > hello.txt'")) // in this turn, or in the next one
 		}))
 		p.begin(p.settings(m, "ask", a))
 		e := p.start("agent")

@@ -30,7 +30,7 @@ func TestKilledInTheMiddleOfATurn(t *testing.T) {
 			if q.Results {
 				return complete("I wrote it.")
 			}
-			return modeltest.Do(modeltest.Run("rm -f began.txt; echo hello > hello.txt"))
+			return modeltest.Do(modeltest.Run("mv began.txt hello.txt; echo hello > hello.txt"))
 		}))
 		p.begin(p.settings(m, "never", a))
 		e := p.start("agent")
