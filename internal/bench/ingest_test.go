@@ -99,7 +99,6 @@ func script(driver string) (unit, end string) {
 	return unit, end
 }
 
-
 // benchIngest is one turn of a program that says about 30 MB, through a whole driver:
 // pipe, lines, events.
 func benchIngest(b *testing.B, driver string, t *table) {
