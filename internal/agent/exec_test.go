@@ -215,7 +215,6 @@ func TestOpen(t *testing.T) {
 		"no place for it":  {ralph.AgentSpec{Name: "a", Driver: "exec", Command: []string{"x"}, Prompt: "arg"}, "needs {prompt}"},
 		"no scenario":      {ralph.AgentSpec{Name: "a", Driver: "scripted"}, "needs a scenario"},
 		"unknown scenario": {ralph.AgentSpec{Name: "a", Driver: "scripted", Scenario: "dmeo"}, "complete, demo"},
-		"codex":            {ralph.AgentSpec{Driver: "codex"}, ""},
 		"acp":              {ralph.AgentSpec{Driver: "acp", Command: []string{"x"}}, ""},
 		"unknown":          {ralph.AgentSpec{Name: "a", Driver: "telnet"}, "driver telnet is not known (agents.a in ralph/config.yaml); use exec, claude, codex or acp"},
 		"none":             {ralph.AgentSpec{Name: "a"}, "agents.a has no driver"},

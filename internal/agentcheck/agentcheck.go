@@ -179,6 +179,7 @@ func (t *trial) close() {
 			}
 		}
 	}
+	t.opened = nil
 }
 
 // fail keeps the first thing that was wrong, and that it was.

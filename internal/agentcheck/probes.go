@@ -264,6 +264,7 @@ func resume(ctx context.Context, t *trial) {
 		return
 	}
 	session := o.res.Session
+	t.close() // the second turn is one of another process, as after a restart of ralph
 	o = t.turn(ctx, Remember, "Without using any tool, answer with the word that you were told to remember, and nothing else.\n",
 		func(in *ralph.TurnInput) { in.Resume = session }, ralph.TurnHooks{})
 	if t.exit(o, ralph.ExitOK) && !strings.Contains(strings.ToLower(o.res.Text), Word) {
@@ -333,7 +334,7 @@ func askedTurn(ctx context.Context, t *trial, allow bool) (requests int, made bo
 	var mu sync.Mutex // requests may come at once
 	var seen []ralph.Request
 	file := ""
-	o := t.turn(ctx, Asks, "Run this shell command once, and then end your turn, whatever comes of it: date > "+Made+"\n",
+	o := t.turn(ctx, Asks, "Run this shell command once, and then end your turn, whatever comes of it: sh -c 'date > "+Made+"'\n",
 		func(in *ralph.TurnInput) {
 			file = filepath.Join(in.Dir, Made)
 			_ = os.Remove(file) // of the probe before

@@ -30,7 +30,7 @@ func obedient(never <-chan struct{}) modeltest.Handler {
 		case strings.Contains(p, "nohup sleep"):
 			return command("nohup sleep 300 >/dev/null 2>&1 &")
 		case strings.Contains(p, "date >"):
-			return command("date > made-by-agent-check")
+			return command("sh -c 'date > made-by-agent-check'")
 		case strings.Contains(p, "told to remember"):
 			if strings.Contains(q.Text, "pelican") {
 				return modeltest.Reply{Text: "pelican"}
@@ -49,10 +49,17 @@ func TestAgentCheckOfRealAgents(t *testing.T) {
 		m := modeltest.New(t, obedient(make(chan struct{})))
 		p := newPlace(t)
 		p.begin(p.settings(m, "ask", a))
-		out, code := p.run(p.ralph, "agent-check", a.name, "--turns", "--yes")
-		t.Logf("%s", out)
-		if code != 0 || !strings.Contains(out, " 0 failed") {
-			t.Errorf("exit code %d", code)
+		for _, args := range [][]string{
+			{},
+			{"--turns", "--yes", "--only", "echo,signal,kill,time limit,stop"},
+			{"--turns", "--yes", "--only", "leftovers,resume,usage,structured"},
+			{"--turns", "--yes", "--only", "approval,denial"},
+		} {
+			out, code := p.run(append([]string{p.ralph, "agent-check", a.name}, args...)...)
+			t.Logf("%s", out)
+			if code != 0 || !strings.Contains(out, " 0 failed") {
+				t.Errorf("agent-check %q: exit code %d", args, code)
+			}
 		}
 		p.checkAlone()
 		text, _ := p.run(p.ralph, "doctor", "--json")
