@@ -187,3 +187,21 @@ func TestCodexWithoutSandbox(t *testing.T) {
 		t.Errorf("%+v %+v", res, res.Err)
 	}
 }
+
+// E-023: codex repeats the usage of an earlier turn at the begin of a compaction, which
+// is not paid for again.
+func TestCodexUsageOnce(t *testing.T) {
+	t.Parallel()
+	file, err := filepath.Abs("testdata/codex/compact-manual.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := codexSpec(t)
+	d, in := openCodex(t, spec), input(t, spec, "FAKE_CODEX_REPLAY="+file)
+	first := codexTurn(t, d, in)
+	in.Compact, in.Resume = true, first.Session
+	second := codexTurn(t, d, in)
+	if want := (ralph.Usage{Input: 1000, Output: 50}); first.Usage != want || second.Usage != want {
+		t.Errorf("%+v, then %+v", first.Usage, second.Usage)
+	}
+}
