@@ -186,8 +186,12 @@ func TestClaudeTalks(t *testing.T) {
 		}
 	})
 	eachClaude(t, func(t *testing.T, a program) {
-		c := driven{script: func(int, modeltest.Request) modeltest.Reply { return modeltest.Do(modeltest.Run("env X=1 sh -c 'echo > RAN'")) }}
-		c.hooks.Ask = func(context.Context, ralph.Request) (ralph.Reply, error) { return ralph.Reply{Stop: true, Text: "nobody answered"}, nil }
+		c := driven{script: func(int, modeltest.Request) modeltest.Reply {
+			return modeltest.Do(modeltest.Run("env X=1 sh -c 'echo > RAN'"))
+		}}
+		c.hooks.Ask = func(context.Context, ralph.Request) (ralph.Reply, error) {
+			return ralph.Reply{Stop: true, Text: "nobody answered"}, nil
+		}
 		if res := c.run(t, a); res.Exit != ralph.ExitUser || !res.Usage.Known || res.Usage.Input == 0 || c.has("RAN") {
 			t.Errorf("stopped by its answer: %s %+v", res.Exit, res.Usage)
 		}
