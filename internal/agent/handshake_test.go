@@ -112,7 +112,7 @@ func TestHandshakeIsStopped(t *testing.T) {
 	t.Parallel()
 	h, _ := agent.HandshakerOf("codex", proc.NewRunner(""))
 	ctx, stop := context.WithCancel(t.Context())
-	in := input(t, ralph.AgentSpec{Driver: "codex", Command: []string{"sh", "-c", "setsid sleep 60 & echo up; wait"}})
+	in := input(t, ralph.AgentSpec{Driver: "codex", Command: []string{"sh", "-c", "setsid sh -c 'echo up; exec sleep 60' & wait"}})
 	in.Timeout, in.Grace = time.Minute, 200*time.Millisecond
 	in.Raw = firstOutput(func() { stop() })
 	got, err := h.Handshake(ctx, in)

@@ -35,7 +35,7 @@ func Probes() []Probe {
 		{Name: "deaf", Proves: "an agent may ignore its prompt", Plays: []Behaviour{Deaf}, run: deaf},
 		{Name: "missing program", Proves: "a program that is not there is a typed error", Plays: []Behaviour{Missing}, run: missing},
 		{Name: "leftovers", Proves: "what it leaves behind is ended", Turns: 1, Plays: []Behaviour{Background}, run: leftovers},
-		{Name: "full disk", Proves: "output that cannot be kept ends the turn as an error of ours", Plays: []Behaviour{Fail}, run: fullDisk},
+		{Name: "full disk", Proves: "output that cannot be kept ends the turn as an error of ours", Plays: []Behaviour{Complete}, run: fullDisk},
 		{
 			Name: "resume", Proves: "a turn goes on in the session of an earlier one", Turns: 2, Plays: []Behaviour{Remember},
 			Needs: func(s agent.Supports) bool { return s.Resume }, Without: "it has no sessions to go on in", run: resume,
@@ -241,7 +241,7 @@ func leftovers(ctx context.Context, t *trial) {
 }
 
 func fullDisk(ctx context.Context, t *trial) {
-	d, in, ok := t.open(Fail)
+	d, in, ok := t.open(Complete)
 	if !ok {
 		return
 	}
