@@ -148,7 +148,7 @@ func (e *engine) kill() {
 func (e *engine) until(what string, holds func() bool) {
 	e.t.Helper()
 	limit := time.After(2 * time.Minute)
-	for look := time.NewTicker(20 * time.Millisecond); ; {
+	for look := time.NewTicker(100 * time.Millisecond); ; {
 		if holds() {
 			look.Stop()
 			return

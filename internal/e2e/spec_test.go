@@ -62,7 +62,8 @@ func (p *place) checkHello(out string) {
 // Every real agent takes a spec from the inbox to a commit: a plan and a verdict
 // that are understood, a file by its own tool for that, a check that is red first
 // and whose output it is told, a command by its own shell, a signal; and nothing of
-// it is left running (A-124, B-010, B-011, E-016).
+// it is left running (A-124, B-010, B-011, D-002,
+// D-042, D-044, D-046, E-016).
 func TestEveryAgentBuildsASpec(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, a program) {
@@ -90,6 +91,9 @@ func TestEveryAgentBuildsASpec(t *testing.T) {
 		}
 		if !strings.Contains(out, "CHECK: failed grep -qx hello hello.txt") || turns != 2 {
 			t.Errorf("%d turns at the task, want a red one and a green one:\n%s", turns, out)
+		}
+		if body := p.must("git", "log", "-1", "--format=%b"); a.name == "claude" && strings.Contains(body, "Cost: $0.00") {
+			t.Errorf("claude reported a cost, and it is not in the commit:\n%s", body)
 		}
 		p.checkHello(out)
 	})
