@@ -29,7 +29,7 @@ func BenchmarkDrivers(b *testing.B) {
 		b.Run("ingest="+driver, func(b *testing.B) { benchIngest(b, driver, &t) })
 	}
 	for _, a := range agents() {
-		b.Run("turn="+a.name, func(b *testing.B) { benchTurn(b, a, 5, &t) })
+		b.Run("turn="+a.name, func(b *testing.B) { benchTurn(b, a, &t) })
 	}
 	b.Run("threads=10", func(b *testing.B) { benchThreads(b, 10, &t) })
 	t.add("load average after", load())
@@ -38,11 +38,12 @@ func BenchmarkDrivers(b *testing.B) {
 
 // real is a real agent program: how it is run without ralph, and with it.
 type real struct {
-	name   string
-	dir    string   // in RALPH_E2E_AGENTS
-	bare   []string // a turn without ralph, the program's name first
-	spec   ralph.AgentSpec
-	expect func(b *box, m *modeltest.Server) map[string]string // its environment
+	name  string
+	dir   string   // in RALPH_E2E_AGENTS
+	pairs int      // of turns; OpenCode takes its time
+	bare  []string // a turn without ralph, the program's name first
+	spec  ralph.AgentSpec
+	env   func(b *box, m *modeltest.Server) map[string]string // its environment
 }
 
 func agents() []real {
@@ -52,29 +53,29 @@ func agents() []real {
 	}
 	return []real{
 		{
-			name: "claude", dir: "claude-2.1.329",
-			bare:   []string{"claude", "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "bypassPermissions", "Say something."},
-			spec:   ralph.AgentSpec{Name: "claude", Driver: "claude", Command: []string{"claude"}},
-			expect: claudeEnv,
+			name: "claude", dir: "claude-2.1.329", pairs: 5,
+			bare: []string{"claude", "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "bypassPermissions", "Say something."},
+			spec: ralph.AgentSpec{Name: "claude", Driver: "claude", Command: []string{"claude"}},
+			env:  claudeEnv,
 		},
 		codexProgram(),
 		{
-			name: "opencode", dir: "opencode-1.18.33",
-			bare:   []string{"opencode", "run", "--format", "json", "Say something."},
-			spec:   ralph.AgentSpec{Name: "opencode", Driver: "acp", Command: []string{"opencode", "acp"}},
-			expect: openCodeEnv,
+			name: "opencode", dir: "opencode-1.18.33", pairs: 2,
+			bare: []string{"opencode", "run", "--format", "json", "Say something."},
+			spec: ralph.AgentSpec{Name: "opencode", Driver: "acp", Command: []string{"opencode", "acp"}},
+			env:  openCodeEnv,
 		},
 	}
 }
 
 func codexProgram() real {
 	return real{
-		name: "codex", dir: "codex-0.169.0",
+		name: "codex", dir: "codex-0.169.0", pairs: 5,
 		bare: []string{"codex", "exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check", "Say something."},
 		spec: ralph.AgentSpec{
 			Name: "codex", Driver: "codex", Command: []string{"codex", "app-server"}, Args: []string{"-c", `sandbox_mode="danger-full-access"`},
 		},
-		expect: func(b *box, m *modeltest.Server) map[string]string {
+		env: func(b *box, m *modeltest.Server) map[string]string {
 			home, err := os.MkdirTemp(os.Getenv("RALPH_E2E_AGENTS"), "codex-home-")
 			if err != nil {
 				b.tb.Fatal(err)
@@ -108,7 +109,7 @@ func (a real) sit(b *testing.B, m *modeltest.Server) *seat {
 		b.Skipf("the driver %s is not built in", a.spec.Driver)
 	}
 	s := &seat{box: newBox(b, ""), spec: a.spec, bare: append([]string{path}, a.bare[1:]...)}
-	for k, v := range a.expect(s.box, m) {
+	for k, v := range a.env(s.box, m) {
 		s.env = append(s.env, k+"="+v)
 	}
 	s.git("init", "-q", "-b", "main")
@@ -156,12 +157,12 @@ const said = "Something."
 
 // benchTurn compares turns with and without ralph, in pairs that take turns in
 // beginning, after one of each for caches and databases.
-func benchTurn(b *testing.B, a real, pairs int, t *table) {
+func benchTurn(b *testing.B, a real, t *table) {
 	for b.Loop() {
 		m := modeltest.New(b, func(modeltest.Request) modeltest.Reply { return modeltest.Reply{Text: said} })
 		s := a.sit(b, m)
 		var bare, first, later []time.Duration
-		for i := range pairs + 1 {
+		for i := range a.pairs + 1 {
 			for _, with := range []bool{i%2 == 0, i%2 != 0} {
 				if !with {
 					c, _ := s.run(s.bare...)
@@ -180,7 +181,7 @@ func benchTurn(b *testing.B, a real, pairs int, t *table) {
 			}
 		}
 		var added []float64
-		for i := range pairs {
+		for i := range a.pairs {
 			added = append(added, ms(first[i+1]-bare[i+1]))
 		}
 		same := func(f float64) float64 { return f }
