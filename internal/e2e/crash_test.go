@@ -17,6 +17,7 @@ import (
 // ends what is left of that turn, takes the task up again and finishes it.
 func TestKilledInTheMiddleOfATurn(t *testing.T) {
 	t.Parallel()
+	needProc(t)
 	each(t, func(t *testing.T, a program) {
 		p := newPlace(t)
 		began := filepath.Join(p.dir, "began.txt")

@@ -14,6 +14,7 @@ import (
 // (E-082).
 func TestThreeThreadsOfOneCodex(t *testing.T) {
 	t.Parallel()
+	needProc(t)
 	const n = 3
 	p := newPlace(t)
 	a := programs()["codex-0.169.0"]

@@ -179,13 +179,17 @@ func (e *engine) end() string {
 	return e.out.String()
 }
 
-// processes lists the command lines of what runs with the place's home folder in
-// its environment: agents, and what they have started.
-func (p *place) processes() (lines []string) {
-	p.t.Helper()
+// needProc skips a test that counts on processes where they cannot be listed.
+func needProc(t *testing.T) {
+	t.Helper()
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
-		p.t.Skipf("needs /proc: %v", err)
+		t.Skipf("needs /proc: %v", err)
 	}
+}
+
+// processes lists the command lines of what runs with the place's home folder in
+// its environment: agents, and what they have started. Without /proc that is none.
+func (p *place) processes() (lines []string) {
 	names, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, name := range names {
 		env, err := os.ReadFile(name)
