@@ -105,7 +105,7 @@ func (p *place) settings(m *modeltest.Server, approvals string, list ...program)
 	}
 	text, err := json.MarshalIndent(map[string]any{ // YAML as well
 		"version": 1, "agents": agents, "agent": map[string]any{"primary": list[0].name, "fallback": fallback},
-		"task": map[string]any{"delay": "0s", "max_iterations": 5}, "errors": map[string]any{"retry_base": "1ms", "rate_limit_base": "1ms"}, "gate": map[string]any{"approvals": approvals},
+		"task": map[string]any{"delay": "0s", "max_iterations": 5}, "errors": map[string]any{"retry_base": "1ms", "rate_limit_base": "1ms", "max_rate_limit_retries": 1}, "gate": map[string]any{"approvals": approvals},
 		"quality": map[string]any{"commands": []string{"grep -qx hello hello.txt"}},
 	}, "", " ")
 	if err != nil {
