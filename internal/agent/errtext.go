@@ -18,7 +18,7 @@ var (
 
 	// Authentication errors are not tried again (X-43), so only what no agent
 	// prints for another reason counts; git's "Authentication failed" does not.
-	authText = regexp.MustCompile(`(?i)\b401 unauthorized\b|\bnot logged in\b|\binvalid (x-)?api[- _]key\b|\bauthentication_error\b`)
+	authText = regexp.MustCompile(`(?i)\b401 unauthorized\b|\bnot logged in\b|\b(invalid|incorrect) (x-)?api[- _]key\b|\bauthentication_error\b`)
 )
 
 // maxMessage bounds AgentError.Message, in bytes.

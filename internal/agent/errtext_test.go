@@ -29,6 +29,7 @@ func TestClassify(t *testing.T) {
 		"ECONNREFUSED 127.0.0.1":              ralph.ErrClassOther,
 		"401 Unauthorized":                    ralph.ErrClassAuth,
 		"Error: Invalid API key provided":     ralph.ErrClassAuth,
+		"Incorrect API key provided.":         ralph.ErrClassAuth,
 		"4010 unauthorized edits":             ralph.ErrClassOther,
 		"":                                    ralph.ErrClassOther,
 	} {

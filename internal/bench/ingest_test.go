@@ -14,6 +14,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/agent"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/stream"
 )
 
 // fields are the words of a file that ends each with a zero byte.
@@ -138,7 +139,7 @@ func benchIngest(b *testing.B, driver string, t *table) {
 		res, err := d.Turn(b.Context(), ralph.TurnInput{
 			Agent: spec, Stage: ralph.KindBuild, Prompt: "Talk.", Dir: box.dir, Env: box.env, Timeout: time.Minute, Grace: time.Second, Scratch: box.tool,
 		}, ralph.TurnHooks{
-			Said: func(ralph.Said) { events++ }, Context: func(ralph.ContextUse) {}, Event: func(ralph.StreamEvent) {},
+			Said: func(ralph.Said) { events++ }, Context: func(ralph.ContextUse) {}, Event: stream.New().Add,
 		})
 		took := time.Since(begin)
 		seat.close()

@@ -51,6 +51,7 @@ type item struct {
 type turn struct {
 	state Turn
 	items []item
+	at    map[string]int // the newest item of each id; looked for anew after items were let go
 	files []string
 	asked []string // ids of requests
 }
@@ -157,6 +158,7 @@ func (t *turn) end(e ralph.StreamEvent) int {
 
 func (t *turn) drop(what func(*item) bool) int {
 	bytes := 0
+	t.at = nil
 	t.items = slices.DeleteFunc(t.items, func(it item) bool {
 		gone := what(&it)
 		if gone {
@@ -176,6 +178,9 @@ func (t *turn) item(e ralph.StreamEvent) int {
 		}
 		t.items = append(t.items, item{Item: Item{Item: ralph.Item{ID: e.Item.ID, Kind: e.Item.Kind}, Open: true}})
 		i = len(t.items) - 1
+		if t.at != nil {
+			t.at[e.Item.ID] = i
+		}
 	}
 	it := &t.items[i]
 	before := it.size()
@@ -201,12 +206,21 @@ func (t *turn) item(e ralph.StreamEvent) int {
 // find returns the index of an event's item. Items without an id are told apart by
 // their order: the end of one is that of the last open one of its kind.
 func (t *turn) find(e ralph.StreamEvent) int {
+	if e.Item.ID != "" {
+		if t.at == nil {
+			t.at = make(map[string]int, len(t.items))
+			for i := range t.items {
+				t.at[t.items[i].ID] = i
+			}
+		}
+		if i, ok := t.at[e.Item.ID]; ok {
+			return i
+		}
+		return -1
+	}
 	for i := len(t.items) - 1; i >= 0; i-- {
 		it := &t.items[i]
-		if it.ID != e.Item.ID {
-			continue
-		}
-		if e.Item.ID != "" || it.Open && it.Kind == e.Item.Kind && e.Kind != ralph.StreamItem {
+		if it.ID == "" && it.Open && it.Kind == e.Item.Kind && e.Kind != ralph.StreamItem {
 			return i
 		}
 	}
@@ -281,6 +295,7 @@ func (t *turn) file(name string) {
 // tenth at once, so that it is seldom done.
 func (t *turn) forget() int {
 	bytes, n := 0, maxItems/10
+	t.at = nil
 	for _, open := range []bool{false, true} {
 		t.items = slices.DeleteFunc(t.items, func(it item) bool {
 			if n <= 0 || it.Open != open {

@@ -51,7 +51,7 @@ func (s *Server) OpenCodeEnv(permission map[string]string) map[string]string {
 		"provider": object{"scripted": object{
 			"npm": "@ai-sdk/openai-compatible", "name": "Scripted",
 			"options": object{"baseURL": s.URL + "/v1", "apiKey": "dummy"},
-			"models":  object{"m1": object{"limit": object{"context": 200_000, "output": 8000}}},
+			"models":  object{"m1": object{"cost": object{"input": 3, "output": 15}, "limit": object{"context": 200_000, "output": 8000}}},
 		}},
 		"model": "scripted/m1", "autoupdate": false, "share": "disabled",
 	}
