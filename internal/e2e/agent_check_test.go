@@ -49,12 +49,16 @@ func TestAgentCheckOfRealAgents(t *testing.T) {
 		m := modeltest.New(t, obedient(make(chan struct{})))
 		p := newPlace(t)
 		p.begin(p.settings(m, "ask", a))
-		for _, args := range [][]string{
+		rounds := [][]string{
 			{},
 			{"--turns", "--yes", "--only", "echo,signal,kill,time limit,stop"},
 			{"--turns", "--yes", "--only", "leftovers,resume,usage,structured"},
 			{"--turns", "--yes", "--only", "approval,denial"},
-		} {
+		}
+		if a.name == "opencode" { // each turn begins with ten seconds of starting it
+			rounds = [][]string{{}, {"--turns", "--yes", "--only", "echo,stop,resume,usage"}}
+		}
+		for _, args := range rounds {
 			out, code := p.run(append([]string{p.ralph, "agent-check", a.name}, args...)...)
 			t.Logf("%s", out)
 			if code != 0 || !strings.Contains(out, " 0 failed") {
