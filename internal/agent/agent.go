@@ -42,21 +42,53 @@ type Supports struct {
 	Compact    bool // makes a session shorter when asked, TurnInput.Compact
 }
 
-// Of returns what a driver supports; false when it is not built in.
-func Of(driver string) (Supports, bool) {
-	switch driver {
+// Of returns what an agent supports, by its driver and by how it is configured; false
+// when its driver is not built in. Cost is only claimed of what is known to report it:
+// a budget in dollars warns of all others before they begin.
+func Of(spec ralph.AgentSpec) (Supports, bool) {
+	switch spec.Driver {
 	case "exec":
-		return Supports{}, true
+		return execSupports(spec), true
 	case "scripted":
 		return Supports{Resume: true, Cost: true, Usage: true, Context: true, Compact: true, Ask: true}, true
 	case "acp":
-		return Supports{Resume: true, Cost: true, Usage: true, Tools: true, Context: true, Ask: true}, true
+		return acpSupports(spec), true
 	case "claude":
 		return Supports{Structured: true, Resume: true, Cost: true, Usage: true, Tools: true, Context: true, Compact: true, Ask: true}, true
 	case "codex":
 		return Supports{Structured: true, Resume: true, Usage: true, Tools: true, Context: true, Compact: true, Ask: true}, true
 	}
 	return Supports{}, false
+}
+
+// execSupports is what the rows of the table read. Text may hold a line of usage, which
+// nobody knows before.
+func execSupports(spec ralph.AgentSpec) (s Supports) {
+	read, _ := presetOf(spec.Output)
+	if len(spec.Events) > 0 {
+		read.rows = spec.Events
+	}
+	s.Resume = read.rows != nil && len(spec.Resume)+len(read.resume) > 0
+	for _, r := range read.rows {
+		switch r.Kind {
+		case ralph.RowTool, ralph.RowToolDone, ralph.RowToolFail:
+			s.Tools = true
+		case ralph.RowUsage, ralph.RowTotal:
+			s.Usage = true
+			s.Cost = s.Cost || r.Read["cost"] != ""
+		}
+	}
+	return s
+}
+
+// acpSupports: the protocol has a place for dollars, and few agents use it; Gemini
+// 0.61.0 has no session to go on with (docs/agents.md).
+func acpSupports(spec ralph.AgentSpec) Supports {
+	k, _ := lookUp(spec)
+	return Supports{
+		Resume: k.name != "gemini", Cost: k.name == "opencode" || k.name == "claude-agent-acp",
+		Usage: true, Tools: true, Context: true, Ask: true,
+	}
 }
 
 // Close ends what drivers keep between turns: those that have a Close. It waits until

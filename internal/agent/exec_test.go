@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -199,6 +200,41 @@ func TestExecErrors(t *testing.T) {
 	})
 }
 
+// Dollars are claimed of what reports them, as it is configured: a budget warns of all
+// others.
+func TestOf(t *testing.T) {
+	t.Parallel()
+	row := func(kind string, read map[string]string) []ralph.EventRow {
+		return []ralph.EventRow{{Kind: kind, Read: read}}
+	}
+	acp := func(program string) ralph.AgentSpec {
+		return ralph.AgentSpec{Driver: "acp", Command: []string{"/opt/" + program, "acp"}}
+	}
+	for name, c := range map[string]struct {
+		spec ralph.AgentSpec
+		want []bool // cost, tokens, resume, tools
+	}{
+		"exec, text":      {ralph.AgentSpec{Driver: "exec"}, []bool{false, false, false, false}},
+		"exec, dollars":   {ralph.AgentSpec{Driver: "exec", Output: "jsonl", Events: row(ralph.RowUsage, map[string]string{"cost": "usd"})}, []bool{true, true, false, false}},
+		"exec, tokens":    {ralph.AgentSpec{Driver: "exec", Output: "jsonl", Events: row(ralph.RowTotal, map[string]string{"input": "in"})}, []bool{false, true, false, false}},
+		"exec, resumes":   {ralph.AgentSpec{Driver: "exec", Output: "jsonl", Events: row(ralph.RowTool, nil), Resume: []string{"-s", "{session}"}}, []bool{false, false, true, true}},
+		"opencode run":    {ralph.AgentSpec{Driver: "exec", Output: "opencode"}, []bool{true, true, true, true}},
+		"copilot -p":      {ralph.AgentSpec{Driver: "exec", Output: "copilot"}, []bool{false, false, true, true}},
+		"opencode, acp":   {acp("opencode"), []bool{true, true, true, true}},
+		"claude, acp":     {acp("claude-agent-acp"), []bool{true, true, true, true}},
+		"codex, acp":      {acp("codex-acp"), []bool{false, true, true, true}},
+		"gemini, acp":     {acp("gemini"), []bool{false, true, false, true}},
+		"copilot, acp":    {acp("copilot"), []bool{false, true, true, true}},
+		"nobody knows it": {acp("speaks"), []bool{false, true, true, true}},
+		"codex":           {ralph.AgentSpec{Driver: "codex"}, []bool{false, true, true, true}},
+		"claude":          {ralph.AgentSpec{Driver: "claude"}, []bool{true, true, true, true}},
+	} {
+		if s, ok := agent.Of(c.spec); !ok || !slices.Equal([]bool{s.Cost, s.Usage, s.Resume, s.Tools}, c.want) {
+			t.Errorf("%s: %+v, want %v", name, s, c.want)
+		}
+	}
+}
+
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -223,7 +259,7 @@ func TestOpen(t *testing.T) {
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, known := agent.Of(c.spec.Driver); known != (c.spec.Driver != "" && c.spec.Driver != "telnet") {
+		if _, known := agent.Of(c.spec); known != (c.spec.Driver != "" && c.spec.Driver != "telnet") {
 			t.Errorf("Of(%q) %v", c.spec.Driver, known)
 		}
 	}

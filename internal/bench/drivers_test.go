@@ -105,7 +105,7 @@ func (a real) sit(b *testing.B, m *modeltest.Server) *seat {
 	if _, err := os.Stat(path); err != nil {
 		b.Skipf("%s is not there: `.ci/run agents` installs it, RALPH_E2E_AGENTS names the folder", a.dir)
 	}
-	if _, known := agent.Of(a.spec.Driver); !known {
+	if _, known := agent.Of(a.spec); !known {
 		b.Skipf("the driver %s is not built in", a.spec.Driver)
 	}
 	s := &seat{box: newBox(b, ""), spec: a.spec, bare: append([]string{path}, a.bare[1:]...)}

@@ -103,7 +103,7 @@ func script(driver string) (unit, end string) {
 // benchIngest is one turn of a program that says about 30 MB, through a whole driver:
 // pipe, lines, events.
 func benchIngest(b *testing.B, driver string, t *table) {
-	if _, known := agent.Of(driver); !known {
+	if _, known := agent.Of(ralph.AgentSpec{Driver: driver}); !known {
 		b.Skipf("the driver %s is not built in", driver)
 	}
 	const size = 30_000_000

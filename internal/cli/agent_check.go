@@ -109,7 +109,7 @@ func noSuchAgent(name string, c config.Config) error {
 }
 
 func runAgentCheck(ctx context.Context, env Env, spec ralph.AgentSpec, root string, f agentCheckFlags) error {
-	supports, built := agent.Of(spec.Driver)
+	supports, built := agent.Of(spec)
 	if !built && !handshakes(spec.Driver) {
 		return &ralph.Refusal{Why: fmt.Sprintf("agent %s: driver %s is not built in", spec.Name, spec.Driver), Hint: "`ralph doctor` shows which agents are", Kind: ralph.ErrUsage}
 	}

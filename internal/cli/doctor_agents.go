@@ -51,7 +51,7 @@ func (x *examination) agents(ctx context.Context, env Env, root string, c config
 		if i := slices.Index(used, name); i >= 0 {
 			a.Use = map[bool]string{true: "primary", false: "fallback"}[i == 0]
 		}
-		if s, built := agent.Of(spec.Driver); built {
+		if s, built := agent.Of(spec); built {
 			a.Supports = &s
 		}
 		found = append(found, a)

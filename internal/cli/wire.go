@@ -90,6 +90,7 @@ func (p *parts) openAgents(env Env) error {
 		if !ok {
 			return &ralph.Refusal{Why: "agent " + name + " is not configured", Hint: "set agent.primary in ralph/config.yaml", Kind: ralph.ErrUsage}
 		}
+		spec.Approvals = p.config.Gate.Approvals // drivers keep a copy: it tells them whether their agent may ask
 		driver, err := agent.Open(spec, p.procs, env.Self)
 		if err == nil && spec.Driver != "scripted" && len(spec.Command) > 0 {
 			_, err = proc.LookPath(spec.Command[0], p.root, env.Environ)
@@ -106,8 +107,7 @@ func (p *parts) openAgents(env Env) error {
 			}
 			continue
 		}
-		supports, _ := agent.Of(spec.Driver)
-		spec.Approvals = p.config.Gate.Approvals
+		supports, _ := agent.Of(spec)
 		p.agents[name] = step.ConfiguredAgent{
 			Agent: driver, Spec: spec, Structured: supports.Structured, Price: price(p.config, spec.Model), Env: agentEnv(spec, env.Environ),
 		}
@@ -140,7 +140,7 @@ func unpriced(spec ralph.AgentSpec) string {
 	if model == "" {
 		model = "its model"
 	}
-	return fmt.Sprintf("agent %s does not say what it costs and `prices` has nothing for %s: with a cost limit its first turn counts as over the limit", spec.Name, model)
+	return fmt.Sprintf("agent %s is not known to say what it costs, and `prices` has nothing for %s: with a cost limit, a turn of unknown cost counts as over it", spec.Name, model)
 }
 
 // notThere explains that an agent's program cannot be started.

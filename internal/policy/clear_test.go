@@ -149,6 +149,7 @@ func TestClearSettings(t *testing.T) {
 		want string
 	}{
 		{"ask", policy.Config{Approvals: "ask", Allow: allow}, command("ls"), ""},
+		{"Gemini names its command in a title alone", policy.Config{Approvals: "policy", Allow: []string{"", "ls", "make"}}, ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Text: "ls", Tool: "make"}, ""},
 		{"nothing set", policy.Config{}, command("ls"), ""},
 		{"never", policy.Config{Approvals: "never"}, command("rm -rf x"), "gate.approvals: never"},
 		{"never, a question", policy.Config{Approvals: "never"}, ralph.Request{Kind: ralph.RequestQuestion}, ""},

@@ -77,7 +77,7 @@ func Run(t *testing.T, open Open, more ...Behaviour) {
 func supports(t *testing.T, open Open) agent.Supports {
 	t.Helper()
 	_, in := open(t, Complete)
-	s, ok := agent.Of(in.Agent.Driver)
+	s, ok := agent.Of(in.Agent)
 	if !ok {
 		t.Fatalf("no driver %q is built in", in.Agent.Driver)
 	}
