@@ -145,12 +145,20 @@ func (l *acpLog) request(u acpUpdate) ralph.Request {
 			q.Text = strings.TrimSpace(q.Tool + " " + startLine(strings.Join(q.Paths, ", "), maxSaidTool))
 		}
 	}
+	if q.Command != "" && members(u.Input) == 1 {
+		return q // the command is all there is to see
+	}
 	if len(u.Input) > 2 {
 		q.Detail = compact(u.Input, maxDetail)
 	} else if len(u.Content) > 2 {
 		q.Detail = compact(u.Content, maxDetail)
 	}
 	return q
+}
+
+func members(object []byte) (n int) {
+	eachMember(object, func(_, _ []byte) { n++ })
+	return n
 }
 
 // commandOf is the shell text that a call would run, as its input says.

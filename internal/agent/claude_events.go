@@ -43,6 +43,7 @@ type claude struct {
 	blocks   int                   // of words and thinking
 	calls    map[string]ralph.Item // tool calls that have no result yet
 	refused  map[string]bool       // tool calls that ralph denied, by id
+	answered map[string]bool       // those that somebody denied who was asked
 	tasks    []claudeTask          // claude's own list
 	creating map[string]string     // subjects of TaskCreate calls without a result
 
@@ -63,6 +64,7 @@ type claudeResult struct {
 	Errors     []string        `json:"errors"`
 	Structured json.RawMessage `json:"structured_output"`
 	Denials    []struct {
+		ID    string          `json:"tool_use_id"`
 		Tool  string          `json:"tool_name"`
 		Input json.RawMessage `json:"tool_input"`
 	} `json:"permission_denials"`
@@ -128,7 +130,7 @@ func sumModels(models map[string]claudeModel) ralph.Usage {
 
 func newClaude(emit func(ralph.StreamEvent), said func(ralph.Said)) *claude {
 	c := &claude{
-		emit: emit, said: said, calls: map[string]ralph.Item{}, refused: map[string]bool{}, creating: map[string]string{},
+		emit: emit, said: said, calls: map[string]ralph.Item{}, refused: map[string]bool{}, answered: map[string]bool{}, creating: map[string]string{},
 		errs: tail{max: maxErrors}, noise: tail{max: maxErrors},
 	}
 	c.fill.told = func(use ralph.ContextUse) { emit(ralph.StreamEvent{Kind: ralph.StreamUsage, Context: use}) }
@@ -448,7 +450,7 @@ func (c *claude) result(line []byte) {
 		c.session = r.Session
 	}
 	for _, d := range r.Denials {
-		if len(c.denied) < maxDenied {
+		if !c.answered[d.ID] && len(c.denied) < maxDenied {
 			c.denied = append(c.denied, toolCall(d.Tool, bytes.TrimSpace(d.Input)))
 		}
 	}

@@ -243,7 +243,7 @@ func (k *claudeTalk) ask(e controlLine) {
 			k.halted = errUnanswered
 		}
 		if !reply.Allow && q.Kind == ralph.RequestApproval || reply.Stop {
-			k.c.refused[e.Request.Call] = true
+			k.c.refused[e.Request.Call], k.c.answered[e.Request.Call] = true, k.asks.ask != nil
 		}
 		k.respond(e.ID, claudeReply(q, e.Request.Input, reply))
 	})

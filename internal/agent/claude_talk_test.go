@@ -122,6 +122,9 @@ func TestClaudeIsAnswered(t *testing.T) {
 			if res.Exit != c.exit || !res.Usage.Known {
 				t.Errorf("%s, usage %+v, %+v", res.Exit, res.Usage, res.Err)
 			}
+			if res.Denied != nil {
+				t.Errorf("somebody was asked, and the result has %q as if nobody could be", res.Denied)
+			}
 			if got, want := responses(lines), answersIn(t, c.name); !reflect.DeepEqual(got, want) {
 				t.Errorf("answered %v\nrecorded %v", got, want)
 			}
@@ -173,8 +176,8 @@ func TestClaudeHasNobodyToAsk(t *testing.T) {
 	t.Parallel()
 	res, lines := talked(t, t.Context(), "329-prompt-stdio-deny", nil, ralph.TurnHooks{})
 	b, err := json.Marshal(responses(lines))
-	if err != nil || res.Exit != ralph.ExitOK || !strings.Contains(string(b), `"behavior":"deny"`) || !strings.Contains(string(b), "nobody can be asked") {
-		t.Errorf("%s %s %v", res.Exit, b, err)
+	if err != nil || res.Exit != ralph.ExitOK || !strings.Contains(string(b), `"behavior":"deny"`) || !strings.Contains(string(b), "nobody can be asked") || len(res.Denied) != 1 {
+		t.Errorf("%s %s %v, denied %q", res.Exit, b, err, res.Denied)
 	}
 }
 

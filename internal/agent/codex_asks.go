@@ -34,6 +34,7 @@ func (t *codexTurn) asked(method, id string, p codexParams) {
 		return
 	}
 	ask.request.ID = id
+	t.decided[text(p.itemID)] = t.ask != nil
 	e := ralph.StreamEvent{Kind: ralph.StreamApproval, Thread: text(p.thread), Turn: text(p.turnID), Request: ask.request}
 	if ask.request.Kind == ralph.RequestQuestion {
 		e.Kind = ralph.StreamInput

@@ -296,7 +296,7 @@ func (t *codexTurn) item(whole bool, e ralph.StreamEvent, v []byte) {
 			t.final = e.Item.Text
 		}
 	}
-	if whole && e.Item.Status == ralph.ItemDeclined && len(t.denied) < maxDenied {
+	if whole && e.Item.Status == ralph.ItemDeclined && !t.decided[e.Item.ID] && len(t.denied) < maxDenied {
 		t.denied = append(t.denied, toolLine(e.Item))
 	}
 	t.emit(e)

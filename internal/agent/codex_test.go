@@ -274,6 +274,10 @@ func TestCodexAnswers(t *testing.T) {
 // Nobody to ask: all is denied, and the result says what (E-076).
 func TestCodexNobodyToAsk(t *testing.T) {
 	t.Parallel()
+	no := func(context.Context, ralph.Request, func()) (ralph.Reply, error) { return ralph.Reply{Text: "no"}, nil }
+	if said := replayCase(t, codexCase{name: "command-approval-decline", reply: no}); said.res.Denied != nil {
+		t.Errorf("a person said no, and the result has %q as if nobody could be asked", said.res.Denied)
+	}
 	run := replayCase(t, codexCase{name: "command-approval-decline"})
 	if got := run.answers(); !slices.Equal(got, []string{`0 {"decision":"decline"}`}) || !slices.Equal(run.res.Denied, []string{"touch made-by-agent.txt"}) {
 		t.Errorf("%q, denied %q", got, run.res.Denied)

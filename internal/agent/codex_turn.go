@@ -48,6 +48,7 @@ type codexTurn struct {
 	fill       ralph.ContextUse
 	compacts   int
 	denied     []string
+	decided    map[string]bool      // items that somebody was asked about
 	edits      map[string]codexEdit // under way, by item
 	cancels    map[string]context.CancelFunc
 	compacted  bool
@@ -56,7 +57,7 @@ type codexTurn struct {
 func newCodexTurn(s *appServer, in ralph.TurnInput, on ralph.TurnHooks) *codexTurn {
 	return &codexTurn{
 		turn: newTurn(in, on), server: s, ask: on.Ask, known: make(chan struct{}), done: make(chan struct{}),
-		edits: map[string]codexEdit{}, cancels: map[string]context.CancelFunc{},
+		edits: map[string]codexEdit{}, decided: map[string]bool{}, cancels: map[string]context.CancelFunc{},
 	}
 }
 

@@ -249,7 +249,7 @@ func detailOf(q ralph.Request, why string) string {
 		add("Command", q.Command)
 		add("Folder", q.Dir)
 		add("Files", strings.Join(q.Paths, ", "))
-		if q.Command != "" {
+		if q.Command != "" && !strings.Contains(q.Text, q.Command) { // most say the command once more
 			add("Why", q.Text)
 		}
 		add("Asked because", why)
