@@ -271,6 +271,32 @@ func TestCodexAnswers(t *testing.T) {
 	}
 }
 
+// E-009: turns and items stay Codex's own, one of ours for each of its, none made up and
+// none left out but the prompt, which ralph gave itself.
+func TestCodexItemsOneToOne(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"messages-and-phases", "shell-and-patch", "plan-update", "command-approval-accept"} {
+		recorded, err := os.ReadFile("testdata/codex/" + name + ".jsonl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := replayCase(t, codexCase{name: name, reply: allow})
+		for method, kind := range map[string]ralph.StreamKind{
+			"item/started": ralph.StreamItem, "item/completed": ralph.StreamItemDone, "turn/started": ralph.StreamTurn, "turn/completed": ralph.StreamTurnDone,
+		} {
+			want, got := 0, len(run.find(kind))
+			for line := range bytes.Lines(recorded) {
+				if bytes.Contains(line, []byte(`"method":"`+method+`"`)) && !bytes.Contains(line, []byte(`"userMessage"`)) {
+					want++
+				}
+			}
+			if want == 0 || got != want {
+				t.Errorf("%s: %d of %s, %d of %s", name, want, method, got, kind)
+			}
+		}
+	}
+}
+
 // Nobody to ask: all is denied, and the result says what (E-076).
 func TestCodexNobodyToAsk(t *testing.T) {
 	t.Parallel()

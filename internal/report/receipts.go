@@ -26,7 +26,13 @@ type Receipt struct {
 	Outcome *Outcome        `json:"outcome"`
 	Cut     bool            `json:"cut,omitempty"` // the engine died before there was an outcome; the step was done again
 
-	// Of a turn: what it was in short, and what its agent asked in the middle of it.
+	// Of a turn: the agent's own session (E-043) and the folder with its output, how it
+	// ended and why, what it was in short (E-044), and what its agent asked in the middle
+	// of it (E-045).
+	Thread   string            `json:"thread_id,omitempty"`
+	TurnID   string            `json:"turn_id,omitempty"`
+	Status   ralph.ExitKind    `json:"turn_status,omitempty"`
+	Error    *ralph.AgentError `json:"turn_error,omitempty"`
 	Turn     ralph.TurnSummary `json:"turn,omitzero"`
 	Usage    ralph.Usage       `json:"usage,omitzero"`
 	Requests []Request         `json:"requests,omitempty"`
@@ -178,7 +184,7 @@ func (r *Receipts) turnEnded(f ralph.TurnEnded) {
 	if x == nil {
 		return
 	}
-	x.Turn, x.Usage = f.Summary, f.Usage
+	x.Turn, x.Usage, x.Thread, x.TurnID, x.Status, x.Error = f.Summary, f.Usage, f.Session, f.Dir, f.Exit, f.Err
 	for i := range x.Requests {
 		if x.Requests[i].Outcome == "open" {
 			x.Requests[i].Outcome = string(ralph.Withdrawn)

@@ -118,6 +118,34 @@ func TestReceiptOutcomes(t *testing.T) {
 	}
 }
 
+// E-043, E-044: the receipt of a turn says of which session it was, how it ended and why,
+// and holds what its agent said last of its plan, its files and its usage; a good one
+// holds no error.
+func TestReceiptOfATurn(t *testing.T) {
+	t.Parallel()
+	x := controlled("")
+	end := func(edit func(*ralph.TurnEnded)) report.Receipt {
+		x.receipt("t-0001", ralph.Turn{}, ralph.Why{Rule: "X-1"})
+		x.add(turnOf(x.s.Task("t-0001"), ralph.KindBuild, time.Second, edit))
+		list := receipts(x, report.Receipts{Most: 1})
+		return list[0]
+	}
+	sum := ralph.TurnSummary{Plan: []ralph.PlanStep{{Text: "write it", Status: "completed"}}, Files: []string{"a.go"}}
+	fail := &ralph.AgentError{Class: ralph.ErrClassServer, Message: "503"}
+	bad := end(func(f *ralph.TurnEnded) {
+		f.Exit, f.Err, f.Session, f.Dir, f.Summary = ralph.ExitFailed, fail, "th-1", "ralph/.state/tasks/t-0001/1", sum
+	})
+	if bad.Thread != "th-1" || bad.TurnID != "ralph/.state/tasks/t-0001/1" || bad.Status != ralph.ExitFailed || bad.Error == nil || *bad.Error != *fail {
+		t.Errorf("%+v", bad)
+	}
+	if diff := cmp.Diff(sum, bad.Turn); diff != "" || bad.Usage.Output != 900 {
+		t.Errorf("usage %+v, %s", bad.Usage, diff)
+	}
+	if good := end(nil); good.Status != ralph.ExitOK || good.Error != nil {
+		t.Errorf("%+v", good)
+	}
+}
+
 // Only those of a session, when one is named.
 func TestReceiptsOfASession(t *testing.T) {
 	t.Parallel()
