@@ -24,4 +24,8 @@ func TestElapsedAndDollars(t *testing.T) {
 			t.Errorf("Dollars(%v) = %q, want %q", c, got, want)
 		}
 	}
+	told, silent := ralph.Usage{Cost: 0.5, Known: true}, ralph.Usage{Cost: 0.5, Unmetered: 1}
+	if told.Dollars() != "$0.50" || silent.Dollars() != "$0.50 or more" {
+		t.Errorf("a sum of costs is %s, and %s with one that nobody told", told.Dollars(), silent.Dollars())
+	}
 }

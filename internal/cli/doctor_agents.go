@@ -132,6 +132,9 @@ func (x *examination) agent(a *foundAgent) {
 		if a.Use != "" || a.Name != "demo" {
 			x.ok("agent", "%s: scenario %s%s", a.Name, a.spec.Scenario, strings.TrimPrefix(name, a.Name))
 		}
+	case len(a.spec.Command) == 0 && a.Use == "": // of one in use the settings complain
+		x.note("agent", a.Name+": no command is set, so there is no program to start", fmt.Sprintf("set agents.%s.command in ralph/config.yaml", a.Name))
+	case len(a.spec.Command) == 0:
 	case a.missing != nil:
 		x.absent(a)
 	case a.Supports == nil:

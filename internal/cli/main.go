@@ -120,8 +120,8 @@ func newRoot(env Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ralph",
 		Short: "ralph runs coding agents on a queue of specs until the work is done, tested and committed",
-		Long: `ralph runs coding agents (Claude Code, or any command) on a queue of specs until
-the work is done, tested, committed and accounted for.
+		Long: `ralph runs coding agents (Claude Code, Codex, any that speaks ACP, or any command) on
+a queue of specs until the work is done, tested, committed and accounted for.
 
 Write a spec, queue it, start the agent, walk away:
 
@@ -155,7 +155,24 @@ Write a spec, queue it, start the agent, walk away:
 	add("see", newStatus(env), newWhy(env), newQuery(env), newLog(env), newReport(env), newReceipts(env), newReplay(env), newVerify(env), newRecover(env))
 	add("set", newDemo(env), newInit(env), newDoctor(env), newAgentCheck(env), newConfig(env), newNotify(env), newVersion(env))
 	root.AddCommand(newScriptedAgent(env), newHook(env))
+	sayArguments(root)
 	return root
+}
+
+// sayArguments has every command name its arguments when they are missing or too many.
+func sayArguments(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(c *cobra.Command, args []string) error {
+			err := check(c, args)
+			if err != nil && strings.Contains(err.Error(), "arg(s)") {
+				return fmt.Errorf("usage: %s\nTry `%s --help`", c.UseLine(), c.CommandPath())
+			}
+			return err
+		}
+	}
+	for _, c := range cmd.Commands() {
+		sayArguments(c)
+	}
 }
 
 // findRoot walks up to the top of the repository without starting git, so that

@@ -310,7 +310,7 @@ func result(s *ralph.State) string {
 	}
 	add(x.Count.TasksDone, "task", "done")
 	add(x.Count.TasksFail, "task", "failed")
-	return strings.Join(append(parts, ralph.Dollars(x.Usage.Cost), ralph.Elapsed(x.Elapsed)), ", ")
+	return strings.Join(append(parts, x.Usage.Dollars(), ralph.Elapsed(x.Elapsed)), ", ")
 }
 
 func clock(t time.Time) string {

@@ -138,11 +138,11 @@ func sessionStarted(f ralph.SessionStarted, s *ralph.State) []string {
 		lines = append(lines, "MODE: "+modeWords(mode))
 	}
 	if f.Mode == pilot && f.Resumed {
-		return append(lines, fmt.Sprintf("Session resumed: %s done, %s spent so far", count(s.Session.Count.TasksDone, "task"), ralph.Dollars(s.Session.Usage.Cost)))
+		return append(lines, fmt.Sprintf("Session resumed: %s done, %s spent so far", count(s.Session.Count.TasksDone, "task"), s.Session.Usage.Dollars()))
 	}
 	if f.Resumed || f.Carry != nil {
 		lines = append(lines, fmt.Sprintf("Session resumed: %s completed, %s failed, %s spent so far",
-			count(s.Session.Completed, "spec"), count(s.Session.Failed, "spec"), ralph.Dollars(s.Session.Usage.Cost)))
+			count(s.Session.Completed, "spec"), count(s.Session.Failed, "spec"), s.Session.Usage.Dollars()))
 		if j := s.Job; j != nil { // cut while it was on this spec: a log names its specs (D-084)
 			lines = append(lines, jobStarted(ralph.JobStarted{ID: j.Spec, File: j.File, Resume: len(s.Plan.Tasks) > 0}, s)...)
 		}
@@ -154,7 +154,7 @@ func sessionStarted(f ralph.SessionStarted, s *ralph.State) []string {
 // sessionEnded closes the log: why, then the summary as the last line (D-089, D-090).
 func sessionEnded(f ralph.SessionEnded, s *ralph.State) []string {
 	if s.Session.Mode == "plan" && f.Reason == ralph.ReasonComplete {
-		return []string{fmt.Sprintf("Planned for %s: `ralph query tasks` shows the plan, `ralph construct` works on it.", ralph.Dollars(s.Session.Usage.Cost))}
+		return []string{fmt.Sprintf("Planned for %s: `ralph query tasks` shows the plan, `ralph construct` works on it.", s.Session.Usage.Dollars())}
 	}
 	why := "Stopping: " + string(f.Reason)
 	if f.Reason == ralph.ReasonEmpty {
@@ -171,7 +171,7 @@ func Summary(s *ralph.State) string {
 	if x.Mode == pilot {
 		return pilotSummary(s)
 	}
-	line := fmt.Sprintf("Session summary: %s, %s, %s", count(x.Completed, "spec"), ralph.Dollars(x.Usage.Cost), ralph.Elapsed(x.Elapsed))
+	line := fmt.Sprintf("Session summary: %s, %s, %s", count(x.Completed, "spec"), x.Usage.Dollars(), ralph.Elapsed(x.Elapsed))
 	if x.Failed > 0 {
 		line += fmt.Sprintf(", %d failed", x.Failed)
 	}

@@ -201,7 +201,7 @@ func pilotSummary(s *ralph.State) string {
 			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.word))
 		}
 	}
-	return fmt.Sprintf("Session summary: %s, %s, %s", strings.Join(parts, ", "), ralph.Dollars(s.Session.Usage.Cost), ralph.Elapsed(s.Session.Elapsed))
+	return fmt.Sprintf("Session summary: %s, %s, %s", strings.Join(parts, ", "), s.Session.Usage.Dollars(), ralph.Elapsed(s.Session.Elapsed))
 }
 
 // mergingEnded is the end of a stage of the merge queue. What came of a merge or a

@@ -36,7 +36,7 @@ func Status(s *ralph.State, engine Engine, now time.Time) string {
 			running = s.Running(s.At)
 		}
 		fmt.Fprintf(&b, "Session: %s completed, %s spent, %s elapsed\n\n", count(x.Completed, "spec"),
-			ralph.Dollars(x.Usage.Cost), ralph.Elapsed(running))
+			x.Usage.Dollars(), ralph.Elapsed(running))
 	}
 	construct(&b, s, engine, now)
 	return b.String()
@@ -75,7 +75,7 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 		if s.Job != nil && s.Session.Mode != pilot {
 			line("Round", "%d, %s", s.Job.Round, stageNow(s))
 		}
-		line("Spent", "%s, %s, %s", ralph.Dollars(s.Plan.Usage.Cost), ralph.Elapsed(s.JobElapsed(at(engine, s, now))), count(s.Plan.Turns, "iteration"))
+		line("Spent", "%s, %s, %s", s.Plan.Usage.Dollars(), ralph.Elapsed(s.JobElapsed(at(engine, s, now))), count(s.Plan.Turns, "iteration"))
 	}
 	budgetStatus(line, s, at(engine, s, now))
 	workStatus(line, s, engine, now)
