@@ -62,7 +62,7 @@ func Of(spec ralph.AgentSpec) (Supports, bool) {
 }
 
 // execSupports is what the rows of the table read. Text may hold a line of usage, which
-// nobody knows before.
+// nobody knows before; so with dollars of opencode, which go by the prices in its settings.
 func execSupports(spec ralph.AgentSpec) (s Supports) {
 	read, _ := presetOf(spec.Output)
 	if len(spec.Events) > 0 {
@@ -75,18 +75,19 @@ func execSupports(spec ralph.AgentSpec) (s Supports) {
 			s.Tools = true
 		case ralph.RowUsage, ralph.RowTotal:
 			s.Usage = true
-			s.Cost = s.Cost || r.Read["cost"] != ""
+			s.Cost = s.Cost || len(spec.Events) > 0 && r.Read["cost"] != ""
 		}
 	}
 	return s
 }
 
-// acpSupports: the protocol has a place for dollars, and few agents use it; Gemini
-// 0.61.0 has no session to go on with (docs/agents.md).
+// acpSupports: the protocol has a place for dollars; Claude's adapter always fills it,
+// opencode where its settings have a price of the model, others never. Gemini 0.61.0 has
+// no session to go on with (docs/agents.md).
 func acpSupports(spec ralph.AgentSpec) Supports {
 	k, _ := lookUp(spec)
 	return Supports{
-		Resume: k.name != "gemini", Cost: k.name == "opencode" || k.name == "claude-agent-acp",
+		Resume: k.name != "gemini", Cost: k.name == "claude-agent-acp",
 		Usage: true, Tools: true, Context: true, Ask: true,
 	}
 }
