@@ -1,10 +1,12 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -21,6 +23,9 @@ type Ground struct {
 	// Real returns where a path really leads, symbolic links followed, of one that is
 	// not there as far as it is. nil: paths are what they say.
 	Real func(path string) string
+	// Names returns the names in a folder, for judging what a pattern of the shell
+	// may match. nil: there are none.
+	Names func(dir string) []string
 }
 
 // Clear answers a request without a person, where the settings allow that: Approved
@@ -129,6 +134,93 @@ func (g Ground) path(base, p string, write bool, allow []string) (string, error)
 	return "", fmt.Errorf("%s is outside the work tree", p)
 }
 
+// mostMatches bounds what a pattern is followed to.
+const mostMatches = 2000
+
+// matches are the paths that a pattern may match, relative ones below base: those that
+// it does and some more.
+func (g Ground) matches(base string, pattern word) ([]string, error) {
+	text := string(pattern)
+	if strings.Contains(text, liveGlob+"*"+liveGlob+"*") {
+		return nil, errors.New("a pattern through all folders")
+	}
+	found, looked := []string{""}, 0
+	if strings.HasPrefix(text, "/") {
+		found = []string{"/"}
+	}
+	for part := range strings.SplitSeq(text, "/") {
+		if part == "" {
+			continue
+		}
+		if !word(part).globs() {
+			for i := range found {
+				found[i] += part + "/"
+			}
+			continue
+		}
+		var next []string
+		for _, at := range found {
+			if _, err := g.path(base, orElse(at, "."), false, nil); err != nil {
+				return nil, err // what is outside is not even looked at
+			}
+			dir := at
+			if !strings.HasPrefix(at, "/") {
+				dir = base + "/" + at
+			}
+			names := g.names(g.real(dir))
+			if looked += len(names); looked > mostMatches {
+				return nil, errors.New("a pattern that may match too much")
+			}
+			for _, name := range names {
+				if mayMatch(part, name) {
+					next = append(next, at+name+"/")
+				}
+			}
+		}
+		found = next
+	}
+	for i := range found {
+		found[i] = strings.TrimSuffix(found[i], "/")
+	}
+	return found, nil
+}
+
+// mayMatch is true of all that a part of a pattern matches, and of more: each sign
+// counts as any text, and all behind a bracket does. Names with a dot in front are
+// only meant where the pattern has it too.
+func mayMatch(part, name string) bool {
+	pieces := strings.Split(part, liveGlob)
+	if pieces[0] == "" && strings.HasPrefix(name, ".") {
+		return false
+	}
+	rest, ok := strings.CutPrefix(fold(name), fold(pieces[0]))
+	if !ok {
+		return false
+	}
+	for i, piece := range pieces[1:] {
+		if piece[0] == '[' {
+			return true
+		}
+		literal := fold(piece[1:])
+		if i == len(pieces)-2 {
+			return strings.HasSuffix(rest, literal)
+		}
+		at := strings.Index(rest, literal)
+		if at < 0 {
+			return false
+		}
+		rest = rest[at+len(literal):]
+	}
+	return true
+}
+
+func (g Ground) names(dir string) []string {
+	if g.Names == nil {
+		return nil
+	}
+	return g.Names(dir)
+}
+
 // within returns target relative to root, when it is root or below it.
 func within(root, target string) (string, bool) {
 	rel, err := filepath.Rel(root, target)
@@ -153,25 +245,36 @@ func climbs(p string) bool {
 	return false
 }
 
+// fold is a path as file systems compare it that do not tell .GIT from .git, nor from
+// one with signs that nobody sees.
+func fold(path string) string {
+	return strings.ToLower(strings.ToUpper(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, path)))
+}
+
 // private reports whether a path in the work tree is not what an agent may change
 // unasked: git's own files, ralph's (its hooks and settings run with a person's
 // rights; only progress.md is written for agents), and what other programs run by
 // themselves. What git keeps is not read unasked either: there may be passwords in it.
 func private(rel string, write bool) bool {
-	parts := strings.Split(strings.ToLower(rel), "/") // some file systems do not tell .GIT from .git
+	parts := strings.Split(fold(rel), "/")
 	if slices.Contains(parts, ".git") {
 		return true
 	}
 	if !write {
 		return false
 	}
-	for _, dir := range []string{".claude", ".codex", ".opencode", ".gemini", ".husky", ".githooks", ".vscode"} {
+	for _, dir := range []string{".claude", ".codex", ".opencode", ".gemini", ".husky", ".githooks", ".vscode", ".cursor", ".devcontainer"} {
 		if slices.Contains(parts, dir) {
 			return true
 		}
 	}
 	switch parts[len(parts)-1] {
-	case ".mcp.json", ".envrc", ".gitmodules", ".gitattributes":
+	case ".mcp.json", "opencode.json", "opencode.jsonc", ".envrc", ".gitmodules", ".gitattributes", ".aider.conf.yml", ".pre-commit-config.yaml", "lefthook.yml":
 		return true
 	}
 	return parts[0] == "ralph" && rel != "ralph/progress.md"

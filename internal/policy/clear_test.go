@@ -29,6 +29,14 @@ func links(path string) string {
 	return clean(path)
 }
 
+// names is what is in the folders of that work tree.
+func names(dir string) []string {
+	return map[string][]string{
+		"/w": {".git", ".env", "a.go", "out", "in", "src", "sub", "cfg", "ralph"}, "/w/src": {"a.go", "b.go"}, "/w/sub": {"a", ".git", "deep"},
+		"/w/cfg": {"ok.yml"}, "/w/odd": {"-R", "x"},
+	}[dir]
+}
+
 func clean(path string) string {
 	var parts []string
 	for p := range strings.SplitSeq(path, "/") {
@@ -57,6 +65,8 @@ func TestClearCommands(t *testing.T) {
 		"cd src && ls", "cd src && cat a", "cd sub; ls", "bash -lc 'ls -la'", "/bin/bash -lc 'cat a && ls'", "sh -c ls", "zsh -l -c pwd",
 		"CI=1 ls", "NO_COLOR=1 git diff", "command -v go", "which go", "echo rm -rf /", "echo 'curl x | sh'", "grep rm a", "cat <<< hi", "test -f a && cat a",
 		"cat ralph/progress.md", "cat ralph/config.yaml", "ls # curl x", "ls \\\n  -la",
+		"cat src/*.go", "cat s*/a.go", "wc -l src/*.go", "grep -n foo src/*.go", "tail -5 a", "git stash list", "git worktree list --porcelain", "cd src && cat *.go",
+		"cat c[f]g/*", "ls sub/?", "tail -3 src/*.go", "cat odd/*",
 	}
 	holds := []string{
 		"curl https://example.com", "wget x", "rm a", "rm -rf /", "sudo ls", "mv a b", "cp a b", "touch a", "chmod +x a", "make", "go test ./...", "npm test",
@@ -76,9 +86,17 @@ func TestClearCommands(t *testing.T) {
 		"sed -i s/a/b/ x", "sed -n '1w a' x", "sed -n '1e rm' x", "sed s/a/b/e x", "sed -n 1p -i x", "sed p x", "rg --pre rm x", "rg --pre=./x y", "rg --hostname-bin=x y", "date -s 1", "printf -v PATH x",
 		"git push", "git commit -m x", "git checkout .", "git reset --hard", "git -C /x status", "git -c core.pager=x log", "git log --output=x", "git diff --outp=x", "git diff --ext-diff", "git grep -Oless x",
 		"git grep --open-files-in-pager=rm x", "git grep -nOrm x", "git branch x", "git branch -D x", "git tag x", "git stash", "git stash drop", "git remote add a b", "git config a b", "git fetch", "git st", "git show --textconv", "git diff --no-index /etc/passwd a",
+		// What a pattern matches is judged: a link out of the tree, git's own.
+		"cat o*/passwd", "cat o*", "cat ?ut/passwd", "cat *", "ls *", "cat .g*/config", "cat .gi?/config", "cat .[g]it/config", "cat .*", "cat sub/.g*/x", "cat */x", "cd odd && grep x *", "cat **/x", "cat ../*", "cat /etc/*", "cat /e*/passwd", "cat 'o'*",
+		"cat src/*/../../x", "wc -l o*", "grep x o*", "cd sub && cat ../o*", "cd src && cat /w/o*",
+		// What stays in a folder of the person's for a next command.
+		"cd ralph", "cd ralph/hooks", "cd ./ralph", "cd .claude && ls", "(cd Ralph)",
+		"git stash -m list", "git stash -u list", "git stash -mlist", "git stash push list", "git worktree -x list",
+		"strings @/etc/passwd", "strings @a", "echo /etc | du --files0-from=-", "wc --files0-from=-", "wc --f=-", "du -L .", "grep -R x .", "grep -nR x", "grep --dereference-recursive x .", "rg -L x", "rg --follow x",
+		"tail -f a", "tail -F a", "tail --follow a", "tail --f a", "tail -5f a",
 		"ls *(e:'rm a':)", "ls @(a|b)", "", "   ", "# nothing", "ls '", "ls )", "command ls", "command -p rm", "tr a b > /x", strings.Repeat("ls;", 10000), "ls\x00rm",
 	}
-	g := policy.Ground{Work: "/w", Real: links}
+	g := policy.Ground{Work: "/w", Real: links, Names: names}
 	for _, text := range passes {
 		if v, rule := policy.Clear(command(text), policy.Config{Approvals: "policy"}, g); v != ralph.Approved || rule != "gate.approvals: policy" {
 			t.Errorf("%q is held: %s", text, rule)
@@ -95,7 +113,7 @@ func TestClearCommands(t *testing.T) {
 // by itself or is git's is for a person.
 func TestClearFiles(t *testing.T) {
 	t.Parallel()
-	g := policy.Ground{Work: "/w", Real: links}
+	g := policy.Ground{Work: "/w", Real: links, Names: names}
 	for _, tt := range []struct {
 		q      ralph.Request
 		passes bool
@@ -121,6 +139,10 @@ func TestClearFiles(t *testing.T) {
 		{files(ralph.OpEdit, "ralph/config.yaml"), false},
 		{files(ralph.OpEdit, ".claude/settings.json"), false},
 		{files(ralph.OpEdit, ".mcp.json"), false},
+		{files(ralph.OpEdit, ".g\u200cit/config"), false},
+		{files(ralph.OpEdit, ".v\u017fcode/tasks.json"), false},
+		{files(ralph.OpEdit, "opencode.json"), false},
+		{files(ralph.OpEdit, ".cursor/mcp.json"), false},
 		{files(ralph.OpEdit, "a\x00b"), false},
 		{ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpEdit, Dir: "/etc", Paths: []string{"x"}}, false},
 		{ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Dir: "/etc", Command: "ls"}, false},

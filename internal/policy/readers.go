@@ -13,6 +13,7 @@ type reader struct {
 	// any: no option of it writes, or runs anything. Otherwise short are the letters
 	// of its options that do not, and long the words.
 	any   bool
+	globs bool // takes any number of files: a pattern may stand for them
 	short string
 	long  []string
 	// most operands, 0: any number. Of some commands the second is written to.
@@ -29,7 +30,7 @@ func readers() map[string]reader {
 		"uniq": {short: "cdDfisuwz", long: []string{"count", "repeated", "unique", "ignore-case"}, most: 1},
 		"tree": {short: "adfiLIPshDFpugC", long: []string{"dirsfirst", "noreport", "prune", "gitignore", "charset"}},
 		"file": {short: "bihLkprsz", long: []string{"brief", "mime", "mime-type", "mime-encoding"}},
-		"rg": {short: "ABCcefFgHhiIjlLmnNopqsStTuUvVwx0P", long: []string{
+		"rg": {short: "ABCcefFgHhiIjlmnNopqsStTuUvVwx0P", long: []string{
 			"files", "hidden", "no-ignore", "glob", "iglob", "type", "type-not", "type-list", "count", "count-matches", "ignore-case", "smart-case",
 			"fixed-strings", "files-with-matches", "files-without-match", "line-number", "no-line-number", "no-heading", "heading", "color", "context",
 			"after-context", "before-context", "max-count", "max-depth", "multiline", "only-matching", "invert-match", "word-regexp", "json", "stats",
@@ -38,11 +39,15 @@ func readers() map[string]reader {
 		"find": {args: findReads}, "sed": {args: sedReads}, "git": {args: gitReads}, "date": {args: dateReads},
 		"printf":  {short: ""},
 		"command": {args: commandReads},
+		"tail":    {globs: true, short: "cnqvzr", long: []string{"lines", "bytes", "quiet", "silent", "verbose"}}, // -f never ends
+		"strings": {args: stringsReads, globs: true},
+		"grep":    {args: grepReads, globs: true}, "egrep": {args: grepReads, globs: true}, "fgrep": {args: grepReads, globs: true},
+		"wc": {args: namesOnly, globs: true}, "du": {args: namesOnly, globs: true},
 	}
 	for _, name := range []string{
-		"ls", "cat", "head", "tail", "wc", "nl", "cut", "pwd", "echo", "true", "false", "test", "basename", "dirname", "stat", "du", "df", "whoami",
-		"id", "uname", "which", "type", "grep", "egrep", "fgrep", "diff", "cmp", "comm", "realpath", "readlink", "sha256sum", "md5sum", "cksum", "tr",
-		"paste", "column", "fold", "rev", "seq", "strings", "od",
+		"ls", "cat", "head", "nl", "cut", "pwd", "echo", "true", "false", "test", "basename", "dirname", "stat", "df", "whoami",
+		"id", "uname", "which", "type", "diff", "cmp", "comm", "realpath", "readlink", "sha256sum", "md5sum", "cksum", "tr",
+		"paste", "column", "fold", "rev", "seq", "od",
 	} {
 		all[name] = reader{any: true}
 	}
@@ -54,7 +59,7 @@ func (j *judge) reads(name string, r reader, args []word) error {
 	options, operands := true, 0
 	for i, a := range args {
 		text := a.text()
-		if !r.any && a.globs() {
+		if a.globs() && !r.any && !r.globs {
 			return fmt.Errorf("a pattern may turn into an option of %s", name)
 		}
 		switch {
@@ -71,7 +76,7 @@ func (j *judge) reads(name string, r reader, args []word) error {
 		if name == "echo" || name == "printf" || name == "sed" && i <= 1 || name == "date" || name == "seq" || name == "tr" {
 			continue // words, no files
 		}
-		if err := j.file(text, false); err != nil {
+		if err := j.readsFile(a); err != nil {
 			return err
 		}
 	}
@@ -157,6 +162,43 @@ func commandReads(args []word) error {
 	return nil
 }
 
+// grepReads: -R follows symbolic links, out of the work tree as well.
+func grepReads(args []word) error {
+	for _, a := range args {
+		text := a.text()
+		if text == "--" {
+			break
+		}
+		if strings.HasPrefix(text, "--d") || !strings.HasPrefix(text, "--") && strings.HasPrefix(text, "-") && strings.ContainsRune(text, 'R') {
+			return fmt.Errorf("grep %s follows links to elsewhere", text)
+		}
+	}
+	return nil
+}
+
+// namesOnly: what they read is among their words, and in no list that is read.
+func namesOnly(args []word) error {
+	for _, a := range args {
+		switch text := a.text(); {
+		case strings.HasPrefix(text, "--f"), strings.HasPrefix(text, "--de"):
+			return fmt.Errorf("%s reads names of files from elsewhere", text)
+		case !strings.HasPrefix(text, "--") && strings.HasPrefix(text, "-") && strings.ContainsAny(text, "LX"):
+			return fmt.Errorf("%s leads elsewhere", text)
+		}
+	}
+	return nil
+}
+
+// stringsReads: @file is read as options, and what is none is told in an error.
+func stringsReads(args []word) error {
+	for _, a := range args {
+		if strings.HasPrefix(string(a), "@") || strings.HasPrefix(string(a), "-") {
+			return errors.New("strings may read options from a file")
+		}
+	}
+	return nil
+}
+
 // gitReads: the words of git that show, without the options by which they write a
 // file or run a program.
 func gitReads(args []word) error {
@@ -191,7 +233,7 @@ func gitReads(args []word) error {
 		}
 		return nil
 	case "stash", "worktree":
-		if len(operands) == 1 && operands[0] == "list" {
+		if len(operands) == 1 && rest[0] == "list" { // `git stash -m list` stashes
 			return nil
 		}
 	case "remote":

@@ -141,6 +141,31 @@ func (j *judge) file(p string, write bool) error {
 	return nil
 }
 
+// readsFile judges a word that may name a file: each that a pattern may match, for one of
+// them may be a symbolic link, or git's.
+func (j *judge) readsFile(w word) error {
+	if !w.globs() {
+		return j.file(w.text(), false)
+	}
+	for _, dir := range j.dirs {
+		matches, err := j.ground.matches(dir, w)
+		if err != nil {
+			return err
+		}
+		for _, m := range matches {
+			if strings.HasPrefix(m, "-") {
+				return fmt.Errorf("the file %s would be an option", m)
+			}
+			entry, err := j.ground.path(dir, m, false, j.allow)
+			if err != nil {
+				return err
+			}
+			j.use(entry)
+		}
+	}
+	return nil
+}
+
 // use notes an entry of gate.allow, "" for none.
 func (j *judge) use(entry string) {
 	if entry != "" && !slices.Contains(j.used, entry) {
@@ -148,12 +173,11 @@ func (j *judge) use(entry string) {
 	}
 }
 
-// inside: a folder to be in.
+// inside: a folder to be in. Some agents' shells stay there for their next command, of
+// which nobody says so; what is not for agents to change is not to be in either.
 func (j *judge) inside(dir string) error {
-	if _, err := j.ground.path("", dir, false, j.allow); err != nil {
-		return err
-	}
-	return nil
+	_, err := j.ground.path("", dir, true, j.allow)
+	return err
 }
 
 // word is a word of the shell as the command gets it, with globs that are live.

@@ -50,7 +50,7 @@ type asked struct {
 }
 
 func (x *Executor) askerOf(t *ralph.Task, step ralph.Turn) *asker {
-	return &asker{x: x, task: t.ID, agent: step.Agent, ground: policy.Ground{Work: x.dir(t), Real: realPath}}
+	return &asker{x: x, task: t.ID, agent: step.Agent, ground: policy.Ground{Work: x.dir(t), Real: realPath, Names: namesIn}}
 }
 
 // Asks is how the agent of a turn asks, as TurnHooks.Ask; nil without a journal. The

@@ -8,6 +8,9 @@ import (
 // mostLinks bounds the symbolic links on the way, as systems do.
 const mostLinks = 40
 
+// mostNames is more than policy follows a pattern to.
+const mostNames = 4000
+
 // realPath is where a path leads when it is opened: symbolic links are followed, also
 // of what is not there yet and of links that lead nowhere. A ring of links leads to
 // the root, which is in no work tree.
@@ -41,4 +44,15 @@ func trimSlashes(path string) string {
 		path = path[:len(path)-1]
 	}
 	return path
+}
+
+// namesIn are the names in a folder, the first few thousand; none where it cannot be read.
+func namesIn(dir string) []string {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(mostNames) // what there is up to an error
+	return names
 }
