@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -129,8 +130,12 @@ func (l *acpLog) request(u acpUpdate) ralph.Request {
 		if q.Command != "" {
 			q.Text = startLine(q.Command, maxSaidTool)
 		}
-	case "edit", "delete", "move":
+	case "edit", "delete":
 		q.Op = ralph.OpEdit
+	case "move":
+		if len(pathsOf(u)) > 1 { // else it does not say where to
+			q.Op = ralph.OpEdit
+		}
 	case "read", "search":
 		q.Op = ralph.OpRead
 	}
@@ -173,13 +178,27 @@ func commandOf(input []byte) string {
 		}
 		var words []string
 		eachElement(value, func(word []byte) { words = append(words, text(word)) })
-		if len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
-			command = words[2] // sh -c
-		} else {
-			command = strings.Join(words, " ")
+		if len(words) == 3 && isShell(words[0]) && (words[1] == "-c" || words[1] == "-lc") {
+			command = words[2]
+			return
 		}
+		for i, w := range words {
+			words[i] = quoteWord(w)
+		}
+		command = strings.Join(words, " ")
 	})
 	return command
+}
+
+// plainWord is a word that a shell takes as it is.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+,./:-][A-Za-z0-9_@%+=,./:-]*$`)
+
+// quoteWord writes one argument so that a shell would pass on just that.
+func quoteWord(w string) string {
+	if plainWord.MatchString(w) {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
 func dirOf(input []byte) string {

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -156,8 +157,8 @@ func (t *codexTurn) askEdit(p codexParams) codexAsk {
 	_ = json.Unmarshal(p.all, &v)
 	edit := t.edits[text(p.itemID)]
 	q := ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpEdit, Tool: "fileChange", Paths: slices.Clone(edit.files), Detail: edit.detail}
-	if v.Root != "" { // the right to write in all of a folder
-		q.Paths = append(q.Paths, v.Root)
+	if v.Root != "" { // the right to write in all of a folder, later as well
+		q.Op, q.Paths = ralph.OpPermissions, append(q.Paths, v.Root)
 	}
 	q.Text = firstLine(orElse(v.Reason, "change "+strings.Join(q.Paths, ", ")))
 	return codexAsk{q, decision}
@@ -334,8 +335,7 @@ func firstLine(s string) string {
 // is ls -l. Anything else stays as it is, so that rules see all of what would run.
 func unwrapShell(command string) string {
 	shell, rest, ok := strings.Cut(command, " ")
-	name := shell[strings.LastIndexByte(shell, '/')+1:]
-	if !ok || !slices.Contains([]string{"bash", "sh", "zsh"}, name) {
+	if !ok || !isShell(shell) {
 		return command
 	}
 	flag, script, ok := strings.Cut(rest, " ")
@@ -346,6 +346,14 @@ func unwrapShell(command string) string {
 		return inner
 	}
 	return command
+}
+
+// isShell reports whether a program is a shell of the system. One elsewhere may be
+// anything, whatever its name is: codex lets its model choose the shell.
+func isShell(program string) bool {
+	dir, name := path.Split(program)
+	return slices.Contains([]string{"bash", "sh", "zsh"}, name) &&
+		slices.Contains([]string{"", "/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/", "/run/current-system/sw/bin/"}, dir)
 }
 
 // unquoteWord undoes the quotes of a word of the shell; false when the text is more

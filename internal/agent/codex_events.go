@@ -277,7 +277,7 @@ func (t *codexTurn) item(whole bool, e ralph.StreamEvent, v []byte) {
 		e.Kind, e.Item.Status = ralph.StreamItemDone, c.ending()
 	}
 	switch {
-	case kind == "subAgentActivity":
+	case kind == "subAgentActivity" && len(c.agent) > 2:
 		t.server.route(text(c.agent), t)
 	case kind == "contextCompaction" && whole && e.Item.Parent == "":
 		t.emit(e)
@@ -343,8 +343,15 @@ func (c *codexItem) item(kind string) ralph.Item {
 		i.Kind = ralph.ItemEdit
 		eachElement(c.changes, func(change []byte) {
 			eachMember(change, func(key, value []byte) {
-				if string(key) == "path" {
+				switch string(key) {
+				case "path":
 					i.Files = append(i.Files, text(value))
+				case "kind":
+					eachMember(value, func(key, to []byte) {
+						if to := text(to); to != "" && string(key) == "move_path" {
+							i.Files = append(i.Files, to)
+						}
+					})
 				}
 			})
 		})

@@ -31,6 +31,7 @@ type fakeServer struct {
 	log *os.File
 
 	waiting []string // threads with a turn under way
+	deaf    bool
 }
 
 func newFakeServer() *fakeServer {
@@ -196,6 +197,20 @@ func fakeCodex(b agenttest.Behaviour) {
 			Config map[string]json.RawMessage `json:"config"`
 		}
 		_ = json.Unmarshal(m.Params, &p)
+		switch {
+		case b == "early" && m.Method == "thread/resume": // asks before there is a turn, and there will be none
+			s.say(`{"id":7,"method":"item/commandExecution/requestApproval","params":{"threadId":%q,"itemId":"c","command":"ls"}}`, p.Thread)
+			s.say(`{"id":%s,"error":{"code":-32600,"message":"no rollout found for it"}}`, m.ID)
+			continue
+		case b == "deaf" && m.Method != "initialize": // but for its second process
+			if !s.deaf && os.Mkdir(os.Getenv("FAKE_LOG")+".deaf", 0o700) == nil {
+				s.deaf = true
+			}
+			if s.deaf {
+				continue
+			}
+			b = agenttest.Echo
+		}
 		switch m.Method {
 		case "thread/start":
 			threads++

@@ -121,6 +121,16 @@ func (s *appServer) end() {
 	s.kill()
 }
 
+// answers reports whether the process answers at all, an error too. ctx is of the turn
+// that was ended.
+func (s *appServer) answers(ctx context.Context) bool {
+	look, stop := context.WithTimeout(context.WithoutCancel(ctx), min(graceOf(ctx, 0), codexSettle))
+	defer stop()
+	_, err := s.rpc.call(look, "thread/loaded/list", struct{}{})
+	refusal := (*rpcError)(nil)
+	return err == nil || errors.As(err, &refusal)
+}
+
 // kill ends the process by signals and waits until it is gone.
 func (s *appServer) kill() {
 	s.stop()

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -203,5 +204,51 @@ func TestCodexUsageOnce(t *testing.T) {
 	second := codexTurn(t, d, in)
 	if want := (ralph.Usage{Input: 1000, Output: 50}); first.Usage != want || second.Usage != want {
 		t.Errorf("%+v, then %+v", first.Usage, second.Usage)
+	}
+}
+
+// A request that came before a turn which never begins holds nobody up: its answer is
+// not waited for any more.
+func TestCodexAskedBeforeARefusal(t *testing.T) {
+	t.Parallel()
+	spec := codexSpec(t)
+	in := input(t, spec, "FAKE_CODEX=early")
+	in.Resume, in.Grace = "thread-x", 5*time.Second
+	asked := make(chan struct{})
+	res, err := openCodex(t, spec).Turn(t.Context(), in, ralph.TurnHooks{Ask: func(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
+		close(asked)
+		<-ctx.Done()
+		return ralph.Reply{}, ctx.Err()
+	}})
+	<-asked
+	if err != nil || res.Exit != ralph.ExitFailed || res.Session != "" {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+// A process that answers nobody before the turn begins does not last: the turn after
+// the time limit has another one, and a turn beside it is one that crashed.
+func TestCodexDeafServer(t *testing.T) {
+	t.Parallel()
+	spec := codexSpec(t)
+	d, log := openCodex(t, spec), filepath.Join(t.TempDir(), "sent")
+	in := input(t, spec, "FAKE_CODEX=deaf", "FAKE_LOG="+log)
+	beside := make(chan ralph.TurnResult)
+	go func() {
+		other := in
+		other.Timeout = time.Minute
+		res, _ := d.Turn(t.Context(), other, ralph.TurnHooks{})
+		beside <- res
+	}()
+	in.Timeout, in.Grace = 300*time.Millisecond, time.Second
+	if res := codexTurn(t, d, in); res.Exit != ralph.ExitTimeout {
+		t.Errorf("%+v", res)
+	}
+	if res := <-beside; res.Exit != ralph.ExitCrashed {
+		t.Errorf("beside: %+v %+v", res, res.Err)
+	}
+	in.Timeout, in.Prompt = time.Minute, "hello"
+	if res := codexTurn(t, d, in); res.Exit != ralph.ExitOK || res.Text != "hello" {
+		t.Errorf("after that: %+v", res)
 	}
 }

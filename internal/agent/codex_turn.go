@@ -76,9 +76,15 @@ func (t *codexTurn) run(ctx context.Context) (ralph.TurnResult, error) {
 	}
 	t.mu.Lock()
 	t.ending = true
+	if err != nil {
+		t.finish("") // it never began: what was asked all the same waits for no end
+	}
 	t.mu.Unlock()
 	endAsks()
 	t.asks.Wait()
+	if err != nil && run.Err() != nil && !t.server.answers(run) {
+		t.server.kill() // it let the turn wait, and does not answer anybody: the next turn gets another one
+	}
 	waited := t.asking.stop()
 	leftover := 0
 	if !t.server.gone() {
@@ -346,7 +352,7 @@ func (t *codexTurn) died(res *ralph.TurnResult) error {
 		res.Err = &ralph.AgentError{Class: ralph.ErrClassSpawn, Message: start.Error()}
 	case s.err != nil:
 		return fmt.Errorf("run the agent: %w", s.err)
-	case s.ended.Signal != "" || s.ended.Code == 0:
+	case s.ended.Signal != "" || s.ended.Code == 0 || s.ended.Ended == proc.EndedCancelled: // also by us, for another turn
 		res.Exit = ralph.ExitCrashed
 	default:
 		res.Exit = ralph.ExitFailed

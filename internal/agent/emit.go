@@ -127,9 +127,14 @@ func (a *asking) begin() {
 		return
 	}
 	a.since = time.Now()
-	if a.timer != nil && a.timer.Stop() {
-		a.left -= a.since.Sub(a.set)
+	if a.timer == nil {
+		return
 	}
+	if !a.timer.Stop() {
+		a.timer = nil // the limit is reached: that is said once
+		return
+	}
+	a.left -= a.since.Sub(a.set)
 }
 
 func (a *asking) end() {

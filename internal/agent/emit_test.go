@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,11 +16,11 @@ func TestTimeLimitStandsStillForAsks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		var over time.Duration
+		var over, times atomic.Int64
 		a := newAsking(func(_ context.Context, q ralph.Request) (ralph.Reply, error) {
 			time.Sleep(map[string]time.Duration{"long": 10 * time.Hour, "short": time.Hour}[q.Text])
 			return ralph.Reply{Allow: true}, nil
-		}, 10*time.Minute, func() { over = time.Since(begin) })
+		}, 10*time.Minute, func() { over.Store(int64(time.Since(begin))); times.Add(1) })
 		time.Sleep(4 * time.Minute)
 		go func() { _, _ = a.answer(t.Context(), ralph.Request{Text: "long"}) }()
 		synctest.Wait()
@@ -28,15 +29,22 @@ func TestTimeLimitStandsStillForAsks(t *testing.T) {
 			t.Errorf("reply %+v, %v", r, err)
 		}
 		time.Sleep(8*time.Hour + 5*time.Minute)
-		if over != 0 {
-			t.Fatalf("over after %s", over)
+		if times.Load() != 0 {
+			t.Fatalf("over after %s", time.Duration(over.Load()))
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if over != 10*time.Hour+10*time.Minute {
-			t.Errorf("over after %s", over)
+		if got := time.Duration(over.Load()); got != 10*time.Hour+10*time.Minute {
+			t.Errorf("over after %s", got)
 		}
-		if got := a.stop(); got != 10*time.Hour {
+		if _, err := a.answer(t.Context(), ralph.Request{Text: "short"}); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Hour)
+		if times.Load() != 1 {
+			t.Errorf("the limit was said to be reached %d times", times.Load())
+		}
+		if got := a.stop(); got != 11*time.Hour {
 			t.Errorf("waited %s", got)
 		}
 	})

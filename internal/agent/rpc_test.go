@@ -170,6 +170,8 @@ func TestUnwrapShell(t *testing.T) {
 		`/usr/bin/env bash -lc 'ls'`:                 `/usr/bin/env bash -lc 'ls'`,
 		`/bin/sh -c "a\\b"`:                          `a\b`,
 		`/bin/bash -lc 'echo a' 'echo b'`:            `/bin/bash -lc 'echo a' 'echo b'`,
+		`./bash -lc 'ls'`:                            `./bash -lc 'ls'`,
+		`/repo/bin/sh -c ls`:                         `/repo/bin/sh -c ls`,
 		`C:\bash.exe -lc 'ls'`:                       `C:\bash.exe -lc 'ls'`,
 		"/bin/bash -lc \"echo `id`\"":                "/bin/bash -lc \"echo `id`\"",
 		`/bin/bash -lc ` + "'" + `printf "%s"` + "'": `printf "%s"`,
