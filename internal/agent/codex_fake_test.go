@@ -202,7 +202,7 @@ func fakeCodex(b agenttest.Behaviour) {
 			s.say(`{"id":7,"method":"item/commandExecution/requestApproval","params":{"threadId":%q,"itemId":"c","command":"ls"}}`, p.Thread)
 			s.say(`{"id":%s,"error":{"code":-32600,"message":"no rollout found for it"}}`, m.ID)
 			continue
-		case b == "deaf" && m.Method != "initialize": // but for its second process
+		case b == "mute" && m.Method != "initialize": // but for its second process
 			if !s.deaf && os.Mkdir(os.Getenv("FAKE_LOG")+".deaf", 0o700) == nil {
 				s.deaf = true
 			}

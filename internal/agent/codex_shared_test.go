@@ -232,7 +232,7 @@ func TestCodexDeafServer(t *testing.T) {
 	t.Parallel()
 	spec := codexSpec(t)
 	d, log := openCodex(t, spec), filepath.Join(t.TempDir(), "sent")
-	in := input(t, spec, "FAKE_CODEX=deaf", "FAKE_LOG="+log)
+	in := input(t, spec, "FAKE_CODEX=mute", "FAKE_LOG="+log)
 	beside := make(chan ralph.TurnResult)
 	go func() {
 		other := in
