@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -29,6 +30,7 @@ func claudeRequest(id string, r controlRequest) ralph.Request {
 		File     string `json:"file_path"`
 		Notebook string `json:"notebook_path"`
 		Path     string `json:"path"`
+		Pattern  string `json:"pattern"`
 		Old      string `json:"old_string"`
 		New      string `json:"new_string"`
 		Content  string `json:"content"`
@@ -41,6 +43,9 @@ func claudeRequest(id string, r controlRequest) ralph.Request {
 		if path != "" {
 			q.Paths = append(q.Paths, path)
 		}
+	}
+	if r.Tool == "Glob" && (filepath.IsAbs(in.Pattern) || strings.Contains(in.Pattern, "..")) {
+		q.Paths = append(q.Paths, in.Pattern) // it looks elsewhere than in path
 	}
 	switch kind := claudeKind(r.Tool); {
 	case kind == ralph.ItemCommand && in.Command != "":

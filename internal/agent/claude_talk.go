@@ -47,13 +47,15 @@ type claudeTalk struct {
 
 	// below the turn's lock
 	open   map[string]context.CancelFunc // requests by claude's id of them
+	dirs   map[string]string             // by call: where claude's shell is, which keeps its folder
+	closed bool                          // nothing is asked any more
 	halted error                         // why the turn is being ended
 	failed error                         // of the machinery
 	stops  int
 }
 
 func openTalk(ctx context.Context, t *turn, c *claude, on ralph.TurnHooks, limit time.Duration) *claudeTalk {
-	k := &claudeTalk{t: t, c: c, on: on, in: newTyped(), open: map[string]context.CancelFunc{}}
+	k := &claudeTalk{t: t, c: c, on: on, in: newTyped(), open: map[string]context.CancelFunc{}, dirs: map[string]string{}}
 	k.asked, k.unask = context.WithCancel(ctx)
 	k.asks = newAsking(on.Ask, limit, func() { k.halt(errOverTime, t.in.Grace) })
 	if ctx.Err() != nil {
@@ -188,6 +190,7 @@ type controlRequest struct {
 func (k *claudeTalk) callback(r controlRequest) any {
 	var in struct {
 		Session string `json:"session_id"`
+		Dir     string `json:"cwd"`
 		Words   string `json:"last_assistant_message"`
 	}
 	if json.Unmarshal(r.Input, &in) != nil || in.Session == "" || in.Session != k.c.session {
@@ -196,6 +199,9 @@ func (k *claudeTalk) callback(r controlRequest) any {
 		}
 	}
 	if r.Callback == callbackPre {
+		if in.Dir != "" && in.Dir != k.t.in.Dir && len(k.dirs) < mostAsks {
+			k.dirs[r.Call] = in.Dir
+		}
 		return map[string]any{"hookSpecificOutput": map[string]string{
 			"hookEventName": "PreToolUse", "permissionDecision": "ask", "permissionDecisionReason": "gate.approvals: policy",
 		}}
@@ -216,7 +222,12 @@ func (k *claudeTalk) callback(r controlRequest) any {
 
 // ask hands a request on to whoever answers it, and claude goes on reading meanwhile.
 func (k *claudeTalk) ask(e controlLine) {
+	if k.closed { // its last words; nobody waits for an answer
+		return
+	}
 	q := claudeRequest(e.ID, e.Request)
+	q.Dir = k.dirs[e.Request.Call]
+	delete(k.dirs, e.Request.Call)
 	kind := ralph.StreamApproval
 	if q.Kind == ralph.RequestQuestion {
 		kind = ralph.StreamInput
@@ -256,6 +267,9 @@ var errUnanswered = errors.New("nobody answered the agent in time")
 // machinery.
 func (k *claudeTalk) close() error {
 	k.stop()
+	k.t.mu.Lock()
+	k.closed = true
+	k.t.mu.Unlock()
 	k.unask()
 	k.waiting.Wait()
 	k.asks.stop()

@@ -16,6 +16,7 @@ import (
 const (
 	maxDetail = 64 << 10 // of Request.Detail, in bytes
 	maxRaw    = 4 << 10  // of StreamEvent.Raw, in bytes
+	mostAsks  = 100      // requests of one turn that wait for an answer at once
 )
 
 // keptRaw is an unknown event as it is kept: a long one, and one that is no JSON, is
@@ -111,7 +112,9 @@ func (a *asking) answer(ctx context.Context, q ralph.Request) (ralph.Reply, erro
 	if a.ask == nil {
 		return ralph.Reply{Text: "nobody can be asked: do without it, or end your turn and say what you need"}, nil
 	}
-	a.begin()
+	if !a.begin() {
+		return ralph.Reply{Text: fmt.Sprintf("%d questions are open already: wait for their answers", mostAsks)}, nil
+	}
 	defer a.end()
 	r, err := a.ask(ctx, q)
 	if err != nil && !errors.Is(err, context.Canceled) {
@@ -120,21 +123,25 @@ func (a *asking) answer(ctx context.Context, q ralph.Request) (ralph.Reply, erro
 	return r, err
 }
 
-func (a *asking) begin() {
+// begin is false when too many wait already: each is a gate, and no person reads more.
+func (a *asking) begin() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.open >= mostAsks {
+		return false
+	}
 	if a.open++; a.open > 1 {
-		return
+		return true
 	}
 	a.since = time.Now()
-	if a.timer == nil {
-		return
-	}
-	if !a.timer.Stop() {
+	switch {
+	case a.timer == nil:
+	case a.timer.Stop():
+		a.left -= a.since.Sub(a.set)
+	default:
 		a.timer = nil // the limit is reached: that is said once
-		return
 	}
-	a.left -= a.since.Sub(a.set)
+	return true
 }
 
 func (a *asking) end() {

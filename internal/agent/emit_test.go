@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -58,4 +59,37 @@ func TestNobodyToAsk(t *testing.T) {
 		t.Errorf("reply %+v, %v", r, err)
 	}
 	a.stop()
+}
+
+// A storm of requests is bounded: who asks too much at once is told so, and the others
+// get their answers.
+func TestTooManyAsks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		answer := make(chan struct{})
+		var asked, told atomic.Int64
+		a := newAsking(func(context.Context, ralph.Request) (ralph.Reply, error) {
+			asked.Add(1)
+			<-answer
+			return ralph.Reply{Allow: true}, nil
+		}, time.Minute, func() {})
+		var all sync.WaitGroup
+		for range 1000 {
+			all.Go(func() {
+				if r, err := a.answer(t.Context(), ralph.Request{}); err == nil && !r.Allow && r.Text != "" {
+					told.Add(1)
+				}
+			})
+		}
+		synctest.Wait()
+		time.Sleep(time.Hour)
+		close(answer)
+		all.Wait()
+		if asked.Load() != mostAsks || told.Load() != 1000-mostAsks {
+			t.Errorf("%d asked, %d told", asked.Load(), told.Load())
+		}
+		if got := a.stop(); got != time.Hour {
+			t.Errorf("waited %s", got)
+		}
+	})
 }
