@@ -64,7 +64,7 @@ func listGates(w io.Writer, s *ralph.State) error {
 		if g.About != "" {
 			about = g.About
 		}
-		fmt.Fprintf(w, "%s  %-8s  %s  %s\n", g.ID, g.Kind, about, firstLine(g.Text))
+		fmt.Fprintf(w, "%s  %-8s  %s  %s\n", g.ID, g.Kind, about, report.Visible(beginning(g.Text)))
 		if len(g.Options) > 0 {
 			fmt.Fprintf(w, "      %s\n", report.OptionWords(g.Options))
 		}
@@ -130,7 +130,7 @@ func showGate(env Env, s *ralph.State, id ralph.GateID, root string, asJSON bool
 		if asJSON {
 			return printJSON(env.Stdout, d)
 		}
-		_, err := io.WriteString(env.Stdout, d.text())
+		_, err := io.WriteString(env.Stdout, report.Visible(d.text()))
 		return err
 	}
 	return &ralph.Refusal{Why: fmt.Sprintf("no open gate %s", id), Hint: "`ralph gates` lists what waits", Kind: ralph.ErrNotFound}
@@ -212,6 +212,15 @@ func indent(text string) string {
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return line
+}
+
+// beginning is the first line of a text, with a sign where there are more: what is to be
+// allowed may stand in them.
+func beginning(text string) string {
+	if line := firstLine(text); line != strings.TrimSpace(text) {
+		return line + " ..."
+	}
+	return firstLine(text)
 }
 
 func newApprove(env Env) *cobra.Command {
