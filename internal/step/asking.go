@@ -27,6 +27,10 @@ const (
 
 	mostAsked  = 64 << 10 // bytes of a gate's detail
 	mostRecord = 4 << 10  // bytes of each text in the record of an automatic answer
+	mostPart   = 1 << 10  // bytes of a path or an option
+	mostParts  = 100      // paths or options of a request
+
+	mostQuestions = 20 // of one request
 )
 
 // asker answers what the agent of one turn asks (E-076 to E-081).
@@ -70,6 +74,7 @@ func (a *asker) hook() func(context.Context, ralph.Request) (ralph.Reply, error)
 // ask answers by the settings or has a person do it. The error is the journal's, or ctx's.
 func (a *asker) ask(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
 	verdict, rule := policy.Clear(q, a.x.Config, a.ground)
+	rule = cutText(rule, mostRecord)
 	if verdict == "" {
 		return a.person(ctx, q, rule)
 	}
@@ -111,14 +116,15 @@ func (a *asker) keep(x asked) {
 // gate is the request as people see it.
 func (a *asker) gate(q ralph.Request, why string) ralph.Gate {
 	now := a.x.Now()
+	q.Questions = cutQuestions(q.Questions)
 	g := ralph.Gate{
 		ID: ralph.GateID(a.x.NewID("g")), Kind: ralph.GateApproval, Task: a.task, InTurn: true, AskedAt: now,
 		Text: cutText(wordsOf(q), mostRecord), Detail: cutText(detailOf(q, why), mostAsked), Deadline: policy.AskDeadline(q.Kind, a.x.Config, now),
 	}
 	if q.Kind == ralph.RequestQuestion {
-		g.Kind, g.Options = ralph.GateQuestion, q.Options
+		g.Kind, g.Options = ralph.GateQuestion, cutTexts(q.Options)
 		if len(q.Options) == 0 && len(q.Questions) == 1 {
-			g.Options = q.Questions[0].Options
+			g.Options = cutTexts(q.Questions[0].Options)
 		}
 	}
 	return g
@@ -271,7 +277,27 @@ func detailOf(q ralph.Request, why string) string {
 // short is a request as it is recorded: what answered it can be seen, and a patch of
 // megabytes does not get into the journal.
 func short(q ralph.Request) ralph.Request {
-	q.Detail, q.Command, q.Text = cutText(q.Detail, mostRecord), cutText(q.Command, mostRecord), cutText(q.Text, mostRecord)
-	q.Paths = q.Paths[:min(len(q.Paths), 100)]
+	for _, s := range []*string{&q.ID, &q.Tool, &q.Command, &q.Dir, &q.Text, &q.Detail} {
+		*s = cutText(*s, mostRecord)
+	}
+	q.Paths, q.Options = cutTexts(q.Paths), cutTexts(q.Options)
+	q.Questions = cutQuestions(q.Questions)
 	return q
+}
+
+func cutQuestions(list []ralph.Question) []ralph.Question {
+	out := slices.Clone(list[:min(len(list), mostQuestions)])
+	for i, q := range out {
+		out[i] = ralph.Question{ID: cutText(q.ID, mostPart), Text: cutText(q.Text, mostRecord), Options: cutTexts(q.Options)}
+	}
+	return out
+}
+
+// cutTexts is the beginning of a list, each text of it not too long.
+func cutTexts(list []string) []string {
+	out := slices.Clone(list[:min(len(list), mostParts)])
+	for i, s := range out {
+		out[i] = cutText(s, mostPart)
+	}
+	return out
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -327,6 +328,41 @@ func TestAskWithoutAJournal(t *testing.T) {
 		_, _ = d.x.Do(t.Context(), d.mem.State(), "t-1", ralph.Turn{Stage: ralph.KindBuild, Agent: "me", Iteration: 1}) // the agent says how it went
 		if got := d.agent.replies["a"]; got.Allow || !errors.Is(d.agent.errs["a"], full) {
 			t.Errorf("%+v %v", got, d.agent.errs["a"])
+		}
+	})
+}
+
+// A request of megabytes in any of its parts stays small in the journal, and is judged
+// whole: the last path counts too.
+func TestLongRequests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		long := strings.Repeat("long ", 1<<18)
+		many := slices.Repeat([]string{long}, 500)
+		inside := slices.Repeat([]string{"a"}, 500)
+		d := newDesk(t, policy.Config{Approvals: "policy"},
+			ralph.Request{ID: "o", Kind: ralph.RequestQuestion, Tool: long, Text: long, Options: many},
+			ralph.Request{ID: "q", Kind: ralph.RequestQuestion, Text: long, Questions: slices.Repeat([]ralph.Question{{ID: long, Text: long, Options: many}}, 200)},
+			ralph.Request{ID: "t", Kind: ralph.RequestApproval, Op: ralph.OpTool, Tool: long, Detail: long},
+			ralph.Request{ID: "e", Kind: ralph.RequestApproval, Op: ralph.OpEdit, Paths: append(inside, "/etc/passwd")},
+		)
+		d.agent.limit = time.Minute
+		f, err := d.turn(t, t.Context(), func() {
+			if n := len(d.mem.State().Gates); n != 4 {
+				t.Errorf("%d gates", n)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range d.mem.Lines() {
+			if len(line) > 300<<10 {
+				t.Errorf("line %d of the journal has %d bytes", i, len(line))
+			}
+		}
+		info, err := os.Stat(filepath.Join(d.x.Root, f.Dir, "summary.json"))
+		if err != nil || info.Size() > 16<<20 {
+			t.Errorf("summary.json: %v %v", info, err)
 		}
 	})
 }

@@ -25,8 +25,12 @@ const (
 	maxRaw      = 4 << 10  // of an unknown event, in bytes
 	maxMessage  = 2 << 10  // of an error, in bytes
 	maxFiles    = 1000     // of a turn
-	maxRequests = 1000     // of a turn, open or not
-	maxDetail   = 64 << 10 // of a request, in bytes
+	maxRequests = 1000     // of a turn: ids, so that each counts once
+	maxOpen     = 100      // of a turn that wait for an answer
+	maxPart     = 4 << 10  // of each text of a request, step or name, in bytes
+	maxWord     = 64       // of a status, in bytes
+	maxParts    = 10       // paths, options and questions of a request
+	maxListed   = 500      // of each of them, in bytes
 )
 
 // Store is the state of the threads of one agent. The zero value is not ready, use

@@ -320,3 +320,42 @@ func drawEvent(t *rapid.T) ralph.StreamEvent {
 	}
 	return e
 }
+
+// However much an agent says in places where little is expected, the state and what
+// goes into the journal stay small.
+func TestLongWordsAreBounded(t *testing.T) {
+	t.Parallel()
+	s, long := stream.New(), strings.Repeat("long ", 1<<16)
+	many := slices.Repeat([]string{long}, 200)
+	s.Add(ralph.StreamEvent{Kind: ralph.StreamTurn})
+	for n := range 300 {
+		s.Add(ralph.StreamEvent{Kind: ralph.StreamApproval, Request: ralph.Request{
+			ID: fmt.Sprint(n), Tool: long, Command: long, Dir: long, Text: long, Detail: long, Paths: many, Options: many,
+			Questions: slices.Repeat([]ralph.Question{{ID: long, Text: long, Options: []string{long}}}, 100),
+		}})
+	}
+	s.Add(ralph.StreamEvent{Kind: ralph.StreamPlan, Plan: slices.Repeat([]ralph.PlanStep{{Text: long, Status: long}}, 300)})
+	for n := range 50 {
+		s.Add(ralph.StreamEvent{Kind: ralph.StreamItemDone, Item: ralph.Item{ID: fmt.Sprint(n), Type: long, Status: long, Files: []string{fmt.Sprint(n, long)}}})
+		s.Add(ralph.StreamEvent{Kind: ralph.StreamUnknown, Method: long})
+	}
+	turn, _ := s.Main()
+	if n := len(turn.Open); n != 100 || turn.Requests != 300 {
+		t.Errorf("%d of %d requests", n, turn.Requests)
+	}
+	for n := range turn.Items {
+		turn.Items[n].Files = nil // these are bounded with all that items hold
+	}
+	s.Add(ralph.StreamEvent{Kind: ralph.StreamTurnDone, Status: ralph.TurnFailed, Err: &ralph.AgentError{Message: long}})
+	ended, _ := s.Main()
+	sum := s.Summary()
+	for name, v := range map[string]struct {
+		v    any
+		most int
+	}{"state": {turn, 16 << 20}, "one request": {turn.Open[0], 100 << 10}, "error": {ended.Err, 4 << 10}, "summary": {sum, 100 << 10}} {
+		b, err := json.Marshal(v.v)
+		if err != nil || len(b) > v.most {
+			t.Errorf("%s: %d bytes, %v", name, len(b), err)
+		}
+	}
+}

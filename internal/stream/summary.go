@@ -11,7 +11,7 @@ const (
 	sumErrors = 10
 	sumFiles  = 100
 	sumPlan   = 50
-	sumText   = 500 // bytes of a plan's step or an error
+	sumText   = 500 // bytes of a plan's step, an error or a path
 )
 
 // Summary is what happened, in short (E-037). Items, files and unknown events are of
@@ -40,7 +40,7 @@ func (t *turn) sum(sum *ralph.TurnSummary, main bool) {
 		sum.Items = count(sum.Items, t.items[i].Kind, 1)
 	}
 	for _, f := range t.files {
-		if !slices.Contains(sum.Files, f) {
+		if f = head(f, sumText); !slices.Contains(sum.Files, f) {
 			sum.Files = append(sum.Files, f)
 		}
 	}

@@ -77,6 +77,9 @@ func (t *turn) add(e ralph.StreamEvent) int {
 	switch e.Kind {
 	case ralph.StreamPlan:
 		t.state.Plan = slices.Clone(e.Plan[:min(len(e.Plan), maxPlan)])
+		for i, p := range t.state.Plan {
+			t.state.Plan[i] = ralph.PlanStep{Text: head(p.Text, maxPart), Status: head(p.Status, maxWord)}
+		}
 	case ralph.StreamDiff:
 		t.state.Diff = head(e.Diff, maxDiff)
 	case ralph.StreamUsage:
@@ -107,7 +110,7 @@ func (t *turn) unknown(e ralph.StreamEvent) {
 		}
 		e.Raw = cut
 	}
-	e.Raw = slices.Clone(e.Raw)
+	e.Raw, e.Method = slices.Clone(e.Raw), head(e.Method, maxPart)
 	t.state.Unknown = last(append(t.state.Unknown, e), maxUnknown)
 }
 
@@ -116,9 +119,29 @@ func (t *turn) request(q ralph.Request) {
 		return // the same question once more
 	}
 	t.state.Requests++
-	q.Detail = head(q.Detail, maxDetail)
 	t.asked = last(append(t.asked, q.ID), maxRequests)
-	t.state.Open = last(append(t.state.Open, q), maxRequests)
+	t.state.Open = last(append(t.state.Open, beginning(q)), maxOpen)
+}
+
+// beginning is a request as it is kept: to be told of, not to be decided by.
+func beginning(q ralph.Request) ralph.Request {
+	for _, s := range []*string{&q.Tool, &q.Command, &q.Dir, &q.Text, &q.Detail} {
+		*s = head(*s, maxPart)
+	}
+	q.Paths, q.Options = beginnings(q.Paths), beginnings(q.Options)
+	q.Questions = slices.Clone(q.Questions[:min(len(q.Questions), maxParts)])
+	for i, one := range q.Questions {
+		q.Questions[i] = ralph.Question{ID: head(one.ID, maxListed), Text: head(one.Text, maxListed), Options: beginnings(one.Options)}
+	}
+	return q
+}
+
+func beginnings(list []string) []string {
+	out := slices.Clone(list[:min(len(list), maxParts)])
+	for i, s := range out {
+		out[i] = head(s, maxListed)
+	}
+	return out
 }
 
 func (t *turn) resolved(id string) {
@@ -150,6 +173,7 @@ func (t *turn) end(e ralph.StreamEvent) int {
 	}
 	if e.Err != nil {
 		err := *e.Err
+		err.Message = head(err.Message, maxMessage)
 		t.state.Err = &err
 	}
 	t.state.Open = nil
@@ -266,8 +290,8 @@ func (it *item) whole(in ralph.Item) {
 	old := it.read()
 	it.Item, it.more = Item{Item: bounded(in)}, nil
 	it.Text, it.Output = orElse(it.Text, old.Text), orElse(it.Output, old.Output)
-	it.Type, it.Parent = orElse(in.Type, old.Type), orElse(in.Parent, old.Parent)
-	it.Status = orElse(in.Status, ralph.ItemCompleted)
+	it.Type, it.Parent = orElse(it.Type, old.Type), orElse(in.Parent, old.Parent)
+	it.Status = orElse(it.Status, ralph.ItemCompleted)
 	if it.Kind == "" {
 		it.Kind = old.Kind
 	}
@@ -282,11 +306,12 @@ func (it *item) whole(in ralph.Item) {
 func bounded(in ralph.Item) ralph.Item {
 	in.Text, in.Output = tail(in.Text, maxText), tail(in.Output, maxText)
 	in.Files = slices.Clone(in.Files[:min(len(in.Files), maxFiles)])
+	in.Type, in.Status = head(in.Type, maxPart), head(in.Status, maxWord)
 	return in
 }
 
 func (t *turn) file(name string) {
-	if name != "" && len(t.files) < maxFiles && !slices.Contains(t.files, name) {
+	if name = head(name, maxPart); name != "" && len(t.files) < maxFiles && !slices.Contains(t.files, name) {
 		t.files = append(t.files, name)
 	}
 }
