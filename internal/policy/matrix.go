@@ -64,7 +64,7 @@ func Exit(kind ralph.ExitKind) (Outcome, ralph.Why) {
 	case ralph.ExitTimeout:
 		return TimedOut, ralph.Why{Rule: "B-029", Text: "out of time"}
 	case ralph.ExitUser:
-		return Pending, ralph.Why{Rule: "B-074", Text: "ended by a person"}
+		return Pending, ralph.Why{Rule: "B-074", Text: "stopped before its end"}
 	case ralph.ExitCrashed:
 		return Pending, ralph.Why{Rule: "B-075", Text: "the agent was killed"}
 	case ralph.ExitSpawn:

@@ -263,6 +263,8 @@ func turnEnded(f ralph.TurnEnded) []string {
 		add("Failed to spawn agent %s: %s", f.Agent, oneLine(f.Err.Message))
 	case f.Err != nil:
 		add("ERROR: %s: %s: %s", f.Agent, f.Err.Class, oneLine(f.Err.Message))
+	case f.Exit == ralph.ExitUser: // by a person, or as nobody answered it
+		add("STOPPED: %s, in the middle of its turn", f.Agent)
 	case f.Exit != ralph.ExitOK:
 		add("ERROR: %s: %s", f.Agent, f.Exit)
 	}
