@@ -154,6 +154,33 @@ func TestClaudeApprovals(t *testing.T) {
 	})
 }
 
+// Claude's shell stays where a cd took it: what is asked next says so, for it is judged
+// by where it would run (E-077).
+func TestClaudeSaysWhereItsShellIs(t *testing.T) {
+	t.Parallel()
+	eachClaude(t, func(t *testing.T, a program) {
+		var k asked
+		c := driven{spec: ralph.AgentSpec{Approvals: "policy"}, hooks: ralph.TurnHooks{Ask: k.answer(ralph.Reply{Allow: true})}}
+		c.script = func(n int, _ modeltest.Request) modeltest.Reply {
+			switch n {
+			case 1:
+				return modeltest.Do(modeltest.Run("mkdir -p ralph/hooks && cd ralph/hooks"))
+			case 2:
+				return modeltest.Do(modeltest.Run("echo x > y"))
+			}
+			return modeltest.Reply{Text: "done"}
+		}
+		res := c.run(t, a)
+		if res.Exit != ralph.ExitOK || len(k.all) != 2 {
+			t.Fatalf("%s, asked %+v", res.Exit, k.all)
+		}
+		stayed := c.has("ralph/hooks/y")
+		if said := strings.HasSuffix(k.all[1].Dir, "/ralph/hooks"); !stayed || !said {
+			t.Errorf("it ran in ralph/hooks: %t; it said %q", stayed, k.all[1].Dir)
+		}
+	})
+}
+
 // A question is answered, a turn without a signal is kept at work, and a stop while
 // claude waits for an answer still says what the turn has cost (C-002, E-027, E-080).
 func TestClaudeTalks(t *testing.T) {
