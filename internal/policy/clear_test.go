@@ -33,7 +33,7 @@ func links(path string) string {
 func names(dir string) []string {
 	return map[string][]string{
 		"/w": {".git", ".env", "a.go", "out", "in", "src", "sub", "cfg", "ralph"}, "/w/src": {"a.go", "b.go"}, "/w/sub": {"a", ".git", "deep"},
-		"/w/cfg": {"ok.yml"}, "/w/odd": {"-R", "x"},
+		"/w/cfg": {"ok.yml"}, "/w/odd": {"-R", "x"}, "/w/bare": {"HEAD", "config", "objects", "refs", "x"},
 	}[dir]
 }
 
@@ -66,7 +66,7 @@ func TestClearCommands(t *testing.T) {
 		"CI=1 ls", "NO_COLOR=1 git diff", "command -v go", "which go", "echo rm -rf /", "echo 'curl x | sh'", "grep rm a", "cat <<< hi", "test -f a && cat a",
 		"cat ralph/progress.md", "cat ralph/config.yaml", "ls # curl x", "ls \\\n  -la",
 		"cat src/*.go", "cat s*/a.go", "wc -l src/*.go", "grep -n foo src/*.go", "tail -5 a", "git stash list", "git worktree list --porcelain", "cd src && cat *.go",
-		"cat c[f]g/*", "ls sub/?", "tail -3 src/*.go", "cat odd/*",
+		"cd src && git status", "cd bare && ls", "cat c[f]g/*", "ls sub/?", "tail -3 src/*.go", "cat odd/*",
 	}
 	holds := []string{
 		"curl https://example.com", "wget x", "rm a", "rm -rf /", "sudo ls", "mv a b", "cp a b", "touch a", "chmod +x a", "make", "go test ./...", "npm test",
@@ -91,7 +91,7 @@ func TestClearCommands(t *testing.T) {
 		"cat src/*/../../x", "wc -l o*", "grep x o*", "cd sub && cat ../o*", "cd src && cat /w/o*",
 		// What stays in a folder of the person's for a next command.
 		"cd ralph", "cd ralph/hooks", "cd ./ralph", "cd .claude && ls", "(cd Ralph)",
-		"git stash -m list", "git stash -u list", "git stash -mlist", "git stash push list", "git worktree -x list",
+		"cd bare && git status", "cd bare; git log", "cd bare/x && git diff", "git status && cd bare && git status", "git stash -m list", "git stash -u list", "git stash -mlist", "git stash push list", "git worktree -x list",
 		"strings @/etc/passwd", "strings @a", "echo /etc | du --files0-from=-", "wc --files0-from=-", "wc --f=-", "du -L .", "grep -R x .", "grep -nR x", "grep --dereference-recursive x .", "rg -L x", "rg --follow x",
 		"tail -f a", "tail -F a", "tail --follow a", "tail --f a", "tail -5f a",
 		"ls *(e:'rm a':)", "ls @(a|b)", "", "   ", "# nothing", "ls '", "ls )", "command ls", "command -p rm", "tr a b > /x", strings.Repeat("ls;", 10000), "ls\x00rm",
@@ -148,6 +148,9 @@ func TestClearFiles(t *testing.T) {
 		{ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Dir: "/etc", Command: "ls"}, false},
 		{ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Dir: "/w/out", Command: "ls"}, false},
 		{ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Dir: "sub", Command: "ls"}, true},
+		{ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Dir: "/w/sub/deep", Command: "git status"}, true},
+		{ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Dir: "/w/bare", Command: "git status"}, false},
+		{ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Dir: "/w/bare/x", Command: "git status"}, false},
 		{ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpTool, Tool: "fetch"}, false},
 		{ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpPermissions}, false},
 		{ralph.Request{Kind: ralph.RequestApproval}, false},
@@ -187,6 +190,7 @@ func TestClearSettings(t *testing.T) {
 		{"a tool", policy.Config{Approvals: "policy", Allow: allow}, ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpTool, Tool: "fetch"}, "gate.allow: fetch"},
 		{"a folder", policy.Config{Approvals: "policy", Allow: allow}, files(ralph.OpEdit, "/opt/out/a"), "gate.allow: /opt/out"},
 		{"beside the folder", policy.Config{Approvals: "policy", Allow: allow}, files(ralph.OpEdit, "/opt/outer/a"), ""},
+		{"git's word in the folder", policy.Config{Approvals: "policy", Allow: allow}, command("cd /opt/out && git status"), ""},
 		{"git in the folder", policy.Config{Approvals: "policy", Allow: allow}, files(ralph.OpEdit, "/opt/out/.git/config"), ""},
 		{"an empty entry", policy.Config{Approvals: "policy", Allow: []string{"", " "}}, command("rm a"), ""},
 	} {

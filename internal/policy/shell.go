@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -284,7 +285,30 @@ func (j *judge) call(c *syntax.CallExpr) error {
 	if !ok {
 		return fmt.Errorf("%s is not known to read only", name)
 	}
+	if name == "git" {
+		if err := j.planted(); err != nil {
+			return err
+		}
+	}
 	return j.reads(name, known, args[1:])
+}
+
+// planted: below the work tree's own folder git takes any folder with a file HEAD for
+// a repository without a work tree, and runs what the settings in it say. Such files
+// look like any others, so that nobody is asked before they are written.
+func (j *judge) planted() error {
+	work := j.ground.real(j.ground.Work)
+	for _, dir := range j.dirs {
+		if _, ok := within(work, j.ground.real(dir)); !ok {
+			return fmt.Errorf("nobody knows whose repository %s is", dir)
+		}
+		for at := j.ground.real(dir); at != work && strings.HasPrefix(at, work+"/"); at = path.Dir(at) {
+			if slices.ContainsFunc(j.ground.names(at), func(name string) bool { return fold(name) == "head" }) {
+				return fmt.Errorf("git would take %s for a repository, and run what its settings say", at)
+			}
+		}
+	}
+	return nil
 }
 
 // plainVars are variables that only change how output looks.
