@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -190,7 +191,7 @@ type planText struct {
 	rejects []*ralph.Reject
 }
 
-func parsePlan(name, text string, newID func(string) string) (planText, error) {
+func parsePlan(name, text string, newID func(prefix, words string) string) (planText, error) {
 	var p planText
 	err := eachRecord(name, text, func(line string) error {
 		r, err := readPlanRecord(line, newID)
@@ -229,12 +230,12 @@ func (v *views) readBackPlan(s *ralph.State) ([]ralph.Fact, error) {
 	if !ok || err != nil {
 		return nil, err
 	}
-	newID := v.freshID(text + baseText)
-	file, err := parsePlan(v.plan.name, text, newID)
+	fresh := v.freshID(text + baseText)
+	file, err := parsePlan(v.plan.name, text, unwritten(s, text+baseText, fresh))
 	if err != nil {
 		return nil, err
 	}
-	base, err := parsePlan(v.plan.name, baseText, newID)
+	base, err := parsePlan(v.plan.name, baseText, unwritten(s, text+baseText, fresh))
 	if err != nil {
 		base = planText{}
 	}
@@ -243,6 +244,34 @@ func (v *views) readBackPlan(s *ralph.State) ([]ralph.Fact, error) {
 		return append(facts, planFacts(planText{}, file, &ralph.State{})...), nil
 	}
 	return planFacts(base, file, s), nil
+}
+
+// unwritten returns ids for records without one: that of the record in the state with
+// the same words whose id stands in neither file, else a fresh one. Such a record was
+// read back before, and its id did not come into the view: a crash came first, or a
+// person saved once more.
+func unwritten(s *ralph.State, text string, fresh func(prefix string) string) func(prefix, words string) string {
+	taken := map[string]bool{}
+	return func(prefix, words string) string {
+		take := func(id, its string) bool {
+			if its != words || taken[id] || strings.Contains(text, strconv.Quote(id)) {
+				return false
+			}
+			taken[id] = true
+			return true
+		}
+		for _, t := range s.Plan.Tasks {
+			if prefix == "t" && take(string(t.ID), t.Name) {
+				return string(t.ID)
+			}
+		}
+		for _, i := range s.Plan.Issues {
+			if prefix == "i" && take(string(i.ID), i.Desc) {
+				return string(i.ID)
+			}
+		}
+		return fresh(prefix)
+	}
 }
 
 // freshID returns ids for records without one that are not in text, nor given

@@ -383,3 +383,73 @@ func TestEditSurvivesAFailedWrite(t *testing.T) {
 		t.Fatalf("the edit is lost:\n%s", read(t, root, inboxPath))
 	}
 }
+
+// A line that a person wrote without an id is one task, whenever the engine that read
+// it back dies, and however often the person saves before its id stands in the file.
+func TestHandWrittenLineIsReadOnce(t *testing.T) {
+	t.Parallel()
+	const plan, base = "ralph/plan.jsonl", "ralph/.state/views/plan.jsonl"
+	const hand, issue = `{"t":"task","name":"by hand"}`, `{"t":"issue","desc":"by hand too"}`
+	for name, c := range map[string]struct {
+		file, base func(before, saved string) string
+	}{
+		"it dies before the base is written": {
+			func(_, saved string) string { return saved },
+			func(before, _ string) string { return before },
+		},
+		"it dies before the view is written": {
+			func(_, saved string) string { return saved },
+			func(_, saved string) string { return saved },
+		},
+		"the person saves again before the view is written": {
+			func(_, saved string) string { return saved + `{"t":"task","name":"by hand, later"}` + "\n" },
+			func(_, saved string) string { return saved },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root, j := started(t)
+			before := read(t, root, base)
+			saved := read(t, root, plan) + hand + "\n" + issue + "\n"
+			write(t, root, plan, saved)
+			must(t, update(j, note("it is read")))
+			must(t, j.Close())
+			write(t, root, plan, c.file(before, saved))
+			write(t, root, base, c.base(before, saved))
+			j = open(t, options(root))
+			for range 2 {
+				must(t, update(j, note("it is read again")))
+			}
+			s := j.State()
+			tasks, issues := 0, 0
+			for _, x := range s.Plan.Tasks {
+				if x.Name == "by hand" {
+					tasks++
+				}
+			}
+			for _, x := range s.Plan.Issues {
+				if x.Desc == "by hand too" {
+					issues++
+				}
+			}
+			if tasks != 1 || issues != 1 || strings.Count(read(t, root, plan), `"by hand"`) != 1 {
+				t.Errorf("%d tasks and %d issues in\n%s", tasks, issues, read(t, root, plan))
+			}
+		})
+	}
+}
+
+// Two lines with the same words are two tasks all the same.
+func TestHandWrittenTwins(t *testing.T) {
+	t.Parallel()
+	root, j := started(t)
+	editLines(t, root, "ralph/plan.jsonl", func(l []string) []string {
+		return append(l, `{"t":"task","name":"twin"}`, `{"t":"task","name":"twin"}`)
+	})
+	must(t, update(j, note("read")))
+	editLines(t, root, "ralph/plan.jsonl", func(l []string) []string { return append(l, `{"t":"task","name":"twin"}`) })
+	must(t, update(j, note("read")))
+	if got := len(j.State().Plan.Tasks); got != 6 {
+		t.Errorf("%d tasks", got)
+	}
+}

@@ -268,7 +268,7 @@ type planRecord struct {
 	reject *ralph.Reject
 }
 
-func readPlanRecord(line string, newID func(string) string) (planRecord, error) {
+func readPlanRecord(line string, newID func(prefix, words string) string) (planRecord, error) {
 	f, err := readFields(line)
 	if err != nil {
 		return planRecord{}, err
@@ -302,7 +302,7 @@ func readPlanRecord(line string, newID func(string) string) (planRecord, error) 
 	return r, err
 }
 
-func readTask(f *fields, line string, newID func(string) string) (*ralph.Task, error) {
+func readTask(f *fields, line string, newID func(prefix, words string) string) (*ralph.Task, error) {
 	var t ralph.Task
 	f.take("id", &t.ID)
 	f.take("spec", &t.Spec)
@@ -333,7 +333,7 @@ func readTask(f *fields, line string, newID func(string) string) (*ralph.Task, e
 		return nil, fmt.Errorf("a count is negative")
 	}
 	if t.ID == "" { // a person wrote it by hand
-		t.ID = ralph.TaskID(newID("t"))
+		t.ID = ralph.TaskID(newID("t", t.Name))
 	}
 	t.Extra = f.rest()
 	if t.Extra != "" || taskLine(&t) != line {
@@ -342,7 +342,7 @@ func readTask(f *fields, line string, newID func(string) string) (*ralph.Task, e
 	return &t, nil
 }
 
-func readIssue(f *fields, line string, newID func(string) string) (*ralph.Issue, error) {
+func readIssue(f *fields, line string, newID func(prefix, words string) string) (*ralph.Issue, error) {
 	var x ralph.Issue
 	f.take("id", &x.ID)
 	f.take("spec", &x.Spec)
@@ -354,7 +354,7 @@ func readIssue(f *fields, line string, newID func(string) string) (*ralph.Issue,
 		return nil, fmt.Errorf(`"desc" is missing`)
 	}
 	if x.ID == "" {
-		x.ID = ralph.IssueID(newID("i"))
+		x.ID = ralph.IssueID(newID("i", x.Desc))
 	}
 	x.Extra = f.rest()
 	if x.Extra != "" || issueLine(&x) != line {
