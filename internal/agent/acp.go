@@ -169,7 +169,7 @@ func (a *acpTurn) patience(cause error) time.Duration {
 	case errors.As(cause, &g):
 		return g.Grace()
 	case a.t.in.Grace > 0:
-		return min(a.t.in.Grace, acpCancel)
+		return a.t.in.Grace
 	}
 	return acpCancel
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent"
@@ -56,6 +57,7 @@ func playACP(t *testing.T, c acpPlay) {
 	}
 	spec := ralph.AgentSpec{Name: "fake", Driver: "acp", Command: []string{self(t)}, Approvals: "ask"}
 	in := input(t, spec, "FAKE_ACP_REPLAY="+file)
+	in.Grace = time.Minute // the recorded end counts, on a busy machine as well
 	in.Prompt, in.Resume = "Do it", c.resume
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
