@@ -234,9 +234,9 @@ func TestCodexDeafServer(t *testing.T) {
 	d, log := openCodex(t, spec), filepath.Join(t.TempDir(), "sent")
 	in := input(t, spec, "FAKE_CODEX=mute", "FAKE_LOG="+log)
 	beside := make(chan ralph.TurnResult)
+	other := in
+	other.Timeout = time.Minute
 	go func() {
-		other := in
-		other.Timeout = time.Minute
 		res, _ := d.Turn(t.Context(), other, ralph.TurnHooks{})
 		beside <- res
 	}()

@@ -354,13 +354,13 @@ func TestCodexOverTime(t *testing.T) {
 		t.Errorf("%+v", run.res)
 	}
 	run = replayCase(t, codexCase{
-		name: "command-approval-accept", edit: func(in *ralph.TurnInput) { in.Timeout = 2 * time.Second },
+		name: "command-approval-accept", edit: func(in *ralph.TurnInput) { in.Timeout = 4 * time.Second }, // a busy machine takes a while to start it
 		reply: func(context.Context, ralph.Request, func()) (ralph.Reply, error) {
-			<-time.After(2500 * time.Millisecond)
+			<-time.After(4500 * time.Millisecond)
 			return ralph.Reply{Allow: true}, nil
 		},
 	})
-	if run.res.Exit != ralph.ExitOK || run.res.Waited < 2*time.Second {
+	if run.res.Exit != ralph.ExitOK || run.res.Waited < 4*time.Second {
 		t.Errorf("%+v", run.res)
 	}
 }
