@@ -37,6 +37,7 @@ fuzz: ## every fuzz target for FUZZTIME (20s)
 
 soak: ## long tests: kill -9 at every fact and at random for SOAK_TIME (2m), floods, full disks
 	SOAK_TIME=$(SOAK_TIME) go test -count=1 -tags soak -timeout 60m ./internal/soak ./internal/e2e
+	go test -count=1 -timeout 30m ./internal/git -rapid.checks 200
 
 demo: ## two specs in a throw-away repository
 	go run ./cmd/ralph demo
