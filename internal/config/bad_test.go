@@ -211,7 +211,7 @@ func TestBombs(t *testing.T) {
 		} else if len(err.Error()) > 20_000 {
 			t.Errorf("%s: the error has %d bytes", name, len(err.Error()))
 		}
-		if took := time.Since(start); took > 5*time.Second {
+		if took := time.Since(start); took > time.Minute { // a bomb takes for ever; a busy machine a while
 			t.Errorf("%s: took %v", name, took)
 		}
 	}
