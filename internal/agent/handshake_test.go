@@ -100,7 +100,7 @@ func TestHandshakeOfABadAgent(t *testing.T) {
 			case c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)):
 				t.Errorf("error %v, want %s", err, c.err)
 			}
-			if took := time.Since(begin); took > 15*time.Second {
+			if took := time.Since(begin); took > time.Minute {
 				t.Errorf("it took %s", took)
 			}
 		})
