@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"path"
@@ -140,9 +141,9 @@ func askCommand(p codexParams) codexAsk {
 	q := ralph.Request{
 		Kind: ralph.RequestApproval, Op: ralph.OpCommand, Tool: "commandExecution", Command: unwrapShell(v.Command), Dir: v.Dir,
 	}
-	q.Text = firstLine(orElse(v.Reason, q.Command))
+	q.Text = firstLine(cmp.Or(v.Reason, q.Command))
 	if v.Command == "" { // network access for a command that runs already
-		q.Op, q.Detail, q.Text = ralph.OpPermissions, compact(p.all, maxDetail), firstLine(orElse(v.Reason, "more rights for a command"))
+		q.Op, q.Detail, q.Text = ralph.OpPermissions, compact(p.all, maxDetail), firstLine(cmp.Or(v.Reason, "more rights for a command"))
 	}
 	return codexAsk{q, decision}
 }
@@ -160,7 +161,7 @@ func (t *codexTurn) askEdit(p codexParams) codexAsk {
 	if v.Root != "" { // the right to write in all of a folder, later as well
 		q.Op, q.Paths = ralph.OpPermissions, append(q.Paths, v.Root)
 	}
-	q.Text = firstLine(orElse(v.Reason, "change "+strings.Join(q.Paths, ", ")))
+	q.Text = firstLine(cmp.Or(v.Reason, "change "+strings.Join(q.Paths, ", ")))
 	return codexAsk{q, decision}
 }
 
@@ -173,7 +174,7 @@ func askPermissions(p codexParams) codexAsk {
 	_ = json.Unmarshal(p.all, &v)
 	q := ralph.Request{
 		Kind: ralph.RequestApproval, Op: ralph.OpPermissions, Tool: "permissions", Dir: v.Dir,
-		Text: firstLine(orElse(v.Reason, "more rights for itself")), Detail: compact(v.Permissions, maxDetail),
+		Text: firstLine(cmp.Or(v.Reason, "more rights for itself")), Detail: compact(v.Permissions, maxDetail),
 	}
 	return codexAsk{q, func(r ralph.Reply) any {
 		granted := json.RawMessage("{}")
@@ -264,7 +265,7 @@ func askElicitation(p codexParams) codexAsk {
 	}
 	if v.Mode != "form" || len(names) == 0 {
 		q := ralph.Request{
-			Kind: ralph.RequestApproval, Op: ralph.OpTool, Tool: v.Server, Text: firstLine(orElse(v.Message, v.Server+" asks")),
+			Kind: ralph.RequestApproval, Op: ralph.OpTool, Tool: v.Server, Text: firstLine(cmp.Or(v.Message, v.Server+" asks")),
 			Detail: strings.TrimSpace(v.Message + "\n" + v.URL),
 		}
 		return codexAsk{q, func(r ralph.Reply) any {
@@ -277,7 +278,7 @@ func askElicitation(p codexParams) codexAsk {
 	var all []ralph.Question
 	for _, name := range names {
 		f := v.Schema.Properties[name]
-		all = append(all, ralph.Question{ID: name, Text: v.Message + " (" + orElse(orElse(f.Title, f.Description), name) + ")", Options: f.Enum})
+		all = append(all, ralph.Question{ID: name, Text: v.Message + " (" + cmp.Or(f.Title, f.Description, name) + ")", Options: f.Enum})
 	}
 	return codexAsk{questions(v.Server, all), func(r ralph.Reply) any {
 		content := map[string]any{}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -36,7 +37,7 @@ func (e *codexError) typed(s *appServer) *ralph.AgentError {
 		out.Message += "\n" + e.Details
 	}
 	if out.Message == "" {
-		out.Message = "codex: " + orElse(word, "the turn failed without a reason")
+		out.Message = "codex: " + cmp.Or(word, "the turn failed without a reason")
 	}
 	out.Message = cutBack(out.Message, maxMessage)
 	out.Class = e.class(word, status)

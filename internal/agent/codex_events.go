@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -132,7 +133,7 @@ func (t *codexTurn) border(method, thread string, turn []byte) {
 	}
 	t.emit(e)
 	if own {
-		t.finish(orElse(v.Status, string(ralph.TurnCompleted)))
+		t.finish(cmp.Or(v.Status, string(ralph.TurnCompleted)))
 	}
 }
 

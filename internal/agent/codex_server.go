@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,7 +50,7 @@ func (d *codexDriver) startServer(ctx context.Context, in ralph.TurnInput) *appS
 		defer stop()
 		s.ended, s.err = d.proc.Run(run, proc.Command{
 			// Not the turn's folder: a worktree goes with its task, the server stays.
-			Args: d.command(), Dir: orElse(proc.Getenv(in.Env, "RALPH_ROOT"), in.Dir), Env: server,
+			Args: d.command(), Dir: cmp.Or(proc.Getenv(in.Env, "RALPH_ROOT"), in.Dir), Env: server,
 			Stdin: input, Stdout: s.rpc, Stderr: s.log(), Grace: in.Grace, Tracked: true,
 		})
 		_ = input.Close() // ends the pump, which may wait for a reader
@@ -57,13 +58,6 @@ func (d *codexDriver) startServer(ctx context.Context, in ralph.TurnInput) *appS
 		s.rpc.fail(errors.New(s.obituary()))
 	}()
 	go s.shake(run)
-	return s
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
 	return s
 }
 

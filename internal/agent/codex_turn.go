@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -96,7 +97,7 @@ func (t *codexTurn) run(ctx context.Context) (ralph.TurnResult, error) {
 	t.server.unroute(t)
 	res := ralph.TurnResult{
 		Code: -1, Session: t.thread, Events: t.events, Bytes: t.bytes, Usage: t.usage, Context: t.fill, Compacts: t.compacts,
-		Denied: t.denied, Leftover: leftover, Waited: waited, Text: cutFront(orElse(t.final, t.words), maxText),
+		Denied: t.denied, Leftover: leftover, Waited: waited, Text: cutFront(cmp.Or(t.final, t.words), maxText),
 	}
 	if t.rawErr != nil {
 		return res, fmt.Errorf("keep the agent's output: %w", t.rawErr)
@@ -322,7 +323,7 @@ func (t *codexTurn) conclude(run context.Context, res *ralph.TurnResult, err err
 			res.Exit = ralph.ExitFailed
 			res.Err = &ralph.AgentError{Class: ralph.ErrClassOther, Message: "codex did not compact its session"}
 		}
-		if text := strings.TrimSpace(orElse(t.final, t.words)); len(t.in.Schema) > 0 && json.Valid([]byte(text)) {
+		if text := strings.TrimSpace(cmp.Or(t.final, t.words)); len(t.in.Schema) > 0 && json.Valid([]byte(text)) {
 			res.Answer = json.RawMessage(text)
 		}
 	case over:

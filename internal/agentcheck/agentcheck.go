@@ -170,14 +170,10 @@ func (t *trial) open(b Behaviour) (agent.Driver, ralph.TurnInput, bool) {
 	return d, in, true
 }
 
-// close ends what drivers keep between turns: those that have a Close.
+// close ends what drivers keep between turns.
 func (t *trial) close() {
-	for _, d := range t.opened {
-		if c, ok := d.(interface{ Close() error }); ok {
-			if err := c.Close(); err != nil {
-				t.fail("end what the driver keeps: %s", err)
-			}
-		}
+	if err := agent.Close(t.opened...); err != nil {
+		t.fail("end what the driver keeps: %s", err)
 	}
 	t.opened = nil
 }

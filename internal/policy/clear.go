@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -75,14 +76,14 @@ func cleared(q ralph.Request, allow []string, g Ground) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			used = orElse(used, entry)
+			used = cmp.Or(used, entry)
 		}
 		return used, nil
 	case ralph.OpTool:
 		if q.Tool != "" && slices.Contains(allow, q.Tool) {
 			return q.Tool, nil
 		}
-		return "", fmt.Errorf("nobody knows what %s does", orElse(q.Tool, "the tool"))
+		return "", fmt.Errorf("nobody knows what %s does", cmp.Or(q.Tool, "the tool"))
 	}
 	return "", fmt.Errorf("more rights are for a person to give")
 }
@@ -160,7 +161,7 @@ func (g Ground) matches(base string, pattern word) ([]string, error) {
 		}
 		var next []string
 		for _, at := range found {
-			if _, err := g.path(base, orElse(at, "."), false, nil); err != nil {
+			if _, err := g.path(base, cmp.Or(at, "."), false, nil); err != nil {
 				return nil, err // what is outside is not even looked at
 			}
 			dir := at

@@ -143,7 +143,7 @@ func mergeNext(s *ralph.State, v view, c Config) (Move, bool) {
 		return nil, false
 	}
 	if i.Moved != "" && !baseGated(s) {
-		return beginMerge(s, nil, "Merge what "+orElse(i.Base, "HEAD")+" has got meanwhile"), true
+		return beginMerge(s, nil, "Merge what "+cmp.Or(i.Base, "HEAD")+" has got meanwhile"), true
 	}
 	waiting := v.queue(c, taken)
 	if len(waiting) == 0 {
@@ -384,7 +384,7 @@ func land(s *ralph.State) Move {
 	if t := stageOf(s, ralph.KindLand); t != nil {
 		return record(ralph.TaskStarted{ID: t.ID})
 	}
-	return begin(s, stage(s.Job.ID, ralph.KindLand, 0, "Land on "+orElse(s.Plan.Integration.Base, "HEAD")))
+	return begin(s, stage(s.Job.ID, ralph.KindLand, 0, "Land on "+cmp.Or(s.Plan.Integration.Base, "HEAD")))
 }
 
 // begin adds a stage of which a job has many, and starts it.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -90,7 +91,7 @@ func until(what string, at time.Time) string {
 }
 
 func (x *Explanation) ended(t *ralph.Task) {
-	x.Words = fmt.Sprintf("it is %s: %s", t.Status, orElse(t.Run.Reason, "by a person"))
+	x.Words = fmt.Sprintf("it is %s: %s", t.Status, cmp.Or(t.Run.Reason, "by a person"))
 	q := t.Run.Queue
 	switch {
 	case t.Status != ralph.TaskDone || q.State == "":
@@ -147,7 +148,7 @@ func (x *Explanation) engine(s *ralph.State, t *ralph.Task, c Config, now time.T
 	case s.Session.Want == ralph.WantStop:
 		wait("the next start: the engine is stopping")
 	case ends:
-		wait("the next start: the session ends, %s", orElse(stop.Detail, string(stop.Reason)))
+		wait("the next start: the session ends, %s", cmp.Or(stop.Detail, string(stop.Reason)))
 	case s.Session.Want == ralph.WantPause:
 		wait("`ralph resume`: paused (%s)", s.Session.Cause)
 	}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -90,7 +91,7 @@ func nextMerge(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 	case i == nil:
 		return release("X-72", "there is no integration branch yet")
 	case r.Queue.Merged == nil && s.Session.Want == ralph.WantStop:
-		return release("D-051", "stop wanted: "+orElse(s.Session.Cause, "by a person"))
+		return release("D-051", "stop wanted: "+cmp.Or(s.Session.Cause, "by a person"))
 	}
 	if ask, why, held := held(s, t, c); held {
 		return ask, why
@@ -103,7 +104,7 @@ func nextMerge(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 	case m.Conflict != nil:
 		return finish(ralph.TaskFailed, "X-72", "conflict in "+paths(m.Conflict))
 	case r.Checks == nil && s.Session.Want == ralph.WantStop:
-		return release("D-051", "stop wanted: "+orElse(s.Session.Cause, "by a person"))
+		return release("D-051", "stop wanted: "+cmp.Or(s.Session.Cause, "by a person"))
 	case r.Checks == nil:
 		return ralph.Check{Known: known(s, m.From)}, ralph.Why{Rule: "P-14", Text: "the checks again, on the merged tree"}
 	case r.Checks.Pass:
@@ -338,13 +339,13 @@ func nextLanding(s *ralph.State, t *ralph.Task, now time.Time) (ralph.Step, ralp
 	}
 	switch {
 	case i.Landed == target:
-		return finish(ralph.TaskDone, "P-7", "landed on "+orElse(i.Base, "HEAD"))
+		return finish(ralph.TaskDone, "P-7", "landed on "+cmp.Or(i.Base, "HEAD"))
 	case i.Moved != "":
 		return finish(ralph.TaskSkipped, "P-7", "the base branch went on: its commits are merged first")
 	case r.LastAt.IsZero():
-		return ralph.Land{}, ralph.Why{Rule: "P-7", Text: "bring " + orElse(i.Base, "HEAD") + " up to " + i.Branch}
+		return ralph.Land{}, ralph.Why{Rule: "P-7", Text: "bring " + cmp.Or(i.Base, "HEAD") + " up to " + i.Branch}
 	case r.Commit == "" && len(i.Held) == 0:
-		return finish(ralph.TaskDone, "P-7", "landed on "+orElse(i.Base, "HEAD")+"; what was merged meanwhile comes next")
+		return finish(ralph.TaskDone, "P-7", "landed on "+cmp.Or(i.Base, "HEAD")+"; what was merged meanwhile comes next")
 	case r.Commit == "": // autopilot: the next landing tries again
 		return finish(ralph.TaskSkipped, "P-7", "not landed: "+strings.Join(i.Held, ", "))
 	case s.Session.Want == ralph.WantStop, r.Commits > mergeTries:

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -102,7 +103,7 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 		}
 		return complete(t, c, why)
 	case Blocked:
-		return finish(ralph.TaskBlocked, why.Rule, orElse(r.Last.Signal.Text, "the agent gave no reason"))
+		return finish(ralph.TaskBlocked, why.Rule, cmp.Or(r.Last.Signal.Text, "the agent gave no reason"))
 	case TimedOut:
 		return finish(ralph.TaskTimeout, why.Rule, spentWhy(t, c)+", "+why.Text)
 	case Human:
@@ -112,7 +113,7 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 			}
 			return turnOrLimit(s, t, c, now, ralph.Why{Rule: "B-013", Text: "the question is answered"})
 		}
-		return ralph.Ask{Kind: "question", Text: orElse(r.Last.Signal.Text, "the agent asks for help without saying why")}, why
+		return ralph.Ask{Kind: "question", Text: cmp.Or(r.Last.Signal.Text, "the agent asks for help without saying why")}, why
 	}
 	return turnOrLimit(s, t, c, now, why)
 }
@@ -205,7 +206,7 @@ func givenBack(s *ralph.State, c Config, now time.Time) (ralph.Step, ralph.Why, 
 		rule = "X-60"
 	}
 	if s.Session.Want == ralph.WantStop {
-		rule, text = "D-051", "stop wanted: "+orElse(s.Session.Cause, "by a person")
+		rule, text = "D-051", "stop wanted: "+cmp.Or(s.Session.Cause, "by a person")
 	}
 	if rule == "X-38" {
 		text = allLimitedText
@@ -219,7 +220,7 @@ func givenBack(s *ralph.State, c Config, now time.Time) (ralph.Step, ralph.Why, 
 func giveTurn(s *ralph.State, t *ralph.Task, c Config, now time.Time, turn ralph.Turn, why ralph.Why) (ralph.Step, ralph.Why) {
 	r := t.Run
 	if s.Session.Want == ralph.WantPause {
-		return ralph.Wait{}, ralph.Why{Rule: "B-058", Text: "paused: " + orElse(s.Session.Cause, "by a person")}
+		return ralph.Wait{}, ralph.Why{Rule: "B-058", Text: "paused: " + cmp.Or(s.Session.Cause, "by a person")}
 	}
 	if gate := holds(s, c); gate != nil {
 		return ralph.Wait{}, ralph.Why{Rule: "X-22", Text: "waiting for an answer to " + string(gate.ID) + " (gate.scope: session)"}
@@ -231,7 +232,7 @@ func giveTurn(s *ralph.State, t *ralph.Task, c Config, now time.Time, turn ralph
 	case ch.agent == "":
 		return ralph.Wait{Until: ch.until}, ralph.Why{Rule: "X-33", Text: "its agent is at a limit for a moment"}
 	}
-	if from := orElse(r.Agent, orElse(s.Session.Agent, c.Agents[0])); from != ch.agent {
+	if from := cmp.Or(r.Agent, s.Session.Agent, c.Agents[0]); from != ch.agent {
 		return ralph.Tell{Fact: switched(t, from, ch.agent, c)}, ralph.Why{Rule: "X-37", Text: "from " + from + " to " + ch.agent}
 	}
 	if step, why, ok := takeOver(s, t, c, ch.agent); ok {
@@ -344,11 +345,4 @@ func finish(status ralph.TaskStatus, rule, text string) (ralph.Step, ralph.Why) 
 // release puts a task back to pending without counting it as a retry.
 func release(rule, text string) (ralph.Step, ralph.Why) {
 	return finish(ralph.TaskPending, rule, text)
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,7 +39,7 @@ type Stop struct {
 
 // Ended is the fact of the stop, with its cause in one word of document A.
 func (m Stop) Ended(s *ralph.State) ralph.SessionEnded {
-	return ralph.SessionEnded{Reason: m.Reason, Detail: m.Detail, Cause: orElse(m.Cause, cause(m.Reason, s)), Task: m.Task}
+	return ralph.SessionEnded{Reason: m.Reason, Detail: m.Detail, Cause: cmp.Or(m.Cause, cause(m.Reason, s)), Task: m.Task}
 }
 
 func cause(reason ralph.Reason, s *ralph.State) string {

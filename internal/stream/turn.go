@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -289,9 +290,9 @@ func (it *item) whole(in ralph.Item) {
 	}
 	old := it.read()
 	it.Item, it.more = Item{Item: bounded(in)}, nil
-	it.Text, it.Output = orElse(it.Text, old.Text), orElse(it.Output, old.Output)
-	it.Type, it.Parent = orElse(it.Type, old.Type), orElse(in.Parent, old.Parent)
-	it.Status = orElse(it.Status, ralph.ItemCompleted)
+	it.Text, it.Output = cmp.Or(it.Text, old.Text), cmp.Or(it.Output, old.Output)
+	it.Type, it.Parent = cmp.Or(it.Type, old.Type), cmp.Or(in.Parent, old.Parent)
+	it.Status = cmp.Or(it.Status, ralph.ItemCompleted)
 	if it.Kind == "" {
 		it.Kind = old.Kind
 	}
@@ -373,13 +374,6 @@ func last[T any](list []T, n int) []T {
 		return list
 	}
 	return slices.Clone(list[len(list)-n:])
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // head and tail cut at whole runes. What they return shares no memory with what
