@@ -69,6 +69,8 @@ type acpTurn struct {
 	stdin  *io.PipeWriter
 	talked chan struct{} // closed when the conversation is over
 
+	prompted bool // the last request was the prompt; under the turn's lock
+
 	// asks ends when no request needs an answer any more; handlers counts those open.
 	asks     context.Context
 	stopAsks context.CancelFunc
@@ -140,12 +142,15 @@ func (a *acpTurn) halt(cause error) {
 	a.halted = cause
 	session := a.session
 	a.mu.Unlock()
-	a.stopAsks()
 	if session == "" {
+		a.stopAsks()
 		a.end(cause) // nothing that could be cancelled
 		return
 	}
-	go a.cancel(session)
+	go func() {
+		a.cancel(session)
+		a.stopAsks() // after it: what was asked is answered as cancelled once the agent knows why
+	}()
 	wait := time.NewTimer(a.patience(cause))
 	defer wait.Stop()
 	select {

@@ -20,6 +20,7 @@ func (a *acpTurn) conclude(res ralph.TurnResult) (ralph.TurnResult, error) {
 	l.stderr.Close()
 	l.close()
 	l.declined()
+	a.recall()
 	halted := a.ended()
 	a.mu.Lock()
 	askErr := a.askErr
@@ -60,6 +61,22 @@ func (a *acpTurn) conclude(res ralph.TurnResult) (ralph.TurnResult, error) {
 	t.emit(ralph.StreamEvent{Kind: ralph.StreamUsage, Thread: l.session, Usage: res.Usage, Context: l.context})
 	t.emit(ralph.StreamEvent{Kind: ralph.StreamTurnDone, Thread: l.session, Status: acpTurnStatus(res.Exit), Err: res.Err})
 	return res, nil
+}
+
+// recall takes the answer to the prompt that the wire has read and the SDK has not given
+// on: its connection ends as soon as the agent reads no more, and an agent that is
+// cancelled may answer the prompt and leave without waiting for an answer of ours.
+func (a *acpTurn) recall() {
+	w, l := &a.wire, a.log
+	if !a.prompted || l.end.stop != "" || l.end.err != nil {
+		return
+	}
+	switch {
+	case w.answer != nil:
+		l.end = answeredPrompt(w.answer)
+	case w.failed != nil:
+		l.end.err = w.failed.agentError()
+	}
 }
 
 func acpTurnStatus(exit ralph.ExitKind) ralph.TurnStatus {

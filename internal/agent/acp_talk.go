@@ -98,6 +98,7 @@ func (a *acpTurn) speak(ctx context.Context) acpEnd {
 	}
 	a.t.mu.Lock()
 	a.log.begin(s)
+	a.prompted = true
 	a.t.mu.Unlock()
 	result, failed := a.request(ctx, acp.AgentMethodSessionPrompt, acp.PromptRequest{
 		SessionId: acp.SessionId(s), Prompt: []acp.ContentBlock{acp.TextBlock(a.t.in.Prompt)},
@@ -105,6 +106,11 @@ func (a *acpTurn) speak(ctx context.Context) acpEnd {
 	if failed != nil {
 		return *failed
 	}
+	return answeredPrompt(result)
+}
+
+// answeredPrompt is the end that the response to a prompt tells.
+func answeredPrompt(result json.RawMessage) acpEnd {
 	var r struct {
 		Stop string `json:"stopReason"`
 	}
@@ -241,7 +247,7 @@ func (a *acpTurn) choose(ctx context.Context, s acpSession, model string) *acpEn
 func (a *acpTurn) request(ctx context.Context, method string, params any) (json.RawMessage, *acpEnd) {
 	a.t.mu.Lock()
 	a.wire.asked++
-	a.wire.failed = nil
+	a.wire.failed, a.wire.answer = nil, nil
 	a.t.mu.Unlock()
 	result, err := acp.SendRequest[json.RawMessage](a.conn, ctx, method, params)
 	if err == nil {

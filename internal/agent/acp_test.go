@@ -102,7 +102,7 @@ func playACP(t *testing.T, c acpPlay) {
 		t.Errorf("text %q", res.Text)
 	}
 	if c.usage != (ralph.Usage{}) && res.Usage != c.usage {
-		t.Errorf("usage %+v, want %+v", res.Usage, c.usage)
+		t.Errorf("usage %+v, want %+v; %+v", res.Usage, c.usage, res)
 	}
 	if len(asks) != len(c.asks) {
 		t.Fatalf("asked %q", asks)

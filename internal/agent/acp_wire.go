@@ -24,6 +24,7 @@ type acpWire struct {
 	toSDK  *io.PipeWriter
 	asked  int       // requests of ours that are under way
 	failed *acpError // the error that the last response was
+	answer []byte    // the result that the last response was
 }
 
 // acpLongest is the longest line that the SDK gets; its own limit is 10 MiB.
@@ -48,7 +49,7 @@ func (w *acpWire) Close() {
 // acpMessage is a line of JSON-RPC, as spans. A request has a method and an id, where 0
 // is an id like any other; a response has no method.
 type acpMessage struct {
-	id, method, params, err []byte
+	id, method, params, result, err []byte
 }
 
 func readACP(line []byte) (m acpMessage, ok bool) {
@@ -60,6 +61,8 @@ func readACP(line []byte) (m acpMessage, ok bool) {
 			m.method = value
 		case "params":
 			m.params = value
+		case "result":
+			m.result = value
 		case "error":
 			m.err = value
 		}
@@ -99,9 +102,12 @@ func (w *acpWire) line(line []byte) {
 
 func (w *acpWire) response(m acpMessage, line []byte) {
 	w.asked--
-	w.failed = nil
-	if m.err != nil {
+	w.failed, w.answer = nil, nil
+	switch {
+	case m.err != nil:
 		w.failed = readACPError(m.err)
+	case m.result != nil && len(line) <= acpLongest:
+		w.answer = bytes.Clone(m.result)
 	}
 	if len(line) > acpLongest {
 		line = slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), m.id, []byte(`,"error":{"code":-32603,"message":"the answer is too long"}}`))
