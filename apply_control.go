@@ -40,6 +40,8 @@ func (s *State) applyControl(e Event) {
 		s.editTask(f.Task, func(t *Task) { t.Run.Alerts = append(slices.Clone(t.Run.Alerts), AlertContext) })
 	case Compacted:
 		s.compacted(f)
+	default:
+		s.applyGate(e)
 	}
 }
 

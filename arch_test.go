@@ -44,6 +44,7 @@ func layers() map[string][]string {
 		"internal/agent":   {"R", "internal/proc"},
 		"internal/hook":    {"R", "internal/proc"},
 		"internal/notify":  {"R", "internal/proc"},
+		"internal/attempt": {"R"},
 		// what is proved of agents: drivers are run, never opened
 		"internal/agentcheck": {"R", "internal/agent", "internal/proc"},
 		// composition

@@ -86,7 +86,7 @@ func (s *State) findGate(id GateID) (*Gate, error) {
 // Decidable reports whether the gate is approved or denied; a question is answered
 // in words.
 func (g *Gate) Decidable() bool {
-	return g.Kind == GateMerge || g.Kind == GateStart || g.Kind == GateStep || g.Kind == GateApproval
+	return g.Kind == GateMerge || g.Kind == GateStart || g.Kind == GateStep || g.Kind == GateApproval || g.Kind == GateOperation || g.Kind == GateTest
 }
 
 // GateQuestion is the kind of a gate that waits for words: NEEDS_HUMAN.
@@ -144,7 +144,7 @@ func (s *State) DenyGate(id GateID, reason string) ([]Fact, error) {
 	facts := []Fact{Answered{ID: id, Verdict: Denied, Text: reason}}
 	why := strings.TrimSpace(reason)
 	switch g.Kind {
-	case GateApproval: // the agent reads why
+	case GateApproval, GateOperation, GateTest: // the agent reads why
 		return facts, nil
 	case GateStart:
 		if why == "" {

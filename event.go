@@ -200,6 +200,12 @@ func taskDecoderOf(kind string) func([]byte) (Fact, error) {
 		return decodeFact[Answered]
 	case "request.answered":
 		return decodeFact[RequestAnswered]
+	case "rule.added":
+		return decodeFact[RuleAdded]
+	case "rule.revoked":
+		return decodeFact[RuleRevoked]
+	case "signalled":
+		return decodeFact[Signalled]
 	case "noted":
 		return decodeFact[Noted]
 	}

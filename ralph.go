@@ -149,6 +149,14 @@ type Run struct {
 	Answers []QA       `json:"answers,omitempty"` // questions of the agent with people's answers
 	Replies []Answered `json:"replies,omitempty"` // to what is asked in the turn under way
 	Session string     `json:"session,omitempty"` // the agent's own session, to resume
+	// Signalled is what the agent has signalled in the turn under way by a command or a
+	// tool, the newest; the end of the turn takes it.
+	Signalled Signal `json:"signalled,omitzero"`
+	// TestReds counts the red runs of the test gate since the last green one or a
+	// person's word (C-062, X-47).
+	TestReds int `json:"test_reds,omitempty"`
+	// Waived is the tree whose red or doubtful checks a person has let pass, by check.
+	Waived *Waiver `json:"waived,omitempty"`
 
 	Tree       string    `json:"tree,omitempty"`      // tree hash at the end of the last turn
 	Unchanged  int       `json:"unchanged,omitempty"` // turns since the last progress (X-57)
@@ -185,6 +193,14 @@ type Run struct {
 	Approved bool   `json:"approved,omitempty"` // mode step: a person said yes (A-023)
 	Skip     string `json:"skip,omitempty"`     // a person wants it left out at the end of this iteration
 	Assigned bool   `json:"assigned,omitempty"` // a person chose it to be next (B-091)
+}
+
+// Waiver is a person's word that checks which are not green shall not hold a task up, on
+// exactly the tree that the person saw.
+type Waiver struct {
+	Tree   string   `json:"tree"`
+	Checks []string `json:"checks"`
+	Gate   GateID   `json:"gate,omitempty"`
 }
 
 // Hits counts how often a task has met an agent's limit in a row.
@@ -304,7 +320,7 @@ type Reject struct {
 // Gate is a question or decision that waits for a person (X-75).
 type Gate struct {
 	ID       GateID    `json:"id"`
-	Kind     string    `json:"kind"`            // question, approval, merge, start, step
+	Kind     string    `json:"kind"`            // question, approval, operation, test, merge, start, step
 	Task     TaskID    `json:"task,omitempty"`  // the task or stage that waits; start: none
 	About    TaskID    `json:"about,omitempty"` // merge: the task whose work it is
 	Text     string    `json:"text"`
@@ -315,6 +331,13 @@ type Gate struct {
 	// and keeps its slot.
 	InTurn  bool     `json:"in_turn,omitempty"`
 	Options []string `json:"options,omitempty"` // question: answers to choose from
+	// Request is what the agent wants to do or know, of a gate in the middle of a turn.
+	Request *Request `json:"request,omitempty"`
+	// Rule is what holds it, in words: the pattern, the entry of the never list, the check.
+	Rule  string `json:"rule,omitempty"`
+	Never bool   `json:"never,omitempty"` // on the never list: no rule can come of its approval
+	// By is who waits, where it is not the engine: a hook of a person's own session.
+	By string `json:"by,omitempty"`
 }
 
 // RawObject is a JSON object kept as text, so that unknown fields survive.

@@ -16,14 +16,15 @@ type State struct {
 	Hash string    `json:"hash"` // of the line with Seq
 	At   time.Time `json:"at"`
 
-	Inbox   []*Spec `json:"inbox,omitempty"` // in file order (X-66)
-	Plan    Plan    `json:"plan"`
-	Stages  []*Task `json:"stages,omitempty"` // the stage tasks of the job
-	Job     *Job    `json:"job,omitempty"`
-	Session Session `json:"session"`
-	Gates   []*Gate `json:"gates,omitempty"`
-	Limits  []Limit `json:"limits,omitempty"`
-	Totals  Totals  `json:"totals"`
+	Inbox   []*Spec       `json:"inbox,omitempty"` // in file order (X-66)
+	Plan    Plan          `json:"plan"`
+	Stages  []*Task       `json:"stages,omitempty"` // the stage tasks of the job
+	Job     *Job          `json:"job,omitempty"`
+	Session Session       `json:"session"`
+	Gates   []*Gate       `json:"gates,omitempty"`
+	Limits  []Limit       `json:"limits,omitempty"`
+	Rules   []*AnswerRule `json:"rules,omitempty"` // answers that hold, oldest first; whose time is over stay in the list
+	Totals  Totals        `json:"totals"`
 
 	// Aside is the plan that the newest PlanStarted replaced; not kept in snapshots.
 	Aside *Plan `json:"-"`

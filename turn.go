@@ -48,7 +48,10 @@ type TurnInput struct {
 	Review  bool            // the agent shall review the uncommitted changes in its own way; there is no other prompt (E-042)
 	Grace   time.Duration   // between TERM and KILL
 	Scratch string          // a folder of this turn, for prompt files and the like
-	Raw     RawSink         // receives the agent's output as it came, may be nil
+	// MCP is the command of ralph's own MCP server for this turn, for drivers that can
+	// give their agent one; its environment is that of the turn. nil: none.
+	MCP []string
+	Raw RawSink // receives the agent's output as it came, may be nil
 }
 
 // RawSink takes an agent's raw output: its stdout and stderr, byte for byte.
@@ -235,4 +238,19 @@ type GateResult struct {
 	Cut     int64         `json:"cut,omitempty"`    // bytes left out of Output
 	Why     string        `json:"why,omitempty"`    // "timed out after 10m0s", "not found", ...
 	Took    time.Duration `json:"took"`
+	// Coverage is what the run says of the lines that tests reach; nil: it says nothing.
+	Coverage *Coverage `json:"coverage,omitempty"`
+	// Reused: it is the result of an earlier run on exactly this tree.
+	Reused bool `json:"reused,omitempty"`
+	// Tries are the runs on this tree, where a red one was run again (test.retry: rerun).
+	Tries int `json:"tries,omitempty"`
+}
+
+// Coverage is how much of the code its tests reach (C-061).
+type Coverage struct {
+	Percent float64 `json:"percent"` // 0 to 100
+	Covered int64   `json:"covered"` // statements or lines, as the report counts
+	Total   int64   `json:"total"`
+	Format  string  `json:"format"` // go, istanbul, lcov, cobertura, jacoco, coverage.py
+	File    string  `json:"file,omitempty"`
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -38,6 +39,12 @@ func controlLines(e ralph.Event, s *ralph.State) []string {
 		return one("COMPACT: %s: %s", called(s, f.Task), how)
 	case ralph.RequestAnswered:
 		return one("%s: %s of %s may %s (%s)", strings.ToUpper(string(f.Verdict)), f.Agent, f.Task, RequestWords(f.Request), f.Rule)
+	case ralph.RuleAdded:
+		return one("RULE: %s: %s from now on: %s", f.Rule.ID, cmp.Or(string(f.Rule.Verdict), "answered"), RequestWords(f.Rule.Request))
+	case ralph.RuleRevoked:
+		return one("RULE: %s is revoked", f.ID)
+	case ralph.Signalled:
+		return one("SIGNAL: %s: %s", f.Task, oneLine(string(f.Signal.Kind)+" "+f.Signal.Text))
 	case ralph.HookRan:
 		return one("HOOK: %s", hookWords(f))
 	case ralph.NoticeFailed:

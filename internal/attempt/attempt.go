@@ -1,0 +1,92 @@
+// Package attempt owns the line between a turn and the processes that its agent starts:
+// a socket of its own for each turn, over which `ralph signal`, `ralph mcp` and the
+// command shims ask, signal and learn. It does not own what is answered, which is the
+// turn's, nor what those programs say to people. Without a turn, or with another turn's
+// nonce, nobody is heard: a line ends with its turn.
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Turn is what a line asks of its turn. All may be called several times at once.
+type Turn interface {
+	// Ask blocks until there is an answer. ctx ends when nobody waits for it any more.
+	Ask(ctx context.Context, r ralph.Request) (ralph.Reply, error)
+	Signal(ctx context.Context, s ralph.Signal, via string) error
+	// Learn keeps a line for the tasks that come after (ralph/progress.md).
+	Learn(ctx context.Context, text string) error
+	Info() Info
+}
+
+// Info is what an agent may know of its task.
+type Info struct {
+	Task      ralph.TaskID   `json:"task,omitempty"`
+	Name      string         `json:"name,omitempty"`
+	Notes     string         `json:"notes,omitempty"`
+	Accept    string         `json:"accept,omitempty"`
+	Spec      string         `json:"spec,omitempty"`
+	Stage     ralph.TaskKind `json:"stage,omitempty"`
+	Iteration int            `json:"iteration,omitempty"`
+	Learned   string         `json:"learned,omitempty"` // what tasks before have noted
+}
+
+// The environment of an agent's processes by which they find their turn.
+const (
+	EnvSocket = "RALPH_SOCKET"
+	EnvNonce  = "RALPH_NONCE"
+)
+
+// ErrNoTurn is that the process belongs to no turn of ralph.
+var ErrNoTurn = errors.New("this is not inside a turn of ralph")
+
+// message is a request over the line, one per connection.
+type message struct {
+	Nonce  string         `json:"nonce"`
+	Op     string         `json:"op"` // ask, signal, learn, info
+	Ask    *ralph.Request `json:"ask,omitempty"`
+	Signal *ralph.Signal  `json:"signal,omitempty"`
+	Via    string         `json:"via,omitempty"`
+	Text   string         `json:"text,omitempty"`
+}
+
+// answer is the response.
+type answer struct {
+	Reply *ralph.Reply `json:"reply,omitempty"`
+	Info  *Info        `json:"info,omitempty"`
+	Error string       `json:"error,omitempty"`
+}
+
+// maxMessage bounds what is read of a message.
+const maxMessage = 1 << 20
+
+// carry does what a message asks.
+func carry(ctx context.Context, t Turn, m message) (answer, error) {
+	switch {
+	case m.Op == "ask" && m.Ask != nil:
+		r, err := t.Ask(ctx, *m.Ask)
+		return answer{Reply: &r}, err
+	case m.Op == "signal" && m.Signal != nil:
+		return answer{}, t.Signal(ctx, *m.Signal, m.Via)
+	case m.Op == "learn" && strings.TrimSpace(m.Text) != "":
+		return answer{}, t.Learn(ctx, m.Text)
+	case m.Op == "info":
+		info := t.Info()
+		return answer{Info: &info}, nil
+	}
+	return answer{}, fmt.Errorf("nothing is known of %q, or it is empty", m.Op)
+}
+
+func decode(line []byte) (message, error) {
+	var m message
+	if err := json.Unmarshal(line, &m); err != nil {
+		return m, fmt.Errorf("the message cannot be read: %w", err)
+	}
+	return m, nil
+}

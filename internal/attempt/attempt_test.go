@@ -1,0 +1,111 @@
+package attempt_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/attempt"
+)
+
+// told is a turn that says yes to ls, and waits for ever with all else.
+type told struct {
+	signal  chan ralph.Signal
+	waiting chan struct{}
+	left    chan struct{}
+}
+
+func (f *told) Ask(ctx context.Context, r ralph.Request) (ralph.Reply, error) {
+	if r.Command == "ls" {
+		return ralph.Reply{Allow: true, Text: "do"}, nil
+	}
+	close(f.waiting)
+	<-ctx.Done()
+	close(f.left)
+	return ralph.Reply{}, ctx.Err()
+}
+
+func (f *told) Signal(_ context.Context, s ralph.Signal, _ string) error { f.signal <- s; return nil }
+
+func (f *told) Learn(_ context.Context, text string) error { return errors.New("no: " + text) }
+
+func (f *told) Info() attempt.Info { return attempt.Info{Task: "t-1"} }
+
+func begin(t *testing.T) (*told, *attempt.Line, *attempt.Client) {
+	t.Helper()
+	f := &told{signal: make(chan ralph.Signal, 1), waiting: make(chan struct{}), left: make(chan struct{})}
+	line, err := attempt.Listen(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = line.Close() })
+	c, err := attempt.Find(line.Env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, line, c
+}
+
+func TestLine(t *testing.T) {
+	t.Parallel()
+	f, _, c := begin(t)
+	if r, err := c.Ask(t.Context(), ralph.Request{Command: "ls"}); err != nil || !r.Allow || r.Text != "do" {
+		t.Errorf("%+v %v", r, err)
+	}
+	want := ralph.Signal{Kind: ralph.SignalBlocked, Text: "no key"}
+	if err := c.Signal(t.Context(), want, "command"); err != nil || <-f.signal != want {
+		t.Error(err)
+	}
+	if info, err := c.Info(t.Context()); err != nil || info.Task != "t-1" {
+		t.Errorf("%+v %v", info, err)
+	}
+	if err := c.Learn(t.Context(), "x"); err == nil || err.Error() != "no: x" {
+		t.Error(err)
+	}
+	if err := c.Learn(t.Context(), strings.Repeat("x", 2<<20)); err == nil || !strings.Contains(err.Error(), "too long") {
+		t.Error(err)
+	}
+}
+
+// Who leaves does not wait, and a turn that ends answers nobody: that is no yes.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	f, _, c := begin(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-f.waiting; cancel() }()
+	if r, err := c.Ask(ctx, ralph.Request{Command: "rm"}); !errors.Is(err, context.Canceled) || r.Allow {
+		t.Errorf("%+v %v", r, err)
+	}
+	<-f.left
+
+	f, line, c := begin(t)
+	go func() { <-f.waiting; _ = line.Close() }()
+	if r, err := c.Ask(t.Context(), ralph.Request{Command: "rm"}); err == nil || r.Allow {
+		t.Errorf("%+v %v", r, err)
+	}
+	if _, err := os.Stat(line.Dir()); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the socket is left", err)
+	}
+	if _, err := c.Info(t.Context()); err == nil {
+		t.Error("a turn that has ended is heard")
+	}
+}
+
+// A process of another turn, or of none, is not heard.
+func TestNonce(t *testing.T) {
+	t.Parallel()
+	_, line, _ := begin(t)
+	c, err := attempt.Find([]string{line.Env()[0], attempt.EnvNonce + "=guess"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := c.Ask(t.Context(), ralph.Request{Command: "ls"}); err == nil || r.Allow {
+		t.Errorf("%+v %v", r, err)
+	}
+	if _, err := attempt.Find(os.Environ()[:0]); !errors.Is(err, attempt.ErrNoTurn) {
+		t.Error(err)
+	}
+}
