@@ -29,29 +29,40 @@ type Ground struct {
 	Names func(dir string) []string
 }
 
-// Clear answers a request without a person, where the settings allow that: Approved
-// with the rule that did, or "" when a person has to be asked, then with the reason
-// in words. It never denies. Under `policy` only what reads passes, and changes of
-// files inside the work tree (E-076, E-077, E-104); a question is for a person.
-func Clear(q ralph.Request, c Config, g Ground) (verdict ralph.Verdict, rule string) {
+// Word is what the settings say to a request without a person.
+type Word struct {
+	Verdict ralph.Verdict // "": a person has to be asked
+	Rule    string        // which rule answered; without an answer, why a person is asked
+	Gate    string        // without an answer: the kind of the gate
+	Never   bool          // without an answer: it is on the never list
+}
+
+// Clear answers a request without a person, where the settings allow that. Under
+// `policy` only what reads passes, and changes of files inside the work tree (E-076,
+// E-077, E-104); a question is for a person.
+//
+// What decides, the strongest first (X-78): the never list, rules that deny, the gate
+// patterns unless a rule or gate.pre_approved lets them pass, rules that approve, what is
+// known to be safe, gate.approvals. rules are a person's answers that hold here and now.
+func Clear(q ralph.Request, c Config, g Ground, rules []*ralph.AnswerRule) Word {
 	if q.Kind != ralph.RequestApproval {
-		return "", "a question"
+		return Word{Rule: "a question", Gate: ralph.GateQuestion}
 	}
 	switch c.Approvals {
 	case approvalsNever:
-		return ralph.Approved, "gate.approvals: never"
+		return Word{Verdict: ralph.Approved, Rule: "gate.approvals: never"}
 	case approvalsPolicy:
 	default:
-		return "", "gate.approvals: ask"
+		return Word{Rule: "gate.approvals: ask", Gate: ralph.GateApproval}
 	}
 	allowed, err := cleared(q, c.Allow, g)
-	if err != nil {
-		return "", err.Error()
+	switch {
+	case err != nil:
+		return Word{Rule: err.Error(), Gate: ralph.GateApproval}
+	case allowed == "":
+		return Word{Verdict: ralph.Approved, Rule: "gate.approvals: policy"}
 	}
-	if allowed == "" {
-		return ralph.Approved, "gate.approvals: policy"
-	}
-	return ralph.Approved, "gate.allow: " + allowed
+	return Word{Verdict: ralph.Approved, Rule: "gate.allow: " + allowed}
 }
 
 // cleared returns which entries of gate.allow it took, "" for none, or why the request

@@ -98,13 +98,13 @@ func TestClearCommands(t *testing.T) {
 	}
 	g := policy.Ground{Work: "/w", Real: links, Names: names}
 	for _, text := range passes {
-		if v, rule := policy.Clear(command(text), policy.Config{Approvals: "policy"}, g); v != ralph.Approved || rule != "gate.approvals: policy" {
-			t.Errorf("%q is held: %s", text, rule)
+		if w := policy.Clear(command(text), policy.Config{Approvals: "policy"}, g, nil); w.Verdict != ralph.Approved || w.Rule != "gate.approvals: policy" {
+			t.Errorf("%q is held: %s", text, w.Rule)
 		}
 	}
 	for _, text := range holds {
-		if v, rule := policy.Clear(command(text), policy.Config{Approvals: "policy"}, g); v != "" || rule == "" {
-			t.Errorf("%.80q passes: %s %s", text, v, rule)
+		if w := policy.Clear(command(text), policy.Config{Approvals: "policy"}, g, nil); w.Verdict != "" || w.Rule == "" {
+			t.Errorf("%.80q passes: %s %s", text, w.Verdict, w.Rule)
 		}
 	}
 }
@@ -156,8 +156,8 @@ func TestClearFiles(t *testing.T) {
 		{ralph.Request{Kind: ralph.RequestApproval}, false},
 		{ralph.Request{Kind: ralph.RequestQuestion, Text: "?"}, false},
 	} {
-		if v, rule := policy.Clear(tt.q, policy.Config{Approvals: "policy"}, g); (v == ralph.Approved) != tt.passes {
-			t.Errorf("%+v: %q %s", tt.q, v, rule)
+		if w := policy.Clear(tt.q, policy.Config{Approvals: "policy"}, g, nil); (w.Verdict == ralph.Approved) != tt.passes {
+			t.Errorf("%+v: %q %s", tt.q, w.Verdict, w.Rule)
 		}
 	}
 }
@@ -194,9 +194,9 @@ func TestClearSettings(t *testing.T) {
 		{"git in the folder", policy.Config{Approvals: "policy", Allow: allow}, files(ralph.OpEdit, "/opt/out/.git/config"), ""},
 		{"an empty entry", policy.Config{Approvals: "policy", Allow: []string{"", " "}}, command("rm a"), ""},
 	} {
-		v, rule := policy.Clear(tt.q, tt.c, policy.Ground{Work: "/w"})
-		if (v == ralph.Approved) != (tt.want != "") || tt.want != "" && rule != tt.want {
-			t.Errorf("%s: %q %q, want %q", tt.name, v, rule, tt.want)
+		w := policy.Clear(tt.q, tt.c, policy.Ground{Work: "/w"}, nil)
+		if (w.Verdict == ralph.Approved) != (tt.want != "") || tt.want != "" && w.Rule != tt.want {
+			t.Errorf("%s: %q %q, want %q", tt.name, w.Verdict, w.Rule, tt.want)
 		}
 	}
 }
@@ -211,8 +211,8 @@ func FuzzClear(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		v, _ := policy.Clear(command(text), policy.Config{Approvals: "policy"}, policy.Ground{Work: "/w", Real: links})
-		if v == ralph.Approved {
+		w := policy.Clear(command(text), policy.Config{Approvals: "policy"}, policy.Ground{Work: "/w", Real: links}, nil)
+		if w.Verdict == ralph.Approved {
 			onlyReads(t, text, text)
 		}
 	})

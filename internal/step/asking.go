@@ -73,28 +73,28 @@ func (a *asker) hook() func(context.Context, ralph.Request) (ralph.Reply, error)
 
 // ask answers by the settings or has a person do it. The error is the journal's, or ctx's.
 func (a *asker) ask(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
-	verdict, rule := policy.Clear(q, a.x.Config, a.ground)
-	rule = cutText(rule, mostRecord)
-	if verdict == "" {
-		return a.person(ctx, q, rule)
+	word := policy.Clear(q, a.x.Config, a.ground, nil)
+	word.Rule = cutText(word.Rule, mostRecord)
+	if word.Verdict == "" {
+		return a.person(ctx, q, word)
 	}
-	f := ralph.RequestAnswered{Task: a.task, Agent: a.agent, Request: short(q), Verdict: verdict, Rule: rule}
+	f := ralph.RequestAnswered{Task: a.task, Agent: a.agent, Request: short(q), Verdict: word.Verdict, Rule: word.Rule}
 	if err := a.write(ctx, f); err != nil {
 		return ralph.Reply{}, err
 	}
-	a.keep(asked{Request: short(q), Rule: rule, Verdict: verdict})
-	return ralph.Reply{Allow: verdict == ralph.Approved}, nil
+	a.keep(asked{Request: short(q), Rule: word.Rule, Verdict: word.Verdict})
+	return ralph.Reply{Allow: word.Verdict == ralph.Approved}, nil
 }
 
 // person puts a gate before the request and waits for what becomes of it.
-func (a *asker) person(ctx context.Context, q ralph.Request, why string) (ralph.Reply, error) {
-	g := a.gate(q, why)
+func (a *asker) person(ctx context.Context, q ralph.Request, held policy.Word) (ralph.Reply, error) {
+	g := a.gate(q, held)
 	if err := a.write(ctx, ralph.Asked{Gate: g}); err != nil {
 		return ralph.Reply{}, err
 	}
 	word, reply, err := a.await(ctx, g.ID)
 	if err == nil {
-		a.keep(asked{Request: short(q), Gate: g.ID, Rule: why, Verdict: word.Verdict, Text: word.Text})
+		a.keep(asked{Request: short(q), Gate: g.ID, Rule: held.Rule, Verdict: word.Verdict, Text: word.Text})
 	}
 	return reply, err
 }
@@ -114,19 +114,21 @@ func (a *asker) keep(x asked) {
 }
 
 // gate is the request as people see it.
-func (a *asker) gate(q ralph.Request, why string) ralph.Gate {
+func (a *asker) gate(q ralph.Request, held policy.Word) ralph.Gate {
 	now := a.x.Now()
 	q.Questions = cutQuestions(q.Questions)
 	g := ralph.Gate{
-		ID: ralph.GateID(a.x.NewID("g")), Kind: ralph.GateApproval, Task: a.task, InTurn: true, AskedAt: now,
-		Text: cutText(wordsOf(q), mostRecord), Detail: cutText(detailOf(q, why), mostAsked), Deadline: policy.AskDeadline(q.Kind, a.x.Config, now),
+		ID: ralph.GateID(a.x.NewID("g")), Kind: held.Gate, Task: a.task, InTurn: true, AskedAt: now, Never: held.Never, Rule: held.Rule,
+		Text: cutText(wordsOf(q), mostRecord), Detail: cutText(detailOf(q, held.Rule), mostAsked), Deadline: policy.AskDeadline(q.Kind, a.x.Config, now),
 	}
 	if q.Kind == ralph.RequestQuestion {
-		g.Kind, g.Options = ralph.GateQuestion, cutTexts(q.Options)
+		g.Options = cutTexts(q.Options)
 		if len(q.Options) == 0 && len(q.Questions) == 1 {
 			g.Options = cutTexts(q.Questions[0].Options)
 		}
 	}
+	asked := short(q)
+	g.Request = &asked
 	return g
 }
 
