@@ -128,6 +128,7 @@ func (a *asker) gate(q ralph.Request, held policy.Word) ralph.Gate {
 		}
 	}
 	asked := short(q)
+	asked.Detail, asked.Options, asked.Questions = "", nil, nil // the gate has them
 	g.Request = &asked
 	return g
 }
