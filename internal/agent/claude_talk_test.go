@@ -201,7 +201,7 @@ func TestClaudeIsInterrupted(t *testing.T) {
 				defer stop()
 				res, lines := talked(t, ctx, name, func(in *ralph.TurnInput, _ *ralph.AgentSpec) {
 					if c.exit == ralph.ExitTimeout {
-						in.Timeout = 300 * time.Millisecond
+						in.Timeout = 3 * time.Second
 					}
 				}, ralph.TurnHooks{
 					Ask: func(ctx context.Context, _ ralph.Request) (ralph.Reply, error) {
@@ -230,7 +230,7 @@ func TestClaudeIsInterrupted(t *testing.T) {
 // The turn's time limit stands still while claude waits for an answer (E-071).
 func TestClaudeWaitsOutsideItsTime(t *testing.T) {
 	t.Parallel()
-	const limit = 2 * time.Second
+	const limit = 6 * time.Second
 	res, _ := talked(t, t.Context(), "329-prompt-stdio-hook-ask", func(in *ralph.TurnInput, _ *ralph.AgentSpec) { in.Timeout = limit }, ralph.TurnHooks{
 		Ask: func(ctx context.Context, _ ralph.Request) (ralph.Reply, error) {
 			over := time.NewTimer(limit + 200*time.Millisecond)

@@ -67,7 +67,7 @@ func TestCodexOneTurnAThread(t *testing.T) {
 	up := make(chan struct{})
 	hooks.Said = func(ralph.Said) { close(up) }
 	waits := in
-	waits.Timeout = 2 * time.Second
+	waits.Timeout = 6 * time.Second
 	go func() {
 		res, _ := d.Turn(t.Context(), waits, hooks)
 		first <- res

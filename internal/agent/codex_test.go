@@ -349,18 +349,18 @@ func TestCodexInterrupt(t *testing.T) {
 // The time limit interrupts too, but stands still while somebody is asked.
 func TestCodexOverTime(t *testing.T) {
 	t.Parallel()
-	run := replayCase(t, codexCase{name: "interrupt-command", edit: func(in *ralph.TurnInput) { in.Timeout = 300 * time.Millisecond }})
+	run := replayCase(t, codexCase{name: "interrupt-command", edit: func(in *ralph.TurnInput) { in.Timeout = 3 * time.Second }})
 	if run.res.Exit != ralph.ExitTimeout || run.params(t, "thread/backgroundTerminals/clean")["threadId"] != run.res.Session {
 		t.Errorf("%+v", run.res)
 	}
 	run = replayCase(t, codexCase{
-		name: "command-approval-accept", edit: func(in *ralph.TurnInput) { in.Timeout = 4 * time.Second }, // a busy machine takes a while to start it
+		name: "command-approval-accept", edit: func(in *ralph.TurnInput) { in.Timeout = 8 * time.Second }, // a busy machine takes a while to start it
 		reply: func(context.Context, ralph.Request, func()) (ralph.Reply, error) {
-			<-time.After(4500 * time.Millisecond)
+			<-time.After(8500 * time.Millisecond)
 			return ralph.Reply{Allow: true}, nil
 		},
 	})
-	if run.res.Exit != ralph.ExitOK || run.res.Waited < 4*time.Second {
+	if run.res.Exit != ralph.ExitOK || run.res.Waited < 8*time.Second {
 		t.Errorf("%+v", run.res)
 	}
 }

@@ -25,14 +25,14 @@ const asks = `
 func TestScriptedAsks(t *testing.T) {
 	t.Parallel()
 	d, in := scripted(t, asks)
-	in.Timeout = time.Second
+	in.Timeout = 5 * time.Second
 	var kinds []string
 	on := ralph.TurnHooks{
 		Event: func(e ralph.StreamEvent) { kinds = append(kinds, string(e.Kind)) },
 		Ask: func(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
 			switch {
 			case q.Op == ralph.OpCommand && q.Command == "make dist" && q.Dir == "sub":
-				over := time.NewTimer(1500 * time.Millisecond) // longer than the turn may take
+				over := time.NewTimer(5500 * time.Millisecond) // longer than the turn may take
 				defer over.Stop()
 				<-over.C
 				return ralph.Reply{Allow: true}, nil
@@ -43,7 +43,7 @@ func TestScriptedAsks(t *testing.T) {
 		},
 	}
 	res, err := d.Turn(t.Context(), in, on)
-	if err != nil || res.Exit != ralph.ExitOK || res.Text != "made\nit is blue\n<ralph>COMPLETE</ralph>\n" || res.Waited < time.Second {
+	if err != nil || res.Exit != ralph.ExitOK || res.Text != "made\nit is blue\n<ralph>COMPLETE</ralph>\n" || res.Waited < 5*time.Second {
 		t.Errorf("%+v %v", res, err)
 	}
 	if got := strings.Join(kinds, " "); got != "turn.started plan.updated approval.requested request.resolved input.requested request.resolved" {

@@ -114,7 +114,7 @@ func waitFor(tb testing.TB, path string) {
 	tb.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	limit := time.After(10 * time.Second)
+	limit := time.After(time.Minute)
 	for {
 		if _, err := os.Stat(path); err == nil {
 			return

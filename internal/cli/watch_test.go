@@ -81,7 +81,7 @@ func (g *glass) Write(p []byte) (int, error) {
 // shows waits until what came since the last call has all of the words, and returns it.
 func (g *glass) shows(t *testing.T, words ...string) string {
 	t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(time.Minute)
 	for {
 		g.mu.Lock()
 		got := g.text.String()
@@ -222,7 +222,7 @@ func TestWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.glass.shows(t, "no engine runs")
-	if took := time.Since(died); took > 5*time.Second { // it looks each second; the rest is for a busy machine
+	if took := time.Since(died); took > time.Minute { // it looks each second; the rest is for a busy machine
 		t.Errorf("it took %s to say that the engine is gone", took)
 	}
 	if err := x.end(); err != nil {

@@ -82,10 +82,10 @@ func TestHowAGateEnds(t *testing.T) {
 		text string
 	}{
 		"missing command": {ralph.GateSpec{Command: "no-such-linter ."}, 127, "", "no-such-linter"},
-		"over time":       {ralph.GateSpec{Command: "echo begun; sleep 300", Timeout: 100 * time.Millisecond}, -1, "timed out after 100ms", "begun"},
-		"ignores TERM":    {ralph.GateSpec{Command: `trap "" TERM; echo begun; sleep 300; sleep 300`, Timeout: 100 * time.Millisecond}, -1, "timed out after 100ms", "begun"},
+		"over time":       {ralph.GateSpec{Command: "echo begun; sleep 300", Timeout: 2 * time.Second}, -1, "timed out after 2s", "begun"},
+		"ignores TERM":    {ralph.GateSpec{Command: `trap "" TERM; echo begun; sleep 300; sleep 300`, Timeout: 2 * time.Second}, -1, "timed out after 2s", "begun"},
 		"killed":          {ralph.GateSpec{Command: "kill -9 $$"}, -1, "ended by SIGKILL", ""},
-		"exits 0 on TERM": {ralph.GateSpec{Command: `trap "exit 0" TERM; sleep 300 & wait`, Timeout: 100 * time.Millisecond}, -1, "timed out after 100ms", ""},
+		"exits 0 on TERM": {ralph.GateSpec{Command: `trap "exit 0" TERM; sleep 300 & wait`, Timeout: 2 * time.Second}, -1, "timed out after 2s", ""},
 	} {
 		results, err := runner(0).Run(t.Context(), t.TempDir(), []ralph.GateSpec{x.gate})
 		if err != nil || len(results) != 1 {

@@ -497,7 +497,7 @@ func TestTheCauseOfACancellationShortensTheGrace(t *testing.T) {
 	if err != nil || res.Ended != EndedCancelled || res.Signal != "SIGKILL" {
 		t.Fatalf("got %+v, %v; want it cancelled by SIGKILL", res, err)
 	}
-	if d := time.Since(begin); d > 20*time.Second {
+	if d := time.Since(begin); d > 50*time.Second {
 		t.Errorf("it took %s: the minute of grace was waited for", d)
 	}
 }
