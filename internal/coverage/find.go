@@ -1,0 +1,165 @@
+package coverage
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// entryLimit bounds the search below a folder: how many files and folders are looked at.
+const entryLimit = 200_000
+
+// kind is a format of reports.
+type kind struct {
+	format string
+	// places are where its tools write it, relative to a project's folder; * is one name.
+	places []string
+	read   func(io.Reader) (figures, error)
+}
+
+// kinds are in the order in which they are believed: what adds up by itself first. A
+// run often writes several of them about the same code.
+func kinds() []kind {
+	return []kind{
+		{"istanbul", []string{"coverage/coverage-summary.json"}, readIstanbulSummary},
+		{"istanbul", []string{"coverage/coverage-final.json"}, readIstanbul},
+		{"lcov", []string{"coverage/lcov.info", "lcov.info"}, readLcov},
+		{"cobertura", []string{
+			"coverage.xml", "cobertura.xml", "coverage/cobertura-coverage.xml",
+			"coverage.cobertura.xml", "TestResults/coverage.cobertura.xml", "TestResults/*/coverage.cobertura.xml",
+		}, readCobertura},
+		{"jacoco", []string{"target/site/jacoco-aggregate/jacoco.xml", "build/reports/jacoco/testCodeCoverageReport/testCodeCoverageReport.xml"}, readJacoco},
+		{"jacoco", []string{"target/site/jacoco/jacoco.xml", "build/reports/jacoco/test/jacocoTestReport.xml"}, readJacoco},
+		{"coverage.py", []string{"coverage.json"}, readPython},
+		{"go", []string{"coverage.out", "cover.out", "coverage.txt"}, readGo},
+	}
+}
+
+// Formats are the reports that Read knows, with the places of each.
+func Formats() map[string][]string {
+	out := map[string][]string{}
+	for _, k := range kinds() {
+		out[k.format] = append(out[k.format], k.places...)
+	}
+	return out
+}
+
+// Written returns the report that lies in dir, however old, relative to dir, and its
+// format: what a run would most likely be judged by. "" when there is none.
+func Written(dir string) (name, format string) {
+	k, files := find(dir, func(path string) bool {
+		info, err := os.Lstat(path)
+		return err == nil && info.Mode().IsRegular()
+	})
+	if len(files) == 0 {
+		return "", ""
+	}
+	return shown(dir, files[0]), k.format
+}
+
+// find returns the reports to believe, all of one kind, as full names in a stable
+// order: those of dir itself, else those of the projects below it.
+func find(dir string, take func(path string) bool) (kind, []string) {
+	all := kinds()
+	for _, k := range all {
+		for _, place := range k.places {
+			names, err := filepath.Glob(filepath.Join(escape(dir), filepath.FromSlash(place)))
+			if names = slices.DeleteFunc(names, func(n string) bool { return !take(n) }); err == nil && len(names) > 0 {
+				return k, names
+			}
+		}
+	}
+	below := walk(dir)
+	for _, k := range all {
+		if files := k.among(below, func(rel string) bool { return take(filepath.Join(dir, filepath.FromSlash(rel))) }); len(files) > 0 {
+			for i, rel := range files {
+				files[i] = filepath.Join(dir, filepath.FromSlash(rel))
+			}
+			return k, files
+		}
+	}
+	return kind{}, nil
+}
+
+// among returns the reports of this kind, of each project those at the first place
+// where it has any.
+func (k kind) among(files []string, take func(rel string) bool) []string {
+	var out []string
+	has := map[string]bool{}
+	for _, place := range k.places {
+		found := map[string]bool{}
+		for _, rel := range files {
+			project, ok := projectOf(rel, place)
+			if ok && !has[project] && take(rel) {
+				out = append(out, rel)
+				found[project] = true
+			}
+		}
+		for project := range found {
+			has[project] = true
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// projectOf returns the folder whose report at place the file is.
+func projectOf(rel, place string) (string, bool) {
+	parts, n := strings.Split(rel, "/"), strings.Count(place, "/")+1
+	if len(parts) <= n {
+		return "", false
+	}
+	at := len(parts) - n
+	ok, err := path.Match(place, path.Join(parts[at:]...))
+	return path.Join(parts[:at]...), ok && err == nil
+}
+
+// walk returns the files below dir that have a report's name, relative and with
+// slashes, without those in folders that hold what others made.
+func walk(dir string) []string {
+	base := map[string]bool{}
+	for _, k := range kinds() {
+		for _, place := range k.places {
+			base[path.Base(place)] = true
+		}
+	}
+	var out []string
+	seen := 0
+	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		if seen++; seen > entryLimit {
+			return fs.SkipAll
+		}
+		switch {
+		case err != nil:
+			return nil // what cannot be looked into has no report for us
+		case e.IsDir():
+			if name != dir && skipped(dir, name) {
+				return fs.SkipDir
+			}
+		case base[e.Name()]:
+			if rel, err := filepath.Rel(dir, name); err == nil {
+				out = append(out, filepath.ToSlash(rel))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+func skipped(dir, name string) bool {
+	base := filepath.Base(name)
+	return strings.HasPrefix(base, ".") || slices.Contains([]string{"node_modules", "vendor", "venv", "site-packages"}, base) ||
+		name == filepath.Join(dir, "ralph", ".worktrees")
+}
+
+// escape makes a folder's name match itself as a pattern.
+func escape(dir string) string {
+	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(dir)
+}
