@@ -59,7 +59,10 @@ func sum(dir string, k kind, files []string) (*ralph.Coverage, error) {
 			return nil, fmt.Errorf("read coverage report %s: %w", shown(dir, name), err)
 		}
 	}
-	total := add(parts)
+	total, err := add(parts).checked()
+	if err != nil {
+		return nil, fmt.Errorf("add up coverage reports like %s: %w", shown(dir, files[0]), err)
+	}
 	if total.total == 0 {
 		return nil, nil
 	}

@@ -1,6 +1,9 @@
 package coverage
 
-import "path"
+import (
+	"fmt"
+	"path"
+)
 
 // figures is what a report adds up to.
 type figures struct {
@@ -8,6 +11,14 @@ type figures struct {
 	// lines are the lines that can be covered, by file, and whether they were; nil in
 	// a report that has only totals, or counts something else.
 	lines lines
+}
+
+// checked refuses figures that cannot be.
+func (f figures) checked() (figures, error) {
+	if f.covered < 0 || f.covered > f.total {
+		return figures{}, fmt.Errorf("says that %d of %d are covered", f.covered, f.total)
+	}
+	return f, nil
 }
 
 type lines map[string]map[int]bool

@@ -30,7 +30,7 @@ func kinds() []kind {
 		{"lcov", []string{"coverage/lcov.info", "lcov.info"}, readLcov},
 		{"cobertura", []string{
 			"coverage.xml", "cobertura.xml", "coverage/cobertura-coverage.xml",
-			"coverage.cobertura.xml", "TestResults/coverage.cobertura.xml", "TestResults/*/coverage.cobertura.xml",
+			"TestResults/*/coverage.cobertura.xml", "TestResults/coverage.cobertura.xml", "coverage.cobertura.xml",
 		}, readCobertura},
 		{"jacoco", []string{"target/site/jacoco-aggregate/jacoco.xml", "build/reports/jacoco/testCodeCoverageReport/testCodeCoverageReport.xml"}, readJacoco},
 		{"jacoco", []string{"target/site/jacoco/jacoco.xml", "build/reports/jacoco/test/jacocoTestReport.xml"}, readJacoco},
@@ -94,7 +94,7 @@ func (k kind) among(files []string, take func(rel string) bool) []string {
 		found := map[string]bool{}
 		for _, rel := range files {
 			project, ok := projectOf(rel, place)
-			if ok && !has[project] && take(rel) {
+			if ok && !has[project] && !slices.Contains(out, rel) && take(rel) {
 				out = append(out, rel)
 				found[project] = true
 			}

@@ -49,7 +49,7 @@ func readIstanbulSummary(r io.Reader) (figures, error) {
 	if s.Total == nil {
 		return figures{}, errors.New(`has no "total"`)
 	}
-	return checked(s.Total.Lines.Covered, s.Total.Lines.Total)
+	return figures{covered: s.Total.Lines.Covered, total: s.Total.Lines.Total}.checked()
 }
 
 // readIstanbul reads coverage-final.json, istanbul's map of each file. As istanbul
@@ -93,7 +93,7 @@ func readPython(r io.Reader) (figures, error) {
 	if s.Totals == nil {
 		return figures{}, errors.New(`has no "totals": it is not from coverage.py`)
 	}
-	return checked(s.Totals.Covered+s.Totals.CoveredBranches, s.Totals.Statements+s.Totals.Branches)
+	return figures{covered: s.Totals.Covered + s.Totals.CoveredBranches, total: s.Totals.Statements + s.Totals.Branches}.checked()
 }
 
 // decode reads one JSON value and nothing after it: half a report is none.
@@ -106,14 +106,6 @@ func decode(r io.Reader, v any) error {
 		return errors.New("goes on after its end")
 	}
 	return nil
-}
-
-// checked refuses figures that cannot be.
-func checked(covered, total int64) (figures, error) {
-	if covered < 0 || covered > total {
-		return figures{}, fmt.Errorf("says that %d of %d are covered", covered, total)
-	}
-	return figures{covered: covered, total: total}, nil
 }
 
 // readLcov reads a tracefile of lcov, in lines. A file may have several records, one
@@ -152,7 +144,7 @@ func readLcov(r io.Reader) (figures, error) {
 	case open:
 		return figures{}, errors.New("ends in the middle of a record")
 	case len(f.lines) == 0: // a summary alone
-		return checked(hit, found)
+		return figures{covered: hit, total: found}.checked()
 	}
 	f.covered, f.total = f.lines.count()
 	return f, nil

@@ -98,10 +98,7 @@ func readCobertura(r io.Reader) (figures, error) {
 	if len(c.lines) == 0 && c.total > 0 {
 		c.lines = nil
 	}
-	if _, err := checked(c.covered, c.total); err != nil {
-		return figures{}, err
-	}
-	return c.figures, nil
+	return c.checked()
 }
 
 func (c *cobertura) element(around []string, e xml.StartElement) error {
