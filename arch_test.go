@@ -30,16 +30,17 @@ func layers() map[string][]string {
 	return map[string][]string{
 		"R": {},
 		// pure
-		"internal/policy":   {"R"},
-		"internal/prompt":   {"R"},
-		"internal/report":   {"R"},
-		"internal/stream":   {"R"},
-		"internal/testdiff": {},
+		"internal/operation": {"R"},
+		"internal/policy":    {"R", "internal/operation"},
+		"internal/prompt":    {"R"},
+		"internal/report":    {"R"},
+		"internal/stream":    {"R"},
+		"internal/testdiff":  {},
 		// effects
 		"internal/proc":     {},
 		"internal/config":   {"R"},
 		"internal/journal":  {"R"},
-		"internal/git":      {"R", "internal/proc"},
+		"internal/git":      {"R", "internal/operation", "internal/proc"},
 		"internal/gate":     {"R", "internal/proc"},
 		"internal/agent":    {"R", "internal/proc"},
 		"internal/hook":     {"R", "internal/proc"},
@@ -79,7 +80,7 @@ func homes() map[string][]string {
 // isPure reports whether the file must give the same answer for the same
 // arguments, always: replay, and any host of the loop, depend on it.
 func isPure(f *file) bool {
-	pure := []string{"R", "internal/policy", "internal/prompt", "internal/report", "internal/stream", "internal/engine"}
+	pure := []string{"R", "internal/operation", "internal/policy", "internal/prompt", "internal/report", "internal/stream", "internal/engine"}
 	return !f.test && slices.Contains(pure, f.pkg) && f.name != "internal/engine/local.go"
 }
 

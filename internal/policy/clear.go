@@ -27,6 +27,7 @@ type Ground struct {
 	// Names returns the names in a folder, for judging what a pattern of the shell
 	// may match. nil: there are none.
 	Names func(dir string) []string
+	Home  string // the home folder of the agent; "": not known, so that more may be one
 }
 
 // Word is what the settings say to a request without a person.
@@ -48,6 +49,9 @@ func Clear(q ralph.Request, c Config, g Ground, rules []*ralph.AnswerRule) Word 
 	if q.Kind != ralph.RequestApproval {
 		return Word{Rule: "a question", Gate: ralph.GateQuestion}
 	}
+	if word, held := operated(q, c, g); held {
+		return word
+	}
 	switch c.Approvals {
 	case approvalsNever:
 		return Word{Verdict: ralph.Approved, Rule: "gate.approvals: never"}
@@ -55,12 +59,14 @@ func Clear(q ralph.Request, c Config, g Ground, rules []*ralph.AnswerRule) Word 
 	default:
 		return Word{Rule: "gate.approvals: ask", Gate: ralph.GateApproval}
 	}
-	allowed, err := cleared(q, c.Allow, g)
+	allowed, err := cleared(q, slices.Concat(c.Allow, c.PreApproved), g)
 	switch {
 	case err != nil:
 		return Word{Rule: err.Error(), Gate: ralph.GateApproval}
 	case allowed == "":
 		return Word{Verdict: ralph.Approved, Rule: "gate.approvals: policy"}
+	case !slices.Contains(c.Allow, allowed) && slices.Contains(c.PreApproved, allowed):
+		return Word{Verdict: ralph.Approved, Rule: "gate.pre_approved: " + allowed}
 	}
 	return Word{Verdict: ralph.Approved, Rule: "gate.allow: " + allowed}
 }

@@ -59,6 +59,8 @@ type Config struct {
 	// What an agent asks in the middle of a turn.
 	Approvals   string        `json:"approvals,omitempty"`    // ask, policy, never
 	Allow       []string      `json:"allow,omitempty"`        // policy: commands, tools and folders that need nobody
+	Patterns    []string      `json:"patterns,omitempty"`     // operations that wait for a person; the never list is none of the settings
+	PreApproved []string      `json:"pre_approved,omitempty"` // what the patterns do not hold all the same
 	GateTimeout time.Duration `json:"gate_timeout,omitempty"` // of an approval; 0: it waits without limit
 	OnTimeout   string        `json:"on_timeout,omitempty"`   // skip, stop: what an expired gate does (X-76)
 	GateScope   string        `json:"gate_scope,omitempty"`   // agent, session: who waits while a gate is open (X-22)
@@ -98,7 +100,7 @@ type Scoring struct {
 
 // Revision numbers the rules of this package. It rises when a rule changes, so that
 // a history decided by older rules is told from one that was tampered with.
-const Revision = 3
+const Revision = 4
 
 // Encode returns c for session.started, with the revision of the rules.
 func (c Config) Encode() (json.RawMessage, error) {

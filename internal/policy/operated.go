@@ -1,0 +1,81 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/operation"
+)
+
+// operated judges what operations a request holds. held is false when nothing in it needs
+// a person: then the other rules have the word.
+func operated(q ralph.Request, c Config, g Ground) (word Word, held bool) {
+	found := Operations(q, c.Patterns, g)
+	if word, held = never(found); held {
+		return word, true
+	}
+	return patterned(found, c.PreApproved)
+}
+
+// Operations returns what in a request the patterns and the never list hold. A pattern that
+// cannot be compiled (internal/config refuses those) holds everything.
+func Operations(q ralph.Request, patterns []string, g Ground) []operation.Found {
+	p, err := operation.Compile(patterns)
+	q.Dir = g.in(q.Dir)
+	found := p.Look(q, g.Home)
+	if err != nil {
+		found = append(found, operation.Found{Rule: err.Error(), Unknown: true})
+	}
+	return found
+}
+
+// never is the answer to what nothing approves by itself: an entry of the never list, or
+// what may be one, whatever the settings and a person's rules say (C-034 to C-036, X-77).
+func never(found []operation.Found) (Word, bool) {
+	for _, f := range found {
+		if f.Never {
+			return Word{Rule: "the never list: " + f.Rule, Gate: ralph.GateOperation, Never: true}, true
+		}
+	}
+	for _, f := range found {
+		if f.Unknown {
+			return Word{Rule: "it may be on the never list: " + f.Rule, Gate: ralph.GateOperation, Never: true}, true
+		}
+	}
+	return Word{}, false
+}
+
+// patterned is the answer to what a pattern holds that is not approved beforehand (C-030,
+//
+func patterned(found []operation.Found, approved []string) (Word, bool) {
+	for _, f := range found {
+		if !f.Never && !f.Unknown && !preApproved(f, approved) {
+			return Word{Rule: "gate.patterns: " + f.Rule, Gate: ralph.GateOperation}, true
+		}
+	}
+	return Word{}, false
+}
+
+// preApproved reports whether an entry of gate.pre_approved lets a pattern's find pass: the
+// pattern itself, or the first words of the command.
+func preApproved(f operation.Found, approved []string) bool {
+	return slices.ContainsFunc(approved, func(entry string) bool {
+		words := strings.Fields(entry)
+		return entry == f.Rule || len(words) > 0 && len(words) <= len(f.Words) && slices.Equal(words, f.Words[:len(words)])
+	})
+}
+
+// NeverApproved returns the entries of gate.pre_approved and gate.allow that name what is on
+// the never list, and so have no effect (C-035).
+func NeverApproved(entries []string) []string {
+	var out []string
+	for _, entry := range entries {
+		q := ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Command: entry}
+		hit := slices.ContainsFunc((operation.Patterns{}).Look(q, ""), func(f operation.Found) bool { return f.Never })
+		if hit || slices.ContainsFunc(operation.Never(), func(n string) bool { return strings.EqualFold(strings.Join(strings.Fields(entry), " "), n) }) {
+			out = append(out, entry)
+		}
+	}
+	return out
+}
