@@ -320,7 +320,7 @@ func (s *State) jobEnded(f JobEnded, at, before time.Time) {
 			s.Session.Planned = append(slices.Clone(s.Session.Planned), job.Spec)
 		}
 	}
-	s.Job, s.Stages, s.Gates = nil, nil, nil
+	s.Job, s.Stages, s.Gates = nil, nil, s.gatesBeside(at)
 	s.interruptTasks()
 }
 

@@ -10,6 +10,12 @@ func (s *State) applyGate(e Event) {
 		s.Rules = append(s.Rules[:len(s.Rules):len(s.Rules)], &rule)
 	case RuleRevoked:
 		s.Rules = slices.DeleteFunc(slices.Clone(s.Rules), func(r *AnswerRule) bool { return r.ID == f.ID })
+	case RequestAnswered:
+		if f.Request.Kind == RequestQuestion && f.Text != "" { // as if a person had said it again
+			s.editTask(f.Task, func(t *Task) {
+				t.Run.Answers = append(slices.Clone(t.Run.Answers), QA{f.Request.Text, f.Text})
+			})
+		}
 	case Signalled:
 		s.editTask(f.Task, func(t *Task) {
 			if f.Signal.Kind == SignalProgress {

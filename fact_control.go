@@ -180,8 +180,9 @@ type RequestAnswered struct {
 	Task    TaskID  `json:"task"`
 	Agent   string  `json:"agent"`
 	Request Request `json:"request"`
-	Verdict Verdict `json:"verdict"`
-	Rule    string  `json:"rule"` // which rule: a setting's key, with the pattern or path that decided
+	Verdict Verdict `json:"verdict,omitempty"` // "": a question, answered by Text
+	Rule    string  `json:"rule"`              // which rule: a setting's key, with the pattern or path that decided, or `rule <id>`
+	Text    string  `json:"text,omitempty"`    // the answer, or why not
 }
 
 // The names of these facts, "t" in the file.

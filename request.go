@@ -1,5 +1,7 @@
 package ralph
 
+import "time"
+
 // A Request is what an agent wants to know in the middle of a turn: may it do this, or
 // what shall it do. ralph answers by policy, or a person does at a gate (E-076 to E-081).
 type Request struct {
@@ -17,6 +19,8 @@ type Request struct {
 	// Questions are the parts of a question that has several, each with its own
 	// options; Text then lists them all.
 	Questions []Question `json:"questions,omitempty"`
+	// Cut: in a gate, what says which request it is was too long to be kept whole.
+	Cut bool `json:"cut,omitempty"`
 }
 
 // RequestKind tells a yes or no from words.
@@ -65,15 +69,38 @@ const (
 )
 
 // dropTurnGates takes back what was asked in the middle of turns of a task, or of
-// all with "": those turns are over, and nobody waits for the answers.
+// all with "": those turns are over, and nobody waits for the answers. What a hook of a
+// person's own session asks is none of the engine's.
 func (s *State) dropTurnGates(task TaskID) {
 	kept := s.Gates[:0:0]
 	for _, g := range s.Gates {
-		if !g.InTurn || task != "" && g.Task != task {
+		if !g.InTurn || g.By != "" || task != "" && g.Task != task {
 			kept = append(kept, g)
 		}
 	}
 	s.Gates = kept
+}
+
+// gatesBeside are the gates that no engine asked for: they outlive its jobs, but not
+// their own time. Whoever asked may have died without a word.
+func (s *State) gatesBeside(now time.Time) []*Gate {
+	var kept []*Gate
+	for _, g := range s.Gates {
+		if g.By != "" && g.Heard(false, now) {
+			kept = append(kept, g)
+		}
+	}
+	return kept
+}
+
+// Heard reports whether somebody waits for the answer to a gate: who asked in the
+// middle of a turn is gone with its engine, and a hook of a person's own session stays
+// until its time is over.
+func (g *Gate) Heard(engine bool, now time.Time) bool {
+	if g.By != "" {
+		return g.Deadline.IsZero() || now.Before(g.Deadline)
+	}
+	return engine || !g.InTurn
 }
 
 // answeredInTurn keeps the answer for the turn that waits for it. What a person said

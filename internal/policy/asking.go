@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -26,11 +27,15 @@ func Unanswered(s *ralph.State, g *ralph.Gate, c Config, now time.Time) ([]ralph
 	if _, why, ok := givenBack(s, c.under(s.Session.Auto), now); ok {
 		return taken(why.Text)
 	}
+	if word := ruledGate(g, Standing(s, g.Task, now)); word.Answered() {
+		f := ralph.Answered{ID: g.ID, Verdict: word.Verdict, Text: cmp.Or(word.Text, word.Rule)}
+		return []ralph.Fact{f}, word.Reply()
+	}
 	if g.Deadline.IsZero() || now.Before(g.Deadline) {
 		return nil, ralph.Reply{}
 	}
 	why := fmt.Sprintf("nobody answered within %s", g.Deadline.Sub(g.AskedAt))
-	if g.Kind == ralph.GateApproval {
+	if g.Decidable() {
 		why += ": it is not allowed"
 	}
 	facts := []ralph.Fact{ralph.Answered{ID: g.ID, Verdict: ralph.Expired, Text: why}}
@@ -43,14 +48,39 @@ func Unanswered(s *ralph.State, g *ralph.Gate, c Config, now time.Time) ([]ralph
 
 // AskDeadline is until when a request waits for a person, zero for no limit.
 func AskDeadline(kind ralph.RequestKind, c Config, now time.Time) time.Time {
-	limit := c.GateTimeout
 	if kind == ralph.RequestQuestion {
+		return GateDeadline(ralph.GateQuestion, c, now)
+	}
+	return GateDeadline(ralph.GateApproval, c, now)
+}
+
+// GateDeadline is until when a gate of a kind waits for a person, zero for no limit:
+// starts, steps and merges are done work or none yet, and wait as long as it takes
+// (C-038, X-76).
+func GateDeadline(kind string, c Config, now time.Time) time.Time {
+	limit := time.Duration(0)
+	switch kind {
+	case ralph.GateQuestion:
 		limit = c.InputTimeout
+	case ralph.GateApproval, ralph.GateOperation, ralph.GateTest:
+		limit = c.GateTimeout
 	}
 	if limit <= 0 {
 		return time.Time{}
 	}
 	return now.Add(limit)
+}
+
+// expired is what becomes of a gate between two turns that nobody answered in time: its
+// task is blocked, or with gate.on_timeout stop the session ends, and the task asks
+// anew when it is started again. It never passes.
+func expired(gate *ralph.Gate, c Config) (ralph.Step, ralph.Why) {
+	why := ralph.Why{Rule: "X-76", Text: "nobody answered in time: " + gate.Text}
+	if c.OnTimeout == "stop" {
+		cause := fmt.Sprintf("nobody answered %s in time: %s", gate.ID, gate.Text)
+		return ralph.Tell{Fact: ralph.Control{Want: ralph.WantStop, Cause: cause, Ends: ralph.ReasonUnanswered}}, why
+	}
+	return finish(ralph.TaskBlocked, why.Rule, why.Text)
 }
 
 // holds is the open gate for which the whole session waits, nil for none: with
@@ -59,7 +89,9 @@ func holds(s *ralph.State, c Config) *ralph.Gate {
 	if c.GateScope != "session" {
 		return nil
 	}
-	i := slices.IndexFunc(s.Gates, func(g *ralph.Gate) bool { return g.InTurn || g.Kind == ralph.GateQuestion })
+	i := slices.IndexFunc(s.Gates, func(g *ralph.Gate) bool {
+		return g.By == "" && (g.InTurn || g.Kind == ralph.GateQuestion || g.Kind == ralph.GateTest)
+	})
 	if i < 0 {
 		return nil
 	}

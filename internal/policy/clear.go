@@ -36,7 +36,13 @@ type Word struct {
 	Rule    string        // which rule answered; without an answer, why a person is asked
 	Gate    string        // without an answer: the kind of the gate
 	Never   bool          // without an answer: it is on the never list
+	// Text is a standing rule's answer to a question, or why it denies.
+	Text string
+	By   ralph.RuleID // the standing rule that answered, "" for none
 }
+
+// Answered reports whether nobody has to be asked.
+func (w Word) Answered() bool { return w.Verdict != "" || w.By != "" }
 
 // Clear answers a request without a person, where the settings allow that. Under
 // `policy` only what reads passes, and changes of files inside the work tree (E-076,
@@ -46,6 +52,10 @@ type Word struct {
 // patterns unless a rule or gate.pre_approved lets them pass, rules that approve, what is
 // known to be safe, gate.approvals. rules are a person's answers that hold here and now.
 func Clear(q ralph.Request, c Config, g Ground, rules []*ralph.AnswerRule) Word {
+	// The never list comes before this: nothing of it gets as far as a rule.
+	if r := ruled(q, g, rules); r != nil {
+		return wordOf(r)
+	}
 	if q.Kind != ralph.RequestApproval {
 		return Word{Rule: "a question", Gate: ralph.GateQuestion}
 	}

@@ -168,7 +168,7 @@ func waitForHuman(s *ralph.State, gate *ralph.Gate, c Config, now time.Time) (ra
 		return step, why
 	}
 	if !gate.Deadline.IsZero() && !now.Before(gate.Deadline) {
-		return finish(ralph.TaskBlocked, "X-76", "nobody answered in time: "+gate.Text)
+		return expired(gate, c)
 	}
 	return ralph.Wait{Until: gate.Deadline}, ralph.Why{Rule: "B-025", Text: "waiting for an answer to " + string(gate.ID)}
 }

@@ -82,12 +82,20 @@ func asked(g ralph.Gate) []string {
 // agent's wish, so that it is said whose.
 func GateWords(g *ralph.Gate) string {
 	switch {
-	case g.InTurn && g.Kind == ralph.GateApproval:
-		return fmt.Sprintf("the agent of %s wants to %s", g.Task, oneLine(g.Text))
+	case g.InTurn && g.Decidable():
+		return fmt.Sprintf("%s wants to %s", asker(g), oneLine(g.Text))
 	case g.InTurn:
-		return fmt.Sprintf("the agent of %s asks: %s", g.Task, oneLine(g.Text))
+		return fmt.Sprintf("%s asks: %s", asker(g), oneLine(g.Text))
 	}
 	return oneLine(g.Text)
+}
+
+// asker is who waits for the answer to a gate in the middle of a turn.
+func asker(g *ralph.Gate) string {
+	if g.By != "" {
+		return "an agent of yours"
+	}
+	return "the agent of " + string(g.Task)
 }
 
 // OptionWords are the answers to choose from, with their numbers.

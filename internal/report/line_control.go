@@ -38,9 +38,9 @@ func controlLines(e ralph.Event, s *ralph.State) []string {
 		}
 		return one("COMPACT: %s: %s", called(s, f.Task), how)
 	case ralph.RequestAnswered:
-		return one("%s: %s of %s may %s (%s)", strings.ToUpper(string(f.Verdict)), f.Agent, f.Task, RequestWords(f.Request), f.Rule)
+		return one("%s", requestAnswered(f))
 	case ralph.RuleAdded:
-		return one("RULE: %s: %s from now on: %s", f.Rule.ID, cmp.Or(string(f.Rule.Verdict), "answered"), RequestWords(f.Rule.Request))
+		return one("RULE: %s: %s", f.Rule.ID, RuleWords(&f.Rule))
 	case ralph.RuleRevoked:
 		return one("RULE: %s is revoked", f.ID)
 	case ralph.Signalled:
@@ -71,6 +71,42 @@ func control(f ralph.Control, s *ralph.State) []string {
 	return []string{"RESUMED: " + oneLine(f.Cause)}
 }
 
+// requestAnswered is an answer that nobody gave: by the settings, or by a person's rule.
+func requestAnswered(f ralph.RequestAnswered) string {
+	switch f.Verdict {
+	case "":
+		return fmt.Sprintf("ANSWERED: %s of %s asks %s: %s (%s)", f.Agent, f.Task, RequestWords(f.Request), clip(f.Text, 300), f.Rule)
+	case ralph.Denied:
+		return fmt.Sprintf("DENIED: %s of %s may not %s (%s)", f.Agent, f.Task, RequestWords(f.Request), f.Rule)
+	}
+	return fmt.Sprintf("%s: %s of %s may %s (%s)", strings.ToUpper(string(f.Verdict)), f.Agent, f.Task, RequestWords(f.Request), f.Rule)
+}
+
+// RuleWords says what a rule answers, and how.
+func RuleWords(r *ralph.AnswerRule) string {
+	what := RequestWords(r.Request)
+	if r.Verdict == "" {
+		return "answered from now on: " + what + ": " + clip(r.Text, 300)
+	}
+	words := string(r.Verdict) + " from now on: " + what
+	if r.Text != "" {
+		words += " (" + clip(r.Text, 300) + ")"
+	}
+	return words
+}
+
+// RuleReach says where and how long a rule holds.
+func RuleReach(r *ralph.AnswerRule) string {
+	where := "in this repository"
+	if r.Scope != ralph.ScopeRepository {
+		where = fmt.Sprintf("for %s %s", r.Scope, r.Of)
+	}
+	if r.Until.IsZero() {
+		return where + ", without end"
+	}
+	return where + ", until " + r.Until.Local().Format("2006-01-02 15:04:05")
+}
+
 // RequestWords says what an agent asked for.
 func RequestWords(q ralph.Request) string {
 	switch {
@@ -80,6 +116,8 @@ func RequestWords(q ralph.Request) string {
 		return "change " + some(q.Paths, 5)
 	case q.Op == ralph.OpRead:
 		return "read " + some(q.Paths, 5)
+	case q.Op == ralph.OpTool && q.Tool != "":
+		return strings.TrimSuffix("use "+q.Tool+": "+clip(cmp.Or(q.Text, q.Detail), 300), ": ")
 	case q.Text != "":
 		return clip(q.Text, 300)
 	}

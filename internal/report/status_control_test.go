@@ -170,15 +170,15 @@ func TestStatusOfModesAndGates(t *testing.T) {
 	x.end("t-0001", ralph.TaskPending, "D-051", "released", false)
 	x.add(ralph.ModeSet{Mode: ralph.Stepwise}, ralph.Asked{Gate: ralph.Gate{ID: "g-0001", Kind: ralph.GateStep, Task: "t-0002", Text: "start Two?", Deadline: x.now.Add(time.Hour)}})
 	x.want(t, x.status(alive(), "Needs you", "Engine"),
-		"Needs you:", "  g-0001  t-0002  start Two?, until "+x.hour(time.Hour)+" (in 1h 0m)",
+		"Needs you:", "  g-0001  step  t-0002  start Two?, until "+x.hour(time.Hour)+" (in 1h 0m)",
 		"      ralph approve g-0001   or   ralph deny g-0001 --reason \"...\"   (ralph gates g-0001 shows it)",
 		"Engine:  waiting_user, pid 42")
 	x.add(ralph.Answered{ID: "g-0001", Verdict: ralph.Approved}, ralph.Asked{Gate: ralph.Gate{ID: "g-0002", Kind: ralph.GateStart, Text: "ralph autopilot wants to start on 2 tasks"}})
 	x.want(t, x.status(alive(), "Needs you"),
-		"Needs you:", "  g-0002  ralph autopilot wants to start on 2 tasks",
+		"Needs you:", "  g-0002  start  ralph autopilot wants to start on 2 tasks",
 		"      ralph approve g-0002   or   ralph deny g-0002 --reason \"...\"   (ralph gates g-0002 shows it)")
 	x.want(t, x.status(report.Engine{}, "Needs you"),
-		"Needs you:", "  g-0002  ralph autopilot wants to start on 2 tasks",
+		"Needs you:", "  g-0002  start  ralph autopilot wants to start on 2 tasks",
 		"      ralph approve g-0002   or   ralph deny g-0002 --reason \"...\"   (ralph gates g-0002 shows it)")
 }
 

@@ -26,7 +26,7 @@ func needs(s *ralph.State, engine Engine, now time.Time) []need {
 		}
 	}
 	for _, g := range s.Gates {
-		if g.InTurn && !engine.Alive {
+		if !g.Heard(engine.Alive, now) {
 			continue // who asked is gone; its turn runs again
 		}
 		out = append(out, gateNeed(g, now))
@@ -44,17 +44,25 @@ func needs(s *ralph.State, engine Engine, now time.Time) []need {
 	return out
 }
 
+// LeftWords is how long a gate still waits.
+func LeftWords(deadline, now time.Time) string {
+	if !now.Before(deadline) {
+		return "its time is over"
+	}
+	return ralph.Elapsed(deadline.Sub(now)) + " left"
+}
+
 func gateNeed(g *ralph.Gate, now time.Time) need {
 	who := g.Task
 	if g.About != "" {
 		who = g.About
 	}
-	parts := []string{string(g.ID)}
+	parts := []string{string(g.ID), g.Kind}
 	if who != "" {
 		parts = append(parts, string(who))
 	}
 	switch {
-	case g.InTurn && g.Kind == ralph.GateApproval:
+	case g.InTurn && g.Decidable():
 		parts = append(parts, "waits for approval in the middle of its turn: "+oneLine(g.Text))
 	case g.InTurn:
 		parts = append(parts, "waits for an answer in the middle of its turn: "+oneLine(g.Text))
@@ -66,6 +74,9 @@ func gateNeed(g *ralph.Gate, now time.Time) need {
 	}
 	if !g.Deadline.IsZero() {
 		parts[len(parts)-1] += fmt.Sprintf(", until %s", clockWords(g.Deadline, now))
+	}
+	if g.Never {
+		parts[len(parts)-1] += "; no rule can approve it"
 	}
 	command := fmt.Sprintf("ralph answer %s \"...\"", g.ID)
 	if g.Decidable() {

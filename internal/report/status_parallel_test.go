@@ -39,7 +39,7 @@ func TestStatusOfACrew(t *testing.T) {
 	x.add(ralph.Noted{Task: "t-0002", Rule: ralph.RuleStuck, Text: "stuck"})
 	tip := x.s.Plan.Integration.Tip[:7]
 	want := `Needs you:
-  g-1a2b  t-0005  weakens tests
+  g-1a2b  merge  t-0005  weakens tests
       ralph approve g-1a2b   or   ralph deny g-1a2b --reason "..."   (ralph gates g-1a2b shows it)
   ralph/feature-x does not land on main: notes.txt
       commit or stash what is in the way: then it lands by itself

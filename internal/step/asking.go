@@ -71,19 +71,39 @@ func (a *asker) hook() func(context.Context, ralph.Request) (ralph.Reply, error)
 	return a.ask
 }
 
-// ask answers by the settings or has a person do it. The error is the journal's, or ctx's.
+// ask answers by the settings and the rules that people have made, or has a person do
+// it. The error is the journal's, or ctx's.
 func (a *asker) ask(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
-	word := policy.Clear(q, a.x.Config, a.ground, nil)
-	word.Rule = cutText(word.Rule, mostRecord)
-	if word.Verdict == "" {
-		return a.person(ctx, q, word)
+	for {
+		word := policy.Clear(q, a.x.Config, a.ground, policy.Standing(a.x.Journal.State(), a.task, a.x.Now()))
+		word.Rule = cutText(word.Rule, mostRecord)
+		if !word.Answered() {
+			return a.person(ctx, q, word)
+		}
+		stands, err := a.answered(ctx, q, word)
+		if err != nil {
+			return ralph.Reply{}, err
+		}
+		if !stands {
+			continue
+		}
+		a.keep(asked{Request: short(q), Rule: word.Rule, Verdict: word.Verdict, Text: word.Text})
+		return word.Reply(), nil
 	}
-	f := ralph.RequestAnswered{Task: a.task, Agent: a.agent, Request: short(q), Verdict: word.Verdict, Rule: word.Rule}
-	if err := a.write(ctx, f); err != nil {
-		return ralph.Reply{}, err
-	}
-	a.keep(asked{Request: short(q), Rule: word.Rule, Verdict: word.Verdict})
-	return ralph.Reply{Allow: word.Verdict == ralph.Approved}, nil
+}
+
+// answered records an answer that nobody gave. A rule that a person has revoked
+// meanwhile, in another process, answers nothing: stands is false.
+func (a *asker) answered(ctx context.Context, q ralph.Request, word policy.Word) (stands bool, err error) {
+	f := ralph.RequestAnswered{Task: a.task, Agent: a.agent, Request: short(q), Verdict: word.Verdict, Rule: word.Rule, Text: word.Text}
+	err = a.x.Journal.Update(ctx, "engine", func(s *ralph.State) ([]ralph.Fact, error) {
+		stands = word.By == "" || slices.ContainsFunc(policy.Standing(s, a.task, a.x.Now()), func(r *ralph.AnswerRule) bool { return r.ID == word.By })
+		if !stands {
+			return nil, nil
+		}
+		return []ralph.Fact{f}, nil
+	})
+	return stands, a.noted(ctx, err)
 }
 
 // person puts a gate before the request and waits for what becomes of it.
@@ -100,7 +120,11 @@ func (a *asker) person(ctx context.Context, q ralph.Request, held policy.Word) (
 }
 
 func (a *asker) write(ctx context.Context, f ralph.Fact) error {
-	err := a.x.Journal.Update(ctx, "engine", func(*ralph.State) ([]ralph.Fact, error) { return []ralph.Fact{f}, nil })
+	return a.noted(ctx, a.x.Journal.Update(ctx, "engine", func(*ralph.State) ([]ralph.Fact, error) { return []ralph.Fact{f}, nil }))
+}
+
+// noted says what was being done when the journal failed; the end of ctx is no failure.
+func (a *asker) noted(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("record what the agent asks: %w", err)
 	}
@@ -127,10 +151,24 @@ func (a *asker) gate(q ralph.Request, held policy.Word) ralph.Gate {
 			g.Options = cutTexts(q.Questions[0].Options)
 		}
 	}
-	asked := short(q)
-	asked.Detail, asked.Options, asked.Questions = "", nil, nil // the gate has them
+	asked := recognisable(policy.InTree(q, a.ground))
 	g.Request = &asked
 	return g
+}
+
+// recognisable is a request as its gate keeps it: short, and with what says which one it
+// is, so that a rule can come of the answer. The gate itself has the rest.
+func recognisable(q ralph.Request) ralph.Request {
+	out := short(q)
+	out.Options, out.Questions = nil, nil
+	plain := q.Kind == ralph.RequestQuestion || q.Op == ralph.OpCommand || q.Op == ralph.OpEdit || q.Op == ralph.OpRead
+	if plain {
+		out.Detail = "" // not what they are known by
+	}
+	out.Cut = out.Command != q.Command || out.Dir != q.Dir || out.Tool != q.Tool || !slices.Equal(out.Paths, q.Paths) ||
+		out.Text != q.Text && (!plain || q.Kind == ralph.RequestQuestion) || !plain && out.Detail != q.Detail ||
+		!slices.Equal(cutTexts(q.Options), q.Options) || len(q.Questions) > mostQuestions
+	return out
 }
 
 // await blocks until a person, a deadline, the end of the session or the agent itself

@@ -161,9 +161,7 @@ func (x *Executor) shelve(ctx context.Context, s *ralph.State, t *ralph.Task, st
 func (x *Executor) ask(t *ralph.Task, step ralph.Ask) ([]ralph.Fact, error) {
 	now := x.Now()
 	gate := ralph.Gate{ID: ralph.GateID(x.NewID("g")), Kind: step.Kind, Task: t.ID, About: step.About, Text: step.Text, Detail: step.Detail, AskedAt: now}
-	if x.Config.InputTimeout > 0 && step.Kind != ralph.GateMerge { // work that is done waits as long as it takes
-		gate.Deadline = now.Add(x.Config.InputTimeout)
-	}
+	gate.Deadline = policy.GateDeadline(step.Kind, x.Config, now)
 	return []ralph.Fact{ralph.Asked{Gate: gate}}, nil
 }
 
