@@ -2,6 +2,7 @@ package cli
 
 import (
 	"crypto/rand"
+	"slices"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -36,6 +37,16 @@ func newSpecID(s *ralph.State) ralph.SpecID {
 func newTaskID(s *ralph.State) ralph.TaskID {
 	for {
 		if id := ralph.TaskID(newID("t")); s.Task(id) == nil {
+			return id
+		}
+	}
+}
+
+// newRuleID makes an id that no rule has.
+func newRuleID(s *ralph.State) ralph.RuleID {
+	for {
+		id := ralph.RuleID(newID("r"))
+		if !slices.ContainsFunc(s.Rules, func(r *ralph.AnswerRule) bool { return r.ID == id }) {
 			return id
 		}
 	}

@@ -16,10 +16,15 @@ type fileChange struct {
 	Removed int    `json:"removed"`
 }
 
+// patchFile is where the patch of a task's whole diff is kept.
+func patchFile(id ralph.TaskID) string {
+	return filepath.Join("ralph/.state/tasks", string(id), "diff.patch")
+}
+
 // patchChanges counts the lines in the patch that was kept of a task's whole
 // diff; none when there is no patch.
 func patchChanges(root string, id ralph.TaskID) []fileChange {
-	f, err := os.Open(filepath.Join(root, "ralph/.state/tasks", string(id), "diff.patch"))
+	f, err := os.Open(filepath.Join(root, patchFile(id)))
 	if err != nil {
 		return nil
 	}

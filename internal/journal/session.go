@@ -50,7 +50,18 @@ type Session struct {
 	Spec        string          `json:"spec,omitempty"`
 	SpecID      ralph.SpecID    `json:"spec_id,omitempty"`
 	Round       int             `json:"round,omitempty"`
+	Gates       []SessionGate   `json:"gates"`  // what waits for a person, oldest first
 	Config      json.RawMessage `json:"config"` // the settings that policy decides with; null before there are any
+}
+
+// SessionGate is a gate that waits (C-020); `ralph gates` has the rest of it.
+type SessionGate struct {
+	ID       ralph.GateID `json:"id"`
+	Kind     string       `json:"kind"`
+	Task     ralph.TaskID `json:"task,omitempty"`
+	Text     string       `json:"text"`
+	AskedAt  time.Time    `json:"asked_at"`
+	Deadline time.Time    `json:"deadline,omitzero"` // zero: no limit
 }
 
 // ReadSession reads session.json; nil without an error when there is none (A-079).
@@ -144,6 +155,10 @@ func sessionOf(s *ralph.State) Session {
 		PhaseIndex: p.PhaseAt, StepIndex: p.StepAt, Completed: p.Completed, Failed: p.Failed, Skipped: p.Skipped,
 		ActiveAgent: x.ActiveAgent(), Fallback: x.Fallback, Pid: x.Pid, SpecsDone: x.Completed, SpecsFailed: x.Failed,
 		Iterations: x.Turns, TotalCost: x.Usage.Cost, Elapsed: s.Running(s.At), Config: x.Config,
+	}
+	view.Gates = []SessionGate{}
+	for _, g := range s.Gates {
+		view.Gates = append(view.Gates, SessionGate{g.ID, g.Kind, g.Task, g.Text, g.AskedAt, g.Deadline})
 	}
 	if s.Job != nil {
 		view.Spec, view.SpecID, view.Round = s.Job.File, s.Job.Spec, s.Job.Round

@@ -171,14 +171,27 @@ func asked(g ralph.Gate, s *ralph.State) Notice {
 	switch g.Kind {
 	case ralph.GateStart:
 		n.Title, n.Body = "A start waits for you", "The start waits for your approval: "+g.Text+more
-	case ralph.GateApproval:
-		n.Title, n.Body = "An agent waits for your approval: "+name, fmt.Sprintf("The agent of %s wants to %s%s", about, g.Text, more)
+	case ralph.GateApproval, ralph.GateOperation:
+		n.Title, n.Body = "An agent waits for your approval: "+name, fmt.Sprintf("The agent of %s wants to %s%s%s", about, g.Text, held(g), more)
+		if g.By != "" {
+			n.Title, n.Body = "An agent of yours waits for your approval", fmt.Sprintf("An agent of yours wants to %s%s%s", g.Text, held(g), more)
+		}
+	case ralph.GateTest:
+		n.Title, n.Body = "Finished work needs your eye: "+name, fmt.Sprintf("The work of %s does not pass: %s%s", about, g.Text, more)
 	case ralph.GateStep:
 		n.Title, n.Body = "The next task waits for you: "+name, fmt.Sprintf("Task %s waits for your approval: %s%s", about, g.Text, more)
 	default:
 		n.Title, n.Body = "A merge waits for you: "+name, fmt.Sprintf("The merge of %s needs you: %s%s", about, g.Text, more)
 	}
 	return withSound(n)
+}
+
+// held is which rule holds an operation.
+func held(g ralph.Gate) string {
+	if g.Kind != ralph.GateOperation || g.Rule == "" {
+		return ""
+	}
+	return " [" + g.Rule + "]"
 }
 
 // control: each pause has one sound by its cause.

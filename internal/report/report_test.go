@@ -123,7 +123,7 @@ func TestStatusNamesWhatNeedsYou(t *testing.T) {
 	if !strings.Contains(got, "Now:     t-1 Move it, waiting for you\n") {
 		t.Error(got)
 	}
-	if !strings.Contains(got, "Needs you:\n  g-1a2b  t-1  Which colour?\n      ralph answer g-1a2b \"...\"\n") {
+	if !strings.Contains(got, "Needs you:\n  g-1a2b  question  t-1  Which colour?\n      ralph answer g-1a2b \"...\"\n") {
 		t.Error(got)
 	}
 }

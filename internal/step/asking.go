@@ -143,7 +143,7 @@ func (a *asker) gate(q ralph.Request, held policy.Word) ralph.Gate {
 	q.Questions = cutQuestions(q.Questions)
 	g := ralph.Gate{
 		ID: ralph.GateID(a.x.NewID("g")), Kind: held.Gate, Task: a.task, InTurn: true, AskedAt: now, Never: held.Never, Rule: held.Rule,
-		Text: cutText(wordsOf(q), mostRecord), Detail: cutText(detailOf(q, held.Rule), mostAsked), Deadline: policy.AskDeadline(q.Kind, a.x.Config, now),
+		Text: cutText(wordsOf(q), mostRecord), Detail: cutText(detailOf(q, held.Gate, held.Rule), mostAsked), Deadline: policy.AskDeadline(q.Kind, a.x.Config, now),
 	}
 	if q.Kind == ralph.RequestQuestion {
 		g.Options = cutTexts(q.Options)
@@ -284,7 +284,7 @@ func wordsOf(q ralph.Request) string {
 }
 
 // detailOf is what a person decides by.
-func detailOf(q ralph.Request, why string) string {
+func detailOf(q ralph.Request, gate, why string) string {
 	var b strings.Builder
 	add := func(name, value string) {
 		if value != "" {
@@ -299,7 +299,9 @@ func detailOf(q ralph.Request, why string) string {
 		if q.Command != "" && !strings.Contains(q.Text, q.Command) { // most say the command once more
 			add("Why", q.Text)
 		}
-		add("Asked because", why)
+		if gate != ralph.GateOperation { // there the gate says what holds it
+			add("Asked because", why)
+		}
 	}
 	if len(q.Questions) > 1 {
 		for i, part := range q.Questions {

@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/report"
+)
+
+// The words that open gates, and that hold for later ones (X-75).
+
+// defaultRule is how long an answer with --always holds, unless a person says otherwise.
+const defaultRule = 30 * 24 * time.Hour
+
+const alwaysHelp = `With --always the answer becomes a rule: whoever asks the very same later gets it without
+you, in this repository and for 30 days, or as --scope and --for say. "ralph rules" lists
+what holds. What is on the never list is asked each time.`
+
+func newApprove(env Env) *cobra.Command {
+	return gateVerb(env, &cobra.Command{
+		Use: "approve <id>", Short: "Let pass what waits at a gate: a start, a step, an agent's wish, a merge", Args: cobra.ExactArgs(1),
+		Long: `What an agent asks in the middle of its turn (a command, a change of files, a tool) is
+done as soon as you approve it: the agent waits for you. ` + "`ralph gates <id>`" + ` shows all
+there is to decide by. gate.timeout says how long it waits; nobody's answer is no
+approval. With gate.approvals: policy what only reads, and changes inside the work tree,
+need nobody; gate.allow lists more.
+
+` + alwaysHelp,
+		Example: "  ralph gates\n  ralph gates g-1a2b\n  ralph approve g-1a2b\n  ralph approve g-1a2b --always --scope spec --for 8h",
+	}, "Approved", func(s *ralph.State, id ralph.GateID, _ []string) ([]ralph.Fact, error) { return s.ApproveGate(id) })
+}
+
+func newDeny(env Env) *cobra.Command {
+	var reason string
+	cmd := gateVerb(env, &cobra.Command{
+		Use: "deny <id>", Short: "Refuse what waits at a gate: a start, a step, an agent's wish, a merge", Args: cobra.ExactArgs(1),
+		Long: `A start that is denied ends the session, with exit code 1. The task of a step is skipped.
+A merge is not made: where its tests were in doubt, the task goes back to its agent with
+the reason; otherwise it ends as failed, its branch and worktree kept. What an agent
+asked in the middle of its turn is not done: it reads the reason and goes on.
+
+` + alwaysHelp,
+		Example: "  ralph deny g-1a2b --reason \"the removed test is still needed\"\n  ralph deny g-1a2b --always --reason \"never touch the generated files\"",
+	}, "Denied", func(s *ralph.State, id ralph.GateID, _ []string) ([]ralph.Fact, error) { return s.DenyGate(id, reason) })
+	cmd.Flags().StringVar(&reason, "reason", "", "why; of a merge or an agent's wish, in words for the agent")
+	return cmd
+}
+
+func newAnswer(env Env) *cobra.Command {
+	return gateVerb(env, &cobra.Command{
+		Use: "answer <id> <text>", Short: "Answer an agent's question, in words or by the number of an option",
+		Long: `An agent that asks in the middle of its turn gets the answer at once; otherwise its next
+prompt holds it.
+
+` + alwaysHelp,
+		Example: "  ralph gates\n  ralph answer g-1a2b \"Use the second design\"\n  ralph answer g-1a2b 2\n  ralph answer g-1a2b \"tabs\" --always", Args: cobra.MinimumNArgs(2),
+	}, "Answered", func(s *ralph.State, id ralph.GateID, words []string) ([]ralph.Fact, error) {
+		return s.AnswerGate(id, strings.Join(words, " "))
+	})
+}
+
+// always is how an answer is to hold from now on.
+type always struct {
+	want  bool
+	scope string
+	hold  time.Duration
+}
+
+func (a *always) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.want, "always", false, "let the answer hold from now on: a rule")
+	cmd.Flags().StringVar(&a.scope, "scope", string(ralph.ScopeRepository), "with --always, how far: task, spec, session or repository")
+	cmd.Flags().DurationVar(&a.hold, "for", defaultRule, "with --always, how long; 0 for no end")
+}
+
+func (a *always) check(cmd *cobra.Command) error {
+	switch {
+	case !a.want && (cmd.Flags().Changed("scope") || cmd.Flags().Changed("for")):
+		return usage("--scope and --for say how far an answer with --always reaches: add --always")
+	case !slices.Contains(ralph.RuleScopes(), ralph.RuleScope(a.scope)):
+		return usage("there is no scope %q: use task, spec, session or repository", a.scope)
+	case a.hold < 0:
+		return usage("--for %s: use a time that is to come, or 0 for no end", a.hold)
+	}
+	return nil
+}
+
+// rule is what the answer becomes at a time.
+func (a *always) rule(s *ralph.State, now time.Time) ralph.AnswerRule {
+	r := ralph.AnswerRule{ID: newRuleID(s), Scope: ralph.RuleScope(a.scope), At: now, By: "cli"}
+	if a.hold > 0 {
+		r.Until = now.Add(a.hold)
+	}
+	return r
+}
+
+// gateVerb makes cmd say one thing about a gate. The first word wins.
+func gateVerb(env Env, cmd *cobra.Command, said string, decide func(*ralph.State, ralph.GateID, []string) ([]ralph.Fact, error)) *cobra.Command {
+	asJSON := jsonFlag(cmd)
+	var rule always
+	rule.flags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := rule.check(cmd); err != nil {
+			return err
+		}
+		j, err := openJournal(env, false, false)
+		if err != nil {
+			return err
+		}
+		defer j.Close()
+		id := ralph.GateID(args[0])
+		if err := heardBy(j.State(), id, j.Holder() != nil, j.Now()); err != nil {
+			return err
+		}
+		made, err := answerGate(cmd.Context(), j, id, &rule, func(s *ralph.State) ([]ralph.Fact, error) { return decide(s, id, args[1:]) })
+		if err != nil {
+			return err
+		}
+		return saidOf(env, id, said, made, *asJSON)
+	}
+	return cmd
+}
+
+// answerGate records an answer, and the rule that comes of it, in one write.
+func answerGate(ctx context.Context, j *journal.File, id ralph.GateID, rule *always, decide func(*ralph.State) ([]ralph.Fact, error)) (*ralph.AnswerRule, error) {
+	var made *ralph.AnswerRule
+	closed := false
+	err := j.Update(ctx, "cli", func(s *ralph.State) ([]ralph.Fact, error) {
+		if closed = !slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return g.ID == id }); closed {
+			return nil, nil
+		}
+		facts, err := decide(s)
+		if err != nil || !rule.want {
+			return facts, err
+		}
+		if facts, err = s.AlwaysGate(id, facts, rule.rule(s, j.Now())); err == nil {
+			added := facts[len(facts)-1].(ralph.RuleAdded) //nolint:forcetypeassert // AlwaysGate puts it last
+			made = &added.Rule
+		}
+		return facts, err
+	})
+	if err == nil && closed {
+		err = notOpen(j, id)
+	}
+	return made, err
+}
+
+// saidOf prints what was said about a gate.
+func saidOf(env Env, id ralph.GateID, said string, made *ralph.AnswerRule, asJSON bool) error {
+	if asJSON {
+		out := map[string]any{"gate": id, "said": strings.ToLower(said)}
+		if made != nil {
+			out["rule"] = made
+		}
+		return printJSON(env.Stdout, out)
+	}
+	_, err := fmt.Fprintf(env.Stdout, "%s: %s\n", said, id)
+	if err == nil && made != nil {
+		_, err = fmt.Fprintf(env.Stdout, "Rule %s: %s, %s; `ralph rules revoke %[1]s` ends it\n", made.ID, report.Visible(report.RuleWords(made)), report.RuleReach(made))
+	}
+	return err
+}
+
+// heardBy refuses an answer to an agent that is gone: with its engine, or because its
+// time is over.
+func heardBy(s *ralph.State, id ralph.GateID, engine bool, now time.Time) error {
+	i := slices.IndexFunc(s.Gates, func(g *ralph.Gate) bool { return g.ID == id })
+	switch {
+	case i < 0 || s.Gates[i].Heard(engine, now):
+		return nil
+	case s.Gates[i].By != "":
+		return &ralph.Refusal{Why: fmt.Sprintf("the time to answer %s is over: what asked it has gone on without", id), Hint: "it asks anew when it wants to do that again", Kind: ralph.ErrNotFound}
+	}
+	return &ralph.Refusal{
+		Why: fmt.Sprintf("the agent that asked %s is gone: its engine died", id), Kind: ralph.ErrNotFound,
+		Hint: fmt.Sprintf("`ralph %s` runs its turn again, and the agent asks anew", orWord(s.Session.Mode, "agent")),
+	}
+}
+
+// notOpen refuses a word about a gate that takes none, with what became of it: the
+// first answer wins, and whoever comes second wants to know whose it was.
+func notOpen(j *journal.File, id ralph.GateID) error {
+	refusal := &ralph.Refusal{Why: fmt.Sprintf("no open gate %s", id), Hint: "`ralph gates` lists what waits", Kind: ralph.ErrNotFound}
+	var asked *ralph.Gate
+	what := ""
+	err := j.Each(0, func(e ralph.Event) error {
+		switch f := e.Fact.(type) {
+		case ralph.Asked:
+			if f.Gate.ID == id {
+				asked, what = &f.Gate, ""
+			}
+		case ralph.Answered:
+			if f.ID == id && asked != nil && what == "" {
+				what = answeredWords(f, e)
+			}
+		case ralph.TaskEnded:
+			if asked != nil && !asked.InTurn && f.ID == asked.Task && what == "" {
+				what = fmt.Sprintf("its task ended %s at %s, %s", f.Status, at(e.At), f.Why.Text)
+			}
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case what != "":
+		refusal.Why += ": " + what
+		refusal.Hint = "the first answer wins"
+	case asked != nil:
+		refusal.Why += ": nobody waits for it any more"
+	}
+	return refusal
+}
+
+func answeredWords(f ralph.Answered, e ralph.Event) string {
+	by := e.By
+	if by == "engine" {
+		by = "ralph itself"
+	}
+	text := ""
+	if f.Text != "" {
+		text = ": " + report.Visible(beginning(f.Text))
+	}
+	switch f.Verdict {
+	case "":
+		return fmt.Sprintf("it was answered at %s by %s%s", at(e.At), by, text)
+	case ralph.Expired:
+		return fmt.Sprintf("it expired at %s%s", at(e.At), text)
+	}
+	return fmt.Sprintf("it was %s at %s by %s%s", f.Verdict, at(e.At), by, text)
+}
+
+func at(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+)
+
+func newMode(env Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "mode [manual, step, semi or autopilot]", Short: "Switch the mode of the running engine; what is at work goes on",
+		Long: `manual     at full speed to the first error: no pause, no retry, no other agent
+step       each task waits for your approval: ` + "`ralph approve <gate>`" + `
+semi       nothing new starts but what you choose: ` + "`ralph task assign <id>`" + `
+autopilot  on its own: retries, other agents when one is at its limit, pause and resume
+
+Without a word it prints the mode. ` + "`mode`" + ` in ralph/config.yaml, or --mode, is what a start
+begins with.`,
+		Example: "  ralph mode\n  ralph mode step\n  ralph mode autopilot",
+		Args:    cobra.MaximumNArgs(1), ValidArgs: []string{"manual", "step", "semi", "autopilot"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return showMode(env)
+			}
+			if !slices.Contains(ralph.Autonomies(), ralph.Autonomy(args[0])) {
+				return usage("there is no mode %q: use manual, step, semi or autopilot", args[0])
+			}
+			return tellEngine(cmd, env, "mode "+args[0], func(s *ralph.State) ([]ralph.Fact, error) { return s.SetMode(ralph.Autonomy(args[0])) })
+		},
+	}
+}
+
+// showMode prints the mode of the running session, else the one that a start begins with.
+func showMode(env Env) error {
+	s, j, err := readState(env, false, false)
+	if err != nil {
+		return err
+	}
+	mode := string(s.Session.Auto)
+	if j.Holder() == nil {
+		c, err := settingsOf(env)
+		if err != nil {
+			return err
+		}
+		mode = c.Mode
+	}
+	_, err = fmt.Fprintln(env.Stdout, mode)
+	return err
+}

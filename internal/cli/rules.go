@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/report"
+)
+
+// Answers of people that hold from now on.
+
+func newRules(env Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "rules", Short: "Your answers that hold from now on (--always); revoke ends one", Args: cobra.NoArgs,
+		Long: `An answer with --always is a rule: whoever asks the very same later gets it at once. The
+same is: the same command in the same folder, the same files by the same tool, a question
+in the same words with the same choices; of other tools, the same input. Paths count from
+the top of the work tree, so that a rule holds in every slot.
+
+A rule that denies beats one that approves; otherwise the newest decides. No rule decides
+what is on the never list. Each answer that a rule gives is in ` + "`ralph log`" + `.`,
+		Example: "  ralph approve g-1a2b --always\n  ralph rules\n  ralph rules revoke r-5f0c --reason \"it deploys by now\"",
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(*cobra.Command, []string) error {
+		s, j, err := readState(env, false, false)
+		if err != nil {
+			return err
+		}
+		rows := []ruleRow{}
+		for _, r := range s.Rules {
+			rows = append(rows, ruleRow{*r, report.RuleWords(r), s.Lapsed(r, j.Now())})
+		}
+		if *asJSON {
+			return printJSON(env.Stdout, rows)
+		}
+		return listRules(env.Stdout, rows)
+	}
+	cmd.AddCommand(newRulesRevoke(env))
+	return cmd
+}
+
+// ruleRow is a rule as `ralph rules --json` prints it.
+type ruleRow struct {
+	ralph.AnswerRule
+	What   string `json:"what"`             // in words
+	Lapsed string `json:"lapsed,omitempty"` // why it does not hold now
+}
+
+func listRules(w io.Writer, rows []ruleRow) error {
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(w, "No answer holds from now on. `ralph approve <id> --always` makes a rule of one.")
+		return err
+	}
+	for _, r := range rows {
+		lapsed := ""
+		if r.Lapsed != "" {
+			lapsed = strings.ToUpper(r.Lapsed) + ": "
+		}
+		fmt.Fprintf(w, "%s  %s%s\n", r.ID, lapsed, report.Visible(r.What))
+		if r.Request.Dir != "" {
+			fmt.Fprintf(w, "        in %s\n", report.Visible(r.Request.Dir))
+		}
+		fmt.Fprintf(w, "        %s; from %s by %s at %s\n", report.RuleReach(&r.AnswerRule), r.From, r.By, at(r.At))
+	}
+	_, err := fmt.Fprintln(w, "`ralph rules revoke <id>` ends one.")
+	return err
+}
+
+func newRulesRevoke(env Env) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: "revoke <id>", Short: "End a rule: the next time a person is asked again", Args: cobra.ExactArgs(1),
+		Example: "  ralph rules revoke r-5f0c",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			j, err := openJournal(env, false, false)
+			if err != nil {
+				return err
+			}
+			defer j.Close()
+			err = j.Update(cmd.Context(), "cli", func(s *ralph.State) ([]ralph.Fact, error) { return s.RevokeRule(ralph.RuleID(args[0]), reason) })
+			if err == nil {
+				_, err = fmt.Fprintf(env.Stdout, "Revoked: %s\n", args[0])
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the history")
+	return cmd
+}
