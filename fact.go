@@ -308,6 +308,7 @@ type Answered struct {
 	ID      GateID  `json:"id"`
 	Text    string  `json:"text,omitempty"`
 	Verdict Verdict `json:"verdict,omitempty"` // of a gate that is approved or denied, or that nobody answered
+	Rule    RuleID  `json:"rule,omitempty"`    // the rule that answered; "": a person, or nobody
 }
 
 // Verdict is a person's word on a gate.

@@ -220,7 +220,10 @@ func notOpen(j *journal.File, id ralph.GateID) error {
 
 func answeredWords(f ralph.Answered, e ralph.Event) string {
 	by := e.By
-	if by == "engine" {
+	switch {
+	case f.Rule != "":
+		by = "rule " + string(f.Rule)
+	case by == "engine":
 		by = "ralph itself"
 	}
 	text := ""

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -28,7 +27,7 @@ func Unanswered(s *ralph.State, g *ralph.Gate, c Config, now time.Time) ([]ralph
 		return taken(why.Text)
 	}
 	if word := ruledGate(g, Standing(s, g.Task, now)); word.Answered() {
-		f := ralph.Answered{ID: g.ID, Verdict: word.Verdict, Text: cmp.Or(word.Text, word.Rule)}
+		f := ralph.Answered{ID: g.ID, Verdict: word.Verdict, Text: word.Text, Rule: word.By}
 		return []ralph.Fact{f}, word.Reply()
 	}
 	if g.Deadline.IsZero() || now.Before(g.Deadline) {

@@ -110,15 +110,22 @@ func sameRequest(a, b ralph.Request) bool {
 		return strings.TrimSpace(a.Text) == strings.TrimSpace(b.Text) && a.Text != "" && slices.Equal(choices(a), choices(b))
 	}
 	same := a.Op == b.Op && a.Tool == b.Tool && a.Dir == b.Dir && strings.TrimSpace(a.Command) == strings.TrimSpace(b.Command)
-	switch {
-	case !same || !samePaths(a.Paths, b.Paths):
+	if !same || !samePaths(a.Paths, b.Paths) {
 		return false
-	case a.Op == ralph.OpCommand:
-		return strings.TrimSpace(a.Command) != ""
-	case a.Op == ralph.OpEdit, a.Op == ralph.OpRead:
-		return len(a.Paths) > 0
 	}
-	return a.Text == b.Text && a.Detail == b.Detail
+	return Evident(a) || a.Text == b.Text && a.Detail == b.Detail
+}
+
+// Evident reports whether a request's command or files, or its question, say all about
+// it. Of others the agent's words and input have to be compared too.
+func Evident(q ralph.Request) bool {
+	switch {
+	case q.Kind == ralph.RequestQuestion:
+		return true
+	case q.Op == ralph.OpCommand:
+		return strings.TrimSpace(q.Command) != ""
+	}
+	return (q.Op == ralph.OpEdit || q.Op == ralph.OpRead) && len(q.Paths) > 0
 }
 
 // choices are the answers that a question offers.

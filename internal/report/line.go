@@ -120,7 +120,11 @@ func answered(f ralph.Answered) []string {
 	if f.Verdict != "" {
 		word = strings.ToUpper(string(f.Verdict))
 	}
-	return []string{strings.TrimSpace(fmt.Sprintf("%s: %s %s", word, f.ID, oneLine(f.Text)))}
+	text := oneLine(f.Text)
+	if f.Rule != "" {
+		text = strings.TrimSpace(fmt.Sprintf("by rule %s %s", f.Rule, text))
+	}
+	return []string{strings.TrimSpace(fmt.Sprintf("%s: %s %s", word, f.ID, text))}
 }
 
 // noted: what stops everything is said with the tasks behind it (B-063).

@@ -51,7 +51,10 @@ func (d *draft) answered(f ralph.Answered, at time.Time) {
 	g.end(outcome, at)
 	if g.Task != "" {
 		words := outcome
-		if f.Verdict != ralph.Expired && f.Verdict != ralph.Withdrawn {
+		switch {
+		case f.Rule != "":
+			words += " by rule " + string(f.Rule)
+		case f.Verdict != ralph.Expired && f.Verdict != ralph.Withdrawn:
 			words += " by a person"
 		}
 		if g.Answer != "" {

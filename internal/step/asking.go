@@ -161,12 +161,12 @@ func (a *asker) gate(q ralph.Request, held policy.Word) ralph.Gate {
 func recognisable(q ralph.Request) ralph.Request {
 	out := short(q)
 	out.Options, out.Questions = nil, nil
-	plain := q.Kind == ralph.RequestQuestion || q.Op == ralph.OpCommand || q.Op == ralph.OpEdit || q.Op == ralph.OpRead
-	if plain {
+	evident := policy.Evident(q)
+	if evident {
 		out.Detail = "" // not what they are known by
 	}
 	out.Cut = out.Command != q.Command || out.Dir != q.Dir || out.Tool != q.Tool || !slices.Equal(out.Paths, q.Paths) ||
-		out.Text != q.Text && (!plain || q.Kind == ralph.RequestQuestion) || !plain && out.Detail != q.Detail ||
+		out.Text != q.Text && (!evident || q.Kind == ralph.RequestQuestion) || !evident && out.Detail != q.Detail ||
 		!slices.Equal(cutTexts(q.Options), q.Options) || len(q.Questions) > mostQuestions
 	return out
 }
