@@ -118,6 +118,44 @@ func TestRefusalRecordsNothing(t *testing.T) {
 	}
 }
 
+// C-040, X-75: a gate takes its first answer, from whichever process; a second one at the
+// same time is refused. Who waits sees it in a handle of its own.
+func TestFirstAnswerWins(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	waits := open(t, options(root))
+	must(t, update(waits, ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Name: "one", Status: ralph.TaskActive}},
+		ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateOperation, Task: "t-1", InTurn: true, Text: "run make deploy"}}))
+	seq := waits.State().Seq
+	answers := []func(*ralph.State) ([]ralph.Fact, error){
+		func(s *ralph.State) ([]ralph.Fact, error) { return s.ApproveGate("g-1") },
+		func(s *ralph.State) ([]ralph.Fact, error) { return s.DenyGate("g-1", "no") },
+	}
+	errs := make([]error, len(answers))
+	var both sync.WaitGroup
+	for i, answer := range answers {
+		j := open(t, options(root))
+		both.Go(func() { errs[i] = j.Update(context.Background(), "cli", answer) })
+	}
+	both.Wait()
+	refused := 0
+	for _, err := range errs {
+		if refusal := (*ralph.Refusal)(nil); errors.As(err, &refusal) && errors.Is(err, ralph.ErrNotFound) {
+			refused++
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+	must(t, waits.Wait(t.Context(), seq))
+	word := waits.State().Reply("t-1", "g-1")
+	switch {
+	case refused != 1 || word == nil || len(waits.State().Gates) != 0:
+		t.Fatalf("%d of two refused, the answer is %+v", refused, word)
+	case (word.Verdict == ralph.Approved) != (errs[0] == nil):
+		t.Errorf("%s won, but the errors are %v", word.Verdict, errs)
+	}
+}
+
 // A clock that goes back does not disorder the facts.
 func TestClockGoesBack(t *testing.T) {
 	t.Parallel()

@@ -46,6 +46,7 @@ func TestTable(t *testing.T) {
 		})
 	}
 	failedTask := plan(func(s *ralph.State) { s.Plan.Tasks[0].Status = ralph.TaskFailed })
+	waiting := plan(func(s *ralph.State) { s.Gates = []*ralph.Gate{&gate} })
 	inPlace := plan(func(s *ralph.State) { s.Session.Mode = "agent" })
 	for _, tt := range []struct {
 		name string // with the requirement
@@ -86,6 +87,10 @@ func TestTable(t *testing.T) {
 		{"a merge needs a person", ralph.Asked{Gate: kind(ralph.GateMerge)}, nil, "", "gate notification needs-you: ralph approve g-2"},
 		{"A-105 a start waits", ralph.Asked{Gate: kind(ralph.GateStart)}, nil, "", "gate notification needs-you: ralph approve g-2"},
 		{"A-023 a step waits", ralph.Asked{Gate: kind(ralph.GateStep)}, nil, "", "gate notification needs-you: ralph approve g-2"},
+		{"X-75 an operation waits", ralph.Asked{Gate: kind(ralph.GateOperation)}, nil, "", "gate notification needs-you: ralph approve g-2"},
+		{"C-063 work does not pass", ralph.Asked{Gate: kind(ralph.GateTest)}, nil, "", "gate notification needs-you: ralph approve g-2"},
+		{"a gate that a start finds open was told", ralph.SessionStarted{ID: "s-1"}, waiting, "", "started  ear"},
+		{"a gate that is answered", ralph.Answered{ID: "g-1"}, waiting, "", ""},
 		{"A-068 one agent is limited", ralph.AgentLimited{Agent: "claude"}, nil, "", "rate-limited  ear"},
 		{"A-070 another agent", ralph.AgentSwitched{From: "claude", To: "codex"}, nil, "", "agent-switched  ear"},
 		{"A-049 a task starts", ralph.TaskStarted{ID: "t-1"}, nil, "", "step-start  ear"},
@@ -144,6 +149,24 @@ func TestWords(t *testing.T) {
 			ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: "question", Task: "t-1", Text: "Which\n\x1b[31mcolour?\u202e"}},
 			plan(),
 			"An agent asks: Make the basket", "Task t-1 asks: Which [31mcolour?",
+		},
+		{
+			ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateOperation, Task: "t-1", Text: "run make deploy", Rule: "gate.patterns: deploy"}},
+			plan(),
+			"An agent waits for your approval: Make the basket",
+			"The agent of t-1 wants to run make deploy [gate.patterns: deploy] (`ralph gates g-1` shows it, `ralph deny g-1` refuses it)",
+		},
+		{
+			ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateOperation, By: "hook", Text: "run make deploy", Rule: "gate.patterns: deploy"}},
+			plan(),
+			"An agent of yours waits for your approval",
+			"An agent of yours wants to run make deploy [gate.patterns: deploy] (`ralph gates g-1` shows it, `ralph deny g-1` refuses it)",
+		},
+		{
+			ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateTest, Task: "t-1", Text: "go test is red after 4 runs"}},
+			plan(),
+			"Finished work needs your eye: Make the basket",
+			"The work of t-1 does not pass: go test is red after 4 runs (`ralph gates g-1` shows it, `ralph deny g-1` refuses it)",
 		},
 		{
 			ralph.Control{Want: ralph.WantPause, From: ralph.PauseFailures},

@@ -268,6 +268,100 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 }
 
+// C-040, X-75: an answer that holds is given to the same request in the same turn, to one
+// that waits already, and no more when it is revoked; each is recorded with its rule.
+func TestAnsweredByARule(t *testing.T) {
+	t.Parallel()
+	always := func(d *desk, t *testing.T, id ralph.GateID, rule ralph.RuleID) {
+		d.person(t, func(s *ralph.State) ([]ralph.Fact, error) {
+			facts, err := s.ApproveGate(id)
+			if err != nil {
+				return nil, err
+			}
+			return s.AlwaysGate(id, facts, ralph.AnswerRule{ID: rule, Scope: ralph.ScopeRepository})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, policy.Config{Approvals: "ask"}, run("a", "make"), run("b", "make"))
+		turn := func(beside func()) {
+			t.Helper()
+			if _, err := d.turn(t, t.Context(), beside); err != nil {
+				t.Fatal(err)
+			}
+		}
+		turn(func() { always(d, t, "g-1", "r-1") })
+		if !d.agent.replies["a"].Allow || !d.agent.replies["b"].Allow || d.kinds() != "asked g-1, asked g-2, g-1 approved, g-2 approved" {
+			t.Errorf("%+v: %s", d.agent.replies, d.kinds())
+		}
+		last := d.mem.Events()[d.mem.State().Seq-2:]
+		if f, ok := last[0].Fact.(ralph.Answered); !ok || f.Rule != "r-1" {
+			t.Errorf("the second: %+v", last[0].Fact)
+		}
+		d.agent.requests = []ralph.Request{run("c", " make ")}
+		turn(func() {})
+		if !d.agent.replies["c"].Allow || !strings.HasSuffix(d.kinds(), "approved by rule r-1") {
+			t.Errorf("%+v: %s", d.agent.replies, d.kinds())
+		}
+		d.person(t, func(s *ralph.State) ([]ralph.Fact, error) { return s.RevokeRule("r-1", "") })
+		turn(func() {
+			d.person(t, func(s *ralph.State) ([]ralph.Fact, error) { return s.DenyGate("g-3", "not now") })
+		})
+		if d.agent.replies["c"].Allow || !strings.HasSuffix(d.kinds(), "asked g-3, g-3 denied") {
+			t.Errorf("%+v: %s", d.agent.replies, d.kinds())
+		}
+	})
+}
+
+// A request of which not all is kept makes no rule: another one could begin the same.
+func TestTooLongForARule(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 5<<10)
+	web := ralph.Request{ID: "t", Kind: ralph.RequestApproval, Op: ralph.OpTool, Tool: "web", Detail: "short"}
+	webLong := web
+	webLong.Detail = long
+	patch := ralph.Request{ID: "e", Kind: ralph.RequestApproval, Op: ralph.OpEdit, Paths: []string{"a"}, Detail: long}
+	for _, tt := range []struct {
+		name string
+		q    ralph.Request
+		cut  bool
+	}{
+		{"a command", run("a", "make"), false}, {"a long one", run("a", long), true},
+		{"a tool", web, false}, {"a tool with a long input", webLong, true},
+		{"an edit, however long its patch", patch, false}, {"a question", which("q"), false},
+		{"a long question", ralph.Request{ID: "q", Kind: ralph.RequestQuestion, Text: long}, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDesk(t, policy.Config{Approvals: "ask", GateTimeout: time.Hour, InputTimeout: time.Hour}, tt.q)
+			_, err := d.turn(t, t.Context(), func() {
+				if q := d.mem.State().Gates[0].Request; q.Cut != tt.cut {
+					t.Errorf("%s: cut %v", tt.name, q.Cut)
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// C-041: paths of a gate are those of the work tree, whichever slot it is.
+func TestGateNamesPathsInTheTree(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, policy.Config{Approvals: "ask", GateTimeout: time.Hour})
+		out := t.TempDir()
+		d.agent.requests = []ralph.Request{{ID: "e", Kind: ralph.RequestApproval, Op: ralph.OpEdit, Dir: d.x.Root + "/sub", Paths: []string{"x.go", d.x.Root + "/y.go", out + "/z.go"}}}
+		_, err := d.turn(t, t.Context(), func() {
+			if q := d.mem.State().Gates[0].Request; q.Dir != "" || !slices.Equal(q.Paths, []string{"sub/x.go", "y.go", out + "/z.go"}) {
+				t.Errorf("%q in %q", q.Paths, q.Dir)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // X-21, B-065: the end of the session, and a task that is taken away, end the wait; so
 // does the agent itself, and the machinery.
 func TestWithdrawn(t *testing.T) {
