@@ -13,8 +13,10 @@ import (
 func TestAlwaysGate(t *testing.T) {
 	t.Parallel()
 	asks := func(edit func(*ralph.Gate)) ralph.Gate {
-		g := ralph.Gate{ID: "g-1", Kind: ralph.GateOperation, Task: "t-1", InTurn: true, Rule: "gate.patterns: deploy",
-			Request: &ralph.Request{ID: "7", Kind: ralph.RequestApproval, Op: ralph.OpCommand, Command: "make deploy"}}
+		g := ralph.Gate{
+			ID: "g-1", Kind: ralph.GateOperation, Task: "t-1", InTurn: true, Rule: "gate.patterns: deploy",
+			Request: &ralph.Request{ID: "7", Kind: ralph.RequestApproval, Op: ralph.OpCommand, Command: "make deploy"},
+		}
 		if edit != nil {
 			edit(&g)
 		}
@@ -114,8 +116,12 @@ func TestGatesBesideTheEngine(t *testing.T) {
 		engine bool
 		heard  bool
 	}{
-		{mine, false, true}, {mine, true, true}, {gone, true, false},
-		{ralph.Gate{InTurn: true}, false, false}, {ralph.Gate{InTurn: true}, true, true}, {ralph.Gate{Kind: ralph.GateMerge}, false, true},
+		{mine, false, true},
+		{mine, true, true},
+		{gone, true, false},
+		{ralph.Gate{InTurn: true}, false, false},
+		{ralph.Gate{InTurn: true}, true, true},
+		{ralph.Gate{Kind: ralph.GateMerge}, false, true},
 	} {
 		if got := tt.g.Heard(tt.engine, s.At); got != tt.heard {
 			t.Errorf("%+v, engine %v: heard %v", tt.g, tt.engine, got)

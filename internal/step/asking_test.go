@@ -325,9 +325,12 @@ func TestTooLongForARule(t *testing.T) {
 		q    ralph.Request
 		cut  bool
 	}{
-		{"a command", run("a", "make"), false}, {"a long one", run("a", long), true},
-		{"a tool", web, false}, {"a tool with a long input", webLong, true},
-		{"an edit, however long its patch", patch, false}, {"a question", which("q"), false},
+		{"a command", run("a", "make"), false},
+		{"a long one", run("a", long), true},
+		{"a tool", web, false},
+		{"a tool with a long input", webLong, true},
+		{"an edit, however long its patch", patch, false},
+		{"a question", which("q"), false},
 		{"a long question", ralph.Request{ID: "q", Kind: ralph.RequestQuestion, Text: long}, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
