@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -10,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/report"
 )
 
@@ -33,7 +37,7 @@ The first answer wins, from whichever terminal. docs/approvals.md says what --js
 		Example: "  ralph gates\n  ralph gates g-1a2b\n  ralph gates --json | jq '.[] | {id, kind, text, deadline}'",
 	}
 	asJSON := jsonFlag(cmd)
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, j, err := readState(env, false, true)
 		if err != nil {
 			return err
@@ -45,7 +49,7 @@ The first answer wins, from whichever terminal. docs/approvals.md says what --js
 			if err != nil {
 				return err
 			}
-			return showGate(env, j, s, ralph.GateID(args[0]), root, *asJSON)
+			return showGate(cmd.Context(), env, j, s, ralph.GateID(args[0]), root, *asJSON)
 		}
 		if *asJSON {
 			return printJSON(env.Stdout, gatesOf(s))
@@ -119,6 +123,9 @@ func heldBy(g *ralph.Gate) string {
 	return strings.TrimSpace(held)
 }
 
+// mostChanged files are shown; --json has all.
+const mostChanged = 30
+
 // gateDetail is a gate with everything to decide by.
 type gateDetail struct {
 	ralph.Gate
@@ -127,8 +134,10 @@ type gateDetail struct {
 	Findings  []ralph.Finding      `json:"findings,omitempty"` // tests that the diff removes, skips or weakens
 	Conflicts []ralph.ConflictFile `json:"conflicts,omitempty"`
 	Red       []ralph.GateResult   `json:"red,omitempty"`     // checks that failed on the merged tree
-	Changes   []fileChange         `json:"changes,omitempty"` // of the task, up to its last turn
+	Changes   []fileChange         `json:"changes,omitempty"` // that the task has committed
 	Patch     string               `json:"patch,omitempty"`   // the file that has them whole
+	Folder    string               `json:"folder,omitempty"`  // where the task works, absolute
+	Changed   []string             `json:"changed,omitempty"` // files that are not committed there now
 	How       []string             `json:"how"`
 	QA        []ralph.QA           `json:"answered_before,omitempty"`
 }
@@ -164,12 +173,32 @@ func detailOf(s *ralph.State, g *ralph.Gate, root string) gateDetail {
 	return d
 }
 
-func showGate(env Env, j *journal.File, s *ralph.State, id ralph.GateID, root string, asJSON bool) error {
+// lookAround adds what is changed in the task's work tree by now: in the middle of a turn
+// no patch has it. Where git does not tell, a person still has the rest to decide by.
+func (d *gateDetail) lookAround(ctx context.Context, env Env, s *ralph.State, root string) {
+	t := s.Task(d.Gate.Task)
+	if t == nil || t.Status != ralph.TaskActive || d.Kind == ralph.GateMerge {
+		return
+	}
+	repo, err := git.Open(ctx, proc.NewRunner(""), root, env.Environ)
+	if err == nil && t.Run.Place.Dir != "" {
+		repo, err = repo.Tree(filepath.Join(root, t.Run.Place.Dir))
+	}
+	if err != nil {
+		return
+	}
+	if d.Changed, err = repo.Dirty(ctx); err == nil {
+		d.Folder = repo.Root()
+	}
+}
+
+func showGate(ctx context.Context, env Env, j *journal.File, s *ralph.State, id ralph.GateID, root string, asJSON bool) error {
 	for _, g := range s.Gates {
 		if g.ID != id {
 			continue
 		}
 		d := detailOf(s, g, root)
+		d.lookAround(ctx, env, s, root)
 		if asJSON {
 			return printJSON(env.Stdout, d)
 		}
@@ -212,10 +241,20 @@ func (d gateDetail) text(now time.Time) string {
 		fmt.Fprintf(&b, "  %d  %s\n", i+1, o)
 	}
 	if len(d.Changes) > 0 {
-		fmt.Fprintf(&b, "\nChanges of the task up to its last turn (%s):\n", d.Patch)
+		fmt.Fprintf(&b, "\nCommitted by the task (%s):\n", d.Patch)
 		for _, c := range d.Changes {
 			fmt.Fprintf(&b, "  +%-5d -%-5d %s\n", c.Added, c.Removed, c.Path)
 		}
+	}
+	for i, path := range d.Changed {
+		if i == 0 {
+			fmt.Fprintf(&b, "\nChanged by now, not committed (git -C %s diff):\n", d.Folder)
+		}
+		if i == mostChanged {
+			fmt.Fprintf(&b, "  ... and %d more\n", len(d.Changed)-i)
+			break
+		}
+		fmt.Fprintf(&b, "  %s\n", path)
 	}
 	d.evidence(&b)
 	b.WriteString("\nDecide:\n")
