@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/report"
 )
@@ -106,7 +108,7 @@ func gateVerb(env Env, cmd *cobra.Command, said string, decide func(*ralph.State
 	var rule always
 	rule.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := rule.check(cmd); err != nil {
+		if err := errors.Join(rule.check(cmd), byPerson(env)); err != nil {
 			return err
 		}
 		j, err := openJournal(env, false, false)
@@ -125,6 +127,15 @@ func gateVerb(env Env, cmd *cobra.Command, said string, decide func(*ralph.State
 		return saidOf(env, id, said, made, *asJSON)
 	}
 	return cmd
+}
+
+// byPerson refuses the word of an agent where a person's is wanted: its processes know
+// their turn. Who hides that means it; what keeps those away is below the agent.
+func byPerson(env Env) error {
+	if _, err := attempt.Find(env.Environ); err != nil {
+		return nil
+	}
+	return &ralph.Refusal{Why: "this is inside a turn of ralph, and a person decides this", Hint: "answer from a terminal of your own", Kind: ralph.ErrUsage}
 }
 
 // answerGate records an answer, and the rule that comes of it, in one write.
