@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/operation"
 )
 
 // What happens to approvals that an agent asks for: gate.approvals.
@@ -52,16 +53,27 @@ func (w Word) Answered() bool { return w.Verdict != "" || w.By != "" }
 // patterns unless a rule or gate.pre_approved lets them pass, rules that approve, what is
 // known to be safe, gate.approvals. rules are a person's answers that hold here and now.
 func Clear(q ralph.Request, c Config, g Ground, rules []*ralph.AnswerRule) Word {
-	// The never list comes before this: nothing of it gets as far as a rule.
+	var found []operation.Found
+	if q.Kind == ralph.RequestApproval {
+		found = Operations(q, c.Patterns, g)
+		if word, held := never(found); held {
+			return word
+		}
+	}
 	if r := ruled(q, g, rules); r != nil {
 		return wordOf(r)
 	}
 	if q.Kind != ralph.RequestApproval {
 		return Word{Rule: "a question", Gate: ralph.GateQuestion}
 	}
-	if word, held := operated(q, c, g); held {
+	if word, held := patterned(found, c.PreApproved); held {
 		return word
 	}
+	return byApprovals(q, c, g)
+}
+
+// byApprovals is what gate.approvals says to what nothing holds.
+func byApprovals(q ralph.Request, c Config, g Ground) Word {
 	switch c.Approvals {
 	case approvalsNever:
 		return Word{Verdict: ralph.Approved, Rule: "gate.approvals: never"}

@@ -8,16 +8,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/operation"
 )
 
-// operated judges what operations a request holds. held is false when nothing in it needs
-// a person: then the other rules have the word.
-func operated(q ralph.Request, c Config, g Ground) (word Word, held bool) {
-	found := Operations(q, c.Patterns, g)
-	if word, held = never(found); held {
-		return word, true
-	}
-	return patterned(found, c.PreApproved)
-}
-
 // Operations returns what in a request the patterns and the never list hold. A pattern that
 // cannot be compiled (internal/config refuses those) holds everything.
 func Operations(q ralph.Request, patterns []string, g Ground) []operation.Found {

@@ -93,6 +93,23 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// C-036, X-78: what is on the never list is for a person each time, whatever a rule says
+// that found its way into the journal.
+func TestNoRuleForTheNeverList(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"rm -rf /", "git push --force", "npm publish", "deploy production"} {
+		for _, mode := range []string{"ask", "policy", "never"} {
+			c, g, q := policy.Config{Approvals: mode}, policy.Ground{Work: "/w"}, command(text)
+			if !policy.Clear(q, c, g, nil).Never {
+				t.Skip("this program has no never list")
+			}
+			if w := policy.Clear(q, c, g, []*ralph.AnswerRule{rule("r-1", ralph.Approved, q)}); w.Answered() || !w.Never {
+				t.Errorf("%s, %s: %+v", text, mode, w)
+			}
+		}
+	}
+}
+
 // C-040: how far a rule reaches, and how long.
 func TestStanding(t *testing.T) {
 	t.Parallel()
