@@ -139,6 +139,9 @@ func (x *examination) config(env Env, root string) config.Config {
 	for _, l := range config.Later(c) {
 		x.note("config", l, "")
 	}
+	for _, l := range heldAnyway(c) {
+		x.note("config", l, "take it out of ralph/config.yaml")
+	}
 	if c.Gate.Approvals == "never" { // E-076
 		x.note("config", "gate.approvals is never: agents do what they want to do, and nobody is asked", "set it to policy (what only reads needs nobody) or ask")
 	}

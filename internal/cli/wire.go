@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -73,12 +74,25 @@ func wire(ctx context.Context, env Env, flags map[string]string) (*parts, error)
 		return nil, err
 	}
 	p.notices = append(p.notices, config.Later(p.config)...)
+	p.notices = append(p.notices, heldAnyway(p.config)...)
 	p.procs = proc.NewRunner(filepath.Join(p.root, "ralph/.state/procs"))
 	p.checks = checksOf(p.config, p.root)
 	if len(p.checks) == 0 {
 		p.notices = append(p.notices, "no checks: an agent's COMPLETE is believed as it is; set quality.commands in ralph/config.yaml")
 	}
 	return p, p.openAgents(env)
+}
+
+// heldAnyway warns of entries that name what is on the never list: they have no effect (C-035).
+func heldAnyway(c config.Config) []string {
+	var out []string
+	for _, entry := range policy.NeverApproved(c.Gate.PreApproved) {
+		out = append(out, "gate.pre_approved has "+strconv.Quote(entry)+", which is on the never list: it waits for a person all the same")
+	}
+	for _, entry := range policy.NeverApproved(c.Gate.Allow) {
+		out = append(out, "gate.allow has "+strconv.Quote(entry)+", which is on the never list: it waits for a person all the same")
+	}
+	return out
 }
 
 // openAgents opens the chain of agents. The primary must be there; a fallback
@@ -205,7 +219,8 @@ func policyConfig(c config.Config) policy.Config {
 		LimitWait: c.Limits.Wait, CountTimeouts: c.Errors.CountTimeouts, ApproveStart: c.RequireApprovalToStart,
 		ContextWarn: c.Construct.ContextWarn, ContextCompact: c.Construct.ContextCompact, ContextKill: c.Construct.ContextKill,
 		Budget: policy.Budget(c.Budget.Budget), SpecBudget: policy.Budget(c.Budget.Spec), TaskBudget: policy.Budget(c.Budget.Task),
-		Scoring:   policy.Scoring(c.Scoring),
+		Scoring:  policy.Scoring(c.Scoring),
+		Patterns: slices.Concat(c.Gate.Patterns, c.Gate.ExtraPatterns), PreApproved: c.Gate.PreApproved,
 		Approvals: c.Gate.Approvals, Allow: c.Gate.Allow, GateTimeout: c.Gate.Timeout, OnTimeout: c.Gate.OnTimeout, GateScope: c.Gate.Scope,
 	}
 }

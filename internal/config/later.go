@@ -9,11 +9,10 @@ import (
 // later is a setting that is read and checked but whose feature is not built
 // yet. This is the one list of them; a part that builds a feature removes its
 // row. key is a key or a section; where only some words of a key work already,
-// now names them; where only one part of ralph looks at it, by names that.
+// now names them.
 type later struct {
 	key string
 	now []string
-	by  string
 }
 
 func notBuilt() []later {
@@ -21,9 +20,6 @@ func notBuilt() []later {
 		{key: "test.coverage"},
 		{key: "test.retries"},
 		{key: "test.retry"},
-		{key: "gate.patterns", by: "`ralph hook pre-tool-use`"},
-		{key: "gate.extra_patterns", by: "`ralph hook pre-tool-use`"},
-		{key: "gate.pre_approved"},
 		{key: "decision"},
 		{key: "guidance"},
 		{key: "sync"},
@@ -49,8 +45,6 @@ func Later(c Config) []string {
 		}
 		value := yamlText(k.v.plain())
 		switch {
-		case row.by != "":
-			out = append(out, show(k.path)+" is set, but so far only "+row.by+" looks at it")
 		case row.now == nil:
 			out = append(out, show(k.path)+" is set, but what it does is not built yet: it has no effect")
 		case !slices.Contains(row.now, value):

@@ -126,10 +126,7 @@ func TestLater(t *testing.T) {
 		{"notify: {sounds: true}\nweb: {open: true}\nbase_branch: main\n", []string{
 			"`web.open` is set, but what it does is not built yet: it has no effect",
 		}},
-		{"gate: {extra_patterns: [kubectl], pre_approved: [kubectl get]}\n", []string{
-			"`gate.extra_patterns` is set, but so far only `ralph hook pre-tool-use` looks at it",
-			"`gate.pre_approved` is set, but what it does is not built yet: it has no effect",
-		}},
+		{"gate: {extra_patterns: [kubectl], pre_approved: [kubectl get]}\n", nil},
 		{"agent: {primary: codex, fallback: [claude, opencode]}\n", nil},
 	} {
 		if diff := cmp.Diff(tt.want, Later(mustLoad(t, tt.file, nil, nil))); diff != "" {
@@ -200,8 +197,6 @@ func keyTable() string {
 			works = "later"
 			if row.now != nil {
 				works = "only `" + strings.Join(row.now, "`, `") + "`"
-			} else if row.by != "" {
-				works = "only " + row.by
 			}
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", path, value, strings.ReplaceAll(k.doc, "|", "\\|"), works)

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"sync"
 
+	neverlist "github.com/ralph-loop/ralph/internal/operation"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
@@ -183,7 +184,11 @@ func (r *Repo) git(ctx context.Context, c call) (string, error) {
 		args = append(args, "-c", "core.splitIndex=false")
 		env = append(env, "GIT_INDEX_FILE="+c.index)
 	}
-	cmd := proc.Command{Args: append(args, c.args...), Dir: r.root, Env: r.environ(!c.write, env...), Tied: c.write || c.index != ""}
+	args = append(args, c.args...)
+	if err := neverlist.Own(args); err != nil {
+		return "", err
+	}
+	cmd := proc.Command{Args: args, Dir: r.root, Env: r.environ(!c.write, env...), Tied: c.write || c.index != ""}
 	if c.stdin != "" {
 		cmd.Stdin = strings.NewReader(c.stdin)
 	}

@@ -33,14 +33,6 @@ func Never() []string {
 	return []string{pushForce, rmRoot, rmHome, dropDatabase, formatDisk, productionDeploy, npmPublish}
 }
 
-// Defaults returns the patterns that gate.patterns holds unless a person sets it (C-031).
-func Defaults() []string {
-	return []string{
-		"deploy", "migrate", "publish", "push --force", "rm -rf", "drop table", "delete from", "npm publish",
-		"terraform apply", "production", "api.*key", "secret", "password",
-	}
-}
-
 // Found is one reason why a person has to be asked.
 type Found struct {
 	// Rule is the pattern, or the entry of the never list; of what is Unknown, why.
@@ -129,9 +121,9 @@ func Words(argv []string, dir string) ralph.Request {
 	return q
 }
 
-// Own refuses what ralph must not do by itself either: every program that it starts on
-// its own account is looked at first, with the never list alone. argv may have the
-// program's whole path.
+// Own refuses a command of git that ralph itself must not run: on its own account it forces
+// no push, as nobody else may, and takes no alias for a command. It looks at
+// what git does, not at its messages and paths: those are people's words.
 func Own(argv []string) error {
 	ws := make([]word, len(argv))
 	for i, a := range argv {
@@ -140,7 +132,9 @@ func Own(argv []string) error {
 		}
 	}
 	k := &look{dirs: []string{hole}, files: map[string]string{}}
-	k.simple(ws, nil, nil, nil)
+	if len(ws) > 0 {
+		k.git("git", ws)
+	}
 	for _, f := range k.found {
 		return fmt.Errorf("ralph does not run %q by itself: %s", f.Text, f.Rule)
 	}
@@ -161,11 +155,13 @@ type look struct {
 	looks    int
 	quiet    int // within a word that may not be a command at all: only what is certain counts
 	found    []Found
-	assigned []string
+	wrappers map[string]string // see wrappers
 }
 
 func (k *look) add(f Found) {
-	same := func(o Found) bool { return o.Rule == f.Rule && o.Text == f.Text }
+	same := func(o Found) bool {
+		return o.Rule == f.Rule && o.Never == f.Never && o.Unknown == f.Unknown && o.Text == f.Text
+	}
 	if !slices.ContainsFunc(k.found, same) {
 		k.found = append(k.found, f)
 	}

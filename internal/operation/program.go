@@ -116,7 +116,9 @@ func talk(ws []word) ([]word, bool) {
 	name := base(ws[0])
 	switch name {
 	case "echo", "printf", "grep", "egrep", "fgrep", "rg", "ag", "ack", "test", "[", "true", "false", ":", "read", "say", "cowsay", "man", "apropos", "tldr", "whatis", "banner", "logger", "notify-send":
-		if name == "rg" && slices.ContainsFunc(ws, func(w word) bool { return strings.HasPrefix(w.text, "--pre") || strings.HasPrefix(w.text, "--hostname") }) || name == "man" && slices.ContainsFunc(ws, func(w word) bool { return strings.HasPrefix(w.text, "-") }) {
+		if name == "rg" && slices.ContainsFunc(ws, func(w word) bool {
+			return strings.HasPrefix(w.text, "--pre") || strings.HasPrefix(w.text, "--hostname")
+		}) || name == "man" && slices.ContainsFunc(ws, func(w word) bool { return strings.HasPrefix(w.text, "-") }) {
 			return ws, false
 		}
 		return ws[:1], true

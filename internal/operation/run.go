@@ -126,7 +126,10 @@ func (k *look) wraps(name string, ws []word, in *source) {
 		}
 		return
 	}
-	valued, ok := wrappers()[name]
+	if k.wrappers == nil {
+		k.wrappers = wrappers() // once for all words of a request
+	}
+	valued, ok := k.wrappers[name]
 	if !ok {
 		return
 	}
