@@ -259,23 +259,3 @@ func TestReadOddFolder(t *testing.T) {
 		t.Errorf("%v\n%s", err, d)
 	}
 }
-
-// FuzzRead: whatever a report holds, reading it ends, and what is said can be.
-func FuzzRead(f *testing.F) {
-	for i, from := range []string{"go.out", "c8/coverage-summary.json", "jest/coverage-final.json", "jest/lcov.info", "jest/cobertura-coverage.xml", "jacoco/core.xml", "python/coverage.json"} {
-		b, err := os.ReadFile(filepath.Join("testdata", from))
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(uint8(i), b)
-	}
-	f.Fuzz(func(t *testing.T, which uint8, text []byte) {
-		places := []string{"cover.out", "coverage/coverage-summary.json", "coverage/coverage-final.json", "lcov.info", "coverage.xml", "target/site/jacoco/jacoco.xml", "coverage.json"}
-		dir := t.TempDir()
-		write(t, filepath.Join(dir, places[int(which)%len(places)]), string(text), began())
-		got, err := coverage.Read(dir, began(), "")
-		if err == nil && got != nil && (got.Covered < 0 || got.Covered > got.Total || got.Percent < 0 || got.Percent > 100) {
-			t.Errorf("%+v", got)
-		}
-	})
-}

@@ -63,22 +63,23 @@ func Written(dir string) (name, format string) {
 
 // find returns the reports to believe, all of one kind, as full names in a stable
 // order: those of dir itself, else those of the projects below it.
-func find(dir string, take func(path string) bool) (kind, []string) {
+func find(dir string, fresh func(path string) bool) (kind, []string) {
+	take := func(rel string) bool { return fresh(filepath.Join(dir, filepath.FromSlash(rel))) }
 	all := kinds()
 	for _, k := range all {
 		for _, place := range k.places {
-			names, err := filepath.Glob(filepath.Join(escape(dir), filepath.FromSlash(place)))
-			if names = slices.DeleteFunc(names, func(n string) bool { return !take(n) }); err == nil && len(names) > 0 {
-				return k, names
+			names, err := fs.Glob(os.DirFS(dir), place)
+			if err != nil {
+				continue
+			}
+			if files := under(dir, slices.DeleteFunc(names, func(rel string) bool { return !take(rel) })); len(files) > 0 {
+				return k, files
 			}
 		}
 	}
 	below := walk(dir)
 	for _, k := range all {
-		if files := k.among(below, func(rel string) bool { return take(filepath.Join(dir, filepath.FromSlash(rel))) }); len(files) > 0 {
-			for i, rel := range files {
-				files[i] = filepath.Join(dir, filepath.FromSlash(rel))
-			}
+		if files := under(dir, k.among(below, take)); len(files) > 0 {
 			return k, files
 		}
 	}
@@ -159,7 +160,11 @@ func skipped(dir, name string) bool {
 		name == filepath.Join(dir, "ralph", ".worktrees")
 }
 
-// escape makes a folder's name match itself as a pattern.
-func escape(dir string) string {
-	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(dir)
+// under are the full names of files in dir.
+func under(dir string, files []string) []string {
+	out := make([]string, len(files))
+	for i, rel := range files {
+		out[i] = filepath.Join(dir, filepath.FromSlash(rel))
+	}
+	return out
 }

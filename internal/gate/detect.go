@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // readLimit bounds what Detect reads of each file.
@@ -16,17 +17,23 @@ const readLimit = 1 << 20
 
 // Detected is what a repository offers as checks.
 type Detected struct {
-	Quality []string // commands, in order
-	Test    string   // "" when there is none
-	Why     []string // one line per finding, for `ralph doctor` and the config
+	Quality     []string // commands, in order
+	QualityFile string   // what gave them away
+	Test        string   // "" when there is none
+	TestFile    string   // what gave it away, like package.json
+	Framework   string   // what Test runs, like Vitest or pytest; "" when that is not known
+	Why         []string // one line per finding, for `ralph doctor` and the config
 }
 
 // offer is what one kind of project offers.
 type offer struct {
-	file    string // what gave it away
-	quality []string
-	test    string
-	note    string // when nothing can be made of the file
+	file      string // what gave it away
+	quality   []string
+	test      string
+	framework string // what test runs, for people
+	// notes are what a person may want to know beside it: what cannot be made of the
+	// file, or what else it has.
+	notes []string
 }
 
 func (o offer) commands() string {
@@ -37,7 +44,10 @@ func (o offer) commands() string {
 	return strings.Join(all, ", ")
 }
 
-var makeTest = regexp.MustCompile(`(?m)^test[ \t]*::?([^=:]|$)`)
+var (
+	makeTest       = regexp.MustCompile(`(?m)^test[ \t]*::?([^=:]|$)`)
+	cargoWorkspace = regexp.MustCompile(`(?m)^[ \t]*\[workspace[].]`)
+)
 
 // Detect looks at the files at the top of dir and says which commands check
 // it. Where there are several kinds of project, the first that has quality
@@ -55,24 +65,24 @@ func Detect(dir string) Detected {
 		if !ok {
 			continue
 		}
-		if o.note != "" {
-			d.Why = append(d.Why, o.file+": "+o.note)
-			continue
-		}
 		var used offer
 		if len(d.Quality) == 0 && len(o.quality) > 0 {
-			d.Quality, used.quality = o.quality, o.quality
+			d.Quality, d.QualityFile, used.quality = o.quality, o.file, o.quality
 		}
 		if d.Test == "" && o.test != "" {
-			d.Test, used.test = o.test, o.test
+			d.Test, d.TestFile, d.Framework, used.test = o.test, o.file, o.framework, o.test
 		}
 		switch {
+		case o.commands() == "":
 		case used.commands() == o.commands():
 			d.Why = append(d.Why, o.file+": "+o.commands())
 		case used.commands() == "":
 			d.Why = append(d.Why, fmt.Sprintf("%s: %s not used, an earlier finding has the place; name it in the config to run it", o.file, o.commands()))
 		default:
 			d.Why = append(d.Why, fmt.Sprintf("%s: %s of %s; name the rest in the config to run it", o.file, used.commands(), o.commands()))
+		}
+		for _, note := range o.notes {
+			d.Why = append(d.Why, o.file+": "+note)
 		}
 	}
 	return d
@@ -113,115 +123,48 @@ func (f folder) read(name string) string {
 	return string(b)
 }
 
+// goOffer names the modules of a workspace one by one: ./... would mean the one at
+// the top alone, or none.
 func goOffer(f folder) (offer, bool) {
-	return offer{file: "go.mod", quality: []string{"go vet ./..."}, test: "go test ./..."}, f.has("go.mod")
+	if f.has("go.work") {
+		all := " $(go list -f '{{.Dir}}/...' -m)"
+		return offer{file: "go.work", quality: []string{"go vet" + all}, test: "go test" + all, framework: "Go"}, true
+	}
+	return offer{file: "go.mod", quality: []string{"go vet ./..."}, test: "go test ./...", framework: "Go"}, f.has("go.mod")
 }
 
 func rustOffer(f folder) (offer, bool) {
-	return offer{file: "Cargo.toml", quality: []string{"cargo check"}, test: "cargo test"}, f.has("Cargo.toml")
-}
-
-// packageJSON is what matters of a package.json.
-type packageJSON struct {
-	Scripts         map[string]string `json:"scripts"`
-	Packager        string            `json:"packageManager"` // "pnpm@9.1.0"
-	Dependencies    map[string]any    `json:"dependencies"`
-	DevDependencies map[string]any    `json:"devDependencies"`
-}
-
-func (p packageJSON) uses(name string) bool {
-	_, dep := p.Dependencies[name]
-	_, dev := p.DevDependencies[name]
-	return dep || dev
-}
-
-// nodeOffer takes the project's own scripts, run by the package manager whose
-// lock file is there, else the test framework it depends on (C-065 to C-069).
-func nodeOffer(f folder) (offer, bool) {
-	o := offer{file: "package.json"}
-	text := f.read(o.file)
-	if text == "" {
-		return o, false
+	o := offer{file: "Cargo.toml", quality: []string{"cargo check"}, test: "cargo test", framework: "Cargo"}
+	if cargoWorkspace.MatchString(f.read(o.file)) { // else only the package at the top
+		o.quality, o.test = []string{"cargo check --workspace"}, "cargo test --workspace"
 	}
-	var p packageJSON
-	if err := json.Unmarshal([]byte(text), &p); err != nil {
-		o.note = "cannot be read: " + err.Error()
-		return o, true
-	}
-	pm := f.packager(p)
-	for _, names := range [][]string{{"lint"}, {"typecheck", "type-check", "check-types"}} {
-		if i := slices.IndexFunc(names, func(n string) bool { return p.Scripts[n] != "" }); i >= 0 {
-			o.quality = append(o.quality, pm+" run "+names[i])
-		}
-	}
-	if script := p.Scripts["test"]; script != "" && !strings.Contains(script, "no test specified") {
-		o.test = pm + " test"
-		if pm == "bun" {
-			o.test = "bun run test" // `bun test` is bun's own test runner, not the script
-		}
-		return o, true
-	}
-	for _, x := range []struct{ name, run string }{
-		{"@playwright/test", "playwright test"}, {"cypress", "cypress run"}, {"vitest", "vitest run"}, {"jest", "jest"},
-	} {
-		if p.uses(x.name) {
-			o.test = runners(pm) + " " + x.run
-			break
-		}
-	}
-	return o, o.commands() != ""
-}
-
-func (f folder) packager(p packageJSON) string {
-	switch name, _, _ := strings.Cut(p.Packager, "@"); name {
-	case "npm", "pnpm", "yarn", "bun":
-		return name
-	}
-	for _, x := range []struct{ lock, name string }{
-		{"pnpm-lock.yaml", "pnpm"}, {"yarn.lock", "yarn"}, {"bun.lock", "bun"}, {"bun.lockb", "bun"},
-	} {
-		if f.has(x.lock) {
-			return x.name
-		}
-	}
-	return "npm"
-}
-
-// runners is how a package manager runs a program of a dependency. npx must
-// not fetch one from the network, or ask.
-func runners(pm string) string {
-	switch pm {
-	case "pnpm":
-		return "pnpm exec"
-	case "yarn":
-		return "yarn run"
-	case "bun":
-		return "bunx"
-	}
-	return "npx --no-install"
+	return o, f.has(o.file)
 }
 
 func pythonOffer(f folder) (offer, bool) {
-	o := offer{test: "pytest"}
+	o := offer{test: "pytest", framework: "pytest"}
 	for _, x := range []struct{ file, sign string }{
-		{"pytest.ini", ""}, {"pyproject.toml", "pytest"}, {"setup.cfg", "pytest"}, {"tox.ini", "[pytest]"},
+		{"pytest.ini", ""}, {"pyproject.toml", "pytest"}, {"setup.cfg", "pytest"}, {"tox.ini", "[pytest]"}, {"conftest.py", ""},
+		{"requirements-dev.txt", "pytest"}, {"requirements.txt", "pytest"}, {"Pipfile", "pytest"},
 	} {
 		if f.has(x.file) && strings.Contains(f.read(x.file), x.sign) {
 			o.file = x.file
 			break
 		}
 	}
-	switch {
-	case f.has("uv.lock"):
-		o.test = "uv run pytest"
-	case f.has("poetry.lock"):
-		o.test = "poetry run pytest"
+	for _, x := range []struct{ lock, run string }{
+		{"uv.lock", "uv run"}, {"poetry.lock", "poetry run"}, {"pdm.lock", "pdm run"}, {"Pipfile.lock", "pipenv run"},
+	} {
+		if f.has(x.lock) {
+			o.test = x.run + " pytest"
+			break
+		}
 	}
 	return o, o.file != ""
 }
 
 func mavenOffer(f folder) (offer, bool) {
-	o := offer{file: "pom.xml", test: "mvn -q test"}
+	o := offer{file: "pom.xml", test: "mvn -q test", framework: "Maven"}
 	if f.has("mvnw") {
 		o.test = "./mvnw -q test"
 	}
@@ -229,8 +172,8 @@ func mavenOffer(f folder) (offer, bool) {
 }
 
 func gradleOffer(f folder) (offer, bool) {
-	file, ok := f.first("build.gradle", "build.gradle.kts")
-	o := offer{file: file, test: "gradle test"}
+	file, ok := f.first("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts")
+	o := offer{file: file, test: "gradle test", framework: "Gradle"}
 	if f.has("gradlew") {
 		o.test = "./gradlew test"
 	}
@@ -238,29 +181,51 @@ func gradleOffer(f folder) (offer, bool) {
 }
 
 func rubyOffer(f folder) (offer, bool) {
-	return offer{file: "Gemfile", test: "bundle exec rspec"}, f.has("Gemfile") && f.has("spec")
+	return offer{file: "Gemfile", test: "bundle exec rspec", framework: "RSpec"}, f.has("Gemfile") && (f.has("spec") || f.has(".rspec"))
 }
 
 func phpOffer(f folder) (offer, bool) {
 	file, ok := f.first("phpunit.xml", "phpunit.xml.dist")
-	return offer{file: file, test: "vendor/bin/phpunit"}, ok
+	return offer{file: file, test: "vendor/bin/phpunit", framework: "PHPUnit"}, ok
 }
 
+// dotnetOffer names the solution where there are projects beside it: `dotnet test`
+// refuses to choose.
 func dotnetOffer(f folder) (offer, bool) {
 	entries, err := os.ReadDir(string(f))
 	if err != nil {
 		return offer{}, false
 	}
+	var solutions, projects []string
 	for _, e := range entries {
 		switch filepath.Ext(e.Name()) {
-		case ".sln", ".slnx", ".csproj", ".fsproj":
-			return offer{file: e.Name(), test: "dotnet test"}, true
+		case ".sln", ".slnx":
+			solutions = append(solutions, e.Name())
+		case ".csproj", ".fsproj", ".vbproj":
+			projects = append(projects, e.Name())
 		}
 	}
-	return offer{}, false
+	all := slices.Concat(solutions, projects)
+	if len(all) == 0 {
+		return offer{}, false
+	}
+	o := offer{file: all[0], framework: ".NET"}
+	switch {
+	case len(all) == 1:
+		o.test = "dotnet test"
+	case len(solutions) == 1:
+		name, err := syntax.Quote(all[0], syntax.LangPOSIX)
+		if err != nil {
+			return offer{}, false
+		}
+		o.test = "dotnet test " + name
+	default:
+		o.notes = []string{"one of " + strings.Join(all, ", ") + "; say which in test.command, like dotnet test " + all[0]}
+	}
+	return o, true
 }
 
 func makeOffer(f folder) (offer, bool) {
 	file, ok := f.first("GNUmakefile", "makefile", "Makefile") // make's own order
-	return offer{file: file, test: "make test"}, ok && makeTest.MatchString(f.read(file))
+	return offer{file: file, test: "make test", framework: "Make"}, ok && makeTest.MatchString(f.read(file))
 }

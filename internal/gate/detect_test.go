@@ -54,6 +54,23 @@ func TestDetect(t *testing.T) {
 		"go and npm":    {files{"go.mod": "", "package.json": `{"scripts":{"test":"x"}}`}, vet, "go test ./...", "package.json: npm test not used"},
 		"lint and make": {files{"package.json": `{"scripts":{"lint":"x"}}`, "Makefile": "test:\n"}, []string{"npm run lint"}, "make test", "Makefile: make test"},
 		"a part":        {files{"package.json": `{"scripts":{"lint":"x"}}`, "Cargo.toml": ""}, []string{"npm run lint"}, "cargo test", "Cargo.toml: cargo test of cargo check, cargo test"},
+
+		"go workspace":        {files{"go.work": "", "go.mod": ""}, []string{"go vet $(go list -f '{{.Dir}}/...' -m)"}, "go test $(go list -f '{{.Dir}}/...' -m)", "go.work: "},
+		"cargo workspace":     {files{"Cargo.toml": "[workspace]\nmembers = []\n"}, []string{"cargo check --workspace"}, "cargo test --workspace", ""},
+		"cargo, no workspace": {files{"Cargo.toml": "x = '[workspace]'\n"}, []string{"cargo check"}, "cargo test", ""},
+		"gradle of modules":   {files{"settings.gradle.kts": "", "gradlew": ""}, nil, "./gradlew test", "settings.gradle.kts: "},
+		"conftest":            {files{"conftest.py": "", "Pipfile.lock": "{}"}, nil, "pipenv run pytest", "conftest.py: "},
+		"solution beside":     {files{"App.csproj": "", "My App.sln": ""}, nil, "dotnet test 'My App.sln'", ""},
+		"two solutions":       {files{"A.sln": "", "B.sln": ""}, nil, "", "A.sln: one of A.sln, B.sln; say which in test.command"},
+		"no test script":      {files{"package.json": `{"name":"x"}`}, nil, "", `package.json: no script "test" and no test framework`},
+		"npm workspaces":      {files{"package.json": `{"workspaces":["packages/*"]}`, "packages/a/package.json": `{}`, "packages/b/package.json": `{"scripts":{"test":"x"}}`}, nil, "npm test --workspaces --if-present", ""},
+		"empty workspaces":    {files{"package.json": `{"workspaces":["packages/*"]}`, "packages/a/package.json": `{}`}, nil, "", `no script "test"`},
+		"outer workspaces":    {files{"package.json": `{"workspaces":["../*","/etc"]}`}, nil, "", `no script "test"`},
+		"pnpm workspaces":     {files{"package.json": `{}`, "pnpm-workspace.yaml": "packages:\n  - 'apps/**'\n", "apps/a/package.json": `{"scripts":{"test":"x"}}`}, nil, "pnpm -r test", ""},
+		"bun workspaces":      {files{"package.json": `{"workspaces":{"packages":["a"]}}`, "bun.lock": "", "a/package.json": `{"scripts":{"test":"x"}}`}, nil, "bun run --filter '*' test", ""},
+		"yarn workspaces":     {files{"package.json": `{"packageManager":"yarn@4.1.0","workspaces":["a"]}`, "a/package.json": `{"scripts":{"test":"x"}}`}, nil, "yarn workspaces foreach -A run test", ""},
+		"old yarn":            {files{"package.json": `{"packageManager":"yarn@1.22.0","workspaces":["a"]}`, "a/package.json": `{"scripts":{"test":"x"}}`}, nil, "", `no script "test"`},
+		"root script":         {files{"package.json": `{"scripts":{"test":"turbo run test"},"workspaces":["a"]}`, "a/package.json": `{"scripts":{"test":"x"}}`}, nil, "npm test", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -94,5 +111,34 @@ func TestDetectReadsWithBounds(t *testing.T) {
 	}
 	if d := Detect(filepath.Join(dir, "gone")); d.Test != "" || len(d.Why) != 0 {
 		t.Errorf("%+v", d)
+	}
+}
+
+// C-065 to C-069: a package.json tells the framework by its script, else by what it
+// depends on.
+func TestDetectFramework(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct{ text, framework, test, why string }{
+		{`{"devDependencies":{"@playwright/test":"1"}}`, "Playwright", "npx --no-install playwright test", ""},
+		{`{"scripts":{"test":"playwright test"},"devDependencies":{"@playwright/test":"1"}}`, "Playwright", "npm test", ""},
+		{`{"devDependencies":{"cypress":"13"}}`, "Cypress", "npx --no-install cypress run", ""},
+		{`{"scripts":{"test":"vitest"},"devDependencies":{"vitest":"3"}}`, "Vitest", "npm test", ""},
+		{`{"scripts":{"test":"npx vitest run"}}`, "Vitest", "npm test", ""},
+		{`{"scripts":{"test":"node_modules/.bin/jest --ci"},"devDependencies":{"jest":"29"}}`, "Jest", "npm test", ""},
+		{`{"scripts":{"test":"react-scripts test"}}`, "Jest", "npm test", ""},
+		{`{"scripts":{"test":"npm run test:unit","test:unit":"mocha"}}`, "Mocha", "npm test", ""},
+		{`{"scripts":{"test":"turbo run test"},"devDependencies":{"vitest":"3","cypress":"13"}}`, "Vitest", "npm test", ""},
+		{`{"scripts":{"test":"java -jar x.jar"}}`, "", "npm test", ""},
+		{`{"scripts":{"test":"node --test"}}`, "", "npm test", ""},
+		{`{"scripts":{"test":"vitest run"},"devDependencies":{"vitest":"3","@playwright/test":"1"}}`, "Vitest", "npm test", "Playwright (npx --no-install playwright test) is there too"},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte(x.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d := Detect(dir)
+		if d.Framework != x.framework || d.Test != x.test || d.TestFile != "package.json" || !strings.Contains(strings.Join(d.Why, "\n"), x.why) {
+			t.Errorf("%s: %+v", x.text, d)
+		}
 	}
 }
