@@ -55,7 +55,7 @@ func layers() map[string][]string {
 		"internal/step":   {"R", "internal/policy", "internal/prompt", "internal/stream", "internal/testdiff"},
 		// surfaces
 		"internal/cli": {
-			"R", "internal/agent", "internal/agentcheck", "internal/config", "internal/engine", "internal/gate", "internal/git", "internal/hook", "internal/journal",
+			"R", "internal/agent", "internal/agentcheck", "internal/config", "internal/coverage", "internal/engine", "internal/gate", "internal/git", "internal/hook", "internal/journal",
 			"internal/notify", "internal/policy", "internal/proc", "internal/prompt", "internal/report", "internal/step",
 		},
 		"cmd/ralph": {"internal/cli"},

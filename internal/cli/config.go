@@ -59,6 +59,10 @@ func runConfigShow(env Env, asJSON bool) error {
 	if asJSON {
 		return printJSON(env.Stdout, settings)
 	}
+	detected := map[string]string{}
+	if root, err := findRoot(env); err == nil {
+		detected = detectedSettings(c, root)
+	}
 	wide := 0
 	for _, s := range settings {
 		wide = max(wide, len(s.Key))
@@ -67,6 +71,8 @@ func runConfigShow(env Env, asJSON bool) error {
 		from := ""
 		if s.From.Kind != config.FromDefault {
 			from = "  # " + s.From.String()
+		} else if seen := detected[s.Key]; seen != "" {
+			from = "  # " + seen
 		}
 		fmt.Fprintf(env.Stdout, "%-*s %s%s\n", wide+1, s.Key+":", s.Text(), from)
 	}

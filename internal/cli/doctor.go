@@ -12,7 +12,6 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
-	"github.com/ralph-loop/ralph/internal/gate"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -146,23 +145,6 @@ func (x *examination) config(env Env, root string) config.Config {
 		x.note("config", "gate.approvals is never: agents do what they want to do, and nobody is asked", "set it to policy (what only reads needs nobody) or ask")
 	}
 	return c
-}
-
-func (x *examination) checks(root string, c config.Config) {
-	specs := checksOf(c, root)
-	if len(specs) == 0 {
-		x.note("checks", "none: an agent's COMPLETE would be believed as it is", "set quality.commands in ralph/config.yaml, like [go test ./...]")
-	}
-	for _, s := range specs {
-		from := "configured"
-		if len(c.Quality.Commands) == 0 && c.Test.Command != s.Command {
-			from = "detected"
-		}
-		x.ok("checks", "%s (%s)", s.Command, from)
-	}
-	for _, why := range gate.Detect(root).Why {
-		x.ok("detected", "%s", why)
-	}
 }
 
 func (x *examination) state(env Env, root string) {

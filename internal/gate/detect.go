@@ -144,8 +144,14 @@ func rustOffer(f folder) (offer, bool) {
 func pythonOffer(f folder) (offer, bool) {
 	o := offer{test: "pytest", framework: "pytest"}
 	for _, x := range []struct{ file, sign string }{
-		{"pytest.ini", ""}, {"pyproject.toml", "pytest"}, {"setup.cfg", "pytest"}, {"tox.ini", "[pytest]"}, {"conftest.py", ""},
-		{"requirements-dev.txt", "pytest"}, {"requirements.txt", "pytest"}, {"Pipfile", "pytest"},
+		{"pytest.ini", ""},
+		{"pyproject.toml", "pytest"},
+		{"setup.cfg", "pytest"},
+		{"tox.ini", "[pytest]"},
+		{"conftest.py", ""},
+		{"requirements-dev.txt", "pytest"},
+		{"requirements.txt", "pytest"},
+		{"Pipfile", "pytest"},
 	} {
 		if f.has(x.file) && strings.Contains(f.read(x.file), x.sign) {
 			o.file = x.file
