@@ -45,3 +45,11 @@ func TestPrepare(t *testing.T) {
 		t.Errorf("a folder with blanks: %s", run)
 	}
 }
+
+// A toolchain that cannot measure must not make tests red.
+func TestSpoiled(t *testing.T) {
+	t.Parallel()
+	if !coverage.Spoiled("ok  \tx/a\t0.1s\ngo: no such tool \"covdata\"\n") || coverage.Spoiled("--- FAIL: TestCovdata (0.00s)\n") {
+		t.Error("the output is misread")
+	}
+}

@@ -58,3 +58,74 @@ func TestScan(t *testing.T) {
 		t.Errorf("lines: %+v", found)
 	}
 }
+
+// What is no new secret is no finding.
+func TestScanLetsPass(t *testing.T) {
+	t.Parallel()
+	for name, p := range map[string]string{
+		"nothing":             "",
+		"context":             patch("a.go", "@@ -1,1 +1,2 @@", " id := \""+aws+"\"", "+b"),
+		"removed":             patch("a.go", "@@ -1,2 +1,1 @@", "-id := \""+aws+"\"", " b"),
+		"moved":               patch("a.go", "@@ -1,1 +1,1 @@", "-id := \""+aws+"\"", "+\tid := \""+aws+"\"") + patch("b.go", "@@ -1,1 +1,2 @@", " x", "+const key = \""+aws+"\""),
+		"a name for a secret": patch("a.go", "@@ -1,1 +1,2 @@", " x", "+password := os.Getenv(\"PASSWORD\")"),
+		"a placeholder":       patch(".env.example", "@@ -1,1 +1,2 @@", " x", "+API_KEY=${API_KEY}"),
+		"go.sum":              patch("go.sum", "@@ -1,1 +1,2 @@", " x", "+token "+github),
+		"an image":            "diff --git a/x.png b/x.png\nnew file mode 100644\nindex 0000000..1234567\nBinary files /dev/null and b/x.png differ\n",
+		"a mode":              "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n",
+		"a deleted store":     "diff --git a/x.p12 b/x.p12\ndeleted file mode 100644\nindex 1234567..0000000\nBinary files a/x.p12 and /dev/null differ\n",
+	} {
+		if found := scan(t, p); len(found) != 0 {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}
+
+// Issue 6: the diff cannot allow what it adds.
+func TestScanCannotBeToldOtherwise(t *testing.T) {
+	t.Parallel()
+	key := "-----BEGIN RSA " + "PRIVATE KEY-----"
+	body := strings.Repeat("MIIEpAIBAAKCAQEA"+generic+"\n+", 6)
+	for name, p := range map[string]string{
+		"a comment":       patch("a.go", "@@ -1,1 +1,2 @@", " x", "+id := \""+aws+"\" // gitleaks:allow"),
+		"an ignore file":  patch(".gitleaksignore", "@@ -0,0 +1,1 @@", "+a.go:aws-access-token:1") + patch("a.go", "@@ -1,1 +1,2 @@", " x", "+id := \""+aws+"\""),
+		"rules":           patch(".gitleaks.toml", "@@ -0,0 +1,2 @@", "+[allowlist]", "+paths = ['.*']") + patch("a.go", "@@ -1,1 +1,2 @@", " x", "+id := \""+aws+"\""),
+		"several lines":   patch("id_rsa", "@@ -0,0 +1,8 @@", "+"+key, "+"+body+"-----END RSA "+"PRIVATE KEY-----"),
+		"a store of keys": "diff --git a/x.p12 b/x.p12\nnew file mode 100644\nindex 0000000..1234567\nBinary files /dev/null and b/x.p12 differ\n",
+		"a new file":      "diff --git a/n b/n\nnew file mode 100644\nindex 0000000..1234567\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+id = \"" + aws + "\"\n\\ No newline at end of file\n",
+		"a quoted name":   "diff --git \"a/\\303\\251.go\" \"b/\\303\\251.go\"\nindex 1..2 100644\n--- \"a/\\303\\251.go\"\n+++ \"b/\\303\\251.go\"\n@@ -1,1 +1,2 @@\n x\n+id := \"" + aws + "\"\n",
+		"carriage return": patch("a.ini", "@@ -1,1 +1,2 @@", " x\r", "+id = \""+aws+"\"\r"),
+	} {
+		found := scan(t, p)
+		if len(found) != 1 || found[0].Kind != secrets.Kind || found[0].Path == "" {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}
+
+// A patch that is cut off, or is none, is an error, and still looked through.
+func TestScanBroken(t *testing.T) {
+	t.Parallel()
+	whole := patch("a.go", "@@ -1,1 +1,2 @@", " x", "+id := \""+aws+"\"")
+	cut := patch("b.go", "@@ -1,1 +1,9 @@", " x", "+id := \""+github+"\"", "+half a li")
+	found, err := secrets.Scan([]byte(whole + cut))
+	if err == nil || !strings.Contains(err.Error(), "file 2 of the patch") || len(found) != 2 || found[1].Path != "b.go" || found[1].Line != 0 {
+		t.Errorf("%+v, %v", found, err)
+	}
+	if found, err := secrets.Scan([]byte("id := \"" + aws + "\"\n")); err == nil || len(found) != 0 {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// FuzzScan: any patch is read to its end, and no finding shows a secret.
+func FuzzScan(f *testing.F) {
+	f.Add([]byte(patch("a.go", "@@ -1,1 +1,2 @@", " x", "+id := \""+aws+"\"")))
+	f.Add([]byte(patch("b", "@@ -1,1 +1,2 @@", "-x", "+token = "+github, "+y")))
+	f.Fuzz(func(t *testing.T, patch []byte) {
+		found, _ := secrets.Scan(patch)
+		for _, x := range found {
+			if strings.Contains(x.What, aws) || strings.Contains(x.What, github) || x.Line < 0 {
+				t.Errorf("%+v", x)
+			}
+		}
+	})
+}
