@@ -39,15 +39,6 @@ func kinds() []kind {
 	}
 }
 
-// Formats are the reports that Read knows, with the places of each.
-func Formats() map[string][]string {
-	out := map[string][]string{}
-	for _, k := range kinds() {
-		out[k.format] = append(out[k.format], k.places...)
-	}
-	return out
-}
-
 // Written returns the report that lies in dir, however old, relative to dir, and its
 // format: what a run would most likely be judged by. "" when there is none.
 func Written(dir string) (name, format string) {
