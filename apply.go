@@ -18,7 +18,7 @@ func (s *State) fold(e Event, before time.Time) {
 	s.Seq, s.Hash, s.At = e.Seq, e.Hash, e.At
 	switch f := e.Fact.(type) {
 	case SessionStarted:
-		s.dropTurnGates("")
+		s.turnsOver("")
 		s.sessionStarted(f, e.At, before)
 	case SessionEnded:
 		s.sessionEnded(f, e.At)
@@ -118,7 +118,7 @@ func (s *State) applyPlan(e Event) {
 func (s *State) applyStep(e Event) {
 	switch f := e.Fact.(type) {
 	case StepStarted:
-		s.dropTurnGates(f.Task)
+		s.turnsOver(f.Task)
 		s.Totals.Receipts++
 		s.editTask(f.Task, func(t *Task) {
 			t.Run.InFlight, t.Run.Replies = e.Seq, nil
@@ -143,7 +143,7 @@ func (s *State) applyStep(e Event) {
 		s.editJob(func(j *Job) { j.Base, j.Branch, j.Head, j.Tree = f.Head, f.Branch, f.Head, f.Tree })
 		s.editTask(f.Task, func(t *Task) { t.Run.InFlight, t.Run.Tree, t.Run.StepError = 0, f.Tree, f.Error })
 	case TurnEnded:
-		s.dropTurnGates(f.Task)
+		s.turnsOver(f.Task)
 		s.turnEnded(f, e.At)
 	case ChecksRan:
 		s.checksRan(f)

@@ -18,11 +18,32 @@ func (s *State) applyGate(e Event) {
 		}
 	case Signalled:
 		s.editTask(f.Task, func(t *Task) {
-			if f.Signal.Kind == SignalProgress {
-				t.Run.Progress = f.Signal.Percent
-				return
+			r := &t.Run
+			progress := f.Signal.Kind == SignalProgress
+			if progress {
+				r.Progress, r.Note = f.Signal.Percent, f.Signal.Text
 			}
-			t.Run.Signalled = f.Signal
+			if k := r.Signalled.Kind; !progress || k == SignalNone || k == SignalProgress {
+				r.Signalled = f.Signal // how far it is does not undo a word that ends the turn
+			}
 		})
+	}
+}
+
+// turnsOver ends what belongs to turns under way, of a task or of all with "": what was
+// asked in the middle of them, and what was signalled.
+func (s *State) turnsOver(task TaskID) {
+	s.dropTurnGates(task)
+	forget := func(t *Task) { t.Run.Signalled = Signal{} }
+	if task != "" {
+		s.editTask(task, forget)
+		return
+	}
+	for _, list := range [][]*Task{s.Plan.Tasks, s.Stages} {
+		for _, t := range list {
+			if t.Run.Signalled != (Signal{}) {
+				s.editTask(t.ID, forget)
+			}
+		}
 	}
 }
