@@ -73,7 +73,11 @@ func carry(ctx context.Context, t Turn, m message) (answer, error) {
 		r, err := t.Ask(ctx, *m.Ask)
 		return answer{Reply: &r}, err
 	case m.Op == "signal" && m.Signal != nil:
-		return answer{}, t.Signal(ctx, *m.Signal, m.Via)
+		s, err := wellSaid(*m.Signal)
+		if err == nil {
+			err = t.Signal(ctx, s, m.Via)
+		}
+		return answer{}, err
 	case m.Op == "learn" && strings.TrimSpace(m.Text) != "":
 		return answer{}, t.Learn(ctx, m.Text)
 	case m.Op == "info":

@@ -109,3 +109,31 @@ func TestNonce(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is no signal gets a word that says so, and the turn does not hear it.
+func TestSignalWords(t *testing.T) {
+	t.Parallel()
+	f, _, c := begin(t)
+	for _, bad := range []struct {
+		s   ralph.Signal
+		why string
+	}{
+		{ralph.Signal{Kind: "DONE"}, "no signal \"DONE\""},
+		{ralph.Signal{Kind: ralph.SignalComplete, Text: "but one test"}, "takes no words"},
+		{ralph.Signal{Kind: ralph.SignalBlocked, Text: " \n"}, "needs the reason"},
+		{ralph.Signal{Kind: ralph.SignalHuman}, "needs the question"},
+		{ralph.Signal{Kind: ralph.SignalProgress, Percent: 101}, "from 0 to 100"},
+		{ralph.Signal{Kind: ralph.SignalComplete, Percent: 1}, "only PROGRESS"},
+		{ralph.Signal{Kind: ralph.SignalBlocked, Text: strings.Repeat("x", 5000)}, "too long"},
+	} {
+		if err := c.Signal(t.Context(), bad.s, "command"); err == nil || !strings.Contains(err.Error(), bad.why) {
+			t.Errorf("%+v: %v, want %q", bad.s, err, bad.why)
+		}
+	}
+	if err := c.Signal(t.Context(), ralph.Signal{Kind: ralph.SignalBlocked, Text: " no key\n"}, "mcp"); err != nil {
+		t.Fatal(err)
+	}
+	if s := <-f.signal; s != (ralph.Signal{Kind: ralph.SignalBlocked, Text: "no key"}) {
+		t.Errorf("%+v", s)
+	}
+}
