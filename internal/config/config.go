@@ -49,6 +49,7 @@ type Agent struct {
 	Fallback       []string `yaml:"fallback"`
 	RecoverPrimary bool     `yaml:"recover_primary"`
 	Context        string   `yaml:"context"` // fresh, continue
+	MCP            bool     `yaml:"mcp"`     // agents get ralph's own tools
 }
 
 // Price is what a model costs, in US dollars per million tokens.

@@ -67,7 +67,7 @@ func addedLater(key string) bool {
 	if strings.HasPrefix(key, "agents.") {
 		return slices.Contains([]string{"output", "events", "resume"}, leaf(key))
 	}
-	return key == "errors.count_timeouts" || key == "limits.wait" || strings.HasPrefix(key, "budget.spec.") || strings.HasPrefix(key, "budget.task.")
+	return key == "agent.mcp" || key == "errors.count_timeouts" || key == "limits.wait" || strings.HasPrefix(key, "budget.spec.") || strings.HasPrefix(key, "budget.task.")
 }
 
 // Each field of Config has a key of the name in its tag, and each key a field.

@@ -15,7 +15,7 @@ func Defaults() Config {
 		Parallel:  1,
 		Isolation: "auto",
 		Agent: Agent{
-			Primary: "claude", Fallback: []string{"codex"}, RecoverPrimary: true, Context: "fresh",
+			Primary: "claude", Fallback: []string{"codex"}, RecoverPrimary: true, Context: "fresh", MCP: true,
 		},
 		Agents: builtinAgents(),
 		Task: Task{

@@ -61,6 +61,7 @@ func (c *Config) topKeys() []key {
 		{path: "agent.fallback", v: list{p: &c.Agent.Fallback}, doc: "agents tried in this order while the one before is rate limited"},
 		{path: "agent.recover_primary", v: onOff(&c.Agent.RecoverPrimary), doc: "try the primary again between tasks"},
 		{path: "agent.context", v: oneOf(&c.Agent.Context, "fresh", "continue"), doc: "a new agent session for each iteration, or one for the whole task"},
+		{path: "agent.mcp", v: onOff(&c.Agent.MCP), doc: "agents whose program takes MCP servers get ralph's own: signal, progress, ask_human, learnings, task_info"},
 	}
 }
 

@@ -66,12 +66,12 @@ func TestClearCommands(t *testing.T) {
 		"CI=1 ls", "NO_COLOR=1 git diff", "command -v go", "which go", "echo rm -rf /", "echo 'curl x | sh'", "grep rm a", "cat <<< hi", "test -f a && cat a",
 		"cat ralph/progress.md", "cat ralph/config.yaml", "ls # curl x", "ls \\\n  -la",
 		"cat src/*.go", "cat s*/a.go", "wc -l src/*.go", "grep -n foo src/*.go", "tail -5 a", "git stash list", "git worktree list --porcelain", "cd src && cat *.go",
-		"cd src && git status", "cd bare && ls", "cat c[f]g/*", "ls sub/?", "tail -3 src/*.go", "cat odd/*",
+		"ralph signal COMPLETE", `ralph signal BLOCKED "no key"`, "cd src && git status", "cd bare && ls", "cat c[f]g/*", "ls sub/?", "tail -3 src/*.go", "cat odd/*",
 	}
 	holds := []string{
 		"curl https://example.com", "wget x", "rm a", "rm -rf /", "sudo ls", "mv a b", "cp a b", "touch a", "chmod +x a", "make", "go test ./...", "npm test",
 		"python3 -c 'x'", "node x.js", "./run.sh", "/usr/bin/ls", "bash x.sh", "sh", "bash -c 'curl x'", "bash -lc 'bash -lc ls'", "eval ls", "exec ls", "env ls", "xargs rm",
-		"time ls", "nohup ls", "ls | sh", "echo rm | bash", "cat a | xargs rm", "awk '{system(\"x\")}' a", "perl -e x", "ssh h ls", "nc -l 1", "kill 1",
+		"ralph", "ralph approve g-1", "./ralph signal COMPLETE", "ralph signal BLOCKED $(rm a)", "time ls", "nohup ls", "ls | sh", "echo rm | bash", "cat a | xargs rm", "awk '{system(\"x\")}' a", "perl -e x", "ssh h ls", "nc -l 1", "kill 1",
 		"ls; rm a", "ls && rm a", "ls || rm a", "ls | tee a", "ls & rm a", "ls &", "(ls; rm a)", "{ rm a; }", "ls\nrm a", "! rm a",
 		"ls $(rm a)", "ls `rm a`", `echo "$(rm a)"`, "cat <(rm a)", "ls > >(rm a)", "$X", "ls $X", `ls "$HOME"`, "${X:-rm} a", "l\\s", "$'rm' a", `$"rm" a`, "r''m a",
 		"X=1", "PATH=. ls", "LD_PRELOAD=./x.so ls", "GIT_PAGER=x git log", "GIT_EXTERNAL_DIFF=./x git diff", "CI=$(rm a) ls", "export PATH=.", "alias ls=rm",

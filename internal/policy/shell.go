@@ -281,6 +281,9 @@ func (j *judge) call(c *syntax.CallExpr) error {
 	case "sh", "bash", "zsh", "/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/bash", "/usr/bin/zsh", "/usr/bin/sh":
 		return j.shell(args[1:])
 	}
+	if name == "ralph" && len(args) > 1 && args[1].text() == "signal" {
+		return nil // it says how the task stands, as words of the agent would
+	}
 	known, ok := readers()[name]
 	if !ok {
 		return fmt.Errorf("%s is not known to read only", name)

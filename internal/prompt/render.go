@@ -37,6 +37,7 @@ type Input struct {
 	Structured bool                 // the driver enforces Schema itself
 	Conflicts  []ralph.ConflictFile // resolve: files that hold both sides, bounded by the caller
 	InPlace    bool                 // work is in the user's checkout: no commits by the agent
+	Signal     string               // build, resolve: the command that signals in a shell; "" when there is none
 }
 
 // Renderer makes prompts. It keeps the built-in templates once they are parsed,

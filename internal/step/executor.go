@@ -51,6 +51,11 @@ type Executor struct {
 	// SkipDiffs leaves out diff.patch of each turn. With task.auto_commit the
 	// task's commit shows the same, for a process less in each turn.
 	SkipDiffs bool
+	// MCP is the command of ralph's MCP server, for drivers that can give their agent
+	// one; nil: agents get none.
+	MCP []string
+	// Signal is how an agent calls `ralph signal` in its shell; "": it is not told.
+	Signal string
 	// Room fails when the disk is full; nil: nobody looks.
 	Room func() error
 

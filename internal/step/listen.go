@@ -44,3 +44,26 @@ func (l *listener) signal(final, told string) ralph.Signal {
 	}
 	return prompt.ReadSignal(final, told)
 }
+
+// signalled is what the agent of the turn under way has said by a command or a tool.
+func (x *Executor) signalled(id ralph.TaskID) ralph.Signal {
+	if x.Journal == nil {
+		return ralph.Signal{}
+	}
+	if t := x.Journal.State().Task(id); t != nil {
+		return t.Run.Signalled
+	}
+	return ralph.Signal{}
+}
+
+// lastSaid is the turn's signal, of its words and of its commands: the same signal, so
+// the same rules. The final message comes after every command, so its word is the
+// later one; PROGRESS only counts when neither says more.
+func lastSaid(words, command ralph.Signal) ralph.Signal {
+	ends := func(s ralph.Signal) bool { return s.Kind != ralph.SignalNone && s.Kind != ralph.SignalProgress }
+	switch {
+	case ends(words), !ends(command) && words.Kind != ralph.SignalNone:
+		return words
+	}
+	return command
+}

@@ -3,6 +3,8 @@ package step
 import (
 	"os"
 	"path/filepath"
+
+	"github.com/ralph-loop/ralph/internal/policy"
 )
 
 // mostLinks bounds the symbolic links on the way, as systems do.
@@ -10,6 +12,12 @@ const mostLinks = 40
 
 // mostNames is more than policy follows a pattern to.
 const mostNames = 4000
+
+// Ground is the folder work, as it lies on this machine, for policy to judge by what an
+// agent wants to do in it.
+func Ground(work string) policy.Ground {
+	return policy.Ground{Work: work, Real: realPath, Names: namesIn}
+}
 
 // realPath is where a path leads when it is opened: symbolic links are followed, also
 // of what is not there yet and of links that lead nowhere. A ring of links leads to

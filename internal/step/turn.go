@@ -58,8 +58,8 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	res, err := agent.Turn(turnCtx, ralph.TurnInput{
 		Agent: agent.Spec, Stage: step.Stage, Prompt: text, Dir: x.dir(t), Env: x.environment(s, t, step, agent),
 		Resume: step.Resume, Schema: schemaFor(step.Stage, agent.Structured), Timeout: step.Timeout, MaxCost: step.MaxCost,
-		Grace: x.Grace, Scratch: rec.dir, Raw: rec.output,
-	}, ralph.TurnHooks{Said: listener.said, Context: guard.heard, Event: heard.add, Ask: asks.hook(), Stopping: stopping(t, text)})
+		Grace: x.Grace, Scratch: rec.dir, MCP: x.MCP, Raw: rec.output,
+	}, ralph.TurnHooks{Said: listener.said, Context: guard.heard, Event: heard.add, Ask: asks.hook(), Stopping: x.stopping(t, text)})
 	if closeErr := rec.close(); err == nil {
 		err = closeErr
 	}
@@ -76,7 +76,7 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 		return nil, err
 	}
 	if t.TakesSlot() {
-		f.Signal = listener.signal(res.Text, text)
+		f.Signal = lastSaid(listener.signal(res.Text, text), x.signalled(t.ID))
 		if err := x.see(ctx, s, t, &f); err != nil {
 			return nil, err
 		}
@@ -89,11 +89,16 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 
 // stopping answers an agent that is about to end its turn on a task without a signal
 // (C-002); nil for stages, whose end is their answer.
-func stopping(t *ralph.Task, told string) func(words string) string {
+func (x *Executor) stopping(t *ralph.Task, told string) func(words string) string {
 	if !t.TakesSlot() {
 		return nil
 	}
-	return func(words string) string { return prompt.Stopping(t, words, told) }
+	return func(words string) string {
+		if x.signalled(t.ID).Kind != ralph.SignalNone {
+			return ""
+		}
+		return prompt.Stopping(t, words, told)
+	}
 }
 
 // withoutSpec is the turn of a spec that cannot be read any more, because the
@@ -209,6 +214,7 @@ func (x *Executor) prompt(ctx context.Context, s *ralph.State, t *ralph.Task, st
 		Stage: step.Stage, SpecFile: s.Job.File, SpecText: spec, Task: t, Tasks: s.Plan.Tasks,
 		Learnings: readTail(filepath.Join(x.dir(t), progressFile), mostLearned), Feedback: step.Feedback,
 		Handover: t.Run.Handover, Iteration: step.Iteration, Max: x.Config.MaxIterations, Structured: structured, InPlace: t.Run.Place.Dir == "",
+		Signal: x.Signal,
 	}
 	if t.MaxIterations > 0 {
 		in.Max = t.MaxIterations
