@@ -48,6 +48,7 @@ func layers() map[string][]string {
 		"internal/attempt":  {"R"},
 		"internal/coverage": {"R"},
 		"internal/secrets":  {"R"},
+		"internal/mcp":      {"R", "internal/attempt"},
 		// what is proved of agents: drivers are run, never opened
 		"internal/agentcheck": {"R", "internal/agent", "internal/proc"},
 		// composition
@@ -55,8 +56,9 @@ func layers() map[string][]string {
 		"internal/step":   {"R", "internal/policy", "internal/prompt", "internal/stream", "internal/testdiff"},
 		// surfaces
 		"internal/cli": {
-			"R", "internal/agent", "internal/agentcheck", "internal/config", "internal/coverage", "internal/engine", "internal/gate", "internal/git", "internal/hook", "internal/journal",
-			"internal/notify", "internal/policy", "internal/proc", "internal/prompt", "internal/report", "internal/step",
+			"R", "internal/agent", "internal/agentcheck", "internal/attempt", "internal/config", "internal/coverage", "internal/engine", "internal/gate",
+			"internal/git", "internal/hook", "internal/journal", "internal/mcp", "internal/notify", "internal/policy", "internal/proc", "internal/prompt",
+			"internal/report", "internal/step",
 		},
 		"cmd/ralph": {"internal/cli"},
 		// for tests alone: no row above may name them
@@ -74,6 +76,8 @@ func homes() map[string][]string {
 		"github.com/spf13/cobra": {"internal/cli"},
 
 		"github.com/coder/acp-go-sdk": {"internal/agent"},
+
+		"github.com/modelcontextprotocol/go-sdk/mcp": {"internal/mcp"},
 	}
 }
 

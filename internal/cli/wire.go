@@ -231,6 +231,10 @@ func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Execut
 		Root: p.root, Config: pc, Agents: p.agents, Checks: p.checks, Live: live, Env: baseEnv(env.Environ),
 		Trees: &trees{p.repo}, NewID: newID, Now: time.Now, Grace: agentGrace, SkipDiffs: pc.AutoCommit || pc.Isolated,
 	}
+	if p.config.Agent.MCP {
+		x.MCP = []string{env.Self, "mcp"}
+	}
+	x.Signal = signalCommand(env, x.Env, p.root)
 	forChecks := checkEnv(env.Environ)
 	if pc.Isolated {
 		w := worktrees{p.repo}

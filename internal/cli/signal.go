@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/mcp"
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+// What an agent calls in its turn: a command, and a server of tools.
+
+func newSignal(env Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "signal <COMPLETE|BLOCKED|NEEDS_HUMAN|PROGRESS> [text]", Short: "For agents: say how the task stands, from a shell inside the turn", Hidden: true,
+		Long: `Says what a tag in the agent's final message would say. It counts for the turn under
+way, when that ends well; the newest signal wins, and a tag in the final message comes
+last. PROGRESS ends nothing, and shows in ` + "`ralph status`" + ` at once. Whoever is not started
+by a turn of ralph is not heard.`,
+		Example: `  ralph signal COMPLETE
+  ralph signal BLOCKED "the API key is missing"
+  ralph signal NEEDS_HUMAN "Keep the old table, or drop it?"
+  ralph signal PROGRESS 40 "the parser is done"`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := signalOf(args)
+			if err != nil {
+				return err
+			}
+			turn, err := turnOf(env)
+			if err != nil {
+				return err
+			}
+			if err := turn.Signal(cmd.Context(), s, "command"); err != nil {
+				return fmt.Errorf("signal %s: %w", s.Kind, err)
+			}
+			_, err = fmt.Fprintf(env.Stdout, "ralph heard %s\n", s.Kind)
+			return err
+		},
+	}
+}
+
+// signalOf reads the words of a signal; whether they fit its kind is the turn's to say.
+func signalOf(args []string) (ralph.Signal, error) {
+	if len(args) == 0 {
+		return ralph.Signal{}, usage("say which signal: COMPLETE, BLOCKED, NEEDS_HUMAN or PROGRESS")
+	}
+	s := ralph.Signal{Kind: ralph.SignalKind(strings.ToUpper(args[0]))}
+	words := args[1:]
+	if s.Kind == ralph.SignalProgress {
+		if len(words) == 0 {
+			return s, usage("PROGRESS needs a percentage: ralph signal PROGRESS 40 \"what is done\"")
+		}
+		n, err := strconv.Atoi(strings.TrimSuffix(words[0], "%"))
+		if err != nil {
+			return s, usage("PROGRESS needs a percentage from 0 to 100, not %q", words[0])
+		}
+		s.Percent, words = n, words[1:]
+	}
+	s.Text = strings.Join(words, " ")
+	return s, nil
+}
+
+// turnOf is the turn that this process belongs to.
+func turnOf(env Env) (*attempt.Client, error) {
+	turn, err := attempt.Find(env.Environ)
+	if errors.Is(err, attempt.ErrNoTurn) {
+		return nil, &ralph.Refusal{Why: err.Error(), Hint: "it is for agents: ralph starts it, or an agent in its turn does", Kind: ralph.ErrUsage}
+	}
+	return turn, err
+}
+
+// signalCommand is how agents with the environment environ call `ralph signal`: only where
+// their PATH leads to this very program, else "".
+func signalCommand(env Env, environ []string, root string) string {
+	found, err := proc.LookPath("ralph", root, environ)
+	if err != nil {
+		return ""
+	}
+	there, err := os.Stat(found)
+	if err != nil {
+		return ""
+	}
+	if self, err := os.Stat(env.Self); err != nil || !os.SameFile(there, self) {
+		return ""
+	}
+	return "ralph signal"
+}
+
+func newMCP(env Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "mcp", Short: "For agents: tools over MCP (signal, progress, ask_human, learnings, task_info)", Hidden: true,
+		Long: `An MCP server on stdin and stdout, bound to the turn of ralph that started it; it
+refuses to start anywhere else. ralph gives it to agents whose program takes MCP
+servers; agent.mcp: false leaves it out.`,
+		Example: "  ralph mcp", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			turn, err := turnOf(env)
+			if err != nil {
+				return err
+			}
+			if _, err := turn.Info(cmd.Context()); err != nil { // a turn that has ended, or another's nonce
+				return fmt.Errorf("start the MCP server: %w", err)
+			}
+			return mcp.Serve(cmd.Context(), turn, env.Version, env.Stdin, env.Stdout)
+		},
+	}
+}
