@@ -38,16 +38,33 @@ const mostLine = 8 << 20
 // Serve speaks MCP until in ends or ctx does. A call that is cancelled takes back what
 // it asked. It returns nil when the client has left.
 func Serve(ctx context.Context, t Turn, version string, in io.Reader, out io.Writer) error {
-	s, err := newServer(t, version)
+	gone, leave := context.WithCancel(ctx)
+	defer leave()
+	s, err := newServer(server{t: t, gone: gone}, version)
 	if err != nil {
 		return err
 	}
-	err = s.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: openEnded{out}, MaxLineLength: mostLine})
+	err = s.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(&listened{in, leave}), Writer: openEnded{out}, MaxLineLength: mostLine})
 	switch {
 	case err == nil, errors.Is(err, io.EOF), ctx.Err() != nil:
 		return nil
 	}
 	return fmt.Errorf("speak MCP: %w", err)
+}
+
+// listened is the client's end; leave is called when it is over. The SDK itself lets open
+// calls come to their end before it looks.
+type listened struct {
+	io.Reader
+	leave func()
+}
+
+func (l *listened) Read(p []byte) (int, error) {
+	n, err := l.Reader.Read(p)
+	if err != nil {
+		l.leave()
+	}
+	return n, err
 }
 
 // openEnded is a writer that is not this package's to close.
@@ -75,9 +92,12 @@ type (
 )
 
 // server are the tools of one turn.
-type server struct{ t Turn }
+type server struct {
+	t    Turn
+	gone context.Context // ends when the client has left
+}
 
-func newServer(t Turn, version string) (*sdk.Server, error) {
+func newServer(x server, version string) (*sdk.Server, error) {
 	s := sdk.NewServer(&sdk.Implementation{Name: "ralph", Title: "ralph: the task you work on", Version: version}, &sdk.ServerOptions{
 		Capabilities: &sdk.ServerCapabilities{},
 		Instructions: "You work on one task of ralph. End it with `signal`; ask a person with `ask_human` only what you cannot find out.",
@@ -87,7 +107,6 @@ func newServer(t Turn, version string) (*sdk.Server, error) {
 		return nil, fmt.Errorf("describe the tool signal: %w", err)
 	}
 	kinds.Properties["kind"].Enum = []any{string(ralph.SignalComplete), string(ralph.SignalBlocked), string(ralph.SignalHuman)}
-	x := server{t}
 	closed := false
 	looks := &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &closed}
 	says := &sdk.ToolAnnotations{DestructiveHint: &closed, OpenWorldHint: &closed}
@@ -131,6 +150,9 @@ func (x server) ask(ctx context.Context, r *sdk.CallToolRequest, in askIn) (*sdk
 	if strings.TrimSpace(in.Question) == "" {
 		return nil, nil, errors.New("there is no question")
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(x.gone, cancel)()
 	defer tellAlive(ctx, r)()
 	reply, err := x.t.Ask(ctx, ralph.Request{Kind: ralph.RequestQuestion, Tool: "ask_human", Text: in.Question, Options: in.Options})
 	switch {
