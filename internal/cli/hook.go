@@ -1,113 +1,148 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"os/signal"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/config"
 )
 
 // What Claude Code calls in a session that a person started. The turns of ralph itself
 // need none of it: the driver answers there, over claude's control channel.
 
 const (
-	// mostHookBlocks is how often a session is kept from ending over one task. claude
-	// itself gives up after eight in a row, with an empty answer.
-	mostHookBlocks = 3
-	maxHookInput   = 16 << 20
-	hookNotes      = "ralph/.state/hooks"
+	maxHookInput = 16 << 20
+
+	// claudeWaits is how long claude waits for a hook whose settings do not say; then it
+	// lets the call pass. hookSpare is what ralph leaves of that to answer in.
+	claudeWaits = 10 * time.Minute
+	hookSpare   = time.Minute
+	// longestHook bounds the wait where gate.timeout is 0, no limit: claude has one.
+	longestHook = 24 * time.Hour
+	// askedTools are the tools that change, run or reach something; the others only look.
+	askedTools = "Bash|Edit|MultiEdit|Write|NotebookEdit|WebFetch|WebSearch|mcp__.*"
 )
 
 // hookInput is what Claude Code writes to a hook's stdin, as far as it is read.
 type hookInput struct {
-	Session string `json:"session_id"`
-	Tool    string `json:"tool_name"`
-	Input   struct {
-		Command string `json:"command"`
-	} `json:"tool_input"`
+	Session string          `json:"session_id"`
+	Dir     string          `json:"cwd"`
+	Event   string          `json:"hook_event_name"`
+	Tool    string          `json:"tool_name"`
+	Input   json.RawMessage `json:"tool_input"`
+}
+
+// hookFlags say which sessions a hook is for, and how long claude waits for it.
+type hookFlags struct {
+	session string
+	any     bool
+	wait    time.Duration
 }
 
 func newHook(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "hook", Short: "What Claude Code calls in a session of your own", Hidden: true,
-		Long: `Hooks for a Claude Code session that you start yourself. They act in the session with
-the id of --session and in no other, and never in the turns that ralph runs.
+		Long: `Hooks for a Claude Code session that you start yourself. They never act in the turns
+that ralph runs.
 
   id=$(uuidgen)
   claude --session-id $id --settings "$(ralph hook settings --session $id)"
+  ralph hook settings                  for a settings file: no hook for Stop
 
-stop keeps the session at work while the plan has a ready task, and says which;
-pre-tool-use asks you about commands that gate.patterns name.`,
-		Example: "  ralph hook settings --session 5f0c...", Args: noSuchCommand,
+pre-tool-use holds what gate.patterns and the never list name until you say yes or no:
+` + "`ralph gates`" + ` in another terminal. stop keeps the session of --session at work while the
+plan has a ready task, and says which.`,
+		Example: "  ralph hook settings\n  ralph hook settings --session 5f0c...", Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	add := func(name, short string, run func(*cobra.Command, string) error) {
-		var session string
-		c := &cobra.Command{
-			Use: name, Short: short, Args: cobra.NoArgs, Example: "  ralph hook " + name + " --session 5f0c...",
-			RunE: func(c *cobra.Command, _ []string) error { return run(c, session) },
+	add := func(c *cobra.Command, run func(*cobra.Command, *hookFlags) error) *cobra.Command {
+		f := &hookFlags{}
+		c.Args, c.Example = cobra.NoArgs, "  ralph hook "+c.Use+" --session 5f0c..."
+		c.RunE = func(c *cobra.Command, _ []string) error { return run(c, f) }
+		c.Flags().StringVar(&f.session, "session", "", "the `id` of the session that it is for, and of no other")
+		switch c.Use {
+		case "stop":
+			c.Flags().BoolVar(&f.any, "any", false, "for every session of these settings")
+		case "pre-tool-use":
+			c.Flags().DurationVar(&f.wait, "wait", claudeWaits-hookSpare, "wait for a person at most so long: less than the hook's timeout in claude's settings")
 		}
-		c.Flags().StringVar(&session, "session", "", "the `id` of the session that it is for")
 		cmd.AddCommand(c)
+		return c
 	}
-	add("stop", "Stop hook: while a task is ready, block the stop and say which", func(_ *cobra.Command, id string) error {
-		return runHook(env, id, hookStop)
-	})
-	add("pre-tool-use", "PreToolUse hook: ask about commands that gate.patterns name", func(_ *cobra.Command, id string) error {
-		return runHook(env, id, hookPreTool)
-	})
-	add("settings", "Print the settings that put both hooks into a session", func(_ *cobra.Command, id string) error {
-		if !sessionID().MatchString(id) {
-			return usage("--session needs the id that `claude --session-id` gets")
-		}
-		return printHookSettings(env, id)
-	})
+	add(&cobra.Command{
+		Use: "stop", Short: "Stop hook: while a task is ready, block the stop and say which",
+		Long: `Blocks a stop while the plan has a ready task, three times over one task at most. It
+needs --session, or --any. Whatever goes wrong (its input, the journal) is a word on
+stderr, and the session may end: a broken file must not keep a person in it.`,
+	}, func(_ *cobra.Command, f *hookFlags) error { return runStop(env, f) })
+	add(&cobra.Command{
+		Use: "pre-tool-use", Short: "PreToolUse hook: hold what the rules name until a person has answered",
+		Long: `Judges a tool call by the repository's settings. What the never list or gate.patterns
+name is held as a gate, which ` + "`ralph approve`" + ` or ` + "`ralph deny`" + ` answers, for gate.timeout
+at most; nobody's answer denies. All else goes claude's own way: nothing is printed.
+Input that cannot be read, settings or a journal that are broken deny.
+
+claude lets a call pass when its hook does not answer in time. The wait therefore ends
+before that: --wait must be less than the timeout in claude's settings, which
+` + "`ralph hook settings`" + ` sees to.`,
+	}, func(c *cobra.Command, f *hookFlags) error { return runPreTool(c.Context(), env, f) })
+	add(&cobra.Command{Use: "settings", Short: "Print the settings that put both hooks into a session, or one into a settings file"},
+		func(c *cobra.Command, f *hookFlags) error {
+			if c.Flags().Changed("session") && !sessionID().MatchString(f.session) {
+				return usage("--session needs the id that `claude --session-id` gets")
+			}
+			return printHookSettings(env, f.session)
+		})
 	return cmd
 }
 
 func sessionID() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z-]{1,64}$`) }
 
+// printHookSettings writes claude's settings. The timeout of pre-tool-use is longer than
+// ralph waits; without a session there is no Stop hook, which would keep every session.
 func printHookSettings(env Env, id string) error {
-	hook := func(name, matcher string) []any {
-		h := map[string]any{"hooks": []any{map[string]any{"type": "command", "command": shellQuote(env.Self) + " hook " + name + " --session " + id}}}
-		if matcher != "" {
-			h["matcher"] = matcher
-		}
-		return []any{h}
+	c, err := settingsOf(env)
+	if err != nil {
+		return err
 	}
-	return printJSON(env.Stdout, map[string]any{"hooks": map[string]any{"Stop": hook("stop", ""), "PreToolUse": hook("pre-tool-use", "Bash")}})
+	wait := cmp.Or(c.Gate.Timeout, longestHook)
+	hook := func(words, matcher string, timeout time.Duration) []any {
+		if id != "" {
+			words += " --session " + id
+		}
+		h := map[string]any{"type": "command", "command": shellQuote(env.Self) + " hook " + words}
+		if timeout > 0 {
+			h["timeout"] = int64((timeout + time.Second - 1) / time.Second)
+		}
+		m := map[string]any{"hooks": []any{h}}
+		if matcher != "" {
+			m["matcher"] = matcher
+		}
+		return []any{m}
+	}
+	hooks := map[string]any{"PreToolUse": hook("pre-tool-use --wait "+wait.String(), askedTools, wait+hookSpare)}
+	if id != "" {
+		hooks["Stop"] = hook("stop", "", 0)
+	}
+	return printJSON(env.Stdout, map[string]any{"hooks": hooks})
 }
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// runHook answers a hook, when it is of the session it is for. Whatever goes wrong is
-// a word on stderr and no answer: with exit code 2 claude would take it for a block.
-func runHook(env Env, session string, answer func(Env, hookInput) (any, error)) error {
-	in, err := readHook(env, session)
-	if err == nil {
-		var out any
-		if out, err = answer(env, in); err == nil && out != nil {
-			err = json.NewEncoder(env.Stdout).Encode(out)
-		}
-	}
-	if err != nil {
-		fmt.Fprintln(env.Stderr, "ralph hook:", err)
-	}
-	return nil
-}
-
-func readHook(env Env, session string) (hookInput, error) {
+// readHook reads what claude writes to the hook of an event.
+func readHook(env Env, event string) (hookInput, error) {
 	var in hookInput
 	b, err := io.ReadAll(io.LimitReader(env.Stdin, maxHookInput))
 	if err != nil {
@@ -117,114 +152,76 @@ func readHook(env Env, session string) (hookInput, error) {
 		return in, fmt.Errorf("the hook's input is not what Claude Code writes: %w", err)
 	}
 	switch {
-	case slices.Contains(env.Environ, "RALPH=1"):
-		return in, errors.New("this session is a turn of ralph, which sees to it itself")
-	case !sessionID().MatchString(session):
-		return in, errors.New("bound to no session: see `ralph hook --help`")
-	case in.Session != session:
-		return in, fmt.Errorf("this is session %q, the hook is for %s", in.Session, session)
+	case in.Event != "" && in.Event != event:
+		return in, fmt.Errorf("the hook's input is of the event %s: put the command below %s in the settings", in.Event, event)
+	case in.Session == "":
+		return in, errors.New("the hook's input is not what Claude Code writes: it names no session")
 	}
 	return in, nil
 }
 
-// hookStop is document C's feedback loop for a session of a person's own: a stop is
-// blocked, and the next instruction given, while a task is ready (C-002).
-func hookStop(env Env, in hookInput) (any, error) {
-	s, _, err := readState(env, false, true)
+// inTurn reports a turn of ralph, which sees to what its agent does by itself.
+func inTurn(env Env) bool { return slices.Contains(env.Environ, "RALPH=1") }
+
+// preTool is what a PreToolUse hook prints.
+func preTool(decision, why string) any {
+	return map[string]any{"hookSpecificOutput": map[string]string{
+		"hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": why,
+	}}
+}
+
+// runPreTool judges a tool call. Of all ways to fail only a denial in JSON and exit code
+// 2 keep claude from making the call, so that each of them ends in one of the two.
+func runPreTool(ctx context.Context, env Env, f *hookFlags) error {
+	if inTurn(env) {
+		fmt.Fprintln(env.Stderr, "ralph hook: this session is a turn of ralph, which sees to it itself")
+		return nil
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	out, err := judgeTool(ctx, env, f)
 	if err != nil {
+		fmt.Fprintln(env.Stderr, "ralph hook:", err)
+		out = preTool("deny", "ralph cannot say whether this is allowed: "+err.Error())
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.NewEncoder(env.Stdout).Encode(out); err != nil {
+		fmt.Fprintln(env.Stderr, "ralph hook: denied, for the answer cannot be written:", err)
+		return exitError{exitUsage}
+	}
+	return nil
+}
+
+// judgeTool returns what the hook prints, nil for nothing.
+func judgeTool(ctx context.Context, env Env, f *hookFlags) (any, error) {
+	in, err := readHook(env, "PreToolUse")
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if s.Session.Live() {
-		return nil, errors.New("ralph itself is at work here")
-	}
-	c, err := scheduleConfig(env, s)
-	if err != nil {
-		return nil, err
-	}
-	ready := policy.Ready(s, c)
-	if len(ready) == 0 {
+	case f.session != "" && in.Session != f.session:
 		return nil, nil
+	case in.Tool == "":
+		return nil, errors.New("the hook's input is not what Claude Code writes: it names no tool")
+	case f.wait <= 0:
+		return nil, errors.New("--wait must be longer than nothing")
 	}
-	next := ready[0]
-	n, err := countBlock(env, in.Session, next.ID)
+	h, err := newHold(env, in, f.wait)
 	if err != nil {
 		return nil, err
 	}
-	if n > mostHookBlocks {
-		return nil, fmt.Errorf("%s was asked for %d times: the session may end", next.ID, mostHookBlocks)
-	}
-	return map[string]string{"decision": "block", "reason": nextWords(next, len(ready))}, nil
+	return h.judge(ctx)
 }
 
-func nextWords(t *ralph.Task, ready int) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "The plan has work left (%d ready). Next: %s, %s.", ready, t.ID, t.Name)
-	if t.Notes != "" {
-		b.WriteString("\n" + t.Notes)
-	}
-	if t.Accept != "" {
-		b.WriteString("\nIt is done when: " + t.Accept)
-	}
-	fmt.Fprintf(&b, "\nDo it, see the checks pass, then run `ralph task done %s`; if it cannot be done, run `ralph task skip %s`.", t.ID, t.ID)
-	return b.String()
-}
-
-// countBlock counts how often a session was kept at the same task. The count is no
-// part of the journal: it is about a session that ralph does not run.
-func countBlock(env Env, session string, task ralph.TaskID) (int, error) {
+// hookSettings are the repository's settings, and the folder of the repository. Outside
+// of one there are the defaults: settings of a person's whole machine lead there too.
+func hookSettings(env Env) (config.Config, string, error) {
 	root, err := findRoot(env)
 	if err != nil {
-		return 0, err
+		c, err := config.Load("", env.Environ, nil)
+		return c, "", err
 	}
-	if err := excludeRuntime(root, env.Environ); err != nil {
-		return 0, err
-	}
-	file := filepath.Join(root, hookNotes, session+".json")
-	var last struct {
-		Task ralph.TaskID `json:"task"`
-		N    int          `json:"n"`
-	}
-	b, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, fmt.Errorf("read how often the session was asked: %w", err)
-	}
-	if err == nil && json.Unmarshal(b, &last) != nil || last.Task != task {
-		last.Task, last.N = task, 0
-	}
-	last.N++
-	if b, err = json.Marshal(last); err != nil {
-		return 0, err
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return 0, fmt.Errorf("keep how often the session was asked: %w", err)
-	}
-	if err := os.WriteFile(file, b, 0o600); err != nil {
-		return 0, fmt.Errorf("keep how often the session was asked: %w", err)
-	}
-	return last.N, nil
-}
-
-// hookPreTool asks about a command that a pattern of gate.patterns finds. It never
-// allows anything: all else goes claude's own way.
-func hookPreTool(env Env, in hookInput) (any, error) {
-	if in.Input.Command == "" {
-		return nil, nil
-	}
-	c, err := settingsOf(env)
-	if err != nil {
-		return nil, err
-	}
-	for _, pattern := range slices.Concat(c.Gate.Patterns, c.Gate.ExtraPatterns) {
-		re, err := regexp.Compile("(?i)" + pattern)
-		if err != nil {
-			return nil, fmt.Errorf("gate pattern %q: %w", pattern, err)
-		}
-		if re.MatchString(in.Input.Command) {
-			return map[string]any{"hookSpecificOutput": map[string]string{
-				"hookEventName": "PreToolUse", "permissionDecision": "ask",
-				"permissionDecisionReason": "gate.patterns has " + pattern,
-			}}, nil
-		}
-	}
-	return nil, nil
+	c, err := loadConfig(env, root, nil)
+	return c, root, err
 }

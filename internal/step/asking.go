@@ -151,10 +151,18 @@ func (a *asker) keep(x asked) {
 // gate is the request as people see it.
 func (a *asker) gate(q ralph.Request, held policy.Word) ralph.Gate {
 	now := a.x.Now()
+	g := GateOf(q, held, a.ground)
+	g.ID, g.Task, g.AskedAt, g.Deadline = ralph.GateID(a.x.NewID("g")), a.task, now, policy.AskDeadline(q.Kind, a.x.Config, now)
+	return g
+}
+
+// GateOf is the gate before a request that held could not answer, as people see it. Its
+// id, who waits there and until when are the caller's.
+func GateOf(q ralph.Request, held policy.Word, ground policy.Ground) ralph.Gate {
 	q.Questions = cutQuestions(q.Questions)
 	g := ralph.Gate{
-		ID: ralph.GateID(a.x.NewID("g")), Kind: held.Gate, Task: a.task, InTurn: true, AskedAt: now, Never: held.Never, Rule: held.Rule,
-		Text: cutText(wordsOf(q), mostRecord), Detail: cutText(detailOf(q, held.Gate, held.Rule), mostAsked), Deadline: policy.AskDeadline(q.Kind, a.x.Config, now),
+		Kind: held.Gate, InTurn: true, Never: held.Never, Rule: cutText(held.Rule, mostRecord),
+		Text: cutText(wordsOf(q), mostRecord), Detail: cutText(detailOf(q, held.Gate, held.Rule), mostAsked),
 	}
 	if q.Kind == ralph.RequestQuestion {
 		g.Options = cutTexts(q.Options)
@@ -162,7 +170,7 @@ func (a *asker) gate(q ralph.Request, held policy.Word) ralph.Gate {
 			g.Options = cutTexts(q.Questions[0].Options)
 		}
 	}
-	asked := recognisable(policy.InTree(q, a.ground))
+	asked := recognisable(policy.InTree(q, ground))
 	g.Request = &asked
 	return g
 }

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/step"
+)
+
+const (
+	byHook    = "hook"          // who waits at such a gate (Gate.By)
+	lookAgain = 5 * time.Second // a deadline is a time of the clock, and timers stand still while the machine sleeps
+)
+
+// hold is one tool call of a session of a person's own, and what there is to judge it by.
+type hold struct {
+	root    string // of the repository; "" outside of one
+	environ []string
+	config  policy.Config
+	ground  policy.Ground
+	q       ralph.Request
+	wait    time.Duration
+}
+
+func newHold(env Env, in hookInput, wait time.Duration) (*hold, error) {
+	env.Dir = projectOf(env)
+	c, root, err := hookSettings(env)
+	if err != nil {
+		return nil, err
+	}
+	if c.Gate.Timeout > 0 {
+		wait = min(wait, c.Gate.Timeout)
+	}
+	return &hold{
+		root: root, environ: env.Environ, config: policyConfig(c), wait: wait,
+		ground: step.Ground(cmp.Or(root, env.Dir)), q: agent.ClaudeRequest(in.Tool, in.Input, in.Dir),
+	}, nil
+}
+
+// projectOf is the folder that claude was started in, as it tells its hooks: the session
+// may be anywhere by now, and that must not lead away from the repository's settings.
+func projectOf(env Env) string {
+	for _, kv := range env.Environ {
+		if dir, ok := strings.CutPrefix(kv, "CLAUDE_PROJECT_DIR="); ok && filepath.IsAbs(dir) {
+			if info, err := os.Stat(dir); err == nil && info.IsDir() {
+				return filepath.Clean(dir)
+			}
+		}
+	}
+	return env.Dir
+}
+
+// judge returns what the hook prints: nil where claude goes its own way.
+func (h *hold) judge(ctx context.Context) (any, error) {
+	var rules []*ralph.AnswerRule
+	if h.root != "" {
+		j, err := journal.Open(journal.Options{Root: h.root, Read: true, Me: me(), Alive: proc.Alive})
+		if err != nil {
+			return nil, err
+		}
+		rules = policy.Standing(j.State(), "", time.Now())
+		if err := j.Close(); err != nil {
+			return nil, fmt.Errorf("read the rules: %w", err)
+		}
+	}
+	word := policy.Clear(h.q, h.config, h.ground, rules)
+	switch {
+	case word.Verdict == ralph.Denied:
+		return preTool("deny", cmp.Or(word.Text, word.Rule)), nil
+	case word.Answered(), word.Gate != ralph.GateOperation:
+		return nil, nil
+	case h.root == "":
+		return preTool("deny", "held ("+word.Rule+"), and outside of a git repository nobody can be asked"), nil
+	}
+	return h.ask(ctx, word)
+}
+
+// ask writes the gate, with an engine at work here or without one, and waits for what
+// becomes of it.
+func (h *hold) ask(ctx context.Context, held policy.Word) (any, error) {
+	if err := excludeRuntime(h.root, h.environ); err != nil {
+		return nil, err
+	}
+	now := time.Now().UTC()
+	g := step.GateOf(h.q, held, h.ground)
+	g.ID, g.By, g.AskedAt, g.Deadline = ralph.GateID(newID("g")), byHook, now, now.Add(h.wait)
+	said := make(chan ralph.Answered, 1) // the first answer is the one
+	j, err := journal.Open(journal.Options{
+		Root: h.root, NewID: newID, Me: me(), Alive: proc.Alive,
+		Observe: func(e ralph.Event, _ *ralph.State) {
+			if f, ok := e.Fact.(ralph.Answered); ok && f.ID == g.ID {
+				select {
+				case said <- f:
+				default:
+				}
+			}
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer j.Close()
+	if err := h.write(ctx, j, func(*ralph.State) []ralph.Fact { return []ralph.Fact{ralph.Asked{Gate: g}} }); err != nil {
+		return nil, err
+	}
+	// By the clock of the machine as well, should somebody set back the other one.
+	ctx, cancel := context.WithTimeout(ctx, h.wait)
+	defer cancel()
+	for {
+		s := j.State() // first: what it has folded has been observed
+		select {
+		case f := <-said:
+			return answeredTool(f, held), nil
+		default:
+		}
+		if !waits(s, g.ID) {
+			return preTool("deny", "the question was taken back"), nil
+		}
+		if ctx.Err() != nil || !time.Now().Before(g.Deadline) {
+			if err := h.end(ctx, j, g); err != nil {
+				return nil, err
+			}
+			continue // an answer may have come first; else this one is the answer
+		}
+		look, done := context.WithTimeout(ctx, min(lookAgain, time.Until(g.Deadline)))
+		err := j.Wait(look, s.Seq)
+		over := look.Err() != nil
+		done()
+		if err != nil && !over {
+			return nil, fmt.Errorf("wait for an answer: %w", err)
+		}
+	}
+}
+
+func (h *hold) write(ctx context.Context, j *journal.File, facts func(*ralph.State) []ralph.Fact) error {
+	err := j.Update(ctx, byHook, func(s *ralph.State) ([]ralph.Fact, error) { return facts(s), nil })
+	if err != nil {
+		return fmt.Errorf("ask a person: %w", err)
+	}
+	return nil
+}
+
+// end closes a gate that nobody waits at any more: its time is over, or claude has ended
+// the hook. That never approves.
+func (h *hold) end(ctx context.Context, j *journal.File, g ralph.Gate) error {
+	f := ralph.Answered{ID: g.ID, Verdict: ralph.Expired, Text: fmt.Sprintf("nobody answered within %s: it is not allowed", h.wait)}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		f = ralph.Answered{ID: g.ID, Verdict: ralph.Withdrawn, Text: "the session does not wait for it any more"}
+	}
+	return h.write(context.WithoutCancel(ctx), j, func(s *ralph.State) []ralph.Fact {
+		if !waits(s, g.ID) {
+			return nil
+		}
+		return []ralph.Fact{f}
+	})
+}
+
+func waits(s *ralph.State, id ralph.GateID) bool {
+	return slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return g.ID == id })
+}
+
+// answeredTool is a person's word as claude gets it.
+func answeredTool(f ralph.Answered, held policy.Word) any {
+	if f.Verdict == ralph.Approved {
+		return preTool("allow", "a person approved it ("+held.Rule+")")
+	}
+	return preTool("deny", cmp.Or(strings.TrimSpace(f.Text), "a person said no"))
+}
