@@ -18,9 +18,12 @@ func TestSignalledEndsWithItsTurn(t *testing.T) {
 		"the next":     ralph.StepStarted{Task: "t-1", Step: ralph.Turn{}},
 		"a new engine": ralph.SessionStarted{ID: "s-2"},
 	} {
-		before := []ralph.Fact{ralph.TaskAdded{Task: ralph.Task{ID: "t-1"}}, ralph.TaskStarted{ID: "t-1"},
+		before := []ralph.Fact{
+			ralph.TaskAdded{Task: ralph.Task{ID: "t-1"}},
+			ralph.TaskStarted{ID: "t-1"},
 			ralph.Signalled{Task: "t-1", Signal: ralph.Signal{Kind: ralph.SignalProgress, Percent: 40, Text: "half"}},
-			ralph.Signalled{Task: "t-1", Signal: blocked}}
+			ralph.Signalled{Task: "t-1", Signal: blocked},
+		}
 		s := fold(before...)
 		r := s.Task("t-1").Run
 		if r.Signalled != blocked || r.Progress != 40 || r.Note != "half" {
@@ -41,7 +44,10 @@ func TestGatesOutsideStay(t *testing.T) {
 		ralph.TaskAdded{Task: ralph.Task{ID: "t-1"}},
 		ralph.Asked{Gate: ralph.Gate{ID: "g-own", Kind: ralph.GateOperation, InTurn: true, By: "hook", Deadline: start.Add(time.Hour)}},
 		ralph.Asked{Gate: ralph.Gate{ID: "g-turn", Kind: ralph.GateOperation, InTurn: true, Task: "t-1"}},
-		ralph.SessionStarted{ID: "s-1"}, ralph.JobStarted{Job: "q-1"}, ralph.StepStarted{Task: "t-1", Step: ralph.Turn{}}, ralph.TurnEnded{Task: "t-1"},
+		ralph.SessionStarted{ID: "s-1"},
+		ralph.JobStarted{Job: "q-1"},
+		ralph.StepStarted{Task: "t-1", Step: ralph.Turn{}},
+		ralph.TurnEnded{Task: "t-1"},
 		ralph.JobEnded{Status: ralph.SpecDone},
 	}
 	s := fold(before...)
