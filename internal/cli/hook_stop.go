@@ -120,7 +120,7 @@ func countBlock(env Env, session string, task ralph.TaskID) (int, error) {
 	if b, err = json.Marshal(last); err != nil {
 		return 0, err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return 0, fmt.Errorf("keep how often the session was asked: %w", err)
 	}
 	if err := os.WriteFile(file, b, 0o600); err != nil {
