@@ -27,7 +27,7 @@ what holds. What is on the never list is asked each time.`
 
 func newApprove(env Env) *cobra.Command {
 	return gateVerb(env, &cobra.Command{
-		Use: "approve <id>", Short: "Let pass what waits at a gate: a start, a step, an agent's wish, a merge", Args: cobra.ExactArgs(1),
+		Use: "approve <id>", Short: "Let pass what waits at a gate: a start, a step, an agent's wish, work that does not pass, a merge", Args: cobra.ExactArgs(1),
 		Long: `What an agent asks in the middle of its turn (a command, a change of files, a tool) is
 done as soon as you approve it: the agent waits for you. ` + "`ralph gates <id>`" + ` shows all
 there is to decide by. gate.timeout says how long it waits; nobody's answer is no
@@ -42,10 +42,11 @@ need nobody; gate.allow lists more.
 func newDeny(env Env) *cobra.Command {
 	var reason string
 	cmd := gateVerb(env, &cobra.Command{
-		Use: "deny <id>", Short: "Refuse what waits at a gate: a start, a step, an agent's wish, a merge", Args: cobra.ExactArgs(1),
+		Use: "deny <id>", Short: "Refuse what waits at a gate: a start, a step, an agent's wish, work that does not pass, a merge", Args: cobra.ExactArgs(1),
 		Long: `A start that is denied ends the session, with exit code 1. The task of a step is skipped.
 A merge is not made: where its tests were in doubt, the task goes back to its agent with
-the reason; otherwise it ends as failed, its branch and worktree kept. What an agent
+the reason; otherwise it ends as failed, its branch and worktree kept. Work that does not
+pass its tests goes back to its agent with the reason. What an agent
 asked in the middle of its turn is not done: it reads the reason and goes on.
 
 ` + alwaysHelp,

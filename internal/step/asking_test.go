@@ -312,6 +312,42 @@ func TestAnsweredByARule(t *testing.T) {
 	})
 }
 
+// behind is a journal whose handle has not seen the newest facts yet, once.
+type behind struct {
+	*ralphtest.Mem
+	mu  sync.Mutex
+	old *ralph.State
+}
+
+func (b *behind) State() *ralph.State {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.old
+	b.old = nil
+	if s == nil {
+		return b.Mem.State()
+	}
+	return s
+}
+
+// C-040: a rule that was revoked in another process a moment ago answers nothing more.
+func TestRevokedMeanwhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, policy.Config{Approvals: "ask", GateTimeout: time.Hour}, run("a", "make"))
+		q := run("", "make")
+		d.write(t, ralph.RuleAdded{Rule: ralph.AnswerRule{ID: "r-1", Verdict: ralph.Approved, Request: q, Scope: ralph.ScopeRepository}})
+		d.x.Journal = &behind{Mem: d.mem, old: d.mem.State()}
+		d.write(t, ralph.RuleRevoked{ID: "r-1"})
+		if _, err := d.turn(t, t.Context(), func() {}); err != nil {
+			t.Fatal(err)
+		}
+		if d.agent.replies["a"].Allow || d.kinds() != "asked g-1, g-1 expired" {
+			t.Errorf("%+v: %s", d.agent.replies["a"], d.kinds())
+		}
+	})
+}
+
 // A request of which not all is kept makes no rule: another one could begin the same.
 func TestTooLongForARule(t *testing.T) {
 	t.Parallel()
