@@ -23,7 +23,9 @@ func tokens(w word) []string {
 }
 
 func deploysTo(w word) bool {
-	return slices.ContainsFunc(tokens(w), func(t string) bool { return t == "prod" || t == "production" || t == "prd" })
+	return slices.ContainsFunc(tokens(w), func(t string) bool {
+		return slices.Contains([]string{"prod", "production", "prd", "nprod", "nproduction", "eprod", "eproduction"}, t)
+	})
 }
 
 func deployWord(w word) bool {

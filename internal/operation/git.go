@@ -157,7 +157,7 @@ func forces(ws []word) bool {
 		long, isLong := strings.CutPrefix(text, "--")
 		long, _, _ = strings.Cut(long, "=")
 		switch {
-		case isLong && long != "" && (strings.HasPrefix("force", long) || strings.HasPrefix(long, "force") || strings.HasPrefix("mirror", long)):
+		case isLong && (shortened(long, "force") || strings.HasPrefix(long, "force") || shortened(long, "mirror")):
 			return true
 		case isLong:
 		case strings.HasPrefix(text, "-") && strings.Contains(text, "f"):

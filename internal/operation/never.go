@@ -50,6 +50,7 @@ func (k *look) program(ws []word, in *source) {
 		for _, w := range ws[1:] {
 			_, value, _ := strings.Cut(w.text, "=")
 			k.evaluate([]word{{value, w.many}}, ws)
+			k.program(append(fields(value), hidden()), nil) // whatever stands behind it later
 		}
 	case name == "source" || name == ".":
 		k.source(ws, in)
@@ -200,7 +201,7 @@ func (k *look) published(name string, ws []word) {
 		return
 	}
 	for _, w := range ws[1:] {
-		if text := w.lower(); strings.HasPrefix(text, "pub") && strings.HasPrefix("publish", text) {
+		if text := w.lower(); strings.HasPrefix(text, "pub") && shortened(text, "publish") {
 			k.never(npmPublish, ws)
 			return
 		}

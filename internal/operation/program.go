@@ -33,6 +33,17 @@ func (k *look) simple(ws, set, targets []word, in *source) {
 		return
 	}
 	k.program(ws, in)
+	if in != nil && in.text != "" {
+		set = append(set[:len(set):len(set)], fields(in.text)...) // what deploys may read where to
+		if name := base(ws[0]); slices.Contains([]string{"at", "batch", "crontab", "make", "gmake"}, name) {
+			k.loose(in.text)
+		}
+		if base(ws[0]) == "tee" {
+			for _, w := range ws[1:] {
+				k.wrote(w, in)
+			}
+		}
+	}
 	k.deploy(base(ws[0]), ws, set)
 	k.anywhere(ws)
 }
@@ -95,7 +106,7 @@ func option(ws []word, letter, long string) bool {
 		case text == "--":
 			return false
 		case strings.HasPrefix(text, "--"):
-			if name, _, _ := strings.Cut(text[2:], "="); name != "" && strings.HasPrefix(long, name) {
+			if name, _, _ := strings.Cut(text[2:], "="); shortened(name, long) {
 				return true
 			}
 		case strings.HasPrefix(text, "-") && strings.Contains(text, letter):
@@ -104,6 +115,9 @@ func option(ws []word, letter, long string) bool {
 	}
 	return false
 }
+
+// shortened reports whether text is the beginning of a word, which programs take for it.
+func shortened(text, whole string) bool { return text != "" && strings.HasPrefix(whole, text) }
 
 func recursive(ws []word) bool { return option(ws, "r", "recursive") }
 
@@ -139,6 +153,9 @@ func withoutMessages(name string, ws []word) []word {
 		if at := sub(ws); at > 0 && slices.Contains([]string{"log", "show", "diff", "rev-list", "shortlog", "whatchanged"}, ws[at].text) {
 			short = "mSG"
 		} else if at > 0 && ws[at].text == "grep" {
+			if slices.ContainsFunc(ws[at:], func(w word) bool { return strings.HasPrefix(w.text, "-O") || strings.HasPrefix(w.text, "--op") }) {
+				return ws // it opens what it finds with a program
+			}
 			return ws[:at+1]
 		} else if at > 0 && !slices.Contains([]string{"commit", "tag", "merge", "notes", "stash", "revert", "cherry-pick", "pull"}, ws[at].text) {
 			return ws

@@ -139,8 +139,17 @@ func (k *look) wraps(name string, ws []word, in *source) {
 	more := ws
 	if name == "xargs" || name == "parallel" {
 		more = append(slices.Clone(ws), hidden())
+		var marks []string // what stands for the words that it reads
 		for i, w := range more {
-			if strings.Contains(w.text, "{}") {
+			mark, ok := strings.CutPrefix(ws[max(1, i-1)%len(ws)].text, "-I")
+			marks = append(marks, "{}")
+			if ok && mark != "" {
+				marks = append(marks, mark)
+			} else if ok && i < len(ws) {
+				marks = append(marks, w.text)
+				continue
+			}
+			if slices.ContainsFunc(marks, func(m string) bool { return strings.Contains(w.text, m) }) {
 				more[i] = hidden()
 			}
 		}
@@ -157,7 +166,7 @@ func (k *look) wraps(name string, ws []word, in *source) {
 		case strings.HasPrefix(text, "-") && !w.any():
 			maybe = maybe || strings.HasPrefix(text, "--") && text != "--" && !strings.Contains(text, "=") || !strings.HasPrefix(text, "--") && len(text) > 1 && strings.ContainsAny(text[1:], valued)
 			continue
-		case text != "" && strings.Trim(text, "0123456789.smhd:") == "":
+		case text != "" && text[0] >= '0' && text[0] <= '9' && strings.Trim(text, "0123456789.smhd:") == "":
 			continue
 		case strings.Contains(text, "=") && !strings.ContainsAny(strings.SplitN(text, "=", 2)[0], "/"+hole):
 			k.assignment(w)
@@ -224,6 +233,9 @@ func (k *look) remote(name string, ws []word, in *source) {
 			k.unknown("what it does is hidden in a variable or a substitution", ws)
 		}
 		return
+	}
+	if name == "ssh" && in != nil && !in.file {
+		k.reads(in, ws)
 	}
 	for i := 2; i < len(ws); i++ {
 		if ws[i].many {

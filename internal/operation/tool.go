@@ -2,8 +2,8 @@ package operation
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -67,12 +67,7 @@ func arguments(v any, key string, depth int) (commands []argument, short []word)
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		keys := make([]string, 0, len(v))
-		for name := range v {
-			keys = append(keys, name)
-		}
-		sort.Strings(keys)
-		for _, name := range keys {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
 			c, s := arguments(v[name], strings.ToLower(name), depth+1)
 			commands, short = append(commands, c...), append(short, s...)
 		}

@@ -241,8 +241,7 @@ func ansi(s string) string {
 			n++
 		}
 		v, err := strconv.ParseUint(digits[:n], base, 32)
-		switch {
-		case err != nil || v < 3 || v > 0x7f && most <= 3: // ends the word, is a sign of ours, or a byte of a letter
+		if err != nil || v < 3 || v > 0x7f && most <= 3 { // ends the word, is a sign of ours, or a byte of a letter
 			return hole, n
 		}
 		return string(rune(v)), n
