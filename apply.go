@@ -127,6 +127,7 @@ func (s *State) applyStep(e Event) {
 			}
 			if turn, ok := f.Step.(Turn); ok {
 				t.Run.Agent, t.Run.TurnAt, t.Run.Reserved = turn.Agent, f.Now, turn.Reserve
+				s.beganAt(t)
 			}
 		})
 		if turn, ok := f.Step.(Turn); ok && s.Session.Agent == "" {
@@ -526,8 +527,10 @@ func (r *Run) hit(agent string, count int) {
 func (s *State) checksRan(f ChecksRan) {
 	s.editTask(f.Task, func(t *Task) {
 		r := &t.Run
+		before := r.Checks
 		r.InFlight, r.Checks, r.Red = 0, &f, nil
 		r.Spent += f.Took
+		r.countReds(before, f)
 		if !f.Pass {
 			r.Red = &f
 		}
@@ -576,6 +579,9 @@ func (s *State) answered(f Answered) {
 	switch gate.Kind {
 	case GateMerge:
 		s.mergeAnswered(gate, f)
+		return
+	case GateTest:
+		s.testAnswered(gate, f)
 		return
 	case GateStart:
 		s.Session.Approved = f.Verdict == Approved

@@ -51,7 +51,7 @@ func (s *State) applyParallel(e Event) {
 			t.Run.InFlight = 0
 			t.Run.Spent += f.Took
 		})
-		s.baseline(f.Commit, f.Red)
+		s.baseline(Baselined{f.Commit, f.Red, PercentOf(f.Results)})
 	case Landed:
 		s.landed(f, e)
 	default:
@@ -206,7 +206,8 @@ func (s *State) advanced(stage TaskID, commit, tree string) {
 		return
 	}
 	s.editTask(stage, func(t *Task) { t.Run.InFlight, t.Run.Queue.State, t.Run.Queue.Commit = 0, MergeMerged, commit })
-	s.baseline(commit, s.knownRed(t))
+	red, covered := s.knownRed(t)
+	s.baseline(Baselined{commit, red, covered})
 	for _, id := range t.Members {
 		s.editTask(id, func(m *Task) {
 			q := &m.Run.Queue
@@ -222,26 +223,28 @@ func (s *State) advanced(stage TaskID, commit, tree string) {
 	}
 }
 
-// knownRed are the checks that were red at a merge and not blamed on it.
-func (s *State) knownRed(stage *Task) []string {
-	if stage.Run.Checks != nil {
-		return stage.Run.Checks.Known
-	}
+// knownRed are the checks that were red at a merge and not blamed on it, with the
+// coverage there.
+func (s *State) knownRed(stage *Task) (red []string, covered float64) {
+	checks := stage.Run.Checks
 	for _, id := range stage.Members { // no check ran: the tree is one that a member was checked on
-		if m := s.Task(id); m != nil && m.Run.Checks != nil {
-			return m.Run.Checks.Known
+		if m := s.Task(id); m != nil && checks == nil {
+			checks = m.Run.Checks
 		}
 	}
-	return nil
+	if checks == nil {
+		return nil, 0
+	}
+	return slices.DeleteFunc(slices.Clone(checks.Known), IsDiffCheck), PercentOf(checks.Results)
 }
 
 // mostBaselines bounds what is remembered: bases of tasks at work are recent.
 const mostBaselines = 32
 
-func (s *State) baseline(commit string, red []string) {
+func (s *State) baseline(at Baselined) {
 	s.editIntegration(func(i *Integration) {
-		list := slices.DeleteFunc(slices.Clone(i.Baselines), func(b Baselined) bool { return b.Commit == commit })
-		list = append(list, Baselined{commit, red})
+		list := slices.DeleteFunc(slices.Clone(i.Baselines), func(b Baselined) bool { return b.Commit == at.Commit })
+		list = append(list, at)
 		i.Baselines = list[max(0, len(list)-mostBaselines):]
 	})
 }

@@ -157,6 +157,10 @@ type Run struct {
 	TestReds int `json:"test_reds,omitempty"`
 	// Waived is the tree whose red or doubtful checks a person has let pass, by check.
 	Waived *Waiver `json:"waived,omitempty"`
+	// Began is the tree at the task's first turn in the checkout: its own diff begins there.
+	Began string `json:"began,omitempty"`
+	// Empty counts in a row how often the task was said to be complete with an empty diff.
+	Empty int `json:"empty,omitempty"`
 
 	Tree       string    `json:"tree,omitempty"`      // tree hash at the end of the last turn
 	Unchanged  int       `json:"unchanged,omitempty"` // turns since the last progress (X-57)
@@ -201,6 +205,8 @@ type Waiver struct {
 	Tree   string   `json:"tree"`
 	Checks []string `json:"checks"`
 	Gate   GateID   `json:"gate,omitempty"`
+	// Findings are what the person saw of the diff: nobody is asked for them again.
+	Findings []Finding `json:"findings,omitempty"`
 }
 
 // Hits counts how often a task has met an agent's limit in a row.

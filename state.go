@@ -47,6 +47,10 @@ type Plan struct {
 	Turns   int           `json:"turns,omitempty"`  // turns in CONSTRUCT (D-086)
 	Alerts  []string      `json:"alerts,omitempty"` // warnings that are out: each is said once
 
+	// Covered is the coverage below test.coverage that a person let pass in the checkout:
+	// what comes after must not lower it. 0: none.
+	Covered float64 `json:"covered,omitempty"`
+
 	// Integration is where tasks are merged to, nil without worktrees.
 	Integration *Integration `json:"integration,omitempty"`
 }
@@ -81,6 +85,8 @@ type Integration struct {
 type Baselined struct {
 	Commit string   `json:"commit"`
 	Red    []string `json:"red,omitempty"`
+	// Covered is the coverage at it, 0 when no report said.
+	Covered float64 `json:"covered,omitempty"`
 }
 
 // Job is the work on one spec, from FETCH to its end.

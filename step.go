@@ -52,9 +52,12 @@ type Tell struct {
 
 // Check runs the quality commands and the test command on the tree of the last
 // turn; for a merge, on the merged tree. Known commands were red before the
-// task's work: they neither stop the others nor count.
+// task's work: they neither stop the others nor count. Covered is the
+// coverage that was below test.coverage before the work, 0 when none is known: to keep
+// it is enough.
 type Check struct {
-	Known []string `json:"known,omitempty"`
+	Known   []string `json:"known,omitempty"`
+	Covered float64  `json:"covered,omitempty"`
 }
 
 // Baseline runs all check commands on the commit that the work began at, so that
@@ -96,7 +99,7 @@ type Shelve struct {
 
 // Ask puts a question to a person; the task goes on when it is answered.
 type Ask struct {
-	Kind   string `json:"kind"` // question, merge, start, step
+	Kind   string `json:"kind"` // question, merge, start, step, test
 	Text   string `json:"text"`
 	About  TaskID `json:"about,omitempty"`
 	Detail string `json:"detail,omitempty"`

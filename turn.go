@@ -226,6 +226,23 @@ type GateSpec struct {
 	Name    string        `json:"name"` // what people see: the command itself, or "test"
 	Command string        `json:"command"`
 	Timeout time.Duration `json:"timeout,omitempty"`
+	Test    bool          `json:"test,omitempty"` // it is the test command: the test gate
+}
+
+// The names of the checks that are no commands. Those of the diff look at what a task
+// itself has changed, before any command runs (product.md 14).
+const (
+	CheckEmpty    = "empty diff"
+	CheckWeakened = "weakened tests"
+	CheckSecrets  = "secrets"
+	// CheckCoverage is red when the tests reach less than test.coverage (C-061).
+	CheckCoverage = "coverage"
+)
+
+// IsDiffCheck reports whether a check looks at a task's own diff: it says nothing of
+// the commits below it, nor of anybody else's work.
+func IsDiffCheck(name string) bool {
+	return name == CheckEmpty || name == CheckWeakened || name == CheckSecrets
 }
 
 // GateResult is what one check command did (B-036 to B-038).
@@ -244,6 +261,10 @@ type GateResult struct {
 	Reused bool `json:"reused,omitempty"`
 	// Tries are the runs on this tree, where a red one was run again (test.retry: rerun).
 	Tries int `json:"tries,omitempty"`
+	// Test: it belongs to the test gate, as the test command or what it says of coverage.
+	Test bool `json:"test,omitempty"`
+	// Findings are what a check of the diff has found; secrets themselves are not in them.
+	Findings []Finding `json:"findings,omitempty"`
 }
 
 // Coverage is how much of the code its tests reach (C-061).

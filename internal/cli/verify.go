@@ -148,6 +148,9 @@ func (v verified) print(w io.Writer) error {
 	if v.ByHand > 0 {
 		fmt.Fprintf(w, ", %d by hand", v.ByHand)
 	}
+	if v.Waived > 0 {
+		fmt.Fprintf(w, ", %d of them by a person's word on a check", v.Waived)
+	}
 	fmt.Fprintf(w, "\n%d merges, %d landings, %d commits held against git\n", v.Merges, v.Landings, v.Commits)
 	if v.Older > 0 {
 		fmt.Fprintf(w, "%d decisions followed the rules of an earlier ralph; today's would decide otherwise\n", v.Older)

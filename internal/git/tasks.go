@@ -102,6 +102,9 @@ func (r *Repo) Patch(ctx context.Context, from, to string, max int64) ([]byte, e
 	if from == to || max <= 0 {
 		return nil, nil
 	}
+	if err := errors.Join(r.written(ctx, from), r.written(ctx, to)); err != nil {
+		return nil, fmt.Errorf("patch: %w", err)
+	}
 	patch, err := r.diffTree(ctx, max, "-M", fmt.Sprintf("-U%d", patchContext), from, to)
 	if err != nil {
 		return nil, fmt.Errorf("patch: %w", err)

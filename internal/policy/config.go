@@ -65,6 +65,12 @@ type Config struct {
 	OnTimeout   string        `json:"on_timeout,omitempty"`   // skip, stop: what an expired gate does (X-76)
 	GateScope   string        `json:"gate_scope,omitempty"`   // agent, session: who waits while a gate is open (X-22)
 
+	// The test gate (X-47), and the checks of a task's own diff.
+	Coverage    float64    `json:"coverage,omitempty"`     // percent that tests must reach; 0: any
+	TestRetries int        `json:"test_retries,omitempty"` // red runs of the tests after the first
+	TestRetry   string     `json:"test_retry,omitempty"`   // agent, rerun
+	Diff        DiffChecks `json:"diff,omitzero"`
+
 	// Shares of an agent's context window; 0 is never.
 	ContextWarn    float64 `json:"context_warn,omitempty"`
 	ContextCompact float64 `json:"context_compact,omitempty"`

@@ -73,11 +73,19 @@ func holdsLanding(s *ralph.State, c Config) bool {
 	return c.Session == "autopilot" || s.Plan.Integration != nil && s.Plan.Integration.Moved != ""
 }
 
-// busy counts the slots in use; a task that waits for a person frees its slot (B-054).
+// frees reports whether a task waits for a person and leaves its slot to others (B-054).
+// In the checkout, work that waits at the test gate stays alone: what the person was
+// asked about must be what passes.
+func frees(s *ralph.State, id ralph.TaskID) bool {
+	gate := s.Gate(id)
+	return gate != nil && (gate.Kind != ralph.GateTest || s.Plan.Integration != nil)
+}
+
+// busy counts the slots in use.
 func busy(s *ralph.State, mine []ralph.TaskID) int {
 	n := 0
 	for _, id := range mine {
-		if s.Gate(id) == nil {
+		if !frees(s, id) {
 			n++
 		}
 	}

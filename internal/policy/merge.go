@@ -49,7 +49,7 @@ func known(s *ralph.State, commit string) []string {
 		return nil
 	}
 	red, _ := s.Plan.Integration.Baseline(commit)
-	return red
+	return slices.DeleteFunc(slices.Clone(red), func(name string) bool { return name == ralph.CheckCoverage }) // coveredAt says more
 }
 
 // blame says what has to be found out before red checks are blamed on the work on
@@ -62,13 +62,23 @@ func blame(s *ralph.State, checks *ralph.ChecksRan, commit string) (ralph.Step, 
 	if slices.ContainsFunc(checks.Results, func(r ralph.GateResult) bool { return r.Name == ralph.CheckConflicts && !r.Pass }) {
 		return nil, ralph.Why{}, false // nobody else's: no need to ask
 	}
+	if reds := checks.Reds(); len(reds) > 0 && !slices.ContainsFunc(reds, func(name string) bool { return !ralph.IsDiffCheck(name) }) {
+		return nil, ralph.Why{}, false // likewise
+	}
 	red, asked := s.Plan.Integration.Baseline(commit)
 	if !asked {
 		return ralph.Baseline{Commit: commit}, ralph.Why{Rule: "P-14", Text: "a check is red: was it before?"}, true
 	}
+	again := ralph.Check{Known: known(s, commit), Covered: coveredAt(s, commit)}
 	for _, r := range checks.Results {
-		if !r.Pass && slices.Contains(red, r.Name) && !slices.Contains(checks.Known, r.Name) {
-			return ralph.Check{Known: red}, ralph.Why{Rule: "P-14", Text: r.Name + " was red before: look at the others"}, true
+		switch {
+		case r.Pass || slices.Contains(checks.Known, r.Name) || ralph.IsDiffCheck(r.Name):
+		case r.Name == ralph.CheckCoverage:
+			if again.Covered > 0 && again.Covered != checks.Covered {
+				return again, ralph.Why{Rule: "P-14", Text: fmt.Sprintf("coverage was %.1f %% before: is it lower now?", again.Covered)}, true
+			}
+		case slices.Contains(red, r.Name):
+			return again, ralph.Why{Rule: "P-14", Text: r.Name + " was red before: look at the others"}, true
 		}
 	}
 	return nil, ralph.Why{}, false
@@ -106,7 +116,7 @@ func nextMerge(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 	case r.Checks == nil && s.Session.Want == ralph.WantStop:
 		return release("D-051", "stop wanted: "+cmp.Or(s.Session.Cause, "by a person"))
 	case r.Checks == nil:
-		return ralph.Check{Known: known(s, m.From)}, ralph.Why{Rule: "P-14", Text: "the checks again, on the merged tree"}
+		return ralph.Check{Known: append(known(s, m.From), waivedFor(s, t)...), Covered: coveredAt(s, m.From)}, ralph.Why{Rule: "P-14", Text: "the checks again, on the merged tree"}
 	case r.Checks.Pass:
 		return ralph.Advance{From: m.From, To: m.Commit}, ralph.Why{Rule: "P-14", Text: "the checks pass on the merged tree"}
 	case len(t.Members) == 0 && r.Queue.Approved:
@@ -146,7 +156,7 @@ func held(s *ralph.State, t *ralph.Task, c Config) (ralph.Step, ralph.Why, bool)
 		return ask(m.ID, "X-72", describe(m)+" conflicts with what is merged in "+paths(q.Merged.Conflict)+whyNoAgent(q, c), bothSides(q.Merged.Conflict))
 	case q.State == ralph.MergeRed:
 		return ask(m.ID, "X-72", describe(m)+" is red on the merged tree"+whyNoAgent(q, c), redOutput(m.Run.Red))
-	case len(q.Weakened) > 0 && !q.Approved:
+	case len(q.Weakened) > 0 && !q.Approved && !seen(m, c):
 		return ask(m.ID, "P-14", fmt.Sprintf("%s removes, skips or weakens tests: %s", describe(m), findings(q.Weakened, 3)), findings(q.Weakened, 50))
 	case c.AskToMerge && !q.Approved:
 		return ask(m.ID, "X-75", describe(m)+" is ready to be merged (merge.auto is false)", "")

@@ -93,10 +93,15 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 			return step, why
 		}
 	}
+	if r.Last.Signal.Kind == ralph.SignalComplete {
+		if step, why, ok := doubtful(t, c); ok {
+			return step, why
+		}
+	}
 	outcome, why := Completion(r.Last.Signal.Kind, verdict(t, c), spent(t, c))
 	switch outcome {
 	case CheckIt:
-		return ralph.Check{Known: known(s, r.Place.Base)}, why
+		return ralph.Check{Known: known(s, r.Place.Base), Covered: coveredAt(s, r.Place.Base)}, why
 	case Complete:
 		if !c.Checks && t.IsBuild() {
 			why.Text = "COMPLETE, and there are no checks to run"
@@ -108,12 +113,20 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 		return finish(ralph.TaskTimeout, why.Rule, spentWhy(t, c)+", "+why.Text)
 	case Human:
 		if r.Answered == r.Iterations {
-			if c.Isolated && r.Place.Slot == 0 || !c.Isolated && othersAtWork(s, t) >= c.Parallel {
-				return release("B-054", "the question is answered, the slot went to another task meanwhile")
-			}
-			return turnOrLimit(s, t, c, now, ralph.Why{Rule: "B-013", Text: "the question is answered"})
+			return afterAnswer(s, t, c, now, ralph.Why{Rule: "B-013", Text: "the question is answered"})
 		}
 		return ralph.Ask{Kind: "question", Text: cmp.Or(r.Last.Signal.Text, "the agent asks for help without saying why")}, why
+	}
+	if t.IsBuild() && (r.Waived != nil || r.Answered == r.Iterations && r.Iterations > 0) {
+		return afterAnswer(s, t, c, now, why)
+	}
+	return turnOrLimit(s, t, c, now, why)
+}
+
+// afterAnswer goes on with a task that waited for a person, and held no slot meanwhile.
+func afterAnswer(s *ralph.State, t *ralph.Task, c Config, now time.Time, why ralph.Why) (ralph.Step, ralph.Why) {
+	if c.Isolated && t.Run.Place.Slot == 0 || !c.Isolated && othersAtWork(s, t) >= c.Parallel {
+		return release("B-054", "the question is answered, the slot went to another task meanwhile")
 	}
 	return turnOrLimit(s, t, c, now, why)
 }
@@ -123,7 +136,7 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 func othersAtWork(s *ralph.State, t *ralph.Task) int {
 	n := 0
 	for x := range s.Work() {
-		if x.ID != t.ID && x.Status == ralph.TaskActive && s.Gate(x.ID) == nil {
+		if x.ID != t.ID && x.Status == ralph.TaskActive && !frees(s, x.ID) {
 			n++
 		}
 	}
@@ -143,12 +156,11 @@ func complete(t *ralph.Task, c Config, why ralph.Why) (ralph.Step, ralph.Why) {
 	return finish(ralph.TaskFailed, "D-079", "git commit failed twice: "+r.StepError)
 }
 
-// verdict is what the checks said. A resolve is always checked: conflicts that are
-// left in the files are red, also where no commands are configured.
+// verdict is what the checks said.
 func verdict(t *ralph.Task, c Config) Verdict {
 	r := t.Run
 	switch {
-	case !c.Checks && t.Kind != ralph.KindResolve:
+	case !checked(t, c):
 		return Green // nothing to check with: the signal has to do, and doctor warns
 	case r.Checks == nil:
 		return Unchecked

@@ -19,6 +19,7 @@ type Verified struct {
 	Receipts int      `json:"receipts"` // decisions taken again
 	Tasks    int      `json:"tasks"`    // counted done by the engine
 	ByHand   int      `json:"by_hand"`  // counted done by a person
+	Waived   int      `json:"waived"`   // of Tasks: a person let a check pass that was not green
 	Merges   int      `json:"merges"`
 	Landings int      `json:"landings"`
 	Older    int      `json:"older"` // decisions by older rules, which today's would take differently
@@ -173,11 +174,13 @@ func (v *verifier) done(e ralph.Event, f ralph.TaskEnded) {
 	switch tree := v.trees[t.ID]; {
 	case r.Last == nil || r.Last.Signal.Kind != ralph.SignalComplete:
 		v.broken(e.Seq, t.ID, "done", "counted done without the signal COMPLETE")
-	case !v.c.Checks:
+	case !checked(t, v.c):
 	case r.Checks == nil || !r.Checks.Pass:
 		v.broken(e.Seq, t.ID, "done", "counted done without green checks")
 	case v.c.Isolated && r.Commit != "" && tree != "" && tree != r.Checks.Tree && !v.proven[tree]:
 		v.broken(e.Seq, t.ID, "done", "its commit holds tree %.9s, the checks passed on tree %.9s", tree, r.Checks.Tree)
+	case waived(t):
+		v.out.Waived++ // its waiver is folded from a person's answer, and from nothing else
 	}
 }
 

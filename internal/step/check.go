@@ -17,7 +17,8 @@ type Gates interface {
 	Run(ctx context.Context, dir string, gates []ralph.GateSpec) ([]ralph.GateResult, error)
 }
 
-// check runs the checks; their result is bound to the tree they ran on.
+// check runs the checks; their result is bound to the tree they ran on. Those of the
+// diff come first: what they send back to the agent needs no command.
 func (x *Executor) check(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Check) ([]ralph.Fact, error) {
 	if t.Kind == ralph.KindMerge {
 		return x.checkMerged(ctx, t, step)
@@ -26,35 +27,73 @@ func (x *Executor) check(ctx context.Context, s *ralph.State, t *ralph.Task, ste
 	if err != nil {
 		return nil, err
 	}
-	ran := ralph.ChecksRan{Task: t.ID, Tree: tree}
+	ran := ralph.ChecksRan{Task: t.ID, Tree: tree, Covered: step.Covered}
+	o := checking{task: t, dir: x.dir(t), tree: tree, known: step.Known, covered: step.Covered}
 	begin := x.Now()
 	if t.Kind == ralph.KindResolve {
-		if ran.Results, err = x.conflicts(ctx, t); err != nil {
+		ran.Results, err = x.conflicts(ctx, t)
+	} else {
+		ran.Results, err = x.checkDiff(ctx, t, tree)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if w := t.Run.Waived; w != nil && w.Tree == tree {
+		o.known = append(slices.Clone(step.Known), w.Checks...)
+		o.waived = w.Checks
+	}
+	if !slices.ContainsFunc(ran.Results, func(r ralph.GateResult) bool { return x.stops(o, r) }) {
+		results, err := x.runChecks(ctx, o)
+		if err != nil {
 			return nil, err
 		}
+		ran.Results = append(ran.Results, results...)
 	}
-	if len(ran.Results) == 0 {
-		if ran.Results, err = x.runChecks(ctx, x.dir(t), stopUnless(step.Known)); err != nil {
-			return nil, err
-		}
-	}
-	judge(&ran, step.Known)
+	judge(&ran, o)
 	ran.Took = x.Now().Sub(begin)
 	if t.Run.Last != nil && t.Run.Last.Dir != "" {
 		if err := x.keep(filepath.Join(t.Run.Last.Dir, "checks.json"), ran); err != nil {
 			return nil, err
 		}
 	}
-	return []ralph.Fact{ran}, nil
+	return append([]ralph.Fact{ran}, x.remarks(t, ran)...), nil
 }
 
-// judge says whether the results let the work pass: what was red before does not count.
-func judge(ran *ralph.ChecksRan, known []string) {
+// checking says which checks run where, and what does not count.
+type checking struct {
+	task    *ralph.Task
+	dir     string
+	tree    string   // "": not known, nothing is reused
+	known   []string // red and do not count
+	waived  []string // of them, what a person let pass on this tree
+	covered float64  // the coverage below test.coverage that is enough, 0: none is known
+	all     bool     // a red check stops nothing
+}
+
+// excused reports whether a red result does not count. What was red before says nothing
+// of a diff: there only a person's word counts.
+func (o checking) excused(r ralph.GateResult) bool {
+	if ralph.IsDiffCheck(r.Name) {
+		return slices.Contains(o.waived, r.Name)
+	}
+	return slices.Contains(o.known, r.Name)
+}
+
+// stops reports whether no further check runs after a result.
+func (x *Executor) stops(o checking, r ralph.GateResult) bool {
+	if ralph.IsDiffCheck(r.Name) && !x.Config.Diff.Stops(r.Name) {
+		return false
+	}
+	return !r.Pass && !o.all && !o.excused(r)
+}
+
+// judge says whether the results let the work pass.
+func judge(ran *ralph.ChecksRan, o checking) {
 	ran.Pass = true
 	for _, r := range ran.Results {
 		switch {
 		case r.Pass:
-		case slices.Contains(known, r.Name):
+		case o.excused(r):
 			ran.Known = append(ran.Known, r.Name)
 		default:
 			ran.Pass = false
@@ -62,21 +101,42 @@ func judge(ran *ralph.ChecksRan, known []string) {
 	}
 }
 
-// stopUnless ends a run of checks at the first that is red and was not before.
-func stopUnless(known []string) func(ralph.GateResult) bool {
-	return func(r ralph.GateResult) bool { return !r.Pass && !slices.Contains(known, r.Name) }
+// remarks are what people should know of the checks beside their results: tests that
+// fail now and then (C-064), and once in a session that no report says what the tests
+// cover (C-061).
+func (x *Executor) remarks(t *ralph.Task, ran ralph.ChecksRan) []ralph.Fact {
+	var facts []ralph.Fact
+	for _, r := range ran.Results {
+		if !r.Test || !r.Pass || r.Reused || r.Name == ralph.CheckCoverage {
+			continue
+		}
+		if r.Tries > 1 {
+			facts = append(facts, ralph.Noted{Task: t.ID, Rule: "C-064", Text: fmt.Sprintf("flaky: %s was red, and green at try %d on the same tree", r.Name, r.Tries)})
+		}
+		if r.Coverage == nil && x.Config.Coverage > 0 && x.Coverage != nil && !x.results.told.Swap(true) {
+			facts = append(facts, ralph.Noted{Task: t.ID, Rule: "C-061", Text: "no coverage report: test.coverage has nothing to look at"})
+		}
+	}
+	return facts
 }
 
-// runChecks runs the checks in order, up to the one that stops them.
-func (x *Executor) runChecks(ctx context.Context, dir string, stops func(ralph.GateResult) bool) ([]ralph.GateResult, error) {
+// runChecks runs the commands in order, up to the one that stops them.
+func (x *Executor) runChecks(ctx context.Context, o checking) ([]ralph.GateResult, error) {
 	var results []ralph.GateResult
 	for _, g := range x.Checks {
-		res, err := x.Gates.Run(ctx, dir, []ralph.GateSpec{g})
-		if err != nil {
-			return nil, fmt.Errorf("run the checks: %w", err)
+		r, reused := x.results.find(o, g)
+		if !reused {
+			var err error
+			if r, err = x.runCheck(ctx, o, g); err != nil {
+				return nil, fmt.Errorf("run the checks: %w", err)
+			}
+			x.results.keep(o, g, r)
 		}
-		results = append(results, res...)
-		if slices.ContainsFunc(res, stops) {
+		results = append(results, r)
+		if g.Test && r.Pass && r.Coverage != nil && x.Config.Coverage > 0 && !o.all {
+			results = append(results, coverageCheck(*r.Coverage, x.Config.Coverage, o.covered))
+		}
+		if x.stops(o, results[len(results)-1]) {
 			break
 		}
 	}
@@ -109,36 +169,37 @@ func (x *Executor) checkMerged(ctx context.Context, t *ralph.Task, step ralph.Ch
 	if m == nil || m.Commit == "" {
 		return nil, errors.New("run the checks: the stage has merged nothing")
 	}
-	ran := ralph.ChecksRan{Task: t.ID, Tree: m.Tree}
+	ran := ralph.ChecksRan{Task: t.ID, Tree: m.Tree, Covered: step.Covered}
+	o := checking{task: t, tree: m.Tree, known: step.Known, covered: step.Covered}
 	if len(x.Checks) > 0 {
 		var err error
-		if ran.Results, ran.Took, err = x.checkCommit(ctx, t.ID, m.Commit, stopUnless(step.Known)); err != nil {
+		if ran.Results, ran.Took, err = x.checkCommit(ctx, m.Commit, o); err != nil {
 			return nil, err
 		}
 	}
-	judge(&ran, step.Known)
-	return []ralph.Fact{ran}, nil
+	judge(&ran, o)
+	return append([]ralph.Fact{ran}, x.remarks(t, ran)...), nil
 }
 
 // checkCommit runs checks on a commit. One at a time has the merge worktree; took
 // leaves the wait for it out. That it cannot be set up is a red result: it is the
 // commit that is looked at.
-func (x *Executor) checkCommit(ctx context.Context, task ralph.TaskID, commit string, stops func(ralph.GateResult) bool) (results []ralph.GateResult, took time.Duration, err error) {
+func (x *Executor) checkCommit(ctx context.Context, commit string, o checking) (results []ralph.GateResult, took time.Duration, err error) {
 	x.merge.Lock()
 	defer x.merge.Unlock()
 	begin := x.Now()
-	err = x.enterMergeDir(ctx, task, commit)
+	err = x.enterMergeDir(ctx, o.task.ID, commit)
 	if failed, ok := errors.AsType[*setupError](err); ok {
 		return []ralph.GateResult{{Name: setupName, Exit: 1, Why: failed.why, Output: failed.output}}, x.Now().Sub(begin), nil
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	dir := filepath.Join(x.Root, mergeDir)
-	if results, err = x.runChecks(ctx, dir, stops); err != nil {
+	o.dir = filepath.Join(x.Root, mergeDir)
+	if results, err = x.runChecks(ctx, o); err != nil {
 		return nil, 0, err
 	}
-	return results, x.Now().Sub(begin), x.Worktrees.Tidy(ctx, dir)
+	return results, x.Now().Sub(begin), x.Worktrees.Tidy(ctx, o.dir)
 }
 
 // baseline finds out what is red at a commit without anybody's work. Tasks that
@@ -149,8 +210,7 @@ func (x *Executor) baseline(ctx context.Context, t *ralph.Task, step ralph.Basel
 	defer x.base.Unlock()
 	known := x.base.ran.Commit == step.Commit
 	if !known {
-		all := func(ralph.GateResult) bool { return false }
-		results, took, err := x.checkCommit(ctx, t.ID, step.Commit, all)
+		results, took, err := x.checkCommit(ctx, step.Commit, checking{task: t, all: true})
 		if err != nil {
 			return nil, err
 		}

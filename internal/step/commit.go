@@ -154,6 +154,12 @@ func (x *Executor) weakened(ctx context.Context, t *ralph.Task, trees Trees, fro
 	if err := writeRecord(filepath.Join(x.Root, taskDir(t.ID), "diff.patch"), patch); err != nil {
 		return nil, err
 	}
+	return weakenedIn(patch), nil
+}
+
+// weakenedIn are the tests that a patch removes, skips or weakens. What cannot be read
+// is a finding as well.
+func weakenedIn(patch []byte) []ralph.Finding {
 	found, err := testdiff.Find(patch)
 	if err != nil {
 		found = append(found, testdiff.Finding{Kind: testdiff.Weakened, What: "a part of the diff could not be read: " + err.Error()})
@@ -162,7 +168,7 @@ func (x *Executor) weakened(ctx context.Context, t *ralph.Task, trees Trees, fro
 	for _, f := range found {
 		out = append(out, ralph.Finding(f))
 	}
-	return out, nil
+	return out
 }
 
 // squash makes the one commit of a spec (D-068) of what its tasks merged.

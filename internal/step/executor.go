@@ -41,6 +41,10 @@ type Executor struct {
 	Checks []ralph.GateSpec
 	Trees  Trees
 	Gates  Gates
+	// Coverage reads what tests cover; nil: nobody does.
+	Coverage Coverage
+	// Secrets finds secrets in the lines that a patch adds; nil: nobody looks.
+	Secrets func(patch []byte) ([]ralph.Finding, error)
 	// Journal is where requests of agents are written and answered; nil: they are denied.
 	Journal Journal
 	Live    Live     // may be nil
@@ -67,6 +71,7 @@ type Executor struct {
 	Fence     string // K=V for agents in worktrees: keeps their git out of the checkout
 
 	prompts prompt.Renderer
+	results results
 	merge   sync.Mutex // held by whoever uses the merge worktree
 	base    struct {
 		sync.Mutex // held while a baseline is found out
@@ -167,6 +172,9 @@ func (x *Executor) ask(t *ralph.Task, step ralph.Ask) ([]ralph.Fact, error) {
 	now := x.Now()
 	gate := ralph.Gate{ID: ralph.GateID(x.NewID("g")), Kind: step.Kind, Task: t.ID, About: step.About, Text: step.Text, Detail: step.Detail, AskedAt: now}
 	gate.Deadline = policy.GateDeadline(step.Kind, x.Config, now)
+	if step.Kind == ralph.GateTest {
+		gate.Rule = strings.Join(t.Run.Checks.Reds(), ", ")
+	}
 	return []ralph.Fact{ralph.Asked{Gate: gate}}, nil
 }
 

@@ -1,0 +1,103 @@
+package ralph
+
+import "slices"
+
+// PercentOf is what the results of checks say of the lines that tests reach, in
+// percent; 0 when no report says.
+func PercentOf(results []GateResult) float64 {
+	for _, r := range results {
+		if r.Coverage != nil {
+			return r.Coverage.Percent
+		}
+	}
+	return 0
+}
+
+// Counts reports whether a result holds the task up.
+func (f *ChecksRan) Counts(r GateResult) bool { return !r.Pass && !slices.Contains(f.Known, r.Name) }
+
+// Reds are the checks that hold the task up, by name. There are none before any ran.
+func (f *ChecksRan) Reds() []string {
+	if f == nil {
+		return nil
+	}
+	var names []string
+	for _, r := range f.Results {
+		if f.Counts(r) {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
+// testRed reports whether the test gate was red.
+func (f *ChecksRan) testRed() bool {
+	return f != nil && slices.ContainsFunc(f.Results, func(r GateResult) bool { return r.Test && f.Counts(r) })
+}
+
+// countReds counts the red runs of the test gate. before are checks of the same turn:
+// a run that is looked at again, now that it is known what was red before, is one.
+func (r *Run) countReds(before *ChecksRan, f ChecksRan) {
+	if before.testRed() && r.TestReds > 0 {
+		r.TestReds--
+	}
+	switch {
+	case f.testRed():
+		r.TestReds++
+	case slices.ContainsFunc(f.Results, func(g GateResult) bool { return g.Test }):
+		r.TestReds = 0
+	}
+	switch {
+	case !slices.Contains(f.Reds(), CheckEmpty):
+		r.Empty = 0
+	case !slices.Contains(before.Reds(), CheckEmpty):
+		r.Empty++
+	}
+}
+
+// beganAt notes where the diff of a task in the checkout begins. It is folded from the
+// receipt: a turn that is cut must not make its own changes the beginning.
+func (s *State) beganAt(t *Task) {
+	if t.IsBuild() && t.Run.Began == "" && s.Job != nil && !s.isolated(t.ID) {
+		t.Run.Began = s.Job.Tree
+	}
+}
+
+// testAnswered folds a person's word on checks that are red. Approved, exactly the tree
+// that the person saw may pass, after whatever has not looked at it yet; denied, the
+// reason goes to the agent, and the count of red runs begins again.
+func (s *State) testAnswered(gate *Gate, f Answered) {
+	s.editTask(gate.Task, func(t *Task) {
+		r := &t.Run
+		r.TestReds, r.Empty, r.Answered = 0, 0, r.Iterations
+		checks := r.Checks
+		if checks == nil {
+			return
+		}
+		if f.Verdict != Approved {
+			r.Answers = append(slices.Clone(r.Answers), QA{gate.Text, denial(f.Text)})
+			return
+		}
+		waived := Waiver{Tree: checks.Tree, Gate: gate.ID}
+		if old := r.Waived; old != nil && old.Tree == checks.Tree { // a second look at the same tree
+			waived.Checks, waived.Findings = slices.Clone(old.Checks), slices.Clone(old.Findings)
+		}
+		waived.Checks = append(waived.Checks, checks.Reds()...)
+		for _, res := range checks.Results {
+			if checks.Counts(res) {
+				waived.Findings = append(waived.Findings, res.Findings...)
+			}
+		}
+		if slices.Contains(waived.Checks, CheckCoverage) && r.Place.Dir == "" {
+			s.Plan.Covered = PercentOf(checks.Results)
+		}
+		r.Waived, r.Checks, r.Red = &waived, nil, nil
+	})
+}
+
+func denial(reason string) string {
+	if reason == "" {
+		return "No: this must not pass as it is."
+	}
+	return "No: " + reason
+}

@@ -1,0 +1,85 @@
+package step
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// emptyWords tell an agent what an empty diff means.
+const emptyWords = "Nothing has changed since the task began, so there is nothing that could be done. Do the task. " +
+	"If there is nothing to do, or it cannot be done, say BLOCKED or NEEDS_HUMAN with the reason.\n"
+
+// checkDiff looks at what a task itself has changed, since its branch or its first turn
+// began: that there is anything, that no test was weakened, that no secret came in
+// (product.md 14). The patch is kept for people.
+func (x *Executor) checkDiff(ctx context.Context, t *ralph.Task, tree string) ([]ralph.GateResult, error) {
+	from := t.Run.Place.Base
+	if t.Run.Place.Dir == "" {
+		from = t.Run.Began
+	}
+	if !t.IsBuild() || !x.Config.Diff.Any() || from == "" {
+		return nil, nil
+	}
+	trees, err := x.trees(x.dir(t))
+	if err != nil {
+		return nil, err
+	}
+	patch, err := trees.Patch(ctx, from, tree, mostPatch)
+	if err != nil {
+		return nil, fmt.Errorf("look at what the task has changed: %w", err)
+	}
+	if err := writeRecord(filepath.Join(x.Root, taskDir(t.ID), "diff.patch"), patch); err != nil {
+		return nil, err
+	}
+	var results []ralph.GateResult
+	look := func(name string, find func() ralph.GateResult) {
+		if x.Config.Diff.Looks(name) {
+			begin := x.Now()
+			r := find()
+			r.Name, r.Pass, r.Took = name, r.Exit == 0, x.Now().Sub(begin)
+			results = append(results, r)
+		}
+	}
+	look(ralph.CheckEmpty, func() ralph.GateResult {
+		if len(patch) > 0 {
+			return ralph.GateResult{}
+		}
+		return ralph.GateResult{Exit: 1, Why: "nothing has changed since the task began", Output: emptyWords}
+	})
+	if len(patch) == 0 {
+		return results, nil
+	}
+	look(ralph.CheckWeakened, func() ralph.GateResult {
+		return found(weakenedIn(patch), "the diff removes, skips or weakens tests")
+	})
+	if x.Secrets == nil {
+		return results, nil
+	}
+	look(ralph.CheckSecrets, func() ralph.GateResult {
+		list, err := x.Secrets(patch)
+		if err != nil {
+			list = append(list, ralph.Finding{Kind: "secret", What: "a part of the diff could not be read: " + err.Error()})
+		}
+		return found(list, "the diff adds what looks like a secret")
+	})
+	return results, nil
+}
+
+// found is the result of a check that is red with its findings.
+func found(list []ralph.Finding, why string) ralph.GateResult {
+	if len(list) == 0 {
+		return ralph.GateResult{}
+	}
+	var b strings.Builder
+	for _, f := range list {
+		if f.Path != "" {
+			fmt.Fprintf(&b, "%s:%d: ", f.Path, f.Line)
+		}
+		fmt.Fprintf(&b, "%s: %s\n", f.Kind, f.What)
+	}
+	return ralph.GateResult{Exit: 1, Why: why, Output: b.String(), Findings: list}
+}
