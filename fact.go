@@ -268,14 +268,14 @@ type TurnEnded struct {
 
 // ChecksRan is the outcome of Check.
 type ChecksRan struct {
-	Task    TaskID        `json:"task"`
-	Pass    bool          `json:"pass"`
-	Tree    string        `json:"tree"` // the tree hash they ran on
-	Results []GateResult  `json:"results,omitempty"`
-	Known   []string      `json:"known,omitempty"` // red, and do not count: they were before, or a person let them pass
+	Task    TaskID       `json:"task"`
+	Pass    bool         `json:"pass"`
+	Tree    string       `json:"tree"` // the tree hash they ran on
+	Results []GateResult `json:"results,omitempty"`
+	Known   []string     `json:"known,omitempty"` // red, and do not count: they were before, or a person let them pass
 	// Covered is the coverage that was there before the work, where that was below
 	// test.coverage: the work must not lower it. 0: nothing is known of it.
-	Covered float64 `json:"covered,omitempty"`
+	Covered float64       `json:"covered,omitempty"`
 	Took    time.Duration `json:"took"`
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/secrets"
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
@@ -184,8 +185,8 @@ func price(c config.Config, model string) func(ralph.Usage) ralph.Usage {
 	}
 }
 
-// checksOf are the commands that prove a claim: quality commands in order, then
-// the test command, the same command never twice.
+// checksOf are the commands that prove a claim: quality commands in order, the test
+// command last, also where it is one of them: the same command never twice.
 func checksOf(c config.Config, root string) []ralph.GateSpec {
 	detected := gate.Detect(root)
 	commands, test := c.Quality.Commands, c.Test.Command
@@ -196,10 +197,10 @@ func checksOf(c config.Config, root string) []ralph.GateSpec {
 		test = detected.Test
 	}
 	var specs []ralph.GateSpec
-	for _, command := range append(slices.Clone(commands), test) {
+	for _, command := range append(slices.DeleteFunc(slices.Clone(commands), func(s string) bool { return s == test }), test) {
 		same := func(g ralph.GateSpec) bool { return g.Command == command }
 		if command != "" && !slices.ContainsFunc(specs, same) {
-			specs = append(specs, ralph.GateSpec{Name: command, Command: command, Timeout: c.Quality.Timeout})
+			specs = append(specs, ralph.GateSpec{Name: command, Command: command, Timeout: c.Quality.Timeout, Test: command == test})
 		}
 	}
 	return specs
@@ -221,6 +222,7 @@ func policyConfig(c config.Config) policy.Config {
 		Budget: policy.Budget(c.Budget.Budget), SpecBudget: policy.Budget(c.Budget.Spec), TaskBudget: policy.Budget(c.Budget.Task),
 		Scoring:  policy.Scoring(c.Scoring),
 		Patterns: slices.Concat(c.Gate.Patterns, c.Gate.ExtraPatterns), PreApproved: c.Gate.PreApproved,
+		Coverage: c.Test.Coverage, TestRetries: c.Test.Retries, TestRetry: c.Test.Retry, Diff: policy.DiffChecks(c.Diff),
 		Approvals: c.Gate.Approvals, Allow: c.Gate.Allow, GateTimeout: c.Gate.Timeout, OnTimeout: c.Gate.OnTimeout, GateScope: c.Gate.Scope,
 	}
 }
@@ -242,6 +244,7 @@ func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Execut
 		x.Setup = step.Setup{Commands: p.config.Worktree.Setup, Copy: p.config.Worktree.Copy, Timeout: p.config.Worktree.SetupTimeout}
 		forChecks = append(forChecks, x.Fence) // of two the last one counts
 	}
+	x.Coverage, x.Secrets = covering{}, secrets.Scan
 	x.Gates = gate.New(p.procs, p.config.Quality.MaxOutput, agentGrace, forChecks)
 	return x
 }

@@ -28,6 +28,7 @@ type Config struct {
 	Scoring                Scoring           `yaml:"scoring"`
 	Quality                Quality           `yaml:"quality"`
 	Test                   Test              `yaml:"test"`
+	Diff                   Diff              `yaml:"diff"`
 	Gate                   Gate              `yaml:"gate"`
 	Worktree               Worktree          `yaml:"worktree"`
 	Merge                  Merge             `yaml:"merge"`
@@ -135,6 +136,14 @@ type Test struct {
 	Coverage float64 `yaml:"coverage"`
 	Retries  int     `yaml:"retries"`
 	Retry    string  `yaml:"retry"` // agent, rerun (X-47)
+}
+
+// Diff says what happens when a task's own diff is doubtful: its agent mends it (red), a
+// person looks at it (gate), or nothing (off).
+type Diff struct {
+	Empty    string `yaml:"empty"`
+	Weakened string `yaml:"weakened"`
+	Secrets  string `yaml:"secrets"`
 }
 
 // Gate is the human gate (C-030 to C-036). Patterns are regular expressions.

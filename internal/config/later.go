@@ -17,9 +17,6 @@ type later struct {
 
 func notBuilt() []later {
 	return []later{
-		{key: "test.coverage"},
-		{key: "test.retries"},
-		{key: "test.retry"},
 		{key: "decision"},
 		{key: "guidance"},
 		{key: "sync"},

@@ -180,6 +180,7 @@ func functions() template.FuncMap {
 		"lines":   func(list []string) string { return strings.Join(list, "\n") },
 		"near":    near,
 		"outcome": outcome,
+		"ran":     func(r ralph.GateResult) bool { return !ralph.IsDiffCheck(r.Name) && r.Name != ralph.CheckCoverage },
 		"works":   works,
 	}
 }

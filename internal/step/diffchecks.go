@@ -15,8 +15,9 @@ const emptyWords = "Nothing has changed since the task began, so there is nothin
 
 // checkDiff looks at what a task itself has changed, since its branch or its first turn
 // began: that there is anything, that no test was weakened, that no secret came in
-// (product.md 14). The patch is kept for people.
-func (x *Executor) checkDiff(ctx context.Context, t *ralph.Task, tree string) ([]ralph.GateResult, error) {
+// (product.md 14). The patch is kept for people. base is the
+// commit that the job in the checkout began at.
+func (x *Executor) checkDiff(ctx context.Context, t *ralph.Task, base, tree string) ([]ralph.GateResult, error) {
 	from := t.Run.Place.Base
 	if t.Run.Place.Dir == "" {
 		from = t.Run.Began
@@ -29,6 +30,9 @@ func (x *Executor) checkDiff(ctx context.Context, t *ralph.Task, tree string) ([
 		return nil, err
 	}
 	patch, err := trees.Patch(ctx, from, tree, mostPatch)
+	if err != nil && from == t.Run.Began && base != "" && ctx.Err() == nil {
+		patch, err = trees.Patch(ctx, base, tree, mostPatch) // git has forgotten the tree: no branch holds it
+	}
 	if err != nil {
 		return nil, fmt.Errorf("look at what the task has changed: %w", err)
 	}
