@@ -75,7 +75,7 @@ func (s *State) testAnswered(gate *Gate, f Answered) {
 			return
 		}
 		if f.Verdict != Approved {
-			r.Answers = append(slices.Clone(r.Answers), QA{gate.Text, denial(f.Text)})
+			r.Rejects = append(slices.Clone(r.Rejects), denial(gate, f.Text))
 			return
 		}
 		waived := Waiver{Tree: checks.Tree, Gate: gate.ID}
@@ -95,9 +95,10 @@ func (s *State) testAnswered(gate *Gate, f Answered) {
 	})
 }
 
-func denial(reason string) string {
+// denial is a person's no in words for the agent.
+func denial(gate *Gate, reason string) string {
 	if reason == "" {
-		return "No: this must not pass as it is."
+		return "A person says that it must not pass as it is: " + gate.Text
 	}
-	return "No: " + reason
+	return reason
 }

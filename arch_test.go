@@ -58,7 +58,7 @@ func layers() map[string][]string {
 		"internal/cli": {
 			"R", "internal/agent", "internal/agentcheck", "internal/attempt", "internal/config", "internal/coverage", "internal/engine", "internal/gate",
 			"internal/git", "internal/hook", "internal/journal", "internal/mcp", "internal/notify", "internal/policy", "internal/proc", "internal/prompt",
-			"internal/report", "internal/step",
+			"internal/report", "internal/secrets", "internal/step",
 		},
 		"cmd/ralph": {"internal/cli"},
 		// for tests alone: no row above may name them

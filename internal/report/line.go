@@ -311,8 +311,15 @@ func checksRan(f ralph.ChecksRan, s *ralph.State) []string {
 	var lines []string
 	for _, r := range f.Results {
 		switch {
+		case r.Pass && ralph.IsDiffCheck(r.Name): // that nothing is wrong with a diff goes without saying
+		case r.Pass && r.Reused:
+			lines = append(lines, fmt.Sprintf("CHECK: ok %s (it ran on this tree before)", r.Name))
+		case r.Pass && r.Name == ralph.CheckCoverage:
+			lines = append(lines, fmt.Sprintf("CHECK: ok %s (%s)", r.Name, oneLine(r.Why)))
 		case r.Pass:
 			lines = append(lines, fmt.Sprintf("CHECK: ok %s (%s)", r.Name, took(r.Took)))
+		case slices.Contains(f.Known, r.Name) && isWaived(f, r.Name, s):
+			lines = append(lines, fmt.Sprintf("CHECK: waived %s (a person let it pass)", r.Name))
 		case slices.Contains(f.Known, r.Name):
 			lines = append(lines, fmt.Sprintf("CHECK: known %s (it was red before the work)", r.Name))
 		default:
@@ -322,14 +329,30 @@ func checksRan(f ralph.ChecksRan, s *ralph.State) []string {
 	return lines
 }
 
+// isWaived reports whether a person let a red check of the task pass.
+func isWaived(f ralph.ChecksRan, name string, s *ralph.State) bool {
+	t := s.Task(f.Task)
+	return t != nil && t.Run.Waived != nil && t.Run.Waived.Tree == f.Tree && slices.Contains(t.Run.Waived.Checks, name)
+}
+
 // whyRed says in one line why a check failed.
 func whyRed(r ralph.GateResult) string {
 	why := r.Why
 	if why == "" {
 		why = fmt.Sprintf("exit %d", r.Exit)
 	}
-	if last := lastWords(r.Output); last != "" {
+	last := lastWords(r.Output)
+	switch {
+	case len(r.Findings) > 0:
+		last = fmt.Sprintf("%s:%d: %s", r.Findings[0].Path, r.Findings[0].Line, r.Findings[0].What)
+	case r.Name == ralph.CheckEmpty:
+		last = "" // words for its agent
+	}
+	if last != "" {
 		why += ": " + last
+	}
+	if r.Reused {
+		why += "; it was not run again, as nothing has changed since"
 	}
 	return oneLine(why)
 }

@@ -143,7 +143,7 @@ type redResult struct {
 
 // attempt changes when a person sends a task back, and when one answers it.
 func attempt(t *ralph.Task) string {
-	return fmt.Sprintf("%d/%d/%d", t.Run.StartedAt.UnixNano(), len(t.Run.Rejects), len(t.Run.Answers))
+	return fmt.Sprintf("%d/%d", t.Run.StartedAt.UnixNano(), len(t.Run.Rejects))
 }
 
 // find returns the result of an earlier run of the command on the tree.
