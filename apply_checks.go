@@ -69,12 +69,13 @@ func (s *State) beganAt(t *Task) {
 func (s *State) testAnswered(gate *Gate, f Answered) {
 	s.editTask(gate.Task, func(t *Task) {
 		r := &t.Run
-		r.TestReds, r.Empty, r.Answered = 0, 0, r.Iterations
+		r.TestReds, r.Empty = 0, 0
 		checks := r.Checks
 		if checks == nil {
 			return
 		}
 		if f.Verdict != Approved {
+			r.Answered = r.Iterations
 			r.Rejects = append(slices.Clone(r.Rejects), denial(gate, f.Text))
 			return
 		}
