@@ -79,7 +79,7 @@ func doubtful(t *ralph.Task, c Config) (ralph.Step, ralph.Why, bool) {
 	text, rule := "", "P-14"
 	switch {
 	case tests && r.TestReds >= mostTestReds(c):
-		rule, text = "C-063", fmt.Sprintf("%s stays red after %s: %s", describe(t), runs(t, c), strings.Join(reds, ", "))
+		rule, text = "C-063", fmt.Sprintf("%s stays red after %s: %s", describe(t), tries(t, c), strings.Join(reds, ", "))
 	case len(reds) == 0, slices.ContainsFunc(reds, func(name string) bool { return !forPerson(t, c, name) }):
 		return nil, ralph.Why{}, false
 	case slices.Contains(reds, ralph.CheckEmpty):
@@ -90,8 +90,8 @@ func doubtful(t *ralph.Task, c Config) (ralph.Step, ralph.Why, bool) {
 	return ralph.Ask{Kind: ralph.GateTest, Text: text, Detail: evidence(r.Checks)}, ralph.Why{Rule: rule, Text: text}, true
 }
 
-// runs says how often the tests ran.
-func runs(t *ralph.Task, c Config) string {
+// tries says how often the tests had their chance.
+func tries(t *ralph.Task, c Config) string {
 	n := t.Run.TestReds
 	if c.TestRetry == rerun {
 		n = 1
@@ -100,9 +100,9 @@ func runs(t *ralph.Task, c Config) string {
 		}
 	}
 	if n == 1 {
-		return "1 run"
+		return "1 try"
 	}
-	return fmt.Sprintf("%d runs", n)
+	return fmt.Sprintf("%d tries", n)
 }
 
 // forPerson reports whether a red check of the diff is for a person to decide. An empty

@@ -33,6 +33,7 @@ agents:
   alpha: {driver: scripted, scenario: '%[1]s/scene.yaml', env: {SOAK: '%[1]s', AGENT: alpha}}
   beta: {driver: scripted, scenario: '%[1]s/scene.yaml', env: {SOAK: '%[1]s', AGENT: beta}}
 quality: {commands: [sh check.sh]}
+diff: {empty: off}
 errors: {retry_base: 20ms, rate_limit_base: 50ms, max_rate_limit_retries: 2}
 construct: {stage_timeout: 6s}
 task: {delay: 0s, timeout: 6s}

@@ -85,6 +85,8 @@ agents:
     env: {SOAK: '%[1]s'}
 quality:
   commands: [sh check.sh]
+diff:
+  empty: off
 errors:
   retry_base: 10ms
 task:
