@@ -16,6 +16,9 @@ type Request struct {
 	Text    string    `json:"text,omitempty"`    // one line for a person; of a question, its words
 	Detail  string    `json:"detail,omitempty"`  // what to decide by: a patch, the tool's input; at most 64 KiB
 	Options []string  `json:"options,omitempty"` // RequestQuestion: answers to choose from; other words may do as well
+	// Shown: the agent's own rules would let it pass. It is asked so that the never list
+	// and the patterns can hold it; gate.approvals: ask then lets pass what is known to be safe.
+	Shown bool `json:"shown,omitempty"`
 	// Questions are the parts of a question that has several, each with its own
 	// options; Text then lists them all.
 	Questions []Question `json:"questions,omitempty"`

@@ -123,7 +123,7 @@ func Open(spec ralph.AgentSpec, p *proc.Runner, self string) (Driver, error) {
 	case "acp":
 		return openACP(spec, p)
 	case "claude":
-		return &claudeDriver{spec: spec, proc: p, linger: lingerDefault}, nil
+		return openClaude(spec, p)
 	case "codex":
 		return openCodex(spec, p), nil
 	case "":

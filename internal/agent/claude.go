@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +28,10 @@ const noBackground = "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"
 // `--setting-sources user` keeps the repository's own hooks and MCP servers from
 // running without a question; the price is that claude does not read CLAUDE.md
 // (ralph's prompt carries what it needs). AgentSpec.Project lets them in. A
-// `--setting-sources`, permission or model flag in args wins.
+// `--setting-sources`, `--permission-mode` or model flag in args wins.
+//
+// What it must not do without an answer stands on permission rules that make it ask
+// (claudeSettings), in every mode: its hooks let a call pass when they fail (ADR 0027).
 //
 // It is ended by an interrupt on the control channel, then INT, then KILL: the first
 // always brings a result with what the turn has cost. On INT 2.1.329 leaves without
@@ -43,58 +45,74 @@ type claudeDriver struct {
 	windows windows // the sizes of context windows, as earlier turns were told
 }
 
-func (d *claudeDriver) args(in ralph.TurnInput) []string {
-	args := slices.Clone(d.spec.Command)
+func openClaude(spec ralph.AgentSpec, p *proc.Runner) (Driver, error) {
+	d := &claudeDriver{spec: spec, proc: p, linger: lingerDefault}
+	if d.given("--permission-prompt-tool") {
+		return nil, fmt.Errorf("agents.%s.args: with --permission-prompt-tool claude would ask another program than ralph, which then could hold nothing; "+
+			"take it out: what claude asks is answered as gate.approvals says", spec.Name)
+	}
+	return d, nil
+}
+
+// given reports whether the agent's command or args have one of some flags.
+func (d *claudeDriver) given(flags ...string) bool {
+	return slices.ContainsFunc(slices.Concat(d.spec.Command, d.spec.Args), func(a string) bool {
+		name, _, _ := strings.Cut(a, "=")
+		return slices.Contains(flags, name)
+	})
+}
+
+// args is the command line. The error is a person's to mend: settings in the agent's
+// args that cannot be read.
+func (d *claudeDriver) args(in ralph.TurnInput, asked bool) ([]string, error) {
+	args, own := slices.Clone(d.spec.Command), slices.Clone(d.spec.Args)
 	if len(args) == 0 {
 		args = []string{"claude"}
 	}
-	args = append(args, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
-	given := func(flags ...string) bool {
-		return slices.ContainsFunc(slices.Concat(d.spec.Command, d.spec.Args), func(a string) bool {
-			name, _, _ := strings.Cut(a, "=")
-			return slices.Contains(flags, name)
-		})
-	}
-	if !given("--permission-prompt-tool") {
-		args = append(args, "--permission-prompt-tool", "stdio")
-	}
-	if !given("--setting-sources") {
+	args = append(args, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--permission-prompt-tool", "stdio")
+	if !d.given("--setting-sources") {
 		sources := "user"
 		if d.spec.Project {
 			sources = "user,project,local"
 		}
 		args = append(args, "--setting-sources", sources)
 	}
-	if !given("--permission-mode", "--dangerously-skip-permissions") {
-		args = append(args, "--permission-mode", permissionMode(d.spec.Approvals, in.Env, os.Geteuid()))
+	if !d.given("--permission-mode", "--dangerously-skip-permissions") {
+		args = append(args, "--permission-mode", permissionMode(asked))
 	}
-	if d.spec.Model != "" && !given("--model") {
+	if len(in.MCP) > 0 {
+		args = append(args, "--mcp-config", claudeServers(in.MCP))
+	}
+	if asked {
+		settings, rest, err := claudeSettings(own, in.Dir)
+		if err != nil {
+			return nil, err
+		}
+		own = rest
+		args = append(args, "--settings", settings)
+	}
+	if d.spec.Model != "" && !d.given("--model") {
 		args = append(args, "--model", d.spec.Model) // on resume too: else the transcript's model is used
 	}
 	if in.Resume != "" {
 		args = append(args, "--resume", in.Resume)
 	}
-	if in.MaxCost > 0 && !given("--max-budget-usd") {
+	if in.MaxCost > 0 && !d.given("--max-budget-usd") {
 		// Of this process alone, also on resume (seen in 2.1.329, whose total_cost_usd goes on).
 		args = append(args, "--max-budget-usd", strconv.FormatFloat(in.MaxCost, 'f', -1, 64))
 	}
 	if len(in.Schema) > 0 && !in.Compact {
 		args = append(args, "--json-schema", string(in.Schema))
 	}
-	return append(args, d.spec.Args...)
+	return append(args, own...), nil
 }
 
-// permissionMode is how much claude asks for (X-77). With "ask" its own rules decide
-// that: it changes files of its folder without a question. With "policy" each call
-// comes to ralph, whatever claude or the person's settings allow (claudePreTool). With
-// "never" it asks for nothing, where it lets itself be started so: root needs
-// IS_SANDBOX=1. Elsewhere it asks as with "ask", and ralph's policy says yes.
-func permissionMode(approvals string, env []string, uid int) string {
-	switch {
-	case approvals == "policy":
+// permissionMode is what claude's own rules are. Where somebody answers they ask for all
+// that ralph's do not name either, such as reading elsewhere; where nobody does, what
+// claude must not do by itself in its folder is denied.
+func permissionMode(asked bool) string {
+	if asked {
 		return "default"
-	case approvals == "never" && (uid != 0 || slices.Contains(env, "IS_SANDBOX=1")):
-		return "bypassPermissions"
 	}
 	return "acceptEdits"
 }
@@ -105,6 +123,12 @@ func (d *claudeDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Tu
 			return ralph.TurnResult{}, fmt.Errorf("compact a session of claude: there is none: %w", ralph.ErrUnsupported)
 		}
 		in.Prompt, on.Stopping = compactPrompt, nil
+	}
+	args, err := d.args(in, on.Ask != nil)
+	if err != nil {
+		return ralph.TurnResult{Exit: ralph.ExitSpawn, Code: -1, Err: &ralph.AgentError{
+			Class: ralph.ErrClassSpawn, Message: fmt.Sprintf("agents.%s: %v", d.spec.Name, err),
+		}}, nil
 	}
 	env := in.Env
 	if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, noBackground+"=") }) {
@@ -117,7 +141,8 @@ func (d *claudeDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Tu
 	c.fill.windows = &d.windows
 	talk := openTalk(ctx, t, c, on, limit)
 	defer talk.close()
-	talk.begin(in.Prompt, d.spec.Approvals)
+	talk.shown = d.shownOnly
+	talk.begin(in.Prompt)
 	c.control = talk.heard
 	stdout := &events{line: c.line}
 	stderr := &pieces{emit: c.stderr}
@@ -146,7 +171,7 @@ func (d *claudeDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Tu
 		}
 	}
 	res, over, err := t.run(talk.run, d.proc, launch{
-		args: d.args(in), env: env, stdin: talk.in, stdout: feed, stderr: stderr.Write, interrupt: true,
+		args: args, env: env, stdin: talk.in, stdout: feed, stderr: stderr.Write, interrupt: true,
 	})
 	talkErr := talk.close()
 	if err == nil {

@@ -19,7 +19,7 @@ const (
 // claudeKind classes a tool of claude's.
 func claudeKind(tool string) ralph.ItemKind {
 	switch tool {
-	case "Bash":
+	case "Bash", "PowerShell", "Monitor":
 		return ralph.ItemCommand
 	case "Edit", "MultiEdit", "Write", "NotebookEdit":
 		return ralph.ItemEdit

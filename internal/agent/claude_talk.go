@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,23 +24,23 @@ const (
 
 	callbackPre  = "pre-tool-use"
 	callbackStop = "stop"
-	// preTools are the tools that change or reach something; the others only look.
-	preTools = "Bash|Edit|MultiEdit|Write|NotebookEdit|WebFetch|WebSearch|mcp__.*"
 )
 
 // claudeTalk is ralph's side of the control channel of one claude process: what it
 // says to it, and the answers to what claude asks. A hook over this channel is bound
-// to the turn by being in it, and claude waits for its answer; one that is a process
-// of its own lets the call pass when it fails.
+// to the turn by being in it, and claude waits for its answer. Before a tool it is the
+// second line: it says ask, as the rules of claudeSettings do, and where claude is.
 type claudeTalk struct {
 	t    *turn
 	c    *claude
 	on   ralph.TurnHooks
 	asks *asking
-	in   *typed
-	run  context.Context // of the process: outlives the caller's, to be ended in order
-	end  context.CancelCauseFunc
-	stop func() bool // no more heed to the caller's context
+	// shown tells the tools that claude asks for only because ralph has it do so.
+	shown func(tool string) bool
+	in    *typed
+	run   context.Context // of the process: outlives the caller's, to be ended in order
+	end   context.CancelCauseFunc
+	stop  func() bool // no more heed to the caller's context
 
 	asked   context.Context // of open requests
 	unask   context.CancelFunc
@@ -76,14 +77,14 @@ func openTalk(ctx context.Context, t *turn, c *claude, on ralph.TurnHooks, limit
 }
 
 // begin says what the turn is about. Both lines wait in the pipe until claude reads.
-func (k *claudeTalk) begin(prompt, approvals string) {
+func (k *claudeTalk) begin(prompt string) {
 	type matcher struct {
 		Matcher *string  `json:"matcher"`
 		IDs     []string `json:"hookCallbackIds"`
 	}
 	hooks := map[string][]matcher{}
-	if approvals == "policy" {
-		tools := preTools
+	if k.on.Ask != nil {
+		tools := askedTools()
 		hooks["PreToolUse"] = []matcher{{&tools, []string{callbackPre}}}
 	}
 	if k.on.Stopping != nil {
@@ -203,7 +204,7 @@ func (k *claudeTalk) callback(r controlRequest) any {
 			k.dirs[r.Call] = in.Dir
 		}
 		return map[string]any{"hookSpecificOutput": map[string]string{
-			"hookEventName": "PreToolUse", "permissionDecision": "ask", "permissionDecisionReason": "gate.approvals: policy",
+			"hookEventName": "PreToolUse", "permissionDecision": "ask", "permissionDecisionReason": "ralph answers it",
 		}}
 	}
 	if k.on.Stopping == nil || k.stops >= mostStops || k.halted != nil {
@@ -228,6 +229,11 @@ func (k *claudeTalk) ask(e controlLine) {
 	q := claudeRequest(e.ID, e.Request)
 	q.Dir = k.dirs[e.Request.Call]
 	delete(k.dirs, e.Request.Call)
+	if strings.HasPrefix(e.Request.Tool, ownTools) && len(k.t.in.MCP) > 0 {
+		k.respond(e.ID, claudeReply(q, e.Request.Input, ralph.Reply{Allow: true})) // it talks to this very turn
+		return
+	}
+	q.Shown = k.shown != nil && k.shown(e.Request.Tool)
 	kind := ralph.StreamApproval
 	if q.Kind == ralph.RequestQuestion {
 		kind = ralph.StreamInput

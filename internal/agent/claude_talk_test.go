@@ -103,8 +103,8 @@ func TestClaudeIsAnswered(t *testing.T) {
 		{"197-prompt-stdio-question", ralph.Reply{Text: "b"}, ralph.ExitOK, ralph.Request{Kind: ralph.RequestQuestion, Tool: "AskUserQuestion", Text: "Which?", Options: []string{"A", "B"}}, ralph.ItemCompleted},
 		{"329-prompt-stdio-question", ralph.Reply{Text: "B"}, ralph.ExitOK, ralph.Request{Kind: ralph.RequestQuestion, Tool: "AskUserQuestion", Text: "Which?", Options: []string{"A", "B"}}, ralph.ItemCompleted},
 		{"197-prompt-stdio-exitplan", ralph.Reply{Allow: true}, ralph.ExitOK, ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpTool, Tool: "ExitPlanMode", Text: "carry out its plan"}, ralph.ItemCompleted},
-		{"197-prompt-stdio-hook-ask", ralph.Reply{Allow: true}, ralph.ExitOK, ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Tool: "Bash", Text: "Bash: touch y", Command: "touch y"}, ralph.ItemCompleted},
-		{"329-prompt-stdio-hook-ask", ralph.Reply{Allow: true}, ralph.ExitOK, ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Tool: "Bash", Text: "Bash: touch y", Command: "touch y"}, ralph.ItemCompleted},
+		{"197-prompt-stdio-hook-ask", ralph.Reply{Allow: true}, ralph.ExitOK, ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Tool: "Bash", Text: "Bash: touch y", Command: "touch y", Shown: true}, ralph.ItemCompleted},
+		{"329-prompt-stdio-hook-ask", ralph.Reply{Allow: true}, ralph.ExitOK, ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Tool: "Bash", Text: "Bash: touch y", Command: "touch y", Shown: true}, ralph.ItemCompleted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -267,9 +267,8 @@ func TestClaudeAskFails(t *testing.T) {
 	}
 }
 
-// Hooks come over the control channel, so they are of this very process: with
-// gate.approvals policy each call is asked for, whatever claude's rules allow; a stop
-// is blocked with the next instruction as long as there is one, and not for ever
+// Hooks come over the control channel, so they are of this very process: each call is
+// asked for, whatever claude's rules allow; a stop is blocked with the next instruction as long as there is one, and not for ever
 // (C-002, X-77).
 func TestClaudeHooks(t *testing.T) {
 	t.Parallel()
@@ -277,7 +276,8 @@ func TestClaudeHooks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var words []string
-			res, lines := talked(t, t.Context(), name, func(_ *ralph.TurnInput, s *ralph.AgentSpec) { s.Approvals = "policy" }, ralph.TurnHooks{
+			res, lines := talked(t, t.Context(), name, nil, ralph.TurnHooks{
+				Ask: func(context.Context, ralph.Request) (ralph.Reply, error) { return ralph.Reply{Allow: true}, nil },
 				Stopping: func(w string) string {
 					if words = append(words, w); len(words) == 1 {
 						return "RALPH: again"
@@ -289,7 +289,7 @@ func TestClaudeHooks(t *testing.T) {
 				t.Errorf("%s %q %+v", res.Exit, words, res.Err)
 			}
 			first, err := json.Marshal(lines[0])
-			if err != nil || !strings.Contains(string(first), `"PreToolUse":[{"hookCallbackIds":["pre-tool-use"],"matcher":"Bash|Edit`) ||
+			if err != nil || !strings.Contains(string(first), `"PreToolUse":[{"hookCallbackIds":["pre-tool-use"],"matcher":"Bash|PowerShell|Monitor|Edit|`) ||
 				!strings.Contains(string(first), `"Stop":[{"hookCallbackIds":["stop"],"matcher":null}]`) {
 				t.Errorf("%s %v", first, err)
 			}

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"context"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
@@ -213,38 +216,53 @@ func TestClaudeDetails(t *testing.T) {
 	})
 }
 
+// Where somebody answers, rules make claude ask in every mode, whatever the person's own
+// settings are; ralph's MCP server comes with the turn (C-034, C-036, X-77). Where nobody
+// does, its own rules hold.
 func TestClaudeArguments(t *testing.T) {
 	t.Parallel()
 	const begin = "-p --input-format stream-json --output-format stream-json --verbose --permission-prompt-tool stdio"
-	const plain = begin + " --setting-sources user --permission-mode acceptEdits"
+	const plain = begin + " --setting-sources user --permission-mode default"
+	const tools = `"Bash","PowerShell","Monitor","Edit","MultiEdit","Write","NotebookEdit","WebFetch","WebSearch","mcp__*"`
+	const rules = ` --settings {"permissions":{"ask":[` + tools + `]},"sandbox":{"autoAllowBashIfSandboxed":false}}`
+	file := filepath.Join(t.TempDir(), "settings.json")
+	if err := os.WriteFile(file, []byte(`{"permissions":{"ask":["Bash","Read"],"allow":["Write"]},"sandbox":{"enabled":true,"autoAllowBashIfSandboxed":true},"env":{"A":"b"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	merged := ` --settings {"env":{"A":"b"},"permissions":{"allow":["Write"],"ask":["Bash","Read",` + strings.TrimPrefix(tools, `"Bash",`) + `]},"sandbox":{"autoAllowBashIfSandboxed":false,"enabled":true}}`
 	for name, c := range map[string]struct {
-		spec ralph.AgentSpec
-		in   ralph.TurnInput
-		want string
-		env  string
+		spec  ralph.AgentSpec
+		in    ralph.TurnInput
+		alone bool
+		want  string
+		env   string
 	}{
-		"plain": {want: plain, env: "1"},
+		"plain":          {want: plain + rules, env: "1"},
+		"nobody answers": {alone: true, want: begin + " --setting-sources user --permission-mode acceptEdits", env: "1"},
 		"all": {
 			spec: ralph.AgentSpec{Model: "opus", Args: []string{"--max-turns", "5"}},
-			in:   ralph.TurnInput{Resume: "abc", Schema: []byte(`{}`), MaxCost: 0.25},
-			want: plain + " --model opus --resume abc --max-budget-usd 0.25 --json-schema {} --max-turns 5", env: "1",
+			in:   ralph.TurnInput{Resume: "abc", Schema: []byte(`{}`), MaxCost: 0.25, MCP: []string{"/bin/ralph", "mcp"}},
+			want: plain + ` --mcp-config {"mcpServers":{"ralph":{"args":["mcp"],"command":"/bin/ralph"}}}` + rules +
+				" --model opus --resume abc --max-budget-usd 0.25 --json-schema {} --max-turns 5", env: "1",
 		},
 		"args win": {
 			spec: ralph.AgentSpec{Model: "opus", Args: []string{"--permission-mode=plan", "--setting-sources", "project", "--model", "haiku", "--max-budget-usd=9"}},
 			in:   ralph.TurnInput{MaxCost: 0.25},
-			want: begin + " --permission-mode=plan --setting-sources project --model haiku --max-budget-usd=9", env: "1",
+			want: begin + rules + " --permission-mode=plan --setting-sources project --model haiku --max-budget-usd=9", env: "1",
 		},
 		"skip permissions": {
 			spec: ralph.AgentSpec{Args: []string{"--dangerously-skip-permissions"}},
-			want: begin + " --setting-sources user --dangerously-skip-permissions", env: "1",
+			want: begin + " --setting-sources user" + rules + " --dangerously-skip-permissions", env: "1",
 		},
 		"the repository's settings": {
-			spec: ralph.AgentSpec{Project: true, Args: []string{"--permission-prompt-tool", "mcp__my__tool"}}, env: "1",
-			want: "-p --input-format stream-json --output-format stream-json --verbose --setting-sources user,project,local --permission-mode acceptEdits --permission-prompt-tool mcp__my__tool",
+			spec: ralph.AgentSpec{Project: true}, env: "1",
+			want: begin + " --setting-sources user,project,local --permission-mode default" + rules,
 		},
-		"policy":              {spec: ralph.AgentSpec{Approvals: "policy"}, want: begin + " --setting-sources user --permission-mode default", env: "1"},
-		"never, in a sandbox": {spec: ralph.AgentSpec{Approvals: "never"}, in: ralph.TurnInput{Env: []string{"IS_SANDBOX=1"}}, want: begin + " --setting-sources user --permission-mode bypassPermissions", env: "1"},
-		"environment set":     {in: ralph.TurnInput{Env: []string{"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=0"}}, want: plain, env: "0"},
+		"settings of a file":        {spec: ralph.AgentSpec{Args: []string{"--settings", file, "--debug"}}, want: plain + merged + " --debug", env: "1"},
+		"settings that are no JSON": {spec: ralph.AgentSpec{Name: "claude", Args: []string{"--settings={"}}},
+		"policy":                    {spec: ralph.AgentSpec{Approvals: "policy"}, want: plain + rules, env: "1"},
+		"never, in a sandbox":       {spec: ralph.AgentSpec{Approvals: "never"}, in: ralph.TurnInput{Env: []string{"IS_SANDBOX=1"}}, want: plain + rules, env: "1"},
+		"environment set":           {in: ralph.TurnInput{Env: []string{"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=0"}}, want: plain + rules, env: "0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -257,7 +275,17 @@ func TestClaudeArguments(t *testing.T) {
 			in := c.in
 			in.Agent, in.Dir, in.Prompt = c.spec, dir, "-starts with a dash"
 			in.Env = environ(t, in.Env...)
-			res, err := open(t, c.spec).Turn(t.Context(), in, ralph.TurnHooks{})
+			on := ralph.TurnHooks{Ask: func(context.Context, ralph.Request) (ralph.Reply, error) { return ralph.Reply{}, nil }}
+			if c.alone {
+				on.Ask = nil
+			}
+			res, err := open(t, c.spec).Turn(t.Context(), in, on)
+			if err == nil && c.want == "" {
+				if res.Exit != ralph.ExitSpawn || !strings.Contains(res.Err.Message, "agents.claude: read --settings") {
+					t.Errorf("%+v %+v", res, res.Err)
+				}
+				return
+			}
 			if err != nil || res.Exit != ralph.ExitOK || res.Usage.Known {
 				t.Fatalf("%+v, %v", res, err)
 			}
@@ -267,5 +295,14 @@ func TestClaudeArguments(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Another program to ask than ralph could let pass what ralph must hold (C-036).
+func TestClaudeAsksNobodyElse(t *testing.T) {
+	t.Parallel()
+	_, err := agent.Open(ralph.AgentSpec{Name: "mine", Driver: "claude", Args: []string{"--permission-prompt-tool", "mcp__my__tool"}}, proc.NewRunner(t.TempDir()), "")
+	if err == nil || !strings.Contains(err.Error(), "agents.mine.args") {
+		t.Errorf("%v", err)
 	}
 }

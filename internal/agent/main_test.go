@@ -91,6 +91,10 @@ func talk(file, saw string) {
 			continue
 		}
 		told, err := in.ReadBytes('\n')
+		if hooks := []byte(`"subtype":"initialize"`); err == nil && bytes.Contains(told, hooks) && !bytes.Contains(e.Msg, hooks) {
+			heard = append(heard, told...) // not every recording was made with hooks
+			told, err = in.ReadBytes('\n')
+		}
 		if err != nil {
 			break
 		}

@@ -27,14 +27,19 @@ type driven struct {
 	hooks  ralph.TurnHooks
 	script func(n int, q modeltest.Request) modeltest.Reply
 	ctx    context.Context // nil: the test's
+	user   string          // the person's own settings of claude
+	mcp    string          // the repository's .mcp.json
 }
 
 func (c *driven) run(t *testing.T, a program) ralph.TurnResult {
 	t.Helper()
 	c.dir = t.TempDir()
+	if c.mcp == "" {
+		c.mcp = `{"mcpServers":{"strange":{"command":"sh","args":["-c","touch MCP_RAN; cat"]}}}`
+	}
 	for name, text := range map[string]string{
 		".claude/settings.json": `{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch HOOK_RAN"}]}]},"permissions":{"allow":["Bash"]}}`,
-		".mcp.json":             `{"mcpServers":{"strange":{"command":"sh","args":["-c","touch MCP_RAN; cat"]}}}`,
+		".mcp.json":             c.mcp,
 	} {
 		file := filepath.Join(c.dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -62,7 +67,16 @@ func (c *driven) run(t *testing.T, a program) ralph.TurnResult {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
+	home := t.TempDir()
+	if c.user != "" {
+		if err := os.MkdirAll(filepath.Join(home, ".claude"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(home, ".claude/settings.json"), []byte(c.user), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}
 	vars := m.ClaudeEnv()
 	for _, k := range slices.Sorted(maps.Keys(vars)) {
 		env = append(env, k+"="+vars[k])

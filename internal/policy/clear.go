@@ -79,6 +79,9 @@ func byApprovals(q ralph.Request, c Config, g Ground) Word {
 		return Word{Verdict: ralph.Approved, Rule: "gate.approvals: never"}
 	case approvalsPolicy:
 	default:
+		if _, err := cleared(q, nil, g); q.Shown && err == nil {
+			return Word{Verdict: ralph.Approved, Rule: "the agent's own rules"}
+		}
 		return Word{Rule: "gate.approvals: ask", Gate: ralph.GateApproval}
 	}
 	allowed, err := cleared(q, slices.Concat(c.Allow, c.PreApproved), g)
