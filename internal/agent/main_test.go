@@ -91,7 +91,7 @@ func talk(file, saw string) {
 			continue
 		}
 		told, err := in.ReadBytes('\n')
-		if hooks := []byte(`"subtype":"initialize"`); err == nil && bytes.Contains(told, hooks) && !bytes.Contains(e.Msg, hooks) {
+		if err == nil && bytes.Contains(told, []byte(`"subtype":"initialize"`)) && bytes.Contains(e.Msg, []byte(`"type":"user"`)) {
 			heard = append(heard, told...) // not every recording was made with hooks
 			told, err = in.ReadBytes('\n')
 		}
