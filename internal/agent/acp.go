@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -192,12 +193,36 @@ func acpEnv(spec ralph.AgentSpec, env []string) []string {
 	more := map[string]string{}
 	if filepath.Base(spec.Command[0]) == "opencode" {
 		maps.Copy(more, opencodeEnv(spec))
-		if spec.Approvals != "never" {
-			// It allows everything by default, and has no mode that asks.
-			more["OPENCODE_PERMISSION"] = `{"bash":"ask","edit":"ask","webfetch":"ask","external_directory":"ask"}`
-		}
+		env = askingEnv(env)
 	}
 	return addEnv(env, more)
+}
+
+// askingEnv has opencode ask: it allows everything by default, and has no mode that
+// asks. What OPENCODE_PERMISSION says already stays, but for what it would let pass.
+func askingEnv(env []string) []string {
+	const name = "OPENCODE_PERMISSION"
+	rules := map[string]any{}
+	out := slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		value, found := strings.CutPrefix(kv, name+"=")
+		if found {
+			tolerant([]byte(value), &rules)
+		}
+		return found
+	})
+	if rules == nil { // the JSON null
+		rules = map[string]any{}
+	}
+	for _, tool := range []string{"bash", "edit", "webfetch", "external_directory"} {
+		if rules[tool] != "deny" {
+			rules[tool] = "ask"
+		}
+	}
+	text, err := json.Marshal(rules)
+	if err != nil {
+		panic(fmt.Sprintf("opencode: its permissions cannot be encoded: %v", err)) // they came from JSON
+	}
+	return append(out, name+"="+string(text))
 }
 
 // opencodeEnv keeps opencode from updating itself in mid-run, and from the repository's

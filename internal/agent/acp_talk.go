@@ -149,7 +149,7 @@ func (a *acpTurn) begin(ctx context.Context) (string, *acpEnd) {
 		}
 		return "", failed
 	}
-	if mode := s.mode(a.driver.spec.Approvals); mode != "" {
+	if mode := s.mode(); mode != "" {
 		if _, failed := a.request(ctx, acp.AgentMethodSessionSetMode, acpObject{"sessionId": s.ID, "modeId": mode}); failed != nil {
 			return "", failed
 		}
@@ -171,7 +171,7 @@ func (a *acpTurn) open(ctx context.Context, who acpAgent) (acpSession, *acpEnd) 
 	if err != nil {
 		return acpSession{}, &acpEnd{err: &ralph.AgentError{Class: ralph.ErrClassOther, Message: err.Error()}}
 	}
-	params := acpObject{"cwd": dir, "mcpServers": []string{}}
+	params := acpObject{"cwd": dir, "mcpServers": acpServers(a.t.in.MCP, a.t.in.Env)}
 	if strings.HasSuffix(who.Info.Name, claudeACP) && !a.driver.spec.Project {
 		// Without it the repository's own hooks and MCP servers run.
 		params["_meta"] = acpObject{"claudeCode": acpObject{"options": acpObject{"settingSources": []string{"user"}}}}
@@ -206,13 +206,25 @@ func (a *acpTurn) open(ctx context.Context, who acpAgent) (acpSession, *acpEnd) 
 	return s, nil
 }
 
-// mode is the mode in which the agent asks, or with never the one in which it does
-// not; "" leaves it as it is. Names are the agents' own: Claude and Gemini, Codex.
-func (s *acpSession) mode(approvals string) string {
-	wanted := []string{"default", "read-only"}
-	if approvals == "never" {
-		wanted = []string{"bypassPermissions", "yolo", "agent-full-access", "acceptEdits", "autoEdit"}
+// acpServers are the MCP servers of a session: ralph's own, with what the turn's
+// environment has of ralph's, as agents do not hand all of theirs on.
+func acpServers(command, env []string) []acpObject {
+	if len(command) == 0 {
+		return []acpObject{}
 	}
+	set := []acpObject{}
+	for _, kv := range env {
+		if k, v, ok := strings.Cut(kv, "="); ok && strings.HasPrefix(k, "RALPH") {
+			set = append(set, acpObject{"name": k, "value": v})
+		}
+	}
+	return []acpObject{{"name": ownServer, "command": command[0], "args": append([]string{}, command[1:]...), "env": set}}
+}
+
+// mode is the mode in which the agent asks, with gate.approvals: never too, since ralph
+// answers; "" leaves it as it is. Names are the agents' own: Claude and Gemini, Codex.
+func (s *acpSession) mode() string {
+	wanted := []string{"default", "read-only"}
 	for _, id := range wanted {
 		for _, m := range s.Modes.Available {
 			if m.ID != id {

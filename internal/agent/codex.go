@@ -33,10 +33,12 @@ const (
 // through shell_environment_policy.set of its thread.
 //
 // What ralph needs of its settings it sets by -c, unless the agent's args set it:
-// codexDefaults. sandbox_mode and approval_policy in args win as well. Otherwise the
-// sandbox is workspace-write, in which .git can only be read: commits are ralph's. The
-// approval policy is untrusted when somebody answers, for on-request asks only about
-// what the sandbox forbids; and never when nobody does, or with approvals: never.
+// codexDefaults. sandbox_mode in args wins as well. Otherwise the sandbox is
+// workspace-write, in which .git can only be read: commits are ralph's.
+//
+// The approval policy is untrusted where somebody answers, whatever gate.approvals and
+// args say: on-request asks only about what the sandbox forbids, and with never nothing
+// could be held (C-036, X-77). It is never where nobody answers.
 type codexDriver struct {
 	spec ralph.AgentSpec
 	proc *proc.Runner
@@ -110,11 +112,8 @@ func (d *codexDriver) sandboxMode() string {
 }
 
 // approvalPolicy is what the agent asks about.
-func (d *codexDriver) approvalPolicy(asked bool) string {
-	if policy, ok := d.setting("approval_policy"); ok {
-		return policy
-	}
-	if asked && d.spec.Approvals != "never" {
+func approvalPolicy(asked bool) string {
+	if asked {
 		return "untrusted"
 	}
 	return "never"

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -325,6 +326,21 @@ func (f elicitField) value(words string) (any, bool) {
 		return v, err == nil
 	}
 	return words, true
+}
+
+// codexServer is ralph's MCP server for one thread. The app-server is of many turns and
+// gives such a process hardly any of its environment, so that the turn's comes with the
+// thread. A tool waits for a person as long as that takes.
+func codexServer(command, env []string) map[string]any {
+	set := map[string]string{}
+	for _, kv := range env {
+		if k, v, ok := strings.Cut(kv, "="); ok && strings.HasPrefix(k, "RALPH") {
+			set[k] = v
+		}
+	}
+	return map[string]any{
+		"command": command[0], "args": command[1:], "env": set, "tool_timeout_sec": (24 * time.Hour).Seconds(), "default_tools_approval_mode": "approve",
+	}
 }
 
 func firstLine(s string) string {

@@ -159,9 +159,12 @@ func (t *codexTurn) open(ctx context.Context) error {
 	}
 	set := commandEnv(t.server.env, t.in.Env)
 	set[markVar] = mark
+	config := map[string]any{"shell_environment_policy.set": set}
+	if len(t.in.MCP) > 0 {
+		config["mcp_servers."+ownServer] = codexServer(t.in.MCP, t.in.Env)
+	}
 	params := map[string]any{
-		"cwd": t.in.Dir, "approvalPolicy": d.approvalPolicy(t.ask != nil), "sandbox": d.sandboxMode(),
-		"config": map[string]any{"shell_environment_policy.set": set},
+		"cwd": t.in.Dir, "approvalPolicy": approvalPolicy(t.ask != nil), "sandbox": d.sandboxMode(), "config": config,
 	}
 	if d.spec.Model != "" {
 		params["model"] = d.spec.Model
