@@ -162,15 +162,15 @@ func TestCodexEnvironment(t *testing.T) {
 	}
 }
 
-// What ralph needs is set by -c, unless the agent's args set it; so do sandbox and
-// approval policy.
+// What ralph needs is set by -c, unless the agent's args set it; so is the sandbox. The
+// approval policy is ralph's: with another one nothing could be held (C-036).
 func TestCodexSettings(t *testing.T) {
 	t.Parallel()
 	run := replayCase(t, codexCase{name: "messages-and-phases", reply: allow, spec: func(s *ralph.AgentSpec) {
 		s.Args, s.Model = []string{"-c", `sandbox_mode="danger-full-access"`, "--config=approval_policy=on-request"}, "gpt-x"
 	}})
 	start := run.params(t, "thread/start")
-	if start["sandbox"] != "danger-full-access" || start["approvalPolicy"] != "on-request" || start["model"] != "gpt-x" {
+	if start["sandbox"] != "danger-full-access" || start["approvalPolicy"] != "untrusted" || start["model"] != "gpt-x" {
 		t.Errorf("%v", start)
 	}
 }

@@ -297,7 +297,8 @@ func TestCodexItemsOneToOne(t *testing.T) {
 	}
 }
 
-// Nobody to ask: all is denied, and the result says what (E-076).
+// Nobody to ask: all is denied, and the result says what. With approvals never codex asks
+// all the same, and ralph answers: else nothing could be held (E-076, X-77).
 func TestCodexNobodyToAsk(t *testing.T) {
 	t.Parallel()
 	no := func(context.Context, ralph.Request, func()) (ralph.Reply, error) { return ralph.Reply{Text: "no"}, nil }
@@ -309,7 +310,7 @@ func TestCodexNobodyToAsk(t *testing.T) {
 		t.Errorf("%q, denied %q", got, run.res.Denied)
 	}
 	never := replayCase(t, codexCase{name: "messages-and-phases", reply: allow, spec: func(s *ralph.AgentSpec) { s.Approvals = "never" }})
-	if p := never.params(t, "thread/start")["approvalPolicy"]; p != "never" {
+	if p := never.params(t, "thread/start")["approvalPolicy"]; p != "untrusted" {
 		t.Errorf("approvals: never became %v", p)
 	}
 }

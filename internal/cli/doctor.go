@@ -142,7 +142,7 @@ func (x *examination) config(env Env, root string) config.Config {
 		x.note("config", l, "take it out of ralph/config.yaml")
 	}
 	if c.Gate.Approvals == "never" { // E-076
-		x.note("config", "gate.approvals is never: agents do what they want to do, and nobody is asked", "set it to policy (what only reads needs nobody) or ask")
+		x.note("config", "gate.approvals is never: agents do what they want to do, and nobody is asked but about the never list and gate.patterns", "set it to policy (what only reads needs nobody) or ask")
 	}
 	return c
 }

@@ -131,39 +131,51 @@ func TestClaudeProject(t *testing.T) {
 	})
 }
 
-// What is asked under each of gate.approvals; what is denied does not run (X-77).
-func TestClaudeApprovals(t *testing.T) {
+// Claude asks for each call that changes, runs or reaches something, in every mode,
+// whatever its args, the person's settings and their hooks allow; what is denied does not
+// run (C-034, C-036, X-77). This is what the gate stands on.
+func TestClaudeAsksWhateverItIsAllowed(t *testing.T) {
 	t.Parallel()
+	const hooks = `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\"}}'"}]}],` +
+		`"PermissionRequest":[{"hooks":[{"type":"command","command":"echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PermissionRequest\",\"decision\":{\"behavior\":\"allow\"}}}'"}]}]}}`
 	eachClaude(t, func(t *testing.T, a program) {
-		for _, want := range []struct {
-			approvals string
-			asks      []ralph.Operation
+		for _, c := range []struct {
+			name, approvals string
+			args            []string
+			user            string
 		}{
-			{"ask", []ralph.Operation{ralph.OpCommand}},
-			{"policy", []ralph.Operation{ralph.OpCommand, ralph.OpEdit, ralph.OpCommand}},
-			{"never", nil},
+			{"ask", "ask", nil, ""},
+			{"never", "never", nil, ""},
+			{"skip permissions", "policy", []string{"--dangerously-skip-permissions"}, ""},
+			{"accept edits", "policy", []string{"--permission-mode", "acceptEdits"}, ""},
+			{"settings of its own", "policy", []string{"--permission-mode=bypassPermissions", "--settings", `{"permissions":{"allow":["Bash","Write"]}}`}, ""},
+			{"allowed tools", "policy", []string{"--allowedTools", "Bash,Write"}, `{"permissions":{"allow":["Bash","Bash(ls:*)","Write"],"defaultMode":"bypassPermissions"}}`},
+			{"hooks that allow", "policy", nil, hooks},
 		} {
-			var k asked
-			c := driven{spec: ralph.AgentSpec{Approvals: want.approvals}, hooks: ralph.TurnHooks{Ask: k.answer(ralph.Reply{Text: "not in this house"})}}
-			c.script = func(n int, _ modeltest.Request) modeltest.Reply {
-				switch n {
-				case 1:
-					return modeltest.Do(modeltest.Run("ls"))
-				case 2:
-					return modeltest.Do(modeltest.Write(filepath.Join(c.dir, "a.txt"), "a"))
-				case 3:
-					return modeltest.Do(modeltest.Run("env X=1 sh -c 'echo > RAN'"))
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				var k asked
+				d := driven{spec: ralph.AgentSpec{Approvals: c.approvals, Args: c.args}, user: c.user, hooks: ralph.TurnHooks{Ask: k.answer(ralph.Reply{Text: "not in this house"})}}
+				d.script = func(n int, _ modeltest.Request) modeltest.Reply {
+					switch n {
+					case 1:
+						return modeltest.Do(modeltest.Run("ls"))
+					case 2:
+						return modeltest.Do(modeltest.Write(filepath.Join(d.dir, "a.txt"), "a"))
+					case 3:
+						return modeltest.Do(modeltest.Run("ls && env X=1 sh -c 'echo > RAN'"))
+					}
+					return modeltest.Reply{Text: "done"}
 				}
-				return modeltest.Reply{Text: "done"}
-			}
-			res := c.run(t, a)
-			var ops []ralph.Operation
-			for _, q := range k.all {
-				ops = append(ops, q.Op)
-			}
-			if res.Exit != ralph.ExitOK || !slices.Equal(ops, want.asks) || c.has("a.txt") != (want.approvals != "policy") || c.has("RAN") != (want.approvals == "never") {
-				t.Errorf("%s: %s, asked %v, a.txt %t, RAN %t, denied %v", want.approvals, res.Exit, ops, c.has("a.txt"), c.has("RAN"), res.Denied)
-			}
+				res := d.run(t, a)
+				var ops []ralph.Operation
+				for _, q := range k.all {
+					ops = append(ops, q.Op)
+				}
+				if want := []ralph.Operation{ralph.OpCommand, ralph.OpEdit, ralph.OpCommand}; res.Exit != ralph.ExitOK || !slices.Equal(ops, want) || d.has("a.txt") || d.has("RAN") {
+					t.Errorf("%s, asked %v, a.txt %t, RAN %t", res.Exit, ops, d.has("a.txt"), d.has("RAN"))
+				}
+			})
 		}
 	})
 }
@@ -238,7 +250,8 @@ func TestClaudeTalks(t *testing.T) {
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		c = driven{ctx: ctx, spec: ralph.AgentSpec{Approvals: "never"}, script: func(int, modeltest.Request) modeltest.Reply { return modeltest.Do(modeltest.Run("sleep 60")) }}
+		var k2 asked
+		c = driven{ctx: ctx, hooks: ralph.TurnHooks{Ask: k2.answer(ralph.Reply{Allow: true})}, script: func(int, modeltest.Request) modeltest.Reply { return modeltest.Do(modeltest.Run("sleep 60")) }}
 		c.hooks.Event = func(e ralph.StreamEvent) {
 			if e.Kind == ralph.StreamItem {
 				stop()
