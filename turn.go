@@ -24,7 +24,7 @@ type AgentSpec struct {
 	// cannot.
 	Resume []string `json:"resume,omitempty"`
 	// Approvals is what happens to what the agent asks (gate.approvals): ask, policy or
-	// never. Drivers tell their agent not to ask at all with never.
+	// never. Drivers keep their agent asking with each: ralph answers (X-77).
 	Approvals string `json:"approvals,omitempty"`
 	// Project lets the agent read the repository's own settings: its hooks and MCP
 	// servers then run. Without it they do not, where the driver can tell its agent so.

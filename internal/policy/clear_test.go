@@ -15,6 +15,12 @@ func command(text string) ralph.Request {
 	return ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Command: text}
 }
 
+// shown is a request that the agent would not make by itself.
+func shown(q ralph.Request) ralph.Request {
+	q.Shown = true
+	return q
+}
+
 func files(op ralph.Operation, paths ...string) ralph.Request {
 	return ralph.Request{Kind: ralph.RequestApproval, Op: op, Paths: paths}
 }
@@ -175,6 +181,10 @@ func TestClearSettings(t *testing.T) {
 	}{
 		{"ask", policy.Config{Approvals: "ask", Allow: allow}, command("ls"), ""},
 		{"Gemini names its command in a title alone", policy.Config{Approvals: "policy", Allow: []string{"", "ls", "make"}}, ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Text: "ls", Tool: "make"}, ""},
+		{"ask, what the agent would do by itself", policy.Config{Approvals: "ask"}, shown(command("ls")), "the agent's own rules"},
+		{"ask, a change in its folder", policy.Config{Approvals: "ask"}, shown(files(ralph.OpEdit, "a.go")), "the agent's own rules"},
+		{"ask, what its settings may allow", policy.Config{Approvals: "ask", Allow: allow}, shown(command("make")), ""},
+		{"ask, a change elsewhere", policy.Config{Approvals: "ask"}, shown(files(ralph.OpEdit, "/etc/x")), ""},
 		{"nothing set", policy.Config{}, command("ls"), ""},
 		{"never", policy.Config{Approvals: "never"}, command("rm -rf x"), "gate.approvals: never"},
 		{"never, a question", policy.Config{Approvals: "never"}, ralph.Request{Kind: ralph.RequestQuestion}, ""},
