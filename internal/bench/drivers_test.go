@@ -146,7 +146,10 @@ func (s *seat) turn(ctx context.Context) (time.Duration, error) {
 	}
 	res, err := s.driver.Turn(ctx, ralph.TurnInput{
 		Agent: s.spec, Stage: ralph.KindBuild, Prompt: "Say something.", Dir: s.dir, Env: s.env, Timeout: time.Minute, Grace: 5 * time.Second, Scratch: scratch,
-	}, ralph.TurnHooks{Said: func(ralph.Said) {}, Context: func(ralph.ContextUse) {}})
+	}, ralph.TurnHooks{
+		Said: func(ralph.Said) {}, Context: func(ralph.ContextUse) {},
+		Ask: func(context.Context, ralph.Request) (ralph.Reply, error) { return ralph.Reply{Allow: true}, nil },
+	})
 	if err == nil && (res.Exit != ralph.ExitOK || res.Text != said) {
 		err = fmt.Errorf("the turn ended %s, said %q: %v", res.Exit, res.Text, res.Err)
 	}
