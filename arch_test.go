@@ -53,7 +53,7 @@ func layers() map[string][]string {
 		"internal/agentcheck": {"R", "internal/agent", "internal/proc"},
 		// composition
 		"internal/engine": {"R", "internal/policy"},
-		"internal/step":   {"R", "internal/policy", "internal/prompt", "internal/stream", "internal/testdiff"},
+		"internal/step":   {"R", "internal/attempt", "internal/policy", "internal/prompt", "internal/stream", "internal/testdiff"},
 		// surfaces
 		"internal/cli": {
 			"R", "internal/agent", "internal/agentcheck", "internal/attempt", "internal/config", "internal/coverage", "internal/engine", "internal/gate",

@@ -70,6 +70,10 @@ type TurnHooks struct {
 	// if need be, until there is an answer; it may be called several times at once.
 	// ctx ends when the agent needs no answer any more. nil: all is denied.
 	Ask func(ctx context.Context, r Request) (Reply, error)
+	// Asking is told once, as the turn begins, how to ask so that the turn's time limit
+	// stands still meanwhile: for requests that reach ralph beside the driver, from the
+	// processes that the agent starts. nil: nobody wants to know.
+	Asking func(ask func(ctx context.Context, r Request) (Reply, error))
 	// Stopping is told the agent's last words when it is about to end its turn, by
 	// drivers that can still keep it at work (C-002). What it returns is told to the
 	// agent, which then goes on; "" lets it end. A driver asks at most a few times in a

@@ -107,7 +107,7 @@ func (d *acpDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.TurnH
 		<-a.conn.Done()
 		_ = fromWire.CloseWithError(errGone) // else the process's output would wait for a reader
 	}()
-	a.asking = newAsking(on.Ask, limit, func() { a.halt(errOverTime) })
+	a.asking = newAsking(on.Ask, limit, func() { a.halt(errOverTime) }).tell(on)
 	unwatch := context.AfterFunc(ctx, func() { a.halt(context.Cause(ctx)) })
 	defer unwatch()
 	go a.converse(run)

@@ -58,7 +58,7 @@ type claudeTalk struct {
 func openTalk(ctx context.Context, t *turn, c *claude, on ralph.TurnHooks, limit time.Duration) *claudeTalk {
 	k := &claudeTalk{t: t, c: c, on: on, in: newTyped(), open: map[string]context.CancelFunc{}, dirs: map[string]string{}}
 	k.asked, k.unask = context.WithCancel(ctx)
-	k.asks = newAsking(on.Ask, limit, func() { k.halt(errOverTime, t.in.Grace) })
+	k.asks = newAsking(on.Ask, limit, func() { k.halt(errOverTime, t.in.Grace) }).tell(on)
 	if ctx.Err() != nil {
 		k.run, k.end = context.WithCancelCause(ctx) // it does not start
 		k.stop = func() bool { return true }

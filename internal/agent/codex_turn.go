@@ -26,6 +26,7 @@ type codexTurn struct {
 	*turn
 	server *appServer
 	ask    func(context.Context, ralph.Request) (ralph.Reply, error)
+	on     ralph.TurnHooks
 	asking *asking
 	asks   sync.WaitGroup
 	askCtx context.Context // ends with the turn
@@ -57,7 +58,7 @@ type codexTurn struct {
 
 func newCodexTurn(s *appServer, in ralph.TurnInput, on ralph.TurnHooks) *codexTurn {
 	return &codexTurn{
-		turn: newTurn(in, on), server: s, ask: on.Ask, known: make(chan struct{}), done: make(chan struct{}),
+		turn: newTurn(in, on), server: s, ask: on.Ask, on: on, known: make(chan struct{}), done: make(chan struct{}),
 		edits: map[string]codexEdit{}, decided: map[string]bool{}, cancels: map[string]context.CancelFunc{},
 	}
 }
@@ -67,7 +68,7 @@ func (t *codexTurn) run(ctx context.Context) (ralph.TurnResult, error) {
 	run, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	t.stop = stop
-	t.asking = newAsking(t.ask, t.in.Timeout, func() { stop(errOverTime) })
+	t.asking = newAsking(t.ask, t.in.Timeout, func() { stop(errOverTime) }).tell(t.on)
 	asks, endAsks := context.WithCancel(run)
 	t.askCtx = asks
 	defer endAsks()

@@ -97,6 +97,14 @@ type asking struct {
 	timer  *time.Timer // nil: no limit
 }
 
+// tell hands the clock on to who asks beside the driver (TurnHooks.Asking).
+func (a *asking) tell(on ralph.TurnHooks) *asking {
+	if on.Asking != nil {
+		on.Asking(a.answer)
+	}
+	return a
+}
+
 // newAsking starts the clock of a turn. A limit of 0 is none.
 func newAsking(ask func(context.Context, ralph.Request) (ralph.Reply, error), limit time.Duration, expired func()) *asking {
 	a := &asking{ask: ask, expired: expired, left: limit, set: time.Now()}

@@ -110,7 +110,7 @@ func (d *execDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Turn
 	args = d.resumed(args, in)
 	t := newTurn(in, on)
 	if d.read.rows != nil {
-		return d.structured(ctx, t, launch{args: args, env: d.environ(in), stdin: stdin})
+		return d.structured(ctx, t, on, launch{args: args, env: d.environ(in), stdin: stdin})
 	}
 	out := &execOutput{said: t.said, text: tail{max: maxText}, errs: tail{max: maxErrors}}
 	env := d.environ(in)
@@ -119,7 +119,7 @@ func (d *execDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Turn
 		env, ctx = out.report.environ(in), out.report.asks.ctx
 	}
 	stdout, stderr := &pieces{emit: out.stdout}, &pieces{emit: out.stderr}
-	res, _, err := t.run(ctx, d.proc, launch{args: args, env: env, stdin: stdin, stdout: stdout.Write, stderr: stderr.Write})
+	res, err := d.run(ctx, t, on, launch{args: args, env: env, stdin: stdin, stdout: stdout.Write, stderr: stderr.Write})
 	if d.played {
 		err = errors.Join(out.report.asks.close(&res), err)
 	}
@@ -152,8 +152,25 @@ func (d *execDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Turn
 	return res, nil
 }
 
+// run carries out the process. Its time limit is a clock of its own: the agent itself
+// asks nothing, but the programs that it starts may, and meanwhile it stands still.
+func (d *execDriver) run(ctx context.Context, t *turn, on ralph.TurnHooks, l launch) (ralph.TurnResult, error) {
+	if d.played { // has one already
+		res, _, err := t.run(ctx, d.proc, l)
+		return res, err
+	}
+	limit := t.in.Timeout
+	t.in.Timeout = 0
+	run, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	clock := newAsking(on.Ask, limit, func() { stop(errOverTime) }).tell(on)
+	res, _, err := t.run(run, d.proc, l)
+	res.Waited = clock.stop()
+	return res, err
+}
+
 // structured runs an agent that prints JSON.
-func (d *execDriver) structured(ctx context.Context, t *turn, l launch) (ralph.TurnResult, error) {
+func (d *execDriver) structured(ctx context.Context, t *turn, on ralph.TurnHooks, l launch) (ralph.TurnResult, error) {
 	j := newJSONL(t, d.read.rows)
 	errs := tail{max: maxErrors}
 	stderr := &pieces{emit: func(s string, more bool) {
@@ -165,7 +182,7 @@ func (d *execDriver) structured(ctx context.Context, t *turn, l launch) (ralph.T
 	}}
 	l.stdout, l.stderr = j.lines.Write, stderr.Write
 	t.emit(ralph.StreamEvent{Kind: ralph.StreamTurn})
-	res, _, err := t.run(ctx, d.proc, l)
+	res, err := d.run(ctx, t, on, l)
 	if err != nil {
 		return res, err
 	}

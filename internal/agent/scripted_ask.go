@@ -61,7 +61,7 @@ type playedAsks struct {
 func newPlayedAsks(ctx context.Context, t *turn, on ralph.TurnHooks) *playedAsks {
 	a := &playedAsks{turn: t, dir: t.in.Scratch, over: map[int]context.CancelFunc{}}
 	a.ctx, a.stop = context.WithCancelCause(ctx)
-	a.asking = newAsking(on.Ask, t.in.Timeout, func() { a.stop(errOverTime) })
+	a.asking = newAsking(on.Ask, t.in.Timeout, func() { a.stop(errOverTime) }).tell(on)
 	t.in.Timeout = 0 // kept here
 	return a
 }

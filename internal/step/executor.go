@@ -47,6 +47,7 @@ type Executor struct {
 	Secrets func(patch []byte) ([]ralph.Finding, error)
 	// Journal is where requests of agents are written and answered; nil: they are denied.
 	Journal Journal
+	Below   Below    // what stands below agents; may be nil
 	Live    Live     // may be nil
 	Env     []string // what every agent process gets, K=V
 	NewID   func(prefix string) string
@@ -88,6 +89,7 @@ type ConfiguredAgent struct {
 	// and the agent reports cost itself.
 	Price func(ralph.Usage) ralph.Usage
 	Env   []string // pass_env and env of its configuration, K=V
+	Asks  bool     // it asks in the middle of a turn, before it runs a command
 }
 
 // do carries out one step.

@@ -141,8 +141,8 @@ type redResult struct {
 	ralph.GateResult
 }
 
-// attempt changes when a person sends a task back, and when one answers it.
-func attempt(t *ralph.Task) string {
+// attemptOf changes when a person sends a task back, and when one answers it.
+func attemptOf(t *ralph.Task) string {
 	return fmt.Sprintf("%d/%d", t.Run.StartedAt.UnixNano(), len(t.Run.Rejects))
 }
 
@@ -154,7 +154,7 @@ func (x *results) find(o checking, g ralph.GateSpec) (ralph.GateResult, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	r, ok := x.green[o.tree+" "+g.Command]
-	if red, found := x.red[string(o.task.ID)+" "+g.Command]; !ok && found && red.tree == o.tree && red.attempt == attempt(o.task) {
+	if red, found := x.red[string(o.task.ID)+" "+g.Command]; !ok && found && red.tree == o.tree && red.attempt == attemptOf(o.task) {
 		r, ok = red.GateResult, true
 	}
 	r.Reused, r.Took = true, 0
@@ -176,6 +176,6 @@ func (x *results) keep(o checking, g ralph.GateSpec, r ralph.GateResult) {
 		x.green[o.tree+" "+g.Command] = r
 		delete(x.red, key)
 	default:
-		x.red[key] = redResult{o.tree, attempt(o.task), r}
+		x.red[key] = redResult{o.tree, attemptOf(o.task), r}
 	}
 }

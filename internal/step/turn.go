@@ -55,12 +55,18 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	guard, turnCtx := guardWindow(ctx, x.Config.ContextKill)
 	defer guard.release()
 	asks, heard := x.askerOf(t, step), newHeard()
+	line, env, err := x.openLine(turnCtx, s, t, step, agent, asks, guard.cut)
+	if err != nil {
+		return nil, errors.Join(err, rec.close())
+	}
 	res, err := agent.Turn(turnCtx, ralph.TurnInput{
-		Agent: agent.Spec, Stage: step.Stage, Prompt: text, Dir: x.dir(t), Env: x.environment(s, t, step, agent),
+		Agent: agent.Spec, Stage: step.Stage, Prompt: text, Dir: x.dir(t), Env: env,
 		Resume: step.Resume, Schema: schemaFor(step.Stage, agent.Structured), Timeout: step.Timeout, MaxCost: step.MaxCost,
 		Grace: x.Grace, Scratch: rec.dir, MCP: x.MCP, Raw: rec.output,
-	}, ralph.TurnHooks{Said: listener.said, Context: guard.heard, Event: heard.add, Ask: asks.hook(), Stopping: x.stopping(t, text)})
-	if closeErr := rec.close(); err == nil {
+	}, ralph.TurnHooks{
+		Said: listener.said, Context: guard.heard, Event: heard.add, Ask: asks.hook(), Asking: line.through, Stopping: x.stopping(t, text),
+	})
+	if closeErr := errors.Join(line.close(), rec.close()); err == nil {
 		err = closeErr
 	}
 	if err != nil {

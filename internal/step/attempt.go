@@ -1,0 +1,183 @@
+package step
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/attempt"
+)
+
+const (
+	mostLearnedLine = 2 << 10 // bytes of one line that an agent learns
+	mostSignal      = 8 << 10 // bytes of a signal's words
+)
+
+// Below is what stands between the processes that an agent starts and the world:
+// command shims, git hooks. Put places it into dir, the folder of the turn's line, and
+// returns env with what leads there.
+type Below interface {
+	Put(ctx context.Context, dir string, env []string, turn BelowTurn) ([]string, error)
+}
+
+// BelowTurn is the turn that something is put below.
+type BelowTurn struct {
+	Work string // where its agent works
+	// Asks is true of an agent that asks ralph itself before it runs a command.
+	Asks bool
+}
+
+// errHalted is the cause with which a turn ends because nobody answered what a process
+// of its agent had asked.
+var errHalted = errors.New("what the agent asked ends its turn")
+
+// line is the turn's end of the line to the processes that its agent starts
+// (internal/attempt). Its zero value, of an executor without a journal, is no line.
+type line struct {
+	*attempt.Line
+	asks *asker
+	task *ralph.Task
+	info attempt.Info
+	stop context.CancelCauseFunc // of the turn
+
+	mu  sync.Mutex
+	ask func(context.Context, ralph.Request) (ralph.Reply, error) // the driver's way, once it is known
+}
+
+// openLine begins the line of a turn, and returns the environment of its agent: what
+// leads its processes to the line, and what stands below them. The line has to be closed.
+func (x *Executor) openLine(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Turn, agent ConfiguredAgent, asks *asker, stop context.CancelCauseFunc) (*line, []string, error) {
+	l := &line{asks: asks, task: t, stop: stop, ask: asks.hook(), info: attempt.Info{
+		Task: t.ID, Name: t.Name, Notes: t.Notes, Accept: t.Accept, Spec: s.Job.File, Stage: step.Stage, Iteration: step.Iteration,
+	}}
+	env := x.environment(s, t, step, agent)
+	if x.Journal == nil {
+		return l, env, nil
+	}
+	if parent := s.Task(t.Parent); t.Kind == ralph.KindResolve && parent != nil {
+		l.info.Task, l.info.Name, l.info.Notes, l.info.Accept = parent.ID, parent.Name, parent.Notes, parent.Accept
+	}
+	var err error
+	if l.Line, err = attempt.Listen(ctx, l); err != nil {
+		return nil, nil, err
+	}
+	env = append(env, l.Env()...)
+	if x.Below == nil {
+		return l, env, nil
+	}
+	if env, err = x.Below.Put(ctx, l.Dir(), env, BelowTurn{Work: x.dir(t), Asks: agent.Asks}); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("put shims and hooks below the agent: %w", err), l.close())
+	}
+	return l, env, nil
+}
+
+// through is TurnHooks.Asking.
+func (l *line) through(ask func(context.Context, ralph.Request) (ralph.Reply, error)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ask = ask
+}
+
+// close ends the line: whoever waits for an answer hears that the turn is over.
+func (l *line) close() error {
+	if l.Line == nil {
+		return nil
+	}
+	return l.Line.Close()
+}
+
+// Ask implements attempt.Turn. What a person has allowed the agent to run a moment ago
+// is not asked again of the program that it then starts.
+func (l *line) Ask(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
+	if gate, ok := l.asks.allowed(q); ok {
+		f := ralph.RequestAnswered{Task: l.asks.task, Agent: l.asks.agent, Request: short(q), Verdict: ralph.Approved, Rule: "approved with " + string(gate)}
+		return ralph.Reply{Allow: true}, l.asks.write(ctx, f)
+	}
+	l.mu.Lock()
+	ask := l.ask
+	l.mu.Unlock()
+	reply, err := ask(ctx, q)
+	if err == nil && reply.Stop {
+		l.stop(errHalted)
+	}
+	return reply, err
+}
+
+// Signal implements attempt.Turn.
+func (l *line) Signal(ctx context.Context, s ralph.Signal, via string) error {
+	switch s.Kind {
+	case ralph.SignalComplete, ralph.SignalBlocked, ralph.SignalHuman, ralph.SignalProgress:
+	default:
+		return fmt.Errorf("%q is no signal; there are COMPLETE, BLOCKED, NEEDS_HUMAN and PROGRESS", s.Kind)
+	}
+	if !l.task.TakesSlot() {
+		return fmt.Errorf("the stage %s ends with its answer, not with a signal", l.info.Stage)
+	}
+	if s.Percent < 0 || s.Percent > 100 {
+		return fmt.Errorf("progress is a percentage from 0 to 100, not %d", s.Percent)
+	}
+	s.Text = cutText(strings.TrimSpace(s.Text), mostSignal)
+	return l.asks.write(ctx, ralph.Signalled{Task: l.task.ID, Signal: s, Via: via})
+}
+
+// Learn implements attempt.Turn: a line more in ralph/progress.md of the work tree, as an
+// agent would append it.
+func (l *line) Learn(_ context.Context, text string) error {
+	path := filepath.Join(l.asks.x.dir(l.task), progressFile)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("keep what was learned: %w", err)
+	}
+	before := readTail(path, 1<<20)
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("keep what was learned: %w", err)
+	}
+	words := "- " + cutText(strings.Join(strings.Fields(text), " "), mostLearnedLine) + "\n"
+	if before != "" && !strings.HasSuffix(before, "\n") {
+		words = "\n" + words
+	}
+	_, err = f.WriteString(words)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("keep what was learned: %w", err)
+	}
+	return nil
+}
+
+// Info implements attempt.Turn.
+func (l *line) Info() attempt.Info {
+	info := l.info
+	info.Learned = readTail(filepath.Join(l.asks.x.dir(l.task), progressFile), mostLearned)
+	return info
+}
+
+// allowed is the gate at which a person has approved, in this turn, a command of which q
+// is one of the simple commands, word for word.
+func (a *asker) allowed(q ralph.Request) (ralph.GateID, bool) {
+	if q.Op != ralph.OpCommand || q.Command == "" {
+		return "", false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, x := range a.asks {
+		if x.Gate != "" && x.Verdict == ralph.Approved && x.Request.Op == ralph.OpCommand && slices.Contains(simpleCommands(x.Request.Command), q.Command) {
+			return x.Gate, true
+		}
+	}
+	return "", false
+}
+
+// simpleCommands are the parts of a command line between its operators. It is no parser:
+// what it takes apart wrongly is equal to no program call, and is asked once more.
+func simpleCommands(command string) []string {
+	parts := strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(";&|()\n", r) })
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return parts
+}
