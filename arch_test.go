@@ -49,6 +49,8 @@ func layers() map[string][]string {
 		"internal/coverage": {"R"},
 		"internal/secrets":  {"R"},
 		"internal/mcp":      {"R", "internal/attempt"},
+		"internal/shim":     {"internal/proc"},
+		"internal/sandbox":  {},
 		// what is proved of agents: drivers are run, never opened
 		"internal/agentcheck": {"R", "internal/agent", "internal/proc"},
 		// composition
@@ -58,7 +60,7 @@ func layers() map[string][]string {
 		"internal/cli": {
 			"R", "internal/agent", "internal/agentcheck", "internal/attempt", "internal/config", "internal/coverage", "internal/engine", "internal/gate",
 			"internal/git", "internal/hook", "internal/journal", "internal/mcp", "internal/notify", "internal/policy", "internal/proc", "internal/prompt",
-			"internal/report", "internal/secrets", "internal/step",
+			"internal/report", "internal/sandbox", "internal/secrets", "internal/shim", "internal/step",
 		},
 		"cmd/ralph": {"internal/cli"},
 		// for tests alone: no row above may name them

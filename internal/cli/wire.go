@@ -14,6 +14,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/gate"
 	"github.com/ralph-loop/ralph/internal/git"
@@ -99,6 +100,10 @@ func heldAnyway(c config.Config) []string {
 // openAgents opens the chain of agents. The primary must be there; a fallback
 // that cannot be used is left out with a notice.
 func (p *parts) openAgents(env Env) error {
+	procs, err := p.sandboxed(env)
+	if err != nil {
+		return err
+	}
 	p.agents = map[string]step.ConfiguredAgent{}
 	for i, name := range p.config.Chain() {
 		spec, ok := p.config.AgentSpec(name)
@@ -106,7 +111,7 @@ func (p *parts) openAgents(env Env) error {
 			return &ralph.Refusal{Why: "agent " + name + " is not configured", Hint: "set agent.primary in ralph/config.yaml", Kind: ralph.ErrUsage}
 		}
 		spec.Approvals = p.config.Gate.Approvals // drivers keep a copy: it tells them whether their agent may ask
-		driver, err := agent.Open(spec, p.procs, env.Self)
+		driver, err := agent.Open(spec, procs, env.Self)
 		if err == nil && spec.Driver != "scripted" && len(spec.Command) > 0 {
 			_, err = proc.LookPath(spec.Command[0], p.root, env.Environ)
 			if err != nil {
@@ -124,7 +129,7 @@ func (p *parts) openAgents(env Env) error {
 		}
 		supports, _ := agent.Of(spec)
 		p.agents[name] = step.ConfiguredAgent{
-			Agent: driver, Spec: spec, Structured: supports.Structured, Price: price(p.config, spec.Model), Env: agentEnv(spec, env.Environ),
+			Agent: driver, Spec: spec, Structured: supports.Structured, Asks: supports.Ask, Price: price(p.config, spec.Model), Env: agentEnv(spec, env.Environ),
 		}
 		p.chain = append(p.chain, name)
 		if costLimited(p.config) && !supports.Cost && p.agents[name].Price == nil {
@@ -237,6 +242,7 @@ func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Execut
 		x.MCP = []string{env.Self, "mcp"}
 	}
 	x.Signal = signalCommand(env, x.Env, p.root)
+	x.Listen, x.Below = attempt.Listen, belowAgents{env.Self, p.config.Gate.Shims, pc}
 	forChecks := checkEnv(env.Environ)
 	if pc.Isolated {
 		w := worktrees{p.repo}

@@ -147,3 +147,19 @@ func maskWebhooks(plain any) any {
 	}
 	return urls
 }
+
+// checkProgram wants a name as it is looked up in PATH.
+func checkProgram(s string) string {
+	if s == "" || s != filepath.Base(s) || s == "." || s == ".." || strings.ContainsAny(s, "\x00\n") {
+		return "must be a program's name without a folder, not " + show(s)
+	}
+	return ""
+}
+
+// checkFolder wants a path that means the same from everywhere.
+func checkFolder(s string) string {
+	if !filepath.IsAbs(s) && !strings.HasPrefix(s, "~/") {
+		return "must be an absolute path, or one that begins with ~/, not " + show(s)
+	}
+	return ""
+}

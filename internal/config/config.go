@@ -30,6 +30,7 @@ type Config struct {
 	Test                   Test              `yaml:"test"`
 	Diff                   Diff              `yaml:"diff"`
 	Gate                   Gate              `yaml:"gate"`
+	Sandbox                Sandbox           `yaml:"sandbox"`
 	Worktree               Worktree          `yaml:"worktree"`
 	Merge                  Merge             `yaml:"merge"`
 	AgentMode              AgentMode         `yaml:"agent_mode"`
@@ -157,6 +158,13 @@ type Gate struct {
 	Approvals     string        `yaml:"approvals"`  // ask, policy, never (X-77)
 	Allow         []string      `yaml:"allow"`
 	InputTimeout  time.Duration `yaml:"input_timeout"` // 0: without limit
+	Shims         []string      `yaml:"shims"`         // programs that get a command shim
+}
+
+// Sandbox is what the system lets agents write.
+type Sandbox struct {
+	Kind  string   `yaml:"kind"`  // off, auto, landlock, bubblewrap
+	Write []string `yaml:"write"` // files and folders beside the work tree; ~/ is the person's home
 }
 
 // Worktree is what every new worktree needs.

@@ -41,7 +41,9 @@ func Defaults() Config {
 				"npm publish", "terraform apply", "production", "api.*key", "secret", "password",
 			},
 			Timeout: 30 * time.Minute, OnTimeout: "skip", Scope: "agent", Approvals: "ask",
+			Shims: defaultShims(),
 		},
+		Sandbox:   Sandbox{Kind: "off", Write: agentFolders()},
 		Worktree:  Worktree{SetupTimeout: 10 * time.Minute},
 		Merge:     Merge{Auto: true, Batch: 1, ConflictRetries: 3, Resolver: "agent"},
 		AgentMode: AgentMode{MaxFailures: 3, OnFailure: "stash"},
@@ -117,5 +119,26 @@ func builtinAgents() []ralph.AgentSpec {
 			PassEnv: []string{"CURSOR_API_KEY"},
 		},
 		{Name: "demo", Driver: "scripted", Scenario: "demo"},
+	}
+}
+
+// defaultShims are the programs whose calls can be what gate.patterns and the never list
+// are about: they reach other machines, publish, or destroy. Each call of one costs a
+// few milliseconds more, so what only reads or builds is not among them.
+func defaultShims() []string {
+	return []string{
+		"git", "gh", "glab", "rm", "dd", "mkfs", "shred",
+		"npm", "npx", "pnpm", "yarn", "bun", "cargo", "twine", "gem", "docker", "podman",
+		"kubectl", "helm", "terraform", "tofu", "pulumi", "aws", "gcloud", "az",
+		"fly", "flyctl", "vercel", "netlify", "heroku", "wrangler", "firebase",
+		"psql", "mysql", "mariadb", "sqlite3", "mongosh", "redis-cli", "dropdb", "ssh",
+	}
+}
+
+// agentFolders are where agents and the tools that they build with keep what is their own.
+func agentFolders() []string {
+	return []string{
+		"~/.claude", "~/.claude.json", "~/.codex", "~/.gemini", "~/.copilot", "~/.config/opencode", "~/.local/share/opencode",
+		"~/.local/state", "~/.cache", "~/.npm", "~/go", "~/.cargo/registry", "~/.cargo/git",
 	}
 }

@@ -272,6 +272,9 @@ func descends(s stat, byPid map[int]stat, hit map[int]bool) bool {
 // that goes on started for somebody who does not need it any more. It returns how
 // many it met. A descendant that wiped its environment is not known.
 func (r *Runner) EndMarked(ctx context.Context, kv string, grace time.Duration) int {
+	if r.of != nil {
+		return r.of.EndMarked(ctx, kv, grace)
+	}
 	found, _ := end(ctx, func() []stat { return marked(kv) }, grace)
 	reapFound(found)
 	return len(found)

@@ -97,6 +97,9 @@ type Runner struct {
 	ready    func() error // what tracking needs, once
 	bufs     buffers
 
+	of   *Runner // of a wrapped one: the runner that does the work; all above is then unused
+	wrap func(Command) Command
+
 	mu      sync.Mutex
 	running map[int]bool // main processes that are not yet reaped
 }
@@ -114,11 +117,18 @@ func NewRunner(dir string) *Runner {
 	return r
 }
 
+// Wrapped returns a runner that starts every command as wrap changes it, say inside a
+// sandbox. All else, the registry and Kill included, is r's.
+func (r *Runner) Wrapped(wrap func(Command) Command) *Runner { return &Runner{of: r, wrap: wrap} }
+
 // Run starts c and returns when it, its streams and (tracked) everything it
 // started have ended. A non-zero exit is a Result. An error is a *StartError,
 // a reader or writer of c that failed, or machinery. A ctx that is cancelled,
 // also before the start, gives EndedCancelled and no error.
 func (r *Runner) Run(ctx context.Context, c Command) (Result, error) {
+	if r.of != nil {
+		return r.of.Run(ctx, r.wrap(c))
+	}
 	none := Result{Code: -1}
 	if ctx.Err() != nil {
 		return Result{Code: -1, Ended: EndedCancelled}, nil
@@ -251,6 +261,9 @@ func (r *Runner) note(pid int, running bool) {
 // Kill ends by KILL every process that r runs, with its group, as a stranger would: Run
 // reports that it died by a signal. It returns how many there were.
 func (r *Runner) Kill() int {
+	if r.of != nil {
+		return r.of.Kill()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for pid := range r.running { // not yet reaped, so no stranger has its number

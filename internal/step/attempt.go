@@ -38,7 +38,7 @@ type BelowTurn struct {
 var errHalted = errors.New("what the agent asked ends its turn")
 
 // line is the turn's end of the line to the processes that its agent starts
-// (internal/attempt). Its zero value, of an executor without a journal, is no line.
+// (internal/attempt). Without an attempt.Line nobody can speak.
 type line struct {
 	*attempt.Line
 	asks *asker
@@ -57,14 +57,14 @@ func (x *Executor) openLine(ctx context.Context, s *ralph.State, t *ralph.Task, 
 		Task: t.ID, Name: t.Name, Notes: t.Notes, Accept: t.Accept, Spec: s.Job.File, Stage: step.Stage, Iteration: step.Iteration,
 	}}
 	env := x.environment(s, t, step, agent)
-	if x.Journal == nil {
+	if x.Journal == nil || x.Listen == nil {
 		return l, env, nil
 	}
 	if parent := s.Task(t.Parent); t.Kind == ralph.KindResolve && parent != nil {
 		l.info.Task, l.info.Name, l.info.Notes, l.info.Accept = parent.ID, parent.Name, parent.Notes, parent.Accept
 	}
 	var err error
-	if l.Line, err = attempt.Listen(ctx, l); err != nil {
+	if l.Line, err = x.Listen(ctx, l); err != nil {
 		return nil, nil, err
 	}
 	env = append(env, l.Env()...)

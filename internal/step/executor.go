@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/prompt"
 )
@@ -47,12 +48,15 @@ type Executor struct {
 	Secrets func(patch []byte) ([]ralph.Finding, error)
 	// Journal is where requests of agents are written and answered; nil: they are denied.
 	Journal Journal
-	Below   Below    // what stands below agents; may be nil
-	Live    Live     // may be nil
-	Env     []string // what every agent process gets, K=V
-	NewID   func(prefix string) string
-	Now     func() time.Time
-	Grace   time.Duration // between TERM and KILL of an agent
+	// Listen begins the line between a turn and its agent's processes, attempt.Listen;
+	// nil, or without a journal: there is none.
+	Listen func(context.Context, attempt.Turn) (*attempt.Line, error)
+	Below  Below    // what stands below agents; may be nil
+	Live   Live     // may be nil
+	Env    []string // what every agent process gets, K=V
+	NewID  func(prefix string) string
+	Now    func() time.Time
+	Grace  time.Duration // between TERM and KILL of an agent
 	// SkipDiffs leaves out diff.patch of each turn. With task.auto_commit the
 	// task's commit shows the same, for a process less in each turn.
 	SkipDiffs bool

@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/shim"
+	"github.com/ralph-loop/ralph/internal/step"
+)
+
+// exitHeld is what a shim ends with when the program was not run: as a shell has it for
+// one that it may not run.
+const exitHeld = 126
+
+// belowAgents is what stands below every agent of a run (step.Below).
+type belowAgents struct {
+	self     string
+	programs []string
+	policy   policy.Config
+}
+
+// shimRules is what a shim judges by. It asks the engine only about what is held, so
+// that an ordinary call costs nothing but its own start, and the never list holds
+// without an engine.
+type shimRules struct {
+	Config policy.Config `json:"config"`
+	Work   string        `json:"work"`
+	// Never: only what is on the never list is held, since the agent has asked for the
+	// rest itself before it ran the command.
+	Never bool `json:"never,omitempty"`
+}
+
+// Put implements step.Below.
+func (b belowAgents) Put(_ context.Context, dir string, env []string, turn step.BelowTurn) ([]string, error) {
+	rules, err := json.Marshal(shimRules{b.policy, turn.Work, turn.Asks})
+	if err != nil {
+		return nil, fmt.Errorf("write the rules of the shims: %w", err)
+	}
+	return shim.Set{Self: b.self, Programs: b.programs, Rules: rules}.Put(dir, env)
+}
+
+func newShim(env Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "shim <folder> <program> [argument ...]", Short: "What stands before a program that an agent starts", Hidden: true,
+		Long: `An agent's PATH begins with a folder of small scripts that call this. It runs the real
+program, or first asks you where gate.patterns or the never list hold the call.`,
+		Example: "  ralph shim /tmp/ralph-1 git status", Args: cobra.MinimumNArgs(2), DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error { return runShim(cmd.Context(), env, args[0], args[1:]) },
+	}
+}
+
+// runShim becomes the program, or ends with exitHeld.
+func runShim(ctx context.Context, env Env, dir string, argv []string) error {
+	path, err := shim.Real(argv[0], env.Environ)
+	if err != nil {
+		fmt.Fprintln(env.Stderr, "ralph:", err)
+		return exitError{exitHeld + 1} // as a shell has it for one that is not there
+	}
+	environ := env.Environ
+	passed, why := letPass(ctx, env, dir, argv)
+	if why != "" {
+		fmt.Fprintln(env.Stderr, "ralph: held: "+why)
+		return exitError{exitHeld}
+	}
+	if passed && argv[0] == "git" {
+		environ = append(environ, shim.EnvPassed+"="+proc.Getenv(environ, attempt.EnvNonce))
+	}
+	if err := syscall.Exec(path, argv, environ); err != nil {
+		return fmt.Errorf("run %s: %w", path, err)
+	}
+	return nil
+}
+
+// letPass says why a call does not pass, "" when it does; asked is that it was held, and
+// somebody let it pass.
+func letPass(ctx context.Context, env Env, dir string, argv []string) (asked bool, why string) {
+	rules, err := readShimRules(dir)
+	if err != nil { // the turn is over, and its folder gone: the never list stands all the same
+		rules.Config.Approvals = "never"
+	}
+	q := ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Tool: argv[0], Command: shim.Command(argv), Dir: env.Dir}
+	q.Text = "run " + q.Command
+	word := policy.Clear(q, rules.Config, policy.Ground{Work: cmp.Or(rules.Work, env.Dir)}, nil)
+	if held := word.Verdict == ralph.Denied || word.Gate == ralph.GateOperation && (word.Never || !rules.Never); !held {
+		return false, ""
+	}
+	client, err := attempt.Find(env.Environ)
+	if err != nil {
+		return false, word.Rule + "; nobody can be asked: " + err.Error()
+	}
+	reply, err := client.Ask(ctx, q)
+	switch {
+	case err != nil:
+		return false, word.Rule + "; nobody can be asked: " + err.Error()
+	case !reply.Allow:
+		return false, cmp.Or(reply.Text, word.Rule)
+	}
+	return true, ""
+}
+
+func readShimRules(dir string) (shimRules, error) {
+	var r shimRules
+	b, err := shim.Rules(dir)
+	if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	return r, err
+}
+
+func newPrePush(env Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "pre-push <folder> <remote> <url>", Short: "The git hook before an agent's push", Hidden: true,
+		Example: "  ralph pre-push /tmp/ralph-1 origin https://example.com/x.git", Args: cobra.RangeArgs(2, 3), DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error { return runPrePush(cmd.Context(), env, args[0], args[1]) },
+	}
+}
+
+// runPrePush asks about what a push would do, however it was called: git tells what
+// becomes of each reference. A push that its shim has asked about is not asked again.
+func runPrePush(ctx context.Context, env Env, dir, remote string) error {
+	text, err := io.ReadAll(io.LimitReader(env.Stdin, maxHookInput))
+	if err != nil {
+		return fmt.Errorf("read what git pushes: %w", err)
+	}
+	nonce := proc.Getenv(env.Environ, attempt.EnvNonce)
+	if nonce != "" && proc.Getenv(env.Environ, shim.EnvPassed) == nonce {
+		return nil
+	}
+	pushes, err := shim.Pushes(string(text))
+	if err != nil {
+		return err
+	}
+	for _, p := range pushes {
+		forced, err := loses(ctx, env, p)
+		if err != nil {
+			return err
+		}
+		if _, why := letPass(ctx, env, dir, p.Argv(remote, forced)); why != "" {
+			fmt.Fprintln(env.Stderr, "ralph: held: "+why)
+			return exitError{exitFailures}
+		}
+	}
+	return nil
+}
+
+// loses reports a push after which the remote would not have any more what it has. What
+// the repository does not know may be lost.
+func loses(ctx context.Context, env Env, p shim.Push) (bool, error) {
+	if p.Deletes() || p.Creates() {
+		return false, nil
+	}
+	git, err := shim.Real("git", env.Environ)
+	if err != nil {
+		return false, err
+	}
+	_, _, res, err := proc.NewRunner("").Output(ctx, proc.Command{
+		Args: []string{git, "merge-base", "--is-ancestor", p.RemoteID, p.LocalID}, Dir: env.Dir, Env: env.Environ,
+	})
+	if err != nil {
+		return false, fmt.Errorf("compare what is pushed: %w", err)
+	}
+	if res.Ended != proc.EndedSelf {
+		return false, errors.New("compare what is pushed: git did not end by itself")
+	}
+	return res.Code != 0, nil
+}

@@ -1,0 +1,98 @@
+// Package sandbox owns what the system itself keeps a process from writing: Landlock on
+// Linux, or bubblewrap where it is installed. All can be read; only what is named can be
+// written. It does not own which processes are sandboxed, nor what they need beside
+// their work tree, which the settings say.
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// The kinds of sandboxes, words of sandbox.kind.
+const (
+	Off        = "off"
+	Auto       = "auto"
+	Landlock   = "landlock"
+	Bubblewrap = "bubblewrap"
+)
+
+// devices are what programs write to that is no file: terminals and the void.
+func devices() []string {
+	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"}
+}
+
+// Temp are the folders for temporary files, by an environment.
+func Temp(tmpdir string) []string {
+	list := []string{"/tmp", "/var/tmp"}
+	if tmpdir != "" {
+		list = append(list, tmpdir)
+	}
+	return list
+}
+
+// Tree is what work in the checkout or worktree dir has to write: dir itself, and of
+// git's own folders what a commit, a branch and a stash need. In a worktree these are
+// its own folder in .git, objects, references and their logs: hooks and settings of
+// the repository stay out of reach. In the checkout it is all that lies in it.
+func Tree(dir string) []string {
+	list := []string{dir}
+	b, err := os.ReadFile(filepath.Join(dir, ".git"))
+	if err != nil {
+		return list // the checkout: .git is a folder in it
+	}
+	own, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "gitdir: ")
+	if !ok {
+		return list
+	}
+	if !filepath.IsAbs(own) {
+		own = filepath.Join(dir, own)
+	}
+	common := own
+	if b, err := os.ReadFile(filepath.Join(own, "commondir")); err == nil {
+		if common = strings.TrimSpace(string(b)); !filepath.IsAbs(common) {
+			common = filepath.Join(own, common)
+		}
+	}
+	return append(list, own, filepath.Join(common, "objects"), filepath.Join(common, "refs"), filepath.Join(common, "logs"))
+}
+
+// Home makes paths of settings absolute: ~/ is home. Without a home they are left out.
+func Home(paths []string, home string) []string {
+	var out []string
+	for _, p := range paths {
+		rest, ok := strings.CutPrefix(p, "~/")
+		switch {
+		case !ok:
+			out = append(out, p)
+		case home != "":
+			out = append(out, filepath.Join(home, rest))
+		}
+	}
+	return out
+}
+
+// Bwrap is a command inside bubblewrap, the program of which is bwrap: all of the system
+// to read, write to write. What is not there is passed over. The processes of the system
+// stay visible and the network stays as it is: agents need it.
+func Bwrap(bwrap string, write, argv []string) []string {
+	args := []string{bwrap, "--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc"}
+	for _, p := range there(write) {
+		args = append(args, "--bind", p, p)
+	}
+	return append(append(args, "--die-with-parent", "--"), argv...)
+}
+
+// there are the paths that exist, each once, wider ones first.
+func there(paths []string) []string {
+	var out []string
+	for _, p := range paths {
+		if _, err := os.Stat(p); err == nil && filepath.IsAbs(p) {
+			out = append(out, filepath.Clean(p))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,203 @@
+// Package shim owns what is put in front of the programs that an agent starts: a folder
+// of command shims at the head of PATH, and git hooks that a push has to pass. It does
+// not own what is held, which is policy's, nor who is asked, which is the turn's
+// (internal/attempt). A shim sees one call of one program; a program called by its full
+// path passes it by.
+package shim
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+// The environment by which shims and hooks are found and know their own.
+const (
+	// EnvFolder is the folder of the shims, which PATH begins with.
+	EnvFolder = "RALPH_SHIMS"
+	// EnvPassed is set for what a person, or the rules, let pass: the hooks of a git
+	// that its shim has asked about need not ask again.
+	EnvPassed = "RALPH_PASSED"
+)
+
+// rulesFile holds, in the folder of a turn's line, what the shims judge by.
+const rulesFile = "rules.json"
+
+// Set is what is put below an agent.
+type Set struct {
+	Self     string   // this program
+	Programs []string // that get a shim, where they are installed
+	Rules    []byte   // for those that judge: see Rules
+}
+
+// Put fills dir, a folder of one turn, and returns env with PATH, GIT_CONFIG_* and
+// EnvFolder leading there. Without programs there are only the hooks of git.
+func (s Set) Put(dir string, env []string) ([]string, error) {
+	if err := os.WriteFile(filepath.Join(dir, rulesFile), s.Rules, 0o600); err != nil {
+		return nil, fmt.Errorf("write the rules of the shims: %w", err)
+	}
+	env, err := s.hooks(dir, env)
+	if err != nil || len(s.Programs) == 0 {
+		return env, err
+	}
+	bin := filepath.Join(dir, "bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of the shims: %w", err)
+	}
+	for _, name := range s.Programs {
+		if _, err := Real(name, env); err != nil {
+			continue // not installed: it shall stay unknown, as programs that look for it expect
+		}
+		text := "#!/bin/sh\nexec " + quote(s.Self) + " shim " + quote(dir) + " " + quote(name) + " \"$@\"\n"
+		if err := write(filepath.Join(bin, name), text); err != nil {
+			return nil, err
+		}
+	}
+	return append(env, EnvFolder+"="+bin, "PATH="+bin+string(filepath.ListSeparator)+proc.Getenv(env, "PATH")), nil
+}
+
+// write makes an executable. It is renamed into place, so that no process that is
+// started meanwhile has it open for writing, in which case it could not be run.
+func write(path, text string) error {
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		return fmt.Errorf("write the shim %s: %w", filepath.Base(path), err)
+	}
+	return nil
+}
+
+// Rules returns what was put into dir.
+func Rules(dir string) ([]byte, error) {
+	b, err := os.ReadFile(filepath.Join(dir, rulesFile))
+	if err != nil {
+		return nil, fmt.Errorf("read the rules of the shims: %w", err)
+	}
+	return b, nil
+}
+
+// Real finds the program that a shim stands before: the first in PATH that does not lie
+// in a folder of shims. The error is a *proc.StartError.
+func Real(name string, env []string) (string, error) {
+	own := proc.Getenv(env, EnvFolder)
+	dirs := slices.DeleteFunc(filepath.SplitList(proc.Getenv(env, "PATH")), func(dir string) bool {
+		return dir == "" || own != "" && filepath.Clean(dir) == filepath.Clean(own)
+	})
+	return proc.LookPath(name, "", []string{"PATH=" + strings.Join(dirs, string(filepath.ListSeparator))})
+}
+
+// Command is a program call as shell text: each argument is one word of it, whatever it
+// contains.
+func Command(argv []string) string {
+	words := make([]string, len(argv))
+	for i, a := range argv {
+		words[i] = quote(a)
+	}
+	return strings.Join(words, " ")
+}
+
+// quote makes one word of shell text. What no shell could read (a zero byte) cannot be
+// in an argument.
+func quote(s string) string {
+	q, err := syntax.Quote(s, syntax.LangBash)
+	if err != nil {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return q
+}
+
+// hooksDir is where git finds our hooks.
+const hooksDir = "hooks"
+
+// clientHooks are the hooks of a work tree that git's commands run. Others (fsmonitor,
+// push-to-checkout, reference-transaction) are left alone: to be there changes what git
+// does, or costs a process for each reference.
+func clientHooks() []string {
+	return []string{
+		"applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg",
+		"post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push", "post-rewrite", "sendemail-validate",
+	}
+}
+
+// hooks puts git hooks before those of the repository, by the environment alone: no file
+// of git's settings changes, and a person's own git never sees them. What core.hooksPath
+// is without us is found out when a hook runs, so that husky and its like keep working.
+func (s Set) hooks(dir string, env []string) ([]string, error) {
+	git, err := Real("git", env)
+	if err != nil {
+		return env, nil // nothing to hook into
+	}
+	folder := filepath.Join(dir, hooksDir)
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of the git hooks: %w", err)
+	}
+	n, err := strconv.Atoi(proc.Getenv(env, "GIT_CONFIG_COUNT"))
+	if err != nil || n < 0 {
+		n = 0
+	}
+	for _, name := range clientHooks() {
+		find := "own=$(GIT_CONFIG_COUNT=" + strconv.Itoa(n) + " " + quote(git) + " rev-parse --git-path hooks/" + name + ") && [ -x \"$own\" ] || exit 0\n"
+		text := "#!/bin/sh\n" + find + "exec \"$own\" \"$@\"\n"
+		if name == "pre-push" {
+			text = "#!/bin/sh\nrefs=$(cat)\n" +
+				"printf '%s\\n' \"$refs\" | " + quote(s.Self) + " pre-push " + quote(dir) + " \"$@\" || exit 1\n" +
+				find + "printf '%s' \"${refs:+$refs\n}\" | \"$own\" \"$@\"\n"
+		}
+		if err := write(filepath.Join(folder, name), text); err != nil {
+			return nil, err
+		}
+	}
+	at := strconv.Itoa(n)
+	return append(slices.Clone(env), "GIT_CONFIG_COUNT="+strconv.Itoa(n+1), "GIT_CONFIG_KEY_"+at+"=core.hooksPath", "GIT_CONFIG_VALUE_"+at+"="+folder), nil
+}
+
+// Push is one reference that a pre-push hook is told of.
+type Push struct {
+	Local, LocalID, Remote, RemoteID string
+}
+
+// ErrPushes is that a pre-push hook was told what nobody can read.
+var ErrPushes = errors.New("git told the pre-push hook something that cannot be read")
+
+// Pushes reads what git tells a pre-push hook.
+func Pushes(text string) ([]Push, error) {
+	var out []Push
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) == 0 {
+			continue
+		}
+		if len(f) != 4 {
+			return nil, fmt.Errorf("%w: %q", ErrPushes, line)
+		}
+		out = append(out, Push{f[0], f[1], f[2], f[3]})
+	}
+	return out, nil
+}
+
+// Deletes reports a push that takes the reference away.
+func (p Push) Deletes() bool { return none(p.LocalID) }
+
+// Creates reports a push of a reference that is not there yet.
+func (p Push) Creates() bool { return none(p.RemoteID) }
+
+func none(id string) bool { return strings.Trim(id, "0") == "" }
+
+// Argv is the push as the git call that asks for just that. forced: what the remote has
+// would be lost.
+func (p Push) Argv(remote string, forced bool) []string {
+	argv := []string{"git", "push"}
+	switch {
+	case p.Deletes():
+		return append(argv, "--delete", remote, p.Remote)
+	case forced:
+		argv = append(argv, "--force")
+	}
+	return append(argv, remote, p.Local+":"+p.Remote)
+}
