@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
 // TestMain makes this test binary the ralph program of the scripts: it runs the
@@ -69,8 +71,12 @@ func endLeftovers(dir string) {
 	}
 }
 
-// condition adds [root]: a person whom no permission stops.
+// condition adds [root], a person whom no permission stops, and [landlock], a system
+// that has it.
 func condition(name string) (bool, error) {
+	if name == "landlock" {
+		return sandbox.ABI() > 0, nil
+	}
 	if name == "root" {
 		return os.Geteuid() == 0, nil
 	}

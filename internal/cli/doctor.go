@@ -58,6 +58,7 @@ func runDoctor(ctx context.Context, env Env, asJSON bool) error {
 	if root, ok := x.git(ctx, env); ok {
 		c := x.config(env, root)
 		x.agents(ctx, env, root, c)
+		x.below(env, c)
 		x.checks(root, c)
 		x.hooks(root)
 		x.notify(env, root, c)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/sandbox"
+	"github.com/ralph-loop/ralph/internal/shim"
 )
 
 // offered is what this system has to keep agents from writing.
@@ -117,4 +119,33 @@ func runSandboxExec(env Env, args []string) error {
 		return fmt.Errorf("run %s in the sandbox: %w", args[n+1], err)
 	}
 	return nil
+}
+
+// below says what stands between agents and the world, and what could.
+func (x *examination) below(env Env, c config.Config) {
+	var there []string
+	for _, name := range c.Gate.Shims {
+		if _, err := shim.Real(name, env.Environ); err == nil {
+			there = append(there, name)
+		}
+	}
+	switch {
+	case len(there) > 0:
+		x.ok("below", "shims before %s; a git hook before each push", strings.Join(there, ", "))
+	case len(c.Gate.Shims) > 0:
+		x.ok("below", "none of gate.shims is installed; a git hook before each push")
+	default:
+		x.note("below", "no shims: what an exec agent's programs do is not held", "set gate.shims, or take its line out")
+	}
+	o := offers(env.Environ)
+	switch kind, err := o.choose(c.Sandbox.Kind); {
+	case err != nil:
+		x.refused("sandbox", err)
+	case kind != sandbox.Off:
+		x.ok("sandbox", "%s; %s", kind, o.words())
+	case c.Sandbox.Kind == sandbox.Auto:
+		x.note("sandbox", "off: "+o.words(), "")
+	default:
+		x.ok("sandbox", "off; %s (sandbox.kind)", o.words())
+	}
 }

@@ -24,13 +24,13 @@ func devices() []string {
 	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"}
 }
 
-// Temp are the folders for temporary files, by an environment.
+// Temp are the folders for temporary files: tmpdir, the TMPDIR of the environment, or
+// where that is not set the usual ones.
 func Temp(tmpdir string) []string {
-	list := []string{"/tmp", "/var/tmp"}
 	if tmpdir != "" {
-		list = append(list, tmpdir)
+		return []string{tmpdir}
 	}
-	return list
+	return []string{"/tmp", "/var/tmp"}
 }
 
 // Tree is what work in the checkout or worktree dir has to write: dir itself, and of
