@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -223,10 +224,13 @@ func (d *codexDriver) trySandbox(ctx context.Context, in ralph.TurnInput) *ralph
 		strings.Join(strings.Fields(valid(stderr)), " "), d.spec.Name), maxMessage)}
 }
 
-// divide divides an environment in what the server gets and what is one turn's alone.
+// divide divides an environment in what the server gets and what is one turn's alone. A
+// PATH that begins with the turn's shims is the turn's.
 func divide(env []string) (server, turn []string) {
+	shims := proc.Getenv(env, "RALPH_SHIMS")
 	for _, kv := range env {
-		if strings.HasPrefix(kv, "RALPH") || strings.HasPrefix(kv, "GIT_") {
+		shimmed := shims != "" && strings.HasPrefix(kv, "PATH="+shims+string(filepath.ListSeparator))
+		if shimmed || strings.HasPrefix(kv, "RALPH") || strings.HasPrefix(kv, "GIT_") {
 			turn = append(turn, kv)
 		} else {
 			server = append(server, kv)

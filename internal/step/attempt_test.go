@@ -1,0 +1,129 @@
+package step_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/step"
+)
+
+// speaking is an agent one of whose processes speaks to the turn.
+type speaking struct {
+	speak func(ctx context.Context, c *attempt.Client)
+	input ralph.TurnInput
+}
+
+func (a *speaking) Turn(ctx context.Context, in ralph.TurnInput, on ralph.TurnHooks) (ralph.TurnResult, error) {
+	a.input = in
+	on.Asking(on.Ask)
+	c, err := attempt.Find(in.Env)
+	if err != nil {
+		return ralph.TurnResult{}, err
+	}
+	a.speak(ctx, c)
+	return ralph.TurnResult{Exit: ralph.ExitOK, Text: "done"}, nil
+}
+
+// shelf is what would be put below an agent.
+type shelf struct{ turn step.BelowTurn }
+
+func (s *shelf) Put(_ context.Context, dir string, env []string, turn step.BelowTurn) ([]string, error) {
+	s.turn = turn
+	return append(env, "BELOW="+dir), nil
+}
+
+// A process of the agent asks like the agent itself, is answered by policy or by a
+// person, signals and learns; what the person has just allowed is not asked again; when
+// the turn is over nobody is heard (C-039, X-62).
+func TestLineOfATurn(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, policy.Config{Approvals: "policy"})
+	below := &shelf{}
+	d.x.Listen, d.x.Below = attempt.Listen, below
+	asks := func(command string) ralph.Request {
+		return ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Command: command, Text: "run " + command}
+	}
+	var after *attempt.Client
+	a := &speaking{}
+	a.speak = func(ctx context.Context, c *attempt.Client) {
+		after = c
+		if r, err := c.Ask(ctx, asks("ls")); err != nil || !r.Allow {
+			t.Errorf("ls: %+v %v", r, err)
+		}
+		person := make(chan struct{})
+		go func() {
+			defer close(person)
+			for {
+				s := d.mem.State()
+				if len(s.Gates) == 1 {
+					d.person(t, func(s *ralph.State) ([]ralph.Fact, error) {
+						return []ralph.Fact{ralph.Answered{ID: s.Gates[0].ID, Verdict: ralph.Approved}}, nil
+					})
+					return
+				}
+				if d.mem.Wait(ctx, s.Seq) != nil {
+					return
+				}
+			}
+		}()
+		if r, err := c.Ask(ctx, asks("cd sub && make deploy")); err != nil || !r.Allow {
+			t.Errorf("make deploy: %+v %v", r, err)
+		}
+		<-person
+		if r, err := c.Ask(ctx, asks("make deploy")); err != nil || !r.Allow {
+			t.Errorf("again: %+v %v", r, err)
+		}
+		if err := c.Signal(ctx, ralph.Signal{Kind: ralph.SignalComplete, Text: " all of it "}, "command"); err != nil {
+			t.Error(err)
+		}
+		for _, bad := range []ralph.Signal{{Kind: "DONE"}, {Kind: ralph.SignalProgress, Percent: 101}} {
+			if err := c.Signal(ctx, bad, "command"); err == nil {
+				t.Errorf("%+v is taken", bad)
+			}
+		}
+		for _, text := range []string{"tests need\n a port", "go on"} {
+			if err := c.Learn(ctx, text); err != nil {
+				t.Error(err)
+			}
+		}
+		info, err := c.Info(ctx)
+		if err != nil || info.Task != "t-1" || info.Name != "One" || info.Stage != ralph.KindBuild || info.Iteration != 1 || info.Learned != "- tests need a port\n- go on\n" {
+			t.Errorf("%+v %v", info, err)
+		}
+		if got := d.mem.State().Task("t-1").Run.Signalled; got.Kind != ralph.SignalComplete || got.Text != "all of it" {
+			t.Errorf("signalled %+v", got)
+		}
+	}
+	d.x.Agents["me"] = step.ConfiguredAgent{Agent: a, Spec: ralph.AgentSpec{Name: "me"}, Asks: true}
+	turn := ralph.Turn{Stage: ralph.KindBuild, Agent: "me", Iteration: 1}
+	d.write(t, ralph.StepStarted{Task: "t-1", Step: turn, Now: time.Now()})
+	if _, err := d.x.Do(t.Context(), d.mem.State(), "t-1", turn); err != nil {
+		t.Fatal(err)
+	}
+	if below.turn.Work != d.x.Root || !below.turn.Asks {
+		t.Errorf("below %+v", below.turn)
+	}
+	if !slices.ContainsFunc(a.input.Env, func(kv string) bool { return strings.HasPrefix(kv, "BELOW=") }) {
+		t.Error("what was put below is not in the agent's environment")
+	}
+	for _, kv := range a.input.Env { // the agent is not led to the journal
+		if strings.Contains(kv, filepath.Join("ralph", ".state")) {
+			t.Error(kv)
+		}
+	}
+	if _, err := after.Ask(t.Context(), asks("ls")); err == nil {
+		t.Error("a turn that is over answers")
+	}
+	b, err := os.ReadFile(filepath.Join(d.x.Root, "ralph/progress.md"))
+	if err != nil || string(b) != "- tests need a port\n- go on\n" {
+		t.Errorf("%q %v", b, err)
+	}
+}
