@@ -28,8 +28,10 @@ func Restrict(write []string) error {
 	if ABI() == 0 {
 		return fmt.Errorf("this system has no Landlock of version %d or newer", oldestABI)
 	}
-	rules := []landlock.Rule{landlock.RODirs("/"), landlock.RWFiles(devices()[:7]...).WithIoctlDev().IgnoreIfMissing(),
-		landlock.RWDirs(devices()[7:]...).WithIoctlDev().IgnoreIfMissing()}
+	rules := []landlock.Rule{
+		landlock.RODirs("/"), landlock.RWFiles(devices()[:7]...).WithIoctlDev().IgnoreIfMissing(),
+		landlock.RWDirs(devices()[7:]...).WithIoctlDev().IgnoreIfMissing(),
+	}
 	for _, p := range there(write) {
 		info, err := os.Stat(p)
 		if err != nil {
