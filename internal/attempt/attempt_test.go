@@ -82,9 +82,13 @@ func TestEnds(t *testing.T) {
 	<-f.left
 
 	f, line, c := begin(t)
-	go func() { <-f.waiting; _ = line.Close() }()
+	closed := make(chan error, 1)
+	go func() { <-f.waiting; closed <- line.Close() }()
 	if r, err := c.Ask(t.Context(), ralph.Request{Command: "rm"}); err == nil || r.Allow {
 		t.Errorf("%+v %v", r, err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
 	}
 	if _, err := os.Stat(line.Dir()); !errors.Is(err, os.ErrNotExist) {
 		t.Error("the socket is left", err)

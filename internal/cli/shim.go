@@ -91,7 +91,7 @@ func letPass(ctx context.Context, env Env, dir string, argv []string) (asked boo
 	}
 	q := ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Tool: argv[0], Command: shim.Command(argv), Dir: env.Dir}
 	q.Text = "run " + q.Command
-	word := policy.Clear(q, rules.Config, policy.Ground{Work: cmp.Or(rules.Work, env.Dir)}, nil)
+	word := policy.Clear(q, rules.Config, step.Ground(cmp.Or(rules.Work, env.Dir), env.Environ), nil)
 	if held := word.Verdict == ralph.Denied || word.Gate == ralph.GateOperation && (word.Never || !rules.Never); !held {
 		return false, ""
 	}

@@ -54,18 +54,7 @@ type asked struct {
 }
 
 func (x *Executor) askerOf(t *ralph.Task, step ralph.Turn) *asker {
-	return &asker{x: x, task: t.ID, agent: step.Agent, ground: policy.Ground{Work: x.dir(t), Real: realPath, Names: namesIn, Home: homeOf(x.Env)}}
-}
-
-// homeOf is the home folder that agents are told of, "" for none.
-func homeOf(env []string) string {
-	dir := ""
-	for _, kv := range env {
-		if v, ok := strings.CutPrefix(kv, "HOME="); ok {
-			dir = v // the last one counts
-		}
-	}
-	return dir
+	return &asker{x: x, task: t.ID, agent: step.Agent, ground: Ground(x.dir(t), x.Env)}
 }
 
 // Asks is how the agent of a turn asks, as TurnHooks.Ask; nil without a journal. The

@@ -3,6 +3,7 @@ package step
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/ralph-loop/ralph/internal/policy"
 )
@@ -14,9 +15,20 @@ const mostLinks = 40
 const mostNames = 4000
 
 // Ground is the folder work, as it lies on this machine, for policy to judge by what an
-// agent wants to do in it.
-func Ground(work string) policy.Ground {
-	return policy.Ground{Work: work, Real: realPath, Names: namesIn}
+// agent wants to do in it; env (K=V) is what its processes get.
+func Ground(work string, env []string) policy.Ground {
+	return policy.Ground{Work: work, Real: realPath, Names: namesIn, Home: homeOf(env)}
+}
+
+// homeOf is the home folder that agents are told of, "" for none.
+func homeOf(env []string) string {
+	dir := ""
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, "HOME="); ok {
+			dir = v // the last one counts
+		}
+	}
+	return dir
 }
 
 // realPath is where a path leads when it is opened: symbolic links are followed, also
