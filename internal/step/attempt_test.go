@@ -81,7 +81,7 @@ func TestLineOfATurn(t *testing.T) {
 		if r, err := c.Ask(ctx, asks("make deploy")); err != nil || !r.Allow {
 			t.Errorf("again: %+v %v", r, err)
 		}
-		if err := c.Signal(ctx, ralph.Signal{Kind: ralph.SignalComplete, Text: " all of it "}, "command"); err != nil {
+		if err := c.Signal(ctx, ralph.Signal{Kind: ralph.SignalBlocked, Text: " no key "}, "command"); err != nil {
 			t.Error(err)
 		}
 		for _, bad := range []ralph.Signal{{Kind: "DONE"}, {Kind: ralph.SignalProgress, Percent: 101}} {
@@ -98,7 +98,7 @@ func TestLineOfATurn(t *testing.T) {
 		if err != nil || info.Task != "t-1" || info.Name != "One" || info.Stage != ralph.KindBuild || info.Iteration != 1 || info.Learned != "- tests need a port\n- go on\n" {
 			t.Errorf("%+v %v", info, err)
 		}
-		if got := d.mem.State().Task("t-1").Run.Signalled; got.Kind != ralph.SignalComplete || got.Text != "all of it" {
+		if got := d.mem.State().Task("t-1").Run.Signalled; got.Kind != ralph.SignalBlocked || got.Text != "no key" {
 			t.Errorf("signalled %+v", got)
 		}
 	}
