@@ -64,3 +64,18 @@ func TestHarmless(t *testing.T) {
 		}
 	}
 }
+
+// A call that is too big to be looked at is for a person, and takes no time.
+func TestHugeTool(t *testing.T) {
+	t.Parallel()
+	var none operation.Patterns
+	long := strings.Repeat("long ", 1<<18)
+	for name, q := range map[string]ralph.Request{
+		"name":  {Kind: ralph.RequestApproval, Op: ralph.OpTool, Tool: long, Dir: "/w"},
+		"words": {Kind: ralph.RequestApproval, Op: ralph.OpTool, Tool: "x", Detail: `{"a":["` + strings.Repeat(`b","`, 5000) + `"]}`, Dir: "/w"},
+	} {
+		if found := none.Look(q, "/home/me"); len(found) != 1 || !found[0].Unknown {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}

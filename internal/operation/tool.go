@@ -12,6 +12,10 @@ import (
 // tool judges a call of a tool by its name and by the arguments that are commands. What it
 // would write somewhere is content, and is not looked at.
 func (k *look) tool(q ralph.Request) {
+	if len(q.Tool) > mostText {
+		k.unknown("the tool's name is too long to look at", nil)
+		return
+	}
 	ws := []word{plain(strings.Join(strings.FieldsFunc(q.Tool, func(r rune) bool { return strings.ContainsRune("_-.:/ ", r) }), " "))}
 	ws = fields(ws[0].text)
 	if len(ws) == 0 {
@@ -23,6 +27,10 @@ func (k *look) tool(q ralph.Request) {
 	}
 	commands, short := arguments(input, "", 0)
 	all := append(slices.Clone(ws), short...)
+	if len(all) > mostWords {
+		k.unknown("the call has too many words to look at", ws[:1])
+		return
+	}
 	k.match(append([]word{plain(q.Tool)}, all...), nil)
 	k.quiet++
 	for i := range all {
