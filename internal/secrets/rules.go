@@ -1,7 +1,6 @@
 package secrets
 
 import (
-	_ "embed"
 	"fmt"
 	"maps"
 	"math"
@@ -10,18 +9,13 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+	"github.com/zricethezav/gitleaks/v8/config"
 
 	"github.com/ralph-loop/ralph"
 )
 
-// ruleText is config/gitleaks.toml of gitleaks v8.30.1, unchanged, under the licence
-// beside it (MIT). To renew it, put a newer one in its place and run the tests.
-//
-//go:embed gitleaks/gitleaks.toml
-var ruleText string
-
-// ruleSet is the form of gitleaks's rules, as far as they use it. A file that uses
-// more is refused, not half understood.
+// ruleSet is the form of gitleaks's rules, as far as they use it. Rules that use
+// more are refused, not half understood.
 type ruleSet struct {
 	Title      string    `toml:"title"`
 	MinVersion string    `toml:"minVersion"`
@@ -71,7 +65,7 @@ type scanner struct {
 
 func newScanner() (*scanner, error) {
 	s := &scanner{patterns: map[string]*regexp.Regexp{}}
-	if err := toml.NewDecoder(strings.NewReader(ruleText)).DisallowUnknownFields().Decode(&s.rules); err != nil {
+	if err := toml.NewDecoder(strings.NewReader(config.DefaultConfig)).DisallowUnknownFields().Decode(&s.rules); err != nil {
 		return nil, fmt.Errorf("read the rules for secrets: %w", err)
 	}
 	return s, nil

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Every rule can be applied: a newer file of rules that this package would only half
-// understand fails here.
+// Every rule can be applied: newer rules that this package would only half
+// understand fail here.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	s, err := newScanner()

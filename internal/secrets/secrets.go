@@ -1,5 +1,5 @@
 // Package secrets finds keys, tokens and passwords in what a diff adds, by the rules
-// of gitleaks, which are kept beside it as they are. It owns reading the diff, applying
+// of gitleaks, as its module has them. It owns reading the diff, applying
 // the rules, and never showing a secret whole. It does not own how the diff is made
 // (internal/git), nor what becomes of a finding (internal/policy).
 package secrets
