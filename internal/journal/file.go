@@ -104,10 +104,7 @@ func Open(opt Options) (*File, error) {
 		j.shown = j.state.Seq
 		return j, nil
 	}
-	if err := os.MkdirAll(j.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the state folder: %w", err)
-	}
-	if err := closeFolder(j.dir); err != nil {
+	if err := keepFolder(j.dir); err != nil {
 		return nil, err
 	}
 	j.lock = flock.New(filepath.Join(j.dir, "journal.lock"), flock.SetPermissions(0o600))
@@ -527,17 +524,4 @@ func (j *File) Flush() error {
 	err := j.views.writeLater(j.state)
 	j.planTook = time.Since(begin)
 	return err
-}
-
-// closeFolder takes the state folder from everybody but its owner, should another
-// program have made it, or an umask have been in its way.
-func closeFolder(dir string) error {
-	info, err := os.Stat(dir)
-	if err == nil && info.Mode().Perm()&0o077 != 0 {
-		err = os.Chmod(dir, 0o700)
-	}
-	if err != nil {
-		return fmt.Errorf("keep the state folder private: %w", err)
-	}
-	return nil
 }
