@@ -66,7 +66,8 @@ func (p *process) hunt(grace time.Duration) (met int, gone bool) {
 }
 
 // end signals what look finds, TERM and after grace KILL, until it finds
-// nothing. It returns everything that was found, and whether it is gone.
+// nothing and all that it found has ended. It returns everything that was
+// found, and whether it is gone.
 func end(ctx context.Context, look func() []stat, grace time.Duration) (found map[int]stat, gone bool) {
 	left := look()
 	if len(left) == 0 {
@@ -75,7 +76,7 @@ func end(ctx context.Context, look func() []stat, grace time.Duration) (found ma
 	found = map[int]stat{}
 	sig := syscall.SIGTERM
 	deadline := time.Now().Add(grace)
-	for ; len(left) > 0; left = look() {
+	for ; len(left) > 0; left = withLiving(look(), found) {
 		for _, s := range left {
 			// Once each, TERM; what forks while it is killed comes up as new.
 			if _, known := found[s.pid]; !known || sig == syscall.SIGKILL {
@@ -94,6 +95,21 @@ func end(ctx context.Context, look func() []stat, grace time.Duration) (found ma
 		time.Sleep(glance)
 	}
 	return found, true
+}
+
+// withLiving appends to left what was found before and still lives: a process
+// without a mark of its own is known by its parent, which may have ended first,
+// and KILL takes a busy machine a while.
+func withLiving(left []stat, found map[int]stat) []stat {
+	for pid, s := range found {
+		if slices.ContainsFunc(left, func(l stat) bool { return l.pid == pid }) {
+			continue
+		}
+		if now, err := readStat(pid); err == nil && now.start == s.start && !now.zombie {
+			left = append(left, now)
+		}
+	}
+	return left
 }
 
 // leftovers returns the living processes that p left behind, and reaps the

@@ -23,7 +23,7 @@ func TestEndMarked(t *testing.T) {
 	go func() {
 		res, err := r.Run(t.Context(), proc.Command{
 			Args: []string{"sh", "-c", script}, Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}, Stdin: in, Tracked: true,
-			Stdout: lineWriter(func(line string) { said <- line }), Timeout: 30 * time.Second,
+			Stdout: lineWriter(func(line string) { said <- line }), Timeout: 2 * time.Minute,
 		})
 		if err != nil {
 			t.Error(err)

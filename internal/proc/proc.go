@@ -97,6 +97,8 @@ type Runner struct {
 	ready    func() error // what tracking needs, once
 	bufs     buffers
 
+	pipes time.Duration // pipeGrace, but for tests of what a slow machine would tell apart
+
 	of   *Runner // of a wrapped one: the runner that does the work; all above is then unused
 	wrap func(Command) Command
 
@@ -107,7 +109,7 @@ type Runner struct {
 // NewRunner returns a runner that registers tracked processes in the folder
 // dir, which is made when it is first needed. "" means no registry.
 func NewRunner(dir string) *Runner {
-	r := &Runner{registry: registry{dir: dir}, running: map[int]bool{}}
+	r := &Runner{registry: registry{dir: dir}, pipes: pipeGrace, running: map[int]bool{}}
 	r.ready = sync.OnceValue(func() error {
 		if err := adoptOrphans(); err != nil {
 			return fmt.Errorf("become the parent of orphaned processes: %w", err)
@@ -290,7 +292,7 @@ func (p *process) finish(ctx context.Context) (Result, error) {
 	res := Result{Ended: p.await(ctx, exited)}
 	res.Took = time.Since(p.began)
 	if res.Ended == EndedSelf {
-		p.io.settle(pipeGrace)
+		p.io.settle(p.runner.pipes)
 	}
 	gone := true
 	switch {

@@ -66,7 +66,7 @@ func waitGone(t *testing.T, pid string) {
 	}
 	defer unix.Close(fd)
 	for {
-		ready, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 5000)
+		ready, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 60_000)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
@@ -109,6 +109,28 @@ read line <"$FIFO"; echo $line; exit 3`)
 		if s, err := readStat(pid); err == nil {
 			t.Errorf("%s is still there: %+v", name, s)
 		}
+	}
+}
+
+// A child that wiped its environment and ignores TERM is ended also when the
+// daemon that it was known by has obeyed and is gone.
+func TestWhatIsKnownByItsParentEndsAfterIt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fifo, deaf := filepath.Join(dir, "fifo"), filepath.Join(dir, "deaf")
+	if err := errors.Join(syscall.Mkfifo(fifo, 0o600), os.WriteFile(deaf, []byte("trap '' TERM\necho bare $$ >\"$1\"\nwhile :; do sleep 300; done\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	c := sh(`(setsid sh -c 'env -i sh "$DEAF" "$FIFO" & wait' </dev/null >/dev/null 2>&1 &)
+read line <"$FIFO"; echo $line`)
+	c.Env, c.Tracked, c.Grace = env("FIFO="+fifo, "DEAF="+deaf), true, 50*time.Millisecond
+	out, _, res, err := NewRunner(t.TempDir()).Output(t.Context(), c)
+	if err != nil || res.Leftover < 2 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	pid, _ := strconv.Atoi(field(t, string(out), "bare"))
+	if s, err := readStat(pid); err == nil {
+		t.Errorf("it is still there: %+v", s)
 	}
 }
 

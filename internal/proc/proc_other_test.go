@@ -23,7 +23,7 @@ func waitGone(t *testing.T, pid string) {
 	}
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for range 500 {
+	for range 6000 {
 		if errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
 			return
 		}

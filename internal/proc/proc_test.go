@@ -172,16 +172,28 @@ func TestCancelKeepsLastWords(t *testing.T) {
 // A program that ends better by INT gets that in place of TERM, and KILL all the same.
 func TestInterruptInPlaceOfTerm(t *testing.T) {
 	bothWays(t, func(t *testing.T, r *Runner, tracked bool) {
-		c := sh(`trap "echo int; exit 3" INT; trap "echo term; exit 4" TERM; sleep 300 & wait`)
-		var said bytes.Buffer
-		c.Stdout, c.Tracked, c.Interrupt, c.Timeout = &said, tracked, true, 300*time.Millisecond
-		if res, err := r.Run(t.Context(), c); err != nil || res.Ended != EndedTimeout || res.Code != 3 || said.String() != "int\n" {
-			t.Errorf("%+v, %v, %q", res, err, said.String())
+		// ended runs c until it is ready, which is when its traps are set.
+		ended := func(c Command) (Result, string) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			seen := wait("ready\n")
+			c.Stdout, c.Tracked, c.Interrupt = seen, tracked, true
+			go func() { <-seen.seen; cancel() }()
+			res, err := r.Run(ctx, c)
+			if err != nil || res.Ended != EndedCancelled {
+				t.Errorf("%+v, %v", res, err)
+			}
+			return res, seen.String()
 		}
-		deaf := sh(`trap "" INT; sleep 300`)
-		deaf.Tracked, deaf.Interrupt, deaf.Timeout, deaf.Grace = tracked, true, 200*time.Millisecond, 50*time.Millisecond
-		if res, err := r.Run(t.Context(), deaf); err != nil || res.Signal != "SIGKILL" {
-			t.Errorf("deaf: %+v, %v", res, err)
+		c := sh(`trap "echo int; exit 3" INT; trap "echo term; exit 4" TERM; echo ready; sleep 300 & wait`)
+		c.Grace = time.Minute
+		if res, said := ended(c); res.Code != 3 || said != "ready\nint\n" {
+			t.Errorf("%+v, %q", res, said)
+		}
+		deaf := sh(`trap "" INT; echo ready; sleep 300`)
+		deaf.Grace = 50 * time.Millisecond
+		if res, _ := ended(deaf); res.Signal != "SIGKILL" {
+			t.Errorf("deaf: %+v", res)
 		}
 	})
 }
@@ -226,7 +238,7 @@ func TestBackgroundChildHoldsStdout(t *testing.T) {
 func TestLastWordsOfAChild(t *testing.T) {
 	bothWays(t, func(t *testing.T, r *Runner, tracked bool) {
 		c := sh(`(sleep 0.02; echo late) &`)
-		c.Tracked = tracked
+		c.Tracked, r.pipes = tracked, time.Minute // a busy machine may take long to write a line
 		out, _, res, err := r.Output(t.Context(), c)
 		if err != nil || string(out) != "late\n" || res.Leftover != 0 {
 			t.Errorf("%q, %+v, %v", out, res, err)
