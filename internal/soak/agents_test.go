@@ -179,7 +179,7 @@ func gitters() []misbehaviour {
 			check: func(t *testing.T, r *repo, _ result) { r.onlyCommit(t, "ralph: complete only") },
 		},
 		{
-			name: "deletes every file but ralph's", build: "rm -rf $(ls -A | grep -v -e '^.git$' -e '^ralph$')\n" + complete,
+			name: "deletes every file but ralph's", build: "/bin/rm -rf $(ls -A | grep -v -e '^.git$' -e '^ralph$')\n" + complete,
 			task: "  max_iterations: 2", code: 1, spec: "failed", status: "timeout",
 			check: func(t *testing.T, r *repo, _ result) {
 				if !exists(r.path("README.md")) || r.dirty() != "" {

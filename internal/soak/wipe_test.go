@@ -10,14 +10,15 @@ import (
 
 // An agent that deletes ralph's own state stops the run with words that say what
 // happened; what git and the inbox still know is enough to go on (product.md 2, 8).
+// It goes around the shims, which hold `rm -rf` for a person, as an agent can.
 func TestAgentDeletesTheState(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, rm, mend string }{
-		{"the state", "rm -rf ralph/.state", ""},
+		{"the state", "/bin/rm -rf ralph/.state", ""},
 		{"the journal", "rm ralph/.state/journal.jsonl", ""},
 		{"what git ignores", "git clean -fdxq ralph", ""},
-		{"all of ralph", "rm -rf ralph", "checkout -- ralph"},
-		{"the whole tree", "rm -rf $(ls -A | grep -v '^.git$')", "checkout -- ."},
+		{"all of ralph", "/bin/rm -rf ralph", "checkout -- ralph"},
+		{"the whole tree", "/bin/rm -rf $(ls -A | grep -v '^.git$')", "checkout -- ."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -47,7 +48,7 @@ func once(rm string) string {
 // The records of a turn are for people: without them the work goes on.
 func TestAgentDeletesTheRecordsOfItsTurn(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t, setup{specs: []string{"first", "second"}, build: once("rm -rf ralph/.state/tasks ralph/.state/procs ralph/.state/views")})
+	r := newRepo(t, setup{specs: []string{"first", "second"}, build: once("/bin/rm -rf ralph/.state/tasks ralph/.state/procs ralph/.state/views")})
 	r.exits(0, "agent")
 	r.checkFinished("first", "second")
 }
