@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -73,7 +74,7 @@ func connect(t *testing.T, line *attempt.Line) *mcp.ClientSession {
 	cmd.Env, cmd.Dir = append(os.Environ(), line.Env()...), t.TempDir()
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	s, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Minute}, nil)
 	if err != nil {
 		t.Fatal(err, stderr.String())
 	}

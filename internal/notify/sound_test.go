@@ -105,7 +105,7 @@ rmdir "$OUT/busy"`)
 		c.See(ralph.Event{Seq: int64(i), Fact: ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone}}, plan())
 	}
 	c.See(ralph.Event{Seq: 9, Fact: fail("t-2")}, plan())
-	c.Close(20 * time.Second)
+	c.Close(time.Minute)
 	got, err := os.ReadFile(filepath.Join(dir, "played"))
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestNoDevice(t *testing.T) {
 		for i := range 2 {
 			c.See(ralph.Event{Seq: int64(i), Fact: fail("t-1")}, plan())
 		}
-		c.Close(20 * time.Second)
+		c.Close(time.Minute)
 	}
 	if rings != 2 || fmt.Sprint(facts) != "[sound: paplay ended with exit code 1: Connection refused]" {
 		t.Errorf("%d rings, facts %q", rings, facts)
@@ -152,7 +152,7 @@ func TestNoPlayer(t *testing.T) {
 	}
 	c.Start(func(f ralph.NoticeFailed) { t.Error(f) })
 	c.See(ralph.Event{Seq: 1, Fact: fail("t-1")}, plan())
-	c.Close(20 * time.Second)
+	c.Close(time.Minute)
 	if rings != 1 {
 		t.Errorf("%d rings", rings)
 	}

@@ -245,7 +245,7 @@ func TestWebhookTriesAgain(t *testing.T) {
 	c := &Courier{repository: "shop", lines: []*line{newLine(sinkOf(t, l.URL+"/sekret"), mostQueued, time.Millisecond, time.Millisecond)}}
 	c.Start(func(f ralph.NoticeFailed) { t.Error(f) })
 	c.See(ralph.Event{Seq: 1, At: noon(), Fact: ask("g-1")}, plan())
-	c.Close(10 * time.Second)
+	c.Close(time.Minute)
 	if len(l.got) != 3 {
 		t.Errorf("%d requests, want 3", len(l.got))
 	}
