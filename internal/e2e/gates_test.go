@@ -41,15 +41,15 @@ func newFenced(t *testing.T) *fenced {
 	return f
 }
 
-// begun makes the first commit and the remote, which has one that main lacks: only
-// --force moves it.
+// begun makes the first commit and the remote, whose branches main and side have one that
+// main lacks here: only --force moves them.
 func (f *fenced) begun(config string) {
 	f.t.Helper()
 	f.begin(config)
 	f.must("git", "init", "-q", "--bare", "-b", "main", f.remote)
 	f.must("git", "remote", "add", "origin", f.remote)
 	f.must("git", "commit", "-q", "--allow-empty", "-m", "of others")
-	f.must("git", "push", "-q", "origin", "main")
+	f.must("git", "push", "-q", "origin", "main", "main:side")
 	f.must("git", "reset", "-q", "--hard", "HEAD~1")
 }
 
