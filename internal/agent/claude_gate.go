@@ -102,10 +102,12 @@ const (
 
 // claudeServers is --mcp-config with ralph's own server, beside those of the person's.
 // It wins over one of the same name in a repository's .mcp.json (2.1.197, 2.1.329). Its
+// tools are there from the first request on: left to itself, claude hides them behind a
+// search, and a model that is told of no tool signals by words. Its
 // process gets claude's environment, which is the turn's.
 func claudeServers(command []string) string {
 	b, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
-		ownServer: map[string]any{"command": command[0], "args": command[1:]},
+		ownServer: map[string]any{"command": command[0], "args": command[1:], "alwaysLoad": true},
 	}})
 	if err != nil {
 		panic(fmt.Sprintf("claude: the server's command cannot be encoded: %v", err)) // strings always can

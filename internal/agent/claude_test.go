@@ -242,7 +242,7 @@ func TestClaudeArguments(t *testing.T) {
 		"all": {
 			spec: ralph.AgentSpec{Model: "opus", Args: []string{"--max-turns", "5"}},
 			in:   ralph.TurnInput{Resume: "abc", Schema: []byte(`{}`), MaxCost: 0.25, MCP: []string{"/bin/ralph", "mcp"}},
-			want: plain + ` --mcp-config {"mcpServers":{"ralph":{"args":["mcp"],"command":"/bin/ralph"}}}` + rules +
+			want: plain + ` --mcp-config {"mcpServers":{"ralph":{"alwaysLoad":true,"args":["mcp"],"command":"/bin/ralph"}}}` + rules +
 				" --model opus --resume abc --max-budget-usd 0.25 --json-schema {} --max-turns 5", env: "1",
 		},
 		"args win": {

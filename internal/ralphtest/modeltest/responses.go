@@ -92,6 +92,9 @@ func (responses) write(e *events, q Request, a Reply, n int) {
 	e.middle()
 	for i, c := range a.Calls {
 		item := object{"type": "function_call", "id": fmt.Sprintf("fc_%d_%d", n, i), "call_id": c.call(n, i), "name": c.Tool, "arguments": c.input()}
+		if c.space != "" {
+			item["namespace"] = c.space
+		}
 		if c.free {
 			item = object{"type": "custom_tool_call", "id": fmt.Sprintf("ctc_%d_%d", n, i), "call_id": c.call(n, i), "name": c.Tool, "input": c.input()}
 		}

@@ -65,6 +65,7 @@ func kindOf(a Reply) Kind {
 type Call struct {
 	Tool  string
 	Input any
+	space string             // the group that the tool is in, for Codex
 	pick  func(Request) Call // finds the tool that the agent offers
 	id    string
 	free  bool // Input is a string that goes as it is
@@ -134,6 +135,21 @@ func Ask(question string, options ...string) Call {
 			return Call{Tool: "AskUserQuestion", Input: object{"questions": []object{{"question": question, "header": "Question", "options": list, "multiSelect": false}}}}
 		}
 		return Call{Tool: "question", Input: object{"questions": []object{{"question": question, "header": "Question", "options": list}}}}
+	}}
+}
+
+// MCP calls a tool of an MCP server by the name that the agent gives it. Codex keeps such
+// tools in a group, most often one that its model has to look for.
+func MCP(server, tool string, input any) Call {
+	return Call{pick: func(q Request) Call {
+		whole := "mcp__" + server + "__" + tool
+		switch {
+		case q.Tools[whole]:
+			return Call{Tool: whole, Input: input}
+		case q.API == Responses:
+			return Call{Tool: tool, Input: input, space: "mcp__" + server}
+		}
+		return Call{Tool: server + "_" + tool, Input: input}
 	}}
 }
 
