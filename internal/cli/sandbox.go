@@ -125,7 +125,7 @@ func runSandboxExec(env Env, args []string) error {
 func (x *examination) below(env Env, c config.Config) {
 	var there []string
 	for _, name := range c.Gate.Shims {
-		if _, err := shim.Real(name, env.Environ); err == nil {
+		if _, err := shim.Real(name, "", env.Environ); err == nil {
 			there = append(there, name)
 		}
 	}

@@ -36,6 +36,9 @@ type belowAgents struct {
 type shimRules struct {
 	Config policy.Config `json:"config"`
 	Work   string        `json:"work"`
+	// Home is the home folder that the agent began with. A script that gives HOME another
+	// value can remove this one all the same.
+	Home string `json:"home,omitempty"`
 	// Never: only what is on the never list is held, since the agent has asked for the
 	// rest itself before it ran the command.
 	Never bool `json:"never,omitempty"`
@@ -43,7 +46,7 @@ type shimRules struct {
 
 // Put implements step.Below.
 func (b belowAgents) Put(_ context.Context, dir string, env []string, turn step.BelowTurn) ([]string, error) {
-	rules, err := json.Marshal(shimRules{b.policy, turn.Work, turn.Asks})
+	rules, err := json.Marshal(shimRules{Config: b.policy, Work: turn.Work, Home: step.Ground(turn.Work, env).Home, Never: turn.Asks})
 	if err != nil {
 		return nil, fmt.Errorf("write the rules of the shims: %w", err)
 	}
@@ -62,7 +65,7 @@ program, or first asks you where gate.patterns or the never list hold the call.`
 
 // runShim becomes the program, or ends with exitHeld.
 func runShim(ctx context.Context, env Env, dir string, argv []string) error {
-	path, err := shim.Real(argv[0], env.Environ)
+	path, err := shim.Real(argv[0], dir, env.Environ)
 	if err != nil {
 		fmt.Fprintln(env.Stderr, "ralph:", err)
 		return exitError{exitHeld + 1} // as a shell has it for one that is not there
@@ -91,8 +94,13 @@ func letPass(ctx context.Context, env Env, dir string, argv []string) (asked boo
 	}
 	q := ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Tool: argv[0], Command: shim.Command(argv), Dir: env.Dir}
 	q.Text = "run " + q.Command
-	word := policy.Clear(q, rules.Config, step.Ground(cmp.Or(rules.Work, env.Dir), env.Environ), nil)
-	if held := word.Verdict == ralph.Denied || word.Gate == ralph.GateOperation && (word.Never || !rules.Never); !held {
+	ground := step.Ground(cmp.Or(rules.Work, env.Dir), env.Environ)
+	word := policy.Clear(q, rules.Config, ground, nil)
+	if rules.Home != "" && rules.Home != ground.Home && !rules.holds(word) {
+		ground.Home = rules.Home
+		word = policy.Clear(q, rules.Config, ground, nil)
+	}
+	if !rules.holds(word) {
 		return false, ""
 	}
 	client, err := attempt.Find(env.Environ)
@@ -107,6 +115,11 @@ func letPass(ctx context.Context, env Env, dir string, argv []string) (asked boo
 		return false, cmp.Or(reply.Text, word.Rule)
 	}
 	return true, ""
+}
+
+// holds reports whether a call with such a word does not run at once.
+func (r shimRules) holds(w policy.Word) bool {
+	return w.Verdict == ralph.Denied || w.Gate == ralph.GateOperation && (w.Never || !r.Never)
 }
 
 func readShimRules(dir string) (shimRules, error) {
@@ -142,7 +155,7 @@ func runPrePush(ctx context.Context, env Env, dir, remote string) error {
 		return err
 	}
 	for _, p := range pushes {
-		forced, err := loses(ctx, env, p)
+		forced, err := loses(ctx, env, dir, p)
 		if err != nil {
 			return err
 		}
@@ -156,11 +169,11 @@ func runPrePush(ctx context.Context, env Env, dir, remote string) error {
 
 // loses reports a push after which the remote would not have any more what it has. What
 // the repository does not know may be lost.
-func loses(ctx context.Context, env Env, p shim.Push) (bool, error) {
+func loses(ctx context.Context, env Env, dir string, p shim.Push) (bool, error) {
 	if p.Deletes() || p.Creates() {
 		return false, nil
 	}
-	git, err := shim.Real("git", env.Environ)
+	git, err := shim.Real("git", dir, env.Environ)
 	if err != nil {
 		return false, err
 	}

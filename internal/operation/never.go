@@ -24,7 +24,7 @@ func (k *look) program(ws []word, in *source) {
 	switch {
 	case isShell(name):
 		k.shell(name, ws, in)
-	case slices.Contains([]string{"rm", "grm", "srm", "rimraf", "remove-item", "ri", "unlink"}, name):
+	case slices.Contains(removers(), name):
 		k.remove(name, ws)
 	case name == "git" || strings.HasPrefix(name, "git-"):
 		k.git(name, ws)
@@ -84,6 +84,10 @@ func (k *look) ran(text string, ws []word) {
 		return
 	}
 	k.command(text)
+}
+
+func removers() []string {
+	return []string{"rm", "grm", "srm", "rimraf", "remove-item", "ri", "unlink"}
 }
 
 // remove judges rm and its kin (C-043).
@@ -160,7 +164,15 @@ func (k *look) onEach(ws, roots []word) {
 			own[i].text = strings.ReplaceAll(w.text, "{}", r.text)
 			own[i].many = w.many || strings.Contains(w.text, "{}") && r.many
 		}
-		if len(own) > 0 && !isShell(base(own[0])) {
+		switch at := slices.IndexFunc(own, func(w word) bool { return slices.Contains(removers(), base(w)) }); {
+		case len(own) == 0:
+		case isShell(base(own[0])):
+			if k.target(r) > unsure {
+				k.unknown("nobody knows what the shell does with all that find finds", ws)
+			}
+		case at >= 0: // one by one it goes as far as rm -r does
+			k.program(slices.Insert(own, at+1, plain("-r")), nil)
+		default:
 			k.program(own, nil)
 		}
 	}
@@ -201,7 +213,7 @@ func (k *look) published(name string, ws []word) {
 		return
 	}
 	for _, w := range ws[1:] {
-		if text := w.lower(); strings.HasPrefix(text, "pub") && shortened(text, "publish") {
+		if text := w.lower(); strings.HasPrefix(text, "pu") && shortened(text, "publish") {
 			k.never(npmPublish, ws)
 			return
 		}

@@ -79,3 +79,13 @@ func TestHugeTool(t *testing.T) {
 		}
 	}
 }
+
+// C-034, C-036: words that only may be commands do not use up the looks that are left for
+// one that is.
+func TestWordsDoNotHideAnother(t *testing.T) {
+	t.Parallel()
+	text := "git " + strings.Repeat("-c a.b='c d' ", 400) + "rebase --exec 'git push -f' main"
+	if found := (operation.Patterns{}).Look(command(text), "/home/me"); !held(found) {
+		t.Errorf("is not held: %+v", found)
+	}
+}

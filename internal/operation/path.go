@@ -60,6 +60,9 @@ func (k *look) from(dir, p string) verdict {
 			parts = k.homes()
 			lost = false
 		case "..":
+			if len(parts) > 1 && parts[0] == "proc" {
+				return unsure // /proc/self/cwd is a link
+			}
 			if parts = parts[:max(0, len(parts)-1)]; len(parts) == 0 && len(k.home) == 0 && strings.HasPrefix(p, home) {
 				lost = true
 			}

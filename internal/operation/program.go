@@ -27,6 +27,7 @@ func (k *look) simple(ws, set, targets []word, in *source) {
 	if len(ws) > mostWords {
 		k.unknown("the command has too many words", ws[:20])
 	}
+	k.index(ws)
 	ws, only := talk(ws)
 	k.match(slices.Concat(set, ws), targets)
 	if only {

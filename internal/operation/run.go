@@ -13,7 +13,7 @@ func isShell(name string) bool {
 
 // shell judges a shell: the command it is given, or what it reads.
 func (k *look) shell(name string, ws []word, in *source) {
-	run, script := false, 0
+	run, stdin, script := false, false, 0
 	for i := 1; i < len(ws) && script == 0; i++ {
 		text := ws[i].text
 		lower := strings.ToLower(text)
@@ -38,6 +38,7 @@ func (k *look) shell(name string, ws []word, in *source) {
 			if !strings.HasPrefix(text, "--") && strings.Contains(text, "c") {
 				run = true
 			}
+			stdin = stdin || !strings.HasPrefix(text, "--") && strings.Contains(text, "s")
 			if !strings.HasPrefix(text, "--") && strings.HasSuffix(text, "o") {
 				i++
 			}
@@ -53,6 +54,8 @@ func (k *look) shell(name string, ws []word, in *source) {
 		}
 		k.evaluate(words, ws)
 		k.loose(joined(ws[script:]))
+	case stdin: // the words behind -s are arguments, and no script
+		k.reads(in, ws)
 	case script > 0 && !slices.Contains([]string{"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}, ws[script].text):
 		k.script(ws[script], ws)
 	default:
@@ -136,6 +139,9 @@ func (k *look) wraps(name string, ws []word, in *source) {
 	if name == "su" || name == "runuser" || name == "script" || name == "env" || name == "watch" || name == "parallel" || name == "flock" || name == "npx" {
 		k.shellOption(ws)
 	}
+	if in != nil && !in.file && becomesShell(name, ws) {
+		k.reads(in, ws)
+	}
 	more := ws
 	if name == "xargs" || name == "parallel" {
 		more = append(slices.Clone(ws), hidden())
@@ -185,6 +191,19 @@ func (k *look) wraps(name string, ws []word, in *source) {
 		}
 		maybe = false
 	}
+}
+
+// becomesShell reports whether a wrapper is a shell that reads its commands.
+func becomesShell(name string, ws []word) bool {
+	switch name {
+	case "su", "runuser":
+		return !option(ws, "c", "command")
+	case "sudo", "doas":
+		return slices.ContainsFunc(ws[1:], func(w word) bool {
+			return slices.Contains([]string{"-i", "-s", "--login", "--shell", "-is", "-si"}, w.text)
+		})
+	}
+	return false
 }
 
 // dirOption notes the folder that a wrapper enters.

@@ -55,6 +55,9 @@ func (k *look) command(text string) {
 			k.statement(n, inputs)
 		case *syntax.DeclClause:
 			k.assign(n.Args)
+			k.reckoned(n)
+		case *syntax.ArithmCmd, *syntax.ArithmExp, *syntax.LetClause, *syntax.TestClause:
+			k.reckoned(n)
 		case *syntax.ForClause:
 			if w, ok := n.Loop.(*syntax.WordIter); ok && w.Name.Value == "HOME" {
 				k.homeSet = true
@@ -177,6 +180,9 @@ func (k *look) statement(s *syntax.Stmt, inputs map[*syntax.Stmt]*source) {
 				set = append(set, word{a.Name.Value + "=" + v.text, v.many})
 			}
 		}
+		if in == nil && slices.ContainsFunc(c.Args, streamed) {
+			in = &source{}
+		}
 		k.simple(ws, set, targets, in)
 	}
 	for i, r := range s.Redirs {
@@ -228,6 +234,8 @@ func (k *look) assignment(w word) {
 		k.homeSet = true
 	case name == "CDPATH":
 		k.enter(hidden())
+	case name == "BASH_ENV" && v.holes():
+		k.unknown("what each shell reads first is hidden in a variable or a substitution", []word{w})
 	case strings.HasPrefix(name, "GIT_CONFIG") && name != "GIT_CONFIG_NOSYSTEM" && v.text != "/dev/null":
 		k.unknown("settings of git may make another command of this one", []word{w})
 	}
@@ -244,12 +252,49 @@ func (k *look) certain(w word) {
 	if !strings.ContainsAny(strings.TrimSpace(text), " \t\n;|&,") || k.quiet > 6 {
 		return
 	}
+	if k.looks > mostLooks/2 { // what is left is kept for what surely is a command
+		k.add(Found{Rule: "the command has too many words that may be commands", Unknown: true, Text: cut(text), Words: []string{text}})
+		return
+	}
 	k.quiet++
 	defer func() { k.quiet-- }()
-	if k.looks > mostLooks/2 {
-		return // what is left is kept for what surely is a command
-	}
 	k.command(strings.TrimLeft(text, "!@ "))
+}
+
+// streamed reports whether a word is a file that a command writes: <(...).
+func streamed(w *syntax.Word) bool {
+	return slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool { _, ok := p.(*syntax.ProcSubst); return ok })
+}
+
+// reckoned looks at what the shell takes for numbers and names of variables: in an index
+// it runs a substitution, and quotes do not keep it from that.
+func (k *look) reckoned(n syntax.Node) {
+	quoted := false
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.SglQuoted:
+			quoted = quoted || strings.Contains(n.Value, "$(") || strings.Contains(n.Value, "`")
+		case *syntax.Lit:
+			quoted = quoted || strings.Contains(n.Value, `\$(`) || strings.Contains(n.Value, "\\`")
+		}
+		return !quoted
+	})
+	if quoted {
+		k.unknown("a substitution within an index, which the shell runs", []word{plain("[")})
+	}
+}
+
+// index does so for the words of a command of the shell itself that names variables.
+func (k *look) index(ws []word) {
+	if !slices.Contains([]string{"printf", "test", "[", "read", "unset", "mapfile", "readarray", "wait", "getopts"}, ws[0].text) {
+		return
+	}
+	for _, w := range ws[1:] {
+		text := w.String()
+		if at := strings.IndexByte(text, '['); at > 0 && (strings.Contains(text[at:], "$(") || strings.Contains(text[at:], "`")) {
+			k.unknown("a substitution within an index, which the shell runs", ws)
+		}
+	}
 }
 
 // loose looks at code of another language: each of its words may begin a command.

@@ -31,6 +31,9 @@ const (
 // rulesFile holds, in the folder of a turn's line, what the shims judge by.
 const rulesFile = "rules.json"
 
+// binDir holds the shims there.
+const binDir = "bin"
+
 // Set is what is put below an agent.
 type Set struct {
 	Self     string   // this program
@@ -48,12 +51,12 @@ func (s Set) Put(dir string, env []string) ([]string, error) {
 	if err != nil || len(s.Programs) == 0 {
 		return env, err
 	}
-	bin := filepath.Join(dir, "bin")
+	bin := filepath.Join(dir, binDir)
 	if err := os.Mkdir(bin, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the shims: %w", err)
 	}
 	for _, name := range s.Programs {
-		if _, err := Real(name, env); err != nil {
+		if _, err := Real(name, "", env); err != nil {
 			continue // not installed: it shall stay unknown, as programs that look for it expect
 		}
 		text := "#!/bin/sh\nexec " + quote(s.Self) + " shim " + quote(dir) + " " + quote(name) + " \"$@\"\n"
@@ -82,12 +85,24 @@ func Rules(dir string) ([]byte, error) {
 	return b, nil
 }
 
-// Real finds the program that a shim stands before: the first in PATH that does not lie
-// in a folder of shims. The error is a *proc.StartError.
-func Real(name string, env []string) (string, error) {
+// Real finds the program that the shim in a folder of a turn stands before: the first
+// in PATH behind its own folder, so that the shims of a turn within a turn pass a call
+// on and never back, and none that EnvFolder names. dir "" is no shim. The error is a
+// *proc.StartError.
+func Real(name, dir string, env []string) (string, error) {
+	dirs := filepath.SplitList(proc.Getenv(env, "PATH"))
+	if dir != "" {
+		bin := filepath.Join(dir, binDir)
+		for i, d := range slices.Backward(dirs) {
+			if filepath.Clean(d) == bin {
+				dirs = dirs[i+1:]
+				break
+			}
+		}
+	}
 	own := proc.Getenv(env, EnvFolder)
-	dirs := slices.DeleteFunc(filepath.SplitList(proc.Getenv(env, "PATH")), func(dir string) bool {
-		return dir == "" || own != "" && filepath.Clean(dir) == filepath.Clean(own)
+	dirs = slices.DeleteFunc(dirs, func(d string) bool {
+		return d == "" || own != "" && filepath.Clean(d) == filepath.Clean(own)
 	})
 	return proc.LookPath(name, "", []string{"PATH=" + strings.Join(dirs, string(filepath.ListSeparator))})
 }
@@ -129,7 +144,7 @@ func clientHooks() []string {
 // of git's settings changes, and a person's own git never sees them. What core.hooksPath
 // is without us is found out when a hook runs, so that husky and its like keep working.
 func (s Set) hooks(dir string, env []string) ([]string, error) {
-	git, err := Real("git", env)
+	git, err := Real("git", "", env)
 	if err != nil {
 		return env, nil // nothing to hook into
 	}

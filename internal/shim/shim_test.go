@@ -44,7 +44,7 @@ func TestShims(t *testing.T) {
 	if want := "<shim><" + dir + "><tool><a b><><$x'><--><-n>"; out != want || res.Code != 7 {
 		t.Errorf("%q, want %q; %+v", out, want, res)
 	}
-	if got, err := shim.Real("tool", env); err != nil || got != filepath.Join(real, "tool") {
+	if got, err := shim.Real("tool", dir, env); err != nil || got != filepath.Join(real, "tool") {
 		t.Errorf("%s %v", got, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "bin", "no-such-program")); err == nil {
@@ -65,8 +65,26 @@ func TestNoLoop(t *testing.T) {
 	ralphtest.Program(t, filepath.Join(real, "tool"), "#!/bin/sh\n")
 	dir, env := put(t, "/bin/true", []string{"PATH=" + real}, "tool")
 	env = append(env, "PATH="+filepath.Join(dir, "bin")+":"+filepath.Join(dir, "bin")+"/")
-	if got, err := shim.Real("tool", env); err == nil {
+	if got, err := shim.Real("tool", dir, env); err == nil {
 		t.Error("found", got)
+	}
+}
+
+// A turn within a turn: each shim passes a call on to the next, also where nobody says any
+// more which folder is its own, and none back to one that has seen it.
+func TestTurnWithinATurn(t *testing.T) {
+	t.Parallel()
+	real := t.TempDir()
+	ralphtest.Program(t, filepath.Join(real, "tool"), "#!/bin/sh\n")
+	outer, env := put(t, "/bin/true", []string{"PATH=" + real}, "tool")
+	middle, env := put(t, "/bin/true", env, "tool")
+	inner, env := put(t, "/bin/true", env, "tool")
+	for _, env := range [][]string{env, {"PATH=" + proc.Getenv(env, "PATH")}} {
+		for _, want := range [][2]string{{inner, filepath.Join(middle, "bin")}, {middle, filepath.Join(outer, "bin")}, {outer, real}} {
+			if got, err := shim.Real("tool", want[0], env); err != nil || got != filepath.Join(want[1], "tool") {
+				t.Errorf("behind %s: %s %v, want that of %s", want[0], got, err, want[1])
+			}
+		}
 	}
 }
 
