@@ -3,6 +3,7 @@ package attempt_test
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -95,6 +96,43 @@ func TestEnds(t *testing.T) {
 	}
 	if _, err := c.Info(t.Context()); err == nil {
 		t.Error("a turn that has ended is heard")
+	}
+}
+
+// Callers that say nothing neither take the engine's files nor keep a turn from ending.
+func TestCrowd(t *testing.T) {
+	t.Parallel()
+	_, line, c := begin(t)
+	socket := strings.TrimPrefix(line.Env()[0], attempt.EnvSocket+"=")
+	var crowd []net.Conn
+	defer func() {
+		for _, conn := range crowd {
+			_ = conn.Close()
+		}
+	}()
+	turnedAway := make(chan struct{}, 600)
+	for range 600 {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "unix", socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		crowd = append(crowd, conn)
+		go func() {
+			_, _ = conn.Read(make([]byte, 1))
+			turnedAway <- struct{}{}
+		}()
+	}
+	for range 600 - 256 { // these hear an end while the others stay
+		<-turnedAway
+	}
+	if r, err := c.Ask(t.Context(), ralph.Request{Command: "ls"}); err == nil || r.Allow {
+		t.Errorf("one too many is heard: %+v", r)
+	}
+	if err := line.Close(); err != nil {
+		t.Error(err)
+	}
+	for range 256 {
+		<-turnedAway
 	}
 }
 

@@ -13,10 +13,20 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 )
 
 // longestSocket is the longest path that a socket may have on every system.
 const longestSocket = 100
+
+// mostOpen is how many processes of a turn are heard at once: more get an end instead of an
+// answer, so that no agent takes the files of the engine. saySoon is how long one may take
+// to say what it wants.
+const (
+	mostOpen = 256
+	saySoon  = 30 * time.Second
+	again    = 50 * time.Millisecond // after an accept that failed
+)
 
 // Line is the listening end of one turn.
 type Line struct {
@@ -27,6 +37,7 @@ type Line struct {
 	ctx      context.Context
 	end      context.CancelFunc
 	open     sync.WaitGroup
+	places   chan struct{} // of those that are heard
 }
 
 // Listen makes the line of a turn: a socket in a folder that only this user may enter.
@@ -36,7 +47,7 @@ func Listen(ctx context.Context, t Turn) (*Line, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the turn's socket: %w", err)
 	}
-	l := &Line{dir: dir, nonce: rand.Text(), turn: t}
+	l := &Line{dir: dir, nonce: rand.Text(), turn: t, places: make(chan struct{}, mostOpen)}
 	if l.listener, err = (&net.ListenConfig{}).Listen(ctx, "unix", l.socket()); err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, fmt.Errorf("make the turn's socket: %w", err)
@@ -80,9 +91,18 @@ func (l *Line) accept() {
 			if l.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return
 			}
-			continue // of one caller
+			select { // of one caller, or the system has no more files: it may have some later
+			case <-l.ctx.Done():
+			case <-time.After(again):
+			}
+			continue
 		}
-		l.open.Go(func() { l.serve(conn) })
+		select {
+		case l.places <- struct{}{}:
+			l.open.Go(func() { defer func() { <-l.places }(); l.serve(conn) })
+		default:
+			_ = conn.Close()
+		}
 	}
 }
 
@@ -92,11 +112,13 @@ func (l *Line) serve(conn net.Conn) {
 	defer cancel()
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	_ = conn.SetReadDeadline(time.Now().Add(saySoon))
 	read := bufio.NewReader(io.LimitReader(conn, maxMessage))
 	line, err := read.ReadBytes('\n')
 	if err != nil {
 		return // it left, or said too much
 	}
+	_ = conn.SetReadDeadline(time.Time{})
 	go func() {
 		_, _ = io.Copy(io.Discard, read)
 		cancel() // the caller is gone

@@ -51,6 +51,8 @@ type asked struct {
 	Rule    string        `json:"rule,omitempty"` // that answered, else why a person was asked
 	Verdict ralph.Verdict `json:"verdict,omitempty"`
 	Text    string        `json:"text,omitempty"`
+
+	passed map[string]int // how often a part of it was not asked again (allowed)
 }
 
 func (x *Executor) askerOf(t *ralph.Task, step ralph.Turn) *asker {

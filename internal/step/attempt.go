@@ -12,6 +12,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/policy"
 )
 
 const (
@@ -157,19 +158,52 @@ func (l *line) Info() attempt.Info {
 }
 
 // allowed is the gate at which a person has approved, in this turn, a command of which q
-// is one of the simple commands, word for word.
+// is one of the simple commands, word for word. What is on the never list was approved
+// for that very reason, in that folder unless the command itself goes elsewhere, and as
+// often as the command says it: a person decides each time (C-036).
 func (a *asker) allowed(q ralph.Request) (ralph.GateID, bool) {
 	if q.Op != ralph.OpCommand || q.Command == "" {
 		return "", false
 	}
+	held := policy.Clear(q, a.x.Config, a.ground, nil)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, x := range a.asks {
-		if x.Gate != "" && x.Verdict == ralph.Approved && x.Request.Op == ralph.OpCommand && slices.Contains(simpleCommands(x.Request.Command), q.Command) {
-			return x.Gate, true
+	for i := range a.asks {
+		x := &a.asks[i]
+		if x.Gate == "" || x.Verdict != ralph.Approved || x.Request.Op != ralph.OpCommand {
+			continue
 		}
+		parts := simpleCommands(x.Request.Command)
+		if !slices.Contains(parts, q.Command) {
+			continue
+		}
+		if held.Never {
+			left := -x.passed[q.Command]
+			for _, p := range parts {
+				if p == q.Command {
+					left++
+				}
+			}
+			moves := slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(p, "cd ") })
+			if x.Rule != cutText(held.Rule, mostRecord) || left <= 0 || !moves && a.folder(q) != a.folder(x.Request) {
+				continue
+			}
+			if x.passed == nil {
+				x.passed = map[string]int{}
+			}
+			x.passed[q.Command]++
+		}
+		return x.Gate, true
 	}
 	return "", false
+}
+
+// folder is where a command would run.
+func (a *asker) folder(q ralph.Request) string {
+	if !filepath.IsAbs(q.Dir) {
+		return realPath(filepath.Join(a.ground.Work, q.Dir))
+	}
+	return realPath(q.Dir)
 }
 
 // simpleCommands are the parts of a command line between its operators. It is no parser:

@@ -40,6 +40,62 @@ func (s *shelf) Put(_ context.Context, dir string, env []string, turn step.Below
 	return append(env, "BELOW="+dir), nil
 }
 
+// What a person approved once is not approved for another reason, elsewhere, or again: of
+// the never list each call is decided (C-034, C-036).
+func TestApprovedOnce(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, policy.Config{Approvals: "never"})
+	d.x.Listen = attempt.Listen
+	calls := []struct {
+		command, dir string
+		asked        bool
+	}{
+		{"git push --force origin main", "", true},
+		{"git push --force origin main", "", false}, // the shim of the command that was approved
+		{"git push --force origin main", "", true},
+		{"git push --force origin main", "/srv/other", true},
+		{"rm -rf .", "/home", true}, // what was approved as git's says nothing of this
+	}
+	asked := make(chan ralph.GateID, len(calls))
+	a := &speaking{}
+	a.speak = func(ctx context.Context, c *attempt.Client) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go func() {
+			for {
+				s := d.mem.State()
+				for _, g := range s.Gates {
+					asked <- g.ID
+					d.person(t, func(*ralph.State) ([]ralph.Fact, error) {
+						return []ralph.Fact{ralph.Answered{ID: g.ID, Verdict: ralph.Approved}}, nil
+					})
+				}
+				if len(s.Gates) == 0 && d.mem.Wait(ctx, s.Seq) != nil {
+					return
+				}
+			}
+		}()
+		for i, call := range calls {
+			r, err := c.Ask(ctx, ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Command: call.command, Dir: call.dir, Text: "run " + call.command})
+			if err != nil || !r.Allow {
+				t.Errorf("%d: %+v %v", i, r, err)
+			}
+			if got := len(asked) == 1; got != call.asked {
+				t.Errorf("%d: %s in %q: a person was asked: %v", i, call.command, call.dir, got)
+			}
+			for len(asked) > 0 {
+				<-asked
+			}
+		}
+	}
+	d.x.Agents["me"] = step.ConfiguredAgent{Agent: a, Spec: ralph.AgentSpec{Name: "me"}, Asks: true}
+	turn := ralph.Turn{Stage: ralph.KindBuild, Agent: "me", Iteration: 1}
+	d.write(t, ralph.StepStarted{Task: "t-1", Step: turn, Now: time.Now()})
+	if _, err := d.x.Do(t.Context(), d.mem.State(), "t-1", turn); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A process of the agent asks like the agent itself, is answered by policy or by a
 // person, signals and learns; what the person has just allowed is not asked again; when
 // the turn is over nobody is heard (C-039, X-62).
