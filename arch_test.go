@@ -115,7 +115,8 @@ func TestNothingOfRalphTUI(t *testing.T) {
 	}
 }
 
-// TestLayering holds the table of imports against the packages that are there.
+// TestLayering holds the table of imports against the packages that are there: each can be
+// built and tested without those above and beside it (A-034, C-013).
 func TestLayering(t *testing.T) {
 	t.Parallel()
 	files := ourFiles(t)

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// Every requirement of documents A, B and D, and of the part of E that is built, is named by a test or a script, so that
+// Every requirement of documents A, B and D, of the parts of C and E that are built, and the
+// settled conflicts that gates are about, is named by a test or a script, so that
 // none is forgotten when the tests move. It says that somebody claims to cover it;
 // whether the claim is true is for the reader of that test to see.
 func TestEveryRequirementIsNamed(t *testing.T) {
@@ -37,10 +38,15 @@ func TestEveryRequirementIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, n := range []int{47, 48, 49, 62, 75, 76, 77, 78, 79, 80} {
+		if id := fmt.Sprintf("X-%d", n); named[id] == "" {
+			t.Errorf("no test or script names %s: write one, and name the ID in its comment", id)
+		}
+	}
 	for _, doc := range []struct {
 		letter string
 		last   int
-	}{{"A", 128}, {"B", 103}, {"D", 122}, {"E", 105}} {
+	}{{"A", 128}, {"B", 103}, {"C", 87}, {"D", 122}, {"E", 105}} {
 		for n := 1; n <= doc.last; n++ {
 			id := fmt.Sprintf("%s-%03d", doc.letter, n)
 			if why, later := ownedElsewhere(id); named[id] == "" && !later {
@@ -62,6 +68,9 @@ func ownedElsewhere(id string) (why string, ok bool) {
 			}
 		}
 	}
+	if why, ok = ofDocumentC()[id]; ok {
+		return why, true
+	}
 	why, ok = map[string]string{
 		"A-030": dashboard, "A-091": dashboard, "A-096": dashboard, "A-097": dashboard, "A-098": dashboard, "A-099": dashboard,
 		"A-101": dashboard, "A-102": dashboard, "A-103": dashboard, "A-114": dashboard, "A-117": dashboard, "A-118": dashboard, "A-126": dashboard,
@@ -69,6 +78,27 @@ func ownedElsewhere(id string) (why string, ok bool) {
 		"B-021": dashboard, // the Intervention Panel
 	}[id]
 	return why, ok
+}
+
+// ofDocumentC are the requirements of document C whose parts are not built yet.
+func ofDocumentC() map[string]string {
+	const breakers, syncing, auto = "the issue of circuit breakers", "the issue of sync checkpoints", "the issue of full auto"
+	later := map[string]string{
+		"C-003": breakers, // two of the five weaknesses are mended there: failures of services outside
+		"C-004": breakers, // resilient
+		"C-009": breakers, "C-021": breakers,
+		"C-010": syncing,
+		"C-011": auto, // the queue with priorities
+		"C-080": auto, "C-084": auto, "C-087": auto,
+		"C-083": "the first release: older flags and commands",
+	}
+	for n := 44; n <= 57; n++ {
+		later[fmt.Sprintf("C-%03d", n)] = breakers
+	}
+	for n := 71; n <= 78; n++ {
+		later[fmt.Sprintf("C-%03d", n)] = syncing
+	}
+	return later
 }
 
 // fullAuto are the requirements of document E that its decision engine and its pages own:
@@ -85,7 +115,10 @@ func isTest(path string) bool {
 // namedIn finds IDs, and the IDs between two that are joined by "to".
 func namedIn(text string) []string {
 	var ids []string
-	for _, m := range regexp.MustCompile(`\b([ABDE])-(\d{3})(?:\s+to\s+([ABDE])-(\d{3}))?\b`).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`\bX-\d{2}\b`).FindAllString(text, -1) {
+		ids = append(ids, m)
+	}
+	for _, m := range regexp.MustCompile(`\b([A-E])-(\d{3})(?:\s+to\s+([A-E])-(\d{3}))?\b`).FindAllStringSubmatch(text, -1) {
 		from, to := number(m[2]), number(m[2])
 		if m[3] == m[1] {
 			to = number(m[4])
@@ -104,8 +137,8 @@ func number(s string) (n int) {
 
 func TestNamedIn(t *testing.T) {
 	t.Parallel()
-	got := strings.Join(namedIn("D-001, D-003 to D-005; XD-007 D-12 B-009 to B-010; E-010 to E-011"), " ")
-	if want := "D-001 D-003 D-004 D-005 B-009 B-010 E-010 E-011"; got != want {
+	got := strings.Join(namedIn("D-001, D-003 to D-005; XD-007 D-12 B-009 to B-010; E-010 to E-011 (X-47, X-470)"), " ")
+	if want := "X-47 D-001 D-003 D-004 D-005 B-009 B-010 E-010 E-011"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// kill -9 at random moments of a process that appends, rotates and writes views:
+// C-005, C-015: kill -9 at random moments of a process that appends, rotates and writes views:
 // the chain is whole, every fact that was acknowledged is there, and the inbox is
 // what the journal says (D-059).
 func TestKilledWhileAppending(t *testing.T) {

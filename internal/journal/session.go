@@ -50,6 +50,7 @@ type Session struct {
 	Spec        string          `json:"spec,omitempty"`
 	SpecID      ralph.SpecID    `json:"spec_id,omitempty"`
 	Round       int             `json:"round,omitempty"`
+	Queue       []string        `json:"queue"`  // specs that wait in the inbox, in its order (C-019)
 	Gates       []SessionGate   `json:"gates"`  // what waits for a person, oldest first
 	Config      json.RawMessage `json:"config"` // the settings that policy decides with; null before there are any
 }
@@ -155,6 +156,12 @@ func sessionOf(s *ralph.State) Session {
 		PhaseIndex: p.PhaseAt, StepIndex: p.StepAt, Completed: p.Completed, Failed: p.Failed, Skipped: p.Skipped,
 		ActiveAgent: x.ActiveAgent(), Fallback: x.Fallback, Pid: x.Pid, SpecsDone: x.Completed, SpecsFailed: x.Failed,
 		Iterations: x.Turns, TotalCost: x.Usage.Cost, Elapsed: s.Running(s.At), Config: x.Config,
+	}
+	view.Queue = []string{}
+	for _, spec := range s.Inbox {
+		if spec.Status == ralph.SpecPending {
+			view.Queue = append(view.Queue, spec.File)
+		}
 	}
 	view.Gates = []SessionGate{}
 	for _, g := range s.Gates {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,7 +49,7 @@ func readSession(t *testing.T, root string) *journal.Session {
 	return x
 }
 
-// A-019, A-041, A-053, A-074 to A-078, X-06: the file is there at the start with its
+// A-019, A-041, A-053, A-074 to A-078, C-016, C-017, X-06: the file is there at the start with its
 // thirteen fields, says each end of a task at once, and stays, completed, at the end.
 func TestSessionFile(t *testing.T) {
 	t.Parallel()
@@ -98,6 +99,31 @@ func TestSessionFile(t *testing.T) {
 	must(t, update(j, ralph.SessionEnded{Reason: ralph.ReasonComplete}))
 	if x := readSession(t, root); x.Status != "completed" || x.CanResume() || x.Completed != 1 {
 		t.Errorf("at the end: %+v", x)
+	}
+}
+
+// C-018, C-019: turns are counted beside the settings that limit them, and the queue is
+// there beside the spec at work.
+func TestSessionFileOfSpecs(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	j := open(t, options(root))
+	for _, file := range []string{"a.md", "b.md", "c.md"} {
+		must(t, update(j, ralph.SpecAdded{Spec: ralph.Spec{ID: ralph.SpecID("q-" + file[:1]), File: file, Status: ralph.SpecPending}}))
+	}
+	must(t, update(j, ralph.SessionStarted{ID: "s-1", Mode: "agent", Config: json.RawMessage(`{"max_iterations":50}`)}))
+	must(t, update(j, ralph.JobStarted{Job: "q-a", ID: "q-a", File: "a.md"}))
+	must(t, update(j, ralph.PlanStarted{File: "a.md"}, ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Name: "one", Status: ralph.TaskPending}}, ralph.TaskStarted{ID: "t-1"}))
+	for n := range 3 {
+		must(t, update(j, ralph.TurnEnded{Task: "t-1", Iteration: n + 1}))
+	}
+	must(t, update(j, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone}))
+	x := readSession(t, root)
+	if x.Iterations != 3 || !strings.Contains(string(x.Config), `"max_iterations":50`) && !strings.Contains(string(x.Config), `"max_iterations": 50`) {
+		t.Errorf("%d iterations, the settings are %s", x.Iterations, x.Config)
+	}
+	if x.Spec != "a.md" || !slices.Equal(x.Queue, []string{"b.md", "c.md"}) {
+		t.Errorf("at work is %q, and %q wait", x.Spec, x.Queue)
 	}
 }
 
@@ -156,7 +182,7 @@ func TestReadSession(t *testing.T) {
 	}
 }
 
-// A-075: a file of another version is refused when a session is begun, with what to
+// A-075, C-085: a file of another version is refused when a session is begun, with what to
 // do, and stays as it is. Half a file is no reason to stop: it is made anew.
 func TestSessionOfAnotherVersion(t *testing.T) {
 	t.Parallel()

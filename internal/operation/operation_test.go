@@ -35,7 +35,7 @@ func held(found []operation.Found) bool {
 	return slices.ContainsFunc(found, func(f operation.Found) bool { return f.Never || f.Unknown })
 }
 
-// C-034, C-036, X-79: none of the ways around the never list works, with no patterns at all.
+// C-008, C-034, C-036, X-79: none of the ways around the never list works, with no patterns at all.
 func TestEvasions(t *testing.T) {
 	t.Parallel()
 	list := lines(t, "evasions.txt")

@@ -77,7 +77,7 @@ func TestTestsRunAfterTheClaim(t *testing.T) {
 	b.want("finish done", "B-022")
 }
 
-// C-062, C-063, X-47: quality commands iterate without limit; the test gate counts its
+// C-007, C-062, C-063, X-47: quality commands iterate without limit; the test gate counts its
 // red runs, and after the first and three retries a person is asked.
 func TestRedRunsOfTheTests(t *testing.T) {
 	t.Parallel()
