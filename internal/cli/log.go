@@ -27,23 +27,31 @@ type logOptions struct {
 	last                   int
 	types                  []string
 	since, task            string
+	session                ralph.SessionID
 }
 
 func newLog(env Env) *cobra.Command {
 	var o logOptions
 	cmd := &cobra.Command{
-		Use: "log", Short: "What happened, from the journal", Args: cobra.NoArgs,
-		Long: `Shows what happened, a line for each thing that is worth one. With --type only events
+		Use: "log [session]", Short: "What happened, from the journal", Args: cobra.MaximumNArgs(1),
+		Long: `Shows what happened, a line for each thing that is worth one; with a session's id only
+what came from its start to that of the next one. With --type only events
 of these names, one line each: a kind of fact (turn.ended), or any other name of
 docs/events.md (autopilot:step-complete, step-complete, engine:paused, AGENT_BLOCKED).
 
 --json prints one object for each event: the journal's line with its names (event),
 session and task. --raw prints the journal's lines alone, as their hashes are of them.`,
 		Example: `  ralph log -n 50
+  ralph log s-20260102T150405Z-1a2b
   ralph log -f --type step-complete,step-failed
   ralph log --since 2h --task t-1a2b
   ralph log --json --type iteration:completed | jq .fact.usage`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runLog(cmd.Context(), env, o) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				o.session = ralph.SessionID(args[0])
+			}
+			return runLog(cmd.Context(), env, o)
+		},
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&o.follow, "follow", "f", false, "go on as things happen, until Ctrl+C")
@@ -96,6 +104,9 @@ func runLog(ctx context.Context, env Env, o logOptions) error {
 	if err := j.Each(0, p.add); err != nil {
 		return err
 	}
+	if o.session != "" && !p.found {
+		return &ralph.Refusal{Why: fmt.Sprintf("no session %s in the journal", o.session), Hint: "`ralph log --type session.started` lists them", Kind: ralph.ErrNotFound}
+	}
 	if o.last > 0 && len(p.lines) > o.last {
 		p.lines = p.lines[len(p.lines)-o.last:]
 	}
@@ -144,10 +155,12 @@ type logPrinter struct {
 	namer *ralph.Namer
 	log   report.Log
 	lines []string
+	found bool // the session that was asked for
 }
 
 func (p *logPrinter) add(e ralph.Event) error {
 	p.s.Apply(e)
+	p.found = p.found || p.s.Session.ID == p.o.session
 	names := p.namer.Names(e, p.s) // of every event: a name may depend on what was before
 	var words []string
 	if !p.o.json && !p.o.raw {
@@ -193,6 +206,9 @@ func (p *logPrinter) add(e ralph.Event) error {
 // wants reports whether an event passes the filters, and by which of the names that
 // were asked for; "" when none were.
 func (p *logPrinter) wants(e ralph.Event, names []string) (called string, ok bool) {
+	if p.o.session != "" && p.s.Session.ID != p.o.session { // C-086
+		return "", false
+	}
 	if e.At.Before(p.since) || p.o.task != "" && !report.Concerns(e, p.s, ralph.TaskID(p.o.task)) {
 		return "", false
 	}

@@ -17,6 +17,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
+// C-014: the loop reaches the journal, the executor and the host through interfaces, and
+// runs here on a second implementation of each.
+//
 // world is one repository with its journal, in a bubble.
 type world struct {
 	t      *testing.T
