@@ -102,6 +102,9 @@ func (a *playedAsks) begin(ask playedAsk) {
 	q.ID = strconv.Itoa(ask.N)
 	name := askPipe(a.dir, ask.N)
 	pipe, err := os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ENXIO) { // nobody reads any more: it has taken the question back, which is its next line
+		pipe, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	}
 	if err = errors.Join(err, os.Remove(name)); err != nil {
 		a.broken(fmt.Errorf("open the pipe for the agent's answer: %w", err))
 		return

@@ -92,7 +92,7 @@ func TestScriptedTakesBack(t *testing.T) {
 		within string
 		end    bool
 		exit   ralph.ExitKind
-	}{{"20ms", false, ralph.ExitOK}, {"1h", true, ralph.ExitUser}} {
+	}{{"20ms", false, ralph.ExitOK}, {"1us", false, ralph.ExitOK}, {"1h", true, ralph.ExitUser}} {
 		d, in := scripted(t, "\n  - do:\n    - ask: {tool: fetch, within: "+tt.within+"}\n    - say: on\n")
 		ctx, end := context.WithCancel(t.Context())
 		over := false
