@@ -20,13 +20,13 @@ func (p *place) gates() (list []ralph.Gate) {
 	return list
 }
 
-// decide answers, from a process of its own, the next gate of an approval.
-func (p *place) decide(e *engine, answer func(g ralph.Gate) []string) ralph.Gate {
+// decide answers, from a process of its own, the next gate of a kind.
+func (p *place) decide(e *engine, kind string, answer func(g ralph.Gate) []string) ralph.Gate {
 	p.t.Helper()
 	var gate ralph.Gate
-	e.until("an approval is asked for", func() bool {
+	e.until("a gate of kind "+kind, func() bool {
 		for _, g := range p.gates() {
-			if g.Kind == ralph.GateApproval {
+			if g.Kind == kind {
 				gate = g
 				return true
 			}
@@ -41,37 +41,55 @@ func (p *place) decide(e *engine, answer func(g ralph.Gate) []string) ralph.Gate
 // process, and allows one. They are commands of a shell: what only edits files,
 // Claude Code does not ask for. What was denied did not run, and the reason reaches the
 // model where the agent's protocol can carry it (E-025, E-079).
-func TestApprovalsInTheMiddleOfATurn(t *testing.T) {
+//
+// Then the agent calls tools of ralph's MCP server, which needs nobody's approval: a person
+// answers its question in the middle of the turn, and the signal that it gives by a tool
+// ends the task, with no tag in its words (C-002, X-62).
+func TestAsksInTheMiddleOfATurn(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, a program) {
 		p := newPlace(t)
-		told, asked := false, 0
+		told, answered, asked := false, "", 0
 		m := modeltest.New(t, script(func(q modeltest.Request) modeltest.Reply {
 			told = told || strings.Contains(q.Text, "not in this house")
-			switch asked++; {
-			case asked == 1:
+			switch asked++; asked {
+			case 1:
 				return modeltest.Do(modeltest.Run("sh -c 'touch denied.txt'"))
-			case q.Results && strings.Contains(q.Text, "echo hello"):
-				return complete("I wrote it.")
+			case 2:
+				return modeltest.Do(modeltest.Run("sh -c 'echo hello > hello.txt'")) // in this turn, or in the next one
+			case 3:
+				return modeltest.Do(modeltest.MCP("ralph", "ask_human", map[string]any{"question": "Which colour?", "options": []string{"red", "blue"}}))
+			case 4:
+				answered = q.Last
+				return modeltest.Do(modeltest.MCP("ralph", "signal", map[string]any{"kind": "COMPLETE"}))
 			}
-			return modeltest.Do(modeltest.Run("sh -c 'echo hello > hello.txt'")) // in this turn, or in the next one
+			return modeltest.Reply{Text: "I wrote it."}
 		}))
 		p.begin(p.settings(m, "ask", a))
 		e := p.start("agent")
-		denied := p.decide(e, func(g ralph.Gate) []string { return []string{"deny", string(g.ID), "--reason", "not in this house"} })
+		denied := p.decide(e, ralph.GateApproval, func(g ralph.Gate) []string {
+			return []string{"deny", string(g.ID), "--reason", "not in this house"}
+		})
 		if !strings.Contains(denied.Text+denied.Detail, "touch denied.txt") {
 			t.Errorf("the gate does not say what would be done: %+v", denied)
 		}
-		given := p.decide(e, func(g ralph.Gate) []string { return []string{"approve", string(g.ID)} })
+		given := p.decide(e, ralph.GateApproval, func(g ralph.Gate) []string { return []string{"approve", string(g.ID)} })
 		if !strings.Contains(given.Text+given.Detail, "echo hello") || !given.InTurn {
 			t.Errorf("the second gate is %+v", given)
 		}
+		question := p.decide(e, ralph.GateQuestion, func(g ralph.Gate) []string { return []string{"answer", string(g.ID), "dark blue"} })
+		if !strings.Contains(question.Text, "Which colour?") || !question.InTurn {
+			t.Errorf("the question is %+v", question)
+		}
 		out := e.end()
 		log := p.must(p.ralph, "log", "--json")
-		for _, want := range []string{`"denied"`, `"approved"`, "not in this house"} {
+		for _, want := range []string{`"denied"`, `"approved"`, "not in this house", `"via":"mcp"`} {
 			if !strings.Contains(log, want) {
 				t.Errorf("the journal lacks %s:\n%s", want, out)
 			}
+		}
+		if gates := strings.Count(log, `"t":"asked"`); gates != 3 || !strings.Contains(answered, "dark blue") || asked != 5 {
+			t.Errorf("%d gates, the model was asked %d times and told %s\n%s", gates, asked, answered, out)
 		}
 		if a.name == "claude" && !told {
 			t.Error("the model was not told the reason")

@@ -107,7 +107,7 @@ func (p *place) must(args ...string) string {
 	return out
 }
 
-// engine is a ralph that runs while the test does something else.
+// engine is a ralph, or another program, that runs while the test does something else.
 type engine struct {
 	*exec.Cmd
 	t    *testing.T
@@ -117,8 +117,13 @@ type engine struct {
 
 func (p *place) start(args ...string) *engine {
 	p.t.Helper()
-	e := &engine{Cmd: exec.Command(p.ralph, args...), t: p.t, done: make(chan struct{})}
-	e.Dir, e.Env, e.Stdout, e.Stderr = p.dir, p.env, &e.out, &e.out
+	return p.startProgram(p.env, p.ralph, args...)
+}
+
+func (p *place) startProgram(env []string, name string, args ...string) *engine {
+	p.t.Helper()
+	e := &engine{Cmd: exec.Command(name, args...), t: p.t, done: make(chan struct{})}
+	e.Dir, e.Env, e.Stdout, e.Stderr = p.dir, env, &e.out, &e.out
 	e.WaitDelay = time.Second // agents that outlive it hold its output
 	if err := e.Start(); err != nil {
 		p.t.Fatal(err)
