@@ -38,9 +38,10 @@ func (p *place) decide(e *engine, kind string, answer func(g ralph.Gate) []strin
 }
 
 // Every real agent asks before it runs a command; a person denies one from another
-// process, and allows one. They are commands of a shell: what only edits files,
-// Claude Code does not ask for. What was denied did not run, and the reason reaches the
-// model where the agent's protocol can carry it (E-025, E-079).
+// process, and allows one. They are commands that policy would ask about: of others
+// Claude Code's own rules have the word with gate.approvals: ask. What was denied did not
+// run, and the reason reaches the model where the agent's protocol can carry it (E-025,
+// E-079).
 //
 // Then the agent calls tools of ralph's MCP server, which needs nobody's approval: a person
 // answers its question in the middle of the turn, and the signal that it gives by a tool
@@ -56,7 +57,7 @@ func TestAsksInTheMiddleOfATurn(t *testing.T) {
 			case 1:
 				return modeltest.Do(modeltest.Run("sh -c 'touch denied.txt'"))
 			case 2:
-				return modeltest.Do(modeltest.Run("sh -c 'echo hello > hello.txt'")) // in this turn, or in the next one
+				return modeltest.Do(modeltest.Run("sh -c 'echo hello | tee hello.txt'")) // in this turn, or in the next one
 			case 3:
 				return modeltest.Do(modeltest.MCP("ralph", "ask_human", map[string]any{"question": "Which colour?", "options": []string{"red", "blue"}}))
 			case 4:
