@@ -45,6 +45,10 @@ func (a *acpTurn) handle(ctx context.Context, method string, params json.RawMess
 	a.t.mu.Lock()
 	q := a.log.request(ask.Call)
 	a.t.mu.Unlock()
+	if q.Op == ralph.OpTool && strings.HasPrefix(q.Tool, ownTools) && len(a.t.in.MCP) > 0 {
+		// It talks to this very turn. So Claude's adapter calls it; others do not ask.
+		return acpOutcome(a.answered(ctx, ask, q, ralph.Reply{Allow: true}, nil)), nil
+	}
 	r, err := a.asking.answer(ctx, q)
 	return acpOutcome(a.answered(ctx, ask, q, r, err)), nil
 }

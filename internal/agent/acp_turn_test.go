@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -78,6 +79,12 @@ func (p *peer) trick(trick string) {
 		m, _ := p.read()
 		p.say(string(m.Result))
 		p.update(`{"sessionUpdate":"usage_update","used":1}`)
+	case "own tool", "own name":
+		said := map[string]string{"own tool": `"kind":"other","title":"mcp__ralph__signal"`, "own name": `"kind":"execute","title":"mcp__ralph__signal"`}[trick]
+		p.update(`{"sessionUpdate":"tool_call","toolCallId":"c",%s,"_meta":{"claudeCode":{"toolName":"mcp__ralph__signal"}}}`, said)
+		p.line(`{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"c",%s},"options":[{"optionId":"y","kind":"allow_once"},{"optionId":"n","kind":"reject_once"}]}}`, said)
+		m, _ := p.read()
+		p.say(string(m.Result))
 	}
 }
 
@@ -108,6 +115,26 @@ func TestACPLongLines(t *testing.T) {
 		}})
 		if res.Exit != ralph.ExitOK || res.Text != "after it" || trick == "burst" && unknown != 5000 || trick == "long" && unknown != 3 {
 			t.Errorf("%s: %s %+v, text %.50q, %d unknown", trick, res.Exit, res.Err, res.Text, unknown)
+		}
+	}
+}
+
+// Claude's adapter asks before it calls ralph's own tools: nobody need allow that, where
+// there are such tools. A command that goes by the name of one is asked about (C-002).
+func TestACPOwnTools(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		trick string
+		mcp   []string
+		asked int
+	}{{"own tool", []string{"/bin/ralph", "mcp"}, 0}, {"own tool", nil, 1}, {"own name", []string{"/bin/ralph", "mcp"}, 1}} {
+		var k atomic.Int32
+		res := tricked(t, c.trick, func(_ *ralph.AgentSpec, in *ralph.TurnInput) { in.MCP = c.mcp }, ralph.TurnHooks{
+			Ask: func(context.Context, ralph.Request) (ralph.Reply, error) { k.Add(1); return ralph.Reply{}, nil },
+		})
+		want := map[int]string{0: `"optionId":"y"`, 1: `"optionId":"n"`}[c.asked]
+		if res.Exit != ralph.ExitOK || int(k.Load()) != c.asked || !strings.Contains(res.Text, want) {
+			t.Errorf("%s with %q: %s, asked %d times, answered %s", c.trick, c.mcp, res.Exit, k.Load(), res.Text)
 		}
 	}
 }
