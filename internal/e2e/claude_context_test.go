@@ -101,7 +101,7 @@ func TestClaudeCostLimit(t *testing.T) {
 // its middle, so that a cost limit does not count it as unknown.
 func TestClaudeCostOfATurnThatWasEnded(t *testing.T) {
 	m := modeltest.New(t, func(modeltest.Request) modeltest.Reply {
-		return modeltest.Reply{Tool: "Bash", Input: map[string]any{"command": "sleep 50", "description": "wait"}, Tokens: 100_000}
+		return modeltest.Reply{Tool: "Bash", Input: map[string]any{"command": "sleep 110", "description": "wait"}, Tokens: 100_000}
 	})
 	res, _ := claudeTurn(t, m.URL)(ralph.TurnInput{Prompt: "Work.", Timeout: 4 * time.Second})
 	if res.Exit != ralph.ExitTimeout || res.Err != nil || !res.Usage.Known || res.Usage.Cost < 0.25 || res.Session == "" {
@@ -129,17 +129,19 @@ func TestClaudeWithAFullWindow(t *testing.T) {
 			return task("The rest of it")
 		case structured:
 			return task("All of it")
+		case strings.Contains(r.Text, "The rest of it") && r.Results:
+			return complete("Done.")
 		case strings.Contains(r.Text, "The rest of it"):
-			return modeltest.Reply{Text: "Done.\n\n<ralph>COMPLETE</ralph>"}
+			return modeltest.Do(modeltest.Write(filepath.Join(p.dir, "rest.txt"), "rest\n"))
 		case r.Results:
-			return modeltest.Reply{Tool: "Bash", Input: map[string]any{"command": "sleep 50", "description": "wait"}, Tokens: 191_000}
+			return modeltest.Reply{Tool: "Bash", Input: map[string]any{"command": "sleep 110", "description": "wait"}, Tokens: 191_000}
 		}
 		return modeltest.Reply{Tool: "Write", Input: map[string]any{"file_path": filepath.Join(p.dir, "hello.txt"), "content": "hello\n"}}
 	})
 	p = helloPlace(t, strings.Replace(claudeConfig(binary, m.URL), "    command:", "    model: claude-sonnet-4-5\n    command:", 1))
 	begin := time.Now()
 	out, code := p.run(p.ralph, "agent")
-	if code != 0 || time.Since(begin) > 40*time.Second {
+	if code != 0 || time.Since(begin) > 100*time.Second {
 		t.Fatalf("ralph agent: exit code %d after %s\n%s", code, time.Since(begin), out)
 	}
 	log := p.must(p.ralph, "log", "--json")
@@ -150,7 +152,7 @@ func TestClaudeWithAFullWindow(t *testing.T) {
 			t.Errorf("the log lacks %s:\n%s", want, out)
 		}
 	}
-	if files := p.must("git", "show", "--name-only", "--format=", "HEAD"); strings.TrimSpace(files) != "hello.txt" {
-		t.Errorf("the commit holds %q, want hello.txt", files)
+	if files := p.must("git", "show", "--name-only", "--format=", "HEAD"); strings.TrimSpace(files) != "hello.txt\nrest.txt" {
+		t.Errorf("the commit holds %q, want hello.txt and rest.txt", files)
 	}
 }

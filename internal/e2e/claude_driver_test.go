@@ -99,12 +99,7 @@ func (c *driven) has(name string) bool {
 }
 
 func eachClaude(t *testing.T, test func(t *testing.T, a program)) {
-	for _, name := range []string{"claude-2.1.197", "claude-2.1.329"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, programs()[name])
-		})
-	}
+	eachOf(t, []string{"claude-2.1.197", "claude-2.1.329"}, test)
 }
 
 // asked collects what is asked and answers it.

@@ -33,6 +33,7 @@ agents:
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1"
       CLAUDE_CODE_MAX_RETRIES: "0"
 task: {delay: 0s}
+gate: {approvals: never}
 quality: {commands: [test -f hello.txt]}
 errors: {retry_base: 1ms}
 `, binary, url)

@@ -18,7 +18,7 @@ import (
 func TestKilledInTheMiddleOfATurn(t *testing.T) {
 	t.Parallel()
 	needProc(t)
-	each(t, func(t *testing.T, a program) {
+	eachDriver(t, func(t *testing.T, a program) {
 		p := newPlace(t)
 		began := filepath.Join(p.dir, "began.txt")
 		killed := make(chan struct{})

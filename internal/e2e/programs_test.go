@@ -53,8 +53,18 @@ func (a program) path(t *testing.T) string {
 
 // each runs a test for every program, beside one another.
 func each(t *testing.T, test func(t *testing.T, a program)) {
+	eachOf(t, slices.Sorted(maps.Keys(programs())), test)
+}
+
+// eachDriver runs a test for one program of every driver: what it proves is the driver's.
+// OpenCode costs ten seconds of the processor each time that it starts.
+func eachDriver(t *testing.T, test func(t *testing.T, a program)) {
+	eachOf(t, []string{"claude-2.1.329", "codex-0.169.0", "claude-agent-acp-0.49.0"}, test)
+}
+
+func eachOf(t *testing.T, names []string, test func(t *testing.T, a program)) {
 	all := programs()
-	for _, name := range slices.Sorted(maps.Keys(all)) {
+	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, all[name])
