@@ -151,6 +151,36 @@ func TestNoteSetUp(t *testing.T) {
 	b.equal("in a new one", enter().SetUpAs(), "")
 }
 
+// What a patch shows is not for its author to say: neither attributes nor settings nor
+// replaced objects hide a file (issue 6: tests and secrets are looked for in it).
+func TestPatchHidesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	b.write(".gitattributes", "*.old -diff\n")
+	b.git("add", "-A")
+	b.git("commit", "-q", "-m", "attributes")
+	from := b.head()
+	b.write(".gitattributes", "* -diff\n")
+	b.write("sub/.gitattributes", "*.env binary\n")
+	b.write("attributes", "* -diff\n")
+	for _, name := range []string{"sub/a.env", "b.txt", "c.old", "d.txt"} {
+		b.write(name, "added to "+name+"\n")
+	}
+	b.git("add", "-A")
+	b.git("commit", "-q", "-m", "work")
+	b.git("config", "core.attributesFile", "attributes")
+	b.git("config", "core.bigFileThreshold", "1")
+	b.write("d.txt", "harmless\n")
+	b.git("replace", strings.TrimSpace(b.git("rev-parse", "HEAD:d.txt")), strings.TrimSpace(b.git("hash-object", "-w", "d.txt")))
+	patch, err := b.repo.Patch(t.Context(), from, b.head(), 1<<20)
+	b.must(err)
+	for _, name := range []string{"sub/a.env", "b.txt", "c.old", "d.txt"} {
+		if !strings.Contains(string(patch), "+added to "+name) {
+			t.Errorf("the patch hides %s:\n%s", name, patch)
+		}
+	}
+}
+
 // A patch for reading shows renames as such and more than git's three lines.
 func TestPatch(t *testing.T) {
 	t.Parallel()

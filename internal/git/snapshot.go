@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -103,14 +105,18 @@ func (r *Repo) Diff(ctx context.Context, fromTree, toTree string, max int64) (pa
 	return patch, nil
 }
 
-// diffTree returns at most max bytes of a patch, cut after a whole line.
+// diffTree returns at most max bytes of a patch, cut after a whole line. It is what checks
+// look at, so that nothing that the author of the work can set makes git hide some of it:
+// no .gitattributes (there is none where it stands, and no index that has one), no limit
+// from which files count as binary, no object put in another's place.
 func (r *Repo) diffTree(ctx context.Context, max int64, more ...string) ([]byte, error) {
 	args := append([]string{"diff-tree", "-r", "-p", "--no-color", "--no-ext-diff", "--no-textconv"}, more...)
 	out := &head{left: max}
 	var said bytes.Buffer
 	res, err := r.p.Run(ctx, proc.Command{
-		Args: append([]string{r.program, "-c", "core.quotepath=off"}, args...),
-		Dir:  r.root, Env: r.environ(true), Stdout: out, Stderr: &said,
+		Args: append([]string{r.program, "-c", "core.quotepath=off", "-c", "core.attributesFile=" + os.DevNull, "-c", "core.bigFileThreshold=512m"}, args...),
+		Dir:  r.gitDir, Stdout: out, Stderr: &said,
+		Env: r.environ(true, "GIT_DIR="+r.gitDir, "GIT_WORK_TREE="+r.gitDir, "GIT_INDEX_FILE="+filepath.Join(r.gitDir, "ralph-no-index"), "GIT_NO_REPLACE_OBJECTS=1"),
 	})
 	if out.full {
 		cut := bytes.LastIndexByte(out.buf.Bytes(), '\n') + 1
