@@ -50,13 +50,46 @@ func Tree(dir string) []string {
 	if !filepath.IsAbs(own) {
 		own = filepath.Join(dir, own)
 	}
+	own = filepath.Clean(own)
 	common := own
-	if b, err := os.ReadFile(filepath.Join(own, "commondir")); err == nil {
-		if common = strings.TrimSpace(string(b)); !filepath.IsAbs(common) {
-			common = filepath.Join(own, common)
+	switch {
+	case leadsBack(own, dir): // a worktree's. What own says of common is the agent's to write
+		common = filepath.Dir(filepath.Dir(own))
+	case !strings.Contains(filepath.ToSlash(own), "/.git/modules/"):
+		return list
+	}
+	for _, p := range []string{own, filepath.Join(common, "objects"), filepath.Join(common, "refs"), filepath.Join(common, "logs")} {
+		if !isLink(p) {
+			list = append(list, p)
 		}
 	}
-	return append(list, own, filepath.Join(common, "objects"), filepath.Join(common, "refs"), filepath.Join(common, "logs"))
+	return list
+}
+
+// isLink reports whether the last part of a path is a symbolic link: the folders of git
+// are none, and one that an agent has made would open what it leads to.
+func isLink(p string) bool {
+	info, err := os.Lstat(p)
+	return err == nil && info.Mode()&os.ModeSymlink != 0
+}
+
+// leadsBack reports whether a folder of git is that of the worktree dir. The file .git in a
+// worktree is its agent's to write: alone it would open any folder to the next turn.
+func leadsBack(own, dir string) bool {
+	b, err := os.ReadFile(filepath.Join(own, "gitdir"))
+	if err != nil || filepath.Base(filepath.Dir(own)) != "worktrees" {
+		return false
+	}
+	back := strings.TrimSpace(string(b))
+	if !filepath.IsAbs(back) {
+		back = filepath.Join(own, back)
+	}
+	there, err := os.Stat(back)
+	if err != nil {
+		return false
+	}
+	here, err := os.Stat(filepath.Join(dir, ".git"))
+	return err == nil && os.SameFile(here, there)
 }
 
 // Home makes paths of settings absolute: ~/ is home. Without a home they are left out.

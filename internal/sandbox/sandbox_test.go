@@ -18,6 +18,7 @@ func TestTree(t *testing.T) {
 	for _, err := range []error{
 		os.MkdirAll(own, 0o700), os.Mkdir(work, 0o700), os.WriteFile(filepath.Join(own, "commondir"), []byte("../..\n"), 0o600),
 		os.WriteFile(filepath.Join(work, ".git"), []byte("gitdir: "+own+"\n"), 0o600),
+		os.WriteFile(filepath.Join(own, "gitdir"), []byte(filepath.Join(work, ".git")+"\n"), 0o600),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -30,6 +31,40 @@ func TestTree(t *testing.T) {
 	}
 	if got := sandbox.Tree(repo); !slices.Equal(got, []string{repo}) {
 		t.Errorf("the checkout: %q", got)
+	}
+}
+
+// An agent can write the file .git of its worktree, and what lies in the worktree's own
+// folder: neither opens another place to its next turn.
+func TestTreeIsNotTheAgentsToChoose(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	home, fake := filepath.Join(root, "home"), filepath.Join(root, "tmp/worktrees/w")
+	real := filepath.Join(root, "repo/.git/worktrees/w")
+	work := filepath.Join(root, "repo/w")
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(home, "objects/x"), "")
+	write(filepath.Join(real, "gitdir"), filepath.Join(work, ".git"))
+	write(filepath.Join(real, "commondir"), home)
+	write(filepath.Join(fake, "gitdir"), filepath.Join(work, ".git"))
+	if err := os.Symlink(home, filepath.Join(root, "tmp/objects")); err != nil {
+		t.Fatal(err)
+	}
+	for _, own := range []string{home, home + "/worktrees/w/../..", real, fake} {
+		write(filepath.Join(work, ".git"), "gitdir: "+own+"\n")
+		for _, p := range sandbox.Tree(work) {
+			if to, err := filepath.EvalSymlinks(p); err == nil && strings.HasPrefix(to, home) {
+				t.Errorf("gitdir: %s opens %s", own, p)
+			}
+		}
 	}
 }
 
