@@ -35,6 +35,7 @@ type foundAgent struct {
 
 	spec       ralph.AgentSpec
 	missing    error
+	refused    error // its settings are none that a session would start with
 	versionErr error
 	login      string // the sign of a login
 	kept       string // a variable that would be one, and does not reach the agent
@@ -95,6 +96,7 @@ func (a *foundAgent) look(ctx context.Context, env Env, root string, procs *proc
 	if agent.CanTellVersion(a.spec) {
 		a.Version, a.versionErr = agent.Version(ctx, procs, a.spec, root, environ, doctorLimit)
 	}
+	_, a.refused = agent.Open(a.spec, procs, "")
 	yes := true
 	if l := agent.LoginOf(a.spec, environ); l.Known {
 		a.login, a.LoggedIn = l.Words, &yes
@@ -139,6 +141,8 @@ func (x *examination) agent(a *foundAgent) {
 		x.absent(a)
 	case a.Supports == nil:
 		x.note("agent", fmt.Sprintf("%s: %s is installed, but driver %s is not built in", name, a.Path, a.Driver), "use an agent with another driver")
+	case a.refused != nil && a.Use != "":
+		x.problem("agent", fmt.Sprintf("%s: %v", name, a.refused), "mend agents."+a.Name+" in ralph/config.yaml")
 	default:
 		x.ok("agent", "%s: %s%s, %s, %s", name, a.Path, a.versionWords(), a.loginWords(), supportWords(*a.Supports))
 		x.version(a)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/config"
@@ -31,7 +32,21 @@ func (x *examination) checks(root string, c config.Config) {
 		x.coverage(root, c, test)
 	}
 	for _, why := range d.Why {
-		x.ok("detected", "%s", why)
+		if !slices.Contains(inUse(c, d), why) {
+			x.ok("detected", "%s", why)
+		}
+	}
+}
+
+// inUse are the detected lines that the findings about checks and tests have said already.
+func inUse(c config.Config, d gate.Detected) []string {
+	if len(c.Quality.Commands) > 0 || c.Test.Command != "" {
+		return nil
+	}
+	both := append(slices.Clone(d.Quality), d.Test)
+	return []string{
+		d.TestFile + ": " + d.Test, d.QualityFile + ": " + strings.Join(d.Quality, ", "),
+		d.TestFile + ": " + strings.Join(both, ", "),
 	}
 }
 

@@ -134,7 +134,7 @@ type gateDetail struct {
 	Findings  []ralph.Finding      `json:"findings,omitempty"` // tests that the diff removes, skips or weakens
 	Conflicts []ralph.ConflictFile `json:"conflicts,omitempty"`
 	Red       []ralph.GateResult   `json:"red,omitempty"`     // checks that failed on the merged tree
-	Changes   []fileChange         `json:"changes,omitempty"` // that the task has committed
+	Changes   []fileChange         `json:"changes,omitempty"` // that the task has made, by its last turn's end
 	Patch     string               `json:"patch,omitempty"`   // the file that has them whole
 	Folder    string               `json:"folder,omitempty"`  // where the task works, absolute
 	Changed   []string             `json:"changed,omitempty"` // files that are not committed there now
@@ -241,12 +241,16 @@ func (d gateDetail) text(now time.Time) string {
 		fmt.Fprintf(&b, "  %d  %s\n", i+1, o)
 	}
 	if len(d.Changes) > 0 {
-		fmt.Fprintf(&b, "\nCommitted by the task (%s):\n", d.Patch)
+		what := "Changed"
+		if d.Kind == ralph.GateMerge {
+			what = "Committed"
+		}
+		fmt.Fprintf(&b, "\n%s by the task (%s):\n", what, d.Patch)
 		for _, c := range d.Changes {
 			fmt.Fprintf(&b, "  +%-5d -%-5d %s\n", c.Added, c.Removed, c.Path)
 		}
 	}
-	for i, path := range d.Changed {
+	for i, path := range d.beside() {
 		if i == 0 {
 			fmt.Fprintf(&b, "\nChanged by now, not committed (git -C %s diff):\n", d.Folder)
 		}
@@ -262,6 +266,20 @@ func (d gateDetail) text(now time.Time) string {
 		fmt.Fprintf(&b, "  %s\n", how)
 	}
 	return b.String()
+}
+
+// beside are the files that are changed by now. Between two turns the patch has them, unless
+// something else has changed since.
+func (d gateDetail) beside() []string {
+	if d.InTurn {
+		return d.Changed
+	}
+	for _, path := range d.Changed {
+		if !slices.ContainsFunc(d.Changes, func(c fileChange) bool { return c.Path == path }) {
+			return d.Changed
+		}
+	}
+	return nil
 }
 
 // evidence is what speaks against the merge.

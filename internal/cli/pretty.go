@@ -44,7 +44,7 @@ func (c *console) pretty(text string) string {
 		mark, color = "✗", red
 	case head == "FAILED", head == "ERROR", head == "COMMIT", head == "TASK":
 		mark, color = "✗", red
-	case head == "NEEDS YOU", head == "NOTE", head == "HELD", head == "LAND", head == "LIMIT", head == "STOP", head == "PAUSE", head == "ISSUE",
+	case head == "NEEDS YOU", head == "NOTE", head == "LAND", head == "LIMIT", head == "STOP", head == "PAUSE", head == "ISSUE",
 		head == "PAUSED", head == "RETRY", head == "AGENT", head == "BUDGET", head == "CONTEXT", head == "HOOK":
 		mark, color = "!", yellow
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -57,7 +56,7 @@ func (o offered) choose(kind string) (string, error) {
 		return sandbox.Off, nil
 	}
 	return "", &ralph.Refusal{
-		Why:  "sandbox.kind is " + kind + ", and " + o.words(),
+		Why:  "sandbox.kind is " + kind + ", which is not here: " + o.words(),
 		Hint: "set sandbox.kind: auto (what there is) or off in ralph/config.yaml", Kind: ralph.ErrUsage,
 	}
 }
@@ -131,7 +130,7 @@ func (x *examination) below(env Env, c config.Config) {
 	}
 	switch {
 	case len(there) > 0:
-		x.ok("below", "shims before %s; a git hook before each push", strings.Join(there, ", "))
+		x.ok("below", "shims before %s; a git hook before each push", few(there, 6, ", "))
 	case len(c.Gate.Shims) > 0:
 		x.ok("below", "none of gate.shims is installed; a git hook before each push")
 	default:
@@ -142,7 +141,7 @@ func (x *examination) below(env Env, c config.Config) {
 	case err != nil:
 		x.refused("sandbox", err)
 	case kind != sandbox.Off:
-		x.ok("sandbox", "%s; %s", kind, o.words())
+		x.ok("sandbox", "%s: agents write in their work tree, temporary folders and sandbox.write alone", kind)
 	case c.Sandbox.Kind == sandbox.Auto:
 		x.note("sandbox", "off: "+o.words(), "")
 	default:

@@ -151,7 +151,7 @@ func (c *Config) checkKeys() []key {
 		{path: "gate.timeout", v: duration(&g.Timeout), doc: "how long a gate waits; 0s: without limit"},
 		{path: "gate.on_timeout", v: oneOf(&g.OnTimeout, "skip", "stop"), doc: "an expired gate skips the operation or stops the run; `ralph auto` stops unless set"},
 		{path: "gate.scope", v: oneOf(&g.Scope, "agent", "session"), doc: "what waits while a gate is open"},
-		{path: "gate.approvals", v: oneOf(&g.Approvals, "ask", "policy", "never"), doc: "an agent's approval requests go to a person, are answered by the rules, or are switched off where the driver can stop a command before it runs"},
+		{path: "gate.approvals", v: oneOf(&g.Approvals, "ask", "policy", "never"), doc: "who answers what an agent wants to do: a person (`ask`), the rules and then a person (`policy`), or ralph with yes (`never`); the never list and `gate.patterns` wait for a person in each case"},
 		{path: "gate.allow", v: list{p: &g.Allow}, doc: "with `policy`: commands and paths that need nobody"},
 		{path: "gate.input_timeout", v: duration(&g.InputTimeout), doc: "how long an agent's question waits; 0s: without limit"},
 		{path: "gate.shims", v: list{&g.Shims, checkProgram}, doc: "programs that get a command shim in front of an agent's `PATH`; `[]`: none"},

@@ -396,8 +396,8 @@ func saved(id ralph.TaskID, list []ralph.Saved) []string {
 	return out
 }
 
-// weakened is the line of tests that a task's work takes away: they hold its merge
-// until a person has looked.
+// weakened is the line of tests that a task's work takes away. Whether they hold its merge
+// depends on diff.weakened, and on what a person has seen before.
 func weakened(f ralph.Committed) []string {
 	if len(f.Weakened) == 0 {
 		return nil
@@ -406,7 +406,7 @@ func weakened(f ralph.Committed) []string {
 	for i, x := range f.Weakened {
 		words[i] = findingWords(x)
 	}
-	return []string{fmt.Sprintf("HELD: %s takes tests away: %s", parentIn(f.Task), oneLine(some(words, 3)))}
+	return []string{fmt.Sprintf("NOTE: %s takes tests away: %s", parentIn(f.Task), oneLine(some(words, 3)))}
 }
 
 func findingWords(x ralph.Finding) string {

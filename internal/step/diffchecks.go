@@ -80,8 +80,11 @@ func found(list []ralph.Finding, why string) ralph.GateResult {
 	}
 	var b strings.Builder
 	for _, f := range list {
-		if f.Path != "" {
+		switch {
+		case f.Line > 0:
 			fmt.Fprintf(&b, "%s:%d: ", f.Path, f.Line)
+		case f.Path != "": // the file as a whole, as one that is deleted
+			fmt.Fprintf(&b, "%s: ", f.Path)
 		}
 		fmt.Fprintf(&b, "%s: %s\n", f.Kind, f.What)
 	}
