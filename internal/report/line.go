@@ -344,7 +344,7 @@ func whyRed(r ralph.GateResult) string {
 	last := lastWords(r.Output)
 	switch {
 	case len(r.Findings) > 0:
-		last = fmt.Sprintf("%s:%d: %s", r.Findings[0].Path, r.Findings[0].Line, r.Findings[0].What)
+		last = findingWords(r.Findings[0])
 	case r.Name == ralph.CheckEmpty:
 		last = "" // words for its agent
 	}
