@@ -305,7 +305,7 @@ func (f *fleet) checkEnds(o *operator) {
 			f.t.Errorf("%s was added to main %d times", name, n)
 		}
 	}
-	if res := startIn(f.t, f.home, f.root, f.env(), "sh", "check.sh").wait(time.Minute); res.code != 0 {
+	if res := startIn(f.t, f.home, f.root, f.env(), "sh", "check.sh").wait(3 * time.Minute); res.code != 0 {
 		f.t.Errorf("main is red: %s", res)
 	}
 }

@@ -111,7 +111,7 @@ func (c *crowd) killAgainAndAgain(p *person, random *rand.Rand, end time.Time) (
 		if engine.running() && random.IntN(4) == 0 {
 			_ = engine.p.Signal(os.Interrupt)
 			_ = engine.p.Signal(os.Interrupt)
-			engine.wait(time.Minute)
+			engine.wait(3 * time.Minute)
 		}
 		engine.kill()
 		c.checkEnd(engine.result())
@@ -226,7 +226,7 @@ func (c *crowd) checkStates(members []member, p *person) {
 		}
 	}
 	c.checkOnce(members)
-	if res := startIn(c.t, c.home, c.root, c.env(), "sh", "check.sh").wait(time.Minute); res.code != 0 {
+	if res := startIn(c.t, c.home, c.root, c.env(), "sh", "check.sh").wait(3 * time.Minute); res.code != 0 {
 		c.t.Errorf("main is red: %s", res)
 	}
 	for name := range strings.Lines(c.git("ls-tree", "-r", "--name-only", "main")) {

@@ -219,7 +219,7 @@ func (c *crowd) keep() {
 	default:
 		dir = filepath.Join(dir, strings.ReplaceAll(c.t.Name(), "/", "_"))
 		must(c.t, os.MkdirAll(dir, 0o755))
-		startIn(c.t, c.home, dir, c.env(), "cp", "-a", c.root, c.notes, dir).wait(time.Minute)
+		startIn(c.t, c.home, dir, c.env(), "cp", "-a", c.root, c.notes, dir).wait(3 * time.Minute)
 	}
 }
 

@@ -104,7 +104,7 @@ func TestFullDisk(t *testing.T) {
 			filler := filepath.Join(disk, "filler")
 			fill(t, filler)
 			write(t, r.note("go"), "")
-			res := agent.wait(time.Minute)
+			res := agent.wait(3 * time.Minute)
 			t.Logf("%s", res)
 			if res.code != 2 || !strings.Contains(res.errs, "disk is full") || strings.Count(res.errs, "\n") > 4 {
 				t.Errorf("want exit code 2, its cause and what to do, in few words: %s", res)

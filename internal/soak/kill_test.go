@@ -40,7 +40,7 @@ func TestKilledAfterEachFact(t *testing.T) {
 			second := r.start("agent")
 			r.waitForTurn(second)
 			r.checkGone(left)
-			if res := second.wait(time.Minute); res.code != 0 {
+			if res := second.wait(3 * time.Minute); res.code != 0 {
 				t.Fatalf("the second start: %s", res)
 			}
 			r.checkFinished(specs...)

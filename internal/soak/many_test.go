@@ -27,7 +27,7 @@ func TestManyAddWhileTheAgentRuns(t *testing.T) {
 		adding[i] = r.start("inbox", "add", fmt.Sprintf("add%d.md", i))
 	}
 	for _, c := range adding {
-		if res := c.wait(time.Minute); res.code != 0 {
+		if res := c.wait(3 * time.Minute); res.code != 0 {
 			t.Fatalf("inbox add: %s", res)
 		}
 	}

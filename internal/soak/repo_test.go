@@ -137,7 +137,7 @@ func (r *repo) start(args ...string) *child {
 
 func (r *repo) ralph(args ...string) result {
 	r.t.Helper()
-	return r.start(args...).wait(time.Minute)
+	return r.start(args...).wait(3 * time.Minute)
 }
 
 // ok runs a command that has to end well.
@@ -157,7 +157,7 @@ func (r *repo) exits(code int, args ...string) result {
 
 func (r *repo) git(args ...string) string {
 	r.t.Helper()
-	res := startIn(r.t, r.home, r.root, r.env(), append([]string{"git"}, args...)...).wait(time.Minute)
+	res := startIn(r.t, r.home, r.root, r.env(), append([]string{"git"}, args...)...).wait(3 * time.Minute)
 	if res.code != 0 {
 		r.t.Fatalf("git %s\n%s", strings.Join(args, " "), res)
 	}

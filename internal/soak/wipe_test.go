@@ -81,7 +81,7 @@ func TestAgentMovesGitAway(t *testing.T) {
 	r := newRepo(t, setup{specs: []string{"first"}, build: once(`mv .git "$SOAK/git"`)})
 	r.exits(2, "agent")
 	r.exits(2, "agent")
-	startIn(t, r.home, r.root, r.env(), "mv", r.note("git"), r.path(".git")).wait(time.Minute)
+	startIn(t, r.home, r.root, r.env(), "mv", r.note("git"), r.path(".git")).wait(3 * time.Minute)
 	r.exits(0, "agent")
 	r.checkFinished("first")
 }
