@@ -84,7 +84,7 @@ func TestKilledWhileGitWorks(t *testing.T) {
 				t.Parallel()
 				specs := []string{"first", "second"}
 				r := newRepo(t, setup{specs: specs})
-				r.hook(hook, "test -e work || exit 0\necho \"$PPID $(cut -d' ' -f22 /proc/$PPID/stat)\" >> \"$SOAK_NOTES/hook\"\nsleep 1\n")
+				r.hook(hook, "test -e work || exit 0\necho \"$PPID $(cut -d' ' -f22 /proc/$PPID/stat)\" >> \"$SOAK_NOTES/hook\"\n"+onceAtWork)
 				c := r.start("agent")
 				eventually(t, "the hook", time.Minute, func() bool { return exists(r.note("hook")) || !c.running() })
 				if !exists(r.note("hook")) {
@@ -110,7 +110,7 @@ func TestKilledWhileGitWorks(t *testing.T) {
 func TestKilledWhileSettling(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, setup{specs: []string{"first"}})
-	r.hook("reference-transaction", "test -e work || exit 0\necho \"$PPID $(cut -d' ' -f22 /proc/$PPID/stat)\" >> \"$SOAK_NOTES/hook\"\nsleep 1\n")
+	r.hook("reference-transaction", "test -e work || exit 0\necho \"$PPID $(cut -d' ' -f22 /proc/$PPID/stat)\" >> \"$SOAK_NOTES/hook\"\n"+onceAtWork)
 	first := r.start("agent")
 	eventually(t, "the hook", time.Minute, func() bool { return exists(r.note("hook")) || !first.running() })
 	_ = first.p.Signal(syscall.SIGSTOP) // it must not see the end of its git
@@ -152,7 +152,7 @@ func TestKilledWhileShelving(t *testing.T) {
 			t.Parallel()
 			r := newRepo(t, setup{specs: []string{"first", "second"}, build: "mkdir -p work; echo x > work/$RALPH_SPEC.one\n" +
 				"case $RALPH_SPEC in first.md) echo '<ralph>BLOCKED: no</ralph>' ;; *) echo '<ralph>COMPLETE</ralph>' ;; esac\n"})
-			r.hook("reference-transaction", "grep -q refs/stash || exit 0\ntest \"$1\" = prepared || exit 0\necho \"$PPID $(cut -d' ' -f22 /proc/$PPID/stat)\" >> \"$SOAK_NOTES/hook\"\nsleep 1\n")
+			r.hook("reference-transaction", "grep -q refs/stash || exit 0\ntest \"$1\" = prepared || exit 0\necho \"$PPID $(cut -d' ' -f22 /proc/$PPID/stat)\" >> \"$SOAK_NOTES/hook\"\n"+onceAtWork)
 			c := r.start("agent")
 			eventually(t, "the stash", time.Minute, func() bool { return exists(r.note("hook")) || !c.running() })
 			if git == "is killed too" {
@@ -227,11 +227,15 @@ func (r *repo) killHooked() {
 	}
 }
 
+// onceAtWork has the first hook that notes itself work for 10 s, longer than
+// waitForHooked waits, and those of the next engine not at all.
+const onceAtWork = "test $(wc -l < \"$SOAK_NOTES/hook\") -gt 1 || exec sleep 10\n"
+
 // waitForHooked waits for their end: the kernel sends the signal, git takes a
 // moment to clean up.
 func (r *repo) waitForHooked() {
 	r.t.Helper()
 	for _, n := range r.hooked() {
-		eventually(r.t, "the end of the git of a killed engine", 700*time.Millisecond, func() bool { return !n.alive() })
+		eventually(r.t, "the end of the git of a killed engine", 8*time.Second, func() bool { return !n.alive() })
 	}
 }
