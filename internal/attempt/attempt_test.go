@@ -5,8 +5,10 @@ import (
 	"errors"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/attempt"
@@ -133,6 +135,52 @@ func TestCrowd(t *testing.T) {
 	}
 	for range 256 {
 		<-turnedAway
+	}
+}
+
+// What an engine that was killed has left goes; lines of others, and what is no line, stay.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	temp, err := os.MkdirTemp("/tmp", "sweep") // short: a socket's path has 100 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(temp) })
+	hour := time.Now().Add(-time.Hour)
+	folder := func(name string, socket, old bool) *net.UnixListener {
+		dir := filepath.Join(temp, name)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		var l *net.UnixListener
+		if socket {
+			var err error
+			if l, err = net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "s"), Net: "unix"}); err != nil {
+				t.Fatal(err)
+			}
+			l.SetUnlinkOnClose(false)
+		}
+		if old {
+			if err := os.Chtimes(dir, hour, hour); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return l
+	}
+	dead, live, young := folder("ralph-1", true, true), folder("ralph-2", true, true), folder("ralph-3", true, false)
+	folder("ralph-4", false, true)
+	other := folder("other-5", true, true)
+	defer live.Close()
+	for _, l := range []*net.UnixListener{dead, young, other} {
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	attempt.Sweep(temp, time.Now())
+	for name, want := range map[string]bool{"ralph-1": false, "ralph-2": true, "ralph-3": true, "ralph-4": true, "other-5": true} {
+		if _, err := os.Stat(filepath.Join(temp, name)); (err == nil) != want {
+			t.Errorf("%s is there: %v", name, err == nil)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/engine"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/notify"
@@ -141,6 +142,9 @@ func (x *session) takeLock() error {
 			then = "beginning a new session"
 		}
 		x.console.note("the last engine (pid %d%s) did not end cleanly; %s", dead.Pid, elsewhere(dead, self), then)
+	}
+	if dead != nil {
+		attempt.Sweep(os.TempDir(), time.Now())
 	}
 	swept, err := x.procs.Sweep(context.Background())
 	if err != nil {
