@@ -114,10 +114,7 @@ func isTest(path string) bool {
 
 // namedIn finds IDs, and the IDs between two that are joined by "to".
 func namedIn(text string) []string {
-	var ids []string
-	for _, m := range regexp.MustCompile(`\bX-\d{2}\b`).FindAllString(text, -1) {
-		ids = append(ids, m)
-	}
+	ids := regexp.MustCompile(`\bX-\d{2}\b`).FindAllString(text, -1)
 	for _, m := range regexp.MustCompile(`\b([A-E])-(\d{3})(?:\s+to\s+([A-E])-(\d{3}))?\b`).FindAllStringSubmatch(text, -1) {
 		from, to := number(m[2]), number(m[2])
 		if m[3] == m[1] {
