@@ -19,8 +19,8 @@ func gatedTools() []string {
 	return []string{"Bash", "PowerShell", "Monitor", "Edit", "MultiEdit", "Write", "NotebookEdit", "WebFetch", "WebSearch", "mcp__*"}
 }
 
-// askedTools is gatedTools as the matcher of a hook.
-func askedTools() string {
+// ClaudeAsked is gatedTools as the matcher of a hook in claude's settings.
+func ClaudeAsked() string {
 	return strings.ReplaceAll(strings.Join(gatedTools(), "|"), "*", ".*")
 }
 

@@ -84,7 +84,7 @@ func (k *claudeTalk) begin(prompt string) {
 	}
 	hooks := map[string][]matcher{}
 	if k.on.Ask != nil {
-		tools := askedTools()
+		tools := ClaudeAsked()
 		hooks["PreToolUse"] = []matcher{{&tools, []string{callbackPre}}}
 	}
 	if k.on.Stopping != nil {

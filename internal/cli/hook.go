@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ralph-loop/ralph/internal/agent"
 	"github.com/ralph-loop/ralph/internal/config"
 )
 
@@ -31,8 +32,6 @@ const (
 	hookSpare   = time.Minute
 	// longestHook bounds the wait where gate.timeout is 0, no limit: claude has one.
 	longestHook = 24 * time.Hour
-	// askedTools are the tools that change, run or reach something; the others only look.
-	askedTools = "Bash|Edit|MultiEdit|Write|NotebookEdit|WebFetch|WebSearch|mcp__.*"
 )
 
 // hookInput is what Claude Code writes to a hook's stdin, as far as it is read.
@@ -132,7 +131,7 @@ func printHookSettings(env Env, id string) error {
 		}
 		return []any{m}
 	}
-	hooks := map[string]any{"PreToolUse": hook("pre-tool-use --wait "+wait.String(), askedTools, wait+hookSpare)}
+	hooks := map[string]any{"PreToolUse": hook("pre-tool-use --wait "+wait.String(), agent.ClaudeAsked(), wait+hookSpare)}
 	if id != "" {
 		hooks["Stop"] = hook("stop", "", 0)
 	}

@@ -2,6 +2,7 @@ package secrets
 
 import (
 	"fmt"
+	"index/suffixarray"
 	"maps"
 	"math"
 	"regexp"
@@ -60,8 +61,11 @@ func (a *allowlist) all() bool { return a.Condition == "AND" }
 type scanner struct {
 	rules    ruleSet
 	patterns map[string]*regexp.Regexp
-	removed  string // what the patch takes away
+	removed  *suffixarray.Index // what the patch takes away
 }
+
+// mostHits is how many secrets of one rule are told of a piece of a file: more say no more.
+const mostHits = 100
 
 func newScanner() (*scanner, error) {
 	s := &scanner{patterns: map[string]*regexp.Regexp{}}
@@ -135,7 +139,7 @@ func (s *scanner) apply(r *rule, f *fragment) []hit {
 		}
 		secret := strings.Trim(f.text[from:to], "\n")
 		from += strings.Index(f.text[from:to], secret)
-		if secret == "" || r.Entropy > 0 && entropy(secret) <= r.Entropy || strings.Contains(s.removed, secret) {
+		if secret == "" || r.Entropy > 0 && entropy(secret) <= r.Entropy || s.removed.Lookup([]byte(secret), 1) != nil {
 			continue
 		}
 		m := match{path: f.path, text: strings.Trim(f.text[at[0]:at[1]], "\n"), secret: secret}
@@ -143,7 +147,9 @@ func (s *scanner) apply(r *rule, f *fragment) []hit {
 		if s.allowed(&s.rules.Allow, m) || slices.ContainsFunc(r.Allowlists, func(a allowlist) bool { return s.allowed(&a, m) }) {
 			continue
 		}
-		out = append(out, hit{rule: r, line: f.line(from), secret: secret})
+		if out = append(out, hit{rule: r, line: f.line(from), secret: secret}); len(out) == mostHits {
+			break
+		}
 	}
 	return out
 }

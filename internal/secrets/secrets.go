@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"index/suffixarray"
 	"slices"
 	"strings"
 	"unicode"
@@ -36,6 +37,7 @@ func Scan(patch []byte) ([]ralph.Finding, error) {
 	}
 	var added []fragment
 	var errs []error
+	var removed strings.Builder
 	for i, section := range strings.Split("\n"+string(patch), "\ndiff --git ")[1:] {
 		section = strings.TrimSuffix(section, "\n") + "\n"
 		files, _, err := gitdiff.Parse(strings.NewReader("diff --git " + section))
@@ -47,13 +49,14 @@ func Scan(patch []byte) ([]ralph.Finding, error) {
 		for _, f := range files {
 			frags, gone := of(f)
 			added = append(added, frags...)
-			s.removed += gone
+			removed.WriteString(gone)
 		}
 	}
 	if len(added) == 0 && len(errs) == 0 && strings.TrimSpace(string(patch)) != "" && !strings.Contains(string(patch), "diff --git ") {
 		errs = append(errs, errors.New("read the patch: no line begins with diff --git"))
 	}
 	var out []ralph.Finding
+	s.removed = suffixarray.New([]byte(removed.String())) // it is looked into for each match
 	for _, f := range added {
 		out = append(out, s.scan(f)...)
 	}

@@ -1,6 +1,7 @@
 package secrets_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -128,4 +129,23 @@ func FuzzScan(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A diff that is full of what looks like secrets is told of up to a bound, and does not
+// take longer with the square of its lines.
+func TestManySecrets(t *testing.T) {
+	t.Parallel()
+	const n = 20000
+	var b strings.Builder
+	fmt.Fprintf(&b, "diff --git a/x.go b/x.go\n--- a/x.go\n+++ b/x.go\n@@ -1,%d +1,%d @@\n", n, n)
+	for i := range n {
+		fmt.Fprintf(&b, "-key_%d = old secret_token: \"zq%dJx8Kw9Lv%d\"\n", i, i*7919, i*104729)
+	}
+	for i := range n {
+		fmt.Fprintf(&b, "+key_%d = some secret_token: \"aZ%dQx8Kw9Lv%d\"\n", i, i*7919, i*104729)
+	}
+	found, err := secrets.Scan([]byte(b.String()))
+	if err != nil || len(found) != 100 {
+		t.Errorf("%d findings, %v", len(found), err)
+	}
 }
