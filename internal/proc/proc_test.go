@@ -133,7 +133,7 @@ func TestCancelKillsTheWholeGroup(t *testing.T) {
 		defer cancel()
 		seen := wait("\n")
 		c := sh(`trap "exit 3" TERM; sh -c 'trap "" TERM; echo $$; while :; do sleep 300; done' & wait`)
-		c.Stdout, c.Grace, c.Tracked = seen, 50*time.Millisecond, tracked
+		c.Stdout, c.Grace, c.Tracked = seen, 2*time.Second, tracked // time for the shell to obey, on a busy machine
 		go func() { <-seen.seen; cancel() }()
 		res, err := r.Run(ctx, c)
 		if err != nil || res.Ended != EndedCancelled || res.Code != 3 {

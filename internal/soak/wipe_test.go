@@ -16,7 +16,7 @@ func TestAgentDeletesTheState(t *testing.T) {
 	for _, c := range []struct{ name, rm, mend string }{
 		{"the state", "/bin/rm -rf ralph/.state", ""},
 		{"the journal", "rm ralph/.state/journal.jsonl", ""},
-		{"what git ignores", "git clean -fdxq ralph", ""},
+		{"what git ignores", "git clean -ffdxq ralph", ""},
 		{"all of ralph", "/bin/rm -rf ralph", "checkout -- ralph"},
 		{"the whole tree", "/bin/rm -rf $(ls -A | grep -v '^.git$')", "checkout -- ."},
 	} {
