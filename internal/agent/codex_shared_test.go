@@ -240,7 +240,7 @@ func TestCodexDeafServer(t *testing.T) {
 		res, _ := d.Turn(t.Context(), other, ralph.TurnHooks{})
 		beside <- res
 	}()
-	in.Timeout, in.Grace = 300*time.Millisecond, time.Second
+	in.Timeout, in.Grace = 3*time.Second, time.Second
 	if res := codexTurn(t, d, in); res.Exit != ralph.ExitTimeout {
 		t.Errorf("%+v", res)
 	}

@@ -107,5 +107,10 @@ func plainSQL(text string) string {
 }
 
 func dropSQL(text string) bool {
+	// Most texts have neither the word nor a quote that it may be put together with; the
+	// expressions cost a hundred times more.
+	if !strings.Contains(text, "'") && !strings.Contains(strings.ToLower(text), "drop") {
+		return false
+	}
 	return dropBase.MatchString(text) || dropBase.MatchString(plainSQL(text))
 }
