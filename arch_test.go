@@ -59,7 +59,7 @@ func layers() map[string][]string {
 		// surfaces
 		"internal/cli": {
 			"R", "internal/agent", "internal/agentcheck", "internal/attempt", "internal/config", "internal/coverage", "internal/engine", "internal/gate",
-			"internal/git", "internal/hook", "internal/journal", "internal/mcp", "internal/notify", "internal/policy", "internal/proc", "internal/prompt",
+			"internal/git", "internal/hook", "internal/journal", "internal/mcp", "internal/notify", "internal/operation", "internal/policy", "internal/proc", "internal/prompt",
 			"internal/report", "internal/sandbox", "internal/secrets", "internal/shim", "internal/step",
 		},
 		"cmd/ralph": {"internal/cli"},

@@ -52,12 +52,9 @@ func newHold(env Env, in hookInput, wait time.Duration) (*hold, error) {
 // projectOf is the folder that claude was started in, as it tells its hooks: the session
 // may be anywhere by now, and that must not lead away from the repository's settings.
 func projectOf(env Env) string {
-	for _, kv := range env.Environ {
-		if dir, ok := strings.CutPrefix(kv, "CLAUDE_PROJECT_DIR="); ok && filepath.IsAbs(dir) {
-			if info, err := os.Stat(dir); err == nil && info.IsDir() {
-				return filepath.Clean(dir)
-			}
-		}
+	dir := proc.Getenv(env.Environ, "CLAUDE_PROJECT_DIR")
+	if info, err := os.Stat(dir); err == nil && info.IsDir() && filepath.IsAbs(dir) {
+		return filepath.Clean(dir)
 	}
 	return env.Dir
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/operation"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/shim"
@@ -92,8 +93,8 @@ func letPass(ctx context.Context, env Env, dir string, argv []string) (asked boo
 	if err != nil { // the turn is over, and its folder gone: the never list stands all the same
 		rules.Config.Approvals = "never"
 	}
-	q := ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Tool: argv[0], Command: shim.Command(argv), Dir: env.Dir}
-	q.Text = "run " + q.Command
+	q := operation.Words(argv, env.Dir)
+	q.Tool, q.Text = argv[0], "run "+q.Command
 	ground := step.Ground(cmp.Or(rules.Work, env.Dir), env.Environ)
 	word := policy.Clear(q, rules.Config, ground, nil)
 	if rules.Home != "" && rules.Home != ground.Home && !rules.holds(word) {

@@ -107,20 +107,10 @@ func Real(name, dir string, env []string) (string, error) {
 	return proc.LookPath(name, "", []string{"PATH=" + strings.Join(dirs, string(filepath.ListSeparator))})
 }
 
-// Command is a program call as shell text: each argument is one word of it, whatever it
-// contains.
-func Command(argv []string) string {
-	words := make([]string, len(argv))
-	for i, a := range argv {
-		words[i] = quote(a)
-	}
-	return strings.Join(words, " ")
-}
-
-// quote makes one word of shell text. What no shell could read (a zero byte) cannot be
-// in an argument.
+// quote makes one word of a script for sh: what POSIX has no other way to say stands in
+// single quotes.
 func quote(s string) string {
-	q, err := syntax.Quote(s, syntax.LangBash)
+	q, err := syntax.Quote(s, syntax.LangPOSIX)
 	if err != nil {
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 	}

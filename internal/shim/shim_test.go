@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ralph-loop/ralph/internal/operation"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/shim"
@@ -92,11 +93,11 @@ func TestTurnWithinATurn(t *testing.T) {
 func TestCommand(t *testing.T) {
 	t.Parallel()
 	argv := []string{"printf", "<%s>", "a b", "", "it's", "$HOME", "`x`", "a\nb", "--", "*", "~", "\x01", "é", "#"}
-	out, _ := run(t, "", "", []string{"PATH=/usr/bin:/bin"}, "bash", "-c", shim.Command(argv))
+	out, _ := run(t, "", "", []string{"PATH=/usr/bin:/bin"}, "bash", "-c", operation.Words(argv, "").Command)
 	if want := "<" + strings.Join(argv[2:], "><") + ">"; out != want {
 		t.Errorf("%q, want %q", out, want)
 	}
-	if got := shim.Command([]string{"rm", "-rf", "build"}); got != "rm -rf build" {
+	if got := operation.Words([]string{"rm", "-rf", "build"}, "").Command; got != "rm -rf build" {
 		t.Error(got)
 	}
 }
