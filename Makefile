@@ -3,14 +3,19 @@
 FUZZTIME  ?= 20s
 SOAK_TIME ?= 2m
 
+TEMPL     := github.com/a-h/templ/cmd/templ@v0.3.1020
+
 .DEFAULT_GOAL := help
-.PHONY: help check test lint e2e bench fuzz soak demo
+.PHONY: help check generate test lint e2e bench fuzz soak demo
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 check: ## what a commit must pass: vet, lint, formatting, then all tests with the race detector
 	.ci/run vet lint race
+
+generate: ## make the Go of the dashboard's templates (internal/web/view/*.templ)
+	go run $(TEMPL) generate -path internal/web/view
 
 test: ## all tests, the house law too
 	go test ./...

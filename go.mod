@@ -3,6 +3,7 @@ module github.com/ralph-loop/ralph
 go 1.26.8
 
 require (
+	github.com/a-h/templ v0.3.1020
 	github.com/bluekeyes/go-gitdiff v0.9.0
 	github.com/coder/acp-go-sdk v0.13.0
 	github.com/fsnotify/fsnotify v1.10.1

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -121,13 +120,8 @@ func (w *watcher) run(ctx context.Context) error {
 // newest is the state, read anew when the journal has moved, or a person has saved one of
 // the files that they edit: to read a long plan each second would cost more than to watch.
 func (w *watcher) newest() *ralph.State {
-	var files [2]os.FileInfo
-	same := w.state != nil
-	for i, name := range []string{"ralph/inbox.jsonl", "ralph/plan.jsonl"} {
-		files[i], _ = os.Stat(filepath.Join(w.listener.root, name)) // nil: there is none
-		old := w.files[i]
-		same = same && (old == nil) == (files[i] == nil) && (old == nil || old.ModTime().Equal(files[i].ModTime()) && old.Size() == files[i].Size())
-	}
+	files := viewFiles(w.listener.root)
+	same := w.state != nil && sameFile(files[0], w.files[0]) && sameFile(files[1], w.files[1])
 	if !same {
 		w.files, w.state = files, w.journal.State()
 	}

@@ -1,0 +1,229 @@
+// Package live owns how pages change while people look at them: each view is rendered
+// once for all who look at it, and only the parts that changed are sent, as
+// server-sent events. It knows nothing of what a view shows.
+package live
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Part is a piece of a page that is replaced as a whole: HTML whose outermost element
+// carries the ID.
+type Part struct {
+	ID   string
+	HTML []byte
+}
+
+// Options are what a Hub needs from outside.
+type Options struct {
+	// Render makes the parts of a view as they are now; key is its address. An error
+	// ends the streams of that view.
+	Render func(ctx context.Context, key string) ([]Part, error)
+	// Changed returns when there may be something newer than what was rendered at
+	// version, with the version of now, or with ctx.
+	Changed func(ctx context.Context, version int64) (int64, error)
+	// Beat is how often a stream says that it lives.
+	Beat time.Duration
+	// Build is told to each page at the beginning of its stream: one that came from
+	// another build of ralph loads itself anew.
+	Build string
+}
+
+// Hub shares the rendering of views.
+type Hub struct {
+	opt Options
+
+	mu    sync.Mutex
+	views map[string]*view
+}
+
+// view is one address that somebody looks at.
+type view struct {
+	key   string
+	stop  context.CancelFunc
+	over  error
+	count int                          // streams
+	parts []Part                       // the newest
+	sums  map[string][sha256.Size]byte // of what was sent
+	moved chan struct{}                // closed and replaced when there is something new
+	log   []patch                      // the newest patches, oldest first
+	next  int64                        // number of the next patch
+}
+
+type patch struct {
+	n    int64
+	data []byte // an event as it goes over the wire
+}
+
+// kept patches let a stream that was slow catch up; one that missed more gets all parts.
+const kept = 32
+
+// New returns a hub at which nobody looks.
+func New(opt Options) *Hub { return &Hub{opt: opt, views: map[string]*view{}} }
+
+// Serve streams a view's changes until the request ends: first all parts, then those
+// that changed.
+func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, key string) {
+	header := w.Header()
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("Cache-Control", "no-store")
+	out := http.NewResponseController(w)
+	_ = out.SetWriteDeadline(time.Time{})
+	v := h.join(key)
+	defer h.leave(v)
+	if _, err := fmt.Fprintf(w, "retry: 1000\nevent: hello\ndata: %s\n\n", h.opt.Build); err != nil {
+		return
+	}
+	beat := time.NewTicker(h.opt.Beat)
+	defer beat.Stop()
+	seen := int64(-1)
+	for {
+		data, at, moved, err := h.since(v, seen)
+		if err != nil {
+			_, _ = fmt.Fprintf(w, "event: gone\ndata: %s\n\n", oneLine(err.Error()))
+			_ = out.Flush()
+			return
+		}
+		for _, d := range data {
+			if _, err := w.Write(d); err != nil {
+				return
+			}
+		}
+		if seen = at; out.Flush() != nil {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-moved:
+		case <-beat.C:
+			if _, err := fmt.Fprint(w, "event: beat\ndata:\n\n"); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// since are the events after a patch, or all parts when there are too many or seen is
+// below 0.
+func (h *Hub) since(v *view, seen int64) (data [][]byte, at int64, moved <-chan struct{}, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case v.over != nil:
+		return nil, seen, v.moved, v.over
+	case v.parts == nil:
+		return nil, seen, v.moved, nil // the first picture is on its way
+	case seen < 0 || len(v.log) > 0 && v.log[0].n > seen:
+		return [][]byte{event(v.next, v.parts)}, v.next, v.moved, nil
+	}
+	for _, p := range v.log {
+		if p.n >= seen {
+			data = append(data, p.data)
+		}
+	}
+	return data, v.next, v.moved, nil
+}
+
+func (h *Hub) join(key string) *view {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	v := h.views[key]
+	if v == nil {
+		ctx, stop := context.WithCancel(context.Background())
+		v = &view{key: key, stop: stop, moved: make(chan struct{}), sums: map[string][sha256.Size]byte{}}
+		h.views[key] = v
+		go h.follow(ctx, v)
+	}
+	v.count++
+	return v
+}
+
+func (h *Hub) leave(v *view) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if v.count--; v.count == 0 {
+		v.stop()
+		if h.views[v.key] == v {
+			delete(h.views, v.key)
+		}
+	}
+}
+
+// follow renders a view as often as something changed, while somebody looks.
+func (h *Hub) follow(ctx context.Context, v *view) {
+	version := int64(-1)
+	for {
+		var err error
+		if version, err = h.opt.Changed(ctx, version); err == nil {
+			var parts []Part
+			if parts, err = h.opt.Render(ctx, v.key); err == nil {
+				h.take(v, parts)
+				continue
+			}
+		}
+		h.mu.Lock()
+		if v.over = err; h.views[v.key] == v && !errors.Is(err, context.Canceled) {
+			delete(h.views, v.key)
+		}
+		h.wake(v)
+		h.mu.Unlock()
+		return
+	}
+}
+
+// take compares the parts with what was sent, and sends what is new.
+func (h *Hub) take(v *view, parts []Part) {
+	var changed []Part
+	sums := make(map[string][sha256.Size]byte, len(parts))
+	for _, p := range parts {
+		sums[p.ID] = sha256.Sum256(p.HTML)
+		if old, ok := v.sums[p.ID]; !ok || old != sums[p.ID] {
+			changed = append(changed, p)
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	first := v.parts == nil
+	v.sums, v.parts = sums, parts
+	if len(changed) == 0 && !first {
+		return
+	}
+	if !first {
+		v.log = append(v.log, patch{v.next, event(v.next+1, changed)})
+		v.log = v.log[max(0, len(v.log)-kept):]
+		v.next++
+	}
+	h.wake(v)
+}
+
+// wake tells the streams of a view. h.mu is held.
+func (h *Hub) wake(v *view) {
+	close(v.moved)
+	v.moved = make(chan struct{})
+}
+
+// event is a patch as it goes over the wire.
+func event(id int64, parts []Part) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "id: %d\nevent: patch\n", id)
+	for _, p := range parts {
+		for line := range bytes.Lines(p.HTML) {
+			b.WriteString("data: ")
+			b.Write(bytes.TrimRight(line, "\r\n"))
+			b.WriteByte('\n')
+		}
+	}
+	b.WriteByte('\n')
+	return b.Bytes()
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

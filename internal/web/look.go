@@ -1,0 +1,182 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/report"
+)
+
+// look is all that pages are made from at one moment.
+type look struct {
+	state  *ralph.State
+	engine report.Engine
+	now    time.Time
+}
+
+const (
+	// saidEvery is how often agents at work are listened to.
+	saidEvery = 200 * time.Millisecond
+	// quietEvery is how often one looks without an engine: it may have come, or a person
+	// may have saved a file.
+	quietEvery = time.Second
+	// anewEvery is how often pages are made anew without news: limits end, deadlines pass.
+	anewEvery = 5 * time.Second
+	// burst keeps many facts at once from being many pictures.
+	burst = 30 * time.Millisecond
+)
+
+// watcher looks at the repository for all pages together, and only while somebody
+// looks at one.
+type watcher struct {
+	source Source
+	ctx    context.Context //nolint:containedctx // the watcher's own life
+	stop   context.CancelFunc
+
+	mu      sync.Mutex
+	now     *look // the newest, nil before the first
+	version int64
+	waiting int
+	wanted  chan struct{} // has something when somebody waits
+	moved   chan struct{} // closed and replaced with each version
+	err     error
+}
+
+func newWatcher(source Source) *watcher {
+	w := &watcher{source: source, wanted: make(chan struct{}, 1), moved: make(chan struct{})}
+	w.ctx, w.stop = context.WithCancel(context.Background())
+	go w.run()
+	return w
+}
+
+func (w *watcher) close() { w.stop() }
+
+// look is the repository as it is now.
+func (w *watcher) look() *look {
+	s := w.source.State()
+	return &look{s, w.source.Engine(s), w.source.Now()}
+}
+
+// newest is the look of the newest version.
+func (w *watcher) newest() *look {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.now == nil {
+		w.now = w.look()
+	}
+	return w.now
+}
+
+// changed returns when there is a newer version than the one given, with its number.
+func (w *watcher) changed(ctx context.Context, version int64) (int64, error) {
+	w.count(1)
+	defer w.count(-1)
+	if version < 0 { // nobody knows how old the newest is
+		now := w.look()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.now = now
+		return w.version, w.err
+	}
+	for {
+		w.mu.Lock()
+		at, err, moved := w.version, w.err, w.moved
+		w.mu.Unlock()
+		if err != nil || at > version {
+			return at, err
+		}
+		select {
+		case w.wanted <- struct{}{}:
+		default:
+		}
+		select {
+		case <-ctx.Done():
+			return version, ctx.Err()
+		case <-moved:
+		}
+	}
+}
+
+func (w *watcher) count(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waiting += n
+}
+
+// run makes new versions while somebody waits for one.
+func (w *watcher) run() {
+	for anew := time.Now(); ; {
+		w.mu.Lock()
+		waiting, last := w.waiting, w.now
+		w.mu.Unlock()
+		if waiting == 0 {
+			select {
+			case <-w.ctx.Done():
+				w.end(w.ctx.Err())
+				return
+			case <-w.wanted:
+			}
+			continue
+		}
+		if err := w.wait(last); err != nil {
+			w.end(err)
+			return
+		}
+		now := w.look()
+		if same(last, now) && time.Since(anew) < anewEvery {
+			continue
+		}
+		anew = time.Now()
+		w.mu.Lock()
+		w.now = now
+		w.version++
+		close(w.moved)
+		w.moved = make(chan struct{})
+		w.mu.Unlock()
+	}
+}
+
+// wait lets time pass until there may be something new.
+func (w *watcher) wait(last *look) error {
+	every, seq := quietEvery, int64(0)
+	if last != nil {
+		seq = last.state.Seq
+		if last.engine.Alive {
+			every = saidEvery
+		}
+	}
+	ctx, cancel := context.WithTimeout(w.ctx, every)
+	defer cancel()
+	err := w.source.Wait(ctx, seq)
+	switch {
+	case w.ctx.Err() != nil:
+		return w.ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil
+	case err != nil:
+		return err
+	}
+	select {
+	case <-w.ctx.Done():
+		return w.ctx.Err()
+	case <-time.After(burst):
+	}
+	return nil
+}
+
+func (w *watcher) end(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.err = err
+	close(w.moved)
+	w.moved = make(chan struct{})
+}
+
+// same reports whether nothing has happened between two looks; clocks are no news.
+func same(a, b *look) bool {
+	return a != nil && a.state == b.state && a.engine.Alive == b.engine.Alive && a.engine.Pid == b.engine.Pid && maps.Equal(a.engine.Words, b.engine.Words)
+}

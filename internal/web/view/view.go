@@ -1,0 +1,115 @@
+// Package view owns how the dashboard looks: templates that make HTML from models, and
+// nothing else. It reads no state and decides nothing; a model has what its template
+// shows. The .templ files are the source, `make generate` makes the Go beside them.
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/report"
+)
+
+// Page is what stands in the frame.
+type Page struct {
+	Title    string
+	Sections []Section
+}
+
+// Section is a part of a page that is replaced as a whole when it changes: the list of
+// a page's sections is the same as long as somebody looks at it. A section stands
+// alone: none is inside another one.
+type Section struct {
+	ID    string
+	Class string // of its element: how wide it stands, say
+	Body  templ.Component
+}
+
+// Frame is what stands round every page.
+type Frame struct {
+	Path       string // of the page, for the navigation
+	Key        string // path and query: what its stream of changes is asked for
+	Live       bool   // it has such a stream
+	Repository string
+	Version    string
+	Build      string
+	Style      string   // address
+	Scripts    []string // addresses, in order
+	CSRF       string
+	Bar        BarModel
+}
+
+// BarID is the control bar's section.
+const BarID = "bar"
+
+// BarModel is the control bar (A-096 to A-098).
+type BarModel struct {
+	Status  report.StatusRecord
+	Stage   report.Stage
+	Engine  report.Engine
+	Running time.Duration
+	Now     time.Time
+	Needs   int
+	Usage   ralph.Usage
+	Offers  []action.Offer
+}
+
+// Need is one thing that waits for a person.
+type Need struct {
+	Gate   *ralph.Gate
+	Task   string
+	Offers []action.Offer
+}
+
+type csrfKey struct{}
+
+// WithCSRF gives forms the token that they have to carry where there is no script. What
+// is rendered for many at once has none: there a script sends it.
+func WithCSRF(ctx context.Context, token string) context.Context {
+	return context.WithValue(ctx, csrfKey{}, token)
+}
+
+func csrf(ctx context.Context) string {
+	token, _ := ctx.Value(csrfKey{}).(string)
+	return token
+}
+
+// Failed is the page of an error.
+func Failed(err error) Page {
+	hint := ""
+	why := err.Error()
+	var refusal *ralph.Refusal
+	if errors.As(err, &refusal) {
+		why, hint = refusal.Why, refusal.Hint
+	}
+	return Page{Title: "That did not work", Sections: []Section{{ID: "failed", Body: failed(why, hint)}}}
+}
+
+// stamp is a time as machines read it.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// clock is a time as people read it where there is no script: the server's own zone.
+func clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+
+// dollars writes a cost.
+func dollars(v float64) string {
+	if v > 0 && v < 0.01 {
+		return "<$0.01"
+	}
+	return fmt.Sprintf("$%.2f", v)
+}
+
+// titled writes a word with a capital letter.
+func titled(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

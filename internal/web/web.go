@@ -1,0 +1,220 @@
+// Package web owns the dashboard: its addresses, its pages, the forms that act, and
+// how pages stay live. What may come in at all is internal/web/guard's, how a page
+// looks is internal/web/view's, what an action does is internal/action's, what the
+// state means is internal/report's. It starts no process and writes no file.
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/web/asset"
+	"github.com/ralph-loop/ralph/internal/web/live"
+	"github.com/ralph-loop/ralph/internal/web/view"
+)
+
+// Source is the repository as the dashboard sees it.
+type Source interface {
+	// State is the newest state; it never changes.
+	State() *ralph.State
+	// Engine says who works here, with the last words of the agents at work.
+	Engine(s *ralph.State) report.Engine
+	// Wait returns when the state has moved past seq, or with ctx.
+	Wait(ctx context.Context, seq int64) error
+	// Each reads the journal after seq, in order, from the disk.
+	Each(after int64, visit func(ralph.Event) error) error
+	// Now is the time that a fact recorded now would have.
+	Now() time.Time
+}
+
+// Options are what the dashboard needs from outside.
+type Options struct {
+	Source  Source
+	Desk    action.Desk
+	Root    string // the repository
+	Version string // of ralph
+	Build   string // changes with every build of ralph
+}
+
+// Server is the dashboard of one repository.
+type Server struct {
+	opt    Options
+	watch  *watcher
+	hub    *live.Hub
+	pages  *http.ServeMux // addresses that people look at, all of them GET
+	routes *http.ServeMux
+	assets *asset.Set
+}
+
+// beat is how often a stream says that it lives, so that a page can say when it is stale.
+const beat = 3 * time.Second
+
+// New returns the dashboard. Close ends what it does in the background.
+func New(opt Options) *Server {
+	x := &Server{opt: opt, watch: newWatcher(opt.Source), pages: http.NewServeMux(), routes: http.NewServeMux(), assets: asset.Load()}
+	x.hub = live.New(live.Options{Render: x.parts, Changed: x.watch.changed, Beat: beat, Build: opt.Build})
+	for pattern, page := range pages() {
+		x.pages.HandleFunc("GET "+pattern, x.make(page))
+	}
+	x.routes.HandleFunc("GET /", x.show)
+	x.routes.HandleFunc("GET /live", x.stream)
+	x.routes.HandleFunc("GET /assets/{version}/{name}", x.assets.Serve)
+	x.routes.HandleFunc("POST /do/{action}", x.do)
+	return x
+}
+
+// Close ends what the dashboard does in the background.
+func (x *Server) Close() { x.watch.close() }
+
+// Run answers requests until ctx ends; streams end with it.
+func (x *Server) Run(ctx context.Context, listener net.Listener) error {
+	h := &http.Server{Handler: x, ReadHeaderTimeout: 10 * time.Second}
+	stop := context.AfterFunc(ctx, func() { _ = h.Close() })
+	defer stop()
+	if err := h.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the dashboard: %w", err)
+	}
+	return nil
+}
+
+// ServeHTTP answers one request, which the guard has let in.
+func (x *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { x.routes.ServeHTTP(w, r) }
+
+// request is what a page may know of who asks: its address alone, so that all who look
+// at the same address share one rendering.
+type request struct {
+	*http.Request
+	*look
+	server *Server
+}
+
+// pageFunc makes a page as it is now. Its error is shown with the status of statusOf.
+type pageFunc func(ctx context.Context, r *request) (view.Page, error)
+
+// made carries a page out of the mux, which finds its function and its path's values.
+type made struct {
+	found bool
+	look  *look
+	page  view.Page
+	err   error
+}
+
+type madeKey struct{}
+
+// make answers a request inside the mux.
+func (x *Server) make(page pageFunc) http.HandlerFunc {
+	return func(_ http.ResponseWriter, r *http.Request) {
+		if m, ok := r.Context().Value(madeKey{}).(*made); ok {
+			m.found = true
+			m.page, m.err = page(r.Context(), &request{r, m.look, x})
+		}
+	}
+}
+
+// page makes the page of an address of this dashboard.
+func (x *Server) page(ctx context.Context, address string, l *look) (view.Page, error) {
+	m := &made{look: l}
+	r, err := http.NewRequestWithContext(context.WithValue(ctx, madeKey{}, m), http.MethodGet, address, http.NoBody)
+	if err == nil && !r.URL.IsAbs() && r.URL.Host == "" {
+		x.pages.ServeHTTP(discard{}, r)
+	}
+	if !m.found {
+		return view.Page{}, &ralph.Refusal{Why: "there is no page " + address, Hint: "the overview leads everywhere", Kind: ralph.ErrNotFound}
+	}
+	return m.page, m.err
+}
+
+// discard takes what the mux itself would answer.
+type discard struct{}
+
+func (discard) Header() http.Header         { return http.Header{} }
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+func (discard) WriteHeader(int)             {}
+
+// show answers a whole page.
+func (x *Server) show(w http.ResponseWriter, r *http.Request) {
+	l, status := x.watch.look(), http.StatusOK
+	page, err := x.page(r.Context(), r.URL.RequestURI(), l)
+	if err != nil {
+		status, page = statusOf(err), view.Failed(err)
+	}
+	x.write(w, r, status, l, page)
+}
+
+// write sends a page in its frame.
+func (x *Server) write(w http.ResponseWriter, r *http.Request, status int, l *look, page view.Page) {
+	frame := view.Frame{
+		Path: r.URL.Path, Key: r.URL.RequestURI(), Live: status == http.StatusOK && r.Method == http.MethodGet,
+		Repository: filepath.Base(x.opt.Root), Version: x.opt.Version, Build: x.opt.Build,
+		Style: x.assets.Style, Scripts: x.assets.Scripts, CSRF: csrfOf(r.Context()), Bar: x.bar(l),
+	}
+	var b bytes.Buffer
+	if err := view.Document(frame, page).Render(view.WithCSRF(r.Context(), frame.CSRF), &b); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes())
+}
+
+// stream answers the changes of the page in the query's `view`.
+func (x *Server) stream(w http.ResponseWriter, r *http.Request) {
+	x.hub.Serve(w, r, r.URL.Query().Get("view"))
+}
+
+// parts renders the parts of a page that change, and those of the frame.
+func (x *Server) parts(ctx context.Context, key string) ([]live.Part, error) {
+	l := x.watch.newest()
+	page, err := x.page(ctx, key, l)
+	if err != nil {
+		return nil, err
+	}
+	sections := append([]view.Section{{ID: view.BarID, Body: view.Bar(x.bar(l))}}, page.Sections...)
+	out := make([]live.Part, 0, len(sections))
+	for _, s := range sections {
+		var b bytes.Buffer
+		if err := view.Patch(s).Render(ctx, &b); err != nil {
+			return nil, fmt.Errorf("render %s of %s: %w", s.ID, key, err)
+		}
+		out = append(out, live.Part{ID: s.ID, HTML: b.Bytes()})
+	}
+	return out, nil
+}
+
+// statusOf is the HTTP status of an error.
+func statusOf(err error) int {
+	switch {
+	case errors.Is(err, ralph.ErrNotFound):
+		return http.StatusNotFound
+	case errors.Is(err, ralph.ErrUsage):
+		return http.StatusUnprocessableEntity
+	}
+	var refusal *ralph.Refusal
+	if errors.As(err, &refusal) {
+		return http.StatusConflict
+	}
+	return http.StatusInternalServerError
+}
+
+type csrfKey struct{}
+
+// WithCSRF gives a request the token that its forms have to carry.
+func WithCSRF(ctx context.Context, token string) context.Context {
+	return context.WithValue(ctx, csrfKey{}, token)
+}
+
+func csrfOf(ctx context.Context) string {
+	token, _ := ctx.Value(csrfKey{}).(string)
+	return token
+}
