@@ -266,8 +266,8 @@ const mostHelp = 8
 // needsNow is what waits for a person, then what they may want to try again.
 func (d *draft) needsNow(tasks []TaskRow) []NeedRow {
 	out := []NeedRow{}
-	for _, n := range needs(d.state, Engine{Alive: true}, d.state.At) { // a report tells of the journal, not of processes
-		out = append(out, NeedRow{n.what, n.command})
+	for _, n := range Needs(d.state, Engine{Alive: true}, d.state.At) { // a report tells of the journal, not of processes
+		out = append(out, NeedRow{n.What, n.Command})
 	}
 	n := 0
 	for _, t := range tasks {

@@ -47,10 +47,10 @@ type writer func(name, format string, args ...any)
 
 // construct is the status without agent mode: what needs a person comes first.
 func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time) {
-	if list := needs(s, engine, now); len(list) > 0 {
+	if list := Needs(s, engine, now); len(list) > 0 {
 		fmt.Fprintln(b, "Needs you:")
 		for _, n := range list {
-			fmt.Fprintf(b, "  %s\n      %s\n", n.what, n.command)
+			fmt.Fprintf(b, "  %s\n      %s\n", n.What, n.Command)
 		}
 		fmt.Fprintln(b)
 	}

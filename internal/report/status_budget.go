@@ -102,6 +102,9 @@ func budgetStatus(line writer, s *ralph.State, now time.Time) {
 	}
 }
 
+// Words are what is used of what: `$0.82 of $5.00`.
+func (r BudgetRecord) Words() string { return r.words }
+
 func (r BudgetRecord) text() string {
 	notes := []string{fmt.Sprintf("%d%%", r.Percent)}
 	switch {

@@ -8,21 +8,28 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// need is one thing that waits for a person, with the command that helps.
-type need struct{ what, command string }
+// Need is one thing that waits for a person, with the command that helps.
+type Need struct {
+	Kind    string         // failures, limits, assign, landing, or the kind of its gate
+	Gate    *ralph.Gate    // what asks; nil for what is no gate
+	Tasks   []ralph.TaskID // that it is about
+	What    string
+	Command string
+}
 
-// needs are what waits for a person, most pressing first. Gates wait also while no
+// Needs are what waits for a person, most pressing first. Gates wait also while no
 // engine runs: the answer is there when it starts again.
-func needs(s *ralph.State, engine Engine, now time.Time) []need {
-	var out []need
+func Needs(s *ralph.State, engine Engine, now time.Time) []Need {
+	var out []Need
 	x := s.Session
 	live := engine.Alive && x.Live()
 	if live && x.Want == ralph.WantPause {
 		switch kind := pauseKind(s); {
 		case kind == ralph.PauseFailures:
-			out = append(out, need{fmt.Sprintf("paused: %s failed in a row: %s", count(x.TaskFailures, "task"), ids(x.Streak)), "ralph task retry <task>, then ralph resume"})
+			what := fmt.Sprintf("paused: %s failed in a row: %s", count(x.TaskFailures, "task"), ids(x.Streak))
+			out = append(out, Need{Kind: "failures", Tasks: x.Streak, What: what, Command: "ralph task retry <task>, then ralph resume"})
 		case kind == ralph.PauseLimits && settingsOf(x.Config).LimitWait == waitAsk:
-			out = append(out, need{"paused: every agent is at its limit", "ralph resume"})
+			out = append(out, Need{Kind: "limits", What: "paused: every agent is at its limit", Command: "ralph resume"})
 		}
 	}
 	for _, g := range s.Gates {
@@ -32,14 +39,15 @@ func needs(s *ralph.State, engine Engine, now time.Time) []need {
 		out = append(out, gateNeed(g, now))
 	}
 	if live && x.Auto == ralph.Semi && s.Mode() == "waiting_user" {
-		out = append(out, need{"choose what comes next (`ralph why` lists what is ready)", "ralph task assign <task>"})
+		out = append(out, Need{Kind: "assign", What: "choose what comes next (`ralph why` lists what is ready)", Command: "ralph task assign <task>"})
 	}
 	if l := landing(s); l != nil && l.Behind && len(l.Held) > 0 {
 		command := "commit or stash what is in the way: then it lands by itself"
 		if !x.Live() {
 			command = "commit or stash what is in the way, then: git merge --ff-only " + l.Branch
 		}
-		out = append(out, need{fmt.Sprintf("%s does not land on %s: %s", l.Branch, baseWords(l.Base), oneLine(some(l.Held, 5))), command})
+		what := fmt.Sprintf("%s does not land on %s: %s", l.Branch, baseWords(l.Base), oneLine(some(l.Held, 5)))
+		out = append(out, Need{Kind: "landing", What: what, Command: command})
 	}
 	return out
 }
@@ -52,7 +60,7 @@ func LeftWords(deadline, now time.Time) string {
 	return ralph.Elapsed(deadline.Sub(now)) + " left"
 }
 
-func gateNeed(g *ralph.Gate, now time.Time) need {
+func gateNeed(g *ralph.Gate, now time.Time) Need {
 	who := g.Task
 	if g.About != "" {
 		who = g.About
@@ -82,5 +90,9 @@ func gateNeed(g *ralph.Gate, now time.Time) need {
 	if g.Decidable() {
 		command = fmt.Sprintf("ralph approve %s   or   ralph deny %[1]s --reason \"...\"   (ralph gates %[1]s shows it)", g.ID)
 	}
-	return need{strings.Join(parts, "  "), command}
+	n := Need{Kind: g.Kind, Gate: g, What: strings.Join(parts, "  "), Command: command}
+	if who != "" {
+		n.Tasks = []ralph.TaskID{who}
+	}
+	return n
 }
