@@ -17,17 +17,6 @@ func pages() map[string]pageFunc {
 	}
 }
 
-// bar is the control bar, which stands on every page.
-func (x *Server) bar(l *look) view.BarModel {
-	w := x.opt.Desk.World()
-	w.Engine = l.engine.Alive
-	return view.BarModel{
-		Status: report.StatusOf(l.state, l.engine, l.now), Stage: report.QueryStage(l.state), Engine: l.engine,
-		Running: l.state.Running(l.now), Now: l.now, Needs: len(l.state.Gates), Usage: l.state.Session.Usage,
-		Offers: action.Offers(l.state, w, action.Engine, ""),
-	}
-}
-
 // overview is the first page: what needs a person, then what goes on.
 func overview(_ context.Context, r *request) (view.Page, error) {
 	w := r.server.opt.Desk.World()

@@ -155,7 +155,7 @@ func (x *Server) write(w http.ResponseWriter, r *http.Request, status int, l *lo
 	frame := view.Frame{
 		Path: r.URL.Path, Key: r.URL.RequestURI(), Live: status == http.StatusOK && r.Method == http.MethodGet,
 		Repository: filepath.Base(x.opt.Root), Version: x.opt.Version, Build: x.opt.Build,
-		Style: x.assets.Style, Scripts: x.assets.Scripts, CSRF: csrfOf(r.Context()), Bar: x.bar(l),
+		Style: x.assets.Style, Early: x.assets.Early, Scripts: x.assets.Scripts, CSRF: csrfOf(r.Context()), Bar: x.bar(l),
 	}
 	var b bytes.Buffer
 	if err := view.Document(frame, page).Render(view.WithCSRF(r.Context(), frame.CSRF), &b); err != nil {

@@ -22,6 +22,7 @@ var files embed.FS
 // Set is all files, as they are served.
 type Set struct {
 	Style   string   // address of the one style sheet
+	Early   string   // address of the script that runs before anything is shown
 	Scripts []string // addresses, in the order that they are run
 
 	byName map[string]file
@@ -44,6 +45,8 @@ func Load() *Set {
 		}
 	}
 	s.Style = s.add("ralph.css", style.Bytes(), "text/css; charset=utf-8")
+	early, _ := files.ReadFile("js/theme.js")
+	s.Early = s.add("theme.js", early, "text/javascript; charset=utf-8")
 	for _, name := range []string{"htmx.min.js", "htmx-sse.min.js", "idiomorph-ext.min.js", "ralph.js"} {
 		b, _ := files.ReadFile("js/" + name)
 		s.Scripts = append(s.Scripts, s.add(name, b, "text/javascript; charset=utf-8"))

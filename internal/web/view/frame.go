@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/a-h/templ"
-
-	"github.com/ralph-loop/ralph"
 )
 
 type link struct{ path, title, key string }
@@ -18,7 +16,36 @@ type link struct{ path, title, key string }
 func links() []link {
 	return []link{
 		{"/", "Overview", "o"},
+		{"/plan", "Plan", "p"},
+		{"/specs", "Specs", "i"},
+		{"/gates", "Gates", "g"},
+		{"/receipts", "Receipts", "r"},
+		{"/history", "History", "h"},
+		{"/settings", "Settings", "s"},
+		{"/doctor", "Doctor", "d"},
 	}
+}
+
+// within reports whether a page belongs to an entry of the navigation: those of single
+// tasks, specs and gates stand below their lists.
+func within(path, entry string) bool {
+	below := map[string][]string{"/plan": {"/task/"}, "/specs": {"/spec/"}, "/gates": {"/gate/"}, "/receipts": {"/receipt/"}, "/history": {"/report/", "/session/"}}
+	if path == entry || entry != "/" && strings.HasPrefix(path, entry+"/") {
+		return true
+	}
+	return slices.ContainsFunc(below[entry], func(prefix string) bool { return strings.HasPrefix(path, prefix) })
+}
+
+// tabTitle is what a tab says: what needs somebody, how far it is, where.
+func tabTitle(f Frame, p Page) string {
+	parts := []string{f.Repository}
+	if f.Path != "/" {
+		parts = []string{p.Title, f.Repository}
+	}
+	if head := tabHead(f.Bar); head != "" {
+		parts = append([]string{head}, parts...)
+	}
+	return strings.Join(parts, " · ")
 }
 
 // liveAttributes connect a page to the stream of its changes.
@@ -43,52 +70,3 @@ func backTo(ctx context.Context) string {
 	p, _ := ctx.Value(backKey{}).(string)
 	return p
 }
-
-// barState is the first word of the bar: `▶ Autopilot Running` (A-097).
-func barState(m BarModel) string {
-	sign := "▶"
-	switch m.Status.Status {
-	case "pausing", "paused":
-		sign = "⏸"
-	case "stopping":
-		sign = "⏹"
-	case "waiting_user":
-		sign = "●"
-	}
-	mode := titled(m.Stage.Mode)
-	return strings.TrimSpace(sign + " " + mode + " " + titled(strings.ReplaceAll(m.Status.Status, "_", " ")))
-}
-
-// barStep is `Step 3/12`: the step at work, or the next one.
-func barStep(m BarModel) string {
-	if m.Status.TotalSteps == 0 {
-		return ""
-	}
-	at := min(m.Status.TotalSteps, m.Status.CompletedSteps+m.Status.FailedSteps+1)
-	return fmt.Sprintf("Step %d/%d", at, m.Status.TotalSteps)
-}
-
-func barPhase(m BarModel) string {
-	if m.Status.CurrentPhase != "" {
-		return m.Status.CurrentPhase
-	}
-	return titled(strings.ToLower(m.Stage.Stage))
-}
-
-func barRetries(m BarModel) string {
-	n := 0
-	for _, w := range m.Status.Waiting {
-		n = max(n, w.Attempt)
-	}
-	return fmt.Sprintf("Retries: %d", n)
-}
-
-func barElapsed(m BarModel) string { return ralph.Elapsed(m.Running) }
-
-// runningSince is when the session would have begun had it never been interrupted: what a
-// clock counts from.
-func runningSince(m BarModel) string {
-	return m.Now.Add(-m.Running).UTC().Truncate(time.Second).Format(time.RFC3339)
-}
-
-func barCost(m BarModel) string { return dollars(m.Usage.Cost) }

@@ -14,12 +14,12 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/report"
 )
 
 // Page is what stands in the frame.
 type Page struct {
 	Title    string
+	Quiet    bool // its title is for the tab and for readers of screens only
 	Sections []Section
 }
 
@@ -41,6 +41,7 @@ type Frame struct {
 	Version    string
 	Build      string
 	Style      string   // address
+	Early      string   // address of the script that runs before anything is shown
 	Scripts    []string // addresses, in order
 	CSRF       string
 	Bar        BarModel
@@ -48,18 +49,6 @@ type Frame struct {
 
 // BarID is the control bar's section.
 const BarID = "bar"
-
-// BarModel is the control bar (A-096 to A-098).
-type BarModel struct {
-	Status  report.StatusRecord
-	Stage   report.Stage
-	Engine  report.Engine
-	Running time.Duration
-	Now     time.Time
-	Needs   int
-	Usage   ralph.Usage
-	Offers  []action.Offer
-}
 
 // Need is one thing that waits for a person.
 type Need struct {
@@ -104,6 +93,21 @@ func dollars(v float64) string {
 		return "<$0.01"
 	}
 	return fmt.Sprintf("$%.2f", v)
+}
+
+// Amount writes a large number shortly: `1.2M`.
+func Amount(n int64) string {
+	switch {
+	case n >= 10_000_000:
+		return fmt.Sprintf("%dM", n/1_000_000)
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	case n >= 10_000:
+		return fmt.Sprintf("%dk", n/1000)
+	case n >= 1000:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	}
+	return fmt.Sprint(n)
 }
 
 // titled writes a word with a capital letter.

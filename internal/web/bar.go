@@ -1,0 +1,48 @@
+package web
+
+import (
+	"fmt"
+
+	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/web/view"
+)
+
+// bar is the control bar, which stands on every page.
+func (x *Server) bar(l *look) view.BarModel {
+	w := x.opt.Desk.World()
+	w.Engine = l.engine.Alive
+	s := l.state
+	m := view.BarModel{
+		Status: report.StatusOf(s, l.engine, l.now), Stage: report.QueryStage(s), Engine: l.engine,
+		Running: s.Running(l.now), At: s.Turning(), Usage: s.Session.Usage, Mode: s.Session.Mode,
+		Tokens: view.Amount(s.Session.Usage.Input + s.Session.Usage.Output + s.Session.Usage.CacheRead + s.Session.Usage.CacheWrite),
+		Offers: action.Offers(s, w, action.Engine, ""),
+	}
+	if s.Session.Live() && s.Session.RestAt.IsZero() {
+		m.Since = s.Session.Since.Add(-s.Session.Elapsed)
+	}
+	needs := report.Needs(s, l.engine, l.now)
+	m.Needs = len(needs)
+	for _, n := range needs {
+		if n.Gate != nil {
+			m.Gates++
+		}
+	}
+	m.Ended = endedWords(l)
+	return m
+}
+
+// endedWords say how the newest session came to rest: its stop condition (E-088).
+func endedWords(l *look) string {
+	x := l.state.Session
+	switch {
+	case x.ID == "":
+		return ""
+	case x.Live() && !l.engine.Alive:
+		return "when its engine died"
+	case x.Detail != "":
+		return fmt.Sprintf("%s: %s", x.Ended, x.Detail)
+	}
+	return string(x.Ended)
+}
