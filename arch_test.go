@@ -60,6 +60,7 @@ func layers() map[string][]string {
 		// surfaces
 		"internal/web":       {"R", "internal/action", "internal/report", "internal/web/asset", "internal/web/live", "internal/web/view"},
 		"internal/web/asset": {},
+		"internal/web/draw":  {},
 		"internal/web/live":  {},
 		"internal/web/view":  {"R", "internal/action", "internal/report"},
 		"internal/cli": {
