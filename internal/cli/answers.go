@@ -199,56 +199,22 @@ func heardBy(s *ralph.State, id ralph.GateID, engine bool, now time.Time) error 
 // first answer wins, and whoever comes second wants to know whose it was.
 func notOpen(j *journal.File, id ralph.GateID) error {
 	refusal := &ralph.Refusal{Why: fmt.Sprintf("no open gate %s", id), Hint: "`ralph gates` lists what waits", Kind: ralph.ErrNotFound}
-	var asked *ralph.Gate
-	what := ""
+	past := report.GatePast{Only: id}
 	err := j.Each(0, func(e ralph.Event) error {
-		switch f := e.Fact.(type) {
-		case ralph.Asked:
-			if f.Gate.ID == id {
-				asked, what = &f.Gate, ""
-			}
-		case ralph.Answered:
-			if f.ID == id && asked != nil && what == "" {
-				what = answeredWords(f, e)
-			}
-		case ralph.TaskEnded:
-			if asked != nil && !asked.InTurn && f.ID == asked.Task && what == "" {
-				what = fmt.Sprintf("its task ended %s at %s, %s", f.Status, at(e.At), f.Why.Text)
-			}
-		}
+		past.Add(e)
 		return nil
 	})
+	end, asked := past.Of(id)
 	switch {
 	case err != nil:
 		return err
-	case what != "":
-		refusal.Why += ": " + what
+	case end != nil:
+		refusal.Why += ": " + end.Words()
 		refusal.Hint = "the first answer wins"
 	case asked != nil:
 		refusal.Why += ": nobody waits for it any more"
 	}
 	return refusal
-}
-
-func answeredWords(f ralph.Answered, e ralph.Event) string {
-	by := e.By
-	switch {
-	case f.Rule != "":
-		by = "rule " + string(f.Rule)
-	case by == "engine":
-		by = "ralph itself"
-	}
-	text := ""
-	if f.Text != "" {
-		text = ": " + report.Visible(beginning(f.Text))
-	}
-	switch f.Verdict {
-	case "":
-		return fmt.Sprintf("it was answered at %s by %s%s", at(e.At), by, text)
-	case ralph.Expired:
-		return fmt.Sprintf("it expired at %s%s", at(e.At), text)
-	}
-	return fmt.Sprintf("it was %s at %s by %s%s", f.Verdict, at(e.At), by, text)
 }
 
 func at(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }

@@ -59,21 +59,6 @@ The first answer wins, from whichever terminal. docs/approvals.md says what --js
 	return cmd
 }
 
-// gateHow is what a person types to decide a gate.
-func gateHow(g *ralph.Gate) []string {
-	switch {
-	case !g.Decidable() && len(g.Options) > 0:
-		return []string{fmt.Sprintf("ralph answer %s 1   (or the number of another one; or other words: \"...\")", g.ID)}
-	case !g.Decidable():
-		return []string{fmt.Sprintf("ralph answer %s \"...\"", g.ID)}
-	}
-	how := []string{fmt.Sprintf("ralph approve %s", g.ID), fmt.Sprintf("ralph deny %s --reason \"...\"", g.ID)}
-	if g.Request != nil && !g.Never && !g.Request.Cut {
-		how = append(how, "with --always for each time the same is asked")
-	}
-	return how
-}
-
 func listGates(w io.Writer, s *ralph.State, now time.Time) error {
 	if len(s.Gates) == 0 {
 		_, err := fmt.Fprintln(w, "Nothing waits for you.")
@@ -88,17 +73,17 @@ func listGates(w io.Writer, s *ralph.State, now time.Time) error {
 		if g.About != "" {
 			about = g.About
 		}
-		fmt.Fprintf(w, "%s  %-*s  %s  %s\n", g.ID, width, g.Kind, about, report.Visible(beginning(g.Text)))
+		fmt.Fprintf(w, "%s  %-*s  %s  %s\n", g.ID, width, g.Kind, about, report.Visible(report.Beginning(g.Text)))
 		if len(g.Options) > 0 {
 			fmt.Fprintf(w, "      %s\n", report.OptionWords(g.Options))
 		}
 		if !g.Deadline.IsZero() {
-			fmt.Fprintf(w, "      %s\n", untilWords(g, now))
+			fmt.Fprintf(w, "      %s\n", report.UntilWords(g, now))
 		}
-		if holder := heldBy(g); holder != "" {
+		if holder := report.HeldBy(g); holder != "" {
 			fmt.Fprintf(w, "      %s\n", report.Visible(firstLine(holder)))
 		}
-		for _, how := range gateHow(g) {
+		for _, how := range report.GateHow(g) {
 			fmt.Fprintf(w, "      %s\n", how)
 		}
 	}
@@ -106,90 +91,34 @@ func listGates(w io.Writer, s *ralph.State, now time.Time) error {
 	return err
 }
 
-// untilWords is how long a gate waits.
-func untilWords(g *ralph.Gate, now time.Time) string {
-	return fmt.Sprintf("%s, until %s; nobody's answer is no approval", report.LeftWords(g.Deadline, now), g.Deadline.Local().Format("2006-01-02 15:04:05"))
-}
-
-// heldBy is which rule holds what waits at a gate, "" where it is a plain wish or question.
-func heldBy(g *ralph.Gate) string {
-	held := ""
-	if g.Rule != "" && (g.Kind == ralph.GateOperation || g.Kind == ralph.GateTest || g.Never) {
-		held = "Held by: " + g.Rule
-	}
-	if g.Never {
-		held += " (never approved by a rule)"
-	}
-	return strings.TrimSpace(held)
-}
-
-// mostChanged files are shown; --json has all.
-const mostChanged = 30
-
-// gateDetail is a gate with everything to decide by.
-type gateDetail struct {
-	ralph.Gate
-	Task      string               `json:"about_name,omitempty"`
-	Branch    string               `json:"branch,omitempty"`
-	Findings  []ralph.Finding      `json:"findings,omitempty"` // tests that the diff removes, skips or weakens
-	Conflicts []ralph.ConflictFile `json:"conflicts,omitempty"`
-	Red       []ralph.GateResult   `json:"red,omitempty"`     // checks that failed on the merged tree
-	Changes   []fileChange         `json:"changes,omitempty"` // that the task has made, by its last turn's end
-	Patch     string               `json:"patch,omitempty"`   // the file that has them whole
-	Folder    string               `json:"folder,omitempty"`  // where the task works, absolute
-	Changed   []string             `json:"changed,omitempty"` // files that are not committed there now
-	How       []string             `json:"how"`
-	QA        []ralph.QA           `json:"answered_before,omitempty"`
-}
-
-func detailOf(s *ralph.State, g *ralph.Gate, root string) gateDetail {
-	d := gateDetail{Gate: *g, How: gateHow(g)}
-	id := g.About
-	if id == "" {
-		id = g.Task
-	}
-	t := s.Task(id)
-	if t == nil {
+// gateDetail is a gate with everything to decide by: what the state has, what the task has
+// changed by the end of its last turn, and what is changed in its work tree by now, for in
+// the middle of a turn no patch has it. Where git does not tell, a person still has the
+// rest to decide by.
+func gateDetail(ctx context.Context, env Env, s *ralph.State, g *ralph.Gate, root string) report.GateDetail {
+	d := report.GateDetailOf(s, g)
+	about := s.Task(d.Of())
+	if about == nil {
 		return d
 	}
-	d.Task, d.Branch, d.QA = t.Name, t.Run.Place.Branch, t.Run.Answers
-	if d.Changes = patchChanges(root, t.ID); len(d.Changes) > 0 {
-		d.Patch = patchFile(t.ID)
+	if d.Changes = patchChanges(root, about.ID); len(d.Changes) > 0 {
+		d.Patch = patchFile(about.ID)
 	}
-	if g.Kind != ralph.GateMerge {
+	t := s.Task(g.Task)
+	if t == nil || t.Status != ralph.TaskActive || g.Kind == ralph.GateMerge {
 		return d
-	}
-	d.Findings = t.Run.Queue.Weakened
-	if m := t.Run.Queue.Merged; m != nil && m.Conflict != nil {
-		d.Conflicts = m.Conflict.Files
-	}
-	if red := t.Run.Red; red != nil && t.Run.Queue.State == ralph.MergeRed {
-		for _, r := range red.Results {
-			if !r.Pass {
-				d.Red = append(d.Red, r)
-			}
-		}
-	}
-	return d
-}
-
-// lookAround adds what is changed in the task's work tree by now: in the middle of a turn
-// no patch has it. Where git does not tell, a person still has the rest to decide by.
-func (d *gateDetail) lookAround(ctx context.Context, env Env, s *ralph.State, root string) {
-	t := s.Task(d.Gate.Task)
-	if t == nil || t.Status != ralph.TaskActive || d.Kind == ralph.GateMerge {
-		return
 	}
 	repo, err := git.Open(ctx, proc.NewRunner(""), root, env.Environ)
 	if err == nil && t.Run.Place.Dir != "" {
 		repo, err = repo.Tree(filepath.Join(root, t.Run.Place.Dir))
 	}
 	if err != nil {
-		return
+		return d
 	}
 	if d.Changed, err = repo.Dirty(ctx); err == nil {
 		d.Folder = repo.Root()
 	}
+	return d
 }
 
 func showGate(ctx context.Context, env Env, j *journal.File, s *ralph.State, id ralph.GateID, root string, asJSON bool) error {
@@ -197,115 +126,14 @@ func showGate(ctx context.Context, env Env, j *journal.File, s *ralph.State, id 
 		if g.ID != id {
 			continue
 		}
-		d := detailOf(s, g, root)
-		d.lookAround(ctx, env, s, root)
+		d := gateDetail(ctx, env, s, g, root)
 		if asJSON {
 			return printJSON(env.Stdout, d)
 		}
-		_, err := io.WriteString(env.Stdout, report.Visible(d.text(j.Now())))
+		_, err := io.WriteString(env.Stdout, report.Visible(d.Words(j.Now())))
 		return err
 	}
 	return notOpen(j, id)
-}
-
-func (d gateDetail) text(now time.Time) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s\n%s\n", d.ID, d.Kind, strings.TrimSpace(d.Text))
-	if d.Task != "" {
-		id := d.About
-		if id == "" {
-			id = d.Gate.Task
-		}
-		fmt.Fprintf(&b, "\nTask:    %s %s\n", id, d.Task)
-	}
-	if d.Branch != "" {
-		fmt.Fprintf(&b, "Branch:  %s\n", d.Branch)
-	}
-	shown := len(d.Findings)+len(d.Conflicts)+len(d.Red) > 0 // what the gate has as one text
-	if detail := strings.TrimSpace(d.Detail); detail != "" && !shown {
-		fmt.Fprintf(&b, "\n%s\n", detail)
-	}
-	if holder := heldBy(&d.Gate); holder != "" {
-		fmt.Fprintf(&b, "\n%s\n", holder)
-	}
-	if d.InTurn && d.By == "" {
-		b.WriteString("\nThe agent waits for the answer in the middle of its turn; its time limit stands still.\n")
-	}
-	if !d.Deadline.IsZero() {
-		fmt.Fprintf(&b, "Time:    %s\n", untilWords(&d.Gate, now))
-	}
-	for i, o := range d.Options {
-		if i == 0 {
-			b.WriteString("\nAnswers to choose from:\n")
-		}
-		fmt.Fprintf(&b, "  %d  %s\n", i+1, o)
-	}
-	if len(d.Changes) > 0 {
-		what := "Changed"
-		if d.Kind == ralph.GateMerge {
-			what = "Committed"
-		}
-		fmt.Fprintf(&b, "\n%s by the task (%s):\n", what, d.Patch)
-		for _, c := range d.Changes {
-			fmt.Fprintf(&b, "  +%-5d -%-5d %s\n", c.Added, c.Removed, c.Path)
-		}
-	}
-	for i, path := range d.beside() {
-		if i == 0 {
-			fmt.Fprintf(&b, "\nChanged by now, not committed (git -C %s diff):\n", d.Folder)
-		}
-		if i == mostChanged {
-			fmt.Fprintf(&b, "  ... and %d more\n", len(d.Changed)-i)
-			break
-		}
-		fmt.Fprintf(&b, "  %s\n", path)
-	}
-	d.evidence(&b)
-	b.WriteString("\nDecide:\n")
-	for _, how := range d.How {
-		fmt.Fprintf(&b, "  %s\n", how)
-	}
-	return b.String()
-}
-
-// beside are the files that are changed by now. Between two turns the patch has them, unless
-// something else has changed since.
-func (d gateDetail) beside() []string {
-	if d.InTurn {
-		return d.Changed
-	}
-	for _, path := range d.Changed {
-		if !slices.ContainsFunc(d.Changes, func(c fileChange) bool { return c.Path == path }) {
-			return d.Changed
-		}
-	}
-	return nil
-}
-
-// evidence is what speaks against the merge.
-func (d gateDetail) evidence(b *strings.Builder) {
-	if len(d.Findings) > 0 {
-		b.WriteString("\nTests that the diff removes, skips or weakens:\n")
-		for _, f := range d.Findings {
-			at := f.Path
-			if f.Line > 0 {
-				at = fmt.Sprintf("%s:%d", f.Path, f.Line)
-			}
-			fmt.Fprintf(b, "  %-9s %s  %s\n", f.Kind, at, f.What)
-		}
-	}
-	for _, f := range d.Conflicts {
-		fmt.Fprintf(b, "\nConflict in %s (%s):\n", f.Path, f.Kind)
-		if f.Marked != "" {
-			b.WriteString(indent(strings.TrimRight(f.Marked, "\n")))
-		}
-	}
-	for _, r := range d.Red {
-		fmt.Fprintf(b, "\nRed after the merge: %s\n", r.Name)
-		if out := strings.TrimSpace(r.Output); out != "" {
-			b.WriteString(indent(out))
-		}
-	}
 }
 
 func indent(text string) string {
@@ -315,13 +143,4 @@ func indent(text string) string {
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return line
-}
-
-// beginning is the first line of a text, with a sign where there are more: what is to be
-// allowed may stand in them.
-func beginning(text string) string {
-	if line := firstLine(text); line != strings.TrimSpace(text) {
-		return line + " ..."
-	}
-	return firstLine(text)
 }

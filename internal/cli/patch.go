@@ -7,14 +7,8 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/report"
 )
-
-// fileChange is how much of a file a patch changes, in lines.
-type fileChange struct {
-	Path    string `json:"path"`
-	Added   int    `json:"added"`
-	Removed int    `json:"removed"`
-}
 
 // patchFile is where the patch of a task's whole diff is kept.
 func patchFile(id ralph.TaskID) string {
@@ -23,13 +17,13 @@ func patchFile(id ralph.TaskID) string {
 
 // patchChanges counts the lines in the patch that was kept of a task's whole
 // diff; none when there is no patch.
-func patchChanges(root string, id ralph.TaskID) []fileChange {
+func patchChanges(root string, id ralph.TaskID) []report.FileChange {
 	f, err := os.Open(filepath.Join(root, patchFile(id)))
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	var out []fileChange
+	var out []report.FileChange
 	inHunk := false
 	sc := bufio.NewScanner(f)
 	sc.Buffer(make([]byte, 64<<10), 8<<20)
@@ -37,7 +31,7 @@ func patchChanges(root string, id ralph.TaskID) []fileChange {
 		line := sc.Text()
 		switch {
 		case strings.HasPrefix(line, "diff --git "):
-			out, inHunk = append(out, fileChange{Path: patchPath(line)}), false
+			out, inHunk = append(out, report.FileChange{Path: patchPath(line)}), false
 		case len(out) == 0:
 		case strings.HasPrefix(line, "@@"):
 			inHunk = true

@@ -1,0 +1,215 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// What a person decides by at a gate (X-75).
+
+// FileChange is how much of a file a patch changes, in lines.
+type FileChange struct {
+	Path    string `json:"path"`
+	Added   int    `json:"added"`
+	Removed int    `json:"removed"`
+}
+
+// GateHow is what a person types to decide a gate.
+func GateHow(g *ralph.Gate) []string {
+	switch {
+	case !g.Decidable() && len(g.Options) > 0:
+		return []string{fmt.Sprintf("ralph answer %s 1   (or the number of another one; or other words: \"...\")", g.ID)}
+	case !g.Decidable():
+		return []string{fmt.Sprintf("ralph answer %s \"...\"", g.ID)}
+	}
+	how := []string{fmt.Sprintf("ralph approve %s", g.ID), fmt.Sprintf("ralph deny %s --reason \"...\"", g.ID)}
+	if g.Request != nil && !g.Never && !g.Request.Cut {
+		how = append(how, "with --always for each time the same is asked")
+	}
+	return how
+}
+
+// UntilWords is how long a gate waits.
+func UntilWords(g *ralph.Gate, now time.Time) string {
+	return fmt.Sprintf("%s, until %s; nobody's answer is no approval", LeftWords(g.Deadline, now), g.Deadline.Local().Format("2006-01-02 15:04:05"))
+}
+
+// HeldBy is which rule holds what waits at a gate, "" where it is a plain wish or question.
+func HeldBy(g *ralph.Gate) string {
+	held := ""
+	if g.Rule != "" && (g.Kind == ralph.GateOperation || g.Kind == ralph.GateTest || g.Never) {
+		held = "Held by: " + g.Rule
+	}
+	if g.Never {
+		held += " (never approved by a rule)"
+	}
+	return strings.TrimSpace(held)
+}
+
+// mostChanged files are shown; --json has all.
+const mostChanged = 30
+
+// GateDetail is a gate with everything to decide by.
+type GateDetail struct {
+	ralph.Gate
+	Task      string               `json:"about_name,omitempty"`
+	Branch    string               `json:"branch,omitempty"`
+	Findings  []ralph.Finding      `json:"findings,omitempty"` // tests that the diff removes, skips or weakens
+	Conflicts []ralph.ConflictFile `json:"conflicts,omitempty"`
+	Red       []ralph.GateResult   `json:"red,omitempty"`     // checks that failed on the merged tree
+	Changes   []FileChange         `json:"changes,omitempty"` // that the task has made, by its last turn's end
+	Patch     string               `json:"patch,omitempty"`   // the file that has them whole
+	Folder    string               `json:"folder,omitempty"`  // where the task works, absolute
+	Changed   []string             `json:"changed,omitempty"` // files that are not committed there now
+	How       []string             `json:"how"`
+	QA        []ralph.QA           `json:"answered_before,omitempty"`
+}
+
+// Of is the task that the gate is about.
+func (d GateDetail) Of() ralph.TaskID { return cmp.Or(d.About, d.Gate.Task) }
+
+// GateDetailOf is what the state says of a gate. What git and the kept patch know is added by
+// who can read them.
+func GateDetailOf(s *ralph.State, g *ralph.Gate) GateDetail {
+	d := GateDetail{Gate: *g, How: GateHow(g)}
+	t := s.Task(d.Of())
+	if t == nil {
+		return d
+	}
+	d.Task, d.Branch, d.QA = t.Name, t.Run.Place.Branch, t.Run.Answers
+	if g.Kind != ralph.GateMerge {
+		return d
+	}
+	d.Findings = t.Run.Queue.Weakened
+	if m := t.Run.Queue.Merged; m != nil && m.Conflict != nil {
+		d.Conflicts = m.Conflict.Files
+	}
+	if red := t.Run.Red; red != nil && t.Run.Queue.State == ralph.MergeRed {
+		for _, r := range red.Results {
+			if !r.Pass {
+				d.Red = append(d.Red, r)
+			}
+		}
+	}
+	return d
+}
+
+// Words is the detail for people.
+func (d GateDetail) Words(now time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s\n%s\n", d.ID, d.Kind, strings.TrimSpace(d.Text))
+	if d.Task != "" {
+		fmt.Fprintf(&b, "\nTask:    %s %s\n", d.Of(), d.Task)
+	}
+	if d.Branch != "" {
+		fmt.Fprintf(&b, "Branch:  %s\n", d.Branch)
+	}
+	shown := len(d.Findings)+len(d.Conflicts)+len(d.Red) > 0 // what the gate has as one text
+	if detail := strings.TrimSpace(d.Detail); detail != "" && !shown {
+		fmt.Fprintf(&b, "\n%s\n", detail)
+	}
+	if holder := HeldBy(&d.Gate); holder != "" {
+		fmt.Fprintf(&b, "\n%s\n", holder)
+	}
+	if d.InTurn && d.By == "" {
+		b.WriteString("\nThe agent waits for the answer in the middle of its turn; its time limit stands still.\n")
+	}
+	if !d.Deadline.IsZero() {
+		fmt.Fprintf(&b, "Time:    %s\n", UntilWords(&d.Gate, now))
+	}
+	for i, o := range d.Options {
+		if i == 0 {
+			b.WriteString("\nAnswers to choose from:\n")
+		}
+		fmt.Fprintf(&b, "  %d  %s\n", i+1, o)
+	}
+	if len(d.Changes) > 0 {
+		what := "Changed"
+		if d.Kind == ralph.GateMerge {
+			what = "Committed"
+		}
+		fmt.Fprintf(&b, "\n%s by the task (%s):\n", what, d.Patch)
+		for _, c := range d.Changes {
+			fmt.Fprintf(&b, "  +%-5d -%-5d %s\n", c.Added, c.Removed, c.Path)
+		}
+	}
+	for i, path := range d.Beside() {
+		if i == 0 {
+			fmt.Fprintf(&b, "\nChanged by now, not committed (git -C %s diff):\n", d.Folder)
+		}
+		if i == mostChanged {
+			fmt.Fprintf(&b, "  ... and %d more\n", len(d.Changed)-i)
+			break
+		}
+		fmt.Fprintf(&b, "  %s\n", path)
+	}
+	d.evidence(&b)
+	b.WriteString("\nDecide:\n")
+	for _, how := range d.How {
+		fmt.Fprintf(&b, "  %s\n", how)
+	}
+	return b.String()
+}
+
+// Beside are the files that are changed by now. Between two turns the patch has them, unless
+// something else has changed since.
+func (d GateDetail) Beside() []string {
+	if d.InTurn {
+		return d.Changed
+	}
+	for _, path := range d.Changed {
+		if !slices.ContainsFunc(d.Changes, func(c FileChange) bool { return c.Path == path }) {
+			return d.Changed
+		}
+	}
+	return nil
+}
+
+// evidence is what speaks against the merge.
+func (d GateDetail) evidence(b *strings.Builder) {
+	if len(d.Findings) > 0 {
+		b.WriteString("\nTests that the diff removes, skips or weakens:\n")
+		for _, f := range d.Findings {
+			at := f.Path
+			if f.Line > 0 {
+				at = fmt.Sprintf("%s:%d", f.Path, f.Line)
+			}
+			fmt.Fprintf(b, "  %-9s %s  %s\n", f.Kind, at, f.What)
+		}
+	}
+	for _, f := range d.Conflicts {
+		fmt.Fprintf(b, "\nConflict in %s (%s):\n", f.Path, f.Kind)
+		if f.Marked != "" {
+			b.WriteString(indent(strings.TrimRight(f.Marked, "\n")))
+		}
+	}
+	for _, r := range d.Red {
+		fmt.Fprintf(b, "\nRed after the merge: %s\n", r.Name)
+		if out := strings.TrimSpace(r.Output); out != "" {
+			b.WriteString(indent(out))
+		}
+	}
+}
+
+func indent(text string) string {
+	return "  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+// Beginning is the first line of a text, with a sign where there are more: what is to be
+// allowed may stand in them.
+func Beginning(text string) string {
+	if line := firstLine(text); line != strings.TrimSpace(text) {
+		return line + " ..."
+	}
+	return firstLine(text)
+}

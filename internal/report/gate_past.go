@@ -1,0 +1,123 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// GateEnd is what became of a gate, or of a request that nobody was asked about.
+type GateEnd struct {
+	Gate   ralph.Gate // of a request without a gate: what it asked; it has no ID
+	Seq    int64      // of the fact that ended it
+	At     time.Time
+	How    string // approved, denied, answered, expired, withdrawn, ended
+	By     string // cli, web, engine, a hook; of a rule or a setting: which
+	Text   string // the answer, or why not
+	Person bool   // a person's word of that moment, not a rule's
+}
+
+// Words is one sentence for whoever comes second.
+func (x GateEnd) Words() string {
+	by, text := x.By, ""
+	if by == "engine" {
+		by = "ralph itself"
+	}
+	if x.Text != "" {
+		text = ": " + Visible(Beginning(x.Text))
+	}
+	at := x.At.Local().Format("2006-01-02 15:04:05")
+	switch x.How {
+	case gateEnded:
+		return fmt.Sprintf("its task ended at %s%s", at, text)
+	case string(ralph.Expired):
+		return fmt.Sprintf("it expired at %s%s", at, text)
+	}
+	return fmt.Sprintf("it was %s at %s by %s%s", x.How, at, by, text)
+}
+
+// gateEnded is the end of a gate whose task ended without it.
+const gateEnded = "ended"
+
+// GatePast gathers what became of gates, from the facts that it is given.
+type GatePast struct {
+	Only ralph.GateID // only this one; "" for all
+	Most int          // keep only so many ends, the newest; 0 for all
+
+	asked map[ralph.GateID]*ralph.Gate // without an end so far
+	ends  []GateEnd
+}
+
+// Add takes in the next event.
+func (p *GatePast) Add(e ralph.Event) {
+	switch f := e.Fact.(type) {
+	case ralph.Asked:
+		if p.Only != "" && f.Gate.ID != p.Only {
+			return
+		}
+		if p.asked == nil {
+			p.asked = map[ralph.GateID]*ralph.Gate{}
+		}
+		p.asked[f.Gate.ID] = &f.Gate
+	case ralph.Answered:
+		if g := p.asked[f.ID]; g != nil { // the first answer counts
+			x := GateEnd{Gate: *g, Seq: e.Seq, At: e.At, How: answeredAs(f), By: e.By, Text: f.Text, Person: f.Rule == "" && e.By != "engine"}
+			if f.Rule != "" {
+				x.By = "rule " + string(f.Rule)
+			}
+			p.end(x)
+		}
+	case ralph.RequestAnswered:
+		if p.Only == "" {
+			g := ralph.Gate{Kind: string(f.Request.Kind), Task: f.Task, Text: RequestWords(f.Request), Request: &f.Request, AskedAt: e.At}
+			p.end(GateEnd{Gate: g, Seq: e.Seq, At: e.At, How: answeredAs(ralph.Answered{Verdict: f.Verdict}), By: f.Rule, Text: f.Text})
+		}
+	case ralph.TurnEnded:
+		p.over(e, f.Task, true, string(ralph.Withdrawn), "its turn ended")
+	case ralph.TaskEnded:
+		p.over(e, f.ID, false, gateEnded, fmt.Sprintf("%s, %s", f.Status, f.Why.Text))
+	}
+}
+
+// over ends the gates of a task that nobody waits at any more.
+func (p *GatePast) over(e ralph.Event, task ralph.TaskID, inTurn bool, how, why string) {
+	for _, id := range slices.Sorted(maps.Keys(p.asked)) {
+		if g := p.asked[id]; g.Task == task && g.InTurn == inTurn && g.By == "" {
+			p.end(GateEnd{Gate: *g, Seq: e.Seq, At: e.At, How: how, By: e.By, Text: why})
+		}
+	}
+}
+
+func (p *GatePast) end(x GateEnd) {
+	delete(p.asked, x.Gate.ID)
+	p.ends = append(p.ends, x)
+	if p.Most > 0 && len(p.ends) >= 2*p.Most { // now and then, so that each costs little
+		p.ends = slices.Clone(p.ends[len(p.ends)-p.Most:])
+	}
+}
+
+// Ends are the ends, newest first.
+func (p *GatePast) Ends() []GateEnd {
+	out := slices.Clone(p.ends)
+	slices.Reverse(out)
+	if p.Most > 0 && len(out) > p.Most {
+		out = out[:p.Most]
+	}
+	return out
+}
+
+// Of is the end of a gate, nil while there is none; asked is the gate while it has none.
+func (p *GatePast) Of(id ralph.GateID) (end *GateEnd, asked *ralph.Gate) {
+	if g := p.asked[id]; g != nil {
+		return nil, g
+	}
+	for i := len(p.ends) - 1; i >= 0; i-- {
+		if p.ends[i].Gate.ID == id {
+			return &p.ends[i], nil
+		}
+	}
+	return nil, nil
+}
