@@ -232,3 +232,6 @@ func mergesPending(s *ralph.State) int {
 	}
 	return n
 }
+
+// CountsOf are the counts as `ralph query stats` has them, of a session or of all.
+func CountsOf(t ralph.Totals) Counts { return counts(t) }

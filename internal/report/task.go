@@ -90,6 +90,31 @@ func Concerns(e ralph.Event, s *ralph.State, id ralph.TaskID) bool {
 	return t != nil && slices.Contains(t.Members, id)
 }
 
+// ConcernedBy are the tasks whose history an event belongs to, as Concerns has it. A task
+// may be named twice.
+func ConcernedBy(e ralph.Event, s *ralph.State) []ralph.TaskID {
+	about := About(e.Fact)
+	var out []ralph.TaskID
+	if about != "" {
+		out = append(out, about)
+		if parent := parentIn(about); parent != about {
+			out = append(out, parent)
+		}
+	}
+	switch f := e.Fact.(type) {
+	case ralph.Merged:
+		out = append(out, f.Members...)
+	case ralph.Asked:
+		if f.Gate.About != "" {
+			out = append(out, f.Gate.About)
+		}
+	}
+	if t := s.Task(about); t != nil {
+		out = append(out, t.Members...)
+	}
+	return out
+}
+
 // SlotOf is the slot that an event happened in, 0 for none: that of its task, or
 // the one that a task has just left.
 func SlotOf(e ralph.Event, s *ralph.State) int {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/web/index"
 )
 
 // look is all that pages are made from at one moment.
@@ -16,6 +17,9 @@ type look struct {
 	state  *ralph.State
 	engine report.Engine
 	now    time.Time
+	// read is how far the index had come, roughly while it still reads: pages of the
+	// history change with it.
+	read index.Progress
 }
 
 const (
@@ -28,12 +32,15 @@ const (
 	anewEvery = 5 * time.Second
 	// burst keeps many facts at once from being many pictures.
 	burst = 30 * time.Millisecond
+	// reachWithin is how long a picture waits for the index to be as new as itself.
+	reachWithin = 100 * time.Millisecond
 )
 
 // watcher looks at the repository for all pages together, and only while somebody
 // looks at one.
 type watcher struct {
 	source Source
+	index  *index.Index
 	ctx    context.Context //nolint:containedctx // the watcher's own life
 	stop   context.CancelFunc
 
@@ -46,8 +53,8 @@ type watcher struct {
 	err     error
 }
 
-func newWatcher(source Source) *watcher {
-	w := &watcher{source: source, wanted: make(chan struct{}, 1), moved: make(chan struct{})}
+func newWatcher(source Source, history *index.Index) *watcher {
+	w := &watcher{source: source, index: history, wanted: make(chan struct{}, 1), moved: make(chan struct{})}
 	w.ctx, w.stop = context.WithCancel(context.Background())
 	go w.run()
 	return w
@@ -58,7 +65,17 @@ func (w *watcher) close() { w.stop() }
 // look is the repository as it is now.
 func (w *watcher) look() *look {
 	s := w.source.State()
-	return &look{s, w.source.Engine(s), w.source.Now()}
+	return &look{s, w.source.Engine(s), w.source.Now(), w.read(s.Seq)}
+}
+
+// read is how far the index has come. While it reads, only steps that people can see
+// count: each makes pages anew.
+func (w *watcher) read(seq int64) index.Progress {
+	p := w.index.Progress()
+	if step := max(1, seq/50); !p.Caught {
+		p.Read -= p.Read % step
+	}
+	return p
 }
 
 // newest is the look of the newest version.
@@ -165,6 +182,11 @@ func (w *watcher) wait(last *look) error {
 		return w.ctx.Err()
 	case <-time.After(burst):
 	}
+	if w.index.Progress().Caught { // it hears of the same facts; a moment and it has them too
+		ctx, cancel := context.WithTimeout(w.ctx, reachWithin)
+		defer cancel()
+		_ = w.index.Reach(ctx, w.source.State().Seq) // that it was late, or why, is in its progress
+	}
 	return nil
 }
 
@@ -178,5 +200,5 @@ func (w *watcher) end(err error) {
 
 // same reports whether nothing has happened between two looks; clocks are no news.
 func same(a, b *look) bool {
-	return a != nil && a.state == b.state && a.engine.Alive == b.engine.Alive && a.engine.Pid == b.engine.Pid && maps.Equal(a.engine.Words, b.engine.Words)
+	return a != nil && a.state == b.state && a.read == b.read && a.engine.Alive == b.engine.Alive && a.engine.Pid == b.engine.Pid && maps.Equal(a.engine.Words, b.engine.Words)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/web/asset"
+	"github.com/ralph-loop/ralph/internal/web/index"
 	"github.com/ralph-loop/ralph/internal/web/live"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
@@ -50,17 +51,24 @@ type Server struct {
 	opt    Options
 	watch  *watcher
 	hub    *live.Hub
+	index  *index.Index
 	pages  *http.ServeMux // addresses that people look at, all of them GET
 	routes *http.ServeMux
 	assets *asset.Set
 }
+
+// The history is read with as much rest as work, so that whoever looks at a page
+// meanwhile does not feel it.
+const readWork, readRest = 5 * time.Millisecond, 5 * time.Millisecond
 
 // beat is how often a stream says that it lives, so that a page can say when it is stale.
 const beat = 3 * time.Second
 
 // New returns the dashboard. Close ends what it does in the background.
 func New(opt Options) *Server {
-	x := &Server{opt: opt, watch: newWatcher(opt.Source), pages: http.NewServeMux(), routes: http.NewServeMux(), assets: asset.Load()}
+	x := &Server{opt: opt, pages: http.NewServeMux(), routes: http.NewServeMux(), assets: asset.Load()}
+	x.index = index.New(index.Options{Journal: opt.Source, Work: readWork, Rest: readRest})
+	x.watch = newWatcher(opt.Source, x.index)
 	x.hub = live.New(live.Options{Render: x.parts, Changed: x.watch.changed, Beat: beat, Build: opt.Build})
 	for pattern, page := range pages() {
 		x.pages.HandleFunc("GET "+pattern, x.make(page))
@@ -73,7 +81,10 @@ func New(opt Options) *Server {
 }
 
 // Close ends what the dashboard does in the background.
-func (x *Server) Close() { x.watch.close() }
+func (x *Server) Close() {
+	x.watch.close()
+	x.index.Close()
+}
 
 // Run answers requests until ctx ends; streams end with it.
 func (x *Server) Run(ctx context.Context, listener net.Listener) error {
@@ -142,6 +153,7 @@ func (discard) WriteHeader(int)             {}
 
 // show answers a whole page.
 func (x *Server) show(w http.ResponseWriter, r *http.Request) {
+	defer x.index.Start() // the history is read after the first page has gone out
 	l, status := x.watch.look(), http.StatusOK
 	page, err := x.page(r.Context(), r.URL.RequestURI(), l)
 	if err != nil {
