@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -228,12 +230,17 @@ func eachLine(path string, visit func([]byte) error) error {
 }
 
 // Each calls visit for every event after seq, in order, over all segments. It
-// checks the chain as it goes. A torn last write is left out.
+// checks the chain as it goes, from the event with seq on: who asks for what comes
+// after it has read what was before, and follows a busy engine at small cost. A torn
+// last write is left out.
 func (j *File) Each(after int64, visit func(ralph.Event) error) error {
 	prev := ""
 	seen := false
 	var group []ralph.Event // of one write: an unfinished last one is left out
 	each := func(line []byte) error {
+		if !seen && seqOf(line) < after {
+			return nil
+		}
 		e, err := ralph.UnmarshalEvent(line)
 		if err != nil {
 			return &ralph.CorruptError{File: journalFile, Why: err.Error()}
@@ -274,6 +281,19 @@ func (j *File) Each(after int64, visit func(ralph.Event) error) error {
 		return err
 	}
 	return eachCompleteLine(f, each)
+}
+
+// seqOf is the number of the event in a line that is as ralph.MarshalEvent writes it,
+// without taking the line apart; of any other line it is the highest there is.
+func seqOf(line []byte) int64 {
+	rest, isEvent := bytes.CutPrefix(line, []byte(`{"t":"`))
+	_, rest, named := bytes.Cut(rest, []byte(`","seq":`))
+	number, _, ended := bytes.Cut(rest[:min(len(rest), 24)], []byte(`,`))
+	seq, err := strconv.ParseInt(string(number), 10, 64)
+	if !isEvent || !named || !ended || err != nil {
+		return math.MaxInt64
+	}
+	return seq
 }
 
 // eachCompleteLine calls visit for each line of the current segment that has its newline.
