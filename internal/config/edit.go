@@ -13,40 +13,84 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Edit sets one dotted key in the text of a file and returns the new text; the
-// rest stays byte for byte, comments, order and blank lines included. (Encoding
-// the parsed nodes again would keep comments, but not blank lines and columns.)
-// value is as in a flag. The result is checked: an Edit that would leave a file
-// that Load refuses returns Load's error, and one that would have to take
-// comments out says so.
+// fileName is how messages call the file.
+const fileName = "ralph/config.yaml"
+
+// Change is one thing to change in the file: a key gets a value, as in a flag, or its
+// line is taken out, so that its default holds.
+type Change struct {
+	Key, Value string
+	Unset      bool
+}
+
+// Edit sets one dotted key in the text of a file, as EditAll does.
 func Edit(file []byte, key, value string) ([]byte, error) {
-	const name = "ralph/config.yaml"
-	probe := loader{c: Defaults(), file: name}
-	probe.c.from = make(map[string]Source)
-	probe.index()
-	key = probe.resolve(key, Source{Kind: FromFlag})
-	probe.readFlags(map[string]string{key: value})
-	if len(probe.problems) > 0 {
-		return nil, &Error{probe.problems}
+	return EditAll(file, []Change{{Key: key, Value: value}})
+}
+
+// EditAll makes changes in the text of a file and returns the new text; the rest stays
+// byte for byte, comments, order and blank lines included. (Encoding the parsed nodes
+// again would keep comments, but not blank lines and columns.) The result is checked
+// once, so that two values that need each other may change together: changes that would
+// leave a file that Load refuses return Load's error, and one that would have to take
+// comments out says so.
+func EditAll(file []byte, changes []Change) ([]byte, error) {
+	var problems []Problem
+	wants := make([]any, len(changes))
+	changes = slices.Clone(changes)
+	for i, ch := range changes {
+		probe := loader{c: Defaults(), file: fileName}
+		probe.c.from = make(map[string]Source)
+		probe.index()
+		key := probe.resolve(ch.Key, Source{Kind: FromFlag})
+		if !ch.Unset {
+			probe.readFlags(map[string]string{key: ch.Value})
+		} else if probe.known[key] == nil {
+			probe.complain(Problem{Source: Source{Kind: FromFlag}, Key: ch.Key, Unknown: true})
+		}
+		if problems = append(problems, probe.problems...); len(probe.problems) == 0 {
+			changes[i].Key, wants[i] = key, probe.known[key].plain()
+		}
 	}
-	want := probe.known[key].plain()
-	root, wrong := parse(file, Source{Kind: FromFile, File: name})
-	if wrong != nil {
-		return nil, &Error{[]Problem{*wrong}}
+	if len(problems) > 0 {
+		return nil, &Error{problems}
 	}
-	e := editor{src: file, path: strings.Split(key, "."), text: yamlText(want)}
-	out, err := e.apply(root)
-	if err != nil {
-		return nil, fmt.Errorf("set %s in %s: %w", show(key), name, err)
+	out := file
+	for i, ch := range changes {
+		root, wrong := parse(out, Source{Kind: FromFile, File: fileName})
+		if wrong != nil {
+			return nil, &Error{[]Problem{*wrong}}
+		}
+		e := editor{src: out, path: strings.Split(ch.Key, ".")}
+		edit := e.remove
+		if !ch.Unset {
+			e.text = yamlText(wants[i])
+			edit = e.apply
+		}
+		var err error
+		if out, err = edit(root); err != nil {
+			return nil, fmt.Errorf("set %s in %s: %w", show(ch.Key), fileName, err)
+		}
 	}
-	c, err := load(out, name, nil, nil)
+	c, err := load(out, fileName, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	if !c.holds(key, want) || !onlyChanged(file, out, key) {
-		return nil, fmt.Errorf("set %s in %s: the file is written in a way that ralph cannot edit safely; change the line by hand", show(key), name)
+	for i, ch := range changes {
+		last := !slices.ContainsFunc(changes[i+1:], func(later Change) bool { return later.Key == ch.Key })
+		kept := ch.Unset && c.Where(ch.Key).Kind != FromFile || !ch.Unset && c.holds(ch.Key, wants[i])
+		if last && !kept {
+			return nil, cannotEdit(ch.Key)
+		}
+	}
+	if !onlyChanged(file, out, changes) {
+		return nil, cannotEdit(changes[0].Key)
 	}
 	return out, nil
+}
+
+func cannotEdit(key string) error {
+	return fmt.Errorf("set %s in %s: the file is written in a way that ralph cannot edit safely; change the line by hand", show(key), fileName)
 }
 
 // holds reports whether the file that c was read from sets the key to want.
@@ -59,14 +103,16 @@ func (c Config) holds(key string, want any) bool {
 	return false
 }
 
-// onlyChanged reports whether a and b say the same but for one key. It is the
+// onlyChanged reports whether a and b say the same but for the keys changed. It is the
 // net below the splicing: whatever odd YAML a person writes, nothing else may
 // change its meaning. (No comment can get lost: nothing that may hold one is
 // ever taken out.)
-func onlyChanged(a, b []byte, key string) bool {
+func onlyChanged(a, b []byte, changes []Change) bool {
 	before, after := leaves(a), leaves(b)
-	delete(before, key)
-	delete(after, key)
+	for _, ch := range changes {
+		delete(before, ch.Key)
+		delete(after, ch.Key)
+	}
 	return maps.Equal(before, after)
 }
 

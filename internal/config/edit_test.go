@@ -128,7 +128,7 @@ func TestEditAnyKey(t *testing.T) {
 					t.Fatalf("%s=%s lost %q", k.path, v, line[i:])
 				}
 			}
-			if !onlyChanged(file, out, k.path) {
+			if !onlyChanged(file, out, []Change{{Key: k.path}}) {
 				t.Fatalf("%s=%s changed more:\n%s", k.path, v, out)
 			}
 			file = out
