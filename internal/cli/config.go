@@ -84,12 +84,18 @@ func runConfigEdit(env Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	return changeSettings(root, func(text []byte) ([]byte, error) { return editAll(text, args) })
+}
+
+// changeSettings replaces the text of the settings by what change makes of it, as a whole
+// or not at all.
+func changeSettings(root string, change func(text []byte) ([]byte, error)) error {
 	path := filepath.Join(root, "ralph/config.yaml")
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read the settings: %w", err)
 	}
-	if text, err = editAll(text, args); err != nil {
+	if text, err = change(text); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -101,32 +107,15 @@ func runConfigEdit(env Env, args []string) error {
 	return nil
 }
 
-// editAll makes several changes. Each has to leave valid settings, so one that
-// needs another (agent.primary=mine needs agents.mine) is made after it,
-// whichever was named first.
+// editAll makes several changes, which are checked together.
 func editAll(text []byte, args []string) ([]byte, error) {
-	for len(args) > 0 {
-		var later []string
-		var first error
-		for _, arg := range args {
-			key, value, ok := strings.Cut(arg, "=")
-			if !ok {
-				return nil, &ralph.Refusal{Why: fmt.Sprintf("%q is not key=value", arg), Hint: "like task.max_iterations=20; `ralph config show` lists the keys", Kind: ralph.ErrUsage}
-			}
-			edited, err := config.Edit(text, strings.TrimSpace(key), strings.TrimSpace(value))
-			if err == nil {
-				text = edited
-				continue
-			}
-			if first == nil {
-				first = err
-			}
-			later = append(later, arg)
+	changes := make([]config.Change, len(args))
+	for i, arg := range args {
+		key, value, ok := strings.Cut(arg, "=")
+		if !ok {
+			return nil, &ralph.Refusal{Why: fmt.Sprintf("%q is not key=value", arg), Hint: "like task.max_iterations=20; `ralph config show` lists the keys", Kind: ralph.ErrUsage}
 		}
-		if len(later) == len(args) {
-			return nil, first
-		}
-		args = later
+		changes[i] = config.Change{Key: strings.TrimSpace(key), Value: strings.TrimSpace(value)}
 	}
-	return text, nil
+	return config.EditAll(text, changes)
 }
