@@ -84,6 +84,8 @@ func (s *State) applyRecovery(e Event) {
 		})
 	case TaskExtended:
 		s.editTask(f.ID, func(t *Task) { t.MaxIterations, t.Line = f.MaxIterations, "" })
+	case TaskTold:
+		s.editTask(f.ID, func(t *Task) { t.Run.Words = append(slices.Clone(t.Run.Words), f.Text) })
 	case TaskAssigned:
 		s.editTask(f.ID, func(t *Task) { t.Run.Assigned = true })
 	default:
@@ -120,7 +122,7 @@ func (t *Task) left(f TaskEnded) {
 // again is the run of a fresh attempt: its counters begin anew (B-080), what it
 // has learnt and made stays (B-076).
 func (r Run) again() Run {
-	fresh := Run{Rejects: r.Rejects, Answers: r.Answers, Red: r.Red, Stash: r.Stash, Place: r.Place}
+	fresh := Run{Rejects: r.Rejects, Answers: r.Answers, Words: r.Words, Red: r.Red, Stash: r.Stash, Place: r.Place}
 	fresh.Place.Slot, fresh.Place.Ready, fresh.Place.Fails = 0, false, 0
 	if r.Queue.State == MergeMerged {
 		fresh.Place = Place{Dir: fresh.Place.Dir} // its branch is history: begin a new one

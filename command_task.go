@@ -144,6 +144,39 @@ func (s *State) MayCleanUp(id TaskID) (*Task, error) {
 	return t, nil
 }
 
+// TellTask says something to the agent of a task: it stands in its next prompt (B-021).
+func (s *State) TellTask(id TaskID, text string) ([]Fact, error) {
+	t, err := s.findTask(id)
+	switch {
+	case err != nil:
+		return nil, err
+	case t.Status == TaskDone:
+		return nil, refuseTask(t, "`ralph task reject` sends it back with a reason", "is done: no prompt follows")
+	case strings.TrimSpace(text) == "":
+		return nil, refuseTask(t, "", "cannot be told nothing")
+	}
+	return []Fact{TaskTold{id, strings.TrimSpace(text)}}, nil
+}
+
+// OrderPlan puts the tasks of the plan in an order; those that are not named stay behind
+// the others, in the order that they have.
+func (s *State) OrderPlan(ids []TaskID) ([]Fact, error) {
+	if len(ids) == 0 {
+		return nil, &Refusal{Why: "an order names tasks", Kind: ErrUsage}
+	}
+	seen := map[TaskID]bool{}
+	for _, id := range ids {
+		if _, err := s.findTask(id); err != nil {
+			return nil, err
+		}
+		if seen[id] {
+			return nil, &Refusal{Why: fmt.Sprintf("the order names %s twice", id), Kind: ErrUsage}
+		}
+		seen[id] = true
+	}
+	return []Fact{PlanOrdered{ids}}, nil
+}
+
 // DivideTask puts smaller tasks in the place of one (B-081): what waits for it
 // waits for all of them, and it is closed as skipped.
 func (s *State) DivideTask(id TaskID, ids []TaskID, names []string) ([]Fact, error) {

@@ -238,6 +238,8 @@ func parallelDecoderOf(kind string) func([]byte) (Fact, error) {
 		return decodeFact[TaskRolledBack]
 	case "task.cleaned":
 		return decodeFact[TaskCleaned]
+	case "task.told":
+		return decodeFact[TaskTold]
 	case "task.extended":
 		return decodeFact[TaskExtended]
 	case "task.assigned":

@@ -111,6 +111,12 @@ type TaskCleaned struct {
 	Saved []Saved `json:"saved,omitempty"`
 }
 
+// TaskTold is what a person says to the agent of a task, unasked (B-021).
+type TaskTold struct {
+	ID   TaskID `json:"id"`
+	Text string `json:"text"`
+}
+
 // TaskExtended raises the iterations of one task (B-082).
 type TaskExtended struct {
 	ID            TaskID `json:"id"`
@@ -136,4 +142,5 @@ func (SkipWanted) Kind() string         { return "skip.wanted" }
 func (TaskRolledBack) Kind() string     { return "task.rolledback" }
 func (TaskCleaned) Kind() string        { return "task.cleaned" }
 func (TaskExtended) Kind() string       { return "task.extended" }
+func (TaskTold) Kind() string           { return "task.told" }
 func (TaskAssigned) Kind() string       { return "task.assigned" }

@@ -147,6 +147,7 @@ type Run struct {
 	Red     *ChecksRan `json:"red,omitempty"`     // the last red checks, for the next prompt
 	Rejects []string   `json:"rejects,omitempty"` // reasons of VERIFY or a person, oldest first
 	Answers []QA       `json:"answers,omitempty"` // questions of the agent with people's answers
+	Words   []string   `json:"words,omitempty"`   // what people said to its agent, unasked
 	Replies []Answered `json:"replies,omitempty"` // to what is asked in the turn under way
 	Session string     `json:"session,omitempty"` // the agent's own session, to resume
 	// Signalled is what the agent has signalled in the turn under way by a command or a

@@ -33,6 +33,7 @@ func full(stage ralph.TaskKind) Input {
 				{Name: "test", Exit: -1, Why: "timed out after 10m0s"},
 			}},
 			Rejects: []string{"no test for\nempty input"},
+			Words:   []string{"use the\nsmall buffer"},
 			Answers: []ralph.QA{{Question: "Which encoding?", Answer: "UTF-8"}},
 			Last: &ralph.TurnEnded{
 				Err:    &ralph.AgentError{Class: ralph.ErrClassServer, Message: "503 from upstream"},

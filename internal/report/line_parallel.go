@@ -71,6 +71,8 @@ func recoveryLines(e ralph.Event, s *ralph.State) []string {
 		return append([]string{fmt.Sprintf("CLEANUP: %s: worktree %s removed", called(s, f.ID), oneLine(f.Dir))}, saved(f.ID, f.Saved)...)
 	case ralph.TaskExtended:
 		return []string{fmt.Sprintf("EXTEND: %s may take %d iterations", called(s, f.ID), f.MaxIterations)}
+	case ralph.TaskTold:
+		return []string{fmt.Sprintf("TOLD: %s: %s", called(s, f.ID), oneLine(f.Text))}
 	case ralph.TaskAssigned:
 		return []string{"ASSIGN: " + called(s, f.ID)}
 	}

@@ -68,6 +68,8 @@ func (d *draft) addRecovery(e ralph.Event) {
 		d.savedWork(r, f.Saved, at)
 	case ralph.TaskExtended:
 		d.member(f.ID).note(at, "B-082", fmt.Sprintf("a person gave it %d iterations", f.MaxIterations))
+	case ralph.TaskTold:
+		d.member(f.ID).note(at, "B-021", "a person told its agent: "+oneLine(f.Text))
 	case ralph.TaskAssigned:
 		d.member(f.ID).note(at, "B-091", "a person chose it to be next")
 	}

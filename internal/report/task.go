@@ -67,6 +67,8 @@ func aboutParallel(f ralph.Fact) ralph.TaskID {
 		return f.ID
 	case ralph.TaskExtended:
 		return f.ID
+	case ralph.TaskTold:
+		return f.ID
 	case ralph.TaskAssigned:
 		return f.ID
 	}
@@ -164,6 +166,7 @@ func Task(t *ralph.Task, history []string) string {
 	for _, a := range t.Run.Answers {
 		line("answered", oneLine(a.Question)+"\n"+a.Answer)
 	}
+	line("told", strings.Join(t.Run.Words, "\n"))
 	line("rejected", strings.Join(t.Run.Rejects, "\n"))
 	if red := t.Run.Red; red != nil {
 		for _, r := range red.Results {

@@ -52,6 +52,9 @@ func (x *Executor) handover(ctx context.Context, s *ralph.State, t *ralph.Task) 
 	for _, qa := range r.Answers {
 		fmt.Fprintf(&b, "\nAsked: %s\n  Answer: %s", cutLine(qa.Question, mostLine), cutLine(qa.Answer, mostLine))
 	}
+	for _, text := range r.Words {
+		fmt.Fprintf(&b, "\nA person said: %s", cutLine(text, mostLine))
+	}
 	b.WriteString(x.changedSince(ctx, s, t))
 	return cutText(b.String(), mostHandover)
 }
