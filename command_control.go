@@ -71,3 +71,24 @@ func (s *State) SetMode(mode Autonomy) ([]Fact, error) {
 	}
 	return []Fact{ModeSet{Mode: mode}}, nil
 }
+
+// Resumable reports whether a start in a mode goes on with the newest session: it
+// was cut off, or a person or an error ended it. only is the spec of a mode that works on
+// one; file says whether agent mode left its session file.
+func (s *State) Resumable(mode, only string, file bool) bool {
+	last := s.Session
+	if last.Mode != mode || last.ID == "" || last.Auto.EndsAtError() { // manual and step offer no resume
+		return false
+	}
+	cut := last.Live() || last.Ended == ReasonInterrupted || last.Ended == ReasonError
+	switch mode {
+	case "agent":
+		return file && cut
+	case "autopilot": // on the same plan; another one since then begins a session of its own
+		return cut && (s.Job == nil || s.Job.File == s.Plan.File)
+	}
+	if s.Job == nil { // it was given back when a person ended the session
+		return mode == "construct" && cut && s.Plan.File == only && s.Plan.Unfinished() > 0
+	}
+	return last.Live() && s.Job.File == only
+}

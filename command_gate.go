@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // findGate returns an open gate or a refusal.
@@ -57,6 +58,26 @@ func (s *State) findDecidable(id GateID) (*Gate, error) {
 		err = &Refusal{Why: fmt.Sprintf("%s is a question", id), Hint: fmt.Sprintf("answer it: ralph answer %s \"...\"", id), Kind: ErrUsage}
 	}
 	return g, err
+}
+
+// Hears refuses an answer to an agent that is gone: with its engine, or because its time
+// is over. engine says whether one works here.
+func (s *State) Hears(id GateID, engine bool, now time.Time) error {
+	i := slices.IndexFunc(s.Gates, func(g *Gate) bool { return g.ID == id })
+	switch {
+	case i < 0 || s.Gates[i].Heard(engine, now):
+		return nil
+	case s.Gates[i].By != "":
+		return &Refusal{Why: fmt.Sprintf("the time to answer %s is over: what asked it has gone on without", id), Hint: "it asks anew when it wants to do that again", Kind: ErrNotFound}
+	}
+	mode := s.Session.Mode
+	if mode == "" {
+		mode = "agent"
+	}
+	return &Refusal{
+		Why: fmt.Sprintf("the agent that asked %s is gone: its engine died", id), Kind: ErrNotFound,
+		Hint: fmt.Sprintf("`ralph %s` runs its turn again, and the agent asks anew", mode),
+	}
 }
 
 // ApproveGate lets pass what waits at a gate.

@@ -8,6 +8,7 @@ package action
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -21,28 +22,24 @@ const (
 	Engine Subject = "engine" // the running engine, or the one to be started; no ID
 	Task   Subject = "task"
 	Gate   Subject = "gate"
-	Spec   Subject = "spec" // a record of the inbox
+	Spec   Subject = "spec"  // a record of the inbox
+	Inbox  Subject = "inbox" // the queue as a whole; no ID
 	Rule   Subject = "rule"
 	Plan   Subject = "plan" // the plan of the current spec; no ID
 )
 
-// Input is what a person says with an action. What an action does not use is zero.
-type Input struct {
-	ID     string        `json:"id,omitempty" doc:"the task, gate, inbox record or rule that it is about"`
-	Text   string        `json:"text,omitempty" doc:"a reason, an answer, a name, the text of a spec"`
-	To     int           `json:"to,omitempty" doc:"task.extend: iterations that the task may take, 0 for half as many again"`
-	Names  []string      `json:"names,omitempty" doc:"task.divide: the names of the smaller tasks"`
-	Always bool          `json:"always,omitempty" doc:"gates: let the answer hold from now on, as a rule"`
-	Scope  string        `json:"scope,omitempty" doc:"with always: task, spec, session or repository"`
-	For    time.Duration `json:"for,omitempty" doc:"with always: how long in nanoseconds, 0 for 30 days, negative for no end"`
-	Sure   bool          `json:"-"` // the question of Offer.Confirm was answered with yes
-}
+// Subjects are all of them.
+func Subjects() []Subject { return []Subject{Engine, Task, Gate, Spec, Inbox, Rule, Plan} }
+
+// Named reports whether what the subject is has IDs.
+func (s Subject) Named() bool { return s != Engine && s != Inbox && s != Plan }
 
 // Done is what came of an action, in words, and what takes it back; nil where nothing
 // can, or where it is one of the buttons beside it.
 type Done struct {
-	Said string `json:"said"`
-	Undo *Call  `json:"undo,omitempty"`
+	Said string `json:"said" doc:"what came of it, in words"`
+	ID   string `json:"id,omitempty" doc:"what was made, where something was: a task, a record of the inbox, a rule"`
+	Undo *Call  `json:"undo,omitempty" doc:"the action that takes it back"`
 }
 
 // Call is an action with its input.
@@ -55,21 +52,23 @@ type Call struct {
 type Offer struct {
 	Action  string  `json:"action"`
 	ID      string  `json:"id,omitempty"`
-	Title   string  `json:"title"`             // on the button
-	Key     string  `json:"key,omitempty"`     // that does it: r e R X +
-	Confirm string  `json:"confirm,omitempty"` // to be asked before it is done
-	Primary bool    `json:"-"`                 // what a person most likely wants
-	Danger  bool    `json:"danger,omitempty"`  // it takes something away
+	Title   string  `json:"title" doc:"the words on its button"`
+	Key     string  `json:"key,omitempty" doc:"the key that does it: r e R X + p s a d"`
+	Ask     string  `json:"ask,omitempty" doc:"the question that it is an answer to"`
+	Confirm string  `json:"confirm,omitempty" doc:"to be asked before it is done"`
+	Primary bool    `json:"primary,omitempty" doc:"what a person most likely wants"`
+	Danger  bool    `json:"danger,omitempty" doc:"it takes something away"`
 	Fields  []Field `json:"fields,omitempty"`
+	Preset  Input   `json:"-"` // what a form of it says without asking: an undo
 }
 
 // Field is one thing that a person may or must say with an action.
 type Field struct {
-	Name     string   `json:"name"` // as in Input's JSON
+	Name     string   `json:"name" doc:"as in the input's JSON"`
 	Label    string   `json:"label"`
-	Kind     string   `json:"kind"` // text, area, number, choice, check
+	Kind     string   `json:"kind" enum:"text,area,number,choice,check"`
 	Choices  []string `json:"choices,omitempty"`
-	Value    string   `json:"value,omitempty"` // at first
+	Value    string   `json:"value,omitempty" doc:"at first"`
 	Required bool     `json:"required,omitempty"`
 }
 
@@ -77,14 +76,41 @@ type Field struct {
 type World struct {
 	Engine bool // an engine works here now
 	Now    time.Time
+	Usual  int      // task.max_iterations: of a task that says none itself
+	Carry  bool     // agent mode left a session to be resumed (ralph/.agent-session)
+	Specs  []string // files in ralph/specs
+	By     string   // the surface, for rules: web
+	// ID makes an id with a prefix; nil where nothing is made, only asked.
+	ID func(prefix string) string
+}
+
+// Start is how an engine is to be started.
+type Start struct {
+	Mode     string // agent, autopilot, construct
+	Spec     string // construct: the file; "" for the plan's
+	Parallel int    // autopilot: agents at once; 0 as configured
+	Autonomy string // manual, step, semi, autopilot; "" as configured
+	Resume   bool   // only if there is a session to resume
+	Fresh    bool   // a new session, even if there is one to resume
 }
 
 // Desk is what actions need from outside.
 type Desk interface {
 	World() World
 	// Update appends the facts of decide, which sees the newest state, as the person's
-	// who uses the dashboard.
+	// who uses the surface.
 	Update(ctx context.Context, decide func(*ralph.State) ([]ralph.Fact, error)) error
+	// Start starts an engine that outlives this process, and returns when it works or
+	// says why it does not.
+	Start(ctx context.Context, s Start) (said string, err error)
+	// RollBack undoes the work of a task, CleanUp takes its worktree away.
+	RollBack(ctx context.Context, id ralph.TaskID) (said string, err error)
+	CleanUp(ctx context.Context, id ralph.TaskID) (said string, err error)
+	// SpecFile checks that a file is in ralph/specs. With a text it is written there
+	// first; then the name may be "".
+	SpecFile(name, text string) (file string, err error)
+	// Closed says why a gate takes no word any more: the first answer wins.
+	Closed(id ralph.GateID) error
 }
 
 // verb is one row of the table.
@@ -95,90 +121,173 @@ type verb struct {
 	key     string
 	primary bool
 	danger  bool
-	confirm string
-	fields  func(s *ralph.State, id string) []Field
-	// facts are the facts that the action appends; its error says why it is not offered.
+	doc     string // for the API
+	confirm func(s *ralph.State, id string) string
+	ask     func(s *ralph.State) string
+	fields  func(s *ralph.State, w World, id string) []Field
+	// facts are those that the action appends; its error says why it may not be done.
 	facts func(s *ralph.State, w World, in Input) ([]ralph.Fact, error)
-	said  string
-	undo  string // the action that takes it back, with the same ID
+	// try asks whether it may be done, where facts need words that only a person has.
+	try func(s *ralph.State, w World, id string) error
+	// hide takes a button away that would only be in the way; the action may still be done.
+	hide func(s *ralph.State, w World, id string) bool
+	// do is what an action does that is more than facts.
+	do   func(ctx context.Context, desk Desk, in Input) (Done, error)
+	said string
+	// after says what was done, and what takes it back: s is the state before.
+	after func(s *ralph.State, in Input, facts []ralph.Fact) Done
 }
 
 func verbs() []verb {
-	return []verb{
-		{
-			name: "pause", about: Engine, title: "Pause", key: "p", said: "Pausing at the end of the current iterations", undo: "resume",
-			facts: steer(ralph.WantPause),
-		},
-		{
-			name: "resume", about: Engine, title: "Resume", key: "p", primary: true, said: "Going on",
-			facts: steer(ralph.WantRun),
-		},
-		{
-			name: "stop", about: Engine, title: "Stop", key: "s", said: "Stopping at the end of the current iterations", undo: "resume",
-			facts: steer(ralph.WantStop),
-		},
-	}
+	return slices.Concat(engineVerbs(), startVerbs(), taskVerbs(), repairVerbs(), planVerbs(), gateVerbs(), inboxVerbs())
 }
 
-func steer(want ralph.Want) func(*ralph.State, World, Input) ([]ralph.Fact, error) {
-	return func(s *ralph.State, w World, _ Input) ([]ralph.Fact, error) {
-		if !w.Engine {
-			return nil, &ralph.Refusal{Why: "no engine is running here", Hint: "start one first", Kind: ralph.ErrNotFound}
+// Action is a row of the table for those who list it.
+type Action struct {
+	Name   string
+	About  Subject
+	Title  string
+	Key    string
+	Doc    string
+	Danger bool
+	Uses   []string // the fields of Input, as in its JSON
+}
+
+// Actions are all actions, in the order of the table.
+func Actions() []Action {
+	var out []Action
+	for _, v := range verbs() {
+		a := Action{v.name, v.about, v.title, v.key, v.doc, v.danger, nil}
+		if v.about.Named() {
+			a.Uses = append(a.Uses, "id")
 		}
-		return s.Steer(want, "the dashboard")
+		if v.fields != nil {
+			for _, f := range v.fields(sample(), World{}, "") {
+				a.Uses = append(a.Uses, f.Name)
+			}
+		}
+		out = append(out, a)
 	}
+	return out
+}
+
+// sample is a state in which every field of every form is asked for.
+func sample() *ralph.State {
+	s := &ralph.State{}
+	s.Session = ralph.Session{ID: "s", Mode: "autopilot", Ended: ralph.ReasonInterrupted}
+	s.Gates = []*ralph.Gate{{Kind: ralph.GateApproval, Request: &ralph.Request{}}}
+	s.Plan.Tasks = []*ralph.Task{{Status: ralph.TaskFailed}}
+	return s
 }
 
 // Offers are the actions that may be taken now on a subject, in the order of buttons.
 func Offers(s *ralph.State, w World, about Subject, id string) []Offer {
 	var out []Offer
 	for _, v := range verbs() {
-		if v.about != about {
-			continue
+		if v.about == about && (v.hide == nil || !v.hide(s, w, id)) && v.may(s, w, id) == nil {
+			out = append(out, v.offer(s, w, id))
 		}
-		if facts, err := v.facts(s, w, Input{ID: id}); err != nil || len(facts) == 0 {
-			continue
-		}
-		o := Offer{Action: v.name, ID: id, Title: v.title, Key: v.key, Confirm: v.confirm, Primary: v.primary, Danger: v.danger}
-		if v.fields != nil {
-			o.Fields = v.fields(s, id)
-		}
-		out = append(out, o)
 	}
 	return out
 }
 
+// may asks the command whether it would succeed.
+func (v verb) may(s *ralph.State, w World, id string) error {
+	if w.ID == nil {
+		w.ID = func(prefix string) string { return prefix + "-new" }
+	}
+	if v.try != nil {
+		return v.try(s, w, id)
+	}
+	facts, err := v.facts(s, w, Input{ID: id})
+	if err == nil && len(facts) == 0 {
+		err = &ralph.Refusal{Why: "there is nothing to do", Kind: ralph.ErrUsage}
+	}
+	return err
+}
+
+func (v verb) offer(s *ralph.State, w World, id string) Offer {
+	o := Offer{Action: v.name, ID: id, Title: v.title, Key: v.key, Primary: v.primary, Danger: v.danger}
+	if v.confirm != nil {
+		o.Confirm = v.confirm(s, id)
+	}
+	if v.ask != nil {
+		o.Ask = v.ask(s)
+	}
+	if v.fields != nil {
+		o.Fields = v.fields(s, w, id)
+	}
+	return o
+}
+
+// find returns the row of a name, or refuses.
+func find(name string) (verb, error) {
+	all := verbs()
+	if i := slices.IndexFunc(all, func(v verb) bool { return v.name == name }); i >= 0 {
+		return all[i], nil
+	}
+	return verb{}, &ralph.Refusal{Why: fmt.Sprintf("there is no action %q", name), Hint: "docs/api.md lists them", Kind: ralph.ErrNotFound}
+}
+
 // OfferOf is the offer of one action on what has the id; false when it may not be taken.
 func OfferOf(s *ralph.State, w World, name, id string) (Offer, bool) {
-	for _, v := range verbs() {
-		if v.name != name {
-			continue
-		}
-		for _, o := range Offers(s, w, v.about, id) {
-			if o.Action == name {
-				return o, true
-			}
-		}
+	v, err := find(name)
+	if err != nil || v.may(s, w, id) != nil {
+		return Offer{}, false
 	}
-	return Offer{}, false
+	return v.offer(s, w, id), true
 }
 
 // Do carries an action out. Its errors are for people: a *ralph.Refusal says why it
 // may not be and what to do instead.
 func Do(ctx context.Context, desk Desk, name string, in Input) (Done, error) {
-	for _, v := range verbs() {
-		if v.name != name {
-			continue
-		}
-		err := desk.Update(ctx, func(s *ralph.State) ([]ralph.Fact, error) { return v.facts(s, desk.World(), in) })
-		if err != nil {
-			return Done{}, err
-		}
-		done := Done{Said: v.said}
-		if v.undo != "" {
-			done.Undo = &Call{v.undo, Input{ID: in.ID}}
-		}
-		return done, nil
+	v, err := find(name)
+	if err != nil {
+		return Done{}, err
 	}
-	return Done{}, &ralph.Refusal{Why: fmt.Sprintf("there is no action %q", name), Hint: "docs/api.md lists them", Kind: ralph.ErrUsage}
+	if v.do != nil {
+		return v.do(ctx, desk, in)
+	}
+	return v.append(ctx, desk, in)
+}
+
+// append records the facts of an action.
+func (v verb) append(ctx context.Context, desk Desk, in Input) (Done, error) {
+	var done Done
+	err := desk.Update(ctx, func(s *ralph.State) ([]ralph.Fact, error) {
+		w := desk.World()
+		w.ID = unused(s, w.ID)
+		facts, err := v.facts(s, w, in)
+		if err != nil {
+			return nil, err
+		}
+		done = Done{Said: v.said}
+		if v.after != nil {
+			done = v.after(s, in, facts)
+		}
+		if done.Said == "" {
+			done.Said = v.said
+		}
+		return facts, nil
+	})
+	if err != nil {
+		return Done{}, err
+	}
+	return done, nil
+}
+
+// unused makes ids that nothing in the state has, and no two the same.
+func unused(s *ralph.State, id func(string) string) func(string) string {
+	given := map[string]bool{}
+	return func(prefix string) string {
+		for {
+			x := id(prefix)
+			taken := given[x] || s.Spec(ralph.SpecID(x)) != nil || s.Task(ralph.TaskID(x)) != nil ||
+				slices.ContainsFunc(s.Rules, func(r *ralph.AnswerRule) bool { return string(r.ID) == x })
+			if !taken {
+				given[x] = true
+				return x
+			}
+		}
+	}
 }

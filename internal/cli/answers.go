@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/report"
@@ -94,13 +95,12 @@ func (a *always) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// rule is what the answer becomes at a time.
-func (a *always) rule(s *ralph.State, now time.Time) ralph.AnswerRule {
-	r := ralph.AnswerRule{ID: newRuleID(s), Scope: ralph.RuleScope(a.scope), At: now, By: "cli"}
-	if a.hold > 0 {
-		r.Until = now.Add(a.hold)
+// as is what the answer becomes, as actions have it.
+func (a *always) as() action.Always {
+	if a.hold == 0 {
+		return action.Always{Scope: a.scope, For: -1, By: "cli"}
 	}
-	return r
+	return action.Always{Scope: a.scope, For: a.hold, By: "cli"}
 }
 
 // gateVerb makes cmd say one thing about a gate. The first word wins.
@@ -118,7 +118,7 @@ func gateVerb(env Env, cmd *cobra.Command, said string, decide func(*ralph.State
 		}
 		defer j.Close()
 		id := ralph.GateID(args[0])
-		if err := heardBy(j.State(), id, j.Holder() != nil, j.Now()); err != nil {
+		if err := j.State().Hears(id, j.Holder() != nil, j.Now()); err != nil {
 			return err
 		}
 		made, err := answerGate(cmd.Context(), j, id, &rule, func(s *ralph.State) ([]ralph.Fact, error) { return decide(s, id, args[1:]) })
@@ -151,14 +151,13 @@ func answerGate(ctx context.Context, j *journal.File, id ralph.GateID, rule *alw
 		if err != nil || !rule.want {
 			return facts, err
 		}
-		if facts, err = s.AlwaysGate(id, facts, rule.rule(s, j.Now())); err == nil {
-			added := facts[len(facts)-1].(ralph.RuleAdded) //nolint:forcetypeassert // AlwaysGate puts it last
-			made = &added.Rule
+		if facts, err = rule.as().Facts(s, id, facts, newRuleID(s), j.Now()); err == nil {
+			made = action.Made(facts)
 		}
 		return facts, err
 	})
 	if err == nil && closed {
-		err = notOpen(j, id)
+		err = report.NotOpen(id, j.Each)
 	}
 	return made, err
 }
@@ -178,43 +177,3 @@ func saidOf(env Env, id ralph.GateID, said string, made *ralph.AnswerRule, asJSO
 	}
 	return err
 }
-
-// heardBy refuses an answer to an agent that is gone: with its engine, or because its
-// time is over.
-func heardBy(s *ralph.State, id ralph.GateID, engine bool, now time.Time) error {
-	i := slices.IndexFunc(s.Gates, func(g *ralph.Gate) bool { return g.ID == id })
-	switch {
-	case i < 0 || s.Gates[i].Heard(engine, now):
-		return nil
-	case s.Gates[i].By != "":
-		return &ralph.Refusal{Why: fmt.Sprintf("the time to answer %s is over: what asked it has gone on without", id), Hint: "it asks anew when it wants to do that again", Kind: ralph.ErrNotFound}
-	}
-	return &ralph.Refusal{
-		Why: fmt.Sprintf("the agent that asked %s is gone: its engine died", id), Kind: ralph.ErrNotFound,
-		Hint: fmt.Sprintf("`ralph %s` runs its turn again, and the agent asks anew", orWord(s.Session.Mode, "agent")),
-	}
-}
-
-// notOpen refuses a word about a gate that takes none, with what became of it: the
-// first answer wins, and whoever comes second wants to know whose it was.
-func notOpen(j *journal.File, id ralph.GateID) error {
-	refusal := &ralph.Refusal{Why: fmt.Sprintf("no open gate %s", id), Hint: "`ralph gates` lists what waits", Kind: ralph.ErrNotFound}
-	past := report.GatePast{Only: id}
-	err := j.Each(0, func(e ralph.Event) error {
-		past.Add(e)
-		return nil
-	})
-	end, asked := past.Of(id)
-	switch {
-	case err != nil:
-		return err
-	case end != nil:
-		refusal.Why += ": " + end.Words()
-		refusal.Hint = "the first answer wins"
-	case asked != nil:
-		refusal.Why += ": nobody waits for it any more"
-	}
-	return refusal
-}
-
-func at(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/report"
 )
@@ -26,6 +25,9 @@ type dashboard struct {
 	last     *ralph.State // the newest that was read
 	seq      int64
 	files    [2]os.FileInfo // the views, as they were then
+
+	aroundMu sync.Mutex
+	around   around
 }
 
 func openDashboard(env Env, root string) (*dashboard, error) {
@@ -86,11 +88,3 @@ func (d *dashboard) Each(after int64, visit func(ralph.Event) error) error {
 }
 
 func (d *dashboard) Now() time.Time { return d.writer.Now() }
-
-func (d *dashboard) World() action.World {
-	return action.World{Engine: d.writer.Holder() != nil, Now: d.writer.Now()}
-}
-
-func (d *dashboard) Update(ctx context.Context, decide func(*ralph.State) ([]ralph.Fact, error)) error {
-	return d.writer.Update(ctx, "web", decide)
-}

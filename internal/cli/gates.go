@@ -133,7 +133,7 @@ func showGate(ctx context.Context, env Env, j *journal.File, s *ralph.State, id 
 		_, err := io.WriteString(env.Stdout, report.Visible(d.Words(j.Now())))
 		return err
 	}
-	return notOpen(j, id)
+	return report.NotOpen(id, j.Each)
 }
 
 func indent(text string) string {

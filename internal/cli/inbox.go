@@ -95,34 +95,50 @@ func runInboxAdd(cmd *cobra.Command, env Env, name string) error {
 }
 
 func runInboxAddStdin(cmd *cobra.Command, env Env, name string) error {
-	text, err := io.ReadAll(io.LimitReader(env.Stdin, 1<<20+1))
+	text, err := io.ReadAll(io.LimitReader(env.Stdin, mostSpec+1))
 	switch {
 	case err != nil:
 		return fmt.Errorf("read the spec from standard input: %w", err)
-	case len(text) > 1<<20:
-		return &ralph.Refusal{Why: "the spec is larger than 1 MiB", Hint: "split it", Kind: ralph.ErrUsage}
 	case strings.TrimSpace(string(text)) == "":
 		return &ralph.Refusal{Why: "standard input is empty", Hint: "pipe a spec into `ralph inbox add -`", Kind: ralph.ErrUsage}
+	}
+	root, err := findRoot(env)
+	if err != nil {
+		return err
+	}
+	file, err := newSpec(root, name, text)
+	if err != nil {
+		return err
+	}
+	return runInboxAdd(cmd, env, file)
+}
+
+// mostSpec bounds a spec that comes from elsewhere, in bytes.
+const mostSpec = 1 << 20
+
+// newSpec makes a new file in ralph/specs; a name that is not given is made from the text.
+func newSpec(root, name string, text []byte) (string, error) {
+	switch {
+	case len(text) > mostSpec:
+		return "", &ralph.Refusal{Why: "the spec is larger than 1 MiB", Hint: "split it", Kind: ralph.ErrUsage}
+	case strings.TrimSpace(string(text)) == "":
+		return "", &ralph.Refusal{Why: "the spec is empty", Hint: "write down what is to be done", Kind: ralph.ErrUsage}
 	}
 	if name == "" {
 		name = nameFrom(string(text))
 	}
 	file, err := ralph.SpecFile(name)
 	if err != nil {
-		return err
-	}
-	root, err := findRoot(env)
-	if err != nil {
-		return err
+		return "", err
 	}
 	err = writeSpec(root, file, text)
 	if errors.Is(err, fs.ErrExist) {
-		return &ralph.Refusal{Why: fmt.Sprintf("ralph/specs/%s exists already", file), Hint: "choose another --name, or queue it: ralph inbox add " + file, Kind: ralph.ErrUsage}
+		return "", &ralph.Refusal{Why: fmt.Sprintf("ralph/specs/%s exists already", file), Hint: "choose another --name, or queue it: ralph inbox add " + file, Kind: ralph.ErrUsage}
 	}
 	if err != nil {
-		return fmt.Errorf("write the spec: %w", err)
+		return "", fmt.Errorf("write the spec: %w", err)
 	}
-	return runInboxAdd(cmd, env, file)
+	return file, nil
 }
 
 // writeSpec makes a new file in ralph/specs. os.Root keeps symbolic links in the

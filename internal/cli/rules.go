@@ -65,7 +65,7 @@ func listRules(w io.Writer, rows []ruleRow) error {
 		if r.Request.Dir != "" {
 			fmt.Fprintf(w, "        in %s\n", report.Visible(r.Request.Dir))
 		}
-		fmt.Fprintf(w, "        %s; from %s by %s at %s\n", report.RuleReach(&r.AnswerRule), r.From, r.By, at(r.At))
+		fmt.Fprintf(w, "        %s; from %s by %s at %s\n", report.RuleReach(&r.AnswerRule), r.From, r.By, r.At.Local().Format("2006-01-02 15:04:05"))
 	}
 	_, err := fmt.Fprintln(w, "`ralph rules revoke <id>` ends one.")
 	return err

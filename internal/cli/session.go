@@ -220,23 +220,7 @@ func (x *session) begin(ctx context.Context) error {
 }
 
 // resumes says whether this start goes on with the session in the journal.
-func (x *session) resumes(s *ralph.State, file bool) bool {
-	last := s.Session
-	if last.Mode != x.mode || last.ID == "" || last.Auto.EndsAtError() { // manual and step offer no resume
-		return false
-	}
-	cut := last.Live() || last.Ended == ralph.ReasonInterrupted || last.Ended == ralph.ReasonError
-	switch x.mode {
-	case "agent":
-		return file && cut
-	case "autopilot": // on the same plan; another one since then begins a session of its own
-		return cut && (s.Job == nil || s.Job.File == s.Plan.File)
-	}
-	if s.Job == nil { // it was given back when a person ended the session
-		return x.mode == "construct" && cut && s.Plan.File == x.only && s.Plan.Unfinished() > 0
-	}
-	return last.Live() && s.Job.File == x.only
-}
+func (x *session) resumes(s *ralph.State, file bool) bool { return s.Resumable(x.mode, x.only, file) }
 
 // work runs the engine to its end.
 func (x *session) work(ctx context.Context) error {

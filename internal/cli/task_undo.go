@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -60,8 +61,30 @@ type undo struct {
 	id      ralph.TaskID
 	journal *journal.File
 	repo    *git.Repo
+	by      string // whose facts they are
 	saved   []ralph.Saved
 	words   string // what was done
+}
+
+// newUndo is an undo of what a task left, by a surface.
+func newUndo(ctx context.Context, env Env, j *journal.File, by string, id ralph.TaskID) (*undo, error) {
+	repo, err := git.Open(ctx, proc.NewRunner(""), env.Dir, env.Environ)
+	if err != nil {
+		return nil, err
+	}
+	return &undo{ctx: ctx, env: env, id: id, journal: j, repo: repo, by: by}, nil
+}
+
+// said is what was done, a line each.
+func (u *undo) said() []string {
+	var lines []string
+	if u.words != "" {
+		lines = append(lines, u.words)
+	}
+	for _, saved := range u.saved {
+		lines = append(lines, fmt.Sprintf("kept: %s (%s)", saved.Ref, saved.What))
+	}
+	return lines
 }
 
 func runTaskUndo(ctx context.Context, env Env, id ralph.TaskID, asJSON bool, do func(*undo) error) error {
@@ -69,12 +92,10 @@ func runTaskUndo(ctx context.Context, env Env, id ralph.TaskID, asJSON bool, do 
 	if err != nil {
 		return err
 	}
-	repo, err := git.Open(ctx, proc.NewRunner(""), env.Dir, env.Environ)
-	if err != nil {
-		return errors.Join(err, j.Close())
+	u, err := newUndo(ctx, env, j, "cli", id)
+	if err == nil {
+		err = do(u)
 	}
-	u := &undo{ctx: ctx, env: env, id: id, journal: j, repo: repo}
-	err = do(u)
 	s := j.State()
 	if err := errors.Join(err, j.Close()); err != nil {
 		return err
@@ -82,17 +103,14 @@ func runTaskUndo(ctx context.Context, env Env, id ralph.TaskID, asJSON bool, do 
 	if err := printTask(env, s, id, asJSON); err != nil || asJSON {
 		return err
 	}
-	if u.words != "" {
-		fmt.Fprintln(env.Stdout, u.words)
-	}
-	for _, saved := range u.saved {
-		fmt.Fprintf(env.Stdout, "kept: %s (%s)\n", saved.Ref, saved.What)
+	for _, line := range u.said() {
+		fmt.Fprintln(env.Stdout, line)
 	}
 	return nil
 }
 
 func (u *undo) cleanup() error {
-	return u.journal.Update(u.ctx, "cli", func(s *ralph.State) ([]ralph.Fact, error) {
+	return u.journal.Update(u.ctx, u.by, func(s *ralph.State) ([]ralph.Fact, error) {
 		t, err := s.MayCleanUp(u.id)
 		if err != nil {
 			return nil, err
@@ -113,7 +131,7 @@ func (u *undo) rollback(yes bool) error {
 		return err
 	}
 	merged := t.Status == ralph.TaskDone
-	if err := u.mayUndo(t, merged); err != nil {
+	if err := action.MayRollBack(s, u.journal.Holder() != nil, u.id); err != nil {
 		return err
 	}
 	if err := u.confirm(t, merged, yes); err != nil {
@@ -122,32 +140,13 @@ func (u *undo) rollback(yes bool) error {
 	if merged {
 		return u.revert()
 	}
-	return u.journal.Update(u.ctx, "cli", func(s *ralph.State) ([]ralph.Fact, error) {
+	return u.journal.Update(u.ctx, u.by, func(s *ralph.State) ([]ralph.Fact, error) {
 		t, err := s.MayRollBack(u.id)
 		if err != nil {
 			return nil, err
 		}
 		return u.reset(t)
 	})
-}
-
-// mayUndo refuses what git cannot undo, or not now.
-func (u *undo) mayUndo(t *ralph.Task, merged bool) error {
-	if !merged && t.Run.Place.Branch == "" {
-		return &ralph.Refusal{
-			Why:  fmt.Sprintf("task %s worked in your checkout, not on a branch of its own: its changes cannot be told from others", t.ID),
-			Hint: "`ralph task retry` gives it another try as it is", Kind: ralph.ErrUsage,
-		}
-	}
-	if owner := u.journal.Holder(); merged && owner != nil {
-		// The revert goes to the base branch, and a merge that was decided on the
-		// state before would bring the work back.
-		return &ralph.Refusal{
-			Why:  fmt.Sprintf("task %s is merged, and an engine is at work here (pid %d)", t.ID, owner.Pid),
-			Hint: "`ralph stop`, then roll it back; `ralph autopilot` goes on after that", Kind: ralph.ErrActive,
-		}
-	}
-	return nil
 }
 
 func (u *undo) confirm(t *ralph.Task, merged, yes bool) error {
@@ -211,7 +210,7 @@ func (u *undo) revert() error {
 	if err != nil {
 		return err
 	}
-	return u.journal.Update(u.ctx, "cli", func(s *ralph.State) ([]ralph.Fact, error) {
+	return u.journal.Update(u.ctx, u.by, func(s *ralph.State) ([]ralph.Fact, error) {
 		t, err := s.MayRollBack(u.id)
 		if err != nil {
 			return nil, err

@@ -3,9 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/web/view"
@@ -22,7 +20,12 @@ func (x *Server) do(w http.ResponseWriter, r *http.Request) {
 		x.answer(w, r, action.Done{}, err)
 		return
 	}
-	name, in := r.PathValue("action"), inputOf(r.PostForm)
+	name := r.PathValue("action")
+	in, err := action.ReadForm(r.PostForm)
+	if err != nil {
+		x.answer(w, r, action.Done{}, err)
+		return
+	}
 	l := x.watch.look()
 	if o, ok := action.OfferOf(l.state, x.opt.Desk.World(), name, in.ID); ok && o.Confirm != "" && !in.Sure {
 		x.write(w, r, http.StatusOK, l, view.Page{Title: o.Title, Sections: []view.Section{{ID: "confirm", Body: view.Confirm(o, in, back(r))}}})
@@ -58,19 +61,4 @@ func back(r *http.Request) string {
 		return "/"
 	}
 	return u.RequestURI()
-}
-
-// inputOf reads a form.
-func inputOf(form url.Values) action.Input {
-	in := action.Input{
-		ID: form.Get("id"), Text: form.Get("text"), Always: form.Get("always") != "", Scope: form.Get("scope"), Sure: form.Get("sure") != "",
-	}
-	in.To, _ = strconv.Atoi(form.Get("to"))
-	in.For, _ = time.ParseDuration(form.Get("for"))
-	for line := range strings.Lines(form.Get("names")) {
-		if line = strings.TrimSpace(line); line != "" {
-			in.Names = append(in.Names, line)
-		}
-	}
-	return in
 }

@@ -1,0 +1,259 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// What is done to a running engine (A-100 to A-102, B-092, X-25).
+func engineVerbs() []verb {
+	return []verb{
+		{
+			name: "pause", about: Engine, title: "Pause", key: "p", said: "Pausing at the end of the current iterations",
+			doc: "Agents at work finish their turn, then nothing new starts until resume.", facts: steer(ralph.WantPause), after: thenCall("resume"),
+		},
+		{
+			name: "resume", about: Engine, title: "Resume", key: "p", primary: true, said: "Going on",
+			doc: "Ends a pause, whatever it comes from: a person, failures in a row, agents at their limits.", facts: steer(ralph.WantRun), after: thenCall("pause"),
+		},
+		{
+			name: "stop", about: Engine, title: "Stop", key: "s", said: "Stopping at the end of the current iterations; the next start goes on where it was",
+			doc: "The engine ends when the current iterations do.", facts: steer(ralph.WantStop),
+		},
+		{
+			name: "stop-now", about: Engine, title: "Stop now", key: "s", danger: true, said: "Stopping at once",
+			doc: "Ends agents in the middle of their turn.",
+			confirm: func(*ralph.State, string) string {
+				return "End the agents in the middle of their turn? What they changed in a worktree is stashed and given back at the next start."
+			},
+			facts: living(func(s *ralph.State, _ World, _ Input) ([]ralph.Fact, error) { return s.StopNow(cause) }),
+			hide:  func(s *ralph.State, _ World, _ string) bool { return s.Session.Want != ralph.WantStop || s.Session.Now },
+		},
+		{
+			name: "autopilot", about: Engine, title: "Autopilot", said: "Going on alone",
+			doc:   "Switches the running engine to mode autopilot: semi's toggle.",
+			facts: living(func(s *ralph.State, _ World, _ Input) ([]ralph.Fact, error) { return s.SetMode(ralph.Autopilot) }), after: thenMode,
+		},
+		{
+			name: "semi", about: Engine, title: "Semi", said: "Only what you assign starts from now on",
+			doc:   "Switches the running engine to mode semi: autopilot's toggle.",
+			facts: living(func(s *ralph.State, _ World, _ Input) ([]ralph.Fact, error) { return s.SetMode(ralph.Semi) }), after: thenMode,
+			hide: func(s *ralph.State, _ World, _ string) bool { return s.Session.Auto != ralph.Autopilot },
+		},
+		{
+			name: "mode", about: Engine, title: "Mode", doc: "Switches the mode of the running engine; what is at work goes on.",
+			facts: living(func(s *ralph.State, _ World, in Input) ([]ralph.Fact, error) {
+				return s.SetMode(ralph.Autonomy(in.Autonomy))
+			}),
+			try: func(s *ralph.State, w World, _ string) error {
+				other := ralph.Semi
+				if s.Session.Auto == other {
+					other = ralph.Autopilot
+				}
+				_, err := living(func(s *ralph.State, _ World, _ Input) ([]ralph.Fact, error) { return s.SetMode(other) })(s, w, Input{})
+				return err
+			},
+			fields: func(s *ralph.State, _ World, _ string) []Field {
+				return []Field{{Name: "autonomy", Label: "Mode", Kind: "choice", Choices: autonomies(), Value: string(s.Session.Auto)}}
+			},
+			after: func(s *ralph.State, in Input, facts []ralph.Fact) Done {
+				d := thenMode(s, in, facts)
+				d.Said = "Mode " + in.Autonomy
+				return d
+			},
+		},
+	}
+}
+
+// cause is what the facts of the engine's control say they come from.
+const cause = "the dashboard"
+
+func autonomies() []string {
+	var out []string
+	for _, a := range ralph.Autonomies() {
+		out = append(out, string(a))
+	}
+	return out
+}
+
+func steer(want ralph.Want) func(*ralph.State, World, Input) ([]ralph.Fact, error) {
+	return living(func(s *ralph.State, _ World, _ Input) ([]ralph.Fact, error) { return s.Steer(want, cause) })
+}
+
+// living refuses what only a running engine would hear.
+func living(facts func(*ralph.State, World, Input) ([]ralph.Fact, error)) func(*ralph.State, World, Input) ([]ralph.Fact, error) {
+	return func(s *ralph.State, w World, in Input) ([]ralph.Fact, error) {
+		if !w.Engine {
+			return nil, &ralph.Refusal{Why: "no engine is running here", Hint: "start one first", Kind: ralph.ErrNotFound}
+		}
+		return facts(s, w, in)
+	}
+}
+
+// thenCall has an action taken back by another one on the same thing.
+func thenCall(name string) func(*ralph.State, Input, []ralph.Fact) Done {
+	return func(_ *ralph.State, in Input, _ []ralph.Fact) Done {
+		return Done{Undo: &Call{name, Input{ID: in.ID}}}
+	}
+}
+
+// thenMode gives the engine its mode back.
+func thenMode(s *ralph.State, _ Input, _ []ralph.Fact) Done {
+	return Done{Undo: &Call{"mode", Input{Autonomy: string(s.Session.Auto)}}}
+}
+
+// Word is the state of the engine as the toggle of full autonomy shows it (E-086):
+// running, paused or stopped.
+func Word(s *ralph.State, w World) string {
+	switch {
+	case !w.Engine || !s.Session.Live():
+		return "stopped"
+	case s.Session.Want == ralph.WantPause:
+		return "paused"
+	}
+	return "running"
+}
+
+// How an engine begins (A-081, A-099, A-116, X-07, E-088).
+func startVerbs() []verb {
+	return []verb{
+		{
+			name: "recover", about: Engine, title: "Resume", primary: true, doc: "Starts the engine of the interrupted session: it goes on where it was.",
+			ask: func(*ralph.State) string { return "Resume interrupted session?" }, try: interrupted,
+			do: startAs(func(s *ralph.State, _ Input) Start { return Start{Mode: s.Session.Mode, Spec: specOf(s), Resume: true} }, interrupted),
+		},
+		{
+			name: "fresh", about: Engine, title: "Begin a new one", doc: "Starts an engine like that of the interrupted session, with a session of its own.",
+			ask: func(*ralph.State) string { return "Resume interrupted session?" }, try: interrupted,
+			do: startAs(func(s *ralph.State, _ Input) Start { return Start{Mode: s.Session.Mode, Spec: specOf(s), Fresh: true} }, interrupted),
+		},
+		{
+			name: "continue", about: Engine, title: "Continue anyway", primary: true, doc: "Starts the engine again that a limit or a budget has stopped, with a session of its own.",
+			ask: StopCondition, try: limited,
+			do: startAs(func(s *ralph.State, _ Input) Start { return Start{Mode: s.Session.Mode, Spec: specOf(s), Fresh: true} }, limited),
+		},
+		{
+			name: "start", about: Engine, title: "Start", doc: "Starts an engine; it outlives the dashboard. An interrupted session of the same mode is resumed, unless fresh says otherwise.",
+			try: idle, fields: startFields,
+			do: startAs(func(_ *ralph.State, in Input) Start {
+				return Start{Mode: in.Mode, Spec: in.File, Parallel: in.Parallel, Autonomy: in.Autonomy, Fresh: in.Fresh}
+			}, idle),
+		},
+	}
+}
+
+// startAs starts an engine if may allows it.
+func startAs(how func(*ralph.State, Input) Start, may func(*ralph.State, World, string) error) func(context.Context, Desk, Input) (Done, error) {
+	return func(ctx context.Context, desk Desk, in Input) (Done, error) {
+		var start Start
+		err := desk.Update(ctx, func(s *ralph.State) ([]ralph.Fact, error) {
+			start = how(s, in)
+			return nil, may(s, desk.World(), "")
+		})
+		if err == nil {
+			err = start.check()
+		}
+		if err != nil {
+			return Done{}, err
+		}
+		said, err := desk.Start(ctx, start)
+		if err != nil {
+			return Done{}, err
+		}
+		return Done{Said: said, Undo: &Call{Action: "stop"}}, nil
+	}
+}
+
+// check refuses what no command line would take.
+func (x Start) check() error {
+	refuse := func(format string, args ...any) error {
+		return &ralph.Refusal{Why: fmt.Sprintf(format, args...), Kind: ralph.ErrUsage}
+	}
+	switch {
+	case !slices.Contains(modes(), x.Mode):
+		return refuse("there is no engine %q: use agent, autopilot or construct", x.Mode)
+	case x.Autonomy != "" && !slices.Contains(autonomies(), x.Autonomy):
+		return refuse("there is no mode %q: use manual, step, semi or autopilot", x.Autonomy)
+	case x.Parallel < 0 || x.Parallel > 64:
+		return refuse("parallel %d: give a whole number from 1 to 64", x.Parallel)
+	case x.Parallel > 0 && x.Mode != "autopilot":
+		return refuse("only autopilot has agents at work at the same time")
+	case x.Spec != "" && x.Mode != "construct":
+		return refuse("only construct works on one spec: agent takes those of the inbox, autopilot the plan")
+	}
+	return nil
+}
+
+func modes() []string { return []string{"agent", "autopilot", "construct"} }
+
+// specOf is the spec that construct was on, "" for other engines.
+func specOf(s *ralph.State) string {
+	if s.Session.Mode == "construct" {
+		return s.SpecFile()
+	}
+	return ""
+}
+
+// idle refuses a start beside an engine.
+func idle(_ *ralph.State, w World, _ string) error {
+	if w.Engine {
+		return &ralph.Refusal{Why: "an engine is at work here", Hint: "stop it first", Kind: ralph.ErrActive}
+	}
+	return nil
+}
+
+// interrupted refuses to resume what was not cut off.
+func interrupted(s *ralph.State, w World, _ string) error {
+	if err := idle(s, w, ""); err != nil {
+		return err
+	}
+	if !slices.Contains(modes(), s.Session.Mode) || !s.Resumable(s.Session.Mode, specOf(s), w.Carry) {
+		return &ralph.Refusal{Why: "there is no interrupted session to resume", Hint: "start a new one", Kind: ralph.ErrUsage}
+	}
+	return nil
+}
+
+// limited refuses to go on with what no limit stopped.
+func limited(s *ralph.State, w World, _ string) error {
+	if err := idle(s, w, ""); err != nil {
+		return err
+	}
+	if StopCondition(s) == "" || !slices.Contains(modes(), s.Session.Mode) {
+		return &ralph.Refusal{Why: "no limit has stopped the engine", Hint: "start it", Kind: ralph.ErrUsage}
+	}
+	return nil
+}
+
+// StopCondition is the limit that has ended the newest session, in words; "" for none (E-088).
+func StopCondition(s *ralph.State) string {
+	x := s.Session
+	switch x.Ended {
+	case ralph.ReasonMaxCost, ralph.ReasonMaxSpecs, ralph.ReasonMaxFailures, ralph.ReasonBudget, ralph.ReasonLimited, ralph.ReasonUnanswered, ralph.ReasonAborted:
+	default:
+		return ""
+	}
+	if x.Detail == "" || x.Detail == string(x.Ended) {
+		return fmt.Sprintf("Stopped: %s.", x.Ended)
+	}
+	return fmt.Sprintf("Stopped: %s (%s).", x.Ended, x.Detail)
+}
+
+func startFields(s *ralph.State, w World, _ string) []Field {
+	mode := "agent"
+	if s.Session.Mode == "autopilot" || s.Session.Mode == "construct" {
+		mode = s.Session.Mode
+	}
+	fields := []Field{
+		{Name: "mode", Label: "Engine", Kind: "choice", Choices: modes(), Value: mode},
+		{Name: "file", Label: "Spec (construct)", Kind: "choice", Choices: append([]string{""}, w.Specs...)},
+		{Name: "parallel", Label: "Agents at once (autopilot; empty: as configured)", Kind: "number"},
+		{Name: "autonomy", Label: "Mode (empty: as configured)", Kind: "choice", Choices: append([]string{""}, autonomies()...)},
+	}
+	if cut := s.Session.Ended; s.Session.Live() || cut == ralph.ReasonInterrupted || cut == ralph.ReasonError {
+		fields = append(fields, Field{Name: "fresh", Label: "Begin a new session, do not resume", Kind: "check"})
+	}
+	return fields
+}

@@ -1,0 +1,165 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// The words that open gates, and that hold for later ones.
+func gateVerbs() []verb {
+	return []verb{
+		{
+			name: "approve", about: Gate, title: "Approve", key: "a", primary: true, said: "Approved", doc: "Lets pass what waits at a gate. The first answer wins.",
+			facts: word(func(s *ralph.State, id ralph.GateID, _ string) ([]ralph.Fact, error) { return s.ApproveGate(id) }),
+			do:    decide("approve"), after: ruled, fields: func(s *ralph.State, _ World, id string) []Field { return ruleFields(s, id) },
+		},
+		{
+			name: "deny", about: Gate, title: "Deny", key: "d", danger: true, said: "Denied", doc: "Refuses what waits at a gate; the agent reads the reason.",
+			facts: word((*ralph.State).DenyGate), do: decide("deny"), after: ruled,
+			fields: func(s *ralph.State, _ World, id string) []Field {
+				return append([]Field{{Name: "text", Label: "Why; of a merge or an agent's wish, in words for the agent", Kind: "area"}}, ruleFields(s, id)...)
+			},
+		},
+		{
+			name: "answer", about: Gate, title: "Answer", primary: true, said: "Answered", doc: "Answers an agent's question, in words or by the number of an option.",
+			facts: word((*ralph.State).AnswerGate), do: decide("answer"), after: ruled, fields: answerFields,
+			try: func(s *ralph.State, w World, id string) error {
+				_, err := word((*ralph.State).AnswerGate)(s, w, Input{ID: id, Text: "x"})
+				return err
+			},
+		},
+		{
+			name: "revoke", about: Rule, title: "Revoke", danger: true, said: "Revoked: the next time a person is asked again", doc: "Ends a rule.",
+			facts: func(s *ralph.State, _ World, in Input) ([]ralph.Fact, error) {
+				return s.RevokeRule(ralph.RuleID(in.ID), in.Text)
+			},
+			confirm: func(_ *ralph.State, id string) string {
+				return fmt.Sprintf("End rule %s? A person is asked again the next time.", id)
+			},
+		},
+	}
+}
+
+// word is an answer to a gate, with the rule that comes of it.
+func word(say func(*ralph.State, ralph.GateID, string) ([]ralph.Fact, error)) func(*ralph.State, World, Input) ([]ralph.Fact, error) {
+	return func(s *ralph.State, w World, in Input) ([]ralph.Fact, error) {
+		id := ralph.GateID(in.ID)
+		if err := s.Hears(id, w.Engine, w.Now); err != nil {
+			return nil, err
+		}
+		facts, err := say(s, id, in.Text)
+		if err != nil || !in.Always {
+			return facts, err
+		}
+		return Always{in.Scope, in.For, w.By}.Facts(s, id, facts, ralph.RuleID(w.ID("r")), w.Now)
+	}
+}
+
+// Always is how an answer is to hold from now on.
+type Always struct {
+	Scope string        // "" for the repository
+	For   time.Duration // 0 for 30 days, negative for no end
+	By    string
+}
+
+// Facts are those of an answer with the rule that it becomes.
+func (a Always) Facts(s *ralph.State, id ralph.GateID, answer []ralph.Fact, rule ralph.RuleID, now time.Time) ([]ralph.Fact, error) {
+	r := ralph.AnswerRule{ID: rule, Scope: ralph.RuleScope(a.Scope), At: now, By: a.By}
+	if a.Scope == "" {
+		r.Scope = ralph.ScopeRepository
+	}
+	switch {
+	case a.For == 0:
+		r.Until = now.Add(defaultFor)
+	case a.For > 0:
+		r.Until = now.Add(a.For)
+	}
+	return s.AlwaysGate(id, answer, r)
+}
+
+// Made is the rule that came of an answer, nil for none.
+func Made(facts []ralph.Fact) *ralph.AnswerRule {
+	for _, f := range facts {
+		if added, ok := f.(ralph.RuleAdded); ok {
+			return &added.Rule
+		}
+	}
+	return nil
+}
+
+// decide answers a gate; where it is not open any more, whoever comes second hears whose
+// answer it was.
+func decide(name string) func(context.Context, Desk, Input) (Done, error) {
+	return func(ctx context.Context, desk Desk, in Input) (Done, error) {
+		v, err := find(name)
+		if err != nil {
+			return Done{}, err
+		}
+		open := false
+		err = desk.Update(ctx, func(s *ralph.State) ([]ralph.Fact, error) {
+			open = slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return string(g.ID) == in.ID })
+			return nil, nil
+		})
+		switch {
+		case err != nil:
+			return Done{}, err
+		case !open:
+			return Done{}, desk.Closed(ralph.GateID(in.ID))
+		}
+		done, err := v.append(ctx, desk, in)
+		if refused(err) { // between the two looks somebody else may have answered
+			if closed := desk.Closed(ralph.GateID(in.ID)); closed != nil {
+				err = closed
+			}
+		}
+		return done, err
+	}
+}
+
+// ruled says that a rule came of an answer; revoking it takes that part back.
+func ruled(_ *ralph.State, _ Input, facts []ralph.Fact) Done {
+	r := Made(facts)
+	if r == nil {
+		return Done{}
+	}
+	said := map[ralph.Verdict]string{ralph.Approved: "Approved", ralph.Denied: "Denied"}[r.Verdict]
+	if said == "" {
+		said = "Answered"
+	}
+	return Done{Said: fmt.Sprintf("%s, and each time the same is asked: rule %s", said, r.ID), ID: string(r.ID), Undo: &Call{"revoke", Input{ID: string(r.ID), Text: "made by mistake"}}}
+}
+
+// ruleFields let an answer hold from now on, where one may.
+func ruleFields(s *ralph.State, id string) []Field {
+	i := slices.IndexFunc(s.Gates, func(g *ralph.Gate) bool { return string(g.ID) == id })
+	if i < 0 || s.Gates[i].Never || s.Gates[i].Request == nil || s.Gates[i].Request.Cut {
+		return nil
+	}
+	var scopes []string
+	for _, scope := range ralph.RuleScopes() {
+		scopes = append(scopes, string(scope))
+	}
+	return []Field{
+		{Name: "always", Label: "Each time the same is asked: make a rule", Kind: "check"},
+		{Name: "scope", Label: "As a rule, how far", Kind: "choice", Choices: scopes, Value: string(ralph.ScopeRepository)},
+		{Name: "for", Label: "As a rule, how long", Kind: "choice", Choices: []string{forDay, forWeek, forUsual, forever}, Value: forUsual},
+	}
+}
+
+// answerFields ask for the answer; the options are chosen by their number.
+func answerFields(s *ralph.State, _ World, id string) []Field {
+	label := "Answer"
+	if i := slices.IndexFunc(s.Gates, func(g *ralph.Gate) bool { return string(g.ID) == id }); i >= 0 && len(s.Gates[i].Options) > 0 {
+		label = "Answer: the number of an option"
+		for n, o := range s.Gates[i].Options {
+			label += ", " + strconv.Itoa(n+1) + " " + o
+		}
+		label += "; or other words"
+	}
+	return append([]Field{{Name: "text", Label: label, Kind: "area", Required: true}}, ruleFields(s, id)...)
+}

@@ -1,0 +1,139 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// refused reports whether the state did not allow a command.
+func refused(err error) bool {
+	var r *ralph.Refusal
+	return errors.As(err, &r)
+}
+
+// What is done to the queue of specs.
+func inboxVerbs() []verb {
+	return []verb{
+		{
+			name: "queue", about: Inbox, title: "Queue a spec", doc: "Queues a spec of ralph/specs; with a text it is written there first, under the name of file or one made from its first heading.",
+			try: func(*ralph.State, World, string) error { return nil }, do: queueSpec,
+			fields: func(_ *ralph.State, w World, _ string) []Field {
+				return []Field{
+					{Name: "file", Label: "A file in ralph/specs, or the name of a new one", Kind: "text", Choices: w.Specs},
+					{Name: "text", Label: "Its text, if it is new (markdown)", Kind: "area"},
+				}
+			},
+		},
+		{
+			name: "clear", about: Inbox, title: "Clear", danger: true, doc: "Takes all pending records out of the queue; the specs stay in ralph/specs.",
+			facts: func(s *ralph.State, _ World, _ Input) ([]ralph.Fact, error) { return s.ClearInbox(), nil },
+			confirm: func(s *ralph.State, _ string) string {
+				return fmt.Sprintf("Take %d pending specs out of the queue? The files stay.", len(s.ClearInbox()))
+			},
+			after: func(s *ralph.State, _ Input, facts []ralph.Fact) Done {
+				d := Done{Said: fmt.Sprintf("Cleared %d pending specs", len(facts))}
+				back := Input{}
+				for _, f := range facts {
+					if removed, ok := f.(ralph.SpecRemoved); ok {
+						back.Names = append(back.Names, s.Spec(removed.ID).File)
+					}
+				}
+				if len(back.Names) > 0 {
+					d.Undo = &Call{"queue", back}
+				}
+				return d
+			},
+		},
+		{
+			name: "remove", about: Spec, title: "Remove", danger: true, doc: "Takes a record out of the queue; the spec stays in ralph/specs.",
+			facts: func(s *ralph.State, _ World, in Input) ([]ralph.Fact, error) {
+				_, facts, err := s.RemoveSpec(in.ID)
+				return facts, err
+			},
+			after: func(s *ralph.State, in Input, _ []ralph.Fact) Done {
+				spec, _, err := s.RemoveSpec(in.ID)
+				if err != nil {
+					return Done{}
+				}
+				d := Done{Said: "Removed " + spec.File}
+				if spec.Status == ralph.SpecPending {
+					d.Undo = &Call{"queue", Input{File: spec.File}}
+				}
+				return d
+			},
+		},
+		{
+			name: "requeue", about: Spec, title: "Queue again", primary: true, doc: "Queues a spec again that has ended.",
+			facts: func(s *ralph.State, w World, in Input) ([]ralph.Fact, error) {
+				spec := s.Spec(ralph.SpecID(in.ID))
+				switch {
+				case spec == nil:
+					return nil, &ralph.Refusal{Why: fmt.Sprintf("%s is not in the inbox", in.ID), Kind: ralph.ErrNotFound}
+				case spec.Status != ralph.SpecFailed && spec.Status != ralph.SpecDone:
+					return nil, &ralph.Refusal{Why: fmt.Sprintf("%s is %s", spec.File, spec.Status), Hint: "only one that has ended is queued again", Kind: ralph.ErrUsage}
+				case len(s.Queued(spec.File)) > 0:
+					return nil, &ralph.Refusal{Why: fmt.Sprintf("%s is queued already (%s)", spec.File, s.Queued(spec.File)[0].ID), Kind: ralph.ErrUsage}
+				}
+				return s.AddSpec(ralph.SpecID(w.ID("q")), spec.File, w.Now), nil
+			},
+			after: queued,
+		},
+	}
+}
+
+// queueSpec adds a file, a text, or several files to the inbox.
+func queueSpec(ctx context.Context, desk Desk, in Input) (Done, error) {
+	names := in.Names
+	if in.File != "" || in.Text != "" || len(names) == 0 {
+		names = append([]string{in.File}, names...)
+	}
+	files := make([]string, len(names))
+	for i, name := range names {
+		text := ""
+		if i == 0 {
+			text = in.Text
+		}
+		file, err := desk.SpecFile(name, text)
+		if err != nil {
+			return Done{}, err
+		}
+		files[i] = file
+	}
+	v := verb{
+		facts: func(s *ralph.State, w World, _ Input) ([]ralph.Fact, error) {
+			var facts []ralph.Fact
+			for _, file := range files {
+				facts = append(facts, s.AddSpec(ralph.SpecID(w.ID("q")), file, w.Now)...)
+			}
+			return facts, nil
+		},
+		after: queued,
+	}
+	return v.append(ctx, desk, in)
+}
+
+// queued says what waits now; one record can be taken out again.
+func queued(s *ralph.State, _ Input, facts []ralph.Fact) Done {
+	var words []string
+	var d Done
+	for _, f := range facts {
+		added, ok := f.(ralph.SpecAdded)
+		if !ok {
+			continue
+		}
+		words = append(words, added.Spec.File)
+		d.ID = string(added.Spec.ID)
+		if before := s.Queued(added.Spec.File); len(before) > 0 { // allowed, with a notice (D-031)
+			words[len(words)-1] += fmt.Sprintf(" (it is queued already as %s, and will be worked on once for each record)", before[0].ID)
+		}
+	}
+	d.Said = "Queued " + strings.Join(words, ", ")
+	if len(facts) == 1 {
+		d.Undo = &Call{"remove", Input{ID: d.ID}}
+	}
+	return d
+}
