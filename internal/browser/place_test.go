@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -203,4 +204,53 @@ func (p *place) until(what string, fact func() bool) {
 		case <-tick.C:
 		}
 	}
+}
+
+// taskRecord is what tests want to know of a task.
+type taskRecord struct {
+	ID         string `json:"id"`
+	Name       string `json:"name"`
+	Status     string `json:"status"`
+	RetryCount int    `json:"retry_count"`
+}
+
+func (p *place) tasks() (list []taskRecord) {
+	p.t.Helper()
+	if err := json.Unmarshal([]byte(p.ralph("query", "tasks")), &list); err != nil {
+		p.t.Fatal(err)
+	}
+	return list
+}
+
+func (p *place) task(id string) taskRecord {
+	p.t.Helper()
+	for _, t := range p.tasks() {
+		if t.ID == id {
+			return t
+		}
+	}
+	p.t.Fatalf("there is no task %s", id)
+	return taskRecord{}
+}
+
+// gate is the id of the only open gate, "" while there is none.
+func (p *place) gate() string {
+	p.t.Helper()
+	var list []struct{ ID string }
+	if err := json.Unmarshal([]byte(p.ralph("gates", "--json")), &list); err != nil {
+		p.t.Fatal(err)
+	}
+	if len(list) != 1 {
+		return ""
+	}
+	return list[0].ID
+}
+
+// hostOf is the host and port of an address.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }

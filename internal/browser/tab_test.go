@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -164,5 +165,24 @@ func (x *tab) complaints() func() []string {
 		mu.Lock()
 		defer mu.Unlock()
 		return slices.Clone(list)
+	}
+}
+
+// withoutScripts makes the tab one whose browser runs no scripts of pages.
+func (x *tab) withoutScripts() {
+	x.t.Helper()
+	if _, err := chromedp.Call(x.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		x.t.Fatal(err)
+	}
+	x.do(chromedp.Reload())
+}
+
+// confirmed says yes where the page asks whether one is sure; some actions do not ask.
+func (x *tab) confirmed(action string) {
+	x.t.Helper()
+	form := fmt.Sprintf(`dialog[open] form[action="/do/%s"]`, action)
+	x.until("the answer of "+action, fmt.Sprintf("document.querySelector(%q) || document.querySelector('.toast')", form))
+	if x.is(fmt.Sprintf("document.querySelector(%q)", form)) {
+		x.click(form + " button")
 	}
 }
