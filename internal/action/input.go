@@ -73,6 +73,7 @@ func (in Input) Form() []Pair {
 	yes("fresh", in.Fresh)
 	word("file", in.File)
 	yes("retry", in.Retry)
+	yes("sure", in.Sure)
 	said("name", in.Name)
 	said("notes", in.Notes)
 	said("accept", in.Accept)

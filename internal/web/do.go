@@ -1,23 +1,32 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 
+	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
 
-// mostForm bounds what a form may send, in bytes: a spec is the longest thing.
-const mostForm = 1 << 20
+// mostForm bounds what a form may send, in bytes: a spec is the longest thing, and a form
+// may write each of its characters as three.
+const mostForm = 4 << 20
 
 // do carries out the action of a form. A page with scripts gets what was done as a
-// message, one without is sent back to where it came from.
+// message, one without is sent back to where it came from. What has to be confirmed is
+// asked first, with everything that the form said.
 func (x *Server) do(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
-	if err := r.ParseForm(); err != nil {
-		x.answer(w, r, action.Done{}, err)
+	var large *http.MaxBytesError
+	switch err := r.ParseForm(); {
+	case errors.As(err, &large):
+		x.answer(w, r, action.Done{}, &ralph.Refusal{Why: "the form is larger than 4 MiB", Hint: "write the spec into ralph/specs and queue the file", Kind: ralph.ErrUsage})
+		return
+	case err != nil:
+		x.answer(w, r, action.Done{}, &ralph.Refusal{Why: "the form cannot be read: " + err.Error(), Kind: ralph.ErrUsage})
 		return
 	}
 	name := r.PathValue("action")
@@ -26,23 +35,38 @@ func (x *Server) do(w http.ResponseWriter, r *http.Request) {
 		x.answer(w, r, action.Done{}, err)
 		return
 	}
-	l := x.watch.look()
-	if o, ok := action.OfferOf(l.state, x.opt.Desk.World(), name, in.ID); ok && o.Confirm != "" && !in.Sure {
-		x.write(w, r, http.StatusOK, l, view.Page{Title: o.Title, Sections: []view.Section{{ID: "confirm", Body: view.Confirm(o, in, back(r))}}})
+	if o, ok := action.OfferOf(x.opt.Source.State(), x.opt.Desk.World(), name, in.ID); ok && o.Confirm != "" && !in.Sure {
+		x.confirm(w, r, o, in)
 		return
 	}
 	done, err := action.Do(r.Context(), x.opt.Desk, name, in)
 	x.answer(w, r, done, err)
 }
 
+// confirm asks whether a person means it: in the dialog of a page with scripts, else on a
+// page of its own.
+func (x *Server) confirm(w http.ResponseWriter, r *http.Request, o action.Offer, in action.Input) {
+	ask := view.Confirm(o, in, back(r))
+	if !scripted(r) {
+		x.write(w, r, http.StatusOK, x.watch.look(), view.Page{Title: o.Title, Sections: []view.Section{{ID: "confirm", Body: ask}}})
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("HX-Retarget", "#dialog")
+	w.Header().Set("HX-Reswap", "innerHTML")
+	_ = ask.Render(r.Context(), w)
+}
+
+// scripted reports whether the form was sent by the page's script.
+func scripted(r *http.Request) bool { return r.Header.Get("HX-Request") == "true" }
+
 // answer says what came of an action.
 func (x *Server) answer(w http.ResponseWriter, r *http.Request, done action.Done, err error) {
-	scripted := r.Header.Get("HX-Request") == "true"
 	switch {
-	case err != nil && !scripted:
+	case err != nil && !scripted(r):
 		x.write(w, r, statusOf(err), x.watch.look(), view.Failed(err))
 		return
-	case !scripted:
+	case !scripted(r):
 		http.Redirect(w, r, back(r), http.StatusSeeOther)
 		return
 	}
@@ -61,4 +85,13 @@ func back(r *http.Request) string {
 		return "/"
 	}
 	return u.RequestURI()
+}
+
+// here is where a form of a page goes back to: the page itself, and from the answer of a
+// form to where that one came from.
+func here(r *http.Request) string {
+	if r.Method == http.MethodPost {
+		return back(r)
+	}
+	return r.URL.RequestURI()
 }

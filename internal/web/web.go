@@ -170,7 +170,7 @@ func (x *Server) write(w http.ResponseWriter, r *http.Request, status int, l *lo
 		Style: x.assets.Style, Early: x.assets.Early, Scripts: x.assets.Scripts, CSRF: csrfOf(r.Context()), Bar: x.bar(l),
 	}
 	var b bytes.Buffer
-	if err := view.Document(frame, page).Render(view.WithCSRF(r.Context(), frame.CSRF), &b); err != nil {
+	if err := view.Document(frame, page).Render(view.WithBack(view.WithCSRF(r.Context(), frame.CSRF), here(r)), &b); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -196,7 +196,7 @@ func (x *Server) parts(ctx context.Context, key string) ([]live.Part, error) {
 	out := make([]live.Part, 0, len(sections))
 	for _, s := range sections {
 		var b bytes.Buffer
-		if err := view.Patch(s).Render(ctx, &b); err != nil {
+		if err := view.Patch(s).Render(view.WithBack(ctx, key), &b); err != nil {
 			return nil, fmt.Errorf("render %s of %s: %w", s.ID, key, err)
 		}
 		out = append(out, live.Part{ID: s.ID, HTML: b.Bytes()})

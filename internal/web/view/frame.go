@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/a-h/templ"
+
+	"github.com/ralph-loop/ralph/internal/action"
 )
 
 type link struct{ path, title, key string }
@@ -69,4 +71,19 @@ func WithBack(ctx context.Context, address string) context.Context {
 func backTo(ctx context.Context) string {
 	p, _ := ctx.Value(backKey{}).(string)
 	return p
+}
+
+// choice is an entry of a list; the empty one says so.
+func choice(c string) string {
+	if c == "" {
+		return "–"
+	}
+	return c
+}
+
+// undoOf is the button that takes an action back: nobody is asked again.
+func undoOf(c *action.Call) action.Offer {
+	o := action.Offer{Action: c.Action, ID: c.Input.ID, Title: "Undo", Preset: c.Input}
+	o.Preset.Sure = true
+	return o
 }

@@ -1,0 +1,17 @@
+// The question before an action: it comes into the dialog, which opens with it and closes
+// with the answer.
+(() => {
+  "use strict";
+  const dialog = document.getElementById("dialog");
+  document.addEventListener("htmx:afterSwap", (e) => {
+    if (e.detail.target === dialog && !dialog.open) dialog.showModal();
+  });
+  document.addEventListener("htmx:afterRequest", (e) => {
+    if (dialog.contains(e.detail.elt)) dialog.close();
+  });
+  dialog.addEventListener("click", (e) => {
+    if (!e.target.closest("[data-close]")) return;
+    e.preventDefault();
+    dialog.close();
+  });
+})();
