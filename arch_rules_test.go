@@ -111,7 +111,7 @@ func globals(f *file) (out []string) {
 		case *ast.GenDecl:
 			for _, s := range d.Specs {
 				if v, ok := s.(*ast.ValueSpec); ok && d.Tok == token.VAR && !constant(d, v) {
-					out = append(out, f.at(v, "package variable", "%s is no sentinel, compiled regexp, embedded file or interface assertion: make it a constant, a function or a field", v.Names[0].Name))
+					out = append(out, f.at(v, "package variable", "%s is no sentinel, compiled regexp, embedded file, sync.OnceValue or interface assertion: make it a constant, a function or a field", v.Names[0].Name))
 				}
 			}
 		}
@@ -138,7 +138,7 @@ func constant(d *ast.GenDecl, v *ast.ValueSpec) bool {
 		}
 		switch e := e.(type) {
 		case *ast.CallExpr:
-			return !slices.Contains([]string{"errors.New", "regexp.MustCompile"}, types.ExprString(e.Fun))
+			return !slices.Contains([]string{"errors.New", "regexp.MustCompile", "sync.OnceValue"}, types.ExprString(e.Fun))
 		case *ast.CompositeLit:
 			return !strings.HasSuffix(types.ExprString(e.Type), "Error")
 		}

@@ -58,12 +58,13 @@ func layers() map[string][]string {
 		"internal/engine": {"R", "internal/policy"},
 		"internal/step":   {"R", "internal/attempt", "internal/policy", "internal/prompt", "internal/stream", "internal/testdiff"},
 		// surfaces
-		"internal/web":       {"R", "internal/action", "internal/report", "internal/web/asset", "internal/web/index", "internal/web/live", "internal/web/view"},
-		"internal/web/asset": {},
-		"internal/web/draw":  {},
-		"internal/web/index": {"R", "internal/report"},
-		"internal/web/live":  {},
-		"internal/web/view":  {"R", "internal/action", "internal/report"},
+		"internal/web":        {"R", "internal/action", "internal/report", "internal/web/asset", "internal/web/index", "internal/web/live", "internal/web/markup", "internal/web/view"},
+		"internal/web/asset":  {},
+		"internal/web/draw":   {},
+		"internal/web/index":  {"R", "internal/report"},
+		"internal/web/live":   {},
+		"internal/web/view":   {"R", "internal/action", "internal/report", "internal/web/markup"},
+		"internal/web/markup": {}, // what others wrote becomes HTML here and nowhere else
 		"internal/cli": {
 			"R", "internal/action", "internal/agent", "internal/agentcheck", "internal/attempt", "internal/config", "internal/coverage", "internal/engine", "internal/gate",
 			"internal/git", "internal/hook", "internal/journal", "internal/mcp", "internal/notify", "internal/operation", "internal/policy", "internal/proc", "internal/prompt",
