@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -87,7 +88,7 @@ func showReceipt(env Env, seq int64, asJSON bool) error {
 		return err
 	}
 	defer j.Close()
-	x, err := evidence(j, seq)
+	x, err := evidence(j, seq, nil)
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,8 @@ func showReceipt(env Env, seq int64, asJSON bool) error {
 	return printDressed(env, x.Text())
 }
 
-func evidence(j *journal.File, seq int64) (report.Evidence, error) {
+// evidence is one receipt with what it saw; step, if there is one, is called for each fact.
+func evidence(j *journal.File, seq int64, step func() error) (report.Evidence, error) {
 	var x report.Evidence
 	ask := report.Receipts{Only: seq}
 	s, kind := &ralph.State{}, ""
@@ -109,9 +111,18 @@ func evidence(j *journal.File, seq int64) (report.Evidence, error) {
 			}
 		}
 		ask.Add(e, s)
+		if e.Seq > seq && ask.Ended() {
+			return errStop // nothing after it says more
+		}
 		s.Apply(e)
+		if step != nil {
+			return step()
+		}
 		return nil
 	})
+	if errors.Is(err, errStop) {
+		err = nil
+	}
 	list := ask.List()
 	switch {
 	case err != nil:

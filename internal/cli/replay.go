@@ -35,30 +35,9 @@ would have been decided otherwise?`,
 }
 
 func runReplay(env Env, session string, asJSON, current bool) error {
-	j, err := openReader(env, false, false)
+	result, err := replayed(env, ralph.SessionID(session), current, nil)
 	if err != nil {
 		return err
-	}
-	defer j.Close()
-	opt := policy.ReplayOptions{Session: ralph.SessionID(session)}
-	if current {
-		c, err := settingsOf(env)
-		if err != nil {
-			return err
-		}
-		pc := policyConfig(c)
-		opt.Config = &pc
-	}
-	events := &eventReader{journal: j}
-	result, err := policy.Replay(events.all(), opt)
-	if events.err != nil {
-		err = events.err
-	}
-	if err != nil {
-		return err
-	}
-	if session != "" && result.Sessions == 0 {
-		return &ralph.Refusal{Why: "no session " + session + " in the journal", Hint: "`ralph log` shows the ids (Session new: ...)", Kind: ralph.ErrNotFound}
 	}
 	if asJSON {
 		err = printJSON(env.Stdout, result)

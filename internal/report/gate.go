@@ -64,6 +64,8 @@ type GateDetail struct {
 	Red       []ralph.GateResult   `json:"red,omitempty"`     // checks that failed on the merged tree
 	Changes   []FileChange         `json:"changes,omitempty"` // that the task has made, by its last turn's end
 	Patch     string               `json:"patch,omitempty"`   // the file that has them whole
+	Diff      string               `json:"-"`                 // what that file holds, its beginning; only for the dashboard
+	DiffCut   int64                `json:"-"`                 // bytes left out of it
 	Folder    string               `json:"folder,omitempty"`  // where the task works, absolute
 	Changed   []string             `json:"changed,omitempty"` // files that are not committed there now
 	How       []string             `json:"how"`

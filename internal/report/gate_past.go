@@ -51,17 +51,21 @@ type GatePast struct {
 	ends  []GateEnd
 }
 
+// Waits takes in a gate that was asked before the first event.
+func (p *GatePast) Waits(g *ralph.Gate) {
+	if p.asked == nil {
+		p.asked = map[ralph.GateID]*ralph.Gate{}
+	}
+	p.asked[g.ID] = g
+}
+
 // Add takes in the next event.
 func (p *GatePast) Add(e ralph.Event) {
 	switch f := e.Fact.(type) {
 	case ralph.Asked:
-		if p.Only != "" && f.Gate.ID != p.Only {
-			return
+		if p.Only == "" || f.Gate.ID == p.Only {
+			p.Waits(&f.Gate)
 		}
-		if p.asked == nil {
-			p.asked = map[ralph.GateID]*ralph.Gate{}
-		}
-		p.asked[f.Gate.ID] = &f.Gate
 	case ralph.Answered:
 		if g := p.asked[f.ID]; g != nil { // the first answer counts
 			x := GateEnd{Gate: *g, Seq: e.Seq, At: e.At, How: answeredAs(f), By: e.By, Text: f.Text, Person: f.Rule == "" && e.By != "engine"}

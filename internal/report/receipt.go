@@ -61,7 +61,7 @@ func (e Evidence) Text() string {
 	for _, words := range e.State.words(e) {
 		line("", "%s", words)
 	}
-	for i, x := range settingRows(settingsOf(e.Config)) {
+	for i, x := range e.Settings() {
 		name := ""
 		if i == 0 {
 			name = "Settings"
@@ -90,6 +90,12 @@ func (e Evidence) Text() string {
 	line("", "ralph receipts %d --json   has all of the state and the settings", e.Seq)
 	return b.String()
 }
+
+// Settings are the recorded ones that decisions turn on.
+func (e Evidence) Settings() []Setting { return settingRows(settingsOf(e.Config)) }
+
+// Words are the facts of the state that the decision turned on, each `name: words`.
+func (e Evidence) Words() []string { return e.State.words(e) }
 
 // words are the facts of the state that decisions turn on.
 func (x Seen) words(e Evidence) []string {

@@ -212,6 +212,12 @@ func (r *Receipts) List() []Receipt {
 	return out
 }
 
+// Ended reports whether every receipt so far has its outcome: what follows adds nothing to
+// them.
+func (r *Receipts) Ended() bool {
+	return !slices.ContainsFunc(r.list, func(x *Receipt) bool { return x.Outcome == nil && !x.Cut })
+}
+
 // StepWords says what a step does.
 func StepWords(step ralph.Step) string {
 	switch x := step.(type) {

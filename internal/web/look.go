@@ -51,6 +51,7 @@ type watcher struct {
 	wanted  chan struct{} // has something when somebody waits
 	moved   chan struct{} // closed and replaced with each version
 	err     error
+	busy    func() bool // something goes on that is no fact; nil: nothing ever does
 }
 
 func newWatcher(source Source, history *index.Index) *watcher {
@@ -61,6 +62,20 @@ func newWatcher(source Source, history *index.Index) *watcher {
 }
 
 func (w *watcher) close() { w.stop() }
+
+// stirs makes pages anew each second while busy says that work goes on in the background.
+func (w *watcher) stirs(busy func() bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.busy = busy
+}
+
+func (w *watcher) stirring() bool {
+	w.mu.Lock()
+	busy := w.busy
+	w.mu.Unlock()
+	return busy != nil && busy()
+}
 
 // look is the repository as it is now.
 func (w *watcher) look() *look {
@@ -144,7 +159,7 @@ func (w *watcher) run() {
 			return
 		}
 		now := w.look()
-		if same(last, now) && time.Since(anew) < anewEvery {
+		if quiet := time.Since(anew); same(last, now) && quiet < anewEvery && (quiet < quietEvery || !w.stirring()) {
 			continue
 		}
 		anew = time.Now()

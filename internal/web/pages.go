@@ -13,7 +13,13 @@ import (
 // and one in internal/web/view.
 func pages() map[string]pageFunc {
 	return map[string]pageFunc{
-		"/{$}": overview,
+		"/{$}":              overview,
+		"/gates":            gates,
+		"/gate/{id}":        gate,
+		"/receipts":         receipts,
+		"/receipt/{seq}":    receipt,
+		"/replay":           replay,
+		"/replay/{session}": replay,
 	}
 }
 

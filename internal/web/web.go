@@ -41,6 +41,8 @@ type Source interface {
 type Options struct {
 	Source  Source
 	Desk    action.Desk
+	Gates   Gates  // nil: pages of gates show what the state has
+	Proofs  Proofs // nil: nothing is decided again
 	Root    string // the repository
 	Version string // of ralph
 	Build   string // changes with every build of ralph
@@ -55,6 +57,8 @@ type Server struct {
 	pages  *http.ServeMux // addresses that people look at, all of them GET
 	routes *http.ServeMux
 	assets *asset.Set
+	past   past
+	jobs   *jobs
 }
 
 // The history is read with as much rest as work, so that whoever looks at a page
@@ -69,6 +73,8 @@ func New(opt Options) *Server {
 	x := &Server{opt: opt, pages: http.NewServeMux(), routes: http.NewServeMux(), assets: asset.Load()}
 	x.index = index.New(index.Options{Journal: opt.Source, Work: readWork, Rest: readRest})
 	x.watch = newWatcher(opt.Source, x.index)
+	x.jobs = newJobs(x.watch.ctx)
+	x.watch.stirs(x.jobs.busy)
 	x.hub = live.New(live.Options{Render: x.parts, Changed: x.watch.changed, Beat: beat, Build: opt.Build})
 	for pattern, page := range pages() {
 		x.pages.HandleFunc("GET "+pattern, x.make(page))

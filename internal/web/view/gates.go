@@ -1,0 +1,349 @@
+package view
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/report"
+)
+
+// GatesModel is the page of all that waits for a person.
+type GatesModel struct {
+	Open  []GateRow
+	Ends  []EndRow // decided lately, by people
+	Auto  []EndRow // answered without a person, by rules and settings (E-078)
+	From  int64    // the fact after which Ends and Auto were looked for
+	Rules []RuleRow
+}
+
+// GateRow is a gate in a list.
+type GateRow struct {
+	Gate   *ralph.Gate
+	Task   string
+	Held   string
+	Gone   bool // who asked is gone: its turn runs again
+	Offers []action.Offer
+}
+
+// EndRow is what became of a gate.
+type EndRow struct {
+	report.GateEnd
+	Task string
+}
+
+// RuleRow is an answer that holds from now on.
+type RuleRow struct {
+	Rule   *ralph.AnswerRule
+	What   string
+	Reach  string
+	Lapsed string // why it does not hold now
+	Offers []action.Offer
+}
+
+// GateModel is the page of one gate.
+type GateModel struct {
+	ID     ralph.GateID
+	Detail *report.GateDetail // nil for one that is not known
+	Task   *ralph.Task
+	Held   string
+	Checks []ralph.GateResult // of a test gate: what is not green, and what has findings
+	Gone   bool
+	Offers []action.Offer
+	End    *report.GateEnd // nil while it is open
+	Last   []action.Offer  // what could be done before the end: words that were typed stay readable
+	Walk   *Walk           // it is looked for in the journal
+}
+
+// Walk is how far something is that reads the whole journal.
+type Walk struct {
+	What        string
+	Read, Total int64
+}
+
+func (w *Walk) words() string {
+	if w.Read == 0 {
+		return w.What + ": waiting for its turn …"
+	}
+	return fmt.Sprintf("%s: reading fact %s of %s …", w.What, thousands(w.Read), thousands(w.Total))
+}
+
+// thousands writes a number as people read it.
+func thousands(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// gateOf is the task that a gate is about.
+func gateOf(g *ralph.Gate) ralph.TaskID { return cmp.Or(g.About, g.Task) }
+
+// asks says in a few words what kind of decision a gate wants.
+func asks(g *ralph.Gate) string {
+	switch g.Kind {
+	case ralph.GateQuestion:
+		return "An agent asks you"
+	case ralph.GateApproval:
+		return "May the agent do this?"
+	case ralph.GateOperation:
+		return "Held back: may this be done?"
+	case ralph.GateTest:
+		return "The checks are not green: let it pass?"
+	case ralph.GateMerge:
+		return "It cannot be merged without you"
+	case ralph.GateStart:
+		return "May the session begin?"
+	case ralph.GateStep:
+		return "May this step be taken?"
+	}
+	return "It waits for you"
+}
+
+// approves says what comes of a yes and of a no.
+func approves(g *ralph.Gate) (yes, no string) {
+	switch g.Kind {
+	case ralph.GateApproval, ralph.GateOperation:
+		return "It is done at once.", "It is not done; the agent reads your reason and goes on."
+	case ralph.GateTest:
+		return "The work counts as it is, on exactly this tree.", "The work goes back to its agent with your reason."
+	case ralph.GateMerge:
+		return "The work is merged as it is.", "The merge is not made; your reason goes with it."
+	case ralph.GateStart:
+		return "The session begins.", "The session ends."
+	case ralph.GateStep:
+		return "The task is worked on.", "The task is skipped."
+	}
+	return "", ""
+}
+
+// whoAsks is who waits at a gate.
+func whoAsks(g *ralph.Gate, agent string) string {
+	switch {
+	case g.By != "":
+		return g.By
+	case g.InTurn && agent != "":
+		return agent
+	}
+	return "ralph"
+}
+
+// detailWords is the gate's own text of what to decide by, pretty where it is JSON; lang is
+// what it is, for the colours: diff, json, "" for output.
+func detailWords(text string) (pretty, lang string) {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+		var b bytes.Buffer
+		if json.Indent(&b, []byte(text), "", "  ") == nil {
+			return b.String(), "json"
+		}
+	}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "diff --git ") || strings.HasPrefix(line, "@@ ") || strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "*** Begin Patch") {
+			return text, "diff"
+		}
+	}
+	return text, ""
+}
+
+// ended says how a gate ended, for its badge.
+func ended(x *report.GateEnd) string { return x.How }
+
+// endWords is who ended it, when, and with which words.
+func endWords(x *report.GateEnd) string {
+	switch by := x.By; {
+	case x.How == string(ralph.Expired):
+		return "nobody answered in time"
+	case x.How == string(ralph.Withdrawn), x.How == "ended":
+		return report.Visible(report.Beginning(x.Text))
+	case by == "engine":
+		return "by ralph itself"
+	default:
+		return "by " + by
+	}
+}
+
+// waitedFor is how long an answer took.
+func waitedFor(x *report.GateEnd) string {
+	if x.Gate.AskedAt.IsZero() || x.At.Sub(x.Gate.AskedAt) < time.Second {
+		return ""
+	}
+	return "after " + ralph.Elapsed(x.At.Sub(x.Gate.AskedAt))
+}
+
+// field finds a field of an offer.
+func field(o action.Offer, name string) (action.Field, bool) {
+	for _, f := range o.Fields {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return action.Field{}, false
+}
+
+// alwaysFields are those that make a rule of an answer.
+func alwaysFields(o action.Offer) []action.Field {
+	var out []action.Field
+	for _, f := range o.Fields {
+		if f.Name == "always" || f.Name == "scope" || f.Name == "for" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// gateKey is the key of an answer on a gate.
+func gateKey(o action.Offer) string {
+	if o.Key != "" {
+		return o.Key
+	}
+	return map[string]string{"approve": "a", "deny": "d"}[o.Action]
+}
+
+// mostPaths are listed of the files that a gate is about.
+const mostPaths = 40
+
+// failing says what is wrong with a check.
+func failing(r *ralph.GateResult) string {
+	switch {
+	case r.Why != "":
+		return r.Why
+	case !r.Pass:
+		return fmt.Sprintf("exit %d", r.Exit)
+	case len(r.Findings) > 0:
+		return fmt.Sprintf("%d findings", len(r.Findings))
+	}
+	return "green"
+}
+
+func coverageWords(c *ralph.Coverage) string {
+	return fmt.Sprintf("%.1f%% of the code is covered (%s of %s, %s)", c.Percent, thousands(c.Covered), thousands(c.Total), c.Format)
+}
+
+func at(path string, line int) string {
+	if line > 0 {
+		return fmt.Sprintf("%s:%d", path, line)
+	}
+	return path
+}
+
+// visible shows what does not show by itself, so that a text is judged by all that it holds.
+func visible(s string) string { return report.Visible(s) }
+
+func optionKey(i int) string {
+	if i < 9 {
+		return fmt.Sprint(i + 1)
+	}
+	return ""
+}
+
+// textLabel is what the words of an answer are for.
+func textLabel(g *ralph.Gate, o action.Offer, f action.Field) string {
+	if o.Action == "answer" && len(g.Options) > 0 {
+		return "Or in other words"
+	}
+	return f.Label
+}
+
+// clipped is the beginning of a text, in runes.
+func clipped(s string, most int) string {
+	n := 0
+	for i := range s {
+		if n++; n > most {
+			return s[:i] + " …"
+		}
+	}
+	return s
+}
+
+func endTone(x *report.GateEnd) string {
+	switch x.How {
+	case "approved", "answered":
+		return "good"
+	case "denied":
+		return "bad"
+	}
+	return "warn"
+}
+
+func agentOf(t *ralph.Task) string {
+	if t == nil {
+		return ""
+	}
+	return t.Run.Agent
+}
+
+// gateShown reports whether the page shows piece by piece what the gate has as one text.
+func gateShown(d *report.GateDetail) bool {
+	return len(d.Findings)+len(d.Conflicts)+len(d.Red) > 0 || d.Request != nil && d.Request.Detail == d.Gate.Detail
+}
+
+func pathsTitle(q *ralph.Request) string {
+	switch q.Op {
+	case ralph.OpEdit:
+		return "Files that it changes"
+	case ralph.OpRead:
+		return "Files that it reads"
+	}
+	return "Files"
+}
+
+// mostQA are shown of a task's earlier answers, the newest.
+const mostQA = 10
+
+func lastQA(list []ralph.QA) []ralph.QA { return list[max(0, len(list)-mostQA):] }
+
+func changesTitle(d *report.GateDetail) string {
+	if d.Kind == ralph.GateMerge {
+		return "What the task has committed"
+	}
+	return "What the task has changed so far"
+}
+
+func changesSum(d *report.GateDetail) string {
+	added, removed := 0, 0
+	for _, c := range d.Changes {
+		added, removed = added+c.Added, removed+c.Removed
+	}
+	if len(d.Changes) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d files, +%d -%d", len(d.Changes), added, removed)
+}
+
+// side is a line of a conflict.
+type side struct{ class, text string }
+
+// sides tells the sides of a conflict apart.
+func sides(text string) []side {
+	var out []side
+	class := ""
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(line, "<<<<<<<"):
+			class = "side-ours"
+			out = append(out, side{"side-mark", line})
+			continue
+		case strings.HasPrefix(line, "|||||||"):
+			class = "side-base"
+			out = append(out, side{"side-mark", line})
+			continue
+		case strings.HasPrefix(line, "=======") && class != "":
+			class = "side-theirs"
+			out = append(out, side{"side-mark", line})
+			continue
+		case strings.HasPrefix(line, ">>>>>>>"):
+			class = ""
+			out = append(out, side{"side-mark", line})
+			continue
+		}
+		out = append(out, side{class, line})
+	}
+	return out
+}

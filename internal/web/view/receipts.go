@@ -1,0 +1,159 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/report"
+)
+
+// ReceiptsModel is a page of the list of decisions.
+type ReceiptsModel struct {
+	Task, Session, Text string // what was asked for
+	Before              int64  // facts before this one; 0: the newest
+	From                int64  // the fact after which was looked
+	Rows                []report.Receipt
+	Older, Newest       string // addresses; "" for none
+}
+
+// ReceiptModel is the page of one decision.
+type ReceiptModel struct {
+	Seq      int64
+	Evidence *report.Evidence // nil while it is looked for
+	Walk     *Walk
+}
+
+// ReplayModel is the page of all that was decided again.
+type ReplayModel struct {
+	Session   string
+	Current   bool // with the settings of now
+	Seq       int64
+	Walk      *Walk
+	Replayed  *Replayed
+	At        time.Time
+	ProofWalk *Walk
+	Proved    *Proved
+	ProofAt   time.Time
+	ProofErr  string
+}
+
+// Replayed is a replay with the newest fact that it read.
+type Replayed struct {
+	report.Replay
+	Seq int64
+}
+
+// Proved is a proof with the newest fact that it read.
+type Proved struct {
+	report.Proof
+	Seq int64
+}
+
+// Came says what came of a decision.
+func Came(x *report.Receipt) string {
+	if x.Outcome != nil {
+		return x.Outcome.Words
+	}
+	return ""
+}
+
+// carried says whether a decision was carried out (E-094): a status, for its badge.
+func carried(x *report.Receipt) string {
+	switch {
+	case x.Outcome != nil:
+		return "executed"
+	case x.Cut:
+		return "interrupted"
+	}
+	return "active"
+}
+
+// carriedWords is the same in words.
+func carriedWords(x *report.Receipt) string {
+	switch carried(x) {
+	case "interrupted":
+		return "cut: the engine died"
+	case "active":
+		return "under way"
+	}
+	return "executed"
+}
+
+// stopped is the stop condition that a decision hit (E-095), "" for none: what ended a task
+// that is not done.
+func stopped(x *report.Receipt) string {
+	if x.Step != (ralph.Finish{}).StepName() || strings.HasSuffix(x.What, "as done") {
+		return ""
+	}
+	return strings.TrimSuffix(x.Rule+": "+x.Why, ": ")
+}
+
+// dayOf is the day of a receipt, where it is another than that of the row before.
+func dayOf(rows []report.Receipt, i int) string {
+	day := rows[i].At.Local().Format("2006-01-02")
+	if i > 0 && rows[i-1].At.Local().Format("2006-01-02") == day {
+		return ""
+	}
+	return day
+}
+
+func receiptPath(seq int64) string { return fmt.Sprintf("/receipt/%d", seq) }
+
+// ofTask is the list of one task's receipts.
+func ofTask(id ralph.TaskID) string { return "/receipts?task=" + url.QueryEscape(string(id)) }
+
+// named splits `name: words`.
+func named(line string) (name, words string) {
+	name, words, _ = strings.Cut(line, ":")
+	return name, strings.TrimSpace(words)
+}
+
+// mostConfig bounds the recorded settings on a page, in bytes.
+const mostConfig = 64 << 10
+
+// prettyJSON lays a JSON text out for people.
+func prettyJSON(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	if b.Len() > mostConfig {
+		return string(bytes.ToValidUTF8(b.Bytes()[:mostConfig], nil)) + "\n… the rest is in `ralph receipts <number> --json`"
+	}
+	return b.String()
+}
+
+// mostDiffer are shown of what is decided otherwise now.
+const mostDiffer = 200
+
+// replayPath is the address of a replay.
+func replayPath(session string, current bool) string {
+	p := "/replay"
+	if session != "" {
+		p += "/" + url.PathEscape(session)
+	}
+	if current {
+		p += "?settings=now"
+	}
+	return p
+}
+
+// behind says how many facts came after what was read.
+func behind(now, read int64) string {
+	if now <= read {
+		return ""
+	}
+	return fmt.Sprintf("%s facts have come since", thousands(now-read))
+}
+
+func usageWords(u ralph.Usage) string {
+	if u == (ralph.Usage{}) {
+		return ""
+	}
+	return fmt.Sprintf("%s in, %s out, %s from the cache, %s", thousands(u.Input), thousands(u.Output), thousands(u.CacheRead), dollars(u.Cost))
+}
