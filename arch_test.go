@@ -65,10 +65,11 @@ func layers() map[string][]string {
 		"internal/web/live":   {},
 		"internal/web/view":   {"R", "internal/action", "internal/report", "internal/web/markup"},
 		"internal/web/markup": {}, // what others wrote becomes HTML here and nowhere else
+		"internal/web/guard":  {},
 		"internal/cli": {
 			"R", "internal/action", "internal/agent", "internal/agentcheck", "internal/attempt", "internal/config", "internal/coverage", "internal/engine", "internal/gate",
 			"internal/git", "internal/hook", "internal/journal", "internal/mcp", "internal/notify", "internal/operation", "internal/policy", "internal/proc", "internal/prompt",
-			"internal/report", "internal/sandbox", "internal/secrets", "internal/shim", "internal/step", "internal/web",
+			"internal/report", "internal/sandbox", "internal/secrets", "internal/shim", "internal/step", "internal/web", "internal/web/guard",
 		},
 		"cmd/ralph": {"internal/cli"},
 		// for tests alone: no row above may name them

@@ -1,0 +1,245 @@
+// Package guard owns who may come in to the dashboard: which names it may be asked by,
+// which sites may send it something, the one-time link, the cookie and the token, and
+// how much one visitor may take. It knows nothing of what lies behind it.
+package guard
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options are what the guard needs from outside.
+type Options struct {
+	Next  http.Handler // the dashboard
+	Seat  *Seat
+	Addr  net.Addr // where it listens
+	Names []string // host names that it may be asked by, beside localhost
+	Style string   // address of the dashboard's style sheet, which everybody may read
+	// WithCSRF gives a request the token that its forms have to carry.
+	WithCSRF func(ctx context.Context, token string) context.Context
+	// Now is the time; nil: the system's.
+	Now func() time.Time
+	// Patience is how long a client may take for its headers, and for its body; 0: ten seconds.
+	Patience time.Duration
+}
+
+const (
+	mostBody    = 1 << 20 // a spec is the longest thing that is sent
+	mostHeader  = 32 << 10
+	mostStreams = 256
+	mostOwn     = 64 // streams of one browser
+	patience    = 10 * time.Second
+	answerLimit = time.Minute // for a client to take an answer that is no stream
+	idle        = 2 * time.Minute
+	farewell    = time.Second // for answers under way, at the end
+)
+
+// Guard stands in front of the dashboard.
+type Guard struct {
+	opt   Options
+	key   []byte // signs
+	token string // of programs
+	about Running
+	hosts hosts
+	cross *http.CrossOriginProtection
+	over  context.Context // ends with Run; streams end with it
+	end   context.CancelFunc
+
+	mu      sync.Mutex
+	links   []link         // oldest first
+	streams map[string]int // by visitor
+	all     int
+}
+
+// New returns the guard of a dashboard.
+func New(opt Options) *Guard {
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.Patience == 0 {
+		opt.Patience = patience
+	}
+	over, end := context.WithCancel(context.Background())
+	return &Guard{
+		opt: opt, key: bytesOf(opt.Seat.record.Key), token: opt.Seat.record.Token, about: opt.Seat.record.Running, hosts: hostsOf(opt.Addr, opt.Names),
+		cross: http.NewCrossOriginProtection(), over: over, end: end, streams: map[string]int{},
+	}
+}
+
+// URL is the dashboard's address as this machine knows it.
+func (g *Guard) URL() string { return "http://" + reach(g.opt.Addr.String()) + "/" }
+
+// reach is the address that this machine finds a listener at.
+func reach(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", port) // a listener on [::] takes both kinds
+	}
+	return address
+}
+
+// Run answers requests until ctx ends; streams end with it.
+func (g *Guard) Run(ctx context.Context, listener net.Listener) error {
+	h := &http.Server{
+		Handler: g, ReadHeaderTimeout: g.opt.Patience, IdleTimeout: idle, MaxHeaderBytes: mostHeader,
+		ErrorLog: log.New(io.Discard, "", 0), // clients that break off are no news for a terminal
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- h.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve the dashboard: %w", err)
+	case <-ctx.Done():
+	}
+	g.end()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	if err := h.Shutdown(last); err != nil {
+		_ = h.Close()
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the dashboard: %w", err)
+	}
+	return nil
+}
+
+// ServeHTTP lets a request in to the dashboard, or says why not.
+func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	protect(w.Header())
+	switch {
+	case !safe(r.Method) && r.Method != http.MethodPost:
+		w.Header().Set("Allow", "GET, HEAD, POST")
+		g.refuse(w, r, http.StatusMethodNotAllowed, "the dashboard does not know "+r.Method, "")
+		return
+	case !g.hosts.allow(r.Host):
+		g.refuse(w, r, http.StatusMisdirectedRequest, "the dashboard does not go by the name "+shown(r.Host), "Open it as localhost, or by the address that `ralph serve` printed.")
+		return
+	}
+	if err := g.origin(r); err != nil {
+		g.refuse(w, r, http.StatusForbidden, "refused: "+err.Error(), "Nothing was changed. Go to the dashboard itself and do it there.")
+		return
+	}
+	who := g.visitorOf(r)
+	switch {
+	case r.URL.Path == "/enter" || strings.HasPrefix(r.URL.Path, "/enter/"):
+		g.enter(w, r, who)
+	case strings.HasPrefix(r.URL.Path, "/assets/") && safe(r.Method): // they are the same in every ralph; this package's own pages need the style
+		g.opt.Next.ServeHTTP(w, r)
+	case who.nobody():
+		g.outside(w, r)
+	case isStream(r):
+		g.stream(w, r, who)
+	default:
+		g.let(w, r, who)
+	}
+}
+
+// protect sets what browsers hold every answer to.
+func protect(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), display-capture=(), geolocation=(), hid=(), microphone=(), midi=(), payment=(), serial=(), usb=()")
+}
+
+// let hands a request on, with its whole body. A form of a browser has to carry the
+// token that only pages of this dashboard have.
+func (g *Guard) let(w http.ResponseWriter, r *http.Request, who visitor) {
+	out := http.NewResponseController(w)
+	_ = out.SetWriteDeadline(time.Now().Add(answerLimit)) // a test's recorder has none
+	if !safe(r.Method) {
+		if status, why := g.body(w, r, out); status != 0 {
+			g.refuse(w, r, status, why, "Nothing was changed.")
+			return
+		}
+		if !who.program && !equal(sentCSRF(r), g.csrf(who.id)) {
+			g.refuse(w, r, http.StatusForbidden, "the form did not come from a page of this dashboard, or from one that is out of date", "Nothing was changed. Load the page again and do it there.")
+			return
+		}
+	}
+	if who.id != "" {
+		r = r.WithContext(g.opt.WithCSRF(r.Context(), g.csrf(who.id)))
+	}
+	g.opt.Next.ServeHTTP(w, r)
+}
+
+// body reads what was sent, within bounds, before anybody looks at it.
+func (g *Guard) body(w http.ResponseWriter, r *http.Request, out *http.ResponseController) (status int, why string) {
+	_ = out.SetReadDeadline(time.Now().Add(g.opt.Patience))
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+	var much *http.MaxBytesError
+	switch {
+	case errors.As(err, &much):
+		return http.StatusRequestEntityTooLarge, "more was sent than the dashboard takes, which is 1 MiB"
+	case err != nil:
+		return http.StatusRequestTimeout, "what was sent did not arrive whole"
+	}
+	_ = out.SetReadDeadline(time.Time{})
+	r.Body = io.NopCloser(bytes.NewReader(b))
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
+		if err := r.ParseForm(); err != nil {
+			return http.StatusBadRequest, "the form cannot be read"
+		}
+		r.Body = io.NopCloser(bytes.NewReader(b)) // for whoever reads it otherwise
+	}
+	return 0, ""
+}
+
+// sentCSRF is the token that came with a request: never one in its address.
+func sentCSRF(r *http.Request) string {
+	if token := r.Header.Get("X-CSRF-Token"); token != "" {
+		return token
+	}
+	return r.PostForm.Get("csrf")
+}
+
+// isStream reports whether an answer stays open.
+func isStream(r *http.Request) bool {
+	return safe(r.Method) && (r.URL.Path == "/live" || underAPI(r.URL.Path) && (strings.HasSuffix(r.URL.Path, "/events") || strings.HasSuffix(r.URL.Path, "/stream")))
+}
+
+// stream hands on a request whose answer stays open, as many as one may have. It ends
+// with the guard.
+func (g *Guard) stream(w http.ResponseWriter, r *http.Request, who visitor) {
+	if !g.count(who.id, 1) {
+		w.Header().Set("Retry-After", "10")
+		g.refuse(w, r, http.StatusServiceUnavailable, fmt.Sprintf("too many pages are open: %d from one browser and %d in all are followed live", mostOwn, mostStreams), "Close some; this one goes on without.")
+		return
+	}
+	defer g.count(who.id, -1)
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(g.over, cancel)()
+	if who.id != "" {
+		ctx = g.opt.WithCSRF(ctx, g.csrf(who.id))
+	}
+	g.opt.Next.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// count adds to the streams of a visitor, programs being one together. It reports
+// whether there is room.
+func (g *Guard) count(id string, n int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if n > 0 && (g.all >= mostStreams || g.streams[id] >= mostOwn) {
+		return false
+	}
+	g.all += n
+	if g.streams[id] += n; g.streams[id] == 0 {
+		delete(g.streams, id)
+	}
+	return true
+}

@@ -1,0 +1,171 @@
+package guard
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/google/renameio/v2"
+)
+
+// version of web.json that this program writes, and the only one that it reads.
+const version = 1
+
+const (
+	fileName = "web.json"
+	lockName = "web.lock"
+	secret   = 32 // bytes of a key or a token
+)
+
+// ErrTaken: another process serves this repository's dashboard; Ask it.
+var ErrTaken = errors.New("another process serves the dashboard of this repository")
+
+// ErrForeign: web.json is of another version of ralph.
+var ErrForeign = errors.New("ralph/.state/web.json is of another version of ralph")
+
+// Running is who serves a dashboard, and where.
+type Running struct {
+	Address   string    `json:"address,omitempty"` // host:port; "" while nobody serves
+	Pid       int       `json:"pid,omitempty"`
+	Command   string    `json:"command,omitempty"` // of ralph: serve, agent, ...
+	StartedAt time.Time `json:"started_at,omitzero"`
+	Build     string    `json:"build,omitempty"`
+}
+
+// record is ralph/.state/web.json. Whoever may read it may act as the person, so only
+// its owner may.
+type record struct {
+	Version int `json:"version"`
+	Running
+	Token string `json:"token"` // of programs: Authorization: Bearer
+	Key   string `json:"key"`   // signs cookies
+}
+
+// Seat is the right to serve a repository's dashboard, with the secrets that outlive
+// the process: pages that are open go on working when ralph is started again.
+type Seat struct {
+	path    string
+	lock    *flock.Flock
+	record  record
+	renewed bool
+}
+
+// Take takes the seat of the repository whose state is in dir. The kernel gives it back
+// when this process dies, however that happens. ErrTaken says that somebody has it.
+func Take(dir string) (*Seat, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder of ralph's state: %w", err)
+	}
+	s := &Seat{path: filepath.Join(dir, fileName), lock: flock.New(filepath.Join(dir, lockName), flock.SetPermissions(0o600))}
+	free, err := s.lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock the dashboard: %w", err)
+	}
+	if !free {
+		return nil, ErrTaken
+	}
+	old, err := read(s.path)
+	if errors.Is(err, ErrForeign) {
+		return nil, errors.Join(err, s.lock.Close())
+	}
+	s.renewed = err != nil && !errors.Is(err, fs.ErrNotExist)
+	s.record = record{Version: version, Token: old.Token, Key: old.Key}
+	if err != nil {
+		s.record.Token, s.record.Key = random(), random()
+	}
+	if err := s.write(); err != nil { // without an address: the one that stood there is nobody's now
+		return nil, errors.Join(err, s.lock.Close())
+	}
+	return s, nil
+}
+
+// Renewed reports whether the secrets were broken and are new: all who came in before
+// need a new link.
+func (s *Seat) Renewed() bool { return s.renewed }
+
+// Announce tells other processes who serves, and where.
+func (s *Seat) Announce(r Running) error {
+	s.record.Running = r
+	return s.write()
+}
+
+// Leave gives the seat back. The secrets stay.
+func (s *Seat) Leave() error {
+	s.record.Running = Running{}
+	return errors.Join(s.write(), s.lock.Close())
+}
+
+func (s *Seat) write() error {
+	b, err := json.MarshalIndent(s.record, "", "  ")
+	if err == nil {
+		err = replace(s.path, append(b, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("write ralph/.state/%s: %w", fileName, err)
+	}
+	return nil
+}
+
+// replace puts a file in the place of the old one, with a mode of its own: somebody may
+// have made the old one readable to all.
+func replace(path string, text []byte) error {
+	f, err := renameio.NewPendingFile(path, renameio.WithStaticPermissions(0o600))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Cleanup() }()
+	if _, err := f.Write(text); err != nil {
+		return err
+	}
+	return f.CloseAtomicallyReplace()
+}
+
+// read reads web.json. Its error is ErrForeign, fs.ErrNotExist, or says what is broken.
+func read(path string) (record, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return record{}, fmt.Errorf("read ralph/.state/%s: %w", fileName, err)
+	}
+	var r record
+	var head struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(b, &head); err != nil {
+		return record{}, fmt.Errorf("read ralph/.state/%s: %w", fileName, err)
+	}
+	if head.Version != version && head.Version != 0 {
+		return record{}, fmt.Errorf("%w: it has version %d, this ralph knows version %d", ErrForeign, head.Version, version)
+	}
+	if err := json.Unmarshal(b, &r); err != nil {
+		return record{}, fmt.Errorf("read ralph/.state/%s: %w", fileName, err)
+	}
+	if r.Version != version || len(bytesOf(r.Token)) != secret || len(bytesOf(r.Key)) != secret {
+		return record{}, fmt.Errorf("read ralph/.state/%s: its secrets are broken", fileName)
+	}
+	return r, nil
+}
+
+// random makes a secret, as text that stands in addresses and headers.
+func random() string {
+	var b [secret]byte
+	rand.Read(b[:]) //nolint:errcheck // never fails since Go 1.24
+	return textOf(b[:])
+}
+
+func textOf(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
+
+// bytesOf is what a text stands for; nil for one that is none.
+func bytesOf(text string) []byte {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return nil
+	}
+	return b
+}

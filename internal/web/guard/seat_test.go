@@ -1,0 +1,88 @@
+package guard
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The secrets outlive the process, so that open pages go on; whoever serves is forgotten.
+func TestSeat(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "ralph", ".state")
+	first, err := Take(dir)
+	if err != nil || first.Renewed() {
+		t.Fatal(err, first.Renewed())
+	}
+	was := first.record
+	if err := first.Announce(Running{Address: "127.0.0.1:7777", Pid: 7}); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.lock.Close(); err != nil { // what the kernel does when a process is killed
+		t.Fatal(err)
+	}
+	second, err := Take(dir)
+	if err != nil || second.record != was || second.Renewed() {
+		t.Fatalf("%+v %v, want %+v", second.record, err, was)
+	}
+	r, err := read(second.path)
+	if err != nil || r.Address != "" || r.Pid != 0 {
+		t.Errorf("a dead one's address is left: %+v %v", r, err)
+	}
+	if err := second.Leave(); err != nil {
+		t.Fatal(err)
+	}
+	third, err := Take(dir)
+	if err != nil || third.record != was {
+		t.Errorf("after a good end: %+v %v", third.record, err)
+	}
+}
+
+func TestBrokenSeat(t *testing.T) {
+	t.Parallel()
+	good := `"token":"` + random() + `","key":"` + random() + `"}`
+	for _, test := range []struct {
+		name, text string
+		foreign    bool
+	}{
+		{"empty", "", false},
+		{"no JSON", "hello", false},
+		{"cut", `{"version":1,"tok`, false},
+		{"an array", "[]", false},
+		{"no version", "{" + good, false},
+		{"a short key", `{"version":1,"token":"` + random() + `","key":"abc"}`, false},
+		{"a key that is no text", `{"version":1,"token":"` + random() + `","key":7}`, false},
+		{"an odd token", `{"version":1,"token":"` + strings.Repeat("*", 43) + `","key":"` + random() + `"}`, false},
+		{"a later version", `{"version":2,` + good, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			path := filepath.Join(dir, fileName)
+			if err := os.WriteFile(path, []byte(test.text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			s, err := Take(dir)
+			if test.foreign {
+				now, _ := os.ReadFile(path)
+				if !errors.Is(err, ErrForeign) || string(now) != test.text {
+					t.Fatalf("%v, the file is %s", err, now)
+				}
+				_ = os.Remove(path) // and the seat is free then
+				if s, err = Take(dir); err != nil || s.Renewed() {
+					t.Error(err)
+				}
+				return
+			}
+			if err != nil || !s.Renewed() {
+				t.Fatalf("%v, renewed: %t", err, s.Renewed())
+			}
+			info, err := os.Stat(path)
+			if r, readErr := read(path); readErr != nil || err != nil || info.Mode().Perm() != 0o600 || len(bytesOf(r.Token)) != secret || len(bytesOf(r.Key)) != secret || r.Key == r.Token {
+				t.Errorf("%v %v %v", readErr, err, info.Mode())
+			}
+		})
+	}
+}
