@@ -10,6 +10,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/web"
 )
 
 // dashboard is the repository as the dashboard sees it (web.Source), and what may be
@@ -41,6 +42,20 @@ func openDashboard(env Env, root string) (*dashboard, error) {
 		return nil, err
 	}
 	return &dashboard{env: env, root: root, writer: writer, reader: reader, listener: newListener(env, root)}, nil
+}
+
+// options are what the pages need, one line each.
+func (d *dashboard) options() web.Options {
+	return web.Options{
+		Source:   d,
+		Desk:     d,
+		Root:     d.root,
+		Version:  d.env.Version,
+		Build:    d.env.Version,
+		Gates:    newGateFiles(d.env, d.root),
+		Proofs:   proofs{d.env},
+		Schedule: schedule{d},
+	}
 }
 
 func (d *dashboard) close() {

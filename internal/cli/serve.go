@@ -36,10 +36,7 @@ func runServe(ctx context.Context, env Env, addr string) error {
 		return err
 	}
 	defer board.close()
-	server := web.New(web.Options{
-		Source: board, Desk: board, Root: root, Version: env.Version, Build: env.Version,
-		Gates: newGateFiles(env, root), Proofs: proofs{env},
-	})
+	server := web.New(board.options())
 	defer server.Close()
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {

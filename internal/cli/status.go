@@ -147,9 +147,9 @@ func queryNext(env Env, s *ralph.State) (any, error) {
 // readyList are the ready tasks with their scores, best first.
 func readyList(s *ralph.State, c policy.Config) []next {
 	var list []next
-	for _, t := range policy.Ready(s, c) {
-		p := policy.Score(s, t, c.Scoring)
-		list = append(list, next{report.QueryTask(t), p.Sum(), p})
+	ready := policy.Ready(s, c)
+	for i, p := range policy.Scores(s, ready, c.Scoring) {
+		list = append(list, next{report.QueryTask(ready[i]), p.Sum(), p})
 	}
 	return list
 }

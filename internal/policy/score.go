@@ -76,6 +76,16 @@ func Score(s *ralph.State, t *ralph.Task, w Scoring) Points {
 	return newBoard(s).score(t, w)
 }
 
+// Scores weighs several tasks, and counts what they share once.
+func Scores(s *ralph.State, list []*ralph.Task, w Scoring) []Points {
+	b := newBoard(s)
+	out := make([]Points, len(list))
+	for i, t := range list {
+		out[i] = b.score(t, w)
+	}
+	return out
+}
+
 func (b board) score(t *ralph.Task, w Scoring) Points {
 	p := Points{Unblocks: w.Unblocks * b.dependents[t.ID], Retry: w.Retry * t.RetryCount}
 	if slices.Contains(t.Tags, "critical") {

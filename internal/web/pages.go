@@ -16,6 +16,7 @@ func pages() map[string]pageFunc {
 		"/{$}":              overview,
 		"/gates":            gates,
 		"/gate/{id}":        gate,
+		"/plan":             planPage,
 		"/receipts":         receipts,
 		"/receipt/{seq}":    receipt,
 		"/replay":           replay,

@@ -46,6 +46,8 @@ type Options struct {
 	Root    string // the repository
 	Version string // of ralph
 	Build   string // changes with every build of ralph
+
+	Schedule Schedule // how the scheduler sees the plan; nil: pages leave it out
 }
 
 // Server is the dashboard of one repository.

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/web"
+	"github.com/ralph-loop/ralph/internal/web/view"
+)
+
+// schedule is the scheduler as the dashboard sees it (web.Schedule): what `ralph why`
+// says, made of the same functions. Settings that cannot be read leave it empty.
+type schedule struct{ *dashboard }
+
+func (d schedule) Ready(s *ralph.State) []web.Scored {
+	c, err := scheduleConfig(d.env, s)
+	if err != nil {
+		return nil
+	}
+	list := policy.Ready(s, c)
+	out := make([]web.Scored, len(list))
+	for i, p := range policy.Scores(s, list, c.Scoring) {
+		out[i] = web.Scored{ID: list[i].ID, Score: p.Sum()}
+	}
+	return out
+}
+
+func (d schedule) Iterations(s *ralph.State) int {
+	c, err := scheduleConfig(d.env, s)
+	if err != nil {
+		return 0
+	}
+	return c.MaxIterations
+}
+
+func (d schedule) Why(s *ralph.State, id ralph.TaskID) (view.Why, bool) {
+	c, err := scheduleConfig(d.env, s)
+	if err != nil {
+		return view.Why{}, false
+	}
+	x := policy.Explain(s, id, c, d.Now())
+	if x == nil {
+		return view.Why{}, false
+	}
+	out := view.Why{Words: x.Words, Waits: x.Waits, Ready: x.Ready, Rank: x.Rank, Score: x.Score}
+	for _, p := range scoreParts(x.Parts, c.Scoring) {
+		out.Parts = append(out.Parts, view.ScorePart{Points: p.points, Reason: p.reason})
+	}
+	return out, true
+}
