@@ -31,12 +31,14 @@ var registry = sync.OnceValue(func() *chroma.LexerRegistry {
 })
 
 const (
-	// mostCode is how much code is coloured, in bytes; longer lines than longestCode are
-	// no code that people wrote.
-	mostCode    = 256 << 10
-	longestCode = 8 << 10
+	// mostCode is how much code is coloured, in bytes, and mostPatterns how much where
+	// patterns do it, at some 2 ms a KiB; longer lines than longestCode are no code that
+	// people wrote.
+	mostCode     = 256 << 10
+	mostPatterns = 96 << 10
+	longestCode  = 8 << 10
 	// mostTime is how long colouring may take: there is text that keeps a pattern busy.
-	mostTime = 300 * time.Millisecond
+	mostTime = time.Second
 )
 
 // Code is source text as HTML, a <pre class="code chroma"> with Chroma's class names in
@@ -98,7 +100,7 @@ type piece struct{ class, text string }
 // piecesOf are the parts of a text, which together are that text; false where it stays
 // plain.
 func piecesOf(language, text string) ([]piece, bool) {
-	if language == "" || len(text) > mostCode {
+	if language == "" || len(text) > mostCode || language != "go" && len(text) > mostPatterns {
 		return nil, false
 	}
 	for line := range strings.Lines(text) {

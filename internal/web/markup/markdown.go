@@ -54,7 +54,7 @@ func Document(src []byte) Doc {
 	shown := cut(src, mostMarkdown)
 	d := Doc{Cut: len(src) - len(shown)}
 	source := []byte(visible(string(shown)))
-	if tooDeep(source) {
+	if tooDeep(source) || tooBusy(source) {
 		d.HTML = `<pre class="code"><code>` + html.EscapeString(string(source)) + "</code></pre>"
 		return d
 	}
@@ -108,6 +108,27 @@ func tooDeep(source []byte) bool {
 		}
 	}
 	return false
+}
+
+const (
+	// mostBusy bounds the beginnings of links in a paragraph times its length, summed up:
+	// what goldmark looks at, in bytes. mostPlaces bounds the definitions of links.
+	mostBusy   = 300_000_000
+	mostPlaces = 10_000
+)
+
+// tooBusy reports whether the links of a text would keep goldmark at work for seconds.
+func tooBusy(source []byte) bool {
+	busy, links, length := 0, 0, 0
+	for line := range bytes.Lines(source) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			busy, links, length = busy+links*length, 0, 0
+			continue
+		}
+		links += bytes.Count(line, []byte("]("))
+		length += len(line)
+	}
+	return busy+links*length > mostBusy || bytes.Count(source, []byte("]:")) > mostPlaces
 }
 
 // words is the text in a node.

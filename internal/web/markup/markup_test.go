@@ -79,7 +79,7 @@ func attribute(element string, a html.Attribute) error {
 	case "href":
 		v := strings.ToLower(a.Val)
 		ok := strings.HasPrefix(v, "http://") || strings.HasPrefix(v, "https://") || strings.HasPrefix(v, "mailto:") || strings.HasPrefix(v, "#doc-") ||
-			!strings.HasPrefix(v, "//") && !strings.ContainsAny(strings.SplitN(v, "/", 2)[0], ":\\")
+			!strings.HasPrefix(v, "//") && !strings.Contains(v[:min(len(v), strings.IndexAny(v+"/", "/?#"))], ":")
 		if !ok || strings.ContainsAny(v, "\\ \t\r\n") {
 			return fmt.Errorf("a link to %q", a.Val)
 		}

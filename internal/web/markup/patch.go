@@ -60,6 +60,9 @@ type Line struct {
 // fileLines are how many lines of a file are shown, unless told.
 const fileLines = 400
 
+// budget is what is left for a whole patch, in bytes: to be shown, and to be coloured.
+type budget struct{ show, colour int }
+
 // ParsePatch reads a patch as git writes it. What cannot be read is shown as text, and
 // what is beyond the limits is counted and said.
 func ParsePatch(patch []byte, l Limits) Patch {
@@ -68,7 +71,7 @@ func ParsePatch(patch []byte, l Limits) Patch {
 	}
 	l = l.orDefault()
 	var out Patch
-	room := l.Bytes
+	left := budget{l.Bytes, mostPatterns}
 	ids := map[string]int{}
 	hidden := 0
 	for _, section := range sections(patch) {
@@ -79,7 +82,7 @@ func ParsePatch(patch []byte, l Limits) Patch {
 			hidden++
 			continue
 		}
-		f := fileOf(section, &room, l)
+		f := fileOf(section, &left, l)
 		f.Added, f.Removed = added, removed
 		sum := fnv.New32a()
 		_, _ = sum.Write([]byte(f.Name()))
@@ -136,16 +139,16 @@ func count(section []byte) (added, removed int) {
 	return added, removed
 }
 
-// fileOf is one section; room is how many bytes may still be shown.
-func fileOf(section []byte, room *int, l Limits) File {
+// fileOf is one section.
+func fileOf(section []byte, b *budget, l Limits) File {
 	whole := section
-	if len(section) > *room { // its head is always worth its bytes
+	if len(section) > b.show { // its head is always worth its bytes
 		if i := bytes.Index(section, []byte("\n@@ ")); i >= 0 {
 			section = section[:i+1]
 		}
 		section = cut(section, 64<<10)
 	} else {
-		*room -= len(section)
+		b.show -= len(section)
 	}
 	files, _, err := gitdiff.Parse(bytes.NewReader(section))
 	if err != nil || len(files) != 1 {
@@ -155,27 +158,18 @@ func fileOf(section []byte, room *int, l Limits) File {
 	if len(section) < len(whole) {
 		f.Notes = append(f.Notes, fmt.Sprintf("%s of changes are too much to show", size(len(whole))))
 	}
-	left := l.Lines
-	for i, h := range files[0].TextFragments {
-		if left <= 0 {
-			rest := 0
-			for _, h := range files[0].TextFragments[i:] {
-				rest += len(h.Lines)
-			}
-			f.Notes = append(f.Notes, fmt.Sprintf("%d more lines are not shown", rest))
-			break
-		}
-		if over := len(h.Lines) - left; over > 0 {
+	left, over := l.Lines, 0
+	for _, h := range files[0].TextFragments {
+		if n := len(h.Lines) - left; n > 0 {
+			over += n
 			h.Lines = h.Lines[:left]
-			for _, h := range files[0].TextFragments[i+1:] {
-				over += len(h.Lines)
-			}
-			f.Notes = append(f.Notes, fmt.Sprintf("%d more lines are not shown", over))
-			f.Hunks = append(f.Hunks, hunkOf(h, f.Name(), l))
-			break
 		}
-		left -= len(h.Lines)
-		f.Hunks = append(f.Hunks, hunkOf(h, f.Name(), l))
+		if left -= len(h.Lines); len(h.Lines) > 0 {
+			f.Hunks = append(f.Hunks, hunkOf(h, f.Name(), b, l))
+		}
+	}
+	if over > 0 {
+		f.Notes = append(f.Notes, fmt.Sprintf("%d more lines are not shown", over))
 	}
 	return f
 }
@@ -237,7 +231,7 @@ func mode(m fs.FileMode) string {
 }
 
 // hunkOf colours a hunk: what was before and what is after are each read as code.
-func hunkOf(h *gitdiff.TextFragment, name string, l Limits) Hunk {
+func hunkOf(h *gitdiff.TextFragment, name string, room *budget, l Limits) Hunk {
 	out := Hunk{Header: visible(h.Header()), Lines: make([]Line, len(h.Lines))}
 	texts := make([]string, len(h.Lines))
 	returns := 0
@@ -278,6 +272,11 @@ func hunkOf(h *gitdiff.TextFragment, name string, l Limits) Hunk {
 		out.Lines[i] = x
 	}
 	language := languageOf(name)
+	if language != "go" {
+		if room.colour -= before.Len() + after.Len(); room.colour < 0 {
+			language = ""
+		}
+	}
 	old, now := pieceLines(language, before.String()), pieceLines(language, after.String())
 	marks := changed(out.Lines, texts)
 	a, b := 0, 0
