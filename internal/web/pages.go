@@ -21,6 +21,7 @@ func pages() map[string]pageFunc {
 		"/receipt/{seq}":    receipt,
 		"/replay":           replay,
 		"/replay/{session}": replay,
+		"/history":          history,
 	}
 }
 

@@ -1,0 +1,75 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// HistoryModel is the page of past sessions (A-117).
+type HistoryModel struct {
+	Read     Reading
+	Ranges   []Choice
+	Figures  []FigureRow
+	Session  ralph.SessionID // whose figures stand beside those of all
+	Live     bool
+	Since    time.Time // what a clock counts from; zero: it does not go on
+	Charts   []Chart
+	Sessions []SessionRow
+	From, Of int // the rows shown, of all
+	Newer    string
+	Older    string
+}
+
+// Reading is how far the history has been read.
+type Reading struct {
+	Read, Of int64
+	Done     bool
+	Trouble  string
+}
+
+// Choice is a link of several, one of which holds.
+type Choice struct {
+	Name, Href string
+	On         bool
+}
+
+// FigureRow is one figure, of the session and of all time (B-100 to B-103).
+type FigureRow struct {
+	Name, This, All string
+	Clock           bool // This is a time that goes on
+}
+
+// SessionRow is one session in the list.
+type SessionRow struct {
+	ID         ralph.SessionID
+	Mode       string
+	Started    time.Time
+	Status     string // of the badge
+	Ended      string // its word
+	Detail     string
+	Ran        string
+	Done       int
+	Failed     int // and timed out
+	Iterations int
+	Merges     int
+	Cost       string
+	Tokens     string
+}
+
+// of counts: `n of m`.
+func ofAll(read, all int64) string { return fmt.Sprintf("%s of %s", grouped(read), grouped(all)) }
+
+// grouped writes a number with its thousands apart.
+func grouped(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func rowsShown(m HistoryModel) string {
+	return fmt.Sprintf("%d to %d of %d", m.From, m.From+len(m.Sessions)-1, m.Of)
+}
