@@ -84,6 +84,12 @@ type SlotRecord struct {
 	filling        bool         // the warning of a filling window is out
 }
 
+// At is the task or stage that holds the slot.
+func (r SlotRecord) At() ralph.TaskID { return r.at }
+
+// Filling reports whether the warning of a filling window is out.
+func (r SlotRecord) Filling() bool { return r.filling }
+
 // QueueRecord is a done task whose work is not merged yet.
 type QueueRecord struct {
 	Task  ralph.TaskID     `json:"task"`

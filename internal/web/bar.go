@@ -2,7 +2,9 @@ package web
 
 import (
 	"fmt"
+	"time"
 
+	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/web/view"
@@ -19,9 +21,7 @@ func (x *Server) bar(l *look) view.BarModel {
 		Tokens: view.Amount(s.Session.Usage.Input + s.Session.Usage.Output + s.Session.Usage.CacheRead + s.Session.Usage.CacheWrite),
 		Offers: action.Offers(s, w, action.Engine, ""),
 	}
-	if s.Session.Live() && s.Session.RestAt.IsZero() {
-		m.Since = s.Session.Since.Add(-s.Session.Elapsed)
-	}
+	m.Since = clockOf(s, l.engine)
 	needs := report.Needs(s, l.engine, l.now)
 	m.Needs = len(needs)
 	for _, n := range needs {
@@ -45,4 +45,14 @@ func endedWords(l *look) string {
 		return fmt.Sprintf("%s: %s", x.Ended, x.Detail)
 	}
 	return string(x.Ended)
+}
+
+// clockOf is what the clock of a session counts from: when it would have begun had it
+// never been interrupted. Zero while the clock stands.
+func clockOf(s *ralph.State, engine report.Engine) time.Time {
+	x := s.Session
+	if !engine.Alive || !x.Live() || !x.RestAt.IsZero() {
+		return time.Time{}
+	}
+	return x.Since.Add(-x.Elapsed)
 }

@@ -61,6 +61,7 @@ type Server struct {
 	assets *asset.Set
 	past   past
 	jobs   *jobs
+	feed   feed
 }
 
 // The history is read with as much rest as work, so that whoever looks at a page

@@ -13,7 +13,6 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/action"
 )
 
 // Page is what stands in the frame.
@@ -49,13 +48,6 @@ type Frame struct {
 
 // BarID is the control bar's section.
 const BarID = "bar"
-
-// Need is one thing that waits for a person.
-type Need struct {
-	Gate   *ralph.Gate
-	Task   string
-	Offers []action.Offer
-}
 
 type csrfKey struct{}
 

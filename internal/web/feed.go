@@ -1,0 +1,110 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/web/view"
+)
+
+const (
+	// mostFeed is how many lines the feed shows, the newest first.
+	mostFeed = 80
+	// feedReach is how many facts are read for them where none were read before.
+	feedReach = 400
+)
+
+// feed is what was decided lately, and what came of it. It reads each fact once.
+type feed struct {
+	mu    sync.Mutex
+	seq   int64
+	log   report.Log
+	items []view.FeedItem // oldest first
+}
+
+// at are the items up to a state, newest first.
+func (f *feed) at(source Source, s *ralph.State) ([]view.FeedItem, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s.Seq < f.seq || s.Seq-f.seq > feedReach {
+		f.seq, f.log, f.items = max(0, s.Seq-feedReach), report.Log{}, nil
+	}
+	if s.Seq > f.seq {
+		err := source.Each(f.seq, func(e ralph.Event) error {
+			f.seq = e.Seq
+			f.items = append(f.items, f.told(e, s)...)
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read the newest facts: %w", err)
+		}
+		f.items = slices.Clone(f.items[max(0, len(f.items)-mostFeed):])
+	}
+	out := slices.Clone(f.items)
+	slices.Reverse(out)
+	return out, nil
+}
+
+// told are the items of one event: a decision with its rule and reason, or the lines of
+// the log. s is the newest state, for names.
+func (f *feed) told(e ralph.Event, s *ralph.State) []view.FeedItem {
+	lines := f.log.Lines(e, s)
+	item := view.FeedItem{Seq: e.Seq, At: e.At, Task: report.About(e.Fact)}
+	if t := s.Task(item.Task); t == nil || t.Kind != "" && t.Kind != ralph.KindBuild {
+		item.Stage, item.Task = item.Task, ""
+		if t != nil && len(t.Members) > 0 {
+			item.Task = t.Members[0]
+		}
+	}
+	switch x := e.Fact.(type) {
+	case ralph.StepStarted:
+		item.Decision, item.Text, item.Rule, item.Why = true, report.StepWords(x.Step), x.Why.Rule, x.Why.Text
+		return []view.FeedItem{item}
+	case ralph.TurnEnded:
+		if words := itemWords(x.Summary); words != "" {
+			lines = append([]string{"TURN: " + words}, lines...)
+		}
+	case ralph.Asked:
+		lines = lines[:min(1, len(lines))] // how to answer stands with what needs a person
+	}
+	var out []view.FeedItem
+	for _, line := range lines {
+		item := item
+		item.Label, item.Text = labelled(line)
+		out = append(out, item)
+	}
+	return out
+}
+
+// labelled takes the word off a line of the log: `MERGE: checks green`.
+func labelled(line string) (label, text string) {
+	label, text, ok := strings.Cut(line, ": ")
+	if !ok || label != strings.ToUpper(label) {
+		return "", line
+	}
+	return strings.ToLower(label), text
+}
+
+// mostFiles are the changed files of a turn that are named.
+const mostFiles = 4
+
+// itemWords say what an agent did in a turn: its tools, and the files it changed (E-091).
+func itemWords(x ralph.TurnSummary) string {
+	var parts []string
+	for _, i := range x.Items {
+		parts = append(parts, fmt.Sprintf("%d %s", i.N, strings.ReplaceAll(string(i.Kind), "_", " ")))
+	}
+	if n := len(x.Files); n > 0 {
+		words := strings.Join(x.Files[:min(n, mostFiles)], ", ")
+		if n > mostFiles {
+			words += fmt.Sprintf(" and %d more", n-mostFiles)
+		}
+		parts = append(parts, "changed "+words)
+	}
+	return cmp.Or(strings.Join(parts, ", "), "")
+}

@@ -1,0 +1,218 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/web/view"
+)
+
+const (
+	mostNeeds  = 20 // that are listed on the overview: /gates has all
+	mostSpecs  = 8
+	mostIssues = 8
+	mostQueue  = 12
+)
+
+// overview is the first page: what needs a person, then what goes on.
+func overview(_ context.Context, r *request) (view.Page, error) {
+	o := overviewOf{request: r, world: r.server.opt.Desk.World()}
+	o.world.Engine = r.engine.Alive
+	stage, status := report.QueryStage(r.state), report.StatusOf(r.state, r.engine, r.now)
+	feed, err := r.server.feed.at(r.server.opt.Source, r.state)
+	if err != nil {
+		return view.Page{}, err
+	}
+	return view.Page{Title: "Overview", Quiet: true, Sections: []view.Section{
+		{ID: "needs", Body: view.Needs(o.needs(status))},
+		{ID: "slots", Body: view.Slots(o.slots(stage, status))},
+		{ID: "feed", Class: "rail", Body: view.Feed(feed)},
+		{ID: "progress", Class: "half", Body: view.PlanProgress(o.plan())},
+		{ID: "merges", Class: "half", Body: view.Merges(o.merges(stage))},
+		{ID: "inbox", Class: "half", Body: view.Inbox(o.inbox())},
+		{ID: "statistics", Class: "half", Body: view.Statistics(o.statistics())},
+		{ID: "issues", Class: "half", Body: view.Issues(o.issues())},
+	}}, nil
+}
+
+// overviewOf makes the models of the overview's parts.
+type overviewOf struct {
+	*request
+	world action.World
+}
+
+func (o overviewOf) offers(about action.Subject, id string) []action.Offer {
+	return action.Offers(o.state, o.world, about, id)
+}
+
+func (o overviewOf) ref(id ralph.TaskID) view.TaskLink {
+	if t := o.state.Task(id); t != nil {
+		return view.TaskLink{ID: id, Name: t.Name, Status: t.Status, Reason: t.Run.Reason}
+	}
+	return view.TaskLink{ID: id}
+}
+
+// needs is what waits for a person, most pressing first.
+func (o overviewOf) needs(status report.StatusRecord) view.NeedsModel {
+	var m view.NeedsModel
+	if status.CanResume {
+		n := view.Need{Kind: "session", Text: "Resume interrupted session?", Offers: o.offers(action.Engine, "")}
+		for _, id := range status.Cut {
+			n.Tasks = append(n.Tasks, o.ref(id))
+		}
+		m.List = append(m.List, n)
+	}
+	for _, x := range report.Needs(o.state, o.engine, o.now) {
+		n := view.Need{Kind: x.Kind, Text: x.What, Hint: x.Command, Gate: x.Gate}
+		for _, id := range x.Tasks {
+			n.Tasks = append(n.Tasks, o.ref(id))
+		}
+		switch {
+		case x.Gate != nil:
+			n.Text, n.Hint = x.Gate.Text, ""
+			n.Offers = o.offers(action.Gate, string(x.Gate.ID))
+		case x.Kind == "failures":
+			for i := range n.Tasks {
+				n.Tasks[i].Offers = o.offers(action.Task, string(n.Tasks[i].ID))
+			}
+			n.Offers = o.offers(action.Engine, "")
+		case x.Kind == "limits":
+			n.Offers = o.offers(action.Engine, "")
+		}
+		m.List = append(m.List, n)
+	}
+	if n := len(m.List) - mostNeeds; n > 0 {
+		m.List, m.More = m.List[:mostNeeds], n
+	}
+	return m
+}
+
+// slots are the agents at work, and what else is under way.
+func (o overviewOf) slots(stage report.Stage, status report.StatusRecord) view.SlotsModel {
+	m := view.SlotsModel{Alive: o.engine.Alive && o.state.Session.Live(), Parallel: stage.Parallel, Busy: len(stage.Slots)}
+	m.Fresh = o.state.Session.ID == "" && len(o.state.Plan.Tasks) == 0 && len(o.state.Inbox) == 0
+	m.Queued, m.Planned = o.state.CountInbox(ralph.SpecPending), o.state.Plan.Unfinished()
+	if !m.Alive {
+		m.Offers = o.offers(action.Engine, "")
+		return m
+	}
+	waits := map[ralph.TaskID]report.WaitRecord{}
+	for _, w := range status.Waiting {
+		waits[w.Task] = w
+	}
+	for _, r := range stage.Slots {
+		c := view.SlotCard{
+			Slot: r.Slot, Task: r.Task, Name: r.Name, Kind: r.Kind, Agent: r.Agent, Iteration: r.Iteration, Of: r.MaxIterations,
+			Progress: r.Progress, Note: r.Note, Since: r.StartedAt, Stuck: r.Stuck, Unchanged: r.Unchanged, Context: r.ContextPercent, Filling: r.Filling(),
+		}
+		o.fill(&c, r.At(), waits)
+		m.Cards = append(m.Cards, c)
+	}
+	for t := range o.state.Work() {
+		if t.Status != ralph.TaskActive || t.Run.Place.Slot != 0 || t.TakesSlot() && t.Kind != "" && t.Kind != ralph.KindBuild {
+			continue
+		}
+		build := t.Kind == "" || t.Kind == ralph.KindBuild
+		if !build && t.Run.TurnAt.IsZero() {
+			continue
+		}
+		c := view.SlotCard{
+			Task: t.ID, Name: t.Name, Kind: string(cmp.Or(t.Kind, ralph.KindBuild)), Agent: t.Run.Agent, Iteration: t.Run.Iterations + 1,
+			Of: t.MaxIterations, Progress: t.Run.Progress, Note: t.Run.Note, Since: t.Run.StartedAt, Stuck: t.Run.Warned, Unchanged: t.Run.Unchanged,
+			Context: int(100 * t.Run.Context.Part()),
+		}
+		if !build {
+			c.Name, c.Task = "", ""
+		}
+		o.fill(&c, t.ID, waits)
+		m.Cards = append(m.Cards, c)
+	}
+	return m
+}
+
+// fill adds what the state and the engine know of the work in a slot; id is what holds it.
+func (o overviewOf) fill(c *view.SlotCard, id ralph.TaskID, waits map[ralph.TaskID]report.WaitRecord) {
+	if words := o.engine.Words[id]; !strings.HasPrefix(words, "<ralph") { // what is meant for ralph is no word for people
+		c.Words = words
+	}
+	if t := o.state.Task(id); t != nil {
+		c.Tokens, c.Cost, c.Turn = view.Amount(t.Run.Usage.Input+t.Run.Usage.Output), t.Run.Usage.Cost, t.Run.TurnAt
+	}
+	if g := o.state.Gate(id); g != nil {
+		c.Gate = g.ID
+	}
+	if w, ok := waits[id]; ok {
+		c.Wait = &w
+	}
+	if c.Task != "" {
+		c.Offers = o.offers(action.Task, string(c.Task))
+	}
+}
+
+func (o overviewOf) plan() view.ProgressModel {
+	p := o.state.Plan
+	m := view.ProgressModel{File: p.File, Total: len(p.Tasks)}
+	counts, phases := map[ralph.TaskStatus]int{}, map[string]int{}
+	for _, t := range p.Tasks {
+		counts[t.Status]++
+		if t.Phase == "" {
+			continue
+		}
+		i, ok := phases[t.Phase]
+		if !ok {
+			i = len(m.Phases)
+			phases[t.Phase] = i
+			m.Phases = append(m.Phases, view.PhaseBar{Name: t.Phase})
+		}
+		m.Phases[i].Total++
+		if t.Status.Ended() {
+			m.Phases[i].Done++
+		}
+	}
+	for _, status := range []ralph.TaskStatus{ralph.TaskDone, ralph.TaskActive, ralph.TaskFailed, ralph.TaskTimeout, ralph.TaskBlocked, ralph.TaskSkipped, ralph.TaskPending} {
+		if n := counts[status]; n > 0 {
+			m.Counts = append(m.Counts, view.StatusCount{Status: string(status), Count: n})
+		}
+	}
+	return m
+}
+
+func (o overviewOf) merges(stage report.Stage) view.MergesModel {
+	c := o.state.Session.Count
+	m := view.MergesModel{Queue: stage.Queue, Landing: stage.Landing, Clean: c.MergesClean, Resolved: c.MergesResolved}
+	if n := len(m.Queue) - mostQueue; n > 0 {
+		m.Queue, m.More = m.Queue[:mostQueue], n
+	}
+	return m
+}
+
+func (o overviewOf) inbox() view.InboxModel {
+	m := view.InboxModel{Total: len(o.state.Inbox)}
+	rank := map[ralph.SpecStatus]int{ralph.SpecActive: 0, ralph.SpecPending: 1, ralph.SpecFailed: 2, ralph.SpecDone: 3}
+	list := slices.Clone(o.state.Inbox)
+	slices.SortStableFunc(list, func(a, b *ralph.Spec) int { return cmp.Compare(rank[a.Status], rank[b.Status]) })
+	for _, status := range []ralph.SpecStatus{ralph.SpecActive, ralph.SpecPending, ralph.SpecFailed, ralph.SpecDone} {
+		if n := o.state.CountInbox(status); n > 0 {
+			m.Counts = append(m.Counts, view.StatusCount{Status: string(status), Count: n})
+		}
+	}
+	m.List = list[:min(len(list), mostSpecs)]
+	return m
+}
+
+func (o overviewOf) statistics() view.StatisticsModel {
+	m := view.StatisticsModel{Stats: report.QueryStats(o.state, o.now)}
+	m.Runtime = o.state.Running(o.now)
+	m.Since = clockOf(o.state, o.engine)
+	return m
+}
+
+func (o overviewOf) issues() view.IssuesModel {
+	list := o.state.Plan.Issues
+	return view.IssuesModel{List: list[:min(len(list), mostIssues)], Total: len(list)}
+}
