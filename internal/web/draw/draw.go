@@ -2,15 +2,12 @@
 // the lines between tasks run. It is pure, and knows neither tasks nor HTML.
 package draw
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // Node is what is to be placed. Deps are indices of other nodes, which come before it;
 // what is no index of another node is left out.
 type Node struct {
-	Band int // bands stand side by side, in the order of their numbers from 0
+	Band int // bands stand one below the other, in the order of their numbers from 0
 	Deps []int
 }
 
@@ -18,6 +15,7 @@ type Node struct {
 type Options struct {
 	Width, Height float64 // of a node
 	GapX, GapY    float64 // between nodes
+	Head, Foot    float64 // of a band, above and below its nodes
 	Rows          int     // at most so many nodes in a column; 0: as many as look well
 }
 
@@ -30,7 +28,8 @@ type Spot struct {
 // Edge is a line from what comes before to what waits for it.
 type Edge struct {
 	From, To int
-	// Implied: other lines lead from one to the other as well.
+	// Implied: it says nothing new. Other lines lead from one to the other as well, or
+	// they are in two bands, which come one after the other anyway.
 	Implied bool
 	// Back: it goes against the order, as one of each circle does, and one that waits for a
 	// later band.
@@ -38,8 +37,8 @@ type Edge struct {
 	Path string // SVG path data
 }
 
-// Stripe is the place of a band.
-type Stripe struct{ X, Width float64 }
+// Stripe is the place of a band; all are as wide as the picture.
+type Stripe struct{ Y, Height float64 }
 
 // Picture is a finished layout.
 type Picture struct {
@@ -55,6 +54,8 @@ type layout struct {
 	nodes   []Node
 	deps    [][]int // forward edges alone, without doubles
 	heirs   [][]int // the same, turned round
+	left    [][]int // of deps, those in the same band: what stands beside a node
+	right   [][]int // of heirs, likewise
 	back    []Edge
 	layer   []int
 	columns [][]int // the nodes of each layer, from top to bottom
@@ -71,6 +72,7 @@ func Lay(nodes []Node, opt Options) Picture {
 		return Picture{}
 	}
 	l.forward()
+	l.left, l.right = l.beside(l.deps), l.beside(l.heirs)
 	l.layers()
 	l.order()
 	return l.place()
@@ -115,6 +117,19 @@ func (l *layout) forward() {
 	}
 }
 
+// beside keeps of each node's neighbours those in its band.
+func (l *layout) beside(all [][]int) [][]int {
+	out := make([][]int, len(all))
+	for i, list := range all {
+		for _, j := range list {
+			if l.nodes[j].Band == l.nodes[i].Band {
+				out[i] = append(out[i], j)
+			}
+		}
+	}
+	return out
+}
+
 // sorted are the nodes so that each comes after what it waits for.
 func (l *layout) sorted() []int {
 	waits := make([]int, len(l.nodes))
@@ -143,10 +158,8 @@ func (l *layout) layers() {
 	}
 	depth := make([]int, most+1)
 	for _, i := range l.sorted() {
-		for _, d := range l.deps[i] {
-			if l.nodes[d].Band == l.nodes[i].Band {
-				l.layer[i] = max(l.layer[i], l.layer[d]+1)
-			}
+		for _, d := range l.left[i] {
+			l.layer[i] = max(l.layer[i], l.layer[d]+1)
 		}
 		depth[l.nodes[i].Band] = max(depth[l.nodes[i].Band], l.layer[i]+1)
 	}
@@ -202,20 +215,10 @@ func (l *layout) order() {
 	}
 	for range sweeps {
 		for c := 1; c < len(l.columns); c++ {
-			mend(l.columns[c], l.deps)
+			mend(l.columns[c], l.left)
 		}
 		for c := len(l.columns) - 2; c >= 0; c-- {
-			mend(l.columns[c], l.heirs)
+			mend(l.columns[c], l.right)
 		}
 	}
-}
-
-// path is a smooth line between two points, in whole units: a plan of a thousand tasks
-// has thousands of them.
-func path(x1, y1, x2, y2 float64) string {
-	bend := max(12, (x2-x1)/2)
-	if x2 <= x1 {
-		bend = 40
-	}
-	return fmt.Sprintf("M%.0f %.0fc%.0f 0 %.0f %.0f %.0f %.0f", x1, y1, bend, x2-x1-bend, y2-y1, x2-x1, y2-y1)
 }

@@ -1,12 +1,10 @@
 package draw
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 )
-
-// bandGap is what stands between two bands, as a part of the gap between columns.
-const bandGap = 0.5
 
 // place gives the nodes their coordinates and draws the lines.
 func (l *layout) place() Picture {
@@ -15,35 +13,45 @@ func (l *layout) place() Picture {
 		rows = max(10, int(math.Ceil(math.Sqrt(float64(len(l.nodes))))))
 	}
 	p := Picture{Bands: make([]Stripe, len(l.bands))}
-	x := 0.0
 	for b, s := range l.bands {
-		begin := x
-		for _, column := range l.columns[s.from:s.to] {
-			x = l.column(column, x, rows)
+		if s.from == s.to {
+			continue
 		}
-		if s.to > s.from {
-			p.Bands[b] = Stripe{begin, x - begin}
-			x += l.opt.GapX * bandGap
+		columns, x := l.columns[s.from:s.to], 0.0
+		for _, c := range columns {
+			x = l.column(c, x, rows)
 		}
-	}
-	for range 2 { // pull what belongs together to one height
-		for _, c := range l.columns {
-			l.pull(c, l.deps, rows)
+		p.Width = max(p.Width, x)
+		for range 2 { // pull what belongs together to one height
+			for _, c := range columns {
+				l.pull(c, l.left, rows)
+			}
+			for c := len(columns) - 1; c >= 0; c-- {
+				l.pull(columns[c], l.right, rows)
+			}
 		}
-		for c := len(l.columns) - 1; c >= 0; c-- {
-			l.pull(l.columns[c], l.heirs, rows)
-		}
+		p.Bands[b] = Stripe{p.Height, l.settle(columns, p.Height)}
+		p.Height += p.Bands[b].Height + l.opt.GapY
 	}
-	top, bottom := math.Inf(1), math.Inf(-1)
-	for _, s := range l.spots {
-		top, bottom = min(top, s.Y), max(bottom, s.Y)
-	}
-	for i := range l.spots {
-		l.spots[i].Y = math.Round(l.spots[i].Y - top)
-	}
-	p.Nodes, p.Width, p.Height = l.spots, x-l.opt.GapX*bandGap, math.Round(bottom-top)+l.opt.Height
-	p.Edges = l.edges()
+	p.Height -= l.opt.GapY
+	p.Nodes, p.Edges = l.spots, l.edges()
 	return p
+}
+
+// settle brings the nodes of a band below y, and returns the height of the band.
+func (l *layout) settle(columns [][]int, y float64) float64 {
+	top, bottom := math.Inf(1), math.Inf(-1)
+	for _, c := range columns {
+		for _, i := range c {
+			top, bottom = min(top, l.spots[i].Y), max(bottom, l.spots[i].Y)
+		}
+	}
+	for _, c := range columns {
+		for _, i := range c {
+			l.spots[i].Y = math.Round(l.spots[i].Y-top) + y + l.opt.Head
+		}
+	}
+	return math.Round(bottom-top) + l.opt.Height + l.opt.Head + l.opt.Foot
 }
 
 // column sets the nodes of a layer one below the other, in as many columns as it needs,
@@ -104,15 +112,32 @@ func (l *layout) edges() []Edge {
 	implied := l.implied()
 	for to, deps := range l.deps {
 		for _, from := range deps {
-			out = append(out, Edge{From: from, To: to, Implied: implied(from, to)})
+			out = append(out, Edge{From: from, To: to, Implied: l.nodes[from].Band != l.nodes[to].Band || implied(from, to)})
 		}
 	}
 	out = append(out, l.back...)
 	for n := range out {
-		a, b := l.spots[out[n].From], l.spots[out[n].To]
-		out[n].Path = path(a.X+l.opt.Width, a.Y+l.opt.Height/2, b.X, b.Y+l.opt.Height/2)
+		out[n].Path = l.path(out[n].From, out[n].To)
 	}
 	return out
+}
+
+// path is a smooth line from one node to another, in whole units: a plan of a thousand
+// tasks has thousands of them. It leaves to the right, or downwards to a later band.
+func (l *layout) path(from, to int) string {
+	a, b := l.spots[from], l.spots[to]
+	if l.nodes[from].Band < l.nodes[to].Band {
+		x, y := a.X+l.opt.Width/2, a.Y+l.opt.Height
+		dx, dy := b.X-a.X, b.Y-y
+		return fmt.Sprintf("M%.0f %.0fc0 %.0f %.0f %.0f %.0f %.0f", x, y, dy/2, dx, dy/2, dx, dy)
+	}
+	x, y := a.X+l.opt.Width, a.Y+l.opt.Height/2
+	dx, dy := b.X-x, b.Y-a.Y
+	bend := max(12, dx/2)
+	if dx <= 0 {
+		bend = 40
+	}
+	return fmt.Sprintf("M%.0f %.0fc%.0f 0 %.0f %.0f %.0f %.0f", x, y, bend, dx-bend, dy, dx, dy)
 }
 
 // implied says of an edge whether other edges lead the same way.
