@@ -58,7 +58,7 @@ func layers() map[string][]string {
 		"internal/engine": {"R", "internal/policy"},
 		"internal/step":   {"R", "internal/attempt", "internal/policy", "internal/prompt", "internal/stream", "internal/testdiff"},
 		// surfaces
-		"internal/web":        {"R", "internal/action", "internal/report", "internal/web/asset", "internal/web/index", "internal/web/live", "internal/web/markup", "internal/web/view"},
+		"internal/web":        {"R", "internal/action", "internal/report", "internal/web/asset", "internal/web/draw", "internal/web/index", "internal/web/live", "internal/web/markup", "internal/web/view"},
 		"internal/web/asset":  {},
 		"internal/web/draw":   {},
 		"internal/web/index":  {"R", "internal/report"},

@@ -169,3 +169,15 @@ func (x *Server) wasGate(r *request, m *view.GateModel) error {
 	}
 	return nil
 }
+
+// taskName is the name of the task that a gate is about.
+func taskName(s *ralph.State, g *ralph.Gate) string {
+	id := g.About
+	if id == "" {
+		id = g.Task
+	}
+	if t := s.Task(id); t != nil {
+		return t.Name
+	}
+	return ""
+}

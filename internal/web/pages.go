@@ -13,5 +13,7 @@ func pages() map[string]pageFunc {
 		"/replay":           replay,
 		"/replay/{session}": replay,
 		"/history":          history,
+		"/plan":             planPage,
+		"/plan/graph":       graphPage,
 	}
 }

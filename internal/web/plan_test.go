@@ -19,6 +19,7 @@ import (
 
 // planSource is a repository with a state that does not change.
 type planSource struct {
+	action.Desk
 	state  *ralph.State
 	engine report.Engine
 	events []ralph.Event
@@ -67,6 +68,17 @@ func planAt(t testing.TB, opt web.Options, s *ralph.State, address string) (int,
 	w := httptest.NewRecorder()
 	x.ServeHTTP(w, httptest.NewRequest(http.MethodGet, address, http.NoBody))
 	return w.Code, html.UnescapeString(w.Body.String())
+}
+
+// planRaw is a page as it is sent.
+func planRaw(t testing.TB, s *ralph.State, address string) string {
+	t.Helper()
+	source := &planSource{state: s}
+	x := web.New(web.Options{Source: source, Desk: source})
+	defer x.Close()
+	w := httptest.NewRecorder()
+	x.ServeHTTP(w, httptest.NewRequest(http.MethodGet, address, http.NoBody))
+	return w.Body.String()
 }
 
 func planTask(id, name string, status ralph.TaskStatus, deps ...ralph.TaskID) *ralph.Task {

@@ -47,7 +47,7 @@ func Load() *Set {
 	s.Style = s.add("ralph.css", style.Bytes(), "text/css; charset=utf-8")
 	early, _ := files.ReadFile("js/theme.js")
 	s.Early = s.add("theme.js", early, "text/javascript; charset=utf-8")
-	for _, name := range []string{"htmx.min.js", "htmx-sse.min.js", "idiomorph-ext.min.js", "ralph.js", "dialog.js"} {
+	for _, name := range []string{"htmx.min.js", "htmx-sse.min.js", "idiomorph-ext.min.js", "ralph.js", "dialog.js", "graph.js"} {
 		b, _ := files.ReadFile("js/" + name)
 		s.Scripts = append(s.Scripts, s.add(name, b, "text/javascript; charset=utf-8"))
 	}
