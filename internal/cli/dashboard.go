@@ -55,6 +55,7 @@ func (d *dashboard) options() web.Options {
 		Gates:    newGateFiles(d.env, d.root),
 		Proofs:   proofs{d.env},
 		Schedule: schedule{d},
+		Settings: &settingsDesk{env: d.env, root: d.root, now: d.Now},
 	}
 }
 

@@ -13,7 +13,8 @@ func pages() map[string]pageFunc {
 		"/replay":           replay,
 		"/replay/{session}": replay,
 		"/history":          history,
-		"/plan":             planPage,
 		"/plan/graph":       graphPage,
+		"/settings":         settings,
+		"/settings/file":    settingsText,
 	}
 }

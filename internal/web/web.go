@@ -48,6 +48,8 @@ type Options struct {
 	Build   string // changes with every build of ralph
 
 	Schedule Schedule // how the scheduler sees the plan; nil: pages leave it out
+	// Settings may be changed from here; nil where they may not.
+	Settings Settings
 }
 
 // Server is the dashboard of one repository.
@@ -86,6 +88,8 @@ func New(opt Options) *Server {
 	x.routes.HandleFunc("GET /live", x.stream)
 	x.routes.HandleFunc("GET /assets/{version}/{name}", x.assets.Serve)
 	x.routes.HandleFunc("POST /do/{action}", x.do)
+	x.routes.HandleFunc("POST /settings", x.saveSettings)
+	x.routes.HandleFunc("POST /settings/file", x.saveSettingsText)
 	return x
 }
 
@@ -204,6 +208,9 @@ func (x *Server) parts(ctx context.Context, key string) ([]live.Part, error) {
 	sections := append([]view.Section{{ID: view.BarID, Body: view.Bar(x.bar(l))}}, page.Sections...)
 	out := make([]live.Part, 0, len(sections))
 	for _, s := range sections {
+		if s.Once {
+			continue
+		}
 		var b bytes.Buffer
 		if err := view.Patch(s).Render(view.WithBack(ctx, key), &b); err != nil {
 			return nil, fmt.Errorf("render %s of %s: %w", s.ID, key, err)

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
@@ -47,11 +48,24 @@ func Load() *Set {
 	s.Style = s.add("ralph.css", style.Bytes(), "text/css; charset=utf-8")
 	early, _ := files.ReadFile("js/theme.js")
 	s.Early = s.add("theme.js", early, "text/javascript; charset=utf-8")
-	for _, name := range []string{"htmx.min.js", "htmx-sse.min.js", "idiomorph-ext.min.js", "ralph.js", "dialog.js", "graph.js"} {
+	for _, name := range scripts() {
 		b, _ := files.ReadFile("js/" + name)
 		s.Scripts = append(s.Scripts, s.add(name, b, "text/javascript; charset=utf-8"))
 	}
 	return s
+}
+
+// scripts are the names of the scripts that are run when the page is there: the
+// libraries first, then ralph's own.
+func scripts() []string {
+	out := []string{"htmx.min.js", "htmx-sse.min.js", "idiomorph-ext.min.js", "ralph.js"}
+	all, _ := fs.Glob(files, "js/*.js") // sorted; the pattern is good
+	for _, name := range all {
+		if name = path.Base(name); name != "theme.js" && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 func (s *Set) add(name string, data []byte, kind string) string {

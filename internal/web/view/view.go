@@ -28,6 +28,7 @@ type Page struct {
 type Section struct {
 	ID    string
 	Class string // of its element: how wide it stands, say
+	Once  bool   // it is sent with the page alone, not when it changes: somebody types in it
 	Body  templ.Component
 }
 
