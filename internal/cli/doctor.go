@@ -54,16 +54,7 @@ func newDoctor(env Env) *cobra.Command {
 }
 
 func runDoctor(ctx context.Context, env Env, asJSON bool) error {
-	var x examination
-	if root, ok := x.git(ctx, env); ok {
-		c := x.config(env, root)
-		x.agents(ctx, env, root, c)
-		x.below(env, c)
-		x.checks(root, c)
-		x.hooks(root)
-		x.notify(env, root, c)
-		x.state(env, root)
-	}
+	x := examine(ctx, env, func(string) {})
 	if asJSON {
 		if err := printJSON(env.Stdout, x.findings); err != nil {
 			return err
@@ -77,6 +68,30 @@ func runDoctor(ctx context.Context, env Env, asJSON bool) error {
 		}
 	}
 	return nil
+}
+
+// examine looks at all there is, and says what it is about to look at.
+func examine(ctx context.Context, env Env, say func(what string)) *examination {
+	var x examination
+	say("git")
+	root, ok := x.git(ctx, env)
+	if !ok {
+		return &x
+	}
+	say("settings")
+	c := x.config(env, root)
+	say("agents: their versions and logins")
+	x.agents(ctx, env, root, c)
+	say("what holds agents: sandbox and shims")
+	x.below(env, c)
+	say("checks and tests")
+	x.checks(root, c)
+	say("hooks and notifications")
+	x.hooks(root)
+	x.notify(env, root, c)
+	say("state, lock, leftovers and disk")
+	x.state(env, root)
+	return &x
 }
 
 func (x *examination) print(w io.Writer) {

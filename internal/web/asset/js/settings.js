@@ -54,7 +54,7 @@
     if (e.target.matches("[data-settings-filter], [data-settings-only]")) look();
     else if (e.target.closest("[data-settings-form]")) count();
   });
-  document.addEventListener("submit", () => { leaving = true; });
+  document.addEventListener("submit", (e) => { leaving = e.target.method === "post"; });
   window.addEventListener("beforeunload", (e) => {
     if (!leaving && document.querySelector("[data-settings-form]") && count()) e.preventDefault();
   });
