@@ -105,7 +105,7 @@ func class(c string) bool {
 		return true
 	}
 	return slices.Contains([]string{
-		"a-b", "a-dim", "a-i", "a-u", "a-s", "a-inv", "a-esc", "m-note", "m-nolink", "m-raw", "code", "chroma", "d-word",
+		"a-b", "a-d", "a-i", "a-u", "a-s", "a-r", "a-esc", "m-note", "m-nolink", "m-raw", "code", "chroma", "d-word",
 		"k", "kt", "kc", "c", "s", "m", "nf", "nc", "nt", "na", "nb", "gi", "gd", "gh",
 	}, c)
 }
@@ -122,11 +122,11 @@ func TestOutput(t *testing.T) {
 		"address":           {"javascript:alert(1)", "javascript:alert(1)"},
 		"colour":            {"\x1b[31mred\x1b[0m plain", `<span class="a-fg1">red</span> plain`},
 		"bold and bright":   {"\x1b[1;92mok", `<span class="a-fg10 a-b">ok</span>`},
-		"all flags":         {"\x1b[2;3;4;9mx\x1b[22;23;24;29my", `<span class="a-dim a-i a-u a-s">x</span>y`},
+		"all flags":         {"\x1b[2;3;4;9mx\x1b[22;23;24;29my", `<span class="a-d a-i a-u a-s">x</span>y`},
 		"256":               {"\x1b[38;5;196mx\x1b[48;5;21my\x1b[39;49mz", `<span class="a-fg1">x</span><span class="a-fg1 a-bg4">y</span>z`},
 		"true colour":       {"\x1b[38;2;250;90;80mx", `<span class="a-fg9">x</span>`},
 		"true with colons":  {"\x1b[38:2::250:90:80mx", `<span class="a-fg9">x</span>`},
-		"inverse":           {"\x1b[7;31mx\x1b[0;7my", `<span class="a-bg1">x</span><span class="a-inv">y</span>`},
+		"inverse":           {"\x1b[7;31mx\x1b[0;7my", `<span class="a-bg1">x</span><span class="a-r">y</span>`},
 		"unreadable":        {"\x1b[31;41mx", `<span class="a-fg1">x</span>`},
 		"hidden is shown":   {"\x1b[8msecret", "secret"},
 		"over lines":        {"\x1b[32ma\nb", "<span class=\"a-fg2\">a</span>\n<span class=\"a-fg2\">b</span>"},

@@ -10,7 +10,7 @@ import (
 )
 
 // Output is what a program wrote to its terminal as HTML: text and <span>s with classes,
-// a-fg0 to a-fg15, a-bg0 to a-bg15, a-b (bold), a-dim, a-i (italic), a-u (underlined),
+// a-fg0 to a-fg15, a-bg0 to a-bg15, a-b (bold), a-d, a-i (italic), a-u (underlined),
 // a-s (struck) and a-esc (an escape written for a sign that cannot be seen). Each line
 // closes what it opens.
 func Output(text []byte) string { return OutputWithin(text, DefaultLimits()) }
@@ -348,7 +348,7 @@ func (s style) class() string {
 	var names []string
 	if s.flags&inverse != 0 {
 		if s.fg, s.bg = s.bg, s.fg; s.fg == 0 && s.bg == 0 {
-			names = append(names, "a-inv")
+			names = append(names, "a-r")
 		}
 	}
 	if s.fg == s.bg { // such text could not be read
@@ -363,7 +363,7 @@ func (s style) class() string {
 	for _, f := range []struct {
 		flag uint8
 		name string
-	}{{bold, "a-b"}, {dim, "a-dim"}, {italic, "a-i"}, {under, "a-u"}, {struck, "a-s"}, {escaped, "a-esc"}} {
+	}{{bold, "a-b"}, {dim, "a-d"}, {italic, "a-i"}, {under, "a-u"}, {struck, "a-s"}, {escaped, "a-esc"}} {
 		if s.flags&f.flag != 0 {
 			names = append(names, f.name)
 		}

@@ -57,8 +57,12 @@ type Line struct {
 	NoLF bool // the file ends here, without a line break
 }
 
-// fileLines are how many lines of a file are shown, unless told.
-const fileLines = 400
+// patchBytes and fileLines are how much of a patch, and of a file, is shown unless told:
+// each line becomes some five times as long as HTML.
+const (
+	patchBytes = 256 << 10
+	fileLines  = 400
+)
 
 // budget is what is left for a whole patch, in bytes: to be shown, and to be coloured.
 type budget struct{ show, colour int }
@@ -68,6 +72,9 @@ type budget struct{ show, colour int }
 func ParsePatch(patch []byte, l Limits) Patch {
 	if l.Lines <= 0 {
 		l.Lines = fileLines
+	}
+	if l.Bytes <= 0 {
+		l.Bytes = patchBytes
 	}
 	l = l.orDefault()
 	var out Patch
