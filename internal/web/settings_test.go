@@ -18,7 +18,10 @@ import (
 )
 
 // quiet is a repository in which nothing happens.
-type quiet struct{ s ralph.State }
+type quiet struct {
+	action.Desk // nil: what is not below is never called
+	s           ralph.State
+}
 
 func (q *quiet) State() *ralph.State                       { return &q.s }
 func (q *quiet) Engine(*ralph.State) report.Engine         { return report.Engine{} }
