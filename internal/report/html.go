@@ -14,9 +14,9 @@ import (
 //go:embed templates/report.html templates/report.css
 var templates embed.FS
 
-// page is the report as its template reads it: words and places, nothing to
+// Page is the report as a template reads it: words and places, nothing to
 // compute. All of it is escaped by html/template where it is put.
-type page struct {
+type Page struct {
 	Title, Mode, When, Day string
 	End, EndClass, Branch  string
 	Style                  template.CSS
@@ -81,7 +81,7 @@ func (r *Result) HTML(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("report: parse page: %w", err)
 	}
-	p := r.page()
+	p := r.Page()
 	p.Style = template.CSS(style) // ours, from the program itself
 	if err := t.Execute(w, p); err != nil {
 		return fmt.Errorf("report: write page: %w", err)
@@ -89,10 +89,11 @@ func (r *Result) HTML(w io.Writer) error {
 	return nil
 }
 
-func (r *Result) page() page {
+// Page is the report in words and places. It shares nothing with the result.
+func (r *Result) Page() Page {
 	at := r.clock()
 	h := r.Sessions[len(r.Sessions)-1]
-	p := page{
+	p := Page{
 		Mode: h.Mode, EndClass: endClass(h), Day: day(r.Facts.To), Figures: r.keyFigures(), Status: drawStatus(r.Figures),
 		Needs: r.Needs, Gantt: drawGantt(r, at), Iterations: drawIterations(r.Tasks),
 		First: r.Facts.First, Last: r.Facts.Last, Hash: r.Facts.Hash[:min(16, len(r.Facts.Hash))], Version: h.Version,

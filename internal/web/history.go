@@ -66,9 +66,9 @@ func history(_ context.Context, r *request) (view.Page, error) {
 	return view.Page{Title: "History", Sections: []view.Section{
 		{ID: "history-reading", Body: view.ReadingNote(m.Read)},
 		{ID: "history-range", Body: view.HistoryRange(m)},
-		{ID: "history-charts", Class: "two-thirds", Body: view.Charts(m.Charts)},
+		{ID: "history-charts", Body: view.Charts(m.Charts)},
+		{ID: "history-sessions", Class: "two-thirds", Body: view.SessionList(m)},
 		{ID: "history-figures", Class: "third", Body: view.HistoryFigures(m)},
-		{ID: "history-sessions", Body: view.SessionList(m)},
 	}}, nil
 }
 

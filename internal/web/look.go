@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -20,6 +21,8 @@ type look struct {
 	// read is how far the index had come, roughly while it still reads: pages of the
 	// history change with it.
 	read index.Progress
+	// news counts what was made in the background for pages.
+	news int64
 }
 
 const (
@@ -41,6 +44,7 @@ const (
 type watcher struct {
 	source Source
 	index  *index.Index
+	news   atomic.Int64
 	ctx    context.Context //nolint:containedctx // the watcher's own life
 	stop   context.CancelFunc
 
@@ -61,6 +65,9 @@ func newWatcher(source Source, history *index.Index) *watcher {
 	return w
 }
 
+// nudge says that something was made in the background that pages show.
+func (w *watcher) nudge() { w.news.Add(1) }
+
 func (w *watcher) close() { w.stop() }
 
 // stirs makes pages anew each second while busy says that work goes on in the background.
@@ -80,7 +87,7 @@ func (w *watcher) stirring() bool {
 // look is the repository as it is now.
 func (w *watcher) look() *look {
 	s := w.source.State()
-	return &look{s, w.source.Engine(s), w.source.Now(), w.read(s.Seq)}
+	return &look{s, w.source.Engine(s), w.source.Now(), w.read(s.Seq), w.news.Load()}
 }
 
 // read is how far the index has come. While it reads, only steps that people can see
@@ -215,5 +222,5 @@ func (w *watcher) end(err error) {
 
 // same reports whether nothing has happened between two looks; clocks are no news.
 func same(a, b *look) bool {
-	return a != nil && a.state == b.state && a.read == b.read && a.engine.Alive == b.engine.Alive && a.engine.Pid == b.engine.Pid && maps.Equal(a.engine.Words, b.engine.Words)
+	return a != nil && a.state == b.state && a.read == b.read && a.news == b.news && a.engine.Alive == b.engine.Alive && a.engine.Pid == b.engine.Pid && maps.Equal(a.engine.Words, b.engine.Words)
 }

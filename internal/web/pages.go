@@ -16,5 +16,6 @@ func pages() map[string]pageFunc {
 		"/plan/graph":       graphPage,
 		"/settings":         settings,
 		"/settings/file":    settingsText,
+		"/session/{id}":     session,
 	}
 }

@@ -26,6 +26,7 @@ type Proofs interface {
 // mostReceipts are on one page.
 const mostReceipts = 100
 
+// errEnough ends a reading of the journal.
 var errEnough = errors.New("enough was read")
 
 // receipts lists decisions, newest first: ?task= ?session= ?q= choose, ?before= goes back.

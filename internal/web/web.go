@@ -64,6 +64,8 @@ type Server struct {
 	past   past
 	jobs   *jobs
 	feed   feed
+	// reports are those of sessions.
+	reports *reports
 }
 
 // The history is read with as much rest as work, so that whoever looks at a page
@@ -80,6 +82,7 @@ func New(opt Options) *Server {
 	x.watch = newWatcher(opt.Source, x.index)
 	x.jobs = newJobs(x.watch.ctx)
 	x.watch.stirs(x.jobs.busy)
+	x.reports = newReports(opt.Source, x.watch.nudge)
 	x.hub = live.New(live.Options{Render: x.parts, Changed: x.watch.changed, Beat: beat, Build: opt.Build})
 	for pattern, page := range pages() {
 		x.pages.HandleFunc("GET "+pattern, x.make(page))
@@ -87,6 +90,8 @@ func New(opt Options) *Server {
 	x.routes.HandleFunc("GET /", x.show)
 	x.routes.HandleFunc("GET /live", x.stream)
 	x.routes.HandleFunc("GET /assets/{version}/{name}", x.assets.Serve)
+	x.routes.HandleFunc("GET /session/{id}/agent.log", x.agentLog)
+	x.routes.HandleFunc("GET /session/{id}/{file}", x.sessionFile)
 	x.routes.HandleFunc("POST /do/{action}", x.do)
 	x.routes.HandleFunc("POST /settings", x.saveSettings)
 	x.routes.HandleFunc("POST /settings/file", x.saveSettingsText)
@@ -96,6 +101,7 @@ func New(opt Options) *Server {
 // Close ends what the dashboard does in the background.
 func (x *Server) Close() {
 	x.watch.close()
+	x.reports.close()
 	x.index.Close()
 }
 

@@ -19,8 +19,9 @@ type Chart struct {
 	Y      []ChartMark
 	X      []ChartMark
 	Groups []ChartGroup
-	Area   string // a path in a box of 1000 by chartHigh
+	Area   string // a path in a box of 1000 by Box
 	Line   string
+	Box    int // 0 is the height of the drawing
 	Legend []ChartKey
 	Head   []string // of the table
 	Rows   [][]string
@@ -91,7 +92,7 @@ func (c Chart) Columns(columns []ChartColumn, series []ChartSeries, whole bool, 
 			c.Legend = append(c.Legend, ChartKey{s.Class, s.Status, s.Name})
 		}
 	}
-	every := (len(columns) + 11) / 12
+	every := (len(columns) + 7) / 8
 	for i, col := range columns {
 		left := room * float64(i)
 		g := ChartGroup{X: per(left), W: per(room)}
@@ -116,7 +117,7 @@ func (c Chart) Columns(columns []ChartColumn, series []ChartSeries, whole bool, 
 		c.Groups = append(c.Groups, g)
 		c.Rows = append(c.Rows, row)
 		if i%every == 0 {
-			c.X = append(c.X, ChartMark{At: per(left + room/2), Text: col.Name, Place: "mid", Few: i/every%2 == 1 && len(columns) > 6})
+			c.X = append(c.X, ChartMark{At: per(left + room/2), Text: col.Name, Place: "mid", Few: i/every%2 == 1 && len(columns) > 5})
 		}
 	}
 	return c
@@ -182,6 +183,13 @@ func px(v float64) string { return short(v) }
 func short(v float64) string {
 	s := fmt.Sprintf("%.2f", v)
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+}
+
+func (c Chart) viewBox() string {
+	if c.Box > 0 {
+		return fmt.Sprintf("0 0 1000 %d", c.Box)
+	}
+	return fmt.Sprintf("0 0 1000 %d", chartHigh)
 }
 
 // chartBase is the y of the x axis, chartWords that of the words below it.

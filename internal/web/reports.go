@@ -1,0 +1,172 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/report"
+)
+
+// reports makes the reports of sessions in the background, and keeps the few that were
+// looked at last. One of a session that goes on is carried on with its new facts.
+type reports struct {
+	source Source
+	ctx    context.Context //nolint:containedctx // its own life
+	stop   context.CancelFunc
+	news   func() // pages should be made anew
+
+	mu   sync.Mutex
+	list []*reading // the one that was looked at last comes first
+	work sync.WaitGroup
+}
+
+const (
+	// mostReports are kept: each holds what it was made from.
+	mostReports = 4
+	// reportEvery is how often the report of a session that goes on is carried on.
+	reportEvery = 2 * time.Second
+	// tellEvery is how often pages hear how far a report has come.
+	tellEvery = 300 * time.Millisecond
+)
+
+// reading is one report while it is made, and afterwards.
+type reading struct {
+	id ralph.SessionID
+
+	fold   sync.Mutex // held while facts are folded, and while a report is written out
+	report *report.Report
+	state  *ralph.State
+
+	mu      sync.Mutex
+	running bool
+	read    int64 // facts
+	at      int64 // the newest fact in page
+	made    time.Time
+	page    *report.Page
+	err     error
+}
+
+// made is what there is of a report.
+type madeReport struct {
+	page *report.Page // nil as long as there is none
+	read int64
+	err  error
+}
+
+func newReports(source Source, news func()) *reports {
+	x := &reports{source: source, news: news}
+	x.ctx, x.stop = context.WithCancel(context.Background())
+	return x
+}
+
+func (x *reports) close() {
+	x.stop()
+	x.work.Wait()
+}
+
+// of returns what there is of a session's report, whose newest fact is last, and sees to
+// it that the rest comes.
+func (x *reports) of(id ralph.SessionID, last int64) madeReport {
+	r := x.reading(id)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.running && r.at < last && x.ctx.Err() == nil && time.Since(r.made) >= reportEvery {
+		r.running = true
+		x.work.Go(func() { x.make(r, last) })
+	}
+	return madeReport{r.page, r.read, r.err}
+}
+
+func (x *reports) reading(id ralph.SessionID) *reading {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	i := slices.IndexFunc(x.list, func(r *reading) bool { return r.id == id })
+	r := &reading{id: id, report: report.NewReport(report.ReportOptions{Session: id}), state: &ralph.State{}}
+	if i >= 0 {
+		r = x.list[i]
+		x.list = slices.Delete(x.list, i, i+1)
+	}
+	x.list = slices.Insert(x.list, 0, r)
+	x.list = x.list[:min(len(x.list), mostReports)]
+	return r
+}
+
+// make folds the facts up to last and makes the page.
+func (x *reports) make(r *reading, last int64) {
+	r.fold.Lock()
+	err := x.read(r, last)
+	var page *report.Page
+	if err == nil {
+		var result *report.Result
+		if result, err = r.report.Result(); err == nil {
+			p := result.Page()
+			page = &p
+		}
+	}
+	at := r.state.Seq
+	r.fold.Unlock()
+
+	r.mu.Lock()
+	r.running, r.made, r.err = false, time.Now(), err
+	if page != nil {
+		r.page, r.at = page, at
+	}
+	r.mu.Unlock()
+	x.news()
+}
+
+// read folds the facts up to last, with rests; fold is held.
+func (x *reports) read(r *reading, last int64) error {
+	began, told := time.Now(), time.Now()
+	err := x.source.Each(r.state.Seq, func(e ralph.Event) error {
+		if e.Seq > last {
+			return errEnough
+		}
+		r.state.Apply(e)
+		r.report.Add(e, r.state)
+		if e.Seq%64 == 0 && time.Since(began) > readWork {
+			r.mu.Lock()
+			r.read = e.Seq
+			r.mu.Unlock()
+			if time.Since(told) > tellEvery {
+				x.news()
+				told = time.Now()
+			}
+			select {
+			case <-x.ctx.Done():
+			case <-time.After(readRest):
+			}
+			began = time.Now()
+		}
+		return x.ctx.Err()
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// result gives a finished report to write, which must not keep it. It waits for one that
+// is being made.
+func (x *reports) result(ctx context.Context, id ralph.SessionID, last int64, write func(*report.Result) error) error {
+	r := x.reading(id)
+	r.fold.Lock()
+	defer r.fold.Unlock()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if r.state.Seq < last {
+		if err := x.read(r, last); err != nil {
+			return err
+		}
+	}
+	result, err := r.report.Result()
+	if err != nil {
+		return err
+	}
+	return write(result)
+}

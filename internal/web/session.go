@@ -1,0 +1,182 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/web/index"
+	"github.com/ralph-loop/ralph/internal/web/view"
+)
+
+// session is the page of one session: its report.
+func session(_ context.Context, r *request) (view.Page, error) {
+	id := ralph.SessionID(r.PathValue("id"))
+	s, ok := r.server.index.Session(id)
+	if !ok && r.read.Caught {
+		return view.Page{}, noSession(id)
+	}
+	m := view.SessionModel{Read: r.reading(), ID: id, Status: "pending", Ended: "not read yet"}
+	if ok {
+		last := r.server.around(&m, &s)
+		m.Mode, m.Version, m.Detail, m.Started, m.EndedAt = cmp.Or(s.Mode, "session"), s.Version, s.Detail, s.StartedAt, s.EndedAt
+		m.Status, m.Ended = endOf(&s, r)
+		m.LogFile = logFile(r.server.opt.Root, &s) != ""
+		made := r.server.reports.of(id, last)
+		m.Report = made.page
+		if made.page == nil {
+			m.Read.Read, m.Read.Of = min(made.read, last), last
+		}
+		if made.err != nil {
+			m.Read.Trouble = made.err.Error()
+		}
+		m.Slots = slotsOf(view.Chart{ID: "chart-slots", Title: "Slots at work", Desc: "Slots at work over the time of the session."}, &s)
+	}
+	return view.Page{Title: "Session", Sections: sessionSections(m)}, nil
+}
+
+// sessionSections are the parts of the page, empty ones too: a page keeps its sections.
+func sessionSections(m view.SessionModel) []view.Section {
+	with := func(part func(*report.Page) templ.Component) templ.Component {
+		if m.Report == nil {
+			return templ.NopComponent
+		}
+		return part(m.Report)
+	}
+	var charts templ.Component = templ.NopComponent
+	if m.Report != nil {
+		charts = view.Charts(view.SessionCharts(m))
+	}
+	return []view.Section{
+		{ID: "session-head", Body: view.SessionHead(m)},
+		{ID: "session-figures", Body: with(view.SessionFigures)},
+		{ID: "session-timeline", Body: with(view.SessionTimeline)},
+		{ID: "session-charts", Body: charts},
+		{ID: "session-tasks", Body: with(view.SessionTasks)},
+		{ID: "session-why", Body: with(view.SessionWhy)},
+		{ID: "session-tables", Body: with(view.SessionTables)},
+	}
+}
+
+func noSession(id ralph.SessionID) error {
+	return &ralph.Refusal{Why: fmt.Sprintf("there is no session %.60q in the journal", id), Hint: "the history lists all of them", Kind: ralph.ErrNotFound}
+}
+
+// around names the sessions before and after one, and says which fact is the last that
+// its report needs: the start of the next session ends it.
+func (x *Server) around(m *view.SessionModel, s *index.Session) (last int64) {
+	last = s.Last
+	for _, o := range x.index.Sessions() { // the newest first
+		switch {
+		case o.First > s.First:
+			m.Newer, last = o.ID, s.Last+1
+		case o.First < s.First && m.Older == "":
+			m.Older = o.ID
+		}
+	}
+	return last
+}
+
+// logFile is the agent log of a session, where it is still there: a file of the folder
+// that ralph writes its logs to, and nothing else that a journal may name.
+func logFile(root string, s *index.Session) string {
+	if s.Log == "" || !filepath.IsLocal(s.Log) || !strings.HasPrefix(filepath.ToSlash(s.Log), "build/ralph-logs/") {
+		return ""
+	}
+	path := filepath.Join(root, s.Log)
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return path
+}
+
+// agentLog sends the agent log of a session as plain text.
+func (x *Server) agentLog(w http.ResponseWriter, r *http.Request) {
+	id := ralph.SessionID(r.PathValue("id"))
+	s, ok := x.index.Session(id)
+	path := ""
+	if ok {
+		path = logFile(x.opt.Root, &s)
+	}
+	if path == "" {
+		x.refuse(w, r, &ralph.Refusal{Why: "the log file of this session is not there any more", Hint: "its log page shows what the journal has", Kind: ralph.ErrNotFound})
+		return
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		x.refuse(w, r, fmt.Errorf("read the log: %w", err))
+		return
+	}
+	defer f.Close()
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = io.Copy(w, f)
+}
+
+// sessionFile sends what lies below a session: files of its report, else pages.
+func (x *Server) sessionFile(w http.ResponseWriter, r *http.Request) {
+	switch r.PathValue("file") {
+	case "report.md", "report.json", "report.html":
+		x.reportFile(w, r)
+	default:
+		x.show(w, r)
+	}
+}
+
+// reportFile sends the report of a session as a file. It is an attachment: the HTML has
+// its style inside, which the policy of this server's pages forbids, and it is to be kept
+// and passed on anyway.
+func (x *Server) reportFile(w http.ResponseWriter, r *http.Request) {
+	id := ralph.SessionID(r.PathValue("id"))
+	s, ok := x.index.Session(id)
+	kinds := map[string]string{"md": "text/markdown; charset=utf-8", "json": "application/json", "html": "text/html; charset=utf-8"}
+	format := strings.TrimPrefix(r.PathValue("file"), "report.")
+	if !ok || kinds[format] == "" {
+		x.refuse(w, r, noSession(id))
+		return
+	}
+	var b bytes.Buffer
+	err := x.reports.result(r.Context(), id, x.around(&view.SessionModel{}, &s), func(result *report.Result) error {
+		switch format {
+		case "md":
+			return result.Markdown(&b)
+		case "json":
+			return result.JSON(&b)
+		}
+		return result.HTML(&b)
+	})
+	if err != nil {
+		x.refuse(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", kinds[format])
+	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", "ralph-"+fileName(string(s.ID))+"."+format))
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(b.Bytes())
+}
+
+// fileName keeps what may stand in a file's name: a journal may come from anywhere.
+func fileName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, s)
+}
+
+// refuse answers with the page of an error.
+func (x *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	x.write(w, r, statusOf(err), x.watch.look(), view.Failed(err))
+}
