@@ -52,7 +52,7 @@ The first answer wins, from whichever terminal. docs/approvals.md says what --js
 			return showGate(cmd.Context(), env, j, s, ralph.GateID(args[0]), root, *asJSON)
 		}
 		if *asJSON {
-			return printJSON(env.Stdout, gatesOf(s))
+			return printJSON(env.Stdout, report.QueryGates(s))
 		}
 		return listGates(env.Stdout, s, now)
 	}

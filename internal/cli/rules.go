@@ -31,10 +31,7 @@ what is on the never list. Each answer that a rule gives is in ` + "`ralph log`"
 		if err != nil {
 			return err
 		}
-		rows := []ruleRow{}
-		for _, r := range s.Rules {
-			rows = append(rows, ruleRow{*r, report.RuleWords(r), s.Lapsed(r, j.Now())})
-		}
+		rows := report.QueryRules(s, j.Now())
 		if *asJSON {
 			return printJSON(env.Stdout, rows)
 		}
@@ -44,14 +41,7 @@ what is on the never list. Each answer that a rule gives is in ` + "`ralph log`"
 	return cmd
 }
 
-// ruleRow is a rule as `ralph rules --json` prints it.
-type ruleRow struct {
-	ralph.AnswerRule
-	What   string `json:"what"`             // in words
-	Lapsed string `json:"lapsed,omitempty"` // why it does not hold now
-}
-
-func listRules(w io.Writer, rows []ruleRow) error {
+func listRules(w io.Writer, rows []report.RuleRecord) error {
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(w, "No answer holds from now on. `ralph approve <id> --always` makes a rule of one.")
 		return err

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -51,7 +50,7 @@ func runStatus(env Env, asJSON bool) error {
 	}
 	engine, now := engineOf(j), j.Now()
 	if asJSON {
-		return printJSON(env.Stdout, statusOf(s, engine, now))
+		return printJSON(env.Stdout, report.StatusAll(s, engine, now))
 	}
 	root, err := findRoot(env)
 	if err != nil {
@@ -59,27 +58,6 @@ func runStatus(env Env, asJSON bool) error {
 	}
 	engine.Words = newListener(env, root).words(s, engine)
 	return printDressed(env, report.Status(s, engine, now))
-}
-
-// statusJSON is `ralph status --json`: the record on top, the rest under names.
-type statusJSON struct {
-	Version int `json:"version"`
-	report.StatusRecord
-	Engine report.Engine `json:"engine"`
-	Stage  report.Stage  `json:"stage"`
-	Stats  report.Stats  `json:"stats"`
-	Gates  []*ralph.Gate `json:"gates"`
-}
-
-func statusOf(s *ralph.State, engine report.Engine, now time.Time) statusJSON {
-	return statusJSON{1, report.StatusOf(s, engine, now), engine, report.QueryStage(s), report.QueryStats(s, now), gatesOf(s)}
-}
-
-func gatesOf(s *ralph.State) []*ralph.Gate {
-	if s.Gates == nil {
-		return []*ralph.Gate{}
-	}
-	return s.Gates
 }
 
 func newQuery(env Env) *cobra.Command {
@@ -115,7 +93,7 @@ func runQuery(env Env, what string) error {
 	case "stage":
 		result = report.QueryStage(s)
 	case "gates":
-		result = gatesOf(s)
+		result = report.QueryGates(s)
 	case "stats":
 		result = report.QueryStats(s, j.Now())
 	case "next":

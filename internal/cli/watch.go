@@ -184,7 +184,7 @@ func (o *objects) show(l look) error {
 	}
 	enc := json.NewEncoder(o.out)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(statusOf(l.state, l.engine, l.now)); err != nil {
+	if err := enc.Encode(report.StatusAll(l.state, l.engine, l.now)); err != nil {
 		return fmt.Errorf("print JSON: %w", err)
 	}
 	return nil
