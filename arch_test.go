@@ -58,7 +58,7 @@ func layers() map[string][]string {
 		"internal/engine": {"R", "internal/policy"},
 		"internal/step":   {"R", "internal/attempt", "internal/policy", "internal/prompt", "internal/stream", "internal/testdiff"},
 		// surfaces
-		"internal/web":        {"R", "internal/action", "internal/report", "internal/web/asset", "internal/web/draw", "internal/web/index", "internal/web/live", "internal/web/markup", "internal/web/view"},
+		"internal/web":        {"R", "internal/action", "internal/report", "internal/web/api", "internal/web/asset", "internal/web/draw", "internal/web/index", "internal/web/live", "internal/web/markup", "internal/web/view"},
 		"internal/web/asset":  {},
 		"internal/web/draw":   {},
 		"internal/web/index":  {"R", "internal/report"},
@@ -66,6 +66,7 @@ func layers() map[string][]string {
 		"internal/web/view":   {"R", "internal/action", "internal/report", "internal/web/markup"},
 		"internal/web/markup": {}, // what others wrote becomes HTML here and nowhere else
 		"internal/web/guard":  {},
+		"internal/web/api":    {"R", "internal/action", "internal/policy", "internal/report"},
 		"internal/cli": {
 			"R", "internal/action", "internal/agent", "internal/agentcheck", "internal/attempt", "internal/config", "internal/coverage", "internal/engine", "internal/gate",
 			"internal/git", "internal/hook", "internal/journal", "internal/mcp", "internal/notify", "internal/operation", "internal/policy", "internal/proc", "internal/prompt",
@@ -83,7 +84,7 @@ func layers() map[string][]string {
 func homes() map[string][]string {
 	return map[string][]string{
 		"os/exec":                {"internal/proc"},
-		"net/http":               {"internal/tracker", "internal/decide", "internal/web", "internal/web/asset", "internal/web/guard", "internal/web/live", "internal/notify", "internal/ralphtest/modeltest"},
+		"net/http":               {"internal/tracker", "internal/decide", "internal/web", "internal/web/api", "internal/web/asset", "internal/web/guard", "internal/web/live", "internal/notify", "internal/ralphtest/modeltest"},
 		"github.com/spf13/cobra": {"internal/cli"},
 
 		"github.com/coder/acp-go-sdk": {"internal/agent"},

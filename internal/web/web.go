@@ -17,6 +17,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/web/api"
 	"github.com/ralph-loop/ralph/internal/web/asset"
 	"github.com/ralph-loop/ralph/internal/web/index"
 	"github.com/ralph-loop/ralph/internal/web/live"
@@ -88,6 +89,9 @@ func New(opt Options) *Server {
 		x.pages.HandleFunc("GET "+pattern, x.make(page))
 	}
 	x.routes.HandleFunc("GET /", x.show)
+	json := api.New(api.Options{Source: opt.Source, Desk: opt.Desk, Version: opt.Version, Beat: beat})
+	x.routes.Handle("GET "+api.Prefix+"/", json)
+	x.routes.Handle("POST "+api.Prefix+"/", json)
 	x.routes.HandleFunc("GET /live", x.stream)
 	x.routes.HandleFunc("GET /assets/{version}/{name}", x.assets.Serve)
 	x.routes.HandleFunc("GET /session/{id}/agent.log", x.agentLog)

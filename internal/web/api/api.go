@@ -1,0 +1,172 @@
+// Package api owns the JSON API of the dashboard under /api/v1: what the commands print
+// with --json, each action of internal/action, and the facts as a stream. Its OpenAPI
+// document is made from this code. Who may call it is the guard's; what an action means
+// and what the state says is decided elsewhere.
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/report"
+)
+
+// Source is the repository as the API sees it.
+type Source interface {
+	State() *ralph.State
+	Engine(s *ralph.State) report.Engine
+	Wait(ctx context.Context, seq int64) error
+	Each(after int64, visit func(ralph.Event) error) error
+	Now() time.Time
+}
+
+// Options are what the API needs from outside.
+type Options struct {
+	Source  Source
+	Desk    action.Desk
+	Version string
+	Beat    time.Duration // between two comments of a quiet stream
+}
+
+// API answers the requests under /api/v1/.
+type API struct {
+	opt   Options
+	mux   *http.ServeMux
+	doc   huma.API
+	feed  *feed
+	fold  chan struct{} // has room for the one request that reads the whole journal
+	stand standing
+}
+
+// Prefix is what every address of the API begins with.
+const Prefix = "/api/v1"
+
+// New returns the API.
+func New(opt Options) *API {
+	x := &API{opt: opt, mux: http.NewServeMux(), fold: make(chan struct{}, 1)}
+	x.feed = newFeed(opt.Source)
+	schemas := huma.NewMapRegistry("#/components/schemas/", schemaName)
+	x.doc = humago.New(x.mux, huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title: "ralph", Version: opt.Version,
+				Description: "What ralph knows and does in one repository. docs/api.md says how to call it.",
+			},
+			Components: &huma.Components{
+				Schemas:         schemas,
+				SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}},
+			},
+			Security: []map[string][]string{{"token": {}}},
+		},
+		OpenAPIPath: Prefix + "/openapi", // and no page of documentation: it would come from other hosts
+		Formats:     map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
+	})
+	x.queries()
+	x.histories()
+	x.actions()
+	x.streams()
+	return x
+}
+
+// ServeHTTP answers one request, which the guard has let in.
+func (x *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !strings.HasSuffix(r.URL.Path, "/events") {
+		w.Header().Set("Cache-Control", "no-store")
+	}
+	x.mux.ServeHTTP(w, r)
+}
+
+// Document is the OpenAPI document.
+func (x *API) Document() *huma.OpenAPI { return x.doc.OpenAPI() }
+
+// schemaName names a type in the document; the same word in another package is another type.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Name() != "" && strings.HasSuffix(t.PkgPath(), "/report") {
+		return "Report" + name
+	}
+	return name
+}
+
+// body is an answer.
+type body[T any] struct{ Body T }
+
+// get adds a query.
+func get[In, Out any](x *API, path, id, summary string, answer func(ctx context.Context, in *In) (Out, error)) {
+	huma.Register(x.doc, x.operation(http.MethodGet, path, id, summary), func(ctx context.Context, in *In) (*body[Out], error) {
+		out, err := answer(ctx, in)
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		return &body[Out]{out}, nil
+	})
+}
+
+func (x *API) operation(method, path, id, summary string) huma.Operation {
+	problem := x.doc.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Problem](), true, "Problem")
+	return huma.Operation{
+		Method: method, Path: Prefix + path, OperationID: id, Summary: summary, MaxBodyBytes: mostBody,
+		Responses: map[string]*huma.Response{"default": {
+			Description: "Why it may not be, and what to do instead", Content: map[string]*huma.MediaType{"application/problem+json": {Schema: problem}},
+		}},
+	}
+}
+
+// mostBody bounds a request: a spec is the longest thing, and JSON may write each of its
+// bytes as six.
+const mostBody = 6<<20 + 1<<10
+
+// none is the input of an operation that takes nothing.
+type none struct{}
+
+// Problem is an error as RFC 9457 has it.
+type Problem struct {
+	Type   string `json:"type" doc:"always about:blank"`
+	Title  string `json:"title" doc:"the words of the status"`
+	Status int    `json:"status"`
+	Detail string `json:"detail" doc:"why, in words"`
+	Hint   string `json:"hint,omitempty" doc:"what to do instead"`
+}
+
+func (p *Problem) Error() string { return p.Detail }
+
+// GetStatus is the HTTP status.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType says what kind of JSON it is.
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+// problemOf is an error as the API answers it.
+func problemOf(err error) error {
+	p := &Problem{Type: "about:blank", Status: http.StatusInternalServerError, Detail: err.Error()}
+	var refusal *ralph.Refusal
+	if errors.As(err, &refusal) {
+		p.Status, p.Detail, p.Hint = http.StatusConflict, refusal.Why, refusal.Hint
+	}
+	switch {
+	case errors.Is(err, ralph.ErrNotFound):
+		p.Status = http.StatusNotFound
+	case errors.Is(err, ralph.ErrUsage):
+		p.Status = http.StatusUnprocessableEntity
+	}
+	p.Title = http.StatusText(p.Status)
+	return p
+}
+
+func notFound(format string, args ...any) error {
+	return &ralph.Refusal{Why: fmt.Sprintf(format, args...), Kind: ralph.ErrNotFound}
+}
