@@ -56,6 +56,7 @@ func (d *dashboard) options() web.Options {
 		Proofs:   proofs{d.env},
 		Schedule: schedule{d},
 		Settings: &settingsDesk{env: d.env, root: d.root, now: d.Now},
+		Doctor:   doctorDesk{d.env},
 	}
 }
 

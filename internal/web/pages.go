@@ -15,6 +15,7 @@ func pages() map[string]pageFunc {
 		"/history":          history,
 		"/plan/graph":       graphPage,
 		"/settings":         settings,
+		"/doctor":           doctor,
 		"/settings/file":    settingsText,
 		"/session/{id}":     session,
 	}

@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"context"
-	"errors"
 	"html"
 	"net/http"
 	"net/http/httptest"
@@ -29,9 +28,6 @@ func (q *quiet) Wait(ctx context.Context, _ int64) error   { <-ctx.Done(); retur
 func (q *quiet) Each(int64, func(ralph.Event) error) error { return nil }
 func (q *quiet) Now() time.Time                            { return time.Unix(1767323045, 0) }
 func (q *quiet) World() action.World                       { return action.World{} }
-func (q *quiet) Update(context.Context, decideFunc) error  { return errors.New("no") }
-
-type decideFunc = func(*ralph.State) ([]ralph.Fact, error)
 
 // fakeSettings remembers what it was asked to save.
 type fakeSettings struct {

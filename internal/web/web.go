@@ -51,6 +51,8 @@ type Options struct {
 	Schedule Schedule // how the scheduler sees the plan; nil: pages leave it out
 	// Settings may be changed from here; nil where they may not.
 	Settings Settings
+	// Doctor looks whether all is in order; nil where it cannot.
+	Doctor Doctor
 }
 
 // Server is the dashboard of one repository.
@@ -67,6 +69,7 @@ type Server struct {
 	feed   feed
 	// reports are those of sessions.
 	reports *reports
+	ward    *ward
 }
 
 // The history is read with as much rest as work, so that whoever looks at a page
@@ -84,6 +87,8 @@ func New(opt Options) *Server {
 	x.jobs = newJobs(x.watch.ctx)
 	x.watch.stirs(x.jobs.busy)
 	x.reports = newReports(opt.Source, x.watch.nudge)
+	x.ward = &ward{ctx: x.watch.ctx, doctor: opt.Doctor, now: opt.Source.Now}
+	x.watch.stirs(func() bool { return x.jobs.busy() || x.ward.busy() })
 	x.hub = live.New(live.Options{Render: x.parts, Changed: x.watch.changed, Beat: beat, Build: opt.Build})
 	for pattern, page := range pages() {
 		x.pages.HandleFunc("GET "+pattern, x.make(page))
@@ -97,6 +102,7 @@ func New(opt Options) *Server {
 	x.routes.HandleFunc("GET /session/{id}/agent.log", x.agentLog)
 	x.routes.HandleFunc("GET /session/{id}/{file}", x.sessionFile)
 	x.routes.HandleFunc("POST /do/{action}", x.do)
+	x.routes.HandleFunc("POST /doctor", x.examine)
 	x.routes.HandleFunc("POST /settings", x.saveSettings)
 	x.routes.HandleFunc("POST /settings/file", x.saveSettingsText)
 	return x

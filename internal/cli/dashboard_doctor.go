@@ -1,0 +1,20 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/ralph-loop/ralph/internal/web"
+)
+
+// doctorDesk is `ralph doctor` for the dashboard (web.Doctor).
+type doctorDesk struct{ env Env }
+
+// Run looks at everything that the command looks at.
+func (d doctorDesk) Run(ctx context.Context, say func(what string)) ([]web.Finding, error) {
+	x := examine(ctx, d.env, say)
+	out := make([]web.Finding, len(x.findings))
+	for i, f := range x.findings {
+		out[i] = web.Finding{Level: f.Level, What: f.What, Saw: f.Saw, Fix: f.Fix}
+	}
+	return out, ctx.Err()
+}
