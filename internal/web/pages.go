@@ -5,6 +5,7 @@ package web
 func pages() map[string]pageFunc {
 	return map[string]pageFunc{
 		"/{$}":              overview,
+		"/search":           search,
 		"/gates":            gates,
 		"/gate/{id}":        gate,
 		"/plan":             planPage,

@@ -126,7 +126,7 @@ func agents(n int) string {
 
 // barOffers are the buttons of the bar, with their signs.
 func barOffers(m BarModel) []action.Offer {
-	signs := map[string]string{"pause": "⏸", "stop": "⏹", "resume": "▶", "start": "▶"}
+	signs := map[string]string{"pause": "⏸", "stop": "⏹", "resume": "▶", "start": "▶", "recover": "▶", "continue": "▶", "stop-now": "⏹"}
 	out := make([]action.Offer, 0, len(m.Offers))
 	for _, o := range m.Offers {
 		if sign := signs[o.Action]; sign != "" {
@@ -225,4 +225,17 @@ func needsWords(n int) string {
 // barData is what scripts read of the bar: the tab's title and picture, the gates.
 func barData(m BarModel) templ.Attributes {
 	return templ.Attributes{"data-head": tabHead(m), "data-icon": iconOf(m), "data-gates": fmt.Sprint(m.Gates), "data-auto": fullAuto(m)}
+}
+
+// signName is what a sign is drawn as.
+func signName(sign string) string {
+	return map[string]string{"▶": "play", "⏸": "pause", "⏹": "stop", "●": "dot", "○": "ring"}[sign]
+}
+
+// reserved is what the turns under way may still use of a budget.
+func reserved(b report.BudgetRecord) string {
+	if b.What == "cost" {
+		return dollars(b.Reserved)
+	}
+	return Amount(int64(b.Reserved))
 }

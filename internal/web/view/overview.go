@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -212,18 +213,18 @@ type ProgressModel struct {
 	Phases []PhaseBar
 }
 
-// split is a part of the bar of all tasks, in thousandths.
-type split struct {
+// part is a part of the bar of all tasks, in thousandths.
+type part struct {
 	status  string
 	x, wide float64
 }
 
-func (m ProgressModel) splits() []split {
-	var out []split
+func (m ProgressModel) splits() []part {
+	var out []part
 	x := 0.0
 	for _, c := range m.Counts {
 		wide := 1000 * float64(c.Count) / float64(max(1, m.Total))
-		out = append(out, split{c.Status, x, wide})
+		out = append(out, part{c.Status, x, wide})
 		x += wide
 	}
 	return out
@@ -357,3 +358,23 @@ func feedHref(x FeedItem) string {
 }
 
 func joinLines(list []string) string { return strings.Join(list, "\n") }
+
+// named reports whether the text of a line names its task.
+func (f FeedItem) named() bool { return f.Task == "" || strings.Contains(f.Text, string(f.Task)) }
+
+// split divides actions into those with these names, in this order, and the others.
+func split(offers []action.Offer, names ...string) (first, rest []action.Offer) {
+	for _, name := range names {
+		for _, o := range offers {
+			if o.Action == name {
+				first = append(first, o)
+			}
+		}
+	}
+	for _, o := range offers {
+		if !slices.Contains(names, o.Action) {
+			rest = append(rest, o)
+		}
+	}
+	return first, rest
+}

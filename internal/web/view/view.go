@@ -80,6 +80,9 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 // clock is a time as people read it where there is no script: the server's own zone.
 func clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
+// hour is the time of day, likewise.
+func hour(t time.Time) string { return t.Local().Format("15:04:05") }
+
 // dollars writes a cost.
 func dollars(v float64) string {
 	if v > 0 && v < 0.01 {
