@@ -88,11 +88,11 @@ func gate(ctx context.Context, r *request) (view.Page, error) {
 	}
 	return view.Page{Title: "Gate " + string(id), Sections: []view.Section{
 		{ID: "head", Body: view.GateHead(m)},
-		{ID: "ask", Class: "two-thirds", Body: view.GateAsk(m)},
-		{ID: "decide", Class: "third", Body: view.GateDecide(m)},
-		{ID: "against", Class: "two-thirds", Body: view.GateEvidence(m)},
-		{ID: "task", Class: "third", Body: view.GateTask(m)},
-		{ID: "changes", Body: view.GateChanges(m)},
+		{ID: "ask", Class: "gate-left", Body: view.GateAsk(m)},
+		{ID: "decide", Class: "gate-right", Body: view.GateDecide(m)},
+		{ID: "against", Class: "gate-left", Body: view.GateEvidence(m)},
+		{ID: "task", Class: "gate-right", Body: view.GateTask(m)},
+		{ID: "changes", Class: "gate-left", Body: view.GateChanges(m)},
 	}}, nil
 }
 

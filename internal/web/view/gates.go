@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -198,12 +199,37 @@ func alwaysFields(o action.Offer) []action.Field {
 	return out
 }
 
-// gateKey is the key of an answer on a gate.
-func gateKey(o action.Offer) string {
-	if o.Key != "" {
+// goKey is the key that gives an answer at once; textKey leads to its words first, where
+// it has some.
+func goKey(o action.Offer) string {
+	if _, words := field(o, "text"); words {
+		return ""
+	}
+	return o.Key
+}
+
+func textKey(o action.Offer) string {
+	if _, words := field(o, "text"); words {
 		return o.Key
 	}
-	return map[string]string{"approve": "a", "deny": "d"}[o.Action]
+	return ""
+}
+
+// mostInList is how much of a gate's text stands in the list.
+const mostInList = 300
+
+// longText reports whether the list does not have all that is asked.
+func longText(g *ralph.Gate) bool {
+	return clipped(g.Text, mostInList) != g.Text || strings.Count(g.Text, "\n") > 5
+}
+
+// quick is an answer as the list offers it: at once where it can be, without making a rule.
+func quick(g *ralph.Gate, o action.Offer) action.Offer {
+	o.Fields = slices.DeleteFunc(slices.Clone(o.Fields), func(f action.Field) bool { return f.Name != "text" })
+	if o.Action == "answer" && len(g.Options) > 0 {
+		o.Title, o.Primary = "Other words", false
+	}
+	return o
 }
 
 // mostPaths are listed of the files that a gate is about.
@@ -248,6 +274,13 @@ func textLabel(g *ralph.Gate, o action.Offer, f action.Field) string {
 	if o.Action == "answer" && len(g.Options) > 0 {
 		return "Or in other words"
 	}
+	if o.Action == "deny" {
+		switch g.Kind {
+		case ralph.GateStart, ralph.GateStep:
+			return "Why not"
+		}
+		return "Why not, in words for the agent"
+	}
 	return f.Label
 }
 
@@ -280,8 +313,37 @@ func agentOf(t *ralph.Task) string {
 }
 
 // gateShown reports whether the page shows piece by piece what the gate has as one text.
-func gateShown(d *report.GateDetail) bool {
-	return len(d.Findings)+len(d.Conflicts)+len(d.Red) > 0 || d.Request != nil && d.Request.Detail == d.Gate.Detail
+func gateShown(d *report.GateDetail) bool { return len(d.Findings)+len(d.Conflicts)+len(d.Red) > 0 }
+
+// commandSays reports whether the text of a gate is its command once more.
+func commandSays(g *ralph.Gate) bool {
+	return g.Request != nil && g.Request.Command != "" && strings.TrimSpace(g.Text) == "run "+strings.TrimSpace(g.Request.Command)
+}
+
+// detailParts is the gate's own text of what to decide by without what the request has
+// shown exactly so: lines, then what comes after them, a patch or a tool's input.
+func detailParts(g *ralph.Gate) (lines []string, body string) {
+	body = strings.TrimSpace(g.Detail)
+	q := g.Request
+	if q == nil {
+		return nil, body
+	}
+	for _, x := range [][2]string{{"Tool", q.Tool}, {"Command", q.Command}, {"Folder", q.Dir}, {"Files", strings.Join(q.Paths, ", ")}} {
+		if x[1] == "" {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(body+"\n", x[0]+": "+x[1]+"\n"); ok {
+			body = strings.TrimSuffix(rest, "\n")
+		}
+	}
+	for {
+		line, rest, _ := strings.Cut(body, "\n")
+		name, _, ok := strings.Cut(line, ": ")
+		if !ok || name != "Why" && name != "Asked because" && name != "Files" && name != "Folder" {
+			return lines, strings.TrimSpace(body)
+		}
+		lines, body = append(lines, line), rest
+	}
 }
 
 func pathsTitle(q *ralph.Request) string {
