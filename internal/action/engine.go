@@ -163,7 +163,11 @@ func startAs(how func(*ralph.State, Input) Start, may func(*ralph.State, World, 
 		if err != nil {
 			return Done{}, err
 		}
-		return Done{Said: said, Undo: &Call{Action: "stop"}}, nil
+		done := Done{Said: said}
+		if desk.World().Engine { // it may have had nothing to do
+			done.Undo = &Call{Action: "stop"}
+		}
+		return done, nil
 	}
 }
 

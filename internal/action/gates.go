@@ -2,6 +2,7 @@ package action
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -92,6 +93,9 @@ func Made(facts []ralph.Fact) *ralph.AnswerRule {
 	return nil
 }
 
+// errShut is for a word about a gate that is not open.
+var errShut = errors.New("the gate is not open")
+
 // decide answers a gate; where it is not open any more, whoever comes second hears whose
 // answer it was.
 func decide(name string) func(context.Context, Desk, Input) (Done, error) {
@@ -100,22 +104,16 @@ func decide(name string) func(context.Context, Desk, Input) (Done, error) {
 		if err != nil {
 			return Done{}, err
 		}
-		open := false
-		err = desk.Update(ctx, func(s *ralph.State) ([]ralph.Fact, error) {
-			open = slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return string(g.ID) == in.ID })
-			return nil, nil
-		})
-		switch {
-		case err != nil:
-			return Done{}, err
-		case !open:
-			return Done{}, desk.Closed(ralph.GateID(in.ID))
+		say := v.facts
+		v.facts = func(s *ralph.State, w World, in Input) ([]ralph.Fact, error) {
+			if !slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return string(g.ID) == in.ID }) {
+				return nil, errShut
+			}
+			return say(s, w, in)
 		}
 		done, err := v.append(ctx, desk, in)
-		if refused(err) { // between the two looks somebody else may have answered
-			if closed := desk.Closed(ralph.GateID(in.ID)); closed != nil {
-				err = closed
-			}
+		if errors.Is(err, errShut) {
+			err = desk.Closed(ralph.GateID(in.ID))
 		}
 		return done, err
 	}

@@ -2,18 +2,11 @@ package action
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
 )
-
-// refused reports whether the state did not allow a command.
-func refused(err error) bool {
-	var r *ralph.Refusal
-	return errors.As(err, &r)
-}
 
 // What is done to the queue of specs.
 func inboxVerbs() []verb {

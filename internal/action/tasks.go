@@ -134,10 +134,7 @@ func repairVerbs() []verb {
 				}
 				return fmt.Sprintf("Take the branch of %s back to where the task began? Its work is kept in a recovery ref.", id)
 			},
-			do: func(ctx context.Context, desk Desk, in Input) (Done, error) {
-				said, err := desk.RollBack(ctx, ralph.TaskID(in.ID))
-				return Done{Said: said}, err
-			},
+			do: repair("rollback", Desk.RollBack),
 		},
 		{
 			name: "cleanup", about: Task, title: "Clean up", key: "X", danger: true, doc: "Takes the worktree of a task away; its status and its branch stay.",
@@ -145,11 +142,23 @@ func repairVerbs() []verb {
 			confirm: func(_ *ralph.State, id string) string {
 				return fmt.Sprintf("Take the worktree of %s away? Files that no commit holds go to a recovery ref first.", id)
 			},
-			do: func(ctx context.Context, desk Desk, in Input) (Done, error) {
-				said, err := desk.CleanUp(ctx, ralph.TaskID(in.ID))
-				return Done{Said: said}, err
-			},
+			do: repair("cleanup", Desk.CleanUp),
 		},
+	}
+}
+
+// repair has the desk work on what a task left, if the state allows it.
+func repair(name string, work func(Desk, context.Context, ralph.TaskID) (string, error)) func(context.Context, Desk, Input) (Done, error) {
+	return func(ctx context.Context, desk Desk, in Input) (Done, error) {
+		v, err := find(name)
+		if err == nil {
+			err = desk.Update(ctx, func(s *ralph.State) ([]ralph.Fact, error) { return nil, v.try(s, desk.World(), in.ID) })
+		}
+		if err != nil {
+			return Done{}, err
+		}
+		said, err := work(desk, ctx, ralph.TaskID(in.ID))
+		return Done{Said: said}, err
 	}
 }
 
