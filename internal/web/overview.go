@@ -31,9 +31,9 @@ func overview(_ context.Context, r *request) (view.Page, error) {
 	return view.Page{Title: "Overview", Quiet: true, Sections: []view.Section{
 		{ID: "needs", Body: view.Needs(o.needs(status))},
 		{ID: "slots", Body: view.Slots(o.slots(stage, status))},
-		{ID: "feed", Class: "rail", Body: view.Feed(feed)},
 		{ID: "progress", Class: "half", Body: view.PlanProgress(o.plan())},
 		{ID: "merges", Class: "half", Body: view.Merges(o.merges(stage))},
+		{ID: "feed", Class: "rail", Body: view.Feed(feed)},
 		{ID: "inbox", Class: "half", Body: view.Inbox(o.inbox())},
 		{ID: "statistics", Class: "half", Body: view.Statistics(o.statistics())},
 		{ID: "issues", Class: "half", Body: view.Issues(o.issues())},

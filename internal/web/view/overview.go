@@ -118,6 +118,21 @@ func (c SlotCard) id() string {
 	return "work-" + string(c.Task) + c.Kind
 }
 
+// where is the place of the work, what it is and who does it.
+func (c SlotCard) where() string {
+	var parts []string
+	if c.Slot > 0 {
+		parts = append(parts, fmt.Sprintf("slot %d", c.Slot))
+	}
+	if c.Kind != "build" && c.Name != "" {
+		parts = append(parts, c.Kind)
+	}
+	if c.Agent != "" {
+		parts = append(parts, titled(c.Agent))
+	}
+	return strings.Join(parts, " · ")
+}
+
 func (c SlotCard) title() string {
 	if c.Name != "" {
 		return c.Name
