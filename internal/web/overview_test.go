@@ -1,0 +1,138 @@
+package web_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/web"
+)
+
+// overviewState is a run with twelve tasks, of which two are done, one is stuck at work
+// and one waits for an answer.
+func overviewState() *ralph.State {
+	at := time.Date(2025, 3, 1, 11, 30, 0, 0, time.UTC)
+	s := &ralph.State{Seq: 7}
+	s.Session = ralph.Session{
+		ID: "s-1", Mode: "autopilot", Auto: ralph.Autopilot, StartedAt: at, Since: at, Agent: "claude", Want: ralph.WantRun,
+		Config: json.RawMessage(`{"parallel":3,"agents":["claude"],"max_iterations":20,"max_consecutive":3,"budget":{"cost":10}}`),
+		Usage:  ralph.Usage{Input: 1_200_000, Cost: 8.5, Known: true}, Turns: 4,
+	}
+	for range 12 {
+		s.Plan.Tasks = append(s.Plan.Tasks, &ralph.Task{ID: ralph.TaskID("t-" + string(rune('a'+len(s.Plan.Tasks)))), Name: "Task <" + string(rune('a'+len(s.Plan.Tasks))) + ">", Status: ralph.TaskPending, Phase: "Implementation"})
+	}
+	t := s.Plan.Tasks
+	t[0].Status, t[1].Status = ralph.TaskDone, ralph.TaskDone
+	t[2].Status = ralph.TaskActive
+	t[2].Run = ralph.Run{
+		InFlight: 5, Iterations: 5, Agent: "claude", Progress: 40, Note: "jitter is <missing>", Place: ralph.Place{Slot: 1}, StartedAt: at, TurnAt: at,
+		Warned: true, Unchanged: 4,
+	}
+	t[3].Status = ralph.TaskActive
+	s.Gates = []*ralph.Gate{{ID: "g-1", Kind: "question", Task: "t-d", Text: "Keep keys for <30> days?", AskedAt: at}}
+	return s
+}
+
+func overviewAt(t *testing.T, s *ralph.State, alive bool, events ...ralph.Event) string {
+	t.Helper()
+	source := &planSource{state: s, engine: report.Engine{Alive: alive, Words: map[ralph.TaskID]string{"t-c": "reading client.go <again>"}}, events: events}
+	_, body := planAt(t, web.Options{Source: source, Desk: source}, s, "/")
+	return body
+}
+
+func wantAll(t *testing.T, body string, words ...string) {
+	t.Helper()
+	flat := strings.Join(strings.Fields(body), " ")
+	for _, w := range words {
+		if !strings.Contains(flat, w) {
+			t.Errorf("the page does not say %q", w)
+		}
+	}
+}
+
+// TestControlBar: the texts of A-097 and A-098, the number that needs a person, the
+// budget's warning, the tab's title.
+func TestControlBar(t *testing.T) {
+	body := overviewAt(t, overviewState(), true)
+	wantAll(t, body, `>▶</span> Autopilot Running`, "Step 3/12", `>⏸</span> Pause`, `>⏹</span> Stop`, "Phase: Implementation", "Agent: Claude", "Retries: 0",
+		"1 needs you", "1.2M", "$8.50 of $10.00", "<title>(1) ▶ 3/12 · shop</title>")
+	if strings.Contains(body, "No engine runs") {
+		t.Error("a bar at work says that no engine runs")
+	}
+}
+
+// TestNoControlBar: none while no engine works (A-096); a session that was cut is offered
+// to be resumed (A-081, A-116).
+func TestNoControlBar(t *testing.T) {
+	body := overviewAt(t, overviewState(), false)
+	wantAll(t, body, "Resume interrupted session?", "when its engine died")
+	for _, not := range []string{"Autopilot Running", "Retries:"} {
+		if strings.Contains(body, not) {
+			t.Errorf("without an engine the bar says %q", not)
+		}
+	}
+	s := overviewState()
+	s.Session.Ended, s.Session.Detail = ralph.ReasonBudget, "cost"
+	wantAll(t, overviewAt(t, s, false), "No engine runs", "last session: budget exceeded: cost") // E-088
+}
+
+// TestPausedBar: pausing says how many still work, paused why and what helps (B-059, B-063).
+func TestPausedBar(t *testing.T) {
+	s := overviewState()
+	s.Session.Want = ralph.WantPause
+	s.Session.Pause = ralph.PausePerson
+	wantAll(t, overviewAt(t, s, true), "Autopilot Pausing", "1 agent is still at work")
+	s = overviewState()
+	s.Session.Want, s.Session.Pause = ralph.WantPause, ralph.PauseFailures
+	s.Session.TaskFailures, s.Session.Streak = 3, []ralph.TaskID{"t-e", "t-f", "t-g"}
+	s.Plan.Tasks[2].Run.InFlight = 0
+	wantAll(t, overviewAt(t, s, true), "Autopilot Paused", "3 tasks failed in a row", "failures in a row", `href="/task/t-e"`, `href="/task/t-f"`, `href="/task/t-g"`)
+}
+
+// TestOverviewSlots: iteration, progress with its note (B-055), the stuck warning (B-019)
+// and the last words, all escaped; free slots.
+func TestOverviewSlots(t *testing.T) {
+	body := overviewAt(t, overviewState(), true)
+	wantAll(t, body, "6 of 20", "40%", "jitter is <missing>", "May be stuck: 4 iterations without a change", "reading client.go <again>", "1 of 3 slots busy", "free slot", "waits for you")
+	raw := planRaw(t, overviewState(), "/")
+	for _, hostile := range []string{"Task <c>", "Keep keys for <30> days?"} {
+		if strings.Contains(raw, hostile) {
+			t.Errorf("%q stands in the page as it is", hostile)
+		}
+	}
+}
+
+// TestOverviewFeed: the newest decision and its reason (E-087), an agent's items (E-091).
+func TestOverviewFeed(t *testing.T) {
+	at := time.Date(2025, 3, 1, 11, 59, 0, 0, time.UTC)
+	step := func(seq int64, why string) ralph.Event {
+		return ralph.Event{Seq: seq, At: at, Fact: ralph.StepStarted{Task: "t-c", Step: ralph.Turn{Stage: ralph.KindBuild, Agent: "claude", Iteration: int(seq)}, Why: ralph.Why{Rule: "B-026", Text: why}}}
+	}
+	ended := ralph.Event{Seq: 6, At: at, Fact: ralph.TurnEnded{Task: "t-c", Agent: "claude", Exit: ralph.ExitOK, Summary: ralph.TurnSummary{
+		Items: []ralph.ItemCount{{Kind: ralph.ItemCommand, N: 3}}, Files: []string{"a.go", "b.go"},
+	}}}
+	body := overviewAt(t, overviewState(), true, step(5, "the first"), ended, step(7, "no signal yet"))
+	wantAll(t, body, "no signal yet", "B-026", "3 command, changed a.go, b.go", `href="/receipt/7"`)
+	if latest, older := strings.Index(body, "no signal yet"), strings.Index(body, "the first"); older < latest {
+		t.Error("the newest decision does not come first")
+	}
+}
+
+// TestFirstSteps: a fresh repository says what to do.
+func TestFirstSteps(t *testing.T) {
+	wantAll(t, overviewAt(t, &ralph.State{}, false), "Three steps to the first commit", "ralph inbox add", "ralph agent", `href="/doctor"`)
+}
+
+// TestSearch: all words, the best first, and no limit without a word.
+func TestSearch(t *testing.T) {
+	_, body := planAt(t, web.Options{}, overviewState(), "/search?q=task+%3Cc")
+	wantAll(t, body, `href="/task/t-c"`)
+	if strings.Contains(body, `href="/task/t-b"`) {
+		t.Error("found what has not all the words")
+	}
+	_, body = planAt(t, web.Options{}, overviewState(), "/search?q="+strings.Repeat("%C3%A4", 300))
+	wantAll(t, body, "Nothing has all of these words")
+}
