@@ -57,6 +57,7 @@ func (d *dashboard) options() web.Options {
 		Schedule: schedule{d},
 		Settings: &settingsDesk{env: d.env, root: d.root, now: d.Now},
 		Doctor:   doctorDesk{d.env},
+		Specs:    specFolder{d.root},
 	}
 }
 

@@ -9,6 +9,8 @@ func pages() map[string]pageFunc {
 		"/gates":            gates,
 		"/gate/{id}":        gate,
 		"/plan":             planPage,
+		"/specs":            specs,
+		"/spec/{name...}":   spec,
 		"/receipts":         receipts,
 		"/receipt/{seq}":    receipt,
 		"/replay":           replay,

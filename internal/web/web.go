@@ -53,6 +53,8 @@ type Options struct {
 	Settings Settings
 	// Doctor looks whether all is in order; nil where it cannot.
 	Doctor Doctor
+	// Specs are the files in ralph/specs; nil: pages show what the state knows of them.
+	Specs Specs
 }
 
 // Server is the dashboard of one repository.
