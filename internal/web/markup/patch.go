@@ -60,7 +60,7 @@ type Line struct {
 // patchBytes and fileLines are how much of a patch, and of a file, is shown unless told:
 // each line becomes some five times as long as HTML.
 const (
-	patchBytes = 256 << 10
+	patchBytes = 128 << 10
 	fileLines  = 400
 )
 
@@ -343,11 +343,34 @@ func differ(a, b string) (x, y [2]int) {
 	for after > 0 && !utf8.RuneStart(a[len(a)-after]) {
 		after--
 	}
+	// whole words: half of one is hard to read
+	for before > 0 && inWord(a, b, before-1) && inWord(a, b, before) {
+		before--
+	}
+	for after > 0 && word(a[len(a)-after]) && (edge(a, before, after) || edge(b, before, after)) {
+		after--
+	}
 	indent := len(a) - len(strings.TrimLeft(a, " \t"))
 	if same := before + after - min(indent, before); same*3 < max(len(a), len(b))-indent {
 		return x, y
 	}
 	return [2]int{before, len(a) - after}, [2]int{before, len(b) - after}
+}
+
+// word reports whether a byte is of a word; those of longer signs are.
+func word(c byte) bool {
+	return c == '_' || c >= 0x80 || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// inWord reports whether one of the two texts has a byte of a word at a place.
+func inWord(a, b string, at int) bool {
+	return at < len(a) && word(a[at]) || at < len(b) && word(b[at])
+}
+
+// edge reports whether what changed in a text ends within a word.
+func edge(s string, before, after int) bool {
+	end := len(s) - after
+	return end > before && word(s[end-1])
 }
 
 // marked is a line of pieces as HTML, with the part that changed in the class d-word.
