@@ -243,7 +243,7 @@ func (r *request) specText(m *view.SpecModel) error {
 		m.Text = markup.Code("", text)
 		return nil
 	}
-	m.Doc = markup.Document(text)
+	m.Doc = r.server.docs.of("spec", text, markup.Document)
 	m.MoreHeadings = max(0, len(m.Doc.Headings)-mostHeadings)
 	m.Doc.Headings = m.Doc.Headings[:len(m.Doc.Headings)-m.MoreHeadings]
 	m.Text = m.Doc.HTML

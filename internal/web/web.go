@@ -21,6 +21,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/web/asset"
 	"github.com/ralph-loop/ralph/internal/web/index"
 	"github.com/ralph-loop/ralph/internal/web/live"
+	"github.com/ralph-loop/ralph/internal/web/markup"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
 
@@ -67,6 +68,7 @@ type Server struct {
 	routes *http.ServeMux
 	assets *asset.Set
 	past   past
+	docs   kept[markup.Doc] // specs as they are shown
 	jobs   *jobs
 	feed   feed
 	// reports are those of sessions.
