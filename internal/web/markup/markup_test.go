@@ -1,6 +1,7 @@
 package markup_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -30,13 +31,13 @@ func check(h string, elements map[string][]string) error {
 	for {
 		switch z.Next() {
 		case html.ErrorToken:
-			if z.Err() == io.EOF && len(open) > 0 {
+			switch err := z.Err(); {
+			case !errors.Is(err, io.EOF):
+				return err
+			case len(open) > 0:
 				return fmt.Errorf("left open: %v", open)
 			}
-			if z.Err() == io.EOF {
-				return nil
-			}
-			return z.Err()
+			return nil
 		case html.CommentToken, html.DoctypeToken, html.SelfClosingTagToken:
 			return fmt.Errorf("a %s", z.Token())
 		case html.StartTagToken:
