@@ -13,15 +13,39 @@ type heard struct {
 	mu    sync.Mutex
 	store *stream.Store
 	n     int
+	feed  *feed // shows it to people meanwhile; nil: nobody
 }
 
 func newHeard() *heard { return &heard{store: stream.New()} }
 
-func (h *heard) add(e ralph.StreamEvent) {
+// shown keeps what is heard in the folder of the turn, too.
+func (h *heard) shown(dir string) *heard {
+	h.feed = newFeed(dir)
+	return h
+}
+
+// main is the turn as far as it is known.
+func (h *heard) main() (stream.Turn, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	return h.store.Main()
+}
+
+// close ends what is shown, with the last of it.
+func (h *heard) close() {
+	if h.feed != nil {
+		h.feed.close(h.main)
+	}
+}
+
+func (h *heard) add(e ralph.StreamEvent) {
+	h.mu.Lock()
 	h.store.Add(e)
 	h.n++
+	h.mu.Unlock()
+	if h.feed != nil {
+		h.feed.stir(h.main)
+	}
 }
 
 // turnRecord is summary.json in the folder of a turn: what it was in short, with the

@@ -71,3 +71,7 @@ func (r *record) close() error {
 	}
 	return nil
 }
+
+// RecordsOf is the folder with the records of a task, one for each turn, relative to the
+// repository.
+func RecordsOf(id ralph.TaskID) string { return taskDir(id) }

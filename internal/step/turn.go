@@ -54,7 +54,8 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	listener := newListener(x.Live, t.ID, text)
 	guard, turnCtx := guardWindow(ctx, x.Config.ContextKill)
 	defer guard.release()
-	asks, heard := x.askerOf(t, step), newHeard()
+	asks, heard := x.askerOf(t, step), newHeard().shown(rec.dir)
+	defer heard.close()
 	line, env, err := x.openLine(turnCtx, s, t, step, agent, asks, guard.cut)
 	if err != nil {
 		return nil, errors.Join(err, rec.close())

@@ -1,0 +1,137 @@
+package step
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/stream"
+)
+
+// FeedName is the file in the folder of a turn that says what the agent does, while it
+// does it: Feed, as JSON, replaced as a whole.
+const FeedName = "feed.json"
+
+// Feed is what an agent does in a turn, for people who look on: its own plan, its diff,
+// and what it did last, a line each (E-089 to E-091). The receipt has none of it.
+type Feed struct {
+	Plan  []ralph.PlanStep `json:"plan,omitempty"`
+	Diff  string           `json:"diff,omitempty"` // as the agent tells it; git knows better
+	Cut   int              `json:"cut,omitempty"`  // bytes of it that are left out
+	Items []FeedItem       `json:"items,omitempty"`
+	More  int              `json:"more,omitempty"` // items before these
+	Usage ralph.Usage      `json:"usage,omitzero"`
+}
+
+// FeedItem is one thing that an agent did.
+type FeedItem struct {
+	Kind   ralph.ItemKind `json:"kind"`
+	Type   string         `json:"type,omitempty"`
+	Text   string         `json:"text,omitempty"`
+	Files  []string       `json:"files,omitempty"`
+	Exit   *int           `json:"exit,omitempty"`
+	Status string         `json:"status,omitempty"` // "" while it goes on
+}
+
+const (
+	feedEvery = 250 * time.Millisecond // a flood of words is not a flood of writes
+	feedItems = 60
+	feedText  = 300      // bytes
+	feedDiff  = 64 << 10 // bytes
+	feedFiles = 6
+)
+
+// feed writes the feed of a turn. It is for people: when it cannot be written, the turn
+// goes on without it.
+type feed struct {
+	path string
+
+	mu    sync.Mutex
+	timer *time.Timer // nil: nothing waits to be written
+	over  bool
+}
+
+func newFeed(dir string) *feed { return &feed{path: filepath.Join(dir, FeedName)} }
+
+// stir notes that there is news, which is written soon, together with what comes until then.
+func (f *feed) stir(read func() (stream.Turn, bool)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.timer == nil && !f.over {
+		f.timer = time.AfterFunc(feedEvery, func() {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.timer = nil
+			if !f.over {
+				f.write(read)
+			}
+		})
+	}
+}
+
+// close writes what is left to say.
+func (f *feed) close(read func() (stream.Turn, bool)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.over = true
+	if f.timer != nil {
+		f.timer.Stop()
+		f.timer = nil
+		f.write(read)
+	}
+}
+
+func (f *feed) write(read func() (stream.Turn, bool)) {
+	t, ok := read()
+	if !ok {
+		return
+	}
+	b, err := json.Marshal(feedOf(t))
+	if err != nil {
+		return
+	}
+	if os.WriteFile(f.path+".new", b, 0o600) == nil {
+		_ = os.Rename(f.path+".new", f.path)
+	}
+}
+
+// feedOf is a turn as it is shown.
+func feedOf(t stream.Turn) Feed {
+	out := Feed{Diff: head(t.Diff, feedDiff), Usage: t.Usage}
+	out.Cut = len(t.Diff) - len(out.Diff)
+	for _, x := range t.Plan {
+		out.Plan = append(out.Plan, ralph.PlanStep{Text: head(x.Text, feedText), Status: x.Status})
+	}
+	for _, n := range t.Forgotten {
+		out.More += n.N
+	}
+	from := max(0, len(t.Items)-feedItems)
+	out.More += from
+	for _, x := range t.Items[from:] {
+		item := FeedItem{Kind: x.Kind, Type: head(x.Type, 64), Text: head(strings.TrimSpace(x.Text), feedText), Exit: x.Exit, Status: x.Status}
+		for _, name := range x.Files[:min(len(x.Files), feedFiles)] {
+			item.Files = append(item.Files, head(name, feedText))
+		}
+		if !x.Open && item.Status == "" {
+			item.Status = ralph.ItemCompleted
+		}
+		out.Items = append(out.Items, item)
+	}
+	return out
+}
+
+// head is the beginning of a text, never half a letter.
+func head(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}
