@@ -58,6 +58,7 @@ func (d *dashboard) options() web.Options {
 		Settings: &settingsDesk{env: d.env, root: d.root, now: d.Now},
 		Doctor:   doctorDesk{d.env},
 		Specs:    specFolder{d.root},
+		Turns:    turnFiles{d.root},
 	}
 }
 

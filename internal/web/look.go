@@ -23,6 +23,8 @@ type look struct {
 	read index.Progress
 	// news counts what was made in the background for pages.
 	news int64
+	// grown changes when an agent at work has said more, also what are no last words.
+	grown map[ralph.TaskID]int64
 }
 
 const (
@@ -44,6 +46,7 @@ const (
 type watcher struct {
 	source Source
 	index  *index.Index
+	grown  func(*ralph.State) map[ralph.TaskID]int64 // nil: nobody knows
 	news   atomic.Int64
 	ctx    context.Context //nolint:containedctx // the watcher's own life
 	stop   context.CancelFunc
@@ -87,7 +90,11 @@ func (w *watcher) stirring() bool {
 // look is the repository as it is now.
 func (w *watcher) look() *look {
 	s := w.source.State()
-	return &look{s, w.source.Engine(s), w.source.Now(), w.read(s.Seq), w.news.Load()}
+	l := &look{s, w.source.Engine(s), w.source.Now(), w.read(s.Seq), w.news.Load(), nil}
+	if w.grown != nil && l.engine.Alive {
+		l.grown = w.grown(s)
+	}
+	return l
 }
 
 // read is how far the index has come. While it reads, only steps that people can see
@@ -222,5 +229,5 @@ func (w *watcher) end(err error) {
 
 // same reports whether nothing has happened between two looks; clocks are no news.
 func same(a, b *look) bool {
-	return a != nil && a.state == b.state && a.read == b.read && a.news == b.news && a.engine.Alive == b.engine.Alive && a.engine.Pid == b.engine.Pid && maps.Equal(a.engine.Words, b.engine.Words)
+	return a != nil && a.state == b.state && a.read == b.read && a.news == b.news && a.engine.Alive == b.engine.Alive && a.engine.Pid == b.engine.Pid && maps.Equal(a.engine.Words, b.engine.Words) && maps.Equal(a.grown, b.grown)
 }

@@ -21,5 +21,6 @@ func pages() map[string]pageFunc {
 		"/doctor":           doctor,
 		"/settings/file":    settingsText,
 		"/session/{id}":     session,
+		"/task/{id}":        taskPage,
 	}
 }

@@ -49,6 +49,7 @@ type Options struct {
 	Version string // of ralph
 	Build   string // changes with every build of ralph
 
+	Turns    Turns    // what agents were told and printed; nil: pages leave it out
 	Schedule Schedule // how the scheduler sees the plan; nil: pages leave it out
 	// Settings may be changed from here; nil where they may not.
 	Settings Settings
@@ -69,6 +70,7 @@ type Server struct {
 	assets *asset.Set
 	past   past
 	docs   kept[markup.Doc] // specs as they are shown
+	pasts  pasts
 	jobs   *jobs
 	feed   feed
 	// reports are those of sessions.
@@ -88,6 +90,9 @@ func New(opt Options) *Server {
 	x := &Server{opt: opt, pages: http.NewServeMux(), routes: http.NewServeMux(), assets: asset.Load()}
 	x.index = index.New(index.Options{Journal: opt.Source, Work: readWork, Rest: readRest})
 	x.watch = newWatcher(opt.Source, x.index)
+	if opt.Turns != nil {
+		x.watch.grown = opt.Turns.Grown
+	}
 	x.jobs = newJobs(x.watch.ctx)
 	x.watch.stirs(x.jobs.busy)
 	x.reports = newReports(opt.Source, x.watch.nudge)
@@ -105,6 +110,7 @@ func New(opt Options) *Server {
 	x.routes.HandleFunc("GET /assets/{version}/{name}", x.assets.Serve)
 	x.routes.HandleFunc("GET /session/{id}/agent.log", x.agentLog)
 	x.routes.HandleFunc("GET /session/{id}/{file}", x.sessionFile)
+	x.routes.HandleFunc("GET /task/{id}/file/{n}/{name}", x.turnFile)
 	x.routes.HandleFunc("POST /do/{action}", x.do)
 	x.routes.HandleFunc("POST /doctor", x.examine)
 	x.routes.HandleFunc("POST /settings", x.saveSettings)

@@ -1,0 +1,131 @@
+package web
+
+import (
+	"errors"
+	"path"
+	"sync"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/web/view"
+)
+
+const (
+	mostPasts = 16   // tasks whose past is kept
+	mostPast  = 5000 // facts that are read of a task's past
+	mostTurns = 200  // rows: the newest
+	mostTold  = 200  // lines: the newest
+)
+
+// pasts keep what was read of the journal for the pages of tasks: a page that is made
+// anew five times a second reads only what is new.
+type pasts struct {
+	mu   sync.Mutex
+	list []*taskPast // the one used last at the end
+}
+
+// taskPast is what the journal says of one task.
+type taskPast struct {
+	id    ralph.TaskID
+	from  int64 // facts up to it were not read; 0: all that matter were
+	seq   int64 // facts up to it are in here
+	turns []view.TurnRow
+	lines []view.Told
+	end   view.TaskEnd
+	cut   int // rows and lines that are left out
+}
+
+// of is the past of a task, as far as the state is; the copy stays as it is.
+func (p *pasts) of(source Source, s *ralph.State, id ralph.TaskID, first, last int64) (taskPast, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var x *taskPast
+	for i, y := range p.list {
+		if y.id == id {
+			x = y
+			p.list = append(p.list[:i], p.list[i+1:]...)
+			break
+		}
+	}
+	if x == nil {
+		x = &taskPast{id: id, seq: max(0, first-1, last-mostPast)}
+		if x.seq > first-1 {
+			x.from = x.seq
+		}
+	}
+	p.list = append(p.list, x)
+	if len(p.list) > mostPasts {
+		p.list = p.list[1:]
+	}
+	if x.seq >= last {
+		return x.copied(), nil
+	}
+	err := source.Each(x.seq, func(e ralph.Event) error {
+		if e.Seq > s.Seq {
+			return errEnough
+		}
+		x.add(e, s)
+		x.seq = e.Seq
+		if e.Seq >= last {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return x.copied(), err
+}
+
+func (x *taskPast) copied() taskPast {
+	c := *x
+	c.turns, c.lines = append([]view.TurnRow(nil), x.turns...), append([]view.Told(nil), x.lines...)
+	return c
+}
+
+// add takes one fact in.
+func (x *taskPast) add(e ralph.Event, s *ralph.State) {
+	if !report.Concerns(e, s, x.id) {
+		return
+	}
+	for _, line := range report.Lines(e, s) {
+		x.lines = append(x.lines, view.Told{Seq: e.Seq, At: e.At, By: e.By, Text: oneLine(line, 300)})
+	}
+	if over := len(x.lines) - mostTold; over > 0 {
+		x.lines = x.lines[over:]
+		x.cut += over
+	}
+	if report.About(e.Fact) != x.id {
+		return
+	}
+	switch f := e.Fact.(type) {
+	case ralph.TurnEnded:
+		row := view.TurnRow{
+			Record: path.Base(f.Dir), Iteration: f.Iteration, Agent: f.Agent, Stage: string(f.Stage), At: e.At, Took: f.Took, Usage: f.Usage,
+			Signal: string(f.Signal.Kind), Words: oneLine(f.Signal.Text, mostLine), Exit: string(f.Exit), Changed: f.Changed,
+		}
+		if f.Dir == "" {
+			row.Record = ""
+		}
+		if f.Err != nil {
+			row.Words = oneLine(f.Err.Message, mostLine)
+		}
+		x.turns = append(x.turns, row)
+		if len(x.turns) > mostTurns {
+			x.turns = x.turns[1:]
+		}
+	case ralph.ChecksRan:
+		if n := len(x.turns); n > 0 {
+			x.turns[n-1].Checks = checkWord(f)
+		}
+	case ralph.TaskEnded:
+		x.end = view.TaskEnd{At: e.At, Status: string(f.Status), Rule: f.Why.Rule, Text: oneLine(f.Why.Text, 400), By: e.By}
+	}
+}
+
+func checkWord(f ralph.ChecksRan) string {
+	if f.Pass {
+		return "green"
+	}
+	return "red"
+}

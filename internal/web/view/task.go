@@ -1,0 +1,325 @@
+package view
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/web/markup"
+)
+
+// TaskModel is the head of a task's page.
+type TaskModel struct {
+	Card      Card
+	Kind      string // "" is a task of the plan
+	Spec      string
+	Accepted  bool
+	Assigned  bool
+	Skip      string
+	Usage     ralph.Usage
+	Context   ralph.ContextUse
+	Branch    string
+	Worktree  string
+	Commit    string
+	Stash     string
+	Retries   int
+	Unchanged int
+	StepError string
+	Conflicts []string
+	StartedAt time.Time
+	EndedAt   time.Time
+	RetryAt   time.Time
+	Gate      *ralph.Gate // that waits for a person
+	Why       Why
+	HasWhy    bool
+	End       TaskEnd
+	Offers    []action.Offer
+	Engine    []action.Offer
+}
+
+// TaskEnd is how a task's last attempt ended, and by which rule.
+type TaskEnd struct {
+	At             time.Time
+	Status         string
+	Rule, Text, By string
+}
+
+// TaskWords is what people wrote; Notes and Accept are HTML of internal/web/markup.
+type TaskWords struct {
+	Notes, Accept string
+	Rejects       []string
+	Answers       []ralph.QA
+}
+
+// TaskNeighbours are the tasks before and behind one.
+type TaskNeighbours struct {
+	Deps, Heirs         []Card
+	MoreDeps, MoreHeirs int
+	Graph               string
+}
+
+// LiveOutput is what the agent at work prints; HTML is of internal/web/markup.
+type LiveOutput struct {
+	Running bool
+	ID      ralph.TaskID
+	Record  string
+	Since   time.Time
+	HTML    string
+	Before  int64 // bytes before it
+}
+
+// TurnFeed is what an agent does in a turn, as internal/step writes it down (E-089 to E-091).
+type TurnFeed struct {
+	Plan  []ralph.PlanStep `json:"plan"`
+	Diff  string           `json:"diff"`
+	Cut   int              `json:"cut"`
+	More  int              `json:"more"`
+	Items []TurnItem       `json:"items"`
+	Usage ralph.Usage      `json:"usage"`
+}
+
+// TurnItem is one thing that an agent did.
+type TurnItem struct {
+	Kind   ralph.ItemKind `json:"kind"`
+	Type   string         `json:"type"`
+	Text   string         `json:"text"`
+	Files  []string       `json:"files"`
+	Exit   *int           `json:"exit"`
+	Status string         `json:"status"`
+}
+
+// FeedModel is the feed of the turn under way, or of the last one.
+type FeedModel struct {
+	Running bool
+	Feed    *TurnFeed
+}
+
+// TurnRow is one turn of a task.
+type TurnRow struct {
+	Record    string // its folder, "" when there is none
+	Iteration int
+	Agent     string
+	Stage     string
+	At        time.Time
+	Took      time.Duration
+	Usage     ralph.Usage
+	Signal    string
+	Words     string
+	Checks    string // green, red, ""
+	Exit      string
+	Changed   bool
+}
+
+// FileModel is a file of a turn.
+type FileModel struct {
+	Shown   bool
+	Missing bool
+	ID      ralph.TaskID
+	Record  string
+	Name    string
+	Names   []string
+	HTML    string // of internal/web/markup
+	Block   bool   // HTML is blocks, not text of a terminal
+	Patch   markup.Patch
+	Checks  ChecksModel
+	Cut     int64 // bytes that are left out
+	FromEnd bool  // of the beginning
+	Raw     string
+}
+
+// DiffModel is a patch with its title.
+type DiffModel struct {
+	Shown bool
+	Title string
+	Patch markup.Patch
+	Cut   int64
+	Raw   string
+}
+
+// ChecksModel is one run of the checks.
+type ChecksModel struct {
+	Ran, Pass bool
+	Took      time.Duration
+	Known     []string
+	Rows      []CheckRow
+	More      int
+	Findings  []ralph.Finding
+}
+
+// CheckRow is one check; HTML is its output, of internal/web/markup.
+type CheckRow struct {
+	Result ralph.GateResult
+	Known  bool // it is red, and does not count
+	HTML   string
+}
+
+// MergeModel is where a task's work is on its way to the base branch.
+type MergeModel struct {
+	State, Commit, GaveUp string
+	Resolves              int
+	Files                 []ralph.ConflictFile
+	MoreFiles             int
+}
+
+// Told is a line of a task's history.
+type Told struct {
+	Seq  int64
+	At   time.Time
+	By   string
+	Text string
+}
+
+// TurnFileAddress is where a file of a turn is, whole and as text.
+func TurnFileAddress(id ralph.TaskID, record, name string) string {
+	return taskAddress(id) + "/file/" + url.PathEscape(record) + "/" + url.PathEscape(name)
+}
+
+// turnAddress shows a file of a turn on the task's page.
+func turnAddress(id ralph.TaskID, record, name string) string {
+	return taskAddress(id) + "?" + url.Values{"iteration": {record}, "file": {name}}.Encode() + "#task-file"
+}
+
+// status is the word that the head shows.
+func (m TaskModel) status() Stand { return m.Card.Stand }
+
+// end says how the last attempt ended.
+func (e TaskEnd) words() string {
+	if e.Text == "" && e.Rule == "" {
+		return ""
+	}
+	text := e.Text
+	if e.Rule != "" {
+		text = strings.TrimSpace(text + " (rule " + e.Rule + ")")
+	}
+	return text
+}
+
+// mark is the sign of a step of an agent's own plan.
+func mark(status string) (sign, tone string) {
+	switch status {
+	case "completed":
+		return "✓", "tone-good"
+	case "in_progress":
+		return "●", "tone-busy"
+	}
+	return "○", "muted"
+}
+
+// words of an item, in one line.
+func (x TurnItem) line() string {
+	text, _, _ := strings.Cut(strings.TrimSpace(x.Text), "\n")
+	if x.Kind == ralph.ItemEdit && len(x.Files) > 0 {
+		text = strings.Join(x.Files, ", ")
+	}
+	return visible(text)
+}
+
+// outcome is how an item ended, where that is not well.
+func (x TurnItem) outcome() string {
+	switch {
+	case x.Exit != nil && *x.Exit != 0:
+		return fmt.Sprintf("exit %d", *x.Exit)
+	case x.Status != "" && x.Status != ralph.ItemCompleted:
+		return x.Status
+	}
+	return ""
+}
+
+func (x TurnItem) word() string {
+	switch x.Kind {
+	case ralph.ItemMessage:
+		return "says"
+	case ralph.ItemReasoning:
+		return "thinks"
+	case ralph.ItemCommand:
+		return "runs"
+	case ralph.ItemEdit:
+		return "edits"
+	}
+	if x.Type != "" {
+		return visible(x.Type)
+	}
+	return string(x.Kind)
+}
+
+// exit is the end of a turn as a status: word and colour.
+func (t TurnRow) exit() (word, tone string) {
+	switch t.Exit {
+	case "running":
+		return "running", "running"
+	case "ok":
+		return "ok", "ok"
+	case "unknown":
+		return "cut off", "interrupted"
+	}
+	return t.Exit, "failed"
+}
+
+func tokens(u ralph.Usage) string {
+	n := u.Input + u.Output + u.CacheRead + u.CacheWrite
+	if n == 0 {
+		return ""
+	}
+	return Amount(n)
+}
+
+func costOf(u ralph.Usage) string {
+	if u.Cost == 0 && !u.Known {
+		return "–"
+	}
+	return dollars(u.Cost)
+}
+
+func (c CheckRow) status() string {
+	if c.Result.Pass {
+		return "green"
+	}
+	return "red"
+}
+
+// title of a check: how it went, in words.
+func (c CheckRow) words() string {
+	var out []string
+	r := c.Result
+	if r.Why != "" {
+		out = append(out, r.Why)
+	} else if !r.Pass && r.Exit > 0 {
+		out = append(out, fmt.Sprintf("exit %d", r.Exit))
+	}
+	if r.Took > 0 {
+		out = append(out, elapsedShort(r.Took))
+	}
+	if r.Reused {
+		out = append(out, "as on this tree before")
+	}
+	if r.Tries > 1 {
+		out = append(out, fmt.Sprintf("%d runs", r.Tries))
+	}
+	if c.Known {
+		out = append(out, "does not count")
+	}
+	if r.Coverage != nil {
+		out = append(out, fmt.Sprintf("%.1f %% covered", r.Coverage.Percent))
+	}
+	return strings.Join(out, ", ")
+}
+
+func elapsedShort(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return ralph.Elapsed(d)
+}
+
+func bytesWords(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}
