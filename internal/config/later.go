@@ -21,7 +21,6 @@ func notBuilt() []later {
 		{key: "guidance"},
 		{key: "sync"},
 		{key: "breakers"},
-		{key: "web"},
 		{key: "fleet"},
 	}
 }
