@@ -24,7 +24,7 @@ next start. Ctrl+C again ends it at once.
 
 Exit codes: 0 done, 1 some specs failed, 2 it could not start, 3 stopped by a
 limit, 4 a person is needed, 130 ended at once.`,
-		Example: "  ralph agent\n  ralph agent --max-specs 5\n  ralph agent --max-cost 10.00\n  ralph agent --dry-run",
+		Example: "  ralph agent\n  ralph agent --web\n  ralph agent --max-specs 5\n  ralph agent --max-cost 10.00\n  ralph agent --dry-run",
 		Args:    cobra.NoArgs,
 	}
 	f := cmd.Flags()
@@ -34,6 +34,7 @@ limit, 4 a person is needed, 130 ended at once.`,
 	f.BoolVar(&x.dryRun, "dry-run", false, "plan each spec, execute nothing")
 	x.resumeFlags(cmd)
 	x.modeFlag(cmd)
+	x.webFlag(cmd)
 	f.BoolVar(&x.allowDirty, "allow-dirty", false, "start with uncommitted changes; the first spec's commit takes them along")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f.Changed("max-specs") {
@@ -83,6 +84,7 @@ the work tree.`,
 	}
 	x.resumeFlags(cmd)
 	x.modeFlag(cmd)
+	x.webFlag(cmd)
 	return cmd
 }
 

@@ -31,6 +31,7 @@ could not start, 3 stopped by a limit, 4 a person is needed, 130 ended at once.`
 	f.BoolVar(&semi, "semi", false, "start only what you assign (ralph task assign); ralph mode autopilot lets it go on alone")
 	x.resumeFlags(cmd)
 	x.modeFlag(cmd)
+	x.webFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if semi {
 			x.set("mode", string(ralph.Semi))

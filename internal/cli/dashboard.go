@@ -51,7 +51,7 @@ func (d *dashboard) options() web.Options {
 		Desk:     d,
 		Root:     d.root,
 		Version:  d.env.Version,
-		Build:    d.env.Version,
+		Build:    buildOf(d.env),
 		Gates:    newGateFiles(d.env, d.root),
 		Proofs:   proofs{d.env},
 		Schedule: schedule{d},

@@ -24,7 +24,7 @@ var demoFiles embed.FS
 
 func newDemo(env Env) *cobra.Command {
 	var dir string
-	var parallel bool
+	var parallel, web bool
 	cmd := &cobra.Command{
 		Use: "demo", Short: "See it work: two specs in a throw-away repository, without an account or network",
 		Long: `Makes a small real git repository in a temporary folder, queues two specs and runs
@@ -34,21 +34,22 @@ each spec. Everything but the agent's wits is real: processes, checks, git, jour
 
 With --parallel: six tasks that depend on each other, worked on by three agents at the
 same time in worktrees, merged, with a conflict that is resolved on the way.`,
-		Example: "  ralph demo\n  ralph demo --parallel\n  ralph demo --dir /tmp/try",
+		Example: "  ralph demo\n  ralph demo --parallel --web\n  ralph demo --dir /tmp/try",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if parallel {
-				return runDemoParallel(cmd.Context(), env, dir)
+				return runDemoParallel(cmd.Context(), env, dir, web)
 			}
-			return runDemo(cmd.Context(), env, dir)
+			return runDemo(cmd.Context(), env, dir, web)
 		},
 	}
 	cmd.Flags().BoolVar(&parallel, "parallel", false, "show ralph autopilot instead: several agents at once")
+	cmd.Flags().BoolVar(&web, "web", false, "serve the dashboard of the demo; on a terminal it stays until you press Ctrl+C")
 	cmd.Flags().StringVar(&dir, "dir", "", "where to make the repository (default: a new temporary folder)")
 	return cmd
 }
 
-func runDemo(ctx context.Context, env Env, dir string) error {
+func runDemo(ctx context.Context, env Env, dir string, web bool) error {
 	begin := time.Now()
 	dir, err := makeDemo(ctx, env, dir, "demo")
 	if err == nil {
@@ -58,24 +59,28 @@ func runDemo(ctx context.Context, env Env, dir string) error {
 		return err
 	}
 	fmt.Fprintf(env.Stdout, "A small repository with two specs in the queue: %s\n\n", dir)
-	inside, err := playDemo(ctx, env, dir, "agent")
+	x, err := playDemo(ctx, env, dir, "agent", web)
+	defer x.holdWeb(ctx)
 	if err != nil {
 		return err
 	}
-	return demoEnd(ctx, inside, dir, time.Since(begin))
+	return demoEnd(ctx, x.env, dir, time.Since(begin))
 }
 
-// playDemo runs the engine in the demo's repository, and returns the environment there.
-func playDemo(ctx context.Context, env Env, dir, mode string) (Env, error) {
+// playDemo runs the engine in the demo's repository, and returns what is left of it: the
+// environment there, and the dashboard where one is wanted.
+func playDemo(ctx context.Context, env Env, dir, mode string, web bool) (*session, error) {
 	inside := env
 	inside.Dir = dir
 	inside.Environ = demoEnviron(env.Environ)
-	x := &session{env: inside, mode: mode, flags: map[string]string{}}
+	x := &session{env: inside, mode: mode, flags: map[string]string{}, web: web, keepWeb: true}
 	err := x.run(ctx)
 	if err != nil {
+		x.keepWeb = false
+		x.closeWeb()
 		fmt.Fprintf(env.Stdout, "\nThe demo's repository is kept: %s\n", dir)
 	}
-	return inside, err
+	return x, err
 }
 
 // demoEnviron leaves out what would change the demo's settings, and gives git an

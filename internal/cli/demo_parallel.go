@@ -12,7 +12,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/report"
 )
 
-func runDemoParallel(ctx context.Context, env Env, dir string) error {
+func runDemoParallel(ctx context.Context, env Env, dir string, web bool) error {
 	begin := time.Now()
 	dir, err := makeDemo(ctx, env, dir, "demo_parallel")
 	if err == nil {
@@ -22,11 +22,12 @@ func runDemoParallel(ctx context.Context, env Env, dir string) error {
 		return err
 	}
 	fmt.Fprintf(env.Stdout, "A small repository with a plan of six tasks: %s\n\n", dir)
-	inside, err := playDemo(ctx, env, dir, "autopilot")
+	x, err := playDemo(ctx, env, dir, "autopilot", web)
+	defer x.holdWeb(ctx)
 	if err != nil {
 		return err
 	}
-	return demoParallelEnd(ctx, inside, dir, time.Since(begin))
+	return demoParallelEnd(ctx, x.env, dir, time.Since(begin))
 }
 
 // demoTasks are the plan of the demo: two of them add a line at the same place.

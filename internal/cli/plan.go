@@ -15,6 +15,7 @@ import (
 
 func newPlan(env Env) *cobra.Command {
 	var force, checklist bool
+	x := &session{env: env, mode: "plan"}
 	cmd := &cobra.Command{
 		Use: "plan <spec>", Short: "Have an agent make tasks from a spec",
 		Long: `Has an agent write tasks for a spec into ralph/plan.jsonl. With --from-checklist the
@@ -32,11 +33,12 @@ unticked items of the spec's own checklist become the tasks, without an agent.`,
 			if checklist {
 				return planFromChecklist(cmd, env, file)
 			}
-			x := &session{env: env, mode: "plan", only: file}
+			x.only = file
 			return x.run(cmd.Context())
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "drop an unfinished plan without asking (that of another spec is kept in ralph/.state/plans)")
+	x.webFlag(cmd)
 	cmd.Flags().BoolVar(&checklist, "from-checklist", false, "take the spec's own checklist, without an agent")
 	return cmd
 }

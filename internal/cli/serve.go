@@ -2,46 +2,191 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"net"
+	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strconv"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ralph-loop/ralph/internal/web"
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/web/guard"
 )
 
 func newServe(env Env) *cobra.Command {
-	var addr string
+	var f serveFlags
 	cmd := &cobra.Command{
 		Use: "serve", Short: "The web dashboard: see everything, act on everything", Args: cobra.NoArgs,
-		Example: "  ralph serve",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), env, addr) },
+		Long: `Serves the dashboard of this repository, and prints a link to it that is good once,
+for ten minutes: the browser that opens it stays in for thirty days. Where it runs
+already, another ` + "`ralph serve`" + ` prints a new link.
+
+It works beside an engine and without one. Ctrl+C ends the dashboard, not the work.
+
+Only this machine reaches it, unless you give another address: then whoever gets hold
+of a link acts as you, and nothing on the way is encrypted. From another machine
+better use a tunnel: ssh -L 7777:localhost:7777 <this machine>`,
+		Example: "  ralph serve\n  ralph serve --open\n  ralph serve --addr 127.0.0.1:8080\n  ralph serve --json      {\"url\", \"link\", \"pid\"}, for programs",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.openGiven = cmd.Flags().Changed("open")
+			return runServe(cmd.Context(), env, f)
+		},
 	}
-	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:7777", "where to listen, `host:port`")
+	cmd.Flags().StringVar(&f.addr, "addr", "", "where to listen, `host:port` (also web.addr in ralph/config.yaml; default 127.0.0.1:7777, or the next free port)")
+	cmd.Flags().BoolVar(&f.open, "open", false, "open the link in your browser (also web.open in ralph/config.yaml)")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print where it is as JSON, once")
 	return cmd
 }
 
-func runServe(ctx context.Context, env Env, addr string) error {
+// serveFlags are what a person says on the command line.
+type serveFlags struct {
+	addr            string
+	open, openGiven bool
+	json            bool
+}
+
+func runServe(ctx context.Context, env Env, f serveFlags) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	root, err := findRoot(env)
 	if err != nil {
 		return err
 	}
-	board, err := openDashboard(env, root)
+	notes := env.Stdout
+	if f.json {
+		notes = env.Stderr
+	}
+	at, open := placeOfWeb(env, root, notes)
+	if f.addr != "" {
+		at = place{addr: f.addr, by: "--addr"}
+	}
+	if f.openGiven {
+		open = f.open
+	}
+	w, err := openWindow(env, root, "serve", at)
+	if errors.Is(err, guard.ErrTaken) {
+		return showOther(ctx, env, root, f, open)
+	}
 	if err != nil {
 		return err
 	}
-	defer board.close()
-	server := web.New(board.options())
-	defer server.Close()
-	listener, err := net.Listen("tcp", addr)
-	if err != nil {
-		return fmt.Errorf("listen on %s: %w", addr, err)
+	defer w.close()
+	for _, n := range w.notes {
+		fmt.Fprintln(notes, n)
 	}
-	fmt.Fprintf(env.Stdout, "The dashboard is at http://%s/\n", listener.Addr())
-	return server.Run(ctx, listener)
+	link := w.guard.Link()
+	if f.json {
+		err = printEntry(env.Stdout, w.guard.URL(), link, os.Getpid())
+	} else {
+		_, err = fmt.Fprintf(env.Stdout, "The dashboard of %s is at %s\nOpen this link; it is good once, for ten minutes:\n\n  %s\n\nCtrl+C ends the dashboard, not the work.\n", filepath.Base(root), w.guard.URL(), link)
+	}
+	if err != nil {
+		return fmt.Errorf("print the link: %w", err) // nobody could come in
+	}
+	if open {
+		say(notes, browse(env, link))
+	}
+	if err := w.run(ctx); err != nil || f.json {
+		return err
+	}
+	goesOn := ""
+	if w.board.World().Engine {
+		goesOn = " The work goes on: `ralph status`, `ralph stop`."
+	}
+	fmt.Fprintf(env.Stdout, "The dashboard has ended.%s\n", goesOn)
+	return nil
+}
+
+// showOther prints a link to the dashboard that another process serves.
+func showOther(ctx context.Context, env Env, root string, f serveFlags, open bool) error {
+	e, err := askOther(ctx, root)
+	if err != nil {
+		return err
+	}
+	if f.addr != "" && portOf(f.addr) != "0" && portOf(f.addr) != portOf(e.Address) {
+		return &ralph.Refusal{
+			Why:  fmt.Sprintf("the dashboard of this repository is served at %s already (`ralph %s`, pid %d)", e.URL, e.Command, e.Pid),
+			Hint: fmt.Sprintf("end that one first (kill %d), or leave --addr out to get a link to it", e.Pid), Kind: ralph.ErrActive,
+		}
+	}
+	notes := env.Stdout
+	if f.json {
+		notes = env.Stderr
+		err = printEntry(env.Stdout, e.URL, e.Link, e.Pid)
+	} else {
+		_, err = fmt.Fprintf(env.Stdout, "The dashboard of %s runs already, at %s (`ralph %s`, pid %d)\nA new link; it is good once, for ten minutes:\n\n  %s\n", filepath.Base(root), e.URL, e.Command, e.Pid, e.Link)
+	}
+	if err != nil {
+		return fmt.Errorf("print the link: %w", err)
+	}
+	if e.Build != buildOf(env) {
+		fmt.Fprintf(notes, "It was started by another build of ralph than this one: end it (kill %d) and start it again.\n", e.Pid)
+	}
+	if open {
+		say(notes, browse(env, e.Link))
+	}
+	return nil
+}
+
+// askOther asks the process that serves the dashboard for a link.
+func askOther(ctx context.Context, root string) (guard.Entry, error) {
+	ctx, cancel := context.WithTimeout(ctx, otherLimit)
+	defer cancel()
+	e, err := guard.Ask(ctx, stateDir(root))
+	if err != nil {
+		who, hint := "another process", "end it and start again"
+		if e.Pid > 0 {
+			who, hint = fmt.Sprintf("another process (pid %d)", e.Pid), fmt.Sprintf("end it (kill %d) and start again", e.Pid)
+		}
+		return e, &ralph.Refusal{Why: fmt.Sprintf("%s serves the dashboard of this repository, and does not answer: %v", who, err), Hint: hint, Kind: ralph.ErrActive}
+	}
+	return e, nil
+}
+
+func say(w io.Writer, text string) {
+	if text != "" {
+		fmt.Fprintln(w, text)
+	}
+}
+
+func printEntry(w io.Writer, url, link string, pid int) error {
+	return json.NewEncoder(w).Encode(struct {
+		URL  string `json:"url"`
+		Link string `json:"link"`
+		Pid  int    `json:"pid"`
+	}{url, link, pid})
+}
+
+// placeOfWeb is where the settings have the dashboard listen, and whether they have the
+// browser opened. Settings that cannot be read are no reason to show nothing: the
+// dashboard is a place to mend them.
+func placeOfWeb(env Env, root string, notes io.Writer) (place, bool) {
+	c, err := loadConfig(env, root, nil)
+	if err != nil {
+		fmt.Fprintf(notes, "The settings cannot be used, so the dashboard listens where it does without them:\n%v\n\n", err)
+		return place{addr: config.Defaults().Web.Addr}, false
+	}
+	at := place{addr: c.Web.Addr}
+	if where := c.Where("web.addr"); where.Given() {
+		at.by = where.String()
+	}
+	return at, c.Web.Open
+}
+
+func stateDir(root string) string { return filepath.Join(root, "ralph/.state") }
+
+// buildOf changes with every build of ralph, also between two of the same version: a
+// page of another one loads itself anew.
+func buildOf(env Env) string {
+	info, err := os.Stat(env.Self)
+	if err != nil {
+		return env.Version
+	}
+	return env.Version + "-" + strconv.FormatInt(info.ModTime().UnixNano()^info.Size(), 36)
 }

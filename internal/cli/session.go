@@ -34,6 +34,8 @@ type session struct {
 	resume     bool // --resume: resume without asking
 	allowDirty bool
 	isolated   bool // agents work in worktrees
+	web        bool // --web: serve the dashboard meanwhile
+	keepWeb    bool // and after the end, until holdWeb
 
 	*parts
 	journal *journal.File
@@ -41,7 +43,8 @@ type session struct {
 	console *console
 	courier *notify.Courier // nil before this process is the engine; under mu
 	policy  policy.Config
-	hooks   *hooks // nil before the session begins
+	hooks   *hooks  // nil before the session begins
+	window  *window // the dashboard, when this process serves it
 
 	mu    sync.Mutex
 	force context.CancelCauseFunc // ends everything at once; nil before the engine runs
@@ -91,11 +94,13 @@ func (x *session) run(ctx context.Context) error {
 	if err := x.needsCheckout(x.journal.State()); err != nil {
 		return err
 	}
+	defer x.closeWeb() // after the lock is free, so that open pages show that the work has ended
 	if err := x.takeLock(); err != nil {
 		return err
 	}
 	defer func() { _ = x.lock.Unlock() }()
 	defer x.closeAgents()
+	x.openWeb(ctx)
 	x.startNotices(courier)
 	defer x.endNotices(noticeLimit)
 	if x.hooks, err = x.openHooks(ctx); err != nil {

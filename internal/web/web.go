@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"path/filepath"
 	"time"
@@ -125,16 +124,8 @@ func (x *Server) Close() {
 	x.index.Close()
 }
 
-// Run answers requests until ctx ends; streams end with it.
-func (x *Server) Run(ctx context.Context, listener net.Listener) error {
-	h := &http.Server{Handler: x, ReadHeaderTimeout: 10 * time.Second}
-	stop := context.AfterFunc(ctx, func() { _ = h.Close() })
-	defer stop()
-	if err := h.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve the dashboard: %w", err)
-	}
-	return nil
-}
+// Style is the address of the style sheet, for pages that are not this package's.
+func (x *Server) Style() string { return x.assets.Style }
 
 // ServeHTTP answers one request, which the guard has let in.
 func (x *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { x.routes.ServeHTTP(w, r) }

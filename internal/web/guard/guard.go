@@ -229,6 +229,13 @@ func (g *Guard) stream(w http.ResponseWriter, r *http.Request, who visitor) {
 	g.opt.Next.ServeHTTP(w, r.WithContext(ctx))
 }
 
+// Watched reports whether somebody follows a page live.
+func (g *Guard) Watched() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.all > 0
+}
+
 // count adds to the streams of a visitor, programs being one together. It reports
 // whether there is room.
 func (g *Guard) count(id string, n int) bool {

@@ -385,7 +385,13 @@ func TestStreams(t *testing.T) {
 			<-p.in
 		}
 	}
+	if p.Watched() {
+		t.Error("somebody follows a page, before anybody came")
+	}
 	open(mostOwn, "/live?view=/", cookie)
+	if !p.Watched() {
+		t.Error("nobody follows a page")
+	}
 	r := p.ask("GET", "/live?view=/", "", cookie)
 	if r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") == "" || !strings.Contains(r.text, "too many pages are open: 64 from one browser") {
 		t.Errorf("one too many: %d %s", r.status, r.text)

@@ -77,14 +77,14 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, status int, why, 
 		w.Header().Set("Cache-Control", "no-store")
 		http.Error(w, strings.TrimSpace(why+". "+hint), status)
 	default:
-		g.write(w, status, page{Title: http.StatusText(status), Why: why, Hint: hint})
+		g.write(w, status, page{Title: strings.ToUpper(why[:1]) + why[1:], Hint: hint})
 	}
 }
 
 // page is one of the few pages that whoever stands outside may see.
 type page struct {
-	Title, Why, Hint string
-	Next             string // where it goes on by itself
+	Title, Hint string
+	Next        string // where it goes on by itself
 }
 
 // Code is the hint, in which every second part is what a person types.
@@ -106,8 +106,7 @@ func (g *Guard) write(w http.ResponseWriter, status int, p page) {
 <main>
 <h1>{{.Title}}</h1>
 <div class="card">
-{{with .Why}}<p>{{.}}.</p>
-{{end}}{{if .Hint}}<p>{{range $i, $s := .Code}}{{if odd $i}}<code>{{$s}}</code>{{else}}{{$s}}{{end}}{{end}}</p>
+{{if .Hint}}<p>{{range $i, $s := .Code}}{{if odd $i}}<code>{{$s}}</code>{{else}}{{$s}}{{end}}{{end}}</p>
 {{end}}{{with .Next}}<p><a href="{{.}}">On to the dashboard</a></p>
 {{end}}</div>
 </main>

@@ -44,8 +44,9 @@ type Running struct {
 type record struct {
 	Version int `json:"version"`
 	Running
-	Token string `json:"token"` // of programs: Authorization: Bearer
-	Key   string `json:"key"`   // signs cookies
+	Last  string `json:"last,omitempty"` // address at which it was served before
+	Token string `json:"token"`          // of programs: Authorization: Bearer
+	Key   string `json:"key"`            // signs cookies
 }
 
 // Seat is the right to serve a repository's dashboard, with the secrets that outlive
@@ -76,7 +77,7 @@ func Take(dir string) (*Seat, error) {
 		return nil, errors.Join(err, s.lock.Close())
 	}
 	s.renewed = err != nil && !errors.Is(err, fs.ErrNotExist)
-	s.record = record{Version: version, Token: old.Token, Key: old.Key}
+	s.record = record{Version: version, Last: old.Last, Token: old.Token, Key: old.Key}
 	if err != nil {
 		s.record.Token, s.record.Key = random(), random()
 	}
@@ -90,9 +91,13 @@ func Take(dir string) (*Seat, error) {
 // need a new link.
 func (s *Seat) Renewed() bool { return s.renewed }
 
+// Last is the address at which the dashboard was served before, where open pages look
+// for it; "" for none.
+func (s *Seat) Last() string { return s.record.Last }
+
 // Announce tells other processes who serves, and where.
 func (s *Seat) Announce(r Running) error {
-	s.record.Running = r
+	s.record.Running, s.record.Last = r, r.Address
 	return s.write()
 }
 

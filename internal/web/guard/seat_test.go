@@ -17,6 +17,7 @@ func TestSeat(t *testing.T) {
 		t.Fatal(err, first.Renewed())
 	}
 	was := first.record
+	was.Last = "127.0.0.1:7777"
 	if err := first.Announce(Running{Address: "127.0.0.1:7777", Pid: 7}); err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +25,7 @@ func TestSeat(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, err := Take(dir)
-	if err != nil || second.record != was || second.Renewed() {
+	if err != nil || second.record != was || second.Last() != was.Last || second.Renewed() {
 		t.Fatalf("%+v %v, want %+v", second.record, err, was)
 	}
 	r, err := read(second.path)

@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/web/guard"
+)
+
+// emptyRepo is a repository without anything.
+func emptyRepo(t *testing.T) Env {
+	t.Helper()
+	dir := t.TempDir()
+	env := Env{Dir: dir, Self: "ralph", Version: "test", Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}}
+	if _, errs, res, err := proc.NewRunner("").Output(t.Context(), proc.Command{Args: []string{"git", "init", "-q", "."}, Dir: dir, Env: env.Environ}); err != nil || res.Code != 0 {
+		t.Fatal(err, string(errs))
+	}
+	return env
+}
+
+// newWindow serves the dashboard of an empty repository.
+func newWindow(t *testing.T, at place) (*window, string) {
+	t.Helper()
+	env := emptyRepo(t)
+	w, err := openWindow(env, env.Dir, "serve", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	t.Cleanup(w.close)
+	return w, env.Dir
+}
+
+// taken is a port that another program has.
+func taken(t *testing.T) (addr string, port int) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	port, _ = strconv.Atoi(portOf(l.Addr().String()))
+	return l.Addr().String(), port
+}
+
+// Where nobody chose the port and another program has it, the next one is taken, and
+// again at the next start, since open pages look for it there.
+func TestNextPort(t *testing.T) {
+	t.Parallel()
+	addr, port := taken(t)
+	w, dir := newWindow(t, place{addr: addr})
+	got, _ := strconv.Atoi(portOf(w.listener.Addr().String()))
+	if got <= port || got > port+portsTried || len(w.notes) != 1 || !strings.HasPrefix(w.notes[0], "Port "+strconv.Itoa(port)+" is taken by another program, so it is port "+strconv.Itoa(got)) {
+		t.Errorf("port %d after %d, %q", got, port, w.notes)
+	}
+	env := w.board.env
+	if _, err := openWindow(env, dir, "serve", place{addr: addr}); !errors.Is(err, guard.ErrTaken) {
+		t.Errorf("a second one: %v", err)
+	}
+	w.leave()
+	again, err := openWindow(env, dir, "serve", place{addr: addr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.close()
+	if at, _ := strconv.Atoi(portOf(again.listener.Addr().String())); at != got {
+		t.Errorf("port %d at the next start, %d before", at, got)
+	}
+	other := emptyRepo(t)
+	var refusal *ralph.Refusal
+	_, err = openWindow(other, other.Dir, "serve", place{addr: addr, by: "--addr"})
+	if !errors.As(err, &refusal) || refusal.Why != addr+" is taken: another program listens there, perhaps the dashboard of another repository (--addr)" {
+		t.Errorf("a port that was asked for, and is taken: %v", err)
+	}
+}
+
+func TestNear(t *testing.T) {
+	t.Parallel()
+	p := place{addr: "127.0.0.1:7777"}
+	for addr, want := range map[string]bool{"127.0.0.1:7778": true, "127.0.0.1:7797": true, "127.0.0.1:7777": false, "127.0.0.1:7798": false, "0.0.0.0:7778": false, "": false, "127.0.0.1:": false} {
+		if p.near(addr) != want {
+			t.Errorf("%s: %t", addr, !want)
+		}
+	}
+}
+
+// Product 12, issue 7 point 5: what reaches the dashboard itself, from a browser that is
+// in, leads nowhere else and reads nothing else.
+func TestAttacksFromInside(t *testing.T) {
+	t.Parallel()
+	w, dir := newWindow(t, place{addr: "127.0.0.1:0", by: "test"})
+	if err := os.WriteFile(filepath.Join(dir, "ralph", "secret.md"), []byte("hush-hush"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	base := "http://" + w.listener.Addr().String()
+	client := &http.Client{
+		Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	var cookie *http.Cookie
+	ask := func(method, path, form string, headers ...string) (int, http.Header, string) {
+		r, err := http.NewRequestWithContext(context.Background(), method, base+"/", strings.NewReader(form))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.URL.Opaque = path // as it is, not as a careful program would send it
+		if form != "" {
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		}
+		for i := 0; i < len(headers); i += 2 {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+		if cookie != nil {
+			r.AddCookie(cookie)
+		}
+		a, err := client.Do(r)
+		if err != nil {
+			t.Fatal(method, path, err)
+		}
+		defer a.Body.Close()
+		if c := a.Cookies(); len(c) > 0 && cookie == nil {
+			cookie = c[0]
+		}
+		var b bytes.Buffer
+		if _, err := b.ReadFrom(a.Body); err != nil {
+			t.Fatal(err)
+		}
+		return a.StatusCode, a.Header, b.String()
+	}
+	link := w.guard.Link()
+	ask("GET", link[strings.Index(link, "/enter/"):], "")
+	_, _, page := ask("GET", "/", "")
+	_, rest, _ := strings.Cut(page, `data-csrf="`)
+	csrf, _, _ := strings.Cut(rest, `"`)
+	if len(csrf) != 43 || !strings.Contains(page, filepath.Base(dir)) {
+		t.Fatalf("the token is %q, the page\n%s", csrf, page)
+	}
+	for _, path := range []string{
+		"/assets/../ralph/secret.md", "/assets/..%2f..%2fralph%2fsecret.md", "/assets/x/..%2f..%2fralph%2fsecret.md", "/assets/x/%2e%2e%2fsecret.md",
+		"/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/spec/..%2fsecret.md", "/spec/%2e%2e%2fsecret.md", "/ralph/secret.md", "/ralph/.state/web.json", "/task/..%2f..%2fweb.json",
+		"/assets/x/.%00", "//evil.example/", "/\\evil.example",
+	} {
+		status, header, text := ask("GET", path, "")
+		to := header.Get("Location")
+		if status == http.StatusOK || strings.Contains(text, "hush-hush") || strings.Contains(text, "root:") || strings.HasPrefix(to, "//") || strings.Contains(to, "://") {
+			t.Errorf("%s: %d, to %q\n%s", path, status, to, text)
+		}
+	}
+	for _, back := range []string{
+		"http://evil.example/", "//evil.example/", "/%5cevil.example", "\\\\evil.example", "javascript:alert(1)", "/%2f/evil.example", "///evil.example", "%0d%0aSet-Cookie:x=y", "/x%0d%0aSet-Cookie:x=y", "", "/%09/evil.example",
+	} {
+		status, header, text := ask("POST", "/do/steer?back=//evil.example", "csrf="+csrf+"&id=&text=x&back="+back)
+		if to := header.Get("Location"); strings.Contains(to, "evil.example") && !strings.HasPrefix(to, "/%5C") || strings.HasPrefix(to, "//") || header.Get("Set-Cookie") != "" {
+			t.Errorf("back=%s: %d to %q\n%s", back, status, to, text)
+		}
+	}
+	for _, query := range []string{"/?a=%0d%0aSet-Cookie:%20x=y", "/%0d%0aSet-Cookie:%20x=y", "/live?view=%0d%0aevent:%20evil"} {
+		if _, header, _ := askShort(ask, query); header.Get("Set-Cookie") != "" {
+			t.Errorf("%s sets a cookie", query)
+		}
+	}
+	const html = "<script>alert(1)</script>"
+	if _, _, text := ask("GET", "/%3Cscript%3Ealert(1)%3C/script%3E?q=%3Cscript%3Ealert(1)%3C/script%3E", ""); strings.Contains(text, html) {
+		t.Errorf("an address is shown as it is:\n%s", text)
+	}
+	before := w.board.State().Seq
+	for _, name := range []string{"pause", "stop", "resume", "steer"} {
+		if status, _, _ := ask("GET", "/do/"+name+"?text=x&sure=yes&csrf="+csrf, ""); status < 400 {
+			t.Errorf("GET /do/%s: %d", name, status)
+		}
+		if status, _, _ := ask("POST", "/do/"+name, "text=x&sure=yes"); status != http.StatusForbidden {
+			t.Errorf("POST /do/%s without the token: %d", name, status)
+		}
+		if status, _, _ := ask("POST", "/do/"+name, "text=x&sure=yes&csrf="+csrf, "Origin", "http://evil.example"); status != http.StatusForbidden {
+			t.Errorf("POST /do/%s from elsewhere: %d", name, status)
+		}
+	}
+	if after := w.board.State().Seq; after != before {
+		t.Errorf("%d facts were recorded", after-before)
+	}
+}
+
+// askShort leaves streams out, which do not end.
+func askShort(ask func(method, path, form string, headers ...string) (int, http.Header, string), path string) (int, http.Header, string) {
+	method := "GET"
+	if strings.HasPrefix(path, "/live") {
+		method = "HEAD"
+	}
+	return ask(method, path, "")
+}
