@@ -160,8 +160,8 @@ func TestAttacksFromInside(t *testing.T) {
 	for _, back := range []string{
 		"http://evil.example/", "//evil.example/", "/%5cevil.example", "\\\\evil.example", "javascript:alert(1)", "/%2f/evil.example", "///evil.example", "%0d%0aSet-Cookie:x=y", "/x%0d%0aSet-Cookie:x=y", "", "/%09/evil.example",
 	} {
-		status, header, text := ask("POST", "/do/steer?back=//evil.example", "csrf="+csrf+"&id=&text=x&back="+back)
-		if to := header.Get("Location"); strings.Contains(to, "evil.example") && !strings.HasPrefix(to, "/%5C") || strings.HasPrefix(to, "//") || header.Get("Set-Cookie") != "" {
+		status, header, text := ask("POST", "/do/add?back=//evil.example", "csrf="+csrf+"&name=x&back="+back)
+		if to := header.Get("Location"); status != http.StatusSeeOther || !strings.HasPrefix(to, "/") || strings.Contains(to, "evil.example") && !strings.HasPrefix(to, "/%5C") || strings.HasPrefix(to, "//") || header.Get("Set-Cookie") != "" {
 			t.Errorf("back=%s: %d to %q\n%s", back, status, to, text)
 		}
 	}
@@ -175,7 +175,7 @@ func TestAttacksFromInside(t *testing.T) {
 		t.Errorf("an address is shown as it is:\n%s", text)
 	}
 	before := w.board.State().Seq
-	for _, name := range []string{"pause", "stop", "resume", "steer"} {
+	for _, name := range []string{"pause", "stop", "add", "clear"} {
 		if status, _, _ := ask("GET", "/do/"+name+"?text=x&sure=yes&csrf="+csrf, ""); status < 400 {
 			t.Errorf("GET /do/%s: %d", name, status)
 		}

@@ -207,7 +207,7 @@ func sentCSRF(r *http.Request) string {
 
 // isStream reports whether an answer stays open.
 func isStream(r *http.Request) bool {
-	return safe(r.Method) && (r.URL.Path == "/live" || underAPI(r.URL.Path) && (strings.HasSuffix(r.URL.Path, "/events") || strings.HasSuffix(r.URL.Path, "/stream")))
+	return safe(r.Method) && (r.URL.Path == "/live" || underAPI(r.URL.Path) && (strings.HasSuffix(r.URL.Path, "/events") || strings.HasSuffix(r.URL.Path, "/live-state")))
 }
 
 // stream hands on a request whose answer stays open, as many as one may have. It ends

@@ -403,7 +403,8 @@ func TestStreams(t *testing.T) {
 		other, _ := p.comeIn(t)
 		open(mostOwn, "/live?view=/", other)
 	}
-	open(mostOwn, "/api/v1/events", "Authorization: Bearer "+p.token)
+	open(mostOwn/2, "/api/v1/events", "Authorization: Bearer "+p.token)
+	open(mostOwn/2, "/api/v1/live-state", "Authorization: Bearer "+p.token)
 	last, _ := p.comeIn(t)
 	if r := p.ask("GET", "/live?view=/", "", last); r.status != http.StatusServiceUnavailable {
 		t.Errorf("one too many in all: %d", r.status)
