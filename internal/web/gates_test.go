@@ -47,7 +47,7 @@ func (k *kept) Each(after int64, visit func(ralph.Event) error) error {
 	return k.File.Each(after, visit)
 }
 
-func (k *kept) Update(ctx context.Context, decide decideFunc) error {
+func (k *kept) Update(ctx context.Context, decide func(*ralph.State) ([]ralph.Fact, error)) error {
 	return k.File.Update(ctx, "web", decide)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -38,7 +39,9 @@ func receipts(_ context.Context, r *request) (view.Page, error) {
 	if n, err := strconv.ParseInt(q.Get("before"), 10, 64); err == nil && n > 0 && n < end {
 		end, m.Before = n, n
 	}
-	m.From = max(0, end-1-window)
+	first, last := r.server.within(r.state, &m)
+	end = min(end, last)
+	m.From = max(first, end-1-window)
 	list, err := r.server.decided(r.state, m.From, end, report.Receipts{Task: ralph.TaskID(m.Task), Session: ralph.SessionID(m.Session)})
 	if err != nil {
 		return view.Page{}, fmt.Errorf("read the decisions: %w", err)
@@ -54,7 +57,7 @@ func receipts(_ context.Context, r *request) (view.Page, error) {
 		}
 		m.Rows = append(m.Rows, list[i])
 	}
-	if m.From > 0 {
+	if m.From > first {
 		m.Older = receiptsAt(&m, m.From+1)
 	}
 	if m.Before > 0 {
@@ -64,6 +67,36 @@ func receipts(_ context.Context, r *request) (view.Page, error) {
 		{ID: "filter", Body: view.ReceiptsFilter(m)},
 		{ID: "list", Body: view.ReceiptsList(m)},
 	}}, nil
+}
+
+// within narrows a choice to where the history says that it lies: after first, before last.
+// What still goes on has no last.
+func (x *Server) within(now *ralph.State, m *view.ReceiptsModel) (first, last int64) {
+	task, session, caught := ralph.TaskID(m.Task), ralph.SessionID(m.Session), x.index.Progress().Caught
+	last = math.MaxInt64
+	if from, to, ok := x.index.Task(task); ok {
+		first = from - 1
+		if caught && now.Task(task) == nil {
+			last = to + window // the merges of its work come after its own facts
+		}
+	}
+	if s, ok := x.index.Session(session); ok {
+		first = max(first, s.First-1)
+		if caught && now.Session.ID != session {
+			last = min(last, s.Last+1)
+		}
+	}
+	return first, last
+}
+
+// sessionAt is the session at work after a fact, "" where that is not known.
+func (x *Server) sessionAt(seq int64) ralph.SessionID {
+	for _, s := range x.index.Sessions() {
+		if s.First <= seq {
+			return s.ID
+		}
+	}
+	return ""
 }
 
 // receiptsAt is the address of another page of the same choice.
@@ -101,7 +134,7 @@ func says(x *report.Receipt, words string) bool {
 // now; what came of the last ones is looked for a little further on.
 func (x *Server) decided(now *ralph.State, after, before int64, ask report.Receipts) ([]report.Receipt, error) {
 	s := *now
-	s.Session.ID = "" // not known before the first start in the window
+	s.Session.ID = x.sessionAt(after)
 	err := x.opt.Source.Each(after, func(e ralph.Event) error {
 		if e.Seq >= before+afterWindow {
 			return errEnough

@@ -157,3 +157,10 @@ func usageWords(u ralph.Usage) string {
 	}
 	return fmt.Sprintf("%s in, %s out, %s from the cache, %s", thousands(u.Input), thousands(u.Output), thousands(u.CacheRead), dollars(u.Cost))
 }
+
+func sessionsWord(n int) string {
+	if n == 1 {
+		return "1 session"
+	}
+	return fmt.Sprintf("%d sessions", n)
+}
