@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -21,6 +23,13 @@ type Log struct {
 	waits   string                          // the newest line of a landing that did not happen
 	merged  int                             // tasks merged since the last landing
 	counted bool                            // merged is all of them: the beginning was seen
+}
+
+// Clone is a log that goes on from here by itself.
+func (l *Log) Clone() *Log {
+	c := *l
+	c.free, c.members = slices.Clone(l.free), maps.Clone(l.members)
+	return &c
 }
 
 // Lines is as the function Lines, for the next event.

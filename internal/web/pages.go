@@ -22,5 +22,7 @@ func pages() map[string]pageFunc {
 		"/settings/file":    settingsText,
 		"/session/{id}":     session,
 		"/task/{id}":        taskPage,
+		"/session/{id}/log": logPage,
+		"/log":              logPage,
 	}
 }

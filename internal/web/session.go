@@ -89,15 +89,20 @@ func (x *Server) around(m *view.SessionModel, s *index.Session) (last int64) {
 
 // logFile is the agent log of a session, where it is still there: a file of the folder
 // that ralph writes its logs to, and nothing else that a journal may name.
-func logFile(root string, s *index.Session) string {
-	if s.Log == "" || !filepath.IsLocal(s.Log) || !strings.HasPrefix(filepath.ToSlash(s.Log), "build/ralph-logs/") {
+func logFile(root string, s *index.Session) (name string) {
+	const folder = "build/ralph-logs"
+	if s.Log == "" || filepath.ToSlash(filepath.Dir(filepath.Clean(s.Log))) != folder {
 		return ""
 	}
-	path := filepath.Join(root, s.Log)
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+	dir, err := os.OpenRoot(root)
+	if err != nil {
 		return ""
 	}
-	return path
+	defer dir.Close()
+	if info, err := dir.Lstat(s.Log); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return filepath.Clean(s.Log)
 }
 
 // agentLog sends the agent log of a session as plain text.
@@ -112,7 +117,7 @@ func (x *Server) agentLog(w http.ResponseWriter, r *http.Request) {
 		x.refuse(w, r, &ralph.Refusal{Why: "the log file of this session is not there any more", Hint: "its log page shows what the journal has", Kind: ralph.ErrNotFound})
 		return
 	}
-	f, err := os.Open(path)
+	f, err := os.OpenInRoot(x.opt.Root, path)
 	if err != nil {
 		x.refuse(w, r, fmt.Errorf("read the log: %w", err))
 		return

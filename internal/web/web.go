@@ -75,6 +75,7 @@ type Server struct {
 	// reports are those of sessions.
 	reports *reports
 	ward    *ward
+	windows windows
 }
 
 // The history is read with as much rest as work, so that whoever looks at a page

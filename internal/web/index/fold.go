@@ -14,8 +14,8 @@ type fold struct {
 	zone  *time.Location
 	edges []time.Duration
 	state *ralph.State
-	log   report.Log
-	namer *ralph.Namer
+	tell  *teller
+	marks marks
 
 	sessions []*Session
 	tasks    map[ralph.TaskID]*Task
@@ -28,8 +28,8 @@ type fold struct {
 
 func newFold(zone *time.Location) *fold {
 	f := &fold{zone: zone, edges: Edges(), state: &ralph.State{}, tasks: map[ralph.TaskID]*Task{}, busy: map[ralph.TaskID]bool{}}
-	// Whether a pause is reached is policy's to say; here it is told by no name.
-	f.namer = ralph.NewNamer(func(*ralph.State, time.Time) bool { return false })
+	f.tell = newTeller(&report.Log{})
+	f.marks.gap = firstGap
 	f.lines.most, f.decided.most = mostLines, mostDecided
 	return f
 }
@@ -73,7 +73,10 @@ func (f *fold) add(e ralph.Event) {
 	}
 	f.concerned(e)
 	f.follow(e)
-	f.tell(e)
+	for _, l := range f.tell.lines(e, f.state) {
+		f.lines.add(l)
+	}
+	f.marks.add(e, f.state, f.tell.log)
 }
 
 // started opens a session, or goes on with the newest.
@@ -248,18 +251,6 @@ func (f *fold) concerned(e ralph.Event) {
 				s.Tasks++
 			}
 		}
-	}
-}
-
-// tell keeps the lines that an event makes.
-func (f *fold) tell(e ralph.Event) {
-	texts := f.log.Lines(e, f.state)
-	if len(texts) == 0 {
-		return
-	}
-	names, task := f.namer.Names(e, f.state), report.About(e.Fact)
-	for _, text := range texts {
-		f.lines.add(Line{Seq: e.Seq, At: e.At, Names: names, Task: task, Rule: ruleOf(e.Fact), Text: clip(text)})
 	}
 }
 

@@ -243,6 +243,18 @@ func (x *Index) Feed(n int) []Line {
 	return x.fold.lines.newest(n)
 }
 
+// Newest are all lines that are kept, oldest first: those of whole facts.
+func (x *Index) Newest() []Line {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	out := x.fold.lines.newest(mostLines)
+	if len(out) == mostLines { // the first fact may have had lines before
+		first := out[0].Seq
+		out = slices.DeleteFunc(out, func(l Line) bool { return l.Seq == first })
+	}
+	return out
+}
+
 // Decided are the gates that were decided, the newest first.
 func (x *Index) Decided() []Decision {
 	x.mu.Lock()

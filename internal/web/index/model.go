@@ -94,7 +94,8 @@ type Line struct {
 	At    time.Time
 	Names []string // of its event (docs/events.md), its kind last
 	Task  ralph.TaskID
-	Rule  string // that the decision behind it follows
+	Tasks []ralph.TaskID // whose history it belongs to
+	Rule  string         // that the decision behind it follows
 	Text  string
 }
 

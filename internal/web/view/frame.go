@@ -31,7 +31,7 @@ func links() []link {
 // within reports whether a page belongs to an entry of the navigation: those of single
 // tasks, specs and gates stand below their lists.
 func within(path, entry string) bool {
-	below := map[string][]string{"/plan": {"/task/"}, "/specs": {"/spec/"}, "/gates": {"/gate/"}, "/receipts": {"/receipt/"}, "/history": {"/report/", "/session/"}}
+	below := map[string][]string{"/plan": {"/task/"}, "/specs": {"/spec/"}, "/gates": {"/gate/"}, "/receipts": {"/receipt/"}, "/history": {"/report/", "/session/", "/log"}}
 	if path == entry || entry != "/" && strings.HasPrefix(path, entry+"/") {
 		return true
 	}
