@@ -208,23 +208,28 @@ func TestSessionPage(t *testing.T) {
 // has its own style.
 func TestReportFiles(t *testing.T) {
 	t.Parallel()
-	p := pastOf(2, 4)
+	p := pastOf(12, 40) // long enough that a report does not begin at the first fact
 	x := boardOf(t, p, "shop")
-	r, s := report.NewReport(report.ReportOptions{Session: "s-00"}), &ralph.State{}
-	for _, e := range p.facts {
-		s.Apply(e)
-		r.Add(e, s)
+	if x.index.Before(2000).Seq == 0 {
+		t.Fatal("no state is kept on the way")
 	}
-	result, err := r.Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want bytes.Buffer
-	if err := result.JSON(&want); err != nil {
-		t.Fatal(err)
-	}
-	if got := lookAt(x, "/session/s-00/report.json"); got.Body.String() != want.String() {
-		t.Errorf("report.json is\n%s\nwant\n%s", got.Body, want.String())
+	for _, id := range []ralph.SessionID{"s-00", "s-07", "s-11"} {
+		r, s := report.NewReport(report.ReportOptions{Session: id}), &ralph.State{}
+		for _, e := range p.facts {
+			s.Apply(e)
+			r.Add(e, s)
+		}
+		result, err := r.Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want bytes.Buffer
+		if err := result.JSON(&want); err != nil {
+			t.Fatal(err)
+		}
+		if got := lookAt(x, "/session/"+string(id)+"/report.json"); got.Body.String() != want.String() {
+			t.Errorf("report.json of %s is\n%s\nwant\n%s", id, got.Body, want.String())
+		}
 	}
 	for name, kind := range map[string]string{"report.md": "text/markdown", "report.html": "text/html"} {
 		w := lookAt(x, "/session/s-01/"+name)

@@ -15,7 +15,8 @@ import (
 // looked at last. One of a session that goes on is carried on with its new facts.
 type reports struct {
 	source Source
-	ctx    context.Context //nolint:containedctx // its own life
+	before func(seq int64) *ralph.State // a state to begin with
+	ctx    context.Context              //nolint:containedctx // its own life
 	stop   context.CancelFunc
 	news   func() // pages should be made anew
 
@@ -50,15 +51,15 @@ type reading struct {
 	err     error
 }
 
-// made is what there is of a report.
+// madeReport is what there is of a report.
 type madeReport struct {
 	page *report.Page // nil as long as there is none
-	read int64
+	read int64        // facts of the session
 	err  error
 }
 
-func newReports(source Source, news func()) *reports {
-	x := &reports{source: source, news: news}
+func newReports(source Source, before func(seq int64) *ralph.State, news func()) *reports {
+	x := &reports{source: source, before: before, news: news}
 	x.ctx, x.stop = context.WithCancel(context.Background())
 	return x
 }
@@ -68,27 +69,29 @@ func (x *reports) close() {
 	x.work.Wait()
 }
 
-// of returns what there is of a session's report, whose newest fact is last, and sees to
-// it that the rest comes.
-func (x *reports) of(id ralph.SessionID, last int64) madeReport {
-	r := x.reading(id)
+// of returns what there is of a session's report, which is made of the facts from first to
+// last, and sees to it that the rest comes.
+func (x *reports) of(id ralph.SessionID, first, last int64) madeReport {
+	r := x.reading(id, first)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.running && r.at < last && x.ctx.Err() == nil && time.Since(r.made) >= reportEvery {
 		r.running = true
 		x.work.Go(func() { x.make(r, last) })
 	}
-	return madeReport{r.page, r.read, r.err}
+	return madeReport{r.page, max(0, r.read-first), r.err}
 }
 
-func (x *reports) reading(id ralph.SessionID) *reading {
+func (x *reports) reading(id ralph.SessionID, first int64) *reading {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i := slices.IndexFunc(x.list, func(r *reading) bool { return r.id == id })
-	r := &reading{id: id, report: report.NewReport(report.ReportOptions{Session: id}), state: &ralph.State{}}
+	var r *reading
 	if i >= 0 {
 		r = x.list[i]
 		x.list = slices.Delete(x.list, i, i+1)
+	} else {
+		r = &reading{id: id, report: report.NewReport(report.ReportOptions{Session: id}), state: x.before(first)}
 	}
 	x.list = slices.Insert(x.list, 0, r)
 	x.list = x.list[:min(len(x.list), mostReports)]
@@ -152,8 +155,8 @@ func (x *reports) read(r *reading, last int64) error {
 
 // result gives a finished report to write, which must not keep it. It waits for one that
 // is being made.
-func (x *reports) result(ctx context.Context, id ralph.SessionID, last int64, write func(*report.Result) error) error {
-	r := x.reading(id)
+func (x *reports) result(ctx context.Context, id ralph.SessionID, first, last int64, write func(*report.Result) error) error {
+	r := x.reading(id, first)
 	r.fold.Lock()
 	defer r.fold.Unlock()
 	if ctx.Err() != nil {

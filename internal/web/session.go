@@ -32,10 +32,10 @@ func session(_ context.Context, r *request) (view.Page, error) {
 		m.Mode, m.Version, m.Detail, m.Started, m.EndedAt = cmp.Or(s.Mode, "session"), s.Version, s.Detail, s.StartedAt, s.EndedAt
 		m.Status, m.Ended = endOf(&s, r)
 		m.LogFile = logFile(r.server.opt.Root, &s) != ""
-		made := r.server.reports.of(id, last)
+		made := r.server.reports.of(id, s.First, last)
 		m.Report = made.page
 		if made.page == nil {
-			m.Read.Read, m.Read.Of = min(made.read, last), last
+			m.Read.Read, m.Read.Of = min(made.read, last-s.First+1), last-s.First+1
 		}
 		if made.err != nil {
 			m.Read.Trouble = made.err.Error()
@@ -152,7 +152,7 @@ func (x *Server) reportFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var b bytes.Buffer
-	err := x.reports.result(r.Context(), id, x.around(&view.SessionModel{}, &s), func(result *report.Result) error {
+	err := x.reports.result(r.Context(), id, s.First, x.around(&view.SessionModel{}, &s), func(result *report.Result) error {
 		switch format {
 		case "md":
 			return result.Markdown(&b)

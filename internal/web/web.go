@@ -95,7 +95,7 @@ func New(opt Options) *Server {
 	}
 	x.jobs = newJobs(x.watch.ctx)
 	x.watch.stirs(x.jobs.busy)
-	x.reports = newReports(opt.Source, x.watch.nudge)
+	x.reports = newReports(opt.Source, x.index.Before, x.watch.nudge)
 	x.ward = &ward{ctx: x.watch.ctx, doctor: opt.Doctor, now: opt.Source.Now}
 	x.watch.stirs(func() bool { return x.jobs.busy() || x.ward.busy() })
 	x.hub = live.New(live.Options{Render: x.parts, Changed: x.watch.changed, Beat: beat, Build: opt.Build})

@@ -77,6 +77,15 @@ func (m *marks) before(seq int64) (*ralph.State, *report.Log) {
 	return &ralph.State{}, &report.Log{}
 }
 
+// Before is a state before a fact, as near as is known: who needs what was then folds the
+// journal from there on.
+func (x *Index) Before(seq int64) *ralph.State {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	s, _ := x.fold.marks.before(seq)
+	return s
+}
+
 var errEnough = errors.New("enough")
 
 // Window reads the lines of the facts from first to last out of the journal: those that
