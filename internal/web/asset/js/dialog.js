@@ -7,7 +7,7 @@
     if (e.detail.target === dialog && !dialog.open) dialog.showModal();
   });
   document.addEventListener("htmx:afterRequest", (e) => {
-    if (dialog.contains(e.detail.elt)) dialog.close();
+    if (dialog.contains(e.detail.elt) && e.detail.elt.matches(".confirm")) dialog.close();
   });
   dialog.addEventListener("click", (e) => {
     if (!e.target.closest("[data-close]")) return;
