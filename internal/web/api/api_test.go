@@ -56,6 +56,7 @@ func (p *place) Update(ctx context.Context, decide func(*ralph.State) ([]ralph.F
 func (p *place) Start(context.Context, action.Start) (string, error) {
 	return "", &ralph.Refusal{Why: "the engine did not start: no config", Hint: "mend it"}
 }
+
 func (p *place) RollBack(context.Context, ralph.TaskID) (string, error) { return "rolled back", nil }
 func (p *place) CleanUp(context.Context, ralph.TaskID) (string, error)  { return "cleaned up", nil }
 func (p *place) SpecFile(name, _ string) (string, error)                { return name, nil }
