@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -49,7 +48,9 @@ func openActed(t *testing.T) (*acted, *web.Server) {
 	facts := []ralph.Fact{
 		ralph.SessionStarted{ID: "s", Mode: "autopilot"},
 		ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Name: "One", Notes: "old", Status: ralph.TaskPending}},
-		ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "w"}, ralph.Prepared{Task: "t-1", Dir: "w", Branch: "ralph/t-1", Head: "a"}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskFailed},
+		ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "w"},
+		ralph.Prepared{Task: "t-1", Dir: "w", Branch: "ralph/t-1", Head: "a"},
+		ralph.TaskEnded{ID: "t-1", Status: ralph.TaskFailed},
 	}
 	if err := a.Update(t.Context(), func(*ralph.State) ([]ralph.Fact, error) { return facts, nil }); err != nil {
 		t.Fatal(err)
@@ -60,7 +61,7 @@ func openActed(t *testing.T) (*acted, *web.Server) {
 }
 
 // post sends a form, from a page with scripts or from one without.
-func postForm(t *testing.T, x http.Handler, path string, form url.Values, scripted bool) (*http.Response, string) {
+func postForm(t *testing.T, x http.Handler, path string, form url.Values, scripted bool) (*httptest.ResponseRecorder, string) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(form.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -69,18 +70,14 @@ func postForm(t *testing.T, x http.Handler, path string, form url.Values, script
 	}
 	w := httptest.NewRecorder()
 	x.ServeHTTP(w, r)
-	res := w.Result()
-	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res, string(b)
+	return w, w.Body.String()
 }
 
 // fields are the hidden fields of the form that a page asks with.
 func fields(page string) url.Values {
 	form := url.Values{}
-	for _, m := range regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)"`).FindAllStringSubmatch(page[strings.Index(page, "card confirm"):], -1) {
+	_, page, _ = strings.Cut(page, "card confirm")
+	for _, m := range regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		form.Add(m[1], m[2])
 	}
 	return form
@@ -93,8 +90,8 @@ func TestConfirmWithoutScripts(t *testing.T) {
 	t.Parallel()
 	a, x := openActed(t)
 	res, page := postForm(t, x, "/do/rollback", url.Values{"id": {"t-1"}, "text": {"why \"not\""}, "names": {"a"}, "to": {"3"}, "back": {"/task/t-1?tab=diff"}}, false)
-	if res.StatusCode != http.StatusOK || len(a.did) > 0 || !strings.Contains(page, "<!doctype html>") || !strings.Contains(page, "back to where the task began?") {
-		t.Fatalf("%d, %v: %s", res.StatusCode, a.did, page)
+	if res.Code != http.StatusOK || len(a.did) > 0 || !strings.Contains(page, "<!doctype html>") || !strings.Contains(page, "back to where the task began?") {
+		t.Fatalf("%d, %v: %s", res.Code, a.did, page)
 	}
 	form := fields(page)
 	for name, want := range map[string]string{"id": "t-1", "text": "why &#34;not&#34;", "names": "a", "to": "3", "sure": "yes", "back": "/task/t-1?tab=diff"} {
@@ -103,8 +100,8 @@ func TestConfirmWithoutScripts(t *testing.T) {
 		}
 	}
 	res, page = postForm(t, x, "/do/rollback", form, false)
-	if res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != "/task/t-1?tab=diff" || len(a.did) != 1 {
-		t.Errorf("%d to %q, %v: %s", res.StatusCode, res.Header.Get("Location"), a.did, page)
+	if res.Code != http.StatusSeeOther || res.Header().Get("Location") != "/task/t-1?tab=diff" || len(a.did) != 1 {
+		t.Errorf("%d to %q, %v: %s", res.Code, res.Header().Get("Location"), a.did, page)
 	}
 }
 
@@ -114,8 +111,8 @@ func TestDoWithScripts(t *testing.T) {
 	t.Parallel()
 	a, x := openActed(t)
 	res, part := postForm(t, x, "/do/rollback", url.Values{"id": {"t-1"}}, true)
-	if res.Header.Get("HX-Retarget") != "#dialog" || strings.Contains(part, "<html") || !strings.Contains(part, `name="sure"`) || len(a.did) > 0 {
-		t.Errorf("%v %v %s", res.Header, a.did, part)
+	if res.Header().Get("HX-Retarget") != "#dialog" || strings.Contains(part, "<html") || !strings.Contains(part, `name="sure"`) || len(a.did) > 0 {
+		t.Errorf("%v %v %s", res.Header(), a.did, part)
 	}
 	_, part = postForm(t, x, "/do/edit", url.Values{"id": {"t-1"}, "notes": {"new\r\nnotes"}}, true)
 	if x := a.State().Task("t-1"); x.Notes != "new\nnotes" || x.Name != "One" {
@@ -136,15 +133,15 @@ func TestFormsThatLie(t *testing.T) {
 	_, x := openActed(t)
 	for _, back := range []string{"https://example.com/", "//example.com/x", "/\\example.com", "\\\\example.com", "javascript:alert(1)", "task/t-1"} {
 		res, _ := postForm(t, x, "/do/retry", url.Values{"id": {"t-1"}, "back": {back}}, false)
-		if to := res.Header.Get("Location"); to != "" && !regexp.MustCompile(`^/([a-z%].*)?$`).MatchString(to) {
+		if to := res.Header().Get("Location"); to != "" && !regexp.MustCompile(`^/([a-z%].*)?$`).MatchString(to) {
 			t.Errorf("%q leads to %q", back, to)
 		}
 	}
-	if res, page := postForm(t, x, "/do/extend", url.Values{"id": {"t-1"}, "to": {"many"}}, false); res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(page, "is no whole number") {
-		t.Errorf("%d %s", res.StatusCode, page)
+	if res, page := postForm(t, x, "/do/extend", url.Values{"id": {"t-1"}, "to": {"many"}}, false); res.Code != http.StatusUnprocessableEntity || !strings.Contains(page, "is no whole number") {
+		t.Errorf("%d %s", res.Code, page)
 	}
-	if res, _ := postForm(t, x, "/do/message", url.Values{"id": {"t-1"}, "text": {strings.Repeat("x", 5<<20)}}, false); res.StatusCode != http.StatusUnprocessableEntity {
-		t.Errorf("5 MiB: %d", res.StatusCode)
+	if res, _ := postForm(t, x, "/do/message", url.Values{"id": {"t-1"}, "text": {strings.Repeat("x", 5<<20)}}, false); res.Code != http.StatusUnprocessableEntity {
+		t.Errorf("5 MiB: %d", res.Code)
 	}
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/do/retry?id=t-1", http.NoBody)
 	w := httptest.NewRecorder()
