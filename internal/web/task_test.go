@@ -67,17 +67,17 @@ func taskAt(t testing.TB, f turnFolder, s *ralph.State, events []ralph.Event, ad
 	return w
 }
 
-const hostile = "\x1b[31mred\x1b[0m <script>alert(1)</script> \x1b]0;title\x07 \x00\xff ‮"
+const hostileTask = "\x1b[31mred\x1b[0m <script>alert(1)</script> \x1b]0;title\x07 \x00\xff ‮"
 
 func TestTaskPage(t *testing.T) {
 	t.Parallel()
 	f := turnFolder{t.TempDir()}
 	f.keep(t, "t-act/1/output.log", "the first turn")
-	f.keep(t, "t-act/2/output.log", hostile)
+	f.keep(t, "t-act/2/output.log", hostileTask)
 	f.keep(t, "t-act/2/prompt.md", "# Do it\n\n<script>alert(2)</script>")
 	f.keep(t, "t-act/2/diff.patch", "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+<script>alert(3)</script>\n")
 	f.keep(t, "t-act/2/checks.json", `{"pass":false,"results":[{"name":"make test","exit":2,"output":"<script>alert(4)</script>","coverage":{"percent":71.5}}]}`)
-	f.keep(t, "t-act/3/output.log", "it goes on "+hostile)
+	f.keep(t, "t-act/3/output.log", "it goes on "+hostileTask)
 	f.keep(t, "t-act/3/feed.json", `{"plan":[{"text":"look around","status":"completed"},{"text":"<script>alert(5)</script>","status":"in_progress"}],
 		"diff":"diff --git a/y b/y\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-1\n+22\n","items":[{"kind":"command","text":"go test ./...\nand more","exit":1,"status":"completed"},{"kind":"edit","files":["a.go","b.go"]}]}`)
 	s := planState()
@@ -139,11 +139,11 @@ func TestTaskPageOfNobody(t *testing.T) {
 func TestTaskFile(t *testing.T) {
 	t.Parallel()
 	f := turnFolder{t.TempDir()}
-	f.keep(t, "t-act/2/output.log", hostile)
+	f.keep(t, "t-act/2/output.log", hostileTask)
 	f.keep(t, "t-act/2/secret.txt", "secret")
 	f.keep(t, "t-act/diff.patch", "whole")
 	w := taskAt(t, f, planState(), nil, "/task/t-act/file/2/output.log")
-	if w.Code != http.StatusOK || w.Body.String() != hostile || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" || w.Header().Get("X-Content-Type-Options") != "nosniff" {
+	if w.Code != http.StatusOK || w.Body.String() != hostileTask || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" || w.Header().Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("%d %v %q", w.Code, w.Header(), w.Body)
 	}
 	if w = taskAt(t, f, planState(), nil, "/task/t-act/file/all/diff.patch"); w.Body.String() != "whole" {
