@@ -3,7 +3,7 @@
 (() => {
   "use strict";
   const dialog = document.getElementById("dialog");
-  const rows = () => [...document.querySelectorAll("main [data-row]")].filter((r) => r.offsetParent !== null);
+  const rows = () => [...document.querySelectorAll("main [data-row]")].filter((r) => r.checkVisibility());
   const selected = () => document.querySelector('[data-row][aria-selected="true"]');
   const select = (row) => {
     for (const r of document.querySelectorAll("[data-row][aria-selected]")) r.removeAttribute("aria-selected");
@@ -32,7 +32,7 @@
   // that only rows have selects the first of them, so that it never acts unseen.
   const press = (key) => {
     const has = `[data-key="${CSS.escape(key)}"]`;
-    const visible = (el) => el.offsetParent !== null;
+    const visible = (el) => el.checkVisibility();
     const row = selected();
     const inRow = row && [...row.querySelectorAll(has)].find(visible);
     if (inRow) return act(inRow), true;
