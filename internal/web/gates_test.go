@@ -109,18 +109,18 @@ func hasNone(t *testing.T, what, html string, bad ...string) {
 	}
 }
 
-const hostile = "\x1b[31m<script>alert(1)</script>\u202e"
+const nasty = "\x1b[31m<script>alert(1)</script>\u202e"
 
 // everyGate begins a session with a gate of each kind.
 func everyGate(k *kept) {
 	at := k.Now()
 	k.add("cli", ralph.PlanStarted{File: "a.md"},
-		ralph.TaskAdded{Task: ralph.Task{ID: "t-0001", Name: "Paint " + hostile, Notes: "note " + hostile, Accept: "two coats", Status: ralph.TaskPending}},
+		ralph.TaskAdded{Task: ralph.Task{ID: "t-0001", Name: "Paint " + nasty, Notes: "note " + nasty, Accept: "two coats", Status: ralph.TaskPending}},
 		ralph.TaskAdded{Task: ralph.Task{ID: "t-0002", Name: "Test", Status: ralph.TaskPending}})
 	k.add("engine", ralph.SessionStarted{ID: "s-1", Mode: "autopilot", Config: json.RawMessage(`{}`)})
 	k.add("engine", ralph.JobStarted{Job: "a-1", File: "a.md"}, ralph.TaskStarted{ID: "t-0001"}, ralph.TaskStarted{ID: "t-0002"})
 	k.add("engine", ralph.ChecksRan{Task: "t-0002", Results: []ralph.GateResult{
-		{Name: "go test", Exit: 1, Output: "\x1b[31mFAIL\x1b[0m " + hostile, Coverage: &ralph.Coverage{Percent: 61.25, Covered: 49, Total: 80, Format: "go"}},
+		{Name: "go test", Exit: 1, Output: "\x1b[31mFAIL\x1b[0m " + nasty, Coverage: &ralph.Coverage{Percent: 61.25, Covered: 49, Total: 80, Format: "go"}},
 		{Name: "secrets", Findings: []ralph.Finding{{Path: "env.go", Line: 3, Kind: "secret", What: "a key"}}},
 		{Name: "green one", Pass: true},
 	}})
@@ -129,14 +129,14 @@ func everyGate(k *kept) {
 		at = at.Add(time.Second)
 		k.add("engine", ralph.Asked{Gate: g})
 	}
-	ask(ralph.Gate{ID: "g-ques", Kind: ralph.GateQuestion, Task: "t-0001", InTurn: true, Text: "Which " + hostile, Options: []string{"red", "blue"}, Request: &ralph.Request{Kind: ralph.RequestQuestion, Text: "Which"}})
+	ask(ralph.Gate{ID: "g-ques", Kind: ralph.GateQuestion, Task: "t-0001", InTurn: true, Text: "Which " + nasty, Options: []string{"red", "blue"}, Request: &ralph.Request{Kind: ralph.RequestQuestion, Text: "Which"}})
 	ask(ralph.Gate{
 		ID: "g-appr", Kind: ralph.GateApproval, Task: "t-0001", InTurn: true, Text: "use Fetch", Deadline: at.Add(time.Hour), Detail: "Tool: Fetch\nAsked because: gate.approvals: ask\n\n{\"url\":\"" + "<b>" + "\"}",
 		Request: &ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpTool, Tool: "Fetch"},
 	})
 	ask(ralph.Gate{
-		ID: "g-oper", Kind: ralph.GateOperation, Task: "t-0001", InTurn: true, Never: true, Rule: "the never list: push --force", Text: "run git push " + hostile,
-		Detail: "Command: git push " + hostile, Request: &ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Command: "git push " + hostile, Dir: "sub"},
+		ID: "g-oper", Kind: ralph.GateOperation, Task: "t-0001", InTurn: true, Never: true, Rule: "the never list: push --force", Text: "run git push " + nasty,
+		Detail: "Command: git push " + nasty, Request: &ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Command: "git push " + nasty, Dir: "sub"},
 	})
 	ask(ralph.Gate{
 		ID: "g-edit", Kind: ralph.GateApproval, Task: "t-0001", InTurn: true, Text: "change x.go", Detail: "Files: x.go\n\ndiff --git a/x.go b/x.go\n--- a/x.go\n+++ b/x.go\n@@ -1 +1 @@\n-var a = 1\n+var a = 2\n",
@@ -208,7 +208,7 @@ func TestGateIsAnsweredFromItsPage(t *testing.T) {
 	x := k.server(web.Options{})
 	_ = pageOf(t, x, "/gate/g-ques", http.StatusOK)
 	act(t, x, "answer", url.Values{"id": {"g-ques"}, "text": {"blue"}, "always": {"yes"}, "scope": {"repository"}, "for": {"24h"}})
-	k.add("cli", ralph.Answered{ID: "g-appr", Verdict: ralph.Denied, Text: "no " + hostile})
+	k.add("cli", ralph.Answered{ID: "g-appr", Verdict: ralph.Denied, Text: "no " + nasty})
 	k.add("engine", ralph.RequestAnswered{Task: "t-0001", Request: ralph.Request{Kind: ralph.RequestApproval, Command: "ls"}, Verdict: ralph.Approved, Rule: "gate.approvals: policy"})
 	html := pageOf(t, x, "/gate/g-ques", http.StatusOK)
 	hasAll(t, "answered", html, `data-status="answered"`, "by web", "blue", `class="card gate-late"`, `id="text-answer-g-ques"`)

@@ -22,7 +22,7 @@ type fakeProofs struct {
 }
 
 func (f *fakeProofs) Evidence(_ context.Context, seq int64, step func() error) (report.Evidence, error) {
-	e := report.Evidence{Line: strings.Repeat("ab", 32), Again: "finish as failed, X-1: " + hostile}
+	e := report.Evidence{Line: strings.Repeat("ab", 32), Again: "finish as failed, X-1: " + nasty}
 	ask := report.Receipts{Only: seq}
 	s := &ralph.State{}
 	err := f.k.Each(0, func(e ralph.Event) error {
@@ -45,17 +45,17 @@ func (f *fakeProofs) Replay(_ context.Context, session ralph.SessionID, _ bool, 
 		return report.Replay{}, &ralph.Refusal{Why: "no session s-none", Kind: ralph.ErrNotFound}
 	}
 	<-f.hold
-	return report.Replay{Sessions: 1, Receipts: 7, Differ: 1, Differences: []report.Difference{{Seq: 5, Task: "t-0001", Was: "turn 1", Now: "pause " + hostile, Rules: 1}}}, nil
+	return report.Replay{Sessions: 1, Receipts: 7, Differ: 1, Differences: []report.Difference{{Seq: 5, Task: "t-0001", Was: "turn 1", Now: "pause " + nasty, Rules: 1}}}, nil
 }
 
 func (f *fakeProofs) Verify(_ context.Context, step func() error) (report.Proof, error) {
 	err := f.k.Each(0, func(ralph.Event) error { return step() })
-	return report.Proof{Facts: 12345, Broken: []report.BrokenLink{{Seq: 3, Link: "merge", Why: "no green " + hostile}}}, err
+	return report.Proof{Facts: 12345, Broken: []report.BrokenLink{{Seq: 3, Link: "merge", Why: "no green " + nasty}}}, err
 }
 
 // decisions records n turns with their outcomes.
 func decisions(k *kept, n int) {
-	k.add("cli", ralph.PlanStarted{File: "a.md"}, ralph.TaskAdded{Task: ralph.Task{ID: "t-0001", Name: "Paint " + hostile, Status: ralph.TaskPending}},
+	k.add("cli", ralph.PlanStarted{File: "a.md"}, ralph.TaskAdded{Task: ralph.Task{ID: "t-0001", Name: "Paint " + nasty, Status: ralph.TaskPending}},
 		ralph.TaskAdded{Task: ralph.Task{ID: "t-0002", Name: "Sweep", Status: ralph.TaskPending}})
 	k.add("engine", ralph.SessionStarted{ID: "s-1", Mode: "autopilot", Config: []byte(`{"parallel":2}`)})
 	k.add("engine", ralph.JobStarted{Job: "a-1", File: "a.md"}, ralph.TaskStarted{ID: "t-0001"}, ralph.TaskStarted{ID: "t-0002"})
@@ -64,7 +64,7 @@ func decisions(k *kept, n int) {
 		if i%2 == 1 {
 			id = "t-0002"
 		}
-		k.add("engine", ralph.StepStarted{Task: id, Step: ralph.Turn{Stage: ralph.KindBuild, Agent: "me", Iteration: i + 1}, Why: ralph.Why{Rule: "B-026", Text: fmt.Sprintf("no signal yet %d %s", i, hostile)}, Saw: k.State().Seq, Now: k.Now()},
+		k.add("engine", ralph.StepStarted{Task: id, Step: ralph.Turn{Stage: ralph.KindBuild, Agent: "me", Iteration: i + 1}, Why: ralph.Why{Rule: "B-026", Text: fmt.Sprintf("no signal yet %d %s", i, nasty)}, Saw: k.State().Seq, Now: k.Now()},
 			ralph.RequestAnswered{Task: id, Request: ralph.Request{Kind: ralph.RequestApproval, Command: "ls"}, Verdict: ralph.Approved, Rule: "gate.approvals: policy"},
 			ralph.TurnEnded{Task: id, Agent: "me", Stage: ralph.KindBuild, Iteration: i + 1, Exit: ralph.ExitOK, Usage: ralph.Usage{Input: 1200, Output: 30, Cost: 0.5}, Took: time.Second})
 	}
