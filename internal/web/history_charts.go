@@ -143,7 +143,7 @@ func taskChart(sessions []index.Session) view.Chart {
 	out := values(newest, func(s *index.Session) float64 { return float64(s.Totals.TasksOut) })
 	c := view.Chart{
 		ID: "chart-tasks", Title: "Tasks per session", Empty: "No task ended in this time.",
-		Total: fmt.Sprintf("%.0f done, %.0f failed, %.0f timed out", sum(done), sum(failed), sum(out)),
+		Total: fmt.Sprintf("%.0f done, %.0f not", sum(done), sum(failed)+sum(out)),
 		Desc:  fmt.Sprintf("Columns of tasks by session, the newest %d at most: %.0f done, %.0f failed, %.0f timed out.", mostSessions, sum(done), sum(failed), sum(out)),
 	}
 	return c.Columns(columns, []view.ChartSeries{
