@@ -146,6 +146,9 @@ func taskChart(sessions []index.Session) view.Chart {
 		Total: fmt.Sprintf("%.0f done, %.0f not", sum(done), sum(failed)+sum(out)),
 		Desc:  fmt.Sprintf("Columns of tasks by session, the newest %d at most: %.0f done, %.0f failed, %.0f timed out.", mostSessions, sum(done), sum(failed), sum(out)),
 	}
+	if len(sessions) > mostSessions {
+		c.Title = fmt.Sprintf("Tasks, newest %d sessions", mostSessions)
+	}
 	return c.Columns(columns, []view.ChartSeries{
 		{Name: "done", Status: "done", Values: done}, {Name: "failed", Status: "failed", Values: failed}, {Name: "timed out", Status: "timeout", Values: out},
 	}, true, number)

@@ -117,7 +117,7 @@ func (c Chart) Columns(columns []ChartColumn, series []ChartSeries, whole bool, 
 		c.Groups = append(c.Groups, g)
 		c.Rows = append(c.Rows, row)
 		if i%every == 0 {
-			c.X = append(c.X, ChartMark{At: per(left + room/2), Text: col.Name, Place: "mid", Few: i/every%2 == 1 && len(columns) > 5})
+			c.X = append(c.X, ChartMark{At: per(left + room/2), Text: col.Name, Place: "mid", Few: i/every%2 == 1 && (len(columns) > 7 || len(columns) > 4 && len(col.Name) > 5)})
 		}
 	}
 	return c
