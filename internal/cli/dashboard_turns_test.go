@@ -45,10 +45,20 @@ func TestTurnFiles(t *testing.T) {
 		t.Errorf("%v %v", list, err)
 	}
 	for _, c := range []struct{ id, record, name, want string }{
-		{"t-1", "2.2", "output.log", "turn 2.2"}, {"t-1", "", "diff.patch", "whole"}, {"plan:a:s", "1", "prompt.md", "stage"},
-		{"t-1", "2", "other.txt", ""}, {"t-1", "2", "prompt.md", ""}, {"t-1", "3", "output.log", ""}, {"t-1", "../t-1/2", "output.log", ""},
-		{"..", "1", "output.log", ""}, {"../../..", "", "output.log", ""}, {"", "1", "output.log", ""}, {"t-1/2", "", "output.log", ""}, {"t-2", "1", "output.log", ""},
-		{"t-1", "2", "../2/output.log", ""}, {"t-1", "1", "diff.patch", ""},
+		{"t-1", "2.2", "output.log", "turn 2.2"},
+		{"t-1", "", "diff.patch", "whole"},
+		{"plan:a:s", "1", "prompt.md", "stage"},
+		{"t-1", "2", "other.txt", ""},
+		{"t-1", "2", "prompt.md", ""},
+		{"t-1", "3", "output.log", ""},
+		{"t-1", "../t-1/2", "output.log", ""},
+		{"..", "1", "output.log", ""},
+		{"../../..", "", "output.log", ""},
+		{"", "1", "output.log", ""},
+		{"t-1/2", "", "output.log", ""},
+		{"t-2", "1", "output.log", ""},
+		{"t-1", "2", "../2/output.log", ""},
+		{"t-1", "1", "diff.patch", ""},
 	} {
 		in, size, err := f.Open(ralph.TaskID(c.id), c.record, c.name)
 		if c.want == "" {

@@ -33,7 +33,7 @@ type Scored struct {
 const (
 	mostCards    = 60 // in a column of the board
 	mostRows     = 200
-	mostButtons  = 24 // cards with buttons: the others have them on their pages
+	mostButtons  = 24 // cards with buttons, those with keys; all are on the task's page
 	mostRecords  = 100
 	mostLine     = 160 // letters of one line
 	mostTagsOf   = 4
@@ -228,7 +228,8 @@ func (b *board) head(here string) view.PlanHead {
 		h.Shares = append(h.Shares, view.Share{Stand: s, Count: count[s]})
 	}
 	h.Tabs = []view.Tab{
-		{Title: "Board", Address: "/plan", Here: here == ""}, {Title: "Table", Address: "/plan?view=table", Here: here == "table"},
+		{Title: "Board", Address: "/plan", Here: here == ""},
+		{Title: "Table", Address: "/plan?view=table", Here: here == "table"},
 		{Title: "Graph", Address: "/plan/graph", Here: here == "graph"},
 	}
 	return h
@@ -302,8 +303,13 @@ func with(path string, q url.Values, changes ...string) string {
 // columns are those of the board; what is rare has a column only when there is some.
 func (b *board) columns(list []*ralph.Task, q url.Values) []view.Column {
 	out := []view.Column{
-		{Key: "waiting", Title: "Waiting"}, {Key: "ready", Title: "Ready"}, {Key: "active", Title: "Active"}, {Key: "merging", Title: "Merging"},
-		{Key: "failed", Title: "Ended badly"}, {Key: "done", Title: "Done"}, {Key: "skipped", Title: "Skipped"},
+		{Key: "waiting", Title: "Waiting"},
+		{Key: "ready", Title: "Ready"},
+		{Key: "active", Title: "Active"},
+		{Key: "merging", Title: "Merging"},
+		{Key: "failed", Title: "Ended badly"},
+		{Key: "done", Title: "Done"},
+		{Key: "skipped", Title: "Skipped"},
 	}
 	at := map[view.Stand]int{
 		view.StandWaiting: 0, view.StandReady: 1, view.StandActive: 2, view.StandMerging: 3, view.StandFailed: 4,
@@ -326,7 +332,7 @@ func (b *board) columns(list []*ralph.Task, q url.Values) []view.Column {
 			card := b.card(t)
 			if buttons > 0 && (c.Key == "failed" || c.Key == "active" || c.Key == "merging") {
 				buttons--
-				card.Offers = action.Offers(b.state, w, action.Task, string(t.ID))
+				card.Offers = slices.DeleteFunc(action.Offers(b.state, w, action.Task, string(t.ID)), func(o action.Offer) bool { return o.Key == "" && !o.Primary })
 			}
 			c.Cards = append(c.Cards, card)
 		}

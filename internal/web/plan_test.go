@@ -25,9 +25,10 @@ type planSource struct {
 	events []ralph.Event
 }
 
-func (p *planSource) State() *ralph.State                     { return p.state }
-func (p *planSource) Engine(*ralph.State) report.Engine       { return p.engine }
-func (p *planSource) Now() time.Time                          { return time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC) }
+func (p *planSource) State() *ralph.State               { return p.state }
+func (p *planSource) Engine(*ralph.State) report.Engine { return p.engine }
+func (p *planSource) Now() time.Time                    { return time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC) }
+
 func (p *planSource) World() action.World                     { return action.World{Engine: p.engine.Alive, Now: p.Now()} }
 func (p *planSource) Wait(ctx context.Context, _ int64) error { <-ctx.Done(); return ctx.Err() }
 

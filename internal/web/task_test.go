@@ -67,7 +67,7 @@ func taskAt(t testing.TB, f turnFolder, s *ralph.State, events []ralph.Event, ad
 	return w
 }
 
-const hostileTask = "\x1b[31mred\x1b[0m <script>alert(1)</script> \x1b]0;title\x07 \x00\xff ‮"
+const hostileTask = "\x1b[31mred\x1b[0m <script>alert(1)</script> \x1b]0;title\x07 \x00\xff \u202e"
 
 func TestTaskPage(t *testing.T) {
 	t.Parallel()
@@ -115,7 +115,7 @@ func TestTaskPage(t *testing.T) {
 				t.Errorf("%s has no %q", address, want)
 			}
 		}
-		if strings.Contains(page, "<script>alert") || strings.Contains(page, "style=") || strings.ContainsAny(page, "\x1b\x00‮") {
+		if strings.Contains(page, "<script>alert") || strings.Contains(page, "style=") || strings.ContainsAny(page, "\x1b\x00\u202e") {
 			t.Errorf("%s has what others wrote as markup, or as signs that steer", address)
 		}
 	}

@@ -323,3 +323,11 @@ func bytesWords(n int64) string {
 	}
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
+
+// iteration is the one at work, else how many there were.
+func (m TaskModel) iteration() int {
+	if m.Card.Stand == StandActive {
+		return m.Card.Iterations + 1
+	}
+	return m.Card.Iterations
+}
