@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/a-h/templ"
+
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/web/view"
@@ -33,7 +35,7 @@ type Scored struct {
 const (
 	mostCards    = 60 // in a column of the board
 	mostRows     = 200
-	mostButtons  = 24 // cards with buttons, those with keys; all are on the task's page
+	mostButtons  = 12 // cards with buttons, those with keys; all are on the task's page
 	mostRecords  = 100
 	mostLine     = 160 // letters of one line
 	mostTagsOf   = 4
@@ -197,9 +199,11 @@ func oneLine(s string, most int) string {
 func planPage(_ context.Context, r *request) (view.Page, error) {
 	b, q := newBoard(r), r.URL.Query()
 	f, list := b.filter(q)
-	body := view.PlanBoard(b.columns(list, q))
+	var body templ.Component
 	if f.View == "table" {
 		body = view.PlanRows(b.table(list, q))
+	} else {
+		body = view.PlanBoard(b.columns(list, q))
 	}
 	issues, rejects := b.records()
 	return view.Page{Title: "Plan", Sections: []view.Section{
