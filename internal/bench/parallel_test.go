@@ -32,14 +32,17 @@ func (c crowd) String() string {
 }
 
 // buildFloor makes the program that ralph is measured against.
-func buildFloor(tb testing.TB) string {
+func buildFloor(tb testing.TB) string { return buildTool(tb, "floor") }
+
+// buildTool makes a program of testdata.
+func buildTool(tb testing.TB, name string) string {
 	tb.Helper()
-	bin := filepath.Join(tb.TempDir(), "floor")
+	bin := filepath.Join(tb.TempDir(), name)
 	_, said, res, err := proc.NewRunner("").Output(tb.Context(), proc.Command{
-		Args: []string{"go", "build", "-o", bin, "./testdata/floor/main.go"}, Env: os.Environ(),
+		Args: []string{"go", "build", "-o", bin, "./testdata/" + name + "/main.go"}, Env: os.Environ(),
 	})
 	if err != nil || res.Code != 0 {
-		tb.Fatalf("build the floor: %v\n%s", err, said)
+		tb.Fatalf("build the %s: %v\n%s", name, err, said)
 	}
 	return bin
 }
