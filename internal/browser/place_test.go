@@ -17,8 +17,14 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what must come, on whatever machine.
-const patience = 2 * time.Minute
+// patience is how long a test waits for what must come, on whatever machine. While one
+// works on a test, RALPH_E2E_PATIENCE makes it shorter.
+func patience() time.Duration {
+	if d, err := time.ParseDuration(os.Getenv("RALPH_E2E_PATIENCE")); err == nil {
+		return d
+	}
+	return 2 * time.Minute
+}
 
 // place is a repository with an empty environment around it.
 type place struct {
@@ -82,7 +88,7 @@ func (p *place) write(name, text string) {
 
 func (p *place) must(args ...string) string {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(p.t.Context(), patience())
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir, cmd.Env = p.dir, p.env
@@ -194,7 +200,7 @@ func (p *place) until(what string, fact func() bool) {
 	p.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	limit := time.After(patience)
+	limit := time.After(patience())
 	for !fact() {
 		select {
 		case <-p.t.Context().Done():

@@ -49,7 +49,7 @@ func newTab(t *testing.T, browser context.Context, s *served) *tab {
 // do carries steps out.
 func (x *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	x.t.Helper()
-	ctx, cancel := context.WithTimeout(x.ctx, patience)
+	ctx, cancel := context.WithTimeout(x.ctx, patience())
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		x.t.Fatalf("in the browser: %v\n%s", err, x.shown())
@@ -70,7 +70,7 @@ func (x *tab) is(js string) bool {
 // until waits for a condition.
 func (x *tab) until(what, js string) {
 	x.t.Helper()
-	limit := time.After(patience)
+	limit := time.After(patience())
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !x.is(js) {
