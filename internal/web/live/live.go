@@ -25,7 +25,8 @@ type Part struct {
 // Options are what a Hub needs from outside.
 type Options struct {
 	// Render makes the parts of a view as they are now; key is its address. An error
-	// ends the streams of that view.
+	// ends the streams of that view: ErrGone, and a panic, for good; after any other one
+	// browsers ask again.
 	Render func(ctx context.Context, key string) ([]Part, error)
 	// Changed returns when there may be something newer than what was rendered at
 	// version, with the version of now, or with ctx.
@@ -35,7 +36,18 @@ type Options struct {
 	// Build is told to each page at the beginning of its stream: one that came from
 	// another build of ralph loads itself anew.
 	Build string
+	// Panicked is told of a panic in Render or Changed, which ends no more than the view;
+	// nil: nobody is.
+	Panicked func(what any)
+	// Patience is how long a reader may take nothing of what is written; 0: half a minute.
+	Patience time.Duration
 }
+
+// patience with readers: a browser reads at once, also for a tab that nobody sees.
+const patience = 30 * time.Second
+
+// ErrGone says that there is no such view, and that asking again is no use.
+var ErrGone = errors.New("there is nothing to follow")
 
 // Hub shares the rendering of views.
 type Hub struct {
@@ -67,7 +79,12 @@ type patch struct {
 const kept = 32
 
 // New returns a hub at which nobody looks.
-func New(opt Options) *Hub { return &Hub{opt: opt, views: map[string]*view{}} }
+func New(opt Options) *Hub {
+	if opt.Patience == 0 {
+		opt.Patience = patience
+	}
+	return &Hub{opt: opt, views: map[string]*view{}}
+}
 
 // Serve streams a view's changes until the request ends: first all parts, then those
 // that changed.
@@ -76,10 +93,12 @@ func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, key string) {
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store")
 	out := http.NewResponseController(w)
-	_ = out.SetWriteDeadline(time.Time{})
+	// Each write has its time: a reader that is gone without a word holds nothing for long.
+	soon := func() { _ = out.SetWriteDeadline(time.Now().Add(h.opt.Patience)) }
+	soon()
 	v := h.join(key)
 	defer h.leave(v)
-	if _, err := fmt.Fprintf(w, "retry: 1000\nevent: hello\ndata: %s\n\n", h.opt.Build); err != nil {
+	if _, err := fmt.Fprintf(w, "retry: 1000\nevent: hello\ndata: %s\n\n", oneLine(h.opt.Build)); err != nil {
 		return
 	}
 	beat := time.NewTicker(h.opt.Beat)
@@ -87,8 +106,13 @@ func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, key string) {
 	seen := int64(-1)
 	for {
 		data, at, moved, err := h.since(v, seen)
+		soon()
 		if err != nil {
-			_, _ = fmt.Fprintf(w, "event: gone\ndata: %s\n\n", oneLine(err.Error()))
+			word := "trouble" // the browser comes back
+			if errors.Is(err, ErrGone) {
+				word = "gone"
+			}
+			_, _ = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", word, oneLine(err.Error()))
 			_ = out.Flush()
 			return
 		}
@@ -105,6 +129,7 @@ func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, key string) {
 			return
 		case <-moved:
 		case <-beat.C:
+			soon()
 			if _, err := fmt.Fprint(w, "event: beat\ndata:\n\n"); err != nil {
 				return
 			}
@@ -162,13 +187,11 @@ func (h *Hub) leave(v *view) {
 func (h *Hub) follow(ctx context.Context, v *view) {
 	version := int64(-1)
 	for {
-		var err error
-		if version, err = h.opt.Changed(ctx, version); err == nil {
-			var parts []Part
-			if parts, err = h.opt.Render(ctx, v.key); err == nil {
-				h.take(v, parts)
-				continue
-			}
+		next, parts, err := h.render(ctx, v.key, version)
+		if err == nil {
+			version = next
+			h.take(v, parts)
+			continue
 		}
 		h.mu.Lock()
 		if v.over = err; h.views[v.key] == v && !errors.Is(err, context.Canceled) {
@@ -179,6 +202,32 @@ func (h *Hub) follow(ctx context.Context, v *view) {
 		return
 	}
 }
+
+// render waits for news and makes the parts. A panic ends neither the other views nor the
+// process, in which an engine may be at work.
+func (h *Hub) render(ctx context.Context, key string, version int64) (next int64, parts []Part, err error) {
+	defer func() {
+		if what := recover(); what != nil {
+			if h.opt.Panicked != nil {
+				h.opt.Panicked(what)
+			}
+			err = gone{"this page broke, which is a mistake in ralph: load it again"}
+		}
+	}()
+	if next, err = h.opt.Changed(ctx, version); err == nil {
+		parts, err = h.opt.Render(ctx, key)
+	}
+	return next, parts, err
+}
+
+// gone is an ErrGone in words of its own.
+type gone struct{ why string }
+
+func (g gone) Error() string { return g.why }
+func (gone) Unwrap() error   { return ErrGone }
+
+// Gone is an error that ends a view for good.
+func Gone(why string) error { return gone{why} }
 
 // take compares the parts with what was sent, and sends what is new.
 func (h *Hub) take(v *view, parts []Part) {
@@ -211,14 +260,16 @@ func (h *Hub) wake(v *view) {
 	v.moved = make(chan struct{})
 }
 
-// event is a patch as it goes over the wire.
+// event is a patch as it goes over the wire. There a carriage return ends a line, and what
+// comes after one would be a field of the stream; in HTML it is a line break like any other.
 func event(id int64, parts []Part) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "id: %d\nevent: patch\n", id)
 	for _, p := range parts {
-		for line := range bytes.Lines(p.HTML) {
+		html := bytes.ReplaceAll(p.HTML, []byte("\r\n"), []byte("\n"))
+		for line := range bytes.Lines(bytes.ReplaceAll(html, []byte("\r"), []byte("\n"))) {
 			b.WriteString("data: ")
-			b.Write(bytes.TrimRight(line, "\r\n"))
+			b.Write(bytes.TrimSuffix(line, []byte("\n")))
 			b.WriteByte('\n')
 		}
 	}
