@@ -10,16 +10,14 @@ import (
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
 
-// bar is the control bar, which stands on every page.
-func (x *Server) bar(l *look) view.BarModel {
-	w := x.opt.Desk.World()
-	w.Engine = l.engine.Alive
+// barOf is the control bar, which stands on every page.
+func barOf(l *look) view.BarModel {
 	s := l.state
 	m := view.BarModel{
 		Status: report.StatusOf(s, l.engine, l.now), Stage: report.QueryStage(s), Engine: l.engine,
 		Running: s.Running(l.now), At: s.Turning(), Usage: s.Session.Usage, Mode: s.Session.Mode,
 		Tokens: view.Amount(s.Session.Usage.Input + s.Session.Usage.Output + s.Session.Usage.CacheRead + s.Session.Usage.CacheWrite),
-		Offers: action.Offers(s, w, action.Engine, ""),
+		Offers: action.Offers(s, l.world(), action.Engine, ""),
 	}
 	m.Since = clockOf(s, l.engine)
 	needs := report.Needs(s, l.engine, l.now)

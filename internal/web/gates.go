@@ -23,7 +23,7 @@ const mostEnds = 30
 // gates is the page of all that waits for a person.
 func gates(_ context.Context, r *request) (view.Page, error) {
 	x := r.server
-	w := x.world(r.look)
+	w := r.world()
 	var m view.GatesModel
 	for _, g := range r.state.Gates {
 		row := view.GateRow{Gate: g, Task: taskName(r.state, g), Held: report.HeldBy(g), Gone: !g.Heard(r.engine.Alive, r.now)}
@@ -61,13 +61,6 @@ func gates(_ context.Context, r *request) (view.Page, error) {
 	}}, nil
 }
 
-// world is what actions are offered by, at the moment of a look.
-func (x *Server) world(l *look) action.World {
-	w := x.opt.Desk.World()
-	w.Engine = l.engine.Alive
-	return w
-}
-
 // gate is the page of one gate: all there is to decide by while it waits, and what became
 // of it afterwards.
 func gate(ctx context.Context, r *request) (view.Page, error) {
@@ -77,7 +70,7 @@ func gate(ctx context.Context, r *request) (view.Page, error) {
 		g := r.state.Gates[i]
 		d := r.server.detail(ctx, r.state, g)
 		m.Detail, m.Gone = &d, !g.Heard(r.engine.Alive, r.now)
-		m.Offers = action.Offers(r.state, r.server.world(r.look), action.Gate, string(id))
+		m.Offers = action.Offers(r.state, r.world(), action.Gate, string(id))
 		m.Checks = doubts(r.state, g)
 		_, _, _ = r.server.past.ends(r.server.opt.Source, r.state, false) // so that its end is seen, whatever was before
 	} else if err := r.server.became(r, &m); err != nil {

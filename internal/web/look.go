@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/web/index"
+	"github.com/ralph-loop/ralph/internal/web/view"
 )
 
 // look is all that pages are made from at one moment.
@@ -25,6 +28,10 @@ type look struct {
 	news int64
 	// grown changes when an agent at work has said more, also what are no last words.
 	grown map[ralph.TaskID]int64
+
+	// What pages share is made once for all of them.
+	world func() action.World
+	bar   func() view.BarModel
 }
 
 const (
@@ -45,6 +52,7 @@ const (
 // looks at one.
 type watcher struct {
 	source Source
+	desk   action.Desk
 	index  *index.Index
 	grown  func(*ralph.State) map[ralph.TaskID]int64 // nil: nobody knows
 	news   atomic.Int64
@@ -54,6 +62,9 @@ type watcher struct {
 	mu      sync.Mutex
 	now     *look // the newest, nil before the first
 	version int64
+	solid   int64                  // the newest version with more than other words of agents
+	worded  int64                  // the newest with other words
+	spoke   map[ralph.TaskID]int64 // the newest in which an agent had said more, by task
 	waiting int
 	wanted  chan struct{} // has something when somebody waits
 	moved   chan struct{} // closed and replaced with each version
@@ -61,8 +72,8 @@ type watcher struct {
 	busy    func() bool // something goes on that is no fact; nil: nothing ever does
 }
 
-func newWatcher(source Source, history *index.Index) *watcher {
-	w := &watcher{source: source, index: history, wanted: make(chan struct{}, 1), moved: make(chan struct{})}
+func newWatcher(source Source, desk action.Desk, history *index.Index) *watcher {
+	w := &watcher{source: source, desk: desk, index: history, wanted: make(chan struct{}, 1), moved: make(chan struct{})}
 	w.ctx, w.stop = context.WithCancel(context.Background())
 	go w.run()
 	return w
@@ -90,7 +101,13 @@ func (w *watcher) stirring() bool {
 // look is the repository as it is now.
 func (w *watcher) look() *look {
 	s := w.source.State()
-	l := &look{s, w.source.Engine(s), w.source.Now(), w.read(s.Seq), w.news.Load(), nil}
+	l := &look{state: s, engine: w.source.Engine(s), now: w.source.Now(), read: w.read(s.Seq), news: w.news.Load()}
+	l.world = sync.OnceValue(func() action.World {
+		world := w.desk.World()
+		world.Engine = l.engine.Alive
+		return world
+	})
+	l.bar = sync.OnceValue(func() view.BarModel { return barOf(l) })
 	if w.grown != nil && l.engine.Alive {
 		l.grown = w.grown(s)
 	}
@@ -122,10 +139,9 @@ func (w *watcher) changed(ctx context.Context, version int64) (int64, error) {
 	w.count(1)
 	defer w.count(-1)
 	if version < 0 { // nobody knows how old the newest is
-		now := w.look()
+		w.publish(w.look(), false)
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.now = now
 		return w.version, w.err
 	}
 	for {
@@ -172,18 +188,73 @@ func (w *watcher) run() {
 			w.end(err)
 			return
 		}
-		now := w.look()
-		if quiet := time.Since(anew); same(last, now) && quiet < anewEvery && (quiet < quietEvery || !w.stirring()) {
+		quiet := time.Since(anew)
+		old := quiet >= anewEvery || quiet >= quietEvery && w.stirring()
+		w.publish(w.look(), old)
+		if old {
+			anew = time.Now()
+		}
+	}
+}
+
+// publish makes a look the newest version, if it says anything new or all is to be made anew.
+func (w *watcher) publish(now *look, anew bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.now != nil && now.state.Seq < w.now.state.Seq {
+		return // it was taken before the newest one, by another who looked
+	}
+	solid := anew || !sameButWords(w.now, now)
+	words := solid || !maps.Equal(w.now.engine.Words, now.engine.Words)
+	if !words && maps.Equal(w.now.grown, now.grown) {
+		return
+	}
+	w.version++
+	if solid {
+		w.solid = w.version
+	}
+	if words {
+		w.worded = w.version
+	}
+	w.hear(now)
+	w.now = now
+	close(w.moved)
+	w.moved = make(chan struct{})
+}
+
+// hear notes whose agents have said something since the look before. w.mu is held.
+func (w *watcher) hear(now *look) {
+	spoke := make(map[ralph.TaskID]int64, len(now.grown))
+	for t := range now.state.Work() {
+		id := t.ID
+		if t.Status != ralph.TaskActive {
 			continue
 		}
-		anew = time.Now()
-		w.mu.Lock()
-		w.now = now
-		w.version++
-		close(w.moved)
-		w.moved = make(chan struct{})
-		w.mu.Unlock()
+		spoke[id] = w.spoke[id]
+		if w.now == nil || w.now.grown[id] != now.grown[id] || w.now.engine.Words[id] != now.engine.Words[id] {
+			spoke[id] = w.version
+		}
 	}
+	w.spoke = spoke
+}
+
+// unchanged reports whether a page that was made at a version would be the same now. Only
+// some show what agents say while they say it.
+func (w *watcher) unchanged(address string, version int64) bool {
+	path, _, _ := strings.Cut(address, "?")
+	task, ofTask := strings.CutPrefix(path, "/task/")
+	task, _, _ = strings.Cut(task, "/")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case version < w.solid:
+		return false
+	case ofTask:
+		return version >= w.spoke[ralph.TaskID(task)]
+	case path == "/" || path == "/plan":
+		return version >= w.worded
+	}
+	return true
 }
 
 // wait lets time pass until there may be something new.
@@ -227,7 +298,8 @@ func (w *watcher) end(err error) {
 	w.moved = make(chan struct{})
 }
 
-// same reports whether nothing has happened between two looks; clocks are no news.
-func same(a, b *look) bool {
-	return a != nil && a.state == b.state && a.read == b.read && a.news == b.news && a.engine.Alive == b.engine.Alive && a.engine.Pid == b.engine.Pid && maps.Equal(a.engine.Words, b.engine.Words) && maps.Equal(a.grown, b.grown)
+// sameButWords reports whether nothing has happened between two looks but that agents said
+// something; clocks are no news.
+func sameButWords(a, b *look) bool {
+	return a != nil && a.state == b.state && a.read == b.read && a.news == b.news && a.engine.Alive == b.engine.Alive && a.engine.Pid == b.engine.Pid
 }

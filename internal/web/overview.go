@@ -21,8 +21,7 @@ const (
 
 // overview is the first page: what needs a person, then what goes on.
 func overview(_ context.Context, r *request) (view.Page, error) {
-	o := overviewOf{request: r, world: r.server.opt.Desk.World()}
-	o.world.Engine = r.engine.Alive
+	o := overviewOf{request: r, world: r.world()}
 	stage, status := report.QueryStage(r.state), report.StatusOf(r.state, r.engine, r.now)
 	feed, err := r.server.feed.at(r.server.opt.Source, r.state)
 	if err != nil {

@@ -239,13 +239,6 @@ func (b *board) head(here string) view.PlanHead {
 	return h
 }
 
-// world is the desk's, as the page was looked at.
-func (b *board) world() action.World {
-	w := b.server.opt.Desk.World()
-	w.Engine = b.look.engine.Alive
-	return w
-}
-
 // filter narrows the plan by the query, and says what can be chosen.
 func (b *board) filter(q url.Values) (view.PlanFilter, []*ralph.Task) {
 	f := view.PlanFilter{Status: q.Get("status"), Phase: q.Get("phase"), Tag: q.Get("tag"), Query: oneLine(q.Get("q"), 100), Total: len(b.order)}

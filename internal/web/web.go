@@ -87,9 +87,10 @@ const beat = 3 * time.Second
 
 // New returns the dashboard. Close ends what it does in the background.
 func New(opt Options) *Server {
+	opt.Source = &recent{Source: opt.Source}
 	x := &Server{opt: opt, pages: http.NewServeMux(), routes: http.NewServeMux(), assets: asset.Load()}
 	x.index = index.New(index.Options{Journal: opt.Source, Work: readWork, Rest: readRest})
-	x.watch = newWatcher(opt.Source, x.index)
+	x.watch = newWatcher(opt.Source, opt.Desk, x.index)
 	if opt.Turns != nil {
 		x.watch.grown = opt.Turns.Grown
 	}
@@ -198,7 +199,7 @@ func (x *Server) write(w http.ResponseWriter, r *http.Request, status int, l *lo
 	frame := view.Frame{
 		Path: r.URL.Path, Key: r.URL.RequestURI(), Live: status == http.StatusOK && r.Method == http.MethodGet,
 		Repository: filepath.Base(x.opt.Root), Version: x.opt.Version, Build: x.opt.Build,
-		Style: x.assets.Style, Early: x.assets.Early, Scripts: x.assets.Scripts, CSRF: csrfOf(r.Context()), Bar: x.bar(l),
+		Style: x.assets.Style, Early: x.assets.Early, Scripts: x.assets.Scripts, CSRF: csrfOf(r.Context()), Bar: l.bar(),
 	}
 	var b bytes.Buffer
 	if err := view.Document(frame, page).Render(view.WithBack(view.WithCSRF(r.Context(), frame.CSRF), here(r)), &b); err != nil {
@@ -216,14 +217,18 @@ func (x *Server) stream(w http.ResponseWriter, r *http.Request) {
 	x.hub.Serve(w, r, r.URL.Query().Get("view"))
 }
 
-// parts renders the parts of a page that change, and those of the frame.
-func (x *Server) parts(ctx context.Context, key string) ([]live.Part, error) {
+// parts renders the parts of a page that change, and those of the frame; nil when the page
+// is as it was at a version, the last one that it was rendered at.
+func (x *Server) parts(ctx context.Context, key string, last int64) ([]live.Part, error) {
+	if last >= 0 && x.watch.unchanged(key, last) {
+		return nil, nil
+	}
 	l := x.watch.newest()
 	page, err := x.page(ctx, key, l)
 	if err != nil {
 		return nil, err
 	}
-	sections := append([]view.Section{{ID: view.BarID, Body: view.Bar(x.bar(l))}}, page.Sections...)
+	sections := append([]view.Section{{ID: view.BarID, Body: view.Bar(l.bar())}}, page.Sections...)
 	out := make([]live.Part, 0, len(sections))
 	for _, s := range sections {
 		if s.Once {

@@ -6,9 +6,9 @@ package live
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"net/http"
 	"strings"
 	"sync"
@@ -24,10 +24,11 @@ type Part struct {
 
 // Options are what a Hub needs from outside.
 type Options struct {
-	// Render makes the parts of a view as they are now; key is its address. An error
-	// ends the streams of that view: ErrGone, and a panic, for good; after any other one
-	// browsers ask again.
-	Render func(ctx context.Context, key string) ([]Part, error)
+	// Render makes the parts of a view as they are now; key is its address, last the
+	// version that it was rendered at before, -1 if it was not. No parts: nothing has
+	// changed since. An error ends the streams of that view: ErrGone, and a panic, for
+	// good; after any other one browsers ask again.
+	Render func(ctx context.Context, key string, last int64) ([]Part, error)
 	// Changed returns when there may be something newer than what was rendered at
 	// version, with the version of now, or with ctx.
 	Changed func(ctx context.Context, version int64) (int64, error)
@@ -51,7 +52,8 @@ var ErrGone = errors.New("there is nothing to follow")
 
 // Hub shares the rendering of views.
 type Hub struct {
-	opt Options
+	opt  Options
+	seed maphash.Seed
 
 	mu    sync.Mutex
 	views map[string]*view
@@ -62,12 +64,12 @@ type view struct {
 	key   string
 	stop  context.CancelFunc
 	over  error
-	count int                          // streams
-	parts []Part                       // the newest
-	sums  map[string][sha256.Size]byte // of what was sent
-	moved chan struct{}                // closed and replaced when there is something new
-	log   []patch                      // the newest patches, oldest first
-	next  int64                        // number of the next patch
+	count int               // streams
+	parts []Part            // the newest
+	sums  map[string]uint64 // of what was sent
+	moved chan struct{}     // closed and replaced when there is something new
+	log   []patch           // the newest patches, oldest first
+	next  int64             // number of the next patch
 }
 
 type patch struct {
@@ -83,7 +85,7 @@ func New(opt Options) *Hub {
 	if opt.Patience == 0 {
 		opt.Patience = patience
 	}
-	return &Hub{opt: opt, views: map[string]*view{}}
+	return &Hub{opt: opt, seed: maphash.MakeSeed(), views: map[string]*view{}}
 }
 
 // Serve streams a view's changes until the request ends: first all parts, then those
@@ -164,7 +166,7 @@ func (h *Hub) join(key string) *view {
 	v := h.views[key]
 	if v == nil {
 		ctx, stop := context.WithCancel(context.Background())
-		v = &view{key: key, stop: stop, moved: make(chan struct{}), sums: map[string][sha256.Size]byte{}}
+		v = &view{key: key, stop: stop, moved: make(chan struct{}), sums: map[string]uint64{}}
 		h.views[key] = v
 		go h.follow(ctx, v)
 	}
@@ -185,11 +187,11 @@ func (h *Hub) leave(v *view) {
 
 // follow renders a view as often as something changed, while somebody looks.
 func (h *Hub) follow(ctx context.Context, v *view) {
-	version := int64(-1)
+	last := int64(-1)
 	for {
-		next, parts, err := h.render(ctx, v.key, version)
+		version, parts, err := h.render(ctx, v.key, last)
 		if err == nil {
-			version = next
+			last = version
 			h.take(v, parts)
 			continue
 		}
@@ -205,7 +207,7 @@ func (h *Hub) follow(ctx context.Context, v *view) {
 
 // render waits for news and makes the parts. A panic ends neither the other views nor the
 // process, in which an engine may be at work.
-func (h *Hub) render(ctx context.Context, key string, version int64) (next int64, parts []Part, err error) {
+func (h *Hub) render(ctx context.Context, key string, last int64) (version int64, parts []Part, err error) {
 	defer func() {
 		if what := recover(); what != nil {
 			if h.opt.Panicked != nil {
@@ -214,10 +216,10 @@ func (h *Hub) render(ctx context.Context, key string, version int64) (next int64
 			err = gone{"this page broke, which is a mistake in ralph: load it again"}
 		}
 	}()
-	if next, err = h.opt.Changed(ctx, version); err == nil {
-		parts, err = h.opt.Render(ctx, key)
+	if version, err = h.opt.Changed(ctx, last); err == nil {
+		parts, err = h.opt.Render(ctx, key, last)
 	}
-	return next, parts, err
+	return version, parts, err
 }
 
 // gone is an ErrGone in words of its own.
@@ -231,10 +233,13 @@ func Gone(why string) error { return gone{why} }
 
 // take compares the parts with what was sent, and sends what is new.
 func (h *Hub) take(v *view, parts []Part) {
+	if len(parts) == 0 {
+		return
+	}
 	var changed []Part
-	sums := make(map[string][sha256.Size]byte, len(parts))
+	sums := make(map[string]uint64, len(parts))
 	for _, p := range parts {
-		sums[p.ID] = sha256.Sum256(p.HTML)
+		sums[p.ID] = maphash.Bytes(h.seed, p.HTML)
 		if old, ok := v.sums[p.ID]; !ok || old != sums[p.ID] {
 			changed = append(changed, p)
 		}

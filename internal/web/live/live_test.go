@@ -59,7 +59,7 @@ func once(ctx context.Context, version int64) (int64, error) {
 func TestLineEndsStayInTheData(t *testing.T) {
 	t.Parallel()
 	hostile := "<div>a\revent: gone\rdata: b\r\n\r\nid: 9\u2028retry: 1\n\ndata: c\r</div>"
-	lines := stream(t, Options{Changed: once, Build: "b\r\nevent: gone", Render: func(context.Context, string) ([]Part, error) {
+	lines := stream(t, Options{Changed: once, Build: "b\r\nevent: gone", Render: func(context.Context, string, int64) ([]Part, error) {
 		return []Part{{"x", []byte(hostile)}}, nil
 	}}, "</div>")
 	for _, line := range lines {
@@ -81,7 +81,7 @@ func TestLineEndsStayInTheData(t *testing.T) {
 func TestPanicEndsOneViewAlone(t *testing.T) {
 	t.Parallel()
 	said := make(chan any, 1)
-	lines := stream(t, Options{Changed: once, Render: func(context.Context, string) ([]Part, error) { panic("no such luck") }, Panicked: func(what any) { said <- what }}, "")
+	lines := stream(t, Options{Changed: once, Render: func(context.Context, string, int64) ([]Part, error) { panic("no such luck") }, Panicked: func(what any) { said <- what }}, "")
 	if all := strings.Join(lines, "\n"); !strings.Contains(all, "event: gone\ndata: this page broke") {
 		t.Errorf("the stream says\n%s", all)
 	}
@@ -94,7 +94,7 @@ func TestPanicEndsOneViewAlone(t *testing.T) {
 func TestTroubleMayPass(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{"event: gone\ndata: no task t-9": Gone("no task\nt-9"), "event: trouble\ndata: read the journal": errors.New("read the journal")} {
-		lines := stream(t, Options{Changed: once, Render: func(context.Context, string) ([]Part, error) { return nil, err }}, "")
+		lines := stream(t, Options{Changed: once, Render: func(context.Context, string, int64) ([]Part, error) { return nil, err }}, "")
 		if all := strings.Join(lines, "\n"); !strings.Contains(all, want) {
 			t.Errorf("the stream says\n%s\nand not\n%s", all, want)
 		}
@@ -108,7 +108,7 @@ func TestReaderThatStopsReading(t *testing.T) {
 	large := []byte("<div>" + strings.Repeat("x", 64<<20) + "</div>") // more than any buffer takes
 	hub := New(Options{
 		Beat: time.Hour, Patience: 50 * time.Millisecond,
-		Render: func(context.Context, string) ([]Part, error) { return []Part{{"x", large}}, nil },
+		Render: func(context.Context, string, int64) ([]Part, error) { return []Part{{"x", large}}, nil },
 		Changed: func(ctx context.Context, version int64) (int64, error) {
 			if version < 0 {
 				return 1, nil
