@@ -122,7 +122,7 @@ func (o overviewOf) slots(stage report.Stage, status report.StatusRecord) view.S
 		}
 		c := view.SlotCard{
 			Task: t.ID, Name: t.Name, Kind: string(cmp.Or(t.Kind, ralph.KindBuild)), Agent: t.Run.Agent, Iteration: t.Run.Iterations + 1,
-			Of: t.MaxIterations, Progress: t.Run.Progress, Note: t.Run.Note, Since: t.Run.StartedAt, Stuck: t.Run.Warned, Unchanged: t.Run.Unchanged,
+			Of: o.most(t), Progress: t.Run.Progress, Note: t.Run.Note, Since: t.Run.StartedAt, Stuck: t.Run.Warned, Unchanged: t.Run.Unchanged,
 			Context: int(100 * t.Run.Context.Part()),
 		}
 		if !build {
@@ -134,6 +134,14 @@ func (o overviewOf) slots(stage report.Stage, status report.StatusRecord) view.S
 	return m
 }
 
+// most is how many iterations a task has; 0 where nobody can say.
+func (o overviewOf) most(t *ralph.Task) int {
+	if plan := o.server.opt.Schedule; plan != nil {
+		return cmp.Or(t.MaxIterations, plan.Iterations(o.state))
+	}
+	return t.MaxIterations
+}
+
 // fill adds what the state and the engine know of the work in a slot; id is what holds it.
 func (o overviewOf) fill(c *view.SlotCard, id ralph.TaskID, waits map[ralph.TaskID]report.WaitRecord) {
 	if words := o.engine.Words[id]; !strings.HasPrefix(words, "<ralph") { // what is meant for ralph is no word for people
@@ -142,8 +150,8 @@ func (o overviewOf) fill(c *view.SlotCard, id ralph.TaskID, waits map[ralph.Task
 	if t := o.state.Task(id); t != nil {
 		c.Tokens, c.Cost, c.Turn = view.Amount(t.Run.Usage.Input+t.Run.Usage.Output), t.Run.Usage.Cost, t.Run.TurnAt
 	}
-	if g := o.state.Gate(id); g != nil {
-		c.Gate = g.ID
+	if i := slices.IndexFunc(o.state.Gates, func(g *ralph.Gate) bool { return g.Task == id }); i >= 0 { // also in the middle of its turn
+		c.Gate = o.state.Gates[i].ID
 	}
 	if w, ok := waits[id]; ok {
 		c.Wait = &w

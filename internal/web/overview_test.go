@@ -105,6 +105,18 @@ func TestOverviewSlots(t *testing.T) {
 	}
 }
 
+// TestOverviewAsksInTurn: who asks in the middle of a turn waits for a person, in its slot too.
+func TestOverviewAsksInTurn(t *testing.T) {
+	s := overviewState()
+	s.Plan.Tasks[2].Run.Warned = false
+	s.Gates = []*ralph.Gate{{ID: "g-1", Kind: "operation", Task: "t-c", Text: "run npm publish", InTurn: true}}
+	wantAll(t, overviewAt(t, s, true), "waits for you", `href="/gate/g-1"`)
+	s.Gates = nil
+	if body := overviewAt(t, s, true); strings.Contains(body, "waits for you") {
+		t.Error("nobody asks, and a card waits for an answer")
+	}
+}
+
 // TestOverviewFeed: the newest decision and its reason (E-087), an agent's items (E-091).
 func TestOverviewFeed(t *testing.T) {
 	at := time.Date(2025, 3, 1, 11, 59, 0, 0, time.UTC)
