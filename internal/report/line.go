@@ -143,7 +143,11 @@ func noted(f ralph.Noted, s *ralph.State) []string {
 
 func sessionStarted(f ralph.SessionStarted, s *ralph.State) []string {
 	lines := []string{"Agent started"}
-	if f.Mode != "agent" {
+	switch f.Mode {
+	case "agent":
+	case "":
+		lines = []string{"Session started"}
+	default:
 		lines = []string{strings.ToUpper(f.Mode[:1]) + f.Mode[1:] + " started"}
 	}
 	if mode := f.Autonomy(); mode != ralph.Autopilot {

@@ -225,3 +225,14 @@ func TestPilotSummary(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A session of a journal that says no mode begins like any other.
+func TestSessionWithoutAMode(t *testing.T) {
+	t.Parallel()
+	e, s := ralph.Event{Seq: 1, Fact: ralph.SessionStarted{ID: "s-1"}}, &ralph.State{}
+	s.Apply(e)
+	var log report.Log
+	if got := log.Lines(e, s); len(got) == 0 || got[0] != "Session started" {
+		t.Errorf("%q", got)
+	}
+}
