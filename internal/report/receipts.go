@@ -63,6 +63,7 @@ type Receipts struct {
 	Session ralph.SessionID // only of this session; "" for all
 	Most    int             // only so many, the newest; 0 for all
 	Only    int64           // only the one with this number; 0 for all
+	Before  int64           // only those with a smaller number; 0 for all
 
 	Sessions int // how many sessions were asked for and are there
 	list     []*Receipt
@@ -83,6 +84,7 @@ func (r *Receipts) Add(e ralph.Event, s *ralph.State) {
 	case ralph.StepStarted:
 		if old := r.open[f.Task]; old != nil {
 			old.Cut = true
+			delete(r.open, f.Task) // what comes now is the outcome of the new one, also of one that is not kept
 		}
 		if x := r.keep(e, s, f.Task); x != nil {
 			x.Step, x.What, x.Rule, x.Why, x.Saw, x.Now = f.Step.StepName(), StepWords(f.Step), f.Why.Rule, f.Why.Text, f.Saw, f.Now
@@ -132,7 +134,7 @@ func (r *Receipts) ended(e ralph.Event, f ralph.TaskEnded, s *ralph.State) {
 func (r *Receipts) keep(e ralph.Event, s *ralph.State, id ralph.TaskID) *Receipt {
 	t := s.Task(id)
 	switch {
-	case r.Session != "" && s.Session.ID != r.Session, r.Only != 0 && e.Seq != r.Only, r.Task != "" && !belongs(t, id, r.Task):
+	case r.Session != "" && s.Session.ID != r.Session, r.Only != 0 && e.Seq != r.Only, r.Before != 0 && e.Seq >= r.Before, r.Task != "" && !belongs(t, id, r.Task):
 		return nil
 	}
 	x := &Receipt{Seq: e.Seq, At: e.At, Session: s.Session.ID, Task: id}
