@@ -13,13 +13,13 @@ import (
 type proofs struct{ env Env }
 
 // Evidence is one receipt with what it saw, decided once more.
-func (p proofs) Evidence(_ context.Context, seq int64, step func() error) (report.Evidence, error) {
+func (p proofs) Evidence(_ context.Context, from *ralph.State, seq int64, step func() error) (report.Evidence, error) {
 	j, err := openReader(p.env, false, false)
 	if err != nil {
 		return report.Evidence{}, err
 	}
 	defer j.Close()
-	return evidence(j, seq, step)
+	return evidence(j, from, seq, step)
 }
 
 // Replay decides every receipt again.

@@ -57,7 +57,7 @@ func TestProofs(t *testing.T) {
 	if err != nil || v.Holds || len(v.Broken) != 1 || v.Broken[0].Link != "decision" || facts != 2*(seq+1) {
 		t.Errorf("%+v, %d facts: %v", v, facts, err)
 	}
-	e, err := p.Evidence(t.Context(), seq+1, nil)
+	e, err := p.Evidence(t.Context(), &ralph.State{}, seq+1, nil)
 	if err != nil || e.Same || e.Again == "" || e.Task != "t-0001" || len(e.Line) != 64 || len(e.Settings()) == 0 {
 		t.Errorf("%+v: %v", e, err)
 	}
@@ -65,7 +65,7 @@ func TestProofs(t *testing.T) {
 	for name, walk := range map[string]func() error{
 		"replay":   func() error { _, err := p.Replay(t.Context(), "", false, func() error { return stop }); return err },
 		"verify":   func() error { _, err := p.Verify(t.Context(), func() error { return stop }); return err },
-		"evidence": func() error { _, err := p.Evidence(t.Context(), seq, func() error { return stop }); return err },
+		"evidence": func() error { _, err := p.Evidence(t.Context(), &ralph.State{}, seq, func() error { return stop }); return err },
 	} {
 		if err := walk(); !errors.Is(err, stop) {
 			t.Errorf("%s: %v", name, err)

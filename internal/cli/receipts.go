@@ -88,7 +88,7 @@ func showReceipt(env Env, seq int64, asJSON bool) error {
 		return err
 	}
 	defer j.Close()
-	x, err := evidence(j, seq, nil)
+	x, err := evidence(j, &ralph.State{}, seq, nil)
 	if err != nil {
 		return err
 	}
@@ -98,12 +98,13 @@ func showReceipt(env Env, seq int64, asJSON bool) error {
 	return printDressed(env, x.Text())
 }
 
-// evidence is one receipt with what it saw; step, if there is one, is called for each fact.
-func evidence(j *journal.File, seq int64, step func() error) (report.Evidence, error) {
+// evidence is one receipt with what it saw, read from a state before it on, which it takes
+// over; step, if there is one, is called for each fact.
+func evidence(j *journal.File, s *ralph.State, seq int64, step func() error) (report.Evidence, error) {
 	var x report.Evidence
 	ask := report.Receipts{Only: seq}
-	s, kind := &ralph.State{}, ""
-	err := j.Each(0, func(e ralph.Event) error {
+	kind := ""
+	err := j.Each(s.Seq, func(e ralph.Event) error {
 		if e.Seq == seq {
 			kind = e.Fact.Kind()
 			if err := see(&x, s, e); err != nil {

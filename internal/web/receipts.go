@@ -18,7 +18,8 @@ import (
 // Proofs decide again, and look whether the record holds. Each walks over the whole
 // journal and calls step for each fact that it reads; an error of step ends the walk.
 type Proofs interface {
-	Evidence(ctx context.Context, seq int64, step func() error) (report.Evidence, error)
+	// Evidence begins with a state before seq, which it takes over.
+	Evidence(ctx context.Context, from *ralph.State, seq int64, step func() error) (report.Evidence, error)
 	// Replay decides again; current with the settings of now. "" is every session.
 	Replay(ctx context.Context, session ralph.SessionID, current bool, step func() error) (report.Replay, error)
 	Verify(ctx context.Context, step func() error) (report.Proof, error)
@@ -165,7 +166,7 @@ func receipt(_ context.Context, r *request) (view.Page, error) {
 		return view.Page{}, errNoProofs()
 	}
 	found := r.server.jobs.of(fmt.Sprintf("receipt %d", seq), r.state.Seq, settled, func(ctx context.Context, step func() error) (any, error) {
-		return r.server.opt.Proofs.Evidence(ctx, seq, step)
+		return r.server.opt.Proofs.Evidence(ctx, r.server.index.Before(seq), seq, step)
 	})
 	switch {
 	case !found.done:

@@ -21,7 +21,7 @@ type fakeProofs struct {
 	replays atomic.Int32
 }
 
-func (f *fakeProofs) Evidence(_ context.Context, seq int64, step func() error) (report.Evidence, error) {
+func (f *fakeProofs) Evidence(_ context.Context, _ *ralph.State, seq int64, step func() error) (report.Evidence, error) {
 	e := report.Evidence{Line: strings.Repeat("ab", 32), Again: "finish as failed, X-1: " + nasty}
 	ask := report.Receipts{Only: seq}
 	s := &ralph.State{}
