@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -18,14 +16,10 @@ import (
 type dashboard struct {
 	env    Env
 	root   string
-	writer *journal.File // what actions append to
-	reader *journal.File // shows inbox.jsonl and plan.jsonl as a person has saved them
+	writer *journal.File
 
 	mu       sync.Mutex
 	listener *listener
-	last     *ralph.State // the newest that was read
-	seq      int64
-	files    [2]os.FileInfo // the views, as they were then
 
 	aroundMu sync.Mutex
 	around   around
@@ -36,12 +30,11 @@ func openDashboard(env Env, root string) (*dashboard, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader, err := openReader(env, true, true)
-	if err != nil {
+	if _, err := writer.Shown(); err != nil { // as each other command that looks
 		_ = writer.Close()
 		return nil, err
 	}
-	return &dashboard{env: env, root: root, writer: writer, reader: reader, listener: newListener(env, root)}, nil
+	return &dashboard{env: env, root: root, writer: writer, listener: newListener(env, root)}, nil
 }
 
 // options are what the pages need, one line each.
@@ -62,33 +55,13 @@ func (d *dashboard) options() web.Options {
 	}
 }
 
-func (d *dashboard) close() {
-	_ = d.writer.Close()
-	_ = d.reader.Close()
-}
+func (d *dashboard) close() { _ = d.writer.Close() }
 
-// State is the newest state, the same one as long as nothing has changed.
+// State is the newest state, with inbox.jsonl and plan.jsonl as a person has saved them;
+// the same one as long as nothing has changed.
 func (d *dashboard) State() *ralph.State {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	seq, files := d.writer.State().Seq, viewFiles(d.root)
-	if d.last == nil || seq != d.seq || !sameFile(files[0], d.files[0]) || !sameFile(files[1], d.files[1]) {
-		d.last, d.seq, d.files = d.reader.State(), seq, files
-	}
-	return d.last
-}
-
-// viewFiles are the files that a person may have saved; nil for one that is not there.
-func viewFiles(root string) (files [2]os.FileInfo) {
-	for i, name := range []string{"ralph/inbox.jsonl", "ralph/plan.jsonl"} {
-		files[i], _ = os.Stat(filepath.Join(root, name))
-	}
-	return files
-}
-
-// sameFile reports whether a file looks as it did.
-func sameFile(a, b os.FileInfo) bool {
-	return (a == nil) == (b == nil) && (a == nil || a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size())
+	s, _ := d.writer.Shown() // the next action reports a file that cannot be read
+	return s
 }
 
 // Engine says who works here, with the last words of the agents at work.
@@ -103,7 +76,7 @@ func (d *dashboard) Engine(s *ralph.State) report.Engine {
 func (d *dashboard) Wait(ctx context.Context, seq int64) error { return d.writer.Wait(ctx, seq) }
 
 func (d *dashboard) Each(after int64, visit func(ralph.Event) error) error {
-	return d.reader.Each(after, visit)
+	return d.writer.Each(after, visit)
 }
 
 func (d *dashboard) Now() time.Time { return d.writer.Now() }

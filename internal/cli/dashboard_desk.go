@@ -85,7 +85,7 @@ func (d *dashboard) Update(ctx context.Context, decide func(*ralph.State) ([]ral
 }
 
 // Closed says why a gate takes no word any more.
-func (d *dashboard) Closed(id ralph.GateID) error { return report.NotOpen(id, d.reader.Each) }
+func (d *dashboard) Closed(id ralph.GateID) error { return report.NotOpen(id, d.writer.Each) }
 
 // RollBack undoes the work of a task.
 func (d *dashboard) RollBack(ctx context.Context, id ralph.TaskID) (string, error) {

@@ -61,9 +61,6 @@ type watcher struct {
 	show     func(look) error // an error ends the watch: nobody reads any more
 	signals  chan os.Signal   // of a terminal: another size, put aside, back again
 	suspend  func() error
-
-	state *ralph.State // the newest that is known, nil when it is to be read
-	files [2]os.FileInfo
 }
 
 // look is the status at one moment.
@@ -83,7 +80,7 @@ func (w *watcher) run(ctx context.Context) error {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()
 	for {
-		s := w.newest()
+		s, _ := w.journal.Shown() // what cannot be read was said at the start
 		engine := engineOf(w.journal)
 		engine.Words = w.listener.words(s, engine)
 		if err := w.show(look{s, engine, time.Now()}); err != nil {
@@ -100,7 +97,6 @@ func (w *watcher) run(ctx context.Context) error {
 			if waits = false; err != nil {
 				return ended(ctx, err)
 			}
-			w.state = nil
 			select {
 			case <-ctx.Done():
 				return nil
@@ -115,17 +111,6 @@ func (w *watcher) run(ctx context.Context) error {
 			}
 		}
 	}
-}
-
-// newest is the state, read anew when the journal has moved, or a person has saved one of
-// the files that they edit: to read a long plan each second would cost more than to watch.
-func (w *watcher) newest() *ralph.State {
-	files := viewFiles(w.listener.root)
-	same := w.state != nil && sameFile(files[0], w.files[0]) && sameFile(files[1], w.files[1])
-	if !same {
-		w.files, w.state = files, w.journal.State()
-	}
-	return w.state
 }
 
 // ended is nil when it was the watch that ended, not the journal.

@@ -73,10 +73,11 @@ type File struct {
 	state    *ralph.State
 	moved    chan struct{} // closed when the state moves
 	views    views
+	shown    shown         // what Shown returned
 	fence    func() error  // the session lock is still ours
 	dirty    *time.Timer   // pending write of plan.jsonl
 	planTook time.Duration // the last time
-	shown    int64         // seq of the last event given to Observe
+	told     int64         // seq of the last event given to Observe
 	closed   bool
 	unsynced bool // f holds facts that are not on the disk yet
 }
@@ -95,13 +96,13 @@ func Open(opt Options) (*File, error) {
 	if opt.SegmentSize == 0 {
 		opt.SegmentSize = segmentSize
 	}
-	j := &File{opt: opt, dir: filepath.Join(opt.Root, stateDir), moved: make(chan struct{}), shown: -1, flock: unix.Flock, clock: NewClock(opt.Now)}
+	j := &File{opt: opt, dir: filepath.Join(opt.Root, stateDir), moved: make(chan struct{}), told: -1, flock: unix.Flock, clock: NewClock(opt.Now)}
 	j.views.init(opt)
 	if opt.Read {
 		if err := j.openRead(); err != nil {
 			return j, err
 		}
-		j.shown = j.state.Seq
+		j.told = j.state.Seq
 		return j, nil
 	}
 	if err := keepFolder(j.dir); err != nil {
@@ -111,7 +112,7 @@ func Open(opt Options) (*File, error) {
 	if err := j.reload(); err != nil {
 		return nil, err
 	}
-	j.shown = j.state.Seq
+	j.told = j.state.Seq
 	j.clock.NotBefore(j.state.At)
 	return j, nil
 }
@@ -119,9 +120,9 @@ func Open(opt Options) (*File, error) {
 // apply folds one event and shows it.
 func (j *File) apply(e ralph.Event) {
 	j.state.Apply(e)
-	if j.opt.Observe != nil && j.shown >= 0 && e.Seq > j.shown {
+	if j.opt.Observe != nil && j.told >= 0 && e.Seq > j.told {
 		j.opt.Observe(e, j.state)
-		j.shown = e.Seq
+		j.told = e.Seq
 	}
 }
 

@@ -38,8 +38,14 @@ func (v *views) readBack(s *ralph.State) ([]ralph.Fact, error) {
 }
 
 // show applies to s what people changed in the views, for a reader that records nothing.
+// A view that still is the file in which a look found no edit is not read again, whatever
+// has become a fact since: with each fact that would be all the parsing there is.
 func (v *views) show(s *ralph.State) error {
-	v.forget()
+	for _, f := range []*viewFile{&v.inbox, &v.plan} {
+		if f.edited {
+			f.seen = nil // it may have been recorded meanwhile
+		}
+	}
 	edits, err := v.readBack(s)
 	for _, fact := range edits {
 		s.Apply(ralph.Event{Seq: s.Seq, Hash: s.Hash, At: s.At, Fact: fact})

@@ -62,7 +62,7 @@ func (j *File) reloadOnce() error {
 	if err := j.openCurrent(); err != nil {
 		return err
 	}
-	if j.opt.Observe != nil && j.shown >= 0 {
+	if j.opt.Observe != nil && j.told >= 0 {
 		if err := j.foldMissed(); err != nil {
 			return err
 		}
