@@ -61,6 +61,7 @@ func facts() []ralph.Fact {
 		ralph.TaskRetried{},
 		ralph.SkipWanted{},
 		ralph.TaskRolledBack{},
+		ralph.TaskTold{},
 		ralph.TaskCleaned{},
 		ralph.TaskExtended{},
 		ralph.TaskAssigned{},
