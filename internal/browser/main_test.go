@@ -37,6 +37,9 @@ func TestMain(m *testing.M) {
 			}
 			return 0
 		}
+		if os.Getenv(builtKey) != "" {
+			return m.Run() // whoever works on a test has built one
+		}
 		dir, err := os.MkdirTemp("", "ralph-browser-")
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
