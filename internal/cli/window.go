@@ -71,7 +71,7 @@ func openWindow(env Env, root, command string, at place) (_ *window, err error) 
 	if err != nil {
 		return nil, err
 	}
-	w.guard = guard.New(guard.Options{Next: w.server, Seat: w.seat, Addr: w.listener.Addr(), Names: at.names(w.listener.Addr()), Style: w.server.Style(), WithCSRF: web.WithCSRF})
+	w.guard = guard.New(guard.Options{Next: w.server, Open: w.server.Open(), Seat: w.seat, Addr: w.listener.Addr(), Names: at.names(w.listener.Addr()), Style: w.server.Style(), WithCSRF: web.WithCSRF})
 	return w, nil
 }
 

@@ -132,6 +132,14 @@ func (x *Server) Style() string { return x.assets.Style }
 // ServeHTTP answers one request, which the guard has let in.
 func (x *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { x.routes.ServeHTTP(w, r) }
 
+// Open is what everybody may read, without having come in: style and scripts, which are
+// the same in every ralph. It knows nothing of the repository, not for an error either.
+func (x *Server) Open() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /assets/{version}/{name}", x.assets.Serve)
+	return mux
+}
+
 // request is what a page may know of who asks: its address alone, so that all who look
 // at the same address share one rendering.
 type request struct {

@@ -20,6 +20,7 @@ import (
 // Options are what the guard needs from outside.
 type Options struct {
 	Next  http.Handler // the dashboard
+	Open  http.Handler // what everybody may read below /assets/, and nothing else
 	Seat  *Seat
 	Addr  net.Addr // where it listens
 	Names []string // host names that it may be asked by, beside localhost
@@ -133,7 +134,7 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/enter" || strings.HasPrefix(r.URL.Path, "/enter/"):
 		g.enter(w, r, who)
 	case strings.HasPrefix(r.URL.Path, "/assets/") && safe(r.Method): // they are the same in every ralph; this package's own pages need the style
-		g.opt.Next.ServeHTTP(w, r)
+		g.opt.Open.ServeHTTP(w, r)
 	case who.nobody():
 		g.outside(w, r)
 	case isStream(r):

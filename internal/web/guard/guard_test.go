@@ -64,6 +64,13 @@ func (p *place) dashboard(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "inside %s %s", r.FormValue("text"), b)
 }
 
+// assets are what everybody may read.
+func (p *place) assets(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/assets/1/ralph.css" && r.URL.Path != "/assets/1/x" {
+		http.NotFound(w, r)
+	}
+}
+
 func newPlace(t *testing.T, address string, names ...string) *place {
 	t.Helper()
 	seat, err := Take(t.TempDir())
@@ -81,7 +88,7 @@ func placeOf(t *testing.T, seat *Seat, address string, names ...string) *place {
 	}
 	p := &place{seat: seat, now: time.Now(), hold: make(chan struct{}), in: make(chan struct{}, 2*mostStreams)}
 	p.Guard = New(Options{
-		Next: http.HandlerFunc(p.dashboard), Seat: seat, Addr: addr, Names: names, Style: "/assets/1/ralph.css", Now: p.clock,
+		Next: http.HandlerFunc(p.dashboard), Open: http.HandlerFunc(p.assets), Seat: seat, Addr: addr, Names: names, Style: "/assets/1/ralph.css", Now: p.clock,
 		WithCSRF: func(ctx context.Context, token string) context.Context {
 			return context.WithValue(ctx, tokenKey{}, token)
 		},
@@ -231,6 +238,9 @@ func TestAttacks(t *testing.T) {
 		{"nobody: a stream", "GET", "/live?view=/", "", nil, 401},
 		{"nobody acts", "POST", "/do/pause", post, []string{form}, 401},
 		{"nobody: an asset is sent something", "POST", "/assets/1/ralph.css", "", nil, 401},
+		{"nobody: no such asset", "GET", "/assets/x", "", nil, 404},
+		{"nobody: through the assets", "GET", "/assets/..%2f..%2flog", "", nil, 404},
+		{"nobody: through the assets, as one word", "GET", "/assets%2f..%2flog", "", nil, 404},
 		{"nobody: out of the assets", "GET", "/assets2/x", "", nil, 401},
 		{"a forged cookie", "GET", "/", "", []string{"Cookie: ralph_7777=" + id + ".9999999999." + sum}, 401},
 		{"a cookie without an end", "GET", "/", "", []string{"Cookie: ralph_7777=" + id + ".." + sum}, 401},
