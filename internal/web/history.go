@@ -134,7 +134,7 @@ func statRows(r *request, sessions []index.Session) []view.FigureRow {
 		}
 	}
 	running := r.state.Running(r.state.At)
-	rows := []view.FigureRow{{Name: "Runtime", This: ralph.Elapsed(running), All: ralph.Elapsed(ran + running), Clock: true}}
+	rows := []view.FigureRow{{Name: "Runtime", This: ralph.Elapsed(running), All: ralph.Elapsed(ran + running), Clock: true, Before: ran}}
 	add := func(name string, of func(report.Counts) string) {
 		rows = append(rows, view.FigureRow{Name: name, This: of(s.This), All: of(s.Overall)})
 	}

@@ -38,7 +38,8 @@ type Choice struct {
 // FigureRow is one figure, of the session and of all time (B-100 to B-103).
 type FigureRow struct {
 	Name, This, All string
-	Clock           bool // This is a time that goes on
+	Clock           bool          // both are times that go on
+	Before          time.Duration // what All has beside This
 }
 
 // SessionRow is one session in the list.
