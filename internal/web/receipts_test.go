@@ -104,7 +104,7 @@ func TestReceiptsPages(t *testing.T) {
 	}
 }
 
-// E-093, E-096: one decision whole, decided again: the difference is shown.
+// E-096: one decision whole, decided again: the difference is shown.
 func TestReceiptPage(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)
