@@ -57,7 +57,7 @@ const mostChanged = 30
 // GateDetail is a gate with everything to decide by.
 type GateDetail struct {
 	ralph.Gate
-	Task      string               `json:"about_name,omitempty"`
+	Name      string               `json:"about_name,omitempty"` // of the task that it is about
 	Branch    string               `json:"branch,omitempty"`
 	Findings  []ralph.Finding      `json:"findings,omitempty"` // tests that the diff removes, skips or weakens
 	Conflicts []ralph.ConflictFile `json:"conflicts,omitempty"`
@@ -83,7 +83,7 @@ func GateDetailOf(s *ralph.State, g *ralph.Gate) GateDetail {
 	if t == nil {
 		return d
 	}
-	d.Task, d.Branch, d.QA = t.Name, t.Run.Place.Branch, t.Run.Answers
+	d.Name, d.Branch, d.QA = t.Name, t.Run.Place.Branch, t.Run.Answers
 	if g.Kind != ralph.GateMerge {
 		return d
 	}
@@ -105,8 +105,8 @@ func GateDetailOf(s *ralph.State, g *ralph.Gate) GateDetail {
 func (d GateDetail) Words(now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n%s\n", d.ID, d.Kind, strings.TrimSpace(d.Text))
-	if d.Task != "" {
-		fmt.Fprintf(&b, "\nTask:    %s %s\n", d.Of(), d.Task)
+	if d.Name != "" {
+		fmt.Fprintf(&b, "\nTask:    %s %s\n", d.Of(), d.Name)
 	}
 	if d.Branch != "" {
 		fmt.Fprintf(&b, "Branch:  %s\n", d.Branch)
