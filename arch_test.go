@@ -66,11 +66,11 @@ func layers() map[string][]string {
 		"internal/web/view":   {"R", "internal/action", "internal/report", "internal/web/markup"},
 		"internal/web/markup": {}, // what others wrote becomes HTML here and nowhere else
 		"internal/web/guard":  {},
-		"internal/web/api":    {"R", "internal/action", "internal/policy", "internal/report"},
+		"internal/web/api":    {"R", "internal/action", "internal/policy", "internal/report", "internal/web/index"},
 		"internal/cli": {
 			"R", "internal/action", "internal/agent", "internal/agentcheck", "internal/attempt", "internal/config", "internal/coverage", "internal/engine", "internal/gate",
 			"internal/git", "internal/hook", "internal/journal", "internal/mcp", "internal/notify", "internal/operation", "internal/policy", "internal/proc", "internal/prompt",
-			"internal/report", "internal/sandbox", "internal/secrets", "internal/shim", "internal/step", "internal/web", "internal/web/guard", "internal/web/view",
+			"internal/report", "internal/sandbox", "internal/secrets", "internal/shim", "internal/step", "internal/web", "internal/web/api", "internal/web/guard", "internal/web/view",
 		},
 		"cmd/ralph": {"internal/cli"},
 		// for tests alone: no row above may name them

@@ -48,6 +48,7 @@ func (d *dashboard) options() web.Options {
 		Gates:    newGateFiles(d.env, d.root),
 		Proofs:   proofs{d.env},
 		Schedule: schedule{d},
+		Next:     schedule{d}.next,
 		Settings: &settingsDesk{env: d.env, root: d.root, now: d.Now},
 		Doctor:   doctorDesk{d.env},
 		Specs:    specFolder{d.root},

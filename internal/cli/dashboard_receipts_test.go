@@ -63,9 +63,12 @@ func TestProofs(t *testing.T) {
 	}
 	stop := errors.New("stop")
 	for name, walk := range map[string]func() error{
-		"replay":   func() error { _, err := p.Replay(t.Context(), "", false, func() error { return stop }); return err },
-		"verify":   func() error { _, err := p.Verify(t.Context(), func() error { return stop }); return err },
-		"evidence": func() error { _, err := p.Evidence(t.Context(), &ralph.State{}, seq, func() error { return stop }); return err },
+		"replay": func() error { _, err := p.Replay(t.Context(), "", false, func() error { return stop }); return err },
+		"verify": func() error { _, err := p.Verify(t.Context(), func() error { return stop }); return err },
+		"evidence": func() error {
+			_, err := p.Evidence(t.Context(), &ralph.State{}, seq, func() error { return stop })
+			return err
+		},
 	} {
 		if err := walk(); !errors.Is(err, stop) {
 			t.Errorf("%s: %v", name, err)

@@ -4,6 +4,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/web"
+	"github.com/ralph-loop/ralph/internal/web/api"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
 
@@ -22,6 +23,15 @@ func (d schedule) Ready(s *ralph.State) []web.Scored {
 		out[i] = web.Scored{ID: list[i].ID, Score: p.Sum()}
 	}
 	return out
+}
+
+// next is what `ralph query next` prints.
+func (d schedule) next(s *ralph.State) ([]api.Ready, error) {
+	c, err := scheduleConfig(d.env, s)
+	if err != nil {
+		return nil, err
+	}
+	return readyList(s, c), nil
 }
 
 func (d schedule) Iterations(s *ralph.State) int {

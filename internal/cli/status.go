@@ -11,6 +11,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/web/api"
 )
 
 func newStatus(env Env) *cobra.Command {
@@ -104,13 +105,6 @@ func runQuery(env Env, what string) error {
 	return printJSON(env.Stdout, result)
 }
 
-// next is a task that would start now, with each part of its score (B-047).
-type next struct {
-	Task  report.TaskRecord `json:"task"`
-	Score int               `json:"score"`
-	Parts policy.Points     `json:"parts"`
-}
-
 func queryNext(env Env, s *ralph.State) (any, error) {
 	c, err := scheduleConfig(env, s)
 	if err != nil {
@@ -123,11 +117,11 @@ func queryNext(env Env, s *ralph.State) (any, error) {
 }
 
 // readyList are the ready tasks with their scores, best first.
-func readyList(s *ralph.State, c policy.Config) []next {
-	var list []next
+func readyList(s *ralph.State, c policy.Config) []api.Ready {
+	var list []api.Ready
 	ready := policy.Ready(s, c)
 	for i, p := range policy.Scores(s, ready, c.Scoring) {
-		list = append(list, next{report.QueryTask(ready[i]), p.Sum(), p})
+		list = append(list, api.Ready{Task: report.QueryTask(ready[i]), Score: p.Sum(), Parts: p})
 	}
 	return list
 }

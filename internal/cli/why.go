@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/web/api"
 )
 
 func newWhy(env Env) *cobra.Command {
@@ -150,7 +151,7 @@ func whyAll(w io.Writer, s *ralph.State, c policy.Config, asJSON bool) error {
 	list := readyList(s, c)
 	if asJSON {
 		if list == nil {
-			list = []next{}
+			list = []api.Ready{}
 		}
 		return printJSON(w, list)
 	}

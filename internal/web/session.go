@@ -152,7 +152,7 @@ func (x *Server) reportFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var b bytes.Buffer
-	err := x.reports.result(r.Context(), id, s.First, x.around(&view.SessionModel{}, &s), func(result *report.Result) error {
+	err := x.reportOf(r.Context(), s, func(result *report.Result) error {
 		switch format {
 		case "md":
 			return result.Markdown(&b)
@@ -169,6 +169,11 @@ func (x *Server) reportFile(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", "ralph-"+fileName(string(s.ID))+"."+format))
 	w.Header().Set("Cache-Control", "no-store")
 	_, _ = w.Write(b.Bytes())
+}
+
+// reportOf gives the report of a session to write, which must not keep it.
+func (x *Server) reportOf(ctx context.Context, s index.Session, write func(*report.Result) error) error {
+	return x.reports.result(ctx, s.ID, s.First, x.around(&view.SessionModel{}, &s), write)
 }
 
 // fileName keeps what may stand in a file's name: a journal may come from anywhere.

@@ -50,6 +50,8 @@ type Options struct {
 
 	Turns    Turns    // what agents were told and printed; nil: pages leave it out
 	Schedule Schedule // how the scheduler sees the plan; nil: pages leave it out
+	// Next are the tasks that would start now; nil: nobody knows.
+	Next func(*ralph.State) ([]api.Ready, error)
 	// Settings may be changed from here; nil where they may not.
 	Settings Settings
 	// Doctor looks whether all is in order; nil where it cannot.
@@ -104,7 +106,10 @@ func New(opt Options) *Server {
 		x.pages.HandleFunc("GET "+pattern, x.make(page))
 	}
 	x.routes.HandleFunc("GET /", x.show)
-	json := api.New(api.Options{Source: opt.Source, Desk: opt.Desk, Version: opt.Version, Beat: beat})
+	json := api.New(api.Options{
+		Source: opt.Source, Desk: opt.Desk, Version: opt.Version, Beat: beat,
+		Index: x.index, Report: x.reportOf, Gates: opt.Gates, Proofs: opt.Proofs, Next: opt.Next,
+	})
 	x.routes.Handle("GET "+api.Prefix+"/", json)
 	x.routes.Handle("POST "+api.Prefix+"/", json)
 	x.routes.HandleFunc("GET /live", x.stream)

@@ -56,6 +56,11 @@ func (x *API) actions() {
 		func(ctx context.Context, in *said) (*body[action.Done], error) {
 			return do(ctx, in.Action, "", in.Body)
 		})
+	spec := x.operation(http.MethodPost, "/specs", "add-spec", "Queues a spec: the action queue")
+	spec.Description = "Of the input it uses file, text."
+	huma.Register(x.doc, spec, func(ctx context.Context, in *saidHere) (*body[action.Done], error) {
+		return do(ctx, "queue", "", in.Body)
+	})
 	for _, a := range action.Actions() {
 		op := x.operation(http.MethodPost, folders()[a.About]+a.Name, "do-"+a.Name, strings.TrimSuffix(a.Doc, "."))
 		if len(a.Uses) > 0 {

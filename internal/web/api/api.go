@@ -19,6 +19,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/web/index"
 )
 
 // Source is the repository as the API sees it.
@@ -36,6 +37,25 @@ type Options struct {
 	Desk    action.Desk
 	Version string
 	Beat    time.Duration // between two comments of a quiet stream
+
+	// Index is what is known of the past.
+	Index *index.Index
+	// Report makes reports; it is asked with sessions of the index.
+	Report Reporter
+	Gates  Gates  // nil: of gates only what the state has
+	Proofs Proofs // nil: nothing is decided again
+	// Next are the tasks that would start now; nil: nobody knows.
+	Next func(*ralph.State) ([]Ready, error)
+}
+
+// Gates says what only git and files know of a gate.
+type Gates interface {
+	Detail(ctx context.Context, s *ralph.State, g *ralph.Gate) report.GateDetail
+}
+
+// Proofs decide once more: of one receipt, beginning with a state before it.
+type Proofs interface {
+	Evidence(ctx context.Context, from *ralph.State, seq int64, step func() error) (report.Evidence, error)
 }
 
 // API answers the requests under /api/v1/.
@@ -44,7 +64,7 @@ type API struct {
 	mux   *http.ServeMux
 	doc   huma.API
 	feed  *feed
-	fold  chan struct{} // has room for the one request that reads the whole journal
+	fold  chan struct{} // has room for the one request that reads much of the journal
 	stand standing
 }
 
@@ -76,7 +96,25 @@ func New(opt Options) *API {
 	x.histories()
 	x.actions()
 	x.streams()
+	nullable(schemas)
 	return x
+}
+
+// nullable says in the document which objects may be null: those behind a pointer that
+// are written also when there are none.
+func nullable(schemas huma.Registry) {
+	for name, schema := range schemas.Map() {
+		t := schemas.TypeFromRef("#/components/schemas/" + name)
+		if t == nil || t.Kind() != reflect.Struct {
+			continue
+		}
+		for _, f := range reflect.VisibleFields(t) {
+			key, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if p := schema.Properties[key]; p != nil && p.Ref != "" && f.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omit") {
+				schema.Properties[key] = &huma.Schema{AnyOf: []*huma.Schema{p, {Type: "null"}}}
+			}
+		}
+	}
 }
 
 // ServeHTTP answers one request, which the guard has let in.

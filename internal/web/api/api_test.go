@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -21,8 +22,10 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/web/api"
+	"github.com/ralph-loop/ralph/internal/web/index"
 )
 
 // place is a repository with a journal, and nothing else; it is the Source and the Desk.
@@ -62,6 +65,32 @@ func (p *place) CleanUp(context.Context, ralph.TaskID) (string, error)  { return
 func (p *place) SpecFile(name, _ string) (string, error)                { return name, nil }
 func (p *place) Closed(id ralph.GateID) error                           { return report.NotOpen(id, p.j.Each) }
 
+func (p *place) Detail(_ context.Context, s *ralph.State, g *ralph.Gate) report.GateDetail {
+	d := report.GateDetailOf(s, g)
+	d.Folder = "/where/it/works"
+	return d
+}
+
+func (p *place) Evidence(_ context.Context, s *ralph.State, seq int64, step func() error) (e report.Evidence, err error) {
+	ask := report.Receipts{Only: seq}
+	err = p.j.Each(s.Seq, func(x ralph.Event) error {
+		ask.Add(x, s)
+		s.Apply(x)
+		return step()
+	})
+	if list := ask.List(); len(list) == 1 {
+		return report.Evidence{Receipt: list[0], State: report.SeenOf(s, list[0].Task), Again: "the same", Same: true}, err
+	}
+	return e, &ralph.Refusal{Why: "that is no decision", Kind: ralph.ErrNotFound}
+}
+
+func (p *place) next(s *ralph.State) (list []api.Ready, err error) {
+	for _, t := range s.Plan.Tasks {
+		list = append(list, api.Ready{Task: report.QueryTask(t), Score: 30, Parts: policy.Points{Unblocks: 30}})
+	}
+	return list, nil
+}
+
 func (p *place) record(facts ...ralph.Fact) {
 	p.t.Helper()
 	if err := p.j.Update(p.t.Context(), "test", func(*ralph.State) ([]ralph.Fact, error) { return facts, nil }); err != nil {
@@ -87,7 +116,26 @@ func open(t *testing.T, segment int64) (*place, string) {
 		ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Agent: "claude"}, Why: ralph.Why{Rule: "B-006", Text: "next"}},
 	)
 	p.engine.Store(true)
-	server := httptest.NewServer(api.New(api.Options{Source: p, Desk: p, Version: "1", Beat: time.Minute}))
+	past := index.New(index.Options{Journal: p})
+	t.Cleanup(past.Close)
+	server := httptest.NewServer(api.New(api.Options{
+		Source: p, Desk: p, Version: "1", Beat: time.Minute, Index: past, Gates: p, Proofs: p, Next: p.next,
+		Report: func(_ context.Context, s index.Session, write func(*report.Result) error) error {
+			r, state := report.NewReport(report.ReportOptions{Session: s.ID}), past.Before(s.First)
+			if err := p.Each(state.Seq, func(e ralph.Event) error {
+				state.Apply(e)
+				r.Add(e, state)
+				return nil
+			}); err != nil {
+				return err
+			}
+			result, err := r.Result()
+			if err != nil {
+				return err
+			}
+			return write(result)
+		},
+	}))
 	t.Cleanup(server.Close)
 	return p, server.URL + api.Prefix
 }
@@ -126,21 +174,64 @@ func TestQueries(t *testing.T) {
 		"/stage":                      `"mode":"autopilot"`,
 		"/stats":                      `"specs_completed":0`,
 		"/gates":                      `"id":"g-1"`,
-		"/gates/g-1":                  `"text":"start?"`,
+		"/gates/g-1":                  `"how":["ralph approve g-1"`,
+		"/next":                       `"score":30,"parts":{"unblocks":30`,
 		"/rules":                      `[]`,
 		"/offers?subject=gate&id=g-1": `"action":"approve"`,
 		"/offers?subject=engine":      `"key":"p"`,
 		"/receipts?limit=1":           `"task":"t-1"`,
 		"/receipts?task=t-1&before=1": `"receipts":[]`,
-		"/receipts/6":                 `"rule":"B-006"`,
+		"/receipts?session=s&limit=1": `"session_id":"s"`,
+		"/receipts?session=none":      `"receipts":[]`,
+		"/receipts/6":                 `"same":true,"again":"the same"`,
 		"/sessions":                   `"starts":1`,
 		"/report":                     `"scope":"session"`,
+		"/report?session=s":           `"scope":"session"`,
+		"/report?all=true":            `"scope":"all"`,
 		"/openapi.json":               `"openapi":"3.1.0"`,
 		"/openapi.yaml":               `openapi: 3.1.0`,
 	} {
-		if status, _, text := call(t, http.MethodGet, base+path, ""); status != http.StatusOK || !strings.Contains(text, want) {
+		status, _, text := call(t, http.MethodGet, base+path, "")
+		if status != http.StatusOK || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %.300s", path, status, text)
 		}
+		if !strings.HasPrefix(path, "/openapi") {
+			fits(t, path, text)
+		}
+	}
+}
+
+// fits reports an answer that is not as the document says.
+func fits(t *testing.T, path, text string) {
+	t.Helper()
+	const file = "../../../docs/openapi.json"
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("file:///openapi.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	path, _, _ = strings.Cut(path, "?")
+	one := regexp.MustCompile(`^/(tasks|gates|receipts)/[^/]+$`).FindStringSubmatch(path)
+	if one != nil {
+		path = map[string]string{"tasks": "/tasks/%7Bid%7D", "gates": "/gates/%7Bid%7D", "receipts": "/receipts/%7Bseq%7D"}[one[1]]
+	}
+	schema, err := c.Compile("file:///openapi.json#/paths/" + strings.ReplaceAll(api.Prefix+path, "/", "~1") + "/get/responses/200/content/application~1json/schema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err == nil {
+		err = schema.Validate(got)
+	}
+	if err != nil {
+		t.Errorf("%s is not as the document says: %v", path, err)
 	}
 }
 
@@ -165,8 +256,10 @@ func TestActions(t *testing.T) {
 		{"/tasks/t-1/retry", "", 200, `"said":"Pending again`},
 		{"/plan/add", `{"name":"More"}`, 200, `"said":"Added t-`},
 		{"/inbox/queue", `{"file":"c.md"}`, 200, `"said":"Queued c.md"`},
+		{"/specs", `{"file":"d.md","text":"# D"}`, 200, `"said":"Queued d.md"`},
+		{"/specs", `{"files":"d.md"}`, 422, `"location":"body.files"`},
 		{"/inbox/q-1/remove", "", 200, `"said":"Removed b.md"`},
-		{"/inbox/clear", "", 200, `"said":"Cleared 1 pending specs"`},
+		{"/inbox/clear", "", 200, `"said":"Cleared 2 pending specs"`},
 		{"/rules/r-1/revoke", "", 404, `"detail":"there is no rule r-1"`},
 		{"/engine/start", `{"mode":"agent"}`, 409, `"detail":"an engine is at work here"`},
 		{"/actions/nonsense", "{}", 404, `"detail":"there is no action`},

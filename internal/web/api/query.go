@@ -2,12 +2,11 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
 )
 
@@ -33,6 +32,7 @@ func (x *API) queries() {
 		}
 		return report.QueryTask(t), nil
 	})
+	get(x, "/next", "next", "The tasks that would start now, best first, with each part of their scores", x.next)
 	get(x, "/inbox", "inbox", "The queue of specs, oldest first", func(context.Context, *none) ([]report.InboxRecord, error) {
 		return report.QueryInbox(src.State()), nil
 	})
@@ -48,13 +48,7 @@ func (x *API) queries() {
 	get(x, "/gates", "gates", "What waits for a person, oldest first", func(context.Context, *none) ([]*ralph.Gate, error) {
 		return x.gates(), nil
 	})
-	get(x, "/gates/{id}", "gate", "One gate; of one that is closed the error says whose answer it was", func(_ context.Context, in *named) (*ralph.Gate, error) {
-		list := x.gates()
-		if i := slices.IndexFunc(list, func(g *ralph.Gate) bool { return string(g.ID) == in.ID }); i >= 0 {
-			return list[i], nil
-		}
-		return nil, report.NotOpen(ralph.GateID(in.ID), src.Each)
-	})
+	get(x, "/gates/{id}", "gate", "One gate with all to decide by; of one that is closed the error says whose answer it was", x.gate)
 	get(x, "/rules", "rules", "The answers that hold from now on", func(context.Context, *none) ([]report.RuleRecord, error) {
 		return report.QueryRules(src.State(), src.Now()), nil
 	})
@@ -66,6 +60,37 @@ func (x *API) gates() []*ralph.Gate {
 	s := x.opt.Source.State()
 	engine, now := x.opt.Source.Engine(s).Alive, x.opt.Source.Now()
 	return slices.DeleteFunc(slices.Clone(report.QueryGates(s)), func(g *ralph.Gate) bool { return !g.Heard(engine, now) })
+}
+
+// gate is a gate that somebody waits at, with what git and files know of it.
+func (x *API) gate(ctx context.Context, in *named) (report.GateDetail, error) {
+	s, list := x.opt.Source.State(), x.gates()
+	i := slices.IndexFunc(list, func(g *ralph.Gate) bool { return string(g.ID) == in.ID })
+	switch {
+	case i < 0:
+		return report.GateDetail{}, report.NotOpen(ralph.GateID(in.ID), x.opt.Source.Each)
+	case x.opt.Gates == nil:
+		return report.GateDetailOf(s, list[i]), nil
+	}
+	return x.opt.Gates.Detail(ctx, s, list[i]), nil
+}
+
+// Ready is a task that would start now, with each part of its score (B-047).
+type Ready struct {
+	Task  report.TaskRecord `json:"task"`
+	Score int               `json:"score"`
+	Parts policy.Points     `json:"parts"`
+}
+
+func (x *API) next(context.Context, *none) ([]Ready, error) {
+	if x.opt.Next == nil {
+		return []Ready{}, nil
+	}
+	list, err := x.opt.Next(x.opt.Source.State())
+	if list == nil {
+		list = []Ready{}
+	}
+	return list, err
 }
 
 // about is the input of offers.
@@ -80,143 +105,4 @@ func (x *API) offers(_ context.Context, in *about) ([]action.Offer, error) {
 		list = []action.Offer{}
 	}
 	return list, nil
-}
-
-// histories are answered from the whole journal, one after the other: each reads it all.
-func (x *API) histories() {
-	get(x, "/receipts", "receipts", "The decisions, newest first, a page at a time", x.receipts)
-	get(x, "/receipts/{seq}", "receipt", "One decision", x.receipt)
-	get(x, "/sessions", "sessions", "Every session of the journal, oldest first", x.sessions)
-	get(x, "/report", "report", "What came of a session, as ralph report --format json prints it", x.report)
-}
-
-// whole reads the journal from its beginning: visit gets each event with the state before
-// it, after the state after it.
-func (x *API) whole(ctx context.Context, visit, after func(e ralph.Event, s *ralph.State)) error {
-	select {
-	case x.fold <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { <-x.fold }()
-	s := &ralph.State{}
-	return x.opt.Source.Each(0, func(e ralph.Event) error {
-		if visit != nil {
-			visit(e, s)
-		}
-		s.Apply(e)
-		if after != nil {
-			after(e, s)
-		}
-		return ctx.Err()
-	})
-}
-
-// pageOf is the input of receipts.
-type pageOf struct {
-	Limit   int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"at most so many"`
-	Before  int64  `query:"before" minimum:"0" doc:"only those with a smaller number: the seq of the last one of the page before"`
-	Task    string `query:"task" doc:"only of this task"`
-	Session string `query:"session" doc:"only of this session"`
-}
-
-// page is a page of receipts.
-type page struct {
-	Receipts []report.Receipt `json:"receipts"`
-	Next     int64            `json:"next,omitempty" doc:"before of the next page; none after the last one"`
-}
-
-func (x *API) receipts(ctx context.Context, in *pageOf) (page, error) {
-	ask := report.Receipts{Task: ralph.TaskID(in.Task), Session: ralph.SessionID(in.Session)}
-	if in.Before == 0 {
-		ask.Most = in.Limit + 1
-	}
-	if err := x.whole(ctx, ask.Add, nil); err != nil {
-		return page{}, err
-	}
-	list := ask.List()
-	slices.SortFunc(list, func(a, b report.Receipt) int { return int(b.Seq - a.Seq) })
-	if in.Before > 0 {
-		list = slices.DeleteFunc(list, func(r report.Receipt) bool { return r.Seq >= in.Before })
-	}
-	p := page{Receipts: list}
-	if len(list) > in.Limit {
-		p.Receipts = list[:in.Limit]
-		p.Next = p.Receipts[in.Limit-1].Seq
-	}
-	if p.Receipts == nil {
-		p.Receipts = []report.Receipt{}
-	}
-	return p, nil
-}
-
-// numbered is the input of receipt.
-type numbered struct {
-	Seq int64 `path:"seq" doc:"the number of its fact"`
-}
-
-func (x *API) receipt(ctx context.Context, in *numbered) (report.Receipt, error) {
-	ask := report.Receipts{Only: in.Seq}
-	if err := x.whole(ctx, ask.Add, nil); err != nil {
-		return report.Receipt{}, err
-	}
-	list := ask.List()
-	if len(list) == 0 {
-		return report.Receipt{}, notFound("fact %d is no decision", in.Seq)
-	}
-	return list[0], nil
-}
-
-// session is one of the journal.
-type session struct {
-	ID        ralph.SessionID `json:"id"`
-	Mode      string          `json:"mode"`
-	StartedAt time.Time       `json:"started_at"`
-	Starts    int             `json:"starts" doc:"1, and one more for each time that it was resumed"`
-	EndedAt   time.Time       `json:"ended_at,omitzero"`
-	Reason    ralph.Reason    `json:"reason,omitempty" doc:"why it ended; none while it runs, or when it was cut off"`
-	Detail    string          `json:"detail,omitempty"`
-	TasksDone int             `json:"tasks_done"`
-	Cost      float64         `json:"cost"`
-}
-
-func (x *API) sessions(ctx context.Context, _ *none) ([]session, error) {
-	list := []session{}
-	at := map[ralph.SessionID]int{}
-	err := x.whole(ctx, nil, func(e ralph.Event, s *ralph.State) {
-		if f, ok := e.Fact.(ralph.SessionStarted); ok {
-			i, known := at[f.ID]
-			if !known {
-				i = len(list)
-				at[f.ID], list = i, append(list, session{ID: f.ID, Mode: f.Mode, StartedAt: e.At})
-			}
-			list[i].Starts++
-			list[i].EndedAt, list[i].Reason, list[i].Detail = time.Time{}, "", ""
-		}
-		if i, ok := at[s.Session.ID]; ok {
-			list[i].TasksDone, list[i].Cost = s.Session.Count.TasksDone, s.Session.Usage.Cost
-			if f, ended := e.Fact.(ralph.SessionEnded); ended {
-				list[i].EndedAt, list[i].Reason, list[i].Detail = e.At, f.Reason, f.Detail
-			}
-		}
-	})
-	return list, err
-}
-
-// ofSession is the input of report.
-type ofSession struct {
-	Session string `query:"session" doc:"of which session; the newest if not said"`
-	All     bool   `query:"all" doc:"every session of the journal"`
-}
-
-func (x *API) report(ctx context.Context, in *ofSession) (json.RawMessage, error) {
-	r := report.NewReport(report.ReportOptions{Session: ralph.SessionID(in.Session), All: in.All})
-	if err := x.whole(ctx, nil, r.Add); err != nil {
-		return nil, err
-	}
-	result, err := r.Result()
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(result)
 }
