@@ -22,10 +22,10 @@ import (
 type kept struct {
 	action.Desk // nil: what is not below is never called
 	*journal.File
-	t *testing.T
+	t testing.TB
 }
 
-func newKept(t *testing.T) *kept {
+func newKept(t testing.TB) *kept {
 	t.Helper()
 	j, err := journal.Open(journal.Options{Root: t.TempDir()})
 	if err != nil {
