@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 }
 
 // newBrowser starts a browser of the test's own, which knows no host but this one.
-func newBrowser(t *testing.T) context.Context {
+func newBrowser(t testing.TB) context.Context {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(os.Getenv(chromiumKey)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),

@@ -28,7 +28,7 @@ func patience() time.Duration {
 
 // place is a repository with an empty environment around it.
 type place struct {
-	t    *testing.T
+	t    testing.TB
 	base string // everything of the test
 	dir  string // the repository
 	env  []string
@@ -36,7 +36,7 @@ type place struct {
 
 // newPlace makes a repository in which a scripted agent plays a scenario, with more
 // settings as `key=value`.
-func newPlace(t *testing.T, scenario string, settings ...string) *place {
+func newPlace(t testing.TB, scenario string, settings ...string) *place {
 	t.Helper()
 	base := t.TempDir()
 	p := &place{t: t, base: base, dir: filepath.Join(base, "repo")}

@@ -21,13 +21,13 @@ import (
 
 // tab is a page that a person looks at.
 type tab struct {
-	t    *testing.T
+	t    testing.TB
 	ctx  context.Context
 	base string // http://127.0.0.1:port
 }
 
 // enter opens a tab by the one-time link, which leaves a cookie in the browser.
-func enter(t *testing.T, browser context.Context, s *served) *tab {
+func enter(t testing.TB, browser context.Context, s *served) *tab {
 	t.Helper()
 	x := newTab(t, browser, s)
 	x.do(chromedp.Navigate(s.Link))
@@ -36,7 +36,7 @@ func enter(t *testing.T, browser context.Context, s *served) *tab {
 }
 
 // newTab is another tab of a browser.
-func newTab(t *testing.T, browser context.Context, s *served) *tab {
+func newTab(t testing.TB, browser context.Context, s *served) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
