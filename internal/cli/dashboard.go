@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -45,6 +46,7 @@ func (d *dashboard) options() web.Options {
 		Root:     d.root,
 		Version:  d.env.Version,
 		Build:    buildOf(d.env),
+		Log:      d.log,
 		Gates:    newGateFiles(d.env, d.root),
 		Proofs:   proofs{d.env},
 		Schedule: schedule{d},
@@ -53,6 +55,13 @@ func (d *dashboard) options() web.Options {
 		Doctor:   doctorDesk{d.env},
 		Specs:    specFolder{d.root},
 		Turns:    turnFiles{d.root},
+	}
+}
+
+// log tells whoever started this of a mistake in ralph itself.
+func (d *dashboard) log(text string) {
+	if d.env.Stderr != nil {
+		fmt.Fprintln(d.env.Stderr, text)
 	}
 }
 

@@ -26,6 +26,7 @@ const longestLook = 2 * time.Minute
 // ward is where the doctor works: one look at a time, in the background, and the last
 // one is kept. A look is begun by a person alone, never by a page that is shown.
 type ward struct {
+	rescue *rescue
 	ctx    context.Context //nolint:containedctx // the server's own life
 	doctor Doctor
 	now    func() time.Time
@@ -61,7 +62,7 @@ func (d *ward) look() {
 		ctx, cancel := context.WithTimeout(d.ctx, longestLook)
 		defer cancel()
 		clock := time.Now()
-		found, err := d.doctor.Run(ctx, d.say)
+		found, err := d.run(ctx)
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.ended = time.Now()
@@ -70,6 +71,12 @@ func (d *ward) look() {
 			d.page.Failed = "The look could not be finished: " + err.Error()
 		}
 	}()
+}
+
+// run looks; a panic is its error.
+func (d *ward) run(ctx context.Context) (found []Finding, err error) {
+	defer d.rescue.into(&err)
+	return d.doctor.Run(ctx, d.say)
 }
 
 func (d *ward) say(what string) {

@@ -22,6 +22,7 @@ var errUnwanted = errors.New("nobody wants to know any more")
 type jobs struct {
 	ctx  context.Context //nolint:containedctx // the server's own life
 	turn chan struct{}   // holds one token: who has it may read
+	safe *rescue
 
 	mu   sync.Mutex
 	list []*job // the newest last
@@ -39,8 +40,8 @@ type job struct {
 	err    error
 }
 
-func newJobs(ctx context.Context) *jobs {
-	j := &jobs{ctx: ctx, turn: make(chan struct{}, 1)}
+func newJobs(ctx context.Context, safe *rescue) *jobs {
+	j := &jobs{ctx: ctx, turn: make(chan struct{}, 1), safe: safe}
 	j.turn <- struct{}{}
 	return j
 }
@@ -115,7 +116,7 @@ func (j *jobs) run(x *job, work func(context.Context, func() error) (any, error)
 		if time.Since(time.Unix(0, x.wanted.Load())) > unwanted {
 			err = errUnwanted
 		} else {
-			result, err = work(j.ctx, func() error { return x.step(j.ctx) })
+			result, err = j.safely(x, work)
 		}
 		took = time.Since(began)
 		j.turn <- struct{}{}
@@ -123,6 +124,12 @@ func (j *jobs) run(x *job, work func(context.Context, func() error) (any, error)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	x.result, x.err, x.took, x.ended = result, err, took, time.Now()
+}
+
+// safely does the work; a panic is its error.
+func (j *jobs) safely(x *job, work func(context.Context, func() error) (any, error)) (result any, err error) {
+	defer j.safe.into(&err)
+	return work(j.ctx, func() error { return x.step(j.ctx) })
 }
 
 // busy reports whether there is work whose progress a page may show.

@@ -56,6 +56,7 @@ type watcher struct {
 	index  *index.Index
 	grown  func(*ralph.State) map[ralph.TaskID]int64 // nil: nobody knows
 	news   atomic.Int64
+	safe   *rescue
 	ctx    context.Context //nolint:containedctx // the watcher's own life
 	stop   context.CancelFunc
 
@@ -72,8 +73,8 @@ type watcher struct {
 	busy    func() bool // something goes on that is no fact; nil: nothing ever does
 }
 
-func newWatcher(source Source, desk action.Desk, history *index.Index) *watcher {
-	w := &watcher{source: source, desk: desk, index: history, wanted: make(chan struct{}, 1), moved: make(chan struct{})}
+func newWatcher(source Source, desk action.Desk, history *index.Index, safe *rescue) *watcher {
+	w := &watcher{source: source, desk: desk, index: history, safe: safe, wanted: make(chan struct{}, 1), moved: make(chan struct{})}
 	w.ctx, w.stop = context.WithCancel(context.Background())
 	go w.run()
 	return w
@@ -169,8 +170,47 @@ func (w *watcher) count(n int) {
 	w.waiting += n
 }
 
-// run makes new versions while somebody waits for one.
+// run makes new versions while somebody waits for one. Trouble is told to all who wait;
+// then it tries again.
 func (w *watcher) run() {
+	for {
+		err := w.watch()
+		w.end(err)
+		if w.ctx.Err() != nil || !w.mended() {
+			return
+		}
+		w.mu.Lock()
+		w.err = nil
+		w.mu.Unlock()
+	}
+}
+
+// mended returns when what could not be read can be read again; false at the end.
+func (w *watcher) mended() bool {
+	tick := time.NewTicker(quietEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-w.ctx.Done():
+			return false
+		case <-tick.C:
+		}
+		if err := w.probe(); err == nil || errors.Is(err, context.DeadlineExceeded) {
+			return w.ctx.Err() == nil
+		}
+	}
+}
+
+func (w *watcher) probe() (err error) {
+	defer w.safe.into(&err)
+	ctx, cancel := context.WithTimeout(w.ctx, burst)
+	defer cancel()
+	return w.source.Wait(ctx, w.source.State().Seq)
+}
+
+// watch makes versions until something is wrong.
+func (w *watcher) watch() (err error) {
+	defer w.safe.into(&err)
 	for anew := time.Now(); ; {
 		w.mu.Lock()
 		waiting, last := w.waiting, w.now
@@ -178,15 +218,13 @@ func (w *watcher) run() {
 		if waiting == 0 {
 			select {
 			case <-w.ctx.Done():
-				w.end(w.ctx.Err())
-				return
+				return w.ctx.Err()
 			case <-w.wanted:
 			}
 			continue
 		}
 		if err := w.wait(last); err != nil {
-			w.end(err)
-			return
+			return err
 		}
 		quiet := time.Since(anew)
 		old := quiet >= anewEvery || quiet >= quietEvery && w.stirring()

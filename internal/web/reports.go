@@ -19,6 +19,7 @@ type reports struct {
 	ctx    context.Context              //nolint:containedctx // its own life
 	stop   context.CancelFunc
 	news   func() // pages should be made anew
+	safe   *rescue
 
 	mu   sync.Mutex
 	list []*reading // the one that was looked at last comes first
@@ -58,8 +59,8 @@ type madeReport struct {
 	err  error
 }
 
-func newReports(source Source, before func(seq int64) *ralph.State, news func()) *reports {
-	x := &reports{source: source, before: before, news: news}
+func newReports(source Source, before func(seq int64) *ralph.State, news func(), safe *rescue) *reports {
+	x := &reports{source: source, before: before, news: news, safe: safe}
 	x.ctx, x.stop = context.WithCancel(context.Background())
 	return x
 }
@@ -101,15 +102,7 @@ func (x *reports) reading(id ralph.SessionID, first int64) *reading {
 // make folds the facts up to last and makes the page.
 func (x *reports) make(r *reading, last int64) {
 	r.fold.Lock()
-	err := x.read(r, last)
-	var page *report.Page
-	if err == nil {
-		var result *report.Result
-		if result, err = r.report.Result(); err == nil {
-			p := result.Page()
-			page = &p
-		}
-	}
+	page, err := x.fold(r, last)
 	at := r.state.Seq
 	r.fold.Unlock()
 
@@ -120,6 +113,20 @@ func (x *reports) make(r *reading, last int64) {
 	}
 	r.mu.Unlock()
 	x.news()
+}
+
+// fold folds the facts up to last and makes the page; fold is held.
+func (x *reports) fold(r *reading, last int64) (page *report.Page, err error) {
+	defer x.safe.into(&err)
+	if err := x.read(r, last); err != nil {
+		return nil, err
+	}
+	result, err := r.report.Result()
+	if err != nil {
+		return nil, err
+	}
+	p := result.Page()
+	return &p, nil
 }
 
 // read folds the facts up to last, with rests; fold is held.

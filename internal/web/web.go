@@ -47,6 +47,9 @@ type Options struct {
 	Root    string // the repository
 	Version string // of ralph
 	Build   string // changes with every build of ralph
+	// Log is told of mistakes in ralph itself that a page or work for one ran into; nil:
+	// nobody is.
+	Log func(text string)
 
 	Turns    Turns    // what agents were told and printed; nil: pages leave it out
 	Schedule Schedule // how the scheduler sees the plan; nil: pages leave it out
@@ -78,6 +81,7 @@ type Server struct {
 	reports *reports
 	ward    *ward
 	windows windows
+	rescue  *rescue
 }
 
 // The history is read with as much rest as work, so that whoever looks at a page
@@ -91,27 +95,30 @@ const beat = 3 * time.Second
 func New(opt Options) *Server {
 	opt.Source = &recent{Source: opt.Source}
 	x := &Server{opt: opt, pages: http.NewServeMux(), routes: http.NewServeMux(), assets: asset.Load()}
-	x.index = index.New(index.Options{Journal: opt.Source, Work: readWork, Rest: readRest})
-	x.watch = newWatcher(opt.Source, opt.Desk, x.index)
+	x.rescue = &rescue{log: opt.Log}
+	x.index = index.New(index.Options{Journal: opt.Source, Work: readWork, Rest: readRest, Panicked: x.rescue.say})
+	x.watch = newWatcher(opt.Source, opt.Desk, x.index, x.rescue)
 	if opt.Turns != nil {
 		x.watch.grown = opt.Turns.Grown
 	}
-	x.jobs = newJobs(x.watch.ctx)
+	x.jobs = newJobs(x.watch.ctx, x.rescue)
 	x.watch.stirs(x.jobs.busy)
-	x.reports = newReports(opt.Source, x.index.Before, x.watch.nudge)
-	x.ward = &ward{ctx: x.watch.ctx, doctor: opt.Doctor, now: opt.Source.Now}
+	x.reports = newReports(opt.Source, x.index.Before, x.watch.nudge, x.rescue)
+	x.ward = &ward{rescue: x.rescue, ctx: x.watch.ctx, doctor: opt.Doctor, now: opt.Source.Now}
 	x.watch.stirs(func() bool { return x.jobs.busy() || x.ward.busy() })
-	x.hub = live.New(live.Options{Render: x.parts, Changed: x.watch.changed, Beat: beat, Build: opt.Build})
+	x.hub = live.New(live.Options{Render: x.parts, Changed: x.watch.changed, Beat: beat, Build: opt.Build, Panicked: x.rescue.say})
 	for pattern, page := range pages() {
 		x.pages.HandleFunc("GET "+pattern, x.make(page))
 	}
 	x.routes.HandleFunc("GET /", x.show)
 	json := api.New(api.Options{
 		Source: opt.Source, Desk: opt.Desk, Version: opt.Version, Beat: beat,
-		Index: x.index, Report: x.reportOf, Gates: opt.Gates, Proofs: opt.Proofs, Next: opt.Next,
+		Index: x.index, Report: x.reportOf, Gates: opt.Gates, Proofs: opt.Proofs, Next: opt.Next, Panicked: x.rescue.say,
 	})
-	x.routes.Handle("GET "+api.Prefix+"/", json)
-	x.routes.Handle("POST "+api.Prefix+"/", json)
+	for _, below := range []string{"/api", "/api/"} {
+		x.routes.Handle("GET "+below, json)
+		x.routes.Handle("POST "+below, json)
+	}
 	x.routes.HandleFunc("GET /live", x.stream)
 	x.routes.HandleFunc("GET /assets/{version}/{name}", x.assets.Serve)
 	x.routes.HandleFunc("GET /session/{id}/agent.log", x.agentLog)
@@ -135,7 +142,16 @@ func (x *Server) Close() {
 func (x *Server) Style() string { return x.assets.Style }
 
 // ServeHTTP answers one request, which the guard has let in.
-func (x *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { x.routes.ServeHTTP(w, r) }
+func (x *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	out := &began{ResponseWriter: w}
+	defer func() {
+		if what := recover(); what != nil {
+			x.rescue.say(what)
+			x.broke(out, r)
+		}
+	}()
+	x.routes.ServeHTTP(out, r)
+}
 
 // Open is what everybody may read, without having come in: style and scripts, which are
 // the same in every ralph. It knows nothing of the repository, not for an error either.
@@ -238,6 +254,9 @@ func (x *Server) parts(ctx context.Context, key string, last int64) ([]live.Part
 	}
 	l := x.watch.newest()
 	page, err := x.page(ctx, key, l)
+	if errors.Is(err, ralph.ErrNotFound) {
+		return nil, live.Gone(err.Error())
+	}
 	if err != nil {
 		return nil, err
 	}

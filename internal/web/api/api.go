@@ -6,6 +6,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -46,6 +47,10 @@ type Options struct {
 	Proofs Proofs // nil: nothing is decided again
 	// Next are the tasks that would start now; nil: nobody knows.
 	Next func(*ralph.State) ([]Ready, error)
+	// Patience is how long a reader of a stream may take nothing; 0: half a minute.
+	Patience time.Duration
+	// Panicked is told of a panic in the background; nil: nobody is.
+	Panicked func(what any)
 }
 
 // Gates says what only git and files know of a gate.
@@ -57,6 +62,8 @@ type Gates interface {
 type Proofs interface {
 	Evidence(ctx context.Context, from *ralph.State, seq int64, step func() error) (report.Evidence, error)
 }
+
+const patience = 30 * time.Second
 
 // API answers the requests under /api/v1/.
 type API struct {
@@ -73,8 +80,11 @@ const Prefix = "/api/v1"
 
 // New returns the API.
 func New(opt Options) *API {
+	if opt.Patience == 0 {
+		opt.Patience = patience
+	}
 	x := &API{opt: opt, mux: http.NewServeMux(), fold: make(chan struct{}, 1)}
-	x.feed = newFeed(opt.Source)
+	x.feed = newFeed(opt.Source, opt.Panicked)
 	schemas := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	x.doc = humago.New(x.mux, huma.Config{
 		OpenAPI: &huma.OpenAPI{
@@ -122,7 +132,33 @@ func (x *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !strings.HasSuffix(r.URL.Path, "/events") {
 		w.Header().Set("Cache-Control", "no-store")
 	}
+	if _, pattern := x.mux.Handler(r); pattern == "" {
+		x.nowhere(w, r)
+		return
+	}
 	x.mux.ServeHTTP(w, r)
+}
+
+// nowhere answers what no operation is for.
+func (x *API) nowhere(w http.ResponseWriter, r *http.Request) {
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, pattern := x.mux.Handler(other); pattern != "" {
+			w.Header().Set("Allow", method)
+			Refuse(w, http.StatusMethodNotAllowed, r.Method+" is no way to ask for "+r.URL.Path, "use "+method)
+			return
+		}
+	}
+	Refuse(w, http.StatusNotFound, "the API has no "+r.URL.Path, Prefix+"/openapi.json lists all that it has")
+}
+
+// Refuse answers with a problem.
+func Refuse(w http.ResponseWriter, status int, why, hint string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: why, Hint: hint})
 }
 
 // Document is the OpenAPI document.

@@ -57,7 +57,8 @@ type item struct {
 
 // feed reads the journal once for all streams together, while there are any.
 type feed struct {
-	source Source
+	source   Source
+	panicked func(any)
 
 	mu    sync.Mutex
 	users int
@@ -70,7 +71,9 @@ type feed struct {
 	err   error
 }
 
-func newFeed(source Source) *feed { return &feed{source: source, moved: make(chan struct{})} }
+func newFeed(source Source, panicked func(any)) *feed {
+	return &feed{source: source, panicked: panicked, moved: make(chan struct{})}
+}
 
 // join begins to read for one more stream.
 func (f *feed) join() {
@@ -95,6 +98,14 @@ func (f *feed) leave() {
 
 // run follows the journal.
 func (f *feed) run(ctx context.Context, t *teller) {
+	defer func() {
+		if what := recover(); what != nil { // in the goroutine of nobody's request
+			if f.panicked != nil {
+				f.panicked(what)
+			}
+			f.end(ctx, fmt.Errorf("this is a mistake in ralph: %v", what))
+		}
+	}()
 	for {
 		if err := f.source.Wait(ctx, t.s.Seq); err != nil {
 			f.end(ctx, err)

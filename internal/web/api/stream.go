@@ -77,6 +77,13 @@ type out struct {
 	w    http.ResponseWriter
 	ctl  *http.ResponseController
 	beat time.Duration
+	late time.Duration // for a reader to take what was written
+}
+
+// Write writes in time: a reader that is gone without a word holds nothing for long.
+func (o *out) Write(p []byte) (int, error) {
+	_ = o.ctl.SetWriteDeadline(time.Now().Add(o.late))
+	return o.w.Write(p)
 }
 
 // stream answers with a stream until its reader goes.
@@ -85,14 +92,13 @@ func (x *API) stream(c huma.Context, run func(*out) error) {
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store")
-	o := &out{ctx: r.Context(), w: w, ctl: http.NewResponseController(w), beat: x.opt.Beat}
-	_ = o.ctl.SetWriteDeadline(time.Time{})
-	if _, err := w.Write([]byte("retry: 1000\n\n")); err != nil || o.ctl.Flush() != nil {
+	o := &out{ctx: r.Context(), w: w, ctl: http.NewResponseController(w), beat: x.opt.Beat, late: x.opt.Patience}
+	if _, err := o.Write([]byte("retry: 1000\n\n")); err != nil || o.ctl.Flush() != nil {
 		return
 	}
 	if err := run(o); err != nil && o.ctx.Err() == nil {
 		why, _ := json.Marshal(err.Error())
-		_, _ = fmt.Fprintf(w, "event: error\ndata: %s\n\n", why)
+		_, _ = fmt.Fprintf(o, "event: error\ndata: %s\n\n", why)
 		_ = o.ctl.Flush()
 	}
 }
@@ -108,7 +114,7 @@ func (o *out) wait(moved <-chan struct{}) error {
 		case <-moved:
 			return nil
 		case <-beat.C:
-			if _, err := o.w.Write([]byte(": still here\n\n")); err != nil {
+			if _, err := o.Write([]byte(": still here\n\n")); err != nil {
 				return err
 			}
 			if err := o.ctl.Flush(); err != nil {
@@ -139,7 +145,7 @@ func (x *API) facts(o *out, after int64) error {
 			return err
 		}
 		for _, item := range items {
-			if _, err := o.w.Write(item.data); err != nil {
+			if _, err := o.Write(item.data); err != nil {
 				return err
 			}
 			after = item.seq
@@ -166,7 +172,7 @@ func (x *API) catchUp(o *out, own *teller, after int64) (int64, error) {
 		if err != nil {
 			return err
 		}
-		if _, err := o.w.Write(data); err != nil {
+		if _, err := o.Write(data); err != nil {
 			return err
 		}
 		after = e.Seq
@@ -186,7 +192,7 @@ func (x *API) states(o *out) error {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(o.w, "id: %d\nevent: autopilotStatus\ndata: %s\n\n", seq, data); err != nil {
+		if _, err := fmt.Fprintf(o, "id: %d\nevent: autopilotStatus\ndata: %s\n\n", seq, data); err != nil {
 			return err
 		}
 		if err := o.ctl.Flush(); err != nil {

@@ -70,9 +70,9 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, status int, why, 
 	switch {
 	case forPrograms(r.URL.Path):
 		w.Header().Set("Cache-Control", "no-store")
-		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Type", "application/problem+json") // as the API answers
 		w.WriteHeader(status)
-		_ = json.NewEncoder(w).Encode(map[string]string{"error": why, "hint": hint})
+		_ = json.NewEncoder(w).Encode(map[string]any{"type": "about:blank", "title": http.StatusText(status), "status": status, "detail": why, "hint": hint})
 	case r.URL.Path == "/live" || r.Header.Get("HX-Request") == "true":
 		w.Header().Set("Cache-Control", "no-store")
 		http.Error(w, strings.TrimSpace(why+". "+hint), status)

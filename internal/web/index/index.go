@@ -8,6 +8,7 @@ package index
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -31,6 +32,8 @@ type Options struct {
 	Work, Rest time.Duration
 	// Zone is where days begin; nil: the local one.
 	Zone *time.Location
+	// Panicked is told of a panic while it reads, which is its trouble then; nil: nobody is.
+	Panicked func(what any)
 }
 
 // Index is safe for concurrent use. What its methods return is a copy.
@@ -74,7 +77,7 @@ func (x *Index) Close() {
 func (x *Index) run() {
 	defer close(x.done)
 	for x.ctx.Err() == nil {
-		err := x.read()
+		err := x.safely()
 		if err == nil {
 			err = x.opt.Journal.Wait(x.ctx, x.seq())
 		}
@@ -90,6 +93,19 @@ func (x *Index) run() {
 		case <-time.After(again):
 		}
 	}
+}
+
+// safely reads; a panic is its error, and ends nothing else.
+func (x *Index) safely() (err error) {
+	defer func() {
+		if what := recover(); what != nil {
+			if x.opt.Panicked != nil {
+				x.opt.Panicked(what)
+			}
+			err = fmt.Errorf("this is a mistake in ralph: %v", what)
+		}
+	}()
+	return x.read()
 }
 
 // read folds what there is to read now.

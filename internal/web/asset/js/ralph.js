@@ -36,12 +36,13 @@
   };
 
   // A page that hears nothing says so; one from another build of ralph loads itself anew.
-  let heard = Date.now(), lost = false, gone = "", other = false;
+  let heard = Date.now(), lost = false, gone = "", trouble = "", other = false;
   const streams = document.body.hasAttribute("sse-connect");
   const banner = () => {
     const quiet = Date.now() - heard;
     let words = "";
     if (gone) words = gone;
+    else if (trouble) words = `${trouble}: this is what was known before.`;
     else if (other) words = "ralph was replaced by another build: reload the page when you are done here.";
     else if (streams && quiet > quietAfter) words = `${lost ? "The connection to ralph is lost, trying again" : "No word from ralph"} for ${elapsed(Math.floor(quiet / 1000))}: this is what was known then.`;
     if (stale.hidden === (words !== "")) stale.hidden = words === "";
@@ -65,6 +66,10 @@
       other = true;
       banner();
     });
+    source.addEventListener("trouble", (m) => {
+      trouble = m.data;
+      banner();
+    });
     source.addEventListener("gone", (m) => {
       gone = `${m.data}: this is what was known of it.`;
       source.close();
@@ -73,7 +78,7 @@
     banner();
   });
   document.addEventListener("htmx:sseError", () => { lost = true; });
-  document.addEventListener("htmx:sseBeforeMessage", () => { heard = Date.now(); });
+  document.addEventListener("htmx:sseBeforeMessage", () => { heard = Date.now(); trouble = ""; });
 
   // The tab tells what goes on: title and picture come from the bar.
   const tab = () => {
