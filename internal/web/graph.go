@@ -16,7 +16,6 @@ const (
 	mostNamed = 300  // tasks that are drawn with their names
 	mostDrawn = 2000 // tasks that are drawn at all
 	mostLines = 4000
-	nameDrawn = 23 // letters
 )
 
 // graphPage draws the dependency graph: all of it, one phase (?phase=), or what hangs
@@ -131,7 +130,7 @@ func (b *board) graph(list []*ralph.Task, focus *ralph.Task) view.Graph {
 			}
 		}
 	}
-	g := view.Graph{NodeWidth: 178, NodeHeight: 44, Small: len(list) > mostNamed}
+	g := view.Graph{NodeWidth: widthOf(nodes), NodeHeight: 44, Small: len(list) > mostNamed}
 	opt := draw.Options{Width: g.NodeWidth, Height: g.NodeHeight, GapX: 56, GapY: 14, Foot: 10, Head: 10}
 	if g.Small {
 		g.NodeWidth, g.NodeHeight = 46, 15
@@ -146,6 +145,7 @@ func (b *board) graph(list []*ralph.Task, focus *ralph.Task) view.Graph {
 	if g.Small {
 		most /= 3
 	}
+	letters := int((g.NodeWidth - 20) / 6.8)
 	for i, t := range list {
 		stand := b.stand(t)
 		title := string(t.ID) + "  " + oneLine(t.Name, most) + "\n" + string(stand)
@@ -153,7 +153,7 @@ func (b *board) graph(list []*ralph.Task, focus *ralph.Task) view.Graph {
 			title += ": " + line
 		}
 		g.Nodes = append(g.Nodes, view.GraphNode{
-			ID: t.ID, Name: oneLine(t.Name, nameDrawn), Title: title, Stand: stand, X: p.Nodes[i].X, Y: p.Nodes[i].Y, Focus: t == focus,
+			ID: t.ID, Name: oneLine(t.Name, letters), Title: title, Stand: stand, X: p.Nodes[i].X, Y: p.Nodes[i].Y, Focus: t == focus,
 		})
 	}
 	for _, e := range p.Edges {
@@ -167,4 +167,25 @@ func (b *board) graph(list []*ralph.Task, focus *ralph.Task) view.Graph {
 		}
 	}
 	return g
+}
+
+// widthOf is the width of a box: wider where few stand beside each other, so that a small
+// plan uses the page and its names are whole.
+func widthOf(nodes []draw.Node) float64 {
+	depth, columns := make([]int, len(nodes)), 1
+	for range nodes { // the longest chain in a band; plans are short chains, and it ends when nothing grows
+		grown := false
+		for i, n := range nodes {
+			for _, d := range n.Deps {
+				if nodes[d].Band == n.Band && depth[i] < depth[d]+1 && depth[d]+1 < len(nodes) {
+					depth[i], grown = depth[d]+1, true
+					columns = max(columns, depth[i]+1)
+				}
+			}
+		}
+		if !grown || columns > 8 {
+			break
+		}
+	}
+	return min(300, max(178, 1400/float64(columns)-56))
 }

@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/web/draw"
@@ -95,6 +99,81 @@ func apart(t *testing.T, p draw.Picture) {
 			}
 		}
 	}
+}
+
+// TestRoads: a line goes round the boxes, within a band and between bands.
+func TestRoads(t *testing.T) {
+	t.Parallel()
+	for name, nodes := range map[string][]draw.Node{
+		"one to five below": {{}, {Band: 1, Deps: []int{0}}, {Band: 1, Deps: []int{0}}, {Band: 1, Deps: []int{0}}, {Band: 1, Deps: []int{0}}, {Band: 1, Deps: []int{0}}},
+		"over a band":       {{}, {Band: 1, Deps: []int{0}}, {Band: 2, Deps: []int{0, 1}}, {Band: 2, Deps: []int{2}}, {Band: 3, Deps: []int{3, 0}}},
+		"over a column":     {{}, {Deps: []int{0}}, {Deps: []int{0}}, {Deps: []int{1, 2, 0}}, {}, {Deps: []int{3, 4}}},
+		"many":              plan(200, 4, 3),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := draw.Lay(nodes, sizes())
+			for _, e := range p.Edges {
+				for _, at := range walk(t, e.Path) {
+					for i, box := range p.Nodes {
+						const touch = 1 // the ends lie on a border
+						if at[0] > box.X+touch && at[0] < box.X+sizes().Width-touch && at[1] > box.Y+touch && at[1] < box.Y+sizes().Height-touch {
+							t.Fatalf("the line from %d to %d runs through box %d at %v: %s", e.From, e.To, i, at, e.Path)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// walk are points on a path, close to each other.
+func walk(t *testing.T, path string) [][2]float64 {
+	t.Helper()
+	var at [2]float64
+	var out [][2]float64
+	for _, step := range regexp.MustCompile(`([MLQch])([^MLQch]*)`).FindAllStringSubmatch(path, -1) {
+		var n []float64
+		for _, word := range strings.Fields(step[2]) {
+			v, err := strconv.ParseFloat(word, 64)
+			if err != nil {
+				t.Fatalf("%q in %s", word, path)
+			}
+			n = append(n, v)
+		}
+		from, control := at, [][2]float64{at}
+		switch step[1] {
+		case "M":
+			from = [2]float64{n[0], n[1]}
+			control = [][2]float64{from}
+		case "L":
+			control = append(control, [2]float64{n[0], n[1]})
+		case "Q":
+			control = append(control, [2]float64{n[0], n[1]}, [2]float64{n[2], n[3]})
+		case "h":
+			control = append(control, [2]float64{at[0] + n[0], at[1]})
+		case "c":
+			for i := 0; i < 6; i += 2 {
+				control = append(control, [2]float64{from[0] + n[i], from[1] + n[i+1]})
+			}
+		}
+		at = control[len(control)-1]
+		for s := range 41 {
+			out = append(out, bent(control, float64(s)/40))
+		}
+	}
+	return out
+}
+
+// bent is the point at part u of a Bézier curve.
+func bent(control [][2]float64, u float64) [2]float64 {
+	p := slices.Clone(control)
+	for n := len(p) - 1; n > 0; n-- {
+		for i := range n {
+			p[i] = [2]float64{p[i][0] + (p[i+1][0]-p[i][0])*u, p[i][1] + (p[i+1][1]-p[i][1])*u}
+		}
+	}
+	return p[0]
 }
 
 // TestImplied: of a diamond with a short cut, the short cut alone says nothing new.

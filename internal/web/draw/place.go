@@ -1,7 +1,6 @@
 package draw
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 )
@@ -34,7 +33,7 @@ func (l *layout) place() Picture {
 		p.Height += p.Bands[b].Height + l.opt.GapY
 	}
 	p.Height -= l.opt.GapY
-	p.Nodes, p.Edges = l.spots, l.edges()
+	p.Nodes, p.Edges = l.spots, l.edges(p.Bands)
 	return p
 }
 
@@ -104,40 +103,6 @@ func (l *layout) pull(nodes []int, beside [][]int, rows int) {
 			n++
 		}
 	}
-}
-
-// edges are the lines, those that go forward first.
-func (l *layout) edges() []Edge {
-	var out []Edge
-	implied := l.implied()
-	for to, deps := range l.deps {
-		for _, from := range deps {
-			out = append(out, Edge{From: from, To: to, Implied: l.nodes[from].Band != l.nodes[to].Band || implied(from, to)})
-		}
-	}
-	out = append(out, l.back...)
-	for n := range out {
-		out[n].Path = l.path(out[n].From, out[n].To)
-	}
-	return out
-}
-
-// path is a smooth line from one node to another, in whole units: a plan of a thousand
-// tasks has thousands of them. It leaves to the right, or downwards to a later band.
-func (l *layout) path(from, to int) string {
-	a, b := l.spots[from], l.spots[to]
-	if l.nodes[from].Band < l.nodes[to].Band {
-		x, y := a.X+l.opt.Width/2, a.Y+l.opt.Height
-		dx, dy := b.X-a.X, b.Y-y
-		return fmt.Sprintf("M%.0f %.0fc0 %.0f %.0f %.0f %.0f %.0f", x, y, dy/2, dx, dy/2, dx, dy)
-	}
-	x, y := a.X+l.opt.Width, a.Y+l.opt.Height/2
-	dx, dy := b.X-x, b.Y-a.Y
-	bend := max(12, dx/2)
-	if dx <= 0 {
-		bend = 40
-	}
-	return fmt.Sprintf("M%.0f %.0fc%.0f 0 %.0f %.0f %.0f %.0f", x, y, bend, dx-bend, dy, dx, dy)
 }
 
 // implied says of an edge whether other edges lead the same way.

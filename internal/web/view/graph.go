@@ -63,9 +63,9 @@ func (g Graph) viewBox() string {
 	return fmt.Sprintf("0 0 %.0f %.0f", g.Width+2*graphSide, g.Height+graphTop+graphSide)
 }
 
-// wide is the width of the drawing on the page: never larger than life by itself.
+// wide is the width of the drawing on the page: where it fits, a little larger than life.
 func (g Graph) wide() string {
-	return strconv.Itoa(int(g.Width+2*graphSide) * cmp.Or(g.Zoom, 100) / 100)
+	return strconv.Itoa(int(g.Width+2*graphSide) * cmp.Or(g.Zoom, 125) / 100)
 }
 
 func (g Graph) class() string {
