@@ -45,9 +45,24 @@ func (f *feed) at(source Source, s *ralph.State) ([]view.FeedItem, error) {
 		}
 		f.items = slices.Clone(f.items[max(0, len(f.items)-mostFeed):])
 	}
-	out := slices.Clone(f.items)
-	slices.Reverse(out)
-	return out, nil
+	return newest(f.items), nil
+}
+
+// newest turns the items round, and leaves out progress that a newer line of the same
+// task says again: an agent reports it in each iteration.
+func newest(items []view.FeedItem) []view.FeedItem {
+	said := map[ralph.TaskID]string{}
+	out := make([]view.FeedItem, 0, len(items))
+	for _, x := range slices.Backward(items) {
+		if x.Label == "progress" {
+			if said[x.Task] == x.Text {
+				continue
+			}
+			said[x.Task] = x.Text
+		}
+		out = append(out, x)
+	}
+	return out
 }
 
 // told are the items of one event: a decision with its rule and reason, or the lines of

@@ -17,6 +17,7 @@ const (
 	mostSpecs  = 8
 	mostIssues = 8
 	mostQueue  = 12
+	mostCut    = 12
 )
 
 // overview is the first page: what needs a person, then what goes on.
@@ -28,7 +29,7 @@ func overview(_ context.Context, r *request) (view.Page, error) {
 		return view.Page{}, err
 	}
 	return view.Page{Title: "Overview", Quiet: true, Sections: []view.Section{
-		{ID: "needs", Body: view.Needs(o.needs(status))},
+		{ID: "needs", Body: view.Needs(o.needs())},
 		{ID: "slots", Body: view.Slots(o.slots(stage, status))},
 		{ID: "progress", Class: "half", Body: view.PlanProgress(o.plan())},
 		{ID: "merges", Class: "half", Body: view.Merges(o.merges(stage))},
@@ -57,15 +58,8 @@ func (o overviewOf) ref(id ralph.TaskID) view.TaskLink {
 }
 
 // needs is what waits for a person, most pressing first.
-func (o overviewOf) needs(status report.StatusRecord) view.NeedsModel {
+func (o overviewOf) needs() view.NeedsModel {
 	var m view.NeedsModel
-	if status.CanResume {
-		n := view.Need{Kind: "session", Text: "Resume interrupted session?", Offers: o.offers(action.Engine, "")}
-		for _, id := range status.Cut {
-			n.Tasks = append(n.Tasks, o.ref(id))
-		}
-		m.List = append(m.List, n)
-	}
 	for _, x := range report.Needs(o.state, o.engine, o.now) {
 		n := view.Need{Kind: x.Kind, Text: x.What, Hint: x.Command, Gate: x.Gate}
 		for _, id := range x.Tasks {
@@ -97,7 +91,10 @@ func (o overviewOf) slots(stage report.Stage, status report.StatusRecord) view.S
 	m.Fresh = o.state.Session.ID == "" && len(o.state.Plan.Tasks) == 0 && len(o.state.Inbox) == 0
 	m.Queued, m.Planned = o.state.CountInbox(ralph.SpecPending), o.state.Plan.Unfinished()
 	if !m.Alive {
-		m.Offers = o.offers(action.Engine, "")
+		m.Offers, m.Resume = o.offers(action.Engine, ""), status.CanResume
+		for _, id := range status.Cut[:min(len(status.Cut), mostCut)] {
+			m.Cut = append(m.Cut, o.ref(id))
+		}
 		return m
 	}
 	waits := map[ralph.TaskID]report.WaitRecord{}
@@ -150,8 +147,8 @@ func (o overviewOf) fill(c *view.SlotCard, id ralph.TaskID, waits map[ralph.Task
 	if t := o.state.Task(id); t != nil {
 		c.Tokens, c.Cost, c.Turn = view.Amount(t.Run.Usage.Input+t.Run.Usage.Output), t.Run.Usage.Cost, t.Run.TurnAt
 	}
-	if i := slices.IndexFunc(o.state.Gates, func(g *ralph.Gate) bool { return g.Task == id }); i >= 0 { // also in the middle of its turn
-		c.Gate = o.state.Gates[i].ID
+	if i := slices.IndexFunc(o.state.Gates, func(g *ralph.Gate) bool { return g.Task == id && g.Heard(true, o.now) }); i >= 0 {
+		c.Gate = o.state.Gates[i].ID // also one in the middle of a turn
 	}
 	if w, ok := waits[id]; ok {
 		c.Wait = &w

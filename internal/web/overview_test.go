@@ -68,7 +68,10 @@ func TestControlBar(t *testing.T) {
 // to be resumed (A-081, A-116).
 func TestNoControlBar(t *testing.T) {
 	body := overviewAt(t, overviewState(), false)
-	wantAll(t, body, "Resume interrupted session?", "when its engine died")
+	wantAll(t, body, "Resume interrupted session?", "when its engine died", "was at work")
+	if n := strings.Count(body, `action="/do/recover"`); n != 1 {
+		t.Errorf("a cut session is offered to be resumed %d times, not once", n)
+	}
 	for _, not := range []string{"Autopilot Running", "Retries:"} {
 		if strings.Contains(body, not) {
 			t.Errorf("without an engine the bar says %q", not)
@@ -130,6 +133,18 @@ func TestOverviewFeed(t *testing.T) {
 	wantAll(t, body, "no signal yet", "B-026", "3 command, changed a.go, b.go", `href="/receipt/7"`)
 	if latest, older := strings.Index(body, "no signal yet"), strings.Index(body, "the first"); older < latest {
 		t.Error("the newest decision does not come first")
+	}
+}
+
+// TestOverviewProgressOnce: what an agent reports in each iteration is there once.
+func TestOverviewProgressOnce(t *testing.T) {
+	at := time.Date(2025, 3, 1, 11, 59, 0, 0, time.UTC)
+	said := func(seq int64) ralph.Event {
+		return ralph.Event{Seq: seq, At: at, Fact: ralph.TurnEnded{Task: "t-c", Agent: "claude", Exit: ralph.ExitOK, Signal: ralph.Signal{Kind: ralph.SignalProgress, Percent: 60, Text: "three of five moved"}}}
+	}
+	body := overviewAt(t, overviewState(), true, said(5), said(6), said(7))
+	if n := strings.Count(body, "</span> <a href=\"/task/t-c\">60% three of five moved"); n != 1 {
+		t.Errorf("the same progress stands there %d times\n%s", n, body)
 	}
 }
 

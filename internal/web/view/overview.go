@@ -57,16 +57,43 @@ func (n Need) href() string {
 	return "/plan"
 }
 
-// detail is the beginning of what a gate is decided by.
+// asks is what a gate asks, without the command that code gives.
+func (n Need) asks() string {
+	if n.code() != "" {
+		return "Run"
+	}
+	return cut(n.Text, 600)
+}
+
+// code is the command that a gate asks about, which is read as it is typed.
+func (n Need) code() string {
+	if n.Gate == nil || n.Gate.Kind != "operation" {
+		return ""
+	}
+	command, ok := strings.CutPrefix(n.Text, "run ")
+	if !ok {
+		return ""
+	}
+	return cut(command, 600)
+}
+
+// detail is the beginning of what a gate is decided by, where its text does not say it.
 func (n Need) detail() string {
 	if n.Gate == nil {
 		return ""
 	}
-	lines := strings.Split(strings.TrimSpace(n.Gate.Detail), "\n")
-	if len(lines) > 6 {
-		lines = append(lines[:6], "...")
+	var lines []string
+	for line := range strings.Lines(strings.TrimSpace(n.Gate.Detail)) {
+		line = strings.TrimRight(line, "\r\n")
+		if said, ok := strings.CutPrefix(line, "Command: "); !ok || said != n.code() {
+			lines = append(lines, line)
+		}
+		if len(lines) > 6 {
+			lines[6] = "..."
+			break
+		}
 	}
-	return cut(strings.Join(lines, "\n"), 800)
+	return cut(strings.TrimSpace(strings.Join(lines, "\n")), 800)
 }
 
 // SlotCard is one agent at work, or work that waits.
@@ -157,6 +184,16 @@ type SlotsModel struct {
 	Queued   int  // specs that wait
 	Planned  int  // tasks to be done
 	Offers   []action.Offer
+	Resume   bool       // the session was cut; the bar asks whether it goes on
+	Cut      []TaskLink // at work when it was
+}
+
+// freeWords are the slots without work.
+func freeWords(n int) string {
+	if n == 1 {
+		return "1 free slot"
+	}
+	return fmt.Sprintf("%d free slots", n)
 }
 
 func (m SlotsModel) free() int { return max(0, m.Parallel-m.Busy) }
@@ -197,6 +234,9 @@ func (f FeedItem) tone() string {
 	}
 	return "plain"
 }
+
+// full is a line whole: on the page it is cut to what fits.
+func (f FeedItem) full() string { return cut(strings.TrimSpace(f.Text+"\n"+f.Why), 600) }
 
 // latest is the newest decision (E-087).
 func latest(items []FeedItem) *FeedItem {
@@ -341,8 +381,6 @@ func needWord(kind string) string {
 		return "limits"
 	case "assign":
 		return "your choice"
-	case "session":
-		return "interrupted"
 	}
 	return kind
 }
@@ -390,6 +428,9 @@ func split(offers []action.Offer, names ...string) (first, rest []action.Offer) 
 		if !slices.Contains(names, o.Action) {
 			rest = append(rest, o)
 		}
+	}
+	if len(rest) == 1 { // one alone takes no more room than the word for it
+		return append(first, rest[0]), nil
 	}
 	return first, rest
 }

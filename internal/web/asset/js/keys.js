@@ -18,7 +18,11 @@
     if (list.length) select(list[at < 0 ? (by > 0 ? 0 : list.length - 1) : Math.min(list.length - 1, Math.max(0, at + by))]);
   };
   const inField = (el) => el.matches?.("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]");
+  // A button behind More is there for its key as if it stood open.
+  const behind = (el) => el.closest("details.more:not([open])");
   const act = (el) => {
+    const more = behind(el);
+    if (more) more.open = true;
     if (el.matches("summary")) {
       const details = el.parentElement;
       details.open = !details.open;
@@ -32,7 +36,7 @@
   // that only rows have selects the first of them, so that it never acts unseen.
   const press = (key) => {
     const has = `[data-key="${CSS.escape(key)}"]`;
-    const visible = (el) => el.checkVisibility();
+    const visible = (el) => (behind(el) ?? el).checkVisibility();
     const row = selected();
     const inRow = row && [...row.querySelectorAll(has)].find(visible);
     if (inRow) return act(inRow), true;

@@ -97,7 +97,7 @@
   const after = () => {
     if (planned) return;
     planned = true;
-    queueMicrotask(() => { planned = false; clocks(); tab(); banner(); });
+    queueMicrotask(() => { planned = false; clocks(); tab(); banner(); follow(); });
   };
   document.addEventListener("htmx:oobAfterSwap", after);
   document.addEventListener("htmx:sseMessage", after);
@@ -155,6 +155,41 @@
       if (unfold.contains(document.activeElement)) unfold.querySelector("summary").focus();
       unfold.open = false;
     }
+  });
+
+  // How much of the window the top takes: what stays in sight below it goes by that.
+  const top = document.querySelector(".top");
+  const measured = () => {
+    const style = getComputedStyle(top);
+    const high = style.position === "sticky" ? top.offsetHeight + Math.min(0, parseFloat(style.top) || 0) : 0;
+    root.style.setProperty("--top-height", `${high}px`);
+  };
+  new ResizeObserver(measured).observe(top);
+  addEventListener("resize", measured);
+
+  // What grows at its end is read at its end, until a person scrolls up in it.
+  const ends = new WeakMap(); // where each was left: at its end, or further up
+  const follow = () => {
+    for (const el of document.querySelectorAll("[data-follow]")) {
+      if (!ends.has(el)) {
+        ends.set(el, { at: 0, up: false });
+        el.addEventListener("scroll", () => {
+          const end = ends.get(el), bottom = el.scrollHeight - el.clientHeight - el.scrollTop < 30;
+          end.up = !bottom && (end.up || el.scrollTop < end.at);
+          end.at = el.scrollTop;
+        }, { passive: true });
+      }
+      if (!ends.get(el).up) el.scrollTop = el.scrollHeight;
+    }
+  };
+  follow();
+
+  // A row with a link to itself opens where it is clicked, but for what else it holds.
+  document.addEventListener("click", (e) => {
+    const row = e.target.closest?.("[data-row]");
+    if (!row || e.defaultPrevented || e.button !== 0 || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey) return;
+    if (e.target.closest("a, button, summary, details, input, select, textarea, label, form, pre") || String(getSelection())) return;
+    row.querySelector("a[data-open]")?.click();
   });
 
   // Light, dark, or as the system has it.
