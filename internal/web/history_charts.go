@@ -116,17 +116,23 @@ func tokenChart(days []index.Day, wide int) view.Chart {
 }
 
 func busyChart(days []index.Day, wide int) view.Chart {
-	hours := values(days, func(d *index.Day) float64 { return d.Busy.Hours() })
-	word := func(v float64) string { return fmt.Sprintf("%.3gh", v) }
-	if len(hours) > 0 && slices.Max(hours) < 1 {
-		hours = values(days, func(d *index.Day) float64 { return d.Busy.Minutes() })
-		word = func(v float64) string { return fmt.Sprintf("%.3gm", v) }
+	unit, sign := time.Hour, "h"
+	most, total := time.Duration(0), time.Duration(0)
+	for _, d := range days {
+		most, total = max(most, d.Busy), total+d.Busy
 	}
+	if most < 2*time.Minute {
+		unit, sign = time.Second, "s"
+	} else if most < 2*time.Hour {
+		unit, sign = time.Minute, "m"
+	}
+	busy := values(days, func(d *index.Day) float64 { return float64(d.Busy) / float64(unit) })
+	word := func(v float64) string { return fmt.Sprintf("%.3g%s", v, sign) }
 	c := view.Chart{
-		ID: "chart-busy", Title: perTime("Agents at work", wide), Total: word(sum(hours)) + " in all", Empty: "No agent was at work in this time.",
+		ID: "chart-busy", Title: perTime("Agents at work", wide), Total: ralph.Elapsed(total) + " in all", Empty: "No agent was at work in this time.",
 		Desc: "Columns of time that agents were at work in slots; two at the same time count twice.",
 	}
-	return c.Columns(dayColumns(days, wide), []view.ChartSeries{{Name: "at work", Class: "series-3", Values: hours}}, false, word)
+	return c.Columns(dayColumns(days, wide), []view.ChartSeries{{Name: "at work", Class: "series-3", Values: busy}}, false, word)
 }
 
 // taskChart is what became of tasks, session by session, the oldest first.

@@ -127,8 +127,8 @@ func TestHistoryHasTheStatisticsOfQuery(t *testing.T) {
 		"Iterations": number(s.This.Iterations, s.Overall.Iterations), "Merges clean": number(s.This.MergesClean, s.Overall.MergesClean),
 		"Tasks remaining": {fmt.Sprint(s.Remaining), ""}, "Merges pending": {fmt.Sprint(s.MergesPending), ""},
 		"Checks red": number(s.This.ChecksRed, s.Overall.ChecksRed), "Cost": {ralph.Dollars(s.This.Cost), ralph.Dollars(s.Overall.Cost)},
-		"fastest": {seconds(s.This.FastestSeconds), seconds(s.Overall.FastestSeconds)}, "slowest": {seconds(s.This.SlowestSeconds), seconds(s.Overall.SlowestSeconds)},
-		"average": {seconds(s.This.AverageSeconds), seconds(s.Overall.AverageSeconds)}, "Runtime": {"2m 41s", "8m 3s"},
+		"Iteration, fastest": {seconds(s.This.FastestSeconds), seconds(s.Overall.FastestSeconds)}, "Iteration, slowest": {seconds(s.This.SlowestSeconds), seconds(s.Overall.SlowestSeconds)},
+		"Iteration, average": {seconds(s.This.AverageSeconds), seconds(s.Overall.AverageSeconds)}, "Runtime": {"2m 41s", "8m 3s"},
 	}
 	if s.Overall.Iterations != 21 || s.This.TasksFailed != 2 {
 		t.Fatalf("the past is not as planned: %+v", s)

@@ -74,3 +74,15 @@ func grouped(n int64) string {
 func rowsShown(m HistoryModel) string {
 	return fmt.Sprintf("%d to %d of %d", m.From, m.From+len(m.Sessions)-1, m.Of)
 }
+
+// drawnFirst divides charts into those that show something and those that are empty.
+func drawnFirst(list []Chart) (drawn, empty []Chart) {
+	for _, c := range list {
+		if c.Empty == "" {
+			drawn = append(drawn, c)
+		} else {
+			empty = append(empty, c)
+		}
+	}
+	return drawn, empty
+}

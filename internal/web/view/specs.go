@@ -150,7 +150,7 @@ func nextWords(m QueueModel) string {
 	}
 	switch {
 	case next == "" && len(m.Rows) == 0:
-		return "Nothing is queued."
+		return "" // the empty list says it
 	case next == "":
 		return "Nothing waits after this one."
 	case len(m.Rows) > 0 && m.Rows[0].Place == 0 || m.Engine:
