@@ -24,7 +24,15 @@ type Receipt struct {
 	Saw     int64           `json:"saw"` // the newest fact of the state that it was decided on
 	Now     time.Time       `json:"now"` // the time that it was decided at
 	Outcome *Outcome        `json:"outcome"`
-	Cut     bool            `json:"cut,omitempty"` // the engine died before there was an outcome; the step was done again
+
+	// The decision in the words that every engine of decisions has (E-048 to E-051, E-093).
+	Action     string  `json:"action"`     // continue, pause (a person is asked) or stop (the task ends)
+	NextInput  string  `json:"next_input"` // what a turn tells its agent beside the prompt
+	Reason     string  `json:"reason"`     // why
+	Confidence float64 `json:"confidence"` // 0 to 1; the rules are always sure
+	Stop       string  `json:"stop"`       // the rule of the stop condition that was hit (E-095)
+
+	Cut bool `json:"cut,omitempty"` // the engine died before there was an outcome; the step was done again
 
 	// Of a turn: the agent's own session (E-043) and the folder with its output, how it
 	// ended and why, what it was in short (E-044), and what its agent asked in the middle
@@ -87,7 +95,7 @@ func (r *Receipts) Add(e ralph.Event, s *ralph.State) {
 			delete(r.open, f.Task) // what comes now is the outcome of the new one, also of one that is not kept
 		}
 		if x := r.keep(e, s, f.Task); x != nil {
-			x.Step, x.What, x.Rule, x.Why, x.Saw, x.Now = f.Step.StepName(), StepWords(f.Step), f.Why.Rule, f.Why.Text, f.Saw, f.Now
+			x.decided(f.Step, f.Why, f.Saw, f.Now)
 			if r.open == nil {
 				r.open = map[ralph.TaskID]*Receipt{}
 			}
@@ -127,8 +135,29 @@ func (r *Receipts) ended(e ralph.Event, f ralph.TaskEnded, s *ralph.State) {
 		return
 	}
 	step := ralph.Finish{Status: f.Status, Retry: f.Retry}
-	x.Step, x.What, x.Rule, x.Why, x.Saw, x.Now = step.StepName(), StepWords(step), f.Why.Rule, f.Why.Text, f.Saw, f.Now
+	x.decided(step, f.Why, f.Saw, f.Now)
 	x.Outcome = &Outcome{e.Seq, e.At, f.Kind(), words}
+}
+
+// decided fills in what was decided, on what, and why.
+func (x *Receipt) decided(step ralph.Step, why ralph.Why, saw int64, now time.Time) {
+	x.Step, x.What, x.Rule, x.Why, x.Saw, x.Now = step.StepName(), StepWords(step), why.Rule, why.Text, saw, now
+	x.Action, x.Reason, x.Confidence = "continue", why.Text, 1
+	switch step := step.(type) {
+	case ralph.Turn:
+		x.NextInput = step.Feedback
+	case ralph.Ask:
+		x.Action = "pause"
+	case ralph.Finish:
+		x.Action = "stop"
+		switch {
+		case step.Status == ralph.TaskDone:
+		case step.Status == ralph.TaskPending && step.Retry:
+			x.Action = "continue" // with another try
+		default:
+			x.Stop = why.Rule
+		}
+	}
 }
 
 func (r *Receipts) keep(e ralph.Event, s *ralph.State, id ralph.TaskID) *Receipt {

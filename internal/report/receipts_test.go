@@ -207,3 +207,40 @@ func TestEvidence(t *testing.T) {
 		t.Error("the task that it saw is missing")
 	}
 }
+
+// E-093, E-095: every decision says its action, what it tells the agent, why, how sure it
+// is and the stop condition that it hit.
+func TestReceiptsInTheWordsOfADecision(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		step               ralph.Step
+		action, next, stop string
+	}{
+		{ralph.Turn{Feedback: "the checks are red"}, "continue", "the checks are red", ""},
+		{ralph.Turn{}, "continue", "", ""},
+		{ralph.Check{}, "continue", "", ""},
+		{ralph.Ask{}, "pause", "", ""},
+		{ralph.Finish{Status: ralph.TaskDone}, "stop", "", ""},
+		{ralph.Finish{Status: ralph.TaskFailed}, "stop", "", "X-1"},
+		{ralph.Finish{Status: ralph.TaskPending}, "stop", "", "X-1"},
+		{ralph.Finish{Status: ralph.TaskPending, Retry: true}, "continue", "", ""},
+	} {
+		x := controlled("")
+		why := ralph.Why{Rule: "X-1", Text: "so it is"}
+		if f, ok := tt.step.(ralph.Finish); ok {
+			x.add(ralph.TaskEnded{ID: "t-0001", Status: f.Status, Retry: f.Retry, Why: why, Saw: x.s.Seq})
+		} else {
+			x.receipt("t-0001", tt.step, why)
+		}
+		got := receipts(x, report.Receipts{Most: 1})[0]
+		if got.Action != tt.action || got.NextInput != tt.next || got.Stop != tt.stop || got.Reason != "so it is" || got.Confidence != 1 {
+			t.Errorf("%#v: %s, %q, %q, %q, %v", tt.step, got.Action, got.NextInput, got.Stop, got.Reason, got.Confidence)
+		}
+		b, err := json.Marshal(got)
+		for _, key := range []string{`"action":`, `"next_input":`, `"reason":`, `"confidence":1`, `"stop":`} {
+			if err != nil || !strings.Contains(string(b), key) {
+				t.Errorf("no %s in %s", key, b)
+			}
+		}
+	}
+}

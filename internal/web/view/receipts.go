@@ -84,13 +84,20 @@ func carriedWords(x *report.Receipt) string {
 	return "executed"
 }
 
-// stopped is the stop condition that a decision hit (E-095), "" for none: what ended a task
-// that is not done.
+// stopped is the stop condition that a decision hit (E-095), "" for none.
 func stopped(x *report.Receipt) string {
-	if x.Step != (ralph.Finish{}).StepName() || strings.HasSuffix(x.What, "as done") {
+	if x.Stop == "" {
 		return ""
 	}
-	return strings.TrimSuffix(x.Rule+": "+x.Why, ": ")
+	return strings.TrimSuffix(x.Stop+": "+x.Why, ": ")
+}
+
+// confidence says how sure a decision was (E-093): rules always are.
+func confidence(c float64) string {
+	if c == 1 {
+		return "certain: a rule decided"
+	}
+	return fmt.Sprintf("confidence %.2f", c)
 }
 
 // dayOf is the day of a receipt, where it is another than that of the row before.
