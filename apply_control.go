@@ -63,13 +63,18 @@ func (s *State) alerted(scope string, task TaskID, key string) {
 	}
 }
 
+// Spent is what the compaction used. Without an agent that was asked it cost nothing.
+func (f *Compacted) Spent() Usage {
+	u := f.Usage
+	if f.How == CompactHandover && u == (Usage{}) {
+		u.Known = true
+	}
+	return u.counted()
+}
+
 // compacted: what it cost counts like a turn's, but it is no iteration.
 func (s *State) compacted(f Compacted) {
-	usage := f.Usage
-	if f.How == CompactHandover && usage == (Usage{}) {
-		usage.Known = true // no agent was asked: that cost nothing
-	}
-	usage = usage.counted()
+	usage := f.Spent()
 	s.Session.Usage = s.Session.Usage.Add(usage)
 	s.Plan.Usage = s.Plan.Usage.Add(usage)
 	s.count(func(t *Totals) { t.Usage = t.Usage.Add(usage) })

@@ -253,3 +253,26 @@ func TestMarkdownIsTame(t *testing.T) {
 		}
 	}
 }
+
+// What a compaction costs is in the report as `ralph query stats` has it.
+func TestReportCountsCompactions(t *testing.T) {
+	t.Parallel()
+	r := report.NewReport(report.ReportOptions{All: true})
+	x := newStory(r)
+	x.begin(ralph.Task{ID: "t-0001", Name: "One"})
+	x.start("t-0001", 1)
+	x.pass(time.Second)
+	x.add(ralph.Compacted{Task: "t-0001", Agent: "claude", How: "agent", Usage: ralph.Usage{Input: 5000, Output: 100, Cost: 0.75, Known: true}})
+	x.add(ralph.Compacted{Task: "t-0001", Agent: "claude", How: ralph.CompactHandover})
+	result, err := r.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := report.QueryStats(x.s, x.now).Overall
+	if got := result.Figures.Counts; got != want || want.Cost != 0.75 || !want.CostKnown {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if len(result.Tasks) != 1 || result.Tasks[0].Cost != 0.75 || result.Tasks[0].Tokens != 5100 {
+		t.Errorf("%+v", result.Tasks)
+	}
+}

@@ -31,6 +31,8 @@ func (d *draft) addWork(e ralph.Event, s *ralph.State) {
 		d.prepared(f, at)
 	case ralph.TurnEnded:
 		d.turnEnded(f, at)
+	case ralph.Compacted:
+		d.compacted(f, at)
 	case ralph.ChecksRan:
 		d.checksRan(f, at)
 	case ralph.Committed:
@@ -192,6 +194,18 @@ func (d *draft) turnEnded(f ralph.TurnEnded, at time.Time) {
 	r.WorkSeconds += f.Took.Seconds()
 	r.Cost += f.Usage.Cost
 	r.Tokens += tokens(f.Usage)
+}
+
+// compacted: what it cost counts like a turn's, but it is no iteration.
+func (d *draft) compacted(f ralph.Compacted, at time.Time) {
+	t, spent := &d.totals, f.Spent()
+	t.Usage = t.Usage.Add(spent)
+	d.points = append(d.points, Point{at, t.Usage.Cost, tokens(t.Usage), t.Turns})
+	if r := d.work(f.Task); r != nil {
+		r.WorkSeconds += f.Took.Seconds()
+		r.Cost += spent.Cost
+		r.Tokens += tokens(spent)
+	}
 }
 
 // errorOf counts a turn that failed, with others of its agent and class.
