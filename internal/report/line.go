@@ -400,14 +400,15 @@ func took(d time.Duration) string {
 }
 
 // oneLine makes a text fit into one log line. Agents write it: what steers a
-// terminal or turns the direction of writing is left out.
+// terminal is left out; what turns the direction of writing or is not seen is written as
+// Visible does, so that nobody takes the text for another one.
 func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && !unicode.IsSpace(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+	s = Visible(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
 			return -1
 		}
 		return r
-	}, strings.Join(strings.Fields(s), " "))
+	}, strings.Join(strings.Fields(s), " ")))
 	if len(s) > 400 {
 		s = strings.ToValidUTF8(s[:400], "") + " ..."
 	}

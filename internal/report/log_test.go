@@ -212,6 +212,9 @@ func TestParallelLinesAreTame(t *testing.T) {
 			if strings.ContainsAny(l, "\n\r\t\x1b\u202e") {
 				t.Errorf("%s makes %q", fact.Kind(), l)
 			}
+			if strings.Contains(l, "two") && !strings.Contains(l, `two [2J\u202ethree`) {
+				t.Errorf("%s hides what an agent wrote: %q", fact.Kind(), l)
+			}
 		}
 	}
 }
