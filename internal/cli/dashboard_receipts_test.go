@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/step"
 )
 
 // E-096: what the dashboard shows of a replay, a proof and a receipt is what the commands
@@ -107,5 +108,22 @@ func TestGateFiles(t *testing.T) {
 	}
 	if d := look(); strings.Contains(strings.Join(d.Changed, " "), "newer.txt") {
 		t.Error("git is asked for each page")
+	}
+}
+
+// The patch of a stage's task is found where its records are: its id is no name of a folder.
+func TestPatchOfAStage(t *testing.T) {
+	t.Parallel()
+	root, id := t.TempDir(), ralph.TaskID("resolve:t-0001:1")
+	dir := filepath.Join(root, step.RecordsOf(id))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	patch := "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\n+b\n+c\n"
+	if err := os.WriteFile(filepath.Join(dir, "diff.patch"), []byte(patch), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := patchChanges(root, id); len(got) != 1 || got[0].Added != 2 || got[0].Removed != 1 {
+		t.Errorf("%+v", got)
 	}
 }

@@ -8,11 +8,12 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/step"
 )
 
 // patchFile is where the patch of a task's whole diff is kept.
 func patchFile(id ralph.TaskID) string {
-	return filepath.Join("ralph/.state/tasks", string(id), "diff.patch")
+	return filepath.Join(step.RecordsOf(id), "diff.patch")
 }
 
 // patchChanges counts the lines in the patch that was kept of a task's whole
