@@ -18,6 +18,7 @@ const (
 	mostIssues = 8
 	mostQueue  = 12
 	mostCut    = 12
+	mostNext   = 3
 )
 
 // overview is the first page: what needs a person, then what goes on.
@@ -161,6 +162,7 @@ func (o overviewOf) fill(c *view.SlotCard, id ralph.TaskID, waits map[ralph.Task
 func (o overviewOf) plan() view.ProgressModel {
 	p := o.state.Plan
 	m := view.ProgressModel{File: p.File, Total: len(p.Tasks)}
+	m.Next, m.Ready = o.nextUp(mostNext)
 	counts, phases := map[ralph.TaskStatus]int{}, map[string]int{}
 	for _, t := range p.Tasks {
 		counts[t.Status]++

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"encoding/json"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/web"
+	"github.com/ralph-loop/ralph/internal/web/view"
 )
 
 // overviewState is a run with twelve tasks, of which two are done, one is stuck at work
@@ -162,4 +164,45 @@ func TestSearch(t *testing.T) {
 	}
 	_, body = planAt(t, web.Options{}, overviewState(), "/search?q="+strings.Repeat("%C3%A4", 300))
 	wantAll(t, body, "Nothing has all of these words")
+}
+
+// scored is a scheduler with an opinion.
+type scored struct{ list []web.Scored }
+
+func (x scored) Ready(*ralph.State) []web.Scored               { return x.list }
+func (scored) Why(*ralph.State, ralph.TaskID) (view.Why, bool) { return view.Why{}, false }
+func (scored) Iterations(*ralph.State) int                     { return 0 }
+
+// B-047: what would start next is on the overview, with its score.
+func TestOverviewSaysWhatIsNext(t *testing.T) {
+	t.Parallel()
+	plan := scored{[]web.Scored{{ID: "t-f", Score: 130}, {ID: "t-e", Score: 30}, {ID: "t-g"}, {ID: "t-h"}}}
+	_, body := planAt(t, web.Options{Schedule: plan}, overviewState(), "/")
+	wantAll(t, body, `Ready next <span class="count">4</span>`, `href="/task/t-f">t-f</a> <span class="clip">Task <f></span>`, `>130</span>`)
+	if _, list, _ := strings.Cut(body, "next-up"); strings.Contains(strings.SplitN(list, "</ol>", 2)[0], "t-h") {
+		t.Error("the list has no end")
+	}
+}
+
+// The palette offers what may be done now: to the engine by the name of the action, to a
+// task by that and its own words; what asks for more leads to the page with its form.
+func TestPaletteOffersActions(t *testing.T) {
+	t.Parallel()
+	s := overviewState()
+	s.Plan.Tasks[5].Status = ralph.TaskFailed
+	at := func(q string) string {
+		source := &planSource{state: s, engine: report.Engine{Alive: true}}
+		_, body := planAt(t, web.Options{Source: source, Desk: source}, s, "/search?q="+url.QueryEscape(q))
+		_, body, _ = strings.Cut(body, `id="results"`)
+		return body
+	}
+	wantAll(t, at("pau"), `action="/do/pause"`)
+	wantAll(t, at("retry t-f"), `action="/do/retry"`, `name="id" value="t-f"`)
+	wantAll(t, at("retry <f>"), `action="/do/retry"`)
+	wantAll(t, at("edit t-f"), `<a class="btn" href="/task/t-f">Edit …</a>`)
+	for _, q := range []string{"retry t-a", "retry", "pause t-f", "t-f"} {
+		if body := at(q); strings.Contains(body, `action="/do/`) {
+			t.Errorf("%s offers what it should not", q)
+		}
+	}
 }

@@ -15,12 +15,12 @@ const (
 	mostQuery = 200
 )
 
-// search finds pages, tasks, specs and gates by their names. With scripts it is what the
+// search finds actions, pages, tasks, specs and gates by their names. With scripts it is what the
 // palette shows.
 func search(_ context.Context, r *request) (view.Page, error) {
 	q := r.URL.Query().Get("q")
 	q = strings.TrimSpace(strings.ToValidUTF8(q[:min(len(q), mostQuery)], ""))
-	m := view.SearchModel{Query: q}
+	m := view.SearchModel{Query: q, Deeds: r.deeds(q)}
 	m.Groups = append(m.Groups, found("Gates", q, r.gates()), found("Tasks", q, r.tasks()), found("Specs", q, r.specs()), found("Pages", q, view.Places()))
 	if q == "" { // where nothing is asked for, what is wanted most often comes first
 		m.Groups = []view.FoundGroup{m.Groups[0], m.Groups[3], m.Groups[1], m.Groups[2]}

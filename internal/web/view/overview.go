@@ -266,6 +266,15 @@ type ProgressModel struct {
 	Total  int
 	Counts []StatusCount
 	Phases []PhaseBar
+	Next   []NextTask // that would start now, the best first
+	Ready  int        // of them in all
+}
+
+// NextTask is a task that would start now, with its score (B-047).
+type NextTask struct {
+	ID    ralph.TaskID
+	Name  string
+	Score int
 }
 
 // part is a part of the bar of all tasks, in thousandths.

@@ -1,5 +1,7 @@
 package view
 
+import "github.com/ralph-loop/ralph/internal/action"
+
 // Place is something that can be gone to.
 type Place struct {
 	Path   string
@@ -20,7 +22,17 @@ type FoundGroup struct {
 // SearchModel is what was found.
 type SearchModel struct {
 	Query  string
+	Deeds  []Deed
 	Groups []FoundGroup
+}
+
+// Deed is an action that may be taken now, with what it is about.
+type Deed struct {
+	Offer  action.Offer
+	Path   string // of the page that has its form
+	ID     string // "" for the engine
+	Name   string
+	Status string
 }
 
 // Places are the pages of the navigation.
@@ -30,4 +42,10 @@ func Places() []Place {
 		out = append(out, Place{Path: l.path, Name: l.title, Keys: "g " + l.key})
 	}
 	return out
+}
+
+// bare is an offer without its key: keys mean what stands on the page itself.
+func bare(o action.Offer) action.Offer {
+	o.Key, o.Primary = "", false
+	return o
 }

@@ -91,6 +91,7 @@
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       if (mine !== asked) return;
       out.replaceChildren(...(page.getElementById("results")?.children ?? []));
+      window.htmx?.process(out); // the buttons of actions
       pick(out, 0);
     } catch {
       if (mine === asked) out.replaceChildren(element("p", "ralph cannot be reached.", { class: "empty" }));
@@ -117,13 +118,18 @@
         pick(out, e.key === "ArrowDown" ? 1 : -1);
       } else if (e.key === "Enter") {
         e.preventDefault();
-        out.querySelector('[data-row][aria-selected="true"] a')?.click();
+        out.querySelector('[data-row][aria-selected="true"] :is(a, button)')?.click();
       }
     });
     open("Search", box);
     input.focus();
     find("", out);
   };
+
+  // An action of the palette is done: it closes, unless it asks first.
+  document.addEventListener("htmx:afterRequest", (e) => {
+    if (e.detail.elt.closest(".palette") && !e.detail.xhr?.getResponseHeader("HX-Retarget")) dialog.close();
+  });
 
   let before = "", since = 0;
   document.addEventListener("keydown", (e) => {
