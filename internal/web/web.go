@@ -230,6 +230,11 @@ func (x *Server) write(w http.ResponseWriter, r *http.Request, status int, l *lo
 		Repository: filepath.Base(x.opt.Root), Version: x.opt.Version, Build: x.opt.Build,
 		Style: x.assets.Style, Early: x.assets.Early, Scripts: x.assets.Scripts, CSRF: csrfOf(r.Context()), Bar: l.bar(),
 	}
+	if frame.Live { // its stream needs to send only what has changed since
+		if parts, err := partsOf(x.watch.ctx, frame.Key, l, page); err == nil {
+			frame.Have = x.hub.Have(parts)
+		}
+	}
 	var b bytes.Buffer
 	if err := view.Document(frame, page).Render(view.WithBack(view.WithCSRF(r.Context(), frame.CSRF), here(r)), &b); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -260,6 +265,11 @@ func (x *Server) parts(ctx context.Context, key string, last int64) ([]live.Part
 	if err != nil {
 		return nil, err
 	}
+	return partsOf(ctx, key, l, page)
+}
+
+// partsOf renders the parts of a page that change.
+func partsOf(ctx context.Context, key string, l *look, page view.Page) ([]live.Part, error) {
 	sections := append([]view.Section{{ID: view.BarID, Body: view.Bar(l.bar())}}, page.Sections...)
 	out := make([]live.Part, 0, len(sections))
 	for _, s := range sections {

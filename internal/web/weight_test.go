@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"html"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"runtime"
 	"sync"
 	"testing"
@@ -95,6 +97,32 @@ func TestPagesLeaveNothingBehind(t *testing.T) {
 	}
 	if each := (heap() - before) / (all - first); each > 200 {
 		t.Errorf("each page that was closed has left %d bytes", each)
+	}
+}
+
+// The stream of a page that was just made sends nothing that the page has already: to put
+// a drawing of a thousand tasks in the place of the same one takes a browser a second.
+func TestTheStreamKnowsWhatThePageHas(t *testing.T) {
+	t.Parallel()
+	k := newKept(t)
+	facts := []ralph.Fact{ralph.SessionStarted{ID: "s-1", Mode: "construct", Config: []byte(`{}`)}, ralph.PlanStarted{File: "a.md"}}
+	for i := range 200 {
+		facts = append(facts, ralph.TaskAdded{Task: ralph.Task{ID: ralph.TaskID(fmt.Sprintf("t-%d", i)), Name: "Add the form", Status: ralph.TaskPending}})
+	}
+	k.add("engine", facts...)
+	x := k.server(web.Options{})
+	w := httptest.NewRecorder()
+	x.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/plan/graph", nil))
+	address := regexp.MustCompile(`sse-connect="([^"]*)"`).FindStringSubmatch(w.Body.String())
+	if address == nil {
+		t.Fatal("the page has no stream")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s := &screen{head: http.Header{}, want: []byte("event: beat"), done: cancel}
+	x.ServeHTTP(s, httptest.NewRequest(http.MethodGet, html.UnescapeString(address[1]), nil).WithContext(ctx))
+	if page := int64(w.Body.Len()); s.n > page/4 { // the bar has a clock
+		t.Errorf("the stream began with %d bytes, the page has %d", s.n, page)
 	}
 }
 

@@ -88,8 +88,17 @@ func New(opt Options) *Hub {
 	return &Hub{opt: opt, seed: maphash.MakeSeed(), views: map[string]*view{}}
 }
 
-// Serve streams a view's changes until the request ends: first all parts, then those
-// that changed.
+// Have says, for the query's "have", which parts a page was made with.
+func (h *Hub) Have(parts []Part) string {
+	var b strings.Builder
+	for _, p := range parts {
+		fmt.Fprintf(&b, "%016x", maphash.Bytes(h.seed, p.HTML))
+	}
+	return b.String()
+}
+
+// Serve streams a view's changes until the request ends: first the parts that differ from
+// those that the page was made with, or all where nobody knows, then those that changed.
 func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, key string) {
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
@@ -100,14 +109,18 @@ func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, key string) {
 	soon()
 	v := h.join(key)
 	defer h.leave(v)
-	if _, err := fmt.Fprintf(w, "retry: 1000\nevent: hello\ndata: %s\n\n", oneLine(h.opt.Build)); err != nil {
+	have := r.URL.Query().Get("have")
+	if r.Header.Get("Last-Event-ID") != "" {
+		have = "" // it comes back: the page has changed since it was made
+	}
+	if _, err := fmt.Fprintf(w, "retry: 1000\nid: 0\nevent: hello\ndata: %s\n\n", oneLine(h.opt.Build)); err != nil {
 		return
 	}
 	beat := time.NewTicker(h.opt.Beat)
 	defer beat.Stop()
 	seen := int64(-1)
 	for {
-		data, at, moved, err := h.since(v, seen)
+		data, at, moved, err := h.since(v, seen, have)
 		soon()
 		if err != nil {
 			word := "trouble" // the browser comes back
@@ -139,9 +152,9 @@ func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, key string) {
 	}
 }
 
-// since are the events after a patch, or all parts when there are too many or seen is
-// below 0.
-func (h *Hub) since(v *view, seen int64) (data [][]byte, at int64, moved <-chan struct{}, err error) {
+// since are the events after a patch, or all parts when there are too many; with seen below
+// 0 the parts that differ from what the page has.
+func (h *Hub) since(v *view, seen int64, have string) (data [][]byte, at int64, moved <-chan struct{}, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -149,7 +162,12 @@ func (h *Hub) since(v *view, seen int64) (data [][]byte, at int64, moved <-chan 
 		return nil, seen, v.moved, v.over
 	case v.parts == nil:
 		return nil, seen, v.moved, nil // the first picture is on its way
-	case seen < 0 || len(v.log) > 0 && v.log[0].n > seen:
+	case seen < 0:
+		if parts := h.unlike(v.parts, have); len(parts) > 0 {
+			data = append(data, event(v.next, parts))
+		}
+		return data, v.next, v.moved, nil
+	case len(v.log) > 0 && v.log[0].n > seen:
 		return [][]byte{event(v.next, v.parts)}, v.next, v.moved, nil
 	}
 	for _, p := range v.log {
@@ -158,6 +176,22 @@ func (h *Hub) since(v *view, seen int64) (data [][]byte, at int64, moved <-chan 
 		}
 	}
 	return data, v.next, v.moved, nil
+}
+
+// unlike are the parts that a page does not have; have is from Have.
+func (h *Hub) unlike(parts []Part, have string) []Part {
+	now := h.Have(parts)
+	if len(have) != len(now) {
+		return parts
+	}
+	var out []Part
+	width := len(now) / max(1, len(parts))
+	for i, p := range parts {
+		if at := i * width; now[at:at+width] != have[at:at+width] {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 func (h *Hub) join(key string) *view {

@@ -54,7 +54,7 @@ func tabTitle(f Frame, p Page) string {
 func liveAttributes(f Frame) templ.Attributes {
 	a := templ.Attributes{"hx-headers": fmt.Sprintf(`{"X-CSRF-Token":%q}`, f.CSRF), "data-csrf": f.CSRF}
 	if f.Live {
-		a["sse-connect"] = "/live?view=" + url.QueryEscape(f.Key)
+		a["sse-connect"] = "/live?view=" + url.QueryEscape(f.Key) + "&have=" + f.Have
 		a["sse-swap"] = "patch"
 		a["hx-swap"] = "none"
 	}

@@ -37,6 +37,7 @@ type Frame struct {
 	Path       string // of the page, for the navigation
 	Key        string // path and query: what its stream of changes is asked for
 	Live       bool   // it has such a stream
+	Have       string // what the page is made with, for that stream
 	Repository string
 	Version    string
 	Build      string

@@ -56,6 +56,8 @@
     heard = Date.now();
     lost = false;
     const source = e.detail.source;
+    // What the page was made with is told once: from here on it changes.
+    document.body.setAttribute("sse-connect", document.body.getAttribute("sse-connect").replace(/&have=[^&]*/, ""));
     if (listened.has(source)) return;
     listened.add(source);
     source.addEventListener("beat", () => { heard = Date.now(); banner(); });
@@ -103,6 +105,7 @@
   document.addEventListener("htmx:sseMessage", after);
   setInterval(() => { clocks(); banner(); }, 1000);
   clocks();
+  tab();
 
   // What a person has typed, unfolded or selected stays when the page changes round it.
   const remember = (e) => { if (e.target.matches?.("input, textarea, select")) touched.add(e.target); };
