@@ -29,6 +29,7 @@ e2e: ## eight agents on a public module; real agent programs against a model ser
 bench: export RALPH_E2E_AGENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ralph-ci# where .ci/run puts them
 bench: ## the whole program against its floor as a table, then the packages (docs/performance.md)
 	go test -run '^$$' -bench Program -benchtime 1x -timeout 20m ./internal/bench
+	go test -run '^$$' -bench Dashboard -benchtime 1x -timeout 20m ./internal/bench
 	go test -run '^$$' -bench Drivers -benchtime 1x -timeout 20m ./internal/bench
 	go test -run '^$$' -bench . -benchmem $$(go list ./... | grep -v internal/bench)
 
