@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -198,7 +199,7 @@ type viewer struct {
 // look opens the stream of a page. Each patch of the bar is told on came.
 func (s *board) look(page string) *viewer {
 	s.tb.Helper()
-	resp, err := s.client.Get(s.url + "/live?view=" + strings.NewReplacer("?", "%3F", "=", "%3D", "&", "%26").Replace(page))
+	resp, err := s.client.Get(s.url + "/live?view=" + url.QueryEscape(page)) //nolint:bodyclose // closed by who looks
 	if err != nil || resp.StatusCode != http.StatusOK {
 		s.tb.Fatalf("the stream of %s: %v %v", page, resp, err)
 	}
