@@ -211,6 +211,17 @@ type FeedItem struct {
 	Why      string
 }
 
+// feedID is the id of a line of the feed: one fact may have several that are called alike.
+func feedID(items []FeedItem, i int) string {
+	n := 0
+	for _, x := range items[:i] {
+		if x.Seq == items[i].Seq {
+			n++
+		}
+	}
+	return fmt.Sprintf("f%d-%d", items[i].Seq, n)
+}
+
 // tone is the colour of a line of the feed, by its label.
 func (f FeedItem) tone() string {
 	switch f.Label {
