@@ -79,6 +79,7 @@
     });
     banner();
   });
+  document.addEventListener("visibilitychange", () => { if (document.visibilityState === "visible") heard = Date.now(); }); // see away.js
   document.addEventListener("htmx:sseError", () => { lost = true; });
   document.addEventListener("htmx:sseBeforeMessage", () => { heard = Date.now(); trouble = ""; });
 
