@@ -162,9 +162,9 @@ func coarse(c color.Color) color.RGBA {
 	return color.RGBA{round(r), round(g), round(b), 255}
 }
 
-// page draws a made-up page: cards with lines of text, moved by some pixels, without one
+// drawn is a made-up page: cards with lines of text, moved by some pixels, without one
 // of the cards where missing is its number.
-func page(dx, dy, missing int, shade uint8) image.Image {
+func drawn(dx, dy, missing int, shade uint8) image.Image {
 	m := image.NewRGBA(image.Rect(0, 0, 800, 600))
 	fill := func(r image.Rectangle, c color.RGBA) { draw.Draw(m, r, image.NewUniform(c), image.Point{}, draw.Src) }
 	fill(m.Bounds(), color.RGBA{245, 245, 247, 255})
@@ -190,17 +190,17 @@ func page(dx, dy, missing int, shade uint8) image.Image {
 
 func TestComparePictures(t *testing.T) {
 	t.Parallel()
-	want := page(0, 0, -1, 30)
+	want := drawn(0, 0, -1, 30)
 	for name, c := range map[string]struct {
 		got  image.Image
 		same bool
 	}{
-		"the same":                  {page(0, 0, -1, 30), true},
-		"text a pixel to the right": {page(1, 0, -1, 30), true},
-		"text a pixel lower":        {page(0, 1, -1, 30), true},
-		"text a shade lighter":      {page(0, 0, -1, 50), true},
-		"a card is missing":         {page(0, 0, 3, 30), false},
-		"text four pixels lower":    {page(0, 4, -1, 30), false},
+		"the same":                  {drawn(0, 0, -1, 30), true},
+		"text a pixel to the right": {drawn(1, 0, -1, 30), true},
+		"text a pixel lower":        {drawn(0, 1, -1, 30), true},
+		"text a shade lighter":      {drawn(0, 0, -1, 50), true},
+		"a card is missing":         {drawn(0, 0, 3, 30), false},
+		"text four pixels lower":    {drawn(0, 4, -1, 30), false},
 		"another size":              {image.NewRGBA(image.Rect(0, 0, 800, 601)), false},
 		"an empty page":             {image.NewRGBA(image.Rect(0, 0, 800, 600)), false},
 	} {
@@ -215,7 +215,7 @@ func TestComparePictures(t *testing.T) {
 
 func TestSmallPicturesLookTheSame(t *testing.T) {
 	t.Parallel()
-	want := page(0, 0, -1, 30)
+	want := drawn(0, 0, -1, 30)
 	file, err := small(want)
 	if err != nil {
 		t.Fatal(err)

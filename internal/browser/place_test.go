@@ -239,17 +239,37 @@ func (p *place) task(id string) taskRecord {
 	return taskRecord{}
 }
 
-// gate is the id of the only open gate, "" while there is none.
-func (p *place) gate() string {
+// gateRecord is what tests want to know of a gate.
+type gateRecord struct{ ID, Kind string }
+
+// gates are the open gates.
+func (p *place) gates() (list []gateRecord) {
 	p.t.Helper()
-	var list []struct{ ID string }
 	if err := json.Unmarshal([]byte(p.ralph("gates", "--json")), &list); err != nil {
 		p.t.Fatal(err)
 	}
-	if len(list) != 1 {
-		return ""
+	return list
+}
+
+// gate is the id of the only open gate, "" while there is none.
+func (p *place) gate() string {
+	p.t.Helper()
+	if list := p.gates(); len(list) == 1 {
+		return list[0].ID
 	}
-	return list[0].ID
+	return ""
+}
+
+// session is the id of the newest session.
+func (p *place) session() string {
+	p.t.Helper()
+	var status struct {
+		Session string `json:"session_id"`
+	}
+	if err := json.Unmarshal([]byte(p.ralph("status", "--json")), &status); err != nil {
+		p.t.Fatal(err)
+	}
+	return status.Session
 }
 
 // hostOf is the host and port of an address.

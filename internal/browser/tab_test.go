@@ -63,7 +63,9 @@ func (x *tab) open(path string) {
 
 // is evaluates a condition.
 func (x *tab) is(js string) bool {
-	ok, err := chromedp.Run(x.ctx, chromedp.Evaluate[bool]("!!("+js+")"))
+	ctx, cancel := context.WithTimeout(x.ctx, 10*time.Second)
+	defer cancel()
+	ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+js+")"))
 	return err == nil && ok // while a page goes and the next comes there is no answer
 }
 
@@ -113,7 +115,9 @@ func (x *tab) keys(keys string) {
 
 // shown is the text on the page, for a failed test.
 func (x *tab) shown() string {
-	text, err := chromedp.Run(x.ctx, chromedp.Evaluate[string]("location.href + '\\n' + document.body.innerText"))
+	ctx, cancel := context.WithTimeout(x.ctx, 10*time.Second)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("location.href + '\\n' + document.body.innerText"))
 	if err != nil {
 		return err.Error()
 	}

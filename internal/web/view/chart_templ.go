@@ -210,7 +210,7 @@ func Draw(c Chart) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "\" class=\"small\"><summary>Numbers</summary><div class=\"scroll numbers\"><table class=\"t\"><thead><tr>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "\" class=\"small\"><summary>Numbers</summary><div class=\"scroll numbers\" tabindex=\"0\"><table class=\"t\"><thead><tr>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -457,7 +457,7 @@ func navigation(f Frame) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "</ul><form class=\"find\" action=\"/search\" method=\"get\" role=\"search\"><input type=\"search\" name=\"q\" id=\"find\" placeholder=\"Search\" aria-label=\"Search\" autocomplete=\"off\"> <kbd aria-hidden=\"true\">/</kbd></form><span class=\"tools\" hidden><button type=\"button\" class=\"btn quiet small\" id=\"theme\" aria-label=\"Light or dark\">◐</button> <button type=\"button\" class=\"btn quiet small\" id=\"help\" data-key=\"?\" aria-label=\"Keys\">?</button></span></nav>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "</ul><form class=\"find\" action=\"/search\" method=\"get\" role=\"search\" aria-label=\"Everything\"><input type=\"search\" name=\"q\" id=\"find\" placeholder=\"Search\" aria-label=\"Search\" autocomplete=\"off\"> <kbd aria-hidden=\"true\">/</kbd></form><span class=\"tools\" hidden><button type=\"button\" class=\"btn quiet small\" id=\"theme\" aria-label=\"Light or dark\">◐</button> <button type=\"button\" class=\"btn quiet small\" id=\"help\" data-key=\"?\" aria-label=\"Keys\">?</button></span></nav>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -828,7 +828,7 @@ func GateDecide(m GateModel) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if d := m.Detail; d != nil && m.End == nil && !m.Gone {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, "<section class=\"card gate-decide\" aria-labelledby=\"decide-title\" data-row aria-selected=\"true\"><div class=\"card-head\"><h2 id=\"decide-title\">Decide</h2></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, "<section class=\"card gate-decide\" aria-labelledby=\"decide-title\" data-row aria-current=\"true\"><div class=\"card-head\"><h2 id=\"decide-title\">Decide</h2></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1315,7 +1315,7 @@ func findings(list []ralph.Finding) templ.Component {
 			templ_7745c5c3_Var62 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 112, "<div class=\"scroll\"><table class=\"t\"><tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 112, "<div class=\"scroll\" tabindex=\"0\"><table class=\"t\"><tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -879,7 +879,7 @@ func endRows(rows []EndRow, empty string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<div class=\"scroll gate-list\"><table class=\"t\"><thead><tr><th>When</th><th>How</th><th>What</th><th>Who</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<div class=\"scroll gate-list\" tabindex=\"0\"><table class=\"t\"><thead><tr><th>When</th><th>How</th><th>What</th><th>Who</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

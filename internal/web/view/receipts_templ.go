@@ -36,7 +36,7 @@ func ReceiptsFilter(m ReceiptsModel) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<form class=\"toolbar\" method=\"get\" action=\"/receipts\" role=\"search\"><input type=\"search\" name=\"q\" value=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<form class=\"toolbar\" method=\"get\" action=\"/receipts\" role=\"search\" aria-label=\"Receipts\"><input type=\"search\" name=\"q\" value=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -153,7 +153,7 @@ func ReceiptsList(m ReceiptsModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<div class=\"scroll\"><table class=\"t receipts\"><thead><tr><th class=\"num\">Nr</th><th>Time</th><th>Task</th><th>Decided</th><th>Because</th><th>What came of it</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<div class=\"scroll\" tabindex=\"0\"><table class=\"t receipts\"><thead><tr><th class=\"num\">Nr</th><th>Time</th><th>Task</th><th>Decided</th><th>Because</th><th>What came of it</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -315,7 +315,7 @@ func SettingsForm(p SettingsPage) templ.Component {
 			templ_7745c5c3_Var12 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<div class=\"settings\"><aside class=\"settings-side\"><form method=\"get\" action=\"/settings\" role=\"search\" class=\"settings-find\"><label><span class=\"muted\">Find</span> <input type=\"search\" name=\"q\" value=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<div class=\"settings\"><aside class=\"settings-side\"><form method=\"get\" action=\"/settings\" role=\"search\" aria-label=\"Settings\" class=\"settings-find\"><label><span class=\"muted\">Find</span> <input type=\"search\" name=\"q\" value=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

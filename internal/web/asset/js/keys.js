@@ -4,11 +4,11 @@
   "use strict";
   const dialog = document.getElementById("dialog");
   const rows = () => [...document.querySelectorAll("main [data-row]")].filter((r) => r.checkVisibility());
-  const selected = () => document.querySelector('[data-row][aria-selected="true"]');
+  const selected = () => document.querySelector('[data-row][aria-current="true"]');
   const select = (row) => {
-    for (const r of document.querySelectorAll("[data-row][aria-selected]")) r.removeAttribute("aria-selected");
+    for (const r of document.querySelectorAll("[data-row][aria-current]")) r.removeAttribute("aria-current");
     if (!row) return;
-    row.setAttribute("aria-selected", "true");
+    row.setAttribute("aria-current", "true");
     if (row.tabIndex < 0) row.tabIndex = -1;
     row.focus({ preventScroll: true });
     row.scrollIntoView({ block: "nearest" });
@@ -99,10 +99,10 @@
   };
   const pick = (out, by) => {
     const list = [...out.querySelectorAll("[data-row]")];
-    const at = list.findIndex((r) => r.getAttribute("aria-selected") === "true");
+    const at = list.findIndex((r) => r.getAttribute("aria-current") === "true");
     const next = list[Math.min(list.length - 1, Math.max(0, at < 0 ? 0 : at + by))];
-    for (const r of list) r.toggleAttribute("aria-selected", false);
-    next?.setAttribute("aria-selected", "true");
+    for (const r of list) r.toggleAttribute("aria-current", false);
+    next?.setAttribute("aria-current", "true");
     next?.scrollIntoView({ block: "nearest" });
   };
   const palette = () => {
@@ -118,7 +118,7 @@
         pick(out, e.key === "ArrowDown" ? 1 : -1);
       } else if (e.key === "Enter") {
         e.preventDefault();
-        out.querySelector('[data-row][aria-selected="true"] :is(a, button)')?.click();
+        out.querySelector('[data-row][aria-current="true"] :is(a, button)')?.click();
       }
     });
     open("Search", box);

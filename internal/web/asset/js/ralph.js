@@ -116,7 +116,7 @@
   document.addEventListener("reset", (e) => forget(e.target));
   const kept = (name, node) => {
     if (name === "open") return node.matches("details, dialog");
-    if (name === "aria-selected") return node.matches("[data-row]");
+    if (name === "aria-current") return node.matches("[data-row]");
     if (!["value", "checked", "selected"].includes(name)) return false;
     const field = node.closest("select") ?? node;
     return touched.has(field) || field === document.activeElement;
