@@ -4,6 +4,7 @@ package browser
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -64,19 +65,55 @@ func countDone(p *place) int {
 func TestWithoutScripts(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, held, "parallel=1", "errors.max_retries=0")
-	p.plan(append(three(), `{"id":"t-bad1","name":"bad 1"}`)...)
+	p.plan(append(three(), `{"id":"t-bad1","name":"bad 1","phase":"Implementation"}`)...)
 	s := p.serve("127.0.0.1:0")
 	t.Cleanup(p.stopEngine)
 	x := enter(t, newBrowser(t), s)
 	x.withoutScripts()
-	p.start("autopilot", "--parallel", "2")
+	engine := p.start("autopilot", "--parallel", "2")
 	p.until("the task to fail", func() bool { return p.task("t-bad1").Status == "failed" })
 	x.open("/task/t-bad1")
 	x.says("main", "failed")
-	x.click(`form[action="/do/task.retry"] button`)
-	p.until("the task to be tried again", func() bool { return p.task("t-bad1").RetryCount > 0 })
+	x.click(`form[action="/do/retry"] button`)
+	p.until("the task to be tried again", func() bool { return strings.Count(engine.out.String(), "BUILD: t-bad1") > 1 })
+	x.says("h1", "bad 1") // it went back to where it was
+	x.click(`form[action="/do/done"] button`)
+	x.says("main", "without an agent?")
+	if status := p.task("t-bad1").Status; status == "done" {
+		t.Error("it was done before anybody was sure")
+	}
+	x.click(`form.confirm button`)
+	p.until("the task to be done", func() bool { return p.task("t-bad1").Status == "done" })
 	x.open("/")
 	x.click(`form[action="/do/pause"] button`)
 	x.says("#bar", "Paus")
 	touch(t, p, "../go")
+}
+
+// Without scripts a run is started and an agent's wish is granted too.
+func TestStartWithoutScripts(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, asking, "parallel=1")
+	p.plan(`{"id":"t-aaaa","name":"paint"}`)
+	s := p.serve("127.0.0.1:0")
+	t.Cleanup(p.stopEngine)
+	x := enter(t, newBrowser(t), s)
+	x.withoutScripts()
+	x.start()
+	p.until("the agent to ask", func() bool { return p.gate() != "" })
+	x.open("/gate/" + p.gate())
+	x.click(`form[action="/do/approve"] button`)
+	p.until("the question", func() bool { list := p.gates(); return len(list) == 1 && list[0].Kind == "question" })
+	x.open("/gate/" + p.gate())
+	x.do(chromedp.SendKeys(chromedp.CSS(`form[action="/do/answer"] [name="text"]`), "blue"))
+	x.click(`form[action="/do/answer"] button:not([name])`)
+	p.until("the task to be done", func() bool { return p.task("t-aaaa").Status == "done" })
+}
+
+// start starts a run by the form of the page.
+func (x *tab) start() {
+	x.t.Helper()
+	x.click(`#bar details:has(form[action="/do/start"]) > summary`)
+	x.do(chromedp.SetValue(chromedp.CSS(`#bar form[action="/do/start"] [name="mode"]`), "autopilot"))
+	x.click(`#bar form[action="/do/start"] button`)
 }

@@ -66,9 +66,9 @@ func TestKeysOfAFailedTask(t *testing.T) {
 	x.open("/task/t-bad1")
 	x.says("main", "failed")
 	x.keys("e")
-	x.until("the form to edit it", `document.activeElement && document.activeElement.closest('form[action="/do/task.edit"]')`)
-	x.do(chromedp.SetValue(chromedp.CSS(`form[action="/do/task.edit"] [name="name"]`), "good 1"))
-	x.click(`form[action="/do/task.edit"] button`)
+	x.until("the form to edit it", `document.activeElement && document.activeElement.closest('form[action="/do/edit"]')`)
+	x.do(chromedp.SetValue(chromedp.CSS(`form[action="/do/edit"] [name="name"]`), "good 1"))
+	x.click(`form[action="/do/edit"] button`)
 	p.until("the task to have its new name", func() bool { return p.task("t-bad1").Name == "good 1" })
 	if p.task("t-bad1").Status != "pending" {
 		x.keys("r")
