@@ -1,7 +1,6 @@
 // Package asset owns the files that pages load: style and scripts, embedded in the
 // program. Their addresses name their content, so that a browser may keep them for
-// ever. js/*.min.js come from npm (htmx.org 2.0.11, htmx-ext-sse 2.2.4, idiomorph
-// 0.8.0; 0BSD and BSD-2-Clause), unchanged; the rest is ralph's own.
+// ever. js/*.min.js come from npm unchanged, as js/NOTICE says; the rest is ralph's own.
 package asset
 
 import (
