@@ -73,7 +73,7 @@ func newConstruct(env Env) *cobra.Command {
 it is complete. A spec without a plan is planned first. It neither reads nor changes
 the inbox, and it makes no commit (unless task.auto_commit is set): the result is in
 the work tree.`,
-		Example: "  ralph plan feature-x.md && ralph construct\n  ralph construct feature-x.md",
+		Example: "  ralph plan feature-x.md && ralph construct\n  ralph construct feature-x.md --web",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := x.chooseSpec(args); err != nil {

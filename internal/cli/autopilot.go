@@ -24,7 +24,7 @@ was. Ctrl+C again, or ` + "`ralph stop --now`" + `, ends it at once.
 
 Exit codes: 0 all is done and landed, 1 tasks failed, timed out or are blocked, 2 it
 could not start, 3 stopped by a limit, 4 a person is needed, 130 ended at once.`,
-		Example: "  ralph plan feature-x.md && ralph autopilot\n  ralph autopilot --parallel 8\n  ralph autopilot --semi     then: ralph task assign t-1a2b",
+		Example: "  ralph plan feature-x.md && ralph autopilot\n  ralph autopilot --parallel 8 --web\n  ralph autopilot --semi     then: ralph task assign t-1a2b",
 	}
 	f := cmd.Flags()
 	f.IntVar(&parallel, "parallel", defaultSlots, "agents at work at the same time, `N` from 1 to 64 (also `parallel` in ralph/config.yaml)")

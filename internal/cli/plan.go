@@ -20,7 +20,7 @@ func newPlan(env Env) *cobra.Command {
 		Use: "plan <spec>", Short: "Have an agent make tasks from a spec",
 		Long: `Has an agent write tasks for a spec into ralph/plan.jsonl. With --from-checklist the
 unticked items of the spec's own checklist become the tasks, without an agent.`,
-		Example: "  ralph plan feature-x.md\n  ralph plan feature-x.md --from-checklist\n  ralph query tasks",
+		Example: "  ralph plan feature-x.md\n  ralph plan feature-x.md --from-checklist\n  ralph plan feature-x.md --web\n  ralph query tasks",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := specThere(env, args[0])
