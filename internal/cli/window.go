@@ -121,7 +121,7 @@ func (p place) listen(addr string) (net.Listener, error) {
 	if _, port, err := net.SplitHostPort(addr); err != nil {
 		return nil, err
 	} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("port %q is no number from 0 to 65535", port)
 	}
 	return net.Listen("tcp", addr)
 }
@@ -162,6 +162,9 @@ func (p place) refusal(err error) error {
 		return no("you may not listen on "+p.addr, "ports below 1024 are the system's: take a higher one")
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return no("this machine does not have the address of "+p.addr, "127.0.0.1 is always there; 0.0.0.0 is all that it has")
+	}
+	if _, alone := strconv.ParseUint(p.addr, 10, 16); alone == nil { // a port, and whoever gave it meant this machine
+		return no(p.addr+" names a port alone", "give the host too: 127.0.0.1:"+p.addr)
 	}
 	return no(fmt.Sprintf("cannot listen on %s: %v", p.addr, err), "give host:port, such as 127.0.0.1:7777")
 }

@@ -85,6 +85,21 @@ func TestNextPort(t *testing.T) {
 	}
 }
 
+// What cannot be an address is refused in words of its own, not in those of a library.
+func TestNoPlaceToListen(t *testing.T) {
+	t.Parallel()
+	env := emptyRepo(t)
+	for addr, want := range map[string]string{
+		"7842":             "7842 names a port alone (--addr): give the host too: 127.0.0.1:7842",
+		"127.0.0.1:99999":  `cannot listen on 127.0.0.1:99999: port "99999" is no number from 0 to 65535 (--addr): give host:port, such as 127.0.0.1:7777`,
+		"127.0.0.1:http//": `cannot listen on 127.0.0.1:http//: port "http//" is no number from 0 to 65535 (--addr): give host:port, such as 127.0.0.1:7777`,
+	} {
+		if _, err := openWindow(env, env.Dir, "serve", place{addr: addr, by: "--addr"}); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", addr, err, want)
+		}
+	}
+}
+
 func TestNear(t *testing.T) {
 	t.Parallel()
 	p := place{addr: "127.0.0.1:7777"}
