@@ -38,7 +38,7 @@ better use a tunnel: ssh -L 7777:localhost:7777 <this machine>`,
 			return runServe(cmd.Context(), env, f)
 		},
 	}
-	cmd.Flags().StringVar(&f.addr, "addr", "", "where to listen, `host:port` (also web.addr in ralph/config.yaml; default 127.0.0.1:7777, or the next free port)")
+	cmd.Flags().StringVar(&f.addr, "addr", "", "where to listen, `host:port` (also web.addr in ralph/config.yaml, on this machine alone; default 127.0.0.1:7777, or the next free port)")
 	cmd.Flags().BoolVar(&f.open, "open", false, "open the link in your browser (also web.open in ralph/config.yaml)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print where it is as JSON, once")
 	return cmd
@@ -172,11 +172,7 @@ func placeOfWeb(env Env, root string, notes io.Writer) (place, bool) {
 		fmt.Fprintf(notes, "The settings cannot be used, so the dashboard listens where it does without them:\n%v\n\n", err)
 		return place{addr: config.Defaults().Web.Addr}, false
 	}
-	at := place{addr: c.Web.Addr}
-	if where := c.Where("web.addr"); where.Given() {
-		at.by = where.String()
-	}
-	return at, c.Web.Open
+	return placeOf(c), c.Web.Open
 }
 
 func stateDir(root string) string { return filepath.Join(root, "ralph/.state") }

@@ -24,11 +24,7 @@ func (x *session) openWeb(ctx context.Context) {
 	if !x.web {
 		return
 	}
-	at := place{addr: x.config.Web.Addr}
-	if where := x.config.Where("web.addr"); where.Given() {
-		at.by = where.String()
-	}
-	w, err := openWindow(x.env, x.root, x.mode, at)
+	w, err := openWindow(x.env, x.root, x.mode, placeOf(x.config))
 	link := ""
 	if errors.Is(err, guard.ErrTaken) {
 		var e guard.Entry

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/web"
 	"github.com/ralph-loop/ralph/internal/web/guard"
@@ -115,6 +116,19 @@ func (w *window) listen(at place) error {
 type place struct {
 	addr string // host:port
 	by   string // who said so; "" for nobody
+	file bool   // a file of the repository says so, which may have come from anywhere
+}
+
+// errOpens says that a file of the repository would let other machines in.
+var errOpens = errors.New("other machines would reach the dashboard")
+
+// placeOf is where settings have the dashboard listen.
+func placeOf(c config.Config) place {
+	at := place{addr: c.Web.Addr}
+	if where := c.Where("web.addr"); where.Given() {
+		at.by, at.file = where.String(), where.Kind == config.FromFile
+	}
+	return at
 }
 
 func (p place) listen(addr string) (net.Listener, error) {
@@ -122,6 +136,16 @@ func (p place) listen(addr string) (net.Listener, error) {
 		return nil, err
 	} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return nil, fmt.Errorf("port %q is no number from 0 to 65535", port)
+	}
+	if p.file {
+		to, err := net.ResolveTCPAddr("tcp", addr)
+		if err != nil {
+			return nil, err
+		}
+		if !to.IP.IsLoopback() {
+			return nil, errOpens
+		}
+		addr = to.String() // a name may mean something else a moment later
 	}
 	return net.Listen("tcp", addr)
 }
@@ -155,6 +179,9 @@ func (p place) refusal(err error) error {
 		return &ralph.Refusal{Why: why + from, Hint: hint, Kind: ralph.ErrUsage}
 	}
 	switch {
+	case errors.Is(err, errOpens):
+		return no(fmt.Sprintf("web.addr is %s, which other machines reach; a file of the repository, which may come from anyone, does not decide that", p.addr),
+			"if you want it: `ralph serve --addr "+p.addr+"`, or RALPH_WEB_ADDR="+p.addr+" in the environment; else take the line out")
 	case errors.Is(err, syscall.EADDRINUSE):
 		return no(p.addr+" is taken: another program listens there, perhaps the dashboard of another repository",
 			"`ralph serve --addr 127.0.0.1:0` takes a port that is free; `ss -ltnp` or `lsof -i :"+portOf(p.addr)+"` says who has this one")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -97,6 +98,44 @@ func TestNoPlaceToListen(t *testing.T) {
 		if _, err := openWindow(env, env.Dir, "serve", place{addr: addr, by: "--addr"}); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", addr, err, want)
 		}
+	}
+}
+
+// A file of the repository, which may come from anyone, opens nothing to other machines;
+// a person can.
+func TestARepositoryOpensNothing(t *testing.T) {
+	t.Parallel()
+	for addr, opens := range map[string]bool{"127.0.0.1:0": false, "localhost:0": false, "[::1]:0": false, "0.0.0.0:0": true, ":0": true, "[::]:0": true, "192.0.2.1:0": true} {
+		p := place{addr: addr, by: "ralph/config.yaml:3", file: true}
+		l, err := p.listen(addr)
+		if err == nil {
+			_ = l.Close()
+		}
+		if errors.Is(err, errOpens) != opens {
+			t.Errorf("%s in a file: %v", addr, err)
+		}
+		if text := p.refusal(errOpens).Error(); !strings.Contains(text, "ralph/config.yaml:3") || !strings.Contains(text, "other machines") {
+			t.Error(text)
+		}
+	}
+	l, err := place{addr: "0.0.0.0:0", by: "--addr"}.listen("0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	env := emptyRepo(t)
+	if err := os.MkdirAll(filepath.Join(env.Dir, "ralph"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(env.Dir, "ralph/config.yaml"), []byte("version: 1\nweb: {addr: '0.0.0.0:7777'}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if at, _ := placeOfWeb(env, env.Dir, io.Discard); !at.file || at.addr != "0.0.0.0:7777" {
+		t.Errorf("%+v", at)
+	}
+	env.Environ = append(env.Environ, "RALPH_WEB_ADDR=0.0.0.0:7778")
+	if at, _ := placeOfWeb(env, env.Dir, io.Discard); at.file || at.addr != "0.0.0.0:7778" {
+		t.Errorf("%+v", at)
 	}
 }
 
