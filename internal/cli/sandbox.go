@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"syscall"
@@ -14,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 	"github.com/ralph-loop/ralph/internal/shim"
+	"github.com/ralph-loop/ralph/internal/web/guard"
 )
 
 // offered is what this system has to keep agents from writing.
@@ -89,7 +91,11 @@ func inSandbox(c proc.Command, kind string, o offered, self string, set config.S
 		write = append(write, dir) // where the scripted agent makes the pipes it is answered by
 	}
 	if kind == sandbox.Bubblewrap {
-		c.Args = sandbox.Bwrap(o.bwrap, write, append([]string{path}, c.Args[1:]...))
+		var hide []string // Landlock cannot take out of what it lets be read
+		if root := proc.Getenv(c.Env, "RALPH_ROOT"); root != "" {
+			hide = append(hide, filepath.Join(stateDir(root), guard.FileName)) // who reads it acts as the person
+		}
+		c.Args = sandbox.Bwrap(o.bwrap, write, hide, append([]string{path}, c.Args[1:]...))
 		return c
 	}
 	args := append([]string{self, "sandbox-exec", strconv.Itoa(len(write))}, write...)

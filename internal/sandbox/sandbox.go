@@ -108,12 +108,16 @@ func Home(paths []string, home string) []string {
 }
 
 // Bwrap is a command inside bubblewrap, the program of which is bwrap: all of the system
-// to read, write to write. What is not there is passed over. The processes of the system
-// stay visible and the network stays as it is: agents need it.
-func Bwrap(bwrap string, write, argv []string) []string {
+// to read but the files hide, which are empty, and write to write. What is not there is
+// passed over. The processes of the system stay visible and the network stays as it is:
+// agents need it.
+func Bwrap(bwrap string, write, hide, argv []string) []string {
 	args := []string{bwrap, "--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc"}
 	for _, p := range there(write) {
 		args = append(args, "--bind", p, p)
+	}
+	for _, p := range there(hide) {
+		args = append(args, "--ro-bind", "/dev/null", p)
 	}
 	return append(append(args, "--die-with-parent", "--"), argv...)
 }

@@ -78,13 +78,17 @@ func TestHome(t *testing.T) {
 	}
 }
 
-// All can be read, what is there of the list can be written, and the program's own
-// arguments are none of bubblewrap's.
+// All can be read but what is hidden, what is there of the list can be written, and the
+// program's own arguments are none of bubblewrap's.
 func TestBwrap(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	got := strings.Join(sandbox.Bwrap("/usr/bin/bwrap", []string{dir, "/no/such/folder", dir}, []string{"/bin/sh", "--bind"}), " ")
-	want := "/usr/bin/bwrap --ro-bind / / --dev-bind /dev /dev --proc /proc --bind " + dir + " " + dir + " --die-with-parent -- /bin/sh --bind"
+	secret := filepath.Join(dir, "web.json")
+	if err := os.WriteFile(secret, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(sandbox.Bwrap("/usr/bin/bwrap", []string{dir, "/no/such/folder", dir}, []string{secret, "/no/such/file"}, []string{"/bin/sh", "--bind"}), " ")
+	want := "/usr/bin/bwrap --ro-bind / / --dev-bind /dev /dev --proc /proc --bind " + dir + " " + dir + " --ro-bind /dev/null " + secret + " --die-with-parent -- /bin/sh --bind"
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

@@ -26,7 +26,7 @@ func Ask(ctx context.Context, dir string) (Entry, error) {
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
 	for {
-		r, err := read(filepath.Join(dir, fileName))
+		r, err := read(filepath.Join(dir, FileName))
 		if err == nil && r.Address != "" {
 			var e Entry
 			if e, err = ask(ctx, r); err == nil {

@@ -19,7 +19,8 @@ import (
 const version = 1
 
 const (
-	fileName = "web.json"
+	// FileName is that of the secrets in ralph/.state.
+	FileName = "web.json"
 	lockName = "web.lock"
 	secret   = 32 // bytes of a key or a token
 )
@@ -64,7 +65,7 @@ func Take(dir string) (*Seat, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of ralph's state: %w", err)
 	}
-	s := &Seat{path: filepath.Join(dir, fileName), lock: flock.New(filepath.Join(dir, lockName), flock.SetPermissions(0o600))}
+	s := &Seat{path: filepath.Join(dir, FileName), lock: flock.New(filepath.Join(dir, lockName), flock.SetPermissions(0o600))}
 	free, err := s.lock.TryLock()
 	if err != nil {
 		return nil, fmt.Errorf("lock the dashboard: %w", err)
@@ -113,7 +114,7 @@ func (s *Seat) write() error {
 		err = replace(s.path, append(b, '\n'))
 	}
 	if err != nil {
-		return fmt.Errorf("write ralph/.state/%s: %w", fileName, err)
+		return fmt.Errorf("write ralph/.state/%s: %w", FileName, err)
 	}
 	return nil
 }
@@ -136,23 +137,23 @@ func replace(path string, text []byte) error {
 func read(path string) (record, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return record{}, fmt.Errorf("read ralph/.state/%s: %w", fileName, err)
+		return record{}, fmt.Errorf("read ralph/.state/%s: %w", FileName, err)
 	}
 	var r record
 	var head struct {
 		Version int `json:"version"`
 	}
 	if err := json.Unmarshal(b, &head); err != nil {
-		return record{}, fmt.Errorf("read ralph/.state/%s: %w", fileName, err)
+		return record{}, fmt.Errorf("read ralph/.state/%s: %w", FileName, err)
 	}
 	if head.Version != version && head.Version != 0 {
 		return record{}, fmt.Errorf("%w: it has version %d, this ralph knows version %d", ErrForeign, head.Version, version)
 	}
 	if err := json.Unmarshal(b, &r); err != nil {
-		return record{}, fmt.Errorf("read ralph/.state/%s: %w", fileName, err)
+		return record{}, fmt.Errorf("read ralph/.state/%s: %w", FileName, err)
 	}
 	if r.Version != version || len(bytesOf(r.Token)) != secret || len(bytesOf(r.Key)) != secret {
-		return record{}, fmt.Errorf("read ralph/.state/%s: its secrets are broken", fileName)
+		return record{}, fmt.Errorf("read ralph/.state/%s: its secrets are broken", FileName)
 	}
 	return r, nil
 }

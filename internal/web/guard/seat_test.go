@@ -61,7 +61,7 @@ func TestBrokenSeat(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			path := filepath.Join(dir, fileName)
+			path := filepath.Join(dir, FileName)
 			if err := os.WriteFile(path, []byte(test.text), 0o644); err != nil {
 				t.Fatal(err)
 			}

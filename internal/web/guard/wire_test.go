@@ -66,9 +66,9 @@ func TestWire(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p, calm := served(t, filepath.Join(dir, "calm"), time.Minute)
-	secrets, err := os.ReadFile(filepath.Join(dir, "calm", fileName))
+	secrets, err := os.ReadFile(filepath.Join(dir, "calm", FileName))
 	if err == nil {
-		err = errors.Join(os.Mkdir(filepath.Join(dir, "hasty"), 0o755), os.WriteFile(filepath.Join(dir, "hasty", fileName), secrets, 0o600))
+		err = errors.Join(os.Mkdir(filepath.Join(dir, "hasty"), 0o755), os.WriteFile(filepath.Join(dir, "hasty", FileName), secrets, 0o600))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestAsk(t *testing.T) {
 	if got := p.ask("GET", "/enter/"+token(e.Link), "").status; got != 200 {
 		t.Errorf("its link: %d", got)
 	}
-	info, err := os.Stat(filepath.Join(dir, fileName))
+	info, err := os.Stat(filepath.Join(dir, FileName))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file's mode is %v, %v", info.Mode(), err)
 	}
