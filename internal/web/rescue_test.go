@@ -18,8 +18,8 @@ import (
 // broken is a repository at which ralph makes mistakes.
 type broken struct {
 	*planSource
-	engine, each atomic.Bool           // those that panic
-	wait         atomic.Pointer[error] // what cannot be read
+	engine atomic.Bool           // it panics
+	wait   atomic.Pointer[error] // what cannot be read
 }
 
 func (b *broken) Engine(s *ralph.State) report.Engine {
@@ -27,13 +27,6 @@ func (b *broken) Engine(s *ralph.State) report.Engine {
 		panic("no engine")
 	}
 	return b.planSource.Engine(s)
-}
-
-func (b *broken) Each(after int64, visit func(ralph.Event) error) error {
-	if b.each.Load() {
-		panic("no fact")
-	}
-	return b.planSource.Each(after, visit)
 }
 
 func (b *broken) Wait(ctx context.Context, seq int64) error {
@@ -118,12 +111,6 @@ func TestBrokenPage(t *testing.T) {
 	b.engine.Store(false)
 	if got := asked(t, base+"/plan"); got.status != http.StatusOK {
 		t.Errorf("afterwards: %d", got.status)
-	}
-	b.each.Store(true) // in the goroutine that reads for all streams of the API
-	var news error     // none, so there is always some
-	b.wait.Store(&news)
-	if got := asked(t, base+"/api/v1/events"); !strings.Contains(got.body(""), "mistake in ralph: no fact") {
-		t.Error("the stream of facts does not say why it ended")
 	}
 }
 
