@@ -47,6 +47,7 @@ func (d *dashboard) options() web.Options {
 		Version:  d.env.Version,
 		Build:    buildOf(d.env),
 		Log:      d.log,
+		Trouble:  d.Trouble,
 		Gates:    newGateFiles(d.env, d.root),
 		Proofs:   proofs{d.env},
 		Schedule: schedule{d},
@@ -70,8 +71,16 @@ func (d *dashboard) close() { _ = d.writer.Close() }
 // State is the newest state, with inbox.jsonl and plan.jsonl as a person has saved them;
 // the same one as long as nothing has changed.
 func (d *dashboard) State() *ralph.State {
-	s, _ := d.writer.Shown() // the next action reports a file that cannot be read
+	s, _ := d.writer.Shown() // Trouble tells of a file that cannot be read
 	return s
+}
+
+// Trouble is which file a person has saved so that it cannot be read, and where it is wrong.
+func (d *dashboard) Trouble() string {
+	if _, err := d.writer.Shown(); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // Engine says who works here, with the last words of the agents at work.

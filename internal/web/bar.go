@@ -17,7 +17,7 @@ func barOf(l *look) view.BarModel {
 		Status: report.StatusOf(s, l.engine, l.now), Stage: report.QueryStage(s), Engine: l.engine,
 		Running: s.Running(l.now), At: s.Turning(), Usage: s.Session.Usage, Mode: s.Session.Mode,
 		Tokens: view.Amount(s.Session.Usage.Input + s.Session.Usage.Output + s.Session.Usage.CacheRead + s.Session.Usage.CacheWrite),
-		Offers: action.Offers(s, l.world(), action.Engine, ""),
+		Offers: action.Offers(s, l.world(), action.Engine, ""), Trouble: l.trouble,
 	}
 	m.Since = clockOf(s, l.engine)
 	needs := report.Needs(s, l.engine, l.now)

@@ -28,6 +28,8 @@ type look struct {
 	news int64
 	// grown changes when an agent at work has said more, also what are no last words.
 	grown map[ralph.TaskID]int64
+	// trouble is what cannot be read, so that an older state is shown.
+	trouble string
 
 	// What pages share is made once for all of them.
 	world func() action.World
@@ -56,9 +58,11 @@ type watcher struct {
 	index  *index.Index
 	grown  func(*ralph.State) map[ralph.TaskID]int64 // nil: nobody knows
 	news   atomic.Int64
-	safe   *rescue
-	ctx    context.Context //nolint:containedctx // the watcher's own life
-	stop   context.CancelFunc
+	// trouble says what cannot be read; nil: nobody knows.
+	trouble func() string
+	safe    *rescue
+	ctx     context.Context //nolint:containedctx // the watcher's own life
+	stop    context.CancelFunc
 
 	mu      sync.Mutex
 	now     *look // the newest, nil before the first
@@ -109,6 +113,9 @@ func (w *watcher) look() *look {
 		return world
 	})
 	l.bar = sync.OnceValue(func() view.BarModel { return barOf(l) })
+	if w.trouble != nil {
+		l.trouble = w.trouble()
+	}
 	if w.grown != nil && l.engine.Alive {
 		l.grown = w.grown(s)
 	}
@@ -339,5 +346,5 @@ func (w *watcher) end(err error) {
 // sameButWords reports whether nothing has happened between two looks but that agents said
 // something; clocks are no news.
 func sameButWords(a, b *look) bool {
-	return a != nil && a.state == b.state && a.read == b.read && a.news == b.news && a.engine.Alive == b.engine.Alive && a.engine.Pid == b.engine.Pid
+	return a != nil && a.state == b.state && a.read == b.read && a.news == b.news && a.trouble == b.trouble && a.engine.Alive == b.engine.Alive && a.engine.Pid == b.engine.Pid
 }

@@ -47,6 +47,9 @@ type Options struct {
 	Root    string // the repository
 	Version string // of ralph
 	Build   string // changes with every build of ralph
+	// Trouble says which file of the repository cannot be read, and why: pages show what
+	// there was before. "" for none; nil: nobody knows.
+	Trouble func() string
 	// Log is told of mistakes in ralph itself that a page or work for one ran into; nil:
 	// nobody is.
 	Log func(text string)
@@ -98,6 +101,7 @@ func New(opt Options) *Server {
 	x.rescue = &rescue{log: opt.Log}
 	x.index = index.New(index.Options{Journal: opt.Source, Work: readWork, Rest: readRest, Panicked: x.rescue.say})
 	x.watch = newWatcher(opt.Source, opt.Desk, x.index, x.rescue)
+	x.watch.trouble = opt.Trouble
 	if opt.Turns != nil {
 		x.watch.grown = opt.Turns.Grown
 	}

@@ -24,6 +24,7 @@ type BarModel struct {
 	Needs   int           // things that wait for a person
 	Gates   int           // gates among them
 	Usage   ralph.Usage
+	Trouble string // which file cannot be read, "" for none
 	Tokens  string
 	Ended   string // why the last session ended, where none runs
 	Mode    string // of that session, with which it goes on
