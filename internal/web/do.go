@@ -21,7 +21,7 @@ const mostForm = 4 << 20
 func (x *Server) do(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 	var large *http.MaxBytesError
-	switch err := r.ParseForm(); {
+	switch err := readForm(r); {
 	case errors.As(err, &large):
 		x.answer(w, r, action.Done{}, &ralph.Refusal{Why: "the form is larger than 4 MiB", Hint: "write the spec into ralph/specs and queue the file", Kind: ralph.ErrUsage})
 		return
@@ -31,6 +31,9 @@ func (x *Server) do(w http.ResponseWriter, r *http.Request) {
 	}
 	name := r.PathValue("action")
 	in, err := action.ReadForm(r.PostForm)
+	if err == nil && name == "queue" {
+		err = uploaded(r, &in)
+	}
 	if err != nil {
 		x.answer(w, r, action.Done{}, err)
 		return

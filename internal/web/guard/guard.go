@@ -34,7 +34,8 @@ type Options struct {
 }
 
 const (
-	mostBody    = 1 << 20 // a spec is the longest thing that is sent
+	mostBody    = 1 << 20
+	mostSpec    = 2 << 20 // a spec may have 1 MiB, and is wrapped in something
 	mostHeader  = 32 << 10
 	mostStreams = 256
 	mostOwn     = 64 // streams of one browser
@@ -179,23 +180,37 @@ func (g *Guard) let(w http.ResponseWriter, r *http.Request, who visitor) {
 // body reads what was sent, within bounds, before anybody looks at it.
 func (g *Guard) body(w http.ResponseWriter, r *http.Request, out *http.ResponseController) (status int, why string) {
 	_ = out.SetReadDeadline(time.Now().Add(g.opt.Patience))
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+	most := mostOf(r.URL.Path)
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	var much *http.MaxBytesError
 	switch {
 	case errors.As(err, &much):
-		return http.StatusRequestEntityTooLarge, "more was sent than the dashboard takes, which is 1 MiB"
+		return http.StatusRequestEntityTooLarge, fmt.Sprintf("more was sent than the dashboard takes, which is %d MiB", most>>20)
 	case err != nil:
 		return http.StatusRequestTimeout, "what was sent did not arrive whole"
 	}
 	_ = out.SetReadDeadline(time.Time{})
 	r.Body = io.NopCloser(bytes.NewReader(b))
-	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
-		if err := r.ParseForm(); err != nil {
-			return http.StatusBadRequest, "the form cannot be read"
-		}
-		r.Body = io.NopCloser(bytes.NewReader(b)) // for whoever reads it otherwise
+	switch kind := r.Header.Get("Content-Type"); {
+	case strings.HasPrefix(kind, "application/x-www-form-urlencoded"):
+		err = r.ParseForm()
+	case strings.HasPrefix(kind, "multipart/form-data") && most > mostBody:
+		err = r.ParseMultipartForm(most) // never on a disk: there is not more of it
 	}
+	if err != nil {
+		return http.StatusBadRequest, "the form cannot be read"
+	}
+	r.Body = io.NopCloser(bytes.NewReader(b)) // for whoever reads it otherwise
 	return 0, ""
+}
+
+// mostOf is how much may be sent to an address.
+func mostOf(path string) int64 {
+	switch path {
+	case "/do/queue", "/api/v1/specs", "/api/v1/inbox/queue":
+		return mostSpec
+	}
+	return mostBody
 }
 
 // sentCSRF is the token that came with a request: never one in its address.

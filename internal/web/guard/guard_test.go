@@ -265,6 +265,12 @@ func TestAttacks(t *testing.T) {
 		{"another port reads the API", "GET", "/api/v1/state", "", []string{cookie, "Sec-Fetch-Site: same-site"}, 403},
 		{"a body without end", "POST", "/do/pause", post + strings.Repeat("x", mostBody), []string{form, cookie}, 413},
 		{"a body without end, for the API", "POST", "/api/v1/pause", strings.Repeat("x", mostBody+1), []string{bearer}, 413},
+		{"a spec without end", "POST", "/do/queue", parts(csrf, strings.Repeat("x", mostSpec)), []string{manyParts, cookie}, 413},
+		{"a spec without end, for the API", "POST", "/api/v1/specs", strings.Repeat("x", mostSpec+1), []string{bearer}, 413},
+		{"a file without a token", "POST", "/do/queue", parts("", "x"), []string{manyParts, cookie}, 403},
+		{"a file with the token in the address", "POST", "/do/queue?csrf=" + csrf, parts("", "x"), []string{manyParts, cookie}, 403},
+		{"a file for what takes none", "POST", "/do/pause", parts(csrf, "x"), []string{manyParts, cookie}, 403},
+		{"a file that is none", "POST", "/do/queue", "x", []string{manyParts, cookie}, 400},
 		{"a form that is none", "POST", "/do/pause", "csrf=%zz", []string{form, cookie}, 400},
 		{"PUT", "PUT", "/api/v1/state", "", []string{bearer}, 405},
 		{"DELETE", "DELETE", "/", "", []string{cookie}, 405},
@@ -427,5 +433,26 @@ func TestStreams(t *testing.T) {
 	}
 	if p.all != 0 || len(p.Guard.streams) != 0 {
 		t.Errorf("%d streams are left, %v", p.all, p.Guard.streams)
+	}
+}
+
+const manyParts = "Content-Type: multipart/form-data; boundary=b"
+
+// parts is a form with a file.
+func parts(csrf, text string) string {
+	return "--b\r\nContent-Disposition: form-data; name=\"csrf\"\r\n\r\n" + csrf +
+		"\r\n--b\r\nContent-Disposition: form-data; name=\"upload\"; filename=\"a.md\"\r\n\r\n" + text + "\r\n--b--\r\n"
+}
+
+// A spec may be sent as a file, by whoever has the token; it may be larger than other forms.
+func TestUpload(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "127.0.0.1:7777")
+	cookie, csrf := p.comeIn(t)
+	for _, text := range []string{"x", strings.Repeat("x", mostBody)} {
+		before := p.took
+		if r := p.ask("POST", "/do/queue", parts(csrf, text), manyParts, cookie); r.status != 200 || p.took != before+1 {
+			t.Errorf("%d bytes: %d %s", len(text), r.status, r.text)
+		}
 	}
 }
