@@ -13,14 +13,20 @@ const (
 	deedsOfMost = 24 // tasks whose actions are looked at
 )
 
-// deeds are the actions with all words of a query: of the engine by their name, of a task
-// by theirs and its own.
+// leastVerb is how much of its name an action has to be called by, in bytes: what is typed
+// on the way to a page must not be an action already.
+const leastVerb = 3
+
+// deeds are the actions that a query names: of the engine by their name, of a task by
+// theirs and its own words.
 func (r *request) deeds(q string) []view.Deed {
 	words := strings.Fields(strings.ToLower(q))
-	out := r.fitting(words, "", view.Deed{Path: "/"}, action.Offers(r.state, r.world(), action.Engine, ""))
-	verbs, rest := ofActions(words)
-	if verbs == 0 || len(rest) == 0 {
-		return out[:min(len(out), mostDeeds)]
+	out := fitting(words, "", view.Deed{Path: "/"}, action.Offers(r.state, r.world(), action.Engine, ""))
+	rest := slices.DeleteFunc(slices.Clone(words), func(w string) bool {
+		return slices.ContainsFunc(action.Actions(), func(a action.Action) bool { return a.About == action.Task && calls(w, a.Name, a.Title) })
+	})
+	if len(rest) == 0 || len(rest) == len(words) { // it has to say what, and with which task
+		return out
 	}
 	looked := 0
 	for _, t := range r.state.Plan.Tasks {
@@ -32,17 +38,26 @@ func (r *request) deeds(q string) []view.Deed {
 			break
 		}
 		about := view.Deed{Path: "/task/" + string(t.ID), ID: string(t.ID), Name: t.Name, Status: string(t.Status)}
-		out = append(out, r.fitting(words, text, about, action.Offers(r.state, r.world(), action.Task, string(t.ID)))...)
+		out = append(out, fitting(words, text, about, action.Offers(r.state, r.world(), action.Task, string(t.ID)))...)
 	}
 	return out[:min(len(out), mostDeeds)]
 }
 
-// fitting are the offers that have all words, in their own or in those of what they are about.
-func (r *request) fitting(words []string, text string, about view.Deed, offers []action.Offer) []view.Deed {
+// fitting are the offers that are called by one of the words, and have the others in what
+// they are about.
+func fitting(words []string, text string, about view.Deed, offers []action.Offer) []view.Deed {
 	var out []view.Deed
 	for _, o := range offers {
-		all := strings.ToLower(o.Action+" "+o.Title) + " " + text
-		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(all, w) }) {
+		called := false
+		for _, w := range words {
+			is := calls(w, o.Action, o.Title)
+			if !is && !strings.Contains(text, w) {
+				called = false
+				break
+			}
+			called = called || is
+		}
+		if called {
 			d := about
 			d.Offer = o
 			out = append(out, d)
@@ -51,19 +66,9 @@ func (r *request) fitting(words []string, text string, about view.Deed, offers [
 	return out
 }
 
-// ofActions counts the words that an action on tasks begins with, and returns the others,
-// which have to say of which task.
-func ofActions(words []string) (verbs int, rest []string) {
-	for _, w := range words {
-		if slices.ContainsFunc(action.Actions(), func(a action.Action) bool {
-			return a.About == action.Task && (strings.HasPrefix(a.Name, w) || strings.HasPrefix(strings.ToLower(a.Title), w))
-		}) {
-			verbs++
-			continue
-		}
-		rest = append(rest, w)
-	}
-	return verbs, rest
+// calls reports whether a word calls an action.
+func calls(w, name, title string) bool {
+	return len(w) >= leastVerb && (strings.HasPrefix(name, w) || strings.HasPrefix(strings.ToLower(title), w))
 }
 
 // nextUp are the tasks that would start now, the best first, as places to go to.

@@ -200,7 +200,7 @@ func TestPaletteOffersActions(t *testing.T) {
 	wantAll(t, at("retry t-f"), `action="/do/retry"`, `name="id" value="t-f"`)
 	wantAll(t, at("retry <f>"), `action="/do/retry"`)
 	wantAll(t, at("edit t-f"), `<a class="btn" href="/task/t-f">Edit …</a>`)
-	for _, q := range []string{"retry t-a", "retry", "pause t-f", "t-f"} {
+	for _, q := range []string{"retry t-a", "retry", "pause t-f", "t-f", "", "s", "pa", "use"} {
 		if body := at(q); strings.Contains(body, `action="/do/`) {
 			t.Errorf("%s offers what it should not", q)
 		}
