@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -49,10 +50,12 @@ func taskPage(_ context.Context, r *request) (view.Page, error) {
 	if picked.Name == fileDiff { // the same places have the same names in both
 		diff = view.DiffModel{}
 	}
+	live, feed := b.liveOutput(t, running), b.feedOf(t, running, turns)
+	feed.Beside = live.Records && feed.Feed != nil && len(feed.Feed.Items) > 0
 	return view.Page{Title: oneLine(cmp.Or(t.Name, string(id)), 120), Sections: []view.Section{
 		{ID: "task-head", Body: view.TaskHead(b.taskHead(t, past.end))},
-		{ID: "task-live", Class: "two-thirds", Body: view.TaskLive(b.liveOutput(t, running))},
-		{ID: "task-feed", Class: "third", Body: view.TaskFeed(b.feedOf(t, running, turns))},
+		{ID: "task-live", Class: "two-thirds", Body: view.TaskLive(live, feed)},
+		{ID: "task-feed", Class: "third", Body: view.TaskFeed(feed)},
 		{ID: "task-text", Class: "half", Body: view.TaskText(b.text(t))},
 		{ID: "task-links", Class: "half", Body: view.TaskLinks(b.links(t))},
 		{ID: "task-turns", Body: view.TaskTurns(id, turns, picked)},
@@ -217,9 +220,30 @@ func (b *board) liveOutput(t *ralph.Task, running string) view.LiveOutput {
 	if err != nil {
 		return o
 	}
+	o.Records = records(text)
 	o.Before, o.HTML = before, markup.OutputWithin(text, markup.Limits{Lines: liveLines, LineBytes: 2000})
 	return o
 }
+
+// records reports whether an output is for programs: its last whole lines are JSON objects.
+func records(text []byte) bool {
+	n := 0
+	for end := bytes.LastIndexByte(text, '\n'); end > 0 && n < recordLines; n++ {
+		start := bytes.LastIndexByte(text[:end], '\n') + 1
+		line := bytes.TrimSpace(text[start:end])
+		if start == 0 && n > 0 && !bytes.HasPrefix(line, []byte("{")) {
+			break // the rest of a line that is cut
+		}
+		if len(line) > 0 && (line[0] != '{' || !json.Valid(line)) {
+			return false
+		}
+		end = start - 1
+	}
+	return n > 0
+}
+
+// recordLines are looked at to see whether an output is for programs.
+const recordLines = 3
 
 // feedOf is what the agent does, or did in its last turn.
 func (b *board) feedOf(t *ralph.Task, running string, turns []view.TurnRow) view.FeedModel {

@@ -184,3 +184,37 @@ func TestTaskPageIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// E-091: what an agent prints for programs is folded, and what it does stands in its place,
+// both live; what it prints for people stays as it is.
+func TestOutputForProgramsIsFolded(t *testing.T) {
+	t.Parallel()
+	const feed = `{"plan":[{"text":"look around","status":"completed"}],"items":[{"kind":"command","text":"go test ./...","status":"completed"}]}`
+	for _, tt := range []struct {
+		output, feed string
+		folded       bool
+	}{
+		{"{\"type\":\"a\"}\n{\"type\":\"b\"}\n", feed, true},
+		{"of a line that is cut\"}\n{\"type\":\"b\"}\n{\"half", feed, true},
+		{"{\"type\":\"a\"}\n", "", false}, // nobody says what it does
+		{"reading {\nwriting }\n", feed, false},
+		{"{no json}\n{\"a\":1}\n", feed, false},
+		{"", feed, false},
+	} {
+		f := turnFolder{t.TempDir()}
+		f.keep(t, "t-act/3/output.log", tt.output)
+		if tt.feed != "" {
+			f.keep(t, "t-act/3/feed.json", tt.feed)
+		}
+		body := taskAt(t, f, planState(), nil, "/task/t-act").Body.String()
+		_, live, _ := strings.Cut(body, `id="task-live"`)
+		live, rest, _ := strings.Cut(live, `id="task-feed"`)
+		rest, _, _ = strings.Cut(rest, `id="task-text"`)
+		if got := strings.Contains(live, `<details class="raw-output" id="raw-output">`); got != tt.folded || got != strings.Contains(live, "go test ./...") {
+			t.Errorf("%q: folded %v, want %v", tt.output, got, tt.folded)
+		}
+		if tt.folded && (strings.Contains(rest, "go test") || !strings.Contains(rest, "look around") || !strings.Contains(live, "type")) {
+			t.Errorf("%q: what it does is there twice, or its plan or output is not", tt.output)
+		}
+	}
+}

@@ -69,6 +69,7 @@ type LiveOutput struct {
 	Since   time.Time
 	HTML    string
 	Before  int64 // bytes before it
+	Records bool  // it is JSON, a line each: for programs
 }
 
 // TurnFeed is what an agent does in a turn, as internal/step writes it down (E-089 to E-091).
@@ -95,6 +96,7 @@ type TurnItem struct {
 type FeedModel struct {
 	Running bool
 	Feed    *TurnFeed
+	Beside  bool // what it does stands in the place of its output, which people cannot read
 }
 
 // TurnRow is one turn of a task.
