@@ -39,12 +39,13 @@ func (r *recent) Each(after int64, visit func(ralph.Event) error) error {
 	return nil
 }
 
-// since are the facts after one, up to the newest; false when they are too many to keep.
+// since are the facts after one, up to the newest; false when they are too many to keep, or
+// none is known.
 func (r *recent) since(after int64) ([]ralph.Event, bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	newest := r.State().Seq
-	if newest-after > mostRecent {
+	if newest-after > mostRecent || newest <= after { // what is newer than the state only the disk knows
 		return nil, false, nil
 	}
 	if n := len(r.events); n > 0 && (r.events[0].Seq > after+1 || r.events[n-1].Seq < after || r.events[n-1].Seq > newest) {
