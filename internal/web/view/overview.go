@@ -406,10 +406,14 @@ func needWord(kind string) string {
 }
 
 func waitingWords(m SlotsModel) string {
-	if m.Planned > 0 {
-		return fmt.Sprintf("%d tasks wait, nobody works", m.Planned)
+	n, what := m.Planned, "task"
+	if n == 0 {
+		n, what = m.Queued, "spec"
 	}
-	return fmt.Sprintf("%d specs wait, nobody works", m.Queued)
+	if n == 1 {
+		return "1 " + what + " waits, nobody works"
+	}
+	return fmt.Sprintf("%d %ss wait, nobody works", n, what)
 }
 
 func startCommand(m SlotsModel) string {
