@@ -43,7 +43,7 @@ func TestADeadEngineIsResumedFromThePage(t *testing.T) {
 	engine.end(os.Kill)
 	x.says("body", "Resume interrupted session?")
 	touch(t, p, "../go")
-	x.click(`form[action="/do/start"] button`)
+	x.click(`#bar form[action="/do/recover"] button`)
 	x.says("#bar", "Running")
 	x.do(chromedp.Navigate("about:blank")) // nobody looks any more
 	s.end(os.Kill)                         // and nobody serves
@@ -77,6 +77,8 @@ func TestWithoutScripts(t *testing.T) {
 	x.click(`form[action="/do/retry"] button`)
 	p.until("the task to be tried again", func() bool { return strings.Count(engine.out.String(), "BUILD: t-bad1") > 1 })
 	x.says("h1", "bad 1") // it went back to where it was
+	p.until("the task to fail again", func() bool { return p.task("t-bad1").Status == "failed" })
+	x.open("/task/t-bad1")
 	x.click(`form[action="/do/done"] button`)
 	x.says("main", "without an agent?")
 	if status := p.task("t-bad1").Status; status == "done" {

@@ -102,7 +102,10 @@ const alike = `(() => {
   for (const time of document.querySelectorAll("time")) { time.removeAttribute("title"); if (time.textContent !== "09:00") time.textContent = "09:00"; }
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let n = walk.nextNode(); n; n = walk.nextNode()) { const t = fixed(n.data); if (t !== n.data) n.data = t; }
-  for (const p of document.querySelectorAll("progress, meter")) p.value = p.max / 2;
+  for (const list of document.querySelectorAll(".feed-list")) { // what goes on at the same time comes in any order
+    const lines = [...list.children].sort((a, b) => a.textContent < b.textContent ? -1 : 1);
+    if (lines.some((line, i) => line !== list.children[i])) list.append(...lines);
+  }
   window.scrollTo(0, 0);
   return true;
 })()`
