@@ -488,3 +488,27 @@ func TestStartIsChecked(t *testing.T) {
 		t.Errorf("beside an engine: %v, %v", err, d.did)
 	}
 }
+
+// The start form offers the engine for which there is work.
+func TestStartOffersTheLikelyEngine(t *testing.T) {
+	t.Parallel()
+	plan := ralph.Plan{File: "a.md", Tasks: []*ralph.Task{{ID: "t-1", Status: ralph.TaskPending}}}
+	done := ralph.Plan{File: "a.md", Tasks: []*ralph.Task{{ID: "t-1", Status: ralph.TaskDone}}}
+	queue := []*ralph.Spec{{ID: "q-1", File: "a.md", Status: ralph.SpecPending}}
+	for _, c := range []struct {
+		name string
+		s    ralph.State
+		want string
+	}{
+		{"nothing", ralph.State{}, "agent"},
+		{"a plan", ralph.State{Plan: plan}, "autopilot"},
+		{"a plan that is done", ralph.State{Plan: done}, "agent"},
+		{"a plan and a queue", ralph.State{Plan: plan, Inbox: queue}, "agent"},
+		{"the last one", ralph.State{Inbox: queue, Session: ralph.Session{ID: "s-1", Mode: "construct", Ended: ralph.ReasonComplete}}, "construct"},
+	} {
+		o, ok := action.OfferOf(&c.s, action.World{Specs: []string{"a.md"}}, "start", "")
+		if !ok || o.Fields[0].Value != c.want {
+			t.Errorf("%s: %+v, want %s", c.name, o.Fields, c.want)
+		}
+	}
+}

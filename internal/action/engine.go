@@ -245,13 +245,22 @@ func StopCondition(s *ralph.State) string {
 	return fmt.Sprintf("Stopped: %s (%s).", x.Ended, x.Detail)
 }
 
-func startFields(s *ralph.State, w World, _ string) []Field {
-	mode := "agent"
-	if s.Session.Mode == "autopilot" || s.Session.Mode == "construct" {
-		mode = s.Session.Mode
+// likely is the engine that a person most likely wants: that of the last session, or
+// the one for which there is work: a plan where nothing is queued.
+func likely(s *ralph.State) string {
+	waits := func(t *ralph.Task) bool { return !t.Status.Ended() }
+	switch {
+	case s.Session.Mode == "autopilot" || s.Session.Mode == "construct":
+		return s.Session.Mode
+	case slices.ContainsFunc(s.Plan.Tasks, waits) && s.CountInbox(ralph.SpecPending)+s.CountInbox(ralph.SpecActive) == 0:
+		return "autopilot"
 	}
+	return "agent"
+}
+
+func startFields(s *ralph.State, w World, _ string) []Field {
 	fields := []Field{
-		{Name: "mode", Label: "Engine", Kind: "choice", Choices: modes(), Value: mode},
+		{Name: "mode", Label: "Engine", Kind: "choice", Choices: modes(), Value: likely(s)},
 		{Name: "file", Label: "Spec (construct)", Kind: "choice", Choices: append([]string{""}, w.Specs...)},
 		{Name: "parallel", Label: "Agents at once (autopilot; empty: as configured)", Kind: "number"},
 		{Name: "autonomy", Label: "Mode (empty: as configured)", Kind: "choice", Choices: append([]string{""}, autonomies()...)},

@@ -3,7 +3,8 @@
 (() => {
   "use strict";
   const dialog = document.getElementById("dialog");
-  document.addEventListener("htmx:afterSwap", (e) => {
+  // Settled, not only swapped: before that its form would be sent as one without scripts.
+  document.addEventListener("htmx:afterSettle", (e) => {
     if (e.detail.target === dialog && !dialog.open) dialog.showModal();
   });
   document.addEventListener("htmx:afterRequest", (e) => {
