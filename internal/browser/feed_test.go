@@ -1,0 +1,59 @@
+//go:build e2e
+
+package browser
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// The page of a task shows the newest plan and the newest changes of the agent that is
+// at work, without being loaded anew (E-089, E-090). What a driver tells becomes the
+// turn's feed.json in internal/step; here the file changes as it does there.
+func TestTheNewestPlanAndDiffAreShown(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, held, "parallel=1")
+	p.plan(three()...)
+	s := p.serve("127.0.0.1:0")
+	x := enter(t, newBrowser(t), s)
+	p.start("autopilot", "--parallel", "1")
+	p.until("the agent to be at work", func() bool { _, err := os.Stat(filepath.Join(p.dir, "../working")); return err == nil })
+	x.open("/task/t-aaaa")
+	x.is(`window.stays = true`)
+	p.feed("t-aaaa", "Read the grammar", "+first line\n")
+	x.says("#task-feed", "Read the grammar")
+	x.says("main", "first line")
+	p.feed("t-aaaa", "Write the parser", "+second line\n")
+	x.says("#task-feed", "Write the parser")
+	x.lacks("#task-feed", "Read the grammar")
+	x.says("main", "second line")
+	if !x.is(`window.stays`) {
+		t.Error("the page was loaded anew: it should have changed in place")
+	}
+	touch(t, p, "../go")
+}
+
+// feed replaces what the agent of a task says of its turn.
+func (p *place) feed(task, step, added string) {
+	p.t.Helper()
+	dirs, err := filepath.Glob(filepath.Join(p.dir, "ralph/.state/tasks", task, "*/output.log"))
+	if err != nil || len(dirs) != 1 {
+		p.t.Fatalf("records of %s: %v, %v", task, dirs, err)
+	}
+	b, err := json.Marshal(map[string]any{
+		"plan": []map[string]string{{"text": step, "status": "in_progress"}},
+		"diff": "diff --git a/work.txt b/work.txt\nnew file mode 100644\n--- /dev/null\n+++ b/work.txt\n@@ -0,0 +1 @@\n" + added,
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	path := filepath.Join(filepath.Dir(dirs[0]), "feed.json")
+	if err := os.WriteFile(path+".new", b, 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		p.t.Fatal(err)
+	}
+}
