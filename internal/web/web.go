@@ -69,22 +69,25 @@ type Options struct {
 // Server is the dashboard of one repository.
 type Server struct {
 	opt    Options
+	routes *http.ServeMux
+	pages  *http.ServeMux // addresses that people look at, all of them GET
+	assets *asset.Set
 	watch  *watcher
 	hub    *live.Hub
 	index  *index.Index
-	pages  *http.ServeMux // addresses that people look at, all of them GET
-	routes *http.ServeMux
-	assets *asset.Set
-	past   past
-	docs   kept[markup.Doc] // specs as they are shown
-	pasts  pasts
-	jobs   *jobs
-	feed   feed
-	// reports are those of sessions.
-	reports *reports
-	ward    *ward
-	windows windows
-	rescue  *rescue
+	rescue *rescue
+
+	// What was made of the past, for whoever looks next.
+	gatesPast gatesPast        // gates that are decided
+	tasksPast tasksPast        // facts of tasks
+	feed      feed             // what happened last
+	windows   windows          // pages of the log
+	docs      kept[markup.Doc] // specs as they are shown
+	reports   *reports         // of sessions
+
+	// What goes on in the background, for all who look.
+	jobs *jobs // replays and proofs
+	ward *ward // the doctor's looks
 }
 
 // The history is read with as much rest as work, so that whoever looks at a page
@@ -106,15 +109,21 @@ func New(opt Options) *Server {
 		x.watch.grown = opt.Turns.Grown
 	}
 	x.jobs = newJobs(x.watch.ctx, x.rescue)
-	x.watch.stirs(x.jobs.busy)
 	x.reports = newReports(opt.Source, x.index.Before, x.watch.nudge, x.rescue)
 	x.ward = &ward{rescue: x.rescue, ctx: x.watch.ctx, doctor: opt.Doctor, now: opt.Source.Now}
 	x.watch.stirs(func() bool { return x.jobs.busy() || x.ward.busy() })
 	x.hub = live.New(live.Options{Render: x.parts, Changed: x.watch.changed, Beat: beat, Build: opt.Build, Panicked: x.rescue.say})
+	x.route()
+	return x
+}
+
+// route says who answers which address.
+func (x *Server) route() {
 	for pattern, page := range pages() {
 		x.pages.HandleFunc("GET "+pattern, x.make(page))
 	}
 	x.routes.HandleFunc("GET /", x.show)
+	opt := x.opt
 	json := api.New(api.Options{
 		Source: opt.Source, Desk: opt.Desk, Version: opt.Version, Beat: beat,
 		Index: x.index, Report: x.reportOf, Gates: opt.Gates, Proofs: opt.Proofs, Next: opt.Next, Panicked: x.rescue.say,
@@ -132,7 +141,6 @@ func New(opt Options) *Server {
 	x.routes.HandleFunc("POST /doctor", x.examine)
 	x.routes.HandleFunc("POST /settings", x.saveSettings)
 	x.routes.HandleFunc("POST /settings/file", x.saveSettingsText)
-	return x
 }
 
 // Close ends what the dashboard does in the background.

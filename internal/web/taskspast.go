@@ -17,9 +17,9 @@ const (
 	mostTold  = 200  // lines: the newest
 )
 
-// pasts keep what was read of the journal for the pages of tasks: a page that is made
+// tasksPast keeps what was read of the journal for the pages of tasks: a page that is made
 // anew five times a second reads only what is new.
-type pasts struct {
+type tasksPast struct {
 	mu   sync.Mutex
 	list []*taskPast // the one used last at the end
 }
@@ -36,7 +36,7 @@ type taskPast struct {
 }
 
 // of is the past of a task, as far as the state is; the copy stays as it is.
-func (p *pasts) of(source Source, s *ralph.State, id ralph.TaskID, first, last int64) (taskPast, error) {
+func (p *tasksPast) of(source Source, s *ralph.State, id ralph.TaskID, first, last int64) (taskPast, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var x *taskPast

@@ -17,8 +17,8 @@ const (
 	pastEvery   = 2 * time.Second // how often the newest facts are read without a gate's end
 )
 
-// past is what became of gates lately. It reads only what is new.
-type past struct {
+// gatesPast is what became of gates lately. It reads only what is new.
+type gatesPast struct {
 	mu    sync.Mutex
 	seq   int64
 	from  int64
@@ -29,7 +29,7 @@ type past struct {
 
 // ends are what became of gates in the newest facts, newest first, and from which fact on.
 // With now they are read to the last, however lately that was done.
-func (p *past) ends(source Source, s *ralph.State, now bool) (ends []report.GateEnd, from int64, err error) {
+func (p *gatesPast) ends(source Source, s *ralph.State, now bool) (ends []report.GateEnd, from int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.gates.Most = 400
