@@ -58,7 +58,17 @@ func (x *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 
 func (x *tab) open(path string) {
 	x.t.Helper()
-	x.do(chromedp.Navigate(x.base + path))
+	ctx, cancel := context.WithTimeout(x.ctx, patience())
+	defer cancel()
+	for {
+		err := chromedp.Do(ctx, chromedp.Navigate(x.base+path))
+		if err == nil {
+			return
+		}
+		if !strings.Contains(err.Error(), "ERR_ABORTED") { // else the answer to a form came at that moment
+			x.t.Fatalf("open %s: %v\n%s", path, err, x.shown())
+		}
+	}
 }
 
 // is evaluates a condition.

@@ -108,6 +108,16 @@
   clocks();
   tab();
 
+  // Forms that came with a patch have no token of their own, since a patch is made for
+  // all. One that is sent before htmx has it in hand, or by itself, gets it here.
+  document.addEventListener("submit", (e) => {
+    const form = e.target;
+    if (form.method !== "post" || form.elements.namedItem("csrf")) return;
+    const add = (name, value) => form.append(Object.assign(document.createElement("input"), { type: "hidden", name, value }));
+    add("csrf", document.body.dataset.csrf);
+    if (!form.elements.namedItem("back")) add("back", location.pathname + location.search);
+  }, true);
+
   // What a person has typed, unfolded or selected stays when the page changes round it.
   const remember = (e) => { if (e.target.matches?.("input, textarea, select")) touched.add(e.target); };
   document.addEventListener("input", remember);
