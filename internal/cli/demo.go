@@ -204,6 +204,7 @@ Try next:
   git -C %[7]s log -1
   %[8]s -C %[7]s status
   %[8]s -C %[7]s replay     (every decision made again: the same)
+  %[8]s -C %[7]s serve      (all of it in a browser)
 
 Then, in a repository of yours: ralph init
 `, ralph.Elapsed(d), report.Specs(s.Session.Completed), s.Session.Turns, report.RedChecks(s.Totals.ChecksRed), ralph.Dollars(s.Session.Usage.Cost),
