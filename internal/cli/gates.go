@@ -6,7 +6,6 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,7 +80,7 @@ func listGates(w io.Writer, s *ralph.State, now time.Time) error {
 			fmt.Fprintf(w, "      %s\n", report.UntilWords(g, now))
 		}
 		if holder := report.HeldBy(g); holder != "" {
-			fmt.Fprintf(w, "      %s\n", report.Visible(firstLine(holder)))
+			fmt.Fprintf(w, "      %s\n", report.Visible(report.FirstLine(holder)))
 		}
 		for _, how := range report.GateHow(g) {
 			fmt.Fprintf(w, "      %s\n", how)
@@ -134,13 +133,4 @@ func showGate(ctx context.Context, env Env, j *journal.File, s *ralph.State, id 
 		return err
 	}
 	return report.NotOpen(id, j.Each)
-}
-
-func indent(text string) string {
-	return "  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/report"
 )
 
 func newRecover(env Env) *cobra.Command {
@@ -187,7 +188,7 @@ func runRecoverShow(ctx context.Context, env Env, name string, asJSON bool) erro
 		}
 	}
 	if x.Message != "" {
-		fmt.Fprintf(env.Stdout, "\n%s", indent(strings.TrimRight(x.Message, "\n")))
+		fmt.Fprintf(env.Stdout, "\n%s", report.Indent(strings.TrimRight(x.Message, "\n")))
 	}
 	if x.Patch != "" {
 		fmt.Fprintf(env.Stdout, "\n%s\n", strings.TrimRight(x.Patch, "\n"))

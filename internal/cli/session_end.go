@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
@@ -164,7 +165,7 @@ func endWords(s *ralph.State) []string {
 		if why == "" {
 			why = "its diff removes, skips or weakens tests"
 		}
-		add("%s is done, and its merge needs you: %s", t.ID, firstLine(why))
+		add("%s is done, and its merge needs you: %s", t.ID, report.FirstLine(why))
 		add("    ralph autopilot, then: ralph gates")
 	}
 	if openQuestion(s) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/web/api"
 )
 
@@ -103,7 +104,7 @@ func (x explained) text(w policy.Scoring) string {
 	if len(x.Waits) > 0 {
 		b.WriteString("\nWaits for:\n")
 		for _, w := range x.Waits {
-			fmt.Fprintf(&b, "  %s\n", firstLine(w))
+			fmt.Fprintf(&b, "  %s\n", report.FirstLine(w))
 		}
 	}
 	if x.Ready {

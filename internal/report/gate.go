@@ -187,22 +187,24 @@ func (d GateDetail) evidence(b *strings.Builder) {
 	for _, f := range d.Conflicts {
 		fmt.Fprintf(b, "\nConflict in %s (%s):\n", f.Path, f.Kind)
 		if f.Marked != "" {
-			b.WriteString(indent(strings.TrimRight(f.Marked, "\n")))
+			b.WriteString(Indent(strings.TrimRight(f.Marked, "\n")))
 		}
 	}
 	for _, r := range d.Red {
 		fmt.Fprintf(b, "\nRed after the merge: %s\n", r.Name)
 		if out := strings.TrimSpace(r.Output); out != "" {
-			b.WriteString(indent(out))
+			b.WriteString(Indent(out))
 		}
 	}
 }
 
-func indent(text string) string {
+// Indent sets each line of a text off by two columns.
+func Indent(text string) string {
 	return "  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
 }
 
-func firstLine(text string) string {
+// FirstLine is the first line of a text that is not empty.
+func FirstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return line
 }
@@ -210,8 +212,8 @@ func firstLine(text string) string {
 // Beginning is the first line of a text, with a sign where there are more: what is to be
 // allowed may stand in them.
 func Beginning(text string) string {
-	if line := firstLine(text); line != strings.TrimSpace(text) {
+	if line := FirstLine(text); line != strings.TrimSpace(text) {
 		return line + " ..."
 	}
-	return firstLine(text)
+	return FirstLine(text)
 }

@@ -163,26 +163,18 @@ func (b *board) taskHead(t *ralph.Task, end view.TaskEnd) view.TaskModel {
 func (b *board) text(t *ralph.Task) view.TaskWords {
 	w := view.TaskWords{}
 	if t.Notes != "" {
-		w.Notes = markup.Markdown([]byte(clip(t.Notes, mostWords)))
+		w.Notes = markup.Markdown([]byte(view.Cut(t.Notes, mostWords)))
 	}
 	if t.Accept != "" {
-		w.Accept = markup.Markdown([]byte(clip(t.Accept, mostWords)))
+		w.Accept = markup.Markdown([]byte(view.Cut(t.Accept, mostWords)))
 	}
 	for _, x := range t.Run.Rejects[max(0, len(t.Run.Rejects)-10):] {
-		w.Rejects = append(w.Rejects, clip(x, 1000))
+		w.Rejects = append(w.Rejects, view.Cut(x, 1000))
 	}
 	for _, x := range t.Run.Answers[max(0, len(t.Run.Answers)-10):] {
-		w.Answers = append(w.Answers, ralph.QA{Question: clip(x.Question, 1000), Answer: clip(x.Answer, 1000)})
+		w.Answers = append(w.Answers, ralph.QA{Question: view.Cut(x.Question, 1000), Answer: view.Cut(x.Answer, 1000)})
 	}
 	return w
-}
-
-// clip is the beginning of a text.
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
 // links are the tasks before and behind it.
@@ -355,7 +347,7 @@ func mergeOf(t *ralph.Task) view.MergeModel {
 	m := view.MergeModel{State: string(q.State), Commit: q.Commit, GaveUp: q.GaveUp, Resolves: q.Resolves}
 	if q.Merged != nil && q.Merged.Conflict != nil {
 		for _, f := range q.Merged.Conflict.Files[:min(len(q.Merged.Conflict.Files), 20)] {
-			f.Marked = clip(f.Marked, 8<<10)
+			f.Marked = view.Cut(f.Marked, 8<<10)
 			m.Files = append(m.Files, f)
 		}
 		m.MoreFiles = len(q.Merged.Conflict.Files) - len(m.Files)

@@ -60,16 +60,7 @@ type SessionRow struct {
 }
 
 // of counts: `n of m`.
-func ofAll(read, all int64) string { return fmt.Sprintf("%s of %s", grouped(read), grouped(all)) }
-
-// grouped writes a number with its thousands apart.
-func grouped(n int64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func ofAll(read, all int64) string { return fmt.Sprintf("%s of %s", thousands(read), thousands(all)) }
 
 func rowsShown(m HistoryModel) string {
 	return fmt.Sprintf("%d to %d of %d", m.From, m.From+len(m.Sessions)-1, m.Of)

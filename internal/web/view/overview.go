@@ -62,7 +62,7 @@ func (n Need) asks() string {
 	if n.code() != "" {
 		return "Run"
 	}
-	return cut(n.Text, 600)
+	return Cut(n.Text, 600)
 }
 
 // code is the command that a gate asks about, which is read as it is typed.
@@ -74,7 +74,7 @@ func (n Need) code() string {
 	if !ok {
 		return ""
 	}
-	return cut(command, 600)
+	return Cut(command, 600)
 }
 
 // detail is the beginning of what a gate is decided by, where its text does not say it.
@@ -93,7 +93,7 @@ func (n Need) detail() string {
 			break
 		}
 	}
-	return cut(strings.TrimSpace(strings.Join(lines, "\n")), 800)
+	return Cut(strings.TrimSpace(strings.Join(lines, "\n")), 800)
 }
 
 // SlotCard is one agent at work, or work that waits.
@@ -247,7 +247,7 @@ func (f FeedItem) tone() string {
 }
 
 // full is a line whole: on the page it is cut to what fits.
-func (f FeedItem) full() string { return cut(strings.TrimSpace(f.Text+"\n"+f.Why), 600) }
+func (f FeedItem) full() string { return Cut(strings.TrimSpace(f.Text+"\n"+f.Why), 600) }
 
 // latest is the newest decision (E-087).
 func latest(items []FeedItem) *FeedItem {
@@ -382,14 +382,6 @@ func seconds(v float64) string {
 		return fmt.Sprintf("%.1fs", v)
 	}
 	return ralph.Elapsed(d)
-}
-
-// cut bounds a text, at a rune.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
 // needWord is what kind of thing waits.

@@ -240,7 +240,7 @@ func need(n Need) templ.Component {
 			}
 		} else {
 			var templ_7745c5c3_Var13 string
-			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(cut(n.Text, 600))
+			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(Cut(n.Text, 600))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 44, Col: 23}
 			}
@@ -329,7 +329,7 @@ func need(n Need) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var16 string
-					templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(cut(n.Gate.Rule, 300))
+					templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(Cut(n.Gate.Rule, 300))
 					if templ_7745c5c3_Err != nil {
 						return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 66, Col: 44}
 					}
@@ -442,7 +442,7 @@ func need(n Need) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var22 string
-				templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.ResolveAttributeValue(cut(t.Reason, 600))
+				templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.ResolveAttributeValue(Cut(t.Reason, 600))
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 81, Col: 65}
 				}
@@ -455,7 +455,7 @@ func need(n Need) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var23 string
-				templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(cut(t.Reason, 200))
+				templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(Cut(t.Reason, 200))
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 81, Col: 88}
 				}
@@ -1074,7 +1074,7 @@ func slotCard(c SlotCard) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var53 string
-			templ_7745c5c3_Var53, templ_7745c5c3_Err = templ.ResolveAttributeValue(cut(c.Words, 600))
+			templ_7745c5c3_Var53, templ_7745c5c3_Err = templ.ResolveAttributeValue(Cut(c.Words, 600))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 206, Col: 44}
 			}
@@ -1087,7 +1087,7 @@ func slotCard(c SlotCard) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var54 string
-			templ_7745c5c3_Var54, templ_7745c5c3_Err = templ.JoinStringErrs(cut(c.Words, 300))
+			templ_7745c5c3_Var54, templ_7745c5c3_Err = templ.JoinStringErrs(Cut(c.Words, 300))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 206, Col: 66}
 			}
@@ -1315,7 +1315,7 @@ func slotWait(w report.WaitRecord) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var65 string
-			templ_7745c5c3_Var65, templ_7745c5c3_Err = templ.JoinStringErrs(" after " + cut(w.Error, 160))
+			templ_7745c5c3_Var65, templ_7745c5c3_Err = templ.JoinStringErrs(" after " + Cut(w.Error, 160))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 249, Col: 34}
 			}
@@ -1395,7 +1395,7 @@ func Feed(items []FeedItem) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var69 string
-				templ_7745c5c3_Var69, templ_7745c5c3_Err = templ.JoinStringErrs(cut(x.Why, 300))
+				templ_7745c5c3_Var69, templ_7745c5c3_Err = templ.JoinStringErrs(Cut(x.Why, 300))
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 267, Col: 37}
 				}
@@ -1532,7 +1532,7 @@ func Feed(items []FeedItem) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var78 string
-				templ_7745c5c3_Var78, templ_7745c5c3_Err = templ.JoinStringErrs(cut(x.Text, 240))
+				templ_7745c5c3_Var78, templ_7745c5c3_Err = templ.JoinStringErrs(Cut(x.Text, 240))
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 279, Col: 65}
 				}
@@ -1560,7 +1560,7 @@ func Feed(items []FeedItem) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var79 string
-					templ_7745c5c3_Var79, templ_7745c5c3_Err = templ.JoinStringErrs(cut(x.Why, 240))
+					templ_7745c5c3_Var79, templ_7745c5c3_Err = templ.JoinStringErrs(Cut(x.Why, 240))
 					if templ_7745c5c3_Err != nil {
 						return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 285, Col: 46}
 					}
@@ -1849,7 +1849,7 @@ func PlanProgress(m ProgressModel) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var95 string
-					templ_7745c5c3_Var95, templ_7745c5c3_Err = templ.JoinStringErrs(cut(t.Name, 120))
+					templ_7745c5c3_Var95, templ_7745c5c3_Err = templ.JoinStringErrs(Cut(t.Name, 120))
 					if templ_7745c5c3_Err != nil {
 						return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 325, Col: 44}
 					}
@@ -2185,7 +2185,7 @@ func Merges(m MergesModel) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var114 string
-					templ_7745c5c3_Var114, templ_7745c5c3_Err = templ.JoinStringErrs(cut(q.Words, 200))
+					templ_7745c5c3_Var114, templ_7745c5c3_Err = templ.JoinStringErrs(Cut(q.Words, 200))
 					if templ_7745c5c3_Err != nil {
 						return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 364, Col: 52}
 					}
@@ -2301,7 +2301,7 @@ func Merges(m MergesModel) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var120 string
-					templ_7745c5c3_Var120, templ_7745c5c3_Err = templ.JoinStringErrs(cut(joinLines(m.Landing.Held), 2000))
+					templ_7745c5c3_Var120, templ_7745c5c3_Err = templ.JoinStringErrs(Cut(joinLines(m.Landing.Held), 2000))
 					if templ_7745c5c3_Err != nil {
 						return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 383, Col: 67}
 					}
@@ -2461,7 +2461,7 @@ func Inbox(m InboxModel) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var129 string
-					templ_7745c5c3_Var129, templ_7745c5c3_Err = templ.JoinStringErrs(cut(x.Error, 160))
+					templ_7745c5c3_Var129, templ_7745c5c3_Err = templ.JoinStringErrs(Cut(x.Error, 160))
 					if templ_7745c5c3_Err != nil {
 						return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 408, Col: 55}
 					}
@@ -2777,7 +2777,7 @@ func Issues(m IssuesModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var143 string
-				templ_7745c5c3_Var143, templ_7745c5c3_Err = templ.JoinStringErrs(cut(x.Desc, 300))
+				templ_7745c5c3_Var143, templ_7745c5c3_Err = templ.JoinStringErrs(Cut(x.Desc, 300))
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 466, Col: 107}
 				}

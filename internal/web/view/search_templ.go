@@ -115,7 +115,7 @@ func Search(m SearchModel) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var6 string
-					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(cut(d.Name, 160))
+					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(Cut(d.Name, 160))
 					if templ_7745c5c3_Err != nil {
 						return templ.Error{Err: templ_7745c5c3_Err, FileName: `search.templ`, Line: 24, Col: 44}
 					}
@@ -261,7 +261,7 @@ func Search(m SearchModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var14 string
-				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(cut(p.Name, 160))
+				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(Cut(p.Name, 160))
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `search.templ`, Line: 47, Col: 44}
 				}
