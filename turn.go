@@ -269,6 +269,12 @@ type GateResult struct {
 	Test bool `json:"test,omitempty"`
 	// Findings are what a check of the diff has found; secrets themselves are not in them.
 	Findings []Finding `json:"findings,omitempty"`
+	// Failed are the names of the tests that failed, as their tool writes them: sorted,
+	// each once. nil: the output names none, and only Pass is known.
+	Failed []string `json:"failed,omitempty"`
+	// Headline is what a person wants to read first of a red result: the first failing
+	// test or error in one line without escape codes, at most 300 bytes.
+	Headline string `json:"headline,omitempty"`
 }
 
 // Coverage is how much of the code its tests reach (C-061).
