@@ -16,6 +16,9 @@ func (s *State) Apply(e Event) {
 
 func (s *State) fold(e Event, before time.Time) {
 	s.Seq, s.Hash, s.At = e.Seq, e.Hash, e.At
+	if s.applyView(e) {
+		return
+	}
 	switch f := e.Fact.(type) {
 	case SessionStarted:
 		s.turnsOver("")

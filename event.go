@@ -138,6 +138,10 @@ func decoderOf(kind string) func([]byte) (Fact, error) {
 		return decodeFact[SessionEnded]
 	case "control":
 		return decodeFact[Control]
+	case "view.read":
+		return decodeFact[ViewRead]
+	case "view.unreadable":
+		return decodeFact[ViewUnreadable]
 	case "spec.added":
 		return decodeFact[SpecAdded]
 	case "spec.edited":

@@ -88,7 +88,7 @@ func factKinds(t *testing.T) []string {
 	t.Helper()
 	var kinds []string
 	var decls []ast.Decl
-	for _, name := range []string{"fact.go", "fact_parallel.go", "fact_control.go", "fact_gate.go"} {
+	for _, name := range []string{"fact.go", "fact_parallel.go", "fact_control.go", "fact_gate.go", "view.go"} {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)

@@ -46,6 +46,7 @@ const (
 	NoticeSpecDone    = "spec-complete"
 	NoticeSpecFailed  = "spec-failed"
 	NoticeHeld        = "landing-held"
+	NoticeFile        = "file-unreadable"
 	NoticeBudget      = "budget-warned"
 	NoticeAborted     = "aborted"
 	NoticeStopped     = "stopped"
@@ -70,6 +71,7 @@ func NoticeEvents() []NoticeEvent {
 		{NoticeSpecDone, "", nil},
 		{NoticeSpecFailed, SoundError, nil},
 		{NoticeHeld, SoundNotice, nil},
+		{NoticeFile, SoundNotice, []string{"view.unreadable"}},
 		{NoticeBudget, "", nil},
 		{NoticeAborted, SoundError, nil},
 		{NoticeStopped, "", []string{"engine:stopped"}},

@@ -240,6 +240,7 @@ func (x *session) work(ctx context.Context) error {
 	defer stopBeat()
 	go beat(beatCtx, x.lock, force, x.console.note)
 
+	x.journal.Tolerate()
 	executor := x.executor(x.env, x.policy, x.console)
 	executor.Now, executor.Journal = x.journal.Now, x.journal
 	executor.Room = func() error { return roomIn(x.root) }

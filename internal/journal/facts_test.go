@@ -78,6 +78,8 @@ func facts() []ralph.Fact {
 		ralph.Compacted{},
 		ralph.HookRan{},
 		ralph.NoticeFailed{},
+		ralph.ViewRead{},
+		ralph.ViewUnreadable{},
 	}
 }
 

@@ -213,6 +213,7 @@ func (j *File) Update(ctx context.Context, by string, decide func(*ralph.State) 
 	if len(edits) == 0 && len(facts) == 0 && (err != nil || !j.views.stale()) {
 		return err
 	}
+	j.views.movedBy(facts)
 	viewErr := j.afterAppend(append(edits, facts...))
 	if viewErr != nil && len(facts) > 0 {
 		viewErr = fmt.Errorf("it is recorded in the journal, but a file made from that is not up to date (the next start mends it): %w", viewErr)

@@ -8,33 +8,94 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
 )
 
 // readBack returns the facts that bring the state in line with what people
-// changed in the views since ralph wrote them last: the file wins. The base of
+// changed in the views since ralph wrote them last: the file wins in what is wanted. The base of
 // the comparison is the copy of that last write, so a view that is merely stale
 // (a crash came between fact and view) is no edit, and an edit made beside new
 // facts takes back none of them.
+//
+// A view that cannot be read is an error, and nothing of the other is taken either. While
+// an engine works (tolerant) it is a fact instead, and the last good reading holds: a
+// file that is half saved, or holds conflict markers, ends no work (R-C5).
 func (v *views) readBack(s *ralph.State) ([]ralph.Fact, error) {
 	var facts []ralph.Fact
-	if v.readInbox {
-		more, err := v.readBackInbox(s)
-		if err != nil {
-			return nil, err
+	for _, f := range []struct {
+		*viewFile
+		on   bool
+		read func(*ralph.State) ([]ralph.Fact, error)
+	}{{&v.inbox, v.readInbox, v.readBackInbox}, {&v.plan, v.readPlan, v.readBackPlan}} {
+		if !f.on || v.tolerant && !f.settled() {
+			continue
 		}
-		facts = append(facts, more...)
-	}
-	if v.readPlan {
-		more, err := v.readBackPlan(s)
+		more, err := f.readable(s, f.read)
 		if err != nil {
-			return nil, err
+			if more = f.unreadable(s, err); more == nil || !v.tolerant {
+				return nil, err
+			}
 		}
 		facts = append(facts, more...)
 	}
 	return facts, nil
+}
+
+// settleTime is how long a view has to rest before an engine at work reads it: an editor
+// empties a file and then fills it, and what stands there in between is nobody's wish.
+const settleTime = 200 * time.Millisecond
+
+// settled reports whether nobody is saving the view at this moment.
+func (f *viewFile) settled() bool {
+	info, err := os.Stat(f.path)
+	if err != nil || f.sawLast(info) {
+		return true
+	}
+	age := time.Since(info.ModTime())
+	return age < 0 || age >= settleTime // a time ahead of ours is another machine's
+}
+
+// readable reads a view back, unless it is the very file that could not be read before.
+func (f *viewFile) readable(s *ralph.State, read func(*ralph.State) ([]ralph.Fact, error)) ([]ralph.Fact, error) {
+	if info, err := os.Stat(f.path); err == nil && f.badErr != nil && sameInfo(info, f.bad) {
+		return nil, f.badErr
+	}
+	f.bad, f.badErr = nil, nil
+	facts, err := read(s)
+	if err != nil {
+		if _, ok := errors.AsType[*ralph.CorruptError](err); ok && f.seen != nil {
+			f.bad, f.badErr = f.seen, err
+		}
+		f.seen, f.edited = nil, false // not what ralph may write over
+		return nil, err
+	}
+	if len(facts) == 0 && s.Unreadable(f.name) != nil {
+		facts = append(facts, ralph.ViewRead{File: f.name})
+	}
+	for i, fact := range facts {
+		if told, ok := fact.(ralph.ViewRead); ok && s.Unreadable(f.name) != nil {
+			told.Again = true
+			facts[i] = told
+		}
+	}
+	return facts, nil
+}
+
+// unreadable is the fact that a view cannot be read: an empty list when that is known,
+// nil when it is another trouble than what stands in the file.
+func (f *viewFile) unreadable(s *ralph.State, err error) []ralph.Fact {
+	corrupt, ok := errors.AsType[*ralph.CorruptError](err)
+	if !ok {
+		return nil
+	}
+	fact := ralph.ViewUnreadable{File: f.name, Line: corrupt.Line, Why: corrupt.Why}
+	if old := s.Unreadable(f.name); old != nil && old.ViewUnreadable == fact {
+		return []ralph.Fact{}
+	}
+	return []ralph.Fact{fact}
 }
 
 // show applies to s what people changed in the views, for a reader that records nothing.
@@ -61,8 +122,10 @@ func (v *views) forget() { v.inbox.seen, v.plan.seen = nil, nil }
 // record of it is taken for something the state has since removed.
 func (v *views) forgetBases() error {
 	for _, f := range []*viewFile{&v.inbox, &v.plan} {
-		if err := os.Remove(f.base); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("remove %s: %w", f.base, err)
+		for _, path := range []string{f.base, f.versions.path} {
+			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return fmt.Errorf("remove %s: %w", path, err)
+			}
 		}
 	}
 	return nil
@@ -84,6 +147,7 @@ func (v *views) rebase() error {
 		if err := f.remember(f.seen, f.text); err != nil {
 			return err
 		}
+		f.versions.note(f.text, false)
 	}
 	return nil
 }
@@ -121,6 +185,13 @@ func (f *viewFile) changed(begins bool, render func() string) (text, base string
 	return f.text, string(baseText), f.edited, nil
 }
 
+// older is what comes of a file that was put back as it once was. It is not written over
+// by itself: whoever put it aside for a moment (git stash) could not bring it back then.
+func (f *viewFile) older() []ralph.Fact {
+	f.stale = false
+	return []ralph.Fact{ralph.ViewRead{File: f.name, Older: true}}
+}
+
 // eachRecord calls read for each line that is not blank.
 func eachRecord(name, text string, read func(line string) error) error {
 	n := 0
@@ -131,7 +202,9 @@ func eachRecord(name, text string, read func(line string) error) error {
 			continue
 		}
 		err := error(nil)
-		if !utf8.ValidString(line) { // the journal could not keep it byte for byte
+		if conflictMarker(line) {
+			err = errors.New("a conflict marker of git: resolve the conflict in this file")
+		} else if !utf8.ValidString(line) { // the journal could not keep it byte for byte
 			err = errors.New("not UTF-8")
 		} else {
 			err = read(line)
@@ -141,6 +214,17 @@ func eachRecord(name, text string, read func(line string) error) error {
 		}
 	}
 	return nil
+}
+
+// conflictMarker reports whether a line is one of those that git leaves where two sides of
+// a merge do not fit.
+func conflictMarker(line string) bool {
+	for _, mark := range []string{"<<<<<<<", "|||||||", "=======", ">>>>>>>"} {
+		if strings.HasPrefix(line, mark) {
+			return true
+		}
+	}
+	return false
 }
 
 func parseInbox(name, text string) ([]*ralph.Spec, error) {
@@ -164,6 +248,9 @@ func (v *views) readBackInbox(s *ralph.State) ([]ralph.Fact, error) {
 	if !ok || err != nil {
 		return nil, err
 	}
+	if v.inbox.versions.older(text) {
+		return v.inbox.older(), nil
+	}
 	file, err := parseInbox(v.inbox.name, text)
 	if err != nil {
 		return nil, err
@@ -173,20 +260,7 @@ func (v *views) readBackInbox(s *ralph.State) ([]ralph.Fact, error) {
 		base = nil
 	}
 	d := diff(base, file, s.Inbox, func(x *ralph.Spec) ralph.SpecID { return x.ID }, specLine, readSpec)
-	var facts []ralph.Fact
-	for _, x := range d.added {
-		facts = append(facts, ralph.SpecAdded{Spec: *x})
-	}
-	for _, x := range d.edited {
-		facts = append(facts, ralph.SpecEdited{Spec: *x})
-	}
-	for _, id := range d.removed {
-		facts = append(facts, ralph.SpecRemoved{ID: id})
-	}
-	if d.order != nil {
-		facts = append(facts, ralph.InboxOrdered{IDs: d.order})
-	}
-	return facts, nil
+	return inboxFacts(d, s), nil
 }
 
 // planText is plan.jsonl, parsed.
@@ -236,6 +310,9 @@ func (v *views) readBackPlan(s *ralph.State) ([]ralph.Fact, error) {
 	if !ok || err != nil {
 		return nil, err
 	}
+	if v.plan.versions.older(text) {
+		return v.plan.older(), nil
+	}
 	fresh := v.freshID(text + baseText)
 	file, err := parsePlan(v.plan.name, text, unwritten(s, text+baseText, fresh))
 	if err != nil {
@@ -246,10 +323,21 @@ func (v *views) readBackPlan(s *ralph.State) ([]ralph.Fact, error) {
 		base = planText{}
 	}
 	if file.file != base.file && file.file != s.Plan.File {
-		facts := []ralph.Fact{ralph.PlanStarted{File: file.file}}
-		return append(facts, planFacts(planText{}, file, &ralph.State{})...), nil
+		if kept := s.KeepsPlan(file.file); kept != nil {
+			return []ralph.Fact{ralph.ViewRead{File: v.plan.name, Kept: []ralph.Kept{*kept}}}, nil
+		}
+		begun := s.Clone()
+		begun.Apply(ralph.Event{Seq: s.Seq, Hash: s.Hash, At: s.At, Fact: ralph.PlanStarted{File: file.file}})
+		facts, told := planFacts(planText{}, file, begun)
+		told.File, told.Replaced = v.plan.name, s.Plan.File != ""
+		return append(append([]ralph.Fact{ralph.PlanStarted{File: file.file}}, facts...), told), nil
 	}
-	return planFacts(base, file, s), nil
+	facts, told := planFacts(base, file, s)
+	if len(facts) == 0 && told.Kept == nil {
+		return nil, nil
+	}
+	told.File = v.plan.name
+	return append(facts, told), nil
 }
 
 // unwritten returns ids for records without one: that of the record in the state with
@@ -295,124 +383,6 @@ func (v *views) freshID(text string) func(prefix string) string {
 	}
 }
 
-// planFacts are the facts between the base and the file, seen from the state.
-func planFacts(base, file planText, s *ralph.State) []ralph.Fact {
-	var facts []ralph.Fact
-	t := diff(base.tasks, file.tasks, s.Plan.Tasks, func(x *ralph.Task) ralph.TaskID { return x.ID }, taskLine,
-		func(line string) (*ralph.Task, error) {
-			r, err := readPlanRecord(line, nil)
-			return r.task, err
-		})
-	for _, x := range t.added {
-		facts = append(facts, ralph.TaskAdded{Task: *x})
-	}
-	for _, x := range t.edited {
-		facts = append(facts, ralph.TaskEdited{Task: *x})
-	}
-	for _, id := range t.removed {
-		facts = append(facts, ralph.TaskRemoved{ID: id})
-	}
-	if t.order != nil {
-		facts = append(facts, ralph.PlanOrdered{IDs: t.order})
-	}
-	i := diff(base.issues, file.issues, s.Plan.Issues, func(x *ralph.Issue) ralph.IssueID { return x.ID }, issueLine,
-		func(line string) (*ralph.Issue, error) {
-			r, err := readPlanRecord(line, nil)
-			return r.issue, err
-		})
-	for _, x := range append(i.added, i.edited...) {
-		if slices.Contains(i.edited, x) {
-			facts = append(facts, ralph.IssueRemoved{ID: x.ID})
-		}
-		facts = append(facts, ralph.IssueAdded{Issue: *x})
-	}
-	for _, id := range i.removed {
-		facts = append(facts, ralph.IssueRemoved{ID: id})
-	}
-	r := diff(base.rejects, file.rejects, s.Plan.Rejects, rejectLine, rejectLine, nil)
-	for _, x := range r.added {
-		facts = append(facts, ralph.RejectAdded{Reject: *x})
-	}
-	return facts
-}
-
-// edits is what a person did to a list of records.
-type edits[T any, ID comparable] struct {
-	added, edited []T
-	removed       []ID
-	order         []ID // nil: as it was
-}
-
-// diff compares file with base, and leaves out what the state says already.
-// line writes a record and read reads it. An edited record keeps what the state
-// has changed in it since base.
-func diff[T any, ID comparable](base, file, now []T, id func(T) ID, line func(T) string, read func(string) (T, error)) edits[T, ID] {
-	index := func(list []T) map[ID]string {
-		m := make(map[ID]string, len(list))
-		for _, x := range list {
-			m[id(x)] = line(x)
-		}
-		return m
-	}
-	wasLines, nowLines, fileLines := index(base), index(now), index(file)
-	var d edits[T, ID]
-	for _, x := range file {
-		was, inBase := wasLines[id(x)]
-		is, inState := nowLines[id(x)]
-		switch {
-		case inBase && was == line(x): // untouched
-		case !inState && !inBase:
-			d.added = append(d.added, x)
-		case inState && inBase && is != was:
-			merged, err := read(mergeLines(was, line(x), is))
-			if err != nil { // the file wins
-				merged = x
-			}
-			if line(merged) != is {
-				d.edited = append(d.edited, merged)
-			}
-		case inState && is != line(x):
-			d.edited = append(d.edited, x)
-		}
-	}
-	for _, x := range base {
-		_, kept := fileLines[id(x)]
-		_, inState := nowLines[id(x)]
-		if !kept && inState {
-			d.removed = append(d.removed, id(x))
-		}
-	}
-	if moved(base, file, wasLines, fileLines, id) {
-		for _, x := range file {
-			d.order = append(d.order, id(x))
-		}
-	}
-	return d
-}
-
-// moved reports whether a person gave the records another order, or put a new
-// one before an old one. New ones at the end are where they belong anyway.
-func moved[T any, ID comparable](base, file []T, inBase, inFile map[ID]string, id func(T) ID) bool {
-	var was, is []ID
-	for _, x := range base {
-		if _, ok := inFile[id(x)]; ok {
-			was = append(was, id(x))
-		}
-	}
-	added := false
-	for _, x := range file {
-		if _, ok := inBase[id(x)]; !ok {
-			added = true
-			continue
-		}
-		if added {
-			return true
-		}
-		is = append(is, id(x))
-	}
-	return !slices.Equal(was, is)
-}
-
 // viewFile is one view on disk.
 type viewFile struct {
 	name  string // relative to the repository, for messages
@@ -423,6 +393,11 @@ type viewFile struct {
 
 	text   string // what readBack read
 	edited bool   // text differs from the base
+
+	bad    os.FileInfo // how it looked when it could not be read, and why
+	badErr error
+
+	versions versions // what it said before
 }
 
 // sawLast reports whether the view looks as it did at the last look.
@@ -431,8 +406,6 @@ func (f *viewFile) sawLast(info os.FileInfo) bool {
 }
 
 func newViewFile(root, name string) viewFile {
-	return viewFile{
-		name: name, path: filepath.Join(root, name),
-		base: filepath.Join(root, stateDir, "views", filepath.Base(name)),
-	}
+	base := filepath.Join(root, stateDir, "views", filepath.Base(name))
+	return viewFile{name: name, path: filepath.Join(root, name), base: base, versions: versions{path: base + ".versions"}}
 }

@@ -47,7 +47,7 @@ func TestShown(t *testing.T) {
 		t.Errorf("the facts say %q already", name(s))
 	}
 	must(t, update(far, note("it reads the view first")))
-	if s := shown(); name(s) != "a longer name" || s.Seq != first.Seq+3 {
+	if s := shown(); name(s) != "a longer name" || s.Seq != first.Seq+4 { // the edit, what was taken of the file, the note
 		t.Errorf("recorded: %q at %d", name(s), s.Seq)
 	}
 	must(t, update(far, ralph.TaskEdited{Task: ralph.Task{ID: "t-1", Name: "by a command", Status: ralph.TaskPending}}))

@@ -20,6 +20,7 @@ type views struct {
 	newID               func(prefix string) string
 	specLines           map[*ralph.Spec]string // of inbox.jsonl, for the next time
 	taskLines           map[*ralph.Task]string // of plan.jsonl
+	tolerant            bool                   // an engine works: a view that cannot be read ends nothing
 	sessionLater        bool                   // session.json is to be written together with plan.jsonl
 }
 
@@ -59,6 +60,30 @@ func touches(facts []ralph.Fact) touched {
 		}
 	}
 	return t
+}
+
+// movedBy notes that facts, which no person wrote into a file, change what a view says.
+func (v *views) movedBy(facts []ralph.Fact) {
+	t := touches(facts)
+	v.inbox.versions.moved = v.inbox.versions.moved || t.inbox
+	v.plan.versions.moved = v.plan.versions.moved || t.plan || t.planSoon
+}
+
+// changedSince reports whether somebody saved a view since ralph looked last.
+func (v *views) changedSince() bool {
+	for _, f := range []struct {
+		*viewFile
+		on bool
+	}{{&v.inbox, v.readInbox}, {&v.plan, v.readPlan}} {
+		if !f.on {
+			continue
+		}
+		info, err := os.Stat(f.path)
+		if err == nil && !f.sawLast(info) && f.settled() && !(f.badErr != nil && sameInfo(info, f.bad)) {
+			return true
+		}
+	}
+	return false
 }
 
 // write brings the views in line with the state after facts. It reports whether
@@ -128,7 +153,11 @@ func (v *views) writeRecords(f *viewFile, text string) error {
 		}
 	}
 	f.stale = false
-	return f.remember(info, text)
+	if err := f.remember(info, text); err != nil {
+		return err
+	}
+	f.versions.note(text, true)
+	return nil
 }
 
 // remember keeps what the view says and how it looks, to notice edits by.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/ralph-loop/ralph"
 )
 
 const (
@@ -19,6 +21,14 @@ const (
 	pollWatched = time.Second
 )
 
+// Tolerate is for an engine that has begun: from here on a view that cannot be read ends
+// nothing, and what people save in the views is taken also while it waits (R-C5).
+func (j *File) Tolerate() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.views.tolerant = true
+}
+
 // Wait returns when the state has moved past seq, or with ctx.
 func (j *File) Wait(ctx context.Context, seq int64) error {
 	tick := time.NewTicker(pollEvery)
@@ -30,9 +40,16 @@ func (j *File) Wait(ctx context.Context, seq int64) error {
 		j.mu.Lock()
 		err := j.catchUp()
 		past, moved := j.state.Seq > seq, j.moved
+		saved := j.views.tolerant && j.views.changedSince()
 		j.mu.Unlock()
 		if err != nil || past {
 			return err
+		}
+		if saved {
+			if err := j.Update(ctx, "file", func(*ralph.State) ([]ralph.Fact, error) { return nil, nil }); err != nil {
+				return err
+			}
+			continue
 		}
 		select {
 		case <-ctx.Done():

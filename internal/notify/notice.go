@@ -99,6 +99,11 @@ func resilience(e ralph.Event, s *ralph.State) (Notice, bool) {
 			Event: ralph.NoticeAllLimited, Title: "Every agent is at its limit", Urgency: Trouble, Command: "ralph resume",
 			Body: fmt.Sprintf("The work pauses: %s cannot be used before %s. `ralph resume` tries them at once.", strings.Join(f.Agents, ", "), clock(f.Until)),
 		}), true
+	case ralph.ViewUnreadable:
+		return withSound(Notice{
+			Event: ralph.NoticeFile, Title: "A file cannot be read: " + f.File, Urgency: Needs, Command: "ralph status",
+			Body: fmt.Sprintf("%s line %d: %s. The work goes on with what it said before.", f.File, f.Line, f.Why),
+		}), true
 	case ralph.BudgetWarned:
 		return withSound(Notice{
 			Event: ralph.NoticeBudget, Title: "A budget is nearly used up", Urgency: Trouble, Command: "ralph status", Body: "Budget of the " + f.Scope + ": " + f.Text,

@@ -50,7 +50,7 @@ func controlLines(e ralph.Event, s *ralph.State) []string {
 	case ralph.NoticeFailed:
 		return one("NOTICE: %s does not work: %s", f.Sink, f.Error)
 	}
-	return nil
+	return viewLines(e, s)
 }
 
 // control says what a person, or the engine, wants now; a pause that is reached at

@@ -10,7 +10,7 @@ import (
 
 // Need is one thing that waits for a person, with the command that helps.
 type Need struct {
-	Kind    string         // failures, limits, assign, landing, or the kind of its gate
+	Kind    string         // failures, limits, assign, file, landing, or the kind of its gate
 	Gate    *ralph.Gate    // what asks; nil for what is no gate
 	Tasks   []ralph.TaskID // that it is about
 	What    string
@@ -40,6 +40,14 @@ func Needs(s *ralph.State, engine Engine, now time.Time) []Need {
 	}
 	if live && x.Auto == ralph.Semi && s.Mode() == "waiting_user" {
 		out = append(out, Need{Kind: "assign", What: "choose what comes next (`ralph why` lists what is ready)", Command: "ralph task assign <task>"})
+	}
+	for _, u := range s.Unread {
+		if live { // without an engine a command that reads the file says so itself
+			out = append(out, Need{
+				Kind: "file", What: fmt.Sprintf("%s (since %s); what it said before holds", UnreadableWords(u.ViewUnreadable), clockWords(u.Since, now)),
+				Command: "mend the line: it is read again by itself",
+			})
+		}
 	}
 	if l := landing(s); l != nil && l.Behind && len(l.Held) > 0 {
 		command := "commit or stash what is in the way: then it lands by itself"

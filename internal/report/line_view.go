@@ -1,0 +1,79 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// mostKept is how many records a line names that the journal kept against a file.
+const mostKept = 3
+
+// viewLines are the lines about files that people edit: what was taken, and what was kept
+//
+func viewLines(e ralph.Event, s *ralph.State) []string {
+	switch f := e.Fact.(type) {
+	case ralph.ViewRead:
+		return []string{"FILE: " + viewRead(f, s)}
+	case ralph.ViewUnreadable:
+		return []string{fmt.Sprintf("FILE: %s; going on with what it said before", UnreadableWords(f))}
+	}
+	return nil
+}
+
+// UnreadableWords says which file cannot be read, where, and why.
+func UnreadableWords(f ralph.ViewUnreadable) string {
+	at := f.File
+	if f.Line > 0 {
+		at = fmt.Sprintf("%s:%d", f.File, f.Line)
+	}
+	return oneLine(fmt.Sprintf("%s cannot be read: %s", at, f.Why))
+}
+
+func viewRead(f ralph.ViewRead, s *ralph.State) string {
+	if f.Older {
+		holds := taskCounts(s)
+		if f.File == "ralph/inbox.jsonl" {
+			holds = count(len(s.Inbox), "spec")
+		}
+		return fmt.Sprintf("%s was put back to what it said before (a stash, a checkout?): nothing is taken from it, the journal's %s hold", f.File, holds)
+	}
+	var took []string
+	for _, part := range []struct {
+		n    int
+		word string
+	}{{f.Added, "added"}, {f.Edited, "edited"}, {f.Removed, "removed"}} {
+		if part.n > 0 {
+			took = append(took, fmt.Sprintf("%d %s", part.n, part.word))
+		}
+	}
+	if f.Reordered {
+		took = append(took, "reordered")
+	}
+	line := f.File
+	switch {
+	case f.Again:
+		line += " can be read again"
+	case f.Replaced:
+		line += " has the plan of another spec"
+	case len(took) > 0:
+		line += " was changed"
+	default:
+		line += " was changed, and nothing is taken"
+	}
+	if len(took) > 0 {
+		line += ": " + strings.Join(took, ", ")
+	}
+	if len(f.Kept) > 0 {
+		why := make([]string, len(f.Kept))
+		for i, k := range f.Kept {
+			why[i] = k.Why
+		}
+		if len(why) > mostKept {
+			why = append(why[:mostKept:mostKept], fmt.Sprintf("and %d more", len(f.Kept)-mostKept))
+		}
+		line += "; kept from the journal: " + strings.Join(why, ", ")
+	}
+	return oneLine(line)
+}
