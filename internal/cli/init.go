@@ -16,17 +16,24 @@ import (
 )
 
 func newInit(env Env) *cobra.Command {
-	return &cobra.Command{
+	var share bool
+	cmd := &cobra.Command{
 		Use: "init", Short: "Set ralph up in this repository", Args: cobra.NoArgs,
 		Long: `Writes ralph/config.yaml (every setting commented, with its default), makes
 ralph/specs, and lists ralph's runtime files in .git/info/exclude. What is there
-already stays as it is; your .gitignore is never touched.`,
-		Example: "  ralph init",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runInit(cmd, env) },
+already stays as it is; your .gitignore is never touched.
+
+The queue (ralph/inbox.jsonl) and the plan (ralph/plan.jsonl) change with every run: git
+does not see them, unless you share them (--share). Then you commit them as you like, and
+git merges two branches' files record by record, in each clone in which this was run.`,
+		Example: "  ralph init\n  ralph init --share    commit the queue and the plan too",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runInit(cmd, env, share) },
 	}
+	cmd.Flags().BoolVar(&share, "share", false, "let git see the queue and the plan, and merge them record by record")
+	return cmd
 }
 
-func runInit(cmd *cobra.Command, env Env) error {
+func runInit(cmd *cobra.Command, env Env, share bool) error {
 	repo, err := git.Open(cmd.Context(), proc.NewRunner(""), env.Dir, env.Environ)
 	if err != nil {
 		return err
@@ -51,8 +58,12 @@ func runInit(cmd *cobra.Command, env Env) error {
 	default:
 		return fmt.Errorf("set up ralph: %w", err)
 	}
+	words, err := queueFiles(cmd.Context(), repo, share)
+	if err != nil {
+		return err
+	}
 	fmt.Fprint(env.Stdout, `ready    ralph/specs/
-
+`+words+`
 Next:
   1. write a spec: ralph/specs/my-feature.md
   2. ralph doctor                       is an agent here, and are there checks?

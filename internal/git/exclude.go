@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,51 @@ import (
 // Exclude adds the patterns that are not there yet to info/exclude, the
 // ignore list of this clone that is never committed. All else in it stays.
 func (r *Repo) Exclude(patterns []string) error { return r.addInfo("exclude", patterns) }
+
+// Include takes patterns out of it again.
+func (r *Repo) Include(patterns []string) error {
+	name := filepath.Join(r.common, "info", "exclude")
+	old, err := os.ReadFile(name)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read git's info/exclude: %w", err)
+	}
+	lines := slices.DeleteFunc(strings.SplitAfter(string(old), "\n"), func(line string) bool {
+		return slices.Contains(patterns, strings.TrimRight(line, "\r\n"))
+	})
+	text := strings.Join(lines, "")
+	if text == string(old) {
+		return nil
+	}
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
+	if err := renameio.WriteFile(name, []byte(text), 0o644); err != nil {
+		return fmt.Errorf("write git's info/exclude: %w", err)
+	}
+	return nil
+}
+
+// Tracked reports whether git tracks any of the paths, relative to the root.
+func (r *Repo) Tracked(ctx context.Context, paths ...string) (bool, error) {
+	out, err := r.git(ctx, call{args: append([]string{"ls-files", "--"}, paths...)})
+	if err != nil {
+		return false, fmt.Errorf("ask git which files it tracks: %w", err)
+	}
+	return strings.TrimSpace(out) != "", nil
+}
+
+// MergeDriver names a program by which git merges files, in the settings of this clone.
+func (r *Repo) MergeDriver(ctx context.Context, name, words, command string) error {
+	for key, value := range map[string]string{"name": words, "driver": command} {
+		if _, err := r.git(ctx, call{args: []string{"config", "--local", "merge." + name + "." + key, value}, write: true}); err != nil {
+			return fmt.Errorf("set git's merge driver %s: %w", name, err)
+		}
+	}
+	return nil
+}
 
 // Attributes likewise adds lines to info/attributes, which comes before every
 // .gitattributes.
