@@ -144,7 +144,7 @@ func (s *State) applyStep(e Event) {
 			s.placed(f, e.At)
 			return
 		}
-		s.editJob(func(j *Job) { j.Base, j.Branch, j.Head, j.Tree = f.Head, f.Branch, f.Head, f.Tree })
+		s.editJob(func(j *Job) { j.Base, j.Branch, j.Head, j.Tree, j.Inside = f.Head, f.Branch, f.Head, f.Tree, f.Inside })
 		s.editTask(f.Task, func(t *Task) { t.Run.InFlight, t.Run.Tree, t.Run.StepError = 0, f.Tree, f.Error })
 	case TurnEnded:
 		s.turnsOver(f.Task)

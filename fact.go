@@ -228,6 +228,8 @@ type Prepared struct {
 	Branch string `json:"branch,omitempty"`
 	Tree   string `json:"tree"`
 	Error  string `json:"error,omitempty"` // the spec is not there, ... (D-076)
+	// Inside are the files that were changed inside submodules before the work began.
+	Inside []string `json:"inside,omitempty"`
 
 	// With worktrees.
 	Dir       string        `json:"dir,omitempty"`

@@ -102,6 +102,7 @@ type Job struct {
 	Branch string    `json:"branch,omitempty"`
 	Tree   string    `json:"tree,omitempty"` // the newest known work tree
 	Head   string    `json:"head,omitempty"`
+	Inside []string  `json:"inside,omitempty"` // files changed inside submodules before it began
 }
 
 // Session is one run of the engine; a resumed one keeps its id (X-10).

@@ -239,6 +239,9 @@ const (
 	CheckEmpty    = "empty diff"
 	CheckWeakened = "weakened tests"
 	CheckSecrets  = "secrets"
+	// CheckSubmodules is red when files inside a submodule are changed and not committed
+	// there: a commit of the repository would leave them out (R-H2).
+	CheckSubmodules = "submodules"
 	// CheckCoverage is red when the tests reach less than test.coverage (C-061).
 	CheckCoverage = "coverage"
 )
@@ -246,7 +249,7 @@ const (
 // IsDiffCheck reports whether a check looks at a task's own diff: it says nothing of
 // the commits below it, nor of anybody else's work.
 func IsDiffCheck(name string) bool {
-	return name == CheckEmpty || name == CheckWeakened || name == CheckSecrets
+	return name == CheckEmpty || name == CheckWeakened || name == CheckSecrets || name == CheckSubmodules
 }
 
 // GateResult is what one check command did (B-036 to B-038).

@@ -75,8 +75,18 @@ func (x *session) lookAtDirt(ctx context.Context, s *ralph.State, resumed bool) 
 		return nil
 	}
 	dirty, err := x.repo.Dirty(ctx)
-	if err != nil || len(dirty) == 0 {
+	if err != nil {
 		return err
+	}
+	if inPlace {
+		inside, err := x.repo.Inside(ctx)
+		if err != nil {
+			return err
+		}
+		dirty = append(dirty, inside...)
+	}
+	if len(dirty) == 0 {
+		return nil
 	}
 	if x.isolated {
 		x.notices = append(x.notices, "your checkout has changes ("+few(dirty, 3, ", ")+"): agents do not see them, and ralph does not touch them; "+

@@ -21,7 +21,11 @@ func (t *trees) Start(ctx context.Context) (ralph.Prepared, error) {
 		return ralph.Prepared{}, err
 	}
 	tree, err := t.repo.Snapshot(ctx)
-	return ralph.Prepared{Head: head.Commit, Branch: head.Branch, Tree: tree}, err
+	if err != nil {
+		return ralph.Prepared{}, err
+	}
+	inside, err := t.repo.Inside(ctx)
+	return ralph.Prepared{Head: head.Commit, Branch: head.Branch, Tree: tree, Inside: inside}, err
 }
 
 func (t *trees) Snapshot(ctx context.Context) (tree, head string, err error) {
@@ -40,7 +44,12 @@ func (t *trees) Patch(ctx context.Context, from, to string, most int64) ([]byte,
 	return t.repo.Patch(ctx, from, to, most)
 }
 
+func (t *trees) Inside(ctx context.Context) ([]string, error) { return t.repo.Inside(ctx) }
+
 func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committed, error) {
+	if err := t.repo.Publish(ctx); err != nil {
+		return ralph.Committed{}, err
+	}
 	gin := git.CommitInput{
 		Base: in.Base, Branch: in.Branch, Message: in.Message, Trailer: in.Trailer, Key: in.Key, Tree: in.Tree, Squash: in.Squash,
 		Fresh: in.Fresh,
@@ -139,6 +148,7 @@ func (w worktrees) Enter(ctx context.Context, in step.EnterInput) (step.Entered,
 	})
 	return step.Entered{
 		Branch: e.Branch, Head: e.Head, Tree: e.Tree, Fresh: e.Fresh, Conflicts: e.Conflicts, Saved: savedAs(e.Saved),
+		Empty: e.Empty,
 	}, err
 }
 

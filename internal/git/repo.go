@@ -49,6 +49,7 @@ type Repo struct {
 	// ours is a worktree that ralph made: its index is ralph's too, so there is
 	// no private one beside it.
 	ours bool
+	home *Repo // of a worktree of ours: the checkout that it belongs to
 
 	mu    sync.Mutex // held by whoever uses the private index
 	index private

@@ -42,6 +42,7 @@ type Entered struct {
 	Fresh     bool // its files were written anew: `worktree.setup` is due
 	Restored  bool // the stash was given back, or had been before
 	Conflicts []string
+	Empty     []string // submodules without files, as in the checkout
 }
 
 func (in EnterInput) check() error {
@@ -105,6 +106,9 @@ func (r *Repo) enter(ctx context.Context, in EnterInput) (Entered, error) {
 		err = t.resume(ctx, in, &out)
 	} else {
 		err = t.startTask(ctx, in, &out)
+	}
+	if err == nil {
+		err = t.fillLinks(ctx, &out)
 	}
 	if err != nil {
 		return out, err

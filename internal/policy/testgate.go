@@ -43,6 +43,8 @@ func (d DiffChecks) of(name string) string {
 		return d.Weakened
 	case ralph.CheckSecrets:
 		return d.Secrets
+	case ralph.CheckSubmodules: // only its agent can say what is wanted
+		return DiffRed
 	}
 	return ""
 }

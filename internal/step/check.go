@@ -33,7 +33,7 @@ func (x *Executor) check(ctx context.Context, s *ralph.State, t *ralph.Task, ste
 	if t.Kind == ralph.KindResolve {
 		ran.Results, err = x.conflicts(ctx, t)
 	} else {
-		ran.Results, err = x.checkDiff(ctx, t, s.Job.Base, tree)
+		ran.Results, err = x.checkDiff(ctx, s, t, tree)
 	}
 	if err != nil {
 		return nil, err

@@ -21,6 +21,8 @@ type Trees interface {
 	Patch(ctx context.Context, from, to string, most int64) ([]byte, error)
 	Commit(ctx context.Context, in CommitInput) (ralph.Committed, error)
 	Shelve(ctx context.Context, in ShelveInput) (ralph.Shelved, error)
+	// Inside lists the files that are changed inside submodules and committed nowhere.
+	Inside(ctx context.Context) ([]string, error)
 }
 
 // CommitInput is a commit to make. Trailer proves, after a crash, that it was made.
@@ -116,7 +118,7 @@ func (x *Executor) commitTask(ctx context.Context, s *ralph.State, t *ralph.Task
 		c, err := x.commitIn(ctx, t, in)
 		if _, refused := errors.AsType[*ralph.Refusal](err); refused && ctx.Err() == nil {
 			// An agent may have deleted its branch or left it: come back to it, as for a turn.
-			if _, failed := x.enterTask(ctx, s, t); failed == nil {
+			if _, _, failed := x.enterTask(ctx, s, t); failed == nil {
 				c, err = x.commitIn(ctx, t, in)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -17,8 +18,8 @@ const emptyWords = "Nothing has changed since the task began, so there is nothin
 // began: that there is anything, that no test was weakened, that no secret came in
 // (product.md 14). The patch is kept for people. base is the
 // commit that the job in the checkout began at.
-func (x *Executor) checkDiff(ctx context.Context, t *ralph.Task, base, tree string) ([]ralph.GateResult, error) {
-	from := t.Run.Place.Base
+func (x *Executor) checkDiff(ctx context.Context, s *ralph.State, t *ralph.Task, tree string) ([]ralph.GateResult, error) {
+	base, from := s.Job.Base, t.Run.Place.Base
 	if t.Run.Place.Dir == "" {
 		from = t.Run.Began
 	}
@@ -28,6 +29,9 @@ func (x *Executor) checkDiff(ctx context.Context, t *ralph.Task, base, tree stri
 	trees, err := x.trees(x.dir(t))
 	if err != nil {
 		return nil, err
+	}
+	if red, err := x.inside(ctx, s, t, trees); err != nil || red != nil {
+		return red, err
 	}
 	patch, err := trees.Patch(ctx, from, tree, mostPatch)
 	if err != nil && from == t.Run.Began && base != "" && ctx.Err() == nil {
@@ -71,6 +75,31 @@ func (x *Executor) checkDiff(ctx context.Context, t *ralph.Task, base, tree stri
 		return found(list, "the diff adds what looks like a secret")
 	})
 	return results, nil
+}
+
+// inside is red when files in submodules are changed and committed nowhere: a commit of
+// the repository has the submodule's commit alone, so the work would be lost with the
+// worktree, or stay behind unseen (R-H2). What was so before the work began is not its.
+func (x *Executor) inside(ctx context.Context, s *ralph.State, t *ralph.Task, trees Trees) ([]ralph.GateResult, error) {
+	begin := x.Now()
+	files, err := trees.Inside(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if t.Run.Place.Dir == "" {
+		files = slices.DeleteFunc(files, func(f string) bool { return slices.Contains(s.Job.Inside, f) })
+	}
+	if len(files) == 0 {
+		return nil, nil
+	}
+	var list []ralph.Finding
+	for _, f := range files {
+		list = append(list, ralph.Finding{Kind: "submodule", Path: f, What: "changed inside a submodule, and not committed there"})
+	}
+	red := found(list, "changes inside a submodule are not committed")
+	red.Name, red.Took = ralph.CheckSubmodules, x.Now().Sub(begin)
+	red.Output += "Commit them inside the submodule (git -C <submodule> add, git -C <submodule> commit); the new commit of the submodule is taken along then. Do not push.\n"
+	return []ralph.GateResult{red}, nil
 }
 
 // found is the result of a check that is red with its findings.

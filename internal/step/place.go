@@ -57,6 +57,7 @@ type Entered struct {
 	Fresh              bool // its files were written anew
 	Conflicts          []string
 	Saved              []ralph.Saved
+	Empty              []string // submodules without files, as in the checkout
 }
 
 // Setup is what a new worktree needs before an agent may work in it (worktree.*).
@@ -167,7 +168,7 @@ func failedToPrepare(ctx context.Context, t *ralph.Task, begin, end time.Time, e
 // tip, or as it left it when its work goes on (B-005, B-076).
 func (x *Executor) prepareTask(ctx context.Context, s *ralph.State, t *ralph.Task) ([]ralph.Fact, error) {
 	begin := x.Now()
-	p, err := x.enterTask(ctx, s, t)
+	p, empty, err := x.enterTask(ctx, s, t)
 	if err == nil && t.Kind == ralph.KindResolve {
 		err = x.beginResolve(ctx, s, t, &p)
 	}
@@ -175,13 +176,19 @@ func (x *Executor) prepareTask(ctx context.Context, s *ralph.State, t *ralph.Tas
 		return failedToPrepare(ctx, t, begin, x.Now(), err)
 	}
 	p.Took = x.Now().Sub(begin)
-	return []ralph.Fact{p}, nil
+	facts := []ralph.Fact{p}
+	if p.Fresh && len(empty) > 0 {
+		facts = append(facts, ralph.Noted{Task: t.ID, Text: "without files here as in your checkout: submodule " + strings.Join(empty, ", ") +
+			" (`git submodule update --init` there, if agents or checks need them)"})
+	}
+	return facts, nil
 }
 
-func (x *Executor) enterTask(ctx context.Context, s *ralph.State, t *ralph.Task) (ralph.Prepared, error) {
+// enterTask also returns the submodules that have no files.
+func (x *Executor) enterTask(ctx context.Context, s *ralph.State, t *ralph.Task) (ralph.Prepared, []string, error) {
 	p, i := t.Run.Place, s.Plan.Integration
 	if i == nil || p.Dir == "" {
-		return ralph.Prepared{}, errors.New("the task was started without a worktree or an integration branch")
+		return ralph.Prepared{}, nil, errors.New("the task was started without a worktree or an integration branch")
 	}
 	in := EnterInput{
 		Dir: x.dir(t), Branch: p.Branch, Mine: p.Branch != "", From: i.Tip, Merged: i.Tip, ID: "before-" + plain(t.ID), Stash: t.Run.Stash,
@@ -190,7 +197,7 @@ func (x *Executor) enterTask(ctx context.Context, s *ralph.State, t *ralph.Task)
 	case firstResolve(t): // the branch is there, but in the worktree is what another task left
 		from, err := x.Resolving.Tip(ctx, p.Branch, parentCommit(s, t))
 		if err != nil {
-			return ralph.Prepared{}, err
+			return ralph.Prepared{}, nil, err
 		}
 		in.Mine, in.From, in.Merged = false, from, from
 	case in.Branch == "":
@@ -198,10 +205,10 @@ func (x *Executor) enterTask(ctx context.Context, s *ralph.State, t *ralph.Task)
 	}
 	e, err := x.Worktrees.Enter(ctx, in)
 	if err != nil {
-		return ralph.Prepared{}, err
+		return ralph.Prepared{}, nil, err
 	}
 	if err := x.setUp(ctx, t.ID, in.Dir, e.Fresh); err != nil {
-		return ralph.Prepared{}, err
+		return ralph.Prepared{}, nil, err
 	}
 	out := ralph.Prepared{
 		Task: t.ID, Dir: p.Dir, Branch: e.Branch, Head: e.Head, Tree: e.Tree, Fresh: e.Fresh, Conflicts: e.Conflicts, Saved: e.Saved,
@@ -209,7 +216,7 @@ func (x *Executor) enterTask(ctx context.Context, s *ralph.State, t *ralph.Task)
 	if !in.Mine {
 		out.Base = e.Head
 	}
-	return out, nil
+	return out, e.Empty, nil
 }
 
 // plain is an id as part of the name of a file, a branch or a ref.
@@ -241,7 +248,7 @@ func (x *Executor) snapshot(ctx context.Context, s *ralph.State, t *ralph.Task) 
 	if err = look(); err == nil || t.Run.Place.Dir == "" || ctx.Err() != nil {
 		return tree, head, err
 	}
-	if _, failed := x.enterTask(ctx, s, t); failed != nil {
+	if _, _, failed := x.enterTask(ctx, s, t); failed != nil {
 		return "", "", errors.Join(err, failed)
 	}
 	err = look()

@@ -59,6 +59,8 @@ type changed struct {
 	patch string
 }
 
+func (*changed) Inside(context.Context) ([]string, error) { return nil, nil }
+
 func (c *changed) Snapshot(context.Context) (tree, head string, err error) {
 	return c.tree, "head", nil
 }
