@@ -47,12 +47,18 @@ func (r *Run) countReds(before *ChecksRan, f ChecksRan) {
 	case slices.ContainsFunc(f.Results, func(g GateResult) bool { return g.Test }):
 		r.TestReds = 0
 	}
-	switch {
-	case !slices.Contains(f.Reds(), CheckEmpty):
-		r.Empty = 0
-	case !slices.Contains(before.Reds(), CheckEmpty):
+	switch red := slices.Contains(f.Reds(), CheckEmpty); {
+	case red && !slices.Contains(before.Reds(), CheckEmpty):
 		r.Empty++
+	case !red && !f.Empty: // told once is told, also when another check is red then
+		r.Empty = 0
 	}
+}
+
+// NothingToChange reports whether the task passed its checks as it was before: it was
+// done already.
+func (t *Task) NothingToChange() bool {
+	return t.Run.Checks != nil && t.Run.Checks.Pass && t.Run.Checks.Empty
 }
 
 // beganAt notes where the diff of a task in the checkout begins. It is folded from the

@@ -275,6 +275,8 @@ type ChecksRan struct {
 	Tree    string       `json:"tree"` // the tree hash they ran on
 	Results []GateResult `json:"results,omitempty"`
 	Known   []string     `json:"known,omitempty"` // red, and do not count: they were before, or a person let them pass
+	// Empty: nothing has changed since the task began, where that was looked at.
+	Empty bool `json:"empty,omitempty"`
 	// Covered is the coverage that was there before the work, where that was below
 	// test.coverage: the work must not lower it. 0: nothing is known of it.
 	Covered float64       `json:"covered,omitempty"`

@@ -160,7 +160,8 @@ type Run struct {
 	Waived *Waiver `json:"waived,omitempty"`
 	// Began is the tree at the task's first turn in the checkout: its own diff begins there.
 	Began string `json:"began,omitempty"`
-	// Empty counts in a row how often the task was said to be complete with an empty diff.
+	// Empty counts in a row how often the task was said to be complete with an empty diff,
+	// and its agent told that this is not enough.
 	Empty int `json:"empty,omitempty"`
 
 	Tree       string    `json:"tree,omitempty"`      // tree hash at the end of the last turn

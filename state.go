@@ -32,6 +32,11 @@ type State struct {
 	Aside *Plan `json:"-"`
 }
 
+// FoldVersion counts the changes of what facts add up to that no field of State shows:
+// it goes up when Apply makes another state of the same facts. A state that was folded
+// and kept by another version is folded anew from the facts.
+const FoldVersion = 2
+
 // Plan is the plan of the current spec: what plan.jsonl shows.
 type Plan struct {
 	File    string    `json:"file,omitempty"`

@@ -142,7 +142,7 @@ func (c *Config) checkKeys() []key {
 		{path: "test.coverage", v: amount{&t.Coverage, 0, 100}, doc: "percent of coverage that tests must reach where the project reports it; 0: off"},
 		{path: "test.retries", v: count(&t.Retries, 0), doc: "red test runs that are tried again before a person is asked"},
 		{path: "test.retry", v: oneOf(&t.Retry, "agent", "rerun"), doc: "`agent`: the output goes into the next iteration; `rerun`: the tests run again at once, for flaky suites"},
-		{path: "diff.empty", v: oneOf(&c.Diff.Empty, "red", "gate", "off"), doc: "a task that is said to be done and has changed nothing: `red` tells its agent, and at the second time a person; `gate` asks a person at once; `off`: that is fine"},
+		{path: "diff.empty", v: oneOf(&c.Diff.Empty, "red", "gate", "off"), doc: "a task that is said to be done and has changed nothing: `red` tells its agent, and at the second time it is done if the checks are green (a person is asked where there are none); `gate` asks a person at once; `off`: nobody looks"},
 		{path: "diff.weakened", v: oneOf(&c.Diff.Weakened, "red", "gate", "off"), doc: "a diff that removes, skips or weakens tests: `red` sends it back to its agent; `gate` asks a person, once all else is green; `off`: nobody looks, nor before the merge"},
 		{path: "diff.secrets", v: oneOf(&c.Diff.Secrets, "red", "gate", "off"), doc: "a diff that adds what looks like a key, a token or a password: `red` sends it back to its agent; `gate` asks a person; `off`: nobody looks"},
 		{path: "gate.patterns", v: list{&g.Patterns, checkPattern}, doc: "regular expressions, without regard to case, of commands and tool calls that wait for a person"},

@@ -1,8 +1,16 @@
 package journal
 
+import "reflect"
+
 // WithoutFlock makes the journal see a file system whose locks are not heard of
 // elsewhere, such as a network mount with local locks or a folder that is synced.
 func WithoutFlock(j *File) { j.flock = func(int, int) error { return nil } }
 
 // WithFlock makes every lock end with err.
 func WithFlock(j *File, err error) { j.flock = func(int, int) error { return err } }
+
+// Shape names how a type is written.
+func Shape(t reflect.Type) string { return shape(t) }
+
+// StateShape names how State is written.
+func StateShape() string { return stateShape() }

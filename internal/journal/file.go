@@ -80,6 +80,8 @@ type File struct {
 	told     int64         // seq of the last event given to Observe
 	closed   bool
 	unsynced bool // f holds facts that are not on the disk yet
+	anew     bool // the last reload folded all segments: there was no snapshot to believe
+	renew    bool // the first write begins a new segment, with a snapshot that this build believes
 }
 
 // ErrGone is a journal that somebody deleted while ralph worked, such as an
@@ -112,6 +114,8 @@ func Open(opt Options) (*File, error) {
 	if err := j.reload(); err != nil {
 		return nil, err
 	}
+	// Only from here on: two builds at work on one journal would else make segments without end.
+	j.renew = j.anew
 	j.told = j.state.Seq
 	j.clock.NotBefore(j.state.At)
 	return j, nil
@@ -248,7 +252,8 @@ func (j *File) readBack() ([]ralph.Fact, error) {
 
 // afterAppend brings the views in line and begins a new segment when it is time.
 func (j *File) afterAppend(facts []ralph.Fact) error {
-	if j.views.stale() || j.offset >= j.opt.SegmentSize {
+	full := j.offset >= j.opt.SegmentSize || j.renew && j.offset > 0
+	if j.views.stale() || full {
 		if err := j.sync(); err != nil {
 			return fmt.Errorf("write the journal %s: %w", journalFile, err)
 		}
@@ -260,7 +265,7 @@ func (j *File) afterAppend(facts []ralph.Fact) error {
 	if later {
 		j.flushLater()
 	}
-	if j.offset >= j.opt.SegmentSize {
+	if full {
 		return j.rotate()
 	}
 	return nil

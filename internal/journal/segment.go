@@ -17,13 +17,13 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// snapshot is the folded state at the end of a segment.
+// snapshot is the folded state at the end of a segment. Version and Shape are its key:
+// only the build that folds and writes State in the very same way may believe it.
 type snapshot struct {
-	Version int          `json:"version"`
+	Version int          `json:"version"` // ralph.FoldVersion
+	Shape   string       `json:"shape"`   // stateShape
 	State   *ralph.State `json:"state"`
 }
-
-const snapshotVersion = 1
 
 // reload folds the state anew. It takes no lock: when another process began a
 // new segment meanwhile, what was read does not fit together and is read again.
@@ -57,7 +57,8 @@ func (j *File) ended() bool {
 }
 
 // reloadOnce folds the snapshot, then the current segment. A snapshot that is
-// missing, unreadable or of another moment costs only time: all segments are folded.
+// missing, unreadable, of another moment or another build costs only time: all segments
+// are folded.
 func (j *File) reloadOnce() error {
 	if err := j.openCurrent(); err != nil {
 		return err
@@ -67,7 +68,7 @@ func (j *File) reloadOnce() error {
 			return err
 		}
 	}
-	j.state = j.readSnapshot()
+	j.state, j.anew = j.readSnapshot(), false
 	segments := j.segments()
 	if len(segments) == 0 || lastSeq(segments[len(segments)-1]) == j.state.Seq {
 		alone := len(segments) == 0 && j.state.Seq == 0
@@ -75,7 +76,7 @@ func (j *File) reloadOnce() error {
 			return err
 		}
 	}
-	j.offset, j.line, j.state = 0, 0, &ralph.State{}
+	j.offset, j.line, j.state, j.anew = 0, 0, &ralph.State{}, true
 	if err := j.eachSegmentLine(0, nil, j.foldLine); err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ func (j *File) readSnapshot() *ralph.State {
 		return &ralph.State{}
 	}
 	var s snapshot
-	if json.Unmarshal(b, &s) != nil || s.Version != snapshotVersion || s.State == nil {
+	if json.Unmarshal(b, &s) != nil || s.Version != ralph.FoldVersion || s.Shape != stateShape() || s.State == nil {
 		return &ralph.State{}
 	}
 	return s.State
@@ -146,7 +147,7 @@ func (j *File) readSnapshot() *ralph.State {
 // snapshot that cannot be written (a full disk) is tried again after the next
 // fact: the facts of this one are safe.
 func (j *File) rotate() error {
-	b, err := json.Marshal(snapshot{snapshotVersion, j.state})
+	b, err := json.Marshal(snapshot{ralph.FoldVersion, stateShape(), j.state})
 	if err != nil {
 		return fmt.Errorf("write the snapshot: %w", err)
 	}
@@ -157,6 +158,7 @@ func (j *File) rotate() error {
 	if err := os.Rename(current, filepath.Join(j.dir, segmentName(j.state.Seq))); err != nil {
 		return fmt.Errorf("begin a new journal segment: %w", err)
 	}
+	j.renew = false
 	return j.reload()
 }
 

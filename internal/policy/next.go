@@ -150,6 +150,9 @@ func othersAtWork(s *ralph.State, t *ralph.Task) int {
 // are committed first, with one retry as for a spec.
 func complete(t *ralph.Task, c Config, why ralph.Why) (ralph.Step, ralph.Why) {
 	r := t.Run
+	if t.NothingToChange() {
+		why.Text += ": nothing to change"
+	}
 	switch {
 	case !c.AutoCommit && !c.Isolated || r.Commit != "":
 		return finish(ralph.TaskDone, why.Rule, why.Text)

@@ -55,6 +55,13 @@ func checked(t *ralph.Task, c Config) bool {
 	return c.Checks || t.Kind == ralph.KindResolve || t.IsBuild() && c.Diff.Any()
 }
 
+// DoneBefore reports whether an empty diff holds the task up no more: its agent was told,
+// and says again that it is done, so the commands show whether it was done before (F-05).
+// Without a command nothing would.
+func DoneBefore(t *ralph.Task, c Config) bool {
+	return c.Diff.Empty == DiffRed && c.Checks && t.Run.Empty > 0
+}
+
 // rerun is the test.retry that runs a red test command again at once.
 const rerun = "rerun"
 
@@ -108,14 +115,14 @@ func tries(t *ralph.Task, c Config) string {
 }
 
 // forPerson reports whether a red check of the diff is for a person to decide. An empty
-// diff is, once its agent has been told: the work may have been there before, as that
-// of a task that was sent back.
+// diff is, once its agent has been told and no green command shows that the work was
+// there before; without any command also where the task was sent back.
 func forPerson(t *ralph.Task, c Config, name string) bool {
 	switch c.Diff.of(name) {
 	case DiffGate:
 		return true
 	case DiffRed:
-		return name == ralph.CheckEmpty && (t.Run.Empty > 1 || t.RetryCount > 0 || len(t.Run.Rejects) > 0)
+		return name == ralph.CheckEmpty && (t.Run.Empty > 1 || !c.Checks && (t.RetryCount > 0 || len(t.Run.Rejects) > 0))
 	}
 	return false
 }

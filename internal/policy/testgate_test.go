@@ -29,6 +29,7 @@ func (b *board) claim(tree string) {
 func (b *board) ran(known []string, results ...ralph.GateResult) {
 	f := ralph.ChecksRan{Task: b.task, Pass: true, Tree: b.s.Task(b.task).Run.Tree, Results: results}
 	for _, r := range results {
+		f.Empty = f.Empty || r.Name == ralph.CheckEmpty
 		switch {
 		case r.Pass:
 		case contains(known, r.Name):
@@ -219,9 +220,7 @@ func TestDoubtfulDiffs(t *testing.T) {
 		"weakened, for its agent":       {func(c *policy.Config) { c.Diff.Weakened = "red" }, nil, 3, []ralph.GateResult{doubt(ralph.CheckWeakened, "TestB")}, ""},
 		"a secret":                      {nil, nil, 1, []ralph.GateResult{doubt(ralph.CheckSecrets, "key"), tests(true)}, "secrets"},
 		"empty once":                    {nil, nil, 1, []ralph.GateResult{doubt(ralph.CheckEmpty)}, ""},
-		"empty twice":                   {nil, nil, 2, []ralph.GateResult{doubt(ralph.CheckEmpty)}, "changed nothing: is it done?"},
 		"empty, always for a person":    {func(c *policy.Config) { c.Diff.Empty = "gate" }, nil, 1, []ralph.GateResult{doubt(ralph.CheckEmpty), tests(true)}, "changed nothing"},
-		"empty, of a task sent back":    {nil, []ralph.Fact{ralph.TaskRejected{ID: "t-1", Reason: "no"}, ralph.TaskStarted{ID: "t-1"}}, 1, []ralph.GateResult{doubt(ralph.CheckEmpty)}, "changed nothing"},
 		"no limit for what agents mend": {func(c *policy.Config) { c.TestRetries = 0 }, nil, 1, []ralph.GateResult{doubt(ralph.CheckWeakened, "TestB"), quality(false)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -250,6 +249,71 @@ func TestDoubtfulDiffs(t *testing.T) {
 			step, why := policy.Next(&b.s, b.task, b.c, b.now)
 			if _, ok := step.(ralph.Turn); !ok || why.Rule != "B-023" {
 				t.Errorf("%s by %s (%s)", words(step), why.Rule, why.Text)
+			}
+		})
+	}
+}
+
+// F-05: work that was there before is done. Its agent is told once that nothing changed;
+// says it COMPLETE again, green commands make it true. Nothing else does: not a check that
+// was red before, not the word alone where there is no command.
+func TestNothingToChange(t *testing.T) {
+	t.Parallel()
+	empty := doubt(ralph.CheckEmpty)
+	same := ralph.GateResult{Name: ralph.CheckEmpty, Pass: true}
+	sentBack := []ralph.Fact{ralph.TaskRejected{ID: "t-1", Reason: "no"}, ralph.TaskStarted{ID: "t-1"}}
+	type claim []ralph.GateResult
+	for name, c := range map[string]struct {
+		edit   func(*policy.Config)
+		before []ralph.Fact
+		claims []claim
+		known  []string
+		turns  int    // "BUILD" again after so many of the claims
+		end    string // what comes after the last
+		last   bool   // DoneBefore at the last claim
+	}{
+		"green":                       {nil, nil, []claim{{empty}, {same, tests(true)}}, nil, 1, "done", true},
+		"sent back, green":            {nil, sentBack, []claim{{empty}, {same, tests(true)}}, nil, 1, "done", true},
+		"red, then green, told once":  {nil, nil, []claim{{empty}, {same, quality(false)}, {same, tests(true)}}, nil, 2, "done", true},
+		"told anew after real work":   {nil, nil, []claim{{empty}, {quality(false)}, {empty}}, nil, 3, "", false},
+		"red before proves nothing":   {nil, nil, []claim{{empty}, {empty, tests(false)}}, []string{"test"}, 1, "ask", true},
+		"no command":                  {func(c *policy.Config) { c.Checks = false }, nil, []claim{{empty}, {empty}}, nil, 1, "ask", false},
+		"no command, sent back":       {func(c *policy.Config) { c.Checks = false }, sentBack, []claim{{empty}}, nil, 0, "ask", false},
+		"gate: always asks":           {func(c *policy.Config) { c.Diff.Empty = "gate" }, nil, []claim{{empty, tests(true)}}, nil, 0, "ask", false},
+		"off: nobody looks":           {func(c *policy.Config) { c.Diff.Empty = "off" }, nil, []claim{{tests(true)}}, nil, 0, "done", false},
+		"red commands, as many times": {nil, nil, []claim{{empty}, {same, quality(false)}, {same, quality(false)}}, nil, 3, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conf := gateSettings()
+			if c.edit != nil {
+				c.edit(&conf)
+			}
+			b := building(t, conf)
+			b.add(c.before...)
+			turns, before := 0, false
+			for _, results := range c.claims {
+				b.claim("a")
+				before = policy.DoneBefore(b.s.Task("t-1"), conf)
+				b.want("check", "B-010")
+				b.ran(c.known, results...)
+				step, _ := policy.Next(&b.s, b.task, b.c, b.now)
+				if _, ok := step.(ralph.Turn); ok {
+					turns++
+				}
+			}
+			if turns != c.turns || before != c.last {
+				t.Errorf("%d turns more, want %d; done before %v, want %v", turns, c.turns, before, c.last)
+			}
+			switch c.end {
+			case "ask":
+				b.ask("P-14", "changed nothing: is it done?")
+			case "done":
+				b.want("finish done", "B-022")
+				_, why := policy.Next(&b.s, b.task, b.c, b.now)
+				if want := conf.Diff.Empty == "red"; strings.Contains(why.Text, "nothing to change") != want || b.s.Task("t-1").NothingToChange() != want {
+					t.Errorf("it ends with %q, marked %v", why.Text, b.s.Task("t-1").NothingToChange())
+				}
 			}
 		})
 	}

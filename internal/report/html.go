@@ -149,7 +149,7 @@ func endClass(h SessionHead) string {
 
 func cellsOf(t *TaskRow, explained bool) taskCells {
 	c := taskCells{
-		ID: string(t.ID), Name: clip(t.Name, 120), Status: string(t.Status), Word: endedWord(t.Status), Explained: explained,
+		ID: string(t.ID), Name: clip(t.Name, 120), Status: string(t.Status), Word: t.word(endedWord(t.Status)), Explained: explained,
 		Iterations: number(t.Iterations), Retries: number(t.Retries), Work: workWords(t.WorkSeconds), Cost: moneyWords(t.Cost),
 		Merge: t.stateWords(), Commit: short(t.Commit),
 	}

@@ -315,6 +315,8 @@ func checksRan(f ralph.ChecksRan, s *ralph.State) []string {
 	var lines []string
 	for _, r := range f.Results {
 		switch {
+		case r.Pass && r.Name == ralph.CheckEmpty && f.Empty:
+			lines = append(lines, "CHECK: nothing has changed, as its agent knows: the checks decide")
 		case r.Pass && ralph.IsDiffCheck(r.Name): // that nothing is wrong with a diff goes without saying
 		case r.Pass && r.Reused:
 			lines = append(lines, fmt.Sprintf("CHECK: ok %s (it ran on this tree before)", r.Name))

@@ -57,7 +57,7 @@ func (r *Result) taskTable() table {
 			commit = x.Commit
 		}
 		t.Rows = append(t.Rows, []string{
-			string(x.ID), clip(x.Name, 100), string(x.Status), number(x.Iterations), number(x.Retries), workWords(x.WorkSeconds),
+			string(x.ID), clip(x.Name, 100), x.word(string(x.Status)), number(x.Iterations), number(x.Retries), workWords(x.WorkSeconds),
 			moneyWords(x.Cost), x.stateWords(), short(commit),
 		})
 	}

@@ -46,17 +46,19 @@ type TaskRecord struct {
 	Iterations    int              `json:"iterations"`
 	Reason        string           `json:"reason,omitempty"`
 	Accepted      bool             `json:"accepted,omitempty"`
-	Cost          float64          `json:"cost"`
-	Seconds       float64          `json:"seconds"`
-	Commit        string           `json:"commit,omitempty"`
-	Output        string           `json:"output,omitempty"` // folder of the last turn
-	StartedAt     time.Time        `json:"started_at,omitzero"`
-	EndedAt       time.Time        `json:"ended_at,omitzero"`
-	Progress      int              `json:"progress,omitempty"` // percent, as the agent says
-	Note          string           `json:"note,omitempty"`
-	Stuck         bool             `json:"stuck,omitempty"`    // the stuck warning is out (B-017)
-	Assigned      bool             `json:"assigned,omitempty"` // a person chose it to be next
-	Skip          string           `json:"skip,omitempty"`     // a person wants it left out after this iteration
+	// NothingToChange: it was done before, the checks say so as well as its agent.
+	NothingToChange bool      `json:"nothing_to_change,omitempty"`
+	Cost            float64   `json:"cost"`
+	Seconds         float64   `json:"seconds"`
+	Commit          string    `json:"commit,omitempty"`
+	Output          string    `json:"output,omitempty"` // folder of the last turn
+	StartedAt       time.Time `json:"started_at,omitzero"`
+	EndedAt         time.Time `json:"ended_at,omitzero"`
+	Progress        int       `json:"progress,omitempty"` // percent, as the agent says
+	Note            string    `json:"note,omitempty"`
+	Stuck           bool      `json:"stuck,omitempty"`    // the stuck warning is out (B-017)
+	Assigned        bool      `json:"assigned,omitempty"` // a person chose it to be next
+	Skip            string    `json:"skip,omitempty"`     // a person wants it left out after this iteration
 
 	// With worktrees.
 	Slot        int              `json:"slot,omitempty"`
@@ -83,6 +85,7 @@ func QueryTask(t *ralph.Task) TaskRecord {
 		r.Output = t.Run.Last.Dir
 	}
 	x, q := t.Run, t.Run.Queue
+	r.NothingToChange = t.NothingToChange()
 	r.StartedAt, r.EndedAt, r.Progress, r.Note, r.Stuck, r.Assigned, r.Skip = x.StartedAt, x.EndedAt, x.Progress, x.Note, x.Warned, x.Assigned, x.Skip
 	r.Slot, r.Worktree, r.Branch = x.Place.Slot, x.Place.Dir, x.Place.Branch
 	r.Merge, r.MergeCommit, r.Resolves, r.Weakened = q.State, q.Commit, q.Resolves, q.Weakened

@@ -372,7 +372,10 @@ func checksOutcome(f ralph.ChecksRan) string {
 			red = append(red, r.Name)
 		}
 	}
-	if f.Pass {
+	switch {
+	case f.Pass && f.Empty:
+		return "green, nothing to change, " + took(f.Took)
+	case f.Pass:
 		return "green, " + took(f.Took)
 	}
 	return strings.TrimSuffix("red: "+oneLine(some(red, 3)), ": ")

@@ -125,7 +125,7 @@ func (d *draft) taskRow(r *row) TaskRow {
 	q := t.Run.Queue
 	x.Status, x.Reason, x.Merge = t.Status, oneLine(t.Run.Reason), q.State
 	x.StartedAt, x.EndedAt = t.Run.StartedAt, t.Run.EndedAt
-	x.Commit = cmp.Or(x.Commit, t.Run.Commit)
+	x.Commit, x.NothingToChange = cmp.Or(x.Commit, t.Run.Commit), t.NothingToChange()
 	x.Worktree, x.Branch = t.Run.Place.Dir, t.Run.Place.Branch
 	if q.State == ralph.MergeMerged {
 		x.MergeHow, x.MergeCommit = cmp.Or(x.MergeHow, mergeHow(t, "")), cmp.Or(x.MergeCommit, q.Commit)
@@ -171,6 +171,9 @@ func whyDone(r *row, x TaskRow) string {
 	words := "done"
 	if !r.touched {
 		words = "done before"
+	}
+	if x.NothingToChange {
+		words += ", nothing to change"
 	}
 	switch x.Merge {
 	case ralph.MergeMerged:

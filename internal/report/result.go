@@ -116,8 +116,11 @@ type TaskRow struct {
 	MergeCommit string           `json:"merge_commit,omitempty"`
 	Conflicts   []string         `json:"conflicts,omitempty"` // files, of all attempts
 	Findings    []ralph.Finding  `json:"findings,omitempty"`
-	Why         string           `json:"why"`             // why it is as it is, in a sentence
-	Trail       []Event          `json:"trail,omitempty"` // what happened on the way, but for what always does
+	// NothingToChange: it was done before, the checks say so as well as its agent.
+	NothingToChange bool `json:"nothing_to_change,omitempty"`
+
+	Why   string  `json:"why"`             // why it is as it is, in a sentence
+	Trail []Event `json:"trail,omitempty"` // what happened on the way, but for what always does
 }
 
 // Event is one thing that happened to a task, in words, with the rule behind it.

@@ -68,7 +68,7 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 		line("Plan", "none (ralph plan <spec>, or queue one: ralph inbox add <spec>)")
 	} else {
 		line("Spec", "%s", orNone(s.Plan.File))
-		line("Tasks", "%s", taskCounts(s))
+		line("Tasks", "%s", taskCounts(s)+unneeded(s))
 		if n := len(s.Plan.Issues); n > 0 {
 			line("Issues", "%d open", n)
 		}

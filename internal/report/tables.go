@@ -261,6 +261,14 @@ func (t *TaskRow) told(n int) (events []Event, skipped int) {
 	return events, len(t.Trail) - most
 }
 
+// word is the word for the task's status, and that nothing had to be done for it.
+func (t *TaskRow) word(status string) string {
+	if t.NothingToChange {
+		return status + ", nothing to change"
+	}
+	return status
+}
+
 // stateWords is the status of a task with what its merge has come to.
 func (t *TaskRow) stateWords() string {
 	switch t.Merge {

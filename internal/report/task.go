@@ -259,6 +259,9 @@ func TaskList(s *ralph.State) string {
 		if t.Run.Reason != "" && t.Status != ralph.TaskDone {
 			fmt.Fprintf(&b, "  (%s)", oneLine(t.Run.Reason))
 		}
+		if t.NothingToChange() {
+			b.WriteString("  (nothing to change)")
+		}
 		if q := t.Run.Queue.State; q != "" && q != ralph.MergeMerged {
 			fmt.Fprintf(&b, "  (merge: %s)", mergeState(t))
 		}
@@ -275,4 +278,18 @@ func orNone(file string) string {
 		return "no spec"
 	}
 	return file
+}
+
+// unneeded says how many tasks of the plan were done before.
+func unneeded(s *ralph.State) string {
+	n := 0
+	for _, t := range s.Plan.Tasks {
+		if t.Status == ralph.TaskDone && t.NothingToChange() {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d with nothing to change)", n)
 }

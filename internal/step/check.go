@@ -33,7 +33,7 @@ func (x *Executor) check(ctx context.Context, s *ralph.State, t *ralph.Task, ste
 	if t.Kind == ralph.KindResolve {
 		ran.Results, err = x.conflicts(ctx, t)
 	} else {
-		ran.Results, err = x.checkDiff(ctx, s, t, tree)
+		ran.Results, ran.Empty, err = x.checkDiff(ctx, s, t, tree)
 	}
 	if err != nil {
 		return nil, err
@@ -50,6 +50,7 @@ func (x *Executor) check(ctx context.Context, s *ralph.State, t *ralph.Task, ste
 		ran.Results = append(ran.Results, results...)
 	}
 	judge(&ran, o)
+	unproven(&ran)
 	ran.Took = x.Now().Sub(begin)
 	if t.Run.Last != nil && t.Run.Last.Dir != "" {
 		if err := x.keep(filepath.Join(t.Run.Last.Dir, "checks.json"), ran); err != nil {

@@ -8,42 +8,43 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/policy"
 )
 
 // emptyWords tell an agent what an empty diff means.
-const emptyWords = "Nothing has changed since the task began, so there is nothing that could be done. Do the task. " +
-	"If there is nothing to do, or it cannot be done, say BLOCKED or NEEDS_HUMAN with the reason.\n"
+const emptyWords = "Nothing has changed since the task began. Do the task. If it was done before, look once more that " +
+	"all that it asks for is there, say where, and say COMPLETE again. " +
+	"If it cannot be done, say BLOCKED or NEEDS_HUMAN with the reason.\n"
 
 // checkDiff looks at what a task itself has changed, since its branch or its first turn
 // began: that there is anything, that no test was weakened, that no secret came in
 // (product.md 14). The patch is kept for people. base is the
-// commit that the job in the checkout began at.
-func (x *Executor) checkDiff(ctx context.Context, s *ralph.State, t *ralph.Task, tree string) ([]ralph.GateResult, error) {
+// commit that the job in the checkout began at. empty is said only where it is looked at.
+func (x *Executor) checkDiff(ctx context.Context, s *ralph.State, t *ralph.Task, tree string) (results []ralph.GateResult, empty bool, err error) {
 	base, from := s.Job.Base, t.Run.Place.Base
 	if t.Run.Place.Dir == "" {
 		from = t.Run.Began
 	}
 	if !t.IsBuild() || !x.Config.Diff.Any() || from == "" {
-		return nil, nil
+		return nil, false, nil
 	}
 	trees, err := x.trees(x.dir(t))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if red, err := x.inside(ctx, s, t, trees); err != nil || red != nil {
-		return red, err
+		return red, false, err
 	}
 	patch, err := trees.Patch(ctx, from, tree, mostPatch)
 	if err != nil && from == t.Run.Began && base != "" && ctx.Err() == nil {
 		patch, err = trees.Patch(ctx, base, tree, mostPatch) // git has forgotten the tree: no branch holds it
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look at what the task has changed: %w", err)
+		return nil, false, fmt.Errorf("look at what the task has changed: %w", err)
 	}
 	if err := writeRecord(filepath.Join(x.Root, taskDir(t.ID), "diff.patch"), patch); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var results []ralph.GateResult
 	look := func(name string, find func() ralph.GateResult) {
 		if x.Config.Diff.Looks(name) {
 			begin := x.Now()
@@ -53,19 +54,22 @@ func (x *Executor) checkDiff(ctx context.Context, s *ralph.State, t *ralph.Task,
 		}
 	}
 	look(ralph.CheckEmpty, func() ralph.GateResult {
-		if len(patch) > 0 {
+		switch {
+		case len(patch) > 0:
 			return ralph.GateResult{}
+		case policy.DoneBefore(t, x.Config):
+			return ralph.GateResult{Why: "nothing has changed since the task began, as its agent knows"}
 		}
 		return ralph.GateResult{Exit: 1, Why: "nothing has changed since the task began", Output: emptyWords}
 	})
 	if len(patch) == 0 {
-		return results, nil
+		return results, len(results) > 0, nil
 	}
 	look(ralph.CheckWeakened, func() ralph.GateResult {
 		return found(weakenedIn(patch), "the diff removes, skips or weakens tests")
 	})
 	if x.Secrets == nil {
-		return results, nil
+		return results, false, nil
 	}
 	look(ralph.CheckSecrets, func() ralph.GateResult {
 		list, err := x.Secrets(patch)
@@ -74,7 +78,18 @@ func (x *Executor) checkDiff(ctx context.Context, s *ralph.State, t *ralph.Task,
 		}
 		return found(list, "the diff adds what looks like a secret")
 	})
-	return results, nil
+	return results, false, nil
+}
+
+// unproven makes an empty diff red again where a command is red and does not count: that
+// says nothing of work that is said to have been there before.
+func unproven(ran *ralph.ChecksRan) {
+	i := slices.IndexFunc(ran.Results, func(r ralph.GateResult) bool { return r.Name == ralph.CheckEmpty && r.Pass })
+	if i < 0 || !ran.Empty || len(ran.Known) == 0 {
+		return
+	}
+	ran.Results[i].Pass, ran.Results[i].Exit, ran.Pass = false, 1, false
+	ran.Results[i].Why = "nothing has changed since the task began, and not every check is green"
 }
 
 // inside is red when files in submodules are changed and committed nowhere: a commit of

@@ -160,6 +160,9 @@ func (b *board) line(t *ralph.Task, stand view.Stand) string {
 	case view.StandMerging:
 		return oneLine(t.Run.Queue.GaveUp, mostLine)
 	case view.StandDone, view.StandReady:
+		if t.NothingToChange() {
+			return "nothing to change"
+		}
 		return ""
 	}
 	return oneLine(t.Run.Reason, mostLine)

@@ -130,7 +130,7 @@ func turnRows(told []view.TurnRow, records []TurnRecord, running string) []view.
 func (b *board) taskHead(t *ralph.Task, end view.TaskEnd) view.TaskModel {
 	w := b.world()
 	m := view.TaskModel{
-		Card: b.card(t), Kind: string(t.Kind), Accepted: t.Run.Accepted, Skip: t.Run.Skip, Assigned: t.Run.Assigned, Usage: t.Run.Usage, Context: t.Run.Context,
+		Card: b.card(t), Kind: string(t.Kind), Accepted: t.Run.Accepted, Unneeded: t.NothingToChange(), Skip: t.Run.Skip, Assigned: t.Run.Assigned, Usage: t.Run.Usage, Context: t.Run.Context,
 		Branch: t.Run.Place.Branch, Worktree: t.Run.Place.Dir, Commit: t.Run.Commit, Stash: t.Run.Stash, Retries: t.RetryCount, End: end, StartedAt: t.Run.StartedAt,
 		EndedAt: t.Run.EndedAt, RetryAt: t.Run.RetryAt, StepError: oneLine(t.Run.StepError, 400), Unchanged: t.Run.Unchanged, Spec: t.Spec,
 		Offers: action.Offers(b.state, w, action.Task, string(t.ID)),

@@ -17,6 +17,7 @@ type TaskModel struct {
 	Kind      string // "" is a task of the plan
 	Spec      string
 	Accepted  bool
+	Unneeded  bool // it was done before: nothing to change
 	Assigned  bool
 	Skip      string
 	Usage     ralph.Usage
