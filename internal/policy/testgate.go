@@ -133,10 +133,10 @@ func evidence(checks *ralph.ChecksRan) string {
 			name = "$ " + r.Command
 		}
 		fmt.Fprintf(&b, "%s\n", name)
-		if r.Why != "" {
-			fmt.Fprintf(&b, "%s\n", r.Why)
+		if r.Why != "" || r.Headline != "" {
+			fmt.Fprintf(&b, "%s\n", r.WhyRed())
 		}
-		fmt.Fprintf(&b, "%s\n", tailOf(r.Output, mostEvidence))
+		fmt.Fprintf(&b, "%s\n", tailOf(ralph.Plain(r.Output), mostEvidence))
 	}
 	return b.String()
 }
