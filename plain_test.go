@@ -13,20 +13,20 @@ import (
 func TestPlain(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"a\n\tb": "a\n\tb",
+		"a\n\tb":                         "a\n\tb",
 		"\x1b[31m\x1b[2m⎯⎯⎯\x1b[22m red": "⎯⎯⎯ red",
-		"\x1b]0;title\x07x":            "x",
-		"\x1b]8;;http://x\x1b\\link":   "link",
-		"\x1b(Bx\x1b=y\x1bMz":          "xyz",
-		"10 %\r20 %\rdone\r\nnext":     "10 %\n20 %\ndone\nnext",
-		"\u009b31mred":                 "red",
-		"a\x00\x08b\x7f":               "ab",
-		"cut \x1b[3":                   "cut ",
-		"cut \x1b":                     "cut ",
-		"\x1b]never ends\nnext":        "\nnext",
-		"\x1b[31\nnext":                "\nnext",
-		"\x1b\nnext":                   "\nnext",
-		"täst \x1b[1m字":                "täst 字",
+		"\x1b]0;title\x07x":              "x",
+		"\x1b]8;;http://x\x1b\\link":     "link",
+		"\x1b(Bx\x1b=y\x1bMz":            "xyz",
+		"10 %\r20 %\rdone\r\nnext":       "10 %\n20 %\ndone\nnext",
+		"\u009b31mred":                   "red",
+		"a\x00\x08b\x7f":                 "ab",
+		"cut \x1b[3":                     "cut ",
+		"cut \x1b":                       "cut ",
+		"\x1b]never ends\nnext":          "\nnext",
+		"\x1b[31\nnext":                  "\nnext",
+		"\x1b\nnext":                     "\nnext",
+		"täst \x1b[1m字":                  "täst 字",
 	} {
 		if got := ralph.Plain(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)

@@ -263,7 +263,7 @@ func (d *draft) checksRan(f ralph.ChecksRan, at time.Time) {
 	r.WorkSeconds += f.Took.Seconds()
 	if !f.Pass {
 		r.RedChecks++
-		r.note(at, ruleRed, "red: "+strings.Join(red, ", "))
+		r.note(at, ruleRed, "red: "+strings.Join(words, ", "))
 	}
 }
 
