@@ -60,7 +60,7 @@ func (c *cargo) reads(s string) {
 	case strings.HasPrefix(s, "thread '") && strings.HasSuffix(s, ":"):
 		c.panics = true
 	case strings.HasPrefix(s, "  left: "), strings.HasPrefix(s, " right: "):
-		c.cause += ", " + strings.TrimSpace(s)
+		c.cause = cutTo(c.cause+", "+strings.TrimSpace(s), longestHeadline, "")
 	case c.cause == "":
 		c.cause = s
 	}

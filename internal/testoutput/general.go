@@ -25,15 +25,14 @@ var (
 	failedBy  = regexp.MustCompile(`\bFAIL(?:ED|URE)?\b|\b[Ff]ail(?:ed|ures?)\b|^\s*(?:✕|✖|✗|×)`)
 	passed    = regexp.MustCompile(`^\s*(?:ok\b|PASS|✓|✔|√)|\b0 (?:failed|failures|errors|failing)\b`)
 	noise     = regexp.MustCompile(`^(?:npm (?:ERR!|error|warn|WARN|notice)|> |g?make(?:\[\d+\])?: (?:\*\*\*|Entering|Leaving|Nothing)|error Command failed|info Visit|error: (?:test failed, to rerun|doctest failed, to rerun|could not compile|\d+ targets? failed)|exit status \d+$|FAIL$|Ran all test suites|ELIFECYCLE|\s*ELIFECYCLE|(?:yarn|pnpm) |Node\.js v\d|A complete log|Exit code|Process exited|Done in |\$ |warning: build failed|For more information about|note: |--- |=== |\s+at )`)
-	hasWords  = regexp.MustCompile(`\pL{2}`)
 )
 
 // isThrown reports whether a line is an error with its name, as runtimes write it.
-func isThrown(s string) bool { return thrown.MatchString(s) }
+func isThrown(s string) bool { return suspicious(s) && thrown.MatchString(s) }
 
 func (g *general) line(s string) {
 	text := strings.TrimSpace(s)
-	if text == "" || !hasWords.MatchString(text) {
+	if text == "" || !hasWords(text) {
 		return
 	}
 	if g.traceback(s) {
@@ -79,14 +78,14 @@ func (g *general) rankOf(s, text string) (int, string) {
 	switch {
 	case noise.MatchString(s):
 		return g.noisy(text)
-	case passed.MatchString(s):
-		return rankLast, text
 	case placed.MatchString(s):
 		if m := placed.FindStringSubmatch(s); strings.HasPrefix(strings.ToLower(m[1]), "warning") || strings.HasPrefix(m[1], "note") {
 			return rankFailed - 1, text
 		}
 		return rankPlace, text
 	case !suspicious(text):
+		return rankLast, text
+	case passed.MatchString(s):
 		return rankLast, text
 	case strings.Contains(text, "Discord") || strings.Contains(text, "lease stop by"): // eslint's, below what it cannot do
 		return rankNoise, text
@@ -98,6 +97,19 @@ func (g *general) rankOf(s, text string) (int, string) {
 		return rankFailed, text
 	}
 	return rankLast, text
+}
+
+// hasWords tells text from bars and figures.
+func hasWords(s string) bool {
+	run := 0
+	for _, r := range s {
+		if !unicode.IsLetter(r) {
+			run = 0
+		} else if run++; run == 2 {
+			return true
+		}
+	}
+	return false
 }
 
 // suspicious is a quick look for a part of any word that the patterns know: output can be

@@ -168,8 +168,11 @@ func (p *goPackage) message(s string) {
 		p.testify(strings.TrimSpace(s))
 		return
 	}
+	if p.running == "" || p.strong[p.running] || !strings.Contains(s, ".go:") {
+		return
+	}
 	m := goMessage.FindStringSubmatch(s)
-	if m == nil || p.running == "" || p.strong[p.running] {
+	if m == nil {
 		return
 	}
 	if len(p.causes) >= mostNames && p.causes[p.running] == "" {
