@@ -35,6 +35,20 @@ func (f *ChecksRan) testRed() bool {
 	return f != nil && slices.ContainsFunc(f.Results, func(r GateResult) bool { return r.Test && f.Counts(r) })
 }
 
+// Hung are the checks that hold the task up because they did not end, by name.
+func (f *ChecksRan) Hung() []string {
+	if f == nil {
+		return nil
+	}
+	var names []string
+	for _, r := range f.Results {
+		if r.Hung && f.Counts(r) {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
 // countReds counts the red runs of the test gate. before are checks of the same turn:
 // a run that is looked at again, now that it is known what was red before, is one.
 func (r *Run) countReds(before *ChecksRan, f ChecksRan) {
@@ -46,6 +60,12 @@ func (r *Run) countReds(before *ChecksRan, f ChecksRan) {
 		r.TestReds++
 	case slices.ContainsFunc(f.Results, func(g GateResult) bool { return g.Test }):
 		r.TestReds = 0
+	}
+	switch {
+	case len(f.Hung()) == 0:
+		r.Hangs = 0
+	case len(before.Hung()) == 0:
+		r.Hangs++
 	}
 	switch red := slices.Contains(f.Reds(), CheckEmpty); {
 	case red && !slices.Contains(before.Reds(), CheckEmpty):
@@ -75,7 +95,7 @@ func (s *State) beganAt(t *Task) {
 func (s *State) testAnswered(gate *Gate, f Answered) {
 	s.editTask(gate.Task, func(t *Task) {
 		r := &t.Run
-		r.TestReds, r.Empty = 0, 0
+		r.TestReds, r.Empty, r.Hangs = 0, 0, 0
 		checks := r.Checks
 		if checks == nil {
 			return

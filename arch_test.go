@@ -30,19 +30,20 @@ func layers() map[string][]string {
 	return map[string][]string{
 		"R": {},
 		// pure
-		"internal/operation": {"R"},
-		"internal/policy":    {"R", "internal/operation"},
-		"internal/prompt":    {"R"},
-		"internal/report":    {"R"},
-		"internal/stream":    {"R"},
-		"internal/testdiff":  {},
-		"internal/action":    {"R"},
+		"internal/operation":  {"R"},
+		"internal/policy":     {"R", "internal/operation"},
+		"internal/prompt":     {"R"},
+		"internal/report":     {"R"},
+		"internal/stream":     {"R"},
+		"internal/testdiff":   {},
+		"internal/testoutput": {"R"},
+		"internal/action":     {"R"},
 		// effects
 		"internal/proc":     {},
 		"internal/config":   {"R"},
 		"internal/journal":  {"R"},
 		"internal/git":      {"R", "internal/operation", "internal/proc"},
-		"internal/gate":     {"R", "internal/proc"},
+		"internal/gate":     {"R", "internal/proc", "internal/testoutput"},
 		"internal/agent":    {"R", "internal/proc"},
 		"internal/hook":     {"R", "internal/proc"},
 		"internal/notify":   {"R", "internal/proc"},
@@ -96,7 +97,7 @@ func homes() map[string][]string {
 // isPure reports whether the file must give the same answer for the same
 // arguments, always: replay, and any host of the loop, depend on it.
 func isPure(f *file) bool {
-	pure := []string{"R", "internal/operation", "internal/policy", "internal/prompt", "internal/report", "internal/stream", "internal/engine"}
+	pure := []string{"R", "internal/operation", "internal/policy", "internal/prompt", "internal/report", "internal/stream", "internal/testoutput", "internal/engine"}
 	return !f.test && slices.Contains(pure, f.pkg) && f.name != "internal/engine/local.go"
 }
 
@@ -157,8 +158,8 @@ func TestPure(t *testing.T) {
 			byPkg[f.pkg] = append(byPkg[f.pkg], f)
 		}
 	}
-	if len(byPkg) != 7 {
-		t.Fatalf("found %d pure packages, want 7: see isPure", len(byPkg))
+	if len(byPkg) != 8 {
+		t.Fatalf("found %d pure packages, want 8: see isPure", len(byPkg))
 	}
 	for pkg, files := range byPkg {
 		info, err := typesOf(pkg, files, lookup)
@@ -264,7 +265,7 @@ func parse(t *testing.T, fset *token.FileSet, pkg, name, text string) *file {
 func exports(t *testing.T) func(string) (io.ReadCloser, error) {
 	t.Helper()
 	list := goList(t, "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}",
-		".", "./internal/operation", "./internal/policy", "./internal/prompt", "./internal/report", "./internal/engine", "maps", "slices", "time")
+		".", "./internal/operation", "./internal/policy", "./internal/prompt", "./internal/report", "./internal/testoutput", "./internal/engine", "maps", "slices", "time")
 	where := map[string]string{}
 	for line := range strings.Lines(string(list)) {
 		path, export, _ := strings.Cut(strings.TrimSpace(line), "\t")

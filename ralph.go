@@ -156,6 +156,9 @@ type Run struct {
 	// TestReds counts the red runs of the test gate since the last green one or a
 	// person's word (C-062, X-47).
 	TestReds int `json:"test_reds,omitempty"`
+	// Hangs counts in a row the runs of checks that were over their time: a second one is
+	// for a person.
+	Hangs int `json:"hangs,omitempty"`
 	// Waived is the tree whose red or doubtful checks a person has let pass, by check.
 	Waived *Waiver `json:"waived,omitempty"`
 	// Began is the tree at the task's first turn in the checkout: its own diff begins there.

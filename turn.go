@@ -3,6 +3,7 @@ package ralph
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -260,8 +261,10 @@ type GateResult struct {
 	Pass    bool          `json:"pass"`
 	Output  string        `json:"output,omitempty"` // stderr and stdout, marked, head and tail (X-48)
 	Cut     int64         `json:"cut,omitempty"`    // bytes left out of Output
-	Why     string        `json:"why,omitempty"`    // "timed out after 10m0s", "not found", ...
+	Why     string        `json:"why,omitempty"`    // "timed out after 10m: it did not end", "not found", ...
 	Took    time.Duration `json:"took"`
+	// Hung: its time was over before it ended, so that it says nothing of what it checks.
+	Hung bool `json:"hung,omitempty"`
 	// Coverage is what the run says of the lines that tests reach; nil: it says nothing.
 	Coverage *Coverage `json:"coverage,omitempty"`
 	// Reused: it is the result of an earlier run on exactly this tree.
@@ -278,6 +281,18 @@ type GateResult struct {
 	// Headline is what a person wants to read first of a red result: the first failing
 	// test or error in one line without escape codes, at most 300 bytes.
 	Headline string `json:"headline,omitempty"`
+}
+
+// WhyRed says in one line why a check is red: "exit 1: TestX: want 1, got 2".
+func (r GateResult) WhyRed() string {
+	why := r.Why
+	if why == "" {
+		why = fmt.Sprintf("exit %d", r.Exit)
+	}
+	if r.Headline == "" || r.Headline == why {
+		return why
+	}
+	return why + ": " + r.Headline
 }
 
 // Coverage is how much of the code its tests reach (C-061).

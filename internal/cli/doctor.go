@@ -26,6 +26,8 @@ type finding struct {
 	Fix   string `json:"fix,omitempty"`
 	// Agent is what was seen of an agent, on the first finding about it.
 	Agent *foundAgent `json:"agent,omitempty"`
+	// Check is the result of a check that was run, without its output.
+	Check *ralph.GateResult `json:"check,omitempty"`
 }
 
 type examination struct{ findings []finding }
@@ -43,18 +45,24 @@ func (x *examination) problem(what, saw, fix string) {
 }
 
 func newDoctor(env Env) *cobra.Command {
-	var asJSON bool
+	var asJSON, run bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Look at git, agents, checks, settings, lock and leftovers; say how to mend what is wrong", Args: cobra.NoArgs,
-		Example: "  ralph doctor",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), env, asJSON) },
+		Example: "  ralph doctor\n  ralph doctor --run   # and run the checks once, to see what is red before any work",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), env, asJSON, run) },
 	}
+	cmd.Flags().BoolVar(&run, "run", false, "run the checks once at HEAD, without an agent; exit 1 when one is red")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-func runDoctor(ctx context.Context, env Env, asJSON bool) error {
+func runDoctor(ctx context.Context, env Env, asJSON, run bool) error {
 	x := examine(ctx, env, func(string) {})
+	if run {
+		if err := x.runChecks(ctx, env); err != nil {
+			return err
+		}
+	}
 	if asJSON {
 		if err := printJSON(env.Stdout, x.findings); err != nil {
 			return err

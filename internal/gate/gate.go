@@ -2,16 +2,20 @@
 // quality and test commands. It owns how they are run, what is kept of their
 // output, and what a repository offers when nothing is configured (Detect). It
 // does not own what a red gate leads to, which is policy's, nor processes,
-// which are proc's.
+// which are proc's, nor what output says, which is testoutput's.
 package gate
 
 import (
 	"context"
 	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/testoutput"
 )
 
 // defaultOutput is what is kept of a command's output when nothing is said.
@@ -56,9 +60,10 @@ func (r *Runner) Run(ctx context.Context, dir string, gates []ralph.GateSpec) ([
 
 func (r *Runner) run(ctx context.Context, dir string, g ralph.GateSpec) (ralph.GateResult, error) {
 	stdout, stderr := newKept(r.maxOutput), newKept(r.maxOutput)
+	read := testoutput.New(namesOf(dir)...) // it sees what is not kept as well
 	end, err := r.proc.Run(ctx, proc.Command{
 		Args: []string{"sh", "-c", g.Command}, Dir: dir, Env: r.env,
-		Stdout: stdout, Stderr: stderr,
+		Stdout: io.MultiWriter(stdout, read.Stdout()), Stderr: io.MultiWriter(stderr, read.Stderr()),
 		Timeout: g.Timeout, Grace: r.grace, Tracked: true,
 	})
 	if err != nil {
@@ -73,12 +78,41 @@ func (r *Runner) run(ctx context.Context, dir string, g ralph.GateSpec) (ralph.G
 	}
 	switch {
 	case end.Ended == proc.EndedTimeout:
-		res.Exit, res.Why = -1, "timed out after "+g.Timeout.String()
+		res.Exit, res.Hung, res.Why = -1, true, fmt.Sprintf("timed out after %s: it did not end", span(g.Timeout))
+		res.Headline = res.Why
 	case end.Signal != "":
 		res.Why = "ended by " + end.Signal
 	default:
 		res.Pass = end.Code == 0
 	}
 	res.Output, res.Cut = render(stderr, stdout, r.maxOutput)
+	if !res.Pass && !res.Hung {
+		said := read.Result()
+		res.Headline = said.Headline
+		if said.Complete && end.Signal == "" {
+			res.Failed = said.Failed
+		}
+	}
 	return res, nil
+}
+
+// namesOf are the names of a folder: programs write the one that they were started in, or
+// what it is behind links.
+func namesOf(dir string) []string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
+		return []string{dir, real}
+	}
+	return []string{dir}
+}
+
+// span writes a time limit as people set it: 10m, not 10m0s.
+func span(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,10 +83,10 @@ func TestHowAGateEnds(t *testing.T) {
 		text string
 	}{
 		"missing command": {ralph.GateSpec{Command: "no-such-linter ."}, 127, "", "no-such-linter"},
-		"over time":       {ralph.GateSpec{Command: "echo begun; sleep 300", Timeout: 5 * time.Second}, -1, "timed out after 5s", "begun"},
-		"ignores TERM":    {ralph.GateSpec{Command: `trap "" TERM; echo begun; sleep 300; sleep 300`, Timeout: 5 * time.Second}, -1, "timed out after 5s", "begun"},
+		"over time":       {ralph.GateSpec{Command: "echo begun; sleep 300", Timeout: 5 * time.Second}, -1, "timed out after 5s: it did not end", "begun"},
+		"ignores TERM":    {ralph.GateSpec{Command: `trap "" TERM; echo begun; sleep 300; sleep 300`, Timeout: 5 * time.Second}, -1, "timed out after 5s: it did not end", "begun"},
 		"killed":          {ralph.GateSpec{Command: "kill -9 $$"}, -1, "ended by SIGKILL", ""},
-		"exits 0 on TERM": {ralph.GateSpec{Command: `trap "exit 0" TERM; sleep 300 & wait`, Timeout: 500 * time.Millisecond}, -1, "timed out after 500ms", ""},
+		"exits 0 on TERM": {ralph.GateSpec{Command: `trap "exit 0" TERM; sleep 300 & wait`, Timeout: 500 * time.Millisecond}, -1, "timed out after 500ms: it did not end", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,7 +94,7 @@ func TestHowAGateEnds(t *testing.T) {
 			if err != nil || len(results) != 1 {
 				t.Fatalf("%+v, %v", results, err)
 			}
-			if r := results[0]; r.Pass || r.Exit != x.exit || r.Why != x.why || !strings.Contains(r.Output, x.text) {
+			if r := results[0]; r.Pass || r.Exit != x.exit || r.Why != x.why || r.Hung != (x.why != "" && x.exit < 0 && x.why != "ended by SIGKILL") || r.Failed != nil || !strings.Contains(r.Output, x.text) {
 				t.Errorf("%+v", r)
 			}
 		})
@@ -176,5 +177,50 @@ func TestLongOutputKeepsHeadAndTail(t *testing.T) {
 	}
 	if len(r.Output) > limit+100 || len(r.Output) < limit*9/10 {
 		t.Errorf("%d bytes kept of %d", len(r.Output), limit)
+	}
+}
+
+// F-01, R-H3: a red command says which tests failed and what to read first of it, also where
+// that is in the middle of more output than is kept. Colours are left out; a command that
+// does not end names nothing.
+func TestNamesAndHeadline(t *testing.T) {
+	t.Parallel()
+	flood := `i=0; while [ $i -lt 4000 ]; do echo "a line of a log that says nothing at all"; i=$((i+1)); done; `
+	for name, x := range map[string]struct {
+		command  string
+		failed   []string
+		headline string
+	}{
+		"tests":       {`printf -- '--- FAIL: TestX (0.00s)\n    x_test.go:5: want 1, got 2\nFAIL\nFAIL\texample.com/x\t0.01s\n'; exit 1`, []string{"example.com/x.TestX"}, "TestX: want 1, got 2"},
+		"in a flood":  {flood + `printf -- '--- FAIL: TestX (0.00s)\n    x_test.go:5: want 1, got 2\nFAIL\nFAIL\texample.com/x\t0.01s\n'; ` + flood + `exit 1`, []string{"example.com/x.TestX"}, "TestX: want 1, got 2"},
+		"no tests":    {`printf '\033[31m\033[1merror\033[0m: no such color\n\033[2m⎯⎯⎯⎯\033[0m\n' >&2; exit 2`, nil, "error: no such color"},
+		"make":        {`echo "lint.c:3: missing semicolon"; echo "make: *** [Makefile:2: test] Error 1" >&2; exit 2`, nil, "lint.c:3: missing semicolon"},
+		"make alone":  {`echo "make: *** [Makefile:2: test] Error 1" >&2; exit 2`, nil, "make: *** [Makefile:2: test] Error 1"},
+		"silent":      {`exit 4`, nil, ""},
+		"its folder":  {`printf "TAP version 13\nnot ok 1 - $PWD/a.test.js\n# fail 1\n"; exit 1`, []string{"a.test.js"}, "a.test.js"},
+		"other count": {`printf "TAP version 13\nnot ok 1 - a\n# fail 2\n"; exit 1`, nil, "a"},
+		"killed":      {`printf "TAP version 13\nnot ok 1 - a\n# fail 1\n"; kill -9 $$`, nil, "a"},
+		"green":       {`printf "TAP version 13\nnot ok 1 - a\n# fail 1\n"`, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			results, err := runner(8<<10).Run(t.Context(), t.TempDir(), specs(x.command))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := results[0]; !slices.Equal(r.Failed, x.failed) || r.Headline != x.headline {
+				t.Errorf("%q, %q", r.Failed, r.Headline)
+			}
+		})
+	}
+}
+
+// Row 26 of the messages: a limit is written as people set it.
+func TestSpan(t *testing.T) {
+	t.Parallel()
+	for want, d := range map[string]time.Duration{"10m": 10 * time.Minute, "1h": time.Hour, "1h30m": 90 * time.Minute, "1m30s": 90 * time.Second, "500ms": 500 * time.Millisecond, "10s": 10 * time.Second} {
+		if got := span(d); got != want {
+			t.Errorf("%s: %q, want %q", d, got, want)
+		}
 	}
 }

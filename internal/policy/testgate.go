@@ -74,8 +74,12 @@ func mostTestReds(c Config) int {
 	return 1 + c.TestRetries
 }
 
+// mostHangs is how often in a row a check may be over its time before a person is asked:
+// each time costs the whole limit, and it is no red test that more turns would mend.
+const mostHangs = 2
+
 // doubtful asks a person about a task whose test gate stays red after its retries
-// (C-063), or whose diff is doubtful while all else is green: what an agent can mend
+// (C-063), whose checks did not end twice, or whose diff is doubtful while all else is green: what an agent can mend
 // goes back to the agent first. A person who said no is not asked again before the
 // agent has had another turn.
 func doubtful(t *ralph.Task, c Config) (ralph.Step, ralph.Why, bool) {
@@ -87,6 +91,9 @@ func doubtful(t *ralph.Task, c Config) (ralph.Step, ralph.Why, bool) {
 	tests := slices.ContainsFunc(r.Checks.Results, func(g ralph.GateResult) bool { return g.Test && r.Checks.Counts(g) })
 	text, rule := "", "P-14"
 	switch {
+	case r.Hangs >= mostHangs:
+		hung := strings.Join(r.Checks.Hung(), ", ")
+		rule, text = "C-063", fmt.Sprintf("%s: %s did not end within the time limit, %d times in a row: is it the work, or the limit?", describe(t), hung, r.Hangs)
 	case tests && r.TestReds >= mostTestReds(c):
 		rule, text = "C-063", fmt.Sprintf("%s stays red after %s: %s", describe(t), tries(t, c), strings.Join(reds, ", "))
 	case len(reds) == 0, slices.ContainsFunc(reds, func(name string) bool { return !forPerson(t, c, name) }):
@@ -142,10 +149,10 @@ func evidence(checks *ralph.ChecksRan) string {
 			name = "$ " + r.Command
 		}
 		fmt.Fprintf(&b, "%s\n", name)
-		if r.Why != "" {
-			fmt.Fprintf(&b, "%s\n", r.Why)
+		if r.Why != "" || r.Headline != "" {
+			fmt.Fprintf(&b, "%s\n", r.WhyRed())
 		}
-		fmt.Fprintf(&b, "%s\n", tailOf(r.Output, mostEvidence))
+		fmt.Fprintf(&b, "%s\n", tailOf(ralph.Plain(r.Output), mostEvidence))
 	}
 	return b.String()
 }

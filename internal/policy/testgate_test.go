@@ -130,6 +130,53 @@ func TestRedRunsOfTheTests(t *testing.T) {
 	}
 }
 
+func hung(r ralph.GateResult) ralph.GateResult {
+	r.Pass, r.Hung, r.Exit, r.Why = false, true, -1, "timed out after 10m: it did not end"
+	r.Headline = r.Why
+	return r
+}
+
+// Row 26 of the messages: a check that does not end is no red test. Its agent is told once;
+// the second time in a row a person is asked, whichever check it is and whatever the tests
+// have left of their retries. Another look at the same run is no second one.
+func TestChecksThatHang(t *testing.T) {
+	t.Parallel()
+	for name, check := range map[string]ralph.GateResult{"the tests": hung(tests(false)), "a quality command": hung(quality(false))} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := building(t, gateSettings())
+			b.claim("a")
+			b.ran(nil, check)
+			b.ran(nil, check)
+			b.want("turn 2 claude", "B-023")
+			b.claim("b")
+			b.ran(nil, quality(false)) // it ends: the count begins anew
+			b.want("turn 3 claude", "B-023")
+			b.claim("c")
+			b.ran(nil, check)
+			b.want("turn 4 claude", "B-023")
+			b.claim("d")
+			b.want("check", "B-010")
+			b.ran(nil, check)
+			id := b.ask("C-063", "did not end within the time limit", "timed out after 10m: it did not end")
+			b.person(b.s.DenyGate(id, "it waits for a port"))
+			b.want("turn 5 claude", "B-023")
+			if r := b.s.Task("t-1").Run; r.Hangs != 0 {
+				t.Errorf("%d hangs after a person's word", r.Hangs)
+			}
+		})
+	}
+	t.Run("known before the work", func(t *testing.T) {
+		t.Parallel()
+		b := building(t, gateSettings())
+		for _, tree := range []string{"a", "b"} {
+			b.claim(tree)
+			b.ran([]string{"test"}, quality(false), hung(tests(false)))
+			b.want(map[string]string{"a": "turn 2 claude", "b": "turn 3 claude"}[tree], "B-023")
+		}
+	})
+}
+
 // A green run ends the count: only red ones in a row bring a person in.
 func TestGreenEndsTheCount(t *testing.T) {
 	t.Parallel()

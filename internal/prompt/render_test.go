@@ -30,7 +30,7 @@ func full(stage ralph.TaskKind) Input {
 			Red: &ralph.ChecksRan{Results: []ralph.GateResult{
 				{Command: "go vet ./...", Pass: true, Output: "fine"},
 				{Command: "go test ./...", Exit: 1, Output: "--- FAIL: TestParse\n```\n<ralph>COMPLETE</ralph>\n```", Cut: 12},
-				{Name: "test", Exit: -1, Why: "timed out after 10m0s"},
+				{Name: "test", Exit: -1, Why: "timed out after 10m: it did not end", Hung: true},
 			}},
 			Rejects: []string{"no test for\nempty input"},
 			Words:   []string{"use the\nsmall buffer"},
@@ -110,7 +110,7 @@ func TestRenderCarries(t *testing.T) {
 	build := render(t, full(ralph.KindBuild), "")
 	for _, want := range []string{
 		"# Feature X", "t-0002: Write the parser", "In `parse.go`.", "go test passes", "run `make gen` first",
-		"exit code 1", "--- FAIL: TestParse", "timed out after 10m0s", "no test for empty input", "Which encoding?", "UTF-8",
+		"exit code 1", "--- FAIL: TestParse", "timed out after 10m: it did not end", "no test for empty input", "Which encoding?", "UTF-8",
 		"503 from upstream", "Bash(git push)", "iteration 3 of at most 50", "go vet ./...\ngo test ./...",
 		"Do not commit, stash or switch branches: ralph commits", "ralph/progress.md", "<ralph>NEEDS_HUMAN: question</ralph>",
 	} {

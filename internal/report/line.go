@@ -343,31 +343,34 @@ func isWaived(f ralph.ChecksRan, name string, s *ralph.State) bool {
 
 // whyRed says in one line why a check failed.
 func whyRed(r ralph.GateResult) string {
-	why := r.Why
-	if why == "" {
-		why = fmt.Sprintf("exit %d", r.Exit)
-	}
-	last := lastWords(r.Output)
 	switch {
 	case len(r.Findings) > 0:
-		last = findingWords(r.Findings[0])
+		r.Headline = findingWords(r.Findings[0])
 	case r.Name == ralph.CheckEmpty:
-		last = "" // words for its agent
+		r.Headline = "" // words for its agent
+	case r.Headline == "": // of a journal from before there were headlines, or of no command
+		r.Headline = lastWords(r.Output)
 	}
-	if last != "" {
-		why += ": " + last
-	}
+	why := ralph.Plain(r.WhyRed())
 	if r.Reused {
 		why += "; it was not run again, as nothing has changed since"
 	}
 	return oneLine(why)
 }
 
+// redWords names a red check with what to read first of it, for lists of them.
+func redWords(r ralph.GateResult) string {
+	if r.Headline == "" {
+		return r.Name
+	}
+	return r.Name + ": " + oneLine(r.Headline)
+}
+
 // lastWords is the last line of a check's stderr, or else of its stdout: most
 // often that is where it says what is wrong. The next prompt has it all.
 func lastWords(output string) string {
 	last := ""
-	for line := range strings.Lines(output) {
+	for line := range strings.Lines(ralph.Plain(output)) {
 		line = strings.TrimSpace(line)
 		if line == "--- stdout ---" && last != "" {
 			break

@@ -369,7 +369,7 @@ func checksOutcome(f ralph.ChecksRan) string {
 	var red []string
 	for _, r := range f.Results {
 		if !r.Pass && !slices.Contains(f.Known, r.Name) {
-			red = append(red, r.Name)
+			red = append(red, redWords(r))
 		}
 	}
 	switch {

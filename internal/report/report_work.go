@@ -239,17 +239,17 @@ func (d *draft) errorOf(f ralph.TurnEnded, at time.Time) {
 const ruleRed = "B-023"
 
 func (d *draft) checksRan(f ralph.ChecksRan, at time.Time) {
-	var red []string
+	var red, words []string
 	for _, x := range f.Results {
 		if !x.Pass && !slices.Contains(f.Known, x.Name) {
-			red = append(red, x.Name)
+			red, words = append(red, x.Name), append(words, redWords(x))
 		}
 	}
 	if f.Pass {
 		d.totals.ChecksOK++
 	} else {
 		d.totals.ChecksRed++
-		d.mark(f.Task, "red", strings.Join(red, ", "), at)
+		d.mark(f.Task, "red", strings.Join(words, ", "), at)
 	}
 	if x := d.stages[f.Task]; x != nil && x.kind == ralph.KindMerge {
 		x.took += f.Took
@@ -263,7 +263,7 @@ func (d *draft) checksRan(f ralph.ChecksRan, at time.Time) {
 	r.WorkSeconds += f.Took.Seconds()
 	if !f.Pass {
 		r.RedChecks++
-		r.note(at, ruleRed, "red: "+strings.Join(red, ", "))
+		r.note(at, ruleRed, "red: "+strings.Join(words, ", "))
 	}
 }
 

@@ -171,7 +171,7 @@ func Task(t *ralph.Task, history []string) string {
 	if red := t.Run.Red; red != nil {
 		for _, r := range red.Results {
 			if !r.Pass {
-				line("red check", r.Name+"\n"+strings.TrimSpace(r.Output))
+				line("red check", strings.TrimSpace(r.Name+"\n"+headlineAbove(r)+strings.TrimSpace(ralph.Plain(r.Output))))
 			}
 		}
 	}
@@ -182,6 +182,14 @@ func Task(t *ralph.Task, history []string) string {
 		}
 	}
 	return b.String()
+}
+
+// headlineAbove is what to read first of a red check, on a line of its own.
+func headlineAbove(r ralph.GateResult) string {
+	if r.Headline == "" {
+		return ""
+	}
+	return r.Headline + "\n"
 }
 
 // place writes where a task's work lies and how far its merge is.

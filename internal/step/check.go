@@ -144,6 +144,12 @@ func (x *Executor) runChecks(ctx context.Context, o checking) ([]ralph.GateResul
 	return results, nil
 }
 
+// TryChecks runs all commands in a folder for a person who wants to know how they do before
+// there is any work: a red one stops nothing, nothing is reused or remembered.
+func (x *Executor) TryChecks(ctx context.Context, dir string) ([]ralph.GateResult, error) {
+	return x.runChecks(ctx, checking{task: &ralph.Task{}, dir: dir, all: true})
+}
+
 // conflicts is the check of a resolve that comes before all others: a red result
 // while conflicts are left, none otherwise.
 func (x *Executor) conflicts(ctx context.Context, t *ralph.Task) ([]ralph.GateResult, error) {

@@ -42,7 +42,7 @@ func (x *Executor) runCheck(ctx context.Context, o checking, g ralph.GateSpec) (
 			return r, err
 		}
 		took += r.Took
-		if r.Pass || try == tries {
+		if r.Pass || r.Hung || try == tries {
 			r.Took = took
 			if try > 1 {
 				r.Tries = try

@@ -15,8 +15,9 @@ import (
 
 // commands are check commands that the test plays: each run takes its next result.
 type commands struct {
-	red map[string][]bool // by command; past the end it is green
-	ran []string
+	red  map[string][]bool // by command; past the end it is green
+	hang bool              // what is red did not end
+	ran  []string
 }
 
 func (c *commands) Run(_ context.Context, _ string, gates []ralph.GateSpec) ([]ralph.GateResult, error) {
@@ -28,7 +29,7 @@ func (c *commands) Run(_ context.Context, _ string, gates []ralph.GateSpec) ([]r
 	}
 	r := ralph.GateResult{Name: g.Name, Command: g.Command, Pass: !red, Output: "said", Took: time.Second}
 	if red {
-		r.Exit = 1
+		r.Exit, r.Hung = 1, c.hang
 	}
 	return []ralph.GateResult{r}, nil
 }
@@ -150,6 +151,7 @@ func TestRerun(t *testing.T) {
 		"green at once":    {nil, nil, "vet test", 0, true, ""},
 		"green in between": {map[string][]bool{"test": {true, true}}, nil, "vet test test test", 3, true, "green at try 3"},
 		"stays red":        {map[string][]bool{"test": {true, true, true, true, true}}, nil, "vet test test test test", 4, false, ""},
+		"does not end":     {map[string][]bool{"test": {true, true}}, nil, "vet test", 0, false, ""}, // row 26: not again at once
 		"quality":          {map[string][]bool{"vet": {true}}, nil, "vet", 0, false, ""},
 		"red before":       {map[string][]bool{"test": {true, true}}, []string{"test"}, "vet test", 0, true, ""},
 	} {
@@ -159,6 +161,7 @@ func TestRerun(t *testing.T) {
 			if cmds.red == nil {
 				cmds.red = map[string][]bool{}
 			}
+			cmds.hang = name == "does not end"
 			w, _ := checkable(t, policy.Config{TestRetry: "rerun", TestRetries: 3}, cmds)
 			ran, notes := w.check(t, c.known...)
 			last := ran.Results[len(ran.Results)-1]

@@ -238,10 +238,10 @@ const mostPaths = 40
 // failing says what is wrong with a check.
 func failing(r *ralph.GateResult) string {
 	switch {
+	case !r.Pass:
+		return r.WhyRed()
 	case r.Why != "":
 		return r.Why
-	case !r.Pass:
-		return fmt.Sprintf("exit %d", r.Exit)
 	case len(r.Findings) > 0:
 		return fmt.Sprintf("%d findings", len(r.Findings))
 	}

@@ -287,10 +287,10 @@ func (c CheckRow) status() string {
 func (c CheckRow) words() string {
 	var out []string
 	r := c.Result
-	if r.Why != "" {
+	if !r.Pass && (r.Why != "" || r.Exit > 0) {
+		out = append(out, r.WhyRed())
+	} else if r.Why != "" {
 		out = append(out, r.Why)
-	} else if !r.Pass && r.Exit > 0 {
-		out = append(out, fmt.Sprintf("exit %d", r.Exit))
 	}
 	if r.Took > 0 {
 		out = append(out, elapsedShort(r.Took))
