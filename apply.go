@@ -335,9 +335,9 @@ func taskEdited(t *Task, edited Task) {
 }
 
 func (s *State) taskEnded(f TaskEnded, at time.Time) {
-	build := false
+	build, worked, slot := false, false, 0
 	s.editTask(f.ID, func(t *Task) {
-		build = t.IsBuild()
+		build, worked, slot = t.IsBuild(), t.Status == TaskActive, t.Run.Place.Slot
 		if t.Kind == KindInvestigate && f.Status == TaskDone {
 			s.issuesLooked()
 		}
@@ -362,7 +362,9 @@ func (s *State) taskEnded(f TaskEnded, at time.Time) {
 		s.stageEnded(f)
 		return
 	}
-	s.Session.LastTask = at
+	if worked { // what a person left out before it began is no end to wait after
+		s.Session.leftSlot(slot, at)
+	}
 	if f.Status == TaskFailed || f.Status == TaskTimeout {
 		s.Session.Errors = append(slices.Clone(s.Session.Errors), f.ID)
 	}

@@ -157,9 +157,6 @@ func (x *session) policyOf(planOnly bool) policy.Config {
 	}
 	if x.mode == "autopilot" {
 		p.Parallel = slotsOf(c)
-		if !c.Where("task.delay").Given() { // a slot that frees is filled at once (B-050)
-			p.TaskDelay = 0
-		}
 		if !c.Where("task.no_progress_turns").Given() { // B-020, X-56
 			p.NoProgressTurns = 0
 		}

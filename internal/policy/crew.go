@@ -23,14 +23,15 @@ func crew(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) (Move, b
 	if m, ok := mergeNext(s, v, c); ok {
 		return m, true
 	}
-	slot := v.freeSlot(c)
-	if slot == 0 {
+	free := v.freeSlots(c)
+	if len(free) == 0 {
 		return Hold{Why: "every slot is busy"}, true
 	}
-	if m, ok := resolveNext(s, v, c, slot); ok {
+	if m, ok := resolveNext(s, v, c, free[0]); ok {
 		return m, true
 	}
-	next, until := chooseNext(s, c, now)
+	next := chooseNext(s, c)
+	slot, until := rested(s, free, c, now)
 	switch {
 	case next != nil && !until.IsZero():
 		return Hold{Until: until, Why: "task.delay"}, true
@@ -46,15 +47,31 @@ func crew(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) (Move, b
 }
 
 // chooseNext is the task that a free slot gets: what a person assigned, what goes
-// on after an answer, then the best by score; and until when task.delay holds it.
-func chooseNext(s *ralph.State, c Config, now time.Time) (*ralph.Task, time.Time) {
-	next := best(s, c, func(t *ralph.Task) bool { return s.Session.Auto != ralph.Semi || chosen(t) })
-	return next, delayed(s, c, now)
+// on after an answer, then the best by score.
+func chooseNext(s *ralph.State, c Config) *ralph.Task {
+	return best(s, c, func(t *ralph.Task) bool { return s.Session.Auto != ralph.Semi || chosen(t) })
 }
 
-// delayed is when task.delay lets the next task start, zero for now.
-func delayed(s *ralph.State, c Config, now time.Time) time.Time {
-	last := s.Session.LastTask
+// rested is the first of the free slots in which the next task may start; while
+// task.delay holds all of them, the one in which it ends first, and until when. The
+// delay is the slot's own: an end in another slot does not prolong it (B-050).
+func rested(s *ralph.State, free []int, c Config, now time.Time) (slot int, until time.Time) {
+	for _, n := range free {
+		at := delayed(s, n, c, now)
+		if at.IsZero() {
+			return n, at
+		}
+		if slot == 0 || at.Before(until) {
+			slot, until = n, at
+		}
+	}
+	return slot, until
+}
+
+// delayed is when task.delay lets the next task start in a slot, zero for now. Slot 0
+// is the checkout.
+func delayed(s *ralph.State, slot int, c Config, now time.Time) time.Time {
+	last := s.Session.FreedAt(slot)
 	if until := last.Add(c.TaskDelay); !last.IsZero() && !last.After(now) && now.Before(until) {
 		return until
 	}
@@ -100,14 +117,15 @@ func (v view) start(t *ralph.Task, slot int) ralph.Fact {
 	return ralph.TaskStarted{ID: t.ID, Slot: slot, Dir: dir}
 }
 
-// freeSlot is the lowest slot that no task holds, 0 for none (B-049).
-func (v view) freeSlot(c Config) int {
+// freeSlots are the slots that no task holds, lowest first (B-049).
+func (v view) freeSlots(c Config) []int {
+	var free []int
 	for n := 1; n <= c.Parallel; n++ {
 		if !slices.Contains(v.slots, n) {
-			return n
+			free = append(free, n)
 		}
 	}
-	return 0
+	return free
 }
 
 // freeDir is the first worktree of the pool that no task owns. A task that ended

@@ -92,7 +92,7 @@ func some(n int) []ralph.Task {
 }
 
 // B-004, B-049, B-095: all free slots are filled before anything is waited for, and
-// never more; B-050, B-053, B-056: a slot that frees gets the next at once.
+// never more; B-050, B-053, B-056: a slot that frees gets the next when its delay is over.
 func TestCrewFillsSlots(t *testing.T) {
 	t.Parallel()
 	const full = "hold: every slot is busy"
@@ -115,6 +115,10 @@ func TestCrewFillsSlots(t *testing.T) {
 			b := crewOn(t, crewSettings(), some(5)...)
 			b.expect("t-1 slot 1 at 1", "t-2 slot 2 at 2", "t-3 slot 3 at 3", full)
 			b.add(tt.free...)
+			if !b.s.Session.LastTask.IsZero() { // a question is no end: its slot is filled at once
+				b.expect("hold 500ms: task.delay")
+				b.rest()
+			}
 			b.expect(tt.want...)
 		})
 	}
@@ -136,6 +140,7 @@ func TestAnswerNeedsASlot(t *testing.T) {
 	b.end(ralph.TaskPending, "B-054")
 	b.built("t-2")
 	b.stage("merge t-2")
+	b.rest()
 	b.expect("t-1 slot 1 at 1", "hold: every slot is busy")
 	b.task = "t-1"
 	b.want("prepare", "B-005")
@@ -147,14 +152,34 @@ func TestAnswerNeedsASlot(t *testing.T) {
 func TestCrewDelay(t *testing.T) {
 	t.Parallel()
 	c := crewSettings()
-	c.TaskDelay = 3 * time.Second
+	c.TaskDelay, c.Parallel = 3*time.Second, 1
 	b := crewOn(t, c, some(2)...)
 	b.add(ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"})
 	b.built("t-1")
 	b.stage("merge t-1") // a merge is no start
 	b.expect("hold 3s: task.delay")
 	b.now = b.now.Add(3 * time.Second)
-	b.expect("t-2 slot 1 at 1", "hold: nothing else is ready")
+	b.expect("t-2 slot 1 at 1", "hold: every slot is busy")
+}
+
+// F-10, B-050: the delay is the slot's own. What ends in other slots neither prolongs
+// it nor begins one, and of several slots that wait the first to be over is filled.
+func TestDelayBelongsToTheSlot(t *testing.T) {
+	t.Parallel()
+	c := crewSettings()
+	c.TaskDelay, c.Parallel = 3*time.Second, 2
+	b := crewOn(t, c, some(5)...)
+	b.expect("t-1 slot 1 at 1", "t-2 slot 2 at 2", "hold: every slot is busy")
+	b.built("t-1")
+	b.stage("merge t-1")
+	b.expect("hold 3s: task.delay")
+	b.now = b.now.Add(2 * time.Second)
+	b.built("t-2") // a second before slot 1 may go on
+	b.expect("hold 1s: task.delay")
+	b.now = b.now.Add(time.Second)
+	b.expect("t-3 slot 1 at 1", "hold 2s: task.delay")
+	b.now = b.now.Add(2 * time.Second)
+	b.expect("t-4 slot 2 at 2", "hold: every slot is busy")
 }
 
 // Semi mode: a person chooses, and the toggle (B-030, B-085, B-091, B-092).

@@ -160,10 +160,14 @@ func (x *Explanation) engine(s *ralph.State, t *ralph.Task, c Config, now time.T
 	if !x.Ready {
 		return
 	}
-	if c.Isolated && look(s).freeSlot(c) == 0 || !c.Isolated && othersAtWork(s, t) >= c.Parallel {
+	slots := []int{0}
+	if c.Isolated {
+		slots = look(s).freeSlots(c)
+	}
+	if len(slots) == 0 || !c.Isolated && othersAtWork(s, t) >= c.Parallel {
 		wait("a free slot: all %d are busy", c.Parallel)
 	}
-	if until := delayed(s, c, now); !until.IsZero() {
+	if _, until := rested(s, slots, c, now); !until.IsZero() {
 		wait("task.delay, until %s", until.Format("15:04:05"))
 	}
 	if x.Rank > 1 {

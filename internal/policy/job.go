@@ -136,11 +136,11 @@ func construct(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 
 // startNext starts the next task of a job that works in place.
 func startNext(s *ralph.State, c Config, now time.Time) (Move, bool) {
-	next, until := chooseNext(s, c, now)
-	switch {
-	case next == nil:
+	next := chooseNext(s, c)
+	if next == nil {
 		return nil, false
-	case !until.IsZero():
+	}
+	if until := delayed(s, 0, c, now); !until.IsZero() {
 		return Hold{Until: until, Why: "task.delay"}, true
 	}
 	if m, waits := stepGate(s, next, now); waits {
