@@ -61,7 +61,7 @@ func (s *State) SkipTask(id TaskID, reason string) ([]Fact, error) {
 		return []Fact{SkipWanted{id, reason}}, nil
 	case t.Status == TaskActive:
 		return nil, refuseTask(t, "", "is skipped already at the end of its iteration")
-	case t.Status == TaskSkipped, t.Status == TaskDone:
+	case t.LeftOut(), t.Status == TaskDone:
 		return nil, refuseTask(t, "", "is %s", t.Status)
 	}
 	return []Fact{TaskEnded{ID: id, Status: TaskSkipped, Why: Why{Text: reason}}}, nil

@@ -100,7 +100,7 @@ func (x *session) needsCheckout(s *ralph.State) error {
 	var ids []string
 	for _, t := range s.Plan.Tasks {
 		q := t.Run.Queue.State
-		open := t.Status != ralph.TaskDone && t.Status != ralph.TaskSkipped // failed ones may be tried again
+		open := t.Status != ralph.TaskDone && !t.LeftOut() // failed ones may be tried again
 		if open && t.Run.Place.Dir != "" || t.Status == ralph.TaskDone && q != "" && q != ralph.MergeMerged {
 			ids = append(ids, string(t.ID))
 		}

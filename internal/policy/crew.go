@@ -325,7 +325,7 @@ func pilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	if mayLand(s, now) { // a person may have cleared the way since the last try
 		return land(s)
 	}
-	return pilotEnd(s)
+	return pilotEnd(s, c)
 }
 
 // inARow are the tasks that failed one after the other; with CountTimeouts those that
@@ -434,31 +434,84 @@ func inStage(s *ralph.State, id ralph.TaskID) bool {
 }
 
 // pilotEnd ends the session when nothing is ready and nothing runs (B-003, B-099).
-func pilotEnd(s *ralph.State) Move {
+func pilotEnd(s *ralph.State, c Config) Move {
 	ended := ralph.JobEnded{Status: ralph.SpecPending, Error: "tasks are left", Rule: "B-099"}
 	var left []string
-	for _, status := range []ralph.TaskStatus{ralph.TaskFailed, ralph.TaskTimeout, ralph.TaskBlocked, ralph.TaskPending} {
+	for _, status := range []ralph.TaskStatus{ralph.TaskFailed, ralph.TaskTimeout, ralph.TaskBlocked} {
 		if n := s.CountTasks(status); n > 0 {
 			left = append(left, fmt.Sprintf("%d %s", n, leftWord(status)))
 		}
 	}
+	var needless []string
+	left, needless = appendNamed(left, s, c)
 	if i := s.Plan.Integration; i != nil && i.Landed != i.Tip {
 		left = append(left, fmt.Sprintf("merged work waits on %s: %s", i.Branch, strings.Join(i.Held, ", ")))
 	}
 	if len(left) == 0 {
 		ended.Status, ended.Error = ralph.SpecDone, ""
-		return record(ended, Stop{Reason: ralph.ReasonComplete, Detail: "every task is done and merged"}.Ended(s))
+		detail := "every task is done and merged"
+		if len(needless) > 0 {
+			detail = "every other task is done and merged; left out by a person: " + enough(needless)
+		}
+		return record(ended, Stop{Reason: ralph.ReasonComplete, Detail: detail}.Ended(s))
 	}
 	stop := Stop{Reason: ralph.ReasonFailed, Detail: strings.Join(left, ", "), Cause: "no_tasks"} // that could start
 	return record(ended, stop.Ended(s))
 }
 
+// appendNamed adds what was skipped for an error and what can never start, with what it
+// waits for; needless are the tasks that a person left out (B-002).
+func appendNamed(left []string, s *ralph.State, c Config) (_, needless []string) {
+	var skipped, never []string
+	divided := map[ralph.TaskID]bool{}
+	for _, t := range s.Plan.Tasks {
+		divided[t.Parent] = true
+	}
+	for _, t := range s.Plan.Tasks {
+		switch {
+		case t.Run.GivenUp:
+			skipped = append(skipped, string(t.ID))
+		case t.Status == ralph.TaskPending:
+			never = append(never, string(t.ID)+" waits for "+enough(unsatisfied(s, t, c)))
+		case t.LeftOut() && !divided[t.ID]:
+			needless = append(needless, string(t.ID))
+		}
+	}
+	if len(skipped) > 0 {
+		left = append(left, fmt.Sprintf("%d skipped after an error (%s)", len(skipped), enough(skipped)))
+	}
+	if len(never) > 0 {
+		left = append(left, fmt.Sprintf("%d can never start (%s)", len(never), enough(never)))
+	}
+	return left, needless
+}
+
+// unsatisfied is what a pending task waits for: tasks, or its phase.
+func unsatisfied(s *ralph.State, t *ralph.Task, c Config) []string {
+	var ids []string
+	for _, dep := range t.Deps {
+		if d := s.Task(dep); !satisfied(d, c) {
+			ids = append(ids, string(dep))
+		}
+	}
+	if phase := openPhase(s, c); t.Phase != phase {
+		ids = append(ids, fmt.Sprintf("phase %q", phase))
+	}
+	return ids
+}
+
+// enough names the first of many.
+func enough(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
 func leftWord(s ralph.TaskStatus) string {
-	switch s {
-	case ralph.TaskTimeout:
+	if s == ralph.TaskTimeout {
 		return "timed out"
-	case ralph.TaskPending:
-		return "can never start"
 	}
 	return string(s)
 }

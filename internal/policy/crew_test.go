@@ -40,6 +40,9 @@ func at(slot int, dir string) func(*ralph.Task) {
 	}
 }
 
+// givenUp is a task that errors.strategy skipped.
+func givenUp(x *ralph.Task) { x.Status, x.Run.GivenUp = ralph.TaskSkipped, true }
+
 func keeps(status ralph.TaskStatus, dir string) func(*ralph.Task) {
 	return func(x *ralph.Task) { x.Status, x.Run.Place.Dir = status, "ralph/.worktrees/"+dir }
 }
@@ -204,7 +207,7 @@ func TestSemi(t *testing.T) {
 			ralph.TaskEnded{ID: "t-2", Status: ralph.TaskDone},
 			ralph.TaskEnded{ID: "t-3", Status: ralph.TaskDone},
 			ralph.TaskEnded{ID: "t-4", Status: ralph.TaskSkipped},
-		}, []string{"job done, complete: every task is done and merged"}, "completed"},
+		}, []string{"job done, complete: every other task is done and merged; left out by a person: t-4"}, "completed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -366,13 +369,16 @@ func TestPilotEnds(t *testing.T) {
 	}{
 		{"B-003 all done", []ralph.Task{task("a", inMerge(ralph.MergeMerged))}, nil, "job done, complete: every task is done and merged"},
 		{"B-040 nothing to do", nil, nil, "job done, complete: every task is done and merged"},
-		{"B-065 skipped is no failure", []ralph.Task{task("a", with(ralph.TaskSkipped))}, nil, "job done, complete: every task is done and merged"},
+		{"B-065, F-13 skipped by a person is no failure, and is named", []ralph.Task{task("a", with(ralph.TaskSkipped))}, nil, "job done, complete: every other task is done and merged; left out by a person: a"},
+		{"B-081 smaller tasks took its place: nothing was left out", []ralph.Task{task("a", with(ralph.TaskSkipped)), {ID: "b", Parent: "a", Status: ralph.TaskDone}}, nil, "job done, complete: every task is done and merged"},
+		{"F-13, B-002 skipped for an error is not done", []ralph.Task{task("a", givenUp)}, nil, "job pending, failed: 1 skipped after an error (a)"},
+		{"F-13, B-002 what depends on that waits", []ralph.Task{task("a", givenUp), task("b", deps("a")), task("c", deps("b"))}, nil, "job pending, failed: 1 skipped after an error (a), 2 can never start (b waits for a, c waits for b)"},
 		{"failed", []ralph.Task{task("a", with(ralph.TaskFailed))}, nil, "job pending, failed: 1 failed"},
 		{"B-032 timed out", []ralph.Task{task("a", with(ralph.TaskTimeout))}, nil, "job pending, failed: 1 timed out"},
-		{"B-031 blocked, and one that waits for it", []ralph.Task{task("a", with(ralph.TaskBlocked)), task("b", deps("a"))}, nil, "job pending, failed: 1 blocked, 1 can never start"},
+		{"B-031 blocked, and one that waits for it", []ralph.Task{task("a", with(ralph.TaskBlocked)), task("b", deps("a"))}, nil, "job pending, failed: 1 blocked, 1 can never start (b waits for a)"},
 		{"each counted apart", []ralph.Task{
 			task("a", with(ralph.TaskFailed)), task("b", with(ralph.TaskTimeout)), task("c", with(ralph.TaskBlocked)), task("d", deps("a")), task("e", with(ralph.TaskFailed)),
-		}, nil, "job pending, failed: 2 failed, 1 timed out, 1 blocked, 1 can never start"},
+		}, nil, "job pending, failed: 2 failed, 1 timed out, 1 blocked, 1 can never start (d waits for a)"},
 		{"X-72 the checkout is in the way", nil, []ralph.Fact{
 			ralph.Advanced{Commit: "c1"}, ralph.Landed{From: "c0", To: "c1", Dirty: []string{"a.go", "b.go"}},
 		}, "job pending, failed: merged work waits on ralph/merged: a.go, b.go"},

@@ -209,8 +209,11 @@ func (x *Explanation) agent(s *ralph.State, t *ralph.Task, c Config, now time.Ti
 
 // standing is how far a task is that others wait for.
 func standing(t *ralph.Task) string {
-	if t.Status == ralph.TaskDone && unmerged(t) {
+	switch {
+	case t.Status == ralph.TaskDone && unmerged(t):
 		return "done, and its merge is " + mergeWords(t.Run.Queue)
+	case t.Run.GivenUp:
+		return "skipped after an error"
 	}
 	return string(t.Status)
 }

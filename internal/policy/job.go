@@ -129,7 +129,7 @@ func construct(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 		return failJob(s, c, describe(t)+" is blocked: "+t.Run.Reason)
 	}
 	if t := firstWith(s, ralph.TaskPending); t != nil {
-		return failJob(s, c, describe(t)+" can never start: what it depends on has not been done")
+		return failJob(s, c, describe(t)+" can never start: it waits for "+enough(unsatisfied(s, t, c)))
 	}
 	return record(ralph.TaskAdded{Task: stage(s.Job.ID, ralph.KindVerify, round, "Verify the work")})
 }

@@ -100,11 +100,11 @@ func (b board) score(t *ralph.Task, w Scoring) Points {
 	return p
 }
 
-// satisfied reports whether a dep no longer holds anything back. A task that a
-// person or the skip strategy left out does not hold back either.
+// satisfied reports whether a dep no longer holds anything back. A task that a person
+// left out does not hold back either; one that was skipped for an error does (B-002).
 // With worktrees what is done has to be merged as well.
 func satisfied(t *ralph.Task, c Config) bool {
-	if t == nil || t.Status == ralph.TaskSkipped {
+	if t == nil || t.LeftOut() {
 		return true
 	}
 	return t.Status == ralph.TaskDone && !(c.Isolated && unmerged(t))
