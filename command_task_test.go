@@ -218,7 +218,7 @@ func TestDivide(t *testing.T) {
 	x := task("a", "z")
 	x.Status, x.Notes, x.Tags, x.Priority, x.Phase, x.Spec = ralph.TaskTimeout, "notes", []string{"critical"}, "high", "p1", "a.md"
 	after := task("w", "q", "a")
-	after.Line = "{}"
+	after.Line, after.Phase = "{}", "p1"
 	ended := task("e", "a")
 	ended.Status = ralph.TaskFailed
 	s := fold(ralph.TaskAdded{Task: task("z")}, ralph.TaskAdded{Task: task("q")}, ralph.TaskAdded{Task: x}, ralph.TaskAdded{Task: after}, ralph.TaskAdded{Task: ended})

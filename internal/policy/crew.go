@@ -102,7 +102,7 @@ func look(s *ralph.State) view {
 		if p := &t.Run.Place; p.Slot > 0 || p.Dir != "" {
 			v.slots, v.dirs = append(v.slots, p.Slot), append(v.dirs, p.Dir)
 		}
-		if t.Status == ralph.TaskDone && unmerged(t) {
+		if t.Status == ralph.TaskDone && t.Unmerged() {
 			v.unmerged = append(v.unmerged, t)
 		}
 	}
@@ -319,13 +319,34 @@ func pilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	if ok {
 		return m
 	}
-	if s.Session.Auto == ralph.Semi && s.Plan.Unfinished() > 0 {
-		return Hold{Until: landAgain(s), Why: "waiting for you: ralph task assign <id>"}
+	if s.Session.Auto == ralph.Semi {
+		if why := undecided(s, c); why != "" {
+			return Hold{Until: landAgain(s), Why: why}
+		}
 	}
 	if mayLand(s, now) { // a person may have cleared the way since the last try
 		return land(s)
 	}
 	return pilotEnd(s, c)
+}
+
+// undecided is what a person has to decide in semi mode, "" for nothing: which task is
+// next, or what becomes of one that ended badly (B-030).
+func undecided(s *ralph.State, c Config) string {
+	if best(s, c, func(*ralph.Task) bool { return true }) != nil {
+		return "waiting for you: ralph task assign <id>"
+	}
+	for _, t := range s.Plan.Tasks {
+		if t.Status.Ended() && t.Status != ralph.TaskDone && !t.LeftOut() {
+			return decideWords(t)
+		}
+	}
+	return ""
+}
+
+// decideWords ask what becomes of a task that ended badly.
+func decideWords(t *ralph.Task) string {
+	return fmt.Sprintf("waiting for you: %s is %s; ralph task retry %[1]s, ralph task skip %[1]s, or ralph stop", t.ID, t.Status)
 }
 
 // inARow are the tasks that failed one after the other; with CountTimeouts those that
@@ -494,7 +515,7 @@ func unsatisfied(s *ralph.State, t *ralph.Task, c Config) []string {
 			ids = append(ids, string(dep))
 		}
 	}
-	if phase := openPhase(s, c); t.Phase != phase {
+	if phase := s.Plan.OpenPhase(c.Isolated); t.Phase != phase {
 		ids = append(ids, fmt.Sprintf("phase %q", phase))
 	}
 	return ids

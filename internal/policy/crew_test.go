@@ -199,6 +199,12 @@ func TestSemi(t *testing.T) {
 		{"B-091 exactly what is assigned", []ralph.Fact{ralph.TaskAssigned{ID: "t-2"}}, []string{"t-2 slot 1 at 1", none}, "running"},
 		{"B-091 two of them, in plan order", []ralph.Fact{ralph.TaskAssigned{ID: "t-3"}, ralph.TaskAssigned{ID: "t-2"}}, []string{"t-2 slot 1 at 1", "t-3 slot 2 at 2", none}, "running"},
 		{"B-030 blocked: a person decides again", []ralph.Fact{ralph.TaskAssigned{ID: "t-2"}, ralph.TaskStarted{ID: "t-2", Slot: 1}, ralph.TaskEnded{ID: "t-2", Status: ralph.TaskBlocked}}, []string{idle}, "waiting_user"},
+		{"B-030, F-15 the last one blocked: still a person's", []ralph.Fact{
+			ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone},
+			ralph.TaskEnded{ID: "t-2", Status: ralph.TaskDone},
+			ralph.TaskEnded{ID: "t-3", Status: ralph.TaskBlocked},
+			ralph.TaskEnded{ID: "t-4", Status: ralph.TaskSkipped},
+		}, []string{"hold: waiting for you: t-3 is blocked; ralph task retry t-3, ralph task skip t-3, or ralph stop"}, "waiting_user"},
 		{"B-091 one that has to wait starts later", []ralph.Fact{ralph.TaskAssigned{ID: "t-4"}}, []string{idle}, "running"},
 		{"B-092 autopilot goes on alone", []ralph.Fact{ralph.ModeSet{Mode: ralph.Autopilot}}, []string{"t-1 slot 1 at 1", "t-2 slot 2 at 2", "t-3 slot 3 at 3", "hold: every slot is busy"}, "running"},
 		{"B-092 and back: those at work go on", []ralph.Fact{ralph.ModeSet{}, ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"}, ralph.ModeSet{Mode: ralph.Semi}}, []string{none}, "running"},

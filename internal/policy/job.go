@@ -122,8 +122,13 @@ func construct(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 	if len(mine) > 0 {
 		return Hold{Why: "nothing else is ready"}
 	}
-	if s.Session.Auto == ralph.Semi && best(s, c, func(*ralph.Task) bool { return true }) != nil {
-		return Hold{Why: "waiting for you: ralph task assign <id>"}
+	if s.Session.Auto == ralph.Semi {
+		if best(s, c, func(*ralph.Task) bool { return true }) != nil {
+			return Hold{Why: "waiting for you: ralph task assign <id>"}
+		}
+		if t := firstWith(s, ralph.TaskBlocked); t != nil {
+			return Hold{Why: decideWords(t)}
+		}
 	}
 	if t := firstWith(s, ralph.TaskBlocked); t != nil {
 		return failJob(s, c, describe(t)+" is blocked: "+t.Run.Reason)

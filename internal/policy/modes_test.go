@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -335,8 +336,18 @@ func TestSemiInPlace(t *testing.T) {
 	b.person(b.s.AssignTask("t-2"))
 	b.rest()
 	b.add(b.schedule("task.started t-2").(policy.Record).Facts...)
+	blocked := *b
+	blocked.s = *b.s.Clone()
 	b.add(ralph.TaskEnded{ID: "t-2", Status: ralph.TaskDone})
 	b.schedule("task.added verify:q-1:1")
+
+	b = &blocked // F-15, B-030: a blocked last task is the person's to decide
+	b.add(ralph.TaskEnded{ID: "t-2", Status: ralph.TaskBlocked, Why: ralph.Why{Text: "no api"}})
+	if hold := b.schedule("hold").(policy.Hold); !strings.Contains(hold.Why, "t-2 is blocked; ralph task retry t-2") || b.s.Mode() != "waiting_user" {
+		t.Errorf("%+v while %s", hold, b.s.Mode())
+	}
+	b.mode(ralph.Autopilot)
+	b.schedule("job.ended failed")
 }
 
 // A task that waits for a person holds no end up: over the budget, aborted or without
