@@ -172,60 +172,11 @@ func (s *State) applyStep(e Event) {
 	}
 }
 
+// RuleGivenUp is why errors.strategy skips a task.
+const RuleGivenUp = "X-16"
+
 // RuleStuck marks the note that is the stuck warning (B-014, B-017).
 const RuleStuck = "B-017"
-
-func (s *State) editTask(id TaskID, edit func(*Task)) {
-	for _, list := range [][]*Task{s.Plan.Tasks, s.Stages} {
-		for i, t := range list {
-			if t.ID == id {
-				c := *t
-				status := c.Status
-				edit(&c)
-				if c.Status != status {
-					c.Line = "" // what a person wrote no longer says what is so
-				}
-				list[i] = &c
-				return
-			}
-		}
-	}
-}
-
-func (s *State) editSpec(id SpecID, edit func(*Spec)) {
-	for i, x := range s.Inbox {
-		if x.ID == id {
-			c := *x
-			c.Line = ""
-			edit(&c)
-			s.Inbox[i] = &c
-		}
-	}
-}
-
-func (s *State) editJob(edit func(*Job)) {
-	if s.Job != nil {
-		c := *s.Job
-		edit(&c)
-		s.Job = &c
-	}
-}
-
-// ordered returns list in the order of ids; what ids does not name goes last.
-func ordered[T any, ID comparable](list []T, ids []ID, id func(T) ID) []T {
-	out := make([]T, 0, len(list))
-	for _, want := range ids {
-		if i := slices.IndexFunc(list, func(x T) bool { return id(x) == want }); i >= 0 {
-			out = append(out, list[i])
-		}
-	}
-	for _, x := range list {
-		if !slices.Contains(ids, id(x)) {
-			out = append(out, x)
-		}
-	}
-	return out
-}
 
 func (s *State) sessionStarted(f SessionStarted, at, before time.Time) {
 	if f.Resumed && s.Session.ID == f.ID {
@@ -338,9 +289,9 @@ func taskEdited(t *Task, edited Task) {
 }
 
 func (s *State) taskEnded(f TaskEnded, at time.Time) {
-	build := false
+	build, worked, slot := false, false, 0
 	s.editTask(f.ID, func(t *Task) {
-		build = t.IsBuild()
+		build, worked, slot = t.IsBuild(), t.Status == TaskActive, t.Run.Place.Slot
 		if t.Kind == KindInvestigate && f.Status == TaskDone {
 			s.issuesLooked()
 		}
@@ -348,6 +299,7 @@ func (s *State) taskEnded(f TaskEnded, at time.Time) {
 		t.Run.InFlight = 0
 		t.Run.TurnAt, t.Run.Reserved = time.Time{}, Usage{} // of a turn that was not made or was cut
 		t.Run.Reason = f.Why.Text
+		t.Run.GivenUp = f.Status == TaskSkipped && f.Why.Rule == RuleGivenUp
 		t.left(f)
 		switch {
 		case f.Status == TaskPending && f.Retry:
@@ -365,7 +317,9 @@ func (s *State) taskEnded(f TaskEnded, at time.Time) {
 		s.stageEnded(f)
 		return
 	}
-	s.Session.LastTask = at
+	if worked { // what a person left out before it began is no end to wait after
+		s.Session.leftSlot(slot, at)
+	}
 	if f.Status == TaskFailed || f.Status == TaskTimeout {
 		s.Session.Errors = append(slices.Clone(s.Session.Errors), f.ID)
 	}

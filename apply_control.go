@@ -244,10 +244,29 @@ func (s *State) restFrom(at time.Time) {
 	if !s.Session.Live() {
 		return
 	}
-	switch s.Mode() {
-	case "paused", "waiting_user":
-		if !s.inFlight() {
-			s.Session.RestAt = at
-		}
+	switch mode := s.Mode(); {
+	case s.askedAlone(), (mode == "paused" || mode == "waiting_user") && !s.inFlight():
+		s.Session.RestAt = at
 	}
+}
+
+// askedAlone reports whether all that is at work waits for a person's answer, between
+// turns or in the middle of one: that is nobody's running time. What starts beside
+// it is a fact, which ends the rest.
+func (s *State) askedAlone() bool {
+	if len(s.Gates) == 0 {
+		return false
+	}
+	waits := false
+	for t := range s.Work() {
+		if t.Status != TaskActive {
+			continue
+		}
+		asked := func(g *Gate) bool { return g.Task == t.ID && g.InTurn == (t.Run.InFlight != 0) }
+		if !slices.ContainsFunc(s.Gates, asked) {
+			return false
+		}
+		waits = true
+	}
+	return waits
 }

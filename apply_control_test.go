@@ -183,6 +183,44 @@ func TestCompacted(t *testing.T) {
 	}
 }
 
+// F-18, X-59: while all that is at work waits for answers, between turns or in the middle
+// of one, no running time passes; beside an agent at work it does.
+func TestQuestionsAreNoRunningTime(t *testing.T) {
+	t.Parallel()
+	var s ralph.State
+	start := time.Date(2025, 1, 20, 10, 0, 0, 0, time.UTC)
+	at := func(minute int, facts ...ralph.Fact) {
+		for _, f := range facts {
+			s.Apply(ralph.Event{Seq: s.Seq + 1, At: start.Add(time.Duration(minute) * time.Minute), Fact: f})
+		}
+	}
+	want := func(minute, ran int) {
+		t.Helper()
+		now := start.Add(time.Duration(minute) * time.Minute)
+		if a, b := s.Running(now), s.JobElapsed(now); a != time.Duration(ran)*time.Minute || a != b {
+			t.Errorf("minute %d: the session ran %s, the spec %s; want %d minutes", minute, a, b, ran)
+		}
+	}
+	asks := func(id ralph.GateID, task ralph.TaskID, inTurn bool) ralph.Fact {
+		return ralph.Asked{Gate: ralph.Gate{ID: id, Kind: ralph.GateQuestion, Task: task, InTurn: inTurn}}
+	}
+	at(0, ralph.SessionStarted{ID: "s-1", Mode: "autopilot"}, ralph.PlanStarted{File: "a.md"}, ralph.JobStarted{Job: "j", File: "a.md"})
+	for _, id := range []ralph.TaskID{"t-1", "t-2"} {
+		at(0, ralph.TaskAdded{Task: ralph.Task{ID: id, Name: "x"}}, ralph.TaskStarted{ID: id}, ralph.StepStarted{Task: id, Step: ralph.Turn{Agent: "me"}})
+	}
+	at(5, ralph.TurnEnded{Task: "t-1", Agent: "me", Exit: ralph.ExitOK}, asks("g-1", "t-1", false))
+	want(10, 10) // the other one works
+	at(10, asks("g-2", "t-2", true))
+	want(600, 10) // it asks in the middle of its turn
+	at(600, ralph.Answered{ID: "g-2"})
+	want(605, 15)
+	at(605, asks("g-3", "t-2", true))
+	at(700, ralph.Noted{Text: "somebody looked"})
+	want(800, 15)
+	at(800, ralph.Answered{ID: "g-1"}) // its task may go on: it is at work again
+	want(803, 18)
+}
+
 // a pause that is reached, and a start that waits for approval, are no running
 // time, neither for the session nor for its spec; what came before and after is.
 func TestRestIsNoRunningTime(t *testing.T) {

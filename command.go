@@ -147,7 +147,8 @@ func (s *State) checkTask(t Task) error {
 	return CheckDeps(tasks)
 }
 
-// CheckDeps refuses deps that name no task, and cycles, with their path.
+// CheckDeps refuses deps that name no task, cycles, and tasks of a later phase, with
+// their path.
 func CheckDeps(tasks []*Task) error {
 	byID := make(map[TaskID]*Task, len(tasks))
 	for _, t := range tasks {
@@ -182,7 +183,7 @@ func CheckDeps(tasks []*Task) error {
 			return err
 		}
 	}
-	return nil
+	return CheckPhases(tasks)
 }
 
 // EndTask sets a task's end by a person's word: done or skipped.
@@ -246,6 +247,9 @@ func (s *State) PrioritizeTask(id TaskID) ([]Fact, error) {
 		if x.ID != id {
 			ids = append(ids, x.ID)
 		}
+	}
+	if err := CheckPhases(ordered(s.Plan.Tasks, ids, func(t *Task) TaskID { return t.ID })); err != nil {
+		return nil, err
 	}
 	return []Fact{TaskEdited{edited}, PlanOrdered{ids}}, nil
 }

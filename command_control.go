@@ -72,23 +72,55 @@ func (s *State) SetMode(mode Autonomy) ([]Fact, error) {
 	return []Fact{ModeSet{Mode: mode}}, nil
 }
 
-// Resumable reports whether a start in a mode goes on with the newest session (X-07): it
-// was cut off, or a person or an error ended it. only is the spec of a mode that works on
-// one; file says whether agent mode left its session file.
+// Resumable reports whether there is something to go on with: the session was cut, a
+// person ended it, or its machinery broke (A-080); but manual and step keep nothing
+// (A-093, A-094, X-100). While its engine lives that is the engine's own business: only
+// the lock tells.
+func (x *Session) Resumable() bool {
+	cut := x.Live() || x.Ended == ReasonInterrupted || x.Ended == ReasonError
+	return x.ID != "" && cut && !x.Auto.EndsAtError()
+}
+
+// Resumable reports whether a start in a mode goes on with the newest session (X-07).
+// only is the spec of a mode that works on one; file says whether agent mode left its
+// session file.
 func (s *State) Resumable(mode, only string, file bool) bool {
 	last := s.Session
-	if last.Mode != mode || last.ID == "" || last.Auto.EndsAtError() { // manual and step offer no resume (X-100)
+	if last.Mode != mode || !last.Resumable() {
 		return false
 	}
-	cut := last.Live() || last.Ended == ReasonInterrupted || last.Ended == ReasonError
 	switch mode {
 	case "agent":
-		return file && cut
+		return file
 	case "autopilot": // on the same plan; another one since then begins a session of its own
-		return cut && (s.Job == nil || s.Job.File == s.Plan.File)
+		return s.Job == nil || s.Job.File == s.Plan.File
 	}
 	if s.Job == nil { // it was given back when a person ended the session
-		return mode == "construct" && cut && s.Plan.File == only && s.Plan.Unfinished() > 0
+		return mode == "construct" && s.Plan.File == only && s.Plan.Unfinished() > 0
 	}
 	return last.Live() && s.Job.File == only
+}
+
+// CanResume reports whether the next start of the same kind goes on with the newest
+// session: what every surface offers and every start does.
+func (s *State) CanResume(file bool) bool {
+	mode, only := s.Session.Mode, ""
+	if mode == "construct" {
+		only = s.SpecFile()
+	}
+	return mode != "plan" && s.Resumable(mode, only, file)
+}
+
+// NextStart says what the next start of the same kind does.
+func (s *State) NextStart(file bool) string {
+	mode := s.Session.Mode
+	switch {
+	case mode == "":
+		return "`ralph agent` starts one"
+	case mode == "plan", s.CanResume(file):
+		return fmt.Sprintf("`ralph %s` goes on where it was", mode)
+	case s.Session.Auto.EndsAtError():
+		return fmt.Sprintf("mode %s keeps no session: `ralph %s` begins a new one on what is left", s.Session.Auto, mode)
+	}
+	return fmt.Sprintf("`ralph %s` begins a new session on what is left", mode)
 }

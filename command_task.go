@@ -61,7 +61,7 @@ func (s *State) SkipTask(id TaskID, reason string) ([]Fact, error) {
 		return []Fact{SkipWanted{id, reason}}, nil
 	case t.Status == TaskActive:
 		return nil, refuseTask(t, "", "is skipped already at the end of its iteration")
-	case t.Status == TaskSkipped, t.Status == TaskDone:
+	case t.LeftOut(), t.Status == TaskDone:
 		return nil, refuseTask(t, "", "is %s", t.Status)
 	}
 	return []Fact{TaskEnded{ID: id, Status: TaskSkipped, Why: Why{Text: reason}}}, nil
@@ -90,8 +90,8 @@ func (s *State) ExtendTask(id TaskID, to, usual int) ([]Fact, error) {
 	return []Fact{TaskExtended{id, to}}, nil
 }
 
-// AssignTask chooses a pending task to be worked on next (B-091). One that has to
-// wait for others starts when they are done.
+// AssignTask chooses a pending task to be worked on next (B-091). One that cannot start
+// yet is refused with what it waits for.
 func (s *State) AssignTask(id TaskID) ([]Fact, error) {
 	t, err := s.findTask(id)
 	if err != nil {
@@ -102,6 +102,9 @@ func (s *State) AssignTask(id TaskID) ([]Fact, error) {
 		return nil, refuseTask(t, "only a pending task can be assigned; `ralph task retry` makes one pending", "is %s", t.Status)
 	case t.Run.Assigned:
 		return nil, refuseTask(t, "", "is assigned already")
+	}
+	if waits := s.WaitsFor(t); len(waits) > 0 {
+		return nil, refuseTask(t, "assign one that can: `ralph query next` lists them", "cannot start yet: it waits for %s", strings.Join(waits, ", and for "))
 	}
 	return []Fact{TaskAssigned{id}}, nil
 }
@@ -173,6 +176,9 @@ func (s *State) OrderPlan(ids []TaskID) ([]Fact, error) {
 			return nil, &Refusal{Why: fmt.Sprintf("the order names %s twice", id), Kind: ErrUsage}
 		}
 		seen[id] = true
+	}
+	if err := CheckPhases(ordered(s.Plan.Tasks, ids, func(t *Task) TaskID { return t.ID })); err != nil {
+		return nil, err
 	}
 	return []Fact{PlanOrdered{ids}}, nil
 }

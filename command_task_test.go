@@ -139,6 +139,36 @@ func TestSkip(t *testing.T) {
 	}
 }
 
+// F-13, B-002: a task that errors.strategy skipped is not left out before a person says
+// so; another try begins anew, and what a person skips is left out at once.
+func TestGivenUp(t *testing.T) {
+	t.Parallel()
+	s := oneOfEach()
+	apply(s, ralph.TaskEnded{ID: "t-active", Status: ralph.TaskSkipped, Saw: 1, Why: ralph.Why{Rule: ralph.RuleGivenUp, Text: "boom"}})
+	if x := s.Task("t-active"); !x.Run.GivenUp || x.LeftOut() {
+		t.Errorf("after an error: %+v", x)
+	}
+	tried := s.Clone()
+	facts, err := tried.RetryTask("t-active")
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(tried, facts...)
+	if x := tried.Task("t-active"); x.Status != ralph.TaskPending || x.Run.GivenUp {
+		t.Errorf("after another try: %+v", x)
+	}
+	if facts, err = s.SkipTask("t-active", "not needed"); err != nil {
+		t.Fatal(err)
+	}
+	apply(s, facts...)
+	if x := s.Task("t-active"); !x.LeftOut() || x.Run.Reason != "not needed" {
+		t.Errorf("after a person's word: %+v", x)
+	}
+	if _, err = s.SkipTask("t-active", ""); err == nil {
+		t.Error("left out twice")
+	}
+}
+
 // B-078, X-73: what may be rolled back. Merged work only while nothing builds on it,
 // and never what is on its way through the queue.
 func TestMayRollBack(t *testing.T) {
@@ -188,7 +218,7 @@ func TestDivide(t *testing.T) {
 	x := task("a", "z")
 	x.Status, x.Notes, x.Tags, x.Priority, x.Phase, x.Spec = ralph.TaskTimeout, "notes", []string{"critical"}, "high", "p1", "a.md"
 	after := task("w", "q", "a")
-	after.Line = "{}"
+	after.Line, after.Phase = "{}", "p1"
 	ended := task("e", "a")
 	ended.Status = ralph.TaskFailed
 	s := fold(ralph.TaskAdded{Task: task("z")}, ralph.TaskAdded{Task: task("q")}, ralph.TaskAdded{Task: x}, ralph.TaskAdded{Task: after}, ralph.TaskAdded{Task: ended})

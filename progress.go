@@ -58,13 +58,6 @@ func (s *State) current() TaskID {
 	return waits
 }
 
-// Resumable reports whether the next start may go on with the session: it was cut,
-// interrupted, or its machinery broke. While its engine lives that is the
-// engine's own business: only the lock tells.
-func (s *Session) Resumable() bool {
-	return s.Live() || s.Ended == ReasonInterrupted || s.Ended == ReasonError
-}
-
 // ActiveAgent is the agent that new tasks are given to: before the first turn
 // the first of the chain that the session's settings name; "" without a session.
 func (s *Session) ActiveAgent() string {

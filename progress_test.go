@@ -58,6 +58,40 @@ func TestResumable(t *testing.T) {
 	}
 }
 
+// F-14, A-080, A-093, X-07, X-100: what the next start does is the same rule as what
+// every surface offers, in each mode and however the session ended.
+func TestCanResume(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		mode  string
+		auto  ralph.Autonomy
+		ended ralph.Reason
+		file  bool
+		want  bool
+		next  string
+	}{
+		{"autopilot", ralph.Autopilot, "", false, true, "`ralph autopilot` goes on where it was"},
+		{"autopilot", ralph.Semi, ralph.ReasonInterrupted, false, true, "`ralph autopilot` goes on where it was"},
+		{"autopilot", ralph.Manual, "", false, false, "mode manual keeps no session: `ralph autopilot` begins a new one on what is left"},
+		{"autopilot", ralph.Stepwise, ralph.ReasonInterrupted, false, false, "mode step keeps no session: `ralph autopilot` begins a new one on what is left"},
+		{"autopilot", ralph.Autopilot, ralph.ReasonComplete, false, false, "`ralph autopilot` begins a new session on what is left"},
+		{"agent", ralph.Autopilot, "", true, true, "`ralph agent` goes on where it was"},
+		{"agent", ralph.Autopilot, "", false, false, "`ralph agent` begins a new session on what is left"},
+		{"agent", ralph.Manual, "", true, false, "mode manual keeps no session: `ralph agent` begins a new one on what is left"},
+		{"construct", ralph.Autopilot, "", false, true, "`ralph construct` goes on where it was"},
+		{"plan", ralph.Autopilot, "", false, false, "`ralph plan` goes on where it was"},
+		{"", "", "", false, false, "`ralph agent` starts one"},
+	} {
+		s := &ralph.State{Job: &ralph.Job{File: "a.md"}, Plan: ralph.Plan{File: "a.md"}, Session: ralph.Session{ID: "s-1", Mode: tt.mode, Auto: tt.auto, Ended: tt.ended}}
+		if got, next := s.CanResume(tt.file), s.NextStart(tt.file); got != tt.want || next != tt.next {
+			t.Errorf("%+v: %v, %s", tt, got, next)
+		}
+		if mode := s.Session.Mode; mode != "" && mode != "plan" && s.CanResume(tt.file) != s.Resumable(mode, map[string]string{"construct": "a.md"}[mode], tt.file) {
+			t.Errorf("%+v: the start decides otherwise", tt)
+		}
+	}
+}
+
 // A-036: who works is known from the start on.
 func TestActiveAgent(t *testing.T) {
 	t.Parallel()

@@ -129,13 +129,19 @@ func (t *Task) TakesSlot() bool { return t.IsBuild() || t.Kind == KindResolve }
 // IsBuild reports whether the task is part of the plan that people see.
 func (t *Task) IsBuild() bool { return t.Kind == "" || t.Kind == KindBuild }
 
+// LeftOut reports whether a person, or smaller tasks in its place, made the task
+// needless: what depends on it goes on. One that was skipped for an error holds what
+// depends on it back, as a failed one does (B-002).
+func (t *Task) LeftOut() bool { return t.Status == TaskSkipped && !t.Run.GivenUp }
+
 // Run is what the facts of a task's current attempt add up to. Policy decides
 // from it; nothing else writes it but State.Apply.
 type Run struct {
 	InFlight  int64     `json:"in_flight,omitempty"` // seq of the receipt whose step has no outcome yet
 	StartedAt time.Time `json:"started_at,omitzero"`
 	EndedAt   time.Time `json:"ended_at,omitzero"`
-	Reason    string    `json:"reason,omitempty"` // why the task ended, for people
+	Reason    string    `json:"reason,omitempty"`   // why the task ended, for people
+	GivenUp   bool      `json:"given_up,omitempty"` // errors.strategy skipped it: it is not done, and nobody said that it need not be
 
 	Iterations int           `json:"iterations,omitempty"` // agent turns that ended
 	Errored    int           `json:"errored,omitempty"`    // of these, cut by an error or a limit: they use up none of max_iterations (X-34)

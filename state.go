@@ -138,6 +138,7 @@ type Session struct {
 	Now          bool            `json:"now,omitempty"`       // the stop does not wait for the iteration
 	Current      SpecID          `json:"current,omitempty"`   // stays after an interrupt (X-08)
 	LastTask     time.Time       `json:"last_task,omitzero"`  // when a build task ended, for task.delay
+	Freed        []time.Time     `json:"freed,omitempty"`     // likewise in each slot, slot 1 first
 	Planned      []SpecID        `json:"planned,omitempty"`   // --dry-run: planned once each (D-035)
 	PlanOnly     bool            `json:"plan_only,omitempty"` // --dry-run
 	Auto         Autonomy        `json:"autonomy,omitempty"`
@@ -152,6 +153,29 @@ type Session struct {
 	// not end for what was wrong before (A-093).
 	Errors     []TaskID `json:"errors,omitempty"`      // failed or timed out
 	SpecErrors int      `json:"spec_errors,omitempty"` // specs that failed
+}
+
+// FreedAt is when a build task left a slot, zero for never; slot 0 is the checkout.
+func (s *Session) FreedAt(slot int) time.Time {
+	switch {
+	case slot == 0:
+		return s.LastTask
+	case slot <= len(s.Freed):
+		return s.Freed[slot-1]
+	}
+	return time.Time{}
+}
+
+// leftSlot notes when a build task left its slot.
+func (s *Session) leftSlot(slot int, at time.Time) {
+	s.LastTask = at
+	if slot == 0 {
+		return
+	}
+	freed := make([]time.Time, max(slot, len(s.Freed)))
+	copy(freed, s.Freed)
+	freed[slot-1] = at
+	s.Freed = freed
 }
 
 // Live reports whether the session has begun and not ended. After a crash it
@@ -240,6 +264,7 @@ func (s *State) Clone() *State {
 	c.Gates = slices.Clone(s.Gates)
 	c.Limits = slices.Clone(s.Limits)
 	c.Session.Planned = slices.Clone(s.Session.Planned)
+	c.Session.Freed = slices.Clone(s.Session.Freed)
 	return &c
 }
 

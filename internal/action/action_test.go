@@ -340,6 +340,12 @@ func TestInterruptedIsOffered(t *testing.T) {
 	if got := d.offered(action.Engine, ""); !slices.Equal(got, []string{"start"}) {
 		t.Errorf("after its end: %v", got)
 	}
+	for _, mode := range []ralph.Autonomy{ralph.Manual, ralph.Stepwise} { // F-14, X-100
+		d = newDesk(t, with(running(), ralph.ModeSet{Mode: mode})...)
+		if got := d.offered(action.Engine, ""); slices.Contains(got, "recover") || slices.Contains(got, "fresh") || !slices.Contains(got, "start") {
+			t.Errorf("mode %s: %v", mode, got)
+		}
+	}
 	d = newDesk(t, ralph.SessionStarted{ID: "s", Mode: "agent", Auto: ralph.Autopilot})
 	if got := d.offered(action.Engine, ""); slices.Contains(got, "recover") {
 		t.Error("agent mode left no session to be resumed")

@@ -214,7 +214,7 @@ func interrupted(s *ralph.State, w World, _ string) error {
 	if err := idle(s, w, ""); err != nil {
 		return err
 	}
-	if !slices.Contains(modes(), s.Session.Mode) || !s.Resumable(s.Session.Mode, specOf(s), w.Carry) {
+	if !s.CanResume(w.Carry) {
 		return &ralph.Refusal{Why: "there is no interrupted session to resume", Hint: "start a new one", Kind: ralph.ErrUsage}
 	}
 	return nil

@@ -97,6 +97,7 @@ func newFleet(tb testing.TB, slots int) *fleet {
 	c := ralphtest.Settings()
 	c.Session, c.Only, c.Commit, c.Parallel = "construct", "a.md", false, slots
 	c.MaxIterations, c.NoProgressTurns, c.TaskTimeout = 1<<30, 0, 0
+	c.TaskDelay = 0 // a wait is no work that is measured
 	config, err := c.Encode()
 	if err != nil {
 		tb.Fatal(err)

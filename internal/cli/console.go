@@ -148,19 +148,16 @@ func (c *console) poke() {
 
 // finish says what is left for the person to do.
 func (c *console) finish(s *ralph.State) {
-	switch {
-	case s.Session.Mode == "autopilot":
+	if s.Session.Mode == "autopilot" {
 		c.mu.Lock()
 		for _, l := range endWords(s) {
 			c.queue = append(c.queue, shown{time.Now(), l, 0, false})
 		}
 		c.poke()
 		c.mu.Unlock()
-		if s.Session.Ended == ralph.ReasonInterrupted {
-			c.note("`ralph autopilot` goes on where it was")
-		}
-	case s.Session.Ended == ralph.ReasonInterrupted && s.Session.Mode != "plan":
-		c.note("`ralph %s` goes on where it was", s.Session.Mode)
+	}
+	if s.Session.Ended == ralph.ReasonInterrupted && s.Session.Mode != "plan" {
+		c.note("%s", s.NextStart(true))
 	}
 }
 

@@ -110,7 +110,7 @@ func (x *session) needsCheckout(s *ralph.State) error {
 	var ids []string
 	for _, t := range s.Plan.Tasks {
 		q := t.Run.Queue.State
-		open := t.Status != ralph.TaskDone && t.Status != ralph.TaskSkipped // failed ones may be tried again
+		open := t.Status != ralph.TaskDone && !t.LeftOut() // failed ones may be tried again
 		if open && t.Run.Place.Dir != "" || t.Status == ralph.TaskDone && q != "" && q != ralph.MergeMerged {
 			ids = append(ids, string(t.ID))
 		}
@@ -167,9 +167,6 @@ func (x *session) policyOf(planOnly bool) policy.Config {
 	}
 	if x.mode == "autopilot" {
 		p.Parallel = slotsOf(c)
-		if !c.Where("task.delay").Given() { // a slot that frees is filled at once (B-050)
-			p.TaskDelay = 0
-		}
 		if !c.Where("task.no_progress_turns").Given() { // B-020, X-56
 			p.NoProgressTurns = 0
 		}

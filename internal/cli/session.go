@@ -142,9 +142,9 @@ func (x *session) takeLock() error {
 	}
 	x.lock = lock
 	if dead != nil {
-		then := "going on where it was"
-		if x.fresh {
-			then = "beginning a new session"
+		then := "beginning a new session"
+		if !x.fresh && x.resumes(x.journal.State(), x.journal.Carries()) {
+			then = "going on where it was"
 		}
 		x.console.note("the last engine (pid %d%s) did not end cleanly; %s", dead.Pid, elsewhere(dead, self), then)
 	}
@@ -256,7 +256,7 @@ func (x *session) work(ctx context.Context) error {
 		if err := x.shelve(ctx, executor); err != nil {
 			x.console.note("%v", err)
 		}
-		x.console.note("stopped at once; `ralph %s` goes on where it was", x.mode)
+		x.console.note("stopped at once; %s", x.journal.State().NextStart(true))
 		return exitError{exitInterrupted}
 	case err != nil:
 		return x.broken(err)
@@ -310,7 +310,7 @@ func (x *session) broken(err error) error {
 	case step.NoSpace(err):
 		return x.noRoom(err)
 	}
-	return fmt.Errorf("%w\nThe state is kept; `ralph %s` goes on where it was.", err, x.mode)
+	return fmt.Errorf("%w\nThe state is kept; %s.", err, x.journal.State().NextStart(true))
 }
 
 // noRoom says which disk is full, and what then.
@@ -318,7 +318,7 @@ func (x *session) noRoom(err error) error {
 	if !step.NoSpace(err) {
 		return err
 	}
-	return &fullDisk{err, fmt.Sprintf("%s: free some space, then `ralph %s` goes on where it was; what is recorded stays.", fullDisks(x.env), x.mode)}
+	return &fullDisk{err, fmt.Sprintf("%s: free some space, then %s; what is recorded stays.", fullDisks(x.env), x.journal.State().NextStart(true))}
 }
 
 // signals turns the first SIGINT into a wanted stop, and the second into an end

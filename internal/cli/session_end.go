@@ -135,7 +135,7 @@ func unlanded(s *ralph.State) bool {
 // endedBadly are the tasks of the plan that ended without being done.
 func endedBadly(s *ralph.State) []*ralph.Task {
 	return slices.DeleteFunc(slices.Clone(s.Plan.Tasks), func(t *ralph.Task) bool {
-		return t.Status != ralph.TaskFailed && t.Status != ralph.TaskTimeout && t.Status != ralph.TaskBlocked
+		return t.Status != ralph.TaskFailed && t.Status != ralph.TaskTimeout && t.Status != ralph.TaskBlocked && !t.Run.GivenUp
 	})
 }
 
@@ -159,6 +159,9 @@ func endWords(s *ralph.State) []string {
 		}
 		add("%s", what)
 		add("    ralph task %s %s", recoveryOf(t), t.ID)
+		if t.Run.GivenUp && waitedFor(s, t.ID) {
+			add("    or, so that what depends on it goes on without it: ralph task skip %s", t.ID)
+		}
 	}
 	for _, t := range heldMerges(s) {
 		why := t.Run.Queue.GaveUp
@@ -177,6 +180,13 @@ func endWords(s *ralph.State) []string {
 		add("    commit or stash that, then: ralph autopilot (or: git merge --ff-only %s on %s)", i.Branch, base)
 	}
 	return lines
+}
+
+// waitedFor reports whether a pending task depends on one.
+func waitedFor(s *ralph.State, id ralph.TaskID) bool {
+	return slices.ContainsFunc(s.Plan.Tasks, func(t *ralph.Task) bool {
+		return t.Status == ralph.TaskPending && slices.Contains(t.Deps, id)
+	})
 }
 
 // recoveryOf is what helps a task most likely.

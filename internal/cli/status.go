@@ -39,7 +39,7 @@ work. Without a terminal it prints a block for each change, with --json one obje
 func engineOf(j *journal.File) report.Engine {
 	owner := j.Holder()
 	if owner == nil {
-		return report.Engine{}
+		return report.Engine{Carry: j.Carries()}
 	}
 	return report.Engine{Alive: true, Pid: owner.Pid, Host: owner.Host}
 }

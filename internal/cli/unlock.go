@@ -65,7 +65,7 @@ func runUnlock(env Env, force, asJSON bool) error {
 	case info.Live:
 		_, err = fmt.Fprintf(env.Stdout, "removed the lock of %s\nShould its engine still be there, it stops before its next write.\n", ownerWords(info))
 	default:
-		_, err = fmt.Fprintf(env.Stdout, "removed the lock of %s, which is gone\n`ralph %s` goes on where it was\n", ownerWords(info), orAgent(j.State().Session.Mode))
+		_, err = fmt.Fprintf(env.Stdout, "removed the lock of %s, which is gone\n%s\n", ownerWords(info), j.State().NextStart(j.Carries()))
 	}
 	return err
 }
@@ -87,13 +87,6 @@ func ownerWords(info *journal.LockInfo) string {
 		return words + fmt.Sprintf(", whose clock is %s ahead", info.Ahead.Round(time.Second))
 	}
 	return words + fmt.Sprintf(", last sign of life %s ago", ralph.Elapsed(info.Age))
-}
-
-func orAgent(mode string) string {
-	if mode == "" {
-		return "agent"
-	}
-	return mode
 }
 
 // lockHint is what a person can do about a lock that somebody holds.

@@ -93,7 +93,7 @@ func (c *Config) workKeys() []key {
 		{path: "task.no_progress_turns", v: count(&t.NoProgressTurns, 0), doc: "turns with the same plan and diff before a stop; above `task.stuck_threshold`, or 0: never; off in `ralph autopilot` unless set"},
 		{path: "task.progress", v: oneOf(&t.Progress, "commit", "change"), doc: "what counts as progress: only a commit, or any change"},
 		{path: "task.same_error_turns", v: count(&t.SameErrorTurns, 0), doc: "turns with the same kind of error before a stop; 0: never"},
-		{path: "task.delay", v: duration(&t.Delay), doc: "pause between two tasks"},
+		{path: "task.delay", v: duration(&t.Delay), doc: "pause between two tasks in the same slot"},
 		{path: "task.auto_commit", v: onOff(&t.AutoCommit), doc: "commit after each task; agent mode commits once per spec instead"},
 		{path: "construct.stage_timeout", v: duration(&n.StageTimeout), doc: "time for one turn of INVESTIGATE, VERIFY or DECOMPOSE; 0s: no limit"},
 		{path: "construct.max_rounds", v: count(&n.MaxRounds, 1), doc: "rounds of INVESTIGATE, BUILD and VERIFY that one spec may take"},

@@ -275,7 +275,7 @@ func (x storm) run(w *world, acts *[]string) error {
 			die(errDied) // it dies while it waits
 			continue
 		}
-		todo := []string{"approve", "answer", "assign", "go on"}
+		todo := []string{"approve", "answer", "assign", "go on", "leave"}
 		if len(*acts) > 0 {
 			todo, *acts = (*acts)[:1], (*acts)[1:]
 		}
@@ -328,6 +328,10 @@ func (x storm) act(s *ralph.State, act string, n int) ([]ralph.Fact, error) {
 		return s.AnswerGate(gate(ralph.GateQuestion), "this")
 	case "assign":
 		return s.AssignTask(pendingTask(s))
+	case "leave": // in semi mode what ended badly waits for a person, who has had enough of it
+		if s.Session.Auto == ralph.Semi && s.Mode() == "waiting_user" && pendingTask(s) == "" {
+			return s.SetMode(ralph.Autopilot)
+		}
 	case "retry":
 		return s.RetryTask(some)
 	case "skip":
@@ -346,7 +350,7 @@ func (x storm) act(s *ralph.State, act string, n int) ([]ralph.Fact, error) {
 
 func pendingTask(s *ralph.State) ralph.TaskID {
 	for _, t := range s.Plan.Tasks {
-		if t.Status == ralph.TaskPending && !t.Run.Assigned {
+		if t.Status == ralph.TaskPending && !t.Run.Assigned && len(s.WaitsFor(t)) == 0 {
 			return t.ID
 		}
 	}

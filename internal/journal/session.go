@@ -106,7 +106,7 @@ func wrongVersion(v *int) error {
 // CanResume reports whether the session was interrupted, so that the next start may
 // go on with it (A-080). While an engine holds the lock it is that one's.
 func (x *Session) CanResume() bool {
-	s := ralph.Session{ID: x.SessionID, Ended: x.EndReason}
+	s := ralph.Session{ID: x.SessionID, Ended: x.EndReason, Auto: x.Autonomy}
 	return s.Resumable()
 }
 
@@ -178,6 +178,15 @@ func (v *views) writeSession(s *ralph.State) error {
 	return v.writeJSON(filepath.Join(v.root, sessionFile), sessionOf(s))
 }
 
+const agentFile = "ralph/.agent-session"
+
+// Carries reports whether agent mode has left its session file, so that the next start
+// may go on with it (D-061).
+func (j *File) Carries() bool {
+	_, err := os.Stat(filepath.Join(j.opt.Root, agentFile))
+	return err == nil
+}
+
 // agentSession is ralph/.agent-session: D-060's five fields, exactly.
 type agentSession struct {
 	StartedAt      time.Time `json:"started_at"`
@@ -194,7 +203,7 @@ func (v *views) writeAgentSession(s *ralph.State) error {
 	if x.Mode != "agent" {
 		return nil
 	}
-	path := filepath.Join(v.root, "ralph/.agent-session")
+	path := filepath.Join(v.root, agentFile)
 	if !x.Live() && x.Ended != ralph.ReasonInterrupted && x.Ended != ralph.ReasonError {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("remove ralph/.agent-session: %w", err)

@@ -59,6 +59,9 @@ func (b *board) add(facts ...ralph.Fact) {
 	}
 }
 
+// rest lets task.delay pass.
+func (b *board) rest() { b.now = b.now.Add(b.c.TaskDelay) }
+
 // turn ends a turn of the board's task as the executor records it.
 func (b *board) turn(f ralph.TurnEnded) []ralph.Fact {
 	f.Task = b.task

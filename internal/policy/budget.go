@@ -229,6 +229,9 @@ func mostCost(s *ralph.State, t *ralph.Task, c Config) float64 {
 // none is limited or it is already. No fact comes with that, so waits look then.
 func timeUp(s *ralph.State, c Config, now time.Time, part float64) time.Time {
 	var first time.Time
+	if !s.Session.RestAt.IsZero() {
+		return first // the clock stands still until there is a fact
+	}
 	for _, x := range []spending{ofSession(s, c, now), ofSpec(s, c, now)} {
 		left := time.Duration(part*float64(x.limit.Time)) - x.time
 		if x.limit.Time > 0 && left >= 0 && (x.scope == "session" || s.Job != nil) {

@@ -369,18 +369,32 @@ func TestTimePassesWithoutAFact(t *testing.T) {
 	for _, scope := range []string{"session", "spec"} {
 		c := ralphtest.Settings()
 		inScope(&c, scope, policy.Budget{Time: 10 * time.Minute})
-		b := building(t, c)
+		c.Parallel = 2
+		b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending})
+		b.add(ralph.TaskStarted{ID: "t-2"}, ralph.StepStarted{Task: "t-2", Step: ralph.Turn{Agent: "claude"}}) // beside it an agent works
 		b.turn(ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalHuman, Text: "port?"}})
 		b.ask("B-025")
-		if hold := b.schedule("hold", "t-1").(policy.Hold); hold.Until.Sub(b.now) != 8*time.Minute+time.Microsecond {
+		if hold := b.schedule("hold", "t-1", "t-2").(policy.Hold); hold.Until.Sub(b.now) != 8*time.Minute+time.Microsecond {
 			t.Errorf("%s: holds for %s, and the warning is due", scope, hold.Until.Sub(b.now))
 		}
 		b.now = b.now.Add(8*time.Minute + time.Microsecond)
-		b.add(b.schedule("budget.warned", "t-1").(policy.Record).Facts...)
-		if hold := b.schedule("hold", "t-1").(policy.Hold); hold.Until.Sub(b.now) != 2*time.Minute {
+		b.add(b.schedule("budget.warned", "t-1", "t-2").(policy.Record).Facts...)
+		if hold := b.schedule("hold", "t-1", "t-2").(policy.Hold); hold.Until.Sub(b.now) != 2*time.Minute {
 			t.Errorf("%s: holds for %s, and its time is up", scope, hold.Until.Sub(b.now))
 		}
 		b.wait(2*time.Minute, "B-025")
+		b.want("finish pending", "X-60")
+		b = building(t, c) // F-18, X-59: nobody works, so a question uses up no time either
+		b.turn(ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalHuman, Text: "port?"}})
+		gate := b.ask("B-025")
+		b.now = b.now.Add(10 * time.Hour)
+		if hold := b.schedule("hold", "t-1").(policy.Hold); !hold.Until.IsZero() {
+			t.Errorf("%s: holds until %s, and no clock runs", scope, hold.Until)
+		}
+		b.want("wait", "B-025")
+		b.person(b.s.AnswerGate(gate, "8080"))
+		b.want("turn 2 claude", "B-013")
+		b.now = b.now.Add(10*time.Minute + time.Microsecond)
 		b.want("finish pending", "X-60")
 		b = building(t, c)
 		b.add(ralph.Control{Want: ralph.WantPause}) // a pause uses up no time

@@ -123,6 +123,7 @@ func TestFullContextIsSplit(t *testing.T) {
 	b.add(ralph.TaskAdded{Task: part})
 	b.add(b.s.ReplaceTask("t-1", []ralph.TaskID{"t-9"}, ralph.Why{Text: "split"})...)
 	b.add(ralph.TaskEnded{ID: b.task, Status: ralph.TaskDone})
+	b.rest()
 	b.expect("t-9 slot 1 at 4", "hold: nothing else is ready")
 	b.task = "t-9"
 	b.add(ralph.Prepared{Task: "t-9", Dir: "ralph/.worktrees/4", Branch: "ralph/t-9", Base: "c0", Head: "c0", Tree: "x"})

@@ -23,14 +23,15 @@ func crew(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) (Move, b
 	if m, ok := mergeNext(s, v, c); ok {
 		return m, true
 	}
-	slot := v.freeSlot(c)
-	if slot == 0 {
+	free := v.freeSlots(c)
+	if len(free) == 0 {
 		return Hold{Why: "every slot is busy"}, true
 	}
-	if m, ok := resolveNext(s, v, c, slot); ok {
+	if m, ok := resolveNext(s, v, c, free[0]); ok {
 		return m, true
 	}
-	next, until := chooseNext(s, c, now)
+	next := chooseNext(s, c)
+	slot, until := rested(s, free, c, now)
 	switch {
 	case next != nil && !until.IsZero():
 		return Hold{Until: until, Why: "task.delay"}, true
@@ -46,15 +47,31 @@ func crew(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) (Move, b
 }
 
 // chooseNext is the task that a free slot gets: what a person assigned, what goes
-// on after an answer, then the best by score; and until when task.delay holds it.
-func chooseNext(s *ralph.State, c Config, now time.Time) (*ralph.Task, time.Time) {
-	next := best(s, c, func(t *ralph.Task) bool { return s.Session.Auto != ralph.Semi || chosen(t) })
-	return next, delayed(s, c, now)
+// on after an answer, then the best by score.
+func chooseNext(s *ralph.State, c Config) *ralph.Task {
+	return best(s, c, func(t *ralph.Task) bool { return s.Session.Auto != ralph.Semi || chosen(t) })
 }
 
-// delayed is when task.delay lets the next task start, zero for now.
-func delayed(s *ralph.State, c Config, now time.Time) time.Time {
-	last := s.Session.LastTask
+// rested is the first of the free slots in which the next task may start; while
+// task.delay holds all of them, the one in which it ends first, and until when. The
+// delay is the slot's own: an end in another slot does not prolong it (B-050).
+func rested(s *ralph.State, free []int, c Config, now time.Time) (slot int, until time.Time) {
+	for _, n := range free {
+		at := delayed(s, n, c, now)
+		if at.IsZero() {
+			return n, at
+		}
+		if slot == 0 || at.Before(until) {
+			slot, until = n, at
+		}
+	}
+	return slot, until
+}
+
+// delayed is when task.delay lets the next task start in a slot, zero for now. Slot 0
+// is the checkout.
+func delayed(s *ralph.State, slot int, c Config, now time.Time) time.Time {
+	last := s.Session.FreedAt(slot)
 	if until := last.Add(c.TaskDelay); !last.IsZero() && !last.After(now) && now.Before(until) {
 		return until
 	}
@@ -85,7 +102,7 @@ func look(s *ralph.State) view {
 		if p := &t.Run.Place; p.Slot > 0 || p.Dir != "" {
 			v.slots, v.dirs = append(v.slots, p.Slot), append(v.dirs, p.Dir)
 		}
-		if t.Status == ralph.TaskDone && unmerged(t) {
+		if t.Status == ralph.TaskDone && t.Unmerged() {
 			v.unmerged = append(v.unmerged, t)
 		}
 	}
@@ -100,14 +117,15 @@ func (v view) start(t *ralph.Task, slot int) ralph.Fact {
 	return ralph.TaskStarted{ID: t.ID, Slot: slot, Dir: dir}
 }
 
-// freeSlot is the lowest slot that no task holds, 0 for none (B-049).
-func (v view) freeSlot(c Config) int {
+// freeSlots are the slots that no task holds, lowest first (B-049).
+func (v view) freeSlots(c Config) []int {
+	var free []int
 	for n := 1; n <= c.Parallel; n++ {
 		if !slices.Contains(v.slots, n) {
-			return n
+			free = append(free, n)
 		}
 	}
-	return 0
+	return free
 }
 
 // freeDir is the first worktree of the pool that no task owns. A task that ended
@@ -301,13 +319,34 @@ func pilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	if ok {
 		return m
 	}
-	if s.Session.Auto == ralph.Semi && s.Plan.Unfinished() > 0 {
-		return Hold{Until: landAgain(s), Why: "waiting for you: ralph task assign <id>"}
+	if s.Session.Auto == ralph.Semi {
+		if why := undecided(s, c); why != "" {
+			return Hold{Until: landAgain(s), Why: why}
+		}
 	}
 	if mayLand(s, now) { // a person may have cleared the way since the last try
 		return land(s)
 	}
-	return pilotEnd(s)
+	return pilotEnd(s, c)
+}
+
+// undecided is what a person has to decide in semi mode, "" for nothing: which task is
+// next, or what becomes of one that ended badly (B-030).
+func undecided(s *ralph.State, c Config) string {
+	if best(s, c, func(*ralph.Task) bool { return true }) != nil {
+		return "waiting for you: ralph task assign <id>"
+	}
+	for _, t := range s.Plan.Tasks {
+		if t.Status.Ended() && t.Status != ralph.TaskDone && !t.LeftOut() {
+			return decideWords(t)
+		}
+	}
+	return ""
+}
+
+// decideWords ask what becomes of a task that ended badly.
+func decideWords(t *ralph.Task) string {
+	return fmt.Sprintf("waiting for you: %s is %s; ralph task retry %[1]s, ralph task skip %[1]s, or ralph stop", t.ID, t.Status)
 }
 
 // inARow are the tasks that failed one after the other; with CountTimeouts those that
@@ -416,31 +455,84 @@ func inStage(s *ralph.State, id ralph.TaskID) bool {
 }
 
 // pilotEnd ends the session when nothing is ready and nothing runs (B-003, B-099).
-func pilotEnd(s *ralph.State) Move {
+func pilotEnd(s *ralph.State, c Config) Move {
 	ended := ralph.JobEnded{Status: ralph.SpecPending, Error: "tasks are left", Rule: "B-099"}
 	var left []string
-	for _, status := range []ralph.TaskStatus{ralph.TaskFailed, ralph.TaskTimeout, ralph.TaskBlocked, ralph.TaskPending} {
+	for _, status := range []ralph.TaskStatus{ralph.TaskFailed, ralph.TaskTimeout, ralph.TaskBlocked} {
 		if n := s.CountTasks(status); n > 0 {
 			left = append(left, fmt.Sprintf("%d %s", n, leftWord(status)))
 		}
 	}
+	var needless []string
+	left, needless = appendNamed(left, s, c)
 	if i := s.Plan.Integration; i != nil && i.Landed != i.Tip {
 		left = append(left, fmt.Sprintf("merged work waits on %s: %s", i.Branch, strings.Join(i.Held, ", ")))
 	}
 	if len(left) == 0 {
 		ended.Status, ended.Error = ralph.SpecDone, ""
-		return record(ended, Stop{Reason: ralph.ReasonComplete, Detail: "every task is done and merged"}.Ended(s))
+		detail := "every task is done and merged"
+		if len(needless) > 0 {
+			detail = "every other task is done and merged; left out by a person: " + enough(needless)
+		}
+		return record(ended, Stop{Reason: ralph.ReasonComplete, Detail: detail}.Ended(s))
 	}
 	stop := Stop{Reason: ralph.ReasonFailed, Detail: strings.Join(left, ", "), Cause: "no_tasks"} // that could start
 	return record(ended, stop.Ended(s))
 }
 
+// appendNamed adds what was skipped for an error and what can never start, with what it
+// waits for; needless are the tasks that a person left out (B-002).
+func appendNamed(left []string, s *ralph.State, c Config) (_, needless []string) {
+	var skipped, never []string
+	divided := map[ralph.TaskID]bool{}
+	for _, t := range s.Plan.Tasks {
+		divided[t.Parent] = true
+	}
+	for _, t := range s.Plan.Tasks {
+		switch {
+		case t.Run.GivenUp:
+			skipped = append(skipped, string(t.ID))
+		case t.Status == ralph.TaskPending:
+			never = append(never, string(t.ID)+" waits for "+enough(unsatisfied(s, t, c)))
+		case t.LeftOut() && !divided[t.ID]:
+			needless = append(needless, string(t.ID))
+		}
+	}
+	if len(skipped) > 0 {
+		left = append(left, fmt.Sprintf("%d skipped after an error (%s)", len(skipped), enough(skipped)))
+	}
+	if len(never) > 0 {
+		left = append(left, fmt.Sprintf("%d can never start (%s)", len(never), enough(never)))
+	}
+	return left, needless
+}
+
+// unsatisfied is what a pending task waits for: tasks, or its phase.
+func unsatisfied(s *ralph.State, t *ralph.Task, c Config) []string {
+	var ids []string
+	for _, dep := range t.Deps {
+		if d := s.Task(dep); !satisfied(d, c) {
+			ids = append(ids, string(dep))
+		}
+	}
+	if phase := s.Plan.OpenPhase(c.Isolated); t.Phase != phase {
+		ids = append(ids, fmt.Sprintf("phase %q", phase))
+	}
+	return ids
+}
+
+// enough names the first of many.
+func enough(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
 func leftWord(s ralph.TaskStatus) string {
-	switch s {
-	case ralph.TaskTimeout:
+	if s == ralph.TaskTimeout {
 		return "timed out"
-	case ralph.TaskPending:
-		return "can never start"
 	}
 	return string(s)
 }

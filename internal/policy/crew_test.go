@@ -40,6 +40,9 @@ func at(slot int, dir string) func(*ralph.Task) {
 	}
 }
 
+// givenUp is a task that errors.strategy skipped.
+func givenUp(x *ralph.Task) { x.Status, x.Run.GivenUp = ralph.TaskSkipped, true }
+
 func keeps(status ralph.TaskStatus, dir string) func(*ralph.Task) {
 	return func(x *ralph.Task) { x.Status, x.Run.Place.Dir = status, "ralph/.worktrees/"+dir }
 }
@@ -92,7 +95,7 @@ func some(n int) []ralph.Task {
 }
 
 // B-004, B-049, B-095: all free slots are filled before anything is waited for, and
-// never more; B-050, B-053, B-056: a slot that frees gets the next at once.
+// never more; B-050, B-053, B-056: a slot that frees gets the next when its delay is over.
 func TestCrewFillsSlots(t *testing.T) {
 	t.Parallel()
 	const full = "hold: every slot is busy"
@@ -115,6 +118,10 @@ func TestCrewFillsSlots(t *testing.T) {
 			b := crewOn(t, crewSettings(), some(5)...)
 			b.expect("t-1 slot 1 at 1", "t-2 slot 2 at 2", "t-3 slot 3 at 3", full)
 			b.add(tt.free...)
+			if !b.s.Session.LastTask.IsZero() { // a question is no end: its slot is filled at once
+				b.expect("hold 500ms: task.delay")
+				b.rest()
+			}
 			b.expect(tt.want...)
 		})
 	}
@@ -136,6 +143,7 @@ func TestAnswerNeedsASlot(t *testing.T) {
 	b.end(ralph.TaskPending, "B-054")
 	b.built("t-2")
 	b.stage("merge t-2")
+	b.rest()
 	b.expect("t-1 slot 1 at 1", "hold: every slot is busy")
 	b.task = "t-1"
 	b.want("prepare", "B-005")
@@ -147,14 +155,34 @@ func TestAnswerNeedsASlot(t *testing.T) {
 func TestCrewDelay(t *testing.T) {
 	t.Parallel()
 	c := crewSettings()
-	c.TaskDelay = 3 * time.Second
+	c.TaskDelay, c.Parallel = 3*time.Second, 1
 	b := crewOn(t, c, some(2)...)
 	b.add(ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"})
 	b.built("t-1")
 	b.stage("merge t-1") // a merge is no start
 	b.expect("hold 3s: task.delay")
 	b.now = b.now.Add(3 * time.Second)
-	b.expect("t-2 slot 1 at 1", "hold: nothing else is ready")
+	b.expect("t-2 slot 1 at 1", "hold: every slot is busy")
+}
+
+// F-10, B-050: the delay is the slot's own. What ends in other slots neither prolongs
+// it nor begins one, and of several slots that wait the first to be over is filled.
+func TestDelayBelongsToTheSlot(t *testing.T) {
+	t.Parallel()
+	c := crewSettings()
+	c.TaskDelay, c.Parallel = 3*time.Second, 2
+	b := crewOn(t, c, some(5)...)
+	b.expect("t-1 slot 1 at 1", "t-2 slot 2 at 2", "hold: every slot is busy")
+	b.built("t-1")
+	b.stage("merge t-1")
+	b.expect("hold 3s: task.delay")
+	b.now = b.now.Add(2 * time.Second)
+	b.built("t-2") // a second before slot 1 may go on
+	b.expect("hold 1s: task.delay")
+	b.now = b.now.Add(time.Second)
+	b.expect("t-3 slot 1 at 1", "hold 2s: task.delay")
+	b.now = b.now.Add(2 * time.Second)
+	b.expect("t-4 slot 2 at 2", "hold: every slot is busy")
 }
 
 // Semi mode: a person chooses, and the toggle (B-030, B-085, B-091, B-092).
@@ -171,6 +199,12 @@ func TestSemi(t *testing.T) {
 		{"B-091 exactly what is assigned", []ralph.Fact{ralph.TaskAssigned{ID: "t-2"}}, []string{"t-2 slot 1 at 1", none}, "running"},
 		{"B-091 two of them, in plan order", []ralph.Fact{ralph.TaskAssigned{ID: "t-3"}, ralph.TaskAssigned{ID: "t-2"}}, []string{"t-2 slot 1 at 1", "t-3 slot 2 at 2", none}, "running"},
 		{"B-030 blocked: a person decides again", []ralph.Fact{ralph.TaskAssigned{ID: "t-2"}, ralph.TaskStarted{ID: "t-2", Slot: 1}, ralph.TaskEnded{ID: "t-2", Status: ralph.TaskBlocked}}, []string{idle}, "waiting_user"},
+		{"B-030, F-15 the last one blocked: still a person's", []ralph.Fact{
+			ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone},
+			ralph.TaskEnded{ID: "t-2", Status: ralph.TaskDone},
+			ralph.TaskEnded{ID: "t-3", Status: ralph.TaskBlocked},
+			ralph.TaskEnded{ID: "t-4", Status: ralph.TaskSkipped},
+		}, []string{"hold: waiting for you: t-3 is blocked; ralph task retry t-3, ralph task skip t-3, or ralph stop"}, "waiting_user"},
 		{"B-091 one that has to wait starts later", []ralph.Fact{ralph.TaskAssigned{ID: "t-4"}}, []string{idle}, "running"},
 		{"B-092 autopilot goes on alone", []ralph.Fact{ralph.ModeSet{Mode: ralph.Autopilot}}, []string{"t-1 slot 1 at 1", "t-2 slot 2 at 2", "t-3 slot 3 at 3", "hold: every slot is busy"}, "running"},
 		{"B-092 and back: those at work go on", []ralph.Fact{ralph.ModeSet{}, ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"}, ralph.ModeSet{Mode: ralph.Semi}}, []string{none}, "running"},
@@ -179,7 +213,7 @@ func TestSemi(t *testing.T) {
 			ralph.TaskEnded{ID: "t-2", Status: ralph.TaskDone},
 			ralph.TaskEnded{ID: "t-3", Status: ralph.TaskDone},
 			ralph.TaskEnded{ID: "t-4", Status: ralph.TaskSkipped},
-		}, []string{"job done, complete: every task is done and merged"}, "completed"},
+		}, []string{"job done, complete: every other task is done and merged; left out by a person: t-4"}, "completed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -341,13 +375,16 @@ func TestPilotEnds(t *testing.T) {
 	}{
 		{"B-003 all done", []ralph.Task{task("a", inMerge(ralph.MergeMerged))}, nil, "job done, complete: every task is done and merged"},
 		{"B-040 nothing to do", nil, nil, "job done, complete: every task is done and merged"},
-		{"B-065 skipped is no failure", []ralph.Task{task("a", with(ralph.TaskSkipped))}, nil, "job done, complete: every task is done and merged"},
+		{"B-065, F-13 skipped by a person is no failure, and is named", []ralph.Task{task("a", with(ralph.TaskSkipped))}, nil, "job done, complete: every other task is done and merged; left out by a person: a"},
+		{"B-081 smaller tasks took its place: nothing was left out", []ralph.Task{task("a", with(ralph.TaskSkipped)), {ID: "b", Parent: "a", Status: ralph.TaskDone}}, nil, "job done, complete: every task is done and merged"},
+		{"F-13, B-002 skipped for an error is not done", []ralph.Task{task("a", givenUp)}, nil, "job pending, failed: 1 skipped after an error (a)"},
+		{"F-13, B-002 what depends on that waits", []ralph.Task{task("a", givenUp), task("b", deps("a")), task("c", deps("b"))}, nil, "job pending, failed: 1 skipped after an error (a), 2 can never start (b waits for a, c waits for b)"},
 		{"failed", []ralph.Task{task("a", with(ralph.TaskFailed))}, nil, "job pending, failed: 1 failed"},
 		{"B-032 timed out", []ralph.Task{task("a", with(ralph.TaskTimeout))}, nil, "job pending, failed: 1 timed out"},
-		{"B-031 blocked, and one that waits for it", []ralph.Task{task("a", with(ralph.TaskBlocked)), task("b", deps("a"))}, nil, "job pending, failed: 1 blocked, 1 can never start"},
+		{"B-031 blocked, and one that waits for it", []ralph.Task{task("a", with(ralph.TaskBlocked)), task("b", deps("a"))}, nil, "job pending, failed: 1 blocked, 1 can never start (b waits for a)"},
 		{"each counted apart", []ralph.Task{
 			task("a", with(ralph.TaskFailed)), task("b", with(ralph.TaskTimeout)), task("c", with(ralph.TaskBlocked)), task("d", deps("a")), task("e", with(ralph.TaskFailed)),
-		}, nil, "job pending, failed: 2 failed, 1 timed out, 1 blocked, 1 can never start"},
+		}, nil, "job pending, failed: 2 failed, 1 timed out, 1 blocked, 1 can never start (d waits for a)"},
 		{"X-72 the checkout is in the way", nil, []ralph.Fact{
 			ralph.Advanced{Commit: "c1"}, ralph.Landed{From: "c0", To: "c1", Dirty: []string{"a.go", "b.go"}},
 		}, "job pending, failed: merged work waits on ralph/merged: a.go, b.go"},

@@ -122,7 +122,7 @@ func (x *Explanation) pending(s *ralph.State, t *ralph.Task, c Config, now time.
 			wait("%s, which is %s", describe(d), standing(d))
 		}
 	}
-	if phase := openPhase(s, c); t.Phase != phase {
+	if phase := s.Plan.OpenPhase(c.Isolated); t.Phase != phase {
 		wait("phase %q to end: %s", phase, strings.Join(holding(s, phase, c), ", "))
 	}
 	ready := x.Ready
@@ -160,10 +160,14 @@ func (x *Explanation) engine(s *ralph.State, t *ralph.Task, c Config, now time.T
 	if !x.Ready {
 		return
 	}
-	if c.Isolated && look(s).freeSlot(c) == 0 || !c.Isolated && othersAtWork(s, t) >= c.Parallel {
+	slots := []int{0}
+	if c.Isolated {
+		slots = look(s).freeSlots(c)
+	}
+	if len(slots) == 0 || !c.Isolated && othersAtWork(s, t) >= c.Parallel {
 		wait("a free slot: all %d are busy", c.Parallel)
 	}
-	if until := delayed(s, c, now); !until.IsZero() {
+	if _, until := rested(s, slots, c, now); !until.IsZero() {
 		wait("task.delay, until %s", until.Format("15:04:05"))
 	}
 	if x.Rank > 1 {
@@ -205,8 +209,11 @@ func (x *Explanation) agent(s *ralph.State, t *ralph.Task, c Config, now time.Ti
 
 // standing is how far a task is that others wait for.
 func standing(t *ralph.Task) string {
-	if t.Status == ralph.TaskDone && unmerged(t) {
+	switch {
+	case t.Status == ralph.TaskDone && t.Unmerged():
 		return "done, and its merge is " + mergeWords(t.Run.Queue)
+	case t.Run.GivenUp:
+		return "skipped after an error"
 	}
 	return string(t.Status)
 }
@@ -215,7 +222,7 @@ func standing(t *ralph.Task) string {
 func holding(s *ralph.State, phase string, c Config) []string {
 	var out []string
 	for _, t := range s.Plan.Tasks {
-		if t.Phase == phase && (!t.Status.Ended() || c.Isolated && t.Status == ralph.TaskDone && unmerged(t)) {
+		if t.Phase == phase && (!t.Status.Ended() || c.Isolated && t.Status == ralph.TaskDone && t.Unmerged()) {
 			out = append(out, describe(t)+" is "+standing(t))
 		}
 	}

@@ -94,7 +94,7 @@ func TestExplainEngine(t *testing.T) {
 		return ralph.AgentLimited{Agent: agent, Until: time.Date(2025, 1, 20, 10, 0, 0, 0, time.UTC).Add(after), Hard: after >= time.Hour}
 	}
 	c := crewSettings()
-	c.TaskDelay = time.Minute
+	c.TaskDelay, c.Parallel = time.Minute, 1
 	for _, tt := range []explained{
 		{
 			"X-12 no engine",
@@ -159,7 +159,7 @@ func TestExplainEngine(t *testing.T) {
 		{"X-36 one is free", []ralph.Task{task("a", nil)}, []ralph.Fact{limited("claude", 2*time.Hour)}, true, 1, nil, "it is ready and next"},
 		{
 			"task.delay",
-			[]ralph.Task{task("a", nil), task("b", nil)},
+			[]ralph.Task{task("a", nil), task("b", at(1, "1"))},
 			[]ralph.Fact{ralph.TaskEnded{ID: "b", Status: ralph.TaskDone}},
 			true, 1,
 			[]string{"task.delay, until 10:01:00"},

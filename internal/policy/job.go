@@ -122,25 +122,30 @@ func construct(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 	if len(mine) > 0 {
 		return Hold{Why: "nothing else is ready"}
 	}
-	if s.Session.Auto == ralph.Semi && best(s, c, func(*ralph.Task) bool { return true }) != nil {
-		return Hold{Why: "waiting for you: ralph task assign <id>"}
+	if s.Session.Auto == ralph.Semi {
+		if best(s, c, func(*ralph.Task) bool { return true }) != nil {
+			return Hold{Why: "waiting for you: ralph task assign <id>"}
+		}
+		if t := firstWith(s, ralph.TaskBlocked); t != nil {
+			return Hold{Why: decideWords(t)}
+		}
 	}
 	if t := firstWith(s, ralph.TaskBlocked); t != nil {
 		return failJob(s, c, describe(t)+" is blocked: "+t.Run.Reason)
 	}
 	if t := firstWith(s, ralph.TaskPending); t != nil {
-		return failJob(s, c, describe(t)+" can never start: what it depends on has not been done")
+		return failJob(s, c, describe(t)+" can never start: it waits for "+enough(unsatisfied(s, t, c)))
 	}
 	return record(ralph.TaskAdded{Task: stage(s.Job.ID, ralph.KindVerify, round, "Verify the work")})
 }
 
 // startNext starts the next task of a job that works in place.
 func startNext(s *ralph.State, c Config, now time.Time) (Move, bool) {
-	next, until := chooseNext(s, c, now)
-	switch {
-	case next == nil:
+	next := chooseNext(s, c)
+	if next == nil {
 		return nil, false
-	case !until.IsZero():
+	}
+	if until := delayed(s, 0, c, now); !until.IsZero() {
 		return Hold{Until: until, Why: "task.delay"}, true
 	}
 	if m, waits := stepGate(s, next, now); waits {

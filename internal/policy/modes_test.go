@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -205,6 +206,7 @@ func TestStepGates(t *testing.T) {
 		b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Notes: "as told", Status: ralph.TaskPending}, ralph.Task{ID: "t-3", Name: "three", Status: ralph.TaskPending})
 		b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone})
 		b.mode(ralph.Stepwise)
+		b.rest()
 		f := b.schedule("asked").(policy.Record).Facts[0].(ralph.Asked)
 		if f.Gate.Kind != ralph.GateStep || f.Gate.Task != "t-2" || f.Gate.Text != "start task t-2 (two)?" || f.Gate.Detail != "as told" || !f.Gate.AskedAt.Equal(b.now) {
 			t.Errorf("asks %+v", f.Gate)
@@ -234,6 +236,7 @@ func TestStepGateAndPeople(t *testing.T) {
 		b := building(t, ralphtest.Settings(), ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending}, ralph.Task{ID: "t-3", Name: "three", Status: ralph.TaskPending})
 		b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone})
 		b.mode(ralph.Stepwise)
+		b.rest()
 		b.add(b.schedule("asked").(policy.Record).Facts...)
 		return b
 	}
@@ -267,6 +270,7 @@ func TestStepGateAndPeople(t *testing.T) {
 	b = ask()
 	b.person(b.s.ApproveGate(b.s.Gates[0].ID))
 	b.add(ralph.TaskStarted{ID: "t-2"}, ralph.TaskEnded{ID: "t-2", Status: ralph.TaskPending})
+	b.rest()
 	b.schedule("task.started t-2")
 }
 
@@ -330,9 +334,20 @@ func TestSemiInPlace(t *testing.T) {
 		t.Errorf("%+v while %s", hold, b.s.Mode())
 	}
 	b.person(b.s.AssignTask("t-2"))
+	b.rest()
 	b.add(b.schedule("task.started t-2").(policy.Record).Facts...)
+	blocked := *b
+	blocked.s = *b.s.Clone()
 	b.add(ralph.TaskEnded{ID: "t-2", Status: ralph.TaskDone})
 	b.schedule("task.added verify:q-1:1")
+
+	b = &blocked // F-15, B-030: a blocked last task is the person's to decide
+	b.add(ralph.TaskEnded{ID: "t-2", Status: ralph.TaskBlocked, Why: ralph.Why{Text: "no api"}})
+	if hold := b.schedule("hold").(policy.Hold); !strings.Contains(hold.Why, "t-2 is blocked; ralph task retry t-2") || b.s.Mode() != "waiting_user" {
+		t.Errorf("%+v while %s", hold, b.s.Mode())
+	}
+	b.mode(ralph.Autopilot)
+	b.schedule("job.ended failed")
 }
 
 // A task that waits for a person holds no end up: over the budget, aborted or without

@@ -242,8 +242,8 @@ func startJob(s *ralph.State, c Config, job ralph.JobStarted) Move {
 func retries(p ralph.Plan) []ralph.Fact {
 	var facts []ralph.Fact
 	for _, t := range p.Tasks {
-		switch t.Status {
-		case ralph.TaskFailed, ralph.TaskTimeout, ralph.TaskBlocked:
+		switch {
+		case t.Run.GivenUp, t.Status == ralph.TaskFailed, t.Status == ralph.TaskTimeout, t.Status == ralph.TaskBlocked:
 			again := *t
 			again.Status, again.Line, again.Run = ralph.TaskPending, "", ralph.Run{}
 			again.RetryCount++

@@ -190,6 +190,7 @@ func TestJobTable(t *testing.T) {
 			}
 			b := building(t, c, two)
 			b.add(tt.facts...)
+			b.now = b.now.Add(ralphtest.Settings().TaskDelay)
 			b.schedule(tt.want, tt.mine...)
 		})
 	}

@@ -100,21 +100,8 @@ func (b board) score(t *ralph.Task, w Scoring) Points {
 	return p
 }
 
-// satisfied reports whether a dep no longer holds anything back. A task that a
-// person or the skip strategy left out does not hold back either.
-// With worktrees what is done has to be merged as well.
-func satisfied(t *ralph.Task, c Config) bool {
-	if t == nil || t.Status == ralph.TaskSkipped {
-		return true
-	}
-	return t.Status == ralph.TaskDone && !(c.Isolated && unmerged(t))
-}
-
-// unmerged reports whether a done task's work is still on its way through the queue.
-func unmerged(t *ralph.Task) bool {
-	state := t.Run.Queue.State
-	return state != "" && state != ralph.MergeMerged
-}
+// satisfied reports whether a dep no longer holds anything back.
+func satisfied(t *ralph.Task, c Config) bool { return t == nil || !t.Holds(c.Isolated) }
 
 // Ready returns the tasks that could start now, best first: the earliest phase
 // only (phases are barriers), then what a person chose, then score, then priority,
@@ -157,7 +144,7 @@ func (x choice) compare(y choice) int {
 func readyOf(s *ralph.State, c Config) iter.Seq[choice] {
 	return func(yield func(choice) bool) {
 		b := newBoard(s)
-		phase := openPhase(s, c)
+		phase := s.Plan.OpenPhase(c.Isolated)
 		waits := func(d ralph.TaskID) bool { return !satisfied(b.task[d], c) }
 		for _, t := range s.Plan.Tasks {
 			if t.Status != ralph.TaskPending || t.Phase != phase || slices.ContainsFunc(t.Deps, waits) {
@@ -168,31 +155,6 @@ func readyOf(s *ralph.State, c Config) iter.Seq[choice] {
 			}
 		}
 	}
-}
-
-// openPhase is the first phase, in order of appearance, with a task that has not
-// ended or, with worktrees, is not merged.
-func openPhase(s *ralph.State, c Config) string {
-	var phases []string
-	var open []bool
-	last := -1 // tasks of a phase mostly stand together
-	for _, t := range s.Plan.Tasks {
-		if last < 0 || phases[last] != t.Phase {
-			if last = slices.Index(phases, t.Phase); last < 0 {
-				phases, open, last = append(phases, t.Phase), append(open, false), len(phases)
-			}
-		}
-		if !open[last] && (!t.Status.Ended() || c.Isolated && t.Status == ralph.TaskDone && unmerged(t)) {
-			open[last] = true
-			if last == 0 {
-				break // nothing comes before the first phase
-			}
-		}
-	}
-	if i := slices.Index(open, true); i >= 0 {
-		return phases[i]
-	}
-	return ""
 }
 
 // claim puts what a person assigned first (B-091), then what goes on after a

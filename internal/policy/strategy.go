@@ -55,7 +55,7 @@ func strategy(s *ralph.State, t *ralph.Task, c Config, now time.Time, message st
 	r := t.Run
 	switch {
 	case c.Strategy == "skip" && t.IsBuild():
-		return finish(ralph.TaskSkipped, "X-16", message)
+		return finish(ralph.TaskSkipped, ralph.RuleGivenUp, message)
 	case c.Strategy == "abort":
 		return finish(ralph.TaskFailed, "X-39", message)
 	case r.ErrorTries > c.MaxRetries:

@@ -102,7 +102,7 @@ func TestStatusInAgentMode(t *testing.T) {
 // D-116: without a session there are no lines of agent mode.
 func TestStatusWithoutAnEngine(t *testing.T) {
 	s, now := agentState()
-	got := report.Status(s, report.Engine{}, now.Add(100*time.Hour))
+	got := report.Status(s, report.Engine{Carry: true}, now.Add(100*time.Hour))
 	if !strings.Contains(got, "1h 0m elapsed") || !strings.Contains(got, "`ralph agent` goes on where it was") {
 		t.Errorf("a cut session:\n%s", got)
 	}

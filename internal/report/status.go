@@ -13,6 +13,7 @@ type Engine struct {
 	Alive bool
 	Pid   int
 	Host  string
+	Carry bool `json:"-"` // agent mode has left its session file
 	// Words are the last words of the agents at work, as far as they are known.
 	Words map[ralph.TaskID]string `json:"-"`
 }
@@ -152,9 +153,9 @@ func engineWords(s *ralph.State, engine Engine) string {
 	case x.ID == "":
 		return "idle"
 	case x.Live():
-		return fmt.Sprintf("not running: the last one was cut; `ralph %s` goes on where it was", x.Mode)
-	case x.Ended == ralph.ReasonInterrupted && x.Mode != "plan" && !x.Auto.EndsAtError(): // manual and step keep no session (X-100)
-		return fmt.Sprintf("idle: interrupted; `ralph %s` goes on where it was", x.Mode)
+		return "not running: the last one was cut; " + s.NextStart(engine.Carry)
+	case x.Ended == ralph.ReasonInterrupted && x.Mode != "plan":
+		return "idle: interrupted; " + s.NextStart(engine.Carry)
 	}
 	return fmt.Sprintf("idle (last session: %s)", x.Ended)
 }

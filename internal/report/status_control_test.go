@@ -241,6 +241,13 @@ func TestStatusAfterAKill(t *testing.T) {
 	if r.Status != "idle" || r.CurrentStep != nil || !r.CanResume || !slices.Equal(r.Cut, []ralph.TaskID{"t-0001", "t-0002"}) || r.CurrentIteration != 1 {
 		t.Errorf("%+v", r)
 	}
+	for _, mode := range []ralph.Autonomy{ralph.Manual, ralph.Stepwise} { // F-14, X-100: the same everywhere
+		x.add(ralph.ModeSet{Mode: mode})
+		x.want(t, x.status(report.Engine{}, "Engine"), fmt.Sprintf("Engine:  not running: the last one was cut; mode %s keeps no session: `ralph autopilot` begins a new one on what is left", mode))
+		if r := report.StatusOf(x.s, report.Engine{}, x.now); r.CanResume {
+			t.Errorf("mode %s offers to resume", mode)
+		}
+	}
 	x.add(ralph.JobEnded{Status: ralph.SpecDone}, ralph.SessionEnded{Reason: ralph.ReasonComplete})
 	x.want(t, x.status(report.Engine{}, "Engine", "Cut"), "Engine:  idle (last session: complete)")
 	if r := report.StatusOf(x.s, report.Engine{}, x.now); r.Status != "completed" || r.CanResume || len(r.Cut) != 0 {

@@ -50,7 +50,7 @@ func StatusOf(s *ralph.State, engine Engine, now time.Time) StatusRecord {
 	alive := engine.Alive && x.Live()
 	r := StatusRecord{
 		Status: s.Mode(), SessionID: x.ID, CurrentIteration: x.Turns, CompletedSteps: p.Completed, FailedSteps: p.Failed, SkippedSteps: p.Skipped,
-		ActiveAgent: x.ActiveAgent(), PlanID: s.Plan.File, TotalSteps: p.Total, CanResume: !engine.Alive && x.ID != "" && x.Resumable(), Cut: []ralph.TaskID{},
+		ActiveAgent: x.ActiveAgent(), PlanID: s.Plan.File, TotalSteps: p.Total, CanResume: !engine.Alive && s.CanResume(engine.Carry), Cut: []ralph.TaskID{},
 		Limits: limits(s, now), Waiting: []WaitRecord{}, Budgets: budgets(s, at(engine, s, now)), Contexts: []ContextRecord{},
 	}
 	if x.ID != "" {

@@ -57,6 +57,9 @@ func (o *operator) looks() string {
 	if now.Mode == "semi" || now.Mode == "step" && o.chance(3) {
 		o.assigns()
 	}
+	if o.kind && now.Mode == "semi" && now.Status == "waiting_user" && !o.pending() {
+		o.does("mode", "autopilot") // what ended badly is given up on: nothing is left to assign
+	}
 	if o.kind {
 		return ""
 	}
@@ -139,6 +142,16 @@ func (o *operator) queues() {
 			o.does("inbox", "add", file)
 		}
 	}
+}
+
+// pending reports whether a task of the plan waits to be started.
+func (o *operator) pending() bool {
+	for _, x := range o.f.records() {
+		if x.Status == "pending" {
+			return true
+		}
+	}
+	return false
 }
 
 func (o *operator) assigns() {

@@ -16,7 +16,7 @@ func (x *Executor) planned(s *ralph.State, res ralph.TurnResult) ([]ralph.Fact, 
 	if err != nil {
 		return nil, err
 	}
-	return x.addTasks(s, plan.Tasks, ""), nil
+	return fits(s, x.addTasks(s, plan.Tasks, ""))
 }
 
 func (x *Executor) investigated(s *ralph.State, res ralph.TurnResult) ([]ralph.Fact, error) {
@@ -32,7 +32,7 @@ func (x *Executor) investigated(s *ralph.State, res ralph.TurnResult) ([]ralph.F
 	for _, id := range a.Resolved {
 		facts = append(facts, ralph.IssueRemoved{ID: ralph.IssueID(id)})
 	}
-	return facts, nil
+	return fits(s, facts)
 }
 
 func (x *Executor) verified(s *ralph.State, res ralph.TurnResult) ([]ralph.Fact, error) {
@@ -54,6 +54,19 @@ func (x *Executor) verified(s *ralph.State, res ralph.TurnResult) ([]ralph.Fact,
 	facts = append(facts, x.addTasks(s, a.Tasks, "")...)
 	for _, desc := range a.Issues {
 		facts = append(facts, ralph.IssueAdded{Issue: ralph.Issue{ID: ralph.IssueID(x.NewID("i")), Spec: s.Job.File, Desc: desc}})
+	}
+	return fits(s, facts)
+}
+
+// fits refuses an answer after which a task would wait for a later phase, which waits for
+// it: like a cycle, its agent is told.
+func fits(s *ralph.State, facts []ralph.Fact) ([]ralph.Fact, error) {
+	after := s.Clone()
+	for _, f := range facts {
+		after.Apply(ralph.Event{Seq: after.Seq + 1, At: after.At, Fact: f})
+	}
+	if err := ralph.CheckPhases(after.Plan.Tasks); err != nil && ralph.CheckPhases(s.Plan.Tasks) == nil {
+		return nil, &prompt.Mismatch{Why: err.Error()}
 	}
 	return facts, nil
 }
@@ -77,7 +90,7 @@ func (x *Executor) decomposed(s *ralph.State, t *ralph.Task, res ralph.TurnResul
 		children = append(children, f.(ralph.TaskAdded).Task.ID)
 	}
 	why := ralph.Why{Rule: "D-044", Text: fmt.Sprintf("split into %d smaller tasks", len(children))}
-	return append(facts, s.ReplaceTask(t.Parent, children, why)...), nil
+	return fits(s, append(facts, s.ReplaceTask(t.Parent, children, why)...))
 }
 
 func (x *Executor) addTasks(s *ralph.State, planned []prompt.PlannedTask, parent ralph.TaskID) []ralph.Fact {
@@ -90,7 +103,11 @@ func (x *Executor) addTasks(s *ralph.State, planned []prompt.PlannedTask, parent
 		ids = append(ids, id)
 	}
 	var facts []ralph.Fact
+	whole := s.Task(parent)
 	for _, t := range prompt.NewTasks(planned, s.Job.File, parent, ids) {
+		if whole != nil && t.Phase == "" {
+			t.Phase = whole.Phase // what waits for the whole waits for its parts
+		}
 		facts = append(facts, ralph.TaskAdded{Task: t})
 	}
 	return facts

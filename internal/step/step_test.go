@@ -2,6 +2,7 @@ package step
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/prompt"
 )
 
 // Spec names and symbolic links never lead out of ralph/specs (product.md 12).
@@ -94,6 +96,41 @@ func TestOutputFileKeepsHeadAndEnd(t *testing.T) {
 			t.Fatalf("head %d, end %d of %q: kept %q", head, end, text, got)
 		}
 	})
+}
+
+// F-17: an answer after which a task would wait for a later phase is asked for again, like
+// one with a cycle; the parts of a task are of its phase, so that what waits for it can.
+func TestAnswersKeepPhasesInOrder(t *testing.T) {
+	t.Parallel()
+	s := &ralph.State{
+		Job: &ralph.Job{File: "a.md"},
+		Plan: ralph.Plan{File: "a.md", Tasks: []*ralph.Task{
+			{ID: "t-big", Name: "Big", Phase: "P1", Status: ralph.TaskTimeout},
+			{ID: "t-next", Name: "Next", Phase: "P2", Status: ralph.TaskPending, Deps: []ralph.TaskID{"t-big"}},
+		}},
+	}
+	n := 0
+	x := &Executor{NewID: func(string) string { n++; return fmt.Sprint("t-", n) }}
+	empty := &ralph.State{Job: s.Job, Plan: ralph.Plan{File: "a.md"}}
+	const inverted = `{"verdicts":[],"tasks":[{"name":"One","phase":"P1","deps":["Two"]},{"name":"Two","phase":"P2"}]}`
+	_, planned := x.planned(empty, ralph.TurnResult{Text: inverted})
+	_, investigated := x.investigated(s, ralph.TurnResult{Text: inverted})
+	_, verified := x.verified(s, ralph.TurnResult{Text: inverted})
+	split := &ralph.Task{ID: "decompose:q-1:t-big", Kind: ralph.KindDecompose, Parent: "t-big"}
+	_, decomposed := x.decomposed(s, split, ralph.TurnResult{Text: `{"tasks":[{"name":"Late","phase":"P3"}]}`})
+	for name, err := range map[string]error{"planned": planned, "investigated": investigated, "verified": verified, "decomposed": decomposed} {
+		var mismatch *prompt.Mismatch
+		if !errors.As(err, &mismatch) || !strings.Contains(mismatch.Why, "which comes later") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	facts, err := x.decomposed(s, split, ralph.TurnResult{Text: `{"tasks":[{"name":"One"},{"name":"Two"}]}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if part := facts[0].(ralph.TaskAdded).Task; part.Phase != "P1" {
+		t.Errorf("the first part is %+v", part)
+	}
 }
 
 // What waited for a task that is split waits for all of its parts (DECOMPOSE).

@@ -109,7 +109,7 @@ func unmerged(t *ralph.Task) bool {
 // holds reports whether a dep holds back what depends on it.
 func (b *board) holds(id ralph.TaskID) bool {
 	t := b.tasks[id]
-	return t != nil && t.Status != ralph.TaskSkipped && (t.Status != ralph.TaskDone || unmerged(t))
+	return t != nil && !t.LeftOut() && (t.Status != ralph.TaskDone || unmerged(t))
 }
 
 // stand says where a task stands.

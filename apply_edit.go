@@ -1,0 +1,57 @@
+package ralph
+
+import "slices"
+
+// How Apply changes what is listed: a copy takes the place of what a clone may share.
+
+func (s *State) editTask(id TaskID, edit func(*Task)) {
+	for _, list := range [][]*Task{s.Plan.Tasks, s.Stages} {
+		for i, t := range list {
+			if t.ID == id {
+				c := *t
+				status := c.Status
+				edit(&c)
+				if c.Status != status {
+					c.Line = "" // what a person wrote no longer says what is so
+				}
+				list[i] = &c
+				return
+			}
+		}
+	}
+}
+
+func (s *State) editSpec(id SpecID, edit func(*Spec)) {
+	for i, x := range s.Inbox {
+		if x.ID == id {
+			c := *x
+			c.Line = ""
+			edit(&c)
+			s.Inbox[i] = &c
+		}
+	}
+}
+
+func (s *State) editJob(edit func(*Job)) {
+	if s.Job != nil {
+		c := *s.Job
+		edit(&c)
+		s.Job = &c
+	}
+}
+
+// ordered returns list in the order of ids; what ids does not name goes last.
+func ordered[T any, ID comparable](list []T, ids []ID, id func(T) ID) []T {
+	out := make([]T, 0, len(list))
+	for _, want := range ids {
+		if i := slices.IndexFunc(list, func(x T) bool { return id(x) == want }); i >= 0 {
+			out = append(out, list[i])
+		}
+	}
+	for _, x := range list {
+		if !slices.Contains(ids, id(x)) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
