@@ -229,6 +229,9 @@ type Prepared struct {
 	Tree   string `json:"tree"`
 	Error  string `json:"error,omitempty"` // the spec is not there, ... (D-076)
 
+	// Clean: in the checkout, there is nothing but what the commit has.
+	Clean bool `json:"clean,omitempty"`
+
 	// With worktrees.
 	Dir       string        `json:"dir,omitempty"`
 	Base      string        `json:"base,omitempty"`      // where the branch began, when this start made it
@@ -273,6 +276,8 @@ type ChecksRan struct {
 	Tree    string       `json:"tree"` // the tree hash they ran on
 	Results []GateResult `json:"results,omitempty"`
 	Known   []string     `json:"known,omitempty"` // red, and do not count: they were before, or a person let them pass
+	// Waived are those of Known that a person's word let pass, or a rule made of one.
+	Waived []string `json:"waived,omitempty"`
 	// Covered is the coverage that was there before the work, where that was below
 	// test.coverage: the work must not lower it. 0: nothing is known of it.
 	Covered float64       `json:"covered,omitempty"`

@@ -325,8 +325,11 @@ func mergeOutcome(f ralph.Fact) (ralph.TaskID, string) {
 		}
 		return f.Task, orError(f.Error, "at "+short(f.Commit))
 	case ralph.BaselineRan:
-		if len(f.Red) > 0 {
-			return f.Task, "red before the work: " + oneLine(some(f.Red, 3))
+		switch {
+		case f.Skipped != "":
+			return f.Task, "not looked at: " + oneLine(f.Skipped)
+		case len(f.Red) > 0:
+			return f.Task, "red before the work: " + oneLine(some(redNames(f), 3))
 		}
 		return f.Task, "all green before the work"
 	case ralph.Landed:
@@ -371,6 +374,9 @@ func checksOutcome(f ralph.ChecksRan) string {
 		if !r.Pass && !slices.Contains(f.Known, r.Name) {
 			red = append(red, r.Name)
 		}
+	}
+	if over := ralph.PassedOverWords(f.PassedOver()); f.Pass && over != "" {
+		return oneLine(over) + ", " + took(f.Took)
 	}
 	if f.Pass {
 		return "green, " + took(f.Took)

@@ -239,21 +239,23 @@ func (d *draft) errorOf(f ralph.TurnEnded, at time.Time) {
 const ruleRed = "B-023"
 
 func (d *draft) checksRan(f ralph.ChecksRan, at time.Time) {
-	var red []string
-	for _, x := range f.Results {
-		if !x.Pass && !slices.Contains(f.Known, x.Name) {
-			red = append(red, x.Name)
-		}
-	}
-	if f.Pass {
+	red, over := f.Reds(), f.PassedOver()
+	switch {
+	case f.Pass && len(over) > 0:
 		d.totals.ChecksOK++
-	} else {
+		d.totals.PassedOver++
+	case f.Pass:
+		d.totals.ChecksOK++
+	default:
 		d.totals.ChecksRed++
 		d.mark(f.Task, "red", strings.Join(red, ", "), at)
 	}
 	if x := d.stages[f.Task]; x != nil && x.kind == ralph.KindMerge {
 		x.took += f.Took
 		x.red = red
+		if x.passedOver = nil; f.Pass {
+			x.passedOver = over
+		}
 		return
 	}
 	r := d.work(f.Task)
@@ -264,6 +266,10 @@ func (d *draft) checksRan(f ralph.ChecksRan, at time.Time) {
 	if !f.Pass {
 		r.RedChecks++
 		r.note(at, ruleRed, "red: "+strings.Join(red, ", "))
+	}
+	if r.PassedOver = nil; f.Pass && len(over) > 0 {
+		r.PassedOver = over
+		r.note(at, "P-14", "passed over: "+ralph.PassedOverWords(over))
 	}
 }
 

@@ -21,6 +21,9 @@ type Trees interface {
 	Patch(ctx context.Context, from, to string, most int64) ([]byte, error)
 	Commit(ctx context.Context, in CommitInput) (ralph.Committed, error)
 	Shelve(ctx context.Context, in ShelveInput) (ralph.Shelved, error)
+	// PutBack gives tracked files back what a tree has in them; what they held is kept
+	// under a name of id.
+	PutBack(ctx context.Context, tree, id string) (PutBack, error)
 }
 
 // CommitInput is a commit to make. Trailer proves, after a crash, that it was made.
@@ -48,7 +51,8 @@ func (x *Executor) commit(ctx context.Context, s *ralph.State, t *ralph.Task, st
 	in := CommitInput{Base: s.Job.Base, Branch: s.Job.Branch, Trailer: receiptTrailer, Key: t.Run.CommitKey, Squash: !step.OnlyTask}
 	in.Fresh = in.Key == s.Hash // nothing was recorded since the receipt that made the key
 	if step.OnlyTask {
-		trailers := []string{taskTrailer + ": " + string(t.ID), in.Trailer + ": " + in.Key}
+		trailers := append([]string{taskTrailer + ": " + string(t.ID)}, redTrailers(t.Run.Checks.PassedOver())...)
+		trailers = append(trailers, in.Trailer+": "+in.Key)
 		in.Message = prompt.TaskCommitMessage(t.Name, s.Job.File, trailers)
 		in.OnlyIfChanges = true
 		in.Tree = treeIfUnchecked(t)
@@ -73,6 +77,7 @@ func (x *Executor) specMessage(s *ralph.State, key string) string {
 	if s.Job.Spec != "" {
 		trailers = append(trailers, specTrailer+": "+string(s.Job.Spec))
 	}
+	trailers = append(trailers, redTrailers(passedOver(s))...)
 	return prompt.CommitMessage(prompt.CommitInfo{
 		SpecFile: s.Job.File, Tasks: s.CountTasks(ralph.TaskDone), Duration: s.JobElapsed(x.Now()),
 		Cost: s.Plan.Usage.Cost, Trailers: append(trailers, receiptTrailer+": "+key),
@@ -111,6 +116,7 @@ func (x *Executor) commitTask(ctx context.Context, s *ralph.State, t *ralph.Task
 	if s.Job.Spec != "" {
 		trailers = append(trailers, specTrailer+": "+string(s.Job.Spec))
 	}
+	trailers = append(trailers, redTrailers(t.Run.Checks.PassedOver())...)
 	in.Message = prompt.TaskCommitMessage(t.Name, s.Job.File, append(trailers, in.Trailer+": "+in.Key))
 	return x.committed(ctx, t, in.Message, func() (ralph.Committed, error) {
 		c, err := x.commitIn(ctx, t, in)
