@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -13,10 +14,25 @@ type RedCheck struct {
 	Failed []string `json:"failed,omitempty"`
 	Exit   int      `json:"exit,omitempty"`
 	Why    string   `json:"why,omitempty"` // as in GateResult: it did not end by itself
+	// Missing: there was nothing to run yet, as in a repository that only begins. That is
+	// no way to be red that anything could be let pass for.
+	Missing bool `json:"missing,omitempty"`
+}
+
+// nothingToRun are the words of shells and tools for a check that is not there.
+var nothingToRun = regexp.MustCompile(`(?m)^(/bin/)?(sh|dash|bash): .*(cannot open |No such file or directory|not found)` +
+	`|^make: \*\*\* No rule to make target|^npm (ERR!|error) Missing script|^python3?: can't open file `)
+
+// missing reports whether a check was not there to be run.
+func missing(r GateResult) bool {
+	const notExecutable, notFound = 126, 127
+	return !r.Pass && len(r.Failed) == 0 && (r.Exit == notExecutable || r.Exit == notFound || nothingToRun.MatchString(r.Output))
 }
 
 // RedOf is how a result is red.
-func RedOf(r GateResult) RedCheck { return RedCheck{r.Name, r.Failed, r.Exit, r.Why} }
+func RedOf(r GateResult) RedCheck {
+	return RedCheck{Name: r.Name, Failed: r.Failed, Exit: r.Exit, Why: r.Why, Missing: missing(r)}
+}
 
 // SameWay reports whether a red result is red in the same way as the check was before, so
 // that nothing new is. Where both say which tests failed, only the names decide: each of
@@ -25,7 +41,7 @@ func RedOf(r GateResult) RedCheck { return RedCheck{r.Name, r.Failed, r.Exit, r.
 func SameWay(before []RedCheck, r GateResult) bool {
 	same, failed := false, map[string]bool{}
 	for _, b := range before {
-		if b.Name != r.Name || b.Why != r.Why || (len(b.Failed) > 0) != (len(r.Failed) > 0) {
+		if b.Missing || b.Name != r.Name || b.Why != r.Why || (len(b.Failed) > 0) != (len(r.Failed) > 0) {
 			continue
 		}
 		for _, name := range b.Failed {
@@ -86,7 +102,10 @@ const mostNames = 3
 // Words name the check with the tests that failed: "go test ./... (TestA, TestB)".
 func (r RedCheck) Words() string {
 	names := r.Failed
-	if len(names) == 0 {
+	switch {
+	case r.Missing:
+		return r.Name + " (there is nothing to run)"
+	case len(names) == 0:
 		return r.Name
 	}
 	more := ""

@@ -38,6 +38,7 @@ func TestSameWay(t *testing.T) {
 		{"the build broke: names before, none now", []ralph.RedCheck{red(1, "", "A")}, red(1, ""), false},
 		{"no names before, some now", []ralph.RedCheck{red(1, "")}, red(1, "", "A"), false},
 		{"the same test, and then no end", []ralph.RedCheck{red(1, "", "A")}, red(-1, "timed out after 10m0s", "A"), false},
+		{"nothing was there to run", []ralph.RedCheck{{Name: "test", Exit: 127, Missing: true}}, red(127, ""), false},
 		{"from two sides together", []ralph.RedCheck{red(1, "", "A"), red(1, "", "B")}, red(1, "", "A", "B"), true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -47,6 +48,28 @@ func TestSameWay(t *testing.T) {
 				t.Errorf("%+v after %+v: the same way is %v", tt.now, tt.before, got)
 			}
 		})
+	}
+}
+
+// F-01: a check that is not there yet is told from one that fails.
+func TestNothingToRun(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		r       ralph.GateResult
+		missing bool
+	}{
+		{ralph.GateResult{Exit: 127}, true},
+		{ralph.GateResult{Exit: 2, Output: "sh: 0: cannot open test.sh: No such file\n"}, true},
+		{ralph.GateResult{Exit: 2, Output: "make: *** No rule to make target 'test'.  Stop.\n"}, true},
+		{ralph.GateResult{Exit: 1, Output: "npm error Missing script: \"test\"\n"}, true},
+		{ralph.GateResult{Exit: 2, Output: "python3: can't open file '/x/test.py': [Errno 2] No such file or directory\n"}, true},
+		{ralph.GateResult{Exit: 1, Output: "open x.txt: No such file or directory\n"}, false},
+		{ralph.GateResult{Exit: 127, Failed: []string{"A"}}, false},
+		{ralph.GateResult{Exit: 127, Pass: true}, false},
+	} {
+		if got := ralph.RedOf(tt.r).Missing; got != tt.missing {
+			t.Errorf("%+v: missing is %v", tt.r, got)
+		}
 	}
 }
 

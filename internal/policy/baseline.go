@@ -87,6 +87,9 @@ func redBefore(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 		}
 	}
 	text := fmt.Sprintf("%s says that it is done, and what is red was red before its work too: %s. Let it pass?", describe(t), ralph.RedWords(reds))
+	if slices.ContainsFunc(reds, func(r ralph.RedCheck) bool { return len(r.Failed) == 0 }) {
+		text += " (Where no test is named, that is known by the exit code alone: look at the output.)"
+	}
 	why := ralph.Why{Rule: "X-62", Text: text}
 	if rule := matching(askOf(reds), Standing(s, t.ID, now)); rule != nil {
 		w := wordOf(rule)
