@@ -87,8 +87,9 @@ func redBefore(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 		}
 	}
 	text := fmt.Sprintf("%s says that it is done, and what is red was red before its work too: %s. Let it pass?", describe(t), ralph.RedWords(reds))
+	detail := evidence(r.Checks)
 	if slices.ContainsFunc(reds, func(r ralph.RedCheck) bool { return len(r.Failed) == 0 }) {
-		text += " (Where no test is named, that is known by the exit code alone: look at the output.)"
+		detail = "Where no test is named, that is known by the exit code alone: look at the output.\n\n" + detail
 	}
 	why := ralph.Why{Rule: "X-62", Text: text}
 	if rule := matching(askOf(reds), Standing(s, t.ID, now)); rule != nil {
@@ -97,7 +98,7 @@ func redBefore(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 		q.Text = text
 		return ralph.Tell{Fact: ralph.RequestAnswered{Task: t.ID, Agent: r.Agent, Request: q, Verdict: w.Verdict, Rule: w.Rule, Text: w.Text, By: rule.ID}}, why, true
 	}
-	return ralph.Ask{Kind: ralph.GateTest, Text: text, Detail: evidence(r.Checks), Red: reds}, why, true
+	return ralph.Ask{Kind: ralph.GateTest, Text: text, Detail: detail, Red: reds}, why, true
 }
 
 // askOf is what rules know red checks by.
