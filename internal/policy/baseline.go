@@ -64,7 +64,7 @@ func begun(s *ralph.State) bool {
 
 // checkOf is a run of the checks of work that began at a commit.
 func checkOf(s *ralph.State, c Config, commit string, let []ralph.RedCheck) ralph.Check {
-	step := ralph.Check{Covered: coveredAt(s, commit), Let: let}
+	step := ralph.Check{Covered: coveredAt(s, c, commit), Let: let}
 	if b := s.Baseline(commit); b != nil && c.Baseline == BaselineKnown {
 		step.Before = b.Reds
 	}

@@ -175,9 +175,10 @@ func seen(t *ralph.Task, c Config) bool {
 }
 
 // coveredAt is the coverage that work on top of a commit must not lower, 0 when none is
-// known: in the checkout what a person let pass, else what the baseline says.
-func coveredAt(s *ralph.State, commit string) float64 {
-	if s.Plan.Integration == nil && s.Plan.Covered > 0 {
+// known: in the checkout what a person let pass, else what the baseline says. A person who
+// set test.coverage is asked there first.
+func coveredAt(s *ralph.State, c Config, commit string) float64 {
+	if s.Plan.Integration == nil && (s.Plan.Covered > 0 || c.CoverageSet) {
 		return s.Plan.Covered
 	}
 	if b := s.Baseline(commit); b != nil {

@@ -344,7 +344,7 @@ func baseline(f ralph.BaselineRan, s *ralph.State) []string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	switch {
-	case f.Skipped != "", f.Reused && len(f.Red) == 0:
+	case f.Skipped != "", first && len(f.Red) == 0:
 	case len(f.Red) == 0:
 		add("BASELINE: %s is green without the work", short(f.Commit))
 	case !first:

@@ -3,7 +3,6 @@ package step
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -82,9 +81,6 @@ func (x *Executor) baselineHere(ctx context.Context, t *ralph.Task, step ralph.B
 		ran.After = ""
 	}
 	ran.Took = x.Now().Sub(begin)
-	if err := x.keep(filepath.Join(x.Root, taskDir(t.ID), "baseline.json"), ran); err != nil {
-		return nil, err
-	}
 	return []ralph.Fact{ran}, nil
 }
 
