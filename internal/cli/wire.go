@@ -227,7 +227,7 @@ func policyConfig(c config.Config) policy.Config {
 		Budget: policy.Budget(c.Budget.Budget), SpecBudget: policy.Budget(c.Budget.Spec), TaskBudget: policy.Budget(c.Budget.Task),
 		Scoring:  policy.Scoring(c.Scoring),
 		Patterns: slices.Concat(c.Gate.Patterns, c.Gate.ExtraPatterns), PreApproved: c.Gate.PreApproved,
-		Coverage: c.Test.Coverage, TestRetries: c.Test.Retries, TestRetry: c.Test.Retry, Diff: policy.DiffChecks(c.Diff),
+		Coverage: c.Test.Coverage, CoverageSet: c.Where("test.coverage").Given(), Baseline: c.Quality.Baseline, TestRetries: c.Test.Retries, TestRetry: c.Test.Retry, Diff: policy.DiffChecks(c.Diff),
 		Approvals: c.Gate.Approvals, Allow: c.Gate.Allow, GateTimeout: c.Gate.Timeout, OnTimeout: c.Gate.OnTimeout, GateScope: c.Gate.Scope,
 	}
 }

@@ -151,7 +151,7 @@ func TestParallelLines(t *testing.T) {
 		{"moved", ralph.Merged{Members: []ralph.TaskID{"t-0001"}, Moved: "1a2b3c4d5e"}, []string{"MERGE: the branch is at 1a2b3c4 meanwhile: again"}},
 		{"machinery", ralph.Merged{Members: []ralph.TaskID{"t-0001"}, Error: "no space"}, []string{"MERGE: t-0001 failed: no space"}},
 		{"baseline", ralph.BaselineRan{Commit: "1a2b3c4d5e", Red: []string{"go vet", "go test"}}, []string{"BASELINE: 1a2b3c4 is red without the work: go vet, go test"}},
-		{"known red", ralph.ChecksRan{Task: "t-0001", Pass: true, Known: []string{"go vet"}, Results: []ralph.GateResult{{Name: "go vet", Exit: 1}}}, []string{"CHECK: known go vet (it was red before the work)"}},
+		{"known red", ralph.ChecksRan{Task: "t-0001", Pass: true, Known: []string{"go vet"}, Results: []ralph.GateResult{{Name: "go vet", Exit: 1}}}, []string{"CHECK: red as before go vet (it was red in the same way before the work)"}},
 		{"takes tests away", ralph.Committed{Task: "t-0001", Short: "abc1234", Subject: "One", Weakened: []ralph.Finding{{Path: "a_test.go", Line: 3, Kind: "skipped", What: "TestA"}}}, []string{`COMMIT: abc1234 "One"`, "NOTE: t-0001 takes tests away: a_test.go:3 skipped TestA"}},
 		{"nothing to commit", ralph.Committed{Task: "t-0001", Commit: "abc1234"}, nil},
 		{"landed already", ralph.Landed{How: "already"}, nil},

@@ -14,13 +14,21 @@ import (
 
 // Trees is one place where work happens: git in the checkout, or in a worktree.
 type Trees interface {
+	Changes
 	Start(ctx context.Context) (ralph.Prepared, error)
 	Snapshot(ctx context.Context) (tree, head string, err error)
+	Commit(ctx context.Context, in CommitInput) (ralph.Committed, error)
+	Shelve(ctx context.Context, in ShelveInput) (ralph.Shelved, error)
+	// PutBack gives tracked files back what a tree has in them; what they held is kept
+	// under a name of id.
+	PutBack(ctx context.Context, tree, id string) (PutBack, error)
+}
+
+// Changes is what there is to see of work.
+type Changes interface {
 	Diff(ctx context.Context, from, to string, most int64) ([]byte, error)
 	// Patch is Diff of two commits, with renames and more lines around each change.
 	Patch(ctx context.Context, from, to string, most int64) ([]byte, error)
-	Commit(ctx context.Context, in CommitInput) (ralph.Committed, error)
-	Shelve(ctx context.Context, in ShelveInput) (ralph.Shelved, error)
 	// Inside lists the files that are changed inside submodules and committed nowhere.
 	Inside(ctx context.Context) ([]string, error)
 }
@@ -50,7 +58,8 @@ func (x *Executor) commit(ctx context.Context, s *ralph.State, t *ralph.Task, st
 	in := CommitInput{Base: s.Job.Base, Branch: s.Job.Branch, Trailer: receiptTrailer, Key: t.Run.CommitKey, Squash: !step.OnlyTask}
 	in.Fresh = in.Key == s.Hash // nothing was recorded since the receipt that made the key
 	if step.OnlyTask {
-		trailers := []string{taskTrailer + ": " + string(t.ID), in.Trailer + ": " + in.Key}
+		trailers := append([]string{taskTrailer + ": " + string(t.ID)}, redTrailers(t.Run.Checks.PassedOver())...)
+		trailers = append(trailers, in.Trailer+": "+in.Key)
 		in.Message = prompt.TaskCommitMessage(t.Name, s.Job.File, trailers)
 		in.OnlyIfChanges = true
 		in.Tree = treeIfUnchecked(t)
@@ -75,6 +84,7 @@ func (x *Executor) specMessage(s *ralph.State, key string) string {
 	if s.Job.Spec != "" {
 		trailers = append(trailers, specTrailer+": "+string(s.Job.Spec))
 	}
+	trailers = append(trailers, redTrailers(passedOver(s))...)
 	return prompt.CommitMessage(prompt.CommitInfo{
 		SpecFile: s.Job.File, Tasks: s.CountTasks(ralph.TaskDone), Duration: s.JobElapsed(x.Now()),
 		Cost: s.Plan.Usage.Cost, Trailers: append(trailers, receiptTrailer+": "+key),
@@ -113,6 +123,7 @@ func (x *Executor) commitTask(ctx context.Context, s *ralph.State, t *ralph.Task
 	if s.Job.Spec != "" {
 		trailers = append(trailers, specTrailer+": "+string(s.Job.Spec))
 	}
+	trailers = append(trailers, redTrailers(t.Run.Checks.PassedOver())...)
 	in.Message = prompt.TaskCommitMessage(t.Name, s.Job.File, append(trailers, in.Trailer+": "+in.Key))
 	return x.committed(ctx, t, in.Message, func() (ralph.Committed, error) {
 		c, err := x.commitIn(ctx, t, in)

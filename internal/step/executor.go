@@ -112,7 +112,7 @@ func (x *Executor) do(ctx context.Context, s *ralph.State, id ralph.TaskID, step
 	case ralph.Check:
 		return x.check(ctx, s, t, step)
 	case ralph.Baseline:
-		return x.baseline(ctx, t, step)
+		return x.baseline(ctx, s, t, step)
 	case ralph.Commit:
 		switch {
 		case !x.Config.Isolated:
@@ -180,6 +180,9 @@ func (x *Executor) ask(t *ralph.Task, step ralph.Ask) ([]ralph.Fact, error) {
 	gate.Deadline = policy.GateDeadline(step.Kind, x.Config, now)
 	if step.Kind == ralph.GateTest {
 		gate.Rule = strings.Join(t.Run.Checks.Reds(), ", ")
+		if len(step.Red) > 0 {
+			gate.Request = &ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCheck, Text: "let pass: " + ralph.RedWords(step.Red), Red: step.Red}
+		}
 	}
 	return []ralph.Fact{ralph.Asked{Gate: gate}}, nil
 }
