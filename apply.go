@@ -194,6 +194,7 @@ func (s *State) sessionStarted(f SessionStarted, at, before time.Time) {
 		x.Config, x.Pid, x.Host, x.Log, x.PlanOnly, x.Auto = f.Config, f.Pid, f.Host, f.Log, f.DryRun, f.Autonomy()
 		x.Want, x.Cause, x.Now, x.Consecutive, x.TaskFailures, x.Streak, x.Planned = WantRun, "", false, 0, 0, nil, nil
 		x.Pause, x.Ends, x.Approved, x.Bad, x.Errors, x.SpecErrors = "", "", false, nil, nil, 0
+		x.Before = x.Completed
 	} else {
 		s.Totals.Sessions++
 		s.Session = Session{
@@ -202,6 +203,7 @@ func (s *State) sessionStarted(f SessionStarted, at, before time.Time) {
 		}
 		if c := f.Carry; c != nil {
 			s.Session.StartedAt, s.Session.Completed, s.Session.Failed = c.StartedAt, c.Completed, c.Failed
+			s.Session.Before = c.Completed
 			s.Session.Usage, s.Session.Current = Usage{Cost: c.Cost, Known: true}, c.Current
 		}
 	}

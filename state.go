@@ -117,7 +117,8 @@ type Session struct {
 	Pid          int             `json:"pid,omitempty"`
 	Host         string          `json:"host,omitempty"`
 	Log          string          `json:"log,omitempty"`
-	Completed    int             `json:"completed"` // specs
+	Completed    int             `json:"completed"`        // specs
+	Before       int             `json:"before,omitempty"` // of these, completed before this start of it
 	Failed       int             `json:"failed"`
 	Consecutive  int             `json:"consecutive,omitempty"`   // failed specs in a row (D-034)
 	TaskFailures int             `json:"task_failures,omitempty"` // failed tasks in a row (X-50)

@@ -22,8 +22,7 @@ verifies the work, and makes one commit for it. Specs may be queued while it run
 Ctrl+C ends it at the end of the current iteration; the spec is resumed at the
 next start. Ctrl+C again ends it at once.
 
-Exit codes: 0 done, 1 some specs failed, 2 it could not start, 3 stopped by a
-limit, 4 a person is needed, 130 ended at once.`,
+` + exitWords(),
 		Example: "  ralph agent\n  ralph agent --web\n  ralph agent --max-specs 5\n  ralph agent --max-cost 10.00\n  ralph agent --dry-run",
 		Args:    cobra.NoArgs,
 	}

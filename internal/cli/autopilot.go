@@ -22,8 +22,7 @@ Your checkout is never touched while it has changes.
 Ctrl+C ends it at the end of the current iterations; the next start goes on where it
 was. Ctrl+C again, or ` + "`ralph stop --now`" + `, ends it at once.
 
-Exit codes: 0 all is done and landed, 1 tasks failed, timed out or are blocked, 2 it
-could not start, 3 stopped by a limit, 4 a person is needed, 130 ended at once.`,
+` + exitWords(),
 		Example: "  ralph plan feature-x.md && ralph autopilot\n  ralph autopilot --parallel 8 --web\n  ralph autopilot --semi     then: ralph task assign t-1a2b",
 	}
 	f := cmd.Flags()

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -138,7 +137,7 @@ func (h *hooks) observe(e ralph.Event, s *ralph.State) {
 
 // closeHooks lets the hooks end that were told of something, until Ctrl+C; a person who
 // stopped everything at once does not wait for them.
-func (x *session) closeHooks(ctx context.Context, err error) {
+func (x *session) closeHooks(ctx context.Context) {
 	if x.hooks == nil || x.hooks.queue == nil {
 		return
 	}
@@ -146,7 +145,7 @@ func (x *session) closeHooks(ctx context.Context, err error) {
 	defer cancel()
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	if exit := (exitError{}); errors.As(err, &exit) && exit.code == exitInterrupted {
+	if x.atOnce {
 		cancel()
 	}
 	long := time.AfterFunc(2*time.Second, func() { x.console.note("waiting for hooks that are not done (Ctrl+C ends them)") })

@@ -34,16 +34,6 @@ type Env struct {
 	Version  string
 }
 
-// Exit codes (product.md 3).
-const (
-	exitOK          = 0
-	exitFailures    = 1
-	exitUsage       = 2 // usage, config, corrupt state, a place where ralph cannot work
-	exitLimit       = 3
-	exitHuman       = 4
-	exitInterrupted = 130
-)
-
 // exitError ends the program with a code; its text was printed already.
 type exitError struct{ code int }
 

@@ -48,6 +48,9 @@ type session struct {
 
 	mu    sync.Mutex
 	force context.CancelCauseFunc // ends everything at once; nil before the engine runs
+	asked bool                    // by a signal, to stop
+
+	atOnce bool // it was ended at once
 }
 
 // forced is the cause of an end at once: the second Ctrl+C (D-112). Processes
@@ -109,7 +112,7 @@ func (x *session) run(ctx context.Context) error {
 	if err = x.noRoom(x.begin(ctx)); err == nil {
 		err = x.work(ctx)
 	}
-	x.closeHooks(ctx, err)
+	x.closeHooks(ctx)
 	return err
 }
 
@@ -256,6 +259,7 @@ func (x *session) work(ctx context.Context) error {
 		if err := x.shelve(ctx, executor); err != nil {
 			x.console.note("%v", err)
 		}
+		x.atOnce = true
 		x.console.note("stopped at once; %s", x.journal.State().NextStart(true))
 		return exitError{exitInterrupted}
 	case err != nil:
@@ -274,7 +278,9 @@ func (x *session) work(ctx context.Context) error {
 		}
 	}
 	x.console.finish(s)
-	return exitFor(reason, s)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return exitFor(reason, s, x.asked)
 }
 
 // observe shows each event, and looks for what concerns this process itself:
@@ -358,6 +364,9 @@ func (x *session) signals(force context.CancelCauseFunc) func() {
 
 func (x *session) stop(sig os.Signal) {
 	cause := map[os.Signal]string{os.Interrupt: "Ctrl+C", syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP"}[sig]
+	x.mu.Lock()
+	x.asked = true
+	x.mu.Unlock()
 	_ = x.journal.Update(context.Background(), "person", func(s *ralph.State) ([]ralph.Fact, error) {
 		return s.Steer(ralph.WantStop, cause)
 	})

@@ -70,7 +70,8 @@ func (x *session) cleanUp(ctx context.Context) error {
 }
 
 // exitFor is the exit code of a session that came to its own end (product.md 3).
-func exitFor(reason ralph.Reason, s *ralph.State) error {
+// signalled says that a signal, not a word from elsewhere, asked it to stop.
+func exitFor(reason ralph.Reason, s *ralph.State, signalled bool) error {
 	code := exitOK
 	switch reason {
 	case ralph.ReasonEmpty:
@@ -89,7 +90,12 @@ func exitFor(reason ralph.Reason, s *ralph.State) error {
 	case ralph.ReasonMaxCost, ralph.ReasonMaxFailures, ralph.ReasonBudget, ralph.ReasonLimited, ralph.ReasonHook:
 		code = exitLimit
 	case ralph.ReasonInterrupted:
-		if needsPerson(s) {
+		switch {
+		case workLeft(s) && signalled:
+			code = exitInterrupted
+		case workLeft(s):
+			code = exitStopped
+		case needsPerson(s):
 			code = exitHuman
 		}
 	}
@@ -97,6 +103,18 @@ func exitFor(reason ralph.Reason, s *ralph.State) error {
 		return nil
 	}
 	return exitError{code}
+}
+
+// workLeft reports whether a session that was stopped had more to do.
+func workLeft(s *ralph.State) bool {
+	switch x := s.Session; x.Mode {
+	case "agent":
+		return s.CountInbox(ralph.SpecPending)+s.CountInbox(ralph.SpecActive) > 0
+	case "autopilot":
+		return slices.ContainsFunc(s.Plan.Tasks, func(t *ralph.Task) bool { return t.Status != ralph.TaskDone && !t.LeftOut() })
+	default: // one spec, which ends the session when it is planned, done or failed
+		return x.Completed+x.Failed+len(x.Planned) == 0
+	}
 }
 
 // needsPerson reports whether the work cannot go on without a word from a person:

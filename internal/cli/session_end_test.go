@@ -2,9 +2,13 @@ package cli
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
@@ -37,22 +41,73 @@ func TestExitForAutopilot(t *testing.T) {
 		{"the checkout is in the way", ralph.ReasonFailed, []*ralph.Task{merged}, waits, 4, "waits on branch ralph/merged-1, your checkout is in the way: x.go"},
 		{"that, and one failed", ralph.ReasonFailed, []*ralph.Task{merged, {ID: "t-bad1", Status: ralph.TaskFailed}}, waits, 1, "x.go"},
 		{"stopped", ralph.ReasonInterrupted, []*ralph.Task{merged}, nil, 0, ""},
-		{"stopped while one asks", ralph.ReasonInterrupted, []*ralph.Task{asks}, nil, 4, "ralph gates"},
+		{"F-20, D-050 stopped with work left", ralph.ReasonInterrupted, []*ralph.Task{merged, {ID: "t-next", Status: ralph.TaskPending}}, nil, 5, ""},
+		{"F-20 stopped, and what is left was left out", ralph.ReasonInterrupted, []*ralph.Task{merged, {ID: "t-out", Status: ralph.TaskSkipped}}, nil, 0, ""},
+		{"F-20 stopped while one is blocked", ralph.ReasonInterrupted, []*ralph.Task{{ID: "t-bad1", Status: ralph.TaskBlocked}}, nil, 5, "ralph task retry t-bad1"},
+		{"stopped while one asks", ralph.ReasonInterrupted, []*ralph.Task{asks}, nil, 5, "ralph gates"},
 		{"stopped while a merge is held", ralph.ReasonInterrupted, []*ralph.Task{done(ralph.Queue{State: ralph.MergeWaiting, Weakened: []ralph.Finding{{Path: "a_test.go"}}})}, nil, 4, "weakens tests"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := &ralph.State{Session: ralph.Session{Mode: "autopilot"}, Plan: ralph.Plan{Tasks: tt.tasks, Integration: tt.at}}
 			var exit exitError
-			errors.As(exitFor(tt.reason, s), &exit)
+			errors.As(exitFor(tt.reason, s, false), &exit)
 			if exit.code != tt.want {
 				t.Errorf("exit code %d, want %d", exit.code, tt.want)
+			}
+			if want := map[int]int{5: 130}[tt.want]; want > 0 { // after a signal
+				if errors.As(exitFor(tt.reason, s, true), &exit); exit.code != want {
+					t.Errorf("exit code %d after a signal, want %d", exit.code, want)
+				}
 			}
 			told := strings.Join(endWords(s), "\n")
 			if !strings.Contains(told, tt.words) || tt.words == "" && told != "" {
 				t.Errorf("told: %q, want %q in it", told, tt.words)
 			}
 		})
+	}
+}
+
+// F-20, D-050: what is left is told apart by mode: an empty inbox is none, one spec that
+// is neither done nor failed is.
+func TestExitWhenStopped(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		s    ralph.State
+		want int
+	}{
+		{"agent, empty inbox", ralph.State{Session: ralph.Session{Mode: "agent"}}, 0},
+		{"agent, all done", ralph.State{Session: ralph.Session{Mode: "agent"}, Inbox: []*ralph.Spec{{Status: ralph.SpecDone}}}, 0},
+		{"agent, one waits", ralph.State{Session: ralph.Session{Mode: "agent"}, Inbox: []*ralph.Spec{{Status: ralph.SpecPending}}}, 5},
+		{"construct, its spec is not done", ralph.State{Session: ralph.Session{Mode: "construct"}}, 5},
+		{"construct, done", ralph.State{Session: ralph.Session{Mode: "construct", Completed: 1}}, 0},
+		{"plan, not planned", ralph.State{Session: ralph.Session{Mode: "plan"}}, 5},
+		{"plan, planned", ralph.State{Session: ralph.Session{Mode: "plan", Planned: []ralph.SpecID{""}}}, 0},
+	} {
+		var exit exitError
+		if errors.As(exitFor(ralph.ReasonInterrupted, &tt.s, false), &exit); exit.code != tt.want {
+			t.Errorf("%s: exit code %d, want %d", tt.name, exit.code, tt.want)
+		}
+	}
+}
+
+// F-20: help and documents say what the one table of exit codes says.
+func TestExitCodesAreDocumented(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/control.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range exitCodes() {
+		if row := fmt.Sprintf("| %d | %s |", x.code, x.long); !strings.Contains(string(text), row) {
+			t.Errorf("docs/control.md has no row %s", row)
+		}
+		for _, cmd := range []*cobra.Command{newAgent(Env{}), newAutopilot(Env{})} {
+			if words := fmt.Sprintf("%d %s", x.code, x.short); !strings.Contains(strings.ReplaceAll(cmd.Long, "\n", " "), words) {
+				t.Errorf("`ralph %s --help` does not say %q", cmd.Name(), words)
+			}
+		}
 	}
 }
 

@@ -180,8 +180,8 @@ func nextJob(s *ralph.State, c Config) Move {
 		return startJob(s, c, ralph.JobStarted{Job: ralph.JobID("c-" + string(x.ID)), File: c.Only})
 	}
 	switch {
-	case c.MaxSpecs > 0 && x.Completed >= c.MaxSpecs:
-		return Stop{Reason: ralph.ReasonMaxSpecs, Detail: specs(x.Completed) + " completed"}
+	case c.MaxSpecs > 0 && x.Completed-x.Before >= c.MaxSpecs: // of this start alone
+		return Stop{Reason: ralph.ReasonMaxSpecs, Detail: specs(x.Completed-x.Before) + " completed"}
 	case c.MaxFailures > 0 && x.Consecutive >= c.MaxFailures:
 		return Stop{Reason: ralph.ReasonMaxFailures, Detail: specs(x.Consecutive) + " in a row failed"}
 	}

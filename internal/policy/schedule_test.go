@@ -196,6 +196,31 @@ func TestJobTable(t *testing.T) {
 	}
 }
 
+// F-19, D-106, X-61: max-specs counts what this start of a session completes, whatever it
+// completed before it was cut, or a session file says of it.
+func TestMaxSpecsCountThisStart(t *testing.T) {
+	t.Parallel()
+	c := ralphtest.Settings()
+	c.MaxSpecs = 1
+	for name, start := range map[string][]ralph.Fact{
+		"resumed": {ralph.SessionStarted{ID: "s-1", Mode: "agent"}, ralph.JobStarted{Job: "q-0", File: "z.md"}, ralph.JobEnded{Status: ralph.SpecDone}, ralph.SessionStarted{ID: "s-1", Mode: "agent", Resumed: true}},
+		"carried": {ralph.SessionStarted{ID: "s-1", Mode: "agent", Carry: &ralph.Carry{Completed: 1}}},
+	} {
+		b := newBoard(t, c)
+		b.s = ralph.State{}
+		b.add(start...)
+		b.add(spec("q-1", ralph.SpecPending), spec("q-2", ralph.SpecPending))
+		if b.s.Session.Completed != 1 {
+			t.Fatalf("%s: %d completed before", name, b.s.Session.Completed)
+		}
+		b.add(b.schedule("plan.started, job.started q-1 resume=false").(policy.Record).Facts...)
+		b.add(ralph.JobEnded{Status: ralph.SpecDone})
+		if stop := b.schedule("stop max-specs reached").(policy.Stop); stop.Detail != "1 spec completed" {
+			t.Errorf("%s: %s", name, stop.Detail)
+		}
+	}
+}
+
 // B-054: an answered task gives way when its slot is taken, and only then.
 func TestAnsweredTaskYields(t *testing.T) {
 	for parallel, want := range map[int][2]string{1: {"finish pending", "B-054"}, 2: {"turn 2 claude", "B-013"}} {
