@@ -44,7 +44,7 @@ func layers() map[string][]string {
 		"internal/journal":  {"R"},
 		"internal/git":      {"R", "internal/operation", "internal/proc"},
 		"internal/gate":     {"R", "internal/proc", "internal/testoutput"},
-		"internal/agent":    {"R", "internal/proc"},
+		"internal/agent":    {"R", "internal/proc", "internal/testoutput"},
 		"internal/hook":     {"R", "internal/proc"},
 		"internal/notify":   {"R", "internal/proc"},
 		"internal/attempt":  {"R"},

@@ -142,13 +142,18 @@ type AgentError struct {
 	Message string     `json:"message"`
 	ResetAt time.Time  `json:"reset_at,omitzero"` // when a limit ends, if the service said so
 	Limit   string     `json:"limit,omitempty"`   // which limit, in the service's words: five_hour, seven_day, ...
+	// Lasting: the program does not start, and would not the next time: no interpreter, not
+	// executable, settings that cannot be.
+	Lasting bool `json:"lasting,omitempty"`
 }
 
 // Permanent reports errors that trying again cannot mend (X-43).
 func (e *AgentError) Permanent() bool {
 	switch e.Class {
-	case ErrClassAuth, ErrClassRequest, ErrClassSpawn:
+	case ErrClassAuth, ErrClassRequest:
 		return true
+	case ErrClassSpawn: // a program that is missing may be back in a moment (X-52)
+		return e.Lasting
 	}
 	return false
 }

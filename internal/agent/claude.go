@@ -127,7 +127,7 @@ func (d *claudeDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Tu
 	args, err := d.args(in, on.Ask != nil)
 	if err != nil {
 		return ralph.TurnResult{Exit: ralph.ExitSpawn, Code: -1, Err: &ralph.AgentError{
-			Class: ralph.ErrClassSpawn, Message: fmt.Sprintf("agents.%s: %v", d.spec.Name, err),
+			Class: ralph.ErrClassSpawn, Lasting: true, Message: fmt.Sprintf("agents.%s: %v", d.spec.Name, err),
 		}}, nil
 	}
 	env := in.Env

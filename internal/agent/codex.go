@@ -217,7 +217,7 @@ func (d *codexDriver) trySandbox(ctx context.Context, in ralph.TurnInput) *ralph
 		d.sandboxSeen = err == nil && res.Code == 0
 		return nil // the start of the server says it better, or it does not know how to try
 	}
-	return &ralph.AgentError{Class: ralph.ErrClassSpawn, Message: cutBack(fmt.Sprintf(
+	return &ralph.AgentError{Class: ralph.ErrClassSpawn, Lasting: true, Message: cutBack(fmt.Sprintf(
 		"codex cannot make its sandbox here (%s), so that all its commands would fail. In a container or sandbox that "+
 			"keeps the rest safe, let it go without: agents.%s.args: [-c, 'sandbox_mode=\"danger-full-access\"'] in ralph/config.yaml; "+
 			"else allow user namespaces, and look with `codex sandbox -- true`",

@@ -354,7 +354,7 @@ func (t *codexTurn) died(res *ralph.TurnResult) error {
 	switch {
 	case errors.As(s.err, &start):
 		res.Exit = ralph.ExitSpawn
-		res.Err = &ralph.AgentError{Class: ralph.ErrClassSpawn, Message: start.Error()}
+		res.Err = &ralph.AgentError{Class: ralph.ErrClassSpawn, Message: start.Error(), Lasting: start.Lasting()}
 	case s.err != nil:
 		return fmt.Errorf("run the agent: %w", s.err)
 	case s.ended.Signal != "" || s.ended.Code == 0 || s.ended.Ended == proc.EndedCancelled: // also by us, for another turn

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/testoutput"
 )
 
 // The patterns of document A, one is enough. They are bounded
@@ -48,7 +49,49 @@ func failure(stderr, stdout string) *ralph.AgentError {
 	if text == "" {
 		text = cutFront(strings.TrimSpace(stdout), maxMessage)
 	}
-	return &ralph.AgentError{Class: classify(text), Message: text}
+	class := classify(text)
+	return &ralph.AgentError{Class: class, Message: causeOf(text, class)}
+}
+
+const (
+	// fewLines and fewBytes are an error text that people read as it is. Of a longer one,
+	// such as a traceback, they get the cause: the whole is in the turn's output.
+	fewLines = 3
+	fewBytes = 400
+)
+
+// causeOf is the line of an error text that says what went wrong: what made it a limit or a
+// login, else what testoutput takes for it, like the last line of a Python traceback.
+func causeOf(text string, class ralph.ErrorClass) string {
+	text = strings.TrimSpace(ralph.Plain(text))
+	if strings.Count(text, "\n") < fewLines && len(text) <= fewBytes {
+		return text
+	}
+	if pattern := patternOf(class); pattern != nil {
+		for line := range strings.Lines(text) {
+			if pattern.MatchString(line) {
+				return cutBack(strings.TrimSpace(line), fewBytes)
+			}
+		}
+	}
+	r := testoutput.New()
+	_, _ = r.Stderr().Write([]byte(text))
+	if head := r.Result().Headline; head != "" {
+		return head
+	}
+	return cutFront(text, fewBytes)
+}
+
+func patternOf(class ralph.ErrorClass) *regexp.Regexp {
+	switch class {
+	case ralph.ErrClassLimit:
+		return limitText
+	case ralph.ErrClassBusy:
+		return busyText
+	case ralph.ErrClassAuth:
+		return authText
+	}
+	return nil
 }
 
 func lastLines(text string, n int) string {

@@ -103,7 +103,7 @@ func (d *execDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Turn
 	}
 	defer done()
 	if i := slices.IndexFunc(args, func(a string) bool { return len(a) >= maxArg }); i >= 0 {
-		return ralph.TurnResult{Exit: ralph.ExitSpawn, Err: &ralph.AgentError{Class: ralph.ErrClassSpawn, Message: fmt.Sprintf(
+		return ralph.TurnResult{Exit: ralph.ExitSpawn, Err: &ralph.AgentError{Class: ralph.ErrClassSpawn, Lasting: true, Message: fmt.Sprintf(
 			"start %s: the prompt makes an argument of %d bytes, more than the system takes (%d); set prompt: stdin or file",
 			args[0], len(args[i]), maxArg-1)}}, nil
 	}

@@ -191,11 +191,11 @@ func TestExecErrors(t *testing.T) {
 			}
 		})
 	}
-	t.Run("the message is the end of it", func(t *testing.T) {
+	t.Run("the message is a line of it", func(t *testing.T) {
 		t.Parallel()
 		res, _ := shell(t, "seq 1 5000 >&2; echo the end >&2; exit 1", nil)
-		if n := len(res.Err.Message); n > 2<<10 || n < 1000 || !strings.HasSuffix(res.Err.Message, "5000\nthe end") {
-			t.Errorf("%d bytes, %.60q", n, res.Err.Message)
+		if res.Err.Message != "the end" {
+			t.Errorf("%.60q", res.Err.Message)
 		}
 	})
 }

@@ -73,7 +73,7 @@ func (t *turn) run(ctx context.Context, p *proc.Runner, l launch) (res ralph.Tur
 	}
 	if start := (*proc.StartError)(nil); errors.As(err, &start) {
 		res.Exit = ralph.ExitSpawn
-		res.Err = &ralph.AgentError{Class: ralph.ErrClassSpawn, Message: start.Error()}
+		res.Err = &ralph.AgentError{Class: ralph.ErrClassSpawn, Message: start.Error(), Lasting: start.Lasting()}
 		return res, false, nil
 	}
 	over = errors.Is(context.Cause(run), errEnough)

@@ -152,12 +152,12 @@ func (x *examination) agent(a *foundAgent) {
 
 // absent is an agent in use whose program cannot be started.
 func (x *examination) absent(a *foundAgent) {
-	why := a.spec.Command[0] + " is not there"
+	why, do := a.spec.Command[0]+" is not there", "install it"
 	if !errors.Is(a.missing, fs.ErrNotExist) {
-		why = a.missing.Error()
+		why, do = a.missing.Error(), "mend it"
 	}
 	if a.Use == "primary" {
-		x.problem("agent", fmt.Sprintf("%s (primary): %s", a.Name, why), "install it, or set agent.primary in ralph/config.yaml to one that is")
+		x.problem("agent", fmt.Sprintf("%s (primary): %s", a.Name, why), do+", or set agent.primary in ralph/config.yaml to one that works")
 		return
 	}
 	x.note("agent", fmt.Sprintf("%s, %s: %s", a.Name, a.Use, why), "it is left out")

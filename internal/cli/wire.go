@@ -165,11 +165,11 @@ func unpriced(spec ralph.AgentSpec) string {
 
 // notThere explains that an agent's program cannot be started.
 func notThere(spec ralph.AgentSpec, err error) error {
-	why := fmt.Sprintf("agent %s: %v", spec.Name, err)
+	why, do := fmt.Sprintf("agent %s: %v", spec.Name, err), "mend it"
 	if errors.Is(err, fs.ErrNotExist) {
-		why = fmt.Sprintf("agent %s: there is no program %s", spec.Name, spec.Command[0])
+		why, do = fmt.Sprintf("agent %s: there is no program %s", spec.Name, spec.Command[0]), "install it"
 	}
-	hint := fmt.Sprintf("install it, or change agents.%s.command or agent.primary in ralph/config.yaml (`ralph doctor` shows what is there)", spec.Name)
+	hint := fmt.Sprintf("%s, or change agents.%s.command or agent.primary in ralph/config.yaml (`ralph doctor` shows what is there)", do, spec.Name)
 	return &ralph.Refusal{Why: why, Hint: hint, Kind: ralph.ErrUsage}
 }
 

@@ -102,18 +102,19 @@ func (o *offer) script(p packageJSON, pm string) {
 	called := func(x nodeFramework) bool {
 		return slices.ContainsFunc(x.words, func(w string) bool { return slices.Contains(words, w) })
 	}
+	whole, units := all[:2], all[2:]
+	for _, x := range whole { // these are usually not in "test"
+		if p.uses(x.depends) && !called(x) {
+			o.notes = append(o.notes, fmt.Sprintf("%s (%s %s) is there too; name it in quality.commands to run it", x.name, runners(pm), x.run))
+		}
+	}
 	if i := slices.IndexFunc(all, called); i >= 0 {
 		o.framework = all[i].name
-		for _, x := range all[:2] { // only these are usually not in "test"
-			if p.uses(x.depends) && !called(x) {
-				o.notes = append(o.notes, fmt.Sprintf("%s (%s %s) is there too; name it in quality.commands to run it", x.name, runners(pm), x.run))
-			}
-		}
 		return
 	}
-	slices.Reverse(all) // a script that says nothing more likely means what tests a unit
-	if i := slices.IndexFunc(all, func(x nodeFramework) bool { return p.uses(x.depends) }); i >= 0 {
-		o.framework = all[i].name
+	slices.Reverse(units) // a script that says nothing means what tests a unit
+	if i := slices.IndexFunc(units, func(x nodeFramework) bool { return p.uses(x.depends) }); i >= 0 {
+		o.framework = units[i].name
 	}
 }
 

@@ -131,6 +131,9 @@ func TestDetectFramework(t *testing.T) {
 		{`{"scripts":{"test":"java -jar x.jar"}}`, "", "npm test", ""},
 		{`{"scripts":{"test":"node --test"}}`, "", "npm test", ""},
 		{`{"scripts":{"test":"vitest run"},"devDependencies":{"vitest":"3","@playwright/test":"1"}}`, "Vitest", "npm test", "Playwright (npx --no-install playwright test) is there too"},
+		// F-41: also beside a script that says nothing of a framework, which is not Playwright's then
+		{`{"scripts":{"test":"node --test"},"devDependencies":{"@playwright/test":"1"}}`, "", "npm test", "Playwright (npx --no-install playwright test) is there too"},
+		{`{"scripts":{"test":"turbo run test"},"devDependencies":{"vitest":"3","cypress":"13"}}`, "Vitest", "npm test", "Cypress (npx --no-install cypress run) is there too"},
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte(x.text), 0o600); err != nil {

@@ -129,6 +129,7 @@ func TestNextExit(t *testing.T) {
 		{"B-074 ended by the user", ralph.TurnEnded{Exit: ralph.ExitUser}, "finish pending", "B-074", false},
 		{"B-075 killed", ralph.TurnEnded{Exit: ralph.ExitCrashed}, "finish pending", "B-075", true},
 		{"B-029 out of time", ralph.TurnEnded{Exit: ralph.ExitTimeout}, "finish timeout", "B-029", false},
+		{"row 30: will not start", ralph.TurnEnded{Exit: ralph.ExitSpawn, Err: &ralph.AgentError{Class: ralph.ErrClassSpawn, Lasting: true}}, "finish failed", "X-43", false},
 		{"X-52 did not start", ralph.TurnEnded{Exit: ralph.ExitSpawn, Err: &ralph.AgentError{Class: ralph.ErrClassSpawn}}, "wait", "X-31", false},
 	} {
 		for _, signal := range signals {

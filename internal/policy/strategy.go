@@ -43,7 +43,7 @@ func afterError(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.S
 				return finish(ralph.TaskTimeout, "X-62", "the agent's context is full: "+err.Message)
 			}
 		}
-		if err.Permanent() && last.Exit != ralph.ExitSpawn { // a start that failed is tried again
+		if err.Permanent() {
 			return finish(ralph.TaskFailed, "X-43", message)
 		}
 	}

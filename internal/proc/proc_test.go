@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -412,6 +413,10 @@ func TestStartErrorsSayWhatToDo(t *testing.T) {
 			var start *StartError
 			if !errors.As(err, &start) || x.is != nil && !errors.Is(err, x.is) || !strings.Contains(err.Error(), x.says) {
 				t.Errorf("%s: %v", name, err)
+			}
+			lasting := []string{"not executable", "not so in PATH", "a folder", "missing interpreter", "no first line", "too long"}
+			if start != nil && start.Lasting() != slices.Contains(lasting, name) { // row 30: what is tried again in vain
+				t.Errorf("%s: lasting %v", name, start.Lasting())
 			}
 		}
 	}

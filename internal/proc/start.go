@@ -28,6 +28,16 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.Err }
 
+// Lasting reports whether a start would fail again unless somebody mends the program: what
+// is not there may be back in a moment, as while it is updated; what is no program of this
+// system, or may not be run, stays so.
+func (e *StartError) Lasting() bool {
+	return errors.Is(e.Err, errInterpreter) || errors.Is(e.Err, syscall.ENOEXEC) || errors.Is(e.Err, syscall.E2BIG) || errors.Is(e.Err, fs.ErrPermission)
+}
+
+// errInterpreter is a script whose first line names a program that is not there.
+var errInterpreter = errors.New("is there, but the interpreter that its first line names is not")
+
 // LookPath finds the program name as Run does: with a slash relative to dir,
 // else in PATH of env, where relative entries are passed over, since they
 // would run what lies in a work tree. The path is absolute. The error is a
@@ -121,7 +131,7 @@ func explainStart(path string, c Command, err error) error {
 	case errors.Is(err, syscall.E2BIG):
 		return why("its arguments and environment are too long: %w; hand long text over by stdin or in a file", err)
 	case errors.Is(err, fs.ErrNotExist):
-		return why("%s is there, but the interpreter that its first line names is not: %w", path, err)
+		return why("%s %w: %w", path, errInterpreter, err)
 	}
 	return &StartError{c.Args[0], err}
 }

@@ -18,7 +18,7 @@ func controlLines(e ralph.Event, s *ralph.State) []string {
 	case ralph.ModeSet:
 		return one("MODE: %s", modeWords(f.Autonomy()))
 	case ralph.Retrying:
-		return one("RETRY: %s: %d of %d in %s after %s", stageOr(s, f.Task), f.Attempt, f.Of, time.Duration(f.BackoffMS)*time.Millisecond, f.Error)
+		return one("RETRY: %s: %d of %d in %s after %s", stageOr(s, f.Task), f.Attempt, f.Of, time.Duration(f.BackoffMS)*time.Millisecond, clip(f.Error, 80)) // the line before says it all
 	case ralph.AgentLimited:
 		wait := "it is not asked before that"
 		if f.BackoffMS > 0 {

@@ -255,6 +255,9 @@ func (p *goPackage) headline(list []string, pkg string) string {
 		if who == "" {
 			who = pkg
 		}
+		if who == "" { // a program, not a test
+			return p.panic
+		}
 		return named(who, p.panic)
 	}
 	for _, test := range list {

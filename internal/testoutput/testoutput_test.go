@@ -146,6 +146,7 @@ func TestRead(t *testing.T) {
 			true, 1, "p.TestX", "TestX: Not equal: expected: 1 actual: 2"},
 		"two packages":     {"--- FAIL: TestX (0.00s)\nFAIL\ta\t0.1s\n--- FAIL: TestX (0.00s)\nFAIL\tb\t0.1s\n", true, 2, "a.TestX", "TestX"},
 		"deadlock":         {"fatal error: all goroutines are asleep - deadlock!\nFAIL\tp\t0.1s\n", true, 1, "p [panic]", "p: fatal error: all goroutines are asleep - deadlock!"},
+		"a program":        {"starting\npanic: no disk\n\ngoroutine 1 [running]:\nmain.main()\n\t/x/main.go:3 +0x1\nexit status 2\n", false, 0, "", "panic: no disk"},
 		"json that is cut": {`{"Action":"fail","Package":"p","Test":"TestX"}` + "\n", false, 1, "p.TestX", "TestX"},
 		"two long names":   {"--- FAIL: Test" + long + "a (0.00s)\n--- FAIL: Test" + long + "b (0.00s)\n" + end, true, 2, "p.Test" + long[:185] + "~", "Test" + long[:293] + "..."},
 
