@@ -3,8 +3,6 @@ package git
 import (
 	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -258,23 +256,28 @@ func TestSparseCheckout(t *testing.T) {
 	}
 }
 
-func TestTwoThousandFiles(t *testing.T) {
+// A stash takes all that changed, however many files it is, and the checkout is as it was.
+func TestShelveOfAWholeFolder(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	for i := range 2_000 {
-		name := fmt.Sprintf("d%02d/f%03d", i/200, i%200)
-		if i%200 == 0 {
-			b.must(os.MkdirAll(filepath.Dir(b.path(name)), 0o755))
-		}
-		b.must(os.WriteFile(b.path(name), []byte(name), 0o644))
+	const files = 400
+	name := func(i int) string { return fmt.Sprintf("d%d/f%03d", i/200, i%200) }
+	for i := range files {
+		b.write(name(i), name(i))
 	}
 	c := b.mustCommit("k", nil)
-	b.remove("d07")
-	b.write("d08/f001", "changed")
-	_, err := b.repo.Shelve(t.Context(), ShelveInput{How: "stash", Base: c.Hash, Message: "m", ID: "i"})
+	b.remove("d0")
+	b.write("d1/f001", "changed")
+	s, err := b.repo.Shelve(t.Context(), ShelveInput{How: "stash", Base: c.Hash, Message: "m", ID: "i"})
 	b.must(err)
 	b.equal("status", b.status(), "")
-	if !slices.Equal([]string{b.read("d08/f001"), b.read("d07/f199")}, []string{"d08/f001", "d07/f199"}) {
-		t.Error("files did not come back")
+	for i := range files {
+		if got := b.read(name(i)); got != name(i) {
+			t.Fatalf("%s came back as %q", name(i), got)
+		}
 	}
+	if got := strings.Count(b.git("diff", "--name-status", c.Hash, s.Stash), "\nD\td0/"); got != 199 { // the first line has no newline before it
+		t.Errorf("the stash has %d of the 199 files that were removed after the first", got)
+	}
+	b.equal("what was changed, in the stash", b.git("show", s.Stash+":d1/f001"), "changed")
 }

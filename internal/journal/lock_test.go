@@ -172,23 +172,42 @@ func TestHolderDoesNotDisturbLock(t *testing.T) {
 	gone.Pid = 1 << 30
 	b, err := json.Marshal(gone)
 	must(t, err)
+	other := open(t, options(root))
 	ctx, stop := context.WithCancel(t.Context())
-	looked := make(chan struct{})
+	defer stop()
+	looks := make(chan *journal.Owner) // each look is seen, so that none of the starts is without one
 	go func() {
-		defer close(looked)
-		other, err := journal.Open(options(root))
-		for err == nil && ctx.Err() == nil {
-			other.Holder()
+		defer close(looks)
+		for ctx.Err() == nil {
+			o := other.Holder()
+			select {
+			case looks <- o:
+			default:
+			}
 		}
 	}()
+	seen := func(held bool) {
+		t.Helper()
+		for o := range looks {
+			if (o != nil) == held {
+				return
+			}
+		}
+	}
 	for range 300 {
 		write(t, root, lockPath, string(b))
 		lock, _, err := j.Lock(owner(), alive)
 		must(t, err)
 		must(t, lock.Unlock())
 	}
+	lock, _, err := j.Lock(owner(), alive)
+	must(t, err)
+	seen(true)
+	must(t, lock.Unlock())
+	seen(false)
 	stop()
-	<-looked
+	for range looks { // until the looking has ended
+	}
 }
 
 // A heartbeat may be read while it is written: it is always whole.
