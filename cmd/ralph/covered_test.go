@@ -2,18 +2,23 @@ package main
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // Every requirement of documents A, B and D, of the parts of C and E that are built, and the
 // settled conflicts that gates are about, is named by a test or a script, so that
-// none is forgotten when the tests move. It says that somebody claims to cover it;
-// whether the claim is true is for the reader of that test to see.
+// none is forgotten when the tests move. A name counts where a test is that can fail: in
+// or above a test function, or in a script, not above a helper or a constant. Whether that
+// test shows what it names is for its reader to see (CONTRIBUTING, "A test").
 func TestEveryRequirementIsNamed(t *testing.T) {
 	t.Parallel()
 	named := map[string]string{}
@@ -30,7 +35,13 @@ func TestEveryRequirementIsNamed(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		for _, id := range namedIn(string(text)) {
+		claims := string(text)
+		if strings.HasSuffix(path, ".go") {
+			if claims, err = claimsIn(path, text); err != nil {
+				return err
+			}
+		}
+		for _, id := range namedIn(claims) {
 			named[id] = path
 		}
 		return nil
@@ -106,6 +117,52 @@ func fullAuto() [][2]int {
 
 func isTest(path string) bool {
 	return strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, ".txtar")
+}
+
+// claimsIn is the text of the test functions of a file that can fail, with what is said
+// above them.
+func claimsIn(path string, text []byte) (string, error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, path, text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Recv != nil || !regexp.MustCompile(`^(Test|Fuzz|Example)`).MatchString(f.Name.Name) || !canFail(f) {
+			continue
+		}
+		from := f.Pos()
+		if f.Doc != nil {
+			from = f.Doc.Pos()
+		}
+		b.Write(text[fset.Position(from).Offset:fset.Position(f.End()).Offset])
+	}
+	return b.String(), nil
+}
+
+// canFail reports whether a test function says anywhere that something is wrong, or gives
+// its *testing.T or the like to a function that can.
+func canFail(f *ast.FuncDecl) bool {
+	can := strings.HasPrefix(f.Name.Name, "Example") // what it prints is compared
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return !can
+		}
+		if s, ok := call.Fun.(*ast.SelectorExpr); ok && isT(s.X) {
+			can = can || regexp.MustCompile(`^(Error|Fatal)f?$|^FailNow$`).MatchString(s.Sel.Name)
+		}
+		can = can || slices.ContainsFunc(call.Args, isT)
+		return !can
+	})
+	return can
+}
+
+func isT(x ast.Expr) bool {
+	id, ok := x.(*ast.Ident)
+	return ok && regexp.MustCompile(`^(t|tb|rt|f)$`).MatchString(id.Name)
 }
 
 // namedIn finds IDs, and the IDs between two that are joined by "to".

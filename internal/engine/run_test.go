@@ -17,9 +17,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
-// C-014: the loop reaches the journal, the executor and the host through interfaces, and
-// runs here on a second implementation of each.
-//
 // world is one repository with its journal, in a bubble.
 type world struct {
 	t      *testing.T
@@ -210,6 +207,8 @@ func bad(files ...string) func(ralphtest.Call) []ralph.Fact {
 	}
 }
 
+// C-014: the loop reaches the journal, the executor and the host through interfaces: in
+// these tests it runs on a second implementation of each.
 // D-036, D-042 to D-049, D-100 to D-102, D-105, D-118: FETCH, PLAN, CONSTRUCT, COMMIT, FETCH.
 func TestTwoSpecsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
