@@ -29,6 +29,9 @@ func cmdRepo(ts *testscript.TestScript, neg bool, args []string) {
 	dir := ts.MkAbs("repo")
 	ts.Check(os.MkdirAll(filepath.Join(dir, "ralph/specs"), 0o755))
 	ts.Check(ts.Chdir("repo"))
+	// The defaults that people have, but for these, which only cost time. With their defaults
+	// run limits_same_agent.txtar (task.delay) and the tests of the engine, in a clock of
+	// their own (the two bases of waits).
 	config := "version: 1\nagent:\n  primary: me\n  fallback: []\nagents:\n  me: {driver: scripted, scenario: " + args[0] + ", pass_env: [GORACE]}\n" +
 		"task: {delay: 0s}\nerrors: {retry_base: 10ms, rate_limit_base: 10ms}\nquality: {commands: [\"true\"]}\n"
 	if _, err := os.Stat(filepath.Join(dir, "ralph/config.yaml")); errors.Is(err, fs.ErrNotExist) {
