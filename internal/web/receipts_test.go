@@ -68,7 +68,7 @@ func decisions(k *kept, n int) {
 			ralph.RequestAnswered{Task: id, Request: ralph.Request{Kind: ralph.RequestApproval, Command: "ls"}, Verdict: ralph.Approved, Rule: "gate.approvals: policy"},
 			ralph.TurnEnded{Task: id, Agent: "me", Stage: ralph.KindBuild, Iteration: i + 1, Exit: ralph.ExitOK, Usage: ralph.Usage{Input: 1200, Output: 30, Cost: 0.5}, Took: time.Second})
 	}
-	k.add("engine", ralph.TaskEnded{ID: "t-0001", Status: ralph.TaskFailed, Why: ralph.Why{Rule: "X-34", Text: "max_iterations"}, Saw: k.State().Seq, Now: k.Now()})
+	k.add("engine", ralph.TaskEnded{ID: "t-0001", Status: ralph.TaskFailed, Why: ralph.Why{Rule: "X-34", Text: "20 used", Stop: "task.max_iterations"}, Saw: k.State().Seq, Now: k.Now()})
 }
 
 // E-092, E-094, E-095: every decision is listed, newest first, page by page, with what came of
@@ -82,7 +82,7 @@ func TestReceiptsPages(t *testing.T) {
 	if n := strings.Count(html, `data-href="/receipt/`); n != 100 {
 		t.Errorf("%d rows", n)
 	}
-	hasAll(t, "list", html, "build turn 150 of me", "B-026", "no signal, 1s, $0.50", "end as failed", `data-status="overridden"`, `rel="next"`, "1 asked", `data-status="executed"`)
+	hasAll(t, "list", html, "build turn 150 of me", "B-026", "no signal, 1s, $0.50", "end as failed", `title="overridden"`, `data-status="overridden">stop<`, `rel="next"`, "1 asked", `data-status="executed"`)
 	hasNone(t, "list", html, "<script>alert", "\x1b", "\u202e", `rel="first"`)
 	_, rest, _ := strings.Cut(html, `<a href="/receipts?before=`)
 	before, _, _ := strings.Cut(rest, `"`)
