@@ -18,8 +18,7 @@ func TestMain(m *testing.M) {
 	os.Exit(ralphtest.InMemory(m))
 }
 
-// thorough reports whether someone asked for a number of checks: there is time then for
-// every row of the large tables, of which an ordinary run takes some (see sample).
+// thorough reports whether someone asked for a number of checks: there is time then.
 func thorough() bool {
 	asked := false
 	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "rapid.checks" })
