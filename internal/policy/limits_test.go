@@ -450,10 +450,11 @@ func TestRecoveryComesBeforeTheNextTask(t *testing.T) {
 		b.hit("claude", b.now.Add(time.Hour))
 		b.want("turn 2 codex", "X-36")
 		b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone})
+		b.now = b.now.Add(time.Minute) // past task.delay
 		kinds := func() string {
 			m, ok := policy.Schedule(&b.s, nil, b.c, b.now).(policy.Record)
 			if !ok {
-				t.Fatalf("nothing is recorded")
+				t.Fatalf("nothing is recorded: %+v", policy.Schedule(&b.s, nil, b.c, b.now))
 			}
 			var out []string
 			for _, f := range m.Facts {
