@@ -6,7 +6,7 @@ SOAK_TIME ?= 2m
 TEMPL     := github.com/a-h/templ/cmd/templ@v0.3.1020
 
 .DEFAULT_GOAL := help
-.PHONY: help check generate test lint e2e bench fuzz soak demo
+.PHONY: help check generate test lint e2e bench figures fuzz soak demo
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,12 +26,13 @@ lint: ## golangci-lint with gofumpt
 e2e: ## eight agents on a public module; real agent programs against a model server (installs them from npm)
 	.ci/run e2e
 
-bench: export RALPH_E2E_AGENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ralph-ci# where .ci/run puts them
-bench: ## the whole program against its floor as a table, then the packages (docs/performance.md)
-	go test -run '^$$' -bench Program -benchtime 1x -timeout 20m ./internal/bench
-	go test -run '^$$' -bench Dashboard -benchtime 1x -timeout 20m ./internal/bench
-	go test -run '^$$' -bench Drivers -benchtime 1x -timeout 20m ./internal/bench
-	go test -run '^$$' -bench . -benchmem $$(go list ./... | grep -v internal/bench)
+bench figures: export RALPH_E2E_AGENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ralph-ci# where .ci/run puts them
+bench: ## the whole program against its floor as tables, then the packages (docs/performance.md)
+	go test -run '^$$' -bench 'Program|Dashboard|Drivers' -benchtime 1x -timeout 60m ./internal/bench
+	go test -run '^$$' -bench . -benchmem -timeout 60m $$(go list ./... | grep -v internal/bench)
+
+figures: ## the tables of docs/performance.md, measured anew and written there; on a quiet machine
+	go test -run '^$$' -bench 'Program|Dashboard|Drivers' -benchtime 1x -timeout 60m ./internal/bench -update
 
 fuzz: ## every fuzz target for FUZZTIME (20s)
 	@set -e; for pkg in $$(go list ./...); do \

@@ -209,6 +209,7 @@ type IssueRemoved struct {
 type Why struct {
 	Rule string `json:"rule,omitempty"` // a requirement ID
 	Text string `json:"text,omitempty"`
+	Stop string `json:"stop,omitempty"` // the stop condition that was hit, such as budget.cost (E-095)
 }
 
 // StepStarted is the receipt of a decision: the step, why, and exactly which

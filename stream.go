@@ -119,4 +119,13 @@ type TurnSummary struct {
 	Requests int           `json:"requests,omitempty"` // approvals and questions
 	Unknown  int           `json:"unknown,omitempty"`  // events of kinds that ralph does not know
 	Waited   time.Duration `json:"waited,omitempty"`   // for answers; no part of the turn's time limit
+	Diff     *DiffSummary  `json:"diff,omitempty"`     // nil where nobody told one
+}
+
+// DiffSummary is the diff of a turn in numbers (E-037, E-044).
+type DiffSummary struct {
+	Files   int    `json:"files"`
+	Added   int64  `json:"added"` // lines
+	Deleted int64  `json:"deleted"`
+	By      string `json:"by"` // git, or agent: as the agent told it
 }

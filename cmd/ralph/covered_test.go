@@ -97,7 +97,6 @@ func ofDocumentC() map[string]string {
 		"C-010": syncing,
 		"C-011": auto, // the queue with priorities
 		"C-080": auto, "C-084": auto, "C-087": auto,
-		"C-083": "the first release: older flags and commands",
 	}
 	for n := 44; n <= 57; n++ {
 		later[fmt.Sprintf("C-%03d", n)] = breakers
@@ -112,7 +111,7 @@ func ofDocumentC() map[string]string {
 // turns, signatures, guidance, stop conditions, milestones. What is left out of
 // these ranges is built: the life of turns, threads and requests, and the pages.
 func fullAuto() [][2]int {
-	return [][2]int{{1, 2}, {4, 5}, {7, 8}, {29, 29}, {32, 34}, {36, 42}, {46, 70}, {74, 75}, {83, 85}, {98, 103}, {105, 105}}
+	return [][2]int{{1, 2}, {4, 5}, {7, 8}, {29, 29}, {32, 34}, {36, 36}, {38, 42}, {46, 70}, {74, 75}, {83, 85}, {98, 103}, {105, 105}}
 }
 
 func isTest(path string) bool {

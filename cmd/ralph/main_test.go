@@ -11,21 +11,46 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
 // TestMain makes this test binary the ralph program of the scripts: it runs the
 // very function that main runs.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"ralph": main})
+	testscript.Main(inMemory{m}, map[string]func(){"ralph": main})
+}
+
+type inMemory struct{ m *testing.M }
+
+func (x inMemory) Run() int {
+	ralphtest.AtOnce(4)
+	return ralphtest.InMemory(x.m)
 }
 
 // TestScripts runs what a person would type, in repositories of their own. Each
 // script names the requirements it covers in its first lines.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	scripts(t, "testdata/script", "")
+}
+
+// TestScriptsOnDisk runs those that cannot be in memory: a sandboxed agent may write to
+// devices, and /dev/shm lies among them.
+func TestScriptsOnDisk(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("/tmp", "ralph-disk-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	scripts(t, "testdata/disk", dir)
+}
+
+func scripts(t *testing.T, dir, work string) {
+	t.Helper()
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir: dir, WorkdirRoot: work,
 		RequireUniqueNames:  true,
 		RequireExplicitExec: false,
 		Setup:               isolate,

@@ -87,11 +87,16 @@ type World struct {
 // Start is how an engine is to be started.
 type Start struct {
 	Mode     string // agent, autopilot, construct
-	Spec     string // construct: the file; "" for the plan's
+	Spec     string // the file of a spec; "" for construct: the plan's
 	Parallel int    // autopilot: agents at once; 0 as configured
 	Autonomy string // manual, step, semi, autopilot; "" as configured
 	Resume   bool   // only if there is a session to resume
 	Fresh    bool   // a new session, even if there is one to resume
+
+	// Settings of this run; "" and nil: as configured.
+	Agent    string // that comes first
+	Strategy string // retry, skip, abort
+	Retries  *int   // tries after the first
 }
 
 // Desk is what actions need from outside.

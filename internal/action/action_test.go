@@ -185,10 +185,10 @@ func TestActions(t *testing.T) {
 		{"X-25 stop pressed again", with(running(), ralph.Control{Want: ralph.WantStop}), true, action.Engine, "stop-now", action.Input{}, "control by web", "", ""},
 		{"B-092 toggle on", with(running(), ralph.ModeSet{Mode: ralph.Semi}), true, action.Engine, "autopilot", action.Input{}, "mode.set by web", "mode", "mode.set by web"},
 		{"E-086 toggle off", running(), true, action.Engine, "semi", action.Input{}, "mode.set by web", "mode", "mode.set by web"},
-		{"A-099 start", stopped(ralph.ReasonComplete), false, action.Engine, "start", action.Input{Mode: "autopilot", Parallel: 3, Autonomy: "semi"}, "start {Mode:autopilot Spec: Parallel:3 Autonomy:semi Resume:false Fresh:false}", "stop", "control by web"},
-		{"A-081, A-116, X-07 resume", running(), false, action.Engine, "recover", action.Input{}, "start {Mode:autopilot Spec: Parallel:0 Autonomy: Resume:true Fresh:false}", "stop", "control by web"},
-		{"X-07 decline", running(), false, action.Engine, "fresh", action.Input{}, "start {Mode:autopilot Spec: Parallel:0 Autonomy: Resume:false Fresh:true}", "stop", "control by web"},
-		{"E-088 continue anyway", stopped(ralph.ReasonBudget), false, action.Engine, "continue", action.Input{}, "start {Mode:autopilot Spec: Parallel:0 Autonomy: Resume:false Fresh:true}", "stop", "control by web"},
+		{"A-099 start", stopped(ralph.ReasonComplete), false, action.Engine, "start", action.Input{Mode: "autopilot", Parallel: 3, Autonomy: "semi", Agent: "codex", Strategy: "skip"}, "start {Mode:autopilot Spec: Parallel:3 Autonomy:semi Resume:false Fresh:false Agent:codex Strategy:skip Retries:<nil>}", "stop", "control by web"},
+		{"A-081, A-116, X-07 resume", running(), false, action.Engine, "recover", action.Input{}, "start {Mode:autopilot Spec: Parallel:0 Autonomy: Resume:true Fresh:false Agent: Strategy: Retries:<nil>}", "stop", "control by web"},
+		{"X-07 decline", running(), false, action.Engine, "fresh", action.Input{}, "start {Mode:autopilot Spec: Parallel:0 Autonomy: Resume:false Fresh:true Agent: Strategy: Retries:<nil>}", "stop", "control by web"},
+		{"E-088 continue anyway", stopped(ralph.ReasonBudget), false, action.Engine, "continue", action.Input{}, "start {Mode:autopilot Spec: Parallel:0 Autonomy: Resume:false Fresh:true Agent: Strategy: Retries:<nil>}", "stop", "control by web"},
 		{"B-034, B-076, B-080 r", ended("t-1", ralph.TaskTimeout), false, action.Task, "retry", action.Input{ID: "t-1"}, "task.retried by web", "", ""},
 		{"B-067 unblock", ended("t-1", ralph.TaskBlocked), false, action.Task, "retry", action.Input{ID: "t-1"}, "task.retried by web", "", ""},
 		{"B-077 e, then retry", ended("t-1", ralph.TaskFailed), false, action.Task, "edit", action.Input{ID: "t-1", Notes: text("new"), Tags: []string{"critical"}, Retry: true}, "task.edited by web, task.retried by web", "edit", "task.edited by web"},
@@ -449,7 +449,7 @@ func TestFormCarriesEverything(t *testing.T) {
 	in := action.Input{
 		ID: "t-1", Text: "two\nlines", To: 3, Names: []string{"a", "b"}, Always: true, Scope: "task", For: -1, Mode: "agent", Autonomy: "semi", Parallel: 2,
 		Fresh: true, File: "a.md", Retry: true, Name: text("n"), Notes: text(""), Accept: text("a"), Priority: text("high"), Phase: text("p"),
-		Deps: []string{}, Tags: []string{"x", "y"}, MaxIterations: &n, Sure: true,
+		Deps: []string{}, Tags: []string{"x", "y"}, MaxIterations: &n, Sure: true, Agent: "codex", Strategy: "skip", Retries: new(int),
 	}
 	v := reflect.ValueOf(in)
 	for i := range v.NumField() {
@@ -466,7 +466,7 @@ func TestFormCarriesEverything(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, in) {
 		t.Errorf("%v\n%+v\n%+v", err, got, in)
 	}
-	for _, bad := range []url.Values{{"to": {"x"}}, {"parallel": {"-1"}}, {"max_iterations": {"1.5"}}, {"for": {"soon"}}} {
+	for _, bad := range []url.Values{{"to": {"x"}}, {"parallel": {"-1"}}, {"max_iterations": {"1.5"}}, {"retries": {"two"}}, {"for": {"soon"}}} {
 		if _, err := action.ReadForm(bad); !errors.Is(err, ralph.ErrUsage) {
 			t.Errorf("%v: %v", bad, err)
 		}
@@ -477,13 +477,16 @@ func TestFormCarriesEverything(t *testing.T) {
 func TestStartIsChecked(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
+	many := 101
 	for _, in := range []action.Input{
 		{},
 		{Mode: "rm -rf"},
 		{Mode: "agent", Autonomy: "fast"},
 		{Mode: "autopilot", Parallel: 65},
 		{Mode: "construct", Parallel: 2},
-		{Mode: "agent", File: "a.md"},
+		{Mode: "autopilot", File: "a.md"}, // there is no plan
+		{Mode: "agent", Strategy: "ignore"},
+		{Mode: "agent", Retries: &many},
 	} {
 		if _, err := action.Do(t.Context(), d, "start", in); !errors.Is(err, ralph.ErrUsage) {
 			t.Errorf("%+v: %v", in, err)
@@ -492,6 +495,38 @@ func TestStartIsChecked(t *testing.T) {
 	d.engine = true
 	if _, err := action.Do(t.Context(), d, "start", action.Input{Mode: "agent"}); !errors.Is(err, ralph.ErrActive) || len(d.did) > 0 {
 		t.Errorf("beside an engine: %v, %v", err, d.did)
+	}
+}
+
+// A-099, F-40: a start can say which plan is meant, whatever the engine: that of autopilot
+// must be the one that is there, agent has the spec queued, once.
+func TestStartOfAPlan(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		mode   string
+		facts  []ralph.Fact
+		queued int
+		why    string
+	}{
+		{"construct", nil, 0, ""},
+		{"agent", nil, 1, ""},
+		{"agent", []ralph.Fact{ralph.SpecAdded{Spec: ralph.Spec{ID: "q-1", File: "a.md", Status: ralph.SpecPending}}}, 1, ""},
+		{"autopilot", []ralph.Fact{ralph.PlanStarted{File: "a.md"}}, 0, ""},
+		{"autopilot", []ralph.Fact{ralph.PlanStarted{File: "b.md"}}, 0, "the plan is that of b.md, not of a.md: plan it first: ralph plan a.md"},
+		{"autopilot", nil, 0, "there is no plan: plan it first: ralph plan a.md"},
+	} {
+		d := memDesk(t, tt.facts...)
+		_, err := action.Do(t.Context(), d, "start", action.Input{Mode: tt.mode, File: "a.md"})
+		if (err == nil) != (tt.why == "") || err != nil && err.Error() != tt.why || (len(d.did) == 1) != (tt.why == "") {
+			t.Errorf("%s: %v, %v", tt.mode, err, d.did)
+		}
+		if n := len(d.j.State().Queued("a.md")); n != tt.queued {
+			t.Errorf("%s: queued %d times, want %d", tt.mode, n, tt.queued)
+		}
+	}
+	d := memDesk(t)
+	if _, err := action.Do(t.Context(), d, "start", action.Input{Mode: "agent", File: "none.md"}); !errors.Is(err, ralph.ErrNotFound) || len(d.did) > 0 {
+		t.Errorf("a spec that is not there: %v, %v", err, d.did)
 	}
 }
 

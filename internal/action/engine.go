@@ -139,7 +139,10 @@ func startVerbs() []verb {
 			name: "start", about: Engine, title: "Start", doc: "Starts an engine; it outlives the dashboard. An interrupted session of the same mode is resumed, unless fresh says otherwise.",
 			try: idle, fields: startFields,
 			do: startAs(func(_ *ralph.State, in Input) Start {
-				return Start{Mode: in.Mode, Spec: in.File, Parallel: in.Parallel, Autonomy: in.Autonomy, Fresh: in.Fresh}
+				return Start{
+					Mode: in.Mode, Spec: in.File, Parallel: in.Parallel, Autonomy: in.Autonomy, Fresh: in.Fresh,
+					Agent: in.Agent, Strategy: in.Strategy, Retries: in.Retries,
+				}
 			}, idle),
 		},
 	}
@@ -151,11 +154,15 @@ func startAs(how func(*ralph.State, Input) Start, may func(*ralph.State, World, 
 		var start Start
 		err := desk.Update(ctx, func(s *ralph.State) ([]ralph.Fact, error) {
 			start = how(s, in)
-			return nil, may(s, desk.World(), "")
+			w := desk.World()
+			if err := may(s, w, ""); err != nil {
+				return nil, err
+			}
+			if err := start.check(); err != nil {
+				return nil, err
+			}
+			return start.about(s, w)
 		})
-		if err == nil {
-			err = start.check()
-		}
 		if err != nil {
 			return Done{}, err
 		}
@@ -185,11 +192,40 @@ func (x Start) check() error {
 		return refuse("parallel %d: give a whole number from 1 to 64", x.Parallel)
 	case x.Parallel > 0 && x.Mode != "autopilot":
 		return refuse("only autopilot has agents at work at the same time")
-	case x.Spec != "" && x.Mode != "construct":
-		return refuse("only construct works on one spec: agent takes those of the inbox, autopilot the plan")
+	case x.Strategy != "" && !slices.Contains(strategies(), x.Strategy):
+		return refuse("there is no strategy %q: use retry, skip or abort", x.Strategy)
+	case x.Retries != nil && (*x.Retries < 0 || *x.Retries > 100):
+		return refuse("retries %d: give a whole number from 0 to 100", *x.Retries)
 	}
 	return nil
 }
+
+// about sees to the spec that a start is about: construct works on it, agent
+// takes it from the inbox, and autopilot has the plan of one spec, which must be this.
+func (x Start) about(s *ralph.State, w World) ([]ralph.Fact, error) {
+	if x.Spec == "" || x.Mode == "construct" {
+		return nil, nil
+	}
+	if !slices.Contains(w.Specs, x.Spec) {
+		return nil, &ralph.Refusal{Why: fmt.Sprintf("ralph/specs/%s does not exist", x.Spec), Hint: "write it first", Kind: ralph.ErrNotFound}
+	}
+	if x.Mode == "agent" {
+		if len(s.Queued(x.Spec)) > 0 {
+			return nil, nil
+		}
+		return s.AddSpec(ralph.SpecID(w.ID("q")), x.Spec, w.Now), nil
+	}
+	if x.Spec != s.Plan.File {
+		has := "there is no plan"
+		if s.Plan.File != "" {
+			has = fmt.Sprintf("the plan is that of %s, not of %s", s.Plan.File, x.Spec)
+		}
+		return nil, &ralph.Refusal{Why: has, Hint: "plan it first: ralph plan " + x.Spec, Kind: ralph.ErrUsage}
+	}
+	return nil, nil
+}
+
+func strategies() []string { return []string{"retry", "skip", "abort"} }
 
 func modes() []string { return []string{"agent", "autopilot", "construct"} }
 
@@ -261,9 +297,12 @@ func likely(s *ralph.State) string {
 func startFields(s *ralph.State, w World, _ string) []Field {
 	fields := []Field{
 		{Name: "mode", Label: "Engine", Kind: "choice", Choices: modes(), Value: likely(s)},
-		{Name: "file", Label: "Spec (construct)", Kind: "choice", Choices: append([]string{""}, w.Specs...)},
+		{Name: "file", Label: "Spec (construct; agent: queued first; autopilot: whose plan is meant)", Kind: "choice", Choices: append([]string{""}, w.Specs...)},
 		{Name: "parallel", Label: "Agents at once (autopilot; empty: as configured)", Kind: "number"},
 		{Name: "autonomy", Label: "Mode (empty: as configured)", Kind: "choice", Choices: append([]string{""}, autonomies()...)},
+		{Name: "agent", Label: "First agent (empty: as configured)", Kind: "text"},
+		{Name: "strategy", Label: "When a turn fails (empty: as configured)", Kind: "choice", Choices: append([]string{""}, strategies()...)},
+		{Name: "retries", Label: "Retries after the first try (empty: as configured)", Kind: "number"},
 	}
 	if cut := s.Session.Ended; s.Session.Live() || cut == ralph.ReasonInterrupted || cut == ralph.ReasonError {
 		fields = append(fields, Field{Name: "fresh", Label: "Begin a new session, do not resume", Kind: "check"})

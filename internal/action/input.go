@@ -25,8 +25,11 @@ type Input struct {
 	Autonomy string `json:"autonomy,omitzero" doc:"mode, start: how much it does alone" enum:"manual,step,semi,autopilot"`
 	Parallel int    `json:"parallel,omitzero" doc:"start: agents at work at the same time; 0 as configured" minimum:"0" maximum:"64"`
 	Fresh    bool   `json:"fresh,omitzero" doc:"start: begin a new session, even if one was interrupted"`
+	Agent    string `json:"agent,omitzero" doc:"start: the agent that comes first, by its name; empty: as configured"`
+	Strategy string `json:"strategy,omitzero" doc:"start: what happens when a turn fails; empty: as configured" enum:"retry,skip,abort"`
+	Retries  *int   `json:"retries,omitzero" doc:"start: tries after the first; not said: as configured" minimum:"0" maximum:"100"`
 
-	File  string `json:"file,omitzero" doc:"queue, start: a spec, as its file in ralph/specs"`
+	File  string `json:"file,omitzero" doc:"queue, start: a spec, as its file in ralph/specs; of autopilot the plan that is meant, of agent a spec that is queued if it does not wait yet"`
 	Retry bool   `json:"retry,omitzero" doc:"edit: give a task that ended badly another try"`
 
 	// edit, add: what is not said stays as it is.
@@ -71,6 +74,11 @@ func (in Input) Form() []Pair {
 	word("autonomy", in.Autonomy)
 	add("parallel", strconv.Itoa(in.Parallel), in.Parallel != 0)
 	yes("fresh", in.Fresh)
+	word("agent", in.Agent)
+	word("strategy", in.Strategy)
+	if in.Retries != nil {
+		add("retries", strconv.Itoa(*in.Retries), true)
+	}
 	word("file", in.File)
 	yes("retry", in.Retry)
 	yes("sure", in.Sure)
@@ -92,6 +100,7 @@ func ReadForm(form url.Values) (Input, error) {
 	in := Input{
 		ID: form.Get("id"), Text: form.Get("text"), Always: form.Get("always") != "", Scope: form.Get("scope"), Mode: form.Get("mode"),
 		Autonomy: form.Get("autonomy"), Fresh: form.Get("fresh") != "", File: form.Get("file"), Retry: form.Get("retry") != "", Sure: form.Get("sure") != "",
+		Agent: strings.TrimSpace(form.Get("agent")), Strategy: form.Get("strategy"),
 	}
 	for line := range strings.Lines(form.Get("names")) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -114,10 +123,13 @@ func ReadForm(form url.Values) (Input, error) {
 	if form.Has("max_iterations") {
 		in.MaxIterations = new(int)
 	}
+	if strings.TrimSpace(form.Get("retries")) != "" { // an empty field of a form is not 0
+		in.Retries = new(int)
+	}
 	for _, n := range []struct {
 		name string
 		into *int
-	}{{"to", &in.To}, {"parallel", &in.Parallel}, {"max_iterations", in.MaxIterations}} {
+	}{{"retries", in.Retries}, {"to", &in.To}, {"parallel", &in.Parallel}, {"max_iterations", in.MaxIterations}} {
 		word := strings.TrimSpace(form.Get(n.name))
 		if word == "" {
 			continue

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/agent"
 	"github.com/ralph-loop/ralph/internal/agent/agenttest"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // TestMain lets the test binary be the agents under test: the scripted agent,
@@ -47,7 +48,8 @@ func TestMain(m *testing.M) {
 	case os.Getenv("FAKE_CLAUDE") != "":
 		fakeClaude(agenttest.Behaviour(os.Getenv("FAKE_CLAUDE")))
 	}
-	os.Exit(m.Run())
+	ralphtest.AtOnce(8)
+	os.Exit(ralphtest.InMemory(m))
 }
 
 // replay prints a recording and ends as it was recorded.

@@ -205,16 +205,16 @@ func FuzzSniff(f *testing.F) {
 	})
 }
 
-// stream60 writes 200,001 events of about 60 MB, as an agent at work prints
-// them, to a file: in memory it would hide what reading costs.
-func stream60(b *testing.B) *os.File {
+// streamOf writes n times four events and an end, as an agent at work prints them, to a
+// file: in memory it would hide what reading costs. 200,001 events are about 60 MB.
+func streamOf(b *testing.B, n int) *os.File {
 	f, err := os.Create(filepath.Join(b.TempDir(), "stream.jsonl"))
 	if err != nil {
 		b.Fatal(err)
 	}
 	tool := strings.Repeat(`func (s *Server) handle(w http.ResponseWriter) { s.log.Print(\"a\\tb\") }\n`, 9)
 	out := bufio.NewWriter(f)
-	for i := range 50_000 {
+	for i := range n {
 		fmt.Fprintf(out, `{"type":"assistant","message":{"id":"msg_%d","role":"assistant","content":[{"type":"text","text":"Step %d: I look at the \"server\" now."}],"usage":{"input_tokens":9,"output_tokens":1}},"parent_tool_use_id":null,"session_id":"s"}`+"\n", i, i)
 		fmt.Fprintf(out, `{"type":"assistant","message":{"id":"msg_%d","role":"assistant","content":[{"type":"tool_use","id":"toolu_%d","name":"Bash","input":{"command":"sed -n 1,9p server.go"}}]},"parent_tool_use_id":null,"session_id":"s"}`+"\n", i, i)
 		fmt.Fprintf(out, `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_%d","type":"tool_result","content":"%s"}]},"parent_tool_use_id":null,"session_id":"s"}`+"\n", i, tool)
@@ -230,7 +230,11 @@ func stream60(b *testing.B) *os.File {
 // BenchmarkIngest measures reading one agent's events (W3): lines cut, events
 // classed and said, nothing kept.
 func BenchmarkIngest(b *testing.B) {
-	f := stream60(b)
+	n := 50_000
+	if testing.Short() {
+		n = 100 // only that it runs
+	}
+	f := streamOf(b, n)
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
@@ -253,7 +257,7 @@ func BenchmarkIngest(b *testing.B) {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			b.Fatal(err)
 		}
-		for n := 0; ; n++ {
+		for reads := 0; ; reads++ {
 			k, err := f.Read(buf)
 			e.Write(buf[:k])
 			if err == io.EOF {
@@ -262,12 +266,12 @@ func BenchmarkIngest(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if n%100 == 0 {
+			if reads%100 == 0 {
 				runtime.ReadMemStats(&mem)
 				peak = max(peak, mem.HeapAlloc)
 			}
 		}
-		if c.results != 1 || said != 150_000 || e.n != 200_001 {
+		if c.results != 1 || said != 3*n || e.n != int64(4*n+1) {
 			b.Fatalf("%d results, %d said, %d lines", c.results, said, e.n)
 		}
 	}

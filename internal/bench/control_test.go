@@ -22,7 +22,7 @@ import (
 // benchPause is how soon 32 slots heed a pause and a resume that another process
 // writes. The engine and the journal are the real ones; agents only take 20 ms a turn.
 func benchPause(b *testing.B, t *table) {
-	const slots, rounds = 32, 40
+	slots, rounds := size(32, 4), size(40, 2)
 	for b.Loop() {
 		w := newFleet(b, slots)
 		var late, reached, began []time.Duration
@@ -59,9 +59,10 @@ func benchPause(b *testing.B, t *table) {
 		row := func(list []time.Duration) string {
 			return fmt.Sprintf("p50 %.1f ms, p99 %.1f ms", ms(rank(list, 0.5)), ms(rank(list, 0.99)))
 		}
-		t.add("32 slots: from the pause to the last turn that still begins", row(late))
-		t.add("32 slots: from the pause to the end of the last turn of 20 ms", row(reached))
-		t.add("32 slots: from the resume to the next turn of a slot", row(began))
+		soon := func(list []time.Duration) bool { return rank(list, 0.99) <= 100*time.Millisecond }
+		t.goal(fmt.Sprintf("%d slots: from a pause to the last turn that still begins", slots), row(late), "at most 100 ms", soon(late))
+		t.add("the same: to the end of the last turn of 20 ms", row(reached))
+		t.goal("the same: from a resume to the next turn of a slot", row(began), "at most 100 ms", soon(began))
 	}
 }
 
@@ -172,7 +173,7 @@ func (w *fleet) close() {
 
 // benchPaused is what a paused engine with 32 slots costs while nothing happens.
 func benchPaused(b *testing.B, bin string, t *table) {
-	const slots, period = 32, 20 * time.Second
+	slots, period := size(32, 2), size(20*time.Second, 100*time.Millisecond)
 	for b.Loop() {
 		box := crowdBox(b, bin, crowd{slots, slots, 100})
 		box.write(box.tool+"/agent", "#!/bin/sh\n: >\""+box.tool+"/began-$RALPH_TASK\"\nwhile ! [ -e \""+box.tool+"/end\" ]; do sleep 0.1; done\n", 0o755)
@@ -197,7 +198,7 @@ func benchPaused(b *testing.B, bin string, t *table) {
 		_ = out.Close()
 		part := 100 * float64(after-before) / float64(period)
 		b.ReportMetric(part, "%-of-a-core")
-		t.add("engine with 32 slots, paused", fmt.Sprintf("%.2f %% of a core, RSS %.0f MiB", part, rss))
+		t.goal(fmt.Sprintf("engine with %d slots, paused", slots), fmt.Sprintf("%.2f %% of a core, RSS %.0f MiB", part, rss), "at most 0.5 %", part <= 0.5)
 	}
 }
 
@@ -229,7 +230,7 @@ func benchFollow(b *testing.B, bin string, t *table) {
 		delays := follow(b, box, bin, j)
 		_ = j.Close()
 		b.ReportMetric(ms(rank(delays, 0.99)), "p99-ms")
-		t.add("from a fact to its line in `ralph log -f`", fmt.Sprintf("p50 %.1f ms, p99 %.1f ms", ms(rank(delays, 0.5)), ms(rank(delays, 0.99))))
+		t.goal("from a fact to its line in `ralph log -f`", fmt.Sprintf("p50 %.1f ms, p99 %.1f ms", ms(rank(delays, 0.5)), ms(rank(delays, 0.99))), "at most 100 ms", rank(delays, 0.99) <= 100*time.Millisecond)
 	}
 }
 
@@ -252,7 +253,7 @@ func follow(b *testing.B, box *box, bin string, j *journal.File) []time.Duration
 	_ = w.Close()
 	lines := bufio.NewReader(r)
 	var delays []time.Duration
-	for i := range 200 {
+	for i := range size(200, 5) {
 		<-time.After(10 * time.Millisecond) // a person does not write in bursts
 		begin := time.Now()
 		note := ralph.Noted{Text: fmt.Sprintf("note %d", i)}

@@ -23,17 +23,15 @@ import (
 //
 //	RALPH_E2E_AGENTS=~/.cache/ralph-ci go test -run '^$' -bench Drivers -benchtime 1x ./internal/bench
 func BenchmarkDrivers(b *testing.B) {
-	var t table
-	t.add("load average before (others at work disturb wall times)", load())
+	t := newTable("drivers")
 	for _, driver := range []string{"claude", "codex", "acp"} {
-		b.Run("ingest="+driver, func(b *testing.B) { benchIngest(b, driver, &t) })
+		b.Run("ingest="+driver, func(b *testing.B) { benchIngest(b, driver, t) })
 	}
 	for _, a := range agents() {
-		b.Run("turn="+a.name, func(b *testing.B) { benchTurn(b, a, &t) })
+		b.Run("turn="+a.name, func(b *testing.B) { benchTurn(b, a, t) })
 	}
-	b.Run("threads=10", func(b *testing.B) { benchThreads(b, 10, &t) })
-	t.add("load average after", load())
-	t.print()
+	b.Run("threads", func(b *testing.B) { benchThreads(b, size(10, 2), t) })
+	t.print(b)
 }
 
 // real is a real agent program: how it is run without ralph, and with it.
@@ -150,22 +148,22 @@ func (s *seat) turn(ctx context.Context) (time.Duration, error) {
 		Said: func(ralph.Said) {}, Context: func(ralph.ContextUse) {},
 		Ask: func(context.Context, ralph.Request) (ralph.Reply, error) { return ralph.Reply{Allow: true}, nil },
 	})
-	if err == nil && (res.Exit != ralph.ExitOK || res.Text != said) {
+	if err == nil && (res.Exit != ralph.ExitOK || res.Text != answer) {
 		err = fmt.Errorf("the turn ended %s, said %q: %v", res.Exit, res.Text, res.Err)
 	}
 	return time.Since(begin), err
 }
 
-const said = "Something."
+const answer = "Something."
 
 // benchTurn compares turns with and without ralph, in pairs that take turns in
 // beginning, after one of each for caches and databases.
 func benchTurn(b *testing.B, a real, t *table) {
 	for b.Loop() {
-		m := modeltest.New(b, func(modeltest.Request) modeltest.Reply { return modeltest.Reply{Text: said} })
+		m := modeltest.New(b, func(modeltest.Request) modeltest.Reply { return modeltest.Reply{Text: answer} })
 		s := a.sit(b, m)
 		var bare, first, later []time.Duration
-		for i := range a.pairs + 1 {
+		for i := range size(a.pairs, 1) + 1 {
 			for _, with := range []bool{i%2 == 0, i%2 != 0} {
 				if !with {
 					c, _ := s.run(s.bare...)
@@ -184,7 +182,7 @@ func benchTurn(b *testing.B, a real, t *table) {
 			}
 		}
 		var added []float64
-		for i := range a.pairs {
+		for i := range size(a.pairs, 1) {
 			added = append(added, ms(first[i+1]-bare[i+1]))
 		}
 		same := func(f float64) float64 { return f }
@@ -211,7 +209,7 @@ func benchThreads(b *testing.B, n int, t *table) {
 				weight = weigh(s.env)
 				close(all)
 			}
-			return modeltest.Reply{Text: said, Wait: all}
+			return modeltest.Reply{Text: answer, Wait: all}
 		})
 		s = codexProgram().sit(b, m)
 		together := func(turn func() error) (float64, time.Duration) {

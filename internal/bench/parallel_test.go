@@ -11,19 +11,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
-// parallelSettings are those of settings, without checks, with slots.
-const parallelSettings = `version: 1
-parallel: %d
-agent:
-  primary: mine
-agents:
-  mine:
-    driver: exec
-    command: [%q]
-quality: {commands: []}
-test: {command: ""}
-`
-
 // crowd is a workload of W2: tasks, slots and files.
 type crowd struct{ tasks, slots, files int }
 
@@ -59,9 +46,8 @@ func crowdBox(tb testing.TB, bin string, c crowd) *box {
 echo x >>"src/${RALPH_TASK%???}/$RALPH_TASK"
 echo '<ralph>COMPLETE</ralph>'
 `, 0o755)
-	b.write("ralph/config.yaml", fmt.Sprintf(parallelSettings, c.slots, agent), 0o644)
+	b.setUp("exec", agent, fmt.Sprintf("parallel=%d", c.slots))
 	b.write("ralph/specs/w.md", "# W\n\nAppend a line to each file.\n", 0o644)
-	b.git("init", "-q", "-b", "main")
 	b.git("add", "-A")
 	b.git("commit", "-q", "-m", "start")
 	b.git("tag", "start")
@@ -115,16 +101,6 @@ func crowdPair(tb testing.TB, bin, floor string, c crowd, ralphFirst bool) pair 
 	return p
 }
 
-// TestEveryTaskIsMerged keeps the workload right, as TestEveryTaskIsCommitted does.
-func TestEveryTaskIsMerged(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
-	if p := crowdPair(t, build(t), buildFloor(t), crowd{4, 2, 20}, true); p.ralph.cpu <= 0 {
-		t.Errorf("nothing was measured: %+v", p)
-	}
-}
-
 // benchCrowd is the price of the orchestrator in parallel (W2).
 func benchCrowd(b *testing.B, bin string, c crowd, pairs int, t *table) {
 	floor := buildFloor(b)
@@ -139,7 +115,11 @@ func benchCrowd(b *testing.B, bin string, c crowd, pairs int, t *table) {
 		own := spreadOf(list, func(p pair) float64 { return wallOf(p.ralph) })
 		b.ReportMetric(wall.median, "x-floor-wall")
 		b.ReportMetric(cpu.median, "x-floor-cpu")
-		t.add(c.String()+": wall / floor", wall.String())
+		goal := 1.0
+		if c.files > 1000 {
+			goal = 0.8
+		}
+		t.goal(c.String()+": wall / floor", wall.String(), fmt.Sprintf("at most %.1f", goal), wall.median <= goal)
 		t.add(c.String()+": cpu / floor", cpu.String())
 		t.add(c.String()+": a task", fmt.Sprintf("%.1f ms (floor %.1f)", own.median/float64(c.tasks), theirs.median/float64(c.tasks)))
 	}
@@ -149,7 +129,7 @@ func benchCrowd(b *testing.B, bin string, c crowd, pairs int, t *table) {
 // done for each task of the plan when one of them moves.
 func benchPlan(b *testing.B, bin string, t *table) {
 	for b.Loop() {
-		for _, n := range []int{10, 100, 1000} {
+		for _, n := range size([]int{10, 100, 1000}, []int{2, 4}) {
 			c := crowd{n, 4, 1000}
 			box := crowdBox(b, bin, c)
 			used, _ := box.run(bin, "autopilot")
@@ -162,8 +142,9 @@ func benchPlan(b *testing.B, bin string, t *table) {
 // benchSlots is the memory of the engine for each slot whose agent thinks.
 func benchSlots(b *testing.B, bin string, t *table) {
 	for b.Loop() {
+		many := size(32, 2)
 		rss := map[int]float64{}
-		for _, slots := range []int{1, 32} {
+		for _, slots := range []int{1, many} {
 			box := crowdBox(b, bin, crowd{slots, slots, 100})
 			box.write(box.tool+"/agent", "#!/bin/sh\n: >\""+box.tool+"/began-$RALPH_TASK\"\nexec sleep 60\n", 0o755)
 			p, out := box.start(bin, "autopilot")
@@ -177,6 +158,7 @@ func benchSlots(b *testing.B, bin string, t *table) {
 			_, _ = p.Wait()
 			_ = out.Close()
 		}
-		t.add("engine with 1 and with 32 slots at work: RSS", fmt.Sprintf("%.1f and %.1f MiB: %.2f MiB a slot", rss[1], rss[32], (rss[32]-rss[1])/31))
+		each := (rss[many] - rss[1]) / float64(many-1)
+		t.goal(fmt.Sprintf("engine with 1 and with %d slots at work: memory for each slot", many), fmt.Sprintf("%.2f MiB (%.1f and %.1f)", each, rss[1], rss[many]), "at most 0.5 MiB", each <= 0.5)
 	}
 }

@@ -30,11 +30,7 @@ type box struct {
 
 func newBox(tb testing.TB, bin string) *box {
 	tb.Helper()
-	base := ""
-	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
-		base = "/dev/shm"
-	}
-	top, err := os.MkdirTemp(base, "ralph-bench-")
+	top, err := os.MkdirTemp(memory(), "ralph-bench-")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -51,6 +47,14 @@ func newBox(tb testing.TB, bin string) *box {
 		}
 	}
 	return b
+}
+
+// memory is a place for files that is no disk, "" where the system has none.
+func memory() string {
+	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
+		return "/dev/shm"
+	}
+	return ""
 }
 
 // write writes a file of the repository, or of the tool folder with an absolute name.
@@ -88,7 +92,30 @@ func (b *box) start(args ...string) (*os.Process, *os.File) {
 	if err != nil {
 		b.tb.Fatal(err)
 	}
+	limit := time.AfterFunc(patience(), func() { _ = p.Kill() }) // one that has ended is not there to be killed
+	b.tb.Cleanup(func() { limit.Stop() })
 	return p, out
+}
+
+// patience is how long a program may take. One that waits for a person (a gate, say)
+// would wait for longer than anyone looks at a benchmark.
+func patience() time.Duration {
+	if small() {
+		return time.Minute
+	}
+	return 10 * time.Minute
+}
+
+// small asks for the smallest sizes: they prove that a benchmark still does what it
+// measures, and are no figures. .ci/run has them all run so.
+func small() bool { return testing.Short() }
+
+// size is what a benchmark works on: full for figures, least where it only has to run.
+func size[T any](full, least T) T {
+	if small() {
+		return least
+	}
+	return full
 }
 
 // run runs a program to its end, which has to be a good one.
@@ -101,7 +128,11 @@ func (b *box) run(args ...string) (cost, string) {
 	defer out.Close()
 	text, readErr := os.ReadFile(out.Name())
 	if err != nil || readErr != nil || !state.Success() {
-		b.tb.Fatalf("%s: %v %v %v\n%s", strings.Join(args, " "), state, err, readErr, text)
+		late := ""
+		if c.wall >= patience() {
+			late = fmt.Sprintf(" (not at its end after %s: does it wait for a person?)", patience())
+		}
+		b.tb.Fatalf("%s%s: %v %v %v\n%s", strings.Join(args, " "), late, state, err, readErr, text)
 	}
 	_ = os.Remove(out.Name())
 	c.cpu = state.UserTime() + state.SystemTime()

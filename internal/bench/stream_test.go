@@ -15,8 +15,8 @@ import (
 // streamScript is an agent that says what lies in a file, as fast as it can.
 const streamScript = `#!/bin/sh
 case "$RALPH_STAGE" in
-verify) echo '{"type":"result","subtype":"success","is_error":false,"result":"{\"verdicts\":[]}","structured_output":{"verdicts":[]}}' ;;
-*) exec cat "$0.jsonl" ;;
+plan|verify) echo '{"type":"result","subtype":"success","is_error":false,"result":"{\"verdicts\":[]}","structured_output":{"verdicts":[]}}' ;;
+*) echo x >>talked; exec cat "$0.jsonl" ;;
 esac
 `
 
@@ -24,15 +24,16 @@ const talkPlan = `{"t":"spec","spec":"w.md"}
 {"t":"task","id":"t-1000","spec":"w.md","name":"Talk","status":"pending"}
 `
 
-// benchStream is one turn of an agent that says 60 MB in 200,000 events, the
-// whole way: pipe, output file, decoder. All of it has to be in the file.
+// benchStream is one turn of an agent that says 60 MB in 200,000 events and changes a
+// file, the whole way: pipe, output file, decoder. All of it has to be in the file.
 func benchStream(b *testing.B, bin string, t *table) {
 	for b.Loop() {
 		box := taskBox(b, bin, 1)
 		agent := box.tool + "/agent"
 		box.write(agent, streamScript, 0o755)
-		size := writeStream(b, agent+".jsonl")
-		box.write("ralph/config.yaml", fmt.Sprintf(settings, "claude", agent), 0o644)
+		units := size(100_000, 500)
+		n := writeStream(b, agent+".jsonl", units)
+		box.run(bin, "config", "edit", "agents.mine.driver=claude")
 		box.write("ralph/plan.jsonl", talkPlan, 0o644)
 		c, _ := box.run(bin, "construct", "w.md")
 		kept := filepath.Join(box.dir, "ralph/.state/tasks/t-1000/1/output.log")
@@ -41,9 +42,9 @@ func benchStream(b *testing.B, bin string, t *table) {
 			b.Fatal(err)
 		}
 		if got, err := os.ReadFile(kept); err != nil || !bytes.Equal(got, sent) {
-			b.Fatalf("%d bytes kept of %d (%v)", len(got), size, err)
+			b.Fatalf("%d bytes kept of %d (%v)", len(got), n, err)
 		}
-		rate := float64(size) / 1e6 / c.wall.Seconds()
+		rate := float64(n) / 1e6 / c.wall.Seconds()
 		box.write("ralph/plan.jsonl", talkPlan, 0o644) // once more, for its memory
 		rss := box.peak(bin, "construct", "w.md")
 		if logs, _ := filepath.Glob(filepath.Join(box.dir, "ralph/.state/tasks/t-1000/*/output.log")); len(logs) != 2 {
@@ -51,12 +52,14 @@ func benchStream(b *testing.B, bin string, t *table) {
 		}
 		b.ReportMetric(rate, "MB/s")
 		b.ReportMetric(rss, "RSS-MiB")
-		t.add("60 MB in 200,000 events, whole session", fmt.Sprintf("%.0f MB/s, cpu %.0f ms, RSS %.0f MiB, every byte kept", rate, cpuOf(c), rss))
+		what := fmt.Sprintf("%.1f MB in %d events, whole session", float64(n)/1e6, 2*units)
+		t.goal(what, fmt.Sprintf("%.0f MB/s, cpu %.0f ms, every byte kept", rate, cpuOf(c)), "at least 200 MB/s", rate >= 200)
+		t.goal("the same: memory of the engine", fmt.Sprintf("%.0f MiB", rss), "at most 64 MiB", rss <= 64)
 	}
 }
 
 // writeStream writes the events of a long turn and returns their size.
-func writeStream(tb testing.TB, path string) int64 {
+func writeStream(tb testing.TB, path string, units int) int64 {
 	tb.Helper()
 	f, err := os.Create(path)
 	if err != nil {
@@ -66,7 +69,7 @@ func writeStream(tb testing.TB, path string) int64 {
 	w := bufio.NewWriterSize(f, 1<<20)
 	text, tool := strings.Repeat("word ", 45), strings.Repeat("output line ", 28)
 	fmt.Fprintln(w, `{"type":"system","subtype":"init","cwd":"/repo","session_id":"s","model":"m","tools":[]}`)
-	for i := range 100_000 {
+	for i := range units {
 		fmt.Fprintf(w, `{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"%s"}]},"session_id":"s"}`+"\n", i, text)
 		fmt.Fprintf(w, `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_%d","type":"tool_result","content":"%s"}]},"session_id":"s"}`+"\n", i, tool[:150])
 	}
@@ -86,7 +89,7 @@ const thinkScript = "#!/bin/sh\necho thinking >\"$0.began\"\nexec sleep 60\n"
 
 // benchIdle is what the engine costs while it waits for an agent.
 func benchIdle(b *testing.B, bin string, t *table) {
-	const period = 10 * time.Second
+	period := size(10*time.Second, 100*time.Millisecond)
 	for b.Loop() {
 		box := taskBox(b, bin, 1)
 		agent := box.tool + "/agent"
@@ -105,7 +108,8 @@ func benchIdle(b *testing.B, bin string, t *table) {
 		_ = out.Close()
 		b.ReportMetric(float64((after - before).Milliseconds()), "cpu-ms")
 		b.ReportMetric(rss, "RSS-MiB")
-		t.add("engine while an agent thinks for 10 s", fmt.Sprintf("cpu %d ms, RSS %.0f MiB", (after-before).Milliseconds(), rss))
+		used := after - before
+		t.goal(fmt.Sprintf("engine while an agent thinks: its first %s", period), fmt.Sprintf("%d ms of cpu, %.0f MiB", used.Milliseconds(), rss), "at most 10 ms", used <= 10*time.Millisecond)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/report"
 )
@@ -135,7 +136,7 @@ func (d *dashboard) Start(ctx context.Context, s action.Start) (string, error) {
 		return "", err
 	}
 	defer out.Close()
-	engine, err := proc.Detach(proc.Command{Args: append([]string{d.env.Self}, startArgs(s)...), Dir: d.root, Env: d.env.Environ}, out)
+	engine, err := proc.Detach(proc.Command{Args: append([]string{d.env.Self}, startArgs(s)...), Dir: d.root, Env: startEnv(d.env.Environ, s)}, out)
 	if err != nil {
 		return "", err
 	}
@@ -173,6 +174,21 @@ func (d *dashboard) startEnded(engine *proc.Detached, s action.Start, name strin
 	return "", &ralph.Refusal{Why: "the engine did not start: " + words, Hint: "all that it said is in " + name}
 }
 
+// startEnv is the environment of a start: what it sets for this run alone, the program
+// reads there like anything that a person sets so.
+func startEnv(environ []string, s action.Start) []string {
+	out := slices.Clone(environ)
+	for path, value := range map[string]string{"agent.primary": s.Agent, "errors.strategy": s.Strategy} {
+		if value != "" {
+			out = append(out, config.EnvName(path)+"="+value)
+		}
+	}
+	if s.Retries != nil {
+		out = append(out, config.EnvName("errors.max_retries")+"="+strconv.Itoa(*s.Retries))
+	}
+	return out
+}
+
 // startArgs is the command line of a start.
 func startArgs(s action.Start) []string {
 	args := []string{s.Mode}
@@ -188,7 +204,7 @@ func startArgs(s action.Start) []string {
 	case s.Fresh:
 		args = append(args, "--fresh")
 	}
-	if s.Spec != "" {
+	if s.Spec != "" && s.Mode == "construct" {
 		args = append(args, "--", s.Spec)
 	}
 	return args

@@ -37,6 +37,7 @@ func TestStartSaysWhatTheEngineSays(t *testing.T) {
 	}{
 		{action.Start{Mode: "autopilot", Parallel: 3, Autonomy: "semi", Fresh: true}, `echo "ralph: bad config: $*"; exit 2`, "", "the engine did not start: bad config: autopilot --mode semi --parallel 3 --fresh: all that it said is in ralph/.state/starts/autopilot-"},
 		{action.Start{Mode: "construct", Spec: "a.md"}, `echo "ralph: $*" >&2; exit 1`, "", "the engine did not start: construct -- a.md: "},
+		{action.Start{Mode: "autopilot", Spec: "a.md", Agent: "codex", Strategy: "skip", Retries: new(int)}, `echo "$* $RALPH_AGENT_PRIMARY $RALPH_ERRORS_STRATEGY $RALPH_ERRORS_MAX_RETRIES."`, "autopilot has ended already. It said: autopilot codex skip 0.", ""},
 		{action.Start{Mode: "agent", Resume: true}, `printf '\033[31m%s\033[0m\n' "$*"`, "agent has ended already. It said: ", ""},
 		{action.Start{Mode: "agent"}, `exit 3`, "", "it ended with exit code 3"},
 	} {

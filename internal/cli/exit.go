@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 // The exit codes. exitCodes says what each means.
@@ -19,11 +21,12 @@ const (
 // exitMeaning is an exit code of the commands that work, in words for a person.
 type exitMeaning struct {
 	code  int
-	short string // for --help
+	short string // for --help; "": no command for people ends so
 	long  string // for the documents, which a test compares
 }
 
-// exitCodes is the one table of exit codes: help and documents say what stands here.
+// exitCodes is the one table of exit codes: help and documents say what stands here. Codes
+// of 126 and more are those that shells know.
 func exitCodes() []exitMeaning {
 	return []exitMeaning{
 		{exitOK, "done", "done: the inbox is empty, the plan is done and landed, or nothing was left when it was stopped"},
@@ -32,6 +35,7 @@ func exitCodes() []exitMeaning {
 		{exitLimit, "stopped by a limit", "stopped by a limit: of cost, time, failures, the agents, or a hook"},
 		{exitHuman, "a person is needed", "a person is needed: a question, a merge, or a checkout in the way"},
 		{exitStopped, "stopped by `ralph stop` with work left", "stopped from elsewhere (`ralph stop`, the dashboard) with work left"},
+		{exitHeld, "", "of a command that ran through a shim: a person said no, or nobody answered"},
 		{exitInterrupted, "ended by a signal with work left, or at once", "ended by Ctrl+C or SIGTERM with work left, or at once"},
 	}
 }
@@ -41,6 +45,9 @@ func exitWords() string {
 	line, lines := "Exit codes:", []string{}
 	codes := exitCodes()
 	for i, x := range codes {
+		if x.short == "" {
+			continue
+		}
 		word := fmt.Sprintf(" %d %s,", x.code, x.short)
 		if i == len(codes)-1 {
 			word = strings.TrimSuffix(word, ",") + "."
@@ -52,4 +59,15 @@ func exitWords() string {
 		line += word
 	}
 	return strings.Join(append(lines, line), "\n")
+}
+
+// newExitCodes is a page of the help, not a command.
+func newExitCodes() *cobra.Command {
+	var b strings.Builder
+	b.WriteString("Exit codes, the same for every command:\n\n")
+	for _, x := range exitCodes() {
+		fmt.Fprintf(&b, "  %3d  %s\n", x.code, x.long)
+	}
+	b.WriteString("\nThey keep their meaning between versions (docs/compatibility.md).")
+	return &cobra.Command{Use: "exit-codes", Short: "What the number says that ralph ends with", Long: b.String()}
 }

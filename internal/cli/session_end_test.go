@@ -100,6 +100,9 @@ func TestExitCodesAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range exitCodes() {
+		if x.short == "" { // no command for people ends so
+			continue
+		}
 		if row := fmt.Sprintf("| %d | %s |", x.code, x.long); !strings.Contains(string(text), row) {
 			t.Errorf("docs/control.md has no row %s", row)
 		}

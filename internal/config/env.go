@@ -5,6 +5,10 @@ import (
 	"strings"
 )
 
+// EnvName is the environment variable that overrides a key: RALPH_AGENT_PRIMARY for
+// agent.primary.
+func EnvName(path string) string { return envVar(path) }
+
 // envVar is the environment variable that overrides a key.
 func envVar(path string) string {
 	return "RALPH_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(path))

@@ -2,14 +2,24 @@ package git
 
 import (
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
 
+// benchSizes are the files of the repositories, those of performance.md; with -short only
+// that the benchmark runs.
+func benchSizes() []int {
+	if testing.Short() {
+		return []int{10}
+	}
+	return []int{100, 20_000}
+}
+
 // A merge and a landing in repositories of two sizes, against `git merge` in the
 // checkout, and against a look and `git merge --ff-only`.
 func BenchmarkMergeAndLand(b *testing.B) {
-	for _, size := range []int{100, 20_000} {
+	for _, size := range benchSizes() {
 		x := newBox(b)
 		for i := range size {
 			x.write(filepath.Join("many", string(rune('a'+i%26)), string(rune('a'+i/26%26)), strings.Repeat("f", 1+i/676)), "x\n")
@@ -20,7 +30,7 @@ func BenchmarkMergeAndLand(b *testing.B) {
 		one := x.branch("one", base, write("one.txt", "1"))
 		two := x.branch("two", base, write("two.txt", "2"))
 		x.must(x.repo.MakeBranch(b.Context(), integration, one))
-		name := map[int]string{100: "100", 20_000: "20000"}[size]
+		name := strconv.Itoa(size)
 		in := x.input(two)
 		b.Run("merge/ralph/"+name, func(b *testing.B) {
 			for b.Loop() {

@@ -199,7 +199,7 @@ func (soon) Grace() time.Duration { return time.Microsecond }
 
 // B-005: making and entering worktrees, at the sizes of performance.md.
 func BenchmarkWorktree(bm *testing.B) {
-	for _, files := range []int{100, 20_000} {
+	for _, files := range benchSizes() {
 		b := newBox(bm)
 		for i := range files {
 			b.write(fmt.Sprintf("d%03d/f%05d.txt", i%200, i), strings.Repeat(strconv.Itoa(i), 50))

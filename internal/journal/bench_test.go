@@ -70,9 +70,18 @@ func BenchmarkFold100k(b *testing.B) { benchmarkFold(b, 100_000) }
 
 func BenchmarkFold1M(b *testing.B) { benchmarkFold(b, 1_000_000) }
 
+// least is n, or with -short only so many that the benchmark runs.
+func least(n int) int {
+	if testing.Short() {
+		return min(n, 10_000)
+	}
+	return n
+}
+
 // benchmarkFold opens a journal without a snapshot: every fact is read, checked
 // and applied.
 func benchmarkFold(b *testing.B, n int) {
+	n = least(n)
 	root := b.TempDir()
 	writeHistory(b, root, n, 0)
 	for b.Loop() {
@@ -88,9 +97,10 @@ const segmentSize = 1 << 20
 // facts: the snapshot, and a segment that is nearly full.
 func BenchmarkOpenAfterMillion(b *testing.B) {
 	root := b.TempDir()
-	tail := writeHistory(b, root, 1_000_000, segmentSize)
+	n := least(1_000_000)
+	tail := writeHistory(b, root, n, segmentSize)
 	for b.Loop() {
-		openAt(b, root, 1_000_000)
+		openAt(b, root, n)
 	}
 	b.ReportMetric(float64(tail), "tail-facts")
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // TestMain lets the test binary be the other processes: each mode of childModes
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(ralphtest.InMemory(m))
 }
 
 func childMode(name string) func(root string) error {

@@ -89,6 +89,10 @@ func TestBudgets(t *testing.T) {
 // over: what follows when a budget is passed.
 func (b *board) over(scope, what string) {
 	b.t.Helper()
+	setting := map[string]string{"session": "budget.", "spec": "budget.spec.", "task": "budget.task."}[scope] + what
+	if _, why := policy.Next(&b.s, "t-1", b.c, b.now); why.Stop != setting { // E-095, F-38
+		b.t.Errorf("the stop condition is %q, want %q", why.Stop, setting)
+	}
 	if scope == "task" {
 		b.want("finish timeout", "X-60")
 		return

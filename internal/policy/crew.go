@@ -39,7 +39,7 @@ func crew(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) (Move, b
 		if m, waits := stepGate(s, next, now); waits {
 			return m, true
 		}
-		return record(v.start(next, slot)), true
+		return startOf(s, c, now, v.start(next, slot)), true
 	case len(mine) > 0:
 		return Hold{Why: "nothing else is ready"}, true
 	}
@@ -109,7 +109,7 @@ func look(s *ralph.State) view {
 	return v
 }
 
-func (v view) start(t *ralph.Task, slot int) ralph.Fact {
+func (v view) start(t *ralph.Task, slot int) ralph.TaskStarted {
 	dir := t.Run.Place.Dir
 	if dir == "" {
 		dir = v.freeDir()

@@ -151,7 +151,7 @@ func startNext(s *ralph.State, c Config, now time.Time) (Move, bool) {
 	if m, waits := stepGate(s, next, now); waits {
 		return m, true
 	}
-	return record(ralph.TaskStarted{ID: next.ID}), true
+	return startOf(s, c, now, ralph.TaskStarted{ID: next.ID}), true
 }
 
 // afterTimeout splits a task that ran out of time or context, once.

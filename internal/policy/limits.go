@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,6 +50,17 @@ func chooseAgent(s *ralph.State, t *ralph.Task, c Config, now time.Time) option 
 		none.until = sooner(none.until, until)
 	}
 	return none
+}
+
+// startOf is the start of a task, after the way back to the primary agent when its limit
+// is over: first whose turn it is, then the next task.
+func startOf(s *ralph.State, c Config, now time.Time, start ralph.TaskStarted) Move {
+	t := s.Task(start.ID)
+	from := cmp.Or(t.Run.Agent, s.Session.Agent, c.Agents[0])
+	if to := chooseAgent(s, t, c, now).agent; to == c.Agents[0] && to != from {
+		return record(switched(t, from, to, c), start)
+	}
+	return record(start)
 }
 
 // preferred is the chain with the agent in front that the task should go on with.

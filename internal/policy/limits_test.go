@@ -436,3 +436,45 @@ func TestResumeTriesAlone(t *testing.T) {
 	b.task = "t-2"
 	b.wait(10*time.Second, "X-33")
 }
+
+// F-40: the round of a session that works on its fallback goes back to the
+// primary agent when its limit is over, and begins the next task then, in this order. To
+// take the fallback is no part of a round: that comes with the turn that needs it.
+func TestRecoveryComesBeforeTheNextTask(t *testing.T) {
+	t.Parallel()
+	for _, recover := range []bool{true, false} {
+		c := ralphtest.Settings()
+		c.RecoverPrimary = recover
+		b := building(t, c)
+		b.add(ralph.TaskAdded{Task: ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending}})
+		b.hit("claude", b.now.Add(time.Hour))
+		b.want("turn 2 codex", "X-36")
+		b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone})
+		b.now = b.now.Add(time.Minute) // past task.delay
+		kinds := func() string {
+			m, ok := policy.Schedule(&b.s, nil, b.c, b.now).(policy.Record)
+			if !ok {
+				t.Fatalf("nothing is recorded: %+v", policy.Schedule(&b.s, nil, b.c, b.now))
+			}
+			var out []string
+			for _, f := range m.Facts {
+				out = append(out, f.Kind())
+			}
+			return strings.Join(out, " ")
+		}
+		if got := kinds(); got != "task.started" {
+			t.Errorf("while the limit holds: %s", got)
+		}
+		b.now = b.now.Add(2 * time.Hour)
+		want := map[bool]string{true: "agent.switched task.started", false: "task.started"}[recover]
+		if got := kinds(); got != want {
+			t.Errorf("recover_primary %v: %s, want %s", recover, got, want)
+		}
+		b.add(policy.Schedule(&b.s, nil, b.c, b.now).(policy.Record).Facts...)
+		told := len(b.told)
+		step, _ := policy.Next(&b.s, "t-2", b.c, b.now)
+		if turn, ok := step.(ralph.Turn); !ok || turn.Agent != map[bool]string{true: "claude", false: "codex"}[recover] || len(b.told) != told {
+			t.Errorf("recover_primary %v: then %#v", recover, step)
+		}
+	}
+}

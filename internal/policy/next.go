@@ -22,7 +22,7 @@ func Next(s *ralph.State, id ralph.TaskID, c Config, now time.Time) (ralph.Step,
 		wait.Until = sooner(wait.Until, timeUp(s, c, now, 1))
 		step = wait
 	}
-	return step, why
+	return step, withStop(s, t, c, now, step, why)
 }
 
 func nextOf(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, ralph.Why) {

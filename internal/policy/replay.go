@@ -106,6 +106,9 @@ func again(s *ralph.State, r ralph.StepStarted, c Config) (string, bool) {
 		return fmt.Sprintf("cannot be decided again: the receipt saw fact %d but stands after fact %d", r.Saw, s.Seq), false
 	}
 	step, why := Next(s, r.Task, c, r.Now)
+	if r.Why.Stop == "" {
+		why.Stop = "" // older receipts do not name it
+	}
 	return inWords(step, why), ralph.SameStep(step, r.Step) && why == r.Why
 }
 

@@ -76,6 +76,9 @@ func (e Evidence) Text() string {
 	default:
 		line("Outcome", "none yet")
 	}
+	if e.Stop != nil {
+		line("Stopped", "by %s, where the work would have gone on", *e.Stop)
+	}
 	b.WriteByte('\n')
 	switch {
 	case e.Same:

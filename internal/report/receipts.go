@@ -30,7 +30,12 @@ type Receipt struct {
 	NextInput  string  `json:"next_input"` // what a turn tells its agent beside the prompt
 	Reason     string  `json:"reason"`     // why
 	Confidence float64 `json:"confidence"` // 0 to 1; the rules are always sure
-	Stop       string  `json:"stop"`       // the rule of the stop condition that was hit (E-095)
+	Stop       *string `json:"stop"`       // the stop condition that was hit, such as budget.cost; null for none (E-095)
+
+	// Execution says what became of the decision (E-094): executed; overridden, a stop
+	// condition was hit where the work would have gone on; interrupted, the engine died;
+	// active, it is under way.
+	Execution string `json:"execution"`
 
 	Cut bool `json:"cut,omitempty"` // the engine died before there was an outcome; the step was done again
 
@@ -155,9 +160,35 @@ func (x *Receipt) decided(step ralph.Step, why ralph.Why, saw int64, now time.Ti
 		case step.Status == ralph.TaskPending && step.Retry:
 			x.Action = "continue" // with another try
 		default:
-			x.Stop = why.Rule
+			x.Stop = stopCondition(why)
 		}
 	}
+}
+
+// stopCondition is the one that was hit; nil for an end that the work itself led to.
+// Older facts do not name it: of them it is known only where it was a budget.
+func stopCondition(why ralph.Why) *string {
+	switch {
+	case why.Stop != "":
+		return &why.Stop
+	case why.Rule == "X-60":
+		budget := "budget"
+		return &budget
+	}
+	return nil
+}
+
+// execution is what became of the decision so far.
+func (x *Receipt) execution() string {
+	switch {
+	case x.Cut:
+		return "interrupted"
+	case x.Outcome == nil:
+		return "active"
+	case x.Stop != nil:
+		return "overridden"
+	}
+	return "executed"
 }
 
 func (r *Receipts) keep(e ralph.Event, s *ralph.State, id ralph.TaskID) *Receipt {
@@ -239,6 +270,7 @@ func (r *Receipts) List() []Receipt {
 	out := make([]Receipt, len(list))
 	for i, x := range list {
 		out[i] = *x
+		out[i].Execution = x.execution()
 	}
 	return out
 }

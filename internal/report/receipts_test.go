@@ -208,36 +208,41 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// E-093, E-095: every decision says its action, what it tells the agent, why, how sure it
-// is and the stop condition that it hit.
+// E-093 to E-095, F-38: every decision says its action, what it tells the agent, why, how
+// sure it is, the stop condition that it hit, null for none, and whether it was executed or
+// overrode what would have come.
 func TestReceiptsInTheWordsOfADecision(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		step               ralph.Step
+		why                ralph.Why
 		action, next, stop string
+		execution          string
 	}{
-		{ralph.Turn{Feedback: "the checks are red"}, "continue", "the checks are red", ""},
-		{ralph.Turn{}, "continue", "", ""},
-		{ralph.Check{}, "continue", "", ""},
-		{ralph.Ask{}, "pause", "", ""},
-		{ralph.Finish{Status: ralph.TaskDone}, "stop", "", ""},
-		{ralph.Finish{Status: ralph.TaskFailed}, "stop", "", "X-1"},
-		{ralph.Finish{Status: ralph.TaskPending}, "stop", "", "X-1"},
-		{ralph.Finish{Status: ralph.TaskPending, Retry: true}, "continue", "", ""},
+		{ralph.Turn{Feedback: "the checks are red"}, ralph.Why{}, "continue", "the checks are red", "null", "active"},
+		{ralph.Turn{}, ralph.Why{}, "continue", "", "null", "active"},
+		{ralph.Check{}, ralph.Why{}, "continue", "", "null", "active"},
+		{ralph.Ask{}, ralph.Why{}, "pause", "", "null", "active"},
+		{ralph.Finish{Status: ralph.TaskDone}, ralph.Why{Rule: "B-022"}, "stop", "", "null", "executed"},
+		{ralph.Finish{Status: ralph.TaskFailed}, ralph.Why{Rule: "X-43"}, "stop", "", "null", "executed"},
+		{ralph.Finish{Status: ralph.TaskPending}, ralph.Why{Rule: "X-60", Stop: "budget.cost"}, "stop", "", `"budget.cost"`, "overridden"},
+		{ralph.Finish{Status: ralph.TaskTimeout}, ralph.Why{Rule: "X-60"}, "stop", "", `"budget"`, "overridden"}, // of an older version
+		{ralph.Finish{Status: ralph.TaskPending, Retry: true}, ralph.Why{Rule: "X-44"}, "continue", "", "null", "executed"},
 	} {
 		x := controlled("")
-		why := ralph.Why{Rule: "X-1", Text: "so it is"}
+		why := tt.why
+		why.Text = "so it is"
 		if f, ok := tt.step.(ralph.Finish); ok {
 			x.add(ralph.TaskEnded{ID: "t-0001", Status: f.Status, Retry: f.Retry, Why: why, Saw: x.s.Seq})
 		} else {
 			x.receipt("t-0001", tt.step, why)
 		}
 		got := receipts(x, report.Receipts{Most: 1})[0]
-		if got.Action != tt.action || got.NextInput != tt.next || got.Stop != tt.stop || got.Reason != "so it is" || got.Confidence != 1 {
-			t.Errorf("%#v: %s, %q, %q, %q, %v", tt.step, got.Action, got.NextInput, got.Stop, got.Reason, got.Confidence)
+		if got.Action != tt.action || got.NextInput != tt.next || got.Reason != "so it is" || got.Confidence != 1 || got.Execution != tt.execution {
+			t.Errorf("%#v: %s, %q, %q, %v, %s", tt.step, got.Action, got.NextInput, got.Reason, got.Confidence, got.Execution)
 		}
 		b, err := json.Marshal(got)
-		for _, key := range []string{`"action":`, `"next_input":`, `"reason":`, `"confidence":1`, `"stop":`} {
+		for _, key := range []string{`"action":`, `"next_input":`, `"reason":`, `"confidence":1`, `"stop":` + tt.stop + ","} {
 			if err != nil || !strings.Contains(string(b), key) {
 				t.Errorf("no %s in %s", key, b)
 			}

@@ -43,7 +43,7 @@ func settingsOf(config json.RawMessage) settings {
 
 // Stage is `ralph query stage`.
 type Stage struct {
-	Status   string          `json:"status"`
+	Status   string          `json:"status" enum:"idle,running,pausing,paused,stopping,waiting_user,completed"`
 	Cause    string          `json:"cause,omitempty"` // of a pause or a stop
 	Mode     string          `json:"mode,omitempty"`
 	Autonomy ralph.Autonomy  `json:"autonomy,omitempty"` // manual, step, semi, autopilot

@@ -10,7 +10,7 @@ import (
 // StatusRecord is the top level of `ralph status --json`: document A's ten fields
 // (A-036), then what a person sees in `ralph status`. docs/status.md describes it.
 type StatusRecord struct {
-	Status           string          `json:"status"` // one of X-12's
+	Status           string          `json:"status" enum:"idle,running,pausing,paused,stopping,waiting_user,completed"` // A-035, X-12
 	SessionID        ralph.SessionID `json:"session_id"`
 	CurrentIteration int             `json:"current_iteration"` // turns of the session so far, those under way counted
 	CurrentStep      *ralph.TaskID   `json:"current_step"`      // null when none runs (A-038)

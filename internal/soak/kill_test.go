@@ -27,7 +27,7 @@ func TestKilledAfterEachFact(t *testing.T) {
 	probe.checkFinished(specs...)
 	last := probe.facts()
 	t.Logf("a run writes %d facts", last-begun)
-	every := 4
+	every := 7
 	if long {
 		every = 1
 	}

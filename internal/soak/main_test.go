@@ -5,7 +5,6 @@ package soak
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // ralphPath is handed to children of this test binary, so that the program is
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 // runTests builds the program as users do.
 func runTests(m *testing.M) int {
 	if os.Getenv(ralphPath) != "" {
-		return m.Run()
+		return ralphtest.InMemory(m)
 	}
 	dir, err := os.MkdirTemp("", "ralph-soak-")
 	if err != nil {
@@ -55,12 +56,8 @@ func runTests(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	// Most of a test is waiting for other processes.
-	if err := flag.Set("test.parallel", "8"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
+	ralphtest.AtOnce(8)
+	return ralphtest.InMemory(m)
 }
 
 func binary() string { return os.Getenv(ralphPath) }

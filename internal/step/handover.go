@@ -106,14 +106,33 @@ func diffStat(patch []byte) []string {
 		case f.IsNew:
 			what = " new"
 		}
-		added, deleted := int64(0), int64(0)
-		for _, h := range f.TextFragments {
-			added, deleted = added+h.LinesAdded, deleted+h.LinesDeleted
-		}
+		added, deleted := changedLines(f)
 		lines = append(lines, fmt.Sprintf("%s%s +%d -%d", cutLine(name, mostLine), what, added, deleted))
 	}
 	slices.Sort(lines)
 	return lines
+}
+
+// changedLines counts what a file of a patch gains and loses.
+func changedLines(f *gitdiff.File) (added, deleted int64) {
+	for _, h := range f.TextFragments {
+		added, deleted = added+h.LinesAdded, deleted+h.LinesDeleted
+	}
+	return added, deleted
+}
+
+// diffSummary is a patch in numbers; nil for none, and for one that is not to be read.
+func diffSummary(patch []byte, by string) *ralph.DiffSummary {
+	files, _, err := gitdiff.Parse(bytes.NewReader(patch))
+	if err != nil || len(files) == 0 {
+		return nil
+	}
+	sum := ralph.DiffSummary{Files: len(files), By: by}
+	for _, f := range files {
+		added, deleted := changedLines(f)
+		sum.Added, sum.Deleted = sum.Added+added, sum.Deleted+deleted
+	}
+	return &sum
 }
 
 // cutLine puts text on one line of at most n bytes.

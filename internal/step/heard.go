@@ -73,6 +73,7 @@ func (x *Executor) summarize(h *heard, a *asker, res ralph.TurnResult, rec *reco
 			r.Plan, r.Diff, r.Open = t.Plan, t.Diff, t.Open
 		}
 	}
+	sum.Diff = diffSummary([]byte(r.Diff), "agent")
 	sum.Requests, sum.Waited = max(sum.Requests, len(a.asks)), res.Waited
 	r.Summary = sum
 	if h.n == 0 && len(a.asks) == 0 {

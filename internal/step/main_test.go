@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // TestMain lets the test binary be the scripted agent, a process of its own.
@@ -14,5 +15,5 @@ func TestMain(m *testing.M) {
 		dir, _ := os.Getwd()
 		os.Exit(agent.Play(context.Background(), os.Stdin, os.Stdout, os.Stderr, os.Environ(), dir, os.Args[2]))
 	}
-	os.Exit(m.Run())
+	os.Exit(ralphtest.InMemory(m))
 }

@@ -162,24 +162,29 @@ func (x *Executor) see(ctx context.Context, s *ralph.State, t *ralph.Task, f *ra
 	f.Tree, f.Head = tree, head
 	f.Changed = head != at || tree != before && !x.Config.OnlyCommits
 	if before != "" && tree != before {
-		x.keepDiff(ctx, t, before, tree, filepath.Join(x.Root, f.Dir, "diff.patch"))
+		if sum := x.keepDiff(ctx, t, before, tree, filepath.Join(x.Root, f.Dir, "diff.patch")); sum != nil {
+			f.Summary.Diff = sum // git knows better than the agent
+		}
 	}
 	return nil
 }
 
-// keepDiff writes the turn's patch for people. It is a convenience: the trees
-// are in git, so a failure here is no failure of the turn.
-func (x *Executor) keepDiff(ctx context.Context, t *ralph.Task, from, to, path string) {
+// keepDiff writes the turn's patch for people, and says what is in it. It is a
+// convenience: the trees are in git, so a failure here is no failure of the turn.
+func (x *Executor) keepDiff(ctx context.Context, t *ralph.Task, from, to, path string) *ralph.DiffSummary {
 	if x.SkipDiffs {
-		return
+		return nil
 	}
 	trees, err := x.trees(x.dir(t))
 	if err != nil {
-		return
+		return nil
 	}
-	if patch, err := trees.Diff(ctx, from, to, mostPatch); err == nil {
-		_ = os.WriteFile(path, patch, 0o600)
+	patch, err := trees.Diff(ctx, from, to, mostPatch)
+	if err != nil {
+		return nil
 	}
+	_ = os.WriteFile(path, patch, 0o600)
+	return diffSummary(patch, "git")
 }
 
 // answer reads the structured answer of a stage and returns the facts in it.

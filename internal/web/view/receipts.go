@@ -64,13 +64,7 @@ func Came(x *report.Receipt) string {
 
 // carried says whether a decision was carried out (E-094): a status, for its badge.
 func carried(x *report.Receipt) string {
-	switch {
-	case x.Outcome != nil:
-		return "executed"
-	case x.Cut:
-		return "interrupted"
-	}
-	return "active"
+	return x.Execution
 }
 
 // carriedWords is the same in words.
@@ -81,15 +75,15 @@ func carriedWords(x *report.Receipt) string {
 	case "active":
 		return "under way"
 	}
-	return "executed"
+	return x.Execution
 }
 
 // stopped is the stop condition that a decision hit (E-095), "" for none.
 func stopped(x *report.Receipt) string {
-	if x.Stop == "" {
+	if x.Stop == nil {
 		return ""
 	}
-	return strings.TrimSuffix(x.Stop+": "+x.Why, ": ")
+	return strings.TrimSuffix(*x.Stop+": "+x.Why, ": ")
 }
 
 // confidence says how sure a decision was (E-093): rules always are.

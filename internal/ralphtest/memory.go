@@ -1,0 +1,70 @@
+package ralphtest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+)
+
+// InMemory runs the tests of a package with their temporary folders in memory, where
+// the system has a place for them: what the tests prove does not depend on the disk, and
+// git waits for it at every object. The settings of git and ralph stay those of users.
+func InMemory(m *testing.M) int {
+	dir, done := memory()
+	defer done()
+	if dir != "" {
+		if err := os.Setenv("TMPDIR", dir); err != nil {
+			fmt.Fprintln(os.Stderr, "tests run on the disk:", err)
+		}
+	}
+	return m.Run()
+}
+
+// AtOnce lets n parallel tests run at the same time, where most of a test is waiting for
+// other processes. Whoever asks for a number with -parallel gets that.
+func AtOnce(n int) {
+	asked := false
+	flag.Parse()
+	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
+	if !asked {
+		_ = flag.Set("test.parallel", strconv.Itoa(n))
+	}
+}
+
+// memory makes a folder in memory for as long as it is not done. Not every machine has
+// room there (containers often have 64 MiB), or lets programs run from it: "" then.
+func memory() (dir string, done func()) {
+	const place, room = "/dev/shm", 1 << 30
+	var disk syscall.Statfs_t
+	if syscall.Statfs(place, &disk) != nil || uint64(disk.Bavail)*uint64(disk.Bsize) < room { //nolint:gosec // sizes are positive
+		return "", func() {}
+	}
+	dir, err := os.MkdirTemp(place, "ralph-test-")
+	if err != nil {
+		return "", func() {}
+	}
+	done = func() { _ = os.RemoveAll(dir) }
+	if !runsPrograms(dir) {
+		done()
+		return "", func() {}
+	}
+	return dir, done
+}
+
+// runsPrograms reports whether a program in the folder can be started.
+func runsPrograms(dir string) bool {
+	path := filepath.Join(dir, "program")
+	if os.WriteFile(path, []byte("#!/bin/sh\n"), 0o700) != nil {
+		return false
+	}
+	p, err := os.StartProcess(path, []string{path}, &os.ProcAttr{})
+	if err != nil {
+		return false
+	}
+	state, err := p.Wait()
+	return err == nil && state.Success()
+}
