@@ -130,6 +130,7 @@ func (s *State) applyStep(e Event) {
 			}
 			if turn, ok := f.Step.(Turn); ok {
 				t.Run.Agent, t.Run.TurnAt, t.Run.Reserved = turn.Agent, f.Now, turn.Reserve
+				t.Run.RedTold = s.RedBefore(t, t.Run.Red)
 				s.beganAt(t)
 			}
 		})
@@ -145,7 +146,7 @@ func (s *State) applyStep(e Event) {
 			return
 		}
 		s.editJob(func(j *Job) { j.Base, j.Branch, j.Head, j.Tree, j.Inside = f.Head, f.Branch, f.Head, f.Tree, f.Inside })
-		s.editTask(f.Task, func(t *Task) { t.Run.InFlight, t.Run.Tree, t.Run.StepError = 0, f.Tree, f.Error })
+		s.editTask(f.Task, func(t *Task) { t.Run.InFlight, t.Run.Tree, t.Run.StepError, t.Run.Clean = 0, f.Tree, f.Error, f.Clean })
 	case TurnEnded:
 		s.turnsOver(f.Task)
 		s.turnEnded(f, e.At)
@@ -492,6 +493,7 @@ func (s *State) checksRan(f ChecksRan) {
 			r.Red = &f
 		}
 	})
+	s.passed(f)
 	s.count(func(t *Totals) {
 		if f.Pass {
 			t.ChecksOK++

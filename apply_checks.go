@@ -93,23 +93,29 @@ func (s *State) beganAt(t *Task) {
 // that the person saw may pass, after whatever has not looked at it yet; denied, the
 // reason goes to the agent, and the count of red runs begins again.
 func (s *State) testAnswered(gate *Gate, f Answered) {
-	s.editTask(gate.Task, func(t *Task) {
+	s.redAnswered(gate.Task, Waiver{Gate: gate.ID, Rule: f.Rule}, f.Verdict, orDenial(f.Text, gate.Text))
+}
+
+// redAnswered folds a word on a task's red checks, of a person or of a rule.
+func (s *State) redAnswered(task TaskID, waived Waiver, verdict Verdict, reason string) {
+	s.editTask(task, func(t *Task) {
 		r := &t.Run
 		r.TestReds, r.Empty, r.Hangs = 0, 0, 0
 		checks := r.Checks
 		if checks == nil {
 			return
 		}
-		if f.Verdict != Approved {
+		if verdict != Approved {
 			r.Answered = r.Iterations
-			r.Rejects = append(slices.Clone(r.Rejects), denial(gate, f.Text))
+			r.Rejects = append(slices.Clone(r.Rejects), reason)
 			return
 		}
-		waived := Waiver{Tree: checks.Tree, Gate: gate.ID}
+		waived.Tree = checks.Tree
 		if old := r.Waived; old != nil && old.Tree == checks.Tree { // a second look at the same tree
-			waived.Checks, waived.Findings = slices.Clone(old.Checks), slices.Clone(old.Findings)
+			waived.Checks, waived.Findings, waived.Reds = slices.Clone(old.Checks), slices.Clone(old.Findings), slices.Clone(old.Reds)
 		}
 		waived.Checks = append(waived.Checks, checks.Reds()...)
+		waived.Reds = append(waived.Reds, redsOf(checks.Results, checks.Counts)...)
 		for _, res := range checks.Results {
 			if checks.Counts(res) {
 				waived.Findings = append(waived.Findings, res.Findings...)
@@ -122,10 +128,10 @@ func (s *State) testAnswered(gate *Gate, f Answered) {
 	})
 }
 
-// denial is a person's no in words for the agent.
-func denial(gate *Gate, reason string) string {
+// orDenial is a person's no in words for the agent.
+func orDenial(reason, about string) string {
 	if reason == "" {
-		return "A person says that it must not pass as it is: " + gate.Text
+		return "A person says that it must not pass as it is: " + about
 	}
 	return reason
 }

@@ -11,6 +11,10 @@ func (s *State) applyGate(e Event) {
 	case RuleRevoked:
 		s.Rules = slices.DeleteFunc(slices.Clone(s.Rules), func(r *AnswerRule) bool { return r.ID == f.ID })
 	case RequestAnswered:
+		if f.Request.Op == OpCheck { // a rule let red checks pass, or would not
+			s.redAnswered(f.Task, Waiver{Rule: f.By}, f.Verdict, orDenial(f.Text, f.Request.Text))
+			return
+		}
 		if f.Request.Kind == RequestQuestion && f.Text != "" { // as if a person had said it again
 			s.editTask(f.Task, func(t *Task) {
 				t.Run.Answers = append(slices.Clone(t.Run.Answers), QA{f.Request.Text, f.Text})

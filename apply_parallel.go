@@ -18,11 +18,8 @@ func (s *State) applyParallel(e Event) {
 	case IntegrationStarted:
 		old := s.Plan.Integration
 		s.Plan.Integration = &Integration{Branch: f.Branch, Base: f.Base, Tip: f.Tip, Tree: f.Tree, Landed: f.From}
-		if old != nil {
-			s.Plan.Integration.Baselines = old.Baselines
-			if f.Tip != f.From {
-				s.Plan.Integration.Waiting = old.Waiting
-			}
+		if old != nil && f.Tip != f.From {
+			s.Plan.Integration.Waiting = old.Waiting
 		}
 	case MergeQueued:
 		s.editTask(f.Task, func(t *Task) {
@@ -47,11 +44,7 @@ func (s *State) applyParallel(e Event) {
 			s.advanced(f.Task, f.Commit, f.Tree)
 		}
 	case BaselineRan:
-		s.editTask(f.Task, func(t *Task) {
-			t.Run.InFlight = 0
-			t.Run.Spent += f.Took
-		})
-		s.baseline(Baselined{f.Commit, f.Red, PercentOf(f.Results)})
+		s.baselineRan(f)
 	case Landed:
 		s.landed(f, e)
 	default:
@@ -208,8 +201,7 @@ func (s *State) advanced(stage TaskID, commit, tree string) {
 		return
 	}
 	s.editTask(stage, func(t *Task) { t.Run.InFlight, t.Run.Queue.State, t.Run.Queue.Commit = 0, MergeMerged, commit })
-	red, covered := s.knownRed(t)
-	s.baseline(Baselined{commit, red, covered})
+	s.keepBaseline(s.mergedBaseline(t, commit, tree))
 	for _, id := range t.Members {
 		s.editTask(id, func(m *Task) {
 			q := &m.Run.Queue
@@ -225,30 +217,20 @@ func (s *State) advanced(stage TaskID, commit, tree string) {
 	}
 }
 
-// knownRed are the checks that were red at a merge and not blamed on it, with the
-// coverage there.
-func (s *State) knownRed(stage *Task) (red []string, covered float64) {
+// mergedBaseline is what the checks said of a merge: what was passed over is red there.
+func (s *State) mergedBaseline(stage *Task, commit, tree string) Baselined {
 	checks := stage.Run.Checks
 	for _, id := range stage.Members { // no check ran: the tree is one that a member was checked on
 		if m := s.Task(id); m != nil && checks == nil {
 			checks = m.Run.Checks
 		}
 	}
-	if checks == nil {
-		return nil, 0
+	b := Baselined{Commit: commit, Tree: tree}
+	if checks != nil {
+		b.Checks, b.Covered = commandsOf(checks.Results), PercentOf(checks.Results)
+		b.Reds = redsOf(checks.Results, func(r GateResult) bool { return slices.Contains(checks.Known, r.Name) })
 	}
-	return slices.DeleteFunc(slices.Clone(checks.Known), IsDiffCheck), PercentOf(checks.Results)
-}
-
-// mostBaselines bounds what is remembered: bases of tasks at work are recent.
-const mostBaselines = 32
-
-func (s *State) baseline(at Baselined) {
-	s.editIntegration(func(i *Integration) {
-		list := slices.DeleteFunc(slices.Clone(i.Baselines), func(b Baselined) bool { return b.Commit == at.Commit })
-		list = append(list, at)
-		i.Baselines = list[max(0, len(list)-mostBaselines):]
-	})
+	return b
 }
 
 // landed folds what came of bringing the base branch up to date.
@@ -354,6 +336,9 @@ func (s *State) resolveEnded(stage *Task, f TaskEnded) {
 		if f.Status == TaskDone {
 			t.Run.Queue.ResolvedAt = stage.Run.Place.Base
 			t.Run.Queue.Weakened = stage.Run.Queue.Weakened
+			if w := stage.Run.Waived; w != nil {
+				t.Run.Queue.Let = append(slices.Clone(t.Run.Queue.Let), w.Reds...)
+			}
 			t.Run.Queue.Approved = false // nobody has looked at what came of it
 			return
 		}

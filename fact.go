@@ -231,6 +231,9 @@ type Prepared struct {
 	// Inside are the files that were changed inside submodules before the work began.
 	Inside []string `json:"inside,omitempty"`
 
+	// Clean: in the checkout, there is nothing but what the commit has.
+	Clean bool `json:"clean,omitempty"`
+
 	// With worktrees.
 	Dir       string        `json:"dir,omitempty"`
 	Base      string        `json:"base,omitempty"`      // where the branch began, when this start made it
@@ -277,6 +280,8 @@ type ChecksRan struct {
 	Known   []string     `json:"known,omitempty"` // red, and do not count: they were before, or a person let them pass
 	// Empty: nothing has changed since the task began, where that was looked at.
 	Empty bool `json:"empty,omitempty"`
+	// Waived are those of Known that a person's word let pass, or a rule made of one.
+	Waived []string `json:"waived,omitempty"`
 	// Covered is the coverage that was there before the work, where that was below
 	// test.coverage: the work must not lower it. 0: nothing is known of it.
 	Covered float64       `json:"covered,omitempty"`

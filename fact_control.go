@@ -183,6 +183,7 @@ type RequestAnswered struct {
 	Verdict Verdict `json:"verdict,omitempty"` // "": a question, answered by Text
 	Rule    string  `json:"rule"`              // which rule: a setting's key, with the pattern or path that decided, or `rule <id>`
 	Text    string  `json:"text,omitempty"`    // the answer, or why not
+	By      RuleID  `json:"by,omitempty"`      // of OpCheck: the rule that a person made
 }
 
 // The names of these facts, "t" in the file.

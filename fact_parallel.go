@@ -53,9 +53,22 @@ type Advanced struct {
 type BaselineRan struct {
 	Task    TaskID        `json:"task"`
 	Commit  string        `json:"commit"`
-	Red     []string      `json:"red,omitempty"` // commands
+	Tree    string        `json:"tree,omitempty"` // of the commit
+	Red     []string      `json:"red,omitempty"`  // commands
 	Results []GateResult  `json:"results,omitempty"`
+	Covered float64       `json:"covered,omitempty"` // the coverage, where Results do not say
 	Took    time.Duration `json:"took"`
+	// Reused: the same checks ran on the same tree before; nothing was run.
+	Reused bool `json:"reused,omitempty"`
+	// Skipped says why nothing was run, and nothing is known: the checkout has changes.
+	Skipped string `json:"skipped,omitempty"`
+	// In the checkout: Restored are tracked files that the checks changed, given back what
+	// the commit has in them, Saved what they held; Left are files that they made. After
+	// is the work tree with these.
+	Restored []string `json:"restored,omitempty"`
+	Saved    []Saved  `json:"saved,omitempty"`
+	Left     []string `json:"left,omitempty"`
+	After    string   `json:"after,omitempty"`
 }
 
 // Landed is the outcome of Land.

@@ -169,6 +169,12 @@ type Run struct {
 	Waived *Waiver `json:"waived,omitempty"`
 	// Began is the tree at the task's first turn in the checkout: its own diff begins there.
 	Began string `json:"began,omitempty"`
+	// RedTold: the agent of the newest turn was told that all that is red was red in the
+	// same way before its work.
+	RedTold bool `json:"red_told,omitempty"`
+	// Clean: as in Prepared. Baselined: the checks ran before the work, or could not.
+	Clean     bool `json:"clean,omitempty"`
+	Baselined bool `json:"baselined,omitempty"`
 	// Empty counts in a row how often the task was said to be complete with an empty diff,
 	// and its agent told that this is not enough.
 	Empty int `json:"empty,omitempty"`
@@ -216,6 +222,9 @@ type Waiver struct {
 	Tree   string   `json:"tree"`
 	Checks []string `json:"checks"`
 	Gate   GateID   `json:"gate,omitempty"`
+	// Reds is how the commands among them were red: exactly that may pass.
+	Reds []RedCheck `json:"reds,omitempty"`
+	Rule RuleID     `json:"rule,omitempty"` // the rule that said so, made of a person's answer
 	// Findings are what the person saw of the diff: nobody is asked for them again.
 	Findings []Finding `json:"findings,omitempty"`
 }
@@ -265,7 +274,9 @@ type Queue struct {
 	GaveUp     string    `json:"gave_up,omitempty"`  // why no agent resolves it any more
 	Weakened   []Finding `json:"weakened,omitempty"` // tests that its diff removes, skips or weakens
 	Approved   bool      `json:"approved,omitempty"` // a person looked at it and said: merge
-	Commit     string    `json:"commit,omitempty"`   // merged: the commit on the integration branch
+	// Let is how checks were red that a person let pass while its merge was resolved.
+	Let    []RedCheck `json:"let,omitempty"`
+	Commit string     `json:"commit,omitempty"` // merged: the commit on the integration branch
 }
 
 // MergeState is where a task's work is on its way to the base branch. A task is

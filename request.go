@@ -22,6 +22,9 @@ type Request struct {
 	// Questions are the parts of a question that has several, each with its own
 	// options; Text then lists them all.
 	Questions []Question `json:"questions,omitempty"`
+	// Red is how checks are red that were so before the work, of OpCheck: no agent asks
+	// that, ralph does.
+	Red []RedCheck `json:"red,omitempty"`
 	// Cut: in a gate, what says which request it is was too long to be kept whole.
 	Cut bool `json:"cut,omitempty"`
 }
@@ -44,6 +47,7 @@ const (
 	OpEdit        Operation = "edit"        // change files
 	OpRead        Operation = "read"        // read files, search
 	OpTool        Operation = "tool"        // call another tool: Tool and Detail say which and how
+	OpCheck       Operation = "check"       // let red checks pass that were red before
 	OpPermissions Operation = "permissions" // more rights for itself: network, folders
 )
 

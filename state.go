@@ -27,6 +27,9 @@ type State struct {
 	Totals  Totals        `json:"totals"`
 	Unread  []Unreadable  `json:"unread,omitempty"` // files of people that cannot be read now
 	Gone    []Ended       `json:"gone,omitempty"`   // what was done and is in no list any more, the newest last
+	// Baselines are what the checks said of commits without anybody's work on top, of the
+	// newest that are known, oldest first.
+	Baselines []Baselined `json:"baselines,omitempty"`
 
 	// Aside is the plan that the newest PlanStarted replaced; not kept in snapshots.
 	Aside *Plan `json:"-"`
@@ -83,17 +86,6 @@ type Integration struct {
 	Denied string `json:"denied,omitempty"`
 	// Moved: the base branch went on to this commit, which has to be merged first.
 	Moved string `json:"moved,omitempty"`
-	// Baselines are what is red without a task's work, of the newest commits that
-	// are known, oldest first.
-	Baselines []Baselined `json:"baselines,omitempty"`
-}
-
-// Baselined are the checks that are red at a commit.
-type Baselined struct {
-	Commit string   `json:"commit"`
-	Red    []string `json:"red,omitempty"`
-	// Covered is the coverage at it, 0 when no report said.
-	Covered float64 `json:"covered,omitempty"`
 }
 
 // Job is the work on one spec, from FETCH to its end.
@@ -245,8 +237,10 @@ type Totals struct {
 	Usage     Usage         `json:"usage"`
 	ChecksRed int           `json:"checks_red"`
 	ChecksOK  int           `json:"checks_green"`
-	Receipts  int           `json:"receipts"`
-	Commits   int           `json:"commits"`
+	// PassedOver are those of ChecksOK in which a red check did not count.
+	PassedOver int `json:"checks_passed_over,omitempty"`
+	Receipts   int `json:"receipts"`
+	Commits    int `json:"commits"`
 	// Merges without and with a conflict or red checks on the way (B-103).
 	MergesClean    int `json:"merges_clean"`
 	MergesResolved int `json:"merges_resolved"`
@@ -263,19 +257,10 @@ func (s *State) Clone() *State {
 	c.Stages = slices.Clone(s.Stages)
 	c.Gates = slices.Clone(s.Gates)
 	c.Limits = slices.Clone(s.Limits)
+	c.Baselines = slices.Clone(s.Baselines)
 	c.Session.Planned = slices.Clone(s.Session.Planned)
 	c.Session.Freed = slices.Clone(s.Session.Freed)
 	return &c
-}
-
-// Baseline returns which checks are red at a commit; ok is false when nobody knows.
-func (i *Integration) Baseline(commit string) (red []string, ok bool) {
-	for _, b := range i.Baselines {
-		if b.Commit == commit {
-			return b.Red, true
-		}
-	}
-	return nil, false
 }
 
 // Work yields the tasks of the plan and then the stages of the job. None of them

@@ -51,17 +51,18 @@ type Tell struct {
 }
 
 // Check runs the quality commands and the test command on the tree of the last
-// turn; for a merge, on the merged tree. Known commands were red before the
-// task's work: they neither stop the others nor count. Covered is the
-// coverage that was below test.coverage before the work, 0 when none is known: to keep
-// it is enough.
+// turn; for a merge, on the merged tree. What is red in the way of Before or of Let
+// neither stops the others nor counts. Covered is the coverage before the work, 0 when
+// none is known: to keep it is enough.
 type Check struct {
-	Known   []string `json:"known,omitempty"`
-	Covered float64  `json:"covered,omitempty"`
+	Known   []string   `json:"known,omitempty"`  // in older journals: commands that were red before, by name alone
+	Before  []RedCheck `json:"before,omitempty"` // red before the work, where quality.baseline is known
+	Let     []RedCheck `json:"let,omitempty"`    // let pass for what is merged, by a person or a rule
+	Covered float64    `json:"covered,omitempty"`
 }
 
-// Baseline runs all check commands on the commit that the work began at, so that
-// what was red before is not blamed on it.
+// Baseline runs all check commands on the commit that the work began at, so that it is
+// known what was red before it. In the checkout that is only so while it is clean.
 type Baseline struct {
 	Commit string `json:"commit"`
 }
@@ -103,6 +104,8 @@ type Ask struct {
 	Text   string `json:"text"`
 	About  TaskID `json:"about,omitempty"`
 	Detail string `json:"detail,omitempty"`
+	// Red is how the checks are red that a person may let pass for good (--always).
+	Red []RedCheck `json:"red,omitempty"`
 }
 
 // Wait lets time pass until the given instant or until the state moves; a zero

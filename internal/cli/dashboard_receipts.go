@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"github.com/ralph-loop/ralph"
@@ -38,6 +39,9 @@ func (p proofs) Verify(ctx context.Context, step func() error) (report.Proof, er
 	out := report.Proof{
 		Holds: v.Holds, Facts: v.Facts, Receipts: v.Receipts, Tasks: v.Tasks, ByHand: v.ByHand, Waived: v.Waived,
 		Merges: v.Merges, Landings: v.Landings, Commits: v.Commits, Older: v.Older,
+	}
+	for _, p := range v.PassedOver {
+		out.PassedOver = append(out.PassedOver, fmt.Sprintf("fact %d, %s: %s", p.Seq, p.Task, ralph.PassedOverWords([]ralph.PassedOver{p.PassedOver})))
 	}
 	for _, b := range v.Broken {
 		out.Broken = append(out.Broken, report.BrokenLink{Seq: b.Seq, Task: b.Task, Link: b.Link, Why: b.Why})

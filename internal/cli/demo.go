@@ -32,7 +32,7 @@ the whole loop on them with a built-in scripted agent: a plan, a check that fail
 first and is mended in the next iteration, an issue that a review finds, a commit for
 each spec. Everything but the agent's wits is real: processes, checks, git, journal.
 
-With --parallel: six tasks that depend on each other, worked on by three agents at the
+With --parallel: seven tasks that depend on each other, worked on by three agents at the
 same time in worktrees, merged, with a conflict that is resolved on the way.`,
 		Example: "  ralph demo\n  ralph demo --parallel --web\n  ralph demo --dir /tmp/try",
 		Args:    cobra.NoArgs,

@@ -21,7 +21,7 @@ func runDemoParallel(ctx context.Context, env Env, dir string, web bool) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Stdout, "A small repository with a plan of six tasks: %s\n\n", dir)
+	fmt.Fprintf(env.Stdout, "A small repository with a plan of seven tasks, and checks that are red: %s\n\n", dir)
 	x, err := playDemo(ctx, env, dir, "autopilot", web)
 	defer x.holdWeb(ctx)
 	if err != nil {
@@ -30,15 +30,17 @@ func runDemoParallel(ctx context.Context, env Env, dir string, web bool) error {
 	return demoParallelEnd(ctx, x.env, dir, time.Since(begin))
 }
 
-// demoTasks are the plan of the demo: two of them add a line at the same place.
+// demoTasks are the plan of the demo: the first mends what is red before any work, two of
+// them add a line at the same place.
 func demoTasks() []ralph.Task {
 	task := func(id ralph.TaskID, name, accept string, deps ...ralph.TaskID) ralph.Task {
 		return ralph.Task{ID: id, Spec: "till.md", Name: name, Accept: accept, Deps: deps, Status: ralph.TaskPending}
 	}
 	return []ralph.Task{
-		task("t-sum1", "Add up prices", "`sh till.sh sum 10 20 30` prints `60`"),
-		task("t-tax1", "Work out the tax", "`sh till.sh tax 100` prints `119`"),
-		task("t-help", "Explain an unknown command", "an unknown command is explained on stderr, exit code 2"),
+		task("t-mend", "Mend the version", "`sh till.sh version` prints `till 1`: the checks were red for it"),
+		task("t-sum1", "Add up prices", "`sh till.sh sum 10 20 30` prints `60`", "t-mend"),
+		task("t-tax1", "Work out the tax", "`sh till.sh tax 100` prints `119`", "t-mend"),
+		task("t-help", "Explain an unknown command", "an unknown command is explained on stderr, exit code 2", "t-mend"),
 		task("t-disc", "Give a discount", "`sh till.sh discount 10 20 30` prints `54`", "t-sum1", "t-tax1"),
 		task("t-read", "Describe the till in the README", "the README shows each command", "t-help", "t-tax1"),
 		task("t-rcpt", "Print a receipt", "sum and tax in one line", "t-disc"),

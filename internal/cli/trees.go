@@ -20,12 +20,21 @@ func (t *trees) Start(ctx context.Context) (ralph.Prepared, error) {
 	if err != nil {
 		return ralph.Prepared{}, err
 	}
+	dirty, err := t.repo.Dirty(ctx)
+	if err != nil {
+		return ralph.Prepared{}, err
+	}
 	tree, err := t.repo.Snapshot(ctx)
 	if err != nil {
 		return ralph.Prepared{}, err
 	}
 	inside, err := t.repo.Inside(ctx)
-	return ralph.Prepared{Head: head.Commit, Branch: head.Branch, Tree: tree, Inside: inside}, err
+	return ralph.Prepared{Head: head.Commit, Branch: head.Branch, Tree: tree, Inside: inside, Clean: len(dirty)+len(inside) == 0}, err
+}
+
+func (t *trees) PutBack(ctx context.Context, tree, id string) (step.PutBack, error) {
+	b, err := t.repo.PutBack(ctx, tree, id)
+	return step.PutBack{Restored: b.Restored, Saved: savedAs(b.Saved), Left: b.Left, Tree: b.Tree}, err
 }
 
 func (t *trees) Snapshot(ctx context.Context) (tree, head string, err error) {

@@ -24,10 +24,15 @@ comes out the same when it is taken again, that each task counted done had the a
 signal and green checks on exactly the tree that was committed, that each merge had
 green checks on its tree, and that git has each landed commit with that tree and with
 trailers that name the task and the receipt. The first link that does not hold is
-named, and the exit code is 1.`,
-		Example: "  ralph verify\n  ralph verify --json | jq .broken",
+named, and the exit code is 1.
+
+A check that was red and held nothing up, by a person's word or because it was red in
+the same way before (quality.baseline: known), is counted and named. With --strict the
+exit code is 1 when there is any.`,
+		Example: "  ralph verify\n  ralph verify --strict\n  ralph verify --json | jq .broken",
 	}
 	asJSON := jsonFlag(cmd)
+	strict := cmd.Flags().Bool("strict", false, "fail also when a red check was passed over")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		v, err := verify(cmd.Context(), env, nil)
 		if err != nil {
@@ -36,9 +41,9 @@ named, and the exit code is 1.`,
 		if *asJSON {
 			err = printJSON(env.Stdout, v)
 		} else {
-			err = v.print(env.Stdout)
+			err = v.print(env.Stdout, *strict)
 		}
-		if err == nil && !v.Holds {
+		if err == nil && (!v.Holds || *strict && len(v.PassedOver) > 0) {
 			return exitError{exitFailures}
 		}
 		return err
@@ -135,7 +140,7 @@ func (v *verified) hold(ctx context.Context, repo *git.Repo) error {
 	return nil
 }
 
-func (v verified) print(w io.Writer) error {
+func (v verified) print(w io.Writer, strict bool) error {
 	fmt.Fprintf(w, "%d facts in one chain, %d receipts decided again\n", v.Facts, v.Receipts)
 	fmt.Fprintf(w, "%s done by signal and checks", report.Tasks(v.Tasks))
 	if v.ByHand > 0 {
@@ -148,11 +153,16 @@ func (v verified) print(w io.Writer) error {
 	if v.Older > 0 {
 		fmt.Fprintf(w, "%d decisions followed the rules of an earlier ralph; today's would decide otherwise\n", v.Older)
 	}
+	const most = 10
+	v.printPassedOver(w, most)
 	if v.Holds {
-		_, err := fmt.Fprintln(w, "The history holds.")
+		words := "The history holds."
+		if strict && len(v.PassedOver) > 0 {
+			words = "The history holds, but not strictly: red checks were passed over (--strict)."
+		}
+		_, err := fmt.Fprintln(w, words)
 		return err
 	}
-	const most = 10
 	for n, b := range v.Broken {
 		switch {
 		case n == 0:
@@ -166,6 +176,25 @@ func (v verified) print(w io.Writer) error {
 		fmt.Fprintf(w, "  %s%s: %s\n", atFact(b), b.Link, b.Why)
 	}
 	return nil
+}
+
+// printPassedOver names the red checks that held nothing up.
+func (v verified) printPassedOver(w io.Writer, most int) {
+	if len(v.PassedOver) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "%s passed over:\n", report.RedChecks(len(v.PassedOver)))
+	for n, p := range v.PassedOver {
+		if n == most {
+			fmt.Fprintf(w, "  ... and %d more (--json has all)\n", len(v.PassedOver)-n)
+			return
+		}
+		how := "red in the same way before the work"
+		if p.Person {
+			how = "a person let it pass"
+		}
+		fmt.Fprintf(w, "  fact %d, %s, %s: %s: %s\n", p.Seq, p.Task, p.Link, p.Words(), how)
+	}
 }
 
 func atFact(b policy.Broken) string {

@@ -227,7 +227,7 @@ func policyConfig(c config.Config) policy.Config {
 		Budget: policy.Budget(c.Budget.Budget), SpecBudget: policy.Budget(c.Budget.Spec), TaskBudget: policy.Budget(c.Budget.Task),
 		Scoring:  policy.Scoring(c.Scoring),
 		Patterns: slices.Concat(c.Gate.Patterns, c.Gate.ExtraPatterns), PreApproved: c.Gate.PreApproved,
-		Coverage: c.Test.Coverage, TestRetries: c.Test.Retries, TestRetry: c.Test.Retry, Diff: policy.DiffChecks(c.Diff),
+		Coverage: c.Test.Coverage, CoverageSet: c.Where("test.coverage").Given(), Baseline: c.Quality.Baseline, TestRetries: c.Test.Retries, TestRetry: c.Test.Retry, Diff: policy.DiffChecks(c.Diff),
 		Approvals: c.Gate.Approvals, Allow: c.Gate.Allow, GateTimeout: c.Gate.Timeout, OnTimeout: c.Gate.OnTimeout, GateScope: c.Gate.Scope,
 	}
 }
@@ -236,7 +236,7 @@ func policyConfig(c config.Config) policy.Config {
 func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Executor {
 	x := &step.Executor{
 		Root: p.root, Config: pc, Agents: p.agents, Checks: p.checks, Live: live, Env: baseEnv(env.Environ),
-		Trees: &trees{p.repo}, NewID: newID, Now: time.Now, Grace: agentGrace, SkipDiffs: pc.AutoCommit || pc.Isolated,
+		Trees: &trees{p.repo}, PutBack: (&trees{p.repo}).PutBack, NewID: newID, Now: time.Now, Grace: agentGrace, SkipDiffs: pc.AutoCommit || pc.Isolated,
 	}
 	if p.config.Agent.MCP {
 		x.MCP = []string{env.Self, "mcp"}

@@ -129,6 +129,7 @@ type Quality struct {
 	Commands  []string      `yaml:"commands"` // none: detected
 	Timeout   time.Duration `yaml:"timeout"`  // of each command
 	MaxOutput int64         `yaml:"max_output"`
+	Baseline  string        `yaml:"baseline"` // strict, known: what becomes of checks that were red before the work
 }
 
 // Test is the test gate. Coverage is in percent, 0 is off.

@@ -20,7 +20,11 @@ type Config struct {
 	PlanOnly bool   `json:"plan_only,omitempty"` // plan, --dry-run
 	Commit   bool   `json:"commit,omitempty"`    // one commit per spec (agent mode)
 	Checks   bool   `json:"checks,omitempty"`    // there are check commands
-	Parallel int    `json:"parallel"`            // slots
+	// Commands are these, in order. Baseline says what becomes of those that were red before
+	// the work: strict, also "", or known.
+	Commands []string `json:"commands,omitempty"`
+	Baseline string   `json:"baseline,omitempty"`
+	Parallel int      `json:"parallel"` // slots
 
 	// With worktrees (X-68).
 	Isolated        bool   `json:"isolated,omitempty"`
@@ -67,6 +71,7 @@ type Config struct {
 
 	// The test gate (X-47), and the checks of a task's own diff.
 	Coverage    float64    `json:"coverage,omitempty"`     // percent that tests must reach; 0: any
+	CoverageSet bool       `json:"coverage_set,omitempty"` // by a person; else it is enough not to lower it
 	TestRetries int        `json:"test_retries,omitempty"` // red runs of the tests after the first
 	TestRetry   string     `json:"test_retry,omitempty"`   // agent, rerun
 	Diff        DiffChecks `json:"diff,omitzero"`
@@ -106,7 +111,10 @@ type Scoring struct {
 
 // Revision numbers the rules of this package. It rises when a rule changes, so that
 // a history decided by older rules is told from one that was tampered with.
-const Revision = 5
+const Revision = 6
+
+// strictRules is the first revision that compares how checks are red, and not which.
+const strictRules = 6
 
 // Encode returns c for session.started, with the revision of the rules.
 func (c Config) Encode() (json.RawMessage, error) {

@@ -168,7 +168,11 @@ func (b *board) ask(rule string, words ...string) ralph.GateID {
 		}
 	}
 	id := ralph.GateID(fmt.Sprintf("g-%d", b.s.Seq))
-	b.add(ralph.Asked{Gate: ralph.Gate{ID: id, Kind: ask.Kind, Task: b.task, About: ask.About, Text: ask.Text, Detail: ask.Detail, AskedAt: b.now}})
+	gate := ralph.Gate{ID: id, Kind: ask.Kind, Task: b.task, About: ask.About, Text: ask.Text, Detail: ask.Detail, AskedAt: b.now}
+	if len(ask.Red) > 0 {
+		gate.Request = &ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCheck, Red: ask.Red}
+	}
+	b.add(ralph.Asked{Gate: gate})
 	b.want("wait", "B-025")
 	return id
 }

@@ -43,19 +43,10 @@ func makeReady(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 	return ralph.Prepare{}, ralph.Why{Rule: "B-005", Text: "make its worktree ready"}
 }
 
-// known are the checks that are red at a commit, without the work on top of it.
-func known(s *ralph.State, commit string) []string {
-	if s.Plan.Integration == nil {
-		return nil
-	}
-	red, _ := s.Plan.Integration.Baseline(commit)
-	return slices.DeleteFunc(slices.Clone(red), func(name string) bool { return name == ralph.CheckCoverage }) // coveredAt says more
-}
-
 // blame says what has to be found out before red checks are blamed on the work on
-// top of a commit: which are red without it, then whether any other is. ok is
-// false when it is known.
-func blame(s *ralph.State, checks *ralph.ChecksRan, commit string) (ralph.Step, ralph.Why, bool) {
+// top of a commit: which are red without it, then whether any other is. check is a run
+// with what is known by now. ok is false when nothing is left to find out.
+func blame(s *ralph.State, checks *ralph.ChecksRan, commit string, check func() ralph.Check) (ralph.Step, ralph.Why, bool) {
 	if checks == nil || checks.Pass || s.Plan.Integration == nil {
 		return nil, ralph.Why{}, false
 	}
@@ -65,19 +56,18 @@ func blame(s *ralph.State, checks *ralph.ChecksRan, commit string) (ralph.Step, 
 	if reds := checks.Reds(); len(reds) > 0 && !slices.ContainsFunc(reds, func(name string) bool { return !ralph.IsDiffCheck(name) }) {
 		return nil, ralph.Why{}, false // likewise
 	}
-	red, asked := s.Plan.Integration.Baseline(commit)
-	if !asked {
+	if s.Baseline(commit) == nil {
 		return ralph.Baseline{Commit: commit}, ralph.Why{Rule: "P-14", Text: "a check is red: was it before?"}, true
 	}
-	again := ralph.Check{Known: known(s, commit), Covered: coveredAt(s, commit)}
+	again := check()
 	for _, r := range checks.Results {
 		switch {
-		case r.Pass || slices.Contains(checks.Known, r.Name) || ralph.IsDiffCheck(r.Name):
+		case !checks.Counts(r):
 		case r.Name == ralph.CheckCoverage:
 			if again.Covered > 0 && again.Covered != checks.Covered {
 				return again, ralph.Why{Rule: "P-14", Text: fmt.Sprintf("coverage was %.1f %% before: is it lower now?", again.Covered)}, true
 			}
-		case slices.Contains(red, r.Name):
+		case ralph.SameWay(again.Before, r):
 			return again, ralph.Why{Rule: "P-14", Text: r.Name + " was red before: look at the others"}, true
 		}
 	}
@@ -103,7 +93,7 @@ func nextMerge(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 	case r.Queue.Merged == nil && s.Session.Want == ralph.WantStop:
 		return release("D-051", "stop wanted: "+cmp.Or(s.Session.Cause, "by a person"))
 	}
-	if ask, why, held := held(s, t, c); held {
+	if ask, why, held := held(s, t, c, now); held {
 		return ask, why
 	}
 	m := r.Queue.Merged
@@ -116,20 +106,20 @@ func nextMerge(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 	case r.Checks == nil && s.Session.Want == ralph.WantStop:
 		return release("D-051", "stop wanted: "+cmp.Or(s.Session.Cause, "by a person"))
 	case r.Checks == nil:
-		return ralph.Check{Known: append(known(s, m.From), waivedFor(s, t)...), Covered: coveredAt(s, m.From)}, ralph.Why{Rule: "P-14", Text: "the checks again, on the merged tree"}
+		return checkOf(s, c, m.From, letFor(s, t, now)), ralph.Why{Rule: "P-14", Text: "the checks again, on the merged tree"}
 	case r.Checks.Pass:
-		return ralph.Advance{From: m.From, To: m.Commit}, ralph.Why{Rule: "P-14", Text: "the checks pass on the merged tree"}
+		return ralph.Advance{From: m.From, To: m.Commit}, ralph.Why{Rule: "P-14", Text: cmp.Or(ralph.PassedOverWords(r.Checks.PassedOver()), "the checks pass on the merged tree")}
 	case len(t.Members) == 0 && r.Queue.Approved:
 		return ralph.Advance{From: m.From, To: m.Commit}, ralph.Why{Rule: "X-75", Text: "a person takes the base branch's commits as they are"}
 	}
-	if step, why, ok := blame(s, r.Checks, m.From); ok {
+	if step, why, ok := blame(s, r.Checks, m.From, func() ralph.Check { return checkOf(s, c, m.From, letFor(s, t, now)) }); ok {
 		return step, why
 	}
 	return finish(ralph.TaskFailed, "X-72", "the checks are red on the merged tree: "+strings.Join(redOnes(r.Checks), ", "))
 }
 
 // held says whether a person has to look before a merge is tried, and at what.
-func held(s *ralph.State, t *ralph.Task, c Config) (ralph.Step, ralph.Why, bool) {
+func held(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, ralph.Why, bool) {
 	ask := func(about ralph.TaskID, rule, text, detail string) (ralph.Step, ralph.Why, bool) {
 		return ralph.Ask{Kind: ralph.GateMerge, Text: text, About: about, Detail: detail}, ralph.Why{Rule: rule, Text: text}, true
 	}
@@ -143,7 +133,7 @@ func held(s *ralph.State, t *ralph.Task, c Config) (ralph.Step, ralph.Why, bool)
 		switch checks := r.Checks; {
 		case r.Queue.Merged.Conflict != nil:
 			return ask("", "X-72", text+"it conflicts in "+paths(r.Queue.Merged.Conflict), bothSides(r.Queue.Merged.Conflict))
-		case checks != nil && !checks.Pass && !r.Queue.Approved && !unblamed(s, checks, r.Queue.Merged.From):
+		case checks != nil && !checks.Pass && !r.Queue.Approved && !unblamed(s, t, c, now):
 			return ask("", "X-72", text+"the checks are red: "+strings.Join(redOnes(checks), ", "), redOutput(checks))
 		}
 	}
@@ -165,8 +155,9 @@ func held(s *ralph.State, t *ralph.Task, c Config) (ralph.Step, ralph.Why, bool)
 }
 
 // unblamed reports whether it has to be found out first who made the checks red.
-func unblamed(s *ralph.State, checks *ralph.ChecksRan, commit string) bool {
-	_, _, ok := blame(s, checks, commit)
+func unblamed(s *ralph.State, t *ralph.Task, c Config, now time.Time) bool {
+	from := t.Run.Queue.Merged.From
+	_, _, ok := blame(s, t.Run.Checks, from, func() ralph.Check { return checkOf(s, c, from, letFor(s, t, now)) })
 	return ok
 }
 

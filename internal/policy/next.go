@@ -33,7 +33,7 @@ func nextOf(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step,
 	}
 	switch t.Kind {
 	case ralph.KindPrepare:
-		return nextPrepare(t)
+		return nextPrepare(s, t, c)
 	case ralph.KindLand:
 		return nextLand(s, t, c, now)
 	case ralph.KindMerge:
@@ -46,14 +46,23 @@ func nextOf(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step,
 	return nextStage(s, t, c, now)
 }
 
-func nextPrepare(t *ralph.Task) (ralph.Step, ralph.Why) {
+func nextPrepare(s *ralph.State, t *ralph.Task, c Config) (ralph.Step, ralph.Why) {
 	switch {
 	case t.Run.StepError != "":
 		return finish(ralph.TaskFailed, "D-076", t.Run.StepError)
-	case t.Run.Tree != "":
-		return finish(ralph.TaskDone, "D-036", "ready to start")
+	case t.Run.Tree == "":
+		return ralph.Prepare{}, ralph.Why{Rule: "D-036", Text: "look at where the work starts"}
 	}
-	return ralph.Prepare{}, ralph.Why{Rule: "D-036", Text: "look at where the work starts"}
+	step, why, ok := baselineFirst(s, t, c)
+	switch {
+	case !ok:
+		return finish(ralph.TaskDone, "D-036", "ready to start")
+	case s.Session.Want == ralph.WantStop:
+		return release("D-051", "stop wanted: "+cmp.Or(s.Session.Cause, "by a person"))
+	case s.Session.Want == ralph.WantPause:
+		return ralph.Wait{}, ralph.Why{Rule: "B-058", Text: "paused: " + cmp.Or(s.Session.Cause, "by a person")}
+	}
+	return step, why
 }
 
 func nextShelve(t *ralph.Task, c Config) (ralph.Step, ralph.Why) {
@@ -89,11 +98,14 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 		return afterError(s, t, c, now)
 	}
 	if c.Isolated && r.Last.Signal.Kind == ralph.SignalComplete {
-		if step, why, ok := blame(s, r.Checks, r.Place.Base); ok {
+		if step, why, ok := blame(s, r.Checks, r.Place.Base, func() ralph.Check { return checkOf(s, c, r.Place.Base, nil) }); ok {
 			return step, why
 		}
 	}
 	if r.Last.Signal.Kind == ralph.SignalComplete {
+		if step, why, ok := redBefore(s, t, c, now); ok {
+			return step, why
+		}
 		if step, why, ok := doubtful(t, c); ok {
 			return step, why
 		}
@@ -101,11 +113,11 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 	outcome, why := Completion(r.Last.Signal.Kind, verdict(t, c), spent(t, c))
 	switch outcome {
 	case CheckIt:
-		return ralph.Check{Known: known(s, r.Place.Base), Covered: coveredAt(s, r.Place.Base)}, why
+		return checkOf(s, c, s.BaseOf(t), nil), why
 	case Complete:
 		switch {
-		case waived(t):
-			why.Text = "COMPLETE, and what is red a person let pass"
+		case len(r.Checks.PassedOver()) > 0:
+			why.Text = "COMPLETE; " + ralph.PassedOverWords(r.Checks.PassedOver())
 		case !c.Checks && t.IsBuild():
 			why.Text = "COMPLETE, and there are no checks to run"
 		}
@@ -120,7 +132,7 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 		}
 		return ralph.Ask{Kind: "question", Text: cmp.Or(r.Last.Signal.Text, "the agent asks for help without saying why")}, why
 	}
-	if t.IsBuild() && (r.Waived != nil || r.Answered == r.Iterations && r.Iterations > 0) {
+	if t.TakesSlot() && (r.Waived != nil || r.Answered == r.Iterations && r.Iterations > 0) {
 		return afterAnswer(s, t, c, now, why)
 	}
 	return turnOrLimit(s, t, c, now, why)
@@ -184,6 +196,9 @@ func waitForHuman(s *ralph.State, gate *ralph.Gate, c Config, now time.Time) (ra
 	}
 	if step, why, ok := givenBack(s, c, now); ok {
 		return step, why
+	}
+	if word := ruledGate(gate, Standing(s, gate.Task, now)); word.Answered() { // the same was asked elsewhere, and answered for good
+		return ralph.Tell{Fact: ralph.Answered{ID: gate.ID, Verdict: word.Verdict, Text: word.Text, Rule: word.By}}, ralph.Why{Rule: "X-78", Text: word.Rule}
 	}
 	if !gate.Deadline.IsZero() && !now.Before(gate.Deadline) {
 		return expired(gate, c)

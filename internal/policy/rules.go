@@ -106,6 +106,9 @@ func sameRequest(a, b ralph.Request) bool {
 	if a.Kind != b.Kind || a.Cut || b.Cut {
 		return false
 	}
+	if a.Op == ralph.OpCheck && b.Op == ralph.OpCheck { // the rule's is a: less may be red by now
+		return ralph.Covers(a.Red, b.Red)
+	}
 	if a.Kind == ralph.RequestQuestion {
 		return strings.TrimSpace(a.Text) == strings.TrimSpace(b.Text) && a.Text != "" && slices.Equal(choices(a), choices(b))
 	}

@@ -166,18 +166,6 @@ func tailOf(text string, most int) string {
 	return "...\n" + rest
 }
 
-// waivedFor are the checks that a person let pass on the very trees that are merged:
-// red on what becomes of them, they are as known.
-func waivedFor(s *ralph.State, stage *ralph.Task) []string {
-	var names []string
-	for _, id := range stage.Members {
-		if m := s.Task(id); m != nil && waived(m) {
-			names = append(names, m.Run.Waived.Checks...)
-		}
-	}
-	return names
-}
-
 // waived reports whether the task passed its checks by a person's word.
 func waived(t *ralph.Task) bool {
 	w, checks := t.Run.Waived, t.Run.Checks
@@ -203,15 +191,14 @@ func seen(t *ralph.Task, c Config) bool {
 }
 
 // coveredAt is the coverage that work on top of a commit must not lower, 0 when none is
-// known: there what the baseline says, in the checkout what a person let pass.
-func coveredAt(s *ralph.State, commit string) float64 {
-	if s.Plan.Integration == nil {
+// known: in the checkout what a person let pass, else what the baseline says. A person who
+// set test.coverage is asked there first.
+func coveredAt(s *ralph.State, c Config, commit string) float64 {
+	if s.Plan.Integration == nil && (s.Plan.Covered > 0 || c.CoverageSet) {
 		return s.Plan.Covered
 	}
-	for _, b := range s.Plan.Integration.Baselines {
-		if b.Commit == commit {
-			return b.Covered
-		}
+	if b := s.Baseline(commit); b != nil {
+		return b.Covered
 	}
 	return 0
 }

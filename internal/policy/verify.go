@@ -24,15 +24,25 @@ type Verified struct {
 	Landings int      `json:"landings"`
 	Older    int      `json:"older"` // decisions by older rules, which today's would take differently
 	Broken   []Broken `json:"broken"`
+	// PassedOver are the red checks that held up no task that was done, and no merge.
+	PassedOver []Passed `json:"passed_over"`
 
 	Claims []Claim `json:"-"`
+}
+
+// Passed is a red check that was passed over.
+type Passed struct {
+	Seq  int64        `json:"seq"`
+	Task ralph.TaskID `json:"task"`
+	Link string       `json:"link"` // done, merge
+	ralph.PassedOver
 }
 
 // Broken is a link of the chain that does not hold.
 type Broken struct {
 	Seq  int64        `json:"seq"` // the fact that says what is not so; 0 when it is none
 	Task ralph.TaskID `json:"task,omitempty"`
-	Link string       `json:"link"` // chain, decision, done, merge, landing, commit
+	Link string       `json:"link"` // chain, decision, checks, rule, done, merge, landing, commit
 	Why  string       `json:"why"`
 }
 
@@ -56,9 +66,9 @@ func Verify(events iter.Seq[ralph.Event]) (Verified, error) {
 		return Verified{}, err
 	}
 	v := &verifier{
-		out:      Verified{Sessions: replayed.Sessions, Receipts: replayed.Receipts, Broken: []Broken{}},
+		out:      Verified{Sessions: replayed.Sessions, Receipts: replayed.Receipts, Broken: []Broken{}, PassedOver: []Passed{}},
 		receipts: map[ralph.TaskID][]string{}, proven: map[string]bool{}, trees: map[ralph.TaskID]string{},
-		commits: map[string]Claim{}, known: map[string]bool{},
+		commits: map[string]Claim{}, known: map[string]bool{}, checks: map[ralph.TaskID]ralph.Check{}, over: map[string][]ralph.PassedOver{},
 	}
 	for _, d := range replayed.Differences {
 		if d.Rules != 0 {
@@ -89,6 +99,8 @@ type verifier struct {
 	commits  map[string]Claim          // made for a task or a spec, by hash
 	known    map[string]bool           // commits that may land
 	waiting  []Claim                   // merged, not landed
+	checks   map[ralph.TaskID]ralph.Check
+	over     map[string][]ralph.PassedOver // by tree, what was passed over at its newest run
 }
 
 func (v *verifier) broken(seq int64, task ralph.TaskID, link, format string, args ...any) {
@@ -100,13 +112,16 @@ func (v *verifier) look(e ralph.Event) (err error) {
 	case ralph.SessionStarted:
 		v.c, err = Decode(f.Config)
 	case ralph.StepStarted:
-		if _, ok := f.Step.(ralph.Commit); ok {
+		switch step := f.Step.(type) {
+		case ralph.Commit:
 			v.receipts[f.Task] = append(v.receipts[f.Task], e.Hash)
+		case ralph.Check:
+			v.checks[f.Task] = step
 		}
 	case ralph.ChecksRan:
-		if f.Pass {
-			v.proven[f.Tree] = true
-		}
+		v.ran(e, f)
+	case ralph.RequestAnswered:
+		v.ruled(e, f)
 	case ralph.Committed:
 		v.committed(e, f)
 	case ralph.TaskEnded:
@@ -129,6 +144,52 @@ func (v *verifier) look(e ralph.Event) (err error) {
 		v.landed(e, f)
 	}
 	return err
+}
+
+// ran: what is red passes only when the decision to run the checks said how it may be red,
+// or a person did of this very tree.
+func (v *verifier) ran(e ralph.Event, f ralph.ChecksRan) {
+	if !f.Pass {
+		return
+	}
+	v.proven[f.Tree], v.over[f.Tree] = true, f.PassedOver()
+	t := v.s.Task(f.Task)
+	if t == nil || v.c.Revision < strictRules { // older rules went by names of commands
+		return
+	}
+	step := v.checks[f.Task]
+	for _, r := range f.Results {
+		w := t.Run.Waived
+		here := w != nil && w.Tree == f.Tree
+		switch {
+		case r.Pass:
+		case !slices.Contains(f.Known, r.Name):
+			v.broken(e.Seq, t.ID, "checks", "%s is red, and the checks are said to pass", r.Name)
+		case ralph.SameWay(step.Before, r), ralph.SameWay(step.Let, r), here && ralph.SameWay(w.Reds, r):
+		case here && slices.Contains(w.Checks, r.Name) && (ralph.IsDiffCheck(r.Name) || r.Name == ralph.CheckCoverage):
+		case r.Name == ralph.CheckCoverage && slices.ContainsFunc(step.Let, func(x ralph.RedCheck) bool { return x.Name == r.Name }):
+		default:
+			v.broken(e.Seq, t.ID, "checks", "%s was passed over, and nobody let it be red in this way", r.Name)
+		}
+	}
+}
+
+// ruled: a rule answers for a person only in what that person answered.
+func (v *verifier) ruled(e ralph.Event, f ralph.RequestAnswered) {
+	if f.Request.Op != ralph.OpCheck {
+		return
+	}
+	rule := matching(f.Request, Standing(&v.s, f.Task, e.At))
+	if rule == nil || rule.ID != f.By || rule.Verdict != f.Verdict {
+		v.broken(e.Seq, f.Task, "rule", "red checks were answered by the rule %s, which says nothing of them", f.By)
+	}
+}
+
+// passedOver notes the red checks behind something that went through.
+func (v *verifier) passedOver(seq int64, task ralph.TaskID, link string, list []ralph.PassedOver) {
+	for _, p := range list {
+		v.out.PassedOver = append(v.out.PassedOver, Passed{seq, task, link, p})
+	}
 }
 
 // committed notes a commit. One that an agent made by itself carries no receipt.
@@ -179,8 +240,11 @@ func (v *verifier) done(e ralph.Event, f ralph.TaskEnded) {
 		v.broken(e.Seq, t.ID, "done", "counted done without green checks")
 	case v.c.Isolated && r.Commit != "" && tree != "" && tree != r.Checks.Tree && !v.proven[tree]:
 		v.broken(e.Seq, t.ID, "done", "its commit holds tree %.9s, the checks passed on tree %.9s", tree, r.Checks.Tree)
-	case waived(t):
-		v.out.Waived++ // its waiver is folded from a person's answer, and from nothing else
+	default:
+		if waived(t) {
+			v.out.Waived++ // its waiver is folded from a person's answer, or from a rule made of one
+		}
+		v.passedOver(e.Seq, t.ID, "done", r.Checks.PassedOver())
 	}
 }
 
@@ -193,6 +257,9 @@ func (v *verifier) advanced(e ralph.Event, stage ralph.TaskID, m ralph.Merged) {
 	v.known[m.Commit] = true
 	if v.c.Checks && !v.proven[m.Tree] {
 		v.broken(e.Seq, stage, "merge", "%.9s was merged, but no checks passed on its tree %.9s", m.Commit, m.Tree)
+	}
+	if v.c.Checks {
+		v.passedOver(e.Seq, stage, "merge", v.over[m.Tree])
 	}
 	claim := Claim{Seq: e.Seq, Commit: m.Commit, Tree: m.Tree, Tasks: m.Members}
 	for _, id := range m.Members {

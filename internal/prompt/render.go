@@ -37,6 +37,7 @@ type Input struct {
 	Structured bool                 // the driver enforces Schema itself
 	Conflicts  []ralph.ConflictFile // resolve: files that hold both sides, bounded by the caller
 	InPlace    bool                 // work is in the user's checkout: no commits by the agent
+	Before     []ralph.RedCheck     // how checks were red before the task's work
 	Signal     string               // build, resolve: the command that signals in a shell; "" when there is none
 }
 
@@ -175,6 +176,7 @@ func partByField(part string, stage ralph.TaskKind) *regexp.Regexp {
 // functions are what templates can call besides the built-in functions.
 func functions() template.FuncMap {
 	return template.FuncMap{
+		"before":  redBefore,
 		"fence":   fenced,
 		"line":    oneLine,
 		"lines":   func(list []string) string { return strings.Join(list, "\n") },

@@ -43,7 +43,7 @@ func parallelLines(e ralph.Event, s *ralph.State) []string {
 	case ralph.Advanced:
 		return advanced(f, s)
 	case ralph.BaselineRan:
-		return baseline(f)
+		return baseline(f, s)
 	case ralph.Landed:
 		return landed(f, s, 0)
 	case ralph.CleanedUp:
@@ -322,6 +322,9 @@ func mergeChecked(f ralph.ChecksRan, s *ralph.State) []string {
 	if t := s.Task(f.Task); t != nil {
 		members = t.Members
 	}
+	if over := ralph.PassedOverWords(f.PassedOver()); f.Pass && over != "" {
+		return []string{fmt.Sprintf("MERGE: %s, with %s (%s)", oneLine(over), mergeWords(members, s), took(f.Took))}
+	}
 	if f.Pass {
 		return []string{fmt.Sprintf("MERGE: checks green with %s (%s)", mergeWords(members, s), took(f.Took))}
 	}
@@ -334,11 +337,51 @@ func mergeChecked(f ralph.ChecksRan, s *ralph.State) []string {
 	return out
 }
 
-func baseline(f ralph.BaselineRan) []string {
-	if len(f.Red) == 0 {
-		return []string{fmt.Sprintf("BASELINE: %s is green without the work", short(f.Commit))}
+// baseline tells what is red without anybody's work. Before any work it is told once for
+// people to choose (R-H3); in the middle of it the log alone has it.
+func baseline(f ralph.BaselineRan, s *ralph.State) []string {
+	first := kindOf(s, f.Task) == ralph.KindPrepare
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	switch {
+	case f.Skipped != "", first && len(f.Red) == 0:
+	case len(f.Red) == 0:
+		add("BASELINE: %s is green without the work", short(f.Commit))
+	case !first:
+		add("BASELINE: %s is red without the work: %s", short(f.Commit), oneLine(strings.Join(redNames(f), ", ")))
+	default:
+		add("BASELINE: red before any work: %s", oneLine(strings.Join(redNames(f), ", ")))
+		if settingsOf(s.Session.Config).Baseline == "known" {
+			add("NOTE: what fails in this very way is let pass and told (quality.baseline is known); what else fails is red")
+		} else {
+			add("NOTE: red is red (quality.baseline is strict): mend it first, or give it to a task. To let pass what fails in this very way: ralph config edit quality.baseline=known")
+		}
 	}
-	return []string{fmt.Sprintf("BASELINE: %s is red without the work: %s", short(f.Commit), oneLine(strings.Join(f.Red, ", ")))}
+	if len(f.Restored) > 0 {
+		add("NOTE: the checks changed %s; the files are as the commit has them again, what was in them is %s", oneLine(some(f.Restored, 3)), refsOf(f.Saved))
+	}
+	if len(f.Left) > 0 {
+		add("NOTE: the checks left files that git does not ignore: %s; list them in .gitignore, or they come into the commit", oneLine(some(f.Left, 3)))
+	}
+	return lines
+}
+
+// redNames are the red checks with the tests that failed.
+func redNames(f ralph.BaselineRan) []string {
+	names := slices.Clone(f.Red)
+	for i, name := range names {
+		if j := slices.IndexFunc(f.Results, func(r ralph.GateResult) bool { return r.Name == name }); j >= 0 {
+			names[i] = ralph.RedOf(f.Results[j]).Words()
+		}
+	}
+	return names
+}
+
+func refsOf(saved []ralph.Saved) string {
+	if len(saved) == 0 {
+		return "gone"
+	}
+	return saved[0].Ref
 }
 
 // landed: tasks is how many came with it, 0 when nobody counted.

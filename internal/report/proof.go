@@ -33,6 +33,8 @@ type Proof struct {
 	Commits  int          `json:"commits"` // held against git
 	Older    int          `json:"older"`   // decided by the rules of an earlier ralph
 	Broken   []BrokenLink `json:"broken"`
+	// PassedOver are red checks that held up no task that was done, and no merge, in words.
+	PassedOver []string `json:"passed_over,omitempty"`
 }
 
 // BrokenLink is a link that does not hold.

@@ -325,8 +325,11 @@ func mergeOutcome(f ralph.Fact) (ralph.TaskID, string) {
 		}
 		return f.Task, orError(f.Error, "at "+short(f.Commit))
 	case ralph.BaselineRan:
-		if len(f.Red) > 0 {
-			return f.Task, "red before the work: " + oneLine(some(f.Red, 3))
+		switch {
+		case f.Skipped != "":
+			return f.Task, "not looked at: " + oneLine(f.Skipped)
+		case len(f.Red) > 0:
+			return f.Task, "red before the work: " + oneLine(some(redNames(f), 3))
 		}
 		return f.Task, "all green before the work"
 	case ralph.Landed:
@@ -372,7 +375,10 @@ func checksOutcome(f ralph.ChecksRan) string {
 			red = append(red, redWords(r))
 		}
 	}
+	over := ralph.PassedOverWords(f.PassedOver())
 	switch {
+	case f.Pass && over != "":
+		return oneLine(over) + ", " + took(f.Took)
 	case f.Pass && f.Empty:
 		return "green, nothing to change, " + took(f.Took)
 	case f.Pass:

@@ -141,6 +141,8 @@ type stage struct {
 	misfit  bool   // the newest attempt had a conflict
 	red     []string
 	took    time.Duration
+
+	passedOver []ralph.PassedOver
 }
 
 func newDraft() *draft {

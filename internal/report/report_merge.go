@@ -159,7 +159,7 @@ func (d *draft) mergeDone(id ralph.TaskID, x *stage, commit string, at time.Time
 		outcome = "resolved"
 	}
 	d.merges = append(d.merges, MergeRow{
-		At: at, Members: x.members, Outcome: outcome, Commit: commit, WaitSeconds: longest, TookSeconds: x.took.Seconds(),
+		At: at, Members: x.members, Outcome: outcome, Commit: commit, WaitSeconds: longest, TookSeconds: x.took.Seconds(), PassedOver: x.passedOver,
 	})
 }
 

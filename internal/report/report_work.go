@@ -245,15 +245,23 @@ func (d *draft) checksRan(f ralph.ChecksRan, at time.Time) {
 			red, words = append(red, x.Name), append(words, redWords(x))
 		}
 	}
-	if f.Pass {
+	over := f.PassedOver()
+	switch {
+	case f.Pass && len(over) > 0:
 		d.totals.ChecksOK++
-	} else {
+		d.totals.PassedOver++
+	case f.Pass:
+		d.totals.ChecksOK++
+	default:
 		d.totals.ChecksRed++
 		d.mark(f.Task, "red", strings.Join(words, ", "), at)
 	}
 	if x := d.stages[f.Task]; x != nil && x.kind == ralph.KindMerge {
 		x.took += f.Took
 		x.red = red
+		if x.passedOver = nil; f.Pass {
+			x.passedOver = over
+		}
 		return
 	}
 	r := d.work(f.Task)
@@ -264,6 +272,10 @@ func (d *draft) checksRan(f ralph.ChecksRan, at time.Time) {
 	if !f.Pass {
 		r.RedChecks++
 		r.note(at, ruleRed, "red: "+strings.Join(words, ", "))
+	}
+	if r.PassedOver = nil; f.Pass && len(over) > 0 {
+		r.PassedOver = over
+		r.note(at, "P-14", "passed over: "+ralph.PassedOverWords(over))
 	}
 }
 

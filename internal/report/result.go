@@ -107,15 +107,17 @@ type TaskRow struct {
 	StartedAt   time.Time        `json:"started_at,omitzero"`
 	EndedAt     time.Time        `json:"ended_at,omitzero"`
 	RedChecks   int              `json:"red_checks,omitempty"` // runs of its checks that were red
-	Commit      string           `json:"commit,omitempty"`
-	Worktree    string           `json:"worktree,omitempty"` // that it still has
-	Branch      string           `json:"branch,omitempty"`
-	Merge       ralph.MergeState `json:"merge,omitempty"`
-	MergeHow    string           `json:"merge_how,omitempty"` // clean, resolved, fast-forward
-	MergedAt    time.Time        `json:"merged_at,omitzero"`
-	MergeCommit string           `json:"merge_commit,omitempty"`
-	Conflicts   []string         `json:"conflicts,omitempty"` // files, of all attempts
-	Findings    []ralph.Finding  `json:"findings,omitempty"`
+	// PassedOver are the checks that were red when it was done, and held nothing up.
+	PassedOver  []ralph.PassedOver `json:"passed_over,omitempty"`
+	Commit      string             `json:"commit,omitempty"`
+	Worktree    string             `json:"worktree,omitempty"` // that it still has
+	Branch      string             `json:"branch,omitempty"`
+	Merge       ralph.MergeState   `json:"merge,omitempty"`
+	MergeHow    string             `json:"merge_how,omitempty"` // clean, resolved, fast-forward
+	MergedAt    time.Time          `json:"merged_at,omitzero"`
+	MergeCommit string             `json:"merge_commit,omitempty"`
+	Conflicts   []string           `json:"conflicts,omitempty"` // files, of all attempts
+	Findings    []ralph.Finding    `json:"findings,omitempty"`
 	// NothingToChange: it was done before, the checks say so as well as its agent.
 	NothingToChange bool `json:"nothing_to_change,omitempty"`
 
@@ -169,16 +171,17 @@ type Mark struct {
 
 // MergeRow is one merge that counts, or one attempt that did not work.
 type MergeRow struct {
-	At          time.Time      `json:"at"`
-	Members     []ralph.TaskID `json:"members"` // none: the base's own commits
-	Outcome     string         `json:"outcome"` // clean, resolved, fast-forward, conflict, red, error
-	Commit      string         `json:"commit,omitempty"`
-	Misfit      ralph.TaskID   `json:"conflict_at,omitempty"` // the member that conflicts
-	Files       []string       `json:"files,omitempty"`       // in conflict
-	Checks      []string       `json:"red,omitempty"`         // checks that were red
-	WaitSeconds float64        `json:"wait_seconds"`          // the longest of its members in the queue
-	TookSeconds float64        `json:"took_seconds"`          // merging and checking
-	Error       string         `json:"error,omitempty"`
+	At          time.Time          `json:"at"`
+	Members     []ralph.TaskID     `json:"members"` // none: the base's own commits
+	Outcome     string             `json:"outcome"` // clean, resolved, fast-forward, conflict, red, error
+	Commit      string             `json:"commit,omitempty"`
+	Misfit      ralph.TaskID       `json:"conflict_at,omitempty"` // the member that conflicts
+	Files       []string           `json:"files,omitempty"`       // in conflict
+	Checks      []string           `json:"red,omitempty"`         // checks that were red
+	PassedOver  []ralph.PassedOver `json:"passed_over,omitempty"` // and those that held nothing up
+	WaitSeconds float64            `json:"wait_seconds"`          // the longest of its members in the queue
+	TookSeconds float64            `json:"took_seconds"`          // merging and checking
+	Error       string             `json:"error,omitempty"`
 }
 
 // LandingRow is one time that the base branch moved, or a stretch in which it could not.

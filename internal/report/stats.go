@@ -16,6 +16,7 @@ type settings struct {
 	MaxRetries     int           `json:"max_retries"`
 	Strategy       string        `json:"strategy"`
 	Checks         bool          `json:"checks"`
+	Baseline       string        `json:"baseline"`
 	Isolated       bool          `json:"isolated"`
 	MaxConsecutive int           `json:"max_consecutive"`
 	Batch          int           `json:"batch"`
@@ -162,6 +163,7 @@ type Counts struct {
 	Conflicts        int     `json:"conflicts"`
 	ChecksGreen      int     `json:"checks_green"`
 	ChecksRed        int     `json:"checks_red"`
+	PassedOver       int     `json:"checks_passed_over"` // of the green ones: a red check did not count
 	Commits          int     `json:"commits"`
 	Cost             float64 `json:"cost"`
 	Tokens           int64   `json:"tokens"` // in and out, with the cache's
@@ -197,7 +199,7 @@ func counts(t ralph.Totals) Counts {
 		TasksDone: t.TasksDone, TasksFailed: t.TasksFail, TasksTimeout: t.TasksOut,
 		Iterations: t.Turns, FastestSeconds: t.TurnMin.Seconds(), SlowestSeconds: t.TurnMax.Seconds(), AgentTimeSeconds: t.TurnTime.Seconds(),
 		MergesClean: t.MergesClean, MergesResolved: t.MergesResolved, Conflicts: t.Conflicts,
-		ChecksGreen: t.ChecksOK, ChecksRed: t.ChecksRed, Commits: t.Commits,
+		ChecksGreen: t.ChecksOK, ChecksRed: t.ChecksRed, PassedOver: t.PassedOver, Commits: t.Commits,
 		Cost: t.Usage.Cost, Tokens: tokens(t.Usage), CostKnown: t.Usage.Known,
 	}
 	if t.Turns > 0 {

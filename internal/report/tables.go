@@ -138,7 +138,7 @@ func mergeWhat(m MergeRow) string {
 	case len(m.Checks) > 0:
 		return "red on the merged tree: " + some(m.Checks, 5)
 	}
-	return ""
+	return ralph.PassedOverWords(m.PassedOver)
 }
 
 func idWords(list []ralph.TaskID) []string {
@@ -313,7 +313,11 @@ func (r *Result) keyFigures() []figure {
 	}
 	out = append(out, figure{"cost", cost, many(f.Tokens) + " tokens"})
 	if f.ChecksGreen+f.ChecksRed > 0 {
-		out = append(out, figure{"checks green", fmt.Sprint(f.ChecksGreen), fmt.Sprintf("%d red", f.ChecksRed)})
+		note := fmt.Sprintf("%d red", f.ChecksRed)
+		if f.PassedOver > 0 {
+			note += fmt.Sprintf(", %d passed with a red check", f.PassedOver)
+		}
+		out = append(out, figure{"checks green", fmt.Sprint(f.ChecksGreen - f.PassedOver), note})
 	}
 	return out
 }

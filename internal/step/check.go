@@ -28,7 +28,7 @@ func (x *Executor) check(ctx context.Context, s *ralph.State, t *ralph.Task, ste
 		return nil, err
 	}
 	ran := ralph.ChecksRan{Task: t.ID, Tree: tree, Covered: step.Covered}
-	o := checking{task: t, dir: x.dir(t), tree: tree, known: step.Known, covered: step.Covered}
+	o := checking{task: t, dir: x.dir(t), tree: tree, before: step.Before, let: step.Let, covered: step.Covered}
 	begin := x.Now()
 	if t.Kind == ralph.KindResolve {
 		ran.Results, err = x.conflicts(ctx, t)
@@ -39,8 +39,7 @@ func (x *Executor) check(ctx context.Context, s *ralph.State, t *ralph.Task, ste
 		return nil, err
 	}
 	if w := t.Run.Waived; w != nil && w.Tree == tree {
-		o.known = append(slices.Clone(step.Known), w.Checks...)
-		o.waived = w.Checks
+		o.waived, o.let = w.Checks, append(slices.Clone(step.Let), w.Reds...)
 	}
 	if !slices.ContainsFunc(ran.Results, func(r ralph.GateResult) bool { return x.stops(o, r) }) {
 		results, err := x.runChecks(ctx, o)
@@ -64,20 +63,39 @@ func (x *Executor) check(ctx context.Context, s *ralph.State, t *ralph.Task, ste
 type checking struct {
 	task    *ralph.Task
 	dir     string
-	tree    string   // "": not known, nothing is reused
-	known   []string // red and do not count
-	waived  []string // of them, what a person let pass on this tree
-	covered float64  // the coverage below test.coverage that is enough, 0: none is known
-	all     bool     // a red check stops nothing
+	tree    string           // "": not known, nothing is reused
+	before  []ralph.RedCheck // red before the work: what is so in the same way does not count
+	let     []ralph.RedCheck // nor what a person let pass in this way
+	waived  []string         // by name, what a person let pass on this very tree
+	covered float64          // the coverage that is enough to keep, 0: none is known
+	all     bool             // a red check stops nothing
 }
 
 // excused reports whether a red result does not count. What was red before says nothing
-// of a diff: there only a person's word counts.
+// of a diff, nor of a conflict: there only a person's word counts.
 func (o checking) excused(r ralph.GateResult) bool {
-	if ralph.IsDiffCheck(r.Name) {
+	return o.waives(r) || ralph.SameWay(o.before, r)
+}
+
+// waives reports whether a person let a red result pass.
+func (o checking) waives(r ralph.GateResult) bool {
+	switch {
+	case ralph.IsDiffCheck(r.Name):
 		return slices.Contains(o.waived, r.Name)
+	case r.Name == ralph.CheckCoverage:
+		return slices.Contains(o.waived, r.Name) || o.lets(r.Name)
 	}
-	return slices.Contains(o.known, r.Name)
+	return ralph.SameWay(o.let, r)
+}
+
+// lets reports whether a person let a check with the name pass in some way.
+func (o checking) lets(name string) bool {
+	return slices.ContainsFunc(o.let, func(r ralph.RedCheck) bool { return r.Name == name })
+}
+
+// red reports whether it would be no surprise that a check is red.
+func (o checking) red(name string) bool {
+	return o.lets(name) || slices.ContainsFunc(o.before, func(r ralph.RedCheck) bool { return r.Name == name })
 }
 
 // stops reports whether no further check runs after a result.
@@ -96,6 +114,9 @@ func judge(ran *ralph.ChecksRan, o checking) {
 		case r.Pass:
 		case o.excused(r):
 			ran.Known = append(ran.Known, r.Name)
+			if o.waives(r) && !ralph.SameWay(o.before, r) {
+				ran.Waived = append(ran.Waived, r.Name)
+			}
 		default:
 			ran.Pass = false
 		}
@@ -135,7 +156,7 @@ func (x *Executor) runChecks(ctx context.Context, o checking) ([]ralph.GateResul
 		}
 		results = append(results, r)
 		if g.Test && r.Pass && r.Coverage != nil && x.Config.Coverage > 0 && !o.all {
-			results = append(results, coverageCheck(*r.Coverage, x.Config.Coverage, o.covered))
+			results = append(results, coverageCheck(*r.Coverage, x.Config, o.covered))
 		}
 		if x.stops(o, results[len(results)-1]) {
 			break
@@ -177,7 +198,7 @@ func (x *Executor) checkMerged(ctx context.Context, t *ralph.Task, step ralph.Ch
 		return nil, errors.New("run the checks: the stage has merged nothing")
 	}
 	ran := ralph.ChecksRan{Task: t.ID, Tree: m.Tree, Covered: step.Covered}
-	o := checking{task: t, tree: m.Tree, known: step.Known, covered: step.Covered}
+	o := checking{task: t, tree: m.Tree, before: step.Before, let: step.Let, covered: step.Covered}
 	if len(x.Checks) > 0 {
 		var err error
 		if ran.Results, ran.Took, err = x.checkCommit(ctx, m.Commit, o); err != nil {
@@ -207,31 +228,4 @@ func (x *Executor) checkCommit(ctx context.Context, commit string, o checking) (
 		return nil, 0, err
 	}
 	return results, x.Now().Sub(begin), x.Worktrees.Tidy(ctx, o.dir)
-}
-
-// baseline finds out what is red at a commit without anybody's work. Tasks that
-// began at the same commit ask at about the same time: the second gets the answer
-// of the first.
-func (x *Executor) baseline(ctx context.Context, t *ralph.Task, step ralph.Baseline) ([]ralph.Fact, error) {
-	x.base.Lock()
-	defer x.base.Unlock()
-	known := x.base.ran.Commit == step.Commit
-	if !known {
-		results, took, err := x.checkCommit(ctx, step.Commit, checking{task: t, all: true})
-		if err != nil {
-			return nil, err
-		}
-		x.base.ran = ralph.BaselineRan{Commit: step.Commit, Results: results, Took: took}
-		for _, r := range results {
-			if !r.Pass && r.Name != setupName { // without its set-up nothing is known of a commit
-				x.base.ran.Red = append(x.base.ran.Red, r.Name)
-			}
-		}
-	}
-	ran := x.base.ran
-	ran.Task = t.ID
-	if known {
-		ran.Took = 0
-	}
-	return []ralph.Fact{ran}, nil
 }

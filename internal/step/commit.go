@@ -50,7 +50,8 @@ func (x *Executor) commit(ctx context.Context, s *ralph.State, t *ralph.Task, st
 	in := CommitInput{Base: s.Job.Base, Branch: s.Job.Branch, Trailer: receiptTrailer, Key: t.Run.CommitKey, Squash: !step.OnlyTask}
 	in.Fresh = in.Key == s.Hash // nothing was recorded since the receipt that made the key
 	if step.OnlyTask {
-		trailers := []string{taskTrailer + ": " + string(t.ID), in.Trailer + ": " + in.Key}
+		trailers := append([]string{taskTrailer + ": " + string(t.ID)}, redTrailers(t.Run.Checks.PassedOver())...)
+		trailers = append(trailers, in.Trailer+": "+in.Key)
 		in.Message = prompt.TaskCommitMessage(t.Name, s.Job.File, trailers)
 		in.OnlyIfChanges = true
 		in.Tree = treeIfUnchecked(t)
@@ -75,6 +76,7 @@ func (x *Executor) specMessage(s *ralph.State, key string) string {
 	if s.Job.Spec != "" {
 		trailers = append(trailers, specTrailer+": "+string(s.Job.Spec))
 	}
+	trailers = append(trailers, redTrailers(passedOver(s))...)
 	return prompt.CommitMessage(prompt.CommitInfo{
 		SpecFile: s.Job.File, Tasks: s.CountTasks(ralph.TaskDone), Duration: s.JobElapsed(x.Now()),
 		Cost: s.Plan.Usage.Cost, Trailers: append(trailers, receiptTrailer+": "+key),
@@ -113,6 +115,7 @@ func (x *Executor) commitTask(ctx context.Context, s *ralph.State, t *ralph.Task
 	if s.Job.Spec != "" {
 		trailers = append(trailers, specTrailer+": "+string(s.Job.Spec))
 	}
+	trailers = append(trailers, redTrailers(t.Run.Checks.PassedOver())...)
 	in.Message = prompt.TaskCommitMessage(t.Name, s.Job.File, append(trailers, in.Trailer+": "+in.Key))
 	return x.committed(ctx, t, in.Message, func() (ralph.Committed, error) {
 		c, err := x.commitIn(ctx, t, in)

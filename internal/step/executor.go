@@ -42,6 +42,9 @@ type Executor struct {
 	Checks []ralph.GateSpec
 	Trees  Trees
 	Gates  Gates
+	// PutBack gives tracked files of the checkout back what a tree has in them; what they
+	// held is kept under a name of id. nil: what checks write stays.
+	PutBack func(ctx context.Context, tree, id string) (PutBack, error)
 	// Coverage reads what tests cover; nil: nobody does.
 	Coverage Coverage
 	// Secrets finds secrets in the lines that a patch adds; nil: nobody looks.
@@ -112,7 +115,7 @@ func (x *Executor) do(ctx context.Context, s *ralph.State, id ralph.TaskID, step
 	case ralph.Check:
 		return x.check(ctx, s, t, step)
 	case ralph.Baseline:
-		return x.baseline(ctx, t, step)
+		return x.baseline(ctx, s, t, step)
 	case ralph.Commit:
 		switch {
 		case !x.Config.Isolated:
@@ -180,6 +183,9 @@ func (x *Executor) ask(t *ralph.Task, step ralph.Ask) ([]ralph.Fact, error) {
 	gate.Deadline = policy.GateDeadline(step.Kind, x.Config, now)
 	if step.Kind == ralph.GateTest {
 		gate.Rule = strings.Join(t.Run.Checks.Reds(), ", ")
+		if len(step.Red) > 0 {
+			gate.Request = &ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCheck, Text: "let pass: " + ralph.RedWords(step.Red), Red: step.Red}
+		}
 	}
 	return []ralph.Fact{ralph.Asked{Gate: gate}}, nil
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/policy"
 )
 
 // Coverage reads what tests cover from the reports that test programs write.
@@ -32,7 +32,7 @@ func (x *Executor) runCheck(ctx context.Context, o checking, g ralph.GateSpec) (
 		return x.runOnce(ctx, o.dir, g)
 	}
 	tries := 1
-	if x.Config.TestRetry == "rerun" && !o.all && !slices.Contains(o.known, g.Name) {
+	if x.Config.TestRetry == "rerun" && !o.all && !o.red(g.Name) {
 		tries += x.Config.TestRetries
 	}
 	var took time.Duration
@@ -96,8 +96,10 @@ func (x *Executor) runOnce(ctx context.Context, dir string, g ralph.GateSpec) (r
 const sag = 0.1
 
 // coverageCheck holds a coverage against what it must be, unrounded. Where it was lower
-// before the work, it is enough not to lower it.
-func coverageCheck(c ralph.Coverage, want, before float64) ralph.GateResult {
+// before the work, it is enough not to lower it. Unless a person set test.coverage, what
+// the repository had before is its own mark, and without one nothing is red (R-H3).
+func coverageCheck(c ralph.Coverage, config policy.Config, before float64) ralph.GateResult {
+	want := config.Coverage
 	r := ralph.GateResult{Name: ralph.CheckCoverage, Test: true, Coverage: &c}
 	r.Why = fmt.Sprintf("%s of %d statements or lines are covered", percent(c.Percent, want), c.Total)
 	switch {
@@ -106,7 +108,10 @@ func coverageCheck(c ralph.Coverage, want, before float64) ralph.GateResult {
 	case before > 0 && before < want && c.Percent >= before-sag:
 		r.Pass = true
 		r.Why += fmt.Sprintf(", below test.coverage %g as before the work", want)
-	case before > 0 && before < want:
+	case before == 0 && !config.CoverageSet:
+		r.Pass = true
+		r.Why += fmt.Sprintf(", below %g, and nobody knows how many were before; set test.coverage to hold work to it", want)
+	case before > 0 && (before < want || !config.CoverageSet):
 		r.Exit = 1
 		r.Why += fmt.Sprintf(", fewer than before the work (%.1f %%); test.coverage is %g", before, want)
 	default:

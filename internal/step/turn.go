@@ -223,6 +223,9 @@ func (x *Executor) prompt(ctx context.Context, s *ralph.State, t *ralph.Task, st
 		Handover: t.Run.Handover, Iteration: step.Iteration, Max: x.Config.MaxIterations, Structured: structured, InPlace: t.Run.Place.Dir == "",
 		Signal: x.Signal,
 	}
+	if b := s.Baseline(s.BaseOf(t)); b != nil {
+		in.Before = b.Reds
+	}
 	if t.MaxIterations > 0 {
 		in.Max = t.MaxIterations
 	}

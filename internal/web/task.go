@@ -327,9 +327,9 @@ func checksRan(ran *ralph.ChecksRan, weakened []ralph.Finding) view.ChecksModel 
 	if ran == nil {
 		return m
 	}
-	m.Ran, m.Pass, m.Took, m.Known = true, ran.Pass, ran.Took, ran.Known
+	m.Ran, m.Pass, m.Took, m.PassedOver = true, ran.Pass, ran.Took, ralph.PassedOverWords(ran.PassedOver())
 	for _, x := range ran.Results[:min(len(ran.Results), mostChecks)] {
-		row := view.CheckRow{Result: x, Known: slices.Contains(ran.Known, x.Name)}
+		row := view.CheckRow{Result: x, Known: slices.Contains(ran.Known, x.Name), Waived: slices.Contains(ran.Waived, x.Name)}
 		if x.Output != "" {
 			row.HTML = markup.OutputWithin([]byte(x.Output), markup.Limits{Bytes: mostCheck, Lines: 400})
 		}

@@ -124,6 +124,9 @@ func (x *taskPast) add(e ralph.Event, s *ralph.State) {
 }
 
 func checkWord(f ralph.ChecksRan) string {
+	if f.Pass && len(f.PassedOver()) > 0 {
+		return "red, passed over"
+	}
 	if f.Pass {
 		return "green"
 	}

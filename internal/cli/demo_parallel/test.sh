@@ -17,6 +17,7 @@ for file in commands/*.sh; do
   name=$(basename "$file" .sh)
   grep -q "^  $name " commands.txt || fail "commands.txt does not list $name"
 done
+want "till 1" version
 want 60 sum 10 20 30
 want 119 tax 100
 want 54 discount 10 20 30

@@ -2624,7 +2624,7 @@ func Statistics(m StatisticsModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = figure("checks", fmt.Sprint(m.Stats.This.ChecksGreen), fmt.Sprintf("green, %d red", m.Stats.This.ChecksRed)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = figure("checks", fmt.Sprint(m.Stats.This.ChecksGreen-m.Stats.This.PassedOver), fmt.Sprintf("green, %d red", m.Stats.This.ChecksRed)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

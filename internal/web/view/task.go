@@ -146,16 +146,18 @@ type DiffModel struct {
 type ChecksModel struct {
 	Ran, Pass bool
 	Took      time.Duration
-	Known     []string
-	Rows      []CheckRow
-	More      int
-	Findings  []ralph.Finding
+	// PassedOver tells of red checks that did not count, "" for none.
+	PassedOver string
+	Rows       []CheckRow
+	More       int
+	Findings   []ralph.Finding
 }
 
 // CheckRow is one check; HTML is its output, of internal/web/markup.
 type CheckRow struct {
 	Result ralph.GateResult
 	Known  bool // it is red, and does not count
+	Waived bool // as a person said
 	HTML   string
 }
 
@@ -301,13 +303,28 @@ func (c CheckRow) words() string {
 	if r.Tries > 1 {
 		out = append(out, fmt.Sprintf("%d runs", r.Tries))
 	}
-	if c.Known {
-		out = append(out, "does not count")
+	switch {
+	case c.Waived:
+		out = append(out, "a person let it pass")
+	case c.Known:
+		out = append(out, "red in the same way before the work: passed over")
+	}
+	if !r.Pass && len(r.Failed) > 0 {
+		out = append(out, few(r.Failed))
 	}
 	if r.Coverage != nil {
 		out = append(out, fmt.Sprintf("%.1f %% covered", r.Coverage.Percent))
 	}
 	return strings.Join(out, ", ")
+}
+
+// few are the first of the names of tests that failed.
+func few(names []string) string {
+	const most = 5
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 func elapsedShort(d time.Duration) string {

@@ -1,0 +1,2 @@
+# Prints which till this is.
+echo 'till 0'
