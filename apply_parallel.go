@@ -201,7 +201,7 @@ func (s *State) advanced(stage TaskID, commit, tree string) {
 		return
 	}
 	s.editTask(stage, func(t *Task) { t.Run.InFlight, t.Run.Queue.State, t.Run.Queue.Commit = 0, MergeMerged, commit })
-	s.remember(s.mergedBaseline(t, commit, tree))
+	s.keepBaseline(s.mergedBaseline(t, commit, tree))
 	for _, id := range t.Members {
 		s.editTask(id, func(m *Task) {
 			q := &m.Run.Queue

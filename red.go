@@ -209,8 +209,8 @@ func (s *State) RedBefore(t *Task, f *ChecksRan) bool {
 // mostBaselines bounds what is remembered: bases of tasks at work are recent.
 const mostBaselines = 32
 
-// remember keeps what the checks said, in the place of what they said of it before.
-func (s *State) remember(b Baselined) {
+// keepBaseline keeps what the checks said, in the place of what they said of it before.
+func (s *State) keepBaseline(b Baselined) {
 	same := func(x Baselined) bool {
 		return b.Commit != "" && x.Commit == b.Commit || b.Commit == "" && x.Commit == "" && x.Tree == b.Tree
 	}
@@ -256,7 +256,7 @@ func (s *State) baselineRan(f BaselineRan) {
 	if f.Covered > 0 {
 		b.Covered = f.Covered
 	}
-	s.remember(b)
+	s.keepBaseline(b)
 }
 
 // commandsOf are the commands that ran, in order.
@@ -281,5 +281,5 @@ func (s *State) passed(f ChecksRan) {
 		return
 	}
 	known := func(r GateResult) bool { return slices.Contains(f.Known, r.Name) }
-	s.remember(Baselined{Tree: f.Tree, Checks: commandsOf(f.Results), Reds: redsOf(f.Results, known), Covered: PercentOf(f.Results)})
+	s.keepBaseline(Baselined{Tree: f.Tree, Checks: commandsOf(f.Results), Reds: redsOf(f.Results, known), Covered: PercentOf(f.Results)})
 }

@@ -67,14 +67,14 @@ func (s *State) Unreadable(file string) *Unreadable {
 func (s *State) applyView(e Event) bool {
 	switch f := e.Fact.(type) {
 	case SpecRemoved:
-		s.noteEnded(nil, s.Spec(f.ID))
+		s.remember(nil, s.Spec(f.ID))
 		return false
 	case TaskRemoved:
-		s.noteEnded(s.Task(f.ID), nil)
+		s.remember(s.Task(f.ID), nil)
 		return false
 	case PlanStarted:
 		for _, t := range s.Plan.Tasks {
-			s.noteEnded(t, nil)
+			s.remember(t, nil)
 		}
 		return false
 	case ViewRead:
@@ -102,8 +102,8 @@ type Ended struct {
 // mostEnded is how many of them are remembered, the newest.
 const mostEnded = 500
 
-// noteEnded notes a task or a spec that is done and leaves the state.
-func (s *State) noteEnded(t *Task, x *Spec) {
+// remember notes a task or a spec that is done and leaves the state.
+func (s *State) remember(t *Task, x *Spec) {
 	var done Ended
 	switch {
 	case t != nil && t.Status == TaskDone && t.IsBuild():

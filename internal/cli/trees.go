@@ -29,7 +29,7 @@ func (t *trees) Start(ctx context.Context) (ralph.Prepared, error) {
 		return ralph.Prepared{}, err
 	}
 	inside, err := t.repo.Inside(ctx)
-	return ralph.Prepared{Head: head.Commit, Branch: head.Branch, Tree: tree, Clean: len(dirty) == 0 && len(inside) == 0, Inside: inside}, err
+	return ralph.Prepared{Head: head.Commit, Branch: head.Branch, Tree: tree, Inside: inside, Clean: len(dirty)+len(inside) == 0}, err
 }
 
 func (t *trees) PutBack(ctx context.Context, tree, id string) (step.PutBack, error) {

@@ -236,7 +236,7 @@ func policyConfig(c config.Config) policy.Config {
 func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Executor {
 	x := &step.Executor{
 		Root: p.root, Config: pc, Agents: p.agents, Checks: p.checks, Live: live, Env: baseEnv(env.Environ),
-		Trees: &trees{p.repo}, NewID: newID, Now: time.Now, Grace: agentGrace, SkipDiffs: pc.AutoCommit || pc.Isolated,
+		Trees: &trees{p.repo}, PutBack: (&trees{p.repo}).PutBack, NewID: newID, Now: time.Now, Grace: agentGrace, SkipDiffs: pc.AutoCommit || pc.Isolated,
 	}
 	if p.config.Agent.MCP {
 		x.MCP = []string{env.Self, "mcp"}

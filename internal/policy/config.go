@@ -111,10 +111,10 @@ type Scoring struct {
 
 // Revision numbers the rules of this package. It rises when a rule changes, so that
 // a history decided by older rules is told from one that was tampered with.
-const Revision = 5
+const Revision = 6
 
 // strictRules is the first revision that compares how checks are red, and not which.
-const strictRules = 5
+const strictRules = 6
 
 // Encode returns c for session.started, with the revision of the rules.
 func (c Config) Encode() (json.RawMessage, error) {

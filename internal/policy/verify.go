@@ -42,7 +42,7 @@ type Passed struct {
 type Broken struct {
 	Seq  int64        `json:"seq"` // the fact that says what is not so; 0 when it is none
 	Task ralph.TaskID `json:"task,omitempty"`
-	Link string       `json:"link"` // chain, decision, done, merge, landing, commit
+	Link string       `json:"link"` // chain, decision, checks, rule, done, merge, landing, commit
 	Why  string       `json:"why"`
 }
 
@@ -181,7 +181,7 @@ func (v *verifier) ruled(e ralph.Event, f ralph.RequestAnswered) {
 	}
 	rule := matching(f.Request, Standing(&v.s, f.Task, e.At))
 	if rule == nil || rule.ID != f.By || rule.Verdict != f.Verdict {
-		v.broken(e.Seq, f.Task, "decision", "red checks were answered by the rule %s, which says nothing of them", f.By)
+		v.broken(e.Seq, f.Task, "rule", "red checks were answered by the rule %s, which says nothing of them", f.By)
 	}
 }
 

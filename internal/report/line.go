@@ -325,9 +325,9 @@ func checksRan(f ralph.ChecksRan, s *ralph.State) []string {
 		case r.Pass:
 			lines = append(lines, fmt.Sprintf("CHECK: ok %s (%s)", r.Name, took(r.Took)))
 		case slices.Contains(f.Known, r.Name) && isWaived(f, r.Name, s):
-			lines = append(lines, fmt.Sprintf("CHECK: waived %s (a person let it pass)", overWords(r)))
+			lines = append(lines, fmt.Sprintf("CHECK: waived %s (a person let it pass)", failedWords(r)))
 		case slices.Contains(f.Known, r.Name):
-			lines = append(lines, fmt.Sprintf("CHECK: red as before %s (it was red in the same way before the work)", overWords(r)))
+			lines = append(lines, fmt.Sprintf("CHECK: red as before %s (it was red in the same way before the work)", failedWords(r)))
 		default:
 			lines = append(lines, fmt.Sprintf("CHECK: failed %s (%s)", r.Name, whyRed(r)))
 		}
@@ -335,8 +335,7 @@ func checksRan(f ralph.ChecksRan, s *ralph.State) []string {
 	return lines
 }
 
-// overWords names a check that was let pass, with its tests that failed.
-func overWords(r ralph.GateResult) string { return oneLine(ralph.RedOf(r).Words()) }
+func failedWords(r ralph.GateResult) string { return oneLine(ralph.RedOf(r).Words()) }
 
 // isWaived reports whether a person let a red check of the task pass.
 func isWaived(f ralph.ChecksRan, name string, s *ralph.State) bool {

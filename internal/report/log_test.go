@@ -151,6 +151,13 @@ func TestParallelLines(t *testing.T) {
 		{"moved", ralph.Merged{Members: []ralph.TaskID{"t-0001"}, Moved: "1a2b3c4d5e"}, []string{"MERGE: the branch is at 1a2b3c4 meanwhile: again"}},
 		{"machinery", ralph.Merged{Members: []ralph.TaskID{"t-0001"}, Error: "no space"}, []string{"MERGE: t-0001 failed: no space"}},
 		{"baseline", ralph.BaselineRan{Commit: "1a2b3c4d5e", Red: []string{"go vet", "go test"}}, []string{"BASELINE: 1a2b3c4 is red without the work: go vet, go test"}},
+		{"F-01 waived by a rule", ralph.ChecksRan{Task: "t-0001", Pass: true, Known: []string{"go test"}, Waived: []string{"go test"}, Results: []ralph.GateResult{{Name: "go test", Exit: 1, Failed: []string{"TestA"}}}}, []string{"CHECK: waived go test (TestA) (a person let it pass)"}},
+		{"R-H3 files that checks wrote", ralph.BaselineRan{Commit: "1a2b3c4d5e", Restored: []string{"a.txt"}, Saved: []ralph.Saved{{Ref: "refs/ralph/recovery/x"}}, Left: []string{"b.txt"}}, []string{
+			"BASELINE: 1a2b3c4 is green without the work",
+			"NOTE: the checks changed a.txt; the files are as the commit has them again, what was in them is refs/ralph/recovery/x",
+			"NOTE: the checks left files that git does not ignore: b.txt; list them in .gitignore, or they come into the commit",
+		}},
+		{"R-H3 a baseline that did not run", ralph.BaselineRan{Commit: "1a2b3c4d5e", Skipped: "the checkout has changes by now"}, nil},
 		{"known red", ralph.ChecksRan{Task: "t-0001", Pass: true, Known: []string{"go vet"}, Results: []ralph.GateResult{{Name: "go vet", Exit: 1}}}, []string{"CHECK: red as before go vet (it was red in the same way before the work)"}},
 		{"takes tests away", ralph.Committed{Task: "t-0001", Short: "abc1234", Subject: "One", Weakened: []ralph.Finding{{Path: "a_test.go", Line: 3, Kind: "skipped", What: "TestA"}}}, []string{`COMMIT: abc1234 "One"`, "NOTE: t-0001 takes tests away: a_test.go:3 skipped TestA"}},
 		{"nothing to commit", ralph.Committed{Task: "t-0001", Commit: "abc1234"}, nil},

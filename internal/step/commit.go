@@ -14,21 +14,13 @@ import (
 
 // Trees is one place where work happens: git in the checkout, or in a worktree.
 type Trees interface {
-	Changes
 	Start(ctx context.Context) (ralph.Prepared, error)
 	Snapshot(ctx context.Context) (tree, head string, err error)
-	Commit(ctx context.Context, in CommitInput) (ralph.Committed, error)
-	Shelve(ctx context.Context, in ShelveInput) (ralph.Shelved, error)
-	// PutBack gives tracked files back what a tree has in them; what they held is kept
-	// under a name of id.
-	PutBack(ctx context.Context, tree, id string) (PutBack, error)
-}
-
-// Changes is what there is to see of work.
-type Changes interface {
 	Diff(ctx context.Context, from, to string, most int64) ([]byte, error)
 	// Patch is Diff of two commits, with renames and more lines around each change.
 	Patch(ctx context.Context, from, to string, most int64) ([]byte, error)
+	Commit(ctx context.Context, in CommitInput) (ralph.Committed, error)
+	Shelve(ctx context.Context, in ShelveInput) (ralph.Shelved, error)
 	// Inside lists the files that are changed inside submodules and committed nowhere.
 	Inside(ctx context.Context) ([]string, error)
 }

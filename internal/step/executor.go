@@ -42,6 +42,9 @@ type Executor struct {
 	Checks []ralph.GateSpec
 	Trees  Trees
 	Gates  Gates
+	// PutBack gives tracked files of the checkout back what a tree has in them; what they
+	// held is kept under a name of id. nil: what checks write stays.
+	PutBack func(ctx context.Context, tree, id string) (PutBack, error)
 	// Coverage reads what tests cover; nil: nobody does.
 	Coverage Coverage
 	// Secrets finds secrets in the lines that a patch adds; nil: nobody looks.
