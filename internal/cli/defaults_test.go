@@ -15,8 +15,8 @@ func TestSettingsOfTests(t *testing.T) {
 	t.Parallel()
 	others := map[string]string{
 		"Session": "of the command, not of the settings", "Commit": "of the command", "Checks": "of the repository",
-		"TaskDelay":   "only time; scheduling tests set it",
 		"LimitWait":   "\"\" pauses as `auto` does, and ends by nobody's word; limits_test.go has each",
+		"Baseline":    "\"\" is `strict`",
 		"Coverage":    "scripted checks report none; testgate_test.go",
 		"TestRetries": "0 asks at once, so that no test waits for four red runs; testgate_test.go",
 		"TestRetry":   "\"\" is `agent`",
