@@ -1,6 +1,7 @@
 package ralph
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -11,6 +12,7 @@ func (s *State) Apply(e Event) {
 	before := s.At
 	s.rested(e, before)
 	s.fold(e, before)
+	s.inCheckout(e)
 	s.restFrom(e.At)
 }
 
@@ -153,7 +155,7 @@ func (s *State) applyStep(e Event) {
 	case ChecksRan:
 		s.checksRan(f)
 	case Committed:
-		s.committed(f)
+		s.committed(f, e.At)
 	case Shelved:
 		s.editTask(f.Task, func(t *Task) {
 			r := &t.Run
@@ -505,27 +507,6 @@ func (s *State) checksRan(f ChecksRan) {
 	})
 }
 
-func (s *State) committed(f Committed) {
-	s.editTask(f.Task, func(t *Task) {
-		r := &t.Run
-		r.InFlight, r.Commit, r.StepError = 0, f.Commit, f.Error
-		r.Queue.Weakened = f.Weakened
-		if f.Error != "" {
-			r.Commits++
-		} else {
-			r.Place.Head = f.Commit
-		}
-	})
-	if f.Error == "" {
-		s.count(func(t *Totals) { t.Commits++ })
-		s.editJob(func(j *Job) {
-			if !s.isolated(f.Task) {
-				j.Head = f.Commit
-			}
-		})
-	}
-}
-
 func (s *State) answered(f Answered) {
 	i := slices.IndexFunc(s.Gates, func(g *Gate) bool { return g.ID == f.ID })
 	if i < 0 {
@@ -543,6 +524,13 @@ func (s *State) answered(f Answered) {
 		return
 	case GateTest:
 		s.testAnswered(gate, f)
+		return
+	case GateCommit:
+		s.editTask(gate.Task, func(t *Task) {
+			if t.Run.Here = f.Verdict == Approved; !t.Run.Here {
+				t.Run.Refused = cmp.Or(f.Text, "a person said no")
+			}
+		})
 		return
 	case GateStart:
 		s.Session.Approved = f.Verdict == Approved

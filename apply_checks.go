@@ -85,7 +85,7 @@ func (t *Task) NothingToChange() bool {
 // receipt: a turn that is cut must not make its own changes the beginning.
 func (s *State) beganAt(t *Task) {
 	if t.IsBuild() && t.Run.Began == "" && s.Job != nil && !s.isolated(t.ID) {
-		t.Run.Began = s.Job.Tree
+		t.Run.Began, t.Run.BeganAt = s.Job.Tree, s.Checkout.Head
 	}
 }
 

@@ -100,6 +100,7 @@ func (t *Task) started(f TaskStarted) {
 		p.Dir = f.Dir
 	}
 	t.Run.Assigned = false
+	t.Run.Away, t.Run.AwayTries, t.Run.Here, t.Run.Refused = "", 0, false, "" // whoever starts it looks anew
 }
 
 // left takes a task out of its slot. Only work that the engine saw done, and that

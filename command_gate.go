@@ -20,7 +20,7 @@ func (s *State) findGate(id GateID) (*Gate, error) {
 // Decidable reports whether the gate is approved or denied; a question is answered
 // in words.
 func (g *Gate) Decidable() bool {
-	return g.Kind == GateMerge || g.Kind == GateStart || g.Kind == GateStep || g.Kind == GateApproval || g.Kind == GateOperation || g.Kind == GateTest
+	return g.Kind == GateMerge || g.Kind == GateCommit || g.Kind == GateStart || g.Kind == GateStep || g.Kind == GateApproval || g.Kind == GateOperation || g.Kind == GateTest
 }
 
 // GateQuestion is the kind of a gate that waits for words: NEEDS_HUMAN.
@@ -99,6 +99,8 @@ func (s *State) DenyGate(id GateID, reason string) ([]Fact, error) {
 	why := strings.TrimSpace(reason)
 	switch g.Kind {
 	case GateApproval, GateOperation, GateTest: // the agent reads why
+		return facts, nil
+	case GateCommit: // the spec fails, and its changes are put away
 		return facts, nil
 	case GateStart:
 		if why == "" {

@@ -210,6 +210,8 @@ func taskDecoderOf(kind string) func([]byte) (Fact, error) {
 		return decodeFact[RuleRevoked]
 	case "signalled":
 		return decodeFact[Signalled]
+	case "checkout.found":
+		return decodeFact[CheckoutFound]
 	case "noted":
 		return decodeFact[Noted]
 	}

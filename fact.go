@@ -262,6 +262,7 @@ type TurnEnded struct {
 	Answer    string        `json:"answer,omitempty"`   // plan, verify, ...: what was accepted, in words
 	Tree      string        `json:"tree,omitempty"`     // work tree after the turn
 	Head      string        `json:"head,omitempty"`
+	Commits   []string      `json:"commits,omitempty"` // that the agent made in the turn, as its git told
 	Changed   bool          `json:"changed,omitempty"` // the turn changed the tree or made a commit
 	Denied    []string      `json:"denied,omitempty"`
 	Leftover  int           `json:"leftover,omitempty"`
@@ -285,8 +286,10 @@ type ChecksRan struct {
 	Waived []string `json:"waived,omitempty"`
 	// Covered is the coverage that was there before the work, where that was below
 	// test.coverage: the work must not lower it. 0: nothing is known of it.
-	Covered float64       `json:"covered,omitempty"`
-	Took    time.Duration `json:"took"`
+	Covered float64 `json:"covered,omitempty"`
+	// After is the tree of the checkout when they had ended, which what they write may have changed.
+	After string        `json:"after,omitempty"`
+	Took  time.Duration `json:"took"`
 }
 
 // Committed is the outcome of Commit.
@@ -297,6 +300,23 @@ type Committed struct {
 	Subject string `json:"subject,omitempty"`
 	Tree    string `json:"tree,omitempty"`
 	Error   string `json:"error,omitempty"`
+	// Nothing: there was nothing to commit, and Commit is where the work stands.
+	Nothing bool `json:"nothing,omitempty"`
+	// Away says why no commit could be made where the work began, in a checkout that
+	// somebody has taken elsewhere: to another branch, or into a rebase. A person decides.
+	Away string `json:"away,omitempty"`
+	// Kept are commits of others since the work began, newest first: the commit is on top
+	// of them. KeptMore are not listed. Apart are commits of the agent that stay as they
+	// are, since a commit of somebody else stands on them.
+	Kept     []OtherCommit `json:"kept,omitempty"`
+	KeptMore int           `json:"kept_more,omitempty"`
+	Apart    []string      `json:"apart,omitempty"`
+	// Folded are commits of the agent that became part of this one.
+	Folded []string `json:"folded,omitempty"`
+	// Left are files with changes of others that are not in the commit; Shared are in it,
+	// and commits of others changed them too.
+	Left   []string `json:"left,omitempty"`
+	Shared []string `json:"shared,omitempty"`
 	// Weakened are the tests that the task's whole diff removes, skips or weakens.
 	Weakened []Finding     `json:"weakened,omitempty"`
 	Took     time.Duration `json:"took"`
@@ -309,6 +329,11 @@ type Shelved struct {
 	Stash string `json:"stash,omitempty"` // the stash's commit id
 	Ref   string `json:"ref,omitempty"`   // refs/ralph/recovery/..., kept
 	Error string `json:"error,omitempty"`
+	// As in Committed: what stays on the branch, and in the files.
+	Kept     []OtherCommit `json:"kept,omitempty"`
+	KeptMore int           `json:"kept_more,omitempty"`
+	Apart    []string      `json:"apart,omitempty"`
+	Left     []string      `json:"left,omitempty"`
 }
 
 // Asked puts a gate before a task.

@@ -198,3 +198,22 @@ func (Compacted) Kind() string       { return "compacted" }
 func (HookRan) Kind() string         { return "hook.ran" }
 func (NoticeFailed) Kind() string    { return "notice.failed" }
 func (RequestAnswered) Kind() string { return "request.answered" }
+
+// CheckoutFound is a look at the checkout that showed what no agent did: commits, another
+// branch, changed files. It is written before the next turn or the commit begins.
+type CheckoutFound struct {
+	Task    TaskID        `json:"task,omitempty"`
+	Head    string        `json:"head"`
+	Branch  string        `json:"branch,omitempty"`
+	Tree    string        `json:"tree"`
+	From    string        `json:"from,omitempty"`    // the branch before, when it is another now
+	Commits []OtherCommit `json:"commits,omitempty"` // new on the branch, newest first, at most 20
+	More    int           `json:"more,omitempty"`    // and so many
+	Gone    bool          `json:"gone,omitempty"`    // the commit before is not in the history any more
+	Left    []LeftFile    `json:"left,omitempty"`    // all that are to be left alone, now
+	Files   []string      `json:"files,omitempty"`   // of them, those that are new or changed
+	Mixed   []string      `json:"mixed,omitempty"`   // changed since a step was cut: taken for the agent's
+}
+
+// Kind implements Fact.
+func (CheckoutFound) Kind() string { return "checkout.found" }

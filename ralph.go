@@ -168,7 +168,9 @@ type Run struct {
 	// Waived is the tree whose red or doubtful checks a person has let pass, by check.
 	Waived *Waiver `json:"waived,omitempty"`
 	// Began is the tree at the task's first turn in the checkout: its own diff begins there.
-	Began string `json:"began,omitempty"`
+	// BeganAt is the commit then.
+	Began   string `json:"began,omitempty"`
+	BeganAt string `json:"began_at,omitempty"`
 	// RedTold: the agent of the newest turn was told that all that is red was red in the
 	// same way before its work.
 	RedTold bool `json:"red_told,omitempty"`
@@ -195,6 +197,10 @@ type Run struct {
 	Commits   int    `json:"commits,omitempty"`    // commit attempts that failed
 	CommitKey string `json:"commit_key,omitempty"` // receipt of the first commit attempt: the trailer that proves it
 	Commit    string `json:"commit,omitempty"`     // the commit made
+	Away      string `json:"away,omitempty"`       // why it is not made where the work began, as in Committed
+	AwayTries int    `json:"away_tries,omitempty"` // how often that was so
+	Here      bool   `json:"here,omitempty"`       // a person said: commit on what is checked out
+	Refused   string `json:"refused,omitempty"`    // a person said: no commit
 	Stash     string `json:"stash,omitempty"`      // the stash made, by commit id
 	Shelved   bool   `json:"shelved,omitempty"`
 	StepError string `json:"step_error,omitempty"` // why the last prepare, commit, shelve, merge or landing did not work

@@ -10,6 +10,10 @@ const GateOperation = "operation"
 // whose diff needs a person's eye: tests, coverage, weakened tests, secrets (C-063).
 const GateTest = "test"
 
+// GateCommit is the kind of a gate before a commit in a checkout that somebody has taken
+// to another branch, or into a rebase, while agents worked in it.
+const GateCommit = "commit"
+
 // RuleID names a rule that a person made of an answer.
 type RuleID string
 

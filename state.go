@@ -30,6 +30,8 @@ type State struct {
 	// Baselines are what the checks said of commits without anybody's work on top, of the
 	// newest that are known, oldest first.
 	Baselines []Baselined `json:"baselines,omitempty"`
+	// Checkout is what is known of the checkout, when agents work in it.
+	Checkout Checkout `json:"checkout,omitzero"`
 
 	// Aside is the plan that the newest PlanStarted replaced; not kept in snapshots.
 	Aside *Plan `json:"-"`

@@ -91,6 +91,7 @@ type Land struct{}
 // Commit commits the job's changes (D-067 to D-071), or one task's with Task set.
 type Commit struct {
 	OnlyTask bool `json:"only_task,omitempty"` // task.auto_commit: the task's own commit
+	Here     bool `json:"here,omitempty"`      // on the branch that is checked out now: a person said so
 }
 
 // Shelve puts the uncommitted changes of a failed job away (D-072, D-075).

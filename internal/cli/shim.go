@@ -51,7 +51,19 @@ func (b belowAgents) Put(_ context.Context, dir string, env []string, turn step.
 	if err != nil {
 		return nil, fmt.Errorf("write the rules of the shims: %w", err)
 	}
-	return shim.Set{Self: b.self, Programs: b.programs, Rules: rules}.Put(dir, env)
+	return shim.Set{Self: b.self, Programs: b.programs, Rules: rules, Report: turn.Report}.Put(dir, env)
+}
+
+// reported is step.Executor.Reported.
+func reported(files []string, to *step.AgentGit) error {
+	r := shim.Report(*to)
+	for _, name := range files {
+		if err := r.ReadFile(name); err != nil {
+			return err
+		}
+	}
+	*to = step.AgentGit(r)
+	return nil
 }
 
 func newShim(env Env) *cobra.Command {
@@ -79,6 +91,9 @@ func runShim(ctx context.Context, env Env, dir string, argv []string) error {
 	}
 	if passed && argv[0] == "git" {
 		environ = append(environ, shim.EnvPassed+"="+proc.Getenv(environ, attempt.EnvNonce))
+	}
+	if argv[0] == "git" {
+		shim.TellGit(dir, argv[1:])
 	}
 	if err := syscall.Exec(path, argv, environ); err != nil {
 		return fmt.Errorf("run %s: %w", path, err)

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -38,7 +40,7 @@ func (t *trees) PutBack(ctx context.Context, tree, id string) (step.PutBack, err
 }
 
 func (t *trees) Snapshot(ctx context.Context) (tree, head string, err error) {
-	if tree, err = t.repo.TreeID(ctx); err != nil {
+	if tree, err = t.repo.TreeKept(ctx); err != nil {
 		return "", "", err
 	}
 	h, err := t.repo.Head(ctx)
@@ -61,7 +63,7 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 	}
 	gin := git.CommitInput{
 		Base: in.Base, Branch: in.Branch, Message: in.Message, Trailer: in.Trailer, Key: in.Key, Tree: in.Tree, Squash: in.Squash,
-		Fresh: in.Fresh,
+		Fresh: in.Fresh, Here: in.Here, Agents: git.Agents(in.Agents), Left: in.Left,
 	}
 	if in.Concludes {
 		if c, done, err := t.conclude(ctx, gin); done || err != nil {
@@ -77,6 +79,7 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 			gin.Tree = tree
 		}
 		if c, same, err := t.unchanged(ctx, in.Branch, gin.Tree); same || err != nil {
+			c.Nothing = !slices.Contains(in.Agents.Commits, c.Commit) // HEAD is somebody else's
 			return c, err
 		}
 	}
@@ -86,11 +89,20 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 			c.Short = short
 		}
 	}
+	if away, ok := errors.AsType[*git.AwayError](err); ok {
+		return ralph.Committed{Away: away.Error()}, nil
+	}
 	return committedAs(c), err
 }
 
+func (t *trees) Look(ctx context.Context, known ralph.Checkout, agents step.AgentGit) (ralph.CheckoutFound, bool, error) {
+	return t.repo.Look(ctx, known, git.Agents(agents))
+}
+
 func committedAs(c git.Commit) ralph.Committed {
-	return ralph.Committed{Commit: c.Hash, Short: c.Short, Tree: c.Tree}
+	return ralph.Committed{
+		Commit: c.Hash, Short: c.Short, Tree: c.Tree, Kept: c.Kept, KeptMore: c.More, Apart: c.Apart, Folded: c.Folded, Left: c.Left, Shared: c.Shared,
+	}
 }
 
 // conclude commits the merge that is under way; done is false when the agent
@@ -128,8 +140,8 @@ func (t *trees) unchanged(ctx context.Context, branch, tree string) (c ralph.Com
 }
 
 func (t *trees) Shelve(ctx context.Context, in step.ShelveInput) (ralph.Shelved, error) {
-	s, err := t.repo.Shelve(ctx, git.ShelveInput{How: in.How, Base: in.Base, Branch: in.Branch, Message: in.Message, ID: in.ID})
-	return ralph.Shelved{Stash: s.Stash, Ref: s.Ref}, err
+	s, err := t.repo.Shelve(ctx, git.ShelveInput{How: in.How, Base: in.Base, Branch: in.Branch, Message: in.Message, ID: in.ID, Agents: git.Agents(in.Agents), Left: in.Left})
+	return ralph.Shelved{Stash: s.Stash, Ref: s.Ref, Kept: s.Kept, KeptMore: s.More, Apart: s.Apart, Left: s.Left}, err
 }
 
 // worktrees is the pool of worktrees below ralph/.worktrees.

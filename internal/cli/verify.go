@@ -150,6 +150,12 @@ func (v verified) print(w io.Writer, strict bool) error {
 		fmt.Fprintf(w, ", %d of them by a person's word on a check", v.Waived)
 	}
 	fmt.Fprintf(w, "\n%d merges, %d landings, %d commits held against git\n", v.Merges, v.Landings, v.Commits)
+	if v.Kept > 0 {
+		fmt.Fprintf(w, "%d commits of others kept where agents worked, below ralph's: nothing is said of them\n", v.Kept)
+	}
+	if v.Left > 0 {
+		fmt.Fprintf(w, "%d of ralph's commits are without files that others had changed, which the checks saw\n", v.Left)
+	}
 	if v.Older > 0 {
 		fmt.Fprintf(w, "%d decisions followed the rules of an earlier ralph; today's would decide otherwise\n", v.Older)
 	}

@@ -243,6 +243,7 @@ func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Execut
 	}
 	x.Signal = signalCommand(env, x.Env, p.root)
 	x.Listen, x.Below = attempt.Listen, belowAgents{env.Self, p.config.Gate.Shims, pc}
+	x.Reported, x.Checkout = reported, &trees{p.repo}
 	forChecks := checkEnv(env.Environ)
 	if pc.Isolated {
 		w := worktrees{p.repo}

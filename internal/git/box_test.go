@@ -20,6 +20,8 @@ type box struct {
 	dir  string
 	env  []string
 	repo *Repo
+	// agents: what the test does is what agents do.
+	agents bool
 }
 
 func testEnv(home string) []string {
@@ -34,7 +36,7 @@ func testEnv(home string) []string {
 func newBox(t testing.TB, initArgs ...string) *box {
 	t.Helper()
 	tmp := t.TempDir()
-	b := &box{t: t, p: proc.NewRunner(""), dir: filepath.Join(tmp, "work tree"), env: testEnv(tmp)}
+	b := &box{t: t, agents: true, p: proc.NewRunner(""), dir: filepath.Join(tmp, "work tree"), env: testEnv(tmp)}
 	if err := os.Mkdir(b.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +192,33 @@ func (b *box) commit(key string, change func(*CommitInput)) (Commit, error) {
 	if change != nil {
 		change(&in)
 	}
+	if b.agents {
+		in.Agents = b.allAgents(in.Base)
+	}
 	return b.repo.Commit(b.t.Context(), in)
+}
+
+// allAgents says of everything since base that agents did it.
+func (b *box) allAgents(base string) Agents {
+	var a Agents
+	h, err := b.repo.Head(b.t.Context())
+	if err != nil || len(base) != len(h.Commit) {
+		return a
+	}
+	if a.On = h.Branch; a.On == "" {
+		a.On = h.Commit
+	}
+	if op := b.repo.unfinished(); op != "" {
+		a.Ops = []string{op}
+	}
+	if h.Commit != base {
+		list, _ := b.try("rev-list", "HEAD", "--branches", "^"+base)
+		a.Commits = strings.Fields(list)
+		if _, err := b.try("merge-base", "--is-ancestor", base, "HEAD"); err != nil {
+			a.Rewrote = []string{base}
+		}
+	}
+	return a
 }
 
 func (b *box) mustCommit(key string, change func(*CommitInput)) Commit {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/ralph-loop/ralph"
 )
 
 const (
@@ -25,8 +27,12 @@ type CommitInput struct {
 	Trailer string // name of the trailer that identifies this commit
 	Key     string // its value
 	Fresh   bool   // the key is new: no earlier call can have made this commit
-	Squash  bool   // commits made since Base become part of this one (X-58)
-	Tree    string // Snapshot's answer when nothing happened since, saves an `add`; else ""
+	Squash  bool   // commits of agents at the end of the branch become part of this one (X-58)
+	Agents  Agents // what agents did with git; in a worktree of ralph's own all is theirs
+	Here    bool   // on whatever is checked out: a person said so
+	// Left are files with changes of others: the commit leaves them as they were.
+	Left []ralph.LeftFile
+	Tree string // Snapshot's answer when nothing happened since, saves an `add`; else ""
 }
 
 // Commit is a commit in the history of the current branch.
@@ -38,6 +44,14 @@ type Commit struct {
 	// Stale is set when a git command of somebody else's held the index, so
 	// that `git status` goes on to show the state before the commit.
 	Stale bool
+
+	// What stands between Base and it, in the user's checkout.
+	Kept   []ralph.OtherCommit // of others, newest first: it is on top of them
+	More   int                 // of them that are not listed
+	Apart  []string            // commits of agents that stay as they are
+	Folded []string            // those that became part of it
+	Left   []string            // paths with changes of others that are not in it
+	Shared []string            // paths in it that the commits in Kept change as well
 
 	parent string // its first, where that was read
 }
@@ -60,9 +74,17 @@ func checkBranch(branch string) error {
 	return nil
 }
 
+// errRaced is that somebody committed while ralph did: its commit was taken back.
+var errRaced = errors.New("somebody committed at the same moment")
+
+// mostRaces is how often a commit is tried that somebody else's came before.
+const mostRaces = 5
+
 // Commit makes one commit of everything in the work tree (D-046, D-068),
-// without ralph's own files, also when nothing changed (D-071). Hooks and
-// signing work as in a commit by hand. Calling it again after a crash returns
+// without ralph's own files and in.Left, also when nothing changed (D-071). Hooks and
+// signing work as in a commit by hand. In the user's checkout only commits of agents are
+// squashed that nobody else's stands on, and HEAD stays on the branch that it is on:
+// where that is not in.Branch it is an *AwayError. Calling it again after a crash returns
 // the commit that carries the trailer already. A failed hook is an *Error and
 // leaves history as it was; commits of the agent that were squashed stay
 // below refs/ralph/recovery/.
@@ -73,6 +95,17 @@ func (r *Repo) Commit(ctx context.Context, in CommitInput) (Commit, error) {
 	if err != nil {
 		return Commit{}, fmt.Errorf("commit: %w", err)
 	}
+	for range mostRaces {
+		c, err := r.commitOnce(ctx, in, line)
+		if !errors.Is(err, errRaced) {
+			return c, err
+		}
+		in.Fresh = false // should ralph's own not have been taken back, it is found
+	}
+	return Commit{}, fmt.Errorf("commit: %w, %d times", errRaced, mostRaces)
+}
+
+func (r *Repo) commitOnce(ctx context.Context, in CommitInput, line string) (Commit, error) {
 	h, err := r.settled(ctx)
 	if err != nil {
 		return Commit{}, fmt.Errorf("commit: %w", err)
@@ -80,25 +113,26 @@ func (r *Repo) Commit(ctx context.Context, in CommitInput) (Commit, error) {
 	if c, err := r.find(ctx, h.Commit, in, line); err != nil || c.Found {
 		return c, err
 	}
-	if op := r.unfinished(); op != "" {
-		return Commit{}, refuseUnfinished(op)
+	if err := r.settledOp(in.Agents, false); err != nil {
+		return Commit{}, err
 	}
 	if in.Branch != "" && r.ours {
 		r.freeRefs(ctx, "refs/heads/"+in.Branch)
 	}
-	left := h.Commit
-	if h, err = r.backOn(ctx, h, in.Branch, in.Base, in.Key); err != nil {
+	at := h.Commit
+	if h, err = r.commitBranch(ctx, h, in, line); err != nil {
 		return Commit{}, err
 	}
-	if h.Commit != left {
+	if h.Commit != at {
 		if c, err := r.find(ctx, h.Commit, in, line); err != nil || c.Found {
 			return c, err
 		}
 	}
-	parent, err := r.parent(ctx, h.Commit, in)
+	s, err := r.parent(ctx, h.Commit, in)
 	if err != nil {
 		return Commit{}, err
 	}
+	parent := s.to
 	c, err := r.commitOn(ctx, parent, in)
 	if err != nil {
 		if late := r.late(ctx, parent, in, line); late.Found {
@@ -108,7 +142,31 @@ func (r *Repo) Commit(ctx context.Context, in CommitInput) (Commit, error) {
 	if err != nil && parent != h.Commit {
 		err = errors.Join(err, r.undoSquash(ctx, parent, h.Commit))
 	}
+	c.Kept, c.More, c.Apart, c.Folded = s.kept, s.more, s.apart, s.folded
+	if err == nil && len(c.Kept) > 0 {
+		c.Shared, err = r.shared(ctx, parent, c)
+	}
 	return c, err
+}
+
+// commitBranch is where the commit goes: the branch that the work began on. Before a
+// person is asked about another, it looks whether the commit has been made there.
+func (r *Repo) commitBranch(ctx context.Context, h Head, in CommitInput, line string) (Head, error) {
+	if in.Here {
+		return h, nil
+	}
+	back, err := r.atHome(ctx, h, in.Branch, in.Base, in.Key, in.Agents)
+	if _, elsewhere := errors.AsType[*AwayError](err); !elsewhere || in.Fresh {
+		return back, err
+	}
+	tip, failed := r.ref(ctx, "refs/heads/"+in.Branch)
+	if failed != nil || tip == "" {
+		return h, errors.Join(err, failed)
+	}
+	if c, failed := r.find(ctx, tip, in, line); failed != nil || c.Found {
+		return Head{Commit: tip, Branch: in.Branch}, failed
+	}
+	return h, err
 }
 
 // late is the commit when the git of an engine that was killed made it, after
@@ -157,30 +215,46 @@ func (r *Repo) find(ctx context.Context, head string, in CommitInput, line strin
 	return Commit{}, nil
 }
 
-// parent returns the commit that the new one goes on top of. Squashing moves
-// HEAD back to the base; the files stay.
-func (r *Repo) parent(ctx context.Context, head string, in CommitInput) (string, error) {
-	if head == in.Base {
-		return head, nil
+// parent says what the new commit goes on top of. Squashing moves
+// HEAD back below the agents' commits; the files stay.
+func (r *Repo) parent(ctx context.Context, head string, in CommitInput) (since, error) {
+	s := since{to: head}
+	if head == in.Base || r.line == (lineage{in.Base, head}) && !in.Squash {
+		return s, nil
 	}
+	if r.ours {
+		return r.parentOfTask(ctx, head, in)
+	}
+	s, err := r.since(ctx, in.Base, head, in.Agents)
+	if err != nil {
+		return s, err
+	}
+	if !in.Squash {
+		s.to, s.folded = head, nil
+	}
+	if s.to == head {
+		return s, nil
+	}
+	if _, err := r.keep(ctx, in.Key, head); err != nil {
+		return s, err
+	}
+	return s, r.moveHead(ctx, "make one commit of the agent's", head, s.to)
+}
+
+// parentOfTask is parent in a worktree of ralph's own, where nobody else commits.
+func (r *Repo) parentOfTask(ctx context.Context, head string, in CommitInput) (since, error) {
 	ok, err := r.line == lineage{in.Base, head}, error(nil)
 	if !ok {
 		ok, err = r.descends(ctx, head, in.Base)
 	}
 	if err != nil {
-		return "", fmt.Errorf("compare HEAD with where the work began: %w", err)
+		return since{}, fmt.Errorf("compare HEAD with where the work began: %w", err)
 	}
 	if !ok {
-		return "", refuse("HEAD no longer contains "+in.Base[:7]+", on which the work began",
+		return since{}, refuse("HEAD no longer contains "+in.Base[:7]+", on which the work began",
 			"go back to that history, for instance with `git switch`, or look for it in `git reflog`")
 	}
-	if !in.Squash {
-		return head, nil
-	}
-	if _, err := r.keep(ctx, in.Key, head); err != nil {
-		return "", err
-	}
-	return in.Base, r.moveHead(ctx, "make one commit of the agent's", head, in.Base)
+	return since{to: head}, nil
 }
 
 // undoSquash moves HEAD to the agent's commits again, unless a commit came after all.
@@ -212,12 +286,19 @@ func (r *Repo) commitOn(ctx context.Context, parent string, in CommitInput) (Com
 			return Commit{}, err
 		}
 	}
+	left, err := r.leaveOut(ctx, parent, in.Left)
+	if err != nil {
+		return Commit{}, fmt.Errorf("commit: %w", err)
+	}
 	if err := r.runCommit(ctx, in.Message, "--allow-empty", "-F", "-"); err != nil {
 		return Commit{}, err
 	}
 	c, err := r.made(ctx, parent)
 	if err != nil {
 		return Commit{}, err
+	}
+	if len(left) > 0 {
+		r.index.seen = seen{} // the index says less than the files
 	}
 	// A hook with an `add -A` of its own may have taken ralph's files along.
 	if e, err := r.readPrivate(parent); err == nil && r.index.head == own && e.own != r.index.own {
@@ -234,8 +315,16 @@ func (r *Repo) commitOn(ctx context.Context, parent string, in CommitInput) (Com
 	if r.index.head == parent && !r.ours {
 		r.index.head = c.Hash
 	}
+	if c.parent != parent && !r.ours {
+		r.index = private{}
+		return Commit{}, errors.Join(errRaced, r.moveHead(ctx, "somebody committed at the same moment", c.Hash, c.parent))
+	}
 	if c.parent == parent {
 		r.line = lineage{in.Base, c.Hash}
+	}
+	c.Left = left.paths()
+	if err := r.stagedAgain(ctx, left, len(parent)); err != nil {
+		return c, fmt.Errorf("commit: %w", err)
 	}
 	c.Stale = !r.install(ctx)
 	return c, nil

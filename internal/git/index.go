@@ -14,6 +14,7 @@ import (
 const (
 	privateName = "ralph-index"        // what snapshots and commits are made in
 	stagedName  = "ralph-index.staged" // a copy of the user's, while shelving
+	othersName  = "ralph-index.others" // the private one, while files of others are left out
 	nextName    = "ralph-index.next"   // the user's next index, before it takes the lock
 )
 

@@ -27,6 +27,9 @@ func (r *Repo) cleanUp(ctx context.Context, base, head string, left leftover) er
 		}
 	}
 	args := append([]string{"reset", "-q", base, "--"}, withoutFolders()...)
+	for _, path := range left.others { // what is staged of them stays staged
+		args = append(args, ":(top,exclude,literal)"+path)
+	}
 	if _, err := r.git(ctx, call{args: args, write: true}); err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph"
 )
 
 var unbornRepo = regexp.MustCompile(`(?m)^error: '(.+)/' does not have a commit checked out$`)
@@ -31,16 +33,25 @@ type ShelveInput struct {
 	Branch  string // branch on which the work began; "" for the one that is checked out
 	Message string // one line: what `git stash list` shows
 	ID      string // of this failure; the same when the call is repeated
+	Agents  Agents // what agents did with git
+	// Left are files with changes of others: they stay as they are.
+	Left []ralph.LeftFile
 }
 
 // Shelved is where the changes went.
 type Shelved struct {
 	Stash string // commit of the stash, "" when there was nothing to stash
 	Ref   string // below refs/ralph/recovery/, "" when nothing is kept there
+	// What stays, as in Commit.
+	Kept  []ralph.OtherCommit
+	More  int
+	Apart []string
+	Left  []string
 }
 
-// Shelve puts the changes since Base away (D-072, D-075) and brings HEAD, the
-// user's index and the work tree back to it, D-120: stash makes an ordinary
+// Shelve puts what agents changed since Base away (D-072, D-075) and brings HEAD, the
+// user's index and the work tree back to it, or to the newest commit of somebody else's
+// since, D-120. A HEAD that somebody took to another branch stays there: stash makes an ordinary
 // stash of them, untracked files included, and keeps commits made since Base
 // in a recovery ref; reset keeps both in a recovery ref; keep does nothing.
 // The folder ralph/, logs and ignored files stay as they are. Everything is in
@@ -67,13 +78,12 @@ func (r *Repo) Shelve(ctx context.Context, in ShelveInput) (Shelved, error) {
 	if err != nil {
 		return Shelved{}, fmt.Errorf("shelve: %w", err)
 	}
-	if head, err = r.backOn(ctx, head, in.Branch, in.Base, in.ID); err != nil {
+	head, st, err := r.stays(ctx, head, in)
+	if err != nil {
 		return Shelved{}, err
 	}
-	if err := r.mayReturn(ctx, head.Commit, in); err != nil {
-		return Shelved{}, err
-	}
-	left, err := r.leftover(ctx, in.Base)
+	in.Base = st.to
+	left, err := r.leftover(ctx, in.Base, in.Left)
 	if err != nil {
 		return Shelved{}, fmt.Errorf("shelve: %w", err)
 	}
@@ -86,6 +96,7 @@ func (r *Repo) Shelve(ctx context.Context, in ShelveInput) (Shelved, error) {
 	if err != nil {
 		return Shelved{}, fmt.Errorf("shelve: %w", err)
 	}
+	out.Kept, out.More, out.Apart, out.Left = st.kept, st.more, st.apart, left.others
 	if err := r.cleanUp(ctx, in.Base, head.Commit, left); err != nil {
 		return out, fmt.Errorf("shelve: the changes are safe (%s), but the work tree was not cleaned: %w",
 			strings.TrimSpace(out.Stash+" "+out.Ref), err)
@@ -93,20 +104,24 @@ func (r *Repo) Shelve(ctx context.Context, in ShelveInput) (Shelved, error) {
 	return out, nil
 }
 
-// mayReturn refuses to move a branch of which nobody said that it is the one.
-func (r *Repo) mayReturn(ctx context.Context, head string, in ShelveInput) error {
-	if in.Branch != "" {
-		return nil
+// stays says what of the history stays: all but the agents' commits at its end, and all
+// of a branch that somebody else has switched to.
+func (r *Repo) stays(ctx context.Context, head Head, in ShelveInput) (Head, since, error) {
+	if err := r.settledOp(in.Agents, true); err != nil {
+		return head, since{}, fmt.Errorf("nothing was put away: %w", err)
 	}
-	ok, err := r.descends(ctx, head, in.Base)
+	back, err := r.atHome(ctx, head, in.Branch, in.Base, in.ID, in.Agents)
+	if _, elsewhere := errors.AsType[*AwayError](err); elsewhere {
+		return head, since{to: head.Commit}, nil
+	}
 	if err != nil {
-		return fmt.Errorf("shelve: compare HEAD with where the work began: %w", err)
+		return head, since{}, err
 	}
-	if !ok {
-		return refuse("HEAD no longer contains "+in.Base[:7]+", on which the work began, so nothing was put away",
-			"go back to that branch with `git switch`")
+	s, err := r.since(ctx, in.Base, back.Commit, in.Agents)
+	if err != nil {
+		return back, s, fmt.Errorf("shelve: %w", err)
 	}
-	return nil
+	return back, s, nil
 }
 
 // leftover is what there is to put away, as trees in which ralph/ and the logs
@@ -115,13 +130,15 @@ type leftover struct {
 	base  string // the tree to return to
 	files string // the work tree
 	index string // what was staged
+	// others are files with changes of somebody else's: in all three as in base.
+	others []string
 }
 
 func (l leftover) none() bool { return l.files == l.base && l.index == l.base }
 
 // leftover also makes the private index describe the work tree. It starts from
 // the base's files, so that one which the agent untracked and ignored is seen.
-func (r *Repo) leftover(ctx context.Context, base string) (leftover, error) {
+func (r *Repo) leftover(ctx context.Context, base string, others []ralph.LeftFile) (leftover, error) {
 	var l leftover
 	at, err := r.commit(ctx, base)
 	if err != nil {
@@ -138,11 +155,38 @@ func (r *Repo) leftover(ctx context.Context, base string) (leftover, error) {
 	if err := r.addRest(ctx); err != nil {
 		return l, err
 	}
-	if l.files, err = r.writeTree(ctx, r.privateIndex()); err != nil {
+	if l.others, l.files, err = r.withoutOthers(ctx, base, others); err != nil {
 		return l, err
 	}
-	l.index, err = r.stagedTree(ctx, base, l.base)
+	l.index, err = r.stagedTree(ctx, base, l.base, l.others)
 	return l, err
+}
+
+// withoutOthers writes the tree of the work tree in which files with changes of others
+// are as in base. The private index goes on to say how they are, so that git, which
+// compares trees, leaves them alone.
+func (r *Repo) withoutOthers(ctx context.Context, base string, others []ralph.LeftFile) ([]string, string, error) {
+	keep := filepath.Join(r.gitDir, othersName)
+	defer os.Remove(keep)
+	if len(others) > 0 {
+		if _, err := copyIndex(r.privateIndex(), keep); err != nil {
+			return nil, "", err
+		}
+	}
+	others = slices.Clone(others)
+	for i := range others {
+		others[i].Was = "" // what an agent made of it is in the file, below their change
+	}
+	left, err := r.leaveOut(ctx, base, others)
+	if err != nil {
+		return nil, "", err
+	}
+	tree, err := r.writeTree(ctx, r.privateIndex())
+	if err != nil || len(left) == 0 {
+		return nil, tree, err
+	}
+	_, err = copyIndex(keep, r.privateIndex())
+	return left.paths(), tree, err
 }
 
 // addRest adds what is outside ralph's folders. A repository inside this one
@@ -167,7 +211,7 @@ func (r *Repo) addPast(ctx context.Context, paths []string) error {
 
 // stagedTree returns the tree of the user's index. One with conflicts has
 // none; their text is in the files.
-func (r *Repo) stagedTree(ctx context.Context, base, baseTree string) (string, error) {
+func (r *Repo) stagedTree(ctx context.Context, base, baseTree string, others []string) (string, error) {
 	staged := filepath.Join(r.gitDir, stagedName)
 	defer os.Remove(staged)
 	info, err := copyIndex(r.realIndex(), staged)
@@ -175,6 +219,9 @@ func (r *Repo) stagedTree(ctx context.Context, base, baseTree string) (string, e
 		return baseTree, err
 	}
 	args := append([]string{"reset", "-q", base, "--"}, folders()...)
+	for _, path := range others {
+		args = append(args, ":(top,literal)"+path)
+	}
 	if _, err := r.git(ctx, call{args: args, index: staged, write: true}); err != nil {
 		return "", err
 	}

@@ -15,6 +15,9 @@ func (b *box) shelve(how, base string, change func(*ShelveInput)) (Shelved, erro
 	if change != nil {
 		change(&in)
 	}
+	if b.agents {
+		in.Agents = b.allAgents(base)
+	}
 	return b.repo.Shelve(b.t.Context(), in)
 }
 
@@ -76,7 +79,7 @@ func TestShelveOfNothing(t *testing.T) {
 		b := newBox(t)
 		b.ownFiles()
 		b.write("ralph/specs/x.md", "x")
-		if s := b.mustShelve(how, b.head()); s != (Shelved{}) {
+		if s := b.mustShelve(how, b.head()); s.Stash+s.Ref != "" {
 			t.Errorf("%s: %+v", how, s)
 		}
 		b.equal("stashes", b.stashes(), "")
@@ -89,7 +92,7 @@ func TestShelveKeep(t *testing.T) {
 	b := newBox(t)
 	b.edit()
 	before := b.status()
-	if s := b.mustShelve("keep", b.head()); s != (Shelved{}) {
+	if s := b.mustShelve("keep", b.head()); s.Stash+s.Ref != "" {
 		t.Errorf("%+v", s)
 	}
 	b.equal("status", b.status(), before)
@@ -267,17 +270,20 @@ func TestShelveWhatGitWasLeftIn(t *testing.T) {
 	}
 }
 
-func TestShelveRefusesAnotherHistory(t *testing.T) {
+// A person amended the commit that the work began on (F-03): theirs stays, only the
+// changes of agents are put away.
+func TestShelveOnAnotherHistory(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
+	b.agents = false
 	base := b.head()
 	b.git("commit", "-q", "--amend", "-m", "rewritten")
 	b.edit()
-	before, head := b.status(), b.head()
-	_, err := b.shelve("stash", base, nil)
-	b.refused(err, "nothing was put away")
-	b.equal("status", b.status(), before)
+	head := b.head()
+	s := b.mustShelve("stash", base)
+	b.equal("status", b.status(), "")
 	b.equal("HEAD", b.head(), head)
+	b.equal("told", s.Kept[0].Subject, "rewritten")
 }
 
 // Killed after the stash was stored, with the work tree cleaned in part.
@@ -317,7 +323,7 @@ func TestShelveAgainAfterACrash(t *testing.T) {
 			crashed("a.txt")
 			b.write("somebody", "wrote this since")
 			again := b.mustShelve(how, base)
-			if again == first {
+			if again.Stash+again.Ref == first.Stash+first.Ref {
 				t.Error("what came after the crash is in no commit")
 			}
 			b.equal("status", b.status(), "")

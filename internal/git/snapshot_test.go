@@ -244,7 +244,7 @@ func TestSparseCheckout(t *testing.T) {
 			c := b.mustCommit("k1", nil)
 			b.equal("files", b.git("show", "--name-only", "--format=", c.Hash), "dir/new")
 			b.write("dir/new", "2")
-			s, err := b.repo.Shelve(t.Context(), ShelveInput{How: "stash", Base: base, Message: "m", ID: "i"})
+			s, err := b.repo.Shelve(t.Context(), ShelveInput{How: "stash", Base: base, Message: "m", ID: "i", Agents: Agents{Commits: []string{c.Hash}}})
 			b.must(err)
 			b.equal("in the stash", b.git("diff", "--name-only", base, s.Stash), "dir/new")
 			b.equal("status", b.status(), "")

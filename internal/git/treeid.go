@@ -48,6 +48,17 @@ func (r *Repo) TreeID(ctx context.Context) (string, error) {
 	return tree, nil
 }
 
+// TreeKept is TreeID, and in the user's checkout the tree can be read afterwards: what
+// others change there is told from it. That costs a process when something has changed,
+// which a Diff that follows then does not.
+func (r *Repo) TreeKept(ctx context.Context) (string, error) {
+	tree, err := r.TreeID(ctx)
+	if err != nil || r.ours {
+		return tree, err
+	}
+	return tree, r.written(ctx, tree)
+}
+
 // current reports whether the private index still is the one of that tree.
 func (r *Repo) current(tree string) bool {
 	s := r.index.seen

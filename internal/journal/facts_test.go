@@ -49,7 +49,7 @@ func facts() []ralph.Fact {
 		ralph.Asked{},
 		ralph.Answered{},
 		ralph.AgentLimited{},
-		ralph.Noted{},
+		ralph.Noted{}, ralph.CheckoutFound{},
 		ralph.IntegrationStarted{},
 		ralph.MergeQueued{},
 		ralph.Merged{},

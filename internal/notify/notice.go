@@ -183,6 +183,8 @@ func asked(g ralph.Gate, s *ralph.State) Notice {
 		}
 	case ralph.GateTest:
 		n.Title, n.Body = "Finished work needs your eye: "+name, fmt.Sprintf("The work of %s does not pass: %s%s", about, g.Text, more)
+	case ralph.GateCommit:
+		n.Title, n.Body = "A commit waits for you", "The commit waits: "+g.Text+more
 	case ralph.GateStep:
 		n.Title, n.Body = "The next task waits for you: "+name, fmt.Sprintf("Task %s waits for your approval: %s%s", about, g.Text, more)
 	default:

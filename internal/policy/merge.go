@@ -322,6 +322,8 @@ func nextLand(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Ste
 		return nextLanding(s, t, now)
 	case r.Commit != "":
 		return finish(ralph.TaskDone, "D-048", "committed")
+	case r.Away != "":
+		return nextAway(s, t, ralph.Commit{}, now)
 	case r.Commits == 0:
 		return ralph.Commit{}, ralph.Why{Rule: "D-046", Text: "the spec is complete: commit its changes"}
 	case r.Commits == 1:

@@ -85,6 +85,9 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 	if parent := s.Task(t.Parent); t.Kind == ralph.KindResolve && (parent == nil || parent.Status != ralph.TaskDone) {
 		return finish(ralph.TaskSkipped, "X-72", "its task is not done any more: there is nothing to merge")
 	}
+	if r.Away != "" && r.Commit == "" {
+		return nextAway(s, t, ralph.Commit{OnlyTask: true}, now)
+	}
 	if gate := s.Gate(t.ID); gate != nil {
 		return waitForHuman(s, gate, c, now)
 	}

@@ -22,6 +22,8 @@ type Verified struct {
 	Waived   int      `json:"waived"`   // of Tasks: a person let a check pass that was not green
 	Merges   int      `json:"merges"`
 	Landings int      `json:"landings"`
+	Kept     int      `json:"kept"`  // commits of others that were kept where agents worked
+	Left     int      `json:"left"`  // commits without files that others had changed
 	Older    int      `json:"older"` // decisions by older rules, which today's would take differently
 	Broken   []Broken `json:"broken"`
 	// PassedOver are the red checks that held up no task that was done, and no merge.
@@ -124,6 +126,8 @@ func (v *verifier) look(e ralph.Event) (err error) {
 		v.ruled(e, f)
 	case ralph.Committed:
 		v.committed(e, f)
+	case ralph.Shelved:
+		v.out.Kept += len(f.Kept) + f.KeptMore
 	case ralph.TaskEnded:
 		if f.Status == ralph.TaskDone {
 			v.done(e, f)
@@ -205,7 +209,11 @@ func (v *verifier) committed(e ralph.Event, f ralph.Committed) {
 	if inPlace && v.s.Job != nil {
 		before = v.s.Job.Head
 	}
-	if f.Commit != before {
+	v.out.Kept += len(f.Kept) + f.KeptMore
+	if len(f.Left) > 0 {
+		v.out.Left++
+	}
+	if f.Commit != before && !f.Nothing {
 		claim.Receipts = v.receipts[t.ID]
 		if t.Kind != ralph.KindLand {
 			claim.Tasks = []ralph.TaskID{t.ID}

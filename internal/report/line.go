@@ -43,7 +43,9 @@ func lines(e ralph.Event, s *ralph.State) []string {
 	case ralph.Committed:
 		return committed(f)
 	case ralph.Shelved:
-		return shelved(f)
+		return append(shelved(f), shelvedBeside(f)...)
+	case ralph.CheckoutFound:
+		return found(f)
 	case ralph.Asked:
 		return asked(f.Gate)
 	case ralph.Answered:
@@ -64,10 +66,14 @@ func committed(f ralph.Committed) []string {
 	switch {
 	case f.Error != "":
 		return []string{"COMMIT: failed: " + oneLine(f.Error)}
-	case f.Short == "" && f.Subject == "": // there was nothing to commit
+	case f.Away != "": // its gate says so
+		return nil
+	case f.Nothing: // Short is of a commit that was there before
+		return []string{"COMMIT: nothing to commit"}
+	case f.Short == "" && f.Subject == "":
 		return nil
 	}
-	return append([]string{fmt.Sprintf("COMMIT: %s %q", f.Short, f.Subject)}, weakened(f)...)
+	return slices.Concat([]string{fmt.Sprintf("COMMIT: %s %q", f.Short, f.Subject)}, committedBeside(f), weakened(f))
 }
 
 func asked(g ralph.Gate) []string {

@@ -325,7 +325,7 @@ func outcome(f ralph.Fact) (ralph.TaskID, string) {
 	case ralph.ChecksRan:
 		return f.Task, checksOutcome(f)
 	case ralph.Committed:
-		return f.Task, orError(f.Error, orElse(strings.TrimSpace("committed "+f.Short), f.Short, "nothing to commit"))
+		return f.Task, orError(f.Error, committedWords(f))
 	case ralph.Shelved:
 		return f.Task, orError(f.Error, "put away: "+f.How)
 	case ralph.Prepared:
@@ -432,4 +432,17 @@ func orElse(words, about, other string) string {
 		return other
 	}
 	return words
+}
+
+// committedWords is the outcome of a commit that did not fail.
+func committedWords(f ralph.Committed) string {
+	switch {
+	case f.Away != "":
+		return "not committed: " + f.Away
+	case f.Nothing || f.Short == "":
+		return "nothing to commit"
+	case len(f.Kept) > 0:
+		return "committed " + f.Short + ", on top of commits of others"
+	}
+	return "committed " + f.Short
 }

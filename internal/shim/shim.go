@@ -39,6 +39,9 @@ type Set struct {
 	Self     string   // this program
 	Programs []string // that get a shim, where they are installed
 	Rules    []byte   // for those that judge: see Rules
+	// Report is a file that gets a line for whatever agents do to the history: see
+	// Reports. "": nobody wants to know.
+	Report string
 }
 
 // Put fills dir, a folder of one turn, and returns env with PATH, GIT_CONFIG_* and
@@ -46,6 +49,11 @@ type Set struct {
 func (s Set) Put(dir string, env []string) ([]string, error) {
 	if err := os.WriteFile(filepath.Join(dir, rulesFile), s.Rules, 0o600); err != nil {
 		return nil, fmt.Errorf("write the rules of the shims: %w", err)
+	}
+	if s.Report != "" { // behind a link, since a script here is written before it is known what is to be in it
+		if err := os.Symlink(s.Report, filepath.Join(dir, reportLink)); err != nil {
+			return nil, fmt.Errorf("lead the git hooks to their report: %w", err)
+		}
 	}
 	env, err := s.hooks(dir, env)
 	if err != nil || len(s.Programs) == 0 {
@@ -147,8 +155,12 @@ func (s Set) hooks(dir string, env []string) ([]string, error) {
 		n = 0
 	}
 	for _, name := range clientHooks() {
+		tell, takes := reporting(name, git, filepath.Join(dir, reportLink))
 		find := "own=$(GIT_CONFIG_COUNT=" + strconv.Itoa(n) + " " + quote(git) + " rev-parse --git-path hooks/" + name + ") && [ -x \"$own\" ] || exit 0\n"
-		text := "#!/bin/sh\n" + find + "exec \"$own\" \"$@\"\n"
+		text := "#!/bin/sh\n" + tell + find + "exec \"$own\" \"$@\"\n"
+		if takes {
+			text = "#!/bin/sh\n" + tell + find + "printf '%s\\n' \"$said\" | \"$own\" \"$@\"\n"
+		}
 		if name == "pre-push" {
 			text = "#!/bin/sh\nrefs=$(cat)\n" +
 				"printf '%s\\n' \"$refs\" | " + quote(s.Self) + " pre-push " + quote(dir) + " \"$@\" || exit 1\n" +

@@ -32,6 +32,17 @@ type BelowTurn struct {
 	Work string // where its agent works
 	// Asks is true of an agent that asks ralph itself before it runs a command.
 	Asks bool
+	// Report is the file in which the agent's git tells what it does.
+	Report string
+}
+
+// AgentGit is what agents did with git themselves, as their git told it: only that may
+// be rewritten, and only where no one else's commit stands on it.
+type AgentGit struct {
+	Commits []string // that they made
+	Rewrote []string // of others, that they amended or rebased
+	On      string   // the branch, or the commit of a detached HEAD, of their newest switch
+	Ops     []string // operations that they began, as rebase or merge
 }
 
 // errHalted is the cause with which a turn ends because nobody answered what a process
@@ -53,7 +64,7 @@ type line struct {
 
 // openLine begins the line of a turn, and returns the environment of its agent: what
 // leads its processes to the line, and what stands below them. The line has to be closed.
-func (x *Executor) openLine(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Turn, agent ConfiguredAgent, asks *asker, stop context.CancelCauseFunc) (*line, []string, error) {
+func (x *Executor) openLine(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Turn, agent ConfiguredAgent, asks *asker, rec *record, stop context.CancelCauseFunc) (*line, []string, error) {
 	l := &line{asks: asks, task: t, stop: stop, ask: asks.hook(), info: attempt.Info{
 		Task: t.ID, Name: t.Name, Notes: t.Notes, Accept: t.Accept, Spec: s.Job.File, Stage: step.Stage, Iteration: step.Iteration,
 	}}
@@ -72,7 +83,7 @@ func (x *Executor) openLine(ctx context.Context, s *ralph.State, t *ralph.Task, 
 	if x.Below == nil {
 		return l, env, nil
 	}
-	if env, err = x.Below.Put(ctx, l.Dir(), env, BelowTurn{Work: x.dir(t), Asks: agent.Asks}); err != nil {
+	if env, err = x.Below.Put(ctx, l.Dir(), env, BelowTurn{Work: x.dir(t), Asks: agent.Asks, Report: filepath.Join(rec.dir, gitReport)}); err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("put shims and hooks below the agent: %w", err), l.close())
 	}
 	return l, env, nil

@@ -34,7 +34,10 @@ type CommitInput struct {
 	Tree          string // the tree of the last snapshot, when nothing ran since
 	Squash        bool   // commits of the agent since Base become part of this one
 	OnlyIfChanges bool   // else the commit of the agent, or Base, is the answer
-	Concludes     bool   // a merge may be under way: Base is merged in by this commit
+	Here          bool   // on the branch that is checked out, whichever it is
+	Agents        AgentGit
+	Left          []ralph.LeftFile // files with changes of others, which it leaves out
+	Concludes     bool             // a merge may be under way: Base is merged in by this commit
 }
 
 // receiptTrailer names the receipt behind a commit; taskTrailer whose work it is.
@@ -48,6 +51,12 @@ const (
 // one task.
 func (x *Executor) commit(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Commit) ([]ralph.Fact, error) {
 	in := CommitInput{Base: s.Job.Base, Branch: s.Job.Branch, Trailer: receiptTrailer, Key: t.Run.CommitKey, Squash: !step.OnlyTask}
+	in.Here = step.Here
+	seen, found, agents, err := x.lookToEnd(ctx, s, t)
+	if err != nil {
+		return nil, err
+	}
+	in.Agents, in.Left = agents, seen.Left
 	in.Fresh = in.Key == s.Hash // nothing was recorded since the receipt that made the key
 	if step.OnlyTask {
 		trailers := append([]string{taskTrailer + ": " + string(t.ID)}, redTrailers(t.Run.Checks.PassedOver())...)
@@ -58,7 +67,12 @@ func (x *Executor) commit(ctx context.Context, s *ralph.State, t *ralph.Task, st
 	} else {
 		in.Message = x.specMessage(s, in.Key)
 	}
-	return x.committed(ctx, t, in.Message, func() (ralph.Committed, error) { return x.Trees.Commit(ctx, in) })
+	facts, err := x.committed(ctx, t, in.Message, func() (ralph.Committed, error) {
+		c, err := x.Trees.Commit(ctx, in)
+		c.Nothing = step.OnlyTask && (c.Nothing || c.Commit != "" && c.Commit == t.Run.BeganAt)
+		return c, err
+	})
+	return append(found, facts...), err
 }
 
 // treeIfUnchecked is the tree of the last turn, "" when something else may have
@@ -138,6 +152,7 @@ func (x *Executor) commitIn(ctx context.Context, t *ralph.Task, in CommitInput) 
 	if err != nil {
 		return ralph.Committed{}, err
 	}
+	c.Nothing = c.Commit == in.Base
 	c.Weakened, err = x.weakened(ctx, t, trees, in.Base, c.Commit)
 	return c, err
 }

@@ -27,6 +27,9 @@ type Agent interface {
 // ShelveInput is a tree to put away.
 type ShelveInput struct {
 	How, Base, Branch, Message, ID string
+
+	Agents AgentGit
+	Left   []ralph.LeftFile // files with changes of others, which stay
 }
 
 // Live shows a person what happens inside a step. It must not block.
@@ -41,10 +44,12 @@ type Executor struct {
 	Agents map[string]ConfiguredAgent
 	Checks []ralph.GateSpec
 	Trees  Trees
-	Gates  Gates
 	// PutBack gives tracked files of the checkout back what a tree has in them; what they
 	// held is kept under a name of id. nil: what checks write stays.
 	PutBack func(ctx context.Context, tree, id string) (PutBack, error)
+	// Checkout is looked at for what others do there; nil: nobody looks.
+	Checkout Checkout
+	Gates    Gates
 	// Coverage reads what tests cover; nil: nobody does.
 	Coverage Coverage
 	// Secrets finds secrets in the lines that a patch adds; nil: nobody looks.
@@ -54,12 +59,14 @@ type Executor struct {
 	// Listen begins the line between a turn and its agent's processes, attempt.Listen;
 	// nil, or without a journal: there is none.
 	Listen func(context.Context, attempt.Turn) (*attempt.Line, error)
-	Below  Below    // what stands below agents; may be nil
-	Live   Live     // may be nil
-	Env    []string // what every agent process gets, K=V
-	NewID  func(prefix string) string
-	Now    func() time.Time
-	Grace  time.Duration // between TERM and KILL of an agent
+	// Reported adds what the reports of agents' git say; nil: there are none.
+	Reported func(files []string, to *AgentGit) error
+	Below    Below    // what stands below agents; may be nil
+	Live     Live     // may be nil
+	Env      []string // what every agent process gets, K=V
+	NewID    func(prefix string) string
+	Now      func() time.Time
+	Grace    time.Duration // between TERM and KILL of an agent
 	// SkipDiffs leaves out diff.patch of each turn. With task.auto_commit the
 	// task's commit shows the same, for a process less in each turn.
 	SkipDiffs bool
@@ -113,7 +120,8 @@ func (x *Executor) do(ctx context.Context, s *ralph.State, id ralph.TaskID, step
 	case ralph.Compact:
 		return x.compact(ctx, s, t, step)
 	case ralph.Check:
-		return x.check(ctx, s, t, step)
+		facts, err := x.check(ctx, s, t, step)
+		return x.afterChecks(ctx, s, t, facts, err)
 	case ralph.Baseline:
 		return x.baseline(ctx, s, t, step)
 	case ralph.Commit:
@@ -150,15 +158,27 @@ func (x *Executor) prepare(ctx context.Context, s *ralph.State, t *ralph.Task) (
 	if x.Config.Isolated {
 		return x.prepareAll(ctx, s, t)
 	}
+	var found []ralph.Fact
+	if s.Checkout.Tree != "" { // the work goes on, or the next spec begins: others may have been here since
+		var err error
+		if _, found, _, err = x.lookToEnd(ctx, s, t); err != nil {
+			return failedStart(ctx, t, err)
+		}
+	}
 	p, err := x.Trees.Start(ctx)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, err
-		}
-		return []ralph.Fact{ralph.Prepared{Task: t.ID, Error: err.Error()}}, nil
+		return failedStart(ctx, t, err)
 	}
 	p.Task = t.ID
-	return []ralph.Fact{p}, nil
+	return append(found, p), nil
+}
+
+// failedStart is an outcome, unless the work was cut.
+func failedStart(ctx context.Context, t *ralph.Task, err error) ([]ralph.Fact, error) {
+	if ctx.Err() != nil {
+		return nil, err
+	}
+	return []ralph.Fact{ralph.Prepared{Task: t.ID, Error: err.Error()}}, nil
 }
 
 func (x *Executor) shelve(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Shelve) ([]ralph.Fact, error) {
@@ -166,6 +186,11 @@ func (x *Executor) shelve(ctx context.Context, s *ralph.State, t *ralph.Task, st
 	in := ShelveInput{How: step.How, Base: s.Job.Base, Branch: s.Job.Branch, Message: "ralph: failed " + name}
 	// The same when this is done again after a crash: when the stage was first started.
 	in.ID = fmt.Sprintf("%s-%s", s.Job.ID, t.Run.StartedAt.UTC().Format("20060102T150405Z"))
+	seen, found, agents, err := x.lookToEnd(ctx, s, t)
+	if err != nil {
+		return nil, err
+	}
+	in.Agents, in.Left = agents, seen.Left
 	f, err := x.Trees.Shelve(ctx, in)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -174,7 +199,7 @@ func (x *Executor) shelve(ctx context.Context, s *ralph.State, t *ralph.Task, st
 		f = ralph.Shelved{Error: err.Error()}
 	}
 	f.Task, f.How = t.ID, step.How
-	return []ralph.Fact{f}, nil
+	return append(found, f), nil
 }
 
 func (x *Executor) ask(t *ralph.Task, step ralph.Ask) ([]ralph.Fact, error) {

@@ -42,6 +42,9 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 			return x.cannotStart(ctx, s, t, step, err)
 		}
 	}
+	if s, t, err = x.lookBefore(ctx, s, t); err != nil {
+		return nil, err
+	}
 	text, err := x.prompt(ctx, s, t, step, spec, agent.Structured)
 	if err != nil {
 		return nil, err
@@ -56,7 +59,7 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	defer guard.release()
 	asks, heard := x.askerOf(t, step), newHeard().shown(rec.dir)
 	defer heard.close()
-	line, env, err := x.openLine(turnCtx, s, t, step, agent, asks, guard.cut)
+	line, env, err := x.openLine(turnCtx, s, t, step, agent, asks, rec, guard.cut)
 	if err != nil {
 		return nil, errors.Join(err, rec.close())
 	}
@@ -87,6 +90,13 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 		if err := x.see(ctx, s, t, &f); err != nil {
 			return nil, err
 		}
+	} else if x.inCheckout(t) { // whatever a stage changes is an agent's doing, too
+		if f.Tree, f.Head, err = x.snapshot(ctx, s, t); err != nil {
+			return nil, err
+		}
+	}
+	if f.Commits, err = x.committedIn(s, t, rec); err != nil {
+		return nil, err
 	}
 	facts := x.answer(s, t, step, res, &f)
 	facts = append([]ralph.Fact{f}, facts...)

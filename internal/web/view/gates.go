@@ -99,6 +99,8 @@ func asks(g *ralph.Gate) string {
 		return "The checks are not green: let it pass?"
 	case ralph.GateMerge:
 		return "It cannot be merged without you"
+	case ralph.GateCommit:
+		return "The checkout is elsewhere: commit there?"
 	case ralph.GateStart:
 		return "May the session begin?"
 	case ralph.GateStep:
@@ -116,6 +118,8 @@ func approves(g *ralph.Gate) (yes, no string) {
 		return "The work counts as it is, on exactly this tree.", "The work goes back to its agent with your reason."
 	case ralph.GateMerge:
 		return "The work is merged as it is.", "The merge is not made; your reason goes with it."
+	case ralph.GateCommit:
+		return "The commit goes on what is checked out then.", "There is no commit: the work is put away."
 	case ralph.GateStart:
 		return "The session begins.", "The session ends."
 	case ralph.GateStep:

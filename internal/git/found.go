@@ -1,0 +1,133 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Look says what is otherwise in the user's checkout than known says, which no agent did:
+// nobody but people and their tools was at work since. ok is false when all is as it was.
+// Nothing is changed.
+func (r *Repo) Look(ctx context.Context, known ralph.Checkout, agents Agents) (f ralph.CheckoutFound, ok bool, err error) {
+	tree, err := r.TreeKept(ctx)
+	if err != nil {
+		return f, false, err
+	}
+	h, err := r.Head(ctx)
+	if err != nil {
+		return f, false, err
+	}
+	f = ralph.CheckoutFound{Head: h.Commit, Branch: h.Branch, Tree: tree}
+	if known.Tree == "" || known.Head == "" || h == (Head{known.Head, known.Branch}) && tree == known.Tree {
+		f.Left = known.Left
+		return f, false, nil
+	}
+	if h.Branch != known.Branch && agents.On != h.Branch {
+		f.From = known.Branch
+		if f.From == "" {
+			f.From = known.Head[:7]
+		}
+	}
+	if h.Commit != known.Head {
+		s, err := r.since(ctx, known.Head, h.Commit, agents)
+		if err != nil {
+			return f, false, err
+		}
+		f.Commits, f.More, f.Gone = s.kept, s.more, s.gone
+	}
+	err = r.sortOut(ctx, known, &f)
+	return f, err == nil, err
+}
+
+// sortOut says which of the changes that are not committed are somebody else's.
+func (r *Repo) sortOut(ctx context.Context, known ralph.Checkout, f *ralph.CheckoutFound) error {
+	dirty, err := r.changes(ctx, f.Head, f.Tree)
+	if err != nil {
+		return err
+	}
+	before, err1 := r.byPath(ctx, known.Head, known.Tree) // what agents had changed
+	since, err2 := r.byPath(ctx, known.Tree, f.Tree)
+	moved, err3 := r.byPath(ctx, known.Head, f.Head)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		f.Left = known.Left // git has forgotten the tree: nobody can tell
+		return nil
+	}
+	old := map[string]ralph.LeftFile{}
+	for _, l := range known.Left {
+		old[l.Path] = l
+	}
+	// What somebody took away of an agent's work may come back (git stash, git stash pop).
+	for path, c := range since {
+		if b, agents := before[path]; agents && c.after() != b.after() && !slices.ContainsFunc(dirty, func(d change) bool { return d.path == path }) {
+			if _, theirs := old[path]; !theirs && !isOwn(path) {
+				f.Left = append(f.Left, ralph.LeftFile{Path: path, Now: c.after(), Was: b.after(), At: c.after()})
+			}
+		}
+	}
+	for _, l := range known.Left {
+		is := func(d change) bool { return d.path == l.Path }
+		if _, again := since[l.Path]; l.Was != "" && l.Now == l.At && !again && !slices.ContainsFunc(dirty, is) {
+			f.Left = append(f.Left, l)
+		}
+	}
+	for _, c := range dirty {
+		if isOwn(c.path) {
+			continue
+		}
+		now := c.after()
+		prior, theirs := old[c.path]
+		b, agents := before[c.path]
+		_, changed := since[c.path]
+		_, head := moved[c.path]
+		switch {
+		case theirs && prior.Was != "" && now == prior.Was: // an agent's version is back
+			continue
+		case theirs && now == prior.Now:
+			f.Left = append(f.Left, prior)
+			continue
+		case !changed && agents: // as the agent left it
+			continue
+		case known.Cut && changed:
+			f.Mixed = append(f.Mixed, c.path)
+			continue
+		}
+		l := ralph.LeftFile{Path: c.path, Now: now, At: c.before()}
+		switch {
+		case theirs && prior.At == l.At:
+			l.Was = prior.Was
+		case !theirs && agents && !head:
+			l.Was = b.after()
+		}
+		f.Left = append(f.Left, l)
+		f.Files = append(f.Files, c.path)
+	}
+	return nil
+}
+
+func (r *Repo) byPath(ctx context.Context, from, to string) (map[string]change, error) {
+	list, err := r.changes(ctx, from, to)
+	out := make(map[string]change, len(list))
+	for _, c := range list {
+		out[c.path] = c
+	}
+	return out, err
+}
+
+// before and after are the two versions of a change: a mode and an id, "" for no file.
+func (c change) before() string { return version2(c.modes, c.ids, 0) }
+func (c change) after() string  { return version2(c.modes, c.ids, 1) }
+
+func version2(modes, ids string, side int) string {
+	m, i := strings.Fields(strings.ReplaceAll(modes, ":", "")), strings.Fields(ids)
+	if len(m) != 2 || len(i) != 2 || strings.Trim(m[side], "0") == "" {
+		return ""
+	}
+	return m[side] + " " + i[side]
+}

@@ -1,0 +1,136 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// leftOut is a file whose changes are somebody else's, while a commit is made without them.
+type leftOut struct {
+	path   string
+	gets   string // the version in the commit
+	staged string // the version in the user's index
+	head   string // the version that HEAD had
+}
+
+type leftOuts []leftOut
+
+func (l leftOuts) paths() []string {
+	var out []string
+	for _, f := range l {
+		out = append(out, f.path)
+	}
+	return out
+}
+
+// leaveOut gives the files in left, in the private index, the version that a commit on top
+// of parent may have. One that changed once more since it was found is the agent's as
+// much as anybody's: it is taken. The result are those that are left out.
+func (r *Repo) leaveOut(ctx context.Context, parent string, left []ralph.LeftFile) (leftOuts, error) {
+	if len(left) == 0 || r.ours {
+		return nil, nil
+	}
+	now, err := r.versions(ctx, r.privateIndex(), left)
+	if err != nil {
+		return nil, err
+	}
+	staged, err := r.versions(ctx, r.realIndex(), left)
+	if err != nil {
+		return nil, err
+	}
+	head, err := r.versionsAt(ctx, parent, left)
+	if err != nil {
+		return nil, err
+	}
+	var out leftOuts
+	for _, f := range left {
+		l := leftOut{path: f.Path, gets: head[f.Path], head: head[f.Path], staged: staged[f.Path]}
+		if f.Was != "" && l.head == f.At {
+			l.gets = f.Was
+		}
+		if now[f.Path] != f.Now || now[f.Path] == l.head {
+			continue
+		}
+		out = append(out, l)
+	}
+	return out, r.setVersions(ctx, out, len(parent), func(l leftOut) string { return l.gets })
+}
+
+// stagedAgain gives the private index, which is about to become the user's, what the user
+// had staged of files that were left out.
+func (r *Repo) stagedAgain(ctx context.Context, left leftOuts, idLen int) error {
+	var again leftOuts
+	for _, l := range left {
+		if l.staged != l.head && l.staged != l.gets {
+			again = append(again, l)
+		}
+	}
+	return r.setVersions(ctx, again, idLen, func(l leftOut) string { return l.staged })
+}
+
+// setVersions writes entries of the private index.
+func (r *Repo) setVersions(ctx context.Context, left leftOuts, idLen int, version func(leftOut) string) error {
+	if len(left) == 0 {
+		return nil
+	}
+	var in strings.Builder
+	for _, l := range left {
+		v := version(l)
+		if v == "" {
+			v = "0 " + strings.Repeat("0", idLen)
+		}
+		fmt.Fprintf(&in, "%s\t%s\x00", v, l.path)
+	}
+	_, err := r.git(ctx, call{args: []string{"update-index", "-z", "--index-info"}, index: r.privateIndex(), stdin: in.String(), write: true})
+	if err != nil {
+		return fmt.Errorf("leave files of others out: %w", err)
+	}
+	return nil
+}
+
+// versions returns what an index has of some files.
+func (r *Repo) versions(ctx context.Context, index string, left []ralph.LeftFile) (map[string]string, error) {
+	out, err := r.git(ctx, call{args: append([]string{"ls-files", "-s", "-z", "--"}, literal(left)...), index: index})
+	if err != nil {
+		return nil, fmt.Errorf("look at files of others: %w", err)
+	}
+	list := map[string]string{}
+	for record := range strings.SplitSeq(out, "\x00") { // mode id stage \t path
+		head, path, ok := strings.Cut(record, "\t")
+		if f := strings.Fields(head); ok && len(f) == 3 && f[2] == "0" {
+			list[path] = f[0] + " " + f[1]
+		}
+	}
+	return list, nil
+}
+
+// versionsAt returns what a commit has of some files.
+func (r *Repo) versionsAt(ctx context.Context, commit string, left []ralph.LeftFile) (map[string]string, error) {
+	paths := make([]string, len(left)) // ls-tree takes them as they are
+	for i, f := range left {
+		paths[i] = f.Path
+	}
+	out, err := r.git(ctx, call{args: append([]string{"ls-tree", "-r", "-z", "--full-tree", commit, "--"}, paths...)})
+	if err != nil {
+		return nil, fmt.Errorf("look at files of others: %w", err)
+	}
+	list := map[string]string{}
+	for record := range strings.SplitSeq(out, "\x00") { // mode type id \t path
+		head, path, ok := strings.Cut(record, "\t")
+		if f := strings.Fields(head); ok && len(f) == 3 {
+			list[path] = f[0] + " " + f[2]
+		}
+	}
+	return list, nil
+}
+
+func literal(left []ralph.LeftFile) []string {
+	paths := make([]string, len(left))
+	for i, f := range left {
+		paths[i] = ":(top,literal)" + f.Path
+	}
+	return paths
+}

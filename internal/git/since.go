@@ -1,0 +1,200 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+const (
+	mostSince = 1000 // commits since the work began that are looked at
+	mostKept  = 20   // of them that are named
+)
+
+// since says what stands between the commit on which work began and HEAD.
+type since struct {
+	to     string              // HEAD without the agents' commits at its end: all above it are theirs
+	kept   []ralph.OtherCommit // of others, newest first
+	more   int                 // that are not named
+	apart  []string            // of agents, below to
+	folded []string            // of agents, above to
+	gone   bool                // base is not in HEAD's history any more
+}
+
+// logged is a commit as `git log` lists it.
+type logged struct {
+	ralph.OtherCommit
+	parents []string
+	mine    bool
+}
+
+// since looks at base..head. Of what agents made, a commit that a
+// remote-tracking ref reaches counts as somebody else's: others have it.
+func (r *Repo) since(ctx context.Context, base, head string, agents Agents) (since, error) {
+	s := since{to: head}
+	if head == base {
+		return s, nil
+	}
+	list, err := r.between(ctx, base, head, agents.Commits)
+	if err != nil {
+		return s, err
+	}
+	known := map[string]logged{}
+	for _, c := range list {
+		known[c.Commit] = c
+	}
+	var other func(string) bool // a commit of somebody else's is in the history of it
+	seen := map[string]bool{}
+	other = func(hash string) bool {
+		c, ok := known[hash]
+		if is, looked := seen[hash]; !ok || looked {
+			return is
+		}
+		is := !c.mine || slices.ContainsFunc(c.parents, other)
+		seen[hash] = is
+		return is
+	}
+	for {
+		c, ok := known[s.to]
+		if !ok || !c.mine || len(c.parents) == 0 || slices.ContainsFunc(c.parents[1:], other) {
+			break
+		}
+		s.folded = append(s.folded, c.Commit)
+		s.to = c.parents[0]
+	}
+	for _, c := range list {
+		switch {
+		case slices.Contains(s.folded, c.Commit):
+		case c.mine:
+			s.apart = append(s.apart, c.Commit)
+		case len(s.kept) < mostKept:
+			s.kept = append(s.kept, c.OtherCommit)
+		default:
+			s.more++
+		}
+	}
+	if len(list) > 0 && s.to == base { // the walk has come down to it
+		return s, nil
+	}
+	ok, err := r.descends(ctx, head, base)
+	s.gone = !ok
+	if _, between := known[s.to]; s.gone && slices.Contains(agents.Rewrote, base) && (!between || known[s.to].mine) {
+		s.to, s.folded = base, nil // an agent amended what was there before it: that comes back
+		for _, c := range list {
+			s.folded = append(s.folded, c.Commit)
+		}
+		s.apart = nil
+	}
+	return s, err
+}
+
+// between lists the commits of base..head, newest first, at most mostSince.
+func (r *Repo) between(ctx context.Context, base, head string, mine []string) ([]logged, error) {
+	out, err := r.git(ctx, call{
+		args: []string{
+			"log", "-z", "--topo-order", "--no-show-signature", "--no-color", "--no-mailmap", fmt.Sprintf("--max-count=%d", mostSince),
+			"--format=%H%n%P%n%an%n%s", base + ".." + head,
+		},
+		conf: []string{"i18n.logOutputEncoding=UTF-8"},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look at the commits since the work began: %w", err)
+	}
+	var list []logged
+	for record := range strings.SplitSeq(out, "\x00") {
+		f := strings.SplitN(strings.Trim(record, "\n"), "\n", 4)
+		if len(f) < 3 {
+			continue
+		}
+		c := logged{OtherCommit: ralph.OtherCommit{Commit: f[0], By: f[2]}, parents: strings.Fields(f[1]), mine: slices.Contains(mine, f[0])}
+		if len(f) == 4 {
+			c.Subject = f[3]
+		}
+		list = append(list, c)
+	}
+	if !slices.ContainsFunc(list, func(c logged) bool { return c.mine }) {
+		return list, nil
+	}
+	out, err = r.git(ctx, call{args: []string{"rev-list", base + ".." + head, "--not", "--remotes"}})
+	if err != nil {
+		return nil, fmt.Errorf("look which commits are published: %w", err)
+	}
+	private := strings.Fields(out)
+	for i := range list {
+		list[i].mine = list[i].mine && slices.Contains(private, list[i].Commit)
+	}
+	return list, nil
+}
+
+// AwayError is that somebody has taken the checkout elsewhere while agents worked in it.
+// Nothing was changed; a person decides.
+type AwayError struct{ *ralph.Refusal }
+
+func (e *AwayError) Unwrap() error { return e.Refusal }
+
+func away(why, hint string) error {
+	return &AwayError{&ralph.Refusal{Why: why, Hint: hint, Kind: ralph.ErrUsage}}
+}
+
+// Agents is what is known of the git commands that agents ran themselves: only what they
+// did is ever taken back.
+type Agents struct {
+	Commits []string // that they made
+	Rewrote []string // that they amended or rebased, as they were before
+	On      string   // the branch, or for a detached HEAD the commit, to which their newest switch led
+	Ops     []string // operations that they began: rebase, merge, ...
+}
+
+// atHome makes sure that HEAD is where a commit or what is put away belongs. It moves HEAD
+// back from where an agent took it, and never from where somebody else did.
+func (r *Repo) atHome(ctx context.Context, h Head, branch, base, id string, agents Agents) (Head, error) {
+	if branch == "" || h.Branch == branch {
+		return h, nil
+	}
+	if !r.ours && (agents.On == "" || agents.On != h.Branch && (h.Branch != "" || agents.On != h.Commit)) {
+		where := "on " + h.Branch
+		if h.Branch == "" {
+			where = "at " + h.Commit[:7] + " (detached)"
+		}
+		return h, away("your checkout is "+where+", the work began on "+branch,
+			"go back with `git switch "+branch+"`, or approve a commit where you are")
+	}
+	return r.backOn(ctx, h, branch, base, id)
+}
+
+// settledOp refuses while a git operation is under way that no agent began.
+func (r *Repo) settledOp(agents Agents, quits bool) error {
+	op := r.unfinished()
+	switch {
+	case op == "", quits && (r.ours || slices.Contains(agents.Ops, op)):
+		return nil
+	case r.ours || slices.Contains(agents.Ops, op):
+		return refuseUnfinished(op)
+	}
+	return away("a git "+op+" is unfinished in your checkout", fmt.Sprintf("finish it, or undo it with `git %s --abort`", op))
+}
+
+// shared are the files in a commit that commits of others before it change as well: edits
+// of theirs that were not committed yet may have come in with the agent's.
+func (r *Repo) shared(ctx context.Context, parent string, c Commit) ([]string, error) {
+	args := []string{"show", "-z", "--format=", "--name-only", "--no-renames", "--no-color", "--no-show-signature", "-m", "--first-parent"}
+	for _, k := range c.Kept {
+		args = append(args, k.Commit)
+	}
+	out, err := r.git(ctx, call{args: append(args, "--")})
+	if err != nil {
+		return nil, fmt.Errorf("look at the commits of others: %w", err)
+	}
+	theirs := strings.Split(out, "\x00")
+	mine, err := r.changes(ctx, parent, c.Hash)
+	var both []string
+	for _, m := range mine {
+		if slices.Contains(theirs, m.path) {
+			both = append(both, m.path)
+		}
+	}
+	return both, err
+}

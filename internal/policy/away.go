@@ -1,0 +1,29 @@
+package policy
+
+import (
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// nextAway goes on with a commit that could not be made where the work began, since
+// somebody has taken the checkout elsewhere (R-C2). It is asked for once, as long as it
+// takes, and looked at again meanwhile: who takes the checkout back need not answer.
+func nextAway(s *ralph.State, t *ralph.Task, commit ralph.Commit, now time.Time) (ralph.Step, ralph.Why) {
+	r := t.Run
+	again := r.LastAt.Add(min(Backoff(landPause, retryFactor, r.AwayTries), mostLandPause))
+	switch {
+	case r.Here:
+		commit.Here = true
+		return commit, ralph.Why{Rule: "R-C2", Text: "a person said: commit on what is checked out"}
+	case r.Refused != "":
+		return finish(ralph.TaskFailed, "R-C2", "not committed ("+r.Away+"): "+r.Refused)
+	case s.Session.Want == ralph.WantStop:
+		return release("D-051", "stopped while the checkout was elsewhere: "+r.Away)
+	case s.Gate(t.ID) == nil:
+		return ralph.Ask{Kind: ralph.GateCommit, Text: r.Away}, ralph.Why{Rule: "R-C2", Text: r.Away}
+	case now.Before(again):
+		return ralph.Wait{Until: again}, ralph.Why{Rule: "R-C2", Text: r.Away}
+	}
+	return commit, ralph.Why{Rule: "R-C2", Text: "look whether the checkout is back"}
+}

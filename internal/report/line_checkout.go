@@ -1,0 +1,103 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// mostNamed is how many files or commits one line names.
+const mostNamed = 5
+
+// found are the lines of what others did in the checkout while agents worked there.
+func found(f ralph.CheckoutFound) []string {
+	var lines []string
+	say := func(format string, args ...any) { lines = append(lines, "FOUND: "+fmt.Sprintf(format, args...)) }
+	if f.From != "" {
+		now := "on " + f.Branch
+		if f.Branch == "" {
+			now = "detached at " + short(f.Head)
+		}
+		say("the checkout is %s, it was on %s: it stays there", oneLine(now), oneLine(f.From))
+	}
+	if f.Gone {
+		say("the history was rewritten by others: it stays as it is now, at %s", short(f.Head))
+	}
+	if len(f.Commits) > 0 {
+		say("%s of others: %s: kept", count(len(f.Commits)+f.More, "commit"), OtherCommits(f.Commits, f.More))
+	}
+	if len(f.Files) > 0 {
+		say("changed by others: %s: left out of ralph's commit", named(f.Files))
+	}
+	if len(f.Mixed) > 0 {
+		say("changed since a step was cut, by it or by others: %s: taken for the agent's", named(f.Mixed))
+	}
+	return lines
+}
+
+// committedBeside says what a commit found that others did.
+func committedBeside(f ralph.Committed) []string {
+	var lines []string
+	say := func(format string, args ...any) { lines = append(lines, "COMMIT: "+fmt.Sprintf(format, args...)) }
+	if len(f.Kept) > 0 {
+		say("the branch has moved while agents worked: %s: kept, ralph's commit is on top", OtherCommits(f.Kept, f.KeptMore))
+	}
+	if len(f.Apart) > 0 {
+		say("%s of agents stay as they are, since a commit of others or a remote has them: %s", count(len(f.Apart), "commit"), hashes(f.Apart))
+	}
+	if len(f.Left) > 0 {
+		say("not in it, since others changed them: %s", named(f.Left))
+	}
+	if len(f.Shared) > 0 {
+		say("in it, and changed by commits of others meanwhile: %s: look whether all of that is the agent's", named(f.Shared))
+	}
+	return lines
+}
+
+// shelvedBeside says what was not put away, since it is not the agents'.
+func shelvedBeside(f ralph.Shelved) []string {
+	var lines []string
+	if len(f.Kept) > 0 {
+		lines = append(lines, fmt.Sprintf("KEPT: %s of others stay on the branch: %s", count(len(f.Kept)+f.KeptMore, "commit"), OtherCommits(f.Kept, f.KeptMore)))
+	}
+	if len(f.Apart) > 0 {
+		lines = append(lines, fmt.Sprintf("KEPT: %s of agents too, since those stand on them: %s", count(len(f.Apart), "commit"), hashes(f.Apart)))
+	}
+	if len(f.Left) > 0 {
+		lines = append(lines, "KEPT: changes of others stay in the files: "+named(f.Left))
+	}
+	return lines
+}
+
+// OtherCommits names commits of others in one line.
+func OtherCommits(list []ralph.OtherCommit, more int) string {
+	var parts []string
+	for _, c := range list[:min(len(list), mostNamed)] {
+		parts = append(parts, fmt.Sprintf("%.7s %q by %s", c.Commit, oneLine(c.Subject), oneLine(c.By)))
+	}
+	if more += len(list) - len(parts); more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func hashes(list []string) string {
+	parts := make([]string, len(list))
+	for i, h := range list {
+		parts[i] = fmt.Sprintf("%.7s", h)
+	}
+	return named(parts)
+}
+
+// named is a list of names, the first of them.
+func named(list []string) string {
+	var parts []string
+	for _, name := range list[:min(len(list), mostNamed)] {
+		parts = append(parts, oneLine(name))
+	}
+	if more := len(list) - len(parts); more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,128 @@
+package step
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// gitReport is the file, in the folder of a turn, in which the agent's git tells what it
+// does to the history. It is written by git's own hooks, so it is there after a crash.
+const gitReport = "git-report"
+
+// Checkout is the person's own checkout, in which they may be at work beside agents.
+type Checkout interface {
+	// Look says what is otherwise in it than known says, which no agent did; ok is false
+	// when nothing is.
+	Look(ctx context.Context, known ralph.Checkout, agents AgentGit) (found ralph.CheckoutFound, ok bool, err error)
+}
+
+// inCheckout reports whether a task's work happens in the person's own checkout.
+func (x *Executor) inCheckout(t *ralph.Task) bool { return !x.Config.Isolated && x.dir(t) == x.Root }
+
+// agentGit is what agents did with git in this job: what the journal says of their turns,
+// and what the reports say of turns that came to no end.
+func (x *Executor) agentGit(s *ralph.State) (AgentGit, error) {
+	var files []string
+	for t := range s.Work() {
+		list, err := filepath.Glob(filepath.Join(x.Root, taskDir(t.ID), "*", gitReport))
+		if err != nil {
+			return AgentGit{}, fmt.Errorf("look for what agents told of git: %w", err)
+		}
+		files = append(files, list...)
+	}
+	slices.SortFunc(files, func(a, b string) int { return changedAt(a).Compare(changedAt(b)) })
+	g := AgentGit{Commits: slices.Clone(s.Checkout.Commits)}
+	if x.Reported == nil {
+		return g, nil
+	}
+	err := x.Reported(files, &g)
+	return g, err
+}
+
+// committedIn are the commits that a turn made in the checkout.
+func (x *Executor) committedIn(s *ralph.State, t *ralph.Task, rec *record) ([]string, error) {
+	if !x.inCheckout(t) || x.Reported == nil {
+		return nil, nil
+	}
+	g := AgentGit{Commits: slices.Clone(s.Checkout.Commits)} // what it amends may be of an earlier turn
+	err := x.Reported([]string{filepath.Join(rec.dir, gitReport)}, &g)
+	before := func(c string) bool { return slices.Contains(s.Checkout.Commits, c) }
+	return slices.DeleteFunc(g.Commits, before), err
+}
+
+// lookBefore looks at the checkout before a turn begins, and records what others have
+// done there since the newest look. The state that it returns knows of it.
+func (x *Executor) lookBefore(ctx context.Context, s *ralph.State, t *ralph.Task) (*ralph.State, *ralph.Task, error) {
+	if !x.inCheckout(t) || x.Journal == nil {
+		return s, t, nil
+	}
+	f, ok, err := x.look(ctx, s, t)
+	if err != nil || !ok {
+		return s, t, err
+	}
+	err = x.Journal.Update(ctx, "engine", func(*ralph.State) ([]ralph.Fact, error) { return []ralph.Fact{f}, nil })
+	if err != nil {
+		return s, t, fmt.Errorf("record what was found in the checkout: %w", err)
+	}
+	s = s.Clone()
+	s.Apply(ralph.Event{Seq: s.Seq, Hash: s.Hash, At: s.At, Fact: f})
+	return s, s.Task(t.ID), nil
+}
+
+// look says what others have done in the checkout since the newest look at it.
+func (x *Executor) look(ctx context.Context, s *ralph.State, t *ralph.Task) (ralph.CheckoutFound, bool, error) {
+	if x.Checkout == nil {
+		return ralph.CheckoutFound{}, false, nil
+	}
+	agents, err := x.agentGit(s)
+	if err != nil {
+		return ralph.CheckoutFound{}, false, err
+	}
+	f, ok, err := x.Checkout.Look(ctx, s.Checkout, agents)
+	if err != nil {
+		return f, false, fmt.Errorf("look at the checkout: %w", err)
+	}
+	f.Task = t.ID
+	return f, ok, nil
+}
+
+// lookToEnd is look before a commit, or before changes are put away.
+func (x *Executor) lookToEnd(ctx context.Context, s *ralph.State, t *ralph.Task) (f ralph.CheckoutFound, found []ralph.Fact, agents AgentGit, err error) {
+	f, ok, err := x.look(ctx, s, t)
+	if err == nil && ok {
+		found = []ralph.Fact{f}
+	}
+	agents, errAgents := x.agentGit(s)
+	return f, found, agents, errors.Join(err, errAgents)
+}
+
+// afterChecks looks at the checkout when checks have ended in it: what they wrote is not
+// somebody's.
+func (x *Executor) afterChecks(ctx context.Context, s *ralph.State, t *ralph.Task, facts []ralph.Fact, err error) ([]ralph.Fact, error) {
+	if err != nil || !x.inCheckout(t) {
+		return facts, err
+	}
+	for i, f := range facts {
+		if ran, ok := f.(ralph.ChecksRan); ok {
+			if ran.After, _, err = x.snapshot(ctx, s, t); err != nil {
+				return nil, err
+			}
+			facts[i] = ran
+		}
+	}
+	return facts, nil
+}
+
+func changedAt(name string) (at time.Time) {
+	if info, err := os.Stat(name); err == nil {
+		at = info.ModTime()
+	}
+	return at
+}
