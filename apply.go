@@ -298,7 +298,7 @@ func (s *State) taskEnded(f TaskEnded, at time.Time) {
 		t.Status = f.Status
 		t.Run.InFlight = 0
 		t.Run.TurnAt, t.Run.Reserved = time.Time{}, Usage{} // of a turn that was not made or was cut
-		t.Run.Reason = f.Why.Text
+		t.Run.Reason, t.Run.RanOut = f.Why.Text, f.RanOut
 		t.Run.GivenUp = f.Status == TaskSkipped && f.Why.Rule == RuleGivenUp
 		t.left(f)
 		switch {

@@ -144,13 +144,11 @@ func taskEnded(f ralph.TaskEnded, s *ralph.State) (Notice, bool) {
 // recovery is what helps a task that ended badly. In place its spec ends with it,
 // so there one looks first.
 func recovery(f ralph.TaskEnded, s *ralph.State) string {
-	switch {
-	case s.Session.Mode != "autopilot":
+	if s.Session.Mode != "autopilot" {
 		return fmt.Sprintf("ralph why %s", f.ID)
-	case f.Status == ralph.TaskTimeout:
-		return fmt.Sprintf("ralph task extend %s && ralph task retry %[1]s", f.ID)
 	}
-	return fmt.Sprintf("ralph task retry %s", f.ID)
+	ended := ralph.Task{ID: f.ID, Status: f.Status, Run: ralph.Run{RanOut: f.RanOut}}
+	return ended.Recovery()
 }
 
 func gateKey(id ralph.GateID) string { return "gate:" + string(id) }

@@ -383,6 +383,7 @@ func Ending(s *ralph.State, id ralph.TaskID, end ralph.Finish, why ralph.Why, c 
 	ended.Slot = t.Run.Place.Slot
 	r := t.Run
 	ended.Uncounted = end.Status == ralph.TaskPending && why.Rule == "X-60" && outOfBudget(r.Last)
+	ended.RanOut = ranOut(t, end.Status, why, c)
 	facts := []ralph.Fact{ended}
 	if !c.Isolated || end.Status != ralph.TaskDone || !t.TakesSlot() || r.Commit == "" || r.Commit == r.Place.Base {
 		return facts

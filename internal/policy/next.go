@@ -207,8 +207,8 @@ func turnOrLimit(s *ralph.State, t *ralph.Task, c Config, now time.Time, why ral
 		return finish(ralph.TaskFailed, "E-072", fmt.Sprintf("no progress in %d turns (task.no_progress_turns)", r.Unchanged))
 	}
 	turn := ralph.Turn{Stage: stageName(t), Iteration: r.Iterations + 1}
-	if c.TaskTimeout > 0 {
-		turn.Timeout = c.TaskTimeout - r.Spent
+	if limit := timeLimit(t, c); limit > 0 {
+		turn.Timeout = limit - r.Spent
 	}
 	return giveTurn(s, t, c, now, turn, why)
 }
@@ -338,7 +338,16 @@ func maxIterations(t *ralph.Task, c Config) int {
 
 // spent reports whether a task has used up its iterations or its time (B-028, B-029).
 func spent(t *ralph.Task, c Config) bool {
-	return worked(t) >= maxIterations(t, c) || c.TaskTimeout > 0 && t.Run.Spent >= c.TaskTimeout
+	limit := timeLimit(t, c)
+	return worked(t) >= maxIterations(t, c) || limit > 0 && t.Run.Spent >= limit
+}
+
+// timeLimit is how long a task may take, 0 for any time (B-066).
+func timeLimit(t *ralph.Task, c Config) time.Duration {
+	if c.TaskTimeout == 0 {
+		return 0
+	}
+	return cmp.Or(t.Timeout, c.TaskTimeout)
 }
 
 // worked counts the iterations that an error or a limit did not cut short: those
@@ -353,7 +362,7 @@ func spentWhy(t *ralph.Task, c Config) string {
 	if worked(t) >= n {
 		return fmt.Sprintf("%d iterations used (task.max_iterations)", n)
 	}
-	return fmt.Sprintf("%s used (task.timeout)", c.TaskTimeout)
+	return fmt.Sprintf("%s used (task.timeout)", timeLimit(t, c))
 }
 
 func finish(status ralph.TaskStatus, rule, text string) (ralph.Step, ralph.Why) {

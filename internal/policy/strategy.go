@@ -106,6 +106,21 @@ func outOfTime(s *ralph.State, t *ralph.Task, c Config, now time.Time, why ralph
 	return finish(ralph.TaskTimeout, why.Rule, "the agent ran out of time (task.timeout)")
 }
 
+// ranOut is what a task that ends as timeout has used up.
+func ranOut(t *ralph.Task, status ralph.TaskStatus, why ralph.Why, c Config) ralph.RanOut {
+	switch {
+	case status != ralph.TaskTimeout:
+		return ""
+	case why.Rule == "X-60":
+		return ralph.OutOfBudget
+	case why.Rule == "X-62":
+		return ralph.OutOfContext
+	case worked(t) >= maxIterations(t, c):
+		return ralph.OutOfIterations
+	}
+	return ralph.OutOfTime
+}
+
 // outOfBudget reports whether a turn ended at the cap that a budget had set for it.
 func outOfBudget(last *ralph.TurnEnded) bool {
 	return last != nil && (last.Exit == ralph.ExitTimeout || last.Err != nil && last.Err.Class == ralph.ErrClassBudget)
