@@ -206,6 +206,7 @@ func (s *State) sessionStarted(f SessionStarted, at, before time.Time) {
 	}
 	s.interruptTasks()
 	s.unapprove()
+	s.endLimits(true)
 	s.forgetHits()
 }
 

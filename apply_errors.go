@@ -11,10 +11,9 @@ import (
 // had to end the turn itself may have no typed error for it.
 func (f *TurnEnded) Failed() bool { return f.Exit != ExitOK || f.Err != nil }
 
-// Limited reports whether it ended because the agent is at its limit.
-func (f *TurnEnded) Limited() bool {
-	return f.Err != nil && (f.Err.Class == ErrClassLimit || f.Err.Class == ErrClassBusy)
-}
+// Limited reports whether it ended because the agent cannot be used now: it is at its
+// limit, not logged in, or nothing answers it.
+func (f *TurnEnded) Limited() bool { return f.Err != nil && f.Err.OfAgent() }
 
 // class is the kind of its error, for counting the same kind in a row.
 func (f *TurnEnded) class() string {
@@ -37,7 +36,9 @@ func (r *Run) foldError(f TurnEnded) {
 		return
 	}
 	if f.Limited() {
-		r.hit(f.Agent, r.Hits(f.Agent)+1)
+		if c := f.Err.Class; c == ErrClassLimit || c == ErrClassBusy {
+			r.hit(f.Agent, r.Hits(f.Agent)+1)
+		}
 		return
 	}
 	r.ErrorTries++

@@ -127,12 +127,13 @@ const (
 	ErrClassAuth    ErrorClass = "authentication"
 	ErrClassRequest ErrorClass = "bad_request" // also unknown model, billing
 	ErrClassContext ErrorClass = "context_full"
-	ErrClassServer  ErrorClass = "server"   // 5xx, no connection
-	ErrClassRefusal ErrorClass = "refusal"  // the model refused
-	ErrClassBudget  ErrorClass = "budget"   // the agent's own turn or money limit
-	ErrClassOther   ErrorClass = "unknown"  // non-zero exit without a typed cause
-	ErrClassSpawn   ErrorClass = "spawn"    // program missing or not executable
-	ErrClassOutput  ErrorClass = "protocol" // the agent broke its own protocol
+	ErrClassNetwork ErrorClass = "connection" // nothing answers: no network, no such host, refused
+	ErrClassServer  ErrorClass = "server"     // 5xx
+	ErrClassRefusal ErrorClass = "refusal"    // the model refused
+	ErrClassBudget  ErrorClass = "budget"     // the agent's own turn or money limit
+	ErrClassOther   ErrorClass = "unknown"    // non-zero exit without a typed cause
+	ErrClassSpawn   ErrorClass = "spawn"      // program missing or not executable
+	ErrClassOutput  ErrorClass = "protocol"   // the agent broke its own protocol
 )
 
 // AgentError is a typed error of a turn.
@@ -142,12 +143,27 @@ type AgentError struct {
 	Message string     `json:"message"`
 	ResetAt time.Time  `json:"reset_at,omitzero"` // when a limit ends, if the service said so
 	Limit   string     `json:"limit,omitempty"`   // which limit, in the service's words: five_hour, seven_day, ...
+	// Wait is how long to wait at least, where no time is named: what the agent said that
+	// it waits before its own next try.
+	Wait time.Duration `json:"wait,omitempty"`
+	// Retried: the agent tried again by itself, until ralph ended its turn (F-22).
+	Retried bool `json:"retried,omitempty"`
+}
+
+// OfAgent reports errors that say nothing of the work: the agent cannot be used now, with
+// whatever task. They count against no task and no spec.
+func (e *AgentError) OfAgent() bool {
+	switch e.Class {
+	case ErrClassLimit, ErrClassBusy, ErrClassAuth, ErrClassNetwork:
+		return true
+	}
+	return false
 }
 
 // Permanent reports errors that trying again cannot mend (X-43).
 func (e *AgentError) Permanent() bool {
 	switch e.Class {
-	case ErrClassAuth, ErrClassRequest, ErrClassSpawn:
+	case ErrClassRequest, ErrClassSpawn:
 		return true
 	}
 	return false

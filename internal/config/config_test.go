@@ -73,7 +73,7 @@ func addedLater(key string) bool {
 			return true
 		}
 	}
-	return slices.Contains([]string{"agent.mcp", "errors.count_timeouts", "gate.shims", "limits.wait"}, key)
+	return slices.Contains([]string{"agent.mcp", "errors.count_timeouts", "gate.shims", "limits.wait", "errors.rate_limit_patience", "errors.network_retry"}, key)
 }
 
 // Each field of Config has a key of the name in its tag, and each key a field.

@@ -203,7 +203,7 @@ func turnOrLimit(s *ralph.State, t *ralph.Task, c Config, now time.Time, why ral
 	if over := ofTask(t, c).over(); over != "" {
 		return finish(ralph.TaskTimeout, "X-60", over)
 	}
-	if c.NoProgressTurns > 0 && r.Unchanged >= c.NoProgressTurns {
+	if c.stops(r.Unchanged) {
 		return finish(ralph.TaskFailed, "E-072", fmt.Sprintf("no progress in %d turns (task.no_progress_turns)", r.Unchanged))
 	}
 	turn := ralph.Turn{Stage: stageName(t), Iteration: r.Iterations + 1}
@@ -227,7 +227,7 @@ func givenBack(s *ralph.State, c Config, now time.Time) (ralph.Step, ralph.Why, 
 		rule, text = "D-051", "stop wanted: "+cmp.Or(s.Session.Cause, "by a person")
 	}
 	if rule == "X-38" {
-		text = allLimitedText
+		text = givenBackText(s, c)
 	}
 	step, why := release(rule, text)
 	return step, why, true
@@ -246,12 +246,12 @@ func giveTurn(s *ralph.State, t *ralph.Task, c Config, now time.Time, turn ralph
 	ch := chooseAgent(s, t, c, now)
 	switch {
 	case ch.all:
-		return release("X-38", allLimitedText)
+		return release("X-38", givenBackText(s, c))
 	case ch.agent == "":
 		return ralph.Wait{Until: ch.until}, ralph.Why{Rule: "X-33", Text: "its agent is at a limit for a moment"}
 	}
 	if from := cmp.Or(r.Agent, s.Session.Agent, c.Agents[0]); from != ch.agent {
-		return ralph.Tell{Fact: switched(t, from, ch.agent, c)}, ralph.Why{Rule: "X-37", Text: "from " + from + " to " + ch.agent}
+		return ralph.Tell{Fact: switched(s, t, from, ch.agent, c)}, ralph.Why{Rule: "X-37", Text: "from " + from + " to " + ch.agent}
 	}
 	if step, why, ok := takeOver(s, t, c, ch.agent); ok {
 		return step, why
@@ -279,8 +279,16 @@ func giveTurn(s *ralph.State, t *ralph.Task, c Config, now time.Time, turn ralph
 }
 
 // switched says that a task goes to another agent, and why.
-func switched(t *ralph.Task, from, to string, c Config) ralph.AgentSwitched {
+func switched(s *ralph.State, t *ralph.Task, from, to string, c Config) ralph.AgentSwitched {
 	f := ralph.AgentSwitched{Task: t.ID, From: from, To: to, Reason: ralph.SwitchLimit}
+	if l := s.Limit(from); l != nil {
+		switch l.Class {
+		case ralph.ErrClassAuth:
+			f.Reason = ralph.SwitchLogin
+		case ralph.ErrClassNetwork:
+			f.Reason = ralph.SwitchNetwork
+		}
+	}
 	if to == c.Agents[0] {
 		f.Reason = ralph.SwitchBack
 	}

@@ -26,7 +26,7 @@ func afterError(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.S
 	}
 	if err := last.Err; err != nil {
 		switch err.Class {
-		case ralph.ErrClassLimit, ralph.ErrClassBusy:
+		case ralph.ErrClassLimit, ralph.ErrClassBusy, ralph.ErrClassAuth, ralph.ErrClassNetwork:
 			if s.Session.Auto.EndsAtError() {
 				return finish(ralph.TaskFailed, "A-093", message)
 			}
@@ -119,6 +119,11 @@ func ranOut(t *ralph.Task, status ralph.TaskStatus, why ralph.Why, c Config) ral
 		return ralph.OutOfIterations
 	}
 	return ralph.OutOfTime
+}
+
+// stops reports whether so many turns in a row without a change end a task (E-072).
+func (c Config) stops(unchanged int) bool {
+	return c.NoProgressTurns > 0 && unchanged >= c.NoProgressTurns
 }
 
 // outOfBudget reports whether a turn ended at the cap that a budget had set for it.

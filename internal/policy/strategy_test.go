@@ -66,8 +66,9 @@ func TestStrategyTable(t *testing.T) {
 		{"retry", ralph.ErrClassServer, "wait", "X-31"},
 		{"skip", ralph.ErrClassServer, "finish skipped", "X-16"},
 		{"abort", ralph.ErrClassServer, "finish failed", "X-39"},
-		{"retry", ralph.ErrClassAuth, "finish failed", "X-43"},
-		{"skip", ralph.ErrClassAuth, "finish failed", "X-43"},
+		{"retry", ralph.ErrClassAuth, "turn 2 codex", "X-36"},
+		{"skip", ralph.ErrClassAuth, "turn 2 codex", "X-36"},
+		{"abort", ralph.ErrClassNetwork, "turn 2 codex", "X-36"},
 		{"retry", ralph.ErrClassRequest, "finish failed", "X-43"},
 		{"retry", ralph.ErrClassContext, "finish timeout", "X-62"},
 		{"skip", ralph.ErrClassLimit, "wait", "X-33"},
@@ -262,7 +263,7 @@ func TestStuckWarning(t *testing.T) {
 // E-072, X-56: with a limit on idle turns the task fails there, not before.
 func TestNoProgress(t *testing.T) {
 	b := building(t, ralphtest.Settings())
-	for range 9 {
+	for range 4 {
 		b.turn(ralph.TurnEnded{})
 		step, _ := policy.Next(&b.s, "t-1", b.c, b.now)
 		if _, ok := step.(ralph.Turn); !ok {
