@@ -101,7 +101,8 @@ func (w *watch) retries(e ralph.AgentError) {
 // written ends the turn by its own end, which is recorded there too.
 func (w *watch) tell(e ralph.AgentError) {
 	_ = w.x.Journal.Update(context.WithoutCancel(w.ctx), "engine", func(s *ralph.State) ([]ralph.Fact, error) {
-		if l := s.Limit(w.agent); l != nil && (l.Class == e.Class || !l.Away()) && s.Task(w.task) != nil {
+		away := e.Class == ralph.ErrClassAuth || e.Class == ralph.ErrClassNetwork
+		if l := s.Limit(w.agent); l != nil && (l.Class == e.Class || !l.Away() && !away) {
 			return nil, nil
 		}
 		return []ralph.Fact{ralph.AgentRetries{Task: w.task, Agent: w.agent, Class: e.Class, Message: e.Message}}, nil
