@@ -116,7 +116,9 @@ func TestHourWithoutLogin(t *testing.T) {
 func TestIdleAgentInAutopilot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := pilotWorld(t, 3, func(c *policy.Config) { c.NoProgressTurns = ralphtest.Settings().NoProgressTurns })
-		w.script.Agent = func(ralphtest.Call) []ralph.Fact { return []ralph.Fact{ralph.TurnEnded{Usage: ralph.Usage{Known: true}}} }
+		w.script.Agent = func(ralphtest.Call) []ralph.Fact {
+			return []ralph.Fact{ralph.TurnEnded{Usage: ralph.Usage{Known: true}}}
+		}
 		w.run()
 		if turns := len(w.turns()); turns != 15 {
 			t.Errorf("%d turns for three tasks, want 5 each", turns)
