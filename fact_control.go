@@ -118,7 +118,7 @@ const (
 type AllLimited struct {
 	Task   TaskID    `json:"task,omitempty"` // whose turn met the last of the limits
 	Agents []string  `json:"agents"`
-	Until  time.Time `json:"until"` // zero: not before a person has logged in
+	Until  time.Time `json:"until"`           // zero: not before a person has logged in
 	Again  bool      `json:"again,omitempty"` // nothing has changed since the last pause but the time
 }
 
