@@ -54,7 +54,7 @@ func RowReads() []string {
 // RowClasses are the kinds of errors that a row may name.
 func RowClasses() []ErrorClass {
 	return []ErrorClass{
-		ErrClassLimit, ErrClassBusy, ErrClassAuth, ErrClassRequest, ErrClassContext, ErrClassServer,
+		ErrClassLimit, ErrClassBusy, ErrClassAuth, ErrClassNetwork, ErrClassRequest, ErrClassContext, ErrClassServer,
 		ErrClassRefusal, ErrClassBudget, ErrClassOther,
 	}
 }

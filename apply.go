@@ -211,6 +211,7 @@ func (s *State) sessionStarted(f SessionStarted, at, before time.Time) {
 	}
 	s.interruptTasks()
 	s.unapprove()
+	s.endLimits(true)
 	s.forgetHits()
 }
 
@@ -303,14 +304,16 @@ func (s *State) taskEnded(f TaskEnded, at time.Time) {
 		t.Status = f.Status
 		t.Run.InFlight = 0
 		t.Run.TurnAt, t.Run.Reserved = time.Time{}, Usage{} // of a turn that was not made or was cut
-		t.Run.Reason = f.Why.Text
+		t.Run.Reason, t.Run.RanOut = f.Why.Text, f.RanOut
 		t.Run.GivenUp = f.Status == TaskSkipped && f.Why.Rule == RuleGivenUp
 		t.left(f)
 		switch {
 		case f.Status == TaskPending && f.Retry:
 			t.RetryCount++
 			t.Run.Last, t.Run.Checks = nil, nil // the next attempt starts with a turn
-			t.Run.ErrorTries, t.Run.SameError, t.Run.Told = 0, 0, 0
+			t.Run.ErrorTries, t.Run.SameError, t.Run.ErrorKind, t.Run.Told = 0, 0, "", 0
+		case f.Status == TaskPending && f.Uncounted:
+			t.Run.uncount()
 		case f.Status == TaskPending && t.Run.Last != nil && (t.Run.Last.Exit == ExitUser || t.Run.Last.Limited()):
 			t.Run.Last = nil // dealt with: the next start is a turn, not this end again
 		case f.Status != TaskPending:
@@ -381,7 +384,6 @@ func (s *State) turnEnded(f TurnEnded, at time.Time) {
 	s.count(func(t *Totals) { t.AddTurn(f) })
 	s.editTask(f.Task, func(t *Task) {
 		r := &t.Run
-		before := r.Last
 		r.InFlight, r.Checks, r.Last, r.LastAt = 0, nil, &f, at
 		r.Agent, r.Reserved, r.Context = f.Agent, Usage{}, f.Context
 		if f.Session != r.Session { // another session has another window
@@ -403,7 +405,7 @@ func (s *State) turnEnded(f TurnEnded, at time.Time) {
 		case !f.Failed():
 			r.Unchanged++
 		}
-		r.foldError(f, before)
+		r.foldError(f)
 		switch {
 		case f.Mismatch != "":
 			r.Mismatches++
@@ -439,51 +441,6 @@ func (f *TurnEnded) Spent() Usage {
 		u.Known = true
 	}
 	return u.counted()
-}
-
-// Failed reports whether the turn ended in an error of any kind. A driver that
-// had to end the turn itself may have no typed error for it.
-func (f *TurnEnded) Failed() bool { return f.Exit != ExitOK || f.Err != nil }
-
-// Limited reports whether it ended because the agent is at its limit.
-func (f *TurnEnded) Limited() bool {
-	return f.Err != nil && (f.Err.Class == ErrClassLimit || f.Err.Class == ErrClassBusy)
-}
-
-// class is the kind of its error, for counting the same kind in a row.
-func (f *TurnEnded) class() string {
-	if f.Err != nil {
-		return string(f.Err.Class)
-	}
-	return string(f.Exit)
-}
-
-// foldError keeps the counters of the error strategy and of limits apart.
-func (r *Run) foldError(f TurnEnded, before *TurnEnded) {
-	if !f.Failed() {
-		r.ErrorTries, r.SameError = 0, 0
-		r.hit(f.Agent, 0)
-		return
-	}
-	if before != nil && before.Failed() && before.class() == f.class() {
-		r.SameError++
-	} else {
-		r.SameError = 1
-	}
-	if f.Limited() {
-		r.hit(f.Agent, r.Hits(f.Agent)+1)
-		return
-	}
-	r.ErrorTries++
-}
-
-// hit sets the count of an agent's limit. The counters are the agents' own,
-// and no release ends them: who waits for hours asks ever more rarely.
-func (r *Run) hit(agent string, count int) {
-	r.LimitHits = slices.DeleteFunc(slices.Clone(r.LimitHits), func(h Hits) bool { return h.Agent == agent })
-	if count > 0 {
-		r.LimitHits = append(r.LimitHits, Hits{agent, count})
-	}
 }
 
 func (s *State) checksRan(f ChecksRan) {

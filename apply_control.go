@@ -26,8 +26,13 @@ func (s *State) applyControl(e Event) {
 		s.limited(f, e.At)
 	case AgentSwitched:
 		s.Session.Agent, s.Session.Fallback = f.To, ""
-		if f.Reason == SwitchLimit {
+		switch f.Reason {
+		case SwitchLimit:
 			s.Session.Fallback = "rate-limited"
+		case SwitchLogin:
+			s.Session.Fallback = "not logged in"
+		case SwitchNetwork:
+			s.Session.Fallback = "without a connection"
 		}
 		s.editTask(f.Task, func(t *Task) {
 			if t.Run.Agent = f.To; t.Run.Iterations == 0 {
@@ -96,9 +101,7 @@ func (s *State) control(f Control) {
 	x := &s.Session
 	if f.Want == WantRun && f.From == "" {
 		x.TaskFailures, x.Streak, x.Bad = 0, nil, nil // a person has looked at them (B-064, X-50)
-		if x.Pause == PauseLimits {
-			s.endLimits()
-		}
+		s.endLimits(x.Pause != PauseLimits)
 	}
 	x.Want, x.Cause, x.Now, x.Pause, x.Ends = f.Want, f.Cause, f.Now, "", f.Ends
 	if f.Want == WantPause {
@@ -116,10 +119,17 @@ func (s *State) limited(f AgentLimited, at time.Time) {
 	if l.Since.IsZero() {
 		l.Since = at
 	}
-	if known := s.Limit(f.Agent); known != nil && !known.Over(l.Since) {
+	known := s.Limit(f.Agent)
+	if f.Class != "" {
+		l.Class, l.Login, l.First = f.Class, f.Login, l.Since
+		if known != nil && known.Class == f.Class {
+			l.First = known.First
+		}
+	}
+	if known != nil && !known.Over(l.Since) {
 		l.Hard = l.Hard || known.Hard
 		if known.Until.After(l.Until) {
-			l.Until = known.Until
+			l.Until, l.Class, l.Login, l.First = known.Until, known.Class, known.Login, known.First
 		}
 	}
 	s.Limits = slices.DeleteFunc(slices.Clone(s.Limits), func(x Limit) bool { return x.Agent == f.Agent })
@@ -133,14 +143,19 @@ func (s *State) agentWorks(agent string, began time.Time) {
 	}
 }
 
-// endLimits ends all limits: a person who resumes knows better. They are not forgotten
-// before an agent has worked, so that one turn tries alone.
-func (s *State) endLimits() {
+// endLimits ends all limits, or only those of agents that are away: a person who resumes
+// knows better. They are not forgotten before an agent has worked, so that one turn tries
+// alone.
+func (s *State) endLimits(onlyAway bool) {
 	s.Limits = slices.Clone(s.Limits)
-	for i := range s.Limits {
-		s.Limits[i].Until = s.Limits[i].Since
+	for i, l := range s.Limits {
+		if !onlyAway || l.Away() {
+			s.Limits[i] = Limit{Agent: l.Agent, Task: l.Task, Since: l.Since, Until: l.Since, Hard: l.Hard, Message: l.Message}
+		}
 	}
-	s.forgetHits()
+	if !onlyAway {
+		s.forgetHits()
+	}
 }
 
 // forgetHits begins all counters of limits anew: a person has started again.

@@ -76,7 +76,12 @@ func (s *State) applyRecovery(e Event) {
 			}
 		})
 	case TaskExtended:
-		s.editTask(f.ID, func(t *Task) { t.MaxIterations, t.Line = f.MaxIterations, "" })
+		s.editTask(f.ID, func(t *Task) {
+			t.MaxIterations, t.Line = f.MaxIterations, ""
+			if f.Timeout > 0 {
+				t.Timeout = f.Timeout
+			}
+		})
 	case TaskTold:
 		s.editTask(f.ID, func(t *Task) { t.Run.Words = append(slices.Clone(t.Run.Words), f.Text) })
 	case TaskAssigned:

@@ -161,12 +161,12 @@ func TestCounters(t *testing.T) {
 	}{
 		{ok, 0, 0, 0, 1, 1},
 		{fail("a", ralph.ErrClassServer), 1, 0, 1, 1, 2},
-		{fail("a", ralph.ErrClassServer), 2, 0, 2, 1, 3},
+		{fail("a", ralph.ErrClassServer), 2, 0, 1, 1, 3}, // a retry
 		{fail("a", ralph.ErrClassLimit), 2, 1, 1, 1, 4},
-		{fail("a", ralph.ErrClassLimit), 2, 2, 2, 1, 5},
-		{fail("b", ralph.ErrClassLimit), 2, 1, 3, 1, 6},
+		{fail("a", ralph.ErrClassLimit), 2, 2, 1, 1, 5},
+		{fail("b", ralph.ErrClassLimit), 2, 1, 1, 1, 6},
 		{ralph.TurnEnded{Task: "t-1", Agent: "b", Exit: ralph.ExitTimeout}, 3, 1, 1, 1, 7},
-		{ok, 0, 0, 0, 2, 8}, // of a: what b has met stays
+		{ok, 0, 0, 1, 2, 8}, // of a: what b has met stays
 		{fail("b", ralph.ErrClassLimit), 0, 2, 1, 2, 9},
 		{ralph.TurnEnded{Task: "t-1", Agent: "b", Exit: ralph.ExitOK, Changed: true}, 0, 0, 0, 0, 10},
 	} {

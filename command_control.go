@@ -25,6 +25,7 @@ func (s *State) Steer(want Want, cause string) ([]Fact, error) {
 		return refuse("mode manual runs at full speed without a pause (A-093): `ralph stop`, or first `ralph mode autopilot`")
 	case want == WantPause && x.Want == WantPause && x.Pause != PauseLimits: // that one ends by itself
 		return refuse("`ralph resume` lets it go on")
+	case want == WantRun && x.Want != WantPause && slices.ContainsFunc(s.Limits, Limit.Away): // others work meanwhile: it is asked again
 	case want == WantRun && x.Want != WantPause && len(s.Gates) > 0:
 		return refuse("what waits are gates: `ralph gates`")
 	case want == WantRun && x.Want != WantPause:

@@ -1,9 +1,11 @@
 package ralph
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // What people do with tasks that ended badly, and with what waits for them
@@ -67,27 +69,56 @@ func (s *State) SkipTask(id TaskID, reason string) ([]Fact, error) {
 	return []Fact{TaskEnded{ID: id, Status: TaskSkipped, Why: Why{Text: reason}}}, nil
 }
 
-// ExtendTask gives one task more iterations (B-082): to is the new number, 0 for
-// half as many again as now, rounded up. usual is task.max_iterations.
-func (s *State) ExtendTask(id TaskID, to, usual int) ([]Fact, error) {
+// Allowance is what a task may take at most: agent turns, and time.
+type Allowance struct {
+	Iterations int
+	Time       time.Duration // 0: no limit
+}
+
+// ExtendTask gives one task more iterations or time (B-066, B-082): so many iterations in
+// all, so much time on top. With nothing said it is as much time again for one that ran out
+// of time, else half as many iterations again. usual is task.max_iterations and task.timeout.
+func (s *State) ExtendTask(id TaskID, more, usual Allowance) ([]Fact, error) {
 	t, err := s.findTask(id)
 	if err != nil {
 		return nil, err
 	}
-	now := t.MaxIterations
-	if now == 0 {
-		now = usual
-	}
-	if to == 0 {
-		to = now + (now+1)/2
+	now := Allowance{cmp.Or(t.MaxIterations, usual.Iterations), cmp.Or(t.Timeout, usual.Time)}
+	if more == (Allowance{}) {
+		if t.Status == TaskTimeout && t.Run.RanOut == OutOfTime {
+			more.Time = now.Time
+		} else {
+			more.Iterations = now.Iterations + (now.Iterations+1)/2
+		}
 	}
 	switch {
 	case t.Status == TaskDone:
 		return nil, refuseTask(t, "", "is done")
-	case to <= now:
-		return nil, refuseTask(t, fmt.Sprintf("give a number above %d", now), "has %d iterations already", now)
+	case more.Iterations != 0 && more.Iterations <= now.Iterations:
+		return nil, refuseTask(t, fmt.Sprintf("give a number above %d", now.Iterations), "has %d iterations already", now.Iterations)
+	case more.Time < 0:
+		return nil, refuseTask(t, "say how much it gets on top, such as 30m", "cannot get less time")
+	case more.Time != 0 && usual.Time == 0:
+		return nil, refuseTask(t, "task.timeout is 0s", "may take any time already")
 	}
-	return []Fact{TaskExtended{id, to}}, nil
+	f := TaskExtended{ID: id, MaxIterations: cmp.Or(more.Iterations, t.MaxIterations)}
+	if more.Time > 0 {
+		f.Timeout = now.Time + more.Time
+	}
+	return []Fact{f}, nil
+}
+
+// Recovery is the command that helps a task that ended badly most likely: it names what
+// the task ran out of (B-066).
+func (t *Task) Recovery() string {
+	retry := "ralph task retry " + string(t.ID)
+	switch {
+	case t.Status != TaskTimeout, t.Run.RanOut == OutOfBudget, t.Run.RanOut == OutOfContext:
+		return retry // begins with a budget and a window of its own
+	case t.Run.RanOut == OutOfTime:
+		return fmt.Sprintf("ralph task extend %s --time 30m && %s", t.ID, retry)
+	}
+	return fmt.Sprintf("ralph task extend %s && %s", t.ID, retry)
 }
 
 // AssignTask chooses a pending task to be worked on next (B-091). One that cannot start

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -48,7 +49,9 @@ func TestRecoveryCommands(t *testing.T) {
 		{"B-076, B-067 retry", s.RetryTask, [7]string{"", "", "", "task.retried", "task.retried", "task.retried", "task.retried"}},
 		{"B-067 unblock", s.UnblockTask, [7]string{"", "", "", "", "task.retried", "", ""}},
 		{"B-065 skip", func(id ralph.TaskID) ([]ralph.Fact, error) { return s.SkipTask(id, "") }, [7]string{"task.ended", "skip.wanted", "", "task.ended", "task.ended", "task.ended", ""}},
-		{"B-082 extend", func(id ralph.TaskID) ([]ralph.Fact, error) { return s.ExtendTask(id, 0, 50) }, [7]string{"task.extended", "task.extended", "", "task.extended", "task.extended", "task.extended", "task.extended"}},
+		{"B-082 extend", func(id ralph.TaskID) ([]ralph.Fact, error) {
+			return s.ExtendTask(id, ralph.Allowance{}, ralph.Allowance{Iterations: 50})
+		}, [7]string{"task.extended", "task.extended", "", "task.extended", "task.extended", "task.extended", "task.extended"}},
 		{"B-091 assign", s.AssignTask, [7]string{"task.assigned", "", "", "", "", "", ""}},
 		{"B-078 roll back", may(s.MayRollBack), [7]string{"noted", "", "", "noted", "noted", "noted", "noted"}},
 		{"B-079 clean up", may(s.MayCleanUp), [7]string{"noted", "", "noted", "noted", "noted", "noted", "noted"}},
@@ -84,8 +87,8 @@ func TestRecoveryRefusals(t *testing.T) {
 		"is failed, not blocked: `ralph why`":        second(s.UnblockTask("t-failed")),
 		"is skipped already at the end":              second(s.SkipTask("t-active", "again")),
 		"t-skipped is skipped":                       second(s.SkipTask("t-skipped", "")),
-		"has 50 iterations already: give a number":   second(s.ExtendTask("t-failed", 50, 50)),
-		"give a number above 50":                     second(s.ExtendTask("t-failed", 7, 50)),
+		"has 50 iterations already: give a number":   second(s.ExtendTask("t-failed", ralph.Allowance{Iterations: 50}, ralph.Allowance{Iterations: 50})),
+		"give a number above 50":                     second(s.ExtendTask("t-failed", ralph.Allowance{Iterations: 7}, ralph.Allowance{Iterations: 50})),
 		"is assigned already":                        second(s.AssignTask("t-pending")),
 		"`ralph task retry` makes one pending":       second(s.AssignTask("t-failed")),
 		"t-new has no worktree":                      cleaned,
@@ -111,7 +114,7 @@ func TestExtend(t *testing.T) {
 		x := task("a")
 		x.MaxIterations, x.Status, x.Line = tt.own, ralph.TaskTimeout, "{}"
 		s := fold(ralph.TaskAdded{Task: x}, ralph.TaskAdded{Task: task("b")})
-		facts, err := s.ExtendTask("a", tt.to, tt.usual)
+		facts, err := s.ExtendTask("a", ralph.Allowance{Iterations: tt.to}, ralph.Allowance{Iterations: tt.usual})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -333,5 +336,50 @@ func TestDenyWords(t *testing.T) {
 	apply(s, facts...)
 	if got := s.Task("a"); got.Status != ralph.TaskPending || !slices.Equal(got.Run.Rejects, []string{"a person denied the merge: removes tests"}) {
 		t.Errorf("%s, %+v", got.Status, got.Run)
+	}
+}
+
+// F-12, B-066, B-082: more of what a task ran out of, or of what is said; other tasks keep
+// theirs, and the advice names what helps.
+func TestExtendTask(t *testing.T) {
+	const min = time.Minute
+	usual := ralph.Allowance{Iterations: 50, Time: 30 * min}
+	for _, tt := range []struct {
+		name         string
+		ran          ralph.RanOut
+		own, more    ralph.Allowance
+		want         ralph.Allowance // of its own, afterwards
+		said, advice string
+	}{
+		{"out of iterations", ralph.OutOfIterations, ralph.Allowance{}, ralph.Allowance{}, ralph.Allowance{Iterations: 75}, "75 iterations", "ralph task extend t-1 && ralph task retry t-1"},
+		{"out of time", ralph.OutOfTime, ralph.Allowance{}, ralph.Allowance{}, ralph.Allowance{Time: 60 * min}, "1h", "ralph task extend t-1 --time 30m && ralph task retry t-1"},
+		{"out of time again", ralph.OutOfTime, ralph.Allowance{Iterations: 60, Time: 60 * min}, ralph.Allowance{Time: 15 * min}, ralph.Allowance{Iterations: 60, Time: 75 * min}, "60 iterations and 1h15m", ""},
+		{"both", "", ralph.Allowance{}, ralph.Allowance{Iterations: 100, Time: 30 * time.Second}, ralph.Allowance{Iterations: 100, Time: 30*min + 30*time.Second}, "100 iterations and 30m30s", "ralph task extend t-1 && ralph task retry t-1"},
+		{"out of its budget", ralph.OutOfBudget, ralph.Allowance{}, ralph.Allowance{}, ralph.Allowance{Iterations: 75}, "75 iterations", "ralph task retry t-1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			x, y := task("t-1"), task("t-2")
+			x.MaxIterations, x.Timeout = tt.own.Iterations, tt.own.Time
+			s := fold(ralph.TaskAdded{Task: x}, ralph.TaskAdded{Task: y}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskTimeout, RanOut: tt.ran})
+			if got := s.Task("t-1").Recovery(); tt.advice != "" && got != tt.advice {
+				t.Errorf("advises %q, want %q", got, tt.advice)
+			}
+			facts, err := s.ExtendTask("t-1", tt.more, usual)
+			if err != nil {
+				t.Fatal(err)
+			}
+			apply(s, facts...)
+			got := s.Task("t-1")
+			if (ralph.Allowance{Iterations: got.MaxIterations, Time: got.Timeout}) != tt.want || facts[0].(ralph.TaskExtended).Words() != tt.said {
+				t.Errorf("may take %d, %s; said %q", got.MaxIterations, got.Timeout, facts[0].(ralph.TaskExtended).Words())
+			}
+			if o := s.Task("t-2"); o.MaxIterations != 0 || o.Timeout != 0 {
+				t.Errorf("the other task: %+v", o)
+			}
+		})
+	}
+	s := fold(ralph.TaskAdded{Task: task("t-1")})
+	if _, err := s.ExtendTask("t-1", ralph.Allowance{Time: min}, ralph.Allowance{Iterations: 50}); !errors.Is(err, ralph.ErrUsage) {
+		t.Errorf("without a limit of time: %v", err)
 	}
 }

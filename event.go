@@ -262,6 +262,8 @@ func controlDecoderOf(kind string) func([]byte) (Fact, error) {
 		return decodeFact[Retrying]
 	case "agent.limited":
 		return decodeFact[AgentLimited]
+	case "agent.retries":
+		return decodeFact[AgentRetries]
 	case "agent.switched":
 		return decodeFact[AgentSwitched]
 	case "agents.limited":

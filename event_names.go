@@ -179,7 +179,7 @@ func Kinds() []string {
 		"turn.ended", "checks.ran", "committed", "shelved", "asked", "answered", "request.answered", "rule.added", "rule.revoked", "signalled", "noted", "checkout.found",
 		"integration.started", "merge.queued", "merged", "advanced", "baseline.ran", "landed", "cleaned",
 		"saved", "task.retried", "skip.wanted", "task.rolledback", "task.cleaned", "task.extended",
-		"task.assigned", "task.told", "mode.set", "retrying", "agent.limited", "agent.switched", "agents.limited",
+		"task.assigned", "task.told", "mode.set", "retrying", "agent.limited", "agent.retries", "agent.switched", "agents.limited",
 		"budget.warned", "context.warned", "compacted", "hook.ran", "notice.failed",
 		"view.read", "view.unreadable",
 	}

@@ -173,10 +173,14 @@ type TaskEnded struct {
 	ID     TaskID     `json:"id"`
 	Status TaskStatus `json:"status"`
 	Retry  bool       `json:"retry,omitempty"`
-	Why    Why        `json:"why"`
-	Slot   int        `json:"slot,omitempty"` // that it frees (B-006)
-	Saw    int64      `json:"saw,omitempty"`  // the state the decision saw; 0: a person's word
-	Now    time.Time  `json:"now,omitzero"`
+	// Uncounted: what ended the turn before was a limit of the session, no error of the
+	// task. The next start begins with a turn, as if there had been none (X-60).
+	Uncounted bool      `json:"uncounted,omitempty"`
+	RanOut    RanOut    `json:"ran_out,omitempty"` // status timeout: what was used up
+	Why       Why       `json:"why"`
+	Slot      int       `json:"slot,omitempty"` // that it frees (B-006)
+	Saw       int64     `json:"saw,omitempty"`  // the state the decision saw; 0: a person's word
+	Now       time.Time `json:"now,omitzero"`
 }
 
 // TaskRejected sends a done task back with a tombstone (product.md 4b).

@@ -81,6 +81,20 @@ type AgentLimited struct {
 	// Hard: waiting a little does not help, so other tasks turn to another agent at once.
 	Hard    bool   `json:"hard,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Class is authentication or connection where it is no limit that keeps the agent from
+	// work. Without a login Until is never: only a person ends that (Away).
+	Class ErrorClass `json:"class,omitempty"`
+	Login string     `json:"login,omitempty"` // authentication: the command that logs in
+	Again bool       `json:"again,omitempty"` // it was so at the last try too
+}
+
+// AgentRetries says that an agent tries again by itself in the middle of a turn, since it
+// cannot be used now. Told once for as long as that lasts.
+type AgentRetries struct {
+	Task    TaskID     `json:"task"`
+	Agent   string     `json:"agent"`
+	Class   ErrorClass `json:"class"`
+	Message string     `json:"message"`
 }
 
 // AgentSwitched says that a task, and those that start after it, turn to another
@@ -89,20 +103,23 @@ type AgentSwitched struct {
 	Task   TaskID `json:"task"`
 	From   string `json:"from"`
 	To     string `json:"to"`
-	Reason string `json:"reason"` // SwitchLimit, SwitchBack
+	Reason string `json:"reason"` // SwitchLimit, SwitchLogin, SwitchNetwork, SwitchBack
 }
 
 // Why the agent is another one.
 const (
-	SwitchLimit = "rate-limit"
-	SwitchBack  = "recovered" // the primary may be used again (A-048)
+	SwitchLimit   = "rate-limit"
+	SwitchLogin   = "not-logged-in"
+	SwitchNetwork = "no-connection"
+	SwitchBack    = "recovered" // the primary may be used again (A-048)
 )
 
 // AllLimited says that no agent can be used before Until; the engine pauses (A-072).
 type AllLimited struct {
 	Task   TaskID    `json:"task,omitempty"` // whose turn met the last of the limits
 	Agents []string  `json:"agents"`
-	Until  time.Time `json:"until"`
+	Until  time.Time `json:"until"`           // zero: not before a person has logged in
+	Again  bool      `json:"again,omitempty"` // nothing has changed since the last pause but the time
 }
 
 // BudgetWarned says that most of a budget is used up; said once each.
@@ -190,6 +207,7 @@ type RequestAnswered struct {
 func (ModeSet) Kind() string         { return "mode.set" }
 func (Retrying) Kind() string        { return "retrying" }
 func (AgentLimited) Kind() string    { return "agent.limited" }
+func (AgentRetries) Kind() string    { return "agent.retries" }
 func (AgentSwitched) Kind() string   { return "agent.switched" }
 func (AllLimited) Kind() string      { return "agents.limited" }
 func (BudgetWarned) Kind() string    { return "budget.warned" }

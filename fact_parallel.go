@@ -1,6 +1,9 @@
 package ralph
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // The facts of work in worktrees: the integration branch, the merge queue, what
 // people do with tasks that ended badly.
@@ -130,10 +133,22 @@ type TaskTold struct {
 	Text string `json:"text"`
 }
 
-// TaskExtended raises the iterations of one task (B-082).
+// TaskExtended raises the iterations or the time of one task (B-066, B-082).
 type TaskExtended struct {
-	ID            TaskID `json:"id"`
-	MaxIterations int    `json:"max_iterations"`
+	ID            TaskID        `json:"id"`
+	MaxIterations int           `json:"max_iterations"`    // as before where only its time is raised
+	Timeout       time.Duration `json:"timeout,omitempty"` // 0: as before
+}
+
+// Words says what a task may take now.
+func (f TaskExtended) Words() string {
+	switch {
+	case f.Timeout == 0:
+		return fmt.Sprintf("%d iterations", f.MaxIterations)
+	case f.MaxIterations == 0:
+		return ClockTime(f.Timeout)
+	}
+	return fmt.Sprintf("%d iterations and %s", f.MaxIterations, ClockTime(f.Timeout))
 }
 
 // TaskAssigned is a person's choice of what is worked on next (B-091).

@@ -116,6 +116,8 @@ type Task struct {
 	Status        TaskStatus `json:"status"`
 	RetryCount    int        `json:"retry_count,omitempty"`    // returns to pending after failed, timeout or crash (X-45)
 	MaxIterations int        `json:"max_iterations,omitempty"` // 0 = task.max_iterations
+	// Timeout is the time that it may take; 0 = task.timeout.
+	Timeout time.Duration `json:"timeout,omitempty"`
 
 	Line  string    `json:"line,omitempty"`  // as in Spec
 	Extra RawObject `json:"extra,omitempty"` // as in Spec
@@ -142,6 +144,7 @@ type Run struct {
 	EndedAt   time.Time `json:"ended_at,omitzero"`
 	Reason    string    `json:"reason,omitempty"`   // why the task ended, for people
 	GivenUp   bool      `json:"given_up,omitempty"` // errors.strategy skipped it: it is not done, and nobody said that it need not be
+	RanOut    RanOut    `json:"ran_out,omitempty"`  // of what, when it ended as timeout
 
 	Iterations int           `json:"iterations,omitempty"` // agent turns that ended
 	Errored    int           `json:"errored,omitempty"`    // of these, cut by an error or a limit: they use up none of max_iterations (X-34)
@@ -185,7 +188,8 @@ type Run struct {
 	Unchanged  int       `json:"unchanged,omitempty"` // turns since the last progress (X-57)
 	ErrorTries int       `json:"error_tries,omitempty"`
 	LimitHits  []Hits    `json:"limit_hits,omitempty"` // of each agent in a row (X-35); a good turn of the agent ends them
-	SameError  int       `json:"same_error,omitempty"` // turns in a row with the same class of error
+	SameError  int       `json:"same_error,omitempty"` // errors in a row of the same kind, their retries and limits left out, with no change between them
+	ErrorKind  string    `json:"error_kind,omitempty"` // which kind that is
 	Mismatches int       `json:"mismatches,omitempty"` // structured answers in a row that were not accepted
 	LastAt     time.Time `json:"last_at,omitzero"`     // when the last turn ended: backoff counts from here
 	Answered   int       `json:"answered,omitempty"`   // the iteration whose question has been answered
@@ -221,6 +225,17 @@ type Run struct {
 	Skip     string `json:"skip,omitempty"`     // a person wants it left out at the end of this iteration
 	Assigned bool   `json:"assigned,omitempty"` // a person chose it to be next (B-091)
 }
+
+// RanOut is what a task that timed out had used up.
+type RanOut string
+
+// What a task can run out of.
+const (
+	OutOfIterations RanOut = "iterations" // task.max_iterations
+	OutOfTime       RanOut = "time"       // task.timeout
+	OutOfBudget     RanOut = "budget"     // budget.task
+	OutOfContext    RanOut = "context"    // the agent's window
+)
 
 // Waiver is a person's word that checks which are not green shall not hold a task up, on
 // exactly the tree that the person saw.

@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"encoding/json"
+	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -40,7 +41,7 @@ type State struct {
 // FoldVersion counts the changes of what facts add up to that no field of State shows:
 // it goes up when Apply makes another state of the same facts. A state that was folded
 // and kept by another version is folded anew from the facts.
-const FoldVersion = 2
+const FoldVersion = 3
 
 // Plan is the plan of the current spec: what plan.jsonl shows.
 type Plan struct {
@@ -219,6 +220,31 @@ type Limit struct {
 	Until   time.Time `json:"until"`
 	Hard    bool      `json:"hard,omitempty"` // as in AgentLimited
 	Message string    `json:"message,omitempty"`
+
+	// As in AgentLimited, with First: since when it has been so over all tries.
+	Class ErrorClass `json:"class,omitempty"`
+	Login string     `json:"login,omitempty"`
+	First time.Time  `json:"first,omitzero"`
+}
+
+// Away reports whether it is no limit that keeps the agent from work: it is not logged in,
+// or nothing answers it.
+func (l Limit) Away() bool { return l.Class != "" }
+
+// Never is the end of what only a person ends: so far ahead that nothing waits for it.
+const Never = 100 * 365 * 24 * time.Hour
+
+// Words says what keeps the agent from work, with what helps. clock writes times.
+func (l Limit) Words(clock func(time.Time) string) string {
+	switch {
+	case l.Class == ErrClassAuth && l.Login != "":
+		return fmt.Sprintf("%s: not logged in: run `%s`, then `ralph resume`", l.Agent, l.Login)
+	case l.Class == ErrClassAuth:
+		return l.Agent + ": not logged in, or its key is refused: `ralph doctor` says what helps, then `ralph resume`"
+	case l.Class == ErrClassNetwork:
+		return fmt.Sprintf("%s: no connection since %s, next try %s", l.Agent, clock(l.First), clock(l.Until))
+	}
+	return fmt.Sprintf("%s: at its limit until %s", l.Agent, clock(l.Until))
 }
 
 // Over reports whether the agent may be tried again. A limit that began after now

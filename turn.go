@@ -127,12 +127,13 @@ const (
 	ErrClassAuth    ErrorClass = "authentication"
 	ErrClassRequest ErrorClass = "bad_request" // also unknown model, billing
 	ErrClassContext ErrorClass = "context_full"
-	ErrClassServer  ErrorClass = "server"   // 5xx, no connection
-	ErrClassRefusal ErrorClass = "refusal"  // the model refused
-	ErrClassBudget  ErrorClass = "budget"   // the agent's own turn or money limit
-	ErrClassOther   ErrorClass = "unknown"  // non-zero exit without a typed cause
-	ErrClassSpawn   ErrorClass = "spawn"    // program missing or not executable
-	ErrClassOutput  ErrorClass = "protocol" // the agent broke its own protocol
+	ErrClassNetwork ErrorClass = "connection" // nothing answers: no network, no such host, refused
+	ErrClassServer  ErrorClass = "server"     // 5xx
+	ErrClassRefusal ErrorClass = "refusal"    // the model refused
+	ErrClassBudget  ErrorClass = "budget"     // the agent's own turn or money limit
+	ErrClassOther   ErrorClass = "unknown"    // non-zero exit without a typed cause
+	ErrClassSpawn   ErrorClass = "spawn"      // program missing or not executable
+	ErrClassOutput  ErrorClass = "protocol"   // the agent broke its own protocol
 )
 
 // AgentError is a typed error of a turn.
@@ -145,12 +146,27 @@ type AgentError struct {
 	// Lasting: the program does not start, and would not the next time: no interpreter, not
 	// executable, settings that cannot be.
 	Lasting bool `json:"lasting,omitempty"`
+	// Wait is how long to wait at least, where no time is named: what the agent said that
+	// it waits before its own next try.
+	Wait time.Duration `json:"wait,omitempty"`
+	// Retried: the agent tried again by itself, until ralph ended its turn (F-22).
+	Retried bool `json:"retried,omitempty"`
+}
+
+// OfAgent reports errors that say nothing of the work: the agent cannot be used now, with
+// whatever task. They count against no task and no spec.
+func (e *AgentError) OfAgent() bool {
+	switch e.Class {
+	case ErrClassLimit, ErrClassBusy, ErrClassAuth, ErrClassNetwork:
+		return true
+	}
+	return false
 }
 
 // Permanent reports errors that trying again cannot mend (X-43).
 func (e *AgentError) Permanent() bool {
 	switch e.Class {
-	case ErrClassAuth, ErrClassRequest:
+	case ErrClassRequest:
 		return true
 	case ErrClassSpawn: // a program that is missing may be back in a moment (X-52)
 		return e.Lasting

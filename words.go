@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -15,6 +16,18 @@ func Elapsed(d time.Duration) string {
 		return fmt.Sprintf("%dm %ds", s/60, s%60)
 	}
 	return fmt.Sprintf("%ds", s)
+}
+
+// ClockTime writes a length of time as settings have it: `1h30m`, `45m`, `90s` as `1m30s`.
+func ClockTime(d time.Duration) string {
+	words := d.String()
+	if strings.HasSuffix(words, "m0s") {
+		words = strings.TrimSuffix(words, "0s")
+	}
+	if strings.HasSuffix(words, "h0m") {
+		words = strings.TrimSuffix(words, "0m")
+	}
+	return words
 }
 
 // Dollars writes money: `$0.82`.

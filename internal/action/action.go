@@ -76,10 +76,10 @@ type Field struct {
 type World struct {
 	Engine bool // an engine works here now
 	Now    time.Time
-	Usual  int      // task.max_iterations: of a task that says none itself
-	Carry  bool     // agent mode left a session to be resumed (ralph/.agent-session)
-	Specs  []string // files in ralph/specs
-	By     string   // the surface, for rules: web
+	Usual  ralph.Allowance // task.max_iterations and task.timeout: of a task that says none itself
+	Carry  bool            // agent mode left a session to be resumed (ralph/.agent-session)
+	Specs  []string        // files in ralph/specs
+	By     string          // the surface, for rules: web
 	// ID makes an id with a prefix; nil where nothing is made, only asked.
 	ID func(prefix string) string
 }

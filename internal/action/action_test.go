@@ -73,7 +73,7 @@ func (d *desk) record(facts ...ralph.Fact) {
 }
 
 func (d *desk) World() action.World {
-	return action.World{Engine: d.engine, Now: time.Now(), Usual: 50, Carry: d.carry, Specs: []string{"a.md"}, By: "web", ID: d.id}
+	return action.World{Engine: d.engine, Now: time.Now(), Usual: ralph.Allowance{Iterations: 50, Time: 30 * time.Minute}, Carry: d.carry, Specs: []string{"a.md"}, By: "web", ID: d.id}
 }
 
 func (d *desk) Update(ctx context.Context, decide func(*ralph.State) ([]ralph.Fact, error)) error {
@@ -195,6 +195,7 @@ func TestActions(t *testing.T) {
 		{"B-078 R", with(running(), ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"}, ralph.Prepared{Task: "t-1", Dir: "ralph/.worktrees/1", Branch: "ralph/t-1", Head: "a"}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskFailed}), false, action.Task, "rollback", action.Input{ID: "t-1"}, "rollback t-1", "", ""},
 		{"B-079 X", with(running(), ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskFailed}), false, action.Task, "cleanup", action.Input{ID: "t-1"}, "cleanup t-1", "", ""},
 		{"B-066, B-082 +", ended("t-1", ralph.TaskTimeout), false, action.Task, "extend", action.Input{ID: "t-1"}, "task.extended by web", "edit", "task.edited by web"},
+		{"F-12 more time", ended("t-1", ralph.TaskTimeout), false, action.Task, "extend", action.Input{ID: "t-1", Time: time.Hour}, "task.extended by web", "", ""},
 		{"B-081 divide", ended("t-1", ralph.TaskTimeout), false, action.Task, "divide", action.Input{ID: "t-1", Names: []string{"one", "two"}}, "task.added by web, task.added by web, task.ended by web", "", ""},
 		{"B-021, B-065 skip", running(), true, action.Task, "skip", action.Input{ID: "t-1", Text: "not now"}, "task.ended by web", "retry", "task.retried by web"},
 		{"B-021 skip at work", with(running(), ralph.TaskStarted{ID: "t-1", Slot: 1}), true, action.Task, "skip", action.Input{ID: "t-1"}, "skip.wanted by web", "", ""},
@@ -447,7 +448,7 @@ func TestFormCarriesEverything(t *testing.T) {
 	t.Parallel()
 	n := 4
 	in := action.Input{
-		ID: "t-1", Text: "two\nlines", To: 3, Names: []string{"a", "b"}, Always: true, Scope: "task", For: -1, Mode: "agent", Autonomy: "semi", Parallel: 2,
+		ID: "t-1", Text: "two\nlines", To: 3, Time: time.Hour, Names: []string{"a", "b"}, Always: true, Scope: "task", For: -1, Mode: "agent", Autonomy: "semi", Parallel: 2,
 		Fresh: true, File: "a.md", Retry: true, Name: text("n"), Notes: text(""), Accept: text("a"), Priority: text("high"), Phase: text("p"),
 		Deps: []string{}, Tags: []string{"x", "y"}, MaxIterations: &n, Sure: true, Agent: "codex", Strategy: "skip", Retries: new(int),
 	}
@@ -466,7 +467,9 @@ func TestFormCarriesEverything(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, in) {
 		t.Errorf("%v\n%+v\n%+v", err, got, in)
 	}
-	for _, bad := range []url.Values{{"to": {"x"}}, {"parallel": {"-1"}}, {"max_iterations": {"1.5"}}, {"retries": {"two"}}, {"for": {"soon"}}} {
+	for _, bad := range []url.Values{
+		{"to": {"x"}}, {"parallel": {"-1"}}, {"max_iterations": {"1.5"}}, {"retries": {"two"}}, {"for": {"soon"}}, {"time": {"long"}}, {"time": {"-1m"}},
+	} {
 		if _, err := action.ReadForm(bad); !errors.Is(err, ralph.ErrUsage) {
 			t.Errorf("%v: %v", bad, err)
 		}

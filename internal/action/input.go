@@ -14,7 +14,8 @@ import (
 type Input struct {
 	ID     string        `json:"id,omitzero" doc:"the task, gate, inbox record or rule that it is about"`
 	Text   string        `json:"text,omitzero" doc:"a reason, an answer or the number of an option, a message, the text of a spec" maxLength:"1048576"`
-	To     int           `json:"to,omitzero" doc:"extend: iterations that the task may take, 0 for half as many again" minimum:"0"`
+	To     int           `json:"to,omitzero" doc:"extend: iterations that the task may take; with time 0 too, more of what it ran out of" minimum:"0"`
+	Time   time.Duration `json:"time,omitzero" doc:"extend: time in nanoseconds that the task gets on top" minimum:"0"`
 	Names  []string      `json:"names,omitzero" doc:"divide: the names of the smaller tasks; order: the ids of the tasks"`
 	Always bool          `json:"always,omitzero" doc:"gates: let the answer hold from now on, as a rule"`
 	Scope  string        `json:"scope,omitzero" doc:"with always: how far, repository if not said" enum:"task,spec,session,repository"`
@@ -66,6 +67,7 @@ func (in Input) Form() []Pair {
 	}
 	word("text", in.Text)
 	add("to", strconv.Itoa(in.To), in.To != 0)
+	add("time", in.Time.String(), in.Time != 0)
 	add("names", strings.Join(in.Names, "\n"), len(in.Names) > 0)
 	yes("always", in.Always)
 	word("scope", in.Scope)
@@ -139,6 +141,13 @@ func ReadForm(form url.Values) (Input, error) {
 			return in, &ralph.Refusal{Why: fmt.Sprintf("%s: %q is no whole number", n.name, word), Kind: ralph.ErrUsage}
 		}
 		*n.into = x
+	}
+	if text := strings.TrimSpace(form.Get("time")); text != "" {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 {
+			return in, &ralph.Refusal{Why: fmt.Sprintf("time: %q is no time", text), Hint: "write 30m or 2h", Kind: ralph.ErrUsage}
+		}
+		in.Time = d
 	}
 	var err error
 	if in.For, err = duration(form.Get("for")); err != nil {

@@ -97,19 +97,18 @@ func taskVerbs() []verb {
 func repairVerbs() []verb {
 	return []verb{
 		{
-			name: "extend", about: Task, title: "More iterations", key: "+", doc: "Gives one task more iterations: half as many again, or up to the number said.",
+			name: "extend", about: Task, title: "More iterations or time", key: "+",
+			doc: "Gives one task more iterations or time: as much as is said, or as much time again when it ran out of time, else half as many iterations again.",
 			facts: func(s *ralph.State, w World, in Input) ([]ralph.Fact, error) {
-				return s.ExtendTask(ralph.TaskID(in.ID), in.To, w.Usual)
+				return s.ExtendTask(ralph.TaskID(in.ID), ralph.Allowance{Iterations: in.To, Time: in.Time}, w.Usual)
 			},
 			fields: func(*ralph.State, World, string) []Field {
-				return []Field{{Name: "to", Label: "Iterations (empty: half as many again)", Kind: "number"}}
+				return []Field{
+					{Name: "to", Label: "Iterations in all (both empty: what it ran out of)", Kind: "number"},
+					{Name: "time", Label: "Time on top, such as 30m", Kind: "text"},
+				}
 			},
-			after: func(s *ralph.State, in Input, facts []ralph.Fact) Done {
-				was := s.Task(ralph.TaskID(in.ID)).MaxIterations
-				d := Done{Said: fmt.Sprintf("It may take %d iterations now", facts[0].(ralph.TaskExtended).MaxIterations)} //nolint:forcetypeassert // ExtendTask's one fact
-				d.Undo = &Call{"edit", Input{ID: in.ID, MaxIterations: &was}}
-				return d
-			},
+			after: extended,
 		},
 		{
 			name: "divide", about: Task, title: "Divide", doc: "Puts smaller tasks in the place of one that was too much; it is closed.",
@@ -145,6 +144,17 @@ func repairVerbs() []verb {
 			do: repair("cleanup", Desk.CleanUp),
 		},
 	}
+}
+
+// extended says what a task may take now. What it might take before is brought back where
+// that was a number of iterations of its own.
+func extended(s *ralph.State, in Input, facts []ralph.Fact) Done {
+	f := facts[0].(ralph.TaskExtended) //nolint:forcetypeassert // ExtendTask's one fact
+	d := Done{Said: fmt.Sprintf("It may take %s now", f.Words())}
+	if was := s.Task(ralph.TaskID(in.ID)).MaxIterations; f.Timeout == 0 {
+		d.Undo = &Call{"edit", Input{ID: in.ID, MaxIterations: &was}}
+	}
+	return d
 }
 
 // repair has the desk work on what a task left, if the state allows it.

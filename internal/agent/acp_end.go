@@ -243,6 +243,14 @@ func acpClass(status int, message string) ralph.ErrorClass {
 		return ralph.ErrClassRequest
 	case status >= 500:
 		return ralph.ErrClassServer
+	case offlineText.MatchString(message):
+		return ralph.ErrClassNetwork
 	}
 	return classify(message)
 }
+
+// offlineText is how the error of a request reads that nothing answered. It is only looked
+// for where an agent itself reports an error, never in what a program printed: a command of
+// the work may have met the same.
+var offlineText = regexp.MustCompile(`\b(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ConnectionRefused)\b|` +
+	`(?i)\bunable to connect to (the )?API\b|\bcannot connect to API\b|\berror sending request\b|^connection failed\b`)

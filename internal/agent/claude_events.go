@@ -36,6 +36,7 @@ type claude struct {
 	fill    fill
 
 	apiErr      string    // `error` of the last synthetic assistant event
+	retried     bool      // there was an api_retry since the model last spoke
 	retryStatus int       // error_status of the last api_retry since the model last spoke
 	resetAt     time.Time // of the last plan limit that was rejected
 	limit       string    // which one: five_hour, seven_day, ...
@@ -214,7 +215,7 @@ func (c *claude) assistant(e claudeEvent, parent string) {
 	sub := parent != ""
 	if !sub {
 		if c.apiErr = text(e.err); c.apiErr == "" {
-			c.retryStatus = 0
+			c.retried, c.retryStatus = false, 0
 		}
 	}
 	m := readMessage(e.message)
@@ -394,7 +395,7 @@ func (c *claude) system(subtype, line []byte, sub bool) {
 		if json.Unmarshal(line, &r) != nil {
 			return
 		}
-		c.retryStatus = r.Status
+		c.retried, c.retryStatus = true, r.Status
 		wait := time.Duration(r.Delay * float64(time.Millisecond)).Round(100 * time.Millisecond)
 		class := ralph.ErrClassServer
 		switch {
@@ -402,8 +403,12 @@ func (c *claude) system(subtype, line []byte, sub bool) {
 			class = ralph.ErrClassLimit
 		case r.Status == 529 || r.Error == "overloaded":
 			class = ralph.ErrClassBusy
+		case r.Status == 401 || r.Error == "authentication_failed":
+			class = ralph.ErrClassAuth
+		case r.Status == 0: // no HTTP answer at all
+			class = ralph.ErrClassNetwork
 		}
-		c.problem(ralph.AgentError{Class: class, Status: r.Status, Message: "retry in " + wait.String() + ": " + r.Error}, true)
+		c.problem(ralph.AgentError{Class: class, Status: r.Status, Message: "retry in " + wait.String() + ": " + r.Error, Wait: wait}, true)
 	case `"status"`, `"hook_started"`, `"hook_response"`, `"hook_progress"`, `"task_started"`, `"task_updated"`, `"task_progress"`,
 		`"task_notification"`, `"background_tasks_changed"`, `"notification"`, `"informational"`, `"session_state_changed"`,
 		`"permission_denied"`, `"thinking_tokens"`, `"model_fallback"`, `"model_refusal_no_fallback"`: // known, and told better by other events

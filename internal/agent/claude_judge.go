@@ -2,8 +2,10 @@ package agent
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -70,6 +72,13 @@ func (c *claude) judge(res *ralph.TurnResult) {
 	}
 }
 
+// claudeObeys is the longest retry-after that claude waits for by itself. At a longer one
+// it ends at once, and does not say how long it is (2.1.197, 2.1.329).
+const claudeObeys = time.Minute
+
+// claudeOffline is what claude says when nothing answers it.
+var claudeOffline = regexp.MustCompile(`^API Error: (Unable to connect|Connection (refused|error|failed))|\b(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ConnectionRefused)\b`)
+
 // noConversation is how claude refuses to resume a session it does not have.
 const noConversation = "No conversation found"
 
@@ -91,6 +100,9 @@ func (c *claude) apiError() *ralph.AgentError {
 	e.Class = c.class(e)
 	if e.Class == ralph.ErrClassLimit {
 		e.ResetAt, e.Limit = c.resetAt, c.limit
+		if !c.retried {
+			e.Wait = claudeObeys // it would have tried again by itself
+		}
 	}
 	return e
 }
@@ -121,6 +133,8 @@ func (c *claude) class(e *ralph.AgentError) ralph.ErrorClass {
 		return ralph.ErrClassRequest
 	case c.apiErr == "server_error" && busyText.MatchString(e.Message):
 		return ralph.ErrClassBusy // a stream that broke off overloaded has no field for it
+	case c.apiErr == "server_error" && e.Status == 0 && claudeOffline.MatchString(e.Message):
+		return ralph.ErrClassNetwork
 	case c.apiErr == "server_error", e.Status >= 500:
 		return ralph.ErrClassServer
 	}

@@ -67,7 +67,7 @@ func recordings() []recording {
 		{name: "197-err-529-default-retries", code: 1, exit: failed, class: ralph.ErrClassBusy, status: 529, text: "API Error: Repeated 529"},
 		{name: "197-err-stream-overloaded", code: 1, exit: failed, class: ralph.ErrClassBusy, cost: 0.001575, text: "API Error: Repeated 529"},
 		{name: "197-err-500", code: 1, exit: failed, class: ralph.ErrClassServer, status: 500, text: "API Error: 500 "},
-		{name: "197-err-refused", code: 1, exit: failed, class: ralph.ErrClassServer, text: "API Error: Unable to connect"},
+		{name: "197-err-refused", code: 1, exit: failed, class: ralph.ErrClassNetwork, text: "API Error: Unable to connect"},
 		{name: "197-err-401", code: 1, exit: failed, class: ralph.ErrClassAuth, status: 401, text: "Invalid API key"},
 		{name: "329-err-401", code: 1, exit: failed, class: ralph.ErrClassAuth, status: 401, text: "Invalid API key"},
 		{name: "197-no-key", code: 1, exit: failed, class: ralph.ErrClassAuth, text: "Not logged in"},

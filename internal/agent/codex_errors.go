@@ -19,9 +19,11 @@ type codexError struct {
 
 // What the errors say that codex itself has no word for ("other").
 var (
-	codexStream  = regexp.MustCompile(`^stream disconnected before completion|^Connection failed`)
+	codexStream  = regexp.MustCompile(`^stream disconnected before completion`)
+	codexOffline = regexp.MustCompile(`^Connection failed|^error sending request`)
 	codexKey     = regexp.MustCompile(`^Missing environment variable|\b401 Unauthorized\b`)
 	codexRequest = regexp.MustCompile(`"type": ?"invalid_request_error"|^unexpected status 4\d\d`)
+	codexReset   = regexp.MustCompile(`try again at ([A-Z][a-z]{2} \d{1,2})(?:st|nd|rd|th), (\d{4} \d{1,2}:\d{2} [AP]M)`)
 	codexBilling = regexp.MustCompile(`(?i)\bbilling\b`)
 )
 
@@ -46,13 +48,27 @@ func (e *codexError) typed(s *appServer) *ralph.AgentError {
 		out.ResetAt, out.Limit = s.limits.reached()
 		s.mu.Unlock()
 		if out.ResetAt.Before(time.Now()) {
-			out.ResetAt, out.Limit = time.Time{}, "" // of an earlier window
+			out.ResetAt, out.Limit = codexSays(e.Message), "" // that was of an earlier window
 		}
-		if out.Limit == "" && codexBilling.MatchString(e.Message) {
+		if out.Limit == "" && out.ResetAt.IsZero() && codexBilling.MatchString(e.Message) {
 			out.Class = ralph.ErrClassRequest // nothing left to pay with: waiting does not mend it
 		}
 	}
 	return out
+}
+
+// codexSays is when a limit ends by the words of the error, where nothing else says so:
+// in the time of this machine, to the minute. Zero when they do not say.
+func codexSays(message string) time.Time {
+	m := codexReset.FindStringSubmatch(message)
+	if m == nil {
+		return time.Time{}
+	}
+	at, err := time.ParseInLocation("Jan 2 2006 3:04 PM", m[1]+" "+m[2], time.Local)
+	if err != nil {
+		return time.Time{}
+	}
+	return at.UTC()
 }
 
 // info reads codexErrorInfo. Its words are open: new versions bring new ones.
@@ -99,8 +115,12 @@ func (e *codexError) class(word string, status int) ralph.ErrorClass {
 		return ralph.ErrClassServer
 	case status >= 400:
 		return ralph.ErrClassRequest
+	case word != "" && (codexOffline.MatchString(e.Message) || codexOffline.MatchString(e.Details)):
+		return ralph.ErrClassNetwork
 	case word != "" && word != "other": // a connection, or retries, without a status
 		return connectionClass(word)
+	case codexOffline.MatchString(e.Message):
+		return ralph.ErrClassNetwork
 	case codexStream.MatchString(e.Message):
 		return ralph.ErrClassServer
 	case codexKey.MatchString(e.Message):

@@ -383,7 +383,7 @@ func TestCodexErrors(t *testing.T) {
 		"fail-http-404-model":             {Class: ralph.ErrClassRequest},
 		"fail-context-window":             {Class: ralph.ErrClassContext},
 		"fail-stream-disconnect":          {Class: ralph.ErrClassServer},
-		"fail-connection-refused-bounded": {Class: ralph.ErrClassServer},
+		"fail-connection-refused-bounded": {Class: ralph.ErrClassNetwork},
 		"fail-incomplete":                 {Class: ralph.ErrClassOther},
 		"missing-env-key":                 {Class: ralph.ErrClassAuth},
 	} {

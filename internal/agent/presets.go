@@ -140,7 +140,9 @@ func aiderFailure(output string) *ralph.AgentError {
 		e.Class = ralph.ErrClassContext
 	case "BadRequestError", "NotFoundError", "UnsupportedParamsError", "BudgetExceededError":
 		e.Class = ralph.ErrClassRequest
-	case "InternalServerError", "ServiceUnavailableError", "APIConnectionError", "BadGatewayError", "Timeout":
+	case "APIConnectionError":
+		e.Class = ralph.ErrClassNetwork
+	case "InternalServerError", "ServiceUnavailableError", "BadGatewayError", "Timeout":
 		e.Class = ralph.ErrClassServer
 	}
 	return e

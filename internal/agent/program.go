@@ -24,6 +24,7 @@ type program struct {
 	keys   []string // variables that are a login by themselves
 	files  []string // of a login, relative to HOME; $NAME/ at the start is a variable, used where it is set
 	fix    string   // how to log in
+	login  string   // the command that does
 }
 
 func knownPrograms() []program {
@@ -31,29 +32,29 @@ func knownPrograms() []program {
 		{
 			name: "claude", tested: []string{"2.1.197", "2.1.329"}, keys: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
 			files: []string{"$CLAUDE_CONFIG_DIR/.credentials.json", ".claude/.credentials.json"},
-			fix:   "run `claude` once and log in, or set ANTHROPIC_API_KEY",
+			fix:   "run `claude` once and log in, or set ANTHROPIC_API_KEY", login: "claude /login",
 		},
 		{
 			name: "codex", tested: []string{"0.169.0"}, exact: true, files: []string{"$CODEX_HOME/auth.json", ".codex/auth.json"},
-			fix: "run `codex login`",
+			fix: "run `codex login`", login: "codex login",
 		},
 		{
 			name: "opencode", tested: []string{"1.18.33"}, keys: []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENCODE_CONFIG_CONTENT", "OPENCODE_CONFIG"},
-			files: []string{"$XDG_DATA_HOME/opencode/auth.json", ".local/share/opencode/auth.json"}, fix: "run `opencode auth login`",
+			files: []string{"$XDG_DATA_HOME/opencode/auth.json", ".local/share/opencode/auth.json"}, fix: "run `opencode auth login`", login: "opencode auth login",
 		},
 		{
 			name: "gemini", tested: []string{"0.61.0"}, keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, files: []string{".gemini/oauth_creds.json"},
-			fix: "run `gemini` once and log in, or set GEMINI_API_KEY",
+			fix: "run `gemini` once and log in, or set GEMINI_API_KEY", login: "gemini",
 		},
 		{
 			name: "copilot", tested: []string{"1.0.102"}, keys: []string{"COPILOT_PROVIDER_BASE_URL", "COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"},
-			fix: "run `copilot` and /login",
+			fix: "run `copilot` and /login", login: "copilot /login",
 		},
 		{name: "aider", keys: []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY"}, fix: "set the key of the model's service"},
-		{name: "cursor-agent", keys: []string{"CURSOR_API_KEY"}, fix: "run `cursor-agent login`, or set CURSOR_API_KEY"},
-		{name: "goose", fix: "run `goose configure`"},
-		{name: "claude-agent-acp", mute: true, tested: []string{"0.49.0"}, keys: []string{"ANTHROPIC_API_KEY"}, files: []string{".claude/.credentials.json"}, fix: "run `claude` once and log in, or set ANTHROPIC_API_KEY"},
-		{name: "codex-acp", mute: true, tested: []string{"2.6.0"}, files: []string{"$CODEX_HOME/auth.json", ".codex/auth.json"}, fix: "run `codex login`"},
+		{name: "cursor-agent", keys: []string{"CURSOR_API_KEY"}, fix: "run `cursor-agent login`, or set CURSOR_API_KEY", login: "cursor-agent login"},
+		{name: "goose", fix: "run `goose configure`", login: "goose configure"},
+		{name: "claude-agent-acp", mute: true, tested: []string{"0.49.0"}, keys: []string{"ANTHROPIC_API_KEY"}, files: []string{".claude/.credentials.json"}, fix: "run `claude` once and log in, or set ANTHROPIC_API_KEY", login: "claude /login"},
+		{name: "codex-acp", mute: true, tested: []string{"2.6.0"}, files: []string{"$CODEX_HOME/auth.json", ".codex/auth.json"}, fix: "run `codex login`", login: "codex login"},
 	}
 }
 
@@ -167,6 +168,12 @@ func Quiet(env []string) []string {
 type Login struct {
 	Known bool   // there is a sign of a login
 	Words string // which
+}
+
+// LoginCommand is the command that logs in to an agent, "" where ralph knows none.
+func LoginCommand(spec ralph.AgentSpec) string {
+	k, _ := lookUp(spec)
+	return k.login
 }
 
 // LoginOf looks for a login in what the agent gets in a turn. Without a sign it may be

@@ -22,7 +22,7 @@ import (
 // around is what actions are offered by beside the journal: it is looked at rarely.
 type around struct {
 	at    time.Time
-	usual int
+	usual ralph.Allowance
 	carry bool
 	specs []string
 }
@@ -40,7 +40,7 @@ func (d *dashboard) World() action.World {
 	if now := time.Now(); now.Sub(d.around.at) >= aroundEvery || now.Before(d.around.at) {
 		d.around = around{at: now, usual: d.around.usual, specs: specFiles(d.root)}
 		if c, err := loadConfig(d.env, d.root, nil); err == nil { // what is wrong with it the start says
-			d.around.usual = c.Task.MaxIterations
+			d.around.usual = ralph.Allowance{Iterations: c.Task.MaxIterations, Time: c.Task.Timeout}
 		}
 		_, err := os.Stat(filepath.Join(d.root, "ralph/.agent-session"))
 		d.around.carry = err == nil

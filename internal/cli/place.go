@@ -170,9 +170,6 @@ func (x *session) policyOf(planOnly bool) policy.Config {
 	}
 	if x.mode == "autopilot" {
 		p.Parallel = slotsOf(c)
-		if !c.Where("task.no_progress_turns").Given() { // B-020, X-56
-			p.NoProgressTurns = 0
-		}
 	}
 	return p
 }

@@ -176,7 +176,7 @@ func endWords(s *ralph.State) []string {
 			what += ", its worktree is kept: " + t.Run.Place.Dir
 		}
 		add("%s", what)
-		add("    ralph task %s %s", recoveryOf(t), t.ID)
+		add("    %s", t.Recovery())
 		if t.Run.GivenUp && waitedFor(s, t.ID) {
 			add("    or, so that what depends on it goes on without it: ralph task skip %s", t.ID)
 		}
@@ -205,12 +205,4 @@ func waitedFor(s *ralph.State, id ralph.TaskID) bool {
 	return slices.ContainsFunc(s.Plan.Tasks, func(t *ralph.Task) bool {
 		return t.Status == ralph.TaskPending && slices.Contains(t.Deps, id)
 	})
-}
-
-// recoveryOf is what helps a task most likely.
-func recoveryOf(t *ralph.Task) string {
-	if t.Status == ralph.TaskTimeout {
-		return "extend " + string(t.ID) + " && ralph task retry"
-	}
-	return "retry"
 }

@@ -178,7 +178,7 @@ func runTaskEdit(cmd *cobra.Command, env Env, args []string, flags taskJSON, asJ
 			now.MaxIterations = flags.MaxIterations
 		}
 		edited := now.task(id)
-		edited.Kind, edited.Extra = old.Kind, old.Extra
+		edited.Kind, edited.Extra, edited.Timeout = old.Kind, old.Extra, old.Timeout
 		facts, err := s.EditTask(edited)
 		return facts, id, err
 	})

@@ -94,32 +94,39 @@ counted from 1, its worktree and branch stay as they are, and what the agent lea
 }
 
 func newTaskExtend(env Env) *cobra.Command {
-	var to int
+	var more ralph.Allowance
 	cmd := &cobra.Command{
-		Use: "extend <id>", Short: "Give one task more iterations: half as many again, or up to N (key +)",
-		Example: "  ralph task extend t-1a2b && ralph task retry t-1a2b\n  ralph task extend t-1a2b --to 100", Args: cobra.ExactArgs(1),
+		Use: "extend <id>", Short: "Give one task more iterations or more time (key +)",
+		Long: `Gives one task what you say; with nothing said as much time again when it ran out of
+time, else half as many iterations again. Other tasks keep task.max_iterations and task.timeout. A task that has ended needs
+` + "`ralph task retry`" + ` as well, which counts both from the start.`,
+		Example: "  ralph task extend t-1a2b && ralph task retry t-1a2b\n  ralph task extend t-1a2b --to 100\n  ralph task extend t-1a2b --time 30m", Args: cobra.ExactArgs(1),
 	}
 	asJSON := jsonFlag(cmd)
-	cmd.Flags().IntVar(&to, "to", 0, "the new number of `iterations` (default: half as many again)")
+	cmd.Flags().IntVar(&more.Iterations, "to", 0, "the new number of `iterations`")
+	cmd.Flags().DurationVar(&more.Time, "time", 0, "`time` that it gets on top, such as 30m")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if cmd.Flags().Changed("to") && to < 1 {
-			return usage("--to %d: give a whole number from 1 up", to)
+		if cmd.Flags().Changed("to") && more.Iterations < 1 {
+			return usage("--to %d: give a whole number from 1 up", more.Iterations)
+		}
+		if cmd.Flags().Changed("time") && more.Time <= 0 {
+			return usage("--time %s: say how much time it gets on top, such as 30m", more.Time)
 		}
 		c, err := settingsOf(env)
 		if err != nil {
 			return err
 		}
-		limit := 0
+		words := ""
 		err = updatePlan(cmd, env, *asJSON, func(s *ralph.State) ([]ralph.Fact, ralph.TaskID, error) {
 			id := ralph.TaskID(args[0])
-			facts, err := s.ExtendTask(id, to, c.Task.MaxIterations)
+			facts, err := s.ExtendTask(id, more, ralph.Allowance{Iterations: c.Task.MaxIterations, Time: c.Task.Timeout})
 			if err == nil {
-				limit = facts[0].(ralph.TaskExtended).MaxIterations
+				words = facts[0].(ralph.TaskExtended).Words()
 			}
 			return facts, id, err
 		})
 		if err == nil && !*asJSON {
-			fmt.Fprintf(env.Stdout, "it may take %d iterations now\n", limit)
+			fmt.Fprintf(env.Stdout, "it may take %s now\n", words)
 		}
 		return err
 	}

@@ -220,7 +220,7 @@ func policyConfig(c config.Config) policy.Config {
 		SameErrorTurns: c.Task.SameErrorTurns, TaskTimeout: c.Task.Timeout, TaskDelay: c.Task.Delay, AutoCommit: c.Task.AutoCommit,
 		StageTimeout: c.Construct.StageTimeout, MaxRounds: c.Construct.MaxRounds,
 		Strategy: c.Errors.Strategy, MaxRetries: c.Errors.MaxRetries, RetryBase: c.Errors.RetryBase,
-		MaxLimitRetries: c.Errors.MaxRateLimitRetries, LimitBase: c.Errors.RateLimitBase, InputTimeout: c.Gate.InputTimeout,
+		MaxLimitRetries: c.Errors.MaxRateLimitRetries, LimitBase: c.Errors.RateLimitBase, Patience: c.Errors.RateLimitPatience, NetworkRetry: c.Errors.NetworkRetry, Logins: logins(c), InputTimeout: c.Gate.InputTimeout,
 		OnFailure: c.AgentMode.OnFailure, MaxSpecs: c.AgentMode.MaxSpecs, MaxCost: c.AgentMode.MaxCost, MaxFailures: c.AgentMode.MaxFailures,
 		LimitWait: c.Limits.Wait, CountTimeouts: c.Errors.CountTimeouts, ApproveStart: c.RequireApprovalToStart,
 		ContextWarn: c.Construct.ContextWarn, ContextCompact: c.Construct.ContextCompact, ContextKill: c.Construct.ContextKill,
@@ -230,6 +230,18 @@ func policyConfig(c config.Config) policy.Config {
 		Coverage: c.Test.Coverage, CoverageSet: c.Where("test.coverage").Given(), Baseline: c.Quality.Baseline, TestRetries: c.Test.Retries, TestRetry: c.Test.Retry, Diff: policy.DiffChecks(c.Diff),
 		Approvals: c.Gate.Approvals, Allow: c.Gate.Allow, GateTimeout: c.Gate.Timeout, OnTimeout: c.Gate.OnTimeout, GateScope: c.Gate.Scope,
 	}
+}
+
+// logins are the commands that log in to the agents of the chain, where ralph knows them.
+func logins(c config.Config) map[string]string {
+	out := map[string]string{}
+	for _, name := range c.Chain() {
+		spec, _ := c.AgentSpec(name)
+		if command := agent.LoginCommand(spec); command != "" {
+			out[name] = command
+		}
+	}
+	return out
 }
 
 // executor puts the effects together.

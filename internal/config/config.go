@@ -66,7 +66,7 @@ type Task struct {
 	MaxIterations   int           `yaml:"max_iterations"`
 	StuckThreshold  int           `yaml:"stuck_threshold"`
 	Timeout         time.Duration `yaml:"timeout"`
-	NoProgressTurns int           `yaml:"no_progress_turns"` // above StuckThreshold or 0 (X-56)
+	NoProgressTurns int           `yaml:"no_progress_turns"` // not below StuckThreshold, or 0 (X-56)
 	Progress        string        `yaml:"progress"`          // commit, change (X-57)
 	SameErrorTurns  int           `yaml:"same_error_turns"`
 	Delay           time.Duration `yaml:"delay"`
@@ -90,6 +90,8 @@ type Errors struct {
 	RetryBase           time.Duration `yaml:"retry_base"` // doubles
 	MaxRateLimitRetries int           `yaml:"max_rate_limit_retries"`
 	RateLimitBase       time.Duration `yaml:"rate_limit_base"` // triples
+	RateLimitPatience   time.Duration `yaml:"rate_limit_patience"`
+	NetworkRetry        time.Duration `yaml:"network_retry"`
 	MaxConsecutive      int           `yaml:"max_consecutive"`
 	CountTimeouts       bool          `yaml:"count_timeouts"` // timeouts count into it (X-51)
 }

@@ -73,7 +73,9 @@ func addedLater(key string) bool {
 			return true
 		}
 	}
-	return slices.Contains([]string{"agent.mcp", "errors.count_timeouts", "gate.shims", "limits.wait", "quality.baseline"}, key)
+	return slices.Contains([]string{
+		"agent.mcp", "errors.count_timeouts", "gate.shims", "limits.wait", "quality.baseline", "errors.rate_limit_patience", "errors.network_retry",
+	}, key)
 }
 
 // Each field of Config has a key of the name in its tag, and each key a field.

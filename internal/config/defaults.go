@@ -20,7 +20,7 @@ func Defaults() Config {
 		Agents: builtinAgents(),
 		Task: Task{
 			MaxIterations: 50, StuckThreshold: 5, Timeout: 30 * time.Minute, // B-016 to B-018
-			NoProgressTurns: 10, Progress: "change", SameErrorTurns: 3, Delay: 500 * time.Millisecond,
+			NoProgressTurns: 5, Progress: "change", SameErrorTurns: 3, Delay: 500 * time.Millisecond,
 		},
 		Construct: Construct{
 			StageTimeout: 5 * time.Minute, MaxRounds: 10,
@@ -29,6 +29,7 @@ func Defaults() Config {
 		Errors: Errors{
 			Strategy: "retry", MaxRetries: 2, RetryBase: 2 * time.Second,
 			MaxRateLimitRetries: 3, RateLimitBase: 5 * time.Second, MaxConsecutive: 3,
+			RateLimitPatience: 30 * time.Second, NetworkRetry: time.Minute,
 		},
 		Limits:  Limits{Wait: "auto"},
 		Scoring: Scoring{Unblocks: 10, Critical: 50, QuickWin: 30, NearComplete: 20, Retry: -15}, // B-041 to B-045

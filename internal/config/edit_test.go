@@ -71,7 +71,7 @@ func TestEditRefuses(t *testing.T) {
 		{"bad value", "", "parallel", "two", "command line: `parallel` must be a whole number from 1 to 64, not `two`"},
 		{"broken file", "a: [", "parallel", "2", "ralph/config.yaml:1: is no valid YAML: did not find expected node content"},
 		{"other problems of the file", "mode: x\n", "parallel", "2", "ralph/config.yaml:1: `mode` must be one of manual, step, semi, autopilot, not `x`"},
-		{"a value that breaks a rule", "", "task.stuck_threshold", "20", "ralph/config.yaml:2: `task.no_progress_turns` must be above `task.stuck_threshold` (20) or 0 for never, not 10: the warning comes before the stop"},
+		{"a value that breaks a rule", "", "task.stuck_threshold", "20", "ralph/config.yaml:2: `task.no_progress_turns` must not be below `task.stuck_threshold` (20), or 0 for never, not 5: the warning comes before the stop"},
 		{"comments in a list", "quality:\n  commands:\n  - a # first\n  - b\n", "quality.commands", "c", "set `quality.commands` in ralph/config.yaml: line 3: the lines of this value hold comments or more than it; change them by hand"},
 		{"comments in brackets", "quality:\n  commands: [a, # first\n    b]\n", "quality.commands", "c", "set `quality.commands` in ralph/config.yaml: line 2: this way to write a value cannot be edited; change it by hand"},
 		{"text over lines", "test:\n  command: |\n    make\n", "test.command", "c", "set `test.command` in ralph/config.yaml: line 2: this way to write a value cannot be edited; change it by hand"},

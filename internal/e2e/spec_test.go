@@ -99,17 +99,18 @@ func TestEveryAgentBuildsASpec(t *testing.T) {
 	})
 }
 
-// A key that is refused is told as what it is, by every real agent, and nobody
-// tries it again and again (D-077, X-43, X-53).
+// A key that is refused is told as what it is, by every real agent, nobody tries it again
+// and again, and the spec is not to blame (D-077, X-53, R-H4).
 func TestEveryAgentWithABadKey(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, a program) {
 		p := newPlace(t)
 		m := modeltest.New(t, func(modeltest.Request) modeltest.Reply { return modeltest.Reply{Kind: modeltest.Auth} })
 		p.begin(p.settings(m, "never", a))
+		p.env = append(p.env, "RALPH_LIMITS_WAIT=off") // usual is to wait for a person
 		out, code := p.run(p.ralph, "agent")
-		if code != 1 || !strings.Contains(out, "authentication") {
-			t.Errorf("exit code %d, want 1 and an authentication error:\n%s", code, out)
+		if code != 3 || !strings.Contains(out, "not logged in") || !strings.Contains(p.must(p.ralph, "inbox"), "pending") {
+			t.Errorf("exit code %d, want 3, a login that is missing, and a spec that waits:\n%s", code, out)
 		}
 		if turns := strings.Count(p.must(p.ralph, "log", "--json"), `"t":"turn.ended"`); turns != 1 {
 			t.Errorf("%d turns with a key that is refused, want 1:\n%s", turns, out)

@@ -445,7 +445,7 @@ func TestFullContextInAutopilot(t *testing.T) {
 						part.Parent = c.Task.Parent
 						return append([]ralph.Fact{ralphtest.Answers("split"), ralph.TaskAdded{Task: part}}, c.State.ReplaceTask(c.Task.Parent, []ralph.TaskID{part.ID}, ralph.Why{Rule: "D-044", Text: "split"})...)
 					case c.Stage == ralph.KindDecompose:
-						return []ralph.Fact{ralphtest.Fails(ralph.ErrClassAuth)}
+						return []ralph.Fact{ralphtest.Fails(ralph.ErrClassRequest)}
 					case c.Task.Name == "1":
 						return []ralph.Fact{ralphtest.Fails(ralph.ErrClassContext)}
 					}

@@ -24,7 +24,7 @@ func troubled(w *world) {
 		build := c.Stage == ralph.KindBuild
 		switch {
 		case build && c.File == "bad.md":
-			return []ralph.Fact{ralphtest.Fails(ralph.ErrClassAuth)}
+			return []ralph.Fact{ralphtest.Fails(ralph.ErrClassRequest)}
 		case build && c.Iteration == 1:
 			return []ralph.Fact{ralphtest.Fails(ralph.ErrClassServer)}
 		case build && c.Iteration == 2:

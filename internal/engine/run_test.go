@@ -201,7 +201,7 @@ func (w *world) wantTurns(want ...string) {
 func bad(files ...string) func(ralphtest.Call) []ralph.Fact {
 	return func(c ralphtest.Call) []ralph.Fact {
 		if c.Stage == ralph.KindBuild && slices.Contains(files, c.File) {
-			return []ralph.Fact{ralphtest.Fails(ralph.ErrClassAuth)}
+			return []ralph.Fact{ralphtest.Fails(ralph.ErrClassRequest)}
 		}
 		return willing(c)
 	}
@@ -399,7 +399,7 @@ func TestFailedStages(t *testing.T) {
 				}
 				return willing(c)
 			}
-		}, "no progress in 10 turns", 1},
+		}, "no progress in 5 turns", 1},
 		{"D-078 rounds", "failed done", func(w *world) {
 			w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
 				if c.Stage == ralph.KindVerify && c.File == "a.md" {

@@ -174,7 +174,7 @@ func (x storm) turn(c ralphtest.Call, begin time.Time) []ralph.Fact {
 	case n < 3:
 		return []ralph.Fact{ralphtest.Fails(ralph.ErrClassServer)}
 	case n == 3:
-		return []ralph.Fact{ralphtest.Fails(ralph.ErrClassAuth)}
+		return []ralph.Fact{ralphtest.Fails(ralph.ErrClassRequest)}
 	case n == 4 && build:
 		return []ralph.Fact{ralph.TurnEnded{Exit: ralph.ExitTimeout}}
 	case n == 5 && build:

@@ -135,6 +135,9 @@ func taskLine(t *ralph.Task) string {
 	if t.MaxIterations > 0 {
 		m = append(m, member{"max_iterations", t.MaxIterations})
 	}
+	if t.Timeout > 0 {
+		m = append(m, member{"timeout", ralph.ClockTime(t.Timeout)})
+	}
 	return encodeRecord(m, t.Extra)
 }
 
@@ -206,6 +209,19 @@ func (f *fields) take(key string, dst any) {
 	if err := json.Unmarshal(raw, dst); err != nil {
 		f.err = fmt.Errorf("field %q: %s does not fit", key, raw)
 	}
+}
+
+// takeTime takes a length of time, written as in the settings: "45m".
+func (f *fields) takeTime(key string, dst *time.Duration) {
+	var words string
+	if f.take(key, &words); words == "" || f.err != nil {
+		return
+	}
+	d, err := time.ParseDuration(words)
+	if err != nil {
+		f.err = fmt.Errorf("field %q: %q is no time such as 45m or 2h", key, words)
+	}
+	*dst = d
 }
 
 // rest returns the members that nobody took.
@@ -317,6 +333,7 @@ func readTask(f *fields, line string, newID func(prefix, words string) string) (
 	f.take("status", &t.Status)
 	f.take("retry_count", &t.RetryCount)
 	f.take("max_iterations", &t.MaxIterations)
+	f.takeTime("timeout", &t.Timeout)
 	if t.Status == "" {
 		t.Status = ralph.TaskPending
 	}
@@ -329,7 +346,7 @@ func readTask(f *fields, line string, newID func(prefix, words string) string) (
 		return nil, fmt.Errorf("status %q is none of pending, active, done, failed, blocked, timeout, skipped", t.Status)
 	case strings.ContainsAny(string(t.ID), " \t\n:/"):
 		return nil, fmt.Errorf("task id %q has a character that an id cannot have", t.ID)
-	case t.RetryCount < 0 || t.MaxIterations < 0:
+	case t.RetryCount < 0 || t.MaxIterations < 0 || t.Timeout < 0:
 		return nil, fmt.Errorf("a count is negative")
 	}
 	if t.ID == "" { // a person wrote it by hand

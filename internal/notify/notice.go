@@ -91,10 +91,21 @@ func resilience(e ralph.Event, s *ralph.State) (Notice, bool) {
 	case ralph.Retrying:
 		return heard(ralph.NoticeRetrying), true
 	case ralph.AgentLimited:
-		return heard(ralph.NoticeLimited), true
+		return limited(f), true
+	case ralph.AgentRetries:
+		return retries(f), true
 	case ralph.AgentSwitched:
 		return heard(ralph.NoticeSwitched), true
 	case ralph.AllLimited: // its pause tells nothing more (X-41)
+		if f.Again { // each minute without a network
+			return Notice{}, false
+		}
+		if words := away(s); words != "" {
+			return withSound(Notice{
+				Event: ralph.NoticeAllLimited, Title: "No agent can be used now", Urgency: Trouble, Command: "ralph resume",
+				Body: "The work pauses, nothing counts as failed. " + words + ". `ralph resume` tries them at once.",
+			}), true
+		}
 		return withSound(Notice{
 			Event: ralph.NoticeAllLimited, Title: "Every agent is at its limit", Urgency: Trouble, Command: "ralph resume",
 			Body: fmt.Sprintf("The work pauses: %s cannot be used before %s. `ralph resume` tries them at once.", strings.Join(f.Agents, ", "), clock(f.Until)),
@@ -110,6 +121,39 @@ func resilience(e ralph.Event, s *ralph.State) (Notice, bool) {
 		}), true
 	}
 	return Notice{}, false
+}
+
+// limited tells of an agent that somebody has to log in to; a limit ends by itself.
+func limited(f ralph.AgentLimited) Notice {
+	if f.Class != ralph.ErrClassAuth || f.Again {
+		return heard(ralph.NoticeLimited)
+	}
+	l := ralph.Limit{Agent: f.Agent, Class: f.Class, Login: f.Login}
+	return withSound(Notice{
+		Event: ralph.NoticeLimited, Title: f.Agent + " is not logged in", Urgency: Trouble, Command: f.Login, Body: l.Words(clock),
+	})
+}
+
+// retries tells of an agent that has lost its connection, at its first try.
+func retries(f ralph.AgentRetries) Notice {
+	if f.Class != ralph.ErrClassNetwork {
+		return heard(ralph.NoticeRetrying)
+	}
+	return withSound(Notice{
+		Event: ralph.NoticeRetrying, Title: f.Agent + " has no connection", Urgency: Trouble, Command: "ralph status",
+		Body: fmt.Sprintf("%s has no connection and tries again: %s", f.Agent, f.Message),
+	})
+}
+
+// away says which agents are not logged in or have no connection, "" for none.
+func away(s *ralph.State) string {
+	var words []string
+	for _, l := range s.Limits {
+		if l.Away() {
+			words = append(words, l.Words(clock))
+		}
+	}
+	return strings.Join(words, "; ")
 }
 
 // withSound gives a notice the sound of its event in the table.
@@ -144,13 +188,11 @@ func taskEnded(f ralph.TaskEnded, s *ralph.State) (Notice, bool) {
 // recovery is what helps a task that ended badly. In place its spec ends with it,
 // so there one looks first.
 func recovery(f ralph.TaskEnded, s *ralph.State) string {
-	switch {
-	case s.Session.Mode != "autopilot":
+	if s.Session.Mode != "autopilot" {
 		return fmt.Sprintf("ralph why %s", f.ID)
-	case f.Status == ralph.TaskTimeout:
-		return fmt.Sprintf("ralph task extend %s && ralph task retry %[1]s", f.ID)
 	}
-	return fmt.Sprintf("ralph task retry %s", f.ID)
+	ended := ralph.Task{ID: f.ID, Status: f.Status, Run: ralph.Run{RanOut: f.RanOut}}
+	return ended.Recovery()
 }
 
 func gateKey(id ralph.GateID) string { return "gate:" + string(id) }
@@ -204,6 +246,8 @@ func held(g ralph.Gate) string {
 // control: each pause has one sound by its cause (X-41).
 func control(f ralph.Control, by string, s *ralph.State) (Notice, bool) {
 	switch {
+	case f.Want == ralph.WantRun && by == "engine" && away(s) != "": // one more try, each minute
+		return Notice{}, false
 	case f.Want == ralph.WantRun && by == "engine":
 		return withSound(Notice{Event: ralph.NoticeResumed, Title: "The work goes on", Body: "The work goes on: " + cmp.Or(f.Cause, "the pause is over")}), true
 	case f.Want == ralph.WantRun:

@@ -57,7 +57,7 @@ func TestTable(t *testing.T) {
 	}{
 		{"A-106 A-050 a task is done", end(ralph.TaskDone), nil, "", "step-complete aiComplete ear"},
 		{"A-107 X-42 a task failed in the end", end(ralph.TaskFailed), nil, "", "step-failed aiError trouble: ralph task retry t-1"},
-		{"A-107 out of time", end(ralph.TaskTimeout), nil, "", "step-failed aiError trouble: ralph task extend t-1 && ralph task retry t-1"},
+		{"F-12 B-066 out of wall-clock time", ralph.TaskEnded{ID: "t-1", Status: ralph.TaskTimeout, RanOut: ralph.OutOfTime}, nil, "", "step-failed aiError trouble: ralph task extend t-1 --time 30m && ralph task retry t-1"},
 		{"A-107 blocked, in place", end(ralph.TaskBlocked), inPlace, "", "step-failed aiError trouble: ralph why t-1"},
 		{"X-42 an attempt failed", ralph.TaskEnded{ID: "t-1", Status: ralph.TaskPending, Retry: true}, nil, "", ""},
 		{"X-42 a retry follows", ralph.Retrying{Task: "t-1", Attempt: 1}, nil, "", "retrying  ear"},

@@ -49,14 +49,17 @@ type Config struct {
 	TaskDelay       time.Duration `json:"task_delay,omitempty"`
 	AutoCommit      bool          `json:"auto_commit,omitempty"`
 
-	Strategy        string        `json:"strategy"` // retry, skip, abort
-	MaxRetries      int           `json:"max_retries"`
-	RetryBase       time.Duration `json:"retry_base"`
-	MaxLimitRetries int           `json:"max_limit_retries"`
-	LimitBase       time.Duration `json:"limit_base"`
-	InputTimeout    time.Duration `json:"input_timeout,omitempty"`  // 0: a question waits without limit
-	LimitWait       string        `json:"limit_wait,omitempty"`     // auto, ask, off: what happens when every agent is at its limit
-	CountTimeouts   bool          `json:"count_timeouts,omitempty"` // timeouts count into MaxConsecutive (X-51)
+	Strategy        string            `json:"strategy"` // retry, skip, abort
+	MaxRetries      int               `json:"max_retries"`
+	RetryBase       time.Duration     `json:"retry_base"`
+	MaxLimitRetries int               `json:"max_limit_retries"`
+	LimitBase       time.Duration     `json:"limit_base"`
+	Patience        time.Duration     `json:"rate_limit_patience,omitempty"` // of an agent that tries again by itself; 0: none
+	NetworkRetry    time.Duration     `json:"network_retry,omitempty"`       // between two tries of an agent without a connection; 0: a minute
+	Logins          map[string]string `json:"logins,omitempty"`              // by agent: the command that logs in
+	InputTimeout    time.Duration     `json:"input_timeout,omitempty"`       // 0: a question waits without limit
+	LimitWait       string            `json:"limit_wait,omitempty"`          // auto, ask, off: what happens when every agent is at its limit
+	CountTimeouts   bool              `json:"count_timeouts,omitempty"`      // timeouts count into MaxConsecutive (X-51)
 
 	ApproveStart bool `json:"approve_start,omitempty"` // the start waits for a person (A-105)
 

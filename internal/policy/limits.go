@@ -11,13 +11,17 @@ import (
 )
 
 // The limit coordinator (product.md 14): a limit is a state with a time at which
-// it ends, shared by all tasks and slots. While it is soft (a short backoff), who
+// it ends, shared by all tasks and slots. An agent that is not logged in, or has no
+// connection, is in such a state as well: no work is to blame for it (R-H4). While it is soft (a short backoff), who
 // needs the agent waits; when it is hard, the next agent of the chain takes over;
 // when all are, the engine pauses. After a limit one turn tries alone.
 
 // probeTime is how long the first turn after a limit goes alone: an agent at its
 // limit says so within seconds, and a turn may take half an hour.
 const probeTime = 10 * time.Second
+
+// networkRetry is the wait between two tries of an agent that nothing answers.
+const networkRetry = time.Minute
 
 // mostLimitWait bounds the wait for a limit whose end nobody knows: such limits may
 // last for hours, and nobody wants to be told of each try.
@@ -58,7 +62,7 @@ func startOf(s *ralph.State, c Config, now time.Time, start ralph.TaskStarted) M
 	t := s.Task(start.ID)
 	from := cmp.Or(t.Run.Agent, s.Session.Agent, c.Agents[0])
 	if to := chooseAgent(s, t, c, now).agent; to == c.Agents[0] && to != from {
-		return record(switched(t, from, to, c), start)
+		return record(switched(s, t, from, to, c), start)
 	}
 	return record(start)
 }
@@ -114,11 +118,15 @@ func firstProbe(s *ralph.State, t *ralph.Task, l ralph.Limit, now time.Time) tim
 // none left the task is given back before anything else. It uses up no retry.
 func afterLimit(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, ralph.Why) {
 	last := t.Run.Last
-	why := ralph.Why{Rule: "X-33", Text: fmt.Sprintf("%s is at its limit (%d): %s", last.Agent, t.Run.Hits(last.Agent), errorText(last))}
+	what := fmt.Sprintf("is at its limit (%d)", t.Run.Hits(last.Agent))
+	if l := s.Limit(last.Agent); l != nil && l.Away() {
+		what = "cannot be used now"
+	}
+	why := ralph.Why{Rule: "X-33", Text: fmt.Sprintf("%s %s: %s", last.Agent, what, errorText(last))}
 	ch := chooseAgent(s, t, c, now)
 	switch {
 	case ch.all:
-		return release("X-38", allLimitedText)
+		return release("X-38", givenBackText(s, c))
 	case ch.agent == "":
 		return waitThenTurn(s, t, c, now, ch.until, why)
 	case ch.agent != last.Agent:
@@ -131,49 +139,94 @@ func afterLimit(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.S
 // agent is asked again after a short wait. A limit that is known
 // to last longer already stays.
 func limited(s *ralph.State, t *ralph.Task, f ralph.TurnEnded, c Config, now time.Time) ralph.AgentLimited {
-	try := t.Run.Hits(f.Agent) + 1
-	longest := Backoff(c.LimitBase, limitFactor, c.MaxLimitRetries)
-	until := now.Add(min(Backoff(c.LimitBase, limitFactor, try), max(longest, mostLimitWait)))
-	if f.Err.ResetAt.After(now) {
-		until = f.Err.ResetAt
+	known := s.Limit(f.Agent)
+	out := ralph.AgentLimited{Agent: f.Agent, Since: now, Task: f.Task, Try: t.Run.Hits(f.Agent) + 1, Message: errorText(&f)}
+	switch f.Err.Class {
+	case ralph.ErrClassAuth: // a person has to do something: no time helps
+		out.Until, out.Hard, out.Class, out.Login = now.Add(ralph.Never), true, f.Err.Class, c.Logins[f.Agent]
+	case ralph.ErrClassNetwork:
+		out.Until, out.Hard, out.Class = now.Add(cmp.Or(c.NetworkRetry, networkRetry)), true, f.Err.Class
+	default:
+		out.Until, out.Hard = limitEnds(f.Err, out.Try, c, now)
 	}
-	hard := try > c.MaxLimitRetries || until.Sub(now) > longest
-	if l := s.Limit(f.Agent); l != nil && !l.Over(now) {
-		hard = hard || l.Hard
-		if l.Until.After(until) {
-			until = l.Until
+	out.Again = out.Class != "" && known != nil && known.Class == out.Class
+	if known != nil && !known.Over(now) {
+		out.Hard = out.Hard || known.Hard
+		if known.Until.After(out.Until) {
+			out.Until, out.Class, out.Login, out.Again = known.Until, known.Class, known.Login, known.Away()
 		}
 	}
-	out := ralph.AgentLimited{Agent: f.Agent, Since: now, Until: until, Task: f.Task, Try: try, Hard: hard, Message: errorText(&f)}
-	if !hard {
-		out.BackoffMS = until.Sub(now).Milliseconds()
+	if !out.Hard {
+		out.BackoffMS = out.Until.Sub(now).Milliseconds()
 	}
 	return out
 }
 
+// limitEnds is until when a limit is heeded, and whether others take over meanwhile. The
+// time that the service names wins. An agent that has waited by itself for longer than one
+// is patient is not asked again at once (F-22).
+func limitEnds(e *ralph.AgentError, try int, c Config, now time.Time) (until time.Time, hard bool) {
+	longest := Backoff(c.LimitBase, limitFactor, c.MaxLimitRetries)
+	until = now.Add(min(Backoff(max(c.LimitBase, e.Wait), limitFactor, try), max(longest, mostLimitWait)))
+	if e.ResetAt.After(now) {
+		until = e.ResetAt
+	}
+	return until, try > c.MaxLimitRetries || until.Sub(now) > longest || e.Retried
+}
+
 // allLimited is when the first agent of the chain may be used again, ok only while
-// every one is at a hard limit.
+// every one is at a hard limit. Zero: not before a person has logged in.
 func allLimited(s *ralph.State, c Config, now time.Time) (until time.Time, ok bool) {
 	for _, agent := range c.Agents {
 		l := s.Limit(agent)
 		if l == nil || !l.Hard || l.Over(now) {
 			return time.Time{}, false
 		}
-		until = sooner(until, l.Until)
+		if l.Class != ralph.ErrClassAuth { // that one only a person ends
+			until = sooner(until, l.Until)
+		}
 	}
 	return until, len(c.Agents) > 0
 }
 
 // pauseForLimits pauses the engine before anything else is started.
 func pauseForLimits(s *ralph.State, c Config, until time.Time) Move {
-	cause := "every agent is at its limit: " + limitWords(s, c)
-	if c.LimitWait != "ask" {
+	cause := nobodyFree(s, c) + ": " + limitWords(s, c)
+	if c.LimitWait != "ask" && !until.IsZero() {
 		cause += "; it goes on by itself"
 	}
+	again := slices.ContainsFunc(c.Agents, func(a string) bool {
+		l := s.Limit(a)
+		return l != nil && l.Class == ralph.ErrClassNetwork && l.First.Before(l.Since)
+	})
 	return record(
-		ralph.AllLimited{Task: lastLimited(s), Agents: c.Agents, Until: until},
+		ralph.AllLimited{Task: lastLimited(s), Agents: c.Agents, Until: until, Again: again},
 		ralph.Control{Want: ralph.WantPause, Cause: cause, From: ralph.PauseLimits},
 	)
+}
+
+// nobodyFree says that no agent can work now.
+func nobodyFree(s *ralph.State, c Config) string {
+	if anyAway(s, c) {
+		return "no agent can be used now"
+	}
+	return "every agent is at its limit"
+}
+
+// anyAway reports whether an agent of the chain is not logged in or has no connection.
+func anyAway(s *ralph.State, c Config) bool {
+	return slices.ContainsFunc(c.Agents, func(a string) bool {
+		l := s.Limit(a)
+		return l != nil && l.Away()
+	})
+}
+
+// givenBackText is why a task was given back that no agent could do.
+func givenBackText(s *ralph.State, c Config) string {
+	if anyAway(s, c) {
+		return "No agent can be used now: " + limitWords(s, c)
+	}
+	return allLimitedText
 }
 
 // lastLimited is the task whose turn met the newest limit.
@@ -188,10 +241,15 @@ func lastLimited(s *ralph.State) ralph.TaskID {
 }
 
 func limitWords(s *ralph.State, c Config) string {
+	clock := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	var words []string
 	for _, agent := range c.Agents {
-		if l := s.Limit(agent); l != nil {
-			words = append(words, fmt.Sprintf("%s until %s", agent, l.Until.UTC().Format(time.RFC3339)))
+		switch l := s.Limit(agent); {
+		case l == nil:
+		case l.Away():
+			words = append(words, l.Words(clock))
+		default:
+			words = append(words, agent+" until "+clock(l.Until))
 		}
 	}
 	return strings.Join(words, ", ")

@@ -126,7 +126,7 @@ func TestResetTime(t *testing.T) {
 func TestWhatIsALimit(t *testing.T) {
 	t.Parallel()
 	for class, limit := range map[ralph.ErrorClass]bool{
-		ralph.ErrClassLimit: true, ralph.ErrClassBusy: true, ralph.ErrClassServer: false, ralph.ErrClassOther: false, ralph.ErrClassAuth: false,
+		ralph.ErrClassLimit: true, ralph.ErrClassBusy: true, ralph.ErrClassServer: false, ralph.ErrClassOther: false,
 		ralph.ErrClassRequest: false, ralph.ErrClassContext: false, ralph.ErrClassRefusal: false, ralph.ErrClassBudget: false, ralph.ErrClassSpawn: false,
 	} {
 		for _, strategy := range []string{"retry", "skip", "abort"} {

@@ -374,8 +374,10 @@ func Ending(s *ralph.State, id ralph.TaskID, end ralph.Finish, why ralph.Why, c 
 		return []ralph.Fact{ended}
 	}
 	ended.Slot = t.Run.Place.Slot
-	facts := []ralph.Fact{ended}
 	r := t.Run
+	ended.Uncounted = end.Status == ralph.TaskPending && why.Rule == "X-60" && outOfBudget(r.Last)
+	ended.RanOut = ranOut(t, end.Status, why, c)
+	facts := []ralph.Fact{ended}
 	if !c.Isolated || end.Status != ralph.TaskDone || !t.TakesSlot() || r.Commit == "" || r.Commit == r.Place.Base {
 		return facts
 	}

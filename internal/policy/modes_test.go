@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -428,4 +429,43 @@ func TestCapOfABudget(t *testing.T) {
 	b = building(t, c)
 	b.turn(f)
 	b.want("finish timeout", "X-60")
+}
+
+// F-04, X-34, X-60: an end by a budget is no error of the task, however often it comes. The
+// next session begins with a turn at once; errors of another kind stay counted.
+func TestBudgetIsNoError(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]ralph.TurnEnded{
+		"its cap":  failure(ralph.ErrClassBudget),
+		"its time": {Exit: ralph.ExitTimeout, Took: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := ralphtest.Settings()
+			c.MaxCost = 0.5
+			b := building(t, c)
+			f.Usage = ralph.Usage{Cost: 0.6, Known: true}
+			for n := range 5 {
+				if n == 2 {
+					e := failure(ralph.ErrClassServer)
+					e.Usage = ralph.Usage{Input: 1, Known: true}
+					b.turn(e)
+					b.wait(2*time.Second, "X-31")
+				}
+				b.want(fmt.Sprintf("turn %d claude", b.s.Task("t-1").Run.Iterations+1), map[bool]string{true: "X-31", false: "D-044"}[n == 2])
+				b.turn(f)
+				step, why := policy.Next(&b.s, "t-1", b.c, b.now)
+				if words(step) != "finish pending" || why.Rule != "X-60" {
+					t.Fatalf("stop %d: %s, %s", n+1, words(step), why)
+				}
+				b.add(policy.Ending(&b.s, "t-1", step.(ralph.Finish), why, b.c, b.now)...)
+				r := b.s.Task("t-1").Run
+				if want := map[bool]int{true: 1}[n >= 2]; r.ErrorTries != want || r.SameError != want || r.Last != nil || b.s.Task("t-1").RetryCount != 0 {
+					t.Fatalf("stop %d: %d errors, %d of a kind, last %+v", n+1, r.ErrorTries, r.SameError, r.Last)
+				}
+				b.add(ralph.JobEnded{Status: ralph.SpecPending}, ralph.SessionEnded{Reason: ralph.ReasonMaxCost},
+					ralph.SessionStarted{ID: ralph.SessionID(fmt.Sprint(n)), Mode: "agent"}, ralph.JobStarted{Job: "q-1", ID: "q-1", File: "a.md", Resume: true}, ralph.TaskStarted{ID: "t-1"})
+			}
+		})
+	}
 }

@@ -221,12 +221,12 @@ func turnOrLimit(s *ralph.State, t *ralph.Task, c Config, now time.Time, why ral
 	if over := ofTask(t, c).over(); over != "" {
 		return finish(ralph.TaskTimeout, "X-60", over)
 	}
-	if c.NoProgressTurns > 0 && r.Unchanged >= c.NoProgressTurns {
+	if c.stops(r.Unchanged) {
 		return finish(ralph.TaskFailed, "E-072", fmt.Sprintf("no progress in %d turns (task.no_progress_turns)", r.Unchanged))
 	}
 	turn := ralph.Turn{Stage: stageName(t), Iteration: r.Iterations + 1}
-	if c.TaskTimeout > 0 {
-		turn.Timeout = c.TaskTimeout - r.Spent
+	if limit := timeLimit(t, c); limit > 0 {
+		turn.Timeout = limit - r.Spent
 	}
 	return giveTurn(s, t, c, now, turn, why)
 }
@@ -245,7 +245,7 @@ func givenBack(s *ralph.State, c Config, now time.Time) (ralph.Step, ralph.Why, 
 		rule, text = "D-051", "stop wanted: "+cmp.Or(s.Session.Cause, "by a person")
 	}
 	if rule == "X-38" {
-		text = allLimitedText
+		text = givenBackText(s, c)
 	}
 	step, why := release(rule, text)
 	return step, why, true
@@ -264,12 +264,12 @@ func giveTurn(s *ralph.State, t *ralph.Task, c Config, now time.Time, turn ralph
 	ch := chooseAgent(s, t, c, now)
 	switch {
 	case ch.all:
-		return release("X-38", allLimitedText)
+		return release("X-38", givenBackText(s, c))
 	case ch.agent == "":
 		return ralph.Wait{Until: ch.until}, ralph.Why{Rule: "X-33", Text: "its agent is at a limit for a moment"}
 	}
 	if from := cmp.Or(r.Agent, s.Session.Agent, c.Agents[0]); from != ch.agent {
-		return ralph.Tell{Fact: switched(t, from, ch.agent, c)}, ralph.Why{Rule: "X-37", Text: "from " + from + " to " + ch.agent}
+		return ralph.Tell{Fact: switched(s, t, from, ch.agent, c)}, ralph.Why{Rule: "X-37", Text: "from " + from + " to " + ch.agent}
 	}
 	if step, why, ok := takeOver(s, t, c, ch.agent); ok {
 		return step, why
@@ -297,8 +297,16 @@ func giveTurn(s *ralph.State, t *ralph.Task, c Config, now time.Time, turn ralph
 }
 
 // switched says that a task goes to another agent, and why.
-func switched(t *ralph.Task, from, to string, c Config) ralph.AgentSwitched {
+func switched(s *ralph.State, t *ralph.Task, from, to string, c Config) ralph.AgentSwitched {
 	f := ralph.AgentSwitched{Task: t.ID, From: from, To: to, Reason: ralph.SwitchLimit}
+	if l := s.Limit(from); l != nil {
+		switch l.Class {
+		case ralph.ErrClassAuth:
+			f.Reason = ralph.SwitchLogin
+		case ralph.ErrClassNetwork:
+			f.Reason = ralph.SwitchNetwork
+		}
+	}
 	if to == c.Agents[0] {
 		f.Reason = ralph.SwitchBack
 	}
@@ -356,7 +364,16 @@ func maxIterations(t *ralph.Task, c Config) int {
 
 // spent reports whether a task has used up its iterations or its time (B-028, B-029).
 func spent(t *ralph.Task, c Config) bool {
-	return worked(t) >= maxIterations(t, c) || c.TaskTimeout > 0 && t.Run.Spent >= c.TaskTimeout
+	limit := timeLimit(t, c)
+	return worked(t) >= maxIterations(t, c) || limit > 0 && t.Run.Spent >= limit
+}
+
+// timeLimit is how long a task may take, 0 for any time (B-066).
+func timeLimit(t *ralph.Task, c Config) time.Duration {
+	if c.TaskTimeout == 0 {
+		return 0
+	}
+	return cmp.Or(t.Timeout, c.TaskTimeout)
 }
 
 // worked counts the iterations that an error or a limit did not cut short: those
@@ -371,7 +388,7 @@ func spentWhy(t *ralph.Task, c Config) string {
 	if worked(t) >= n {
 		return fmt.Sprintf("%d iterations used (task.max_iterations)", n)
 	}
-	return fmt.Sprintf("%s used (task.timeout)", c.TaskTimeout)
+	return fmt.Sprintf("%s used (task.timeout)", timeLimit(t, c))
 }
 
 func finish(status ralph.TaskStatus, rule, text string) (ralph.Step, ralph.Why) {

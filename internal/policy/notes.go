@@ -18,7 +18,7 @@ func AfterTurn(s *ralph.State, f ralph.TurnEnded, c Config, now time.Time) []ral
 	var facts []ralph.Fact
 	unchanged := t.Run.Unchanged + 1
 	idle := !f.Changed && !f.Failed() // a turn that an error cut short says nothing about progress
-	if t.IsBuild() && idle && !t.Run.Warned && c.StuckThreshold > 0 && unchanged >= c.StuckThreshold {
+	if t.IsBuild() && idle && !t.Run.Warned && c.StuckThreshold > 0 && unchanged >= c.StuckThreshold && !c.stops(unchanged) {
 		text := fmt.Sprintf("%s may be stuck: %d iterations without a change; it goes on", describe(t), unchanged)
 		facts = append(facts, ralph.Noted{Task: t.ID, Text: text, Rule: ralph.RuleStuck})
 	}

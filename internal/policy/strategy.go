@@ -26,7 +26,7 @@ func afterError(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.S
 	}
 	if err := last.Err; err != nil {
 		switch err.Class {
-		case ralph.ErrClassLimit, ralph.ErrClassBusy:
+		case ralph.ErrClassLimit, ralph.ErrClassBusy, ralph.ErrClassAuth, ralph.ErrClassNetwork:
 			if s.Session.Auto.EndsAtError() {
 				return finish(ralph.TaskFailed, "A-093", message)
 			}
@@ -61,7 +61,7 @@ func strategy(s *ralph.State, t *ralph.Task, c Config, now time.Time, message st
 	case r.ErrorTries > c.MaxRetries:
 		return finish(ralph.TaskFailed, "X-32", fmt.Sprintf("%s (tried %d times)", message, r.ErrorTries))
 	case c.SameErrorTurns > 0 && r.SameError >= c.SameErrorTurns:
-		return finish(ralph.TaskFailed, "E-073", fmt.Sprintf("the same kind of error %d turns in a row: %s", r.SameError, message))
+		return finish(ralph.TaskFailed, "E-073", fmt.Sprintf("the same kind of error in %d turns without a change: %s", r.SameError, message))
 	}
 	if step, why, ok := givenBack(s, c, now); ok {
 		return step, why
@@ -104,6 +104,31 @@ func outOfTime(s *ralph.State, t *ralph.Task, c Config, now time.Time, why ralph
 		return step, why
 	}
 	return finish(ralph.TaskTimeout, why.Rule, "the agent ran out of time (task.timeout)")
+}
+
+// ranOut is what a task that ends as timeout has used up.
+func ranOut(t *ralph.Task, status ralph.TaskStatus, why ralph.Why, c Config) ralph.RanOut {
+	switch {
+	case status != ralph.TaskTimeout:
+		return ""
+	case why.Rule == "X-60":
+		return ralph.OutOfBudget
+	case why.Rule == "X-62":
+		return ralph.OutOfContext
+	case worked(t) >= maxIterations(t, c):
+		return ralph.OutOfIterations
+	}
+	return ralph.OutOfTime
+}
+
+// stops reports whether so many turns in a row without a change end a task (E-072).
+func (c Config) stops(unchanged int) bool {
+	return c.NoProgressTurns > 0 && unchanged >= c.NoProgressTurns
+}
+
+// outOfBudget reports whether a turn ended at the cap that a budget had set for it.
+func outOfBudget(last *ralph.TurnEnded) bool {
+	return last != nil && (last.Exit == ralph.ExitTimeout || last.Err != nil && last.Err.Class == ralph.ErrClassBudget)
 }
 
 // waitThenTurn lets a backoff pass. The end of the session ends it; a pause holds it.

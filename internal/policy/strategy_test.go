@@ -66,8 +66,9 @@ func TestStrategyTable(t *testing.T) {
 		{"retry", ralph.ErrClassServer, "wait", "X-31"},
 		{"skip", ralph.ErrClassServer, "finish skipped", "X-16"},
 		{"abort", ralph.ErrClassServer, "finish failed", "X-39"},
-		{"retry", ralph.ErrClassAuth, "finish failed", "X-43"},
-		{"skip", ralph.ErrClassAuth, "finish failed", "X-43"},
+		{"retry", ralph.ErrClassAuth, "turn 2 codex", "X-36"},
+		{"skip", ralph.ErrClassAuth, "turn 2 codex", "X-36"},
+		{"abort", ralph.ErrClassNetwork, "turn 2 codex", "X-36"},
 		{"retry", ralph.ErrClassRequest, "finish failed", "X-43"},
 		{"retry", ralph.ErrClassContext, "finish timeout", "X-62"},
 		{"skip", ralph.ErrClassLimit, "wait", "X-33"},
@@ -93,19 +94,38 @@ func TestNoRetries(t *testing.T) {
 	b.want("finish failed", "X-32")
 }
 
-// E-073: the same kind of error again and again ends it before the retries do.
+// E-073, F-11, A-061: the same kind of error again and again ends it, when nothing changes
+// in between. The retries of one error are none of them: errors.max_retries counts those.
 func TestSameError(t *testing.T) {
 	c := ralphtest.Settings()
-	c.MaxRetries, c.SameErrorTurns = 9, 3
+	c.MaxRetries = 5
 	b := building(t, c)
+	for n := range 5 {
+		b.turn(failure(ralph.ErrClassServer))
+		b.wait(policy.Backoff(c.RetryBase, 2, n+1), "X-31")
+	}
+	b.turn(failure(ralph.ErrClassServer))
+	b.want("finish failed", "X-32")
+
+	b = building(t, c)
+	episode := func(class ralph.ErrorClass, changed bool) {
+		b.turn(failure(class))
+		b.turn(failure(ralph.ErrClassRefusal)) // its retry, which meets something else
+		b.turn(ralph.TurnEnded{Changed: changed})
+	}
+	episode(ralph.ErrClassServer, false)
+	episode(ralph.ErrClassServer, true)
 	for range 2 {
-		b.turn(failure(ralph.ErrClassServer))
+		episode(ralph.ErrClassServer, false)
 	}
-	b.turn(failure(ralph.ErrClassRefusal))
-	b.want("wait", "X-31")
-	for range 3 {
-		b.turn(failure(ralph.ErrClassServer))
+	b.turn(limit("claude")) // no error of the task
+	b.turn(failure(ralph.ErrClassOutput))
+	b.wait(c.RetryBase, "X-31") // of another kind: the row begins anew
+	b.turn(ralph.TurnEnded{})
+	for range 2 {
+		episode(ralph.ErrClassServer, false)
 	}
+	b.turn(failure(ralph.ErrClassServer))
 	b.want("finish failed", "E-073")
 }
 
@@ -243,7 +263,7 @@ func TestStuckWarning(t *testing.T) {
 // E-072, X-56: with a limit on idle turns the task fails there, not before.
 func TestNoProgress(t *testing.T) {
 	b := building(t, ralphtest.Settings())
-	for range 9 {
+	for range 4 {
 		b.turn(ralph.TurnEnded{})
 		step, _ := policy.Next(&b.s, "t-1", b.c, b.now)
 		if _, ok := step.(ralph.Turn); !ok {

@@ -80,6 +80,8 @@ func aboutControl(f ralph.Fact) ralph.TaskID {
 		return f.Task
 	case ralph.AgentLimited:
 		return f.Task
+	case ralph.AgentRetries:
+		return f.Task
 	case ralph.AgentSwitched:
 		return f.Task
 	case ralph.AllLimited:

@@ -20,11 +20,20 @@ func controlLines(e ralph.Event, s *ralph.State) []string {
 	case ralph.Retrying:
 		return one("RETRY: %s: %d of %d in %s after %s", stageOr(s, f.Task), f.Attempt, f.Of, time.Duration(f.BackoffMS)*time.Millisecond, clip(f.Error, 80)) // the line before says it all
 	case ralph.AgentLimited:
+		if f.Class != "" {
+			l := ralph.Limit{Agent: f.Agent, Class: f.Class, Login: f.Login, First: f.Since, Until: f.Until}
+			if known := s.Limit(f.Agent); known != nil && known.Class == f.Class {
+				l.First = known.First
+			}
+			return one("AWAY: %s: %s", l.Words(func(t time.Time) string { return t.UTC().Format(time.RFC3339) }), f.Message)
+		}
 		wait := "it is not asked before that"
 		if f.BackoffMS > 0 {
 			wait = "asked again then"
 		}
 		return one("LIMIT: %s until %s, %s (hit %d): %s", f.Agent, f.Until.UTC().Format(time.RFC3339), wait, max(1, f.Try), f.Message)
+	case ralph.AgentRetries:
+		return one("AGENT: %s tries again by itself: %s (%s), for %s", f.Agent, f.Class, f.Message, stageOr(s, f.Task))
 	case ralph.AgentSwitched:
 		return one("AGENT: %s -> %s (%s), for %s", f.From, f.To, f.Reason, stageOr(s, f.Task))
 	case ralph.BudgetWarned:

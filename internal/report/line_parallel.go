@@ -70,7 +70,7 @@ func recoveryLines(e ralph.Event, s *ralph.State) []string {
 	case ralph.TaskCleaned:
 		return append([]string{fmt.Sprintf("CLEANUP: %s: worktree %s removed", called(s, f.ID), oneLine(f.Dir))}, saved(f.ID, f.Saved)...)
 	case ralph.TaskExtended:
-		return []string{fmt.Sprintf("EXTEND: %s may take %d iterations", called(s, f.ID), f.MaxIterations)}
+		return []string{fmt.Sprintf("EXTEND: %s may take %s", called(s, f.ID), f.Words())}
 	case ralph.TaskTold:
 		return []string{fmt.Sprintf("TOLD: %s: %s", called(s, f.ID), oneLine(f.Text))}
 	case ralph.TaskAssigned:

@@ -43,6 +43,8 @@ type TaskRecord struct {
 	Status        ralph.TaskStatus `json:"status"`
 	RetryCount    int              `json:"retry_count"`
 	MaxIterations int              `json:"max_iterations,omitempty"`
+	Timeout       string           `json:"timeout,omitempty"` // the time of its own that it may take
+	RanOut        ralph.RanOut     `json:"ran_out,omitempty"` // timeout: iterations, time, budget, context
 	Iterations    int              `json:"iterations"`
 	Reason        string           `json:"reason,omitempty"`
 	Accepted      bool             `json:"accepted,omitempty"`
@@ -80,6 +82,12 @@ func QueryTask(t *ralph.Task) TaskRecord {
 		Priority: t.Priority, Phase: t.Phase, Parent: t.Parent, Status: t.Status, RetryCount: t.RetryCount,
 		MaxIterations: t.MaxIterations, Iterations: t.Run.Iterations, Reason: t.Run.Reason, Accepted: t.Run.Accepted,
 		Cost: t.Run.Usage.Cost, Seconds: t.Run.Spent.Seconds(), Commit: t.Run.Commit,
+	}
+	if t.Timeout > 0 {
+		r.Timeout = ralph.ClockTime(t.Timeout)
+	}
+	if t.Status == ralph.TaskTimeout {
+		r.RanOut = t.Run.RanOut
 	}
 	if t.Run.Last != nil {
 		r.Output = t.Run.Last.Dir

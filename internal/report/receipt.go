@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -136,7 +137,7 @@ func (x Seen) words(e Evidence) []string {
 	add("session: %s; %s wanted; %s, %s", mode, orElse(string(s.Want), string(s.Want), string(ralph.WantRun)), count(s.Turns, "turn"), ralph.Dollars(s.Usage.Cost))
 	add("tasks:   %s", x.counts)
 	for _, l := range x.Limits {
-		add("limit:   %s until %s", l.Agent, clockWords(l.Until, e.Now))
+		add("limit:   %s", l.Words(func(t time.Time) string { return clockWords(t, e.Now) }))
 	}
 	if i := slices.IndexFunc(x.Gates, func(g *ralph.Gate) bool { return g.Task == e.Task }); i >= 0 {
 		add("gate:    %s %s", x.Gates[i].ID, oneLine(x.Gates[i].Text))

@@ -174,7 +174,7 @@ func TestEvidence(t *testing.T) {
 	for _, want := range []string{
 		"t-0001  One\n", "\nDecided:  build turn 2 of claude\n", "\nWhy:      B-026: no signal yet\n", "\nSaw:      the state after fact ",
 		"\n          task:    active, 1 iteration so far (1 cut by errors), 0 without a change\n", "          turn:    server: 503, changed files, 10s, $0.08\n",
-		"          errors:  1 in a row, 0 hits of a limit\n", "          limit:   codex until ", " (in 1m)\n", "          tasks:   1 pending, 1 active, 0 done\n",
+		"          errors:  1 in a row, 0 hits of a limit\n", "          limit:   codex: at its limit until ", " (in 1m)\n", "          tasks:   1 pending, 1 active, 0 done\n",
 		"\nSettings: parallel: 2\n          agents: claude, codex\n", "\nOutcome:  fact ", ": COMPLETE, changed files, 5s, $0.08\n",
 		"\nCheck:    decided once more from the same state, time and settings it comes out the same\n", "ralph replay ", "this line is abababababab\n",
 	} {

@@ -67,7 +67,7 @@ func (d *draft) addRecovery(e ralph.Event) {
 		r.note(at, "B-079", "a person took its worktree away")
 		d.savedWork(r, f.Saved, at)
 	case ralph.TaskExtended:
-		d.member(f.ID).note(at, "B-082", fmt.Sprintf("a person gave it %d iterations", f.MaxIterations))
+		d.member(f.ID).note(at, "B-082", "a person gave it "+f.Words())
 	case ralph.TaskTold:
 		d.member(f.ID).note(at, "B-021", "a person told its agent: "+oneLine(f.Text))
 	case ralph.TaskAssigned:

@@ -281,8 +281,8 @@ func (d *draft) needsNow(tasks []TaskRow) []NeedRow {
 			continue
 		}
 		command := "ralph task retry " + string(t.ID)
-		if t.Status == ralph.TaskTimeout {
-			command = fmt.Sprintf("ralph task extend %s, then %s", t.ID, command)
+		if x := d.state.Task(t.ID); x != nil && x.Status == t.Status {
+			command = x.Recovery()
 		}
 		out = append(out, NeedRow{fmt.Sprintf("%s %s %s", t.ID, oneLine(t.Name), t.Why), command})
 	}

@@ -74,6 +74,9 @@ func pauseWords(s *ralph.State, now time.Time) string {
 	case ralph.PauseFailures:
 		return fmt.Sprintf("%s in a row failed; `ralph resume` lets it go on", count(x.TaskFailures, "task"))
 	case ralph.PauseLimits:
+		if away := awayWords(s, now); away != "" {
+			return away
+		}
 		words := "every agent is at its limit"
 		if first := firstFree(s, now); !first.IsZero() {
 			words += ", the first until " + clockWords(first, now)
@@ -86,12 +89,23 @@ func pauseWords(s *ralph.State, now time.Time) string {
 	return ""
 }
 
+// awayWords say which agents are not logged in or have no connection, "" for none.
+func awayWords(s *ralph.State, now time.Time) string {
+	var words []string
+	for _, l := range s.Limits {
+		if l.Away() && !l.Over(now) {
+			words = append(words, l.Words(func(t time.Time) string { return t.Local().Format("15:04:05") }))
+		}
+	}
+	return strings.Join(words, "; ")
+}
+
 // firstFree is when the first of the limited agents may be used again, zero when
 // none is at its limit.
 func firstFree(s *ralph.State, now time.Time) time.Time {
 	var first time.Time
 	for _, l := range s.Limits {
-		if !l.Over(now) && (first.IsZero() || l.Until.Before(first)) {
+		if !l.Over(now) && l.Class != ralph.ErrClassAuth && (first.IsZero() || l.Until.Before(first)) {
 			first = l.Until
 		}
 	}
@@ -107,6 +121,7 @@ type WaitRecord struct {
 	Of      int          `json:"of,omitempty"` // errors.max_retries
 	Until   time.Time    `json:"until"`
 	Error   string       `json:"error"`
+	Away    string       `json:"away,omitempty"` // limit: it is not logged in, or has no connection
 }
 
 // waits are the tasks that wait for time, not for a person or a slot: the backoff
@@ -135,6 +150,9 @@ func waitOf(s *ralph.State, t *ralph.Task, now time.Time) (WaitRecord, bool) {
 	}
 	if until := s.LimitedUntil(w.Agent, now); !until.IsZero() {
 		w.Why, w.Attempt, w.Until = "limit", r.Hits(w.Agent), until
+		if l := s.Limit(w.Agent); l.Away() {
+			w.Away = l.Words(func(t time.Time) string { return clockWords(t, now) })
+		}
 		return w, true
 	}
 	w.Why, w.Attempt, w.Of, w.Until = "retry", r.Told, settingsOf(s.Session.Config).MaxRetries, r.RetryAt
@@ -142,6 +160,9 @@ func waitOf(s *ralph.State, t *ralph.Task, now time.Time) (WaitRecord, bool) {
 }
 
 func (w WaitRecord) words(now time.Time) string {
+	if w.Away != "" {
+		return fmt.Sprintf("%s: %s", w.Task, w.Away)
+	}
 	if w.Why == "limit" && w.Attempt == 0 {
 		return fmt.Sprintf("%s: %s is at its limit until %s", w.Task, w.Agent, clockWords(w.Until, now))
 	}
@@ -170,12 +191,23 @@ type LimitRecord struct {
 	Over    bool      `json:"over"`           // it may be tried again, and has not been yet
 	Hard    bool      `json:"hard,omitempty"` // waiting a little does not help: other agents take over
 	Message string    `json:"message,omitempty"`
+	// Where it is no limit: authentication or connection, what to say of it, the command
+	// that logs in, and since when it has been so.
+	Class ralph.ErrorClass `json:"class,omitempty"`
+	Words string           `json:"words,omitempty"`
+	Login string           `json:"login,omitempty"`
+	First time.Time        `json:"first,omitzero"`
 }
 
 func limits(s *ralph.State, now time.Time) []LimitRecord {
 	out := make([]LimitRecord, 0, len(s.Limits))
 	for _, l := range s.Limits {
-		out = append(out, LimitRecord{Agent: l.Agent, Since: l.Since, Until: l.Until, Over: l.Over(now), Hard: l.Hard, Message: oneLine(l.Message)})
+		r := LimitRecord{Agent: l.Agent, Since: l.Since, Until: l.Until, Over: l.Over(now), Hard: l.Hard, Message: oneLine(l.Message)}
+		if l.Away() {
+			r.Class, r.Login, r.First = l.Class, l.Login, l.First
+			r.Words = l.Words(func(t time.Time) string { return t.Local().Format("15:04:05") })
+		}
+		out = append(out, r)
 	}
 	return out
 }
@@ -195,14 +227,18 @@ func agentStatus(line writer, s *ralph.State, now time.Time) {
 		if l.Over(now) {
 			continue
 		}
-		words := fmt.Sprintf("%s: at its limit until %s", l.Agent, clockWords(l.Until, now))
+		words := l.Words(func(t time.Time) string { return clockWords(t, now) })
 		if other := instead(s, c, l.Agent, now); l.Hard && other != "" && x.Live() {
 			words += "; " + other + " works instead"
 		}
 		if l.Message != "" {
 			words += "  (" + clip(l.Message, 120) + ")"
 		}
-		line("Limit", "%s", words)
+		head := "Limit"
+		if l.Away() {
+			head = "Away"
+		}
+		line(head, "%s", words)
 	}
 }
 

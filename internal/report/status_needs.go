@@ -28,6 +28,9 @@ func Needs(s *ralph.State, engine Engine, now time.Time) []Need {
 		case kind == ralph.PauseFailures:
 			what := fmt.Sprintf("paused: %s failed in a row: %s", count(x.TaskFailures, "task"), ids(x.Streak))
 			out = append(out, Need{Kind: "failures", Tasks: x.Streak, What: what, Command: "ralph task retry <task>, then ralph resume"})
+		case kind == ralph.PauseLimits && login(s, now) != nil:
+			l := login(s, now)
+			out = append(out, Need{Kind: "login", What: fmt.Sprintf("paused: %s is not logged in", l.Agent), Command: loginCommand(l)})
 		case kind == ralph.PauseLimits && settingsOf(x.Config).LimitWait == waitAsk:
 			out = append(out, Need{Kind: "limits", What: "paused: every agent is at its limit", Command: "ralph resume"})
 		}
@@ -58,6 +61,23 @@ func Needs(s *ralph.State, engine Engine, now time.Time) []Need {
 		out = append(out, Need{Kind: "landing", What: what, Command: command})
 	}
 	return out
+}
+
+// login is the first agent that somebody has to log in to, nil for none.
+func login(s *ralph.State, now time.Time) *ralph.Limit {
+	for i, l := range s.Limits {
+		if l.Class == ralph.ErrClassAuth && !l.Over(now) {
+			return &s.Limits[i]
+		}
+	}
+	return nil
+}
+
+func loginCommand(l *ralph.Limit) string {
+	if l.Login == "" {
+		return "log in to " + l.Agent + " (`ralph doctor` says how), then ralph resume"
+	}
+	return l.Login + ", then ralph resume"
 }
 
 // LeftWords is how long a gate still waits.

@@ -57,6 +57,8 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	listener := newListener(x.Live, t.ID, text)
 	guard, turnCtx := guardWindow(ctx, x.Config.ContextKill)
 	defer guard.release()
+	watch, turnCtx := x.watchAgent(turnCtx, t, step)
+	defer watch.close()
 	asks, heard := x.askerOf(t, step), newHeard().shown(rec.dir)
 	defer heard.close()
 	line, env, err := x.openLine(turnCtx, s, t, step, agent, asks, rec, guard.cut)
@@ -68,7 +70,7 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 		Resume: step.Resume, Schema: schemaFor(step.Stage, agent.Structured), Timeout: step.Timeout, MaxCost: step.MaxCost,
 		Grace: x.Grace, Scratch: rec.dir, MCP: x.MCP, Raw: rec.output,
 	}, ralph.TurnHooks{
-		Said: listener.said, Context: guard.heard, Event: heard.add, Ask: asks.hook(), Asking: line.through, Stopping: x.stopping(t, text),
+		Said: listener.said, Context: guard.heard, Event: func(e ralph.StreamEvent) { heard.add(e); watch.heard(e) }, Ask: asks.hook(), Asking: line.through, Stopping: x.stopping(t, text),
 	})
 	if closeErr := errors.Join(line.close(), rec.close()); err == nil {
 		err = closeErr
@@ -80,6 +82,7 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 		return nil, context.Cause(ctx)
 	}
 	guard.settle(&res)
+	watch.settle(&res)
 	f := x.ended(t, step, agent, res)
 	f.Took, f.Dir, f.Dropped = x.Now().Sub(begin), rec.rel, res.Dropped+rec.output.dropped()
 	if f.Summary, err = x.summarize(heard, asks, res, rec); err != nil {

@@ -26,7 +26,7 @@ type acted struct {
 
 func (a *acted) State() *ralph.State { return a.j.State() }
 func (a *acted) World() action.World {
-	return action.World{Now: time.Now(), Usual: 50, By: "web", ID: func(p string) string { return p + "-0001" }}
+	return action.World{Now: time.Now(), Usual: ralph.Allowance{Iterations: 50, Time: 30 * time.Minute}, By: "web", ID: func(p string) string { return p + "-0001" }}
 }
 
 func (a *acted) Update(ctx context.Context, decide func(*ralph.State) ([]ralph.Fact, error)) error {

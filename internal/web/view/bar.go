@@ -111,6 +111,11 @@ func barCause(m BarModel) (why, helps string) {
 		case ralph.PauseFailures:
 			return fmt.Sprintf("%d tasks failed in a row", len(m.Stage.Failures)), "retry them, or resume and it counts anew"
 		case ralph.PauseLimits:
+			for _, l := range atLimit(m) {
+				if l.Words != "" {
+					return "No agent can be used now", "resume tries again at once"
+				}
+			}
 			return "Every agent is at its limit", "resume tries again at once"
 		}
 		return "Paused by a person", "resume lets it go on"
