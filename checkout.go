@@ -1,6 +1,7 @@
 package ralph
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -91,6 +92,10 @@ func (s *State) inCheckout(e Event) {
 	case ChecksRan:
 		if f.After != "" && !s.isolated(f.Task) {
 			c.looked(c.Head, "", f.After)
+		}
+	case BaselineRan:
+		if !s.isolated(f.Task) {
+			c.Open, c.Tree = false, cmp.Or(f.After, c.Tree)
 		}
 	case Committed:
 		switch {
