@@ -64,9 +64,13 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 	if engine.Alive && s.Session.Live() {
 		controlStatus(line, s, now)
 	}
-	if s.Plan.File == "" && len(s.Plan.Tasks) == 0 {
+	inboxStatus(line, s, engine)
+	switch {
+	case s.Plan.File == "" && len(s.Plan.Tasks) == 0 && s.CountInbox(ralph.SpecPending) > 0:
+		line("Plan", "none yet")
+	case s.Plan.File == "" && len(s.Plan.Tasks) == 0:
 		line("Plan", "none (ralph plan <spec>, or queue one: ralph inbox add <spec>)")
-	} else {
+	default:
 		line("Spec", "%s", orNone(s.Plan.File))
 		line("Tasks", "%s", taskCounts(s)+unneeded(s))
 		if n := len(s.Plan.Issues); n > 0 {
@@ -81,6 +85,25 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 	workStatus(line, s, engine, now)
 	crewStatus(line, s, engine, now)
 	agentStatus(line, s, now)
+}
+
+// inboxStatus counts the queue; agent mode has a line of its own for it. Where specs wait
+// and nobody works, it says what works on them.
+func inboxStatus(line writer, s *ralph.State, engine Engine) {
+	if len(s.Inbox) == 0 || s.Session.Mode == "agent" && s.Session.Live() {
+		return
+	}
+	var parts []string
+	for _, status := range []ralph.SpecStatus{ralph.SpecPending, ralph.SpecActive, ralph.SpecDone, ralph.SpecFailed} {
+		if n := s.CountInbox(status); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	words := strings.Join(parts, ", ")
+	if !engine.Alive && s.CountInbox(ralph.SpecPending)+s.CountInbox(ralph.SpecActive) > 0 {
+		words += ": `ralph agent`"
+	}
+	line("Inbox", "%s", words)
 }
 
 // workStatus says what is at work outside of slots; of a dead engine, what was.
