@@ -133,9 +133,11 @@ func (t *Task) IsBuild() bool { return t.Kind == "" || t.Kind == KindBuild }
 // from it; nothing else writes it but State.Apply.
 type Run struct {
 	InFlight  int64     `json:"in_flight,omitempty"` // seq of the receipt whose step has no outcome yet
+	Doing     string    `json:"doing,omitempty"`     // the name of that step, or of the last one
 	StartedAt time.Time `json:"started_at,omitzero"`
 	EndedAt   time.Time `json:"ended_at,omitzero"`
 	Reason    string    `json:"reason,omitempty"` // why the task ended, for people
+	Counted   Counted   `json:"counted,omitzero"` // in the totals
 
 	Iterations int           `json:"iterations,omitempty"` // agent turns that ended
 	Errored    int           `json:"errored,omitempty"`    // of these, cut by an error or a limit: they use up none of max_iterations (X-34)

@@ -27,6 +27,7 @@ type State struct {
 	Totals  Totals        `json:"totals"`
 	Unread  []Unreadable  `json:"unread,omitempty"` // files of people that cannot be read now
 	Gone    []Ended       `json:"gone,omitempty"`   // what was done and is in no list any more, the newest last
+	Decided *Decision     `json:"decided,omitempty"` // the newest decision (E-087)
 
 	// Aside is the plan that the newest PlanStarted replaced; not kept in snapshots.
 	Aside *Plan `json:"-"`

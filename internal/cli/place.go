@@ -158,6 +158,9 @@ func few(names []string, most int, between string) string {
 func (x *session) policyOf(planOnly bool) policy.Config {
 	c, p := x.config, policyConfig(x.config)
 	p.Agents, p.Checks = x.chain, len(x.checks) > 0
+	for _, check := range x.checks {
+		p.CheckNames = append(p.CheckNames, check.Name)
+	}
 	p.Session, p.Only, p.PlanOnly, p.Isolated = x.mode, x.only, planOnly, x.isolated
 	p.Commit = x.mode == "agent"
 	p.AutoCommit = p.AutoCommit && x.mode == "construct" // in agent mode D's one commit wins

@@ -73,7 +73,7 @@ func addedLater(key string) bool {
 			return true
 		}
 	}
-	return slices.Contains([]string{"agent.mcp", "errors.count_timeouts", "gate.shims", "limits.wait"}, key)
+	return slices.Contains([]string{"agent.mcp", "errors.count_timeouts", "gate.shims", "limits.wait", "log.level"}, key)
 }
 
 // Each field of Config has a key of the name in its tag, and each key a field.

@@ -30,6 +30,7 @@ func Defaults() Config {
 			Strategy: "retry", MaxRetries: 2, RetryBase: 2 * time.Second,
 			MaxRateLimitRetries: 3, RateLimitBase: 5 * time.Second, MaxConsecutive: 3,
 		},
+		Log:     Log{Level: "info"},
 		Limits:  Limits{Wait: "auto"},
 		Scoring: Scoring{Unblocks: 10, Critical: 50, QuickWin: 30, NearComplete: 20, Retry: -15}, // B-041 to B-045
 		Quality: Quality{Timeout: 10 * time.Minute, MaxOutput: 64 << 10},

@@ -155,7 +155,7 @@ func sessionOf(s *ralph.State) Session {
 		StartedAt: x.StartedAt, UpdatedAt: s.At, EndedAt: x.EndedAt, EndReason: x.Ended,
 		PhaseIndex: p.PhaseAt, StepIndex: p.StepAt, Completed: p.Completed, Failed: p.Failed, Skipped: p.Skipped,
 		ActiveAgent: x.ActiveAgent(), Fallback: x.Fallback, Pid: x.Pid, SpecsDone: x.Completed, SpecsFailed: x.Failed,
-		Iterations: x.Turns, TotalCost: x.Usage.Cost, Elapsed: s.Running(s.At), Config: x.Config,
+		Iterations: x.Turns, TotalCost: math.Round(x.Usage.Cost*1e6) / 1e6, Elapsed: s.Running(s.At), Config: x.Config,
 	}
 	view.Queue = []string{}
 	for _, spec := range s.Inbox {

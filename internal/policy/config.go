@@ -20,7 +20,9 @@ type Config struct {
 	PlanOnly bool   `json:"plan_only,omitempty"` // plan, --dry-run
 	Commit   bool   `json:"commit,omitempty"`    // one commit per spec (agent mode)
 	Checks   bool   `json:"checks,omitempty"`    // there are check commands
-	Parallel int    `json:"parallel"`            // slots
+	// CheckNames are these commands, for people: nothing is decided by them.
+	CheckNames []string `json:"check_names,omitempty"`
+	Parallel   int      `json:"parallel"` // slots
 
 	// With worktrees (X-68).
 	Isolated        bool   `json:"isolated,omitempty"`

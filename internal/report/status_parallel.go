@@ -19,7 +19,7 @@ func slots(s *ralph.State) []SlotRecord {
 			continue
 		}
 		r := SlotRecord{
-			Slot: t.Run.Place.Slot, Task: workOf(t), Kind: string(kindOf(s, t.ID)), Name: t.Name, Iteration: t.Run.Iterations + 1,
+			Slot: t.Run.Place.Slot, Task: workOf(t), Kind: string(kindOf(s, t.ID)), Name: t.Name, Iteration: IterationOf(t), Doing: DoingWords(s, t),
 			MaxIterations: cmp.Or(t.MaxIterations, usual), Progress: t.Run.Progress, Note: t.Run.Note, Worktree: t.Run.Place.Dir,
 			StartedAt: t.Run.StartedAt, Stuck: t.Run.Warned, Unchanged: t.Run.Unchanged,
 		}
@@ -150,6 +150,9 @@ func slotWords(r SlotRecord, now time.Time) string {
 	}
 	if r.Progress > 0 || r.Note != "" {
 		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d%% %s", r.Progress, oneLine(r.Note))))
+	}
+	if r.Doing != "" {
+		parts = append(parts, r.Doing)
 	}
 	if r.Agent != "" {
 		parts = append(parts, r.Agent)

@@ -77,7 +77,7 @@ func (x *Executor) specMessage(s *ralph.State, key string) string {
 	}
 	return prompt.CommitMessage(prompt.CommitInfo{
 		SpecFile: s.Job.File, Tasks: s.CountTasks(ralph.TaskDone), Duration: s.JobElapsed(x.Now()),
-		Cost: s.Plan.Usage.Cost, Trailers: append(trailers, receiptTrailer+": "+key),
+		Usage: s.Plan.Usage, Trailers: append(trailers, receiptTrailer+": "+key),
 	})
 }
 

@@ -66,6 +66,43 @@ func TestControlBar(t *testing.T) {
 	}
 }
 
+// TestControlBarRetries: F-31, A-098: retries count while the next try waits and while it
+// runs, and are over with a turn that did not fail.
+func TestControlBarRetries(t *testing.T) {
+	s := overviewState()
+	s.Plan.Tasks[2].Run.Told = 2
+	wantAll(t, overviewAt(t, s, true), "Retries: 2")
+	s.Plan.Tasks[2].Status = ralph.TaskPending
+	wantAll(t, overviewAt(t, s, true), "Retries: 0")
+}
+
+// TestOverviewChecks: F-31: while checks run, a slot names them, and the iteration that
+// they judge; what its agent said is over.
+func TestOverviewChecks(t *testing.T) {
+	s := overviewState()
+	s.Session.Config = json.RawMessage(`{"parallel":3,"agents":["claude"],"max_iterations":20,"check_names":["go test ./..."]}`)
+	r := &s.Plan.Tasks[2].Run
+	r.Warned, r.TurnAt, r.Doing = false, time.Time{}, "check"
+	body := overviewAt(t, s, true)
+	wantAll(t, body, "checking: go test ./...", "5 of 20")
+	if strings.Contains(body, "reading client.go") {
+		t.Error("the agent's last words stand there while its work is checked")
+	}
+}
+
+// TestOverviewInPlace: F-31: in the checkout there are no slots to be busy or free.
+func TestOverviewInPlace(t *testing.T) {
+	s := overviewState()
+	s.Session.Mode = "construct"
+	s.Session.Config = json.RawMessage(`{"parallel":1,"agents":["claude"],"max_iterations":20}`)
+	s.Plan.Tasks[2].Run.Place.Slot = 0
+	body := overviewAt(t, s, true)
+	wantAll(t, body, "At work", "reading client.go")
+	if strings.Contains(body, "slots busy") || strings.Contains(body, "free slot") {
+		t.Error("work in the checkout is shown beside free slots")
+	}
+}
+
 // TestNoControlBar: none while no engine works (A-096); a session that was cut is offered
 // to be resumed (A-081, A-116).
 func TestNoControlBar(t *testing.T) {
