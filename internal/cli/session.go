@@ -141,6 +141,13 @@ func (x *session) takeLock() error {
 		return err
 	}
 	x.lock = lock
+	aside, err := x.journal.SetAside()
+	if err != nil {
+		return errors.Join(err, lock.Unlock())
+	}
+	if aside != "" {
+		x.console.note("%s", aside)
+	}
 	if dead != nil {
 		then := "going on where it was"
 		if x.fresh {

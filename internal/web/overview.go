@@ -25,7 +25,7 @@ const (
 func overview(_ context.Context, r *request) (view.Page, error) {
 	o := overviewOf{request: r, world: r.world()}
 	stage, status := report.QueryStage(r.state), report.StatusOf(r.state, r.engine, r.now)
-	feed, err := r.server.feed.at(r.server.opt.Source, r.state)
+	feed, err := r.server.feed.at(r.server.opt.Source, r.state, r.server.index.Before)
 	if err != nil {
 		return view.Page{}, err
 	}

@@ -175,6 +175,43 @@ func TestOverviewFeed(t *testing.T) {
 	}
 }
 
+// TestOverviewFeedOfItsTime: F-32: a line of the feed is what it was when it was written,
+// whatever came after.
+func TestOverviewFeedOfItsTime(t *testing.T) {
+	at := time.Date(2025, 3, 1, 11, 59, 0, 0, time.UTC)
+	source := &planSource{engine: report.Engine{}}
+	fold := &ralph.State{}
+	add := func(facts ...ralph.Fact) {
+		for _, fact := range facts {
+			e := ralph.Event{Seq: fold.Seq + 1, At: at, By: "engine", Fact: fact}
+			fold = fold.Clone()
+			fold.Apply(e)
+			source.events = append(source.events, e)
+		}
+		source.state = fold
+	}
+	spec := func(id ralph.SpecID) []ralph.Fact {
+		return []ralph.Fact{
+			ralph.SpecAdded{Spec: ralph.Spec{ID: id, File: "a.md", Status: ralph.SpecPending}},
+			ralph.JobStarted{Job: ralph.JobID(id), ID: id, File: "a.md"}, ralph.JobEnded{Status: ralph.SpecDone, Commit: "abc"},
+		}
+	}
+	add(ralph.SessionStarted{ID: "s-1", Mode: "agent"})
+	add(spec("q-1")...)
+	add(ralph.SessionEnded{Reason: ralph.ReasonEmpty}, ralph.SessionStarted{ID: "s-2", Mode: "agent"})
+	options := web.Options{Source: source, Desk: source}
+	_, body := planAt(t, options, fold, "/")
+	wantAll(t, body, "Session summary: 1 spec,")
+	add(spec("q-2")...)
+	add(spec("q-3")...)
+	add(ralph.SessionEnded{Reason: ralph.ReasonEmpty}, ralph.SessionStarted{ID: "s-3", Mode: "agent"})
+	_, body = planAt(t, options, fold, "/")
+	wantAll(t, body, "Session summary: 1 spec,", "Session summary: 2 specs,")
+	if strings.Contains(body, "summary: 0 specs") {
+		t.Error("an old line has today's numbers")
+	}
+}
+
 // TestOverviewProgressOnce: what an agent reports in each iteration is there once.
 func TestOverviewProgressOnce(t *testing.T) {
 	at := time.Date(2025, 3, 1, 11, 59, 0, 0, time.UTC)
