@@ -73,3 +73,32 @@ func TestDecided(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
+
+// F-35, X-45: retry_count counts what was tried again after a failure; to unblock is none.
+func TestUnblockIsNoRetry(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[ralph.TaskStatus]int{ralph.TaskBlocked: 0, ralph.TaskSkipped: 0, ralph.TaskFailed: 1, ralph.TaskTimeout: 1} {
+		s := fold(ralph.PlanStarted{File: "a.md"}, ralph.TaskAdded{Task: task("t-1")}, ralph.TaskStarted{ID: "t-1"}, ralph.TaskEnded{ID: "t-1", Status: status})
+		facts, err := s.RetryTask("t-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		apply(s, facts...)
+		if got := s.Task("t-1"); got.Status != ralph.TaskPending || got.RetryCount != want {
+			t.Errorf("%s: %s with retry_count %d, want %d", status, got.Status, got.RetryCount, want)
+		}
+	}
+	s := fold(ralph.PlanStarted{File: "a.md"}, ralph.TaskAdded{Task: task("t-1")}, ralph.TaskStarted{ID: "t-1"}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskBlocked})
+	facts, err := s.UnblockTask("t-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(s, facts...)
+	if n := s.Task("t-1").RetryCount; n != 0 {
+		t.Errorf("unblocked: retry_count %d", n)
+	}
+	apply(s, ralph.TaskStarted{ID: "t-1"}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskBlocked}, ralph.TaskRetried{ID: "t-1"})
+	if n := s.Task("t-1").RetryCount; n != 1 { // as older journals have it
+		t.Errorf("a fact without the field: retry_count %d", n)
+	}
+}

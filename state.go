@@ -25,8 +25,8 @@ type State struct {
 	Limits  []Limit       `json:"limits,omitempty"`
 	Rules   []*AnswerRule `json:"rules,omitempty"` // answers that hold, oldest first; whose time is over stay in the list
 	Totals  Totals        `json:"totals"`
-	Unread  []Unreadable  `json:"unread,omitempty"` // files of people that cannot be read now
-	Gone    []Ended       `json:"gone,omitempty"`   // what was done and is in no list any more, the newest last
+	Unread  []Unreadable  `json:"unread,omitempty"`  // files of people that cannot be read now
+	Gone    []Ended       `json:"gone,omitempty"`    // what was done and is in no list any more, the newest last
 	Decided *Decision     `json:"decided,omitempty"` // the newest decision (E-087)
 
 	// Aside is the plan that the newest PlanStarted replaced; not kept in snapshots.

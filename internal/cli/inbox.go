@@ -197,7 +197,7 @@ func runInboxRemove(cmd *cobra.Command, env Env, idOrFile string) error {
 		return facts, err
 	})
 	if refusal, ok := errors.AsType[*ralph.Refusal](err); ok && errors.Is(err, ralph.ErrActive) && j.Holder() == nil {
-		refusal.Hint = "its engine is gone: `ralph agent` goes on with it; or set its status to failed in ralph/inbox.jsonl, then remove it"
+		refusal.Hint = "its engine is gone: `ralph agent` goes on with it, and when it has ended it can be removed"
 	}
 	if err != nil {
 		return err

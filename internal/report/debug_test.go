@@ -75,6 +75,18 @@ func TestStatusWhileChecking(t *testing.T) {
 	slot("Slot 1:  t-0001 One, iteration 2/50, claude, 0s")
 }
 
+// F-35, X-57: where only a commit is progress, the warning does not speak of changes.
+func TestStuckWords(t *testing.T) {
+	t.Parallel()
+	for setting, want := range map[string]string{"": "1 iteration without a change", `,"only_commits":true`: "1 iteration without a commit"} {
+		x := controlled(setting)
+		x.start("t-0001", 1)
+		x.turn("t-0001", time.Minute, func(f *ralph.TurnEnded) { f.Changed = false })
+		x.add(ralph.Noted{Task: "t-0001", Rule: ralph.RuleStuck, Text: "stuck"})
+		x.want(t, x.status(alive(), "Slot"), "Slot 1:  t-0001 One, iteration 2/50, claude, 1m 0s, MAY BE STUCK: "+want)
+	}
+}
+
 // F-33: the JSON has names in small letters and costs that people can read; F-34, A-039:
 // the reason of a fallback is there after the end too.
 func TestStatusJSONWords(t *testing.T) {

@@ -17,6 +17,7 @@ type settings struct {
 	MaxRetries     int           `json:"max_retries"`
 	Strategy       string        `json:"strategy"`
 	Checks         bool          `json:"checks"`
+	OnlyCommits    bool          `json:"only_commits"`
 	CheckNames     []string      `json:"check_names"`
 	Isolated       bool          `json:"isolated"`
 	MaxConsecutive int           `json:"max_consecutive"`
@@ -80,6 +81,7 @@ type SlotRecord struct {
 	StartedAt     time.Time    `json:"started_at,omitzero"`
 	Stuck         bool         `json:"stuck,omitempty"`
 	Unchanged     int          `json:"unchanged,omitempty"` // iterations since the last progress
+	Progressless  string       `json:"-"`                   // "3 iterations without a change", or a commit where only that counts
 	Waits         bool         `json:"waits,omitempty"`     // for a limit or a retry
 
 	ContextPercent int          `json:"context_percent,omitempty"` // of the agent's window, as it was after its last turn

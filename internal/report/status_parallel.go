@@ -24,12 +24,22 @@ func slots(s *ralph.State) []SlotRecord {
 			StartedAt: t.Run.StartedAt, Stuck: t.Run.Warned, Unchanged: t.Run.Unchanged,
 		}
 		r.Agent, r.ContextPercent, r.at = t.Run.Agent, inPercent(t.Run.Context.Part()), t.ID
+		r.Progressless = progressless(s, t)
 		_, r.Waits = waitOf(s, t, s.At) // with the wait's end comes a fact
 		r.filling = slices.Contains(t.Run.Alerts, ralph.AlertContext)
 		out = append(out, r)
 	}
 	slices.SortStableFunc(out, func(a, b SlotRecord) int { return cmp.Compare(a.Slot, b.Slot) })
 	return out
+}
+
+// progressless says for how long a task has made no progress, as task.progress counts it.
+func progressless(s *ralph.State, t *ralph.Task) string {
+	what := "change"
+	if settingsOf(s.Session.Config).OnlyCommits {
+		what = "commit"
+	}
+	return count(t.Run.Unchanged, "iteration") + " without a " + what
 }
 
 // mergeQueue are the done tasks whose work is not merged yet, in order of arrival.
@@ -165,7 +175,7 @@ func slotWords(r SlotRecord, now time.Time) string {
 	}
 	parts = append(parts, fullWords(r.ContextPercent, r.filling)...)
 	if r.Stuck {
-		parts = append(parts, fmt.Sprintf("MAY BE STUCK: %s without a change", count(r.Unchanged, "iteration")))
+		parts = append(parts, "MAY BE STUCK: "+r.Progressless)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -138,7 +138,7 @@ func TestPausedBar(t *testing.T) {
 // and the last words, all escaped; free slots.
 func TestOverviewSlots(t *testing.T) {
 	body := overviewAt(t, overviewState(), true)
-	wantAll(t, body, "6 of 20", "40%", "jitter is <missing>", "May be stuck: 4 iterations without a change", "reading client.go <again>", "1 of 3 slots busy", "free slot", "waits for you")
+	wantAll(t, body, "6 of 20", "40%", "jitter is <missing>", "May be stuck: 4 iterations without progress", "reading client.go <again>", "1 of 3 slots busy", "free slot", "waits for you")
 	raw := planRaw(t, overviewState(), "/")
 	for _, hostile := range []string{"Task <c>", "Keep keys for <30> days?"} {
 		if strings.Contains(raw, hostile) {
