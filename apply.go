@@ -125,8 +125,9 @@ func (s *State) applyStep(e Event) {
 	case StepStarted:
 		s.turnsOver(f.Task)
 		s.Totals.Receipts++
+		s.decided(e, f)
 		s.editTask(f.Task, func(t *Task) {
-			t.Run.InFlight, t.Run.Replies = e.Seq, nil
+			t.Run.InFlight, t.Run.Doing, t.Run.Replies = e.Seq, f.Step.StepName(), nil
 			if _, ok := f.Step.(Commit); ok && t.Run.CommitKey == "" {
 				t.Run.CommitKey = e.Hash
 			}
@@ -328,28 +329,20 @@ func (s *State) taskEnded(f TaskEnded, at time.Time) {
 	if worked { // what a person left out before it began is no end to wait after
 		s.Session.leftSlot(slot, at)
 	}
+	s.editTask(f.ID, func(t *Task) { s.countEnd(t, f.Status) })
 	if f.Status == TaskFailed || f.Status == TaskTimeout {
 		s.Session.Errors = append(slices.Clone(s.Session.Errors), f.ID)
 	}
 	switch f.Status {
 	case TaskDone:
 		s.Session.TaskFailures, s.Session.Streak, s.Session.Bad = 0, nil, nil
-		s.count(func(t *Totals) { t.TasksDone++ })
 	case TaskFailed:
 		s.Session.TaskFailures++
 		s.Session.Streak = append(slices.Clone(s.Session.Streak), f.ID)
 		s.Session.Bad = append(slices.Clone(s.Session.Bad), f.ID)
-		s.count(func(t *Totals) { t.TasksFail++ })
 	case TaskTimeout:
 		s.Session.Bad = append(slices.Clone(s.Session.Bad), f.ID)
-		s.count(func(t *Totals) { t.TasksOut++ })
 	}
-}
-
-// count counts for the whole journal and for the session.
-func (s *State) count(add func(*Totals)) {
-	add(&s.Totals)
-	add(&s.Session.Count)
 }
 
 // issuesLooked marks the issues that an INVESTIGATE saw and did not resolve, so

@@ -9,10 +9,11 @@ func (s *State) editTask(id TaskID, edit func(*Task)) {
 		for i, t := range list {
 			if t.ID == id {
 				c := *t
-				status := c.Status
+				status, counted := c.Status, c.Run.Counted
 				edit(&c)
 				if c.Status != status {
-					c.Line = "" // what a person wrote no longer says what is so
+					c.Line, c.Run.Counted = "", Counted{} // what a person wrote no longer says what is so
+					s.uncount(counted)
 				}
 				list[i] = &c
 				return

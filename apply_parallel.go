@@ -58,7 +58,9 @@ func (s *State) applyRecovery(e Event) {
 	case TaskRetried:
 		s.editTask(f.ID, func(t *Task) {
 			t.Status, t.Run = TaskPending, t.Run.again()
-			t.RetryCount++
+			if !f.Free {
+				t.RetryCount++
+			}
 		})
 	case SkipWanted:
 		s.editTask(f.ID, func(t *Task) { t.Run.Skip = f.Reason })

@@ -64,7 +64,7 @@ func (s *State) SetMode(mode Autonomy) ([]Fact, error) {
 	case !slices.Contains(Autonomies(), mode):
 		return nil, &Refusal{Why: fmt.Sprintf("there is no mode %q", mode), Hint: "use manual, step, semi or autopilot", Kind: ErrUsage}
 	case !s.Session.Live():
-		return nil, &Refusal{Why: "no session is running", Hint: "`ralph autopilot --mode " + string(mode) + "` starts one; `mode` in ralph/config.yaml is for every start", Kind: ErrUsage}
+		return nil, &Refusal{Why: "no session is running: " + s.Mode() + " cannot go to mode " + string(mode), Hint: "`ralph autopilot --mode " + string(mode) + "` starts one; `mode` in ralph/config.yaml is for every start", Kind: ErrUsage}
 	case s.Session.Want == WantStop:
 		return nil, &Refusal{Why: fmt.Sprintf("the engine is %s: it cannot go to mode %s", s.Mode(), mode), Hint: "choose it at the next start: --mode " + string(mode), Kind: ErrUsage}
 	case s.Session.Auto == mode:

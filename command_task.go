@@ -33,7 +33,7 @@ func (s *State) RetryTask(id TaskID) ([]Fact, error) {
 	if !badly(t.Status) {
 		return nil, refuseTask(t, "only a failed, timed-out, blocked or skipped task can be retried; `ralph task reject` sends a done one back", "is %s", t.Status)
 	}
-	return []Fact{TaskRetried{id}}, nil
+	return []Fact{TaskRetried{ID: id, Free: t.Status == TaskBlocked || t.Status == TaskSkipped}}, nil
 }
 
 // UnblockTask is RetryTask for a blocked task alone.
@@ -45,7 +45,7 @@ func (s *State) UnblockTask(id TaskID) ([]Fact, error) {
 	if t.Status != TaskBlocked {
 		return nil, refuseTask(t, "`ralph why` says what a task waits for", "is %s, not blocked", t.Status)
 	}
-	return []Fact{TaskRetried{id}}, nil
+	return []Fact{TaskRetried{ID: id, Free: true}}, nil
 }
 
 // SkipTask leaves a task out. One that is at work is left out at the end of its

@@ -105,6 +105,8 @@ type SavedWork struct {
 // TaskRetried gives a task that ended badly another try, its worktree kept (B-076, B-080).
 type TaskRetried struct {
 	ID TaskID `json:"id"`
+	// Free: what ended was no failure (blocked, skipped), so that retry_count stays (X-45).
+	Free bool `json:"free,omitempty"`
 }
 
 // SkipWanted leaves a task out at the end of the iteration that it is in (B-065).

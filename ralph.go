@@ -140,11 +140,13 @@ func (t *Task) LeftOut() bool { return t.Status == TaskSkipped && !t.Run.GivenUp
 // from it; nothing else writes it but State.Apply.
 type Run struct {
 	InFlight  int64     `json:"in_flight,omitempty"` // seq of the receipt whose step has no outcome yet
+	Doing     string    `json:"doing,omitempty"`     // the name of that step, or of the last one
 	StartedAt time.Time `json:"started_at,omitzero"`
 	EndedAt   time.Time `json:"ended_at,omitzero"`
 	Reason    string    `json:"reason,omitempty"`   // why the task ended, for people
 	GivenUp   bool      `json:"given_up,omitempty"` // errors.strategy skipped it: it is not done, and nobody said that it need not be
 	RanOut    RanOut    `json:"ran_out,omitempty"`  // of what, when it ended as timeout
+	Counted   Counted   `json:"counted,omitzero"`   // in the totals
 
 	Iterations int           `json:"iterations,omitempty"` // agent turns that ended
 	Errored    int           `json:"errored,omitempty"`    // of these, cut by an error or a limit: they use up none of max_iterations (X-34)

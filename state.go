@@ -32,7 +32,8 @@ type State struct {
 	// newest that are known, oldest first.
 	Baselines []Baselined `json:"baselines,omitempty"`
 	// Checkout is what is known of the checkout, when agents work in it.
-	Checkout Checkout `json:"checkout,omitzero"`
+	Checkout Checkout  `json:"checkout,omitzero"`
+	Decided  *Decision `json:"decided,omitempty"` // the newest decision (E-087)
 
 	// Aside is the plan that the newest PlanStarted replaced; not kept in snapshots.
 	Aside *Plan `json:"-"`

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,6 +37,9 @@ type console struct {
 	panel *panel // what goes on, for the bottom of a terminal
 	tick  *time.Ticker
 	lines report.Log // used by observe alone
+
+	debug  bool         // log.level: the log file has every fact with its cause
+	before *ralph.State // debug: the state before the next event; used by observe alone
 }
 
 // shown is one line with its time; slot is the slot that it is about, 0 for none;
@@ -45,6 +49,7 @@ type shown struct {
 	text string
 	slot int
 	log  bool
+	mute bool // only for the log
 }
 
 func newConsole(env Env) *console {
@@ -100,7 +105,13 @@ func (c *console) observe(e ralph.Event, s *ralph.State) {
 		if strings.HasPrefix(l, "SLOT ") {
 			slot = 0 // it says so itself
 		}
-		c.queue = append(c.queue, shown{e.At, l, slot, !after})
+		c.queue = append(c.queue, shown{at: e.At, text: l, slot: slot, log: !after})
+	}
+	if c.debug && !after { // before its lines: the log ends with the summary
+		c.queue = slices.Insert(c.queue, len(c.queue)-len(lines), shown{at: e.At, text: report.Debug(e, c.before, s), log: true, mute: true})
+	}
+	if c.debug {
+		c.before = s.Clone()
 	}
 	c.poke()
 }
@@ -126,7 +137,7 @@ func (c *console) Said(task ralph.TaskID, said ralph.Said) {
 func (c *console) note(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.queue = append(c.queue, shown{time.Now(), "NOTE: " + fmt.Sprintf(format, args...), 0, false})
+	c.queue = append(c.queue, shown{at: time.Now(), text: "NOTE: " + fmt.Sprintf(format, args...)})
 	c.poke()
 }
 
@@ -151,7 +162,7 @@ func (c *console) finish(s *ralph.State) {
 	if s.Session.Mode == "autopilot" {
 		c.mu.Lock()
 		for _, l := range endWords(s) {
-			c.queue = append(c.queue, shown{time.Now(), l, 0, false})
+			c.queue = append(c.queue, shown{at: time.Now(), text: l})
 		}
 		c.poke()
 		c.mu.Unlock()
@@ -205,6 +216,7 @@ func (c *console) write(ticks <-chan time.Time) {
 		if log != nil {
 			writeLog(log, lines)
 		}
+		lines = slices.DeleteFunc(lines, func(l shown) bool { return l.mute })
 		if c.env.Terminal {
 			drawn = c.draw(out, lines, bottom, now, columns, drawn)
 		} else {

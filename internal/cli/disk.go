@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/ralph-loop/ralph/internal/step"
 )
 
 // leastRoom is the free space, in bytes, below which a disk counts as full: no step
@@ -73,6 +75,14 @@ func fullDisks(env Env) string {
 		return "The disk is full, or a quota is used up"
 	}
 	return "The disk is full (" + strings.Join(slices.Compact(names), ", ") + ")"
+}
+
+// roomHint is what follows an error that does not keep a command from its end.
+func roomHint(env Env, err error) string {
+	if !step.NoSpace(err) {
+		return "\nThe next command of ralph writes it."
+	}
+	return "\n" + fullDisks(env) + ": free some space; the next command of ralph writes it."
 }
 
 // diskOf names the place that the disk of a folder is mounted at, with its free space.

@@ -14,7 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/step"
 )
 
 func newInbox(env Env) *cobra.Command {
@@ -84,13 +86,17 @@ func runInboxAdd(cmd *cobra.Command, env Env, name string) error {
 		id, queued = newSpecID(s), s.Queued(file)
 		return s.AddSpec(id, file, time.Now()), nil
 	})
-	if err != nil {
+	var stale *journal.ViewError
+	if err != nil && !errors.As(err, &stale) {
 		return err
 	}
 	if len(queued) > 0 { // allowed, with a notice (D-031)
 		fmt.Fprintf(env.Stderr, "Note: %s is queued already (%s); it will be worked on once for each record.\n", file, queued[0].ID)
 	}
 	fmt.Fprintf(env.Stdout, "Queued: %s %s\n", id, file)
+	if stale != nil { // who did it again would have the spec worked on, and paid for, twice
+		fmt.Fprintf(env.Stderr, "Note: it is queued; nothing to repeat. ralph/inbox.jsonl does not show it yet: %v%s\n", stale.Err, roomHint(env, stale))
+	}
 	return nil
 }
 
@@ -121,8 +127,8 @@ func newSpec(root, name string, text []byte) (string, error) {
 	switch {
 	case len(text) > mostSpec:
 		return "", &ralph.Refusal{Why: "the spec is larger than 1 MiB", Hint: "split it", Kind: ralph.ErrUsage}
-	case strings.TrimSpace(string(text)) == "":
-		return "", &ralph.Refusal{Why: "the spec is empty", Hint: "write down what is to be done", Kind: ralph.ErrUsage}
+	case step.CheckSpec(text) != "":
+		return "", &ralph.Refusal{Why: "the spec " + step.CheckSpec(text), Kind: ralph.ErrUsage}
 	}
 	if name == "" {
 		name = nameFrom(string(text))
@@ -190,6 +196,9 @@ func runInboxRemove(cmd *cobra.Command, env Env, idOrFile string) error {
 		removed, facts, err = s.RemoveSpec(idOrFile)
 		return facts, err
 	})
+	if refusal, ok := errors.AsType[*ralph.Refusal](err); ok && errors.Is(err, ralph.ErrActive) && j.Holder() == nil {
+		refusal.Hint = "its engine is gone: `ralph agent` goes on with it, and when it has ended it can be removed"
+	}
 	if err != nil {
 		return err
 	}

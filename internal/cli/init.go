@@ -10,6 +10,7 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -67,9 +68,21 @@ func runInit(cmd *cobra.Command, env Env, share bool) error {
 Next:
   1. write a spec: ralph/specs/my-feature.md
   2. ralph doctor                       is an agent here, and are there checks?
-  3. ralph inbox add my-feature.md
-  4. ralph agent
+  3. git add -A && git commit -m "Set up ralph"
+                                        else the settings end up in the first spec's commit
+  4. ralph inbox add my-feature.md
+  5. ralph agent
 `)
+	return nil
+}
+
+// needsSetup refuses a repository in which ralph was never set up, and says how that is
+// done: everything else that is missing there follows from it.
+func needsSetup(root string) error {
+	_, err := os.Stat(filepath.Join(root, "ralph"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return &ralph.Refusal{Why: "ralph is not set up in " + root, Hint: "run `ralph init` first", Kind: ralph.ErrUsage}
+	}
 	return nil
 }
 

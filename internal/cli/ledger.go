@@ -11,6 +11,8 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/report"
 )
 
 // The ledger: everything that ralph ever made to hold work, from the journal,
@@ -29,6 +31,7 @@ type entry struct {
 	State  string       `json:"state"`          // merged, branch, only, gone
 	Gone   bool         `json:"gone,omitempty"` // the ref itself is not there any more
 	base   string       // where a task's branch began
+	loose  int          // files of a worktree that are in no commit
 }
 
 // Where the work of an entry is.
@@ -149,7 +152,7 @@ const (
 )
 
 // entries joins the ledger with git: what is there, then what is gone.
-func (l *ledger) entries(ctx context.Context, repo *git.Repo) ([]entry, error) {
+func (l *ledger) entries(ctx context.Context, env Env, repo *git.Repo) ([]entry, error) {
 	kept, err := repo.Recoverable(ctx)
 	if err != nil {
 		return nil, err
@@ -164,7 +167,7 @@ func (l *ledger) entries(ctx context.Context, repo *git.Repo) ([]entry, error) {
 		there[key] = true
 		list = append(list, l.entryOf(k, key))
 	}
-	trees, err := l.trees(ctx, repo)
+	trees, err := l.trees(ctx, env, repo)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +197,7 @@ func (l *ledger) entryOf(k git.Kept, key string) entry {
 }
 
 // trees are ralph's worktrees that are there now.
-func (l *ledger) trees(ctx context.Context, repo *git.Repo) ([]entry, error) {
+func (l *ledger) trees(ctx context.Context, env Env, repo *git.Repo) ([]entry, error) {
 	registered, err := repo.ListTrees(ctx)
 	if err != nil {
 		return nil, err
@@ -211,9 +214,27 @@ func (l *ledger) trees(ctx context.Context, repo *git.Repo) ([]entry, error) {
 		if t.Branch != "" {
 			what = "a worktree on " + t.Branch
 		}
-		list = append(list, entry{ID: dir, Kind: "worktree", Task: l.dirs[dir], Path: t.Path, Commit: t.Head, What: what})
+		e := entry{ID: dir, Kind: "worktree", Task: l.dirs[dir], Path: t.Path, Commit: t.Head, What: what}
+		if e.loose = looseFiles(ctx, env, t.Path); e.loose > 0 {
+			e.What += ", " + report.Files(e.loose) + " not committed"
+		}
+		list = append(list, e)
 	}
 	return list, nil
+}
+
+// looseFiles are the files of a worktree that are in no commit. One that cannot be opened
+// has none that ralph could bring back.
+func looseFiles(ctx context.Context, env Env, dir string) int {
+	tree, err := git.Open(ctx, proc.NewRunner(""), dir, env.Environ)
+	if err != nil {
+		return 0
+	}
+	files, err := tree.Dirty(ctx)
+	if err != nil {
+		return 0
+	}
+	return len(files)
 }
 
 // place says of each entry where else its work is.
@@ -241,6 +262,8 @@ func (l *ledger) place(ctx context.Context, repo *git.Repo, list []entry) error 
 	}
 	for i := range list {
 		switch e := &list[i]; {
+		case e.loose > 0:
+			e.State = workOnly // whatever its branch has: these files are nowhere else
 		case e.Commit == "", e.Gone && unmerged[e.Commit] && !l.merged[e.Commit]:
 			e.State = workGone
 		case !unmerged[e.Commit], e.Gone:

@@ -26,7 +26,7 @@ type logOptions struct {
 	follow, json, raw, all bool
 	last                   int
 	types                  []string
-	since, task            string
+	since, task, level     string
 	session                ralph.SessionID
 }
 
@@ -39,12 +39,16 @@ what came from its start to that of the next one. With --type only events
 of these names, one line each: a kind of fact (turn.ended), or any other name of
 docs/events.md (autopilot:step-complete, step-complete, engine:paused, AGENT_BLOCKED).
 
+--level debug shows every fact, with what it moved from where to where, and why; log.level
+in ralph/config.yaml and RALPH_LOG_LEVEL are for every start, and for the log file of a run.
+
 --json prints one object for each event: the journal's line with its names (event),
 session and task. --raw prints the journal's lines alone, as their hashes are of them.`,
 		Example: `  ralph log -n 50
   ralph log s-20260102T150405Z-1a2b
   ralph log -f --type step-complete,step-failed
   ralph log --since 2h --task t-1a2b
+  ralph log --level debug --task t-1a2b
   ralph log --json --type iteration:completed | jq .fact.usage`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -62,6 +66,7 @@ session and task. --raw prints the journal's lines alone, as their hashes are of
 	f.StringSliceVar(&o.types, "type", nil, "only events of these `names` (docs/events.md)")
 	f.StringVar(&o.since, "since", "", "only what happened since then: a `time` (2025-01-20, 2025-01-20T10:00:00Z) or how long ago (90m, 2d)")
 	f.StringVar(&o.task, "task", "", "only what concerns this task: its `id`")
+	f.StringVar(&o.level, "level", "", "`info` or debug (log.level in ralph/config.yaml)")
 	cmd.MarkFlagsMutuallyExclusive("json", "raw")
 	return cmd
 }
@@ -83,6 +88,9 @@ func runLog(ctx context.Context, env Env, o logOptions) error {
 	}
 	root, err := findRoot(env)
 	if err != nil {
+		return err
+	}
+	if p.debug, err = debugs(env, root, o.level); err != nil {
 		return err
 	}
 	var failed error
@@ -156,9 +164,24 @@ type logPrinter struct {
 	log   report.Log
 	lines []string
 	found bool // the session that was asked for
+	debug bool // level debug: each event has a line with its cause
+}
+
+// debugs reports whether the log is to be of level debug. Settings that cannot be read are
+// no reason not to show what happened.
+func debugs(env Env, root, level string) (bool, error) {
+	if level == "" {
+		c, _ := loadConfig(env, root, nil)
+		level = c.Log.Level
+	}
+	if level != "info" && level != "debug" {
+		return false, usage("--level %q: use info or debug", level)
+	}
+	return level == "debug", nil
 }
 
 func (p *logPrinter) add(e ralph.Event) error {
+	before := p.before()
 	p.s.Apply(e)
 	p.found = p.found || p.s.Session.ID == p.o.session
 	names := p.namer.Names(e, p.s) // of every event: a name may depend on what was before
@@ -181,18 +204,19 @@ func (p *logPrinter) add(e ralph.Event) error {
 		return err
 	}
 	at := e.At.Local().Format("2006-01-02 15:04:05")
-	if len(words) == 0 && (p.o.all || called != "") {
+	switch {
+	case p.debug && called == "":
+		words = append(words, report.Debug(e, before, p.s))
+	case p.debug:
+		words = append(words, report.Plainly(e, before, p.s))
+	case len(words) == 0 && called != "":
+		words = []string{report.Plainly(e, before, p.s)}
+	case len(words) == 0 && p.o.all:
 		b, err := json.Marshal(e.Fact)
 		if err != nil {
 			return err
 		}
-		words = []string{string(b)}
-		switch t := p.s.Task(report.About(e.Fact)); {
-		case called == "":
-			words[0] = e.Fact.Kind() + " " + words[0]
-		case t != nil:
-			words[0] = fmt.Sprintf("%s %q %s", t.ID, t.Name, words[0])
-		}
+		words = []string{e.Fact.Kind() + " " + string(b)}
 	}
 	if called != "" { // one line an event, so that they can be counted
 		words = []string{called + "  " + strings.Join(words, "; ")}
@@ -201,6 +225,14 @@ func (p *logPrinter) add(e ralph.Event) error {
 		p.lines = append(p.lines, at+"  "+l)
 	}
 	return nil
+}
+
+// before is the state before the next event, where it is needed to tell of it.
+func (p *logPrinter) before() *ralph.State {
+	if p.o.json || p.o.raw || !p.debug && len(p.o.types) == 0 {
+		return nil
+	}
+	return p.s.Clone()
 }
 
 // wants reports whether an event passes the filters, and by which of the names that

@@ -84,6 +84,7 @@ func message(env Env, err error) string {
 	var corrupt *ralph.CorruptError
 	var locked *journal.LockedError
 	var full *fullDisk
+	var stale *journal.ViewError
 	switch {
 	case errors.As(err, &full):
 		return full.Error()
@@ -92,7 +93,10 @@ func message(env Env, err error) string {
 	case errors.As(err, &locked):
 		return locked.Error() + "\n" + lockHint(locked)
 	}
-	if step.NoSpace(err) {
+	switch {
+	case step.NoSpace(err) && errors.As(err, &stale):
+		return err.Error() + "\n" + fullDisks(env) + ": free some space."
+	case step.NoSpace(err):
 		return err.Error() + "\n" + fullDisks(env) + ": free some space, then do it again; what is recorded stays."
 	}
 	return err.Error()
@@ -128,9 +132,7 @@ Write a spec, queue it, start the agent, walk away:
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("ralph {{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w\nTry `%s --help`", err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(wrongFlag)
 	root.PersistentFlags().StringP("directory", "C", "", "work in this `folder` (must stand first)")
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddGroup(&cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "steer", Title: "Steer:"}, &cobra.Group{ID: "see", Title: "See:"}, &cobra.Group{ID: "set", Title: "Set up:"})

@@ -159,7 +159,7 @@ func (x *session) policyOf(planOnly bool) policy.Config {
 	c, p := x.config, policyConfig(x.config)
 	p.Agents, p.Checks = x.chain, len(x.checks) > 0
 	for _, g := range x.checks {
-		p.Commands = append(p.Commands, g.Command)
+		p.Commands, p.CheckNames = append(p.Commands, g.Command), append(p.CheckNames, g.Name)
 	}
 	p.Session, p.Only, p.PlanOnly, p.Isolated = x.mode, x.only, planOnly, x.isolated
 	p.Commit = x.mode == "agent"

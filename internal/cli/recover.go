@@ -69,7 +69,7 @@ func openLedger(ctx context.Context, env Env) (*git.Repo, []entry, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := l.entries(ctx, repo)
+	list, err := l.entries(ctx, env, repo)
 	return repo, list, err
 }
 

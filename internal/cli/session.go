@@ -144,6 +144,13 @@ func (x *session) takeLock() error {
 		return err
 	}
 	x.lock = lock
+	aside, err := x.journal.SetAside()
+	if err != nil {
+		return errors.Join(err, lock.Unlock())
+	}
+	if aside != "" {
+		x.console.note("%s", aside)
+	}
 	if dead != nil {
 		then := "beginning a new session"
 		if !x.fresh && x.resumes(x.journal.State(), x.journal.Carries()) {
@@ -208,6 +215,7 @@ func (x *session) begin(ctx context.Context) error {
 		return err
 	}
 	if x.mode == "agent" || x.mode == "autopilot" {
+		x.console.debug, x.console.before = x.config.Log.Level == "debug", s
 		if started.Log, err = x.console.openLog(x.root, x.mode, now); err != nil {
 			return err
 		}
@@ -220,7 +228,8 @@ func (x *session) begin(ctx context.Context) error {
 	}
 	return x.journal.Update(ctx, "engine", func(s *ralph.State) ([]ralph.Fact, error) {
 		var facts []ralph.Fact
-		if s.Job != nil && !resumed { // what another session was on: its plan is kept
+		started.Plan, started.Steps = s.Plan.File, len(s.Plan.Tasks) // with what a person wrote into plan.jsonl
+		if s.Job != nil && !resumed {                                // what another session was on: its plan is kept
 			facts = append(facts, ralph.JobEnded{Status: ralph.SpecPending, Error: "left by session " + string(s.Session.ID), Rule: "X-08", Cut: true})
 		}
 		return append(facts, started), nil

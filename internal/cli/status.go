@@ -25,6 +25,13 @@ With --watch it stays and shows each change, until Ctrl+C; that ends the view, n
 work. Without a terminal it prints a block for each change, with --json one object a line.`,
 		Example: "  ralph status\n  ralph status --watch\n  ralph status --json | jq .current_step",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			root, err := findRoot(env)
+			if err == nil {
+				err = needsSetup(root)
+			}
+			if err != nil {
+				return err
+			}
 			if watch {
 				return runWatch(cmd.Context(), env, asJSON)
 			}

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +69,13 @@ func tellEngine(cmd *cobra.Command, env Env, said string, decide func(*ralph.Sta
 	}
 	defer j.Close()
 	if j.Holder() == nil {
-		return &ralph.Refusal{Why: "no engine is running here", Hint: "`ralph agent` or `ralph autopilot` starts one", Kind: ralph.ErrNotFound}
+		why := "no engine is running here"
+		_, err := decide(&ralph.State{}) // as without a session: it names both states (A-013)
+		if refusal, ok := errors.AsType[*ralph.Refusal](err); ok {
+			_, states, _ := strings.Cut(refusal.Why, ": ")
+			why = strings.TrimSuffix(why+": "+states, ": ")
+		}
+		return &ralph.Refusal{Why: why, Hint: "`ralph agent` or `ralph autopilot` starts one", Kind: ralph.ErrNotFound}
 	}
 	if err := j.Update(cmd.Context(), "cli", decide); err != nil {
 		return err

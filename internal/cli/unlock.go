@@ -36,7 +36,7 @@ type lockRecord struct {
 	Owner      journal.Owner `json:"owner"`
 	Place      journal.Place `json:"place"`
 	Live       bool          `json:"live"`
-	AgeSeconds float64       `json:"age_seconds"` // since the heartbeat
+	AgeSeconds *float64      `json:"age_seconds"` // since the heartbeat; null when the lock names no time
 }
 
 func runUnlock(env Env, force, asJSON bool) error {
@@ -59,7 +59,11 @@ func runUnlock(env Env, force, asJSON bool) error {
 	case asJSON && info == nil:
 		return printJSON(env.Stdout, map[string]any{"removed": false})
 	case asJSON:
-		return printJSON(env.Stdout, lockRecord{true, info.Owner, info.Place, info.Live, info.Age.Seconds()})
+		r := lockRecord{Removed: true, Owner: info.Owner, Place: info.Place, Live: info.Live}
+		if age := info.Age.Seconds(); !info.Owner.HeartbeatAt.IsZero() {
+			r.AgeSeconds = &age
+		}
+		return printJSON(env.Stdout, r)
 	case info == nil:
 		_, err = fmt.Fprintln(env.Stdout, "there is no lock: nothing was changed")
 	case info.Live:
@@ -83,8 +87,11 @@ func ownerWords(info *journal.LockInfo) string {
 	if o.SessionID != "" {
 		words += ", session " + string(o.SessionID)
 	}
-	if info.Ahead > 0 {
+	switch {
+	case info.Ahead > 0:
 		return words + fmt.Sprintf(", whose clock is %s ahead", info.Ahead.Round(time.Second))
+	case o.HeartbeatAt.IsZero():
+		return words + ", whose lock names no time of a sign of life"
 	}
 	return words + fmt.Sprintf(", last sign of life %s ago", ralph.Elapsed(info.Age))
 }

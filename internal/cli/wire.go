@@ -72,6 +72,9 @@ func wire(ctx context.Context, env Env, flags map[string]string) (*parts, error)
 	if err := repo.Ready(ctx); err != nil {
 		return nil, err
 	}
+	if err := needsSetup(p.root); err != nil {
+		return nil, err
+	}
 	if p.config, err = loadConfig(env, p.root, flags); err != nil {
 		return nil, err
 	}

@@ -20,13 +20,13 @@ func TestBadFiles(t *testing.T) {
 		{"misspelt section", "budgets: {cost: 1}\n", []string{"unknown key `budgets` at " + at + ":1; did you mean `budget`?"}},
 		{"swapped letters", "agent: {primray: claude}\n", []string{"unknown key `agent.primray` at " + at + ":1; did you mean `agent.primary`?"}},
 		{"right key, wrong section", "max_rounds: 3\n", []string{"unknown key `max_rounds` at " + at + ":1; did you mean `construct.max_rounds`?"}},
-		{"key of several sections", "timeout: 3m\n", []string{"unknown key `timeout` at " + at + ":1"}},
-		{"nothing near", "colour: red\n", []string{"unknown key `colour` at " + at + ":1"}},
+		{"key of several sections", "timeout: 3m\n", []string{"unknown key `timeout` at " + at + ":1; `ralph config show` lists the keys"}},
+		{"nothing near", "colour: red\n", []string{"unknown key `colour` at " + at + ":1; `ralph config show` lists the keys"}},
 		{"unknown field of an agent", "agents: {claude: {modle: x}}\n", []string{"unknown key `agents.claude.modle` at " + at + ":1; did you mean `agents.claude.model`?"}},
 		{"several at once", "mode: auto\nparallel: two\nx: 1\n", []string{
 			at + ":1: `mode` must be one of manual, step, semi, autopilot, not `auto`",
 			at + ":2: `parallel` must be a whole number from 1 to 64, not `two`",
-			"unknown key `x` at " + at + ":3",
+			"unknown key `x` at " + at + ":3; `ralph config show` lists the keys",
 		}},
 
 		{"quoted number", "parallel: '2'\n", []string{at + ":1: `parallel` must be a whole number from 1 to 64, not the text `2`"}},
@@ -135,7 +135,7 @@ func TestBadAgentsAndYAML(t *testing.T) {
 		{"other version", "version: 2\nfuture: 1\n", []string{at + ":1: `version` must be 1, not `2`; a newer file needs a newer ralph"}},
 		{"alias", "a: &x 1\nparallel: *x\n", []string{
 			at + ":2: `parallel` is an alias (*x), which this file cannot have; write the value out",
-			"unknown key `a` at " + at + ":1",
+			"unknown key `a` at " + at + ":1; `ralph config show` lists the keys",
 		}},
 		{"merge", "task: &t {timeout: 5m}\nbudget:\n  <<: *t\n", []string{at + ":3: `budget.<<` merges another section, which this file cannot have; write the keys out"}},
 		{"key that is no text", "? [a]\n: 1\n", []string{at + ":1: has a key that is no text"}},

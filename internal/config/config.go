@@ -23,6 +23,7 @@ type Config struct {
 	Task                   Task              `yaml:"task"`
 	Construct              Construct         `yaml:"construct"`
 	Errors                 Errors            `yaml:"errors"`
+	Log                    Log               `yaml:"log"`
 	Limits                 Limits            `yaml:"limits"`
 	Budget                 Budgets           `yaml:"budget"`
 	Scoring                Scoring           `yaml:"scoring"`
@@ -94,6 +95,11 @@ type Errors struct {
 	NetworkRetry        time.Duration `yaml:"network_retry"`
 	MaxConsecutive      int           `yaml:"max_consecutive"`
 	CountTimeouts       bool          `yaml:"count_timeouts"` // timeouts count into it (X-51)
+}
+
+// Log is how much is said of what happens.
+type Log struct {
+	Level string `yaml:"level"` // info, debug
 }
 
 // Limits is what happens when every agent is at its rate limit (X-38): the engine

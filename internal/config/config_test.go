@@ -74,7 +74,7 @@ func addedLater(key string) bool {
 		}
 	}
 	return slices.Contains([]string{
-		"agent.mcp", "errors.count_timeouts", "gate.shims", "limits.wait", "quality.baseline", "errors.rate_limit_patience", "errors.network_retry",
+		"agent.mcp", "errors.count_timeouts", "gate.shims", "limits.wait", "quality.baseline", "errors.rate_limit_patience", "errors.network_retry", "log.level",
 	}, key)
 }
 
@@ -267,7 +267,7 @@ func TestFlags(t *testing.T) {
 		{"agent_mode.max_specs", "-1"}: "command line: `agent_mode.max_specs` must be a whole number, 0 or more, not `-1`",
 		{"agent_mode.maxspecs", "1"}:   "unknown key `agent_mode.maxspecs` on the command line; did you mean `agent_mode.max_specs`?",
 		{"version", "1"}:               "command line: `version` is a matter of the file alone",
-		{"agents.Mine.driver", "exec"}: "unknown key `agents.Mine.driver` on the command line",
+		{"agents.Mine.driver", "exec"}: "unknown key `agents.Mine.driver` on the command line; `ralph config show` lists the keys",
 	} {
 		if _, err := load(nil, "ralph/config.yaml", nil, map[string]string{flags[0]: flags[1]}); errText(err) != want {
 			t.Errorf("%v: error %q, want %q", flags, errText(err), want)

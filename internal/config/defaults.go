@@ -31,6 +31,7 @@ func Defaults() Config {
 			MaxRateLimitRetries: 3, RateLimitBase: 5 * time.Second, MaxConsecutive: 3,
 			RateLimitPatience: 30 * time.Second, NetworkRetry: time.Minute,
 		},
+		Log:     Log{Level: "info"},
 		Limits:  Limits{Wait: "auto"},
 		Scoring: Scoring{Unblocks: 10, Critical: 50, QuickWin: 30, NearComplete: 20, Retry: -15}, // B-041 to B-045
 		Quality: Quality{Timeout: 10 * time.Minute, MaxOutput: 64 << 10, Baseline: "strict"},

@@ -45,6 +45,7 @@ func EditAll(file []byte, changes []Change) ([]byte, error) {
 		key := probe.resolve(ch.Key, Source{Kind: FromFlag})
 		if !ch.Unset {
 			probe.readFlags(map[string]string{key: ch.Value})
+			probe.nameAgents() // as Load does, or the file would seem to say something else
 		} else if probe.known[key] == nil {
 			probe.complain(Problem{Source: Source{Kind: FromFlag}, Key: ch.Key, Unknown: true})
 		}

@@ -46,6 +46,10 @@ func TestEdit(t *testing.T) {
 		{"a wrong value", "parallel: two # oops\n", "parallel", "2", "parallel: 2 # oops\n"},
 		{"a new agent", "agents:\n  claude: {model: x}\n", "agents.mine.driver", "exec", "agents:\n  mine:\n    driver: exec\n  claude: {model: x}\n"},
 		{"another name of an agent (X-85)", "", "agents.gpt.model", "o", "agents:\n  codex:\n    model: o\n"},
+		{"another name of the first agent (F-30, A-124)", string(Template()), "agent.primary", "gpt", strings.Replace(string(Template()), "  # primary: claude\n", "  # primary: claude\n  primary: codex\n", 1)},
+		{"another name of the first agent, over one", "agent: {primary: aider}\n", "agent.primary", "gpt", "agent: {primary: codex}\n"},
+		{"another name among the others (F-30, A-124)", "agent:\n  primary: claude\n", "agent.fallback", "[gpt, aider]", "agent:\n  fallback: [codex, aider]\n  primary: claude\n"},
+		{"a name that a person wrote stays", "agent: {primary: gpt}\n", "parallel", "2", "agent: {primary: gpt}\nparallel: 2\n"},
 		{"JSON", `{"parallel": 2}`, "parallel", "3", `{"parallel": 3}`},
 		{"the same value again", "parallel: 2\n", "parallel", "2", "parallel: 2\n"},
 		{"a map", "prices: {a: {input: 1}} # $\n", "prices", "{b: {output: 2}}", "prices: {b: {cached: 0, input: 0, output: 2}} # $\n"},
@@ -68,6 +72,11 @@ func TestEditRefuses(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, file, key, value, want string }{
 		{"unknown key", "", "paralel", "2", "unknown key `paralel` on the command line; did you mean `parallel`?"},
+		{"unknown key, nothing near (message 16)", "", "colour", "red", "unknown key `colour` on the command line; `ralph config show` lists the keys"},
+		{"one of a mapping (message 16)", "", "agents.claude.env.VAR", "1", "unknown key `agents.claude.env.VAR` on the command line; `agents.claude.env` is one value, set as a whole: `agents.claude.env={VAR: 1}`"},
+		{"one of a mapping of a new agent", "", "agents.x.env.VAR", "1", "unknown key `agents.x.env.VAR` on the command line; `agents.x.env` is one value, set as a whole: `agents.x.env={VAR: 1}`"},
+		{"what may be a secret is not said again", "", "agents.x.env.TOKEN", "ghp_0123456789abcdef", "unknown key `agents.x.env.TOKEN` on the command line; `agents.x.env` is one value, set as a whole: `agents.x.env={TOKEN: ...}`"},
+		{"one price", "", "prices.m", "2", "unknown key `prices.m` on the command line; `prices` is one value, set as a whole: `prices={m: 2}`"},
 		{"bad value", "", "parallel", "two", "command line: `parallel` must be a whole number from 1 to 64, not `two`"},
 		{"broken file", "a: [", "parallel", "2", "ralph/config.yaml:1: is no valid YAML: did not find expected node content"},
 		{"other problems of the file", "mode: x\n", "parallel", "2", "ralph/config.yaml:1: `mode` must be one of manual, step, semi, autopilot, not `x`"},

@@ -109,6 +109,7 @@ func (c *Config) workKeys() []key {
 		{path: "errors.network_retry", v: duration(&e.NetworkRetry), doc: "wait between two tries of an agent that has no connection; 0s: a minute"},
 		{path: "errors.max_consecutive", v: count(&e.MaxConsecutive, 1), doc: "tasks that may fail in a row before a pause"},
 		{path: "errors.count_timeouts", v: onOff(&e.CountTimeouts), doc: "tasks that ran out of time count into `errors.max_consecutive` as well"},
+		{path: "log.level", v: oneOf(&c.Log.Level, "info", "debug"), doc: "what `ralph log` and the log file of a run have: what is worth a line (`info`), or every fact with what it moved and why (`debug`)"},
 		{path: "limits.wait", v: oneOf(&c.Limits.Wait, "auto", "ask", "off"), doc: "when every agent is at its limit: pause and go on by itself (`auto`), pause until `ralph resume` (`ask`), or end (`off`)"},
 	}
 	keys = append(keys, budgetKeys("budget.", "session", &c.Budget.Budget)...)

@@ -67,10 +67,7 @@ func load(data []byte, name string, env []string, flags map[string]string) (Conf
 	l.readFile(data)
 	l.readEnv(env)
 	l.readFlags(flags)
-	l.c.Agent.Primary = canonicalAgent(l.c.Agent.Primary)
-	for i, a := range l.c.Agent.Fallback {
-		l.c.Agent.Fallback[i] = canonicalAgent(a)
-	}
+	l.nameAgents()
 	l.validate()
 	if l.dropped > 0 {
 		l.problems = append(l.problems, Problem{
@@ -81,6 +78,14 @@ func load(data []byte, name string, env []string, flags map[string]string) (Conf
 		return l.c, &Error{l.problems}
 	}
 	return l.c, nil
+}
+
+// nameAgents calls the agents that are chosen as the list of agents does.
+func (l *loader) nameAgents() {
+	l.c.Agent.Primary = canonicalAgent(l.c.Agent.Primary)
+	for i, a := range l.c.Agent.Fallback {
+		l.c.Agent.Fallback[i] = canonicalAgent(a)
+	}
 }
 
 // validate adds what only shows when all layers are read. A key whose own value
@@ -129,7 +134,9 @@ func (l *loader) complain(p Problem) {
 		return
 	}
 	if p.Unknown && p.Nearest == "" {
-		p.Nearest = l.nearest(p.Key)
+		if p.Within = l.within(p.Key); p.Within == "" {
+			p.Nearest = l.nearest(p.Key)
+		}
 	}
 	l.problems = append(l.problems, p)
 }
@@ -261,11 +268,20 @@ func (l *loader) readFlags(flags map[string]string) {
 			continue
 		}
 		if l.known[at] == nil {
-			l.complain(Problem{Source: src, Key: path, Unknown: true})
+			l.complain(Problem{Source: src, Key: path, Unknown: true, Value: noSecret(flags[path])})
 			continue
 		}
 		l.set(at, src, l.known[at].setText(flags[path]))
 	}
+}
+
+// noSecret is a value that may be said again, in a message: none that is as long as a
+// token or a password.
+func noSecret(value string) string {
+	if len(value) > 8 {
+		return ""
+	}
+	return value
 }
 
 // resolve returns the path with our name of the agent in it, and makes that

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -51,6 +52,8 @@ type Problem struct {
 	What    string // follows the key: "must be ..."
 	Unknown bool   // there is no such key
 	Nearest string // with Unknown: the key that was probably meant, "" for none
+	Within  string // with Unknown: the key whose value is a mapping that this one belongs into
+	Value   string // with Within: what it was to be; "" where it may be a secret
 }
 
 // Error returns the problem as one line that names the place and the way out.
@@ -64,8 +67,13 @@ func (p Problem) Error() string {
 			place = "on the"
 		}
 		out := fmt.Sprintf("unknown key %s %s %s", show(p.Key), place, p.Source)
-		if p.Nearest != "" {
+		switch inner := strings.TrimPrefix(p.Key, p.Within+"."); {
+		case p.Within != "":
+			out += fmt.Sprintf("; %s is one value, set as a whole: %s", show(p.Within), show(p.Within+"={"+inner+": "+cmp.Or(p.Value, "...")+"}"))
+		case p.Nearest != "":
 			out += fmt.Sprintf("; did you mean %s?", show(p.Nearest))
+		default:
+			out += "; `ralph config show` lists the keys"
 		}
 		return out
 	case p.Key == "":

@@ -55,6 +55,32 @@ func squeeze(s string) string {
 // leaf is the last part of a dotted path.
 func leaf(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
+// within returns the key that holds a mapping as its one value, and that a person took
+// for a section: agents.mine.env for agents.mine.env.TOKEN. "" for none.
+func (l *loader) within(path string) string {
+	for at := parent(path); at != ""; at = parent(at) {
+		known := l.known[at]
+		if known == nil {
+			known = l.known[l.likeAgent(at)]
+		}
+		switch known.(type) {
+		case table, priceList:
+			return at
+		}
+	}
+	return ""
+}
+
+// likeAgent is the same key of a built-in agent, for one that is not there yet.
+func (l *loader) likeAgent(path string) string {
+	rest, ok := strings.CutPrefix(path, "agents.")
+	name, field, _ := strings.Cut(rest, ".")
+	if !ok || !agentName.MatchString(name) {
+		return ""
+	}
+	return "agents.claude." + field
+}
+
 // nearest returns the known key that was probably meant by an unknown path, ""
 // when none is near.
 func (l *loader) nearest(path string) string {

@@ -220,7 +220,7 @@ func (j *File) Update(ctx context.Context, by string, decide func(*ralph.State) 
 	j.views.movedBy(facts)
 	viewErr := j.afterAppend(append(edits, facts...))
 	if viewErr != nil && len(facts) > 0 {
-		viewErr = fmt.Errorf("it is recorded in the journal, but a file made from that is not up to date (the next start mends it): %w", viewErr)
+		viewErr = &ViewError{viewErr}
 	}
 	return errors.Join(err, viewErr)
 }

@@ -76,10 +76,16 @@ func (e *LockedError) Error() string {
 		where += ", session " + string(o.SessionID)
 	}
 	life := fmt.Sprintf("last sign of life %s ago", e.Age.Round(time.Second))
-	if e.Ahead > 0 {
+	switch {
+	case e.Ahead > 0:
 		life = fmt.Sprintf("its clock is %s ahead of this one's", e.Ahead.Round(time.Second))
+	case o.HeartbeatAt.IsZero():
+		life = "its lock names no time of a sign of life"
 	}
-	return fmt.Sprintf("another engine works in this repository: %s, started %s, %s", where, o.StartedAt.Local().Format("2006-01-02 15:04:05"), life)
+	if !o.StartedAt.IsZero() {
+		life = "started " + o.StartedAt.Local().Format("2006-01-02 15:04:05") + ", " + life
+	}
+	return fmt.Sprintf("another engine works in this repository: %s, %s", where, life)
 }
 
 func (e *LockedError) Unwrap() error { return ralph.ErrLocked }
@@ -113,9 +119,6 @@ type SessionLock struct {
 // was taken over, with that owner. A refusal is a *LockedError.
 func (j *File) Lock(me Owner, alive func(pid int, start string) bool) (lock *SessionLock, took *Owner, err error) {
 	path := filepath.Join(j.dir, lockName)
-	if err := refuseOther(j.opt.Root); err != nil {
-		return nil, nil, err
-	}
 	for try := 1; try <= tries; try++ {
 		old, err := readOwner(path)
 		if err != nil {

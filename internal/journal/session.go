@@ -16,7 +16,10 @@ import (
 // writes, and the only one that it reads.
 const SessionVersion = 1
 
-const sessionFile = stateDir + "/session.json"
+const (
+	sessionFile = stateDir + "/session.json"
+	oldFile     = ".old" // ends the name of one that was set aside
+)
 
 // Session is ralph/.state/session.json: the session for other
 // programs to read. It is made from the journal and never read for work: who deletes
@@ -99,7 +102,7 @@ func wrongVersion(v *int) error {
 	}
 	return &ralph.Refusal{
 		Why:  fmt.Sprintf("%s %s, this ralph knows version %d: another ralph has worked here", sessionFile, has, SessionVersion),
-		Hint: "start that one; or, if nothing of it is needed, move " + sessionFile + " away and start again", Kind: ralph.ErrUsage,
+		Hint: "the next start of an engine sets it aside and makes it anew", Kind: ralph.ErrUsage,
 	}
 }
 
@@ -110,14 +113,27 @@ func (x *Session) CanResume() bool {
 	return s.Resumable()
 }
 
-// refuseOther keeps a start from writing over the session of another version. What is
-// broken is no reason to stop: the next write mends it.
-func refuseOther(root string) error {
-	_, err := ReadSession(root)
-	if refusal := (*ralph.Refusal)(nil); errors.As(err, &refusal) {
-		return err
+// SetAside moves a session.json that is none of this version, or none at all, out of the
+// way of the next write, and says so (C-085, X-105): it is made from the journal, which is
+// the truth. "" when there is nothing to move. Only the engine calls it, with the lock.
+func (j *File) SetAside() (notice string, err error) {
+	_, err = ReadSession(j.opt.Root)
+	refusal, other := errors.AsType[*ralph.Refusal](err)
+	corrupt, broken := errors.AsType[*ralph.CorruptError](err)
+	why := ""
+	switch {
+	case other:
+		why = refusal.Why
+	case broken:
+		why = fmt.Sprintf("%s is no session (%s)", sessionFile, corrupt.Why)
+	default:
+		return "", err
 	}
-	return nil
+	from := filepath.Join(j.opt.Root, sessionFile)
+	if err := os.Rename(from, from+oldFile); err != nil {
+		return "", fmt.Errorf("set %s aside: %w", sessionFile, err)
+	}
+	return fmt.Sprintf("%s; it is kept as %s and made anew from the journal", why, sessionFile+oldFile), nil
 }
 
 // writeSteps writes session.json where facts show in it. The end of a task of the plan
@@ -155,7 +171,7 @@ func sessionOf(s *ralph.State) Session {
 		StartedAt: x.StartedAt, UpdatedAt: s.At, EndedAt: x.EndedAt, EndReason: x.Ended,
 		PhaseIndex: p.PhaseAt, StepIndex: p.StepAt, Completed: p.Completed, Failed: p.Failed, Skipped: p.Skipped,
 		ActiveAgent: x.ActiveAgent(), Fallback: x.Fallback, Pid: x.Pid, SpecsDone: x.Completed, SpecsFailed: x.Failed,
-		Iterations: x.Turns, TotalCost: x.Usage.Cost, Elapsed: s.Running(s.At), Config: x.Config,
+		Iterations: x.Turns, TotalCost: math.Round(x.Usage.Cost*1e6) / 1e6, Elapsed: s.Running(s.At), Config: x.Config,
 	}
 	view.Queue = []string{}
 	for _, spec := range s.Inbox {

@@ -182,36 +182,42 @@ func TestReadSession(t *testing.T) {
 	}
 }
 
-// A-075, C-085: a file of another version is refused when a session is begun, with what to
-// do, and stays as it is. Half a file is no reason to stop: it is made anew.
-func TestSessionOfAnotherVersion(t *testing.T) {
+// F-41, C-085, X-105: a file of another version, or none of ralph's, is set aside with a
+// notice when an engine starts, kept as it was, and made anew from the journal.
+func TestSessionSetAside(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{"version": 2, "sessionId": "x"}`: "session.json has version 2, this ralph knows version 1",
 		`{"status": "running"}`:            "session.json has no version",
-		`{"version": 1, "session`:          "",
+		`{"version": 1, "session`:          "session.json is no session (unexpected end of JSON input)",
+		`{"version": 1}`:                   "",
+		"":                                 "",
 	} {
 		root := t.TempDir()
-		write(t, root, sessionPath, text)
+		if text != "" {
+			write(t, root, sessionPath, text)
+		}
 		j := open(t, options(root))
 		lock, _, err := j.Lock(journal.Owner{Pid: 1, Host: "here"}, func(int, string) bool { return false })
-		if want == "" {
-			must(t, err)
-			must(t, update(j, ralph.SessionStarted{ID: "s-1", Mode: "agent"}))
-			if x := readSession(t, root); x.SessionID != "s-1" {
-				t.Errorf("%+v", x)
+		must(t, err)
+		notice, err := j.SetAside()
+		must(t, err)
+		if (notice == "") != (want == "") || !strings.Contains(notice, want) {
+			t.Errorf("%s: said %q, want %q", text, notice, want)
+		}
+		must(t, update(j, ralph.SessionStarted{ID: "s-1", Mode: "agent"}))
+		if x := readSession(t, root); x.SessionID != "s-1" {
+			t.Errorf("%+v", x)
+		}
+		if want != "" {
+			wantText(t, strings.TrimSpace(read(t, root, sessionPath+".old")), text)
+			if !strings.Contains(notice, sessionPath+".old") {
+				t.Errorf("%q does not say where it is kept", notice)
 			}
-			must(t, lock.Unlock())
-			continue
+		} else if exists(root, sessionPath+".old") {
+			t.Errorf("%q: set aside without a reason", text)
 		}
-		var refusal *ralph.Refusal
-		if !errors.As(err, &refusal) || !strings.Contains(err.Error(), want) || refusal.Hint == "" || !errors.Is(err, ralph.ErrUsage) {
-			t.Errorf("%s: %v", text, err)
-		}
-		wantText(t, strings.TrimSpace(read(t, root, sessionPath)), text)
-		if exists(root, "ralph/.state/session.lock") {
-			t.Error("a refused start left a lock")
-		}
+		must(t, lock.Unlock())
 	}
 	root := t.TempDir()
 	write(t, root, sessionPath, `{"version": 1, "session`)

@@ -11,6 +11,16 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
+// ViewError says that facts were recorded, and that a file made from them could not be
+// written. The next Update, of whatever process, writes it.
+type ViewError struct{ Err error }
+
+func (e *ViewError) Error() string {
+	return fmt.Sprintf("it is done and recorded in the journal, so there is nothing to repeat; a file made from that is not up to date (the next command of ralph mends it): %v", e.Err)
+}
+
+func (e *ViewError) Unwrap() error { return e.Err }
+
 // views are the files made from the state: inbox.jsonl and plan.jsonl, which
 // people read and edit, .agent-session (D-060) and session.json.
 type views struct {

@@ -24,7 +24,9 @@ type Config struct {
 	// the work: strict, also "", or known.
 	Commands []string `json:"commands,omitempty"`
 	Baseline string   `json:"baseline,omitempty"`
-	Parallel int      `json:"parallel"` // slots
+	// CheckNames are these commands, for people: nothing is decided by them.
+	CheckNames []string `json:"check_names,omitempty"`
+	Parallel   int      `json:"parallel"` // slots
 
 	// With worktrees (X-68).
 	Isolated        bool   `json:"isolated,omitempty"`

@@ -13,7 +13,7 @@ type CommitInfo struct {
 	SpecFile string // relative to ralph/specs
 	Tasks    int    // tasks done
 	Duration time.Duration
-	Cost     float64  // US dollars
+	Usage    ralph.Usage
 	Trailers []string // "Key: value", in order
 }
 
@@ -27,7 +27,7 @@ func CommitMessage(in CommitInfo) string {
 	fmt.Fprintf(&b, "Spec: ralph/specs/%s\n", file)
 	fmt.Fprintf(&b, "Tasks completed: %d\n", in.Tasks)
 	fmt.Fprintf(&b, "Duration: %s\n", ralph.Elapsed(in.Duration))
-	fmt.Fprintf(&b, "Cost: %s\n", ralph.Dollars(in.Cost))
+	fmt.Fprintf(&b, "Cost: %s\n", in.Usage.Dollars())
 	gap := "\n"
 	for _, t := range in.Trailers {
 		if t = oneLine(t); t != "" { // a newline inside would end the trailer block

@@ -345,11 +345,16 @@ func TestFencedCannotBeLeft(t *testing.T) {
 // D-047, D-069, D-070, D-118, D-119.
 func TestCommitMessage(t *testing.T) {
 	t.Parallel()
-	in := CommitInfo{SpecFile: "feature-x.md", Tasks: 8, Duration: 15*time.Minute + 32*time.Second, Cost: 0.82}
+	in := CommitInfo{SpecFile: "feature-x.md", Tasks: 8, Duration: 15*time.Minute + 32*time.Second, Usage: ralph.Usage{Cost: 0.82, Known: true}}
 	want := "ralph: complete feature-x\n\nSpec: ralph/specs/feature-x.md\nTasks completed: 8\nDuration: 15m 32s\nCost: $0.82\n"
 	if diff := cmp.Diff(want, CommitMessage(in)); diff != "" {
 		t.Error(diff)
 	}
+	in.Usage.Unmetered = 2 // F-36: the words of the log, where an agent did not say what it costs
+	if got := CommitMessage(in); !strings.Contains(got, "Cost: "+in.Usage.Dollars()+"\n") || !strings.Contains(got, "or more") {
+		t.Errorf("cost unknown: %q", got)
+	}
+	in.Usage.Unmetered = 0
 	in.Trailers = []string{"Ralph-Spec: q-a1b2", "", "Ralph-Receipt: ab\n\ncd"}
 	if diff := cmp.Diff(want+"\nRalph-Spec: q-a1b2\nRalph-Receipt: ab cd\n", CommitMessage(in)); diff != "" {
 		t.Error(diff)

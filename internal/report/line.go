@@ -251,7 +251,11 @@ func taskEnded(f ralph.TaskEnded, s *ralph.State) []string {
 	case !t.IsBuild():
 		return []string{fmt.Sprintf("%s: %s: %s", strings.ToUpper(string(t.Kind)), f.Status, oneLine(f.Why.Text))}
 	}
-	return []string{fmt.Sprintf("TASK: %s %s: %s (%s)", t.ID, f.Status, t.Name, oneLine(f.Why.Text))}
+	out := []string{fmt.Sprintf("TASK: %s %s: %s (%s)", t.ID, f.Status, t.Name, oneLine(f.Why.Text))}
+	if dir := t.Run.Place.Dir; dir != "" && (f.Status == ralph.TaskFailed || f.Status == ralph.TaskTimeout || f.Retry) {
+		out = append(out, fmt.Sprintf("WORKTREE: %s lies in %s, as it was left", t.ID, oneLine(dir))) // B-068
+	}
+	return out
 }
 
 // stepStarted: CONSTRUCT counts agent turns from 1 for each spec (D-086, X-17).

@@ -81,7 +81,7 @@ func QueryTask(t *ralph.Task) TaskRecord {
 		ID: t.ID, Spec: t.Spec, Name: t.Name, Notes: t.Notes, Accept: t.Accept, Deps: t.Deps, Tags: t.Tags,
 		Priority: t.Priority, Phase: t.Phase, Parent: t.Parent, Status: t.Status, RetryCount: t.RetryCount,
 		MaxIterations: t.MaxIterations, Iterations: t.Run.Iterations, Reason: t.Run.Reason, Accepted: t.Run.Accepted,
-		Cost: t.Run.Usage.Cost, Seconds: t.Run.Spent.Seconds(), Commit: t.Run.Commit,
+		Cost: cents(t.Run.Usage.Cost), Seconds: t.Run.Spent.Seconds(), Commit: t.Run.Commit,
 	}
 	if t.Timeout > 0 {
 		r.Timeout = ralph.ClockTime(t.Timeout)

@@ -129,7 +129,8 @@ type row struct {
 	frozen   bool // its plan was replaced, or another session has begun
 	replaced bool // the former
 	queuedAt time.Time
-	dropped  int // events left out of the middle of its trail
+	dropped  int              // events left out of the middle of its trail
+	counted  ralph.TaskStatus // as which it is in the totals
 }
 
 // stage is a stage of the merge queue at work.

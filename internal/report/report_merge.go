@@ -78,6 +78,7 @@ func (d *draft) addRecovery(e ralph.Event) {
 // again is the row of a task that a person made pending once more.
 func (d *draft) again(id ralph.TaskID) *row {
 	r := d.member(id)
+	d.countEnd(r, ralph.TaskPending)
 	r.Retries++
 	d.retries++
 	r.queuedAt = time.Time{}

@@ -116,7 +116,7 @@ func (d *draft) taskRows() []TaskRow {
 // taskRow is what is so of a task at the end, beside what was gathered on the way.
 func (d *draft) taskRow(r *row) TaskRow {
 	x := r.TaskRow
-	x.Trail = r.trail()
+	x.Trail, x.Cost = r.trail(), cents(r.Cost)
 	t := r.task
 	if t == nil {
 		x.Why = "it is in the plan no more"

@@ -83,7 +83,7 @@ func agentState() (*ralph.State, time.Time) {
 }
 
 // D-054 to D-058, D-117: the four lines of the sample, an empty line, and then
-// what `ralph status` says without agent mode.
+// what `ralph status` says without agent mode, but for the inbox, which is counted above.
 func TestStatusInAgentMode(t *testing.T) {
 	s, now := agentState()
 	got := report.Status(s, report.Engine{Alive: true, Pid: 42}, now)
@@ -93,7 +93,10 @@ func TestStatusInAgentMode(t *testing.T) {
 		t.Error(cmp.Diff(want, got))
 	}
 	s.Session.Mode = "construct"
-	if diff := cmp.Diff(strings.TrimPrefix(got, want), report.Status(s, report.Engine{Alive: true, Pid: 42}, now)); diff != "" {
+	usual := report.Status(s, report.Engine{Alive: true, Pid: 42}, now)
+	if inbox := "Inbox:   2 pending, 1 active, 5 done\n"; !strings.Contains(usual, inbox) { // F-37
+		t.Errorf("the usual status does not count the inbox:\n%s", usual)
+	} else if diff := cmp.Diff(strings.TrimPrefix(got, want), strings.Replace(usual, inbox, "", 1)); diff != "" {
 		t.Errorf("the usual status differs: %s", diff)
 	}
 }

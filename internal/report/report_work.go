@@ -128,14 +128,7 @@ func (d *draft) taskEnded(f ralph.TaskEnded, at time.Time) {
 	}
 	r := d.member(f.ID)
 	r.Rule = f.Why.Rule
-	switch f.Status {
-	case ralph.TaskDone:
-		d.totals.TasksDone++
-	case ralph.TaskFailed:
-		d.totals.TasksFail++
-	case ralph.TaskTimeout:
-		d.totals.TasksOut++
-	}
+	d.countEnd(r, f.Status)
 	switch {
 	case f.Status == ralph.TaskPending && f.Retry:
 		d.retries++
@@ -146,6 +139,18 @@ func (d *draft) taskEnded(f ralph.TaskEnded, at time.Time) {
 	case f.Status != ralph.TaskDone:
 		r.note(at, f.Why.Rule, endedWord(f.Status)+": "+f.Why.Text)
 	}
+}
+
+// countEnd counts tasks, not ends: who ends again is counted as it ended last (B-101).
+func (d *draft) countEnd(r *row, as ralph.TaskStatus) {
+	counts := map[ralph.TaskStatus]*int{ralph.TaskDone: &d.totals.TasksDone, ralph.TaskFailed: &d.totals.TasksFail, ralph.TaskTimeout: &d.totals.TasksOut}
+	if was := counts[r.counted]; was != nil {
+		*was--
+	}
+	if n := counts[as]; n != nil {
+		*n++
+	}
+	r.counted = as
 }
 
 // endWord is the outcome of the span that a task's end closes.
@@ -179,7 +184,7 @@ func (d *draft) savedWork(r *row, list []ralph.Saved, at time.Time) {
 func (d *draft) turnEnded(f ralph.TurnEnded, at time.Time) {
 	d.totals.AddTurn(f)
 	t := &d.totals
-	d.points = append(d.points, Point{at, t.Usage.Cost, tokens(t.Usage), t.Turns})
+	d.points = append(d.points, Point{at, cents(t.Usage.Cost), tokens(t.Usage), t.Turns})
 	if f.Failed() {
 		d.cut++
 		d.errorOf(f, at)
@@ -200,7 +205,7 @@ func (d *draft) turnEnded(f ralph.TurnEnded, at time.Time) {
 func (d *draft) compacted(f ralph.Compacted, at time.Time) {
 	t, spent := &d.totals, f.Spent()
 	t.Usage = t.Usage.Add(spent)
-	d.points = append(d.points, Point{at, t.Usage.Cost, tokens(t.Usage), t.Turns})
+	d.points = append(d.points, Point{at, cents(t.Usage.Cost), tokens(t.Usage), t.Turns})
 	if r := d.work(f.Task); r != nil {
 		r.WorkSeconds += f.Took.Seconds()
 		r.Cost += spent.Cost

@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -17,6 +18,8 @@ type settings struct {
 	Strategy       string        `json:"strategy"`
 	Checks         bool          `json:"checks"`
 	Baseline       string        `json:"baseline"`
+	OnlyCommits    bool          `json:"only_commits"`
+	CheckNames     []string      `json:"check_names"`
 	Isolated       bool          `json:"isolated"`
 	MaxConsecutive int           `json:"max_consecutive"`
 	Batch          int           `json:"batch"`
@@ -69,7 +72,8 @@ type SlotRecord struct {
 	Task          ralph.TaskID `json:"task"` // for a resolve, the one whose merge it mends
 	Kind          string       `json:"kind"` // build, resolve
 	Name          string       `json:"name"`
-	Iteration     int          `json:"iteration"` // that runs or comes next, from 1
+	Iteration     int          `json:"iteration"`       // that runs, is being checked or comes next, from 1
+	Doing         string       `json:"doing,omitempty"` // between turns: "checking: go test ./..."
 	MaxIterations int          `json:"max_iterations,omitempty"`
 	Progress      int          `json:"progress,omitempty"` // percent
 	Note          string       `json:"note,omitempty"`
@@ -78,6 +82,7 @@ type SlotRecord struct {
 	StartedAt     time.Time    `json:"started_at,omitzero"`
 	Stuck         bool         `json:"stuck,omitempty"`
 	Unchanged     int          `json:"unchanged,omitempty"` // iterations since the last progress
+	Progressless  string       `json:"-"`                   // "3 iterations without a change", or a commit where only that counts
 	Waits         bool         `json:"waits,omitempty"`     // for a limit or a retry
 
 	ContextPercent int          `json:"context_percent,omitempty"` // of the agent's window, as it was after its last turn
@@ -183,7 +188,7 @@ func QueryStats(s *ralph.State, now time.Time) Stats {
 	x := s.Session
 	out := Stats{
 		Session: x.ID, RuntimeSeconds: s.Running(now).Seconds(), SpecsCompleted: x.Completed, SpecsFailed: x.Failed,
-		Cost: x.Usage.Cost, CostKnown: x.Usage.Known, Iterations: x.Turns, TasksByStatus: map[string]int{}, Totals: s.Totals, Facts: s.Seq,
+		Cost: cents(x.Usage.Cost), CostKnown: x.Usage.Known, Iterations: x.Turns, TasksByStatus: map[string]int{}, Totals: roundTotals(s.Totals), Facts: s.Seq,
 		Remaining: s.Plan.Unfinished(), MergesPending: mergesPending(s), PerTask: perTask(s.Plan.Tasks),
 		This: counts(x.Count), Overall: counts(s.Totals),
 	}
@@ -200,12 +205,21 @@ func counts(t ralph.Totals) Counts {
 		Iterations: t.Turns, FastestSeconds: t.TurnMin.Seconds(), SlowestSeconds: t.TurnMax.Seconds(), AgentTimeSeconds: t.TurnTime.Seconds(),
 		MergesClean: t.MergesClean, MergesResolved: t.MergesResolved, Conflicts: t.Conflicts,
 		ChecksGreen: t.ChecksOK, ChecksRed: t.ChecksRed, PassedOver: t.PassedOver, Commits: t.Commits,
-		Cost: t.Usage.Cost, Tokens: tokens(t.Usage), CostKnown: t.Usage.Known,
+		Cost: cents(t.Usage.Cost), Tokens: tokens(t.Usage), CostKnown: t.Usage.Known,
 	}
 	if t.Turns > 0 {
 		out.AverageSeconds = t.TurnTime.Seconds() / float64(t.Turns)
 	}
 	return out
+}
+
+// cents leaves out what adding up has left of fractions: nobody pays less than a
+// millionth of a dollar (F-33).
+func cents(dollars float64) float64 { return math.Round(dollars*1e6) / 1e6 }
+
+func roundTotals(t ralph.Totals) ralph.Totals {
+	t.Usage.Cost = cents(t.Usage.Cost)
+	return t
 }
 
 func tokens(u ralph.Usage) int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }

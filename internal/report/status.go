@@ -10,10 +10,10 @@ import (
 
 // Engine is what is known of the process that works in the repository.
 type Engine struct {
-	Alive bool
-	Pid   int
-	Host  string
-	Carry bool `json:"-"` // agent mode has left its session file
+	Alive bool   `json:"alive"`
+	Pid   int    `json:"pid"`
+	Host  string `json:"host"`
+	Carry bool   `json:"-"` // agent mode has left its session file
 	// Words are the last words of the agents at work, as far as they are known.
 	Words map[ralph.TaskID]string `json:"-"`
 }
@@ -65,9 +65,13 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 	if engine.Alive && s.Session.Live() {
 		controlStatus(line, s, now)
 	}
-	if s.Plan.File == "" && len(s.Plan.Tasks) == 0 {
+	inboxStatus(line, s, engine)
+	switch {
+	case s.Plan.File == "" && len(s.Plan.Tasks) == 0 && s.CountInbox(ralph.SpecPending) > 0:
+		line("Plan", "none yet")
+	case s.Plan.File == "" && len(s.Plan.Tasks) == 0:
 		line("Plan", "none (ralph plan <spec>, or queue one: ralph inbox add <spec>)")
-	} else {
+	default:
 		line("Spec", "%s", orNone(s.Plan.File))
 		line("Tasks", "%s", taskCounts(s)+unneeded(s))
 		if n := len(s.Plan.Issues); n > 0 {
@@ -78,10 +82,32 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 		}
 		line("Spent", "%s, %s, %s", s.Plan.Usage.Dollars(), ralph.Elapsed(s.JobElapsed(at(engine, s, now))), count(s.Plan.Turns, "iteration"))
 	}
+	if d := s.Decided; d != nil && s.Session.Live() {
+		line("Decided", "%s", decisionWords(s, d)) // E-087
+	}
 	budgetStatus(line, s, at(engine, s, now))
 	workStatus(line, s, engine, now)
 	crewStatus(line, s, engine, now)
 	agentStatus(line, s, now)
+}
+
+// inboxStatus counts the queue; agent mode has a line of its own for it. Where specs wait
+// and nobody works, it says what works on them.
+func inboxStatus(line writer, s *ralph.State, engine Engine) {
+	if len(s.Inbox) == 0 || s.Session.Mode == "agent" && s.Session.Live() {
+		return
+	}
+	var parts []string
+	for _, status := range []ralph.SpecStatus{ralph.SpecPending, ralph.SpecActive, ralph.SpecDone, ralph.SpecFailed} {
+		if n := s.CountInbox(status); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	words := strings.Join(parts, ", ")
+	if !engine.Alive && s.CountInbox(ralph.SpecPending)+s.CountInbox(ralph.SpecActive) > 0 {
+		words += ": `ralph agent`"
+	}
+	line("Inbox", "%s", words)
 }
 
 // workStatus says what is at work outside of slots; of a dead engine, what was.
@@ -93,7 +119,11 @@ func workStatus(line writer, s *ralph.State, engine Engine, now time.Time) {
 			case s.Gate(t.ID) != nil:
 				line("Cut", "%s %s, was waiting for you when the engine died", t.ID, oneLine(t.Name))
 			default:
-				line("Cut", "%s %s, iteration %d, was at work when the engine died", t.ID, oneLine(t.Name), t.Run.Iterations+1)
+				where := ""
+				if dir := t.Run.Place.Dir; dir != "" {
+					where = " in " + oneLine(dir) // B-068
+				}
+				line("Cut", "%s %s, iteration %d, was at work%s when the engine died", t.ID, oneLine(t.Name), IterationOf(t), where)
 			}
 		}
 		return
@@ -108,13 +138,71 @@ func workStatus(line writer, s *ralph.State, engine Engine, now time.Time) {
 		if t.Status != ralph.TaskActive || t.Run.Place.Slot != 0 {
 			continue
 		}
-		doing := fmt.Sprintf("iteration %d", t.Run.Iterations+1)
+		parts := []string{string(t.ID) + " " + oneLine(t.Name), fmt.Sprintf("iteration %d", IterationOf(t))}
 		if s.Gate(t.ID) != nil {
-			doing = "waiting for you"
+			parts[1] = "waiting for you"
+		} else if doing := DoingWords(s, t); doing != "" {
+			parts = append(parts, doing)
 		}
-		line("Now", "%s", strings.Join(turnWords(t, []string{string(t.ID) + " " + oneLine(t.Name), doing}, now), ", "))
+		line("Now", "%s", strings.Join(turnWords(t, parts, now), ", "))
 		said(line, engine, t.ID)
 	}
+}
+
+// IterationOf is the iteration that a task is at: the one that runs, or whose work is
+// looked at; between the two the next.
+func IterationOf(t *ralph.Task) int {
+	r := t.Run
+	judged := r.InFlight != 0 && r.Doing != "turn" && r.Doing != "prepare" && r.TurnAt.IsZero()
+	unchecked := r.Last != nil && r.Last.Signal.Kind == ralph.SignalComplete && r.Checks == nil && r.TurnAt.IsZero()
+	if r.Iterations > 0 && (judged || unchecked) {
+		return r.Iterations
+	}
+	return r.Iterations + 1
+}
+
+// DoingWords say what is done for a task while no agent is at it, "" else.
+func DoingWords(s *ralph.State, t *ralph.Task) string {
+	if t.Run.InFlight == 0 {
+		return ""
+	}
+	switch t.Run.Doing {
+	case "check":
+		if names := settingsOf(s.Session.Config).CheckNames; len(names) > 0 {
+			return "checking: " + oneLine(some(names, 3))
+		}
+		return "checking"
+	case "baseline":
+		return "looking what is red without its work"
+	case "prepare":
+		return "its place of work is made ready"
+	case "compact":
+		return "its session is made shorter"
+	case "commit":
+		return "committing"
+	}
+	return ""
+}
+
+// decisionWords say what was decided last, and why.
+func decisionWords(s *ralph.State, d *ralph.Decision) string {
+	what := d.Step
+	if d.Agent != "" {
+		what = fmt.Sprintf("%s turn %d of %s", d.Stage, d.Iteration, d.Agent)
+	}
+	words := what
+	if kind := kindOf(s, d.Task); kind == ralph.KindBuild {
+		words = called(s, d.Task) + ": " + what
+	} else if string(kind) != what && d.Agent == "" {
+		words = string(kind) + ": " + what // a stage, which may be over: its id says nothing to people
+	}
+	if why := oneLine(d.Why.Text); why != "" {
+		words += ": " + clip(why, 200)
+	}
+	if d.Why.Rule != "" {
+		words += " (" + d.Why.Rule + ")"
+	}
+	return words
 }
 
 // turnWords adds to parts which agent is at it, for how long, and how full its window is.

@@ -64,7 +64,7 @@ func (b budget) of(scope string, task ralph.TaskID, u ralph.Usage, turns int, sp
 		if limit <= 0 {
 			return
 		}
-		r := BudgetRecord{Scope: scope, Task: task, What: what, Used: used, Limit: limit, Reserved: reserved, words: words}
+		r := BudgetRecord{Scope: scope, Task: task, What: what, Used: cents(used), Limit: limit, Reserved: reserved, words: words}
 		r.Percent = inPercent(used / limit)
 		r.Unknown = what == "cost" && turns > 0 && !u.Known
 		r.Warn = r.Unknown || used >= nearlyAll*limit

@@ -235,7 +235,7 @@ func TestStatusAfterAKill(t *testing.T) {
 	x.receipt("t-0001", ralph.Turn{Agent: "claude", Iteration: 2}, ralph.Why{})
 	x.want(t, x.status(report.Engine{}, "Engine", "Now", "Slot", "Slots", "Cut"),
 		"Engine:  not running: the last one was cut; `ralph autopilot` goes on where it was",
-		"Cut:     t-0001 One, iteration 2, was at work when the engine died",
+		"Cut:     t-0001 One, iteration 2, was at work in ralph/.worktrees/1 when the engine died",
 		"Cut:     t-0002 Two, iteration 1, was at work when the engine died")
 	r := report.StatusOf(x.s, report.Engine{}, x.now)
 	if r.Status != "idle" || r.CurrentStep != nil || !r.CanResume || !slices.Equal(r.Cut, []ralph.TaskID{"t-0001", "t-0002"}) || r.CurrentIteration != 1 {

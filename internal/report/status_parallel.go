@@ -19,17 +19,27 @@ func slots(s *ralph.State) []SlotRecord {
 			continue
 		}
 		r := SlotRecord{
-			Slot: t.Run.Place.Slot, Task: workOf(t), Kind: string(kindOf(s, t.ID)), Name: t.Name, Iteration: t.Run.Iterations + 1,
+			Slot: t.Run.Place.Slot, Task: workOf(t), Kind: string(kindOf(s, t.ID)), Name: t.Name, Iteration: IterationOf(t), Doing: DoingWords(s, t),
 			MaxIterations: cmp.Or(t.MaxIterations, usual), Progress: t.Run.Progress, Note: t.Run.Note, Worktree: t.Run.Place.Dir,
 			StartedAt: t.Run.StartedAt, Stuck: t.Run.Warned, Unchanged: t.Run.Unchanged,
 		}
 		r.Agent, r.ContextPercent, r.at = t.Run.Agent, inPercent(t.Run.Context.Part()), t.ID
+		r.Progressless = progressless(s, t)
 		_, r.Waits = waitOf(s, t, s.At) // with the wait's end comes a fact
 		r.filling = slices.Contains(t.Run.Alerts, ralph.AlertContext)
 		out = append(out, r)
 	}
 	slices.SortStableFunc(out, func(a, b SlotRecord) int { return cmp.Compare(a.Slot, b.Slot) })
 	return out
+}
+
+// progressless says for how long a task has made no progress, as task.progress counts it.
+func progressless(s *ralph.State, t *ralph.Task) string {
+	what := "change"
+	if settingsOf(s.Session.Config).OnlyCommits {
+		what = "commit"
+	}
+	return count(t.Run.Unchanged, "iteration") + " without a " + what
 }
 
 // mergeQueue are the done tasks whose work is not merged yet, in order of arrival.
@@ -151,6 +161,9 @@ func slotWords(r SlotRecord, now time.Time) string {
 	if r.Progress > 0 || r.Note != "" {
 		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d%% %s", r.Progress, oneLine(r.Note))))
 	}
+	if r.Doing != "" {
+		parts = append(parts, r.Doing)
+	}
 	if r.Agent != "" {
 		parts = append(parts, r.Agent)
 	}
@@ -162,7 +175,7 @@ func slotWords(r SlotRecord, now time.Time) string {
 	}
 	parts = append(parts, fullWords(r.ContextPercent, r.filling)...)
 	if r.Stuck {
-		parts = append(parts, fmt.Sprintf("MAY BE STUCK: %s without a change", count(r.Unchanged, "iteration")))
+		parts = append(parts, "MAY BE STUCK: "+r.Progressless)
 	}
 	return strings.Join(parts, ", ")
 }

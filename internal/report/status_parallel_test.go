@@ -48,6 +48,7 @@ Engine:  running, pid 42
 Spec:    feature-x.md
 Tasks:   0 pending, 2 active, 3 done
 Spent:   $0.40, 2m 38s, 5 iterations
+Decided: t-0002 Two: build turn 1 of claude: no signal yet (B-026)
 Slots:   2 of 3 busy
 Slot 1:  t-0001 One, iteration 2/50, 40% tests written, claude, 2m 0s
 Slot 2:  t-0002 Two, iteration 2/9, claude, 1m 0s, MAY BE STUCK: 1 iteration without a change

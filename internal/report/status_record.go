@@ -32,6 +32,8 @@ type StatusRecord struct {
 	Waiting      []WaitRecord    `json:"waiting"`
 	Budgets      []BudgetRecord  `json:"budgets"`
 	Contexts     []ContextRecord `json:"contexts"`
+	Retries      int             `json:"retries"`            // in a row, of the task at work that had the most
+	Decision     *ralph.Decision `json:"decision,omitempty"` // the newest, with its reason (E-087)
 }
 
 // ContextRecord is how full the window of an agent at work is.
@@ -53,6 +55,7 @@ func StatusOf(s *ralph.State, engine Engine, now time.Time) StatusRecord {
 		ActiveAgent: x.ActiveAgent(), PlanID: s.Plan.File, TotalSteps: p.Total, CanResume: !engine.Alive && s.CanResume(engine.Carry), Cut: []ralph.TaskID{},
 		Limits: limits(s, now), Waiting: []WaitRecord{}, Budgets: budgets(s, at(engine, s, now)), Contexts: []ContextRecord{},
 	}
+	r.Decision, r.FallbackReason = s.Decided, x.Fallback // also after the end: it says why active_agent is not the primary one
 	if x.ID != "" {
 		r.StartedAt = &x.StartedAt
 	}
@@ -62,8 +65,13 @@ func StatusOf(s *ralph.State, engine Engine, now time.Time) StatusRecord {
 		}
 		return r
 	}
-	r.FallbackReason, r.CurrentPhase, r.Waiting = x.Fallback, p.Phase, waits(s, now)
+	r.CurrentPhase, r.Waiting = p.Phase, waits(s, now)
 	r.CurrentIteration += s.Turning()
+	for t := range s.Work() {
+		if t.Status == ralph.TaskActive {
+			r.Retries = max(r.Retries, t.Run.Told)
+		}
+	}
 	if p.Current != "" {
 		r.CurrentStep = &p.Current
 	}

@@ -93,7 +93,7 @@ func (x *Executor) specMessage(s *ralph.State, key string) string {
 	trailers = append(trailers, redTrailers(passedOver(s))...)
 	return prompt.CommitMessage(prompt.CommitInfo{
 		SpecFile: s.Job.File, Tasks: s.CountTasks(ralph.TaskDone), Duration: s.JobElapsed(x.Now()),
-		Cost: s.Plan.Usage.Cost, Trailers: append(trailers, receiptTrailer+": "+key),
+		Usage: s.Plan.Usage, Trailers: append(trailers, receiptTrailer+": "+key),
 	})
 }
 

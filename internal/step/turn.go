@@ -17,7 +17,6 @@ import (
 )
 
 const (
-	mostSpec     = 1 << 20  // bytes of a spec that are read
 	mostLearned  = 64 << 10 // bytes of ralph/progress.md that go into a prompt, the newest
 	mostDiff     = 64 << 10 // bytes of a patch that VERIFY gets to see
 	mostTail     = 500      // bytes of last words in a fact
@@ -282,44 +281,6 @@ func (x *Executor) jobDiff(ctx context.Context, s *ralph.State) string {
 		return "" // the agent has the work tree itself
 	}
 	return string(patch)
-}
-
-// readSpec reads a spec. os.Root keeps symbolic links from leading out of
-// ralph/specs. A plan that people made may have no spec at all.
-func (x *Executor) readSpec(file string) (string, error) {
-	if file == "" {
-		return "", nil
-	}
-	text, err := ReadSpec(x.Root, file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("spec file ralph/specs/%s not found", file)
-	}
-	return text, err
-}
-
-// ReadSpec reads ralph/specs/<file> below root, at most 1 MiB. A name or a
-// symbolic link that leads out of the folder is an error (product.md 12).
-func ReadSpec(root, file string) (string, error) {
-	dir, err := os.OpenRoot(filepath.Join(root, "ralph/specs"))
-	if err != nil {
-		return "", fmt.Errorf("open ralph/specs: %w", err)
-	}
-	defer dir.Close()
-	info, err := dir.Stat(file)
-	if err != nil {
-		return "", fmt.Errorf("read spec: %w", err)
-	}
-	switch {
-	case info.IsDir():
-		return "", fmt.Errorf("ralph/specs/%s is a folder", file)
-	case info.Size() > mostSpec:
-		return "", fmt.Errorf("ralph/specs/%s is larger than 1 MiB: split it", file)
-	}
-	b, err := dir.ReadFile(file)
-	if err != nil {
-		return "", fmt.Errorf("read spec: %w", err)
-	}
-	return string(b), nil
 }
 
 // environment is what an agent's process gets (product.md 4b).

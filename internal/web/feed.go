@@ -17,30 +17,50 @@ const (
 	mostFeed = 80
 	// feedReach is how many facts are read for them where none were read before.
 	feedReach = 400
+	// feedFold is how many facts may be folded before a page goes out, which takes
+	// milliseconds.
+	feedFold = 4000
 )
 
 // feed is what was decided lately, and what came of it. It reads each fact once.
 type feed struct {
 	mu    sync.Mutex
 	seq   int64
+	then  *ralph.State // as it was with seq: a line is told with the numbers of its time (F-32)
+	rough bool         // the history has not been read so far yet: the numbers are today's until it has
 	log   report.Log
 	items []view.FeedItem // oldest first
 }
 
-// at are the items up to a state, newest first.
-func (f *feed) at(source Source, s *ralph.State) ([]view.FeedItem, error) {
+// at are the items up to a state, newest first. before gives a state before a fact, as
+// near as is known.
+func (f *feed) at(source Source, s *ralph.State, before func(seq int64) *ralph.State) ([]view.FeedItem, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s.Seq < f.seq || s.Seq-f.seq > feedReach {
-		f.seq, f.log, f.items = max(0, s.Seq-feedReach), report.Log{}, nil
+	first := f.seq + 1 // that has lines
+	if f.then == nil || f.rough || s.Seq < f.seq || s.Seq-f.seq > feedReach {
+		first = max(0, s.Seq-feedReach) + 1
+		f.then, f.log, f.items = before(first), report.Log{}, nil
+		f.seq, f.rough = f.then.Seq, first-f.then.Seq > feedFold
+		if f.rough {
+			f.seq = first - 1
+		}
 	}
 	if s.Seq > f.seq {
 		err := source.Each(f.seq, func(e ralph.Event) error {
 			f.seq = e.Seq
-			f.items = append(f.items, f.told(e, s)...)
+			then := s
+			if !f.rough {
+				f.then.Apply(e)
+				then = f.then
+			}
+			if items := f.told(e, then, s); e.Seq >= first {
+				f.items = append(f.items, items...)
+			}
 			return nil
 		})
 		if err != nil {
+			f.then = nil // half of them are in: the next look begins anew
 			return nil, fmt.Errorf("read the newest facts: %w", err)
 		}
 		f.items = slices.Clone(f.items[max(0, len(f.items)-mostFeed):])
@@ -66,9 +86,9 @@ func newest(items []view.FeedItem) []view.FeedItem {
 }
 
 // told are the items of one event: a decision with its rule and reason, or the lines of
-// the log. s is the newest state, for names.
-func (f *feed) told(e ralph.Event, s *ralph.State) []view.FeedItem {
-	lines := f.log.Lines(e, s)
+// the log. then is the state after it; s is the newest one, for what a line leads to.
+func (f *feed) told(e ralph.Event, then, s *ralph.State) []view.FeedItem {
+	lines := f.log.Lines(e, then)
 	item := view.FeedItem{Seq: e.Seq, At: e.At, Task: report.About(e.Fact)}
 	if t := s.Task(item.Task); t == nil || t.Kind != "" && t.Kind != ralph.KindBuild {
 		item.Stage, item.Task = item.Task, ""

@@ -25,7 +25,7 @@ const (
 func overview(_ context.Context, r *request) (view.Page, error) {
 	o := overviewOf{request: r, world: r.world()}
 	stage, status := report.QueryStage(r.state), report.StatusOf(r.state, r.engine, r.now)
-	feed, err := r.server.feed.at(r.server.opt.Source, r.state)
+	feed, err := r.server.feed.at(r.server.opt.Source, r.state, r.server.index.Before)
 	if err != nil {
 		return view.Page{}, err
 	}
@@ -88,7 +88,10 @@ func (o overviewOf) needs() view.NeedsModel {
 
 // slots are the agents at work, and what else is under way.
 func (o overviewOf) slots(stage report.Stage, status report.StatusRecord) view.SlotsModel {
-	m := view.SlotsModel{Alive: o.engine.Alive && o.state.Session.Live(), Parallel: stage.Parallel, Busy: len(stage.Slots)}
+	m := view.SlotsModel{Alive: o.engine.Alive && o.state.Session.Live(), Busy: len(stage.Slots)}
+	if stage.Mode == "autopilot" || o.state.Plan.Integration != nil { // in the checkout there are no slots
+		m.Parallel = stage.Parallel
+	}
 	m.Fresh = o.state.Session.ID == "" && len(o.state.Plan.Tasks) == 0 && len(o.state.Inbox) == 0
 	m.Queued, m.Planned = o.state.CountInbox(ralph.SpecPending), o.state.Plan.Unfinished()
 	if !m.Alive {
@@ -119,7 +122,7 @@ func (o overviewOf) slots(stage report.Stage, status report.StatusRecord) view.S
 			continue
 		}
 		c := view.SlotCard{
-			Task: t.ID, Name: t.Name, Kind: string(cmp.Or(t.Kind, ralph.KindBuild)), Agent: t.Run.Agent, Iteration: t.Run.Iterations + 1,
+			Task: t.ID, Name: t.Name, Kind: string(cmp.Or(t.Kind, ralph.KindBuild)), Agent: t.Run.Agent, Iteration: report.IterationOf(t),
 			Of: o.most(t), Progress: t.Run.Progress, Note: t.Run.Note, Since: t.Run.StartedAt, Stuck: t.Run.Warned, Unchanged: t.Run.Unchanged,
 			Context: int(100 * t.Run.Context.Part()),
 		}
@@ -146,6 +149,9 @@ func (o overviewOf) fill(c *view.SlotCard, id ralph.TaskID, waits map[ralph.Task
 		c.Words = words
 	}
 	if t := o.state.Task(id); t != nil {
+		if doing := report.DoingWords(o.state, t); doing != "" {
+			c.Doing, c.Words = doing, doing // what its agent said is over
+		}
 		c.Tokens, c.Cost, c.Turn = view.Amount(t.Run.Usage.Input+t.Run.Usage.Output), t.Run.Usage.Cost, t.Run.TurnAt
 	}
 	if i := slices.IndexFunc(o.state.Gates, func(g *ralph.Gate) bool { return g.Task == id && g.Heard(true, o.now) }); i >= 0 {

@@ -66,6 +66,43 @@ func TestControlBar(t *testing.T) {
 	}
 }
 
+// TestControlBarRetries: F-31, A-098: retries count while the next try waits and while it
+// runs, and are over with a turn that did not fail.
+func TestControlBarRetries(t *testing.T) {
+	s := overviewState()
+	s.Plan.Tasks[2].Run.Told = 2
+	wantAll(t, overviewAt(t, s, true), "Retries: 2")
+	s.Plan.Tasks[2].Status = ralph.TaskPending
+	wantAll(t, overviewAt(t, s, true), "Retries: 0")
+}
+
+// TestOverviewChecks: F-31: while checks run, a slot names them, and the iteration that
+// they judge; what its agent said is over.
+func TestOverviewChecks(t *testing.T) {
+	s := overviewState()
+	s.Session.Config = json.RawMessage(`{"parallel":3,"agents":["claude"],"max_iterations":20,"check_names":["go test ./..."]}`)
+	r := &s.Plan.Tasks[2].Run
+	r.Warned, r.TurnAt, r.Doing = false, time.Time{}, "check"
+	body := overviewAt(t, s, true)
+	wantAll(t, body, "checking: go test ./...", "5 of 20")
+	if strings.Contains(body, "reading client.go") {
+		t.Error("the agent's last words stand there while its work is checked")
+	}
+}
+
+// TestOverviewInPlace: F-31: in the checkout there are no slots to be busy or free.
+func TestOverviewInPlace(t *testing.T) {
+	s := overviewState()
+	s.Session.Mode = "construct"
+	s.Session.Config = json.RawMessage(`{"parallel":1,"agents":["claude"],"max_iterations":20}`)
+	s.Plan.Tasks[2].Run.Place.Slot = 0
+	body := overviewAt(t, s, true)
+	wantAll(t, body, "At work", "reading client.go")
+	if strings.Contains(body, "slots busy") || strings.Contains(body, "free slot") {
+		t.Error("work in the checkout is shown beside free slots")
+	}
+}
+
 // TestNoControlBar: none while no engine works (A-096); a session that was cut is offered
 // to be resumed (A-081, A-116).
 func TestNoControlBar(t *testing.T) {
@@ -101,7 +138,7 @@ func TestPausedBar(t *testing.T) {
 // and the last words, all escaped; free slots.
 func TestOverviewSlots(t *testing.T) {
 	body := overviewAt(t, overviewState(), true)
-	wantAll(t, body, "6 of 20", "40%", "jitter is <missing>", "May be stuck: 4 iterations without a change", "reading client.go <again>", "1 of 3 slots busy", "free slot", "waits for you")
+	wantAll(t, body, "6 of 20", "40%", "jitter is <missing>", "May be stuck: 4 iterations without progress", "reading client.go <again>", "1 of 3 slots busy", "free slot", "waits for you")
 	raw := planRaw(t, overviewState(), "/")
 	for _, hostile := range []string{"Task <c>", "Keep keys for <30> days?"} {
 		if strings.Contains(raw, hostile) {
@@ -135,6 +172,43 @@ func TestOverviewFeed(t *testing.T) {
 	wantAll(t, body, "no signal yet", "B-026", "3 command, changed a.go, b.go", `href="/receipt/7"`)
 	if latest, older := strings.Index(body, "no signal yet"), strings.Index(body, "the first"); older < latest {
 		t.Error("the newest decision does not come first")
+	}
+}
+
+// TestOverviewFeedOfItsTime: F-32: a line of the feed is what it was when it was written,
+// whatever came after.
+func TestOverviewFeedOfItsTime(t *testing.T) {
+	at := time.Date(2025, 3, 1, 11, 59, 0, 0, time.UTC)
+	source := &planSource{engine: report.Engine{}}
+	fold := &ralph.State{}
+	add := func(facts ...ralph.Fact) {
+		for _, fact := range facts {
+			e := ralph.Event{Seq: fold.Seq + 1, At: at, By: "engine", Fact: fact}
+			fold = fold.Clone()
+			fold.Apply(e)
+			source.events = append(source.events, e)
+		}
+		source.state = fold
+	}
+	spec := func(id ralph.SpecID) []ralph.Fact {
+		return []ralph.Fact{
+			ralph.SpecAdded{Spec: ralph.Spec{ID: id, File: "a.md", Status: ralph.SpecPending}},
+			ralph.JobStarted{Job: ralph.JobID(id), ID: id, File: "a.md"}, ralph.JobEnded{Status: ralph.SpecDone, Commit: "abc"},
+		}
+	}
+	add(ralph.SessionStarted{ID: "s-1", Mode: "agent"})
+	add(spec("q-1")...)
+	add(ralph.SessionEnded{Reason: ralph.ReasonEmpty}, ralph.SessionStarted{ID: "s-2", Mode: "agent"})
+	options := web.Options{Source: source, Desk: source}
+	_, body := planAt(t, options, fold, "/")
+	wantAll(t, body, "Session summary: 1 spec,")
+	add(spec("q-2")...)
+	add(spec("q-3")...)
+	add(ralph.SessionEnded{Reason: ralph.ReasonEmpty}, ralph.SessionStarted{ID: "s-3", Mode: "agent"})
+	_, body = planAt(t, options, fold, "/")
+	wantAll(t, body, "Session summary: 1 spec,", "Session summary: 2 specs,")
+	if strings.Contains(body, "summary: 0 specs") {
+		t.Error("an old line has today's numbers")
 	}
 }
 

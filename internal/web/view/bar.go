@@ -85,16 +85,9 @@ func barPhase(m BarModel) string {
 
 func barAgent(m BarModel) string { return cmp.Or(titled(m.Status.ActiveAgent), "none") }
 
-// barRetries is `Retries: 0` (A-098): of the task that is tried most often.
-func barRetries(m BarModel) string {
-	n := 0
-	for _, w := range m.Status.Waiting {
-		if w.Why == "retry" {
-			n = max(n, w.Attempt)
-		}
-	}
-	return fmt.Sprintf("Retries: %d", n)
-}
+// barRetries is `Retries: 0` (A-098): of the task that is tried most often, while it waits
+// for its next try and while that runs.
+func barRetries(m BarModel) string { return fmt.Sprintf("Retries: %d", m.Status.Retries) }
 
 // barCause says why nothing new begins, and what helps.
 func barCause(m BarModel) (why, helps string) {

@@ -116,6 +116,7 @@ type SlotCard struct {
 	Tokens    string
 	Cost      float64
 	Words     string
+	Doing     string // for it, while no agent is at it
 	Wait      *report.WaitRecord
 	Gate      ralph.GateID // that it waits for
 	Offers    []action.Offer
@@ -132,6 +133,8 @@ func (c SlotCard) state() (status, word string) {
 		return "held", "retries"
 	case c.Stuck:
 		return "stuck", "may be stuck"
+	case strings.HasPrefix(c.Doing, "checking"):
+		return "checking", "checking"
 	case c.Turn.IsZero():
 		return "checking", "between turns"
 	}
