@@ -180,17 +180,17 @@ func TestProcessesOfATask(t *testing.T) {
 	}{
 		{
 			"in place", "construct", []string{none},
-			"1 agent build, 2 git add, 2 git diff-tree, 1 git write-tree",
+			"1 agent build, 4 git add, 2 git diff-tree, 1 git write-tree",
 			"1 checks.ran, 2 step.started, 1 task.added, 1 task.ended, 1 task.started, 1 turn.ended",
 		},
 		{
 			"in place, with a check", "construct", []string{checks},
-			"1 agent build, 2 git add, 2 git diff-tree, 1 git write-tree, 1 sh",
+			"1 agent build, 4 git add, 2 git diff-tree, 1 git write-tree, 1 sh",
 			"1 checks.ran, 2 step.started, 1 task.added, 1 task.ended, 1 task.started, 1 turn.ended",
 		},
 		{
 			"in place, a commit each", "construct", []string{none, "task.auto_commit=true"},
-			"1 agent build, 3 git add, 1 git commit, 1 git diff-tree, 1 git write-tree",
+			"1 agent build, 6 git add, 1 git commit, 1 git diff-tree, 1 git write-tree",
 			"1 checks.ran, 1 committed, 3 step.started, 1 task.added, 1 task.ended, 1 task.started, 1 turn.ended",
 		},
 		{

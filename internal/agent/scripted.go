@@ -215,7 +215,7 @@ func parseError(v *yaml.Node) (func(*player) error, error) {
 // playedClasses are the classes of errors that an agent itself can report.
 func playedClasses() []ralph.ErrorClass {
 	return []ralph.ErrorClass{
-		ralph.ErrClassLimit, ralph.ErrClassBusy, ralph.ErrClassAuth, ralph.ErrClassRequest, ralph.ErrClassContext,
+		ralph.ErrClassLimit, ralph.ErrClassBusy, ralph.ErrClassAuth, ralph.ErrClassNetwork, ralph.ErrClassRequest, ralph.ErrClassContext,
 		ralph.ErrClassServer, ralph.ErrClassRefusal, ralph.ErrClassBudget, ralph.ErrClassOther, ralph.ErrClassOutput,
 	}
 }

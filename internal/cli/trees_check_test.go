@@ -30,7 +30,8 @@ func TestKnownRedChecksAreNotBlamed(t *testing.T) {
 	if len(b.Red) != 1 || b.Red[0] != "pwd; false" || len(b.Results) != 3 {
 		t.Fatalf("the baseline: %+v", b)
 	}
-	ran = one[ralph.ChecksRan](y, y.do("t-1", ralph.Check{Known: b.Red}))
+	before := []ralph.RedCheck{ralph.RedOf(b.Results[0])}
+	ran = one[ralph.ChecksRan](y, y.do("t-1", ralph.Check{Before: before}))
 	if ran.Pass || len(ran.Results) != 2 || len(ran.Known) != 1 {
 		t.Errorf("with a red check of its own: %+v", ran)
 	}
@@ -38,7 +39,7 @@ func TestKnownRedChecksAreNotBlamed(t *testing.T) {
 		y.must(os.Remove(filepath.Join(in.Dir, "new.txt")))
 		return complete
 	})
-	ran = one[ralph.ChecksRan](y, y.do("t-1", ralph.Check{Known: b.Red}))
+	ran = one[ralph.ChecksRan](y, y.do("t-1", ralph.Check{Before: before}))
 	if !ran.Pass || len(ran.Results) != 3 || ran.Tree != y.task("t-1").Run.Tree {
 		t.Errorf("with the known one alone: %+v", ran)
 	}

@@ -209,7 +209,13 @@ func (x fleet) person(w *world) {
 		want(w, ralph.WantRun)
 	}
 	for _, t := range s.Plan.Tasks {
-		if (t.Status == ralph.TaskFailed || t.Status == ralph.TaskBlocked) && t.RetryCount < 2 {
+		tries := 0 // of any kind: to unblock a task is no retry of it
+		for _, e := range w.mem.Events() {
+			if f, ok := e.Fact.(ralph.TaskRetried); ok && f.ID == t.ID {
+				tries++
+			}
+		}
+		if (t.Status == ralph.TaskFailed || t.Status == ralph.TaskBlocked) && tries < 2 {
 			_ = w.mem.Update(context.Background(), "cli", func(s *ralph.State) ([]ralph.Fact, error) { return s.RetryTask(t.ID) })
 		}
 	}

@@ -229,6 +229,9 @@ func (r *Repo) parent(ctx context.Context, head string, in CommitInput) (since, 
 	if err != nil {
 		return s, err
 	}
+	if s.reset && s.to == in.Base { // what the commits below did is gone from the files too
+		return s, refuseGone(in.Base)
+	}
 	if !in.Squash {
 		s.to, s.folded = head, nil
 	}
@@ -251,10 +254,15 @@ func (r *Repo) parentOfTask(ctx context.Context, head string, in CommitInput) (s
 		return since{}, fmt.Errorf("compare HEAD with where the work began: %w", err)
 	}
 	if !ok {
-		return since{}, refuse("HEAD no longer contains "+in.Base[:7]+", on which the work began",
-			"go back to that history, for instance with `git switch`, or look for it in `git reflog`")
+		return since{}, refuseGone(in.Base)
 	}
 	return since{to: head}, nil
+}
+
+// refuseGone is for an agent that took the commit away on which its work began.
+func refuseGone(base string) error {
+	return refuse("HEAD no longer contains "+base[:7]+", on which the work began",
+		"go back to that history, for instance with `git switch`, or look for it in `git reflog`")
 }
 
 // undoSquash moves HEAD to the agent's commits again, unless a commit came after all.

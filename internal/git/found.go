@@ -37,7 +37,7 @@ func (r *Repo) Look(ctx context.Context, known ralph.Checkout, agents Agents) (f
 		if err != nil {
 			return f, false, err
 		}
-		f.Commits, f.More, f.Gone = s.kept, s.more, s.gone
+		f.Commits, f.More, f.Gone = s.kept, s.more, s.gone && !s.reset
 	}
 	err = r.sortOut(ctx, known, &f)
 	return f, err == nil, err

@@ -22,6 +22,7 @@ type since struct {
 	apart  []string            // of agents, below to
 	folded []string            // of agents, above to
 	gone   bool                // base is not in HEAD's history any more
+	reset  bool                // an agent took it out
 }
 
 // logged is a commit as `git log` lists it.
@@ -81,8 +82,9 @@ func (r *Repo) since(ctx context.Context, base, head string, agents Agents) (sin
 	}
 	ok, err := r.descends(ctx, head, base)
 	s.gone = !ok
-	if _, between := known[s.to]; s.gone && slices.Contains(agents.Rewrote, base) && (!between || known[s.to].mine) {
-		s.to, s.folded = base, nil // an agent amended what was there before it: that comes back
+	s.reset = s.gone && slices.Contains(agents.Ops, "reset")
+	if _, between := known[s.to]; s.gone && (s.reset || slices.Contains(agents.Rewrote, base)) && (!between || known[s.to].mine) {
+		s.to, s.folded = base, nil // an agent amended or dropped what was there before it: that comes back
 		for _, c := range list {
 			s.folded = append(s.folded, c.Commit)
 		}

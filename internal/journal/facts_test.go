@@ -68,6 +68,7 @@ func facts() []ralph.Fact {
 		ralph.ModeSet{},
 		ralph.Retrying{},
 		ralph.AgentSwitched{},
+		ralph.AgentRetries{},
 		ralph.RequestAnswered{},
 		ralph.RuleAdded{},
 		ralph.RuleRevoked{},

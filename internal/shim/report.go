@@ -33,11 +33,11 @@ func reporting(hook, git, report string) (tell string, takes bool) {
 }
 
 // TellGit adds to the report of a turn that one of its processes runs git: an operation
-// that is left half done has no hook that would tell.
+// that is left half done has no hook that would tell, and a reset has none at all.
 func TellGit(dir string, argv []string) {
 	ops := map[string][]string{
 		"merge": {"merge"}, "rebase": {"rebase"}, "cherry-pick": {"cherry-pick"}, "revert": {"revert"}, "am": {"am"},
-		"pull": {"merge", "rebase"},
+		"pull": {"merge", "rebase"}, "reset": {"reset"},
 	}
 	var lines strings.Builder
 	for _, arg := range argv {
@@ -48,9 +48,13 @@ func TellGit(dir string, argv []string) {
 	if lines.Len() == 0 {
 		return
 	}
-	f, err := os.OpenFile(filepath.Join(dir, reportLink), os.O_APPEND|os.O_WRONLY, 0)
+	report, err := os.Readlink(filepath.Join(dir, reportLink))
 	if err != nil {
 		return // nobody wants to know, or the turn is over
+	}
+	f, err := os.OpenFile(report, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return
 	}
 	_, _ = f.WriteString(lines.String())
 	_ = f.Close()

@@ -105,3 +105,24 @@ func TestReportOfGit(t *testing.T) {
 		t.Errorf("operations %v, %v", r.Ops, err)
 	}
 }
+
+// An operation is told also where nothing was told before it: a reset has no hook, and
+// makes no commit that would have one.
+func TestTellGit(t *testing.T) {
+	t.Parallel()
+	dir, report := t.TempDir(), filepath.Join(t.TempDir(), "git-report")
+	shim.TellGit(dir, []string{"reset", "--hard"}) // nobody wants to know
+	if err := os.Symlink(report, filepath.Join(dir, "report")); err != nil {
+		t.Fatal(err)
+	}
+	shim.TellGit(dir, []string{"status"})
+	shim.TellGit(dir, []string{"reset", "--hard", "HEAD~1"})
+	shim.TellGit(dir, []string{"pull"})
+	var r shim.Report
+	if err := r.ReadFile(report); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"reset", "merge", "rebase"}; !slices.Equal(r.Ops, want) {
+		t.Errorf("told %q, want %q", r.Ops, want)
+	}
+}

@@ -162,7 +162,7 @@ func TestJournalOnFullDisk(t *testing.T) {
 			before := j.State().Seq
 			err := add()
 			after := j.State().Seq
-			recorded := err == nil || strings.Contains(err.Error(), "it is recorded")
+			recorded := err == nil || strings.Contains(err.Error(), "recorded in the journal")
 			if err != nil && !strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
 				t.Fatalf("round %d: the cause is lost: %v", round, err)
 			}
