@@ -317,6 +317,8 @@ type Committed struct {
 	Apart    []string      `json:"apart,omitempty"`
 	// Folded are commits of the agent that became part of this one.
 	Folded []string `json:"folded,omitempty"`
+	// Gone is the commit on which the work began, when it is not in the history any more.
+	Gone string `json:"gone,omitempty"`
 	// Left are files with changes of others that are not in the commit; Shared are in it,
 	// and commits of others changed them too.
 	Left   []string `json:"left,omitempty"`

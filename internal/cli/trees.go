@@ -67,7 +67,7 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 	}
 	if in.Concludes {
 		if c, done, err := t.conclude(ctx, gin); done || err != nil {
-			return committedAs(c), err
+			return committedAs(c, in.Base), err
 		}
 	}
 	if in.OnlyIfChanges {
@@ -92,16 +92,20 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 	if away, ok := errors.AsType[*git.AwayError](err); ok {
 		return ralph.Committed{Away: away.Error()}, nil
 	}
-	return committedAs(c), err
+	return committedAs(c, in.Base), err
 }
 
 func (t *trees) Look(ctx context.Context, known ralph.Checkout, agents step.AgentGit) (ralph.CheckoutFound, bool, error) {
 	return t.repo.Look(ctx, known, git.Agents(agents))
 }
 
-func committedAs(c git.Commit) ralph.Committed {
+func committedAs(c git.Commit, base string) ralph.Committed {
+	gone := ""
+	if c.Gone {
+		gone = base
+	}
 	return ralph.Committed{
-		Commit: c.Hash, Short: c.Short, Tree: c.Tree, Kept: c.Kept, KeptMore: c.More, Apart: c.Apart, Folded: c.Folded, Left: c.Left, Shared: c.Shared,
+		Gone: gone, Commit: c.Hash, Short: c.Short, Tree: c.Tree, Kept: c.Kept, KeptMore: c.More, Apart: c.Apart, Folded: c.Folded, Left: c.Left, Shared: c.Shared,
 	}
 }
 

@@ -190,7 +190,7 @@ func (m merging) Squash(ctx context.Context, in step.SquashInput) (ralph.Committ
 			c.Short = short
 		}
 	}
-	return committedAs(c), err
+	return committedAs(c, ""), err
 }
 
 // from is the commit of the base that to can be brought to: where it is now, when

@@ -52,6 +52,7 @@ type Commit struct {
 	Folded []string            // those that became part of it
 	Left   []string            // paths with changes of others that are not in it
 	Shared []string            // paths in it that the commits in Kept change as well
+	Gone   bool                // Base itself is not in its history any more: somebody else's doing
 
 	parent string // its first, where that was read
 }
@@ -143,6 +144,7 @@ func (r *Repo) commitOnce(ctx context.Context, in CommitInput, line string) (Com
 		err = errors.Join(err, r.undoSquash(ctx, parent, h.Commit))
 	}
 	c.Kept, c.More, c.Apart, c.Folded = s.kept, s.more, s.apart, s.folded
+	c.Gone = s.gone && s.to != in.Base
 	if err == nil && len(c.Kept) > 0 {
 		c.Shared, err = r.shared(ctx, parent, c)
 	}

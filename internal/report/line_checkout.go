@@ -40,6 +40,9 @@ func found(f ralph.CheckoutFound) []string {
 func committedBeside(f ralph.Committed) []string {
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, "COMMIT: "+fmt.Sprintf(format, args...)) }
+	if f.Gone != "" {
+		say("%s, on which the work began, is not in the history any more: it stays so; `git reflog` has what was there", short(f.Gone))
+	}
 	if len(f.Kept) > 0 {
 		say("the branch has moved while agents worked: %s: kept, ralph's commit is on top", OtherCommits(f.Kept, f.KeptMore))
 	}
