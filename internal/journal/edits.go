@@ -6,43 +6,71 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// inboxFacts are what becomes of a person's edits of inbox.jsonl: what is wanted holds,
-// what happened stays.
-func inboxFacts(d edits[*ralph.Spec, ralph.SpecID], s *ralph.State) []ralph.Fact {
+// wish turns the edits of one kind of record into facts, or into what is kept against the
+// file. edit returns no fact where nothing is left of an edit.
+type wish[T any, ID comparable] struct {
+	add    func(*T) (ralph.Fact, *ralph.Kept)
+	edit   func(*T) (ralph.Fact, *ralph.Kept)
+	remove func(ID) (ralph.Fact, *ralph.Kept)
+	order  func([]ID) ralph.Fact
+}
+
+// facts are what becomes of the edits; told counts them.
+func (w wish[T, ID]) facts(d edits[*T, ID], told *ralph.ViewRead) []ralph.Fact {
 	var facts []ralph.Fact
-	told := ralph.ViewRead{File: "ralph/inbox.jsonl"}
-	keep := func(k *ralph.Kept) {
-		if k != nil {
-			told.Kept = append(told.Kept, *k)
+	take := func(n *int, fact ralph.Fact, kept *ralph.Kept) {
+		if kept != nil {
+			told.Kept = append(told.Kept, *kept)
+		}
+		if fact != nil {
+			facts = append(facts, fact)
+			*n++
 		}
 	}
 	for _, x := range d.added {
-		spec, kept := s.SpecAddedByFile(*x)
-		keep(kept)
-		facts = append(facts, ralph.SpecAdded{Spec: spec})
-		told.Added++
+		fact, kept := w.add(x)
+		take(&told.Added, fact, kept)
 	}
 	for _, x := range d.edited {
-		now := s.Spec(x.ID)
-		spec, kept := now.EditedByFile(*x)
-		keep(kept)
-		if specLine(&spec) != specLine(now) {
-			facts = append(facts, ralph.SpecEdited{Spec: spec})
-			told.Edited++
-		}
+		fact, kept := w.edit(x)
+		take(&told.Edited, fact, kept)
 	}
 	for _, id := range d.removed {
-		if kept := s.Spec(id).KeepsSpec(); kept != nil {
-			keep(kept)
-			continue
-		}
-		facts = append(facts, ralph.SpecRemoved{ID: id})
-		told.Removed++
+		fact, kept := w.remove(id)
+		take(&told.Removed, fact, kept)
 	}
 	if d.order != nil {
-		facts = append(facts, ralph.InboxOrdered{IDs: d.order})
+		facts = append(facts, w.order(d.order))
 		told.Reordered = true
 	}
+	return facts
+}
+
+// inboxFacts are what becomes of a person's edits of inbox.jsonl: what is wanted holds,
+// what happened stays.
+func inboxFacts(d edits[*ralph.Spec, ralph.SpecID], s *ralph.State) []ralph.Fact {
+	told := ralph.ViewRead{File: "ralph/inbox.jsonl"}
+	facts := wish[ralph.Spec, ralph.SpecID]{
+		add: func(x *ralph.Spec) (ralph.Fact, *ralph.Kept) {
+			spec, kept := s.SpecAddedByFile(*x)
+			return ralph.SpecAdded{Spec: spec}, kept
+		},
+		edit: func(x *ralph.Spec) (ralph.Fact, *ralph.Kept) {
+			now := s.Spec(x.ID)
+			spec, kept := now.EditedByFile(*x)
+			if specLine(&spec) == specLine(now) {
+				return nil, kept
+			}
+			return ralph.SpecEdited{Spec: spec}, kept
+		},
+		remove: func(id ralph.SpecID) (ralph.Fact, *ralph.Kept) {
+			if kept := s.Spec(id).KeepsSpec(); kept != nil {
+				return nil, kept
+			}
+			return ralph.SpecRemoved{ID: id}, nil
+		},
+		order: func(ids []ralph.SpecID) ralph.Fact { return ralph.InboxOrdered{IDs: ids} },
+	}.facts(d, &told)
 	if len(facts) == 0 && told.Kept == nil {
 		return nil
 	}
@@ -78,47 +106,34 @@ func planFacts(base, file planText, s *ralph.State) ([]ralph.Fact, ralph.ViewRea
 }
 
 // taskFacts are those about tasks: the file adds, edits, orders and cancels; what is at
-// work or done stays so.
-func taskFacts(base, file []*ralph.Task, s *ralph.State) ([]ralph.Fact, ralph.ViewRead) {
-	var facts []ralph.Fact
-	var told ralph.ViewRead
+// work or done stays so.
+func taskFacts(base, file []*ralph.Task, s *ralph.State) (facts []ralph.Fact, told ralph.ViewRead) {
 	d := diff(base, file, s.Plan.Tasks, func(x *ralph.Task) ralph.TaskID { return x.ID }, taskLine,
 		func(line string) (*ralph.Task, error) {
 			r, err := readPlanRecord(line, nil)
 			return r.task, err
 		})
-	keep := func(k *ralph.Kept) {
-		if k != nil {
-			told.Kept = append(told.Kept, *k)
-		}
-	}
-	for _, x := range d.added {
-		task, kept := s.AddedByFile(*x)
-		keep(kept)
-		facts = append(facts, ralph.TaskAdded{Task: task})
-		told.Added++
-	}
-	for _, x := range d.edited {
-		now := s.Task(x.ID)
-		task, kept := now.EditedByFile(*x)
-		keep(kept)
-		if taskLine(&task) != taskLine(now) {
-			facts = append(facts, ralph.TaskEdited{Task: task})
-			told.Edited++
-		}
-	}
-	for _, id := range d.removed {
-		if kept := s.Task(id).KeepsTask(); kept != nil {
-			keep(kept)
-			continue
-		}
-		facts = append(facts, ralph.TaskRemoved{ID: id})
-		told.Removed++
-	}
-	if d.order != nil {
-		facts = append(facts, ralph.PlanOrdered{IDs: d.order})
-		told.Reordered = true
-	}
+	facts = wish[ralph.Task, ralph.TaskID]{
+		add: func(x *ralph.Task) (ralph.Fact, *ralph.Kept) {
+			task, kept := s.AddedByFile(*x)
+			return ralph.TaskAdded{Task: task}, kept
+		},
+		edit: func(x *ralph.Task) (ralph.Fact, *ralph.Kept) {
+			now := s.Task(x.ID)
+			task, kept := now.EditedByFile(*x)
+			if taskLine(&task) == taskLine(now) {
+				return nil, kept
+			}
+			return ralph.TaskEdited{Task: task}, kept
+		},
+		remove: func(id ralph.TaskID) (ralph.Fact, *ralph.Kept) {
+			if kept := s.Task(id).KeepsTask(); kept != nil {
+				return nil, kept
+			}
+			return ralph.TaskRemoved{ID: id}, nil
+		},
+		order: func(ids []ralph.TaskID) ralph.Fact { return ralph.PlanOrdered{IDs: ids} },
+	}.facts(d, &told)
 	return facts, told
 }
 
