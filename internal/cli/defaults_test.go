@@ -27,8 +27,8 @@ func TestSettingsOfTests(t *testing.T) {
 		"GateTimeout": "a gate that expires is tested where it is set", "OnTimeout": "\"\" is `skip`",
 		"Batch": "0 and 1 are the same: one merge at a time; merge_test.go", "Resolver": "only with worktrees; crew_test.go",
 		"ConflictRetries": "only with worktrees; crew_test.go", "MaxConsecutive": "agent mode has max_failures of its own; strategy_test.go",
-		"Patience":        "0 ends an agent's own tries at once; unusable_test.go sets the default",
-		"NetworkRetry":    "0 is a minute as well; unusable_test.go", "Logins": "the programs are not those of users",
+		"Patience":     "0 ends an agent's own tries at once; unusable_test.go sets the default",
+		"NetworkRetry": "0 is a minute as well; unusable_test.go", "Logins": "the programs are not those of users",
 		"ContextCompact": "only with agent.context: continue; context_test.go",
 	}
 	want, got := reflect.ValueOf(policyConfig(config.Defaults())), reflect.ValueOf(ralphtest.Settings())
