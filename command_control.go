@@ -77,9 +77,9 @@ func (s *State) SetMode(mode Autonomy) ([]Fact, error) {
 // person ended it, or its machinery broke; but manual and step keep nothing
 // . While its engine lives that is the engine's own business: only
 // the lock tells.
-func (x *Session) Resumable() bool {
-	cut := x.Live() || x.Ended == ReasonInterrupted || x.Ended == ReasonError
-	return x.ID != "" && cut && !x.Auto.EndsAtError()
+func (s *Session) Resumable() bool {
+	cut := s.Live() || s.Ended == ReasonInterrupted || s.Ended == ReasonError
+	return s.ID != "" && cut && !s.Auto.EndsAtError()
 }
 
 // Resumable reports whether a start in a mode goes on with the newest session.

@@ -201,12 +201,13 @@ func eachRecord(name, text string, read func(line string) error) error {
 		if line == "" {
 			continue
 		}
-		err := error(nil)
-		if conflictMarker(line) {
+		var err error
+		switch {
+		case conflictMarker(line):
 			err = errors.New("a conflict marker of git: resolve the conflict in this file")
-		} else if !utf8.ValidString(line) { // the journal could not keep it byte for byte
+		case !utf8.ValidString(line): // the journal could not keep it byte for byte
 			err = errors.New("not UTF-8")
-		} else {
+		default:
 			err = read(line)
 		}
 		if err != nil {

@@ -241,8 +241,10 @@ func TestRedAtTheMerge(t *testing.T) {
 				b.built("t-1")
 			}
 			if tt.rule != nil {
-				b.add(ralph.RuleAdded{Rule: ralph.AnswerRule{ID: "r-1", Verdict: ralph.Approved, Scope: ralph.ScopeRepository,
-					Request: ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCheck, Red: []ralph.RedCheck{ralph.RedOf(suite(1, tt.rule...))}}}})
+				b.add(ralph.RuleAdded{Rule: ralph.AnswerRule{
+					ID: "r-1", Verdict: ralph.Approved, Scope: ralph.ScopeRepository,
+					Request: ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCheck, Red: []ralph.RedCheck{ralph.RedOf(suite(1, tt.rule...))}},
+				}})
 			}
 			b.stage("merge t-1")
 			b.merged("c1")

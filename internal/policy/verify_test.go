@@ -98,10 +98,14 @@ func TestVerify(t *testing.T) {
 			before := ralph.Check{Before: []ralph.RedCheck{ralph.RedOf(redSuite("A", "B"))}}
 			return slices.Insert(f, 8, ralph.Fact(ralph.StepStarted{Task: "t-1", Step: before}))
 		}, "checks: suite was passed over, and nobody let it be red in this way"},
-		{"F-01 red, and said to pass", checked, set(9, ralph.ChecksRan{Task: "t-1", Pass: true, Tree: "tree1", Results: []ralph.GateResult{redSuite("A")}}),
-			"checks: suite is red, and the checks are said to pass"},
-		{"F-01 red on the merged tree", checked, set(16, ralph.ChecksRan{Task: "merge:a-s:1", Pass: true, Tree: "tree2", Known: []string{"suite"}, Results: []ralph.GateResult{redSuite("A")}}),
-			"checks: suite was passed over, and nobody let it be red in this way"},
+		{
+			"F-01 red, and said to pass", checked, set(9, ralph.ChecksRan{Task: "t-1", Pass: true, Tree: "tree1", Results: []ralph.GateResult{redSuite("A")}}),
+			"checks: suite is red, and the checks are said to pass",
+		},
+		{
+			"F-01 red on the merged tree", checked, set(16, ralph.ChecksRan{Task: "merge:a-s:1", Pass: true, Tree: "tree2", Known: []string{"suite"}, Results: []ralph.GateResult{redSuite("A")}}),
+			"checks: suite was passed over, and nobody let it be red in this way",
+		},
 		{"F-01 answered by no rule", checked, func(f []ralph.Fact) []ralph.Fact {
 			q := ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCheck, Red: []ralph.RedCheck{ralph.RedOf(redSuite("A"))}}
 			return slices.Insert(f, 8, ralph.Fact(ralph.RequestAnswered{Task: "t-1", Request: q, Verdict: ralph.Approved, By: "r-1"}))

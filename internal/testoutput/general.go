@@ -11,7 +11,6 @@ type general struct {
 	rank  int
 	head  string
 	trace bool   // inside of a Python traceback
-	cause string // its last line
 	chain bool   // another one follows from it
 	path  string // of eslint: its messages are below the path
 }

@@ -8,8 +8,7 @@ import (
 
 // pytest reads its short summary, and the lines of -v. Names are its node IDs.
 type pytest struct {
-	summary bool // inside of the short summary
-	section string
+	summary bool              // inside of the short summary
 	causes  map[string]string // the first line of E below a test's heading
 	heading string
 	failed  names

@@ -142,8 +142,10 @@ func TestRead(t *testing.T) {
 		"printed in":   {"some text--- FAIL: TestX (0.00s)\n" + end, true, 1, "p.TestX", "TestX"},
 		"log of a run": {"--- FAIL: TestX (0.00s)\n    x_test.go:1: bad:\n        --- FAIL: TestInner (0.00s)\n" + end, true, 1, "p.TestX", "TestX: bad:"},
 		"log, fatal":   {"--- FAIL: TestX (0.00s)\n    x_test.go:1: dialing\n    x_test.go:2: got 3, want 4\n    x_test.go:9: cleaned up\n" + end, true, 1, "p.TestX", "TestX: got 3, want 4"},
-		"testify": {"--- FAIL: TestX (0.00s)\n    x_test.go:5: \n        \tError Trace:\t/x_test.go:5\n        \tError:      \tNot equal: \n        \t            \texpected: 1\n        \t            \tactual  : 2\n        \tTest:       \tTestX\n" + end,
-			true, 1, "p.TestX", "TestX: Not equal: expected: 1 actual: 2"},
+		"testify": {
+			"--- FAIL: TestX (0.00s)\n    x_test.go:5: \n        \tError Trace:\t/x_test.go:5\n        \tError:      \tNot equal: \n        \t            \texpected: 1\n        \t            \tactual  : 2\n        \tTest:       \tTestX\n" + end,
+			true, 1, "p.TestX", "TestX: Not equal: expected: 1 actual: 2",
+		},
 		"two packages":     {"--- FAIL: TestX (0.00s)\nFAIL\ta\t0.1s\n--- FAIL: TestX (0.00s)\nFAIL\tb\t0.1s\n", true, 2, "a.TestX", "TestX"},
 		"deadlock":         {"fatal error: all goroutines are asleep - deadlock!\nFAIL\tp\t0.1s\n", true, 1, "p [panic]", "p: fatal error: all goroutines are asleep - deadlock!"},
 		"a program":        {"starting\npanic: no disk\n\ngoroutine 1 [running]:\nmain.main()\n\t/x/main.go:3 +0x1\nexit status 2\n", false, 0, "", "panic: no disk"},

@@ -193,7 +193,8 @@ func TestOverviewFeedOfItsTime(t *testing.T) {
 	spec := func(id ralph.SpecID) []ralph.Fact {
 		return []ralph.Fact{
 			ralph.SpecAdded{Spec: ralph.Spec{ID: id, File: "a.md", Status: ralph.SpecPending}},
-			ralph.JobStarted{Job: ralph.JobID(id), ID: id, File: "a.md"}, ralph.JobEnded{Status: ralph.SpecDone, Commit: "abc"},
+			ralph.JobStarted{Job: ralph.JobID(id), ID: id, File: "a.md"},
+			ralph.JobEnded{Status: ralph.SpecDone, Commit: "abc"},
 		}
 	}
 	add(ralph.SessionStarted{ID: "s-1", Mode: "agent"})
