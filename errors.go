@@ -12,6 +12,7 @@ var (
 	ErrLocked   = errors.New("another engine holds the lock")
 	ErrMoved    = errors.New("the journal moved on") // Record and Do: state is no longer the one decided on
 	ErrUsage    = errors.New("usage")                // a command was given something it cannot take
+	ErrNewer    = errors.New("written by a newer ralph?")
 
 	// ErrUnsupported is a driver's answer to a TurnInput that asks for what it cannot
 	// do, such as Compact. No process was started.
@@ -23,7 +24,10 @@ type CorruptError struct {
 	File string // relative to the repository
 	Line int    // from 1; 0 when it is the file as a whole
 	Why  string
+	Err  error // what Why is the text of, where there is one
 }
+
+func (e *CorruptError) Unwrap() error { return e.Err }
 
 func (e *CorruptError) Error() string {
 	if e.Line == 0 {

@@ -127,7 +127,7 @@ func unmarshalFact(kind string, b []byte) (Fact, error) {
 	if decode := decoderOf(kind); decode != nil {
 		return decode(b)
 	}
-	return nil, fmt.Errorf("unknown kind %q: written by a newer ralph?", kind)
+	return nil, fmt.Errorf("unknown kind %q: %w", kind, ErrNewer)
 }
 
 func decoderOf(kind string) func([]byte) (Fact, error) {
@@ -142,6 +142,8 @@ func decoderOf(kind string) func([]byte) (Fact, error) {
 		return decodeFact[ViewRead]
 	case "view.unreadable":
 		return decodeFact[ViewUnreadable]
+	case "journal.cut":
+		return decodeFact[JournalCut]
 	case "spec.added":
 		return decodeFact[SpecAdded]
 	case "spec.edited":

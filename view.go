@@ -42,9 +42,20 @@ type ViewUnreadable struct {
 	Why  string `json:"why"`
 }
 
+// JournalCut says that the facts from Lost on could not be read, or did not follow, and
+// were moved aside (R-M2). It stands where the first of them stood.
+type JournalCut struct {
+	Lost  int64  `json:"lost"`            // the first fact that is gone
+	Until int64  `json:"until,omitempty"` // the last one that could still be read; 0: none
+	Lines int    `json:"lines"`           // how many lines were moved aside
+	File  string `json:"file"`            // where they lie
+	Why   string `json:"why"`
+}
+
 // The names of these facts, "t" in the file.
 func (ViewRead) Kind() string       { return "view.read" }
 func (ViewUnreadable) Kind() string { return "view.unreadable" }
+func (JournalCut) Kind() string     { return "journal.cut" }
 
 // Unreadable is a file that cannot be read at the moment.
 type Unreadable struct {
@@ -86,10 +97,28 @@ func (s *State) applyView(e Event) bool {
 		}
 		s.Unread = slices.DeleteFunc(slices.Clone(s.Unread), func(u Unreadable) bool { return u.File == f.File })
 		s.Unread = append(s.Unread, Unreadable{f, since})
+	case JournalCut:
+		s.cut(e.At)
 	default:
 		return false
 	}
 	return true
+}
+
+// cut ends whatever was at work where the journal ends for good: nobody knows what came
+// of it but the files that people edit, and those are read anew against this.
+func (s *State) cut(at time.Time) {
+	s.turnsOver("")
+	s.interruptTasks()
+	for _, x := range s.Inbox {
+		if x.Status == SpecActive {
+			s.editSpec(x.ID, func(x *Spec) { x.Status, x.StartedAt = SpecPending, time.Time{} })
+		}
+	}
+	if s.Session.Live() {
+		s.sessionEnded(SessionEnded{Reason: ReasonError, Detail: "the journal was cut here: what followed could not be read"}, at)
+	}
+	s.Job, s.Stages, s.Gates = nil, nil, nil
 }
 
 // Ended is a record that was done before its line was taken out of a file. Should the

@@ -89,7 +89,7 @@ func message(env Env, err error) string {
 	case errors.As(err, &full):
 		return full.Error()
 	case errors.As(err, &corrupt):
-		return corrupt.Error() + "\nNothing was changed. Mend the line (or take it out) and start again."
+		return corrupt.Error() + journalHint(corrupt, "\nNothing was changed. Mend the line (or take it out) and start again.")
 	case errors.As(err, &locked):
 		return locked.Error() + "\n" + lockHint(locked)
 	}
@@ -100,6 +100,18 @@ func message(env Env, err error) string {
 		return err.Error() + "\n" + fullDisks(env) + ": free some space, then do it again; what is recorded stays."
 	}
 	return err.Error()
+}
+
+// journalHint is the next step after a corrupt journal (R-M2), or what is to be done about
+// any other file. To take a line out of the journal would break its chain of hashes.
+func journalHint(e *ralph.CorruptError, other string) string {
+	switch {
+	case !strings.HasPrefix(e.File, "ralph/.state/journal"):
+		return other
+	case errors.Is(e, ralph.ErrNewer):
+		return "\nNothing was changed. Work with the ralph that wrote it, or a newer one."
+	}
+	return "\nNothing was changed. The facts hang together by hashes, so no line can be mended or taken out by hand:\n`ralph recover journal` keeps all before it, moves the rest aside and says what that was; the plan and the inbox stay as their files say."
 }
 
 func exitCode(err error) int {

@@ -51,7 +51,7 @@ Nothing of it is removed by ralph unless it is merged or you say so.`,
 	restore.RunE = func(cmd *cobra.Command, args []string) error {
 		return runRecoverRestore(cmd.Context(), env, args[0], as, *restoreJSON)
 	}
-	cmd.AddCommand(listCmd, show, restore)
+	cmd.AddCommand(listCmd, show, restore, newRecoverJournal(env))
 	return cmd
 }
 

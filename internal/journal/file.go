@@ -460,7 +460,7 @@ func (j *File) next(line []byte, group []ralph.Event) (ralph.Event, error) {
 	}
 	e, err := ralph.UnmarshalEvent(line)
 	if err != nil {
-		return e, &ralph.CorruptError{File: journalFile, Line: n, Why: err.Error()}
+		return e, &ralph.CorruptError{File: journalFile, Line: n, Why: err.Error(), Err: err}
 	}
 	if e.Seq != seq+1 || e.Prev != hash {
 		return e, &ralph.CorruptError{File: journalFile, Line: n, Why: fmt.Sprintf("the chain of facts is broken: fact %d does not follow fact %d", e.Seq, seq)}

@@ -182,7 +182,7 @@ func (j *File) segments() []string {
 	}
 	var names []string
 	for _, e := range entries {
-		if n := e.Name(); strings.HasPrefix(n, "journal-") && strings.HasSuffix(n, ".jsonl") {
+		if n := e.Name(); strings.HasPrefix(n, "journal-") && strings.HasSuffix(n, ".jsonl") && !strings.HasPrefix(n, brokenPrefix) {
 			names = append(names, n)
 		}
 	}
@@ -245,7 +245,7 @@ func (j *File) Each(after int64, visit func(ralph.Event) error) error {
 		}
 		e, err := ralph.UnmarshalEvent(line)
 		if err != nil {
-			return &ralph.CorruptError{File: journalFile, Why: err.Error()}
+			return &ralph.CorruptError{File: journalFile, Why: err.Error(), Err: err}
 		}
 		if seen && e.Prev != prev {
 			return &ralph.CorruptError{File: journalFile, Why: fmt.Sprintf("the chain of facts is broken at fact %d", e.Seq)}

@@ -18,8 +18,22 @@ func viewLines(e ralph.Event, s *ralph.State) []string {
 		return []string{"FILE: " + viewRead(f, s)}
 	case ralph.ViewUnreadable:
 		return []string{fmt.Sprintf("FILE: %s; going on with what it said before", UnreadableWords(f))}
+	case ralph.JournalCut:
+		return []string{"JOURNAL: " + CutWords(f)}
 	}
 	return nil
+}
+
+// CutWords say what a journal that was cut has no more, and where that lies.
+func CutWords(f ralph.JournalCut) string {
+	lost := fmt.Sprintf("the facts from %d on are lost", f.Lost)
+	switch {
+	case f.Until == f.Lost:
+		lost = fmt.Sprintf("fact %d is lost", f.Lost)
+	case f.Until > f.Lost:
+		lost = fmt.Sprintf("the facts from %d to %d are lost", f.Lost, f.Until)
+	}
+	return oneLine(fmt.Sprintf("%s (%s); %s in %s", lost, f.Why, plural(f.Lines, "line lies", "lines lie"), f.File))
 }
 
 // UnreadableWords says which file cannot be read, where, and why.

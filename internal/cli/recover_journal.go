@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/report"
+)
+
+func newRecoverJournal(env Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "journal", Short: "Make a corrupt journal usable again: keep what is good, move the rest aside", Args: cobra.NoArgs,
+		Long: `Make a corrupt journal usable again.
+
+Everything before the first line that cannot be read, or does not follow, is kept; that line
+and all after it go to ralph/.state/journal-broken-<n>.jsonl. The plan and the inbox stay as
+ralph/plan.jsonl and ralph/inbox.jsonl say. What was at work is pending again. Refused while
+an engine runs here.`,
+		Example: "  ralph recover journal",
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runRecoverJournal(cmd.Context(), env, *asJSON) }
+	return cmd
+}
+
+func runRecoverJournal(ctx context.Context, env Env, asJSON bool) error {
+	root, err := findRoot(env)
+	if err != nil {
+		return err
+	}
+	me, err := owner(time.Now())
+	if err != nil {
+		return err
+	}
+	cut, err := journal.Repair(ctx, journal.Options{Root: root, Inbox: true, Plan: true, Now: time.Now, NewID: newID, Me: me, Alive: proc.Alive})
+	if locked, ok := errors.AsType[*journal.LockedError](err); ok {
+		return &ralph.Refusal{Why: "the journal is in use: " + locked.Error() + "\n" + lockHint(locked), Kind: ralph.ErrActive}
+	}
+	switch {
+	case err != nil && cut == nil:
+		return err
+	case asJSON:
+		return errors.Join(err, printJSON(env.Stdout, map[string]any{"version": 1, "cut": cut}))
+	case cut == nil:
+		_, err = fmt.Fprintln(env.Stdout, "The journal is whole: nothing was changed.")
+		return err
+	}
+	fmt.Fprintf(env.Stdout, "The journal can be read again.\n%s\n", report.CutWords(*cut))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(env.Stdout, "The plan and the inbox are as ralph/plan.jsonl and ralph/inbox.jsonl say; what was at work is pending again.\nnext: ralph status")
+	return err
+}
