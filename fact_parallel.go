@@ -1,7 +1,6 @@
 package ralph
 
 import (
-	"fmt"
 	"time"
 )
 
@@ -146,11 +145,11 @@ type TaskExtended struct {
 func (f TaskExtended) Words() string {
 	switch {
 	case f.Timeout == 0:
-		return fmt.Sprintf("%d iterations", f.MaxIterations)
+		return Count(f.MaxIterations, "iteration")
 	case f.MaxIterations == 0:
 		return ClockTime(f.Timeout)
 	}
-	return fmt.Sprintf("%d iterations and %s", f.MaxIterations, ClockTime(f.Timeout))
+	return Count(f.MaxIterations, "iteration") + " and " + ClockTime(f.Timeout)
 }
 
 // TaskAssigned is a person's choice of what is worked on next (B-091).

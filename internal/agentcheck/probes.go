@@ -311,7 +311,7 @@ func approval(ctx context.Context, t *trial) {
 	case requests == 0:
 		t.fail("it asked for nothing")
 	case !made:
-		t.fail("it asked %d times, was allowed to, and the command did not run", requests)
+		t.fail("it asked %s, was allowed to, and the command did not run", ralph.Count(requests, "time"))
 	}
 }
 

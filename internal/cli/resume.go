@@ -66,8 +66,8 @@ func (x *session) askToResume() error {
 		return nil
 	}
 	x.fresh = !yes(x.env.Stdout, x.env.Stdin, fmt.Sprintf(
-		"Session %s of %s was interrupted: %d tasks done, %s spent.\nResume interrupted session? [Y/n] ",
-		s.Session.ID, s.Session.StartedAt.Local().Format("2006-01-02 15:04"), s.Session.Count.TasksDone, s.Session.Usage.Dollars()))
+		"Session %s of %s was interrupted: %s done, %s spent.\nResume interrupted session? [Y/n] ",
+		s.Session.ID, s.Session.StartedAt.Local().Format("2006-01-02 15:04"), ralph.Count(s.Session.Count.TasksDone, "task"), s.Session.Usage.Dollars()))
 	return nil
 }
 

@@ -141,7 +141,7 @@ func (v *verified) hold(ctx context.Context, repo *git.Repo) error {
 }
 
 func (v verified) print(w io.Writer, strict bool) error {
-	fmt.Fprintf(w, "%d facts in one chain, %d receipts decided again\n", v.Facts, v.Receipts)
+	fmt.Fprintf(w, "%s in one chain, %s decided again\n", ralph.Count(int(v.Facts), "fact"), ralph.Count(v.Receipts, "receipt"))
 	fmt.Fprintf(w, "%s done by signal and checks", report.Tasks(v.Tasks))
 	if v.ByHand > 0 {
 		fmt.Fprintf(w, ", %d by hand", v.ByHand)
@@ -149,9 +149,9 @@ func (v verified) print(w io.Writer, strict bool) error {
 	if v.Waived > 0 {
 		fmt.Fprintf(w, ", %d of them by a person's word on a check", v.Waived)
 	}
-	fmt.Fprintf(w, "\n%d merges, %d landings, %d commits held against git\n", v.Merges, v.Landings, v.Commits)
+	fmt.Fprintf(w, "\n%s, %s, %s held against git\n", ralph.Count(v.Merges, "merge"), ralph.Count(v.Landings, "landing"), ralph.Count(v.Commits, "commit"))
 	if v.Kept > 0 {
-		fmt.Fprintf(w, "%d commits of others kept where agents worked, below ralph's: nothing is said of them\n", v.Kept)
+		fmt.Fprintf(w, "%s of others kept where agents worked, below ralph's: nothing is said of that\n", ralph.Count(v.Kept, "commit"))
 	}
 	if v.Left > 0 {
 		fmt.Fprintf(w, "%d of ralph's commits are without files that others had changed, which the checks saw\n", v.Left)

@@ -130,7 +130,7 @@ func scoreParts(p policy.Points, w policy.Scoring) []scorePart {
 	}
 	retries := "no retry so far"
 	if w.Retry != 0 && p.Retry != 0 {
-		retries = fmt.Sprintf("%d retries so far, %+d each", p.Retry/w.Retry, w.Retry)
+		retries = fmt.Sprintf("%s so far, %+d each", ralph.Count(p.Retry/w.Retry, "retry"), w.Retry)
 	}
 	is := func(points int, yes, no string) string {
 		if points != 0 {

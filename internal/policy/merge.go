@@ -204,9 +204,9 @@ func whyNoAgent(q ralph.Queue, c Config) string {
 		return ", in a way that markers in a file cannot show"
 	}
 	if q.Tries >= max(1, c.ConflictRetries) {
-		return fmt.Sprintf(", after %d tries of an agent (merge.conflict_retries)", q.Tries)
+		return fmt.Sprintf(", after %s of an agent (merge.conflict_retries)", ralph.Count(q.Tries, "try"))
 	}
-	return fmt.Sprintf(", after an agent resolved it %d times and other merges were quicker", q.Resolves)
+	return fmt.Sprintf(", after an agent resolved it %s and other merges were quicker", ralph.Count(q.Resolves, "time"))
 }
 
 // withdrawn is a member that a person has sent back or left out since the merge

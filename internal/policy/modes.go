@@ -114,7 +114,7 @@ func startGate(s *ralph.State, c Config, now time.Time) Move {
 	case s.Session.Mode == "agent":
 		what += fmt.Sprintf(" on %s of the inbox", specs(s.CountInbox(ralph.SpecPending)+s.CountInbox(ralph.SpecActive)))
 	default:
-		what += fmt.Sprintf(" on %d tasks of the plan", s.Plan.Unfinished())
+		what += fmt.Sprintf(" on %s of the plan", ralph.Count(s.Plan.Unfinished(), "task"))
 	}
 	return record(ralph.Asked{Gate: ralph.Gate{ID: gateID(s), Kind: ralph.GateStart, Text: what, AskedAt: now}})
 }

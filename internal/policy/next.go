@@ -222,7 +222,7 @@ func turnOrLimit(s *ralph.State, t *ralph.Task, c Config, now time.Time, why ral
 		return finish(ralph.TaskTimeout, "X-60", over)
 	}
 	if c.stops(r.Unchanged) {
-		return finish(ralph.TaskFailed, "E-072", fmt.Sprintf("no progress in %d turns (task.no_progress_turns)", r.Unchanged))
+		return finish(ralph.TaskFailed, "E-072", fmt.Sprintf("no progress in %s (task.no_progress_turns)", ralph.Count(r.Unchanged, "turn")))
 	}
 	turn := ralph.Turn{Stage: stageName(t), Iteration: r.Iterations + 1}
 	if limit := timeLimit(t, c); limit > 0 {
@@ -383,10 +383,10 @@ func worked(t *ralph.Task) int { return t.Run.Iterations - t.Run.Errored }
 func spentWhy(t *ralph.Task, c Config) string {
 	n := maxIterations(t, c)
 	if t.Kind == ralph.KindResolve && worked(t) >= n {
-		return fmt.Sprintf("%d tries used (merge.conflict_retries)", n)
+		return ralph.Count(n, "try") + " used (merge.conflict_retries)"
 	}
 	if worked(t) >= n {
-		return fmt.Sprintf("%d iterations used (task.max_iterations)", n)
+		return ralph.Count(n, "iteration") + " used (task.max_iterations)"
 	}
 	return fmt.Sprintf("%s used (task.timeout)", timeLimit(t, c))
 }

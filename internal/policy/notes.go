@@ -23,7 +23,7 @@ func AfterTurn(s *ralph.State, f ralph.TurnEnded, c Config, now time.Time) []ral
 		if c.OnlyCommits { // task.progress: commit
 			what = "commit"
 		}
-		text := fmt.Sprintf("%s may be stuck: %d iterations without a %s; it goes on", describe(t), unchanged, what)
+		text := fmt.Sprintf("%s may be stuck: %s without a %s; it goes on", describe(t), ralph.Count(unchanged, "iteration"), what)
 		facts = append(facts, ralph.Noted{Task: t.ID, Text: text, Rule: ralph.RuleStuck})
 	}
 	if f.Limited() {

@@ -55,7 +55,7 @@ func TestRacesAreNoTries(t *testing.T) {
 	b.resolved("c9", "c-again")
 	b.conflicted("t-1", "a.go") // nothing came after it: the agent's work does not fit
 	b.stage("merge t-1")
-	b.ask("X-72", "after 1 tries of an agent", "<<<<<<< a.go")
+	b.ask("X-72", "after 1 try of an agent", "<<<<<<< a.go")
 }
 
 // A task that is sent back while its merge is resolved begins anew: the old commit is

@@ -192,12 +192,7 @@ func nextJob(s *ralph.State, c Config) Move {
 	return startJob(s, c, ralph.JobStarted{Job: ralph.JobID(spec.ID), ID: spec.ID, File: spec.File})
 }
 
-func specs(n int) string {
-	if n == 1 {
-		return "1 spec"
-	}
-	return fmt.Sprintf("%d specs", n)
-}
+func specs(n int) string { return ralph.Count(n, "spec") }
 
 // fetch is the record that is active although nobody works on it (its session's
 // journal is not here, D-064), else the spec an interrupted session was on, else

@@ -115,10 +115,7 @@ func tries(t *ralph.Task, c Config) string {
 			n = max(n, g.Tries)
 		}
 	}
-	if n == 1 {
-		return "1 try"
-	}
-	return fmt.Sprintf("%d tries", n)
+	return ralph.Count(n, "try")
 }
 
 // forPerson reports whether a red check of the diff is for a person to decide. An empty

@@ -56,12 +56,7 @@ func Ago(at, now time.Time) string {
 	return fmt.Sprintf("%dd ago", int(d.Hours())/24)
 }
 
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+func count(n int, noun string) string { return ralph.Count(n, noun) }
 
 // Specs writes a number of specs: `1 spec`, `3 specs`.
 func Specs(n int) string { return count(n, "spec") }

@@ -179,7 +179,7 @@ func durationChart(sessions []index.Session) view.Chart {
 		total += n
 	}
 	c := view.Chart{
-		ID: "chart-durations", Title: "How long iterations take", Total: fmt.Sprintf("%d iterations", total), Empty: "No iteration ended in this time.",
+		ID: "chart-durations", Title: "How long iterations take", Total: ralph.Count(total, "iteration"), Empty: "No iteration ended in this time.",
 		Desc: "Columns of iterations by how long they took; each column reaches up to the time below it.",
 	}
 	if first < 0 {

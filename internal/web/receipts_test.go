@@ -159,7 +159,7 @@ func TestReplayPage(t *testing.T) {
 		t.Errorf("%d replays", n)
 	}
 	k.add("cli", ralph.Control{Want: ralph.WantRun})
-	hasAll(t, "later", pageOf(t, x, "/replay", http.StatusOK), "1 facts have come since")
+	hasAll(t, "later", pageOf(t, x, "/replay", http.StatusOK), "1 fact has come since")
 	if n := f.replays.Load(); n != 1 {
 		t.Errorf("%d replays: a journal that grows is read all the time", n)
 	}

@@ -62,9 +62,4 @@ func barParts(p markup.Patch, f markup.File) (added, removed int) {
 	return part(f.Added), part(f.Removed)
 }
 
-func filesWord(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
-}
+func filesWord(n int) string { return counted(n, "file") }

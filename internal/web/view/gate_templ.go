@@ -1094,9 +1094,9 @@ func GateTask(m GateModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var54 string
-				templ_7745c5c3_Var54, templ_7745c5c3_Err = templ.JoinStringErrs(fmt.Sprintf("%d iterations, %s", t.Run.Iterations, dollars(t.Run.Usage.Cost)))
+				templ_7745c5c3_Var54, templ_7745c5c3_Err = templ.JoinStringErrs(counted(t.Run.Iterations, "iteration") + ", " + dollars(t.Run.Usage.Cost))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `gate.templ`, Line: 207, Col: 88}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `gate.templ`, Line: 207, Col: 84}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var54))
 				if templ_7745c5c3_Err != nil {

@@ -380,7 +380,7 @@ func changesSum(d *report.GateDetail) string {
 	if len(d.Changes) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d files, +%d -%d", len(d.Changes), added, removed)
+	return fmt.Sprintf("%s, +%d -%d", filesWord(len(d.Changes)), added, removed)
 }
 
 // side is a line of a conflict.

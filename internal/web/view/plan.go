@@ -174,12 +174,7 @@ func (c Card) iterations() string {
 	return ""
 }
 
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func counted(n int, what string) string { return ralph.Count(n, what) }
 
 // words of the progress: `12 of 40 done, 2 failed`.
 func (h PlanHead) words() string {

@@ -149,6 +149,9 @@ func behind(now, read int64) string {
 	if now <= read {
 		return ""
 	}
+	if now-read == 1 {
+		return "1 fact has come since"
+	}
 	return fmt.Sprintf("%s facts have come since", thousands(now-read))
 }
 
