@@ -82,6 +82,7 @@ func facts() []ralph.Fact {
 		ralph.NoticeFailed{},
 		ralph.ViewRead{},
 		ralph.ViewUnreadable{},
+		ralph.Stalled{},
 	}
 }
 
