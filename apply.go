@@ -18,7 +18,7 @@ func (s *State) Apply(e Event) {
 
 func (s *State) fold(e Event, before time.Time) {
 	s.Seq, s.Hash, s.At = e.Seq, e.Hash, e.At
-	if s.applyView(e) {
+	if s.applyStall(e) || s.applyView(e) {
 		return
 	}
 	switch f := e.Fact.(type) {

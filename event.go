@@ -140,6 +140,8 @@ func decoderOf(kind string) func([]byte) (Fact, error) {
 		return decodeFact[Control]
 	case "view.read":
 		return decodeFact[ViewRead]
+	case "stalled":
+		return decodeFact[Stalled]
 	case "view.unreadable":
 		return decodeFact[ViewUnreadable]
 	case "journal.cut":

@@ -181,7 +181,7 @@ func Kinds() []string {
 		"saved", "task.retried", "skip.wanted", "task.rolledback", "task.cleaned", "task.extended",
 		"task.assigned", "task.told", "mode.set", "retrying", "agent.limited", "agent.retries", "agent.switched", "agents.limited",
 		"budget.warned", "context.warned", "compacted", "hook.ran", "notice.failed",
-		"view.read", "view.unreadable", "journal.cut",
+		"view.read", "view.unreadable", "journal.cut", "stalled",
 	}
 }
 

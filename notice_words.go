@@ -47,6 +47,7 @@ const (
 	NoticeSpecFailed  = "spec-failed"
 	NoticeHeld        = "landing-held"
 	NoticeFile        = "file-unreadable"
+	NoticeStalled     = "stalled"
 	NoticeBudget      = "budget-warned"
 	NoticeAborted     = "aborted"
 	NoticeStopped     = "stopped"
@@ -72,6 +73,7 @@ func NoticeEvents() []NoticeEvent {
 		{NoticeSpecFailed, SoundError, nil},
 		{NoticeHeld, SoundNotice, nil},
 		{NoticeFile, SoundNotice, []string{"view.unreadable"}},
+		{NoticeStalled, SoundError, nil},
 		{NoticeBudget, "", nil},
 		{NoticeAborted, SoundError, nil},
 		{NoticeStopped, "", []string{"engine:stopped"}},

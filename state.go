@@ -34,6 +34,10 @@ type State struct {
 	// Checkout is what is known of the checkout, when agents work in it.
 	Checkout Checkout  `json:"checkout,omitzero"`
 	Decided  *Decision `json:"decided,omitempty"` // the newest decision (E-087)
+	// StepAt is when a step began last, and Stalled since when nothing happens although
+	// there is work; nil: nothing is known of that.
+	StepAt  time.Time `json:"step_at,omitzero"`
+	Stalled *Stalled  `json:"stalled,omitempty"`
 
 	// Aside is the plan that the newest PlanStarted replaced; not kept in snapshots.
 	Aside *Plan `json:"-"`

@@ -41,6 +41,7 @@ type session struct {
 	journal *journal.File
 	lock    *journal.SessionLock
 	console *console
+	box     blackBox
 	courier *notify.Courier // nil before this process is the engine; under mu
 	policy  policy.Config
 	hooks   *hooks  // nil before the session begins
@@ -78,7 +79,7 @@ func (x *session) run(ctx context.Context) error {
 	if err := x.askToResume(); err != nil {
 		return err
 	}
-	x.console = newConsole(x.env)
+	x.console, x.box = newConsole(x.env), blackBox{root: x.root, version: x.env.Version}
 	defer x.console.close()
 	courier, err := notify.Open(noticeOptions(x.env, x.root, x.config, x.console.ring))
 	if err != nil {
@@ -296,6 +297,9 @@ func (x *session) work(ctx context.Context) error {
 // `ralph stop --now` from any terminal. It is called under the journal's mutex.
 func (x *session) observe(e ralph.Event, s *ralph.State) {
 	x.console.observe(e, s)
+	if err := x.box.observe(e, s); err != nil {
+		x.console.note("%v", err)
+	}
 	if x.hooks != nil {
 		x.hooks.observe(e, s)
 	}

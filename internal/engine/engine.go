@@ -49,6 +49,7 @@ type Journal interface {
 // Run works tasks until there is a reason to stop, and returns that reason.
 func Run(h Host, c policy.Config) (ralph.Reason, error) {
 	var mine []ralph.TaskID // started here and not yet ended
+	var watch policy.Watch
 	for {
 		s, now := h.Snapshot()
 		if s.Session.Ended != "" {
@@ -63,7 +64,12 @@ func Run(h Host, c policy.Config) (ralph.Reason, error) {
 			mine = append(mine, move.Task)
 			h.Go(func(h Host) error { return Work(h, c, move.Task) })
 		case policy.Hold: // paused, slots full, or nothing ready yet
-			err = h.Wait(s.Seq, move.Until)
+			hold, stalled := watch.Look(s, move, c, now)
+			if stalled != nil {
+				err = h.Record(s.Seq, *stalled)
+				break
+			}
+			err = h.Wait(s.Seq, hold.Until)
 		case policy.Stop:
 			err = h.Record(s.Seq, move.Ended(s))
 		}

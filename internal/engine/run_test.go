@@ -116,7 +116,8 @@ func (w *world) run() ralph.Reason {
 }
 
 // honest is what must hold after every run of this file: every decision names a
-// rule, and all of them come out the same again from the journal's lines.
+// rule, all of them come out the same again from the journal's lines, and the engine never
+// does nothing for no reason.
 func (w *world) honest() {
 	w.t.Helper()
 	if err := honest(w.mem); err != nil {
@@ -127,6 +128,8 @@ func (w *world) honest() {
 func honest(mem *ralphtest.Mem) error {
 	for _, e := range mem.Events() {
 		switch f := e.Fact.(type) {
+		case ralph.Stalled:
+			return fmt.Errorf("fact %d: it has work and does nothing: %+v", e.Seq, f)
 		case ralph.StepStarted:
 			if f.Why.Rule == "" {
 				return fmt.Errorf("fact %d: step %s of %s names no rule", e.Seq, f.Step.StepName(), f.Task)

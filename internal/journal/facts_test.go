@@ -83,6 +83,7 @@ func facts() []ralph.Fact {
 		ralph.ViewRead{},
 		ralph.ViewUnreadable{},
 		ralph.JournalCut{},
+		ralph.Stalled{},
 	}
 }
 

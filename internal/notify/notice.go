@@ -115,6 +115,11 @@ func resilience(e ralph.Event, s *ralph.State) (Notice, bool) {
 			Event: ralph.NoticeFile, Title: "A file cannot be read: " + f.File, Urgency: Needs, Command: "ralph status",
 			Body: fmt.Sprintf("%s line %d: %s. The work goes on with what it said before.", f.File, f.Line, f.Why),
 		}), true
+	case ralph.Stalled:
+		return withSound(Notice{
+			Event: ralph.NoticeStalled, Title: "The engine has work and does nothing", Urgency: Trouble, Command: "ralph why",
+			Body: f.Words(clock) + ".",
+		}), true
 	case ralph.BudgetWarned:
 		return withSound(Notice{
 			Event: ralph.NoticeBudget, Title: "A budget is nearly used up", Urgency: Trouble, Command: "ralph status", Body: "Budget of the " + f.Scope + ": " + f.Text,

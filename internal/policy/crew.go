@@ -321,7 +321,7 @@ func pilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	}
 	if s.Session.Auto == ralph.Semi {
 		if why := undecided(s, c); why != "" {
-			return Hold{Until: landAgain(s), Why: why}
+			return Hold{Until: landAgain(s), Why: why, Person: true}
 		}
 	}
 	if mayLand(s, now) { // a person may have cleared the way since the last try

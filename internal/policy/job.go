@@ -124,10 +124,10 @@ func construct(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 	}
 	if s.Session.Auto == ralph.Semi {
 		if best(s, c, func(*ralph.Task) bool { return true }) != nil {
-			return Hold{Why: "waiting for you: ralph task assign <id>"}
+			return Hold{Why: "waiting for you: ralph task assign <id>", Person: true}
 		}
 		if t := firstWith(s, ralph.TaskBlocked); t != nil {
-			return Hold{Why: decideWords(t)}
+			return Hold{Why: decideWords(t), Person: true}
 		}
 	}
 	if t := firstWith(s, ralph.TaskBlocked); t != nil {

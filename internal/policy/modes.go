@@ -105,7 +105,7 @@ func meetsLimit(s *ralph.State) bool {
 // startGate holds a start that somebody has to approve.
 func startGate(s *ralph.State, c Config, now time.Time) Move {
 	if s.GateOf(ralph.GateStart) != nil {
-		return Hold{Why: "the start waits for approval"}
+		return Hold{Why: "the start waits for approval", Person: true}
 	}
 	what := fmt.Sprintf("ralph %s wants to start", s.Session.Mode)
 	switch {
@@ -127,7 +127,7 @@ func stepGate(s *ralph.State, next *ralph.Task, now time.Time) (Move, bool) {
 		return nil, false
 	}
 	if s.GateOf(ralph.GateStep) != nil {
-		return Hold{Why: "the next task waits for approval"}, true
+		return Hold{Why: "the next task waits for approval", Person: true}, true
 	}
 	text := "start " + describe(next) + "?"
 	return record(ralph.Asked{Gate: ralph.Gate{ID: gateID(s), Kind: ralph.GateStep, Task: next.ID, Text: text, Detail: next.Notes, AskedAt: now}}), true

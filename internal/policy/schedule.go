@@ -25,8 +25,11 @@ type Start struct {
 
 // Hold waits until the state moves, or until an instant when that is not zero.
 type Hold struct {
-	Until time.Time
-	Why   string
+	Until  time.Time
+	Why    string
+	Person bool // it waits for a person, however long
+
+	timed bool // Until is when what it waits for is over, and no bound of budgets
 }
 
 // Stop ends the session.
@@ -72,6 +75,7 @@ func Schedule(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move
 	c = c.under(s.Session.Auto)
 	m := schedule(s, mine, c, now)
 	if hold, ok := m.(Hold); ok {
+		hold.timed = !hold.Until.IsZero()
 		hold.Until = sooner(hold.Until, sooner(timeUp(s, c, now, nearly), timeUp(s, c, now, 1)))
 		return hold
 	}

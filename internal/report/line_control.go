@@ -59,6 +59,9 @@ func controlLines(e ralph.Event, s *ralph.State) []string {
 	case ralph.NoticeFailed:
 		return one("NOTICE: %s does not work: %s", f.Sink, f.Error)
 	}
+	if f, ok := e.Fact.(ralph.Stalled); ok {
+		return []string{"WATCHDOG: " + f.Words(func(t time.Time) string { return t.UTC().Format(time.RFC3339) })}
+	}
 	return viewLines(e, s)
 }
 

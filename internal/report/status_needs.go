@@ -10,7 +10,7 @@ import (
 
 // Need is one thing that waits for a person, with the command that helps.
 type Need struct {
-	Kind    string         // failures, limits, assign, file, landing, or the kind of its gate
+	Kind    string         // failures, limits, assign, stalled, file, landing, or the kind of its gate
 	Gate    *ralph.Gate    // what asks; nil for what is no gate
 	Tasks   []ralph.TaskID // that it is about
 	What    string
@@ -43,6 +43,10 @@ func Needs(s *ralph.State, engine Engine, now time.Time) []Need {
 	}
 	if live && x.Auto == ralph.Semi && s.Mode() == "waiting_user" {
 		out = append(out, Need{Kind: "assign", What: "choose what comes next (`ralph why` lists what is ready)", Command: "ralph task assign <task>"})
+	}
+	if f := s.Stalled; live && f != nil {
+		what := fmt.Sprintf("the engine has work and does nothing since %s, which is a fault of ralph: please report it with %s", clockWords(f.Since, now), f.Report)
+		out = append(out, Need{Kind: "stalled", Tasks: f.Active, What: what, Command: "ralph why, then ralph stop --now, then start again"})
 	}
 	for _, u := range s.Unread {
 		if live { // without an engine a command that reads the file says so itself
