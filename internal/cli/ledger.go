@@ -58,10 +58,11 @@ type ledger struct {
 	dirs   map[string]ralph.TaskID // which task a worktree had last
 	tips   []string                // of base and integration branches
 	merged map[string]bool         // commits that a merge took in
+	inside map[string]string       // commits that became part of another one, which has their work
 }
 
 func readLedger(j *journal.File) (*ledger, error) {
-	l := &ledger{refs: map[string]noted{}, dirs: map[string]ralph.TaskID{}, merged: map[string]bool{}}
+	l := &ledger{refs: map[string]noted{}, dirs: map[string]ralph.TaskID{}, merged: map[string]bool{}, inside: map[string]string{}}
 	s := &ralph.State{}
 	err := j.Each(0, func(e ralph.Event) error {
 		l.add(e, s)
@@ -106,6 +107,8 @@ func (l *ledger) add(e ralph.Event, s *ralph.State) {
 		if t := s.Task(f.Task); t != nil && f.Error == "" && f.Moved == "" {
 			l.took(s, t.Members)
 		}
+	case ralph.Committed:
+		l.folded(f, s)
 	case ralph.Shelved:
 		if f.Stash != "" {
 			l.refs[f.Stash] = noted{task: f.Task, what: "changes of " + taskName(s, f.Task), at: e.At, kind: git.KeptStash, hash: f.Stash}
@@ -127,6 +130,27 @@ func (l *ledger) add(e ralph.Event, s *ralph.State) {
 func (l *ledger) saved(list []ralph.Saved, task ralph.TaskID, at time.Time) {
 	for _, s := range list {
 		l.refs[s.Ref] = noted{task: task, what: s.What, at: at, kind: git.KeptRecovery, hash: s.Commit}
+	}
+}
+
+// folded notes the commits whose work a commit has although they are not below it: an
+// agent's that became part of the spec's, and all that was merged for a spec (F-35).
+func (l *ledger) folded(f ralph.Committed, s *ralph.State) {
+	if f.Error != "" || f.Commit == "" || f.Nothing {
+		return
+	}
+	for _, c := range f.Folded {
+		l.inside[c] = f.Commit
+	}
+	i := s.Plan.Integration
+	if t := s.Task(f.Task); i == nil || t == nil || t.Kind != ralph.KindLand {
+		return
+	}
+	l.inside[i.Tip] = f.Commit
+	for c := range l.merged {
+		if _, known := l.inside[c]; !known {
+			l.inside[c] = f.Commit
+		}
 	}
 }
 
@@ -244,6 +268,9 @@ func (l *ledger) place(ctx context.Context, repo *git.Repo, list []entry) error 
 		if e.Commit != "" {
 			commits = append(commits, e.Commit)
 		}
+		if in := l.inside[e.Commit]; in != "" {
+			commits = append(commits, in)
+		}
 	}
 	tips := l.tips
 	if head, err := repo.Head(ctx); err == nil && head.Commit != "" {
@@ -266,7 +293,7 @@ func (l *ledger) place(ctx context.Context, repo *git.Repo, list []entry) error 
 			e.State = workOnly // whatever its branch has: these files are nowhere else
 		case e.Commit == "", e.Gone && unmerged[e.Commit] && !l.merged[e.Commit]:
 			e.State = workGone
-		case !unmerged[e.Commit], e.Gone:
+		case !unmerged[e.Commit], e.Gone, l.inside[e.Commit] != "" && !unmerged[l.inside[e.Commit]]:
 			e.State = workMerged
 		case !unbranched[e.Commit]:
 			e.State = workBranch
