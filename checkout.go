@@ -32,6 +32,8 @@ type LeftFile struct {
 	// goes into ralph's commit. "": the commit leaves the file as HEAD has it.
 	Was string `json:"was,omitempty"`
 	At  string `json:"at,omitempty"` // as HEAD had it then
+	// ByChecks: checks ran while it was written, and nobody but them is known to have.
+	ByChecks bool `json:"by_checks,omitempty"`
 }
 
 // OtherCommit is a commit that no agent of ralph made, or that is published.
@@ -46,6 +48,37 @@ func (c *Checkout) looked(head, branch, tree string) {
 	c.Head, c.Tree, c.Open, c.Cut = head, tree, false, false
 	if branch != "" {
 		c.Branch = branch
+	}
+}
+
+// leave folds files that checks wrote, which no commit is to take along. Of one that was
+// left out before, a commit still gets the version that it would have got.
+func (c *Checkout) leave(list []LeftFile) {
+	for _, f := range list {
+		i := slices.IndexFunc(c.Left, func(l LeftFile) bool { return l.Path == f.Path })
+		c.Left = slices.Clone(c.Left)
+		if i < 0 {
+			c.Left = append(c.Left, f)
+			continue
+		}
+		c.Left[i].Now = f.Now
+	}
+}
+
+// ByChecks reports whether a file is left out of commits for what checks wrote.
+func (c *Checkout) ByChecks(path string) bool {
+	return slices.ContainsFunc(c.Left, func(l LeftFile) bool { return l.Path == path && l.ByChecks })
+}
+
+// mostWritten bounds what is remembered of the files that checks write.
+const mostWritten = 200
+
+// written folds tracked files that checks changed where nobody else was at work.
+func (s *State) written(list []string) {
+	for _, f := range list {
+		if !slices.Contains(s.Written, f) && len(s.Written) < mostWritten {
+			s.Written = append(slices.Clone(s.Written), f)
+		}
 	}
 }
 
@@ -92,11 +125,15 @@ func (s *State) inCheckout(e Event) {
 	case ChecksRan:
 		if f.After != "" && !s.isolated(f.Task) {
 			c.looked(c.Head, "", f.After)
+			c.leave(f.Out)
 		}
+		s.written(f.Restored)
 	case BaselineRan:
 		if !s.isolated(f.Task) {
 			c.Open, c.Tree = false, cmp.Or(f.After, c.Tree)
+			c.leave(f.Out)
 		}
+		s.written(f.Restored)
 	case Committed:
 		switch {
 		case s.isolated(f.Task) || f.Error != "" || c.Head == "":

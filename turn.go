@@ -264,6 +264,9 @@ const (
 	// CheckSubmodules is red when files inside a submodule are changed and not committed
 	// there: a commit of the repository would leave them out (R-H2).
 	CheckSubmodules = "submodules"
+	// CheckChanges is red when checks change files each time they run, and what they change
+	// is to be kept (R-H1).
+	CheckChanges = "changes"
 	// CheckCoverage is red when the tests reach less than test.coverage (C-061).
 	CheckCoverage = "coverage"
 )

@@ -34,9 +34,17 @@ func (t *trees) Start(ctx context.Context) (ralph.Prepared, error) {
 	return ralph.Prepared{Head: head.Commit, Branch: head.Branch, Tree: tree, Inside: inside, Clean: len(dirty)+len(inside) == 0}, err
 }
 
-func (t *trees) PutBack(ctx context.Context, tree, id string) (step.PutBack, error) {
-	b, err := t.repo.PutBack(ctx, tree, id)
-	return step.PutBack{Restored: b.Restored, Saved: savedAs(b.Saved), Left: b.Left, Tree: b.Tree}, err
+// putBack is for the checkout, and for each worktree of the pool.
+func putBack(ctx context.Context, repo *git.Repo, dir string, in step.PutBackInput) (step.PutBack, error) {
+	if dir != repo.Root() {
+		tree, err := repo.Tree(dir)
+		if err != nil {
+			return step.PutBack{}, err
+		}
+		repo = tree
+	}
+	b, err := repo.PutBack(ctx, git.PutBackInput(in))
+	return step.PutBack{Restored: b.Restored, Saved: savedAs(b.Saved), Left: b.Left, Other: b.Other, Kept: b.Kept, Out: b.Out, Tree: b.Tree}, err
 }
 
 func (t *trees) Snapshot(ctx context.Context) (tree, head string, err error) {

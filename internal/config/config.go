@@ -138,6 +138,7 @@ type Quality struct {
 	Timeout   time.Duration `yaml:"timeout"`  // of each command
 	MaxOutput int64         `yaml:"max_output"`
 	Baseline  string        `yaml:"baseline"` // strict, known: what becomes of checks that were red before the work
+	Changes   string        `yaml:"changes"`  // restore, keep: what becomes of what checks write
 }
 
 // Test is the test gate. Coverage is in percent, 0 is off.
