@@ -153,6 +153,22 @@ func (s *State) inCheckout(e Event) {
 	}
 }
 
+// hookRefused folds what a hook of the repository said against a commit. It may have changed
+// files, so after the first time the checks look again; at the second it is a red check,
+// which the agent reads (R-H7).
+func (t *Task) hookRefused(f Committed) {
+	r := &t.Run
+	r.Hook = f.Hook
+	switch {
+	case f.Hook == "" || !t.TakesSlot():
+	case r.Commits < 2:
+		r.Checks = nil
+	default:
+		red := ChecksRan{Task: t.ID, Tree: r.Tree, Results: []GateResult{{Name: CheckHook, Exit: 1, Why: "a hook of the repository refused the commit", Output: f.Hook}}}
+		r.Checks, r.Red, r.Commits = &red, &red, 0
+	}
+}
+
 func (s *State) committed(f Committed, at time.Time) {
 	s.editTask(f.Task, func(t *Task) {
 		r := &t.Run
@@ -164,6 +180,7 @@ func (s *State) committed(f Committed, at time.Time) {
 		r.Queue.Weakened = f.Weakened
 		if f.Error != "" {
 			r.Commits++
+			t.hookRefused(f)
 		} else {
 			r.Place.Head = f.Commit
 		}

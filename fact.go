@@ -317,6 +317,8 @@ type Committed struct {
 	Subject string `json:"subject,omitempty"`
 	Tree    string `json:"tree,omitempty"`
 	Error   string `json:"error,omitempty"`
+	// Hook is what a hook of the repository said when it refused the commit, the end of it.
+	Hook string `json:"hook,omitempty"`
 	// Nothing: there was nothing to commit, and Commit is where the work stands.
 	Nothing bool `json:"nothing,omitempty"`
 	// Away says why no commit could be made where the work began, in a checkout that

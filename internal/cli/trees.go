@@ -74,7 +74,11 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 		Fresh: in.Fresh, Here: in.Here, Agents: git.Agents(in.Agents), Left: in.Left,
 	}
 	if in.Concludes {
-		if c, done, err := t.conclude(ctx, gin); done || err != nil {
+		c, done, err := t.conclude(ctx, gin)
+		if said, ok := git.HookSaid(err); ok && ctx.Err() == nil {
+			return ralph.Committed{Error: err.Error(), Hook: said}, nil
+		}
+		if done || err != nil {
 			return committedAs(c, in.Base), err
 		}
 	}
@@ -92,6 +96,9 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 		}
 	}
 	c, err := t.repo.Commit(ctx, gin)
+	if said, ok := git.HookSaid(err); ok && ctx.Err() == nil {
+		return ralph.Committed{Error: err.Error(), Hook: said}, nil
+	}
 	if err == nil && in.Squash { // the commit of a spec, which the log names; a task's is not worth a process
 		if short, err := t.repo.Abbreviate(ctx, c.Hash); err == nil {
 			c.Short = short

@@ -27,6 +27,7 @@ type Config struct {
 	Limits                 Limits            `yaml:"limits"`
 	Budget                 Budgets           `yaml:"budget"`
 	Scoring                Scoring           `yaml:"scoring"`
+	Commit                 Commit            `yaml:"commit"`
 	Quality                Quality           `yaml:"quality"`
 	Test                   Test              `yaml:"test"`
 	Diff                   Diff              `yaml:"diff"`
@@ -130,6 +131,11 @@ type Scoring struct {
 	QuickWin     int `yaml:"quick_win"`
 	NearComplete int `yaml:"near_complete"`
 	Retry        int `yaml:"retry"`
+}
+
+// Commit is how commits of ralph's are made. Message is the template of their subject.
+type Commit struct {
+	Message string `yaml:"message"`
 }
 
 // Quality is the quality gate (B-036). MaxOutput is in bytes.

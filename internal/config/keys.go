@@ -138,6 +138,7 @@ func points(p *int) value { return upTo(p, -1_000_000, 1_000_000) }
 func (c *Config) checkKeys() []key {
 	q, t, g, w, m := &c.Quality, &c.Test, &c.Gate, &c.Worktree, &c.Merge
 	return []key{
+		{path: "commit.message", v: plainText(&c.Commit.Message, ralph.BadSubject), doc: "the subject of ralph's commits of tasks, specs and merges, with `{summary}`, `{spec}`, `{task}` (empty for the commit of a spec) and `{id}`, such as `PROJ-123 {summary}`"},
 		{path: "quality.commands", v: commands(&q.Commands), doc: "commands that must pass before a task is done, in this order; none: detected"},
 		{path: "quality.timeout", v: duration(&q.Timeout), doc: "time for each command; 0s: no limit"},
 		{path: "quality.max_output", v: size{&q.MaxOutput, 1 << 10, 64 << 20}, doc: "output kept for the next prompt, head and tail"},

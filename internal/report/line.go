@@ -64,6 +64,8 @@ func lines(e ralph.Event, s *ralph.State) []string {
 
 func committed(f ralph.Committed, s *ralph.State) []string {
 	switch {
+	case f.Hook != "":
+		return []string{"COMMIT: refused by a hook of the repository: " + oneLine(lastWords(f.Hook))}
 	case f.Error != "":
 		return []string{"COMMIT: failed: " + oneLine(f.Error)}
 	case f.Away != "": // its gate says so

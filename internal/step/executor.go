@@ -47,6 +47,7 @@ type Executor struct {
 	// PutBack gives files in a place of work back what a tree has in them, after checks; nil:
 	// what they write stays.
 	PutBack func(ctx context.Context, dir string, in PutBackInput) (PutBack, error)
+	Message string // the template of commit subjects (commit.message)
 	// KeepChanges takes in what checks change in files (quality.changes: keep).
 	KeepChanges bool
 	// Checkout is looked at for what others do there; nil: nobody looks.
