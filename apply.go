@@ -446,7 +446,16 @@ func (s *State) checksRan(f ChecksRan) {
 		if !f.Pass {
 			r.Red = &f
 		}
+		switch { // what checks wrote is no progress of the agent
+		case len(f.Taken) > 0 && r.Place.Dir != "":
+			r.Tree = f.Tree
+		case len(f.Out)+len(f.Taken) > 0 && f.After != "":
+			r.Tree = f.After
+		}
 	})
+	if len(f.Out)+len(f.Taken) > 0 && f.After != "" && !s.isolated(f.Task) {
+		s.editJob(func(j *Job) { j.Tree = f.After })
+	}
 	s.passed(f)
 	s.count(func(t *Totals) {
 		if f.Pass {

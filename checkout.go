@@ -32,6 +32,8 @@ type LeftFile struct {
 	// goes into ralph's commit. "": the commit leaves the file as HEAD has it.
 	Was string `json:"was,omitempty"`
 	At  string `json:"at,omitempty"` // as HEAD had it then
+	// ByChecks: checks ran while it was written, and nobody but them is known to have.
+	ByChecks bool `json:"by_checks,omitempty"`
 }
 
 // OtherCommit is a commit that no agent of ralph made, or that is published.
@@ -46,6 +48,37 @@ func (c *Checkout) looked(head, branch, tree string) {
 	c.Head, c.Tree, c.Open, c.Cut = head, tree, false, false
 	if branch != "" {
 		c.Branch = branch
+	}
+}
+
+// leave folds files that checks wrote, which no commit is to take along. Of one that was
+// left out before, a commit still gets the version that it would have got.
+func (c *Checkout) leave(list []LeftFile) {
+	for _, f := range list {
+		i := slices.IndexFunc(c.Left, func(l LeftFile) bool { return l.Path == f.Path })
+		c.Left = slices.Clone(c.Left)
+		if i < 0 {
+			c.Left = append(c.Left, f)
+			continue
+		}
+		c.Left[i].Now = f.Now
+	}
+}
+
+// ByChecks reports whether a file is left out of commits for what checks wrote.
+func (c *Checkout) ByChecks(path string) bool {
+	return slices.ContainsFunc(c.Left, func(l LeftFile) bool { return l.Path == path && l.ByChecks })
+}
+
+// mostWritten bounds what is remembered of the files that checks write.
+const mostWritten = 200
+
+// written folds tracked files that checks changed where nobody else was at work.
+func (s *State) written(list []string) {
+	for _, f := range list {
+		if !slices.Contains(s.Written, f) && len(s.Written) < mostWritten {
+			s.Written = append(slices.Clone(s.Written), f)
+		}
 	}
 }
 
@@ -92,11 +125,15 @@ func (s *State) inCheckout(e Event) {
 	case ChecksRan:
 		if f.After != "" && !s.isolated(f.Task) {
 			c.looked(c.Head, "", f.After)
+			c.leave(f.Out)
 		}
+		s.written(f.Restored)
 	case BaselineRan:
 		if !s.isolated(f.Task) {
 			c.Open, c.Tree = false, cmp.Or(f.After, c.Tree)
+			c.leave(f.Out)
 		}
+		s.written(f.Restored)
 	case Committed:
 		switch {
 		case s.isolated(f.Task) || f.Error != "" || c.Head == "":
@@ -116,6 +153,22 @@ func (s *State) inCheckout(e Event) {
 	}
 }
 
+// hookRefused folds what a hook of the repository said against a commit. It may have changed
+// files, so after the first time the checks look again; at the second it is a red check,
+// which the agent reads (R-H7).
+func (t *Task) hookRefused(f Committed) {
+	r := &t.Run
+	r.Hook = f.Hook
+	switch {
+	case f.Hook == "" || !t.TakesSlot():
+	case r.Commits < 2:
+		r.Checks = nil
+	default:
+		red := ChecksRan{Task: t.ID, Tree: r.Tree, Results: []GateResult{{Name: CheckHook, Exit: 1, Why: "a hook of the repository refused the commit", Output: f.Hook}}}
+		r.Checks, r.Red, r.Commits = &red, &red, 0
+	}
+}
+
 func (s *State) committed(f Committed, at time.Time) {
 	s.editTask(f.Task, func(t *Task) {
 		r := &t.Run
@@ -127,6 +180,7 @@ func (s *State) committed(f Committed, at time.Time) {
 		r.Queue.Weakened = f.Weakened
 		if f.Error != "" {
 			r.Commits++
+			t.hookRefused(f)
 		} else {
 			r.Place.Head = f.Commit
 		}

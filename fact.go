@@ -292,8 +292,21 @@ type ChecksRan struct {
 	// test.coverage: the work must not lower it. 0: nothing is known of it.
 	Covered float64 `json:"covered,omitempty"`
 	// After is the tree of the checkout when they had ended, which what they write may have changed.
-	After string        `json:"after,omitempty"`
-	Took  time.Duration `json:"took"`
+	After string `json:"after,omitempty"`
+	// Restored are tracked files that the checks changed and that were given back what the
+	// tree has, Saved what they held. Left are files that they made: gone from a worktree,
+	// and in no commit. Other are tracked files that changed in the checkout meanwhile, by
+	// the checks or by somebody. Out says of Left and Other what a commit in the checkout
+	// leaves out. Taken are files that the checks changed and that are part of Tree
+	// (quality.changes: keep).
+	Restored []string   `json:"restored,omitempty"`
+	Saved    []Saved    `json:"saved,omitempty"`
+	Left     []string   `json:"left,omitempty"`
+	Other    []string   `json:"other,omitempty"`
+	Out      []LeftFile `json:"out,omitempty"`
+	Taken    []string   `json:"taken,omitempty"`
+
+	Took time.Duration `json:"took"`
 }
 
 // Committed is the outcome of Commit.
@@ -304,6 +317,8 @@ type Committed struct {
 	Subject string `json:"subject,omitempty"`
 	Tree    string `json:"tree,omitempty"`
 	Error   string `json:"error,omitempty"`
+	// Hook is what a hook of the repository said when it refused the commit, the end of it.
+	Hook string `json:"hook,omitempty"`
 	// Nothing: there was nothing to commit, and Commit is where the work stands.
 	Nothing bool `json:"nothing,omitempty"`
 	// Away says why no commit could be made where the work began, in a checkout that

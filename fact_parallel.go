@@ -71,6 +71,8 @@ type BaselineRan struct {
 	Saved    []Saved  `json:"saved,omitempty"`
 	Left     []string `json:"left,omitempty"`
 	After    string   `json:"after,omitempty"`
+	// Out says of Left what a commit in the checkout leaves out.
+	Out []LeftFile `json:"out,omitempty"`
 }
 
 // Landed is the outcome of Land.

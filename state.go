@@ -31,6 +31,8 @@ type State struct {
 	// Baselines are what the checks said of commits without anybody's work on top, of the
 	// newest that are known, oldest first.
 	Baselines []Baselined `json:"baselines,omitempty"`
+	// Written are tracked files that checks change: they may be given back in a checkout.
+	Written []string `json:"written,omitempty"`
 	// Checkout is what is known of the checkout, when agents work in it.
 	Checkout Checkout  `json:"checkout,omitzero"`
 	Decided  *Decision `json:"decided,omitempty"` // the newest decision (E-087)

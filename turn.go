@@ -264,6 +264,11 @@ const (
 	// CheckSubmodules is red when files inside a submodule are changed and not committed
 	// there: a commit of the repository would leave them out (R-H2).
 	CheckSubmodules = "submodules"
+	// CheckChanges is red when checks change files each time they run, and what they change
+	// is to be kept (R-H1).
+	CheckChanges = "changes"
+	// CheckHook is red when a hook of the repository refused the commit (R-H7).
+	CheckHook = "commit hook"
 	// CheckCoverage is red when the tests reach less than test.coverage (C-061).
 	CheckCoverage = "coverage"
 )
@@ -271,7 +276,11 @@ const (
 // IsDiffCheck reports whether a check looks at a task's own diff: it says nothing of
 // the commits below it, nor of anybody else's work.
 func IsDiffCheck(name string) bool {
-	return name == CheckEmpty || name == CheckWeakened || name == CheckSecrets || name == CheckSubmodules
+	switch name {
+	case CheckEmpty, CheckWeakened, CheckSecrets, CheckSubmodules, CheckChanges, CheckHook:
+		return true
+	}
+	return false
 }
 
 // GateResult is what one check command did (B-036 to B-038).

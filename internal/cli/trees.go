@@ -34,9 +34,17 @@ func (t *trees) Start(ctx context.Context) (ralph.Prepared, error) {
 	return ralph.Prepared{Head: head.Commit, Branch: head.Branch, Tree: tree, Inside: inside, Clean: len(dirty)+len(inside) == 0}, err
 }
 
-func (t *trees) PutBack(ctx context.Context, tree, id string) (step.PutBack, error) {
-	b, err := t.repo.PutBack(ctx, tree, id)
-	return step.PutBack{Restored: b.Restored, Saved: savedAs(b.Saved), Left: b.Left, Tree: b.Tree}, err
+// putBack is for the checkout, and for each worktree of the pool.
+func putBack(ctx context.Context, repo *git.Repo, dir string, in step.PutBackInput) (step.PutBack, error) {
+	if dir != repo.Root() {
+		tree, err := repo.Tree(dir)
+		if err != nil {
+			return step.PutBack{}, err
+		}
+		repo = tree
+	}
+	b, err := repo.PutBack(ctx, git.PutBackInput(in))
+	return step.PutBack{Restored: b.Restored, Saved: savedAs(b.Saved), Left: b.Left, Other: b.Other, Kept: b.Kept, Out: b.Out, Tree: b.Tree}, err
 }
 
 func (t *trees) Snapshot(ctx context.Context) (tree, head string, err error) {
@@ -66,7 +74,11 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 		Fresh: in.Fresh, Here: in.Here, Agents: git.Agents(in.Agents), Left: in.Left,
 	}
 	if in.Concludes {
-		if c, done, err := t.conclude(ctx, gin); done || err != nil {
+		c, done, err := t.conclude(ctx, gin)
+		if said, ok := git.HookSaid(err); ok && ctx.Err() == nil {
+			return ralph.Committed{Error: err.Error(), Hook: said}, nil
+		}
+		if done || err != nil {
 			return committedAs(c, in.Base), err
 		}
 	}
@@ -84,6 +96,9 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 		}
 	}
 	c, err := t.repo.Commit(ctx, gin)
+	if said, ok := git.HookSaid(err); ok && ctx.Err() == nil {
+		return ralph.Committed{Error: err.Error(), Hook: said}, nil
+	}
 	if err == nil && in.Squash { // the commit of a spec, which the log names; a task's is not worth a process
 		if short, err := t.repo.Abbreviate(ctx, c.Hash); err == nil {
 			c.Short = short

@@ -185,6 +185,9 @@ func (m merging) Squash(ctx context.Context, in step.SquashInput) (ralph.Committ
 		return ralph.Committed{}, err
 	}
 	c, err := t.SquashOnto(ctx, git.SquashInput{Base: base, Tip: in.Tip, Message: in.Message, Trailer: in.Trailer, Key: in.Key})
+	if said, ok := git.HookSaid(err); ok && ctx.Err() == nil {
+		return ralph.Committed{Error: err.Error(), Hook: said}, nil
+	}
 	if err == nil {
 		if short, err := m.repo.Abbreviate(ctx, c.Hash); err == nil {
 			c.Short = short

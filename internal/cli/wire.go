@@ -251,7 +251,10 @@ func logins(c config.Config) map[string]string {
 func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Executor {
 	x := &step.Executor{
 		Root: p.root, Config: pc, Agents: p.agents, Checks: p.checks, Live: live, Env: baseEnv(env.Environ),
-		Trees: &trees{p.repo}, PutBack: (&trees{p.repo}).PutBack, NewID: newID, Now: time.Now, Grace: agentGrace, SkipDiffs: pc.AutoCommit || pc.Isolated,
+		Trees: &trees{p.repo}, Message: p.config.Commit.Message, KeepChanges: p.config.Quality.Changes == "keep", NewID: newID, Now: time.Now, Grace: agentGrace, SkipDiffs: pc.AutoCommit || pc.Isolated,
+	}
+	x.PutBack = func(ctx context.Context, dir string, in step.PutBackInput) (step.PutBack, error) {
+		return putBack(ctx, p.repo, dir, in)
 	}
 	if p.config.Agent.MCP {
 		x.MCP = []string{env.Self, "mcp"}

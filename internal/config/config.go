@@ -27,6 +27,7 @@ type Config struct {
 	Limits                 Limits            `yaml:"limits"`
 	Budget                 Budgets           `yaml:"budget"`
 	Scoring                Scoring           `yaml:"scoring"`
+	Commit                 Commit            `yaml:"commit"`
 	Quality                Quality           `yaml:"quality"`
 	Test                   Test              `yaml:"test"`
 	Diff                   Diff              `yaml:"diff"`
@@ -132,12 +133,18 @@ type Scoring struct {
 	Retry        int `yaml:"retry"`
 }
 
+// Commit is how commits of ralph's are made. Message is the template of their subject.
+type Commit struct {
+	Message string `yaml:"message"`
+}
+
 // Quality is the quality gate (B-036). MaxOutput is in bytes.
 type Quality struct {
 	Commands  []string      `yaml:"commands"` // none: detected
 	Timeout   time.Duration `yaml:"timeout"`  // of each command
 	MaxOutput int64         `yaml:"max_output"`
 	Baseline  string        `yaml:"baseline"` // strict, known: what becomes of checks that were red before the work
+	Changes   string        `yaml:"changes"`  // restore, keep: what becomes of what checks write
 }
 
 // Test is the test gate. Coverage is in percent, 0 is off.

@@ -34,7 +34,8 @@ func Defaults() Config {
 		Log:     Log{Level: "info"},
 		Limits:  Limits{Wait: "auto"},
 		Scoring: Scoring{Unblocks: 10, Critical: 50, QuickWin: 30, NearComplete: 20, Retry: -15}, // B-041 to B-045
-		Quality: Quality{Timeout: 10 * time.Minute, MaxOutput: 64 << 10, Baseline: "strict"},
+		Commit:  Commit{Message: "ralph: {summary}"},
+		Quality: Quality{Timeout: 10 * time.Minute, MaxOutput: 64 << 10, Baseline: "strict", Changes: "restore"},
 		Test:    Test{Coverage: 80, Retries: 3, Retry: "agent"},
 		Diff:    Diff{Empty: "red", Weakened: "gate", Secrets: "gate"},
 		Gate: Gate{

@@ -138,10 +138,12 @@ func points(p *int) value { return upTo(p, -1_000_000, 1_000_000) }
 func (c *Config) checkKeys() []key {
 	q, t, g, w, m := &c.Quality, &c.Test, &c.Gate, &c.Worktree, &c.Merge
 	return []key{
+		{path: "commit.message", v: plainText(&c.Commit.Message, ralph.BadSubject), doc: "the subject of ralph's commits of tasks, specs and merges, with `{summary}`, `{spec}`, `{task}` (empty for the commit of a spec) and `{id}`, such as `PROJ-123 {summary}`"},
 		{path: "quality.commands", v: commands(&q.Commands), doc: "commands that must pass before a task is done, in this order; none: detected"},
 		{path: "quality.timeout", v: duration(&q.Timeout), doc: "time for each command; 0s: no limit"},
 		{path: "quality.max_output", v: size{&q.MaxOutput, 1 << 10, 64 << 20}, doc: "output kept for the next prompt, head and tail"},
 		{path: "quality.baseline", v: oneOf(&q.Baseline, "strict", "known"), doc: "checks that were red before the work: `strict`: red is red, and a person is asked when nothing else is; `known`: what failed before in the same way, by the names of tests, is let pass, and told"},
+		{path: "quality.changes", v: oneOf(&q.Changes, "restore", "keep"), doc: "what checks write in files that git sees: `restore`: the commit holds the tree that was checked, what they wrote is put back; `keep`: it becomes part of the work, and is checked again"},
 		{path: "test.command", v: plainText(&t.Command, nil), doc: "the test command; empty: detected"},
 		{path: "test.coverage", v: amount{&t.Coverage, 0, 100}, doc: "percent of coverage that tests must reach where the project reports it; unless you set it, work that lowers nothing is not red; 0: off"},
 		{path: "test.retries", v: count(&t.Retries, 0), doc: "red test runs that are tried again before a person is asked"},

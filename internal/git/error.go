@@ -50,6 +50,26 @@ func stderrOf(err error) string {
 	return ""
 }
 
+// mostHook is how much of what a hook says is kept, in bytes, its end.
+const mostHook = 32 << 10
+
+// HookSaid is what a hook said that refused a commit; ok is false for any other error:
+// git's own failures have other exit codes.
+func HookSaid(err error) (said string, ok bool) {
+	e, is := errors.AsType[*Error](err)
+	if !is || len(e.Args) == 0 || e.Args[0] != "commit" || e.Exit != 1 {
+		return "", false
+	}
+	said = strings.TrimSpace(e.Stderr)
+	if cut := len(said) - mostHook; cut > 0 {
+		said = "..." + said[cut:]
+	}
+	if said == "" {
+		said = "(the hook said nothing)"
+	}
+	return strings.ToValidUTF8(said, "?") + "\n", true
+}
+
 func refuse(why, hint string) error {
 	return &ralph.Refusal{Why: why, Hint: hint, Kind: ralph.ErrUsage}
 }

@@ -3,52 +3,129 @@ package git
 import (
 	"context"
 	"fmt"
+	"os"
+	"path"
+	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph"
 )
+
+// PutBackInput says what to give back.
+type PutBackInput struct {
+	Tree string // a snapshot of the work tree as it was before something wrote in it
+	ID   string // names what is kept of it
+	// Mine reports whether a tracked file may be given back what it had; nil: each may. In a
+	// worktree of ralph's own nobody else writes, and nobody is asked.
+	Mine func(path string) bool
+	// Keep reports whether what was written to a file is wanted, and stays; nil: nothing is.
+	Keep func(path string) bool
+}
 
 // PutBack is what became of files that something wrote in a work tree.
 type PutBack struct {
 	Restored []string // tracked files, with the tree's content again
 	Saved    []Saved  // what they held
-	Left     []string // files that the tree does not have: they stay
-	Tree     string   // the work tree after it
+	// Left are files that the tree does not have. In a worktree of ralph's own they are gone,
+	// in the checkout they stay.
+	Left  []string
+	Other []string // tracked files that may not be given back: somebody else may have written them
+	Kept  []string // what is wanted, of both
+	// Out are the files in Left and Other that stay, as a commit of the tree has to see them.
+	Out  []ralph.LeftFile
+	Tree string // the work tree after it
 }
 
-// PutBack gives files back what a tree has in them, a snapshot of the work tree as it was
-// before something wrote in it. What they held is kept below refs/ralph/recovery first, by
-// the name of id: a person may have written there at the same time. New files stay.
-func (r *Repo) PutBack(ctx context.Context, tree, id string) (PutBack, error) {
+// PutBack gives files back what a tree has in them. In the user's checkout what they held is
+// kept below refs/ralph/recovery first, by the name of the id: a person may have written
+// there at the same time; files that the tree does not have stay. In a worktree of ralph's
+// own the work tree is exactly that tree again, but for what is wanted.
+func (r *Repo) PutBack(ctx context.Context, in PutBackInput) (PutBack, error) {
 	out := PutBack{}
 	var err error
-	if out.Tree, err = r.Snapshot(ctx); err != nil {
+	if out.Tree, err = r.Snapshot(ctx); err != nil || out.Tree == in.Tree {
 		return out, err
 	}
-	changed, err := r.changes(ctx, tree, out.Tree)
+	changed, err := r.changes(ctx, in.Tree, out.Tree)
 	if err != nil {
 		return out, err
 	}
+	var stay []change
 	var paths strings.Builder
 	for _, c := range changed {
 		switch {
+		case in.Keep != nil && in.Keep(c.path):
+			out.Kept = append(out.Kept, c.path)
 		case c.status == 'A':
 			out.Left = append(out.Left, c.path)
-		case !c.link():
+			stay = append(stay, c)
+		case c.link():
+		case !r.ours && in.Mine != nil && !in.Mine(c.path):
+			out.Other = append(out.Other, c.path)
+			stay = append(stay, c)
+		default:
 			out.Restored = append(out.Restored, c.path)
 			paths.WriteString(":(top,literal)" + c.path + "\x00")
 		}
 	}
-	if len(out.Restored) == 0 {
-		return out, nil
-	}
-	if out.Saved, err = r.saveTree(ctx, out.Tree, id); err != nil {
+	if r.ours {
+		if err := r.removeNew(out.Left); err != nil {
+			return out, err
+		}
+	} else if out.Out, err = r.leftFiles(ctx, in.Tree, stay); err != nil {
 		return out, err
 	}
-	args := []string{"restore", "--source=" + tree, "--worktree", "--pathspec-from-file=-", "--pathspec-file-nul"}
-	if _, err := r.git(ctx, call{args: args, stdin: paths.String(), write: true}); err != nil {
-		return out, fmt.Errorf("restore files: %w", err)
+	if len(out.Restored) > 0 {
+		if !r.ours {
+			if out.Saved, err = r.saveTree(ctx, out.Tree, in.ID); err != nil {
+				return out, err
+			}
+		}
+		args := []string{"restore", "--source=" + in.Tree, "--worktree", "--pathspec-from-file=-", "--pathspec-file-nul"}
+		if _, err := r.git(ctx, call{args: args, stdin: paths.String(), write: true}); err != nil {
+			return out, fmt.Errorf("restore files: %w", err)
+		}
 	}
 	out.Tree, err = r.Snapshot(ctx)
 	return out, err
+}
+
+// removeNew takes files away, and the folders that are empty without them.
+func (r *Repo) removeNew(files []string) error {
+	for _, name := range files {
+		if err := os.RemoveAll(r.file(name)); err != nil { // a repository inside is a folder
+			return fmt.Errorf("take away what checks made: %w", err)
+		}
+		for dir := path.Dir(name); dir != "." && os.Remove(r.file(dir)) == nil; dir = path.Dir(dir) {
+			continue
+		}
+	}
+	return nil
+}
+
+// leftFiles says of files that stay which version a commit of the tree on top of HEAD has.
+func (r *Repo) leftFiles(ctx context.Context, tree string, stay []change) ([]ralph.LeftFile, error) {
+	if len(stay) == 0 {
+		return nil, nil
+	}
+	head, err := r.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	work, err := r.byPath(ctx, head.Commit, tree)
+	if err != nil {
+		return nil, err
+	}
+	var list []ralph.LeftFile
+	for _, c := range stay {
+		l := ralph.LeftFile{Path: c.path, Now: c.after(), At: c.before(), ByChecks: true}
+		if b, agents := work[c.path]; agents {
+			l.At, l.Was = b.before(), b.after()
+		}
+		list = append(list, l)
+	}
+	slices.SortFunc(list, func(a, b ralph.LeftFile) int { return strings.Compare(a.Path, b.Path) })
+	return list, nil
 }
 
 // saveTree keeps a tree on top of HEAD for recovery.
@@ -59,7 +136,7 @@ func (r *Repo) saveTree(ctx context.Context, tree, id string) ([]Saved, error) {
 	if err != nil {
 		return nil, err
 	}
-	commit, err := r.commitTree(ctx, tree, "ralph: what checks had written before the work", head.Commit)
+	commit, err := r.commitTree(ctx, tree, "ralph: what checks had written", head.Commit)
 	if err != nil {
 		return nil, err
 	}

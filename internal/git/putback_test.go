@@ -6,32 +6,38 @@ import (
 	"testing"
 )
 
-// R-H3: what checks write in a clean checkout is given back, by name and whole; what was
-// in it is kept first, for a person may have written there too. New files stay.
+// R-H1, R-H3: what checks write in a checkout is given back, by name and whole; what was in
+// it is kept first, for a person may have written there too. New files stay, and so does
+// what may be somebody else's.
 func TestPutBack(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	b.write("od d/[x]*.txt", "one\n")
+	b.write("theirs.txt", "one\n")
 	b.git("add", "-A")
 	b.git("commit", "-q", "-m", "odd")
+	b.write("theirs.txt", "the agent's\n")
 	index := stat(b.repo.realIndex())
 	tree := b.snapshot()
+	in := PutBackInput{Tree: tree, ID: "baseline-1", Mine: func(p string) bool { return p != "theirs.txt" }, Keep: func(p string) bool { return p == "wanted.txt" }}
 
-	back, err := b.repo.PutBack(t.Context(), tree, "baseline-1")
+	back, err := b.repo.PutBack(t.Context(), in)
 	if err != nil || len(back.Restored)+len(back.Left)+len(back.Saved) != 0 || back.Tree != tree {
 		t.Fatalf("nothing was written: %+v, %v", back, err)
 	}
-	b.write("od d/[x]*.txt", "two\n")
-	b.write("od d/new.txt", "new\n")
+	for _, name := range []string{"od d/[x]*.txt", "od d/new.txt", "theirs.txt", "wanted.txt"} {
+		b.write(name, "two\n")
+	}
 	b.remove("a.txt")
-	back, err = b.repo.PutBack(t.Context(), tree, "baseline-1")
+	back, err = b.repo.PutBack(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(back.Restored, []string{"a.txt", "od d/[x]*.txt"}) || !slices.Equal(back.Left, []string{"od d/new.txt"}) || len(back.Saved) != 1 {
+	if !slices.Equal(back.Restored, []string{"a.txt", "od d/[x]*.txt"}) || !slices.Equal(back.Left, []string{"od d/new.txt"}) ||
+		!slices.Equal(back.Other, []string{"theirs.txt"}) || !slices.Equal(back.Kept, []string{"wanted.txt"}) || len(back.Saved) != 1 {
 		t.Errorf("%+v", back)
 	}
-	if got := strings.TrimSpace(b.git("status", "--porcelain")); got != `?? "od d/new.txt"` {
+	if got := strings.TrimSpace(b.git("status", "--porcelain")); got != "M theirs.txt\n?? \"od d/new.txt\"\n?? wanted.txt" {
 		t.Errorf("the work tree has %q", got)
 	}
 	if got := b.git("show", back.Saved[0].Ref+":od d/[x]*.txt"); strings.TrimSpace(got) != "two" {
@@ -40,10 +46,33 @@ func TestPutBack(t *testing.T) {
 	if back.Tree != b.snapshot() || back.Tree == tree {
 		t.Errorf("the tree after it is %s", back.Tree)
 	}
+	if len(back.Out) != 2 || back.Out[0].Path != "od d/new.txt" || back.Out[0].Was+back.Out[0].At != "" || back.Out[0].Now == "" ||
+		back.Out[1].Was == "" || back.Out[1].At == "" || back.Out[1].At == back.Out[1].Was {
+		t.Errorf("left out: %+v", back.Out)
+	}
 	if sameFile(index, stat(b.repo.realIndex())) {
 		return
 	}
 	if got := b.git("diff", "--cached", "--name-only"); strings.TrimSpace(got) != "" {
 		t.Errorf("staged now: %s", got)
+	}
+}
+
+// R-H1: in a worktree of ralph's own the tree that was checked is there again, whole.
+func TestPutBackInWorktree(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	b.repo.ours = true
+	b.write("kept/x.txt", "the agent's\n")
+	tree := b.snapshot()
+	b.write("a.txt", "changed\n")
+	b.write("lib/__pycache__/a.pyc", "code\n")
+	b.write("kept/y.txt", "made\n")
+	back, err := b.repo.PutBack(t.Context(), PutBackInput{Tree: tree, ID: "checks-1", Mine: func(string) bool { return false }})
+	if err != nil || back.Tree != tree || len(back.Out)+len(back.Saved)+len(back.Other) != 0 {
+		t.Errorf("%+v, %v", back, err)
+	}
+	if !slices.Equal(back.Left, []string{"kept/y.txt", "lib/__pycache__/a.pyc"}) || stat(b.repo.file("lib")) != nil || stat(b.repo.file("kept/x.txt")) == nil {
+		t.Errorf("left: %+v", back)
 	}
 }

@@ -49,7 +49,7 @@ func inJob(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	if t := stageOf(s, ralph.KindShelve); t != nil {
 		return shelved(t)
 	}
-	if t := stageOf(s, ralph.KindLand); t != nil {
+	if t := landStage(s); t != nil && !mending(s, t) {
 		return landed(s, t, c)
 	}
 	if t := failedStage(s); t != nil {
@@ -173,7 +173,7 @@ func afterVerify(s *ralph.State, c Config) Move {
 	case workLeft(s):
 		return nextRound(s, c)
 	case c.Commit:
-		return record(ralph.TaskAdded{Task: stage(s.Job.ID, ralph.KindLand, 0, "Commit")})
+		return record(ralph.TaskAdded{Task: stage(s.Job.ID, ralph.KindLand, mends(s), "Commit")})
 	}
 	return record(ralph.JobEnded{Status: ralph.SpecDone, Rule: "D-001"})
 }
@@ -236,7 +236,56 @@ func landed(s *ralph.State, land *ralph.Task, c Config) Move {
 	if land.Status == ralph.TaskDone {
 		return record(ralph.JobEnded{Status: ralph.SpecDone, Rule: "D-048", Commit: land.Run.Commit})
 	}
-	return failJob(s, c, land.Run.Reason)
+	if land.Run.Hook != "" && mends(s) < mostMends {
+		return record(ralph.TaskAdded{Task: ralph.Task{
+			ID: mendID(s, mends(s)+1), Spec: s.Job.File, Name: "Make the commit hook pass", Status: ralph.TaskPending,
+			Notes: "The work is done, and a hook of this repository refuses its commit. Change what it complains about, as the author of a commit would; do not bypass the hook. It said:\n" + land.Run.Hook,
+		}})
+	}
+	return failJob(s, c, land.Run.Reason+goOn(s, land, c))
+}
+
+// goOn says how a person goes on with work whose commit a hook refused.
+func goOn(s *ralph.State, land *ralph.Task, c Config) string {
+	switch {
+	case land.Run.Hook == "" || land.Status == ralph.TaskDone:
+		return ""
+	case c.Isolated && s.Plan.Integration != nil:
+		return fmt.Sprintf("; the work is merged on %s: `git merge --squash %s` brings it here, or make the hook pass and `ralph inbox add %s`", s.Plan.Integration.Branch, s.Plan.Integration.Branch, s.Job.File)
+	case c.OnFailure == "stash" || c.OnFailure == "":
+		return fmt.Sprintf("; the work lies in a stash: `git stash apply` brings it back, mend it and commit it, or make the hook pass and `ralph inbox add %s`", s.Job.File)
+	}
+	return fmt.Sprintf("; make the hook pass and `ralph inbox add %s`", s.Job.File)
+}
+
+// mostMends is how many tasks a spec gets to make the hooks of its commit pass.
+const mostMends = 2
+
+// mendID names the n-th task of the job that makes its commit's hooks pass (R-H7).
+func mendID(s *ralph.State, n int) ralph.TaskID {
+	return ralph.TaskID(fmt.Sprintf("t-hook%d-%s", n, s.Job.ID))
+}
+
+// mends counts these tasks.
+func mends(s *ralph.State) int {
+	n := 0
+	for s.Task(mendID(s, n+1)) != nil {
+		n++
+	}
+	return n
+}
+
+// landStage is the newest commit of the spec.
+func landStage(s *ralph.State) *ralph.Task {
+	if t := stageIn(s, ralph.KindLand, mends(s)); t != nil {
+		return t
+	}
+	return stageOf(s, ralph.KindLand)
+}
+
+// mending reports whether a refused commit has its task by now: another one comes after it.
+func mending(s *ralph.State, land *ralph.Task) bool {
+	return land.Run.Hook != "" && land.Status == ralph.TaskFailed && land.ID != stage(s.Job.ID, ralph.KindLand, mends(s), "").ID
 }
 
 // canDecompose: a task is split once, and what came of a split is not split again.
@@ -273,6 +322,9 @@ func failedStage(s *ralph.State) *ralph.Task {
 	for _, t := range s.Stages {
 		if t.Kind == ralph.KindDecompose && s.Session.Mode == "autopilot" {
 			continue // its task waits for a person, the others go on
+		}
+		if t.Kind == ralph.KindLand && mending(s, t) {
+			continue
 		}
 		if t.Status.Ended() && t.Status != ralph.TaskDone {
 			return t

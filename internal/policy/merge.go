@@ -329,7 +329,7 @@ func nextLand(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Ste
 	case r.Commits == 1:
 		return ralph.Commit{}, ralph.Why{Rule: "D-079", Text: "the commit failed: try it once more"}
 	}
-	return finish(ralph.TaskFailed, "D-079", "git commit failed twice: "+r.StepError)
+	return finish(ralph.TaskFailed, "D-079", commitFailed(t))
 }
 
 // nextLanding is the last step of merging: a fast-forward of the base branch and of

@@ -3,6 +3,8 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -174,13 +176,23 @@ func complete(t *ralph.Task, c Config, why ralph.Why) (ralph.Step, ralph.Why) {
 	case r.Commits < 2:
 		return ralph.Commit{OnlyTask: true}, ralph.Why{Rule: "X-69", Text: "commit the task's changes"}
 	}
-	return finish(ralph.TaskFailed, "D-079", "git commit failed twice: "+r.StepError)
+	return finish(ralph.TaskFailed, "D-079", commitFailed(t))
+}
+
+// commitFailed says why no commit could be made.
+func commitFailed(t *ralph.Task) string {
+	if said := strings.TrimSpace(t.Run.Hook); said != "" {
+		return "a hook of the repository refuses the commit: " + said[strings.LastIndexByte(said, '\n')+1:]
+	}
+	return "git commit failed twice: " + t.Run.StepError
 }
 
 // verdict is what the checks said.
 func verdict(t *ralph.Task, c Config) Verdict {
 	r := t.Run
 	switch {
+	case slices.Contains(r.Checks.Reds(), ralph.CheckHook):
+		return Red
 	case !checked(t, c):
 		return Green // nothing to check with: the signal has to do, and doctor warns
 	case r.Checks == nil:

@@ -133,8 +133,8 @@ func settling(s *ralph.State) bool {
 	if i := s.Plan.Integration; i != nil && i.Moved != "" {
 		return false // the commit is void: it is made again on what the base branch has got
 	}
-	for _, kind := range []ralph.TaskKind{ralph.KindLand, ralph.KindShelve} {
-		if t := stageOf(s, kind); t != nil && !t.Run.StartedAt.IsZero() && !refused(s, t) {
+	for _, t := range []*ralph.Task{landStage(s), stageOf(s, ralph.KindShelve)} {
+		if t != nil && !mending(s, t) && !t.Run.StartedAt.IsZero() && !refused(s, t) {
 			return true
 		}
 	}
@@ -147,7 +147,7 @@ func landing(s *ralph.State) bool {
 	if s.Job == nil || s.Session.Mode == "autopilot" {
 		return false
 	}
-	if stageOf(s, ralph.KindLand) != nil || stageOf(s, ralph.KindShelve) != nil {
+	if t := landStage(s); t != nil && !mending(s, t) || stageOf(s, ralph.KindShelve) != nil {
 		return true
 	}
 	v := stageIn(s, ralph.KindVerify, s.Job.Round)

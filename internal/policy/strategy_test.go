@@ -325,6 +325,23 @@ func TestCommitRetriedOnce(t *testing.T) {
 	b.want("finish done", "B-022")
 }
 
+// R-H7: a hook that refuses twice sends the task back to its agent, also where there is no
+// check at all, and as often as a task may take turns.
+func TestCommitHookIsARedCheck(t *testing.T) {
+	c := ralphtest.Settings()
+	c.AutoCommit, c.Checks, c.Diff, c.MaxIterations = true, false, policy.DiffChecks{}, 2 // nothing but the hook looks, and twice is enough
+	b := building(t, c)
+	no := ralph.Committed{Task: "t-1", Error: "exit 1", Hook: "lint: no\n"}
+	for _, then := range []string{"turn 2 claude", "finish timeout"} {
+		b.turn(ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalComplete}, Changed: true})
+		b.want("commit", "X-69")
+		b.add(no)
+		b.want("commit", "X-69")
+		b.add(no)
+		b.want(then, map[string]string{"turn 2 claude": "B-023", "finish timeout": "B-028"}[then])
+	}
+}
+
 // D-072: the changes of a failed spec are put away as configured.
 func TestShelve(t *testing.T) {
 	b := stageOn(t, ralphtest.Settings(), ralph.KindShelve)

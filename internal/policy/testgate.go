@@ -43,7 +43,7 @@ func (d DiffChecks) of(name string) string {
 		return d.Weakened
 	case ralph.CheckSecrets:
 		return d.Secrets
-	case ralph.CheckSubmodules: // only its agent can say what is wanted
+	case ralph.CheckSubmodules, ralph.CheckChanges, ralph.CheckHook: // only its agent can say what is wanted
 		return DiffRed
 	}
 	return ""

@@ -210,7 +210,7 @@ func (v *verifier) committed(e ralph.Event, f ralph.Committed) {
 		before = v.s.Job.Head
 	}
 	v.out.Kept += len(f.Kept) + f.KeptMore
-	if len(f.Left) > 0 {
+	if slices.ContainsFunc(f.Left, func(path string) bool { return !v.s.Checkout.ByChecks(path) }) {
 		v.out.Left++
 	}
 	if f.Commit != before && !f.Nothing {

@@ -41,7 +41,7 @@ func lines(e ralph.Event, s *ralph.State) []string {
 	case ralph.ChecksRan:
 		return checksRan(f, s)
 	case ralph.Committed:
-		return committed(f)
+		return committed(f, s)
 	case ralph.Shelved:
 		return append(shelved(f), shelvedBeside(f)...)
 	case ralph.CheckoutFound:
@@ -62,8 +62,10 @@ func lines(e ralph.Event, s *ralph.State) []string {
 	return parallelLines(e, s)
 }
 
-func committed(f ralph.Committed) []string {
+func committed(f ralph.Committed, s *ralph.State) []string {
 	switch {
+	case f.Hook != "":
+		return []string{"COMMIT: refused by a hook of the repository: " + oneLine(lastWords(f.Hook))}
 	case f.Error != "":
 		return []string{"COMMIT: failed: " + oneLine(f.Error)}
 	case f.Away != "": // its gate says so
@@ -73,7 +75,7 @@ func committed(f ralph.Committed) []string {
 	case f.Short == "" && f.Subject == "":
 		return nil
 	}
-	return slices.Concat([]string{fmt.Sprintf("COMMIT: %s %q", f.Short, f.Subject)}, committedBeside(f), weakened(f))
+	return slices.Concat([]string{fmt.Sprintf("COMMIT: %s %q", f.Short, f.Subject)}, committedBeside(f, s), weakened(f))
 }
 
 func asked(g ralph.Gate) []string {
@@ -342,7 +344,7 @@ func checksRan(f ralph.ChecksRan, s *ralph.State) []string {
 			lines = append(lines, fmt.Sprintf("CHECK: failed %s (%s)", r.Name, whyRed(r)))
 		}
 	}
-	return lines
+	return append(lines, checksWrote(f)...)
 }
 
 func failedWords(r ralph.GateResult) string { return oneLine(ralph.RedOf(r).Words()) }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -37,7 +38,7 @@ func found(f ralph.CheckoutFound) []string {
 }
 
 // committedBeside says what a commit found that others did.
-func committedBeside(f ralph.Committed) []string {
+func committedBeside(f ralph.Committed, s *ralph.State) []string {
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, "COMMIT: "+fmt.Sprintf(format, args...)) }
 	if f.Gone != "" {
@@ -49,12 +50,32 @@ func committedBeside(f ralph.Committed) []string {
 	if len(f.Apart) > 0 {
 		say("%s of agents stay as they are, since a commit of others or a remote has them: %s", count(len(f.Apart), "commit"), hashes(f.Apart))
 	}
-	if len(f.Left) > 0 {
-		say("not in it, since others changed them: %s", named(f.Left))
+	// What checks wrote was told when they had run.
+	if left := slices.DeleteFunc(slices.Clone(f.Left), s.Checkout.ByChecks); len(left) > 0 {
+		say("not in it, since others changed them: %s", named(left))
 	}
 	if len(f.Shared) > 0 {
 		say("in it, and changed by commits of others meanwhile: %s: look whether all of that is the agent's", named(f.Shared))
 	}
+	return lines
+}
+
+// checksWrote says what became of what checks wrote in files that git sees (R-H1).
+func checksWrote(f ralph.ChecksRan) []string {
+	var lines []string
+	say := func(list []string, format string, args ...any) {
+		if len(list) > 0 {
+			lines = append(lines, "CHECK: "+fmt.Sprintf(format, append([]any{named(list)}, args...)...))
+		}
+	}
+	kept := ""
+	if len(f.Saved) > 0 {
+		kept = ", what was in them is " + refsOf(f.Saved)
+	}
+	say(f.Restored, "changed by the checks: %s; put back%s", kept)
+	say(f.Taken, "changed by the checks: %s; taken in, and checked again")
+	say(f.Other, "changed while the checks ran: %s; not committed, they may be yours: look at them")
+	say(f.Left, "made by the checks, not committed: %s; put them into .gitignore")
 	return lines
 }
 

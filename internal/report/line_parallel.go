@@ -361,7 +361,7 @@ func baseline(f ralph.BaselineRan, s *ralph.State) []string {
 		add("NOTE: the checks changed %s; the files are as the commit has them again, what was in them is %s", oneLine(some(f.Restored, 3)), refsOf(f.Saved))
 	}
 	if len(f.Left) > 0 {
-		add("NOTE: the checks left files that git does not ignore: %s; list them in .gitignore, or they come into the commit", oneLine(some(f.Left, 3)))
+		add("NOTE: the checks left files that git does not ignore: %s; they are not committed: list them in .gitignore", oneLine(some(f.Left, 3)))
 	}
 	return lines
 }

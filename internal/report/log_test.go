@@ -155,7 +155,7 @@ func TestParallelLines(t *testing.T) {
 		{"R-H3 files that checks wrote", ralph.BaselineRan{Commit: "1a2b3c4d5e", Restored: []string{"a.txt"}, Saved: []ralph.Saved{{Ref: "refs/ralph/recovery/x"}}, Left: []string{"b.txt"}}, []string{
 			"BASELINE: 1a2b3c4 is green without the work",
 			"NOTE: the checks changed a.txt; the files are as the commit has them again, what was in them is refs/ralph/recovery/x",
-			"NOTE: the checks left files that git does not ignore: b.txt; list them in .gitignore, or they come into the commit",
+			"NOTE: the checks left files that git does not ignore: b.txt; they are not committed: list them in .gitignore",
 		}},
 		{"R-H3 a baseline that did not run", ralph.BaselineRan{Commit: "1a2b3c4d5e", Skipped: "the checkout has changes by now"}, nil},
 		{"known red", ralph.ChecksRan{Task: "t-0001", Pass: true, Known: []string{"go vet"}, Results: []ralph.GateResult{{Name: "go vet", Exit: 1}}}, []string{"CHECK: red as before go vet (it was red in the same way before the work)"}},

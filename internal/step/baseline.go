@@ -69,24 +69,20 @@ func (x *Executor) baselineHere(ctx context.Context, t *ralph.Task, step ralph.B
 	}
 	ran := baselineOf(step.Commit, results)
 	ran.Task, ran.Tree = t.ID, tree
-	if x.PutBack != nil {
-		back, err := x.PutBack(ctx, tree, "baseline-"+plain(t.ID))
+	after, _, err := x.Trees.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if after != tree && x.PutBack != nil {
+		back, err := x.PutBack(ctx, x.Root, PutBackInput{Tree: tree, ID: "baseline-" + plain(t.ID)})
 		if err != nil {
 			return nil, fmt.Errorf("give back the files that the checks of %.9s changed: %w", step.Commit, err)
 		}
-		ran.Restored, ran.Saved, ran.Left, ran.After = back.Restored, back.Saved, back.Left, back.Tree
+		ran.Restored, ran.Saved, ran.Left, ran.Out, ran.After = back.Restored, back.Saved, back.Left, back.Out, back.Tree
 		if ran.After == tree {
 			ran.After = ""
 		}
 	}
 	ran.Took = x.Now().Sub(begin)
 	return []ralph.Fact{ran}, nil
-}
-
-// PutBack is what became of files that something wrote in a checkout that was clean.
-type PutBack struct {
-	Restored []string      // tracked files with the commit's content again
-	Saved    []ralph.Saved // what was in them
-	Left     []string      // new files, which stay
-	Tree     string        // the work tree after it
 }

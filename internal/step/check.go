@@ -27,16 +27,39 @@ func (x *Executor) check(ctx context.Context, s *ralph.State, t *ralph.Task, ste
 	if err != nil {
 		return nil, err
 	}
-	ran := ralph.ChecksRan{Task: t.ID, Tree: tree, Covered: step.Covered}
+	ran, junk, err := x.checkTree(ctx, s, t, step, tree)
+	if err == nil {
+		err = x.afterChecks(ctx, s, t, step, &ran)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if t.Run.Last != nil && t.Run.Last.Dir != "" {
+		if err := x.keep(filepath.Join(t.Run.Last.Dir, "checks.json"), ran); err != nil {
+			return nil, err
+		}
+	}
+	facts := append([]ralph.Fact{ran}, x.remarks(t, ran)...)
+	if ran.Pass && len(junk) > 0 {
+		text := fmt.Sprintf("the work adds files that nobody wants in git: %s; put them into .gitignore", strings.Join(junk, ", "))
+		facts = append(facts, ralph.Noted{Task: t.ID, Text: text})
+	}
+	return facts, nil
+}
+
+// checkTree runs the checks on the work tree, which has that tree. junk are the files in
+// the work that nobody wants in git.
+func (x *Executor) checkTree(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Check, tree string) (ran ralph.ChecksRan, junk []string, err error) {
+	ran = ralph.ChecksRan{Task: t.ID, Tree: tree, Covered: step.Covered}
 	o := checking{task: t, dir: x.dir(t), tree: tree, before: step.Before, let: step.Let, covered: step.Covered}
 	begin := x.Now()
 	if t.Kind == ralph.KindResolve {
 		ran.Results, err = x.conflicts(ctx, t)
 	} else {
-		ran.Results, ran.Empty, err = x.checkDiff(ctx, s, t, tree)
+		ran.Results, ran.Empty, junk, err = x.checkDiff(ctx, s, t, tree)
 	}
 	if err != nil {
-		return nil, err
+		return ran, nil, err
 	}
 	if w := t.Run.Waived; w != nil && w.Tree == tree {
 		o.waived, o.let = w.Checks, append(slices.Clone(step.Let), w.Reds...)
@@ -44,19 +67,14 @@ func (x *Executor) check(ctx context.Context, s *ralph.State, t *ralph.Task, ste
 	if !slices.ContainsFunc(ran.Results, func(r ralph.GateResult) bool { return x.stops(o, r) }) {
 		results, err := x.runChecks(ctx, o)
 		if err != nil {
-			return nil, err
+			return ran, nil, err
 		}
 		ran.Results = append(ran.Results, results...)
 	}
 	judge(&ran, o)
 	unproven(&ran)
 	ran.Took = x.Now().Sub(begin)
-	if t.Run.Last != nil && t.Run.Last.Dir != "" {
-		if err := x.keep(filepath.Join(t.Run.Last.Dir, "checks.json"), ran); err != nil {
-			return nil, err
-		}
-	}
-	return append([]ralph.Fact{ran}, x.remarks(t, ran)...), nil
+	return ran, junk, nil
 }
 
 // checking says which checks run where, and what does not count.

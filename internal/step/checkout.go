@@ -103,23 +103,6 @@ func (x *Executor) lookToEnd(ctx context.Context, s *ralph.State, t *ralph.Task)
 	return f, found, agents, errors.Join(err, errAgents)
 }
 
-// afterChecks looks at the checkout when checks have ended in it: what they wrote is not
-// somebody's.
-func (x *Executor) afterChecks(ctx context.Context, s *ralph.State, t *ralph.Task, facts []ralph.Fact, err error) ([]ralph.Fact, error) {
-	if err != nil || !x.inCheckout(t) {
-		return facts, err
-	}
-	for i, f := range facts {
-		if ran, ok := f.(ralph.ChecksRan); ok {
-			if ran.After, _, err = x.snapshot(ctx, s, t); err != nil {
-				return nil, err
-			}
-			facts[i] = ran
-		}
-	}
-	return facts, nil
-}
-
 func changedAt(name string) (at time.Time) {
 	if info, err := os.Stat(name); err == nil {
 		at = info.ModTime()

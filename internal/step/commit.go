@@ -61,7 +61,7 @@ func (x *Executor) commit(ctx context.Context, s *ralph.State, t *ralph.Task, st
 	if step.OnlyTask {
 		trailers := append([]string{taskTrailer + ": " + string(t.ID)}, redTrailers(t.Run.Checks.PassedOver())...)
 		trailers = append(trailers, in.Trailer+": "+in.Key)
-		in.Message = prompt.TaskCommitMessage(t.Name, s.Job.File, trailers)
+		in.Message = x.titled(s, t, prompt.TaskCommitMessage(t.Name, s.Job.File, trailers))
 		in.OnlyIfChanges = true
 		in.Tree = treeIfUnchecked(t)
 	} else {
@@ -91,10 +91,22 @@ func (x *Executor) specMessage(s *ralph.State, key string) string {
 		trailers = append(trailers, specTrailer+": "+string(s.Job.Spec))
 	}
 	trailers = append(trailers, redTrailers(passedOver(s))...)
-	return prompt.CommitMessage(prompt.CommitInfo{
+	return x.titled(s, nil, prompt.CommitMessage(prompt.CommitInfo{
 		SpecFile: s.Job.File, Tasks: s.CountTasks(ralph.TaskDone), Duration: s.JobElapsed(x.Now()),
 		Usage: s.Plan.Usage, Trailers: append(trailers, receiptTrailer+": "+key),
-	})
+	}))
+}
+
+// titled gives a message the subject of commit.message. t is nil for the commit of a spec.
+func (x *Executor) titled(s *ralph.State, t *ralph.Task, message string) string {
+	of := prompt.Subject{Template: x.Message, Spec: s.Job.File, ID: string(s.Job.Spec)}
+	if t != nil {
+		if parent := s.Task(t.Parent); t.Kind == ralph.KindResolve && parent != nil {
+			t = parent
+		}
+		of.Task, of.ID = t.Name, string(t.ID)
+	}
+	return of.Title(message)
 }
 
 // committed makes a commit and tells of it. One that failed is an outcome: policy
@@ -130,7 +142,7 @@ func (x *Executor) commitTask(ctx context.Context, s *ralph.State, t *ralph.Task
 		trailers = append(trailers, specTrailer+": "+string(s.Job.Spec))
 	}
 	trailers = append(trailers, redTrailers(t.Run.Checks.PassedOver())...)
-	in.Message = prompt.TaskCommitMessage(t.Name, s.Job.File, append(trailers, in.Trailer+": "+in.Key))
+	in.Message = x.titled(s, t, prompt.TaskCommitMessage(t.Name, s.Job.File, append(trailers, in.Trailer+": "+in.Key)))
 	return x.committed(ctx, t, in.Message, func() (ralph.Committed, error) {
 		c, err := x.commitIn(ctx, t, in)
 		if _, refused := errors.AsType[*ralph.Refusal](err); refused && ctx.Err() == nil {
@@ -149,8 +161,8 @@ func (x *Executor) commitIn(ctx context.Context, t *ralph.Task, in CommitInput) 
 		return ralph.Committed{}, err
 	}
 	c, err := trees.Commit(ctx, in)
-	if err != nil {
-		return ralph.Committed{}, err
+	if err != nil || c.Error != "" {
+		return c, err
 	}
 	c.Nothing = c.Commit == in.Base
 	c.Weakened, err = x.weakened(ctx, t, trees, in.Base, c.Commit)

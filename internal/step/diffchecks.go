@@ -20,30 +20,30 @@ const emptyWords = "Nothing has changed since the task began. Do the task. If it
 // began: that there is anything, that no test was weakened, that no secret came in
 // (product.md 14). The patch is kept for people. base is the
 // commit that the job in the checkout began at. empty is said only where it is looked at.
-func (x *Executor) checkDiff(ctx context.Context, s *ralph.State, t *ralph.Task, tree string) (results []ralph.GateResult, empty bool, err error) {
+func (x *Executor) checkDiff(ctx context.Context, s *ralph.State, t *ralph.Task, tree string) (results []ralph.GateResult, empty bool, junk []string, err error) {
 	base, from := s.Job.Base, t.Run.Place.Base
 	if t.Run.Place.Dir == "" {
 		from = t.Run.Began
 	}
 	if !t.IsBuild() || !x.Config.Diff.Any() || from == "" {
-		return nil, false, nil
+		return nil, false, nil, nil
 	}
 	trees, err := x.trees(x.dir(t))
 	if err != nil {
-		return nil, false, err
+		return nil, false, nil, err
 	}
 	if red, err := x.inside(ctx, s, t, trees); err != nil || red != nil {
-		return red, false, err
+		return red, false, nil, err
 	}
 	patch, err := trees.Patch(ctx, from, tree, mostPatch)
 	if err != nil && from == t.Run.Began && base != "" && ctx.Err() == nil {
 		patch, err = trees.Patch(ctx, base, tree, mostPatch) // git has forgotten the tree: no branch holds it
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("look at what the task has changed: %w", err)
+		return nil, false, nil, fmt.Errorf("look at what the task has changed: %w", err)
 	}
 	if err := writeRecord(filepath.Join(x.Root, taskDir(t.ID), "diff.patch"), patch); err != nil {
-		return nil, false, err
+		return nil, false, nil, err
 	}
 	look := func(name string, find func() ralph.GateResult) {
 		if x.Config.Diff.Looks(name) {
@@ -63,13 +63,13 @@ func (x *Executor) checkDiff(ctx context.Context, s *ralph.State, t *ralph.Task,
 		return ralph.GateResult{Exit: 1, Why: "nothing has changed since the task began", Output: emptyWords}
 	})
 	if len(patch) == 0 {
-		return results, len(results) > 0, nil
+		return results, len(results) > 0, nil, nil
 	}
 	look(ralph.CheckWeakened, func() ralph.GateResult {
 		return found(weakenedIn(patch), "the diff removes, skips or weakens tests")
 	})
 	if x.Secrets == nil {
-		return results, false, nil
+		return results, false, junkIn(patch), nil
 	}
 	look(ralph.CheckSecrets, func() ralph.GateResult {
 		list, err := x.Secrets(patch)
@@ -78,7 +78,7 @@ func (x *Executor) checkDiff(ctx context.Context, s *ralph.State, t *ralph.Task,
 		}
 		return found(list, "the diff adds what looks like a secret")
 	})
-	return results, false, nil
+	return results, false, junkIn(patch), nil
 }
 
 // unproven makes an empty diff red again where a command is red and does not count: that

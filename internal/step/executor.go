@@ -44,9 +44,12 @@ type Executor struct {
 	Agents map[string]ConfiguredAgent
 	Checks []ralph.GateSpec
 	Trees  Trees
-	// PutBack gives tracked files of the checkout back what a tree has in them; what they
-	// held is kept under a name of id. nil: what checks write stays.
-	PutBack func(ctx context.Context, tree, id string) (PutBack, error)
+	// PutBack gives files in a place of work back what a tree has in them, after checks; nil:
+	// what they write stays.
+	PutBack func(ctx context.Context, dir string, in PutBackInput) (PutBack, error)
+	Message string // the template of commit subjects (commit.message)
+	// KeepChanges takes in what checks change in files (quality.changes: keep).
+	KeepChanges bool
 	// Checkout is looked at for what others do there; nil: nobody looks.
 	Checkout Checkout
 	Gates    Gates
@@ -120,8 +123,7 @@ func (x *Executor) do(ctx context.Context, s *ralph.State, id ralph.TaskID, step
 	case ralph.Compact:
 		return x.compact(ctx, s, t, step)
 	case ralph.Check:
-		facts, err := x.check(ctx, s, t, step)
-		return x.afterChecks(ctx, s, t, facts, err)
+		return x.check(ctx, s, t, step)
 	case ralph.Baseline:
 		return x.baseline(ctx, s, t, step)
 	case ralph.Commit:

@@ -81,11 +81,13 @@ func (x *Executor) mergeMembers(ctx context.Context, s *ralph.State, t *ralph.Ta
 	in := MergeInput{Branch: i.Branch, Into: step.Into, Green: step.Green, Free: step.Free}
 	for _, id := range step.Members {
 		if m := s.Task(id); m != nil { // else a person took it out of the plan
-			in.Sides = append(in.Sides, memberSide(m, step.Tips))
+			in.Sides = append(in.Sides, x.memberSide(s, m, step.Tips))
 		}
 	}
 	if len(step.Members) == 0 && i.Moved != "" {
-		in.Sides = append(in.Sides, baseSide(i))
+		side := baseSide(i)
+		side.Message = x.titled(s, nil, side.Message)
+		in.Sides = append(in.Sides, side)
 	}
 	if len(in.Sides) == 0 {
 		return merged(ralph.Merged{How: "nothing", Commit: step.Into, Tree: i.Tree, Advanced: true}), nil
@@ -103,7 +105,7 @@ func (x *Executor) mergeMembers(ctx context.Context, s *ralph.State, t *ralph.Ta
 // memberSide is a task's branch. Its merge is named by the commit that is merged:
 // when a crash hides that it was made, the same step finds it by that. (The receipt
 // would not do: the task's own commit carries it too.)
-func memberSide(m *ralph.Task, tip bool) Side {
+func (x *Executor) memberSide(s *ralph.State, m *ralph.Task, tip bool) Side {
 	side := Side{Task: m.ID, Commit: m.Run.Commit, Trailer: mergeTrailer, Key: m.Run.Commit}
 	if tip {
 		side.Branch = m.Run.Place.Branch
@@ -112,7 +114,7 @@ func memberSide(m *ralph.Task, tip bool) Side {
 	if m.Run.CommitKey != "" {
 		trailers = append(trailers, receiptTrailer+": "+m.Run.CommitKey)
 	}
-	side.Message = prompt.MergeMessage(m.Name, "Task "+string(m.ID)+": "+m.Name, append(trailers, side.Trailer+": "+side.Key))
+	side.Message = x.titled(s, m, prompt.MergeMessage(m.Name, "Task "+string(m.ID)+": "+m.Name, append(trailers, side.Trailer+": "+side.Key)))
 	return side
 }
 

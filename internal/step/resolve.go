@@ -53,7 +53,7 @@ func (x *Executor) beginResolve(ctx context.Context, s *ralph.State, t *ralph.Ta
 		name = parent.Name
 	}
 	trailers := []string{taskTrailer + ": " + string(t.Parent)}
-	message := prompt.MergeMessage("what landed meanwhile into "+name, "Task "+string(t.Parent)+": "+name, trailers)
+	message := x.titled(s, t, prompt.MergeMessage("what landed meanwhile into "+name, "Task "+string(t.Parent)+": "+name, trailers))
 	conflicts, err := x.Resolving.Begin(ctx, dir, tip, message)
 	if err != nil {
 		return fmt.Errorf("merge %.9s into %s: %w", tip, p.Branch, err)

@@ -157,7 +157,7 @@ func TestSidesOfAMerge(t *testing.T) {
 	if m := facts[0].(ralph.Merged); err != nil || m.How != "nothing" || !m.Advanced || m.Commit != "tip" {
 		t.Errorf("merged: %+v, %v", m, err)
 	}
-	side := memberSide(s.Task("t-1"), false)
+	side := x.memberSide(s, s.Task("t-1"), false)
 	if side.Commit != "c1" || side.Branch != "" || !strings.HasSuffix(side.Message, "\nRalph-Task: t-1\nRalph-Merge: c1\n") {
 		t.Errorf("a side: %+v", side)
 	}
