@@ -44,7 +44,10 @@ func (s *State) editJob(edit func(*Job)) {
 // ordered returns list in the order of ids; what ids does not name goes last.
 func ordered[T any, ID comparable](list []T, ids []ID, id func(T) ID) []T {
 	out := make([]T, 0, len(list))
-	for _, want := range ids {
+	for n, want := range ids {
+		if slices.Contains(ids[:n], want) { // named twice it is still one
+			continue
+		}
 		if i := slices.IndexFunc(list, func(x T) bool { return id(x) == want }); i >= 0 {
 			out = append(out, list[i])
 		}

@@ -60,6 +60,11 @@ func chooseAgent(s *ralph.State, t *ralph.Task, c Config, now time.Time) option 
 // is over: first whose turn it is, then the next task.
 func startOf(s *ralph.State, c Config, now time.Time, start ralph.TaskStarted) Move {
 	t := s.Task(start.ID)
+	if until, all := allLimited(s, c, now); all {
+		// It would be given back at once, and started again: a mode that ends at the first
+		// error does not pause, and waits for what is about to fail.
+		return Hold{Until: until, Why: nobodyFree(s, c)}
+	}
 	from := cmp.Or(t.Run.Agent, s.Session.Agent, c.Agents[0])
 	if to := chooseAgent(s, t, c, now).agent; to == c.Agents[0] && to != from {
 		return record(switched(s, t, from, to, c), start)

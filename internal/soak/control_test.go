@@ -156,7 +156,7 @@ func (f *fleet) accompany(o *operator, engine *child, left time.Duration) bool {
 func (f *fleet) checkStart(engine *child, args, env []string) {
 	f.t.Helper()
 	res := engine.result()
-	ok := slices.Contains([]int{-1, 0, 1, 3, 4, 130}, res.code) ||
+	ok := slices.Contains([]int{-1, 0, 1, 3, 4, 5, 130}, res.code) ||
 		res.code == 2 && strings.Contains(res.errs, "no interrupted session to resume")
 	if !ok || strings.Contains(res.errs, "panic") || strings.Contains(res.errs, "goroutine ") {
 		f.t.Errorf("ralph %v with %v: %s", args, env, tailOf(res))

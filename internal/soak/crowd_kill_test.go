@@ -126,7 +126,7 @@ func (c *crowd) killAgainAndAgain(p *person, random *rand.Rand, end time.Time) (
 func (c *crowd) checkEnd(res result) {
 	c.t.Helper()
 	switch res.code {
-	case -1, 0, 1, 4, 130: // killed, complete, tasks failed, a person is needed, ended at once
+	case -1, 0, 1, 4, 5, 130: // killed, complete, tasks failed, a person is needed, stopped, ended at once
 	default:
 		c.t.Errorf("ralph autopilot: %s", tailOf(res))
 	}
