@@ -157,6 +157,7 @@ func each(few, many map[string]int, tasks int) string {
 	for _, name := range slices.Sorted(maps.Keys(many)) {
 		n := many[name] - few[name]
 		switch {
+		case name == "git status": // once or twice in the merge worktree, as the clock's tick has it
 		case n%tasks != 0:
 			words = append(words, fmt.Sprintf("%d/%d %s", n, tasks, name))
 		case n != 0:
@@ -199,13 +200,13 @@ func TestProcessesOfATask(t *testing.T) {
 		{
 			"worktree", "autopilot",
 			[]string{none, "parallel=1"},
-			"1 agent build, 3 git add, 1 git checkout, 1 git commit, 1 git commit-tree, 2 git diff-tree, 1 git merge-tree, 1 git update-ref, 1 git write-tree",
+			"1 agent build, 4 git add, 1 git checkout, 1 git commit, 1 git commit-tree, 2 git diff-tree, 1 git merge-tree, 1 git update-ref, 1 git write-tree",
 			"1 checks.ran, 1 committed, 1 merge.queued, 1 merged, 1 prepared, 5 step.started, 2 task.added, 2 task.ended, 2 task.started, 1 turn.ended",
 		},
 		{
 			"worktree, with a check", "autopilot",
 			[]string{checks, "parallel=1"},
-			"1 agent build, 3 git add, 2 git checkout, 1 git commit, 1 git commit-tree, 2 git diff-tree, 1 git merge-tree, 2 git status, 2 git update-ref, 1 git write-tree, 2 sh",
+			"1 agent build, 4 git add, 2 git checkout, 1 git commit, 1 git commit-tree, 2 git diff-tree, 1 git merge-tree, 2 git update-ref, 1 git write-tree, 2 sh",
 			"1 advanced, 2 checks.ran, 1 committed, 1 merge.queued, 1 merged, 1 prepared, 7 step.started, 2 task.added, 2 task.ended, 2 task.started, 1 turn.ended",
 		},
 	} {
