@@ -165,3 +165,25 @@ func TestPatience(t *testing.T) {
 		}
 	}
 }
+
+// a mode that ends at the first error does not pause for limits. While one task
+// is about to fail of them, no other is started: it would be given back at the same instant,
+// and started again, without end.
+func TestNothingStartsThatNoAgentCanDo(t *testing.T) {
+	t.Parallel()
+	c := ralphtest.Settings()
+	c.Parallel = 2
+	b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending})
+	until := b.now.Add(time.Hour)
+	b.add(ralph.ModeSet{Mode: ralph.Manual})
+	for _, agent := range c.Agents {
+		b.add(ralph.AgentLimited{Agent: agent, Task: "t-1", Since: b.now, Until: until, Hard: true})
+	}
+	last := failure(ralph.ErrClassLimit)
+	last.Task = "t-1"
+	b.add(last)
+	move := policy.Schedule(&b.s, []ralph.TaskID{"t-1"}, b.c, b.now)
+	if hold, ok := move.(policy.Hold); !ok || !hold.Until.Equal(until) {
+		t.Fatalf("schedules %+v, want to wait until %s", move, until)
+	}
+}
