@@ -34,7 +34,7 @@ func MergeFile(name, base, ours, theirs string) (merged string, conflicts int, e
 		case !inOurs, o == t:
 			b.WriteString(t + "\n")
 		default:
-			line, ok := mergeRecord(w, o, t)
+			line, ok := mergeRecord(w, o, t, further)
 			if !ok {
 				conflicts++
 				line = "<<<<<<< ours\n" + o + "\n=======\n" + t + "\n>>>>>>> theirs"
@@ -106,8 +106,9 @@ func mergedOrder(ours, theirs []keyed) []string {
 	return order
 }
 
-// mergeRecord merges the fields of one record; ok is false when they do not fit.
-func mergeRecord(base, ours, theirs string) (line string, ok bool) {
+// mergeRecord merges the fields of one record; ok is false when they do not fit. both
+// chooses where the two sides changed a field in two ways.
+func mergeRecord(base, ours, theirs string, both func(key string, ours, theirs json.RawMessage) (json.RawMessage, bool)) (line string, ok bool) {
 	if base == "" {
 		base = "{}"
 	}
@@ -119,7 +120,7 @@ func mergeRecord(base, ours, theirs string) (line string, ok bool) {
 	}
 	keys := slices.Clone(o.keys)
 	for _, k := range t.keys {
-		if !slices.Contains(keys, k) {
+		if _, known := o.values[k]; !known {
 			keys = append(keys, k)
 		}
 	}
@@ -128,11 +129,11 @@ func mergeRecord(base, ours, theirs string) (line string, ok bool) {
 		was, our, their := b.values[k], o.values[k], t.values[k]
 		value := our
 		switch {
-		case sameJSON(our, their), sameJSON(their, was):
 		case sameJSON(our, was):
 			value = their
+		case sameJSON(our, their), sameJSON(their, was):
 		default:
-			if value, ok = further(k, our, their); !ok {
+			if value, ok = both(k, our, their); !ok {
 				return "", false
 			}
 		}

@@ -392,30 +392,11 @@ func keepLine(line, id string) string {
 // mergeLines returns the record file with what now changed of base and file did
 // not: a person's edit of a task's notes keeps the status it got meanwhile.
 func mergeLines(base, file, now string) string {
-	b, errB := readFields(base)
-	f, errF := readFields(file)
-	n, errN := readFields(now)
-	if errB != nil || errF != nil || errN != nil {
-		return file
+	fileWins := func(_ string, file, _ json.RawMessage) (json.RawMessage, bool) { return file, true }
+	if line, ok := mergeRecord(base, file, now, fileWins); ok {
+		return line
 	}
-	keys := slices.Clone(f.keys)
-	for _, k := range n.keys {
-		if _, ok := f.values[k]; !ok {
-			keys = append(keys, k)
-		}
-	}
-	merged := &fields{values: map[string]json.RawMessage{}}
-	for _, k := range keys {
-		value := f.values[k]
-		if sameJSON(value, b.values[k]) {
-			value = n.values[k]
-		}
-		if value != nil {
-			merged.keys = append(merged.keys, k)
-			merged.values[k] = value
-		}
-	}
-	return string(merged.rest())
+	return file
 }
 
 // sameJSON compares two values but for white space; nil is no value at all.
