@@ -16,8 +16,14 @@ func (s *State) Apply(e Event) {
 	s.restFrom(e.At)
 }
 
+// JournalID is the name of the journal whose first line has that hash.
+func JournalID(first string) string { return first[:min(len(first), 12)] }
+
 func (s *State) fold(e Event, before time.Time) {
 	s.Seq, s.Hash, s.At = e.Seq, e.Hash, e.At
+	if e.Seq == 1 {
+		s.Journal = JournalID(e.Hash)
+	}
 	if s.applyStall(e) || s.applyView(e) {
 		return
 	}

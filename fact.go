@@ -26,6 +26,9 @@ type SessionStarted struct {
 	Log     string          `json:"log,omitempty"` // the agent log, relative to the repository
 	DryRun  bool            `json:"dry_run,omitempty"`
 	Carry   *Carry          `json:"carry,omitempty"` // a session file without a journal beside it
+	// Anchor is the commit that held in git how far the journal had come when the session
+	// before this one ended (S9).
+	Anchor string `json:"anchor,omitempty"`
 }
 
 // Carry is what ralph/.agent-session says of a session the journal does not
@@ -275,6 +278,14 @@ type TurnEnded struct {
 	Tail      string        `json:"tail,omitempty"` // the last words, for people: at most 500 bytes
 	Took      time.Duration `json:"took"`
 	Summary   TurnSummary   `json:"summary,omitzero"` // zero where the driver tells no items apart
+	// Files are the files in Dir as they were then (S9).
+	Files []FileSum `json:"files,omitempty"`
+}
+
+// FileSum is what a file of a turn's records held: the SHA-256 sum, in hexadecimal.
+type FileSum struct {
+	Name string `json:"name"`
+	Sum  string `json:"sum"`
 }
 
 // ChecksRan is the outcome of Check.
@@ -305,6 +316,10 @@ type ChecksRan struct {
 	Other    []string   `json:"other,omitempty"`
 	Out      []LeftFile `json:"out,omitempty"`
 	Taken    []string   `json:"taken,omitempty"`
+
+	// Record is the SHA-256 sum of checks.json in the folder Dir of the turn before (S9).
+	Record string `json:"record,omitempty"`
+	Dir    string `json:"dir,omitempty"`
 
 	Took time.Duration `json:"took"`
 }

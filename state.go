@@ -13,9 +13,11 @@ import (
 // clone may share: it replaces the pointer. So Clone is cheap and a clone may
 // be read while the original moves on.
 type State struct {
-	Seq  int64     `json:"seq"`
-	Hash string    `json:"hash"` // of the line with Seq
-	At   time.Time `json:"at"`
+	Seq  int64  `json:"seq"`
+	Hash string `json:"hash"` // of the line with Seq
+	// Journal names the journal: how the hash of its first line begins (S9). Commits carry it.
+	Journal string    `json:"journal,omitempty"`
+	At      time.Time `json:"at"`
 
 	Inbox   []*Spec       `json:"inbox,omitempty"` // in file order (X-66)
 	Plan    Plan          `json:"plan"`

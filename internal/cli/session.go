@@ -113,6 +113,7 @@ func (x *session) run(ctx context.Context) error {
 	if err = x.noRoom(x.begin(ctx)); err == nil {
 		err = x.work(ctx)
 	}
+	x.anchor(ctx)
 	x.closeHooks(ctx)
 	return err
 }
@@ -205,6 +206,9 @@ func (x *session) begin(ctx context.Context) error {
 		Plan: s.Plan.File, Steps: len(s.Plan.Tasks), DryRun: x.dryRun || x.mode == "plan",
 	}
 	started.Host, _ = os.Hostname()
+	if started.Anchor, err = x.repo.AnchorOf(s.Journal); err != nil {
+		return err
+	}
 	switch {
 	case resumed:
 		started.ID, started.Resumed = s.Session.ID, true

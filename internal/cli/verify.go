@@ -23,7 +23,10 @@ func newVerify(env Env) *cobra.Command {
 comes out the same when it is taken again, that each task counted done had the agent's
 signal and green checks on exactly the tree that was committed, that each merge had
 green checks on its tree, and that git has each landed commit with that tree and with
-trailers that name the task and the receipt. The first link that does not hold is
+trailers that name the task and the receipt. Then that nothing is gone: each receipt that
+a commit names is in the journal, each anchor that git keeps of it (below refs/ralph/journal,
+made at the end of each session; commit.anchors: signed) is at its line, and the records of
+turns (prompt, output, patch, checks) are as they were. The first link that does not hold is
 named, and the exit code is 1.
 
 A check that was red and held nothing up, by a person's word or because it was red in
@@ -43,7 +46,7 @@ exit code is 1 when there is any.`,
 		} else {
 			err = v.print(env.Stdout, *strict)
 		}
-		if err == nil && (!v.Holds || *strict && len(v.PassedOver) > 0) {
+		if err == nil && (!v.Holds || *strict && (len(v.PassedOver) > 0 || v.Lost > 0)) {
 			return exitError{exitFailures}
 		}
 		return err
@@ -56,6 +59,11 @@ type verified struct {
 	Version int  `json:"version"`
 	Holds   bool `json:"holds"`
 	Commits int  `json:"commits"` // landed, and held against git
+	Anchors int  `json:"anchors"` // that git has of this journal, each with its line
+	Signed  int  `json:"signed"`  // of those, with a good signature
+	Others  int  `json:"others"`  // commits with receipts of other journals
+	Lost    int  `json:"lost"`    // commits and anchors whose facts `ralph recover journal` moved aside
+	Records int  `json:"records"` // files of turns that are as they were
 	policy.Verified
 }
 
@@ -89,8 +97,29 @@ func verify(ctx context.Context, env Env, step func() error) (verified, error) {
 	if err := v.hold(ctx, repo); err != nil {
 		return v, err
 	}
+	if err := v.files(root); err != nil {
+		return v, err
+	}
+	if err := v.whole(ctx, repo, root, events); err != nil {
+		return v, err
+	}
 	v.Holds = len(v.Broken) == 0
 	return v, nil
+}
+
+// whole looks that nothing is gone that git remembers.
+func (v *verified) whole(ctx context.Context, repo *git.Repo, root string, events *eventReader) error {
+	m, err := remembered(ctx, repo, root)
+	if err != nil {
+		return err
+	}
+	kept := m.Hold(events.all())
+	if events.err != nil {
+		return events.err
+	}
+	v.Anchors, v.Signed, v.Others, v.Lost = kept.Anchors, kept.Signed, kept.Others, kept.Lost
+	v.Broken = append(v.Broken, kept.Broken...)
+	return nil
 }
 
 // brokenChain: a journal that cannot be followed is the first broken link itself.
@@ -150,6 +179,7 @@ func (v verified) print(w io.Writer, strict bool) error {
 		fmt.Fprintf(w, ", %d of them by a person's word on a check", v.Waived)
 	}
 	fmt.Fprintf(w, "\n%s, %s, %s held against git\n", ralph.Count(v.Merges, "merge"), ralph.Count(v.Landings, "landing"), ralph.Count(v.Commits, "commit"))
+	v.printRemembered(w)
 	if v.Kept > 0 {
 		fmt.Fprintf(w, "%s of others kept where agents worked, below ralph's: nothing is said of that\n", ralph.Count(v.Kept, "commit"))
 	}
@@ -182,6 +212,21 @@ func (v verified) print(w io.Writer, strict bool) error {
 		fmt.Fprintf(w, "  %s%s: %s\n", atFact(b), b.Link, b.Why)
 	}
 	return nil
+}
+
+// printRemembered says what git and the folders of turns bear out beside the commits.
+func (v verified) printRemembered(w io.Writer) {
+	fmt.Fprintf(w, "%s of turns as they were, %s of the journal held in git", ralph.Count(v.Records, "file"), ralph.Count(v.Anchors, "anchor"))
+	if v.Signed > 0 {
+		fmt.Fprintf(w, " (%d signed)", v.Signed)
+	}
+	fmt.Fprintln(w)
+	if v.Others > 0 {
+		fmt.Fprintf(w, "%s with receipts of other journals, or that do not say of which: nothing is said of that\n", ralph.Count(v.Others, "commit"))
+	}
+	if v.Lost > 0 {
+		fmt.Fprintf(w, "%s in git of facts that `ralph recover journal` moved aside: they can not be held against anything\n", ralph.Count(v.Lost, "trace"))
+	}
 }
 
 // printPassedOver names the red checks that held nothing up.

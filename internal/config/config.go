@@ -133,9 +133,11 @@ type Scoring struct {
 	Retry        int `yaml:"retry"`
 }
 
-// Commit is how commits of ralph's are made. Message is the template of their subject.
+// Commit is how commits of ralph's are made. Message is the template of their subject,
+// Anchors whether the commits that hold how far the journal has come are signed.
 type Commit struct {
 	Message string `yaml:"message"`
+	Anchors string `yaml:"anchors"`
 }
 
 // Quality is the quality gate (B-036). MaxOutput is in bytes.

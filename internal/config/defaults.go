@@ -34,7 +34,7 @@ func Defaults() Config {
 		Log:     Log{Level: "info"},
 		Limits:  Limits{Wait: "auto"},
 		Scoring: Scoring{Unblocks: 10, Critical: 50, QuickWin: 30, NearComplete: 20, Retry: -15}, // B-041 to B-045
-		Commit:  Commit{Message: "ralph: {summary}"},
+		Commit:  Commit{Message: "ralph: {summary}", Anchors: "unsigned"},
 		Quality: Quality{Timeout: 10 * time.Minute, MaxOutput: 64 << 10, Baseline: "strict", Changes: "restore"},
 		Test:    Test{Coverage: 80, Retries: 3, Retry: "agent"},
 		Diff:    Diff{Empty: "red", Weakened: "gate", Secrets: "gate"},

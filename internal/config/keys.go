@@ -139,6 +139,7 @@ func (c *Config) checkKeys() []key {
 	q, t, g, w, m := &c.Quality, &c.Test, &c.Gate, &c.Worktree, &c.Merge
 	return []key{
 		{path: "commit.message", v: plainText(&c.Commit.Message, ralph.BadSubject), doc: "the subject of ralph's commits of tasks, specs and merges, with `{summary}`, `{spec}`, `{task}` (empty for the commit of a spec) and `{id}`, such as `PROJ-123 {summary}`"},
+		{path: "commit.anchors", v: oneOf(&c.Commit.Anchors, "unsigned", "signed"), doc: "at the end of a session git is told how far the journal has come, for `ralph verify`: `signed`: by the key that git signs commits with (`gpg.format`, `user.signingKey`)"},
 		{path: "quality.commands", v: commands(&q.Commands), doc: "commands that must pass before a task is done, in this order; none: detected"},
 		{path: "quality.timeout", v: duration(&q.Timeout), doc: "time for each command; 0s: no limit"},
 		{path: "quality.max_output", v: size{&q.MaxOutput, 1 << 10, 64 << 20}, doc: "output kept for the next prompt, head and tail"},

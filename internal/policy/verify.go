@@ -3,6 +3,8 @@ package policy
 import (
 	"fmt"
 	"iter"
+	"maps"
+	"path"
 	"slices"
 
 	"github.com/ralph-loop/ralph"
@@ -30,6 +32,16 @@ type Verified struct {
 	PassedOver []Passed `json:"passed_over"`
 
 	Claims []Claim `json:"-"`
+	// Files are the records of turns, as they were when their facts were written.
+	Files []FileClaim `json:"-"`
+}
+
+// FileClaim is what the journal says of a file in the records of a turn (S9).
+type FileClaim struct {
+	Seq  int64
+	Task ralph.TaskID
+	Path string // relative to the repository
+	Sum  string // SHA-256
 }
 
 // Passed is a red check that was passed over.
@@ -70,7 +82,7 @@ func Verify(events iter.Seq[ralph.Event]) (Verified, error) {
 	v := &verifier{
 		out:      Verified{Sessions: replayed.Sessions, Receipts: replayed.Receipts, Broken: []Broken{}, PassedOver: []Passed{}},
 		receipts: map[ralph.TaskID][]string{}, proven: map[string]bool{}, trees: map[ralph.TaskID]string{},
-		commits: map[string]Claim{}, known: map[string]bool{}, checks: map[ralph.TaskID]ralph.Check{}, over: map[string][]ralph.PassedOver{},
+		commits: map[string]Claim{}, known: map[string]bool{}, checks: map[ralph.TaskID]ralph.Check{}, files: map[string]FileClaim{}, over: map[string][]ralph.PassedOver{},
 	}
 	for _, d := range replayed.Differences {
 		if d.Rules != 0 {
@@ -86,6 +98,9 @@ func Verify(events iter.Seq[ralph.Event]) (Verified, error) {
 		v.s.Apply(e)
 	}
 	v.out.Facts = v.s.Seq
+	for _, path := range slices.Sorted(maps.Keys(v.files)) {
+		v.out.Files = append(v.out.Files, v.files[path])
+	}
 	slices.SortStableFunc(v.out.Broken, func(a, b Broken) int { return int(a.Seq - b.Seq) })
 	return v.out, nil
 }
@@ -102,11 +117,16 @@ type verifier struct {
 	known    map[string]bool           // commits that may land
 	waiting  []Claim                   // merged, not landed
 	checks   map[ralph.TaskID]ralph.Check
+	files    map[string]FileClaim          // by path, the newest
 	over     map[string][]ralph.PassedOver // by tree, what was passed over at its newest run
 }
 
 func (v *verifier) broken(seq int64, task ralph.TaskID, link, format string, args ...any) {
 	v.out.Broken = append(v.out.Broken, Broken{Seq: seq, Task: task, Link: link, Why: fmt.Sprintf(format, args...)})
+}
+
+func (v *verifier) file(e ralph.Event, task ralph.TaskID, path, sum string) {
+	v.files[path] = FileClaim{Seq: e.Seq, Task: task, Path: path, Sum: sum}
 }
 
 func (v *verifier) look(e ralph.Event) (err error) {
@@ -120,7 +140,14 @@ func (v *verifier) look(e ralph.Event) (err error) {
 		case ralph.Check:
 			v.checks[f.Task] = step
 		}
+	case ralph.TurnEnded:
+		for _, file := range f.Files {
+			v.file(e, f.Task, path.Join(f.Dir, file.Name), file.Sum)
+		}
 	case ralph.ChecksRan:
+		if f.Record != "" {
+			v.file(e, f.Task, path.Join(f.Dir, "checks.json"), f.Record)
+		}
 		v.ran(e, f)
 	case ralph.RequestAnswered:
 		v.ruled(e, f)

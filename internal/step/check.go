@@ -35,7 +35,11 @@ func (x *Executor) check(ctx context.Context, s *ralph.State, t *ralph.Task, ste
 		return nil, err
 	}
 	if t.Run.Last != nil && t.Run.Last.Dir != "" {
-		if err := x.keep(filepath.Join(t.Run.Last.Dir, "checks.json"), ran); err != nil {
+		if err := x.keep(filepath.Join(t.Run.Last.Dir, checksName), ran); err != nil {
+			return nil, err
+		}
+		ran.Dir = t.Run.Last.Dir
+		if ran.Record, err = sum(filepath.Join(x.Root, ran.Dir, checksName)); err != nil {
 			return nil, err
 		}
 	}

@@ -41,8 +41,10 @@ type CommitInput struct {
 }
 
 // receiptTrailer names the receipt behind a commit; taskTrailer whose work it is.
+// journalTrailer in which journal the receipt is: others may work on the same branch.
 const (
 	receiptTrailer = "Ralph-Receipt"
+	journalTrailer = "Ralph-Journal"
 	taskTrailer    = "Ralph-Task"
 	specTrailer    = "Ralph-Spec"
 )
@@ -60,7 +62,7 @@ func (x *Executor) commit(ctx context.Context, s *ralph.State, t *ralph.Task, st
 	in.Fresh = in.Key == s.Hash // nothing was recorded since the receipt that made the key
 	if step.OnlyTask {
 		trailers := append([]string{taskTrailer + ": " + string(t.ID)}, redTrailers(t.Run.Checks.PassedOver())...)
-		trailers = append(trailers, in.Trailer+": "+in.Key)
+		trailers = append(trailers, receiptOf(s, in.Key)...)
 		in.Message = x.titled(s, t, prompt.TaskCommitMessage(t.Name, s.Job.File, trailers))
 		in.OnlyIfChanges = true
 		in.Tree = treeIfUnchecked(t)
@@ -93,8 +95,17 @@ func (x *Executor) specMessage(s *ralph.State, key string) string {
 	trailers = append(trailers, redTrailers(passedOver(s))...)
 	return x.titled(s, nil, prompt.CommitMessage(prompt.CommitInfo{
 		SpecFile: s.Job.File, Tasks: s.CountTasks(ralph.TaskDone), Duration: s.JobElapsed(x.Now()),
-		Usage: s.Plan.Usage, Trailers: append(trailers, receiptTrailer+": "+key),
+		Usage: s.Plan.Usage, Trailers: append(trailers, receiptOf(s, key)...),
 	}))
+}
+
+// receiptOf are the trailers that bind a commit to the journal (S9).
+func receiptOf(s *ralph.State, key string) []string {
+	receipt := receiptTrailer + ": " + key
+	if s.Journal == "" {
+		return []string{receipt}
+	}
+	return []string{journalTrailer + ": " + s.Journal, receipt}
 }
 
 // titled gives a message the subject of commit.message. t is nil for the commit of a spec.
@@ -142,7 +153,7 @@ func (x *Executor) commitTask(ctx context.Context, s *ralph.State, t *ralph.Task
 		trailers = append(trailers, specTrailer+": "+string(s.Job.Spec))
 	}
 	trailers = append(trailers, redTrailers(t.Run.Checks.PassedOver())...)
-	in.Message = x.titled(s, t, prompt.TaskCommitMessage(t.Name, s.Job.File, append(trailers, in.Trailer+": "+in.Key)))
+	in.Message = x.titled(s, t, prompt.TaskCommitMessage(t.Name, s.Job.File, append(trailers, receiptOf(s, in.Key)...)))
 	return x.committed(ctx, t, in.Message, func() (ralph.Committed, error) {
 		c, err := x.commitIn(ctx, t, in)
 		if _, refused := errors.AsType[*ralph.Refusal](err); refused && ctx.Err() == nil {

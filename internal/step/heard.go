@@ -79,5 +79,5 @@ func (x *Executor) summarize(h *heard, a *asker, res ralph.TurnResult, rec *reco
 	if h.n == 0 && len(a.asks) == 0 {
 		return sum, nil
 	}
-	return sum, x.keep(path.Join(rec.rel, "summary.json"), r)
+	return sum, x.keep(path.Join(rec.rel, summaryName), r)
 }

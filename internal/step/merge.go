@@ -112,7 +112,7 @@ func (x *Executor) memberSide(s *ralph.State, m *ralph.Task, tip bool) Side {
 	}
 	trailers := []string{taskTrailer + ": " + string(m.ID)}
 	if m.Run.CommitKey != "" {
-		trailers = append(trailers, receiptTrailer+": "+m.Run.CommitKey)
+		trailers = append(trailers, receiptOf(s, m.Run.CommitKey)...)
 	}
 	side.Message = x.titled(s, m, prompt.MergeMessage(m.Name, "Task "+string(m.ID)+": "+m.Name, append(trailers, side.Trailer+": "+side.Key)))
 	return side

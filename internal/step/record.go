@@ -1,8 +1,11 @@
 package step
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -37,7 +40,7 @@ func (x *Executor) openRecord(t *ralph.Task, name, prompt string) (*record, erro
 			continue
 		}
 		if err == nil {
-			err = os.WriteFile(filepath.Join(r.dir, "prompt.md"), []byte(prompt), 0o600)
+			err = os.WriteFile(filepath.Join(r.dir, promptName), []byte(prompt), 0o600)
 		}
 		if err == nil {
 			r.output, err = newOutputFile(filepath.Join(r.dir, outputName))
@@ -61,6 +64,47 @@ func OutputOf(root string, id ralph.TaskID, iteration int) string {
 		dir = next
 	}
 }
+
+// The files of a turn's folder that a fact has the sums of. Others grow after it.
+const (
+	promptName  = "prompt.md"
+	summaryName = "summary.json"
+	diffName    = "diff.patch"
+	checksName  = "checks.json"
+)
+
+// sums says what the files in a turn's folder hold.
+func sums(dir string) ([]ralph.FileSum, error) {
+	var of []ralph.FileSum
+	for _, name := range []string{promptName, outputName, summaryName, diffName} {
+		s, err := sum(filepath.Join(dir, name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return nil, err
+		default:
+			of = append(of, ralph.FileSum{Name: name, Sum: s})
+		}
+	}
+	return of, nil
+}
+
+func sum(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("read the record of the turn: %w", err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("read the record of the turn: %w", err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Sum is what TurnEnded.Files and ChecksRan.Record say of a file of the records, by its
+// path relative to the repository. An error that is fs.ErrNotExist: it is gone.
+func Sum(root, rel string) (string, error) { return sum(filepath.Join(root, rel)) }
 
 // outputName is the file that has what an agent printed, byte for byte.
 const outputName = "output.log"

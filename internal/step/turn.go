@@ -101,6 +101,9 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 		return nil, err
 	}
 	facts := x.answer(s, t, step, res, &f)
+	if f.Files, err = sums(rec.dir); err != nil {
+		return nil, err
+	}
 	facts = append([]ralph.Fact{f}, facts...)
 	facts = append(facts, x.warnContext(t, f)...)
 	return append(facts, policy.AfterTurn(s, f, x.Config, x.Now())...), nil
@@ -174,7 +177,7 @@ func (x *Executor) see(ctx context.Context, s *ralph.State, t *ralph.Task, f *ra
 	f.Tree, f.Head = tree, head
 	f.Changed = head != at || tree != before && !x.Config.OnlyCommits
 	if before != "" && tree != before {
-		if sum := x.keepDiff(ctx, t, before, tree, filepath.Join(x.Root, f.Dir, "diff.patch")); sum != nil {
+		if sum := x.keepDiff(ctx, t, before, tree, filepath.Join(x.Root, f.Dir, diffName)); sum != nil {
 			f.Summary.Diff = sum // git knows better than the agent
 		}
 	}

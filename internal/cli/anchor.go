@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/step"
+)
+
+// anchorLimit is how long the anchor may take: a key may want a person who is not there.
+const anchorLimit = 20 * time.Second
+
+// anchor tells git how far the journal has come (S9). The work is done: what fails is told.
+func (x *session) anchor(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), anchorLimit)
+	defer cancel()
+	s := x.journal.State()
+	if s.Journal == "" {
+		return
+	}
+	a := git.Anchor{Journal: s.Journal, Checkout: checkoutName(x.root), Seq: s.Seq, Hash: s.Hash}
+	if _, err := x.repo.Anchor(ctx, a, x.config.Commit.Anchors == "signed"); err != nil {
+		x.console.note("%v (the work is done; what the end of the journal says is not held by git until the next session ends)", err)
+	}
+}
+
+// checkoutName tells the checkouts of one repository apart, and does not say where they are.
+func checkoutName(root string) string {
+	h := sha256.Sum256([]byte(root))
+	return hex.EncodeToString(h[:6])
+}
+
+// remembered is what git remembers of journals.
+func remembered(ctx context.Context, repo *git.Repo, root string) (policy.Remembered, error) {
+	m := policy.Remembered{Checkout: checkoutName(root)}
+	anchors, err := repo.Anchors(ctx)
+	if err != nil {
+		return m, err
+	}
+	for _, a := range anchors {
+		m.Anchors = append(m.Anchors, policy.Anchor{Journal: a.Journal, Checkout: a.Checkout, Seq: a.Seq, Hash: a.Hash, Commit: a.Commit, Signature: a.Signature})
+	}
+	trailed, err := repo.Trailed(ctx)
+	for _, t := range trailed {
+		m.Trailed = append(m.Trailed, policy.Trailed(t))
+	}
+	return m, err
+}
+
+// files holds the records of turns against what their facts say of them.
+func (v *verified) files(root string) error {
+	for _, f := range v.Files {
+		sum, err := step.Sum(root, f.Path)
+		why := ""
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			why = f.Path + " is gone"
+		case err != nil:
+			return err
+		case sum != f.Sum:
+			why = f.Path + " is not the file that it was"
+		default:
+			v.Records++
+			continue
+		}
+		v.Broken = append(v.Broken, policy.Broken{Seq: f.Seq, Task: f.Task, Link: "record", Why: why})
+	}
+	return nil
+}

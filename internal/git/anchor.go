@@ -1,0 +1,168 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// anchorRefs is where anchors of journals are: a branch of empty commits for each journal.
+const anchorRefs = "refs/ralph/journal/"
+
+// Trailers of an anchor.
+const (
+	anchorJournal  = "Ralph-Journal"
+	anchorCheckout = "Ralph-Checkout"
+	anchorSeq      = "Ralph-Fact"
+	anchorHash     = "Ralph-Hash"
+)
+
+// Anchor says how far a journal had come: what is cut off its end, or written anew, does
+// not fit any more (S9).
+type Anchor struct {
+	Journal   string // which one
+	Checkout  string // whose it is, as the caller tells checkouts apart
+	Seq       int64  // its last line
+	Hash      string // of that
+	Commit    string // of the anchor
+	Signature string // git's letter for it: G good, B bad, N none, ...
+	Signer    string
+}
+
+// Anchor notes how far a journal has come, on top of its earlier anchors. sign signs it
+// as git's own settings say (gpg.format, user.signingKey).
+func (r *Repo) Anchor(ctx context.Context, a Anchor, sign bool) (commit string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ref := anchorRefs + a.Journal
+	before, err := r.AnchorOf(a.Journal)
+	if err != nil {
+		return "", err
+	}
+	tree, err := r.one(ctx, call{args: []string{"hash-object", "-w", "-t", "tree", "--stdin"}, write: true})
+	if err != nil {
+		return "", fmt.Errorf("anchor the journal: %w", err)
+	}
+	args := []string{"commit-tree", tree}
+	if before != "" {
+		args = append(args, "-p", before)
+	}
+	if sign {
+		args = append(args, "-S")
+	}
+	text := fmt.Sprintf("ralph: the journal has come to fact %d\n\n%s: %s\n%s: %s\n%s: %d\n%s: %s\n",
+		a.Seq, anchorJournal, a.Journal, anchorCheckout, a.Checkout, anchorSeq, a.Seq, anchorHash, a.Hash)
+	commit, err = r.one(ctx, call{args: args, stdin: text, write: true})
+	if err == nil {
+		_, err = r.git(ctx, call{args: []string{"update-ref", "--create-reflog", ref, commit, old(before, len(commit))}, write: true})
+	}
+	if err != nil {
+		return "", fmt.Errorf("anchor the journal: %w", err)
+	}
+	return commit, nil
+}
+
+// old is what update-ref expects a reference to be: zeros for one that is not there.
+func old(commit string, size int) string {
+	if commit == "" {
+		return strings.Repeat("0", size)
+	}
+	return commit
+}
+
+// AnchorOf is the newest anchor of a journal, "" for none. It starts no process.
+func (r *Repo) AnchorOf(journal string) (string, error) {
+	if journal == "" {
+		return "", nil // it has no line yet
+	}
+	b, err := os.ReadFile(filepath.Join(r.common, anchorRefs, journal))
+	if err == nil {
+		return strings.TrimSpace(string(b)), nil
+	}
+	if errors.Is(err, fs.ErrNotExist) { // `git gc` packs references
+		b, err = os.ReadFile(filepath.Join(r.common, "packed-refs"))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read the anchor of the journal: %w", err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if commit, ref, ok := strings.Cut(strings.TrimSpace(line), " "); ok && ref == anchorRefs+journal {
+			return commit, nil
+		}
+	}
+	return "", nil
+}
+
+// Anchors are all anchors of all journals in this repository, the newest of each first.
+func (r *Repo) Anchors(ctx context.Context) ([]Anchor, error) {
+	out, err := r.git(ctx, call{
+		args: []string{
+			"log", "-z", "--topo-order", "--no-show-signature", "--no-color", "--glob=" + anchorRefs + "*",
+			"--format=%H%n%G?%n%GS%n%(trailers:only,unfold)",
+		},
+		conf: []string{"i18n.logOutputEncoding=UTF-8"},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the anchors of the journal: %w", err)
+	}
+	var list []Anchor
+	for entry := range strings.SplitSeq(out, "\x00") {
+		f := strings.SplitN(entry, "\n", 4)
+		if len(f) != 4 {
+			continue
+		}
+		a := Anchor{Commit: f[0], Signature: f[1], Signer: f[2]}
+		for line := range strings.Lines(f[3]) {
+			key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+			switch key {
+			case anchorJournal:
+				a.Journal = value
+			case anchorCheckout:
+				a.Checkout = value
+			case anchorSeq:
+				a.Seq, _ = strconv.ParseInt(value, 10, 64)
+			case anchorHash:
+				a.Hash = value
+			}
+		}
+		if a.Journal != "" && a.Seq > 0 && a.Hash != "" {
+			list = append(list, a)
+		}
+	}
+	return list, nil
+}
+
+// Trailed is a commit that names a receipt of a journal; Journal is "" where the commit does
+// not say which.
+type Trailed struct{ Commit, Journal, Receipt string }
+
+// Trailed are the commits on any branch, or below HEAD, that name a receipt.
+func (r *Repo) Trailed(ctx context.Context) ([]Trailed, error) {
+	if h, err := r.Head(ctx); err != nil || h.Commit == "" {
+		return nil, err
+	}
+	out, err := r.git(ctx, call{
+		args: []string{
+			"log", "-z", "--no-show-signature", "--no-color", "--grep=^Ralph-Receipt: ",
+			"--format=%H%n%(trailers:key=Ralph-Journal,valueonly)%x01%(trailers:key=Ralph-Receipt,valueonly)", "HEAD", "--branches",
+		},
+		conf: []string{"i18n.logOutputEncoding=UTF-8"},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the receipts that commits name: %w", err)
+	}
+	var list []Trailed
+	for entry := range strings.SplitSeq(out, "\x00") {
+		commit, rest, _ := strings.Cut(entry, "\n")
+		journals, receipts, _ := strings.Cut(rest, "\x01")
+		for receipt := range strings.FieldsSeq(receipts) {
+			list = append(list, Trailed{Commit: commit, Journal: strings.TrimSpace(journals), Receipt: receipt})
+		}
+	}
+	return list, nil
+}
