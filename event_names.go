@@ -53,7 +53,7 @@ func engineNames() []EventName {
 	const started, ended = "session.started", "session.ended"
 	own := func(e Event, _ *State) bool { // it came to its own end
 		f, ok := e.Fact.(SessionEnded)
-		return ok && (f.Reason == ReasonComplete || f.Reason == ReasonEmpty || f.Reason == ReasonFailed)
+		return ok && (f.Reason == ReasonComplete || f.Reason == ReasonEmpty || f.Reason == ReasonFailed || f.Reason == ReasonPerson)
 	}
 	semi := func(is bool) func(Event, *State) bool {
 		return func(e Event, _ *State) bool {

@@ -63,8 +63,9 @@ const (
 	ReasonLimited     Reason = "agents limited" // limits.wait: off
 	ReasonDenied      Reason = "start denied"
 	ReasonHook        Reason = "stopped by a hook"
-	ReasonUnanswered  Reason = "gate expired" // gate.on_timeout: stop, and nobody answered an agent in time (E-071)
-	ReasonError       Reason = "error"        // machinery failed: disk, git
+	ReasonUnanswered  Reason = "gate expired"       // gate.on_timeout: stop, and nobody answered an agent in time (E-071)
+	ReasonPerson      Reason = "a person is needed" // nothing failed: finished work waits for the checkout
+	ReasonError       Reason = "error"              // machinery failed: disk, git
 )
 
 // Control is what a person wants of the engine.
