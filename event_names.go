@@ -68,7 +68,7 @@ func engineNames() []EventName {
 		{Name: "START_AUTOPILOT", Kind: started, When: "in any mode but semi", is: semi(false)},
 		{Name: "START_SEMI_AUTO", Kind: started, When: "in mode semi", is: semi(true)},
 		{Name: "autopilot:resumed", Kind: "control", When: "`want` is run", is: wants(WantRun)},
-		{Name: "autopilot:complete", Kind: ended, When: "all is done that can be done: `reason` is complete, inbox empty or failed", is: own},
+		{Name: "autopilot:complete", Kind: ended, When: "all is done that can be done: `reason` is complete, inbox empty, failed, or a person is needed", is: own},
 		{Name: "autopilot:aborted", Kind: ended, When: "`reason` is aborted", is: func(e Event, _ *State) bool {
 			f, ok := e.Fact.(SessionEnded)
 			return ok && f.Reason == ReasonAborted

@@ -320,6 +320,9 @@ type Committed struct {
 	Error   string `json:"error,omitempty"`
 	// Hook is what a hook of the repository said when it refused the commit, the end of it.
 	Hook string `json:"hook,omitempty"`
+	// Rewritten are files that a hook changed while the commit was made, which was taken
+	// back: the checks have not seen them so.
+	Rewritten []string `json:"rewritten,omitempty"`
 	// Nothing: there was nothing to commit, and Commit is where the work stands.
 	Nothing bool `json:"nothing,omitempty"`
 	// Away says why no commit could be made where the work began, in a checkout that
