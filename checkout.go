@@ -3,6 +3,7 @@ package ralph
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -158,13 +159,17 @@ func (s *State) inCheckout(e Event) {
 // which the agent reads (R-H7).
 func (t *Task) hookRefused(f Committed) {
 	r := &t.Run
-	r.Hook = f.Hook
+	r.Hook, r.Rewritten = f.Hook, len(f.Rewritten) > 0
 	switch {
 	case f.Hook == "" || !t.TakesSlot():
 	case r.Commits < 2:
 		r.Checks = nil
 	default:
-		red := ChecksRan{Task: t.ID, Tree: r.Tree, Results: []GateResult{{Name: CheckHook, Exit: 1, Why: "a hook of the repository refused the commit", Output: f.Hook}}}
+		why := "a hook of the repository refused the commit"
+		if r.Rewritten {
+			why = "a hook of the repository changes files each time it runs: " + strings.Join(f.Rewritten[:min(5, len(f.Rewritten))], ", ")
+		}
+		red := ChecksRan{Task: t.ID, Tree: r.Tree, Results: []GateResult{{Name: CheckHook, Exit: 1, Why: why, Output: f.Hook}}}
 		r.Checks, r.Red, r.Commits = &red, &red, 0
 	}
 }

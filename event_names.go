@@ -53,7 +53,7 @@ func engineNames() []EventName {
 	const started, ended = "session.started", "session.ended"
 	own := func(e Event, _ *State) bool { // it came to its own end (X-39)
 		f, ok := e.Fact.(SessionEnded)
-		return ok && (f.Reason == ReasonComplete || f.Reason == ReasonEmpty || f.Reason == ReasonFailed)
+		return ok && (f.Reason == ReasonComplete || f.Reason == ReasonEmpty || f.Reason == ReasonFailed || f.Reason == ReasonPerson)
 	}
 	semi := func(is bool) func(Event, *State) bool {
 		return func(e Event, _ *State) bool {
@@ -68,7 +68,7 @@ func engineNames() []EventName {
 		{Name: "START_AUTOPILOT", Kind: started, When: "in any mode but semi", is: semi(false)},
 		{Name: "START_SEMI_AUTO", Kind: started, When: "in mode semi", is: semi(true)},
 		{Name: "autopilot:resumed", Kind: "control", When: "`want` is run", is: wants(WantRun)},
-		{Name: "autopilot:complete", Kind: ended, When: "all is done that can be done: `reason` is complete, inbox empty or failed", is: own},
+		{Name: "autopilot:complete", Kind: ended, When: "all is done that can be done: `reason` is complete, inbox empty, failed, or a person is needed", is: own},
 		{Name: "autopilot:aborted", Kind: ended, When: "`reason` is aborted", is: func(e Event, _ *State) bool {
 			f, ok := e.Fact.(SessionEnded)
 			return ok && f.Reason == ReasonAborted

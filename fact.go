@@ -66,8 +66,9 @@ const (
 	ReasonLimited     Reason = "agents limited" // limits.wait: off
 	ReasonDenied      Reason = "start denied"
 	ReasonHook        Reason = "stopped by a hook"
-	ReasonUnanswered  Reason = "gate expired" // gate.on_timeout: stop, and nobody answered an agent in time (E-071)
-	ReasonError       Reason = "error"        // machinery failed: disk, git
+	ReasonUnanswered  Reason = "gate expired"       // gate.on_timeout: stop, and nobody answered an agent in time (E-071)
+	ReasonPerson      Reason = "a person is needed" // nothing failed: finished work waits for the checkout
+	ReasonError       Reason = "error"              // machinery failed: disk, git
 )
 
 // Control is what a person wants of the engine.
@@ -334,6 +335,9 @@ type Committed struct {
 	Error   string `json:"error,omitempty"`
 	// Hook is what a hook of the repository said when it refused the commit, the end of it.
 	Hook string `json:"hook,omitempty"`
+	// Rewritten are files that a hook changed while the commit was made, which was taken
+	// back: the checks have not seen them so.
+	Rewritten []string `json:"rewritten,omitempty"`
 	// Nothing: there was nothing to commit, and Commit is where the work stands.
 	Nothing bool `json:"nothing,omitempty"`
 	// Away says why no commit could be made where the work began, in a checkout that

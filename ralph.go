@@ -203,6 +203,7 @@ type Run struct {
 	Commits   int    `json:"commits,omitempty"`    // commit attempts that failed
 	CommitKey string `json:"commit_key,omitempty"` // receipt of the first commit attempt: the trailer that proves it
 	Hook      string `json:"hook,omitempty"`       // what a hook said that refused the newest attempt
+	Rewritten bool   `json:"rewritten,omitempty"`  // it refused nothing, and changed what was committed
 	Commit    string `json:"commit,omitempty"`     // the commit made
 	Away      string `json:"away,omitempty"`       // why it is not made where the work began, as in Committed
 	AwayTries int    `json:"away_tries,omitempty"` // how often that was so

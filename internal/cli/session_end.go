@@ -85,7 +85,7 @@ func exitFor(reason ralph.Reason, s *ralph.State, signalled bool) error {
 		}
 	case ralph.ReasonError, ralph.ReasonAborted, ralph.ReasonDenied:
 		code = exitFailures
-	case ralph.ReasonUnanswered:
+	case ralph.ReasonUnanswered, ralph.ReasonPerson:
 		code = exitHuman
 	case ralph.ReasonMaxCost, ralph.ReasonMaxFailures, ralph.ReasonBudget, ralph.ReasonLimited, ralph.ReasonHook:
 		code = exitLimit

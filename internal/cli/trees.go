@@ -76,7 +76,7 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 	if in.Concludes {
 		c, done, err := t.conclude(ctx, gin)
 		if said, ok := git.HookSaid(err); ok && ctx.Err() == nil {
-			return ralph.Committed{Error: err.Error(), Hook: said}, nil
+			return ralph.Committed{Error: err.Error(), Hook: said, Rewritten: git.Rewritten(err)}, nil
 		}
 		if done || err != nil {
 			return committedAs(c, in.Base), err
@@ -97,7 +97,7 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 	}
 	c, err := t.repo.Commit(ctx, gin)
 	if said, ok := git.HookSaid(err); ok && ctx.Err() == nil {
-		return ralph.Committed{Error: err.Error(), Hook: said}, nil
+		return ralph.Committed{Error: err.Error(), Hook: said, Rewritten: git.Rewritten(err)}, nil
 	}
 	if err == nil && in.Squash { // the commit of a spec, which the log names; a task's is not worth a process
 		if short, err := t.repo.Abbreviate(ctx, c.Hash); err == nil {

@@ -84,9 +84,10 @@ func (w worktrees) dropBranches(ctx context.Context, s *ralph.State, out *ralph.
 	for _, k := range there {
 		branch, isBranch := strings.CutPrefix(k.Ref, "refs/heads/")
 		switch {
-		case k.Kind == git.KeptMerge && strings.HasPrefix(k.Subject, "ralph: merge "):
+		case k.Kind == git.KeptMerge && k.Merged:
 			// A merge that was not taken: it can be made again from its branches. (The
-			// commit of a spec that has not landed is held there too.)
+			// commit of a spec that has not landed is held there too. It follows one commit;
+			// its subject may be anything, commit.message.)
 			err = errors.Join(err, w.repo.Drop(ctx, k.Ref[strings.LastIndexByte(k.Ref, '/')+1:]))
 		case !isBranch || !ownBranch(branch):
 		case inUse[branch]:

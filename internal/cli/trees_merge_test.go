@@ -452,3 +452,36 @@ func TestCleaningUpKeepsWhatHoldsWork(t *testing.T) {
 		t.Errorf("cleaned up again: %+v", again)
 	}
 }
+
+// A merge that was not taken goes at the end of a session, whatever its subject is
+// (commit.message); the commit of a spec that waits to land stays.
+func TestCleaningUpKnowsAMergeByItsParents(t *testing.T) {
+	t.Parallel()
+	for _, message := range []string{"", "PROJ-7 {id}"} {
+		y := newYard(t, 2, withChecks("! { test -f b.txt && test -f c.txt; }"))
+		y.x.Message = message
+		y.begin()
+		y.work("t-1", 1, y.writes("b.txt", "b\n"))
+		y.work("t-2", 2, y.writes("c.txt", "c\n"))
+		first := y.merging("t-1")
+		took := one[ralph.Merged](y, y.do(first, ralph.Merge{Members: []ralph.TaskID{"t-1"}, Into: y.tip()}))
+		y.do(first, ralph.Advance{From: took.From, To: took.Commit})
+		y.apply(ralph.TaskEnded{ID: first, Status: ralph.TaskDone, Saw: 1})
+		stage := y.merging("t-2")
+		m := one[ralph.Merged](y, y.do(stage, ralph.Merge{Members: []ralph.TaskID{"t-2"}, Into: y.tip()}))
+		if ran := one[ralph.ChecksRan](y, y.do(stage, ralph.Check{})); ran.Pass || m.Commit == "" {
+			t.Fatalf("%+v %+v", m, ran)
+		}
+		y.apply(ralph.TaskEnded{ID: stage, Status: ralph.TaskFailed, Saw: 1})
+		y.git("update-ref", "refs/ralph/merge/spec", y.git("rev-parse", "ralph/t-1"))
+		if got := y.git("for-each-ref", "--format=%(objectname) %(subject)", "refs/ralph/merge/"); !strings.Contains(got, m.Commit) ||
+			strings.Contains(got, m.Commit+" PROJ-7") != (message != "") {
+			t.Fatalf("held: %s", got)
+		}
+		out := worktrees{y.parts.repo}.cleanUp(t.Context(), y.snapshot())
+		if out.Error != "" {
+			t.Error(out.Error)
+		}
+		y.equal("held after it", y.git("for-each-ref", "--format=%(refname)", "refs/ralph/merge/"), "refs/ralph/merge/spec")
+	}
+}

@@ -300,12 +300,20 @@ func (r *Repo) commitOn(ctx context.Context, parent string, in CommitInput) (Com
 	if err != nil {
 		return Commit{}, fmt.Errorf("commit: %w", err)
 	}
+	before := stagedIn(r.privateIndex())
 	if err := r.runCommit(ctx, in.Message, "--allow-empty", "-F", "-"); err != nil {
 		return Commit{}, err
 	}
 	c, err := r.made(ctx, parent)
 	if err != nil {
 		return Commit{}, err
+	}
+	files, err := r.rewritten(ctx, before, in.Tree, c, in.Left)
+	if err != nil {
+		return Commit{}, fmt.Errorf("commit: %w", err)
+	}
+	if len(files) > 0 && c.parent == parent {
+		return Commit{}, r.takeBack(ctx, c, parent, "", files)
 	}
 	if len(left) > 0 {
 		r.index.seen = seen{} // the index says less than the files

@@ -260,12 +260,28 @@ func TestCommitHookFails(t *testing.T) {
 	b.equal("refs kept", b.git("for-each-ref", "--format=%(objectname)", "refs/ralph/"), agents)
 }
 
-func TestCommitHooksChangeAndAddFiles(t *testing.T) {
+// R-H1: a commit that hooks changed is taken back, for the checks have not seen it; made anew,
+// with what they made of the files, it stays.
+func TestHookThatRewrites(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
+	base := b.head()
 	b.hook("pre-commit", "echo formatted > a.txt; echo made > made.txt; git add a.txt made.txt")
 	b.hook("commit-msg", "echo 'Change-Id: I1' >> \"$1\"")
 	b.write("x", "x")
+	for range 2 {
+		_, err := b.commit("k1", nil)
+		said, ok := HookSaid(err)
+		if !ok || strings.Join(Rewritten(err), " ") != "a.txt made.txt" || !strings.Contains(said, "changed files in the commit: a.txt, made.txt") {
+			t.Fatalf("%v, %q", err, said)
+		}
+		b.equal("HEAD", b.head(), base)
+		b.want("a.txt", "formatted\n")
+		b.write("a.txt", "written again\n")
+		b.remove("made.txt")
+	}
+	b.write("a.txt", "formatted\n")
+	b.write("made.txt", "made\n")
 	c := b.mustCommit("k1", nil)
 	b.equal("files", b.git("show", "--name-only", "--format=", c.Hash), "a.txt\nmade.txt\nx")
 	b.equal("status", b.status(), "")

@@ -55,10 +55,17 @@ func (r *Repo) conclude(ctx context.Context, in CommitInput) (c Commit, ok bool,
 	if err := r.addAll(ctx, withoutOwn()); err != nil {
 		return Commit{}, false, err
 	}
+	before, merged := stagedIn(r.privateIndex()), r.merging()
 	if err := r.runCommit(ctx, in.Message, "-F", "-"); err != nil {
 		return Commit{}, false, err
 	}
-	c, err = r.made(ctx, h.Commit)
+	if c, err = r.made(ctx, h.Commit); err != nil {
+		return Commit{}, false, err
+	}
+	files, err := r.rewritten(ctx, before, in.Tree, c, nil)
+	if err == nil && len(files) > 0 {
+		err = r.takeBack(ctx, c, h.Commit, merged, files)
+	}
 	return c, err == nil, err
 }
 

@@ -209,3 +209,38 @@ func TestPatch(t *testing.T) {
 		t.Errorf("a branch that is not there is at %s, %v", tip, err)
 	}
 }
+
+// R-H1: likewise the commit of a merge, which is under way again after it, and the one commit
+// of a spec.
+func TestHookThatRewritesAMerge(t *testing.T) {
+	t.Parallel()
+	b, tree, theirs := halfMerged(t)
+	b.write("ralph/.worktrees/1/a.txt", "both\n")
+	b.git("-C", tree.root, "add", "a.txt")
+	ours := b.git("rev-parse", "ralph/t-1")
+	b.hook("pre-commit", "echo formatted > a.txt; git add a.txt")
+	_, err := tree.Conclude(t.Context(), concludeInput(theirs))
+	b.equal("rewritten", strings.Join(Rewritten(err), " "), "a.txt")
+	b.equal("branch", b.git("rev-parse", "ralph/t-1"), ours)
+	if state, err := tree.Merging(t.Context(), theirs); err != nil || state != MergeOpen {
+		t.Errorf("the merge is %q, %v", state, err)
+	}
+	c, err := tree.Conclude(t.Context(), concludeInput(theirs))
+	b.must(err)
+	b.equal("parents", b.git("log", "-1", "--format=%P", c.Hash), ours+" "+theirs)
+	b.equal("the file", b.git("show", c.Hash+":a.txt"), "formatted")
+
+	tip := b.branch("ralph/t-2", theirs, write("new.txt", "new\n"))
+	w := b.linked("scratch", theirs)
+	w.git("checkout", "-q", "--detach")
+	in := SquashInput{Base: theirs, Tip: tip, Trailer: "Ralph-Receipt", Key: "r1", Message: "ralph: complete x\n\nRalph-Receipt: r1\n"}
+	for range 2 {
+		_, err = w.repo.SquashOnto(t.Context(), in)
+		b.equal("rewritten", strings.Join(Rewritten(err), " "), "a.txt")
+		b.equal("held", b.git("for-each-ref", mergeRefs), "")
+	}
+	b.hook("pre-commit", "exit 0")
+	c, err = w.repo.SquashOnto(t.Context(), in)
+	b.must(err)
+	b.equal("tree", c.Tree, b.git("rev-parse", tip+"^{tree}"))
+}

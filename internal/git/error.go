@@ -56,6 +56,10 @@ const mostHook = 32 << 10
 // HookSaid is what a hook said that refused a commit; ok is false for any other error:
 // git's own failures have other exit codes.
 func HookSaid(err error) (said string, ok bool) {
+	if e, is := errors.AsType[*RewrittenError](err); is {
+		return e.Error() + ".\nWhat it made of them stands in the files, for the checks to look at. A hook that changes them at each commit " +
+			"leaves nothing that could be checked: make it write the same each time, or only check.\n", true
+	}
 	e, is := errors.AsType[*Error](err)
 	if !is || len(e.Args) == 0 || e.Args[0] != "commit" || e.Exit != 1 {
 		return "", false

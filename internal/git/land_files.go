@@ -23,6 +23,8 @@ type landing struct {
 	next string // the copy
 	lock *indexLock
 
+	aside []string // changed settings that this landing has nothing to do with
+
 	copied os.FileInfo // the person's index when it was copied
 }
 
@@ -58,7 +60,7 @@ func (l *landing) land(ctx context.Context) (Landed, error) {
 		return Landed{}, fmt.Errorf("land: %w", err)
 	}
 	var failed error
-	if len(dirty) == 0 {
+	if !slices.ContainsFunc(dirty, func(d dirtyFile) bool { return !isSetting(d.path) || d.unmerged }) {
 		if l.head.Commit == l.in.To {
 			return Landed{How: LandedAlready}, nil
 		}
@@ -87,6 +89,11 @@ type dirtyFile struct {
 	path     string
 	unmerged bool
 }
+
+// isSetting reports a file that people change with ralph while it works, or agents for
+// them: settings, learnings. What stands there is theirs, and in the way of a landing only
+// when that brings another version of the same file.
+func isSetting(path string) bool { return path == "ralph/config.yaml" || path == progressFile }
 
 // look lists the changes of tracked files, staged or not, without ralph's own
 // files and without what happens inside submodules, which landing leaves alone.
@@ -216,14 +223,16 @@ func (l *landing) mend(ctx context.Context, dirty []dirtyFile) (Landed, error) {
 // unknown returns the changed files that have nothing to do with this landing, or
 // have something else staged.
 func (l *landing) unknown(list []change, before map[string]version, dirty []dirtyFile) (theirs []string) {
-	known := map[string]bool{}
+	known, touched := map[string]bool{}, map[string]bool{}
 	for _, c := range list {
 		from, to := c.sides()
-		known[c.path] = before[c.path] == from || before[c.path] == to
+		touched[c.path], known[c.path] = true, before[c.path] == from || before[c.path] == to
 	}
 	for _, d := range dirty {
-		if d.unmerged || !known[d.path] {
+		if aside := isSetting(d.path) && !touched[d.path]; d.unmerged || !known[d.path] && !aside {
 			theirs = append(theirs, d.path)
+		} else if aside {
+			l.aside = append(l.aside, ":(top,literal)"+d.path)
 		}
 	}
 	return theirs
@@ -349,8 +358,8 @@ var refusedFile = regexp.MustCompile(`(?m)^error: (?:Entry|Untracked working tre
 
 // finish brings the files that are still From's to To, and the branch. From is
 // told to git as the tree that the files are now: what is half way through
-// becoming a folder, or a file, would confuse it. ralph's own files are the same
-// in both trees, so that they stay, staged or not.
+// becoming a folder, or a file, would confuse it. ralph's own files, and settings that this
+// landing has nothing to do with, are the same in both trees, so that they stay, staged or not.
 func (l *landing) finish(ctx context.Context) (Landed, error) {
 	now, err := l.writeTree(ctx, l.next)
 	if err != nil {
@@ -360,7 +369,7 @@ func (l *landing) finish(ctx context.Context) (Landed, error) {
 	if err != nil {
 		return Landed{}, err
 	}
-	if now, err = l.withOwnOf(ctx, at.tree, now); err != nil {
+	if now, err = l.withOwnOf(ctx, at.tree, now, l.aside...); err != nil {
 		return Landed{}, err
 	}
 	if err := l.readTree(ctx, now, l.in.To); err != nil {

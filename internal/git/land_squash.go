@@ -47,6 +47,7 @@ func (r *Repo) SquashOnto(ctx context.Context, in SquashInput) (Commit, error) {
 		return Commit{}, fmt.Errorf("squash: %w", err)
 	}
 	defer r.elsewhere()
+	before := stagedIn(r.realIndex())
 	_, err = r.git(ctx, call{
 		args: []string{"commit", "-q", "--cleanup=verbatim", "--allow-empty", "-F", "-"}, stdin: in.Message, write: true,
 		conf: []string{"maintenance.auto=false", "gc.auto=0", "i18n.commitEncoding=UTF-8"},
@@ -57,6 +58,17 @@ func (r *Repo) SquashOnto(ctx context.Context, in SquashInput) (Commit, error) {
 	c, err := r.made(ctx, in.Base)
 	if err != nil {
 		return Commit{}, fmt.Errorf("squash: %w", err)
+	}
+	files, err := r.rewritten(ctx, before, "", c, nil)
+	if err != nil {
+		return Commit{}, fmt.Errorf("squash: %w", err)
+	}
+	if len(files) > 0 {
+		// Its work is on the tip, and so is what becomes of it: nothing of the hook's stays here.
+		if _, err := r.git(ctx, call{args: []string{"reset", "-q", "--hard", in.Tip}, write: true}); err != nil {
+			return Commit{}, fmt.Errorf("squash: %w", err)
+		}
+		return Commit{}, &RewrittenError{Files: files}
 	}
 	return r.hold(ctx, in.Key, c)
 }

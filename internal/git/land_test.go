@@ -1,6 +1,7 @@
 package git
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -220,6 +221,66 @@ func TestLandLeavesADirtyCheckoutAlone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// R-M3: settings and learnings that a person has changed are no reason to wait, staged or
+// not, unless the landing brings another version of them. After a kill as well.
+func TestLandBesideChangedSettings(t *testing.T) {
+	t.Parallel()
+	const config = "ralph/config.yaml"
+	stage := func(b *box) { b.git("add", "-f", config) }
+	for name, tt := range map[string]struct {
+		change func(*box)
+		status string // of the settings, before and after
+	}{
+		"changed":          {write(config, "mine\n"), " M " + config},
+		"staged":           {both(write(config, "mine\n"), stage), "M  " + config},
+		"staged and again": {both(write(config, "staged\n"), stage, write(config, "mine\n")), "MM " + config},
+		"deleted":          {remove(config), " D " + config},
+		"learnings":        {write(progressFile, "mine\n"), " M " + progressFile},
+	} {
+		for _, killed := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, killed %v", name, killed), func(t *testing.T) {
+				t.Parallel()
+				b, in := landBox(t)
+				b.write(config, "version: 1\n")
+				b.write(progressFile, "learned\n")
+				b.git("add", "-f", config, progressFile)
+				b.git("commit", "-q", "-m", "settings")
+				b.git("cherry-pick", in.To) // the same work on top of them
+				in.To = b.head()
+				b.git("reset", "-q", "--hard", "HEAD~1")
+				in.From = b.head()
+				b.write(".git/info/exclude", "ralph/\nbuild/\n")
+				tt.change(b)
+				staged := b.git("diff", "--cached")
+				if killed {
+					b.bring(in.To, landNames()[0])
+					b.write(".git/index.lock", markerHead+in.From+" "+in.To+"\n")
+				}
+				b.equal("how", b.land(in).How, LandedForward)
+				b.equal("HEAD", b.head(), in.To)
+				b.equal("status", strings.TrimRight(b.git("status", "--porcelain"), "\n"), tt.status)
+				b.equal("staged", b.git("diff", "--cached"), staged)
+				b.want("a.txt", "landed\n")
+			})
+		}
+	}
+	b, in := landBox(t)
+	b.write(config, "version: 1\n")
+	b.git("add", "-f", config)
+	b.git("commit", "-q", "-m", "settings")
+	in.From = b.head()
+	in.To = b.branch("ralph/merged-2", in.From, write(config, "theirs\n"))
+	b.write(config, "mine\n")
+	if out := b.land(in); !slices.Equal(out.Dirty, []string{config}) {
+		t.Errorf("a landing that brings another version: %+v", out)
+	}
+	stage(b)
+	if out := b.land(in); !slices.Equal(out.Dirty, []string{config}) {
+		t.Errorf("likewise, staged: %+v", out)
+	}
+	b.want(config, "mine\n")
 }
 
 func add(name string) func(*box) { return func(b *box) { b.git("add", name) } }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // progressFile is the log of what agents learned, which every task adds to.
@@ -83,10 +84,10 @@ func (r *Repo) looseTree(id string) (map[string]version, bool) {
 	return members, true
 }
 
-// withOwnOf returns the tree with ralph's own files as another tree has them.
-func (r *Repo) withOwnOf(ctx context.Context, own, tree string) (string, error) {
+// withOwnOf returns the tree with ralph's own files, and more paths, as another tree has them.
+func (r *Repo) withOwnOf(ctx context.Context, own, tree string, more ...string) (string, error) {
 	differs, err := r.ownDiffers(ctx, own, tree)
-	if err != nil || !differs {
+	if err != nil || !differs && len(more) == 0 {
 		return tree, err
 	}
 	f, err := os.CreateTemp(r.gitDir, "ralph-index.merge-*")
@@ -99,7 +100,7 @@ func (r *Repo) withOwnOf(ctx context.Context, own, tree string) (string, error) 
 	defer os.Remove(index)
 	for _, args := range [][]string{
 		{"read-tree", tree},
-		append([]string{"reset", "-q", "--no-refresh", own, "--"}, ownPaths()...),
+		append([]string{"reset", "-q", "--no-refresh", own, "--"}, slices.Concat(ownPaths(), more)...),
 	} {
 		if _, err := r.git(ctx, call{args: args, index: index, write: true}); err != nil {
 			return "", fmt.Errorf("leave ralph's own files out of a merge: %w", err)

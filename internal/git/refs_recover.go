@@ -25,6 +25,7 @@ type Kept struct {
 	Ref     string // full name; "" for a stash, which its commit names
 	Commit  string
 	Subject string
+	Merged  bool      // a commit of two histories, which can be made again from them
 	At      time.Time // of the commit
 }
 
@@ -32,7 +33,7 @@ type Kept struct {
 // refs/ralph/, branches below ralph/, and stashes that ralph made; newest first.
 func (r *Repo) Recoverable(ctx context.Context) ([]Kept, error) {
 	out, err := r.git(ctx, call{args: []string{
-		"for-each-ref", "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(contents:subject)",
+		"for-each-ref", "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(parent)%00%(contents:subject)",
 		recoveryRefs, mergeRefs, "refs/heads/ralph/",
 	}})
 	if err != nil {
@@ -41,7 +42,7 @@ func (r *Repo) Recoverable(ctx context.Context) ([]Kept, error) {
 	var list []Kept
 	for line := range strings.Lines(out) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\x00")
-		if len(f) != 4 || f[2] == "" {
+		if len(f) != 5 || f[2] == "" {
 			continue // no commit: nothing of ralph's
 		}
 		kind := KeptBranch
@@ -51,7 +52,7 @@ func (r *Repo) Recoverable(ctx context.Context) ([]Kept, error) {
 		case strings.HasPrefix(f[0], mergeRefs):
 			kind = KeptMerge
 		}
-		list = append(list, Kept{kind, f[0], f[1], f[3], unixTime(f[2])})
+		list = append(list, Kept{Kind: kind, Ref: f[0], Commit: f[1], Merged: strings.Contains(f[3], " "), Subject: f[4], At: unixTime(f[2])})
 	}
 	stashes, err := r.keptStashes(ctx)
 	if err != nil {
@@ -83,7 +84,7 @@ func (r *Repo) keptStashes(ctx context.Context) ([]Kept, error) {
 	for record := range strings.SplitSeq(out, "\x00") {
 		f := strings.SplitN(record, "\n", 4)
 		if len(f) == 4 && strings.Contains("\n"+f[3], "\n"+shelveTrailer+": ") {
-			list = append(list, Kept{KeptStash, "", f[0], f[2], unixTime(f[1])})
+			list = append(list, Kept{Kind: KeptStash, Commit: f[0], Subject: f[2], At: unixTime(f[1])})
 		}
 	}
 	return list, nil

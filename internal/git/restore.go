@@ -21,6 +21,15 @@ func (r *Repo) cleanUp(ctx context.Context, base, head string, left leftover) er
 			return err
 		}
 	}
+	back, err := r.committedOwn(ctx, base, head)
+	if err != nil {
+		return err
+	}
+	if len(back) > 0 {
+		if _, err := r.git(ctx, call{args: append([]string{"reset", "-q", base, "--"}, back...), write: true}); err != nil {
+			return err
+		}
+	}
 	if head != base {
 		if err := r.moveHead(ctx, "back to where the failed work began", head, base); err != nil {
 			return err
@@ -34,11 +43,38 @@ func (r *Repo) cleanUp(ctx context.Context, base, head string, left leftover) er
 		return err
 	}
 	// Only the stat data is missing now; exit 1 says that ralph/ has changes.
-	_, err := r.git(ctx, call{args: []string{"update-index", "-q", "--refresh"}, write: true})
+	_, err = r.git(ctx, call{args: []string{"update-index", "-q", "--refresh"}, write: true})
 	if exitOf(err) == 1 {
 		return nil
 	}
 	return err
+}
+
+// committedOwn names the files in ralph's folders that the index has only because the
+// commits between base and head, which are taken back, brought them: the files stay, but
+// nobody staged them (R-M8).
+func (r *Repo) committedOwn(ctx context.Context, base, head string) ([]string, error) {
+	if base == head {
+		return nil, nil
+	}
+	args := append([]string{"diff-tree", "-r", "-z", "--name-only", "--no-renames", base, head, "--"}, folders()...)
+	committed, err := r.git(ctx, call{args: args})
+	if err != nil || committed == "" {
+		return nil, err
+	}
+	args = append([]string{"diff-index", "--cached", "-z", "--name-only", "--no-renames", head, "--"}, folders()...)
+	staged, err := r.git(ctx, call{args: args})
+	if err != nil {
+		return nil, err
+	}
+	var back []string
+	others := strings.Split(staged, "\x00")
+	for name := range strings.SplitSeq(committed, "\x00") {
+		if name != "" && !slices.Contains(others, name) {
+			back = append(back, ":(top,literal)"+name)
+		}
+	}
+	return back, nil
 }
 
 // restoreFiles makes the work tree, which is as left.files says, that of the

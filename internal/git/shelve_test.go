@@ -141,6 +141,37 @@ func TestShelveLeavesRalphFolder(t *testing.T) {
 	}
 }
 
+// R-M8: an agent's own commit takes the queue, the plan and a spec along. It is taken back, and
+// nobody staged them: the index is as it was. What a person staged of them stays staged.
+func TestShelveLeavesNothingStaged(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	b.agents = true
+	b.write("ralph/inbox.jsonl", "one\n")
+	b.write("ralph/specs/old.md", "old\n")
+	b.git("add", "-f", "-A")
+	b.git("commit", "-q", "-m", "base")
+	base := b.head()
+	b.write("ralph/config.yaml", "mine\n")
+	b.write("ralph/inbox.jsonl", "two\n")
+	b.write("ralph/plan.jsonl", "plan\n")
+	b.write("ralph/specs/new.md", "new\n")
+	b.write("work.txt", "work\n")
+	b.git("add", "-f", "ralph/inbox.jsonl", "ralph/plan.jsonl", "ralph/specs", "work.txt")
+	b.git("commit", "-q", "-m", "the agent's own")
+	b.git("add", "-f", "ralph/config.yaml")
+	b.write("ralph/inbox.jsonl", "three\n")
+	s := b.mustShelve("stash", base)
+	b.equal("HEAD", b.head(), base)
+	b.equal("staged", b.git("diff", "--cached", "--name-only"), "ralph/config.yaml")
+	b.want("ralph/inbox.jsonl", "three\n")
+	b.want("ralph/plan.jsonl", "plan\n")
+	b.want("ralph/specs/new.md", "new\n")
+	if s.Ref == "" {
+		t.Error("the agent's commit is kept nowhere")
+	}
+}
+
 // D-120: what the agent committed is kept, HEAD is where it was.
 func TestShelveWithTheAgentsCommits(t *testing.T) {
 	t.Parallel()

@@ -136,7 +136,7 @@ func TestCauses(t *testing.T) {
 		{Reason: ralph.ReasonFailed, Cause: "no_tasks"}: "no_tasks", {Reason: ralph.ReasonMaxSpecs}: "max_specs", {Reason: ralph.ReasonMaxCost}: "max_cost",
 		{Reason: ralph.ReasonMaxFailures}: "max_failures", {Reason: ralph.ReasonBudget}: "budget", {Reason: ralph.ReasonInterrupted}: "stopped",
 		{Reason: ralph.ReasonAborted}: "aborted", {Reason: ralph.ReasonLimited}: "agents_limited", {Reason: ralph.ReasonDenied}: "start_denied",
-		{Reason: ralph.ReasonHook}: "stopped_by_a_hook", {Reason: ralph.ReasonError}: "error",
+		{Reason: ralph.ReasonHook}: "stopped_by_a_hook", {Reason: ralph.ReasonPerson}: "a_person_is_needed", {Reason: ralph.ReasonError}: "error",
 	} {
 		if f := stop.Ended(&b.s); f.Cause != want || f.Reason != stop.Reason {
 			t.Errorf("%s: %q, want %q", stop.Reason, f.Cause, want)

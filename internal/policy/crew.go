@@ -465,6 +465,7 @@ func pilotEnd(s *ralph.State, c Config) Move {
 	}
 	var needless []string
 	left, needless = appendNamed(left, s, c)
+	bad := len(left)
 	if i := s.Plan.Integration; i != nil && i.Landed != i.Tip {
 		left = append(left, fmt.Sprintf("merged work waits on %s: %s", i.Branch, strings.Join(i.Held, ", ")))
 	}
@@ -477,6 +478,9 @@ func pilotEnd(s *ralph.State, c Config) Move {
 		return record(ended, Stop{Reason: ralph.ReasonComplete, Detail: detail}.Ended(s))
 	}
 	stop := Stop{Reason: ralph.ReasonFailed, Detail: strings.Join(left, ", "), Cause: "no_tasks"} // that could start
+	if bad == 0 {                                                                                 // all was done and merged (R-M3)
+		stop.Reason = ralph.ReasonPerson
+	}
 	return record(ended, stop.Ended(s))
 }
 

@@ -387,8 +387,8 @@ func TestPilotEnds(t *testing.T) {
 		}, nil, "job pending, failed: 2 failed, 1 timed out, 1 blocked, 1 can never start (d waits for a)"},
 		{"X-72 the checkout is in the way", nil, []ralph.Fact{
 			ralph.Advanced{Commit: "c1"}, ralph.Landed{From: "c0", To: "c1", Dirty: []string{"a.go", "b.go"}},
-		}, "job pending, failed: merged work waits on ralph/merged: a.go, b.go"},
-		{"P-7 git refuses", nil, []ralph.Fact{ralph.Advanced{Commit: "c1"}, ralph.Landed{Error: "disk full"}}, "job pending, failed: merged work waits on ralph/merged: disk full"},
+		}, "job pending, a person is needed: merged work waits on ralph/merged: a.go, b.go"},
+		{"P-7 git refuses", nil, []ralph.Fact{ralph.Advanced{Commit: "c1"}, ralph.Landed{Error: "disk full"}}, "job pending, a person is needed: merged work waits on ralph/merged: disk full"},
 		{"D-078 the worktrees could not be made", nil, []ralph.Fact{
 			ralph.TaskAdded{Task: ralph.Task{ID: "prepare:x", Kind: ralph.KindPrepare, Status: ralph.TaskFailed, Run: ralph.Run{Reason: "no room"}}},
 		}, "job pending, failed: no room"},

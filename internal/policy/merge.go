@@ -326,6 +326,10 @@ func nextLand(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Ste
 		return nextAway(s, t, ralph.Commit{}, now)
 	case r.Commits == 0:
 		return ralph.Commit{}, ralph.Why{Rule: "D-046", Text: "the spec is complete: commit its changes"}
+	case r.Commits == 1 && r.Rewritten && c.Checks && !c.Isolated && r.Checks == nil:
+		return checkOf(s, c, s.Job.Base, nil), ralph.Why{Rule: "D-046", Text: "a hook of the repository changed what was committed: check that"}
+	case r.Commits == 1 && r.Checks != nil && !r.Checks.Pass:
+		return finish(ralph.TaskFailed, "D-079", "a hook of the repository changed what was committed, and the checks fail on that: "+strings.Join(r.Checks.Reds(), ", "))
 	case r.Commits == 1:
 		return ralph.Commit{}, ralph.Why{Rule: "D-079", Text: "the commit failed: try it once more"}
 	}

@@ -309,7 +309,7 @@ func TestBaseConflicts(t *testing.T) {
 	if i := b.s.Plan.Integration; i.Denied != "I merge it myself" || i.Moved != "" || i.Tip != "c1" {
 		t.Errorf("%+v", i)
 	}
-	b.expect("job pending, failed: merged work waits on ralph/merged: I merge it myself")
+	b.expect("job pending, a person is needed: merged work waits on ralph/merged: I merge it myself")
 }
 
 // A merge of main's commits that has nothing to merge any more changes nothing.

@@ -521,7 +521,7 @@ func TestLandingWhenIdle(t *testing.T) {
 	b.expect("job done, complete: every task is done and merged")
 	b = held()
 	b.landedAt(ralph.Landed{From: "c0", To: "c1", Dirty: []string{"b.go"}})
-	b.expect("job pending, failed: merged work waits on ralph/merged: b.go")
+	b.expect("job pending, a person is needed: merged work waits on ralph/merged: b.go")
 	b = held()
 	b.person(b.s.Steer(ralph.WantStop, "a person"))
 	b.landedAt(ralph.Landed{From: "c0", To: "c1", Dirty: []string{"b.go"}})

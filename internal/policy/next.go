@@ -181,6 +181,9 @@ func complete(t *ralph.Task, c Config, why ralph.Why) (ralph.Step, ralph.Why) {
 
 // commitFailed says why no commit could be made.
 func commitFailed(t *ralph.Task) string {
+	if t.Run.Rewritten {
+		return t.Run.StepError + ", each time it runs"
+	}
 	if said := strings.TrimSpace(t.Run.Hook); said != "" {
 		return "a hook of the repository refuses the commit: " + said[strings.LastIndexByte(said, '\n')+1:]
 	}

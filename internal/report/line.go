@@ -64,6 +64,8 @@ func lines(e ralph.Event, s *ralph.State) []string {
 
 func committed(f ralph.Committed, s *ralph.State) []string {
 	switch {
+	case len(f.Rewritten) > 0:
+		return []string{"COMMIT: taken back: " + rewritten(f, s)}
 	case f.Hook != "":
 		return []string{"COMMIT: refused by a hook of the repository: " + oneLine(lastWords(f.Hook))}
 	case f.Error != "":
@@ -76,6 +78,15 @@ func committed(f ralph.Committed, s *ralph.State) []string {
 		return nil
 	}
 	return slices.Concat([]string{fmt.Sprintf("COMMIT: %s %q", f.Short, f.Subject)}, committedBeside(f, s), weakened(f))
+}
+
+// rewritten says what a hook did that changed a commit, at the first time and then.
+func rewritten(f ralph.Committed, s *ralph.State) string {
+	files := oneLine(some(f.Rewritten, 5))
+	if t := s.Task(f.Task); t != nil && (t.Run.Commits > 1 || slices.Contains(t.Run.Checks.Reds(), ralph.CheckHook)) {
+		return "a hook of the repository changes files each time it runs: " + files
+	}
+	return "a hook of the repository changed " + files + " in it, which nobody has checked"
 }
 
 func asked(g ralph.Gate) []string {

@@ -1,0 +1,120 @@
+package git
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// RewrittenError is a commit that a hook of the repository changed while it was made, and
+// that was taken back: it would have held what no check has seen. What the hook made of the
+// files stands in them.
+type RewrittenError struct{ Files []string }
+
+func (e *RewrittenError) Error() string {
+	const most = 10
+	files := slices.Clone(e.Files)
+	if len(files) > most {
+		files = append(files[:most], "...")
+	}
+	return "a hook of the repository changed files in the commit: " + strings.Join(files, ", ")
+}
+
+// indexWas is an index before hooks run.
+type indexWas struct {
+	file string
+	was  []byte // as it lies on disk
+}
+
+func stagedIn(index string) indexWas {
+	b, err := os.ReadFile(index)
+	if err != nil {
+		b = nil // git says what is wrong with it
+	}
+	return indexWas{index, b}
+}
+
+// rewritten names the files that hooks changed in a commit: those which the index has
+// otherwise than before. Without an index that can be read here (split, sparse) the trees
+// are compared. Files of others that the commit leaves out, and ralph's own, are not looked at.
+func (r *Repo) rewritten(ctx context.Context, before indexWas, tree string, c Commit, left []ralph.LeftFile) ([]string, error) {
+	if tree != "" && tree == c.Tree {
+		return nil, nil
+	}
+	a, errA := versions(before.was, len(c.Hash)/2)
+	b, errB := versions(stagedIn(before.file).was, len(c.Hash)/2)
+	var names []string
+	switch {
+	case errA == nil && errB == nil:
+		for name, v := range b {
+			if a[name] != v {
+				names = append(names, name)
+			}
+		}
+		for name := range a {
+			if _, there := b[name]; !there {
+				names = append(names, name)
+			}
+		}
+	case tree != "":
+		list, err := r.changes(ctx, tree, c.Tree)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range list {
+			names = append(names, x.path)
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return isOwn(name) || slices.ContainsFunc(left, func(l ralph.LeftFile) bool { return l.Path == name })
+	})
+	slices.Sort(names)
+	return names, nil
+}
+
+// versions are the entries of an index file by path.
+func versions(b []byte, idLen int) (map[string]string, error) {
+	list := map[string]string{}
+	if len(b) == 0 {
+		return list, errIndex
+	}
+	_, err := eachEntry(b, idLen, func(x indexEntry) error {
+		list[string(x.path)] = string(x.raw[modeAt:modeAt+4]) + hex.EncodeToString(x.id(idLen))
+		return nil
+	})
+	return list, err
+}
+
+// takeBack undoes a commit that a hook rewrote: files and index stay as the hook left them.
+// merged is the other parent of a merge, which is under way again after it.
+func (r *Repo) takeBack(ctx context.Context, c Commit, parent, merged string, files []string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer cancel()
+	r.index, r.line = private{}, lineage{}
+	if err := r.moveHead(ctx, "a hook changed what the checks had passed", c.Hash, parent); err != nil {
+		return err
+	}
+	if merged != "" {
+		for name, text := range map[string]string{"MERGE_HEAD": merged + "\n", "MERGE_MODE": "", "MERGE_MSG": ""} {
+			if err := os.WriteFile(filepath.Join(r.gitDir, name), []byte(text), 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	return &RewrittenError{Files: files}
+}
+
+// Rewritten names the files that a hook changed in a commit which was taken back, none for
+// any other error.
+func Rewritten(err error) []string {
+	if e, is := errors.AsType[*RewrittenError](err); is {
+		return e.Files
+	}
+	return nil
+}
