@@ -130,6 +130,9 @@ func bothSides() error {
 		return err
 	}
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if name == "" {
+			continue // none is left
+		}
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return err

@@ -34,9 +34,19 @@ func newLab(t *testing.T) *lab {
 	l.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + tmp, "GIT_CONFIG_NOSYSTEM=1", "LANG=C.UTF-8", "NO_COLOR=1",
 		// What a machine has that has built Go before, without its network.
-		"GOCACHE=" + filepath.Join(cache(t), "go-build"), "GOMODCACHE=" + modules(t), "GOPROXY=off", "GOTOOLCHAIN=local", "GOENV=off",
+		"GOCACHE=" + goCache(t), "GOMODCACHE=" + modules(t), "GOPROXY=off", "GOTOOLCHAIN=local", "GOENV=off",
 	}
 	return l
+}
+
+// goCache is where the go command of whoever runs the tests keeps what it has built.
+func goCache(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
 }
 
 func (l *lab) check(err error) {
@@ -59,6 +69,7 @@ func (l *lab) write(files map[string]string) {
 // written, which those of the module cache cannot.
 func (l *lab) copyOf(from, to string) {
 	l.Helper()
+	l.must("mkdir", "-p", filepath.Join(l.dir, to))
 	l.must("cp", "-r", from+"/.", filepath.Join(l.dir, to))
 	l.must("chmod", "-R", "u+w", filepath.Join(l.dir, to))
 }

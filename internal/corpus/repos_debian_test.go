@@ -24,7 +24,7 @@ func debianRepositories() []repository {
 						{Path: "tests/res1" + code + ".txt", Text: name + "\n"},
 						{Path: "run-tests.sh", At: "rm -f", Text: "run_test 1" + code + " \"" + name + " is known\" \"$CMD -I" + code + "\"\n"},
 					},
-					Green: []edit{{Path: "figlet.c", At: "    case 1: /* Version (integer) */", Text: "    case " + code + ":\n      printf(\"" + name + "\\n\");\n      break;\n"}},
+					Green: []edit{{Path: "figlet.c", At: "    case 1: /* Version (integer) */", Text: "    case " + code + ": printf(\"" + name + "\\n\"); break;\n"}},
 					Told:  name + ` is known\.\.\. \*\*fail\*\*`,
 				}
 			},
