@@ -26,12 +26,14 @@ type repository struct {
 	needs []string // programs that a machine may lack
 	make  func(*lab)
 	chore func(name string) chore
+	// only is the one of agent and autopilot that works here, where its checks take long; "" for both.
+	only string
 	// settings are what a person sets here, beside the agent; each says why.
 	settings []string
+	// follow does what a line of ralph's told the person to do.
+	follow func(l *lab, out string)
 	// after looks at what this kind of repository is about, once all is done.
 	after func(*lab)
-	// leaves are files that stay in the checkout and in no commit, and why.
-	leaves []string
 	// more are files in the commits that are not the agent's.
 	more []string
 }
@@ -65,14 +67,27 @@ func (l *lab) work(r repository) {
 	l.setUp(r)
 	start := l.git("rev-parse", "HEAD")
 	before := l.git("status", "--porcelain")
-	l.must(l.ralph, "inbox", "add", inPlace+".md")
-	out, row := l.timed("agent")
-	l.finished(r, "agent", out)
-	for _, name := range besides() {
-		l.must(l.ralph, "task", "add", name)
+	var out string
+	times := [3]string{"-", "-", "-"}
+	if r.only != "autopilot" {
+		l.must(l.ralph, "inbox", "add", inPlace+".md")
+		var s spent
+		out, s = l.timed("agent")
+		l.finished([]string{inPlace}, "agent", out)
+		times[0], times[2] = fmt.Sprintf("%.1f s", s.took.Seconds()), fmt.Sprintf("%.2f s", s.own.Seconds())
 	}
-	out, pilot := l.timed("autopilot", "--parallel", "3")
-	l.finished(r, "autopilot", out)
+	if r.only != "agent" {
+		for _, name := range besides() {
+			l.must(l.ralph, "task", "add", name)
+		}
+		var s spent
+		out, s = l.timed("autopilot", "--parallel", "3")
+		l.finished(besides(), "autopilot", out)
+		times[1] = fmt.Sprintf("%.1f s", s.took.Seconds())
+	}
+	if r.follow != nil {
+		r.follow(l, out)
+	}
 	if again := l.git("status", "--porcelain"); again != before {
 		l.Errorf("the work tree was\n%s\nand is\n%s", before, again)
 	}
@@ -82,7 +97,8 @@ func (l *lab) work(r repository) {
 		l.Log(l.must(l.ralph, "log"))
 		return
 	}
-	l.Logf("ROW | %s | %s | %.1f s | %.1f s | %.2f s |", r.name, strings.Join(l.checks(), ", "), row.took.Seconds(), pilot.took.Seconds(), row.own.Seconds())
+	// What docs/corpus.md has of it.
+	l.Logf("ROW | %s | %s | %s |", r.name, strings.Join(l.checks(), ", "), strings.Join(times[:], " | "))
 }
 
 // setUp is what a person does first.
@@ -105,6 +121,17 @@ func (l *lab) setUp(r repository) {
 	l.write(map[string]string{"ralph/specs/" + inPlace + ".md": "# Alpha\n\nThe function alpha answers 1.\n"})
 	l.git("add", "-A", "--sparse", "ralph")
 	l.git("commit", "-q", "-m", r.subject("Set up ralph"))
+}
+
+// tasks are all that are done here.
+func (r repository) tasks() []string {
+	switch r.only {
+	case "agent":
+		return []string{inPlace}
+	case "autopilot":
+		return besides()
+	}
+	return append(besides(), inPlace)
 }
 
 // subject is one that the hooks of all repositories take.
@@ -148,12 +175,8 @@ func (l *lab) timed(args ...string) (string, spent) {
 }
 
 // finished wants every task done by a test that was red and is green.
-func (l *lab) finished(r repository, how, out string) {
+func (l *lab) finished(tasks []string, how, out string) {
 	l.Helper()
-	tasks := besides()
-	if how == "agent" {
-		tasks = []string{inPlace}
-	}
 	for _, name := range tasks {
 		if !strings.Contains(out, " done: "+name+" (") {
 			l.Errorf("%s: %s is not done:\n%s", how, name, out)
@@ -187,7 +210,7 @@ func (l *lab) holds(r repository, start string) {
 		l.Errorf("stashes are left over:\n%s", stashes)
 	}
 	want := map[string]bool{}
-	for _, name := range append(besides(), inPlace) {
+	for _, name := range r.tasks() {
 		c := r.chore(name)
 		for _, e := range slices.Concat(c.Red, c.Green) {
 			want[e.Path] = true
@@ -205,7 +228,7 @@ func (l *lab) holds(r repository, start string) {
 	if !maps.Equal(want, got) {
 		l.Errorf("the commits hold %q, the agent wrote %q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
 	}
-	for _, name := range append(besides(), inPlace) {
+	for _, name := range r.tasks() {
 		for _, e := range r.chore(name).Green {
 			if text := l.git("show", "HEAD:"+e.Path); !strings.Contains(text, strings.TrimSpace(e.Text)) && !strings.HasPrefix(text, "version https://git-lfs") {
 				l.Errorf("main lacks the work of %s in %s:\n%.2000s", name, e.Path, text)

@@ -24,7 +24,6 @@ func goModules() map[string]string {
 		"github.com/gorilla/mux@v1.8.1":     "h1:TuBL49tXwgrFYWhqrNgrUNEY92u81SPhu7sTdzQEiWY=",
 		"github.com/spf13/cobra@v1.10.2":    "h1:DMTTonx5m65Ic0GOoRY2c16WCbHxOOw6xxezuLaBpcU=",
 		"github.com/spf13/pflag@v1.0.10":    "h1:4EBh2KAYBwaONj6b2Ye1GiHfwjqyROoF4RwYO+vPwFk=",
-		"github.com/google/go-cmp@v0.7.0":   "h1:wk8382ETsv4JYUZwIsn6YpYiWiBsYLSJiTsyBybVuN8=",
 		"github.com/BurntSushi/toml@v1.5.0": "h1:W5quZX/G/csjUnuI8SUYlsHs9M38FC7znL0lIO+DvMg=",
 	}
 }

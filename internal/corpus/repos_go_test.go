@@ -43,23 +43,23 @@ func goRepositories() []repository {
 			chore: goChore("mux", "", edit{Path: "README.md", Text: "\nNAME was here.\n", End: true}),
 		},
 		{
-			name: "pflag 1.0.10", make: fromModule("github.com/spf13/pflag@v1.0.10"),
+			name: "pflag 1.0.10", only: "agent", make: fromModule("github.com/spf13/pflag@v1.0.10"),
 			chore: goChore("pflag", ""),
 		},
 		{
-			name: "toml 1.5.0", make: fromModule("github.com/BurntSushi/toml@v1.5.0"),
+			name: "toml 1.5.0", only: "agent", make: fromModule("github.com/BurntSushi/toml@v1.5.0"),
 			chore: goChore("toml", ""),
 		},
 		cobra(),
 		{
-			name: "a workspace of two modules",
+			name: "a workspace of two modules", only: "autopilot",
 			make: func(l *lab) {
 				l.copyOf(module(l.T, "github.com/gorilla/mux@v1.8.1"), "mux")
-				l.copyOf(module(l.T, "github.com/google/go-cmp@v0.7.0"), "cmp")
-				l.write(map[string]string{"go.work": "go 1.21\n\nuse ./cmp\n\nuse ./mux\n"})
+				l.copyOf(module(l.T, "github.com/spf13/pflag@v1.0.10"), "pflag")
+				l.write(map[string]string{"go.work": "go 1.21\n\nuse ./mux\n\nuse ./pflag\n"})
 				l.start()
 			},
-			chore: goChore("cmp", "cmp/cmp/"),
+			chore: goChore("pflag", "pflag/"),
 		},
 		{
 			name: "20,000 files",

@@ -83,7 +83,7 @@ func nodeRepositories() []repository {
 			settings: []string{"quality.baseline=known"},
 		},
 		{
-			name: "a project with Jest 29",
+			name: "a project with Jest 29", only: "autopilot",
 			make: func(l *lab) {
 				l.write(map[string]string{
 					".gitignore":   "node_modules\ncoverage/\n",

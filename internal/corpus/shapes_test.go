@@ -121,8 +121,13 @@ func submodule() repository {
 			return nil, []string{fmt.Sprintf("cd vendor/lib; test -e %[1]s.txt || { echo %[1]s > %[1]s.txt; git add -A; git commit -qm %[1]s; }", name)}
 		}),
 		more: []string{"vendor/lib"},
-		after: func(l *lab) {
+		follow: func(l *lab, out string) {
+			if !strings.Contains(out, "LAND: `git submodule update` brings along what your checkout has of vendor/lib") {
+				l.Errorf("nothing says that the submodule stays behind:\n%s", out)
+			}
 			l.git("submodule", "--quiet", "update", "--no-fetch")
+		},
+		after: func(l *lab) {
 			for _, name := range []string{"alpha", "beta"} {
 				_, err := os.Stat(filepath.Join(l.dir, "vendor/lib", name+".txt"))
 				l.has("what was committed in the submodule by "+name, err == nil)
