@@ -6,7 +6,7 @@ SOAK_TIME ?= 2m
 TEMPL     := github.com/a-h/templ/cmd/templ@v0.3.1020
 
 .DEFAULT_GOAL := help
-.PHONY: help check generate test lint e2e bench figures fuzz soak demo
+.PHONY: help check generate test lint e2e corpus bench figures fuzz soak demo
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ lint: ## golangci-lint with gofumpt
 
 e2e: ## eight agents on a public module; real agent programs against a model server (installs them from npm)
 	.ci/run e2e
+
+corpus: ## real repositories of Go, npm and Debian, worked on whole (downloads them once)
+	.ci/run corpus
 
 bench figures: export RALPH_E2E_AGENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ralph-ci# where .ci/run puts them
 bench: ## the whole program against its floor as tables, then the packages (docs/performance.md)

@@ -85,6 +85,8 @@ type Landed struct {
 	Moved string        `json:"moved,omitempty"` // the base branch went on to this commit: merge it first
 	Error string        `json:"error,omitempty"`
 	Took  time.Duration `json:"took"`
+	// Behind are submodules of the checkout that stay at the commit they were at.
+	Behind []string `json:"behind,omitempty"`
 }
 
 // CleanedUp says what was taken away at the end of a session.

@@ -333,7 +333,7 @@ func (u *undo) land(i *ralph.Integration, from, to, key string) (ralph.Fact, err
 		if err := u.repo.Drop(u.ctx, key); err != nil {
 			return nil, err
 		}
-		return ralph.Landed{From: from, To: to, How: l.How}, nil
+		return ralph.Landed{From: from, To: to, How: l.How, Behind: l.Behind}, nil
 	case len(l.Dirty) > 0:
 		why = "your checkout has changes: " + strings.Join(l.Dirty[:min(5, len(l.Dirty))], ", ")
 	case l.Busy != "":

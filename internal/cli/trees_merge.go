@@ -218,7 +218,7 @@ func (m merging) Land(ctx context.Context, in step.LandInput) (ralph.Landed, err
 	if err != nil {
 		return ralph.Landed{}, err
 	}
-	out := ralph.Landed{From: from, To: in.To, How: l.How, Dirty: l.Dirty, Moved: l.Moved}
+	out := ralph.Landed{From: from, To: in.To, How: l.How, Dirty: l.Dirty, Moved: l.Moved, Behind: l.Behind}
 	if l.Busy != "" {
 		out.Dirty = []string{l.Busy} // as a changed file: a person is at it
 	}

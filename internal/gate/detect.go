@@ -46,6 +46,8 @@ func (o offer) commands() string {
 
 var (
 	makeTest       = regexp.MustCompile(`(?m)^test[ \t]*::?([^=:]|$)`)
+	makeTestAlone  = regexp.MustCompile(`(?m)^test[ \t]*:[ \t]*(#.*)?$`)
+	makePhony      = regexp.MustCompile(`(?m)^\.PHONY[ \t]*:(.*[ \t])?(test\b|.*\$)|^-?include\b`)
 	cargoWorkspace = regexp.MustCompile(`(?m)^[ \t]*\[workspace[].]`)
 )
 
@@ -233,5 +235,11 @@ func dotnetOffer(f folder) (offer, bool) {
 
 func makeOffer(f folder) (offer, bool) {
 	file, ok := f.first("GNUmakefile", "makefile", "Makefile") // make's own order
-	return offer{file: file, test: "make test", framework: "Make"}, ok && makeTest.MatchString(f.read(file))
+	text := f.read(file)
+	o := offer{file: file, test: "make test", framework: "Make"}
+	if makeTestAlone.MatchString(text) && !makePhony.MatchString(text) && f.has("test") {
+		o.test = "" // it would be green whatever the tests say
+		o.notes = []string{"make does nothing for its target test, since there is a test beside it: add `.PHONY: test`"}
+	}
+	return o, ok && makeTest.MatchString(text)
 }

@@ -20,13 +20,16 @@ type LandInput struct {
 	From, To string // commits
 }
 
-// Landed is how it went. Exactly one field is set; all but How mean that nothing
-// was changed and that it can be tried again later.
+// Landed is how it went. Exactly one field is set, but that Behind comes with How;
+// all but these mean that nothing was changed and that it can be tried again later.
 type Landed struct {
-	How   string
-	Dirty []string // changed or in the way in the checkout, which is never touched then
-	Moved string   // the base branch is elsewhere: its commit
-	Busy  string   // somebody is at work in the checkout: what, in words
+	How string
+	// Behind are submodules of the checkout that are at another commit than the one that
+	// landed: their files are the person's, and `git submodule update` brings them along.
+	Behind []string
+	Dirty  []string // changed or in the way in the checkout, which is never touched then
+	Moved  string   // the base branch is elsewhere: its commit
+	Busy   string   // somebody is at work in the checkout: what, in words
 }
 
 // Land fast-forwards the base branch. Checked out nowhere, only the branch moves.
@@ -194,5 +197,6 @@ func (r *Repo) landHere(ctx context.Context, in LandInput, mine bool) (Landed, e
 		lock.unfinished = true
 		return Landed{}, fmt.Errorf("land: the branch and its files are at %.12s, but git's index is not: %w", in.To, err)
 	}
+	out.Behind = r.behind(ctx, in)
 	return out, nil
 }

@@ -82,7 +82,10 @@ func TestCommitsInSubmodulesAreAtHand(t *testing.T) {
 	if len(saved) > 0 {
 		t.Errorf("kept aside: %+v", saved)
 	}
-	b.git("merge", "-q", "--ff-only", "ralph/t-1")
+	landed, err := b.repo.Land(t.Context(), LandInput{Branch: "main", From: b.head(), To: b.git("rev-parse", "ralph/t-1")})
+	b.must(err)
+	b.equal("how it landed", landed.How, LandedForward)
+	b.equal("submodules that are where they were", strings.Join(landed.Behind, " "), lib)
 	b.git("submodule", "--quiet", "update", "--no-fetch", "--recursive")
 	b.want(lib+"/deep/a.txt", "deeper\n")
 	b.want(lib+"/new", "new\n")

@@ -404,6 +404,9 @@ func landed(f ralph.Landed, s *ralph.State, tasks int) []string {
 	if tasks > 0 {
 		line += fmt.Sprintf(" (%s)", count(tasks, "task"))
 	}
+	if len(f.Behind) > 0 {
+		return []string{line, "LAND: `git submodule update` brings along what your checkout has of " + oneLine(some(f.Behind, 5))}
+	}
 	return []string{line}
 }
 

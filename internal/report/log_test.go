@@ -162,6 +162,7 @@ func TestParallelLines(t *testing.T) {
 		{"takes tests away", ralph.Committed{Task: "t-0001", Short: "abc1234", Subject: "One", Weakened: []ralph.Finding{{Path: "a_test.go", Line: 3, Kind: "skipped", What: "TestA"}}}, []string{`COMMIT: abc1234 "One"`, "NOTE: t-0001 takes tests away: a_test.go:3 skipped TestA"}},
 		{"nothing to commit", ralph.Committed{Task: "t-0001", Commit: "abc1234"}, nil},
 		{"landed already", ralph.Landed{How: "already"}, nil},
+		{"a submodule stays", ralph.Landed{How: "fast-forward", To: "1a2b3c4d5e", Behind: []string{"vendor/lib"}}, []string{"LAND: main is at 1a2b3c4", "LAND: `git submodule update` brings along what your checkout has of vendor/lib"}},
 		{"base moved", ralph.Landed{Moved: "1a2b3c4d5e"}, []string{"LAND: main went on to 1a2b3c4: its commits are merged first"}},
 		{"not landed", ralph.TaskEnded{ID: "land:a-1:0:9", Status: ralph.TaskSkipped, Why: ralph.Why{Text: "not landed: a.go"}}, nil},
 		{"resolve gave up", ralph.TaskEnded{ID: "resolve:a-1:0:t-0001:2", Status: ralph.TaskFailed, Slot: 1, Why: ralph.Why{Text: "out of time"}}, []string{"RESOLVE: t-0001 failed: out of time", "SLOT 1: free"}},

@@ -1,0 +1,259 @@
+//go:build corpus
+
+package corpus
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The tasks: one of a spec, in place, and three for as many agents at a time.
+const inPlace = "alpha"
+
+func besides() []string { return []string{"beta", "gamma", "delta"} }
+
+// repository is one of the corpus.
+type repository struct {
+	name  string
+	needs []string // programs that a machine may lack
+	make  func(*lab)
+	chore func(name string) chore
+	// only is the one of agent and autopilot that works here, where its checks take long; "" for both.
+	only string
+	// settings are what a person sets here, beside the agent; each says why.
+	settings []string
+	// follow does what a line of ralph's told the person to do.
+	follow func(l *lab, out string)
+	// after looks at what this kind of repository is about, once all is done.
+	after func(*lab)
+	// more are files in the commits that are not the agent's.
+	more []string
+}
+
+func corpus() []repository {
+	return slices.Concat(goRepositories(), nodeRepositories(), debianRepositories(), shapes())
+}
+
+// Each repository is worked on whole: a spec in place, then three tasks at a time, each
+// with a test that is red first. It ends landed and green, with a history that proves
+// itself and nothing in the work tree that nobody has told (issue 14, Proof; R-H1, R-H2,
+// R-H3, R-H7).
+func TestCorpus(t *testing.T) {
+	for _, r := range corpus() {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			for _, program := range r.needs {
+				if _, err := exec.LookPath(program); err != nil {
+					t.Skipf("there is no %s here", program)
+				}
+			}
+			l := newLab(t)
+			r.make(l)
+			l.work(r)
+		})
+	}
+}
+
+func (l *lab) work(r repository) {
+	l.Helper()
+	l.setUp(r)
+	start := l.git("rev-parse", "HEAD")
+	before := l.git("status", "--porcelain")
+	var out string
+	times := [3]string{"-", "-", "-"}
+	if r.only != "autopilot" {
+		l.must(l.ralph, "inbox", "add", inPlace+".md")
+		var s spent
+		out, s = l.timed("agent")
+		l.finished([]string{inPlace}, "agent", out)
+		times[0], times[2] = fmt.Sprintf("%.1f s", s.took.Seconds()), fmt.Sprintf("%.2f s", s.own.Seconds())
+	}
+	if r.only != "agent" {
+		for _, name := range besides() {
+			l.must(l.ralph, "task", "add", name)
+		}
+		var s spent
+		out, s = l.timed("autopilot", "--parallel", "3")
+		l.finished(besides(), "autopilot", out)
+		times[1] = fmt.Sprintf("%.1f s", s.took.Seconds())
+	}
+	if r.follow != nil {
+		r.follow(l, out)
+	}
+	if again := l.git("status", "--porcelain"); again != before {
+		l.Errorf("the work tree was\n%s\nand is\n%s", before, again)
+	}
+	l.holds(r, start)
+	if l.Failed() {
+		l.Log(out)
+		l.Log(l.must(l.ralph, "log"))
+		return
+	}
+	// What docs/corpus.md has of it.
+	l.Logf("ROW | %s | %s | %s |", r.name, strings.Join(l.checks(), ", "), strings.Join(times[:], " | "))
+}
+
+// setUp is what a person does first.
+func (l *lab) setUp(r repository) {
+	l.Helper()
+	all := orders{}
+	for _, name := range append(besides(), inPlace) {
+		all[name] = r.chore(name)
+	}
+	text, err := json.Marshal(all)
+	l.check(err)
+	file := filepath.Join(l.base, "orders.json")
+	l.check(os.WriteFile(file, text, 0o644))
+	l.must(l.ralph, "init")
+	// The agent of the tests in place of a real one, and no other after it.
+	settings := []string{
+		"agents.robo.driver=exec", fmt.Sprintf("agents.robo.command=[%q, agent, %q]", l.self, file), "agent.primary=robo", "agent.fallback=[]",
+	}
+	l.must(append([]string{l.ralph, "config", "edit"}, append(settings, r.settings...)...)...)
+	l.write(map[string]string{"ralph/specs/" + inPlace + ".md": "# Alpha\n\nThe function alpha answers 1.\n"})
+	l.git("add", "-A", "--sparse", "ralph")
+	l.git("commit", "-q", "-m", r.subject("Set up ralph"))
+}
+
+// tasks are all that are done here.
+func (r repository) tasks() []string {
+	switch r.only {
+	case "agent":
+		return []string{inPlace}
+	case "autopilot":
+		return besides()
+	}
+	return append(besides(), inPlace)
+}
+
+// subject is one that the hooks of all repositories take.
+func (r repository) subject(words string) string {
+	if r.name == "commit hooks" {
+		return "PROJ-1 " + words
+	}
+	return words
+}
+
+// spent is a run's time, and what of it was neither the agent's nor the checks'.
+type spent struct{ took, own time.Duration }
+
+func (l *lab) timed(args ...string) (string, spent) {
+	l.Helper()
+	from := 0
+	if _, err := os.Stat(filepath.Join(l.dir, "ralph/.state/journal.jsonl")); err == nil {
+		from = len(l.facts())
+	}
+	begin := time.Now()
+	out, code := l.run(append([]string{l.ralph}, args...)...)
+	took := time.Since(begin)
+	if code != 0 {
+		log, _ := l.run(l.ralph, "log")
+		l.Fatalf("ralph %v: exit code %d\n%s\n\n%s", args, code, out, log)
+	}
+	own := took
+	for _, f := range l.facts()[from:] {
+		switch f.T {
+		case "turn.ended":
+			own -= f.Fact.Took
+		case "checks.ran", "baseline.ran":
+			for _, result := range f.Fact.Results {
+				if !result.Reused {
+					own -= result.Took
+				}
+			}
+		}
+	}
+	return out, spent{took, own}
+}
+
+// finished wants every task done by a test that was red and is green.
+func (l *lab) finished(tasks []string, how, out string) {
+	l.Helper()
+	for _, name := range tasks {
+		if !strings.Contains(out, " done: "+name+" (") {
+			l.Errorf("%s: %s is not done:\n%s", how, name, out)
+		}
+	}
+	if red := strings.Count(out, "CHECK: failed"); red < len(tasks) {
+		l.Errorf("%s: %d tasks and %d red checks:\n%s", how, len(tasks), red, out)
+	}
+	if head := l.git("rev-parse", "--abbrev-ref", "HEAD"); head != "main" {
+		l.Errorf("%s: HEAD is %s", how, head)
+	}
+}
+
+// holds wants a history that proves itself, all work in it and nothing else, and nothing left over.
+func (l *lab) holds(r repository, start string) {
+	l.Helper()
+	l.git("fsck", "--full", "--strict")
+	if proof := l.must(l.ralph, "verify"); !strings.Contains(proof, "The history holds.") {
+		l.Errorf("ralph verify: %s", proof)
+	}
+	if replay := l.must(l.ralph, "replay"); !strings.Contains(replay, " 0 differ") {
+		l.Errorf("ralph replay: %s", replay)
+	}
+	if branches := l.git("for-each-ref", "--format=%(refname)", "refs/heads"); branches != "refs/heads/main" {
+		l.Errorf("branches are left over:\n%s", branches)
+	}
+	if trees := l.git("worktree", "list"); strings.Contains(trees, "\n") {
+		l.Errorf("worktrees are left over:\n%s", trees)
+	}
+	if stashes := l.git("stash", "list"); stashes != "" {
+		l.Errorf("stashes are left over:\n%s", stashes)
+	}
+	want := map[string]bool{}
+	for _, name := range r.tasks() {
+		c := r.chore(name)
+		for _, e := range slices.Concat(c.Red, c.Green) {
+			want[e.Path] = true
+		}
+	}
+	for _, name := range r.more {
+		want[name] = true
+	}
+	got := map[string]bool{}
+	for name := range strings.SplitSeq(l.git("diff", "--name-only", "-z", start, "HEAD"), "\x00") {
+		if name != "" {
+			got[name] = true
+		}
+	}
+	if !maps.Equal(want, got) {
+		l.Errorf("the commits hold %q, the agent wrote %q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+	}
+	for _, name := range r.tasks() {
+		for _, e := range r.chore(name).Green {
+			if text := l.git("show", "HEAD:"+e.Path); !strings.Contains(text, strings.TrimSpace(e.Text)) && !strings.HasPrefix(text, "version https://git-lfs") {
+				l.Errorf("main lacks the work of %s in %s:\n%.2000s", name, e.Path, text)
+			}
+		}
+	}
+	if r.after != nil {
+		r.after(l)
+	}
+}
+
+// checks are the commands that ran, as ralph found them or a person set them.
+func (l *lab) checks() []string {
+	l.Helper()
+	for _, f := range l.facts() {
+		if f.T == "baseline.ran" {
+			var list []string
+			for _, result := range f.Fact.Results {
+				if result.Command != "" {
+					list = append(list, "`"+result.Command+"`")
+				}
+			}
+			return list
+		}
+	}
+	l.Error("no baseline ran")
+	return nil
+}
