@@ -394,7 +394,9 @@ func (s *State) turnEnded(f TurnEnded, at time.Time) {
 		if f.Failed() {
 			r.Errored++
 		}
-		r.Spent += max(0, f.Took-f.Summary.Waited) // the clock stands still while a person thinks
+		if f.Err == nil || !f.Err.OfAgent() { // an agent that cannot be used takes none of the task's time (R-H4)
+			r.Spent += max(0, f.Took-f.Summary.Waited) // the clock stands still while a person thinks
+		}
 		r.Usage = r.Usage.Add(usage)
 		r.Session, r.Tree = f.Session, f.Tree
 		if f.Head != "" {

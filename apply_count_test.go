@@ -2,6 +2,7 @@ package ralph_test
 
 import (
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -100,5 +101,21 @@ func TestUnblockIsNoRetry(t *testing.T) {
 	apply(s, ralph.TaskStarted{ID: "t-1"}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskBlocked}, ralph.TaskRetried{ID: "t-1"})
 	if n := s.Task("t-1").RetryCount; n != 1 { // as older journals have it
 		t.Errorf("a fact without the field: retry_count %d", n)
+	}
+}
+
+// R-H4, issue 14.7: nothing is counted against a task while its agent cannot be used, its
+// time neither: an hour without a network is a try each minute, each of up to half a minute.
+func TestAgentThatCannotBeUsedTakesNoTimeOfTheTask(t *testing.T) {
+	t.Parallel()
+	for class, want := range map[ralph.ErrorClass]time.Duration{
+		ralph.ErrClassNetwork: 0, ralph.ErrClassAuth: 0, ralph.ErrClassLimit: 0, ralph.ErrClassBusy: 0,
+		ralph.ErrClassServer: time.Minute, ralph.ErrClassOther: time.Minute,
+	} {
+		s := fold(ralph.SessionStarted{ID: "s-1"}, ralph.PlanStarted{File: "a.md"}, ralph.TaskAdded{Task: task("t-1")}, ralph.TaskStarted{ID: "t-1"},
+			ralph.TurnEnded{Task: "t-1", Exit: ralph.ExitFailed, Took: time.Minute, Err: &ralph.AgentError{Class: class}})
+		if got := s.Task("t-1").Run.Spent; got != want {
+			t.Errorf("%s: %s of the task's time, want %s", class, got, want)
+		}
 	}
 }
