@@ -135,7 +135,7 @@ func (m merging) Merge(ctx context.Context, in step.MergeInput) (ralph.Merged, e
 				return ralph.Merged{}, err
 			}
 		}
-		gin.Sides = append(gin.Sides, git.Side{Commit: commit, Message: side.Message, Trailer: side.Trailer, Key: side.Key})
+		gin.Sides = append(gin.Sides, git.Side{Commit: commit, Message: side.Message, Trailer: side.Trailer, Key: side.Key, Was: side.Was})
 	}
 	r, err := m.repo.Merge(ctx, gin)
 	if errors.Is(err, git.ErrMovedOn) {

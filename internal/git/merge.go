@@ -58,6 +58,7 @@ type Side struct {
 	Message string // of the merge commit, complete
 	Trailer string // name of the trailer in it that identifies the merge
 	Key     string // its value; it names the candidate's ref too
+	Was     string // a branch that others may rewrite: where it was when it was merged last; "": none such
 }
 
 // Merge is what came of merging.
@@ -195,6 +196,13 @@ func (r *Repo) mergeSide(ctx context.Context, to Merge, side Side) (Merge, error
 		}
 	}
 	if res.files = res.open(); len(res.files) > 0 {
+		if again, ok, err := r.mergeRewritten(ctx, to, side); err != nil || ok {
+			if err != nil {
+				return Merge{}, err
+			}
+			again.sign = res.sign
+			return r.mergeCommit(ctx, to, side, again)
+		}
 		c, err := r.conflict(ctx, res, to.Commit, side.Commit)
 		return Merge{Conflict: c}, err
 	}

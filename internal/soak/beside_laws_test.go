@@ -103,9 +103,14 @@ func (b *desk) lost() []string {
 		return nil
 	}
 	// what is in commits and stashes: each line was added by one of them
-	text.WriteString(b.git("log", "--all", "-m", "-p", "--format=", "--", "src"))
-	text.WriteString(b.git("log", "-g", "-m", "-p", "--format=", "--all", "--", "src"))
+	text.WriteString(b.patches("src"))
 	return b.missing(text.String())
+}
+
+// patches are all that was ever committed or stashed below a folder, and is still at hand.
+func (b *desk) patches(folder string) string {
+	args := append([]string{"log", "--all", "-m", "-p", "--format="}, b.stashList()...)
+	return b.git(append(args, "--", folder)...) + b.git("log", "-g", "-m", "-p", "--format=", "--all", "--", folder)
 }
 
 func (b *desk) missing(text string) []string {
@@ -248,7 +253,7 @@ func (b *desk) onceEach() {
 // reached wants what is done to be somewhere: in the checkout, or in what a ref names.
 func (b *desk) reached() {
 	b.t.Helper()
-	all := b.git("log", "--all", "-m", "-p", "--format=", "--", "work")
+	all := b.patches("work")
 	files, err := filepath.Glob(b.path("work/*"))
 	must(b.t, err)
 	for _, file := range files {

@@ -302,9 +302,13 @@ func (b *desk) decides() {
 	must(b.t, json.Unmarshal([]byte(out), &gates))
 	for _, g := range gates {
 		args := []string{"approve", g.ID}
-		if g.Kind == "question" {
+		switch {
+		case g.Kind == "question":
 			args = []string{"answer", g.ID, "this way"}
+		case g.Kind == "merge" && b.asked[g.Text]: // what they did to the branch does not fit: they see to it themselves
+			args = []string{"deny", g.ID, "--reason", "I do it"}
 		}
+		b.asked[g.Text] = true
 		res := b.ralph(args...)
 		b.note("%s (%s): %d %s", strings.Join(args, " "), g.Text, res.code, strings.TrimSpace(res.errs))
 	}

@@ -43,6 +43,7 @@ type desk struct {
 
 	n      int               // names what is made
 	half   map[string]string // files that are half saved: their whole text
+	asked  map[string]bool   // gates that were let pass once
 	spoilt bool              // a file could not be read while the engine that runs did
 	stash  []string          // what was in the list of stashes after the last act
 	tokens map[string]string // lines of the person: the file that they were written into
@@ -56,7 +57,7 @@ func newBeside(t *testing.T, random *rand.Rand) *desk {
 	t.Helper()
 	b := &desk{
 		repo: newRepo(t, setup{plan: planTwo}), random: random, half: map[string]string{}, tokens: map[string]string{},
-		refs: map[string][]string{}, others: map[string]string{}, tasks: 4,
+		refs: map[string][]string{}, others: map[string]string{}, tasks: 4, asked: map[string]bool{},
 	}
 	b.command = []string{"agent", "autopilot"}[random.IntN(2)]
 	b.tracked = random.IntN(2) == 0

@@ -39,6 +39,7 @@ type Side struct {
 	Commit       string
 	Message      string
 	Trailer, Key string
+	Was          string // where a branch that people may rewrite was when it was merged last
 }
 
 // SquashInput says what becomes one commit.
@@ -124,7 +125,7 @@ func baseSide(i *ralph.Integration) Side {
 		base = "HEAD"
 	}
 	return Side{
-		Commit: i.Moved, Trailer: mergeTrailer, Key: i.Moved,
+		Commit: i.Moved, Trailer: mergeTrailer, Key: i.Moved, Was: i.Landed,
 		Message: prompt.MergeMessage(base, "What "+base+" has got meanwhile.", []string{mergeTrailer + ": " + i.Moved}),
 	}
 }

@@ -1,0 +1,62 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// A person rebases or amends the branch that work has landed on: its commits are other
+// ones now, and the integration branch holds the old ones. Git merges the two from where
+// they last were the same, long ago, and what both have changed alike conflicts with
+// itself. In truth they were the same when the work landed.
+
+// mergeRewritten merges a side that does not follow what it was when it was merged last as
+// a change of that. It reports false when it is no such side, when a commit of ralph's is
+// neither in it nor in another form, which only a person can want, and when that conflicts
+// as well.
+func (r *Repo) mergeRewritten(ctx context.Context, to Merge, side Side) (merged, bool, error) {
+	if side.Was == "" {
+		return merged{}, false, nil
+	}
+	if follows, err := r.descends(ctx, side.Commit, side.Was); err != nil || follows {
+		return merged{}, false, err
+	}
+	if holds, err := r.descends(ctx, to.Commit, side.Was); err != nil || !holds {
+		return merged{}, false, err
+	}
+	if kept, err := r.keepsOurs(ctx, side.Was, side.Commit); err != nil || !kept {
+		return merged{}, false, err
+	}
+	at, err := r.commit(ctx, side.Commit)
+	if err != nil {
+		return merged{}, false, fmt.Errorf("read the side to merge: %w", err)
+	}
+	// for the merge alone: older gits cannot be told where to merge from
+	change, err := r.commitMerged(ctx, at.tree, "what the branch is, after what it was\n", false, side.Was)
+	if err != nil {
+		return merged{}, false, err
+	}
+	res, err := r.mergeTree(ctx, to.Commit, change)
+	if err != nil {
+		return merged{}, false, err
+	}
+	res.files = res.open()
+	return res, len(res.files) == 0, nil
+}
+
+// keepsOurs reports whether every commit of ralph's in was is in now, if in another form.
+func (r *Repo) keepsOurs(ctx context.Context, was, now string) (bool, error) {
+	out, err := r.git(ctx, call{args: []string{
+		"log", "-z", "--cherry-pick", "--right-only", "--no-merges", "--no-show-signature", "--no-color", "--format=%B", now + "..." + was,
+	}, conf: []string{"i18n.logOutputEncoding=UTF-8"}})
+	if err != nil {
+		return false, fmt.Errorf("look for what a branch has lost: %w", err)
+	}
+	for line := range strings.FieldsFuncSeq(out, func(c rune) bool { return c == '\n' || c == 0 }) {
+		if strings.HasPrefix(line, "Ralph-") {
+			return false, nil
+		}
+	}
+	return true, nil
+}

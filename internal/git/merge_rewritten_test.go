@@ -1,0 +1,104 @@
+package git
+
+import (
+	"strings"
+	"testing"
+)
+
+// rewrittenBox has work of a task landed on main, on top of a person's commit, and more
+// work merged that has not landed.
+func rewrittenBox(t *testing.T) (b *box, landed string) {
+	t.Helper()
+	b = newBox(t)
+	b.write("p.txt", "one\n")
+	b.add("person")
+	b.must(b.repo.MakeBranch(t.Context(), integration, b.head()))
+	task := b.branch("ralph/t-1", integration, func(w *box) { w.work("t-1") })
+	b.merge(task)
+	landed = b.git("rev-parse", integration)
+	b.git("merge", "-q", "--ff-only", landed)
+	b.merge(b.branch("ralph/t-2", integration, func(w *box) { w.work("t-2") }))
+	return b, landed
+}
+
+// add commits everything as a person does.
+func (b *box) add(message string) {
+	b.t.Helper()
+	b.git("add", "-A")
+	b.git("commit", "-q", "-m", message)
+}
+
+// work is the commit of a task.
+func (b *box) work(task string) {
+	b.t.Helper()
+	b.write(task+".txt", "x\n")
+	b.add("ralph: " + task + "\n\nRalph-Receipt: " + task)
+}
+
+// mergeBase merges what main has now, as landing does when main is elsewhere.
+func (b *box) mergeBase(landed string) Merge {
+	b.t.Helper()
+	in := b.input(b.git("rev-parse", "main"))
+	in.Sides[0].Was = landed
+	m, err := b.repo.Merge(b.t.Context(), in)
+	b.must(err)
+	return m
+}
+
+// R-C1: after `git pull --rebase`, or an amend, the commits of main are other ones, and
+// the old ones are merged too: what both have changed alike is no conflict. It was a gate
+// that no answer could settle.
+func TestMergeOfAMainThatWasRewritten(t *testing.T) {
+	t.Parallel()
+	for name, rewrite := range map[string]func(b *box){
+		"amended below": func(b *box) {
+			b.git("reset", "-q", "--hard", "HEAD~2")
+			b.write("p.txt", "one, mended\n")
+			b.git("commit", "-q", "-a", "--amend", "-m", "person, amended")
+			b.git("cherry-pick", "ralph/t-1~1")
+		},
+		"rebased": func(b *box) {
+			b.write("p.txt", "one\ntwo\n")
+			b.add("person 2")
+			b.git("switch", "-q", "-c", "theirs", "main~4")
+			b.write("c.txt", "colleague\n")
+			b.add("colleague")
+			b.git("switch", "-q", "main")
+			b.git("rebase", "-q", "theirs")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, landed := rewrittenBox(t)
+			rewrite(b)
+			before := b.all()
+			m := b.mergeBase(landed)
+			if m.Conflict != nil {
+				t.Fatalf("a conflict: %+v", m.Conflict.Files)
+			}
+			for file, want := range map[string]string{"p.txt": b.read("p.txt"), "t-1.txt": "x\n", "t-2.txt": "x\n"} {
+				if got, err := b.try("show", m.Commit+":"+file); err != nil || strings.TrimSpace(got) != strings.TrimSpace(want) {
+					t.Errorf("%s is %q, want %q (%v)", file, got, want, err)
+				}
+			}
+			if parents := strings.Fields(b.git("log", "-1", "--format=%P", m.Commit)); len(parents) != 2 || parents[1] != b.head() {
+				t.Errorf("parents %v: main is to be one of them", parents)
+			}
+			b.untouched(before)
+			b.fsck()
+		})
+	}
+}
+
+// Whoever takes ralph's commits off main and changes what they changed has to decide: no
+// work goes away without a word.
+func TestMergeOfAMainWithoutWhatLanded(t *testing.T) {
+	t.Parallel()
+	b, landed := rewrittenBox(t)
+	b.git("reset", "-q", "--hard", "HEAD~2")
+	b.write("t-1.txt", "mine\n")
+	b.add("person, instead")
+	if m := b.mergeBase(landed); m.Conflict == nil {
+		t.Errorf("merged as %s: %s", m.Commit, b.git("log", "-1", "-p", m.Commit))
+	}
+}
