@@ -114,8 +114,10 @@ func (b *desk) rebase() {
 	b.moves(func() { b.try("rebase", "-q", "--autostash", "origin/main") })
 }
 
-// abort ends what is in the middle.
-func (b *desk) abort() {
+// abort ends what is in the middle, with what was edited meanwhile.
+func (b *desk) abort() { b.drops(b.aborts) }
+
+func (b *desk) aborts() {
 	switch {
 	case exists(b.path(".git/rebase-merge")), exists(b.path(".git/rebase-apply")):
 		b.moves(func() {

@@ -126,6 +126,17 @@ func (b *desk) note(format string, args ...any) {
 	b.trace = append(b.trace, fmt.Sprintf("%4d ", b.facts())+fmt.Sprintf(format, args...))
 }
 
+// env has ralph in PATH, as people have it: git calls it to merge its files.
+func (b *desk) env() []string {
+	env := b.repo.env()
+	for i, kv := range env {
+		if path, ok := strings.CutPrefix(kv, "PATH="); ok {
+			env[i] = "PATH=" + filepath.Dir(binary()) + ":" + path
+		}
+	}
+	return env
+}
+
 // gitIn runs git in a folder beside the checkout; what it cannot do fails the test.
 func (b *desk) gitIn(dir string, args ...string) {
 	b.t.Helper()
