@@ -46,7 +46,7 @@ type night struct {
 
 // ill is one thing that goes wrong, for a time.
 type ill struct {
-	Kind  string // limit, limit untold, network, login, overloaded, disk, sleep, crash
+	Kind  string // limit, limit untold, network, login, overloaded, disk, disk whole, sleep, crash
 	Agent string // "": every one
 	From  time.Duration
 	For   time.Duration
@@ -151,10 +151,18 @@ func (n *night) is(kind, agent string) *ill {
 	return nil
 }
 
-// room is what the disk says.
+// room is what the disk says: with less than 1 MiB it counts as full.
 func (n *night) room() error {
 	if n.is("disk", "") != nil {
-		return fmt.Errorf("write: %w", syscall.ENOSPC)
+		return syscall.ENOSPC
+	}
+	return n.whole()
+}
+
+// whole is the error of a disk to which nothing at all can be written.
+func (n *night) whole() error {
+	if n.is("disk whole", "") != nil {
+		return syscall.ENOSPC
 	}
 	return nil
 }
@@ -166,7 +174,7 @@ type disk struct {
 }
 
 func (d disk) Update(ctx context.Context, by string, decide func(*ralph.State) ([]ralph.Fact, error)) error {
-	if err := d.n.room(); err != nil {
+	if err := d.n.whole(); err != nil {
 		return fmt.Errorf("append facts: %w", err)
 	}
 	return d.Mem.Update(ctx, by, decide)
@@ -239,12 +247,22 @@ func (n *night) engine() (ralph.Reason, error) {
 	return reason, err
 }
 
+// start opens a session as cli does: one that broke is gone on with.
+func (n *night) start() {
+	raw, err := n.w.c.Encode()
+	if err != nil {
+		n.w.t.Fatal(err)
+	}
+	f := ralph.SessionStarted{ID: "s-1", Mode: n.w.c.Session, Config: raw, Resumed: n.w.mem.State().Session.ID != ""}
+	n.w.record(f)
+}
+
 // begin starts a session as `ralph autopilot` does; a full disk refuses it.
 func (n *night) begin() error {
 	if err := n.room(); err != nil {
 		return err
 	}
-	n.w.start()
+	n.start()
 	n.starts++
 	return nil
 }
@@ -263,7 +281,11 @@ func (n *night) pass(at time.Duration) (ralph.Reason, error) {
 			switch {
 			case err == nil && reason != ralph.ReasonInterrupted:
 				return reason, nil
-			case err != nil && !errors.Is(err, errDied) && !errors.Is(err, syscall.ENOSPC):
+			case errors.Is(err, syscall.ENOSPC): // it says so, if there is room for that
+				_ = disk{n.w.mem, n}.Update(context.Background(), "engine", func(*ralph.State) ([]ralph.Fact, error) {
+					return []ralph.Fact{ralph.SessionEnded{Reason: ralph.ReasonError, Detail: err.Error()}}, nil
+				})
+			case err != nil && !errors.Is(err, errDied):
 				return "", err
 			}
 			n.down = append(n.down, n.steady.Now())
@@ -289,7 +311,8 @@ func badNight() []ill {
 		{"network", "", 3 * hour, 40 * time.Minute},         // nothing answers
 		{"crash", "", 4 * hour, 0},                          // the engine is killed
 		{"overloaded", "claude", 4*hour + hour/4, hour / 2}, // 529
-		{"disk", "", 5 * hour, 25 * time.Minute},            // full
+		{"disk", "", 5 * hour, 25 * time.Minute},            // as good as full
+		{"disk whole", "", 5*hour + hour/2, hour / 4},       // not a byte
 		{"sleep", "", 6 * hour, 90 * time.Minute},           // the lid is shut
 		{"login", "claude", 8 * hour, 4 * hour},             // expires, and nobody is there
 		{"limit untold", "codex", 8*hour + hour/4, hour},    // so nobody can work for an hour
@@ -348,7 +371,7 @@ func drawNight(rt *rapid.T) (session string, ills []ill) {
 	session = rapid.SampledFrom([]string{"autopilot", "agent"}).Draw(rt, "session")
 	for range rapid.IntRange(0, 9).Draw(rt, "ills") {
 		i := ill{
-			Kind:  rapid.SampledFrom([]string{"limit", "limit untold", "network", "overloaded", "disk", "sleep", "crash", "login"}).Draw(rt, "kind"),
+			Kind:  rapid.SampledFrom([]string{"limit", "limit untold", "network", "overloaded", "disk", "disk whole", "sleep", "crash", "login"}).Draw(rt, "kind"),
 			Agent: rapid.SampledFrom([]string{"", "claude", "codex"}).Draw(rt, "agent"),
 			From:  time.Duration(rapid.IntRange(1, 8*3600).Draw(rt, "from")) * time.Second,
 			For:   time.Duration(rapid.IntRange(1, 3*3600).Draw(rt, "for")) * time.Second,
@@ -372,7 +395,7 @@ func TestEveryNight(t *testing.T) {
 		}
 		defer os.RemoveAll(root)
 		synctest.Test(t, func(t *testing.T) {
-			n := newNight(t, root, session, 9, ills...)
+			n := newNight(t, root, session, 7, ills...)
 			reason, err := n.pass(48 * hour)
 			if err != nil {
 				rt.Fatalf("%v: %v\n%s", ills, err, lastLines(n.w.mem, 10))
