@@ -197,13 +197,17 @@ func (m merging) Squash(ctx context.Context, in step.SquashInput) (ralph.Committ
 }
 
 // from is the commit of the base that to can be brought to: where it is now, when
-// to contains that; else where it was last seen, so that git tells what is between.
+// to contains that; else where it was last seen, so that git tells what is between. A base
+// that a person has taken back has moved: what they took off it would come back with to.
 func (m merging) from(ctx context.Context, base, landed, to string) (string, error) {
 	tip, err := m.repo.BaseTip(ctx, base)
 	if err != nil || tip == to {
 		return landed, err
 	}
 	if ok, err := m.repo.Contains(ctx, tip, to); err != nil || !ok {
+		return landed, err
+	}
+	if ok, err := m.repo.Contains(ctx, landed, tip); err != nil || !ok {
 		return landed, err
 	}
 	return tip, nil

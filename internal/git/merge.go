@@ -179,6 +179,11 @@ func (r *Repo) mergeSide(ctx context.Context, to Merge, side Side) (Merge, error
 	if r.followsFirst(side.Commit, to.Commit) {
 		return r.forward(ctx, to, side, at.tree)
 	}
+	if res, ok, err := r.mergeRewritten(ctx, to, side, at.tree); err != nil {
+		return Merge{}, err
+	} else if ok {
+		return r.mergeCommit(ctx, to, side, res)
+	}
 	res, err := r.mergeTree(ctx, to.Commit, side.Commit)
 	if err != nil {
 		return Merge{}, err
@@ -196,13 +201,6 @@ func (r *Repo) mergeSide(ctx context.Context, to Merge, side Side) (Merge, error
 		}
 	}
 	if res.files = res.open(); len(res.files) > 0 {
-		if again, ok, err := r.mergeRewritten(ctx, to, side); err != nil || ok {
-			if err != nil {
-				return Merge{}, err
-			}
-			again.sign = res.sign
-			return r.mergeCommit(ctx, to, side, again)
-		}
 		c, err := r.conflict(ctx, res, to.Commit, side.Commit)
 		return Merge{Conflict: c}, err
 	}

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// A person rebases or amends the branch that work has landed on: its commits are other
-// ones now, and the integration branch holds the old ones. Git merges the two from where
-// they last were the same, long ago, and what both have changed alike conflicts with
-// itself. In truth they were the same when the work landed.
+// A person rebases, amends or resets the branch that work has landed on: its commits are
+// other ones now, and the integration branch holds the old ones. Git would merge the two from
+// where they last were the same, long ago: what both have changed alike conflicts with
+// itself, and what the person took back is there again. In truth they were the same when the
+// branch was merged or landed on last.
 
-// mergeRewritten merges a side that does not follow what it was when it was merged last as
+// mergeRewritten merges a side that does not follow what it was when it was merged last, as
 // a change of that. It reports false when it is no such side, when a commit of ralph's is
-// neither in it nor in another form, which only a person can want, and when that conflicts
-// as well.
-func (r *Repo) mergeRewritten(ctx context.Context, to Merge, side Side) (merged, bool, error) {
+// neither in it nor in another form, which only a person can want, and when that conflicts.
+func (r *Repo) mergeRewritten(ctx context.Context, to Merge, side Side, tree string) (merged, bool, error) {
 	if side.Was == "" {
 		return merged{}, false, nil
 	}
@@ -28,12 +28,8 @@ func (r *Repo) mergeRewritten(ctx context.Context, to Merge, side Side) (merged,
 	if kept, err := r.keepsOurs(ctx, side.Was, side.Commit); err != nil || !kept {
 		return merged{}, false, err
 	}
-	at, err := r.commit(ctx, side.Commit)
-	if err != nil {
-		return merged{}, false, fmt.Errorf("read the side to merge: %w", err)
-	}
 	// for the merge alone: older gits cannot be told where to merge from
-	change, err := r.commitMerged(ctx, at.tree, "what the branch is, after what it was\n", false, side.Was)
+	change, err := r.commitMerged(ctx, tree, "what the branch is, after what it was\n", false, side.Was)
 	if err != nil {
 		return merged{}, false, err
 	}

@@ -11,6 +11,7 @@ func rewrittenBox(t *testing.T) (b *box, landed string) {
 	t.Helper()
 	b = newBox(t)
 	b.write("p.txt", "one\n")
+	b.write("secret.txt", "a key\n")
 	b.add("person")
 	b.must(b.repo.MakeBranch(t.Context(), integration, b.head()))
 	task := b.branch("ralph/t-1", integration, func(w *box) { w.work("t-1") })
@@ -66,18 +67,32 @@ func TestMergeOfAMainThatWasRewritten(t *testing.T) {
 			b.git("switch", "-q", "main")
 			b.git("rebase", "-q", "theirs")
 		},
+		"amended, without a file": func(b *box) {
+			b.git("reset", "-q", "--hard", "HEAD~2")
+			b.git("rm", "-q", "secret.txt")
+			b.git("commit", "-q", "-a", "--amend", "-m", "person, amended")
+			b.git("cherry-pick", "ralph/t-1~1")
+		},
+		"taken back": func(b *box) { b.git("reset", "-q", "--hard", "HEAD~1") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, landed := rewrittenBox(t)
+			if name == "taken back" {
+				b.write("secret.txt", "and more\n")
+				b.add("person 2")
+				b.mergeBase(landed)
+				landed = b.head()
+			}
 			rewrite(b)
 			before := b.all()
 			m := b.mergeBase(landed)
 			if m.Conflict != nil {
 				t.Fatalf("a conflict: %+v", m.Conflict.Files)
 			}
-			for file, want := range map[string]string{"p.txt": b.read("p.txt"), "t-1.txt": "x\n", "t-2.txt": "x\n"} {
-				if got, err := b.try("show", m.Commit+":"+file); err != nil || strings.TrimSpace(got) != strings.TrimSpace(want) {
+			for file, want := range map[string]string{"p.txt": b.read("p.txt"), "secret.txt": b.read("secret.txt"), "t-1.txt": "x\n", "t-2.txt": "x\n"} {
+				got, err := b.try("show", m.Commit+":"+file)
+				if gone := strings.HasPrefix(want, "<"); err != nil != gone || !gone && strings.TrimSpace(got) != strings.TrimSpace(want) {
 					t.Errorf("%s is %q, want %q (%v)", file, got, want, err)
 				}
 			}
