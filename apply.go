@@ -10,8 +10,10 @@ import (
 // that is not there (a person removed it meanwhile) changes nothing.
 func (s *State) Apply(e Event) {
 	before := s.At
+	s.stand(e)
 	s.rested(e, before)
 	s.fold(e, before)
+	s.withdrawn(e.At)
 	s.inCheckout(e)
 	s.restFrom(e.At)
 }

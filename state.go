@@ -42,6 +42,8 @@ type State struct {
 	// there is work; nil: nothing is known of that.
 	StepAt  time.Time `json:"step_at,omitzero"`
 	Stalled *Stalled  `json:"stalled,omitempty"`
+	// Stood is what stood still lately.
+	Stood Standing `json:"stood,omitzero"`
 
 	// Aside is the plan that the newest PlanStarted replaced; not kept in snapshots.
 	Aside *Plan `json:"-"`
