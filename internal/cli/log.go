@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -64,7 +63,7 @@ session and task. --raw prints the journal's lines alone, as their hashes are of
 	f.BoolVar(&o.all, "all", false, "also facts that make no line of their own")
 	f.IntVarP(&o.last, "lines", "n", 0, "only the last N lines (0: all)")
 	f.StringSliceVar(&o.types, "type", nil, "only events of these `names` (docs/events.md)")
-	f.StringVar(&o.since, "since", "", "only what happened since then: a `time` (2025-01-20, 2025-01-20T10:00:00Z) or how long ago (90m, 2d)")
+	f.StringVar(&o.since, "since", "", "only what happened since a `time`: "+sinceForms)
 	f.StringVar(&o.task, "task", "", "only what concerns this task: its `id`")
 	f.StringVar(&o.level, "level", "", "`info` or debug (log.level in ralph/config.yaml)")
 	cmd.MarkFlagsMutuallyExclusive("json", "raw")
@@ -79,8 +78,8 @@ func runLog(ctx context.Context, env Env, o logOptions) error {
 			return err
 		}
 	}
-	var err error
-	if p.since, err = parseSince(o.since, time.Now()); err != nil {
+	from, err := parseSince(o.since, time.Now())
+	if err != nil {
 		return err
 	}
 	if o.last < 0 {
@@ -104,6 +103,7 @@ func runLog(ctx context.Context, env Env, o logOptions) error {
 		return err
 	}
 	defer j.Close()
+	p.since = from.from(j.State())
 	if o.follow { // before the first line: who reads it may press Ctrl+C at once
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
@@ -132,27 +132,6 @@ func runLog(ctx context.Context, env Env, o logOptions) error {
 			return failed
 		}
 	}
-}
-
-// parseSince reads --since: how long ago, or a time; without a zone it is local.
-func parseSince(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n >= 0 {
-			return now.AddDate(0, 0, -n), nil
-		}
-	}
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
-		return now.Add(-d), nil
-	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly} {
-		if at, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
-			return at, nil
-		}
-	}
-	return time.Time{}, usage("--since %q: give how long ago (90m, 2d), a day (2025-01-20) or a time (2025-01-20T10:00:00Z)", text)
 }
 
 // logPrinter turns events into lines, folding the state on the way.

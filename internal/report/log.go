@@ -16,6 +16,7 @@ import (
 //   - Iterations of a spec count up, also when several tasks have one at once (D-086).
 //   - A landing names how many tasks it brought, and one that waits says so once
 //     for each list of files, not at every try.
+//   - While there is no network, the tries of each minute make no lines (R-H4).
 type Log struct {
 	free    []string                        // slots freed in the write that goes on
 	members map[ralph.TaskID][]ralph.TaskID // of the merges at work
@@ -23,12 +24,14 @@ type Log struct {
 	waits   string                          // the newest line of a landing that did not happen
 	merged  int                             // tasks merged since the last landing
 	counted bool                            // merged is all of them: the beginning was seen
+	out     outage
 }
 
 // Clone is a log that goes on from here by itself.
 func (l *Log) Clone() *Log {
 	c := *l
 	c.free, c.members = slices.Clone(l.free), maps.Clone(l.members)
+	c.out.held = slices.Clone(l.out.held)
 	return &c
 }
 
@@ -47,11 +50,10 @@ func (l *Log) Lines(e ralph.Event, s *ralph.State) []string {
 		out = lines(e, s)
 	}
 	l.free = append(l.free, freed(e)...)
-	if e.More {
-		return out
+	if !e.More {
+		out, l.free = append(out, l.free...), nil
 	}
-	out, l.free = append(out, l.free...), nil
-	return out
+	return l.quietly(e, s, out)
 }
 
 // remember keeps what later events are told with.

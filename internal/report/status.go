@@ -55,6 +55,7 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 		}
 		fmt.Fprintln(b)
 	}
+	brief(b, s, engine, now)
 	line := func(name, format string, args ...any) {
 		if name != "" {
 			name += ":"

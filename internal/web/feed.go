@@ -98,6 +98,9 @@ func (f *feed) told(e ralph.Event, then, s *ralph.State) []view.FeedItem {
 	}
 	switch x := e.Fact.(type) {
 	case ralph.StepStarted:
+		if f.log.Quiet() {
+			return nil // one more try while there is no network
+		}
 		item.Decision, item.Text, item.Rule, item.Why = true, report.StepWords(x.Step), x.Why.Rule, x.Why.Text
 		return []view.FeedItem{item}
 	case ralph.TurnEnded:
