@@ -19,6 +19,7 @@ const (
 	mostQueue  = 12
 	mostCut    = 12
 	mostNext   = 3
+	mostNight  = 4 // standstills, and what landed, in the short form of the morning report
 )
 
 // overview is the first page: what needs a person, then what goes on.
@@ -31,6 +32,7 @@ func overview(_ context.Context, r *request) (view.Page, error) {
 	}
 	return view.Page{Title: "Overview", Quiet: true, Sections: []view.Section{
 		{ID: "needs", Body: view.Needs(o.needs())},
+		{ID: "morning", Body: view.Morning(o.morning())},
 		{ID: "slots", Body: view.Slots(o.slots(stage, status))},
 		{ID: "progress", Class: "half", Body: view.PlanProgress(o.plan())},
 		{ID: "merges", Class: "half", Body: view.Merges(o.merges(stage))},
@@ -84,6 +86,22 @@ func (o overviewOf) needs() view.NeedsModel {
 		m.List, m.More = m.List[:mostNeeds], n
 	}
 	return m
+}
+
+// morning is what happened since the newest session began, nil where that is not worth a
+// word: the same as `ralph status` says.
+func (o overviewOf) morning() *view.MorningModel {
+	if o.state.Session.ID == "" {
+		return nil
+	}
+	m := report.Brief(o.state, o.engine, o.now)
+	if !m.Told(o.state, o.engine) {
+		return nil
+	}
+	newest := slices.Clone(m.Landed)
+	slices.Reverse(newest)
+	shown := min(len(newest), mostNight)
+	return &view.MorningModel{Morning: m, Still: m.Longest(mostNight), Landed: newest[:shown], More: len(newest) - shown}
 }
 
 // slots are the agents at work, and what else is under way.

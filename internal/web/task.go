@@ -33,7 +33,7 @@ func taskPage(_ context.Context, r *request) (view.Page, error) {
 	if !ok || last < r.state.Seq-mostPast/10 && t.Status == ralph.TaskActive { // the index is not so far yet
 		first, last = max(1, r.state.Seq-mostPast), r.state.Seq
 	}
-	past, err := r.server.tasksPast.of(r.server.opt.Source, r.state, id, first, last)
+	past, err := r.server.tasksPast.of(r.server.opt.Source, r.state, r.server.index.Before, id, first, last)
 	if err != nil {
 		return view.Page{}, err
 	}

@@ -33,10 +33,16 @@ type taskPast struct {
 	lines []view.Told
 	end   view.TaskEnd
 	cut   int // rows and lines that are left out
+
+	begin int64        // facts up to it were not to be read
+	then  *ralph.State // as it was with seq: a line is told with the state of its time (F-32)
+	rough bool         // the history has not been read so far yet: lines are told with today's state until it has
+	log   report.Log
 }
 
-// of is the past of a task, as far as the state is; the copy stays as it is.
-func (p *tasksPast) of(source Source, s *ralph.State, id ralph.TaskID, first, last int64) (taskPast, error) {
+// of is the past of a task, as far as the state is; the copy stays as it is. before gives
+// a state before a fact, as near as is known.
+func (p *tasksPast) of(source Source, s *ralph.State, before func(seq int64) *ralph.State, id ralph.TaskID, first, last int64) (taskPast, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var x *taskPast
@@ -47,10 +53,17 @@ func (p *tasksPast) of(source Source, s *ralph.State, id ralph.TaskID, first, la
 			break
 		}
 	}
+	if x != nil && x.rough && near(before, x.begin) {
+		x = nil
+	}
 	if x == nil {
 		x = &taskPast{id: id, seq: max(0, first-1, last-mostPast)}
 		if x.seq > first-1 {
 			x.from = x.seq
+		}
+		x.begin, x.then = x.seq, before(x.seq+1)
+		if x.rough = x.begin-x.then.Seq > feedFold; x.rough {
+			x.then = nil
 		}
 	}
 	p.list = append(p.list, x)
@@ -60,11 +73,24 @@ func (p *tasksPast) of(source Source, s *ralph.State, id ralph.TaskID, first, la
 	if x.seq >= last {
 		return x.copied(), nil
 	}
-	err := source.Each(x.seq, func(e ralph.Event) error {
+	after := x.seq
+	if x.then != nil {
+		after = x.then.Seq
+	}
+	err := source.Each(after, func(e ralph.Event) error {
 		if e.Seq > s.Seq {
 			return errEnough
 		}
-		x.add(e, s)
+		then := s
+		if x.then != nil {
+			x.then.Apply(e)
+			then = x.then
+		}
+		lines := x.log.Lines(e, then)
+		if e.Seq <= x.seq {
+			return nil
+		}
+		x.add(e, then, lines)
 		x.seq = e.Seq
 		if e.Seq >= last {
 			return errEnough
@@ -83,12 +109,17 @@ func (x *taskPast) copied() taskPast {
 	return c
 }
 
-// add takes one fact in.
-func (x *taskPast) add(e ralph.Event, s *ralph.State) {
+// near reports whether the state before a fact is known near enough to fold up to it.
+func near(before func(seq int64) *ralph.State, seq int64) bool {
+	return seq-before(seq+1).Seq <= feedFold
+}
+
+// add takes one fact in; s is the state after it.
+func (x *taskPast) add(e ralph.Event, s *ralph.State, lines []string) {
 	if !report.Concerns(e, s, x.id) {
 		return
 	}
-	for _, line := range report.Lines(e, s) {
+	for _, line := range lines {
 		x.lines = append(x.lines, view.Told{Seq: e.Seq, At: e.At, By: e.By, Text: oneLine(line, 300)})
 	}
 	if over := len(x.lines) - mostTold; over > 0 {
