@@ -65,7 +65,7 @@ type LandedRow struct {
 	Tasks  []ralph.TaskID     `json:"tasks"`          // that it is made of
 	Name   string             `json:"name"`
 	Commit string             `json:"commit,omitempty"`
-	Tries  int                `json:"tries"`  // turns of agents
+	Tries  int                `json:"tries"`  // turns of agents at its tasks
 	Checks string             `json:"checks"` // green, known red, none
 	Known  []ralph.PassedOver `json:"known_red,omitempty"`
 	Cost   float64            `json:"cost"`
@@ -231,7 +231,7 @@ func (n *Night) plans(e ralph.Event, s *ralph.State) {
 // specLanded is the row of a spec whose job has ended well; its plan is still there.
 func specLanded(s *ralph.State, f ralph.JobEnded, at time.Time) LandedRow {
 	row := LandedRow{
-		At: at, Spec: s.Plan.File, Name: s.Plan.File, Commit: f.Commit, Tries: s.Plan.Turns, Checks: "none",
+		At: at, Spec: s.Plan.File, Name: s.Plan.File, Commit: f.Commit, Checks: "none",
 		Cost: cents(s.Plan.Usage.Cost), Tokens: tokens(s.Plan.Usage), Tasks: []ralph.TaskID{}, Nothing: f.Commit == "",
 	}
 	for _, x := range s.Inbox {
@@ -241,7 +241,7 @@ func specLanded(s *ralph.State, f ralph.JobEnded, at time.Time) LandedRow {
 	}
 	for _, t := range s.Plan.Tasks {
 		if t.Status == ralph.TaskDone {
-			row.Tasks = append(row.Tasks, t.ID)
+			row.Tasks, row.Tries = append(row.Tasks, t.ID), row.Tries+t.Run.Iterations
 			row.checked(t)
 		}
 	}

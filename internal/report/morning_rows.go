@@ -83,7 +83,9 @@ func (m *Morning) specs(s *ralph.State, taken map[ralph.TaskID]bool, n *Night) {
 						row.Tasks = append(row.Tasks, t.ID)
 					}
 				}
-				row.Why = fmt.Sprintf("%d of %s done", done, count(len(s.Plan.Tasks), "task"))
+				if row.Why = "not planned yet"; len(s.Plan.Tasks) > 0 {
+					row.Why = fmt.Sprintf("%d of %s done", done, count(len(s.Plan.Tasks), "task"))
+				}
 			}
 			row.Why = cmp.Or(row.Why, "waits in the inbox")
 			if !s.Session.Live() && s.Session.Ended != "" {
@@ -304,7 +306,7 @@ func (m *Morning) sentence() string {
 			if f.Still > 1 {
 				words += " in all"
 			}
-		} else {
+		} else if slices.ContainsFunc(m.Still, func(r StillRow) bool { return r.Seconds >= shortStill.Seconds() }) {
 			words += " while other work went on"
 		}
 		parts = append(parts, words)
