@@ -37,7 +37,7 @@ func (x *session) openHooks(ctx context.Context) (*hooks, error) {
 	for _, f := range set.Flaws {
 		x.console.note("%s is not run: %s -> %s", f.File, f.Why, f.Fix)
 	}
-	runner := &hook.Runner{Proc: x.procs, Root: x.root, Env: append(baseEnv(x.env.Environ), "RALPH=1", "RALPH_ROOT="+x.root)}
+	runner := &hook.Runner{Proc: x.aroundHooks(x.procs), Root: x.root, Env: append(baseEnv(x.env.Environ), "RALPH=1", "RALPH_ROOT="+x.root)}
 	record := func(ctx context.Context, f ralph.Fact) error {
 		return x.journal.Update(ctx, "engine", func(*ralph.State) ([]ralph.Fact, error) { return []ralph.Fact{f}, nil })
 	}

@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
 // defaultSlots is how many agents `ralph autopilot` has at work at the same time
@@ -41,13 +43,33 @@ func (x *session) choosePlace(ctx context.Context) error {
 		}
 	case x.mode == "agent":
 		x.isolated = !x.dryRun && (c.Isolation == "worktree" || c.Parallel > 1)
+		if !x.isolated && !x.dryRun && c.Isolation == "auto" && x.onlyLandlock() && x.repo.CanMerge(ctx) == nil {
+			x.isolated = true // it cannot keep anything of the checkout
+		}
 	case x.mode == "construct" && (c.Parallel > 1 || c.Isolation == "worktree"):
 		x.notices = append(x.notices, "construct works in one slot, in your checkout; `ralph autopilot` works on the plan in worktrees")
 	}
+	x.boundPlace()
 	if x.isolated {
 		return x.repo.CanMerge(ctx)
 	}
 	return x.onBase(ctx)
+}
+
+func (x *session) onlyLandlock() bool { return x.cage != nil && x.cage.kind == sandbox.Landlock }
+
+// boundPlace tells the sandbox where agents work, and puts the hooks of the repository into it.
+func (x *session) boundPlace() {
+	if x.cage == nil {
+		return
+	}
+	x.cage.isolated = x.isolated
+	if x.onlyLandlock() && !x.isolated && !x.dryRun {
+		x.notices = append(x.notices, landlockInPlace+"; install bubblewrap, or let agents work in worktrees (isolation: worktree, `ralph autopilot`)")
+	}
+	x.repo.Shield(filepath.Join(stateDir(x.root), "sandbox", "hooks"), func(dir string, argv []string) ([]string, error) {
+		return x.cage.argv(dir, argv, x.env.Environ)
+	})
 }
 
 // onBase: in place, work goes to the branch that is checked out, which has to be the

@@ -48,6 +48,7 @@ type parts struct {
 	config  config.Config
 	repo    *git.Repo
 	procs   *proc.Runner
+	cage    *cage // nil: no sandbox
 	checks  []ralph.GateSpec
 	agents  map[string]step.ConfiguredAgent
 	chain   []string // agents in use, in order
@@ -103,10 +104,10 @@ func heldAnyway(c config.Config) []string {
 // openAgents opens the chain of agents. The primary must be there; a fallback
 // that cannot be used is left out with a notice.
 func (p *parts) openAgents(env Env) error {
-	procs, err := p.sandboxed(env)
-	if err != nil {
+	if err := p.openSandbox(env); err != nil {
 		return err
 	}
+	procs := p.around(p.procs)
 	p.agents = map[string]step.ConfiguredAgent{}
 	for i, name := range p.config.Chain() {
 		spec, ok := p.config.AgentSpec(name)
@@ -270,7 +271,7 @@ func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Execut
 		forChecks = append(forChecks, x.Fence) // of two the last one counts
 	}
 	x.Coverage, x.Secrets = covering{}, secrets.Scan
-	x.Gates = gate.New(p.procs, p.config.Quality.MaxOutput, agentGrace, forChecks)
+	x.Gates = gate.New(p.around(p.procs), p.config.Quality.MaxOutput, agentGrace, forChecks)
 	return x
 }
 

@@ -179,10 +179,11 @@ type Gate struct {
 	Shims         []string      `yaml:"shims"`         // programs that get a command shim
 }
 
-// Sandbox is what the system lets agents write.
+// Sandbox is what the system lets agents, and what runs what they wrote, write and read.
 type Sandbox struct {
 	Kind  string   `yaml:"kind"`  // off, auto, landlock, bubblewrap
 	Write []string `yaml:"write"` // files and folders beside the work tree; ~/ is the person's home
+	Hide  []string `yaml:"hide"`  // files and folders that give power; * stands for any part of a name
 }
 
 // Worktree is what every new worktree needs.

@@ -46,7 +46,7 @@ func Defaults() Config {
 			Timeout: 30 * time.Minute, OnTimeout: "skip", Scope: "agent", Approvals: "ask",
 			Shims: defaultShims(),
 		},
-		Sandbox:   Sandbox{Kind: "off", Write: agentFolders()},
+		Sandbox:   Sandbox{Kind: "auto", Write: agentFolders(), Hide: powers()},
 		Worktree:  Worktree{SetupTimeout: 10 * time.Minute},
 		Merge:     Merge{Auto: true, Batch: 1, ConflictRetries: 3, Resolver: "agent"},
 		AgentMode: AgentMode{MaxFailures: 3, OnFailure: "stash"},
@@ -142,6 +142,23 @@ func defaultShims() []string {
 func agentFolders() []string {
 	return []string{
 		"~/.claude", "~/.claude.json", "~/.codex", "~/.gemini", "~/.copilot", "~/.config/opencode", "~/.local/share/opencode",
-		"~/.local/state", "~/.cache", "~/.npm", "~/go", "~/.cargo/registry", "~/.cargo/git",
+		"~/.local/state", "~/.cache", "~/.npm", "~/.yarn", "~/.local/share/pnpm/store", "~/.bun/install/cache",
+		"~/go/pkg", "~/.cargo/registry", "~/.cargo/git", "~/.cargo/.package-cache*", "~/.m2/repository", "~/.ivy2", "~/.sbt",
+		"~/.gradle/caches", "~/.gradle/daemon", "~/.gradle/wrapper", "~/.gradle/native", "~/.gradle/notifications", "~/.gradle/.tmp",
+		"~/.nuget/packages", "~/.local/share/NuGet", "~/.composer/cache", "~/.bundle/cache", "~/.hex", "~/.mix", "~/.pub-cache", "~/.konan",
+	}
+}
+
+// powers are what a program that holds it can do more with than develop software: push,
+// publish, deploy, log in elsewhere, or have others do as it likes. Agents' own logins are
+// not among them, and nothing that builds need.
+func powers() []string {
+	return []string{
+		"~/.ssh", "~/.gnupg", "~/.git-credentials", "~/.config/git/credentials", "~/.netrc", "~/.config/gh", "~/.config/glab-cli", "~/.config/hub",
+		"~/.npmrc", "~/.pypirc", "~/.cargo/credentials*", "~/.gem/credentials", "~/.m2/settings.xml", "~/.gradle/gradle.properties",
+		"~/.docker/config.json", "~/.config/containers/auth.json", "~/.kube", "~/.aws", "~/.config/gcloud", "~/.azure", "~/.config/doctl", "~/.fly",
+		"~/.terraform.d/credentials*", "~/.pulumi/credentials*", "~/.vault-token", "~/.config/netlify", "~/.local/share/com.vercel.cli", "~/.config/.wrangler",
+		"~/.pgpass", "~/.my.cnf", "~/.password-store", "~/.config/op", "~/.local/share/keyrings", "~/.mozilla", "~/.config/google-chrome", "~/.config/chromium",
+		"/run/docker.sock", "/run/containerd", "/run/podman", "/tmp/tmux-*", "/tmp/ssh-*", "/tmp/.X11-unix",
 	}
 }

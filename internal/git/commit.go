@@ -354,7 +354,7 @@ func (r *Repo) runCommit(ctx context.Context, message string, args ...string) er
 	_, err := r.git(ctx, call{
 		args:  append([]string{"commit", "-q", "--cleanup=verbatim"}, args...),
 		conf:  []string{"maintenance.auto=false", "gc.auto=0", "i18n.commitEncoding=UTF-8"},
-		index: r.privateIndex(), stdin: message, write: true,
+		index: r.privateIndex(), stdin: message, write: true, hooks: true,
 	})
 	return err
 }

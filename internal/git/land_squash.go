@@ -49,7 +49,7 @@ func (r *Repo) SquashOnto(ctx context.Context, in SquashInput) (Commit, error) {
 	defer r.elsewhere()
 	before := stagedIn(r.realIndex())
 	_, err = r.git(ctx, call{
-		args: []string{"commit", "-q", "--cleanup=verbatim", "--allow-empty", "-F", "-"}, stdin: in.Message, write: true,
+		args: []string{"commit", "-q", "--cleanup=verbatim", "--allow-empty", "-F", "-"}, stdin: in.Message, write: true, hooks: true,
 		conf: []string{"maintenance.auto=false", "gc.auto=0", "i18n.commitEncoding=UTF-8"},
 	})
 	if err != nil {

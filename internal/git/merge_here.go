@@ -77,7 +77,7 @@ func (r *Repo) mergeHere(ctx context.Context, commit, message string) ([]Conflic
 		return c.Files, nil
 	}
 	_, err = r.git(ctx, call{
-		args: []string{"commit", "-q", "--cleanup=verbatim", "-F", "-"}, stdin: message, write: true,
+		args: []string{"commit", "-q", "--cleanup=verbatim", "-F", "-"}, stdin: message, write: true, hooks: true,
 		conf: []string{"maintenance.auto=false", "gc.auto=0", "i18n.commitEncoding=UTF-8"},
 	})
 	return nil, err
@@ -152,7 +152,7 @@ func (r *Repo) noteConflicts(ours, theirs string, files []staged) error {
 	for _, f := range files {
 		text += f.path + "\x00"
 	}
-	if err := os.WriteFile(filepath.Join(r.gitDir, mergeNote), []byte(text), 0o644); err != nil {
+	if err := writeFile(filepath.Join(r.gitDir, mergeNote), text); err != nil {
 		return fmt.Errorf("note the conflicts: %w", err)
 	}
 	return nil

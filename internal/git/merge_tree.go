@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/ralph-loop/ralph/internal/proc"
 )
 
 // merged is what `git merge-tree --write-tree` answers.
@@ -41,10 +39,7 @@ type remark struct {
 // saves asking for commit.gpgSign in a process of its own.
 func (r *Repo) mergeTree(ctx context.Context, ours, theirs string) (merged, error) {
 	args := []string{"merge-tree", "-z", "--write-tree", ours, theirs}
-	stdout, stderr, res, err := r.p.Output(ctx, proc.Command{
-		Args: append([]string{r.program}, args...), Dir: r.root, Tied: true,
-		Env: r.environ(true, "GIT_TRACE2_EVENT=2", "GIT_TRACE2_CONFIG_PARAMS=commit.gpgSign"),
-	})
+	stdout, stderr, res, err := r.run(ctx, call{args: args, tied: true, env: []string{"GIT_TRACE2_EVENT=2", "GIT_TRACE2_CONFIG_PARAMS=commit.gpgSign"}})
 	said := withoutTrace(stderr)
 	if err := result(ctx, args, res, err, []byte(said)); err != nil && (exitOf(err) != 1 || len(stdout) == 0) {
 		if strings.Contains(said, "unrelated histories") {

@@ -89,7 +89,7 @@ func (r *Repo) unmerged(ctx context.Context, idLen int) ([]string, error) {
 	if e, err := readEntries(b, idLen); err == nil {
 		return e.unmerged, nil
 	}
-	out, err := r.git(ctx, call{args: []string{"diff", "--name-only", "-z", "--diff-filter=U"}, conf: []string{"core.quotepath=off"}})
+	out, err := r.git(ctx, call{args: []string{"diff", "--name-only", "-z", "--diff-filter=U", "--ignore-submodules=dirty"}, conf: []string{"core.quotepath=off"}})
 	if err != nil {
 		return nil, err
 	}

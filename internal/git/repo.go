@@ -48,8 +48,10 @@ type Repo struct {
 	common  string // of all work trees: objects, refs, info/exclude
 	// ours is a worktree that ralph made: its index is ralph's too, so there is
 	// no private one beside it.
-	ours bool
-	home *Repo // of a worktree of ours: the checkout that it belongs to
+	ours   bool
+	module bool  // a submodule of such a worktree: its settings are its agent's to write
+	home   *Repo // of a worktree of ours: the checkout that it belongs to
+	shield *shield
 
 	mu    sync.Mutex // held by whoever uses the private index
 	index private
@@ -85,9 +87,10 @@ func Open(ctx context.Context, p *proc.Runner, dir string, env []string) (*Repo,
 	if err != nil {
 		return nil, refuse("git was not found in PATH", fmt.Sprintf("install git %d.%d or newer", minMajor, minMinor))
 	}
-	r := &Repo{p: p, env: env, root: dir, program: program, stashes: new(sync.Mutex)}
-	args := []string{program, "rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir", "--show-toplevel"}
-	out, trace, res, err := p.Output(ctx, proc.Command{Args: args, Dir: dir, Env: r.environ(true, "GIT_TRACE2_EVENT=2")})
+	r := &Repo{p: p, env: env, root: dir, program: program, stashes: new(sync.Mutex), shield: new(shield)}
+	out, trace, res, err := r.run(ctx, call{
+		args: []string{"rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir", "--show-toplevel"}, env: []string{"GIT_TRACE2_EVENT=2"},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open git repository: %w", err)
 	}
@@ -113,6 +116,9 @@ func Open(ctx context.Context, p *proc.Runner, dir string, env []string) (*Repo,
 	}
 	r.gitDir, r.root = filepath.FromSlash(lines[2]), filepath.FromSlash(lines[3])
 	r.common, err = commonDir(r.gitDir)
+	if err == nil {
+		err = checkCommon(r.gitDir, r.common)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open git repository: %w", err)
 	}
@@ -168,36 +174,38 @@ func withoutTrace(stderr []byte) string {
 type call struct {
 	args  []string // from the subcommand on
 	conf  []string // key=value, for this command alone
+	env   []string // for this command alone
 	index string   // index file instead of the user's
+	repo  string   // folder of git of another repository than this one
 	stdin string
 	write bool // takes locks, and runs hooks in the user's language
+	hooks bool // a commit: hooks of the person's run, in a worktree of ralph's too
+	tied  bool // ends with ralph, as all that write do
+	own   bool // is told where the repository's own hooks are
+	plain bool // looks at no repository
 }
 
 // git runs a command at the top of the work tree and returns its stdout.
 func (r *Repo) git(ctx context.Context, c call) (string, error) {
-	args := []string{r.program}
-	for _, kv := range c.conf {
-		args = append(args, "-c", kv)
-	}
-	var env []string
-	if c.index != "" && c.index != r.realIndex() {
-		// A split index would leave half of a private index in a file of the user's.
-		args = append(args, "-c", "core.splitIndex=false")
-		env = append(env, "GIT_INDEX_FILE="+c.index)
-	}
-	args = append(args, c.args...)
-	if err := neverlist.Own(args); err != nil {
-		return "", err
-	}
-	cmd := proc.Command{Args: args, Dir: r.root, Env: r.environ(!c.write, env...), Tied: c.write || c.index != ""}
-	if c.stdin != "" {
-		cmd.Stdin = strings.NewReader(c.stdin)
-	}
-	stdout, stderr, res, err := r.p.Output(ctx, cmd)
+	stdout, stderr, res, err := r.run(ctx, c)
 	if err := result(ctx, c.args, res, err, stderr); err != nil {
 		return "", err
 	}
 	return string(stdout), nil
+}
+
+func (r *Repo) run(ctx context.Context, c call) (stdout, stderr []byte, res proc.Result, err error) {
+	cmd, err := r.command(ctx, c)
+	if err == nil {
+		err = neverlist.Own(cmd.Args)
+	}
+	if err != nil {
+		return nil, nil, proc.Result{}, err
+	}
+	if c.stdin != "" {
+		cmd.Stdin = strings.NewReader(c.stdin)
+	}
+	return r.p.Output(ctx, cmd)
 }
 
 // result tells why a git command failed, nil when it did not.

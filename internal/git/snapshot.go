@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/ralph-loop/ralph/internal/proc"
 )
 
 // Snapshot writes the whole work tree (ignored and ralph's own files left out)
@@ -50,12 +48,7 @@ func (r *Repo) stage(ctx context.Context) (Head, error) {
 
 // addAll brings the private index in line with the work tree.
 func (r *Repo) addAll(ctx context.Context, pathspecs []string) error {
-	args := append([]string{"add", "-A", "--"}, pathspecs...)
-	_, err := r.git(ctx, call{
-		args: args, index: r.privateIndex(),
-		conf: []string{"advice.addEmbeddedRepo=false", "core.safecrlf=false"},
-	})
-	return err
+	return r.add(ctx, call{index: r.privateIndex(), conf: []string{"advice.addEmbeddedRepo=false", "core.safecrlf=false"}}, pathspecs)
 }
 
 func (r *Repo) writeTree(ctx context.Context, index string) (string, error) {
@@ -113,11 +106,16 @@ func (r *Repo) diffTree(ctx context.Context, max int64, more ...string) ([]byte,
 	args := append([]string{"diff-tree", "-r", "-p", "--no-color", "--no-ext-diff", "--no-textconv"}, more...)
 	out := &head{left: max}
 	var said bytes.Buffer
-	res, err := r.p.Run(ctx, proc.Command{
-		Args: append([]string{r.program, "-c", "core.quotepath=off", "-c", "core.attributesFile=" + os.DevNull, "-c", "core.bigFileThreshold=512m"}, args...),
-		Dir:  r.gitDir, Stdout: out, Stderr: &said,
-		Env: r.environ(true, "GIT_DIR="+r.gitDir, "GIT_WORK_TREE="+r.gitDir, "GIT_INDEX_FILE="+filepath.Join(r.gitDir, "ralph-no-index"), "GIT_NO_REPLACE_OBJECTS=1"),
+	cmd, err := r.command(ctx, call{
+		args: args, repo: r.gitDir, index: filepath.Join(r.gitDir, "ralph-no-index"),
+		conf: []string{"core.quotepath=off", "core.attributesFile=" + os.DevNull, "core.bigFileThreshold=512m"},
+		env:  []string{"GIT_COMMON_DIR=" + r.common, "GIT_WORK_TREE=" + r.gitDir, "GIT_NO_REPLACE_OBJECTS=1"},
 	})
+	if err != nil {
+		return nil, err
+	}
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Tied = r.gitDir, out, &said, false
+	res, err := r.p.Run(ctx, cmd)
 	if out.full {
 		cut := bytes.LastIndexByte(out.buf.Bytes(), '\n') + 1
 		return out.buf.Bytes()[:cut], nil

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Submodules come into a worktree from what the checkout has of them, never over a
@@ -105,7 +106,7 @@ func (r *Repo) fillFrom(ctx context.Context, source func(moduleLink) string, wit
 
 // has reports whether another repository on this disk has a commit.
 func (r *Repo) has(ctx context.Context, gitDir, commit string) bool {
-	_, err := r.git(ctx, call{args: []string{"--git-dir=" + gitDir, "cat-file", "-e", commit + "^{commit}"}})
+	_, err := r.git(ctx, call{repo: gitDir, args: []string{"cat-file", "-e", commit + "^{commit}"}})
 	return err == nil
 }
 
@@ -119,6 +120,9 @@ func (r *Repo) cloneLink(ctx context.Context, l moduleLink, from, shown string) 
 	update := r.quietly("submodule", "--quiet", "update", "--init", "--force", "--checkout", "--", l.path)
 	update.index = ""
 	update.conf = append(update.conf, "protocol.file.allow=always", "submodule."+l.name+".url="+from)
+	if err := r.trimModules(ctx); err != nil {
+		return err
+	}
 	if _, err := r.git(ctx, update); err != nil {
 		return fmt.Errorf("bring submodule %s into the worktree: %w", shown, err)
 	}
@@ -192,8 +196,8 @@ func (r *Repo) publishTo(ctx context.Context, source func(moduleLink) string) er
 		if r.has(ctx, to, head.Commit) {
 			continue
 		}
-		fetch := sub.quietly("--git-dir="+to, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", sub.gitDir, "HEAD:"+publishedRefs+head.Commit)
-		fetch.index = ""
+		fetch := sub.quietly("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", sub.gitDir, "HEAD:"+publishedRefs+head.Commit)
+		fetch.index, fetch.repo = "", to
 		fetch.conf = append(fetch.conf, "protocol.file.allow=always")
 		if _, err := sub.git(ctx, fetch); err != nil {
 			return fmt.Errorf("keep what was committed in submodule %s: %w", l.path, err)
@@ -203,6 +207,25 @@ func (r *Repo) publishTo(ctx context.Context, source func(moduleLink) string) er
 		}
 	}
 	return nil
+}
+
+// looked opens a submodule to look into, nil for one whose settings an agent may have
+// written: git would run the filters that they name.
+func (r *Repo) looked(name string) *Repo {
+	if r.ours {
+		return r.inner(name)
+	}
+	root := r.file(name)
+	gitDir := gitFile(root)
+	if gitDir == "" && r.shield.wrap == nil {
+		gitDir = filepath.Join(root, ".git")
+	}
+	if gitDir == "" || !goodHead(gitDir) || r.shield.wrap != nil && !straight(r.common, gitDir) {
+		return nil
+	}
+	return &Repo{
+		p: r.p, env: r.env, root: root, program: r.program, gitDir: gitDir, common: gitDir, ours: true, stashes: new(sync.Mutex), shield: r.shield,
+	}
 }
 
 // Inside returns the files that are changed inside submodules and that no commit of
@@ -217,9 +240,13 @@ func (r *Repo) Inside(ctx context.Context) ([]string, error) {
 		if _, err := os.Lstat(filepath.Join(r.file(l.path), ".git")); err != nil {
 			continue // it has no files
 		}
-		c := r.quietly("-C", l.path, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none")
-		c.index = ""
-		out, err := r.git(ctx, c)
+		sub := r.looked(l.path)
+		if sub == nil {
+			continue
+		}
+		c := sub.quietly("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
+		c.index, c.write = "", false
+		out, err := sub.git(ctx, c)
 		if err != nil {
 			return nil, fmt.Errorf("look into submodule %s: %w", l.path, err)
 		}
@@ -227,6 +254,13 @@ func (r *Repo) Inside(ctx context.Context) ([]string, error) {
 			if len(record) > 3 {
 				paths = append(paths, l.path+"/"+record[3:])
 			}
+		}
+		below, err := sub.Inside(ctx) // git would go there with the settings that it finds
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range below {
+			paths = append(paths, l.path+"/"+name)
 		}
 	}
 	slices.Sort(paths)

@@ -67,7 +67,7 @@ func TestCommitsInSubmodulesAreAtHand(t *testing.T) {
 	w.write(lib+"/new", "new\n")
 	inside, err := tree.Inside(t.Context())
 	b.must(err)
-	b.equal("changed inside", strings.Join(inside, " "), lib+"/deep "+lib+"/new")
+	b.equal("changed inside", strings.Join(inside, " "), lib+"/deep/a.txt "+lib+"/new")
 	for _, at := range []string{lib + "/deep", lib} {
 		w.git("-C", at, "add", "-A")
 		w.git("-C", at, "commit", "-q", "-m", "work in "+at)

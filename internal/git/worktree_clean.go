@@ -271,9 +271,9 @@ func (r *Repo) filesAsTree(ctx context.Context) (string, error) {
 	if _, err := copyIndex(r.realIndex(), index); err != nil {
 		return "", err
 	}
-	add := r.quietly(append([]string{"add", "-A", "--"}, withoutOwn()...)...)
+	add := r.quietly()
 	add.index = index
-	if _, err := r.git(ctx, add); err != nil {
+	if err := r.add(ctx, add, withoutOwn()); err != nil {
 		return "", err
 	}
 	return r.writeTree(ctx, index)
@@ -304,14 +304,11 @@ type changed struct {
 // everywhere, which to git is no failure.
 func (r *Repo) status(ctx context.Context) (list []changed, unseen bool, err error) {
 	c := r.quietly("status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
-	args := []string{r.program}
-	for _, kv := range c.conf {
-		args = append(args, "-c", kv)
-	}
+	c.write, c.index = false, ""
 	var stdout, stderr []byte
 	err = r.patiently(ctx, func() (err error) {
 		var res proc.Result
-		stdout, stderr, res, err = r.p.Output(ctx, proc.Command{Args: append(args, c.args...), Dir: r.root, Env: r.environ(true)})
+		stdout, stderr, res, err = r.run(ctx, c)
 		return result(ctx, c.args, res, err, stderr)
 	})
 	if err != nil {

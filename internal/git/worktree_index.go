@@ -195,18 +195,27 @@ func (p *proof) nothingElse() bool {
 	return true
 }
 
-// linkPaths returns the repositories inside this one that the index names.
-func (r *Repo) linkPaths(idLen int) []string {
-	b, err := os.ReadFile(r.realIndex())
-	if err != nil {
-		return nil
+// linkPaths returns the repositories inside this one that an index names. The id of HEAD's
+// kind of object tells the length of ids.
+func (r *Repo) linkPaths(index string) ([]string, error) {
+	b, err := os.ReadFile(index)
+	if err != nil || len(b) == 0 {
+		return nil, nil // none yet
+	}
+	idLen := 20
+	if r.wideIDs() {
+		idLen = 32
 	}
 	var paths []string
-	_, _ = eachEntry(b, idLen, func(x indexEntry) error {
+	rest, err := eachEntry(b, idLen, func(x indexEntry) error {
 		if x.mode() == modeLink {
 			paths = append(paths, string(x.path))
 		}
 		return nil
 	})
-	return paths
+	if err != nil {
+		return nil, err
+	}
+	var e entries
+	return paths, e.extensions(rest, idLen)
 }

@@ -20,23 +20,31 @@ func (r *Repo) inner(name string) *Repo {
 	root := r.file(name)
 	gitDir := gitFile(root)
 	rel, err := filepath.Rel(filepath.Join(r.gitDir, modulesName), gitDir)
-	if gitDir == "" || err != nil || !filepath.IsLocal(rel) || !goodHead(gitDir) {
+	if gitDir == "" || err != nil || !filepath.IsLocal(rel) || !goodHead(gitDir) || !straight(r.gitDir, gitDir) {
 		return nil
 	}
 	return &Repo{
-		p: r.p, env: fenced(r.env, root, gitDir), root: root, program: r.program, gitDir: gitDir, common: gitDir, ours: true,
-		stashes: new(sync.Mutex),
+		p: r.p, env: fenced(r.env, root, gitDir), root: root, program: r.program, gitDir: gitDir, common: gitDir, ours: true, module: true,
+		stashes: new(sync.Mutex), shield: r.shield,
 	}
 }
 
-// inners opens the submodules of the index that have files. Any object's id
-// tells the length of ids.
-func (r *Repo) inners(id string) []*Repo {
+// straight reports whether a folder is below another with no symbolic link on the way.
+func straight(top, dir string) bool {
+	a, err := filepath.EvalSymlinks(top)
+	b, failed := filepath.EvalSymlinks(dir)
+	rel, err2 := filepath.Rel(top, dir)
+	return err == nil && failed == nil && err2 == nil && b == filepath.Join(a, rel)
+}
+
+// inners opens the submodules of the index that have files.
+func (r *Repo) inners() []*Repo {
 	if stat(filepath.Join(r.gitDir, modulesName)) == nil {
 		return nil
 	}
 	var list []*Repo
-	for _, name := range r.linkPaths(len(id) / 2) {
+	names, _ := r.linkPaths(r.realIndex()) // one of another kind has none that ralph made
+	for _, name := range names {
 		if sub := r.inner(name); sub != nil {
 			list = append(list, sub)
 		}
@@ -47,7 +55,7 @@ func (r *Repo) inners(id string) []*Repo {
 // tidyLinks keeps what submodules hold that no branch of theirs does, in their
 // own recovery refs, and makes them clean.
 func (r *Repo) tidyLinks(ctx context.Context, id string, head Head, out *Entered) error {
-	for _, sub := range r.inners(head.Commit) {
+	for _, sub := range r.inners() {
 		if err := sub.tidy(ctx, id, out); err != nil {
 			return fmt.Errorf("submodule %s: %w", filepath.Base(sub.root), err)
 		}
@@ -97,7 +105,7 @@ func (r *Repo) tidy(ctx context.Context, id string, out *Entered) error {
 // cannot be had without fetching is emptied, for `worktree.setup` to fill. A
 // repository that is no submodule any more moves out.
 func (r *Repo) followLinks(ctx context.Context, in EnterInput, out *Entered) error {
-	if err := r.updateLinks(ctx, r.inners(in.From), out); err != nil {
+	if err := r.updateLinks(ctx, r.inners(), out); err != nil {
 		return err
 	}
 	list, _, err := r.status(ctx)
@@ -131,7 +139,10 @@ func (r *Repo) updateLinks(ctx context.Context, subs []*Repo, out *Entered) erro
 	}
 	update := r.quietly(args...)
 	update.index = ""
-	_, err := r.git(ctx, update)
+	err := r.trimModules(ctx)
+	if err == nil {
+		_, err = r.git(ctx, update)
+	}
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
@@ -161,7 +172,10 @@ func (r *Repo) keepModules(ctx context.Context, id string, out *Entered) error {
 		case !d.IsDir() || !goodHead(name) || stat(filepath.Join(name, "objects")) == nil:
 			return nil
 		}
-		alone, failed := r.one(ctx, call{args: []string{"--git-dir=" + name, "rev-list", "--max-count=1", "--all", "HEAD", "--not", "--remotes"}})
+		if err := r.trimConfig(ctx, name, ""); err != nil {
+			return err
+		}
+		alone, failed := r.one(ctx, call{repo: name, args: []string{"rev-list", "--max-count=1", "--all", "HEAD", "--not", "--remotes"}})
 		if failed != nil || alone != "" { // what cannot be asked is kept
 			list = append(list, name)
 			return filepath.SkipDir
@@ -177,7 +191,7 @@ func (r *Repo) keepModules(ctx context.Context, id string, out *Entered) error {
 			return err
 		}
 		// Without its files it can only be read when it does not name them.
-		_, err = r.git(ctx, call{args: []string{"config", "--file", filepath.Join(to, "config"), "--unset", "core.worktree"}, write: true})
+		_, err = r.git(ctx, call{args: []string{"config", "--file", filepath.Join(to, "config"), "--unset", "core.worktree"}, repo: os.DevNull, plain: true})
 		if code := exitOf(err); err != nil && code != 5 { // 5: it did not
 			return fmt.Errorf("keep a submodule's commits: %w", err)
 		}

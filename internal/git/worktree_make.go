@@ -258,8 +258,6 @@ func link(gitDir, dir string) error {
 	)
 }
 
-func writeFile(name, text string) error { return os.WriteFile(name, []byte(text), 0o666) }
-
 // newTree registers a worktree without files. Where git would have to carry
 // over more than a commit (sparse patterns, settings of this checkout, another
 // kind of ref store) it does so itself.

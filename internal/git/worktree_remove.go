@@ -133,7 +133,7 @@ func (r *Repo) keepFiles(ctx context.Context, id string, head Head, out *Entered
 	look := r.lookAtIndex(head)
 	if !look.hidden && r.underWay() == "" {
 		if clean, err := r.isClean(ctx, look); err != nil || clean {
-			return errors.Join(err, r.moveLinks(id, head, out))
+			return errors.Join(err, r.moveLinks(ctx, id, out))
 		}
 	}
 	if err := r.openUp(); err != nil {
@@ -144,7 +144,7 @@ func (r *Repo) keepFiles(ctx context.Context, id string, head Head, out *Entered
 		return err
 	}
 	out.Saved = append(out.Saved, saved...)
-	if err := r.moveLinks(id, head, out); err != nil {
+	if err := r.moveLinks(ctx, id, out); err != nil {
 		return err
 	}
 	_, err = r.wipe(ctx, id, out)
@@ -153,8 +153,12 @@ func (r *Repo) keepFiles(ctx context.Context, id string, head Head, out *Entered
 
 // moveLinks moves the repositories out that are no submodules: their commits are
 // nowhere else. After save the index names all of them that are not ignored.
-func (r *Repo) moveLinks(id string, head Head, out *Entered) error {
-	for _, name := range r.linkPaths(len(head.Commit) / 2) {
+func (r *Repo) moveLinks(ctx context.Context, id string, out *Entered) error {
+	links, err := r.linksIn(ctx, r.realIndex())
+	if err != nil {
+		return fmt.Errorf("look for repositories inside a worktree: %w", err)
+	}
+	for _, name := range links {
 		if info, err := os.Lstat(filepath.Join(r.file(name), ".git")); err != nil || !info.IsDir() {
 			continue
 		}

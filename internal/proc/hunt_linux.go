@@ -31,6 +31,17 @@ func attributes(c Command) *syscall.SysProcAttr {
 	return a
 }
 
+// innerGroup is the group of the program that another one (Command.Inner) has started, 0
+// while there is none: then there is nobody yet who could end by himself.
+func innerGroup(outer int) int {
+	for _, pid := range children(outer) {
+		if s, err := readStat(pid); err == nil && s.group != outer {
+			return s.group
+		}
+	}
+	return 0
+}
+
 // adoptOrphans makes this process the parent of every descendant whose own
 // parent ends, daemons included. That is how hunt finds them.
 func adoptOrphans() error {

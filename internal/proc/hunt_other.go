@@ -20,6 +20,9 @@ const glance = 10 * time.Millisecond
 
 func attributes(Command) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
+// innerGroup is 0: only Linux has spaces of processes.
+func innerGroup(int) int { return 0 }
+
 // adoptOrphans does nothing: only Linux hands orphans to an ancestor. Here a
 // leftover is known by its process group alone.
 func adoptOrphans() error { return nil }

@@ -62,6 +62,12 @@ type Command struct {
 	// process, and everything they leave behind is ended, daemons included.
 	// Untracked processes (git) may leave daemons of their own.
 	Tracked bool
+	// Inner is for a program that starts another one in a space of processes of its own
+	// and ends with it (bubblewrap): what asks to end is sent to that one, since the space
+	// dies at once with the program around it. What it leaves behind dies with the space
+	// too, and is not counted. An end by a signal that programs do not choose by
+	// themselves is told as one, not as the exit code that it has become.
+	Inner bool
 	// Tied is for what changes a repository (git): it gets TERM when this
 	// process dies, on which git takes its locks away, so that it never works
 	// on beside the engine that comes next. On systems without such a signal it
@@ -311,6 +317,9 @@ func (p *process) finish(ctx context.Context) (Result, error) {
 		return res, fmt.Errorf("wait for %s: %w", p.c.Args[0], waitErr)
 	}
 	res.Code, res.Signal = exitOf(p.cmd)
+	if p.c.Inner {
+		res = innerEnd(res)
+	}
 	if ioErr != nil {
 		return res, fmt.Errorf("run %s: %w", p.c.Args[0], ioErr)
 	}
@@ -368,7 +377,7 @@ func (p *process) await(ctx context.Context, exited <-chan struct{}) Ended {
 	if p.c.Interrupt {
 		first = syscall.SIGINT
 	}
-	p.signalGroup(first)
+	p.ask(first)
 	grace := time.NewTimer(p.grace(ctx))
 	defer grace.Stop()
 	select {
@@ -378,6 +387,27 @@ func (p *process) await(ctx context.Context, exited <-chan struct{}) Ended {
 		<-exited
 	}
 	return ended
+}
+
+// ask asks the process to end.
+func (p *process) ask(sig syscall.Signal) {
+	if p.c.Inner {
+		if group := innerGroup(p.pid()); group > 0 {
+			_ = syscall.Kill(-group, sig) // ESRCH: nobody left, which is what was wanted
+			return
+		}
+	}
+	p.signalGroup(sig)
+}
+
+// innerEnd makes a signal of the exit code that a program around another one has for it.
+func innerEnd(res Result) Result {
+	switch sig := syscall.Signal(res.Code - 128); sig {
+	case syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGABRT, syscall.SIGBUS, syscall.SIGILL, syscall.SIGFPE, syscall.SIGTERM:
+		res.Code, res.Signal = -1, signalName(sig)
+	}
+	res.Leftover = 0
+	return res
 }
 
 // signalGroup signals the process and its group. The group can be empty.

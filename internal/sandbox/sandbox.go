@@ -1,7 +1,8 @@
-// Package sandbox owns what the system itself keeps a process from writing: Landlock on
-// Linux, or bubblewrap where it is installed. All can be read; only what is named can be
-// written. It does not own which processes are sandboxed, nor what they need beside
-// their work tree, which the settings say.
+// Package sandbox owns what the system itself keeps a process from doing: Landlock on
+// Linux, or bubblewrap where it is installed. All can be read but what is hidden; only what
+// is named can be written; processes outside are out of reach. It does not own which
+// processes are sandboxed, nor what they need beside their work tree, which the settings
+// say.
 package sandbox
 
 import (
@@ -19,9 +20,19 @@ const (
 	Bubblewrap = "bubblewrap"
 )
 
-// devices are what programs write to that is no file: terminals and the void.
-func devices() []string {
-	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"}
+// Box is what a process may do with files. Paths are absolute; what is not there is
+// passed over. What is in several lists is hidden before it is kept, and kept before it
+// can be written.
+type Box struct {
+	Write []string `json:"write,omitempty"`
+	// Keep is read only although it lies in what can be written. Landlock cannot do that.
+	Keep []string `json:"keep,omitempty"`
+	// Hide is empty (bubblewrap) or cannot be opened (Landlock).
+	Hide []string `json:"hide,omitempty"`
+	// NoFile and NoFolder are an empty file and an empty folder, which stand for what
+	// bubblewrap hides.
+	NoFile   string `json:"-"`
+	NoFolder string `json:"-"`
 }
 
 // Temp are the folders for temporary files: tmpdir, the TMPDIR of the environment, or
@@ -31,65 +42,6 @@ func Temp(tmpdir string) []string {
 		return []string{tmpdir}
 	}
 	return []string{"/tmp", "/var/tmp"}
-}
-
-// Tree is what work in the checkout or worktree dir has to write: dir itself, and of
-// git's own folders what a commit, a branch and a stash need. In a worktree these are
-// its own folder in .git, objects, references and their logs: hooks and settings of
-// the repository stay out of reach. In the checkout it is all that lies in it.
-func Tree(dir string) []string {
-	list := []string{dir}
-	b, err := os.ReadFile(filepath.Join(dir, ".git"))
-	if err != nil {
-		return list // the checkout: .git is a folder in it
-	}
-	own, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "gitdir: ")
-	if !ok {
-		return list
-	}
-	if !filepath.IsAbs(own) {
-		own = filepath.Join(dir, own)
-	}
-	own = filepath.Clean(own)
-	common := own
-	switch {
-	case leadsBack(own, dir): // a worktree's. What own says of common is the agent's to write
-		common = filepath.Dir(filepath.Dir(own))
-	case !strings.Contains(filepath.ToSlash(own), "/.git/modules/"):
-		return list
-	}
-	for _, p := range []string{own, filepath.Join(common, "objects"), filepath.Join(common, "refs"), filepath.Join(common, "logs")} {
-		if !isLink(p) {
-			list = append(list, p)
-		}
-	}
-	return list
-}
-
-// isLink reports whether the last part of a path is a symbolic link: the folders of git
-// are none, and one that an agent has made would open what it leads to.
-func isLink(p string) bool {
-	info, err := os.Lstat(p)
-	return err == nil && info.Mode()&os.ModeSymlink != 0
-}
-
-// leadsBack reports whether a folder of git is that of the worktree dir. The file .git in a
-// worktree is its agent's to write: alone it would open any folder to the next turn.
-func leadsBack(own, dir string) bool {
-	b, err := os.ReadFile(filepath.Join(own, "gitdir"))
-	if err != nil || filepath.Base(filepath.Dir(own)) != "worktrees" {
-		return false
-	}
-	back := strings.TrimSpace(string(b))
-	if !filepath.IsAbs(back) {
-		back = filepath.Join(own, back)
-	}
-	there, err := os.Stat(back)
-	if err != nil {
-		return false
-	}
-	here, err := os.Stat(filepath.Join(dir, ".git"))
-	return err == nil && os.SameFile(here, there)
 }
 
 // Home makes paths of settings absolute: ~/ is home. Without a home they are left out.
@@ -107,29 +59,122 @@ func Home(paths []string, home string) []string {
 	return out
 }
 
-// Bwrap is a command inside bubblewrap, the program of which is bwrap: all of the system
-// to read but the files hide, which are empty, and write to write. What is not there is
-// passed over. The processes of the system stay visible and the network stays as it is:
-// agents need it.
-func Bwrap(bwrap string, write, hide, argv []string) []string {
-	args := []string{bwrap, "--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc"}
-	for _, p := range there(write) {
-		args = append(args, "--bind", p, p)
+// Found are the paths of a list in which `*` stands for any part of a name: those that are
+// there, with what links lead to.
+func Found(patterns []string) []string {
+	var out []string
+	for _, p := range patterns {
+		list := []string{p}
+		if strings.Contains(p, "*") {
+			list, _ = filepath.Glob(p) // a pattern that is none matches nothing
+		}
+		for _, name := range list {
+			if real, err := filepath.EvalSymlinks(name); err == nil {
+				out = append(out, real)
+			}
+		}
 	}
-	for _, p := range there(hide) {
-		args = append(args, "--ro-bind", "/dev/null", p)
-	}
-	return append(append(args, "--die-with-parent", "--"), argv...)
+	return out
 }
 
-// there are the paths that exist, each once, wider ones first.
+// Bwrap is a command inside bubblewrap, the program of which is bwrap.
+//
+// Processes get a space of their own: they see no others, and end with the program (a
+// signal for it has to be sent past bwrap: proc.Command.Inner). They have no terminal, no
+// rights of root, and of the devices those that are no hardware. The network stays as it
+// is: agents need it. User namespaces stay too, since the sandboxes of Claude Code and
+// Codex are made of them; what they mount is their own, and never more than is here.
+func Bwrap(bwrap string, b Box, argv []string) []string {
+	args := []string{bwrap, "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"}
+	if os.Geteuid() == 0 {
+		// Without it root cannot map itself in a user namespace: no sandbox inside this one
+		// would start. It gives nothing that root's own set-user-ID files do not.
+		args = append(args, "--cap-add", "CAP_SETFCAP")
+	}
+	args = append(args, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+	write, keep, hide := there(b.Write), there(b.Keep), there(b.Hide)
+	if slices.ContainsFunc(write, func(p string) bool { return within("/dev/shm", p) && p != "/dev/shm" }) {
+		args = append(args, "--ro-bind", "/dev/shm", "/dev/shm") // somebody works there; else it is empty, and the process's own
+	}
+	how := map[string][]string{}
+	for _, p := range write {
+		how[p] = []string{"--bind", p, p}
+		if within("/dev", p) {
+			how[p][0] = "--dev-bind"
+		}
+		if p == "/dev/shm" || ownDevice(p) {
+			delete(how, p)
+		}
+	}
+	for _, p := range keep {
+		// A folder on the way could be renamed, and another be put in its place.
+		for dir := filepath.Dir(p); slices.ContainsFunc(write, func(w string) bool { return within(w, dir) }); dir = filepath.Dir(dir) {
+			if how[dir] == nil {
+				how[dir] = []string{"--bind", dir, dir}
+			}
+		}
+		how[p] = []string{"--ro-bind", p, p}
+	}
+	for _, p := range hide {
+		if dirty := slices.ContainsFunc(hide, func(h string) bool { return h != p && within(h, p) }); dirty {
+			continue // it is empty with the folder that it lies in
+		}
+		how[p] = []string{"--ro-bind", b.NoFile, p}
+		if info, err := os.Stat(p); err == nil && info.IsDir() {
+			how[p][1] = b.NoFolder
+		}
+	}
+	order := make([]string, 0, len(how))
+	for p := range how {
+		order = append(order, p)
+	}
+	slices.Sort(order) // what lies in another comes after it
+	for _, p := range order {
+		args = append(args, how[p]...)
+	}
+	return append(append(args, "--"), argv...)
+}
+
+// ownDevice reports a device that bubblewrap makes anew.
+func ownDevice(p string) bool {
+	return slices.Contains([]string{"/dev", "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"}, p)
+}
+
+// within reports whether a path is a folder or lies in it.
+func within(dir, p string) bool {
+	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// there are the paths that exist, as they are behind links, each once, wider ones first.
 func there(paths []string) []string {
 	var out []string
 	for _, p := range paths {
-		if _, err := os.Stat(p); err == nil && filepath.IsAbs(p) {
-			out = append(out, filepath.Clean(p))
+		if real, err := filepath.EvalSymlinks(p); err == nil && filepath.IsAbs(p) {
+			out = append(out, real)
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// beside are the paths that together hold all that root holds but what is excluded: root
+// itself when nothing of that lies in it, else what lies beside it, down to it.
+func beside(root string, excluded []string) []string {
+	if slices.ContainsFunc(excluded, func(e string) bool { return within(e, root) }) {
+		return nil
+	}
+	if !slices.ContainsFunc(excluded, func(e string) bool { return within(root, e) }) {
+		return []string{root}
+	}
+	list, err := os.ReadDir(root)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range list {
+		if e.Type()&os.ModeSymlink == 0 { // what it leads to is listed where it lies
+			out = append(out, beside(filepath.Join(root, e.Name()), excluded)...)
+		}
+	}
+	return out
 }

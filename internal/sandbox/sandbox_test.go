@@ -10,27 +10,44 @@ import (
 	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
-// Of the repository a worktree writes what commits need, and neither hooks nor settings.
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Of the repository a worktree writes what commits need, and neither hooks nor settings,
+// nor what git finds the repository by (S1). The checkout is written but for those.
 func TestTree(t *testing.T) {
 	t.Parallel()
 	repo := t.TempDir()
-	own, work := filepath.Join(repo, ".git/worktrees/w"), filepath.Join(repo, "w")
-	for _, err := range []error{
-		os.MkdirAll(own, 0o700), os.Mkdir(work, 0o700), os.WriteFile(filepath.Join(own, "commondir"), []byte("../..\n"), 0o600),
-		os.WriteFile(filepath.Join(work, ".git"), []byte("gitdir: "+own+"\n"), 0o600),
-		os.WriteFile(filepath.Join(own, "gitdir"), []byte(filepath.Join(work, ".git")+"\n"), 0o600),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	git := filepath.Join(repo, ".git")
+	own, work := filepath.Join(git, "worktrees/w"), filepath.Join(repo, "w")
+	write(t, filepath.Join(own, "commondir"), "../..\n")
+	write(t, filepath.Join(work, ".git"), "gitdir: "+own+"\n")
+	write(t, filepath.Join(own, "gitdir"), filepath.Join(work, ".git")+"\n")
+	write(t, filepath.Join(own, "modules/lib/HEAD"), "ref: refs/heads/main\n")
 	want := []string{work, own, filepath.Join(git, "objects"), filepath.Join(git, "refs"), filepath.Join(git, "logs")}
-	if got := sandbox.Tree(work); !slices.Equal(got, want) {
+	got, keep := sandbox.Tree(work)
+	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := sandbox.Tree(repo); !slices.Equal(got, []string{repo}) {
+	for _, name := range []string{"w/.git", ".git/worktrees/w/commondir", ".git/worktrees/w/gitdir", ".git/worktrees/w/config.worktree", ".git/worktrees/w/modules/lib/config"} {
+		if !slices.Contains(keep, filepath.Join(repo, name)) {
+			t.Errorf("%s is not kept: %q", name, keep)
+		}
+	}
+	if got, keep = sandbox.Tree(repo); !slices.Equal(got, []string{repo}) {
 		t.Errorf("the checkout: %q", got)
+	}
+	for _, name := range []string{"config", "config.worktree", "hooks", "info", "worktrees"} {
+		if !slices.Contains(keep, filepath.Join(git, name)) {
+			t.Errorf("of the checkout .git/%s is not kept: %q", name, keep)
+		}
 	}
 }
 
@@ -42,25 +59,17 @@ func TestTreeIsNotTheAgentsToChoose(t *testing.T) {
 	home, fake := filepath.Join(root, "home"), filepath.Join(root, "tmp/worktrees/w")
 	real := filepath.Join(root, "repo/.git/worktrees/w")
 	work := filepath.Join(root, "repo/w")
-	write := func(path, text string) {
-		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(filepath.Join(home, "objects/x"), "")
-	write(filepath.Join(real, "gitdir"), filepath.Join(work, ".git"))
-	write(filepath.Join(real, "commondir"), home)
-	write(filepath.Join(fake, "gitdir"), filepath.Join(work, ".git"))
+	write(t, filepath.Join(home, "objects/x"), "")
+	write(t, filepath.Join(real, "gitdir"), filepath.Join(work, ".git"))
+	write(t, filepath.Join(real, "commondir"), home)
+	write(t, filepath.Join(fake, "gitdir"), filepath.Join(work, ".git"))
 	if err := os.Symlink(home, filepath.Join(root, "tmp/objects")); err != nil {
 		t.Fatal(err)
 	}
 	for _, own := range []string{home, home + "/worktrees/w/../..", real, fake} {
-		write(filepath.Join(work, ".git"), "gitdir: "+own+"\n")
-		for _, p := range sandbox.Tree(work) {
+		write(t, filepath.Join(work, ".git"), "gitdir: "+own+"\n")
+		list, _ := sandbox.Tree(work)
+		for _, p := range list {
 			if to, err := filepath.EvalSymlinks(p); err == nil && strings.HasPrefix(to, home) {
 				t.Errorf("gitdir: %s opens %s", own, p)
 			}
@@ -78,18 +87,25 @@ func TestHome(t *testing.T) {
 	}
 }
 
-// All can be read but what is hidden, what is there of the list can be written, and the
-// program's own arguments are none of bubblewrap's.
+// What is kept, and what is hidden, comes after what holds it, and the folders on the way
+// to it cannot be moved; the program's own arguments are none of bubblewrap's.
 func TestBwrap(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	secret := filepath.Join(dir, "web.json")
-	if err := os.WriteFile(secret, nil, 0o600); err != nil {
-		t.Fatal(err)
+	write(t, filepath.Join(dir, "ralph/.state/web.json"), "token")
+	write(t, filepath.Join(dir, "home/.ssh/id"), "key")
+	box := sandbox.Box{
+		Write: []string{dir, "/no/such/folder", dir}, Keep: []string{filepath.Join(dir, "ralph/.state")},
+		Hide: []string{filepath.Join(dir, "ralph/.state/web.json"), filepath.Join(dir, "home/.ssh"), "/no/such/file"}, NoFile: "/f", NoFolder: "/d",
 	}
-	got := strings.Join(sandbox.Bwrap("/usr/bin/bwrap", []string{dir, "/no/such/folder", dir}, []string{secret, "/no/such/file"}, []string{"/bin/sh", "--bind"}), " ")
-	want := "/usr/bin/bwrap --ro-bind / / --dev-bind /dev /dev --proc /proc --bind " + dir + " " + dir + " --ro-bind /dev/null " + secret + " --die-with-parent -- /bin/sh --bind"
-	if got != want {
-		t.Errorf("%s\nwant %s", got, want)
+	got := strings.Join(sandbox.Bwrap("/usr/bin/bwrap", box, []string{"/bin/sh", "--bind"}), " ")
+	want := strings.ReplaceAll(" --bind D D --ro-bind /d D/home/.ssh --bind D/ralph D/ralph --ro-bind D/ralph/.state D/ralph/.state --ro-bind /f D/ralph/.state/web.json -- /bin/sh --bind", "D", dir)
+	if !strings.HasSuffix(got, want) {
+		t.Errorf("%s\nwant at its end %s", got, want)
+	}
+	for _, part := range []string{"--unshare-pid", "--new-session", "--cap-drop ALL", "--die-with-parent", "--ro-bind / /"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("%s is not in %s", part, got)
+		}
 	}
 }

@@ -18,16 +18,16 @@ func reporting(hook, git, report string) (tell string, takes bool) {
 	switch hook {
 	case "post-commit": // the picks of a rebase are told by post-rewrite, with what they were before
 		return "{ at=$(" + git + " rev-parse HEAD --git-path rebase-merge --git-path rebase-apply) && printf '%s\\n' \"$at\" | " +
-			"{ read -r id; read -r a; read -r b; [ -e \"$a\" ] || [ -e \"$b\" ] || printf 'commit %s\\n' \"$id\"; }; } >> " + report + " 2>/dev/null\n", false
+			"{ read -r id; read -r a; read -r b; [ -e \"$a\" ] || [ -e \"$b\" ] || printf 'commit %s\\n' \"$id\"; }; } 2>/dev/null >> " + report + "\n", false
 	case "post-merge": // a merge makes no post-commit; a fast-forward and --squash make no commit
 		return "[ \"$1\" = 1 ] || case $(" + git + " reflog -1 --format=%gs HEAD) in ''|*Fast-forward*) ;; *) at=$(" + git + " rev-parse --verify --quiet HEAD^2) && " +
-			"printf 'merge %s\\n' \"$(" + git + " rev-parse HEAD)\" >> " + report + " ;; esac 2>/dev/null\n", false
+			"printf 'merge %s\\n' \"$(" + git + " rev-parse HEAD)\" 2>/dev/null >> " + report + " ;; esac\n", false
 	case "post-rewrite":
-		return "said=$(cat)\nprintf '%s\\n' \"$said\" | while read -r old new rest; do printf 'rewrite %s %s\\n' \"$old\" \"$new\"; done >> " + report + " 2>/dev/null\n", true
+		return "said=$(cat)\nprintf '%s\\n' \"$said\" | while read -r old new rest; do printf 'rewrite %s %s\\n' \"$old\" \"$new\"; done 2>/dev/null >> " + report + "\n", true
 	case "post-checkout":
-		return "[ \"$3\" != 1 ] || printf 'switch %s\\n' \"$(" + git + " symbolic-ref -q --short HEAD || " + git + " rev-parse HEAD)\" >> " + report + " 2>/dev/null\n", false
+		return "[ \"$3\" != 1 ] || printf 'switch %s\\n' \"$(" + git + " symbolic-ref -q --short HEAD || " + git + " rev-parse HEAD)\" 2>/dev/null >> " + report + "\n", false
 	case "pre-rebase":
-		return "printf 'op rebase\\n' >> " + report + " 2>/dev/null\n", false
+		return "printf 'op rebase\\n' 2>/dev/null >> " + report + "\n", false
 	}
 	return "", false
 }

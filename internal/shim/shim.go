@@ -50,7 +50,11 @@ func (s Set) Put(dir string, env []string) ([]string, error) {
 	if err := os.WriteFile(filepath.Join(dir, rulesFile), s.Rules, 0o600); err != nil {
 		return nil, fmt.Errorf("write the rules of the shims: %w", err)
 	}
-	if s.Report != "" { // behind a link, since a script here is written before it is known what is to be in it
+	if s.Report != "" {
+		if err := os.MkdirAll(filepath.Dir(s.Report), 0o700); err != nil {
+			return nil, fmt.Errorf("make the folder for what the agent's git tells: %w", err)
+		}
+		// behind a link, since a script here is written before it is known what is to be in it
 		if err := os.Symlink(s.Report, filepath.Join(dir, reportLink)); err != nil {
 			return nil, fmt.Errorf("lead the git hooks to their report: %w", err)
 		}

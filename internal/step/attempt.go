@@ -83,7 +83,7 @@ func (x *Executor) openLine(ctx context.Context, s *ralph.State, t *ralph.Task, 
 	if x.Below == nil {
 		return l, env, nil
 	}
-	if env, err = x.Below.Put(ctx, l.Dir(), env, BelowTurn{Work: x.dir(t), Asks: agent.Asks, Report: filepath.Join(rec.dir, gitReport)}); err != nil {
+	if env, err = x.Below.Put(ctx, l.Dir(), env, BelowTurn{Work: x.dir(t), Asks: agent.Asks, Report: x.gitReport(rec.dir)}); err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("put shims and hooks below the agent: %w", err), l.close())
 	}
 	return l, env, nil

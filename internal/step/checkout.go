@@ -12,9 +12,15 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// gitReport is the file, in the folder of a turn, in which the agent's git tells what it
-// does to the history. It is written by git's own hooks, so it is there after a crash.
-const gitReport = "git-report"
+// StateGit is the folder of the files in which agents' git tells what it does to the
+// history: <task>/<turn>. They are written by git's own hooks, so they are there after a
+// crash. Of ralph's state it is all that an agent in the checkout may write.
+const StateGit = "ralph/.state/git"
+
+// gitReport is the file of the turn whose records are in dir.
+func (x *Executor) gitReport(dir string) string {
+	return filepath.Join(x.Root, StateGit, filepath.Base(filepath.Dir(dir)), filepath.Base(dir))
+}
 
 // Checkout is the person's own checkout, in which they may be at work beside agents.
 type Checkout interface {
@@ -31,7 +37,7 @@ func (x *Executor) inCheckout(t *ralph.Task) bool { return !x.Config.Isolated &&
 func (x *Executor) agentGit(s *ralph.State) (AgentGit, error) {
 	var files []string
 	for t := range s.Work() {
-		list, err := filepath.Glob(filepath.Join(x.Root, taskDir(t.ID), "*", gitReport))
+		list, err := filepath.Glob(filepath.Join(x.Root, StateGit, plain(t.ID), "*"))
 		if err != nil {
 			return AgentGit{}, fmt.Errorf("look for what agents told of git: %w", err)
 		}
@@ -52,7 +58,7 @@ func (x *Executor) committedIn(s *ralph.State, t *ralph.Task, rec *record) ([]st
 		return nil, nil
 	}
 	g := AgentGit{Commits: slices.Clone(s.Checkout.Commits)} // what it amends may be of an earlier turn
-	err := x.Reported([]string{filepath.Join(rec.dir, gitReport)}, &g)
+	err := x.Reported([]string{x.gitReport(rec.dir)}, &g)
 	before := func(c string) bool { return slices.Contains(s.Checkout.Commits, c) }
 	return slices.DeleteFunc(g.Commits, before), err
 }

@@ -1,0 +1,274 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/sandbox"
+	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/web/guard"
+)
+
+// landlockInPlace is what Landlock leaves open where agents work in the checkout.
+const landlockInPlace = "landlock cannot take a folder out of one that can be written: in your checkout (isolation: none) agents can write " +
+	".git/config, .git/hooks, ralph/hooks and ralph/.state, and so run programs outside of the sandbox and answer their own gates"
+
+// cage starts agents, and what runs what they wrote, inside the sandbox of this system.
+type cage struct {
+	kind        string // landlock or bubblewrap
+	bwrap, self string
+	set         config.Sandbox
+	root        string
+	isolated    bool     // agents work in worktrees
+	doors       []string // ways out that the person's environment names
+}
+
+// openSandbox looks which sandbox there is. cage is nil for none.
+func (p *parts) openSandbox(env Env) error {
+	if p.config.Sandbox.Kind == sandbox.Off {
+		return nil
+	}
+	o := offers(env.Environ)
+	kind, err := o.choose(p.config.Sandbox.Kind)
+	if err != nil {
+		return err
+	}
+	if kind == sandbox.Off {
+		p.notices = append(p.notices, "no sandbox: "+o.words()+"; agents can write wherever you can")
+		return nil
+	}
+	p.cage = &cage{
+		kind: kind, bwrap: o.bwrap, self: env.Self, set: p.config.Sandbox, root: p.root, doors: doorsOf(env.Environ),
+	}
+	makeCaches(p.config.Sandbox.Write, env.Environ)
+	return nil
+}
+
+// around is the runner of agents, checks and set-up commands: inside the sandbox.
+func (p *parts) around(procs *proc.Runner) *proc.Runner {
+	if p.cage == nil {
+		return procs
+	}
+	return procs.Wrapped(func(c proc.Command) proc.Command { return p.cage.wrap(c, p.cage.tree(c.Dir, proc.Getenv(c.Env, attempt.EnvSocket) != "")) })
+}
+
+// aroundHooks is the runner of the hooks in ralph/hooks. Those that are about a task meet
+// what its agent wrote, and run it as they like: they may write the repository and the
+// task's worktree. The others are as free as the person who wrote them.
+func (p *parts) aroundHooks(procs *proc.Runner) *proc.Runner {
+	if p.cage == nil {
+		return procs
+	}
+	return procs.Wrapped(func(c proc.Command) proc.Command {
+		if proc.Getenv(c.Env, "RALPH_TASK") == "" {
+			return c
+		}
+		write, keep := sandbox.Tree(p.root)
+		if dir := proc.Getenv(c.Env, "RALPH_TASK_DIR"); dir != "" && dir != p.root {
+			w, k := sandbox.Tree(dir)
+			write, keep = append(write, w...), append(keep, k...)
+		}
+		return p.cage.wrap(c, spot{write, keep})
+	})
+}
+
+// spot is where a process works.
+type spot struct{ write, keep []string }
+
+// tree is the place of a process that works in dir. One that works for several worktrees
+// (Codex) is started in the checkout, of which it needs no more than these.
+func (g *cage) tree(dir string, turn bool) spot {
+	if g.isolated && dir == g.root && !turn {
+		var p spot
+		git := filepath.Join(g.root, ".git")
+		if b, err := os.ReadFile(git); err == nil { // the checkout is a worktree itself
+			if own, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "gitdir: "); ok {
+				git = filepath.Join(own, "..", "..")
+			}
+		}
+		p.write = []string{filepath.Join(g.root, "ralph/.worktrees")}
+		for _, name := range []string{"worktrees", "objects", "refs", "logs"} {
+			p.write = append(p.write, filepath.Join(git, name))
+		}
+		return p
+	}
+	write, keep := sandbox.Tree(dir)
+	return spot{write, keep}
+}
+
+// wrap is a command as it is started inside the sandbox. One that cannot be found stays
+// as it is, so that its own name is in the error.
+func (g *cage) wrap(c proc.Command, at spot) proc.Command {
+	path, err := proc.LookPath(c.Args[0], c.Dir, c.Env)
+	if err != nil {
+		return c
+	}
+	args, err := g.around(path, c.Args, c.Dir, c.Env, at)
+	if err != nil { // it fails instead of running without
+		c.Args = []string{"/bin/sh", "-c", `echo "$1" >&2; exit 126`, "sh", "ralph: the sandbox cannot be made: " + err.Error()}
+		return c
+	}
+	c.Args, c.Inner = args, g.kind == sandbox.Bubblewrap
+	return c
+}
+
+// argv is the command of a hook of git, which works in dir.
+func (g *cage) argv(dir string, argv, environ []string) ([]string, error) {
+	return g.around(argv[0], argv, dir, environ, g.tree(dir, true))
+}
+
+func (g *cage) around(path string, argv []string, dir string, env []string, at spot) ([]string, error) {
+	box, err := g.box(dir, env, at)
+	if err != nil {
+		return nil, err
+	}
+	if g.kind == sandbox.Bubblewrap {
+		return sandbox.Bwrap(g.bwrap, box, append([]string{path}, argv[1:]...)), nil
+	}
+	b, err := json.Marshal(box)
+	if err != nil {
+		return nil, err
+	}
+	return append([]string{g.self, "sandbox-exec", string(b), path}, argv...), nil
+}
+
+// box is what a process may write and not read.
+func (g *cage) box(dir string, env []string, at spot) (sandbox.Box, error) {
+	home := proc.Getenv(env, "HOME")
+	state := stateDir(g.root)
+	b := sandbox.Box{
+		Write: slices.Concat(at.write, sandbox.Temp(proc.Getenv(env, "TMPDIR")), sandbox.Found(sandbox.Home(g.set.Write, home)), cachesOf(env)),
+		Hide:  append(sandbox.Found(sandbox.Home(g.set.Hide, home)), g.doors...),
+	}
+	if cargo := proc.Getenv(env, "CARGO_HOME"); cargo != "" {
+		b.Hide = append(b.Hide, sandbox.Found([]string{filepath.Join(cargo, "credentials*")})...)
+	}
+	// Who reads the dashboard's token acts as the person.
+	b.Hide = append(b.Hide, filepath.Join(state, guard.FileName))
+	if ask := proc.Getenv(env, "RALPH_ASK_DIR"); ask != "" {
+		b.Write = append(b.Write, ask) // where the scripted agent makes the pipes it is answered by
+	}
+	if g.kind == sandbox.Landlock {
+		return b, nil
+	}
+	b.Keep = append(at.keep, sandbox.Found(sandbox.Home(settingsOfAgents(), home))...)
+	if !slices.Contains(at.write, g.root) {
+		b.Keep = append(b.Keep, g.root) // should it lie in a temporary folder
+	}
+	for _, name := range []string{".state", ".worktrees", "config.yaml", "hooks", "prompts", "inbox.jsonl", "plan.jsonl"} {
+		if own := filepath.Join(g.root, "ralph", name); own != dir && !strings.HasPrefix(dir, own+"/") && !slices.Contains(at.write, own) {
+			b.Keep = append(b.Keep, own)
+		}
+	}
+	if socket := proc.Getenv(env, attempt.EnvSocket); socket != "" {
+		b.Keep = append(b.Keep, filepath.Dir(socket)) // the rules of its shims, and its git hooks
+	}
+	if !g.isolated {
+		b.Write = append(b.Write, filepath.Join(g.root, step.StateGit))
+	}
+	var err error
+	if b.NoFile, b.NoFolder, err = g.nothing(); err != nil {
+		return b, err
+	}
+	if slices.Contains(at.write, g.root) {
+		err = sandbox.Prepare(g.root)
+	}
+	return b, err
+}
+
+// nothing makes the empty file and folder that stand for what is hidden, and the folder
+// of what agents' git tells.
+func (g *cage) nothing() (file, folder string, err error) {
+	top := filepath.Join(stateDir(g.root), "sandbox")
+	file, folder = filepath.Join(top, "nothing"), filepath.Join(top, "none")
+	if err := errors.Join(os.MkdirAll(folder, 0o700), os.MkdirAll(filepath.Join(g.root, step.StateGit), 0o700)); err != nil {
+		return "", "", fmt.Errorf("make an empty folder: %w", err)
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDONLY, 0o600)
+	if err != nil {
+		return "", "", fmt.Errorf("make an empty file: %w", err)
+	}
+	return file, folder, f.Close()
+}
+
+// settingsOfAgents are files in the folders of agents by which they start programs, also
+// where a person starts them without ralph.
+func settingsOfAgents() []string {
+	return []string{
+		"~/.claude/settings.json", "~/.claude/settings.local.json", "~/.claude/hooks", "~/.claude/commands", "~/.claude/agents", "~/.claude/skills",
+		"~/.codex/config.toml", "~/.codex/hooks.json", "~/.codex/rules", "~/.codex/prompts", "~/.gemini/settings.json",
+		"~/.config/opencode/*.json", "~/.config/opencode/*.jsonc", "~/.config/opencode/plugin*",
+	}
+}
+
+// doorsOf are what leads out of a sandbox to programs that do as they are told: the
+// person's session, keys and containers.
+func doorsOf(environ []string) []string {
+	list := []string{"/run/user/" + strconv.Itoa(os.Getuid())}
+	for _, name := range []string{"XDG_RUNTIME_DIR", "SSH_AUTH_SOCK"} {
+		if p := proc.Getenv(environ, name); filepath.IsAbs(p) {
+			list = append(list, p)
+		}
+	}
+	for _, name := range []string{"DOCKER_HOST", "CONTAINER_HOST", "DBUS_SESSION_BUS_ADDRESS"} {
+		value := proc.Getenv(environ, name)
+		for _, scheme := range []string{"unix://", "unix:path="} {
+			if p, ok := strings.CutPrefix(value, scheme); ok {
+				p, _, _ = strings.Cut(p, ",")
+				list = append(list, p)
+			}
+		}
+	}
+	return slices.DeleteFunc(list, func(p string) bool { return !filepath.IsAbs(p) || p == "/" })
+}
+
+// cachesOf are the caches that the environment has elsewhere than they usually are.
+func cachesOf(env []string) []string {
+	var list []string
+	home := proc.Getenv(env, "HOME")
+	for _, name := range []string{
+		"GOCACHE", "GOMODCACHE", "GOTMPDIR", "GOLANGCI_LINT_CACHE", "XDG_CACHE_HOME", "npm_config_cache", "NPM_CONFIG_CACHE", "YARN_CACHE_FOLDER", "PIP_CACHE_DIR",
+		"UV_CACHE_DIR", "CARGO_TARGET_DIR", "CCACHE_DIR", "SCCACHE_DIR", "NUGET_PACKAGES", "DENO_DIR", "PLAYWRIGHT_BROWSERS_PATH", "CLAUDE_CONFIG_DIR", "CODEX_HOME",
+	} {
+		list = append(list, proc.Getenv(env, name))
+	}
+	if cargo := proc.Getenv(env, "CARGO_HOME"); cargo != "" {
+		list = append(list, filepath.Join(cargo, "registry"), filepath.Join(cargo, "git"), filepath.Join(cargo, ".package-cache"))
+	}
+	if gopath := proc.Getenv(env, "GOPATH"); gopath != "" {
+		list = append(list, filepath.Join(gopath, "pkg"))
+	}
+	if gradle := proc.Getenv(env, "GRADLE_USER_HOME"); gradle != "" {
+		list = append(list, filepath.Join(gradle, "caches"), filepath.Join(gradle, "daemon"), filepath.Join(gradle, "wrapper"))
+	}
+	// A cache that holds the home, or all, is none.
+	return slices.DeleteFunc(list, func(p string) bool {
+		return !filepath.IsAbs(p) || p == "/" || home != "" && (p == home || strings.HasPrefix(home, strings.TrimSuffix(p, "/")+"/"))
+	})
+}
+
+// makeCaches makes the usual caches of the tools that are installed: what is not there
+// cannot be opened, and in a fresh home no build would work.
+func makeCaches(write, environ []string) {
+	home := proc.Getenv(environ, "HOME")
+	if home == "" {
+		return
+	}
+	for folder, program := range map[string]string{
+		"~/.cache": "sh", "~/.npm": "npm", "~/go/pkg": "go", "~/.cargo/registry": "cargo", "~/.cargo/git": "cargo", "~/.m2/repository": "mvn", "~/.gradle/caches": "gradle",
+	} {
+		if _, err := proc.LookPath(program, "", environ); err != nil || !slices.Contains(write, folder) {
+			continue
+		}
+		_ = os.MkdirAll(filepath.Join(home, folder[2:]), 0o755) // what cannot be made, the tool says
+	}
+}
