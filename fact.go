@@ -354,7 +354,11 @@ type Committed struct {
 	Left   []string `json:"left,omitempty"`
 	Shared []string `json:"shared,omitempty"`
 	// Weakened are the tests that the task's whole diff removes, skips or weakens.
-	Weakened []Finding     `json:"weakened,omitempty"`
+	Weakened []Finding `json:"weakened,omitempty"`
+	// Settings are the settings that it changes and nobody has approved. With Away nothing
+	// is committed, and a person is asked.
+	Settings []Finding     `json:"settings,omitempty"`
+	Shown    string        `json:"shown,omitempty"` // the diff of Settings, its beginning
 	Took     time.Duration `json:"took"`
 }
 
