@@ -387,6 +387,7 @@ type Answered struct {
 	Text    string  `json:"text,omitempty"`
 	Verdict Verdict `json:"verdict,omitempty"` // of a gate that is approved or denied, or that nobody answered
 	Rule    RuleID  `json:"rule,omitempty"`    // the rule that answered; "": a person, or nobody
+	Who     Witness `json:"who,omitzero"`      // by what a person was known for one
 }
 
 // Verdict is a person's word on a gate.
