@@ -1,7 +1,6 @@
 package ralph
 
 import (
-	"cmp"
 	"slices"
 	"time"
 )
@@ -495,11 +494,7 @@ func (s *State) answered(f Answered) {
 		s.testAnswered(gate, f)
 		return
 	case GateCommit:
-		s.editTask(gate.Task, func(t *Task) {
-			if t.Run.Here = f.Verdict == Approved; !t.Run.Here {
-				t.Run.Refused = cmp.Or(f.Text, "a person said no")
-			}
-		})
+		s.commitAnswered(gate, f)
 		return
 	case GateStart:
 		s.Session.Approved = f.Verdict == Approved

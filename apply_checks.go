@@ -1,6 +1,9 @@
 package ralph
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // PercentOf is what the results of checks say of the lines that tests reach, in
 // percent; 0 when no report says.
@@ -121,6 +124,11 @@ func (s *State) redAnswered(task TaskID, waived Waiver, verdict Verdict, reason 
 				waived.Findings = append(waived.Findings, res.Findings...)
 			}
 		}
+		for _, res := range checks.Results {
+			if res.Name == CheckSettings && checks.Counts(res) {
+				s.sawSettings(res.Findings)
+			}
+		}
 		if slices.Contains(waived.Checks, CheckCoverage) && r.Place.Dir == "" {
 			s.Plan.Covered = PercentOf(checks.Results)
 		}
@@ -134,4 +142,37 @@ func orDenial(reason, about string) string {
 		return "A person says that it must not pass as it is: " + about
 	}
 	return reason
+}
+
+// sawSettings notes changes of settings that a person has approved: they pass from now on
+// in this job, and what differs from them by a byte does not (S2).
+func (s *State) sawSettings(list []Finding) {
+	if len(list) > 0 {
+		s.editJob(func(j *Job) { j.Seen = append(slices.Clone(j.Seen), list...) })
+	}
+}
+
+// Unseen are those changes of settings that nobody has approved yet.
+func (s *State) Unseen(list []Finding) []Finding {
+	if s.Job == nil {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(f Finding) bool { return slices.Contains(s.Job.Seen, f) })
+}
+
+// commitAnswered folds a word on a commit that waits: since the checkout is elsewhere, or
+// since it would change settings. Of these exactly what the person saw is approved.
+func (s *State) commitAnswered(gate *Gate, f Answered) {
+	s.editTask(gate.Task, func(t *Task) {
+		r := &t.Run
+		switch {
+		case f.Verdict != Approved:
+			r.Refused = cmp.Or(f.Text, "a person said no")
+		case len(r.Queue.Settings) > 0:
+			s.sawSettings(r.Queue.Settings)
+			r.Away, r.AwayTries, r.Queue.Settings, r.Queue.Shown = "", 0, nil, ""
+		default:
+			r.Here = true
+		}
+	})
 }

@@ -344,6 +344,7 @@ func (s *State) resolveEnded(stage *Task, f TaskEnded) {
 		if f.Status == TaskDone {
 			t.Run.Queue.ResolvedAt = stage.Run.Place.Base
 			t.Run.Queue.Weakened = stage.Run.Queue.Weakened
+			t.Run.Queue.Settings, t.Run.Queue.Shown = stage.Run.Queue.Settings, stage.Run.Queue.Shown
 			if w := stage.Run.Waived; w != nil {
 				t.Run.Queue.Let = append(slices.Clone(t.Run.Queue.Let), w.Reds...)
 			}
@@ -368,6 +369,7 @@ func (s *State) mergeAnswered(gate *Gate, f Answered) {
 			return
 		}
 		q := &t.Run.Queue
+		s.sawSettings(q.Settings)
 		q.State, q.Merged, q.Approved, q.GaveUp = MergeWaiting, nil, true, ""
 	})
 }

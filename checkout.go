@@ -178,6 +178,7 @@ func (s *State) committed(f Committed, at time.Time) {
 	s.editTask(f.Task, func(t *Task) {
 		r := &t.Run
 		r.InFlight, r.Commit, r.StepError, r.Away, r.Here = 0, f.Commit, f.Error, f.Away, false
+		r.Queue.Settings, r.Queue.Shown = f.Settings, f.Shown
 		if f.Away != "" {
 			r.AwayTries, r.LastAt = r.AwayTries+1, at
 			return

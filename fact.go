@@ -358,7 +358,11 @@ type Committed struct {
 	Left   []string `json:"left,omitempty"`
 	Shared []string `json:"shared,omitempty"`
 	// Weakened are the tests that the task's whole diff removes, skips or weakens.
-	Weakened []Finding     `json:"weakened,omitempty"`
+	Weakened []Finding `json:"weakened,omitempty"`
+	// Settings are the settings that it changes and nobody has approved. With Away nothing
+	// is committed, and a person is asked.
+	Settings []Finding     `json:"settings,omitempty"`
+	Shown    string        `json:"shown,omitempty"` // the diff of Settings, its beginning
 	Took     time.Duration `json:"took"`
 }
 
@@ -387,6 +391,7 @@ type Answered struct {
 	Text    string  `json:"text,omitempty"`
 	Verdict Verdict `json:"verdict,omitempty"` // of a gate that is approved or denied, or that nobody answered
 	Rule    RuleID  `json:"rule,omitempty"`    // the rule that answered; "": a person, or nobody
+	Who     Witness `json:"who,omitzero"`      // by what a person was known for one
 }
 
 // Verdict is a person's word on a gate.

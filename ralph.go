@@ -298,6 +298,8 @@ type Queue struct {
 	Tries      int       `json:"tries,omitempty"`
 	GaveUp     string    `json:"gave_up,omitempty"`  // why no agent resolves it any more
 	Weakened   []Finding `json:"weakened,omitempty"` // tests that its diff removes, skips or weakens
+	Settings   []Finding `json:"settings,omitempty"` // settings that its diff changes (S2)
+	Shown      string    `json:"shown,omitempty"`    // how, its beginning
 	Approved   bool      `json:"approved,omitempty"` // a person looked at it and said: merge
 	// Let is how checks were red that a person let pass while its merge was resolved.
 	Let    []RedCheck `json:"let,omitempty"`

@@ -114,6 +114,8 @@ type Job struct {
 	Tree   string    `json:"tree,omitempty"` // the newest known work tree
 	Head   string    `json:"head,omitempty"`
 	Inside []string  `json:"inside,omitempty"` // files changed inside submodules before it began
+	// Seen are changes of settings that a person has approved: exactly these pass (S2).
+	Seen []Finding `json:"seen,omitempty"`
 }
 
 // Session is one run of the engine; a resumed one keeps its id (X-10).

@@ -261,6 +261,8 @@ const (
 	CheckEmpty    = "empty diff"
 	CheckWeakened = "weakened tests"
 	CheckSecrets  = "secrets"
+	// CheckSettings is red when the work changes settings: of ralph, git, CI or agents (S2).
+	CheckSettings = "settings"
 	// CheckSubmodules is red when files inside a submodule are changed and not committed
 	// there: a commit of the repository would leave them out (R-H2).
 	CheckSubmodules = "submodules"
@@ -277,7 +279,7 @@ const (
 // the commits below it, nor of anybody else's work.
 func IsDiffCheck(name string) bool {
 	switch name {
-	case CheckEmpty, CheckWeakened, CheckSecrets, CheckSubmodules, CheckChanges, CheckHook:
+	case CheckEmpty, CheckWeakened, CheckSecrets, CheckSettings, CheckSubmodules, CheckChanges, CheckHook:
 		return true
 	}
 	return false

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/report"
 )
@@ -109,7 +107,7 @@ func gateVerb(env Env, cmd *cobra.Command, said string, decide func(*ralph.State
 	var rule always
 	rule.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := errors.Join(rule.check(cmd), byPerson(env)); err != nil {
+		if err := rule.check(cmd); err != nil {
 			return err
 		}
 		j, err := openJournal(env, false, false)
@@ -121,7 +119,7 @@ func gateVerb(env Env, cmd *cobra.Command, said string, decide func(*ralph.State
 		if err := j.State().Hears(id, j.Holder() != nil, j.Now()); err != nil {
 			return err
 		}
-		made, err := answerGate(cmd.Context(), j, id, &rule, func(s *ralph.State) ([]ralph.Fact, error) { return decide(s, id, args[1:]) })
+		made, err := answerGate(cmd.Context(), j, witness(env), id, &rule, func(s *ralph.State) ([]ralph.Fact, error) { return decide(s, id, args[1:]) })
 		if err != nil {
 			return err
 		}
@@ -130,17 +128,8 @@ func gateVerb(env Env, cmd *cobra.Command, said string, decide func(*ralph.State
 	return cmd
 }
 
-// byPerson refuses the word of an agent where a person's is wanted: its processes know
-// their turn. Who hides that means it; what keeps those away is below the agent.
-func byPerson(env Env) error {
-	if _, err := attempt.Find(env.Environ); err != nil {
-		return nil
-	}
-	return &ralph.Refusal{Why: "this is inside a turn of ralph, and a person decides this", Hint: "answer from a terminal of your own", Kind: ralph.ErrUsage}
-}
-
 // answerGate records an answer, and the rule that comes of it, in one write.
-func answerGate(ctx context.Context, j *journal.File, id ralph.GateID, rule *always, decide func(*ralph.State) ([]ralph.Fact, error)) (*ralph.AnswerRule, error) {
+func answerGate(ctx context.Context, j *journal.File, who ralph.Witness, id ralph.GateID, rule *always, decide func(*ralph.State) ([]ralph.Fact, error)) (*ralph.AnswerRule, error) {
 	var made *ralph.AnswerRule
 	closed := false
 	err := j.Update(ctx, "cli", func(s *ralph.State) ([]ralph.Fact, error) {
@@ -148,6 +137,7 @@ func answerGate(ctx context.Context, j *journal.File, id ralph.GateID, rule *alw
 			return nil, nil
 		}
 		facts, err := decide(s)
+		facts = ralph.Witnessed(facts, who)
 		if err != nil || !rule.want {
 			return facts, err
 		}

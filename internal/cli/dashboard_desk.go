@@ -81,7 +81,7 @@ func (d *dashboard) Update(ctx context.Context, decide func(*ralph.State) ([]ral
 		if err == nil && slices.ContainsFunc(facts, persons) {
 			err = byPerson(d.env)
 		}
-		return facts, err
+		return ralph.Witnessed(facts, witnessOf(ctx)), err
 	})
 }
 

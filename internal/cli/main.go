@@ -159,6 +159,7 @@ Write a spec, queue it, start the agent, walk away:
 	add("see", newStatus(env), newServe(env), newWhy(env), newQuery(env), newLog(env), newReport(env), newReceipts(env), newReplay(env), newVerify(env), newRecover(env))
 	add("set", newDemo(env), newInit(env), newDoctor(env), newAgentCheck(env), newConfig(env), newNotify(env), newVersion(env))
 	root.AddCommand(newExitCodes(), newScriptedAgent(env), newMergeDriver(env), newHook(env), newSignal(env), newMCP(env), newShim(env), newPrePush(env), newSandboxExec(env))
+	forPersons(root, env)
 	sayArguments(root)
 	return root
 }

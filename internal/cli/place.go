@@ -9,8 +9,10 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/sandbox"
+	"github.com/ralph-loop/ralph/internal/step"
 )
 
 // defaultSlots is how many agents `ralph autopilot` has at work at the same time
@@ -194,4 +196,34 @@ func (x *session) policyOf(planOnly bool) policy.Config {
 		p.Parallel = slotsOf(c)
 	}
 	return p
+}
+
+// diffChecks says what becomes of a doubtful diff. What changes settings is a person's to
+// see, never its agent's to mend: gate.self only says whether anybody looks (S2).
+func diffChecks(c config.Config) policy.DiffChecks {
+	d := policy.DiffChecks{Empty: c.Diff.Empty, Weakened: c.Diff.Weakened, Secrets: c.Diff.Secrets}
+	if d.Settings = policy.DiffOff; c.Gate.Self == "hold" {
+		d.Settings = policy.DiffGate
+	}
+	return d
+}
+
+// touched is the files that differ between two trees, for the checkout and each worktree.
+func touched(repo *git.Repo) func(ctx context.Context, dir, from, to string, want func(string) bool) ([]step.Touched, []byte, error) {
+	const most = 64 << 10
+	return func(ctx context.Context, dir, from, to string, want func(string) bool) ([]step.Touched, []byte, error) {
+		in := repo
+		if dir != repo.Root() {
+			var err error
+			if in, err = repo.Tree(dir); err != nil {
+				return nil, nil, err
+			}
+		}
+		files, patch, err := in.Touched(ctx, from, to, want, most)
+		out := make([]step.Touched, len(files))
+		for i, f := range files {
+			out[i] = step.Touched(f)
+		}
+		return out, patch, err
+	}
 }

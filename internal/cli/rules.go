@@ -67,9 +67,6 @@ func newRulesRevoke(env Env) *cobra.Command {
 		Use: "revoke <id>", Short: "End a rule: the next time a person is asked again", Args: cobra.ExactArgs(1),
 		Example: "  ralph rules revoke r-5f0c",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := byPerson(env); err != nil {
-				return err
-			}
 			j, err := openJournal(env, false, false)
 			if err != nil {
 				return err

@@ -90,7 +90,7 @@ func runServe(ctx context.Context, env Env, f serveFlags) error {
 		return fmt.Errorf("print the link: %w", err) // nobody could come in
 	}
 	if open {
-		say(notes, browse(env, link))
+		say(notes, browse(env, link, false))
 	}
 	if err := w.run(ctx); err != nil || f.json {
 		return err
@@ -129,7 +129,7 @@ func showOther(ctx context.Context, env Env, root string, f serveFlags, open boo
 		fmt.Fprintf(notes, "It was started by another build of ralph than this one: end it (kill %d) and start it again.\n", e.Pid)
 	}
 	if open {
-		say(notes, browse(env, e.Link))
+		say(notes, browse(env, e.Link, false))
 	}
 	return nil
 }

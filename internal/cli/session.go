@@ -167,6 +167,9 @@ func (x *session) takeLock() error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("end what the last engine left running: %w", err), lock.Unlock())
 	}
+	if left, err := readSessions(x.root); err == nil {
+		swept = append(swept, x.procs.EndSessions(context.Background(), left)...)
+	}
 	if err := x.repo.Settle(context.Background(), cutSince(dead, x.journal.State())); err != nil {
 		return errors.Join(err, lock.Unlock())
 	}
@@ -255,7 +258,11 @@ func (x *session) work(ctx context.Context) error {
 	defer stopSignals()
 	beatCtx, stopBeat := context.WithCancel(ctx)
 	defer stopBeat()
-	go beat(beatCtx, x.lock, force, x.console.note)
+	go beat(beatCtx, guarded{x.lock, x.root}, force, x.console.note)
+	if err := proc.AdoptOrphans(); err != nil {
+		return x.broken(fmt.Errorf("become the parent of what agents leave behind: %w", err))
+	}
+	defer func() { _ = rememberSessions(x.root) }()
 
 	x.journal.Tolerate()
 	executor := x.executor(x.env, x.policy, x.console)

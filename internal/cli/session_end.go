@@ -137,7 +137,7 @@ func heldMerges(s *ralph.State) []*ralph.Task {
 	var list []*ralph.Task
 	for _, t := range s.Plan.Tasks {
 		q := t.Run.Queue
-		if t.Status == ralph.TaskDone && (q.GaveUp != "" || q.State == ralph.MergeWaiting && len(q.Weakened) > 0 && !q.Approved) {
+		if t.Status == ralph.TaskDone && (q.GaveUp != "" || q.State == ralph.MergeWaiting && len(q.Weakened)+len(s.Unseen(q.Settings)) > 0 && !q.Approved) {
 			list = append(list, t)
 		}
 	}

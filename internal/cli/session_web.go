@@ -45,11 +45,9 @@ func (x *session) openWeb(ctx context.Context) {
 	case err != nil:
 		x.console.note("the work begins without the dashboard: %v", err)
 	case x.config.Web.Open:
-		go func() {
-			if why := browse(x.env, link); why != "" {
-				x.console.note("%s", why)
-			}
-		}()
+		if why := browse(x.env, link, true); why != "" { // before this process adopts orphans
+			x.console.note("%s", why)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/policy"
 )
 
 // B-005, B-006, B-009, X-69, X-71: a task works on a branch of its own in its own
@@ -198,6 +199,36 @@ func TestWeakenedTestsAreFound(t *testing.T) {
 	}
 	if patch := y.read("ralph/.state/tasks/t-1/diff.patch"); !strings.Contains(patch, "+\tt.Skip()") {
 		t.Errorf("the patch that is kept: %q", patch)
+	}
+}
+
+// S2: settings that a task's diff changes are found however much else is in it, also what
+// the agent committed itself, each with its whole content; plain work is not among them.
+func TestChangedSettingsAreFound(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, 1)
+	y.x.Config.Diff.Settings = policy.DiffGate // as gate.self has it; the yard has no settings of its own
+	y.begin()
+	y.start("t-1", 1)
+	y.turn("t-1", func(in ralph.TurnInput) string {
+		put(t, filepath.Join(in.Dir, "a.txt"), strings.Repeat("more than a patch keeps\n", 300_000))
+		put(t, filepath.Join(in.Dir, "ralph/hooks/pre-turn"), "#!/bin/sh\n")
+		y.gitIn(in.Dir, "add", "-f", "-A")
+		y.gitIn(in.Dir, "commit", "-q", "-m", "mine")
+		put(t, filepath.Join(in.Dir, "ralph/config.yaml"), "version: 1\nsandbox: {kind: \"off\"}\n")
+		return complete
+	})
+	c := y.commit("t-1")
+	var got []string
+	for _, f := range c.Settings {
+		got = append(got, f.Path)
+		if blob := y.git("rev-parse", c.Commit+":"+f.Path); !strings.HasSuffix(f.What, "100644 "+blob) {
+			t.Errorf("%s: %q does not name its content %s", f.Path, f.What, blob)
+		}
+	}
+	y.equal("settings", strings.Join(got, " "), "ralph/config.yaml ralph/hooks/pre-turn")
+	if !strings.Contains(c.Shown, "+sandbox: {kind: \"off\"}") || strings.Contains(c.Shown, "a patch keeps") {
+		t.Errorf("shown: %q", c.Shown)
 	}
 }
 

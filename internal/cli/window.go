@@ -72,7 +72,7 @@ func openWindow(env Env, root, command string, at place) (_ *window, err error) 
 	if err != nil {
 		return nil, err
 	}
-	w.guard = guard.New(guard.Options{Next: w.server, Open: w.server.Open(), Seat: w.seat, Addr: w.listener.Addr(), Names: at.names(w.listener.Addr()), Style: w.server.Style(), WithCSRF: web.WithCSRF})
+	w.guard = guard.New(guard.Options{Next: w.server, Open: w.server.Open(), Seat: w.seat, Addr: w.listener.Addr(), Names: at.names(w.listener.Addr()), Style: w.server.Style(), WithCSRF: web.WithCSRF, Acts: acts(env, root)})
 	return w, nil
 }
 
@@ -247,7 +247,10 @@ func (w *window) close() {
 
 // browse opens the link in the person's browser, which goes on when ralph ends. It
 // returns what the person has to know, "" for nothing.
-func browse(env Env, link string) string {
+//
+// An engine lets go of it at once: what comes from an engine is a turn's for all that
+// ralph can see, and a person's clicks in that browser would be refused.
+func browse(env Env, link string, letGo bool) string {
 	const self = "open the link yourself"
 	program := "xdg-open"
 	switch {
@@ -261,7 +264,11 @@ func browse(env Env, link string) string {
 	}
 	failed := make(chan string, 1)
 	go func() { // it may be the browser itself, which lasts
-		result, err := proc.NewRunner("").Run(context.Background(), proc.Command{Args: []string{program, link}, Env: env.Environ})
+		args := []string{program, link}
+		if letGo {
+			args = []string{"/bin/sh", "-c", `"$0" "$1" > /dev/null 2>&1 &`, program, link}
+		}
+		result, err := proc.NewRunner("").Run(context.Background(), proc.Command{Args: args, Env: env.Environ})
 		switch {
 		case err != nil:
 			failed <- err.Error()

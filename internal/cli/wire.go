@@ -231,7 +231,7 @@ func policyConfig(c config.Config) policy.Config {
 		Budget: policy.Budget(c.Budget.Budget), SpecBudget: policy.Budget(c.Budget.Spec), TaskBudget: policy.Budget(c.Budget.Task),
 		Scoring:  policy.Scoring(c.Scoring),
 		Patterns: slices.Concat(c.Gate.Patterns, c.Gate.ExtraPatterns), PreApproved: c.Gate.PreApproved,
-		Coverage: c.Test.Coverage, CoverageSet: c.Where("test.coverage").Given(), Baseline: c.Quality.Baseline, TestRetries: c.Test.Retries, TestRetry: c.Test.Retry, Diff: policy.DiffChecks(c.Diff),
+		Coverage: c.Test.Coverage, CoverageSet: c.Where("test.coverage").Given(), Baseline: c.Quality.Baseline, TestRetries: c.Test.Retries, TestRetry: c.Test.Retry, Diff: diffChecks(c),
 		Approvals: c.Gate.Approvals, Allow: c.Gate.Allow, GateTimeout: c.Gate.Timeout, OnTimeout: c.Gate.OnTimeout, GateScope: c.Gate.Scope,
 	}
 }
@@ -270,7 +270,7 @@ func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Execut
 		x.Setup = step.Setup{Commands: p.config.Worktree.Setup, Copy: p.config.Worktree.Copy, Timeout: p.config.Worktree.SetupTimeout}
 		forChecks = append(forChecks, x.Fence) // of two the last one counts
 	}
-	x.Coverage, x.Secrets = covering{}, secrets.Scan
+	x.Coverage, x.Secrets, x.Touched = covering{}, secrets.Scan, touched(p.repo)
 	x.Gates = gate.New(p.around(p.procs), p.config.Quality.MaxOutput, agentGrace, forChecks)
 	return x
 }

@@ -175,6 +175,7 @@ type Gate struct {
 	Scope         string        `yaml:"scope"`      // agent, session (X-22)
 	Approvals     string        `yaml:"approvals"`  // ask, policy, never (X-77)
 	Allow         []string      `yaml:"allow"`
+	Self          string        `yaml:"self"`          // hold, off: work that changes settings (S2)
 	InputTimeout  time.Duration `yaml:"input_timeout"` // 0: without limit
 	Shims         []string      `yaml:"shims"`         // programs that get a command shim
 }

@@ -160,6 +160,7 @@ func (c *Config) checkKeys() []key {
 		{path: "gate.scope", v: oneOf(&g.Scope, "agent", "session"), doc: "what waits while a gate is open"},
 		{path: "gate.approvals", v: oneOf(&g.Approvals, "ask", "policy", "never"), doc: "who answers what an agent wants to do: a person (`ask`), the rules and then a person (`policy`), or ralph with yes (`never`); the never list and `gate.patterns` wait for a person in each case"},
 		{path: "gate.allow", v: list{p: &g.Allow}, doc: "with `policy`: commands and paths that need nobody"},
+		{path: "gate.self", v: oneOf(&g.Self, "hold", "off"), doc: "work that changes settings of ralph, git, CI or agents: `hold` asks a person before it is committed or merged; `off`: nobody looks"},
 		{path: "gate.input_timeout", v: duration(&g.InputTimeout), doc: "how long an agent's question waits; 0s: without limit"},
 		{path: "gate.shims", v: list{&g.Shims, checkProgram}, doc: "programs that get a command shim in front of an agent's `PATH`; `[]`: none"},
 		{path: "sandbox.kind", v: oneOf(&c.Sandbox.Kind, "off", "auto", "landlock", "bubblewrap"), doc: "what keeps agents, checks, set-up commands and hooks from writing outside their work tree and temporary folders: nothing, whatever the system has (bubblewrap before landlock), or one of both"},

@@ -103,7 +103,12 @@ func (r *Repo) Diff(ctx context.Context, fromTree, toTree string, max int64) (pa
 // no .gitattributes (there is none where it stands, and no index that has one), no limit
 // from which files count as binary, no object put in another's place.
 func (r *Repo) diffTree(ctx context.Context, max int64, more ...string) ([]byte, error) {
-	args := append([]string{"diff-tree", "-r", "-p", "--no-color", "--no-ext-diff", "--no-textconv"}, more...)
+	return r.compare(ctx, max, []string{"-p"}, more...)
+}
+
+// compare is diffTree in a form of its own.
+func (r *Repo) compare(ctx context.Context, max int64, form []string, more ...string) ([]byte, error) {
+	args := slices.Concat([]string{"diff-tree", "-r", "--no-color", "--no-ext-diff", "--no-textconv"}, form, more)
 	out := &head{left: max}
 	var said bytes.Buffer
 	cmd, err := r.command(ctx, call{

@@ -320,3 +320,9 @@ func readOwner(path string) (*Owner, error) {
 	}
 	return &o, nil
 }
+
+// Holding is who holds the session lock of a repository, as its file says; nil for nobody.
+// Whether that process lives is another question.
+func Holding(root string) (*Owner, error) {
+	return readOwner(filepath.Join(root, "ralph/.state/session.lock"))
+}

@@ -167,7 +167,7 @@ func mergeNext(s *ralph.State, v view, c Config) (Move, bool) {
 	if len(waiting) == 0 {
 		return nil, false
 	}
-	n := batchSize(waiting, c)
+	n := batchSize(s, waiting, c)
 	var ids []ralph.TaskID
 	for _, t := range waiting[:n] {
 		ids = append(ids, t.ID)
@@ -213,7 +213,7 @@ func (v view) queue(c Config, taken map[ralph.TaskID]bool) []*ralph.Task {
 
 // batchSize is how many of the queue are merged and checked together. A task that
 // a person has to look at goes alone.
-func batchSize(waiting []*ralph.Task, c Config) int {
+func batchSize(s *ralph.State, waiting []*ralph.Task, c Config) int {
 	most := max(1, c.Batch)
 	n := 0
 	for _, t := range waiting {
@@ -221,7 +221,7 @@ func batchSize(waiting []*ralph.Task, c Config) int {
 		if q.Most > 0 {
 			most = min(most, q.Most)
 		}
-		alone := q.State != ralph.MergeWaiting || len(q.Weakened) > 0 || c.AskToMerge
+		alone := q.State != ralph.MergeWaiting || len(q.Weakened) > 0 || len(unseen(s, t, c)) > 0 || c.AskToMerge
 		if n >= most || alone && n > 0 {
 			break
 		}

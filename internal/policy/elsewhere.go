@@ -18,6 +18,8 @@ func nextAway(s *ralph.State, t *ralph.Task, commit ralph.Commit, now time.Time)
 		return commit, ralph.Why{Rule: "R-C2", Text: "a person said: commit on what is checked out"}
 	case r.Refused != "":
 		return finish(ralph.TaskFailed, "R-C2", "not committed ("+r.Away+"): "+r.Refused)
+	case len(r.Queue.Settings) > 0:
+		return nextUnseen(s, t, commit, again, now)
 	case s.Session.Want == ralph.WantStop:
 		return release("D-051", "stopped while the checkout was elsewhere: "+r.Away)
 	case s.Gate(t.ID) == nil:
@@ -26,4 +28,20 @@ func nextAway(s *ralph.State, t *ralph.Task, commit ralph.Commit, now time.Time)
 		return ralph.Wait{Until: again}, ralph.Why{Rule: "R-C2", Text: r.Away}
 	}
 	return commit, ralph.Why{Rule: "R-C2", Text: "look whether the checkout is back"}
+}
+
+// nextUnseen waits for a person's eyes on settings that a commit would change (S2). It is
+// looked at again meanwhile: who takes the change back need not answer.
+func nextUnseen(s *ralph.State, t *ralph.Task, commit ralph.Commit, again, now time.Time) (ralph.Step, ralph.Why) {
+	r := t.Run
+	why := ralph.Why{Rule: "S2", Text: r.Away}
+	switch {
+	case s.Session.Want == ralph.WantStop:
+		return release("D-051", "stopped before a person saw the settings that change")
+	case s.Gate(t.ID) == nil:
+		return ralph.Ask{Kind: ralph.GateCommit, Text: r.Away, Detail: settingsDetail(r.Queue.Settings, r.Queue.Shown)}, why
+	case now.Before(again):
+		return ralph.Wait{Until: again}, why
+	}
+	return commit, ralph.Why{Rule: "S2", Text: "look whether the settings are as they were"}
 }

@@ -148,6 +148,9 @@ func held(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, r
 		return ask(m.ID, "X-72", describe(m)+" is red on the merged tree"+whyNoAgent(q, c), redOutput(m.Run.Red))
 	case len(q.Weakened) > 0 && !q.Approved && !seen(m, c):
 		return ask(m.ID, "P-14", fmt.Sprintf("%s removes, skips or weakens tests: %s", describe(m), findings(q.Weakened, 3)), findings(q.Weakened, 50))
+	case len(unseen(s, m, c)) > 0:
+		list := unseen(s, m, c)
+		return ask(m.ID, "S2", fmt.Sprintf("%s changes settings that a person looks at: %s", describe(m), settingsWords(list)), settingsDetail(list, q.Shown))
 	case c.AskToMerge && !q.Approved:
 		return ask(m.ID, "X-75", describe(m)+" is ready to be merged (merge.auto is false)", "")
 	}

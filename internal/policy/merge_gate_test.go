@@ -445,3 +445,29 @@ func TestMergeWithoutIntegration(t *testing.T) {
 	b.task = "m"
 	b.end(ralph.TaskPending, "X-72")
 }
+
+// Settings that a task's work changes are seen by a person before they are merged, once:
+// what was approved at its checks passes, and what an agent made of it since does not (S2).
+func TestSettingsAreSeenBeforeTheMerge(t *testing.T) {
+	t.Parallel()
+	ci := ralph.Finding{Path: ".github/workflows/ci.yml", Kind: "settings", What: "CI, new: 100644 aa"}
+	other := ralph.Finding{Path: ".github/workflows/ci.yml", Kind: "settings", What: "CI, new: 100644 bb"}
+	at := func(mode string, found ...ralph.Finding) *board {
+		c := crewSettings()
+		c.Diff.Settings = mode
+		b := onQueue(t, c, 1)
+		b.add(ralph.Committed{Task: "t-1", Commit: "c-t-1", Settings: found, Shown: "+run: evil"})
+		b.s.Job.Seen = []ralph.Finding{ci}
+		b.stage("merge t-1")
+		return b
+	}
+	at("gate", ci).want("merge", "B-006")
+	at("off", other).want("merge", "B-006")
+	b := at("gate", ci, other)
+	gate := b.ask("S2", "changes settings that a person looks at: .github/workflows/ci.yml", "CI, new: 100644 bb", "+run: evil")
+	b.person(b.s.ApproveGate(gate))
+	b.want("merge", "B-006")
+	if !slices.Contains(b.s.Job.Seen, other) {
+		t.Error("what a person approved is asked again at the commit of the spec")
+	}
+}

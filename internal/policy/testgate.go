@@ -14,6 +14,7 @@ type DiffChecks struct {
 	Empty    string `json:"empty,omitempty"`
 	Weakened string `json:"weakened,omitempty"`
 	Secrets  string `json:"secrets,omitempty"`
+	Settings string `json:"settings,omitempty"` // gate or off: gate.self
 }
 
 // The words of DiffChecks.
@@ -25,7 +26,7 @@ const (
 
 // Any reports whether any of them looks.
 func (d DiffChecks) Any() bool {
-	return slices.ContainsFunc([]string{ralph.CheckEmpty, ralph.CheckWeakened, ralph.CheckSecrets}, d.Looks)
+	return slices.ContainsFunc([]string{ralph.CheckEmpty, ralph.CheckWeakened, ralph.CheckSecrets, ralph.CheckSettings}, d.Looks)
 }
 
 // Looks reports whether the check with the name is made.
@@ -43,6 +44,8 @@ func (d DiffChecks) of(name string) string {
 		return d.Weakened
 	case ralph.CheckSecrets:
 		return d.Secrets
+	case ralph.CheckSettings:
+		return d.Settings
 	case ralph.CheckSubmodules, ralph.CheckChanges, ralph.CheckHook: // only its agent can say what is wanted
 		return DiffRed
 	}

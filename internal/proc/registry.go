@@ -139,3 +139,20 @@ func (g *registry) dropStale(f fs.DirEntry, path string) {
 		_ = os.Remove(path)
 	}
 }
+
+// Registered reports whether a process is one that a runner with this folder started and
+// tracks, or did when its engine died.
+func Registered(dir string, p Process) bool {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return false
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		var e entry
+		if err == nil && json.Unmarshal(b, &e) == nil && e.Start != "" && e.Pid == p.Inner && e.Start == p.Start {
+			return true
+		}
+	}
+	return false
+}

@@ -143,6 +143,9 @@ func answered(f ralph.Answered) []string {
 	if f.Rule != "" {
 		text = strings.TrimSpace(fmt.Sprintf("by rule %s %s", f.Rule, text))
 	}
+	if who := f.Who.Words(); who != "" {
+		text = strings.TrimSpace(text + " (" + oneLine(who) + ")")
+	}
 	return []string{strings.TrimSpace(fmt.Sprintf("%s: %s %s", word, f.ID, text))}
 }
 

@@ -57,6 +57,7 @@ type Request struct {
 	Gate    ralph.GateID `json:"gate,omitempty"` // where a person was asked
 	Kind    string       `json:"kind"`           // approval, question
 	Text    string       `json:"text"`
+	Who     string       `json:"who,omitempty"` // by what a person was known for one
 	Outcome string       `json:"outcome"` // open, approved, denied, answered, expired, withdrawn
 	Answer  string       `json:"answer,omitempty"`
 	Rule    string       `json:"rule,omitempty"` // that answered without a person
@@ -226,7 +227,7 @@ func (r *Receipts) answered(f ralph.Answered) {
 		list := r.open[id].Requests
 		for i := range list {
 			if q := &list[i]; q.Gate == f.ID && q.Outcome == "open" {
-				q.Outcome, q.Answer = answeredAs(f), oneLine(f.Text)
+				q.Outcome, q.Answer, q.Who = answeredAs(f), oneLine(f.Text), f.Who.Words()
 			}
 		}
 	}

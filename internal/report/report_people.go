@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -55,7 +56,7 @@ func (d *draft) answered(f ralph.Answered, at time.Time) {
 		case f.Rule != "":
 			words += " by rule " + string(f.Rule)
 		case f.Verdict != ralph.Expired && f.Verdict != ralph.Withdrawn:
-			words += " by a person"
+			words = strings.TrimSpace(words + " by a person " + f.Who.Words())
 		}
 		if g.Answer != "" {
 			words += ": " + g.Answer

@@ -94,6 +94,8 @@ func queueWords(s *ralph.State, t *ralph.Task) (doing, words string) {
 		return "held", unfitWords(t) + "; " + oneLine(q.GaveUp)
 	case q.State == ralph.MergeWaiting && len(q.Weakened) > 0 && !q.Approved:
 		return "held", "its work takes tests away: a person has to look first"
+	case q.State == ralph.MergeWaiting && !q.Approved && len(s.Unseen(q.Settings)) > 0 && mergeAsked(s, t):
+		return "held", "its work changes settings: a person has to look first"
 	case q.State == ralph.MergeWaiting:
 		return "waiting", "waits for its turn"
 	}
@@ -189,4 +191,9 @@ func landingWords(l *LandingRecord) string {
 		return fmt.Sprintf("%s waits at %s, finished work is on %s at %s; in the way: %s", base, short(l.Landed), l.Branch, short(l.Tip), oneLine(some(l.Held, 5)))
 	}
 	return fmt.Sprintf("%s is at %s, %s at %s lands next", base, short(l.Landed), l.Branch, short(l.Tip))
+}
+
+// mergeAsked reports whether a gate is open about a task's merge.
+func mergeAsked(s *ralph.State, t *ralph.Task) bool {
+	return slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return g.Kind == ralph.GateMerge && g.About == t.ID })
 }

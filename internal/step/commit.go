@@ -70,6 +70,9 @@ func (x *Executor) commit(ctx context.Context, s *ralph.State, t *ralph.Task, st
 		in.Message = x.specMessage(s, in.Key)
 	}
 	facts, err := x.committed(ctx, t, in.Message, func() (ralph.Committed, error) {
+		if held, err := x.heldCommit(ctx, s, t, in.Left); held != nil || err != nil {
+			return orNone(held), err
+		}
 		c, err := x.Trees.Commit(ctx, in)
 		c.Nothing = step.OnlyTask && (c.Nothing || c.Commit != "" && c.Commit == t.Run.BeganAt)
 		return c, err
@@ -155,18 +158,18 @@ func (x *Executor) commitTask(ctx context.Context, s *ralph.State, t *ralph.Task
 	trailers = append(trailers, redTrailers(t.Run.Checks.PassedOver())...)
 	in.Message = x.titled(s, t, prompt.TaskCommitMessage(t.Name, s.Job.File, append(trailers, receiptOf(s, in.Key)...)))
 	return x.committed(ctx, t, in.Message, func() (ralph.Committed, error) {
-		c, err := x.commitIn(ctx, t, in)
+		c, err := x.commitIn(ctx, s, t, in)
 		if _, refused := errors.AsType[*ralph.Refusal](err); refused && ctx.Err() == nil {
 			// An agent may have deleted its branch or left it: come back to it, as for a turn.
 			if _, _, failed := x.enterTask(ctx, s, t); failed == nil {
-				c, err = x.commitIn(ctx, t, in)
+				c, err = x.commitIn(ctx, s, t, in)
 			}
 		}
 		return c, err
 	})
 }
 
-func (x *Executor) commitIn(ctx context.Context, t *ralph.Task, in CommitInput) (ralph.Committed, error) {
+func (x *Executor) commitIn(ctx context.Context, s *ralph.State, t *ralph.Task, in CommitInput) (ralph.Committed, error) {
 	trees, err := x.trees(x.dir(t))
 	if err != nil {
 		return ralph.Committed{}, err
@@ -176,8 +179,18 @@ func (x *Executor) commitIn(ctx context.Context, t *ralph.Task, in CommitInput) 
 		return c, err
 	}
 	c.Nothing = c.Commit == in.Base
-	c.Weakened, err = x.weakened(ctx, t, trees, in.Base, c.Commit)
+	if c.Weakened, err = x.weakened(ctx, t, trees, in.Base, c.Commit); err != nil {
+		return c, err
+	}
+	c.Settings, c.Shown, err = x.settings(ctx, s, x.dir(t), in.Base, c.Commit, nil)
 	return c, err
+}
+
+func orNone(c *ralph.Committed) ralph.Committed {
+	if c == nil {
+		return ralph.Committed{}
+	}
+	return *c
 }
 
 // mostPatch is how much of a task's whole diff is kept and looked at, in bytes.

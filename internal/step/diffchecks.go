@@ -62,6 +62,14 @@ func (x *Executor) checkDiff(ctx context.Context, s *ralph.State, t *ralph.Task,
 		}
 		return ralph.GateResult{Exit: 1, Why: "nothing has changed since the task began", Output: emptyWords}
 	})
+	settings, err := x.checkSettings(ctx, s, t, from, tree)
+	if err != nil && from == t.Run.Began && base != "" && ctx.Err() == nil {
+		settings, err = x.checkSettings(ctx, s, t, base, tree)
+	}
+	if err != nil {
+		return nil, false, nil, err
+	}
+	results = append(results, settings...)
 	if len(patch) == 0 {
 		return results, len(results) > 0, nil, nil
 	}

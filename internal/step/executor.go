@@ -57,6 +57,9 @@ type Executor struct {
 	Coverage Coverage
 	// Secrets finds secrets in the lines that a patch adds; nil: nobody looks.
 	Secrets func(patch []byte) ([]ralph.Finding, error)
+	// Touched lists the files of a kind that differ between two trees, as git has them in
+	// a folder, with the beginning of their patch; nil: nobody looks for changed settings.
+	Touched func(ctx context.Context, dir, from, to string, want func(path string) bool) ([]Touched, []byte, error)
 	// Journal is where requests of agents are written and answered; nil: they are denied.
 	Journal Journal
 	// Listen begins the line between a turn and its agent's processes, attempt.Listen;

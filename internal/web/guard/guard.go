@@ -12,6 +12,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +28,9 @@ type Options struct {
 	Style string   // address of the dashboard's style sheet, which everybody may read
 	// WithCSRF gives a request the token that its forms have to carry.
 	WithCSRF func(ctx context.Context, token string) context.Context
+	// Acts looks at a request that would change something: from where on this machine it
+	// comes. Its error refuses it; program is true of the API's token. nil: nobody looks.
+	Acts func(ctx context.Context, client, server netip.AddrPort, program bool) (context.Context, error)
 	// Now is the time; nil: the system's.
 	Now func() time.Time
 	// Patience is how long a client may take for its headers, and for its body; 0: ten seconds.
@@ -174,10 +178,32 @@ func (g *Guard) let(w http.ResponseWriter, r *http.Request, who visitor) {
 			return
 		}
 	}
+	if !safe(r.Method) {
+		ctx, err := g.acts(r, who.program)
+		if err != nil {
+			g.refuse(w, r, http.StatusForbidden, err.Error(), "Nothing was changed.")
+			return
+		}
+		r = r.WithContext(ctx)
+	}
 	if who.id != "" {
 		r = r.WithContext(g.opt.WithCSRF(r.Context(), g.csrf(who.id)))
 	}
 	g.opt.Next.ServeHTTP(w, r)
+}
+
+// acts asks from where a request comes that would change something. What is no address of
+// a socket is nobody's.
+func (g *Guard) acts(r *http.Request, program bool) (context.Context, error) {
+	if g.opt.Acts == nil {
+		return r.Context(), nil
+	}
+	client, _ := netip.ParseAddrPort(r.RemoteAddr)
+	var server netip.AddrPort
+	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		server, _ = netip.ParseAddrPort(local.String())
+	}
+	return g.opt.Acts(r.Context(), client, server, program)
 }
 
 // body reads what was sent, within bounds, before anybody looks at it.

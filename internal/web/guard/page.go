@@ -15,6 +15,10 @@ const howIn = "Run `ralph serve` in a terminal and open the link it prints."
 func (g *Guard) enter(w http.ResponseWriter, r *http.Request, who visitor) {
 	switch {
 	case r.URL.Path == "/enter" && r.Method == http.MethodPost && who.program:
+		if _, err := g.acts(r, true); err != nil { // a link lets in a browser that then acts
+			g.refuse(w, r, http.StatusForbidden, err.Error(), "Nothing was changed.")
+			return
+		}
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(answer{g.Link(), g.URL(), os.Getpid(), g.about.Command})

@@ -100,6 +100,9 @@ func asks(g *ralph.Gate) string {
 	case ralph.GateMerge:
 		return "It cannot be merged without you"
 	case ralph.GateCommit:
+		if g.Detail != "" {
+			return "It changes settings: commit them?"
+		}
 		return "The checkout is elsewhere: commit there?"
 	case ralph.GateStart:
 		return "May the session begin?"
@@ -119,6 +122,9 @@ func approves(g *ralph.Gate) (yes, no string) {
 	case ralph.GateMerge:
 		return "The work is merged as it is.", "The merge is not made; your reason goes with it."
 	case ralph.GateCommit:
+		if g.Detail != "" {
+			return "The commit is made, with exactly these settings.", "There is no commit: the work is put away."
+		}
 		return "The commit goes on what is checked out then.", "There is no commit: the work is put away."
 	case ralph.GateStart:
 		return "The session begins.", "The session ends."
