@@ -175,34 +175,34 @@ func (k *look) program1(lang, text string, ws []word) {
 	switch {
 	case codePush.MatchString(text):
 		k.never(pushForce, ws)
-	case codeDisk.MatchString(text) && (strings.Contains(text, "w") && regexp.MustCompile(`(?i)open|write|dd`).MatchString(text)):
+	case codeDisk.MatchString(text) && (strings.Contains(text, "w") && codeRe0.MatchString(text)):
 		k.never(formatDisk, ws)
 	}
-	if dropSQL(text) && regexp.MustCompile(`(?i)execute|query|exec|drop_?database|command`).MatchString(text) {
+	if dropSQL(text) && codeRe1.MatchString(text) {
 		k.never(dropDatabase, ws)
 	}
 	runs := callsOut.MatchString(text)
 	switch {
 	case strings.HasSuffix(lang, "awk"):
-		runs = regexp.MustCompile(`\bsystem\s*\(|\|\s*getline|print[^;}]*\|\s*[^|]|\|&`).MatchString(text)
+		runs = codeRe2.MatchString(text)
 	case isVim(lang):
 		runs = editorRuns.MatchString(text)
 	case lang == "perl":
-		runs = regexp.MustCompile("(^|[^\\w/$@%])(system|exec|qx)\\b\\s*[^/=,;]|`|open\\s*\\(?[^;]*[|\"'](\\s*\\||-\\||\\|-)").MatchString(text)
+		runs = codeRe3.MatchString(text)
 	case lang == "node" || lang == "nodejs" || lang == "bun" || lang == "deno":
-		runs = regexp.MustCompile(`(?i)child_process|execsync|spawnsync|shelljs|execa|deno\.(run|command)|bun\.(spawn|\$)|process\.binding`).MatchString(text)
+		runs = codeRe4.MatchString(text)
 	case lang == "emacs":
-		runs = runs || regexp.MustCompile(`shell-command|call-process|start-process`).MatchString(text)
+		runs = runs || codeRe5.MatchString(text)
 	}
 	if runs {
 		k.callsOut(lang, text, ws)
 	}
 	if codeEval.MatchString(text) && !strings.HasSuffix(lang, "awk") && lang != "perl" && lang != "php" && lang != "m4" {
-		if m := codeEval.FindString(text); !regexp.MustCompile(`(?i)assert|compile|base64|zlib|reverse|codecs|chr\(|unpack|b64|atob|decodeuri|getattr|import`).MatchString(m) || runs || regexp.MustCompile(`(?i)exec\(|eval\(|system|import\(|getattr\(`).MatchString(text) {
+		if m := codeEval.FindString(text); !codeRe6.MatchString(m) || runs || codeRe7.MatchString(text) {
 			k.unknown("code that may run any command", ws)
 		}
 	}
-	if (lang == "perl" || lang == "php") && regexp.MustCompile(`(?i)(^|[^.\w$>])(eval|assert|create_function)\s*[("'$]|base64_decode|unpack\s*\(|->\$`).MatchString(text) && !regexp.MustCompile(`eval\s*\{`).MatchString(text) {
+	if (lang == "perl" || lang == "php") && codeRe8.MatchString(text) && !codeRe9.MatchString(text) {
 		k.unknown("code that may run any command", ws)
 	}
 	k.removedBy(text, ws)
@@ -225,7 +225,7 @@ func (k *look) callsOut(lang, text string, ws []word) {
 				return
 			}
 		}
-		if !strings.Contains(rest, "system") && len(parts) > 0 && !regexp.MustCompile(`\|\s*[a-zA-Z$(]|system\s*\(\s*[^"]|getline\s*<\s*[a-z$]`).MatchString(rest) {
+		if !strings.Contains(rest, "system") && len(parts) > 0 && !codeRe10.MatchString(rest) {
 			for _, p := range parts {
 				k.certain(plain(p + " "))
 			}
@@ -233,11 +233,11 @@ func (k *look) callsOut(lang, text string, ws []word) {
 		}
 	}
 	if lang == "perl" {
-		if m := regexp.MustCompile(`\bqx\s*[{(/|!\[]([^})/|!\]]*)`).FindStringSubmatch(text); m != nil {
+		if m := codeRe11.FindStringSubmatch(text); m != nil {
 			parts = append(parts, m[1])
 		}
 	}
-	if m := regexp.MustCompile(`%x\s*[\[({|!]([^\])}|!]*)`).FindStringSubmatch(text); m != nil {
+	if m := codeRe12.FindStringSubmatch(text); m != nil {
 		parts = append(parts, m[1])
 	}
 	if len(parts) == 0 {
@@ -246,8 +246,8 @@ func (k *look) callsOut(lang, text string, ws []word) {
 	}
 	// what is no text: a variable in the call means that nobody knows
 	bare := literal.ReplaceAllString(text, `""`)
-	variable := regexp.MustCompile(`(?i)(system|popen|exec[a-z]*|spawn[a-z]*|run|call|check_output|check_call|getoutput|execute|cmd)\s*\(\s*\[?\s*(f?["'][^"']*["']\s*[%+.]\s*[a-z_$]|[a-z_$@][\w.$\[\]]*\s*[,)\]+.\[(]|f"|f')`)
-	dynamic := variable.MatchString(bare) || regexp.MustCompile(`""\s*(\+|%|\.format|\.join|\.replace)\s*`).MatchString(bare) || strings.Contains(text, "#{") || regexp.MustCompile(`\bf["']`).MatchString(text) || lang == "node" && strings.Contains(text, "${") || strings.Contains(text, hole) || regexp.MustCompile(`""\s+""`).MatchString(bare)
+	variable := codeRe13
+	dynamic := variable.MatchString(bare) || codeRe14.MatchString(bare) || strings.Contains(text, "#{") || codeRe15.MatchString(text) || lang == "node" && strings.Contains(text, "${") || strings.Contains(text, hole) || codeRe16.MatchString(bare)
 	if dynamic {
 		for _, p := range parts {
 			k.certain(plain(p + " "))
@@ -295,7 +295,7 @@ func (k *look) removedBy(text string, ws []word) {
 	if !removal.MatchString(text) {
 		return
 	}
-	onlyOpen := !regexp.MustCompile(`(?i)unlink|remove|delete|rm|trunc|rimraf|move|rename|replace|mv|trash|deltree`).MatchString(text)
+	onlyOpen := !codeRe17.MatchString(text)
 	deep := removalDeep.MatchString(text)
 	many := walks.MatchString(text)
 	worst := nowhere
@@ -320,7 +320,7 @@ func (k *look) removedBy(text string, ws []word) {
 		if at == wholeRoot && t == "/" && !deep && !many {
 			continue // a separator
 		}
-		if at == system && regexp.MustCompile(`(?i)^#!`).MatchString(t) {
+		if at == system && codeRe18.MatchString(t) {
 			continue
 		}
 		worst = max(worst, at)
@@ -335,7 +335,32 @@ func (k *look) removedBy(text string, ws []word) {
 	case deep && worst == elsewhere:
 		k.outside++
 		k.does(Effect{Verb: Delete, Target: cut(text), Certain: true, Bounded: true})
-	case deep && !onlyOpen && regexp.MustCompile(`(?i)(rmtree|remove_tree|removeall|rm_rf|rm_r|rimraf|remove_entry|remove_dir_all|rmsync|\brm|delete|removesync)\s*!?[( ]\s*[\[]?\s*(\$?[a-z_@][\w.]*|process\.argv|sys\.argv|argv)\s*[,)\[;]`).MatchString(text) && !regexp.MustCompile(`(?i)tmp|temp|build|dist|cache`).MatchString(text):
+	case deep && !onlyOpen && codeRe19.MatchString(text) && !codeRe20.MatchString(text):
 		k.unsure(Delete, "what the code removes is in a variable", ws)
 	}
 }
+
+// Parts of what is looked for above.
+var (
+	codeRe0  = regexp.MustCompile(`(?i)open|write|dd`)
+	codeRe1  = regexp.MustCompile(`(?i)execute|query|exec|drop_?database|command`)
+	codeRe2  = regexp.MustCompile(`\bsystem\s*\(|\|\s*getline|print[^;}]*\|\s*[^|]|\|&`)
+	codeRe3  = regexp.MustCompile("(^|[^\\w/$@%])(system|exec|qx)\\b\\s*[^/=,;]|`|open\\s*\\(?[^;]*[|\"'](\\s*\\||-\\||\\|-)")
+	codeRe4  = regexp.MustCompile(`(?i)child_process|execsync|spawnsync|shelljs|execa|deno\.(run|command)|bun\.(spawn|\$)|process\.binding`)
+	codeRe5  = regexp.MustCompile(`shell-command|call-process|start-process`)
+	codeRe6  = regexp.MustCompile(`(?i)assert|compile|base64|zlib|reverse|codecs|chr\(|unpack|b64|atob|decodeuri|getattr|import`)
+	codeRe7  = regexp.MustCompile(`(?i)exec\(|eval\(|system|import\(|getattr\(`)
+	codeRe8  = regexp.MustCompile(`(?i)(^|[^.\w$>])(eval|assert|create_function)\s*[("'$]|base64_decode|unpack\s*\(|->\$`)
+	codeRe9  = regexp.MustCompile(`eval\s*\{`)
+	codeRe10 = regexp.MustCompile(`\|\s*[a-zA-Z$(]|system\s*\(\s*[^"]|getline\s*<\s*[a-z$]`)
+	codeRe11 = regexp.MustCompile(`\bqx\s*[{(/|!\[]([^})/|!\]]*)`)
+	codeRe12 = regexp.MustCompile(`%x\s*[\[({|!]([^\])}|!]*)`)
+	codeRe13 = regexp.MustCompile(`(?i)(system|popen|exec[a-z]*|spawn[a-z]*|run|call|check_output|check_call|getoutput|execute|cmd)\s*\(\s*\[?\s*(f?["'][^"']*["']\s*[%+.]\s*[a-z_$]|[a-z_$@][\w.$\[\]]*\s*[,)\]+.\[(]|f"|f')`)
+	codeRe14 = regexp.MustCompile(`""\s*(\+|%|\.format|\.join|\.replace)\s*`)
+	codeRe15 = regexp.MustCompile(`\bf["']`)
+	codeRe16 = regexp.MustCompile(`""\s+""`)
+	codeRe17 = regexp.MustCompile(`(?i)unlink|remove|delete|rm|trunc|rimraf|move|rename|replace|mv|trash|deltree`)
+	codeRe18 = regexp.MustCompile(`(?i)^#!`)
+	codeRe19 = regexp.MustCompile(`(?i)(rmtree|remove_tree|removeall|rm_rf|rm_r|rimraf|remove_entry|remove_dir_all|rmsync|\brm|delete|removesync)\s*!?[( ]\s*[\[]?\s*(\$?[a-z_@][\w.]*|process\.argv|sys\.argv|argv)\s*[,)\[;]`)
+	codeRe20 = regexp.MustCompile(`(?i)tmp|temp|build|dist|cache`)
+)

@@ -45,6 +45,9 @@ func (k *look) deploy(name string, ws, set []word, in *source) {
 	if _, ok := wrappers()[name]; ok {
 		wrapped = true
 	}
+	if slices.Contains([]string{"kubectl", "oc", "k", "docker", "podman", "docker-compose", "ssh", "kustomize", "kubectx"}, name) {
+		return // see remote
+	}
 	if isLocal(name, ws) || dryRun(ws) || name == "git" || (isFileProgram(name) && name != "rsync" && name != "scp") || name == "curl" || name == "gh" || name == "glab" {
 		return
 	}
@@ -79,7 +82,9 @@ func (k *look) deploy(name string, ws, set []word, in *source) {
 	switch {
 	case prod:
 		k.never(productionDeploy, all)
-	case slices.ContainsFunc(ws[1:], func(w word) bool { return w.holes() && (w.many || w.text == hole || strings.HasSuffix(w.text, "="+hole)) }):
+	case (deployWord(plain(name)) || slices.ContainsFunc(ws[1:], deployWord)) && slices.ContainsFunc(ws[1:], func(w word) bool {
+		return w.holes() && (w.many || w.text == hole || strings.HasSuffix(w.text, "="+hole))
+	}):
 		k.unknown("where it deploys to is hidden in a variable or a substitution", all)
 	}
 }
@@ -95,7 +100,7 @@ func deploysByName(name string, ws []word) bool {
 		if i > 5 {
 			break
 		}
-		if strings.HasPrefix(w.text, "-") || strings.Contains(w.text, "/") && i > 1 {
+		if strings.HasPrefix(w.text, "-") || strings.Contains(w.text, "/") && i > 1 && !wraps(name) {
 			continue
 		}
 		if deployWord(w) || slices.ContainsFunc(tokens(w), func(t string) bool {
@@ -109,6 +114,11 @@ func deploysByName(name string, ws []word) bool {
 	})
 }
 
+func wraps(name string) bool {
+	_, ok := wrappers()[name]
+	return ok
+}
+
 // service is a program that changes what runs somewhere.
 type service struct {
 	reads  string // its words that only look
@@ -120,7 +130,7 @@ type service struct {
 func services(name string) (service, bool) {
 	switch name {
 	case "helm", "helmfile":
-		return service{writes: "upgrade install rollback apply sync uninstall delete destroy del un"}, true
+		return service{writes: "upgrade install rollback apply sync uninstall delete destroy del un", wipes: "uninstall delete destroy"}, true
 	case "terraform", "tofu", "terragrunt", "pulumi", "cdktf", "cdk", "sst":
 		return service{writes: "apply up destroy import taint run-all refresh deploy remove update rollback state", wipes: "destroy"}, true
 	case "vercel", "vc", "now":
@@ -135,7 +145,7 @@ func services(name string) (service, bool) {
 		return service{reads: "logs status version auth dashboard ssh ping doctor", writes: "deploy scale restart secrets machine machines", wipes: "destroy apps volumes postgres", ever: "deploy"}, true
 	case "wrangler":
 		return service{writes: "deploy publish rollback versions pages secret", wipes: "delete", ever: "deploy publish rollback"}, true
-	case "argocd", "nomad", "skaffold", "waypoint", "flux", "spinnaker", "spin", "kustomize", "kpt", "kapp", "ytt", "werf", "okteto", "devspace", "garden", "tanka", "tk":
+	case "argocd", "nomad", "skaffold", "waypoint", "flux", "spinnaker", "spin", "kpt", "kapp", "ytt", "werf", "okteto", "devspace", "garden", "tanka", "tk":
 		return service{writes: "sync run up promote delete deploy reconcile apply rollback render-deploy job converge set resume suspend app destroy"}, true
 	case "serverless", "sls", "copilot", "eb", "sam", "amplify", "up", "chalice", "zappa", "apex", "claudia", "architect", "arc", "railway", "render", "dokku", "caprover", "kamal", "mrsk", "cap", "mina", "capistrano", "deployer", "dep", "fab", "shipit", "vapor", "forge", "envoy", "surge", "gcloud-app", "ansible-playbook", "ansible", "salt", "chef-client", "knife", "puppet", "pm2", "systemctl", "supervisorctl", "nixops", "colmena", "nixos-rebuild", "eas", "expo", "fastlane", "codepush", "appcenter", "bosh", "cf", "ibmcloud", "doctl", "linode-cli", "hcloud", "scw", "oci", "aliyun", "openstack", "vultr-cli", "civo", "platform", "upsun", "clever", "scalingo", "gigalixir", "now-cli", "pantheon", "terminus", "wp", "drush", "acli", "cloudfoundry", "nx", "turbo":
 		return service{writes: "deploy up remove destroy apply push publish promote update release rollback set create terminate delete restart reload stop start svc env app redeploy launch play ssh setup cp sync down unpublish rebuild switch test submit", wipes: ""}, true
@@ -170,7 +180,7 @@ func (k *look) changes(name string, ws []word, prod bool, all []word) bool {
 		}
 		return true
 	}
-	if !ok || len(ws) < 2 {
+	if !ok || len(ws) < 2 && name != "vercel" && name != "vc" {
 		return ok && name != "vercel" && name != "vc"
 	}
 	_, operands := arguments0(ws, " -n --namespace --context --profile --project -p --region -e --env --stage -a --app --kube-context -f --values --set -i --inventory -l --limit -t --tags -C --target --resource-group -g --name --subscription --query --output -o --function-name --cluster --scope --config -c --kubeconfig --extra-vars --vault-password-file --token --team --account ")
@@ -223,7 +233,9 @@ func (k *look) changes(name string, ws []word, prod bool, all []word) bool {
 		k.unknown("what it takes away may be in production", all)
 	case writes && name != "systemctl" && name != "pm2" && name != "supervisorctl" && slices.ContainsFunc(ws[1:], func(w word) bool { return w.holes() && (w.many || w.text == hole) }):
 		k.unknown("where it deploys to is hidden in a variable or a substitution", all)
-	case name == "kamal" && has("deploy redeploy rollback remove"), name == "eb" && has("deploy terminate"), (name == "expo" || name == "eas") && has("submit publish update") && !local(ws), name == "fastlane" && slices.ContainsFunc(ws, func(w word) bool { return slices.Contains([]string{"release", "deliver", "supply", "deploy", "pilot"}, w.lower()) }), name == "cf" && has("delete delete-org delete-space"), name == "doctl" && has("delete"), name == "hcloud" && has("delete"), name == "nixops" && has("destroy"), name == "wp" && has("db") && has("reset drop"), name == "drush" && has("sql-drop site-install sql:drop si"):
+	case name == "kamal" && has("deploy redeploy rollback remove"), name == "eb" && has("deploy terminate"), (name == "expo" || name == "eas") && has("submit publish update") && !local(ws), name == "fastlane" && slices.ContainsFunc(ws, func(w word) bool {
+		return slices.Contains([]string{"release", "deliver", "supply", "deploy", "pilot"}, w.lower())
+	}), name == "cf" && has("delete delete-org delete-space"), name == "doctl" && has("delete"), name == "hcloud" && has("delete"), name == "nixops" && has("destroy"), name == "wp" && has("db") && has("reset drop"), name == "drush" && has("sql-drop site-install sql:drop si"):
 		if name == "wp" || name == "drush" {
 			k.never(dropDatabase, all)
 		} else if !local(ws) {
@@ -268,7 +280,7 @@ func (k *look) cloud(name string, ws, operands []word, prod bool, all []word) {
 	case prod:
 		k.never(productionDeploy, all)
 	case deletes && (verb == "delete-message" || verb == "delete-tags" || strings.HasSuffix(verb, "-tags")):
-	case name == "aws" && len(operands) > 0 && slices.Contains([]string{"rds", "dynamodb", "redshift", "docdb", "neptune"}, operands[0].text) && deletes && regexp.MustCompile(`delete-(db|table|cluster)`).MatchString(verb) && !local(ws):
+	case name == "aws" && len(operands) > 0 && slices.Contains([]string{"rds", "dynamodb", "redshift", "docdb", "neptune"}, operands[0].text) && deletes && deployRe0.MatchString(verb) && !local(ws):
 		k.never(dropDatabase, all)
 	case deletes && slices.ContainsFunc(operands, func(w word) bool { return w.text == "sql" || w.text == "spanner" || w.text == "firestore" }) && name != "aws" && !local(ws), name == "az" && deletes && slices.ContainsFunc(operands, func(w word) bool {
 		return w.text == "postgres" || w.text == "mysql" || w.text == "sql" || w.text == "cosmosdb"
@@ -282,3 +294,8 @@ func (k *look) cloud(name string, ws, operands []word, prod bool, all []word) {
 		k.unknown("where it deploys to is hidden in a variable or a substitution", all)
 	}
 }
+
+// Parts of what is looked for above.
+var (
+	deployRe0 = regexp.MustCompile(`delete-(db|table|cluster)`)
+)

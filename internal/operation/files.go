@@ -124,7 +124,7 @@ func (k *look) fileTool(name string, ws []word, in *source) bool {
 			}
 		}
 	case butFirst:
-		if name != "icacls" && name != "takeown" && len(operands) > 0 && !slices.ContainsFunc(options, func(w word) bool {
+		if name != "icacls" && name != "takeown" && len(operands) > 1 && !slices.ContainsFunc(options, func(w word) bool {
 			return strings.HasPrefix(w.text, "--reference") || name == "setfacl" || name == "chattr" && strings.HasPrefix(w.text, "-i")
 		}) {
 			operands = operands[1:]
@@ -164,6 +164,13 @@ func (k *look) touch(verb Verb, w word, deep bool, ws []word) {
 	at := k.target(w)
 	if w.many && w.text == hole {
 		at = unsure
+	}
+	if k.narrow && (at == unsure || at > unsure && at != device) {
+		if verb == Delete && at > unsure {
+			k.outside++
+			k.unsure(verb, "it removes what it finds outside of the work tree", ws)
+		}
+		return
 	}
 	glob := w.globs() && everything(w.text[strings.LastIndexByte(w.text, '/')+1:])
 	e := Effect{Verb: verb, Target: w.String(), Certain: at != unsure, Bounded: at != device}
@@ -437,7 +444,7 @@ func (k *look) sed(ws []word) {
 
 // disk judges programs that make a disk empty.
 func (k *look) disk(name string, ws []word) bool {
-	_, operands := arguments0(ws, " -t -L -n -U -b -N -O -o -F -m -i -c -T ")
+	_, operands := arguments0(ws, " -t -L -U -b -N -O -m -i -T ")
 	has := func(list ...string) bool {
 		return slices.ContainsFunc(ws[1:], func(w word) bool { return slices.Contains(list, w.lower()) })
 	}
@@ -450,7 +457,7 @@ func (k *look) disk(name string, ws []word) bool {
 	case strings.HasPrefix(name, "mkfs"), slices.Contains([]string{"mke2fs", "mkswap", "mkntfs", "mkdosfs", "mkexfatfs", "newfs", "wipefs", "blkdiscard", "sgdisk", "gdisk", "sfdisk", "fdisk", "cfdisk", "parted", "pvcreate", "pvremove", "vgremove", "lvremove", "vgreduce", "badblocks", "nwipe", "hdparm", "newfs_apfs", "newfs_hfs", "e2label", "partprobe", "growpart"}, name):
 		switch name {
 		case "sgdisk", "fdisk", "sfdisk", "parted", "gdisk":
-			if has("-l", "--list", "-p", "--print", "print", "-v", "--version", "--dump", "-d") && name != "sgdisk" {
+			if has("-l", "--list", "-p", "--print", "print", "-v", "--version", "--dump", "-d") && name != "sgdisk" && (name != "gdisk" || has("-l")) {
 				return true
 			}
 		case "wipefs":

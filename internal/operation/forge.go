@@ -96,7 +96,7 @@ func (k *look) request(ws []word) {
 			next = strings.ToUpper(ws[i+2].text)
 		}
 		switch {
-		case (w.text == "-X" || strings.EqualFold(w.text, "--request") || strings.EqualFold(w.text, "--method") || strings.EqualFold(w.text, "-Method")) && (next == "PATCH" || next == "DELETE" || next == "PUT" || next == "POST"):
+		case (w.text == "-X" || strings.EqualFold(w.text, "--request") || strings.EqualFold(w.text, "--method") || strings.EqualFold(w.text, "-Method")) && (next == "PATCH" || next == "DELETE" || next == "PUT"):
 			method = true
 			writes, deletes = true, deletes || next == "DELETE"
 		case writeVerb.MatchString(w.text), strings.HasPrefix(t, "-XDELETE"), strings.HasPrefix(t, "-XPATCH"), strings.HasPrefix(t, "-XPUT"), strings.HasPrefix(t, "--METHOD=DELETE"), strings.HasPrefix(t, "--REQUEST=DELETE"):
@@ -113,13 +113,19 @@ func (k *look) request(ws []word) {
 		k.never(pushForce, ws)
 	case refsPath.MatchString(text) && method && (forgeHost.MatchString(text) || ws[0].text == "gh" || ws[0].text == "glab" || base(ws[0]) == "gh"):
 		k.never(pushForce, ws)
-	case deletes && regexp.MustCompile(`(?i)(repos|projects)/[^/ ]+(/|%2F)?[^/ ]*/?(["' ?]|$)`).MatchString(text+" ") && forgeHost.MatchString(text):
+	case deletes && forgeRe0.MatchString(text+" ") && forgeHost.MatchString(text):
 		k.never(pushForce, ws)
 	case writes && deploysTo(plain(strings.Join(tokens(plain(text)), " "))) && deletes:
 		k.never(productionDeploy, ws)
 	case writes && slices.ContainsFunc(ws, deployWord) && slices.ContainsFunc(ws, deploysTo):
 		k.never(productionDeploy, ws)
-	case deletes && regexp.MustCompile(`(?i):9200/|/_all\b|elastic`).MatchString(text):
+	case deletes && forgeRe1.MatchString(text):
 		k.never(dropDatabase, ws)
 	}
 }
+
+// Parts of what is looked for above.
+var (
+	forgeRe0 = regexp.MustCompile(`(?i)(repos|projects)/[^/ ]+(/|%2F)?[^/ ]*/?(["' ?]|$)`)
+	forgeRe1 = regexp.MustCompile(`(?i):9200/|/_all\b|elastic`)
+)

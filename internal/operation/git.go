@@ -253,6 +253,8 @@ func (k *look) push(what string, args, ws []word) {
 	_, operands := arguments0(args, " -o --push-option --repo --receive-pack --exec ")
 	for i, w := range operands {
 		switch {
+		case w.many && named(w) && !strings.ContainsAny(w.text[:1], "+-:"): // v$VERSION
+			continue
 		case w.many && w.text == hole && i == 0 && len(operands) == 1, w.many, strings.HasPrefix(w.text, hole) && w.any() && i > 0 && !named(w):
 			if quotedRef(w) && !w.many {
 				continue
@@ -261,7 +263,7 @@ func (k *look) push(what string, args, ws []word) {
 			return
 		}
 	}
-	if slices.ContainsFunc(args[1:], func(w word) bool { return w.many }) {
+	if slices.ContainsFunc(args[1:], func(w word) bool { return w.many && !named(w) }) {
 		k.unknown("what is pushed, or how, is hidden in a variable or a substitution", ws)
 		return
 	}

@@ -151,7 +151,7 @@ func readsOnly(name string, ws []word) bool {
 		return slices.Contains(strings.Fields("list view status diff checks watch browse search"), sub) || verb == "search" || verb == "status" || verb == "browse"
 	case "aws", "gcloud", "az":
 		return slices.ContainsFunc(operands[min(1, len(operands)):], func(w word) bool {
-			return regexp.MustCompile(`^(describe|list|get|ls|show|logs|tail|read)(-|$)`).MatchString(w.lower())
+			return knownRe0.MatchString(w.lower())
 		}) && !slices.ContainsFunc(operands, func(w word) bool { return cloudDeletes.MatchString(w.lower()) })
 	case "vercel", "netlify", "heroku", "fly", "flyctl":
 		return in("ls list logs inspect whoami status env dev build link pull version info apps:info ps config releases open")
@@ -202,3 +202,8 @@ var riskyText = regexp.MustCompile(`(?i)rm\b|rimraf|unlink|shred|trunc|trash|\bm
 
 // risky reports whether there may be anything in a text.
 func risky(text string) bool { return riskyText.MatchString(text) }
+
+// Parts of what is looked for above.
+var (
+	knownRe0 = regexp.MustCompile(`^(describe|list|get|ls|show|logs|tail|read)(-|$)`)
+)

@@ -199,9 +199,11 @@ type look struct {
 	ground   Ground
 	own      bool // a command of ralph itself
 
-	s     *state
-	funcs map[string]*function
-	pick  int // which of the values that variables may have is meant
+	s      *state
+	funcs  map[string]*function
+	narrow bool // what is judged is done to some of what a folder has, by name
+	outer  bool // the command's name is in a variable that it has not set itself
+	pick   int  // which of the values that variables may have is meant
 
 	depth, looks, steps int
 	quiet               int // within words that may not be a command at all: only what is certain counts

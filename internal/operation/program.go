@@ -101,9 +101,15 @@ func (k *look) program(ws []word, in *source) *source {
 		}
 		k.fetched(name, ws, in)
 		k.made(name, ws, in)
-		if !isLocal(name, ws) && !k.published(name, ws) {
+		if !isLocal(name, ws) {
+			if in != nil && in.text != "" && dropSQL(in.text) {
+				k.never(dropDatabase, ws)
+			}
+			published := k.published(name, ws)
 			k.migrates(name, ws)
-			k.anywhere(ws)
+			if !published {
+				k.anywhere(ws)
+			}
 		}
 	}
 	k.shapes(name, ws)
@@ -112,6 +118,9 @@ func (k *look) program(ws []word, in *source) *source {
 
 // hiddenName reports whether nobody knows which program runs.
 func hiddenName(w word) bool {
+	if last := w.text[strings.LastIndexByte(w.text, '/')+1:]; last != "" && last != w.text && !strings.ContainsAny(last, hole+live) {
+		return false // a program in a folder that nobody knows
+	}
 	if w.many || w.globs() && w.text != live+"[" {
 		return true
 	}
@@ -122,8 +131,20 @@ func hiddenName(w word) bool {
 // that matter would be with such words.
 func (k *look) anyProgram(ws []word) {
 	const why = "the name of the command is hidden in a variable, a substitution or a pattern"
-	head := ws[0]
-	if len(ws) == 1 && (head.many || head.globs()) || len(ws) > 1 && ws[1].many || head.globs() || strings.Trim(head.text, hole+"/") != "" && head.many {
+	head, outer := ws[0], k.outer
+	k.outer = false
+	switch {
+	case head.globs() && !head.holes():
+		last := head.text[strings.LastIndexByte(head.text, '/')+1:]
+		for name := range riskyNames() {
+			if matches(last, name) {
+				k.unknown(why, ws)
+				return
+			}
+		}
+		return
+	case outer && len(ws) > 1: // a person's own variable: it says with what, and not more
+	case len(ws) == 1 && (head.many || head.globs()) || len(ws) > 1 && ws[1].many || strings.Trim(head.text, hole+"/") != "" && head.many:
 		k.unknown(why, ws)
 		return
 	}
@@ -131,12 +152,12 @@ func (k *look) anyProgram(ws []word) {
 		return
 	}
 	try := newLook(nil, "", k.ground)
-	for _, name := range []string{"git", "rm", "npm", "sh", "kubectl", "psql", "dd", "find", "mv", "eval", "python3", "terraform", "gh", "docker", "xargs"} {
+	for _, name := range []string{"git", "rm", "npm", "kubectl", "psql", "dd", "find", "mv", "eval", "python3", "terraform", "gh", "sh"} {
 		try.s = k.s.clone()
 		try.home, try.work = k.home, k.work
 		try.depth = k.depth + 1
 		try.program(append([]word{plain(name)}, ws[1:]...), nil)
-		if len(try.found) > 0 {
+		if slices.ContainsFunc(try.found, func(f Found) bool { return f.Never || !outer }) {
 			k.unknown(why, ws)
 			return
 		}
@@ -391,7 +412,7 @@ func (k *look) matchAfter(set, ws, targets []word, before int) {
 			if k.outside > before {
 				k.add(Found{Rule: p.text, Text: cut(text), Words: texts(slices.Concat(set, ws))})
 			}
-		case local && (loosePattern(p.text) || p.text == "npm publish") && !(shows(name) && isSecret(p.text)):
+		case local && (loosePattern(p.text) || p.text == "push --force" || p.text == "npm publish") && !(shows(name) && isSecret(p.text)):
 		case slices.ContainsFunc(said, p.re.MatchString):
 			k.add(Found{Rule: p.text, Text: cut(text), Words: texts(slices.Concat(set, ws))})
 		}

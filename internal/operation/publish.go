@@ -25,7 +25,7 @@ func (k *look) published(name string, ws []word) bool {
 	if !ok {
 		return false
 	}
-	if dryRun(ws) || given(ws, "--help --version --snapshot") && !slices.Contains([]string{"npm", "yarn", "pnpm", "mvn"}, name) {
+	if dryRun(ws) || len(ws) < 3 && given(ws, "--help --version") || slices.ContainsFunc(ws, func(w word) bool { return w.text == "--snapshot" }) {
 		return true
 	}
 	_, operands := arguments0(ws, " -w --workspace --tag --registry --access --otp --prefix -C --cwd --dir --filter -F --loglevel -p --projects --scope --index --repository --token -t -f --file -k --api-key --source -s --manifest-path --features --package ")
@@ -88,7 +88,7 @@ func (k *look) published(name string, ws []word) bool {
 		hit = task(`^:?([\w:-]*:)?(publish\w*|upload\w*|release|closeandrelease\w*|bintrayupload|jreleaser\w*|publishplugins|publishplugin)$`) && !task(`publishtomavenlocal`)
 	case "sbt", "mill", "lein", "clj":
 		hit = slices.ContainsFunc(ws[1:], func(w word) bool {
-			return regexp.MustCompile(`(?i)\b(publish|publishsigned|sonatyperelease|sonatypebundlerelease|ci-release|release|deploy|\+publish)\b`).MatchString(w.text) && !regexp.MustCompile(`(?i)publishlocal|publishm2`).MatchString(w.text)
+			return publishRe0.MatchString(w.text) && !publishRe1.MatchString(w.text)
 		})
 	case "nuget", "dotnet", "paket":
 		hit = is("push", "delete") || verb == "nuget" && (sub == "push" || sub == "delete")
@@ -197,7 +197,7 @@ func (k *look) nodePublished(name string, ws, operands []word, verb, sub string)
 		}
 	}
 	named := tokens(plain(script))
-	if slices.Contains(named, "publish") || slices.Contains(named, "release") && !regexp.MustCompile(`(?i)(notes|build|test|check|dry|changelog|version|prepare|lint|pre|docs|pack)`).MatchString(script) {
+	if slices.Contains(named, "publish") || slices.Contains(named, "release") && !publishRe2.MatchString(script) {
 		k.never(npmPublish, ws)
 		return
 	}
@@ -324,3 +324,10 @@ func (k *look) shapes(name string, ws []word) {
 		k.never(dropDatabase, ws)
 	}
 }
+
+// Parts of what is looked for above.
+var (
+	publishRe0 = regexp.MustCompile(`(?i)\b(publish|publishsigned|sonatyperelease|sonatypebundlerelease|ci-release|release|deploy|\+publish)\b`)
+	publishRe1 = regexp.MustCompile(`(?i)publishlocal|publishm2`)
+	publishRe2 = regexp.MustCompile(`(?i)(notes|build|test|check|dry|changelog|version|prepare|lint|pre|docs|pack)`)
+)

@@ -160,7 +160,7 @@ func (k *look) templated(text string, ws []word, in *source) *source {
 // a value.
 func wrappers() map[string]string {
 	return map[string]string{
-		"sudo": "ugpCDhrtTURc", "doas": "uC", "env": "uCSP", "nohup": "", "time": "fo", "timeout": "ks", "gtimeout": "ks", "nice": "n", "ionice": "cnpPu", "xargs": "IiEeLlnPsdar",
+		"sudo": "ugpCDhrtTURc", "doas": "uC", "env": "uCSP", "nohup": "", "time": "fo", "timeout": "ks", "gtimeout": "ks", "nice": "n", "ionice": "cnpPu", "xargs": "IEeLlnPsda",
 		"command": "", "exec": "a", "builtin": "", "stdbuf": "ioe", "setsid": "", "flock": "wE", "chroot": "", "watch": "nd", "strace": "eopsu", "unshare": "RSG",
 		"caffeinate": "tw", "busybox": "", "toybox": "", "noglob": "", "nocorrect": "", "chrt": "TPD", "taskset": "", "setarch": "", "script": "cEIOBT", "parallel": "jaIS",
 		"su": "csg", "runuser": "ucgs", "pkexec": "", "systemd-run": "pHMtu", "firejail": "", "bwrap": "", "proot": "rbw", "fakeroot": "", "entr": "", "then": "", "do": "",
@@ -184,10 +184,20 @@ func (k *look) wraps(name string, ws []word, in *source) (*source, bool) {
 	if in != nil && !in.file && becomesShell(name, ws) {
 		return k.reads(in, ws), true
 	}
-	more := ws
-	if name == "xargs" || name == "parallel" {
-		more = k.fed(name, ws, in)
+	if name == "xargs" && !slices.ContainsFunc(ws[1:], func(w word) bool { return !strings.HasPrefix(w.text, "-") }) {
+		return in, true // it prints what it reads
 	}
+	if name == "xargs" || name == "parallel" {
+		for _, one := range k.fed(name, ws, in) {
+			k.aside(func() { k.wrapped(name, valued, one, nil) })
+		}
+		return nil, true
+	}
+	return k.wrapped(name, valued, ws, in), true
+}
+
+// wrapped judges the command within the words of a wrapper.
+func (k *look) wrapped(name, valued string, more []word, in *source) *source {
 	var out *source
 	maybe := false
 	for i := 1; i < len(more); i++ {
@@ -231,78 +241,98 @@ func (k *look) wraps(name string, ws []word, in *source) (*source, bool) {
 		}
 		maybe = false
 	}
-	return out, true
+	return out
 }
 
-// fed are the words of xargs or parallel with those that it reads.
-func (k *look) fed(name string, ws []word, in *source) []word {
+// fed are the words of xargs or parallel with those that it reads, once for each line where
+// something stands for that.
+func (k *look) fed(name string, ws []word, in *source) [][]word {
 	if in == nil {
 		in = k.s.in
 	}
-	args := []word{hidden()}
+	args, lines := []word{hidden()}, []word{hidden()}
 	switch {
+	case slices.ContainsFunc(ws, func(w word) bool { return w.text == "-a" || strings.HasPrefix(w.text, "--arg-file") }):
 	case in != nil && len(in.names) > 0:
-		args = slices.Clone(in.names)
+		args, lines = slices.Clone(in.names), in.names
 	case in != nil && in.known:
-		args = nil
+		args, lines = nil, nil
+		for line := range strings.Lines(in.text) {
+			if line = strings.TrimRight(line, "\n"); line != "" {
+				lines = append(lines, plain(line))
+			}
+		}
 		for _, f := range strings.Fields(in.text) {
 			args = append(args, plain(unquote(f)))
 		}
 	}
 	for i, w := range ws {
 		if w.text == ":::" || w.text == "::::" {
-			if args = slices.Clone(ws[i+1:]); w.text == "::::" {
+			args = nil
+			for _, a := range ws[i+1:] {
+				if a.text != ":::" {
+					args = append(args, a)
+				}
+			}
+			if w.text == "::::" {
 				args = []word{hidden()}
 			}
+			lines = args
 			ws = ws[:i]
 			break
 		}
 	}
-	var out []word
-	marks := []string{}
+	if len(lines) > mostRounds {
+		lines = append(lines[:mostRounds:mostRounds], hidden())
+	}
+	var marks []string
 	if name == "parallel" {
-		marks = []string{"{}", "{.}", "{/}", "{1}"}
+		marks = []string{"{}", "{.}", "{/}", "{1}", "{2}"}
 	}
-	replaced := false
+	isMark := map[int]bool{}
 	for i, w := range ws {
-		if i > 0 && (strings.HasPrefix(w.text, "-I") || strings.HasPrefix(w.text, "--replace")) {
-			mark := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(w.text, "-I"), "--replace"), "=")
-			if mark == "" && w.text == "-I" && i+1 < len(ws) {
-				mark = ws[i+1].text
-			}
-			if mark == "" {
-				mark = "{}"
-			}
-			marks = append(marks, mark)
-			out = append(out, w)
+		if i == 0 || !strings.HasPrefix(w.text, "-I") && !strings.HasPrefix(w.text, "--replace") && w.text != "-i" {
 			continue
 		}
-		if i > 0 && (w.text == "-i") {
-			marks = append(marks, "{}")
+		mark := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(w.text, "-I"), "--replace"), "="), "-i")
+		if w.text == "-I" && i+1 < len(ws) {
+			mark = ws[i+1].text
+			isMark[i+1] = true
 		}
-		isMark := i > 0 && (ws[i-1].text == "-I" || ws[i-1].text == "--replace")
-		found := ""
+		if mark == "" {
+			mark = "{}"
+		}
+		isMark[i] = true
+		marks = append(marks, mark)
+	}
+	used := func(w word) string {
 		for _, m := range marks {
-			if m != "" && strings.Contains(w.text, m) && !isMark {
-				found = m
+			if m != "" && strings.Contains(w.text, m) {
+				return m
 			}
 		}
-		if found == "" {
-			out = append(out, w)
-			continue
-		}
-		replaced = true
-		for _, a := range args {
-			out = append(out, word{strings.ReplaceAll(w.text, found, a.text), a.many && w.text == found})
-			if len(out) > mostWords {
-				break
+		return ""
+	}
+	if len(marks) > 0 && slices.ContainsFunc(ws, func(w word) bool { return used(w) != "" }) && (name != "parallel" || slices.ContainsFunc(ws, func(w word) bool { return used(w) != "" })) {
+		var out [][]word
+		for _, line := range lines {
+			one := slices.Clone(ws)
+			for i, w := range one {
+				if isMark[i] {
+					continue
+				}
+				for m := used(one[i]); m != ""; m = "" {
+					one[i] = word{strings.ReplaceAll(w.text, m, line.text), line.many && w.text == m}
+				}
 			}
+			out = append(out, one)
 		}
+		return out
 	}
-	if !replaced && len(marks) == 0 || name == "parallel" && !replaced {
-		out = append(out, args...)
+	if len(marks) > 0 && name != "parallel" {
+		return [][]word{ws}
 	}
-	return out
+	return [][]word{append(slices.Clone(ws), args...)}
 }
 
 // unquote takes quotes away as xargs does.
@@ -391,23 +421,44 @@ func (k *look) find(name string, ws []word) {
 		roots = []word{plain(".")}
 	}
 	tests := ws[at:]
+	old := k.narrow
+	k.narrow = narrowed(tests)
+	defer func() { k.narrow = old }()
+	inside, acted := false, false
 	for i, w := range tests {
 		switch w.text {
 		case "-delete":
 			for _, r := range roots {
 				k.touch(Delete, r, true, ws)
 			}
+			acted = true
 		case "-exec", "-execdir", "-ok", "-okdir":
 			k.onEach(tests[i+1:], roots)
+			inside = true
+		case ";", "+":
+			inside = false
 		case "-fprintf", "-fprint", "-fls", "-fprint0":
 			if i+1 < len(tests) {
 				k.overwrite(tests[i+1], ws, false)
 			}
 		}
-		if w.any() && w.many && k.quiet == 0 {
+		if w.any() && w.many && !inside && i > 0 && !strings.HasPrefix(tests[i-1].text, "-") && !acted {
 			k.unsure(Delete, "what find does is hidden in a variable or a substitution", ws)
 		}
 	}
+}
+
+// narrowed reports whether only some of what is there is found, by its name or whose it is.
+func narrowed(tests []word) bool {
+	for i, w := range tests {
+		if i+1 < len(tests) && slices.Contains([]string{"-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-user", "-uid", "-samefile", "-inum", "-lname", "-newer", "-perm", "-group", "-mtime", "-mmin", "-atime", "-ctime"}, w.text) {
+			value := tests[i+1].text
+			if strings.Trim(value, "*?./"+live) != "" && (i == 0 || tests[i-1].text != "!" && tests[i-1].text != "-not") && !slices.ContainsFunc(tests, func(w word) bool { return w.text == "-o" || w.text == "-or" || w.text == "," }) {
+				return !strings.Contains(value, "0") || !strings.HasSuffix(w.text, "time") && !strings.HasSuffix(w.text, "min")
+			}
+		}
+	}
+	return false
 }
 
 // onEach judges the command that find runs, on each of its roots.
@@ -496,4 +547,3 @@ func (k *look) enter(to word) {
 func (k *look) inside(dir word, f func()) {
 	k.aside(func() { k.enter(dir); f() })
 }
-

@@ -13,6 +13,7 @@ type source struct {
 	known bool
 	file  bool   // the content of a file: what people wrote there is not looked at
 	names []word // lines that are names of files, as far as they are known; nil: they are none
+	path  string // of a file
 	over  bool   // it comes over a network, or from where nobody knows, and not from the work tree
 }
 
@@ -340,6 +341,8 @@ func (k *look) once(c *syntax.CallExpr, in *source, targets []word) *source {
 		return &source{known: true}
 	}
 	ws := k.words(c.Args)
+	k.outer = k.fromOutside(c.Args[0])
+	defer func() { k.outer = false }()
 	if len(c.Assigns) == 0 {
 		return k.simple(ws, nil, targets, in)
 	}
@@ -381,7 +384,7 @@ func (k *look) input(r *syntax.Redirect) *source {
 		if src, ok := k.written(w); ok {
 			return src
 		}
-		return &source{file: !w.holes() && !strings.HasPrefix(w.text, "/dev/"), known: w.text == "/dev/null"}
+		return &source{path: w.text, file: !w.holes() && !strings.HasPrefix(w.text, "/dev/"), known: w.text == "/dev/null"}
 	case syntax.DplIn, syntax.RdrInOut:
 		return &source{}
 	}
@@ -476,7 +479,7 @@ func (k *look) assign(list []*syntax.Assign, declared bool) {
 					value.text = hole + value.text
 				}
 			}
-			if len(value.text) > mostText {
+			if len(value.text) > 4<<10 {
 				value = hidden()
 			}
 			k.assignment(word{name + "=" + value.text, false})
@@ -552,6 +555,9 @@ func (k *look) reckoned(n syntax.Node) {
 // index does so for the words of a command of the shell itself that names variables.
 func (k *look) index(ws []word) {
 	if !slices.Contains([]string{"printf", "test", "[", "read", "unset", "mapfile", "readarray", "wait", "getopts"}, ws[0].text) {
+		return
+	}
+	if ws[0].text == "printf" && (len(ws) < 3 || ws[1].text != "-v") {
 		return
 	}
 	for _, w := range ws[1:] {

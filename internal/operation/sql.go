@@ -124,11 +124,11 @@ func (k *look) client(name string, ws []word, in *source) bool {
 			k.never(dropDatabase, ws)
 		}
 	case "influx", "turso", "surreal", "dolt", "edgedb":
-		if regexp.MustCompile(`\b(db|database|bucket|instance|branch)\s+(destroy|delete|drop|wipe)\b`).MatchString(text) {
+		if sqlRe0.MatchString(text) {
 			k.never(dropDatabase, ws)
 		}
 	case "cypher-shell":
-		if regexp.MustCompile(`(?i)match\s*\(\w+\)\s*detach\s+delete`).MatchString(text) {
+		if sqlRe1.MatchString(text) {
 			k.never(dropDatabase, ws)
 		}
 	}
@@ -153,9 +153,12 @@ func dropNamed(w word) bool {
 // told judges what a database reads.
 func (k *look) told(in *source, ws []word) {
 	if in.file && in.text == "" {
+		if in.path != "" && dropNamed(plain(in.path)) {
+			k.never(dropDatabase, ws)
+		}
 		return
 	}
-	if dropSQL(in.text) || mongoDrop.MatchString(in.text) && strings.HasPrefix(base(ws[0]), "mongo") || regexp.MustCompile(`(?i)\bflush(all|db)\b`).MatchString(in.text) && strings.Contains(base(ws[0]), "-cli") {
+	if dropSQL(in.text) || mongoDrop.MatchString(in.text) && strings.HasPrefix(base(ws[0]), "mongo") || sqlRe2.MatchString(in.text) && strings.Contains(base(ws[0]), "-cli") {
 		k.never(dropDatabase, append(slices.Clone(ws), plain(plainSQL(in.text))))
 	}
 	if !in.known && !in.file && (strings.TrimSpace(in.text) == "" || strings.Contains(strings.ToLower(in.text), "drop")) {
@@ -221,3 +224,10 @@ func testNamed(ws []word) bool {
 		})
 	})
 }
+
+// Parts of what is looked for above.
+var (
+	sqlRe0 = regexp.MustCompile(`\b(db|database|bucket|instance|branch)\s+(destroy|delete|drop|wipe)\b`)
+	sqlRe1 = regexp.MustCompile(`(?i)match\s*\(\w+\)\s*detach\s+delete`)
+	sqlRe2 = regexp.MustCompile(`(?i)\bflush(all|db)\b`)
+)

@@ -91,7 +91,7 @@ func (k *look) says(ws []word, in *source) *source {
 		return said(ws[1:], true)
 	case "printf":
 		return formatted(ws[1:])
-	case "cat", "tee", "bat", "zcat", "gunzip", "sort", "uniq", "head", "tail", "grep", "egrep", "fgrep", "rg", "nl", "tac", "shuf", "tr", "sponge", "column", "fold", "cut", "pv", "unbuffer", "stdbuf":
+	case "cat", "tee", "bat", "zcat", "gunzip", "gzip", "xz", "zstd", "bzcat", "xzcat", "sort", "uniq", "head", "tail", "grep", "egrep", "fgrep", "rg", "nl", "tac", "shuf", "tr", "sponge", "column", "fold", "cut", "pv", "unbuffer", "stdbuf":
 		return k.filtered(name, ws, in)
 	case "base64", "base32", "xxd", "openssl", "rev", "sed", "awk", "perl", "jq", "yq":
 		return nil
@@ -164,7 +164,9 @@ func (k *look) gitSays(ws []word) *source {
 			return &source{text: "/" + strings.Join(k.work, "/"), known: true}
 		}
 		if ws[at].text == "config" && len(ws) > at+1 && slices.ContainsFunc(ws[at:], func(w word) bool { return strings.HasPrefix(w.text, "alias.") }) || ws[at].text == "log" || ws[at].text == "show" {
-			if !slices.ContainsFunc(ws, func(w word) bool { return strings.Contains(w.text, "%H") || strings.Contains(w.text, "%h") || strings.Contains(w.text, "%ct") }) {
+			if !slices.ContainsFunc(ws, func(w word) bool {
+				return strings.Contains(w.text, "%H") || strings.Contains(w.text, "%h") || strings.Contains(w.text, "%ct")
+			}) {
 				return nil // words that people wrote
 			}
 		}
@@ -209,7 +211,9 @@ func (k *look) namesSaid(name string, ws []word) *source {
 			}
 			continue
 		}
-		if i > 0 && (name == "find" || name == "gfind") && slices.ContainsFunc(ws[1:i+1], func(w word) bool { return strings.HasPrefix(w.text, "-") && w.text != "-L" && w.text != "-H" && w.text != "-P" }) {
+		if i > 0 && (name == "find" || name == "gfind") && slices.ContainsFunc(ws[1:i+1], func(w word) bool {
+			return strings.HasPrefix(w.text, "-") && w.text != "-L" && w.text != "-H" && w.text != "-P"
+		}) {
 			continue
 		}
 		if name == "fd" || name == "fdfind" {
@@ -248,7 +252,7 @@ func (k *look) filtered(name string, ws []word, in *source) *source {
 		}
 	}
 	switch name {
-	case "cat", "tac", "nl", "zcat", "sort", "bat":
+	case "cat", "tac", "nl", "zcat", "sort", "bat", "gzip", "gunzip", "xz", "zstd", "bzcat", "xzcat":
 		if len(files) > 0 && files[0].text != "-" && !strings.HasPrefix(files[0].text, "/dev/stdin") && files[0].text != "/dev/fd/0" {
 			out := &source{file: true}
 			for i, f := range files {

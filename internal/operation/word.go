@@ -351,6 +351,35 @@ func (k *look) variable(name string) (string, bool) {
 	return hole, false
 }
 
+// fromOutside reports whether all that is not known of a word is in variables that the command
+// has not set itself.
+func (k *look) fromOutside(w *syntax.Word) bool {
+	outside := true
+	if len(w.Parts) > 1 {
+		if _, ok := w.Parts[0].(*syntax.CmdSubst); ok && len(w.Parts) == 2 {
+			if lit, ok := w.Parts[1].(*syntax.Lit); ok && strings.HasPrefix(lit.Value, "/") {
+				return true // a program in a folder that is printed
+			}
+		}
+	}
+	syntax.Walk(w, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ArithmExp, *syntax.ExtGlob:
+			outside = false
+		case *syntax.ParamExp:
+			if n.Param == nil || !syntax.ValidName(n.Param.Value) || n.Exp != nil || n.Excl || n.Index != nil || n.Slice != nil || n.Repl != nil || n.Param.Value == "IFS" {
+				outside = false
+				return false
+			}
+			_, set := k.s.vars[n.Param.Value]
+			_, list := k.s.lists[n.Param.Value]
+			outside = outside && !set && !list
+		}
+		return true
+	})
+	return outside
+}
+
 // tempDir stands for a folder of temporary files that nobody else knows.
 const tempDir = "/tmp/.temporary"
 
