@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,7 +56,8 @@ func (k *look) deploy(name string, ws, set []word, in *source) {
 		set = append(set[:len(set):len(set)], fields(in.text)...) // what deploys may read where to
 	}
 	all := slices.Concat(set, ws)
-	for n, v := range k.s.vars {
+	for _, n := range slices.Sorted(maps.Keys(k.s.vars)) {
+		v := k.s.vars[n]
 		if environment.MatchString(n) && len(v) > 0 && deploysTo(v[0]) {
 			all = append(all, plain(n+"="+v[0].text))
 		}

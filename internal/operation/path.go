@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -110,7 +111,8 @@ func (k *look) linked(parts []string) (string, bool) {
 	}
 	full := "/" + strings.Join(parts, "/")
 	for _, m := range []map[string]string{k.s.links, k.s.mounts} {
-		for from, to := range m {
+		for _, from := range slices.Sorted(maps.Keys(m)) {
+			to := m[from]
 			if rest, ok := strings.CutPrefix(full, strings.ToLower(from)); ok && (rest == "" || rest[0] == '/' || strings.HasSuffix(from, "/")) && to != full {
 				return to + "/" + rest, true
 			}

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -136,7 +137,7 @@ func (k *look) anyProgram(ws []word) {
 	switch {
 	case head.globs() && !head.holes():
 		last := head.text[strings.LastIndexByte(head.text, '/')+1:]
-		for name := range riskyNames() {
+		for _, name := range slices.Sorted(maps.Keys(riskyNames())) {
 			if matches(last, name) {
 				k.unknown(why, ws)
 				return

@@ -46,6 +46,15 @@ func (k *look) published(name string, ws []word) bool {
 		}
 		return true
 	}
+	hit, known := toolPublished(name, verb, sub, ws, operands)
+	if hit {
+		k.never(npmPublish, ws)
+	}
+	return known
+}
+
+// toolPublished judges programs that are made to publish, or have one word for it.
+func toolPublished(name, verb, sub string, ws, operands []word) (hit, known bool) {
 	is := func(list ...string) bool { return slices.Contains(list, verb) }
 	anyWord := func(list ...string) bool {
 		return slices.ContainsFunc(ws[1:], func(w word) bool { return slices.Contains(list, w.lower()) })
@@ -54,7 +63,6 @@ func (k *look) published(name string, ws []word) bool {
 		r := regexp.MustCompile(re)
 		return slices.ContainsFunc(operands, func(w word) bool { return r.MatchString(w.lower()) })
 	}
-	hit := false
 	switch name {
 	case "np", "release-it", "semantic-release", "multi-semantic-release", "python-semantic-release", "publish-please", "clean-publish", "auto-release", "ghr", "dput", "gh-pages", "elm-publish":
 		hit = !is("version", "changelog", "print-version", "generate-config") && !anyWord("--no-publish", "--noop", "--print", "--no-push", "--ci=false-x", "--release-version", "--changelog", "--no-npm.publish")
@@ -82,6 +90,23 @@ func (k *look) published(name string, ws []word) bool {
 		hit = is("upload")
 	case "setup.py":
 		hit = anyWord("upload", "register")
+	default:
+		return builtPublished(name, verb, sub, ws, operands)
+	}
+	return hit, true
+}
+
+// builtPublished judges programs that build, and publish what they built.
+func builtPublished(name, verb, sub string, ws, operands []word) (hit, known bool) {
+	is := func(list ...string) bool { return slices.Contains(list, verb) }
+	anyWord := func(list ...string) bool {
+		return slices.ContainsFunc(ws[1:], func(w word) bool { return slices.Contains(list, w.lower()) })
+	}
+	task := func(re string) bool {
+		r := regexp.MustCompile(re)
+		return slices.ContainsFunc(operands, func(w word) bool { return r.MatchString(w.lower()) })
+	}
+	switch name {
 	case "mvn", "mvnw":
 		hit = task(`^(deploy|release:perform|release:prepare|nexus-staging:|central-publishing:|deploy:|gpg:sign-and-deploy-file|site-deploy|scm-publish:|jreleaser:)`) && !anyWord("-dskipdeploy", "-dmaven.deploy.skip=true", "-dmaven.deploy.skip")
 	case "gradle", "gradlew":
@@ -99,7 +124,7 @@ func (k *look) published(name string, ws []word) bool {
 	case "helm":
 		hit = is("push", "cm-push", "s3", "gcs") && !local(ws) || verb == "chart" && sub == "push"
 		if !hit {
-			return false
+			return false, false
 		}
 	case "oras", "crane", "skopeo", "buildah", "imgpkg", "cosign":
 		hit = is("push", "attach", "tag-x", "append", "mutate", "sync", "sign", "attest", "upload") || is("copy", "cp", "delete")
@@ -117,12 +142,12 @@ func (k *look) published(name string, ws []word) bool {
 	case "nx":
 		hit = is("release") && !is("release:version") && sub != "version" && sub != "changelog" && sub != "plan" && !anyWord("--skip-publish", "--skippublish") || task(`(^|:)(publish|nx-release-publish)$`) || anyWord("--target=publish", "--targets=publish", "--target=nx-release-publish")
 		if !hit && (is("deploy") || anyWord("--target=deploy")) {
-			return false
+			return false, false
 		}
 	case "deno", "composer", "conda", "anaconda", "huggingface-cli", "hf", "rebar3", "mix", "flatpak", "choco", "winget", "brew", "operator-sdk", "pdk", "scoop":
 		hit = name == "deno" && is("publish") || name == "anaconda" && is("upload") || name == "conda" && is("upload") || (name == "huggingface-cli" || name == "hf") && (is("upload", "upload-large-folder") || verb == "repo" && sub == "delete") || name == "mix" && is("hex.publish", "hex.retire", "hex.organization") || name == "rebar3" && verb == "hex" && sub == "publish" || name == "choco" && is("push", "apikey-x") || name == "winget" && is("submit") || name == "pdk" && is("release", "publish") || name == "brew" && is("bump-formula-pr", "bump-cask-pr", "pr-upload")
 		if !hit {
-			return false
+			return false, false
 		}
 	case "web-ext":
 		hit = is("sign")
@@ -131,12 +156,9 @@ func (k *look) published(name string, ws []word) bool {
 	case "auto", "mkdocs":
 		hit = name == "mkdocs" && is("gh-deploy") && (anyWord("--force") || true)
 	default:
-		return false
+		return false, false
 	}
-	if hit {
-		k.never(npmPublish, ws)
-	}
-	return true
+	return hit, true
 }
 
 // nodePublished judges npm and its kin, and what they run from the project by name.

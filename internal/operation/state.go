@@ -52,14 +52,16 @@ const mostValues = 6 // of one variable, and folders to be in
 
 // join makes of s what is true whether or not o has happened.
 func (s *state) join(o *state) {
-	for name, values := range o.vars {
+	for _, name := range slices.Sorted(maps.Keys(o.vars)) {
+		values := o.vars[name]
 		mine, ok := s.vars[name]
 		if !ok {
 			mine = []word{{text: hole}}
 		}
 		s.vars[name] = union(mine, values)
 	}
-	for name, list := range o.lists {
+	for _, name := range slices.Sorted(maps.Keys(o.lists)) {
+		list := o.lists[name]
 		s.lists[name] = append(slices.Clone(s.lists[name]), list...)
 		if len(s.lists[name]) > mostWords {
 			s.lists[name] = []word{hidden()}

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -84,7 +85,8 @@ func (k *look) made(name string, ws []word, in *source) {
 	if !ok || len(k.s.files) == 0 {
 		return
 	}
-	for full, src := range k.s.files {
+	for _, full := range slices.Sorted(maps.Keys(k.s.files)) {
+		src := k.s.files[full]
 		last := strings.ToLower(full[strings.LastIndexByte(full, '/')+1:])
 		if slices.Contains(list, last) {
 			k.recipes(src, ws)
