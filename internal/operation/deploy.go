@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,9 +25,11 @@ func tokens(w word) []string {
 
 func deploysTo(w word) bool {
 	return slices.ContainsFunc(tokens(w), func(t string) bool {
-		return slices.Contains([]string{"prod", "production", "prd", "nprod", "nproduction", "eprod", "eproduction"}, t)
-	})
+		return slices.Contains([]string{"prod", "production", "prd", "nprod", "nproduction", "eprod", "eproduction", "prodution", "live"}, t) && t != "live" || strings.HasSuffix(t, "prod") && len(t) < 9 && t != "nonprod" && t != "preprod" && t != "notprod"
+	}) && !nonProduction.MatchString(w.text)
 }
+
+var nonProduction = regexp.MustCompile(`(?i)(non|not|pre|no)[-_]?prod`)
 
 func deployWord(w word) bool {
 	return slices.ContainsFunc(tokens(w), func(t string) bool {
@@ -34,83 +37,267 @@ func deployWord(w word) bool {
 	})
 }
 
-// onlyFiles are programs for whose arguments deploy and production are names of files and
-// branches.
-func onlyFiles() []string {
-	return []string{
-		"ls", "cat", "bat", "less", "more", "head", "tail", "vim", "vi", "nano", "emacs", "code", "cp", "mv", "mkdir", "touch", "rm", "rmdir", "diff", "find", "fd",
-		"pytest", "gofmt", "gofumpt", "tee", "wc", "stat", "chmod", "chown", "cd", "pushd", "ln", "tree", "du", "file", "test", "[", "jq", "yq", "yamllint", "eslint",
-		"prettier", "shellcheck", "hadolint", "sort", "uniq", "tar", "zip", "unzip", "which", "type", "realpath", "basename", "dirname", "readlink", "open", "xdg-open",
-		"golangci-lint", "mypy", "ruff", "black", "rustfmt", "tsc", "actionlint", "kubeval", "kubeconform", "man", "gh", "glab", "export", "source", ".", "set", "nl", "cmp", "sha256sum",
-	}
-}
-
-// deploy judges whether a command puts something into production.
-func (k *look) deploy(name string, ws, set []word) {
-	if slices.Contains(onlyFiles(), name) || name == "go" && len(ws) > 1 && slices.Contains([]string{"test", "vet", "build", "fmt", "list", "doc", "mod", "install", "generate"}, ws[1].text) {
-		if name == "cd" && slices.ContainsFunc(ws, deploysTo) {
-			k.prod = true
-		}
+// deploy judges whether a command puts something into production, or changes what is there.
+func (k *look) deploy(name string, ws, set []word, in *source) {
+	if name == "cd" || k.own {
 		return
 	}
-	if name == "git" && !slices.ContainsFunc(ws, func(w word) bool { return slices.Contains([]string{"push", "deploy"}, w.text) }) {
+	wrapped := false
+	if _, ok := wrappers()[name]; ok {
+		wrapped = true
+	}
+	if slices.Contains([]string{"kubectl", "oc", "k", "docker", "podman", "docker-compose", "ssh", "kustomize", "kubectx"}, name) {
+		return // see remote
+	}
+	if isLocal(name, ws) || dryRun(ws) || name == "git" || (isFileProgram(name) && name != "rsync" && name != "scp") || name == "curl" || name == "gh" || name == "glab" {
 		return
+	}
+	if in != nil && in.text != "" && in.known && len(in.text) < 400 && !wrapped {
+		set = append(set[:len(set):len(set)], fields(in.text)...) // what deploys may read where to
 	}
 	all := slices.Concat(set, ws)
-	prod := slices.ContainsFunc(all, deploysTo)
-	deploys := slices.ContainsFunc(ws, deployWord)
-	for i := range ws {
-		deploys = deploys || deployer(base(ws[i]), ws[i:])
+	for _, n := range slices.Sorted(maps.Keys(k.s.vars)) {
+		v := k.s.vars[n]
+		if environment.MatchString(n) && len(v) > 0 && deploysTo(v[0]) {
+			all = append(all, plain(n+"="+v[0].text))
+		}
 	}
-	k.prod = k.prod || prod && k.quiet == 0
-	k.deploys = k.deploys || deploys && k.quiet == 0
+	if wrapped { // judged as what it wraps, for its targets; here for the variables before it
+		for i := 1; i < len(ws); i++ {
+			inner := base(ws[i])
+			if isKnownDeployer(inner) {
+				k.deploy(inner, ws[i:], all[:len(all)-len(ws)], nil)
+				return
+			}
+			if isLocal(inner, ws[i:]) && !strings.HasPrefix(ws[i].text, "-") {
+				return
+			}
+		}
+	}
+	prod := slices.ContainsFunc(all, deploysTo) || k.s.prod
+	if k.changes(name, ws, prod, all) {
+		return
+	}
+	if !deploysByName(name, ws) {
+		return
+	}
 	switch {
-	case deploys && (prod || k.prod && k.quiet == 0):
+	case prod:
 		k.never(productionDeploy, all)
-	case deploys && slices.ContainsFunc(all, word.holes):
+	case (deployWord(plain(name)) || slices.ContainsFunc(ws[1:], deployWord)) && slices.ContainsFunc(ws[1:], func(w word) bool {
+		return w.holes() && (w.many || w.text == hole || strings.HasSuffix(w.text, "="+hole))
+	}):
 		k.unknown("where it deploys to is hidden in a variable or a substitution", all)
 	}
 }
 
-// deployer reports whether a program that has other words for it deploys.
-func deployer(name string, ws []word) bool {
-	has := func(list ...string) bool {
-		return slices.ContainsFunc(ws[1:], func(w word) bool { return slices.Contains(list, w.lower()) })
+var environment = regexp.MustCompile(`(?i)^(.*_)?(ENV|ENVIRONMENT|STAGE|TARGET|CONTEXT|WORKSPACE|PROFILE|PROJECT|NAMESPACE|CLUSTER|TF_WORKSPACE|AWS_PROFILE|APP|HEROKU_APP|DEPLOY_ENV)$`)
+
+// deploysByName reports whether the program, or what it is told to run, is called so.
+func deploysByName(name string, ws []word) bool {
+	if deployWord(plain(name)) {
+		return true
 	}
+	for i, w := range ws[1:] {
+		if i > 5 {
+			break
+		}
+		if strings.HasPrefix(w.text, "-") || strings.Contains(w.text, "/") && i > 1 && !wraps(name) {
+			continue
+		}
+		if deployWord(w) || slices.ContainsFunc(tokens(w), func(t string) bool {
+			return slices.Contains([]string{"release", "rollout", "promote", "rollback", "ship", "provision", "destroy", "teardown"}, t)
+		}) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(tokens(plain(name)), func(t string) bool {
+		return slices.Contains([]string{"release", "rollout", "promote", "rollback", "ship", "teardown"}, t)
+	})
+}
+
+func wraps(name string) bool {
+	_, ok := wrappers()[name]
+	return ok
+}
+
+// service is a program that changes what runs somewhere.
+type service struct {
+	reads  string // its words that only look
+	writes string // its words that change; "": all others
+	ever   string // that are for production whatever else is said
+	wipes  string // that take something away, of which nobody knows whether it is in production
+}
+
+func services(name string) (service, bool) {
 	switch name {
-	case "vercel", "vc":
-		return !has("ls", "list", "logs", "inspect", "whoami", "help", "--help", "--version")
-	case "netlify":
-		return has("deploy", "--prod")
-	case "kubectl", "oc", "k", "kustomize":
-		return has("apply", "create", "replace", "patch", "set", "delete", "scale", "restart", "undo", "run", "edit")
 	case "helm", "helmfile":
-		return has("upgrade", "install", "rollback", "apply", "sync")
-	case "terraform", "tofu", "terragrunt", "pulumi", "cdktf":
-		return has("apply", "up", "destroy")
-	case "heroku", "wrangler", "argocd", "nomad", "skaffold", "waypoint":
-		return has("promote", "pipelines:promote", "publish", "sync", "run", "up")
+		return service{writes: "upgrade install rollback apply sync uninstall delete destroy del un", wipes: "uninstall delete destroy"}, true
+	case "terraform", "tofu", "terragrunt", "pulumi", "cdktf", "cdk", "sst":
+		return service{writes: "apply up destroy import taint run-all refresh deploy remove update rollback state", wipes: "destroy"}, true
+	case "vercel", "vc", "now":
+		return service{reads: "ls list logs inspect whoami help --help --version dev build link env pull login teams switch project domains certs dns secrets init bisect -v -h", ever: "promote rollback --prod alias remove rm redeploy"}, true
+	case "netlify", "ntl":
+		return service{writes: "deploy", ever: "--prod -p --prod-if-unlocked sites:delete"}, true
+	case "firebase":
+		return service{writes: "deploy", wipes: "firestore:delete database:remove hosting:disable projects:delete functions:delete", ever: "deploy"}, true
+	case "heroku":
+		return service{reads: "logs apps:info ps config releases login local auth:whoami run pg:info pg:ps", ever: "promote pipelines:promote releases:rollback rollback container:release deploy", wipes: "apps:destroy pg:reset pg:reset DATABASE addons:destroy domains:clear ps:scale maintenance:on"}, true
+	case "fly", "flyctl":
+		return service{reads: "logs status version auth dashboard ssh ping doctor", writes: "deploy scale restart secrets machine machines", wipes: "destroy apps volumes postgres", ever: "deploy"}, true
+	case "wrangler":
+		return service{writes: "deploy publish rollback versions pages secret", wipes: "delete", ever: "deploy publish rollback"}, true
+	case "argocd", "nomad", "skaffold", "waypoint", "flux", "spinnaker", "spin", "kpt", "kapp", "ytt", "werf", "okteto", "devspace", "garden", "tanka", "tk":
+		return service{writes: "sync run up promote delete deploy reconcile apply rollback render-deploy job converge set resume suspend app destroy"}, true
+	case "serverless", "sls", "copilot", "eb", "sam", "amplify", "up", "chalice", "zappa", "apex", "claudia", "architect", "arc", "railway", "render", "dokku", "caprover", "kamal", "mrsk", "cap", "mina", "capistrano", "deployer", "dep", "fab", "shipit", "vapor", "forge", "envoy", "surge", "gcloud-app", "ansible-playbook", "ansible", "salt", "chef-client", "knife", "puppet", "pm2", "systemctl", "supervisorctl", "nixops", "colmena", "nixos-rebuild", "eas", "expo", "fastlane", "codepush", "appcenter", "bosh", "cf", "ibmcloud", "doctl", "linode-cli", "hcloud", "scw", "oci", "aliyun", "openstack", "vultr-cli", "civo", "platform", "upsun", "clever", "scalingo", "gigalixir", "now-cli", "pantheon", "terminus", "wp", "drush", "acli", "cloudfoundry", "nx", "turbo":
+		return service{writes: "deploy up remove destroy apply push publish promote update release rollback set create terminate delete restart reload stop start svc env app redeploy launch play ssh setup cp sync down unpublish rebuild switch test submit", wipes: ""}, true
+	case "aws", "gcloud", "az", "gsutil", "s3cmd", "mc", "bq", "eksctl", "kops", "gcloud-sdk", "s4cmd", "s5cmd", "azcopy", "rclone-sync":
+		return service{}, true
 	}
-	return false
+	return service{}, false
+}
+
+func isKnownDeployer(name string) bool {
+	_, ok := services(name)
+	return ok || slices.Contains([]string{"kubectl", "docker", "ssh", "rsync", "scp", "make", "npm", "yarn", "pnpm", "just", "rake"}, name)
 }
 
 var (
-	sqlComment = regexp.MustCompile(`(?s)/\*.*?\*/|--[^\n]*(\n|$)`)
-	sqlJoin    = regexp.MustCompile(`'\s*(\|\||\+)\s*'`)
-	dropBase   = regexp.MustCompile(`(?i)(?:\b|-[ec])drop[\s_]*database\b|\bdropdatabase\s*\(|\bdb:drop\b`)
+	cloudDeletes = regexp.MustCompile(`^(delete|terminate|remove|destroy|purge|rb|deregister|disable|reset|detach|revoke|schedule-key-deletion|empty|wipe)(-|$)|^(rm|rb|mb)$|^delete`)
+	cloudWrites  = regexp.MustCompile(`^(update|put|create|deploy|modify|set|start|stop|reboot|run|restart|publish|promote|scale|apply|up|sync|cp|mv|import|restore|add|replace|attach|invoke|rollback|release|execute|swap|register|send|push|import-image|reset|resize|failover|migrate|patch|upgrade|enable|upload)(-|$)`)
+	cloudReads   = regexp.MustCompile(`^(describe|list|get|show|ls|logs|login|configure|version|info|config|whoami|help|print|wait|filter|lookup|check|validate|export|download|view|auth|sts|read|search|head|tail|test|account|estimate|preview|synth|diff|plan|build|package|lint|invoke-local|local)(-|$)`)
 )
 
-// plainSQL is SQL without comments, in one line.
-func plainSQL(text string) string {
-	text = sqlJoin.ReplaceAllString(sqlComment.ReplaceAllString(text, " "), "")
-	return strings.Join(strings.Fields(text), " ")
+// changes judges the programs that services knows; true: nothing else need be asked about it.
+func (k *look) changes(name string, ws []word, prod bool, all []word) bool {
+	s, ok := services(name)
+	if name == "rsync" || name == "scp" || name == "sftp" || name == "lftp" {
+		if len(ws) > 2 {
+			last := ws[len(ws)-1]
+			if host, _, remote := strings.Cut(last.text, ":"); remote && deploysTo(plain(strings.ReplaceAll(host, ".", " "))) {
+				k.never(productionDeploy, all)
+			} else if remote && given(ws[1:], "--delete --del --delete-after --delete-excluded --delete-before") && !dryRun(ws) && name == "rsync" {
+				k.unknown("what it deletes on another machine may be in production", all)
+			}
+		}
+		return true
+	}
+	if !ok || len(ws) < 2 && name != "vercel" && name != "vc" {
+		return ok && name != "vercel" && name != "vc"
+	}
+	_, operands := arguments0(ws, " -n --namespace --context --profile --project -p --region -e --env --stage -a --app --kube-context -f --values --set -i --inventory -l --limit -t --tags -C --target --resource-group -g --name --subscription --query --output -o --function-name --cluster --scope --config -c --kubeconfig --extra-vars --vault-password-file --token --team --account ")
+	words := append(slices.Clone(operands), ws[1:]...)
+	has := func(list string) bool {
+		if list == "" {
+			return false
+		}
+		wanted := strings.Fields(list)
+		return slices.ContainsFunc(words, func(w word) bool { return slices.Contains(wanted, w.lower()) })
+	}
+	if len(operands) > 0 && operands[0].many {
+		k.unknown("what it does is hidden in a variable or a substitution", all)
+		return true
+	}
+	if name == "aws" || name == "gcloud" || name == "az" || name == "gsutil" || name == "s3cmd" || name == "mc" || name == "bq" || name == "eksctl" || name == "kops" || name == "s4cmd" || name == "s5cmd" || name == "azcopy" {
+		k.cloud(name, ws, operands, prod, all)
+		return true
+	}
+	if s.reads != "" && len(operands) > 0 && slices.Contains(strings.Fields(s.reads), operands[0].lower()) && !has(s.ever) || given(ws[1:], "--help --version") || len(operands) > 0 && slices.Contains([]string{"version", "help", "plan", "validate", "fmt", "init", "show", "output", "preview", "diff", "list", "ls", "status", "logs", "get", "template", "lint", "search", "repo", "dependency", "history", "test", "pull", "package", "create", "graph", "console", "providers", "login", "whoami", "synth", "bootstrap", "build", "doctor", "open", "info", "dev", "watch", "config", "list-units", "is-active", "show-env", "emulators:start", "serve", "use", "workspace", "is-enabled", "cat", "daemon-reload", "exec"}, operands[0].lower()) && !(name == "salt" || name == "wp") {
+		return true
+	}
+	switch {
+	case name == "vercel" || name == "vc" || name == "now":
+		if has(s.ever) || len(operands) == 0 && (prod || !has("--target --prebuilt")) || slices.ContainsFunc(ws, func(w word) bool { return w.text == "--target=production" }) || prod || len(operands) > 0 && operands[0].text == "deploy" && has("--prod") {
+			if has("--target=preview") {
+				return true
+			}
+			k.never(productionDeploy, all)
+		}
+		return true
+	case has(s.ever):
+		if name == "netlify" && !has("deploy sites:delete --prod") {
+			return true
+		}
+		if local(ws) || slices.ContainsFunc(ws, func(w word) bool { return deployStaging.MatchString(w.text) }) {
+			return true
+		}
+		k.never(productionDeploy, all)
+		return true
+	}
+	writes := s.writes != "" && has(s.writes)
+	if name == "ansible-playbook" || name == "salt" || name == "knife" || name == "envoy" || name == "cap" || name == "mina" || name == "dep" || name == "fab" || name == "ansible" || name == "surge" || name == "kamal" {
+		writes = !given(ws, "--check --syntax-check --list-tasks --list-hosts -C")
+	}
+	switch {
+	case writes && prod:
+		k.never(productionDeploy, all)
+	case has(s.wipes) && !local(ws):
+		k.unknown("what it takes away may be in production", all)
+	case writes && name != "systemctl" && name != "pm2" && name != "supervisorctl" && slices.ContainsFunc(ws[1:], func(w word) bool { return w.holes() && (w.many || w.text == hole) }):
+		k.unknown("where it deploys to is hidden in a variable or a substitution", all)
+	case name == "kamal" && has("deploy redeploy rollback remove"), name == "eb" && has("deploy terminate"), (name == "expo" || name == "eas") && has("submit publish update") && !local(ws), name == "fastlane" && slices.ContainsFunc(ws, func(w word) bool {
+		return slices.Contains([]string{"release", "deliver", "supply", "deploy", "pilot"}, w.lower())
+	}), name == "cf" && has("delete delete-org delete-space"), name == "doctl" && has("delete"), name == "hcloud" && has("delete"), name == "nixops" && has("destroy"), name == "wp" && has("db") && has("reset drop"), name == "drush" && has("sql-drop site-install sql:drop si"):
+		if name == "wp" || name == "drush" {
+			k.never(dropDatabase, all)
+		} else if !local(ws) {
+			k.unknown("what it changes may be in production", all)
+		}
+	}
+	return true
 }
 
-func dropSQL(text string) bool {
-	// Most texts have neither the word nor a quote that it may be put together with; the
-	// expressions cost a hundred times more.
-	if !strings.Contains(text, "'") && !strings.Contains(strings.ToLower(text), "drop") {
-		return false
+var deployStaging = regexp.MustCompile(`(?i)\b(staging|stage|preview|dev|test|qa|sandbox|channel:deploy|draft)\b`)
+
+// cloud judges the command lines of clouds: a verb, and what it is for.
+func (k *look) cloud(name string, ws, operands []word, prod bool, all []word) {
+	verb, deletes, writes := "", false, false
+	for i, o := range operands {
+		t := o.lower()
+		if i > 4 || o.holes() || strings.Contains(t, "/") {
+			break
+		}
+		switch {
+		case cloudReads.MatchString(t) && name != "gcloud" && i > 0, name != "aws" && cloudReads.MatchString(t):
+			if !slices.ContainsFunc(operands[i:], func(w word) bool { return cloudDeletes.MatchString(w.lower()) || w.text == "deploy" }) {
+				return
+			}
+		case cloudDeletes.MatchString(t):
+			verb, deletes = t, true
+		case cloudWrites.MatchString(t):
+			verb, writes = t, true
+		}
 	}
-	return dropBase.MatchString(text) || dropBase.MatchString(plainSQL(text))
+	dest := word{}
+	if len(operands) > 0 {
+		dest = operands[len(operands)-1]
+	}
+	s3 := name == "aws" && len(operands) > 1 && operands[0].text == "s3" || name == "gsutil" || name == "s3cmd" || name == "mc" || name == "s4cmd" || name == "s5cmd" || name == "azcopy" || name == "gcloud" && len(operands) > 1 && operands[0].text == "storage"
+	switch {
+	case verb == "":
+	case s3 && !deletes && !strings.Contains(dest.text, "://") && name != "mc":
+		return // to this machine
+	case prod && s3 && !deletes && !deploysTo(dest):
+		return
+	case prod:
+		k.never(productionDeploy, all)
+	case deletes && (verb == "delete-message" || verb == "delete-tags" || strings.HasSuffix(verb, "-tags")):
+	case name == "aws" && len(operands) > 0 && slices.Contains([]string{"rds", "dynamodb", "redshift", "docdb", "neptune"}, operands[0].text) && deletes && deployRe0.MatchString(verb) && !local(ws):
+		k.never(dropDatabase, all)
+	case deletes && slices.ContainsFunc(operands, func(w word) bool { return w.text == "sql" || w.text == "spanner" || w.text == "firestore" }) && name != "aws" && !local(ws), name == "az" && deletes && slices.ContainsFunc(operands, func(w word) bool {
+		return w.text == "postgres" || w.text == "mysql" || w.text == "sql" || w.text == "cosmosdb"
+	}) && !local(ws):
+		k.never(dropDatabase, all)
+	case deletes && !local(ws), s3 && given(ws[1:], "--delete --delete-removed -d") && writes && !local(ws):
+		k.unknown("what it deletes may be in production", all)
+	case name == "gcloud" && len(operands) > 1 && operands[0].text == "app" && operands[1].text == "deploy" && !local(ws):
+		k.never(productionDeploy, all)
+	case writes && slices.ContainsFunc(ws[1:], func(w word) bool { return w.many }):
+		k.unknown("where it deploys to is hidden in a variable or a substitution", all)
+	}
 }
+
+// Parts of what is looked for above.
+var (
+	deployRe0 = regexp.MustCompile(`delete-(db|table|cluster)`)
+)

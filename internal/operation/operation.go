@@ -1,8 +1,9 @@
-// Package operation finds what needs a person in what an agent wants to do: commands and
-// tool calls that match gate.patterns, those of the list that nothing ever approves by
-// itself, and those of which it cannot be said (C-030 to C-043, X-79, X-80). It looks at
-// the parsed shell command. It owns no decision (that is policy), and it knows nothing of
-// settings, files, or what a program that it does not know does.
+// Package operation judges commands and tool calls by what they would do: it walks the parsed
+// shell text with the values that it knows, follows what is written and then run, and says
+// which files, devices, references, packages, services and databases it would touch (C-030 to
+// C-043, X-79, X-80). What needs a person in that is found here: gate.patterns, the list that
+// nothing ever approves by itself, and what nobody can say. It owns no decision (that is
+// policy), and it knows nothing of settings or of files that people wrote.
 package operation
 
 import (
@@ -16,7 +17,7 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// The entries of the never list (C-034).
+// The entries of the never list (C-034). Each stands for a class: see docs/approvals.md.
 const (
 	pushForce        = "push --force"
 	rmRoot           = "rm -rf /"
@@ -33,14 +34,68 @@ func Never() []string {
 	return []string{pushForce, rmRoot, rmHome, dropDatabase, formatDisk, productionDeploy, npmPublish}
 }
 
+// Verb is what a command does to its target.
+type Verb string
+
+// The verbs.
+const (
+	Delete     Verb = "delete"
+	Overwrite  Verb = "overwrite"
+	Move       Verb = "move"
+	Permission Verb = "permission"
+	Device     Verb = "device"
+	Push       Verb = "push"
+	Publish    Verb = "publish"
+	Deploy     Verb = "deploy"
+	Database   Verb = "database"
+	Run        Verb = "run" // something that nobody can see
+)
+
+// Effect is one thing that a command does, or may do.
+type Effect struct {
+	Verb   Verb
+	Target string // as people read it; "$?" in it stands for what nobody knows
+	// Certain: it does that to this target whenever it gets there. Else it may.
+	Certain bool
+	// Bounded: it is a write to files, and so what a sandbox refuses outside of the work tree.
+	Bounded bool
+}
+
 // Found is one reason why a person has to be asked.
 type Found struct {
 	// Rule is the pattern, or the entry of the never list; of what is Unknown, why.
 	Rule    string
 	Never   bool
-	Unknown bool     // nobody can say that it is not on the never list: it counts as if it were
+	Unknown bool // nobody can say that it is not on the never list: it counts as if it were
+	// Bounded, of what is Unknown: at its worst it writes to files. In ralph's sandbox nobody
+	// has to be asked about that; it can neither push, publish, deploy nor reach a database.
+	Bounded bool
 	Text    string   // the simple command in question, without quotes and messages
 	Words   []string // the same in words, for gate.pre_approved
+}
+
+// Ground is where a command runs.
+type Ground struct {
+	Work string // the work tree, absolute; "": the request's folder
+	Home string // the home folder that ~ stands for; "": not known, so that more may be one
+	// Aliases returns the aliases that git has there; nil: nobody has looked. It is only
+	// called for a subcommand that git does not have.
+	Aliases func() map[string]string
+}
+
+// Judgement is what a request does, as far as it can be said.
+type Judgement struct {
+	Effects []Effect
+	Found   []Found // each reason once, in the order it was met
+}
+
+// Held reports whether a person has to be asked whatever the patterns say: something is on the
+// never list, or may be. In a sandbox that bounds writes (X-77 stands: the never list itself
+// holds there too) what is unknown only as to files does not count.
+func (j Judgement) Held(sandboxed bool) bool {
+	return slices.ContainsFunc(j.Found, func(f Found) bool {
+		return f.Never || f.Unknown && (!f.Bounded || !sandboxed)
+	})
 }
 
 // Patterns are compiled gate.patterns.
@@ -71,38 +126,32 @@ const (
 	mostText  = 64 << 10 // bytes of a command that are looked at; what is longer is unknown
 	mostDepth = 20       // commands within commands
 	mostLooks = 600      // texts that are parsed on the way
+	mostSteps = 20000    // simple commands that are judged on the way
 	mostWords = 1000     // of one simple command
 )
 
-// Look returns what in a request needs a person, each reason once, in the order it was met;
-// none is nil. q.Dir is absolute, or it is taken for unknown. home is the folder that ~
-// stands for; without it every folder that may be one counts. The never list is always
-// looked for, also with no patterns at all. Paths of edits and reads, file contents
-// and what agents say are no operations.
+// Look returns what in a request needs a person; none is nil. home is as in Ground.
 func (p Patterns) Look(q ralph.Request, home string) []Found {
+	return p.Judge(q, Ground{Home: home}).Found
+}
+
+// Judge says what a request does. q.Dir is absolute, or it is taken for unknown. The never
+// list is always looked for, also with no patterns at all. Paths of edits and reads,
+// file contents and what agents say are no operations.
+func (p Patterns) Judge(q ralph.Request, g Ground) Judgement {
 	if q.Kind == ralph.RequestQuestion {
-		return nil
+		return Judgement{}
 	}
-	k := &look{patterns: p.list, home: homeParts(home), files: map[string]string{}}
-	dir := hole
-	if strings.HasPrefix(q.Dir, "/") {
-		dir = q.Dir
+	k := newLook(p.list, q.Dir, g)
+	switch {
+	case q.Op == ralph.OpCommand:
+		k.command(q.Command, nil)
+	case q.Op == ralph.OpTool:
+		k.tool(q)
+	case q.Command != "":
+		k.command(q.Command, nil)
 	}
-	k.dirs = []string{dir}
-	// A function may be called behind the cd that stands after it, a file run before it is
-	// seen to be written: the second time all of that is known.
-	for range 2 {
-		k.found, k.looks, k.depth = nil, 0, 0
-		switch {
-		case q.Op == ralph.OpCommand:
-			k.command(q.Command)
-		case q.Op == ralph.OpTool:
-			k.tool(q)
-		case q.Command != "":
-			k.command(q.Command)
-		}
-	}
-	return k.found
+	return Judgement{Effects: k.effects, Found: k.found}
 }
 
 // Words is the request to run a program whose arguments are split already, as a command
@@ -113,7 +162,7 @@ func Words(argv []string, dir string) ralph.Request {
 	for i, a := range argv {
 		text, err := syntax.Quote(a, syntax.LangBash)
 		if err != nil {
-			text = "\x00" // no shell can say this: Look answers that it is unknown
+			text = "\x00" // no shell can say this: Judge answers that it is unknown
 		}
 		quoted[i] = text
 	}
@@ -131,9 +180,10 @@ func Own(argv []string) error {
 			ws[i] = hidden()
 		}
 	}
-	k := &look{dirs: []string{hole}, files: map[string]string{}}
+	k := newLook(nil, "", Ground{})
+	k.own = true
 	if len(ws) > 0 {
-		k.git("git", ws)
+		k.git("git", ws, nil)
 	}
 	for _, f := range k.found {
 		return fmt.Errorf("ralph does not run %q by itself: %s", f.Text, f.Rule)
@@ -144,36 +194,76 @@ func Own(argv []string) error {
 // look goes through one request.
 type look struct {
 	patterns []pattern
-	home     []string          // the parts of the home folder's path; none: not known
-	dirs     []string          // where the shell may be by now; hole: who knows
-	files    map[string]string // what the command itself writes into files, by their last name
+	home     []string // the parts of the home folder's path; none: not known
+	work     []string // of the work tree's
+	ground   Ground
+	own      bool // a command of ralph itself
 
-	homeSet  bool // the command gives HOME another value
-	prod     bool // a word names production
-	deploys  bool // a word says to deploy
-	depth    int
-	looks    int
-	quiet    int // within a word that may not be a command at all: only what is certain counts
-	found    []Found
-	wrappers map[string]string // see wrappers
+	s      *state
+	funcs  map[string]*function
+	narrow bool // what is judged is done to some of what a folder has, by name
+	outer  bool // the command's name is in a variable that it has not set itself
+	pick   int  // which of the values that variables may have is meant
+
+	depth, looks, steps int
+	quiet               int // within words that may not be a command at all: only what is certain counts
+	outside             int // deletions of folders outside of the work tree so far
+	found               []Found
+	effects             []Effect
+}
+
+func newLook(patterns []pattern, dir string, g Ground) *look {
+	if !strings.HasPrefix(dir, "/") {
+		dir = hole
+	}
+	work := g.Work
+	if work == "" {
+		work = dir
+	}
+	k := &look{patterns: patterns, ground: g, home: homeParts(g.Home), funcs: map[string]*function{}, s: newState(dir)}
+	if strings.HasPrefix(work, "/") {
+		k.work = homeParts(work)
+	}
+	return k
 }
 
 func (k *look) add(f Found) {
 	same := func(o Found) bool {
-		return o.Rule == f.Rule && o.Never == f.Never && o.Unknown == f.Unknown && o.Text == f.Text
+		return o.Rule == f.Rule && o.Never == f.Never && o.Unknown == f.Unknown && o.Bounded == f.Bounded && o.Text == f.Text
 	}
-	if !slices.ContainsFunc(k.found, same) {
+	if !slices.ContainsFunc(k.found, same) && len(k.found) < mostWords {
 		k.found = append(k.found, f)
 	}
 }
 
+// does notes an effect.
+func (k *look) does(e Effect) {
+	if !slices.Contains(k.effects, e) && len(k.effects) < mostWords {
+		k.effects = append(k.effects, e)
+	}
+}
+
 func (k *look) never(rule string, ws []word) {
+	verbs := map[string]Verb{
+		pushForce: Push, rmRoot: Delete, rmHome: Delete, dropDatabase: Database, formatDisk: Device, productionDeploy: Deploy, npmPublish: Publish,
+	}
+	k.does(Effect{Verb: verbs[rule], Target: cut(joined(ws)), Certain: true})
 	k.add(Found{Rule: rule, Never: true, Text: cut(joined(ws)), Words: texts(ws)})
 }
 
+// unknown is for what may do anything.
 func (k *look) unknown(why string, ws []word) {
 	if k.quiet == 0 {
+		k.does(Effect{Verb: Run, Target: cut(joined(ws))})
 		k.add(Found{Rule: why, Unknown: true, Text: cut(joined(ws)), Words: texts(ws)})
+	}
+}
+
+// unsure is for what writes or removes files that nobody knows, and nothing else.
+func (k *look) unsure(verb Verb, why string, ws []word) {
+	if k.quiet == 0 {
+		k.does(Effect{Verb: verb, Target: cut(joined(ws)), Bounded: true})
+		k.add(Found{Rule: why, Unknown: true, Bounded: true, Text: cut(joined(ws)), Words: texts(ws)})
 	}
 }
 

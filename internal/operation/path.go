@@ -1,20 +1,27 @@
 package operation
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// verdict on what a program removes.
-type verdict int
+// place is what a path leads to, the worst last.
+type place int
 
 const (
-	harmless verdict = iota
+	nowhere   place = iota
+	temporary       // temporary files, and caches that programs make anew
+	tree            // within the work tree
+	elsewhere
 	unsure
+	private // what a home folder is kept for: keys, settings, documents
+	system
 	wholeHome
 	wholeRoot
+	device // a disk as such
 )
 
 func homeParts(dir string) []string {
@@ -24,34 +31,57 @@ func homeParts(dir string) []string {
 var (
 	drive   = regexp.MustCompile(`(?i)^([a-z]:|/mnt/[a-z]|/[a-z]|/cygdrive/[a-z])?[/\\]*\*?$`)
 	bracket = regexp.MustCompile(live + `\[[^\]]*\]`)
+	disks   = regexp.MustCompile(`^(sd|hd|vd|xvd)[a-z*?]?[0-9]*$|^(nvme|mmcblk|disk|rdisk|dm-|md|loop|nbd|sr|zd|ram)[0-9*]|^(mapper|disk|mem|kmem|port|block|zvol)$|^[a-z]*[*?\[]`)
 )
 
-// target judges a path that is removed with all in it: whether that is everything, or a
-// home, or may be, wherever the shell is (C-043).
-func (k *look) target(w word) verdict {
-	if w.holes() {
-		return unsure
+// target judges a path wherever the shell may be (C-043).
+func (k *look) target(w word) place {
+	if strings.HasPrefix(w.text, `\\.\`) {
+		return device
 	}
-	if text := w.String(); text != "" && strings.ContainsAny(text, `:\/`) && drive.MatchString(text) {
+	if text := w.String(); text != "" && strings.ContainsAny(text, `:\/`) && !strings.Contains(text, "$?") && drive.MatchString(text) {
 		return wholeRoot
 	}
-	worst := harmless
-	for _, dir := range k.dirs {
+	worst := nowhere
+	for _, dir := range k.s.dirs {
 		worst = max(worst, k.from(dir, w.text))
 	}
 	return worst
 }
 
-func (k *look) from(dir, p string) verdict {
+func (k *look) from(dir, p string) place {
 	if p == "" {
-		return harmless // no file has this name
+		return nowhere // no file has this name
 	}
 	if strings.HasPrefix(p, home) || strings.HasPrefix(p, "/") {
 		dir = ""
 	}
-	var parts []string
-	lost := false // above where the shell is, which nobody knows
-	for part := range strings.SplitSeq(strings.ToLower(dir+"/"+p), "/") {
+	parts, lost, ok := k.resolve(dir + "/" + p)
+	if !ok {
+		return unsure
+	}
+	if lost {
+		return k.somewhere(parts)
+	}
+	for range 3 { // links to links
+		next, changed := k.linked(parts)
+		if !changed {
+			break
+		}
+		if parts, lost, ok = k.resolve(next); !ok || lost {
+			return unsure
+		}
+	}
+	if len(parts) > 1 && parts[0] == "proc" {
+		return unsure // /proc/self/root is /
+	}
+	return k.whole(parts)
+}
+
+// resolve takes a path apart; lost: its beginning is above where the shell is, which nobody
+// knows.
+func (k *look) resolve(p string) (parts []string, lost, ok bool) {
+	for part := range strings.SplitSeq(strings.ToLower(p), "/") {
 		switch part {
 		case "", ".":
 		case hole:
@@ -61,22 +91,34 @@ func (k *look) from(dir, p string) verdict {
 			lost = false
 		case "..":
 			if len(parts) > 1 && parts[0] == "proc" {
-				return unsure // /proc/self/cwd is a link
+				return nil, false, false // /proc/self/cwd is a link
 			}
-			if parts = parts[:max(0, len(parts)-1)]; len(parts) == 0 && len(k.home) == 0 && strings.HasPrefix(p, home) {
+			if parts = parts[:max(0, len(parts)-1)]; len(parts) == 0 && len(k.home) == 0 && strings.Contains(p, home) {
 				lost = true
 			}
 		default:
 			parts = append(parts[:len(parts):len(parts)], part)
 		}
 	}
-	if lost {
-		return k.somewhere(parts)
+	return parts, lost, true
+}
+
+// linked follows a symbolic link that the command has made, or a folder that it has put into
+// a container.
+func (k *look) linked(parts []string) (string, bool) {
+	if len(k.s.links) == 0 && len(k.s.mounts) == 0 {
+		return "", false
 	}
-	if len(parts) > 1 && parts[0] == "proc" {
-		return unsure // /proc/self/root is /
+	full := "/" + strings.Join(parts, "/")
+	for _, m := range []map[string]string{k.s.links, k.s.mounts} {
+		for _, from := range slices.Sorted(maps.Keys(m)) {
+			to := m[from]
+			if rest, ok := strings.CutPrefix(full, strings.ToLower(from)); ok && (rest == "" || rest[0] == '/' || strings.HasSuffix(from, "/")) && to != full {
+				return to + "/" + rest, true
+			}
+		}
 	}
-	return k.whole(parts)
+	return "", false
 }
 
 // homes are the parts of the home folder's path, or what stands for it.
@@ -88,31 +130,128 @@ func (k *look) homes() []string {
 }
 
 // somewhere judges the end of a path whose beginning nobody knows.
-func (k *look) somewhere(parts []string) verdict {
+func (k *look) somewhere(parts []string) place {
 	if len(parts) == 0 || everything(parts[len(parts)-1]) {
 		return unsure
 	}
 	last := parts[len(parts)-1]
-	if slices.ContainsFunc(k.homes(), func(h string) bool { return matches(last, h) }) || slices.Contains([]string{"home", "users", "root"}, last) {
+	if strings.Trim(last, hole) == "" || slices.ContainsFunc(k.homes(), func(h string) bool { return matches(last, h) }) || slices.Contains([]string{"home", "users", "root", "etc", "usr", "var", "boot"}, last) {
 		return unsure
 	}
-	return harmless
+	return tree // below a folder that is in a variable: the caller's own
 }
 
 // whole judges a path from the root.
-func (k *look) whole(parts []string) verdict {
+func (k *look) whole(parts []string) place {
 	all := len(parts) > 0 && everything(parts[len(parts)-1])
 	above := parts
 	if all {
 		above = parts[:len(parts)-1]
 	}
-	if len(above) == 0 {
+	inTree := len(k.work) > 0 && len(above) >= len(k.work) && slices.Equal(above[:len(k.work)], k.work) && !k.s.away
+	switch {
+	case len(above) == 0:
 		return wholeRoot
-	}
-	if k.holdsHome(above) || k.holdsHome(parts) {
+	case inTree && slices.Contains(parts[len(k.work):], ".git"):
+		return elsewhere // not what can be had again
+	case inTree:
+		return tree
+	case k.holdsHome(above) || k.holdsHome(parts):
 		return wholeHome
+	case above[0] == "dev":
+		return inDev(parts)
+	case isTemporary(above):
+		return temporary
+	case above[0] == "tmp" || len(above) == 2 && above[1] == "tmp" && (above[0] == "var" || above[0] == "private"):
+		if all {
+			return temporary
+		}
+		return elsewhere
+	case isSystem(above):
+		return system
 	}
-	return harmless
+	return k.inHome(above)
+}
+
+func inDev(parts []string) place {
+	switch {
+	case len(parts) == 1:
+		return system
+	case slices.Contains([]string{"null", "zero", "full", "stdin", "stdout", "stderr", "tty", "fd", "random", "urandom", "ptmx", "pts", "console", "kvm", "fuse", "tcp", "udp"}, parts[1]) || strings.HasPrefix(parts[1], "tty") || strings.HasPrefix(parts[1], "std"):
+		return nowhere
+	case parts[1] == "shm":
+		return temporary
+	case disks.MatchString(strings.ReplaceAll(parts[1], live, "")):
+		return device
+	}
+	return elsewhere
+}
+
+func isTemporary(parts []string) bool {
+	switch {
+	case len(parts) > 1 && parts[0] == "tmp", len(parts) > 2 && parts[1] == "tmp" && (parts[0] == "var" || parts[0] == "private"):
+		return true
+	case len(parts) > 2 && parts[0] == "var" && (parts[1] == "cache" || parts[1] == "folders"), len(parts) > 3 && parts[0] == "var" && parts[1] == "lib" && parts[2] == "apt":
+		return true
+	case len(parts) > 3 && parts[0] == "private" && parts[1] == "var" && parts[2] == "folders":
+		return true
+	}
+	return false
+}
+
+// isSystem reports whether a folder is one without which the machine does not work, or keeps
+// what services have.
+func isSystem(parts []string) bool {
+	any := func(at int, names ...string) bool {
+		return slices.ContainsFunc(names, func(n string) bool { return matches(parts[at], n) })
+	}
+	top := []string{"bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "opt", "proc", "run", "sbin", "srv", "sys", "usr", "var", "system", "library", "applications", "private", "volumes", "windows", "nix", "snap", "mnt", "media", "program files", "cygdrive"}
+	switch {
+	case any(0, "boot", "lib", "lib64", "bin", "sbin", "proc", "sys", "etc") && (len(parts) < 3 || any(0, "boot", "bin", "sbin")):
+		return len(parts) < 2 || !any(0, "etc") || len(parts) == 2
+	case len(parts) == 1:
+		return any(0, top...)
+	case len(parts) == 2 && any(0, "usr"):
+		return any(1, "bin", "sbin", "lib", "lib32", "lib64", "libexec", "include", "share", "local", "src", "games")
+	case len(parts) == 3 && any(0, "usr") && any(1, "local"):
+		return any(2, "bin", "sbin", "lib", "etc")
+	case len(parts) == 2 && any(0, "var"):
+		return any(1, "lib", "log", "www", "spool", "mail", "run", "backups", "db", "opt", "root")
+	case len(parts) >= 3 && any(0, "var") && any(1, "lib"):
+		return len(parts) < 5 && any(2, "mysql", "postgresql", "pgsql", "docker", "mongodb", "redis", "etcd", "kubelet", "containerd", "elasticsearch", "mariadb", "dpkg", "libvirt", "grafana", "prometheus", "rabbitmq", "cassandra", "influxdb", "clickhouse")
+	case len(parts) == 3 && any(0, "var") && any(1, "www"):
+		return true
+	case len(parts) == 2 && any(0, "windows"):
+		return true
+	}
+	return false
+}
+
+// inHome judges what is in a home folder.
+func (k *look) inHome(parts []string) place {
+	own := k.homes()
+	under := len(parts) > len(own) && slices.Equal(parts[:len(own)], own)
+	rest := parts
+	switch {
+	case under:
+		rest = parts[len(own):]
+	case parts[0] == "root" && len(parts) > 1:
+		rest = parts[1:]
+	case (parts[0] == "home" || parts[0] == "users") && len(parts) == 2:
+		return wholeHome // somebody else's
+	case (parts[0] == "home" || parts[0] == "users") && len(parts) > 2:
+		rest = parts[2:]
+	default:
+		return elsewhere
+	}
+	caches := []string{".cache", ".npm", ".yarn", ".pnpm-store", ".gradle", ".m2", ".nuget", ".ivy2", ".sbt", ".rustup", ".nvm", ".bundle", ".node-gyp", ".cargo", ".ccache", ".sccache", ".deno", ".bun", ".pyenv", ".terraform.d", ".composer", ".pub-cache", ".cocoapods", ".cypress", ".electron", ".ruff_cache", ".mypy_cache"}
+	switch {
+	case slices.Contains(caches, rest[0]), len(rest) > 1 && rest[0] == "go" && rest[1] == "pkg", len(rest) > 1 && rest[0] == "library" && rest[1] == "caches":
+		return temporary
+	case len(rest) == 1 && slices.ContainsFunc([]string{".ssh", ".gnupg", ".aws", ".kube", ".config", ".local", ".docker", ".mozilla", ".thunderbird", ".password-store", "documents", "desktop", "pictures", "downloads", "music", "videos", "movies", "library", "dropbox", "onedrive", "projects", "code", "repos", "src", "work", "workspace", "dev", "git", "public", "icloud", "backup", "backups", "mail", "bin"}, func(n string) bool { return matches(rest[0], n) }):
+		return private
+	}
+	return elsewhere
 }
 
 // holdsHome reports whether a path is a home folder, or one that homes are in.
@@ -132,6 +271,22 @@ func (k *look) holdsHome(parts []string) bool {
 		return true
 	}
 	return len(k.home) == 0 && len(parts) == 2 && (matches(parts[0], "home") || matches(parts[0], "users"))
+}
+
+// critical reports whether a path is a file that the system cannot do without.
+func (k *look) critical(w word) bool {
+	for _, dir := range k.s.dirs {
+		p := w.text
+		if !strings.HasPrefix(p, "/") {
+			p = dir + "/" + p
+		}
+		p = path.Clean(p)
+		if slices.Contains([]string{"/etc/passwd", "/etc/shadow", "/etc/sudoers", "/etc/fstab", "/etc/group", "/etc/gshadow", "/etc/crypttab", "/etc/ssh/sshd_config", "/etc/pam.conf", "/proc/sysrq-trigger", "/etc/ld.so.preload"}, p) ||
+			strings.HasPrefix(p, "/boot/") || strings.HasPrefix(p, "/sys/") && !strings.HasPrefix(p, "/sys/class") && !strings.HasPrefix(p, "/sys/fs/cgroup") && !strings.HasPrefix(p, "/sys/kernel") && !strings.HasPrefix(p, "/sys/devices") || strings.HasPrefix(p, "/etc/pam.d/") || strings.HasPrefix(p, "/lib64/ld-") {
+			return true
+		}
+	}
+	return false
 }
 
 // everything reports whether a part of a path is a pattern for all names.

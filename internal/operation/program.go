@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -10,7 +11,9 @@ import (
 // without .exe, without a version behind @.
 func base(w word) string {
 	name := strings.ToLower(path.Base(strings.ReplaceAll(strings.TrimPrefix(w.String(), "="), `\`, "/")))
-	name, _, _ = strings.Cut(name, "@")
+	if name != "@" {
+		name, _, _ = strings.Cut(name, "@")
+	}
 	for _, end := range []string{".exe", ".cmd", ".bat", ".com", ".ps1"} {
 		name = strings.TrimSuffix(name, end)
 	}
@@ -18,48 +21,343 @@ func base(w word) string {
 }
 
 // simple looks at one simple command: its words, the variables before it, the files behind
-// its redirections, and what it reads.
-func (k *look) simple(ws, set, targets []word, in *source) {
+// its redirections, and what it reads. It returns what the command says.
+func (k *look) simple(ws, set, targets []word, in *source) *source {
 	if len(ws) == 0 {
 		k.match(set, targets)
-		return
+		return &source{known: true}
 	}
 	if len(ws) > mostWords {
 		k.unknown("the command has too many words", ws[:20])
+		return nil
+	}
+	if k.steps++; k.steps > mostSteps {
+		k.unknown("the command is too long to be looked at", ws[:1])
+		return nil
 	}
 	k.index(ws)
-	ws, only := talk(ws)
-	k.match(slices.Concat(set, ws), targets)
+	said := k.says(ws, in)
+	shown, only := talk(ws)
 	if only {
-		return
+		k.match(slices.Concat(set, shown), targets)
+		k.builtin(base(ws[0]), ws, in)
+		return said
 	}
-	k.program(ws, in)
-	if in != nil && in.text != "" {
-		set = append(set[:len(set):len(set)], fields(in.text)...) // what deploys may read where to
-		if name := base(ws[0]); slices.Contains([]string{"at", "batch", "crontab", "make", "gmake"}, name) {
-			k.loose(in.text)
+	before := k.outside
+	out := k.program(shown, in)
+	k.deploy(base(ws[0]), shown, set, in)
+	k.matchAfter(set, shown, targets, before)
+	if said != nil {
+		return said
+	}
+	if out == nil {
+		out = &source{}
+	}
+	return out
+}
+
+// program looks at words as a command. in is what it reads, nil when nobody gives it
+// anything.
+func (k *look) program(ws []word, in *source) *source {
+	if len(ws) == 0 {
+		return nil
+	}
+	if k.steps++; k.steps > mostSteps {
+		k.unknown("the command is too long to be looked at", ws[:1])
+		return nil
+	}
+	head := ws[0]
+	if hiddenName(head) {
+		k.anyProgram(ws)
+		return nil
+	}
+	name := base(head)
+	if f, ok := k.funcs[head.text]; ok {
+		return k.function(f, ws, in)
+	}
+	if text, ok := k.s.alias[head.text]; ok && k.depth < mostDepth {
+		delete(k.s.alias, head.text)
+		out := k.command(text+quotedRest(ws[1:]), in)
+		k.s.alias[head.text] = text
+		return out
+	}
+	if src, ok := k.written(head); ok && name != "" && (strings.Contains(head.text, "/") || !isKnown(name)) {
+		return k.runs(src, ws)
+	}
+	switch {
+	case isShell(name):
+		return k.shell(name, ws, in)
+	case name == "git" || strings.HasPrefix(name, "git-") && len(name) > 4:
+		k.git(name, ws, in)
+	case name == "find" || name == "gfind" || name == "fd" || name == "fdfind":
+		k.find(name, ws)
+	case interpreter.MatchString(name):
+		k.code(name, ws, in)
+	case k.builtin(name, ws, in), k.fileTool(name, ws, in), k.disk(name, ws), k.client(name, ws, in), k.forge(name, ws, in):
+	case k.remote(name, ws, in):
+	default:
+		if out, ok := k.wraps(name, ws, in); ok {
+			k.published(name, ws)
+			return out
 		}
-		if base(ws[0]) == "tee" {
-			for _, w := range ws[1:] {
-				k.wrote(w, in)
+		k.fetched(name, ws, in)
+		k.made(name, ws, in)
+		if !isLocal(name, ws) {
+			if in != nil && in.text != "" && dropSQL(in.text) {
+				k.never(dropDatabase, ws)
+			}
+			published := k.published(name, ws)
+			k.migrates(name, ws)
+			if !published {
+				k.anywhere(ws)
 			}
 		}
 	}
-	k.deploy(base(ws[0]), ws, set)
-	k.anywhere(ws)
+	k.shapes(name, ws)
+	return nil
+}
+
+// hiddenName reports whether nobody knows which program runs.
+func hiddenName(w word) bool {
+	if last := w.text[strings.LastIndexByte(w.text, '/')+1:]; last != "" && last != w.text && !strings.ContainsAny(last, hole+live) {
+		return false // a program in a folder that nobody knows
+	}
+	if w.many || w.globs() && w.text != live+"[" {
+		return true
+	}
+	return strings.Contains(w.text[strings.LastIndexByte(w.text, '/')+1:], hole)
+}
+
+// anyProgram judges a command whose name nobody knows: it is held where one of the programs
+// that matter would be with such words.
+func (k *look) anyProgram(ws []word) {
+	const why = "the name of the command is hidden in a variable, a substitution or a pattern"
+	head, outer := ws[0], k.outer
+	k.outer = false
+	switch {
+	case head.globs() && !head.holes():
+		last := head.text[strings.LastIndexByte(head.text, '/')+1:]
+		for _, name := range slices.Sorted(maps.Keys(riskyNames())) {
+			if matches(last, name) {
+				k.unknown(why, ws)
+				return
+			}
+		}
+		return
+	case outer && len(ws) > 1: // a person's own variable: it says with what, and not more
+	case len(ws) == 1 && (head.many || head.globs()) || len(ws) > 1 && ws[1].many || strings.Trim(head.text, hole+"/") != "" && head.many:
+		k.unknown(why, ws)
+		return
+	}
+	if k.quiet > 0 || len(ws) == 1 {
+		return
+	}
+	try := newLook(nil, "", k.ground)
+	for _, name := range []string{"git", "rm", "npm", "kubectl", "psql", "dd", "find", "mv", "eval", "python3", "terraform", "gh", "sh"} {
+		try.s = k.s.clone()
+		try.home, try.work = k.home, k.work
+		try.depth = k.depth + 1
+		try.program(append([]word{plain(name)}, ws[1:]...), nil)
+		if slices.ContainsFunc(try.found, func(f Found) bool { return f.Never || !outer }) {
+			k.unknown(why, ws)
+			return
+		}
+	}
+}
+
+// function runs a function that the command has defined.
+func (k *look) function(f *function, ws []word, in *source) *source {
+	if f.depth > 1 || k.depth > mostDepth {
+		return nil
+	}
+	f.depth++
+	k.depth++
+	params, called := k.s.params, k.s.called
+	k.s.params, k.s.called = ws[1:], true
+	out := k.stmt(f.body, in, false)
+	k.s.params, k.s.called = params, called
+	k.depth--
+	f.depth--
+	return out
+}
+
+// runs looks at a file that the command wrote before it runs it.
+func (k *look) runs(src *source, ws []word) *source {
+	switch {
+	case src.file:
+		return nil
+	case !src.known && src.text == "", src.over:
+		k.unknown("it runs what it wrote itself, and nobody knows what that is", ws)
+		return nil
+	case !src.known:
+		k.loose(src.text)
+		k.unknown("it runs what it wrote itself", ws)
+		return nil
+	}
+	return k.runText(src, ws)
+}
+
+// runText judges a script by the program that its first line names.
+func (k *look) runText(src *source, ws []word) *source {
+	if !src.known {
+		k.unknown("it runs what it wrote itself", ws)
+		return nil
+	}
+	if first, _, _ := strings.Cut(src.text, "\n"); strings.HasPrefix(first, "#!") {
+		fs := strings.FieldsFunc(first[2:], func(r rune) bool { return r == '/' || r == ' ' || r == '\t' || r == '\r' })
+		for _, f := range slices.Backward(fs) {
+			if isShell(f) {
+				break
+			}
+			if interpreter.MatchString(f) {
+				k.program1(f, src.text, ws)
+				return nil
+			}
+		}
+	}
+	params, called := k.s.params, k.s.called
+	if len(ws) > 0 {
+		k.s.params, k.s.called = ws[1:], true
+	}
+	out := k.command(src.text, nil)
+	k.s.params, k.s.called = params, called
+	return out
+}
+
+// builtin judges what the shell does itself.
+func (k *look) builtin(name string, ws []word, in *source) bool {
+	switch name {
+	case "cd", "pushd", "chdir", "set-location":
+		k.cd(ws)
+	case "popd":
+		k.s.in1(hole)
+	case "eval":
+		k.evaluate(ws[1:], ws, in)
+	case "trap":
+		if len(ws) > 2 {
+			k.maybe(func() { k.evaluate(ws[1:2], ws, nil) })
+		}
+	case "alias":
+		for _, w := range ws[1:] {
+			if key, value, ok := strings.Cut(w.text, "="); ok {
+				if strings.Contains(value, hole) {
+					k.unknown("an alias is hidden in a variable or a substitution", ws)
+					continue
+				}
+				k.s.alias[key] = word{text: value}.String()
+				k.quiet++
+				k.aside(func() { k.command(word{text: value}.String(), nil) })
+				k.quiet--
+			}
+		}
+	case "source", ".":
+		if len(ws) > 1 {
+			k.script(ws[1], ws, in)
+		}
+	case "hash", "enable":
+		if name == "hash" && option(ws, "p", "") || name == "enable" && option(ws, "f", "") {
+			k.unknown("it gives a program another name", ws)
+		}
+	case "export", "declare", "typeset", "readonly", "local":
+		for _, w := range ws[1:] {
+			k.assignment(w)
+		}
+	case "set":
+		if len(ws) > 1 && strings.HasPrefix(ws[1].text, "-") && strings.Contains(ws[1].text, "e") && ws[1].text != "--" {
+			k.s.strict = true
+		}
+		if i := slices.IndexFunc(ws, func(w word) bool { return w.text == "--" }); i > 0 {
+			k.s.params, k.s.called = ws[i+1:], true
+		} else if len(ws) > 1 && !strings.HasPrefix(ws[1].text, "-") && !strings.HasPrefix(ws[1].text, "+") {
+			k.s.params, k.s.called = ws[1:], true
+		}
+	case "shift":
+		if k.s.called && len(k.s.params) > 0 {
+			k.s.params = k.s.params[1:]
+		}
+	case "unset":
+		for _, w := range ws[1:] {
+			if w.text == "HOME" || strings.HasPrefix(w.text, "GIT_CONFIG") {
+				k.s.homed = k.s.homed || w.text == "HOME"
+			}
+			if !strings.HasPrefix(w.text, "-") {
+				k.s.vars[w.text] = []word{{}}
+			}
+		}
+	case "read", "mapfile", "readarray":
+		k.read(name, ws, in)
+	case "printf":
+		if len(ws) > 3 && ws[1].text == "-v" {
+			v := word{text: hole}
+			if src := k.says(append([]word{plain("printf")}, ws[3:]...), nil); src != nil && src.known {
+				v = plain(src.text)
+			}
+			k.set(ws[2].text, v)
+		}
+	case "let", "test", "[", "true", "false", ":", "return", "exit", "break", "continue", "wait", "jobs", "umask", "ulimit", "getopts", "shopt", "type", "times", "bg", "fg", "disown", "dirs", "history", "bind", "complete", "compgen", "caller", "kill":
+	case "mapfile -c":
+	default:
+		return false
+	}
+	if (name == "mapfile" || name == "readarray") && option(ws, "c", "") {
+		for i, w := range ws {
+			if w.text == "-C" && i+1 < len(ws) {
+				k.evaluate(append(slices.Clone(ws[i+1:i+2]), plain("0")), ws, nil)
+			}
+		}
+	}
+	return true
+}
+
+// read gives variables what is read: the name of a file, as far as that is known.
+func (k *look) read(name string, ws []word, in *source) {
+	if in == nil {
+		in = k.s.in
+	}
+	value := word{text: hole}
+	if in != nil && len(in.names) > 0 {
+		value = in.names[0]
+		value.many = false
+	} else if in != nil && in.known && name == "read" && strings.Count(strings.TrimRight(in.text, "\n"), "\n") == 0 {
+		value = plain(strings.TrimSpace(in.text))
+	}
+	n := 0
+	for i, w := range ws[1:] {
+		if strings.HasPrefix(w.text, "-") || i > 0 && slices.Contains([]string{"-d", "-p", "-n", "-N", "-t", "-u", "-i", "-C", "-c", "-O", "-s"}, ws[i].text) && ws[i].text != "-s" {
+			continue
+		}
+		n++
+		if name != "read" || slices.ContainsFunc(ws, func(w word) bool { return strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "a") }) {
+			k.s.lists[w.text] = []word{{value.text, true}}
+			if in != nil && len(in.names) > 0 {
+				k.s.lists[w.text] = slices.Clone(in.names)
+			}
+			continue
+		}
+		k.set(w.text, value)
+	}
+	if n == 0 {
+		k.set("REPLY", value)
+		k.s.lists["MAPFILE"] = []word{{value.text, true}}
+	}
 }
 
 // anywhere looks for what is certain in any word on: of a program that is not known, each
 // argument may be a command.
 func (k *look) anywhere(ws []word) {
 	for i := 1; i < len(ws); i++ {
+		if k.quiet > 2 || k.steps > mostSteps/2 {
+			return
+		}
 		if isShell(base(ws[i])) && slices.ContainsFunc(ws[i:], func(w word) bool { return strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "c") }) {
-			k.program(ws[i:], nil)
+			k.aside(func() { k.program(ws[i:], nil) })
 			continue
 		}
-		k.quiet++
-		k.program(ws[i:], nil)
-		k.quiet--
+		if isRisky(base(ws[i])) && !hiddenName(ws[i]) {
+			k.quiet++
+			k.aside(func() { k.program(ws[i:], nil) })
+			k.quiet--
+		}
 		k.certain(ws[i])
 		if _, value, ok := strings.Cut(ws[i].text, "="); ok {
 			k.certain(word{value, ws[i].many})
@@ -67,35 +365,59 @@ func (k *look) anywhere(ws []word) {
 	}
 }
 
+// builtins of settings are patterns about words that names of files and tests often have.
+func loosePattern(text string) bool {
+	return slices.Contains([]string{"deploy", "migrate", "publish", "production", "secret", "password", "api.*key"}, text)
+}
+
+func isSecret(text string) bool {
+	return slices.Contains([]string{"secret", "password", "api.*key"}, text)
+}
+
+// shows reports whether a program prints what is in a file.
+func shows(name string) bool {
+	return slices.Contains([]string{"cat", "bat", "less", "more", "head", "tail", "vim", "vi", "nano", "code", "xxd", "hexdump", "od", "strings", "base64", "jq", "yq", "open", "xdg-open", "diff", "source", ".", "env", "printenv", "export"}, name)
+}
+
 // match holds the patterns against the text of a simple command (C-042).
-func (k *look) match(ws, targets []word) {
-	all := slices.Concat(ws, targets)
-	if len(all) == 0 || k.quiet > 0 {
+func (k *look) match(ws, targets []word) { k.matchAfter(nil, ws, targets, k.outside) }
+
+// matchAfter does so when it is known what the command does: rm -rf is about folders outside
+// of the work tree and of temporary ones, and words in names of files and tests are none.
+func (k *look) matchAfter(set, ws, targets []word, before int) {
+	all := slices.Concat(set, ws, targets)
+	if len(all) == 0 || k.quiet > 0 || len(k.patterns) == 0 {
 		return
 	}
 	text := joined(all)
 	said := []string{text, plainSQL(text)}
 	for i := range ws {
-		if name := base(ws[i]); i < len(ws) && (name == "rm" || name == "git" || name == "push") {
-			said = append(said, usual(name, ws[i:])...)
+		switch base(ws[i]) {
+		case "git":
+			if slices.ContainsFunc(ws[i:], func(w word) bool { return w.text == "push" }) && forces(ws[i:]) {
+				said = append(said, "git push --force")
+			}
 		}
 	}
+	if slices.ContainsFunc(ws, func(w word) bool { return truncates.MatchString(w.text) }) {
+		said = append(said, "drop table")
+	}
+	name := ""
+	if len(ws) > 0 {
+		name = base(ws[0])
+	}
+	local := name != "" && (isLocal(name, ws) || dryRun(ws) || len(ws) > 1 && name != "rm" && readsOnly(name, ws))
 	for _, p := range k.patterns {
-		if slices.ContainsFunc(said, p.re.MatchString) {
-			k.add(Found{Rule: p.text, Text: cut(text), Words: texts(ws)})
+		switch {
+		case p.text == "rm -rf":
+			if k.outside > before {
+				k.add(Found{Rule: p.text, Text: cut(text), Words: texts(slices.Concat(set, ws))})
+			}
+		case local && (loosePattern(p.text) || p.text == "push --force" || p.text == "npm publish") && !(shows(name) && isSecret(p.text)):
+		case slices.ContainsFunc(said, p.re.MatchString):
+			k.add(Found{Rule: p.text, Text: cut(text), Words: texts(slices.Concat(set, ws))})
 		}
 	}
-}
-
-// usual is how a command is usually written, whose options have several spellings.
-func usual(name string, ws []word) []string {
-	switch {
-	case name == "rm" && recursive(ws) && option(ws, "f", "force"):
-		return []string{"rm -rf"}
-	case name == "git" && slices.ContainsFunc(ws, func(w word) bool { return w.text == "push" }) && forces(ws):
-		return []string{"git push --force"}
-	}
-	return nil
 }
 
 // option reports whether a command has an option, by its letter or its word, which may be
@@ -110,7 +432,7 @@ func option(ws []word, letter, long string) bool {
 			if name, _, _ := strings.Cut(text[2:], "="); shortened(name, long) {
 				return true
 			}
-		case strings.HasPrefix(text, "-") && strings.Contains(text, letter):
+		case strings.HasPrefix(text, "-") && letter != "" && strings.Contains(text, letter):
 			return true
 		}
 	}
@@ -122,66 +444,18 @@ func shortened(text, whole string) bool { return text != "" && strings.HasPrefix
 
 func recursive(ws []word) bool { return option(ws, "r", "recursive") }
 
-// talk returns a command without the words that are only text: what is said in a message,
-// searched for or printed is no operation. It reports whether nothing else is left.
-func talk(ws []word) ([]word, bool) {
-	if hiddenName(ws[0]) {
-		return ws, false
-	}
-	name := base(ws[0])
-	switch name {
-	case "echo", "printf", "grep", "egrep", "fgrep", "rg", "ag", "ack", "test", "[", "true", "false", ":", "read", "say", "cowsay", "man", "apropos", "tldr", "whatis", "banner", "logger", "notify-send":
-		if name == "rg" && slices.ContainsFunc(ws, func(w word) bool {
-			return strings.HasPrefix(w.text, "--pre") || strings.HasPrefix(w.text, "--hostname")
-		}) || name == "man" && slices.ContainsFunc(ws, func(w word) bool { return strings.HasPrefix(w.text, "-") }) {
-			return ws, false
+func quotedRest(rest []word) string {
+	out := ""
+	for _, w := range rest {
+		if w.holes() {
+			out += ` "$_"`
+			continue
 		}
-		return ws[:1], true
-	case "git", "gh", "glab", "hub", "hg", "jj", "svn", "ralph", "bd":
-		return withoutMessages(name, ws), false
-	}
-	return ws, false
-}
-
-// withoutMessages is a command of a forge or a version control without what it says in messages.
-func withoutMessages(name string, ws []word) []word {
-	long := []string{"--message", "--title", "--body", "--notes", "--grep", "--subject", "--description", "--reason", "--comment", "--author", "--trailer", "--format", "--pretty"}
-	short := "m"
-	switch name {
-	case "gh", "glab":
-		short = "mtbnd"
-	case "git":
-		if at := sub(ws); at > 0 && slices.Contains([]string{"log", "show", "diff", "rev-list", "shortlog", "whatchanged"}, ws[at].text) {
-			short = "mSG"
-		} else if at > 0 && ws[at].text == "grep" {
-			if slices.ContainsFunc(ws[at:], func(w word) bool { return strings.HasPrefix(w.text, "-O") || strings.HasPrefix(w.text, "--op") }) {
-				return ws // it opens what it finds with a program
-			}
-			return ws[:at+1]
-		} else if at > 0 && !slices.Contains([]string{"commit", "tag", "merge", "notes", "stash", "revert", "cherry-pick", "pull"}, ws[at].text) {
-			return ws
+		if strings.HasPrefix(w.text, home) {
+			out += " ~" + strings.TrimPrefix(w.text, home)
+			continue
 		}
-	case "ralph":
-		short, long = "m", append(long, "--text")
-	}
-	var out []word
-	for i := 0; i < len(ws); i++ {
-		text := ws[i].text
-		key, _, given := strings.Cut(text, "=")
-		switch {
-		case i > 0 && slices.Contains(long, key):
-			if !given {
-				i++
-			}
-			out = append(out, plain(key))
-		case i > 0 && len(text) > 1 && text[0] == '-' && text[1] != '-' && strings.ContainsAny(text[1:], short):
-			at := 1 + strings.IndexAny(text[1:], short)
-			if out = append(out, word{text[:at+1], ws[i].many}); at == len(text)-1 {
-				i++
-			}
-		default:
-			out = append(out, ws[i])
-		}
+		out += " '" + strings.ReplaceAll(w.String(), "'", `'\''`) + "'"
 	}
 	return out
 }

@@ -51,7 +51,7 @@ func (k *look) tool(q ralph.Request) {
 			k.match(append(slices.Clone(ws), plain(plainSQL(c.text))), nil)
 			continue
 		}
-		k.command(c.text)
+		k.command(c.text, nil)
 	}
 }
 

@@ -70,7 +70,7 @@ func (k *look) words(list []*syntax.Word) []word {
 	return out
 }
 
-// expand is one word, or those that its braces make of it.
+// expand is one word, or those that its braces, or an array, make of it.
 func (k *look) expand(w *syntax.Word) []word {
 	if w == nil {
 		return nil
@@ -81,13 +81,81 @@ func (k *look) expand(w *syntax.Word) []word {
 		if !ok {
 			return []word{hidden()}
 		}
-		out := make([]word, len(all))
-		for i, parts := range all {
-			out[i] = k.parts(parts)
+		var out []word
+		for _, parts := range all {
+			out = append(out, k.several(parts)...)
 		}
 		return out
 	}
-	return []word{k.parts(w.Parts)}
+	return k.several(w.Parts)
+}
+
+// several are the words of parts without braces: an array is many, and so is a value with
+// blanks that no quotes hold together.
+func (k *look) several(parts []syntax.WordPart) []word {
+	if list, ok := k.list(parts); ok {
+		return list
+	}
+	w := k.parts(parts)
+	if len(parts) == 1 {
+		switch p := parts[0].(type) {
+		case *syntax.ParamExp, *syntax.CmdSubst:
+			if !w.holes() {
+				fs := strings.Fields(w.text)
+				out := make([]word, len(fs))
+				for i, f := range fs {
+					out[i] = plain(marked(f))
+				}
+				return out
+			}
+			_ = p
+		}
+	}
+	if w.text == "" && !slices.ContainsFunc(parts, func(p syntax.WordPart) bool {
+		switch p.(type) {
+		case *syntax.SglQuoted, *syntax.DblQuoted:
+			return true
+		}
+		return false
+	}) {
+		return nil // nothing, without quotes, is no word
+	}
+	return []word{w}
+}
+
+// marked is a value that the shell takes for a pattern where no quotes are around it.
+func marked(text string) string {
+	if strings.Contains(text, live) || !strings.ContainsAny(text, "*?[") {
+		return text
+	}
+	return strings.NewReplacer("*", live+"*", "?", live+"?", "[", live+"[").Replace(text)
+}
+
+// list is what "$@" and "${a[@]}" become, where that is known.
+func (k *look) list(parts []syntax.WordPart) ([]word, bool) {
+	if len(parts) != 1 {
+		return nil, false
+	}
+	part := parts[0]
+	quoted := false
+	if q, ok := part.(*syntax.DblQuoted); ok && len(q.Parts) == 1 {
+		part, quoted = q.Parts[0], true
+	}
+	p, ok := part.(*syntax.ParamExp)
+	if !ok || p.Param == nil || p.Excl || p.Length || p.Slice != nil || p.Repl != nil || p.Exp != nil {
+		return nil, false
+	}
+	if (p.Param.Value == "@" || p.Param.Value == "*" && !quoted) && p.Index == nil && k.s.called {
+		return slices.Clone(k.s.params), true
+	}
+	list, ok := k.s.lists[p.Param.Value]
+	if !ok || p.Index == nil {
+		return nil, false
+	}
+	if i, isWord := p.Index.(*syntax.Word); isWord && (i.Lit() == "@" || i.Lit() == "*" && !quoted) {
+		return slices.Clone(list), true
+	}
+	return nil, false
 }
 
 // alternatives multiplies braces out; false when they are too many, or count.
@@ -151,7 +219,7 @@ func (k *look) parts(parts []syntax.WordPart) word {
 			b.WriteString(live + "*")
 		default:
 			text, more := k.value(part, false)
-			b.WriteString(text)
+			b.WriteString(marked(text))
 			many = many || more
 		}
 	}
@@ -162,31 +230,158 @@ func (k *look) parts(parts []syntax.WordPart) word {
 func (k *look) value(part syntax.WordPart, quoted bool) (string, bool) {
 	switch p := part.(type) {
 	case *syntax.ArithmExp:
+		k.nested(p)
 		return "0", false
 	case *syntax.ParamExp:
-		if p.Param == nil {
-			return hole, true
+		return k.param(p, quoted)
+	case *syntax.CmdSubst:
+		src := k.substituted(p)
+		if src != nil && src.known && len(src.text) <= mostText/8 {
+			return strings.TrimRight(src.text, "\n"), false
 		}
-		simple := !p.Excl && !p.Length && !p.Width && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Exp == nil && p.Names == 0
-		if simple {
-			switch p.Param.Value {
-			case "HOME":
-				if !k.homeSet {
-					return home, false
-				}
-			case "?", "#", "$", "!":
-				return "0", false
-			}
+		if src != nil && len(src.names) == 1 {
+			return src.names[0].text, !quoted
 		}
-		if p.Length {
-			return "0", false
-		}
-		return hole, !quoted || p.Param.Value == "@" || p.Index != nil || p.Names != 0 || p.Excl || !simple && p.Exp != nil && p.Param.Value == "*"
+		return hole, !quoted
 	case *syntax.ProcSubst:
-		return hole, false
+		src := &source{}
+		if p.Op == syntax.CmdIn {
+			k.aside(func() { src = k.stmts(p.Stmts, nil) })
+		} else {
+			k.aside(func() { k.stmts(p.Stmts, &source{}) })
+		}
+		k.steps++
+		name := "/dev/fd/." + strconv.Itoa(k.steps)
+		k.s.files[name] = src
+		return name, false
 	}
 	return hole, !quoted
 }
+
+// param is the value of a variable.
+func (k *look) param(p *syntax.ParamExp, quoted bool) (string, bool) {
+	if p.Param == nil {
+		return hole, true
+	}
+	k.nested(p)
+	name := p.Param.Value
+	if p.Length || p.Width {
+		return "0", false
+	}
+	simple := !p.Excl && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Names == 0
+	value, known := k.variable(name)
+	split := !quoted && !known
+	if simple && p.Exp == nil {
+		if !known {
+			return hole, !quoted || name == "@"
+		}
+		return value, !quoted && strings.ContainsAny(value, " \t\n"+hole)
+	}
+	if simple && p.Exp.Word != nil {
+		other := k.parts(p.Exp.Word.Parts)
+		switch p.Exp.Op {
+		case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
+			if known && value != "" {
+				return value, false
+			}
+			if k.pick%2 == 0 || known { // with a value that nobody knows, and with this one
+				return other.text, other.many
+			}
+			return hole, split
+		case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+			if known && value == "" || !known && k.pick%2 == 1 {
+				return "", false
+			}
+			return other.text, other.many
+		case syntax.RemSmallSuffix, syntax.RemLargeSuffix, syntax.RemSmallPrefix, syntax.RemLargePrefix:
+			if known && !other.globs() && !other.holes() {
+				if p.Exp.Op == syntax.RemSmallSuffix || p.Exp.Op == syntax.RemLargeSuffix {
+					return strings.TrimSuffix(value, other.text), false
+				}
+				return strings.TrimPrefix(value, other.text), false
+			}
+		}
+	}
+	if p.Excl && p.Index == nil && p.Names == 0 && known && value != "" && !strings.ContainsAny(value, hole+live+home) {
+		if value, known = k.variable(value); known {
+			return value, false
+		}
+	}
+	return hole, !quoted || name == "@" || p.Index != nil || p.Names != 0 || p.Excl || p.Exp != nil && name == "*"
+}
+
+// variable is the value of a variable that the command has set, or that the system does.
+func (k *look) variable(name string) (string, bool) {
+	if values, ok := k.s.vars[name]; ok {
+		v := values[k.pick%len(values)]
+		return v.text, !v.holes() || v.text != hole
+	}
+	if len(name) == 1 && name[0] >= '1' && name[0] <= '9' && k.s.called {
+		if i := int(name[0] - '1'); i < len(k.s.params) {
+			return k.s.params[i].text, !k.s.params[i].many
+		}
+		return "", true
+	}
+	switch name {
+	case "HOME":
+		return home, true
+	case "?", "#", "$", "!", "RANDOM", "UID", "EUID", "SECONDS", "LINENO", "BASHPID", "PPID", "SRANDOM", "EPOCHSECONDS", "COLUMNS", "LINES", "SHLVL", "GITHUB_RUN_ID", "GITHUB_RUN_NUMBER":
+		return "0", true
+	case "TMPDIR", "TEMP", "TMP", "RUNNER_TEMP", "BATS_TMPDIR", "BATS_TEST_TMPDIR", "BATS_TEMP_DIR", "TEMPDIR", "TEMP_DIR", "TMP_DIR":
+		return tempDir, true
+	case "GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE", "INIT_CWD", "BUILD_SOURCESDIRECTORY", "TRAVIS_BUILD_DIR", "CIRCLE_WORKING_DIRECTORY", "PROJECT_ROOT":
+		if len(k.work) > 0 {
+			return "/" + strings.Join(k.work, "/"), true
+		}
+	case "PWD":
+		if dir := k.s.dirs[k.pick%len(k.s.dirs)]; dir != hole {
+			return dir, true
+		}
+	case "USER", "LOGNAME":
+		if len(k.home) > 0 {
+			return k.home[len(k.home)-1], true
+		}
+	case "SHELL":
+		return "/bin/sh", true
+	case "BASH_SOURCE":
+		return "script", true
+	case "0":
+		return hole, false
+	}
+	return hole, false
+}
+
+// fromOutside reports whether all that is not known of a word is in variables that the command
+// has not set itself.
+func (k *look) fromOutside(w *syntax.Word) bool {
+	outside := true
+	if len(w.Parts) > 1 {
+		if _, ok := w.Parts[0].(*syntax.CmdSubst); ok && len(w.Parts) == 2 {
+			if lit, ok := w.Parts[1].(*syntax.Lit); ok && strings.HasPrefix(lit.Value, "/") {
+				return true // a program in a folder that is printed
+			}
+		}
+	}
+	syntax.Walk(w, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ArithmExp, *syntax.ExtGlob:
+			outside = false
+		case *syntax.ParamExp:
+			if n.Param == nil || !syntax.ValidName(n.Param.Value) || n.Exp != nil || n.Excl || n.Index != nil || n.Slice != nil || n.Repl != nil || n.Param.Value == "IFS" {
+				outside = false
+				return false
+			}
+			_, set := k.s.vars[n.Param.Value]
+			_, list := k.s.lists[n.Param.Value]
+			outside = outside && !set && !list
+		}
+		return true
+	})
+	return outside
+}
+
+// tempDir stands for a folder of temporary files that nobody else knows.
+const tempDir = "/tmp/.temporary"
 
 // bare is text without quotes around it.
 func bare(text string, first, whole bool) string {

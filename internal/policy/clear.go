@@ -29,6 +29,11 @@ type Ground struct {
 	// may match. nil: there are none.
 	Names func(dir string) []string
 	Home  string // the home folder of the agent; "": not known, so that more may be one
+	// Sandboxed: what runs there writes to nothing outside of the work tree, temporary folders
+	// and what the settings list (internal/sandbox).
+	Sandboxed bool
+	// Aliases returns the aliases of git there; nil: nobody knows them.
+	Aliases func() map[string]string
 }
 
 // Word is what the settings say to a request without a person.
@@ -56,7 +61,7 @@ func Clear(q ralph.Request, c Config, g Ground, rules []*ralph.AnswerRule) Word 
 	var found []operation.Found
 	if q.Kind == ralph.RequestApproval {
 		found = Operations(q, c.Patterns, g)
-		if word, held := never(found); held {
+		if word, held := never(found, g.Sandboxed); held {
 			return word
 		}
 	}

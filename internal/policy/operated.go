@@ -13,7 +13,7 @@ import (
 func Operations(q ralph.Request, patterns []string, g Ground) []operation.Found {
 	p, err := operation.Compile(patterns)
 	q.Dir = g.in(q.Dir)
-	found := p.Look(q, g.Home)
+	found := p.Judge(q, operation.Ground{Work: g.Work, Home: g.Home, Aliases: g.Aliases}).Found
 	if err != nil {
 		found = append(found, operation.Found{Rule: err.Error(), Unknown: true})
 	}
@@ -22,14 +22,16 @@ func Operations(q ralph.Request, patterns []string, g Ground) []operation.Found 
 
 // never is the answer to what nothing approves by itself: an entry of the never list, or
 // what may be one, whatever the settings and a person's rules say (C-034 to C-036, X-77).
-func never(found []operation.Found) (Word, bool) {
+//
+// What at its worst writes to files is not asked about where the sandbox refuses that.
+func never(found []operation.Found, sandboxed bool) (Word, bool) {
 	for _, f := range found {
 		if f.Never {
 			return Word{Rule: "the never list: " + f.Rule, Gate: ralph.GateOperation, Never: true}, true
 		}
 	}
 	for _, f := range found {
-		if f.Unknown {
+		if f.Unknown && (!f.Bounded || !sandboxed) {
 			return Word{Rule: "it may be on the never list: " + f.Rule, Gate: ralph.GateOperation, Never: true}, true
 		}
 	}

@@ -60,10 +60,10 @@ func TestClearNever(t *testing.T) {
 func TestClearPatterns(t *testing.T) {
 	t.Parallel()
 	held := map[string]string{
-		"./deploy.sh staging": "deploy", "rails db:migrate": "migrate", "cargo publish": "publish", "rm -rf build": "rm -rf",
-		"psql -c 'DROP TABLE x'": "drop table", "mysql <<< 'DELETE FROM x'": "delete from", "terraform apply": "terraform apply", "npm run build:production": "production",
+		"./deploy.sh staging": "deploy", "rails db:migrate": "migrate", "./publish.sh docs": "publish", "rm -rf ../build": "rm -rf",
+		"psql -c 'DROP TABLE x'": "drop table", "mysql <<< 'DELETE FROM x'": "delete from", "terraform apply": "terraform apply", "./run.sh production": "production",
 		"cat api_secret_key": "api.*key", "cat secret.txt": "secret", "PASSWORD=x ./run": "password",
-		"rm -fr build": "rm -rf", "rm -r -f build": "rm -rf", "rm --recursive --force build": "rm -rf", "sudo rm -r -f build": "rm -rf",
+		"rm -fr ../build": "rm -rf", "rm -r -f ../build": "rm -rf", "rm --recursive --force ../build": "rm -rf", "sudo rm -r -f ../build": "rm -rf",
 		"psql -c 'drop /* x */  table y'": "drop table", "TERRAFORM APPLY": "terraform apply", "'terraform' \"apply\"": "terraform apply",
 		"ls && terraform apply": "terraform apply", "bash -c 'terraform apply'": "terraform apply", "cat < secret.txt": "secret", "rm -rf /some/dir": "rm -rf",
 	}

@@ -1,0 +1,518 @@
+package operation
+
+import (
+	"slices"
+	"strings"
+)
+
+// fileSpec says which operands of a program are files that it changes, and how.
+type fileSpec struct {
+	verb   Verb
+	valued string // options that take a value, with blanks around each
+	which  int    // see the constants
+	deep   string // it goes through folders: always, never (""), or with these options
+	needs  string // it changes files only with one of these options
+}
+
+const (
+	allOperands = iota
+	lastOperand
+	butLast
+	butFirst
+)
+
+// fileTools are the programs that delete, overwrite, move or close files.
+func fileTools(name string) (fileSpec, bool) {
+	switch name {
+	case "rm", "grm", "srm":
+		return fileSpec{verb: Delete, deep: "-r -R --recursive"}, true
+	case "rimraf", "trash", "trash-put", "del-cli", "rmtrash", "safe-rm", "rip":
+		return fileSpec{verb: Delete, deep: "always"}, true
+	case "remove-item", "ri", "rd", "erase", "deltree":
+		return fileSpec{verb: Delete, deep: "always"}, true
+	case "unlink":
+		return fileSpec{verb: Delete}, true
+	case "rmdir":
+		return fileSpec{verb: Delete, needs: "/s /S"}, true
+	case "shred", "wipe", "scrub", "gshred", "sfill":
+		return fileSpec{verb: Overwrite, valued: " -n -s --iterations --size --random-source ", deep: "-r -R"}, true
+	case "truncate", "gtruncate", "fallocate":
+		return fileSpec{verb: Overwrite, valued: " -s --size -r --reference -l -o --length --offset "}, true
+	case "mv", "gmv":
+		return fileSpec{verb: Move, valued: " -S --suffix -t --target-directory ", which: butLast, deep: "always"}, true
+	case "chmod", "chown", "chgrp", "chattr", "setfacl", "chcon", "icacls", "takeown", "chflags", "setfattr":
+		return fileSpec{verb: Permission, valued: " --reference --from -m -x -M -X --modify ", which: butFirst, deep: "-R --recursive /T /t /R /r"}, true
+	}
+	return fileSpec{}, false
+}
+
+// arguments0 takes the words of a command apart: options, with their values, and operands.
+func arguments0(ws []word, valued string) (options, operands []word) {
+	end := false
+	for i := 1; i < len(ws); i++ {
+		text := ws[i].text
+		switch {
+		case end || !strings.HasPrefix(text, "-") || text == "-":
+			operands = append(operands, ws[i])
+		case text == "--":
+			end = true
+		default:
+			options = append(options, ws[i])
+			if valued != "" && strings.Contains(valued, " "+text+" ") && i+1 < len(ws) {
+				i++
+				options = append(options, ws[i])
+			}
+		}
+	}
+	return options, operands
+}
+
+// given reports whether one of the options, listed with blanks, is among words.
+func given(ws []word, list string) bool {
+	for want := range strings.FieldsSeq(list) {
+		for _, w := range ws {
+			text := w.text
+			switch {
+			case text == "--":
+				break
+			case strings.HasPrefix(want, "--"):
+				if name, _, _ := strings.Cut(strings.TrimPrefix(text, "--"), "="); strings.HasPrefix(text, "--") && len(name) > 2 && shortened(strings.ToLower(name), want[2:]) {
+					return true
+				}
+			case strings.HasPrefix(want, "/"):
+				if text == want {
+					return true
+				}
+			case strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "--") && strings.Contains(strings.ToLower(text), strings.ToLower(want[1:])):
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (k *look) fileTool(name string, ws []word, in *source) bool {
+	switch name {
+	case "rsync", "tar", "bsdtar", "gtar", "tee", "dd", "gdd", "dcfldd", "pv", "cp", "gcp", "install", "ginstall", "ln", "rclone", "gio", "sed", "sponge", "unison", "robocopy", "scp", "xcopy":
+		k.otherFiles(name, ws, in)
+		return true
+	}
+	spec, ok := fileTools(name)
+	if !ok {
+		return false
+	}
+	if spec.needs != "" && !given(ws[1:], spec.needs) {
+		return true
+	}
+	deep := spec.deep == "always" || spec.deep != "" && given(ws[1:], spec.deep)
+	options, operands := arguments0(ws, spec.valued)
+	hiddenOption := slices.ContainsFunc(options, func(w word) bool { return w.many })
+	switch spec.which {
+	case butLast:
+		for i, w := range options {
+			if w.text == "-t" || strings.HasPrefix(w.text, "--target-d") {
+				spec.which = allOperands
+				_ = i
+			}
+		}
+		if spec.which == butLast && len(operands) > 0 {
+			last := operands[len(operands)-1]
+			operands = operands[:len(operands)-1]
+			if len(operands) > 0 {
+				k.overwrite(last, ws, false)
+				k.moved(operands[0], last)
+			}
+		}
+	case butFirst:
+		if name != "icacls" && name != "takeown" && len(operands) > 1 && !slices.ContainsFunc(options, func(w word) bool {
+			return strings.HasPrefix(w.text, "--reference") || name == "setfacl" || name == "chattr" && strings.HasPrefix(w.text, "-i")
+		}) {
+			operands = operands[1:]
+		}
+	}
+	for _, w := range operands {
+		k.touch(spec.verb, w, deep || hiddenOption && spec.verb == Delete, ws)
+	}
+	if spec.verb == Delete && slices.ContainsFunc(ws[1:], func(w word) bool { return w.many && w.text == hole }) {
+		// `rm $X` may be given -rf and anything
+		if hasMany := countAny(ws[1:]); hasMany > 1 || deep || slices.ContainsFunc(ws[1:], func(w word) bool { return !w.many && k.target(w) > unsure }) {
+			k.unsure(Delete, "what it removes is hidden, or may be everything", ws)
+		}
+	}
+	return true
+}
+
+func countAny(ws []word) int {
+	n := 0
+	for _, w := range ws {
+		if w.any() {
+			n++
+		}
+	}
+	return n
+}
+
+// moved follows a file that the command has written to its new name.
+func (k *look) moved(from, to word) {
+	if src, ok := k.written(from); ok {
+		k.write(to, src, false, []word{plain("mv"), from, to})
+	}
+}
+
+// touch judges what a program does to one file or folder.
+func (k *look) touch(verb Verb, w word, deep bool, ws []word) {
+	at := k.target(w)
+	if w.many && w.text == hole {
+		at = unsure
+	}
+	if k.narrow && (at == unsure || at > unsure && at != device) {
+		if verb == Delete && at > unsure {
+			k.outside++
+			k.unsure(verb, "it removes what it finds outside of the work tree", ws)
+		}
+		return
+	}
+	glob := w.globs() && everything(w.text[strings.LastIndexByte(w.text, '/')+1:])
+	e := Effect{Verb: verb, Target: w.String(), Certain: at != unsure, Bounded: at != device}
+	switch {
+	case at == nowhere:
+		return
+	case at == device && verb != Permission && (verb != Delete || deep):
+		k.never(formatDisk, ws)
+		return
+	case k.critical(w) && (verb != Permission || deep):
+		k.never(rmRoot, ws)
+		return
+	case verb == Permission && (at == private || at == system && !permissible(w)):
+		if deep && at == system {
+			k.never(rmRoot, ws)
+		}
+		return
+	case !deep && !glob && verb != Move: // one file, or a folder that is refused
+		if at == elsewhere || at > unsure {
+			k.does(e)
+		}
+		return
+	case at == wholeRoot || at == system && (verb != Permission || !permissible(w)):
+		k.never(rmRoot, ws)
+	case at == wholeHome, at == private:
+		k.never(rmHome, ws)
+	case at == unsure && (verb == Delete || verb == Overwrite && deep):
+		k.outside++
+		k.unsure(verb, "what it removes is hidden, or may be everything", ws)
+	case at == elsewhere:
+		k.does(e)
+		if verb == Delete && deep {
+			k.outside++
+		}
+	case at == tree:
+		k.does(e)
+	}
+}
+
+// permissible are system folders whose owner people do change.
+func permissible(w word) bool {
+	text := strings.TrimRight(w.text, "/*"+live)
+	return slices.Contains([]string{"/usr/local", "/usr/local/bin", "/usr/local/lib", "/usr/local/share", "/opt", "/var/www", "/srv", "/usr/local/include", "/usr/local/etc", "/mnt", "/media", "/nix", "/var/lib/docker"}, text) || strings.HasPrefix(text, "/usr/local/") || strings.HasPrefix(text, "/var/www/") || strings.HasPrefix(text, "/var/lib/")
+}
+
+// overwrite judges a file that is written.
+func (k *look) overwrite(w word, ws []word, appends bool) {
+	switch at := k.target(w); {
+	case at == device:
+		k.never(formatDisk, ws)
+	case k.critical(w) && !appends, strings.HasPrefix(w.text, "/proc/sysrq"):
+		k.never(rmRoot, ws)
+	case at == elsewhere || at > unsure:
+		k.does(Effect{Verb: Overwrite, Target: w.String(), Certain: true, Bounded: true})
+	}
+}
+
+// otherFiles judges programs whose words need more than a row of the table.
+func (k *look) otherFiles(name string, ws []word, in *source) {
+	switch name {
+	case "rsync", "unison":
+		k.rsync(ws)
+	case "robocopy":
+		if given(ws, "/MIR /PURGE /mir /purge") && len(ws) > 2 {
+			k.touch(Delete, ws[2], true, ws)
+		}
+	case "tar", "bsdtar", "gtar":
+		if given(ws[1:], "--remove-files") {
+			_, operands := arguments0(ws, " -f -C --file --directory -T -X ")
+			for i, w := range operands {
+				if i == 0 && slices.Contains([]string{"-cf", "cf", "-czf", "czf", "cvf", "-cvf", "cvzf", "-cvzf"}, ws[1].text) || strings.HasSuffix(w.text, ".tar") || strings.HasSuffix(w.text, "gz") || w.text == "/dev/null" || w.text == "cf" {
+					continue
+				}
+				k.touch(Delete, w, true, ws)
+			}
+		}
+		for _, w := range ws[1:] {
+			for _, o := range []string{"--to-command", "--checkpoint-action", "--use-compress-program", "-I", "--info-script", "--rsh-command"} {
+				if v, ok := strings.CutPrefix(w.text, o+"="); ok {
+					k.evaluate([]word{plain(strings.TrimPrefix(v, "exec="))}, ws, nil)
+				}
+			}
+		}
+	case "tee", "sponge":
+		for _, w := range ws[1:] {
+			if !strings.HasPrefix(w.text, "-") {
+				k.overwrite(w, ws, given(ws[1:], "-a --append"))
+				k.write(w, in, given(ws[1:], "-a --append"), ws)
+			}
+		}
+	case "dd", "gdd", "dcfldd":
+		from := in
+		for _, w := range ws[1:] {
+			if v, ok := strings.CutPrefix(w.text, "if="); ok && !slices.Contains([]string{"/dev/stdin", "/dev/fd/0"}, v) {
+				if from, ok = k.written(plain(v)); !ok {
+					from = &source{file: !strings.HasPrefix(v, "/dev/")}
+				}
+			}
+		}
+		for _, w := range ws[1:] {
+			if v, ok := strings.CutPrefix(w.text, "of="); ok {
+				to := word{v, w.many}
+				if v == hole {
+					k.unsure(Device, "where it writes to is hidden, and may be a disk", ws)
+				}
+				k.overwrite(to, ws, false)
+				k.write(to, from, false, ws)
+			}
+		}
+	case "pv":
+		_, operands := arguments0(ws, " -o --output ")
+		for i, w := range ws {
+			if (w.text == "-o" || w.text == "--output") && i+1 < len(ws) {
+				k.overwrite(ws[i+1], ws, false)
+			}
+		}
+		_ = operands
+	case "cp", "gcp", "install", "ginstall", "scp", "xcopy":
+		k.copy(name, ws, in)
+	case "ln":
+		k.link(ws)
+	case "rclone":
+		k.rclone(ws)
+	case "gio":
+		if len(ws) > 2 && (ws[1].text == "trash" || ws[1].text == "remove") {
+			for _, w := range ws[2:] {
+				k.touch(Delete, w, true, ws)
+			}
+		}
+	case "sed":
+		k.sed(ws)
+	}
+}
+
+func (k *look) rsync(ws []word) {
+	_, operands := arguments0(ws, " -e --rsh -f --filter --exclude --include --exclude-from --include-from --rsync-path --backup-dir --temp-dir -T --files-from --log-file --chmod --chown --port --password-file --max-size --min-size --timeout --bwlimit --out-format --compare-dest --link-dest --copy-dest --partial-dir --suffix --max-delete --info ")
+	for i, w := range ws[1:] {
+		for _, o := range []string{"-e", "--rsh", "--rsync-path"} {
+			if v, ok := strings.CutPrefix(w.text, o+"="); ok {
+				k.evaluate([]word{plain(v)}, ws, nil)
+			} else if w.text == o && i+2 < len(ws) {
+				k.evaluate([]word{ws[i+2], plain("x")}, ws, nil)
+			}
+		}
+	}
+	if len(operands) == 0 || dryRun(ws) || given(ws[1:], "-n") && slices.ContainsFunc(ws, func(w word) bool { return w.text == "-n" }) {
+		return
+	}
+	last := operands[len(operands)-1]
+	if i := strings.IndexByte(last.text, ':'); i >= 0 && !strings.Contains(last.text[:i], "/") || strings.HasPrefix(last.text, "rsync://") {
+		return // to another machine: see deploy
+	}
+	if given(ws[1:], "--delete --del --delete-after --delete-before --delete-excluded --delete-during") {
+		k.touch(Delete, word{strings.TrimSuffix(last.text, "/"), last.many}, true, ws)
+		if last.text == "/" {
+			k.touch(Delete, last, true, ws)
+		}
+	}
+	if given(ws[1:], "--remove-source-files") {
+		for _, w := range operands[:len(operands)-1] {
+			k.touch(Delete, w, true, ws)
+		}
+	}
+}
+
+// copy judges cp, install and scp: what is overwritten, and what gets a file that the command
+// has written.
+func (k *look) copy(name string, ws []word, in *source) {
+	_, operands := arguments0(ws, " -t --target-directory -S --suffix -m --mode -o --owner -g --group -P -i -F -l ")
+	if name == "install" && given(ws[1:], "-d --directory") || len(operands) < 2 {
+		return
+	}
+	last := operands[len(operands)-1]
+	k.overwrite(last, ws, false)
+	for _, from := range operands[:len(operands)-1] {
+		to := last
+		var src *source
+		switch {
+		case slices.Contains([]string{"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "-"}, from.text):
+			src = in
+		default:
+			ok := false
+			if src, ok = k.written(from); !ok {
+				if hookPath(k.full(to)) {
+					k.unsure(Run, "git runs what it puts there", ws)
+				}
+				continue
+			}
+		}
+		if strings.HasSuffix(to.text, "/") || to.text == "." {
+			to.text = strings.TrimSuffix(to.text, "/") + from.text[strings.LastIndexByte("/"+from.text, '/'):]
+		}
+		k.write(to, src, false, ws)
+	}
+}
+
+// link keeps a symbolic link: what is done to its name is done to what it leads to.
+func (k *look) link(ws []word) {
+	_, operands := arguments0(ws, " -S -t ")
+	if !given(ws[1:], "-s --symbolic") || len(operands) == 0 {
+		if len(operands) > 1 {
+			k.overwrite(operands[len(operands)-1], ws, true)
+		}
+		return
+	}
+	to := operands[0]
+	name := word{text: to.text[strings.LastIndexByte(to.text, '/')+1:]}
+	if to.text == home {
+		name = plain("home")
+	}
+	if len(operands) > 1 {
+		name = operands[1]
+	}
+	full := k.full(to)
+	if to.holes() {
+		full = hole
+	}
+	k.s.links[k.full(name)] = full
+	if src, ok := k.written(to); ok {
+		k.write(name, src, false, ws)
+	} else if hookPath(k.full(name)) {
+		k.unsure(Run, "git runs what it puts there", ws)
+	}
+}
+
+func (k *look) rclone(ws []word) {
+	_, operands := arguments0(ws, " --config --exclude --include --filter --transfers --checkers ")
+	if len(operands) < 2 || dryRun(ws) {
+		return
+	}
+	switch operands[0].text {
+	case "purge", "delete", "deletefile", "rmdirs":
+		if w := operands[1]; strings.Contains(w.text, ":") {
+			k.unknown("what is on a remote storage is deleted", ws)
+		} else {
+			k.touch(Delete, w, true, ws)
+		}
+	case "sync", "move", "bisync":
+		for _, w := range operands[1:] {
+			if !strings.Contains(w.text, ":") {
+				k.touch(Delete, w, true, ws)
+			} else if operands[0].text != "move" {
+				k.unknown("what is on a remote storage is replaced", ws)
+			}
+		}
+	}
+}
+
+// sed changes files with -i: one that the command has written is another one after that.
+func (k *look) sed(ws []word) {
+	if slices.ContainsFunc(ws[1:], func(w word) bool { return sedRuns.MatchString(w.text) }) {
+		k.unknown("code that may run any command", ws)
+	}
+	if !given(ws[1:], "-i --in-place") {
+		return
+	}
+	for _, w := range ws[1:] {
+		if strings.HasPrefix(w.text, "-") {
+			continue
+		}
+		if src, ok := k.s.files[k.full(w)]; ok {
+			k.write(w, &source{text: src.text}, false, ws)
+		}
+		if len(ws) > 2 && strings.Contains(w.text, "/") && !strings.Contains(w.text, " ") && !strings.HasPrefix(w.text, "s/") {
+			if gitConfigPath(k.full(w)) {
+				k.unsure(Run, "settings of git may make another command of the next", ws)
+			}
+		}
+	}
+}
+
+// disk judges programs that make a disk empty.
+func (k *look) disk(name string, ws []word) bool {
+	_, operands := arguments0(ws, " -t -L -U -b -N -O -m -i -T ")
+	has := func(list ...string) bool {
+		return slices.ContainsFunc(ws[1:], func(w word) bool { return slices.Contains(list, w.lower()) })
+	}
+	certain := false
+	switch {
+	case name == "format":
+		certain = slices.ContainsFunc(ws[1:], func(w word) bool { return len(w.text) >= 2 && w.text[1] == ':' })
+	case name == "format-volume", name == "initialize-disk", name == "clear-disk", name == "remove-partition", name == "diskpart":
+		certain = true
+	case strings.HasPrefix(name, "mkfs"), slices.Contains([]string{"mke2fs", "mkswap", "mkntfs", "mkdosfs", "mkexfatfs", "newfs", "wipefs", "blkdiscard", "sgdisk", "gdisk", "sfdisk", "fdisk", "cfdisk", "parted", "pvcreate", "pvremove", "vgremove", "lvremove", "vgreduce", "badblocks", "nwipe", "hdparm", "newfs_apfs", "newfs_hfs", "e2label", "partprobe", "growpart"}, name):
+		switch name {
+		case "sgdisk", "fdisk", "sfdisk", "parted", "gdisk":
+			if has("-l", "--list", "-p", "--print", "print", "-v", "--version", "--dump", "-d") && name != "sgdisk" && (name != "gdisk" || has("-l")) {
+				return true
+			}
+		case "wipefs":
+			if !given(ws[1:], "-a --all -o --offset") {
+				return true
+			}
+		case "badblocks":
+			if !given(ws[1:], "-w -n") {
+				return true
+			}
+		case "hdparm":
+			if !slices.ContainsFunc(ws, func(w word) bool {
+				return strings.HasPrefix(w.text, "--security") || strings.HasPrefix(w.text, "--trim") || strings.HasPrefix(w.text, "--write")
+			}) {
+				return true
+			}
+		case "partprobe", "e2label", "growpart":
+			return true
+		}
+		if has("--help", "--version", "-v", "-h") && len(ws) == 2 {
+			return true
+		}
+		certain = true
+		if len(operands) > 0 && !slices.ContainsFunc(operands, func(w word) bool { return w.holes() || strings.HasPrefix(w.text, "/dev/") && k.target(w) == device }) &&
+			!strings.HasPrefix(name, "lv") && !strings.HasPrefix(name, "vg") {
+			return true // an image in a file
+		}
+	case name == "cryptsetup":
+		certain = has("luksformat", "erase", "lukserase", "reencrypt", "lukskillslot", "luksremovekey")
+	case name == "zpool", name == "zfs":
+		certain = has("destroy", "labelclear", "rollback")
+	case name == "btrfs":
+		certain = has("delete") && has("subvolume", "device")
+	case name == "mdadm":
+		certain = has("--zero-superblock", "--stop", "--remove", "--create", "-c")
+	case name == "nvme":
+		certain = has("format", "sanitize", "write-zeroes", "delete-ns")
+	case name == "diskutil":
+		certain = slices.ContainsFunc(ws[1:], func(w word) bool {
+			t := w.lower()
+			return strings.HasPrefix(t, "erase") || strings.HasPrefix(t, "partition") || strings.HasPrefix(t, "zero") || strings.HasPrefix(t, "secureerase") || strings.HasPrefix(t, "reformat") || strings.HasPrefix(t, "deletevolume") || strings.HasPrefix(t, "deletecontainer")
+		}) || has("apfs") && slices.ContainsFunc(ws, func(w word) bool { return strings.HasPrefix(w.lower(), "delete") })
+	case name == "asr":
+		certain = has("restore", "--erase")
+	case name == "flashrom", name == "fastboot", name == "efibootmgr":
+		certain = has("-w", "-e", "erase", "format", "flashall", "-b")
+	case name == "cipher":
+		certain = slices.ContainsFunc(ws, func(w word) bool { return strings.HasPrefix(w.lower(), "/w") })
+	default:
+		return false
+	}
+	if certain {
+		k.never(formatDisk, ws)
+	} else if name == "format" && slices.ContainsFunc(ws, word.holes) {
+		k.unknown("what it formats is hidden in a variable or a substitution", ws)
+	}
+	return true
+}

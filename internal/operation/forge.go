@@ -1,0 +1,131 @@
+package operation
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	refsPath  = regexp.MustCompile(`(?i)git/+refs?\b|/refs/heads|repository/(branches|tags)|/branches/|/git/refs|refs%2fheads`)
+	writeVerb = regexp.MustCompile(`(?i)^(-X|--request|--method)?=?(PATCH|DELETE|PUT)$`)
+	graphPush = regexp.MustCompile(`(?i)\b(updateRefs?|deleteRef|deleteRepository|mergeBranch)\b`)
+	forgeHost = regexp.MustCompile(`(?i)api\.github\.com|/api/v[0-9]+|gitlab|gitea|codeberg|bitbucket|repos/`)
+)
+
+// forge judges what is told to a forge, or to any server by hand: references and repositories
+// are changed there without git.
+func (k *look) forge(name string, ws []word, in *source) bool {
+	switch name {
+	case "gh", "glab", "hub", "tea":
+	case "curl", "wget", "http", "https", "xh", "httpie", "curlie", "invoke-restmethod", "invoke-webrequest":
+		k.fetched(name, ws, in)
+		k.request(ws)
+		return true
+	default:
+		return false
+	}
+	at := func(i int) string {
+		if i < len(ws) {
+			return strings.ToLower(ws[i].text)
+		}
+		return ""
+	}
+	if len(ws) > 1 && ws[1].any() {
+		k.unknown("what it does is hidden in a variable or a substitution", ws)
+		return true
+	}
+	_, operands := arguments0(ws, " -R --repo -H --hostname -X --method -f -F --field --raw-field --input --jq -q ")
+	verb, sub := "", ""
+	if len(operands) > 0 {
+		verb = strings.ToLower(operands[0].text)
+	}
+	if len(operands) > 1 {
+		sub = strings.ToLower(operands[1].text)
+	}
+	switch {
+	case verb == "api":
+		k.request(ws)
+	case verb == "repo" && (sub == "delete" || sub == "archive" || sub == "rename"), verb == "project" && sub == "delete":
+		k.never(pushForce, ws)
+	case verb == "repo" && sub == "sync" && given(ws[2:], "--force"):
+		k.never(pushForce, ws)
+	case verb == "release" && slices.Contains([]string{"create", "upload", "edit", "delete", "delete-asset"}, sub):
+		if sub == "create" && given(ws[2:], "--draft -d") {
+			return true
+		}
+		if sub == "delete" {
+			k.never(pushForce, ws)
+			return true
+		}
+		k.never(npmPublish, ws)
+	case verb == "workflow" && (sub == "run"), verb == "run" && sub == "rerun", verb == "ci" && (sub == "run" || sub == "trigger"):
+		if slices.ContainsFunc(ws[2:], func(w word) bool {
+			return deployWord(w) || deploysTo(w) || slices.Contains(tokens(w), "release") || slices.Contains(tokens(w), "publish")
+		}) {
+			k.never(productionDeploy, ws)
+		}
+	case (name == "gh" || name == "glab") && verb == "alias" && sub == "set":
+		k.certain(plain("gh " + joined(ws[min(len(ws), 4):]) + " "))
+	case name == "hub" && (verb == "push" || verb == "sync" && given(ws, "--force")), name == "hub" && verb == "delete":
+		if verb == "push" {
+			k.push("push", ws[1:], ws)
+		} else {
+			k.never(pushForce, ws)
+		}
+	case name == "hub" && verb == "release" && sub == "create":
+		k.never(npmPublish, ws)
+	case name == "gh" && verb == "pr" && sub == "merge" && given(ws, "--delete-branch -d"):
+	case (verb == "secret" || verb == "variable") && sub == "set":
+	case name == "hub":
+		k.git("git", append([]word{plain("git")}, ws[1:]...), in)
+	}
+	_ = at
+	return true
+}
+
+// request judges a call of an API: one that writes references of a repository, deletes it, or
+// deletes what is in production.
+func (k *look) request(ws []word) {
+	text := joined(ws)
+	writes, deletes, method := false, false, false
+	for i, w := range ws[1:] {
+		t := strings.ToUpper(w.text)
+		next := ""
+		if i+2 < len(ws) {
+			next = strings.ToUpper(ws[i+2].text)
+		}
+		switch {
+		case (w.text == "-X" || strings.EqualFold(w.text, "--request") || strings.EqualFold(w.text, "--method") || strings.EqualFold(w.text, "-Method")) && (next == "PATCH" || next == "DELETE" || next == "PUT"):
+			method = true
+			writes, deletes = true, deletes || next == "DELETE"
+		case writeVerb.MatchString(w.text), strings.HasPrefix(t, "-XDELETE"), strings.HasPrefix(t, "-XPATCH"), strings.HasPrefix(t, "-XPUT"), strings.HasPrefix(t, "--METHOD=DELETE"), strings.HasPrefix(t, "--REQUEST=DELETE"):
+			method = true
+			writes, deletes = true, deletes || strings.Contains(t, "DELETE")
+		case slices.Contains([]string{"-d", "--data", "--data-raw", "--data-binary", "--json", "-f", "-F", "--field", "--raw-field", "--input", "--post-data", "--body-data"}, w.text):
+			writes = true
+		case w.text == "-X" && i+2 < len(ws) && ws[i+2].holes():
+			writes, method = true, true
+		}
+	}
+	switch {
+	case graphPush.MatchString(text) && writes:
+		k.never(pushForce, ws)
+	case refsPath.MatchString(text) && method && (forgeHost.MatchString(text) || ws[0].text == "gh" || ws[0].text == "glab" || base(ws[0]) == "gh"):
+		k.never(pushForce, ws)
+	case deletes && forgeRe0.MatchString(text+" ") && forgeHost.MatchString(text):
+		k.never(pushForce, ws)
+	case writes && deploysTo(plain(strings.Join(tokens(plain(text)), " "))) && deletes:
+		k.never(productionDeploy, ws)
+	case writes && slices.ContainsFunc(ws, deployWord) && slices.ContainsFunc(ws, deploysTo):
+		k.never(productionDeploy, ws)
+	case deletes && forgeRe1.MatchString(text):
+		k.never(dropDatabase, ws)
+	}
+}
+
+// Parts of what is looked for above.
+var (
+	forgeRe0 = regexp.MustCompile(`(?i)(repos|projects)/[^/ ]+(/|%2F)?[^/ ]*/?(["' ?]|$)`)
+	forgeRe1 = regexp.MustCompile(`(?i):9200/|/_all\b|elastic`)
+)
