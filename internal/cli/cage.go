@@ -58,7 +58,9 @@ func (p *parts) around(procs *proc.Runner) *proc.Runner {
 	if p.cage == nil {
 		return procs
 	}
-	return procs.Wrapped(func(c proc.Command) proc.Command { return p.cage.wrap(c, p.cage.tree(c.Dir, proc.Getenv(c.Env, attempt.EnvSocket) != "")) })
+	return procs.Wrapped(func(c proc.Command) proc.Command {
+		return p.cage.wrap(c, p.cage.tree(c.Dir, proc.Getenv(c.Env, attempt.EnvSocket) != ""))
+	})
 }
 
 // aroundHooks is the runner of the hooks in ralph/hooks. Those that are about a task meet
