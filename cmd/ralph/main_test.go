@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -96,11 +97,14 @@ func endLeftovers(dir string) {
 	}
 }
 
-// condition adds [root], a person whom no permission stops, and [landlock], a system
-// that has it.
+// condition adds [root], a person whom no permission stops, [landlock] and [bubblewrap],
+// a system that has it.
 func condition(name string) (bool, error) {
-	if name == "landlock" {
+	switch name {
+	case "landlock":
 		return sandbox.ABI() > 0, nil
+	case "bubblewrap":
+		return exec.Command("bwrap", sandbox.Bwrap("", sandbox.Box{}, []string{"true"})[1:]...).Run() == nil, nil
 	}
 	if name == "root" {
 		return os.Geteuid() == 0, nil

@@ -34,7 +34,8 @@ func ABI() int {
 // (sudo) do not any more, and root has none. The caller becomes that program at once.
 //
 // Landlock only grants, folder by folder with all in it, so what lies beside the hidden
-// is listed. A file that somebody makes there later cannot be read until the next start.
+// is listed. A file that somebody makes there later cannot be read until the next start,
+// and nothing can be hidden in what can be written.
 func Restrict(b Box) error {
 	if ABI() == 0 {
 		return fmt.Errorf("this system has no Landlock of version %d or newer", oldestABI)
@@ -50,9 +51,7 @@ func Restrict(b Box) error {
 			write = append(write, p)
 		}
 	}
-	for _, p := range write {
-		rules = append(rules, grants(beside(p, hide), true)...)
-	}
+	rules = append(rules, grants(write, true)...)
 	// Version 7 is what is known here; what is newer restricts more than files. On an
 	// older system there is less, but never nothing: that was looked at above.
 	config := landlock.V7.BestEffort()
