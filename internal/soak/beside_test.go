@@ -29,7 +29,7 @@ func TestPersonBeside(t *testing.T) {
 		return
 	}
 	if !long {
-		for _, seed := range []uint64{1, 2, 3, 4} {
+		for _, seed := range []uint64{2, 1003, 1128} {
 			t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 				t.Parallel()
 				besideRound(t, seed)
@@ -68,6 +68,7 @@ func besideRound(t *testing.T, seed uint64) {
 		b.act()
 		b.seen()
 	}
+	t.Logf("SOAK_SEED=%d: ralph %s, shared %v, %d acts, %d kills, %d facts", seed, b.command, b.tracked, len(b.trace), b.kills, b.facts())
 	b.comeBack()
 	b.finish()
 	b.laws()
