@@ -45,9 +45,10 @@ fuzz: ## every fuzz target for FUZZTIME (20s)
 		done; \
 	done
 
-soak: ## long tests: kill -9 at every fact and at random for SOAK_TIME (2m), floods, full disks
+soak: ## long tests: for SOAK_TIME (2m) kill -9 and a person beside at random; kills at every fact, floods, full disks
 	SOAK_TIME=$(SOAK_TIME) go test -count=1 -tags soak -timeout 60m ./internal/soak ./internal/e2e
 	go test -count=1 -timeout 30m ./internal/git -rapid.checks 200
+	go test -count=1 -timeout 30m ./internal/engine -run 'TestEveryNight' -rapid.checks 2000
 
 demo: ## two specs in a throw-away repository
 	go run ./cmd/ralph demo

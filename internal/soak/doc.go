@@ -1,7 +1,7 @@
 // Package soak owns the tests that treat the whole program badly: engines killed
 // at every fact, agents that flood, hang, crash and destroy, crowds of them in
-// worktrees beside each other, a person who steers all the time, disks that are full
-// or read-only, many processes at once. It has no code of its own besides tests, and it does not own what a single
+// worktrees beside each other, a person who steers all the time, one who works in the
+// checkout beside them, disks that are full or read-only, many processes at once. It has no code of its own besides tests, and it does not own what a single
 // package promises: those tests lie with it.
 //
 // The default suite runs a short form of each; `go test -tags soak -timeout 60m
