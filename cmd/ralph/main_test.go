@@ -74,6 +74,9 @@ func isolate(env *testscript.Env) error {
 		"HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com",
 		"TZ=UTC", "NO_COLOR=1",
+		// Agents, checks and hooks of scripts tell what they do in files beside the repository.
+		// For their sandbox, which is on as users have it, that is a temporary folder.
+		"TMPDIR="+env.WorkDir,
 		"GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"), // else each program waits a second at its end under -race
 	)
 	env.Defer(func() { endLeftovers(env.WorkDir) })

@@ -107,16 +107,20 @@ func (g *cage) tree(dir string, turn bool) spot {
 	return spot{write, keep}
 }
 
-// wrap is a command as it is started inside the sandbox. One that cannot be found stays
-// as it is, so that its own name is in the error.
+// wrap is a command as it is started inside the sandbox. One that cannot be started is
+// refused here, so that its own name is in the error.
 func (g *cage) wrap(c proc.Command, at spot) proc.Command {
 	path, err := proc.LookPath(c.Args[0], c.Dir, c.Env)
+	if err == nil {
+		err = proc.Startable(path, c)
+	}
 	if err != nil {
+		c.Refused = err
 		return c
 	}
 	args, err := g.around(path, c.Args, c.Dir, c.Env, at)
 	if err != nil { // it fails instead of running without
-		c.Args = []string{"/bin/sh", "-c", `echo "$1" >&2; exit 126`, "sh", "ralph: the sandbox cannot be made: " + err.Error()}
+		c.Refused = fmt.Errorf("make the sandbox: %w", err)
 		return c
 	}
 	c.Args, c.Inner = args, g.kind == sandbox.Bubblewrap
@@ -166,7 +170,7 @@ func (g *cage) box(dir string, env []string, at spot) (sandbox.Box, error) {
 	if !slices.Contains(at.write, g.root) {
 		b.Keep = append(b.Keep, g.root) // should it lie in a temporary folder
 	}
-	for _, name := range []string{".state", ".worktrees", "config.yaml", "hooks", "prompts", "inbox.jsonl", "plan.jsonl"} {
+	for _, name := range []string{".state", ".worktrees", "hooks"} {
 		if own := filepath.Join(g.root, "ralph", name); own != dir && !strings.HasPrefix(dir, own+"/") && !slices.Contains(at.write, own) {
 			b.Keep = append(b.Keep, own)
 		}

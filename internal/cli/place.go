@@ -66,7 +66,7 @@ func (x *session) boundPlace() {
 		return
 	}
 	x.cage.isolated = x.isolated
-	if x.onlyLandlock() && !x.isolated && !x.dryRun {
+	if x.onlyLandlock() && !x.isolated && (!x.dryRun || x.config.Isolation == "none") {
 		x.notices = append(x.notices, landlockInPlace+"; install bubblewrap, or let agents work in worktrees (isolation: worktree, `ralph autopilot`)")
 	}
 	x.repo.Shield(filepath.Join(stateDir(x.root), "sandbox", "hooks"), func(dir string, argv []string) ([]string, error) {

@@ -68,6 +68,8 @@ type Command struct {
 	// too, and is not counted. An end by a signal that programs do not choose by
 	// themselves is told as one, not as the exit code that it has become.
 	Inner bool
+	// Refused is why it is not started at all: what was to be made around it cannot be.
+	Refused error
 	// Tied is for what changes a repository (git): it gets TERM when this
 	// process dies, on which git takes its locks away, so that it never works
 	// on beside the engine that comes next. On systems without such a signal it
@@ -140,6 +142,9 @@ func (r *Runner) Run(ctx context.Context, c Command) (Result, error) {
 	none := Result{Code: -1}
 	if ctx.Err() != nil {
 		return Result{Code: -1, Ended: EndedCancelled}, nil
+	}
+	if c.Refused != nil {
+		return none, c.Refused
 	}
 	if len(c.Args) == 0 {
 		return none, &StartError{Err: errors.New("no command given")}

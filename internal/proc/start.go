@@ -136,6 +136,32 @@ func explainStart(path string, c Command, err error) error {
 	return &StartError{c.Args[0], err}
 }
 
+// Startable says why the system would not start c, whose program is at path, nil when it
+// would: for a command that is put inside another one, which says it less well.
+func Startable(path string, c Command) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil //nolint:nilerr // what can be run and not read is started
+	}
+	defer f.Close()
+	head := make([]byte, 256)
+	n, _ := f.Read(head)
+	line, _, _ := strings.Cut(string(head[:n]), "\n")
+	script, ok := strings.CutPrefix(line, "#!")
+	if !ok {
+		if n == 0 || !strings.HasPrefix(line, "\x7fELF") && runtime.GOOS == "linux" && !strings.ContainsRune(line, 0) {
+			return explainStart(path, c, syscall.ENOEXEC)
+		}
+		return nil
+	}
+	if fields := strings.Fields(script); len(fields) > 0 {
+		if _, err := os.Stat(fields[0]); errors.Is(err, fs.ErrNotExist) {
+			return explainStart(path, c, err)
+		}
+	}
+	return nil
+}
+
 // starter starts tracked and tied processes from one thread. They are to die with this
 // process, and the kernel's signal for that (PDEATHSIG) fires when the thread
 // ends that started them; the Go runtime may end any other thread. The thread

@@ -3,8 +3,10 @@
 package sandbox_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -13,7 +15,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
@@ -217,4 +221,52 @@ func needs(t *testing.T, kind string, cred *syscall.Credential) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Skipf("bubblewrap does not work here: %v %s", err, out)
 	}
+}
+
+// What asks a program in bubblewrap to end reaches it, and not bubblewrap, whose end would be
+// its own; what it leaves behind ends with it; a crash is told as one.
+func TestInnerEnds(t *testing.T) {
+	t.Parallel()
+	needs(t, sandbox.Bubblewrap, nil)
+	run := func(ctx context.Context, script string, out io.Writer) proc.Result {
+		t.Helper()
+		res, err := proc.NewRunner("").Run(ctx, proc.Command{
+			Args: sandbox.Bwrap("/usr/bin/bwrap", sandbox.Box{}, []string{"/bin/sh", "-c", script}), Dir: "/",
+			Env: []string{"PATH=" + os.Getenv("PATH")}, Stdout: out, Tracked: true, Inner: true, Grace: time.Minute,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	said := new(heard)
+	said.on = cancel
+	res := run(ctx, `trap 'echo asked; exit 3' TERM; echo ready; while :; do sleep 0.01; done`, said)
+	if res.Code != 3 || res.Ended != proc.EndedCancelled || said.String() != "ready\nasked\n" {
+		t.Errorf("%+v, it said %q", res, said)
+	}
+	mark := strconv.Itoa(600000 + os.Getpid())
+	if res = run(t.Context(), "sleep "+mark+" & sleep "+mark+" < /dev/null > /dev/null 2>&1 & exit 4", nil); res.Code != 4 || res.Leftover != 0 {
+		t.Errorf("%+v", res)
+	}
+	left, err := exec.Command("pgrep", "-f", "^sleep "+mark).Output()
+	if err == nil {
+		t.Errorf("there is still %s", left)
+	}
+	if res = run(t.Context(), "kill -9 $$", nil); res.Signal != "SIGKILL" {
+		t.Errorf("killed: %+v", res)
+	}
+}
+
+// heard keeps what is written, and calls on at the first word.
+type heard struct {
+	strings.Builder
+	on func()
+}
+
+func (h *heard) Write(b []byte) (int, error) {
+	defer h.on()
+	return h.Builder.Write(b)
 }
