@@ -166,7 +166,7 @@ func (g *cage) box(dir string, env []string, at spot) (sandbox.Box, error) {
 	if g.kind == sandbox.Landlock {
 		return b, nil
 	}
-	b.Keep = append(at.keep, sandbox.Found(sandbox.Home(settingsOfAgents(), home))...)
+	b.Keep = slices.Concat(at.keep, sandbox.Found(sandbox.Home(settingsOfAgents(), home)))
 	if !slices.Contains(at.write, g.root) {
 		b.Keep = append(b.Keep, g.root) // should it lie in a temporary folder
 	}
