@@ -161,11 +161,30 @@ func untrusted(ctx context.Context, env Env, root string, c config.Config) ([]tr
 		if _, looked := made[file]; looked {
 			continue
 		}
-		if made[file], err = repo.MadeHere(ctx, file); err != nil {
+		if made[file], err = repo.MadeHere(ctx, file, landedBy(env)); err != nil {
 			return nil, known, err
 		}
 	}
 	return slices.DeleteFunc(missing, func(i trust.Item) bool { return made[files[i.Key]] }), known, nil
+}
+
+// landedBy knows the commits that the engine made in this clone: what they change of
+// settings a person has seen (gate.self), and they come to a branch without a commit of it.
+func landedBy(env Env) func(commit string) bool {
+	return func(commit string) bool {
+		_, j, err := readState(env, false, false)
+		if err != nil {
+			return false
+		}
+		defer j.Close() //nolint:errcheck // nothing was written
+		found := false
+		_ = j.Each(0, func(e ralph.Event) error { // a journal that cannot be read knows none
+			f, ok := e.Fact.(ralph.Committed)
+			found = found || ok && f.Commit == commit
+			return nil
+		})
+		return found
+	}
 }
 
 func trustWords(root string, items []trust.Item, known trust.Repository) string {
