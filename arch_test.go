@@ -53,6 +53,7 @@ func layers() map[string][]string {
 		"internal/mcp":      {"R", "internal/attempt"},
 		"internal/shim":     {"internal/proc"},
 		"internal/sandbox":  {},
+		"internal/trust":    {},
 		// what is proved of agents: drivers are run, never opened
 		"internal/agentcheck": {"R", "internal/agent", "internal/proc"},
 		// composition
@@ -71,7 +72,7 @@ func layers() map[string][]string {
 		"internal/cli": {
 			"R", "internal/action", "internal/agent", "internal/agentcheck", "internal/attempt", "internal/config", "internal/coverage", "internal/engine", "internal/gate",
 			"internal/git", "internal/hook", "internal/journal", "internal/mcp", "internal/notify", "internal/operation", "internal/policy", "internal/proc", "internal/prompt",
-			"internal/report", "internal/sandbox", "internal/secrets", "internal/shim", "internal/step", "internal/web", "internal/web/api", "internal/web/guard", "internal/web/view",
+			"internal/report", "internal/sandbox", "internal/secrets", "internal/shim", "internal/step", "internal/trust", "internal/web", "internal/web/api", "internal/web/guard", "internal/web/view",
 		},
 		"cmd/ralph": {"internal/cli"},
 		// for tests alone: no row above may name them

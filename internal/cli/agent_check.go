@@ -56,6 +56,9 @@ run it. Exit code 1 when a probe failed.`,
 			if err != nil {
 				return err
 			}
+			if err := onlyTrusted(cmd.Context(), env, root); err != nil {
+				return err
+			}
 			return runAgentCheck(cmd.Context(), env, spec, root, f)
 		},
 	}

@@ -30,7 +30,10 @@ type finding struct {
 	Check *ralph.GateResult `json:"check,omitempty"`
 }
 
-type examination struct{ findings []finding }
+type examination struct {
+	findings []finding
+	strange  bool // it brings along what nobody has said yes to: nothing of it runs
+}
 
 func (x *examination) ok(what, format string, args ...any) {
 	x.findings = append(x.findings, finding{Level: "ok", What: what, Saw: fmt.Sprintf(format, args...)})
@@ -58,7 +61,7 @@ func newDoctor(env Env) *cobra.Command {
 
 func runDoctor(ctx context.Context, env Env, asJSON, run bool) error {
 	x := examine(ctx, env, func(string) {})
-	if run {
+	if run && !x.strange {
 		if err := x.runChecks(ctx, env); err != nil {
 			return err
 		}
@@ -88,8 +91,10 @@ func examine(ctx context.Context, env Env, say func(what string)) *examination {
 	}
 	say("settings")
 	c := x.config(env, root)
-	say("agents: their versions and logins")
-	x.agents(ctx, env, root, c)
+	if x.trusts(ctx, env, root, c) { // else nothing that it brings along runs, not even for its version
+		say("agents: their versions and logins")
+		x.agents(ctx, env, root, c)
+	}
 	say("what holds agents: sandbox and shims")
 	x.below(env, c)
 	say("checks and tests")

@@ -34,6 +34,9 @@ func (x *session) openHooks(ctx context.Context) (*hooks, error) {
 	if err != nil {
 		return nil, err
 	}
+	if x.dryRun {
+		set.Hooks = nil // nothing of the repository's own is executed (S8)
+	}
 	for _, f := range set.Flaws {
 		x.console.note("%s is not run: %s -> %s", f.File, f.Why, f.Fix)
 	}

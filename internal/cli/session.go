@@ -33,6 +33,7 @@ type session struct {
 	fresh      bool // --fresh: do not resume
 	resume     bool // --resume: resume without asking
 	allowDirty bool
+	trust      bool // --trust: yes to what the repository brings along
 	isolated   bool // agents work in worktrees
 	web        bool // --web: serve the dashboard meanwhile
 	keepWeb    bool // and after the end, until holdWeb
@@ -68,6 +69,9 @@ const termLimit = 30 * time.Second
 func (x *session) run(ctx context.Context) error {
 	var err error
 	if x.parts, err = wire(ctx, x.env, x.flags); err != nil {
+		return err
+	}
+	if err := x.trusted(ctx); err != nil {
 		return err
 	}
 	if err := x.choosePlace(ctx); err != nil {

@@ -15,6 +15,7 @@ import (
 
 // webFlag adds --web.
 func (x *session) webFlag(cmd *cobra.Command) {
+	x.trustFlag(cmd) // whoever can be asked for it has it
 	cmd.Flags().BoolVar(&x.web, "web", false, "serve the dashboard while it works, and print a link to it (see ralph serve --help)")
 }
 

@@ -58,7 +58,7 @@ type Request struct {
 	Kind    string       `json:"kind"`           // approval, question
 	Text    string       `json:"text"`
 	Who     string       `json:"who,omitempty"` // by what a person was known for one
-	Outcome string       `json:"outcome"` // open, approved, denied, answered, expired, withdrawn
+	Outcome string       `json:"outcome"`       // open, approved, denied, answered, expired, withdrawn
 	Answer  string       `json:"answer,omitempty"`
 	Rule    string       `json:"rule,omitempty"` // that answered without a person
 }

@@ -1,0 +1,311 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/hook"
+	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/trust"
+)
+
+// What comes with a repository and runs, or holds less than usual, is asked about once (S8).
+
+const trustHow = "`ralph trust` shows it and asks; `--trust` says yes for a run without a terminal"
+
+func newTrust(env Env) *cobra.Command {
+	var sure bool
+	cmd := &cobra.Command{
+		Use: "trust", Short: "Say yes to what this repository brings along: hooks, agents' commands and keys, checks, weaker gates", Args: cobra.NoArgs,
+		Long: `A repository that comes from somebody else can bring along what runs on your machine, and
+settings that hold less than usual. Before an engine runs any of it you are shown all of it,
+and say yes once. It is remembered by its content, outside of the repository: what changes by
+a commit that was not made in this clone is asked about again.
+
+What you write yourself here, and commit here, needs no question.`,
+		Example: "  ralph trust\n  ralph trust --yes     without a question, as in a script\n  ralph trust show\n  ralph trust revoke",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			root, c, err := trustIn(env)
+			if err != nil {
+				return err
+			}
+			return askTrust(cmd.Context(), env, root, c, sure)
+		},
+	}
+	cmd.Flags().BoolVar(&sure, "yes", false, "do not ask")
+	show := &cobra.Command{
+		Use: "show", Short: "Show what this repository brings along, and what of it is trusted", Args: cobra.NoArgs,
+		Example: "  ralph trust show",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			root, c, err := trustIn(env)
+			if err != nil {
+				return err
+			}
+			return showTrust(cmd.Context(), env, root, c)
+		},
+	}
+	list := &cobra.Command{
+		Use: "list", Short: "List the repositories that you have said yes to", Args: cobra.NoArgs,
+		Example: "  ralph trust list",
+		RunE: func(*cobra.Command, []string) error {
+			all, err := trust.Open(env.Environ).All()
+			if err != nil {
+				return err
+			}
+			for _, root := range slices.Sorted(maps.Keys(all)) {
+				fmt.Fprintf(env.Stdout, "%s  %s, %s\n", report.Visible(root), ralph.Count(len(all[root].Items), "item"), all[root].At.Local().Format("2006-01-02 15:04"))
+			}
+			return nil
+		},
+	}
+	revoke := &cobra.Command{
+		Use: "revoke", Short: "Forget what was trusted in this repository: it is asked about again", Args: cobra.NoArgs,
+		Example: "  ralph trust revoke",
+		RunE: func(*cobra.Command, []string) error {
+			root, err := findRoot(env)
+			if err != nil {
+				return err
+			}
+			known, err := trust.Open(env.Environ).Revoke(root)
+			if err == nil && !known {
+				err = &ralph.Refusal{Why: "nothing is trusted in " + root, Hint: "`ralph trust list` shows where something is", Kind: ralph.ErrNotFound}
+			}
+			if err == nil {
+				_, err = fmt.Fprintf(env.Stdout, "Revoked: %s\n", root)
+			}
+			return err
+		},
+	}
+	cmd.AddCommand(list, show, revoke)
+	return cmd
+}
+
+func trustIn(env Env) (string, config.Config, error) {
+	root, err := findRoot(env)
+	if err != nil {
+		return "", config.Config{}, err
+	}
+	c, err := loadConfig(env, root, nil)
+	return root, c, err
+}
+
+// brought are the things of a repository that run or hold less, each with the file that it
+// is in.
+func brought(root string, c config.Config) (items []trust.Item, files map[string]string, err error) {
+	files = map[string]string{}
+	add := func(key, what, file string, content []byte) {
+		sum := sha256.Sum256(content)
+		items = append(items, trust.Item{Key: key, What: what, Hash: hex.EncodeToString(sum[:])})
+		files[key] = file
+	}
+	for _, a := range c.Acting() {
+		add("setting "+a.Key, a.Text, "ralph/config.yaml", []byte(a.Raw))
+	}
+	set, err := hook.Look(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, h := range set.Hooks {
+		text, err := os.ReadFile(h.Path)
+		if err != nil {
+			return nil, nil, fmt.Errorf("look at hook %s: %w", h.Name, err)
+		}
+		file := hook.Dir + "/" + h.Name
+		real, err := filepath.EvalSymlinks(h.Path)
+		if rel, relErr := filepath.Rel(realFolder(root), real); err == nil && relErr == nil {
+			file = filepath.ToSlash(rel)
+		}
+		add("hook "+hook.Dir+"/"+h.Name, fmt.Sprintf("%d bytes", len(text)), file, text)
+	}
+	return items, files, nil
+}
+
+// untrusted are those that nobody has said yes to and that were not made in this clone.
+func untrusted(ctx context.Context, env Env, root string, c config.Config) ([]trust.Item, trust.Repository, error) {
+	items, files, err := brought(root, c)
+	if err != nil || len(items) == 0 {
+		return nil, trust.Repository{}, err
+	}
+	known, _, err := trust.Open(env.Environ).Known(root)
+	if err != nil {
+		return nil, known, err
+	}
+	missing := known.Missing(items)
+	if len(missing) == 0 {
+		return nil, known, nil
+	}
+	repo, err := git.Open(ctx, proc.NewRunner(""), root, env.Environ)
+	if err != nil {
+		return nil, known, err
+	}
+	made := map[string]bool{}
+	for _, i := range missing {
+		file := files[i.Key]
+		if _, looked := made[file]; looked {
+			continue
+		}
+		if made[file], err = repo.MadeHere(ctx, file, landedBy(env)); err != nil {
+			return nil, known, err
+		}
+	}
+	return slices.DeleteFunc(missing, func(i trust.Item) bool { return made[files[i.Key]] }), known, nil
+}
+
+// landedBy knows the commits that the engine made in this clone: what they change of
+// settings a person has seen (gate.self), and they come to a branch without a commit of it.
+func landedBy(env Env) func(commit string) bool {
+	return func(commit string) bool {
+		_, j, err := readState(env, false, false)
+		if err != nil {
+			return false
+		}
+		defer j.Close() //nolint:errcheck // nothing was written
+		found := false
+		_ = j.Each(0, func(e ralph.Event) error { // a journal that cannot be read knows none
+			f, ok := e.Fact.(ralph.Committed)
+			found = found || ok && f.Commit == commit
+			return nil
+		})
+		return found
+	}
+}
+
+func trustWords(root string, items []trust.Item, known trust.Repository) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s brings along what runs on this machine, or holds less than usual:\n", root)
+	for _, i := range items {
+		fmt.Fprintf(&b, "  %-8s %s: %s\n", known.Of(i), i.Key, i.What)
+	}
+	return report.Visible(b.String())
+}
+
+// trusted refuses an engine what nobody has said yes to, or asks where somebody is there.
+func (x *session) trusted(ctx context.Context) error {
+	items, known, err := untrusted(ctx, x.env, x.root, x.config)
+	if err != nil || len(items) == 0 {
+		return err
+	}
+	switch {
+	case x.trust:
+		if err := byPerson(x.env); err != nil {
+			return err
+		}
+		err := trust.Open(x.env.Environ).Trust(x.root, items, time.Now())
+		if errors.Is(err, trust.ErrNowhere) { // for this run
+			x.notices = append(x.notices, err.Error()+": --trust holds for this run alone")
+			return nil
+		}
+		return err
+	case x.env.Terminal && !x.dryRun:
+		return askTrust(ctx, x.env, x.root, x.config, false)
+	}
+	return &ralph.Refusal{Why: strings.TrimRight(trustWords(x.root, items, known), "\n") + "\nnobody has said yes to it", Hint: trustHow, Kind: ralph.ErrUsage}
+}
+
+func (x *session) trustFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&x.trust, "trust", false, "say yes to what the repository brings along (see ralph trust --help)")
+}
+
+// askTrust shows what is not trusted and asks; an empty line, and no answer, are no.
+func askTrust(ctx context.Context, env Env, root string, c config.Config, sure bool) error {
+	items, known, err := untrusted(ctx, env, root, c)
+	if err != nil {
+		return err
+	}
+	if len(items) == 0 {
+		_, err := fmt.Fprintln(env.Stdout, "Nothing here needs your word: all of it is trusted, or was made in this clone.")
+		return err
+	}
+	if !sure && !env.Terminal {
+		return &ralph.Refusal{Why: strings.TrimRight(trustWords(root, items, known), "\n"), Hint: "say yes with `ralph trust --yes`, or ask a person at a terminal", Kind: ralph.ErrUsage}
+	}
+	fmt.Fprint(env.Stdout, trustWords(root, items, known))
+	if !sure {
+		_, _ = io.WriteString(env.Stdout, "Do you trust it? [y/N] ")
+		line, _ := bufio.NewReader(env.Stdin).ReadString('\n')
+		if word := strings.ToLower(strings.TrimSpace(line)); word != "y" && word != "yes" {
+			return &ralph.Refusal{Why: "nothing was begun: what the repository brings along is not trusted", Hint: "look at ralph/config.yaml and ralph/hooks, then `ralph trust`", Kind: ralph.ErrUsage}
+		}
+	}
+	if err := trust.Open(env.Environ).Trust(root, items, time.Now()); err != nil {
+		return fmt.Errorf("%w; `--trust` says yes for one run", err)
+	}
+	_, err = fmt.Fprintf(env.Stdout, "Trusted: %s, by content; `ralph trust revoke` takes it back\n", ralph.Count(len(items), "item"))
+	return err
+}
+
+func showTrust(ctx context.Context, env Env, root string, c config.Config) error {
+	items, _, err := brought(root, c)
+	if err != nil {
+		return err
+	}
+	missing, known, err := untrusted(ctx, env, root, c)
+	if err != nil {
+		return err
+	}
+	if known.Items == nil {
+		if known, _, err = trust.Open(env.Environ).Known(root); err != nil {
+			return err
+		}
+	}
+	for _, i := range items {
+		state := string(known.Of(i))
+		if state != string(trust.Trusted) && !slices.Contains(missing, i) {
+			state = "made here"
+		}
+		fmt.Fprintf(env.Stdout, "%-9s  %s: %s\n", state, report.Visible(i.Key), report.Visible(i.What))
+	}
+	if len(items) == 0 {
+		fmt.Fprintln(env.Stdout, "It brings along nothing that runs, and nothing that holds less than usual.")
+	}
+	return nil
+}
+
+// trusts says what the repository brings along that nobody has said yes to, and whether
+// there is nothing of it.
+func (x *examination) trusts(ctx context.Context, env Env, root string, c config.Config) bool {
+	items, known, err := untrusted(ctx, env, root, c)
+	switch {
+	case err != nil:
+		x.refused("trust", err)
+		x.strange = true
+	case len(items) > 0:
+		x.problem("trust", strings.TrimRight(trustWords(root, items, known), "\n"), trustHow)
+		x.strange = true
+	}
+	return !x.strange
+}
+
+// onlyTrusted refuses to run an agent of a repository that brings along what nobody has
+// said yes to. Outside of a repository there is nothing of the kind.
+func onlyTrusted(ctx context.Context, env Env, root string) error {
+	if _, err := os.Stat(filepath.Join(root, ".git")); root == "" || err != nil {
+		return nil //nolint:nilerr // it is no repository
+	}
+	c, err := loadConfig(env, root, nil)
+	if err != nil {
+		return nil //nolint:nilerr // whoever needs the settings says what is wrong with them
+	}
+	items, known, err := untrusted(ctx, env, root, c)
+	if err != nil || len(items) == 0 {
+		return err
+	}
+	return &ralph.Refusal{Why: strings.TrimRight(trustWords(root, items, known), "\n") + "\nnobody has said yes to it", Hint: "`ralph trust` shows it and asks", Kind: ralph.ErrUsage}
+}

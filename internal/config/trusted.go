@@ -1,0 +1,69 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// Acting is a setting of the file that runs something, hands something out, or holds less
+// than the default does.
+type Acting struct {
+	Key  string
+	Text string // for people; secrets are masked
+	Raw  string // the value as a whole
+}
+
+// Acting are the settings of ralph/config.yaml that a person says yes to once, when the
+// file comes from somebody else (S8). What a person gives by a flag or a variable is none
+// of them, nor is what only holds more than the default.
+func (c Config) Acting() []Acting {
+	usual := map[string]string{}
+	defaults := Defaults()
+	for _, k := range defaults.keys() {
+		usual[k.path] = yamlText(k.v.plain())
+	}
+	var out []Acting
+	for _, k := range c.keys() {
+		raw := yamlText(k.v.plain())
+		if c.Where(k.path).Kind != FromFile || !acts(k.path) || raw == usual[k.path] || holdsMore(k.path, raw) {
+			continue
+		}
+		text := raw
+		if k.mask != nil {
+			text = yamlText(k.mask(k.v.plain()))
+		}
+		out = append(out, Acting{k.path, text, raw})
+	}
+	return out
+}
+
+// acts reports whether a setting runs something, hands something out, or holds something.
+func acts(key string) bool {
+	if strings.HasPrefix(key, "agents.") {
+		return slices.Contains([]string{"driver", "command", "args", "env", "pass_env", "prompt", "project", "resume", "scenario"}, leaf(key))
+	}
+	for _, section := range []string{"sandbox.", "diff.", "notify."} {
+		if strings.HasPrefix(key, section) {
+			return true
+		}
+	}
+	return slices.Contains([]string{
+		"quality.commands", "test.command", "worktree.setup", "worktree.copy", "web.addr",
+		"gate.approvals", "gate.patterns", "gate.pre_approved", "gate.allow", "gate.shims", "gate.self",
+	}, key)
+}
+
+// holdsMore reports whether a value only makes more wait for a person, or keeps more away.
+func holdsMore(key, value string) bool {
+	switch {
+	case key == "sandbox.kind", strings.HasPrefix(key, "diff."):
+		return value != "off" && value != `"off"` && value != "'off'"
+	case key == "gate.approvals":
+		return value == "ask"
+	case strings.HasPrefix(key, "agents.") && leaf(key) == "project":
+		return value == "false"
+	case value == "[]":
+		return key != "gate.patterns" && key != "gate.shims"
+	}
+	return false
+}

@@ -1,0 +1,40 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// MadeHere reports whether what a file has was written in this clone: it is not committed,
+// or the commit that changed it last was made here, as the reflog of HEAD says. No clone,
+// fetch or pull brings a reflog along. landed knows commits that were made here otherwise. What
+// cannot be told was not made here.
+func (r *Repo) MadeHere(ctx context.Context, path string, landed func(commit string) bool) (bool, error) {
+	changed, err := r.git(ctx, call{args: []string{"status", "--porcelain=v1", "--ignored", "--untracked-files=all", "--", ":(literal)" + path}})
+	if err != nil {
+		return false, fmt.Errorf("ask git who made %s: %w", path, err)
+	}
+	if strings.TrimSpace(changed) != "" {
+		return true, nil
+	}
+	last, err := r.git(ctx, call{args: []string{"log", "-1", "--format=%H", "--", ":(literal)" + path}})
+	if err != nil {
+		return false, fmt.Errorf("ask git who made %s: %w", path, err)
+	}
+	last = strings.TrimSpace(last)
+	if last != "" && landed(last) {
+		return true, nil
+	}
+	log, err := r.git(ctx, call{args: []string{"reflog", "show", "--format=%H %gs", "HEAD"}})
+	if err != nil || last == "" {
+		return false, nil //nolint:nilerr // without a reflog nobody knows
+	}
+	for line := range strings.Lines(log) {
+		hash, how, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if hash == last && strings.HasPrefix(how, "commit") {
+			return true, nil
+		}
+	}
+	return false, nil
+}
