@@ -245,6 +245,10 @@ func (k *look) push(what string, args, ws []word) {
 	if dryRun(args) || given(args[1:], "-n") && slices.ContainsFunc(args, func(w word) bool { return w.text == "-n" }) {
 		return
 	}
+	if k.s.freed && !k.own {
+		k.unknown("the push goes past ralph's gate, without the environment of the turn", ws)
+		return
+	}
 	k.does(Effect{Verb: Push, Target: cut(joined(args[1:])), Certain: true})
 	if forces(args) || removes(args) {
 		k.never(pushForce, ws)

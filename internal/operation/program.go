@@ -279,6 +279,7 @@ func (k *look) builtin(name string, ws []word, in *source) bool {
 		for _, w := range ws[1:] {
 			if w.text == "HOME" || strings.HasPrefix(w.text, "GIT_CONFIG") {
 				k.s.homed = k.s.homed || w.text == "HOME"
+				k.s.freed = k.s.freed || w.text != "HOME"
 			}
 			if !strings.HasPrefix(w.text, "-") {
 				k.s.vars[w.text] = []word{{}}

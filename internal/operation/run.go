@@ -207,6 +207,14 @@ func (k *look) wrapped(name, valued string, more []word, in *source) *source {
 		if k.dirOption(name, before, w) {
 			continue
 		}
+		if name == "env" && (text == "-i" || text == "-" || text == "--ignore-environment" || (before == "-u" || before == "--unset") && strings.HasPrefix(text, "GIT_") || strings.HasPrefix(text, "--unset=GIT_") || strings.HasPrefix(text, "-uGIT_")) {
+			old := k.s.freed
+			k.s.freed = true
+			defer func() { k.s.freed = old }()
+			if before == "-u" || before == "--unset" {
+				continue
+			}
+		}
 		switch {
 		case strings.HasPrefix(text, "-") && !w.any() && text != "-":
 			maybe = maybe || strings.HasPrefix(text, "--") && text != "--" && !strings.Contains(text, "=") || !strings.HasPrefix(text, "--") && len(text) > 1 && strings.ContainsAny(text[len(text)-1:], valued)
