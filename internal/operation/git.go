@@ -170,10 +170,7 @@ func (k *look) clean(ws []word, at int) {
 	}
 	_, operands := arguments0(args, " -e --exclude ")
 	if len(operands) > 0 {
-		dirs = nil
-		for _, o := range operands {
-			dirs = append(dirs, o)
-		}
+		dirs = operands
 	}
 	for _, dir := range dirs {
 		if dir.text == hole {
