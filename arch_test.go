@@ -58,7 +58,7 @@ func layers() map[string][]string {
 		"internal/agentcheck": {"R", "internal/agent", "internal/proc"},
 		// composition
 		"internal/engine": {"R", "internal/policy"},
-		"internal/step":   {"R", "internal/attempt", "internal/policy", "internal/prompt", "internal/stream", "internal/testdiff"},
+		"internal/step":   {"R", "internal/attempt", "internal/operation", "internal/policy", "internal/prompt", "internal/stream", "internal/testdiff"},
 		// surfaces
 		"internal/web":        {"R", "internal/action", "internal/report", "internal/web/api", "internal/web/asset", "internal/web/draw", "internal/web/index", "internal/web/live", "internal/web/markup", "internal/web/view"},
 		"internal/web/asset":  {},

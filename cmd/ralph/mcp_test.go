@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -50,6 +51,10 @@ func (f *turnAt) Signal(_ context.Context, s ralph.Signal, via string) error {
 func (f *turnAt) Learn(_ context.Context, text string) error {
 	f.heard <- "learned " + text
 	return nil
+}
+
+func (*turnAt) Push(context.Context, string, []string) (attempt.Pushed, error) {
+	return attempt.Pushed{}, errors.New("no push here")
 }
 
 func (f *turnAt) Info() attempt.Info {

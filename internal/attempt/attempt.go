@@ -23,6 +23,15 @@ type Turn interface {
 	// Learn keeps a line for the tasks that come after (ralph/progress.md).
 	Learn(ctx context.Context, text string) error
 	Info() Info
+	// Push does what a call of git asks for, once it is allowed: the processes of a turn have
+	// no credentials for that. argv begins with git; dir is where it was called.
+	Push(ctx context.Context, dir string, argv []string) (Pushed, error)
+}
+
+// Pushed is what became of a push.
+type Pushed struct {
+	Code int    `json:"code"`
+	Said string `json:"said,omitempty"`
 }
 
 // Info is what an agent may know of its task.
@@ -49,17 +58,20 @@ var ErrNoTurn = errors.New("this is not inside a turn of ralph")
 // message is a request over the line, one per connection.
 type message struct {
 	Nonce  string         `json:"nonce"`
-	Op     string         `json:"op"` // ask, signal, learn, info
+	Op     string         `json:"op"` // ask, signal, learn, info, push
 	Ask    *ralph.Request `json:"ask,omitempty"`
 	Signal *ralph.Signal  `json:"signal,omitempty"`
 	Via    string         `json:"via,omitempty"`
 	Text   string         `json:"text,omitempty"`
+	Dir    string         `json:"dir,omitempty"`
+	Argv   []string       `json:"argv,omitempty"`
 }
 
 // answer is the response.
 type answer struct {
 	Reply *ralph.Reply `json:"reply,omitempty"`
 	Info  *Info        `json:"info,omitempty"`
+	Push  *Pushed      `json:"push,omitempty"`
 	Error string       `json:"error,omitempty"`
 }
 
@@ -80,6 +92,9 @@ func carry(ctx context.Context, t Turn, m message) (answer, error) {
 		return answer{}, err
 	case m.Op == "learn" && strings.TrimSpace(m.Text) != "":
 		return answer{}, t.Learn(ctx, m.Text)
+	case m.Op == "push" && len(m.Argv) > 1 && m.Dir != "":
+		p, err := t.Push(ctx, m.Dir, m.Argv)
+		return answer{Push: &p}, err
 	case m.Op == "info":
 		info := t.Info()
 		return answer{Info: &info}, nil

@@ -35,6 +35,10 @@ func (f *told) Signal(_ context.Context, s ralph.Signal, _ string) error { f.sig
 
 func (f *told) Learn(_ context.Context, text string) error { return errors.New("no: " + text) }
 
+func (f *told) Push(_ context.Context, dir string, argv []string) (attempt.Pushed, error) {
+	return attempt.Pushed{Code: len(argv), Said: dir}, nil
+}
+
 func (f *told) Info() attempt.Info { return attempt.Info{Task: "t-1"} }
 
 func begin(t *testing.T) (*told, *attempt.Line, *attempt.Client) {
@@ -64,6 +68,9 @@ func TestLine(t *testing.T) {
 	}
 	if info, err := c.Info(t.Context()); err != nil || info.Task != "t-1" {
 		t.Errorf("%+v %v", info, err)
+	}
+	if p, err := c.Push(t.Context(), "/d", []string{"git", "push"}); err != nil || p.Code != 2 || p.Said != "/d" {
+		t.Errorf("%+v %v", p, err)
 	}
 	if err := c.Learn(t.Context(), "x"); err == nil || err.Error() != "no: x" {
 		t.Error(err)

@@ -67,6 +67,18 @@ func (c *Client) Info(ctx context.Context) (Info, error) {
 	return *a.Info, nil
 }
 
+// Push has the turn push, and waits for that.
+func (c *Client) Push(ctx context.Context, dir string, argv []string) (Pushed, error) {
+	a, err := c.say(ctx, message{Op: "push", Dir: dir, Argv: argv})
+	switch {
+	case err != nil:
+		return Pushed{}, err
+	case a.Push == nil:
+		return Pushed{}, errors.New("the turn's answer does not say what became of the push")
+	}
+	return *a.Push, nil
+}
+
 func (c *Client) say(ctx context.Context, m message) (answer, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", c.socket)
 	if err != nil {

@@ -45,7 +45,7 @@ func newHold(env Env, in hookInput, wait time.Duration) (*hold, error) {
 	}
 	return &hold{
 		root: root, environ: env.Environ, config: policyConfig(c), wait: wait,
-		ground: step.Ground(cmp.Or(root, env.Dir), env.Environ), q: agent.ClaudeRequest(in.Tool, in.Input, in.Dir),
+		ground: groundOf(cmp.Or(root, env.Dir), env.Environ), q: agent.ClaudeRequest(in.Tool, in.Input, in.Dir),
 	}, nil
 }
 

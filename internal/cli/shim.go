@@ -29,6 +29,7 @@ type belowAgents struct {
 	self     string
 	programs []string
 	policy   policy.Config
+	pushes   bool
 }
 
 // shimRules is what a shim judges by. It asks the engine only about what is held, so
@@ -40,6 +41,8 @@ type shimRules struct {
 	// Home is the home folder that the agent began with. A script that gives HOME another
 	// value can remove this one all the same.
 	Home string `json:"home,omitempty"`
+	// Pushes: the engine pushes for the turn.
+	Pushes bool `json:"pushes,omitempty"`
 	// Never: only what is on the never list is held, since the agent has asked for the
 	// rest itself before it ran the command.
 	Never bool `json:"never,omitempty"`
@@ -47,7 +50,7 @@ type shimRules struct {
 
 // Put implements step.Below.
 func (b belowAgents) Put(_ context.Context, dir string, env []string, turn step.BelowTurn) ([]string, error) {
-	rules, err := json.Marshal(shimRules{Config: b.policy, Work: turn.Work, Home: step.Ground(turn.Work, env).Home, Never: turn.Asks})
+	rules, err := json.Marshal(shimRules{Config: b.policy, Work: turn.Work, Home: step.Ground(turn.Work, env).Home, Never: turn.Asks, Pushes: b.pushes})
 	if err != nil {
 		return nil, fmt.Errorf("write the rules of the shims: %w", err)
 	}
@@ -84,13 +87,14 @@ func runShim(ctx context.Context, env Env, dir string, argv []string) error {
 		return exitError{exitHeld + 1} // as a shell has it for one that is not there
 	}
 	environ := env.Environ
-	passed, why := letPass(ctx, env, dir, argv)
-	if why != "" {
+	if argv[0] == "git" {
+		if pushed, err := pushFor(ctx, env, dir, argv); pushed {
+			return err
+		}
+	}
+	if why := letPass(ctx, env, dir, argv); why != "" {
 		fmt.Fprintln(env.Stderr, "ralph: held: "+why)
 		return exitError{exitHeld}
-	}
-	if passed && argv[0] == "git" {
-		environ = append(environ, shim.EnvPassed+"="+proc.Getenv(environ, attempt.EnvNonce))
 	}
 	if argv[0] == "git" {
 		shim.TellGit(dir, argv[1:])
@@ -101,36 +105,60 @@ func runShim(ctx context.Context, env Env, dir string, argv []string) error {
 	return nil
 }
 
-// letPass says why a call does not pass, "" when it does; asked is that it was held, and
-// somebody let it pass.
-func letPass(ctx context.Context, env Env, dir string, argv []string) (asked bool, why string) {
+// pushFor has the engine push: it has the person's credentials, which no process of the turn
+// has, and judges what the push comes to. False: there is no engine, or it is no push.
+func pushFor(ctx context.Context, env Env, dir string, argv []string) (bool, error) {
+	if _, _, ok := shim.PushCall(argv, env.Dir); !ok {
+		return false, nil
+	}
+	client, err := attempt.Find(env.Environ)
+	if err != nil {
+		return false, nil
+	}
+	if rules, err := readShimRules(dir); err != nil || !rules.Pushes {
+		return false, nil
+	}
+	p, err := client.Push(ctx, env.Dir, argv)
+	if err != nil {
+		fmt.Fprintln(env.Stderr, "ralph: the push is not done:", err)
+		return true, exitError{exitHeld}
+	}
+	fmt.Fprint(env.Stderr, p.Said)
+	if p.Code != 0 {
+		return true, exitError{p.Code}
+	}
+	return true, nil
+}
+
+// letPass says why a call does not pass, "" when it does.
+func letPass(ctx context.Context, env Env, dir string, argv []string) (why string) {
 	rules, err := readShimRules(dir)
 	if err != nil { // the turn is over, and its folder gone: the never list stands all the same
 		rules.Config.Approvals = "never"
 	}
 	q := operation.Words(argv, env.Dir)
 	q.Tool, q.Text = argv[0], "run "+q.Command
-	ground := step.Ground(cmp.Or(rules.Work, env.Dir), env.Environ)
+	ground := groundOf(cmp.Or(rules.Work, env.Dir), env.Environ)
 	word := policy.Clear(q, rules.Config, ground, nil)
 	if rules.Home != "" && rules.Home != ground.Home && !rules.holds(word) {
 		ground.Home = rules.Home
 		word = policy.Clear(q, rules.Config, ground, nil)
 	}
 	if !rules.holds(word) {
-		return false, ""
+		return ""
 	}
 	client, err := attempt.Find(env.Environ)
 	if err != nil {
-		return false, word.Rule + "; nobody can be asked: " + err.Error()
+		return word.Rule + "; nobody can be asked: " + err.Error()
 	}
 	reply, err := client.Ask(ctx, q)
 	switch {
 	case err != nil:
-		return false, word.Rule + "; nobody can be asked: " + err.Error()
+		return word.Rule + "; nobody can be asked: " + err.Error()
 	case !reply.Allow:
-		return false, cmp.Or(reply.Text, word.Rule)
+		return cmp.Or(reply.Text, word.Rule)
 	}
-	return true, ""
+	return ""
 }
 
 // holds reports whether a call with such a word does not run at once.
@@ -156,15 +184,11 @@ func newPrePush(env Env) *cobra.Command {
 }
 
 // runPrePush asks about what a push would do, however it was called: git tells what
-// becomes of each reference. A push that its shim has asked about is not asked again.
+// becomes of each reference. What its environment says of itself lets nothing pass.
 func runPrePush(ctx context.Context, env Env, dir, remote string) error {
 	text, err := io.ReadAll(io.LimitReader(env.Stdin, maxHookInput))
 	if err != nil {
 		return fmt.Errorf("read what git pushes: %w", err)
-	}
-	nonce := proc.Getenv(env.Environ, attempt.EnvNonce)
-	if nonce != "" && proc.Getenv(env.Environ, shim.EnvPassed) == nonce {
-		return nil
 	}
 	pushes, err := shim.Pushes(string(text))
 	if err != nil {
@@ -175,7 +199,7 @@ func runPrePush(ctx context.Context, env Env, dir, remote string) error {
 		if err != nil {
 			return err
 		}
-		if _, why := letPass(ctx, env, dir, p.Argv(remote, forced)); why != "" {
+		if why := letPass(ctx, env, dir, p.Argv(remote, forced)); why != "" {
 			fmt.Fprintln(env.Stderr, "ralph: held: "+why)
 			return exitError{exitFailures}
 		}

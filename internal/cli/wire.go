@@ -261,7 +261,9 @@ func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Execut
 		x.MCP = []string{env.Self, "mcp"}
 	}
 	x.Signal = signalCommand(env, x.Env, p.root)
-	x.Listen, x.Below = attempt.Listen, belowAgents{env.Self, p.config.Gate.Shims, pc}
+	x.Listen, x.Below = attempt.Listen, belowAgents{env.Self, p.config.Gate.Shims, pc, true}
+	x.Push = pushing{p.repo}.push
+	x.Aliases = func(dir string) map[string]string { return gitAliases(dir, x.Env) }
 	x.Reported, x.Checkout = reported, &trees{p.repo}
 	forChecks := checkEnv(env.Environ)
 	if pc.Isolated {
@@ -290,7 +292,21 @@ func baseEnv(environ []string) []string {
 			}
 		}
 	}
-	return out
+	return append(out, noCredentials()...)
+}
+
+// noKeys is ssh that offers no key.
+const noKeys = "ssh -o IdentityAgent=none -o IdentitiesOnly=yes -o IdentityFile=/dev/null -o BatchMode=yes"
+
+// noCredentials keeps the git of agents from what a person logs in with (S4): helpers, agents
+// and keys of ssh, questions. Pushes are ralph's own (internal/git, PlanPush). What the
+// settings of an agent pass on, as SSH_AUTH_SOCK or GIT_SSH_COMMAND, it has all the same.
+func noCredentials() []string {
+	return []string{
+		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never", "GH_PROMPT_DISABLED=1",
+		"GIT_SSH_COMMAND=" + noKeys,
+		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=credential.helper", "GIT_CONFIG_VALUE_0=", "GIT_CONFIG_KEY_1=core.askPass", "GIT_CONFIG_VALUE_1=",
+	}
 }
 
 // agentEnv is what one agent gets besides: pass_env by name, env as it stands.
@@ -301,6 +317,9 @@ func agentEnv(spec ralph.AgentSpec, environ []string) []string {
 		if slices.Contains(spec.PassEnv, name) {
 			out = append(out, kv)
 		}
+	}
+	if slices.Contains(spec.PassEnv, "SSH_AUTH_SOCK") { // its keys are for the agent's git too
+		out = append(out, "GIT_SSH_COMMAND=ssh -o BatchMode=yes")
 	}
 	names := make([]string, 0, len(spec.Env))
 	for name := range spec.Env {

@@ -72,9 +72,10 @@ func given(ws []word, list string) bool {
 	for want := range strings.FieldsSeq(list) {
 		for _, w := range ws {
 			text := w.text
-			switch {
-			case text == "--":
+			if text == "--" {
 				break
+			}
+			switch {
 			case strings.HasPrefix(want, "--"):
 				if name, _, _ := strings.Cut(strings.TrimPrefix(text, "--"), "="); strings.HasPrefix(text, "--") && len(name) > 2 && shortened(strings.ToLower(name), want[2:]) {
 					return true
@@ -109,11 +110,8 @@ func (k *look) fileTool(name string, ws []word, in *source) bool {
 	hiddenOption := slices.ContainsFunc(options, func(w word) bool { return w.many })
 	switch spec.which {
 	case butLast:
-		for i, w := range options {
-			if w.text == "-t" || strings.HasPrefix(w.text, "--target-d") {
-				spec.which = allOperands
-				_ = i
-			}
+		if slices.ContainsFunc(options, func(w word) bool { return w.text == "-t" || strings.HasPrefix(w.text, "--target-d") }) {
+			spec.which = allOperands
 		}
 		if spec.which == butLast && len(operands) > 0 {
 			last := operands[len(operands)-1]
@@ -281,13 +279,11 @@ func (k *look) otherFiles(name string, ws []word, in *source) {
 			}
 		}
 	case "pv":
-		_, operands := arguments0(ws, " -o --output ")
 		for i, w := range ws {
 			if (w.text == "-o" || w.text == "--output") && i+1 < len(ws) {
 				k.overwrite(ws[i+1], ws, false)
 			}
 		}
-		_ = operands
 	case "cp", "gcp", "install", "ginstall", "scp", "xcopy":
 		k.copy(name, ws, in)
 	case "ln":

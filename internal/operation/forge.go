@@ -25,12 +25,6 @@ func (k *look) forge(name string, ws []word, in *source) bool {
 	default:
 		return false
 	}
-	at := func(i int) string {
-		if i < len(ws) {
-			return strings.ToLower(ws[i].text)
-		}
-		return ""
-	}
 	if len(ws) > 1 && ws[1].any() {
 		k.unknown("what it does is hidden in a variable or a substitution", ws)
 		return true
@@ -80,7 +74,6 @@ func (k *look) forge(name string, ws []word, in *source) bool {
 	case name == "hub":
 		k.git("git", append([]word{plain("git")}, ws[1:]...), in)
 	}
-	_ = at
 	return true
 }
 

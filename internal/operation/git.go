@@ -170,10 +170,7 @@ func (k *look) clean(ws []word, at int) {
 	}
 	_, operands := arguments0(args, " -e --exclude ")
 	if len(operands) > 0 {
-		dirs = nil
-		for _, o := range operands {
-			dirs = append(dirs, o)
-		}
+		dirs = operands
 	}
 	for _, dir := range dirs {
 		if dir.text == hole {
@@ -243,6 +240,10 @@ func (k *look) gitTransport(args, ws []word) {
 func (k *look) push(what string, args, ws []word) {
 	k.gitTransport(args, ws)
 	if dryRun(args) || given(args[1:], "-n") && slices.ContainsFunc(args, func(w word) bool { return w.text == "-n" }) {
+		return
+	}
+	if k.s.freed && !k.own {
+		k.unknown("the push goes past ralph's gate, without the environment of the turn", ws)
 		return
 	}
 	k.does(Effect{Verb: Push, Target: cut(joined(args[1:])), Certain: true})

@@ -73,7 +73,7 @@ func isLocal(name string, ws []word) bool {
 		}
 		return in("test build check clippy fmt doc bench run install clean update add tree metadata nextest vet audit deny llvm-cov miri fuzz init new fix rustc expand generate-lockfile fetch vendor package search login hack machete outdated udeps binstall tarpaulin watch component xtask")
 	case "make", "gmake", "just", "task", "ninja", "rake", "gulp", "grunt", "mage", "invoke", "bazel", "bazelisk", "pants", "buck2", "turbo", "nx", "gradle", "gradlew", "mvn", "mvnw", "sbt", "dotnet", "swift", "mix", "rebar3", "stack", "cabal", "dune", "composer", "bundle", "lerna":
-		if slices.ContainsFunc(operands, func(w word) bool { return deployWord(w) }) {
+		if slices.ContainsFunc(operands, deployWord) {
 			return false
 		}
 		if name == "make" || name == "gmake" || name == "just" || name == "task" || name == "rake" || name == "gulp" || name == "grunt" || name == "mage" || name == "invoke" || name == "turbo" {

@@ -279,6 +279,7 @@ func (k *look) builtin(name string, ws []word, in *source) bool {
 		for _, w := range ws[1:] {
 			if w.text == "HOME" || strings.HasPrefix(w.text, "GIT_CONFIG") {
 				k.s.homed = k.s.homed || w.text == "HOME"
+				k.s.freed = k.s.freed || w.text != "HOME"
 			}
 			if !strings.HasPrefix(w.text, "-") {
 				k.s.vars[w.text] = []word{{}}
@@ -392,11 +393,8 @@ func (k *look) matchAfter(set, ws, targets []word, before int) {
 	text := joined(all)
 	said := []string{text, plainSQL(text)}
 	for i := range ws {
-		switch base(ws[i]) {
-		case "git":
-			if slices.ContainsFunc(ws[i:], func(w word) bool { return w.text == "push" }) && forces(ws[i:]) {
-				said = append(said, "git push --force")
-			}
+		if base(ws[i]) == "git" && slices.ContainsFunc(ws[i:], func(w word) bool { return w.text == "push" }) && forces(ws[i:]) {
+			said = append(said, "git push --force")
 		}
 	}
 	if slices.ContainsFunc(ws, func(w word) bool { return truncates.MatchString(w.text) }) {
@@ -441,8 +439,6 @@ func option(ws []word, letter, long string) bool {
 
 // shortened reports whether text is the beginning of a word, which programs take for it.
 func shortened(text, whole string) bool { return text != "" && strings.HasPrefix(whole, text) }
-
-func recursive(ws []word) bool { return option(ws, "r", "recursive") }
 
 func quotedRest(rest []word) string {
 	out := ""

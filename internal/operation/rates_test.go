@@ -66,7 +66,7 @@ func TestHugeCommand(t *testing.T) {
 		"sh": "sh -c '", "case": "case $a in x) b;; esac; ", "function": "f() { f; f; }; f; ", "write": "echo a > b; sh b; ", "find": "find a -exec b {} \\; ; ", "python": "python3 -c 'import os; os.system(\"ls\")'; ",
 	} {
 		text := ""
-		for len(text)+len(piece) < 60<<10 {
+		for len(text)+len(piece) < 24<<10 {
 			text += piece
 		}
 		begin := time.Now()

@@ -135,7 +135,7 @@ func (k *look) evaluate(words, ws []word, in *source) *source {
 			k.unknown("the command that is run is hidden in a variable or a substitution", ws)
 			return nil
 		}
-		return k.templated(text, ws, in)
+		return k.templated(text, in)
 	}
 	return k.command(strings.TrimPrefix(text, "-- "), in)
 }
@@ -143,7 +143,7 @@ func (k *look) evaluate(words, ws []word, in *source) *source {
 // templated judges a command with a part that nobody knows, as in bash -c "cd $DIR && make":
 // taken for a variable, for that is what people mean by it. What may be a command's name, or a
 // word of one that matters, is unknown then as it is anywhere.
-func (k *look) templated(text string, ws []word, in *source) *source {
+func (k *look) templated(text string, in *source) *source {
 	const name = "RALPH_HIDDEN"
 	text = strings.ReplaceAll(text, hole, "${"+name+"}")
 	before, had := k.s.vars[name]
@@ -152,7 +152,6 @@ func (k *look) templated(text string, ws []word, in *source) *source {
 	if had {
 		k.s.vars[name] = before
 	}
-	_ = ws
 	return out
 }
 
@@ -206,6 +205,14 @@ func (k *look) wrapped(name, valued string, more []word, in *source) *source {
 		before := more[i-1].text
 		if k.dirOption(name, before, w) {
 			continue
+		}
+		if name == "env" && (text == "-i" || text == "-" || text == "--ignore-environment" || (before == "-u" || before == "--unset") && strings.HasPrefix(text, "GIT_") || strings.HasPrefix(text, "--unset=GIT_") || strings.HasPrefix(text, "-uGIT_")) {
+			old := k.s.freed
+			k.s.freed = true
+			defer func() { k.s.freed = old }()
+			if before == "-u" || before == "--unset" {
+				continue
+			}
 		}
 		switch {
 		case strings.HasPrefix(text, "-") && !w.any() && text != "-":
@@ -541,9 +548,4 @@ func (k *look) enter(to word) {
 		dirs = []string{hole}
 	}
 	k.s.dirs = dirs
-}
-
-// inside runs f with the folders that a program is told to work in.
-func (k *look) inside(dir word, f func()) {
-	k.aside(func() { k.enter(dir); f() })
 }

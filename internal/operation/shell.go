@@ -166,7 +166,7 @@ func (k *look) clause(s *syntax.Stmt, in *source, targets []word) *source {
 			k.funcs[c.Name.Value] = &function{body: c.Body}
 		}
 	case *syntax.DeclClause:
-		k.assign(c.Args, true)
+		k.assign(c.Args)
 		k.reckoned(c)
 	case *syntax.TimeClause:
 		if c.Stmt != nil {
@@ -334,7 +334,7 @@ func (k *look) call(c *syntax.CallExpr, in *source, targets []word) *source {
 
 func (k *look) once(c *syntax.CallExpr, in *source, targets []word) *source {
 	if len(c.Args) == 0 {
-		k.assign(c.Assigns, false)
+		k.assign(c.Assigns)
 		if len(targets) > 0 || len(c.Assigns) > 0 {
 			k.match(assigned(c.Assigns, k), targets)
 		}
@@ -349,13 +349,11 @@ func (k *look) once(c *syntax.CallExpr, in *source, targets []word) *source {
 	set := assigned(c.Assigns, k)
 	old := k.s
 	k.s = old.clone()
-	k.assign(c.Assigns, false)
-	var out *source
-	if out = k.simple(ws, set, targets, in); true {
-		after := k.s
-		k.s = old
-		k.s.dirs, k.s.links = after.dirs, after.links
-	}
+	k.assign(c.Assigns)
+	out := k.simple(ws, set, targets, in)
+	after := k.s
+	k.s = old
+	k.s.dirs, k.s.links = after.dirs, after.links
 	return out
 }
 
@@ -439,7 +437,7 @@ func (k *look) nested(n syntax.Node) {
 }
 
 // assign sets variables.
-func (k *look) assign(list []*syntax.Assign, declared bool) {
+func (k *look) assign(list []*syntax.Assign) {
 	for _, a := range list {
 		if a.Name == nil {
 			for _, w := range k.expand(a.Value) { // declare "X=..."
@@ -485,7 +483,6 @@ func (k *look) assign(list []*syntax.Assign, declared bool) {
 			k.assignment(word{name + "=" + value.text, false})
 		}
 	}
-	_ = declared
 }
 
 func wordParts(w *syntax.Word) []syntax.WordPart {

@@ -26,6 +26,7 @@ type state struct {
 	away   bool // on another machine, or in a container: no folder there is the work tree
 	prod   bool // the command has gone to a place of production
 	strict bool // set -e: what comes after a command knows that it did not fail
+	freed  bool // the environment is not what ralph has made it: its git hooks and settings are gone
 	homed  bool // HOME has another value
 }
 

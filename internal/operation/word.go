@@ -98,7 +98,7 @@ func (k *look) several(parts []syntax.WordPart) []word {
 	}
 	w := k.parts(parts)
 	if len(parts) == 1 {
-		switch p := parts[0].(type) {
+		switch parts[0].(type) {
 		case *syntax.ParamExp, *syntax.CmdSubst:
 			if !w.holes() {
 				fs := strings.Fields(w.text)
@@ -108,7 +108,6 @@ func (k *look) several(parts []syntax.WordPart) []word {
 				}
 				return out
 			}
-			_ = p
 		}
 	}
 	if w.text == "" && !slices.ContainsFunc(parts, func(p syntax.WordPart) bool {

@@ -23,9 +23,6 @@ import (
 const (
 	// EnvFolder is the folder of the shims, which PATH begins with.
 	EnvFolder = "RALPH_SHIMS"
-	// EnvPassed is set for what a person, or the rules, let pass: the hooks of a git
-	// that its shim has asked about need not ask again.
-	EnvPassed = "RALPH_PASSED"
 )
 
 // rulesFile holds, in the folder of a turn's line, what the shims judge by.
@@ -176,6 +173,30 @@ func (s Set) hooks(dir string, env []string) ([]string, error) {
 	}
 	at := strconv.Itoa(n)
 	return append(slices.Clone(env), "GIT_CONFIG_COUNT="+strconv.Itoa(n+1), "GIT_CONFIG_KEY_"+at+"=core.hooksPath", "GIT_CONFIG_VALUE_"+at+"="+folder), nil
+}
+
+// PushCall returns the folder and the words behind push of a call of git that pushes. ok is
+// false of any other call, and of one that names its repository by hand.
+func PushCall(argv []string, dir string) (at string, args []string, ok bool) {
+	for i := 1; i < len(argv); i++ {
+		switch arg := argv[i]; {
+		case arg == "push":
+			return dir, argv[i+1:], true
+		case arg == "-C" && i+1 < len(argv):
+			i++
+			if filepath.IsAbs(argv[i]) {
+				dir = argv[i]
+			} else {
+				dir = filepath.Join(dir, argv[i])
+			}
+		case arg == "-c" && i+1 < len(argv):
+			i++ // settings of a call say nothing to ralph
+		case arg == "--no-pager" || arg == "-p" || arg == "-P" || arg == "--paginate":
+		default:
+			return "", nil, false
+		}
+	}
+	return "", nil, false
 }
 
 // Push is one reference that a pre-push hook is told of.

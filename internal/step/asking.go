@@ -56,7 +56,12 @@ type asked struct {
 }
 
 func (x *Executor) askerOf(t *ralph.Task, step ralph.Turn) *asker {
-	return &asker{x: x, task: t.ID, agent: step.Agent, ground: Ground(x.dir(t), x.Env)}
+	dir := x.dir(t)
+	ground := Ground(dir, x.Env)
+	if x.Aliases != nil {
+		ground.Aliases = sync.OnceValue(func() map[string]string { return x.Aliases(dir) })
+	}
+	return &asker{x: x, task: t.ID, agent: step.Agent, ground: ground}
 }
 
 // Asks is how the agent of a turn asks, as TurnHooks.Ask; nil without a journal. The

@@ -1,6 +1,7 @@
 package step
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/operation"
 	"github.com/ralph-loop/ralph/internal/policy"
 )
 
@@ -58,6 +60,8 @@ type line struct {
 	info attempt.Info
 	stop context.CancelCauseFunc // of the turn
 
+	agentAsks bool // the agent asks ralph itself: only the never list is held here
+
 	mu  sync.Mutex
 	ask func(context.Context, ralph.Request) (ralph.Reply, error) // the driver's way, once it is known
 }
@@ -65,7 +69,7 @@ type line struct {
 // openLine begins the line of a turn, and returns the environment of its agent: what
 // leads its processes to the line, and what stands below them. The line has to be closed.
 func (x *Executor) openLine(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Turn, agent ConfiguredAgent, asks *asker, rec *record, stop context.CancelCauseFunc) (*line, []string, error) {
-	l := &line{asks: asks, task: t, stop: stop, ask: asks.hook(), info: attempt.Info{
+	l := &line{agentAsks: agent.Asks, asks: asks, task: t, stop: stop, ask: asks.hook(), info: attempt.Info{
 		Task: t.ID, Name: t.Name, Notes: t.Notes, Accept: t.Accept, Spec: s.Job.File, Stage: step.Stage, Iteration: step.Iteration,
 	}}
 	env := x.environment(s, t, step, agent)
@@ -160,6 +164,49 @@ func (l *line) Learn(_ context.Context, text string) error {
 	}
 	return nil
 }
+
+// Push implements attempt.Turn. What was typed is judged here once more, whatever the shim
+// says; then what it comes to is, by the commits that the remote has: a push by force is one
+// whatever it is called.
+func (l *line) Push(ctx context.Context, dir string, argv []string) (attempt.Pushed, error) {
+	if l.asks.x.Push == nil {
+		return attempt.Pushed{}, errors.New("nobody pushes for this turn")
+	}
+	seen := false
+	allow := func(ctx context.Context, argv []string) error {
+		q := operation.Words(argv, dir)
+		q.Tool, q.Text = "git", "run "+q.Command
+		word := policy.Clear(q, l.asks.x.Config, l.asks.ground, nil)
+		switch {
+		case word.Verdict == ralph.Denied:
+			return errors.New(cmp.Or(word.Text, word.Rule))
+		case word.Gate != ralph.GateOperation || !word.Never && l.agentAsks:
+			return nil
+		case seen: // a person has seen that it is one of these
+			return nil
+		}
+		reply, err := l.Ask(ctx, q)
+		switch {
+		case err != nil:
+			return err
+		case !reply.Allow:
+			return errors.New(cmp.Or(reply.Text, word.Rule))
+		}
+		seen = word.Never
+		return nil
+	}
+	if err := allow(ctx, argv); err != nil {
+		return attempt.Pushed{Code: heldCode, Said: "ralph: held: " + err.Error() + "\n"}, ctx.Err()
+	}
+	said, code, err := l.asks.x.Push(ctx, dir, argv, allow)
+	if err != nil {
+		return attempt.Pushed{Code: max(code, 1), Said: said + "ralph: " + err.Error() + "\n"}, ctx.Err()
+	}
+	return attempt.Pushed{Code: code, Said: said}, nil
+}
+
+// heldCode is what a program ends with that was not run, as a shell has it.
+const heldCode = 126
 
 // Info implements attempt.Turn.
 func (l *line) Info() attempt.Info {

@@ -47,6 +47,11 @@ type Executor struct {
 	// PutBack gives files in a place of work back what a tree has in them, after checks; nil:
 	// what they write stays.
 	PutBack func(ctx context.Context, dir string, in PutBackInput) (PutBack, error)
+	// Aliases are those of git in a folder, nil where nobody knows them.
+	Aliases func(dir string) map[string]string
+	// Push pushes for an agent what a call of git in dir asks for, with the person's own
+	// credentials. allow is asked about each reference that would lose what a remote has.
+	Push    func(ctx context.Context, dir string, argv []string, allow func(context.Context, []string) error) (said string, code int, err error)
 	Message string // the template of commit subjects (commit.message)
 	// KeepChanges takes in what checks change in files (quality.changes: keep).
 	KeepChanges bool

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/shim"
+	"github.com/ralph-loop/ralph/internal/step"
+)
+
+// longestAliases bounds how long git may take to say which aliases it has.
+const longestAliases = 10 * time.Second
+
+// gitAliases are those that git has in a folder; nil when it does not say.
+func gitAliases(dir string, env []string) map[string]string {
+	ctx, cancel := context.WithTimeout(context.Background(), longestAliases)
+	defer cancel()
+	path, err := shim.Real("git", "", env)
+	if err != nil {
+		return nil
+	}
+	out, _, res, err := proc.NewRunner("").Output(ctx, proc.Command{Args: []string{path, "config", "--null", "--get-regexp", `^alias\.`}, Dir: dir, Env: env})
+	if err != nil || res.Ended != proc.EndedSelf || res.Code > 1 {
+		return nil
+	}
+	list := map[string]string{}
+	for entry := range strings.SplitSeq(string(out), "\x00") {
+		if key, value, ok := strings.Cut(entry, "\n"); ok {
+			list[strings.TrimPrefix(key, "alias.")] = value
+		}
+	}
+	return list
+}
+
+// groundOf is step.Ground with the aliases of git there.
+func groundOf(work string, env []string) policy.Ground {
+	g := step.Ground(work, env)
+	g.Aliases = sync.OnceValue(func() map[string]string { return gitAliases(work, env) })
+	return g
+}
+
+// pushing is step.Executor.Push.
+type pushing struct{ repo *git.Repo }
+
+// push does what a call of git asks for, by the commits that it comes to. What would lose
+// something of the remote is allowed by name first.
+func (p pushing) push(ctx context.Context, dir string, argv []string, allow func(context.Context, []string) error) (string, int, error) {
+	at, args, ok := shim.PushCall(argv, dir)
+	if !ok {
+		return "", 1, git.ErrPush
+	}
+	want, err := git.ParsePush(args)
+	if err != nil {
+		return "", 1, err
+	}
+	plan, err := p.repo.PlanPush(ctx, at, want)
+	if err != nil {
+		return "", 1, err
+	}
+	for _, s := range plan.Steps {
+		if !s.Forced && s.New != "" || want.Dry {
+			continue
+		}
+		one := shim.Push{Local: s.Src, LocalID: s.New, Remote: s.Ref, RemoteID: s.Old}
+		if err := allow(ctx, one.Argv(plan.Remote, s.Forced)); err != nil {
+			return "", exitHeld, err
+		}
+	}
+	said, code, err := p.repo.Push(ctx, plan)
+	if err == nil && code == 0 {
+		err = p.repo.NotePush(ctx, at, plan)
+	}
+	return strings.ReplaceAll(said, plan.URL, plan.Remote), code, err
+}
