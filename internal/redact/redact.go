@@ -140,7 +140,7 @@ func (r *Redactor) found(text string) string {
 			before := block
 			for _, s := range r.find(block) {
 				if len(s.Value) >= Least && !strings.Contains(Mark(s.Name), s.Value) {
-					block = strings.ReplaceAll(block, s.Value, Mark(s.Name))
+					block = replaceWord(block, s.Value, Mark(s.Name))
 				}
 			}
 			if block == before {
@@ -150,6 +150,21 @@ func (r *Redactor) found(text string) string {
 		b.WriteString(block)
 	}
 	return b.String()
+}
+
+// replaceWord replaces a secret with what follows it in the same word: a rule may know how
+// long a key is at least.
+func replaceWord(text, secret, mark string) string {
+	var b strings.Builder
+	for {
+		before, after, ok := strings.Cut(text, secret)
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		b.WriteString(mark)
+		text = strings.TrimLeft(after, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+	}
 }
 
 // mostRounds bounds how often a block is looked at: find may tell a part of what is there.

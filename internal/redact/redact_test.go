@@ -179,7 +179,7 @@ func TestFind(t *testing.T) {
 	if r.String("0123456789abcdef0123456789abcdef01234567"); asked != "" {
 		t.Error("asked of a hash")
 	}
-	got := r.String("one\ntwo\nthree tok_abcdef123456 tok_abcdef123456\nfour\nfive\nsix tok_abcdef123457\n")
+	got := r.String("one\ntwo\nthree tok_abcdef123456 tok_abcdef123456\nfour\nfive\nsix tok_abcdef123457andmore9\n")
 	if got != "one\ntwo\nthree ***[a-rule] ***[a-rule]\nfour\nfive\nsix ***[a-rule]\n" || strings.Contains(asked, "one") {
 		t.Errorf("%q, asked %q", got, asked)
 	}
