@@ -2,12 +2,14 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ralph-loop/ralph"
@@ -17,7 +19,16 @@ import (
 )
 
 // refusing is a kept that has neither an engine nor files.
-type refusing struct{ *kept }
+type refusing struct {
+	*kept
+	ids *atomic.Int64
+}
+
+func (r refusing) World() action.World {
+	w := r.kept.World()
+	w.ID = func(prefix string) string { return fmt.Sprintf("%s-%d", prefix, r.ids.Add(1)) } // a taken one is asked for again
+	return w
+}
 
 func no() error { return &ralph.Refusal{Why: "not here"} }
 
@@ -47,7 +58,7 @@ func FuzzDashboard(f *testing.F) {
 		ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Spec: "a.md", Name: "One", Status: ralph.TaskPending}},
 		ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStart, Text: "start?"}})
 	var broken strings.Builder
-	desk := refusing{k}
+	desk := refusing{k, &atomic.Int64{}}
 	x := web.New(web.Options{Source: k, Desk: desk, Root: "repo", Log: func(text string) { broken.WriteString(text) }})
 	f.Cleanup(x.Close)
 	seat, err := guard.Take(f.TempDir())
