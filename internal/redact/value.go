@@ -45,7 +45,7 @@ func (r *Redactor) walkString(v reflect.Value) (reflect.Value, bool) {
 		return v, false
 	}
 	was := v.String()
-	now := was
+	var now string
 	if raw {
 		now = string(r.JSON([]byte(was)))
 	} else {

@@ -15,7 +15,7 @@ func TestFinder(t *testing.T) {
 	got := ""
 	for _, x := range found {
 		got += x.Rule + " "
-		if !strings.Contains(aws+github+generic, x.Secret) {
+		if all := aws + github + generic; !strings.Contains(all, x.Secret) {
 			t.Errorf("%s found a part that is none: %s", x.Rule, x.Secret)
 		}
 	}

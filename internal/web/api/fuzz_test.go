@@ -12,9 +12,22 @@ import (
 // refusal says why (issue 15 point 9).
 func FuzzAPI(f *testing.F) {
 	for _, s := range [][3]string{
-		{"POST", "/actions/pause", `{"text":"x"}`}, {"POST", "/actions/add", `{"name":"x"}`}, {"POST", "/actions/edit", `{"id":"t-1","name":""}`}, {"POST", "/actions/approve", `{"id":"g-1"}`},
-		{"POST", "/actions/answer", `{"id":7}`}, {"POST", "/actions/nothing", `{}`}, {"POST", "/actions/add", `{"name":"\ud800"}`}, {"POST", "/actions/add", `[`}, {"POST", "/actions/pause", `null`},
-		{"GET", "/state", ""}, {"GET", "/tasks?status=x", ""}, {"GET", "/tasks/t-1", ""}, {"GET", "/facts?after=-1", ""}, {"GET", "/gates/g-1", ""}, {"GET", "/receipts/999999999999999999999", ""}, {"DELETE", "/tasks/t-1", ""},
+		{"POST", "/actions/pause", `{"text":"x"}`},
+		{"POST", "/actions/add", `{"name":"x"}`},
+		{"POST", "/actions/edit", `{"id":"t-1","name":""}`},
+		{"POST", "/actions/approve", `{"id":"g-1"}`},
+		{"POST", "/actions/answer", `{"id":7}`},
+		{"POST", "/actions/nothing", `{}`},
+		{"POST", "/actions/add", `{"name":"\ud800"}`},
+		{"POST", "/actions/add", `[`},
+		{"POST", "/actions/pause", `null`},
+		{"GET", "/state", ""},
+		{"GET", "/tasks?status=x", ""},
+		{"GET", "/tasks/t-1", ""},
+		{"GET", "/facts?after=-1", ""},
+		{"GET", "/gates/g-1", ""},
+		{"GET", "/receipts/999999999999999999999", ""},
+		{"DELETE", "/tasks/t-1", ""},
 	} {
 		f.Add(s[0], s[1], s[2])
 	}
