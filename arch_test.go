@@ -38,12 +38,13 @@ func layers() map[string][]string {
 		"internal/testdiff":   {},
 		"internal/testoutput": {"R"},
 		"internal/action":     {"R"},
+		"internal/redact":     {},
 		// effects
 		"internal/proc":     {},
 		"internal/config":   {"R"},
 		"internal/journal":  {"R"},
 		"internal/git":      {"R", "internal/operation", "internal/proc"},
-		"internal/gate":     {"R", "internal/proc", "internal/testoutput"},
+		"internal/gate":     {"R", "internal/proc", "internal/redact", "internal/testoutput"},
 		"internal/agent":    {"R", "internal/proc", "internal/testoutput"},
 		"internal/hook":     {"R", "internal/proc"},
 		"internal/notify":   {"R", "internal/proc"},
@@ -58,7 +59,7 @@ func layers() map[string][]string {
 		"internal/agentcheck": {"R", "internal/agent", "internal/proc"},
 		// composition
 		"internal/engine": {"R", "internal/policy"},
-		"internal/step":   {"R", "internal/attempt", "internal/operation", "internal/policy", "internal/prompt", "internal/stream", "internal/testdiff"},
+		"internal/step":   {"R", "internal/attempt", "internal/operation", "internal/policy", "internal/prompt", "internal/redact", "internal/stream", "internal/testdiff"},
 		// surfaces
 		"internal/web":        {"R", "internal/action", "internal/report", "internal/web/api", "internal/web/asset", "internal/web/draw", "internal/web/index", "internal/web/live", "internal/web/markup", "internal/web/view"},
 		"internal/web/asset":  {},
@@ -71,7 +72,7 @@ func layers() map[string][]string {
 		"internal/web/api":    {"R", "internal/action", "internal/policy", "internal/report", "internal/web/index"},
 		"internal/cli": {
 			"R", "internal/action", "internal/agent", "internal/agentcheck", "internal/attempt", "internal/config", "internal/coverage", "internal/engine", "internal/gate",
-			"internal/git", "internal/hook", "internal/journal", "internal/mcp", "internal/notify", "internal/operation", "internal/policy", "internal/proc", "internal/prompt",
+			"internal/git", "internal/hook", "internal/journal", "internal/mcp", "internal/notify", "internal/operation", "internal/policy", "internal/proc", "internal/prompt", "internal/redact",
 			"internal/report", "internal/sandbox", "internal/secrets", "internal/shim", "internal/step", "internal/trust", "internal/web", "internal/web/api", "internal/web/guard", "internal/web/view",
 		},
 		"cmd/ralph": {"internal/cli"},

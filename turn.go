@@ -59,6 +59,13 @@ type TurnInput struct {
 // Write must not keep p. An error ends the turn as machinery failure.
 type RawSink interface{ Write(p []byte) (int, error) }
 
+// RawStreams is a RawSink that wants stdout and stderr apart: what comes in one of them
+// goes on where the last piece of it ended, whatever the other said in between.
+type RawStreams interface {
+	RawSink
+	Stream() RawSink
+}
+
 // TurnHooks is how a turn speaks while it goes on. Said must not block and
 // must not keep the Said value's bytes.
 type TurnHooks struct {

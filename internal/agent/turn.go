@@ -62,7 +62,7 @@ func (t *turn) run(ctx context.Context, p *proc.Runner, l launch) (res ralph.Tur
 	t.stop = stop
 	ended, err := p.Run(run, proc.Command{
 		Args: l.args, Dir: t.in.Dir, Env: l.env, Stdin: l.stdin,
-		Stdout: &stream{t, l.stdout}, Stderr: &stream{t, l.stderr},
+		Stdout: &stream{t: t, parse: l.stdout}, Stderr: &stream{t: t, parse: l.stderr},
 		Timeout: t.in.Timeout, Grace: t.in.Grace, Interrupt: l.interrupt, Tracked: true,
 	})
 	t.mu.Lock() // a writer may be late when its pipe had to be closed
@@ -102,6 +102,7 @@ func (t *turn) run(ctx context.Context, p *proc.Runner, l launch) (res ralph.Tur
 type stream struct {
 	t     *turn
 	parse func([]byte)
+	raw   ralph.RawSink // its own of t.in.Raw; nil before the first byte
 }
 
 func (s *stream) Write(p []byte) (int, error) {
@@ -112,8 +113,14 @@ func (s *stream) Write(p []byte) (int, error) {
 		return len(p), nil // the process is on its way out; do not block it
 	}
 	t.bytes += int64(len(p))
-	if t.in.Raw != nil {
-		if _, err := t.in.Raw.Write(p); err != nil {
+	if s.raw == nil {
+		s.raw = t.in.Raw
+		if apart, ok := s.raw.(ralph.RawStreams); ok {
+			s.raw = apart.Stream()
+		}
+	}
+	if s.raw != nil {
+		if _, err := s.raw.Write(p); err != nil {
 			t.rawErr = err
 			t.stop(err)
 			return len(p), nil

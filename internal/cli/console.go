@@ -15,6 +15,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/report"
 )
 
@@ -25,6 +26,8 @@ import (
 type console struct {
 	env   Env
 	color bool
+
+	redact *redact.Redactor // set before anything is shown
 
 	mu     sync.Mutex
 	queue  []shown
@@ -70,12 +73,13 @@ func newConsole(env Env) *console {
 // (D-081). Two runs in the same second get two files.
 func (c *console) openLog(root, mode string, now time.Time) (string, error) {
 	dir := filepath.Join(root, "build/ralph-logs")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make the log folder: %w", err)
 	}
+	_ = os.Chmod(dir, 0o700) // it may be of an older ralph; whoever owns it else decides
 	for at := now.UTC(); ; at = at.Add(time.Second) {
 		name := mode + "-" + at.Format("20060102T150405Z") + ".log"
-		f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
@@ -121,7 +125,7 @@ func (c *console) Said(task ralph.TaskID, said ralph.Said) {
 	if c.tick == nil || said.Kind == ralph.SaidResult || said.Kind == ralph.SaidStderr {
 		return
 	}
-	words := strings.TrimSpace(said.Text)
+	words := strings.TrimSpace(c.redact.String(said.Text))
 	if i := strings.LastIndexByte(words, '\n'); i >= 0 {
 		words = words[i+1:]
 	}
@@ -137,7 +141,7 @@ func (c *console) Said(task ralph.TaskID, said ralph.Said) {
 func (c *console) note(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.queue = append(c.queue, shown{at: time.Now(), text: "NOTE: " + fmt.Sprintf(format, args...)})
+	c.queue = append(c.queue, shown{at: time.Now(), text: c.redact.String("NOTE: " + fmt.Sprintf(format, args...))})
 	c.poke()
 }
 

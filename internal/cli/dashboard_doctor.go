@@ -12,6 +12,7 @@ type doctorDesk struct{ env Env }
 // Run looks at everything that the command looks at.
 func (d doctorDesk) Run(ctx context.Context, say func(what string)) ([]web.Finding, error) {
 	x := examine(ctx, d.env, say)
+	x.hideSecrets(d.env)
 	out := make([]web.Finding, len(x.findings))
 	for i, f := range x.findings {
 		out[i] = web.Finding{Level: f.Level, What: f.What, Saw: f.Saw, Fix: f.Fix}

@@ -15,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/report"
 )
 
@@ -66,6 +67,7 @@ func runDoctor(ctx context.Context, env Env, asJSON, run bool) error {
 			return err
 		}
 	}
+	x.hideSecrets(env)
 	if asJSON {
 		if err := printJSON(env.Stdout, x.findings); err != nil {
 			return err
@@ -79,6 +81,12 @@ func runDoctor(ctx context.Context, env Env, asJSON, run bool) error {
 		}
 	}
 	return nil
+}
+
+// hideSecrets takes out of the findings what must not be seen: they quote commands and addresses.
+func (x *examination) hideSecrets(env Env) {
+	root, _ := findRoot(env) // "" outside of a repository, where there are no settings of one
+	x.findings = redact.Value(redactorOf(env, root)(), x.findings)
 }
 
 // examine looks at all there is, and says what it is about to look at.

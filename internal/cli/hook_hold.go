@@ -91,11 +91,12 @@ func (h *hold) ask(ctx context.Context, held policy.Word) (any, error) {
 		return nil, err
 	}
 	now := time.Now().UTC()
-	g := step.GateOf(h.q, held, h.ground)
+	hide := redactorOf(Env{Environ: h.environ}, h.root)
+	g := step.GateWithout(hide(), h.q, held, h.ground)
 	g.ID, g.By, g.AskedAt, g.Deadline = ralph.GateID(newID("g")), byHook, now, now.Add(h.wait)
 	said := make(chan ralph.Answered, 1) // the first answer is the one
 	j, err := journal.Open(journal.Options{
-		Root: h.root, NewID: newID, Me: me(), Alive: proc.Alive,
+		Root: h.root, NewID: newID, Me: me(), Alive: proc.Alive, Redact: redactFacts(hide),
 		Observe: func(e ralph.Event, _ *ralph.State) {
 			if f, ok := e.Fact.(ralph.Answered); ok && f.ID == g.ID {
 				select {

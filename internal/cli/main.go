@@ -18,6 +18,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
@@ -59,7 +60,7 @@ func Main(ctx context.Context, env Env) int {
 	if errors.As(err, &exit) {
 		return exit.code
 	}
-	fmt.Fprintln(env.Stderr, "ralph:", message(env, err))
+	fmt.Fprintln(env.Stderr, "ralph:", redact.New(secretVars(env.Environ), nil).String(message(env, err)))
 	return exitCode(err)
 }
 
@@ -204,7 +205,7 @@ func openJournal(env Env, inbox, plan bool) (*journal.File, error) {
 	if err := excludeRuntime(root, env.Environ); err != nil {
 		return nil, err
 	}
-	return journal.Open(journal.Options{Root: root, Inbox: inbox, Plan: plan, NewID: newID, Me: me(), Alive: proc.Alive})
+	return journal.Open(journal.Options{Root: root, Inbox: inbox, Plan: plan, NewID: newID, Me: me(), Alive: proc.Alive, Redact: redactFacts(redactorOf(env, root))})
 }
 
 // openReader opens the journal for commands that write nothing.

@@ -123,7 +123,7 @@ func putReport(env Env, out string, text []byte) error {
 	if !filepath.IsAbs(out) {
 		out = filepath.Join(env.Dir, out)
 	}
-	if err := renameio.WriteFile(out, text, 0o644); err != nil {
+	if err := renameio.WriteFile(out, text, 0o600); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	_, err := fmt.Fprintln(env.Stdout, "written", out)

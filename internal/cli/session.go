@@ -20,6 +20,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/notify"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
@@ -84,6 +85,7 @@ func (x *session) run(ctx context.Context) error {
 		return err
 	}
 	x.console, x.box = newConsole(x.env), blackBox{root: x.root, version: x.env.Version}
+	x.console.redact = x.parts.redact
 	defer x.console.close()
 	courier, err := notify.Open(noticeOptions(x.env, x.root, x.config, x.console.ring))
 	if err != nil {
@@ -91,6 +93,7 @@ func (x *session) run(ctx context.Context) error {
 	}
 	x.journal, err = journal.Open(journal.Options{
 		Root: x.root, Inbox: x.mode == "agent", Plan: true, NewID: newID, Observe: x.observe, Me: me(), Alive: proc.Alive,
+		Redact: redactFacts(func() *redact.Redactor { return x.parts.redact }),
 	})
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ func (b *blackBox) observe(e ralph.Event, s *ralph.State) error {
 		return fmt.Errorf("encode the report of the stall: %w", err)
 	}
 	file := filepath.Join(b.root, filepath.FromSlash(ralph.StallReport(e.Seq)))
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("write the report of the stall: %w", err)
 	}
 	if err := renameio.WriteFile(file, append(content, '\n'), 0o600); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/secrets"
 	"github.com/ralph-loop/ralph/internal/step"
 )
@@ -52,6 +53,7 @@ type parts struct {
 	checks  []ralph.GateSpec
 	agents  map[string]step.ConfiguredAgent
 	chain   []string // agents in use, in order
+	redact  *redact.Redactor
 	notices []string // for the person, before the work begins
 }
 
@@ -82,7 +84,11 @@ func wire(ctx context.Context, env Env, flags map[string]string) (*parts, error)
 	p.notices = append(p.notices, config.Later(p.config)...)
 	p.notices = append(p.notices, heldAnyway(p.config)...)
 	p.procs = proc.NewRunner(filepath.Join(p.root, "ralph/.state/procs"))
+	p.redact = redactor(env.Environ, p.root, p.config)
 	p.checks = checksOf(p.config, p.root)
+	for i := range p.checks { // a check is known by its name, in facts too
+		p.checks[i].Name = p.redact.String(p.checks[i].Name)
+	}
 	if len(p.checks) == 0 {
 		p.notices = append(p.notices, "no checks: an agent's COMPLETE is believed as it is; set quality.commands in ralph/config.yaml")
 	}
@@ -272,8 +278,8 @@ func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Execut
 		x.Setup = step.Setup{Commands: p.config.Worktree.Setup, Copy: p.config.Worktree.Copy, Timeout: p.config.Worktree.SetupTimeout}
 		forChecks = append(forChecks, x.Fence) // of two the last one counts
 	}
-	x.Coverage, x.Secrets, x.Touched = covering{}, secrets.Scan, touched(p.repo)
-	x.Gates = gate.New(p.around(p.procs), p.config.Quality.MaxOutput, agentGrace, forChecks)
+	x.Coverage, x.Secrets, x.Touched, x.Redact = covering{}, secrets.Scan, touched(p.repo), p.redact
+	x.Gates = gate.New(p.around(p.procs), p.config.Quality.MaxOutput, agentGrace, forChecks).Redact(p.redact)
 	return x
 }
 

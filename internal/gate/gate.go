@@ -7,6 +7,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/testoutput"
 )
 
@@ -27,6 +29,7 @@ type Runner struct {
 	maxOutput int64
 	grace     time.Duration
 	env       []string
+	redact    *redact.Redactor
 }
 
 // New returns a runner. maxOutput is how many bytes of each command's output
@@ -39,6 +42,13 @@ func New(p *proc.Runner, maxOutput int64, grace time.Duration, env []string) *Ru
 	return &Runner{proc: p, maxOutput: maxOutput, grace: grace, env: env}
 }
 
+// Redact returns a runner of whose results the secrets are taken out; commands run as they are.
+func (r *Runner) Redact(by *redact.Redactor) *Runner {
+	out := *r
+	out.redact = by
+	return &out
+}
+
 // Run runs the gates in dir, in order; the first that fails is the last that
 // runs (B-036, B-037). All pass when there is a passing result for each. The
 // error is ctx's cause, or that a command could not even be started; the
@@ -48,7 +58,7 @@ func (r *Runner) Run(ctx context.Context, dir string, gates []ralph.GateSpec) ([
 	for _, g := range gates {
 		res, err := r.run(ctx, dir, g)
 		if err != nil {
-			return results, fmt.Errorf("run gate %q: %w", g.Command, err)
+			return results, fmt.Errorf("run gate %q: %w", r.redact.String(g.Command), err)
 		}
 		results = append(results, res)
 		if !res.Pass {
@@ -61,20 +71,22 @@ func (r *Runner) Run(ctx context.Context, dir string, gates []ralph.GateSpec) ([
 func (r *Runner) run(ctx context.Context, dir string, g ralph.GateSpec) (ralph.GateResult, error) {
 	stdout, stderr := newKept(r.maxOutput), newKept(r.maxOutput)
 	read := testoutput.New(namesOf(dir)...) // it sees what is not kept as well
+	// Before anything of them is cut: half a secret is not known as one.
+	shownOut, shownErr := r.redact.Writer(io.MultiWriter(stdout, read.Stdout())), r.redact.Writer(io.MultiWriter(stderr, read.Stderr()))
 	end, err := r.proc.Run(ctx, proc.Command{
 		Args: []string{"sh", "-c", g.Command}, Dir: dir, Env: r.env,
-		Stdout: io.MultiWriter(stdout, read.Stdout()), Stderr: io.MultiWriter(stderr, read.Stderr()),
+		Stdout: shownOut, Stderr: shownErr,
 		Timeout: g.Timeout, Grace: r.grace, Tracked: true,
 	})
-	if err != nil {
+	if err = errors.Join(err, shownOut.Close(), shownErr.Close()); err != nil {
 		return ralph.GateResult{}, err
 	}
 	if end.Ended == proc.EndedCancelled {
 		return ralph.GateResult{}, context.Cause(ctx)
 	}
-	res := ralph.GateResult{Name: g.Name, Command: g.Command, Exit: end.Code, Took: end.Took}
+	res := ralph.GateResult{Name: g.Name, Command: r.redact.String(g.Command), Exit: end.Code, Took: end.Took}
 	if res.Name == "" {
-		res.Name = g.Command
+		res.Name = res.Command
 	}
 	switch {
 	case end.Ended == proc.EndedTimeout:

@@ -35,6 +35,9 @@ type Options struct {
 	// the state after it, under the journal's mutex: it must be quick, and must
 	// keep neither. nil: nobody looks.
 	Observe func(ralph.Event, *ralph.State)
+	// Redact takes the secrets out of a fact before it is recorded, and before anybody hears
+	// of it (S10). nil: facts are recorded as they are.
+	Redact func(ralph.Fact) ralph.Fact
 	// Me and Alive are for looking at the session lock: where this process runs, and
 	// whether a process of that pid and Owner.Start does. Without them only the
 	// kernel says who holds it.
@@ -208,6 +211,7 @@ func (j *File) Update(ctx context.Context, by string, decide func(*ralph.State) 
 		return err
 	}
 	facts, err := decide(j.state.Clone())
+	facts = j.redacted(facts)
 	if err == nil {
 		err = j.append(by, facts)
 	}
@@ -240,6 +244,7 @@ func (j *File) takeLock() error {
 // recorded is looked at again the next time, or the next write would undo it.
 func (j *File) readBack() ([]ralph.Fact, error) {
 	edits, err := j.views.readBack(j.state)
+	edits = j.redacted(edits)
 	if err == nil {
 		err = j.append("file", edits)
 	}
@@ -248,6 +253,18 @@ func (j *File) readBack() ([]ralph.Fact, error) {
 		return nil, err
 	}
 	return edits, j.views.rebase()
+}
+
+// redacted are facts as they may be recorded.
+func (j *File) redacted(facts []ralph.Fact) []ralph.Fact {
+	if j.opt.Redact == nil {
+		return facts
+	}
+	out := make([]ralph.Fact, len(facts))
+	for i, f := range facts {
+		out[i] = j.opt.Redact(f)
+	}
+	return out
 }
 
 // afterAppend brings the views in line and begins a new segment when it is time.

@@ -191,10 +191,14 @@ func (f *viewFile) remember(info os.FileInfo, text string) error {
 // found it renamed a moment later would fail.
 func writeAtomic(path string, text []byte, mode os.FileMode, durable bool) (os.FileInfo, error) {
 	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	folder := os.FileMode(0o755)
+	if mode == 0o600 {
+		folder = 0o700
+	}
+	if err := os.MkdirAll(dir, folder); err != nil {
 		return nil, err
 	}
-	if old, err := os.Stat(path); err == nil {
+	if old, err := os.Stat(path); err == nil && mode != 0o600 { // what may hold secrets is closed again
 		mode = old.Mode().Perm()
 	}
 	tmp := filepath.Join(dir, "."+filepath.Base(path)+".tmp")
@@ -296,14 +300,14 @@ func (v *views) setAside(s *ralph.State) error {
 	}
 	name := fmt.Sprintf("%s-%d.jsonl", strings.NewReplacer("/", "_").Replace(strings.TrimSuffix(old.File, ".md")), s.Seq)
 	path := filepath.Join(v.root, stateDir, "plans", name)
-	_, err := writeAtomic(path, []byte(v.renderPlan(&ralph.State{Plan: *old})), 0o644, false)
+	_, err := writeAtomic(path, []byte(v.renderPlan(&ralph.State{Plan: *old})), 0o600, false)
 	return err
 }
 
 func (v *views) writeJSON(path string, value any) error {
 	b, err := json.MarshalIndent(value, "", "  ")
 	if err == nil {
-		_, err = writeAtomic(path, append(b, '\n'), 0o644, false)
+		_, err = writeAtomic(path, append(b, '\n'), 0o600, false)
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Base(path), err)

@@ -108,3 +108,16 @@ func (r *Report) ReadFile(name string) error {
 	r.Read(string(b))
 	return nil
 }
+
+// closedFile makes a file that only this user may read, where there is none: hooks of git
+// append to it with whatever umask the agent has.
+func closedFile(name string) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}

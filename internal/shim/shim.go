@@ -48,7 +48,7 @@ func (s Set) Put(dir string, env []string) ([]string, error) {
 		return nil, fmt.Errorf("write the rules of the shims: %w", err)
 	}
 	if s.Report != "" {
-		if err := os.MkdirAll(filepath.Dir(s.Report), 0o700); err != nil {
+		if err := closedFile(s.Report); err != nil {
 			return nil, fmt.Errorf("make the folder for what the agent's git tells: %w", err)
 		}
 		// behind a link, since a script here is written before it is known what is to be in it

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/redact"
 )
 
 // Journal is what asking in the middle of a turn needs of the journal: requests are
@@ -83,7 +84,7 @@ func (a *asker) hook() func(context.Context, ralph.Request) (ralph.Reply, error)
 func (a *asker) ask(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
 	for {
 		word := policy.Clear(q, a.x.Config, a.ground, policy.Standing(a.x.Journal.State(), a.task, a.x.Now()))
-		word.Rule = cutText(word.Rule, mostRecord)
+		word.Rule = cutText(a.x.Redact.String(word.Rule), mostRecord)
 		if !word.Answered() {
 			return a.person(ctx, q, word)
 		}
@@ -102,7 +103,7 @@ func (a *asker) ask(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
 // answered records an answer that nobody gave. A rule that a person has revoked
 // meanwhile, in another process, answers nothing: stands is false.
 func (a *asker) answered(ctx context.Context, q ralph.Request, word policy.Word) (stands bool, err error) {
-	f := ralph.RequestAnswered{Task: a.task, Agent: a.agent, Request: short(q), Verdict: word.Verdict, Rule: word.Rule, Text: word.Text}
+	f := ralph.RequestAnswered{Task: a.task, Agent: a.agent, Request: short(redact.Value(a.x.Redact, q)), Verdict: word.Verdict, Rule: word.Rule, Text: word.Text}
 	err = a.x.Journal.Update(ctx, "engine", func(s *ralph.State) ([]ralph.Fact, error) {
 		stands = word.By == "" || slices.ContainsFunc(policy.Standing(s, a.task, a.x.Now()), func(r *ralph.AnswerRule) bool { return r.ID == word.By })
 		if !stands {
@@ -147,8 +148,17 @@ func (a *asker) keep(x asked) {
 // gate is the request as people see it.
 func (a *asker) gate(q ralph.Request, held policy.Word) ralph.Gate {
 	now := a.x.Now()
-	g := GateOf(q, held, a.ground)
+	g := GateWithout(a.x.Redact, q, held, a.ground)
 	g.ID, g.Task, g.AskedAt, g.Deadline = ralph.GateID(a.x.NewID("g")), a.task, now, policy.AskDeadline(q.Kind, a.x.Config, now)
+	return g
+}
+
+// GateWithout is GateOf without secrets. What was judged, and what runs, has them: so no rule
+// can come of an answer to it.
+func GateWithout(r *redact.Redactor, q ralph.Request, held policy.Word, ground policy.Ground) ralph.Gate {
+	shown := redact.Value(r, q)
+	g := GateOf(shown, redact.Value(r, held), ground)
+	g.Request.Cut = g.Request.Cut || shown.Command != q.Command || shown.Text != q.Text || shown.Detail != q.Detail || shown.Dir != q.Dir || !slices.Equal(shown.Paths, q.Paths)
 	return g
 }
 

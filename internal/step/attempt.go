@@ -15,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/operation"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/redact"
 )
 
 const (
@@ -112,7 +113,7 @@ func (l *line) close() error {
 // is not asked again of the program that it then starts.
 func (l *line) Ask(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
 	if gate, ok := l.asks.allowed(q); ok {
-		f := ralph.RequestAnswered{Task: l.asks.task, Agent: l.asks.agent, Request: short(q), Verdict: ralph.Approved, Rule: "approved with " + string(gate)}
+		f := ralph.RequestAnswered{Task: l.asks.task, Agent: l.asks.agent, Request: short(redact.Value(l.asks.x.Redact, q)), Verdict: ralph.Approved, Rule: "approved with " + string(gate)}
 		return ralph.Reply{Allow: true}, l.asks.write(ctx, f)
 	}
 	l.mu.Lock()
@@ -138,7 +139,7 @@ func (l *line) Signal(ctx context.Context, s ralph.Signal, via string) error {
 	if s.Percent < 0 || s.Percent > 100 {
 		return fmt.Errorf("progress is a percentage from 0 to 100, not %d", s.Percent)
 	}
-	s.Text = cutText(strings.TrimSpace(s.Text), mostSignal)
+	s.Text = cutText(strings.TrimSpace(l.asks.x.Redact.String(s.Text)), mostSignal)
 	return l.asks.write(ctx, ralph.Signalled{Task: l.task.ID, Signal: s, Via: via})
 }
 

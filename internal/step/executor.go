@@ -17,6 +17,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/prompt"
+	"github.com/ralph-loop/ralph/internal/redact"
 )
 
 // Agent is one agent program, reached through its driver.
@@ -72,12 +73,14 @@ type Executor struct {
 	Listen func(context.Context, attempt.Turn) (*attempt.Line, error)
 	// Reported adds what the reports of agents' git say; nil: there are none.
 	Reported func(files []string, to *AgentGit) error
-	Below    Below    // what stands below agents; may be nil
-	Live     Live     // may be nil
-	Env      []string // what every agent process gets, K=V
-	NewID    func(prefix string) string
-	Now      func() time.Time
-	Grace    time.Duration // between TERM and KILL of an agent
+	Below    Below // what stands below agents; may be nil
+	Live     Live  // may be nil
+	// Redact takes secrets out of what is recorded, shown and told (S10); nil: nothing.
+	Redact *redact.Redactor
+	Env    []string // what every agent process gets, K=V
+	NewID  func(prefix string) string
+	Now    func() time.Time
+	Grace  time.Duration // between TERM and KILL of an agent
 	// SkipDiffs leaves out diff.patch of each turn. With task.auto_commit the
 	// task's commit shows the same, for a process less in each turn.
 	SkipDiffs bool
@@ -227,7 +230,7 @@ func (x *Executor) ask(t *ralph.Task, step ralph.Ask) ([]ralph.Fact, error) {
 
 // keep writes a record of the turn as JSON, for people and tools.
 func (x *Executor) keep(name string, v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
+	b, err := json.MarshalIndent(redact.Value(x.Redact, v), "", "  ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}

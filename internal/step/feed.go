@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/stream"
 )
 
@@ -49,7 +50,8 @@ const (
 // feed writes the feed of a turn. It is for people: when it cannot be written, the turn
 // goes on without it.
 type feed struct {
-	path string
+	path   string
+	redact *redact.Redactor
 
 	mu    sync.Mutex
 	timer *time.Timer // nil: nothing waits to be written
@@ -91,7 +93,7 @@ func (f *feed) write(read func() (stream.Turn, bool)) {
 	if !ok {
 		return
 	}
-	b, err := json.Marshal(feedOf(t))
+	b, err := json.Marshal(feedOf(t, f.redact))
 	if err != nil {
 		return
 	}
@@ -101,7 +103,8 @@ func (f *feed) write(read func() (stream.Turn, bool)) {
 }
 
 // feedOf is a turn as it is shown.
-func feedOf(t stream.Turn) Feed {
+func feedOf(t stream.Turn, r *redact.Redactor) Feed {
+	t.Diff, t.Plan = r.String(t.Diff), redact.Value(r, t.Plan) // before they are cut
 	out := Feed{Diff: head(t.Diff, feedDiff), Usage: t.Usage}
 	out.Cut = len(t.Diff) - len(out.Diff)
 	for _, x := range t.Plan {
@@ -112,7 +115,7 @@ func feedOf(t stream.Turn) Feed {
 	}
 	from := max(0, len(t.Items)-feedItems)
 	out.More += from
-	for _, x := range t.Items[from:] {
+	for _, x := range redact.Value(r, t.Items[from:]) {
 		item := FeedItem{Kind: x.Kind, Type: head(x.Type, 64), Text: head(strings.TrimSpace(x.Text), feedText), Exit: x.Exit, Status: x.Status}
 		for _, name := range x.Files[:min(len(x.Files), feedFiles)] {
 			item.Files = append(item.Files, head(name, feedText))

@@ -31,7 +31,7 @@ func readFeed(t *testing.T, dir string) Feed {
 func TestFeed(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHeard().shown(dir)
+		h := newHeard().shown(dir, nil)
 		h.add(ralph.StreamEvent{Kind: ralph.StreamTurn})
 		h.add(ralph.StreamEvent{Kind: ralph.StreamPlan, Plan: []ralph.PlanStep{{Text: "look", Status: "in_progress"}}})
 		h.add(ralph.StreamEvent{Kind: ralph.StreamDiff, Diff: "one"})

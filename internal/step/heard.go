@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/stream"
 )
 
@@ -19,8 +20,9 @@ type heard struct {
 func newHeard() *heard { return &heard{store: stream.New()} }
 
 // shown keeps what is heard in the folder of the turn, too.
-func (h *heard) shown(dir string) *heard {
+func (h *heard) shown(dir string, r *redact.Redactor) *heard {
 	h.feed = newFeed(dir)
+	h.feed.redact = r
 	return h
 }
 

@@ -1,9 +1,13 @@
 package step
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/redact"
 )
 
 const (
@@ -23,7 +27,37 @@ type outputFile struct {
 	total   int64
 	ring    []byte // the end, once the head is full
 	at      int    // where the next byte of the ring goes
+
+	redact  *redact.Redactor
+	streams []*redact.Writer // under mu
+	mixed   *redact.Writer   // what comes without a stream of its own
 }
+
+// redacted is an outputFile that keeps no secrets; streams are put together again each by
+// itself (S10).
+func redactedOutput(path string, r *redact.Redactor) (*outputFile, error) {
+	o, err := newOutputFile(path)
+	if err == nil {
+		o.redact = r
+		o.mixed = o.stream()
+	}
+	return o, err
+}
+
+func (o *outputFile) stream() *redact.Writer {
+	w := o.redact.Writer(writerFunc(o.put))
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.streams = append(o.streams, w)
+	return w
+}
+
+// Stream implements ralph.RawStreams.
+func (o *outputFile) Stream() ralph.RawSink { return o.stream() }
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 func newOutputFile(path string) (*outputFile, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
@@ -35,6 +69,14 @@ func newOutputFile(path string) (*outputFile, error) {
 
 // Write implements ralph.RawSink.
 func (o *outputFile) Write(p []byte) (int, error) {
+	if o.mixed != nil {
+		return o.mixed.Write(p)
+	}
+	return o.put(p)
+}
+
+// put keeps what has no secrets any more.
+func (o *outputFile) put(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	n := len(p)
@@ -76,8 +118,18 @@ func (o *outputFile) dropped() int64 {
 // Close writes the end behind a line that says what is missing.
 func (o *outputFile) Close() error {
 	o.mu.Lock()
+	streams := o.streams
+	o.mu.Unlock()
+	var errs []error
+	for _, w := range streams {
+		errs = append(errs, w.Close())
+	}
+	o.mu.Lock()
 	defer o.mu.Unlock()
 	defer o.f.Close()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
 	over := o.total - o.mostHead
 	if over <= 0 {
 		return nil

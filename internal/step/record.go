@@ -40,10 +40,10 @@ func (x *Executor) openRecord(t *ralph.Task, name, prompt string) (*record, erro
 			continue
 		}
 		if err == nil {
-			err = os.WriteFile(filepath.Join(r.dir, promptName), []byte(prompt), 0o600)
+			err = os.WriteFile(filepath.Join(r.dir, promptName), []byte(x.Redact.String(prompt)), 0o600)
 		}
 		if err == nil {
-			r.output, err = newOutputFile(filepath.Join(r.dir, outputName))
+			r.output, err = redactedOutput(filepath.Join(r.dir, outputName), x.Redact)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("make the folder of the turn: %w", err)
@@ -106,7 +106,7 @@ func sum(path string) (string, error) {
 // path relative to the repository. An error that is fs.ErrNotExist: it is gone.
 func Sum(root, rel string) (string, error) { return sum(filepath.Join(root, rel)) }
 
-// outputName is the file that has what an agent printed, byte for byte.
+// outputName is the file that has what an agent printed, byte for byte but for secrets.
 const outputName = "output.log"
 
 func (r *record) close() error {

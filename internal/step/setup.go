@@ -60,7 +60,7 @@ func (x *Executor) runSetup(ctx context.Context, task ralph.TaskID, dir string) 
 			return fmt.Errorf("%s: %w", setupName, err)
 		}
 		for _, r := range results {
-			fmt.Fprintf(&log, "$ %s\n%s", command, r.Output)
+			fmt.Fprintf(&log, "$ %s\n%s", x.Redact.String(command), r.Output)
 			if !r.Pass {
 				return &setupError{why: failedSetup(r), output: r.Output}
 			}

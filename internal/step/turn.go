@@ -14,6 +14,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/prompt"
+	"github.com/ralph-loop/ralph/internal/redact"
 )
 
 const (
@@ -58,7 +59,7 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	defer guard.release()
 	watch, turnCtx := x.watchAgent(turnCtx, t, step)
 	defer watch.close()
-	asks, heard := x.askerOf(t, step), newHeard().shown(rec.dir)
+	asks, heard := x.askerOf(t, step), newHeard().shown(rec.dir, x.Redact)
 	defer heard.close()
 	line, env, err := x.openLine(turnCtx, s, t, step, agent, asks, rec, guard.cut)
 	if err != nil {
@@ -82,13 +83,15 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	}
 	guard.settle(&res)
 	watch.settle(&res)
+	signal := listener.signal(res.Text, text)
+	res = redact.Value(x.Redact, res) // before anything of it is cut: half a secret is not known as one
 	f := x.ended(t, step, agent, res)
 	f.Took, f.Dir, f.Dropped = x.Now().Sub(begin), rec.rel, res.Dropped+rec.output.dropped()
 	if f.Summary, err = x.summarize(heard, asks, res, rec); err != nil {
 		return nil, err
 	}
 	if t.TakesSlot() {
-		f.Signal = lastSaid(listener.signal(res.Text, text), x.signalled(t.ID))
+		f.Signal = lastSaid(signal, x.signalled(t.ID))
 		if err := x.see(ctx, s, t, &f); err != nil {
 			return nil, err
 		}

@@ -30,7 +30,7 @@ import (
 
 // place is a repository with a journal, and nothing else; it is the Source and the Desk.
 type place struct {
-	t      *testing.T
+	t      testing.TB
 	j      *journal.File
 	engine atomic.Bool
 	ids    atomic.Int64
@@ -99,7 +99,7 @@ func (p *place) record(facts ...ralph.Fact) {
 }
 
 // open serves the API of a new place.
-func open(t *testing.T, segment int64) (*place, string) {
+func open(t testing.TB, segment int64) (*place, string) {
 	t.Helper()
 	p := &place{t: t}
 	j, err := journal.Open(journal.Options{Root: t.TempDir(), Inbox: true, Plan: true, NewID: p.id, SegmentSize: segment})
