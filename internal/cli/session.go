@@ -36,6 +36,7 @@ type session struct {
 	isolated   bool // agents work in worktrees
 	web        bool // --web: serve the dashboard meanwhile
 	keepWeb    bool // and after the end, until holdWeb
+	unattended bool // nobody will come: gates are over at once
 
 	*parts
 	journal *journal.File
@@ -68,6 +69,9 @@ const termLimit = 30 * time.Second
 func (x *session) run(ctx context.Context) error {
 	var err error
 	if x.parts, err = wire(ctx, x.env, x.flags); err != nil {
+		return err
+	}
+	if err := x.needsPerson(); err != nil {
 		return err
 	}
 	if err := x.choosePlace(ctx); err != nil {
@@ -227,6 +231,9 @@ func (x *session) begin(ctx context.Context) error {
 		if started.Log, err = x.console.openLog(x.root, x.mode, now); err != nil {
 			return err
 		}
+	}
+	if words := x.alone(); words != "" {
+		x.console.note("%s", words)
 	}
 	for _, n := range x.notices {
 		x.console.note("%s", n)

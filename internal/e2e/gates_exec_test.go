@@ -23,7 +23,7 @@ case $RALPH_STAGE in
 plan) printf '` + "```json\\n" + `{"tasks":[{"name":"Write hello.txt"}]}\n` + "```\\n" + `' ;;
 build)
 	try ls ls
-	try rm rm -rf build
+	try rm rm -rf ../beside
 	try push git push --force origin main
 	try hook "$(PATH=${PATH#*:} command -v git)" push -q -f origin main:side
 	try outside sh -c 'echo x > "$BASE/outside.txt"'
@@ -58,7 +58,7 @@ func TestGatesHoldAnExecAgent(t *testing.T) {
 			f.begun(f.execSettings(t, c.approvals))
 			e := f.start("agent")
 			f.answer(e, []attempted{
-				{words: "rm -rf build", kind: ralph.GateOperation, allow: c.allow},
+				{words: "rm -rf ../beside", kind: ralph.GateOperation, allow: c.allow},
 				{words: "git push --force", kind: ralph.GateOperation, never: true, allow: c.allow},
 				{words: "git push --force", kind: ralph.GateOperation, never: true, allow: c.allow},
 			})

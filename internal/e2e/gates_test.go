@@ -147,7 +147,7 @@ func TestGatesHoldARealAgent(t *testing.T) {
 			f := newFenced(t)
 			list := []attempted{
 				{call: modeltest.Run("ls")},
-				{call: modeltest.Run("rm -rf build"), words: "rm -rf build", kind: ralph.GateOperation, allow: c.allow},
+				{call: modeltest.Run("rm -rf ../beside"), words: "rm -rf ../beside", kind: ralph.GateOperation, allow: c.allow},
 				{call: modeltest.Run("git push --force origin main"), words: "git push --force", kind: ralph.GateOperation, never: true, allow: c.allow},
 				{call: modeltest.Write(f.outside, "x\n"), words: f.outside, kind: ralph.GateApproval, allow: c.allow},
 			}
@@ -177,7 +177,7 @@ func TestNeverListHoldsARealClaude(t *testing.T) {
 	t.Parallel()
 	f := newFenced(t)
 	list := []attempted{
-		{call: modeltest.Run("rm -rf build")},
+		{call: modeltest.Run("rm -rf ../beside")},
 		{call: modeltest.Run("sh -c 'git push -f origin main'"), words: "git push -f", kind: ralph.GateOperation, never: true},
 		{call: modeltest.Run("git push origin +main:main"), words: "+main:main", kind: ralph.GateOperation, never: true},
 	}

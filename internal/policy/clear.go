@@ -16,6 +16,7 @@ import (
 
 // What happens to approvals that an agent asks for: gate.approvals.
 const (
+	approvalsAsk    = "ask"
 	approvalsPolicy = "policy"
 	approvalsNever  = "never"
 )

@@ -23,7 +23,7 @@ func ordinary(f operation.Found, c Config, dir string, g Ground) bool {
 	case c.Approvals == "" || len(f.Words) == 0:
 		return false
 	case f.Rule == "rm -rf":
-		return c.bounded() || (c.Approvals == approvalsPolicy || c.Approvals == approvalsNever) && removesInside(f.Words, dir, g)
+		return c.bounded() || c.Approvals != approvalsAsk && removesInside(f.Words, dir, g)
 	case !slices.Contains(wordPatterns(), f.Rule):
 		return false
 	case runsCheck(c.Commands, f.Words) != "":
