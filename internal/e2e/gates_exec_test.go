@@ -64,9 +64,9 @@ func TestGatesHoldAnExecAgent(t *testing.T) {
 			})
 			out := e.end()
 			side := !strings.Contains(f.must("git", "-C", f.remote, "log", "--format=%s", "side"), "of others")
-			if f.has(filepath.Join(f.dir, "build/out")) == c.allow || f.pushed() != c.allow || side != c.allow {
-				t.Errorf("approved: %t; build is there: %t, pushed by name: %t, by full path: %t\n%s",
-					c.allow, f.has(filepath.Join(f.dir, "build/out")), f.pushed(), side, out)
+			if f.has(filepath.Join(f.base, "beside/out")) == c.allow || f.pushed() != c.allow || side != c.allow {
+				t.Errorf("approved: %t; beside is there: %t, pushed by name: %t, by full path: %t\n%s",
+					c.allow, f.has(filepath.Join(f.base, "beside/out")), f.pushed(), side, out)
 			}
 			said, failed := f.read("said.txt"), f.read("errors.txt")
 			if !strings.HasPrefix(said, c.said) || strings.Contains(failed, "not in this house") == c.allow {

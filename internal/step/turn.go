@@ -243,6 +243,9 @@ func (x *Executor) prompt(ctx context.Context, s *ralph.State, t *ralph.Task, st
 		Handover: t.Run.Handover, Iteration: step.Iteration, Max: x.Config.MaxIterations, Structured: structured, InPlace: t.Run.Place.Dir == "",
 		Signal: x.Signal,
 	}
+	if x.Config.Sandbox != "" {
+		in.Sandbox = &prompt.Sandbox{Write: x.Config.Write}
+	}
 	if b := s.Baseline(s.BaseOf(t)); b != nil {
 		in.Before = b.Reds
 	}
