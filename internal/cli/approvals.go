@@ -48,6 +48,30 @@ func approvalsNow(c config.Config, environ []string) (word, why string) {
 	return approvalsHere(c, kind, o)
 }
 
+// whoAnswers is a line for init: which way of answering agents holds here, and why.
+func whoAnswers(env Env, root string) string {
+	c, err := loadConfig(env, root, nil)
+	if err != nil {
+		return "" // the doctor says it better
+	}
+	word, why := approvalsNow(c, env.Environ)
+	return "agents   gate.approvals is " + word + " here: " + why + "\n"
+}
+
+// whoAnswers says which way of answering agents holds here, and why.
+func (x *examination) whoAnswers(env Env, c config.Config) {
+	word, why := approvalsNow(c, env.Environ)
+	if word != approvalsAsk || c.Gate.Approvals != approvalsAuto {
+		x.ok("approvals", "gate.approvals is %s here: %s", word, why)
+		return
+	}
+	fix := "install bubblewrap"
+	if c.Sandbox.Kind == sandbox.Off {
+		fix = "set sandbox.kind: auto"
+	}
+	x.note("approvals", "gate.approvals is ask here: "+why+"; each command that does more than read waits for you", fix+", or gate.approvals: policy")
+}
+
 // bound adds to what policy decides with where agents of this session run.
 func (p *parts) bound(pc *policy.Config, environ []string) {
 	pc.Approvals = p.approvals
