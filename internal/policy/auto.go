@@ -11,6 +11,9 @@ import (
 // approvalsAuto bounds agents by the sandbox that they run in (issue 15, R-H6).
 const approvalsAuto = "auto"
 
+// byAutoRule begins the rule of what passes because it stays in the sandbox.
+const byAutoRule = "gate.approvals: auto, in the sandbox"
+
 // bounded reports whether what an agent's processes can write is bounded, so that their
 // commands need nobody.
 func (c Config) bounded() bool { return c.Approvals == approvalsAuto && c.Sandbox != "" }
@@ -22,7 +25,7 @@ func (c Config) bounded() bool { return c.Approvals == approvalsAuto && c.Sandbo
 // other programs run by themselves, more rights, and tools of servers that run where the
 // sandbox does not reach, as nobody knows.
 func byAuto(q ralph.Request, c Config, g Ground) Word {
-	passes := Word{Verdict: ralph.Approved, Rule: "gate.approvals: auto, in the sandbox (" + c.Sandbox + ")"}
+	passes := Word{Verdict: ralph.Approved, Rule: byAutoRule + " (" + c.Sandbox + ")"}
 	switch q.Op {
 	case ralph.OpCommand:
 		if q.Command != "" {

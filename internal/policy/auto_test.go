@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
@@ -193,5 +194,66 @@ func TestNarrowerChecks(t *testing.T) {
 	}
 	if policy.Narrower("go test ./... $X", []string{"go", "test", "."}) || !slices.ContainsFunc([]string{"go test ./..."}, func(c string) bool { return policy.Narrower(c, []string{"go", "test", "."}) }) {
 		t.Error("a check with a variable is known")
+	}
+}
+
+// An answer that the sandbox gave is decided again by replay, from the settings of its
+// session: one that these would not have given is found (E-078).
+func TestReplayOfAutoAnswers(t *testing.T) {
+	t.Parallel()
+	journal := func(c policy.Config, f ralph.RequestAnswered) policy.Replayed {
+		t.Helper()
+		text, err := c.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := policy.Replay(slices.Values([]ralph.Event{
+			{Seq: 1, Fact: ralph.SessionStarted{ID: "s-1", Config: text}}, {Seq: 2, Fact: f},
+		}), policy.ReplayOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	f := ralph.RequestAnswered{Task: "t-1", Agent: "a", Request: command("make all"), Verdict: ralph.Approved, Rule: "gate.approvals: auto, in the sandbox (landlock)"}
+	if got := journal(bounded(), f); got.Receipts != 1 || got.Differ != 0 {
+		t.Errorf("%+v", got)
+	}
+	without := bounded()
+	without.Sandbox = ""
+	other := f
+	other.Request = ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpPermissions}
+	if got := journal(without, f); got.Differ != 1 {
+		t.Errorf("without a sandbox: %+v", got)
+	}
+	if got := journal(bounded(), other); got.Differ != 1 {
+		t.Errorf("more rights: %+v", got)
+	}
+}
+
+// R-H6: with --unattended what is asked is over at once, as gate.on_timeout says, and what
+// waits as long as it takes is left to the end of the session.
+func TestUnattendedDeadlines(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	c := policy.Config{Unattended: true, GateTimeout: time.Hour}
+	for _, kind := range []string{ralph.GateQuestion, ralph.GateApproval, ralph.GateOperation, ralph.GateTest} {
+		if got := policy.GateDeadline(kind, c, now); !got.Equal(now) {
+			t.Errorf("%s waits until %s", kind, got)
+		}
+	}
+	if got := policy.GateDeadline(ralph.GateMerge, c, now); !got.IsZero() {
+		t.Errorf("a merge expires at %s", got)
+	}
+	g := &ralph.Gate{ID: "g-1", Kind: ralph.GateApproval, Task: "t-1", AskedAt: now, Deadline: now, InTurn: true, Text: "run make"}
+	s := &ralph.State{Gates: []*ralph.Gate{g}}
+	s.Plan.Tasks = []*ralph.Task{{ID: "t-1", Status: ralph.TaskActive}}
+	facts, reply := policy.Unanswered(s, g, c, now)
+	if len(facts) != 1 || reply.Allow || reply.Stop || reply.Text != "nobody is there to answer (--unattended): it is not allowed; go on without it" {
+		t.Errorf("skip: %+v %+v", facts, reply)
+	}
+	c.OnTimeout = "stop"
+	if facts, reply = policy.Unanswered(s, g, c, now); len(facts) != 2 || !reply.Stop {
+		t.Errorf("stop: %+v %+v", facts, reply)
 	}
 }
