@@ -45,7 +45,7 @@ func (r *refusals) heard(e ralph.StreamEvent) {
 
 // said takes what an agent without events prints.
 func (r *refusals) said(s ralph.Said) {
-	if r.asks != nil && s.Kind == ralph.SaidOutput {
+	if r.asks != nil && (s.Kind == ralph.SaidOutput || s.Kind == ralph.SaidStderr) {
 		r.look(s.Text, "")
 	}
 }
