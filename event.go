@@ -208,6 +208,8 @@ func taskDecoderOf(kind string) func([]byte) (Fact, error) {
 		return decodeFact[Answered]
 	case "request.answered":
 		return decodeFact[RequestAnswered]
+	case "sandbox.refused":
+		return decodeFact[SandboxRefused]
 	case "rule.added":
 		return decodeFact[RuleAdded]
 	case "rule.revoked":

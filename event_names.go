@@ -176,7 +176,7 @@ func Kinds() []string {
 		"inbox.ordered", "job.started", "job.ended", "round.started", "plan.started", "plan.ordered",
 		"task.added", "task.edited", "task.removed", "task.started", "task.ended", "task.rejected",
 		"task.accepted", "reject.added", "issue.added", "issue.removed", "step.started", "prepared",
-		"turn.ended", "checks.ran", "committed", "shelved", "asked", "answered", "request.answered", "rule.added", "rule.revoked", "signalled", "noted", "checkout.found",
+		"turn.ended", "checks.ran", "committed", "shelved", "asked", "answered", "request.answered", "sandbox.refused", "rule.added", "rule.revoked", "signalled", "noted", "checkout.found",
 		"integration.started", "merge.queued", "merged", "advanced", "baseline.ran", "landed", "cleaned",
 		"saved", "task.retried", "skip.wanted", "task.rolledback", "task.cleaned", "task.extended",
 		"task.assigned", "task.told", "mode.set", "retrying", "agent.limited", "agent.retries", "agent.switched", "agents.limited",

@@ -24,9 +24,13 @@ type AgentSpec struct {
 	// Resume are the arguments by which an exec agent goes on with {session}; none: it
 	// cannot.
 	Resume []string `json:"resume,omitempty"`
-	// Approvals is what happens to what the agent asks (gate.approvals): ask, policy or
-	// never. Drivers keep their agent asking with each: ralph answers (X-77).
+	// Approvals is what happens to what the agent asks (gate.approvals): auto, ask, policy
+	// or never. Drivers keep their agent asking with each: ralph answers (X-77).
 	Approvals string `json:"approvals,omitempty"`
+	// Sandbox is the kind of the sandbox in which ralph starts the agent's processes, "" for
+	// none. A driver then tells its agent to make none of its own within: it would be the
+	// same promise, and some cannot be made there.
+	Sandbox string `json:"sandbox,omitempty"`
 	// Project lets the agent read the repository's own settings: its hooks and MCP
 	// servers then run. Without it they do not, where the driver can tell its agent so.
 	Project bool              `json:"project,omitempty"`

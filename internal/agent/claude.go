@@ -84,7 +84,7 @@ func (d *claudeDriver) args(in ralph.TurnInput, asked bool) ([]string, error) {
 		args = append(args, "--mcp-config", claudeServers(in.MCP))
 	}
 	if asked {
-		settings, rest, err := claudeSettings(own, in.Dir)
+		settings, rest, err := claudeSettings(own, in.Dir, d.spec.Sandbox != "")
 		if err != nil {
 			return nil, err
 		}

@@ -27,12 +27,13 @@ func ClaudeAsked() string {
 // claudeSettings is what --settings says: rules by which claude asks for each call of
 // gatedTools, whatever its mode and other settings allow (C-034, C-036, X-77). Seen in
 // 2.1.197 and 2.1.329: they win over allow rules, --allowedTools, acceptEdits, auto and
-// bypassPermissions. A sandbox of claude's own would let commands pass in spite of them.
+// bypassPermissions. A sandbox of claude's own would let commands pass in spite of them; it
+// makes none where it runs in ralph's, in which it could not, unless its args want one.
 //
 // Of several --settings claude takes the last alone, so that those of the agent's args
 // are taken out and put into ours. rest is args without them; dir is where their file is
 // looked for.
-func claudeSettings(args []string, dir string) (settings string, rest []string, err error) {
+func claudeSettings(args []string, dir string, bounded bool) (settings string, rest []string, err error) {
 	given := ""
 	for i := 0; i < len(args); i++ {
 		switch value, found := strings.CutPrefix(args[i], "--settings="); {
@@ -61,6 +62,9 @@ func claudeSettings(args []string, dir string) (settings string, rest []string, 
 	permissions["ask"] = asks
 	sandbox := object(all["sandbox"])
 	sandbox["autoAllowBashIfSandboxed"] = false
+	if _, wanted := sandbox["enabled"]; bounded && !wanted {
+		sandbox["enabled"] = false
+	}
 	all["permissions"], all["sandbox"] = permissions, sandbox
 	b, err := json.Marshal(all)
 	return string(b), rest, err

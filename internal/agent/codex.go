@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,7 +29,9 @@ const (
 
 // codexDriver talks to `codex app-server` (0.169.0): one process for all turns of the
 // agent, parallel ones too, each a thread of its own. It is started with the first
-// turn, again when it died, and ended by Close or when it was idle for a while.
+// turn, again when it died, and ended by Close or when it was idle for a while. Inside a
+// sandbox of ralph's there is one for each place of work: what bounds a process bounds all
+// of its turns, and each may write in its own work tree alone (R-H5).
 //
 // The server gets the environment of the first turn, without what is the turn's alone:
 // RALPH_*, git's variables. Those, and what differs, reach the commands of each turn
@@ -35,7 +39,9 @@ const (
 //
 // What ralph needs of its settings it sets by -c, unless the agent's args set it:
 // codexDefaults. sandbox_mode in args wins as well. Otherwise the sandbox is
-// workspace-write, in which .git can only be read: commits are ralph's.
+// workspace-write, in which .git can only be read: commits are ralph's. Inside ralph's
+// sandbox it is none (danger-full-access): codex's own cannot be made within Landlock, and
+// would promise nothing more.
 //
 // The approval policy is untrusted where somebody answers, whatever gate.approvals and
 // args say: on-request asks only about what the sandbox forbids, and with never nothing
@@ -46,17 +52,36 @@ type codexDriver struct {
 	idle time.Duration
 
 	mu     sync.Mutex
-	server *appServer  // nil: none is needed yet
-	users  int         // turns that use it
-	timer  *time.Timer // ends it when it is idle
+	places map[string]*codexPlace // by folder; "" is the one for all
 	closed bool
 
 	sandbox     sync.Mutex // held while the sandbox is tried out
 	sandboxSeen bool       // it works
 }
 
+// codexPlace is the process for the turns of one place.
+type codexPlace struct {
+	server *appServer  // nil: none is needed yet
+	at     os.FileInfo // its folder when it was started
+	users  int         // turns that use it
+	timer  *time.Timer // ends it when it is idle
+}
+
+// bounded reports whether ralph's own sandbox is around codex.
+func (d *codexDriver) bounded() bool { return d.spec.Sandbox != "" }
+
+// place is the name of the process that a turn is of, and the folder where it starts. The
+// sandbox is made for that folder. Without one it is not the turn's: a worktree goes with
+// its task, the process stays.
+func (d *codexDriver) place(in ralph.TurnInput) (name, dir string) {
+	if d.bounded() {
+		return in.Dir, in.Dir
+	}
+	return "", cmp.Or(proc.Getenv(in.Env, "RALPH_ROOT"), in.Dir)
+}
+
 func openCodex(spec ralph.AgentSpec, p *proc.Runner) Driver {
-	return &codexDriver{spec: spec, proc: p, idle: codexIdle}
+	return &codexDriver{spec: spec, proc: p, idle: codexIdle, places: map[string]*codexPlace{}}
 }
 
 // codexDefaults are settings that ralph relies on. Without the first a turn never ends
@@ -109,6 +134,9 @@ func (d *codexDriver) sandboxMode() string {
 	if mode, ok := d.setting("sandbox_mode"); ok {
 		return mode
 	}
+	if d.bounded() {
+		return "danger-full-access"
+	}
 	return "workspace-write"
 }
 
@@ -134,41 +162,56 @@ func (d *codexDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Tur
 	if err != nil {
 		return ralph.TurnResult{}, err
 	}
-	defer d.release()
+	name, _ := d.place(in)
+	defer d.release(name)
 	return newCodexTurn(s, in, on).run(ctx)
 }
 
-// acquire returns the server, which it starts when there is none that lives. The
-// server may still be on its way: its ready tells.
+// acquire returns the server of the turn's place, which it starts when there is none that
+// lives. The server may still be on its way: its ready tells.
 func (d *codexDriver) acquire(ctx context.Context, in ralph.TurnInput) (*appServer, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
 		return nil, errors.New("run a turn of codex: its driver is closed")
 	}
-	if d.timer != nil {
-		d.timer.Stop()
-		d.timer = nil
+	name, dir := d.place(in)
+	p := d.places[name]
+	if p == nil {
+		p = &codexPlace{}
+		d.places[name] = p
 	}
-	if d.server == nil || d.server.gone() {
-		d.server = d.startServer(ctx, in)
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
 	}
-	d.users++
-	return d.server, nil
+	at, _ := os.Stat(dir) // what is not there does not start
+	if p.server != nil && d.bounded() && p.users == 0 && !os.SameFile(p.at, at) {
+		p.server.end() // its sandbox is around a folder that is gone, by the same name
+		p.server = nil
+	}
+	if p.server == nil || p.server.gone() {
+		p.server, p.at = d.startServer(ctx, in, dir), at
+	}
+	p.users++
+	return p.server, nil
 }
 
-func (d *codexDriver) release() {
+// release ends a turn's use of its server. One in a sandbox of its own goes with a place
+// that is gone by then at the latest when it was idle.
+func (d *codexDriver) release(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.users--; d.users > 0 || d.server == nil || d.closed {
+	p := d.places[name]
+	if p.users--; p.users > 0 || p.server == nil || d.closed {
 		return
 	}
-	s := d.server
-	d.timer = time.AfterFunc(d.idle, func() {
+	s := p.server
+	p.timer = time.AfterFunc(d.idle, func() {
 		d.mu.Lock()
-		unused := d.users == 0 && d.server == s
+		unused := p.users == 0 && p.server == s
 		if unused {
-			d.server = nil
+			p.server = nil
 		}
 		d.mu.Unlock()
 		if unused {
@@ -177,18 +220,26 @@ func (d *codexDriver) release() {
 	})
 }
 
-// Close ends the server, if there is one, and waits until it is gone.
+// Close ends the servers, if there are any, and waits until they are gone.
 func (d *codexDriver) Close() error {
 	d.mu.Lock()
-	s := d.server
-	d.server, d.closed = nil, true
-	if d.timer != nil {
-		d.timer.Stop()
+	var running []*appServer
+	d.closed = true
+	for _, p := range d.places {
+		if p.timer != nil {
+			p.timer.Stop()
+		}
+		if p.server != nil {
+			running = append(running, p.server)
+			p.server = nil
+		}
 	}
 	d.mu.Unlock()
-	if s != nil {
-		s.end()
+	var all sync.WaitGroup
+	for _, s := range running {
+		all.Go(s.end)
 	}
+	all.Wait()
 	return nil
 }
 
@@ -218,9 +269,9 @@ func (d *codexDriver) trySandbox(ctx context.Context, in ralph.TurnInput) *ralph
 		return nil // the start of the server says it better, or it does not know how to try
 	}
 	return &ralph.AgentError{Class: ralph.ErrClassSpawn, Lasting: true, Message: cutBack(fmt.Sprintf(
-		"codex cannot make its sandbox here (%s), so that all its commands would fail. In a container or sandbox that "+
-			"keeps the rest safe, let it go without: agents.%s.args: [-c, 'sandbox_mode=\"danger-full-access\"'] in ralph/config.yaml; "+
-			"else allow user namespaces, and look with `codex sandbox -- true`",
+		"codex cannot make its sandbox here (%s), so that all its commands would fail. Let ralph's own sandbox keep it "+
+			"(sandbox.kind: auto in ralph/config.yaml; codex then makes none). In a container that keeps the rest safe, let it go without: "+
+			"agents.%s.args: [-c, 'sandbox_mode=\"danger-full-access\"']; else allow user namespaces, and look with `codex sandbox -- true`",
 		strings.Join(strings.Fields(valid(stderr)), " "), d.spec.Name), maxMessage)}
 }
 
@@ -230,9 +281,12 @@ func divide(env []string) (server, turn []string) {
 	shims := proc.Getenv(env, "RALPH_SHIMS")
 	for _, kv := range env {
 		shimmed := shims != "" && strings.HasPrefix(kv, "PATH="+shims+string(filepath.ListSeparator))
-		if shimmed || strings.HasPrefix(kv, "RALPH") || strings.HasPrefix(kv, "GIT_") {
+		switch {
+		case strings.HasPrefix(kv, "RALPH_ROOT="): // the same in all turns: a sandbox is made by it
+			server = append(server, kv)
+		case shimmed || strings.HasPrefix(kv, "RALPH") || strings.HasPrefix(kv, "GIT_"):
 			turn = append(turn, kv)
-		} else {
+		default:
 			server = append(server, kv)
 		}
 	}

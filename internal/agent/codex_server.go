@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,7 +35,7 @@ type appServer struct {
 
 // startServer starts a process and its handshake; both go on behind the caller.
 // It outlives the turn that needed it first.
-func (d *codexDriver) startServer(ctx context.Context, in ralph.TurnInput) *appServer {
+func (d *codexDriver) startServer(ctx context.Context, in ralph.TurnInput, dir string) *appServer {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	server, _ := divide(in.Env)
 	s := &appServer{
@@ -49,8 +48,7 @@ func (d *codexDriver) startServer(ctx context.Context, in ralph.TurnInput) *appS
 	go func() {
 		defer stop()
 		s.ended, s.err = d.proc.Run(run, proc.Command{
-			// Not the turn's folder: a worktree goes with its task, the server stays.
-			Args: d.command(), Dir: cmp.Or(proc.Getenv(in.Env, "RALPH_ROOT"), in.Dir), Env: server,
+			Args: d.command(), Dir: dir, Env: server,
 			Stdin: input, Stdout: s.rpc, Stderr: s.log(), Grace: in.Grace, Tracked: true,
 		})
 		_ = input.Close() // ends the pump, which may wait for a reader

@@ -26,6 +26,11 @@ func (c *counted) Signal(context.Context, ralph.Signal, string) error { c.told.A
 
 func (c *counted) Learn(context.Context, string) error { c.told.Add(1); return nil }
 
+func (c *counted) Push(context.Context, string, []string) (attempt.Pushed, error) {
+	c.told.Add(1)
+	return attempt.Pushed{}, nil
+}
+
 func (c *counted) Info() attempt.Info { c.told.Add(1); return attempt.Info{Task: "t-1"} }
 
 // FuzzLine: whatever a process says, it gets one line of JSON; and who does not know the

@@ -34,6 +34,7 @@ next start. Ctrl+C again ends it at once.
 	x.resumeFlags(cmd)
 	x.modeFlag(cmd)
 	x.webFlag(cmd)
+	x.unattendedFlag(cmd)
 	f.BoolVar(&x.allowDirty, "allow-dirty", false, "start with uncommitted changes; the first spec's commit takes them along")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f.Changed("max-specs") {
@@ -84,6 +85,7 @@ the work tree.`,
 	x.resumeFlags(cmd)
 	x.modeFlag(cmd)
 	x.webFlag(cmd)
+	x.unattendedFlag(cmd)
 	return cmd
 }
 

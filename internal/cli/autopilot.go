@@ -31,6 +31,7 @@ was. Ctrl+C again, or ` + "`ralph stop --now`" + `, ends it at once.
 	x.resumeFlags(cmd)
 	x.modeFlag(cmd)
 	x.webFlag(cmd)
+	x.unattendedFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if semi {
 			x.set("mode", string(ralph.Semi))

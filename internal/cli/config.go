@@ -61,7 +61,7 @@ func runConfigShow(env Env, asJSON bool) error {
 	}
 	detected := map[string]string{}
 	if root, err := findRoot(env); err == nil {
-		detected = detectedSettings(c, root)
+		detected = detectedSettings(c, root, env.Environ)
 	}
 	wide := 0
 	for _, s := range settings {

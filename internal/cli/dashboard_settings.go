@@ -70,7 +70,7 @@ func (d *settingsDesk) Read() web.SettingsFile {
 		f.TextWhy = err.Error()
 	}
 	f.Text = string(shown)
-	detected := detectedSettings(c, d.root)
+	detected := detectedSettings(c, d.root, d.env.Environ)
 	for _, field := range c.Fields() {
 		f.Settings = append(f.Settings, settingModel(c, field, detected[field.Key]))
 	}

@@ -105,6 +105,8 @@ func examine(ctx context.Context, env Env, say func(what string)) *examination {
 	}
 	say("what holds agents: sandbox and shims")
 	x.below(env, c)
+	x.proveSandbox(ctx, env, root, c)
+	x.whoAnswers(env, c)
 	say("checks and tests")
 	x.checks(root, c)
 	say("hooks and notifications")

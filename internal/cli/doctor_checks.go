@@ -81,11 +81,15 @@ func testOf(c config.Config, d gate.Detected) testCommand {
 }
 
 // detectedSettings says of settings that are left to ralph what it takes, by key.
-func detectedSettings(c config.Config, root string) map[string]string {
+func detectedSettings(c config.Config, root string, environ []string) map[string]string {
 	out := map[string]string{}
 	d := gate.Detect(root)
 	if len(c.Quality.Commands) == 0 && c.Where("quality.commands").Kind == config.FromDefault && len(d.Quality) > 0 {
 		out["quality.commands"] = fmt.Sprintf("detected from %s: %s", d.QualityFile, strings.Join(d.Quality, ", "))
+	}
+	if c.Where("gate.approvals").Kind == config.FromDefault {
+		word, why := approvalsNow(c, environ)
+		out["gate.approvals"] = word + " here: " + why
 	}
 	if c.Where("test.command").Kind == config.FromDefault && d.Test != "" {
 		out["test.command"] = fmt.Sprintf("detected from %s: %s", d.TestFile, d.Test)

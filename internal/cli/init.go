@@ -64,7 +64,7 @@ func runInit(cmd *cobra.Command, env Env, share bool) error {
 		return err
 	}
 	fmt.Fprint(env.Stdout, `ready    ralph/specs/
-`+words+`
+`+words+whoAnswers(env, root)+`
 Next:
   1. write a spec: ralph/specs/my-feature.md
   2. ralph doctor                       is an agent here, and are there checks?

@@ -185,6 +185,8 @@ func (x *session) policyOf(planOnly bool) policy.Config {
 	for _, g := range x.checks {
 		p.Commands, p.CheckNames = append(p.Commands, g.Command), append(p.CheckNames, g.Name)
 	}
+	x.bound(&p, x.env.Environ)
+	p.Unattended = x.unattended
 	p.Session, p.Only, p.PlanOnly, p.Isolated = x.mode, x.only, planOnly, x.isolated
 	p.Commit = x.mode == "agent"
 	p.AutoCommit = p.AutoCommit && x.mode == "construct" // in agent mode D's one commit wins

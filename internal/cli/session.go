@@ -38,6 +38,7 @@ type session struct {
 	isolated   bool // agents work in worktrees
 	web        bool // --web: serve the dashboard meanwhile
 	keepWeb    bool // and after the end, until holdWeb
+	unattended bool // nobody will come: gates are over at once
 
 	*parts
 	journal *journal.File
@@ -73,6 +74,9 @@ func (x *session) run(ctx context.Context) error {
 		return err
 	}
 	if err := x.trusted(ctx); err != nil {
+		return err
+	}
+	if err := x.needsPerson(); err != nil {
 		return err
 	}
 	if err := x.choosePlace(ctx); err != nil {
@@ -234,6 +238,9 @@ func (x *session) begin(ctx context.Context) error {
 		if started.Log, err = x.console.openLog(x.root, x.mode, now); err != nil {
 			return err
 		}
+	}
+	if words := x.alone(); words != "" {
+		x.console.note("%s", words)
 	}
 	for _, n := range x.notices {
 		x.console.note("%s", n)

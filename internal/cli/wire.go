@@ -22,6 +22,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/redact"
+	"github.com/ralph-loop/ralph/internal/sandbox"
 	"github.com/ralph-loop/ralph/internal/secrets"
 	"github.com/ralph-loop/ralph/internal/step"
 )
@@ -55,6 +56,9 @@ type parts struct {
 	chain   []string // agents in use, in order
 	redact  *redact.Redactor
 	notices []string // for the person, before the work begins
+	kind    string   // of the sandbox that agents run in; sandbox.Off for none
+
+	approvals, why string // what gate.approvals comes to here, and why
 }
 
 // agentGrace is how long an agent that is ended may take to end by itself.
@@ -113,6 +117,7 @@ func (p *parts) openAgents(env Env) error {
 	if err := p.openSandbox(env); err != nil {
 		return err
 	}
+	p.settle(env.Environ)
 	procs := p.around(p.procs)
 	p.agents = map[string]step.ConfiguredAgent{}
 	for i, name := range p.config.Chain() {
@@ -120,7 +125,10 @@ func (p *parts) openAgents(env Env) error {
 		if !ok {
 			return &ralph.Refusal{Why: "agent " + name + " is not configured", Hint: "set agent.primary in ralph/config.yaml", Kind: ralph.ErrUsage}
 		}
-		spec.Approvals = p.config.Gate.Approvals // drivers keep a copy: it tells them whether their agent may ask
+		spec.Approvals = p.approvals // drivers keep a copy: it tells them whether their agent may ask
+		if p.kind != sandbox.Off {
+			spec.Sandbox = p.kind
+		}
 		driver, err := agent.Open(spec, procs, env.Self)
 		if err == nil && spec.Driver != "scripted" && len(spec.Command) > 0 {
 			_, err = proc.LookPath(spec.Command[0], p.root, env.Environ)

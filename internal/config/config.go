@@ -173,7 +173,7 @@ type Gate struct {
 	Timeout       time.Duration `yaml:"timeout"`
 	OnTimeout     string        `yaml:"on_timeout"` // skip, stop (X-76)
 	Scope         string        `yaml:"scope"`      // agent, session (X-22)
-	Approvals     string        `yaml:"approvals"`  // ask, policy, never (X-77)
+	Approvals     string        `yaml:"approvals"`  // auto, ask, policy, never (X-77)
 	Allow         []string      `yaml:"allow"`
 	Self          string        `yaml:"self"`          // hold, off: work that changes settings (S2)
 	InputTimeout  time.Duration `yaml:"input_timeout"` // 0: without limit

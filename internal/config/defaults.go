@@ -43,7 +43,7 @@ func Defaults() Config {
 				"deploy", "migrate", "publish", "push --force", "rm -rf", "drop table", "delete from",
 				"npm publish", "terraform apply", "production", "api.*key", "secret", "password",
 			},
-			Timeout: 30 * time.Minute, OnTimeout: "skip", Scope: "agent", Approvals: "ask", Self: "hold",
+			Timeout: 30 * time.Minute, OnTimeout: "skip", Scope: "agent", Approvals: "auto", Self: "hold",
 			Shims: defaultShims(),
 		},
 		Sandbox:   Sandbox{Kind: "auto", Write: agentFolders(), Hide: powers()},

@@ -158,7 +158,7 @@ func (c *Config) checkKeys() []key {
 		{path: "gate.timeout", v: duration(&g.Timeout), doc: "how long a gate waits; 0s: without limit"},
 		{path: "gate.on_timeout", v: oneOf(&g.OnTimeout, "skip", "stop"), doc: "an expired gate skips the operation or stops the run; `ralph auto` stops unless set"},
 		{path: "gate.scope", v: oneOf(&g.Scope, "agent", "session"), doc: "what waits while a gate is open"},
-		{path: "gate.approvals", v: oneOf(&g.Approvals, "ask", "policy", "never"), doc: "who answers what an agent wants to do: a person (`ask`), the rules and then a person (`policy`), or ralph with yes (`never`); the never list and `gate.patterns` wait for a person in each case"},
+		{path: "gate.approvals", v: oneOf(&g.Approvals, "auto", "ask", "policy", "never"), doc: "who answers what an agent wants to do: nobody, as long as it stays in the sandbox, and else a person (`auto`; `ask` where there is no sandbox), a person (`ask`), the rules and then a person (`policy`), or ralph with yes (`never`); the never list and `gate.patterns` wait for a person in each case"},
 		{path: "gate.allow", v: list{p: &g.Allow}, doc: "with `policy`: commands and paths that need nobody"},
 		{path: "gate.self", v: oneOf(&g.Self, "hold", "off"), doc: "work that changes settings of ralph, git, CI or agents: `hold` asks a person before it is committed or merged; `off`: nobody looks"},
 		{path: "gate.input_timeout", v: duration(&g.InputTimeout), doc: "how long an agent's question waits; 0s: without limit"},

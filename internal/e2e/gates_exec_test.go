@@ -23,7 +23,7 @@ case $RALPH_STAGE in
 plan) printf '` + "```json\\n" + `{"tasks":[{"name":"Write hello.txt"}]}\n` + "```\\n" + `' ;;
 build)
 	try ls ls
-	try rm rm -rf build
+	try rm rm -rf ../beside
 	try push git push --force origin main
 	try hook "$(PATH=${PATH#*:} command -v git)" push -q -f origin main:side
 	try outside sh -c 'echo x > "$BASE/outside.txt"'
@@ -58,15 +58,15 @@ func TestGatesHoldAnExecAgent(t *testing.T) {
 			f.begun(f.execSettings(t, c.approvals))
 			e := f.start("agent")
 			f.answer(e, []attempted{
-				{words: "rm -rf build", kind: ralph.GateOperation, allow: c.allow},
+				{words: "rm -rf ../beside", kind: ralph.GateOperation, allow: c.allow},
 				{words: "git push --force", kind: ralph.GateOperation, never: true, allow: c.allow},
 				{words: "git push --force", kind: ralph.GateOperation, never: true, allow: c.allow},
 			})
 			out := e.end()
 			side := !strings.Contains(f.must("git", "-C", f.remote, "log", "--format=%s", "side"), "of others")
-			if f.has(filepath.Join(f.dir, "build/out")) == c.allow || f.pushed() != c.allow || side != c.allow {
-				t.Errorf("approved: %t; build is there: %t, pushed by name: %t, by full path: %t\n%s",
-					c.allow, f.has(filepath.Join(f.dir, "build/out")), f.pushed(), side, out)
+			if f.has(filepath.Join(f.base, "beside/out")) == c.allow || f.pushed() != c.allow || side != c.allow {
+				t.Errorf("approved: %t; beside is there: %t, pushed by name: %t, by full path: %t\n%s",
+					c.allow, f.has(filepath.Join(f.base, "beside/out")), f.pushed(), side, out)
 			}
 			said, failed := f.read("said.txt"), f.read("errors.txt")
 			if !strings.HasPrefix(said, c.said) || strings.Contains(failed, "not in this house") == c.allow {

@@ -36,6 +36,12 @@ func newFenced(t *testing.T) *fenced {
 	if err := os.Mkdir(filepath.Join(p.dir, "build"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.MkdirAll(filepath.Join(p.base, "beside"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(p.base, "beside/out"), []byte("x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	p.write("build/out", "x\n")
 	p.write(".gitignore", "build/\n")
 	return f
@@ -147,7 +153,7 @@ func TestGatesHoldARealAgent(t *testing.T) {
 			f := newFenced(t)
 			list := []attempted{
 				{call: modeltest.Run("ls")},
-				{call: modeltest.Run("rm -rf build"), words: "rm -rf build", kind: ralph.GateOperation, allow: c.allow},
+				{call: modeltest.Run("rm -rf ../beside"), words: "rm -rf ../beside", kind: ralph.GateOperation, allow: c.allow},
 				{call: modeltest.Run("git push --force origin main"), words: "git push --force", kind: ralph.GateOperation, never: true, allow: c.allow},
 				{call: modeltest.Write(f.outside, "x\n"), words: f.outside, kind: ralph.GateApproval, allow: c.allow},
 			}
@@ -159,9 +165,9 @@ func TestGatesHoldARealAgent(t *testing.T) {
 			e := f.start("agent")
 			f.answer(e, list)
 			out := e.end()
-			if f.has(filepath.Join(f.dir, "build/out")) == c.allow || f.pushed() != c.allow || f.has(f.outside) != c.allow {
-				t.Errorf("approved: %t; build is there: %t, pushed: %t, written outside: %t\n%s",
-					c.allow, f.has(filepath.Join(f.dir, "build/out")), f.pushed(), f.has(f.outside), out)
+			if f.has(filepath.Join(f.base, "beside/out")) == c.allow || f.pushed() != c.allow || f.has(f.outside) != c.allow {
+				t.Errorf("approved: %t; beside is there: %t, pushed: %t, written outside: %t\n%s",
+					c.allow, f.has(filepath.Join(f.base, "beside/out")), f.pushed(), f.has(f.outside), out)
 			}
 			if log := f.must(f.ralph, "log", "--json"); !strings.Contains(log, `"command":"ls"`) {
 				t.Errorf("nothing is recorded of ls:\n%s", log)
@@ -177,7 +183,7 @@ func TestNeverListHoldsARealClaude(t *testing.T) {
 	t.Parallel()
 	f := newFenced(t)
 	list := []attempted{
-		{call: modeltest.Run("rm -rf build")},
+		{call: modeltest.Run("rm -rf ../beside")},
 		{call: modeltest.Run("sh -c 'git push -f origin main'"), words: "git push -f", kind: ralph.GateOperation, never: true},
 		{call: modeltest.Run("git push origin +main:main"), words: "+main:main", kind: ralph.GateOperation, never: true},
 	}
@@ -200,8 +206,8 @@ func TestNeverListHoldsARealClaude(t *testing.T) {
 	e := f.start("agent")
 	f.answer(e, list)
 	out := e.end()
-	if f.has(filepath.Join(f.dir, "build/out")) || f.pushed() {
-		t.Errorf("build is there: %t, pushed: %t\n%s", f.has(filepath.Join(f.dir, "build/out")), f.pushed(), out)
+	if f.has(filepath.Join(f.base, "beside/out")) || f.pushed() {
+		t.Errorf("beside is there: %t, pushed: %t\n%s", f.has(filepath.Join(f.base, "beside/out")), f.pushed(), out)
 	}
 	f.checkHello(out)
 }

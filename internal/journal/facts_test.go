@@ -71,6 +71,7 @@ func facts() []ralph.Fact {
 		ralph.AgentSwitched{},
 		ralph.AgentRetries{},
 		ralph.RequestAnswered{},
+		ralph.SandboxRefused{},
 		ralph.RuleAdded{},
 		ralph.RuleRevoked{},
 		ralph.Signalled{},

@@ -34,6 +34,9 @@ func Unanswered(s *ralph.State, g *ralph.Gate, c Config, now time.Time) ([]ralph
 		return nil, ralph.Reply{}
 	}
 	why := fmt.Sprintf("nobody answered within %s", g.Deadline.Sub(g.AskedAt))
+	if c.Unattended {
+		why = nobodyThere
+	}
 	if g.Decidable() {
 		why += ": it is not allowed"
 	}
@@ -58,6 +61,9 @@ func AskDeadline(kind ralph.RequestKind, c Config, now time.Time) time.Time {
 // (C-038, X-76).
 func GateDeadline(kind string, c Config, now time.Time) time.Time {
 	limit := time.Duration(0)
+	if c.Unattended && expires(kind) {
+		return now // nobody will come (R-H6)
+	}
 	switch kind {
 	case ralph.GateQuestion:
 		limit = c.InputTimeout
@@ -70,11 +76,36 @@ func GateDeadline(kind string, c Config, now time.Time) time.Time {
 	return now.Add(limit)
 }
 
+// nobodyThere is why nothing waits in a session that was started so.
+const nobodyThere = "nobody is there to answer (--unattended)"
+
+// expires reports whether gates of a kind are over some time, also without an answer.
+func expires(kind string) bool {
+	return slices.Contains([]string{ralph.GateQuestion, ralph.GateApproval, ralph.GateOperation, ralph.GateTest}, kind)
+}
+
+// deserted reports whether an open gate is all that is left: it waits as long as it takes,
+// nobody will come, and nothing else can go on meanwhile.
+func deserted(s *ralph.State, gate *ralph.Gate, c Config) bool {
+	if !c.Unattended || expires(gate.Kind) {
+		return false
+	}
+	for _, list := range [][]*ralph.Task{s.Stages, s.Plan.Tasks} {
+		if slices.ContainsFunc(list, func(t *ralph.Task) bool { return t.Status == ralph.TaskActive && s.Gate(t.ID) == nil }) {
+			return false
+		}
+	}
+	return !queued(s) && best(s, c, func(*ralph.Task) bool { return true }) == nil
+}
+
 // expired is what becomes of a gate between two turns that nobody answered in time: its
 // task is blocked, or with gate.on_timeout stop the session ends, and the task asks
 // anew when it is started again. It never passes.
 func expired(gate *ralph.Gate, c Config) (ralph.Step, ralph.Why) {
 	why := ralph.Why{Rule: "X-76", Text: "nobody answered in time: " + gate.Text}
+	if c.Unattended {
+		why.Text = nobodyThere + ": " + gate.Text
+	}
 	if c.OnTimeout == "stop" {
 		cause := fmt.Sprintf("nobody answered %s in time: %s", gate.ID, gate.Text)
 		return ralph.Tell{Fact: ralph.Control{Want: ralph.WantStop, Cause: cause, Ends: ralph.ReasonUnanswered}}, why

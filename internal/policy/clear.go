@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,6 +16,7 @@ import (
 
 // What happens to approvals that an agent asks for: gate.approvals (X-77).
 const (
+	approvalsAsk    = "ask"
 	approvalsPolicy = "policy"
 	approvalsNever  = "never"
 )
@@ -61,7 +63,7 @@ func Clear(q ralph.Request, c Config, g Ground, rules []*ralph.AnswerRule) Word 
 	var found []operation.Found
 	if q.Kind == ralph.RequestApproval {
 		found = Operations(q, c.Patterns, g)
-		if word, held := never(found, g.Sandboxed); held {
+		if word, held := never(found, g.Sandboxed || c.Sandbox != ""); held {
 			return word
 		}
 	}
@@ -71,11 +73,22 @@ func Clear(q ralph.Request, c Config, g Ground, rules []*ralph.AnswerRule) Word 
 	if q.Kind != ralph.RequestApproval {
 		return Word{Rule: "a question", Gate: ralph.GateQuestion}
 	}
-	if word, held := patterned(found, c.PreApproved); held {
+	if word, held := patterned(found, c, oneFolder(q, g), g); held {
 		return word
 	}
 	return byApprovals(q, c, g)
 }
+
+// oneFolder is the folder in which each command of a request runs, "" when nobody knows:
+// it goes elsewhere on its way.
+func oneFolder(q ralph.Request, g Ground) string {
+	if movesAway.MatchString(q.Command) {
+		return ""
+	}
+	return g.in(q.Dir)
+}
+
+var movesAway = regexp.MustCompile(`(?i)\b(cd|chdir|pushd|popd|chroot|set-location)\b|\s-C\b`)
 
 // byApprovals is what gate.approvals says to what nothing holds.
 func byApprovals(q ralph.Request, c Config, g Ground) Word {
@@ -83,16 +96,23 @@ func byApprovals(q ralph.Request, c Config, g Ground) Word {
 	case approvalsNever:
 		return Word{Verdict: ralph.Approved, Rule: "gate.approvals: never"}
 	case approvalsPolicy:
+	case approvalsAuto:
+		if c.bounded() {
+			return byAuto(q, c, g)
+		}
+		fallthrough // no sandbox: as if it were ask
 	default:
-		if _, err := cleared(q, nil, g); q.Shown && err == nil {
+		if _, err := cleared(q, nil, g, nil); q.Shown && err == nil {
 			return Word{Verdict: ralph.Approved, Rule: "the agent's own rules"}
 		}
 		return Word{Rule: "gate.approvals: ask", Gate: ralph.GateApproval}
 	}
-	allowed, err := cleared(q, slices.Concat(c.Allow, c.PreApproved), g)
+	allowed, err := cleared(q, slices.Concat(c.Allow, c.PreApproved), g, c.Commands)
 	switch {
 	case err != nil:
 		return Word{Rule: err.Error(), Gate: ralph.GateApproval}
+	case strings.HasPrefix(allowed, aCheck):
+		return Word{Verdict: ralph.Approved, Rule: allowed}
 	case allowed == "":
 		return Word{Verdict: ralph.Approved, Rule: "gate.approvals: policy"}
 	case !slices.Contains(c.Allow, allowed) && slices.Contains(c.PreApproved, allowed):
@@ -101,13 +121,16 @@ func byApprovals(q ralph.Request, c Config, g Ground) Word {
 	return Word{Verdict: ralph.Approved, Rule: "gate.allow: " + allowed}
 }
 
-// cleared returns which entries of gate.allow it took, "" for none, or why the request
-// is for a person.
-func cleared(q ralph.Request, allow []string, g Ground) (string, error) {
+// aCheck begins what says that a command runs a check of the project.
+const aCheck = "a check of the project: "
+
+// cleared returns which entries of gate.allow it took, or which of the project's checks, ""
+// for none, or why the request is for a person.
+func cleared(q ralph.Request, allow []string, g Ground, checks []string) (string, error) {
 	base := g.in(q.Dir)
 	switch q.Op {
 	case ralph.OpCommand:
-		j := &judge{allow: allow, ground: g, dirs: []string{base}}
+		j := &judge{allow: allow, checks: checks, ground: g, dirs: []string{base}}
 		if err := j.inside(base); err != nil {
 			return "", err
 		}

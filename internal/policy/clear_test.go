@@ -72,14 +72,15 @@ func TestClearCommands(t *testing.T) {
 		"CI=1 ls", "NO_COLOR=1 git diff", "command -v go", "which go", "echo rm -rf /", "echo 'curl x | sh'", "grep rm a", "cat <<< hi", "test -f a && cat a",
 		"cat ralph/progress.md", "cat ralph/config.yaml", "ls # curl x", "ls \\\n  -la",
 		"cat src/*.go", "cat s*/a.go", "wc -l src/*.go", "grep -n foo src/*.go", "tail -5 a", "git stash list", "git worktree list --porcelain", "cd src && cat *.go",
+		"rm a", "rm -rf src", "rm -f a.go src/b.go", "ls; rm a", "cd src && rm a.go", "rm -rf sub/deep", "rm -rf src/*", "r''m a", "rm -- a",
 		"ralph signal COMPLETE", `ralph signal BLOCKED "no key"`, "cd src && git status", "cd bare && ls", "cat c[f]g/*", "ls sub/?", "tail -3 src/*.go", "cat odd/*",
 	}
 	holds := []string{
-		"curl https://example.com", "wget x", "rm a", "rm -rf /", "sudo ls", "mv a b", "cp a b", "touch a", "chmod +x a", "make", "go test ./...", "npm test",
+		"curl https://example.com", "wget x", "rm", "rm -rf .", "rm -rf /w", "rm -rf *", "rm -rf .git", "rm -rf ralph", "rm a/../../x", "rm out/passwd", "rm -rf $X", "rm -rf /", "sudo ls", "mv a b", "cp a b", "touch a", "chmod +x a", "make", "go test ./...", "npm test",
 		"python3 -c 'x'", "node x.js", "./run.sh", "/usr/bin/ls", "bash x.sh", "sh", "bash -c 'curl x'", "bash -lc 'bash -lc ls'", "eval ls", "exec ls", "env ls", "xargs rm",
 		"ralph", "ralph approve g-1", "./ralph signal COMPLETE", "ralph signal BLOCKED $(rm a)", "time ls", "nohup ls", "ls | sh", "echo rm | bash", "cat a | xargs rm", "awk '{system(\"x\")}' a", "perl -e x", "ssh h ls", "nc -l 1", "kill 1",
-		"ls; rm a", "ls && rm a", "ls || rm a", "ls | tee a", "ls & rm a", "ls &", "(ls; rm a)", "{ rm a; }", "ls\nrm a", "! rm a",
-		"ls $(rm a)", "ls `rm a`", `echo "$(rm a)"`, "cat <(rm a)", "ls > >(rm a)", "$X", "ls $X", `ls "$HOME"`, "${X:-rm} a", "l\\s", "$'rm' a", `$"rm" a`, "r''m a",
+		"ls; mv a b", "ls && mv a b", "ls || mv a b", "ls | tee a", "ls & rm a", "ls &", "(ls; mv a b)", "{ mv a b; }", "ls\nmv a b", "! mv a b",
+		"ls $(rm a)", "ls `rm a`", `echo "$(rm a)"`, "cat <(rm a)", "ls > >(rm a)", "$X", "ls $X", `ls "$HOME"`, "${X:-rm} a", "l\\s", "$'rm' a", `$"rm" a`, "m''v a b",
 		"X=1", "PATH=. ls", "LD_PRELOAD=./x.so ls", "GIT_PAGER=x git log", "GIT_EXTERNAL_DIFF=./x git diff", "CI=$(rm a) ls", "export PATH=.", "alias ls=rm",
 		"ls() { rm a; }; ls", "if true; then ls; fi", "for i in a; do ls; done", "while true; do ls; done", "case a in a) ls;; esac", "[[ -f a ]]", "(( 1 ))", "let x=1",
 		"declare x=1", "function f { ls; }", "coproc ls", "trap ls EXIT", "source a", ". a", "set -x", "cd", "cd -", "cd ..", "cd /", "cd out && ls", "cd $X && ls", "cd in && cat ../../../../etc/passwd", "cd src && cat ../src/a",
@@ -192,7 +193,7 @@ func TestClearSettings(t *testing.T) {
 		{"allowed in a list", policy.Config{Approvals: "policy", Allow: allow}, command("ls && make dist | head"), "gate.allow: make"},
 		{"other words", policy.Config{Approvals: "policy", Allow: allow}, command("go run ."), ""},
 		{"a part of a word", policy.Config{Approvals: "policy", Allow: allow}, command("maker"), ""},
-		{"allowed beside another", policy.Config{Approvals: "policy", Allow: allow}, command("make && rm a"), ""},
+		{"allowed beside another", policy.Config{Approvals: "policy", Allow: allow}, command("make && mv a b"), ""},
 		{"allowed with what hides", policy.Config{Approvals: "policy", Allow: allow}, command("make $(rm a)"), ""},
 		{"allowed with a variable", policy.Config{Approvals: "policy", Allow: allow}, command("PATH=. make"), ""},
 		{"allowed, written outside", policy.Config{Approvals: "policy", Allow: allow}, command("make > /etc/x"), ""},
@@ -202,7 +203,7 @@ func TestClearSettings(t *testing.T) {
 		{"beside the folder", policy.Config{Approvals: "policy", Allow: allow}, files(ralph.OpEdit, "/opt/outer/a"), ""},
 		{"git's word in the folder", policy.Config{Approvals: "policy", Allow: allow}, command("cd /opt/out && git status"), ""},
 		{"git in the folder", policy.Config{Approvals: "policy", Allow: allow}, files(ralph.OpEdit, "/opt/out/.git/config"), ""},
-		{"an empty entry", policy.Config{Approvals: "policy", Allow: []string{"", " "}}, command("rm a"), ""},
+		{"an empty entry", policy.Config{Approvals: "policy", Allow: []string{"", " "}}, command("mv a b"), ""},
 	} {
 		w := policy.Clear(tt.q, tt.c, policy.Ground{Work: "/w"}, nil)
 		if (w.Verdict == ralph.Approved) != (tt.want != "") || tt.want != "" && w.Rule != tt.want {
@@ -215,8 +216,8 @@ func TestClearSettings(t *testing.T) {
 // nothing that the shell puts in by itself.
 func FuzzClear(f *testing.F) {
 	for _, s := range []string{
-		"ls", "cat a | grep b", "cd a && ls", "bash -lc 'ls'", "curl x", "ls; rm a", "ls $(rm a)", "echo \"$(sudo x)\"", "cat <<EOF\n`rm`\nEOF", "CI=1 ls > a",
-		"r\\m a", "'rm' a", "\"rm\" a", "r\"m\" a", "ls\nrm", "ls &", "git -c a=b log", "sed -n 1p a", "cat <<'E'\nrm\nE",
+		"ls", "cat a | grep b", "cd a && ls", "bash -lc 'ls'", "curl x", "ls; mv a b", "ls $(rm a)", "echo \"$(sudo x)\"", "cat <<EOF\n`rm`\nEOF", "CI=1 ls > a",
+		"m\\v a b", "'mv' a b", "\"mv\" a b", "m\"v\" a b", "ls\nmv", "ls &", "git -c a=b log", "sed -n 1p a", "cat <<'E'\nrm\nE",
 	} {
 		f.Add(s)
 	}
@@ -246,7 +247,7 @@ func onlyReads(t *testing.T, whole, text string) {
 			switch {
 			case strings.HasSuffix(words[0], "sh"):
 				onlyReads(t, whole, words[len(words)-1])
-			case slices.Contains(strings.Fields("curl wget rm mv cp sudo dd tee eval exec env xargs python perl node ssh nc chmod chown kill"), words[0]):
+			case slices.Contains(strings.Fields("curl wget mv cp sudo dd tee eval exec env xargs python perl node ssh nc chmod chown kill"), words[0]):
 				t.Fatalf("%q passes and runs %s", whole, words[0])
 			}
 		}

@@ -66,7 +66,10 @@ type Config struct {
 	ApproveStart bool `json:"approve_start,omitempty"` // the start waits for a person (A-105)
 
 	// What an agent asks in the middle of a turn.
-	Approvals   string        `json:"approvals,omitempty"`    // ask, policy, never
+	Approvals   string        `json:"approvals,omitempty"`    // auto (with Sandbox), ask, policy, never
+	Sandbox     string        `json:"sandbox,omitempty"`      // the kind that agents run in, "" for none
+	Write       []string      `json:"write,omitempty"`        // what it lets them write beside their work tree, absolute
+	Unattended  bool          `json:"unattended,omitempty"`   // nobody will come: what waits for a person expires at once
 	Allow       []string      `json:"allow,omitempty"`        // policy: commands, tools and folders that need nobody
 	Patterns    []string      `json:"patterns,omitempty"`     // operations that wait for a person; the never list is none of the settings
 	PreApproved []string      `json:"pre_approved,omitempty"` // what the patterns do not hold all the same

@@ -221,6 +221,9 @@ func waitForHuman(s *ralph.State, gate *ralph.Gate, c Config, now time.Time) (ra
 	if !gate.Deadline.IsZero() && !now.Before(gate.Deadline) {
 		return expired(gate, c)
 	}
+	if deserted(s, gate, c) {
+		return ralph.Tell{Fact: ralph.Control{Want: ralph.WantStop, Cause: nobodyThere + ": " + gate.Text, Ends: ralph.ReasonUnanswered}}, ralph.Why{Rule: "X-76", Text: nobodyThere}
+	}
 	return ralph.Wait{Until: gate.Deadline}, ralph.Why{Rule: "B-025", Text: "waiting for an answer to " + string(gate.ID)}
 }
 

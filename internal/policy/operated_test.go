@@ -62,10 +62,10 @@ func TestClearPatterns(t *testing.T) {
 	held := map[string]string{
 		"./deploy.sh staging": "deploy", "rails db:migrate": "migrate", "./publish.sh docs": "publish", "rm -rf ../build": "rm -rf",
 		"psql -c 'DROP TABLE x'": "drop table", "mysql <<< 'DELETE FROM x'": "delete from", "terraform apply": "terraform apply", "./run.sh production": "production",
-		"cat api_secret_key": "api.*key", "cat secret.txt": "secret", "PASSWORD=x ./run": "password",
+		"vault write api_secret_key": "api.*key", "gh secret set X": "secret", "PASSWORD=x ./run": "password",
 		"rm -fr ../build": "rm -rf", "rm -r -f ../build": "rm -rf", "rm --recursive --force ../build": "rm -rf", "sudo rm -r -f ../build": "rm -rf",
 		"psql -c 'drop /* x */  table y'": "drop table", "TERRAFORM APPLY": "terraform apply", "'terraform' \"apply\"": "terraform apply",
-		"ls && terraform apply": "terraform apply", "bash -c 'terraform apply'": "terraform apply", "cat < secret.txt": "secret", "rm -rf /some/dir": "rm -rf",
+		"ls && terraform apply": "terraform apply", "bash -c 'terraform apply'": "terraform apply", "./run < secret.txt": "secret", "rm -rf /some/dir": "rm -rf",
 	}
 	for text, pattern := range held {
 		for _, approvals := range []string{"never", "policy", "ask"} {
@@ -110,7 +110,7 @@ func TestClearPrecedence(t *testing.T) {
 		{"rm -fr x", policy.Config{Approvals: "never", PreApproved: []string{"rm -rf"}}, true, "gate.approvals: never"},
 		{"rm -rf /", policy.Config{Approvals: "policy", PreApproved: []string{"rm -rf", "rm -rf /"}}, false, "the never list: rm -rf /"},
 		{"rm -rf x; terraform apply", policy.Config{Approvals: "policy", PreApproved: []string{"rm -rf"}}, false, "gate.patterns: terraform apply"},
-		{"cat secret", policy.Config{Approvals: "policy"}, false, "gate.patterns: secret"},
+		{"gh secret set X", policy.Config{Approvals: "policy"}, false, "gate.patterns: secret"},
 		{"cat secret", policy.Config{Approvals: "policy", PreApproved: []string{"secret"}}, true, "gate.approvals: policy"},
 		{"npm run deploy", policy.Config{Approvals: "policy", PreApproved: []string{"npm run deploy"}}, true, "gate.pre_approved: npm run deploy"},
 		{"npm run deploy", policy.Config{Approvals: "ask", PreApproved: []string{"npm run deploy"}}, false, "gate.approvals: ask"},

@@ -21,6 +21,7 @@ const mostShell = 16 << 10
 // judge goes through one command.
 type judge struct {
 	allow  []string
+	checks []string // the project's, that ralph runs itself
 	ground Ground
 	dirs   []string // where the shell may be by now: after a cd in some branch, several
 	inner  bool     // within sh -c
@@ -274,8 +275,14 @@ func (j *judge) call(c *syntax.CallExpr) error {
 		j.use(entry)
 		return nil
 	}
+	if check := runsCheck(j.checks, spelled(args)); check != "" && j.atHome() {
+		j.use(aCheck + check)
+		return nil
+	}
 	name := args[0].text()
 	switch name {
+	case "rm":
+		return j.removes(args[1:])
 	case "cd":
 		return j.cd(args[1:])
 	case "sh", "bash", "zsh", "/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/bash", "/usr/bin/zsh", "/usr/bin/sh":
@@ -383,4 +390,71 @@ func (j *judge) shell(args []word) error {
 	j.inner = true
 	defer func() { j.inner = false }()
 	return j.command(text.text())
+}
+
+// spelled are words as text; a pattern of the shell stays one, which no check has.
+func spelled(args []word) []string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		out[i] = string(a)
+	}
+	return out
+}
+
+// atHome reports whether the shell is in the work tree, wherever it may be by now.
+func (j *judge) atHome() bool {
+	work := j.ground.real(j.ground.Work)
+	return !slices.ContainsFunc(j.dirs, func(dir string) bool {
+		_, ok := within(work, j.ground.real(dir))
+		return !ok
+	})
+}
+
+// removes judges rm: of what lies in the work tree git has the rest, and ralph its tree
+// before the turn, so that nobody has to be asked (R-H6). The work tree itself is no part
+// of it, nor is what no agent changes unasked.
+func (j *judge) removes(args []word) error {
+	options, n := true, 0
+	for _, a := range args {
+		if text := a.text(); options && strings.HasPrefix(text, "-") {
+			options = text != "--"
+			continue
+		}
+		if err := j.removable(a); err != nil {
+			return err
+		}
+		n++
+	}
+	if n == 0 {
+		return errors.New("it does not say what is removed")
+	}
+	return nil
+}
+
+func (j *judge) removable(a word) error {
+	for _, dir := range j.dirs {
+		paths := []string{a.text()}
+		if a.globs() {
+			var err error
+			if paths, err = j.ground.matches(dir, a); err != nil {
+				return err
+			}
+		}
+		for _, p := range paths {
+			entry, err := j.ground.path(dir, p, true, j.allow)
+			if err != nil {
+				return err
+			}
+			full := p
+			if !strings.HasPrefix(p, "/") {
+				full = dir + "/" + p
+			}
+			// A symbolic link is removed itself, and not what it leads to: where the folder is counts.
+			if rel, ok := within(j.ground.real(j.ground.Work), j.ground.real(full)); entry == "" && (!ok || rel == ".") {
+				return fmt.Errorf("%s is all of the work tree", p)
+			}
+			j.use(entry)
+		}
+	}
+	return nil
 }

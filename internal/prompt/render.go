@@ -38,7 +38,13 @@ type Input struct {
 	Conflicts  []ralph.ConflictFile // resolve: files that hold both sides, bounded by the caller
 	InPlace    bool                 // work is in the user's checkout: no commits by the agent
 	Before     []ralph.RedCheck     // how checks were red before the task's work
+	Sandbox    *Sandbox             // what the system keeps the agent from; nil for nothing
 	Signal     string               // build, resolve: the command that signals in a shell; "" when there is none
+}
+
+// Sandbox is the sandbox that an agent works in, as it is told.
+type Sandbox struct {
+	Write []string // what it may write beside the current directory
 }
 
 // Renderer makes prompts. It keeps the built-in templates once they are parsed,

@@ -57,6 +57,9 @@ func full(stage ralph.TaskKind) Input {
 			{Path: "large.go"},
 		},
 	}
+	if stage == ralph.KindBuild || stage == ralph.KindPlan {
+		in.Sandbox = &Sandbox{Write: []string{"/tmp", "/home/ada/.cache"}}
+	}
 	if stage == ralph.KindBuild || stage == ralph.KindDecompose || stage == ralph.KindResolve {
 		in.Task = task
 	}

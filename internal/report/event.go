@@ -76,6 +76,8 @@ func aboutControl(f ralph.Fact) ralph.TaskID {
 		return f.Task
 	case ralph.RequestAnswered:
 		return f.Task
+	case ralph.SandboxRefused:
+		return f.Task
 	case ralph.Signalled:
 		return f.Task
 	case ralph.AgentLimited:

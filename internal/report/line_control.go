@@ -52,6 +52,8 @@ func controlLines(e ralph.Event, s *ralph.State) []string {
 		return one("COMPACT: %s: %s", called(s, f.Task), how)
 	case ralph.RequestAnswered:
 		return one("%s", requestAnswered(f))
+	case ralph.SandboxRefused:
+		return one("SANDBOX: %s", refusedWords(f))
 	case ralph.RuleAdded:
 		return one("RULE: %s: %s", f.Rule.ID, RuleWords(&f.Rule))
 	case ralph.RuleRevoked:
@@ -96,6 +98,21 @@ func requestAnswered(f ralph.RequestAnswered) string {
 		return fmt.Sprintf("DENIED: %s of %s may not %s (%s)", f.Agent, f.Task, RequestWords(f.Request), f.Rule)
 	}
 	return fmt.Sprintf("%s: %s of %s may %s (%s)", strings.ToUpper(string(f.Verdict)), f.Agent, f.Task, RequestWords(f.Request), f.Rule)
+}
+
+// refusedWords says what the sandbox kept an agent from. What let the call pass did not open
+// the sandbox: who reads "approved" should not think so.
+func refusedWords(f ralph.SandboxRefused) string {
+	words := fmt.Sprintf("%s of %s may not write %s", f.Agent, f.Task, clip(f.Path, 300))
+	switch {
+	case f.Call != "" && f.Allowed != "":
+		words += fmt.Sprintf(": %q was approved (%s), and then refused by %s", clip(f.Call, 200), f.Allowed, f.Sandbox)
+	case f.Call != "":
+		words += fmt.Sprintf(": %q was refused by %s", clip(f.Call, 200), f.Sandbox)
+	default:
+		words += ": refused by " + f.Sandbox
+	}
+	return words + " (sandbox.write opens a folder)"
 }
 
 // RuleWords says what a rule answers, and how.

@@ -253,6 +253,10 @@ func (d *draft) add(e ralph.Event, s *ralph.State) {
 		d.taskRemoved(f.ID)
 	case ralph.AgentLimited:
 		d.limits = append(d.limits, LimitRow{e.At, f.Agent, f.Until})
+	case ralph.SandboxRefused:
+		if r := d.work(f.Task); r != nil {
+			r.note(e.At, "X-77", "the sandbox: "+refusedWords(f))
+		}
 	case ralph.Asked:
 		d.asked(f.Gate, e.At)
 	case ralph.Answered:

@@ -61,6 +61,8 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	defer watch.close()
 	asks, heard := x.askerOf(t, step), newHeard().shown(rec.dir, x.Redact)
 	defer heard.close()
+	kept := newRefusals(turnCtx, asks)
+	defer kept.close()
 	line, env, err := x.openLine(turnCtx, s, t, step, agent, asks, rec, guard.cut)
 	if err != nil {
 		return nil, errors.Join(err, rec.close())
@@ -70,8 +72,10 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 		Resume: step.Resume, Schema: schemaFor(step.Stage, agent.Structured), Timeout: step.Timeout, MaxCost: step.MaxCost,
 		Grace: x.Grace, Scratch: rec.dir, MCP: x.MCP, Raw: rec.output,
 	}, ralph.TurnHooks{
-		Said: listener.said, Context: guard.heard, Event: func(e ralph.StreamEvent) { heard.add(e); watch.heard(e) }, Ask: asks.hook(), Asking: line.through, Stopping: x.stopping(t, text),
+		Said: func(s ralph.Said) { listener.said(s); kept.said(s) }, Context: guard.heard,
+		Event: func(e ralph.StreamEvent) { heard.add(e); watch.heard(e); kept.heard(e) }, Ask: asks.hook(), Asking: line.through, Stopping: x.stopping(t, text),
 	})
+	kept.close()
 	if closeErr := errors.Join(line.close(), rec.close()); err == nil {
 		err = closeErr
 	}
@@ -245,6 +249,9 @@ func (x *Executor) prompt(ctx context.Context, s *ralph.State, t *ralph.Task, st
 		Learnings: readTail(filepath.Join(x.dir(t), progressFile), mostLearned), Feedback: step.Feedback,
 		Handover: t.Run.Handover, Iteration: step.Iteration, Max: x.Config.MaxIterations, Structured: structured, InPlace: t.Run.Place.Dir == "",
 		Signal: x.Signal,
+	}
+	if x.Config.Sandbox != "" {
+		in.Sandbox = &prompt.Sandbox{Write: x.Config.Write}
 	}
 	if b := s.Baseline(s.BaseOf(t)); b != nil {
 		in.Before = b.Reds

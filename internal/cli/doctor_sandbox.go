@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+// proveSandbox tries the sandbox out: a child in it writes in its own folder, and beside it;
+// and each agent in use says its version in it. What a kind should do is no proof that it
+// does so on this system (issue 15, point 4).
+func (x *examination) proveSandbox(ctx context.Context, env Env, root string, c config.Config) {
+	p := &parts{root: root, config: c, procs: proc.NewRunner("")}
+	if needsSetup(root) != nil || p.openSandbox(env) != nil || p.cage == nil {
+		return // a finding says so already, or there is nothing yet to keep
+	}
+	procs := p.around(p.procs)
+	if err := tryWrites(ctx, procs, env.Environ); err != nil {
+		x.problem("sandbox", fmt.Sprintf("%s does not hold: %v", p.cage.kind, err), "set sandbox.kind to another kind, or to off; then gate.approvals: auto is ask")
+		return
+	}
+	x.ok("sandbox", "tried: a write outside is refused by %s, one inside works", p.cage.kind)
+	for _, name := range c.Chain() {
+		spec, ok := c.AgentSpec(name)
+		environ := append(baseEnv(env.Environ), agentEnv(spec, env.Environ)...)
+		if !ok || len(spec.Command) == 0 || !agent.CanTellVersion(spec) {
+			continue
+		}
+		if _, err := proc.LookPath(spec.Command[0], root, environ); err != nil {
+			continue
+		}
+		if _, err := agent.Version(ctx, procs, spec, root, environ, doctorLimit); err != nil {
+			if _, outside := agent.Version(ctx, p.procs, spec, root, environ, doctorLimit); outside == nil {
+				x.problem("sandbox", fmt.Sprintf("agent %s does not start in it: %v", name, err), "add the folder that it has to write to sandbox.write, or set sandbox.kind to another kind")
+			}
+			continue
+		}
+		x.ok("sandbox", "agent %s starts in it", name)
+	}
+}
+
+// tryWrites runs a child in the sandbox, in a folder of its own that is all it may write.
+func tryWrites(ctx context.Context, procs *proc.Runner, environ []string) (err error) {
+	base, err := os.MkdirTemp("", "ralph-doctor-")
+	if err != nil {
+		return fmt.Errorf("make a folder to try it in: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(base)) }()
+	inside, outside := filepath.Join(base, "inside"), filepath.Join(base, "outside")
+	for _, dir := range []string{inside, outside} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return fmt.Errorf("make a folder to try it in: %w", err)
+		}
+	}
+	env := slices.DeleteFunc(baseEnv(environ), func(kv string) bool { return strings.HasPrefix(kv, "TMPDIR=") })
+	_, stderr, res, err := procs.Output(ctx, proc.Command{
+		Args: []string{"/bin/sh", "-c", `echo x > "$1/file"; echo x > file`, "sh", outside}, Dir: inside, Env: append(env, "TMPDIR="+inside), Timeout: doctorLimit,
+	})
+	said := strings.Join(strings.Fields(string(stderr)), " ")
+	switch _, in := os.Stat(filepath.Join(inside, "file")); {
+	case err != nil:
+		return err
+	case in != nil:
+		return fmt.Errorf("a process in it cannot write in its own folder (exit code %d): %s", res.Code, said)
+	}
+	if _, out := os.Stat(filepath.Join(outside, "file")); out == nil {
+		return errors.New("a process in it has written outside")
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// approvalsAuto bounds agents by the sandbox that they run in (issue 15, R-H6).
+const approvalsAuto = "auto"
+
+// byAutoRule begins the rule of what passes because it stays in the sandbox.
+const byAutoRule = "gate.approvals: auto, in the sandbox"
+
+// bounded reports whether what an agent's processes can write is bounded, so that their
+// commands need nobody.
+func (c Config) bounded() bool { return c.Approvals == approvalsAuto && c.Sandbox != "" }
+
+// byAuto is what gate.approvals: auto says to what nothing holds. What runs inside the
+// sandbox passes: commands, all that reads, changes of files in the work tree, the folders
+// for temporary files and those of sandbox.write, and the agent's own tools for the network,
+// which its commands have as well. What leaves it goes to a person: a change elsewhere, what
+// other programs run by themselves, more rights, and tools of servers that run where the
+// sandbox does not reach, as nobody knows.
+func byAuto(q ralph.Request, c Config, g Ground) Word {
+	passes := Word{Verdict: ralph.Approved, Rule: byAutoRule + " (" + c.Sandbox + ")"}
+	switch q.Op {
+	case ralph.OpCommand:
+		if q.Command != "" {
+			return passes
+		}
+	case ralph.OpRead:
+		return passes
+	case ralph.OpTool:
+		if slices.Contains(tamedTools(), q.Tool) {
+			return passes
+		}
+	}
+	allow := slices.Concat(c.Allow, c.PreApproved)
+	places := allow
+	if q.Op == ralph.OpEdit {
+		places = slices.Concat(allow, c.Write)
+	}
+	entry, err := cleared(q, places, g, nil)
+	switch {
+	case err != nil && q.Op == ralph.OpEdit && outside(q, c, g):
+		return Word{Rule: fmt.Sprintf("%v, and the sandbox refuses it whatever is said here; sandbox.write opens a folder", err), Gate: ralph.GateApproval}
+	case err != nil:
+		return Word{Rule: err.Error(), Gate: ralph.GateApproval}
+	case entry != "" && slices.Contains(allow, entry):
+		return Word{Verdict: ralph.Approved, Rule: "gate.allow: " + entry}
+	}
+	return passes
+}
+
+// tamedTools are tools that agents bring along and that change no file outside of the
+// sandbox: Claude's for the network, and the one by which it leaves its plan mode.
+func tamedTools() []string { return []string{"WebFetch", "WebSearch", "ExitPlanMode"} }
+
+// outside reports whether one of the files of a request lies where the sandbox lets nobody
+// write.
+func outside(q ralph.Request, c Config, g Ground) bool {
+	return slices.ContainsFunc(q.Paths, func(p string) bool { return !c.Writable(g, q.Dir, p) })
+}
+
+// Writable reports whether the sandbox lets an agent write a path; dir is where a relative
+// one begins, "" for the work tree.
+func (c Config) Writable(g Ground, dir, p string) bool {
+	full := p
+	if len(p) == 0 || p[0] != '/' {
+		full = g.in(dir) + "/" + p
+	}
+	target := g.real(full)
+	for _, root := range append([]string{g.Work}, c.Write...) {
+		if _, ok := within(g.real(cmp.Or(root, "/")), target); ok {
+			return true
+		}
+	}
+	return false
+}

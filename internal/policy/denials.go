@@ -1,0 +1,47 @@
+package policy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const (
+	mostRefusedText = 256 << 10 // bytes of an output that are looked at: the end
+	mostRefused     = 20        // paths of one output
+)
+
+var (
+	refusal  = regexp.MustCompile(`(?i)\b(permission denied|read-only file system|EACCES|EROFS)\b`)
+	inQuotes = regexp.MustCompile("['\"`‘“]((?:/|~/|\\.\\./)[^'\"`’”\\n]+)['\"`’”]")
+	inBare   = regexp.MustCompile(`(?:^|[\s:(=])((?:/|~/|\.\./)[^\s:'"` + "`" + `()]+)`)
+)
+
+// RefusedPaths are the paths that an output says could not be written or entered, in the words
+// of the system: by shells, by the usual programs, by Go, Node and Python. A relative path
+// is only taken when it leads up. Who asks decides whether it was the sandbox that refused.
+func RefusedPaths(output string) []string {
+	if len(output) > mostRefusedText {
+		output = output[len(output)-mostRefusedText:]
+	}
+	if !refusal.MatchString(output) {
+		return nil
+	}
+	var out []string
+	for line := range strings.SplitSeq(output, "\n") {
+		at := refusal.FindStringIndex(line)
+		if at == nil {
+			continue
+		}
+		path := ""
+		if m := inQuotes.FindAllStringSubmatch(line, -1); m != nil {
+			path = m[len(m)-1][1]
+		} else if m := inBare.FindAllStringSubmatch(line[:at[0]], -1); m != nil {
+			path = m[len(m)-1][1] // the last before the words: in front there is the program's name
+		}
+		if path != "" && !slices.Contains(out, path) && len(out) < mostRefused {
+			out = append(out, path)
+		}
+	}
+	return out
+}

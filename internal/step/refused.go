@@ -1,0 +1,119 @@
+package step
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/policy"
+)
+
+// mostRefusals bounds what one turn tells of its sandbox.
+const mostRefusals = 20
+
+// refusals tells people what the sandbox kept an agent from (R-M4): the agent sees an error
+// of the system, and nobody else would see anything. It reads what the agent's tools gave
+// back, and of an agent that only prints what it prints.
+type refusals struct {
+	ctx  context.Context
+	asks *asker // where the facts go; nil: nobody is told
+
+	mu   sync.Mutex
+	told map[string]bool
+	rest sync.WaitGroup // writing
+}
+
+func newRefusals(ctx context.Context, asks *asker) *refusals {
+	r := &refusals{ctx: ctx, told: map[string]bool{}}
+	if asks.x.Journal != nil && asks.x.Config.Sandbox != "" {
+		r.asks = asks
+	}
+	return r
+}
+
+// heard takes an event of the agent's turn.
+func (r *refusals) heard(e ralph.StreamEvent) {
+	if r.asks != nil && e.Kind == ralph.StreamItemDone && e.Item.Kind != ralph.ItemMessage && e.Item.Kind != ralph.ItemReasoning {
+		r.look(e.Item.Output, e.Item.Text)
+	}
+}
+
+// said takes what an agent without events prints.
+func (r *refusals) said(s ralph.Said) {
+	if r.asks != nil && (s.Kind == ralph.SaidOutput || s.Kind == ralph.SaidStderr) {
+		r.look(s.Text, "")
+	}
+}
+
+func (r *refusals) look(output, call string) {
+	for _, path := range policy.RefusedPaths(output) {
+		full, refused := r.outside(path)
+		if !refused {
+			continue
+		}
+		r.mu.Lock()
+		first := !r.told[full] && len(r.told) < mostRefusals
+		r.told[full] = true
+		r.mu.Unlock()
+		if !first {
+			continue
+		}
+		f := ralph.SandboxRefused{
+			Task: r.asks.task, Agent: r.asks.agent, Sandbox: r.asks.x.Config.Sandbox,
+			Path: cutText(full, mostPart), Call: cutText(call, mostPart), Allowed: r.asks.passed(call),
+		}
+		// Behind the back of who reads the agent: an error is the journal's, and the turn's end meets it too.
+		r.rest.Go(func() { _ = r.asks.write(r.ctx, f) })
+	}
+}
+
+// close waits until all is written.
+func (r *refusals) close() { r.rest.Wait() }
+
+// outside reports whether it was the sandbox that refused a path: it lies where agents may
+// not write, and ralph, which is not in it, might.
+func (r *refusals) outside(path string) (full string, refused bool) {
+	c, g := r.asks.x.Config, r.asks.ground
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		path = filepath.Join(g.Home, rest)
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(g.Work, path)
+	}
+	full = filepath.Clean(path)
+	return full, !c.Writable(g, "", full) && mayWrite(full)
+}
+
+// mayWrite reports whether this process could write a file, or make it.
+func mayWrite(path string) bool {
+	for {
+		if _, err := os.Lstat(path); err == nil {
+			return unix.Access(path, unix.W_OK) == nil
+		}
+		up := filepath.Dir(path)
+		if up == path {
+			return false
+		}
+		path = up
+	}
+}
+
+// passed is by which gate or rule a command had been let pass in this turn, "" for none.
+func (a *asker) passed(command string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := len(a.asks) - 1; i >= 0; i-- {
+		if x := a.asks[i]; command != "" && x.Verdict == ralph.Approved && (x.Request.Command == command || x.Request.Text == command) {
+			if x.Gate != "" {
+				return string(x.Gate)
+			}
+			return x.Rule
+		}
+	}
+	return ""
+}
