@@ -66,13 +66,14 @@ func (l *lab) work(r repository) {
 	l.Helper()
 	l.setUp(r)
 	start := l.git("rev-parse", "HEAD")
-	before := l.git("status", "--porcelain")
-	var out string
+	before := l.git("status", "--porcelain", "--untracked-files=all")
+	var out, said string
 	times := [3]string{"-", "-", "-"}
 	if r.only != "autopilot" {
 		l.must(l.ralph, "inbox", "add", inPlace+".md")
 		var s spent
 		out, s = l.timed("agent")
+		said = out
 		l.finished([]string{inPlace}, "agent", out)
 		times[0], times[2] = fmt.Sprintf("%.1f s", s.took.Seconds()), fmt.Sprintf("%.2f s", s.own.Seconds())
 	}
@@ -82,15 +83,14 @@ func (l *lab) work(r repository) {
 		}
 		var s spent
 		out, s = l.timed("autopilot", "--parallel", "3")
+		said += out
 		l.finished(besides(), "autopilot", out)
 		times[1] = fmt.Sprintf("%.1f s", s.took.Seconds())
 	}
 	if r.follow != nil {
 		r.follow(l, out)
 	}
-	if again := l.git("status", "--porcelain"); again != before {
-		l.Errorf("the work tree was\n%s\nand is\n%s", before, again)
-	}
+	l.nothingUntold(before, said)
 	l.holds(r, start)
 	if l.Failed() {
 		l.Log(out)
@@ -99,6 +99,21 @@ func (l *lab) work(r repository) {
 	}
 	// What docs/corpus.md has of it.
 	l.Logf("ROW | %s | %s | %s |", r.name, strings.Join(l.checks(), ", "), strings.Join(times[:], " | "))
+}
+
+// nothingUntold wants a work tree as it was before, but for files that checks have made
+// and that a line has named.
+func (l *lab) nothingUntold(before, said string) {
+	l.Helper()
+	for line := range strings.SplitSeq(l.git("status", "--porcelain", "--untracked-files=all"), "\n") {
+		if line == "" || slices.Contains(strings.Split(before, "\n"), line) {
+			continue
+		}
+		name, made := strings.CutPrefix(line, "?? ")
+		if !made || !strings.Contains(said, name) {
+			l.Errorf("git status has %q, of which nothing was told", line)
+		}
+	}
 }
 
 // setUp is what a person does first.

@@ -60,7 +60,7 @@ func debianRepositories() []repository {
 			make: func(l *lab) {
 				l.debianSource("toolz")
 				l.must("rm", "-f", ".gitignore") // it knows about byte code
-				l.write(map[string]string{"pytest.ini": "[pytest]\npythonpath = .\naddopts = -p no:cacheprovider\n"})
+				l.write(map[string]string{"pytest.ini": "[pytest]\npythonpath = .\naddopts = -p no:cacheprovider\ntestpaths = toolz\n"})
 				l.must("pytest", "-q")
 				l.start()
 				if tracked := l.git("ls-files", "*.pyc"); tracked == "" {
