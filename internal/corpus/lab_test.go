@@ -77,7 +77,7 @@ func (l *lab) copyOf(from, to string) {
 // run runs a program in the repository.
 func (l *lab) run(args ...string) (string, int) {
 	l.Helper()
-	ctx, cancel := context.WithTimeout(l.Context(), 5*time.Minute) // tells a hang
+	ctx, cancel := context.WithTimeout(l.Context(), 10*time.Minute) // tells a hang
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = l.dir, l.env, 10*time.Second

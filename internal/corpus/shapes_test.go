@@ -16,6 +16,23 @@ func shapes() []repository {
 		oddNames(), commitHooks(), submodule(), largeFiles(), sparse(), partial(), sparseAndPartial(), shallow(), worktreeSettings(),
 		lineEnds(), links(),
 		{
+			name: "20,000 files",
+			make: func(l *lab) {
+				minimist(l, ".")
+				for n := range 20_000 {
+					dir := fmt.Sprintf("%s/data/%02d/%02d", l.dir, n%40, n/40%50)
+					if n < 2_000 {
+						l.check(os.MkdirAll(dir, 0o755))
+					}
+					l.check(os.WriteFile(fmt.Sprintf("%s/%d.txt", dir, n), fmt.Appendf(nil, "record %d\n", n), 0o644))
+				}
+				l.start()
+			},
+			chore: with(nodeTest(""), func(name string) ([]edit, []string) {
+				return []edit{{Path: "data/07/07/287.txt", Text: name + "\n", End: true}}, nil // three at one place
+			}),
+		},
+		{
 			name: "SHA-256",
 			make: func(l *lab) {
 				l.git("init", "-q", "--object-format=sha256")
