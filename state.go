@@ -52,7 +52,7 @@ type State struct {
 // FoldVersion counts the changes of what facts add up to that no field of State shows:
 // it goes up when Apply makes another state of the same facts. A state that was folded
 // and kept by another version is folded anew from the facts.
-const FoldVersion = 4
+const FoldVersion = 5
 
 // Plan is the plan of the current spec: what plan.jsonl shows.
 type Plan struct {
