@@ -172,6 +172,9 @@ func (b *desk) finish() {
 		}
 		b.try("add", "-A")
 		b.try("commit", "-q", "-m", "person, at the end")
+		if b.back != "" { // it says where its work belongs
+			b.try("switch", "-q", b.back)
+		}
 		b.moves(func() {})
 	}
 	b.t.Errorf("six starts, and there is work left: %s", b.ralph("status"))

@@ -43,6 +43,7 @@ type desk struct {
 
 	n      int               // names what is made
 	half   map[string]string // files that are half saved: their whole text
+	back   string            // the branch that the last engine wants to land on, and is not checked out
 	asked  map[string]bool   // gates that were let pass once
 	spoilt bool              // a file could not be read while the engine that runs did
 	stash  []string          // what was in the list of stashes after the last act

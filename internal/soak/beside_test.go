@@ -106,6 +106,8 @@ func (b *desk) ended() {
 		b.t.Errorf("the engine broke: %s", tailOf(res))
 	}
 	b.note("the engine ended with %d: %s", res.code, strings.TrimSpace(res.errs))
+	_, back, _ := strings.Cut(res.out, "go back (git switch ")
+	b.back, _, _ = strings.Cut(back, ")")
 	b.engine = nil
 }
 
