@@ -27,6 +27,7 @@ func (f *TurnEnded) class() string {
 // A turn with all its retries is one error for task.same_error_turns (A-061, E-073), and
 // only a change between two of them ends the row.
 func (r *Run) foldError(f TurnEnded) {
+	r.said(f)
 	if !f.Failed() {
 		r.ErrorTries = 0
 		if f.Changed {
@@ -48,6 +49,20 @@ func (r *Run) foldError(f TurnEnded) {
 		r.SameError++
 	default:
 		r.SameError, r.ErrorKind = 1, f.class()
+	}
+}
+
+// said counts how often in a row an agent ended with the very same words.
+func (r *Run) said(f TurnEnded) {
+	words := ""
+	if f.Failed() && f.Err != nil {
+		words = f.Err.Message
+	}
+	if words == "" || words != r.ErrorSaid {
+		r.ErrorSaid, r.SaidTimes = words, 0
+	}
+	if words != "" {
+		r.SaidTimes++
 	}
 }
 

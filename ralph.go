@@ -192,6 +192,8 @@ type Run struct {
 	LimitHits  []Hits    `json:"limit_hits,omitempty"` // of each agent in a row (X-35); a good turn of the agent ends them
 	SameError  int       `json:"same_error,omitempty"` // errors in a row of the same kind, their retries and limits left out, with no change between them
 	ErrorKind  string    `json:"error_kind,omitempty"` // which kind that is
+	ErrorSaid  string    `json:"error_said,omitempty"` // the words of the newest error
+	SaidTimes  int       `json:"said_times,omitempty"` // how often in a row: people read it once, with the number
 	Mismatches int       `json:"mismatches,omitempty"` // structured answers in a row that were not accepted
 	LastAt     time.Time `json:"last_at,omitzero"`     // when the last turn ended: backoff counts from here
 	Answered   int       `json:"answered,omitempty"`   // the iteration whose question has been answered

@@ -24,6 +24,8 @@ type ViewRead struct {
 	// Older: the file is, to the letter, what it was before something happened: git or an
 	// editor put it back, and nobody wrote it. Nothing of it is taken.
 	Older bool `json:"older,omitempty"`
+	// Gone: somebody deleted it, and it is written again from the journal.
+	Gone bool `json:"gone,omitempty"`
 	// Again: it could not be read before, and now it can.
 	Again bool `json:"again,omitempty"`
 }

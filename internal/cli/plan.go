@@ -56,11 +56,7 @@ func confirmDrop(env Env, file string, force bool) error {
 	}
 	question := fmt.Sprintf("the plan of %s has %s", s.Plan.File, report.Unfinished(left))
 	if !env.Terminal {
-		hint := "finish it (ralph construct), or drop it with --force"
-		if s.Plan.File != file { // a new plan of the same spec takes the place of the old one
-			hint += " (it is kept in ralph/.state/plans)"
-		}
-		return &ralph.Refusal{Why: question, Hint: hint, Kind: ralph.ErrUsage}
+		return &ralph.Refusal{Why: question + leftWords(s), Hint: waysOn(s.Plan.File, file), Kind: ralph.ErrUsage}
 	}
 	fmt.Fprintf(env.Stdout, "%s%s. Drop it and plan %s? [y/N] ", strings.ToUpper(question[:1]), question[1:], file)
 	answer, _ := bufio.NewReader(env.Stdin).ReadString('\n')
@@ -68,6 +64,32 @@ func confirmDrop(env Env, file string, force bool) error {
 		return &ralph.Refusal{Why: "nothing was changed", Kind: ralph.ErrUsage}
 	}
 	return nil
+}
+
+// leftWords names what an unfinished plan still holds, for whoever does not know of it: a
+// start before this one was interrupted (R-M9).
+func leftWords(s *ralph.State) string {
+	var names []string
+	for _, t := range s.Plan.Tasks {
+		if t.Status != ralph.TaskDone && !t.LeftOut() {
+			names = append(names, string(t.ID)+" "+oneWord(t.Name))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ", from an earlier start: " + few(names, 3, ", ")
+}
+
+// waysOn are the three ways to go on with an unfinished plan.
+func waysOn(old, file string) string {
+	shelve := "shelve it, and plan " + file + ": `ralph plan " + file + " --force` (it is kept in ralph/.state/plans)"
+	if old == file { // a new plan of the same spec takes the place of the old one
+		shelve = "begin it anew: `ralph plan " + file + " --force`"
+	}
+	return "finish it: `ralph construct`, or with several agents `ralph autopilot`\n" +
+		"or " + shelve + "\n" +
+		"or take its tasks over: `ralph query tasks` lists them, `ralph task edit`, `add`, `skip` change them"
 }
 
 func planFromChecklist(cmd *cobra.Command, env Env, file string) error {

@@ -230,7 +230,9 @@ func TestHookThatRewritesAMerge(t *testing.T) {
 	b.equal("parents", b.git("log", "-1", "--format=%P", c.Hash), ours+" "+theirs)
 	b.equal("the file", b.git("show", c.Hash+":a.txt"), "formatted")
 
+	b.hook("pre-commit", "exit 0")
 	tip := b.branch("ralph/t-2", theirs, write("new.txt", "new\n"))
+	b.hook("pre-commit", "echo formatted > a.txt; git add a.txt")
 	w := b.linked("scratch", theirs)
 	w.git("checkout", "-q", "--detach")
 	in := SquashInput{Base: theirs, Tip: tip, Trailer: "Ralph-Receipt", Key: "r1", Message: "ralph: complete x\n\nRalph-Receipt: r1\n"}

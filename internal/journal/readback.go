@@ -72,6 +72,9 @@ func (f *viewFile) readable(s *ralph.State, read func(*ralph.State) ([]ralph.Fac
 		f.seen, f.edited = nil, false // not what ralph may write over
 		return nil, err
 	}
+	if f.gone {
+		facts = append(facts, ralph.ViewRead{File: f.name, Gone: true})
+	}
 	if len(facts) == 0 && s.Unreadable(f.name) != nil {
 		facts = append(facts, ralph.ViewRead{File: f.name})
 	}
@@ -155,7 +158,7 @@ func (v *views) rebase() error {
 // changed returns the view's text and its base when a person changed it. A
 // journal that begins has no base, whatever lies there (forgetBases).
 func (f *viewFile) changed(begins bool, render func() string) (text, base string, ok bool, err error) {
-	f.edited = false
+	f.edited, f.gone = false, false
 	info, err := os.Stat(f.path)
 	if err == nil && f.sawLast(info) {
 		return "", "", false, nil
@@ -177,7 +180,7 @@ func (f *viewFile) changed(begins bool, render func() string) (text, base string
 	// that a person deleted: what it said is not taken back.
 	f.stale = string(b) != now
 	if missing {
-		f.seen = nil
+		f.seen, f.gone = nil, !begins && now != "" && len(baseText) > 0
 		return "", "", false, nil
 	}
 	f.seen, f.text = info, string(b)
@@ -394,6 +397,7 @@ type viewFile struct {
 
 	text   string // what readBack read
 	edited bool   // text differs from the base
+	gone   bool   // somebody deleted it
 
 	bad    os.FileInfo // how it looked when it could not be read, and why
 	badErr error

@@ -37,7 +37,7 @@ func lines(e ralph.Event, s *ralph.State) []string {
 	case ralph.StepStarted:
 		return stepStarted(f, s)
 	case ralph.TurnEnded:
-		return turnEnded(f)
+		return turnEnded(f, s)
 	case ralph.ChecksRan:
 		return checksRan(f, s)
 	case ralph.Committed:
@@ -78,6 +78,14 @@ func committed(f ralph.Committed, s *ralph.State) []string {
 		return nil
 	}
 	return slices.Concat([]string{fmt.Sprintf("COMMIT: %s %q", f.Short, f.Subject)}, committedBeside(f, s), weakened(f))
+}
+
+// times is how often in a row the task's agent ended with the very same words.
+func times(s *ralph.State, id ralph.TaskID) int {
+	if t := s.Task(id); t != nil {
+		return t.Run.SaidTimes
+	}
+	return 0
 }
 
 // rewritten says what a hook did that changed a commit, at the first time and then.
@@ -294,12 +302,14 @@ func stepStarted(f ralph.StepStarted, s *ralph.State) []string {
 
 func iterationLine(n int) string { return fmt.Sprintf("CONSTRUCT: starting iteration %d", n) }
 
-func turnEnded(f ralph.TurnEnded) []string {
+func turnEnded(f ralph.TurnEnded, s *ralph.State) []string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	switch {
 	case f.Exit == ralph.ExitSpawn && f.Err != nil:
 		add("Failed to spawn agent %s: %s", f.Agent, oneLine(f.Err.Message))
+	case f.Err != nil && times(s, f.Task) > 1:
+		add("ERROR: %s: %s: the same again, x%d", f.Agent, f.Err.Class, times(s, f.Task))
 	case f.Err != nil:
 		add("ERROR: %s: %s: %s", f.Agent, f.Err.Class, oneLine(f.Err.Message))
 	case f.Exit == ralph.ExitUser: // by a person, or as nobody answered it

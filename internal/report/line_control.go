@@ -18,7 +18,11 @@ func controlLines(e ralph.Event, s *ralph.State) []string {
 	case ralph.ModeSet:
 		return one("MODE: %s", modeWords(f.Autonomy()))
 	case ralph.Retrying:
-		return one("RETRY: %s: %d of %d in %s after %s", stageOr(s, f.Task), f.Attempt, f.Of, time.Duration(f.BackoffMS)*time.Millisecond, clip(f.Error, 80)) // the line before says it all
+		line := fmt.Sprintf("RETRY: %s: %d of %d in %s", stageOr(s, f.Task), f.Attempt, f.Of, time.Duration(f.BackoffMS)*time.Millisecond)
+		if times(s, f.Task) == 0 { // else the line before says it all
+			line += " after " + clip(f.Error, 80)
+		}
+		return one("%s", line)
 	case ralph.AgentLimited:
 		if f.Class != "" {
 			l := ralph.Limit{Agent: f.Agent, Class: f.Class, Login: f.Login, First: f.Since, Until: f.Until}

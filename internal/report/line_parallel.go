@@ -176,11 +176,29 @@ func freed(e ralph.Event) []string {
 }
 
 func pilotStarted(f ralph.JobStarted, s *ralph.State) []string {
-	line := fmt.Sprintf("PLAN: %d of %s left", s.Plan.Unfinished(), count(len(s.Plan.Tasks), "task"))
+	lines := []string{fmt.Sprintf("PLAN: %d of %s left", s.Plan.Unfinished(), count(len(s.Plan.Tasks), "task"))}
 	if f.File != "" {
-		return []string{"SPEC: " + f.File, line}
+		lines = slices.Insert(lines, 0, "SPEC: "+f.File)
 	}
-	return []string{line}
+	return append(lines, begunBefore(s)...)
+}
+
+// begunBefore says of an interrupted spec what its tasks are, and the ways on: whoever starts
+// an autopilot may not know of them (R-M9).
+func begunBefore(s *ralph.State) []string {
+	var names []string
+	begun := false
+	for _, t := range s.Plan.Tasks {
+		if t.Status == ralph.TaskDone || t.LeftOut() {
+			continue
+		}
+		begun = begun || t.Run.Iterations > 0 && t.Run.Place.Dir == ""
+		names = append(names, string(t.ID)+" "+t.Name)
+	}
+	if !begun {
+		return nil
+	}
+	return []string{oneLine(fmt.Sprintf("PLAN: %s begun by an earlier start: it is finished here; `ralph plan <spec> --force` shelves it, `ralph task edit` and `skip` change it", some(names, 3)))}
 }
 
 // pilotSummary is the last line of an autopilot session: what came of the tasks.

@@ -53,6 +53,9 @@ func viewRead(f ralph.ViewRead, s *ralph.State) string {
 		}
 		return fmt.Sprintf("%s was put back to what it said before (a stash, a checkout?): nothing is taken from it, the journal's %s hold", f.File, holds)
 	}
+	if f.Gone {
+		return f.File + " was deleted: it came back from the journal, and nothing of it is lost"
+	}
 	var took []string
 	for _, part := range []struct {
 		n    int
