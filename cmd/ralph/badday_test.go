@@ -1,0 +1,110 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Every row of the findings from real life is promised in docs/robustness.md, in order, and
+// shown: by an act of that page, which is run here as it stands there, or by a script or a
+// test that exists by its name (F-02, F-03, F-20 to F-22, R-C1 to R-C5, R-H1 to R-H4, R-H7,
+// R-H8, R-M1 to R-M9).
+func TestABadDay(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../../docs/robustness.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := blocksOf(string(b))
+	acts := map[string]string{}
+	for name, text := range blocks {
+		if n, ok := strings.CutPrefix(name, "script act-"); ok {
+			acts["act "+n] = strings.Replace(text, "lab\n", blocks["script lab"], 1) + blocks["files"]
+		}
+	}
+	t.Run("rows", func(t *testing.T) {
+		t.Parallel()
+		rowsAreShown(t, string(b), acts)
+	})
+	dir := t.TempDir()
+	for name, text := range acts {
+		if err := os.WriteFile(filepath.Join(dir, strings.ReplaceAll(name, " ", "_")+".txtar"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	scripts(t, dir, "")
+}
+
+// blocksOf are the fenced blocks of a page by what stands behind their fence.
+func blocksOf(page string) map[string]string {
+	blocks := map[string]string{}
+	for _, m := range regexp.MustCompile("(?ms)^```((?:script|files)[^\n]*)\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
+		blocks[m[1]] += m[2]
+	}
+	return blocks
+}
+
+func rowsAreShown(t *testing.T, page string, acts map[string]string) {
+	t.Helper()
+	want := []string{
+		"R-C1", "R-C2", "R-C3", "R-C4", "R-C5", "R-H1", "R-H2", "R-H3", "R-H4", "R-H7", "R-H8",
+		"R-M1", "R-M2", "R-M3", "R-M5", "R-M6", "R-M7", "R-M8", "R-M9", "Low",
+	}
+	tests, err := testsOfAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	used := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^\| (R-[CHM]\d|Low) \| [^|]+ \| [^|]+ \| ([^|]+) \|$`).FindAllStringSubmatch(page, -1) {
+		got = append(got, m[1])
+		for shown := range strings.SplitSeq(m[2], ", ") {
+			name := strings.Trim(shown, "` ")
+			switch {
+			case acts[name] != "":
+				used[name] = true
+			case strings.HasPrefix(name, "Test"):
+				if !strings.Contains(tests, "\nfunc "+name+"(t *testing.T)") {
+					t.Errorf("%s: there is no test %s", m[1], name)
+				}
+			default:
+				if _, err := os.Stat(filepath.Join("testdata/script", name+".txtar")); err != nil {
+					t.Errorf("%s: there is no script %s", m[1], name)
+				}
+			}
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the rows of the page are %q, want %q", got, want)
+	}
+	if len(used) != len(acts) || len(acts) < 5 {
+		t.Errorf("%d acts, of which %d are named in a row", len(acts), len(used))
+	}
+}
+
+// testsOfAll is the text of every test file.
+func testsOfAll() (string, error) {
+	var all strings.Builder
+	paths, err := filepath.Glob("../../*_test.go")
+	for _, pattern := range []string{"../../internal/*/*_test.go", "../../internal/*/*/*_test.go", "*_test.go"} {
+		more, failed := filepath.Glob(pattern)
+		if paths = append(paths, more...); failed != nil {
+			err = failed
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, p := range paths {
+		b, err := os.ReadFile(p)
+		if err != nil {
+			return "", err
+		}
+		all.Write(b)
+	}
+	return all.String(), nil
+}
