@@ -67,7 +67,7 @@ type verified struct {
 	policy.Verified
 }
 
-// verify proves the history; step, if there is one, is called for each fact that is read, twice.
+// verify proves the history; step, if there is one, is called for each fact that is read, which all are three times.
 func verify(ctx context.Context, env Env, step func() error) (verified, error) {
 	v := verified{Version: 1}
 	j, err := openReader(env, false, false)
