@@ -38,7 +38,6 @@ type night struct {
 	mu     sync.Mutex
 	places map[string]*place
 	n      int
-	paid   float64     // what agents were paid, of turns whose end was recorded too
 	turns  []string    // turns that agents worked in, to their end
 	starts int         // engines
 	down   []time.Time // when an engine died or broke

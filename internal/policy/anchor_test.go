@@ -12,8 +12,12 @@ import (
 func TestHold(t *testing.T) {
 	t.Parallel()
 	facts := []ralph.Fact{
-		ralph.SessionStarted{ID: "s-1"}, ralph.Noted{Text: "a"}, ralph.SessionEnded{Reason: ralph.ReasonComplete},
-		ralph.SessionStarted{ID: "s-2", Anchor: "c3"}, ralph.Noted{Text: "b"}, ralph.SessionEnded{Reason: ralph.ReasonComplete},
+		ralph.SessionStarted{ID: "s-1"},
+		ralph.Noted{Text: "a"},
+		ralph.SessionEnded{Reason: ralph.ReasonComplete},
+		ralph.SessionStarted{ID: "s-2", Anchor: "c3"},
+		ralph.Noted{Text: "b"},
+		ralph.SessionEnded{Reason: ralph.ReasonComplete},
 	}
 	events := chain(t, facts)
 	journal := ralph.JournalID(events[0].Hash)

@@ -147,13 +147,11 @@ func TestReadOnlyDisk(t *testing.T) {
 		if killed {
 			r.killAt(r.facts() + 10)
 		}
-		err := syscall.EBUSY // while a git of the engine that was killed still writes
-		for end := time.Now().Add(time.Minute); err == syscall.EBUSY && time.Now().Before(end); <-time.After(10 * time.Millisecond) {
-			err, _ = syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, "").(syscall.Errno)
+		err := error(syscall.EBUSY) // while a git of the engine that was killed still writes
+		for end := time.Now().Add(time.Minute); errors.Is(err, syscall.EBUSY) && time.Now().Before(end); <-time.After(10 * time.Millisecond) {
+			err = syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
 		}
-		if err != 0 {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, args := range [][]string{{"agent"}, {"inbox", "add", "first.md"}, {"pause"}, {"construct", "first.md"}} {
 			res := r.ralph(args...)
 			t.Logf("%v: %s", args, res)
