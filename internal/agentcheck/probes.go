@@ -172,9 +172,8 @@ func stop(ctx context.Context, t *trial) {
 	t.exit(o, ralph.ExitUser)
 }
 
-// mostFlooded is how much memory a flood may hold, in bytes: less than it says,
-// and enough for several floods at once, as the tests of the drivers have them.
-const mostFlooded = 90 << 20
+// mostFlooded is how much memory a flood may hold, in bytes: less than it says.
+const mostFlooded = 64 << 20
 
 func flood(ctx context.Context, t *trial) {
 	var said, peak uint64
