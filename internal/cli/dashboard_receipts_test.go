@@ -55,7 +55,7 @@ func TestProofs(t *testing.T) {
 	}
 	facts = 0
 	v, err := p.Verify(t.Context(), step)
-	if err != nil || v.Holds || len(v.Broken) != 1 || v.Broken[0].Link != "decision" || facts != 3*(seq+1) {
+	if err != nil || v.Holds || len(v.Broken) != 1 || v.Broken[0].Link != "decision" || facts != 2*(seq+1) {
 		t.Errorf("%+v, %d facts: %v", v, facts, err)
 	}
 	e, err := p.Evidence(t.Context(), &ralph.State{}, seq+1, nil)

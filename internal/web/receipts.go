@@ -218,7 +218,7 @@ func replay(_ context.Context, r *request) (view.Page, error) {
 		result := did.result.(view.Replayed) //nolint:forcetypeassert // as the work above returns it
 		m.Replayed, m.At = &result, did.at
 	}
-	proof := x.jobs.of("verify", 3*total, func(w walk) bool { return w.total == 3*total }, func(ctx context.Context, step func() error) (any, error) {
+	proof := x.jobs.of("verify", 2*total, func(w walk) bool { return w.total == 2*total }, func(ctx context.Context, step func() error) (any, error) {
 		result, err := x.opt.Proofs.Verify(ctx, step)
 		return view.Proved{Proof: result, Seq: total}, err
 	})
