@@ -14,7 +14,7 @@ import (
 
 func TestACPConforms(t *testing.T) {
 	t.Parallel()
-	agenttest.Run(t, func(t *testing.T, b agenttest.Behaviour) (agent.Driver, ralph.TurnInput) {
+	conforms(t, func(t *testing.T, b agenttest.Behaviour) (agent.Driver, ralph.TurnInput) {
 		spec := ralph.AgentSpec{Name: "fake", Driver: "acp", Command: []string{self(t)}}
 		if b == agenttest.Missing {
 			spec.Command = []string{"no-such-agent-anywhere"}

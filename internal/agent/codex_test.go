@@ -36,7 +36,7 @@ func codexSpec(t *testing.T) ralph.AgentSpec {
 //
 func TestCodexConforms(t *testing.T) {
 	t.Parallel()
-	agenttest.Run(t, func(t *testing.T, b agenttest.Behaviour) (agent.Driver, ralph.TurnInput) {
+	conforms(t, func(t *testing.T, b agenttest.Behaviour) (agent.Driver, ralph.TurnInput) {
 		spec := codexSpec(t)
 		if b == agenttest.Missing {
 			spec.Command = []string{"no-such-codex-anywhere", "app-server"}

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/ralph-loop/ralph"
@@ -46,10 +47,25 @@ func input(t *testing.T, spec ralph.AgentSpec, env ...string) ralph.TurnInput {
 	return ralph.TurnInput{Agent: spec, Stage: ralph.KindBuild, Dir: t.TempDir(), Env: environ(t, env...), Scratch: t.TempDir()}
 }
 
+// floods take turns: what a flood may hold is measured on the heap, which all tests share.
+var floods sync.Mutex
+
+// conforms runs the suite of every driver.
+func conforms(t *testing.T, open agenttest.Open, more ...agenttest.Behaviour) {
+	t.Helper()
+	agenttest.Run(t, func(t *testing.T, b agenttest.Behaviour) (agent.Driver, ralph.TurnInput) {
+		if b == agenttest.Flood {
+			floods.Lock()
+			t.Cleanup(floods.Unlock)
+		}
+		return open(t, b)
+	}, more...)
+}
+
 // one suite for every driver, through the one interface.
 func TestExecConforms(t *testing.T) {
 	t.Parallel()
-	agenttest.Run(t, func(t *testing.T, b agenttest.Behaviour) (agent.Driver, ralph.TurnInput) {
+	conforms(t, func(t *testing.T, b agenttest.Behaviour) (agent.Driver, ralph.TurnInput) {
 		spec := ralph.AgentSpec{Name: "mine", Driver: "exec", Command: []string{"sh", "-c", shellAgent(b)}}
 		if b == agenttest.Missing {
 			spec.Command = []string{"no-such-agent-anywhere"}
@@ -84,7 +100,7 @@ func shellAgent(b agenttest.Behaviour) string {
 
 func TestScriptedConforms(t *testing.T) {
 	t.Parallel()
-	agenttest.Run(t, func(t *testing.T, b agenttest.Behaviour) (agent.Driver, ralph.TurnInput) {
+	conforms(t, func(t *testing.T, b agenttest.Behaviour) (agent.Driver, ralph.TurnInput) {
 		file := filepath.Join(t.TempDir(), "s.yaml")
 		text, ok := agentcheck.Scenario(b)
 		if !ok {
@@ -108,7 +124,7 @@ func TestScriptedConforms(t *testing.T) {
 
 func TestClaudeConforms(t *testing.T) {
 	t.Parallel()
-	agenttest.Run(t, func(t *testing.T, b agenttest.Behaviour) (agent.Driver, ralph.TurnInput) {
+	conforms(t, func(t *testing.T, b agenttest.Behaviour) (agent.Driver, ralph.TurnInput) {
 		spec := ralph.AgentSpec{Name: "claude", Driver: "claude", Command: []string{self(t)}}
 		if b == agenttest.Missing {
 			spec.Command = []string{"no-such-claude-anywhere"}

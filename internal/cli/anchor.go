@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
@@ -34,6 +35,17 @@ func (x *session) anchor(ctx context.Context) {
 func checkoutName(root string) string {
 	h := sha256.Sum256([]byte(root))
 	return hex.EncodeToString(h[:6])
+}
+
+// rememberedHere opens the repository, and asks it what it remembers of journals.
+func rememberedHere(ctx context.Context, env Env) (repo *git.Repo, root string, m policy.Remembered, err error) {
+	if root, err = findRoot(env); err == nil {
+		repo, err = git.Open(ctx, proc.NewRunner(""), root, env.Environ)
+	}
+	if err == nil {
+		m, err = remembered(ctx, repo, root)
+	}
+	return repo, root, m, err
 }
 
 // remembered is what git remembers of journals.

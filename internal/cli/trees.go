@@ -75,8 +75,8 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 	}
 	if in.Concludes {
 		c, done, err := t.conclude(ctx, gin)
-		if said, ok := git.HookSaid(err); ok && ctx.Err() == nil {
-			return ralph.Committed{Error: err.Error(), Hook: said, Rewritten: git.Rewritten(err)}, nil
+		if refused, ok := refusedByHook(ctx, err); ok {
+			return refused, nil
 		}
 		if done || err != nil {
 			return committedAs(c, in.Base), err
@@ -96,8 +96,8 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 		}
 	}
 	c, err := t.repo.Commit(ctx, gin)
-	if said, ok := git.HookSaid(err); ok && ctx.Err() == nil {
-		return ralph.Committed{Error: err.Error(), Hook: said, Rewritten: git.Rewritten(err)}, nil
+	if refused, ok := refusedByHook(ctx, err); ok {
+		return refused, nil
 	}
 	if err == nil && in.Squash { // the commit of a spec, which the log names; a task's is not worth a process
 		if short, err := t.repo.Abbreviate(ctx, c.Hash); err == nil {
@@ -108,6 +108,15 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 		return ralph.Committed{Away: away.Error()}, nil
 	}
 	return committedAs(c, in.Base), err
+}
+
+// refusedByHook is the outcome of a commit that a hook of the repository did not let be.
+func refusedByHook(ctx context.Context, err error) (ralph.Committed, bool) {
+	said, ok := git.HookSaid(err)
+	if !ok || ctx.Err() != nil {
+		return ralph.Committed{}, false
+	}
+	return ralph.Committed{Error: err.Error(), Hook: said, Rewritten: git.Rewritten(err)}, true
 }
 
 func (t *trees) Look(ctx context.Context, known ralph.Checkout, agents step.AgentGit) (ralph.CheckoutFound, bool, error) {

@@ -185,8 +185,8 @@ func (m merging) Squash(ctx context.Context, in step.SquashInput) (ralph.Committ
 		return ralph.Committed{}, err
 	}
 	c, err := t.SquashOnto(ctx, git.SquashInput{Base: base, Tip: in.Tip, Message: in.Message, Trailer: in.Trailer, Key: in.Key})
-	if said, ok := git.HookSaid(err); ok && ctx.Err() == nil {
-		return ralph.Committed{Error: err.Error(), Hook: said, Rewritten: git.Rewritten(err)}, nil
+	if refused, ok := refusedByHook(ctx, err); ok {
+		return refused, nil
 	}
 	if err == nil {
 		if short, err := m.repo.Abbreviate(ctx, c.Hash); err == nil {

@@ -392,7 +392,7 @@ func TestASpecLandsAsOneCommit(t *testing.T) {
 		t.Fatalf("landed: %+v", l)
 	}
 	y.equal("main", y.git("log", "--format=%P %s", "-1")+y.git("status", "--porcelain"), before+" ralph: complete feature")
-	if message := y.git("log", "-1", "--format=%B"); !strings.Contains(message, "\nRalph-Spec: q-0001\nRalph-Receipt: ") || !strings.Contains(message, "Tasks completed: 2\n") {
+	if message := y.git("log", "-1", "--format=%B"); !strings.Contains(message, "\nRalph-Spec: q-0001\nRalph-Journal: 000000000000\nRalph-Receipt: ") || !strings.Contains(message, "Tasks completed: 2\n") {
 		t.Errorf("its message: %q", message)
 	}
 	y.equal("the refs", y.git("for-each-ref", "--format=%(refname)"), "refs/heads/main")

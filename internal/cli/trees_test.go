@@ -43,7 +43,7 @@ func TestATaskFromItsWorktreeToTheBase(t *testing.T) {
 		t.Fatalf("committed: %+v", c)
 	}
 	message := y.git("log", "-1", "--format=%B", c.Commit)
-	if !strings.HasPrefix(message, "ralph: Task 1\n\nRalph-Task: t-1\nRalph-Receipt: ") {
+	if !strings.HasPrefix(message, "ralph: Task 1\n\nRalph-Task: t-1\nRalph-Journal: 000000000000\nRalph-Receipt: ") {
 		t.Errorf("its message: %q", message)
 	}
 	if got := y.git("rev-list", "--count", before+"..ralph/t-1"); got != "1" {
@@ -61,7 +61,7 @@ func TestATaskFromItsWorktreeToTheBase(t *testing.T) {
 		t.Errorf("the second merge: %+v", m)
 	}
 	message = y.git("log", "-1", "--format=%B", m.Commit)
-	if !strings.HasPrefix(message, "ralph: merge Task 2\n\nTask t-2: Task 2\n\nRalph-Task: t-2\nRalph-Receipt: ") {
+	if !strings.HasPrefix(message, "ralph: merge Task 2\n\nTask t-2: Task 2\n\nRalph-Task: t-2\nRalph-Journal: 000000000000\nRalph-Receipt: ") {
 		t.Errorf("the merge's message: %q", message)
 	}
 	y.equal("the checkout", y.git("rev-parse", "HEAD")+y.git("status", "--porcelain"), before)

@@ -12,7 +12,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/report"
 )
 
@@ -70,13 +69,16 @@ type verified struct {
 // verify proves the history; step, if there is one, is called for each fact that is read, twice.
 func verify(ctx context.Context, env Env, step func() error) (verified, error) {
 	v := verified{Version: 1}
+	// Before the journal: an engine at work writes the receipt, then makes the commit.
+	repo, root, remembers, noGit := rememberedHere(ctx, env)
 	j, err := openReader(env, false, false)
 	if err != nil {
 		return v.brokenChain(err)
 	}
 	defer j.Close()
+	held := remembers.Hold()
 	events := &eventReader{journal: j, step: step}
-	v.Verified, err = policy.Verify(events.all())
+	v.Verified, err = policy.Verify(held.Along(events.all()))
 	switch {
 	case events.err != nil:
 		return v.brokenChain(events.err)
@@ -86,13 +88,8 @@ func verify(ctx context.Context, env Env, step func() error) (verified, error) {
 	if last := j.State(); last.Seq < v.Facts || last.Seq == v.Facts && last.Hash != events.hash {
 		v.Broken = append(v.Broken, policy.Broken{Link: "chain", Why: "the snapshot of the state is of another history than the journal"})
 	}
-	root, err := findRoot(env)
-	if err != nil {
-		return v, err
-	}
-	repo, err := git.Open(ctx, proc.NewRunner(""), root, env.Environ)
-	if err != nil {
-		return v, err
+	if noGit != nil { // told only now: a broken chain is worse
+		return v, noGit
 	}
 	if err := v.hold(ctx, repo); err != nil {
 		return v, err
@@ -100,26 +97,15 @@ func verify(ctx context.Context, env Env, step func() error) (verified, error) {
 	if err := v.files(root); err != nil {
 		return v, err
 	}
-	if err := v.whole(ctx, repo, root, events); err != nil {
-		return v, err
-	}
+	v.whole(held.Kept())
 	v.Holds = len(v.Broken) == 0
 	return v, nil
 }
 
-// whole looks that nothing is gone that git remembers.
-func (v *verified) whole(ctx context.Context, repo *git.Repo, root string, events *eventReader) error {
-	m, err := remembered(ctx, repo, root)
-	if err != nil {
-		return err
-	}
-	kept := m.Hold(events.all())
-	if events.err != nil {
-		return events.err
-	}
+// whole takes over what came of looking that nothing is gone that git remembers.
+func (v *verified) whole(kept policy.Kept) {
 	v.Anchors, v.Signed, v.Others, v.Lost = kept.Anchors, kept.Signed, kept.Others, kept.Lost
 	v.Broken = append(v.Broken, kept.Broken...)
-	return nil
 }
 
 // brokenChain: a journal that cannot be followed is the first broken link itself.

@@ -36,61 +36,90 @@ type Kept struct {
 	Broken  []Broken
 }
 
-// Hold looks that nothing is gone from a history, or written anew, since git heard of it
-// (S9): each line that an anchor names is there as it was, each anchor that a session began
-// on is still in git, and each receipt of this journal that a commit names is in it.
-func (m Remembered) Hold(events iter.Seq[ralph.Event]) Kept {
-	var out Kept
-	broken := func(seq int64, format string, args ...any) {
-		out.Broken = append(out.Broken, Broken{Seq: seq, Link: "anchor", Why: fmt.Sprintf(format, args...)})
-	}
-	var journal string
-	var last int64
-	lines := map[int64]string{} // of anchors' lines
-	missing := map[string]bool{}
-	there := map[string]bool{}
+// Hold begins to look that nothing is gone from a history, or written anew, since git
+// heard of it (S9): each line that an anchor names is there as it was, each anchor that a
+// session began on is still in git, and each receipt of this journal that a commit names is
+// in it. It is to be asked before the history is read, which may grow meanwhile.
+func (m Remembered) Hold() *Holding {
+	h := &Holding{git: m, lines: map[int64]string{}, missing: map[string]bool{}, there: map[string]bool{}}
 	for _, a := range m.Anchors {
-		lines[a.Seq] = ""
-		there[a.Commit] = true
+		h.lines[a.Seq] = ""
+		h.there[a.Commit] = true
 	}
 	for _, t := range m.Trailed {
-		missing[t.Receipt] = true
+		h.missing[t.Receipt] = true
 	}
-	cut := int64(0) // from here on lines may be gone: `ralph recover journal` said so; 0: none
-	for e := range events {
-		if e.Seq == 1 {
-			journal = ralph.JournalID(e.Hash)
-		}
-		last = e.Seq
-		if _, ok := lines[e.Seq]; ok {
-			lines[e.Seq] = e.Hash
-		}
-		delete(missing, e.Hash)
-		switch f := e.Fact.(type) {
-		case ralph.SessionStarted:
-			if f.Anchor != "" && !there[f.Anchor] {
-				broken(e.Seq, "git has no anchor %.9s any more, which it had when this session began", f.Anchor)
+	return h
+}
+
+// Holding is a history that is held against what git remembers while it is read.
+type Holding struct {
+	git     Remembered
+	journal string
+	last    int64
+	cut     int64            // from here on lines may be gone: `ralph recover journal` said so; 0: none
+	lines   map[int64]string // hashes of the lines that anchors name
+	missing map[string]bool  // receipts that no line has yet
+	there   map[string]bool  // anchors that git has
+	broken  []Broken
+}
+
+// Along gives the events on, and looks at each once, however often they are gone through.
+func (h *Holding) Along(events iter.Seq[ralph.Event]) iter.Seq[ralph.Event] {
+	return func(yield func(ralph.Event) bool) {
+		for e := range events {
+			if e.Seq > h.last {
+				h.look(e)
 			}
-		case ralph.JournalCut:
-			if cut == 0 || f.Lost < cut {
-				cut = f.Lost
+			if !yield(e) {
+				return
 			}
 		}
 	}
-	for _, a := range m.Anchors {
-		own, moved := a.Journal == journal, cut > 0 && a.Seq >= cut
+}
+
+func (h *Holding) look(e ralph.Event) {
+	if e.Seq == 1 {
+		h.journal = ralph.JournalID(e.Hash)
+	}
+	h.last = e.Seq
+	if _, ok := h.lines[e.Seq]; ok {
+		h.lines[e.Seq] = e.Hash
+	}
+	delete(h.missing, e.Hash)
+	switch f := e.Fact.(type) {
+	case ralph.SessionStarted:
+		if f.Anchor != "" && !h.there[f.Anchor] {
+			h.breaks(e.Seq, "git has no anchor %.9s any more, which it had when this session began", f.Anchor)
+		}
+	case ralph.JournalCut:
+		if h.cut == 0 || f.Lost < h.cut {
+			h.cut = f.Lost
+		}
+	}
+}
+
+func (h *Holding) breaks(seq int64, format string, args ...any) {
+	h.broken = append(h.broken, Broken{Seq: seq, Link: "anchor", Why: fmt.Sprintf(format, args...)})
+}
+
+// Kept is what came of it, once the events have been gone through.
+func (h *Holding) Kept() Kept {
+	var out Kept
+	for _, a := range h.git.Anchors {
+		own, moved := a.Journal == h.journal, h.cut > 0 && a.Seq >= h.cut
 		switch {
-		case !own && a.Checkout != m.Checkout: // of another checkout
-		case !own && cut == 1, own && moved && lines[a.Seq] != a.Hash:
+		case !own && a.Checkout != h.git.Checkout: // of another checkout
+		case !own && h.cut == 1, own && moved && h.lines[a.Seq] != a.Hash:
 			out.Lost++
 		case !own:
-			broken(0, "the journal %s that this checkout had is gone, or was written anew: it had come to fact %d (anchor %.9s)", a.Journal, a.Seq, a.Commit)
-		case a.Seq > last:
-			broken(0, "the journal ends at fact %d, and had come to fact %d (anchor %.9s): what was behind it is gone", last, a.Seq, a.Commit)
-		case lines[a.Seq] != a.Hash:
-			broken(a.Seq, "is not the line that it was when the session ended (anchor %.9s)", a.Commit)
+			h.breaks(0, "the journal %s that this checkout had is gone, or was written anew: it had come to fact %d (anchor %.9s)", a.Journal, a.Seq, a.Commit)
+		case a.Seq > h.last:
+			h.breaks(0, "the journal ends at fact %d, and had come to fact %d (anchor %.9s): what was behind it is gone", h.last, a.Seq, a.Commit)
+		case h.lines[a.Seq] != a.Hash:
+			h.breaks(a.Seq, "is not the line that it was when the session ended (anchor %.9s)", a.Commit)
 		case a.Signature == "B":
-			broken(a.Seq, "the signature of anchor %.9s is wrong", a.Commit)
+			h.breaks(a.Seq, "the signature of anchor %.9s is wrong", a.Commit)
 		default:
 			out.Anchors++
 			if a.Signature == "G" || a.Signature == "U" {
@@ -98,22 +127,17 @@ func (m Remembered) Hold(events iter.Seq[ralph.Event]) Kept {
 			}
 		}
 	}
-	m.trailed(&out, journal, cut > 0, missing)
-	return out
-}
-
-// trailed looks at commits whose receipts are in no line of the journal.
-func (m Remembered) trailed(out *Kept, journal string, cut bool, missing map[string]bool) {
-	for _, t := range m.Trailed {
+	for _, t := range h.git.Trailed {
 		switch {
-		case !missing[t.Receipt]:
-		case t.Journal != journal:
+		case !h.missing[t.Receipt]:
+		case t.Journal != h.journal:
 			out.Others++
-		case cut:
+		case h.cut > 0:
 			out.Lost++
 		default:
-			out.Broken = append(out.Broken, Broken{Link: "anchor", Why: fmt.Sprintf(
-				"commit %.9s names receipt %.9s of this journal, which is not in it: the journal was cut or written anew", t.Commit, t.Receipt)})
+			h.breaks(0, "commit %.9s names receipt %.9s of this journal, which is not in it: the journal was cut or written anew", t.Commit, t.Receipt)
 		}
 	}
+	out.Broken = h.broken
+	return out
 }

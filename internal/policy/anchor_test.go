@@ -12,8 +12,12 @@ import (
 func TestHold(t *testing.T) {
 	t.Parallel()
 	facts := []ralph.Fact{
-		ralph.SessionStarted{ID: "s-1"}, ralph.Noted{Text: "a"}, ralph.SessionEnded{Reason: ralph.ReasonComplete},
-		ralph.SessionStarted{ID: "s-2", Anchor: "c3"}, ralph.Noted{Text: "b"}, ralph.SessionEnded{Reason: ralph.ReasonComplete},
+		ralph.SessionStarted{ID: "s-1"},
+		ralph.Noted{Text: "a"},
+		ralph.SessionEnded{Reason: ralph.ReasonComplete},
+		ralph.SessionStarted{ID: "s-2", Anchor: "c3"},
+		ralph.Noted{Text: "b"},
+		ralph.SessionEnded{Reason: ralph.ReasonComplete},
 	}
 	events := chain(t, facts)
 	journal := ralph.JournalID(events[0].Hash)
@@ -55,7 +59,12 @@ func TestHold(t *testing.T) {
 		{name: "moved aside by recover journal", events: cutAt(5), anchors: whole, trailed: commits, want: Kept{Anchors: 1, Lost: 2}},
 		{name: "moved aside, and one before that is another", events: cutAt(5), anchors: []Anchor{{Journal: journal, Checkout: "here", Seq: 3, Hash: "x", Commit: "c3"}}, broken: []string{"is not the line that it was"}},
 	} {
-		got := Remembered{Checkout: "here", Anchors: tt.anchors, Trailed: tt.trailed}.Hold(slices.Values(tt.events))
+		h := Remembered{Checkout: "here", Anchors: tt.anchors, Trailed: tt.trailed}.Hold()
+		for range 2 { // as verify goes through them
+			for range h.Along(slices.Values(tt.events)) { //nolint:revive // only gone through
+			}
+		}
+		got := h.Kept()
 		var why []string
 		for _, b := range got.Broken {
 			why = append(why, b.Why)

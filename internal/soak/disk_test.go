@@ -147,7 +147,11 @@ func TestReadOnlyDisk(t *testing.T) {
 		if killed {
 			r.killAt(r.facts() + 10)
 		}
-		must(t, syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+		err := error(syscall.EBUSY) // while a git of the engine that was killed still writes
+		for end := time.Now().Add(time.Minute); errors.Is(err, syscall.EBUSY) && time.Now().Before(end); <-time.After(10 * time.Millisecond) {
+			err = syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
+		}
+		must(t, err)
 		for _, args := range [][]string{{"agent"}, {"inbox", "add", "first.md"}, {"pause"}, {"construct", "first.md"}} {
 			res := r.ralph(args...)
 			t.Logf("%v: %s", args, res)
