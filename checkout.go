@@ -18,6 +18,8 @@ type Checkout struct {
 	// failed, so that nobody can tell what it did from what others did.
 	Open bool `json:"open,omitempty"`
 	Cut  bool `json:"cut,omitempty"`
+	// New: no work has begun in this session, so whether it goes on with what is there is open.
+	New bool `json:"new,omitempty"`
 	// Commits are those that agents and ralph itself made since the work began.
 	Commits []string `json:"commits,omitempty"`
 	// Left are files with changes of somebody else's, which no commit of ralph takes along.
@@ -83,6 +85,18 @@ func (s *State) written(list []string) {
 	}
 }
 
+// mostTheirs bounds what is remembered of the settings that others changed.
+const mostTheirs = 500
+
+// theirs folds settings that others have changed.
+func (s *State) theirs(list []LeftFile) {
+	for _, f := range list {
+		s.Theirs = slices.DeleteFunc(slices.Clone(s.Theirs), func(l LeftFile) bool { return l.Path == f.Path })
+		s.Theirs = append(s.Theirs, LeftFile{Path: f.Path, Now: f.Now})
+	}
+	s.Theirs = s.Theirs[max(0, len(s.Theirs)-mostTheirs):]
+}
+
 // made folds commits of ralph's own side.
 func (c *Checkout) made(commits ...string) {
 	for _, hash := range commits {
@@ -97,15 +111,22 @@ func (s *State) inCheckout(e Event) {
 	c := &s.Checkout
 	switch f := e.Fact.(type) {
 	case SessionStarted:
-		if !f.Resumed {
-			s.Checkout = Checkout{} // who starts anew with changes takes them along on purpose
+		c.New = !f.Resumed
+	case JobStarted:
+		if c.New && !f.Resume {
+			*c = Checkout{} // who starts anew with changes takes them along on purpose
 		}
+		c.New = false
 	case StepStarted:
 		switch f.Step.(type) {
 		case Prepare, Baseline, Turn, Check, Commit, Shelve:
 			if !s.isolated(f.Task) {
 				c.Cut, c.Open = c.Cut || c.Open, true
 			}
+		}
+	case HookRan:
+		if f.Stop && f.Task != "" && !s.isolated(f.Task) {
+			c.Open = false // it ran before the step, which was not done
 		}
 	case Prepared:
 		if f.Error == "" && f.Dir == "" && !s.isolated(f.Task) {
@@ -116,6 +137,7 @@ func (s *State) inCheckout(e Event) {
 		open := c.Open
 		c.looked(f.Head, f.Branch, f.Tree)
 		c.Branch, c.Left, c.Open = f.Branch, f.Left, open
+		s.theirs(f.Settings)
 		s.editJob(func(j *Job) { j.Head, j.Tree = f.Head, f.Tree })
 		s.editTask(f.Task, func(t *Task) { t.Run.Tree = f.Tree }) // what somebody changed is no progress of its agent
 	case TurnEnded:

@@ -231,6 +231,8 @@ type CheckoutFound struct {
 	Left    []LeftFile    `json:"left,omitempty"`    // all that are to be left alone, now
 	Files   []string      `json:"files,omitempty"`   // of them, those that are new or changed
 	Mixed   []string      `json:"mixed,omitempty"`   // changed since a step was cut: taken for the agent's
+	// Settings are settings that others have changed, as they are now (S2).
+	Settings []LeftFile `json:"settings,omitempty"`
 }
 
 // Kind implements Fact.

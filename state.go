@@ -35,6 +35,8 @@ type State struct {
 	Baselines []Baselined `json:"baselines,omitempty"`
 	// Written are tracked files that checks change: they may be given back in a checkout.
 	Written []string `json:"written,omitempty"`
+	// Theirs are settings as somebody else than an agent made them: gate.self holds what agents do.
+	Theirs []LeftFile `json:"theirs,omitempty"`
 	// Checkout is what is known of the checkout, when agents work in it.
 	Checkout Checkout  `json:"checkout,omitzero"`
 	Decided  *Decision `json:"decided,omitempty"` // the newest decision (E-087)
@@ -52,7 +54,7 @@ type State struct {
 // FoldVersion counts the changes of what facts add up to that no field of State shows:
 // it goes up when Apply makes another state of the same facts. A state that was folded
 // and kept by another version is folded anew from the facts.
-const FoldVersion = 5
+const FoldVersion = 6
 
 // Plan is the plan of the current spec: what plan.jsonl shows.
 type Plan struct {

@@ -48,6 +48,7 @@ func (x *examination) runChecks(ctx context.Context, env Env) error {
 		x.note("run", "there is no check to run", "")
 		return nil
 	}
+	defer withoutState(repo.Root())()
 	dirty, err := repo.Dirty(ctx)
 	if err != nil {
 		return fmt.Errorf("look whether the checkout is clean: %w", err)

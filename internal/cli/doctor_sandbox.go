@@ -12,6 +12,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/agent"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/step"
 )
 
 // proveSandbox tries the sandbox out: a child in it writes in its own folder, and beside it;
@@ -22,6 +23,7 @@ func (x *examination) proveSandbox(ctx context.Context, env Env, root string, c 
 	if needsSetup(root) != nil || p.openSandbox(env) != nil || p.cage == nil {
 		return // a finding says so already, or there is nothing yet to keep
 	}
+	defer withoutState(root)()
 	procs := p.around(p.procs)
 	if err := tryWrites(ctx, procs, env.Environ); err != nil {
 		x.problem("sandbox", fmt.Sprintf("%s does not hold: %v", p.cage.kind, err), "set sandbox.kind to another kind, or to off; then gate.approvals: auto is ask")
@@ -44,6 +46,21 @@ func (x *examination) proveSandbox(ctx context.Context, env Env, root string, c 
 			continue
 		}
 		x.ok("sandbox", "agent %s starts in it", name)
+	}
+}
+
+// withoutState takes away what a sandbox has made in the state of a repository that had none:
+// a look at it leaves nothing behind.
+func withoutState(root string) (clean func()) {
+	state := stateDir(root)
+	if _, err := os.Lstat(state); err == nil {
+		return func() {}
+	}
+	return func() {
+		made := []string{"sandbox/nothing", "sandbox/none", "sandbox", filepath.Base(step.StateGit), ""}
+		for _, name := range made {
+			_ = os.Remove(filepath.Join(state, name)) // a folder with anything else in it stays
+		}
 	}
 }
 

@@ -96,7 +96,10 @@ func (x *Executor) look(ctx context.Context, s *ralph.State, t *ralph.Task) (ral
 		return f, false, fmt.Errorf("look at the checkout: %w", err)
 	}
 	f.Task = t.ID
-	return f, ok, nil
+	if ok && !s.Checkout.Cut {
+		f.Settings, err = x.theirs(ctx, s.Checkout.Tree, f.Tree)
+	}
+	return f, ok, err
 }
 
 // lookToEnd is look before a commit, or before changes are put away.

@@ -39,6 +39,9 @@ func (x *Executor) settings(ctx context.Context, s *ralph.State, dir, from, to s
 			}
 			f.Now = left[i].Was // what an agent had made of it goes into the commit
 		}
+		if slices.Contains(s.Theirs, ralph.LeftFile{Path: f.Path, Now: f.Now}) {
+			continue // no agent made it so
+		}
 		what := policy.SettingsOf(f.Path)
 		switch {
 		case f.Was == "":
@@ -67,6 +70,23 @@ func (x *Executor) settings(ctx context.Context, s *ralph.State, dir, from, to s
 		shown = shown[:strings.LastIndexByte(shown[:mostShown], '\n')+1] + "... (git diff has the rest)\n"
 	}
 	return list, strings.ToValidUTF8(shown, ""), nil
+}
+
+// theirs are the settings in the checkout that others have changed between two looks at it.
+// Where git has forgotten a tree nobody can tell, and all changes are taken for the agent's.
+func (x *Executor) theirs(ctx context.Context, from, to string) ([]ralph.LeftFile, error) {
+	if x.Touched == nil || from == "" || to == "" || from == to || !x.Config.Diff.Looks(ralph.CheckSettings) {
+		return nil, nil
+	}
+	files, _, err := x.Touched(ctx, x.Root, from, to, policy.IsSettings)
+	if err != nil {
+		return nil, ctx.Err()
+	}
+	var list []ralph.LeftFile
+	for _, f := range files {
+		list = append(list, ralph.LeftFile{Path: f.Path, Now: f.Now})
+	}
+	return list, nil
 }
 
 // checkSettings is settings as a check of a task's own diff.
