@@ -247,4 +247,14 @@ func TestHooksRunInsideTheShield(t *testing.T) {
 	}
 	b.remove(".git/hooks/commit-msg")
 	w.mustCommit("k3", nil)
+
+	// a person moves the hooks while ralph runs
+	b.write("ours/commit-msg", "#!/bin/sh\necho \"moved, $WRAPPED\" >> \"$1\"\n")
+	b.must(os.Chmod(filepath.Join(b.dir, "ours/commit-msg"), 0o755))
+	b.git("config", "core.hooksPath", filepath.Join(b.dir, "ours"))
+	w.write("a.txt", "five\n")
+	w.mustCommit("k4", nil)
+	if got := w.git("log", "-1", "--format=%B"); !strings.Contains(got, "moved, in "+dir) {
+		t.Errorf("after core.hooksPath was set: %s", got)
+	}
 }

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,8 +10,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
+
+	"github.com/ralph-loop/ralph/internal/proc"
 )
 
 // shield is what stands between the hooks of a repository and the rest of the system.
@@ -51,15 +56,46 @@ func (r *Repo) hooksFor(ctx context.Context, c call) ([]string, error) {
 	return []string{"core.hooksPath=" + dir}, nil
 }
 
-// wrappedHooks makes a folder of scripts, one for each hook that the repository has, that
-// run them inside the sandbox.
-func (r *Repo) wrappedHooks(ctx context.Context) (string, error) {
+// hooksAt is where a repository has its hooks, as its settings were.
+type hooksAt struct {
+	mu       sync.Mutex
+	folder   string
+	settings []os.FileInfo
+}
+
+// realHooks is the folder of the repository's hooks. git is asked once, and again when a
+// file has changed in which people set core.hooksPath.
+func (r *Repo) realHooks(ctx context.Context) (string, error) {
+	r.hooks.mu.Lock()
+	defer r.hooks.mu.Unlock()
+	home := proc.Getenv(r.env, "HOME")
+	var now []os.FileInfo
+	for _, name := range []string{
+		filepath.Join(r.common, "config"), filepath.Join(r.gitDir, "config.worktree"), filepath.Join(home, ".gitconfig"),
+		filepath.Join(cmp.Or(proc.Getenv(r.env, "XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "git", "config"),
+	} {
+		now = append(now, stat(name))
+	}
+	if r.hooks.folder != "" && slices.EqualFunc(now, r.hooks.settings, sameFile) {
+		return r.hooks.folder, nil
+	}
 	real, err := r.one(ctx, call{args: []string{"rev-parse", "--git-path", "hooks"}, own: true})
 	if err != nil {
 		return "", err
 	}
 	if !filepath.IsAbs(real) {
 		real = filepath.Join(r.root, real)
+	}
+	r.hooks.folder, r.hooks.settings = real, now
+	return real, nil
+}
+
+// wrappedHooks makes a folder of scripts, one for each hook that the repository has, that
+// run them inside the sandbox.
+func (r *Repo) wrappedHooks(ctx context.Context) (string, error) {
+	real, err := r.realHooks(ctx)
+	if err != nil {
+		return "", err
 	}
 	sum := sha256.Sum256([]byte(r.root))
 	folder := filepath.Join(r.shield.folder, hex.EncodeToString(sum[:8]))

@@ -52,6 +52,7 @@ type Repo struct {
 	module bool  // a submodule of such a worktree: its settings are its agent's to write
 	home   *Repo // of a worktree of ours: the checkout that it belongs to
 	shield *shield
+	hooks  hooksAt
 
 	mu    sync.Mutex // held by whoever uses the private index
 	index private
