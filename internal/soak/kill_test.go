@@ -83,7 +83,8 @@ func TestKilledWhileGitWorks(t *testing.T) {
 			t.Run(hook+", git "+git, func(t *testing.T) {
 				t.Parallel()
 				specs := []string{"first", "second"}
-				r := newRepo(t, setup{specs: specs})
+				// sandbox off: the hook notes the git that runs it, which it does not see from a sandbox
+				r := newRepo(t, setup{specs: specs, sandbox: "off"})
 				r.hook(hook, "test -e work || exit 0\necho \"$PPID $(cut -d' ' -f22 /proc/$PPID/stat)\" >> \"$SOAK_NOTES/hook\"\n"+onceAtWork)
 				c := r.start("agent")
 				eventually(t, "the hook", time.Minute, func() bool { return exists(r.note("hook")) || !c.running() })

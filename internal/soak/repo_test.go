@@ -4,6 +4,7 @@ package soak
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -55,6 +56,8 @@ type setup struct {
 	task  string   // more lines below task:
 	specs []string // queued: names without .md
 	text  string   // of each spec, besides its heading
+	// sandbox is sandbox.kind; "": auto, as users have it.
+	sandbox string
 }
 
 func newRepo(t *testing.T, s setup) *repo {
@@ -87,12 +90,14 @@ quality:
   commands: [sh check.sh]
 diff:
   empty: off
+# agents and hooks note what they do for the test to see
+sandbox: {write: ['%[1]s'], kind: %[3]s}
 errors:
   retry_base: 10ms
 task:
   delay: 0s
 %[2]s
-`, r.notes, s.task))
+`, r.notes, s.task, cmp.Or(s.sandbox, "auto")))
 	r.git("init", "-q", "-b", "main", ".")
 	write(t, r.path(".git/config"), readAll(t, r.path(".git/config"))+"[user]\nname = soak\nemail = soak@ralph.invalid\n[gc]\nauto = 0\n")
 	r.git("add", "-A")
@@ -301,11 +306,13 @@ func (r *repo) checkReplay() {
 	}
 }
 
-// noted is a process that an agent noted.
+// noted is a process that an agent noted: its number as the agent sees it, in a sandbox
+// with numbers of its own, and the folder of notes that all of its agent's have in their environment.
 type noted struct {
 	pid   int
 	start string
 	line  string
+	notes string
 }
 
 func (r *repo) pids() []noted { return r.notedIn("pids") }
@@ -319,20 +326,37 @@ func (r *repo) notedIn(file string) []noted {
 			continue
 		}
 		if pid, err := strconv.Atoi(f[0]); err == nil {
-			list = append(list, noted{pid, f[1], strings.TrimSpace(line)})
+			list = append(list, noted{pid, f[1], strings.TrimSpace(line), r.notes})
 		}
 	}
 	return list
 }
 
-// alive reports whether it is that very process, and no zombie.
+// alive reports whether it is there, and no zombie.
 func (n noted) alive() bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n.pid))
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	return slices.ContainsFunc(all, n.is)
+}
+
+// is reports whether a folder of /proc is that very process's.
+func (n noted) is(proc string) bool {
+	b, err := os.ReadFile(filepath.Join(proc, "stat"))
 	if err != nil {
 		return false
 	}
 	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
-	return len(f) > 19 && f[19] == n.start && f[0] != "Z" && f[0] != "X"
+	if len(f) < 20 || f[19] != n.start || f[0] == "Z" || f[0] == "X" {
+		return false
+	}
+	if filepath.Base(proc) == strconv.Itoa(n.pid) {
+		return true
+	}
+	env, _ := os.ReadFile(filepath.Join(proc, "environ"))
+	status, _ := os.ReadFile(filepath.Join(proc, "status"))
+	_, numbers, _ := strings.Cut(string(status), "\nNSpid:")
+	numbers, _, _ = strings.Cut(numbers, "\n")
+	inner := strings.Fields(numbers)
+	return len(inner) > 1 && inner[len(inner)-1] == strconv.Itoa(n.pid) && bytes.Contains(env, []byte(n.notes))
 }
 
 func (r *repo) checkGone(list []noted) {
