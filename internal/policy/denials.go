@@ -38,6 +38,9 @@ func RefusedPaths(output string) []string {
 			path = m[len(m)-1][1]
 		} else if m := inBare.FindAllStringSubmatch(line[:at[0]], -1); m != nil {
 			path = m[len(m)-1][1] // the last before the words: in front there is the program's name
+			if rest, program := strings.CutPrefix(line[:at[0]], path); program && strings.Trim(rest, ": (") != "" {
+				path = "" // and nothing else: what it could not write is a path of the work tree
+			}
 		}
 		if path != "" && !slices.Contains(out, path) && len(out) < mostRefused {
 			out = append(out, path)

@@ -27,12 +27,14 @@ func TestRefused(t *testing.T) {
 		"ok\nbash: line 1: /a/x: Permission denied\nbash: line 2: /a/x: Permission denied\nmore\n": {"/a/x"},
 		"rm: cannot remove '/a': Permission denied\nrm: cannot remove '/b': Permission denied":     {"/a", "/b"},
 		"mv: cannot move 'x' to '/opt/x': Permission denied":                                       {"/opt/x"},
-		"permission denied":                                         nil,
-		"bash: ./x.sh: Permission denied":                           nil,
-		"git@github.com: Permission denied (publickey).":            nil,
-		"--- PASS: TestPermissionDenied (0.00s)":                    nil,
-		"all is well at /opt/x":                                     nil,
-		"the test expects \"permission denied\" for a private file": nil,
+		"/bin/rm: cannot remove 'ralph/.state': Read-only file system":                             nil,
+		"/opt/x: Permission denied":                                                                {"/opt/x"},
+		"permission denied":                                                                        nil,
+		"bash: ./x.sh: Permission denied":                                                          nil,
+		"git@github.com: Permission denied (publickey).":                                           nil,
+		"--- PASS: TestPermissionDenied (0.00s)":                                                   nil,
+		"all is well at /opt/x":                                                                    nil,
+		"the test expects \"permission denied\" for a private file":                                nil,
 	} {
 		if got := policy.RefusedPaths(output); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", output, got, want)

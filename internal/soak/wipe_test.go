@@ -10,7 +10,8 @@ import (
 
 // An agent that deletes ralph's own state stops the run with words that say what
 // happened; what git and the inbox still know is enough to go on (product.md 2, 8).
-// It goes around the shims, which hold `rm -rf` for a person, as an agent can.
+// It goes around the shims, which hold `rm -rf` for a person, as an agent can. The sandbox
+// is off, as on a system that has none: in one it cannot.
 func TestAgentDeletesTheState(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, rm, mend string }{
@@ -22,7 +23,7 @@ func TestAgentDeletesTheState(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRepo(t, setup{specs: []string{"first", "second"}, build: once(c.rm)})
+			r := newRepo(t, setup{specs: []string{"first", "second"}, build: once(c.rm), sandbox: "off"})
 			res := r.exits(2, "agent")
 			if !strings.Contains(res.errs, "deleted while ralph works") || strings.Contains(res.errs, "state is kept") {
 				t.Errorf("it does not say what happened: %s", res)
@@ -39,6 +40,29 @@ func TestAgentDeletesTheState(t *testing.T) {
 	}
 }
 
+// S1: in the sandbox that users have the same agents delete and move nothing that is ralph's
+// or git's, and the work is done in one go.
+func TestSandboxedAgentDeletesNoState(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, rm string }{
+		{"the state", "/bin/rm -rf ralph/.state"},
+		{"the journal", "rm ralph/.state/journal.jsonl"},
+		{"what git ignores", "git clean -ffdxq ralph/.state"},
+		{"the records of turns", "/bin/rm -rf ralph/.state/tasks ralph/.state/procs ralph/.state/views"},
+		{"git's settings and hooks", `mv .git/config "$SOAK/config"; /bin/rm -rf .git/hooks .git/config; echo x > .git/config`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t, setup{specs: []string{"first", "second"}, build: once(c.rm)})
+			res := r.exits(0, "agent")
+			if !exists(r.note("once")) || strings.Contains(res.errs, "deleted") {
+				t.Errorf("it was not tried, or something was deleted: %s", res)
+			}
+			r.checkFinished("first", "second")
+		})
+	}
+}
+
 // once is an agent that does its work, and on its first turn besides what rm says.
 func once(rm string) string {
 	return "mkdir -p work; echo x > \"work/$RALPH_SPEC.$RALPH_TASK_NAME\"\n" +
@@ -48,7 +72,7 @@ func once(rm string) string {
 // The records of a turn are for people: without them the work goes on.
 func TestAgentDeletesTheRecordsOfItsTurn(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t, setup{specs: []string{"first", "second"}, build: once("/bin/rm -rf ralph/.state/tasks ralph/.state/procs ralph/.state/views")})
+	r := newRepo(t, setup{specs: []string{"first", "second"}, build: once("/bin/rm -rf ralph/.state/tasks ralph/.state/procs ralph/.state/views"), sandbox: "off"})
 	r.exits(0, "agent")
 	r.checkFinished("first", "second")
 }
@@ -75,10 +99,11 @@ func TestAgentDeletesItsSpec(t *testing.T) {
 	r.checkReplay()
 }
 
-// Without its repository ralph stops and goes on when it is back.
+// Without its repository ralph stops and goes on when it is back. The sandbox is off: in one
+// an agent cannot move it.
 func TestAgentMovesGitAway(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t, setup{specs: []string{"first"}, build: once(`mv .git "$SOAK/git"`)})
+	r := newRepo(t, setup{specs: []string{"first"}, build: once(`mv .git "$SOAK/git"`), sandbox: "off"})
 	r.exits(2, "agent")
 	r.exits(2, "agent")
 	startIn(t, r.home, r.root, r.env(), "mv", r.note("git"), r.path(".git")).wait(3 * time.Minute)
