@@ -30,7 +30,7 @@ func (x *examination) proveSandbox(ctx context.Context, env Env, root string, c 
 	x.ok("sandbox", "tried: a write outside is refused by %s, one inside works", p.cage.kind)
 	for _, name := range c.Chain() {
 		spec, ok := c.AgentSpec(name)
-		environ := append(baseEnv(env.Environ), agentEnv(spec, env.Environ)...)
+		environ := append(env.ofPerson(baseEnv(env.Environ)), agentEnv(spec, env.Environ)...)
 		if !ok || len(spec.Command) == 0 || !agent.CanTellVersion(spec) {
 			continue
 		}
@@ -44,6 +44,31 @@ func (x *examination) proveSandbox(ctx context.Context, env Env, root string, c 
 			continue
 		}
 		x.ok("sandbox", "agent %s starts in it", name)
+	}
+}
+
+// caged is the runner of what an agent may have written: in the sandbox, where there is one.
+func caged(env Env, root string, c config.Config) *proc.Runner {
+	p := &parts{root: root, config: c, procs: proc.NewRunner("")}
+	if needsSetup(root) != nil || p.openSandbox(env) != nil {
+		return p.procs
+	}
+	return p.around(p.procs)
+}
+
+// leaveNothing takes away what trying the sandbox needed, as far as nothing else is there: a
+// look leaves no state.
+func leaveNothing(env Env) {
+	root, err := findRoot(env)
+	if err != nil {
+		return
+	}
+	state := stateDir(root)
+	if list, err := os.ReadDir(state); err != nil || slices.ContainsFunc(list, func(e os.DirEntry) bool { return e.Name() != "sandbox" && e.Name() != "git" }) {
+		return // an engine has worked here
+	}
+	for _, name := range []string{"sandbox/nothing", "sandbox/none", "sandbox", "git", ""} {
+		_ = os.Remove(filepath.Join(state, name)) // only what is empty
 	}
 }
 
