@@ -306,7 +306,7 @@ func askable(b agentcheck.Behaviour) bool {
 
 // environ is what the agent gets in a turn.
 func (st *stand) environ() []string {
-	return append(baseEnv(st.env.Environ), agentEnv(st.spec, st.env.Environ)...)
+	return append(st.env.ofPerson(baseEnv(st.env.Environ)), agentEnv(st.spec, st.env.Environ)...)
 }
 
 // open opens the agent's driver anew for each turn: nothing is shared between probes.

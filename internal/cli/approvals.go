@@ -26,6 +26,8 @@ func approvalsHere(c config.Config, kind string, o offered) (word, why string) {
 	switch {
 	case c.Gate.Approvals != approvalsAuto:
 		return c.Gate.Approvals, c.Where("gate.approvals").String()
+	case kind == sandbox.Landlock && c.Isolation == "none":
+		return approvalsAsk, "landlock keeps nothing in your checkout (isolation: none), and auto stands on what a sandbox keeps"
 	case kind != sandbox.Off:
 		return approvalsAuto, "agents run in a sandbox (" + kind + "): what stays in it needs nobody"
 	case c.Sandbox.Kind == sandbox.Off:
@@ -66,8 +68,11 @@ func (x *examination) whoAnswers(env Env, c config.Config) {
 		return
 	}
 	fix := "install bubblewrap"
-	if c.Sandbox.Kind == sandbox.Off {
+	switch {
+	case c.Sandbox.Kind == sandbox.Off:
 		fix = "set sandbox.kind: auto"
+	case c.Isolation == "none":
+		fix = "isolation: auto, or install bubblewrap"
 	}
 	x.note("approvals", "gate.approvals is ask here: "+why+"; each command that does more than read waits for you", fix+", or gate.approvals: policy")
 }

@@ -18,7 +18,7 @@ func TestApprovalsHere(t *testing.T) {
 	t.Parallel()
 	both, none := offered{abi: 7, bwrap: "/usr/bin/bwrap"}, offered{}
 	for _, tt := range []struct {
-		set, kind string // of the settings; "": as users have it
+		set, kind string // of the settings; "": as users have it; "in place": isolation: none too
 		in        string // the sandbox that agents run in
 		o         offered
 		word, why string
@@ -31,9 +31,14 @@ func TestApprovalsHere(t *testing.T) {
 		{"ask", "auto", sandbox.Bubblewrap, both, "ask", ""},
 		{"policy", "auto", sandbox.Off, none, "policy", ""},
 		{"never", "auto", sandbox.Landlock, both, "never", ""},
+		{"in place", "auto", sandbox.Landlock, both, "ask", "landlock keeps nothing in your checkout"},
+		{"in place", "auto", sandbox.Bubblewrap, both, "auto", "in a sandbox (bubblewrap)"},
 	} {
 		c := config.Defaults()
 		c.Sandbox.Kind = tt.kind
+		if tt.set == "in place" {
+			c.Isolation, tt.set = "none", ""
+		}
 		if tt.set != "" {
 			c.Gate.Approvals = tt.set
 		}

@@ -98,7 +98,7 @@ func (g *cage) tree(dir string, turn bool) spot {
 			}
 		}
 		p.write = []string{filepath.Join(g.root, "ralph/.worktrees")}
-		for _, name := range []string{"worktrees", "objects", "refs", "logs"} {
+		for _, name := range []string{"worktrees", "objects", "refs", "logs/refs"} {
 			p.write = append(p.write, filepath.Join(git, name))
 		}
 		return p

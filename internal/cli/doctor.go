@@ -61,6 +61,7 @@ func newDoctor(env Env) *cobra.Command {
 }
 
 func runDoctor(ctx context.Context, env Env, asJSON, run bool) error {
+	defer leaveNothing(env)
 	x := examine(ctx, env, func(string) {})
 	if run && !x.strange {
 		if err := x.runChecks(ctx, env); err != nil {

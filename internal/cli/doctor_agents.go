@@ -57,7 +57,7 @@ func (x *examination) agents(ctx context.Context, env Env, root string, c config
 		}
 		found = append(found, a)
 	}
-	lookAtAgents(ctx, env, root, found)
+	lookAtAgents(ctx, env, root, caged(env, root, c), found)
 	var absent []string
 	for _, a := range found {
 		if a.missing != nil && a.Use == "" {
@@ -75,9 +75,9 @@ func (x *examination) agents(ctx context.Context, env Env, root string, c config
 	}
 }
 
-// lookAtAgents asks all of them at once: some take seconds to say their version.
-func lookAtAgents(ctx context.Context, env Env, root string, found []*foundAgent) {
-	procs := proc.NewRunner("")
+// lookAtAgents asks all of them at once: some take seconds to say their version. They may lie in
+// the work tree, where agents write.
+func lookAtAgents(ctx context.Context, env Env, root string, procs *proc.Runner, found []*foundAgent) {
 	var wg sync.WaitGroup
 	for _, a := range found {
 		if a.Driver == "scripted" || len(a.spec.Command) == 0 {
@@ -89,7 +89,7 @@ func lookAtAgents(ctx context.Context, env Env, root string, found []*foundAgent
 }
 
 func (a *foundAgent) look(ctx context.Context, env Env, root string, procs *proc.Runner) {
-	environ := append(baseEnv(env.Environ), agentEnv(a.spec, env.Environ)...)
+	environ := append(env.ofPerson(baseEnv(env.Environ)), agentEnv(a.spec, env.Environ)...)
 	if a.Path, a.missing = proc.LookPath(a.spec.Command[0], root, environ); a.missing != nil {
 		return
 	}

@@ -48,7 +48,6 @@ func (x *examination) runChecks(ctx context.Context, env Env) error {
 		x.note("run", "there is no check to run", "")
 		return nil
 	}
-	defer withoutState(repo.Root())()
 	dirty, err := repo.Dirty(ctx)
 	if err != nil {
 		return fmt.Errorf("look whether the checkout is clean: %w", err)
@@ -131,7 +130,7 @@ func (r *checkRun) remove(ctx context.Context, dir string) error {
 
 // run sets a folder up, if it is a new one, runs the checks and tells what they said.
 func (r *checkRun) run(ctx context.Context, x *examination, dir, where string, more []string) error {
-	r.gates = gate.New(proc.NewRunner(""), r.config.Quality.MaxOutput, agentGrace, append(checkEnv(r.env.Environ), more...))
+	r.gates = gate.New(caged(r.env, r.repo.Root(), r.config), r.config.Quality.MaxOutput, agentGrace, append(r.env.ofPerson(checkEnv(r.env.Environ)), more...))
 	at := r.head.Commit[:min(7, len(r.head.Commit))]
 	r.say("checks of %s, %s", at, where)
 	if dir != r.repo.Root() {

@@ -12,7 +12,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/agent"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/proc"
-	"github.com/ralph-loop/ralph/internal/step"
 )
 
 // proveSandbox tries the sandbox out: a child in it writes in its own folder, and beside it;
@@ -23,7 +22,6 @@ func (x *examination) proveSandbox(ctx context.Context, env Env, root string, c 
 	if needsSetup(root) != nil || p.openSandbox(env) != nil || p.cage == nil {
 		return // a finding says so already, or there is nothing yet to keep
 	}
-	defer withoutState(root)()
 	procs := p.around(p.procs)
 	if err := tryWrites(ctx, procs, env.Environ); err != nil {
 		x.problem("sandbox", fmt.Sprintf("%s does not hold: %v", p.cage.kind, err), "set sandbox.kind to another kind, or to off; then gate.approvals: auto is ask")
@@ -32,7 +30,7 @@ func (x *examination) proveSandbox(ctx context.Context, env Env, root string, c 
 	x.ok("sandbox", "tried: a write outside is refused by %s, one inside works", p.cage.kind)
 	for _, name := range c.Chain() {
 		spec, ok := c.AgentSpec(name)
-		environ := append(baseEnv(env.Environ), agentEnv(spec, env.Environ)...)
+		environ := append(env.ofPerson(baseEnv(env.Environ)), agentEnv(spec, env.Environ)...)
 		if !ok || len(spec.Command) == 0 || !agent.CanTellVersion(spec) {
 			continue
 		}
@@ -49,18 +47,28 @@ func (x *examination) proveSandbox(ctx context.Context, env Env, root string, c 
 	}
 }
 
-// withoutState takes away what a sandbox has made in the state of a repository that had none:
-// a look at it leaves nothing behind.
-func withoutState(root string) (clean func()) {
-	state := stateDir(root)
-	if _, err := os.Lstat(state); err == nil {
-		return func() {}
+// caged is the runner of what an agent may have written: in the sandbox, where there is one.
+func caged(env Env, root string, c config.Config) *proc.Runner {
+	p := &parts{root: root, config: c, procs: proc.NewRunner("")}
+	if needsSetup(root) != nil || p.openSandbox(env) != nil {
+		return p.procs
 	}
-	return func() {
-		made := []string{"sandbox/nothing", "sandbox/none", "sandbox", filepath.Base(step.StateGit), ""}
-		for _, name := range made {
-			_ = os.Remove(filepath.Join(state, name)) // a folder with anything else in it stays
-		}
+	return p.around(p.procs)
+}
+
+// leaveNothing takes away what trying the sandbox needed, as far as nothing else is there: a
+// look leaves no state.
+func leaveNothing(env Env) {
+	root, err := findRoot(env)
+	if err != nil {
+		return
+	}
+	state := stateDir(root)
+	if list, err := os.ReadDir(state); err != nil || slices.ContainsFunc(list, func(e os.DirEntry) bool { return e.Name() != "sandbox" && e.Name() != "git" }) {
+		return // an engine has worked here
+	}
+	for _, name := range []string{"sandbox/nothing", "sandbox/none", "sandbox", "git", ""} {
+		_ = os.Remove(filepath.Join(state, name)) // only what is empty
 	}
 }
 

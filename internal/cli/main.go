@@ -30,6 +30,7 @@ type Env struct {
 	Stderr   io.Writer
 	Dir      string   // working directory
 	Environ  []string // K=V
+	Path     string   // PATH as it was given; in Environ it is without what lies in the repository
 	Terminal bool     // stdout is a terminal
 	Self     string   // path of this binary, for the scripted agent
 	Version  string
@@ -47,6 +48,7 @@ func Main(ctx context.Context, env Env) int {
 		fmt.Fprintln(env.Stderr, "ralph:", err)
 		return exitUsage
 	}
+	env = ownPath(env)
 	root := newRoot(env)
 	root.SetArgs(env.Args)
 	root.SetIn(env.Stdin)

@@ -265,7 +265,7 @@ func logins(c config.Config) map[string]string {
 // executor puts the effects together.
 func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Executor {
 	x := &step.Executor{
-		Root: p.root, Config: pc, Agents: p.agents, Checks: p.checks, Live: live, Env: baseEnv(env.Environ),
+		Root: p.root, Config: pc, Agents: p.agents, Checks: p.checks, Live: live, Env: env.ofPerson(baseEnv(env.Environ)),
 		Trees: &trees{p.repo}, Message: p.config.Commit.Message, KeepChanges: p.config.Quality.Changes == "keep", NewID: newID, Now: time.Now, Grace: agentGrace, SkipDiffs: pc.AutoCommit || pc.Isolated,
 	}
 	x.PutBack = func(ctx context.Context, dir string, in step.PutBackInput) (step.PutBack, error) {
@@ -277,9 +277,9 @@ func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Execut
 	x.Signal = signalCommand(env, x.Env, p.root)
 	x.Listen, x.Below = attempt.Listen, belowAgents{env.Self, p.config.Gate.Shims, pc, true}
 	x.Push = pushing{p.repo}.push
-	x.Aliases = func(dir string) map[string]string { return gitAliases(dir, x.Env) }
+	x.Aliases = func(dir string) map[string]string { return gitAliases(dir, baseEnv(env.Environ)) }
 	x.Reported, x.Checkout = reported, &trees{p.repo}
-	forChecks := checkEnv(env.Environ)
+	forChecks := env.ofPerson(checkEnv(env.Environ))
 	if pc.Isolated {
 		w := worktrees{p.repo}
 		x.Worktrees, x.Merging, x.Resolving, x.Fence = w, merging{w, p.config.BaseBranch}, resolving{p.repo}, p.repo.Fence()

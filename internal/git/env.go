@@ -34,7 +34,8 @@ func cleanEnv(env []string) []string {
 			clean = append(clean, kv)
 		}
 	}
-	return append(clean, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_PAGER=cat")
+	// Agents can write refs/replace: git would show one object as another (GIT_NO_REPLACE_OBJECTS).
+	return append(clean, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_PAGER=cat", "GIT_NO_REPLACE_OBJECTS=1")
 }
 
 // environ is the environment of one command. What is parsed is asked for in

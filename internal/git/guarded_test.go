@@ -258,3 +258,19 @@ func TestHooksRunInsideTheShield(t *testing.T) {
 		t.Errorf("after core.hooksPath was set: %s", got)
 	}
 }
+
+// Second pass of issue 15: an agent can write refs/replace, by which git shows one object as
+// another. ralph's own git sees what is there.
+func TestReplacedObjectsAreSeenAsTheyAre(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	b.write("a.txt", "as it is\n")
+	b.git("add", "-A")
+	b.git("commit", "-q", "-m", "start")
+	b.write("b.txt", "evil\n")
+	evil := strings.TrimSpace(b.git("hash-object", "-w", "b.txt"))
+	b.git("replace", strings.TrimSpace(b.git("rev-parse", "HEAD:a.txt")), evil)
+	out, err := b.repo.git(t.Context(), call{args: []string{"cat-file", "-p", "HEAD:a.txt"}})
+	b.must(err)
+	b.equal("what ralph sees", out, "as it is\n")
+}

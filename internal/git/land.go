@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 )
 
 // How a base branch came to its new commit.
@@ -88,6 +90,9 @@ func (r *Repo) baseTip(ctx context.Context, branch string) (string, error) {
 // landedElse is for a base that is neither where it was nor where it should go:
 // somebody went on from the result, or committed something else.
 func (r *Repo) landedElse(ctx context.Context, in LandInput, tip string) (Landed, error) {
+	if stray, err := r.stray(ctx, in, tip); err != nil || stray != "" {
+		return Landed{Busy: stray}, err
+	}
 	ok, err := r.Contains(ctx, in.To, tip)
 	if err != nil {
 		return Landed{}, fmt.Errorf("land: %w", err)
@@ -96,6 +101,29 @@ func (r *Repo) landedElse(ctx context.Context, in LandInput, tip string) (Landed
 		return Landed{How: LandedAlready}, nil
 	}
 	return Landed{Moved: tip}, nil
+}
+
+// stray says that a branch was moved past the checkout that has it, "" when it was not or
+// nobody can tell. A person's git notes in the reflog of that HEAD where it went. An agent
+// in a worktree can write the branch, and not that log: what it put there would come to the
+// base past every check and gate (X-77, second pass of issue 15).
+func (r *Repo) stray(ctx context.Context, in LandInput, tip string) (string, error) {
+	t, busy, err := r.holder(ctx, in.Branch)
+	if err != nil || busy != "" || t == nil || in.Branch == "" {
+		return "", err
+	}
+	b, err := os.ReadFile(filepath.Join(t.gitDir, "logs", "HEAD"))
+	if err != nil || len(b) == 0 {
+		return "", nil //nolint:nilerr // without a log (core.logAllRefUpdates, reftable) nobody can tell
+	}
+	lines := strings.Split(strings.TrimRight(string(b), "\n"), "\n")
+	fields := strings.Fields(lines[len(lines)-1])
+	if len(fields) < 2 || fields[1] == tip || checkHash("log", fields[1]) != nil {
+		return "", nil
+	}
+	was := fields[1]
+	return fmt.Sprintf("%s was moved to %.12s by none of the commands in %s: look at `git log -p %.12s..%s`, take it back with `git reset --soft %.12s`, or keep it with `git reset --soft HEAD`",
+		in.Branch, tip, t.root, was, in.Branch, was), nil
 }
 
 // holder returns the checkout that has the branch, nil for none; busy says why it

@@ -460,3 +460,37 @@ func TestLandLooksWithoutALock(t *testing.T) {
 	}
 	b.want(".git/index.lock", "")
 }
+
+// Second pass of issue 15: an agent in a worktree can move the base branch, past all checks
+// and gates. What the log of the checkout's HEAD does not know is none of the person's
+// commits: it is not merged, and the person is told. Their own commits land as ever.
+func TestLandNotOnWhatMovedTheBasePastTheCheckout(t *testing.T) {
+	t.Parallel()
+	b, in := landBox(t)
+	evil := strings.TrimSpace(b.git("commit-tree", "-p", in.From, "-m", "chore", in.From+"^{tree}"))
+	w := b.dir + "-w"
+	b.git("worktree", "add", "-q", "--detach", w, in.From)
+	b.git("-C", w, "update-ref", "refs/heads/main", evil)
+	got := b.land(in)
+	if got.Moved != "" || got.How != "" || !strings.Contains(got.Busy, "main was moved to "+evil[:12]) {
+		t.Errorf("%+v", got)
+	}
+	// on top of what is to land: as little
+	on := strings.TrimSpace(b.git("commit-tree", "-p", in.To, "-m", "chore", in.To+"^{tree}"))
+	b.git("-C", w, "update-ref", "refs/heads/main", on)
+	if got := b.land(in); got.How != "" || got.Busy == "" {
+		t.Errorf("%+v", got)
+	}
+	b.git("-C", w, "update-ref", "refs/heads/main", evil)
+	// the person keeps it, as the words say
+	b.git("reset", "-q", "--soft", "HEAD")
+	if got := b.land(in); got.Moved != evil || got.Busy != "" {
+		t.Errorf("kept: %+v", got)
+	}
+	// or takes it back
+	b.git("-C", w, "update-ref", "refs/heads/main", on)
+	b.git("reset", "-q", "--soft", in.From)
+	if got := b.land(in); got.How != LandedForward {
+		t.Errorf("taken back: %+v", got)
+	}
+}

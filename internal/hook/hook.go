@@ -6,8 +6,11 @@
 package hook
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,6 +27,8 @@ const Dir = "ralph/hooks"
 type Hook struct {
 	Name string // of the file
 	Path string // absolute
+	// Sum is the hash of what it held when it was looked at, "" where nobody looked.
+	Sum string
 }
 
 // Flaw is a file in ralph/hooks that is never run, and how to mend that.
@@ -101,9 +106,46 @@ func Look(root string) (Set, error) {
 			set.Flaws = append(set.Flaws, Flaw{Dir + "/" + name, why, fix})
 			continue
 		}
-		set.Hooks = append(set.Hooks, Hook{name, filepath.Join(root, Dir, name)})
+		h := Hook{Name: name, Path: filepath.Join(root, Dir, name)}
+		if h.Sum, err = sum(h.Path); err != nil {
+			return set, fmt.Errorf("look at hook %s: %w", name, err)
+		}
+		set.Hooks = append(set.Hooks, h)
 	}
 	return set, nil
+}
+
+// sum is the hash of what a file holds.
+func sum(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// changed says why a hook is not run as what it is by now, "" when it is what was looked at.
+// A person has said yes to that content, and where nothing else holds an agent it can write
+// the file.
+func (h Hook) changed() string {
+	if h.Sum == "" {
+		return ""
+	}
+	const once = "it is run again from the next start on, if it is still to be trusted"
+	switch now, err := sum(h.Path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return "it was taken away since the session began; put it back, or start anew without it"
+	case err != nil:
+		return "it cannot be read any more: " + err.Error()
+	case now != h.Sum:
+		return "it was changed since the session began, by whomever: " + once
+	}
+	return ""
 }
 
 // beside reports whether a file is not meant to be a hook.

@@ -25,7 +25,7 @@ func put(t *testing.T, root, name, script string) Hook {
 	t.Helper()
 	path := filepath.Join(root, Dir, name)
 	ralphtest.Program(t, path, "#!/bin/sh\n"+script+"\n")
-	return Hook{name, path}
+	return Hook{Name: name, Path: path}
 }
 
 // Executables that are called like an event, or pre- and a step, are hooks; what is

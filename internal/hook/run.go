@@ -50,6 +50,11 @@ func (r *Runner) run(ctx context.Context, c Call) (ralph.HookRan, error) {
 		limit = Limit
 	}
 	ran := ralph.HookRan{Hook: c.Hook.Name, Seq: c.Seq, Task: c.Task}
+	if why := c.Hook.changed(); why != "" {
+		// One that may hold the work back holds it: taking a guard away is no way past it.
+		ran.Exit, ran.Error, ran.Output = ExitStop, "not run: "+why, why
+		return ran, nil
+	}
 	var out, errs tail
 	end, err := r.Proc.Run(ctx, proc.Command{
 		Args: []string{c.Hook.Path}, Dir: r.Root, Env: append(append([]string{}, r.Env...), c.Env...),

@@ -64,7 +64,7 @@ func TestRun(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		got, err := runner(t, root).run(t.Context(), Call{Hook: Hook{name, path}})
+		got, err := runner(t, root).run(t.Context(), Call{Hook: Hook{Name: name, Path: path}})
 		if err != nil || !strings.Contains(got.Error, "could not be started") {
 			t.Errorf("%s: %+v %v", name, got, err)
 		}
@@ -234,4 +234,43 @@ func TestQueueEnds(t *testing.T) {
 			t.Errorf("noted %s", said)
 		}
 	})
+}
+
+// S2, second pass: what a hook holds is trusted as it was when the session began. What an
+// agent makes of the file later is not run, and a guard that it takes away still holds.
+func TestAChangedHookIsNotRun(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(path string) error{
+		"other text":   func(p string) error { return os.WriteFile(p, []byte("#!/bin/sh\necho evil > evil\n"), 0o755) },
+		"another file": func(p string) error { return errors.Join(os.Remove(p), os.Symlink("/bin/true", p)) },
+		"taken away":   os.Remove,
+	} {
+		root := box(t)
+		put(t, root, "pre-turn", "exit 0")
+		put(t, root, "turn.ended", "exit 0")
+		set, err := Look(root)
+		if err != nil || len(set.Hooks) != 2 {
+			t.Fatal(set, err)
+		}
+		pre := NewPre(runner(t, root), set, func(_ context.Context, f ralph.Fact) error { return fmt.Errorf("recorded %v", f) }, nil)
+		if ran, err := pre.Before(t.Context(), "pre-turn", Call{}); ran != nil || err != nil {
+			t.Fatalf("%s: before the change: %+v %v", name, ran, err)
+		}
+		for _, h := range set.Hooks {
+			if err := change(h.Path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ran, err := pre.Before(t.Context(), "pre-turn", Call{})
+		if err != nil || ran == nil || !ran.Stop || !strings.Contains(Cause(*ran), "since the session began") {
+			t.Errorf("%s: %+v %v", name, ran, err)
+		}
+		event, err := runner(t, root).run(t.Context(), Call{Hook: set.Hooks[1]})
+		if err != nil || event.Error == "" {
+			t.Errorf("%s: %+v %v", name, event, err)
+		}
+		if _, err := os.Stat(filepath.Join(root, "evil")); err == nil {
+			t.Errorf("%s: it ran", name)
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -92,6 +93,11 @@ func Bwrap(bwrap string, b Box, argv []string) []string {
 		args = append(args, "--cap-add", "CAP_SETFCAP")
 	}
 	args = append(args, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+	if os.Geteuid() == 0 {
+		for _, p := range kernels() {
+			args = append(args, "--ro-bind", p, p)
+		}
+	}
 	write, keep, hide := there(b.Write), there(b.Keep), there(b.Hide)
 	if slices.ContainsFunc(write, func(p string) bool { return within("/dev/shm", p) && p != "/dev/shm" }) {
 		args = append(args, "--ro-bind", "/dev/shm", "/dev/shm") // somebody works there; else it is empty, and the process's own
@@ -133,6 +139,27 @@ func Bwrap(bwrap string, b Box, argv []string) []string {
 		args = append(args, how[p]...)
 	}
 	return append(append(args, "--"), argv...)
+}
+
+// kernels are what of /proc is no process's but the kernel's own. Root owns it, and writes it
+// without any right of root: what core_pattern names the kernel starts outside of every
+// sandbox. For others it stays as it is, since a sandbox inside could not mount its own /proc
+// over one that is covered in part.
+func kernels() []string {
+	list, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil // bubblewrap says so
+	}
+	var out []string
+	for _, e := range list {
+		if _, err := strconv.Atoi(e.Name()); err == nil || e.Type()&os.ModeSymlink != 0 {
+			continue
+		}
+		if info, err := e.Info(); err == nil && (info.IsDir() || info.Mode()&0o222 != 0) {
+			out = append(out, filepath.Join("/proc", e.Name()))
+		}
+	}
+	return out
 }
 
 // ownDevice reports a device that bubblewrap makes anew.

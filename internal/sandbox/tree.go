@@ -10,7 +10,8 @@ import (
 
 // Tree is what work in the checkout or worktree dir has to write: dir itself, and of
 // git's own folders what a commit, a branch and a stash need. In a worktree these are
-// its own folder in .git, objects, references and their logs: hooks and settings of
+// its own folder in .git, objects, references and their logs (not that of the checkout's HEAD,
+// which says what was made there): hooks and settings of
 // the repository stay out of reach. In the checkout it is all that lies in it but keep:
 // what git runs, or finds other repositories by.
 func Tree(dir string) (write, keep []string) {
@@ -40,7 +41,7 @@ func Tree(dir string) (write, keep []string) {
 		keep = append(keep, filepath.Join(own, name))
 	}
 	keep = append(keep, modules(own)...)
-	for _, p := range []string{own, filepath.Join(common, "objects"), filepath.Join(common, "refs"), filepath.Join(common, "logs")} {
+	for _, p := range []string{own, filepath.Join(common, "objects"), filepath.Join(common, "refs"), filepath.Join(common, "logs", "refs")} {
 		if !isLink(p) {
 			write = append(write, p)
 		}

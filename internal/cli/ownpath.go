@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+// Tools like direnv put folders of a repository into PATH (bin, node_modules/.bin). An agent
+// writes there: what ralph itself runs by its name, outside of every sandbox, must not be
+// found in one (git, bwrap, programs for notices, interpreters of hooks).
+
+// ownPath takes these folders out of PATH, and keeps it for what runs in the sandbox.
+func ownPath(env Env) Env {
+	env.Path = proc.Getenv(env.Environ, "PATH")
+	root, err := findRoot(env)
+	if err != nil {
+		return env
+	}
+	real := realFolder(root)
+	list := filepath.SplitList(env.Path)
+	kept := slices.DeleteFunc(slices.Clone(list), func(dir string) bool {
+		return !filepath.IsAbs(dir) || below(root, filepath.Clean(dir)) || below(real, realFolder(dir))
+	})
+	if len(kept) == len(list) {
+		return env
+	}
+	env.Environ = append(withoutPath(env.Environ), "PATH="+strings.Join(kept, string(filepath.ListSeparator)))
+	return env
+}
+
+// ofPerson is an environment for what runs in the sandbox: PATH as the person has it.
+func (env Env) ofPerson(environ []string) []string {
+	if env.Path == "" {
+		return environ
+	}
+	return append(withoutPath(environ), "PATH="+env.Path)
+}
+
+func withoutPath(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
+}
+
+// below reports whether a path is a folder or lies in it.
+func below(dir, p string) bool { return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/") }
