@@ -95,7 +95,7 @@ func TestWithoutScripts(t *testing.T) {
 // Without scripts a run is started and an agent's wish is granted too.
 func TestStartWithoutScripts(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, asking, "parallel=1")
+	p := newPlace(t, asking, asks, "parallel=1")
 	p.plan(`{"id":"t-aaaa","name":"paint"}`)
 	s := p.serve("127.0.0.1:0")
 	t.Cleanup(p.stopEngine)

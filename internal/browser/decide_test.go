@@ -8,6 +8,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
+// asks is for tests of answers: usual is auto, which asks about nothing that stays in the sandbox.
+const asks = "gate.approvals=ask"
+
 // asking plays an agent that wants to run a command, then wants to know something.
 const asking = `rules:
   - when: {iteration: 1}
@@ -23,7 +26,7 @@ const asking = `rules:
 // goes on with the answer (B-013, B-021, E-025, E-027, X-75).
 func TestAPersonApprovesAndAnswers(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, asking, "parallel=1")
+	p := newPlace(t, asking, asks, "parallel=1")
 	p.plan(`{"id":"t-aaaa","name":"paint"}`)
 	s := p.serve("127.0.0.1:0")
 	x := enter(t, newBrowser(t), s)

@@ -12,7 +12,7 @@ import (
 // typed but not sent; the key d leads to the reason (X-75, C-039).
 func TestTheFirstAnswerAtAGateWins(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, asking, "parallel=1")
+	p := newPlace(t, asking, asks, "parallel=1")
 	p.plan(`{"id":"t-aaaa","name":"paint"}`)
 	s := p.serve("127.0.0.1:0")
 	x := enter(t, newBrowser(t), s)

@@ -134,7 +134,7 @@ func TestDenyAndRule(t *testing.T) {
       - ask: {command: touch made.txt}
       - ask: {command: touch other.txt}
       - signal: COMPLETE
-`, "parallel=1")
+`, asks, "parallel=1")
 	p.plan(`{"id":"t-aaaa","name":"paint"}`)
 	s := p.serve("127.0.0.1:0")
 	t.Cleanup(p.stopEngine)
@@ -171,7 +171,10 @@ func TestSettingsFromThePage(t *testing.T) {
 	x.open("/settings")
 	x.do(chromedp.SetValue(chromedp.CSS(`[name="set.task.max_iterations"]`), "7"))
 	x.click(`.settings-form .settings-save button:not([name])`)
-	p.until("the setting to be saved", func() bool { return strings.Contains(p.must("cat", "ralph/config.yaml"), "max_iterations: 7") })
+	x.says("main", "Saved")
+	if text := p.must("cat", "ralph/config.yaml"); !strings.Contains(text, "max_iterations: 7") {
+		t.Errorf("the setting is not saved:\n%s", text)
+	}
 	if text := p.must("cat", "ralph/config.yaml"); !strings.HasPrefix(text, "# ours\n") {
 		t.Errorf("the comment is gone:\n%s", text)
 	}

@@ -61,11 +61,14 @@ func (x *tab) open(path string) {
 	ctx, cancel := context.WithTimeout(x.ctx, patience())
 	defer cancel()
 	for {
-		err := chromedp.Do(ctx, chromedp.Navigate(x.base+path))
+		// One that the answer to a form has overtaken either is told as aborted or never loads.
+		try, stop := context.WithTimeout(ctx, patience()/8)
+		err := chromedp.Do(try, chromedp.Navigate(x.base+path))
+		stop()
 		if err == nil {
 			return
 		}
-		if !strings.Contains(err.Error(), "ERR_ABORTED") { // else the answer to a form came at that moment
+		if !strings.Contains(err.Error(), "ERR_ABORTED") && (try.Err() == nil || ctx.Err() != nil) {
 			x.t.Fatalf("open %s: %v\n%s", path, err, x.shown())
 		}
 	}
