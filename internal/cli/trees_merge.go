@@ -35,6 +35,11 @@ func (m merging) Start(ctx context.Context, known *ralph.Integration, name strin
 		}
 	}
 	if !goesOn {
+		if stray, err := m.repo.Stray(ctx, head.Branch, head.Commit); err != nil {
+			return none, err
+		} else if stray != "" {
+			return none, &ralph.Refusal{Why: "work would begin on " + stray, Hint: "an agent may have moved it; nothing was begun", Kind: ralph.ErrUsage}
+		}
 		if out.Branch, err = m.newBranch(ctx, name, out.From); err != nil {
 			return none, err
 		}

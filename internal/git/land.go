@@ -90,7 +90,7 @@ func (r *Repo) baseTip(ctx context.Context, branch string) (string, error) {
 // landedElse is for a base that is neither where it was nor where it should go:
 // somebody went on from the result, or committed something else.
 func (r *Repo) landedElse(ctx context.Context, in LandInput, tip string) (Landed, error) {
-	if stray, err := r.stray(ctx, in, tip); err != nil || stray != "" {
+	if stray, err := r.Stray(ctx, in.Branch, tip); err != nil || stray != "" {
 		return Landed{Busy: stray}, err
 	}
 	ok, err := r.Contains(ctx, in.To, tip)
@@ -103,13 +103,13 @@ func (r *Repo) landedElse(ctx context.Context, in LandInput, tip string) (Landed
 	return Landed{Moved: tip}, nil
 }
 
-// stray says that a branch was moved past the checkout that has it, "" when it was not or
+// Stray says that a branch was moved past the checkout that has it, "" when it was not or
 // nobody can tell. A person's git notes in the reflog of that HEAD where it went. An agent
 // in a worktree can write the branch, and not that log: what it put there would come to the
 // base past every check and gate (X-77, second pass of issue 15).
-func (r *Repo) stray(ctx context.Context, in LandInput, tip string) (string, error) {
-	t, busy, err := r.holder(ctx, in.Branch)
-	if err != nil || busy != "" || t == nil || in.Branch == "" {
+func (r *Repo) Stray(ctx context.Context, branch, tip string) (string, error) {
+	t, busy, err := r.holder(ctx, branch)
+	if err != nil || busy != "" || t == nil || branch == "" {
 		return "", err
 	}
 	b, err := os.ReadFile(filepath.Join(t.gitDir, "logs", "HEAD"))
@@ -122,8 +122,8 @@ func (r *Repo) stray(ctx context.Context, in LandInput, tip string) (string, err
 		return "", nil
 	}
 	was := fields[1]
-	return fmt.Sprintf("%s was moved to %.12s by none of the commands in %s: look at `git log -p %.12s..%s`, take it back with `git reset --soft %.12s`, or keep it with `git reset --soft HEAD`",
-		in.Branch, tip, t.root, was, in.Branch, was), nil
+	return fmt.Sprintf("%s, which was moved to %.12s by none of the commands in %s: look at `git log -p %.12s..%s`, take it back with `git reset --soft %.12s`, or keep it with `git reset --soft HEAD`",
+		branch, tip, t.root, was, branch, was), nil
 }
 
 // holder returns the checkout that has the branch, nil for none; busy says why it

@@ -472,7 +472,7 @@ func TestLandNotOnWhatMovedTheBasePastTheCheckout(t *testing.T) {
 	b.git("worktree", "add", "-q", "--detach", w, in.From)
 	b.git("-C", w, "update-ref", "refs/heads/main", evil)
 	got := b.land(in)
-	if got.Moved != "" || got.How != "" || !strings.Contains(got.Busy, "main was moved to "+evil[:12]) {
+	if got.Moved != "" || got.How != "" || !strings.Contains(got.Busy, "main, which was moved to "+evil[:12]) {
 		t.Errorf("%+v", got)
 	}
 	// on top of what is to land: as little
