@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -83,20 +85,16 @@ func TestKilledWhileGitWorks(t *testing.T) {
 			t.Run(hook+", git "+git, func(t *testing.T) {
 				t.Parallel()
 				specs := []string{"first", "second"}
-				// sandbox off: the hook notes the git that runs it, which it does not see from a sandbox
-				r := newRepo(t, setup{specs: specs, sandbox: "off"})
-				r.hook(hook, "test -e work || exit 0\necho \"$PPID $(cut -d' ' -f22 /proc/$PPID/stat)\" >> \"$SOAK_NOTES/hook\"\n"+onceAtWork)
+				r := newRepo(t, setup{specs: specs})
+				r.hook(hook, "test -e work || exit 0\n"+onceAtWork)
 				c := r.start("agent")
-				eventually(t, "the hook", time.Minute, func() bool { return exists(r.note("hook")) || !c.running() })
-				if !exists(r.note("hook")) {
-					t.Skipf("git does not run %s here", hook)
-				}
+				at := r.gitAtWork(c)
 				if git == "is killed too" {
 					_ = c.p.Signal(syscall.SIGSTOP) // it must not see that
-					r.killHooked()
+					_ = syscall.Kill(at.pid, syscall.SIGKILL)
 				}
 				c.kill()
-				r.waitForHooked()
+				at.waitEnd(t)
 				if res := r.ralph("agent"); res.code != 0 {
 					t.Fatalf("the second start: %s", res)
 				}
@@ -111,13 +109,13 @@ func TestKilledWhileGitWorks(t *testing.T) {
 func TestKilledWhileSettling(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, setup{specs: []string{"first"}})
-	r.hook("reference-transaction", "test -e work || exit 0\necho \"$PPID $(cut -d' ' -f22 /proc/$PPID/stat)\" >> \"$SOAK_NOTES/hook\"\n"+onceAtWork)
+	r.hook("reference-transaction", "test -e work || exit 0\n"+onceAtWork)
 	first := r.start("agent")
-	eventually(t, "the hook", time.Minute, func() bool { return exists(r.note("hook")) || !first.running() })
+	at := r.gitAtWork(first)
 	_ = first.p.Signal(syscall.SIGSTOP) // it must not see the end of its git
-	r.killHooked()
+	_ = syscall.Kill(at.pid, syscall.SIGKILL)
 	first.kill()
-	r.waitForHooked()
+	at.waitEnd(t)
 	second := r.start("agent")
 	eventually(t, "the second engine", time.Minute, func() bool {
 		b, _ := os.ReadFile(r.path("ralph/.state/session.lock"))
@@ -153,15 +151,15 @@ func TestKilledWhileShelving(t *testing.T) {
 			t.Parallel()
 			r := newRepo(t, setup{specs: []string{"first", "second"}, build: "mkdir -p work; echo x > work/$RALPH_SPEC.one\n" +
 				"case $RALPH_SPEC in first.md) echo '<ralph>BLOCKED: no</ralph>' ;; *) echo '<ralph>COMPLETE</ralph>' ;; esac\n"})
-			r.hook("reference-transaction", "grep -q refs/stash || exit 0\ntest \"$1\" = prepared || exit 0\necho \"$PPID $(cut -d' ' -f22 /proc/$PPID/stat)\" >> \"$SOAK_NOTES/hook\"\n"+onceAtWork)
+			r.hook("reference-transaction", "grep -q refs/stash || exit 0\ntest \"$1\" = prepared || exit 0\n"+onceAtWork)
 			c := r.start("agent")
-			eventually(t, "the stash", time.Minute, func() bool { return exists(r.note("hook")) || !c.running() })
+			at := r.gitAtWork(c)
 			if git == "is killed too" {
 				_ = c.p.Signal(syscall.SIGSTOP) // it must not see that
-				r.killHooked()
+				_ = syscall.Kill(at.pid, syscall.SIGKILL)
 			}
 			c.kill()
-			r.waitForHooked()
+			at.waitEnd(t)
 			res := r.ralph("agent")
 			if res.code != 1 {
 				t.Fatalf("the second start: want exit code 1: %s", res)
@@ -214,29 +212,53 @@ func (r *repo) hook(name, text string) {
 	r.t.Helper()
 	path := r.path(".git/hooks/" + name)
 	must(r.t, os.MkdirAll(filepath.Dir(path), 0o755))
-	ralphtest.Program(r.t, path, "#!/bin/sh\nSOAK_NOTES='"+r.notes+"'\n"+text)
+	ralphtest.Program(r.t, path, "#!/bin/sh\nexport SOAK_NOTES='"+r.notes+"'\n"+text)
 }
 
-// hooked lists the gits that noted themselves through a hook.
-func (r *repo) hooked() []noted { return r.notedIn("hook") }
+// onceAtWork is a hook that notes itself; the first one works for 10 s, longer than
+// waitEnd waits, and those of the next engine not at all.
+const onceAtWork = "echo \"$$ $(cut -d' ' -f22 /proc/$$/stat)\" >> \"$SOAK_NOTES/hook\"\n" +
+	"test $(wc -l < \"$SOAK_NOTES/hook\") -gt 1 || exec sleep 10\n"
 
-func (r *repo) killHooked() {
-	for _, n := range r.hooked() {
-		if n.alive() {
-			_ = syscall.Kill(n.pid, syscall.SIGKILL)
-		}
-	}
-}
-
-// onceAtWork has the first hook that notes itself work for 10 s, longer than
-// waitForHooked waits, and those of the next engine not at all.
-const onceAtWork = "test $(wc -l < \"$SOAK_NOTES/hook\") -gt 1 || exec sleep 10\n"
-
-// waitForHooked waits for their end: the kernel sends the signal, git takes a
-// moment to clean up.
-func (r *repo) waitForHooked() {
+// gitAtWork waits until a hook with onceAtWork has begun, and returns the git that it is
+// of, as everybody sees it: the hook is in a sandbox and does not.
+func (r *repo) gitAtWork(c *child) noted {
 	r.t.Helper()
-	for _, n := range r.hooked() {
-		eventually(r.t, "the end of the git of a killed engine", 8*time.Second, func() bool { return !n.alive() })
+	eventually(r.t, "the hook", time.Minute, func() bool { return len(r.notedIn("hook")) > 0 || !c.running() })
+	if len(r.notedIn("hook")) == 0 {
+		r.t.Fatalf("no hook has run: %s", c.result())
 	}
+	var git noted
+	eventually(r.t, "the git of the hook", time.Minute, func() (found bool) { // while the hook becomes its sleep it is nobody
+		git, found = r.gitOf(r.notedIn("hook")[0])
+		return found
+	})
+	return git
+}
+
+// gitOf is the git that a hook descends from.
+func (r *repo) gitOf(hook noted) (noted, bool) {
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	i := slices.IndexFunc(all, hook.is)
+	if i < 0 {
+		return noted{}, false
+	}
+	for proc := all[i]; ; {
+		f := statOf(proc)
+		if len(f) < 20 || f[1] == "0" {
+			return noted{}, false
+		}
+		if name, _ := os.ReadFile(filepath.Join(proc, "comm")); strings.TrimSpace(string(name)) == "git" {
+			pid, err := strconv.Atoi(filepath.Base(proc))
+			return noted{pid: pid, start: f[19], line: "git", notes: r.notes}, err == nil
+		}
+		proc = filepath.Join("/proc", f[1])
+	}
+}
+
+// waitEnd waits for the end of the git of a killed engine: the kernel sends the signal,
+// git takes a moment to clean up.
+func (n noted) waitEnd(t *testing.T) {
+	t.Helper()
+	eventually(t, "the end of the git of a killed engine", 8*time.Second, func() bool { return !n.alive() })
 }

@@ -340,11 +340,7 @@ func (n noted) alive() bool {
 
 // is reports whether a folder of /proc is that very process's.
 func (n noted) is(proc string) bool {
-	b, err := os.ReadFile(filepath.Join(proc, "stat"))
-	if err != nil {
-		return false
-	}
-	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	f := statOf(proc)
 	if len(f) < 20 || f[19] != n.start || f[0] == "Z" || f[0] == "X" {
 		return false
 	}
@@ -357,6 +353,15 @@ func (n noted) is(proc string) bool {
 	numbers, _, _ = strings.Cut(numbers, "\n")
 	inner := strings.Fields(numbers)
 	return len(inner) > 1 && inner[len(inner)-1] == strconv.Itoa(n.pid) && bytes.Contains(env, []byte(n.notes))
+}
+
+// statOf are the fields of a process from its state on, none when it is gone.
+func statOf(proc string) []string {
+	b, err := os.ReadFile(filepath.Join(proc, "stat"))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 }
 
 func (r *repo) checkGone(list []noted) {

@@ -110,3 +110,33 @@ func TestAgentMovesGitAway(t *testing.T) {
 	r.exits(0, "agent")
 	r.checkFinished("first")
 }
+
+// S1: in the sandbox nothing can be put in the place of the repository: it stays where it
+// is, and with it settings and hooks. What git itself writes there an agent can carry away,
+// in the checkout (docs/threat-model.md): ralph stops, and goes on when it is back.
+func TestSandboxedAgentMovesGitAway(t *testing.T) {
+	t.Parallel()
+	t.Run("in the work tree", func(t *testing.T) {
+		t.Parallel()
+		r := newRepo(t, setup{specs: []string{"first"}, build: once(`mv .git git && touch "$SOAK/moved"`)})
+		r.exits(0, "agent")
+		if exists(r.note("moved")) {
+			t.Error("it could move .git")
+		}
+		r.checkFinished("first")
+	})
+	t.Run("piece by piece", func(t *testing.T) {
+		t.Parallel()
+		r := newRepo(t, setup{specs: []string{"first"}, build: once(`mv .git "$SOAK/git" || touch "$SOAK/refused"`)})
+		write(t, r.path(".git/hooks/post-commit"), "")
+		for range 2 {
+			t.Log(r.exits(2, "agent"))
+		}
+		if !exists(r.note("refused")) || !exists(r.path(".git/config")) || !exists(r.path(".git/hooks/post-commit")) {
+			t.Error("it could move settings and hooks")
+		}
+		startIn(t, r.home, r.root, r.env(), "cp", "-a", r.note("git")+"/.", r.path(".git")).wait(3 * time.Minute)
+		r.exits(0, "agent")
+		r.checkFinished("first")
+	})
+}
