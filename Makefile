@@ -27,7 +27,7 @@ e2e: ## eight agents on a public module; real agent programs against a model ser
 	.ci/run e2e
 
 corpus: ## real repositories of Go, npm and Debian, worked on whole (downloads them once)
-	.ci/run corpus
+	.ci/run repositories
 
 bench figures: export RALPH_E2E_AGENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ralph-ci# where .ci/run puts them
 bench: ## the whole program against its floor as tables, then the packages (docs/performance.md)

@@ -36,6 +36,8 @@ type repository struct {
 	after func(*lab)
 	// more are files in the commits that are not the agent's.
 	more []string
+	// large takes minutes: with -short, as each change is checked, it is left out.
+	large bool
 }
 
 func corpus() []repository {
@@ -50,6 +52,9 @@ func TestCorpus(t *testing.T) {
 	for _, r := range corpus() {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
+			if r.large && testing.Short() {
+				t.Skip("large: `make corpus` works on it")
+			}
 			for _, program := range r.needs {
 				if _, err := exec.LookPath(program); err != nil {
 					t.Skipf("there is no %s here", program)

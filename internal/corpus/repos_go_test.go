@@ -38,7 +38,7 @@ func fromModule(at string) func(*lab) {
 func goRepositories() []repository {
 	return []repository{
 		{
-			name: "gorilla mux 1.8.1", make: fromModule("github.com/gorilla/mux@v1.8.1"),
+			name: "gorilla mux 1.8.1", large: true, make: fromModule("github.com/gorilla/mux@v1.8.1"),
 			// All tasks write at the same place: two of three conflict.
 			chore: goChore("mux", "", edit{Path: "README.md", Text: "\nNAME was here.\n", End: true}),
 		},
@@ -48,7 +48,7 @@ func goRepositories() []repository {
 		},
 		cobra(),
 		{
-			name: "a workspace of two modules", only: "autopilot",
+			name: "a workspace of two modules", large: true, only: "autopilot",
 			make: func(l *lab) {
 				l.copyOf(module(l.T, "github.com/gorilla/mux@v1.8.1"), "mux")
 				l.copyOf(module(l.T, "github.com/spf13/pflag@v1.0.10"), "pflag")

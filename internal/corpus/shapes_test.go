@@ -16,7 +16,7 @@ func shapes() []repository {
 		oddNames(), commitHooks(), submodule(), largeFiles(), sparse(), partial(), sparseAndPartial(), shallow(), worktreeSettings(),
 		lineEnds(), links(),
 		{
-			name: "20,000 files",
+			name: "20,000 files", large: true,
 			make: func(l *lab) {
 				minimist(l, ".")
 				for n := range 20_000 {
