@@ -50,6 +50,9 @@ func (p *parts) openSandbox(env Env) error {
 		kind: kind, bwrap: o.bwrap, self: env.Self, set: p.config.Sandbox, root: p.root, doors: doorsOf(env.Environ),
 	}
 	makeCaches(p.config.Sandbox.Write, env.Environ)
+	// What is not there cannot be hidden, and a terminal server that a person starts later types
+	// for whoever reaches it. tmux makes the folder of its sockets the same way.
+	_ = os.Mkdir(tmuxFolder(), 0o700) // it is there, or there is no /tmp
 	return nil
 }
 
@@ -199,11 +202,17 @@ func (g *cage) nothing() (file, folder string, err error) {
 	if err := errors.Join(os.MkdirAll(folder, 0o700), os.MkdirAll(filepath.Join(g.root, step.StateGit), 0o700)); err != nil {
 		return "", "", fmt.Errorf("make an empty folder: %w", err)
 	}
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDONLY, 0o600)
-	if err != nil {
-		return "", "", fmt.Errorf("make an empty file: %w", err)
+	// What is hidden has to be there when the program starts: a dashboard may begin later.
+	for _, name := range []string{file, filepath.Join(stateDir(g.root), guard.FileName)} {
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_RDONLY, 0o600)
+		if err == nil {
+			err = f.Close()
+		}
+		if err != nil {
+			return "", "", fmt.Errorf("make an empty file: %w", err)
+		}
 	}
-	return file, folder, f.Close()
+	return file, folder, nil
 }
 
 // settingsOfAgents are files in the folders of agents by which they start programs, also
@@ -216,10 +225,13 @@ func settingsOfAgents() []string {
 	}
 }
 
+// tmuxFolder is where tmux has its sockets, whoever starts it.
+func tmuxFolder() string { return "/tmp/tmux-" + strconv.Itoa(os.Getuid()) }
+
 // doorsOf are what leads out of a sandbox to programs that do as they are told: the
 // person's session, keys and containers.
 func doorsOf(environ []string) []string {
-	list := []string{"/run/user/" + strconv.Itoa(os.Getuid())}
+	list := []string{"/run/user/" + strconv.Itoa(os.Getuid()), tmuxFolder()}
 	for _, name := range []string{"XDG_RUNTIME_DIR", "SSH_AUTH_SOCK"} {
 		if p := proc.Getenv(environ, name); filepath.IsAbs(p) {
 			list = append(list, p)

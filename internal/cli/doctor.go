@@ -61,7 +61,9 @@ func newDoctor(env Env) *cobra.Command {
 }
 
 func runDoctor(ctx context.Context, env Env, asJSON, run bool) error {
-	defer leaveNothing(env)
+	if root, err := findRoot(env); err == nil {
+		defer withoutState(root)()
+	}
 	x := examine(ctx, env, func(string) {})
 	if run && !x.strange {
 		if err := x.runChecks(ctx, env); err != nil {

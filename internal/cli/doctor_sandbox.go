@@ -12,6 +12,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/agent"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/web/guard"
 )
 
 // proveSandbox tries the sandbox out: a child in it writes in its own folder, and beside it;
@@ -56,19 +58,21 @@ func caged(env Env, root string, c config.Config) *proc.Runner {
 	return p.around(p.procs)
 }
 
-// leaveNothing takes away what trying the sandbox needed, as far as nothing else is there: a
-// look leaves no state.
-func leaveNothing(env Env) {
-	root, err := findRoot(env)
-	if err != nil {
-		return
-	}
+// withoutState takes away what a sandbox has made in the state of a repository that had none:
+// a look at it leaves nothing behind.
+func withoutState(root string) (clean func()) {
 	state := stateDir(root)
-	if list, err := os.ReadDir(state); err != nil || slices.ContainsFunc(list, func(e os.DirEntry) bool { return e.Name() != "sandbox" && e.Name() != "git" }) {
-		return // an engine has worked here
+	if _, err := os.Lstat(state); err == nil {
+		return func() {}
 	}
-	for _, name := range []string{"sandbox/nothing", "sandbox/none", "sandbox", "git", ""} {
-		_ = os.Remove(filepath.Join(state, name)) // only what is empty
+	return func() {
+		made := []string{"sandbox/nothing", "sandbox/none", "sandbox", filepath.Base(step.StateGit), ""}
+		if info, err := os.Stat(filepath.Join(state, guard.FileName)); err == nil && info.Size() == 0 {
+			made = append([]string{guard.FileName}, made...)
+		}
+		for _, name := range made {
+			_ = os.Remove(filepath.Join(state, name)) // a folder with anything else in it stays
+		}
 	}
 }
 

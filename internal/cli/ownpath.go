@@ -44,4 +44,6 @@ func withoutPath(environ []string) []string {
 }
 
 // below reports whether a path is a folder or lies in it.
-func below(dir, p string) bool { return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/") }
+func below(dir, p string) bool {
+	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
+}

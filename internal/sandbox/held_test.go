@@ -142,6 +142,7 @@ func TestHeld(t *testing.T) {
 		"undo it in a namespace of its own": `unshare -Urm sh -c 'mount -o remount,bind,rw / ; umount -l '$D'/home/.ssh; grep -q secret '$D'/home/.ssh/id || echo x > '$D'/outside/new'`,
 		"change the mode of a file outside": `chmod 777 $D/outside/file`,
 		"touch a file outside":              `touch $D/outside/file`,
+		"limit a process outside":           `prlimit --pid $OUT --nofile=64:64`,
 		// Root owns the settings of the kernel, and needs no right of root to write them: the
 		// program that core_pattern names runs outside, as root, when something crashes.
 		"change what the kernel runs": `f=/proc/sys/kernel/core_pattern; old=$(cat $f) && printf '%s\n' "$old" > $f`,
@@ -151,8 +152,10 @@ func TestHeld(t *testing.T) {
 		"write in the work tree": `echo x > new && mkdir d && mv new d/new && rm -r d`,
 		"read elsewhere":         `grep -q secret $D/home/plain && ls / > /dev/null && grep -q root /etc/passwd`,
 		"programs and pipes":     `seq 3 | sort -r | head -1 > /dev/null && (sleep 0 & wait)`,
+		"its own limits":         `prlimit --pid $$ && ulimit -n 64 && prlimit --nofile=32:32 true`,
 		"its own processes":      `sleep 9 & kill $!; [ -r /proc/self/environ ]`,
 	}
+	const typed = `script -qec "perl -e 'open F, q(<), q(/dev/tty) or exit 0; \$c = q(x); exit(ioctl(F, 0x5412, \$c) ? 7 : 0)'" /dev/null > /dev/null 2>&1; [ $? != 7 ]`
 	open := map[string]bool{
 		"change the mode of a file outside": true, "touch a file outside": true,
 		"write the journal": true, "put another folder in its place": true, "write git's settings": true, "replace git's settings": true,
@@ -197,6 +200,10 @@ func TestHeld(t *testing.T) {
 					if _, err := os.Stat(filepath.Join(l.dir, "outside/new")); err == nil {
 						t.Errorf("%s: there is a new file outside", name)
 					}
+				}
+				// The terminal of an engine is its agents' too. In bubblewrap they have none of it.
+				if got := newLab(t, cred).sh(t, kind, typed+" && echo held || echo typed", "OUT=1", "SOCK=x"); kind == sandbox.Landlock && got != "held\n" {
+					t.Errorf("it types into a terminal: %s", got)
 				}
 				for name, row := range works {
 					if got := newLab(t, cred).sh(t, kind, "("+row+") && echo yes || echo no", "OUT=1", "SOCK=x"); !strings.HasSuffix(got, "yes\n") {

@@ -61,7 +61,10 @@ func Restrict(b Box) error {
 	if err := config.RestrictScoped(); err != nil {
 		return fmt.Errorf("restrict what processes can be reached: %w", err)
 	}
-	return dropRights()
+	if err := dropRights(); err != nil {
+		return err
+	}
+	return filterCalls()
 }
 
 // grants are the rules for paths; what has gone meanwhile is passed over.

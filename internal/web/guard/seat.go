@@ -9,10 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/google/renameio/v2"
+	"golang.org/x/sys/unix"
 )
 
 // version of web.json that this program writes, and the only one that it reads.
@@ -119,9 +121,24 @@ func (s *Seat) write() error {
 	return nil
 }
 
-// replace puts a file in the place of the old one, with a mode of its own: somebody may
-// have made the old one readable to all.
+// replace puts a text in the place of the old one, with a mode of its own: somebody may
+// have made the old one readable to all. An ordinary file is written as it stands: a sandbox
+// hides it by mounting something over it, and a new file in its place would be seen.
 func replace(path string, text []byte) error {
+	if f, err := os.OpenFile(path, os.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0); err == nil {
+		info, err := f.Stat()
+		if s, ok := info.Sys().(*syscall.Stat_t); err == nil && ok && info.Mode().IsRegular() && s.Nlink == 1 {
+			err = f.Chmod(0o600)
+			if err == nil {
+				_, err = f.WriteAt(text, 0) // whoever reads sees the old one or the new one
+			}
+			if err == nil {
+				err = f.Truncate(int64(len(text)))
+			}
+			return errors.Join(err, f.Sync(), f.Close())
+		}
+		_ = f.Close()
+	}
 	f, err := renameio.NewPendingFile(path, renameio.WithStaticPermissions(0o600))
 	if err != nil {
 		return err
@@ -140,6 +157,9 @@ func read(path string) (record, error) {
 		return record{}, fmt.Errorf("read ralph/.state/%s: %w", FileName, err)
 	}
 	var r record
+	if len(b) == 0 { // a sandbox has made it, to hide it
+		return record{}, fmt.Errorf("read ralph/.state/%s: %w", FileName, fs.ErrNotExist)
+	}
 	var head struct {
 		Version int `json:"version"`
 	}

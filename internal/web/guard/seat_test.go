@@ -48,7 +48,6 @@ func TestBrokenSeat(t *testing.T) {
 		name, text string
 		foreign    bool
 	}{
-		{"empty", "", false},
 		{"no JSON", "hello", false},
 		{"cut", `{"version":1,"tok`, false},
 		{"an array", "[]", false},
@@ -85,5 +84,54 @@ func TestBrokenSeat(t *testing.T) {
 				t.Errorf("%v %v %v", readErr, err, info.Mode())
 			}
 		})
+	}
+}
+
+// S3, second pass of issue 15: bubblewrap hides the file by mounting over it. A new file put in
+// its place would be seen, with its token, by every turn that is under way.
+func TestSecretsStayTheSameFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, FileName)
+	if err := os.WriteFile(path, nil, 0o644); err != nil { // as a sandbox makes it
+		t.Fatal(err)
+	}
+	first, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Take(dir)
+	if err != nil || s.Renewed() {
+		t.Fatal("an empty file is none", err)
+	}
+	if err := s.Announce(Running{Address: "127.0.0.1:7777", Command: "serve"}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		now, err := os.Stat(path)
+		if err != nil || !os.SameFile(first, now) || now.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v", now, err)
+		}
+		if r, err := read(path); err != nil || r.Token == "" {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if err := s.Leave(); err != nil {
+			t.Fatal(err)
+		}
+		if s, err = Take(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = s.Leave()
+	// What somebody else can write by another name is not written through.
+	if err := os.Link(path, path+"2"); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Take(dir); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Leave() //nolint:errcheck // of the test
+	if now, err := os.Stat(path); err != nil || os.SameFile(first, now) {
+		t.Error("written through another name", err)
 	}
 }
