@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -25,7 +26,7 @@ func everyday() []string {
 		path + "go vet ./... && go test ./... && echo went 1",
 		path + "go test -run TestSecret . && NODE_ENV=production npm test && echo went 2",
 		"rm -rf build && mkdir -p build/deploy && cp go.mod build/deploy/ && ls build/deploy && echo went 3",
-		`f=$(mktemp) && echo x > "$f" && rm "$f" && echo went 4`,
+		`f=$(mktemp) && echo x > "$f" && rm "$f" && echo went 4 in "[$PWD]"`,
 		"git status --short && git add -A && git -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m 'Add password reset' && git log --oneline -1 && echo went 5",
 	}
 }
@@ -136,7 +137,7 @@ func notAsked(t *testing.T, kind string, a program) {
 			case n <= len(list):
 				return modeltest.Do(modeltest.Run(list[n-1]))
 			case n == len(list)+1:
-				return modeltest.Do(modeltest.Write(filepath.Join(p.dir, "hello.txt"), "hello\n"))
+				return modeltest.Do(modeltest.Write(filepath.Join(worksIn(t, heard), "hello.txt"), "hello\n"))
 			}
 			if !strings.Contains(q.Prompt, "You work in a sandbox") {
 				t.Errorf("the agent is not told of the sandbox:\n%s", q.Prompt)
@@ -163,6 +164,18 @@ func notAsked(t *testing.T, kind string, a program) {
 		t.Errorf("nobody is told once of the write outside:\n%s\n%s", out, heard)
 	}
 	p.checkHello(out)
+}
+
+// worksIn is the folder in which an agent's shell said that it is. With Landlock it is a
+// worktree: the checkout is outside then.
+func worksIn(t *testing.T, heard string) string {
+	t.Helper()
+	m := regexp.MustCompile(`went 4 in \[(/[^\]]+)\]`).FindStringSubmatch(heard)
+	if m == nil {
+		t.Errorf("the agent's shell does not say where it is: %s", heard)
+		return t.TempDir()
+	}
+	return m[1]
 }
 
 // ownSandboxLeft is a program without what the other tests do to Codex's own sandbox: here

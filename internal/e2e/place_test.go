@@ -174,7 +174,7 @@ func (e *engine) end() string {
 	e.t.Helper()
 	select {
 	case <-e.done:
-	case <-time.After(2 * time.Minute):
+	case <-time.After(4 * time.Minute): // as for run: OpenCode starts four times, and takes ten seconds of a processor each time
 		e.kill()
 		e.t.Fatalf("it does not end:\n%s", e.out.String())
 	}
