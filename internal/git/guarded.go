@@ -101,6 +101,13 @@ func (r *Repo) leads() error {
 	if stat(r.gitDir) == nil {
 		return nil // git says so
 	}
+	if r.common == r.gitDir {
+		// git makes none here, and reads one that is there: the settings and programs of whatever
+		// it names would be those of the person's next git as well. Nothing is lost with it.
+		if err := os.Remove(filepath.Join(r.gitDir, "commondir")); err == nil || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
 	if common, err := commonDir(r.gitDir); err != nil || common != r.common && !same(common, r.common) {
 		return strayCommon(r.gitDir)
 	}

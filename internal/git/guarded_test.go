@@ -274,3 +274,23 @@ func TestReplacedObjectsAreSeenAsTheyAre(t *testing.T) {
 	b.must(err)
 	b.equal("what ralph sees", out, "as it is\n")
 }
+
+// Second pass of issue 15: in the checkout an agent can make .git/commondir, which git reads
+// there too: the person's next git would run what the settings that it names say. It is taken
+// away with the first look after the turn.
+func TestCommondirOfACheckoutIsTakenAway(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	evil := b.dir + "-evil"
+	b.must(os.CopyFS(evil, os.DirFS(filepath.Join(b.dir, ".git"))))
+	b.must(os.WriteFile(filepath.Join(b.dir, ".git", "commondir"), []byte(evil+"\n"), 0o644))
+	if _, err := b.repo.Head(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.repo.TreeKept(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(filepath.Join(b.dir, ".git", "commondir")); err == nil {
+		t.Error("it is still there")
+	}
+}
