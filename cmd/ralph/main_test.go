@@ -40,12 +40,18 @@ func TestScripts(t *testing.T) {
 // devices, and /dev/shm lies among them.
 func TestScriptsOnDisk(t *testing.T) {
 	t.Parallel()
+	scripts(t, "testdata/disk", disk(t))
+}
+
+// disk is a folder that is not in memory.
+func disk(t *testing.T) string {
+	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "ralph-disk-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	scripts(t, "testdata/disk", dir)
+	return dir
 }
 
 func scripts(t *testing.T, dir, work string) {

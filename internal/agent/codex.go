@@ -246,6 +246,22 @@ func (d *codexDriver) Close() error {
 // trySandbox looks once whether codex can make its sandbox here. Where it cannot,
 // each command and patch fails without any error of the turn.
 func (d *codexDriver) trySandbox(ctx context.Context, in ralph.TurnInput) *ralph.AgentError {
+	program := ownSandbox(d)
+	if program == nil {
+		return nil
+	}
+	d.sandbox.Lock()
+	defer d.sandbox.Unlock()
+	if d.sandboxSeen {
+		return nil
+	}
+	works, bad := d.tryOwn(ctx, program, proc.Command{Dir: in.Dir, Env: in.Env, Timeout: codexStart, Grace: in.Grace, Tracked: true})
+	d.sandboxSeen = works
+	return bad
+}
+
+// ownSandbox is codex's program where it is to make a sandbox of its own, and nothing else.
+func ownSandbox(d *codexDriver) []string {
 	program := []string{"codex"}
 	if n := len(d.spec.Command); n > 0 {
 		if d.spec.Command[n-1] != "app-server" {
@@ -256,23 +272,36 @@ func (d *codexDriver) trySandbox(ctx context.Context, in ralph.TurnInput) *ralph
 	if len(program) == 0 || d.sandboxMode() == "danger-full-access" {
 		return nil
 	}
-	d.sandbox.Lock()
-	defer d.sandbox.Unlock()
-	if d.sandboxSeen {
+	return program
+}
+
+// tryOwn runs nothing in codex's own sandbox. What does not know how to try is no answer: the
+// start of the server says it better.
+func (d *codexDriver) tryOwn(ctx context.Context, program []string, c proc.Command) (works bool, bad *ralph.AgentError) {
+	c.Args = append(slices.Clone(program), "sandbox", "--", "true")
+	_, stderr, res, err := d.proc.Output(ctx, c)
+	if err != nil || res.Code != 1 {
+		return err == nil && res.Code == 0, nil
+	}
+	return false, &ralph.AgentError{Class: ralph.ErrClassSpawn, Lasting: true, Message: cutBack(fmt.Sprintf(
+		"codex cannot make its sandbox here (%s), so all its commands would fail: set sandbox.kind: auto (then ralph's own keeps it), or, "+
+			"in a container that keeps the rest safe, agents.%s.args: [-c, 'sandbox_mode=\"danger-full-access\"']",
+		cutBack(strings.Join(strings.Fields(valid(stderr)), " "), 120), d.spec.Name), maxMessage)}
+}
+
+// TryOwnSandbox says why an agent that keeps its commands in a sandbox of its own cannot make
+// one here, as its first turn would: for `ralph doctor` (R-H5).
+func TryOwnSandbox(ctx context.Context, p *proc.Runner, spec ralph.AgentSpec, dir string, env []string, limit time.Duration) error {
+	if spec.Driver != "codex" {
 		return nil
 	}
-	_, stderr, res, err := d.proc.Output(ctx, proc.Command{
-		Args: append(slices.Clone(program), "sandbox", "--", "true"), Dir: in.Dir, Env: in.Env, Timeout: codexStart, Grace: in.Grace, Tracked: true,
-	})
-	if err != nil || res.Code != 1 {
-		d.sandboxSeen = err == nil && res.Code == 0
-		return nil // the start of the server says it better, or it does not know how to try
+	d := &codexDriver{spec: spec, proc: p}
+	if program := ownSandbox(d); program != nil {
+		if _, bad := d.tryOwn(ctx, program, proc.Command{Dir: dir, Env: env, Timeout: limit}); bad != nil {
+			return errors.New(bad.Message)
+		}
 	}
-	return &ralph.AgentError{Class: ralph.ErrClassSpawn, Lasting: true, Message: cutBack(fmt.Sprintf(
-		"codex cannot make its sandbox here (%s), so that all its commands would fail. Let ralph's own sandbox keep it "+
-			"(sandbox.kind: auto in ralph/config.yaml; codex then makes none). In a container that keeps the rest safe, let it go without: "+
-			"agents.%s.args: [-c, 'sandbox_mode=\"danger-full-access\"']; else allow user namespaces, and look with `codex sandbox -- true`",
-		strings.Join(strings.Fields(valid(stderr)), " "), d.spec.Name), maxMessage)}
+	return nil
 }
 
 // divide divides an environment in what the server gets and what is one turn's alone. A

@@ -175,8 +175,8 @@ func TestCodexSettings(t *testing.T) {
 	}
 }
 
-// Where codex cannot make its sandbox, the first turn says so and what to do, before
-// anything is started.
+// R-H5, messages 45: where codex cannot make its sandbox, the first turn says so and what to do,
+// before anything is started, and is not tried again; so does `ralph doctor`.
 func TestCodexWithoutSandbox(t *testing.T) {
 	t.Parallel()
 	spec := codexSpec(t)
@@ -184,8 +184,12 @@ func TestCodexWithoutSandbox(t *testing.T) {
 	in := input(t, spec, "FAKE_CODEX=echo", "FAKE_SANDBOX=bwrap: No permissions to create new namespace")
 	res := codexTurn(t, d, in)
 	if res.Exit != ralph.ExitSpawn || !res.Err.Permanent() || !strings.Contains(res.Err.Message, "No permissions") ||
+		!strings.Contains(res.Err.Message, "set sandbox.kind: auto (then ralph's own keeps it)") ||
 		!strings.Contains(res.Err.Message, `agents.codex.args: [-c, 'sandbox_mode="danger-full-access"']`) {
 		t.Errorf("%+v %+v", res, res.Err)
+	}
+	if err := agent.TryOwnSandbox(t.Context(), proc.NewRunner(t.TempDir()), spec, in.Dir, in.Env, in.Timeout); err == nil || err.Error() != res.Err.Message {
+		t.Errorf("for the doctor: %v", err)
 	}
 }
 

@@ -19,8 +19,12 @@ import (
 // does so on this system (issue 15, point 4).
 func (x *examination) proveSandbox(ctx context.Context, env Env, root string, c config.Config) {
 	p := &parts{root: root, config: c, procs: proc.NewRunner("")}
-	if needsSetup(root) != nil || p.openSandbox(env) != nil || p.cage == nil {
+	if needsSetup(root) != nil || p.openSandbox(env) != nil {
 		return // a finding says so already, or there is nothing yet to keep
+	}
+	if p.cage == nil {
+		x.ownSandboxes(ctx, env, root, c)
+		return
 	}
 	procs := p.around(p.procs)
 	if err := tryWrites(ctx, procs, env.Environ); err != nil {
@@ -28,7 +32,7 @@ func (x *examination) proveSandbox(ctx context.Context, env Env, root string, c 
 		return
 	}
 	x.ok("sandbox", "tried: a write outside is refused by %s, one inside works", p.cage.kind)
-	for _, name := range c.Chain() {
+	for _, name := range x.mayRun(c) {
 		spec, ok := c.AgentSpec(name)
 		environ := append(env.ofPerson(baseEnv(env.Environ)), agentEnv(spec, env.Environ)...)
 		if !ok || len(spec.Command) == 0 || !agent.CanTellVersion(spec) {
@@ -44,6 +48,31 @@ func (x *examination) proveSandbox(ctx context.Context, env Env, root string, c 
 			continue
 		}
 		x.ok("sandbox", "agent %s starts in it", name)
+	}
+}
+
+// mayRun are the agents in use, none where nobody has said yes to what the repository brings along.
+func (x *examination) mayRun(c config.Config) []string {
+	if x.strange {
+		return nil
+	}
+	return c.Chain()
+}
+
+// ownSandboxes tries out those that agents make for themselves where ralph makes none (R-H5).
+func (x *examination) ownSandboxes(ctx context.Context, env Env, root string, c config.Config) {
+	for _, name := range x.mayRun(c) {
+		spec, ok := c.AgentSpec(name)
+		if !ok || len(spec.Command) == 0 {
+			continue
+		}
+		environ := append(env.ofPerson(baseEnv(env.Environ)), agentEnv(spec, env.Environ)...)
+		if _, err := proc.LookPath(spec.Command[0], root, environ); err != nil {
+			continue
+		}
+		if err := agent.TryOwnSandbox(ctx, proc.NewRunner(""), spec, root, environ, doctorLimit); err != nil {
+			x.problem("sandbox", err.Error(), "sandbox.kind: auto, and bubblewrap or a kernel with Landlock")
+		}
 	}
 }
 
