@@ -6,6 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/git"
@@ -14,20 +17,55 @@ import (
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
-// anchorLimit is how long the anchor may take: a key may want a person who is not there.
-const anchorLimit = 20 * time.Second
+const (
+	// anchorLimit is how long the anchor may take: a key may want a person who is not there.
+	anchorLimit = 20 * time.Second
+	// anchorForced is the same for an end at once, where no key is asked for: a person waits (D-112).
+	anchorForced = time.Second
+)
 
 // anchor tells git how far the journal has come (S9). The work is done: what fails is told.
+// Who has ended the session at once is asked for no key, and Ctrl+C ends the asking.
 func (x *session) anchor(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), anchorLimit)
-	defer cancel()
 	s := x.journal.State()
 	if s.Journal == "" {
 		return
 	}
+	ctx, abort := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer abort(nil)
+	limit, sign := anchorLimit, x.config.Commit.Anchors == "signed"
+	if x.atOnce {
+		limit = anchorForced
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, forced{})
+	defer cancel()
+	defer abortOn(abort)()
 	a := git.Anchor{Journal: s.Journal, Checkout: checkoutName(x.root), Seq: s.Seq, Hash: s.Hash}
-	if _, err := x.repo.Anchor(ctx, a, x.config.Commit.Anchors == "signed"); err != nil {
+	_, err := x.repo.Anchor(ctx, a, sign && !x.atOnce)
+	switch {
+	case err != nil && errors.Is(ctx.Err(), context.Canceled):
+		x.console.note("the anchor of the journal was left out: stopped at once (the work is done; what the end of the journal says is not held by git until the next session ends)")
+	case err != nil:
 		x.console.note("%v (the work is done; what the end of the journal says is not held by git until the next session ends)", err)
+	case sign && x.atOnce:
+		x.console.note("the anchor of the journal is not signed: stopped at once (the next session's end signs one on top of it)")
+	}
+}
+
+// abortOn ends what takes an abort with the first signal, until what it returns is called.
+func abortOn(abort context.CancelCauseFunc) func() {
+	ch, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		select {
+		case <-ch:
+			abort(forced{})
+		case <-done:
+		}
+	}()
+	return func() {
+		signal.Stop(ch)
+		close(done)
 	}
 }
 

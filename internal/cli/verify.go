@@ -28,6 +28,9 @@ made at the end of each session; commit.anchors: signed) is at its line, and the
 turns (prompt, output, patch, checks) are as they were. The first link that does not hold is
 named, and the exit code is 1.
 
+A clone does not bring the anchors along, and a journal that was copied into it is not proven
+without them: the exit code is 1 too, and the command that fetches them is named.
+
 A check that was red and held nothing up, by a person's word or because it was red in
 the same way before (quality.baseline: known), is counted and named. With --strict the
 exit code is 1 when there is any.`,
@@ -187,6 +190,8 @@ func (v verified) print(w io.Writer, strict bool) error {
 	}
 	for n, b := range v.Broken {
 		switch {
+		case len(v.Broken) == 1 && b.Link == policy.LinkAbsent:
+			fmt.Fprintln(w, "\nNOT PROVEN: all else holds, and one thing cannot be told here:")
 		case n == 0:
 			fmt.Fprintln(w, "\nBROKEN: the first link that does not hold:")
 		case n == 1:

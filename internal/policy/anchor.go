@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -32,6 +33,7 @@ type Kept struct {
 	Anchors int // of this journal, all of them where they were
 	Signed  int // of those, with a good signature
 	Others  int // commits with receipts of other journals, or that do not say of which
+	Absent  int // anchors that sessions began on, where git has none of this journal at all
 	Lost    int // commits and anchors whose lines went with what `ralph recover journal` moved aside
 	Broken  []Broken
 }
@@ -61,6 +63,8 @@ type Holding struct {
 	lines   map[int64]string // hashes of the lines that anchors name
 	missing map[string]bool  // receipts that no line has yet
 	there   map[string]bool  // anchors that git has
+	none    []int64          // sessions that began on an anchor which git does not have
+	gone    []string         // those anchors
 	broken  []Broken
 }
 
@@ -90,7 +94,7 @@ func (h *Holding) look(e ralph.Event) {
 	switch f := e.Fact.(type) {
 	case ralph.SessionStarted:
 		if f.Anchor != "" && !h.there[f.Anchor] {
-			h.breaks(e.Seq, "git has no anchor %.9s any more, which it had when this session began", f.Anchor)
+			h.none, h.gone = append(h.none, e.Seq), append(h.gone, f.Anchor)
 		}
 	case ralph.JournalCut:
 		if h.cut == 0 || f.Lost < h.cut {
@@ -138,6 +142,32 @@ func (h *Holding) Kept() Kept {
 			h.breaks(0, "commit %.9s names receipt %.9s of this journal, which is not in it: the journal was cut or written anew", t.Commit, t.Receipt)
 		}
 	}
+	h.absent(&out)
 	out.Broken = h.broken
 	return out
 }
+
+// FetchAnchors is what brings the anchors of a journal into a copy of its repository.
+const FetchAnchors = "git fetch <where the journal is from> 'refs/ralph/journal/*:refs/ralph/journal/*'"
+
+// absent says which anchors git does not have, though sessions began on them. Where it has
+// none of this journal, that is as in a clone to which the journal was copied; that they were
+// deleted looks the same, so nothing is proven until they are there.
+func (h *Holding) absent(out *Kept) {
+	own := slices.ContainsFunc(h.git.Anchors, func(a Anchor) bool { return a.Journal == h.journal })
+	switch {
+	case len(h.none) == 0:
+	case own:
+		for n, seq := range h.none {
+			h.breaks(seq, "git has no anchor %.9s any more, which it had when this session began", h.gone[n])
+		}
+	default:
+		out.Absent = len(h.none)
+		h.broken = append(h.broken, Broken{Seq: h.none[0], Link: LinkAbsent, Why: fmt.Sprintf(
+			"git has no anchor of this journal, and had some when sessions began (%.9s): in a clone or a copy, fetch them and look again: %s; where the journal was written, they were deleted",
+			h.gone[len(h.gone)-1], FetchAnchors)})
+	}
+}
+
+// LinkAbsent is the link of a history whose anchors are not in this repository.
+const LinkAbsent = "anchors"

@@ -54,6 +54,8 @@ func TestHold(t *testing.T) {
 		{name: "the last fact is another", events: chain(t, rewritten), anchors: whole, trailed: commits, want: Kept{Anchors: 1}, broken: []string{"is not the line that it was"}},
 		{name: "written anew from the start", events: chain(t, begun)[:3], anchors: whole[:1], broken: []string{"was written anew"}},
 		{name: "an anchor is gone", events: events, anchors: whole[:1], trailed: commits, want: Kept{Anchors: 1}, broken: []string{"git has no anchor c3 any more"}},
+		{name: "in a clone without anchors", events: events, trailed: commits, want: Kept{Absent: 1}, broken: []string{"fetch them and look again: git fetch <where the journal is from> 'refs/ralph/journal/*:refs/ralph/journal/*'"}},
+		{name: "in a clone with another journal's anchors", events: events, anchors: []Anchor{elsewhere}, want: Kept{Absent: 1}, broken: []string{"git has no anchor of this journal"}},
 		{name: "another checkout's", events: events, anchors: append(slices.Clone(whole), elsewhere), trailed: append(slices.Clone(commits), Trailed{"d9", "other", "ab"}, Trailed{"d8", "", "cd"}), want: Kept{Anchors: 2, Others: 2}},
 		{name: "a receipt that never was", events: events, anchors: whole, trailed: []Trailed{{"d3", journal, "ab"}}, want: Kept{Anchors: 2}, broken: []string{"commit d3 names receipt ab"}},
 		{name: "moved aside by recover journal", events: cutAt(5), anchors: whole, trailed: commits, want: Kept{Anchors: 1, Lost: 2}},
@@ -73,7 +75,7 @@ func TestHold(t *testing.T) {
 		for i := range min(len(why), len(tt.broken)) {
 			ok = ok && strings.Contains(why[i], tt.broken[i])
 		}
-		if got.Broken = nil; !ok || got.Anchors != tt.want.Anchors || got.Signed != tt.want.Signed || got.Others != tt.want.Others || got.Lost != tt.want.Lost {
+		if got.Broken = nil; !ok || got.Anchors != tt.want.Anchors || got.Signed != tt.want.Signed || got.Others != tt.want.Others || got.Absent != tt.want.Absent || got.Lost != tt.want.Lost {
 			t.Errorf("%s: %+v, broken %q; want %+v, broken %q", tt.name, got, why, tt.want, tt.broken)
 		}
 	}
