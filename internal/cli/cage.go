@@ -173,7 +173,7 @@ func (g *cage) box(dir string, env []string, at spot) (sandbox.Box, error) {
 	if !slices.Contains(at.write, g.root) {
 		b.Keep = append(b.Keep, g.root) // should it lie in a temporary folder
 	}
-	for _, name := range []string{".state", ".worktrees", "hooks"} {
+	for _, name := range []string{".state", ".worktrees", "hooks", "prompts", "config.yaml"} {
 		if own := filepath.Join(g.root, "ralph", name); own != dir && !strings.HasPrefix(dir, own+"/") && !slices.Contains(at.write, own) {
 			b.Keep = append(b.Keep, own)
 		}
