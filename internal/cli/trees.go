@@ -69,10 +69,10 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 	if err := t.repo.Publish(ctx); err != nil {
 		return ralph.Committed{}, err
 	}
-	gin := git.CommitInput{
-		Base: in.Base, Branch: in.Branch, Message: in.Message, Trailer: in.Trailer, Key: in.Key, Tree: in.Tree, Squash: in.Squash,
-		Fresh: in.Fresh, Here: in.Here, Agents: git.Agents(in.Agents), Left: in.Left,
+	if c, back, err := t.TakeBack(ctx, in); back || err != nil {
+		return c, err
 	}
+	gin := commitOf(in)
 	if in.Concludes {
 		c, done, err := t.conclude(ctx, gin)
 		if refused, ok := refusedByHook(ctx, err); ok {
@@ -108,6 +108,25 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 		return ralph.Committed{Away: away.Error()}, nil
 	}
 	return committedAs(c, in.Base), err
+}
+
+func commitOf(in step.CommitInput) git.CommitInput {
+	return git.CommitInput{
+		Base: in.Base, Branch: in.Branch, Message: in.Message, Trailer: in.Trailer, Key: in.Key, Tree: in.Tree, Squash: in.Squash,
+		Fresh: in.Fresh, Here: in.Here, Agents: git.Agents(in.Agents), Left: in.Left, Checked: in.Checked, On: in.On,
+	}
+}
+
+// TakeBack takes a commit back that a hook changed before an engine was killed.
+func (t *trees) TakeBack(ctx context.Context, in step.CommitInput) (ralph.Committed, bool, error) {
+	if in.Fresh || in.Checked == "" {
+		return ralph.Committed{}, false, nil
+	}
+	err := t.repo.TakeBack(ctx, commitOf(in))
+	if c, ok := refusedByHook(ctx, err); ok {
+		return c, true, nil
+	}
+	return ralph.Committed{}, false, err
 }
 
 // refusedByHook is the outcome of a commit that a hook of the repository did not let be.

@@ -33,6 +33,9 @@ type CommitInput struct {
 	// Left are files with changes of others: the commit leaves them as they were.
 	Left []ralph.LeftFile
 	Tree string // Snapshot's answer when nothing happened since, saves an `add`; else ""
+	// Checked is the tree that was to be committed, seen on top of On ("" for Base): what
+	// TakeBack compares a commit with that it finds.
+	Checked, On string
 }
 
 // Commit is a commit in the history of the current branch.

@@ -39,7 +39,7 @@ func (r *Repo) SquashOnto(ctx context.Context, in SquashInput) (Commit, error) {
 			continue
 		}
 		at, err := r.commit(ctx, c)
-		if err == nil && at.carries(line) && len(at.parents) == 1 && at.parents[0] == in.Base {
+		if err == nil && at.carries(line) && len(at.parents) == 1 && at.parents[0] == in.Base && r.holdsWork(ctx, at, in) {
 			return r.hold(ctx, in.Key, Commit{Hash: c, Short: c[:7], Tree: at.tree, Found: true, parent: in.Base})
 		}
 	}
@@ -71,6 +71,17 @@ func (r *Repo) SquashOnto(ctx context.Context, in SquashInput) (Commit, error) {
 		return Commit{}, &RewrittenError{Files: files}
 	}
 	return r.hold(ctx, in.Key, c)
+}
+
+// holdsWork reports whether a commit has the files of the tip: a hook may have changed it, and
+// the engine been killed before that was taken back.
+func (r *Repo) holdsWork(ctx context.Context, at commitObject, in SquashInput) bool {
+	tip, err := r.commit(ctx, in.Tip)
+	if err != nil {
+		return false
+	}
+	other, err := r.otherThan(ctx, CommitInput{Checked: tip.tree}, at)
+	return err == nil && len(other) == 0
 }
 
 // stageTip gives the worktree the files and index of the tip with HEAD at the base.

@@ -19,6 +19,7 @@ type commitObject struct {
 	tree    string
 	parents []string
 	message string
+	amended bool // somebody made it anew later: git keeps when it was written at first
 }
 
 // carries reports whether the message has the line, as a trailer is.
@@ -84,6 +85,7 @@ func (r *Repo) loose(hash, kind string) (string, error) {
 func parseCommit(text string) (commitObject, error) {
 	head, message, _ := strings.Cut(text, "\n\n")
 	c := commitObject{message: message}
+	var written, made string
 	for line := range strings.SplitSeq(head, "\n") {
 		name, value, _ := strings.Cut(line, " ")
 		switch name {
@@ -91,8 +93,13 @@ func parseCommit(text string) (commitObject, error) {
 			c.tree = value
 		case "parent":
 			c.parents = append(c.parents, value)
+		case "author":
+			written = value[strings.LastIndexByte(value, '>')+1:]
+		case "committer":
+			made = value[strings.LastIndexByte(value, '>')+1:]
 		}
 	}
+	c.amended = written != made
 	if !hashes.MatchString(c.tree) {
 		return commitObject{}, fmt.Errorf("a commit object without a tree: %.60q", head)
 	}

@@ -110,6 +110,73 @@ func (r *Repo) takeBack(ctx context.Context, c Commit, parent, merged string, fi
 	return &RewrittenError{Files: files}
 }
 
+// TakeBack takes the commit at HEAD back that carries in's trailer and has other files than
+// in.Checked: a hook changed them, and the engine was killed before it could. It is then a
+// *RewrittenError. What somebody amended since is theirs.
+func (r *Repo) TakeBack(ctx context.Context, in CommitInput) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	line, err := in.trailer()
+	if err != nil || in.Checked == "" {
+		return err
+	}
+	h, err := r.settled(ctx)
+	if err != nil || in.Branch != "" && h.Branch != in.Branch {
+		return err
+	}
+	at, err := r.commit(ctx, h.Commit)
+	if err != nil || !at.carries(line) || at.amended || len(at.parents) == 0 || at.tree == in.Checked {
+		return err
+	}
+	files, err := r.otherThan(ctx, in, at)
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	merged := ""
+	if len(at.parents) > 1 {
+		merged = at.parents[1]
+	}
+	return r.takeBack(ctx, Commit{Hash: h.Commit}, at.parents[0], merged, files)
+}
+
+// otherThan names the files that a commit has otherwise than the tree that was to be committed
+// and what others had committed before it. Files that it leaves out are not looked at.
+func (r *Repo) otherThan(ctx context.Context, in CommitInput, at commitObject) ([]string, error) {
+	list, err := r.changes(ctx, in.Checked, at.tree)
+	if err != nil {
+		return nil, err
+	}
+	others := map[string]bool{}
+	if on := in.On; on != "" && on != at.parents[0] {
+		folded, err := r.descends(ctx, on, at.parents[0])
+		if err != nil {
+			return nil, err
+		}
+		if !folded {
+			if others, err = r.pathsBetween(ctx, on, at.parents[0]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	var names []string
+	for _, c := range list {
+		left := slices.ContainsFunc(in.Left, func(l ralph.LeftFile) bool { return l.Path == c.path })
+		if !left && !isOwn(c.path) && !others[c.path] {
+			names = append(names, c.path)
+		}
+	}
+	return names, nil
+}
+
+func (r *Repo) pathsBetween(ctx context.Context, from, to string) (map[string]bool, error) {
+	list, err := r.changes(ctx, from, to)
+	paths := map[string]bool{}
+	for _, c := range list {
+		paths[c.path] = true
+	}
+	return paths, err
+}
+
 // Rewritten names the files that a hook changed in a commit which was taken back, none for
 // any other error.
 func Rewritten(err error) []string {

@@ -103,7 +103,7 @@ func (r *StillRow) Words() string {
 		return words + "; it lasts"
 	}
 	if r.Ended != "" {
-		words += "; then " + r.Ended
+		words += "; then " + strings.TrimPrefix(r.Ended, "then ") // some ends say so themselves
 	}
 	return words
 }

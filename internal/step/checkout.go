@@ -27,6 +27,9 @@ type Checkout interface {
 	// Look says what is otherwise in it than known says, which no agent did; ok is false
 	// when nothing is.
 	Look(ctx context.Context, known ralph.Checkout, agents AgentGit) (found ralph.CheckoutFound, ok bool, err error)
+	// TakeBack takes a commit of in back that a hook of the repository changed, where an engine
+	// was killed before it did; back is false where there is none.
+	TakeBack(ctx context.Context, in CommitInput) (c ralph.Committed, back bool, err error)
 }
 
 // inCheckout reports whether a task's work happens in the person's own checkout.

@@ -37,6 +37,7 @@ type CommitInput struct {
 	Here          bool   // on the branch that is checked out, whichever it is
 	Agents        AgentGit
 	Left          []ralph.LeftFile // files with changes of others, which it leaves out
+	Checked, On   string           // the tree that is to be committed, and the commit that it was seen on: to tell what a hook made of it
 	Concludes     bool             // a merge may be under way: Base is merged in by this commit
 }
 
@@ -54,12 +55,15 @@ const (
 func (x *Executor) commit(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Commit) ([]ralph.Fact, error) {
 	in := CommitInput{Base: s.Job.Base, Branch: s.Job.Branch, Trailer: receiptTrailer, Key: t.Run.CommitKey, Squash: !step.OnlyTask}
 	in.Here = step.Here
+	in.Fresh = in.Key == s.Hash // nothing was recorded since the receipt that made the key
+	if facts, err := x.takenBack(ctx, s, t, in); len(facts) > 0 || err != nil {
+		return facts, err
+	}
 	seen, found, agents, err := x.lookToEnd(ctx, s, t)
 	if err != nil {
 		return nil, err
 	}
 	in.Agents, in.Left = agents, seen.Left
-	in.Fresh = in.Key == s.Hash // nothing was recorded since the receipt that made the key
 	if step.OnlyTask {
 		trailers := append([]string{taskTrailer + ": " + string(t.ID)}, redTrailers(t.Run.Checks.PassedOver())...)
 		trailers = append(trailers, receiptOf(s, in.Key)...)
@@ -78,6 +82,29 @@ func (x *Executor) commit(ctx context.Context, s *ralph.State, t *ralph.Task, st
 		return c, err
 	})
 	return append(found, facts...), err
+}
+
+// takenBack tells of a commit that a hook changed, and that a killed engine left: it is taken
+// back before anything is looked at.
+func (x *Executor) takenBack(ctx context.Context, s *ralph.State, t *ralph.Task, in CommitInput) ([]ralph.Fact, error) {
+	if in.Fresh || x.Checkout == nil {
+		return nil, nil
+	}
+	in.Checked, in.On, in.Left = s.Checkout.Tree, s.Checkout.Head, s.Checkout.Left
+	in.Message = x.specMessage(s, in.Key)
+	c, back, err := x.Checkout.TakeBack(ctx, in)
+	if err != nil || !back {
+		return nil, err
+	}
+	return x.committed(ctx, t, in.Message, func() (ralph.Committed, error) { return c, nil })
+}
+
+// treeToCommit is the tree that a task's commit is to hold: the one that was checked.
+func treeToCommit(t *ralph.Task) string {
+	if c := t.Run.Checks; c != nil && c.Pass {
+		return c.Tree
+	}
+	return t.Run.Tree
 }
 
 // treeIfUnchecked is the tree of the last turn, "" when something else may have
@@ -145,7 +172,7 @@ func (x *Executor) commitTask(ctx context.Context, s *ralph.State, t *ralph.Task
 	p := t.Run.Place
 	in := CommitInput{
 		Base: p.Base, Branch: p.Branch, Trailer: receiptTrailer, Key: t.Run.CommitKey, Fresh: t.Run.CommitKey == s.Hash,
-		OnlyIfChanges: true, Tree: treeIfUnchecked(t), Concludes: t.Kind == ralph.KindResolve,
+		OnlyIfChanges: true, Tree: treeIfUnchecked(t), Concludes: t.Kind == ralph.KindResolve, Checked: treeToCommit(t),
 	}
 	whose := t.ID
 	if t.Kind == ralph.KindResolve {

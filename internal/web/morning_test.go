@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,16 @@ func TestOverviewMorning(t *testing.T) {
 	body := x.page(t, "/")
 	wantAll(t, body, "morning-title", "1 spec landed, 2 stood still for 3h 0m in all", `href="/session/s-1"`, `href="/spec/a.md">a.md</a>`,
 		`href="/gate/g-1">t-1 waited for you: which <port>?; then answered</a>`, "no network: nothing answered claude: <refused>", "for 2h 0m", "ralph report --since last")
+	// one of them changes into another, and that lasts
+	x.add(ralph.SessionStarted{ID: "s-2", Mode: "agent"}, ralph.AgentLimited{Agent: "claude", Class: ralph.ErrClassLimit, Until: x.at.Add(time.Hour), Message: "5-hour limit"})
+	x.at = x.at.Add(2 * time.Hour)
+	x.add(ralph.AgentLimited{Agent: "claude", Class: ralph.ErrClassAuth, Message: "token has expired"})
+	x.engine = report.Engine{Alive: true}
+	body = x.page(t, "/")
+	wantAll(t, body, "claude was at its limit: 5-hour limit; then something else kept it from work", "claude was not logged in: token has expired; it lasts")
+	if !regexp.MustCompile(`no login</span>\s*<span class="morning-when muted">for <`).MatchString(body) {
+		t.Error("it is not said for how long it has lasted")
+	}
 	old := newTape("2025-02-27T01:00:00Z")
 	old.add(ralph.SpecAdded{Spec: ralph.Spec{ID: "q-1", File: "a.md", Status: ralph.SpecPending}},
 		ralph.SessionStarted{ID: "s-1", Mode: "agent"}, ralph.JobStarted{Job: "j-1", ID: "q-1", File: "a.md"},
