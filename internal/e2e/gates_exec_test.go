@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,6 +24,7 @@ case $RALPH_STAGE in
 plan) printf '` + "```json\\n" + `{"tasks":[{"name":"Write hello.txt"}]}\n` + "```\\n" + `' ;;
 build)
 	try ls ls
+	try deploy npm run deploy
 	try rm rm -rf ../beside
 	try push git push --force origin main
 	try hook "$(PATH=${PATH#*:} command -v git)" push -q -f origin main:side
@@ -34,53 +36,48 @@ esac
 `
 
 // The same with an agent that cannot ask: the shims and the hook below it do, and a
-// person answers from another terminal. A write outside of the work tree, by a shell's
-// redirect, has nobody to ask for it: the sandbox refuses it, whatever a person would say
-// (C-034, C-037 to C-041, X-77).
+// person answers from another terminal (C-034, C-037 to C-041, X-77). What it deletes and
+// writes outside of the work tree the sandbox refuses, whatever a person would say; where
+// there is none nobody asks for a folder below /tmp, nor for a shell's redirect.
 func TestGatesHoldAnExecAgent(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		approvals string
+		kind      string // of the sandbox
 		allow     bool
 		said      string
 	}{
-		{"policy", false, "ls 0\nrm 126\npush 126\nhook 1\n"},
-		{"never", true, "ls 0\nrm 0\npush 0\nhook 0\n"},
+		{"policy", sandbox.Auto, false, "ls 0\ndeploy 126\nrm 1\npush 126\nhook 1\noutside 2\n"},
+		{"never", sandbox.Auto, true, "ls 0\ndeploy 0\nrm 1\npush 0\nhook 0\noutside 2\n"},
+		{"policy", sandbox.Off, false, "ls 0\ndeploy 126\nrm 0\npush 126\nhook 1\noutside 0\n"},
+		{"never", sandbox.Off, true, "ls 0\ndeploy 0\nrm 0\npush 0\nhook 0\noutside 0\n"},
 	} {
-		t.Run(c.approvals, func(t *testing.T) {
+		t.Run(c.approvals+", sandbox "+c.kind, func(t *testing.T) {
 			t.Parallel()
-			f := newFenced(t)
-			temp := filepath.Join(f.base, "tmp")
-			if err := os.Mkdir(temp, 0o755); err != nil {
-				t.Fatal(err)
+			if _, err := exec.LookPath("bwrap"); c.kind == sandbox.Auto && err != nil && sandbox.ABI() == 0 {
+				t.Skip("this system has neither bubblewrap nor Landlock")
 			}
-			f.env = append(f.env, "TMPDIR="+temp, "BASE="+f.base)
-			f.begun(f.execSettings(t, c.approvals))
+			f := newFenced(t)
+			f.env = append(f.env, "BASE="+f.base)
+			f.begun(f.execSettings(t, c.approvals, c.kind))
 			e := f.start("agent")
 			f.answer(e, []attempted{
-				{words: "rm -rf ../beside", kind: ralph.GateOperation, allow: c.allow},
+				{words: "npm run deploy", kind: ralph.GateOperation, allow: c.allow},
 				{words: "git push --force", kind: ralph.GateOperation, never: true, allow: c.allow},
 				{words: "git push --force", kind: ralph.GateOperation, never: true, allow: c.allow},
 			})
 			out := e.end()
 			side := !strings.Contains(f.must("git", "-C", f.remote, "log", "--format=%s", "side"), "of others")
-			if f.has(filepath.Join(f.base, "beside/out")) == c.allow || f.pushed() != c.allow || side != c.allow {
-				t.Errorf("approved: %t; beside is there: %t, pushed by name: %t, by full path: %t\n%s",
-					c.allow, f.has(filepath.Join(f.base, "beside/out")), f.pushed(), side, out)
+			open := c.kind == sandbox.Off
+			if f.has(filepath.Join(f.dir, "build/deployed")) != c.allow || f.pushed() != c.allow || side != c.allow || f.has(filepath.Join(f.base, "beside/out")) == open || f.has(f.outside) != open {
+				t.Errorf("approved: %t; deployed: %t, pushed by name: %t, by full path: %t; elsewhere deleted: %t, written: %t\n%s", c.allow,
+					f.has(filepath.Join(f.dir, "build/deployed")), f.pushed(), side, !f.has(filepath.Join(f.base, "beside/out")), f.has(f.outside), out)
 			}
 			said, failed := f.read("said.txt"), f.read("errors.txt")
-			if !strings.HasPrefix(said, c.said) || strings.Contains(failed, "not in this house") == c.allow {
+			if said != c.said || strings.Contains(failed, "not in this house") == c.allow {
 				t.Errorf("it went\n%swant\n%s%s", said, c.said, failed)
 			}
 			f.checkHello(out)
-			t.Run("a write outside", func(t *testing.T) {
-				if sandbox.ABI() == 0 {
-					t.Skip("this system has no Landlock, and nothing else refuses a shell's redirect")
-				}
-				if f.has(f.outside) || strings.Contains(said, "outside 0") {
-					t.Errorf("it was written\n%s", said)
-				}
-			})
 		})
 	}
 }
@@ -95,9 +92,9 @@ func (f *fenced) read(name string) string {
 	return string(b)
 }
 
-// execSettings are those of the agent of execAgent, in a sandbox where the system has one.
+// execSettings are those of the agent of execAgent.
 // It may write its notes and the remote, which is a folder here.
-func (f *fenced) execSettings(t *testing.T, approvals string) string {
+func (f *fenced) execSettings(t *testing.T, approvals, kind string) string {
 	t.Helper()
 	path := filepath.Join(f.base, "agent")
 	ralphtest.Program(t, path, execAgent)
@@ -110,7 +107,7 @@ func (f *fenced) execSettings(t *testing.T, approvals string) string {
 	text, err := json.MarshalIndent(map[string]any{
 		"version": 1, "agents": map[string]any{"mine": map[string]any{"driver": "exec", "command": []string{path}, "pass_env": []string{"BASE"}}},
 		"agent": map[string]any{"primary": "mine"}, "task": map[string]any{"delay": "0s"},
-		"gate": map[string]any{"approvals": approvals}, "sandbox": map[string]any{"kind": sandbox.Auto, "write": write},
+		"gate": map[string]any{"approvals": approvals}, "sandbox": map[string]any{"kind": kind, "write": write},
 		"quality": map[string]any{"commands": []string{"grep -qx hello hello.txt"}},
 	}, "", " ")
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/ralphtest/modeltest"
+	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
 // attempted is one thing that an agent tries, and what becomes of it.
@@ -33,17 +34,19 @@ func newFenced(t *testing.T) *fenced {
 	t.Helper()
 	p := newPlace(t)
 	f := &fenced{p, filepath.Join(p.base, "remote.git"), filepath.Join(p.base, "outside.txt")}
-	if err := os.Mkdir(filepath.Join(p.dir, "build"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(p.base, "beside"), 0o755); err != nil {
-		t.Fatal(err)
+	// Else all of this is in the folder for temporary files, and the sandbox lets them write it.
+	p.env = append(p.env, "TMPDIR="+filepath.Join(p.base, "tmp"))
+	for _, dir := range []string{filepath.Join(p.dir, "build"), filepath.Join(p.base, "beside"), filepath.Join(p.base, "tmp")} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := os.WriteFile(filepath.Join(p.base, "beside/out"), []byte("x\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p.write("build/out", "x\n")
 	p.write(".gitignore", "build/\n")
+	p.write("package.json", `{"name": "x", "version": "1.0.0", "scripts": {"deploy": "echo x > build/deployed"}}`+"\n")
 	return f
 }
 
@@ -69,14 +72,15 @@ func (f *fenced) pushed() bool {
 	return !strings.Contains(f.must("git", "-C", f.remote, "log", "--format=%s", "main"), "of others")
 }
 
-// gateSettings are settings with more to say about gates than gate.approvals.
-func (p *place) gateSettings(m *modeltest.Server, a program, gate map[string]any) string {
+// gateSettings are settings with more to say about gates than gate.approvals, and about the
+// sandbox.
+func (p *place) gateSettings(m *modeltest.Server, a program, kind string, gate map[string]any) string {
 	p.t.Helper()
 	var all map[string]any
 	if err := json.Unmarshal([]byte(p.settings(m, "ask", a)), &all); err != nil {
 		p.t.Fatal(err)
 	}
-	all["gate"] = gate
+	all["gate"], all["sandbox"] = gate, map[string]any{"kind": kind}
 	text, err := json.Marshal(all)
 	if err != nil {
 		p.t.Fatal(err)
@@ -135,39 +139,45 @@ func (p *place) answer(e *engine, list []attempted) {
 // What needs a person is held, whatever an agent asks for by itself, and a person
 // answers from another terminal: what was denied did not happen, what was approved did.
 // An ordinary command runs without a question (C-037 to C-041, E-077, X-77).
+//
+// No yes opens the sandbox that users have: a push is ralph's own and goes out, files
+// elsewhere stay as they are (issue 15).
 func TestGatesHoldARealAgent(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		program   string
 		approvals string
+		kind      string // of the sandbox
 		allow     bool
 	}{
-		{"claude-2.1.329", "policy", false},
-		{"claude-2.1.329", "never", true},
-		{"claude-2.1.197", "policy", true},
-		{"codex-0.169.0", "policy", false},
-		{"codex-0.169.0", "never", true},
+		{"claude-2.1.329", "policy", sandbox.Off, false},
+		{"claude-2.1.329", "never", sandbox.Auto, true},
+		{"claude-2.1.197", "policy", sandbox.Auto, true},
+		{"codex-0.169.0", "policy", sandbox.Auto, false},
+		{"codex-0.169.0", "never", sandbox.Off, true},
 	} {
-		t.Run(fmt.Sprintf("%s, %s", c.program, c.approvals), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s, %s, sandbox %s", c.program, c.approvals, c.kind), func(t *testing.T) {
 			t.Parallel()
 			f := newFenced(t)
 			list := []attempted{
 				{call: modeltest.Run("ls")},
-				{call: modeltest.Run("rm -rf ../beside"), words: "rm -rf ../beside", kind: ralph.GateOperation, allow: c.allow},
+				{call: modeltest.Run("npm run deploy"), words: "npm run deploy", kind: ralph.GateOperation, allow: c.allow},
+				{call: modeltest.Run("rm -rf ../beside"), words: "rm -rf ../beside", kind: ralph.GateApproval, allow: c.allow},
 				{call: modeltest.Run("git push --force origin main"), words: "git push --force", kind: ralph.GateOperation, never: true, allow: c.allow},
 				{call: modeltest.Write(f.outside, "x\n"), words: f.outside, kind: ralph.GateApproval, allow: c.allow},
 			}
 			if c.approvals == "never" {
-				list[3].kind = "" // it is neither a pattern's nor on the never list
+				list[2].kind, list[4].kind = "", "" // they are neither a pattern's nor on the never list
 			}
 			a := programs()[c.program]
-			f.begun(f.gateSettings(modeltest.New(t, tries(list)), a, map[string]any{"approvals": c.approvals}))
+			f.begun(f.gateSettings(modeltest.New(t, tries(list)), a, c.kind, map[string]any{"approvals": c.approvals}))
 			e := f.start("agent")
 			f.answer(e, list)
 			out := e.end()
-			if f.has(filepath.Join(f.base, "beside/out")) == c.allow || f.pushed() != c.allow || f.has(f.outside) != c.allow {
-				t.Errorf("approved: %t; beside is there: %t, pushed: %t, written outside: %t\n%s",
-					c.allow, f.has(filepath.Join(f.base, "beside/out")), f.pushed(), f.has(f.outside), out)
+			elsewhere := c.kind == sandbox.Off && (c.allow || c.approvals == "never")
+			deployed, gone, written := f.has(filepath.Join(f.dir, "build/deployed")), !f.has(filepath.Join(f.base, "beside/out")), f.has(f.outside)
+			if deployed != c.allow || f.pushed() != c.allow || gone != elsewhere || written != elsewhere {
+				t.Errorf("approved: %t; deployed: %t, pushed: %t; elsewhere deleted: %t, written: %t\n%s", c.allow, deployed, f.pushed(), gone, written, out)
 			}
 			if log := f.must(f.ralph, "log", "--json"); !strings.Contains(log, `"command":"ls"`) {
 				t.Errorf("nothing is recorded of ls:\n%s", log)
@@ -177,8 +187,8 @@ func TestGatesHoldARealAgent(t *testing.T) {
 	}
 }
 
-// The never list holds when everything that can be is switched off, in ralph's settings
-// and in the agent's own (C-034 to C-036, X-77, X-79).
+// The never list holds when everything that can be is switched off, in ralph's settings,
+// the sandbox too, and in the agent's own (C-034 to C-036, X-77, X-79).
 func TestNeverListHoldsARealClaude(t *testing.T) {
 	t.Parallel()
 	f := newFenced(t)
@@ -200,7 +210,7 @@ func TestNeverListHoldsARealClaude(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(f.home, ".claude/settings.json"), []byte(`{"permissions":{"allow":["Bash(git push:*)"]}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f.begun(f.gateSettings(modeltest.New(t, tries(list)), a, map[string]any{
+	f.begun(f.gateSettings(modeltest.New(t, tries(list)), a, sandbox.Off, map[string]any{
 		"approvals": "never", "patterns": []string{}, "pre_approved": []string{"git push", "push --force"}, "allow": []string{"git push", "sh"},
 	}))
 	e := f.start("agent")
