@@ -169,7 +169,7 @@ func (g *cage) box(dir string, env []string, at spot) (sandbox.Box, error) {
 	if g.kind == sandbox.Landlock {
 		return b, nil
 	}
-	b.Keep = slices.Concat(at.keep, sandbox.Found(sandbox.Home(settingsOfAgents(), home)))
+	b.Keep = slices.Concat(at.keep, sandbox.Found(sandbox.Home(settingsOfAgents(env), home)))
 	if !slices.Contains(at.write, g.root) {
 		b.Keep = append(b.Keep, g.root) // should it lie in a temporary folder
 	}
@@ -216,13 +216,23 @@ func (g *cage) nothing() (file, folder string, err error) {
 }
 
 // settingsOfAgents are files in the folders of agents by which they start programs, also
-// where a person starts them without ralph.
-func settingsOfAgents() []string {
-	return []string{
+// where a person starts them without ralph: at home, and where the environment says that
+// these folders are.
+func settingsOfAgents(env []string) []string {
+	list := []string{
 		"~/.claude/settings.json", "~/.claude/settings.local.json", "~/.claude/hooks", "~/.claude/commands", "~/.claude/agents", "~/.claude/skills",
 		"~/.codex/config.toml", "~/.codex/hooks.json", "~/.codex/rules", "~/.codex/prompts", "~/.gemini/settings.json",
 		"~/.config/opencode/*.json", "~/.config/opencode/*.jsonc", "~/.config/opencode/plugin*",
 	}
+	for variable, usual := range map[string]string{"CLAUDE_CONFIG_DIR": "~/.claude/", "CODEX_HOME": "~/.codex/", "XDG_CONFIG_HOME": "~/.config/"} {
+		dir := proc.Getenv(env, variable)
+		for _, p := range slices.Clone(list) {
+			if rest, ok := strings.CutPrefix(p, usual); ok && filepath.IsAbs(dir) {
+				list = append(list, filepath.Join(dir, rest))
+			}
+		}
+	}
+	return list
 }
 
 // tmuxFolder is where tmux has its sockets, whoever starts it.
