@@ -189,7 +189,8 @@ func (g *cage) box(dir string, env []string, at spot) (sandbox.Box, error) {
 		return b, err
 	}
 	if slices.Contains(at.write, g.root) {
-		err = sandbox.Prepare(g.root)
+		// What is not there cannot be kept, and a hook that an agent makes would run next time (S2).
+		err = errors.Join(sandbox.Prepare(g.root), os.MkdirAll(filepath.Join(g.root, "ralph/hooks"), 0o755), os.MkdirAll(filepath.Join(g.root, "ralph/prompts"), 0o755))
 	}
 	return b, err
 }
