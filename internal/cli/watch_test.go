@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -290,7 +291,7 @@ func TestWatchOnASmallTerminal(t *testing.T) {
 		t.Errorf("%q", lines)
 	}
 	for _, l := range lines {
-		if len(l) > 20 {
+		if utf8.RuneCountInString(l) > 20 {
 			t.Errorf("%q does not fit", l)
 		}
 	}
