@@ -21,6 +21,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/redact"
+	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
@@ -242,7 +243,7 @@ func (x *session) begin(ctx context.Context) error {
 	if words := x.alone(); words != "" {
 		x.console.note("%s", words)
 	}
-	for _, n := range x.notices {
+	for _, n := range append(report.StillLimited(s, x.chain, now), x.notices...) {
 		x.console.note("%s", n)
 	}
 	if err := x.lock.Name(started.ID, now); err != nil {

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -269,5 +271,28 @@ func TestBlocksAndObjects(t *testing.T) {
 	}
 	if n := strings.Count(lines.String(), "\n"); n != 3 || strings.Contains(lines.String(), "\x1b") {
 		t.Errorf("%d objects, want one for each change:\n%s", n, &lines)
+	}
+}
+
+// Row 41 of the messages: on a terminal of 20 columns and 4 rows the status fits: it is cut where the
+// rows end, and the last row says so and where the rest is.
+func TestWatchOnASmallTerminal(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	s := &onTerminal{env: Env{Terminal: true, Stdout: &out, Environ: []string{"NO_COLOR=1"}}, size: func() (int, int) { return 20, 4 }}
+	state := &ralph.State{}
+	state.Inbox = []*ralph.Spec{{ID: "q-1", File: "a-long-name-of-a-spec.md", Status: ralph.SpecPending}}
+	if err := s.show(look{state: state, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}); err != nil {
+		t.Fatal(err)
+	}
+	text := regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`).ReplaceAllString(out.String(), "")
+	lines := strings.Split(strings.TrimSuffix(text, "\r\n"), "\r\n")
+	if len(lines) != 4 || !strings.HasPrefix(lines[0], "Engine:") || !strings.HasPrefix(lines[3], "... ") || !strings.Contains(lines[3], " more: ralph") {
+		t.Errorf("%q", lines)
+	}
+	for _, l := range lines {
+		if utf8.RuneCountInString(l) > 20 {
+			t.Errorf("%q does not fit", l)
+		}
 	}
 }

@@ -112,6 +112,18 @@ func firstFree(s *ralph.State, now time.Time) time.Time {
 	return first
 }
 
+// StillLimited are lines for a session that begins while agents are at limits of before: of those
+// that make it wait, and not pause, which it says itself.
+func StillLimited(s *ralph.State, chain []string, now time.Time) []string {
+	var lines []string
+	for _, l := range s.Limits {
+		if !l.Hard && !l.Away() && !l.Over(now) && slices.Contains(chain, l.Agent) {
+			lines = append(lines, fmt.Sprintf("%s is at its limit until %s, as it said before: what needs it waits till then", l.Agent, clockWords(l.Until, now)))
+		}
+	}
+	return lines
+}
+
 // WaitRecord is a task that lets time pass before its next turn.
 type WaitRecord struct {
 	Task    ralph.TaskID `json:"task"`
