@@ -40,6 +40,8 @@ func (x *session) anchor(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, forced{})
 	defer cancel()
 	defer abortOn(abort)()
+	long := time.AfterFunc(2*time.Second, func() { x.console.note("waiting for the key that signs the journal's anchor (Ctrl+C leaves it out)") })
+	defer long.Stop()
 	a := git.Anchor{Journal: s.Journal, Checkout: checkoutName(x.root), Seq: s.Seq, Hash: s.Hash}
 	_, err := x.repo.Anchor(ctx, a, sign && !x.atOnce)
 	switch {
