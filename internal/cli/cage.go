@@ -49,7 +49,7 @@ func (p *parts) openSandbox(env Env) error {
 	p.cage = &cage{
 		kind: kind, bwrap: o.bwrap, self: env.Self, set: p.config.Sandbox, root: p.root, doors: doorsOf(env.Environ),
 	}
-	makeCaches(p.config.Sandbox.Write, env.Environ)
+	makeCaches(p.config, env.Environ)
 	// What is not there cannot be hidden, and a terminal server that a person starts later types
 	// for whoever reaches it. tmux makes the folder of its sockets the same way.
 	_ = os.Mkdir(tmuxFolder(), 0o700) // it is there, or there is no /tmp
@@ -285,19 +285,46 @@ func cachesOf(env []string) []string {
 	})
 }
 
-// makeCaches makes the usual caches of the tools that are installed: what is not there
-// cannot be opened, and in a fresh home no build would work.
-func makeCaches(write, environ []string) {
+// makeCaches makes the usual caches of the tools that are installed, and the folders of the
+// agents: what is not there cannot be opened. In a fresh home no build would work, and Claude
+// Code, with nowhere to note how its shell is set up, starts one that forgets the shims.
+func makeCaches(c config.Config, environ []string) {
 	home := proc.Getenv(environ, "HOME")
 	if home == "" {
 		return
 	}
-	for folder, program := range map[string]string{
+	folders := map[string]string{
 		"~/.cache": "sh", "~/.npm": "npm", "~/go/pkg": "go", "~/.cargo/registry": "cargo", "~/.cargo/git": "cargo", "~/.m2/repository": "mvn", "~/.gradle/caches": "gradle",
-	} {
-		if _, err := proc.LookPath(program, "", environ); err != nil || !slices.Contains(write, folder) {
+	}
+	for _, a := range c.Agents {
+		if len(a.Command) == 0 {
+			continue
+		}
+		for _, folder := range foldersOf(filepath.Base(a.Command[0])) {
+			folders[folder] = a.Command[0]
+		}
+	}
+	for folder, program := range folders {
+		if _, err := proc.LookPath(program, "", environ); err != nil || !slices.Contains(c.Sandbox.Write, folder) {
 			continue
 		}
 		_ = os.MkdirAll(filepath.Join(home, folder[2:]), 0o755) // what cannot be made, the tool says
 	}
+}
+
+// foldersOf are the folders that an agent's program keeps in the home.
+func foldersOf(program string) []string {
+	switch program {
+	case "claude", "claude-agent-acp":
+		return []string{"~/.claude"}
+	case "codex":
+		return []string{"~/.codex"}
+	case "gemini":
+		return []string{"~/.gemini"}
+	case "copilot":
+		return []string{"~/.copilot"}
+	case "opencode":
+		return []string{"~/.config/opencode", "~/.local/share/opencode", "~/.local/state"}
+	}
+	return nil
 }
