@@ -23,6 +23,7 @@ import (
 // asking is an agent that asks all its requests at once and ends when it has the answers.
 type asking struct {
 	requests []ralph.Request
+	events   []ralph.StreamEvent
 	limit    time.Duration // after which it needs no answer any more, 0: never
 
 	mu      sync.Mutex
@@ -35,6 +36,9 @@ func (a *asking) Turn(ctx context.Context, _ ralph.TurnInput, on ralph.TurnHooks
 	begin := time.Now()
 	on.Event(ralph.StreamEvent{Kind: ralph.StreamTurn})
 	on.Event(ralph.StreamEvent{Kind: ralph.StreamPlan, Plan: []ralph.PlanStep{{Text: "look", Status: "completed"}}})
+	for _, e := range a.events {
+		on.Event(e)
+	}
 	var work sync.WaitGroup
 	for _, q := range a.requests {
 		work.Go(func() {

@@ -38,7 +38,13 @@ func newRefusals(ctx context.Context, asks *asker) *refusals {
 
 // heard takes an event of the agent's turn.
 func (r *refusals) heard(e ralph.StreamEvent) {
-	if r.asks != nil && e.Kind == ralph.StreamItemDone && e.Item.Kind != ralph.ItemMessage && e.Item.Kind != ralph.ItemReasoning {
+	switch {
+	case r.asks == nil || e.Kind != ralph.StreamItemDone || e.Item.Kind == ralph.ItemMessage || e.Item.Kind == ralph.ItemReasoning:
+	case e.Item.Kind == ralph.ItemEdit && e.Item.Status == ralph.ItemFailed && len(e.Item.Files) > 0 &&
+		(e.Item.Output == "" || len(policy.RefusedPaths(e.Item.Output)) > 0):
+		// Codex says no more of it, and Claude Code names a file that it would have renamed.
+		r.tell(e.Item.Files, e.Item.Text)
+	default:
 		r.look(e.Item.Output, e.Item.Text)
 	}
 }
@@ -50,8 +56,11 @@ func (r *refusals) said(s ralph.Said) {
 	}
 }
 
-func (r *refusals) look(output, call string) {
-	for _, path := range policy.RefusedPaths(output) {
+func (r *refusals) look(output, call string) { r.tell(policy.RefusedPaths(output), call) }
+
+// tell notes which of the paths that could not be written the sandbox refused.
+func (r *refusals) tell(paths []string, call string) {
+	for _, path := range paths {
 		full, refused := r.outside(path)
 		if !refused {
 			continue
