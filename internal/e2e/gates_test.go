@@ -153,7 +153,7 @@ func TestGatesHoldARealAgent(t *testing.T) {
 		{"claude-2.1.329", "policy", sandbox.Off, false},
 		{"claude-2.1.329", "never", sandbox.Auto, true},
 		{"claude-2.1.197", "policy", sandbox.Auto, true},
-		{"codex-0.169.0", "policy", sandbox.Auto, false},
+		{"codex-0.169.0", "policy", sandbox.Auto, true},
 		{"codex-0.169.0", "never", sandbox.Off, true},
 	} {
 		t.Run(fmt.Sprintf("%s, %s, sandbox %s", c.program, c.approvals, c.kind), func(t *testing.T) {
@@ -178,6 +178,9 @@ func TestGatesHoldARealAgent(t *testing.T) {
 			deployed, gone, written := f.has(filepath.Join(f.dir, "build/deployed")), !f.has(filepath.Join(f.base, "beside/out")), f.has(f.outside)
 			if deployed != c.allow || f.pushed() != c.allow || gone != elsewhere || written != elsewhere {
 				t.Errorf("approved: %t; deployed: %t, pushed: %t; elsewhere deleted: %t, written: %t\n%s", c.allow, deployed, f.pushed(), gone, written, out)
+			}
+			if told := strings.Count(out, "may not write "+f.outside); told != 1 && c.allow && c.kind != sandbox.Off {
+				t.Errorf("a person is told %d times that what was approved was refused:\n%s", told, out)
 			}
 			if log := f.must(f.ralph, "log", "--json"); !strings.Contains(log, `"command":"ls"`) {
 				t.Errorf("nothing is recorded of ls:\n%s", log)
