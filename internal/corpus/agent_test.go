@@ -95,9 +95,11 @@ func work(all orders, name, turn string, prompt []byte) error {
 		}
 	}
 	for _, line := range run {
-		if out, err := exec.Command("sh", "-ec", line).CombinedOutput(); err != nil {
+		out, err := exec.Command("sh", "-ec", line).CombinedOutput()
+		if err != nil {
 			return fmt.Errorf("%s: %w\n%s", line, err, out)
 		}
+		fmt.Fprintf(os.Stderr, "%s", out) // as agents show what their commands say
 	}
 	return nil
 }

@@ -36,6 +36,8 @@ type repository struct {
 	after func(*lab)
 	// more are files in the commits that are not the agent's.
 	more []string
+	// refused is the one file that the sandbox keeps the agent from here; "": nothing is in its way.
+	refused string
 	// large takes minutes: with -short, as each change is checked, it is left out.
 	large bool
 }
@@ -73,12 +75,14 @@ func (l *lab) work(r repository) {
 	start := l.git("rev-parse", "HEAD")
 	before := l.git("status", "--porcelain", "--untracked-files=all")
 	var out, said string
-	times := [3]string{"-", "-", "-"}
+	times := [4]string{"-", "-", "-", "-"}
+	var used time.Duration
 	if r.only != "autopilot" {
 		l.must(l.ralph, "inbox", "add", inPlace+".md")
 		var s spent
 		out, s = l.timed("agent")
 		said = out
+		used += s.used
 		l.finished([]string{inPlace}, "agent", out)
 		times[0], times[2] = fmt.Sprintf("%.1f s", s.took.Seconds()), fmt.Sprintf("%.2f s", s.own.Seconds())
 	}
@@ -89,9 +93,11 @@ func (l *lab) work(r repository) {
 		var s spent
 		out, s = l.timed("autopilot", "--parallel", "3")
 		said += out
+		used += s.used
 		l.finished(besides(), "autopilot", out)
 		times[1] = fmt.Sprintf("%.1f s", s.took.Seconds())
 	}
+	times[3] = fmt.Sprintf("%.1f s", used.Seconds())
 	if r.follow != nil {
 		r.follow(l, out)
 	}
@@ -162,8 +168,9 @@ func (r repository) subject(words string) string {
 	return words
 }
 
-// spent is a run's time, and what of it was neither the agent's nor the checks'.
-type spent struct{ took, own time.Duration }
+// spent is a run's time, what of it was neither the agent's nor the checks', and the time
+// of processors that it and all that it started have used.
+type spent struct{ took, own, used time.Duration }
 
 func (l *lab) timed(args ...string) (string, spent) {
 	l.Helper()
@@ -171,7 +178,7 @@ func (l *lab) timed(args ...string) (string, spent) {
 	if _, err := os.Stat(filepath.Join(l.dir, "ralph/.state/journal.jsonl")); err == nil {
 		from = len(l.facts())
 	}
-	begin := time.Now()
+	begin, before := time.Now(), l.used
 	out, code := l.run(append([]string{l.ralph}, args...)...)
 	took := time.Since(begin)
 	if code != 0 {
@@ -191,7 +198,7 @@ func (l *lab) timed(args ...string) (string, spent) {
 			}
 		}
 	}
-	return out, spent{took, own}
+	return out, spent{took, own, l.used - before}
 }
 
 // finished wants every task done by a test that was red and is green.
@@ -255,8 +262,29 @@ func (l *lab) holds(r repository, start string) {
 			}
 		}
 	}
+	l.unasked(r)
 	if r.after != nil {
 		r.after(l)
+	}
+}
+
+// unasked wants that nobody was asked, and that the sandbox was in nobody's way: what
+// users have is gate.approvals auto (issue 15, point 4).
+func (l *lab) unasked(r repository) {
+	l.Helper()
+	told := r.refused == ""
+	for _, f := range l.facts() {
+		switch {
+		case f.T == "asked":
+			l.Errorf("a person was asked: %s", f.Fact.Gate.Question)
+		case f.T == "sandbox.refused" && f.Fact.Path == r.refused:
+			told = true
+		case f.T == "sandbox.refused":
+			l.Errorf("the sandbox refused to write %s", f.Fact.Path)
+		}
+	}
+	if !told {
+		l.Errorf("nothing says that a write to %s was refused", r.refused)
 	}
 }
 

@@ -21,6 +21,7 @@ type lab struct {
 	programs
 	base, dir string
 	env       []string
+	used      time.Duration // of processors, by all that was run
 }
 
 func newLab(t *testing.T) *lab {
@@ -86,6 +87,7 @@ func (l *lab) run(args ...string) (string, int) {
 	if err != nil && cmd.ProcessState == nil {
 		l.Fatalf("%v: %v", args, err)
 	}
+	l.used += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return strings.TrimSpace(string(out)), cmd.ProcessState.ExitCode()
 }
 
@@ -125,6 +127,8 @@ type fact struct {
 			Took          time.Duration
 		}
 		Known []string
+		Path  string
+		Gate  struct{ Question string }
 	}
 }
 

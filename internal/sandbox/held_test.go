@@ -152,10 +152,12 @@ func refused() map[string]string {
 func allowed() map[string]string {
 	return map[string]string{
 		"write in the work tree": `echo x > new && mkdir d && mv new d/new && rm -r d`,
-		"read elsewhere":         `grep -q secret $D/home/plain && ls / > /dev/null && grep -q root /etc/passwd`,
-		"programs and pipes":     `seq 3 | sort -r | head -1 > /dev/null && (sleep 0 & wait)`,
-		"its own limits":         `prlimit --pid $$ && ulimit -n 64 && prlimit --nofile=32:32 true`,
-		"its own processes":      `sleep 9 & kill $!; [ -r /proc/self/environ ]`,
+		// As compilers do with what they have written; mv would copy where it may not rename.
+		"link and rename between folders": `mkdir d1 d2 && echo x > d1/f && ln d1/f d2/f && perl -e 'rename "d1/f", "d2/g" or die $!' && rm -r d1 d2`,
+		"read elsewhere":                  `grep -q secret $D/home/plain && ls / > /dev/null && grep -q root /etc/passwd`,
+		"programs and pipes":              `seq 3 | sort -r | head -1 > /dev/null && (sleep 0 & wait)`,
+		"its own limits":                  `prlimit --pid $$ && ulimit -n 64 && prlimit --nofile=32:32 true`,
+		"its own processes":               `sleep 9 & kill $!; [ -r /proc/self/environ ]`,
 	}
 }
 

@@ -54,12 +54,12 @@ func Restrict(b Box) error {
 	rules = append(rules, grants(write, true)...)
 	// Version 7 is what is known here; what is newer restricts more than files. On an
 	// older system there is less, but never nothing: that was looked at above.
-	config := landlock.V7.BestEffort()
-	if err := config.RestrictPaths(rules...); err != nil {
-		return fmt.Errorf("restrict what can be written: %w", err)
-	}
-	if err := config.RestrictScoped(); err != nil {
-		return fmt.Errorf("restrict what processes can be reached: %w", err)
+	config := landlock.V7
+	config.HandledAccessNet = 0 // the network is as the agent's own settings have it
+	// One layer for both: a second one that knows of no files refuses to link and rename
+	// between folders, whatever the first has granted, and no compiler would work.
+	if err := config.BestEffort().Restrict(rules...); err != nil {
+		return fmt.Errorf("restrict what can be written and reached: %w", err)
 	}
 	if err := dropRights(); err != nil {
 		return err
