@@ -99,12 +99,13 @@ func (x *Executor) takenBack(ctx context.Context, s *ralph.State, t *ralph.Task,
 	return x.committed(ctx, t, in.Message, func() (ralph.Committed, error) { return c, nil })
 }
 
-// treeToCommit is the tree that a task's commit is to hold: the one that was checked.
+// treeToCommit is the tree that a task's commit is to hold: the one that was checked, "" where
+// none was.
 func treeToCommit(t *ralph.Task) string {
 	if c := t.Run.Checks; c != nil && c.Pass {
 		return c.Tree
 	}
-	return t.Run.Tree
+	return ""
 }
 
 // treeIfUnchecked is the tree of the last turn, "" when something else may have
