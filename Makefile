@@ -39,7 +39,8 @@ figures: ## the tables of docs/performance.md, measured anew and written there; 
 
 fuzz: ## every fuzz target for FUZZTIME (20s)
 	@set -e; for pkg in $$(go list ./...); do \
-		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+		targets=$$(go test -list '^Fuzz' $$pkg); \
+		for target in $$(echo "$$targets" | grep '^Fuzz' || true); do \
 			echo "$$pkg $$target"; \
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
 		done; \

@@ -93,15 +93,18 @@ func TestAttacksAreHeld(t *testing.T) {
 		for _, kind := range []string{sandbox.Bubblewrap, sandbox.Landlock} {
 			for _, isolation := range []string{"none", "worktree"} {
 				for _, a := range attacks() {
-					if a.worktree && isolation == "none" || a.kept && isolation == "none" && kind == sandbox.Landlock {
+					if a.worktree && isolation == "none" {
 						continue
 					}
 					t.Run(strings.Join([]string{a.name, kind, isolation, user}, "/"), func(t *testing.T) {
 						t.Parallel()
+						if a.kept && isolation == "none" && kind == sandbox.Landlock {
+							t.Skip("Landlock cannot hold this in the checkout, as docs/threat-model.md says")
+						}
 						v := newVictim(t, as)
 						v.skipWithout(kind)
 						v.attacked(a, kind, isolation)
-						v.unharmed()
+						v.unharmed(a.name)
 					})
 				}
 			}
@@ -151,6 +154,9 @@ func (v *victim) skipWithout(kind string) {
 			v.t.Skip("no Landlock that holds signals")
 		}
 		return
+	}
+	if _, err := exec.LookPath("bwrap"); err != nil {
+		v.t.Skip("there is no bubblewrap here")
 	}
 	if _, code := v.run(append(v.as, "bwrap", "--ro-bind", "/", "/", "--unshare-pid", "true")...); code != 0 {
 		v.t.Skip("bubblewrap does not work here")
@@ -225,31 +231,37 @@ sandbox: {kind: %s}
 	})
 }
 
-func (v *victim) unharmed() {
+func (v *victim) unharmed(name string) {
 	v.t.Helper()
 	if text, err := os.ReadFile(filepath.Join(v.outside, "escaped.txt")); err == nil {
 		v.t.Errorf("it left the sandbox:\n%s", text)
 	}
-	for name, want := range v.kept {
-		if got, err := os.ReadFile(name); err != nil || string(got) != want {
-			v.t.Errorf("%s is changed (%v):\n%s", name, err, got)
+	for path, want := range v.kept {
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			v.t.Errorf("%s is changed (%v):\n%s", path, err, got)
 		}
 	}
-	for _, name := range []string{".git/hooks/pre-commit", ".git/hooks/post-index-change", "out.txt"} {
-		if _, err := os.Lstat(filepath.Join(v.dir, name)); err == nil {
-			v.t.Errorf("there is %s", name)
+	for _, path := range []string{".git/hooks/pre-commit", ".git/hooks/post-index-change", "out.txt"} {
+		if _, err := os.Lstat(filepath.Join(v.dir, path)); err == nil {
+			v.t.Errorf("there is %s", path)
 		}
 	}
 	if out, err := exec.Command("git", "-c", "safe.directory=*", "-C", v.remote, "reflog", "show", "--format=%gs", "main").CombinedOutput(); err != nil || strings.Count(string(out), "\n") != 1 {
 		v.t.Errorf("the remote was changed (%v):\n%s", err, out)
 	}
-	log, _ := os.ReadFile(filepath.Join(v.base, "tmp/log"))
+	log, err := os.ReadFile(filepath.Join(v.base, "tmp/log"))
+	if err != nil {
+		v.t.Errorf("the agent has kept no log: %v", err)
+	}
 	for _, secret := range []string{secretOfEngine, secretOfHome} {
 		if strings.Contains(string(log), secret) {
 			v.t.Errorf("it has read %s", secret)
 		}
 	}
 	facts, _ := v.ours(v.ralph, "log", "--json")
+	if strings.HasPrefix(name, "S3") && !strings.Contains(facts, `"t":"asked"`) {
+		v.t.Error("there was no gate to approve")
+	}
 	if strings.Contains(facts, `"verdict":"approved"`) || !strings.Contains(facts, `"t":"turn.ended"`) {
 		v.t.Error("a gate was approved, or nothing was recorded")
 	}
