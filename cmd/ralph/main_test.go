@@ -85,6 +85,7 @@ func isolate(env *testscript.Env) error {
 		"TMPDIR="+env.WorkDir,
 		"GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"), // else each program waits a second at its end under -race
 	)
+	env.Vars = append(env.Vars, ralphtest.Sandbox()...)
 	env.Defer(func() { endLeftovers(env.WorkDir) })
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // counted is a repository in which every process that ralph starts leaves its name: git
@@ -70,6 +72,7 @@ func newCounted(t *testing.T, tasks int, settings ...string) *counted {
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com",
 	}
+	x.env = append(x.env, ralphtest.Sandbox()...)
 	if err := os.MkdirAll(x.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // patience is how long a test waits for what must come, on whatever machine. While one
@@ -44,6 +46,7 @@ func newPlace(t testing.TB, scenario string, settings ...string) *place {
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "NO_COLOR=1",
 		"GIT_AUTHOR_NAME=e2e", "GIT_AUTHOR_EMAIL=e2e@ralph.invalid", "GIT_COMMITTER_NAME=e2e", "GIT_COMMITTER_EMAIL=e2e@ralph.invalid",
 	}
+	p.env = append(p.env, ralphtest.Sandbox()...)
 	p.write("../home/.keep", "")
 	p.write("../play.yaml", scenario)
 	p.write("ralph/config.yaml", `version: 1

@@ -75,6 +75,7 @@ errors: {max_retries: 2, retry_base: 1ms}
 		},
 		Stdin: strings.NewReader(""), Version: "test",
 	}
+	env.Environ = append(env.Environ, ralphtest.Sandbox()...)
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-q", "-m", "start"}} {
 		cmd := exec.CommandContext(t.Context(), "git", args...)
 		cmd.Dir, cmd.Env = env.Dir, env.Environ

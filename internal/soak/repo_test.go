@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // repo is a real repository with ralph's files, an agent that is a shell
@@ -129,10 +131,10 @@ func (r *repo) note(name string) string { return filepath.Join(r.notes, name) }
 
 // env keeps every process away from the person's own settings.
 func (r *repo) env() []string {
-	return []string{
+	return append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "XDG_CONFIG_HOME=" + r.home, "TMPDIR=" + r.home,
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "NO_COLOR=1",
-	}
+	}, ralphtest.Sandbox()...)
 }
 
 func (r *repo) start(args ...string) *child {
