@@ -40,6 +40,7 @@ func newBox(tb testing.TB, bin string) *box {
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com",
 		"GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com",
+		"TMPDIR=" + filepath.Join(top, "tool"), // where agents leave their marks: the sandbox lets them write there
 	}}
 	for _, dir := range []string{b.dir, b.tool} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
