@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -189,10 +190,28 @@ func (g *cage) box(dir string, env []string, at spot) (sandbox.Box, error) {
 		return b, err
 	}
 	if slices.Contains(at.write, g.root) {
-		// What is not there cannot be kept, and a hook that an agent makes would run next time (S2).
-		err = errors.Join(sandbox.Prepare(g.root), os.MkdirAll(filepath.Join(g.root, "ralph/hooks"), 0o755), os.MkdirAll(filepath.Join(g.root, "ralph/prompts"), 0o755))
+		err = errors.Join(sandbox.Prepare(g.root), makeKept(g.root))
 	}
 	return b, err
+}
+
+// makeKept makes the folders of settings that are not there: what is not there cannot be kept,
+// and a hook that an agent makes would run next time (S2). git neither sees them nor cleans
+// them away, which would fail in the sandbox.
+func makeKept(root string) error {
+	for _, name := range []string{"hooks", "prompts"} {
+		dir := filepath.Join(root, "ralph", name)
+		switch err := os.Mkdir(dir, 0o755); {
+		case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist): // no settings are here at all
+			continue
+		case err != nil:
+			return fmt.Errorf("make a folder that agents may not write to: %w", err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte(".gitignore\n"), 0o644); err != nil {
+			return fmt.Errorf("keep a folder out of git's sight: %w", err)
+		}
+	}
+	return nil
 }
 
 // nothing makes the empty file and folder that stand for what is hidden, and the folder
