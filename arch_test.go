@@ -86,7 +86,7 @@ func layers() map[string][]string {
 // homes are imports that have a home: only these packages may have them.
 func homes() map[string][]string {
 	return map[string][]string{
-		"os/exec":                {"internal/proc"},
+		"os/exec":                {"internal/proc", "internal/ralphtest"},
 		"net/http":               {"internal/tracker", "internal/decide", "internal/web", "internal/web/api", "internal/web/asset", "internal/web/guard", "internal/web/live", "internal/notify", "internal/ralphtest/modeltest"},
 		"github.com/spf13/cobra": {"internal/cli"},
 
