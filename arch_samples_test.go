@@ -16,7 +16,7 @@ func samples() []sample {
 	return []sample{
 		{"import outside the row", "internal/policy", "a.go", `package p; import _ "` + module + `/internal/git"`, "a.go:1: imports internal/git: internal/policy may import [R internal/operation]"},
 		{"import inside the row", "internal/git", "a.go", `package p; import _ "` + module + `/internal/proc"`, ""},
-		{"processes outside proc", "internal/git", "a_darwin.go", `package p; import _ "os/exec"`, "a_darwin.go:1: imports os/exec: only internal/proc, internal/ralphtest may"},
+		{"processes outside proc", "internal/git", "a_darwin.go", `package p; import _ "os/exec"`, "a_darwin.go:1: imports os/exec: only internal/proc may"},
 		{"processes in a test", "internal/git", "a_test.go", `package p; import _ "os/exec"`, ""},
 		{"network", "internal/step", "a.go", `package p; import _ "net/http"`, "imports net/http"},
 		{"cobra outside cli", "cmd/ralph", "a.go", `package p; import _ "github.com/spf13/cobra"`, "imports github.com/spf13/cobra"},

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -114,7 +113,7 @@ func condition(name string) (bool, error) {
 	case "landlock":
 		return sandbox.ABI() > 0, nil
 	case "bubblewrap":
-		return exec.Command("bwrap", sandbox.Bwrap("", sandbox.Box{}, []string{"true"})[1:]...).Run() == nil, nil
+		return ralphtest.Bubblewrap(), nil
 	}
 	if name == "root" {
 		return os.Geteuid() == 0, nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
@@ -69,7 +70,7 @@ func TestOrdinaryWork(t *testing.T) {
 	for _, kind := range []string{"landlock", "bubblewrap"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			if kind == "landlock" && sandbox.ABI() == 0 || kind == "bubblewrap" && exec.Command("bwrap", sandbox.Bwrap("", sandbox.Box{}, []string{"true"})[1:]...).Run() != nil {
+			if kind == "landlock" && sandbox.ABI() == 0 || kind == "bubblewrap" && !ralphtest.Bubblewrap() {
 				t.Skip("this system has no " + kind)
 			}
 			l := newLab(t)

@@ -46,7 +46,7 @@ func TestAgentDeletesTheState(t *testing.T) {
 // or git's, and the work is done in one go.
 func TestSandboxedAgentDeletesNoState(t *testing.T) {
 	t.Parallel()
-	if ralphtest.Sandbox() != nil {
+	if !ralphtest.Bubblewrap() {
 		t.Skip("bubblewrap does not work here")
 	}
 	for _, c := range []struct{ name, rm string }{
@@ -121,7 +121,7 @@ func TestAgentMovesGitAway(t *testing.T) {
 // in the checkout (docs/threat-model.md): ralph stops, and goes on when it is back.
 func TestSandboxedAgentMovesGitAway(t *testing.T) {
 	t.Parallel()
-	if ralphtest.Sandbox() != nil {
+	if !ralphtest.Bubblewrap() {
 		t.Skip("bubblewrap does not work here")
 	}
 	t.Run("in the work tree", func(t *testing.T) {
