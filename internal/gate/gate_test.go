@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -135,6 +136,7 @@ func opened(fifo string) <-chan struct{} {
 		defer tick.Stop()
 		for range 24_000 { // two minutes
 			if f, err := os.Open(fifo); err == nil { // blocks until there is a writer
+				_, _ = io.Copy(io.Discard, f) // one that finds nobody reading dies of SIGPIPE
 				f.Close()
 				return
 			}
