@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ralph-loop/ralph"
@@ -46,5 +47,67 @@ func TestClaudeGlob(t *testing.T) {
 	q := claudeRequest("1", controlRequest{Tool: "Glob", Input: []byte(`{"path":"/w","pattern":"../../etc/*"}`)})
 	if q.Op != ralph.OpRead || !slices.Equal(q.Paths, []string{"/w", "../../etc/*"}) {
 		t.Errorf("%+v", q)
+	}
+}
+
+// What ralph denies is denied in the hook before the tool: a person's PermissionRequest hook
+// that says yes is faster than ralph's answer to can_use_tool where a person is asked. What
+// it allows goes on to claude's rules, whose question about the same call is not judged
+// again, unless a hook of the person's has changed the call meanwhile (C-034, X-77).
+func TestClaudeIsDeniedBeforeItAsks(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		reply     ralph.Reply
+		mode      string
+		tool      string
+		then      string // the command of can_use_tool, "" for none
+		hook      string // what is said to the hook, in part
+		asked     int
+		interrupt bool
+	}{
+		"denied":            {ralph.Reply{Text: "no"}, "default", "Bash", "", `"permissionDecision":"deny","permissionDecisionReason":"no"`, 1, false},
+		"turn stopped":      {ralph.Reply{Stop: true}, "default", "Bash", "", `"permissionDecision":"deny"`, 1, true},
+		"allowed":           {ralph.Reply{Allow: true}, "bypassPermissions", "Bash", "ls", `"permissionDecision":"ask"`, 1, false},
+		"changed by a hook": {ralph.Reply{Allow: true}, "default", "Bash", "rm -rf /", `"permissionDecision":"ask"`, 2, false},
+		"claude denies":     {ralph.Reply{Allow: true}, "dontAsk", "Bash", "", `"permissionDecision":"ask"`, 0, false},
+		"ralph's own tool":  {ralph.Reply{Allow: true}, "default", "mcp__ralph__signal", "", `"permissionDecision":"ask"`, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked := make(chan string, 10)
+			on := ralph.TurnHooks{Ask: func(_ context.Context, q ralph.Request) (ralph.Reply, error) {
+				asked <- q.Command
+				return x.reply, nil
+			}}
+			turn := newTurn(ralph.TurnInput{Dir: "/w", MCP: []string{"ralph"}}, on)
+			c := newClaude(turn.emit, turn.said)
+			k := openTalk(t.Context(), turn, c, on, 0)
+			hear := func(line string) {
+				turn.mu.Lock()
+				k.heard([]byte(line))
+				turn.mu.Unlock()
+				k.waiting.Wait()
+			}
+			hear(`{"type":"control_request","request_id":"h","request":{"subtype":"hook_callback","callback_id":"pre-tool-use","tool_use_id":"c1",` +
+				`"input":{"session_id":"s","cwd":"/w","permission_mode":"` + x.mode + `","tool_name":"` + x.tool + `","tool_use_id":"c1","tool_input":{"command": "ls"}}}}`)
+			if said := string(k.in.buf); !strings.Contains(said, x.hook) || strings.Contains(said, `"subtype":"interrupt"`) != x.interrupt {
+				t.Errorf("the hook was told %s", said)
+			}
+			if x.then != "" {
+				hear(`{"type":"control_request","request_id":"1","request":{"subtype":"can_use_tool","tool_name":"Bash","tool_use_id":"c1","input":{"command":"` + x.then + `"}}}`)
+				if said := string(k.in.buf); !strings.Contains(said, `"behavior":"allow"`) {
+					t.Errorf("the question was told %s", said)
+				}
+			}
+			if err := k.close(); err != nil {
+				t.Fatal(err)
+			}
+			if len(asked) != x.asked {
+				t.Errorf("%d asks, not %d", len(asked), x.asked)
+			}
+			if _, refused := c.refused["c1"]; refused == x.reply.Allow {
+				t.Errorf("the call stands as refused: %t", refused)
+			}
+		})
 	}
 }

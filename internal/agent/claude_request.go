@@ -107,20 +107,25 @@ func prefixed(sign, text string) string {
 	return out.String()
 }
 
+// claudeDenial reports whether a reply says no, and what claude's model reads then.
+func claudeDenial(q ralph.Request, r ralph.Reply) (why string, denied bool) {
+	denied = r.Stop || q.Kind == ralph.RequestQuestion && r.Text == "" || q.Kind == ralph.RequestApproval && !r.Allow
+	if why = r.Text; why == "" {
+		why = "not allowed: go on without it, or end your turn and say what you need"
+	}
+	return why, denied
+}
+
 // claudeReply is the answer to can_use_tool. updatedInput is required with allow.
 func claudeReply(q ralph.Request, input json.RawMessage, r ralph.Reply) any {
-	switch {
-	case r.Stop, q.Kind == ralph.RequestQuestion && r.Text == "", q.Kind == ralph.RequestApproval && !r.Allow:
-		why := r.Text
-		if why == "" {
-			why = "not allowed: go on without it, or end your turn and say what you need"
-		}
+	if why, denied := claudeDenial(q, r); denied {
 		deny := map[string]any{"behavior": "deny", "message": why}
 		if r.Stop {
 			deny["interrupt"] = true
 		}
 		return deny
-	case q.Kind == ralph.RequestQuestion:
+	}
+	if q.Kind == ralph.RequestQuestion {
 		input = withAnswers(input, r.Text)
 	}
 	if len(input) == 0 {

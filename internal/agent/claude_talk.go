@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -28,8 +27,8 @@ const (
 
 // claudeTalk is ralph's side of the control channel of one claude process: what it
 // says to it, and the answers to what claude asks. A hook over this channel is bound
-// to the turn by being in it, and claude waits for its answer. Before a tool it is the
-// second line: it says ask, as the rules of claudeSettings do, and where claude is.
+// to the turn by being in it, and claude waits for its answer. Before a tool that hook is
+// where ralph says no, and the rules of claudeSettings are the second line (claude_ask.go).
 type claudeTalk struct {
 	t    *turn
 	c    *claude
@@ -48,7 +47,7 @@ type claudeTalk struct {
 
 	// below the turn's lock
 	open   map[string]context.CancelFunc // requests by claude's id of them
-	dirs   map[string]string             // by call: where claude's shell is, which keeps its folder
+	passed map[string]passed             // by call: what ralph let pass before claude asked for it
 	closed bool                          // nothing is asked any more
 	halted error                         // why the turn is being ended
 	failed error                         // of the machinery
@@ -56,7 +55,7 @@ type claudeTalk struct {
 }
 
 func openTalk(ctx context.Context, t *turn, c *claude, on ralph.TurnHooks, limit time.Duration) *claudeTalk {
-	k := &claudeTalk{t: t, c: c, on: on, in: newTyped(), open: map[string]context.CancelFunc{}, dirs: map[string]string{}}
+	k := &claudeTalk{t: t, c: c, on: on, in: newTyped(), open: map[string]context.CancelFunc{}, passed: map[string]passed{}}
 	k.asked, k.unask = context.WithCancel(ctx)
 	k.asks = newAsking(on.Ask, limit, func() { k.halt(errOverTime, t.in.Grace) }).tell(on)
 	if ctx.Err() != nil {
@@ -81,14 +80,15 @@ func (k *claudeTalk) begin(prompt string) {
 	type matcher struct {
 		Matcher *string  `json:"matcher"`
 		IDs     []string `json:"hookCallbackIds"`
+		Timeout int      `json:"timeout,omitempty"` // seconds; claude's own is 600
 	}
 	hooks := map[string][]matcher{}
 	if k.on.Ask != nil {
 		tools := ClaudeAsked()
-		hooks["PreToolUse"] = []matcher{{&tools, []string{callbackPre}}}
+		hooks["PreToolUse"] = []matcher{{&tools, []string{callbackPre}, int(hookWait.Seconds())}}
 	}
 	if k.on.Stopping != nil {
-		hooks["Stop"] = []matcher{{nil, []string{callbackStop}}}
+		hooks["Stop"] = []matcher{{IDs: []string{callbackStop}}}
 	}
 	if len(hooks) > 0 {
 		k.request("hooks", map[string]any{"subtype": "initialize", "hooks": hooks})
@@ -157,8 +157,10 @@ func (k *claudeTalk) heard(line []byte) {
 		}
 	case e.Request.Subtype == "can_use_tool":
 		k.ask(e)
+	case e.Request.Subtype == "hook_callback" && e.Request.Callback == callbackPre:
+		k.before(e)
 	case e.Request.Subtype == "hook_callback":
-		k.respond(e.ID, k.callback(e.Request))
+		k.respond(e.ID, k.stopping(e.Request))
 	default:
 		k.c.unknown(e.Request.Subtype, line)
 		k.say(map[string]any{"type": "control_response", "response": map[string]any{
@@ -186,26 +188,15 @@ type controlRequest struct {
 	Callback string          `json:"callback_id"`
 }
 
-// callback answers a hook. Of a session that is not this turn's, or that does not say
-// which it is, nothing is changed.
-func (k *claudeTalk) callback(r controlRequest) any {
+// stopping answers the hook before claude's end. Of a session that is not this turn's, or
+// that does not say which it is, nothing is changed.
+func (k *claudeTalk) stopping(r controlRequest) any {
 	var in struct {
 		Session string `json:"session_id"`
-		Dir     string `json:"cwd"`
 		Words   string `json:"last_assistant_message"`
 	}
 	if json.Unmarshal(r.Input, &in) != nil || in.Session == "" || in.Session != k.c.session {
-		if r.Callback == callbackStop {
-			return struct{}{}
-		}
-	}
-	if r.Callback == callbackPre {
-		if in.Dir != "" && in.Dir != k.t.in.Dir && len(k.dirs) < mostAsks {
-			k.dirs[r.Call] = in.Dir
-		}
-		return map[string]any{"hookSpecificOutput": map[string]string{
-			"hookEventName": "PreToolUse", "permissionDecision": "ask", "permissionDecisionReason": "ralph answers it",
-		}}
+		return struct{}{}
 	}
 	if k.on.Stopping == nil || k.stops >= mostStops || k.halted != nil {
 		return struct{}{}
@@ -219,51 +210,6 @@ func (k *claudeTalk) callback(r controlRequest) any {
 	}
 	k.stops++
 	return map[string]string{"decision": "block", "reason": reason}
-}
-
-// ask hands a request on to whoever answers it, and claude goes on reading meanwhile.
-func (k *claudeTalk) ask(e controlLine) {
-	if k.closed { // its last words; nobody waits for an answer
-		return
-	}
-	q := claudeRequest(e.ID, e.Request)
-	q.Dir = k.dirs[e.Request.Call]
-	delete(k.dirs, e.Request.Call)
-	if strings.HasPrefix(e.Request.Tool, ownTools) && len(k.t.in.MCP) > 0 {
-		k.respond(e.ID, claudeReply(q, e.Request.Input, ralph.Reply{Allow: true})) // it talks to this very turn
-		return
-	}
-	q.Shown = k.shown != nil && k.shown(e.Request.Tool)
-	kind := ralph.StreamApproval
-	if q.Kind == ralph.RequestQuestion {
-		kind = ralph.StreamInput
-	}
-	k.c.emit(ralph.StreamEvent{Kind: kind, Request: q})
-	ctx, cancel := context.WithCancel(k.asked)
-	k.open[e.ID] = cancel
-	k.waiting.Go(func() {
-		defer cancel()
-		reply, err := k.asks.answer(ctx, q)
-		k.t.mu.Lock()
-		defer k.t.mu.Unlock()
-		delete(k.open, e.ID)
-		k.c.emit(ralph.StreamEvent{Kind: ralph.StreamResolved, Request: ralph.Request{ID: e.ID}})
-		switch {
-		case ctx.Err() != nil: // nobody waits for it any more
-			return
-		case err != nil:
-			k.failed = errors.Join(k.failed, err)
-			k.end(err)
-			return
-		}
-		if reply.Stop && k.halted == nil {
-			k.halted = errUnanswered
-		}
-		if !reply.Allow && q.Kind == ralph.RequestApproval || reply.Stop {
-			k.c.refused[e.Request.Call], k.c.answered[e.Request.Call] = true, k.asks.ask != nil
-		}
-		k.respond(e.ID, claudeReply(q, e.Request.Input, reply))
-	})
 }
 
 // errUnanswered is why a turn ends whose request nobody answered in time.

@@ -289,7 +289,7 @@ func TestClaudeHooks(t *testing.T) {
 				t.Errorf("%s %q %+v", res.Exit, words, res.Err)
 			}
 			first, err := json.Marshal(lines[0])
-			if err != nil || !strings.Contains(string(first), `"PreToolUse":[{"hookCallbackIds":["pre-tool-use"],"matcher":"Bash|PowerShell|Monitor|Edit|`) ||
+			if err != nil || !strings.Contains(string(first), `"PreToolUse":[{"hookCallbackIds":["pre-tool-use"],"matcher":"Bash|PowerShell|Monitor|Edit|`) || !strings.Contains(string(first), `"timeout":1209600`) ||
 				!strings.Contains(string(first), `"Stop":[{"hookCallbackIds":["stop"],"matcher":null}]`) {
 				t.Errorf("%s %v", first, err)
 			}

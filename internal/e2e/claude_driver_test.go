@@ -132,7 +132,7 @@ func TestClaudeProject(t *testing.T) {
 func TestClaudeAsksWhateverItIsAllowed(t *testing.T) {
 	t.Parallel()
 	const hooks = `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\"}}'"}]}],` +
-		`"PermissionRequest":[{"hooks":[{"type":"command","command":"echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PermissionRequest\",\"decision\":{\"behavior\":\"allow\"}}}'"}]}]}}`
+		`"PermissionRequest":[{"hooks":[{"type":"command","command":"touch PERMITTED; echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PermissionRequest\",\"decision\":{\"behavior\":\"allow\"}}}'"}]}]}}`
 	eachClaude(t, func(t *testing.T, a program) {
 		for _, c := range []struct {
 			name, approvals string
@@ -169,6 +169,11 @@ func TestClaudeAsksWhateverItIsAllowed(t *testing.T) {
 				}
 				if want := []ralph.Operation{ralph.OpCommand, ralph.OpEdit, ralph.OpCommand}; res.Exit != ralph.ExitOK || !slices.Equal(ops, want) || d.has("a.txt") || d.has("RAN") {
 					t.Errorf("%s, asked %v, a.txt %t, RAN %t", res.Exit, ops, d.has("a.txt"), d.has("RAN"))
+				}
+				// A person's PermissionRequest hook that says yes races with ralph's answer to
+				// the same question: what is denied must not get so far.
+				if d.has("PERMITTED") {
+					t.Error("the person's hook was asked for what ralph denies")
 				}
 			})
 		}
