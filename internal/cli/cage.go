@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/config"
@@ -156,8 +157,8 @@ func (g *cage) box(dir string, env []string, at spot) (sandbox.Box, error) {
 	home := proc.Getenv(env, "HOME")
 	state := stateDir(g.root)
 	b := sandbox.Box{
-		Write: slices.Concat(at.write, sandbox.Temp(proc.Getenv(env, "TMPDIR")), sandbox.Found(sandbox.Home(g.set.Write, home)), cachesOf(env)),
-		Hide:  append(sandbox.Found(sandbox.Home(g.set.Hide, home)), g.doors...),
+		Write: slices.Concat(at.write, sandbox.Temp(proc.Getenv(env, "TMPDIR")), sandbox.Found(sandbox.Home(slices.Concat(g.set.Write, g.set.ExtraWrite), home)), cachesOf(env)),
+		Hide:  append(sandbox.Found(sandbox.Home(slices.Concat(g.set.Hide, g.set.ExtraHide), home)), g.doors...),
 	}
 	if cargo := proc.Getenv(env, "CARGO_HOME"); cargo != "" {
 		b.Hide = append(b.Hide, sandbox.Found([]string{filepath.Join(cargo, "credentials*")})...)
@@ -169,6 +170,12 @@ func (g *cage) box(dir string, env []string, at spot) (sandbox.Box, error) {
 	}
 	if g.kind == sandbox.Landlock {
 		return b, nil
+	}
+	open := sandbox.Found(sandbox.Home(g.set.ExtraWrite, home))
+	for _, p := range sandbox.Sockets(os.Getuid(), time.Now()) {
+		if !slices.ContainsFunc(open, func(dir string) bool { return sandbox.Within(dir, p) }) {
+			b.Hide = append(b.Hide, p) // a program that does as it is told: outside
+		}
 	}
 	b.Keep = slices.Concat(at.keep, sandbox.Found(sandbox.Home(settingsOfAgents(env), home)))
 	if !slices.Contains(at.write, g.root) {

@@ -1,13 +1,17 @@
 package cli
 
 import (
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
 // Issue 15: in a fresh home the folders of the agents that are installed are
@@ -36,5 +40,44 @@ func TestAgentsHaveTheirFoldersInAFreshHome(t *testing.T) {
 	makeCaches(c, []string{"HOME=" + other, "PATH=" + bin})
 	if list, err := os.ReadDir(other); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v: what the settings do not open is made", list, err)
+	}
+}
+
+// S11: a socket that a program of the user's listens at is hidden from agents in bubblewrap,
+// unless a person has opened its folder.
+func TestServersAreHidden(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/proc/net/unix"); err != nil {
+		t.Skip("no list of sockets on this system")
+	}
+	dir, err := os.MkdirTemp("/tmp", "s") // the path of a socket is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	at := filepath.Join(dir, "sock")
+	server, err := net.Listen("unix", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	old := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(at, old, old); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		kind   string
+		open   []string
+		hidden bool
+	}{{sandbox.Bubblewrap, nil, true}, {sandbox.Bubblewrap, []string{dir}, false}, {sandbox.Landlock, nil, false}} {
+		root := t.TempDir()
+		g := &cage{kind: x.kind, root: root, set: config.Sandbox{ExtraWrite: x.open}}
+		b, err := g.box(root, nil, g.tree(root, true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(b.Hide, at); got != x.hidden {
+			t.Errorf("%s, open %q: hidden is %t, want %t", x.kind, x.open, got, x.hidden)
+		}
 	}
 }

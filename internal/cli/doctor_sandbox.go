@@ -45,7 +45,7 @@ func (x *examination) proveSandbox(ctx context.Context, env Env, root string, c 
 		}
 		if _, err := agent.Version(ctx, procs, spec, root, environ, doctorLimit); err != nil {
 			if _, outside := agent.Version(ctx, p.procs, spec, root, environ, doctorLimit); outside == nil {
-				x.problem("sandbox", fmt.Sprintf("agent %s does not start in it: %v", name, err), "add the folder that it has to write to sandbox.write, or set sandbox.kind to another kind")
+				x.problem("sandbox", fmt.Sprintf("agent %s does not start in it: %v", name, err), "add the folder that it has to write to sandbox.extra_write, or set sandbox.kind to another kind")
 			}
 			continue
 		}

@@ -185,6 +185,9 @@ type Sandbox struct {
 	Kind  string   `yaml:"kind"`  // off, auto, landlock, bubblewrap
 	Write []string `yaml:"write"` // files and folders beside the work tree; ~/ is the person's home
 	Hide  []string `yaml:"hide"`  // files and folders that give power; * stands for any part of a name
+	// What a person adds to the two lists.
+	ExtraWrite []string `yaml:"extra_write"`
+	ExtraHide  []string `yaml:"extra_hide"`
 }
 
 // Worktree is what every new worktree needs.

@@ -62,6 +62,8 @@ func holdsMore(key, value string) bool {
 		return value == "ask"
 	case strings.HasPrefix(key, "agents.") && leaf(key) == "project":
 		return value == "false"
+	case key == "sandbox.extra_hide":
+		return true
 	case value == "[]":
 		return key != "gate.patterns" && key != "gate.shims"
 	}

@@ -3,12 +3,16 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/sandbox"
@@ -37,6 +41,8 @@ type attack struct {
 	// worktree: it is about one. kept: Landlock cannot hold it in the checkout, which a person
 	// has to ask for there and is told (docs/threat-model.md).
 	worktree, kept bool
+	// sockets: it is about sockets in folders, of which Landlock knows nothing.
+	sockets bool
 }
 
 func attacks() []attack {
@@ -72,6 +78,8 @@ git -c alias.x='!rm -rf "$HOME"' x; tar -C "$HOME" --remove-files -cf "$TMPDIR/t
 		{name: "S11 the engine", does: `for p in $(pgrep -f "$RALPH"); do kill -9 "$p"; kill -STOP "$p"; head -c 9 "/proc/$p/mem"; echo x > "/proc/$p/cwd/out.txt"; echo x > "/proc/$p/root$OUTSIDE/escaped.txt"; done
 unshare -Urm sh -c 'umount -l "$HOME"; mount --bind /tmp "$OUTSIDE"; echo x > "$OUTSIDE/escaped.txt"'; echo x > "$OUTSIDE/escaped.txt"; ln -s "$OUTSIDE" o; echo x > o/escaped.txt; rm o; mknod "$TMPDIR/disk" b 254 0 && cat "$TMPDIR/disk"
 (trap '' TERM HUP; setsid sh -c 'while sleep 0.1; do echo x >> "$OUTSIDE/escaped.txt"; done' > /dev/null 2>&1 &)`},
+		{name: "S11 a server of the person's", sockets: true, does: `ln "$SERVER" s; ln -s "$SERVER" l; for s in "$SERVER" "/proc/self/root$SERVER" s l; do
+perl -MSocket -e 'socket(S, PF_UNIX, SOCK_STREAM, 0); connect(S, sockaddr_un($ARGV[0])) or die "$!\n"; syswrite(S, "run it\n"); print "reached\n"' "$s"; done; rm -f s l`},
 	}
 }
 
@@ -101,6 +109,9 @@ func TestAttacksAreHeld(t *testing.T) {
 						if a.kept && isolation == "none" && kind == sandbox.Landlock {
 							t.Skip("Landlock cannot hold this in the checkout, as docs/threat-model.md says")
 						}
+						if a.sockets && kind == sandbox.Landlock {
+							t.Skip("Landlock does not know sockets in folders, as docs/threat-model.md says")
+						}
 						v := newVictim(t, as)
 						v.skipWithout(kind)
 						v.attacked(a, kind, isolation)
@@ -117,6 +128,8 @@ type victim struct {
 	*place
 	as              []string
 	remote, outside string
+	server          string            // a socket of the person's
+	reached         atomic.Int32      // how often somebody came there
 	kept            map[string]string // files that nobody may change, with what they hold
 }
 
@@ -143,8 +156,44 @@ func newVictim(t *testing.T, as []string) *victim {
 		v.write("../"+name, text)
 		v.kept[filepath.Join(v.base, name)] = text
 	}
+	v.serve()
 	v.env = append(v.env, "TMPDIR="+filepath.Join(v.base, "tmp"), "ENGINE_TOKEN="+secretOfEngine)
 	return v
+}
+
+// serve has a program of the person's listen where ralph knows of no servers.
+func (v *victim) serve() {
+	v.t.Helper()
+	dir, err := os.MkdirTemp("/var/tmp", "ralph-server") // the path of a socket is short
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	v.t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	v.server = filepath.Join(dir, "sock")
+	server, err := net.Listen("unix", v.server)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	v.t.Cleanup(func() { _ = server.Close() })
+	go func() {
+		for {
+			conn, err := server.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close()
+			v.reached.Add(1)
+		}
+	}()
+	old := time.Now().Add(-time.Minute) // it was there before ralph began
+	if err := errors.Join(os.Chtimes(v.server, old, old), os.Chmod(dir, 0o755), os.Chmod(v.server, 0o777)); err != nil {
+		v.t.Fatal(err)
+	}
+	if v.as != nil {
+		if err := os.Chown(v.server, 65534, 65534); err != nil {
+			v.t.Fatal(err)
+		}
+	}
 }
 
 func (v *victim) skipWithout(kind string) {
@@ -185,14 +234,14 @@ agents:
   mine:
     driver: exec
     command: ['%s']
-    env: {ATTACK: '%s', OUTSIDE: '%s', RALPH: '%s'}
+    env: {ATTACK: '%s', OUTSIDE: '%s', RALPH: '%s', SERVER: '%s'}
 task: {delay: 0s, max_iterations: 2}
 errors: {retry_base: 10ms, max_retries: 1}
 quality: {commands: [sh test.sh]}
 # nobody comes
 gate: {timeout: %s}
 sandbox: {kind: %s}
-`, isolation, filepath.Join(v.base, "agent"), filepath.Join(v.base, "attack"), v.outside, v.ralph, wait, kind))
+`, isolation, filepath.Join(v.base, "agent"), filepath.Join(v.base, "attack"), v.outside, v.ralph, v.server, wait, kind))
 	v.must("git", "commit", "-q", "--allow-empty", "-m", "second")
 	v.must("git", "init", "-q", "--bare", v.remote)
 	v.must("git", "-C", v.remote, "config", "core.logAllRefUpdates", "always")
@@ -235,6 +284,9 @@ func (v *victim) unharmed(name string) {
 	v.t.Helper()
 	if text, err := os.ReadFile(filepath.Join(v.outside, "escaped.txt")); err == nil {
 		v.t.Errorf("it left the sandbox:\n%s", text)
+	}
+	if n := v.reached.Load(); n > 0 {
+		v.t.Errorf("it has reached a server of the person's %d times", n)
 	}
 	for path, want := range v.kept {
 		if got, err := os.ReadFile(path); err != nil || string(got) != want {

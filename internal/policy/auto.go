@@ -46,7 +46,7 @@ func byAuto(q ralph.Request, c Config, g Ground) Word {
 	entry, err := cleared(q, places, g, nil)
 	switch {
 	case err != nil && q.Op == ralph.OpEdit && outside(q, c, g):
-		return Word{Rule: fmt.Sprintf("%v, and the sandbox refuses it whatever is said here; sandbox.write opens a folder", err), Gate: ralph.GateApproval}
+		return Word{Rule: fmt.Sprintf("%v, and the sandbox refuses it whatever is said here; sandbox.extra_write opens a folder", err), Gate: ralph.GateApproval}
 	case err != nil:
 		return Word{Rule: err.Error(), Gate: ralph.GateApproval}
 	case entry != "" && slices.Contains(allow, entry):

@@ -42,7 +42,7 @@ func TestClearAuto(t *testing.T) {
 		{"a file", files(ralph.OpEdit, "a.go", "/w/b.go"), true, "auto"},
 		{"a temporary file", files(ralph.OpEdit, "/tmp/notes"), true, "auto"},
 		{"a cache", files(ralph.OpEdit, "/home/me/.cache/x/y"), true, "auto"},
-		{"a file outside", files(ralph.OpEdit, "/etc/motd"), false, "/etc/motd is outside the work tree, and the sandbox refuses it whatever is said here; sandbox.write opens a folder"},
+		{"a file outside", files(ralph.OpEdit, "/etc/motd"), false, "/etc/motd is outside the work tree, and the sandbox refuses it whatever is said here; sandbox.extra_write opens a folder"},
 		{"a file beside", files(ralph.OpEdit, "a.go", "/w2/a"), false, "sandbox refuses"},
 		{"a file of another folder", elsewhere, false, "sandbox refuses"},
 		{"a link out", files(ralph.OpEdit, "out/passwd"), false, "sandbox refuses"},

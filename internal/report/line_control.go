@@ -112,7 +112,7 @@ func refusedWords(f ralph.SandboxRefused) string {
 	default:
 		words += ": refused by " + f.Sandbox
 	}
-	return words + " (sandbox.write opens a folder)"
+	return words + " (sandbox.extra_write opens a folder)"
 }
 
 // RuleWords says what a rule answers, and how.

@@ -47,7 +47,7 @@ func Restrict(b Box) error {
 	rules = append(rules, grants(beside("/", hide), false)...)
 	write := there(b.Write)
 	for _, p := range there(devices()) {
-		if p != "/dev/shm" || !slices.ContainsFunc(write, func(w string) bool { return within(p, w) }) { // somebody works there
+		if p != "/dev/shm" || !slices.ContainsFunc(write, func(w string) bool { return Within(p, w) }) { // somebody works there
 			write = append(write, p)
 		}
 	}

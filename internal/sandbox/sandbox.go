@@ -99,13 +99,13 @@ func Bwrap(bwrap string, b Box, argv []string) []string {
 		}
 	}
 	write, keep, hide := there(b.Write), there(b.Keep), there(b.Hide)
-	if slices.ContainsFunc(write, func(p string) bool { return within("/dev/shm", p) && p != "/dev/shm" }) {
+	if slices.ContainsFunc(write, func(p string) bool { return Within("/dev/shm", p) && p != "/dev/shm" }) {
 		args = append(args, "--ro-bind", "/dev/shm", "/dev/shm") // somebody works there; else it is empty, and the process's own
 	}
 	how := map[string][]string{}
 	for _, p := range write {
 		how[p] = []string{"--bind", p, p}
-		if within("/dev", p) {
+		if Within("/dev", p) {
 			how[p][0] = "--dev-bind"
 		}
 		if p == "/dev/shm" || ownDevice(p) {
@@ -114,7 +114,7 @@ func Bwrap(bwrap string, b Box, argv []string) []string {
 	}
 	for _, p := range keep {
 		// A folder on the way could be renamed, and another be put in its place.
-		for dir := filepath.Dir(p); slices.ContainsFunc(write, func(w string) bool { return within(w, dir) }); dir = filepath.Dir(dir) {
+		for dir := filepath.Dir(p); slices.ContainsFunc(write, func(w string) bool { return Within(w, dir) }); dir = filepath.Dir(dir) {
 			if how[dir] == nil {
 				how[dir] = []string{"--bind", dir, dir}
 			}
@@ -122,7 +122,7 @@ func Bwrap(bwrap string, b Box, argv []string) []string {
 		how[p] = []string{"--ro-bind", p, p}
 	}
 	for _, p := range hide {
-		if dirty := slices.ContainsFunc(hide, func(h string) bool { return h != p && within(h, p) }); dirty {
+		if dirty := slices.ContainsFunc(hide, func(h string) bool { return h != p && Within(h, p) }); dirty {
 			continue // it is empty with the folder that it lies in
 		}
 		how[p] = []string{"--ro-bind", b.NoFile, p}
@@ -167,8 +167,8 @@ func ownDevice(p string) bool {
 	return slices.Contains([]string{"/dev", "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"}, p)
 }
 
-// within reports whether a path is a folder or lies in it.
-func within(dir, p string) bool {
+// Within reports whether a path is a folder or lies in it.
+func Within(dir, p string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
@@ -187,10 +187,10 @@ func there(paths []string) []string {
 // beside are the paths that together hold all that root holds but what is excluded: root
 // itself when nothing of that lies in it, else what lies beside it, down to it.
 func beside(root string, excluded []string) []string {
-	if slices.ContainsFunc(excluded, func(e string) bool { return within(e, root) }) {
+	if slices.ContainsFunc(excluded, func(e string) bool { return Within(e, root) }) {
 		return nil
 	}
-	if !slices.ContainsFunc(excluded, func(e string) bool { return within(root, e) }) {
+	if !slices.ContainsFunc(excluded, func(e string) bool { return Within(root, e) }) {
 		return []string{root}
 	}
 	list, err := os.ReadDir(root)
