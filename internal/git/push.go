@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/ralph-loop/ralph/internal/proc"
 )
@@ -306,12 +307,60 @@ func (r *Repo) NotePush(ctx context.Context, dir string, plan PushPlan) error {
 		_, err := r.said(ctx, dir, env, "update-ref", at, s.New)
 		errs = errors.Join(errs, err)
 		if plan.pushing.Upstream && plan.branch != "" && (s.Src == "HEAD" || strings.TrimPrefix(s.Src, "refs/heads/") == plan.branch) {
-			_, err := r.said(ctx, dir, env, "config", "branch."+plan.branch+".remote", plan.Remote)
-			_, err2 := r.said(ctx, dir, env, "config", "branch."+plan.branch+".merge", s.Ref)
-			errs = errors.Join(errs, err, err2)
+			errs = errors.Join(errs, r.follow(ctx, dir, plan, s.Ref))
 		}
 	}
 	return errs
+}
+
+// follow has the branch of a plan follow a reference of the remote. git would put a new file in
+// the place of its settings, and what keeps an agent from writing the old one would be gone (the
+// sandbox covers that very file): a branch that follows nothing is added to the file's end, and
+// what another follows stays.
+func (r *Repo) follow(ctx context.Context, dir string, plan PushPlan, ref string) error {
+	section := "branch." + plan.branch
+	has := map[string]string{}
+	for _, key := range []string{"remote", "merge"} {
+		value, err := r.said(ctx, dir, r.environ(true), "config", "--get", section+"."+key)
+		if err != nil {
+			value = "" // it is not set
+		}
+		has[key] = strings.TrimSuffix(value, "\n")
+	}
+	switch {
+	case has["remote"] == plan.Remote && has["merge"] == ref:
+		return nil
+	case has["remote"] != "" || has["merge"] != "":
+		return fmt.Errorf("it is pushed, but %s still follows %s of %s: that is a person's to change (git branch --set-upstream-to)", plan.branch, has["merge"], has["remote"])
+	}
+	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", "", "\x00", "").Replace
+	text := fmt.Sprintf("[branch \"%s\"]\n\tremote = \"%s\"\n\tmerge = \"%s\"\n", quote(plan.branch), quote(plan.Remote), quote(ref))
+	return appendSettings(filepath.Join(plan.common, "config"), text)
+}
+
+// appendSettings adds to a file of git's settings, by one write and below git's own lock.
+func appendSettings(file, text string) error {
+	lock, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("lock git's settings: %w", err)
+	}
+	defer os.Remove(file + ".lock")
+	defer lock.Close()
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_APPEND|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return fmt.Errorf("open git's settings: %w", err)
+	}
+	defer f.Close()
+	last := make([]byte, 1)
+	if info, err := f.Stat(); err == nil && info.Size() > 0 {
+		if _, err := f.ReadAt(last, info.Size()-1); err == nil && last[0] != '\n' {
+			text = "\n" + text
+		}
+	}
+	if _, err := f.WriteString(text); err != nil {
+		return fmt.Errorf("write git's settings: %w", err)
+	}
+	return nil
 }
 
 // beside runs f with an empty repository that has the objects of another one, and none of its

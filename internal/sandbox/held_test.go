@@ -5,6 +5,7 @@ package sandbox_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -229,6 +230,33 @@ func TestNobodyTypes(t *testing.T) {
 	const typed = `script -qec "perl -e 'open F, q(<), q(/dev/tty) or exit 0; \$c = q(x); exit(ioctl(F, 0x5412, \$c) ? 7 : 0)'" /dev/null > /dev/null 2>&1; [ $? != 7 ]`
 	if got := newLab(t, nil).sh(t, sandbox.Landlock, typed+" && echo held || echo typed", "OUT=1", "SOCK=x"); got != "held\n" {
 		t.Errorf("it types into a terminal: %s", got)
+	}
+}
+
+// A file that is hidden stays so when somebody outside puts another in its place while the
+// program runs (`git credential-store`, `npm login`), and what lies beside it works on.
+func TestReplacedFilesStayHidden(t *testing.T) {
+	t.Parallel()
+	needs(t, sandbox.Bubblewrap, nil)
+	l := newLab(t, nil)
+	ready, replaced := filepath.Join(l.dir, "work/ready"), filepath.Join(l.dir, "work/replaced")
+	done := make(chan error, 1)
+	go func() {
+		for {
+			if _, err := os.Stat(ready); err == nil {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		next := filepath.Join(l.dir, "home/.npmrc.new")
+		done <- errors.Join(os.WriteFile(next, []byte("secret anew\n"), 0o600), os.Rename(next, filepath.Join(l.dir, "home/.npmrc")), os.WriteFile(replaced, nil, 0o600))
+	}()
+	got := l.sh(t, sandbox.Bubblewrap, `echo > ready; while [ ! -e replaced ]; do sleep 0.01; done; grep -rs secret $D/home/.npmrc $D/home/.npmrc.new; cat $D/home/plain; echo x > $D/home/plain || echo x > $D/home/new || ls -A $D/home`, "OUT=1", "SOCK=x")
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(got, "secret\n") || !strings.HasSuffix(got, "\n.ssh\nplain\n") {
+		t.Errorf("after another file was put in its place: %s", got)
 	}
 }
 

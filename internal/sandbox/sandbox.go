@@ -130,6 +130,7 @@ func Bwrap(bwrap string, b Box, argv []string) []string {
 			how[p][1] = b.NoFolder
 		}
 	}
+	made := rebuild(how, write, hide)
 	order := make([]string, 0, len(how))
 	for p := range how {
 		order = append(order, p)
@@ -138,7 +139,50 @@ func Bwrap(bwrap string, b Box, argv []string) []string {
 	for _, p := range order {
 		args = append(args, how[p]...)
 	}
+	for _, dir := range made {
+		args = append(args, "--remount-ro", dir)
+	}
 	return append(append(args, "--"), argv...)
+}
+
+// mostBeside is how much may lie in a folder that is made anew: each costs a mount.
+const mostBeside = 200
+
+// rebuild makes the folders anew in which single files are hidden: of what lies there when
+// the program starts all but those. What covers one file is gone as soon as somebody outside
+// puts another in its place, as git's store of logins and `npm login` do. Folders that can be
+// written have to be the real ones. It returns the folders, which nobody may write.
+func rebuild(how map[string][]string, write, hide []string) []string {
+	var made []string
+	for _, p := range hide {
+		dir := filepath.Dir(p)
+		info, err := os.Stat(p)
+		if how[p] == nil || err != nil || !info.Mode().IsRegular() || dir == "/" || slices.ContainsFunc(write, func(w string) bool { return Within(w, dir) }) {
+			continue
+		}
+		if slices.Contains(made, dir) {
+			delete(how, p)
+			continue
+		}
+		list, err := os.ReadDir(dir)
+		if err != nil || len(list) > mostBeside {
+			continue // it stays covered
+		}
+		delete(how, p)
+		made = append(made, dir)
+		how[dir] = []string{"--tmpfs", dir}
+		for _, e := range list {
+			beside := filepath.Join(dir, e.Name())
+			if how[beside] != nil || beside == p || slices.Contains(hide, beside) {
+				continue
+			}
+			how[beside] = []string{"--ro-bind-try", beside, beside}
+			if to, err := os.Readlink(beside); err == nil {
+				how[beside] = []string{"--symlink", to, beside}
+			}
+		}
+	}
+	return made
 }
 
 // kernels are what of /proc is no process's but the kernel's own. Root owns it, and writes it

@@ -103,6 +103,19 @@ func TestBwrap(t *testing.T) {
 	if !strings.HasSuffix(got, want) {
 		t.Errorf("%s\nwant at its end %s", got, want)
 	}
+	write(t, filepath.Join(dir, "other/.netrc"), "login")
+	write(t, filepath.Join(dir, "other/plain"), "")
+	write(t, filepath.Join(dir, "other/cache/x"), "")
+	write(t, filepath.Join(dir, "other/keys/x"), "")
+	if err := os.Symlink("plain", filepath.Join(dir, "other/link")); err != nil {
+		t.Fatal(err)
+	}
+	box = sandbox.Box{Write: []string{filepath.Join(dir, "other/cache")}, Hide: []string{filepath.Join(dir, "other/.netrc"), filepath.Join(dir, "other/keys")}, NoFile: "/f", NoFolder: "/d"}
+	got = strings.Join(sandbox.Bwrap("/usr/bin/bwrap", box, []string{"/bin/true"}), " ")
+	want = strings.ReplaceAll(" --tmpfs D --bind D/cache D/cache --ro-bind /d D/keys --symlink plain D/link --ro-bind-try D/plain D/plain --remount-ro D -- /bin/true", "D", dir+"/other")
+	if !strings.HasSuffix(got, want) {
+		t.Errorf("a hidden file:\n%s\nwant at its end %s", got, want)
+	}
 	for _, part := range []string{"--unshare-pid", "--new-session", "--cap-drop ALL", "--die-with-parent", "--ro-bind / /"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%s is not in %s", part, got)
