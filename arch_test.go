@@ -28,9 +28,10 @@ const module = "github.com/ralph-loop/ralph"
 // design, so say in the commit's body why (CONTRIBUTING.md, "A new package").
 func layers() map[string][]string {
 	return map[string][]string{
-		"R": {},
+		"R":                   {},
+		"internal/lazyregexp": {},
 		// pure
-		"internal/operation":  {"R"},
+		"internal/operation":  {"R", "internal/lazyregexp"},
 		"internal/policy":     {"R", "internal/operation"},
 		"internal/prompt":     {"R"},
 		"internal/report":     {"R"},
