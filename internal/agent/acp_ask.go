@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // acpAsk is what session/request_permission says.
@@ -195,7 +195,7 @@ func commandOf(input []byte) string {
 }
 
 // plainWord is a word that a shell takes as it is.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+,./:-][A-Za-z0-9_@%+=,./:-]*$`)
+var plainWord = lazyregexp.New(`^[A-Za-z0-9_@%+,./:-][A-Za-z0-9_@%+=,./:-]*$`)
 
 // quoteWord writes one argument so that a shell would pass on just that.
 func quoteWord(w string) string {

@@ -3,11 +3,11 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // conclude settles the turn. A person's stop outweighs all; then what the agent answered,
@@ -219,7 +219,7 @@ func (a *acpTurn) used() ralph.Usage {
 }
 
 // statusText finds the HTTP status in an error's text.
-var statusText = regexp.MustCompile(`(?i)(?:http[ _]?status[ _]?code"?|"code"|last error|last status|status|http|rejected|api error)[":\s(]*([45]\d\d)\b`)
+var statusText = lazyregexp.New(`(?i)(?:http[ _]?status[ _]?code"?|"code"|last error|last status|status|http|rejected|api error)[":\s(]*([45]\d\d)\b`)
 
 func acpStatus(text string) int {
 	m := statusText.FindStringSubmatch(text)
@@ -252,5 +252,5 @@ func acpClass(status int, message string) ralph.ErrorClass {
 // offlineText is how the error of a request reads that nothing answered. It is only looked
 // for where an agent itself reports an error, never in what a program printed: a command of
 // the work may have met the same.
-var offlineText = regexp.MustCompile(`\b(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ConnectionRefused)\b|` +
+var offlineText = lazyregexp.New(`\b(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ConnectionRefused)\b|` +
 	`(?i)\bunable to connect to (the )?API\b|\bcannot connect to API\b|\berror sending request\b|^connection failed\b`)

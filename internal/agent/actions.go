@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -20,6 +19,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
@@ -207,10 +207,10 @@ func parseAnswer(v *yaml.Node) (func(*player) error, error) {
 
 // The ids that a prompt tells of.
 var (
-	issueIDs = regexp.MustCompile(`\bi-[a-z0-9]{4}\b`)
-	taskIDs  = regexp.MustCompile(`\bt-[a-z0-9]{4}\b`)
+	issueIDs = lazyregexp.New(`\bi-[a-z0-9]{4}\b`)
+	taskIDs  = lazyregexp.New(`\bt-[a-z0-9]{4}\b`)
 
-	codeFence = regexp.MustCompile("^(`{3,}|~{3,})")
+	codeFence = lazyregexp.New("^(`{3,}|~{3,})")
 )
 
 // fill renders the texts of an answer and puts the prompt's ids in place of the
@@ -262,7 +262,7 @@ func (p *player) fill(v any) (any, error) {
 
 // ids returns what the pattern finds in the prompt, each once, in order. Code is
 // left out, fenced or indented: it holds examples and diffs.
-func (p *player) ids(pattern *regexp.Regexp) []string {
+func (p *player) ids(pattern *lazyregexp.Regexp) []string {
 	found := []string{}
 	fence := ""
 	for l := range strings.Lines(p.values.Prompt) {

@@ -2,12 +2,12 @@ package agent
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // conclude settles the turn. The last result decides (its is_error and subtype,
@@ -77,7 +77,7 @@ func (c *claude) judge(res *ralph.TurnResult) {
 const claudeObeys = time.Minute
 
 // claudeOffline is what claude says when nothing answers it.
-var claudeOffline = regexp.MustCompile(`^API Error: (Unable to connect|Connection (refused|error|failed))|\b(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ConnectionRefused)\b`)
+var claudeOffline = lazyregexp.New(`^API Error: (Unable to connect|Connection (refused|error|failed))|\b(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ConnectionRefused)\b`)
 
 // noConversation is how claude refuses to resume a session it does not have.
 const noConversation = "No conversation found"

@@ -3,11 +3,11 @@ package agent
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // codexError is a TurnError of the app-server (0.169.0).
@@ -19,12 +19,12 @@ type codexError struct {
 
 // What the errors say that codex itself has no word for ("other").
 var (
-	codexStream  = regexp.MustCompile(`^stream disconnected before completion`)
-	codexOffline = regexp.MustCompile(`^Connection failed|^error sending request`)
-	codexKey     = regexp.MustCompile(`^Missing environment variable|\b401 Unauthorized\b`)
-	codexRequest = regexp.MustCompile(`"type": ?"invalid_request_error"|^unexpected status 4\d\d`)
-	codexReset   = regexp.MustCompile(`try again at ([A-Z][a-z]{2} \d{1,2})(?:st|nd|rd|th), (\d{4} \d{1,2}:\d{2} [AP]M)`)
-	codexBilling = regexp.MustCompile(`(?i)\bbilling\b`)
+	codexStream  = lazyregexp.New(`^stream disconnected before completion`)
+	codexOffline = lazyregexp.New(`^Connection failed|^error sending request`)
+	codexKey     = lazyregexp.New(`^Missing environment variable|\b401 Unauthorized\b`)
+	codexRequest = lazyregexp.New(`"type": ?"invalid_request_error"|^unexpected status 4\d\d`)
+	codexReset   = lazyregexp.New(`try again at ([A-Z][a-z]{2} \d{1,2})(?:st|nd|rd|th), (\d{4} \d{1,2}:\d{2} [AP]M)`)
+	codexBilling = lazyregexp.New(`(?i)\bbilling\b`)
 )
 
 // apiError is the error of a turn that failed; the lock is held.

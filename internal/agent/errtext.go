@@ -1,10 +1,10 @@
 package agent
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/testoutput"
 )
 
@@ -13,13 +13,13 @@ import (
 // and are matched only on the error text of a turn that failed (X-53): never on
 // ordinary output, where a package named rate-limit would stop the work.
 var (
-	limitText = regexp.MustCompile(`(?i)\brate[-_ ]limit|\btoo many requests\b|\b429\b|\bquota[-_ ]?exceeded\b|` +
+	limitText = lazyregexp.New(`(?i)\brate[-_ ]limit|\btoo many requests\b|\b429\b|\bquota[-_ ]?exceeded\b|` +
 		`\banthropic\b.*\brate\b|\bopenai\b.*\brate\b`)
-	busyText = regexp.MustCompile(`(?i)\boverloaded(_error)?\b`)
+	busyText = lazyregexp.New(`(?i)\boverloaded(_error)?\b`)
 
 	// Authentication errors are not tried again (X-43), so only what no agent
 	// prints for another reason counts; git's "Authentication failed" does not.
-	authText = regexp.MustCompile(`(?i)\b401 unauthorized\b|\bnot logged in\b|\b(invalid|incorrect) (x-)?api[- _]key\b|\bauthentication_error\b`)
+	authText = lazyregexp.New(`(?i)\b401 unauthorized\b|\bnot logged in\b|\b(invalid|incorrect) (x-)?api[- _]key\b|\bauthentication_error\b`)
 )
 
 // maxMessage bounds AgentError.Message, in bytes.
@@ -82,7 +82,7 @@ func causeOf(text string, class ralph.ErrorClass) string {
 	return cutFront(text, fewBytes)
 }
 
-func patternOf(class ralph.ErrorClass) *regexp.Regexp {
+func patternOf(class ralph.ErrorClass) *lazyregexp.Regexp {
 	switch class {
 	case ralph.ErrClassLimit:
 		return limitText

@@ -1,10 +1,10 @@
 package agent
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // preset is how the output of a known program is read. What each is based on is in
@@ -117,7 +117,7 @@ func cursorRows() []ralph.EventRow {
 }
 
 // litellmError is how aider names what its model's service refused.
-var litellmError = regexp.MustCompile(`\blitellm\.(?:exceptions\.)?([A-Za-z]+(?:Error|Timeout))\b`)
+var litellmError = lazyregexp.New(`\blitellm\.(?:exceptions\.)?([A-Za-z]+(?:Error|Timeout))\b`)
 
 // aiderLines is how far from the end of the output an error counts: aider prints it, and
 // then exits with 0. What it got over by trying again is followed by more output.

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
@@ -102,7 +102,7 @@ func Stale(spec ralph.AgentSpec, version string) string {
 	return ""
 }
 
-var versionWords = regexp.MustCompile(`\d+(\.\d+)+[-+.\w]*`)
+var versionWords = lazyregexp.New(`\d+(\.\d+)+[-+.\w]*`)
 
 // older compares numbers, part by part.
 func older(a, b string) bool {

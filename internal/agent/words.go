@@ -3,14 +3,14 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // escapes are the sequences by which programs colour text and steer terminals.
-var escapes = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-_])`)
+var escapes = lazyregexp.New(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-_])`)
 
 // LastWords is what an agent said last, on one line, read from the end of its output
 // as it was kept: for people who look on. What tools returned is left out. begun says

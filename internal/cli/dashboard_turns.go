@@ -6,12 +6,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/step"
 	"github.com/ralph-loop/ralph/internal/web"
 )
@@ -22,8 +22,8 @@ import (
 type turnFiles struct{ root string }
 
 var (
-	recordTask = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$`)
-	recordName = regexp.MustCompile(`^([0-9]{1,9})(?:\.([0-9]{1,6}))?$`)
+	recordTask = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$`)
+	recordName = lazyregexp.New(`^([0-9]{1,9})(?:\.([0-9]{1,6}))?$`)
 )
 
 // mostRecords bounds how many turns of a task are listed: the newest.

@@ -1,15 +1,15 @@
 package cli
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
 // labels are the names in front of the lines of `ralph status`, and the columns in
 // front of those of `ralph receipts`.
-var labels = regexp.MustCompile(`^([A-Z][a-z]*(?: [0-9]+)?:| *\d+  \d\d:\d\d:\d\d  \S+(?: t-\w+)?) *`)
+var labels = lazyregexp.New(`^([A-Z][a-z]*(?: [0-9]+)?:| *\d+  \d\d:\d\d:\d\d  \S+(?: t-\w+)?) *`)
 
 // dress makes lines fit a terminal: what is longer goes on below its own beginning, and
 // the eye finds what matters (not with NO_COLOR).

@@ -4,21 +4,21 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/secrets"
 )
 
 var (
-	secretName = regexp.MustCompile(`(?i)key|token|secret|passw|passphrase|credential|auth|pwd$|_pat$`)
-	harmless   = regexp.MustCompile(`(?i)(model|_url|_uri|path|dir|home|root|region|host|profile|version|lang|locale|sock|file|name|mode|level|flags)$|^(pwd|oldpwd|term|shell|user)$`)
-	gitAddress = regexp.MustCompile(`(?m)^\s*(?:push)?url\s*=\s*(\S+)`)
+	secretName = lazyregexp.New(`(?i)key|token|secret|passw|passphrase|credential|auth|pwd$|_pat$`)
+	harmless   = lazyregexp.New(`(?i)(model|_url|_uri|path|dir|home|root|region|host|profile|version|lang|locale|sock|file|name|mode|level|flags)$|^(pwd|oldpwd|term|shell|user)$`)
+	gitAddress = lazyregexp.New(`(?m)^\s*(?:push)?url\s*=\s*(\S+)`)
 )
 
 // redactor takes out what this repository's settings and this environment say is secret,

@@ -7,16 +7,18 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // The checks of single texts. Each returns what is wrong, "" for nothing, in
 // words that follow the key. None shows a text that may be a secret.
 
 var (
-	agentName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
-	envName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	repoName  = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
-	secretVar = regexp.MustCompile(`(?i)key|token|secret|passw|credential|auth`)
+	agentName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]*$`)
+	envName   = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	repoName  = lazyregexp.New(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
+	secretVar = lazyregexp.New(`(?i)key|token|secret|passw|credential|auth`)
 )
 
 func checkFilled(s string) string {

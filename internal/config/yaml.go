@@ -6,17 +6,18 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // maxDepth bounds how deep the file may nest; the deepest setting lies at 4.
 const maxDepth = 16
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
+var yamlLine = lazyregexp.New(`^yaml: (?:line (\d+): )?(.*)`)
 
 // parse reads one YAML document into nodes, which keep their lines. Nothing is
 // decoded and no alias is followed, so the size of the result is bounded by the

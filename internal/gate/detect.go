@@ -5,11 +5,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // readLimit bounds what Detect reads of each file.
@@ -45,10 +46,10 @@ func (o offer) commands() string {
 }
 
 var (
-	makeTest       = regexp.MustCompile(`(?m)^test[ \t]*::?([^=:]|$)`)
-	makeTestAlone  = regexp.MustCompile(`(?m)^test[ \t]*:[ \t]*(#.*)?$`)
-	makePhony      = regexp.MustCompile(`(?m)^\.PHONY[ \t]*:(.*[ \t])?(test\b|.*\$)|^-?include\b`)
-	cargoWorkspace = regexp.MustCompile(`(?m)^[ \t]*\[workspace[].]`)
+	makeTest       = lazyregexp.New(`(?m)^test[ \t]*::?([^=:]|$)`)
+	makeTestAlone  = lazyregexp.New(`(?m)^test[ \t]*:[ \t]*(#.*)?$`)
+	makePhony      = lazyregexp.New(`(?m)^\.PHONY[ \t]*:(.*[ \t])?(test\b|.*\$)|^-?include\b`)
+	cargoWorkspace = lazyregexp.New(`(?m)^[ \t]*\[workspace[].]`)
 )
 
 // Detect looks at the files at the top of dir and says which commands check

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
@@ -130,7 +131,7 @@ func checkCommon(gitDir, common string) error {
 }
 
 // plainWorktree are the settings of one worktree that name no program.
-var plainWorktree = regexp.MustCompile(`^(core\.(sparsecheckout|sparsecheckoutcone|bare|ignorecase|filemode)|index\.sparse)=`)
+var plainWorktree = lazyregexp.New(`^(core\.(sparsecheckout|sparsecheckoutcone|bare|ignorecase|filemode)|index\.sparse)=`)
 
 // ownSettings refuses a config.worktree that an agent wrote: where the extension is on,
 // git reads it like the repository's.
@@ -228,7 +229,7 @@ func writeFile(name, text string) error {
 
 // harmless are the settings of a submodule's repository in a worktree, where its agent
 // writes them, that name no program, no other file and no place to write.
-var harmless = regexp.MustCompile(`^(core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|abbrev|quotepath|sparsecheckout|sparsecheckoutcone)` +
+var harmless = lazyregexp.New(`^(core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|abbrev|quotepath|sparsecheckout|sparsecheckoutcone)` +
 	`|extensions\.(objectformat|compatobjectformat|refstorage)|user\.(name|email)|init\.defaultbranch|remote\..*\.(url|fetch|tagopt)|branch\..*\.(remote|merge|rebase)|submodule\..*\.(url|active))$`)
 
 // trimConfig leaves of the settings of a submodule those that are harmless: filters,

@@ -9,9 +9,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // landing is one Land in a checkout, with a copy of the index that becomes the
@@ -354,7 +355,7 @@ func (l *landing) clear(ctx context.Context, halves []change) error {
 }
 
 // refusedFile is how read-tree names a file that it would not write over.
-var refusedFile = regexp.MustCompile(`(?m)^error: (?:Entry|Untracked working tree file) '(.+)' (?:not uptodate|would be)`)
+var refusedFile = lazyregexp.New(`(?m)^error: (?:Entry|Untracked working tree file) '(.+)' (?:not uptodate|would be)`)
 
 // finish brings the files that are still From's to To, and the branch. From is
 // told to git as the tree that the files are now: what is half way through

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // ErrMovedOn is a branch that is not where the caller last saw it: somebody else
@@ -20,7 +21,7 @@ const (
 	mergeMinor = 38
 )
 
-var versionText = regexp.MustCompile(`^git version (\d+)\.(\d+)`)
+var versionText = lazyregexp.New(`^git version (\d+)\.(\d+)`)
 
 // CanMerge reports whether git can merge beside all work trees, as a
 // *ralph.Refusal that names the version needed. Work in place does not need it.

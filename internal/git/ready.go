@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
@@ -118,4 +118,4 @@ func (r *Repo) identity(ctx context.Context) error {
 }
 
 // plainWord is what git takes for a name or an address without more ado.
-var plainWord = regexp.MustCompile(`[\pL\pN]`)
+var plainWord = lazyregexp.New(`[\pL\pN]`)

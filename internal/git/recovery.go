@@ -5,15 +5,16 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // recoveryRefs is where commits go that no branch holds any more.
 const recoveryRefs = "refs/ralph/recovery/"
 
 // plainID are ids that can be the last part of a ref name as they are.
-var plainID = regexp.MustCompile(`^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$`)
+var plainID = lazyregexp.New(`^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$`)
 
 // recoveryRef returns the ref for an id: the id itself where it makes a good
 // name, else its hash.

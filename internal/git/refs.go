@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // mergeRefs is where merged commits wait for their checks.
@@ -28,9 +29,9 @@ func refConf() []string {
 var (
 	// notAsExpected is what update-ref says when the compare of its compare and
 	// swap fails. (git translates none of it.)
-	notAsExpected = regexp.MustCompile(`but expected [0-9a-f]{40}|unable to resolve reference|reference already exists|reference is missing but expected`)
-	refLocked     = regexp.MustCompile(`Unable to create '([^']+\.lock)'`)
-	refInTheWay   = regexp.MustCompile(`'refs/heads/([^']+)' exists; cannot create`)
+	notAsExpected = lazyregexp.New(`but expected [0-9a-f]{40}|unable to resolve reference|reference already exists|reference is missing but expected`)
+	refLocked     = lazyregexp.New(`Unable to create '([^']+\.lock)'`)
+	refInTheWay   = lazyregexp.New(`'refs/heads/([^']+)' exists; cannot create`)
 )
 
 // refError explains why a branch could not be moved or made.

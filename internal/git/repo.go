@@ -15,11 +15,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	neverlist "github.com/ralph-loop/ralph/internal/operation"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
@@ -32,8 +32,8 @@ const (
 
 var (
 	// git tells its version in a trace event, which saves a second process.
-	versionEvent = regexp.MustCompile(`"event":"version".*"exe":"(\d+)\.(\d+)`)
-	hashes       = regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
+	versionEvent = lazyregexp.New(`"event":"version".*"exe":"(\d+)\.(\d+)`)
+	hashes       = lazyregexp.New(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
 )
 
 // Repo is one checkout: a work tree with its git folder. Its methods that

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
-var unbornRepo = regexp.MustCompile(`(?m)^error: '(.+)/' does not have a commit checked out$`)
+var unbornRepo = lazyregexp.New(`(?m)^error: '(.+)/' does not have a commit checked out$`)
 
 // What Shelve can do with the changes of a failed spec (agent_mode.on_failure).
 const (

@@ -8,13 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
 
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
@@ -242,7 +242,7 @@ func (r *Repo) registering(ctx context.Context, do func() error) error {
 
 // halfWritten is what git says of a worktree that another git command is just
 // adding or removing: it dies although nothing is wrong.
-var halfWritten = regexp.MustCompile(`worktrees/[^\n]*/(commondir|gitdir|HEAD)\b`)
+var halfWritten = lazyregexp.New(`worktrees/[^\n]*/(commondir|gitdir|HEAD)\b`)
 
 const (
 	patience     = 20

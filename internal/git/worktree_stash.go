@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // StashTree puts everything that is uncommitted in a worktree, ignored and
@@ -119,7 +120,7 @@ func (r *Repo) stashAt(ctx context.Context, stash string) (int, error) {
 	return slices.Index(strings.Fields(out), stash), nil
 }
 
-var dropped = regexp.MustCompile(`\(([0-9a-f]{40,64})\)`)
+var dropped = lazyregexp.New(`\(([0-9a-f]{40,64})\)`)
 
 // mostDrops is how often a stash is tried to be taken off the list while agents
 // change that at the same moment.

@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/nicholas-fedor/shoutrrr/pkg/router"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // address is where a webhook's messages go. It is a secret as a whole: who knows
@@ -112,7 +113,7 @@ func secretsOf(setting string, u *url.URL) []string {
 	return slices.Compact(parts)
 }
 
-var anyURL = regexp.MustCompile(`[a-zA-Z][a-zA-Z0-9+.-]*://[^\s"']+`)
+var anyURL = lazyregexp.New(`[a-zA-Z][a-zA-Z0-9+.-]*://[^\s"']+`)
 
 // masked is an error without secrets: of every address in it the service and
 // host stay, of the parts of this one nothing.

@@ -2,10 +2,11 @@ package operation
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // tokens are the parts of a word that are words themselves: deploy:prod has two, and
@@ -29,7 +30,7 @@ func deploysTo(w word) bool {
 	}) && !nonProduction.MatchString(w.text)
 }
 
-var nonProduction = regexp.MustCompile(`(?i)(non|not|pre|no)[-_]?prod`)
+var nonProduction = lazyregexp.New(`(?i)(non|not|pre|no)[-_]?prod`)
 
 func deployWord(w word) bool {
 	return slices.ContainsFunc(tokens(w), func(t string) bool {
@@ -91,7 +92,7 @@ func (k *look) deploy(name string, ws, set []word, in *source) {
 	}
 }
 
-var environment = regexp.MustCompile(`(?i)^(.*_)?(ENV|ENVIRONMENT|STAGE|TARGET|CONTEXT|WORKSPACE|PROFILE|PROJECT|NAMESPACE|CLUSTER|TF_WORKSPACE|AWS_PROFILE|APP|HEROKU_APP|DEPLOY_ENV)$`)
+var environment = lazyregexp.New(`(?i)^(.*_)?(ENV|ENVIRONMENT|STAGE|TARGET|CONTEXT|WORKSPACE|PROFILE|PROJECT|NAMESPACE|CLUSTER|TF_WORKSPACE|AWS_PROFILE|APP|HEROKU_APP|DEPLOY_ENV)$`)
 
 // deploysByName reports whether the program, or what it is told to run, is called so.
 func deploysByName(name string, ws []word) bool {
@@ -163,9 +164,9 @@ func isKnownDeployer(name string) bool {
 }
 
 var (
-	cloudDeletes = regexp.MustCompile(`^(delete|terminate|remove|destroy|purge|rb|deregister|disable|reset|detach|revoke|schedule-key-deletion|empty|wipe)(-|$)|^(rm|rb|mb)$|^delete`)
-	cloudWrites  = regexp.MustCompile(`^(update|put|create|deploy|modify|set|start|stop|reboot|run|restart|publish|promote|scale|apply|up|sync|cp|mv|import|restore|add|replace|attach|invoke|rollback|release|execute|swap|register|send|push|import-image|reset|resize|failover|migrate|patch|upgrade|enable|upload)(-|$)`)
-	cloudReads   = regexp.MustCompile(`^(describe|list|get|show|ls|logs|login|configure|version|info|config|whoami|help|print|wait|filter|lookup|check|validate|export|download|view|auth|sts|read|search|head|tail|test|account|estimate|preview|synth|diff|plan|build|package|lint|invoke-local|local)(-|$)`)
+	cloudDeletes = lazyregexp.New(`^(delete|terminate|remove|destroy|purge|rb|deregister|disable|reset|detach|revoke|schedule-key-deletion|empty|wipe)(-|$)|^(rm|rb|mb)$|^delete`)
+	cloudWrites  = lazyregexp.New(`^(update|put|create|deploy|modify|set|start|stop|reboot|run|restart|publish|promote|scale|apply|up|sync|cp|mv|import|restore|add|replace|attach|invoke|rollback|release|execute|swap|register|send|push|import-image|reset|resize|failover|migrate|patch|upgrade|enable|upload)(-|$)`)
+	cloudReads   = lazyregexp.New(`^(describe|list|get|show|ls|logs|login|configure|version|info|config|whoami|help|print|wait|filter|lookup|check|validate|export|download|view|auth|sts|read|search|head|tail|test|account|estimate|preview|synth|diff|plan|build|package|lint|invoke-local|local)(-|$)`)
 )
 
 // changes judges the programs that services knows; true: nothing else need be asked about it.
@@ -247,7 +248,7 @@ func (k *look) changes(name string, ws []word, prod bool, all []word) bool {
 	return true
 }
 
-var deployStaging = regexp.MustCompile(`(?i)\b(staging|stage|preview|dev|test|qa|sandbox|channel:deploy|draft)\b`)
+var deployStaging = lazyregexp.New(`(?i)\b(staging|stage|preview|dev|test|qa|sandbox|channel:deploy|draft)\b`)
 
 // cloud judges the command lines of clouds: a verb, and what it is for.
 func (k *look) cloud(name string, ws, operands []word, prod bool, all []word) {
@@ -299,5 +300,5 @@ func (k *look) cloud(name string, ws, operands []word, prod bool, all []word) {
 
 // Parts of what is looked for above.
 var (
-	deployRe0 = regexp.MustCompile(`delete-(db|table|cluster)`)
+	deployRe0 = lazyregexp.New(`delete-(db|table|cluster)`)
 )

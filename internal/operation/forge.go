@@ -1,16 +1,17 @@
 package operation
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 var (
-	refsPath  = regexp.MustCompile(`(?i)git/+refs?\b|/refs/heads|repository/(branches|tags)|/branches/|/git/refs|refs%2fheads`)
-	writeVerb = regexp.MustCompile(`(?i)^(-X|--request|--method)?=?(PATCH|DELETE|PUT)$`)
-	graphPush = regexp.MustCompile(`(?i)\b(updateRefs?|deleteRef|deleteRepository|mergeBranch)\b`)
-	forgeHost = regexp.MustCompile(`(?i)api\.github\.com|/api/v[0-9]+|gitlab|gitea|codeberg|bitbucket|repos/`)
+	refsPath  = lazyregexp.New(`(?i)git/+refs?\b|/refs/heads|repository/(branches|tags)|/branches/|/git/refs|refs%2fheads`)
+	writeVerb = lazyregexp.New(`(?i)^(-X|--request|--method)?=?(PATCH|DELETE|PUT)$`)
+	graphPush = lazyregexp.New(`(?i)\b(updateRefs?|deleteRef|deleteRepository|mergeBranch)\b`)
+	forgeHost = lazyregexp.New(`(?i)api\.github\.com|/api/v[0-9]+|gitlab|gitea|codeberg|bitbucket|repos/`)
 )
 
 // forge judges what is told to a forge, or to any server by hand: references and repositories
@@ -119,6 +120,6 @@ func (k *look) request(ws []word) {
 
 // Parts of what is looked for above.
 var (
-	forgeRe0 = regexp.MustCompile(`(?i)(repos|projects)/[^/ ]+(/|%2F)?[^/ ]*/?(["' ?]|$)`)
-	forgeRe1 = regexp.MustCompile(`(?i):9200/|/_all\b|elastic`)
+	forgeRe0 = lazyregexp.New(`(?i)(repos|projects)/[^/ ]+(/|%2F)?[^/ ]*/?(["' ?]|$)`)
+	forgeRe1 = lazyregexp.New(`(?i):9200/|/_all\b|elastic`)
 )

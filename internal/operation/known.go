@@ -1,10 +1,11 @@
 package operation
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // localPrograms build, test, check, show or install: none of their words is about production,
@@ -32,7 +33,7 @@ var localPrograms = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
-var testTask = regexp.MustCompile(`(?i)^(test|tests|t|build|lint|check|fmt|format|vet|typecheck|type-check|dev|start|serve|watch|docs?|clean|install|ci|bench|coverage|cover|e2e|unit|integration|storybook|preview|compile|generate|gen|codegen|prepare|setup|verify|format-check|lint-fix|tsc|validate)([:._-].*)?$`)
+var testTask = lazyregexp.New(`(?i)^(test|tests|t|build|lint|check|fmt|format|vet|typecheck|type-check|dev|start|serve|watch|docs?|clean|install|ci|bench|coverage|cover|e2e|unit|integration|storybook|preview|compile|generate|gen|codegen|prepare|setup|verify|format-check|lint-fix|tsc|validate)([:._-].*)?$`)
 
 // isLocal reports whether a command builds, tests, checks or shows, and nothing else.
 func isLocal(name string, ws []word) bool {
@@ -198,12 +199,12 @@ func isKnown(name string) bool {
 	return isRisky(name) || localPrograms()[name] || isShell(name) || interpreter.MatchString(name)
 }
 
-var riskyText = regexp.MustCompile(`(?i)rm\b|rimraf|unlink|shred|trunc|trash|\bmv\b|\bdd\b|mkfs|wipefs|discard|format|find|push|publish|drop|sql|mongo|redis|kube|helm|terra|tofu|vercel|netlify|prod|deploy|heroku|\bfly|delete|release|chmod|chown|eval|sh\b|/dev/|>|upload|gh |glab|api|exec|sudo|disk|zfs|zpool|reset|git\b|xargs|destroy|purge|rsync|clean`)
+var riskyText = lazyregexp.New(`(?i)rm\b|rimraf|unlink|shred|trunc|trash|\bmv\b|\bdd\b|mkfs|wipefs|discard|format|find|push|publish|drop|sql|mongo|redis|kube|helm|terra|tofu|vercel|netlify|prod|deploy|heroku|\bfly|delete|release|chmod|chown|eval|sh\b|/dev/|>|upload|gh |glab|api|exec|sudo|disk|zfs|zpool|reset|git\b|xargs|destroy|purge|rsync|clean`)
 
 // risky reports whether there may be anything in a text.
 func risky(text string) bool { return riskyText.MatchString(text) }
 
 // Parts of what is looked for above.
 var (
-	knownRe0 = regexp.MustCompile(`^(describe|list|get|ls|show|logs|tail|read)(-|$)`)
+	knownRe0 = lazyregexp.New(`^(describe|list|get|ls|show|logs|tail|read)(-|$)`)
 )

@@ -3,9 +3,10 @@ package operation
 import (
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // place is what a path leads to, the worst last.
@@ -29,9 +30,9 @@ func homeParts(dir string) []string {
 }
 
 var (
-	drive   = regexp.MustCompile(`(?i)^([a-z]:|/mnt/[a-z]|/[a-z]|/cygdrive/[a-z])?[/\\]*\*?$`)
-	bracket = regexp.MustCompile(live + `\[[^\]]*\]`)
-	disks   = regexp.MustCompile(`^(sd|hd|vd|xvd)[a-z*?]?[0-9]*$|^(nvme|mmcblk|disk|rdisk|dm-|md|loop|nbd|sr|zd|ram)[0-9*]|^(mapper|disk|mem|kmem|port|block|zvol)$|^[a-z]*[*?\[]`)
+	drive   = lazyregexp.New(`(?i)^([a-z]:|/mnt/[a-z]|/[a-z]|/cygdrive/[a-z])?[/\\]*\*?$`)
+	bracket = lazyregexp.New(live + `\[[^\]]*\]`)
+	disks   = lazyregexp.New(`^(sd|hd|vd|xvd)[a-z*?]?[0-9]*$|^(nvme|mmcblk|disk|rdisk|dm-|md|loop|nbd|sr|zd|ram)[0-9*]|^(mapper|disk|mem|kmem|port|block|zvol)$|^[a-z]*[*?\[]`)
 )
 
 // target judges a path wherever the shell may be (C-043).

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // publishers are the programs that publish packages, with the words that do.
@@ -236,8 +238,8 @@ func (k *look) nodePublished(name string, ws, operands []word, verb, sub string)
 }
 
 var (
-	resets     = regexp.MustCompile(`(?i)^(db|database|ecto|migrate|migration|schema|prisma|typeorm|sequelize|supabase|knex)[:.-](drop|reset|wipe|fresh|purge|truncate|nuke|clear|undo:all|drop:all|reset:force|destroy|rollback:all|migrate:reset|migrate:undo:all|schema:drop)(:\w+)?$|^(drop|reset|wipe|nuke|purge|truncate)[-_:](db|database|schema|data)(:\w+)?$`)
-	wipeTokens = regexp.MustCompile(`(?i)^(drop|reset|wipe|fresh|flush|destroy|nuke|rollback-all|dropall|drop-all|rollbackall|wipedb|schema:drop|drop-database|purge|clean|downgrade-base|force-reset|obliterate)$`)
+	resets     = lazyregexp.New(`(?i)^(db|database|ecto|migrate|migration|schema|prisma|typeorm|sequelize|supabase|knex)[:.-](drop|reset|wipe|fresh|purge|truncate|nuke|clear|undo:all|drop:all|reset:force|destroy|rollback:all|migrate:reset|migrate:undo:all|schema:drop)(:\w+)?$|^(drop|reset|wipe|nuke|purge|truncate)[-_:](db|database|schema|data)(:\w+)?$`)
+	wipeTokens = lazyregexp.New(`(?i)^(drop|reset|wipe|fresh|flush|destroy|nuke|rollback-all|dropall|drop-all|rollbackall|wipedb|schema:drop|drop-database|purge|clean|downgrade-base|force-reset|obliterate)$`)
 )
 
 // migrates judges the programs that look after a schema: those of their words that make the
@@ -349,7 +351,7 @@ func (k *look) shapes(name string, ws []word) {
 
 // Parts of what is looked for above.
 var (
-	publishRe0 = regexp.MustCompile(`(?i)\b(publish|publishsigned|sonatyperelease|sonatypebundlerelease|ci-release|release|deploy|\+publish)\b`)
-	publishRe1 = regexp.MustCompile(`(?i)publishlocal|publishm2`)
-	publishRe2 = regexp.MustCompile(`(?i)(notes|build|test|check|dry|changelog|version|prepare|lint|pre|docs|pack)`)
+	publishRe0 = lazyregexp.New(`(?i)\b(publish|publishsigned|sonatyperelease|sonatypebundlerelease|ci-release|release|deploy|\+publish)\b`)
+	publishRe1 = lazyregexp.New(`(?i)publishlocal|publishm2`)
+	publishRe2 = lazyregexp.New(`(?i)(notes|build|test|check|dry|changelog|version|prepare|lint|pre|docs|pack)`)
 )

@@ -1,19 +1,20 @@
 package operation
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 var (
-	sqlComment = regexp.MustCompile(`(?s)/\*.*?\*/|--[^\n]*(\n|$)`)
-	sqlHash    = regexp.MustCompile(`(?m)(^|\s)#[^\n]*(\n|$)`)
-	sqlJoin    = regexp.MustCompile(`'\s*(\|\||\+)\s*'`)
-	dropBase   = regexp.MustCompile(`(?i)(?:\b|-[ecqc])drop[\s_]*(database|schema|tablespace|owned\s+by|keyspace|user\s+.*\bcascade)\b|drop["'\s+]*database["'\s\]]*\(|\bdropdatabase\b|\bdb:drop\b|\bdrop_database\b|dropalldatabases|\bdeletedatabase\b`)
-	dropTest   = regexp.MustCompile(`(?i)drop[\s_]*(?:database|schema|keyspace)\s+(?:if\s+exists\s+)?["'\x60\[]?[\w.-]*(?:test|tmp|temp|scratch|_ci\b|sandbox)[\w.-]*`)
-	truncates  = regexp.MustCompile(`(?i)\btruncate\s+(table\s+)?[\w."\x60]+|\bdrop\s+(view|index|sequence|type|role|user|function|column|collection)\b`)
-	mongoDrop  = regexp.MustCompile(`(?i)drop["'\s+]*database|\.drop\(\)|deletemany\(\s*\{\s*\}\s*\)|\.remove\(\s*\{\s*\}\s*\)`)
+	sqlComment = lazyregexp.New(`(?s)/\*.*?\*/|--[^\n]*(\n|$)`)
+	sqlHash    = lazyregexp.New(`(?m)(^|\s)#[^\n]*(\n|$)`)
+	sqlJoin    = lazyregexp.New(`'\s*(\|\||\+)\s*'`)
+	dropBase   = lazyregexp.New(`(?i)(?:\b|-[ecqc])drop[\s_]*(database|schema|tablespace|owned\s+by|keyspace|user\s+.*\bcascade)\b|drop["'\s+]*database["'\s\]]*\(|\bdropdatabase\b|\bdb:drop\b|\bdrop_database\b|dropalldatabases|\bdeletedatabase\b`)
+	dropTest   = lazyregexp.New(`(?i)drop[\s_]*(?:database|schema|keyspace)\s+(?:if\s+exists\s+)?["'\x60\[]?[\w.-]*(?:test|tmp|temp|scratch|_ci\b|sandbox)[\w.-]*`)
+	truncates  = lazyregexp.New(`(?i)\btruncate\s+(table\s+)?[\w."\x60]+|\bdrop\s+(view|index|sequence|type|role|user|function|column|collection)\b`)
+	mongoDrop  = lazyregexp.New(`(?i)drop["'\s+]*database|\.drop\(\)|deletemany\(\s*\{\s*\}\s*\)|\.remove\(\s*\{\s*\}\s*\)`)
 )
 
 // plainSQL is SQL without comments, in one line; comments may be in comments.
@@ -227,7 +228,7 @@ func testNamed(ws []word) bool {
 
 // Parts of what is looked for above.
 var (
-	sqlRe0 = regexp.MustCompile(`\b(db|database|bucket|instance|branch)\s+(destroy|delete|drop|wipe)\b`)
-	sqlRe1 = regexp.MustCompile(`(?i)match\s*\(\w+\)\s*detach\s+delete`)
-	sqlRe2 = regexp.MustCompile(`(?i)\bflush(all|db)\b`)
+	sqlRe0 = lazyregexp.New(`\b(db|database|bucket|instance|branch)\s+(destroy|delete|drop|wipe)\b`)
+	sqlRe1 = lazyregexp.New(`(?i)match\s*\(\w+\)\s*detach\s+delete`)
+	sqlRe2 = lazyregexp.New(`(?i)\bflush(all|db)\b`)
 )

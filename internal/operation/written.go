@@ -2,9 +2,10 @@ package operation
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 func hookPath(full string) bool {
@@ -15,9 +16,9 @@ func gitConfigPath(full string) bool {
 	return strings.HasSuffix(full, "/.git/config") || strings.HasSuffix(full, "/.gitconfig") || strings.HasSuffix(full, "/.config/git/config") || strings.HasSuffix(full, "/etc/gitconfig") || strings.HasSuffix(full, "/.git/config.worktree") || strings.HasSuffix(full, home+"/.gitconfig")
 }
 
-var configPush = regexp.MustCompile(`(?im)^\s*(push\s*=\s*"?\+|mirror\s*=\s*(true|1|yes|on)\b|mirror\s*$)`)
+var configPush = lazyregexp.New(`(?im)^\s*(push\s*=\s*"?\+|mirror\s*=\s*(true|1|yes|on)\b|mirror\s*$)`)
 
-var configRuns = regexp.MustCompile(`(?im)^\s*\[?\s*(alias|include|includeif|url|credential|filter|diff|merge)\b|^\s*(push|pushurl|mirror|hookspath|sshcommand|fsmonitor|editor|pager|insteadof|pushinsteadof|askpass|textconv|process|clean|smudge|command|cmd|program|proxy|gpgprogram|receivepack|uploadpack|helper)\s*=`)
+var configRuns = lazyregexp.New(`(?im)^\s*\[?\s*(alias|include|includeif|url|credential|filter|diff|merge)\b|^\s*(push|pushurl|mirror|hookspath|sshcommand|fsmonitor|editor|pager|insteadof|pushinsteadof|askpass|textconv|process|clean|smudge|command|cmd|program|proxy|gpgprogram|receivepack|uploadpack|helper)\s*=`)
 
 // loaded judges what is written into a file that a program runs, or obeys, by itself.
 func (k *look) loaded(full string, src *source, ws []word) {
@@ -94,9 +95,9 @@ func (k *look) made(name string, ws []word, in *source) {
 	}
 }
 
-var recipeLine = regexp.MustCompile(`(?m)^(?:\t|\s{2,})[@+-]*(.+)$|^\S[^:=\n]*:[^;=\n]*;(.+)$`)
+var recipeLine = lazyregexp.New(`(?m)^(?:\t|\s{2,})[@+-]*(.+)$|^\S[^:=\n]*:[^;=\n]*;(.+)$`)
 
-var quotedText = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"|'([^'\n]*)'`)
+var quotedText = lazyregexp.New(`"((?:[^"\\]|\\.)*)"|'([^'\n]*)'`)
 
 // recipes judges what a Makefile, or another file of that kind, has run: its lines that are
 // commands, and its texts in quotes.

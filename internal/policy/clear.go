@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/operation"
 )
 
@@ -88,7 +88,7 @@ func oneFolder(q ralph.Request, g Ground) string {
 	return g.in(q.Dir)
 }
 
-var movesAway = regexp.MustCompile(`(?i)\b(cd|chdir|pushd|popd|chroot|set-location)\b|\s-C\b`)
+var movesAway = lazyregexp.New(`(?i)\b(cd|chdir|pushd|popd|chroot|set-location)\b|\s-C\b`)
 
 // byApprovals is what gate.approvals says to what nothing holds.
 func byApprovals(q ralph.Request, c Config, g Ground) Word {

@@ -1,9 +1,10 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 const (
@@ -12,9 +13,9 @@ const (
 )
 
 var (
-	refusal  = regexp.MustCompile(`(?i)\b(permission denied|read-only file system|EACCES|EROFS)\b`)
-	inQuotes = regexp.MustCompile("['\"`‘“]((?:/|~/|\\.\\./)[^'\"`’”\\n]+)['\"`’”]")
-	inBare   = regexp.MustCompile(`(?:^|[\s:(=])((?:/|~/|\.\./)[^\s:'"` + "`" + `()]+)`)
+	refusal  = lazyregexp.New(`(?i)\b(permission denied|read-only file system|EACCES|EROFS)\b`)
+	inQuotes = lazyregexp.New("['\"`‘“]((?:/|~/|\\.\\./)[^'\"`’”\\n]+)['\"`’”]")
+	inBare   = lazyregexp.New(`(?:^|[\s:(=])((?:/|~/|\.\./)[^\s:'"` + "`" + `()]+)`)
 )
 
 // RefusedPaths are the paths that an output says could not be written or entered, in the words

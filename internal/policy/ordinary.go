@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/operation"
 )
 
@@ -117,7 +118,7 @@ func programWords(words []string, depth int) (said []string, known bool) {
 	return nil, false
 }
 
-var assigns = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+var assigns = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 // operand is the first word from i on that is no option, and its place; -1 for none.
 func operand(words []string, i int) (string, int) {

@@ -3,9 +3,10 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // reader is a command that only reads, as far as it is used in a known way.
@@ -132,7 +133,7 @@ func findReads(args []word) error {
 }
 
 // sedPrints is the one use of sed that is known to read: lines by number.
-var sedPrints = regexp.MustCompile(`^[0-9]+(,([0-9]+|\$))?p$`)
+var sedPrints = lazyregexp.New(`^[0-9]+(,([0-9]+|\$))?p$`)
 
 func sedReads(args []word) error {
 	if len(args) < 2 || args[0] != "-n" || !sedPrints.MatchString(args[1].text()) {

@@ -1,16 +1,17 @@
 package prompt
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // listItem is a list item: its marker, its box where it has one, its text. Only
 // a blank or an x makes a box: "- [2024-01-01] ..." is text.
-var listItem = regexp.MustCompile(`^ *(?:[-*+]|\d{1,9}[.)])(?: +\[([ xX])\](?: +|$)| +|$)(.*)$`)
+var listItem = lazyregexp.New(`^ *(?:[-*+]|\d{1,9}[.)])(?: +\[([ xX])\](?: +|$)| +|$)(.*)$`)
 
 // blockStart is a line that cannot go on with a paragraph before it.
-var blockStart = regexp.MustCompile(`^(?:#{1,6}(?:\s|$)|>|\||(?:[-*_] *){3,}$)`)
+var blockStart = lazyregexp.New(`^(?:#{1,6}(?:\s|$)|>|\||(?:[-*_] *){3,}$)`)
 
 // Checklist makes one task of each open item of a spec's markdown checklist
 // (A-125, X-89): of each "- [ ]" that does not stand under another open item.

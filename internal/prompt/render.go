@@ -10,6 +10,7 @@ import (
 	"text/template"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 //go:embed templates/*.md
@@ -17,7 +18,7 @@ var templates embed.FS
 
 // partCall finds the parts that a template places, and those that it names in a
 // comment to leave them out.
-var partCall = regexp.MustCompile(`template\s+"([a-z]+)"`)
+var partCall = lazyregexp.New(`template\s+"([a-z]+)"`)
 
 // Input is what a prompt is made from, and the data of the templates.
 type Input struct {

@@ -11,9 +11,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // Secret is a value that must not be seen, and what it is called instead.
@@ -90,10 +91,10 @@ func forms(value string) []string {
 
 var (
 	// An address with credentials before its host; a name alone is one only for http: git@host is none.
-	withUser = regexp.MustCompile(`(?i)\b(https?:(?:\\?/){2})([^\s/@'"<>\\*]+(?:@[^\s/@'"<>\\]+)*)@|\b([a-z][a-z0-9+.-]{1,20}:(?:\\?/){2})([^\s/@:'"<>\\]*:[^\s/@'"<>\\*]+(?:@[^\s/@'"<>\\]+)*)@`)
-	inQuery  = regexp.MustCompile(`(?i)([?&](?:access_token|auth|token|api_?key|key|secret|client_secret|password|passwd|sig|signature)=)([^\s&'"<>\\*]{8,})`)
+	withUser = lazyregexp.New(`(?i)\b(https?:(?:\\?/){2})([^\s/@'"<>\\*]+(?:@[^\s/@'"<>\\]+)*)@|\b([a-z][a-z0-9+.-]{1,20}:(?:\\?/){2})([^\s/@:'"<>\\]*:[^\s/@'"<>\\*]+(?:@[^\s/@'"<>\\]+)*)@`)
+	inQuery  = lazyregexp.New(`(?i)([?&](?:access_token|auth|token|api_?key|key|secret|client_secret|password|passwd|sig|signature)=)([^\s&'"<>\\*]{8,})`)
 	// Half of a key is one, too.
-	privateKey = regexp.MustCompile(`(?s)-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\z)`)
+	privateKey = lazyregexp.New(`(?s)-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\z)`)
 )
 
 // String returns a text without its secrets. What is done twice is the same as once.

@@ -2,10 +2,11 @@ package testdiff
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // isConfig reports whether a file says how tests are run, or how much they must
@@ -34,29 +35,29 @@ func isConfig(file string) bool {
 }
 
 // testCommand is a command that runs tests.
-var testCommand = regexp.MustCompile(`\b(go test|gotestsum|(npm|pnpm|yarn|bun)( run)? test|npm t\b|jest|vitest|mocha|ava|karma start|pytest|unittest|tox|nox|cargo (nextest|test)|` +
+var testCommand = lazyregexp.New(`\b(go test|gotestsum|(npm|pnpm|yarn|bun)( run)? test|npm t\b|jest|vitest|mocha|ava|karma start|pytest|unittest|tox|nox|cargo (nextest|test)|` +
 	`mvnw? .*\b(test|verify)|gradlew? .*\b(test|check)|sbt test|rspec|rake test|rails test|phpunit|pest|dotnet test|bats|ctest|make (test|check)|(just|task) test|playwright test|cypress run|deno test|coverage run)\b`)
 
 // ignored is how a command's failure is let go, and narrowed how it leaves tests out.
 var (
-	ignored  = regexp.MustCompile(`\|\|\s*(true|:|exit 0|echo|/bin/true)(\s|["';)]|$)|;\s*(true|exit 0)\s*["']?,?$|--passWithNoTests|--pass-with-no-tests|-Dmaven\.test\.failure\.ignore|^-\s*\S|^\t[@+]*-`)
-	narrowed = regexp.MustCompile(`-DskipTests|-Dmaven\.test\.skip|\s-x\s+test\b|--deselect|--ignore[= ]|--ignore-glob|-k\s+["']?not\b|-m\s+["']?not\b|\s-skip[= ]|\s-short\b|--skip[= ]|--testPathIgnorePatterns|--exclude[= ]|--grep-invert|--invert`)
-	idle     = regexp.MustCompile(`^(?:["'][\w:.-]+["']\s*:\s*|(?:-\s+)?(?:run|script|commands?)\s*[:=]\s*|[@-]*\s*)["']?\s*(echo\b.*|true|exit 0|:)["']?,?$`)
-	hasTest  = regexp.MustCompile(`(?i)\btests?\b|e2e|\bspecs?\b|coverage`)
+	ignored  = lazyregexp.New(`\|\|\s*(true|:|exit 0|echo|/bin/true)(\s|["';)]|$)|;\s*(true|exit 0)\s*["']?,?$|--passWithNoTests|--pass-with-no-tests|-Dmaven\.test\.failure\.ignore|^-\s*\S|^\t[@+]*-`)
+	narrowed = lazyregexp.New(`-DskipTests|-Dmaven\.test\.skip|\s-x\s+test\b|--deselect|--ignore[= ]|--ignore-glob|-k\s+["']?not\b|-m\s+["']?not\b|\s-skip[= ]|\s-short\b|--skip[= ]|--testPathIgnorePatterns|--exclude[= ]|--grep-invert|--invert`)
+	idle     = lazyregexp.New(`^(?:["'][\w:.-]+["']\s*:\s*|(?:-\s+)?(?:run|script|commands?)\s*[:=]\s*|[@-]*\s*)["']?\s*(echo\b.*|true|exit 0|:)["']?,?$`)
+	hasTest  = lazyregexp.New(`(?i)\btests?\b|e2e|\bspecs?\b|coverage`)
 )
 
 // switches turn tests off, or their failures, wherever they stand.
 var (
-	soften = regexp.MustCompile(`^(- )?continue-on-error:\s*true\b|^(- )?allow_failure:\s*true\b|passWithNoTests["']?\s*:\s*true|ignoreFailures\s*=\s*true|<testFailureIgnore>\s*true|<maven\.test\.failure\.ignore>\s*true|^soft_fail:\s*true`)
-	silent = regexp.MustCompile(`^(- )?if:\s*(\$\{\{\s*)?false\b|^when:\s*never\b|<skipTests>\s*true|<maven\.test\.skip>\s*true|^test\s*=\s*false|testPathIgnorePatterns|testIgnore\b|grepInvert|collect_ignore|norecursedirs`)
-	steps  = regexp.MustCompile(`^(- )?(continue-on-error|allow_failure|if|when|soft_fail)\b`)
+	soften = lazyregexp.New(`^(- )?continue-on-error:\s*true\b|^(- )?allow_failure:\s*true\b|passWithNoTests["']?\s*:\s*true|ignoreFailures\s*=\s*true|<testFailureIgnore>\s*true|<maven\.test\.failure\.ignore>\s*true|^soft_fail:\s*true`)
+	silent = lazyregexp.New(`^(- )?if:\s*(\$\{\{\s*)?false\b|^when:\s*never\b|<skipTests>\s*true|<maven\.test\.skip>\s*true|^test\s*=\s*false|testPathIgnorePatterns|testIgnore\b|grepInvert|collect_ignore|norecursedirs`)
+	steps  = lazyregexp.New(`^(- )?(continue-on-error|allow_failure|if|when|soft_fail)\b`)
 )
 
 // threshold is a key that says how much must be covered, and its number.
 var (
-	threshold = regexp.MustCompile(`(?i)(fail[_-]under|cov[_-]fail[_-]under|minimum_coverage|min_?coverage|coverage_?min\w*|coverage_?threshold\w*|<minimum>|\bminimum\b|\bthreshold\b|\btarget\b|\bbranches\b|\bfunctions\b|\blines\b|\bstatements\b)["']?(?:\s*[:=>]?\s*|.*?[=:]\s*)["']?(-?\d+(?:\.\d+)?)%?`)
-	demand    = regexp.MustCompile(`(?i)fail[_-]under|cov[_-]fail[_-]under|minimum_coverage|min_?coverage|coverage_?min|coverage_?threshold`)
-	number    = regexp.MustCompile(`-?\d+(\.\d+)?`)
+	threshold = lazyregexp.New(`(?i)(fail[_-]under|cov[_-]fail[_-]under|minimum_coverage|min_?coverage|coverage_?min\w*|coverage_?threshold\w*|<minimum>|\bminimum\b|\bthreshold\b|\btarget\b|\bbranches\b|\bfunctions\b|\blines\b|\bstatements\b)["']?(?:\s*[:=>]?\s*|.*?[=:]\s*)["']?(-?\d+(?:\.\d+)?)%?`)
+	demand    = lazyregexp.New(`(?i)fail[_-]under|cov[_-]fail[_-]under|minimum_coverage|min_?coverage|coverage_?min|coverage_?threshold`)
+	number    = lazyregexp.New(`-?\d+(\.\d+)?`)
 )
 
 func (f *finder) judgeConfigs() {
@@ -150,7 +151,7 @@ func (f *finder) judgeCommands(c *change, h hunk, elsewhere int) {
 // only count when the step is about tests and is not new itself.
 func (f *finder) judgeSwitches(c *change, h hunk) {
 	for _, s := range []struct {
-		re   *regexp.Regexp
+		re   *lazyregexp.Regexp
 		kind string
 		what string
 	}{

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // change is one file of a patch.
@@ -32,7 +33,7 @@ type rawLine struct {
 	run     int  // of changes without context between them
 }
 
-var hunkHead = regexp.MustCompile(`^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
+var hunkHead = lazyregexp.New(`^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
 
 // read takes a patch apart. A file that cannot be read is left out and is in the
 // error; only for the last one this is expected, since patches are cut off. (A buffer

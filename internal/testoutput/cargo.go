@@ -2,9 +2,10 @@ package testoutput
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // cargo reads `cargo test` and the compiler under it. Names come from the list at the end
@@ -24,7 +25,7 @@ type cargo struct {
 	build   string // with its place
 }
 
-var rustLine = regexp.MustCompile(` \(line \d+\)`) // of a doc test: it moves with each change
+var rustLine = lazyregexp.New(` \(line \d+\)`) // of a doc test: it moves with each change
 
 func (c *cargo) line(s string) {
 	switch {

@@ -1,9 +1,10 @@
 package testoutput
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // general looks for the line to read in output of any kind. It names no tests.
@@ -16,14 +17,14 @@ type general struct {
 }
 
 var (
-	placed    = regexp.MustCompile(`^(?:\./)?[^\s:()]+\.\w+(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)): ?(.+)$`)
-	lintLine  = regexp.MustCompile(`^\s+(\d+:\d+)\s+error\s+(\S.*)$`)
-	thrown    = regexp.MustCompile(`^(?:[\w.$]*(?:Error|Exception)(?: \[\w+\])?|Error|ERROR|error(?:\[\w+\])?|fatal|FATAL|Fatal error)\b:? `)
-	lineError = regexp.MustCompile(`(?i)^(?:\[error\]|\S* ?error:|uncaught |unhandled |caused by:)`)
-	missing   = regexp.MustCompile(`(?i)not found|no such file|permission denied|cannot |can't |couldn't |could not |unable to |is missing|no tests? (?:files? )?(?:ran|found|were)|not installed|invalid `)
-	failedBy  = regexp.MustCompile(`\bFAIL(?:ED|URE)?\b|\b[Ff]ail(?:ed|ures?)\b|^\s*(?:✕|✖|✗|×)`)
-	passed    = regexp.MustCompile(`^\s*(?:ok\b|PASS|✓|✔|√)|\b0 (?:failed|failures|errors|failing)\b`)
-	noise     = regexp.MustCompile(`^(?:npm (?:ERR!|error|warn|WARN|notice)|> |g?make(?:\[\d+\])?: (?:\*\*\*|Entering|Leaving|Nothing)|error Command failed|info Visit|error: (?:test failed, to rerun|doctest failed, to rerun|could not compile|\d+ targets? failed)|exit status \d+$|FAIL$|Ran all test suites|ELIFECYCLE|\s*ELIFECYCLE|(?:yarn|pnpm) |Node\.js v\d|A complete log|Exit code|Process exited|Done in |\$ |warning: build failed|For more information about|note: |--- |=== |\s+at )`)
+	placed    = lazyregexp.New(`^(?:\./)?[^\s:()]+\.\w+(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)): ?(.+)$`)
+	lintLine  = lazyregexp.New(`^\s+(\d+:\d+)\s+error\s+(\S.*)$`)
+	thrown    = lazyregexp.New(`^(?:[\w.$]*(?:Error|Exception)(?: \[\w+\])?|Error|ERROR|error(?:\[\w+\])?|fatal|FATAL|Fatal error)\b:? `)
+	lineError = lazyregexp.New(`(?i)^(?:\[error\]|\S* ?error:|uncaught |unhandled |caused by:)`)
+	missing   = lazyregexp.New(`(?i)not found|no such file|permission denied|cannot |can't |couldn't |could not |unable to |is missing|no tests? (?:files? )?(?:ran|found|were)|not installed|invalid `)
+	failedBy  = lazyregexp.New(`\bFAIL(?:ED|URE)?\b|\b[Ff]ail(?:ed|ures?)\b|^\s*(?:✕|✖|✗|×)`)
+	passed    = lazyregexp.New(`^\s*(?:ok\b|PASS|✓|✔|√)|\b0 (?:failed|failures|errors|failing)\b`)
+	noise     = lazyregexp.New(`^(?:npm (?:ERR!|error|warn|WARN|notice)|> |g?make(?:\[\d+\])?: (?:\*\*\*|Entering|Leaving|Nothing)|error Command failed|info Visit|error: (?:test failed, to rerun|doctest failed, to rerun|could not compile|\d+ targets? failed)|exit status \d+$|FAIL$|Ran all test suites|ELIFECYCLE|\s*ELIFECYCLE|(?:yarn|pnpm) |Node\.js v\d|A complete log|Exit code|Process exited|Done in |\$ |warning: build failed|For more information about|note: |--- |=== |\s+at )`)
 )
 
 // isThrown reports whether a line is an error with its name, as runtimes write it.

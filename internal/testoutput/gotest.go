@@ -3,9 +3,10 @@ package testoutput
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // goTest reads `go test`, plain and with -json, and the compiler and vet under it. Names
@@ -44,11 +45,11 @@ func newGoPackage() *goPackage {
 }
 
 var (
-	goFail    = regexp.MustCompile(`^( *)((?:.*\S)?)--- (FAIL|PASS|SKIP): (\S+)(?: \([0-9.]+s\))?$`)
-	goMessage = regexp.MustCompile(`^\s+\S+\.go:\d+: ?(.*)$`)
-	goHeader  = regexp.MustCompile(`^# (\S+( \[\S+\])?|\[\S+\])$`)
-	goPlace   = regexp.MustCompile(`^(?:vet: )?\S+\.go:\d+(:\d+)?: `)
-	goCause   = regexp.MustCompile(`(?i)want|got|expect|unexpected|error|fail|panic|cannot|mismatch|not equal|timed? ?out`)
+	goFail    = lazyregexp.New(`^( *)((?:.*\S)?)--- (FAIL|PASS|SKIP): (\S+)(?: \([0-9.]+s\))?$`)
+	goMessage = lazyregexp.New(`^\s+\S+\.go:\d+: ?(.*)$`)
+	goHeader  = lazyregexp.New(`^# (\S+( \[\S+\])?|\[\S+\])$`)
+	goPlace   = lazyregexp.New(`^(?:vet: )?\S+\.go:\d+(:\d+)?: `)
+	goCause   = lazyregexp.New(`(?i)want|got|expect|unexpected|error|fail|panic|cannot|mismatch|not equal|timed? ?out`)
 )
 
 // goEvent is a line of `go test -json`.

@@ -7,12 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
 
@@ -70,7 +70,7 @@ func recordOf(name string) (string, bool) {
 	return name, recordPattern.MatchString(name)
 }
 
-var recordPattern = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,6})?$`)
+var recordPattern = lazyregexp.New(`^[0-9]{1,9}(\.[0-9]{1,6})?$`)
 
 // tail reads the end of a file, in whole lines, and says how much there is before it.
 func (x *Server) tail(id ralph.TaskID, record, name string, most int64) (text []byte, before int64, err error) {

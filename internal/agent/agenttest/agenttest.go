@@ -58,6 +58,9 @@ func Run(t *testing.T, open Open, more ...Behaviour) {
 			continue
 		}
 		t.Run(p.Name, func(t *testing.T) {
+			if testing.Short() && slices.Contains(p.Plays, Flood) {
+				t.Skip("what it proves, a bound in memory, is no race: -short is for that detector")
+			}
 			s := &agentcheck.Subject{Open: func(b Behaviour) (agent.Driver, ralph.TurnInput, error) {
 				d, in := open(t, b)
 				return d, in, nil

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"html"
-	"regexp"
 	"strings"
 	"unicode"
 
@@ -16,6 +15,8 @@ import (
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // Doc is a markdown text as a page shows it.
@@ -91,7 +92,7 @@ func Document(src []byte) Doc {
 }
 
 // nested is what opens one block in another one.
-var nested = regexp.MustCompile(`^[ \t]*(?:>[ \t]?|[-+*][ \t]+|[0-9]{1,9}[.)][ \t]+)`)
+var nested = lazyregexp.New(`^[ \t]*(?:>[ \t]?|[-+*][ \t]+|[0-9]{1,9}[.)][ \t]+)`)
 
 // tooDeep reports whether a line opens more blocks in one another than people write.
 func tooDeep(source []byte) bool {
@@ -267,9 +268,9 @@ func open(w util.BufWriter, to string, entering bool) {
 var (
 	// absolute addresses are these, and of what stands beside the text those whose first
 	// part has nothing that could be read as a scheme or as a host.
-	absolute = regexp.MustCompile(`^(?i:https?://[^/\\?#]|mailto:[^/\\])`)
-	relative = regexp.MustCompile(`^(?:[^:/\\?#]+(?:[/?#].*)?|/(?:[^/\\].*)?|\?.*)$`)
-	unsafe   = regexp.MustCompile(`[\x00-\x20\x7f-\x{9f}\\]`)
+	absolute = lazyregexp.New(`^(?i:https?://[^/\\?#]|mailto:[^/\\])`)
+	relative = lazyregexp.New(`^(?:[^:/\\?#]+(?:[/?#].*)?|/(?:[^/\\].*)?|\?.*)$`)
+	unsafe   = lazyregexp.New(`[\x00-\x20\x7f-\x{9f}\\]`)
 )
 
 // address is where a link may lead, "" if it may not lead there.

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"html"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // Output is what a program wrote to its terminal as HTML: text and <span>s with classes,
@@ -42,7 +43,7 @@ func OutputWithin(text []byte, l Limits) string {
 
 // torn is the rest of a sequence whose beginning was cut off. A text that begins like
 // this by chance is rare: words do not.
-var torn = regexp.MustCompile(`^(?:\[[0-9][0-9;]*[mKGJH]|[0-9]*;[0-9;]*m)`)
+var torn = lazyregexp.New(`^(?:\[[0-9][0-9;]*[mKGJH]|[0-9]*;[0-9;]*m)`)
 
 const (
 	bold = 1 << iota
