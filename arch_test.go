@@ -54,7 +54,7 @@ func layers() map[string][]string {
 		"internal/secrets":  {"R"},
 		"internal/mcp":      {"R", "internal/attempt"},
 		"internal/shim":     {"internal/proc"},
-		"internal/sandbox":  {},
+		"internal/sandbox":  {"internal/lazyregexp"},
 		"internal/trust":    {},
 		// what is proved of agents: drivers are run, never opened
 		"internal/agentcheck": {"R", "internal/agent", "internal/proc"},

@@ -3,11 +3,12 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // settled is how old a socket has to be to be hidden. What comes and goes all the time, as the
@@ -38,7 +39,7 @@ func Sockets(user int, now time.Time) []string {
 }
 
 // turnSocket is where the socket of a turn lies (internal/attempt).
-var turnSocket = regexp.MustCompile(`/ralph-[0-9]+/s$`)
+var turnSocket = lazyregexp.New(`/ralph-[0-9]+/s$`)
 
 // listening are the paths of sockets in /proc/net/unix that wait for somebody: in state 01,
 // not connected. A path may hold spaces; abstract ones begin with @.
