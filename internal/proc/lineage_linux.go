@@ -214,13 +214,16 @@ func littleEndian() bool {
 }
 
 // EndSessions ends what still runs in sessions that a turn began, TERM and KILL after a
-// moment: nobody waits for it any more. Git's own daemons are the user's.
+// moment: nobody waits for it any more. Git's own daemons are the user's: processes of the
+// very program that `git` is here, whatever others are called.
 func (r *Runner) EndSessions(ctx context.Context, sessions []Session) []Swept {
 	if len(sessions) == 0 {
 		return nil
 	}
 	var swept []Swept
 	seen := map[int]bool{}
+	path, _ := LookPath("git", "/", os.Environ())
+	git, _ := os.Stat(path) // nil where there is none
 	look := func() []stat {
 		var left []stat
 		all := allProcesses()
@@ -237,8 +240,8 @@ func (r *Runner) EndSessions(ctx context.Context, sessions []Session) []Swept {
 			if leader, ok := byPid[s.session]; ok {
 				p.SessionStart = leader.identity()
 			}
-			program, _ := os.Readlink(procPath(s.pid, "exe"))
-			if s.zombie || spared[s.pid] || filepath.Base(program) == "git" || !slices.ContainsFunc(sessions, func(x Session) bool { return x.Within(p) }) {
+			program, _ := os.Stat(procPath(s.pid, "exe"))
+			if s.zombie || spared[s.pid] || git != nil && program != nil && os.SameFile(git, program) || !slices.ContainsFunc(sessions, func(x Session) bool { return x.Within(p) }) {
 				continue
 			}
 			left = append(left, s)

@@ -9,9 +9,11 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -116,4 +118,48 @@ func TestPeersOf(t *testing.T) {
 	if _, err := proc.PeersOf(netip.MustParseAddrPort("192.0.2.1:1"), server); !errors.Is(err, proc.ErrUntold) {
 		t.Errorf("another machine's: %v", err)
 	}
+}
+
+// S3: of what is left of a turn git's own processes are spared, and none that only calls itself git.
+func TestEndSessionsSparesGitAlone(t *testing.T) {
+	t.Parallel()
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	called := filepath.Join(t.TempDir(), "git")
+	if out, err := exec.Command("cp", sleep, called).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	hold, held, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	start := func(name string, args ...string) *exec.Cmd {
+		c := exec.Command(name, args...)
+		c.Stdin, c.SysProcAttr = hold, &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	liar, git := start(called, "600"), start("git", "hash-object", "--stdin")
+	var sessions []proc.Session
+	for _, c := range []*exec.Cmd{liar, git} {
+		id, err := proc.Identity(c.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sessions = append(sessions, proc.Session{ID: c.Process.Pid, Start: id})
+	}
+	swept := proc.NewRunner("").EndSessions(t.Context(), sessions)
+	if len(swept) != 1 || swept[0].Pid != liar.Process.Pid {
+		t.Errorf("ended %+v, want pid %d alone", swept, liar.Process.Pid)
+	}
+	_ = held.Close()
+	if err := git.Wait(); err != nil {
+		t.Errorf("git: %v", err)
+	}
+	_ = liar.Wait()
 }
