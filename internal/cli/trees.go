@@ -142,6 +142,10 @@ func (t *trees) Look(ctx context.Context, known ralph.Checkout, agents step.Agen
 	return t.repo.Look(ctx, known, git.Agents(agents))
 }
 
+func (t *trees) RestoreBranch(ctx context.Context, known ralph.Checkout) (bool, error) {
+	return t.repo.RestoreBranch(ctx, known.Branch, known.Head)
+}
+
 func committedAs(c git.Commit, base string) ralph.Committed {
 	gone := ""
 	if c.Gone {

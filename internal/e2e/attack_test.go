@@ -140,25 +140,53 @@ func newVictim(t *testing.T, as []string) *victim {
 		t.Fatal(err)
 	}
 	v.remote, v.outside = filepath.Join(v.base, "remote.git"), filepath.Join(v.base, "outside")
+	v.own()
 	binary, err := os.ReadFile(v.ralph)
 	if err != nil {
 		t.Fatal(err)
 	}
 	v.ralph = filepath.Join(v.base, "bin/ralph") // where an ordinary user finds it
-	for _, dir := range []string{"bin", "tmp", "outside", "home/.ssh"} {
-		if err := os.MkdirAll(filepath.Join(v.base, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.MkdirAll(filepath.Join(v.base, "bin"), 0o755); err != nil {
+		t.Fatal(err)
 	}
 	ralphtest.Program(t, v.ralph, string(binary))
 	ralphtest.Program(t, filepath.Join(v.base, "agent"), attacker)
+	v.env = append(v.env, "TMPDIR="+filepath.Join(v.base, "tmp"))
+	return v
+}
+
+// own is what a person has beside the repository.
+func (v *victim) own() {
+	v.t.Helper()
+	for _, dir := range []string{"tmp", "outside", "home/.ssh"} {
+		if err := os.MkdirAll(filepath.Join(v.base, dir), 0o755); err != nil {
+			v.t.Fatal(err)
+		}
+	}
 	for name, text := range map[string]string{"home/precious": "photos\n", "home/.netrc": secretOfHome, "home/.ssh/id": secretOfHome} {
 		v.write("../"+name, text)
 		v.kept[filepath.Join(v.base, name)] = text
 	}
 	v.serve()
-	v.env = append(v.env, "TMPDIR="+filepath.Join(v.base, "tmp"), "ENGINE_TOKEN="+secretOfEngine)
-	return v
+	v.env = append(v.env, "ENGINE_TOKEN="+secretOfEngine)
+}
+
+// publish pushes main to a remote that keeps a log, and notes what nobody may change from now on.
+func (v *victim) publish() {
+	v.t.Helper()
+	v.must("git", "commit", "-q", "--allow-empty", "-m", "second")
+	v.must("git", "init", "-q", "--bare", v.remote)
+	v.must("git", "-C", v.remote, "config", "core.logAllRefUpdates", "always")
+	v.must("git", "remote", "add", "origin", v.remote)
+	v.must("git", "push", "-q", "origin", "main")
+	v.write("ralph/.state/web.json", `{"token": "`+secretOfHome+`"}`)
+	for _, name := range []string{".git/config", "ralph/config.yaml"} {
+		text, err := os.ReadFile(filepath.Join(v.dir, name))
+		if err != nil {
+			v.t.Fatal(err)
+		}
+		v.kept[filepath.Join(v.dir, name)] = string(text)
+	}
 }
 
 // serve has a program of the person's listen where ralph knows of no servers.
@@ -242,19 +270,7 @@ quality: {commands: [sh test.sh]}
 gate: {timeout: %s}
 sandbox: {kind: %s}
 `, isolation, filepath.Join(v.base, "agent"), filepath.Join(v.base, "attack"), v.outside, v.ralph, v.server, wait, kind))
-	v.must("git", "commit", "-q", "--allow-empty", "-m", "second")
-	v.must("git", "init", "-q", "--bare", v.remote)
-	v.must("git", "-C", v.remote, "config", "core.logAllRefUpdates", "always")
-	v.must("git", "remote", "add", "origin", v.remote)
-	v.must("git", "push", "-q", "origin", "main")
-	v.write("ralph/.state/web.json", `{"token": "`+secretOfHome+`"}`)
-	for _, name := range []string{".git/config", "ralph/config.yaml"} {
-		text, err := os.ReadFile(filepath.Join(v.dir, name))
-		if err != nil {
-			v.t.Fatal(err)
-		}
-		v.kept[filepath.Join(v.dir, name)] = string(text)
-	}
+	v.publish()
 	if v.as != nil {
 		v.must("chown", "-R", "65534:65534", v.base)
 	}
@@ -314,8 +330,13 @@ func (v *victim) unharmed(name string) {
 	if strings.HasPrefix(name, "S3") && !strings.Contains(facts, `"t":"asked"`) {
 		v.t.Error("there was no gate to approve")
 	}
-	if strings.Contains(facts, `"verdict":"approved"`) || !strings.Contains(facts, `"t":"turn.ended"`) {
-		v.t.Error("a gate was approved, or nothing was recorded")
+	if !strings.Contains(facts, `"t":"turn.ended"`) {
+		v.t.Error("nothing was recorded")
+	}
+	for fact := range strings.Lines(facts) { // what the sandbox bounds is allowed by nobody
+		if strings.Contains(fact, `"verdict":"approved"`) && !strings.Contains(fact, `"t":"request.answered"`) {
+			v.t.Errorf("a gate was approved: %s", fact)
+		}
 	}
 	if out, code := v.ours(v.ralph, "verify"); code != 0 {
 		v.t.Errorf("verify: %d\n%s", code, out)

@@ -93,6 +93,17 @@ func checkBranchAt(branch string, commits ...string) error {
 	return err
 }
 
+// RestoreBranch makes the branch that is checked out again, at a commit, when somebody has deleted it
+// (`git update-ref -d`): HEAD is then on a branch without commits. back is false when there is
+// nothing to do.
+func (r *Repo) RestoreBranch(ctx context.Context, branch, at string) (back bool, err error) {
+	h, err := r.Head(ctx)
+	if !errors.Is(err, ErrNoCommits) || h.Branch != branch || branch == "" || at == "" {
+		return false, nil // whoever looks next says what is wrong
+	}
+	return true, r.MakeBranch(ctx, branch, at)
+}
+
 // MakeBranch makes a branch at a commit, without checking it out. One that is
 // there already is fine; at another commit it is ErrMovedOn.
 func (r *Repo) MakeBranch(ctx context.Context, branch, at string) error {

@@ -30,6 +30,8 @@ type Checkout interface {
 	// TakeBack takes a commit of in back that a hook of the repository changed, where an engine
 	// was killed before it did; back is false where there is none.
 	TakeBack(ctx context.Context, in CommitInput) (c ralph.Committed, back bool, err error)
+	// RestoreBranch makes the branch of known again that was deleted under HEAD.
+	RestoreBranch(ctx context.Context, known ralph.Checkout) (back bool, err error)
 }
 
 // inCheckout reports whether a task's work happens in the person's own checkout.
@@ -113,6 +115,22 @@ func (x *Executor) lookToEnd(ctx context.Context, s *ralph.State, t *ralph.Task)
 	}
 	agents, errAgents := x.agentGit(s)
 	return f, found, agents, errors.Join(err, errAgents)
+}
+
+// restoreBranch makes the checkout's branch again that an agent has deleted in its turn. Its files
+// are there; what it committed meanwhile is in the logs of HEAD.
+func (x *Executor) restoreBranch(ctx context.Context, s *ralph.State, t *ralph.Task) (bool, error) {
+	if !x.inCheckout(t) || x.Checkout == nil || x.Journal == nil {
+		return false, nil
+	}
+	back, err := x.Checkout.RestoreBranch(ctx, s.Checkout)
+	if err != nil || !back {
+		return false, err
+	}
+	text := fmt.Sprintf("the branch %s was deleted in this turn: it is at %.7s again, and all files are as they were (`git reflog` has what was committed since)", s.Checkout.Branch, s.Checkout.Head)
+	return true, x.Journal.Update(ctx, "engine", func(*ralph.State) ([]ralph.Fact, error) {
+		return []ralph.Fact{ralph.Noted{Task: t.ID, Text: text}}, nil
+	})
 }
 
 func changedAt(name string) (at time.Time) {

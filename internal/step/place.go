@@ -245,7 +245,15 @@ func (x *Executor) snapshot(ctx context.Context, s *ralph.State, t *ralph.Task) 
 		}
 		return err
 	}
-	if err = look(); err == nil || t.Run.Place.Dir == "" || ctx.Err() != nil {
+	if err = look(); err == nil || ctx.Err() != nil {
+		return tree, head, err
+	}
+	if t.Run.Place.Dir == "" {
+		back, failed := x.restoreBranch(ctx, s, t)
+		if !back || failed != nil {
+			return "", "", errors.Join(err, failed)
+		}
+		err = look()
 		return tree, head, err
 	}
 	if _, _, failed := x.enterTask(ctx, s, t); failed != nil {
