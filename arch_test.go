@@ -28,7 +28,7 @@ const module = "github.com/ralph-loop/ralph"
 // design, so say in the commit's body why (CONTRIBUTING.md, "A new package").
 func layers() map[string][]string {
 	return map[string][]string{
-		"R":                   {},
+		"R":                   {"internal/lazyregexp"},
 		"internal/lazyregexp": {},
 		// pure
 		"internal/operation":  {"R", "internal/lazyregexp"},

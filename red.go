@@ -2,9 +2,10 @@ package ralph
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // RedCheck is how a check is red: what tells one failure of it from another.
@@ -20,7 +21,7 @@ type RedCheck struct {
 }
 
 // nothingToRun are the words of shells and tools for a check that is not there.
-var nothingToRun = regexp.MustCompile(`(?m)^(/bin/)?(sh|dash|bash): .*(cannot open |No such file or directory|not found)` +
+var nothingToRun = lazyregexp.New(`(?m)^(/bin/)?(sh|dash|bash): .*(cannot open |No such file or directory|not found)` +
 	`|^make: \*\*\* No rule to make target|^npm (ERR!|error) Missing script|^python3?: can't open file `)
 
 // missing reports whether a check was not there to be run.

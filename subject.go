@@ -2,12 +2,13 @@ package ralph
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
-var subjectField = regexp.MustCompile(`\{[^{}]*\}`)
+var subjectField = lazyregexp.New(`\{[^{}]*\}`)
 
 // subjectFields are the fields that a template may name.
 func subjectFields() []string { return []string{"{summary}", "{spec}", "{task}", "{id}"} }

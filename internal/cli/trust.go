@@ -138,7 +138,8 @@ func brought(root string, c config.Config) (items []trust.Item, files map[string
 }
 
 // untrusted are those that nobody has said yes to and that were not made in this clone.
-func untrusted(ctx context.Context, env Env, root string, c config.Config) ([]trust.Item, trust.Repository, error) {
+// repo nil is opened when git has to be asked.
+func untrusted(ctx context.Context, env Env, root string, c config.Config, repo *git.Repo) ([]trust.Item, trust.Repository, error) {
 	items, files, err := brought(root, c)
 	if err != nil || len(items) == 0 {
 		return nil, trust.Repository{}, err
@@ -151,9 +152,10 @@ func untrusted(ctx context.Context, env Env, root string, c config.Config) ([]tr
 	if len(missing) == 0 {
 		return nil, known, nil
 	}
-	repo, err := git.Open(ctx, proc.NewRunner(""), root, env.Environ)
-	if err != nil {
-		return nil, known, err
+	if repo == nil {
+		if repo, err = git.Open(ctx, proc.NewRunner(""), root, env.Environ); err != nil {
+			return nil, known, err
+		}
 	}
 	made := map[string]bool{}
 	for _, i := range missing {
@@ -198,7 +200,7 @@ func trustWords(root string, items []trust.Item, known trust.Repository) string 
 
 // trusted refuses an engine what nobody has said yes to, or asks where somebody is there.
 func (x *session) trusted(ctx context.Context) error {
-	items, known, err := untrusted(ctx, x.env, x.root, x.config)
+	items, known, err := untrusted(ctx, x.env, x.root, x.config, x.repo)
 	if err != nil || len(items) == 0 {
 		return err
 	}
@@ -225,7 +227,7 @@ func (x *session) trustFlag(cmd *cobra.Command) {
 
 // askTrust shows what is not trusted and asks; an empty line, and no answer, are no.
 func askTrust(ctx context.Context, env Env, root string, c config.Config, sure bool) error {
-	items, known, err := untrusted(ctx, env, root, c)
+	items, known, err := untrusted(ctx, env, root, c, nil)
 	if err != nil {
 		return err
 	}
@@ -256,7 +258,7 @@ func showTrust(ctx context.Context, env Env, root string, c config.Config) error
 	if err != nil {
 		return err
 	}
-	missing, known, err := untrusted(ctx, env, root, c)
+	missing, known, err := untrusted(ctx, env, root, c, nil)
 	if err != nil {
 		return err
 	}
@@ -281,7 +283,7 @@ func showTrust(ctx context.Context, env Env, root string, c config.Config) error
 // trusts says what the repository brings along that nobody has said yes to, and whether
 // there is nothing of it.
 func (x *examination) trusts(ctx context.Context, env Env, root string, c config.Config) bool {
-	items, known, err := untrusted(ctx, env, root, c)
+	items, known, err := untrusted(ctx, env, root, c, nil)
 	switch {
 	case err != nil:
 		x.refused("trust", err)
@@ -303,7 +305,7 @@ func onlyTrusted(ctx context.Context, env Env, root string) error {
 	if err != nil {
 		return nil //nolint:nilerr // whoever needs the settings says what is wrong with them
 	}
-	items, known, err := untrusted(ctx, env, root, c)
+	items, known, err := untrusted(ctx, env, root, c, nil)
 	if err != nil || len(items) == 0 {
 		return err
 	}

@@ -17,15 +17,18 @@ type Acting struct {
 // file comes from somebody else (S8). What a person gives by a flag or a variable is none
 // of them, nor is what only holds more than the default.
 func (c Config) Acting() []Acting {
-	usual := map[string]string{}
+	usual := map[string]value{}
 	defaults := Defaults()
 	for _, k := range defaults.keys() {
-		usual[k.path] = yamlText(k.v.plain())
+		usual[k.path] = k.v
 	}
 	var out []Acting
 	for _, k := range c.keys() {
+		if c.Where(k.path).Kind != FromFile || !acts(k.path) {
+			continue // what is left is a few, and to encode a value takes long
+		}
 		raw := yamlText(k.v.plain())
-		if c.Where(k.path).Kind != FromFile || !acts(k.path) || raw == usual[k.path] || holdsMore(k.path, raw) {
+		if v, ok := usual[k.path]; ok && raw == yamlText(v.plain()) || holdsMore(k.path, raw) {
 			continue
 		}
 		text := raw

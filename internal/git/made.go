@@ -22,19 +22,17 @@ func (r *Repo) MadeHere(ctx context.Context, path string, landed func(commit str
 	if err != nil {
 		return false, fmt.Errorf("ask git who made %s: %w", path, err)
 	}
-	last = strings.TrimSpace(last)
-	if last != "" && landed(last) {
-		return true, nil
+	if last = strings.TrimSpace(last); last == "" {
+		return false, nil
 	}
-	log, err := r.git(ctx, call{args: []string{"reflog", "show", "--format=%H %gs", "HEAD"}})
-	if err != nil || last == "" {
-		return false, nil //nolint:nilerr // without a reflog nobody knows
-	}
-	for line := range strings.Lines(log) {
-		hash, how, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if hash == last && strings.HasPrefix(how, "commit") {
-			return true, nil
+	// Without a reflog git tells of an error, and nobody knows.
+	if log, err := r.git(ctx, call{args: []string{"reflog", "show", "--format=%H %gs", "HEAD"}}); err == nil {
+		for line := range strings.Lines(log) {
+			hash, how, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if hash == last && strings.HasPrefix(how, "commit") {
+				return true, nil
+			}
 		}
 	}
-	return false, nil
+	return landed(last), nil // last, since the whole journal may have to be read for it
 }
