@@ -216,7 +216,7 @@ func openReader(env Env, inbox, plan bool) (*journal.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return journal.Open(journal.Options{Root: root, Inbox: inbox, Plan: plan, Read: true, NewID: newID, Me: me(), Alive: proc.Alive})
+	return journal.Open(journal.Options{Root: root, Inbox: inbox, Plan: plan, Read: true, NewID: newID, Me: me(), Alive: proc.Alive, Redact: redactFacts(redactorOf(env, root))})
 }
 
 // readState folds the journal without writing anything.

@@ -112,6 +112,9 @@ func (v *views) show(s *ralph.State) error {
 	}
 	edits, err := v.readBack(s)
 	for _, fact := range edits {
+		if v.redact != nil { // what a reader shows is what will be recorded
+			fact = v.redact(fact)
+		}
 		s.Apply(ralph.Event{Seq: s.Seq, Hash: s.Hash, At: s.At, Fact: fact})
 	}
 	return err

@@ -28,14 +28,15 @@ type views struct {
 	readInbox, readPlan bool
 	inbox, plan         viewFile
 	newID               func(prefix string) string
-	specLines           map[*ralph.Spec]string // of inbox.jsonl, for the next time
-	taskLines           map[*ralph.Task]string // of plan.jsonl
-	tolerant            bool                   // an engine works: a view that cannot be read ends nothing
-	sessionLater        bool                   // session.json is to be written together with plan.jsonl
+	redact              func(ralph.Fact) ralph.Fact // nil: nothing is secret
+	specLines           map[*ralph.Spec]string      // of inbox.jsonl, for the next time
+	taskLines           map[*ralph.Task]string      // of plan.jsonl
+	tolerant            bool                        // an engine works: a view that cannot be read ends nothing
+	sessionLater        bool                        // session.json is to be written together with plan.jsonl
 }
 
 func (v *views) init(opt Options) {
-	v.root, v.readInbox, v.readPlan, v.newID = opt.Root, opt.Inbox, opt.Plan, opt.NewID
+	v.root, v.readInbox, v.readPlan, v.newID, v.redact = opt.Root, opt.Inbox, opt.Plan, opt.NewID, opt.Redact
 	v.inbox = newViewFile(opt.Root, "ralph/inbox.jsonl")
 	v.plan = newViewFile(opt.Root, "ralph/plan.jsonl")
 }
