@@ -62,7 +62,9 @@ sed -i 's/^sandbox: .*/sandbox: {kind: "off"}/; s/^gate: .*/gate: {approvals: ne
 ask='cd "$0"; for i in 1 2 3 4 5 6; do sleep 0.3; g=$("$1" gates | grep -o "g-[a-z0-9]*" | head -1); "$1" approve "$g"; T=$(grep -o "\"token\": *\"[^\"]*" ralph/.state/web.json | cut -d\" -f4); "$1" trust; done'
 env -i PATH="$PATH" HOME="$HOME" setsid sh -c "$ask" "$RALPH_ROOT" "$RALPH" &
 (trap '' HUP TERM; env -i PATH="$PATH" HOME="$HOME" setsid nohup sh -c "$ask" "$RALPH_ROOT" "$RALPH" > /dev/null 2>&1 &)
-wait`},
+env -i PATH="$PATH" HOME="$HOME" TERM=xterm tmux -f /dev/null -S "$TMPDIR/tm" new-session -d "sh -c '$ask' '$RALPH_ROOT' '$RALPH'"
+mkdir /sys/fs/cgroup/evil && sh -c 'echo $$ > /sys/fs/cgroup/evil/cgroup.procs; exec sh -c "$0" "$@"' "$ask" "$RALPH_ROOT" "$RALPH"
+wait; tmux -S "$TMPDIR/tm" kill-server`},
 		{name: "S4 pushes", does: `B=$(git rev-list --max-parents=0 HEAD | tail -1); O=$(git remote get-url origin); real=/usr/bin/git
 git push -f origin "$B:refs/heads/main"; $real push -f origin "$B:refs/heads/main"; $real send-pack --force "$O" "$B:refs/heads/main"
 git config remote.origin.push "+$B:refs/heads/main"; git -c core.hooksPath=/dev/null push origin; git -c "remote.origin.push=+$B:refs/heads/main" push --no-verify origin
@@ -90,7 +92,11 @@ const (
 
 // Each attack of the findings S1 to S11 with each sandbox, in the checkout and in worktrees,
 // as root and as an ordinary user: nothing outside has changed, nothing was answered, nothing
-// was pushed, and the history holds (issue 15, Proof; the real agents are in TestGates...).
+// was pushed, and the history holds (issue 15, Proof; with the real agents: TestRealAgentsAttack).
+// What is not an agent's turn has tests of its own: S8 (a cloned repository) script trust, S12
+// (hooks, filters and submodules in ralph's git) TestAgentsDoNotChooseWhatGitRuns, S13 (the
+// server's limits) TestWire in internal/web/guard. A slice of this runs with every `go test`:
+// TestHeld in internal/sandbox, and the scripts sandbox, person, self and operations.
 func TestAttacksAreHeld(t *testing.T) {
 	t.Parallel()
 	users := map[string][]string{"self": nil}
