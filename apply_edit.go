@@ -5,21 +5,24 @@ import "slices"
 // How Apply changes what is listed: a copy takes the place of what a clone may share.
 
 func (s *State) editTask(id TaskID, edit func(*Task)) {
-	for _, list := range [][]*Task{s.Plan.Tasks, s.Stages} {
-		for i, t := range list {
-			if t.ID == id {
-				c := *t
-				status, counted := c.Status, c.Run.Counted
-				edit(&c)
-				if c.Status != status {
-					c.Line, c.Run.Counted = "", Counted{} // what a person wrote no longer says what is so
-					s.uncount(counted)
-				}
-				list[i] = &c
-				return
-			}
-		}
+	is := func(t *Task) bool { return t.ID == id }
+	list, i := s.Plan.Tasks, s.edited
+	if i >= len(list) || !is(list[i]) {
+		i = slices.IndexFunc(list, is)
 	}
+	if i >= 0 {
+		s.edited = i
+	} else if list, i = s.Stages, slices.IndexFunc(s.Stages, is); i < 0 {
+		return
+	}
+	c := *list[i]
+	status, counted := c.Status, c.Run.Counted
+	edit(&c)
+	if c.Status != status {
+		c.Line, c.Run.Counted = "", Counted{} // what a person wrote no longer says what is so
+		s.uncount(counted)
+	}
+	list[i] = &c
 }
 
 func (s *State) editSpec(id SpecID, edit func(*Spec)) {

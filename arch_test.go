@@ -44,6 +44,7 @@ func layers() map[string][]string {
 		"internal/proc":     {},
 		"internal/config":   {"R", "internal/lazyregexp"},
 		"internal/journal":  {"R"},
+		"internal/records":  {"R"},
 		"internal/git":      {"R", "internal/lazyregexp", "internal/operation", "internal/proc"},
 		"internal/gate":     {"R", "internal/lazyregexp", "internal/proc", "internal/redact", "internal/testoutput"},
 		"internal/agent":    {"R", "internal/lazyregexp", "internal/proc", "internal/testoutput"},
@@ -60,7 +61,7 @@ func layers() map[string][]string {
 		"internal/agentcheck": {"R", "internal/agent", "internal/proc"},
 		// composition
 		"internal/engine": {"R", "internal/policy"},
-		"internal/step":   {"R", "internal/attempt", "internal/operation", "internal/policy", "internal/prompt", "internal/redact", "internal/stream", "internal/testdiff"},
+		"internal/step":   {"R", "internal/attempt", "internal/operation", "internal/policy", "internal/prompt", "internal/records", "internal/redact", "internal/stream", "internal/testdiff"},
 		// surfaces
 		"internal/web":        {"R", "internal/action", "internal/lazyregexp", "internal/report", "internal/web/api", "internal/web/asset", "internal/web/draw", "internal/web/index", "internal/web/live", "internal/web/markup", "internal/web/view"},
 		"internal/web/asset":  {},
@@ -73,7 +74,7 @@ func layers() map[string][]string {
 		"internal/web/api":    {"R", "internal/action", "internal/policy", "internal/report", "internal/web/index"},
 		"internal/cli": {
 			"R", "internal/action", "internal/agent", "internal/agentcheck", "internal/attempt", "internal/config", "internal/coverage", "internal/engine", "internal/gate",
-			"internal/git", "internal/hook", "internal/journal", "internal/lazyregexp", "internal/mcp", "internal/notify", "internal/operation", "internal/policy", "internal/proc", "internal/prompt", "internal/redact",
+			"internal/git", "internal/hook", "internal/journal", "internal/lazyregexp", "internal/mcp", "internal/notify", "internal/operation", "internal/policy", "internal/proc", "internal/prompt", "internal/records", "internal/redact",
 			"internal/report", "internal/sandbox", "internal/secrets", "internal/shim", "internal/step", "internal/trust", "internal/web", "internal/web/api", "internal/web/guard", "internal/web/view",
 		},
 		"cmd/ralph": {"internal/cli"},

@@ -318,9 +318,8 @@ type ChecksRan struct {
 	Out      []LeftFile `json:"out,omitempty"`
 	Taken    []string   `json:"taken,omitempty"`
 
-	// Record is the SHA-256 sum of checks.json in the folder Dir of the turn before (S9).
-	Record string `json:"record,omitempty"`
-	Dir    string `json:"dir,omitempty"`
+	// Whole is where the results lie whole, in the folder of the turn before.
+	Whole
 
 	Took time.Duration `json:"took"`
 }

@@ -58,6 +58,7 @@ type BaselineRan struct {
 	Tree    string        `json:"tree,omitempty"` // of the commit
 	Red     []string      `json:"red,omitempty"`  // commands
 	Results []GateResult  `json:"results,omitempty"`
+	Whole                 // where Results lie whole, where they are shortened here
 	Covered float64       `json:"covered,omitempty"` // the coverage, where Results do not say
 	Took    time.Duration `json:"took"`
 	// Reused: the same checks ran on the same tree before; nothing was run.

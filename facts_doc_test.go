@@ -74,7 +74,10 @@ func emptyFact(kind string) (ralph.Fact, error) {
 // fieldNames are the JSON names of a fact's fields.
 func fieldNames(fact ralph.Fact) []string {
 	var names []string
-	for f := range reflect.TypeOf(fact).Fields() {
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(fact)) {
+		if f.Anonymous { // its fields are the fact's own
+			continue
+		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "-" { // StepStarted.Step, which MarshalJSON writes
 			name = strings.ToLower(f.Name)

@@ -22,15 +22,18 @@ type Progress struct {
 func (s *State) Progress() Progress {
 	p := Progress{Current: s.current(), PhaseAt: -1, StepAt: -1, Total: len(s.Plan.Tasks), Skipped: []TaskID{}}
 	var phases []string
-	steps := map[string]int{} // tasks of a phase seen so far
+	var steps []int // tasks of each phase seen so far
+	at := -1        // the phase of the task before: mostly that of the next one, too
 	for _, t := range s.Plan.Tasks {
-		if !slices.Contains(phases, t.Phase) {
-			phases = append(phases, t.Phase)
+		if at < 0 || phases[at] != t.Phase {
+			if at = slices.Index(phases, t.Phase); at < 0 {
+				at, phases, steps = len(phases), append(phases, t.Phase), append(steps, 0)
+			}
 		}
 		if t.ID == p.Current || p.Current == "" && p.PhaseAt < 0 && !t.Status.Ended() {
-			p.Phase, p.PhaseAt, p.StepAt = t.Phase, slices.Index(phases, t.Phase), steps[t.Phase]
+			p.Phase, p.PhaseAt, p.StepAt = t.Phase, at, steps[at]
 		}
-		steps[t.Phase]++
+		steps[at]++
 		switch t.Status {
 		case TaskDone:
 			p.Completed++

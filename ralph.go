@@ -334,6 +334,8 @@ type Conflict struct {
 	Ours   string         `json:"ours"`
 	Theirs string         `json:"theirs"`
 	Files  []ConflictFile `json:"files"`
+	// Whole is where Files lie whole, where they are shortened here.
+	Whole
 }
 
 // ConflictFile is one file of a conflict, with both sides between markers.
@@ -341,6 +343,8 @@ type ConflictFile struct {
 	Path   string `json:"path"`
 	Kind   string `json:"kind"` // content, add/add, modify/delete, rename, binary, submodule, ...
 	Marked string `json:"marked,omitempty"`
+	// Brief are the bytes left out of Marked here: the file has them that the fact names.
+	Brief int64 `json:"brief,omitempty"`
 }
 
 // Saved is work that was put where nothing removes it (product.md 14).

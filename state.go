@@ -21,6 +21,7 @@ type State struct {
 
 	Inbox   []*Spec       `json:"inbox,omitempty"` // in file order (X-66)
 	Plan    Plan          `json:"plan"`
+	edited  int           // where the task stands in the plan that was changed last: the next fact is mostly of it
 	Stages  []*Task       `json:"stages,omitempty"` // the stage tasks of the job
 	Job     *Job          `json:"job,omitempty"`
 	Session Session       `json:"session"`
@@ -324,6 +325,9 @@ func (s *State) Work() iter.Seq[*Task] {
 // Task returns the task or stage with the id, nil when there is none. The
 // result must not be written to.
 func (s *State) Task(id TaskID) *Task {
+	if i := s.edited; i < len(s.Plan.Tasks) && s.Plan.Tasks[i].ID == id {
+		return s.Plan.Tasks[i]
+	}
 	for _, t := range s.Plan.Tasks {
 		if t.ID == id {
 			return t

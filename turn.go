@@ -298,14 +298,16 @@ func IsDiffCheck(name string) bool {
 
 // GateResult is what one check command did (B-036 to B-038).
 type GateResult struct {
-	Name    string        `json:"name"`
-	Command string        `json:"command"`
-	Exit    int           `json:"exit"` // -1 when it did not end by itself
-	Pass    bool          `json:"pass"`
-	Output  string        `json:"output,omitempty"` // stderr and stdout, marked, head and tail (X-48)
-	Cut     int64         `json:"cut,omitempty"`    // bytes left out of Output
-	Why     string        `json:"why,omitempty"`    // "timed out after 10m: it did not end", "not found", ...
-	Took    time.Duration `json:"took"`
+	Name    string `json:"name"`
+	Command string `json:"command"`
+	Exit    int    `json:"exit"` // -1 when it did not end by itself
+	Pass    bool   `json:"pass"`
+	Output  string `json:"output,omitempty"` // stderr and stdout, marked, head and tail (X-48)
+	Cut     int64  `json:"cut,omitempty"`    // bytes left out of Output when it ran
+	// Brief are the bytes left out of Output here: the file has them that the fact names.
+	Brief int64         `json:"brief,omitempty"`
+	Why   string        `json:"why,omitempty"` // "timed out after 10m: it did not end", "not found", ...
+	Took  time.Duration `json:"took"`
 	// Hung: its time was over before it ended, so that it says nothing of what it checks.
 	Hung bool `json:"hung,omitempty"`
 	// Coverage is what the run says of the lines that tests reach; nil: it says nothing.

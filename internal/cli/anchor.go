@@ -14,7 +14,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
-	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/records"
 )
 
 const (
@@ -108,7 +108,7 @@ func remembered(ctx context.Context, repo *git.Repo, root string) (policy.Rememb
 // files holds the records of turns against what their facts say of them.
 func (v *verified) files(root string) error {
 	for _, f := range v.Files {
-		sum, err := step.Sum(root, f.Path)
+		sum, err := records.Sum(root, f.Path)
 		why := ""
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/records"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/web"
 )
@@ -56,6 +57,7 @@ func (d *dashboard) options() web.Options {
 		Doctor:   doctorDesk{d.env},
 		Specs:    specFolder{d.root},
 		Turns:    turnFiles{d.root},
+		Whole:    func(t *ralph.Task) *ralph.Task { return records.Task(d.root, t) },
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
@@ -23,6 +24,7 @@ type turnFiles struct{ root string }
 
 var (
 	recordTask = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$`)
+	checksFile = lazyregexp.New(`^checks(-[0-9a-f]{16})?\.json$`)
 	recordName = lazyregexp.New(`^([0-9]{1,9})(?:\.([0-9]{1,6}))?$`)
 )
 
@@ -83,6 +85,9 @@ func (f turnFiles) Open(id ralph.TaskID, record, name string) (web.TurnFile, int
 	}
 	defer root.Close()
 	file := path.Join(record, name)
+	if name == ralph.ChecksFile && record != "" {
+		file = newestChecks(root, record)
+	}
 	if info, err := root.Lstat(file); err != nil || !info.Mode().IsRegular() { // a pipe would never end
 		return nil, 0, fs.ErrNotExist
 	}
@@ -96,6 +101,22 @@ func (f turnFiles) Open(id ralph.TaskID, record, name string) (web.TurnFile, int
 		return nil, 0, err
 	}
 	return in, info.Size(), nil
+}
+
+// newestChecks is the file with the newest run of a turn's checks: a second run of the same
+// turn has one of its own, since a fact names the first.
+func newestChecks(root *os.Root, record string) string {
+	newest, at := path.Join(record, ralph.ChecksFile), time.Time{}
+	entries, _ := fs.ReadDir(root.FS(), record)
+	for _, e := range entries {
+		if !checksFile.MatchString(e.Name()) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && info.ModTime().After(at) {
+			newest, at = path.Join(record, e.Name()), info.ModTime()
+		}
+	}
+	return newest
 }
 
 // Grown is how much the agents at work have said: it changes when a page has to.

@@ -14,6 +14,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/records"
 	"github.com/ralph-loop/ralph/internal/report"
 )
 
@@ -95,7 +96,7 @@ func listGates(w io.Writer, s *ralph.State, now time.Time) error {
 // the middle of a turn no patch has it. Where git does not tell, a person still has the
 // rest to decide by.
 func gateDetail(ctx context.Context, env Env, s *ralph.State, g *ralph.Gate, root string) report.GateDetail {
-	d := report.GateDetailOf(s, g)
+	d := wholeDetail(s, g, root)
 	about := s.Task(d.Of())
 	if about == nil {
 		return d
@@ -118,6 +119,20 @@ func gateDetail(ctx context.Context, env Env, s *ralph.State, g *ralph.Gate, roo
 		d.Folder = repo.Root()
 	}
 	return d
+}
+
+// maxQuoted is how much of one output a gate shows, in bytes.
+const maxQuoted = 8 << 10
+
+// wholeDetail is what the state says of a gate, with the outputs whole that it has in brief.
+func wholeDetail(s *ralph.State, g *ralph.Gate, root string) report.GateDetail {
+	d := report.GateDetailOf(s, g)
+	t := records.Task(root, s.Task(d.Of()))
+	if t == nil {
+		return d
+	}
+	d.Detail = records.Detail(root, s.Task(d.Of()), d.Detail, maxQuoted)
+	return d.With(t)
 }
 
 func showGate(ctx context.Context, env Env, j *journal.File, s *ralph.State, id ralph.GateID, root string, asJSON bool) error {

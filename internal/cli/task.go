@@ -12,6 +12,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/records"
 	"github.com/ralph-loop/ralph/internal/report"
 )
 
@@ -217,7 +218,11 @@ func runTaskShow(env Env, id string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(env.Stdout, report.Task(t, history))
+	root, err := findRoot(env)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(env.Stdout, report.Task(records.Task(root, t), history))
 	return err
 }
 

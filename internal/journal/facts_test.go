@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/ralph-loop/ralph"
@@ -275,14 +276,17 @@ func TestSnapshotPlusTailIsTheFold(t *testing.T) {
 			resumed.Apply(back)
 		}
 		whole.Aside, resumed.Aside = nil, nil // not kept, by design
-		if d := cmp.Diff(throughJSON(t, whole), throughJSON(t, resumed)); d != "" {
+		if d := cmp.Diff(throughJSON(t, whole), throughJSON(t, resumed), lookups()); d != "" {
 			t.Fatalf("cut after %d facts: %s", cut, d)
 		}
-		if d := cmp.Diff(whole, resumed, nilIsEmpty()); d != "" {
+		if d := cmp.Diff(whole, resumed, nilIsEmpty(), lookups()); d != "" {
 			t.Fatalf("cut after %d facts, beyond JSON: %s", cut, d)
 		}
 	})
 }
+
+// lookups leaves out where a look for a task begins: it is quick or slow, never other.
+func lookups() cmp.Option { return cmpopts.IgnoreUnexported(ralph.State{}) }
 
 // nilIsEmpty takes a slice without elements for none: JSON cannot tell.
 func nilIsEmpty() cmp.Option {

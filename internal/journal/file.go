@@ -82,9 +82,10 @@ type File struct {
 	planTook time.Duration // the last time
 	told     int64         // seq of the last event given to Observe
 	closed   bool
-	unsynced bool // f holds facts that are not on the disk yet
-	anew     bool // the last reload folded all segments: there was no snapshot to believe
-	renew    bool // the first write begins a new segment, with a snapshot that this build believes
+	unsynced bool  // f holds facts that are not on the disk yet
+	snapshot int64 // bytes of the newest snapshot
+	anew     bool  // the last reload folded all segments: there was no snapshot to believe
+	renew    bool  // the first write begins a new segment, with a snapshot that this build believes
 }
 
 // ErrGone is a journal that somebody deleted while ralph worked, such as an
@@ -269,7 +270,7 @@ func (j *File) redacted(facts []ralph.Fact) []ralph.Fact {
 
 // afterAppend brings the views in line and begins a new segment when it is time.
 func (j *File) afterAppend(facts []ralph.Fact) error {
-	full := j.offset >= j.opt.SegmentSize || j.renew && j.offset > 0
+	full := j.offset >= j.segmentLimit() || j.renew && j.offset > 0
 	if j.views.stale() || full {
 		if err := j.sync(); err != nil {
 			return fmt.Errorf("write the journal %s: %w", journalFile, err)
@@ -286,6 +287,16 @@ func (j *File) afterAppend(facts []ralph.Fact) error {
 		return j.rotate()
 	}
 	return nil
+}
+
+// segmentLimit is how long the current segment grows. Where the snapshot is longer than a
+// segment, it is written no more often than there are as many bytes of facts: what a task
+// costs stays the same however many there are.
+func (j *File) segmentLimit() int64 {
+	if j.snapshot > segmentSize {
+		return max(j.opt.SegmentSize, j.snapshot)
+	}
+	return j.opt.SegmentSize
 }
 
 // append writes facts as lines and folds them. On any error the file is cut

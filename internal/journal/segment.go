@@ -138,6 +138,7 @@ func (j *File) readSnapshot() *ralph.State {
 	if json.Unmarshal(b, &s) != nil || s.Version != ralph.FoldVersion || s.Shape != stateShape() || s.State == nil {
 		return &ralph.State{}
 	}
+	j.snapshot = int64(len(b))
 	return s.State
 }
 
@@ -158,8 +159,8 @@ func (j *File) rotate() error {
 	if err := os.Rename(current, filepath.Join(j.dir, segmentName(j.state.Seq))); err != nil {
 		return fmt.Errorf("begin a new journal segment: %w", err)
 	}
-	j.renew = false
-	return j.reload()
+	j.renew, j.snapshot = false, int64(len(b))
+	return j.openCurrent() // the state is what the snapshot has
 }
 
 // segmentName names an ended segment by the seq of its last fact.

@@ -129,6 +129,13 @@ func (v *verifier) file(e ralph.Event, task ralph.TaskID, path, sum string) {
 	v.files[path] = FileClaim{Seq: e.Seq, Task: task, Path: path, Sum: sum}
 }
 
+// whole claims the file with what a fact shortens.
+func (v *verifier) whole(e ralph.Event, task ralph.TaskID, w ralph.Whole) {
+	if w.Record != "" {
+		v.file(e, task, w.Path(), w.Record)
+	}
+}
+
 func (v *verifier) look(e ralph.Event) (err error) {
 	switch f := e.Fact.(type) {
 	case ralph.SessionStarted:
@@ -145,10 +152,10 @@ func (v *verifier) look(e ralph.Event) (err error) {
 			v.file(e, f.Task, path.Join(f.Dir, file.Name), file.Sum)
 		}
 	case ralph.ChecksRan:
-		if f.Record != "" {
-			v.file(e, f.Task, path.Join(f.Dir, "checks.json"), f.Record)
-		}
+		v.whole(e, f.Task, f.Whole)
 		v.ran(e, f)
+	case ralph.BaselineRan:
+		v.whole(e, f.Task, f.Whole)
 	case ralph.RequestAnswered:
 		v.ruled(e, f)
 	case ralph.Committed:
@@ -162,6 +169,9 @@ func (v *verifier) look(e ralph.Event) (err error) {
 	case ralph.IntegrationStarted:
 		v.known[f.Tip], v.known[f.From] = true, true
 	case ralph.Merged:
+		if f.Conflict != nil {
+			v.whole(e, f.Task, f.Conflict.Whole)
+		}
 		if f.Advanced {
 			v.advanced(e, f.Task, f)
 		}

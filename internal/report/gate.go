@@ -83,10 +83,16 @@ func GateDetailOf(s *ralph.State, g *ralph.Gate) GateDetail {
 	if t == nil {
 		return d
 	}
+	return d.With(t)
+}
+
+// With is the detail with what the task has to say: for one whose outputs were read whole.
+func (d GateDetail) With(t *ralph.Task) GateDetail {
 	d.Name, d.Branch, d.QA = t.Name, t.Run.Place.Branch, t.Run.Answers
-	if g.Kind != ralph.GateMerge {
+	if d.Kind != ralph.GateMerge {
 		return d
 	}
+	d.Red = nil
 	d.Findings = t.Run.Queue.Weakened
 	if m := t.Run.Queue.Merged; m != nil && m.Conflict != nil {
 		d.Conflicts = m.Conflict.Files

@@ -33,7 +33,7 @@ func (x *Executor) baseline(ctx context.Context, s *ralph.State, t *ralph.Task, 
 	if known {
 		ran.Took = 0
 	}
-	return []ralph.Fact{ran}, nil
+	return x.keepBaseline(ran)
 }
 
 // baselineOf is what the results say of a commit.
@@ -84,5 +84,5 @@ func (x *Executor) baselineHere(ctx context.Context, t *ralph.Task, step ralph.B
 		}
 	}
 	ran.Took = x.Now().Sub(begin)
-	return []ralph.Fact{ran}, nil
+	return x.keepBaseline(ran)
 }

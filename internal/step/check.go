@@ -34,14 +34,12 @@ func (x *Executor) check(ctx context.Context, s *ralph.State, t *ralph.Task, ste
 	if err != nil {
 		return nil, err
 	}
-	if t.Run.Last != nil && t.Run.Last.Dir != "" {
-		if err := x.keep(filepath.Join(t.Run.Last.Dir, checksName), ran); err != nil {
-			return nil, err
-		}
-		ran.Dir = t.Run.Last.Dir
-		if ran.Record, err = sum(filepath.Join(x.Root, ran.Dir, checksName)); err != nil {
-			return nil, err
-		}
+	dir := ""
+	if t.Run.Last != nil {
+		dir = t.Run.Last.Dir
+	}
+	if ran, err = x.keepChecks(ran, dir); err != nil {
+		return nil, err
 	}
 	facts := append([]ralph.Fact{ran}, x.remarks(t, ran)...)
 	if ran.Pass && len(junk) > 0 {
@@ -228,6 +226,10 @@ func (x *Executor) checkMerged(ctx context.Context, t *ralph.Task, step ralph.Ch
 		}
 	}
 	judge(&ran, o)
+	ran, err := x.keepChecks(ran, "")
+	if err != nil {
+		return nil, err
+	}
 	return append([]ralph.Fact{ran}, x.remarks(t, ran)...), nil
 }
 

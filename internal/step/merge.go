@@ -100,6 +100,9 @@ func (x *Executor) mergeMembers(ctx context.Context, s *ralph.State, t *ralph.Ta
 		}
 		m = ralph.Merged{Error: err.Error()}
 	}
+	if m.Conflict, err = x.keepConflict(m.Conflict, t.ID); err != nil {
+		return nil, err
+	}
 	return merged(m), nil
 }
 

@@ -1,17 +1,15 @@
 package step
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/records"
 )
 
 // record is the folder of one turn: prompt, output, and what came of it.
@@ -70,14 +68,13 @@ const (
 	promptName  = "prompt.md"
 	summaryName = "summary.json"
 	diffName    = "diff.patch"
-	checksName  = "checks.json"
 )
 
 // sums says what the files in a turn's folder hold.
 func sums(dir string) ([]ralph.FileSum, error) {
 	var of []ralph.FileSum
 	for _, name := range []string{promptName, outputName, summaryName, diffName} {
-		s, err := sum(filepath.Join(dir, name))
+		s, err := records.Sum(dir, name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
@@ -88,23 +85,6 @@ func sums(dir string) ([]ralph.FileSum, error) {
 	}
 	return of, nil
 }
-
-func sum(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("read the record of the turn: %w", err)
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("read the record of the turn: %w", err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// Sum is what TurnEnded.Files and ChecksRan.Record say of a file of the records, by its
-// path relative to the repository. An error that is fs.ErrNotExist: it is gone.
-func Sum(root, rel string) (string, error) { return sum(filepath.Join(root, rel)) }
 
 // outputName is the file that has what an agent printed, byte for byte but for secrets.
 const outputName = "output.log"

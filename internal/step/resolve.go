@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/prompt"
+	"github.com/ralph-loop/ralph/internal/records"
 )
 
 // Resolving is the merge of what landed meanwhile into a task's branch, in its
@@ -67,8 +68,8 @@ func (x *Executor) beginResolve(ctx context.Context, s *ralph.State, t *ralph.Ta
 
 // resolveInput completes the prompt of a resolve: the task that it is about, and
 // both sides of what does not fit.
-func resolveInput(s *ralph.State, t *ralph.Task, in *prompt.Input) {
-	parent := s.Task(t.Parent)
+func (x *Executor) resolveInput(s *ralph.State, t *ralph.Task, in *prompt.Input) {
+	t, parent := records.Task(x.Root, t), records.Task(x.Root, s.Task(t.Parent))
 	if parent == nil {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/prompt"
+	"github.com/ralph-loop/ralph/internal/records"
 	"github.com/ralph-loop/ralph/internal/redact"
 )
 
@@ -245,7 +246,7 @@ func (x *Executor) answer(s *ralph.State, t *ralph.Task, step ralph.Turn, res ra
 // prompt renders what the agent is told.
 func (x *Executor) prompt(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Turn, spec string, structured bool) (string, error) {
 	in := prompt.Input{
-		Stage: step.Stage, SpecFile: s.Job.File, SpecText: spec, Task: t, Tasks: s.Plan.Tasks,
+		Stage: step.Stage, SpecFile: s.Job.File, SpecText: spec, Task: records.Task(x.Root, t), Tasks: s.Plan.Tasks,
 		Learnings: readTail(filepath.Join(x.dir(t), progressFile), mostLearned), Feedback: step.Feedback,
 		Handover: t.Run.Handover, Iteration: step.Iteration, Max: x.Config.MaxIterations, Structured: structured, InPlace: t.Run.Place.Dir == "",
 		Signal: x.Signal,
@@ -267,11 +268,11 @@ func (x *Executor) prompt(ctx context.Context, s *ralph.State, t *ralph.Task, st
 	}
 	switch step.Stage {
 	case ralph.KindDecompose:
-		in.Task = s.Task(t.Parent)
+		in.Task = records.Task(x.Root, s.Task(t.Parent))
 	case ralph.KindVerify:
 		in.Diff = x.jobDiff(ctx, s)
 	case ralph.KindResolve:
-		resolveInput(s, t, &in)
+		x.resolveInput(s, t, &in)
 	}
 	override := filepath.Join(x.Root, "ralph/prompts", string(step.Stage)+".md")
 	custom, err := os.ReadFile(override)

@@ -71,7 +71,7 @@ func gate(ctx context.Context, r *request) (view.Page, error) {
 		d := r.server.detail(ctx, r.state, g)
 		m.Detail, m.Gone = &d, !g.Heard(r.engine.Alive, r.now)
 		m.Offers = action.Offers(r.state, r.world(), action.Gate, string(id))
-		m.Checks = doubts(r.state, g)
+		m.Checks = r.server.doubts(r.state, g)
 		_, _, _ = r.server.gatesPast.ends(r.server.opt.Source, r.state, false) // so that its end is seen, whatever was before
 	} else if err := r.server.became(r, &m); err != nil {
 		return view.Page{}, err
@@ -98,11 +98,12 @@ func (x *Server) detail(ctx context.Context, s *ralph.State, g *ralph.Gate) repo
 }
 
 // doubts are the checks that a test gate is about: not green, or with findings.
-func doubts(s *ralph.State, g *ralph.Gate) []ralph.GateResult {
+func (x *Server) doubts(s *ralph.State, g *ralph.Gate) []ralph.GateResult {
 	t := s.Task(g.Task)
 	if g.Kind != ralph.GateTest || t == nil || t.Run.Checks == nil {
 		return nil
 	}
+	t = x.whole(t)
 	return slices.DeleteFunc(slices.Clone(t.Run.Checks.Results), func(r ralph.GateResult) bool {
 		return r.Pass && len(r.Findings) == 0 && r.Coverage == nil
 	})

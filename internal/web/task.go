@@ -52,6 +52,7 @@ func taskPage(_ context.Context, r *request) (view.Page, error) {
 	}
 	live, feed := b.liveOutput(t, running), b.feedOf(t, running, turns)
 	feed.Beside = live.Records && feed.Feed != nil && len(feed.Feed.Items) > 0
+	whole := r.server.whole(t)
 	return view.Page{Title: oneLine(cmp.Or(t.Name, string(id)), 120), Sections: []view.Section{
 		{ID: "task-head", Body: view.TaskHead(b.taskHead(t, past.end))},
 		{ID: "task-live", Class: "two-thirds", Body: view.TaskLive(live, feed)},
@@ -61,10 +62,18 @@ func taskPage(_ context.Context, r *request) (view.Page, error) {
 		{ID: "task-turns", Body: view.TaskTurns(id, turns, picked)},
 		{ID: "task-file", Body: view.TaskFile(picked)},
 		{ID: "task-diff", Body: view.TaskDiff(diff)},
-		{ID: "task-checks", Body: view.TaskChecks(checksOf(t))},
-		{ID: "task-merge", Body: view.TaskMerge(mergeOf(t))},
+		{ID: "task-checks", Body: view.TaskChecks(checksOf(whole))},
+		{ID: "task-merge", Body: view.TaskMerge(mergeOf(whole))},
 		{ID: "task-past", Body: view.TaskPast(id, past.lines, past.from, past.cut)},
 	}}, nil
+}
+
+// whole is a task with the outputs whole that its facts have in brief.
+func (x *Server) whole(t *ralph.Task) *ralph.Task {
+	if x.opt.Whole == nil {
+		return t
+	}
+	return x.opt.Whole(t)
 }
 
 // noTask says that there is no such task, and which one was probably meant.

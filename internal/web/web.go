@@ -40,10 +40,12 @@ type Source interface {
 
 // Options are what the dashboard needs from outside.
 type Options struct {
-	Source  Source
-	Desk    action.Desk
-	Gates   Gates  // nil: pages of gates show what the state has
-	Proofs  Proofs // nil: nothing is decided again
+	Source Source
+	Desk   action.Desk
+	Gates  Gates  // nil: pages of gates show what the state has
+	Proofs Proofs // nil: nothing is decided again
+	// Whole reads what the state has in brief of a task's outputs; nil: that is all.
+	Whole   func(*ralph.Task) *ralph.Task
 	Root    string // the repository
 	Version string // of ralph
 	Build   string // changes with every build of ralph
