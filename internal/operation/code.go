@@ -14,8 +14,8 @@ var (
 	callsOut = lazyregexp.New("(?i)\\b(os\\.system|os\\.popen|os\\.exec[a-z]*|os\\.spawn[a-z]*|os\\.posix_spawn|subprocess\\.[a-z_]+|subprocess|pty\\.spawn|getoutput|child_process|execsync|execfilesync|execfile|spawnsync|spawn|popen[0-9]*|shell_exec|passthru|proc_open|pcntl_exec|create_subprocess_[a-z]+|os\\.execute|io\\.popen|do shell script|system\\.cmd|os:cmd|open3|shell-command[a-z-]*|call-process|shelljs|execa|zx|run\\(`|deno\\.run|deno\\.command|bun\\.spawn|bun\\.\\$|termopen|jobstart|uiop|sh\\.exec|processbuilder|getruntime|io\\.pipe|process\\.run|system2|importlib|nssystem|open-pipe|writeln)\\b|\\b(system|exec|syscall|backquote)\\s*[(\"' ]|`|\\bqx\\b|%x\\s*[\\[({\"'|!]|open\\s*\\(?[^)]*[\"']\\s*\\|")
 	codeEval = lazyregexp.New(`(?i)(^|[^.\w])(eval|exec|execfile|compile|instance_eval|class_eval|load_string|loadstring|new function|assert|create_function|__import__|getattr|import_module|require_relative)\s*[(]|(^|[^.\w$])eval\s+["'$]|fromcharcode|b64decode|base64|unpack\s*\(|\[::-1\]|\.reverse\b|codecs\.|marshal\.|zlib\.|decodeuricomponent|\batob\b|unescape\(|chr\(|\.from\([^)]*hex|bytes\.fromhex|rot13|vm\.run|runinthiscontext|\$\$\{|->\$|globalthis\[|process\[|require\([a-z_]+\)|\.constructor\b|\bsend\s*\(`)
 	// removal are calls that delete files; those of trees are in removalDeep.
-	removal     = lazyregexp.New(`(?i)\b(os\.remove|os\.unlink|os\.rmdir|os\.removedirs|os\.truncate|os\.rename|os\.replace|unlinksync|unlink|rmdirsync|rmdir|fs\.rm|fs\.unlink|fs\.truncate|truncatesync|rmsync|fs\.promises\.rm|promises\.rm|file\.delete|file\.unlink|dir\.delete|dir\.rmdir|dir\.unlink|fileutils\.[a-z_]*(rm|remove|move|mv)[a-z_]*|shutil\.(rmtree|move)|rmtree|remove_tree|removeall|remove_dir_all|remove_entry[a-z_]*|remove_dir|rm_rf|rm_r|rimraf|del_dir_r|rm-rf|delete-directory|delete-file|os\.removeall|delete|trash|emptydirsync|removesync|fs\.remove|deno\.remove|deno\.removesync|rm!?|rm_rf!|file\.rm_rf!?|path\.unlink|\.unlink|remove|deltree|file\.delete_all|filesystem\.delete|truncate|recursive-delete|delete-directory-and-files|writefilesync|writefile|file_put_contents|open)\s*[!]?\s*[( ]`)
-	removalDeep = lazyregexp.New(`(?i)rmtree|remove_tree|removeall|remove_dir_all|remove_entry|rm_rf|rm_r\b|rimraf|del_dir_r|delete-directory|recursive|fileutils\.(rm|remove)|emptydir|removesync|fs\.remove|"rf"|'rf'|force:\s*true|shutil\.(rmtree|move)|removedirs|deltree|os\.rename|os\.replace|fileutils\.mv|deno\.remove`)
+	removal     = lazyregexp.New(`(?i)\b(file\s+delete|os\.remove|os\.unlink|os\.rmdir|os\.removedirs|os\.truncate|os\.rename|os\.replace|unlinksync|unlink|rmdirsync|rmdir|fs\.rm|fs\.unlink|fs\.truncate|truncatesync|rmsync|fs\.promises\.rm|promises\.rm|file\.delete|file\.unlink|dir\.delete|dir\.rmdir|dir\.unlink|fileutils\.[a-z_]*(rm|remove|move|mv)[a-z_]*|shutil\.(rmtree|move)|rmtree|remove_tree|removeall|remove_dir_all|remove_entry[a-z_]*|remove_dir|rm_rf|rm_r|rimraf|del_dir_r|rm-rf|removeitem|file\s+delete|delete-directory|delete-file|os\.removeall|delete|trash|emptydirsync|removesync|fs\.remove|deno\.remove|deno\.removesync|rm!?|rm_rf!|file\.rm_rf!?|path\.unlink|\.unlink|remove|deltree|file\.delete_all|filesystem\.delete|truncate|recursive-delete|delete-directory-and-files|writefilesync|writefile|file_put_contents|open)\s*[!]?\s*([( ;]|$)`)
+	removalDeep = lazyregexp.New(`(?i)removeitem|file\s+delete\s+-force|rmtree|remove_tree|removeall|remove_dir_all|remove_entry|rm_rf|rm_r\b|rimraf|del_dir_r|delete-directory|recursive|fileutils\.(rm|remove)|emptydir|removesync|fs\.remove|"rf"|'rf'|force:\s*true|shutil\.(rmtree|move)|removedirs|deltree|os\.rename|os\.replace|fileutils\.mv|deno\.remove`)
 	walks       = lazyregexp.New(`(?i)os\.walk|glob|rglob|listdir|scandir|iterdir|readdir|walkdir|find::|find\(|\.entries|each_child|dir\[|dir\.children|fs\.cp|file::find|traverse|opendir|ls\(|readdirsync`)
 	homeWords   = lazyregexp.New(`(?i)os\.homedir\(\)|homedir\(\)|(os\.path\.)?expanduser\(\s*(['"])~(/?)['"]\s*\)|(pathlib\.)?path\.home\(\)|\$?env\s*[\[{(]\s*['"]?home['"]?\s*[\]})]|process\.env\.home|process\.env\[\s*['"]home['"]\s*\]|(os\.)?(getenv|environ(\.get)?)\s*[(\[]\s*['"]home['"]\s*[\])]|dir\.home(\(\))?|file\.expand_path\(\s*['"]~/?['"]\s*\)|system\.user_home!?\(?\)?|\$ENV\{['"]?HOME['"]?\}|\$_(server|env)\[['"]?home['"]?\]|env::var\("home"\)|deno\.env\.get\(\s*['"]home['"]\s*\)|bun\.env\.home|userprofile|sys\.getenv\(['"]home['"]\)|path\.expand\(['"]~['"]\)|os\.userhomedir\(\)|sys\.env\(['"]home['"]\)|homedir\b|os\.getenv\s*['"]home['"]|env\.fetch\(['"]home['"]\)`)
 	literal     = lazyregexp.New("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`((?:[^`\\\\]|\\\\.)*)`")
@@ -180,6 +180,7 @@ func (k *look) program1(lang, text string, ws []word) {
 	case codeDisk.MatchString(text) && (strings.Contains(text, "w") && codeRe0.MatchString(text)):
 		k.never(formatDisk, ws)
 	}
+	k.calls(text, ws)
 	if dropSQL(text) && codeRe1.MatchString(text) {
 		k.never(dropDatabase, ws)
 	}
@@ -193,6 +194,8 @@ func (k *look) program1(lang, text string, ws []word) {
 		runs = codeRe3.MatchString(text)
 	case lang == "node" || lang == "nodejs" || lang == "bun" || lang == "deno":
 		runs = codeRe4.MatchString(text)
+	case lang == "groovy" || lang == "scala" || lang == "kotlin":
+		runs = runs || codeStarts.MatchString(text)
 	case lang == "emacs":
 		runs = runs || codeRe5.MatchString(text)
 	}
@@ -269,7 +272,7 @@ func (k *look) callsOut(lang, text string, ws []word) {
 			for _, a := range parts[i:] {
 				argv = append(argv, homed(a))
 			}
-			k.aside(func() { k.program(argv, nil) })
+			k.aside(func() { k.simple(argv, nil, nil, nil) })
 		}
 	}
 }
@@ -284,6 +287,10 @@ func homed(text string) word {
 
 // tryCommand judges text that is most likely a command.
 func (k *look) tryCommand(text string, ws []word) {
+	if first, _, ok := strings.Cut(text, " "); ok && isKnownDeployer(first) && k.quiet == 0 {
+		k.evaluate([]word{plain(text)}, ws, nil) // no other text begins with such a name
+		return
+	}
 	k.quiet++
 	k.evaluate([]word{plain(text)}, ws, nil)
 	k.quiet--
@@ -306,6 +313,9 @@ func (k *look) removedBy(text string, ws []word) {
 		texts = append(texts, homed(m[1]+m[2]+m[3]))
 	}
 	texts = append(texts, ws[1:]...)
+	if base(ws[0]) == "tclsh" { // whose words need no quotes
+		texts = append(texts, fields(text)...)
+	}
 	for _, w := range texts {
 		t := w.text
 		if strings.ContainsAny(t, " ;(){}\n,") || t == "" || !strings.HasPrefix(t, "/") && !strings.HasPrefix(t, home) && !strings.HasPrefix(t, "~") && !strings.Contains(t, "..") {
@@ -316,6 +326,9 @@ func (k *look) removedBy(text string, ws []word) {
 			continue
 		}
 		at := k.target(word{text: strings.ReplaceAll(t, "*", live+"*")})
+		if k.critical(plain(t)) && writeMode.MatchString(text) {
+			k.never(rmRoot, ws)
+		}
 		if onlyOpen && at != device {
 			continue
 		}
@@ -361,7 +374,7 @@ var (
 	codeRe14 = lazyregexp.New(`""\s*(\+|%|\.format|\.join|\.replace)\s*`)
 	codeRe15 = lazyregexp.New(`\bf["']`)
 	codeRe16 = lazyregexp.New(`""\s+""`)
-	codeRe17 = lazyregexp.New(`(?i)unlink|remove|delete|rm|trunc|rimraf|move|rename|replace|mv|trash|deltree`)
+	codeRe17 = lazyregexp.New(`(?i)del_dir|unlink|remove|delete|rm|trunc|rimraf|move|rename|replace|mv|trash|deltree`)
 	codeRe18 = lazyregexp.New(`(?i)^#!`)
 	codeRe19 = lazyregexp.New(`(?i)(rmtree|remove_tree|removeall|rm_rf|rm_r|rimraf|remove_entry|remove_dir_all|rmsync|\brm|delete|removesync)\s*!?[( ]\s*[\[]?\s*(\$?[a-z_@][\w.]*|process\.argv|sys\.argv|argv)\s*[,)\[;]`)
 	codeRe20 = lazyregexp.New(`(?i)tmp|temp|build|dist|cache`)

@@ -76,6 +76,12 @@ func (k *look) deploy(name string, ws, set []word, in *source) {
 		}
 	}
 	prod := slices.ContainsFunc(all, deploysTo) || k.s.prod
+	if prod && slices.ContainsFunc(ws[1:min(len(ws), 6)], func(w word) bool {
+		return schemaWord.MatchString(w.lower()) || (name == "alembic" || name == "flask") && (w.text == "upgrade" || w.text == "downgrade")
+	}) {
+		k.never(productionDeploy, all)
+		return
+	}
 	if k.changes(name, ws, prod, all) {
 		return
 	}
@@ -128,6 +134,7 @@ type service struct {
 	writes string // its words that change; "": all others
 	ever   string // that are for production whatever else is said
 	wipes  string // that take something away, of which nobody knows whether it is in production
+	hosted bool   // what it changes is on other machines whatever it is called
 }
 
 func services(name string) (service, bool) {
@@ -135,7 +142,7 @@ func services(name string) (service, bool) {
 	case "helm", "helmfile":
 		return service{writes: "upgrade install rollback apply sync uninstall delete destroy del un", wipes: "uninstall delete destroy"}, true
 	case "terraform", "tofu", "terragrunt", "pulumi", "cdktf", "cdk", "sst":
-		return service{writes: "apply up destroy import taint run-all refresh deploy remove update rollback state", wipes: "destroy"}, true
+		return service{hosted: true, writes: "apply up destroy import taint run-all refresh deploy remove update rollback state", wipes: "destroy"}, true
 	case "vercel", "vc", "now":
 		return service{reads: "ls list logs inspect whoami help --help --version dev build link env pull login teams switch project domains certs dns secrets init bisect -v -h", ever: "promote rollback --prod alias remove rm redeploy"}, true
 	case "netlify", "ntl":
@@ -143,17 +150,24 @@ func services(name string) (service, bool) {
 	case "firebase":
 		return service{writes: "deploy", wipes: "firestore:delete database:remove hosting:disable projects:delete functions:delete", ever: "deploy"}, true
 	case "heroku":
-		return service{reads: "logs apps:info ps config releases login local auth:whoami run pg:info pg:ps", ever: "promote pipelines:promote releases:rollback rollback container:release deploy", wipes: "apps:destroy pg:reset pg:reset DATABASE addons:destroy domains:clear ps:scale maintenance:on"}, true
+		return service{reads: "logs apps:info ps config releases login local auth:whoami run pg:info pg:ps", writes: "config:set config:unset ps:restart restart", ever: "promote pipelines:promote releases:rollback rollback container:release deploy", wipes: "apps:destroy pg:reset pg:reset DATABASE addons:destroy domains:clear ps:scale maintenance:on"}, true
 	case "fly", "flyctl":
 		return service{reads: "logs status version auth dashboard ssh ping doctor", writes: "deploy scale restart secrets machine machines", wipes: "destroy apps volumes postgres", ever: "deploy"}, true
 	case "wrangler":
 		return service{writes: "deploy publish rollback versions pages secret", wipes: "delete", ever: "deploy publish rollback"}, true
-	case "argocd", "nomad", "skaffold", "waypoint", "flux", "spinnaker", "spin", "kpt", "kapp", "ytt", "werf", "okteto", "devspace", "garden", "tanka", "tk":
+	case "surge", "argocd", "supabase", "consul", "vault", "nomad", "railway", "amplify", "sam", "eas", "code-push", "codepush", "appcenter", "bosh", "cf", "ibmcloud", "doctl", "linode-cli", "hcloud", "scw", "oci", "aliyun", "openstack", "vultr-cli", "civo", "upsun", "clever", "scalingo", "gigalixir", "serverless", "sls", "copilot", "eb", "chalice", "zappa", "dokku":
+		return service{hosted: true, writes: "deploy up remove destroy apply push publish promote update release rollback set create terminate delete restart reload stop start svc env app redeploy launch ssh down unpublish rebuild submit"}, true
+	case "skaffold", "waypoint", "flux", "spinnaker", "spin", "kpt", "kapp", "ytt", "werf", "okteto", "devspace", "garden", "tanka", "tk":
 		return service{writes: "sync run up promote delete deploy reconcile apply rollback render-deploy job converge set resume suspend app destroy"}, true
-	case "serverless", "sls", "copilot", "eb", "sam", "amplify", "up", "chalice", "zappa", "apex", "claudia", "architect", "arc", "railway", "render", "dokku", "caprover", "kamal", "mrsk", "cap", "mina", "capistrano", "deployer", "dep", "fab", "shipit", "vapor", "forge", "envoy", "surge", "gcloud-app", "ansible-playbook", "ansible", "salt", "chef-client", "knife", "puppet", "pm2", "systemctl", "supervisorctl", "nixops", "colmena", "nixos-rebuild", "eas", "expo", "fastlane", "codepush", "appcenter", "bosh", "cf", "ibmcloud", "doctl", "linode-cli", "hcloud", "scw", "oci", "aliyun", "openstack", "vultr-cli", "civo", "platform", "upsun", "clever", "scalingo", "gigalixir", "now-cli", "pantheon", "terminus", "wp", "drush", "acli", "cloudfoundry", "nx", "turbo":
+	case "up", "apex", "claudia", "architect", "arc", "render", "caprover", "kamal", "mrsk", "cap", "mina", "capistrano", "deployer", "dep", "fab", "shipit", "vapor", "forge", "envoy", "gcloud-app", "ansible-playbook", "ansible", "salt", "chef-client", "knife", "puppet", "pm2", "systemctl", "supervisorctl", "nixops", "colmena", "nixos-rebuild", "expo", "fastlane", "platform", "now-cli", "pantheon", "terminus", "wp", "drush", "acli", "cloudfoundry", "nx", "turbo":
 		return service{writes: "deploy up remove destroy apply push publish promote update release rollback set create terminate delete restart reload stop start svc env app redeploy launch play ssh setup cp sync down unpublish rebuild switch test submit", wipes: ""}, true
 	case "aws", "gcloud", "az", "gsutil", "s3cmd", "mc", "bq", "eksctl", "kops", "gcloud-sdk", "s4cmd", "s5cmd", "azcopy", "rclone-sync":
 		return service{}, true
+	}
+	for _, end := range []string{"-cli", "-tools"} { // npx eas-cli
+		if short, ok := strings.CutSuffix(name, end); ok && short != "" {
+			return services(short)
+		}
 	}
 	return service{}, false
 }
@@ -164,14 +178,18 @@ func isKnownDeployer(name string) bool {
 }
 
 var (
-	cloudDeletes = lazyregexp.New(`^(delete|terminate|remove|destroy|purge|rb|deregister|disable|reset|detach|revoke|schedule-key-deletion|empty|wipe)(-|$)|^(rm|rb|mb)$|^delete`)
-	cloudWrites  = lazyregexp.New(`^(update|put|create|deploy|modify|set|start|stop|reboot|run|restart|publish|promote|scale|apply|up|sync|cp|mv|import|restore|add|replace|attach|invoke|rollback|release|execute|swap|register|send|push|import-image|reset|resize|failover|migrate|patch|upgrade|enable|upload)(-|$)`)
+	cloudDeletes = lazyregexp.New(`^(delete|batch-delete|stop-instances|reboot-instances|send-command|terminate|remove|destroy|purge|rb|deregister|disable|reset|detach|revoke|schedule-key-deletion|empty|wipe)(-|$)|^(rm|rb|mb|del)$|^delete`)
+	cloudWrites  = lazyregexp.New(`^(update|put|create|deploy|modify|set|start|stop|reboot|run|restart|publish|promote|scale|apply|up|sync|cp|mv|import|restore|add|replace|attach|invoke|rollback|release|execute|swap|register|send|push|import-image|reset|resize|failover|migrate|patch|upgrade|enable|upload|change|config-zip)(-|$)|^deploy`)
 	cloudReads   = lazyregexp.New(`^(describe|list|get|show|ls|logs|login|configure|version|info|config|whoami|help|print|wait|filter|lookup|check|validate|export|download|view|auth|sts|read|search|head|tail|test|account|estimate|preview|synth|diff|plan|build|package|lint|invoke-local|local)(-|$)`)
 )
 
 // changes judges the programs that services knows; true: nothing else need be asked about it.
 func (k *look) changes(name string, ws []word, prod bool, all []word) bool {
 	s, ok := services(name)
+	if slices.Contains([]string{"sftp", "lftp", "ftp", "ncftp", "ncftpput"}, name) && prod && !given(ws, "--help --version") {
+		k.never(productionDeploy, all)
+		return true
+	}
 	if name == "rsync" || name == "scp" || name == "sftp" || name == "lftp" {
 		if len(ws) > 2 {
 			last := ws[len(ws)-1]
@@ -203,7 +221,7 @@ func (k *look) changes(name string, ws []word, prod bool, all []word) bool {
 		k.cloud(name, ws, operands, prod, all)
 		return true
 	}
-	if s.reads != "" && len(operands) > 0 && slices.Contains(strings.Fields(s.reads), operands[0].lower()) && !has(s.ever) || given(ws[1:], "--help --version") || len(operands) > 0 && slices.Contains([]string{"version", "help", "plan", "validate", "fmt", "init", "show", "output", "preview", "diff", "list", "ls", "status", "logs", "get", "template", "lint", "search", "repo", "dependency", "history", "test", "pull", "package", "create", "graph", "console", "providers", "login", "whoami", "synth", "bootstrap", "build", "doctor", "open", "info", "dev", "watch", "config", "list-units", "is-active", "show-env", "emulators:start", "serve", "use", "workspace", "is-enabled", "cat", "daemon-reload", "exec"}, operands[0].lower()) && !(name == "salt" || name == "wp") {
+	if s.reads != "" && len(operands) > 0 && slices.Contains(strings.Fields(s.reads), operands[0].lower()) && !has(s.ever) || given(ws[1:], "--help --version") || len(operands) > 0 && slices.Contains([]string{"version", "help", "plan", "validate", "fmt", "init", "show", "output", "preview", "diff", "list", "ls", "status", "logs", "get", "template", "lint", "search", "repo", "dependency", "history", "test", "pull", "package", "create", "graph", "console", "providers", "login", "whoami", "synth", "bootstrap", "build", "doctor", "open", "info", "dev", "watch", "config", "list-units", "is-active", "show-env", "emulators:start", "serve", "use", "workspace", "is-enabled", "cat", "daemon-reload", "exec"}, operands[0].lower()) && !(name == "salt" || name == "wp") && !(s.hosted && takesAway(operands[1:])) {
 		return true
 	}
 	switch {
@@ -230,8 +248,16 @@ func (k *look) changes(name string, ws []word, prod bool, all []word) bool {
 		writes = !given(ws, "--check --syntax-check --list-tasks --list-hosts -C")
 	}
 	switch {
-	case writes && prod:
+	case writes && prod, prod && sqlWrites.MatchString(joined(ws)):
 		k.never(productionDeploy, all)
+	case writes && strings.HasPrefix(name, "ansible") && !local(ws) && !slices.ContainsFunc(ws, func(w word) bool {
+		return deployStaging.MatchString(w.text) || slices.Contains([]string{"ping", "setup", "debug", "gather_facts"}, w.text)
+	}):
+		k.unknown("what it changes may be in production", all)
+	case s.hosted && takesAway(operands) && !local(ws):
+		k.unknown("what it takes away may be in production", all)
+	case s.hosted && (name == "surge" || slices.ContainsFunc(operands[:min(len(operands), 2)], func(w word) bool { return hostedWrites.MatchString(w.lower()) })) && !local(ws) && !slices.ContainsFunc(ws, func(w word) bool { return deployStaging.MatchString(w.text) }):
+		k.unknown("what it changes may be in production", all)
 	case has(s.wipes) && !local(ws):
 		k.unknown("what it takes away may be in production", all)
 	case writes && name != "systemctl" && name != "pm2" && name != "supervisorctl" && slices.ContainsFunc(ws[1:], func(w word) bool { return w.holes() && (w.many || w.text == hole) }):
@@ -248,6 +274,19 @@ func (k *look) changes(name string, ws []word, prod bool, all []word) bool {
 	return true
 }
 
+var (
+	hostedWrites = lazyregexp.New(`^(deploy|up|push|publish|release|promote|rollback|apply|redeploy|upload|submit|provision|create-deployment|run-all|taint|untaint|import|force-unlock)([-:]|$)`)
+	hostedWipes  = lazyregexp.New(`^(down|disable|stop)$`)
+	schemaWord   = lazyregexp.New(`^(db:|doctrine:migrations:)?(migrate|rollback|schema:load)$|^ecto\.(migrate|rollback)$|^migrate:(up|run|latest|deploy|rollback)$|^db:seed$`)
+)
+
+// takesAway reports whether the verb among the operands of a service removes something.
+func takesAway(operands []word) bool {
+	return slices.ContainsFunc(operands[:min(len(operands), 3)], func(w word) bool {
+		return cloudDeletes.MatchString(w.lower()) || hostedWipes.MatchString(w.lower())
+	})
+}
+
 var deployStaging = lazyregexp.New(`(?i)\b(staging|stage|preview|dev|test|qa|sandbox|channel:deploy|draft)\b`)
 
 // cloud judges the command lines of clouds: a verb, and what it is for.
@@ -260,7 +299,9 @@ func (k *look) cloud(name string, ws, operands []word, prod bool, all []word) {
 		}
 		switch {
 		case cloudReads.MatchString(t) && name != "gcloud" && i > 0, name != "aws" && cloudReads.MatchString(t):
-			if !slices.ContainsFunc(operands[i:], func(w word) bool { return cloudDeletes.MatchString(w.lower()) || w.text == "deploy" }) {
+			if !slices.ContainsFunc(operands[i:], func(w word) bool {
+				return cloudDeletes.MatchString(w.lower()) || strings.HasPrefix(w.text, "deploy") || w.text == "config-zip"
+			}) {
 				return
 			}
 		case cloudDeletes.MatchString(t):
@@ -293,6 +334,8 @@ func (k *look) cloud(name string, ws, operands []word, prod bool, all []word) {
 		k.unknown("what it deletes may be in production", all)
 	case name == "gcloud" && len(operands) > 1 && operands[0].text == "app" && operands[1].text == "deploy" && !local(ws):
 		k.never(productionDeploy, all)
+	case writes && name == "aws" && len(operands) > 0 && slices.Contains([]string{"iam", "route53", "organizations", "kms"}, operands[0].text) && !local(ws):
+		k.unknown("what it changes may be in production", all)
 	case writes && slices.ContainsFunc(ws[1:], func(w word) bool { return w.many }):
 		k.unknown("where it deploys to is hidden in a variable or a substitution", all)
 	}

@@ -38,6 +38,8 @@ func fileTools(name string) (fileSpec, bool) {
 		return fileSpec{verb: Overwrite, valued: " -n -s --iterations --size --random-source ", deep: "-r -R"}, true
 	case "truncate", "gtruncate", "fallocate":
 		return fileSpec{verb: Overwrite, valued: " -s --size -r --reference -l -o --length --offset "}, true
+	case "rename", "prename", "perl-rename", "file-rename":
+		return fileSpec{verb: Move, which: butFirst, deep: "always"}, true
 	case "mv", "gmv":
 		return fileSpec{verb: Move, valued: " -S --suffix -t --target-directory ", which: butLast, deep: "always"}, true
 	case "chmod", "chown", "chgrp", "chattr", "setfacl", "chcon", "icacls", "takeown", "chflags", "setfattr":
@@ -122,6 +124,11 @@ func (k *look) fileTool(name string, ws []word, in *source) bool {
 			}
 		}
 	case butFirst:
+		if name == "icacls" || name == "takeown" { // whose options begin with a slash
+			operands = slices.DeleteFunc(operands, func(w word) bool {
+				return len(w.text) < 4 && strings.HasPrefix(w.text, "/") || strings.HasPrefix(w.text, "/inheritance")
+			})
+		}
 		if name != "icacls" && name != "takeown" && len(operands) > 1 && !slices.ContainsFunc(options, func(w word) bool {
 			return strings.HasPrefix(w.text, "--reference") || name == "setfacl" || name == "chattr" && strings.HasPrefix(w.text, "-i")
 		}) {
@@ -178,7 +185,7 @@ func (k *look) touch(verb Verb, w word, deep bool, ws []word) {
 	case at == device && verb != Permission && (verb != Delete || deep):
 		k.never(formatDisk, ws)
 		return
-	case k.critical(w) && (verb != Permission || deep):
+	case k.critical(w) && (verb != Permission || deep || k.rights(w)):
 		k.never(rmRoot, ws)
 		return
 	case verb == Permission && (at == private || at == system && !permissible(w)):
@@ -186,6 +193,8 @@ func (k *look) touch(verb Verb, w word, deep bool, ws []word) {
 			k.never(rmRoot, ws)
 		}
 		return
+	case verb != Permission && verb != Move && k.key(w):
+		k.unsure(verb, "a key that it takes away does not come back", ws)
 	case !deep && !glob && verb != Move: // one file, or a folder that is refused
 		if at == elsewhere || at > unsure {
 			k.does(e)
@@ -202,6 +211,9 @@ func (k *look) touch(verb Verb, w word, deep bool, ws []word) {
 		k.does(e)
 		if verb == Delete && deep {
 			k.outside++
+			if k.kept(w) {
+				k.unsure(verb, "what it removes is outside of the work tree, and no cache", ws)
+			}
 		}
 	case at == tree:
 		k.does(e)
@@ -214,12 +226,24 @@ func permissible(w word) bool {
 	return slices.Contains([]string{"/usr/local", "/usr/local/bin", "/usr/local/lib", "/usr/local/share", "/opt", "/var/www", "/srv", "/usr/local/include", "/usr/local/etc", "/mnt", "/media", "/nix", "/var/lib/docker"}, text) || strings.HasPrefix(text, "/usr/local/") || strings.HasPrefix(text, "/var/www/") || strings.HasPrefix(text, "/var/lib/")
 }
 
+// rights reports whether a file says who may do what on the machine.
+func (k *look) rights(w word) bool {
+	full := k.full(w)
+	return slices.Contains([]string{"/etc/passwd", "/etc/shadow", "/etc/gshadow", "/etc/sudoers"}, full) || strings.HasPrefix(full, "/etc/sudoers.d/") && k.quiet == 0
+}
+
 // overwrite judges a file that is written.
 func (k *look) overwrite(w word, ws []word, appends bool) {
+	each := w.globs() && everything(w.text[strings.LastIndexByte(w.text, '/')+1:]) && !appends
 	switch at := k.target(w); {
-	case at == device:
+	case at == device && !each:
 		k.never(formatDisk, ws)
-	case k.critical(w) && !appends, strings.HasPrefix(w.text, "/proc/sysrq"):
+	case each && at > unsure: // all that find has found there
+		k.touch(Overwrite, w, true, ws)
+		if k.narrow {
+			k.unsure(Overwrite, "it overwrites what it finds outside of the work tree", ws)
+		}
+	case k.critical(w) && (!appends || k.rights(w)), strings.HasPrefix(w.text, "/proc/sysrq"):
 		k.never(rmRoot, ws)
 	case at == elsewhere || at > unsure:
 		k.does(Effect{Verb: Overwrite, Target: w.String(), Certain: true, Bounded: true})
@@ -341,6 +365,9 @@ func (k *look) copy(name string, ws []word, in *source) {
 	}
 	last := operands[len(operands)-1]
 	k.overwrite(last, ws, false)
+	if operands[0].text == "/dev/null" && k.key(last) {
+		k.touch(Overwrite, last, false, ws)
+	}
 	for _, from := range operands[:len(operands)-1] {
 		to := last
 		var src *source
@@ -426,6 +453,9 @@ func (k *look) sed(ws []word) {
 	for _, w := range ws[1:] {
 		if strings.HasPrefix(w.text, "-") {
 			continue
+		}
+		if strings.HasPrefix(w.text, "/") && k.critical(w) {
+			k.never(rmRoot, ws)
 		}
 		if src, ok := k.s.files[k.full(w)]; ok {
 			k.write(w, &source{text: src.text}, false, ws)

@@ -8,10 +8,11 @@ import (
 )
 
 var (
-	refsPath  = lazyregexp.New(`(?i)git/+refs?\b|/refs/heads|repository/(branches|tags)|/branches/|/git/refs|refs%2fheads`)
-	writeVerb = lazyregexp.New(`(?i)^(-X|--request|--method)?=?(PATCH|DELETE|PUT)$`)
-	graphPush = lazyregexp.New(`(?i)\b(updateRefs?|deleteRef|deleteRepository|mergeBranch)\b`)
-	forgeHost = lazyregexp.New(`(?i)api\.github\.com|/api/v[0-9]+|gitlab|gitea|codeberg|bitbucket|repos/`)
+	refsPath     = lazyregexp.New(`(?i)git/+refs?\b|/refs/heads|repository/(branches|tags)|/branches/|/git/refs|refs%2fheads`)
+	writeVerb    = lazyregexp.New(`(?i)^(-X|--request|--method)?=?(PATCH|DELETE|PUT)$`)
+	releasesPath = lazyregexp.New(`(?i)(repos|projects)/[^ ]*/releases(\b|$)`)
+	graphPush    = lazyregexp.New(`(?i)\b(updateRefs?|deleteRef|deleteRepository|mergeBranch)\b`)
+	forgeHost    = lazyregexp.New(`(?i)api\.github\.com|/api/v[0-9]+|gitlab|gitea|codeberg|bitbucket|repos/`)
 )
 
 // forge judges what is told to a forge, or to any server by hand: references and repositories
@@ -54,6 +55,8 @@ func (k *look) forge(name string, ws []word, in *source) bool {
 			return true
 		}
 		k.never(npmPublish, ws)
+	case slices.Contains([]string{"delete", "delete-asset", "remove-all"}, sub) && !slices.Contains([]string{"alias", "config", "extension"}, verb), verb == "repo" && sub == "edit" && given(ws[2:], "--visibility"):
+		k.unknown("what it takes away on the forge does not come back", ws)
 	case verb == "workflow" && (sub == "run"), verb == "run" && sub == "rerun", verb == "ci" && (sub == "run" || sub == "trigger"):
 		if slices.ContainsFunc(ws[2:], func(w word) bool {
 			return deployWord(w) || deploysTo(w) || slices.Contains(tokens(w), "release") || slices.Contains(tokens(w), "publish")
@@ -105,6 +108,8 @@ func (k *look) request(ws []word) {
 	switch {
 	case graphPush.MatchString(text) && writes:
 		k.never(pushForce, ws)
+	case writes && releasesPath.MatchString(text) && forgeHost.MatchString(text):
+		k.never(npmPublish, ws)
 	case refsPath.MatchString(text) && method && (forgeHost.MatchString(text) || ws[0].text == "gh" || ws[0].text == "glab" || base(ws[0]) == "gh"):
 		k.never(pushForce, ws)
 	case deletes && forgeRe0.MatchString(text+" ") && forgeHost.MatchString(text):

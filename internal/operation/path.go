@@ -255,6 +255,47 @@ func (k *look) inHome(parts []string) place {
 	return elsewhere
 }
 
+// keyFiles are those that nothing makes anew.
+var keyFiles = lazyregexp.New(`^(\.ssh/(id_[^/]*|authorized_keys|[^/]*\.pem)|\.gnupg/[^/]*|\.gnupg/private-keys[^/]*/.*|\.password-store/.*|\.aws/credentials|\.kube/config)$`)
+
+// rest is a path below the own home folder; false: it is not there.
+func (k *look) rest(w word) (string, bool) {
+	own := strings.Join(k.homes(), "/") + "/"
+	for _, dir := range k.s.dirs {
+		p := w.text
+		if !strings.HasPrefix(p, "/") && !strings.HasPrefix(p, home) {
+			p = dir + "/" + p
+		}
+		if parts, lost, ok := k.resolve(p); ok && !lost {
+			if rest, ok := strings.CutPrefix(strings.Join(parts, "/"), own); ok && !strings.HasSuffix(rest, ".pub") {
+				return rest, true
+			}
+		}
+	}
+	return "", false
+}
+
+// key reports whether a path is one of a person's keys.
+func (k *look) key(w word) bool {
+	rest, ok := k.rest(w)
+	return ok && keyFiles.MatchString(rest)
+}
+
+// kept reports whether a folder outside of the work tree is somebody's own: one that lies
+// openly in the home folder, or on a disk that was mounted.
+func (k *look) kept(w word) bool {
+	text := strings.TrimRight(w.text, "/*"+live)
+	if at := strings.Split(strings.TrimPrefix(text, "/"), "/"); strings.HasPrefix(text, "/") && len(at) > 1 && len(at) < 4 && (at[0] == "mnt" || at[0] == "media" || at[0] == "volumes" || at[0] == "Volumes") {
+		return true
+	}
+	rest, ok := k.rest(w)
+	if !ok || strings.HasPrefix(rest, ".") {
+		return false
+	}
+	above := strings.TrimSuffix(rest, "/"+live+"*")
+	return (above != rest || strings.HasSuffix(rest, "/.git")) && strings.Count(above, "/") < 2
+}
+
 // holdsHome reports whether a path is a home folder, or one that homes are in.
 func (k *look) holdsHome(parts []string) bool {
 	fits := func(h []string) bool {

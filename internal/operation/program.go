@@ -38,6 +38,9 @@ func (k *look) simple(ws, set, targets []word, in *source) *source {
 	k.index(ws)
 	said := k.says(ws, in)
 	shown, only := talk(ws)
+	if k.renamed(ws[0]) {
+		shown, only, said = ws, false, nil
+	}
 	if only {
 		k.match(slices.Concat(set, shown), targets)
 		k.builtin(base(ws[0]), ws, in)
@@ -54,6 +57,12 @@ func (k *look) simple(ws, set, targets []word, in *source) *source {
 		out = &source{}
 	}
 	return out
+}
+
+// renamed reports whether a name is a function's or an alias's that the command has made.
+func (k *look) renamed(w word) bool {
+	_, alias := k.s.alias[w.text]
+	return alias || k.funcs[w.text] != nil
 }
 
 // program looks at words as a command. in is what it reads, nil when nobody gives it
@@ -91,28 +100,41 @@ func (k *look) program(ws []word, in *source) *source {
 		k.git(name, ws, in)
 	case name == "find" || name == "gfind" || name == "fd" || name == "fdfind":
 		k.find(name, ws)
+	case name == "rustup" && len(ws) > 3 && ws[1].text == "run":
+		return k.program(ws[3:], in)
+	case name == "pipx" && len(ws) > 2 && ws[1].text == "run":
+		return k.program(ws[2:], in)
 	case interpreter.MatchString(name):
 		k.code(name, ws, in)
 	case k.builtin(name, ws, in), k.fileTool(name, ws, in), k.disk(name, ws), k.client(name, ws, in), k.forge(name, ws, in):
 	case k.remote(name, ws, in):
 	default:
+		if len(k.s.files) > 0 {
+			k.compiled(name, ws, nil)
+		}
 		if out, ok := k.wraps(name, ws, in); ok {
-			k.published(name, ws)
+			if !k.published(name, ws) && !strings.HasPrefix(name, "-") {
+				k.publishes(name, ws)
+			}
 			return out
 		}
 		k.fetched(name, ws, in)
 		k.made(name, ws, in)
+		if len(k.s.files) == 0 {
+			k.compiled(name, ws, in)
+		}
 		if !isLocal(name, ws) {
 			if in != nil && in.text != "" && dropSQL(in.text) {
 				k.never(dropDatabase, ws)
 			}
-			published := k.published(name, ws)
+			published := k.published(name, ws) || k.publishes(name, ws)
 			k.migrates(name, ws)
 			if !published {
 				k.anywhere(ws)
 			}
 		}
 	}
+	k.escapes(name, ws, in)
 	k.shapes(name, ws)
 	return nil
 }

@@ -1,7 +1,6 @@
 package operation
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -30,6 +29,9 @@ func (k *look) published(name string, ws []word) bool {
 	if dryRun(ws) || len(ws) < 3 && given(ws, "--help --version") || slices.ContainsFunc(ws, func(w word) bool { return w.text == "--snapshot" }) {
 		return true
 	}
+	if name == "cargo" && len(ws) > 1 && strings.HasPrefix(ws[1].text, "+") { // its toolchain
+		ws = append([]word{ws[0]}, ws[2:]...)
+	}
 	_, operands := arguments0(ws, " -w --workspace --tag --registry --access --otp --prefix -C --cwd --dir --filter -F --loglevel -p --projects --scope --index --repository --token -t -f --file -k --api-key --source -s --manifest-path --features --package ")
 	verb, sub := "", ""
 	if len(operands) > 0 {
@@ -48,23 +50,35 @@ func (k *look) published(name string, ws []word) bool {
 		}
 		return true
 	}
-	hit, known := toolPublished(name, verb, sub, ws, operands)
+	hit, known := toolPublished(name, call{verb, sub, ws, operands})
 	if hit {
 		k.never(npmPublish, ws)
 	}
 	return known
 }
 
+// call is a command taken apart: its first words that are no options, all of its words, and
+// those that are no options.
+type call struct {
+	verb, sub    string
+	ws, operands []word
+}
+
+func (c call) is(list ...string) bool { return slices.Contains(list, c.verb) }
+
+func (c call) anyWord(list ...string) bool {
+	return slices.ContainsFunc(c.ws[1:], func(w word) bool { return slices.Contains(list, w.lower()) })
+}
+
+// task reports whether one of the operands is the name of a task.
+func (c call) task(names *lazyregexp.Regexp) bool {
+	return slices.ContainsFunc(c.operands, func(w word) bool { return names.MatchString(w.lower()) })
+}
+
 // toolPublished judges programs that are made to publish, or have one word for it.
-func toolPublished(name, verb, sub string, ws, operands []word) (hit, known bool) {
-	is := func(list ...string) bool { return slices.Contains(list, verb) }
-	anyWord := func(list ...string) bool {
-		return slices.ContainsFunc(ws[1:], func(w word) bool { return slices.Contains(list, w.lower()) })
-	}
-	task := func(re string) bool {
-		r := regexp.MustCompile(re)
-		return slices.ContainsFunc(operands, func(w word) bool { return r.MatchString(w.lower()) })
-	}
+func toolPublished(name string, c call) (hit, known bool) {
+	is, anyWord, task := c.is, c.anyWord, c.task
+	verb, sub, ws, operands := c.verb, c.sub, c.ws, c.operands
 	switch name {
 	case "np", "release-it", "semantic-release", "multi-semantic-release", "python-semantic-release", "publish-please", "clean-publish", "auto-release", "ghr", "dput", "gh-pages", "elm-publish":
 		hit = !is("version", "changelog", "print-version", "generate-config") && !anyWord("--no-publish", "--noop", "--print", "--no-push", "--ci=false-x", "--release-version", "--changelog", "--no-npm.publish")
@@ -85,7 +99,7 @@ func toolPublished(name, verb, sub string, ws, operands []word) (hit, known bool
 	case "gem":
 		hit = is("push", "yank", "owner") && !(verb == "owner" && sub != "" && len(ws) < 4)
 	case "rake":
-		hit = task(`^(release|gem:push|publish)(\b|$)`)
+		hit = task(rakeTask)
 	case "poetry", "hatch", "pdm", "flit", "uv", "maturin", "vsce", "ovsx", "jsr", "snapcraft", "charmcraft", "ko", "buf", "balena", "mike", "luarocks", "nimble", "stack", "cabal", "opam", "dune-release", "conan", "aptly", "zef", "fez", "spago", "tfx", "dart", "flutter", "pub", "elm", "kaggle", "ansible-galaxy", "berks", "modal", "bit", "copr-cli":
 		hit = is("publish", "upload", "push", "unpublish", "release", "yank", "delete", "bump", "apply-x", "deploy", "submit", "snapshot-x", "set-default") && !(name == "uv" && verb != "publish") && !(name == "ko" && verb != "publish" && verb != "apply" && verb != "resolve") && !(name == "cabal" && verb != "upload") && !(name == "buf" && verb != "push") && !(name == "mike" && !anyWord("--push", "-p")) && !(name == "modal" && verb != "deploy") || (name == "dart" || name == "flutter") && verb == "pub" && (sub == "publish" || sub == "lish") || name == "maturin" && verb == "upload" || name == "ansible-galaxy" && (sub == "publish" || sub == "import")
 	case "twine":
@@ -93,26 +107,20 @@ func toolPublished(name, verb, sub string, ws, operands []word) (hit, known bool
 	case "setup.py":
 		hit = anyWord("upload", "register")
 	default:
-		return builtPublished(name, verb, sub, ws, operands)
+		return builtPublished(name, c)
 	}
 	return hit, true
 }
 
 // builtPublished judges programs that build, and publish what they built.
-func builtPublished(name, verb, sub string, ws, operands []word) (hit, known bool) {
-	is := func(list ...string) bool { return slices.Contains(list, verb) }
-	anyWord := func(list ...string) bool {
-		return slices.ContainsFunc(ws[1:], func(w word) bool { return slices.Contains(list, w.lower()) })
-	}
-	task := func(re string) bool {
-		r := regexp.MustCompile(re)
-		return slices.ContainsFunc(operands, func(w word) bool { return r.MatchString(w.lower()) })
-	}
+func builtPublished(name string, c call) (hit, known bool) {
+	is, anyWord, task := c.is, c.anyWord, c.task
+	verb, sub, ws, operands := c.verb, c.sub, c.ws, c.operands
 	switch name {
 	case "mvn", "mvnw":
-		hit = task(`^(deploy|release:perform|release:prepare|nexus-staging:|central-publishing:|deploy:|gpg:sign-and-deploy-file|site-deploy|scm-publish:|jreleaser:)`) && !anyWord("-dskipdeploy", "-dmaven.deploy.skip=true", "-dmaven.deploy.skip")
+		hit = task(mvnTask) && !anyWord("-dskipdeploy", "-dmaven.deploy.skip=true", "-dmaven.deploy.skip")
 	case "gradle", "gradlew":
-		hit = task(`^:?([\w:-]*:)?(publish\w*|upload\w*|release|closeandrelease\w*|bintrayupload|jreleaser\w*|publishplugins|publishplugin)$`) && !task(`publishtomavenlocal`)
+		hit = task(gradleTask) && !task(gradleLocal)
 	case "sbt", "mill", "lein", "clj":
 		hit = slices.ContainsFunc(ws[1:], func(w word) bool {
 			return publishRe0.MatchString(w.text) && !publishRe1.MatchString(w.text)
@@ -142,7 +150,7 @@ func builtPublished(name, verb, sub string, ws, operands []word) (hit, known boo
 			hit = verb == "push" && !local(ws)
 		}
 	case "nx":
-		hit = is("release") && !is("release:version") && sub != "version" && sub != "changelog" && sub != "plan" && !anyWord("--skip-publish", "--skippublish") || task(`(^|:)(publish|nx-release-publish)$`) || anyWord("--target=publish", "--targets=publish", "--target=nx-release-publish")
+		hit = is("release") && !is("release:version") && sub != "version" && sub != "changelog" && sub != "plan" && !anyWord("--skip-publish", "--skippublish") || task(nxTask) || slices.ContainsFunc(ws, func(w word) bool { return w.text == "publish" }) || anyWord("--target=publish", "--targets=publish", "--target=nx-release-publish")
 		if !hit && (is("deploy") || anyWord("--target=deploy")) {
 			return false, false
 		}
@@ -173,7 +181,7 @@ func (k *look) nodePublished(name string, ws, operands []word, verb, sub string)
 	}
 	for i, w := range operands {
 		t := w.lower()
-		if i == 0 || i == 1 && (verb == "npm" || verb == "workspace" || verb == "workspaces" || verb == "foreach" || verb == "recursive" || verb == "multi") || i == 2 && (verb == "workspace" || verb == "workspaces") || i > 0 && slices.ContainsFunc(ws, func(w word) bool { return w.text == "foreach" }) {
+		if i == 0 || operands[i-1].text == "npm" || i == 1 && (verb == "npm" || verb == "workspace" || verb == "workspaces" || verb == "foreach" || verb == "recursive" || verb == "multi") || i == 2 && (verb == "workspace" || verb == "workspaces") || i > 0 && slices.ContainsFunc(ws, func(w word) bool { return w.text == "foreach" }) {
 			if strings.HasPrefix(t, "pu") && shortened(t, "publish") || t == "publish" || strings.HasPrefix(t, "unp") && shortened(t, "unpublish") {
 				k.never(npmPublish, ws)
 				return
@@ -187,7 +195,7 @@ func (k *look) nodePublished(name string, ws, operands []word, verb, sub string)
 		}
 		return
 	case "deprecate", "owner", "access", "team", "org", "hook", "star":
-		if verb == "deprecate" || sub == "add" || sub == "rm" || sub == "set" || sub == "grant" || sub == "revoke" {
+		if verb == "deprecate" || sub == "add" || sub == "rm" || sub == "set" || sub == "grant" || sub == "revoke" || sub == "public" || sub == "restricted" {
 			k.never(npmPublish, ws)
 		}
 		return
@@ -348,6 +356,15 @@ func (k *look) shapes(name string, ws []word) {
 		k.never(dropDatabase, ws)
 	}
 }
+
+// Tasks that publish.
+var (
+	rakeTask    = lazyregexp.New(`^(release|gem:push|publish)(\b|$)`)
+	mvnTask     = lazyregexp.New(`^(deploy|release:perform|release:prepare|nexus-staging:|central-publishing:|deploy:|gpg:sign-and-deploy-file|site-deploy|scm-publish:|jreleaser:|jib:build$)`)
+	gradleTask  = lazyregexp.New(`^:?([\w:-]*:)?(\w*publish\w*|jib|upload\w*|release|closeandrelease\w*|bintrayupload|jreleaser\w*|publishplugins|publishplugin)$`)
+	gradleLocal = lazyregexp.New(`publishtomavenlocal`)
+	nxTask      = lazyregexp.New(`(^|:)(publish|nx-release-publish)$`)
+)
 
 // Parts of what is looked for above.
 var (

@@ -59,7 +59,11 @@ func (k *look) ssh(name string, ws []word, in *source) {
 		} else {
 			k.evaluate(rest, ws, in)
 		}
-		if deploysTo(host) && len(rest) > 0 && len(k.found) == old && !readsText(joined(rest)) {
+		said := joined(rest)
+		if len(rest) == 0 && in != nil {
+			said = in.text
+		}
+		if deploysTo(host) && said != "" && len(k.found) == old && !readsText(said) {
 			k.never(productionDeploy, ws)
 		}
 	})
@@ -132,7 +136,7 @@ func (k *look) container(name string, ws []word, in *source) {
 	case production && !slices.Contains([]string{"ps", "logs", "inspect", "images", "stats", "top", "version", "info"}, verb) && !(verb == "compose" && slices.Contains([]string{"ps", "logs", "config", "images", "top"}, sub)) && !(verb == "context"):
 		k.never(productionDeploy, ws)
 		return
-	case verb == "push", verb == "image" && sub == "push", verb == "manifest" && sub == "push", verb == "compose" && sub == "push", verb == "buildx" && given(ws, "--push"), verb == "build" && slices.ContainsFunc(ws, func(w word) bool { return w.text == "--push" }), verb == "plugin" && sub == "push", verb == "trust" && sub == "sign":
+	case verb == "push", verb == "image" && sub == "push", verb == "manifest" && sub == "push", verb == "compose" && (sub == "push" || slices.ContainsFunc(ws, func(w word) bool { return w.text == "--push" })), verb == "buildx" && given(ws, "--push"), verb == "build" && slices.ContainsFunc(ws, func(w word) bool { return w.text == "--push" }), verb == "plugin" && sub == "push", verb == "trust" && sub == "sign":
 		if slices.ContainsFunc(ws, func(w word) bool { return w.text == "--push=false" }) {
 			return
 		}
@@ -147,6 +151,15 @@ func (k *look) container(name string, ws []word, in *source) {
 		return strings.Contains(w.text, "type=registry") || strings.Contains(w.text, "push=true")
 	}):
 		k.never(npmPublish, ws)
+		return
+	case verb == "context" && sub == "use" && len(rest) > 1:
+		k.s.vars["DOCKER_CONTEXT"] = []word{plain(rest[1])}
+		return
+	case verb == "volume" && (sub == "rm" || sub == "remove" || sub == "prune") && !local(ws), verb == "system" && sub == "prune" && given(ws, "--volumes"):
+		k.unknown("what volumes hold does not come back", ws)
+		return
+	case verb == "stack" && (sub == "rm" || sub == "remove" || sub == "down") && !local(ws) && !slices.ContainsFunc(ws, deploysTo):
+		k.unknown("what it takes away may be in production", ws)
 		return
 	case verb == "stack" && (sub == "deploy" || sub == "rm") || verb == "service" && (sub == "update" || sub == "rm" || sub == "scale" || sub == "rollback"):
 		if slices.ContainsFunc(ws, deploysTo) {

@@ -57,12 +57,13 @@ func (k *look) shell(name string, ws []word, in *source) *source {
 			words = ws[script:]
 		}
 		params, called := k.s.params, k.s.called
-		if k.s.params, k.s.called = nil, true; script+2 <= len(ws) {
-			k.s.params = ws[min(len(ws), script+2):]
+		zero := k.s.zero
+		if k.s.params, k.s.called, k.s.zero = nil, true, nil; script+2 <= len(ws) {
+			k.s.params, k.s.zero = ws[min(len(ws), script+2):], ws[script+1:min(len(ws), script+2)]
 		}
 		var out *source
 		k.aside(func() { out = k.evaluate(words, ws, in) })
-		k.s.params, k.s.called = params, called
+		k.s.params, k.s.called, k.s.zero = params, called, zero
 		if name == "cmd" || name == "pwsh" || name == "powershell" {
 			k.loose(joined(ws[script:]))
 		}
@@ -165,7 +166,7 @@ func wrappers() map[string]string {
 		"su": "csg", "runuser": "ucgs", "pkexec": "", "systemd-run": "pHMtu", "firejail": "", "bwrap": "", "proot": "rbw", "fakeroot": "", "entr": "", "then": "", "do": "",
 		"start": "", "call": "", "dbus-run-session": "", "xvfb-run": "nsef", "unbuffer": "", "ltrace": "", "rlwrap": "", "torsocks": "", "proxychains": "f", "proxychains4": "f",
 		"coproc": "", "arch": "", "nsenter": "tSG", "direnv": "", "mise": "", "dotenv": "", "nix-shell": "", "pipenv": "", "poetry": "", "uv": "", "bundle": "", "npx": "pc", "bunx": "",
-		"-": "", "gsudo": "", "ssh-agent": "t", "with": "", "retry": "td", "chpst": "u", "setpriv": "", "capsh": "", "catchsegv": "", "valgrind": "", "perf": "", "hyperfine": "wrm", "chronic": "", "ts": "", "ifne": "", "cross-env": "", "dotenvx": "f", "dotenv-cli": "e",
+		"-": "", "gsudo": "", "ssh-agent": "atPE", "with": "", "retry": "td", "chpst": "u", "setpriv": "", "capsh": "", "catchsegv": "", "valgrind": "", "perf": "", "hyperfine": "wrm", "chronic": "", "ts": "", "ifne": "", "cross-env": "", "dotenvx": "f", "dotenv-cli": "e",
 		"concurrently": "nc", "run-s": "", "run-p": "", "doppler": "", "op": "", "aws-vault": "", "envdir": "", "pnpx": "", "hatch": "", "pdm": "", "rye": "", "conda": "np", "micromamba": "np", "nix": "", "devbox": "", "rtx": "", "asdf": "", "heroku-local": "", "foreman": "f",
 	}
 }
@@ -203,7 +204,7 @@ func (k *look) wrapped(name, valued string, more []word, in *source) *source {
 		w := more[i]
 		text := w.text
 		before := more[i-1].text
-		if k.dirOption(name, before, w) {
+		if k.dirOption(name, before, w) || name == "direnv" && before == "exec" {
 			continue
 		}
 		if name == "env" && (text == "-i" || text == "-" || text == "--ignore-environment" || (before == "-u" || before == "--unset") && strings.HasPrefix(text, "GIT_") || strings.HasPrefix(text, "--unset=GIT_") || strings.HasPrefix(text, "-uGIT_")) {
@@ -269,7 +270,15 @@ func (k *look) fed(name string, ws []word, in *source) [][]word {
 				lines = append(lines, plain(line))
 			}
 		}
-		for _, f := range strings.Fields(in.text) {
+		split := strings.Fields(in.text)
+		if given(ws[1:2], "-0 --null") {
+			split = strings.FieldsFunc(in.text, func(r rune) bool { return r == 0 })
+			lines = nil
+			for _, f := range split {
+				lines = append(lines, plain(f))
+			}
+		}
+		for _, f := range split {
 			args = append(args, plain(unquote(f)))
 		}
 	}

@@ -123,6 +123,9 @@ func (k *look) redirected(s *syntax.Stmt, out *source) *source {
 		file := k.parts(r.Word.Parts)
 		appends := r.Op == syntax.AppOut || r.Op == syntax.AppAll
 		k.overwrite(file, []word{plain(">"), file}, appends)
+		if !appends && out != nil && out.known && strings.TrimSpace(out.text) == "" && k.key(file) {
+			k.touch(Overwrite, file, false, []word{plain(">"), file})
+		}
 		if r.Op != syntax.RdrInOut {
 			k.write(file, out, appends, []word{plain(">"), file})
 		}

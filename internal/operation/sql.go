@@ -139,11 +139,34 @@ func (k *look) client(name string, ws []word, in *source) bool {
 	if in == nil {
 		in = k.s.in
 	}
+	k.changesProduction(name, text, ws, in)
+	if in == nil {
+		in = k.s.in
+	}
 	if in != nil {
 		k.told(in, ws)
 	}
 	return true
 }
+
+// changesProduction judges what a database that has production in its name is told.
+func (k *look) changesProduction(name, text string, ws []word, in *source) {
+	prod := slices.ContainsFunc(ws[1:], func(w word) bool { return !strings.Contains(w.text, " ") && deploysTo(w) })
+	for _, n := range []string{"PGHOST", "PGDATABASE", "PGSERVICE", "MYSQL_HOST", "DATABASE_URL", "REDIS_URL", "MONGO_URL"} {
+		prod = prod || k.prodNamed(n)
+	}
+	if !prod {
+		return
+	}
+	if sqlWrites.MatchString(text+stdin(in)) || in != nil && in.file || redisWrites.MatchString(text) && strings.HasSuffix(name, "-cli") || mongoWrites.MatchString(text) && strings.HasPrefix(name, "mongo") {
+		k.never(productionDeploy, ws)
+	}
+}
+
+var (
+	redisWrites = lazyregexp.New(`(?i)\s(del|unlink|set|hset|expire|rename|restore|shutdown|flush\w*)(\s|$)`)
+	mongoWrites = lazyregexp.New(`(?i)\.(delete|update|insert|replace|drop|remove|rename)\w*\(`)
+)
 
 // dropNamed reports whether a file says by its name what it does.
 func dropNamed(w word) bool {
@@ -203,6 +226,8 @@ func (k *look) databaseAdmin(name string, ws []word) bool {
 		if !drops {
 			return true
 		}
+	case "rabbitmqctl":
+		drops = has("reset", "force_reset", "delete_vhost")
 	case "rethinkdb", "couchbase-cli":
 		drops = has("bucket-delete", "bucket-flush")
 	default:

@@ -22,6 +22,7 @@ type state struct {
 	alias  map[string]string
 	params []word // $1 and so on
 	called bool   // params are known
+	zero   []word // $0, where it is known
 	in     *source
 	away   bool // on another machine, or in a container: no folder there is the work tree
 	prod   bool // the command has gone to a place of production

@@ -88,9 +88,9 @@ func (k *look) says(ws []word, in *source) *source {
 	plainly := func(text string) *source { return &source{text: text, known: true} }
 	switch name {
 	case "echo":
-		return said(ws[1:], true)
+		return said(k.atHome(ws[1:]), true)
 	case "printf":
-		return formatted(ws[1:])
+		return formatted(k.atHome(ws[1:]))
 	case "cat", "tee", "bat", "zcat", "gunzip", "gzip", "xz", "zstd", "bzcat", "xzcat", "sort", "uniq", "head", "tail", "grep", "egrep", "fgrep", "rg", "nl", "tac", "shuf", "tr", "sponge", "column", "fold", "cut", "pv", "unbuffer", "stdbuf":
 		return k.filtered(name, ws, in)
 	case "base64", "base32", "xxd", "openssl", "rev", "sed", "awk", "perl", "jq", "yq":
@@ -146,6 +146,18 @@ func (k *look) says(ws []word, in *source) *source {
 	return nil
 }
 
+// atHome are words as a program gets them: with the path of the home folder, where that is known.
+func (k *look) atHome(ws []word) []word {
+	if len(k.home) == 0 || !slices.ContainsFunc(ws, func(w word) bool { return strings.Contains(w.text, home) }) {
+		return ws
+	}
+	out := make([]word, len(ws))
+	for i, w := range ws {
+		out[i] = word{strings.ReplaceAll(w.text, home, "/"+strings.Join(k.home, "/")), w.many}
+	}
+	return out
+}
+
 func (k *look) user() *source {
 	if len(k.home) > 0 {
 		return &source{text: k.home[len(k.home)-1], known: true}
@@ -188,6 +200,8 @@ func (k *look) pathSaid(name string, ws []word) *source {
 			return &source{names: []word{plain(".")}} // of $0
 		case w.holes():
 			return &source{}
+		case name == "dirname" && strings.HasPrefix(w.text, home):
+			return &source{names: []word{plain(path.Dir("/" + strings.Join(k.homes(), "/") + w.text[len(home):]))}}
 		case name == "dirname":
 			return &source{names: []word{plain(path.Dir(w.text))}}
 		case name == "basename":

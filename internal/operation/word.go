@@ -345,6 +345,9 @@ func (k *look) variable(name string) (string, bool) {
 	case "BASH_SOURCE":
 		return "script", true
 	case "0":
+		if len(k.s.zero) > 0 {
+			return k.s.zero[0].text, !k.s.zero[0].many
+		}
 		return hole, false
 	}
 	return hole, false

@@ -97,6 +97,8 @@ func (k *look) made(name string, ws []word, in *source) {
 
 var recipeLine = lazyregexp.New(`(?m)^(?:\t|\s{2,})[@+-]*(.+)$|^\S[^:=\n]*:[^;=\n]*;(.+)$`)
 
+var makeVariable = lazyregexp.New(`\$\((\w+)\)`)
+
 var quotedText = lazyregexp.New(`"((?:[^"\\]|\\.)*)"|'([^'\n]*)'`)
 
 // recipes judges what a Makefile, or another file of that kind, has run: its lines that are
@@ -109,7 +111,7 @@ func (k *look) recipes(src *source, ws []word) {
 		k.unknown("it runs what it wrote itself", ws)
 		return
 	}
-	text := strings.ReplaceAll(src.text, "$$", "$")
+	text := makeVariable.ReplaceAllString(strings.ReplaceAll(src.text, "$$", "$"), "$${$1}")
 	var lines []string
 	for _, m := range recipeLine.FindAllStringSubmatch(text, 200) {
 		lines = append(lines, m[1]+m[2])

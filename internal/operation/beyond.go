@@ -1,0 +1,167 @@
+package operation
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
+)
+
+// Code that changes what is on other machines by a library instead of a program, and code that
+// starts programs in languages that have their own words for it.
+var (
+	cloudCode  = lazyregexp.New(`(?is)\b(boto3|botocore|aws-sdk|googleapiclient|google\.cloud|azure\.(mgmt|storage|identity)|@azure/|kubernetes|pulumi)\b.*\b(delete|terminate|destroy|purge|remove)[a-z_]*\s*\(`)
+	forgeCode  = lazyregexp.New(`(?is)\b(requests|httpx|fetch|axios|urllib|http|got|net::http|faraday|octokit|pygithub)\b.*\b(delete|patch|put)\b`)
+	forgeRepo  = lazyregexp.New(`(?i)(api\.github\.com|gitlab|gitea|codeberg|bitbucket)[^\s"']*/(repos|projects|repositories)/`)
+	emptied    = lazyregexp.New(`(?i)\.(flushall|drop_?database)\s*\(`)
+	testText   = lazyregexp.New(`(?i)test|fake|mock`)
+	writeMode  = lazyregexp.New(`(?i)writefile|file_put_contents|["'][wax]b?\+?["']|truncate|unlink|remove|delete`)
+	codeStarts = lazyregexp.New(`(?i)\.execute\s*\(|"\s*\.!|\.!!`)
+	starts     = lazyregexp.New(`(?i)os\.system|subprocess\.|child_process|shell_exec|exec\.command|command::new|processbuilder|getruntime|\bsystem\s*\(|process\.start|execv?p?e?l?\s*\(|popen\s*\(`)
+	sqlWrites  = lazyregexp.New(`(?i)\b(drop\s+(table|index|column|view|role|user|schema|database)|truncate\s+\w|delete\s+from|update\s+\S+\s+set|insert\s+into|alter\s+(table|role|user|database)|create\s+(table|index|user|role)|grant\s+\w|revoke\s+\w)`)
+)
+
+// stdin is what is known of what a program reads.
+func stdin(in *source) string {
+	if in == nil {
+		return ""
+	}
+	return " " + in.text
+}
+
+// calls judges what code asks of other machines by a library.
+func (k *look) calls(text string, ws []word) {
+	if emptied.MatchString(text) && !testText.MatchString(text) {
+		k.never(dropDatabase, ws)
+	}
+	if sqlWrites.MatchString(text) && slices.ContainsFunc(literal.FindAllString(text, 100), func(s string) bool { return !sqlWrites.MatchString(s) && deploysTo(plain(s)) }) {
+		k.never(productionDeploy, ws)
+	}
+	if cloudCode.MatchString(text) {
+		k.unknown("what it takes away may be in production", ws)
+	}
+	if forgeCode.MatchString(text) && forgeRepo.MatchString(text) {
+		k.never(pushForce, ws)
+	}
+}
+
+// publishes judges a program that is not known to publish by the word that it is given, or by
+// its own name. In a folder of the project it is a program of the project.
+func (k *look) publishes(name string, ws []word) bool {
+	if strings.Contains(ws[0].text, "/") || dryRun(ws) || given(ws, "--help --version") {
+		return false
+	}
+	switch name { // where the word means a folder, a message or a build
+	case "dotnet", "msbuild", "hugo", "mosquitto", "nats", "redis", "rostopic", "ros2", "avahi-publish", "amqp-publish":
+		return false
+	}
+	_, operands := arguments0(ws, "")
+	hit := strings.HasSuffix(name, "-upload") || strings.HasSuffix(name, "-publish") || strings.HasPrefix(name, "publish-") ||
+		slices.ContainsFunc(ws, func(w word) bool {
+			return strings.HasPrefix(w.text, "--upload-app") || strings.HasPrefix(w.text, "--upload-package")
+		})
+	for _, w := range operands[:min(len(operands), 2)] {
+		hit = hit || w.text == "publish" || w.text == "unpublish"
+	}
+	if hit {
+		k.never(npmPublish, ws)
+	}
+	return hit
+}
+
+// compiled judges sources that the command has written itself, when a compiler or a runner of
+// their language is given them: only what is certain, since most of such code is a test.
+func (k *look) compiled(name string, ws []word, in *source) {
+	lang := ""
+	switch name {
+	case "go":
+		lang = "go"
+	case "pytest", "py.test", "tox", "nox", "behave", "nose2", "coverage":
+		lang = "py"
+	case "jest", "vitest", "mocha", "ava", "npx", "npm", "yarn", "pnpm", "bun", "tsx", "ts-node", "playwright":
+		lang = "js ts mjs cjs tsx jsx"
+	case "rspec", "rake", "bundle":
+		lang = "rb"
+	case "phpunit", "prove", "composer":
+		lang = "php pl t"
+	case "cargo", "rustc":
+		lang = "rs"
+	case "gcc", "g++", "cc", "c++", "clang", "clang++", "tcc", "zig":
+		lang = "c cpp cc zig"
+	case "java", "javac", "kotlinc", "kotlin":
+		lang = "java kt kts"
+	case "dotnet", "csc", "mcs", "swiftc", "nim", "crystal", "ghc", "runghc", "dmd", "v":
+		lang = "cs swift nim cr hs d v"
+	default:
+		return
+	}
+	if in != nil && in.known && !in.file && slices.ContainsFunc(ws, func(w word) bool { return w.text == "-" || w.text == "/dev/stdin" }) {
+		k.source(in.text, ws)
+	}
+	for _, file := range slices.Sorted(maps.Keys(k.s.files)) {
+		src := k.s.files[file]
+		dot := strings.LastIndexByte(file, '.')
+		if dot < 0 || src == nil || !slices.Contains(strings.Fields(lang), strings.ToLower(file[dot+1:])) {
+			continue
+		}
+		k.source(src.text, ws)
+	}
+}
+
+// source judges code of a language that is compiled.
+func (k *look) source(text string, ws []word) {
+	if len(text) > mostText {
+		return
+	}
+	text = homeWords.ReplaceAllString(text, `"`+home+`"`)
+	k.calls(text, ws)
+	k.removedBy(text, ws)
+	if !starts.MatchString(text) {
+		return
+	}
+	var argv []word
+	for _, m := range literal.FindAllStringSubmatch(text, 100) {
+		argv = append(argv, homed(m[1]+m[2]+m[3]))
+	}
+	k.quiet++
+	for i, w := range argv {
+		if strings.Contains(w.text, " ") {
+			k.aside(func() { k.evaluate([]word{w}, ws, nil) })
+		} else if isRisky(base(w)) {
+			k.aside(func() { k.program(argv[i:min(len(argv), i+12)], nil) })
+		}
+	}
+	k.quiet--
+}
+
+// escapes judges the ways out to a shell that programs have in what they are told: a dot command
+// of a database, an exclamation mark of an editor, an option whose value is a command.
+func (k *look) escapes(name string, ws []word, in *source) {
+	switch name {
+	case "sqlite3", "sqlite", "duckdb", "gdb", "lldb", "ed", "ex", "vi", "vim", "nvim", "ftp", "sftp", "lftp", "telnet", "zip", "tar", "bsdtar", "gtar", "scp", "screen", "tmux", "gnuplot", "bc", "mail", "mutt", "redis-cli", "mysql", "mariadb", "octave", "r":
+	default:
+		return
+	}
+	out := func(text string) {
+		if m := wayOut.FindStringSubmatch(strings.TrimSpace(text)); m != nil && strings.TrimSpace(m[1]) != "" {
+			k.certain(plain(m[1] + " "))
+		}
+	}
+	for i, w := range ws[1:] {
+		if strings.Contains(w.text, " ") && (strings.HasPrefix(ws[i].text, "-") || slices.Contains([]string{"stuff", "send-keys", "send"}, ws[i].text) || wayOut.MatchString(w.text)) {
+			text := w.String()
+			if m := wayOut.FindStringSubmatch(text); m != nil {
+				text = m[1]
+			}
+			k.certain(plain(text + " "))
+		}
+	}
+	if in != nil && !in.file {
+		for line := range strings.Lines(in.text) {
+			out(line)
+		}
+	}
+}
+
+var wayOut = lazyregexp.New(`(?is)^(?::?!|\.(?:system|shell)\s|shell\s|exec=|system\s|proxycommand=|localcommand=)\s*(.*)$`)
