@@ -6,13 +6,16 @@ SOAK_TIME ?= 2m
 TEMPL     := github.com/a-h/templ/cmd/templ@v0.3.1020
 
 .DEFAULT_GOAL := help
-.PHONY: help check generate test lint e2e corpus bench figures fuzz soak demo
+.PHONY: help check quick generate test lint e2e corpus bench figures fuzz soak demo
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 check: ## what a commit must pass: vet, lint, formatting, then all tests with the race detector
 	.ci/run vet lint race
+
+quick: ## while you work: all but the packages whose tests are processes by the thousand (20 s, less from the cache)
+	go test -short $$(go list ./... | grep -vE '/(cmd/ralph|internal/(agent|bench|cli|git|sandbox|soak))$$')
 
 generate: ## make the Go of the dashboard's templates (internal/web/view/*.templ)
 	go run $(TEMPL) generate -path internal/web/view

@@ -77,8 +77,8 @@ func TestLineageOfAnOrphan(t *testing.T) {
 }
 
 // S3: who connects over loopback is found by its end of the connection, over IPv4 and IPv6.
+// Not beside other tests: a process that they start has this one's sockets until it execs.
 func TestPeersOf(t *testing.T) {
-	t.Parallel()
 	for _, at := range []string{"127.0.0.1:0", "[::1]:0", "[::]:0"} {
 		listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", at)
 		if err != nil {

@@ -123,7 +123,7 @@ func TestKilledWhileSettling(t *testing.T) {
 	})
 	second.kill()
 	if res := r.ralph("agent"); res.code != 0 {
-		t.Fatalf("the third start: %s", res)
+		t.Fatalf("the third start: %s\nthe first: %s\nthe second: %s", res, first.result(), second.result())
 	}
 	r.checkFinished("first")
 }
