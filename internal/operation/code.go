@@ -202,6 +202,9 @@ func (k *look) program1(lang, text string, ws []word) {
 	if runs {
 		k.callsOut(lang, text, ws)
 	}
+	if lang == "python" || lang == "node" || lang == "ruby" {
+		text = evalText.ReplaceAllString(text, "($2$3$4)")
+	}
 	if codeEval.MatchString(text) && !strings.HasSuffix(lang, "awk") && lang != "perl" && lang != "php" && lang != "m4" {
 		if m := codeEval.FindString(text); !codeRe6.MatchString(m) || runs || codeRe7.MatchString(text) {
 			k.unknown("code that may run any command", ws)
@@ -237,6 +240,18 @@ func (k *look) callsOut(lang, text string, ws []word) {
 			return
 		}
 	}
+	if lang == "expect" { // whose words need no quotes
+		for piece := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ';' || r == '\n' }) {
+			for _, verb := range []string{"spawn ", "exec ", "system "} {
+				if cmd, ok := strings.CutPrefix(strings.TrimSpace(piece), verb); ok {
+					k.aside(func() { k.evaluate([]word{plain(cmd)}, ws, nil) })
+				}
+			}
+		}
+		if !strings.ContainsAny(text, "$[") {
+			return
+		}
+	}
 	if lang == "perl" {
 		if m := codeRe11.FindStringSubmatch(text); m != nil {
 			parts = append(parts, m[1])
@@ -257,6 +272,11 @@ func (k *look) callsOut(lang, text string, ws []word) {
 		for _, p := range parts {
 			k.certain(plain(p + " "))
 		}
+		if (lang == "python" || lang == "ruby" || lang == "node") && !strings.Contains(text, hole) && !otherText.MatchString(text) && !codeEval.MatchString(text) {
+			// all that it can run is made of its own texts
+			k.composed(parts, ws)
+			return
+		}
 		k.unknown("code that may run any command", ws)
 		return
 	}
@@ -274,6 +294,43 @@ func (k *look) callsOut(lang, text string, ws []word) {
 			}
 			k.aside(func() { k.simple(argv, nil, nil, nil) })
 		}
+	}
+}
+
+// composed judges texts of which code makes commands by itself: one behind the other, and
+// each as the beginning of one.
+func (k *look) composed(parts []string, ws []word) {
+	for _, by := range []string{" ", ""} {
+		k.loose(strings.Join(parts, by))
+	}
+	// in whatever order: each program that matters with all the other words
+	var names, operands, options []word
+	for _, f := range strings.FieldsFunc(strings.Join(parts, " "), func(r rune) bool { return strings.ContainsRune(" \t\n%${}()'\"`,;", r) }) {
+		switch w := homed(f); {
+		case strings.HasPrefix(f, "-") || strings.HasPrefix(f, "+"):
+			options = append(options, w)
+		case isRisky(f) || isShell(f) || isKnownDeployer(f):
+			names = append(names, w)
+		default:
+			if !slices.Contains([]string{"child_process", "node:child_process", "fs", "os", "path", "util"}, f) { // modules
+				operands = append(operands, w)
+			}
+		}
+	}
+	if len(names) > 12 || len(operands)+len(options) > mostWords/4 {
+		k.unknown("code that may run any command", ws)
+		return
+	}
+	for _, name := range names {
+		k.aside(func() { k.simple(slices.Concat([]word{name}, operands, options), nil, nil, nil) })
+	}
+	for i, p := range parts {
+		if first, _, _ := strings.Cut(strings.TrimSpace(p), " "); !isRisky(first) && !isShell(first) && !isKnownDeployer(first) {
+			continue
+		}
+		text := strings.Join(parts[i:min(len(parts), i+12)], " ")
+		k.aside(func() { k.evaluate([]word{plain(p)}, ws, nil) })
+		k.aside(func() { k.tryCommand(text, ws) })
 	}
 }
 
