@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -143,7 +144,7 @@ func (k *look) source(text string, ws []word) {
 // of a database, an exclamation mark of an editor, an option whose value is a command.
 func (k *look) escapes(name string, ws []word, in *source) {
 	switch name {
-	case "sqlite3", "sqlite", "duckdb", "gdb", "lldb", "ed", "ex", "vi", "vim", "nvim", "ftp", "sftp", "lftp", "telnet", "zip", "tar", "bsdtar", "gtar", "scp", "screen", "tmux", "gnuplot", "bc", "mail", "mutt", "redis-cli", "mysql", "mariadb", "octave", "r":
+	case "sqlite3", "sqlite", "duckdb", "gdb", "lldb", "ed", "ex", "vi", "vim", "nvim", "ftp", "sftp", "lftp", "telnet", "zip", "tar", "bsdtar", "gtar", "scp", "screen", "tmux", "gnuplot", "bc", "less", "dc", "mail", "mutt", "redis-cli", "mysql", "mariadb", "octave", "r":
 	default:
 		return
 	}
@@ -168,7 +169,7 @@ func (k *look) escapes(name string, ws []word, in *source) {
 	}
 }
 
-var wayOut = lazyregexp.New(`(?is)^(?::?!|\.(?:system|shell)\s|shell\s|exec=|system\s|proxycommand=|localcommand=)\s*(.*)$`)
+var wayOut = lazyregexp.New(`(?is)^(?:\+?:?!|\.(?:system|shell)\s|shell\s|exec=|system\s|proxycommand=|localcommand=)\s*(.*)$`)
 
 // initializes judges eval "$(rbenv init -)" and source <(kubectl completion bash): the shell runs
 // what a program says of itself. Of a program of which there is nothing to know, that is no more
@@ -249,3 +250,41 @@ func quotedVariable(w *syntax.Word) bool {
 	p, ok := q.Parts[0].(*syntax.ParamExp)
 	return ok && p.Exp == nil && !p.Excl && p.Index == nil
 }
+
+// takes judges programs that take files away on the way to something else, and those that give
+// somebody elsewhere a shell.
+func (k *look) takes(name string, ws []word) {
+	_, operands := arguments0(ws, " -x -i -n -P -t ")
+	switch name {
+	case "zip", "7z", "7za":
+		if name == "zip" && !given(ws[1:], "-m --move") || name != "zip" && !slices.ContainsFunc(ws, func(w word) bool { return w.text == "-sdel" }) {
+			return
+		}
+		for _, w := range operands[min(1, len(operands)):] {
+			k.touch(Delete, w, true, ws)
+		}
+	case "crontab":
+		if given(ws[1:], "-r") {
+			k.unsure(Delete, "it takes all timers away", ws)
+		}
+	case "userdel", "deluser":
+		if given(ws[1:], "-r --remove --remove-home --remove-all-files") {
+			k.never(rmHome, ws)
+		}
+	case "nc", "ncat", "netcat", "socat":
+		if slices.ContainsFunc(ws[1:], func(w word) bool {
+			t := strings.ToLower(w.text)
+			return t == "-e" || t == "-c" || strings.HasPrefix(t, "--exec") || strings.HasPrefix(t, "--sh-exec") || strings.HasPrefix(t, "exec:") || strings.HasPrefix(t, "system:")
+		}) {
+			k.unknown("a shell for somebody elsewhere", ws)
+		}
+	}
+}
+
+var rareLanguages = sync.OnceValue(func() map[string]bool {
+	out := map[string]bool{}
+	for name := range strings.FieldsSeq("raku guile racket ocaml clojure bb janet crystal sbcl julia groovy scala kotlin swift runghc ghci escript erl gjs qjs wish tclsh octave m4") {
+		out[name] = true
+	}
+	return out
+})

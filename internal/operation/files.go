@@ -411,6 +411,9 @@ func (k *look) link(ws []word) {
 	if to.holes() {
 		full = hole
 	}
+	if k.critical(name) && given(ws[1:], "-f --force") {
+		k.never(rmRoot, ws)
+	}
 	k.s.links[k.full(name)] = full
 	if src, ok := k.written(to); ok {
 		k.write(name, src, false, ws)
