@@ -4,6 +4,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+
+	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
@@ -17,6 +20,8 @@ var (
 	emptied    = lazyregexp.New(`(?i)\.(flushall|drop_?database)\s*\(`)
 	testText   = lazyregexp.New(`(?i)test|fake|mock`)
 	writeMode  = lazyregexp.New(`(?i)writefile|file_put_contents|["'][wax]b?\+?["']|truncate|unlink|remove|delete`)
+	evalText   = lazyregexp.New(`\b(eval|exec)\(\s*(?:("[^"\\]*")|('[^'\\]*')|open\(\s*("[\w./-]+"|'[\w./-]+')\s*\)\.read\(\))\s*\)`)
+	otherText  = lazyregexp.New(`(?i)\binput\s*\(|argv|stdin|\bopen\s*\(|readfile|requests|urllib|fetch\s*\(|https?\b|environ|getenv|process\.env|\.read\s*\(|recv|socket|env\[|sorted|replace|translate|maketrans|swapcase|lower\(|upper\(|\[-|\*\s*\[|\.sub\(|ord\(|hex|%c|\.pop\(`)
 	codeStarts = lazyregexp.New(`(?i)\.execute\s*\(|"\s*\.!|\.!!`)
 	starts     = lazyregexp.New(`(?i)os\.system|subprocess\.|child_process|shell_exec|exec\.command|command::new|processbuilder|getruntime|\bsystem\s*\(|process\.start|execv?p?e?l?\s*\(|popen\s*\(`)
 	sqlWrites  = lazyregexp.New(`(?i)\b(drop\s+(table|index|column|view|role|user|schema|database)|truncate\s+\w|delete\s+from|update\s+\S+\s+set|insert\s+into|alter\s+(table|role|user|database)|create\s+(table|index|user|role)|grant\s+\w|revoke\s+\w)`)
@@ -77,7 +82,7 @@ func (k *look) compiled(name string, ws []word, in *source) {
 	switch name {
 	case "go":
 		lang = "go"
-	case "pytest", "py.test", "tox", "nox", "behave", "nose2", "coverage":
+	case "pip", "pip3", "uv", "pytest", "py.test", "tox", "nox", "behave", "nose2", "coverage":
 		lang = "py"
 	case "jest", "vitest", "mocha", "ava", "npx", "npm", "yarn", "pnpm", "bun", "tsx", "ts-node", "playwright":
 		lang = "js ts mjs cjs tsx jsx"
@@ -139,7 +144,7 @@ func (k *look) source(text string, ws []word) {
 // of a database, an exclamation mark of an editor, an option whose value is a command.
 func (k *look) escapes(name string, ws []word, in *source) {
 	switch name {
-	case "sqlite3", "sqlite", "duckdb", "gdb", "lldb", "ed", "ex", "vi", "vim", "nvim", "ftp", "sftp", "lftp", "telnet", "zip", "tar", "bsdtar", "gtar", "scp", "screen", "tmux", "gnuplot", "bc", "mail", "mutt", "redis-cli", "mysql", "mariadb", "octave", "r":
+	case "sqlite3", "sqlite", "duckdb", "gdb", "lldb", "ed", "ex", "vi", "vim", "nvim", "ftp", "sftp", "lftp", "telnet", "zip", "tar", "bsdtar", "gtar", "scp", "screen", "tmux", "gnuplot", "bc", "less", "dc", "mail", "mutt", "redis-cli", "mysql", "mariadb", "octave", "r":
 	default:
 		return
 	}
@@ -164,4 +169,122 @@ func (k *look) escapes(name string, ws []word, in *source) {
 	}
 }
 
-var wayOut = lazyregexp.New(`(?is)^(?::?!|\.(?:system|shell)\s|shell\s|exec=|system\s|proxycommand=|localcommand=)\s*(.*)$`)
+var wayOut = lazyregexp.New(`(?is)^(?:\+?:?!|\.(?:system|shell)\s|shell\s|exec=|system\s|proxycommand=|localcommand=)\s*(.*)$`)
+
+// initializes judges eval "$(rbenv init -)" and source <(kubectl completion bash): the shell runs
+// what a program says of itself. Of a program of which there is nothing to know, that is no more
+// than the program may do when it runs; of another its word for that has to stand there, and
+// none of its words may be text of somebody else's.
+func (k *look) initializes(c *syntax.CallExpr) bool {
+	if len(c.Args) != 2 || len(c.Assigns) > 0 {
+		return false
+	}
+	parts := c.Args[1].Parts
+	if len(parts) == 1 {
+		if q, ok := parts[0].(*syntax.DblQuoted); ok && !q.Dollar {
+			parts = q.Parts
+		}
+	}
+	if len(parts) != 1 {
+		return false
+	}
+	var stmts []*syntax.Stmt
+	switch p := parts[0].(type) {
+	case *syntax.CmdSubst:
+		if c.Args[0].Lit() != "eval" {
+			return false
+		}
+		stmts = p.Stmts
+	case *syntax.ProcSubst:
+		if c.Args[0].Lit() != "source" && c.Args[0].Lit() != "." || p.Op != syntax.CmdIn {
+			return false
+		}
+		stmts = p.Stmts
+	}
+	if len(stmts) != 1 || len(stmts[0].Redirs) > 0 || stmts[0].Negated || stmts[0].Background {
+		return false
+	}
+	inner, ok := stmts[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(inner.Assigns) > 0 || len(inner.Args) == 0 || len(inner.Args) > 8 {
+		return false
+	}
+	name := inner.Args[0].Lit()
+	if _, text := talk([]word{plain(name)}); name == "" || text || k.renamed(plain(name)) {
+		return false
+	}
+	said := false
+	for _, a := range inner.Args[1:] {
+		lit := a.Lit()
+		said = said || slices.Contains([]string{"completion", "completions", "complete", "shellenv", "hook", "init", "env", "activate", "shell-init", "shell.bash", "docker-env", "gen-completions"}, lit)
+		if lit != "" && !plainWord.MatchString(lit) || lit == "" && !quotedVariable(a) {
+			return false
+		}
+	}
+	first := plain(name)
+	short := base(first)
+	switch {
+	case isShell(short), interpreter.MatchString(short) || wraps(short) && !(said && slices.Contains([]string{"poetry", "uv", "pdm", "hatch", "conda", "micromamba", "mise", "direnv", "rtx", "asdf"}, short)):
+		return false
+	case slices.Contains(strings.Fields("curl wget git cat ssh env aws eval source base64 base32 basenc xxd openssl rev sed tac iconv uudecode envsubst gpg age dd strings recode hexdump od zcat gzip gunzip xz bzip2 zstd lz4 brotli uncompress"), short):
+		return false // text of somebody else's, or made of it
+	case said && localPrograms()[short] && short != "rustup" && short != "pip" && short != "fnm" && short != "volta":
+		return false
+	case !said && (isKnown(short) || len(k.s.files) > 0 || k.says([]word{first}, nil) != nil):
+		return false
+	}
+	k.aside(func() { k.stmts(stmts, nil) })
+	return true
+}
+
+var plainWord = lazyregexp.New(`^[-@=A-Za-z0-9_]*$|^v?[0-9.]+$`)
+
+// quotedVariable reports whether a word is one variable in double quotes.
+func quotedVariable(w *syntax.Word) bool {
+	if len(w.Parts) != 1 {
+		return false
+	}
+	q, ok := w.Parts[0].(*syntax.DblQuoted)
+	if !ok || len(q.Parts) != 1 {
+		return false
+	}
+	p, ok := q.Parts[0].(*syntax.ParamExp)
+	return ok && p.Exp == nil && !p.Excl && p.Index == nil
+}
+
+// takes judges programs that take files away on the way to something else, and those that give
+// somebody elsewhere a shell.
+func (k *look) takes(name string, ws []word) {
+	_, operands := arguments0(ws, " -x -i -n -P -t ")
+	switch name {
+	case "zip", "7z", "7za":
+		if name == "zip" && !given(ws[1:], "-m --move") || name != "zip" && !slices.ContainsFunc(ws, func(w word) bool { return w.text == "-sdel" }) {
+			return
+		}
+		for _, w := range operands[min(1, len(operands)):] {
+			k.touch(Delete, w, true, ws)
+		}
+	case "crontab":
+		if given(ws[1:], "-r") {
+			k.unsure(Delete, "it takes all timers away", ws)
+		}
+	case "userdel", "deluser":
+		if given(ws[1:], "-r --remove --remove-home --remove-all-files") {
+			k.never(rmHome, ws)
+		}
+	case "nc", "ncat", "netcat", "socat":
+		if slices.ContainsFunc(ws[1:], func(w word) bool {
+			t := strings.ToLower(w.text)
+			return t == "-e" || t == "-c" || strings.HasPrefix(t, "--exec") || strings.HasPrefix(t, "--sh-exec") || strings.HasPrefix(t, "exec:") || strings.HasPrefix(t, "system:")
+		}) {
+			k.unknown("a shell for somebody elsewhere", ws)
+		}
+	}
+}
+
+var rareLanguages = sync.OnceValue(func() map[string]bool {
+	out := map[string]bool{}
+	for name := range strings.FieldsSeq("raku guile racket ocaml clojure bb janet crystal sbcl julia groovy scala kotlin swift runghc ghci escript erl gjs qjs wish tclsh octave m4") {
+		out[name] = true
+	}
+	return out
+})

@@ -14,7 +14,7 @@ var (
 	callsOut = lazyregexp.New("(?i)\\b(os\\.system|os\\.popen|os\\.exec[a-z]*|os\\.spawn[a-z]*|os\\.posix_spawn|subprocess\\.[a-z_]+|subprocess|pty\\.spawn|getoutput|child_process|execsync|execfilesync|execfile|spawnsync|spawn|popen[0-9]*|shell_exec|passthru|proc_open|pcntl_exec|create_subprocess_[a-z]+|os\\.execute|io\\.popen|do shell script|system\\.cmd|os:cmd|open3|shell-command[a-z-]*|call-process|shelljs|execa|zx|run\\(`|deno\\.run|deno\\.command|bun\\.spawn|bun\\.\\$|termopen|jobstart|uiop|sh\\.exec|processbuilder|getruntime|io\\.pipe|process\\.run|system2|importlib|nssystem|open-pipe|writeln)\\b|\\b(system|exec|syscall|backquote)\\s*[(\"' ]|`|\\bqx\\b|%x\\s*[\\[({\"'|!]|open\\s*\\(?[^)]*[\"']\\s*\\|")
 	codeEval = lazyregexp.New(`(?i)(^|[^.\w])(eval|exec|execfile|compile|instance_eval|class_eval|load_string|loadstring|new function|assert|create_function|__import__|getattr|import_module|require_relative)\s*[(]|(^|[^.\w$])eval\s+["'$]|fromcharcode|b64decode|base64|unpack\s*\(|\[::-1\]|\.reverse\b|codecs\.|marshal\.|zlib\.|decodeuricomponent|\batob\b|unescape\(|chr\(|\.from\([^)]*hex|bytes\.fromhex|rot13|vm\.run|runinthiscontext|\$\$\{|->\$|globalthis\[|process\[|require\([a-z_]+\)|\.constructor\b|\bsend\s*\(`)
 	// removal are calls that delete files; those of trees are in removalDeep.
-	removal     = lazyregexp.New(`(?i)\b(file\s+delete|os\.remove|os\.unlink|os\.rmdir|os\.removedirs|os\.truncate|os\.rename|os\.replace|unlinksync|unlink|rmdirsync|rmdir|fs\.rm|fs\.unlink|fs\.truncate|truncatesync|rmsync|fs\.promises\.rm|promises\.rm|file\.delete|file\.unlink|dir\.delete|dir\.rmdir|dir\.unlink|fileutils\.[a-z_]*(rm|remove|move|mv)[a-z_]*|shutil\.(rmtree|move)|rmtree|remove_tree|removeall|remove_dir_all|remove_entry[a-z_]*|remove_dir|rm_rf|rm_r|rimraf|del_dir_r|rm-rf|removeitem|file\s+delete|delete-directory|delete-file|os\.removeall|delete|trash|emptydirsync|removesync|fs\.remove|deno\.remove|deno\.removesync|rm!?|rm_rf!|file\.rm_rf!?|path\.unlink|\.unlink|remove|deltree|file\.delete_all|filesystem\.delete|truncate|recursive-delete|delete-directory-and-files|writefilesync|writefile|file_put_contents|open)\s*[!]?\s*([( ;]|$)`)
+	removal     = lazyregexp.New(`(?i)\b(file\s+delete|os\.remove|os\.unlink|os\.rmdir|os\.removedirs|os\.truncate|os\.rename|os\.replace|unlinksync|unlink|rmdirsync|rmdir|fs\.rm|fs\.unlink|fs\.truncate|truncatesync|rmsync|fs\.promises\.rm|promises\.rm|file\.delete|file\.unlink|dir\.delete|dir\.rmdir|dir\.unlink|fileutils\.[a-z_]*(rm|remove|move|mv)[a-z_]*|shutil\.(rmtree|move)|rmtree|remove_tree|removeall|remove_dir_all|remove_entry[a-z_]*|remove_dir|rm_rf|rm_r|rimraf|del_dir_r|rm-rf|removeitem|file\s+delete|delete-directory|delete-file|os\.removeall|delete|trash|emptydirsync|removesync|fs\.remove|deno\.remove|deno\.removesync|rm!?|rm_rf!|file\.rm_rf!?|path\.unlink|\.unlink|remove|deltree|file\.delete_all|filesystem\.delete|truncate|recursive-delete|delete-directory-and-files|delete-directory/files|uiop:delete-directory-tree|writefilesync|writefile|file_put_contents|open)\s*[!]?\s*([( ;]|$)`)
 	removalDeep = lazyregexp.New(`(?i)removeitem|file\s+delete\s+-force|rmtree|remove_tree|removeall|remove_dir_all|remove_entry|rm_rf|rm_r\b|rimraf|del_dir_r|delete-directory|recursive|fileutils\.(rm|remove)|emptydir|removesync|fs\.remove|"rf"|'rf'|force:\s*true|shutil\.(rmtree|move)|removedirs|deltree|os\.rename|os\.replace|fileutils\.mv|deno\.remove`)
 	walks       = lazyregexp.New(`(?i)os\.walk|glob|rglob|listdir|scandir|iterdir|readdir|walkdir|find::|find\(|\.entries|each_child|dir\[|dir\.children|fs\.cp|file::find|traverse|opendir|ls\(|readdirsync`)
 	homeWords   = lazyregexp.New(`(?i)os\.homedir\(\)|homedir\(\)|(os\.path\.)?expanduser\(\s*(['"])~(/?)['"]\s*\)|(pathlib\.)?path\.home\(\)|\$?env\s*[\[{(]\s*['"]?home['"]?\s*[\]})]|process\.env\.home|process\.env\[\s*['"]home['"]\s*\]|(os\.)?(getenv|environ(\.get)?)\s*[(\[]\s*['"]home['"]\s*[\])]|dir\.home(\(\))?|file\.expand_path\(\s*['"]~/?['"]\s*\)|system\.user_home!?\(?\)?|\$ENV\{['"]?HOME['"]?\}|\$_(server|env)\[['"]?home['"]?\]|env::var\("home"\)|deno\.env\.get\(\s*['"]home['"]\s*\)|bun\.env\.home|userprofile|sys\.getenv\(['"]home['"]\)|path\.expand\(['"]~['"]\)|os\.userhomedir\(\)|sys\.env\(['"]home['"]\)|homedir\b|os\.getenv\s*['"]home['"]|env\.fetch\(['"]home['"]\)`)
@@ -180,6 +180,15 @@ func (k *look) program1(lang, text string, ws []word) {
 	case codeDisk.MatchString(text) && (strings.Contains(text, "w") && codeRe0.MatchString(text)):
 		k.never(formatDisk, ws)
 	}
+	if rareLanguages()[lang] { // whose words for it nobody has listed: what is certain in its texts
+		var parts []string
+		for _, m := range literal.FindAllStringSubmatch(text, 100) {
+			parts = append(parts, m[1]+m[2]+m[3])
+		}
+		k.quiet++
+		k.composed(parts, ws)
+		k.quiet--
+	}
 	k.calls(text, ws)
 	if dropSQL(text) && codeRe1.MatchString(text) {
 		k.never(dropDatabase, ws)
@@ -201,6 +210,9 @@ func (k *look) program1(lang, text string, ws []word) {
 	}
 	if runs {
 		k.callsOut(lang, text, ws)
+	}
+	if lang == "python" || lang == "node" || lang == "ruby" {
+		text = evalText.ReplaceAllString(text, "($2$3$4)")
 	}
 	if codeEval.MatchString(text) && !strings.HasSuffix(lang, "awk") && lang != "perl" && lang != "php" && lang != "m4" {
 		if m := codeEval.FindString(text); !codeRe6.MatchString(m) || runs || codeRe7.MatchString(text) {
@@ -237,6 +249,18 @@ func (k *look) callsOut(lang, text string, ws []word) {
 			return
 		}
 	}
+	if lang == "expect" { // whose words need no quotes
+		for piece := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ';' || r == '\n' }) {
+			for _, verb := range []string{"spawn ", "exec ", "system "} {
+				if cmd, ok := strings.CutPrefix(strings.TrimSpace(piece), verb); ok {
+					k.aside(func() { k.evaluate([]word{plain(cmd)}, ws, nil) })
+				}
+			}
+		}
+		if !strings.ContainsAny(text, "$[") {
+			return
+		}
+	}
 	if lang == "perl" {
 		if m := codeRe11.FindStringSubmatch(text); m != nil {
 			parts = append(parts, m[1])
@@ -257,6 +281,11 @@ func (k *look) callsOut(lang, text string, ws []word) {
 		for _, p := range parts {
 			k.certain(plain(p + " "))
 		}
+		if (lang == "python" || lang == "ruby" || lang == "node") && !strings.Contains(text, hole) && !otherText.MatchString(text) && !codeEval.MatchString(text) {
+			// all that it can run is made of its own texts
+			k.composed(parts, ws)
+			return
+		}
 		k.unknown("code that may run any command", ws)
 		return
 	}
@@ -274,6 +303,43 @@ func (k *look) callsOut(lang, text string, ws []word) {
 			}
 			k.aside(func() { k.simple(argv, nil, nil, nil) })
 		}
+	}
+}
+
+// composed judges texts of which code makes commands by itself: one behind the other, and
+// each as the beginning of one.
+func (k *look) composed(parts []string, ws []word) {
+	for _, by := range []string{" ", ""} {
+		k.loose(strings.Join(parts, by))
+	}
+	// in whatever order: each program that matters with all the other words
+	var names, operands, options []word
+	for _, f := range strings.FieldsFunc(strings.Join(parts, " "), func(r rune) bool { return strings.ContainsRune(" \t\n%${}()'\"`,;", r) }) {
+		switch w := homed(f); {
+		case strings.HasPrefix(f, "-") || strings.HasPrefix(f, "+"):
+			options = append(options, w)
+		case isRisky(f) || isShell(f) || isKnownDeployer(f):
+			names = append(names, w)
+		default:
+			if !slices.Contains([]string{"child_process", "node:child_process", "fs", "os", "path", "util"}, f) { // modules
+				operands = append(operands, w)
+			}
+		}
+	}
+	if len(names) > 12 || len(operands)+len(options) > mostWords/4 {
+		k.unknown("code that may run any command", ws)
+		return
+	}
+	for _, name := range names {
+		k.aside(func() { k.simple(slices.Concat([]word{name}, operands, options), nil, nil, nil) })
+	}
+	for i, p := range parts {
+		if first, _, _ := strings.Cut(strings.TrimSpace(p), " "); !isRisky(first) && !isShell(first) && !isKnownDeployer(first) {
+			continue
+		}
+		text := strings.Join(parts[i:min(len(parts), i+12)], " ")
+		k.aside(func() { k.evaluate([]word{plain(p)}, ws, nil) })
+		k.aside(func() { k.tryCommand(text, ws) })
 	}
 }
 

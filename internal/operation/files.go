@@ -411,6 +411,9 @@ func (k *look) link(ws []word) {
 	if to.holes() {
 		full = hole
 	}
+	if k.critical(name) && given(ws[1:], "-f --force") {
+		k.never(rmRoot, ws)
+	}
 	k.s.links[k.full(name)] = full
 	if src, ok := k.written(to); ok {
 		k.write(name, src, false, ws)
@@ -456,6 +459,13 @@ func (k *look) sed(ws []word) {
 		}
 		if strings.HasPrefix(w.text, "/") && k.critical(w) {
 			k.never(rmRoot, ws)
+		}
+		if name := w.lower()[strings.LastIndexByte(w.text, '/')+1:]; slices.Contains([]string{"package.json", "makefile", "justfile"}, name) {
+			for _, o := range ws[1:] { // what is put there may run
+				if o != w && risky(o.text) {
+					k.loose(strings.NewReplacer("/", " ", "\\t", " ", "\\n", " ", "~ ", "~").Replace(o.String()))
+				}
+			}
 		}
 		if src, ok := k.s.files[k.full(w)]; ok {
 			k.write(w, &source{text: src.text}, false, ws)

@@ -226,8 +226,11 @@ func (k *look) gitTransport(args, ws []word) {
 			k.evaluate([]word{{strings.ReplaceAll(strings.ReplaceAll(cmd, "% ", " "), "%S", "git"), w.many}}, ws, nil)
 			k.unknown("git runs a command for an address", ws)
 		}
+		if key, v, ok := strings.Cut(w.text, "="); ok && i > 0 && args[0].text == "clone" && (args[i-1].text == "-c" || args[i-1].text == "--config") {
+			k.gitSetting(key, v, nil, ws)
+		}
 		for _, o := range []string{"--upload-pack", "-u", "--exec", "--receive-pack"} {
-			if w.text == o && i+1 < len(args) && args[0].text != "pull" && args[0].text != "fetch" {
+			if w.text == o && i+1 < len(args) && (o != "-u" || args[0].text != "pull" && args[0].text != "fetch") {
 				k.evaluate([]word{args[i+1]}, ws, nil)
 			} else if v, ok := strings.CutPrefix(w.text, o+"="); ok {
 				k.evaluate([]word{{v, w.many}}, ws, nil)

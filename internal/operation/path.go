@@ -256,7 +256,7 @@ func (k *look) inHome(parts []string) place {
 }
 
 // keyFiles are those that nothing makes anew.
-var keyFiles = lazyregexp.New(`^(\.ssh/(id_[^/]*|authorized_keys|[^/]*\.pem)|\.gnupg/[^/]*|\.gnupg/private-keys[^/]*/.*|\.password-store/.*|\.aws/credentials|\.kube/config)$`)
+var keyFiles = lazyregexp.New(`^(\.ssh/(id_[^/]*|authorized_keys|[^/]*\.pem)|\.gnupg/[^/]*|\.gnupg/private-keys[^/]*/.*|\.password-store/.*|\.aws/credentials|\.kube/config|\.ssh/config|\.netrc|\.(bashrc|zshrc|profile|bash_profile|zprofile|bash_history|zsh_history|gitconfig|vimrc)|\.local/share/keyrings(/.*)?|\.config/(nvim|git|gh|gcloud)(/.*)?)$`)
 
 // rest is a path below the own home folder; false: it is not there.
 func (k *look) rest(w word) (string, bool) {
@@ -324,7 +324,7 @@ func (k *look) critical(w word) bool {
 		}
 		p = path.Clean(p)
 		if slices.Contains([]string{"/etc/passwd", "/etc/shadow", "/etc/sudoers", "/etc/fstab", "/etc/group", "/etc/gshadow", "/etc/crypttab", "/etc/ssh/sshd_config", "/etc/pam.conf", "/proc/sysrq-trigger", "/etc/ld.so.preload"}, p) ||
-			strings.HasPrefix(p, "/boot/") || strings.HasPrefix(p, "/sys/") && !strings.HasPrefix(p, "/sys/class") && !strings.HasPrefix(p, "/sys/fs/cgroup") && !strings.HasPrefix(p, "/sys/kernel") && !strings.HasPrefix(p, "/sys/devices") || strings.HasPrefix(p, "/etc/pam.d/") || strings.HasPrefix(p, "/lib64/ld-") {
+			strings.HasPrefix(p, "/boot/") || strings.HasPrefix(p, "/sys/") && !strings.HasPrefix(p, "/sys/class") && !strings.HasPrefix(p, "/sys/fs/cgroup") && !strings.HasPrefix(p, "/sys/kernel") && !strings.HasPrefix(p, "/sys/devices") || strings.HasPrefix(p, "/etc/pam.d/") || strings.HasPrefix(p, "/etc/sudoers.d/") || strings.HasPrefix(p, "/lib64/ld-") {
 			return true
 		}
 	}

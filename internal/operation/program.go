@@ -37,6 +37,11 @@ func (k *look) simple(ws, set, targets []word, in *source) *source {
 	}
 	k.index(ws)
 	said := k.says(ws, in)
+	if isShell(base(ws[0])) && slices.ContainsFunc(targets, func(w word) bool {
+		return strings.HasPrefix(w.text, "/dev/tcp/") || strings.HasPrefix(w.text, "/dev/udp/")
+	}) {
+		k.unknown("a shell for somebody elsewhere", ws)
+	}
 	shown, only := talk(ws)
 	if k.renamed(ws[0]) {
 		shown, only, said = ws, false, nil
@@ -135,6 +140,7 @@ func (k *look) program(ws []word, in *source) *source {
 		}
 	}
 	k.escapes(name, ws, in)
+	k.takes(name, ws)
 	k.shapes(name, ws)
 	return nil
 }
@@ -166,7 +172,7 @@ func (k *look) anyProgram(ws []word) {
 			}
 		}
 		return
-	case outer && len(ws) > 1: // a person's own variable: it says with what, and not more
+	case outer && !head.globs(): // a person's own variable: it says with what, and not more
 	case len(ws) == 1 && (head.many || head.globs()) || len(ws) > 1 && ws[1].many || strings.Trim(head.text, hole+"/") != "" && head.many:
 		k.unknown(why, ws)
 		return
@@ -256,6 +262,9 @@ func (k *look) builtin(name string, ws []word, in *source) bool {
 	case "eval":
 		k.evaluate(ws[1:], ws, in)
 	case "trap":
+		if len(ws) > 3 && ws[1].text == "--" {
+			ws = ws[1:]
+		}
 		if len(ws) > 2 {
 			k.maybe(func() { k.evaluate(ws[1:2], ws, nil) })
 		}

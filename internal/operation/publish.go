@@ -188,6 +188,13 @@ func (k *look) nodePublished(name string, ws, operands []word, verb, sub string)
 			}
 		}
 	}
+	if verb == "set-script" || verb == "pkg" || verb == "config" || verb == "set" {
+		for _, w := range operands[1:] {
+			_, value, _ := strings.Cut(w.text, "=")
+			k.certain(plain(w.text + " "))
+			k.certain(plain(value + " "))
+		}
+	}
 	switch verb {
 	case "dist-tag", "dist-tags", "tag":
 		if sub == "add" || sub == "rm" || sub == "set" || sub == "a" || sub == "remove" || len(operands) > 2 && (operands[2].lower() == "add" || operands[2].lower() == "rm") {

@@ -17,6 +17,8 @@ func (k *look) shell(name string, ws []word, in *source) *source {
 		lower := strings.ToLower(text)
 		windows := name == "pwsh" || name == "powershell"
 		switch {
+		case ws[i].any() && !run && k.isFile(ws, i):
+			script = i
 		case ws[i].any() && !run:
 			k.unknown("what the shell runs is hidden in a variable or a substitution", ws)
 			return nil
@@ -84,6 +86,24 @@ func (k *look) shell(name string, ws []word, in *source) *source {
 	return k.reads(in, ws)
 }
 
+// isFile reports whether a word with a part that nobody knows can only be the name of a file,
+// and none that the command has written: what such a file holds is not looked at anyway.
+func (k *look) isFile(ws []word, at int) bool {
+	w := ws[at]
+	for name := range k.s.files {
+		if !strings.HasPrefix(name, "/dev/fd/") {
+			return false
+		}
+	}
+	switch {
+	case w.globs(), strings.HasPrefix(w.text, "-"), strings.HasPrefix(w.text, "/dev/"), strings.HasPrefix(w.text, "/proc/"):
+		return false
+	case strings.Contains(w.text, "/"):
+		return true
+	}
+	return !w.many && at == len(ws)-1
+}
+
 // script judges a file that a shell runs: what people wrote is not looked at, what the
 // command itself writes is.
 func (k *look) script(file word, ws []word, in *source) *source {
@@ -94,6 +114,7 @@ func (k *look) script(file word, ws []word, in *source) *source {
 		return k.runs(src, ws)
 	}
 	switch {
+	case file.holes() && k.isFile(ws, 0):
 	case file.holes() && strings.HasSuffix(file.text, hole):
 		k.unknown("what the shell runs is hidden in a variable or a substitution", ws)
 	case strings.HasPrefix(file.text, "/dev/") || strings.HasPrefix(file.text, "/proc/"):
@@ -230,6 +251,9 @@ func (k *look) wrapped(name, valued string, more []word, in *source) *source {
 		}
 		if slices.Contains([]string{"poetry", "uv", "bundle", "pipenv", "direnv", "mise", "nix", "hatch", "pdm", "rye", "conda", "micromamba", "devbox", "doppler", "op", "aws-vault", "rtx", "asdf"}, name) && !slices.Contains([]string{"run", "exec", "x", "tool", "shell", "develop", "--", "tool run", "-c"}, text) && before == more[0].text {
 			break // a command of its own
+		}
+		if name == "perf" && (text == "stat" || text == "record" || text == "trace") {
+			continue
 		}
 		if slices.Contains([]string{"run", "exec", "x", "tool"}, text) && before == more[0].text && len(wrappers()[name]) < 3 && name != "sudo" && name != "env" {
 			continue

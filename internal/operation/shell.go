@@ -343,6 +343,9 @@ func (k *look) once(c *syntax.CallExpr, in *source, targets []word) *source {
 		}
 		return &source{known: true}
 	}
+	if k.initializes(c) {
+		return &source{known: true}
+	}
 	ws := k.words(c.Args)
 	k.outer = k.fromOutside(c.Args[0])
 	defer func() { k.outer = false }()

@@ -102,6 +102,9 @@ func (k *look) several(parts []syntax.WordPart) []word {
 		case *syntax.ParamExp, *syntax.CmdSubst:
 			if !w.holes() {
 				fs := strings.Fields(w.text)
+				if ifs, ok := k.s.vars["IFS"]; ok && !ifs[0].holes() && ifs[0].text != "" {
+					fs = strings.FieldsFunc(w.text, func(r rune) bool { return strings.ContainsRune(ifs[0].text, r) })
+				}
 				out := make([]word, len(fs))
 				for i, f := range fs {
 					out[i] = plain(marked(f))
@@ -369,7 +372,7 @@ func (k *look) fromOutside(w *syntax.Word) bool {
 		case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ArithmExp, *syntax.ExtGlob:
 			outside = false
 		case *syntax.ParamExp:
-			if n.Param == nil || !syntax.ValidName(n.Param.Value) || n.Exp != nil || n.Excl || n.Index != nil || n.Slice != nil || n.Repl != nil || n.Param.Value == "IFS" {
+			if n.Param == nil || !syntax.ValidName(n.Param.Value) || n.Exp != nil && n.Exp.Op != syntax.DefaultUnset && n.Exp.Op != syntax.DefaultUnsetOrNull || n.Excl || n.Index != nil || n.Slice != nil || n.Repl != nil || n.Param.Value == "IFS" {
 				outside = false
 				return false
 			}
