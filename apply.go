@@ -446,6 +446,7 @@ func (f *TurnEnded) Spent() Usage {
 }
 
 func (s *State) checksRan(f ChecksRan) {
+	f.Results = withoutGreen(f.Results)
 	s.editTask(f.Task, func(t *Task) {
 		r := &t.Run
 		before := r.Checks

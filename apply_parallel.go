@@ -67,7 +67,7 @@ func (s *State) applyRecovery(e Event) {
 	case TaskRolledBack:
 		s.editTask(f.ID, func(t *Task) {
 			rejects := t.Run.Rejects
-			t.Status, t.Run = TaskPending, Run{Rejects: rejects, Place: Place{Dir: t.Run.Place.Dir}}
+			t.Status, t.Run = TaskPending, Run{Approvals: Approvals{Rejects: rejects}, Place: Place{Dir: t.Run.Place.Dir}}
 			t.RetryCount++
 		})
 	case TaskCleaned:
@@ -123,7 +123,10 @@ func (t *Task) left(f TaskEnded) {
 // again is the run of a fresh attempt: its counters begin anew (B-080), what it
 // has learnt and made stays (B-076).
 func (r Run) again() Run {
-	fresh := Run{Rejects: r.Rejects, Answers: r.Answers, Words: r.Words, Red: r.Red, Stash: r.Stash, Place: r.Place}
+	fresh := Run{
+		Approvals: Approvals{Rejects: r.Rejects, Answers: r.Answers, Words: r.Words},
+		Checking:  Checking{Red: r.Red}, Committing: Committing{Stash: r.Stash}, Place: r.Place,
+	}
 	fresh.Place.Slot, fresh.Place.Ready, fresh.Place.Fails = 0, false, 0
 	if r.Queue.State == MergeMerged {
 		fresh.Place = Place{Dir: fresh.Place.Dir} // its branch is history: begin a new one

@@ -3,6 +3,7 @@ package ralph
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -82,6 +83,21 @@ func BriefResults(results []GateResult) (brief []GateResult, shortened bool) {
 		return results, false
 	}
 	return brief, true
+}
+
+// withoutGreen are results as the state has them: what a check printed that passes is for
+// nobody who decides, and the file has it.
+func withoutGreen(results []GateResult) []GateResult {
+	if !slices.ContainsFunc(results, func(r GateResult) bool { return r.Pass && r.Brief > 0 }) {
+		return results
+	}
+	out := slices.Clone(results)
+	for i, r := range out {
+		if r.Pass && r.Brief > 0 {
+			out[i].Output, out[i].Brief = "", r.Brief+int64(len(r.Output))
+		}
+	}
+	return out
 }
 
 // briefResult shortens one output. What says that there was nothing to run stays in it: how

@@ -136,100 +136,18 @@ func (t *Task) IsBuild() bool { return t.Kind == "" || t.Kind == KindBuild }
 // depends on it back, as a failed one does (B-002).
 func (t *Task) LeftOut() bool { return t.Status == TaskSkipped && !t.Run.GivenUp }
 
-// Run is what the facts of a task's current attempt add up to. Policy decides
+// Run is what the facts of a task's current attempt add up to, a part for each noun. Policy decides
 // from it; nothing else writes it but State.Apply.
 type Run struct {
-	InFlight  int64     `json:"in_flight,omitempty"` // seq of the receipt whose step has no outcome yet
-	Doing     string    `json:"doing,omitempty"`     // the name of that step, or of the last one
-	StartedAt time.Time `json:"started_at,omitzero"`
-	EndedAt   time.Time `json:"ended_at,omitzero"`
-	Reason    string    `json:"reason,omitempty"`   // why the task ended, for people
-	GivenUp   bool      `json:"given_up,omitempty"` // errors.strategy skipped it: it is not done, and nobody said that it need not be
-	RanOut    RanOut    `json:"ran_out,omitempty"`  // of what, when it ended as timeout
-	Counted   Counted   `json:"counted,omitzero"`   // in the totals
+	Attempt
+	Turns
+	Failures
+	Checking
+	Approvals
+	Committing
 
-	Iterations int           `json:"iterations,omitempty"` // agent turns that ended
-	Errored    int           `json:"errored,omitempty"`    // of these, cut by an error or a limit: they use up none of max_iterations (X-34)
-	Spent      time.Duration `json:"spent,omitempty"`      // time in steps; waits do not count (X-59)
-	Usage      Usage         `json:"usage,omitzero"`
-
-	Last    *TurnEnded `json:"last,omitempty"`    // the latest turn
-	Checks  *ChecksRan `json:"checks,omitempty"`  // the checks of the latest turn, nil before they ran
-	Red     *ChecksRan `json:"red,omitempty"`     // the last red checks, for the next prompt
-	Rejects []string   `json:"rejects,omitempty"` // reasons of VERIFY or a person, oldest first
-	Answers []QA       `json:"answers,omitempty"` // questions of the agent with people's answers
-	Words   []string   `json:"words,omitempty"`   // what people said to its agent, unasked
-	Replies []Answered `json:"replies,omitempty"` // to what is asked in the turn under way
-	Session string     `json:"session,omitempty"` // the agent's own session, to resume
-	// Signalled is what the agent has signalled in the turn under way by a command or a
-	// tool, the newest; the end of the turn takes it.
-	Signalled Signal `json:"signalled,omitzero"`
-	// TestReds counts the red runs of the test gate since the last green one or a
-	// person's word (C-062, X-47).
-	TestReds int `json:"test_reds,omitempty"`
-	// Hangs counts in a row the runs of checks that were over their time: a second one is
-	// for a person.
-	Hangs int `json:"hangs,omitempty"`
-	// Waived is the tree whose red or doubtful checks a person has let pass, by check.
-	Waived *Waiver `json:"waived,omitempty"`
-	// Began is the tree at the task's first turn in the checkout: its own diff begins there.
-	// BeganAt is the commit then.
-	Began   string `json:"began,omitempty"`
-	BeganAt string `json:"began_at,omitempty"`
-	// RedTold: the agent of the newest turn was told that all that is red was red in the
-	// same way before its work.
-	RedTold bool `json:"red_told,omitempty"`
-	// Clean: as in Prepared. Baselined: the checks ran before the work, or could not.
-	Clean     bool `json:"clean,omitempty"`
-	Baselined bool `json:"baselined,omitempty"`
-	// Empty counts in a row how often the task was said to be complete with an empty diff,
-	// and its agent told that this is not enough.
-	Empty int `json:"empty,omitempty"`
-
-	Tree       string    `json:"tree,omitempty"`      // tree hash at the end of the last turn
-	Unchanged  int       `json:"unchanged,omitempty"` // turns since the last progress (X-57)
-	ErrorTries int       `json:"error_tries,omitempty"`
-	LimitHits  []Hits    `json:"limit_hits,omitempty"` // of each agent in a row (X-35); a good turn of the agent ends them
-	SameError  int       `json:"same_error,omitempty"` // errors in a row of the same kind, their retries and limits left out, with no change between them
-	ErrorKind  string    `json:"error_kind,omitempty"` // which kind that is
-	ErrorSaid  string    `json:"error_said,omitempty"` // the words of the newest error
-	SaidTimes  int       `json:"said_times,omitempty"` // how often in a row: people read it once, with the number
-	Mismatches int       `json:"mismatches,omitempty"` // structured answers in a row that were not accepted
-	LastAt     time.Time `json:"last_at,omitzero"`     // when the last turn ended: backoff counts from here
-	Answered   int       `json:"answered,omitempty"`   // the iteration whose question has been answered
-	Warned     bool      `json:"warned,omitempty"`     // the stuck warning is out (B-017)
-	Accepted   bool      `json:"accepted,omitempty"`   // by VERIFY or a person
-	Progress   int       `json:"progress,omitempty"`   // percent, from PROGRESS signals
-	Note       string    `json:"note,omitempty"`
-
-	Commits   int    `json:"commits,omitempty"`    // commit attempts that failed
-	CommitKey string `json:"commit_key,omitempty"` // receipt of the first commit attempt: the trailer that proves it
-	Hook      string `json:"hook,omitempty"`       // what a hook said that refused the newest attempt
-	Rewritten bool   `json:"rewritten,omitempty"`  // it refused nothing, and changed what was committed
-	Commit    string `json:"commit,omitempty"`     // the commit made
-	Away      string `json:"away,omitempty"`       // why it is not made where the work began, as in Committed
-	AwayTries int    `json:"away_tries,omitempty"` // how often that was so
-	Here      bool   `json:"here,omitempty"`       // a person said: commit on what is checked out
-	Refused   string `json:"refused,omitempty"`    // a person said: no commit
-	Stash     string `json:"stash,omitempty"`      // the stash made, by commit id
-	Shelved   bool   `json:"shelved,omitempty"`
-	StepError string `json:"step_error,omitempty"` // why the last prepare, commit, shelve, merge or landing did not work
-
-	Place     Place      `json:"place,omitzero"`      // with worktrees: where it works
-	Queue     Queue      `json:"queue,omitzero"`      // with worktrees: where its work is on the way to the base branch
-	Agent     string     `json:"agent,omitempty"`     // the agent that the task is on
-	TurnAt    time.Time  `json:"turn_at,omitzero"`    // when the turn under way began
-	Reserved  Usage      `json:"reserved,omitzero"`   // what the turn under way may use
-	Told      int        `json:"told,omitempty"`      // the retry that Retrying has told of
-	RetryAt   time.Time  `json:"retry_at,omitzero"`   // and when it comes
-	Context   ContextUse `json:"context,omitzero"`    // of the agent's session
-	Shortened int        `json:"shortened,omitempty"` // the iteration after which it was compacted
-	Handover  string     `json:"handover,omitempty"`  // what the next session of the agent is told
-	Alerts    []string   `json:"alerts,omitempty"`    // warnings that are out: each is said once
-
-	Approved bool   `json:"approved,omitempty"` // mode step: a person said yes (A-023)
-	Skip     string `json:"skip,omitempty"`     // a person wants it left out at the end of this iteration
-	Assigned bool   `json:"assigned,omitempty"` // a person chose it to be next (B-091)
+	Place Place `json:"place,omitzero"` // with worktrees: where it works
+	Queue Queue `json:"queue,omitzero"` // with worktrees: where its work is on the way to the base branch
 }
 
 // RanOut is what a task that timed out had used up.

@@ -219,6 +219,9 @@ func (s *State) Mode() string {
 // working reports whether an agent is at work or a person has chosen what comes next.
 func (s *State) working() bool {
 	busy := func(t *Task) bool { return t.Status == TaskActive || t.Run.Assigned && t.Status == TaskPending }
+	if i := s.edited; i < len(s.Plan.Tasks) && busy(s.Plan.Tasks[i]) {
+		return true
+	}
 	return slices.ContainsFunc(s.Plan.Tasks, busy) || slices.ContainsFunc(s.Stages, busy)
 }
 

@@ -78,7 +78,7 @@ func TestTurnFiles(t *testing.T) {
 		_ = in.Close()
 	}
 	s := &ralph.State{}
-	s.Plan.Tasks = []*ralph.Task{{ID: "t-1", Run: ralph.Run{Iterations: 9, TurnAt: time.Unix(1, 0)}}, {ID: "t-2"}, {ID: "../x", Run: ralph.Run{TurnAt: time.Unix(1, 0)}}}
+	s.Plan.Tasks = []*ralph.Task{{ID: "t-1", Run: ralph.Run{Turns: ralph.Turns{Iterations: 9, TurnAt: time.Unix(1, 0)}}}, {ID: "t-2"}, {ID: "../x", Run: ralph.Run{Turns: ralph.Turns{TurnAt: time.Unix(1, 0)}}}}
 	before := f.Grown(s)
 	put("ralph/.state/tasks/t-1/10/output.log", "turn 10 says more")
 	if after := f.Grown(s); len(before) != 1 || before["t-1"] == after["t-1"] {

@@ -23,7 +23,7 @@ func TestExitForAutopilot(t *testing.T) {
 	merged := done(ralph.Queue{State: ralph.MergeMerged})
 	waits := &ralph.Integration{Branch: "ralph/merged-1", Landed: "a", Tip: "b", Held: []string{"x.go"}}
 	asks := &ralph.Task{ID: "t-asks", Status: ralph.TaskPending, Run: ralph.Run{
-		Iterations: 1, Last: &ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalHuman}},
+		Turns: ralph.Turns{Iterations: 1, Last: &ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalHuman}}},
 	}}
 	for _, tt := range []struct {
 		name   string

@@ -196,7 +196,7 @@ func recovery(f ralph.TaskEnded, s *ralph.State) string {
 	if s.Session.Mode != "autopilot" {
 		return fmt.Sprintf("ralph why %s", f.ID)
 	}
-	ended := ralph.Task{ID: f.ID, Status: f.Status, Run: ralph.Run{RanOut: f.RanOut}}
+	ended := ralph.Task{ID: f.ID, Status: f.Status, Run: ralph.Run{Attempt: ralph.Attempt{RanOut: f.RanOut}}}
 	return ended.Recovery()
 }
 

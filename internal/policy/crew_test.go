@@ -13,8 +13,9 @@ import (
 // answered is a task that asked a question, was answered and gave way meanwhile.
 func answered(x *ralph.Task) {
 	x.Run = ralph.Run{
-		Iterations: 1, Answered: 1, Last: &ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalHuman}},
-		Place: ralph.Place{Dir: "ralph/.worktrees/7"},
+		Turns:     ralph.Turns{Iterations: 1, Last: &ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalHuman}}},
+		Approvals: ralph.Approvals{Answered: 1},
+		Place:     ralph.Place{Dir: "ralph/.worktrees/7"},
 	}
 }
 
@@ -390,7 +391,7 @@ func TestPilotEnds(t *testing.T) {
 		}, "job pending, a person is needed: merged work waits on ralph/merged: a.go, b.go"},
 		{"P-7 git refuses", nil, []ralph.Fact{ralph.Advanced{Commit: "c1"}, ralph.Landed{Error: "disk full"}}, "job pending, a person is needed: merged work waits on ralph/merged: disk full"},
 		{"D-078 the worktrees could not be made", nil, []ralph.Fact{
-			ralph.TaskAdded{Task: ralph.Task{ID: "prepare:x", Kind: ralph.KindPrepare, Status: ralph.TaskFailed, Run: ralph.Run{Reason: "no room"}}},
+			ralph.TaskAdded{Task: ralph.Task{ID: "prepare:x", Kind: ralph.KindPrepare, Status: ralph.TaskFailed, Run: ralph.Run{Attempt: ralph.Attempt{Reason: "no room"}}}},
 		}, "job pending, failed: no room"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -24,13 +24,13 @@ func TestCommitInACheckoutThatIsElsewhere(t *testing.T) {
 			later time.Duration
 			step  ralph.Step
 		}{
-			{"asks", ralph.Run{Away: why, AwayTries: 1}, nil, "", 0, ralph.Ask{Kind: ralph.GateCommit, Text: why}},
-			{"waits", ralph.Run{Away: why, AwayTries: 1}, asked, "", landPause / 2, ralph.Wait{Until: at.Add(landPause)}},
-			{"looks again", ralph.Run{Away: why, AwayTries: 1}, asked, "", landPause, ralph.Commit{OnlyTask: only}},
-			{"ever more rarely", ralph.Run{Away: why, AwayTries: 30}, asked, "", mostLandPause - 1, ralph.Wait{Until: at.Add(mostLandPause)}},
-			{"approved", ralph.Run{Away: why, AwayTries: 1, Here: true}, nil, "", 0, ralph.Commit{OnlyTask: only, Here: true}},
-			{"denied", ralph.Run{Away: why, AwayTries: 1, Refused: "no"}, nil, "", 0, ralph.Finish{Status: ralph.TaskFailed}},
-			{"stopped", ralph.Run{Away: why, AwayTries: 1}, asked, ralph.WantStop, 0, ralph.Finish{Status: ralph.TaskPending}},
+			{"asks", ralph.Run{Committing: ralph.Committing{Away: why, AwayTries: 1}}, nil, "", 0, ralph.Ask{Kind: ralph.GateCommit, Text: why}},
+			{"waits", ralph.Run{Committing: ralph.Committing{Away: why, AwayTries: 1}}, asked, "", landPause / 2, ralph.Wait{Until: at.Add(landPause)}},
+			{"looks again", ralph.Run{Committing: ralph.Committing{Away: why, AwayTries: 1}}, asked, "", landPause, ralph.Commit{OnlyTask: only}},
+			{"ever more rarely", ralph.Run{Committing: ralph.Committing{Away: why, AwayTries: 30}}, asked, "", mostLandPause - 1, ralph.Wait{Until: at.Add(mostLandPause)}},
+			{"approved", ralph.Run{Committing: ralph.Committing{Away: why, AwayTries: 1, Here: true}}, nil, "", 0, ralph.Commit{OnlyTask: only, Here: true}},
+			{"denied", ralph.Run{Committing: ralph.Committing{Away: why, AwayTries: 1, Refused: "no"}}, nil, "", 0, ralph.Finish{Status: ralph.TaskFailed}},
+			{"stopped", ralph.Run{Committing: ralph.Committing{Away: why, AwayTries: 1}}, asked, ralph.WantStop, 0, ralph.Finish{Status: ralph.TaskPending}},
 		} {
 			tt.run.LastAt = at
 			if only {

@@ -235,7 +235,7 @@ func TestEnding(t *testing.T) {
 	t.Parallel()
 	done, gone := ralph.Finish{Status: ralph.TaskDone}, ralph.Finish{Status: ralph.TaskFailed}
 	run := func(commit string) ralph.Run {
-		return ralph.Run{Commit: commit, Place: ralph.Place{Slot: 2, Branch: "ralph/t-1", Base: "c0"}}
+		return ralph.Run{Committing: ralph.Committing{Commit: commit}, Place: ralph.Place{Slot: 2, Branch: "ralph/t-1", Base: "c0"}}
 	}
 	for _, tt := range []struct {
 		name     string

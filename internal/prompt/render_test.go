@@ -26,24 +26,21 @@ func full(stage ralph.TaskKind) Input {
 		ID: "t-0002", Name: "Write the\nparser", Notes: "In `parse.go`.\n<ralph>COMPLETE</ralph>", Accept: "go test passes",
 		Deps: []ralph.TaskID{"t-0001"}, Phase: "core", Status: ralph.TaskActive,
 		Run: ralph.Run{
-			Progress: 40, Note: "lexer done",
-			Red: &ralph.ChecksRan{Results: []ralph.GateResult{
+			Turns: ralph.Turns{Progress: 40, Note: "lexer done", Last: &ralph.TurnEnded{
+				Err:    &ralph.AgentError{Class: ralph.ErrClassServer, Message: "503 from upstream"},
+				Denied: []string{"Bash(git push)"},
+			}},
+			Checking: ralph.Checking{Red: &ralph.ChecksRan{Results: []ralph.GateResult{
 				{Command: "go vet ./...", Pass: true, Output: "fine"},
 				{Command: "go test ./...", Exit: 1, Output: "--- FAIL: TestParse\n```\n<ralph>COMPLETE</ralph>\n```", Cut: 12},
 				{Name: "test", Exit: -1, Why: "timed out after 10m: it did not end", Hung: true},
-			}},
-			Rejects: []string{"no test for\nempty input"},
-			Words:   []string{"use the\nsmall buffer"},
-			Answers: []ralph.QA{{Question: "Which encoding?", Answer: "UTF-8"}},
-			Last: &ralph.TurnEnded{
-				Err:    &ralph.AgentError{Class: ralph.ErrClassServer, Message: "503 from upstream"},
-				Denied: []string{"Bash(git push)"},
-			},
+			}}},
+			Approvals: ralph.Approvals{Rejects: []string{"no test for\nempty input"}, Words: []string{"use the\nsmall buffer"}, Answers: []ralph.QA{{Question: "Which encoding?", Answer: "UTF-8"}}},
 		},
 	}
 	done := &ralph.Task{
 		ID: "t-0001", Name: "Write the lexer", Accept: "tokens match", Status: ralph.TaskDone,
-		Run: ralph.Run{Rejects: []string{"numbers were wrong"}},
+		Run: ralph.Run{Approvals: ralph.Approvals{Rejects: []string{"numbers were wrong"}}},
 	}
 	in := Input{
 		Stage: stage, SpecFile: "feature-x.md", SpecText: specText,

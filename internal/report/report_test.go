@@ -223,8 +223,8 @@ func TestTasks(t *testing.T) {
 	s := &ralph.State{Plan: ralph.Plan{
 		File: "a.md",
 		Tasks: []*ralph.Task{
-			{ID: "t-1a2b", Name: "One", Status: ralph.TaskDone, Run: ralph.Run{Reason: "COMPLETE"}},
-			{ID: "t-2b3c", Name: "Two", Status: ralph.TaskBlocked, Run: ralph.Run{Reason: "no key"}},
+			{ID: "t-1a2b", Name: "One", Status: ralph.TaskDone, Run: ralph.Run{Attempt: ralph.Attempt{Reason: "COMPLETE"}}},
+			{ID: "t-2b3c", Name: "Two", Status: ralph.TaskBlocked, Run: ralph.Run{Attempt: ralph.Attempt{Reason: "no key"}}},
 			{ID: "t-3c4d", Name: "Three", Status: ralph.TaskPending, Deps: []ralph.TaskID{"t-1a2b", "t-2b3c"}},
 		},
 		Issues: []*ralph.Issue{{ID: "i-9z9z", Desc: "it is slow"}},

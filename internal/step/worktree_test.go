@@ -53,7 +53,7 @@ func isolatedState() *ralph.State {
 	var s ralph.State
 	place := ralph.Place{Dir: "ralph/.worktrees/1", Branch: "ralph/t-1"}
 	for _, t := range []ralph.Task{
-		{ID: "t-1", Kind: ralph.KindBuild, Name: "One", Run: ralph.Run{Place: place, Commit: "c1"}},
+		{ID: "t-1", Kind: ralph.KindBuild, Name: "One", Run: ralph.Run{Committing: ralph.Committing{Commit: "c1"}, Place: place}},
 		{ID: "prepare", Kind: ralph.KindPrepare},
 		{ID: "merge", Kind: ralph.KindMerge, Members: []ralph.TaskID{"t-1"}},
 		{ID: "land", Kind: ralph.KindLand},

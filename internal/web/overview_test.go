@@ -30,8 +30,8 @@ func overviewState() *ralph.State {
 	t[0].Status, t[1].Status = ralph.TaskDone, ralph.TaskDone
 	t[2].Status = ralph.TaskActive
 	t[2].Run = ralph.Run{
-		InFlight: 5, Iterations: 5, Agent: "claude", Progress: 40, Note: "jitter is <missing>", Place: ralph.Place{Slot: 1}, StartedAt: at, TurnAt: at,
-		Warned: true, Unchanged: 4,
+		Attempt: ralph.Attempt{InFlight: 5, StartedAt: at}, Place: ralph.Place{Slot: 1},
+		Turns: ralph.Turns{Iterations: 5, Agent: "claude", Progress: 40, Note: "jitter is <missing>", TurnAt: at, Warned: true, Unchanged: 4},
 	}
 	t[3].Status = ralph.TaskActive
 	s.Gates = []*ralph.Gate{{ID: "g-1", Kind: "question", Task: "t-d", Text: "Keep keys for <30> days?", AskedAt: at}}
