@@ -324,3 +324,45 @@ func (h *heard) Write(b []byte) (int, error) {
 	defer h.on()
 	return h.Builder.Write(b)
 }
+
+// bubblewrap cannot mount a file that takes another's place at that moment, and would start
+// nothing: a check that was red for it, and for nothing that was wrong with the work.
+func TestFilesReplacedWhileItStarts(t *testing.T) {
+	t.Parallel()
+	needs(t, sandbox.Bubblewrap, nil)
+	l := newLab(t, nil)
+	dir := filepath.Join(l.dir, "home")
+	passing := filepath.Join(dir, "session.json")
+	l.box = sandbox.Box{Write: []string{filepath.Join(l.dir, "work")}, Hide: []string{filepath.Join(dir, ".npmrc")}, NoFile: l.box.NoFile, NoFolder: l.box.NoFolder, Passing: []string{passing}}
+	replace := func() error {
+		next := filepath.Join(dir, ".session.json.tmp")
+		return errors.Join(os.WriteFile(next, []byte("{}"), 0o600), os.Rename(next, passing))
+	}
+	if err := replace(); err != nil {
+		t.Fatal(err)
+	}
+	stop, done := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				done <- nil
+				return
+			default:
+				if err := replace(); err != nil {
+					done <- err
+					return
+				}
+			}
+		}
+	}()
+	for range 50 {
+		if got := l.sh(t, sandbox.Bubblewrap, `cat $D/home/.npmrc $D/home/plain 2> $D/work/err; true`, "OUT=1", "SOCK=x"); strings.Count(got, "secret") != 1 {
+			t.Fatalf("a hidden file beside a plain one: %s", got)
+		}
+	}
+	close(stop)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}

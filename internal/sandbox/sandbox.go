@@ -34,6 +34,10 @@ type Box struct {
 	// bubblewrap hides.
 	NoFile   string `json:"-"`
 	NoFolder string `json:"-"`
+	// Passing are files that are replaced again and again while bubblewrap starts, which
+	// cannot mount one that is being replaced, and then starts nothing. They are left out of
+	// a folder that is made anew.
+	Passing []string `json:"-"`
 }
 
 // Temp are the folders for temporary files: tmpdir, the TMPDIR of the environment, or
@@ -130,7 +134,7 @@ func Bwrap(bwrap string, b Box, argv []string) []string {
 			how[p][1] = b.NoFolder
 		}
 	}
-	made := rebuild(how, write, hide)
+	made := rebuild(how, write, hide, b.Passing)
 	order := make([]string, 0, len(how))
 	for p := range how {
 		order = append(order, p)
@@ -148,11 +152,16 @@ func Bwrap(bwrap string, b Box, argv []string) []string {
 // mostBeside is how much may lie in a folder that is made anew: each costs a mount.
 const mostBeside = 200
 
+// unfinished: a file that is written under this name, and has its own in a moment.
+func unfinished(name string) bool {
+	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".tmp")
+}
+
 // rebuild makes the folders anew in which single files are hidden: of what lies there when
 // the program starts all but those. What covers one file is gone as soon as somebody outside
 // puts another in its place, as git's store of logins and `npm login` do. Folders that can be
 // written have to be the real ones. It returns the folders, which nobody may write.
-func rebuild(how map[string][]string, write, hide []string) []string {
+func rebuild(how map[string][]string, write, hide, passing []string) []string {
 	var made []string
 	for _, p := range hide {
 		dir := filepath.Dir(p)
@@ -173,7 +182,7 @@ func rebuild(how map[string][]string, write, hide []string) []string {
 		how[dir] = []string{"--tmpfs", dir}
 		for _, e := range list {
 			beside := filepath.Join(dir, e.Name())
-			if how[beside] != nil || beside == p || slices.Contains(hide, beside) {
+			if how[beside] != nil || beside == p || slices.Contains(hide, beside) || slices.Contains(passing, beside) || unfinished(e.Name()) {
 				continue
 			}
 			how[beside] = []string{"--ro-bind-try", beside, beside}
