@@ -14,7 +14,6 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/config"
-	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 	"github.com/ralph-loop/ralph/internal/step"
@@ -192,9 +191,6 @@ func (g *cage) box(dir string, env []string, at spot) (sandbox.Box, error) {
 	}
 	if !g.isolated {
 		b.Write = append(b.Write, filepath.Join(g.root, step.StateGit))
-	}
-	for _, name := range journal.Replaced() {
-		b.Passing = append(b.Passing, filepath.Join(state, name))
 	}
 	var err error
 	if b.NoFile, b.NoFolder, err = g.nothing(); err != nil {

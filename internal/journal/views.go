@@ -183,11 +183,6 @@ func (f *viewFile) remember(info os.FileInfo, text string) error {
 	return nil
 }
 
-// Replaced are the files in ralph/.state that are written anew under another name, and take
-// the place of the ones before: the first at every step of a session. None is needed to read
-// the journal.
-func Replaced() []string { return []string{filepath.Base(sessionFile), snapshotName, aheadName} }
-
 // writeAtomic replaces a file by rename and returns how the new one looks. mode
 // is for a file that is not there yet. durable adds fsync of file and folder;
 // what is made from the journal alone does not need it. The temporary file has

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // The kinds of sandboxes, words of sandbox.kind.
@@ -34,10 +35,6 @@ type Box struct {
 	// bubblewrap hides.
 	NoFile   string `json:"-"`
 	NoFolder string `json:"-"`
-	// Passing are files that are replaced again and again while bubblewrap starts, which
-	// cannot mount one that is being replaced, and then starts nothing. They are left out of
-	// a folder that is made anew.
-	Passing []string `json:"-"`
 }
 
 // Temp are the folders for temporary files: tmpdir, the TMPDIR of the environment, or
@@ -134,7 +131,7 @@ func Bwrap(bwrap string, b Box, argv []string) []string {
 			how[p][1] = b.NoFolder
 		}
 	}
-	made := rebuild(how, write, hide, b.Passing)
+	made := rebuild(how, write, keep, hide, time.Now())
 	order := make([]string, 0, len(how))
 	for p := range how {
 		order = append(order, p)
@@ -149,24 +146,24 @@ func Bwrap(bwrap string, b Box, argv []string) []string {
 	return append(append(args, "--"), argv...)
 }
 
+// settledFile is how long nobody has written to a file that is mounted by itself.
+const settledFile = 10 * time.Second
+
 // mostBeside is how much may lie in a folder that is made anew: each costs a mount.
 const mostBeside = 200
-
-// unfinished: a file that is written under this name, and has its own in a moment.
-func unfinished(name string) bool {
-	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".tmp")
-}
 
 // rebuild makes the folders anew in which single files are hidden: of what lies there when
 // the program starts all but those. What covers one file is gone as soon as somebody outside
 // puts another in its place, as git's store of logins and `npm login` do. Folders that can be
-// written have to be the real ones. It returns the folders, which nobody may write.
-func rebuild(how map[string][]string, write, hide, passing []string) []string {
+// written, or are kept, have to be the real ones; in one where somebody is writing at this
+// moment a file may be another when bubblewrap mounts it, which would start nothing: there
+// the single file is covered. It returns the folders, which nobody may write.
+func rebuild(how map[string][]string, write, keep, hide []string, now time.Time) []string {
 	var made []string
 	for _, p := range hide {
 		dir := filepath.Dir(p)
 		info, err := os.Stat(p)
-		if how[p] == nil || err != nil || !info.Mode().IsRegular() || dir == "/" || slices.ContainsFunc(write, func(w string) bool { return Within(w, dir) }) {
+		if how[p] == nil || err != nil || !info.Mode().IsRegular() || dir == "/" || slices.ContainsFunc(slices.Concat(write, keep), func(w string) bool { return Within(w, dir) }) {
 			continue
 		}
 		if slices.Contains(made, dir) {
@@ -174,7 +171,7 @@ func rebuild(how map[string][]string, write, hide, passing []string) []string {
 			continue
 		}
 		list, err := os.ReadDir(dir)
-		if err != nil || len(list) > mostBeside {
+		if err != nil || len(list) > mostBeside || slices.ContainsFunc(list, func(e os.DirEntry) bool { return !e.IsDir() && unsettled(e, now) }) {
 			continue // it stays covered
 		}
 		delete(how, p)
@@ -182,7 +179,7 @@ func rebuild(how map[string][]string, write, hide, passing []string) []string {
 		how[dir] = []string{"--tmpfs", dir}
 		for _, e := range list {
 			beside := filepath.Join(dir, e.Name())
-			if how[beside] != nil || beside == p || slices.Contains(hide, beside) || slices.Contains(passing, beside) || unfinished(e.Name()) {
+			if how[beside] != nil || beside == p || slices.Contains(hide, beside) {
 				continue
 			}
 			how[beside] = []string{"--ro-bind-try", beside, beside}
@@ -192,6 +189,12 @@ func rebuild(how map[string][]string, write, hide, passing []string) []string {
 		}
 	}
 	return made
+}
+
+// unsettled reports a file that was written lately, or that is gone already.
+func unsettled(e os.DirEntry, now time.Time) bool {
+	info, err := e.Info()
+	return err != nil || now.Sub(info.ModTime()) < settledFile
 }
 
 // kernels are what of /proc is no process's but the kernel's own. Root owns it, and writes it

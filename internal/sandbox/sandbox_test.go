@@ -2,10 +2,12 @@ package sandbox_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ralph-loop/ralph/internal/sandbox"
 )
@@ -17,6 +19,26 @@ func write(t *testing.T, path, text string) {
 	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// settle lets the files of a folder look as if nobody had written them lately.
+func settle(t *testing.T, dir string) {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Hour)
+	for _, e := range list {
+		name := filepath.Join(dir, e.Name())
+		err := os.Chtimes(name, old, old)
+		if e.Type()&os.ModeSymlink != 0 { // its own time is set by no call of Go
+			err = exec.Command("touch", "-h", "-d", "1 hour ago", name).Run()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -110,6 +132,7 @@ func TestBwrap(t *testing.T) {
 	if err := os.Symlink("plain", filepath.Join(dir, "other/link")); err != nil {
 		t.Fatal(err)
 	}
+	settle(t, filepath.Join(dir, "other"))
 	box = sandbox.Box{Write: []string{filepath.Join(dir, "other/cache")}, Hide: []string{filepath.Join(dir, "other/.netrc"), filepath.Join(dir, "other/keys")}, NoFile: "/f", NoFolder: "/d"}
 	got = strings.Join(sandbox.Bwrap("/usr/bin/bwrap", box, []string{"/bin/true"}), " ")
 	want = strings.ReplaceAll(" --tmpfs D --bind D/cache D/cache --ro-bind /d D/keys --symlink plain D/link --ro-bind-try D/plain D/plain --remount-ro D -- /bin/true", "D", dir+"/other")
