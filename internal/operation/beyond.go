@@ -271,6 +271,16 @@ func (k *look) takes(name string, ws []word) {
 		if given(ws[1:], "-r --remove --remove-home --remove-all-files") {
 			k.never(rmHome, ws)
 		}
+	case "pdsh", "pssh", "parallel-ssh", "clush", "salt", "knife":
+		if len(operands) > 1 && !local(ws) && !slices.ContainsFunc(ws, func(w word) bool {
+			return deployStaging.MatchString(w.text) || slices.Contains([]string{"test.ping", "show", "list", "search", "status"}, w.text)
+		}) {
+			k.unknown("what it changes may be in production", ws)
+		}
+	case "kafka-topics", "kafka-topics.sh":
+		if given(ws[1:], "--delete") && !local(ws) {
+			k.never(dropDatabase, ws)
+		}
 	case "nc", "ncat", "netcat", "socat":
 		if slices.ContainsFunc(ws[1:], func(w word) bool {
 			t := strings.ToLower(w.text)

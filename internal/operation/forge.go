@@ -11,6 +11,7 @@ var (
 	refsPath     = lazyregexp.New(`(?i)git/+refs?\b|/refs/heads|repository/(branches|tags)|/branches/|/git/refs|refs%2fheads`)
 	writeVerb    = lazyregexp.New(`(?i)^(-X|--request|--method)?=?(PATCH|DELETE|PUT)$`)
 	releasesPath = lazyregexp.New(`(?i)(repos|projects)/[^ ]*/releases(\b|$)`)
+	forgeShips   = lazyregexp.New(`(?i)(release|publish)[\w-]*\.ya?ml`)
 	graphPush    = lazyregexp.New(`(?i)\b(updateRefs?|deleteRef|deleteRepository|mergeBranch)\b`)
 	forgeHost    = lazyregexp.New(`(?i)api\.github\.com|/api/v[0-9]+|gitlab|gitea|codeberg|bitbucket|repos/`)
 )
@@ -42,7 +43,7 @@ func (k *look) forge(name string, ws []word, in *source) bool {
 	switch {
 	case verb == "api":
 		k.request(ws)
-	case verb == "repo" && (sub == "delete" || sub == "archive" || sub == "rename"), verb == "project" && sub == "delete":
+	case verb == "repo" && (sub == "delete" || sub == "archive" || sub == "rename" || sub == "transfer"), verb == "project" && sub == "delete":
 		k.never(pushForce, ws)
 	case verb == "repo" && sub == "sync" && given(ws[2:], "--force"):
 		k.never(pushForce, ws)
@@ -110,6 +111,8 @@ func (k *look) request(ws []word) {
 		k.never(pushForce, ws)
 	case writes && releasesPath.MatchString(text) && forgeHost.MatchString(text):
 		k.never(npmPublish, ws)
+	case writes && strings.Contains(text, "/dispatches") && (slices.ContainsFunc(ws, deployWord) || deploysTo(plain(text)) || forgeShips.MatchString(text)):
+		k.never(productionDeploy, ws)
 	case refsPath.MatchString(text) && method && (forgeHost.MatchString(text) || ws[0].text == "gh" || ws[0].text == "glab" || base(ws[0]) == "gh"):
 		k.never(pushForce, ws)
 	case deletes && forgeRe0.MatchString(text+" ") && forgeHost.MatchString(text):

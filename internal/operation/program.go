@@ -11,6 +11,9 @@ import (
 // without .exe, without a version behind @.
 func base(w word) string {
 	name := strings.ToLower(path.Base(strings.ReplaceAll(strings.TrimPrefix(w.String(), "="), `\`, "/")))
+	if scope, rest, ok := strings.Cut(w.text, "/"); ok && strings.HasPrefix(scope, "@") && len(scope) > 1 && strings.HasPrefix(rest, "cli") {
+		return strings.ToLower(scope[1:]) // npx @railway/cli
+	}
 	if name != "@" {
 		name, _, _ = strings.Cut(name, "@")
 	}

@@ -158,7 +158,7 @@ func (k *look) changesProduction(name, text string, ws []word, in *source) {
 	if !prod {
 		return
 	}
-	if sqlWrites.MatchString(text+stdin(in)) || in != nil && in.file || redisWrites.MatchString(text) && strings.HasSuffix(name, "-cli") || mongoWrites.MatchString(text) && strings.HasPrefix(name, "mongo") {
+	if sqlWrites.MatchString(text+stdin(in)) || in != nil && in.file || given(ws[1:], "-f --file") && strings.HasSuffix(name, "sql") || redisWrites.MatchString(text) && strings.HasSuffix(name, "-cli") || mongoWrites.MatchString(text) && strings.HasPrefix(name, "mongo") {
 		k.never(productionDeploy, ws)
 	}
 }
@@ -215,6 +215,10 @@ func (k *look) databaseAdmin(name string, ws []word) bool {
 	case "pg_dropcluster", "pg_resetwal", "sqldropdb", "influxd-drop":
 		drops = true
 	case "pg_restore":
+		if given(ws, "--clean -c") && slices.ContainsFunc(ws[1:], deploysTo) {
+			k.never(productionDeploy, ws)
+			return true
+		}
 		drops = given(ws, "--clean -c") && given(ws, "--create -C") && !local(ws)
 		if !drops {
 			return true
