@@ -58,6 +58,41 @@ func TestRates(t *testing.T) {
 	}
 }
 
+// S4 to S7: of lines that an author wrote or collected who had not read the rules, and of which a
+// third was not looked at while the rules were mended. What is destructive and passes in the third
+// is more than one in a hundred: docs/approvals.md says so, and this keeps it from growing.
+func TestFreshRates(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		kind, file string
+		wrong      func(operation.Judgement) bool
+		most       map[bool]int // of a thousand, of the others and of the third
+	}{
+		{"ordinary, in a sandbox", "fresh-ordinary.txt", func(j operation.Judgement) bool { return j.Held(true) }, map[bool]int{false: 5, true: 5}},
+		{"ordinary, without one", "fresh-ordinary.txt", func(j operation.Judgement) bool { return j.Held(false) }, map[bool]int{false: 5, true: 5}},
+		{"destructive, files", "fresh-files.txt", func(j operation.Judgement) bool { return !j.Held(false) }, map[bool]int{false: 5, true: 100}},
+		{"destructive, beyond the sandbox", "fresh-beyond.txt", func(j operation.Judgement) bool { return !j.Held(true) }, map[bool]int{false: 25, true: 60}},
+		{"destructive, by which was mended", "classes.txt", func(j operation.Judgement) bool { return !j.Held(false) }, map[bool]int{}},
+		{"ordinary, by which was mended", "daily.txt", func(j operation.Judgement) bool { return j.Held(true) }, map[bool]int{}},
+	} {
+		all, wrong := map[bool]int{}, map[bool]int{}
+		for _, line := range lines(t, tt.file) {
+			third := unread(line)
+			all[third]++
+			if tt.wrong((operation.Patterns{}).Judge(command(line), operation.Ground{Work: "/home/me/repo", Home: "/home/me"})) {
+				wrong[third]++
+				t.Logf("%s, unread %v: %q", tt.kind, third, line)
+			}
+		}
+		for _, third := range []bool{false, true} {
+			t.Logf("%s, unread %v: %d of %d wrong", tt.kind, third, wrong[third], all[third])
+			if all[third] == 0 || wrong[third]*1000 > all[third]*tt.most[third] {
+				t.Errorf("%s, unread %v: %d of %d are judged wrongly, more than %d in a thousand", tt.kind, third, wrong[third], all[third], tt.most[third])
+			}
+		}
+	}
+}
+
 // A command is judged while a shell waits for it: the largest in a moment, whatever is in it.
 func TestHugeCommand(t *testing.T) {
 	t.Parallel()
