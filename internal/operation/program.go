@@ -175,7 +175,7 @@ func (k *look) anyProgram(ws []word) {
 			}
 		}
 		return
-	case outer && len(ws) > 1 && !head.globs(): // a person's own variable: it says with what, and not more
+	case outer && (len(ws) > 1 || strings.HasPrefix(head.text, "./")) && !head.globs(): // a person's own variable: it says with what, and not more
 	case len(ws) == 1 && (head.many || head.globs()) || len(ws) > 1 && ws[1].many || strings.Trim(head.text, hole+"/") != "" && head.many:
 		k.unknown(why, ws)
 		return

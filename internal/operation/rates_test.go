@@ -68,10 +68,10 @@ func TestFreshRates(t *testing.T) {
 		wrong      func(operation.Judgement) bool
 		most       map[bool]int // of a thousand, of the others and of the third
 	}{
-		{"ordinary, in a sandbox", "fresh-ordinary.txt", func(j operation.Judgement) bool { return j.Held(true) }, map[bool]int{false: 5, true: 5}},
-		{"ordinary, without one", "fresh-ordinary.txt", func(j operation.Judgement) bool { return j.Held(false) }, map[bool]int{false: 5, true: 5}},
+		{"ordinary, in a sandbox", "fresh-ordinary.txt", func(j operation.Judgement) bool { return j.Held(true) }, map[bool]int{false: 10, true: 10}},
+		{"ordinary, without one", "fresh-ordinary.txt", func(j operation.Judgement) bool { return j.Held(false) }, map[bool]int{false: 10, true: 10}},
 		{"destructive, files", "fresh-files.txt", func(j operation.Judgement) bool { return !j.Held(false) }, map[bool]int{false: 5, true: 100}},
-		{"destructive, beyond the sandbox", "fresh-beyond.txt", func(j operation.Judgement) bool { return !j.Held(true) }, map[bool]int{false: 25, true: 60}},
+		{"destructive, beyond the sandbox", "fresh-beyond.txt", func(j operation.Judgement) bool { return !j.Held(true) }, map[bool]int{false: 40, true: 60}},
 		{"destructive, by which was mended", "classes.txt", func(j operation.Judgement) bool { return !j.Held(false) }, map[bool]int{}},
 		{"ordinary, by which was mended", "daily.txt", func(j operation.Judgement) bool { return j.Held(true) }, map[bool]int{}},
 	} {
