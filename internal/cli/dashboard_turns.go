@@ -109,7 +109,7 @@ func newestChecks(root *os.Root, record string) string {
 	newest, at := path.Join(record, ralph.ChecksFile), time.Time{}
 	entries, _ := fs.ReadDir(root.FS(), record)
 	for _, e := range entries {
-		if !checksFile.MatchString(e.Name()) {
+		if !checksFile.MatchString(e.Name()) || !e.Type().IsRegular() {
 			continue
 		}
 		if info, err := e.Info(); err == nil && info.ModTime().After(at) {

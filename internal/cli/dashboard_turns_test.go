@@ -85,3 +85,27 @@ func TestTurnFiles(t *testing.T) {
 		t.Errorf("%v, %v", before, after)
 	}
 }
+
+// A second run of a turn's checks has a file of its own: the newest is shown.
+func TestNewestChecks(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	dir := filepath.Join(root, "ralph/.state/tasks/t-1/1")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"checks-0123456789abcdef.json", "checks.json", "checks-fedcba9876543210.json", "checks-other.json"} {
+		at := time.Unix(int64(1000+i), 0)
+		if err := errors.Join(os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600), os.Chtimes(filepath.Join(dir, name), at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in, _, err := turnFiles{root}.Open("t-1", "1", "checks.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if b, err := io.ReadAll(in); err != nil || string(b) != "checks-fedcba9876543210.json" {
+		t.Errorf("%s %v", b, err)
+	}
+}
