@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -90,10 +91,8 @@ func (k *look) shell(name string, ws []word, in *source) *source {
 // and none that the command has written: what such a file holds is not looked at anyway.
 func (k *look) isFile(ws []word, at int) bool {
 	w := ws[at]
-	for name := range k.s.files {
-		if !strings.HasPrefix(name, "/dev/fd/") {
-			return false
-		}
+	if slices.ContainsFunc(slices.Sorted(maps.Keys(k.s.files)), func(name string) bool { return !strings.HasPrefix(name, "/dev/fd/") }) {
+		return false
 	}
 	switch {
 	case w.globs(), strings.HasPrefix(w.text, "-"), strings.HasPrefix(w.text, "/dev/"), strings.HasPrefix(w.text, "/proc/"):
