@@ -159,6 +159,10 @@ func powers() []string {
 		"~/.docker/config.json", "~/.config/containers/auth.json", "~/.kube", "~/.aws", "~/.config/gcloud", "~/.azure", "~/.config/doctl", "~/.fly",
 		"~/.terraform.d/credentials*", "~/.pulumi/credentials*", "~/.vault-token", "~/.config/netlify", "~/.local/share/com.vercel.cli", "~/.config/.wrangler",
 		"~/.pgpass", "~/.my.cnf", "~/.password-store", "~/.config/op", "~/.local/share/keyrings", "~/.mozilla", "~/.config/google-chrome", "~/.config/chromium",
+		"~/.b2_account_info", "~/.config/b2", "~/.config/rclone", "~/.s3cfg", "~/.boto", "~/.mc", "~/.oci", "~/.aliyun", "~/.bluemix", "~/.config/openstack",
+		"~/.config/linode-cli", "~/.config/hcloud", "~/.config/scw", "~/.civo.json", "~/.vultr-cli.yaml", "~/.cf", "~/.railway", "~/.supabase", "~/.expo",
+		"~/.config/configstore", "~/.config/stripe", "~/.cloudflared", "~/.sentryclirc", "~/.terraformrc", "~/.config/sops", "~/.config/tea",
+		"~/.hex/hex.config", "~/.composer/auth.json", "~/.config/composer/auth.json", "~/.config/dart/pub-credentials.json", "~/.local/share/gem/credentials", "~/.pause",
 		"/run/docker.sock", "/run/containerd", "/run/podman", "/tmp/tmux-*", "/tmp/ssh-*", "/tmp/.X11-unix",
 	}
 }
