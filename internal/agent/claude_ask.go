@@ -50,7 +50,7 @@ func (k *claudeTalk) before(e controlLine) {
 		if len(k.passed) < mostAsks {
 			k.passed[in.Call] = p
 		}
-		k.respond(e.ID, hookAnswer("ask", "ralph answers it"))
+		k.respond(e.ID, ClaudePreTool("ask", "ralph answers it"))
 	}
 	// In mode dontAsk claude denies what has to be asked for: nobody needs to be.
 	if k.closed || in.Tool == "" || in.Mode == "dontAsk" || k.own(in.Tool) {
@@ -64,17 +64,11 @@ func (k *claudeTalk) before(e controlLine) {
 			leave()
 			return
 		}
-		k.respond(e.ID, hookAnswer("deny", why))
+		k.respond(e.ID, ClaudePreTool("deny", why))
 		if r.Stop {
-			k.request("interrupt", map[string]string{"subtype": "interrupt"})
+			k.interrupt()
 		}
 	})
-}
-
-func hookAnswer(decision, why string) any {
-	return map[string]any{"hookSpecificOutput": map[string]string{
-		"hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": why,
-	}}
 }
 
 // own reports whether a tool is ralph's, which talks to this very turn.

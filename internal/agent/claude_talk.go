@@ -110,6 +110,10 @@ func (k *claudeTalk) request(id string, request any) {
 	k.say(map[string]any{"type": "control_request", "request_id": id, "request": request})
 }
 
+func (k *claudeTalk) interrupt() {
+	k.request("interrupt", map[string]string{"subtype": "interrupt"})
+}
+
 func (k *claudeTalk) respond(id string, response any) {
 	k.say(map[string]any{"type": "control_response", "response": map[string]any{
 		"subtype": "success", "request_id": id, "response": response,
@@ -128,7 +132,7 @@ func (k *claudeTalk) halt(cause error, grace time.Duration) {
 		k.end(cause) // a second wish is a stronger one
 		return
 	}
-	k.request("interrupt", map[string]string{"subtype": "interrupt"})
+	k.interrupt()
 	if grace <= 0 {
 		grace = interruptGrace
 	}

@@ -90,7 +90,7 @@ func (p *parts) bound(pc *policy.Config, environ []string) {
 // write: of the settings what is there.
 func writable(c config.Config, environ []string) []string {
 	list := sandbox.Temp(proc.Getenv(environ, "TMPDIR"))
-	list = append(list, sandbox.Found(sandbox.Home(slices.Concat(c.Sandbox.Write, c.Sandbox.ExtraWrite), proc.Getenv(environ, "HOME")))...)
+	list = append(list, sandbox.Found(sandbox.Home(c.Sandbox.Writes(), proc.Getenv(environ, "HOME")))...)
 	for _, dir := range cachesOf(environ) {
 		if _, err := os.Stat(dir); err == nil {
 			list = append(list, dir)

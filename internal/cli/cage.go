@@ -157,8 +157,8 @@ func (g *cage) box(dir string, env []string, at spot) (sandbox.Box, error) {
 	home := proc.Getenv(env, "HOME")
 	state := stateDir(g.root)
 	b := sandbox.Box{
-		Write: slices.Concat(at.write, sandbox.Temp(proc.Getenv(env, "TMPDIR")), sandbox.Found(sandbox.Home(slices.Concat(g.set.Write, g.set.ExtraWrite), home)), cachesOf(env)),
-		Hide:  append(sandbox.Found(sandbox.Home(slices.Concat(g.set.Hide, g.set.ExtraHide), home)), g.doors...),
+		Write: slices.Concat(at.write, sandbox.Temp(proc.Getenv(env, "TMPDIR")), sandbox.Found(sandbox.Home(g.set.Writes(), home)), cachesOf(env)),
+		Hide:  append(sandbox.Found(sandbox.Home(g.set.Hides(), home)), g.doors...),
 	}
 	if cargo := proc.Getenv(env, "CARGO_HOME"); cargo != "" {
 		b.Hide = append(b.Hide, sandbox.Found([]string{filepath.Join(cargo, "credentials*")})...)

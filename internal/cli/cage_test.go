@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
@@ -50,26 +48,12 @@ func TestServersAreHidden(t *testing.T) {
 	if _, err := os.Stat("/proc/net/unix"); err != nil {
 		t.Skip("no list of sockets on this system")
 	}
-	dir, err := os.MkdirTemp("/tmp", "s") // the path of a socket is short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	at := filepath.Join(dir, "sock")
-	server, err := net.Listen("unix", at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
-	old := time.Now().Add(-time.Minute)
-	if err := os.Chtimes(at, old, old); err != nil {
-		t.Fatal(err)
-	}
+	at := ralphtest.Server(t, nil)
 	for _, x := range []struct {
 		kind   string
 		open   []string
 		hidden bool
-	}{{sandbox.Bubblewrap, nil, true}, {sandbox.Bubblewrap, []string{dir}, false}, {sandbox.Landlock, nil, false}} {
+	}{{sandbox.Bubblewrap, nil, true}, {sandbox.Bubblewrap, []string{filepath.Dir(at)}, false}, {sandbox.Landlock, nil, false}} {
 		root := t.TempDir()
 		g := &cage{kind: x.kind, root: root, set: config.Sandbox{ExtraWrite: x.open}}
 		b, err := g.box(root, nil, g.tree(root, true))

@@ -162,13 +162,6 @@ func readHook(env Env, event string) (hookInput, error) {
 // inTurn reports a turn of ralph, which sees to what its agent does by itself.
 func inTurn(env Env) bool { return slices.Contains(env.Environ, "RALPH=1") }
 
-// preTool is what a PreToolUse hook prints.
-func preTool(decision, why string) any {
-	return map[string]any{"hookSpecificOutput": map[string]string{
-		"hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": why,
-	}}
-}
-
 // runPreTool judges a tool call. Of all ways to fail only a denial in JSON and exit code
 // 2 keep claude from making the call, so that each of them ends in one of the two.
 func runPreTool(ctx context.Context, env Env, f *hookFlags) error {
@@ -181,7 +174,7 @@ func runPreTool(ctx context.Context, env Env, f *hookFlags) error {
 	out, err := judgeTool(ctx, env, f)
 	if err != nil {
 		fmt.Fprintln(env.Stderr, "ralph hook:", err)
-		out = preTool("deny", "ralph cannot say whether this is allowed: "+err.Error())
+		out = agent.ClaudePreTool("deny", "ralph cannot say whether this is allowed: "+err.Error())
 	}
 	if out == nil {
 		return nil

@@ -75,11 +75,11 @@ func (h *hold) judge(ctx context.Context) (any, error) {
 	word := policy.Clear(h.q, h.config, h.ground, rules)
 	switch {
 	case word.Verdict == ralph.Denied:
-		return preTool("deny", cmp.Or(word.Text, word.Rule)), nil
+		return agent.ClaudePreTool("deny", cmp.Or(word.Text, word.Rule)), nil
 	case word.Answered(), word.Gate != ralph.GateOperation:
 		return nil, nil
 	case h.root == "":
-		return preTool("deny", "held ("+word.Rule+"), and outside of a git repository nobody can be asked"), nil
+		return agent.ClaudePreTool("deny", "held ("+word.Rule+"), and outside of a git repository nobody can be asked"), nil
 	}
 	return h.ask(ctx, word)
 }
@@ -124,7 +124,7 @@ func (h *hold) ask(ctx context.Context, held policy.Word) (any, error) {
 		default:
 		}
 		if !waits(s, g.ID) {
-			return preTool("deny", "the question was taken back"), nil
+			return agent.ClaudePreTool("deny", "the question was taken back"), nil
 		}
 		if ctx.Err() != nil || !time.Now().Before(g.Deadline) {
 			if err := h.end(ctx, j, g); err != nil {
@@ -172,7 +172,7 @@ func waits(s *ralph.State, id ralph.GateID) bool {
 // answeredTool is a person's word as claude gets it.
 func answeredTool(f ralph.Answered, held policy.Word) any {
 	if f.Verdict == ralph.Approved {
-		return preTool("allow", "a person approved it ("+held.Rule+")")
+		return agent.ClaudePreTool("allow", "a person approved it ("+held.Rule+")")
 	}
-	return preTool("deny", cmp.Or(strings.TrimSpace(f.Text), "a person said no"))
+	return agent.ClaudePreTool("deny", cmp.Or(strings.TrimSpace(f.Text), "a person said no"))
 }

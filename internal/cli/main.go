@@ -207,7 +207,7 @@ func openJournal(env Env, inbox, plan bool) (*journal.File, error) {
 	if err := excludeRuntime(root, env.Environ); err != nil {
 		return nil, err
 	}
-	return journal.Open(journal.Options{Root: root, Inbox: inbox, Plan: plan, NewID: newID, Me: me(), Alive: proc.Alive, Redact: redactFacts(redactorOf(env, root))})
+	return journal.Open(journalOptions(env, root, inbox, plan))
 }
 
 // openReader opens the journal for commands that write nothing.
@@ -216,7 +216,13 @@ func openReader(env Env, inbox, plan bool) (*journal.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return journal.Open(journal.Options{Root: root, Inbox: inbox, Plan: plan, Read: true, NewID: newID, Me: me(), Alive: proc.Alive, Redact: redactFacts(redactorOf(env, root))})
+	o := journalOptions(env, root, inbox, plan)
+	o.Read = true
+	return journal.Open(o)
+}
+
+func journalOptions(env Env, root string, inbox, plan bool) journal.Options {
+	return journal.Options{Root: root, Inbox: inbox, Plan: plan, NewID: newID, Me: me(), Alive: proc.Alive, Redact: redactFacts(redactorOf(env, root))}
 }
 
 // readState folds the journal without writing anything.

@@ -190,6 +190,12 @@ type Sandbox struct {
 	ExtraHide  []string `yaml:"extra_hide"`
 }
 
+// Writes is Write with what a person adds.
+func (s Sandbox) Writes() []string { return slices.Concat(s.Write, s.ExtraWrite) }
+
+// Hides is Hide with what a person adds.
+func (s Sandbox) Hides() []string { return slices.Concat(s.Hide, s.ExtraHide) }
+
 // Worktree is what every new worktree needs.
 type Worktree struct {
 	Setup        []string      `yaml:"setup"` // shell commands

@@ -5,14 +5,12 @@ package e2e
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/sandbox"
@@ -198,29 +196,8 @@ func (v *victim) publish() {
 // serve has a program of the person's listen where ralph knows of no servers.
 func (v *victim) serve() {
 	v.t.Helper()
-	dir, err := os.MkdirTemp("/var/tmp", "ralph-server") // the path of a socket is short
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	v.t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	v.server = filepath.Join(dir, "sock")
-	server, err := net.Listen("unix", v.server)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	v.t.Cleanup(func() { _ = server.Close() })
-	go func() {
-		for {
-			conn, err := server.Accept()
-			if err != nil {
-				return
-			}
-			_ = conn.Close()
-			v.reached.Add(1)
-		}
-	}()
-	old := time.Now().Add(-time.Minute) // it was there before ralph began
-	if err := errors.Join(os.Chtimes(v.server, old, old), os.Chmod(dir, 0o755), os.Chmod(v.server, 0o777)); err != nil {
+	v.server = ralphtest.Server(v.t, func() { v.reached.Add(1) })
+	if err := errors.Join(os.Chmod(filepath.Dir(v.server), 0o755), os.Chmod(v.server, 0o777)); err != nil {
 		v.t.Fatal(err)
 	}
 	if v.as != nil {

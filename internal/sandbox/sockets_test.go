@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // S11: what listens in a folder is found, and nothing that is ralph's own or nobody's.
@@ -38,32 +40,21 @@ func TestSockets(t *testing.T) {
 	if _, err := os.Stat("/proc/net/unix"); err != nil {
 		t.Skip("no list of sockets on this system")
 	}
-	dir, err := os.MkdirTemp("/tmp", "s") // the path of a socket is short
+	open, left := ralphtest.Server(t, nil), filepath.Join(t.TempDir(), "left")
+	closed, err := net.ListenUnix("unix", &net.UnixAddr{Name: left})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	open, left := filepath.Join(dir, "open"), filepath.Join(dir, "left")
-	for _, p := range []string{open, left} {
-		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: p})
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.SetUnlinkOnClose(false)
-		if p == left {
-			_ = l.Close()
-		} else {
-			t.Cleanup(func() { _ = l.Close() })
-		}
-	}
-	later := time.Now().Add(time.Minute)
-	if got := Sockets(os.Getuid(), later); !slices.Contains(got, open) || slices.Contains(got, left) {
+	closed.SetUnlinkOnClose(false)
+	_ = closed.Close()
+	now := time.Now()
+	if got := Sockets(os.Getuid(), now); !slices.Contains(got, open) || slices.Contains(got, left) {
 		t.Errorf("%q", got)
 	}
-	if slices.Contains(Sockets(os.Getuid()+1, later), open) {
+	if slices.Contains(Sockets(os.Getuid()+1, now), open) {
 		t.Error("another's socket is taken for the user's")
 	}
-	if slices.Contains(Sockets(os.Getuid(), time.Now().Add(-time.Minute)), open) {
+	if slices.Contains(Sockets(os.Getuid(), now.Add(-2*time.Minute)), open) {
 		t.Error("one that has just come is hidden")
 	}
 }
