@@ -51,7 +51,32 @@ type acpDriver struct {
 	usage map[string]bool    // by the agent's name: it has reported tokens before
 }
 
-func openACP(spec ralph.AgentSpec, p *proc.Runner) (Driver, error) {
+// acpSupports: the protocol has a place for dollars; Claude's adapter always fills it,
+// opencode where its settings have a price of the model, others never. Gemini 0.61.0 has
+// no session to go on with (docs/agents.md).
+func acpSupports(spec ralph.AgentSpec) Supports {
+	name := ""
+	if len(spec.Command) > 0 {
+		name = filepath.Base(spec.Command[0])
+	}
+	return Supports{
+		Resume: name != "gemini", Cost: name == claudeACP,
+		Usage: true, Tools: true, Context: true, Ask: true,
+	}
+}
+
+// readACPLines reads the words of an agent that speaks the Agent Client Protocol.
+func readACPLines(_ ralph.AgentSpec, t *turn) (line func([]byte), end func()) {
+	l := newACPLog(t)
+	l.live = true
+	return func(b []byte) {
+		if m, ok := readACP(b); ok && m.id == nil {
+			l.update(m.params)
+		}
+	}, l.close
+}
+
+func openACP(spec ralph.AgentSpec, p *proc.Runner, _ string) (Driver, error) {
 	if len(spec.Command) == 0 {
 		return nil, fmt.Errorf("agents.%s: the acp driver needs a command, such as [opencode, acp]", spec.Name)
 	}
@@ -223,24 +248,4 @@ func askingEnv(env []string) []string {
 		panic(fmt.Sprintf("opencode: its permissions cannot be encoded: %v", err)) // they came from JSON
 	}
 	return append(out, name+"="+string(text))
-}
-
-// opencodeEnv keeps opencode from updating itself in mid-run, and from the repository's
-// configuration: its `mcp` commands run at the start, its plugins are installed.
-func opencodeEnv(spec ralph.AgentSpec) map[string]string {
-	env := map[string]string{"OPENCODE_DISABLE_AUTOUPDATE": "1"}
-	if !spec.Project {
-		env["OPENCODE_DISABLE_PROJECT_CONFIG"], env["OPENCODE_PURE"] = "1", "1"
-	}
-	return env
-}
-
-func addEnv(env []string, more map[string]string) []string {
-	out := slices.Clone(env)
-	for _, name := range slices.Sorted(maps.Keys(more)) {
-		if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }) {
-			out = append(out, name+"="+more[name])
-		}
-	}
-	return out
 }

@@ -3,11 +3,9 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // conclude settles the turn. A person's stop outweighs all; then what the agent answered,
@@ -77,16 +75,6 @@ func (a *acpTurn) recall() {
 	case w.failed != nil:
 		l.end.err = w.failed.agentError()
 	}
-}
-
-func acpTurnStatus(exit ralph.ExitKind) ralph.TurnStatus {
-	switch exit {
-	case ralph.ExitOK:
-		return ralph.TurnCompleted
-	case ralph.ExitUser, ralph.ExitTimeout:
-		return ralph.TurnInterrupted
-	}
-	return ralph.TurnFailed
 }
 
 // judge settles a turn that the agent has answered.
@@ -217,40 +205,3 @@ func (a *acpTurn) used() ralph.Usage {
 	}
 	return u
 }
-
-// statusText finds the HTTP status in an error's text.
-var statusText = lazyregexp.New(`(?i)(?:http[ _]?status[ _]?code"?|"code"|last error|last status|status|http|rejected|api error)[":\s(]*([45]\d\d)\b`)
-
-func acpStatus(text string) int {
-	m := statusText.FindStringSubmatch(text)
-	if m == nil {
-		return 0
-	}
-	n, _ := strconv.Atoi(m[1]) // three digits
-	return n
-}
-
-// acpClass types an error by its HTTP status, else by its text.
-func acpClass(status int, message string) ralph.ErrorClass {
-	switch {
-	case status == 429:
-		return ralph.ErrClassLimit
-	case status == 529:
-		return ralph.ErrClassBusy
-	case status == 401, status == 403:
-		return ralph.ErrClassAuth
-	case status >= 400 && status < 500:
-		return ralph.ErrClassRequest
-	case status >= 500:
-		return ralph.ErrClassServer
-	case offlineText.MatchString(message):
-		return ralph.ErrClassNetwork
-	}
-	return classify(message)
-}
-
-// offlineText is how the error of a request reads that nothing answered. It is only looked
-// for where an agent itself reports an error, never in what a program printed: a command of
-// the work may have met the same.
-var offlineText = lazyregexp.New(`\b(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ConnectionRefused)\b|` +
-	`(?i)\bunable to connect to (the )?API\b|\bcannot connect to API\b|\berror sending request\b|^connection failed\b`)

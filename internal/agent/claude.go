@@ -45,7 +45,18 @@ type claudeDriver struct {
 	windows windows // the sizes of context windows, as earlier turns were told
 }
 
-func openClaude(spec ralph.AgentSpec, p *proc.Runner) (Driver, error) {
+// claudeSupports is all that there is: its protocol has a place for each.
+func claudeSupports(ralph.AgentSpec) Supports {
+	return Supports{Structured: true, Resume: true, Cost: true, Usage: true, Tools: true, Context: true, Compact: true, Ask: true}
+}
+
+// readClaude reads the words of claude's output.
+func readClaude(_ ralph.AgentSpec, t *turn) (line func([]byte), end func()) {
+	c := newClaude(t.emit, func(ralph.Said) {})
+	return c.line, func() {}
+}
+
+func openClaude(spec ralph.AgentSpec, p *proc.Runner, _ string) (Driver, error) {
 	d := &claudeDriver{spec: spec, proc: p, linger: lingerDefault}
 	if d.given("--permission-prompt-tool") {
 		return nil, fmt.Errorf("agents.%s.args: with --permission-prompt-tool claude would ask another program than ralph, which then could hold nothing; "+

@@ -12,12 +12,6 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-const (
-	maxSaidTool   = 200     // a tool call, shortened to one line
-	maxSaidResult = 2 << 10 // what a tool returned
-	maxDenied     = 100     // denied calls kept
-)
-
 // claude follows the events of one claude process. It must see every line of
 // stdout, in order. One process may print several init and result events; the
 // last result counts, and the costs of all.
@@ -353,15 +347,6 @@ func callText(input []byte) string {
 // inputNames are the members that say best what a tool call is about, best first.
 func inputNames() []string {
 	return []string{"command", "file_path", "notebook_path", "pattern", "path", "url", "query", "description", "prompt"}
-}
-
-// startLine returns the first line of s, at most max bytes.
-func startLine(s string, max int) string {
-	s = strings.TrimSpace(s)
-	if line, _, more := strings.Cut(s, "\n"); more {
-		s = strings.TrimRight(line, "\r") + " …"
-	}
-	return cutBack(s, max)
 }
 
 func (c *claude) system(subtype, line []byte, sub bool) {

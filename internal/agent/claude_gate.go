@@ -97,13 +97,6 @@ func object(v any) map[string]any {
 	return out
 }
 
-// ownServer is the name of ralph's MCP server among an agent's, and ownTools what
-// claude calls its tools.
-const (
-	ownServer = "ralph"
-	ownTools  = "mcp__" + ownServer + "__"
-)
-
 // claudeServers is --mcp-config with ralph's own server, beside those of the person's.
 // It wins over one of the same name in a repository's .mcp.json (2.1.197, 2.1.329). Its
 // tools are there from the first request on: left to itself, claude hides them behind a

@@ -80,8 +80,13 @@ func (d *codexDriver) place(in ralph.TurnInput) (name, dir string) {
 	return "", cmp.Or(proc.Getenv(in.Env, "RALPH_ROOT"), in.Dir)
 }
 
-func openCodex(spec ralph.AgentSpec, p *proc.Runner) Driver {
-	return &codexDriver{spec: spec, proc: p, idle: codexIdle, places: map[string]*codexPlace{}}
+// codexSupports: it knows no dollars, only tokens.
+func codexSupports(ralph.AgentSpec) Supports {
+	return Supports{Structured: true, Resume: true, Usage: true, Tools: true, Context: true, Compact: true, Ask: true}
+}
+
+func openCodex(spec ralph.AgentSpec, p *proc.Runner, _ string) (Driver, error) {
+	return &codexDriver{spec: spec, proc: p, idle: codexIdle, places: map[string]*codexPlace{}}, nil
 }
 
 // codexDefaults are settings that ralph relies on. Without the first a turn never ends

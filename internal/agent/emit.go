@@ -175,3 +175,13 @@ func (a *asking) stop() time.Duration {
 	}
 	return a.waited
 }
+
+func acpTurnStatus(exit ralph.ExitKind) ralph.TurnStatus {
+	switch exit {
+	case ralph.ExitOK:
+		return ralph.TurnCompleted
+	case ralph.ExitUser, ralph.ExitTimeout:
+		return ralph.TurnInterrupted
+	}
+	return ralph.TurnFailed
+}

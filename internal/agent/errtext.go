@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -121,3 +122,40 @@ func cutBack(s string, max int) string {
 	}
 	return strings.ToValidUTF8(s[:max], "") + "…"
 }
+
+func acpStatus(text string) int {
+	m := statusText.FindStringSubmatch(text)
+	if m == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(m[1]) // three digits
+	return n
+}
+
+// acpClass types an error by its HTTP status, else by its text.
+func acpClass(status int, message string) ralph.ErrorClass {
+	switch {
+	case status == 429:
+		return ralph.ErrClassLimit
+	case status == 529:
+		return ralph.ErrClassBusy
+	case status == 401, status == 403:
+		return ralph.ErrClassAuth
+	case status >= 400 && status < 500:
+		return ralph.ErrClassRequest
+	case status >= 500:
+		return ralph.ErrClassServer
+	case offlineText.MatchString(message):
+		return ralph.ErrClassNetwork
+	}
+	return classify(message)
+}
+
+// statusText finds the HTTP status in an error's text.
+var statusText = lazyregexp.New(`(?i)(?:http[ _]?status[ _]?code"?|"code"|last error|last status|status|http|rejected|api error)[":\s(]*([45]\d\d)\b`)
+
+// offlineText is how the error of a request reads that nothing answered. It is only looked
+// for where an agent itself reports an error, never in what a program printed: a command of
+// the work may have met the same.
+var offlineText = lazyregexp.New(`\b(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ConnectionRefused)\b|` +
+	`(?i)\bunable to connect to (the )?API\b|\bcannot connect to API\b|\berror sending request\b|^connection failed\b`)

@@ -2,8 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,41 +14,62 @@ import (
 )
 
 const (
-	maxText   = 1 << 20 // TurnResult.Text of an exec agent
-	maxErrors = 4 << 10 // stderr kept for the error's message
-
 	// maxArg is what Linux takes as one argument, its final zero byte included
 	// (MAX_ARG_STRLEN).
 	maxArg = 128 << 10
 )
 
 // execDriver runs any command as an agent: the prompt goes in by stdin, as an
-// argument or in a file; stdout is what the agent says. The scripted agent runs
-// through it too, as a child process like any other; it can do more (scripted.go).
+// argument or in a file; stdout is what the agent says.
 //
 // With a table of events (AgentSpec.Output and Events) stdout is JSON, a value on each
 // line, and becomes the normalised stream; see jsonl.
 //
-// It adds nothing to the environment, but for the scripted agent and for opencode, which
-// would run the repository's own code.
-//
-// An agent that knows its cost prints it on lines of their own, which add up
-// and are not part of what it said:
-//
-//	<ralph-usage>{"input":1200,"output":80,"cache_read":0,"cache_write":0,"cost":0.82}</ralph-usage>
-//
-// Tokens may be left out; without "cost" in each line the cost is unknown, as it
-// is without any line.
+// It adds nothing to the environment, but for opencode, which would run the repository's
+// own code.
 type execDriver struct {
 	proc    *proc.Runner
 	command []string
 	prompt  string // stdin, arg, file; "" is stdin
-	played  bool   // it is the scripted agent
 	spec    ralph.AgentSpec
 	read    preset // how its output is read; no rows: as text
 }
 
-func openExec(spec ralph.AgentSpec, p *proc.Runner) (Driver, error) {
+// execSupports is what the rows of the table read. Text may hold a line of usage, which
+// nobody knows before; so with dollars of opencode, which go by the prices in its settings.
+func execSupports(spec ralph.AgentSpec) (s Supports) {
+	read, _ := presetOf(spec.Output)
+	if len(spec.Events) > 0 {
+		read.rows = spec.Events
+	}
+	s.Resume = read.rows != nil && len(spec.Resume)+len(read.resume) > 0
+	for _, r := range read.rows {
+		switch r.Kind {
+		case ralph.RowTool, ralph.RowToolDone, ralph.RowToolFail:
+			s.Tools = true
+		case ralph.RowUsage, ralph.RowTotal:
+			s.Usage = true
+			s.Cost = s.Cost || len(spec.Events) > 0 && r.Read["cost"] != ""
+		}
+	}
+	return s
+}
+
+// readExec reads the words of an agent that prints JSON by a table of rows; a nil line:
+// it prints text.
+func readExec(spec ralph.AgentSpec, t *turn) (line func([]byte), end func()) {
+	rows := spec.Events
+	if known, ok := presetOf(spec.Output); ok && len(rows) == 0 {
+		rows = known.rows
+	}
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	j := newJSONL(t, rows)
+	return j.line, j.close
+}
+
+func openExec(spec ralph.AgentSpec, p *proc.Runner, _ string) (Driver, error) {
 	command := slices.Concat(spec.Command, spec.Args)
 	if len(command) == 0 {
 		return nil, fmt.Errorf("agents.%s: the exec driver needs a command, such as [./my-agent, --print]", spec.Name)
@@ -94,7 +113,7 @@ func promptMark(how string) string {
 }
 
 func (d *execDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.TurnHooks) (ralph.TurnResult, error) {
-	if in.Compact && !d.played {
+	if in.Compact {
 		return ralph.TurnResult{}, fmt.Errorf("compact a session of an exec agent: %w", ralph.ErrUnsupported)
 	}
 	args, stdin, done, err := d.give(in)
@@ -112,42 +131,18 @@ func (d *execDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Turn
 	if d.read.rows != nil {
 		return d.structured(ctx, t, on, launch{args: args, env: d.environ(in), stdin: stdin})
 	}
-	out := &execOutput{said: t.said, text: tail{max: maxText}, errs: tail{max: maxErrors}}
-	env := d.environ(in)
-	if d.played {
-		out.report = &report{told: t.context, asks: newPlayedAsks(ctx, t, on)}
-		env, ctx = out.report.environ(in), out.report.asks.ctx
-	}
-	stdout, stderr := &pieces{emit: out.stdout}, &pieces{emit: out.stderr}
-	res, err := d.run(ctx, t, on, launch{args: args, env: env, stdin: stdin, stdout: stdout.Write, stderr: stderr.Write})
-	if d.played {
-		err = errors.Join(out.report.asks.close(&res), err)
-	}
+	out := newTextOutput(t, nil)
+	res, err := d.run(ctx, t, on, launch{args: args, env: d.environ(in), stdin: stdin, stdout: out.stdout, stderr: out.stderr})
 	if err != nil {
 		return res, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	cut := stdout.Close()
-	stderr.Close()
-	res.Text, res.Dropped = out.text.String(), out.text.dropped
-	if cut { // the line had no end, nor has the text
-		res.Text = strings.TrimSuffix(res.Text, "\n")
-	}
-	res.Usage, res.Events = out.usage, stdout.n+stderr.n
-	if res.Exit == ralph.ExitFailed {
-		res.Err = failure(out.errs.String(), res.Text)
-		if res.Err.Message == "" {
-			res.Err.Message = fmt.Sprintf("%s ended with exit code %d and said nothing", args[0], res.Code)
-		}
-	}
+	out.conclude(&res, args[0])
 	if res.Exit == ralph.ExitOK && d.read.failed != nil {
 		if e := d.read.failed(res.Text); e != nil {
 			res.Exit, res.Err = ralph.ExitFailed, e
 		}
-	}
-	if d.played {
-		out.report.conclude(&res, in)
 	}
 	return res, nil
 }
@@ -155,10 +150,6 @@ func (d *execDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.Turn
 // run carries out the process. Its time limit is a clock of its own: the agent itself
 // asks nothing, but the programs that it starts may, and meanwhile it stands still.
 func (d *execDriver) run(ctx context.Context, t *turn, on ralph.TurnHooks, l launch) (ralph.TurnResult, error) {
-	if d.played { // has one already
-		res, _, err := t.run(ctx, d.proc, l)
-		return res, err
-	}
 	limit := t.in.Timeout
 	t.in.Timeout = 0
 	run, stop := context.WithCancelCause(ctx)
@@ -207,7 +198,7 @@ func (d *execDriver) structured(ctx context.Context, t *turn, on ralph.TurnHooks
 
 // resumed adds what makes the agent go on in its earlier session.
 func (d *execDriver) resumed(args []string, in ralph.TurnInput) []string {
-	if in.Resume == "" || d.played {
+	if in.Resume == "" {
 		return args
 	}
 	args = slices.Clone(args)
@@ -218,7 +209,7 @@ func (d *execDriver) resumed(args []string, in ralph.TurnInput) []string {
 }
 
 func (d *execDriver) environ(in ralph.TurnInput) []string {
-	if !d.played && filepath.Base(d.command[0]) == "opencode" {
+	if filepath.Base(d.command[0]) == "opencode" {
 		return addEnv(in.Env, opencodeEnv(d.spec))
 	}
 	return in.Env
@@ -257,68 +248,4 @@ func (d *execDriver) fill(value string) []string {
 		args[i] = strings.ReplaceAll(a, promptMark(d.prompt), value)
 	}
 	return args
-}
-
-// execOutput gathers what an exec agent prints.
-type execOutput struct {
-	said  func(ralph.Said)
-	text  tail
-	errs  tail
-	usage ralph.Usage
-	inner bool // within a line that is handed on in pieces
-
-	report *report // of the scripted agent, else nil
-}
-
-func (o *execOutput) stdout(text string, more bool) {
-	if !o.inner && !more {
-		if u, ok := readUsage(text); ok {
-			o.usage = o.usage.Add(u)
-			return
-		}
-		if o.report != nil && o.report.line(text) {
-			return
-		}
-	}
-	o.inner = more
-	o.text.add(text)
-	if !more {
-		o.text.add("\n")
-	}
-	o.said(ralph.Said{Kind: ralph.SaidOutput, Text: text, More: more})
-}
-
-func (o *execOutput) stderr(text string, more bool) {
-	o.errs.add(text)
-	if !more {
-		o.errs.add("\n")
-	}
-	o.said(ralph.Said{Kind: ralph.SaidStderr, Text: text, More: more})
-}
-
-// readUsage reads a usage line; a line that is not exactly one is output.
-func readUsage(line string) (ralph.Usage, bool) {
-	body, ok := strings.CutPrefix(strings.TrimSpace(line), "<ralph-usage>")
-	if !ok {
-		return ralph.Usage{}, false
-	}
-	body, ok = strings.CutSuffix(body, "</ralph-usage>")
-	var u struct {
-		Input      int64    `json:"input"`
-		Output     int64    `json:"output"`
-		CacheRead  int64    `json:"cache_read"`
-		CacheWrite int64    `json:"cache_write"`
-		Cost       *float64 `json:"cost"`
-	}
-	if !ok || json.Unmarshal([]byte(body), &u) != nil || min(u.Input, u.Output, u.CacheRead, u.CacheWrite) < 0 {
-		return ralph.Usage{}, false
-	}
-	out := ralph.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
-	if u.Cost != nil {
-		if *u.Cost < 0 {
-			return ralph.Usage{}, false
-		}
-		out.Cost, out.Known = *u.Cost, true
-	}
-	return out, true
 }

@@ -34,27 +34,19 @@ type Handshake struct {
 	Leftover int      // processes that it left behind; they were ended
 }
 
-// HandshakerOf returns what speaks a driver's protocol; false where the agent has none
-// that can be spoken without a turn.
-func HandshakerOf(driver string, p *proc.Runner) (Handshaker, bool) {
-	switch driver {
-	case "claude":
-		return handshaker{p, claudeArgs, shakeClaude}, true
-	case "codex":
-		return handshaker{p, codexArgs, shakeCodex}, true
-	case "acp":
-		return handshaker{p, argvOf, shakeACP}, true
-	}
-	return nil, false
+// newHandshaker returns what speaks a protocol: args is the command line that starts the
+// agent, and say is what is said.
+func newHandshaker(p *proc.Runner, args func(ralph.AgentSpec) []string, say func(*dialogue, *Handshake) error) Handshaker {
+	return handshaker{p, args, say}
 }
 
-// handshaker is a protocol: the command line that starts it, and what is said.
 type handshaker struct {
 	proc *proc.Runner
 	args func(ralph.AgentSpec) []string
 	say  func(*dialogue, *Handshake) error
 }
 
+// argvOf is an agent's command with its args.
 func argvOf(spec ralph.AgentSpec) []string {
 	return append(append([]string(nil), spec.Command...), spec.Args...)
 }

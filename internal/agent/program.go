@@ -148,21 +148,6 @@ func Version(ctx context.Context, p *proc.Runner, spec ralph.AgentSpec, dir stri
 	return "", fmt.Errorf("`%s --version` names no version: %q", name, cutBack(flatten(string(out)), 200))
 }
 
-// Quiet adds to an environment what keeps agents from updating themselves and from
-// calling home, where it is not set already.
-func Quiet(env []string) []string {
-	out := slices.Clone(env)
-	for _, kv := range []string{
-		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "COPILOT_OFFLINE=true",
-	} {
-		name, _, _ := strings.Cut(kv, "=")
-		if !slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, name+"=") }) {
-			out = append(out, kv)
-		}
-	}
-	return out
-}
-
 // Login is what files and the environment say about an agent's login. Nothing is
 // started, and no key is read.
 type Login struct {
@@ -221,9 +206,4 @@ func holdsObject(path string) bool {
 	}
 	var object map[string]json.RawMessage
 	return json.NewDecoder(f).Decode(&object) == nil && len(object) > 0
-}
-
-// flatten makes one line of text for people.
-func flatten(s string) string {
-	return strings.Join(strings.Fields(escapes.ReplaceAllString(s, "")), " ")
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -13,15 +14,54 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/proc"
 )
 
-// This file is what the scripted agent can do beyond an exec agent: sessions,
-// a context window, compacting, typed errors. It lets tests and demos play what
-// the protocols of real agents say. The driver tells the agent of the turn by the
-// environment, and the agent answers on lines of their own:
+// scriptedDriver runs the scripted agent as a child process, like any other. It is an
+// agent that prints text, and can do more: sessions, a context window, compacting, typed
+// errors, questions. It lets tests and demos play what the protocols of real agents say.
+// The driver tells the agent of the turn by the environment, and the agent answers on
+// lines of their own:
 //
 //	<ralph-context>{"used":172000,"window":200000,"compacted":true}</ralph-context>
 //	<ralph-error>{"class":"rate_limit","message":"...","reset_at":"..."}</ralph-error>
+type scriptedDriver struct {
+	proc    *proc.Runner
+	command []string
+}
+
+func scriptedSupports(ralph.AgentSpec) Supports {
+	return Supports{Resume: true, Cost: true, Usage: true, Context: true, Compact: true, Ask: true}
+}
+
+func openScripted(spec ralph.AgentSpec, p *proc.Runner, self string) (Driver, error) {
+	if spec.Scenario == "" {
+		return nil, fmt.Errorf("agents.%s: the scripted driver needs a scenario: a YAML file or one of %s",
+			spec.Name, strings.Join(builtins(), ", "))
+	}
+	if !looksLikeFile(spec.Scenario) && !slices.Contains(builtins(), spec.Scenario) {
+		return nil, fmt.Errorf("agents.%s: no built-in scenario %q; there are %s, or name a .yaml file",
+			spec.Name, spec.Scenario, strings.Join(builtins(), ", "))
+	}
+	return &scriptedDriver{proc: p, command: []string{self, "scripted-agent", spec.Scenario}}, nil
+}
+
+func (d *scriptedDriver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.TurnHooks) (ralph.TurnResult, error) {
+	t := newTurn(in, on)
+	r := &report{told: t.context, asks: newPlayedAsks(ctx, t, on)}
+	out := newTextOutput(t, r.line)
+	res, _, err := t.run(r.asks.ctx, d.proc, launch{
+		args: d.command, env: r.environ(in), stdin: strings.NewReader(in.Prompt), stdout: out.stdout, stderr: out.stderr,
+	})
+	if err = errors.Join(r.asks.close(&res), err); err != nil {
+		return res, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out.conclude(&res, d.command[0])
+	r.conclude(&res, in)
+	return res, nil
+}
 
 // What the driver tells the agent besides the executor's variables.
 const (

@@ -8,7 +8,7 @@ import (
 )
 
 // People see words, not the JSON that an agent prints.
-func TestLastWordsOf(t *testing.T) {
+func TestLastWordsOfJSON(t *testing.T) {
 	t.Parallel()
 	acp := ralph.AgentSpec{Driver: "acp"}
 	chunk := `{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I mend `
@@ -30,7 +30,7 @@ func TestLastWordsOf(t *testing.T) {
 		{"a preset", preset, says + `{"type":"step_finish","part":{"reason":"stop"}}` + "\n", true, "All done."},
 		{"text", ralph.AgentSpec{Driver: "exec"}, says, true, `{"type":"text","sessionID":"s","part":{"text":"All done."}}`},
 	} {
-		if got := agent.LastWordsOf(c.spec, []byte(c.output), c.begun); got != c.want {
+		if got := agent.LastWords(c.spec, []byte(c.output), c.begun); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent"
 )
 
@@ -37,7 +38,7 @@ func TestLastWords(t *testing.T) {
 		{"from the middle of an event", "claude", tool[30:] + message, false, "Then I mend it."},
 		{"no event at all", "claude", "npm notice\n", true, ""},
 	} {
-		if got := agent.LastWords(c.driver, []byte(c.output), c.begun); got != c.want {
+		if got := agent.LastWords(ralph.AgentSpec{Driver: c.driver}, []byte(c.output), c.begun); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -52,13 +53,13 @@ func TestLastWordsOfRecordings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := agent.LastWords("claude", b, true)
+		got := agent.LastWords(ralph.AgentSpec{Driver: "claude"}, b, true)
 		if (got != "") != want || strings.ContainsAny(got, "\n\x1b{") {
 			t.Errorf("%s: %q", name, got)
 		}
 		for cut := 0; cut < len(b); cut += 1 + len(b)/50 {
-			agent.LastWords("claude", b[cut:], false)
-			agent.LastWords("claude", b[:cut], true)
+			agent.LastWords(ralph.AgentSpec{Driver: "claude"}, b[cut:], false)
+			agent.LastWords(ralph.AgentSpec{Driver: "claude"}, b[:cut], true)
 		}
 	}
 }
@@ -73,7 +74,7 @@ func TestLastWordsOfCodex(t *testing.T) {
 		said + usage: "Now.", said + ran + usage: "go test ./...", usage: "", "": "",
 		"cut off\n" + said + ran[:40]: "Now.", said + `{"method":"error","params":{"error":{"message":"Reconnecting... 1/5"}}}` + "\n": "Reconnecting... 1/5",
 	} {
-		if got := agent.LastWords("codex", []byte(in), true); got != want {
+		if got := agent.LastWords(ralph.AgentSpec{Driver: "codex"}, []byte(in), true); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

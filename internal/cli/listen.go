@@ -59,7 +59,7 @@ func (l *listener) hear(t *ralph.Task) string {
 	if err != nil {
 		return old.of(path)
 	}
-	now := heard{path, info.Size(), agent.LastWordsOf(l.spec(t.Run.Agent), tail, begun)}
+	now := heard{path, info.Size(), agent.LastWords(l.spec(t.Run.Agent), tail, begun)}
 	if now.words == "" {
 		now.words = old.of(path) // what came since are no words, but the result of a tool
 	}
