@@ -12,7 +12,6 @@ import (
 
 const (
 	maxACPMessage = 256 << 10 // a longer message is told in parts
-	maxACPOutput  = 64 << 10  // of a tool, kept in its item
 	maxACPItems   = 10_000    // calls that are followed at once
 )
 
@@ -277,7 +276,7 @@ func (l *acpLog) call(u acpUpdate) {
 		return
 	}
 	if out := outputOf(u); out != "" {
-		c.item.Output = cutBack(out, maxACPOutput)
+		c.item.Output = cutBack(out, maxToolOutput)
 	}
 	c.item.Status = ralph.ItemCompleted
 	if u.Status == "failed" {

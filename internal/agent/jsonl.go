@@ -93,7 +93,7 @@ func (j *jsonl) apply(r *ralph.EventRow, v any) {
 	case ralph.RowDelta:
 		j.delta(read("text"))
 	case ralph.RowTool, ralph.RowToolDone, ralph.RowToolFail:
-		j.tool(r.Kind, ralph.Item{ID: read("id"), Kind: ralph.ItemTool, Type: read("tool"), Text: read("text"), Output: cutBack(read("output"), maxACPOutput)})
+		j.tool(r.Kind, ralph.Item{ID: read("id"), Kind: ralph.ItemTool, Type: read("tool"), Text: read("text"), Output: cutBack(read("output"), maxToolOutput)})
 	case ralph.RowUsage, ralph.RowTotal:
 		j.count(r, v)
 	case ralph.RowError, ralph.RowRetry:

@@ -7,11 +7,12 @@ import (
 )
 
 const (
-	maxSaidTool   = 200     // a tool call, shortened to one line
-	maxSaidResult = 2 << 10 // what a tool returned
-	maxDenied     = 100     // denied calls kept
-	maxText       = 1 << 20 // TurnResult.Text
-	maxErrors     = 4 << 10 // stderr kept for the error's message
+	maxSaidTool   = 200      // a tool call, shortened to one line
+	maxSaidResult = 2 << 10  // what a tool returned
+	maxDenied     = 100      // denied calls kept
+	maxText       = 1 << 20  // TurnResult.Text
+	maxToolOutput = 64 << 10 // of a tool, kept in its item
+	maxErrors     = 4 << 10  // stderr kept for the error's message
 )
 
 // ownServer is the name of ralph's MCP server among an agent's, and ownTools what

@@ -8,19 +8,15 @@ import (
 
 // ralph's MCP server gets what is ralph's of the turn's environment, and no keys: an
 // agent may share its process among turns, and hands little of its own on.
-func TestOwnServer(t *testing.T) {
+func TestOwnACPServer(t *testing.T) {
 	t.Parallel()
-	command, env := []string{"/bin/ralph", "mcp"}, []string{"RALPH_SOCKET=/s", "OPENAI_API_KEY=k", "RALPH_NONCE=n"}
-	for name, c := range map[string]struct {
-		got  any
-		want string
-	}{
-		"codex":       {codexServer(command, env), `{"args":["mcp"],"command":"/bin/ralph","default_tools_approval_mode":"approve","env":{"RALPH_NONCE":"n","RALPH_SOCKET":"/s"},"tool_timeout_sec":86400}`},
-		"acp":         {acpServers(command, env), `[{"args":["mcp"],"command":"/bin/ralph","env":[{"name":"RALPH_SOCKET","value":"/s"},{"name":"RALPH_NONCE","value":"n"}],"name":"ralph"}]`},
-		"acp without": {acpServers(nil, env), `[]`},
+	env := []string{"RALPH_SOCKET=/s", "OPENAI_API_KEY=k", "RALPH_NONCE=n"}
+	for want, command := range map[string][]string{
+		`[{"args":["mcp"],"command":"/bin/ralph","env":[{"name":"RALPH_SOCKET","value":"/s"},{"name":"RALPH_NONCE","value":"n"}],"name":"ralph"}]`: {"/bin/ralph", "mcp"},
+		`[]`: nil,
 	} {
-		if b, err := json.Marshal(c.got); err != nil || string(b) != c.want {
-			t.Errorf("%s: %s, want %s (%v)", name, b, c.want, err)
+		if b, err := json.Marshal(acpServers(command, env)); err != nil || string(b) != want {
+			t.Errorf("%s, want %s (%v)", b, want, err)
 		}
 	}
 }
