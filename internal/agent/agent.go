@@ -13,7 +13,21 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/agent/acp"
+	"github.com/ralph-loop/ralph/internal/agent/claude"
+	"github.com/ralph-loop/ralph/internal/agent/codex"
+	"github.com/ralph-loop/ralph/internal/agent/execagent"
+	"github.com/ralph-loop/ralph/internal/agent/scripted"
+	"github.com/ralph-loop/ralph/internal/agent/wire"
 	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+// What all drivers have in common is wire's; here are its names for who runs agents.
+type (
+	Driver     = wire.Driver
+	Supports   = wire.Supports
+	Handshaker = wire.Handshaker
+	Handshake  = wire.Handshake
 )
 
 // entry is what a driver must have.
@@ -27,18 +41,18 @@ type entry struct {
 	handshake func(*proc.Runner) Handshaker
 	// read reads the lines of its output as it was kept, and ends a message that goes on;
 	// nil, or a nil line: the output is text.
-	read   func(ralph.AgentSpec, *turn) (line func([]byte), end func())
+	read   func(ralph.AgentSpec, *wire.Turn) (line func([]byte), end func())
 	hidden bool // not offered to people: it is for the demo and for tests
 }
 
 // drivers are those that are built in, in the order in which people are told of them.
 func drivers() []entry {
 	return []entry{
-		{name: "exec", open: openExec, supports: execSupports, read: readExec},
-		{name: "claude", open: openClaude, supports: claudeSupports, handshake: claudeHandshake, read: readClaude},
-		{name: "codex", open: openCodex, supports: codexSupports, handshake: codexHandshake, read: readCodex},
-		{name: "acp", open: openACP, supports: acpSupports, handshake: acpHandshake, read: readACPLines},
-		{name: "scripted", open: openScripted, supports: scriptedSupports, hidden: true},
+		{name: "exec", open: execagent.Open, supports: execagent.Supports, read: execagent.ReadLines},
+		{name: "claude", open: claude.Open, supports: claude.Supports, handshake: claude.NewHandshaker, read: claude.ReadLines},
+		{name: "codex", open: codex.Open, supports: codex.Supports, handshake: codex.NewHandshaker, read: codex.ReadLines},
+		{name: "acp", open: acp.Open, supports: acp.Supports, handshake: acp.NewHandshaker, read: acp.ReadLines},
+		{name: "scripted", open: scripted.Open, supports: scripted.Supports, hidden: true},
 	}
 }
 

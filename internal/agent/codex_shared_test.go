@@ -14,6 +14,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/agent/codex"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
@@ -189,7 +190,7 @@ func TestCodexWithoutSandbox(t *testing.T) {
 		!strings.Contains(res.Err.Message, `agents.codex.args: [-c, 'sandbox_mode="danger-full-access"']`) {
 		t.Errorf("%+v %+v", res, res.Err)
 	}
-	if err := agent.TryOwnSandbox(t.Context(), proc.NewRunner(t.TempDir()), spec, in.Dir, in.Env, in.Timeout); err == nil || err.Error() != res.Err.Message {
+	if err := codex.TryOwnSandbox(t.Context(), proc.NewRunner(t.TempDir()), spec, in.Dir, in.Env, in.Timeout); err == nil || err.Error() != res.Err.Message {
 		t.Errorf("for the doctor: %v", err)
 	}
 }

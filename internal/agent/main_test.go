@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ralph-loop/ralph/internal/agent"
 	"github.com/ralph-loop/ralph/internal/agent/agenttest"
+	"github.com/ralph-loop/ralph/internal/agent/scripted"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 2 && os.Args[1] == "scripted-agent":
 		dir, _ := os.Getwd()
-		os.Exit(agent.Play(context.Background(), os.Stdin, os.Stdout, os.Stderr, os.Environ(), dir, os.Args[2]))
+		os.Exit(scripted.Play(context.Background(), os.Stdin, os.Stdout, os.Stderr, os.Environ(), dir, os.Args[2]))
 	case os.Getenv("FAKE_CODEX_REPLAY") != "":
 		if len(os.Args) > 1 && os.Args[1] == "sandbox" {
 			os.Exit(0)

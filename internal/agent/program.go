@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/agent/wire"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
@@ -140,12 +141,12 @@ func Version(ctx context.Context, p *proc.Runner, spec ralph.AgentSpec, dir stri
 	case res.Ended == proc.EndedCancelled:
 		return "", fmt.Errorf("ask %s for its version: %w", name, context.Canceled)
 	case res.Code != 0:
-		return "", fmt.Errorf("`%s --version` ended with code %d: %s", name, res.Code, cutBack(flatten(string(errs)), 200))
+		return "", fmt.Errorf("`%s --version` ended with code %d: %s", name, res.Code, wire.CutBack(wire.Flatten(string(errs)), 200))
 	}
 	if v := versionWords.FindString(string(out)); v != "" {
 		return v, nil
 	}
-	return "", fmt.Errorf("`%s --version` names no version: %q", name, cutBack(flatten(string(out)), 200))
+	return "", fmt.Errorf("`%s --version` names no version: %q", name, wire.CutBack(wire.Flatten(string(out)), 200))
 }
 
 // Login is what files and the environment say about an agent's login. Nothing is
@@ -206,4 +207,19 @@ func holdsObject(path string) bool {
 	}
 	var object map[string]json.RawMessage
 	return json.NewDecoder(f).Decode(&object) == nil && len(object) > 0
+}
+
+// Quiet adds to an environment what keeps agents from updating themselves and from
+// calling home, where it is not set already.
+func Quiet(env []string) []string {
+	out := slices.Clone(env)
+	for _, kv := range []string{
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "COPILOT_OFFLINE=true",
+	} {
+		name, _, _ := strings.Cut(kv, "=")
+		if !slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, name+"=") }) {
+			out = append(out, kv)
+		}
+	}
+	return out
 }

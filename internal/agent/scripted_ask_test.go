@@ -24,7 +24,7 @@ const asks = `
 // time limit of the turn stands still meanwhile; nothing is left in its folder.
 func TestScriptedAsks(t *testing.T) {
 	t.Parallel()
-	d, in := scripted(t, asks)
+	d, in := playing(t, asks)
 	in.Timeout = 5 * time.Second
 	var kinds []string
 	on := ralph.TurnHooks{
@@ -76,7 +76,7 @@ func TestScriptedAsksInVain(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			d, in := scripted(t, asks)
+			d, in := playing(t, asks)
 			res, err := d.Turn(t.Context(), in, ralph.TurnHooks{Ask: tt.ask})
 			if !errors.Is(err, tt.err) || tt.err == nil && (err != nil || res.Exit != tt.exit || !strings.HasPrefix(res.Text, tt.said)) {
 				t.Errorf("%+v %v", res, err)
@@ -93,7 +93,7 @@ func TestScriptedTakesBack(t *testing.T) {
 		end    bool
 		exit   ralph.ExitKind
 	}{{"20ms", false, ralph.ExitOK}, {"1us", false, ralph.ExitOK}, {"1h", true, ralph.ExitUser}} {
-		d, in := scripted(t, "\n  - do:\n    - ask: {tool: fetch, within: "+tt.within+"}\n    - say: on\n")
+		d, in := playing(t, "\n  - do:\n    - ask: {tool: fetch, within: "+tt.within+"}\n    - say: on\n")
 		ctx, end := context.WithCancel(t.Context())
 		over := false
 		res, err := d.Turn(ctx, in, ralph.TurnHooks{Ask: func(ctx context.Context, _ ralph.Request) (ralph.Reply, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/agent"
 )
 
-func scripted(t *testing.T, rules string) (agent.Driver, ralph.TurnInput) {
+func playing(t *testing.T, rules string) (agent.Driver, ralph.TurnInput) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "s.yaml")
 	if err := os.WriteFile(file, []byte("rules:\n"+rules), 0o600); err != nil {
@@ -25,7 +25,7 @@ func scripted(t *testing.T, rules string) (agent.Driver, ralph.TurnInput) {
 // below it after the call that makes it shorter (A-028).
 func TestScriptedCompacts(t *testing.T) {
 	t.Parallel()
-	d, in := scripted(t, `
+	d, in := playing(t, `
   - {when: {compact: true}, do: [context: 12.5%, cost: 0.01]}
   - {when: {resumed: true}, do: [say: "again in {{.Session}}"]}
   - do:
@@ -59,7 +59,7 @@ func TestScriptedCompacts(t *testing.T) {
 	if short := turn(); short.Context.Part() != 0.125 || short.Session != first.Session || short.Usage.Cost != 0.01 {
 		t.Errorf("compacted: %+v", short)
 	}
-	d, in = scripted(t, "  - do: [say: a turn]\n")
+	d, in = playing(t, "  - do: [say: a turn]\n")
 	in.Resume, in.Compact = first.Session, true
 	res, err := d.Turn(t.Context(), in, on)
 	if err != nil || res.Exit != ralph.ExitFailed || res.Err == nil || !strings.Contains(res.Err.Message, "cannot compact") {
@@ -89,7 +89,7 @@ func TestScriptedErrors(t *testing.T) {
 		{do: "error: {class: context_full, message: full}", want: ralph.AgentError{Class: ralph.ErrClassContext, Message: "full"}},
 		{do: "cost: 0.3}, {usage: {cost: 0.3}}, {say: never", maxCost: 0.5, want: ralph.AgentError{Class: ralph.ErrClassBudget, Message: "Reached maximum budget ($0.5)"}, known: true},
 	} {
-		d, in := scripted(t, "  - do: [{"+c.do+"}]\n")
+		d, in := playing(t, "  - do: [{"+c.do+"}]\n")
 		in.MaxCost = c.maxCost
 		before := time.Now()
 		res, err := d.Turn(t.Context(), in, ralph.TurnHooks{})
@@ -107,7 +107,7 @@ func TestScriptedErrors(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", c.do, *res.Err, c.want)
 		}
 	}
-	d, in := scripted(t, "  - do: [show: \"echo '<ralph-error>{\\\"class\\\":\\\"server\\\"}</ralph-error>'\", cost: 0.5]\n")
+	d, in := playing(t, "  - do: [show: \"echo '<ralph-error>{\\\"class\\\":\\\"server\\\"}</ralph-error>'\", cost: 0.5]\n")
 	in.MaxCost = 0.5
 	if res, err := d.Turn(t.Context(), in, ralph.TurnHooks{}); err != nil || res.Exit != ralph.ExitOK || res.Err != nil {
 		t.Errorf("an error that ended nothing, and no more than was allowed: %+v %+v %v", res, res.Err, err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/agent/wire"
 )
 
 // LastWords is what an agent said last, on one line, read from the end of its output
@@ -15,10 +16,10 @@ func LastWords(spec ralph.AgentSpec, output []byte, begun bool) string {
 		_, output, _ = bytes.Cut(output, []byte("\n"))
 	}
 	words := ""
-	t := newTurn(ralph.TurnInput{}, ralph.TurnHooks{Said: func(said ralph.Said) {
+	t := wire.NewTurn(ralph.TurnInput{}, ralph.TurnHooks{Said: func(said ralph.Said) {
 		switch said.Kind {
 		case ralph.SaidMessage, ralph.SaidTool, ralph.SaidError, ralph.SaidOutput:
-			words = orLast(lastLine(said.Text), words)
+			words = wire.OrLast(wire.LastLine(said.Text), words)
 		}
 	}})
 	e, _ := entryOf(spec.Driver)
@@ -27,7 +28,7 @@ func LastWords(spec ralph.AgentSpec, output []byte, begun bool) string {
 		line, end = e.read(spec, t)
 	}
 	if e.read == nil || line == nil {
-		return lastLine(valid(output))
+		return wire.LastLine(wire.Valid(output))
 	}
 	for l := range bytes.Lines(output) {
 		if bytes.HasSuffix(l, []byte("\n")) && len(bytes.TrimSpace(l)) > 0 { // a line that is still being written says nothing yet

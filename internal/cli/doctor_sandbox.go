@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/agent/codex"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/step"
@@ -72,7 +73,7 @@ func (x *examination) ownSandboxes(ctx context.Context, env Env, root string, c 
 		if _, err := proc.LookPath(spec.Command[0], root, environ); err != nil {
 			continue
 		}
-		if err := agent.TryOwnSandbox(ctx, proc.NewRunner(""), spec, root, environ, doctorLimit); err != nil {
+		if err := codex.TryOwnSandbox(ctx, proc.NewRunner(""), spec, root, environ, doctorLimit); err != nil {
 			x.problem("sandbox", err.Error(), "sandbox.kind: auto, and bubblewrap or a kernel with Landlock")
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/agent/claude"
 	"github.com/ralph-loop/ralph/internal/config"
 )
 
@@ -131,7 +131,7 @@ func printHookSettings(env Env, id string) error {
 		}
 		return []any{m}
 	}
-	hooks := map[string]any{"PreToolUse": hook("pre-tool-use --wait "+wait.String(), agent.ClaudeAsked(), wait+hookSpare)}
+	hooks := map[string]any{"PreToolUse": hook("pre-tool-use --wait "+wait.String(), claude.Asked(), wait+hookSpare)}
 	if id != "" {
 		hooks["Stop"] = hook("stop", "", 0)
 	}
@@ -174,7 +174,7 @@ func runPreTool(ctx context.Context, env Env, f *hookFlags) error {
 	out, err := judgeTool(ctx, env, f)
 	if err != nil {
 		fmt.Fprintln(env.Stderr, "ralph hook:", err)
-		out = agent.ClaudePreTool("deny", "ralph cannot say whether this is allowed: "+err.Error())
+		out = claude.PreTool("deny", "ralph cannot say whether this is allowed: "+err.Error())
 	}
 	if out == nil {
 		return nil

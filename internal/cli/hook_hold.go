@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/agent/claude"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -45,7 +45,7 @@ func newHold(env Env, in hookInput, wait time.Duration) (*hold, error) {
 	}
 	return &hold{
 		root: root, environ: env.Environ, config: policyConfig(c), wait: wait,
-		ground: groundOf(cmp.Or(root, env.Dir), env.Environ), q: agent.ClaudeRequest(in.Tool, in.Input, in.Dir),
+		ground: groundOf(cmp.Or(root, env.Dir), env.Environ), q: claude.RequestOf(in.Tool, in.Input, in.Dir),
 	}, nil
 }
 
@@ -75,11 +75,11 @@ func (h *hold) judge(ctx context.Context) (any, error) {
 	word := policy.Clear(h.q, h.config, h.ground, rules)
 	switch {
 	case word.Verdict == ralph.Denied:
-		return agent.ClaudePreTool("deny", cmp.Or(word.Text, word.Rule)), nil
+		return claude.PreTool("deny", cmp.Or(word.Text, word.Rule)), nil
 	case word.Answered(), word.Gate != ralph.GateOperation:
 		return nil, nil
 	case h.root == "":
-		return agent.ClaudePreTool("deny", "held ("+word.Rule+"), and outside of a git repository nobody can be asked"), nil
+		return claude.PreTool("deny", "held ("+word.Rule+"), and outside of a git repository nobody can be asked"), nil
 	}
 	return h.ask(ctx, word)
 }
@@ -124,7 +124,7 @@ func (h *hold) ask(ctx context.Context, held policy.Word) (any, error) {
 		default:
 		}
 		if !waits(s, g.ID) {
-			return agent.ClaudePreTool("deny", "the question was taken back"), nil
+			return claude.PreTool("deny", "the question was taken back"), nil
 		}
 		if ctx.Err() != nil || !time.Now().Before(g.Deadline) {
 			if err := h.end(ctx, j, g); err != nil {
@@ -172,7 +172,7 @@ func waits(s *ralph.State, id ralph.GateID) bool {
 // answeredTool is a person's word as claude gets it.
 func answeredTool(f ralph.Answered, held policy.Word) any {
 	if f.Verdict == ralph.Approved {
-		return agent.ClaudePreTool("allow", "a person approved it ("+held.Rule+")")
+		return claude.PreTool("allow", "a person approved it ("+held.Rule+")")
 	}
-	return agent.ClaudePreTool("deny", cmp.Or(strings.TrimSpace(f.Text), "a person said no"))
+	return claude.PreTool("deny", cmp.Or(strings.TrimSpace(f.Text), "a person said no"))
 }

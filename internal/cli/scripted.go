@@ -3,9 +3,9 @@ package cli
 import (
 	"context"
 
-	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/agent/scripted"
 )
 
 func playScenario(ctx context.Context, env Env, scenario string) int {
-	return agent.Play(ctx, env.Stdin, env.Stdout, env.Stderr, env.Environ, env.Dir, scenario)
+	return scripted.Play(ctx, env.Stdin, env.Stdout, env.Stderr, env.Environ, env.Dir, scenario)
 }

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/agent/scripted"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
@@ -13,7 +13,7 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "scripted-agent" {
 		dir, _ := os.Getwd()
-		os.Exit(agent.Play(context.Background(), os.Stdin, os.Stdout, os.Stderr, os.Environ(), dir, os.Args[2]))
+		os.Exit(scripted.Play(context.Background(), os.Stdin, os.Stdout, os.Stderr, os.Environ(), dir, os.Args[2]))
 	}
 	os.Exit(ralphtest.InMemory(m))
 }
