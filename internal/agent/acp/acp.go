@@ -76,8 +76,8 @@ func ReadLines(_ ralph.AgentSpec, t *wire.Turn) (line func([]byte), end func()) 
 	l := newLog(t)
 	l.live = true
 	return func(b []byte) {
-		if m, ok := readACP(b); ok && m.id == nil {
-			l.update(m.params)
+		if m, ok := wire.ReadRPC(b); ok && m.ID == nil {
+			l.update(m.Params)
 		}
 	}, l.close
 }

@@ -47,71 +47,44 @@ func (w *reader) Close() {
 	}
 }
 
-// message is a line of JSON-RPC, as spans. A request has a method and an id, where 0
-// is an id like any other; a response has no method.
-type message struct {
-	id, method, params, result, err []byte
-}
-
-func readACP(line []byte) (m message, ok bool) {
-	ok = wire.EachMember(line, func(key, value []byte) {
-		switch string(key) {
-		case "id":
-			m.id = value
-		case "method":
-			m.method = value
-		case "params":
-			m.params = value
-		case "result":
-			m.result = value
-		case "error":
-			m.err = value
-		}
-	})
-	if string(m.id) == "null" {
-		m.id = nil
-	}
-	return m, ok && (m.id != nil || m.method != nil)
-}
-
 func (w *reader) line(line []byte) {
-	m, ok := readACP(line)
+	m, ok := wire.ReadRPC(line)
 	if !ok {
 		w.a.log.stray(line)
 		return
 	}
-	method := wire.Text(m.method)
+	method := wire.Text(m.Method)
 	switch {
-	case m.method == nil:
+	case m.Method == nil:
 		w.response(m, line)
-	case m.id == nil && method == acp.ClientMethodSessionUpdate:
-		w.a.log.update(m.params)
-	case m.id == nil && method == "$/cancel_request":
+	case m.ID == nil && method == acp.ClientMethodSessionUpdate:
+		w.a.log.update(m.Params)
+	case m.ID == nil && method == "$/cancel_request":
 		w.pass(line) // the SDK ends the context of that request
-	case m.id == nil:
-		w.a.log.unknown(method, m.params)
+	case m.ID == nil:
+		w.a.log.unknown(method, m.Params)
 	case len(line) > longest:
-		w.a.log.unknown(method, m.params)
-		w.refuse(m.id)
+		w.a.log.unknown(method, m.Params)
+		w.refuse(m.ID)
 	default:
 		if method == acp.ClientMethodSessionRequestPermission {
-			w.a.log.asked(m.params)
+			w.a.log.asked(m.Params)
 		}
 		w.pass(line)
 	}
 }
 
-func (w *reader) response(m message, line []byte) {
+func (w *reader) response(m wire.RPCMessage, line []byte) {
 	w.asked--
 	w.failed, w.answer = nil, nil
 	switch {
-	case m.err != nil:
-		w.failed = readACPError(m.err)
-	case m.result != nil && len(line) <= longest:
-		w.answer = bytes.Clone(m.result)
+	case m.Err != nil:
+		w.failed = readError(m.Err)
+	case m.Result != nil && len(line) <= longest:
+		w.answer = bytes.Clone(m.Result)
 	}
 	if len(line) > longest {
-		line = slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), m.id, []byte(`,"error":{"code":-32603,"message":"the answer is too long"}}`))
+		line = slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), m.ID, []byte(`,"error":{"code":-32603,"message":"the answer is too long"}}`))
 		w.failed = &rpcError{Code: -32603, Message: "the agent's answer is too long to be read"}
 	}
 	w.pass(line)
@@ -130,25 +103,25 @@ func (w *reader) refuse(id []byte) {
 
 // long takes the beginning of a line that is too long to be kept at all.
 func (w *reader) long(head []byte) {
-	var m message
+	var m wire.RPCMessage
 	wire.EachMember(head, func(key, value []byte) {
 		switch string(key) {
 		case "id":
-			m.id = bytes.Clone(value)
+			m.ID = bytes.Clone(value)
 		case "method":
-			m.method = bytes.Clone(value)
+			m.Method = bytes.Clone(value)
 		}
 	})
 	switch {
-	case m.method != nil && m.id != nil:
-		w.a.log.unknown(wire.Text(m.method), nil)
-		w.refuse(m.id)
-	case m.method == nil && m.id != nil:
+	case m.Method != nil && m.ID != nil:
+		w.a.log.unknown(wire.Text(m.Method), nil)
+		w.refuse(m.ID)
+	case m.Method == nil && m.ID != nil:
 		w.asked--
 		w.failed = &rpcError{Code: -32603, Message: "the agent's answer is too long to be read"}
-		w.pass(slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), m.id, []byte(`,"error":{"code":-32603,"message":"the answer is too long"}}`)))
+		w.pass(slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), m.ID, []byte(`,"error":{"code":-32603,"message":"the answer is too long"}}`)))
 	default:
-		w.a.log.unknown(wire.Text(m.method), nil)
+		w.a.log.unknown(wire.Text(m.Method), nil)
 	}
 }
 
@@ -189,7 +162,7 @@ type rpcError struct {
 	Details string // data.details, or data as it is
 }
 
-func readACPError(raw []byte) *rpcError {
+func readError(raw []byte) *rpcError {
 	e := &rpcError{}
 	wire.EachMember(raw, func(key, value []byte) {
 		switch string(key) {

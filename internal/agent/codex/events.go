@@ -53,12 +53,12 @@ func (t *turn) hear(method string, m wire.RPCMessage, p eventParams) {
 	t.Mu.Lock()
 	defer t.Mu.Unlock()
 	if t.closed {
-		t.server.rpc.Answer(string(m.Id), nil, &wire.RPCError{Code: wire.ErrNoMethod, Message: "the turn is over"})
+		t.server.rpc.Answer(string(m.ID), nil, &wire.RPCError{Code: wire.ErrNoMethod, Message: "the turn is over"})
 		return
 	}
 	t.keep(m.Line)
-	if m.Id != nil {
-		t.asked(method, string(m.Id), p)
+	if m.ID != nil {
+		t.asked(method, string(m.ID), p)
 		return
 	}
 	thread, turn := wire.Text(p.thread), wire.Text(p.turnID)

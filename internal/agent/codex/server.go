@@ -216,8 +216,8 @@ func (s *appServer) heard(m wire.RPCMessage) {
 	switch {
 	case t != nil:
 		t.hear(method, m, p)
-	case m.Id != nil:
-		s.rpc.Answer(string(m.Id), nil, &wire.RPCError{Code: wire.ErrNoMethod, Message: "ralph has no turn that " + wire.CutBack(method, wire.MaxSaidTool) + " belongs to"})
+	case m.ID != nil:
+		s.rpc.Answer(string(m.ID), nil, &wire.RPCError{Code: wire.ErrNoMethod, Message: "ralph has no turn that " + wire.CutBack(method, wire.MaxSaidTool) + " belongs to"})
 	case method == "account/rateLimits/updated":
 		s.mu.Lock()
 		s.limits.merge(m.Params)

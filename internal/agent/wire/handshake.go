@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"sync"
 	"time"
 
@@ -171,36 +172,23 @@ func (d *Dialogue) Read() (json.RawMessage, error) {
 	}
 }
 
-// shakeError is how a JSON-RPC request fails.
-type shakeError struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
-}
-
-func (e *shakeError) Error() string { return fmt.Sprintf("%s (%d)", Flatten(e.Message), e.Code) }
-
 // Call sends a JSON-RPC request and reads on until its answer. Notifications are passed
 // over; so are requests of the agent, since none needs an answer for it to go on yet.
 func (d *Dialogue) Call(method string, params, result any) error {
 	d.n++
-	id := d.n
-	err := d.Send(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+	id := strconv.Itoa(d.n)
+	err := d.Send(map[string]any{"jsonrpc": "2.0", "id": d.n, "method": method, "params": params})
 	for err == nil {
 		var line json.RawMessage
 		if line, err = d.Read(); err != nil {
 			break
 		}
-		var m struct {
-			ID     json.RawMessage `json:"id"`
-			Method string          `json:"method"`
-			Result json.RawMessage `json:"result"`
-			Error  *shakeError     `json:"error"`
-		}
-		if json.Unmarshal(line, &m) != nil || m.Method != "" || string(m.ID) != fmt.Sprint(id) {
+		m, ok := ReadRPC(line)
+		if !ok || m.Method != nil || string(m.ID) != id {
 			continue
 		}
-		if m.Error != nil {
-			return fmt.Errorf("%s: %w", method, m.Error)
+		if refused := refusalOf(m.Err); refused != nil {
+			return fmt.Errorf("%s: %s (%d)", method, Flatten(refused.Message), refused.Code)
 		}
 		if err := json.Unmarshal(m.Result, result); err != nil {
 			return fmt.Errorf("%s: the answer is not what the protocol says: %w", method, err)

@@ -36,10 +36,34 @@ type RPC struct {
 	err    error           // why it is over
 }
 
-// RPCMessage is a request or notification, as spans of its line: valid only during
-// the call of heard. A notification has no id.
+// RPCMessage is a line of JSON-RPC, as spans of it: what hears it must not keep them. A
+// request has a method and an id, where 0 is an id like any other; a notification has no
+// id, a response no method.
 type RPCMessage struct {
-	Line, Id, Method, Params []byte
+	Line, ID, Method, Params, Result, Err []byte
+}
+
+// ReadRPC reads a line; false when it is no message.
+func ReadRPC(line []byte) (m RPCMessage, ok bool) {
+	m.Line = line
+	ok = EachMember(line, func(key, value []byte) {
+		switch string(key) {
+		case "id":
+			m.ID = value
+		case "method":
+			m.Method = value
+		case "params":
+			m.Params = value
+		case "result":
+			m.Result = value
+		case "error":
+			m.Err = value
+		}
+	})
+	if string(m.ID) == "null" {
+		m.ID = nil
+	}
+	return m, ok && (m.ID != nil || m.Method != nil)
 }
 
 // RPCAnswer is the answer to a call: a result, valid only during the callback, or err:
@@ -229,37 +253,20 @@ func encode(v any) ([]byte, error) {
 // line takes one line. What is no message is passed over: a wrapper may print what
 // it likes.
 func (r *RPC) line(line []byte) {
-	m := RPCMessage{Line: line}
-	var result, refusal []byte
-	if !EachMember(line, func(key, value []byte) {
-		switch string(key) {
-		case "id":
-			m.Id = value
-		case "method":
-			m.Method = value
-		case "params":
-			m.Params = value
-		case "result":
-			result = value
-		case "error":
-			refusal = value
-		}
-	}) {
+	m, ok := ReadRPC(line)
+	if !ok {
 		return
 	}
-	if string(m.Id) == "null" {
-		m.Id = nil
-	}
 	switch {
-	case m.Method != nil && m.Id != nil:
+	case m.Method != nil && m.ID != nil:
 		r.mu.Lock()
-		r.asked[string(m.Id)] = true
+		r.asked[string(m.ID)] = true
 		r.mu.Unlock()
 		r.heard(m)
 	case m.Method != nil:
 		r.heard(m)
-	case m.Id != nil:
-		r.answered(m.Id, result, refusal)
+	case m.ID != nil:
+		r.answered(m.ID, m.Result, m.Err)
 	}
 }
 
@@ -275,13 +282,21 @@ func (r *RPC) answered(id, result, refusal []byte) {
 	if !ok {
 		return
 	}
-	if refusal == nil || string(refusal) == "null" {
-		done(RPCAnswer{Result: result})
+	if e := refusalOf(refusal); e != nil {
+		done(RPCAnswer{Err: e})
 		return
+	}
+	done(RPCAnswer{Result: result})
+}
+
+// refusalOf is the error of a response, nil for none.
+func refusalOf(refusal []byte) *RPCError {
+	if refusal == nil || string(refusal) == "null" {
+		return nil
 	}
 	e := &RPCError{}
 	if json.Unmarshal(refusal, e) != nil || e.Message == "" {
 		e.Message = "an error without words: " + Compact(refusal, MaxSaidTool)
 	}
-	done(RPCAnswer{Err: e})
+	return e
 }

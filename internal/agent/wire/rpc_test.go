@@ -41,7 +41,7 @@ func newWire(t *testing.T, heard func(RPCMessage)) (*RPC, pipe) {
 func TestRPCTellsApart(t *testing.T) {
 	t.Parallel()
 	var heard []string
-	r, w := newWire(t, func(m RPCMessage) { heard = append(heard, fmt.Sprintf("%s %s %s", m.Id, m.Method, m.Params)) })
+	r, w := newWire(t, func(m RPCMessage) { heard = append(heard, fmt.Sprintf("%s %s %s", m.ID, m.Method, m.Params)) })
 	got := make(chan string, 1)
 	r.Send("ours", map[string]string{"a": "<b>"}, func(a RPCAnswer) { got <- fmt.Sprintf("%s %v", a.Result, a.Err) })
 	if line := <-w.lines; line != `{"id":1,"method":"ours","params":{"a":"<b>"}}` {
@@ -127,10 +127,10 @@ func FuzzRPC(f *testing.F) {
 		asked := 0
 		r = NewRPC(func(m RPCMessage) {
 			_ = Text(m.Method)
-			if m.Id != nil {
+			if m.ID != nil {
 				asked++
-				r.Answer(string(m.Id), nil, &RPCError{Code: ErrNoMethod, Message: "no"})
-				r.Answer(string(m.Id), nil, &RPCError{Code: ErrNoMethod, Message: "no"})
+				r.Answer(string(m.ID), nil, &RPCError{Code: ErrNoMethod, Message: "no"})
+				r.Answer(string(m.ID), nil, &RPCError{Code: ErrNoMethod, Message: "no"})
 			}
 		})
 		r.Send("m", nil, func(RPCAnswer) {})
