@@ -26,6 +26,7 @@ const (
 	StreamError     StreamKind = "error"              // Err; with WillRetry the turn goes on
 	StreamTurnDone  StreamKind = "turn.completed"     // Status and Err; the only end of a turn (E-016)
 	StreamUnknown   StreamKind = "unknown"            // Method and Raw; kept, never fatal (E-015)
+	StreamOutput    StreamKind = "output"             // Delta: what is printed beside any protocol, a line or (More) a piece of one
 )
 
 // StreamEvent is one event of an agent's turn. What its kind does not use is zero.
@@ -43,6 +44,8 @@ type StreamEvent struct {
 	Err       *AgentError     `json:"error,omitempty"`
 	WillRetry bool            `json:"will_retry,omitempty"`
 	Status    TurnStatus      `json:"status,omitempty"`
+	Stderr    bool            `json:"stderr,omitempty"` // output: of stderr, not of stdout
+	More      bool            `json:"more,omitempty"`   // output: the line goes on
 	Method    string          `json:"method,omitempty"` // unknown: the agent's own name of the event
 	Raw       json.RawMessage `json:"raw,omitempty"`    // unknown: what came, at most 4 KiB of it
 }

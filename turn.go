@@ -70,13 +70,12 @@ type RawStreams interface {
 	Stream() RawSink
 }
 
-// TurnHooks is how a turn speaks while it goes on. Said must not block and
-// must not keep the Said value's bytes.
+// TurnHooks is how a turn speaks while it goes on.
 type TurnHooks struct {
-	Said func(Said)
 	// Context is told how full the agent's window is, as often as the driver knows it.
 	Context func(ContextUse)
-	// Event is told the turn as one stream, whichever agent it is. Must not block.
+	// Event is told the turn as one stream, whichever agent it is. Must not block. What
+	// people read of it is StreamEvent.Words.
 	Event func(StreamEvent)
 	// Ask answers what the agent asks in the middle of the turn. It blocks, for hours
 	// if need be, until there is an answer; it may be called several times at once.
@@ -91,28 +90,6 @@ type TurnHooks struct {
 	// agent, which then goes on; "" lets it end. A driver asks at most a few times in a
 	// turn. Must not block.
 	Stopping func(words string) string
-}
-
-// SaidKind classes what an agent says in the middle of a turn.
-type SaidKind string
-
-// The kinds, after the item types of the Codex app-server (product.md 4).
-const (
-	SaidOutput    SaidKind = "output"    // a line of an exec agent's stdout
-	SaidMessage   SaidKind = "message"   // agent text
-	SaidReasoning SaidKind = "reasoning" // thinking
-	SaidTool      SaidKind = "tool"      // a tool call or command, shortened
-	SaidResult    SaidKind = "result"    // what a tool returned; never read for signals
-	SaidError     SaidKind = "error"     // error text, retries
-	SaidStderr    SaidKind = "stderr"
-)
-
-// Said is one thing an agent said.
-type Said struct {
-	Kind SaidKind
-	Text string
-	// More is true when Text is a piece of a line that goes on.
-	More bool
 }
 
 // ExitKind is how the agent's turn ended, as the exit matrix needs it (B-069 to B-075).

@@ -168,11 +168,11 @@ func TestACPModeAndModel(t *testing.T) {
 	t.Parallel()
 	for _, approvals := range []string{"ask", "policy", "never"} {
 		var stderr []string
-		tricked(t, "", func(s *ralph.AgentSpec, _ *ralph.TurnInput) { s.Approvals, s.Model = approvals, "big" }, ralph.TurnHooks{Said: func(s ralph.Said) {
-			if s.Kind == ralph.SaidStderr {
+		tricked(t, "", func(s *ralph.AgentSpec, _ *ralph.TurnInput) { s.Approvals, s.Model = approvals, "big" }, ralph.TurnHooks{Event: ralph.HearWords(func(s ralph.Words) {
+			if s.Kind == ralph.WordsStderr {
 				stderr = append(stderr, s.Text)
 			}
-		}})
+		})})
 		want := []string{
 			`session/set_mode {"modeId":"default","sessionId":"s-1"}`,
 			`session/set_config_option {"configId":"model","sessionId":"s-1","value":"big"}`,
@@ -211,11 +211,11 @@ func TestACPOptions(t *testing.T) {
 	t.Parallel()
 	allow := func(context.Context, ralph.Request) (ralph.Reply, error) { return ralph.Reply{Allow: true}, nil }
 	first := ""
-	on := ralph.TurnHooks{Ask: allow, Said: func(s ralph.Said) {
-		if s.Kind == ralph.SaidMessage && first == "" {
+	on := ralph.TurnHooks{Ask: allow, Event: ralph.HearWords(func(s ralph.Words) {
+		if s.Kind == ralph.WordsMessage && first == "" {
 			first = s.Text
 		}
-	}}
+	})}
 	tricked(t, "always", nil, on)
 	if !strings.HasPrefix(first, `{"outcome":{"optionId":"1","outcome":"selected"}}`) {
 		t.Errorf("allowed: %q", first)

@@ -121,10 +121,10 @@ func TestClaudeRecordings(t *testing.T) {
 	}
 }
 
-func replayed(t *testing.T, r recording) (ralph.TurnResult, []ralph.Said) {
+func replayed(t *testing.T, r recording) (ralph.TurnResult, []ralph.Words) {
 	t.Helper()
-	var said []ralph.Said
-	res := replayedAs(t, r, ralph.TurnInput{Prompt: "Do it"}, ralph.TurnHooks{Said: func(s ralph.Said) { said = append(said, s) }})
+	var said []ralph.Words
+	res := replayedAs(t, r, ralph.TurnInput{Prompt: "Do it"}, ralph.TurnHooks{Event: ralph.HearWords(func(s ralph.Words) { said = append(said, s) })})
 	return res, said
 }
 
@@ -189,27 +189,27 @@ func TestClaudeDetails(t *testing.T) {
 	})
 	t.Run("what is said is classed", func(t *testing.T) {
 		_, said := replayed(t, recording{name: "329-text-thinking"})
-		want := []ralph.Said{{Kind: ralph.SaidReasoning, Text: "Let me think."}, {Kind: ralph.SaidMessage, Text: "Hello from the fake model."}}
+		want := []ralph.Words{{Kind: ralph.WordsReasoning, Text: "Let me think."}, {Kind: ralph.WordsMessage, Text: "Hello from the fake model."}}
 		if !slices.Equal(said, want) {
 			t.Errorf("%+v", said)
 		}
 		_, said = replayed(t, recording{name: "197-denied-default"})
-		kinds := map[ralph.SaidKind]int{}
+		kinds := map[ralph.WordsKind]int{}
 		for _, s := range said {
 			kinds[s.Kind]++
 		}
-		if kinds[ralph.SaidTool] != 2 || kinds[ralph.SaidResult] != 2 || kinds[ralph.SaidMessage] != 1 {
+		if kinds[ralph.WordsTool] != 2 || kinds[ralph.WordsResult] != 2 || kinds[ralph.WordsMessage] != 1 {
 			t.Errorf("%v", kinds)
 		}
 		_, said = replayed(t, recording{name: "197-err-429", code: 1})
-		if len(said) != 2 || said[0].Kind != ralph.SaidError || said[1].Kind != ralph.SaidError {
+		if len(said) != 2 || said[0].Kind != ralph.WordsError || said[1].Kind != ralph.WordsError {
 			t.Errorf("%+v", said)
 		}
 	})
 	t.Run("a subagent's words are not the agent's", func(t *testing.T) {
 		_, said := replayed(t, recording{name: "329-subagent"})
 		for _, s := range said {
-			if s.Kind == ralph.SaidMessage && strings.Contains(s.Text, "Sub result") {
+			if s.Kind == ralph.WordsMessage && strings.Contains(s.Text, "Sub result") {
 				t.Errorf("%+v", s)
 			}
 		}

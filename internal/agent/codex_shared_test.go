@@ -67,7 +67,7 @@ func TestCodexOneTurnAThread(t *testing.T) {
 	in.Resume, in.Grace = "thread-x", 5*time.Second
 	first, hooks := make(chan ralph.TurnResult, 1), ralph.TurnHooks{}
 	up := make(chan struct{})
-	hooks.Said = func(ralph.Said) { close(up) }
+	hooks.Event = ralph.HearWords(func(ralph.Words) { close(up) })
 	waits := in
 	waits.Timeout = 6 * time.Second
 	go func() {

@@ -50,7 +50,7 @@ type codexRun struct {
 	res    ralph.TurnResult
 	events []ralph.StreamEvent
 	asked  []ralph.Request
-	said   []ralph.Said
+	said   []ralph.Words
 	sent   []codexMessage // by the driver
 }
 
@@ -118,8 +118,12 @@ func replayCase(t *testing.T, c codexCase) codexRun {
 	var run codexRun
 	var mu sync.Mutex
 	hooks := ralph.TurnHooks{
-		Event: func(e ralph.StreamEvent) { run.events = append(run.events, e) },
-		Said:  func(s ralph.Said) { run.said = append(run.said, s) },
+		Event: func(e ralph.StreamEvent) {
+			run.events = append(run.events, e)
+			if w, ok := e.Words(); ok {
+				run.said = append(run.said, w)
+			}
+		},
 	}
 	if c.reply != nil {
 		hooks.Ask = func(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
@@ -440,7 +444,7 @@ func TestCodexSubagent(t *testing.T) {
 		t.Errorf("ends %+v", ends)
 	}
 	for _, s := range run.said {
-		if s.Kind == ralph.SaidMessage && s.Text == "Sub result." {
+		if s.Kind == ralph.WordsMessage && s.Text == "Sub result." {
 			t.Error("a subagent's words count as the agent's")
 		}
 	}

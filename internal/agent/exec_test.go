@@ -15,7 +15,7 @@ import (
 )
 
 // shell runs a turn of an exec agent that is a shell script.
-func shell(t *testing.T, script string, edit func(*ralph.AgentSpec, *ralph.TurnInput)) (ralph.TurnResult, []ralph.Said) {
+func shell(t *testing.T, script string, edit func(*ralph.AgentSpec, *ralph.TurnInput)) (ralph.TurnResult, []ralph.Words) {
 	t.Helper()
 	spec := ralph.AgentSpec{Name: "mine", Driver: "exec", Command: []string{"sh", "-c", script}}
 	in := input(t, spec)
@@ -23,8 +23,8 @@ func shell(t *testing.T, script string, edit func(*ralph.AgentSpec, *ralph.TurnI
 	if edit != nil {
 		edit(&spec, &in)
 	}
-	var said []ralph.Said
-	res, err := open(t, spec).Turn(t.Context(), in, ralph.TurnHooks{Said: func(s ralph.Said) { said = append(said, s) }})
+	var said []ralph.Words
+	res, err := open(t, spec).Turn(t.Context(), in, ralph.TurnHooks{Event: ralph.HearWords(func(s ralph.Words) { said = append(said, s) })})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,11 +81,11 @@ func TestExecOutput(t *testing.T) {
 	t.Run("both streams are said, only stdout is the text", func(t *testing.T) {
 		t.Parallel()
 		res, said := shell(t, "echo out; echo err >&2; printf end", nil)
-		kinds := map[string]ralph.SaidKind{}
+		kinds := map[string]ralph.WordsKind{}
 		for _, s := range said {
 			kinds[s.Text] = s.Kind
 		}
-		if res.Text != "out\nend" || kinds["out"] != ralph.SaidOutput || kinds["err"] != ralph.SaidStderr || res.Events != 3 || res.Bytes != 11 {
+		if res.Text != "out\nend" || kinds["out"] != ralph.WordsOutput || kinds["err"] != ralph.WordsStderr || res.Events != 3 || res.Bytes != 11 {
 			t.Errorf("%+v %v", res, kinds)
 		}
 	})
@@ -93,10 +93,10 @@ func TestExecOutput(t *testing.T) {
 		t.Parallel()
 		largest, total := 0, 0
 		spec := ralph.AgentSpec{Name: "mine", Driver: "exec", Command: []string{"sh", "-c", "head -c 50000000 /dev/zero | tr '\\0' x; echo; echo end"}}
-		last := ralph.Said{More: true}
-		res, err := open(t, spec).Turn(t.Context(), input(t, spec), ralph.TurnHooks{Said: func(s ralph.Said) {
+		last := ralph.Words{More: true}
+		res, err := open(t, spec).Turn(t.Context(), input(t, spec), ralph.TurnHooks{Event: ralph.HearWords(func(s ralph.Words) {
 			largest, total, last = max(largest, len(s.Text)), total+len(s.Text), s
-		}})
+		})})
 		if err != nil || res.Exit != ralph.ExitOK || largest > 64<<10 || total != 50_000_003 || last.Text != "end" || last.More || res.Events != 2 {
 			t.Errorf("%s: largest %d, total %d, last %+v, events %d, %v", res.Exit, largest, total, last, res.Events, err)
 		}

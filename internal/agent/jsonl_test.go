@@ -134,8 +134,10 @@ plain words
 			if e.Kind == ralph.StreamUnknown {
 				unknown = append(unknown, e.Method+string(e.Raw))
 			}
+			if w, ok := e.Words(); ok {
+				said = append(said, string(w.Kind)+" "+w.Text)
+			}
 		},
-		Said: func(s ralph.Said) { said = append(said, string(s.Kind)+" "+s.Text) },
 	})
 	if err != nil || res.Exit != ralph.ExitOK || res.Text != "All done." || res.Session != "s1" || res.Usage != used(7, 0, 0, 0, 0.75) {
 		t.Errorf("%+v %v", res, err)

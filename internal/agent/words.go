@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent/wire"
@@ -16,12 +17,12 @@ func LastWords(spec ralph.AgentSpec, output []byte, begun bool) string {
 		_, output, _ = bytes.Cut(output, []byte("\n"))
 	}
 	words := ""
-	t := wire.NewTurn(ralph.TurnInput{}, ralph.TurnHooks{Said: func(said ralph.Said) {
-		switch said.Kind {
-		case ralph.SaidMessage, ralph.SaidTool, ralph.SaidError, ralph.SaidOutput:
-			words = wire.OrLast(wire.LastLine(said.Text), words)
+	t := wire.NewTurn(ralph.TurnInput{}, ralph.TurnHooks{Event: ralph.HearWords(func(w ralph.Words) {
+		switch w.Kind {
+		case ralph.WordsMessage, ralph.WordsTool, ralph.WordsError, ralph.WordsOutput:
+			words = cmp.Or(wire.LastLine(w.Text), words)
 		}
-	}})
+	})})
 	e, _ := entryOf(spec.Driver)
 	line, end := func([]byte) {}, func() {}
 	if e.read != nil {

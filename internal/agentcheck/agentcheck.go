@@ -257,14 +257,16 @@ func (t *trial) turn(ctx context.Context, b Behaviour, prompt string, edit func(
 	in.Raw = sinkFunc(func(p []byte) (int, error) { out.raw += int64(len(p)); return len(p), nil })
 	var said strings.Builder
 	said.WriteString("\n")
-	told := on.Said
-	on.Said = func(s ralph.Said) {
-		said.WriteString(s.Text)
-		if !s.More {
-			said.WriteString("\n")
+	told := on.Event
+	on.Event = func(e ralph.StreamEvent) {
+		if w, ok := e.Words(); ok {
+			said.WriteString(w.Text)
+			if !w.More {
+				said.WriteString("\n")
+			}
 		}
 		if told != nil {
-			told(s)
+			told(e)
 		}
 	}
 	if b != Missing {

@@ -50,7 +50,7 @@ func probe(t *testing.T, name string) agentcheck.Probe {
 
 func says(text string) played {
 	return func(_ context.Context, _ ralph.TurnInput, on ralph.TurnHooks) ralph.TurnResult {
-		on.Said(ralph.Said{Kind: ralph.SaidMessage, Text: text})
+		on.Event(ralph.StreamEvent{Kind: ralph.StreamItemDone, Item: ralph.Item{Kind: ralph.ItemMessage, Text: text}})
 		return ralph.TurnResult{Exit: ralph.ExitOK, Text: text, Events: 1}
 	}
 }

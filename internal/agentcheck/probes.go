@@ -158,11 +158,11 @@ func stop(ctx context.Context, t *trial) {
 		once = begun(end)
 		on = once.hooks()
 	} else {
-		on.Said = func(s ralph.Said) {
-			if strings.Contains(s.Text, "ready") {
+		on.Event = ralph.HearWords(func(w ralph.Words) {
+			if strings.Contains(w.Text, "ready") {
 				end()
 			}
-		}
+		})
 	}
 	o := t.turn(run, HangHard, long, func(in *ralph.TurnInput) { in.Grace = min(in.Grace, 2*time.Second) }, on)
 	if once != nil && once.late() {
@@ -186,8 +186,8 @@ func flood(ctx context.Context, t *trial) {
 	}
 	in.Prompt, in.Stage = "Do it.\n", ralph.KindBuild
 	t.res.Turns++
-	res, err := d.Turn(ctx, in, ralph.TurnHooks{Said: func(s ralph.Said) {
-		said += uint64(len(s.Text))
+	res, err := d.Turn(ctx, in, ralph.TurnHooks{Event: ralph.HearWords(func(w ralph.Words) {
+		said += uint64(len(w.Text))
 		if n++; n%200 == 0 {
 			if runtime.ReadMemStats(&mem); mem.HeapAlloc > mostFlooded {
 				runtime.GC() // what is garbage, of others in this process as well, is not held
@@ -195,7 +195,7 @@ func flood(ctx context.Context, t *trial) {
 			}
 			peak = max(peak, mem.HeapAlloc)
 		}
-	}})
+	})})
 	if err != nil || res.Exit != ralph.ExitOK {
 		t.fail("the turn ended with %s (%+v), %v", res.Exit, res.Err, err)
 		return
@@ -402,9 +402,8 @@ func (s *starter) late() bool {
 
 func (s *starter) hooks() ralph.TurnHooks {
 	return ralph.TurnHooks{
-		Said: func(ralph.Said) { s.now() },
 		Event: func(e ralph.StreamEvent) {
-			if e.Kind == ralph.StreamDelta || e.Kind == ralph.StreamItem {
+			if _, speaks := e.Words(); speaks || e.Kind == ralph.StreamDelta || e.Kind == ralph.StreamItem {
 				s.now()
 			}
 		},

@@ -145,7 +145,7 @@ func (s *seat) turn(ctx context.Context) (time.Duration, error) {
 	res, err := s.driver.Turn(ctx, ralph.TurnInput{
 		Agent: s.spec, Stage: ralph.KindBuild, Prompt: "Say something.", Dir: s.dir, Env: s.env, Timeout: time.Minute, Grace: 5 * time.Second, Scratch: scratch,
 	}, ralph.TurnHooks{
-		Said: func(ralph.Said) {}, Context: func(ralph.ContextUse) {},
+		Event: func(ralph.StreamEvent) {}, Context: func(ralph.ContextUse) {},
 		Ask: func(context.Context, ralph.Request) (ralph.Reply, error) { return ralph.Reply{Allow: true}, nil },
 	})
 	if err == nil && (res.Exit != ralph.ExitOK || res.Text != answer) {

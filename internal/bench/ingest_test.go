@@ -134,12 +134,17 @@ func benchIngest(b *testing.B, driver string, t *table) {
 			b.Fatal(err)
 		}
 		seat := &seat{box: box, driver: d, spec: spec}
-		events := 0
+		events, kept := 0, stream.New()
 		begin := time.Now()
 		res, err := d.Turn(b.Context(), ralph.TurnInput{
 			Agent: spec, Stage: ralph.KindBuild, Prompt: "Talk.", Dir: box.dir, Env: box.env, Timeout: time.Minute, Grace: time.Second, Scratch: box.tool,
 		}, ralph.TurnHooks{
-			Said: func(ralph.Said) { events++ }, Context: func(ralph.ContextUse) {}, Event: stream.New().Add,
+			Context: func(ralph.ContextUse) {}, Event: func(e ralph.StreamEvent) {
+				if _, ok := e.Words(); ok {
+					events++
+				}
+				kept.Add(e)
+			},
 		})
 		took := time.Since(begin)
 		seat.close()

@@ -120,12 +120,12 @@ func (c *console) observe(e ralph.Event, s *ralph.State) {
 	c.poke()
 }
 
-// Said implements step.Live: the newest words go to the bottom line.
-func (c *console) Said(task ralph.TaskID, said ralph.Said) {
-	if c.tick == nil || said.Kind == ralph.SaidResult || said.Kind == ralph.SaidStderr {
+// Say implements step.Live: the newest words go to the bottom line.
+func (c *console) Say(task ralph.TaskID, w ralph.Words) {
+	if c.tick == nil || w.Kind == ralph.WordsResult || w.Kind == ralph.WordsStderr {
 		return
 	}
-	words := strings.TrimSpace(c.redact.String(said.Text))
+	words := strings.TrimSpace(c.redact.String(w.Text))
 	if i := strings.LastIndexByte(words, '\n'); i >= 0 {
 		words = words[i+1:]
 	}

@@ -54,7 +54,7 @@ func (x *Executor) compactByAgent(ctx context.Context, s *ralph.State, t *ralph.
 	res, err := agent.Turn(ctx, ralph.TurnInput{
 		Agent: agent.Spec, Stage: stage, Dir: x.dir(t), Env: x.environment(s, t, as, agent), Resume: step.Session, Compact: true, MaxCost: step.MaxCost,
 		Timeout: x.Config.StageTimeout, Grace: x.Grace, Scratch: rec.dir, Raw: rec.output,
-	}, ralph.TurnHooks{Said: newListener(x.Live, t.ID, "").said})
+	}, ralph.TurnHooks{Event: newListener(x.Live, t.ID, "").event})
 	if closeErr := rec.close(); err == nil {
 		err = closeErr
 	}

@@ -170,7 +170,7 @@ func TestContextKillIsNoStop(t *testing.T) {
 	t.Parallel()
 	w := newWindow(t, policy.Config{ContextKill: 0.95}, "  - do: [say: ready, hang: true]\n")
 	ctx, stop := context.WithCancelCause(t.Context())
-	w.Live = live(func(s ralph.Said) {
+	w.Live = live(func(s ralph.Words) {
 		if s.Text == "ready" {
 			stop(context.DeadlineExceeded)
 		}
@@ -180,9 +180,9 @@ func TestContextKillIsNoStop(t *testing.T) {
 	}
 }
 
-type live func(ralph.Said)
+type live func(ralph.Words)
 
-func (l live) Said(_ ralph.TaskID, s ralph.Said) { l(s) }
+func (l live) Say(_ ralph.TaskID, w ralph.Words) { l(w) }
 
 // What a turn may cost goes to its agent.
 func TestTurnHasACostLimit(t *testing.T) {

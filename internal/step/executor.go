@@ -35,7 +35,7 @@ type ShelveInput struct {
 
 // Live shows a person what happens inside a step. It must not block.
 type Live interface {
-	Said(task ralph.TaskID, said ralph.Said)
+	Say(task ralph.TaskID, words ralph.Words)
 }
 
 // Executor carries out steps. Its fields are set once, by cli's wire.go.

@@ -41,6 +41,9 @@ func (h *heard) close() {
 }
 
 func (h *heard) add(e ralph.StreamEvent) {
+	if e.Kind == ralph.StreamOutput {
+		return // it is in the output of the turn, and no part of what it did
+	}
 	h.mu.Lock()
 	h.store.Add(e)
 	h.n++

@@ -22,15 +22,20 @@ func newListener(live Live, task ralph.TaskID, text string) *listener {
 	return &listener{live: live, task: task, scanner: prompt.NewScanner(text)}
 }
 
-func (l *listener) said(s ralph.Said) {
-	if s.Kind == ralph.SaidOutput {
+// event is the hook of the turn, besides whoever else hears it.
+func (l *listener) event(e ralph.StreamEvent) {
+	words, ok := e.Words()
+	if !ok {
+		return
+	}
+	if words.Kind == ralph.WordsOutput {
 		l.mu.Lock()
 		l.heard = true
-		l.scanner.Line(s.Text, s.More)
+		l.scanner.Line(words.Text, words.More)
 		l.mu.Unlock()
 	}
 	if l.live != nil {
-		l.live.Said(l.task, s)
+		l.live.Say(l.task, words)
 	}
 }
 

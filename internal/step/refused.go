@@ -39,6 +39,8 @@ func newRefusals(ctx context.Context, asks *asker) *refusals {
 // heard takes an event of the agent's turn.
 func (r *refusals) heard(e ralph.StreamEvent) {
 	switch {
+	case r.asks != nil && e.Kind == ralph.StreamOutput:
+		r.look(e.Delta, "")
 	case r.asks == nil || e.Kind != ralph.StreamItemDone || e.Item.Kind == ralph.ItemMessage || e.Item.Kind == ralph.ItemReasoning:
 	case e.Item.Kind == ralph.ItemEdit && e.Item.Status == ralph.ItemFailed && len(e.Item.Files) > 0 &&
 		(e.Item.Output == "" || len(policy.RefusedPaths(e.Item.Output)) > 0):
@@ -46,13 +48,6 @@ func (r *refusals) heard(e ralph.StreamEvent) {
 		r.tell(e.Item.Files, e.Item.Text)
 	default:
 		r.look(e.Item.Output, e.Item.Text)
-	}
-}
-
-// said takes what an agent without events prints.
-func (r *refusals) said(s ralph.Said) {
-	if r.asks != nil && (s.Kind == ralph.SaidOutput || s.Kind == ralph.SaidStderr) {
-		r.look(s.Text, "")
 	}
 }
 

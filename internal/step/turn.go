@@ -73,8 +73,8 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 		Resume: step.Resume, Schema: schemaFor(step.Stage, agent.Structured), Timeout: step.Timeout, MaxCost: step.MaxCost,
 		Grace: x.Grace, Scratch: rec.dir, MCP: x.MCP, Raw: rec.output,
 	}, ralph.TurnHooks{
-		Said: func(s ralph.Said) { listener.said(s); kept.said(s) }, Context: guard.heard,
-		Event: func(e ralph.StreamEvent) { heard.add(e); watch.heard(e); kept.heard(e) }, Ask: asks.hook(), Asking: line.through, Stopping: x.stopping(t, text),
+		Event:   func(e ralph.StreamEvent) { heard.add(e); watch.heard(e); listener.event(e); kept.heard(e) },
+		Context: guard.heard, Ask: asks.hook(), Asking: line.through, Stopping: x.stopping(t, text),
 	})
 	kept.close()
 	if closeErr := errors.Join(line.close(), rec.close()); err == nil {

@@ -58,8 +58,12 @@ func New() *Store {
 // Add folds one event. Events may come in any order and of any thread: an item before
 // its turn, a turn that is named before it starts. Those of a turn that never starts,
 // as a replay of an old one on resume, are kept apart and count for nothing (E-012).
-// An event without a thread is of the main one; without a turn, of the newest one.
+// An event without a thread is of the main one; without a turn, of the newest one. What
+// is printed beside any protocol is no part of a turn.
 func (s *Store) Add(e ralph.StreamEvent) {
+	if e.Kind == ralph.StreamOutput {
+		return
+	}
 	th := s.thread(e)
 	if e.Kind == ralph.StreamSession {
 		return

@@ -64,7 +64,7 @@ func newLog(t *wire.Turn) *log {
 		if !more {
 			l.errs.Add("\n")
 		}
-		t.Said(ralph.Said{Kind: ralph.SaidStderr, Text: s, More: more})
+		t.PrintError(s, more)
 	}}
 	return l
 }
@@ -170,7 +170,7 @@ func (l *log) unknown(method string, raw []byte) {
 func (l *log) stray(line []byte) {
 	s := wire.StartLine(wire.Valid(line[:min(len(line), wire.MaxSaidResult)]), wire.MaxSaidResult)
 	l.noise.Add(s + "\n")
-	l.t.Said(ralph.Said{Kind: ralph.SaidStderr, Text: s})
+	l.t.PrintError(s, false)
 }
 
 // words joins the pieces of a message or thought.

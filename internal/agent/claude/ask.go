@@ -105,7 +105,7 @@ func (k *talk) judge(id, dir string, r controlRequest, answer func(ralph.Request
 	if q.Kind == ralph.RequestQuestion {
 		kind = ralph.StreamInput
 	}
-	k.c.emit(ralph.StreamEvent{Kind: kind, Request: q})
+	k.c.turn.Emit(ralph.StreamEvent{Kind: kind, Request: q})
 	ctx, cancel := context.WithCancel(k.asked)
 	k.open[id] = cancel
 	k.waiting.Go(func() {
@@ -114,7 +114,7 @@ func (k *talk) judge(id, dir string, r controlRequest, answer func(ralph.Request
 		k.t.Mu.Lock()
 		defer k.t.Mu.Unlock()
 		delete(k.open, id)
-		k.c.emit(ralph.StreamEvent{Kind: ralph.StreamResolved, Request: ralph.Request{ID: id}})
+		k.c.turn.Emit(ralph.StreamEvent{Kind: ralph.StreamResolved, Request: ralph.Request{ID: id}})
 		switch {
 		case ctx.Err() != nil: // nobody waits for it any more
 			return

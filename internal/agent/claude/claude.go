@@ -58,7 +58,7 @@ func Supports(ralph.AgentSpec) wire.Supports {
 
 // ReadLines reads the words of claude's output.
 func ReadLines(_ ralph.AgentSpec, t *wire.Turn) (line func([]byte), end func()) {
-	c := newReader(t.Emit, func(ralph.Said) {})
+	c := newReader(t)
 	return c.line, func() {}
 }
 
@@ -154,7 +154,7 @@ func (d *driver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.TurnHook
 	limit := in.Timeout
 	in.Timeout = 0 // the clock stands still while claude waits for an answer
 	t := wire.NewTurn(in, on)
-	c := newReader(t.Emit, t.Said)
+	c := newReader(t)
 	c.fill.windows = &d.windows
 	talk := openTalk(ctx, t, c, on, limit)
 	defer talk.close()

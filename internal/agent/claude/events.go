@@ -17,9 +17,8 @@ import (
 // stdout, in order. One process may print several init and result events; the
 // last result counts, and the costs of all.
 type reader struct {
-	emit    func(ralph.StreamEvent)
-	said    func(ralph.Said) // what is no event of the stream: stderr
-	control func([]byte)     // takes lines of the control channel; nil: a recording is read
+	turn    *wire.Turn
+	control func([]byte) // takes lines of the control channel; nil: a recording is read
 	session string
 	open    bool // claude works: an init or words since the last result
 	settled bool // the turn is over: what claude says while it is ended is not heard
@@ -124,12 +123,12 @@ func sumModels(models map[string]model) ralph.Usage {
 	return sum
 }
 
-func newReader(emit func(ralph.StreamEvent), said func(ralph.Said)) *reader {
+func newReader(t *wire.Turn) *reader {
 	c := &reader{
-		emit: emit, said: said, calls: map[string]ralph.Item{}, refused: map[string]bool{}, answered: map[string]bool{}, creating: map[string]string{},
+		turn: t, calls: map[string]ralph.Item{}, refused: map[string]bool{}, answered: map[string]bool{}, creating: map[string]string{},
 		errs: wire.Tail{Max: wire.MaxErrors}, noise: wire.Tail{Max: wire.MaxErrors},
 	}
-	c.fill.told = func(use ralph.ContextUse) { emit(ralph.StreamEvent{Kind: ralph.StreamUsage, Context: use}) }
+	c.fill.told = func(use ralph.ContextUse) { t.Emit(ralph.StreamEvent{Kind: ralph.StreamUsage, Context: use}) }
 	return c
 }
 
@@ -194,7 +193,7 @@ func (c *reader) line(line []byte) {
 func (c *reader) stray(line []byte) {
 	s := wire.StartLine(wire.Valid(line[:min(len(line), wire.MaxSaidResult)]), wire.MaxSaidResult)
 	c.noise.Add(s + "\n")
-	c.said(ralph.Said{Kind: ralph.SaidStderr, Text: s})
+	c.turn.PrintError(s, false)
 }
 
 func (c *reader) stderr(s string, more bool) {
@@ -202,7 +201,7 @@ func (c *reader) stderr(s string, more bool) {
 	if !more {
 		c.errs.Add("\n")
 	}
-	c.said(ralph.Said{Kind: ralph.SaidStderr, Text: s, More: more})
+	c.turn.PrintError(s, more)
 }
 
 func (c *reader) assistant(e event, parent string) {
@@ -249,7 +248,7 @@ func (c *reader) assistant(e event, parent string) {
 }
 
 func (c *reader) problem(e ralph.AgentError, retries bool) {
-	c.emit(ralph.StreamEvent{Kind: ralph.StreamError, Err: &e, WillRetry: retries})
+	c.turn.Emit(ralph.StreamEvent{Kind: ralph.StreamError, Err: &e, WillRetry: retries})
 }
 
 // user takes the results of tools; prompts, echoes and injected text are nobody's
@@ -364,13 +363,13 @@ func (c *reader) system(subtype, line []byte, sub bool) {
 			}
 		})
 		if first {
-			c.emit(ralph.StreamEvent{Kind: ralph.StreamSession, Thread: c.session})
-			c.emit(ralph.StreamEvent{Kind: ralph.StreamTurn, Thread: c.session})
+			c.turn.Emit(ralph.StreamEvent{Kind: ralph.StreamSession, Thread: c.session})
+			c.turn.Emit(ralph.StreamEvent{Kind: ralph.StreamTurn, Thread: c.session})
 		}
 	case `"compact_boundary"`:
 		if !sub {
 			c.fill.boundary(line)
-			c.emit(ralph.StreamEvent{Kind: ralph.StreamCompacted})
+			c.turn.Emit(ralph.StreamEvent{Kind: ralph.StreamCompacted})
 		}
 	case `"api_retry"`:
 		var r struct {
@@ -436,7 +435,7 @@ func (c *reader) result(line []byte) {
 	c.open = false
 	c.usage.add(&r)
 	c.fill.result(r.All)
-	c.emit(ralph.StreamEvent{Kind: ralph.StreamUsage, Usage: c.usage.total(false)})
+	c.turn.Emit(ralph.StreamEvent{Kind: ralph.StreamUsage, Usage: c.usage.total(false)})
 	if r.Session != "" {
 		c.session = r.Session
 	}

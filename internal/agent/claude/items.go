@@ -31,7 +31,7 @@ func kind(tool string) ralph.ItemKind {
 // words emits a finished block of text or thinking. Blocks have no ids of their own.
 func (c *reader) block(kind ralph.ItemKind, words, parent string) {
 	c.blocks++
-	c.emit(ralph.StreamEvent{Kind: ralph.StreamItemDone, Item: ralph.Item{
+	c.turn.Emit(ralph.StreamEvent{Kind: ralph.StreamItemDone, Item: ralph.Item{
 		ID: string(kind) + "-" + strconv.Itoa(c.blocks), Kind: kind, Text: words, Status: ralph.ItemCompleted, Parent: parent,
 	}})
 }
@@ -60,7 +60,7 @@ func (c *reader) call(b block, parent string) {
 	if i.ID != "" && len(c.calls) < maxOpen {
 		c.calls[i.ID] = i
 	}
-	c.emit(ralph.StreamEvent{Kind: ralph.StreamItem, Item: i})
+	c.turn.Emit(ralph.StreamEvent{Kind: ralph.StreamItem, Item: i})
 }
 
 // returned emits the end of a tool call.
@@ -84,7 +84,7 @@ func (c *reader) returned(b block, parent string, meta []byte) {
 	}
 	delete(c.refused, id)
 	c.created(i)
-	c.emit(ralph.StreamEvent{Kind: ralph.StreamItemDone, Item: i})
+	c.turn.Emit(ralph.StreamEvent{Kind: ralph.StreamItemDone, Item: i})
 }
 
 // exitIn reads the exit code that the result of a command begins with.
@@ -163,10 +163,10 @@ func (c *reader) tellPlan() {
 	for _, t := range c.tasks {
 		plan = append(plan, t.step)
 	}
-	c.emit(ralph.StreamEvent{Kind: ralph.StreamPlan, Plan: plan})
+	c.turn.Emit(ralph.StreamEvent{Kind: ralph.StreamPlan, Plan: plan})
 }
 
 // unknown keeps an event of a kind that this version of ralph does not know (E-015).
 func (c *reader) unknown(method string, line []byte) {
-	c.emit(ralph.StreamEvent{Kind: ralph.StreamUnknown, Method: wire.CutBack(method, wire.MaxSaidTool), Raw: wire.KeptRaw(line)})
+	c.turn.Emit(ralph.StreamEvent{Kind: ralph.StreamUnknown, Method: wire.CutBack(method, wire.MaxSaidTool), Raw: wire.KeptRaw(line)})
 }

@@ -16,7 +16,7 @@ import (
 func streamed(t *testing.T, lines ...string) []ralph.StreamEvent {
 	t.Helper()
 	var out []ralph.StreamEvent
-	c := newReader(func(e ralph.StreamEvent) { out = append(out, e) }, func(ralph.Said) {})
+	c := newReader(wire.NewTurn(ralph.TurnInput{}, ralph.TurnHooks{Event: func(e ralph.StreamEvent) { out = append(out, e) }}))
 	e := &wire.Events{Line: c.line}
 	e.Write([]byte(strings.Join(lines, "\n")))
 	e.Close()
@@ -59,7 +59,7 @@ func TestClaudeItems(t *testing.T) {
 		if i >= len(want) || !reflect.DeepEqual(e.Item, want[i]) {
 			t.Errorf("%d: %+v", i, e.Item)
 		}
-		if said, ok := wire.SaidOf(e); ok && e.Item.Parent != "" {
+		if said, ok := e.Words(); ok && e.Item.Parent != "" {
 			t.Errorf("a subagent's word is said: %+v", said)
 		}
 	}

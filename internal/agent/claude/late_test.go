@@ -19,7 +19,7 @@ func TestClaudeAsksTooLate(t *testing.T) {
 		return ralph.Reply{Allow: true}, nil
 	}}
 	turn := wire.NewTurn(ralph.TurnInput{Dir: "/w"}, on)
-	c := newReader(turn.Emit, turn.Said)
+	c := newReader(turn)
 	k := openTalk(t.Context(), turn, c, on, 0)
 	hear := func(line string) {
 		turn.Mu.Lock()
@@ -81,7 +81,7 @@ func TestClaudeIsDeniedBeforeItAsks(t *testing.T) {
 				return x.reply, nil
 			}}
 			turn := wire.NewTurn(ralph.TurnInput{Dir: "/w", MCP: []string{"ralph"}}, on)
-			c := newReader(turn.Emit, turn.Said)
+			c := newReader(turn)
 			k := openTalk(t.Context(), turn, c, on, 0)
 			hear := func(line string) {
 				turn.Mu.Lock()

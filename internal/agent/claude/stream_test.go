@@ -18,6 +18,11 @@ import (
 	"github.com/ralph-loop/ralph/internal/agent/wire"
 )
 
+// hearing is a turn of which somebody hears the words.
+func hearing(hear func(ralph.Words)) *wire.Turn {
+	return wire.NewTurn(ralph.TurnInput{}, ralph.TurnHooks{Event: ralph.HearWords(hear)})
+}
+
 // The same bytes must mean the same in whatever chunks a pipe delivers them;
 // an event on a chunk border was lost elsewhere.
 func TestChunkBordersLoseNothing(t *testing.T) {
@@ -31,7 +36,7 @@ func TestChunkBordersLoseNothing(t *testing.T) {
 		whole = append(whole, b...)
 	}
 	type seen struct {
-		said    []ralph.Said
+		said    []ralph.Words
 		lines   int64
 		results int
 		text    string
@@ -40,12 +45,7 @@ func TestChunkBordersLoseNothing(t *testing.T) {
 	}
 	feed := func(chunk int) seen {
 		var out seen
-		hear := func(s ralph.Said) { out.said = append(out.said, s) }
-		c := newReader(func(e ralph.StreamEvent) {
-			if s, ok := wire.SaidOf(e); ok {
-				hear(s)
-			}
-		}, hear)
+		c := newReader(hearing(func(s ralph.Words) { out.said = append(out.said, s) }))
 		e := &wire.Events{Line: c.line}
 		for b := whole; len(b) > 0; {
 			n := min(chunk, len(b))
@@ -168,11 +168,7 @@ func BenchmarkIngest(b *testing.B) {
 	runtime.GC()
 	for b.Loop() {
 		said := 0
-		c := newReader(func(e ralph.StreamEvent) {
-			if _, ok := wire.SaidOf(e); ok {
-				said++
-			}
-		}, func(ralph.Said) {})
+		c := newReader(hearing(func(ralph.Words) { said++ }))
 		e := &wire.Events{Line: c.line}
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			b.Fatal(err)

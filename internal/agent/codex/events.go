@@ -299,7 +299,7 @@ func (t *turn) item(whole bool, e ralph.StreamEvent, v []byte) {
 		}
 	}
 	if whole && e.Item.Status == ralph.ItemDeclined && !t.decided[e.Item.ID] && len(t.denied) < wire.MaxDenied {
-		t.denied = append(t.denied, wire.ToolLine(e.Item))
+		t.denied = append(t.denied, e.Item.Line())
 	}
 	t.Emit(e)
 }

@@ -24,7 +24,7 @@ func words(line []byte) string {
 	switch wire.Text(method) {
 	case "item/started":
 		if i.Kind == ralph.ItemCommand || i.Kind == ralph.ItemTool || i.Kind == ralph.ItemEdit {
-			return wire.ToolLine(i)
+			return i.Line()
 		}
 	case "item/completed":
 		if i.Kind == ralph.ItemMessage {
@@ -43,7 +43,7 @@ func words(line []byte) string {
 func ReadLines(_ ralph.AgentSpec, t *wire.Turn) (line func([]byte), end func()) {
 	return func(b []byte) {
 		if words := words(b); words != "" {
-			t.Said(ralph.Said{Kind: ralph.SaidMessage, Text: words})
+			t.Emit(ralph.StreamEvent{Kind: ralph.StreamItemDone, Item: ralph.Item{Kind: ralph.ItemMessage, Text: words}})
 		}
 	}, func() {}
 }

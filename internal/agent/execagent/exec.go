@@ -175,7 +175,7 @@ func (d *driver) structured(ctx context.Context, t *wire.Turn, on ralph.TurnHook
 		if !more {
 			errs.Add("\n")
 		}
-		t.Said(ralph.Said{Kind: ralph.SaidStderr, Text: s, More: more})
+		t.PrintError(s, more)
 	}}
 	l.Stdout, l.Stderr = j.lines.Write, stderr.Write
 	t.Emit(ralph.StreamEvent{Kind: ralph.StreamTurn})

@@ -47,7 +47,7 @@ func (j *jsonl) line(line []byte) {
 	if line[0] != '{' || json.Unmarshal(line, &v) != nil {
 		s := wire.StartLine(wire.Valid(line[:min(len(line), wire.MaxSaidResult)]), wire.MaxSaidResult)
 		j.noise.Add(s + "\n")
-		j.t.Said(ralph.Said{Kind: ralph.SaidOutput, Text: s})
+		j.t.Print(s, false)
 		return
 	}
 	known := false

@@ -19,7 +19,7 @@ import (
 // Tokens may be left out; without "cost" in each line the cost is unknown, as it
 // is without any line.
 type TextOutput struct {
-	said  func(ralph.Said)
+	turn  *wire.Turn
 	own   func(line string) bool // takes a line that is none of the agent's words; may be nil
 	out   wire.Pieces
 	errs  wire.Pieces
@@ -32,7 +32,7 @@ type TextOutput struct {
 // NewTextOutput gathers the output of a turn. own, which may be nil, takes whole lines of
 // stdout that are none of the agent's words, and says so.
 func NewTextOutput(t *wire.Turn, own func(line string) bool) *TextOutput {
-	o := &TextOutput{said: t.Said, own: own, text: wire.Tail{Max: wire.MaxText}, wrong: wire.Tail{Max: wire.MaxErrors}}
+	o := &TextOutput{turn: t, own: own, text: wire.Tail{Max: wire.MaxText}, wrong: wire.Tail{Max: wire.MaxErrors}}
 	o.out.Emit, o.errs.Emit = o.line, o.errLine
 	return o
 }
@@ -56,7 +56,7 @@ func (o *TextOutput) line(text string, more bool) {
 	if !more {
 		o.text.Add("\n")
 	}
-	o.said(ralph.Said{Kind: ralph.SaidOutput, Text: text, More: more})
+	o.turn.Print(text, more)
 }
 
 func (o *TextOutput) errLine(text string, more bool) {
@@ -64,7 +64,7 @@ func (o *TextOutput) errLine(text string, more bool) {
 	if !more {
 		o.wrong.Add("\n")
 	}
-	o.said(ralph.Said{Kind: ralph.SaidStderr, Text: text, More: more})
+	o.turn.PrintError(text, more)
 }
 
 // Conclude adds what was said to the result of a program that has ended.

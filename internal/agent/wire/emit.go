@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -29,57 +28,23 @@ func KeptRaw(line []byte) json.RawMessage {
 	return cut
 }
 
-// Emit passes an event of the normalised stream on, and what it says to those who
-// only listen to words. It is called under the turn's lock.
+// Emit passes an event of the normalised stream on. It is called under the turn's lock.
 func (t *Turn) Emit(e ralph.StreamEvent) {
-	if t.Event != nil {
-		t.Event(e)
-	}
-	if s, ok := SaidOf(e); ok {
-		t.Said(s)
-	}
+	t.Event(e)
 	if e.Kind == ralph.StreamUsage && e.Context.Used > 0 {
 		t.Context(e.Context)
 	}
 }
 
-// SaidOf is what an event says in words; false when it says nothing to people. Items
-// speak once, when they are whole: an agent's words are read for signals by line.
-func SaidOf(e ralph.StreamEvent) (ralph.Said, bool) {
-	i := e.Item
-	switch e.Kind {
-	case ralph.StreamItem:
-		if i.Kind == ralph.ItemCommand || i.Kind == ralph.ItemTool || i.Kind == ralph.ItemEdit {
-			return ralph.Said{Kind: ralph.SaidTool, Text: ToolLine(i)}, true
-		}
-	case ralph.StreamItemDone:
-		switch {
-		case i.Parent != "": // a subagent's words are not the agent's
-		case i.Kind == ralph.ItemMessage && i.Text != "":
-			return ralph.Said{Kind: ralph.SaidMessage, Text: i.Text}, true
-		case i.Kind == ralph.ItemReasoning && i.Text != "":
-			return ralph.Said{Kind: ralph.SaidReasoning, Text: i.Text}, true
-		case i.Output != "":
-			return ralph.Said{Kind: ralph.SaidResult, Text: CutBack(i.Output, MaxSaidResult)}, true
-		}
-	case ralph.StreamError:
-		if e.Err != nil {
-			return ralph.Said{Kind: ralph.SaidError, Text: e.Err.Message}, true
-		}
-	}
-	return ralph.Said{}, false
+// Print passes on what is printed beside any protocol: a line, or with more a piece of
+// one. It is called under the turn's lock.
+func (t *Turn) Print(text string, more bool) {
+	t.Emit(ralph.StreamEvent{Kind: ralph.StreamOutput, Delta: text, More: more})
 }
 
-// ToolLine is a call in one line.
-func ToolLine(i ralph.Item) string {
-	text := i.Text
-	if text == "" {
-		text = strings.Join(i.Files, ", ")
-	}
-	if i.Type != "" && i.Kind != ralph.ItemCommand {
-		text = strings.TrimSpace(i.Type + " " + text)
-	}
-	return CutBack(strings.Join(strings.Fields(text), " "), MaxSaidTool)
+// PrintError is Print of stderr.
+func (t *Turn) PrintError(text string, more bool) {
+	t.Emit(ralph.StreamEvent{Kind: ralph.StreamOutput, Delta: text, More: more, Stderr: true})
 }
 
 // Asking is the part of a turn that waits for answers: the turn's time limit stands

@@ -52,10 +52,3 @@ func LastLine(text string) string {
 	}
 	return CutBack(last, MaxSaidTool)
 }
-
-func OrLast(s, last string) string {
-	if s == "" {
-		return last
-	}
-	return s
-}

@@ -16,9 +16,8 @@ import (
 // run twice at once.
 type Turn struct {
 	In      ralph.TurnInput
-	Said    func(ralph.Said)
 	Context func(ralph.ContextUse)
-	Event   func(ralph.StreamEvent) // may be nil
+	Event   func(ralph.StreamEvent)
 	Stop    context.CancelCauseFunc // ends the process early
 
 	Mu     sync.Mutex
@@ -35,9 +34,9 @@ var ErrOverTime = errors.New("the turn is over its time limit")
 var ErrEnough = errors.New("the turn is over")
 
 func NewTurn(in ralph.TurnInput, on ralph.TurnHooks) *Turn {
-	t := &Turn{In: in, Said: on.Said, Context: on.Context, Event: on.Event}
-	if t.Said == nil {
-		t.Said = func(ralph.Said) {}
+	t := &Turn{In: in, Context: on.Context, Event: on.Event}
+	if t.Event == nil {
+		t.Event = func(ralph.StreamEvent) {}
 	}
 	if t.Context == nil {
 		t.Context = func(ralph.ContextUse) {}
