@@ -14,17 +14,20 @@ import (
 // Code that changes what is on other machines by a library instead of a program, and code that
 // starts programs in languages that have their own words for it.
 var (
-	cloudCode  = lazyregexp.New(`(?is)\b(boto3|botocore|aws-sdk|googleapiclient|google\.cloud|azure\.(mgmt|storage|identity)|@azure/|kubernetes|pulumi)\b.*\b(delete|terminate|destroy|purge|remove)[a-z_]*\s*\(`)
-	forgeCode  = lazyregexp.New(`(?is)\b(requests|httpx|fetch|axios|urllib|http|got|net::http|faraday|octokit|pygithub)\b.*\b(delete|patch|put)\b`)
-	forgeRepo  = lazyregexp.New(`(?i)(api\.github\.com|gitlab|gitea|codeberg|bitbucket)[^\s"']*/(repos|projects|repositories)/`)
-	emptied    = lazyregexp.New(`(?i)\.(flushall|drop_?database)\s*\(`)
-	testText   = lazyregexp.New(`(?i)test|fake|mock`)
-	writeMode  = lazyregexp.New(`(?i)writefile|file_put_contents|["'][wax]b?\+?["']|truncate|unlink|remove|delete`)
-	evalText   = lazyregexp.New(`\b(eval|exec)\(\s*(?:("[^"\\]*")|('[^'\\]*')|open\(\s*("[\w./-]+"|'[\w./-]+')\s*\)\.read\(\))\s*\)`)
-	otherText  = lazyregexp.New(`(?i)\binput\s*\(|argv|stdin|\bopen\s*\(|readfile|requests|urllib|fetch\s*\(|https?\b|environ|getenv|process\.env|\.read\s*\(|recv|socket|env\[|sorted|replace|translate|maketrans|swapcase|lower\(|upper\(|\[-|\*\s*\[|\.sub\(|ord\(|hex|%c|\.pop\(`)
-	codeStarts = lazyregexp.New(`(?i)\.execute\s*\(|"\s*\.!|\.!!`)
-	starts     = lazyregexp.New(`(?i)os\.system|subprocess\.|child_process|shell_exec|exec\.command|command::new|processbuilder|getruntime|\bsystem\s*\(|process\.start|execv?p?e?l?\s*\(|popen\s*\(`)
-	sqlWrites  = lazyregexp.New(`(?i)\b(drop\s+(table|index|column|view|role|user|schema|database)|truncate\s+\w|delete\s+from|update\s+\S+\s+set|insert\s+into|alter\s+(table|role|user|database)|create\s+(table|index|user|role)|grant\s+\w|revoke\s+\w)`)
+	cloudCode     = lazyregexp.New(`(?is)\b(boto3|botocore|aws-sdk|googleapiclient|google\.cloud|azure\.(mgmt|storage|identity)|@azure/|kubernetes|pulumi)\b.*\b(delete|terminate|destroy|purge|remove)[a-z_]*\s*\(`)
+	forgeCode     = lazyregexp.New(`(?is)\b(requests|httpx|fetch|axios|urllib|http|got|net::http|faraday|octokit|pygithub)\b.*\b(delete|patch|put)\b`)
+	codePublishes = lazyregexp.New(`devtools::(release|submit_cran)|registrator\.register|libnpmpublish|npm-registry-fetch|twine\.commands`)
+	forgeRepo     = lazyregexp.New(`(?i)(api\.github\.com|gitlab|gitea|codeberg|bitbucket)[^\s"']*/(repos|projects|repositories)/`)
+	httpChanges   = lazyregexp.New(`(?i)\b(requests|httpx|axios|session|client|faraday|httparty|got|ky|http|restclient)\.(delete|put|patch)\s*\(|method["']?\s*[:=]>?\s*["'](delete|put|patch)|["'](delete|put|patch)["']\s*,\s*["']https?:|net::http::(delete|put|patch)|\.(post)\s*\(\s*["']https?://[^"']*(deploy|hooks?/|release|publish)`)
+	httpHost      = lazyregexp.New(`https?://[\w\x00$%{]|HTTPS?Connection\(`)
+	emptied       = lazyregexp.New(`(?i)\.(flushall|drop_?database)\s*\(`)
+	testText      = lazyregexp.New(`(?i)test|fake|mock`)
+	writeMode     = lazyregexp.New(`(?i)writefile|file_put_contents|["'][wax]b?\+?["']|truncate|unlink|remove|delete`)
+	evalText      = lazyregexp.New(`\b(eval|exec)\(\s*(?:("[^"\\]*")|('[^'\\]*')|open\(\s*("[\w./-]+"|'[\w./-]+')\s*\)\.read\(\))\s*\)`)
+	otherText     = lazyregexp.New(`(?i)\binput\s*\(|argv|stdin|\bopen\s*\(|readfile|requests|urllib|fetch\s*\(|https?\b|environ|getenv|process\.env|\.read\s*\(|recv|socket|env\[|sorted|replace|translate|maketrans|swapcase|lower\(|upper\(|\[-|\*\s*\[|\.sub\(|ord\(|hex|%c|\.pop\(`)
+	codeStarts    = lazyregexp.New(`(?i)\.execute\s*\(|"\s*\.!|\.!!`)
+	starts        = lazyregexp.New(`(?i)os\.system|subprocess\.|child_process|shell_exec|exec\.command|command::new|processbuilder|getruntime|\bsystem\s*\(|process\.start|execv?p?e?l?\s*\(|popen\s*\(`)
+	sqlWrites     = lazyregexp.New(`(?i)\b(drop\s+(table|index|column|view|role|user|schema|database)|truncate\s+\w|delete\s+from|update\s+\S+\s+set|insert\s+into|alter\s+(table|role|user|database)|create\s+(table|index|user|role)|grant\s+\w|revoke\s+\w)`)
 )
 
 // stdin is what is known of what a program reads.
@@ -43,36 +46,18 @@ func (k *look) calls(text string, ws []word) {
 	if sqlWrites.MatchString(text) && slices.ContainsFunc(literal.FindAllString(text, 100), func(s string) bool { return !sqlWrites.MatchString(s) && deploysTo(plain(s)) }) {
 		k.never(productionDeploy, ws)
 	}
+	if codePublishes.MatchString(text) {
+		k.never(npmPublish, ws)
+	}
 	if cloudCode.MatchString(text) {
 		k.unknown("what it takes away may be in production", ws)
+	}
+	if httpChanges.MatchString(text) && httpHost.MatchString(text) && !loopback.MatchString(text) {
+		k.unknown("what it changes on another machine may not come back", ws)
 	}
 	if forgeCode.MatchString(text) && forgeRepo.MatchString(text) {
 		k.never(pushForce, ws)
 	}
-}
-
-// publishes judges a program that is not known to publish by the word that it is given, or by
-// its own name. In a folder of the project it is a program of the project.
-func (k *look) publishes(name string, ws []word) bool {
-	if strings.Contains(ws[0].text, "/") || dryRun(ws) || given(ws, "--help --version") {
-		return false
-	}
-	switch name { // where the word means a folder, a message or a build
-	case "dotnet", "msbuild", "hugo", "mosquitto", "nats", "redis", "rostopic", "ros2", "avahi-publish", "amqp-publish":
-		return false
-	}
-	_, operands := arguments0(ws, "")
-	hit := strings.HasSuffix(name, "-upload") || strings.HasSuffix(name, "-publish") || strings.HasPrefix(name, "publish-") ||
-		slices.ContainsFunc(ws, func(w word) bool {
-			return strings.HasPrefix(w.text, "--upload-app") || strings.HasPrefix(w.text, "--upload-package")
-		})
-	for _, w := range operands[:min(len(operands), 2)] {
-		hit = hit || w.text == "publish" || w.text == "unpublish"
-	}
-	if hit {
-		k.never(npmPublish, ws)
-	}
-	return hit
 }
 
 // compiled judges sources that the command has written itself, when a compiler or a runner of
@@ -111,8 +96,14 @@ func (k *look) compiled(name string, ws []word, in *source) {
 			continue
 		}
 		k.source(src.text, ws)
+		for _, m := range generates.FindAllStringSubmatch(src.text, 20) {
+			k.aside(func() { k.command(m[1], nil) })
+		}
 	}
 }
+
+// generates are the lines of Go that have go generate run something.
+var generates = lazyregexp.New(`(?m)^\s*//go:generate\s+(.+)$`)
 
 // source judges code of a language that is compiled.
 func (k *look) source(text string, ws []word) {
@@ -263,6 +254,14 @@ func (k *look) takes(name string, ws []word) {
 		for _, w := range operands[min(1, len(operands)):] {
 			k.touch(Delete, w, true, ws)
 		}
+	case "hdfs", "hadoop", "adb":
+		if slices.ContainsFunc(ws, func(w word) bool { return slices.Contains(strings.Fields("-rm -rmr -rmdir -expunge"), w.text) }) && !local(ws) || name == "adb" && slices.ContainsFunc(ws, func(w word) bool { return w.text == "rm" }) && given(ws, "-r -R") {
+			k.unknown("what it takes away may not come back", ws)
+		}
+	case "lftp":
+		if slices.ContainsFunc(ws, func(w word) bool { return mirrors.MatchString(w.text) }) && !isLoopback(ws) {
+			k.unknown("what it brings to others does not come back", ws)
+		}
 	case "crontab":
 		if given(ws[1:], "-r") {
 			k.unsure(Delete, "it takes all timers away", ws)
@@ -290,6 +289,8 @@ func (k *look) takes(name string, ws []word) {
 		}
 	}
 }
+
+var mirrors = lazyregexp.New(`\b(mirror\s+.*-R|put|mput|rm|mrm)\b`)
 
 var rareLanguages = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{}

@@ -3,6 +3,8 @@ package operation
 import (
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // fileSpec says which operands of a program are files that it changes, and how.
@@ -96,7 +98,7 @@ func given(ws []word, list string) bool {
 
 func (k *look) fileTool(name string, ws []word, in *source) bool {
 	switch name {
-	case "rsync", "tar", "bsdtar", "gtar", "tee", "dd", "gdd", "dcfldd", "pv", "cp", "gcp", "install", "ginstall", "ln", "rclone", "gio", "sed", "sponge", "unison", "robocopy", "scp", "xcopy":
+	case "rsync", "tar", "bsdtar", "gtar", "tee", "dd", "gdd", "dcfldd", "pv", "cp", "gcp", "install", "ginstall", "ln", "rclone", "gio", "sed", "sponge", "unison", "robocopy", "scp", "xcopy", "cpio", "pax":
 		k.otherFiles(name, ws, in)
 		return true
 	}
@@ -136,6 +138,9 @@ func (k *look) fileTool(name string, ws []word, in *source) bool {
 		}
 	}
 	for _, w := range operands {
+		if spec.deep == "always" && spec.which == allOperands && !strings.Contains(w.text, live) {
+			w.text = marked(w.text) // they take patterns themselves
+		}
 		k.touch(spec.verb, w, deep || hiddenOption && spec.verb == Delete, ws)
 	}
 	if spec.verb == Delete && slices.ContainsFunc(ws[1:], func(w word) bool { return w.many && w.text == hole }) {
@@ -188,8 +193,10 @@ func (k *look) touch(verb Verb, w word, deep bool, ws []word) {
 	case k.critical(w) && (verb != Permission || deep || k.rights(w)):
 		k.never(rmRoot, ws)
 		return
+	case verb == Permission && at == wholeHome && slices.ContainsFunc(ws[1:], func(w word) bool { return shut.MatchString(w.text) && w.text != "-rwx" }):
+		k.never(rmHome, ws)
 	case verb == Permission && (at == private || at == system && !permissible(w)):
-		if deep && at == system {
+		if at == system && (deep || slices.ContainsFunc(ws[1:], func(w word) bool { return shut.MatchString(w.text) })) {
 			k.never(rmRoot, ws)
 		}
 		return
@@ -220,6 +227,9 @@ func (k *look) touch(verb Verb, w word, deep bool, ws []word) {
 	}
 }
 
+// shut are modes that let nobody in, or everybody.
+var shut = lazyregexp.New(`^(0*[0-7]?000|0*777|[ua]*-rwx|[a]*-[rx]+|[ao]\+rwx)$`)
+
 // permissible are system folders whose owner people do change.
 func permissible(w word) bool {
 	text := strings.TrimRight(w.text, "/*"+live)
@@ -243,12 +253,19 @@ func (k *look) overwrite(w word, ws []word, appends bool) {
 		if k.narrow {
 			k.unsure(Overwrite, "it overwrites what it finds outside of the work tree", ws)
 		}
+	case strings.HasPrefix(k.full(w), "/proc/sys/") && sysctlBad.MatchString(k.full(w)):
+		k.unknown("it changes the system under what runs on it", ws)
 	case k.critical(w) && (!appends || k.rights(w)), strings.HasPrefix(w.text, "/proc/sysrq"):
 		k.never(rmRoot, ws)
+	case !appends && coreFile.MatchString(k.full(w)):
+		k.unsure(Overwrite, "the system reads what it overwrites", ws)
 	case at == elsewhere || at > unsure:
 		k.does(Effect{Verb: Overwrite, Target: w.String(), Certain: true, Bounded: true})
 	}
 }
+
+// coreFile are files of the system that are there before any that people add.
+var coreFile = lazyregexp.New(`^/etc/(hosts|resolv\.conf|profile|environment|hostname|nsswitch\.conf|bash\.bashrc|crontab|inittab|services|ld\.so\.conf|sysctl\.conf|selinux/config|default/grub|ssh/ssh_config|apt/sources\.list|group-|login\.defs)$|^/(usr/)?s?bin/(sh|bash|ls|env|su|sudo|login|init|mount|python3?|perl|cp|mv|rm|cat)$`)
 
 // otherFiles judges programs whose words need more than a row of the table.
 func (k *look) otherFiles(name string, ws []word, in *source) {
@@ -269,6 +286,7 @@ func (k *look) otherFiles(name string, ws []word, in *source) {
 				k.touch(Delete, w, true, ws)
 			}
 		}
+		k.unpacks(ws)
 		for _, w := range ws[1:] {
 			for _, o := range []string{"--to-command", "--checkpoint-action", "--use-compress-program", "-I", "--info-script", "--rsh-command"} {
 				if v, ok := strings.CutPrefix(w.text, o+"="); ok {
@@ -312,6 +330,17 @@ func (k *look) otherFiles(name string, ws []word, in *source) {
 		k.copy(name, ws, in)
 	case "ln":
 		k.link(ws)
+	case "cpio", "pax":
+		_, operands := arguments0(ws, " -F -H -R -E -f -s ")
+		if name == "cpio" && given(ws[1:], "-p --pass-through") || name == "pax" && given(ws[1:], "-w") {
+			for _, w := range operands {
+				if at := k.target(w); at == wholeRoot || at == wholeHome || at == system {
+					k.unsure(Overwrite, "it unpacks over what is there", ws)
+				}
+			}
+		} else if at := k.target(plain(".")); given(ws[1:], "-i --extract -r") && (at == wholeRoot || at == wholeHome || at == system) {
+			k.unsure(Overwrite, "it unpacks over what is there", ws)
+		}
 	case "rclone":
 		k.rclone(ws)
 	case "gio":
@@ -322,6 +351,22 @@ func (k *look) otherFiles(name string, ws []word, in *source) {
 		}
 	case "sed":
 		k.sed(ws)
+	}
+}
+
+// unpacks judges an archive that is unpacked over the system, or a home folder.
+func (k *look) unpacks(ws []word) {
+	if len(ws) < 2 || !given(ws[1:], "-x --extract --get") && !(strings.HasPrefix(ws[1].text, "x") && len(ws[1].text) < 6) {
+		return
+	}
+	for i, w := range ws[1:] {
+		dir, ok := strings.CutPrefix(w.text, "--directory=")
+		if ws[i].text == "-C" || ws[i].text == "--directory" {
+			dir, ok = w.text, true
+		}
+		if at := k.target(plain(dir)); ok && (at == wholeRoot || at == wholeHome || at == system && !permissible(plain(dir))) {
+			k.unsure(Overwrite, "it unpacks over what is there", ws)
+		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 var (
 	refsPath     = lazyregexp.New(`(?i)git/+refs?\b|/refs/heads|repository/(branches|tags)|/branches/|/git/refs|refs%2fheads`)
-	writeVerb    = lazyregexp.New(`(?i)^(-X|--request|--method)?=?(PATCH|DELETE|PUT)$`)
 	releasesPath = lazyregexp.New(`(?i)(repos|projects)/[^ ]*/releases(\b|$)`)
 	forgeShips   = lazyregexp.New(`(?i)(release|publish)[\w-]*\.ya?ml`)
 	graphPush    = lazyregexp.New(`(?i)\b(updateRefs?|deleteRef|deleteRepository|mergeBranch)\b`)
@@ -82,30 +81,13 @@ func (k *look) forge(name string, ws []word, in *source) bool {
 	return true
 }
 
-// request judges a call of an API: one that writes references of a repository, deletes it, or
-// deletes what is in production.
+// request judges a call of an API: one that writes references of a repository, deletes it, deletes
+// or replaces what another machine has, or has it deploy.
 func (k *look) request(ws []word) {
 	text := joined(ws)
-	writes, deletes, method := false, false, false
-	for i, w := range ws[1:] {
-		t := strings.ToUpper(w.text)
-		next := ""
-		if i+2 < len(ws) {
-			next = strings.ToUpper(ws[i+2].text)
-		}
-		switch {
-		case (w.text == "-X" || strings.EqualFold(w.text, "--request") || strings.EqualFold(w.text, "--method") || strings.EqualFold(w.text, "-Method")) && (next == "PATCH" || next == "DELETE" || next == "PUT"):
-			method = true
-			writes, deletes = true, deletes || next == "DELETE"
-		case writeVerb.MatchString(w.text), strings.HasPrefix(t, "-XDELETE"), strings.HasPrefix(t, "-XPATCH"), strings.HasPrefix(t, "-XPUT"), strings.HasPrefix(t, "--METHOD=DELETE"), strings.HasPrefix(t, "--REQUEST=DELETE"):
-			method = true
-			writes, deletes = true, deletes || strings.Contains(t, "DELETE")
-		case slices.Contains([]string{"-d", "--data", "--data-raw", "--data-binary", "--json", "-f", "-F", "--field", "--raw-field", "--input", "--post-data", "--body-data"}, w.text):
-			writes = true
-		case w.text == "-X" && i+2 < len(ws) && ws[i+2].holes():
-			writes, method = true, true
-		}
-	}
+	method, writes := methodOf(ws)
+	deletes, changes := method == "DELETE", method == "DELETE" || method == "PUT" || method == "PATCH" || strings.Contains(method, hole)
+	ofForge := slices.Contains([]string{"gh", "glab"}, base(ws[0]))
 	switch {
 	case graphPush.MatchString(text) && writes:
 		k.never(pushForce, ws)
@@ -113,18 +95,47 @@ func (k *look) request(ws []word) {
 		k.never(npmPublish, ws)
 	case writes && strings.Contains(text, "/dispatches") && (slices.ContainsFunc(ws, deployWord) || deploysTo(plain(text)) || forgeShips.MatchString(text)):
 		k.never(productionDeploy, ws)
-	case refsPath.MatchString(text) && method && (forgeHost.MatchString(text) || ws[0].text == "gh" || ws[0].text == "glab" || base(ws[0]) == "gh"):
+	case refsPath.MatchString(text) && changes && (forgeHost.MatchString(text) || ofForge):
 		k.never(pushForce, ws)
 	case deletes && forgeRe0.MatchString(text+" ") && forgeHost.MatchString(text):
 		k.never(pushForce, ws)
-	case writes && deploysTo(plain(strings.Join(tokens(plain(text)), " "))) && deletes:
-		k.never(productionDeploy, ws)
-	case writes && slices.ContainsFunc(ws, deployWord) && slices.ContainsFunc(ws, deploysTo):
+	case writes && deploysTo(plain(strings.Join(tokens(plain(text)), " "))) && deletes, writes && slices.ContainsFunc(ws, deployWord) && slices.ContainsFunc(ws, deploysTo):
 		k.never(productionDeploy, ws)
 	case deletes && forgeRe1.MatchString(text):
 		k.never(dropDatabase, ws)
+	case isLoopback(ws) || dryRun(ws):
+	case deletes, changes && !ofForge:
+		k.unknown("what it changes on another machine may not come back", ws)
+	case writes && slices.ContainsFunc(ws[1:], func(w word) bool { return callsHook.MatchString(w.String()) }):
+		k.unknown("what it calls may deploy or publish", ws)
 	}
 }
+
+// methodOf is the method of a call of HTTP, and whether it is one that changes something.
+func methodOf(ws []word) (method string, writes bool) {
+	for i, w := range ws[1:] {
+		before, key, value := strings.ToLower(ws[i].text), "", ""
+		if key, value, _ = strings.Cut(strings.ToLower(w.text), "="); value == "" && strings.HasPrefix(key, "-x") && len(key) > 2 {
+			key, value = "-x", key[2:]
+		}
+		switch {
+		case before == "-x" && ws[i].text == "-X" || slices.Contains([]string{"--request", "--method", "-method"}, before):
+			method = strings.ToUpper(w.text)
+		case (key == "-x" && strings.HasPrefix(w.text, "-X") || key == "--request" || key == "--method") && value != "":
+			method = strings.ToUpper(value)
+		case i < 3 && slices.Contains([]string{"delete", "put", "patch", "post"}, key) && slices.Contains([]string{"http", "https", "xh", "xhs", "httpie", "curlie"}, base(ws[0])):
+			method = strings.ToUpper(key)
+		case w.text == "-T" || key == "--upload-file" || key == "--body-file" && method == "":
+			method = "PUT"
+		case slices.Contains([]string{"-d", "--data", "--data-raw", "--data-binary", "--data-urlencode", "--json", "-f", "--form", "--field", "--raw-field", "--input", "--post-data", "--post-file", "--body-data", "-body"}, key) && w.text != "-f" || w.text == "-f" && strings.HasPrefix(base(ws[0]), "g"):
+			writes = true
+		}
+	}
+	return strings.ReplaceAll(method, "$?", hole), writes || method != "" && method != "GET" && method != "HEAD" && method != "OPTIONS"
+}
+
+// callsHook are addresses at which something is deployed, published or started.
+var callsHook = lazyregexp.New(`(?i)://[^\s]*(deploy|build_hooks|webhooks?/|/hooks?/|hooks\.|/publish|/releases?(/|$|\?)|/upload|/dispatches|/trigger|/promote|/rollback|/builds?$|/pipelines?(/|$|\?)|/purge|/restart|/reboot|/shutdown|/terminate|/destroy|/delete|registry|/packages?(/|$)|pypi|/merge$|flush|drop)`)
 
 // Parts of what is looked for above.
 var (

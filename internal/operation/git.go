@@ -86,8 +86,12 @@ func (k *look) git(name string, ws []word, in *source) {
 	case "clean":
 		k.clean(ws, at)
 	case "rm":
-		if k.gitDir(ws[1:at]) != nil && given(args[1:], "-r") && !given(args[1:], "--cached -n") {
-			for _, dir := range k.gitDir(ws[1:at]) {
+		if given(args[1:], "-r") && !given(args[1:], "--cached -n") {
+			dirs := k.gitDir(ws[1:at])
+			if k.target(plain(".")) > unsure {
+				dirs = append(dirs, plain("."))
+			}
+			for _, dir := range dirs {
 				k.touch(Delete, dir, true, ws)
 			}
 		}

@@ -18,7 +18,7 @@ var localPrograms = sync.OnceValue(func() map[string]bool {
 		rustfmt tsc tsup esbuild vite rollup webpack parcel swc babel biome oxlint dprint clippy-driver rubocop standardrb reek brakeman phpstan psalm php-cs-fixer ktlint detekt swiftlint clang-format clang-tidy cppcheck markdownlint markdownlint-cli2 cspell codespell typos vale taplo
 		sort uniq jq yq fx gron xmllint sed-less zip unzip gzip gunzip bzip2 xz zstd 7z which realpath basename dirname readlink open xdg-open nl expand column paste comm join seq sleep date time-less true false
 		apt apt-get dnf yum apk pacman zypper port pip pip3 pipx conda-less gem-less bundler nvm fnm volta corepack rustup sdk asdf-less
-		gcc g++ clang clang++ cc c++ ld ar make-less cmake meson ninja autoconf automake configure ./configure javac java kotlinc scalac rustc ghc dotnet-less msbuild xcodebuild swiftc zig nim gfortran nasm protoc flatc thrift
+		gcc g++ clang clang++ cc c++ ld ar make-less cmake meson ninja autoconf automake configure ./configure javac java kotlinc scalac rustc ghc dotnet-less msbuild xcodebuild swiftc nim gfortran nasm protoc flatc thrift
 		storybook start-storybook next nuxt astro gatsby ng vue-cli-service react-scripts svelte-kit remix turbo-less lerna-less tsc-watch nodemon concurrently-less http-server serve live-server
 		coverage codecov lcov genhtml gcovr nyc c8 istanbul tarpaulin grcov snyk trivy grype syft gitleaks semgrep trufflehog tfsec checkov tflint kube-linter kube-score pluto conftest-less opa
 		tig lazygit delta cloc scc tokei hyperfine-less ab wrk hey k6 vegeta siege locust pre-commit husky lint-staged commitlint commitizen cz changie towncrier git-cliff conventional-changelog standard-version
@@ -37,6 +37,9 @@ var testTask = lazyregexp.New(`(?i)^(test|tests|t|build|lint|check|fmt|format|ve
 
 // isLocal reports whether a command builds, tests, checks or shows, and nothing else.
 func isLocal(name string, ws []word) bool {
+	if runsToPublish(name, ws) {
+		return false
+	}
 	if localPrograms()[name] {
 		return true
 	}

@@ -32,7 +32,7 @@ func homeParts(dir string) []string {
 var (
 	drive   = lazyregexp.New(`(?i)^([a-z]:|/mnt/[a-z]|/[a-z]|/cygdrive/[a-z])?[/\\]*\*?$`)
 	bracket = lazyregexp.New(live + `\[[^\]]*\]`)
-	disks   = lazyregexp.New(`^(sd|hd|vd|xvd)[a-z*?]?[0-9]*$|^(nvme|mmcblk|disk|rdisk|dm-|md|loop|nbd|sr|zd|ram)[0-9*]|^(mapper|disk|mem|kmem|port|block|zvol)$|^[a-z]*[*?\[]`)
+	disks   = lazyregexp.New(`^(sd|hd|vd|xvd)[a-z*?]?[0-9]*$|^(nvme|mmcblk|disk|rdisk|dm-|md|loop|nbd|sr|zd|ram|da|ada|vtbd|nvd|wd|rd|rsd|rdisk|drbd|bcache|pmem)[0-9*]|^(mapper|disk|mem|kmem|port|block|zvol)$|^[a-z]*[*?\[]`)
 )
 
 // target judges a path wherever the shell may be (C-043).
@@ -249,7 +249,7 @@ func (k *look) inHome(parts []string) place {
 	switch {
 	case slices.Contains(caches, rest[0]), len(rest) > 1 && rest[0] == "go" && rest[1] == "pkg", len(rest) > 1 && rest[0] == "library" && rest[1] == "caches":
 		return temporary
-	case len(rest) == 1 && slices.ContainsFunc([]string{".ssh", ".gnupg", ".aws", ".kube", ".config", ".local", ".docker", ".mozilla", ".thunderbird", ".password-store", "documents", "desktop", "pictures", "downloads", "music", "videos", "movies", "library", "dropbox", "onedrive", "projects", "code", "repos", "src", "work", "workspace", "dev", "git", "public", "icloud", "backup", "backups", "mail", "bin"}, func(n string) bool { return matches(rest[0], n) }):
+	case len(rest) == 2 && rest[0] == ".local" && (matches(rest[1], "share") || matches(rest[1], "bin")), len(rest) == 1 && slices.ContainsFunc([]string{".ssh", ".gnupg", ".aws", ".kube", ".config", ".local", ".docker", ".mozilla", ".thunderbird", ".password-store", "documents", "desktop", "pictures", "downloads", "music", "videos", "movies", "library", "dropbox", "onedrive", "projects", "code", "repos", "src", "work", "workspace", "dev", "git", "public", "icloud", "backup", "backups", "mail", "bin"}, func(n string) bool { return matches(rest[0], n) }):
 		return private
 	}
 	return elsewhere

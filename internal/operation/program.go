@@ -121,8 +121,8 @@ func (k *look) program(ws []word, in *source) *source {
 			k.compiled(name, ws, nil)
 		}
 		if out, ok := k.wraps(name, ws, in); ok {
-			if !k.published(name, ws) && !strings.HasPrefix(name, "-") {
-				k.publishes(name, ws)
+			if slices.Contains(strings.Fields("bundle poetry hatch pdm uv rye pipenv conda micromamba nix devbox mise asdf doppler op foreman"), name) { // that have words of their own
+				k.published(name, ws)
 			}
 			return out
 		}
@@ -135,7 +135,7 @@ func (k *look) program(ws []word, in *source) *source {
 			if in != nil && in.text != "" && dropSQL(in.text) {
 				k.never(dropDatabase, ws)
 			}
-			published := k.published(name, ws) || k.publishes(name, ws)
+			published := k.published(name, ws)
 			k.migrates(name, ws)
 			if !published {
 				k.anywhere(ws)
@@ -144,6 +144,7 @@ func (k *look) program(ws []word, in *source) *source {
 	}
 	k.escapes(name, ws, in)
 	k.takes(name, ws)
+	k.machine(name, ws)
 	k.shapes(name, ws)
 	return nil
 }

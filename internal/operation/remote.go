@@ -155,7 +155,14 @@ func (k *look) container(name string, ws []word, in *source) {
 	case verb == "context" && sub == "use" && len(rest) > 1:
 		k.s.vars["DOCKER_CONTEXT"] = []word{plain(rest[1])}
 		return
-	case verb == "volume" && (sub == "rm" || sub == "remove" || sub == "prune") && !local(ws), verb == "system" && sub == "prune" && given(ws, "--volumes"):
+	case verb == "compose" && sub == "down" && given(ws, "-v --volumes") && !local(ws), strings.HasSuffix(name, "-compose") && verb == "down" && given(ws, "-v --volumes") && !local(ws),
+		verb == "compose" && sub == "rm" && given(ws, "-v --volumes") && !local(ws), verb == "system" && sub == "reset", verb == "system" && sub == "prune" && given(ws, "-a --all"), (verb == "rm" || verb == "kill" || verb == "stop" || verb == "rmi" || verb == "container" || verb == "image" || verb == "volume") && slices.ContainsFunc(ws, func(w word) bool { return strings.HasPrefix(w.text, everyOf) }):
+		k.unknown("what it takes away may be others', or not come back", ws)
+		return
+	case (verb == "service" || verb == "node" || verb == "secret" || verb == "config") && sub == "rm" && !local(ws), verb == "swarm" && sub == "leave" && given(ws, "-f --force"):
+		k.unknown("what it takes away may be in production", ws)
+		return
+	case verb == "volume" && (sub == "rm" || sub == "remove" || sub == "prune") && !local(ws), verb == "compose" && sub == "rm" && given(ws, "-v --volumes") && !local(ws), verb == "system" && sub == "reset", verb == "system" && sub == "prune" && given(ws, "--volumes"):
 		k.unknown("what volumes hold does not come back", ws)
 		return
 	case verb == "stack" && (sub == "rm" || sub == "remove" || sub == "down") && !local(ws) && !slices.ContainsFunc(ws, deploysTo):
@@ -187,6 +194,9 @@ func (k *look) container(name string, ws []word, in *source) {
 	}
 	k.aside(func() { k.contained(ws, start+1, in) })
 }
+
+// everyOf begins what stands for all containers, images or volumes of this machine.
+const everyOf = "every-"
 
 const containerValued = " -v --volume -e --env --name -w --workdir -u --user -p --publish --network --net --mount --entrypoint -h --hostname --env-file --platform -l --label --add-host --cpus -m --memory --shm-size --ulimit --tmpfs --device --cap-add --cap-drop --security-opt --restart --ip --dns --pull --volumes-from --gpus --ipc --pid --log-driver --log-opt --link --expose --cidfile --stop-signal --health-cmd --index "
 
@@ -352,6 +362,9 @@ func (k *look) kube(ws []word, in *source) {
 		k.never(productionDeploy, ws)
 	case verb == "delete" && (big || slices.ContainsFunc(ws, func(w word) bool { return w.text == "--all" || w.text == "-A" || w.text == "--all-namespaces" })) && !local(ws):
 		k.unknown("what it deletes may be in production", ws)
+	case verb == "delete" && kind != "" && !slices.Contains([]string{"pod", "pods", "po", "job", "jobs", "event", "events", "replicaset", "rs"}, kind) && !local(ws), verb == "scale" && slices.ContainsFunc(ws, func(w word) bool { return w.text == "--replicas=0" }) && !local(ws),
+		verb == "rollout" && sub == "undo" && !local(ws), verb == "adm" && sub == "prune" && given(ws, "--confirm"):
+		k.unknown("what it takes away may be in production", ws)
 	case (verb == "drain" || verb == "cordon" || verb == "taint" || verb == "replace" && given(ws, "--force")) && !local(ws):
 		k.unknown("what it changes may be in production", ws)
 	case slices.Contains([]string{"apply", "create", "replace", "patch", "set", "delete", "scale", "rollout", "edit"}, verb):
@@ -383,7 +396,7 @@ func (k *look) prodNamed(name string) bool {
 // local reports whether words name a place that is for tests.
 func local(ws []word) bool {
 	return slices.ContainsFunc(ws[1:], func(w word) bool {
-		return slices.ContainsFunc(tokens(w), func(t string) bool {
+		return !strings.HasPrefix(w.text, "/dev/") && slices.ContainsFunc(tokens(w), func(t string) bool {
 			return slices.Contains([]string{"test", "tests", "testing", "dev", "development", "local", "localhost", "kind", "minikube", "sandbox", "ci", "demo", "example", "tmp", "temp", "scratch", "preview", "playground", "e", "localstack", "k3d"}, t) && t != "e"
 		})
 	})

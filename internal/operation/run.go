@@ -57,7 +57,10 @@ func (k *look) shell(name string, ws []word, in *source) *source {
 	case run && script > 0:
 		words := ws[script : script+1]
 		if name == "cmd" || name == "pwsh" || name == "powershell" {
-			words = ws[script:]
+			words = slices.Clone(ws[script:])
+			for i, w := range words {
+				words[i].text = strings.ReplaceAll(w.text, `\`, "/")
+			}
 		}
 		params, called := k.s.params, k.s.called
 		zero := k.s.zero
@@ -200,6 +203,12 @@ func (k *look) wraps(name string, ws []word, in *source) (*source, bool) {
 	}
 	if slices.Contains([]string{"su", "runuser", "script", "env", "watch", "parallel", "flock", "npx", "systemd-run", "nix-shell", "nix", "capsh", "hyperfine", "concurrently"}, name) {
 		k.shellOption(name, ws)
+	}
+	if (name == "builtin" || name == "command") && len(ws) > 1 { // not the function of that name
+		if f := k.funcs[ws[1].text]; f != nil {
+			delete(k.funcs, ws[1].text)
+			defer func() { k.funcs[ws[1].text] = f }()
+		}
 	}
 	if in != nil && !in.file && becomesShell(name, ws) {
 		return k.reads(in, ws), true

@@ -167,6 +167,9 @@ func (k *look) clause(s *syntax.Stmt, in *source, targets []word) *source {
 	case *syntax.FuncDecl:
 		if c.Name != nil {
 			k.funcs[c.Name.Value] = &function{body: c.Body}
+			if bomb(c) {
+				k.unknown("a function that starts itself without end", []word{plain(c.Name.Value)})
+			}
 		}
 	case *syntax.DeclClause:
 		k.assign(c.Args)
@@ -246,6 +249,9 @@ func (k *look) ifs(c *syntax.IfClause, in *source) *source {
 }
 
 func (k *look) loop(c *syntax.WhileClause, in *source) *source {
+	if endless(c) {
+		k.unknown("a loop that starts without end", []word{plain("while")})
+	}
 	old := k.s.in
 	k.s.in = in
 	var out *source
@@ -552,48 +558,5 @@ func (k *look) reckoned(n syntax.Node) {
 	})
 	if quoted {
 		k.unknown("a substitution within an index, which the shell runs", []word{plain("[")})
-	}
-}
-
-// index does so for the words of a command of the shell itself that names variables.
-func (k *look) index(ws []word) {
-	if !slices.Contains([]string{"printf", "test", "[", "read", "unset", "mapfile", "readarray", "wait", "getopts"}, ws[0].text) {
-		return
-	}
-	if ws[0].text == "printf" && (len(ws) < 3 || ws[1].text != "-v") {
-		return
-	}
-	for _, w := range ws[1:] {
-		text := w.String()
-		if at := strings.IndexByte(text, '['); at > 0 && (strings.Contains(text[at:], "$(") || strings.Contains(text[at:], "`")) {
-			k.unknown("a substitution within an index, which the shell runs", ws)
-		}
-	}
-}
-
-// loose looks at text that is no shell: each of its words may begin a command.
-func (k *look) loose(text string) {
-	text = strings.NewReplacer(hole, " ", live, "", home, "~").Replace(text)
-	fields := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`,;()[]{}|&", r) })
-	if len(fields) > mostWords {
-		fields = fields[:mostWords]
-	}
-	ws := make([]word, len(fields))
-	for i, f := range fields {
-		if ws[i] = plain(f); strings.HasPrefix(f, "~") {
-			ws[i] = plain(home + strings.TrimPrefix(f, "~"))
-		} else if strings.HasPrefix(f, "$HOME") {
-			ws[i] = plain(home + strings.TrimPrefix(f, "$HOME"))
-		}
-	}
-	k.quiet++
-	for i := range ws {
-		if risky(ws[i].text) {
-			k.aside(func() { k.program(ws[i:min(len(ws), i+12)], nil) })
-		}
-	}
-	k.quiet--
-	if dropSQL(text) {
-		k.never(dropDatabase, []word{plain(text)})
 	}
 }

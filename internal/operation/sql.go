@@ -111,6 +111,8 @@ func (k *look) client(name string, ws []word, in *source) bool {
 	case "redis-cli", "valkey-cli", "keydb-cli":
 		if slices.ContainsFunc(ws[1:], func(w word) bool { return slices.Contains([]string{"flushall", "flushdb"}, w.lower()) }) {
 			k.never(dropDatabase, ws)
+		} else if slices.ContainsFunc(ws, func(w word) bool { return w.lower() == "del" }) && slices.ContainsFunc(ws, word.holes) {
+			k.unknown("what it takes away may not come back", ws)
 		}
 	case "mongosh", "mongo":
 		if mongoDrop.MatchString(text) || in != nil && mongoDrop.MatchString(in.text) {
@@ -127,6 +129,8 @@ func (k *look) client(name string, ws []word, in *source) bool {
 	case "influx", "turso", "surreal", "dolt", "edgedb":
 		if sqlRe0.MatchString(text) {
 			k.never(dropDatabase, ws)
+		} else {
+			k.verb(name, ws)
 		}
 	case "cypher-shell":
 		if sqlRe1.MatchString(text) {
@@ -220,6 +224,9 @@ func (k *look) databaseAdmin(name string, ws []word) bool {
 			return true
 		}
 		drops = given(ws, "--clean -c") && given(ws, "--create -C") && !local(ws)
+		if !drops && given(ws, "--clean -c") && !local(ws) && !testNamed(operands) {
+			k.unknown("it empties the database before it fills it", ws)
+		}
 		if !drops {
 			return true
 		}

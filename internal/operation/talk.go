@@ -87,6 +87,8 @@ func (k *look) says(ws []word, in *source) *source {
 	}
 	plainly := func(text string) *source { return &source{text: text, known: true} }
 	switch name {
+	case ":", "true":
+		return plainly("")
 	case "echo":
 		return said(k.atHome(ws[1:]), true)
 	case "printf":
@@ -139,6 +141,15 @@ func (k *look) says(ws []word, in *source) *source {
 	case "npm", "pnpm", "yarn", "brew", "pkg-config", "python", "python3", "node", "xcrun", "llvm-config", "pg_config", "rustup", "cargo":
 		if slices.Contains([]string{"bin", "root", "prefix", "--prefix", "config", "--cflags", "--libs", "--version", "-V", "-v", "--bindir"}, arg(1)) {
 			return &source{names: []word{plain("value")}}
+		}
+	case "docker", "podman", "nerdctl":
+		if slices.ContainsFunc(ws, func(w word) bool {
+			return strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--") && strings.HasSuffix(w.text, "q") || w.text == "--quiet"
+		}) {
+			if given(ws[1:], "-f --filter") {
+				return &source{names: []word{plain("value")}}
+			}
+			return &source{names: []word{plain(everyOf + arg(1))}}
 		}
 	case "ssh-agent", "direnv", "dircolors", "brew shellenv", "pyenv", "rbenv", "nodenv", "fnm", "starship", "zoxide", "thefuck", "opam", "luarocks", "mise", "asdf", "conda", "lesspipe", "resize", "keychain", "minikube", "docker-machine", "register-python-argcomplete":
 		return plainly("") // the text for eval that sets variables
@@ -392,4 +403,47 @@ func formatted(ws []word) *source {
 		return &source{text: joined(ws)}
 	}
 	return &source{text: b.String(), known: true}
+}
+
+// loose looks at text that is no shell: each of its words may begin a command.
+func (k *look) loose(text string) {
+	text = strings.NewReplacer(hole, " ", live, "", home, "~").Replace(text)
+	fields := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`,;()[]{}|&", r) })
+	if len(fields) > mostWords {
+		fields = fields[:mostWords]
+	}
+	ws := make([]word, len(fields))
+	for i, f := range fields {
+		if ws[i] = plain(f); strings.HasPrefix(f, "~") {
+			ws[i] = plain(home + strings.TrimPrefix(f, "~"))
+		} else if strings.HasPrefix(f, "$HOME") {
+			ws[i] = plain(home + strings.TrimPrefix(f, "$HOME"))
+		}
+	}
+	k.quiet++
+	for i := range ws {
+		if risky(ws[i].text) {
+			k.aside(func() { k.program(ws[i:min(len(ws), i+12)], nil) })
+		}
+	}
+	k.quiet--
+	if dropSQL(text) {
+		k.never(dropDatabase, []word{plain(text)})
+	}
+}
+
+// index does so for the words of a command of the shell itself that names variables.
+func (k *look) index(ws []word) {
+	if !slices.Contains([]string{"printf", "test", "[", "read", "unset", "mapfile", "readarray", "wait", "getopts"}, ws[0].text) {
+		return
+	}
+	if ws[0].text == "printf" && (len(ws) < 3 || ws[1].text != "-v") {
+		return
+	}
+	for _, w := range ws[1:] {
+		text := w.String()
+		if at := strings.IndexByte(text, '['); at > 0 && (strings.Contains(text[at:], "$(") || strings.Contains(text[at:], "`")) {
+			k.unknown("a substitution within an index, which the shell runs", ws)
+		}
+	}
 }

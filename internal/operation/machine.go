@@ -1,0 +1,188 @@
+package operation
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
+)
+
+// machine judges what the machine as such is told: to stop, to end what runs on it, to let
+// everybody in, to have other users, timers and settings of the kernel.
+func (k *look) machine(name string, ws []word) {
+	_, operands := arguments0(ws, " -s -n -t -p --signal -u --user -T --table ")
+	verb, last := "", ""
+	if len(operands) > 0 {
+		verb, last = operands[0].lower(), operands[len(operands)-1].lower()
+	}
+	any := func(list string) bool {
+		return slices.ContainsFunc(ws[1:], func(w word) bool { return slices.Contains(strings.Fields(list), w.text) })
+	}
+	is := func(list string) bool { return slices.Contains(strings.Fields(list), verb) }
+	stops, ends, opens, users, kernel := false, false, false, false, false
+	switch name {
+	case "reboot", "shutdown", "poweroff", "halt", "stop-computer", "restart-computer", "kexec":
+		stops = !any("--help --version -c -k -w --wtmp-only -l")
+	case "init", "telinit":
+		stops = is("0 6 1 s") && len(ws) == 2
+	case "systemctl":
+		stops = is("reboot poweroff halt kexec soft-reboot suspend hibernate hybrid-sleep rescue emergency isolate exit switch-root")
+		ends = is("stop disable mask kill") && !any("--user") && !devService.MatchString(last) || is("set-default") && !strings.Contains(last, "graphical") && !strings.Contains(last, "multi-user")
+	case "loginctl":
+		ends = is("terminate-user terminate-session kill-user kill-session terminate-seat")
+	case "kill", "skill":
+		ends = slices.ContainsFunc(ws[1:], func(w word) bool { return w.text == "-1" && w != ws[1] || w.text == "1" }) && !any("-0 -l")
+		ends = ends || len(ws) == 3 && ws[1].text == "--" && ws[2].text == "-1"
+	case "killall5":
+		ends = true
+	case "pkill", "killall":
+		own := any("-0 -l -L --list --signal=0")
+		ends = !own && (any("-v --inverse") || slices.ContainsFunc(operands, func(w word) bool { return systemProcess.MatchString(w.String()) }) ||
+			len(operands) == 0 && given(ws[1:], "-u --user -U --euid -t --terminal") && !any("-V"))
+		if i := slices.IndexFunc(ws, func(w word) bool { return w.text == "-u" || w.text == "--user" }); i > 0 && i+1 < len(ws) && ws[i+1].text == "root" {
+			ends = true
+		}
+	case "iptables", "ip6tables", "iptables-legacy", "ip6tables-legacy", "ebtables", "arptables":
+		opens = any("-F --flush -X -Z -P --policy -D --delete") && !any("-L -S")
+	case "nft":
+		opens = is("flush delete destroy reset")
+	case "ufw":
+		opens = is("disable reset delete") || is("default") && any("allow")
+	case "firewall-cmd":
+		opens = any("--panic-on --complete-reload") || slices.ContainsFunc(ws, func(w word) bool {
+			return strings.HasPrefix(w.text, "--remove") || strings.HasPrefix(w.text, "--delete")
+		})
+	case "pfctl":
+		opens = any("-d -F")
+	case "ip", "route", "ifconfig", "nmcli", "networksetup", "ifdown", "netplan", "resolvectl":
+		kernel = name == "ip" && slices.ContainsFunc(operands[:min(len(operands), 3)], func(w word) bool { return slices.Contains(strings.Fields("del delete flush"), w.text) }) && !any("netns") ||
+			name == "ip" && is("link l") && last == "down" || name == "ifconfig" && last == "down" && !strings.HasPrefix(verb, "lo") || name == "nmcli" && (any("off down delete disconnect") && !any("show")) || name == "route" && is("del delete flush") || name == "ifdown" || name == "networksetup" && any("off")
+	case "sysctl":
+		kernel = (any("-w --write") || strings.Contains(joined(ws), "=")) && sysctlBad.MatchString(joined(ws))
+	case "tailscale", "wg-quick", "zerotier-cli":
+		kernel = is("down logout leave")
+	case "service", "rc-service", "supervisorctl", "monit", "invoke-rc.d":
+		ends = is("stop shutdown") && name != "service" || (last == "stop" || last == "full-restart") && !devService.MatchString(verb)
+	case "swapoff":
+		kernel = any("-a --all")
+	case "rmmod", "insmod", "setenforce", "kldunload":
+		kernel = name != "setenforce" || any("0 Permissive permissive")
+	case "modprobe":
+		kernel = any("-r --remove")
+	case "umount", "fusermount":
+		kernel = any("-a --all -A") || slices.ContainsFunc(operands, func(w word) bool { p := k.target(w); return p == system || p == wholeHome || p == wholeRoot })
+	case "mount":
+		kernel = slices.ContainsFunc(ws, func(w word) bool { return remountRO.MatchString(w.text) }) && k.target(plain(last)) > private && last != "/system" || len(operands) > 1 && !k.s.away && slices.ContainsFunc(operands[1:], func(w word) bool {
+			p := k.target(w)
+			return p == wholeHome || p == private || (p == system || p == wholeRoot) && !mountable.MatchString(w.text) && !any("--make-rprivate")
+		})
+	case "userdel", "deluser", "groupdel", "delgroup", "dscl":
+		users = name != "dscl" || any("-delete . -create")
+	case "usermod", "passwd", "chpasswd", "chage", "vipw", "dseditgroup", "gpasswd":
+		users = name == "passwd" && any("-d -l --delete --lock root") || name == "usermod" && any("-L --lock -p -s --expiredate -e") || name == "chpasswd" || name == "chage" && any("-E -M")
+	case "crontab":
+		users = any("-r /dev/null") && !dryRun(ws)
+	case "launchctl":
+		ends = is("unload remove bootout disable reboot kill") && !any("--user")
+		stops = is("reboot")
+	case "date", "timedatectl", "hwclock":
+		kernel = name == "date" && (any("-s") || slices.ContainsFunc(ws, func(w word) bool { return strings.HasPrefix(w.text, "--set") })) || name == "timedatectl" && is("set-time set-ntp") || name == "hwclock" && any("-w --set --systohc")
+	case "dpkg", "rpm":
+		users = any("--purge -P -e --erase --force-remove-essential --nodeps") && systemPackage.MatchString(joined(operands))
+	case "apt", "apt-get", "dnf", "yum", "pacman":
+		users = any("purge remove autoremove erase -R -Rns") && systemPackage.MatchString(joined(operands))
+	case "bcdedit", "reg", "vssadmin", "wevtutil", "net":
+		users = is("delete") || any("/delete /deletevalue cl")
+	case "tmutil", "nvram", "csrutil", "spctl":
+		users = is("delete disable deletelocalsnapshots") || any("-c --master-disable")
+	}
+	switch {
+	case stops:
+		k.unknown("it stops the machine", ws)
+	case ends:
+		k.unknown("it ends what others need", ws)
+	case opens:
+		k.unknown("it opens the machine to others, or closes it", ws)
+	case users:
+		k.unknown("it takes away what the machine's users have", ws)
+	case kernel:
+		k.unknown("it changes the system under what runs on it", ws)
+	}
+}
+
+var (
+	devService    = lazyregexp.New(`(?i)^(docker|containerd|mysql|mysqld|mariadb|postgres\w*|redis\S*|mongo\w*|apt-daily\S*|unattended-upgrades|man-db\S*|nginx|apache2|httpd|memcached|rabbitmq\S*|elasticsearch|kubelet|k3s|crio|podman|snapd\S*|test\S*|dev\S*|clickhouse\S*|\S*\$\?\S*|undo-mount-hacks\S*|motd-news\S*|phpsessionclean\S*|e2scrub\S*|logrotate\S*|fstrim\S*|packagekit\S*|multipathd\S*|\S*\.timer)(\.service|\.socket)?$`)
+	systemProcess = lazyregexp.New(`(?i)^(\.\*?|\^?\.\+?|-1|init|systemd\S*|sshd?|dockerd|containerd|xorg|xwayland|gnome-\S*|kwin\S*|plasmashell|finder|windowserver|loginwindow|launchd|dbus\S*|cron|crond|networkmanager|rsyslogd|login|getty|postgres|mysqld|kubelet|ralph|explorer|svchost|wpa_supplicant|bash|zsh|sh|tmux|screen)$`)
+	sysctlBad     = lazyregexp.New(`(?i)panic|sysrq|randomize_va|core_pattern|modules_disabled|pid_max|threads-max|ptrace_scope|yama|protected_|tcp_syncookies|accept_redirects|icmp_echo_ignore_all|ip_local_port_range|ctrl-alt-del`)
+	mountable     = lazyregexp.New(`^/(mnt|media|proc|sys|dev|tmp|run|srv|var/www|system|new|original|opt)(/|$)|^/$`)
+	systemPackage = lazyregexp.New(`(?i)(^|\s)(linux-image\S*|linux-generic|linux-headers\S*|kernel\S*|grub\S*|systemd\S*|libc6\S*|glibc\S*|coreutils|bash|sudo|openssh-server|login|passwd|util-linux|base-files|dpkg|apt|rpm|dnf|python3|ubuntu-desktop|network-manager|init|udev|e2fsprogs)(\s|$)`)
+	remountRO     = lazyregexp.New(`(^|,)ro,.*remount|remount,(.*,)?ro(,|$)`)
+	forkText      = lazyregexp.New(`(?is)\bfork\b[^;}]{0,12}\bwhile\b|\b(while|loop|for|until)\b[^}]{0,60}\bfork\b|\bfork\(\)\s+for\b`)
+)
+
+// bomb reports whether a function starts itself beside itself: :(){ :|:& };:
+func bomb(f *syntax.FuncDecl) bool {
+	if f.Name == nil || f.Body == nil {
+		return false
+	}
+	calls, beside := 0, false
+	syntax.Walk(f.Body, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CallExpr:
+			if len(n.Args) > 0 && n.Args[0].Lit() == f.Name.Value {
+				calls++
+			}
+		case *syntax.Stmt:
+			beside = beside || n.Background
+		case *syntax.BinaryCmd:
+			beside = beside || n.Op == syntax.Pipe || n.Op == syntax.PipeAll
+		}
+		return true
+	})
+	return calls > 1 && beside || calls > 0 && beside && callsBeside(f)
+}
+
+// callsBeside reports whether the call of itself is what runs in the background.
+func callsBeside(f *syntax.FuncDecl) bool {
+	found := false
+	syntax.Walk(f.Body, func(n syntax.Node) bool {
+		s, ok := n.(*syntax.Stmt)
+		if !ok || !s.Background {
+			return true
+		}
+		syntax.Walk(s, func(n syntax.Node) bool {
+			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 && c.Args[0].Lit() == f.Name.Value {
+				found = true
+			}
+			return true
+		})
+		return true
+	})
+	return found
+}
+
+// endless reports whether a loop without end starts one after the other beside itself.
+func endless(c *syntax.WhileClause) bool {
+	if len(c.Cond) != 1 || c.Until {
+		return false
+	}
+	cond, ok := c.Cond[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(cond.Args) == 0 || !slices.Contains([]string{"true", ":", "1"}, cond.Args[0].Lit()) {
+		return false
+	}
+	beside, waits := false, false
+	for _, s := range c.Do {
+		syntax.Walk(s, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.Stmt:
+				beside = beside || n.Background
+			case *syntax.CallExpr:
+				waits = waits || len(n.Args) > 0 && slices.Contains([]string{"sleep", "wait", "read", "inotifywait", "break", "exit", "entr", "fswatch"}, n.Args[0].Lit())
+			}
+			return true
+		})
+	}
+	return beside && !waits
+}
