@@ -81,6 +81,9 @@ type Ground struct {
 	// Aliases returns the aliases that git has there; nil: nobody has looked. It is only
 	// called for a subcommand that git does not have.
 	Aliases func() map[string]string
+	// Read returns what is in a file of the work tree, named from the root; nil: nobody can look.
+	// It is asked for what a runner (make, just, npm) is told to run by its name.
+	Read func(path string) (text string, ok bool)
 }
 
 // Judgement is what a request does, as far as it can be said.

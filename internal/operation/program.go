@@ -140,6 +140,8 @@ func (k *look) program(ws []word, in *source) *source {
 			if !published {
 				k.anywhere(ws)
 			}
+		} else {
+			k.task(name, ws)
 		}
 	}
 	k.escapes(name, ws, in)

@@ -92,6 +92,9 @@ func (k *look) nodePublished(name string, ws, operands []word, verb, sub string)
 			}
 		}
 	}
+	if k.task(name, ws) {
+		return
+	}
 	switch targetOf(name, plain(script)) {
 	case sensePublishes:
 		k.never(npmPublish, ws)

@@ -166,6 +166,9 @@ func (k *look) verb(name string, ws []word) bool {
 		k.never(npmPublish, ws)
 		return true
 	}
+	if k.task(name, ws) {
+		return true
+	}
 	if run, ok := k.runner(name, ws); ok {
 		return run
 	}

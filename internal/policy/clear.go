@@ -36,6 +36,8 @@ type Ground struct {
 	Sandboxed bool
 	// Aliases returns the aliases of git there; nil: nobody knows them.
 	Aliases func() map[string]string
+	// Read returns what is in a file of the work tree, where that is small; nil: nobody looks.
+	Read func(path string) (text string, ok bool)
 }
 
 // Word is what the settings say to a request without a person.

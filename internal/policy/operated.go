@@ -13,7 +13,7 @@ import (
 func Operations(q ralph.Request, patterns []string, g Ground) []operation.Found {
 	p, err := operation.Compile(patterns)
 	q.Dir = g.in(q.Dir)
-	found := p.Judge(q, operation.Ground{Work: g.Work, Home: g.Home, Aliases: g.Aliases}).Found
+	found := p.Judge(q, operation.Ground{Work: g.Work, Home: g.Home, Aliases: g.Aliases, Read: g.Read}).Found
 	if err != nil {
 		found = append(found, operation.Found{Rule: err.Error(), Unknown: true})
 	}

@@ -17,7 +17,26 @@ const mostNames = 4000
 // Ground is the folder work, as it lies on this machine, for policy to judge by what an
 // agent wants to do in it; env (K=V) is what its processes get.
 func Ground(work string, env []string) policy.Ground {
-	return policy.Ground{Work: work, Real: realPath, Names: namesIn, Home: homeOf(env)}
+	return policy.Ground{Work: work, Real: realPath, Names: namesIn, Home: homeOf(env), Read: readIn(work)}
+}
+
+// mostRead is how much of a file is looked at for what a runner of tasks would run.
+const mostRead = 64 << 10
+
+// readIn reads small files of the work tree, and none that a link leads to elsewhere.
+func readIn(work string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		full, root := realPath(name), realPath(work)
+		if rel, err := filepath.Rel(root, full); err != nil || !filepath.IsLocal(rel) {
+			return "", false
+		}
+		info, err := os.Lstat(full)
+		if err != nil || !info.Mode().IsRegular() || info.Size() > mostRead {
+			return "", false
+		}
+		text, err := os.ReadFile(full)
+		return string(text), err == nil && len(text) <= mostRead
+	}
 }
 
 // homeOf is the home folder that agents are told of, "" for none.
