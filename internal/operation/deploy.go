@@ -155,12 +155,6 @@ func services(name string) (service, bool) {
 		return service{reads: "logs status version auth dashboard ssh ping doctor", writes: "deploy scale restart secrets machine machines", wipes: "destroy apps volumes postgres", ever: "deploy"}, true
 	case "wrangler":
 		return service{writes: "deploy publish rollback versions pages secret", wipes: "delete", ever: "deploy publish rollback"}, true
-	case "surge", "argocd", "supabase", "consul", "vault", "nomad", "railway", "amplify", "sam", "eas", "code-push", "codepush", "appcenter", "bosh", "cf", "ibmcloud", "doctl", "linode-cli", "hcloud", "scw", "oci", "aliyun", "openstack", "vultr-cli", "civo", "upsun", "clever", "scalingo", "gigalixir", "serverless", "sls", "copilot", "eb", "chalice", "zappa", "dokku":
-		return service{hosted: true, writes: "deploy up remove destroy apply push publish promote update release rollback set create terminate delete restart reload stop start svc env app redeploy launch ssh down unpublish rebuild submit"}, true
-	case "skaffold", "waypoint", "flux", "spinnaker", "spin", "kpt", "kapp", "ytt", "werf", "okteto", "devspace", "garden", "tanka", "tk":
-		return service{writes: "sync run up promote delete deploy reconcile apply rollback render-deploy job converge set resume suspend app destroy"}, true
-	case "up", "apex", "claudia", "architect", "arc", "render", "caprover", "kamal", "mrsk", "cap", "mina", "capistrano", "deployer", "dep", "fab", "shipit", "vapor", "forge", "envoy", "gcloud-app", "ansible-playbook", "ansible", "salt", "chef-client", "knife", "puppet", "pm2", "systemctl", "supervisorctl", "nixops", "colmena", "nixos-rebuild", "expo", "fastlane", "platform", "now-cli", "pantheon", "terminus", "wp", "drush", "acli", "cloudfoundry", "nx", "turbo":
-		return service{writes: "deploy up remove destroy apply push publish promote update release rollback set create terminate delete restart reload stop start svc env app redeploy launch play ssh setup cp sync down unpublish rebuild switch test submit", wipes: ""}, true
 	case "aws", "gcloud", "az", "gsutil", "s3cmd", "mc", "bq", "eksctl", "kops", "gcloud-sdk", "s4cmd", "s5cmd", "azcopy", "rclone-sync":
 		return service{}, true
 	}
@@ -174,7 +168,7 @@ func services(name string) (service, bool) {
 
 func isKnownDeployer(name string) bool {
 	_, ok := services(name)
-	return ok || slices.Contains([]string{"kubectl", "docker", "ssh", "rsync", "scp", "make", "npm", "yarn", "pnpm", "just", "rake"}, name)
+	return ok || distant(name) || slices.Contains([]string{"kubectl", "docker", "ssh", "rsync", "scp", "make", "npm", "yarn", "pnpm", "just", "rake"}, name)
 }
 
 var (
@@ -221,7 +215,7 @@ func (k *look) changes(name string, ws []word, prod bool, all []word) bool {
 		k.cloud(name, ws, operands, prod, all)
 		return true
 	}
-	if s.reads != "" && len(operands) > 0 && slices.Contains(strings.Fields(s.reads), operands[0].lower()) && !has(s.ever) || given(ws[1:], "--help --version") || len(operands) > 0 && slices.Contains([]string{"version", "help", "plan", "validate", "fmt", "init", "show", "output", "preview", "diff", "list", "ls", "status", "logs", "get", "template", "lint", "search", "repo", "dependency", "history", "test", "pull", "package", "create", "graph", "console", "providers", "login", "whoami", "synth", "bootstrap", "build", "doctor", "open", "info", "dev", "watch", "config", "list-units", "is-active", "show-env", "emulators:start", "serve", "use", "workspace", "is-enabled", "cat", "daemon-reload", "exec"}, operands[0].lower()) && !(name == "salt" || name == "wp") && !(s.hosted && takesAway(operands[1:])) {
+	if s.reads != "" && len(operands) > 0 && slices.Contains(strings.Fields(s.reads), operands[0].lower()) && !has(s.ever) || given(ws[1:], "--help --version") || len(operands) > 0 && slices.Contains([]string{"version", "help", "plan", "validate", "fmt", "init", "show", "output", "preview", "diff", "list", "ls", "status", "logs", "get", "template", "lint", "search", "repo", "dependency", "history", "test", "pull", "package", "create", "graph", "console", "providers", "login", "whoami", "synth", "bootstrap", "build", "doctor", "open", "info", "dev", "watch", "config", "list-units", "is-active", "show-env", "emulators:start", "serve", "use", "workspace", "is-enabled", "cat", "daemon-reload", "exec"}, operands[0].lower()) && !(s.hosted && takesAway(operands[1:])) {
 		return true
 	}
 	switch {
@@ -244,34 +238,19 @@ func (k *look) changes(name string, ws []word, prod bool, all []word) bool {
 		return true
 	}
 	writes := s.writes != "" && has(s.writes)
-	if name == "ansible-playbook" || name == "salt" || name == "knife" || name == "envoy" || name == "cap" || name == "mina" || name == "dep" || name == "fab" || name == "ansible" || name == "surge" || name == "kamal" {
-		writes = !given(ws, "--check --syntax-check --list-tasks --list-hosts -C")
-	}
 	switch {
 	case writes && prod, prod && sqlWrites.MatchString(joined(ws)):
 		k.never(productionDeploy, all)
-	case writes && strings.HasPrefix(name, "ansible") && !local(ws) && !slices.ContainsFunc(ws, func(w word) bool {
-		return deployStaging.MatchString(w.text) || slices.Contains([]string{"ping", "setup", "debug", "gather_facts"}, w.text)
-	}):
-		k.unknown("what it changes may be in production", all)
 	case s.hosted && takesAway(operands) && !local(ws):
 		k.unknown("what it takes away may be in production", all)
 	case name == "terraform" && len(operands) > 0 && operands[0].lower() == "apply":
 		// gate.patterns holds it (C-032), and a person may take that out.
-	case s.hosted && (name == "surge" || slices.ContainsFunc(operands[:min(len(operands), 2)], func(w word) bool { return hostedWrites.MatchString(w.lower()) })) && !local(ws) && !slices.ContainsFunc(ws, func(w word) bool { return deployStaging.MatchString(w.text) }):
+	case s.hosted && (slices.ContainsFunc(operands[:min(len(operands), 2)], func(w word) bool { return hostedWrites.MatchString(w.lower()) })) && !local(ws) && !slices.ContainsFunc(ws, func(w word) bool { return deployStaging.MatchString(w.text) }):
 		k.unknown("what it changes may be in production", all)
 	case has(s.wipes) && !local(ws):
 		k.unknown("what it takes away may be in production", all)
-	case writes && name != "systemctl" && name != "pm2" && name != "supervisorctl" && slices.ContainsFunc(ws[1:], func(w word) bool { return w.holes() && (w.many || w.text == hole) }):
+	case writes && slices.ContainsFunc(ws[1:], func(w word) bool { return w.holes() && (w.many || w.text == hole) }):
 		k.unknown("where it deploys to is hidden in a variable or a substitution", all)
-	case name == "kamal" && has("deploy redeploy rollback remove"), name == "eb" && has("deploy terminate"), (name == "expo" || name == "eas") && has("submit publish update") && !local(ws), name == "fastlane" && slices.ContainsFunc(ws, func(w word) bool {
-		return slices.Contains([]string{"release", "deliver", "supply", "deploy", "pilot"}, w.lower())
-	}), name == "cf" && has("delete delete-org delete-space"), name == "doctl" && has("delete"), name == "hcloud" && has("delete"), name == "nixops" && has("destroy"), name == "wp" && has("db") && has("reset drop"), name == "drush" && has("sql-drop site-install sql:drop si"):
-		if name == "wp" || name == "drush" {
-			k.never(dropDatabase, all)
-		} else if !local(ws) {
-			k.unknown("what it changes may be in production", all)
-		}
 	}
 	return true
 }

@@ -131,7 +131,7 @@ func more(name string, ws, operands []word) bool {
 	}
 	does := map[string]string{
 		"web-ext": "sign", "crane": "copy cp append mutate push", "oras": "copy cp attach", "cosign": "sign attest attach", "skopeo": "copy sync",
-		"brew": "bump-formula-pr bump-cask-pr pr-upload", "ansible-galaxy": "import", "mkdocs": "gh-deploy", "ko": "apply resolve", "ghp-import": "docs", "osc": "commit", "copr": "build", "koji": "build", "fedpkg": "update build", "bodhi": "updates",
+		"brew": "bump-formula-pr bump-cask-pr pr-upload", "ansible-galaxy": "import", "fastlane": "deliver supply pilot upload_to_app_store upload_to_play_store", "mkdocs": "gh-deploy", "ko": "apply resolve", "ghp-import": "docs", "osc": "commit", "copr": "build", "koji": "build", "fedpkg": "update build", "bodhi": "updates",
 		"aptly": "publish",
 	}[name]
 	switch {
@@ -185,6 +185,9 @@ func (k *look) verbs(name string, ws, operands []word) bool {
 	case s > senseRemoves && (len(tokens(plain(name))) > 1 || s != senseShips) && !own && means(name, name):
 		return k.acts(s, name, ws)
 	}
+	if distant(name) && !own && k.changesFar(name, ws, operands) {
+		return true
+	}
 	nouns := strings.Fields("config env log logs plan test docs auth template report query status import export dump audit history label build version")
 	exact := strings.Fields("delete destroy purge wipe drop erase terminate rm remove")
 	for i, w := range operands[:min(len(operands), 3)] {
@@ -194,7 +197,7 @@ func (k *look) verbs(name string, ws, operands []word) bool {
 			continue // vault config delete
 		case s == senseLooks, strings.Contains(w.text, "/"):
 			return k.flags(name, ws, own)
-		case s == noSense || !means(name, verb), own && s != senseDeletes, i == 2 && s < senseDeletes:
+		case s == noSense || !means(name, verb), own && s != senseDeletes, i == 2 && s < senseDeletes && !distant(name):
 			continue
 		}
 		return k.acts(s, name, ws)
@@ -206,7 +209,32 @@ func (k *look) verbs(name string, ws, operands []word) bool {
 	return k.flags(name, ws, own)
 }
 
+// distant are programs that work on other machines alone, and that change them by words that are
+// harmless elsewhere, or by none.
+func distant(name string) bool {
+	return slices.Contains(strings.Fields("ansible ansible-playbook railway nomad vault consul skaffold eas eas-cli doctl ibmcloud argocd flux kamal mina fab dep salt puppet chef-client nixops colmena dokku gigalixir clever scalingo eb cf bosh juju render surge amplify sam copilot serverless sls zappa chalice appcenter code-push expo"), name)
+}
+
+// changesFar judges those.
+func (k *look) changesFar(name string, ws, operands []word) bool {
+	playbook := strings.HasPrefix(name, "ansible")
+	hit := playbook && len(operands) > 0 || slices.ContainsFunc(operands[:min(len(operands), 2)], func(w word) bool { return changesIt.MatchString(w.text) || startsIt.MatchString(w.text) })
+	if !hit || given(ws[1:], "--check --syntax-check --list-tasks --list-hosts") || slices.ContainsFunc(ws, func(w word) bool {
+		return slices.Contains(strings.Fields("-C ping setup debug gather_facts"), w.text) && playbook
+	}) {
+		return false
+	}
+	switch {
+	case slices.ContainsFunc(ws[1:], deploysTo):
+		k.never(productionDeploy, ws)
+	case !local(ws) && !slices.ContainsFunc(ws, func(w word) bool { return deployStaging.MatchString(w.text) }):
+		k.unknown("what it changes may be in production", ws)
+	}
+	return true
+}
+
 var (
+	startsIt   = lazyregexp.New(`^(run|create-deployment|release-react|restore|rebuild|switch|scale|svc)$`)
 	scriptEnd  = lazyregexp.New(`\.(sh|bash|py|rb|js|ts|pl)$`)
 	changesIt  = lazyregexp.New(`^(restart|apply|sync|update|set|scale|stop|migrate|upgrade|up|down|swap|switch|enable|disable|edit|patch|replace|put|import|restore|write|change|move|activate|invalidate|cancel|close|block|suspend|drain|evict)$`)
 	powershell = lazyregexp.New(`^[A-Z][a-z]+-[A-Z]\w+$`)
