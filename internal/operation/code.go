@@ -292,6 +292,9 @@ func (k *look) callsOut(lang, text string, ws []word) {
 		k.unknown("code that may run any command", ws)
 		return
 	}
+	for _, m := range directCall.FindAllStringSubmatch(text, 20) {
+		k.aside(func() { k.evaluate([]word{homed(m[1] + m[2])}, ws, nil) })
+	}
 	for _, p := range parts {
 		if strings.TrimSpace(p) != "" && (strings.ContainsAny(p, " \n") || isRisky(p)) {
 			k.aside(func() { k.tryCommand(p, ws) })
@@ -423,6 +426,9 @@ func (k *look) removedBy(text string, ws []word) {
 		k.unsure(Delete, "what the code removes is in a variable", ws)
 	}
 }
+
+// directCall is one text that code gives to a shell as it stands.
+var directCall = lazyregexp.New(`(?i)(?:os\.system|os\.popen|execsync|\bexec|\bsystem|\bpopen|shell_exec|passthru|getoutput|check_output|check_call|\.run|\.call|cmd)\s*\(?\s*(?:"([^"\\$#]*)"|'([^'\\]*)')`)
 
 // Parts of what is looked for above.
 var (

@@ -113,8 +113,7 @@ func (k *look) nodePublished(name string, ws, operands []word, verb, sub string)
 }
 
 var (
-	resets     = lazyregexp.New(`(?i)^(db|database|ecto|migrate|migration|schema|prisma|typeorm|sequelize|supabase|knex)[:.-](drop|reset|wipe|fresh|purge|truncate|nuke|clear|undo:all|drop:all|reset:force|destroy|rollback:all|migrate:reset|migrate:undo:all|schema:drop)(:\w+)?$|^(drop|reset|wipe|nuke|purge|truncate)[-_:](db|database|schema|data)(:\w+)?$`)
-	wipeTokens = lazyregexp.New(`(?i)^(drop|reset|wipe|fresh|flush|destroy|nuke|rollback-all|dropall|drop-all|rollbackall|wipedb|schema:drop|drop-database|purge|clean|downgrade-base|force-reset|obliterate)$`)
+	resets = lazyregexp.New(`(?i)^(?:doctrine:|ecto\.)?(db|database|ecto|migrate|migration|schema|prisma|typeorm|sequelize|supabase|knex)[:.-](drop|reset|wipe|fresh|purge|truncate|nuke|clear|undo:all|drop:all|reset:force|destroy|rollback:all|migrate:reset|migrate:undo:all|schema:drop)(:\w+)?$|^(drop|reset|wipe|nuke|purge|truncate)[-_:](db|database|schema|data)(:\w+)?$`)
 )
 
 // migrates judges the programs that look after a schema: those of their words that make the
@@ -124,62 +123,32 @@ func (k *look) migrates(name string, ws []word) bool {
 	has := func(list ...string) bool {
 		return slices.ContainsFunc(operands, func(w word) bool { return slices.Contains(list, w.lower()) })
 	}
-	hit := false
+	hit := resets.MatchString(name)
 	for i, w := range operands {
+		if i+1 < len(operands) && i < 3 { // db drop
+			hit = hit || resets.MatchString(w.text+":"+operands[i+1].text)
+		}
 		if i < 4 && resets.MatchString(w.text) && !strings.HasSuffix(w.lower(), ":test") {
 			hit = true
 		}
 	}
-	hit = hit || resets.MatchString(name)
 	switch name {
 	case "prisma":
-		hit = hit || has("migrate") && has("reset") || has("push") && given(ws, "--force-reset --accept-data-loss") || has("db") && has("drop")
-		if has("execute") {
-			return hit
-		}
-	case "sqlx", "diesel", "sea-orm-cli", "sea", "dbmate", "goose", "migrate", "flyway", "liquibase", "alembic", "knex", "sequelize", "sequelize-cli", "typeorm", "drizzle-kit", "mikro-orm", "artisan", "hasura", "supabase", "atlas", "ecto", "node-pg-migrate", "db-migrate", "flask", "rails", "mongo-migrate", "doctrine", "console", "bin/console", "orator", "phinx", "bytebase", "edgedb", "gel", "piccolo", "aerich", "tern", "soda", "buffalo", "dotnet", "dotnet-ef", "ef", "encore", "keystone", "strapi", "redwood", "rw", "blitz", "wasp", "convex", "payload", "medusa", "sqitch", "rake", "mix", "manage.py", "django-admin", "symfony", "php":
-		wipe := slices.ContainsFunc(operands, func(w word) bool { return wipeTokens.MatchString(w.text) })
-		switch name {
-		case "migrate":
-			hit = hit || has("drop") || has("down") && (given(ws, "-all") || has("all"))
-		case "diesel", "sqlx", "dbmate", "supabase", "sea-orm-cli", "atlas", "hasura", "piccolo", "aerich", "doctrine", "edgedb", "gel", "buffalo", "soda", "redwood", "rw", "blitz", "wasp", "keystone", "encore":
-			hit = hit || wipe && !(name == "atlas" && has("lint", "diff")) || has("database:wipe")
-		case "goose":
-			hit = hit || has("reset", "down-to")
-		case "flyway":
-			hit = hit || has("clean")
-		case "liquibase":
-			hit = hit || has("drop-all", "dropall", "rollback-count-x")
-		case "alembic", "flask":
-			hit = hit || has("downgrade") && has("base")
-		case "artisan":
-			hit = hit || has("migrate:fresh", "migrate:reset", "db:wipe", "migrate:refresh")
-		case "typeorm", "mikro-orm":
-			hit = hit || has("schema:drop", "schema:fresh", "database:drop", "migration:fresh")
-		case "sequelize", "sequelize-cli":
-			hit = hit || has("db:drop", "db:migrate:undo:all")
-		case "knex":
-			hit = hit || has("migrate:rollback") && given(ws, "--all")
-		case "drizzle-kit":
-			hit = hit || has("drop") || has("push") && given(ws, "--force")
-		case "dotnet", "dotnet-ef", "ef":
-			hit = hit || has("database") && has("drop")
-		case "mix", "ecto":
-			hit = hit || has("ecto.drop", "ecto.reset")
-		case "manage.py", "django-admin":
-			hit = hit || has("flush", "reset_db", "sqlflush", "reset_schema") && !has("test") || has("migrate") && has("zero")
-		case "console", "bin/console", "symfony":
-			hit = hit || has("doctrine:database:drop", "doctrine:schema:drop", "d:d:d", "d:s:d")
-		case "sqitch":
-			hit = hit || has("revert")
-		case "rails", "rake":
-			hit = hit || has("db:drop", "db:drop:all", "db:reset", "db:schema:load-x", "db:purge", "db:migrate:reset", "db:truncate_all", "db:seed:replant")
-		}
-	case "python", "python3":
-		return false
-	}
-	if name == "php" || name == "symfony" {
-		hit = hit || has("migrate:fresh", "migrate:reset", "db:wipe", "migrate:refresh", "doctrine:database:drop", "doctrine:schema:drop")
+		hit = hit || has("push") && given(ws, "--force-reset --accept-data-loss")
+	case "migrate":
+		hit = hit || has("down") && (given(ws, "-all") || has("all"))
+	case "goose", "sqitch":
+		hit = hit || has("down-to", "revert", "reset")
+	case "flyway", "atlas":
+		hit = hit || has("clean")
+	case "alembic", "flask":
+		hit = hit || has("downgrade") && has("base")
+	case "knex":
+		hit = hit || has("migrate:rollback") && given(ws, "--all")
+	case "drizzle-kit":
+		hit = hit || has("push") && given(ws, "--force")
+	case "manage.py", "django-admin":
+		hit = hit || has("flush", "reset_db", "sqlflush", "reset_schema") && !has("test") || has("migrate") && has("zero")
 	}
 	if !hit {
 		return false

@@ -434,6 +434,10 @@ func (k *look) shellOption(name string, ws []word) {
 	}
 	if slices.Contains([]string{"watch", "parallel", "flock", "hyperfine", "concurrently"}, name) {
 		for _, w := range ws[1:] {
+			if name != "flock" && strings.Contains(w.text, " ") && !strings.HasPrefix(w.text, "-") && !w.many {
+				k.aside(func() { k.evaluate([]word{w}, ws, nil) })
+				continue
+			}
 			k.certain(w)
 		}
 	}
