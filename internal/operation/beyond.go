@@ -20,7 +20,7 @@ var (
 	forgeRepo     = lazyregexp.New(`(?i)(api\.github\.com|gitlab|gitea|codeberg|bitbucket)[^\s"']*/(repos|projects|repositories)/`)
 	httpChanges   = lazyregexp.New(`(?i)\b(requests|httpx|axios|session|client|faraday|httparty|got|ky|http|restclient)\.(delete|put|patch)\s*\(|method["']?\s*[:=]>?\s*["'](delete|put|patch)|["'](delete|put|patch)["']\s*,\s*["']https?:|net::http::(delete|put|patch)|\.(post)\s*\(\s*["']https?://[^"']*(deploy|hooks?/|release|publish)`)
 	httpHost      = lazyregexp.New(`https?://[\w\x00$%{]|HTTPS?Connection\(`)
-	emptied       = lazyregexp.New(`(?i)\.(flushall|drop_?database)\s*\(`)
+	emptied       = lazyregexp.New(`(?i)\.(flushall|flushdb|drop_?database)\b|\b[a-z]\w*(\.unscoped)?\.(delete_all|destroy_all)\b|objects\.all\(\)\.delete\(`)
 	testText      = lazyregexp.New(`(?i)test|fake|mock`)
 	writeMode     = lazyregexp.New(`(?i)writefile|file_put_contents|["'][wax]b?\+?["']|truncate|unlink|remove|delete`)
 	evalText      = lazyregexp.New(`\b(eval|exec)\(\s*(?:("[^"\\]*")|('[^'\\]*')|open\(\s*("[\w./-]+"|'[\w./-]+')\s*\)\.read\(\))\s*\)`)
@@ -244,7 +244,7 @@ func quotedVariable(w *syntax.Word) bool {
 
 // takes judges programs that take files away on the way to something else, and those that give
 // somebody elsewhere a shell.
-func (k *look) takes(name string, ws []word) {
+func (k *look) takes(name string, ws []word, in *source) {
 	_, operands := arguments0(ws, " -x -i -n -P -t ")
 	switch name {
 	case "zip", "7z", "7za":
@@ -280,7 +280,10 @@ func (k *look) takes(name string, ws []word) {
 		if given(ws[1:], "--delete") && !local(ws) {
 			k.never(dropDatabase, ws)
 		}
-	case "nc", "ncat", "netcat", "socat":
+	case "nc", "ncat", "netcat", "socat", "telnet":
+		if in != nil && flushes.MatchString(in.text) {
+			k.never(dropDatabase, ws)
+		}
 		if slices.ContainsFunc(ws[1:], func(w word) bool {
 			t := strings.ToLower(w.text)
 			return t == "-e" || t == "-c" || strings.HasPrefix(t, "--exec") || strings.HasPrefix(t, "--sh-exec") || strings.HasPrefix(t, "exec:") || strings.HasPrefix(t, "system:")
@@ -289,6 +292,8 @@ func (k *look) takes(name string, ws []word) {
 		}
 	}
 }
+
+var flushes = lazyregexp.New(`(?i)\b(flush_?all|flushdb|shutdown)\b`)
 
 var mirrors = lazyregexp.New(`\b(mirror\s+.*-R|put|mput|rm|mrm)\b`)
 

@@ -177,7 +177,7 @@ func (k *look) program1(lang, text string, ws []word) {
 	switch {
 	case codePush.MatchString(text):
 		k.never(pushForce, ws)
-	case codeDisk.MatchString(text) && (strings.Contains(text, "w") && codeRe0.MatchString(text)):
+	case codeDisk.MatchString(text) && (strings.ContainsAny(text, "w>") && codeRe0.MatchString(text)):
 		k.never(formatDisk, ws)
 	}
 	if rareLanguages()[lang] { // whose words for it nobody has listed: what is certain in its texts
@@ -190,6 +190,9 @@ func (k *look) program1(lang, text string, ws []word) {
 		k.quiet--
 	}
 	k.calls(text, ws)
+	if codeStops.MatchString(text) {
+		k.unknown("it ends what others need", ws)
+	}
 	if forkText.MatchString(text) && !strings.Contains(text, "wait") {
 		k.unknown("it starts itself without end", ws)
 	}

@@ -111,6 +111,9 @@ func (k *look) fileTool(name string, ws []word, in *source) bool {
 	}
 	deep := spec.deep == "always" || spec.deep != "" && given(ws[1:], spec.deep)
 	options, operands := arguments0(ws, spec.valued)
+	if (name == "fallocate" || name == "truncate") && slices.ContainsFunc(options, func(w word) bool { return hugeSize.MatchString(w.text) }) {
+		k.unknown("it fills the disk", ws)
+	}
 	hiddenOption := slices.ContainsFunc(options, func(w word) bool { return w.many })
 	switch spec.which {
 	case butLast:
@@ -227,8 +230,11 @@ func (k *look) touch(verb Verb, w word, deep bool, ws []word) {
 	}
 }
 
+// hugeSize is more than any file of a project.
+var hugeSize = lazyregexp.New(`(?i)^(-l|-s|--length=|--size=)?[0-9]+[TPE]i?B?$`)
+
 // shut are modes that let nobody in, or everybody.
-var shut = lazyregexp.New(`^(0*[0-7]?000|0*777|[ua]*-rwx|[a]*-[rx]+|[ao]\+rwx)$`)
+var shut = lazyregexp.New(`^(0*[0-7]?000|0*777|[ua]*-rwx|[a]*-[rx]+|[ao]\+rwx|[ugoa]*\+s|[24-7][0-7]{3})$`)
 
 // permissible are system folders whose owner people do change.
 func permissible(w word) bool {
@@ -253,7 +259,7 @@ func (k *look) overwrite(w word, ws []word, appends bool) {
 		if k.narrow {
 			k.unsure(Overwrite, "it overwrites what it finds outside of the work tree", ws)
 		}
-	case strings.HasPrefix(k.full(w), "/proc/sys/") && sysctlBad.MatchString(k.full(w)):
+	case strings.HasPrefix(k.full(w), "/sys/devices/") && sysSwitch.MatchString(k.full(w)), strings.HasPrefix(k.full(w), "/proc/sys/") && sysctlBad.MatchString(k.full(w)):
 		k.unknown("it changes the system under what runs on it", ws)
 	case k.critical(w) && (!appends || k.rights(w)), strings.HasPrefix(w.text, "/proc/sysrq"):
 		k.never(rmRoot, ws)
@@ -264,8 +270,11 @@ func (k *look) overwrite(w word, ws []word, appends bool) {
 	}
 }
 
+// sysSwitch are files by which a device is switched off.
+var sysSwitch = lazyregexp.New(`/(online|remove|delete|reset|unbind|state|authorized)$`)
+
 // coreFile are files of the system that are there before any that people add.
-var coreFile = lazyregexp.New(`^/etc/(hosts|resolv\.conf|profile|environment|hostname|nsswitch\.conf|bash\.bashrc|crontab|inittab|services|ld\.so\.conf|sysctl\.conf|selinux/config|default/grub|ssh/ssh_config|apt/sources\.list|group-|login\.defs)$|^/(usr/)?s?bin/(sh|bash|ls|env|su|sudo|login|init|mount|python3?|perl|cp|mv|rm|cat)$`)
+var coreFile = lazyregexp.New(`^/etc/cron[^/]*/|^/etc/(hosts|resolv\.conf|profile|environment|hostname|nsswitch\.conf|bash\.bashrc|crontab|inittab|services|ld\.so\.conf|sysctl\.conf|selinux/config|default/grub|ssh/ssh_config|apt/sources\.list|group-|login\.defs)$|^/(usr/)?s?bin/(sh|bash|ls|env|su|sudo|login|init|mount|python3?|perl|cp|mv|rm|cat)$`)
 
 // otherFiles judges programs whose words need more than a row of the table.
 func (k *look) otherFiles(name string, ws []word, in *source) {
@@ -309,6 +318,10 @@ func (k *look) otherFiles(name string, ws []word, in *source) {
 					from = &source{file: !strings.HasPrefix(v, "/dev/")}
 				}
 			}
+		}
+		all := " " + joined(ws)
+		if (strings.Contains(all, " if=/dev/zero") || strings.Contains(all, "random")) && !strings.Contains(all, " count=") && strings.Contains(all, " of=") && !strings.Contains(all, " of=/dev/null") {
+			k.unknown("it fills the disk", ws)
 		}
 		for _, w := range ws[1:] {
 			if v, ok := strings.CutPrefix(w.text, "of="); ok {
@@ -521,79 +534,4 @@ func (k *look) sed(ws []word) {
 			}
 		}
 	}
-}
-
-// disk judges programs that make a disk empty.
-func (k *look) disk(name string, ws []word) bool {
-	_, operands := arguments0(ws, " -t -L -U -b -N -O -m -i -T ")
-	has := func(list ...string) bool {
-		return slices.ContainsFunc(ws[1:], func(w word) bool { return slices.Contains(list, w.lower()) })
-	}
-	certain := false
-	switch {
-	case name == "format":
-		certain = slices.ContainsFunc(ws[1:], func(w word) bool { return len(w.text) >= 2 && w.text[1] == ':' })
-	case name == "format-volume", name == "initialize-disk", name == "clear-disk", name == "remove-partition", name == "diskpart":
-		certain = true
-	case strings.HasPrefix(name, "mkfs"), slices.Contains([]string{"mke2fs", "mkswap", "mkntfs", "mkdosfs", "mkexfatfs", "newfs", "wipefs", "blkdiscard", "sgdisk", "gdisk", "sfdisk", "fdisk", "cfdisk", "parted", "pvcreate", "pvremove", "vgremove", "lvremove", "vgreduce", "badblocks", "nwipe", "hdparm", "newfs_apfs", "newfs_hfs", "e2label", "partprobe", "growpart"}, name):
-		switch name {
-		case "sgdisk", "fdisk", "sfdisk", "parted", "gdisk":
-			if has("-l", "--list", "-p", "--print", "print", "-v", "--version", "--dump", "-d") && name != "sgdisk" && (name != "gdisk" || has("-l")) {
-				return true
-			}
-		case "wipefs":
-			if !given(ws[1:], "-a --all -o --offset") {
-				return true
-			}
-		case "badblocks":
-			if !given(ws[1:], "-w -n") {
-				return true
-			}
-		case "hdparm":
-			if !slices.ContainsFunc(ws, func(w word) bool {
-				return strings.HasPrefix(w.text, "--security") || strings.HasPrefix(w.text, "--trim") || strings.HasPrefix(w.text, "--write")
-			}) {
-				return true
-			}
-		case "partprobe", "e2label", "growpart":
-			return true
-		}
-		if has("--help", "--version", "-v", "-h") && len(ws) == 2 {
-			return true
-		}
-		certain = true
-		if len(operands) > 0 && !slices.ContainsFunc(operands, func(w word) bool { return w.holes() || strings.HasPrefix(w.text, "/dev/") && k.target(w) == device }) &&
-			!strings.HasPrefix(name, "lv") && !strings.HasPrefix(name, "vg") {
-			return true // an image in a file
-		}
-	case name == "cryptsetup":
-		certain = has("luksformat", "erase", "lukserase", "reencrypt", "lukskillslot", "luksremovekey")
-	case name == "zpool", name == "zfs":
-		certain = has("destroy", "labelclear", "rollback")
-	case name == "btrfs":
-		certain = has("delete") && has("subvolume", "device")
-	case name == "mdadm":
-		certain = has("--zero-superblock", "--stop", "--remove", "--create", "-c")
-	case name == "nvme":
-		certain = has("format", "sanitize", "write-zeroes", "delete-ns")
-	case name == "diskutil":
-		certain = slices.ContainsFunc(ws[1:], func(w word) bool {
-			t := w.lower()
-			return strings.HasPrefix(t, "erase") || strings.HasPrefix(t, "partition") || strings.HasPrefix(t, "zero") || strings.HasPrefix(t, "secureerase") || strings.HasPrefix(t, "reformat") || strings.HasPrefix(t, "deletevolume") || strings.HasPrefix(t, "deletecontainer")
-		}) || has("apfs") && slices.ContainsFunc(ws, func(w word) bool { return strings.HasPrefix(w.lower(), "delete") })
-	case name == "asr":
-		certain = has("restore", "--erase")
-	case name == "flashrom", name == "fastboot", name == "efibootmgr":
-		certain = has("-w", "-e", "erase", "format", "flashall", "-b")
-	case name == "cipher":
-		certain = slices.ContainsFunc(ws, func(w word) bool { return strings.HasPrefix(w.lower(), "/w") })
-	default:
-		return false
-	}
-	if certain {
-		k.never(formatDisk, ws)
-	} else if name == "format" && slices.ContainsFunc(ws, word.holes) {
-		k.unknown("what it formats is hidden in a variable or a substitution", ws)
-	}
-	return true
 }

@@ -103,10 +103,10 @@ func (k *look) request(ws []word) {
 		k.never(productionDeploy, ws)
 	case deletes && forgeRe1.MatchString(text):
 		k.never(dropDatabase, ws)
-	case isLoopback(ws) || dryRun(ws):
+	case isLoopback(ws) && !strings.Contains(text, "DROP "), dryRun(ws):
 	case deletes, changes && !ofForge:
 		k.unknown("what it changes on another machine may not come back", ws)
-	case writes && slices.ContainsFunc(ws[1:], func(w word) bool { return callsHook.MatchString(w.String()) }):
+	case writes && slices.ContainsFunc(ws[1:], func(w word) bool { return callsHook.MatchString(w.String()) || mutates.MatchString(w.String()) }):
 		k.unknown("what it calls may deploy or publish", ws)
 	}
 }
@@ -134,8 +134,11 @@ func methodOf(ws []word) (method string, writes bool) {
 	return strings.ReplaceAll(method, "$?", hole), writes || method != "" && method != "GET" && method != "HEAD" && method != "OPTIONS"
 }
 
+// mutates are words to an API by which something is taken away.
+var mutates = lazyregexp.New(`(?i)mutation\b.*\b(delete|remove|destroy|drop|purge|reset)|^q=drop\s`)
+
 // callsHook are addresses at which something is deployed, published or started.
-var callsHook = lazyregexp.New(`(?i)://[^\s]*(deploy|build_hooks|webhooks?/|/hooks?/|hooks\.|/publish|/releases?(/|$|\?)|/upload|/dispatches|/trigger|/promote|/rollback|/builds?$|/pipelines?(/|$|\?)|/purge|/restart|/reboot|/shutdown|/terminate|/destroy|/delete|registry|/packages?(/|$)|pypi|/merge$|flush|drop)`)
+var callsHook = lazyregexp.New(`(?i)://[^\s]*(deploy|build_hooks|webhooks?/|/hooks?/|hooks\.|/publish|/releases?(/|$|\?)|/upload|/dispatches|/trigger|/promote|/rollback|/builds?$|/pipelines?(/|$|\?)|/purge|/restart|/reboot|/shutdown|/terminate|/destroy|\w*delete|\w*remove|\w*restart|/stop|/wipe|/reset|registry|/packages?(/|$)|pypi|/merge$|flush|drop)`)
 
 // Parts of what is looked for above.
 var (

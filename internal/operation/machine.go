@@ -12,7 +12,7 @@ import (
 // machine judges what the machine as such is told: to stop, to end what runs on it, to let
 // everybody in, to have other users, timers and settings of the kernel.
 func (k *look) machine(name string, ws []word) {
-	_, operands := arguments0(ws, " -s -n -t -p --signal -u --user -T --table ")
+	_, operands := arguments0(ws, " -s -n -t -p --signal -u -T --table ")
 	verb, last := "", ""
 	if len(operands) > 0 {
 		verb, last = operands[0].lower(), operands[len(operands)-1].lower()
@@ -21,7 +21,7 @@ func (k *look) machine(name string, ws []word) {
 		return slices.ContainsFunc(ws[1:], func(w word) bool { return slices.Contains(strings.Fields(list), w.text) })
 	}
 	is := func(list string) bool { return slices.Contains(strings.Fields(list), verb) }
-	stops, ends, opens, users, kernel := false, false, false, false, false
+	stops, ends, kernel := false, false, false
 	switch name {
 	case "reboot", "shutdown", "poweroff", "halt", "stop-computer", "restart-computer", "kexec":
 		stops = !any("--help --version -c -k -w --wtmp-only -l")
@@ -32,8 +32,20 @@ func (k *look) machine(name string, ws []word) {
 		ends = is("stop disable mask kill") && !any("--user") && !devService.MatchString(last) || is("set-default") && !strings.Contains(last, "graphical") && !strings.Contains(last, "multi-user")
 	case "loginctl":
 		ends = is("terminate-user terminate-session kill-user kill-session terminate-seat")
+	case "pm-suspend", "pm-hibernate", "rtcwake", "gnome-session-quit":
+		stops = !any("--help no show")
+	case "fuser":
+		ends = given(ws[1:], "-k --kill") && slices.ContainsFunc(operands, func(w word) bool { return k.target(w) > private && k.target(w) != device })
+	case "stress", "stress-ng":
+		kernel = !any("--help --version")
+	case "hostname", "hostnamectl":
+		kernel = name == "hostname" && len(operands) == 1 && len(ws) == 2 || is("set-hostname hostname") && len(operands) > 1
+	case "iptables-restore", "ip6tables-restore", "pivot_root", "losetup", "dmsetup", "vgchange", "lvchange", "tc", "rfkill", "auditctl", "fwupdmgr", "mokutil", "aa-teardown", "grub-install":
+		kernel = slices.ContainsFunc(ws[1:], func(w word) bool {
+			return slices.Contains(strings.Fields("-m -D remove_all remove wipe_table -an block add del replace install update --reset --import . n"), w.text) || strings.HasPrefix(w.text, "/dev/")
+		}) && !any("-f --find --show") || strings.HasSuffix(name, "-restore") && !any("-t --test") || name == "aa-teardown"
 	case "kill", "skill":
-		ends = slices.ContainsFunc(ws[1:], func(w word) bool { return w.text == "-1" && w != ws[1] || w.text == "1" }) && !any("-0 -l")
+		ends = slices.ContainsFunc(operands, func(w word) bool { return strings.HasPrefix(w.text, everyOf) }) || slices.ContainsFunc(ws[1:], func(w word) bool { return w.text == "-1" && w != ws[1] || w.text == "1" }) && !any("-0 -l")
 		ends = ends || len(ws) == 3 && ws[1].text == "--" && ws[2].text == "-1"
 	case "killall5":
 		ends = true
@@ -44,14 +56,41 @@ func (k *look) machine(name string, ws []word) {
 		if i := slices.IndexFunc(ws, func(w word) bool { return w.text == "-u" || w.text == "--user" }); i > 0 && i+1 < len(ws) && ws[i+1].text == "root" {
 			ends = true
 		}
+	default:
+		k.keeps(name, ws, operands, any)
+		return
+	}
+	switch {
+	case stops:
+		k.unknown("it stops the machine", ws)
+	case ends:
+		k.unknown("it ends what others need", ws)
+	case kernel:
+		k.unknown("it changes the system under what runs on it", ws)
+	}
+}
+
+// keeps judges what programs tell the network, the kernel and the list of users.
+func (k *look) keeps(name string, ws, operands []word, any func(string) bool) {
+	verb, last := "", ""
+	if len(operands) > 0 {
+		verb, last = operands[0].lower(), operands[len(operands)-1].lower()
+	}
+	is := func(list string) bool { return slices.Contains(strings.Fields(list), verb) }
+	opens, users, kernel, ends := false, false, false, false
+	switch name {
+	case "useradd", "adduser":
+		users = any("-o --non-unique") || strings.Contains(joined(ws), "-u 0")
+	case "chsh":
+		users = any("-s") && strings.Contains(last+joined(ws), "false") || strings.Contains(joined(ws), "nologin")
 	case "iptables", "ip6tables", "iptables-legacy", "ip6tables-legacy", "ebtables", "arptables":
 		opens = any("-F --flush -X -Z -P --policy -D --delete") && !any("-L -S")
 	case "nft":
 		opens = is("flush delete destroy reset")
 	case "ufw":
-		opens = is("disable reset delete") || is("default") && any("allow")
+		opens = is("allow") && last == "any" || is("disable reset delete") || is("default") && any("allow")
 	case "firewall-cmd":
-		opens = any("--panic-on --complete-reload") || slices.ContainsFunc(ws, func(w word) bool {
+		opens = any("--panic-on --complete-reload") || strings.Contains(joined(ws), "default-zone=trusted") || slices.ContainsFunc(ws, func(w word) bool {
 			return strings.HasPrefix(w.text, "--remove") || strings.HasPrefix(w.text, "--delete")
 		})
 	case "pfctl":
@@ -81,12 +120,11 @@ func (k *look) machine(name string, ws []word) {
 	case "userdel", "deluser", "groupdel", "delgroup", "dscl":
 		users = name != "dscl" || any("-delete . -create")
 	case "usermod", "passwd", "chpasswd", "chage", "vipw", "dseditgroup", "gpasswd":
-		users = name == "passwd" && any("-d -l --delete --lock root") || name == "usermod" && any("-L --lock -p -s --expiredate -e") || name == "chpasswd" || name == "chage" && any("-E -M")
+		users = name == "passwd" && any("-d -l --delete --lock root") || name == "gpasswd" && any("-d --delete") || name == "usermod" && any("-L --lock -p -s --expiredate -e") || name == "chpasswd" || name == "chage" && any("-E -M")
 	case "crontab":
 		users = any("-r /dev/null") && !dryRun(ws)
 	case "launchctl":
 		ends = is("unload remove bootout disable reboot kill") && !any("--user")
-		stops = is("reboot")
 	case "date", "timedatectl", "hwclock":
 		kernel = name == "date" && (any("-s") || slices.ContainsFunc(ws, func(w word) bool { return strings.HasPrefix(w.text, "--set") })) || name == "timedatectl" && is("set-time set-ntp") || name == "hwclock" && any("-w --set --systohc")
 	case "dpkg", "rpm":
@@ -99,8 +137,6 @@ func (k *look) machine(name string, ws []word) {
 		users = is("delete disable deletelocalsnapshots") || any("-c --master-disable")
 	}
 	switch {
-	case stops:
-		k.unknown("it stops the machine", ws)
 	case ends:
 		k.unknown("it ends what others need", ws)
 	case opens:
@@ -114,11 +150,12 @@ func (k *look) machine(name string, ws []word) {
 
 var (
 	devService    = lazyregexp.New(`(?i)^(docker|containerd|mysql|mysqld|mariadb|postgres\w*|redis\S*|mongo\w*|apt-daily\S*|unattended-upgrades|man-db\S*|nginx|apache2|httpd|memcached|rabbitmq\S*|elasticsearch|kubelet|k3s|crio|podman|snapd\S*|test\S*|dev\S*|clickhouse\S*|\S*\$\?\S*|undo-mount-hacks\S*|motd-news\S*|phpsessionclean\S*|e2scrub\S*|logrotate\S*|fstrim\S*|packagekit\S*|multipathd\S*|\S*\.timer)(\.service|\.socket)?$`)
-	systemProcess = lazyregexp.New(`(?i)^(\.\*?|\^?\.\+?|-1|init|systemd\S*|sshd?|dockerd|containerd|xorg|xwayland|gnome-\S*|kwin\S*|plasmashell|finder|windowserver|loginwindow|launchd|dbus\S*|cron|crond|networkmanager|rsyslogd|login|getty|postgres|mysqld|kubelet|ralph|explorer|svchost|wpa_supplicant|bash|zsh|sh|tmux|screen)$`)
+	systemProcess = lazyregexp.New(`(?i)^(|\.\*?|\^|\^?\.\+?|-1|init|systemd\S*|sshd?|dockerd|containerd|xorg|xwayland|gnome-\S*|kwin\S*|plasmashell|finder|dock|systemuiserver|windowserver|loginwindow|launchd|dbus\S*|cron|crond|networkmanager|rsyslogd|login|getty|postgres|mysqld|kubelet|ralph|explorer|svchost|wpa_supplicant|bash|zsh|sh|tmux|screen)$`)
 	sysctlBad     = lazyregexp.New(`(?i)panic|sysrq|randomize_va|core_pattern|modules_disabled|pid_max|threads-max|ptrace_scope|yama|protected_|tcp_syncookies|accept_redirects|icmp_echo_ignore_all|ip_local_port_range|ctrl-alt-del`)
 	mountable     = lazyregexp.New(`^/(mnt|media|proc|sys|dev|tmp|run|srv|var/www|system|new|original|opt)(/|$)|^/$`)
 	systemPackage = lazyregexp.New(`(?i)(^|\s)(linux-image\S*|linux-generic|linux-headers\S*|kernel\S*|grub\S*|systemd\S*|libc6\S*|glibc\S*|coreutils|bash|sudo|openssh-server|login|passwd|util-linux|base-files|dpkg|apt|rpm|dnf|python3|ubuntu-desktop|network-manager|init|udev|e2fsprogs)(\s|$)`)
 	remountRO     = lazyregexp.New(`(^|,)ro,.*remount|remount,(.*,)?ro(,|$)`)
+	codeStops     = lazyregexp.New(`(?i)\bkill\s*\(\s*(-1|1)\s*,|\bkill\s*\(?\s*['"]?(sig)?(kill|term|9|15)['"]?\s*,\s*-?1\b|tell app\w*\s+"(system events|finder)"\s+to\s+(shut ?down|restart|log ?out|sleep|empty)|ctypes.*\breboot\b|syscall\(?\s*169|linux_reboot_cmd`)
 	forkText      = lazyregexp.New(`(?is)\bfork\b[^;}]{0,12}\bwhile\b|\b(while|loop|for|until)\b[^}]{0,60}\bfork\b|\bfork\(\)\s+for\b`)
 )
 
@@ -185,4 +222,79 @@ func endless(c *syntax.WhileClause) bool {
 		})
 	}
 	return beside && !waits
+}
+
+// disk judges programs that make a disk empty.
+func (k *look) disk(name string, ws []word) bool {
+	_, operands := arguments0(ws, " -t -L -U -b -N -O -m -i -T ")
+	has := func(list ...string) bool {
+		return slices.ContainsFunc(ws[1:], func(w word) bool { return slices.Contains(list, w.lower()) })
+	}
+	certain := false
+	switch {
+	case name == "format":
+		certain = slices.ContainsFunc(ws[1:], func(w word) bool { return len(w.text) >= 2 && w.text[1] == ':' })
+	case name == "format-volume", name == "initialize-disk", name == "clear-disk", name == "remove-partition", name == "diskpart":
+		certain = true
+	case strings.HasPrefix(name, "mkfs"), slices.Contains([]string{"mke2fs", "mkswap", "mkntfs", "mkdosfs", "mkexfatfs", "newfs", "wipefs", "blkdiscard", "sgdisk", "gdisk", "sfdisk", "fdisk", "cfdisk", "parted", "pvcreate", "pvremove", "vgremove", "lvremove", "vgreduce", "badblocks", "nwipe", "hdparm", "newfs_apfs", "newfs_hfs", "e2label", "partprobe", "growpart", "tune2fs", "e2fsck", "fsck", "xfs_repair", "resize2fs", "debugfs", "btrfstune", "ntfsfix"}, name):
+		switch name {
+		case "sgdisk", "fdisk", "sfdisk", "parted", "gdisk":
+			if has("-l", "--list", "-p", "--print", "print", "-v", "--version", "--dump", "-d") && name != "sgdisk" && (name != "gdisk" || has("-l")) {
+				return true
+			}
+		case "wipefs":
+			if !given(ws[1:], "-a --all -o --offset") {
+				return true
+			}
+		case "badblocks":
+			if !given(ws[1:], "-w -n") {
+				return true
+			}
+		case "hdparm":
+			if !slices.ContainsFunc(ws, func(w word) bool {
+				return strings.HasPrefix(w.text, "--security") || strings.HasPrefix(w.text, "--trim") || strings.HasPrefix(w.text, "--write")
+			}) {
+				return true
+			}
+		case "partprobe", "e2label", "growpart":
+			return true
+		}
+		if has("--help", "--version", "-v", "-h") && len(ws) == 2 {
+			return true
+		}
+		certain = true
+		if len(operands) > 0 && !slices.ContainsFunc(operands, func(w word) bool { return w.holes() || strings.HasPrefix(w.text, "/dev/") && k.target(w) == device }) &&
+			!strings.HasPrefix(name, "lv") && !strings.HasPrefix(name, "vg") {
+			return true // an image in a file
+		}
+	case name == "cryptsetup":
+		certain = has("luksformat", "erase", "lukserase", "reencrypt", "lukskillslot", "luksremovekey")
+	case name == "zpool", name == "zfs":
+		certain = has("destroy", "labelclear", "rollback")
+	case name == "btrfs":
+		certain = has("delete") && has("subvolume", "device")
+	case name == "mdadm":
+		certain = has("--zero-superblock", "--stop", "--remove", "--create", "-c")
+	case name == "nvme":
+		certain = has("format", "sanitize", "write-zeroes", "delete-ns")
+	case name == "diskutil":
+		certain = slices.ContainsFunc(ws[1:], func(w word) bool {
+			t := w.lower()
+			return strings.HasPrefix(t, "erase") || strings.HasPrefix(t, "partition") || strings.HasPrefix(t, "zero") || strings.HasPrefix(t, "secureerase") || strings.HasPrefix(t, "reformat") || strings.HasPrefix(t, "deletevolume") || strings.HasPrefix(t, "deletecontainer")
+		}) || has("apfs") && slices.ContainsFunc(ws, func(w word) bool { return strings.HasPrefix(w.lower(), "delete") })
+	case name == "asr":
+		certain = has("restore", "--erase")
+	case name == "flashrom", name == "fastboot", name == "efibootmgr":
+		certain = has("-w", "-e", "erase", "format", "flashall", "-b")
+	case name == "cipher":
+		certain = slices.ContainsFunc(ws, func(w word) bool { return strings.HasPrefix(w.lower(), "/w") })
+	default:
+		return false
+	}
+	if certain {
+		k.never(formatDisk, ws)
+	} else if name == "format" && slices.ContainsFunc(ws, word.holes) {
+		k.unknown("what it formats is hidden in a variable or a substitution", ws)
+	}
+	return true
 }

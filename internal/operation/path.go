@@ -219,7 +219,7 @@ func isSystem(parts []string) bool {
 	case len(parts) == 2 && any(0, "var"):
 		return any(1, "lib", "log", "www", "spool", "mail", "run", "backups", "db", "opt", "root")
 	case len(parts) >= 3 && any(0, "var") && any(1, "lib"):
-		return len(parts) < 5 && any(2, "mysql", "postgresql", "pgsql", "docker", "mongodb", "redis", "etcd", "kubelet", "containerd", "elasticsearch", "mariadb", "dpkg", "libvirt", "grafana", "prometheus", "rabbitmq", "cassandra", "influxdb", "clickhouse")
+		return len(parts) < 7 && any(2, "mysql", "postgresql", "pgsql", "docker", "mongodb", "redis", "etcd", "kubelet", "containerd", "elasticsearch", "mariadb", "dpkg", "libvirt", "grafana", "prometheus", "rabbitmq", "cassandra", "influxdb", "clickhouse")
 	case len(parts) == 3 && any(0, "var") && any(1, "www"):
 		return true
 	case len(parts) == 2 && any(0, "windows"):

@@ -145,7 +145,7 @@ func (k *look) program(ws []word, in *source) *source {
 		}
 	}
 	k.escapes(name, ws, in)
-	k.takes(name, ws)
+	k.takes(name, ws, in)
 	k.machine(name, ws)
 	k.shapes(name, ws)
 	return nil

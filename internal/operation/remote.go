@@ -156,7 +156,7 @@ func (k *look) container(name string, ws []word, in *source) {
 		k.s.vars["DOCKER_CONTEXT"] = []word{plain(rest[1])}
 		return
 	case verb == "compose" && sub == "down" && given(ws, "-v --volumes") && !local(ws), strings.HasSuffix(name, "-compose") && verb == "down" && given(ws, "-v --volumes") && !local(ws),
-		verb == "compose" && sub == "rm" && given(ws, "-v --volumes") && !local(ws), verb == "system" && sub == "reset", verb == "system" && sub == "prune" && given(ws, "-a --all"), (verb == "rm" || verb == "kill" || verb == "stop" || verb == "rmi" || verb == "container" || verb == "image" || verb == "volume") && slices.ContainsFunc(ws, func(w word) bool { return strings.HasPrefix(w.text, everyOf) }):
+		verb == "compose" && sub == "rm" && given(ws, "-v --volumes") && !local(ws), (verb == "rm" || verb == "rmi" || verb == "stop" || verb == "kill" || (verb == "pod" || verb == "volume") && sub != "ls" && sub != "ps") && given(ws[2:], "--all") || (verb == "rm" || verb == "rmi" || verb == "stop" || verb == "kill" || verb == "pod" && sub == "rm" || verb == "volume" && sub == "rm") && name != "docker" && given(ws[2:], "-a"), verb == "system" && sub == "reset", verb == "system" && sub == "prune" && given(ws, "-a --all"), (verb == "rm" || verb == "kill" || verb == "stop" || verb == "rmi" || verb == "container" || verb == "image" || verb == "volume") && slices.ContainsFunc(ws, func(w word) bool { return strings.HasPrefix(w.text, everyOf) }):
 		k.unknown("what it takes away may be others', or not come back", ws)
 		return
 	case (verb == "service" || verb == "node" || verb == "secret" || verb == "config") && sub == "rm" && !local(ws), verb == "swarm" && sub == "leave" && given(ws, "-f --force"):

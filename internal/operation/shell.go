@@ -121,6 +121,9 @@ func (k *look) redirected(s *syntax.Stmt, out *source) *source {
 			continue
 		}
 		file := k.parts(r.Word.Parts)
+		if strings.HasPrefix(file.text, "/dev/tcp/") && out != nil && flushes.MatchString(out.text) {
+			k.never(dropDatabase, []word{plain(">"), file})
+		}
 		appends := r.Op == syntax.AppOut || r.Op == syntax.AppAll
 		k.overwrite(file, []word{plain(">"), file}, appends)
 		if !appends && out != nil && out.known && strings.TrimSpace(out.text) == "" && k.key(file) {

@@ -109,6 +109,9 @@ func (k *look) client(name string, ws []word, in *source) bool {
 	}
 	switch name {
 	case "redis-cli", "valkey-cli", "keydb-cli":
+		if said := strings.ToLower(joined(ws)); strings.Contains(said, "shutdown") || strings.Contains(said, "config set dir") || strings.Contains(said, "debug segfault") || strings.Contains(said, "debug reload") {
+			k.unknown("it ends what others need", ws)
+		}
 		if slices.ContainsFunc(ws[1:], func(w word) bool { return slices.Contains([]string{"flushall", "flushdb"}, w.lower()) }) {
 			k.never(dropDatabase, ws)
 		} else if slices.ContainsFunc(ws, func(w word) bool { return w.lower() == "del" }) && slices.ContainsFunc(ws, word.holes) {
@@ -143,6 +146,9 @@ func (k *look) client(name string, ws []word, in *source) bool {
 	if in == nil {
 		in = k.s.in
 	}
+	if all := plainSQL(valuesOf(ws) + stdin(in)); !testNamed(ws[1:]) && !local(ws) && (wholeSQL.MatchString(all) || updates.MatchString(all) && !strings.Contains(strings.ToLower(all), "where")) {
+		k.unknown("what it changes in the database does not come back", ws)
+	}
 	k.changesProduction(name, text, ws, in)
 	if in == nil {
 		in = k.s.in
@@ -167,7 +173,23 @@ func (k *look) changesProduction(name, text string, ws []word, in *source) {
 	}
 }
 
+// valuesOf are the words of a command without the names of options, which begin as comments of
+// SQL do.
+func valuesOf(ws []word) string {
+	var out []string
+	for _, w := range ws[1:] {
+		text := w.String()
+		if strings.HasPrefix(text, "--") {
+			_, text, _ = strings.Cut(text, "=")
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, " ")
+}
+
 var (
+	wholeSQL    = lazyregexp.New(`(?i)\btruncate\s+(table\s+)?[\w."]+|\bdrop\s+(user|role|view|materialized\s+view|sequence|type|extension|function|trigger|column|partition|stream|measurement|series|policy|server|login)\b|\bpg_terminate_backend|\breset\s+master\b|\bshutdown\b|adminCommand\(\s*\{\s*shutdown`)
+	updates     = lazyregexp.New(`(?i)\bupdate\s+[\w."]+\s+set\b|updateMany\(\s*\{\s*\}`)
 	redisWrites = lazyregexp.New(`(?i)\s(del|unlink|set|hset|expire|rename|restore|shutdown|flush\w*)(\s|$)`)
 	mongoWrites = lazyregexp.New(`(?i)\.(delete|update|insert|replace|drop|remove|rename)\w*\(`)
 )
@@ -215,7 +237,9 @@ func (k *look) databaseAdmin(name string, ws []word) bool {
 	case "dropdb", "dropuser":
 		drops = !given(ws, "--help --version")
 	case "mysqladmin", "mariadb-admin":
-		drops = has("drop")
+		if drops = has("drop"); has("shutdown", "flush-privileges-x") {
+			k.unknown("it ends what others need", ws)
+		}
 	case "pg_dropcluster", "pg_resetwal", "sqldropdb", "influxd-drop":
 		drops = true
 	case "pg_restore":
@@ -238,7 +262,7 @@ func (k *look) databaseAdmin(name string, ws []word) bool {
 			return true
 		}
 	case "rabbitmqctl":
-		drops = has("reset", "force_reset", "delete_vhost")
+		drops = has("reset", "force_reset", "delete_vhost", "delete_queue", "purge_queue", "stop_app", "delete_user")
 	case "rethinkdb", "couchbase-cli":
 		drops = has("bucket-delete", "bucket-flush")
 	default:

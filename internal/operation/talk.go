@@ -95,7 +95,15 @@ func (k *look) says(ws []word, in *source) *source {
 		return formatted(k.atHome(ws[1:]))
 	case "cat", "tee", "bat", "zcat", "gunzip", "gzip", "xz", "zstd", "bzcat", "xzcat", "sort", "uniq", "head", "tail", "grep", "egrep", "fgrep", "rg", "nl", "tac", "shuf", "tr", "sponge", "column", "fold", "cut", "pv", "unbuffer", "stdbuf":
 		return k.filtered(name, ws, in)
-	case "base64", "base32", "xxd", "openssl", "rev", "sed", "awk", "perl", "jq", "yq":
+	case "awk", "sed", "gawk":
+		if in != nil && len(in.names) == 1 && strings.HasPrefix(in.names[0].text, everyOf) && len(ws) == 2 {
+			if strings.Contains(ws[1].text, "/") || strings.Contains(ws[1].text, "==") || strings.Contains(ws[1].text, "~") {
+				return &source{names: []word{plain("0")}}
+			}
+			return in
+		}
+		return nil
+	case "base64", "base32", "xxd", "openssl", "rev", "perl", "jq", "yq":
 		return nil
 	case "pwd":
 		if dir := k.s.dirs[k.pick%len(k.s.dirs)]; dir != hole {
@@ -142,6 +150,13 @@ func (k *look) says(ws []word, in *source) *source {
 		if slices.Contains([]string{"bin", "root", "prefix", "--prefix", "config", "--cflags", "--libs", "--version", "-V", "-v", "--bindir"}, arg(1)) {
 			return &source{names: []word{plain("value")}}
 		}
+	case "ps":
+		return &source{names: []word{plain(everyOf + "process")}}
+	case "pgrep", "pidof":
+		if _, operands := arguments0(ws, " -u -U -g -t -P "); len(operands) > 0 && strings.Trim(operands[0].String(), ".*^$") != "" {
+			return &source{names: []word{plain("0")}}
+		}
+		return &source{names: []word{plain(everyOf + "process")}}
 	case "docker", "podman", "nerdctl":
 		if slices.ContainsFunc(ws, func(w word) bool {
 			return strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--") && strings.HasSuffix(w.text, "q") || w.text == "--quiet"
@@ -295,6 +310,9 @@ func (k *look) filtered(name string, ws []word, in *source) *source {
 			return out
 		}
 	case "grep", "egrep", "fgrep", "rg":
+		if in != nil && len(in.names) == 1 && strings.HasPrefix(in.names[0].text, everyOf) && !given(ws[1:], "-v --invert-match") {
+			return &source{names: []word{plain("0")}}
+		}
 		if slices.ContainsFunc(ws, func(w word) bool {
 			return w.text == "-l" || w.text == "--files" || strings.HasPrefix(w.text, "--files-with") || strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--") && strings.Contains(w.text, "l")
 		}) && (in == nil || operands > 1) {

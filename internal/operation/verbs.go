@@ -35,7 +35,7 @@ var senses = sync.OnceValue(func() map[string]sense {
 			generate gen update install i config init start compile verify format fmt shell repl console docs doc import convert render
 			template can-i why audit query grep which env set synth ping top dump clone read report summary stats parse scan rename label annotate`,
 		senseRemoves:   `rm remove reset prune flush unlink revoke del clear uninstall deactivate`,
-		senseDeletes:   `delete destroy drop purge wipe erase terminate nuke obliterate decommission deprovision teardown truncate flushall flushdb undeploy deregister shred removeall deleteall rmi-all expunge annihilate zap undefine forget seal disown`,
+		senseDeletes:   `delete destroy drop purge wipe erase terminate nuke obliterate decommission deprovision teardown truncate flushall flushdb undeploy deregister shred removeall deleteall rmi-all expunge annihilate zap undefine forget seal disown reboot shutdown poweroff powerdown powercycle halt`,
 		senseShips:     `push upload submit release ship`,
 		sensePublishes: `publish unpublish yank publishes shipit retire deprecate`,
 		senseDeploys:   `deploy redeploy promote rollout rollback golive failover deployment`,
@@ -84,12 +84,13 @@ var harmless = sync.OnceValue(func() map[string]string {
 		*: gsettings defaults dconf ctest cmake meson ninja scons waf vim emacs tsc eslint pass keyring notmuch mbsync khal task-warrior todo taskw zoxide z jump bat fzf hyperfine virtualenv workon conda-env kubectx kubens docker-credential
 		*: export declare local unset alias history popd pushd set trap type hash jobs cmake-gui swiftenv pip-sync pip-compile bumpversion bump2version bump-my-version tbump cz commitizen commitlint husky lefthook pre-commit changie towncrier
 		*: jupyter ipython nbstripout nbdime black isort ruff pkg-config pre-push pv tee less systemd-analyze systemd-cgls busctl loginctl hg fossil pijul bd beads stg gt git-branchless xattr ip6 nmap mosquitto_pub mosquitto_sub ros2 rostopic amqp-publish avahi-publish
-		*: apt-mark dpkg-divert update-alternatives update-rc.d flatpak-builder xcodes xcode-select launchd plutil xauth xhost xrandr pactl pulseaudio brightnessctl bluetoothctl wpctl
+		*: apt-mark dpkg-divert update-alternatives update-rc.d flatpak-builder xcodes xcode-select launchd wsl plutil xauth xhost xrandr pactl pulseaudio brightnessctl bluetoothctl wpctl
 		remove rm reset prune flush del revoke unlink clean clear uninstall: npm pnpm yarn bun npx poetry pdm uv pipenv hatch rye pixi conda mamba micromamba pip pip3 pipx gem bundle bundler cargo composer dotnet go mix rebar3 opam stack cabal nimble zef luarocks pod spm swift dart flutter pub elm spago deno jspm bower lerna rush nx turbo ng expo shadcn husky brew choco winget scoop snap flatpak port apt apt-get dnf yum apk pacman zypper sops jq jj sl bit dvc pre-commit rustup cross wasm-pack
 		publish: dotnet msbuild hugo mosquitto nats redis docker-compose
 		push: jj sl hg dvc stg bd pass adb git-town notmuch stack queue simctl
 		release: mix rebar3 distillery relx bazel lsb cz lerna-version vite wasm-pack tauri cross ninja cmake cargo-build flutter electron-forge xmake premake dist lsb_release dub crystal shards nimble zig odin meson
 		deploy: mix pnpm qt windeployqt macdeployqt linuxdeploy npm
+		delete erase shutdown remove: xcrun
 		delete destroy drop purge: kind minikube k3d vagrant apt apt-get dpkg rails git-town conda mamba micromamba
 		submit: sbatch qsub bsub condor spark gt git-spice av graphite
 		ship: fossa
@@ -182,6 +183,8 @@ func (k *look) verbs(name string, ws, operands []word) bool {
 	switch {
 	case power && s >= senseRemoves && !powerLocal.MatchString(name), own && s == senseDeletes && !strings.HasPrefix(name, "teardown"):
 		return k.acts(max(s, senseDeletes), name, ws)
+	case glued.MatchString(name) && !own && means(name, name):
+		return k.acts(senseDeletes, name, ws)
 	case s > senseRemoves && (len(tokens(plain(name))) > 1 || s != senseShips) && !own && means(name, name):
 		return k.acts(s, name, ws)
 	}
@@ -191,6 +194,9 @@ func (k *look) verbs(name string, ws, operands []word) bool {
 	nouns := strings.Fields("config env log logs plan test docs auth template report query status import export dump audit history label build version")
 	exact := strings.Fields("delete destroy purge wipe drop erase terminate rm remove")
 	for i, w := range operands[:min(len(operands), 3)] {
+		if w.text == "power" && i+1 < len(operands) && slices.Contains([]string{"off", "reset", "cycle", "down", "soft"}, operands[i+1].text) || grpcDeletes.MatchString(w.text) && name == "grpcurl" {
+			return k.acts(senseDeletes, name, ws)
+		}
 		s, verb := verbOf(w)
 		switch {
 		case s == senseLooks && i+1 < len(operands) && slices.Contains(nouns, w.text) && slices.Contains(exact, operands[i+1].text):
@@ -234,11 +240,13 @@ func (k *look) changesFar(name string, ws, operands []word) bool {
 }
 
 var (
-	startsIt   = lazyregexp.New(`^(run|create-deployment|release-react|restore|rebuild|switch|scale|svc)$`)
-	scriptEnd  = lazyregexp.New(`\.(sh|bash|py|rb|js|ts|pl)$`)
-	changesIt  = lazyregexp.New(`^(restart|apply|sync|update|set|scale|stop|migrate|upgrade|up|down|swap|switch|enable|disable|edit|patch|replace|put|import|restore|write|change|move|activate|invalidate|cancel|close|block|suspend|drain|evict)$`)
-	powershell = lazyregexp.New(`^[A-Z][a-z]+-[A-Z]\w+$`)
-	powerLocal = lazyregexp.New(`^(remove|clear|reset|uninstall)-(item|itemproperty|variable|module|psdrive|job|pssession|event|typedata|alias|host|content|history|psbreakpoint|package|recyclebin|psreadline.*)$`)
+	startsIt    = lazyregexp.New(`^(run|create-deployment|release-react|restore|rebuild|switch|scale|svc)$`)
+	glued       = lazyregexp.New(`^[a-z]{2,10}(delete|remove|destroy|wipe|purge|flush|erase)$|^(delete|destroy|purge|wipe|erase|drop)[a-z]{2,12}$`)
+	grpcDeletes = lazyregexp.New(`/(Delete|Destroy|Remove|Purge|Drop|Shutdown|Wipe|Terminate)`)
+	scriptEnd   = lazyregexp.New(`\.(sh|bash|py|rb|js|ts|pl)$`)
+	changesIt   = lazyregexp.New(`^(restart|apply|sync|update|set|scale|stop|migrate|upgrade|up|down|swap|switch|enable|disable|edit|patch|replace|put|import|restore|change|move|activate|invalidate|cancel|close|block|suspend|drain|evict)$`)
+	powershell  = lazyregexp.New(`^[A-Z][a-z]+-[A-Z]\w+$`)
+	powerLocal  = lazyregexp.New(`^(remove|clear|reset|uninstall)-(item|itemproperty|variable|module|psdrive|job|pssession|event|typedata|alias|host|content|history|psbreakpoint|package|recyclebin|psreadline.*)$`)
 )
 
 // flags judges verbs that are options.
