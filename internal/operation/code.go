@@ -103,7 +103,9 @@ func (k *look) code(name string, ws []word, in *source) {
 				if strings.HasPrefix(file.text, "/dev/") {
 					k.unknown("nobody knows what code it reads", ws)
 				}
-				if i := slices.IndexFunc(ws, func(w word) bool { return w == file }); i > 0 {
+				if !strings.ContainsAny(file.text, "./") && (lang == "dart" || lang == "swift") { // words of their own
+					k.published(name, ws)
+				} else if i := slices.IndexFunc(ws, func(w word) bool { return w == file }); i > 0 {
 					k.published(base(file), ws[i:])
 					k.migrates(base(file), ws[i:])
 				}

@@ -111,7 +111,10 @@ func (k *look) keeps(name string, ws, operands []word, any func(string) bool) {
 	case "modprobe":
 		kernel = any("-r --remove")
 	case "umount", "fusermount":
-		kernel = any("-a --all -A") || slices.ContainsFunc(operands, func(w word) bool { p := k.target(w); return p == system || p == wholeHome || p == wholeRoot })
+		kernel = any("-a --all -A") || slices.ContainsFunc(operands, func(w word) bool {
+			p := k.target(w)
+			return (!mountable.MatchString(w.text) || len(w.text) == 1) && (p == system || p == wholeHome || p == wholeRoot)
+		})
 	case "mount":
 		kernel = slices.ContainsFunc(ws, func(w word) bool { return remountRO.MatchString(w.text) }) && k.target(plain(last)) > private && last != "/system" || len(operands) > 1 && !k.s.away && slices.ContainsFunc(operands[1:], func(w word) bool {
 			p := k.target(w)

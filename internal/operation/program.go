@@ -121,7 +121,7 @@ func (k *look) program(ws []word, in *source) *source {
 			k.compiled(name, ws, nil)
 		}
 		if out, ok := k.wraps(name, ws, in); ok {
-			if slices.Contains(strings.Fields("bundle poetry hatch pdm uv rye pipenv conda micromamba nix devbox mise asdf doppler op foreman"), name) { // that have words of their own
+			if slices.Contains(strings.Fields("bundle poetry hatch pdm uv rye pipenv conda micromamba nix devbox mise asdf doppler op foreman"), name) && (len(ws) < 2 || !slices.Contains([]string{"exec", "run", "x", "tool"}, ws[1].text)) { // that have words of their own
 				k.published(name, ws)
 			}
 			return out

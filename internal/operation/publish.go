@@ -194,7 +194,7 @@ func (k *look) shapes(name string, ws []word) {
 	if i := slices.IndexFunc(ws, func(w word) bool { return w.lower() == "push" }); i > 0 && i+1 < len(ws) && forces(ws[i:]) && (slices.ContainsFunc(ws[:i], func(w word) bool { return strings.HasPrefix(base(w), "git") }) || len(ws) < 6 && !isKnown(name)) {
 		k.never(pushForce, ws)
 	}
-	if dropSQL(joined(ws)) && name != "git" {
+	if dropSQL(joined(ws)) && name != "git" && !k.forTests() {
 		k.never(dropDatabase, ws)
 	}
 }

@@ -59,8 +59,8 @@ func TestRates(t *testing.T) {
 }
 
 // S4 to S7: of lines that an author wrote or collected who had not read the rules, and of which a
-// third was not looked at while the rules were mended. What is destructive and passes in the third
-// is more than one in a hundred: docs/approvals.md says so, and this keeps it from growing.
+// third was not looked at while the rules were mended for the first time. By now all of them have been
+// read: what nobody has seen is measured by policy's TestSecondRates.
 func TestFreshRates(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -70,8 +70,8 @@ func TestFreshRates(t *testing.T) {
 	}{
 		{"ordinary, in a sandbox", "fresh-ordinary.txt", func(j operation.Judgement) bool { return j.Held(true) }, map[bool]int{false: 10, true: 10}},
 		{"ordinary, without one", "fresh-ordinary.txt", func(j operation.Judgement) bool { return j.Held(false) }, map[bool]int{false: 10, true: 10}},
-		{"destructive, files", "fresh-files.txt", func(j operation.Judgement) bool { return !j.Held(false) }, map[bool]int{false: 5, true: 100}},
-		{"destructive, beyond the sandbox", "fresh-beyond.txt", func(j operation.Judgement) bool { return !j.Held(true) }, map[bool]int{false: 40, true: 60}},
+		{"destructive, files", "fresh-files.txt", func(j operation.Judgement) bool { return !j.Held(false) }, map[bool]int{false: 5, true: 10}},
+		{"destructive, beyond the sandbox", "fresh-beyond.txt", func(j operation.Judgement) bool { return !j.Held(true) }, map[bool]int{false: 10, true: 10}},
 		{"destructive, by which was mended", "classes.txt", func(j operation.Judgement) bool { return !j.Held(false) }, map[bool]int{}},
 		{"ordinary, by which was mended", "daily.txt", func(j operation.Judgement) bool { return j.Held(true) }, map[bool]int{}},
 	} {

@@ -87,7 +87,8 @@ var harmless = sync.OnceValue(func() map[string]string {
 		*: apt-mark dpkg-divert update-alternatives update-rc.d flatpak-builder xcodes xcode-select launchd wsl plutil xauth xhost xrandr pactl pulseaudio brightnessctl bluetoothctl wpctl
 		remove rm reset prune flush del revoke unlink clean clear uninstall: npm pnpm yarn bun npx poetry pdm uv pipenv hatch rye pixi conda mamba micromamba pip pip3 pipx gem bundle bundler cargo composer dotnet go mix rebar3 opam stack cabal nimble zef luarocks pod spm swift dart flutter pub elm spago deno jspm bower lerna rush nx turbo ng expo shadcn husky brew choco winget scoop snap flatpak port apt apt-get dnf yum apk pacman zypper sops jq jj sl bit dvc pre-commit rustup cross wasm-pack
 		publish: dotnet msbuild hugo mosquitto nats redis docker-compose
-		push: jj sl hg dvc stg bd pass adb git-town notmuch stack queue simctl
+		rollback: knex rake rails artisan mix php typeorm diesel dbmate alembic liquibase sequelize sequelize-cli migrate-mongo db-migrate phinx
+		push: drizzle-kit prisma jj sl hg dvc stg bd pass adb git-town notmuch stack queue simctl
 		release: mix rebar3 distillery relx bazel lsb cz lerna-version vite wasm-pack tauri cross ninja cmake cargo-build flutter electron-forge xmake premake dist lsb_release dub crystal shards nimble zig odin meson
 		deploy: mix pnpm qt windeployqt macdeployqt linuxdeploy npm
 		delete erase shutdown remove: xcrun
@@ -181,7 +182,7 @@ func (k *look) verbs(name string, ws, operands []word) bool {
 	own := strings.Contains(ws[0].text, "/") && !strings.HasPrefix(ws[0].text, "/") && !strings.HasPrefix(ws[0].text, "@") // a program of the project
 	s, _ := verbOf(plain(scriptEnd.ReplaceAllString(name, "")))
 	switch {
-	case power && s >= senseRemoves && !powerLocal.MatchString(name), own && s == senseDeletes && !strings.HasPrefix(name, "teardown"):
+	case power && s >= senseRemoves && !powerLocal.MatchString(name), own && s == senseDeletes && ownScript.MatchString(name):
 		return k.acts(max(s, senseDeletes), name, ws)
 	case glued.MatchString(name) && !own && means(name, name):
 		return k.acts(senseDeletes, name, ws)
@@ -203,7 +204,7 @@ func (k *look) verbs(name string, ws, operands []word) bool {
 			continue // vault config delete
 		case s == senseLooks, strings.Contains(w.text, "/"):
 			return k.flags(name, ws, own)
-		case s == noSense || !means(name, verb), own && s != senseDeletes, i == 2 && s < senseDeletes && !distant(name):
+		case s == noSense || !means(name, verb), own && s != senseDeletes, i > 0 && s == senseRemoves && localNoun.MatchString(operands[i-1].text), i == 2 && s < senseDeletes && !distant(name):
 			continue
 		}
 		return k.acts(s, name, ws)
@@ -242,6 +243,8 @@ func (k *look) changesFar(name string, ws, operands []word) bool {
 var (
 	startsIt    = lazyregexp.New(`^(run|create-deployment|release-react|restore|rebuild|switch|scale|svc)$`)
 	glued       = lazyregexp.New(`^[a-z]{2,10}(delete|remove|destroy|wipe|purge|flush|erase)$|^(delete|destroy|purge|wipe|erase|drop)[a-z]{2,12}$`)
+	localNoun   = lazyregexp.New(`^(cache|repo|alias|context|label|extension|toolchain|completion|worktree|stash|bookmark|venv)s?$`)
+	ownScript   = lazyregexp.New(`^(wipe|nuke|destroy|drop|purge|undeploy|terminate)([-_.]|$)`)
 	grpcDeletes = lazyregexp.New(`/(Delete|Destroy|Remove|Purge|Drop|Shutdown|Wipe|Terminate)`)
 	scriptEnd   = lazyregexp.New(`\.(sh|bash|py|rb|js|ts|pl)$`)
 	changesIt   = lazyregexp.New(`^(restart|apply|sync|update|set|scale|stop|migrate|upgrade|up|down|swap|switch|enable|disable|edit|patch|replace|put|import|restore|change|move|activate|invalidate|cancel|close|block|suspend|drain|evict)$`)
@@ -251,10 +254,13 @@ var (
 
 // flags judges verbs that are options.
 func (k *look) flags(name string, ws []word, own bool) bool {
-	for _, w := range ws[1:] {
+	for i, w := range ws[1:] {
 		flag, value, _ := strings.Cut(w.text, "=")
+		if i+2 < len(ws) && value == "" {
+			value = ws[i+2].text
+		}
 		long, ok := strings.CutPrefix(flag, "--")
-		if !ok || value == "false" || own || !means(name, "*") {
+		if !ok || value == "false" || value == "never" || value == "no" || own || !means(name, "*") {
 			continue
 		}
 		if s, _ := verbOf(plain(long)); s >= senseDeletes && s != senseShips && !tame.MatchString(long) {
@@ -380,6 +386,9 @@ func targetOf(name string, w word) sense {
 		return noSense
 	}
 	for _, t := range ts {
+		if jvm && t == "release" && !jvmRelease.MatchString(w.text) {
+			continue
+		}
 		switch s := senses()[t]; {
 		case s == sensePublishes, jvm && t == "jib", s == senseShips && t != "submit", t == "released", jvm && (t == "deploy" || t == "jib" || t == "bintrayupload" || t == "jreleaser" || strings.HasPrefix(t, "publish") || strings.HasPrefix(t, "sonatyperelease") || strings.HasPrefix(t, "closeandrelease")):
 			return sensePublishes
@@ -389,6 +398,8 @@ func targetOf(name string, w word) sense {
 	}
 	return noSense
 }
+
+var jvmRelease = lazyregexp.New(`(?i)(^|:)(release|release:(perform|prepare|stage|branch|update-versions)|\w*closeandrelease\w*)$`)
 
 var localTarget = lazyregexp.New(`(?i)^(publishtomavenlocal|publishlocal|publishm2|\+?publishlocal|.*mavenlocal|ci-release-notes|--release)$|\.(ya?ml|json|js|ts|py|go|rs|java|md|txt|sh|toml)$|^assemble|^(target|build|dist)/`)
 
