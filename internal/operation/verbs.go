@@ -244,6 +244,7 @@ var (
 	startsIt    = lazyregexp.New(`^(run|create-deployment|release-react|restore|rebuild|switch|scale|svc)$`)
 	glued       = lazyregexp.New(`^[a-z]{2,10}(delete|remove|destroy|wipe|purge|flush|erase)$|^(delete|destroy|purge|wipe|erase|drop)[a-z]{2,12}$`)
 	localNoun   = lazyregexp.New(`^(cache|repo|alias|context|label|extension|toolchain|completion|worktree|stash|bookmark|venv)s?$`)
+	tameFlag    = lazyregexp.New(`(?i)conflicting|outputs?|missing|stale|unused|old|orphan|after|before|source|files?|extra|temp|empty|duplicates?|comments|merged|artifacts|trailing|unlisted`)
 	ownScript   = lazyregexp.New(`^(wipe|nuke|destroy|drop|purge|undeploy|terminate)([-_.]|$)`)
 	grpcDeletes = lazyregexp.New(`/(Delete|Destroy|Remove|Purge|Drop|Shutdown|Wipe|Terminate)`)
 	scriptEnd   = lazyregexp.New(`\.(sh|bash|py|rb|js|ts|pl)$`)
@@ -263,7 +264,7 @@ func (k *look) flags(name string, ws []word, own bool) bool {
 		if !ok || value == "false" || value == "never" || value == "no" || own || !means(name, "*") {
 			continue
 		}
-		if s, _ := verbOf(plain(long)); s >= senseDeletes && s != senseShips && !tame.MatchString(long) {
+		if s, _ := verbOf(plain(long)); s >= senseDeletes && s != senseShips && !tame.MatchString(long) && !tameFlag.MatchString(long) {
 			return k.acts(s, name, ws)
 		}
 		if strings.HasPrefix(long, "upload-app") || strings.HasPrefix(long, "upload-package") {
