@@ -148,6 +148,11 @@ func refused() map[string]string {
 		"change the mode of a file outside": `chmod 777 $D/outside/file`,
 		"touch a file outside":              `touch $D/outside/file`,
 		"limit a process outside":           `prlimit --pid $OUT --nofile=64:64`,
+		// With numbers that stop nothing: who may stop the machine is told that they are wrong, others
+		// that they may not.
+		"stop the machine":         `perl -e 'exit(syscall($ARGV[0], 1, 2, 3) == -1 && !$!{EINVAL} ? 1 : 0)' $([ "$(uname -m)" = x86_64 ] && echo 169 || echo 142)`,
+		"name the machine":         `hostname "$(hostname)"`,
+		"change how it is reached": `ip link set lo up || ifconfig lo up`,
 		// Root owns the settings of the kernel, and needs no right of root to write them: the
 		// program that core_pattern names runs outside, as root, when something crashes.
 		"change what the kernel runs": `f=/proc/sys/kernel/core_pattern; old=$(cat $f) && printf '%s\n' "$old" > $f`,
