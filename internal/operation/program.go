@@ -441,7 +441,8 @@ func (k *look) matchAfter(set, ws, targets []word, before int) {
 	if len(ws) > 0 {
 		name = base(ws[0])
 	}
-	local := name != "" && (isLocal(name, ws) || dryRun(ws) || len(ws) > 1 && name != "rm" && readsOnly(name, ws))
+	tests := len(ws) > 1 && (local(ws) || k.forTests()) && !slices.ContainsFunc(ws[1:], deploysTo) && !strings.Contains(text, "rm ")
+	local := name != "" && (isLocal(name, ws) || dryRun(ws) || tests || len(ws) > 1 && name != "rm" && readsOnly(name, ws))
 	for _, p := range k.patterns {
 		switch {
 		case p.text == "rm -rf":

@@ -32,8 +32,47 @@ func ordinary(f operation.Found, c Config, dir string, g Ground) bool {
 	}
 	words, known := programWords(f.Words, 0)
 	re, err := regexp.Compile("(?i)" + f.Rule)
-	return known && err == nil && !re.MatchString(strings.Join(words, " "))
+	if err != nil {
+		return false
+	}
+	if !known { // what is said first, or nowhere among the words, counts
+		words = saidFirst(f.Words)
+		known = re.MatchString(strings.Join(f.Words, " "))
+	}
+	return known && !re.MatchString(strings.Join(words, " "))
 }
+
+// saidFirst are the words that say what a program does of which nothing else is known: what is set
+// before it, its name, and the first three that are no files, values or texts, with the options before them.
+func saidFirst(words []string) []string {
+	var said []string
+	plain, value := 0, false
+	for _, w := range words {
+		switch {
+		case len(said) == 0 || assigns.MatchString(w) && plain == 0:
+			said = append(said, w)
+			continue
+		case strings.HasPrefix(w, "-"):
+			key, _, given := strings.Cut(w, "=")
+			value = !given && strings.HasPrefix(w, "--")
+			if plain == 0 {
+				said = append(said, key)
+			}
+			continue
+		case plain == 0 && !value, said[len(said)-1] == "run":
+			said = append(said, w) // what is to run, by its file too
+			plain++
+		case value, strings.ContainsAny(w, "/=@ ") || looksLikeFile.MatchString(w):
+		case plain < 3:
+			said = append(said, w)
+			plain++
+		}
+		value = false
+	}
+	return said
+}
+
+var looksLikeFile = lazyregexp.New(`\.(ya?ml|json|toml|ts|js|py|go|rs|rb|md|txt|sql|lock|env)(,|$)`)
 
 // wordPatterns are those of ralph's own patterns that are a single word. The others say
 // what is done, and to what.
