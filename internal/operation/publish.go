@@ -112,9 +112,7 @@ func (k *look) nodePublished(name string, ws, operands []word, verb, sub string)
 	k.migrates(script, append([]word{plain(name)}, operands...))
 }
 
-var (
-	resets = lazyregexp.New(`(?i)^(?:doctrine:|ecto\.)?(db|database|ecto|migrate|migration|schema|prisma|typeorm|sequelize|supabase|knex)[:.-](drop|reset|wipe|fresh|purge|truncate|nuke|clear|undo:all|drop:all|reset:force|destroy|rollback:all|migrate:reset|migrate:undo:all|schema:drop)(:\w+)?$|^(drop|reset|wipe|nuke|purge|truncate)[-_:](db|database|schema|data)(:\w+)?$`)
-)
+var resets = lazyregexp.New(`(?i)^(?:doctrine:|ecto\.)?(db|database|ecto|migrate|migration|schema|prisma|typeorm|sequelize|supabase|knex)[:.-](drop|reset|wipe|fresh|purge|truncate|nuke|clear|undo:all|drop:all|reset:force|destroy|rollback:all|migrate:reset|migrate:undo:all|schema:drop)(:\w+)?$|^(drop|reset|wipe|nuke|purge|truncate)[-_:](db|database|schema|data)(:\w+)?$`)
 
 // migrates judges the programs that look after a schema: those of their words that make the
 // database empty.

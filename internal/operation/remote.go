@@ -155,15 +155,11 @@ func (k *look) container(name string, ws []word, in *source) {
 	case verb == "context" && sub == "use" && len(rest) > 1:
 		k.s.vars["DOCKER_CONTEXT"] = []word{plain(rest[1])}
 		return
-	case verb == "compose" && sub == "down" && given(ws, "-v --volumes") && !local(ws), strings.HasSuffix(name, "-compose") && verb == "down" && given(ws, "-v --volumes") && !local(ws),
-		verb == "compose" && sub == "rm" && given(ws, "-v --volumes") && !local(ws), (verb == "rm" || verb == "rmi" || verb == "stop" || verb == "kill" || (verb == "pod" || verb == "volume") && sub != "ls" && sub != "ps") && given(ws[2:], "--all") || (verb == "rm" || verb == "rmi" || verb == "stop" || verb == "kill" || verb == "pod" && sub == "rm" || verb == "volume" && sub == "rm") && name != "docker" && given(ws[2:], "-a"), verb == "system" && sub == "reset", verb == "system" && sub == "prune" && given(ws, "-a --all"), (verb == "rm" || verb == "kill" || verb == "stop" || verb == "rmi" || verb == "container" || verb == "image" || verb == "volume") && slices.ContainsFunc(ws, func(w word) bool { return strings.HasPrefix(w.text, everyOf) }):
+	case takesContainers(name, verb, sub, ws):
 		k.unknown("what it takes away may be others', or not come back", ws)
 		return
 	case (verb == "service" || verb == "node" || verb == "secret" || verb == "config") && sub == "rm" && !local(ws), verb == "swarm" && sub == "leave" && given(ws, "-f --force"):
 		k.unknown("what it takes away may be in production", ws)
-		return
-	case verb == "volume" && (sub == "rm" || sub == "remove" || sub == "prune") && !local(ws), verb == "compose" && sub == "rm" && given(ws, "-v --volumes") && !local(ws), verb == "system" && sub == "reset", verb == "system" && sub == "prune" && given(ws, "--volumes"):
-		k.unknown("what volumes hold does not come back", ws)
 		return
 	case verb == "stack" && (sub == "rm" || sub == "remove" || sub == "down") && !local(ws) && !slices.ContainsFunc(ws, deploysTo):
 		k.unknown("what it takes away may be in production", ws)
@@ -193,6 +189,27 @@ func (k *look) container(name string, ws []word, in *source) {
 		return
 	}
 	k.aside(func() { k.contained(ws, start+1, in) })
+}
+
+// takesContainers reports whether all containers or images of the machine go, or the volumes of some,
+// which do not come back.
+func takesContainers(name, verb, sub string, ws []word) bool {
+	if i := slices.IndexFunc(ws, func(w word) bool { return w.text == verb }); i >= 0 && strings.HasSuffix(name, "-compose") {
+		verb, sub = "compose", verb
+	}
+	ends := slices.Contains([]string{"rm", "rmi", "stop", "kill", "container", "image", "volume", "pod"}, verb) && sub != "ls" && sub != "ps"
+	switch {
+	case verb == "compose" && (sub == "down" || sub == "rm"):
+		return given(ws, "-v --volumes") && !local(ws)
+	case verb == "volume" && slices.Contains([]string{"rm", "remove", "prune"}, sub):
+		return !local(ws)
+	case verb == "system":
+		return sub == "reset" || sub == "prune" && given(ws, "-a --all --volumes")
+	case ends && slices.ContainsFunc(ws, func(w word) bool { return strings.HasPrefix(w.text, everyOf) }):
+		return true
+	}
+	ends = ends && (len(ws[1].text) < 5 || sub == "rm") // rm -a, pod rm -a
+	return ends && (given(ws[2:], "--all") || name != "docker" && given(ws[2:], "-a"))
 }
 
 // everyOf begins what stands for all containers, images or volumes of this machine.

@@ -31,10 +31,10 @@ func (k *look) task(name string, ws []word) bool {
 		if o.holes() {
 			return false
 		}
-		if i > 0 && strings.Contains(" -C --prefix --dir --cwd --directory ", " "+options[i-1].text+" ") {
+		if i > 0 && slices.Contains([]string{"-C", "--prefix", "--dir", "--cwd", "--directory"}, options[i-1].text) {
 			dir = k.full(o)
 		}
-		if i > 0 && strings.Contains(" -f --file --makefile --justfile ", " "+options[i-1].text+" ") {
+		if i > 0 && slices.Contains([]string{"-f", "--file", "--makefile", "--justfile"}, options[i-1].text) {
 			file = o.text
 		}
 	}
