@@ -315,7 +315,7 @@ func (k *look) cloud(name string, ws, operands []word, prod bool, all []word) {
 		k.unknown("what it deletes may be in production", all)
 	case name == "gcloud" && len(operands) > 1 && operands[0].text == "app" && operands[1].text == "deploy" && !local(ws):
 		k.never(productionDeploy, all)
-	case (verb == "deploy" || verb == "stop-instances") && !local(ws) && !slices.ContainsFunc(ws, func(w word) bool { return w.text != "deploy" && deployStaging.MatchString(w.text) }):
+	case (verb == "deploy" || verb == "stop-instances" || verb == "update-function-code" || verb == "start-pipeline-execution" || verb == "run" && name == "az") && !local(ws) && !slices.ContainsFunc(ws, func(w word) bool { return w.text != "deploy" && deployStaging.MatchString(w.text) }):
 		k.unknown("what it changes may be in production", all)
 	case writes && name == "aws" && len(operands) > 0 && slices.Contains([]string{"iam", "route53", "organizations", "kms"}, operands[0].text) && !local(ws):
 		k.unknown("what it changes may be in production", all)

@@ -34,8 +34,8 @@ func fileTools(name string) (fileSpec, bool) {
 		return fileSpec{verb: Delete, deep: "always"}, true
 	case "unlink":
 		return fileSpec{verb: Delete}, true
-	case "rmdir":
-		return fileSpec{verb: Delete, needs: "/s /S"}, true
+	case "rmdir", "del":
+		return fileSpec{verb: Delete, needs: "/s /S", deep: "always"}, true
 	case "shred", "wipe", "scrub", "gshred", "sfill":
 		return fileSpec{verb: Overwrite, valued: " -n -s --iterations --size --random-source ", deep: "-r -R"}, true
 	case "truncate", "gtruncate", "fallocate":
@@ -471,6 +471,8 @@ func (k *look) link(ws []word) {
 	}
 	if k.critical(name) && given(ws[1:], "-f --force") {
 		k.never(rmRoot, ws)
+	} else if k.key(name) && given(ws[1:], "-f --force") {
+		k.unsure(Overwrite, "a key that it takes away does not come back", ws)
 	}
 	k.s.links[k.full(name)] = full
 	if src, ok := k.written(to); ok {

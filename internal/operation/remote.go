@@ -167,6 +167,8 @@ func (k *look) container(name string, ws []word, in *source) {
 	case verb == "stack" && (sub == "deploy" || sub == "rm") || verb == "service" && (sub == "update" || sub == "rm" || sub == "scale" || sub == "rollback"):
 		if slices.ContainsFunc(ws, deploysTo) {
 			k.never(productionDeploy, ws)
+		} else if !local(ws) && !slices.ContainsFunc(ws, func(w word) bool { return deployStaging.MatchString(w.text) }) {
+			k.unknown("what it changes may be in production", ws)
 		}
 		return
 	}

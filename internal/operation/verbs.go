@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -35,10 +36,10 @@ var senses = sync.OnceValue(func() map[string]sense {
 			generate gen update install i config init start compile verify format fmt shell repl console docs doc import convert render
 			template can-i why audit query grep which env set synth ping top dump clone read report summary stats parse scan rename label annotate`,
 		senseRemoves:   `rm remove reset prune flush unlink revoke del clear uninstall deactivate`,
-		senseDeletes:   `delete destroy drop purge wipe erase terminate nuke obliterate decommission deprovision teardown truncate flushall flushdb undeploy deregister shred removeall deleteall rmi-all expunge annihilate zap undefine forget seal disown reboot shutdown poweroff powerdown powercycle halt`,
-		senseShips:     `push upload submit release ship`,
+		senseDeletes:   `delete destroy drop purge wipe erase terminate nuke obliterate decommission deprovision teardown truncate flushall flushdb undeploy deregister shred removeall deleteall rmi-all expunge annihilate zap undefine forget seal disown reboot shutdown poweroff powerdown powercycle halt unregister`,
+		senseShips:     `push upload submit release ship distribute`,
 		sensePublishes: `publish unpublish yank publishes shipit retire deprecate`,
-		senseDeploys:   `deploy redeploy promote rollout rollback golive failover deployment`,
+		senseDeploys:   `deploy redeploy promote rollout rollback golive failover deployment deploys`,
 	} {
 		for name := range strings.FieldsSeq(list) {
 			out[name] = sense(s)
@@ -59,18 +60,27 @@ func verbOf(w word) (sense, string) {
 	if len(ts) == 0 || len(ts) > 5 {
 		return noSense, ""
 	}
-	first, last := senses()[ts[0]], senses()[ts[len(ts)-1]]
-	switch {
-	case len(ts) == 1:
-		return first, ts[0]
-	case first == senseLooks:
+	if len(ts) == 1 {
+		return senses()[ts[0]], ts[0]
+	}
+	if senses()[ts[0]] == senseLooks {
 		return senseLooks, ts[0]
-	case tame.MatchString(strings.Join(ts, " ")):
+	}
+	if tame.MatchString(strings.Join(ts, " ")) {
 		return noSense, ""
-	case first != noSense && !strings.Contains(w.text, "."):
-		return first, ts[0]
-	case last != senseLooks:
-		return last, ts[len(ts)-1]
+	}
+	for part := range strings.SplitSeq(w.text, ":") { // of app:purge-users each
+		ts := tokens(plain(part))
+		if len(ts) == 0 {
+			continue
+		}
+		first, last := senses()[ts[0]], senses()[ts[len(ts)-1]]
+		switch {
+		case first > senseLooks && (!strings.Contains(part, ".") || len(ts) == 1):
+			return first, ts[0]
+		case last > senseLooks:
+			return last, ts[len(ts)-1]
+		}
 	}
 	return noSense, ""
 }
@@ -92,8 +102,10 @@ var harmless = sync.OnceValue(func() map[string]string {
 		release: mix rebar3 distillery relx bazel lsb cz lerna-version vite wasm-pack tauri cross ninja cmake cargo-build flutter electron-forge xmake premake dist lsb_release dub crystal shards nimble zig odin meson
 		deploy: mix pnpm qt windeployqt macdeployqt linuxdeploy npm
 		delete erase shutdown remove: xcrun
-		delete destroy drop purge: kind minikube k3d vagrant apt apt-get dpkg rails git-town conda mamba micromamba
+		destroy: rails
+		delete destroy drop purge: kind minikube k3d vagrant apt apt-get dpkg git-town conda mamba micromamba
 		submit: sbatch qsub bsub condor spark gt git-spice av graphite
+		remove rm: helm
 		ship: fossa
 		upload: arduino-cli platformio pio codecov coveralls
 		*: tr cut sed awk gawk grep egrep tee wc echo printf xargs cat ln cp logger column paste
@@ -133,7 +145,7 @@ func more(name string, ws, operands []word) bool {
 	}
 	does := map[string]string{
 		"web-ext": "sign", "crane": "copy cp append mutate push", "oras": "copy cp attach", "cosign": "sign attest attach", "skopeo": "copy sync",
-		"brew": "bump-formula-pr bump-cask-pr pr-upload", "ansible-galaxy": "import", "fastlane": "deliver supply pilot upload_to_app_store upload_to_play_store", "mkdocs": "gh-deploy", "ko": "apply resolve", "ghp-import": "docs", "osc": "commit", "copr": "build", "koji": "build", "fedpkg": "update build", "bodhi": "updates",
+		"bit": "export", "brew": "bump-formula-pr bump-cask-pr pr-upload", "ansible-galaxy": "import", "fastlane": "deliver supply pilot upload_to_app_store upload_to_play_store", "mkdocs": "gh-deploy", "ko": "apply resolve", "ghp-import": "docs", "osc": "commit", "copr": "build", "koji": "build", "fedpkg": "update build", "bodhi": "updates",
 		"aptly": "publish",
 	}[name]
 	switch {
@@ -209,7 +221,7 @@ func (k *look) verbs(name string, ws, operands []word) bool {
 		}
 		return k.acts(s, name, ws)
 	}
-	if !own && slices.ContainsFunc(operands[:min(len(operands), 4)], func(w word) bool { return changesIt.MatchString(w.text) }) && slices.ContainsFunc(ws[1:], deploysTo) {
+	if !own && slices.ContainsFunc(operands[:min(len(operands), 4)], func(w word) bool { return changesIt.MatchString(w.text) }) && (slices.ContainsFunc(ws[1:], deploysTo) || k.inProduction()) {
 		k.never(productionDeploy, ws)
 		return true
 	}
@@ -219,13 +231,13 @@ func (k *look) verbs(name string, ws, operands []word) bool {
 // distant are programs that work on other machines alone, and that change them by words that are
 // harmless elsewhere, or by none.
 func distant(name string) bool {
-	return slices.Contains(strings.Fields("ansible ansible-playbook railway nomad vault consul skaffold eas eas-cli doctl ibmcloud argocd flux kamal mina fab dep salt puppet chef-client nixops colmena dokku gigalixir clever scalingo eb cf bosh juju render surge amplify sam copilot serverless sls zappa chalice appcenter code-push expo"), name)
+	return slices.Contains(strings.Fields("ansible ansible-playbook pyinfra railway nomad vault consul skaffold eas eas-cli doctl ibmcloud argocd flux kamal mina fab dep salt puppet chef-client nixops colmena dokku gigalixir clever scalingo eb cf bosh juju render surge amplify sam copilot serverless sls zappa chalice appcenter code-push expo"), name)
 }
 
 // changesFar judges those.
 func (k *look) changesFar(name string, ws, operands []word) bool {
-	playbook := strings.HasPrefix(name, "ansible")
-	hit := playbook && len(operands) > 0 || slices.ContainsFunc(operands[:min(len(operands), 2)], func(w word) bool { return changesIt.MatchString(w.text) || startsIt.MatchString(w.text) })
+	playbook := strings.HasPrefix(name, "ansible") || name == "pyinfra" || name == "puppet" && slices.ContainsFunc(operands, func(w word) bool { return w.text == "agent" || w.text == "apply" })
+	hit := playbook && len(operands) > 0 || name == "chef-client" || slices.ContainsFunc(operands[:min(len(operands), 2)], func(w word) bool { return changesIt.MatchString(w.text) || startsIt.MatchString(w.text) })
 	if !hit || given(ws[1:], "--check --syntax-check --list-tasks --list-hosts") || slices.ContainsFunc(ws, func(w word) bool {
 		return slices.Contains(strings.Fields("-C ping setup debug gather_facts"), w.text) && playbook
 	}) {
@@ -243,7 +255,7 @@ func (k *look) changesFar(name string, ws, operands []word) bool {
 var (
 	startsIt    = lazyregexp.New(`^(run|create-deployment|release-react|restore|rebuild|switch|scale|svc)$`)
 	glued       = lazyregexp.New(`^[a-z]{2,10}(delete|remove|destroy|wipe|purge|flush|erase)$|^(delete|destroy|purge|wipe|erase|drop)[a-z]{2,12}$`)
-	localNoun   = lazyregexp.New(`^(cache|repo|alias|context|label|extension|toolchain|completion|worktree|stash|bookmark|venv)s?$`)
+	localNoun   = lazyregexp.New(`^(cache|alias|context|label|extension|toolchain|completion|worktree|stash|bookmark|venv)s?$`)
 	tameFlag    = lazyregexp.New(`(?i)conflicting|outputs?|missing|stale|unused|old|orphan|after|before|source|files?|extra|temp|empty|duplicates?|comments|merged|artifacts|trailing|unlisted`)
 	ownScript   = lazyregexp.New(`^(wipe|nuke|destroy|drop|purge|undeploy|terminate)([-_.]|$)`)
 	grpcDeletes = lazyregexp.New(`/(Delete|Destroy|Remove|Purge|Drop|Shutdown|Wipe|Terminate)`)
@@ -272,6 +284,14 @@ func (k *look) flags(name string, ws []word, own bool) bool {
 		}
 	}
 	return false
+}
+
+// inProduction reports whether a variable that the command has set says where it works.
+func (k *look) inProduction() bool {
+	return slices.ContainsFunc(slices.Sorted(maps.Keys(k.s.vars)), func(n string) bool {
+		v := k.s.vars[n]
+		return n != "NODE_ENV" && environment.MatchString(n) && len(v) > 0 && deploysTo(v[0])
+	})
 }
 
 // acts holds what a verb does, unless it is done to something that is there for tests.
@@ -370,7 +390,7 @@ func (k *look) target1(s sense, name string, w word, ws []word) bool {
 	switch {
 	case s == sensePublishes:
 		k.never(npmPublish, ws)
-	case s == senseDeletes && !local(ws):
+	case s == senseDeletes && !local(ws) && !k.forTests():
 		k.unknown("what it takes away may not come back", ws)
 	default:
 		return false
@@ -393,7 +413,7 @@ func targetOf(name string, w word) sense {
 		switch s := senses()[t]; {
 		case s == sensePublishes, jvm && t == "jib", s == senseShips && t != "submit", t == "released", jvm && (t == "deploy" || t == "jib" || t == "bintrayupload" || t == "jreleaser" || strings.HasPrefix(t, "publish") || strings.HasPrefix(t, "sonatyperelease") || strings.HasPrefix(t, "closeandrelease")):
 			return sensePublishes
-		case s == senseDeletes && t != "truncate" && t != "purge" && t != "drop", t == "obliterate":
+		case s == senseDeletes && (t != "truncate" && t != "purge" && t != "drop" || strings.Contains(w.text, ":")):
 			return senseDeletes
 		}
 	}
