@@ -56,6 +56,7 @@ type Repo struct {
 
 	mu    sync.Mutex // held by whoever uses the private index
 	index private
+	still still
 	line  lineage
 	at    place // of a worktree of ours
 

@@ -41,12 +41,12 @@ func (r *Repo) stage(ctx context.Context) (Head, error) {
 		err = r.fresh(ctx)
 	}
 	if err == nil {
-		err = r.addAll(ctx, withoutOwn())
+		err = r.stageAll(ctx, len(head.Commit)/2)
 	}
 	return head, err
 }
 
-// addAll brings the private index in line with the work tree.
+// addAll has git add what these pathspecs name to the private index.
 func (r *Repo) addAll(ctx context.Context, pathspecs []string) error {
 	return r.add(ctx, call{index: r.privateIndex(), conf: []string{"advice.addEmbeddedRepo=false", "core.safecrlf=false"}}, pathspecs)
 }
