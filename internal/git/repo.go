@@ -66,6 +66,8 @@ type Repo struct {
 	stashes *sync.Mutex
 
 	pool worktrees
+
+	talks talks
 }
 
 // lineage is a commit that is known to have base among its ancestors: the last
