@@ -185,31 +185,31 @@ func TestProcessesOfATask(t *testing.T) {
 		{
 			"in place", "construct",
 			[]string{none},
-			"1 agent build, 4 git add, 3 git diff-tree, 1 git write-tree",
+			"1 agent build, 1 git add",
 			"1 checks.ran, 2 step.started, 1 task.added, 1 task.ended, 1 task.started, 1 turn.ended",
 		},
 		{
 			"in place, with a check", "construct",
 			[]string{checks},
-			"1 agent build, 4 git add, 3 git diff-tree, 1 git write-tree, 1 sh",
+			"1 agent build, 1 git add, 1 sh",
 			"1 checks.ran, 2 step.started, 1 task.added, 1 task.ended, 1 task.started, 1 turn.ended",
 		},
 		{
 			"in place, a commit each", "construct",
 			[]string{none, "task.auto_commit=true"},
-			"1 agent build, 7 git add, 1 git commit, 3 git diff-tree, 1 git write-tree",
+			"1 agent build, 1 git add, 1 git commit",
 			"1 checks.ran, 1 committed, 3 step.started, 1 task.added, 1 task.ended, 1 task.started, 1 turn.ended",
 		},
 		{
 			"worktree", "autopilot",
 			[]string{none, "parallel=1"},
-			"1 agent build, 4 git add, 1 git checkout, 1 git commit, 1 git commit-tree, 4 git diff-tree, 1 git merge-tree, 1 git update-ref, 1 git write-tree",
+			"1 agent build, 1 git add, 1 git checkout, 1 git commit, 1 git commit-tree, 1 git merge-tree, 1 git update-ref",
 			"1 checks.ran, 1 committed, 1 merge.queued, 1 merged, 1 prepared, 5 step.started, 2 task.added, 2 task.ended, 2 task.started, 1 turn.ended",
 		},
 		{
 			"worktree, with a check", "autopilot",
 			[]string{checks, "parallel=1"},
-			"1 agent build, 4 git add, 2 git checkout, 1 git commit, 1 git commit-tree, 4 git diff-tree, 1 git merge-tree, 2 git update-ref, 1 git write-tree, 2 sh",
+			"1 agent build, 1 git add, 2 git checkout, 1 git commit, 1 git commit-tree, 1 git merge-tree, 2 git update-ref, 2 sh",
 			"1 advanced, 2 checks.ran, 1 committed, 1 merge.queued, 1 merged, 1 prepared, 7 step.started, 2 task.added, 2 task.ended, 2 task.started, 1 turn.ended",
 		},
 	} {

@@ -30,6 +30,7 @@ type belowAgents struct {
 	programs []string
 	policy   policy.Config
 	pushes   bool
+	plain    *plainCalls
 }
 
 // shimRules is what a shim judges by. It asks the engine only about what is held, so
@@ -50,11 +51,14 @@ type shimRules struct {
 
 // Put implements step.Below.
 func (b belowAgents) Put(_ context.Context, dir string, env []string, turn step.BelowTurn) ([]string, error) {
-	rules, err := json.Marshal(shimRules{Config: b.policy, Work: turn.Work, Home: step.Ground(turn.Work, env).Home, Never: turn.Asks, Pushes: b.pushes})
+	what := shimRules{Config: b.policy, Work: turn.Work, Home: step.Ground(turn.Work, env).Home, Never: turn.Asks, Pushes: b.pushes}
+	rules, err := json.Marshal(what)
 	if err != nil {
 		return nil, fmt.Errorf("write the rules of the shims: %w", err)
 	}
-	return shim.Set{Self: b.self, Programs: b.programs, Rules: rules, Report: turn.Report}.Put(dir, env)
+	set := shim.Set{Self: b.self, Programs: b.programs, Rules: rules, Report: turn.Report}
+	set.Plain = b.plain.of(what, b.programs)
+	return set.Put(dir, env)
 }
 
 // reported is step.Executor.Reported.
@@ -136,15 +140,8 @@ func letPass(ctx context.Context, env Env, dir string, argv []string) (why strin
 	if err != nil { // the turn is over, and its folder gone: the never list stands all the same
 		rules.Config.Approvals = "never"
 	}
-	q := operation.Words(argv, env.Dir)
-	q.Tool, q.Text = argv[0], "run "+q.Command
-	ground := groundOf(cmp.Or(rules.Work, env.Dir), env.Environ)
-	word := policy.Clear(q, rules.Config, ground, nil)
-	if rules.Home != "" && rules.Home != ground.Home && !rules.holds(word) {
-		ground.Home = rules.Home
-		word = policy.Clear(q, rules.Config, ground, nil)
-	}
-	if !rules.holds(word) {
+	q, word, held := rules.judge(argv, env.Dir, groundOf(cmp.Or(rules.Work, env.Dir), env.Environ))
+	if !held {
 		return ""
 	}
 	client, err := attempt.Find(env.Environ)
@@ -159,6 +156,19 @@ func letPass(ctx context.Context, env Env, dir string, argv []string) (why strin
 		return cmp.Or(reply.Text, word.Rule)
 	}
 	return ""
+}
+
+// judge is the word on a call, and whether it is held; also with the home folder that the
+// agent began with.
+func (r shimRules) judge(argv []string, dir string, ground policy.Ground) (ralph.Request, policy.Word, bool) {
+	q := operation.Words(argv, dir)
+	q.Tool, q.Text = argv[0], "run "+q.Command
+	word := policy.Clear(q, r.Config, ground, nil)
+	if r.Home != "" && r.Home != ground.Home && !r.holds(word) {
+		ground.Home = r.Home
+		word = policy.Clear(q, r.Config, ground, nil)
+	}
+	return q, word, r.holds(word)
 }
 
 // holds reports whether a call with such a word does not run at once.

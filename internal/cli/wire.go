@@ -275,7 +275,7 @@ func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Execut
 		x.MCP = []string{env.Self, "mcp"}
 	}
 	x.Signal = signalCommand(env, x.Env, p.root)
-	x.Listen, x.Below = attempt.Listen, belowAgents{env.Self, p.config.Gate.Shims, pc, true}
+	x.Listen, x.Below = attempt.Listen, belowAgents{env.Self, p.config.Gate.Shims, pc, true, new(plainCalls)}
 	x.Push = pushing{p.repo}.push
 	x.Aliases = func(dir string) map[string]string { return gitAliases(dir, baseEnv(env.Environ)) }
 	x.Reported, x.Checkout = reported, &trees{p.repo}

@@ -242,10 +242,12 @@ func (b *box) spawns(do func()) int {
 	env := b.repo.env
 	b.repo.env = append(env[:len(env):len(env)], "GIT_TRACE2_EVENT="+log)
 	do()
+	_, err := b.repo.git(b.t.Context(), call{args: []string{"version"}}) // there is a trace, whatever do did
+	b.must(err)
 	b.repo.env = env
 	raw, err := os.ReadFile(log)
 	b.must(err)
-	n := 0
+	n := -1
 	for line := range strings.Lines(string(raw)) {
 		// A child's session id has its parent's before a slash.
 		if strings.Contains(line, `"event":"start"`) && !strings.Contains(strings.SplitN(line, `"thread"`, 2)[0], "/") {

@@ -295,7 +295,7 @@ func (r *Repo) commitOn(ctx context.Context, parent string, in CommitInput) (Com
 		}
 	}
 	if e, err := r.readPrivate(parent); err != nil || in.Tree == "" || in.Tree != e.tree && !r.current(in.Tree) {
-		if err := r.addAll(ctx, withoutOwn()); err != nil {
+		if err := r.stageAll(ctx, len(parent)/2); err != nil {
 			return Commit{}, err
 		}
 	}

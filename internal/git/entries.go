@@ -16,6 +16,7 @@ type entries struct {
 	own      string // mode, id, stage and path of each entry of ralph's own files
 	unmerged []string
 	tree     string // of all entries together, "" when it has yet to be written
+	trees    []byte // what git has noted of it, and of each folder's
 }
 
 // Layout of an index entry (gitformat-index): ten 32-bit fields of stat data,
@@ -151,7 +152,7 @@ func (e *entries) extensions(rest []byte, idLen int) error {
 		case "link", "sdir":
 			return errIndex
 		case "TREE":
-			e.tree = rootTree(body, idLen)
+			e.tree, e.trees = rootTree(body, idLen), body
 		}
 		rest = rest[8+size:]
 	}
@@ -166,4 +167,26 @@ func rootTree(body []byte, idLen int) string {
 		return ""
 	}
 	return hex.EncodeToString(id[:idLen])
+}
+
+// written are the ids of all trees that git has noted as written: each record is a name, a
+// zero byte, the number of entries (negative: changed since) and of subtrees, the id.
+func (e *entries) written(idLen int) map[string]bool {
+	ids := map[string]bool{}
+	for rest := e.trees; len(rest) > 0; {
+		_, after, ok := bytes.Cut(rest, []byte{0})
+		counts, id, ok2 := bytes.Cut(after, []byte("\n"))
+		if !ok || !ok2 || len(counts) == 0 {
+			break
+		}
+		rest = id
+		if counts[0] == '-' {
+			continue
+		}
+		if len(id) < idLen {
+			break
+		}
+		ids[hex.EncodeToString(id[:idLen])], rest = true, id[idLen:]
+	}
+	return ids
 }

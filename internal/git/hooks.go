@@ -63,17 +63,23 @@ type hooksAt struct {
 	settings []os.FileInfo
 }
 
+// settingsFiles are the files in which people set what git does here.
+func (r *Repo) settingsFiles() []string {
+	home := proc.Getenv(r.env, "HOME")
+	return []string{
+		filepath.Join(r.common, "config"), filepath.Join(r.gitDir, "config.worktree"),
+		cmp.Or(proc.Getenv(r.env, "GIT_CONFIG_GLOBAL"), filepath.Join(home, ".gitconfig")),
+		filepath.Join(cmp.Or(proc.Getenv(r.env, "XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "git", "config"),
+	}
+}
+
 // realHooks is the folder of the repository's hooks. git is asked once, and again when a
 // file has changed in which people set core.hooksPath.
 func (r *Repo) realHooks(ctx context.Context) (string, error) {
 	r.hooks.mu.Lock()
 	defer r.hooks.mu.Unlock()
-	home := proc.Getenv(r.env, "HOME")
 	var now []os.FileInfo
-	for _, name := range []string{
-		filepath.Join(r.common, "config"), filepath.Join(r.gitDir, "config.worktree"), filepath.Join(home, ".gitconfig"),
-		filepath.Join(cmp.Or(proc.Getenv(r.env, "XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "git", "config"),
-	} {
+	for _, name := range r.settingsFiles() {
 		now = append(now, stat(name))
 	}
 	if r.hooks.folder != "" && slices.EqualFunc(now, r.hooks.settings, sameFile) {

@@ -3,7 +3,6 @@ package git
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -70,18 +69,7 @@ func (r *Repo) looseTree(id string) (map[string]version, bool) {
 	if err != nil {
 		return nil, false
 	}
-	members := map[string]version{}
-	idLen := len(id) / 2
-	for b := []byte(text); len(b) > 0; { // mode, a space, name, a zero byte, id
-		head, rest, ok := bytes.Cut(b, []byte{0})
-		mode, name, ok2 := bytes.Cut(head, []byte{' '})
-		if !ok || !ok2 || len(rest) < idLen {
-			return nil, false
-		}
-		members[string(name)] = version{string(mode), hex.EncodeToString(rest[:idLen])}
-		b = rest[idLen:]
-	}
-	return members, true
+	return membersIn(text, len(id)/2)
 }
 
 // withOwnOf returns the tree with ralph's own files, and more paths, as another tree has them.

@@ -48,21 +48,22 @@ func (r *Repo) commit(ctx context.Context, hash string) (commitObject, error) {
 	if err := checkHash("commit", hash); err != nil {
 		return commitObject{}, err
 	}
-	text, err := r.looseCommit(hash)
+	text, err := r.object(ctx, hash, "commit")
 	if err != nil {
-		text, err = r.git(ctx, call{args: []string{"cat-file", "commit", hash}})
-		if err != nil {
-			return commitObject{}, err
-		}
+		return commitObject{}, err
 	}
 	return parseCommit(text)
 }
 
 func (r *Repo) looseCommit(hash string) (string, error) { return r.loose(hash, "commit") }
 
+func (r *Repo) loosePath(hash string) string {
+	return filepath.Join(r.common, "objects", hash[:2], hash[2:])
+}
+
 // loose reads objects/ab/cdef...: zlib of "<kind> <size>\x00<text>".
 func (r *Repo) loose(hash, kind string) (string, error) {
-	f, err := os.Open(filepath.Join(r.common, "objects", hash[:2], hash[2:]))
+	f, err := os.Open(r.loosePath(hash))
 	if err != nil {
 		return "", err
 	}

@@ -56,6 +56,7 @@ type Repo struct {
 
 	mu    sync.Mutex // held by whoever uses the private index
 	index private
+	still still
 	line  lineage
 	at    place // of a worktree of ours
 
@@ -65,6 +66,8 @@ type Repo struct {
 	stashes *sync.Mutex
 
 	pool worktrees
+
+	talks talks
 }
 
 // lineage is a commit that is known to have base among its ancestors: the last

@@ -116,18 +116,9 @@ func (r *Repo) changes(ctx context.Context, from, to string) ([]change, error) {
 	if from == to {
 		return nil, nil
 	}
-	out, err := r.git(ctx, call{args: []string{"diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", from, to}})
+	list, err := r.differences(ctx, from, to)
 	if err != nil {
 		return nil, fmt.Errorf("compare trees: %w", err)
-	}
-	var list []change
-	fields := strings.Split(out, "\x00")
-	for i := 0; i+1 < len(fields); i += 2 { // ":mode mode id id status", path
-		f := strings.Fields(fields[i])
-		if len(f) != 5 {
-			return nil, fmt.Errorf("compare trees: cannot read %q", fields[i])
-		}
-		list = append(list, change{f[0] + " " + f[1], f[2] + " " + f[3], f[4][0], fields[i+1]})
 	}
 	return list, nil
 }

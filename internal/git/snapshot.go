@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -41,12 +39,12 @@ func (r *Repo) stage(ctx context.Context) (Head, error) {
 		err = r.fresh(ctx)
 	}
 	if err == nil {
-		err = r.addAll(ctx, withoutOwn())
+		err = r.stageAll(ctx, len(head.Commit)/2)
 	}
 	return head, err
 }
 
-// addAll brings the private index in line with the work tree.
+// addAll has git add what these pathspecs name to the private index.
 func (r *Repo) addAll(ctx context.Context, pathspecs []string) error {
 	return r.add(ctx, call{index: r.privateIndex(), conf: []string{"advice.addEmbeddedRepo=false", "core.safecrlf=false"}}, pathspecs)
 }
@@ -92,43 +90,38 @@ func (r *Repo) Diff(ctx context.Context, fromTree, toTree string, max int64) (pa
 	if err := errors.Join(r.written(ctx, fromTree), r.written(ctx, toTree)); err != nil {
 		return nil, fmt.Errorf("diff: %w", err)
 	}
-	if patch, err = r.diffTree(ctx, max, fromTree, toTree); err != nil {
+	if patch, err = r.patch(ctx, max, fromTree, toTree, "-p"); err != nil {
 		return nil, fmt.Errorf("diff: %w", err)
 	}
 	return patch, nil
 }
 
-// diffTree returns at most max bytes of a patch, cut after a whole line. It is what checks
-// look at, so that nothing that the author of the work can set makes git hide some of it:
-// no .gitattributes (there is none where it stands, and no index that has one), no limit
-// from which files count as binary, no object put in another's place.
-func (r *Repo) diffTree(ctx context.Context, max int64, more ...string) ([]byte, error) {
-	return r.compare(ctx, max, []string{"-p"}, more...)
-}
-
-// compare is diffTree in a form of its own.
+// compare has git tell how two trees differ, in a form: at most max bytes, cut after a
+// whole line. It is what checks look at, so that nothing that the author of the work can
+// set makes git hide some of it: no .gitattributes (there is none where it stands, and no
+// index that has one), no limit from which files count as binary, no object put in
+// another's place.
 func (r *Repo) compare(ctx context.Context, max int64, form []string, more ...string) ([]byte, error) {
-	args := slices.Concat([]string{"diff-tree", "-r", "--no-color", "--no-ext-diff", "--no-textconv"}, form, more)
+	c := r.objectsOnly(slices.Concat(diffTree(), form, more)...)
 	out := &head{left: max}
 	var said bytes.Buffer
-	cmd, err := r.command(ctx, call{
-		args: args, repo: r.gitDir, index: filepath.Join(r.gitDir, "ralph-no-index"),
-		conf: []string{"core.quotepath=off", "core.attributesFile=" + os.DevNull, "core.bigFileThreshold=512m"},
-		env:  []string{"GIT_COMMON_DIR=" + r.common, "GIT_WORK_TREE=" + r.gitDir, "GIT_NO_REPLACE_OBJECTS=1"},
-	})
+	cmd, err := r.command(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Tied = r.gitDir, out, &said, false
 	res, err := r.p.Run(ctx, cmd)
 	if out.full {
-		cut := bytes.LastIndexByte(out.buf.Bytes(), '\n') + 1
-		return out.buf.Bytes()[:cut], nil
+		return out.lines(), nil
 	}
-	if err := result(ctx, args, res, err, said.Bytes()); err != nil {
+	if err := result(ctx, c.args, res, err, said.Bytes()); err != nil {
 		return nil, err
 	}
 	return out.buf.Bytes(), nil
+}
+
+func diffTree() []string {
+	return []string{"diff-tree", "-r", "--no-color", "--no-ext-diff", "--no-textconv"}
 }
 
 // errFull ends a command that has said enough.
@@ -149,4 +142,9 @@ func (h *head) Write(p []byte) (int, error) {
 	}
 	h.left -= int64(len(p))
 	return h.buf.Write(p)
+}
+
+// lines are the whole lines in it.
+func (h *head) lines() []byte {
+	return h.buf.Bytes()[:bytes.LastIndexByte(h.buf.Bytes(), '\n')+1]
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
 func (b *box) ownFiles() map[string]string {
@@ -52,19 +51,6 @@ func TestSnapshotTakesEverythingButOwnFiles(t *testing.T) {
 			}, "\n"))
 			b.equal("again", b.snapshot(), tree)
 		})
-	}
-}
-
-func TestSnapshotOfAnUnchangedTreeStartsOneProcess(t *testing.T) {
-	t.Parallel()
-	b := newBox(t)
-	past := time.Now().Add(-time.Hour) // git looks again at files as new as its index
-	for name := range b.files() {
-		b.must(os.Chtimes(b.path(name), past, past))
-	}
-	tree := b.snapshot()
-	if n := b.spawns(func() { b.equal("tree", b.snapshot(), tree) }); n != 1 {
-		t.Errorf("%d processes", n)
 	}
 }
 

@@ -105,7 +105,7 @@ func (r *Repo) Patch(ctx context.Context, from, to string, max int64) ([]byte, e
 	if err := errors.Join(r.written(ctx, from), r.written(ctx, to)); err != nil {
 		return nil, fmt.Errorf("patch: %w", err)
 	}
-	patch, err := r.diffTree(ctx, max, "-M", fmt.Sprintf("-U%d", patchContext), from, to)
+	patch, err := r.patch(ctx, max, from, to, "-p", "-M", fmt.Sprintf("-U%d", patchContext))
 	if err != nil {
 		return nil, fmt.Errorf("patch: %w", err)
 	}

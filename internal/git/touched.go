@@ -11,9 +11,6 @@ import (
 // Mode and blob are whole, so that the same Now is the same content.
 type Touched struct{ Path, Was, Now string }
 
-// mostTouched bounds the list of files; a longer one is an error, never a part of it.
-const mostTouched = 256 << 20
-
 // Touched lists the files that differ between two trees or commits, as far as want wants
 // them, and the differences of these as a patch of at most max bytes. Nothing that stands
 // in the trees, or how much else differs, keeps a file out of the list.
@@ -27,15 +24,20 @@ func (r *Repo) Touched(ctx context.Context, from, to string, want func(path stri
 	if err := errors.Join(r.written(ctx, from), r.written(ctx, to)); err != nil {
 		return nil, nil, fmt.Errorf("list what differs: %w", err)
 	}
-	raw, err := r.compare(ctx, mostTouched, []string{"--raw", "-z", "--no-abbrev", "--no-renames"}, from, to)
+	list, err := r.differences(ctx, from, to)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list what differs: %w", err)
 	}
-	if len(raw) >= mostTouched {
-		return nil, nil, errors.New("list what differs: there is too much of it")
+	for _, c := range list {
+		if !want(c.path) {
+			continue
+		}
+		wasMode, nowMode, _ := strings.Cut(strings.TrimPrefix(c.modes, ":"), " ")
+		wasID, nowID, _ := strings.Cut(c.ids, " ")
+		files = append(files, Touched{Path: c.path, Was: content(wasMode, wasID), Now: content(nowMode, nowID)})
 	}
-	if files, err = touchedIn(string(raw), want); err != nil || len(files) == 0 {
-		return nil, nil, err
+	if len(files) == 0 {
+		return nil, nil, nil
 	}
 	args := []string{from, to, "--"}
 	for _, f := range files {
@@ -50,22 +52,6 @@ func (r *Repo) Touched(ctx context.Context, from, to string, want func(path stri
 		return nil, nil, fmt.Errorf("list what differs: %w", err)
 	}
 	return files, patch, nil
-}
-
-// touchedIn reads `git diff-tree --raw -z`: ":<mode> <mode> <blob> <blob> <letter>", then the path.
-func touchedIn(raw string, want func(path string) bool) ([]Touched, error) {
-	var files []Touched
-	fields := strings.Split(raw, "\x00")
-	for i := 0; i+1 < len(fields); i += 2 {
-		f := strings.Fields(strings.TrimPrefix(fields[i], ":"))
-		if len(f) != 5 {
-			return nil, fmt.Errorf("list what differs: git wrote %q", fields[i])
-		}
-		if path := fields[i+1]; want(path) {
-			files = append(files, Touched{Path: path, Was: content(f[0], f[2]), Now: content(f[1], f[3])})
-		}
-	}
-	return files, nil
 }
 
 // content names what a path has, "" for nothing.

@@ -1,6 +1,8 @@
 package git
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha1" //nolint:gosec // git's own ids are made with it
 	"crypto/sha256"
@@ -8,6 +10,7 @@ import (
 	"fmt"
 	"hash"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -72,9 +75,69 @@ func (r *Repo) written(ctx context.Context, tree string) error {
 	if !r.current(tree) {
 		return nil
 	}
-	_, err := r.writeTree(ctx, r.privateIndex())
-	r.index.seen = seen{}
+	if err := r.writeTrees(ctx, tree); err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		if _, err := r.writeTree(ctx, r.privateIndex()); err != nil { // it says better what is wrong
+			return err
+		}
+	}
+	return nil
+}
+
+// writeTrees has a git that stays write what is missing of the private index's tree. It
+// holds that all that is in it is there, as write-tree does.
+func (r *Repo) writeTrees(ctx context.Context, tree string) error {
+	b, err := os.ReadFile(r.privateIndex())
+	if err != nil {
+		return err
+	}
+	is, list, err := treesIn(b, len(tree)/2)
+	if err == nil && is != tree {
+		err = errIndex
+	}
+	list = slices.DeleteFunc(list, func(t treeObject) bool { return stat(r.loosePath(t.id)) != nil })
+	const most = 500 // at once
+	for part := range slices.Chunk(list, most) {
+		if err == nil {
+			err = r.makeTrees(ctx, part)
+		}
+	}
 	return err
+}
+
+func (r *Repo) makeTrees(ctx context.Context, list []treeObject) error {
+	var question bytes.Buffer
+	for _, t := range list {
+		members, ok := membersIn(string(t.body), len(t.id)/2)
+		if !ok {
+			return errIndex
+		}
+		for name, m := range members {
+			kind := "blob"
+			switch m.mode {
+			case modeDir:
+				kind = "tree"
+			case "160000":
+				kind = "commit"
+			}
+			fmt.Fprintf(&question, "%s %s %s\t%s\x00", m.mode, kind, m.id, name)
+		}
+		question.WriteByte(0)
+	}
+	return r.ask(ctx, question.Bytes(), func(out *bufio.Reader) error {
+		for _, t := range list {
+			line, err := out.ReadString('\n')
+			if err == nil && strings.TrimSpace(line) != t.id {
+				err = fmt.Errorf("write the tree %s: git made %q of it", t.id, line)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}, "mktree", "--batch", "-z")
 }
 
 // intentToAdd is in the second flags of an entry without content yet.
@@ -86,21 +149,42 @@ const modeDir = "40000"
 // treeID computes the id of the tree that the entries of an index make. What git
 // would not write as a tree, or not in this way, gives errIndex.
 func treeID(b []byte, idLen int) (string, error) {
+	tree, _, err := treesIn(b, idLen)
+	return tree, err
+}
+
+// treesIn are the trees that the entries of an index make: the id of the whole, and those
+// that git has not noted as written, each after those in it.
+func treesIn(b []byte, idLen int) (tree string, unwritten []treeObject, err error) {
 	w := treeWriter{idLen: idLen}
 	rest, err := eachEntry(b, idLen, w.add)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	if err := new(entries).extensions(rest, idLen); err != nil {
-		return "", err
+	var e entries
+	if err := e.extensions(rest, idLen); err != nil {
+		return "", nil, err
 	}
 	if len(w.open) == 0 {
-		return "", errIndex
+		return "", nil, errIndex
 	}
 	for len(w.open) > 1 {
 		w.close()
 	}
-	return hex.EncodeToString(w.sum(w.open[0].body)), nil
+	tree = hex.EncodeToString(w.sum(w.open[0].body))
+	written := e.written(idLen)
+	for _, t := range append(w.made, treeObject{tree, w.open[0].body}) {
+		if !written[t.id] {
+			unwritten = append(unwritten, t)
+		}
+	}
+	return tree, unwritten, nil
+}
+
+// treeObject is a tree as git stores it.
+type treeObject struct {
+	id   string
+	body []byte
 }
 
 // treeWriter makes trees of entries in the order of an index, which is the order
@@ -108,6 +192,7 @@ func treeID(b []byte, idLen int) (string, error) {
 type treeWriter struct {
 	idLen int
 	open  []folder
+	made  []treeObject // folders that are complete
 }
 
 type folder struct {
@@ -153,7 +238,9 @@ func (w *treeWriter) close() {
 	done := w.open[len(w.open)-1]
 	w.open = w.open[:len(w.open)-1]
 	last := &w.open[len(w.open)-1]
-	last.member(modeDir, done.path[len(last.path):len(done.path)-1], w.sum(done.body))
+	id := w.sum(done.body)
+	last.member(modeDir, done.path[len(last.path):len(done.path)-1], id)
+	w.made = append(w.made, treeObject{hex.EncodeToString(id), done.body})
 }
 
 func (f *folder) member(mode, name string, id []byte) {

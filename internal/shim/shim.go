@@ -39,6 +39,9 @@ type Set struct {
 	// Report is a file that gets a line for whatever agents do to the history: see
 	// Reports. "": nobody wants to know.
 	Report string
+	// Plain are calls, word for word, that are known to be held by nothing: they become the
+	// program at once, without a start of ralph.
+	Plain map[string][][]string
 }
 
 // Put fills dir, a folder of one turn, and returns env with PATH, GIT_CONFIG_* and
@@ -64,16 +67,46 @@ func (s Set) Put(dir string, env []string) ([]string, error) {
 	if err := os.Mkdir(bin, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the shims: %w", err)
 	}
+	path := proc.Getenv(env, "PATH")
+	ask := "exec " + quote(s.Self) + " shim " + quote(dir) + " "
+	shared := filepath.Join(dir, "ask") // for all that have no plain calls: each is a link to it
+	if err := write(shared, "#!/bin/sh\n"+ask+"\"${0##*/}\" \"$@\"\n"); err != nil {
+		return nil, err
+	}
 	for _, name := range s.Programs {
-		if _, err := Real(name, "", env); err != nil {
+		real, err := Real(name, "", env)
+		if err != nil {
 			continue // not installed: it shall stay unknown, as programs that look for it expect
 		}
-		text := "#!/bin/sh\nexec " + quote(s.Self) + " shim " + quote(dir) + " " + quote(name) + " \"$@\"\n"
-		if err := write(filepath.Join(bin, name), text); err != nil {
+		shim := filepath.Join(bin, name)
+		if calls := s.Plain[name]; len(calls) > 0 {
+			err = write(shim, "#!/bin/sh\n"+atOnce(calls, bin+string(filepath.ListSeparator)+path, real)+ask+quote(name)+" \"$@\"\n")
+		} else if err = os.Link(shared, shim); err != nil { // a file system without links
+			err = write(shim, "#!/bin/sh\n"+ask+quote(name)+" \"$@\"\n")
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
-	return append(env, EnvFolder+"="+bin, "PATH="+bin+string(filepath.ListSeparator)+proc.Getenv(env, "PATH")), nil
+	return append(env, EnvFolder+"="+bin, "PATH="+bin+string(filepath.ListSeparator)+path), nil
+}
+
+// atOnce is what a shim begins with: a call that is plain becomes the real program, as long as
+// what stands behind the shims in PATH is what it was, with whatever the agent put around it. How many words there are and what
+// they are, with single spaces between, says which they are, since none of these has a space.
+func atOnce(calls [][]string, path, real string) string {
+	var words []string
+	for _, call := range calls {
+		text := strings.Join(call, " ")
+		if strings.Count(text, " ") == len(call)-1 && !slices.Contains(call, "") {
+			words = append(words, quote(strconv.Itoa(len(call))+","+text))
+		}
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return "case $#,$* in " + strings.Join(words, " | ") + ")\n" +
+		"\tcase $PATH in " + quote(path) + " | *:" + quote(path) + " | " + quote(path) + ":* | *:" + quote(path) + ":*) [ -x " + quote(real) + " ] && exec " + quote(real) + " \"$@\" ;; esac ;;\nesac\n"
 }
 
 // write makes an executable. It is renamed into place, so that no process that is

@@ -59,6 +59,67 @@ func TestShims(t *testing.T) {
 	}
 }
 
+// Issue 17, row 3: a plain call becomes the program without a start of ralph, and no other
+// call does, whatever it looks like when its words are put together.
+func TestPlainCalls(t *testing.T) {
+	t.Parallel()
+	real, other, self := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "ralph")
+	ralphtest.Program(t, filepath.Join(real, "tool"), "#!/bin/sh\necho real \"$@\"\n")
+	ralphtest.Program(t, filepath.Join(other, "tool"), "#!/bin/sh\necho other \"$@\"\n")
+	ralphtest.Program(t, self, "#!/bin/sh\necho ralph\n")
+	dir := t.TempDir()
+	env, err := shim.Set{
+		Self: self, Programs: []string{"tool"},
+		Plain: map[string][][]string{"tool": {{"status"}, {"log", "-n", "5"}, {"add", "*"}, {"with space"}, {"a", ""}}},
+	}.Put(dir, []string{"PATH=" + real + ":/usr/bin:/bin"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := proc.Getenv(env, "PATH")
+	for _, tt := range []struct {
+		want string
+		env  string
+		argv []string
+	}{
+		{"real status", "", []string{"status"}},
+		{"real log -n 5", "", []string{"log", "-n", "5"}},
+		{"real add *", "", []string{"add", "*"}},
+		{"real status", "PATH=/nowhere:" + path, []string{"status"}},
+		{"real status", "PATH=/nowhere:" + path + ":/nowhere/else", []string{"status"}},
+		{"real status", "IFS=,", []string{"status"}},
+		{"ralph", "", nil},
+		{"ralph", "", []string{"Status"}},
+		{"ralph", "", []string{"status", ""}},
+		{"ralph", "", []string{"", "status"}},
+		{"ralph", "", []string{"status", "-f"}},
+		{"ralph", "", []string{"log -n 5"}},
+		{"ralph", "", []string{"log", "-n 5"}},
+		{"ralph", "", []string{"log", "-n", "5", ""}},
+		{"ralph", "", []string{"log", "-n", "5\n"}},
+		{"ralph", "", []string{"add", "x"}},
+		{"ralph", "", []string{"with space"}},
+		{"ralph", "", []string{"with", "space"}},
+		{"ralph", "", []string{"a", ""}},
+		{"ralph", "", []string{"1,status"}},
+		{"ralph", "PATH=" + filepath.Join(dir, "bin") + ":" + other + ":" + path[len(filepath.Join(dir, "bin"))+1:], []string{"status"}},
+	} {
+		env := append(slices.Clone(env), tt.env)
+		if tt.env == "" {
+			env = env[:len(env)-1]
+		}
+		out, _ := run(t, real, "", env, append([]string{filepath.Join(dir, "bin", "tool")}, tt.argv...)...)
+		if strings.TrimSpace(out) != tt.want {
+			t.Errorf("%q with %q: %q, want %q", tt.argv, tt.env, out, tt.want)
+		}
+	}
+	if err := os.Remove(filepath.Join(real, "tool")); err != nil {
+		t.Fatal(err)
+	}
+	if out, _ := run(t, real, "", env, "tool", "status"); strings.TrimSpace(out) != "ralph" {
+		t.Errorf("without the program: %q", out)
+	}
+}
+
 // A shim alone in PATH would call itself without end.
 func TestNoLoop(t *testing.T) {
 	t.Parallel()

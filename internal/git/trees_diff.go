@@ -1,0 +1,220 @@
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// errObject is an object that is not there, or is not what it should be.
+var errObject = errors.New("object is missing or of another kind")
+
+// object reads an object of a kind.
+func (r *Repo) object(ctx context.Context, id, kind string) (string, error) {
+	if text, err := r.loose(id, kind); err == nil {
+		return text, nil
+	}
+	var text string
+	none := false
+	err := r.ask(ctx, []byte(id+"\n"), func(out *bufio.Reader) error {
+		line, err := out.ReadString('\n')
+		if err != nil {
+			return err
+		}
+		var got string
+		var size int64
+		if strings.HasSuffix(line, " missing\n") {
+			none = true
+			return nil
+		}
+		if _, err := fmt.Sscanf(line, "%s %s %d\n", new(string), &got, &size); err != nil {
+			return fmt.Errorf("read what git has of %s: %q", id, line)
+		}
+		var b bytes.Buffer
+		if got != kind || size > outputMost {
+			none = true
+			_, err = io.CopyN(io.Discard, out, size+1)
+			return err
+		}
+		if _, err := io.CopyN(&b, out, size+1); err != nil {
+			return err
+		}
+		text = b.String()[:size]
+		return nil
+	}, "cat-file", "--batch")
+	if err == nil && none {
+		err = fmt.Errorf("read the %s %s: %w", kind, id, errObject)
+	}
+	return text, err
+}
+
+// outputMost bounds one object that is read whole.
+const outputMost = 64 << 20
+
+// treeAt is the tree of a commit, or the tree itself.
+func (r *Repo) treeAt(ctx context.Context, id string) (string, error) {
+	if text, err := r.loose(id, "tree"); err == nil && text != "" {
+		return id, nil
+	}
+	text, err := r.object(ctx, id, "commit")
+	if errors.Is(err, errObject) {
+		_, err = r.object(ctx, id, "tree")
+		return id, err
+	}
+	if err != nil {
+		return "", err
+	}
+	c, err := parseCommit(text)
+	return c.tree, err
+}
+
+// members are what a tree has, by name; none for "".
+func (r *Repo) members(ctx context.Context, id string) (map[string]version, error) {
+	if id == "" {
+		return nil, nil
+	}
+	text, err := r.object(ctx, id, "tree")
+	if err != nil {
+		return nil, err
+	}
+	list, ok := membersIn(text, len(id)/2)
+	if !ok {
+		return nil, fmt.Errorf("read the tree %s: %w", id, errObject)
+	}
+	return list, nil
+}
+
+// membersIn reads a tree: mode, a space, name, a zero byte, id.
+func membersIn(text string, idLen int) (map[string]version, bool) {
+	members := map[string]version{}
+	for b := []byte(text); len(b) > 0; {
+		head, rest, ok := bytes.Cut(b, []byte{0})
+		mode, name, ok2 := bytes.Cut(head, []byte{' '})
+		if !ok || !ok2 || len(rest) < idLen {
+			return nil, false
+		}
+		members[string(name)] = version{string(mode), hex.EncodeToString(rest[:idLen])}
+		b = rest[idLen:]
+	}
+	return members, true
+}
+
+// differences lists how one tree differs from another, each with all folders below it, by path.
+func (r *Repo) differences(ctx context.Context, from, to string) ([]change, error) {
+	a, err := r.treeAt(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	b, err := r.treeAt(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	var list []change
+	if err := r.differ(ctx, "", a, b, len(from), &list); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list, func(x, y change) int { return cmp.Compare(x.path, y.path) })
+	return list, nil
+}
+
+func (r *Repo) differ(ctx context.Context, dir, a, b string, idLen int, list *[]change) error {
+	if a == b {
+		return nil
+	}
+	was, err := r.members(ctx, a)
+	if err != nil {
+		return err
+	}
+	now, err := r.members(ctx, b)
+	if err != nil {
+		return err
+	}
+	names := maps.Clone(was)
+	if names == nil {
+		names = map[string]version{}
+	}
+	maps.Copy(names, now)
+	for name := range names {
+		x, y := was[name], now[name]
+		if x == y {
+			continue
+		}
+		sub := [2]string{}
+		if x.mode == modeDir {
+			sub[0], x = x.id, version{}
+		}
+		if y.mode == modeDir {
+			sub[1], y = y.id, version{}
+		}
+		if sub != [2]string{} {
+			if err := r.differ(ctx, dir+name+"/", sub[0], sub[1], idLen, list); err != nil {
+				return err
+			}
+		}
+		if x != y {
+			*list = append(*list, differsAt(dir+name, x, y, idLen))
+		}
+	}
+	return nil
+}
+
+// differsAt is one file that differs, as `git diff-tree --raw` tells it.
+func differsAt(path string, was, now version, idLen int) change {
+	none := version{"000000", strings.Repeat("0", idLen)}
+	status := byte('M')
+	switch {
+	case was.mode == "":
+		was, status = none, 'A'
+	case now.mode == "":
+		now, status = none, 'D'
+	case was.mode[:2] != now.mode[:2]:
+		status = 'T'
+	}
+	return change{":" + was.mode + " " + now.mode, was.id + " " + now.id, status, path}
+}
+
+// patch is compare for the whole of two trees or commits, by a git that stays.
+func (r *Repo) patch(ctx context.Context, max int64, from, to string, form ...string) ([]byte, error) {
+	a, err := r.treeAt(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	b, err := r.treeAt(ctx, to)
+	if err != nil || a == b {
+		return nil, err
+	}
+	// What is no id git gives back as it is: nothing that stands in a patch begins a line so.
+	end := rand.Text() + "\n"
+	out := &head{left: max}
+	err = r.ask(ctx, []byte(a+" "+b+"\n"+end), func(from *bufio.Reader) error {
+		for first := true; ; {
+			part, err := from.ReadSlice('\n')
+			if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+				return err
+			}
+			switch {
+			case string(part) == end:
+				return nil
+			case first && string(part) == a+" "+b+"\n":
+			default:
+				if _, err := out.Write(part); err != nil {
+					return err
+				}
+			}
+			first = false
+		}
+	}, slices.Concat(diffTree(), form, []string{"--stdin"})...)
+	if out.full {
+		return out.lines(), nil
+	}
+	return out.buf.Bytes(), err
+}
