@@ -211,7 +211,7 @@ func (j *File) Update(ctx context.Context, by string, decide func(*ralph.State) 
 	if err != nil {
 		return err
 	}
-	facts, err := decide(j.state.Clone())
+	facts, err := j.state.Lend(decide)
 	facts = j.redacted(facts)
 	if err == nil {
 		err = j.append(by, facts)
