@@ -21,6 +21,7 @@ func (s *State) Apply(e Event) {
 func JournalID(first string) string { return first[:min(len(first), 12)] }
 
 func (s *State) fold(e Event, before time.Time) {
+	s.takeTally()
 	s.Seq, s.Hash, s.At = e.Seq, e.Hash, e.At
 	if e.Seq == 1 {
 		s.Journal = JournalID(e.Hash)
@@ -70,13 +71,13 @@ func (s *State) applyPlan(e Event) {
 	switch f := e.Fact.(type) {
 	case PlanStarted:
 		old := s.Plan
-		s.Aside, s.Plan = &old, Plan{File: f.File}
+		s.Aside, s.Plan, s.shared = &old, Plan{File: f.File}, false
 	case PlanOrdered:
-		s.Plan.Tasks = ordered(s.Plan.Tasks, f.IDs, func(t *Task) TaskID { return t.ID })
+		s.Plan.Tasks, s.shared = ordered(s.Plan.Tasks, f.IDs, func(t *Task) TaskID { return t.ID }), false
 	case TaskAdded:
 		task := f.Task
 		if task.IsBuild() {
-			s.Plan.Tasks = append(s.Plan.Tasks, &task)
+			s.addTask(&task)
 		} else {
 			s.Stages = append(s.Stages, &task)
 			if task.Kind == KindResolve {
@@ -91,7 +92,7 @@ func (s *State) applyPlan(e Event) {
 		}
 	case TaskRemoved:
 		s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return g.Task == f.ID })
-		s.Plan.Tasks = slices.DeleteFunc(slices.Clone(s.Plan.Tasks), func(t *Task) bool { return t.ID == f.ID })
+		s.Plan.Tasks, s.shared = slices.DeleteFunc(slices.Clone(s.Plan.Tasks), func(t *Task) bool { return t.ID == f.ID }), false
 	case RejectAdded:
 		reject := f.Reject
 		s.Plan.Rejects = append(s.Plan.Rejects, &reject)
@@ -226,17 +227,15 @@ func (s *State) sessionStarted(f SessionStarted, at, before time.Time) {
 // interruptTasks puts tasks that a dead engine left active back to pending;
 // what they had done so far stays. Their steps are safe to do again.
 func (s *State) interruptTasks() {
-	for _, list := range [][]*Task{s.Plan.Tasks, s.Stages} {
-		for i, t := range list {
-			if t.Status == TaskActive {
-				c := *t
-				c.Status, c.Run.InFlight, c.Line = TaskPending, 0, ""
-				c.Run.TurnAt, c.Run.Reserved = time.Time{}, Usage{}
-				c.Run.Place.Slot, c.Run.Place.Ready = 0, false
-				list[i] = &c
-			}
+	s.editTasks(func(t *Task) bool {
+		if t.Status != TaskActive {
+			return false
 		}
-	}
+		t.Status, t.Run.InFlight, t.Line = TaskPending, 0, ""
+		t.Run.TurnAt, t.Run.Reserved = time.Time{}, Usage{}
+		t.Run.Place.Slot, t.Run.Place.Ready = 0, false
+		return true
+	})
 }
 
 func (s *State) sessionEnded(f SessionEnded, at time.Time) {

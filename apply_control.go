@@ -160,27 +160,21 @@ func (s *State) endLimits(onlyAway bool) {
 
 // forgetHits begins all counters of limits anew: a person has started again.
 func (s *State) forgetHits() {
-	for _, list := range [][]*Task{s.Plan.Tasks, s.Stages} {
-		for i, t := range list {
-			if len(t.Run.LimitHits) > 0 {
-				c := *t
-				c.Run.LimitHits = nil
-				list[i] = &c
-			}
-		}
-	}
+	s.editTasks(func(t *Task) bool {
+		hit := len(t.Run.LimitHits) > 0
+		t.Run.LimitHits = nil
+		return hit
+	})
 }
 
 // unapprove takes back what was approved for an earlier start: each one asks anew.
 func (s *State) unapprove() {
 	s.dropGates(GateStart, GateStep)
-	for i, t := range s.Plan.Tasks {
-		if t.Run.Approved {
-			c := *t
-			c.Run.Approved = false
-			s.Plan.Tasks[i] = &c
-		}
-	}
+	s.editTasks(func(t *Task) bool {
+		was := t.Run.Approved && t.IsBuild()
+		t.Run.Approved = t.Run.Approved && !was
+		return was
+	})
 }
 
 func (s *State) dropGates(kinds ...string) {

@@ -5,14 +5,14 @@ import "slices"
 // How Apply changes what is listed: a copy takes the place of what a clone may share.
 
 func (s *State) editTask(id TaskID, edit func(*Task)) {
-	is := func(t *Task) bool { return t.ID == id }
 	list, i := s.Plan.Tasks, s.edited
-	if i >= len(list) || !is(list[i]) {
-		i = slices.IndexFunc(list, is)
+	if i >= len(list) || list[i].ID != id {
+		i = s.planIndex(id)
 	}
-	if i >= 0 {
+	inPlan := i >= 0
+	if inPlan {
 		s.edited = i
-	} else if list, i = s.Stages, slices.IndexFunc(s.Stages, is); i < 0 {
+	} else if list, i = s.Stages, slices.IndexFunc(s.Stages, func(t *Task) bool { return t.ID == id }); i < 0 {
 		return
 	}
 	c := *list[i]
@@ -22,7 +22,25 @@ func (s *State) editTask(id TaskID, edit func(*Task)) {
 		c.Line, c.Run.Counted = "", Counted{} // what a person wrote no longer says what is so
 		s.uncount(counted)
 	}
-	list[i] = &c
+	if inPlan {
+		s.put(i, &c)
+	} else {
+		list[i] = &c
+	}
+}
+
+// editTasks changes those tasks and stages that change is true of, without any count of them.
+func (s *State) editTasks(change func(*Task) bool) {
+	for i, t := range s.Plan.Tasks {
+		if c := *t; change(&c) {
+			s.put(i, &c)
+		}
+	}
+	for i, t := range s.Stages {
+		if c := *t; change(&c) {
+			s.Stages[i] = &c
+		}
+	}
 }
 
 func (s *State) editSpec(id SpecID, edit func(*Spec)) {

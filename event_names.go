@@ -152,7 +152,7 @@ func endedAs(status TaskStatus) func(Event, *State) bool {
 
 // planned reports whether the id is a task of the plan, not a stage.
 func (s *State) planned(id TaskID) bool {
-	return slices.ContainsFunc(s.Plan.Tasks, func(t *Task) bool { return t.ID == id })
+	return s.planIndex(id) >= 0
 }
 
 // KnownNames are all names that an event can go by, sorted: kinds, the names of

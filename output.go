@@ -14,7 +14,7 @@ import (
 
 const (
 	// maxOutput is how much of all outputs a fact holds, in bytes.
-	maxOutput = 4 << 10
+	maxOutput = 3 << 10
 	// maxGreen is how much of it the outputs of checks that pass may take.
 	maxGreen = 1 << 10
 	// maxGreenOne is how much one of these may take.

@@ -20,6 +20,9 @@ type Progress struct {
 
 // Progress is derived from the plan, over sessions and interruptions.
 func (s *State) Progress() Progress {
+	if y := s.tallied(); y != nil {
+		return y.progress(s.Plan.Tasks)
+	}
 	p := Progress{Current: s.current(), PhaseAt: -1, StepAt: -1, Total: len(s.Plan.Tasks), Skipped: []TaskID{}}
 	var phases []string
 	var steps []int // tasks of each phase seen so far

@@ -22,6 +22,9 @@ type State struct {
 	Inbox   []*Spec       `json:"inbox,omitempty"` // in file order (X-66)
 	Plan    Plan          `json:"plan"`
 	edited  int           // where the task stands in the plan that was changed last: the next fact is mostly of it
+	tally   *tally        // of the plan; nil in a clone
+	clone   bool          // several may read it at once: nothing of it is made when it is asked for
+	shared  bool          // a clone has the same list of tasks
 	Stages  []*Task       `json:"stages,omitempty"` // the stage tasks of the job
 	Job     *Job          `json:"job,omitempty"`
 	Session Session       `json:"session"`
@@ -219,6 +222,9 @@ func (s *State) Mode() string {
 // working reports whether an agent is at work or a person has chosen what comes next.
 func (s *State) working() bool {
 	busy := func(t *Task) bool { return t.Status == TaskActive || t.Run.Assigned && t.Status == TaskPending }
+	if y := s.tallied(); y != nil {
+		return len(y.active)+len(y.chosen) > 0 || slices.ContainsFunc(s.Stages, busy)
+	}
 	if i := s.edited; i < len(s.Plan.Tasks) && busy(s.Plan.Tasks[i]) {
 		return true
 	}
@@ -227,6 +233,9 @@ func (s *State) working() bool {
 
 func (s *State) inFlight() bool {
 	busy := func(t *Task) bool { return t.Run.InFlight != 0 }
+	if y := s.tallied(); y != nil {
+		return len(y.flying) > 0 || slices.ContainsFunc(s.Stages, busy)
+	}
 	return slices.ContainsFunc(s.Plan.Tasks, busy) || slices.ContainsFunc(s.Stages, busy)
 }
 
@@ -296,10 +305,16 @@ type Totals struct {
 }
 
 // Clone returns a state that stays as it is while s moves on.
+//
+// The tasks are the same list until the first fact that changes it: s then makes a new one.
 func (s *State) Clone() *State {
+	if !s.clone { // a clone says so from its beginning: several may clone it at once
+		s.shared = true
+	}
 	c := *s
+	c.tally, c.clone, c.shared = nil, true, true
+	c.Plan.Tasks = s.Plan.Tasks[:len(s.Plan.Tasks):len(s.Plan.Tasks)]
 	c.Inbox = slices.Clone(s.Inbox)
-	c.Plan.Tasks = slices.Clone(s.Plan.Tasks)
 	c.Plan.Issues = slices.Clone(s.Plan.Issues)
 	c.Plan.Rejects = slices.Clone(s.Plan.Rejects)
 	c.Stages = slices.Clone(s.Stages)
@@ -331,10 +346,8 @@ func (s *State) Task(id TaskID) *Task {
 	if i := s.edited; i < len(s.Plan.Tasks) && s.Plan.Tasks[i].ID == id {
 		return s.Plan.Tasks[i]
 	}
-	for _, t := range s.Plan.Tasks {
-		if t.ID == id {
-			return t
-		}
+	if i := s.planIndex(id); i >= 0 {
+		return s.Plan.Tasks[i]
 	}
 	for _, t := range s.Stages {
 		if t.ID == id {
@@ -342,6 +355,17 @@ func (s *State) Task(id TaskID) *Task {
 		}
 	}
 	return nil
+}
+
+// planIndex is where a task stands in the plan, -1 when it does not.
+func (s *State) planIndex(id TaskID) int {
+	if y := s.tallied(); y != nil {
+		if i, ok := y.at[id]; ok {
+			return i
+		}
+		return -1
+	}
+	return slices.IndexFunc(s.Plan.Tasks, func(t *Task) bool { return t.ID == id })
 }
 
 // Spec returns the inbox record with the id, nil when there is none.

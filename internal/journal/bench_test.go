@@ -91,7 +91,7 @@ func benchmarkFold(b *testing.B, n int) {
 }
 
 // segmentSize is the default of Options.SegmentSize.
-const segmentSize = 1 << 20
+const segmentSize = 256 << 10
 
 // BenchmarkOpenAfterMillion is what a command pays at its start after a million
 // facts: the snapshot, and a segment that is nearly full.
@@ -149,7 +149,7 @@ func writeHistory(b *testing.B, root string, n int, segment int64) (tail int) {
 		if i+1 == cut {
 			end()
 			must(b, os.Rename(filepath.Join(dir, "journal.jsonl"), filepath.Join(dir, fmt.Sprintf("journal-%012d.jsonl", cut))))
-			text, err := json.Marshal(map[string]any{"version": 1, "state": s})
+			text, err := journal.EncodeSnapshot(s)
 			must(b, err)
 			must(b, os.WriteFile(filepath.Join(dir, "snapshot.json"), text, 0o600))
 			begin()

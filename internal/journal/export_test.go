@@ -1,6 +1,10 @@
 package journal
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/ralph-loop/ralph"
+)
 
 // WithoutFlock makes the journal see a file system whose locks are not heard of
 // elsewhere, such as a network mount with local locks or a folder that is synced.
@@ -14,3 +18,6 @@ func Shape(t reflect.Type) string { return shape(t) }
 
 // StateShape names how State is written.
 func StateShape() string { return stateShape() }
+
+// EncodeSnapshot is the text of a snapshot.
+func EncodeSnapshot(s *ralph.State) ([]byte, error) { return encodeSnapshot(s) }

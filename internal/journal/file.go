@@ -6,14 +6,15 @@
 package journal
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -44,7 +45,7 @@ type Options struct {
 	Me    Owner
 	Alive func(pid int, start string) bool
 	// SegmentSize is the size in bytes after which a new segment begins, so that
-	// start-up does not grow with history; 0 is the default of 1 MiB.
+	// start-up does not grow with history; 0 is the default of 256 KiB.
 	SegmentSize int64
 }
 
@@ -53,10 +54,14 @@ const (
 	journalName  = "journal.jsonl"
 	journalFile  = stateDir + "/" + journalName
 	snapshotName = "snapshot.json"
-	segmentSize  = 1 << 20
+	segmentSize  = 256 << 10
 	planDelay    = 25 * time.Millisecond // how long changes of task states gather before plan.jsonl is written
 
 	mostPlanDelay = time.Second
+
+	// openGC is the GOGC of opening: nothing that is read then is garbage, so that looking
+	// for some makes a command slower and frees nothing.
+	openGC = 800
 )
 
 // File is the journal of one repository. It is safe for concurrent use, and
@@ -104,6 +109,7 @@ func Open(opt Options) (*File, error) {
 	}
 	j := &File{opt: opt, dir: filepath.Join(opt.Root, stateDir), moved: make(chan struct{}), told: -1, flock: unix.Flock, clock: NewClock(opt.Now)}
 	j.views.init(opt)
+	defer debug.SetGCPercent(debug.SetGCPercent(openGC))
 	if opt.Read {
 		if err := j.openRead(); err != nil {
 			return j, err
@@ -211,7 +217,7 @@ func (j *File) Update(ctx context.Context, by string, decide func(*ralph.State) 
 	if err != nil {
 		return err
 	}
-	facts, err := decide(j.state.Clone())
+	facts, err := j.state.Lend(decide)
 	facts = j.redacted(facts)
 	if err == nil {
 		err = j.append(by, facts)
@@ -428,7 +434,7 @@ func (j *File) foldNew() error {
 	case size < j.offset: // another process took back a write that failed
 		return j.reload()
 	case size > j.offset:
-		return j.fold(io.NewSectionReader(j.f, j.offset, size-j.offset))
+		return j.fold(decoded(io.NewSectionReader(j.f, j.offset, size-j.offset)))
 	}
 	return nil
 }
@@ -436,34 +442,19 @@ func (j *File) foldNew() error {
 // fold applies what complete writes brought and checks the chain. What a write
 // that was cut left behind stays out: it is not folded, and the next write goes
 // over it.
-func (j *File) fold(r io.Reader) error {
-	br := bufio.NewReaderSize(r, 256<<10)
+func (j *File) fold(lines iter.Seq2[read, error]) error {
 	moved := false
-	var long []byte
 	var group []ralph.Event // of one write, so far
 	var size int64          // of their lines
-	for {
-		line, err := br.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) {
-			long = append(long, line...)
-			continue
-		}
-		if errors.Is(err, io.EOF) { // no newline yet: still being written, or torn
-			break
-		}
+	for read, err := range lines {
 		if err != nil { // never taken for a torn line, which would be cut off
 			return fmt.Errorf("read the journal: %w", err)
 		}
-		if len(long) > 0 {
-			long = append(long, line...)
-			line = long
-		}
-		e, err := j.next(line[:len(line)-1], group)
-		if err != nil {
+		if err := j.follows(read.event, read.err, group); err != nil {
 			return err
 		}
-		group, size, long = append(group, e), size+int64(len(line)), long[:0]
-		if e.More {
+		group, size = append(group, read.event), size+read.size
+		if read.event.More {
 			continue
 		}
 		for _, e := range group {
@@ -479,27 +470,27 @@ func (j *File) fold(r io.Reader) error {
 	return nil
 }
 
-// next reads the line that follows the state and the group read so far.
-func (j *File) next(line []byte, group []ralph.Event) (ralph.Event, error) {
+// follows checks that an event, or what went wrong when its line was read, follows the state
+// and the group read so far.
+func (j *File) follows(e ralph.Event, err error, group []ralph.Event) error {
 	seq, hash, n := j.state.Seq, j.state.Hash, j.line+len(group)+1
 	if len(group) > 0 {
 		last := group[len(group)-1]
 		seq, hash = last.Seq, last.Hash
 	}
-	e, err := ralph.UnmarshalEvent(line)
 	if err != nil {
-		return e, &ralph.CorruptError{File: journalFile, Line: n, Why: err.Error(), Err: err}
+		return &ralph.CorruptError{File: journalFile, Line: n, Why: err.Error(), Err: err}
 	}
 	if e.Seq != seq+1 || e.Prev != hash {
-		return e, &ralph.CorruptError{File: journalFile, Line: n, Why: fmt.Sprintf("the chain of facts is broken: fact %d does not follow fact %d", e.Seq, seq)}
+		return &ralph.CorruptError{File: journalFile, Line: n, Why: fmt.Sprintf("the chain of facts is broken: fact %d does not follow fact %d", e.Seq, seq)}
 	}
-	return e, nil
+	return nil
 }
 
 // foldLine folds a line of an ended segment, whose writes are all complete.
 func (j *File) foldLine(line []byte) error {
-	e, err := j.next(line, nil)
-	if err != nil {
+	e, err := ralph.UnmarshalEvent(line)
+	if err := j.follows(e, err, nil); err != nil {
 		return err
 	}
 	j.apply(e)

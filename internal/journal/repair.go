@@ -108,7 +108,7 @@ func (j *File) foldTexts(b *brk, texts [][]byte) error {
 	j.state = &ralph.State{}
 	for at, text := range texts {
 		j.offset, j.line = 0, 0
-		err := j.fold(bytes.NewReader(text))
+		err := j.fold(decoded(bytes.NewReader(text)))
 		b.at, b.good = at, int(j.offset)
 		if cause, ok := errors.AsType[*ralph.CorruptError](err); ok {
 			cause.File = stateDir + "/" + b.files[at]

@@ -3,10 +3,10 @@ package journal
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,14 +16,6 @@ import (
 
 	"github.com/ralph-loop/ralph"
 )
-
-// snapshot is the folded state at the end of a segment. Version and Shape are its key:
-// only the build that folds and writes State in the very same way may believe it.
-type snapshot struct {
-	Version int          `json:"version"` // ralph.FoldVersion
-	Shape   string       `json:"shape"`   // stateShape
-	State   *ralph.State `json:"state"`
-}
 
 // reload folds the state anew. It takes no lock: when another process began a
 // new segment meanwhile, what was read does not fit together and is read again.
@@ -68,11 +60,12 @@ func (j *File) reloadOnce() error {
 			return err
 		}
 	}
+	current := j.decodeAhead()
 	j.state, j.anew = j.readSnapshot(), false
 	segments := j.segments()
 	if len(segments) == 0 || lastSeq(segments[len(segments)-1]) == j.state.Seq {
 		alone := len(segments) == 0 && j.state.Seq == 0
-		if err := j.foldCurrent(); err == nil || alone {
+		if err := j.foldCurrent(current); err == nil || alone {
 			return err
 		}
 	}
@@ -80,7 +73,7 @@ func (j *File) reloadOnce() error {
 	if err := j.eachSegmentLine(0, nil, j.foldLine); err != nil {
 		return err
 	}
-	return j.foldCurrent()
+	return j.foldCurrent(current)
 }
 
 // foldMissed folds the segments that others began and ended since the last look,
@@ -122,11 +115,11 @@ func (j *File) openCurrent() error {
 	return nil
 }
 
-func (j *File) foldCurrent() error {
+func (j *File) foldCurrent(current func() iter.Seq2[read, error]) error {
 	if j.f == nil {
 		return nil
 	}
-	return j.fold(io.NewSectionReader(j.f, 0, 1<<62))
+	return j.fold(current())
 }
 
 func (j *File) readSnapshot() *ralph.State {
@@ -134,12 +127,12 @@ func (j *File) readSnapshot() *ralph.State {
 	if err != nil {
 		return &ralph.State{}
 	}
-	var s snapshot
-	if json.Unmarshal(b, &s) != nil || s.Version != ralph.FoldVersion || s.Shape != stateShape() || s.State == nil {
+	s := decodeSnapshot(b)
+	if s == nil {
 		return &ralph.State{}
 	}
 	j.snapshot = int64(len(b))
-	return s.State
+	return s
 }
 
 // rotate writes a snapshot and begins a new segment. Called under the lock. The
@@ -148,7 +141,7 @@ func (j *File) readSnapshot() *ralph.State {
 // snapshot that cannot be written (a full disk) is tried again after the next
 // fact: the facts of this one are safe.
 func (j *File) rotate() error {
-	b, err := json.Marshal(snapshot{ralph.FoldVersion, stateShape(), j.state})
+	b, err := encodeSnapshot(j.state)
 	if err != nil {
 		return fmt.Errorf("write the snapshot: %w", err)
 	}

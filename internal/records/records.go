@@ -26,8 +26,9 @@ const maxRead = 64 << 20
 
 // Keep writes a text into a folder, relative to the repository, under a name that nothing
 // else has: <stem>.json where that is free, else one with its hash. When it returns, the
-// file is on the disk whole, and a fact may name it.
-func Keep(root, dir, stem string, text []byte) (ralph.Whole, error) {
+// file is there whole, and a fact may name it; needed: also when the power goes, as the fact
+// lacks something that the file has.
+func Keep(root, dir, stem string, text []byte, needed bool) (ralph.Whole, error) {
 	h := sha256.Sum256(text)
 	w := ralph.Whole{Record: hex.EncodeToString(h[:]), Dir: dir}
 	for _, name := range []string{stem + ".json", stem + "-" + w.Record[:16] + ".json"} {
@@ -38,17 +39,18 @@ func Keep(root, dir, stem string, text []byte) (ralph.Whole, error) {
 		there, err := Sum(root, w.Path())
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return w, write(filepath.Join(root, filepath.FromSlash(w.Path())), text)
+			return w, write(filepath.Join(root, filepath.FromSlash(w.Path())), text, needed)
 		case err == nil && there == w.Record:
 			return w, nil
 		}
 	}
 	// A file has the name of the hash and is not of it: nobody's but somebody's who changed it.
-	return w, write(filepath.Join(root, filepath.FromSlash(w.Path())), text)
+	return w, write(filepath.Join(root, filepath.FromSlash(w.Path())), text, needed)
 }
 
-// write makes a file that is there whole or not at all, whatever ends this process.
-func write(name string, text []byte) (err error) {
+// write makes a file that is there whole or not at all, whatever ends this process; durable:
+// and whatever ends the machine.
+func write(name string, text []byte, durable bool) (err error) {
 	dir := filepath.Dir(name)
 	if err := os.MkdirAll(dir, 0o700); err != nil { // an agent may have deleted it
 		return fmt.Errorf("write %s: %w", name, err)
@@ -58,12 +60,18 @@ func write(name string, text []byte) (err error) {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(0o600), f.Sync())
+	err = errors.Join(err, f.Chmod(0o600))
+	if durable {
+		err = errors.Join(err, f.Sync())
+	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, errors.Join(err, os.RemoveAll(f.Name())))
+	}
+	if !durable {
+		return nil
 	}
 	return syncDir(dir)
 }

@@ -26,7 +26,7 @@ func kept(t *testing.T, root, output string) ralph.ChecksRan {
 	ran := ralph.ChecksRan{Task: "t-1", Results: []ralph.GateResult{{Name: "vet", Pass: true, Output: "fine\n"}, {Name: "test", Exit: 1, Output: output}}}
 	text, err := json.Marshal(ran)
 	must(t, err)
-	whole, err := records.Keep(root, "ralph/.state/tasks/t-1/1", "checks", text)
+	whole, err := records.Keep(root, "ralph/.state/tasks/t-1/1", "checks", text, true)
 	must(t, err)
 	ran.Whole = whole
 	ran.Results, _ = ralph.BriefResults(ran.Results)
@@ -96,7 +96,7 @@ func TestNothingHalf(t *testing.T) {
 	for _, name := range []string{"checks.json", "checks-" + hex.EncodeToString(sum[:])[:16] + ".json"} { // both renames fail
 		must(t, os.MkdirAll(filepath.Join(dir, name, "in the way"), 0o700))
 	}
-	if _, err := records.Keep(root, "ralph/.state/tasks/t-1/1", "checks", []byte("text")); err == nil {
+	if _, err := records.Keep(root, "ralph/.state/tasks/t-1/1", "checks", []byte("text"), true); err == nil {
 		t.Error("it is said to be kept")
 	}
 	entries, err := os.ReadDir(dir)
@@ -112,7 +112,7 @@ func TestConflict(t *testing.T) {
 	text, err := json.Marshal(c)
 	must(t, err)
 	brief, _ := c.Brief()
-	brief.Whole, err = records.Keep(root, "ralph/.state/tasks/merge-1", "conflict", text)
+	brief.Whole, err = records.Keep(root, "ralph/.state/tasks/merge-1", "conflict", text, true)
 	must(t, err)
 	task := ralph.Task{ID: "t-1"}
 	task.Run.Queue.Merged = &ralph.Merged{Conflict: &brief}

@@ -17,7 +17,7 @@ func (x *Executor) keepChecks(ran ralph.ChecksRan, dir string) (ralph.ChecksRan,
 	if dir == "" && !shortened {
 		return ran, nil
 	}
-	whole, err := x.keepWhole(dir, ran.Task, "checks", ran)
+	whole, err := x.keepWhole(dir, ran.Task, "checks", ran, shortened)
 	if err != nil {
 		return ran, err
 	}
@@ -32,7 +32,7 @@ func (x *Executor) keepBaseline(ran ralph.BaselineRan) ([]ralph.Fact, error) {
 	if !shortened {
 		return []ralph.Fact{ran}, nil
 	}
-	whole, err := x.keepWhole("", ran.Task, "baseline", ran)
+	whole, err := x.keepWhole("", ran.Task, "baseline", ran, true)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (x *Executor) keepConflict(c *ralph.Conflict, task ralph.TaskID) (*ralph.Co
 	if !shortened {
 		return &all, nil
 	}
-	whole, err := x.keepWhole("", task, "conflict", all)
+	whole, err := x.keepWhole("", task, "conflict", all, true)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,8 @@ func (x *Executor) keepConflict(c *ralph.Conflict, task ralph.TaskID) (*ralph.Co
 }
 
 // keepWhole writes what a fact shortens as JSON, into the folder of the turn, else of the
-// task.
-func (x *Executor) keepWhole(dir string, task ralph.TaskID, stem string, v any) (ralph.Whole, error) {
+// task. needed: the fact alone does not have all of it.
+func (x *Executor) keepWhole(dir string, task ralph.TaskID, stem string, v any, needed bool) (ralph.Whole, error) {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return ralph.Whole{}, fmt.Errorf("keep the outputs of %s: %w", task, err)
@@ -68,5 +68,5 @@ func (x *Executor) keepWhole(dir string, task ralph.TaskID, stem string, v any) 
 	if dir == "" {
 		dir = taskDir(task)
 	}
-	return records.Keep(x.Root, dir, stem, append(text, '\n'))
+	return records.Keep(x.Root, dir, stem, append(text, '\n'), needed)
 }

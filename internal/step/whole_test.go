@@ -58,8 +58,8 @@ func TestStateIsSmall(t *testing.T) {
 			s.Apply(ralph.Event{Seq: int64(2*i + 2), Fact: ran})
 		}
 		most := 2 << 20
-		if !pass { // all at once red, each twice: as the newest checks and for the next prompt
-			most = 5 << 20
+		if !pass { // all at once red, each twice: as the newest checks and for the next prompt; a snapshot has them once
+			most = 4 << 20
 		}
 		if n := bytesOf(t, s); n > most {
 			t.Errorf("pass %v: the state of %d tasks has %d bytes", pass, tasks, n)
