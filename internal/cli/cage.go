@@ -34,60 +34,6 @@ type cage struct {
 	doors       []string // ways out that the person's environment names
 }
 
-// openSandbox looks which sandbox there is. cage is nil for none.
-func (p *parts) openSandbox(env Env) error {
-	if p.config.Sandbox.Kind == sandbox.Off {
-		return nil
-	}
-	o := offers(env.Environ)
-	kind, err := o.choose(p.config.Sandbox.Kind)
-	if err != nil {
-		return err
-	}
-	if kind == sandbox.Off {
-		p.notices = append(p.notices, "no sandbox: "+o.words()+"; agents can write wherever you can")
-		return nil
-	}
-	p.cage = &cage{
-		kind: kind, bwrap: o.bwrap, self: env.Self, set: p.config.Sandbox, root: p.root, doors: doorsOf(env.Environ),
-	}
-	makeCaches(p.config, env.Environ)
-	// What is not there cannot be hidden, and a terminal server that a person starts later types
-	// for whoever reaches it. tmux makes the folder of its sockets the same way.
-	_ = os.Mkdir(tmuxFolder(), 0o700) // it is there, or there is no /tmp
-	return nil
-}
-
-// around is the runner of agents, checks and set-up commands: inside the sandbox.
-func (p *parts) around(procs *proc.Runner) *proc.Runner {
-	if p.cage == nil {
-		return procs
-	}
-	return procs.Wrapped(func(c proc.Command) proc.Command {
-		return p.cage.wrap(c, p.cage.tree(c.Dir, proc.Getenv(c.Env, attempt.EnvSocket) != ""))
-	})
-}
-
-// aroundHooks is the runner of the hooks in ralph/hooks. Those that are about a task meet
-// what its agent wrote, and run it as they like: they may write the repository and the
-// task's worktree. The others are as free as the person who wrote them.
-func (p *parts) aroundHooks(procs *proc.Runner) *proc.Runner {
-	if p.cage == nil {
-		return procs
-	}
-	return procs.Wrapped(func(c proc.Command) proc.Command {
-		if proc.Getenv(c.Env, "RALPH_TASK") == "" {
-			return c
-		}
-		write, keep := sandbox.Tree(p.root)
-		if dir := proc.Getenv(c.Env, "RALPH_TASK_DIR"); dir != "" && dir != p.root {
-			w, k := sandbox.Tree(dir)
-			write, keep = append(write, w...), append(keep, k...)
-		}
-		return p.cage.wrap(c, spot{write, keep})
-	})
-}
-
 // spot is where a process works.
 type spot struct{ write, keep []string }
 

@@ -90,7 +90,7 @@ func (d *dashboard) Closed(id ralph.GateID) error { return report.NotOpen(id, d.
 
 // RollBack undoes the work of a task.
 func (d *dashboard) RollBack(ctx context.Context, id ralph.TaskID) (string, error) {
-	return d.undo(ctx, id, func(u *undo) error { return u.rollback(true) })
+	return d.undo(ctx, id, func(u *undo) error { return u.rollback(nil) })
 }
 
 // CleanUp takes the worktree of a task away.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/shim"
 	"github.com/spf13/cobra"
 )
 
@@ -35,7 +36,7 @@ func exitCodes() []exitMeaning {
 		{exitLimit, "stopped by a limit", "stopped by a limit: of cost, time, failures, the agents, or a hook"},
 		{exitHuman, "a person is needed", "a person is needed: a question, a merge, or a checkout in the way"},
 		{exitStopped, "stopped by `ralph stop` with work left", "stopped from elsewhere (`ralph stop`, the dashboard) with work left"},
-		{exitHeld, "", "of a command that ran through a shim: a person said no, or nobody answered"},
+		{shim.ExitHeld, "", "of a command that ran through a shim: a person said no, or nobody answered"},
 		{exitInterrupted, "ended by a signal with work left, or at once", "ended by Ctrl+C or SIGTERM with work left, or at once"},
 	}
 }

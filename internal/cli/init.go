@@ -10,7 +10,6 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
-	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -73,16 +72,6 @@ Next:
   4. ralph inbox add my-feature.md
   5. ralph agent
 `)
-	return nil
-}
-
-// needsSetup refuses a repository in which ralph was never set up, and says how that is
-// done: everything else that is missing there follows from it.
-func needsSetup(root string) error {
-	_, err := os.Stat(filepath.Join(root, "ralph"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return &ralph.Refusal{Why: "ralph is not set up in " + root, Hint: "run `ralph init` first", Kind: ralph.ErrUsage}
-	}
 	return nil
 }
 

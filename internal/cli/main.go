@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,26 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/journal"
-	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/step"
 )
-
-// Env is everything the program gets from outside.
-type Env struct {
-	Args     []string // without the program's name
-	Stdin    io.Reader
-	Stdout   io.Writer
-	Stderr   io.Writer
-	Dir      string   // working directory
-	Environ  []string // K=V
-	Path     string   // PATH as it was given; in Environ it is without what lies in the repository
-	Terminal bool     // stdout is a terminal
-	Self     string   // path of this binary, for the scripted agent
-	Version  string
-}
 
 // exitError ends the program with a code; its text was printed already.
 type exitError struct{ code int }
@@ -181,69 +164,4 @@ func sayArguments(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		sayArguments(c)
 	}
-}
-
-// findRoot walks up to the top of the repository without starting git, so that
-// queries stay fast. Engine commands ask git itself.
-func findRoot(env Env) (string, error) {
-	for dir := env.Dir; ; {
-		if _, err := os.Stat(dir + "/.git"); err == nil {
-			return dir, nil
-		}
-		up := dir[:max(0, strings.LastIndexByte(dir, '/'))]
-		if up == "" || up == dir {
-			return "", &ralph.Refusal{Why: env.Dir + " is not in a git repository", Hint: "run `git init` first, or go to the repository", Kind: ralph.ErrUsage}
-		}
-		dir = up
-	}
-}
-
-// openJournal opens the journal for commands that append facts.
-func openJournal(env Env, inbox, plan bool) (*journal.File, error) {
-	root, err := findRoot(env)
-	if err != nil {
-		return nil, err
-	}
-	if err := excludeRuntime(root, env.Environ); err != nil {
-		return nil, err
-	}
-	return journal.Open(journalOptions(env, root, inbox, plan))
-}
-
-// openReader opens the journal for commands that write nothing.
-func openReader(env Env, inbox, plan bool) (*journal.File, error) {
-	root, err := findRoot(env)
-	if err != nil {
-		return nil, err
-	}
-	o := journalOptions(env, root, inbox, plan)
-	o.Read = true
-	return journal.Open(o)
-}
-
-func journalOptions(env Env, root string, inbox, plan bool) journal.Options {
-	return journal.Options{Root: root, Inbox: inbox, Plan: plan, NewID: newID, Me: me(), Alive: proc.Alive, Redact: redactFacts(redactorOf(env, root))}
-}
-
-// readState folds the journal without writing anything.
-func readState(env Env, inbox, plan bool) (*ralph.State, *journal.File, error) {
-	j, err := openReader(env, inbox, plan)
-	if err != nil {
-		return nil, nil, err
-	}
-	return j.State(), j, nil
-}
-
-// loadConfig reads the settings; flags are dotted keys.
-func loadConfig(env Env, root string, flags map[string]string) (config.Config, error) {
-	return config.Load(root+"/ralph/config.yaml", env.Environ, flags)
-}
-
-// settingsOf reads the settings of the repository that the person is in.
-func settingsOf(env Env) (config.Config, error) {
-	root, err := findRoot(env)
-	if err != nil {
-		return config.Config{}, err
-	}
-	return loadConfig(env, root, nil)
 }

@@ -9,10 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/google/renameio/v2"
-	"github.com/spf13/cobra"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/attempt"
@@ -23,36 +21,6 @@ import (
 // A person decides (S3): never a process that comes from a turn, whatever it did to its
 // environment, its session, its group and its parents. An engine adopts the orphans of its
 // agents, so that on Linux each of them has it among its ancestors.
-
-// personOnly are the commands that only a person may give, each by its path.
-func personOnly() []string {
-	return []string{
-		"approve", "deny", "answer", "rules revoke", "resume", "mode", "unlock",
-		"config edit", "trust", "trust revoke",
-		"task done", "task accept", "task reject", "task retry", "task unblock", "task rollback", "task cleanup", "task extend", "task skip",
-		"recover restore", "recover journal",
-	}
-}
-
-// forPersons has these commands refuse whoever comes from a turn, before all else.
-func forPersons(root *cobra.Command, env Env) {
-	only := personOnly()
-	var walk func(cmd *cobra.Command, path string)
-	walk = func(cmd *cobra.Command, path string) {
-		if run := cmd.RunE; run != nil && slices.Contains(only, path) {
-			cmd.RunE = func(c *cobra.Command, args []string) error {
-				if err := byPerson(env); err != nil {
-					return err
-				}
-				return run(c, args)
-			}
-		}
-		for _, c := range cmd.Commands() {
-			walk(c, strings.TrimSpace(path+" "+c.Name()))
-		}
-	}
-	walk(root, "")
-}
 
 // byPerson refuses the word of an agent where a person's is wanted.
 func byPerson(env Env) error {
@@ -236,13 +204,6 @@ func rememberSessions(root string) error {
 		return fmt.Errorf("write ralph/.state/sessions.json: %w", err)
 	}
 	return nil
-}
-
-func realFolder(dir string) string {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		return real
-	}
-	return dir
 }
 
 // witnessKey is where a request of the dashboard carries its ralph.Witness.

@@ -8,24 +8,11 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 	"github.com/ralph-loop/ralph/internal/step"
 )
-
-// defaultSlots is how many agents `ralph autopilot` has at work at the same time
-// unless a person said otherwise (B-051, X-67).
-const defaultSlots = 3
-
-// slotsOf is the number of slots of `ralph autopilot`.
-func slotsOf(c config.Config) int {
-	if c.Where("parallel").Given() {
-		return c.Parallel
-	}
-	return defaultSlots
-}
 
 // choosePlace decides where agents work: in the checkout, or in worktrees (X-68).
 func (x *session) choosePlace(ctx context.Context) error {
@@ -198,16 +185,6 @@ func (x *session) policyOf(planOnly bool) policy.Config {
 		p.Parallel = slotsOf(c)
 	}
 	return p
-}
-
-// diffChecks says what becomes of a doubtful diff. What changes settings is a person's to
-// see, never its agent's to mend: gate.self only says whether anybody looks (S2).
-func diffChecks(c config.Config) policy.DiffChecks {
-	d := policy.DiffChecks{Empty: c.Diff.Empty, Weakened: c.Diff.Weakened, Secrets: c.Diff.Secrets}
-	if d.Settings = policy.DiffOff; c.Gate.Self == "hold" {
-		d.Settings = policy.DiffGate
-	}
-	return d
 }
 
 // touched is the files that differ between two trees, for the checkout and each worktree.

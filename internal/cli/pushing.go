@@ -68,7 +68,7 @@ func (p pushing) push(ctx context.Context, dir string, argv []string, allow func
 		}
 		one := shim.Push{Local: s.Src, LocalID: s.New, Remote: s.Ref, RemoteID: s.Old}
 		if err := allow(ctx, one.Argv(plan.Remote, s.Forced)); err != nil {
-			return "", exitHeld, err
+			return "", shim.ExitHeld, err
 		}
 	}
 	said, code, err := p.repo.Push(ctx, plan)

@@ -175,8 +175,6 @@ func placeOfWeb(env Env, root string, notes io.Writer) (place, bool) {
 	return placeOf(c), c.Web.Open
 }
 
-func stateDir(root string) string { return filepath.Join(root, "ralph/.state") }
-
 // buildOf changes with every build of ralph, also between two of the same version: a
 // page of another one loads itself anew.
 func buildOf(env Env) string {

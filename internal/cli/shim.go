@@ -20,10 +20,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
-// exitHeld is what a shim ends with when the program was not run: as a shell has it for
-// one that it may not run.
-const exitHeld = 126
-
 // belowAgents is what stands below every agent of a run (step.Below).
 type belowAgents struct {
 	self     string
@@ -83,12 +79,12 @@ program, or first asks you where gate.patterns or the never list hold the call.`
 	}
 }
 
-// runShim becomes the program, or ends with exitHeld.
+// runShim becomes the program, or ends with shim.ExitHeld.
 func runShim(ctx context.Context, env Env, dir string, argv []string) error {
 	path, err := shim.Real(argv[0], dir, env.Environ)
 	if err != nil {
 		fmt.Fprintln(env.Stderr, "ralph:", err)
-		return exitError{exitHeld + 1} // as a shell has it for one that is not there
+		return exitError{shim.ExitHeld + 1} // as a shell has it for one that is not there
 	}
 	environ := env.Environ
 	if argv[0] == "git" {
@@ -98,7 +94,7 @@ func runShim(ctx context.Context, env Env, dir string, argv []string) error {
 	}
 	if why := letPass(ctx, env, dir, argv); why != "" {
 		fmt.Fprintln(env.Stderr, "ralph: held: "+why)
-		return exitError{exitHeld}
+		return exitError{shim.ExitHeld}
 	}
 	if argv[0] == "git" {
 		shim.TellGit(dir, argv[1:])
@@ -125,7 +121,7 @@ func pushFor(ctx context.Context, env Env, dir string, argv []string) (bool, err
 	p, err := client.Push(ctx, env.Dir, argv)
 	if err != nil {
 		fmt.Fprintln(env.Stderr, "ralph: the push is not done:", err)
-		return true, exitError{exitHeld}
+		return true, exitError{shim.ExitHeld}
 	}
 	fmt.Fprint(env.Stderr, p.Said)
 	if p.Code != 0 {

@@ -5,17 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/git"
-	"github.com/ralph-loop/ralph/internal/journal"
-	"github.com/ralph-loop/ralph/internal/proc"
 )
 
 func newTaskRollback(env Env) *cobra.Command {
@@ -32,7 +26,7 @@ It can be run again when it was cut off.`,
 	asJSON := jsonFlag(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return runTaskUndo(cmd.Context(), env, ralph.TaskID(args[0]), *asJSON, func(u *undo) error { return u.rollback(yes) })
+		return runTaskUndo(cmd.Context(), env, ralph.TaskID(args[0]), *asJSON, func(u *undo) error { return u.rollback(confirmed(env, yes)) })
 	}
 	return cmd
 }
@@ -50,41 +44,6 @@ It can be run again when it was cut off.`,
 		return runTaskUndo(cmd.Context(), env, ralph.TaskID(args[0]), *asJSON, (*undo).cleanup)
 	}
 	return cmd
-}
-
-// undo takes back what a task left. The git side is done inside journal.Update:
-// nothing may begin to work in a worktree between the look at its task and the
-// fact that says what became of it.
-type undo struct {
-	ctx     context.Context
-	env     Env
-	id      ralph.TaskID
-	journal *journal.File
-	repo    *git.Repo
-	by      string // whose facts they are
-	saved   []ralph.Saved
-	words   string // what was done
-}
-
-// newUndo is an undo of what a task left, by a surface.
-func newUndo(ctx context.Context, env Env, j *journal.File, by string, id ralph.TaskID) (*undo, error) {
-	repo, err := git.Open(ctx, proc.NewRunner(""), env.Dir, env.Environ)
-	if err != nil {
-		return nil, err
-	}
-	return &undo{ctx: ctx, env: env, id: id, journal: j, repo: repo, by: by}, nil
-}
-
-// said is what was done, a line each.
-func (u *undo) said() []string {
-	var lines []string
-	if u.words != "" {
-		lines = append(lines, u.words)
-	}
-	for _, saved := range u.saved {
-		lines = append(lines, fmt.Sprintf("kept: %s (%s)", saved.Ref, saved.What))
-	}
-	return lines
 }
 
 func runTaskUndo(ctx context.Context, env Env, id ralph.TaskID, asJSON bool, do func(*undo) error) error {
@@ -109,240 +68,17 @@ func runTaskUndo(ctx context.Context, env Env, id ralph.TaskID, asJSON bool, do 
 	return nil
 }
 
-func (u *undo) cleanup() error {
-	return u.journal.Update(u.ctx, u.by, func(s *ralph.State) ([]ralph.Fact, error) {
-		t, err := s.MayCleanUp(u.id)
-		if err != nil {
-			return nil, err
-		}
-		saved, err := u.repo.RemoveTree(u.ctx, filepath.Join(u.repo.Root(), t.Run.Place.Dir), string(t.ID))
-		if err != nil {
-			return nil, fmt.Errorf("take the worktree of %s away: %w", t.ID, err)
-		}
-		u.saved, u.words = savedAs(saved), "removed "+t.Run.Place.Dir
-		return []ralph.Fact{ralph.TaskCleaned{ID: t.ID, Dir: t.Run.Place.Dir, Saved: u.saved}}, nil
-	})
-}
-
-func (u *undo) rollback(yes bool) error {
-	s := u.journal.State()
-	t, err := s.MayRollBack(u.id)
-	if err != nil {
-		return err
-	}
-	merged := t.Status == ralph.TaskDone
-	if err := action.MayRollBack(s, u.journal.Holder() != nil, u.id); err != nil {
-		return err
-	}
-	if err := u.confirm(t, merged, yes); err != nil {
-		return err
-	}
-	if merged {
-		return u.revert()
-	}
-	return u.journal.Update(u.ctx, u.by, func(s *ralph.State) ([]ralph.Fact, error) {
-		t, err := s.MayRollBack(u.id)
-		if err != nil {
-			return nil, err
-		}
-		return u.reset(t)
-	})
-}
-
-func (u *undo) confirm(t *ralph.Task, merged, yes bool) error {
-	if yes || !u.env.Terminal {
+// confirmed asks a person at a terminal; nil where nobody is to be asked.
+func confirmed(env Env, yes bool) func(question string) error {
+	if yes || !env.Terminal {
 		return nil
 	}
-	what := fmt.Sprintf("Take branch %s back to where the task began?", t.Run.Place.Branch)
-	if merged {
-		what = fmt.Sprintf("Revert the merged work of %s (%s)?", t.ID, t.Name)
-	}
-	fmt.Fprintf(u.env.Stdout, "%s [y/N] ", what)
-	answer, _ := bufio.NewReader(u.env.Stdin).ReadString('\n')
-	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
-		return &ralph.Refusal{Why: "nothing was changed", Kind: ralph.ErrUsage}
-	}
-	return nil
-}
-
-// ownDir is the worktree that the task owns now, "" for none.
-func (u *undo) ownDir(t *ralph.Task) string {
-	if t.Run.Place.Dir == "" {
-		return ""
-	}
-	return filepath.Join(u.repo.Root(), t.Run.Place.Dir)
-}
-
-// reset takes an unmerged branch back to its base.
-func (u *undo) reset(t *ralph.Task) ([]ralph.Fact, error) {
-	p := t.Run.Place
-	if p.Base != "" {
-		ref, err := u.repo.ResetBranch(u.ctx, git.ResetInput{Branch: p.Branch, Base: p.Base, ID: string(t.ID), Dir: u.ownDir(t)})
-		if err != nil {
-			return nil, fmt.Errorf("roll back %s: %w", t.ID, err)
+	return func(question string) error {
+		fmt.Fprintf(env.Stdout, "%s [y/N] ", question)
+		answer, _ := bufio.NewReader(env.Stdin).ReadString('\n')
+		if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+			return &ralph.Refusal{Why: "nothing was changed", Kind: ralph.ErrUsage}
 		}
-		if ref != "" {
-			commit, err := u.keptAt(ref)
-			if err != nil {
-				return nil, err
-			}
-			u.saved = []ralph.Saved{{Ref: ref, Commit: commit, What: "the work of " + string(t.ID) + " before it was rolled back"}}
-		}
-	}
-	u.words = p.Branch + " is back at its base"
-	return []ralph.Fact{ralph.TaskRolledBack{ID: t.ID, Saved: u.saved}}, nil
-}
-
-func (u *undo) keptAt(ref string) (string, error) {
-	list, err := u.repo.Recoverable(u.ctx)
-	for _, k := range list {
-		if k.Ref == ref {
-			return k.Commit, nil
-		}
-	}
-	return "", err
-}
-
-// revert undoes merged work with a commit on top of the base branch, made as an
-// object only, and lands it.
-func (u *undo) revert() error {
-	m, err := u.mergedAs()
-	if err != nil {
-		return err
-	}
-	return u.journal.Update(u.ctx, u.by, func(s *ralph.State) ([]ralph.Fact, error) {
-		t, err := s.MayRollBack(u.id)
-		if err != nil {
-			return nil, err
-		}
-		if s.Plan.Integration == nil {
-			return nil, &ralph.Refusal{Why: fmt.Sprintf("the branch that %s was merged into is not known any more", t.ID), Hint: "undo it by hand: git revert -m 1 " + m.To, Kind: ralph.ErrUsage}
-		}
-		return u.revertOn(t, s.Plan.Integration, m)
-	})
-}
-
-// span is what a merge brought: everything after From up to To.
-type span struct{ From, To string }
-
-// mergedAs finds the span of commits with which the task was merged.
-func (u *undo) mergedAs() (span, error) {
-	var newest ralph.Merged
-	folded := &ralph.State{}
-	err := u.journal.Each(0, func(e ralph.Event) error {
-		m, ok := e.Fact.(ralph.Merged)
-		if a, is := e.Fact.(ralph.Advanced); is && a.Error == "" && a.Moved == "" {
-			if t := folded.Task(a.Task); t != nil && t.Run.Queue.Merged != nil {
-				m, ok = *t.Run.Queue.Merged, true
-				m.Advanced = true
-			}
-		}
-		if ok && m.Advanced && slices.Contains(m.Members, u.id) {
-			newest = m
-		}
-		folded.Apply(e)
 		return nil
-	})
-	if err != nil {
-		return span{}, err
 	}
-	if newest.Commit == "" {
-		return span{}, &ralph.Refusal{Why: fmt.Sprintf("the journal has no merge of %s", u.id), Hint: "undo it by hand with git revert", Kind: ralph.ErrNotFound}
-	}
-	if len(newest.Members) == 1 {
-		return span{newest.From, newest.Commit}, nil
-	}
-	return u.oneOf(newest)
-}
-
-// oneOf finds a task's own merge among those of a batch, by its trailer.
-func (u *undo) oneOf(m ralph.Merged) (span, error) {
-	for at := m.Commit; at != m.From && at != ""; {
-		records, err := u.repo.Commits(u.ctx, []string{at})
-		if err != nil {
-			return span{}, err
-		}
-		r := records[at]
-		if len(r.Parents) == 0 {
-			break
-		}
-		if slices.Contains(r.Trailer("Ralph-Task"), string(u.id)) {
-			return span{r.Parents[0], at}, nil
-		}
-		at = r.Parents[0]
-	}
-	return span{}, &ralph.Refusal{Why: fmt.Sprintf("%s was merged together with others, and its own commit is not to be found", u.id), Hint: "undo it by hand with git revert", Kind: ralph.ErrNotFound}
-}
-
-func (u *undo) revertOn(t *ralph.Task, i *ralph.Integration, m span) ([]ralph.Fact, error) {
-	base, tip, err := u.tips(i)
-	if err != nil {
-		return nil, err
-	}
-	landed, err := u.repo.Contains(u.ctx, m.To, base)
-	if err != nil {
-		return nil, err
-	}
-	onto := base
-	if !landed && tip != "" { // merged, and waiting to land: it is undone where it waits
-		if ok, err := u.repo.Contains(u.ctx, base, tip); err == nil && ok {
-			onto = tip
-		}
-	}
-	key := "rollback-" + string(t.ID) + "-" + m.To[:12]
-	message := fmt.Sprintf("ralph: roll back %s\n\nThis undoes %s, task %s.\n\nRalph-Task: %s\n", t.Name, m.To, t.ID, t.ID)
-	commit, err := u.repo.Revert(u.ctx, git.RevertInput{Onto: onto, From: m.From, To: m.To, Message: message, Key: key})
-	if err != nil {
-		return nil, fmt.Errorf("roll back %s: %w", t.ID, err)
-	}
-	facts := []ralph.Fact{ralph.TaskRolledBack{ID: t.ID, Revert: commit}}
-	u.words = fmt.Sprintf("%.9s undoes it", commit)
-	if onto == base {
-		f, err := u.land(i, base, commit, key)
-		if err != nil {
-			return nil, err
-		}
-		facts = append(facts, f)
-	}
-	if tip == onto && commit != onto {
-		if err := u.repo.Advance(u.ctx, i.Branch, onto, commit); err != nil {
-			return nil, fmt.Errorf("roll back %s: %w", t.ID, err)
-		}
-	}
-	return facts, nil
-}
-
-// tips are the commits of the base and of the integration branch, "" when that is gone.
-func (u *undo) tips(i *ralph.Integration) (base, tip string, err error) {
-	if base, err = u.repo.BaseTip(u.ctx, i.Base); err != nil {
-		return "", "", err
-	}
-	tip, err = u.repo.Tip(u.ctx, i.Branch)
-	return base, tip, err
-}
-
-// land brings the revert to the base branch and a clean checkout of it, or refuses
-// with nothing changed.
-func (u *undo) land(i *ralph.Integration, from, to, key string) (ralph.Fact, error) {
-	l, err := u.repo.Land(u.ctx, git.LandInput{Branch: i.Base, From: from, To: to})
-	why := ""
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("roll back %s: %w", u.id, err)
-	case l.How != "":
-		if err := u.repo.Drop(u.ctx, key); err != nil {
-			return nil, err
-		}
-		return ralph.Landed{From: from, To: to, How: l.How, Behind: l.Behind}, nil
-	case len(l.Dirty) > 0:
-		why = "your checkout has changes: " + strings.Join(l.Dirty[:min(5, len(l.Dirty))], ", ")
-	case l.Busy != "":
-		why = l.Busy
-	default:
-		why = "the base branch has just moved to " + l.Moved
-	}
-	if err := u.repo.Drop(u.ctx, key); err != nil {
-		return nil, err
-	}
-	return nil, &ralph.Refusal{Why: why, Hint: "nothing was changed; commit or stash them, then run it again", Kind: ralph.ErrActive}
 }

@@ -52,21 +52,6 @@ the ready tasks in the order in which they start.`,
 	return cmd
 }
 
-// scheduleConfig is what the scheduler decides with: the settings of the session
-// that runs, else those a start of `ralph autopilot` would have now.
-func scheduleConfig(env Env, s *ralph.State) (policy.Config, error) {
-	if s.Session.Live() && len(s.Session.Config) > 0 {
-		return policy.Decode(s.Session.Config)
-	}
-	c, err := settingsOf(env)
-	if err != nil {
-		return policy.Config{}, err
-	}
-	pc := policyConfig(c)
-	pc.Session, pc.Parallel, pc.Isolated = "autopilot", slotsOf(c), true
-	return pc, nil
-}
-
 // explained is an explanation with the decision that ended the task.
 type explained struct {
 	*policy.Explanation

@@ -7,9 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -18,7 +16,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/gate"
 	"github.com/ralph-loop/ralph/internal/git"
-	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/redact"
@@ -26,23 +23,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/secrets"
 	"github.com/ralph-loop/ralph/internal/step"
 )
-
-// runtimePaths are ralph's own files that git must never see (product.md 2).
-func runtimePaths() []string {
-	return []string{"/ralph/.state/", "/ralph/.worktrees/", "/ralph/.agent-session", "/ralph/.agent-session.tmp", "/build/ralph-logs/"}
-}
-
-// excludeRuntime lists them in .git/info/exclude, once per repository.
-func excludeRuntime(root string, environ []string) error {
-	if _, err := os.Stat(filepath.Join(root, "ralph/.state")); err == nil {
-		return nil
-	}
-	repo, err := git.Open(context.Background(), proc.NewRunner(""), root, environ)
-	if err != nil {
-		return err
-	}
-	return repo.Exclude(runtimePaths())
-}
 
 // parts is everything an engine command works with.
 type parts struct {
@@ -208,60 +188,6 @@ func price(c config.Config, model string) func(ralph.Usage) ralph.Usage {
 	}
 }
 
-// checksOf are the commands that prove a claim: quality commands in order, the test
-// command last, also where it is one of them: the same command never twice.
-func checksOf(c config.Config, root string) []ralph.GateSpec {
-	detected := gate.Detect(root)
-	commands, test := c.Quality.Commands, c.Test.Command
-	if len(commands) == 0 && c.Where("quality.commands").Kind == config.FromDefault {
-		commands = detected.Quality
-	}
-	if test == "" && c.Where("test.command").Kind == config.FromDefault {
-		test = detected.Test
-	}
-	var specs []ralph.GateSpec
-	for _, command := range append(slices.DeleteFunc(slices.Clone(commands), func(s string) bool { return s == test }), test) {
-		same := func(g ralph.GateSpec) bool { return g.Command == command }
-		if command != "" && !slices.ContainsFunc(specs, same) {
-			specs = append(specs, ralph.GateSpec{Name: command, Command: command, Timeout: c.Quality.Timeout, Test: command == test})
-		}
-	}
-	return specs
-}
-
-// policyConfig is what policy needs of the settings.
-func policyConfig(c config.Config) policy.Config {
-	return policy.Config{
-		Parallel: 1, MaxConsecutive: c.Errors.MaxConsecutive, Batch: c.Merge.Batch, ConflictRetries: c.Merge.ConflictRetries, Resolver: c.Merge.Resolver, AskToMerge: !c.Merge.Auto,
-		Agents: c.Chain(), RecoverPrimary: c.Agent.RecoverPrimary, Continue: c.Agent.Context == "continue",
-		MaxIterations: c.Task.MaxIterations, StuckThreshold: c.Task.StuckThreshold, NoProgressTurns: c.Task.NoProgressTurns, OnlyCommits: c.Task.Progress == "commit",
-		SameErrorTurns: c.Task.SameErrorTurns, TaskTimeout: c.Task.Timeout, TaskDelay: c.Task.Delay, AutoCommit: c.Task.AutoCommit,
-		StageTimeout: c.Construct.StageTimeout, MaxRounds: c.Construct.MaxRounds,
-		Strategy: c.Errors.Strategy, MaxRetries: c.Errors.MaxRetries, RetryBase: c.Errors.RetryBase,
-		MaxLimitRetries: c.Errors.MaxRateLimitRetries, LimitBase: c.Errors.RateLimitBase, Patience: c.Errors.RateLimitPatience, NetworkRetry: c.Errors.NetworkRetry, Logins: logins(c), InputTimeout: c.Gate.InputTimeout,
-		OnFailure: c.AgentMode.OnFailure, MaxSpecs: c.AgentMode.MaxSpecs, MaxCost: c.AgentMode.MaxCost, MaxFailures: c.AgentMode.MaxFailures,
-		LimitWait: c.Limits.Wait, CountTimeouts: c.Errors.CountTimeouts, ApproveStart: c.RequireApprovalToStart,
-		ContextWarn: c.Construct.ContextWarn, ContextCompact: c.Construct.ContextCompact, ContextKill: c.Construct.ContextKill,
-		Budget: policy.Budget(c.Budget.Budget), SpecBudget: policy.Budget(c.Budget.Spec), TaskBudget: policy.Budget(c.Budget.Task),
-		Scoring:  policy.Scoring(c.Scoring),
-		Patterns: slices.Concat(c.Gate.Patterns, c.Gate.ExtraPatterns), PreApproved: c.Gate.PreApproved,
-		Coverage: c.Test.Coverage, CoverageSet: c.Where("test.coverage").Given(), Baseline: c.Quality.Baseline, TestRetries: c.Test.Retries, TestRetry: c.Test.Retry, Diff: diffChecks(c),
-		Approvals: c.Gate.Approvals, Allow: c.Gate.Allow, GateTimeout: c.Gate.Timeout, OnTimeout: c.Gate.OnTimeout, GateScope: c.Gate.Scope,
-	}
-}
-
-// logins are the commands that log in to the agents of the chain, where ralph knows them.
-func logins(c config.Config) map[string]string {
-	out := map[string]string{}
-	for _, name := range c.Chain() {
-		spec, _ := c.AgentSpec(name)
-		if command := agent.LoginCommand(spec); command != "" {
-			out[name] = command
-		}
-	}
-	return out
-}
-
 // executor puts the effects together.
 func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Executor {
 	x := &step.Executor{
@@ -291,87 +217,56 @@ func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Execut
 	return x
 }
 
-// baseEnv is what every agent gets of the person's environment: what a program
-// needs to run at all. Keys come only by pass_env (product.md 12).
-func baseEnv(environ []string) []string {
-	var out []string
-	for _, kv := range environ {
-		name, _, _ := strings.Cut(kv, "=")
-		switch name {
-		case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "TERM":
-			out = append(out, kv)
-		default:
-			if strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_") {
-				out = append(out, kv)
-			}
-		}
+// openSandbox looks which sandbox there is. cage is nil for none.
+func (p *parts) openSandbox(env Env) error {
+	if p.config.Sandbox.Kind == sandbox.Off {
+		return nil
 	}
-	return append(out, noCredentials()...)
+	o := offers(env.Environ)
+	kind, err := o.choose(p.config.Sandbox.Kind)
+	if err != nil {
+		return err
+	}
+	if kind == sandbox.Off {
+		p.notices = append(p.notices, "no sandbox: "+o.words()+"; agents can write wherever you can")
+		return nil
+	}
+	p.cage = &cage{
+		kind: kind, bwrap: o.bwrap, self: env.Self, set: p.config.Sandbox, root: p.root, doors: doorsOf(env.Environ),
+	}
+	makeCaches(p.config, env.Environ)
+	// What is not there cannot be hidden, and a terminal server that a person starts later types
+	// for whoever reaches it. tmux makes the folder of its sockets the same way.
+	_ = os.Mkdir(tmuxFolder(), 0o700) // it is there, or there is no /tmp
+	return nil
 }
 
-// noKeys is ssh that offers no key.
-const noKeys = "ssh -o IdentityAgent=none -o IdentitiesOnly=yes -o IdentityFile=/dev/null -o BatchMode=yes"
-
-// noCredentials keeps the git of agents from what a person logs in with (S4): helpers, agents
-// and keys of ssh, questions. Pushes are ralph's own (internal/git, PlanPush). What the
-// settings of an agent pass on, as SSH_AUTH_SOCK or GIT_SSH_COMMAND, it has all the same.
-func noCredentials() []string {
-	return []string{
-		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never", "GH_PROMPT_DISABLED=1",
-		"GIT_SSH_COMMAND=" + noKeys,
-		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=credential.helper", "GIT_CONFIG_VALUE_0=", "GIT_CONFIG_KEY_1=core.askPass", "GIT_CONFIG_VALUE_1=",
+// around is the runner of agents, checks and set-up commands: inside the sandbox.
+func (p *parts) around(procs *proc.Runner) *proc.Runner {
+	if p.cage == nil {
+		return procs
 	}
-}
-
-// agentEnv is what one agent gets besides: pass_env by name, env as it stands.
-func agentEnv(spec ralph.AgentSpec, environ []string) []string {
-	var out []string
-	for _, kv := range environ {
-		name, _, _ := strings.Cut(kv, "=")
-		if slices.Contains(spec.PassEnv, name) {
-			out = append(out, kv)
-		}
-	}
-	if slices.Contains(spec.PassEnv, "SSH_AUTH_SOCK") { // its keys are for the agent's git too
-		out = append(out, "GIT_SSH_COMMAND=ssh -o BatchMode=yes")
-	}
-	names := make([]string, 0, len(spec.Env))
-	for name := range spec.Env {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		out = append(out, name+"="+spec.Env[name])
-	}
-	return out
-}
-
-// checkEnv is the person's own environment: checks are their commands. ralph's
-// variables for agents are left out, should it run inside one.
-func checkEnv(environ []string) []string {
-	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
-		return strings.HasPrefix(kv, "RALPH")
+	return procs.Wrapped(func(c proc.Command) proc.Command {
+		return p.cage.wrap(c, p.cage.tree(c.Dir, proc.Getenv(c.Env, attempt.EnvSocket) != ""))
 	})
 }
 
-// me is this process, for looking at the session lock.
-func me() journal.Owner {
-	host, err := os.Hostname()
-	if err != nil || host == "" {
-		host = "localhost"
+// aroundHooks is the runner of the hooks in ralph/hooks. Those that are about a task meet
+// what its agent wrote, and run it as they like: they may write the repository and the
+// task's worktree. The others are as free as the person who wrote them.
+func (p *parts) aroundHooks(procs *proc.Runner) *proc.Runner {
+	if p.cage == nil {
+		return procs
 	}
-	o := journal.Owner{Pid: os.Getpid(), Host: host}
-	o.Boot, o.PidSpace = proc.Machine()
-	return o
-}
-
-// owner is this process, for taking the session lock. Its session has no name yet.
-func owner(now time.Time) (journal.Owner, error) {
-	o := me()
-	start, err := proc.Identity(o.Pid)
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return o, fmt.Errorf("read this process's start time: %w", err)
-	}
-	o.Start, o.StartedAt, o.HeartbeatAt = start, now.UTC(), now.UTC()
-	return o, nil
+	return procs.Wrapped(func(c proc.Command) proc.Command {
+		if proc.Getenv(c.Env, "RALPH_TASK") == "" {
+			return c
+		}
+		write, keep := sandbox.Tree(p.root)
+		if dir := proc.Getenv(c.Env, "RALPH_TASK_DIR"); dir != "" && dir != p.root {
+			w, k := sandbox.Tree(dir)
+			write, keep = append(write, w...), append(keep, k...)
+		}
+		return p.cage.wrap(c, spot{write, keep})
+	})
 }

@@ -276,3 +276,7 @@ func (p Push) Argv(remote string, forced bool) []string {
 	}
 	return append(argv, remote, p.Local+":"+p.Remote)
 }
+
+// ExitHeld is what a shim ends with when the program was not run: as a shell has it for
+// one that it may not run.
+const ExitHeld = 126

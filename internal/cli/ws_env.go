@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -8,11 +9,24 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
-// Tools like direnv put folders of a repository into PATH (bin, node_modules/.bin). An agent
+// Env is everything the program gets from outside.
+type Env struct {
+	Args     []string // without the program's name
+	Stdin    io.Reader
+	Stdout   io.Writer
+	Stderr   io.Writer
+	Dir      string   // working directory
+	Environ  []string // K=V
+	Path     string   // PATH as it was given; in Environ it is without what lies in the repository
+	Terminal bool     // stdout is a terminal
+	Self     string   // path of this binary, for the scripted agent
+	Version  string
+}
+
+// ownPath takes folders of the repository out of PATH, and keeps it as it was for what runs
+// in the sandbox. Tools like direnv put them there (bin, node_modules/.bin), and an agent
 // writes there: what ralph itself runs by its name, outside of every sandbox, must not be
 // found in one (git, bwrap, programs for notices, interpreters of hooks).
-
-// ownPath takes these folders out of PATH, and keeps it for what runs in the sandbox.
 func ownPath(env Env) Env {
 	env.Path = proc.Getenv(env.Environ, "PATH")
 	root, err := findRoot(env)
@@ -46,4 +60,11 @@ func withoutPath(environ []string) []string {
 // below reports whether a path is a folder or lies in it.
 func below(dir, p string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
+}
+
+func realFolder(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
 }

@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// personOnly are the commands that only a person may give, each by its path.
+func personOnly() []string {
+	return []string{
+		"approve", "deny", "answer", "rules revoke", "resume", "mode", "unlock",
+		"config edit", "trust", "trust revoke",
+		"task done", "task accept", "task reject", "task retry", "task unblock", "task rollback", "task cleanup", "task extend", "task skip",
+		"recover restore", "recover journal",
+	}
+}
+
+// forPersons has these commands refuse whoever comes from a turn, before all else.
+func forPersons(root *cobra.Command, env Env) {
+	only := personOnly()
+	var walk func(cmd *cobra.Command, path string)
+	walk = func(cmd *cobra.Command, path string) {
+		if run := cmd.RunE; run != nil && slices.Contains(only, path) {
+			cmd.RunE = func(c *cobra.Command, args []string) error {
+				if err := byPerson(env); err != nil {
+					return err
+				}
+				return run(c, args)
+			}
+		}
+		for _, c := range cmd.Commands() {
+			walk(c, strings.TrimSpace(path+" "+c.Name()))
+		}
+	}
+	walk(root, "")
+}

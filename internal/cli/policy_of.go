@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"slices"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/gate"
+	"github.com/ralph-loop/ralph/internal/policy"
+)
+
+// policyConfig is what policy needs of the settings.
+func policyConfig(c config.Config) policy.Config {
+	return policy.Config{
+		Parallel: 1, MaxConsecutive: c.Errors.MaxConsecutive, Batch: c.Merge.Batch, ConflictRetries: c.Merge.ConflictRetries, Resolver: c.Merge.Resolver, AskToMerge: !c.Merge.Auto,
+		Agents: c.Chain(), RecoverPrimary: c.Agent.RecoverPrimary, Continue: c.Agent.Context == "continue",
+		MaxIterations: c.Task.MaxIterations, StuckThreshold: c.Task.StuckThreshold, NoProgressTurns: c.Task.NoProgressTurns, OnlyCommits: c.Task.Progress == "commit",
+		SameErrorTurns: c.Task.SameErrorTurns, TaskTimeout: c.Task.Timeout, TaskDelay: c.Task.Delay, AutoCommit: c.Task.AutoCommit,
+		StageTimeout: c.Construct.StageTimeout, MaxRounds: c.Construct.MaxRounds,
+		Strategy: c.Errors.Strategy, MaxRetries: c.Errors.MaxRetries, RetryBase: c.Errors.RetryBase,
+		MaxLimitRetries: c.Errors.MaxRateLimitRetries, LimitBase: c.Errors.RateLimitBase, Patience: c.Errors.RateLimitPatience, NetworkRetry: c.Errors.NetworkRetry, Logins: logins(c), InputTimeout: c.Gate.InputTimeout,
+		OnFailure: c.AgentMode.OnFailure, MaxSpecs: c.AgentMode.MaxSpecs, MaxCost: c.AgentMode.MaxCost, MaxFailures: c.AgentMode.MaxFailures,
+		LimitWait: c.Limits.Wait, CountTimeouts: c.Errors.CountTimeouts, ApproveStart: c.RequireApprovalToStart,
+		ContextWarn: c.Construct.ContextWarn, ContextCompact: c.Construct.ContextCompact, ContextKill: c.Construct.ContextKill,
+		Budget: policy.Budget(c.Budget.Budget), SpecBudget: policy.Budget(c.Budget.Spec), TaskBudget: policy.Budget(c.Budget.Task),
+		Scoring:  policy.Scoring(c.Scoring),
+		Patterns: slices.Concat(c.Gate.Patterns, c.Gate.ExtraPatterns), PreApproved: c.Gate.PreApproved,
+		Coverage: c.Test.Coverage, CoverageSet: c.Where("test.coverage").Given(), Baseline: c.Quality.Baseline, TestRetries: c.Test.Retries, TestRetry: c.Test.Retry, Diff: diffChecks(c),
+		Approvals: c.Gate.Approvals, Allow: c.Gate.Allow, GateTimeout: c.Gate.Timeout, OnTimeout: c.Gate.OnTimeout, GateScope: c.Gate.Scope,
+	}
+}
+
+// logins are the commands that log in to the agents of the chain, where ralph knows them.
+func logins(c config.Config) map[string]string {
+	out := map[string]string{}
+	for _, name := range c.Chain() {
+		spec, _ := c.AgentSpec(name)
+		if command := agent.LoginCommand(spec); command != "" {
+			out[name] = command
+		}
+	}
+	return out
+}
+
+// checksOf are the commands that prove a claim: quality commands in order, the test
+// command last, also where it is one of them: the same command never twice (X-49).
+func checksOf(c config.Config, root string) []ralph.GateSpec {
+	detected := gate.Detect(root)
+	commands, test := c.Quality.Commands, c.Test.Command
+	if len(commands) == 0 && c.Where("quality.commands").Kind == config.FromDefault {
+		commands = detected.Quality
+	}
+	if test == "" && c.Where("test.command").Kind == config.FromDefault {
+		test = detected.Test
+	}
+	var specs []ralph.GateSpec
+	for _, command := range append(slices.DeleteFunc(slices.Clone(commands), func(s string) bool { return s == test }), test) {
+		same := func(g ralph.GateSpec) bool { return g.Command == command }
+		if command != "" && !slices.ContainsFunc(specs, same) {
+			specs = append(specs, ralph.GateSpec{Name: command, Command: command, Timeout: c.Quality.Timeout, Test: command == test})
+		}
+	}
+	return specs
+}
+
+// diffChecks says what becomes of a doubtful diff. What changes settings is a person's to
+// see, never its agent's to mend: gate.self only says whether anybody looks (S2).
+func diffChecks(c config.Config) policy.DiffChecks {
+	d := policy.DiffChecks{Empty: c.Diff.Empty, Weakened: c.Diff.Weakened, Secrets: c.Diff.Secrets}
+	if d.Settings = policy.DiffOff; c.Gate.Self == "hold" {
+		d.Settings = policy.DiffGate
+	}
+	return d
+}
+
+// scheduleConfig is what the scheduler decides with: the settings of the session
+// that runs, else those a start of `ralph autopilot` would have now.
+func scheduleConfig(env Env, s *ralph.State) (policy.Config, error) {
+	if s.Session.Live() && len(s.Session.Config) > 0 {
+		return policy.Decode(s.Session.Config)
+	}
+	c, err := settingsOf(env)
+	if err != nil {
+		return policy.Config{}, err
+	}
+	pc := policyConfig(c)
+	pc.Session, pc.Parallel, pc.Isolated = "autopilot", slotsOf(c), true
+	return pc, nil
+}
+
+// slotsOf is the number of slots of `ralph autopilot`.
+func slotsOf(c config.Config) int {
+	if c.Where("parallel").Given() {
+		return c.Parallel
+	}
+	return defaultSlots
+}
+
+// defaultSlots is how many agents `ralph autopilot` has at work at the same time
+// unless a person said otherwise (B-051, X-67).
+const defaultSlots = 3

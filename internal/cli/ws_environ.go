@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// baseEnv is what every agent gets of the person's environment: what a program
+// needs to run at all. Keys come only by pass_env (product.md 12).
+func baseEnv(environ []string) []string {
+	var out []string
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		switch name {
+		case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "TERM":
+			out = append(out, kv)
+		default:
+			if strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_") {
+				out = append(out, kv)
+			}
+		}
+	}
+	return append(out, noCredentials()...)
+}
+
+// noKeys is ssh that offers no key.
+const noKeys = "ssh -o IdentityAgent=none -o IdentitiesOnly=yes -o IdentityFile=/dev/null -o BatchMode=yes"
+
+// noCredentials keeps the git of agents from what a person logs in with (S4): helpers, agents
+// and keys of ssh, questions. Pushes are ralph's own (internal/git, PlanPush). What the
+// settings of an agent pass on, as SSH_AUTH_SOCK or GIT_SSH_COMMAND, it has all the same.
+func noCredentials() []string {
+	return []string{
+		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never", "GH_PROMPT_DISABLED=1",
+		"GIT_SSH_COMMAND=" + noKeys,
+		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=credential.helper", "GIT_CONFIG_VALUE_0=", "GIT_CONFIG_KEY_1=core.askPass", "GIT_CONFIG_VALUE_1=",
+	}
+}
+
+// agentEnv is what one agent gets besides: pass_env by name, env as it stands.
+func agentEnv(spec ralph.AgentSpec, environ []string) []string {
+	var out []string
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		if slices.Contains(spec.PassEnv, name) {
+			out = append(out, kv)
+		}
+	}
+	if slices.Contains(spec.PassEnv, "SSH_AUTH_SOCK") { // its keys are for the agent's git too
+		out = append(out, "GIT_SSH_COMMAND=ssh -o BatchMode=yes")
+	}
+	names := make([]string, 0, len(spec.Env))
+	for name := range spec.Env {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		out = append(out, name+"="+spec.Env[name])
+	}
+	return out
+}
+
+// checkEnv is the person's own environment: checks are their commands. ralph's
+// variables for agents are left out, should it run inside one.
+func checkEnv(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		return strings.HasPrefix(kv, "RALPH")
+	})
+}

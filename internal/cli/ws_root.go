@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/proc"
+)
+
+// findRoot walks up to the top of the repository without starting git, so that
+// queries stay fast. Engine commands ask git itself.
+func findRoot(env Env) (string, error) {
+	for dir := env.Dir; ; {
+		if _, err := os.Stat(dir + "/.git"); err == nil {
+			return dir, nil
+		}
+		up := dir[:max(0, strings.LastIndexByte(dir, '/'))]
+		if up == "" || up == dir {
+			return "", &ralph.Refusal{Why: env.Dir + " is not in a git repository", Hint: "run `git init` first, or go to the repository", Kind: ralph.ErrUsage}
+		}
+		dir = up
+	}
+}
+
+// openJournal opens the journal for commands that append facts.
+func openJournal(env Env, inbox, plan bool) (*journal.File, error) {
+	root, err := findRoot(env)
+	if err != nil {
+		return nil, err
+	}
+	if err := excludeRuntime(root, env.Environ); err != nil {
+		return nil, err
+	}
+	return journal.Open(journalOptions(env, root, inbox, plan))
+}
+
+// openReader opens the journal for commands that write nothing.
+func openReader(env Env, inbox, plan bool) (*journal.File, error) {
+	root, err := findRoot(env)
+	if err != nil {
+		return nil, err
+	}
+	o := journalOptions(env, root, inbox, plan)
+	o.Read = true
+	return journal.Open(o)
+}
+
+func journalOptions(env Env, root string, inbox, plan bool) journal.Options {
+	return journal.Options{Root: root, Inbox: inbox, Plan: plan, NewID: newID, Me: me(), Alive: proc.Alive, Redact: redactFacts(redactorOf(env, root))}
+}
+
+// readState folds the journal without writing anything.
+func readState(env Env, inbox, plan bool) (*ralph.State, *journal.File, error) {
+	j, err := openReader(env, inbox, plan)
+	if err != nil {
+		return nil, nil, err
+	}
+	return j.State(), j, nil
+}
+
+// loadConfig reads the settings; flags are dotted keys.
+func loadConfig(env Env, root string, flags map[string]string) (config.Config, error) {
+	return config.Load(root+"/ralph/config.yaml", env.Environ, flags)
+}
+
+// settingsOf reads the settings of the repository that the person is in.
+func settingsOf(env Env) (config.Config, error) {
+	root, err := findRoot(env)
+	if err != nil {
+		return config.Config{}, err
+	}
+	return loadConfig(env, root, nil)
+}
+
+func stateDir(root string) string { return filepath.Join(root, "ralph/.state") }
+
+// runtimePaths are ralph's own files that git must never see (product.md 2).
+func runtimePaths() []string {
+	return []string{"/ralph/.state/", "/ralph/.worktrees/", "/ralph/.agent-session", "/ralph/.agent-session.tmp", "/build/ralph-logs/"}
+}
+
+// excludeRuntime lists them in .git/info/exclude, once per repository.
+func excludeRuntime(root string, environ []string) error {
+	if _, err := os.Stat(filepath.Join(root, "ralph/.state")); err == nil {
+		return nil
+	}
+	repo, err := git.Open(context.Background(), proc.NewRunner(""), root, environ)
+	if err != nil {
+		return err
+	}
+	return repo.Exclude(runtimePaths())
+}
+
+// needsSetup refuses a repository in which ralph was never set up, and says how that is
+// done: everything else that is missing there follows from it.
+func needsSetup(root string) error {
+	_, err := os.Stat(filepath.Join(root, "ralph"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return &ralph.Refusal{Why: "ralph is not set up in " + root, Hint: "run `ralph init` first", Kind: ralph.ErrUsage}
+	}
+	return nil
+}
+
+// me is this process, for looking at the session lock.
+func me() journal.Owner {
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "localhost"
+	}
+	o := journal.Owner{Pid: os.Getpid(), Host: host}
+	o.Boot, o.PidSpace = proc.Machine()
+	return o
+}
+
+// owner is this process, for taking the session lock. Its session has no name yet.
+func owner(now time.Time) (journal.Owner, error) {
+	o := me()
+	start, err := proc.Identity(o.Pid)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return o, fmt.Errorf("read this process's start time: %w", err)
+	}
+	o.Start, o.StartedAt, o.HeartbeatAt = start, now.UTC(), now.UTC()
+	return o, nil
+}
