@@ -1,23 +1,7 @@
 package cli
 
 import (
-	"time"
-
 	"github.com/spf13/cobra"
-)
-
-// What Claude Code calls in a session that a person started. The turns of ralph itself
-// need none of it: the driver answers there, over claude's control channel.
-
-const (
-	maxHookInput = 16 << 20
-
-	// claudeWaits is how long claude waits for a hook whose settings do not say; then it
-	// lets the call pass. hookSpare is what ralph leaves of that to answer in.
-	claudeWaits = 10 * time.Minute
-	hookSpare   = time.Minute
-	// longestHook bounds the wait where gate.timeout is 0, no limit: claude has one.
-	longestHook = 24 * time.Hour
 )
 
 func newHook(env Env) *cobra.Command {

@@ -18,6 +18,20 @@ import (
 	"github.com/ralph-loop/ralph/internal/config"
 )
 
+// What Claude Code calls in a session that a person started. The turns of ralph itself
+// need none of it: the driver answers there, over claude's control channel.
+
+const (
+	maxHookInput = 16 << 20
+
+	// claudeWaits is how long claude waits for a hook whose settings do not say; then it
+	// lets the call pass. hookSpare is what ralph leaves of that to answer in.
+	claudeWaits = 10 * time.Minute
+	hookSpare   = time.Minute
+	// longestHook bounds the wait where gate.timeout is 0, no limit: claude has one.
+	longestHook = 24 * time.Hour
+)
+
 // hookInput is what Claude Code writes to a hook's stdin, as far as it is read.
 type hookInput struct {
 	Session string          `json:"session_id"`
