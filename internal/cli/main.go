@@ -19,11 +19,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
-// exitError ends the program with a code; its text was printed already.
-type exitError struct{ code int }
-
-func (e exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
-
 // Main runs one command line and returns its exit code.
 func Main(ctx context.Context, env Env) int {
 	env, err := inDirectory(env)

@@ -1,10 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
-	"fmt"
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ralph-loop/ralph"
@@ -131,14 +127,4 @@ func readyList(s *ralph.State, c policy.Config) []api.Ready {
 		list = append(list, api.Ready{Task: report.QueryTask(ready[i]), Score: p.Sum(), Parts: p})
 	}
 	return list
-}
-
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("print JSON: %w", err)
-	}
-	return nil
 }
