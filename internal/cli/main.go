@@ -36,9 +36,9 @@ func Main(ctx context.Context, env Env) int {
 	if err == nil {
 		return exitOK
 	}
-	var exit exitError
-	if errors.As(err, &exit) {
-		return exit.code
+	var code exitError
+	if errors.As(err, &code) {
+		return code.code
 	}
 	fmt.Fprintln(env.Stderr, "ralph:", redact.New(secretVars(env.Environ), nil).String(message(env, err)))
 	return exitCode(err)

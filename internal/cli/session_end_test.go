@@ -51,14 +51,14 @@ func TestExitForAutopilot(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := &ralph.State{Session: ralph.Session{Mode: "autopilot"}, Plan: ralph.Plan{Tasks: tt.tasks, Integration: tt.at}}
-			var exit exitError
-			errors.As(exitFor(tt.reason, s, false), &exit)
-			if exit.code != tt.want {
-				t.Errorf("exit code %d, want %d", exit.code, tt.want)
+			var code exitError
+			errors.As(exitFor(tt.reason, s, false), &code)
+			if code.code != tt.want {
+				t.Errorf("exit code %d, want %d", code.code, tt.want)
 			}
 			if want := map[int]int{5: 130}[tt.want]; want > 0 { // after a signal
-				if errors.As(exitFor(tt.reason, s, true), &exit); exit.code != want {
-					t.Errorf("exit code %d after a signal, want %d", exit.code, want)
+				if errors.As(exitFor(tt.reason, s, true), &code); code.code != want {
+					t.Errorf("exit code %d after a signal, want %d", code.code, want)
 				}
 			}
 			told := strings.Join(endWords(s), "\n")
@@ -86,9 +86,9 @@ func TestExitWhenStopped(t *testing.T) {
 		{"plan, not planned", ralph.State{Session: ralph.Session{Mode: "plan"}}, 5},
 		{"plan, planned", ralph.State{Session: ralph.Session{Mode: "plan", Planned: []ralph.SpecID{""}}}, 0},
 	} {
-		var exit exitError
-		if errors.As(exitFor(ralph.ReasonInterrupted, &tt.s, false), &exit); exit.code != tt.want {
-			t.Errorf("%s: exit code %d, want %d", tt.name, exit.code, tt.want)
+		var code exitError
+		if errors.As(exitFor(ralph.ReasonInterrupted, &tt.s, false), &code); code.code != tt.want {
+			t.Errorf("%s: exit code %d, want %d", tt.name, code.code, tt.want)
 		}
 	}
 }
