@@ -81,12 +81,16 @@ func layers() map[string][]string {
 		"internal/web/markup": {"internal/lazyregexp"}, // what others wrote becomes HTML here and nowhere else
 		"internal/web/guard":  {},
 		"internal/web/api":    {"R", "internal/action", "internal/policy", "internal/report", "internal/web/index"},
-		"internal/cli": {
-			"R", "internal/action", "internal/agent", "internal/agent/claude", "internal/agent/codex", "internal/agent/scripted", "internal/agentcheck", "internal/attempt", "internal/config", "internal/coverage", "internal/engine", "internal/gate",
-			"internal/git", "internal/hook", "internal/journal", "internal/lazyregexp", "internal/mcp", "internal/notify", "internal/operation", "internal/policy", "internal/proc", "internal/prompt", "internal/records", "internal/redact",
-			"internal/report", "internal/sandbox", "internal/secrets", "internal/shim", "internal/step", "internal/trust", "internal/web", "internal/web/api", "internal/web/guard", "internal/web/view",
-		},
-		"cmd/ralph": {"internal/cli"},
+		// the application: what commands and pages work with
+		"internal/exit":       {"internal/shim"},
+		"internal/workspace":  {"R", "internal/agent", "internal/config", "internal/gate", "internal/git", "internal/journal", "internal/lazyregexp", "internal/policy", "internal/proc", "internal/redact", "internal/secrets", "internal/step"},
+		"internal/person":     {"R", "internal/attempt", "internal/journal", "internal/proc", "internal/workspace"},
+		"internal/profile":    {"R", "internal/attempt", "internal/config", "internal/proc", "internal/sandbox", "internal/step", "internal/web/guard", "internal/workspace"},
+		"internal/worktree":   {"R", "internal/git", "internal/policy", "internal/proc", "internal/report", "internal/shim", "internal/step"},
+		"internal/recovery":   {"R", "internal/action", "internal/git", "internal/journal", "internal/proc", "internal/report", "internal/workspace", "internal/worktree"},
+		"internal/claudehook": {"R", "internal/agent/claude", "internal/config", "internal/exit", "internal/journal", "internal/policy", "internal/proc", "internal/step", "internal/workspace", "internal/worktree"},
+		"internal/cli":        {"R", "internal/action", "internal/agent", "internal/agent/codex", "internal/agent/scripted", "internal/agentcheck", "internal/attempt", "internal/claudehook", "internal/config", "internal/coverage", "internal/engine", "internal/exit", "internal/gate", "internal/git", "internal/hook", "internal/journal", "internal/lazyregexp", "internal/mcp", "internal/notify", "internal/operation", "internal/person", "internal/policy", "internal/proc", "internal/profile", "internal/prompt", "internal/records", "internal/recovery", "internal/redact", "internal/report", "internal/sandbox", "internal/secrets", "internal/shim", "internal/step", "internal/trust", "internal/web", "internal/web/api", "internal/web/guard", "internal/web/view", "internal/workspace", "internal/worktree"},
+		"cmd/ralph":           {"internal/cli"},
 		// for tests alone: no row above may name them
 		"internal/ralphtest":           {"R", "internal/engine", "internal/policy", "internal/proc"},
 		"internal/ralphtest/modeltest": {},

@@ -5,12 +5,12 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
-func newAgent(env Env) *cobra.Command {
+func newAgent(env workspace.Env) *cobra.Command {
 	var maxSpecs, maxFailures int
 	var maxCost string
 	x := &session{env: env, mode: "agent"}
@@ -65,7 +65,7 @@ func usage(format string, args ...any) error {
 	return &ralph.Refusal{Why: fmt.Sprintf(format, args...), Kind: ralph.ErrUsage}
 }
 
-func newConstruct(env Env) *cobra.Command {
+func newConstruct(env workspace.Env) *cobra.Command {
 	x := &session{env: env, mode: "construct"}
 	cmd := &cobra.Command{
 		Use: "construct [spec]", Short: "Work on one spec: INVESTIGATE, BUILD, VERIFY until it is complete",
@@ -92,11 +92,11 @@ the work tree.`,
 // chooseSpec takes the spec named, else the plan's current one.
 func (x *session) chooseSpec(args []string) error {
 	if len(args) == 1 {
-		file, err := specThere(x.env, args[0])
+		file, err := workspace.SpecThere(x.env, args[0])
 		x.only = file
 		return err
 	}
-	s, _, err := readState(x.env, false, true)
+	s, _, err := workspace.ReadState(x.env, false, true)
 	if err != nil {
 		return err
 	}

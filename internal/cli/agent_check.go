@@ -13,13 +13,14 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent"
 	"github.com/ralph-loop/ralph/internal/agentcheck"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
 // checkVersionLimit is how long a program may take to say its version; on a busy machine
@@ -34,7 +35,7 @@ type agentCheckFlags struct {
 	only             []string // names of probes; empty: all
 }
 
-func newAgentCheck(env Env) *cobra.Command {
+func newAgentCheck(env workspace.Env) *cobra.Command {
 	var f agentCheckFlags
 	cmd := &cobra.Command{
 		Use: "agent-check [<name>]", Short: "Prove what an agent can do: its program, its protocol, and with --turns whole turns",
@@ -72,8 +73,8 @@ run it. Exit code 1 when a probe failed.`,
 }
 
 // agentToCheck finds the agent, and the folder that its command is relative to.
-func agentToCheck(env Env, f agentCheckFlags, args []string) (ralph.AgentSpec, string, error) {
-	root, err := findRoot(env)
+func agentToCheck(env workspace.Env, f agentCheckFlags, args []string) (ralph.AgentSpec, string, error) {
+	root, err := workspace.FindRoot(env)
 	if err != nil {
 		root = env.Dir // agents can be checked anywhere; the built-in ones are known then
 	}
@@ -87,7 +88,7 @@ func agentToCheck(env Env, f agentCheckFlags, args []string) (ralph.AgentSpec, s
 		}
 		return ralph.AgentSpec{Name: filepath.Base(words[0]), Driver: "exec", Command: words, Prompt: f.prompt}, env.Dir, nil
 	}
-	c, err := loadConfig(env, root, nil)
+	c, err := workspace.LoadConfig(env, root, nil)
 	if err != nil {
 		return ralph.AgentSpec{}, "", err
 	}
@@ -111,7 +112,7 @@ func noSuchAgent(name string, c config.Config) error {
 	return &ralph.Refusal{Why: "no agent " + name + " is configured", Hint: hint, Kind: ralph.ErrUsage}
 }
 
-func runAgentCheck(ctx context.Context, env Env, spec ralph.AgentSpec, root string, f agentCheckFlags) error {
+func runAgentCheck(ctx context.Context, env workspace.Env, spec ralph.AgentSpec, root string, f agentCheckFlags) error {
 	supports, built := agent.Of(spec)
 	if !built && !handshakes(spec.Driver) {
 		return &ralph.Refusal{Why: fmt.Sprintf("agent %s: driver %s is not built in", spec.Name, spec.Driver), Hint: "`ralph doctor` shows which agents are", Kind: ralph.ErrUsage}
@@ -137,10 +138,10 @@ func runAgentCheck(ctx context.Context, env Env, spec ralph.AgentSpec, root stri
 	r.run(ctx, env, s, probes, f)
 	if ctx.Err() != nil {
 		fmt.Fprintln(env.Stderr, "ralph: stopped; everything that was started has ended")
-		return exitError{exitInterrupted}
+		return exit.Error{Code: exit.Interrupted}
 	}
 	if r.Failed > 0 {
-		return exitError{exitFailures}
+		return exit.Error{Code: exit.Failures}
 	}
 	return nil
 }
@@ -181,7 +182,7 @@ func withTurns(probes []agentcheck.Probe) []agentcheck.Probe {
 }
 
 // agreeToTurns says what real turns mean, and goes on only when a person agrees.
-func agreeToTurns(env Env, spec ralph.AgentSpec, n int, f agentCheckFlags) error {
+func agreeToTurns(env workspace.Env, spec ralph.AgentSpec, n int, f agentCheckFlags) error {
 	if f.yes {
 		return nil
 	}
@@ -206,14 +207,14 @@ func shortTurns(n int) string {
 
 // stand is where an agent is checked: a temporary repository, and processes of its own.
 type stand struct {
-	env   Env
+	env   workspace.Env
 	spec  ralph.AgentSpec
 	procs *proc.Runner
 	temp  string
 	n     int
 }
 
-func newStand(ctx context.Context, env Env, spec ralph.AgentSpec, root string) (*stand, error) {
+func newStand(ctx context.Context, env workspace.Env, spec ralph.AgentSpec, root string) (*stand, error) {
 	temp, err := os.MkdirTemp("", "ralph-agent-check-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder to check the agent in: %w", err)
@@ -306,7 +307,7 @@ func askable(b agentcheck.Behaviour) bool {
 
 // environ is what the agent gets in a turn.
 func (st *stand) environ() []string {
-	return append(st.env.ofPerson(baseEnv(st.env.Environ)), agentEnv(st.spec, st.env.Environ)...)
+	return append(st.env.OfPerson(workspace.BaseEnv(st.env.Environ)), workspace.AgentEnv(st.spec, st.env.Environ)...)
 }
 
 // open opens the agent's driver anew for each turn: nothing is shared between probes.

@@ -11,6 +11,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent"
 	"github.com/ralph-loop/ralph/internal/agentcheck"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // patienceOfPeople is after what time a person is told what they wait for.
@@ -41,7 +42,7 @@ type checkedFeature struct {
 }
 
 // run runs the probes and prints as they end.
-func (r *checkReport) run(ctx context.Context, env Env, s *agentcheck.Subject, probes []agentcheck.Probe, f agentCheckFlags) {
+func (r *checkReport) run(ctx context.Context, env workspace.Env, s *agentcheck.Subject, probes []agentcheck.Probe, f agentCheckFlags) {
 	out := env.Stdout
 	if f.json {
 		out = io.Discard
@@ -62,7 +63,7 @@ func (r *checkReport) run(ctx context.Context, env Env, s *agentcheck.Subject, p
 	}
 	r.Features = features(r.Supports, r.Results)
 	if f.json {
-		_ = printJSON(env.Stdout, r) // a closed pipe: nobody reads
+		_ = workspace.PrintJSON(env.Stdout, r) // a closed pipe: nobody reads
 		return
 	}
 	r.end(out, f)
@@ -86,7 +87,7 @@ func (r *checkReport) add(res agentcheck.Result) {
 
 // tellWait tells a person what they wait for, once it takes long. What it returns takes
 // that back.
-func tellWait(env Env, p agentcheck.Probe) func() {
+func tellWait(env workspace.Env, p agentcheck.Probe) func() {
 	var mu sync.Mutex
 	told := false
 	timer := time.AfterFunc(patienceOfPeople, func() {

@@ -15,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/records"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 const (
@@ -78,8 +79,8 @@ func checkoutName(root string) string {
 }
 
 // rememberedHere opens the repository, and asks it what it remembers of journals.
-func rememberedHere(ctx context.Context, env Env) (repo *git.Repo, root string, m policy.Remembered, err error) {
-	if root, err = findRoot(env); err == nil {
+func rememberedHere(ctx context.Context, env workspace.Env) (repo *git.Repo, root string, m policy.Remembered, err error) {
+	if root, err = workspace.FindRoot(env); err == nil {
 		repo, err = git.Open(ctx, proc.NewRunner(""), root, env.Environ)
 	}
 	if err == nil {

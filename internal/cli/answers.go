@@ -7,12 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/person"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
 // The words that open gates, and that hold for later ones (X-75).
@@ -24,7 +25,7 @@ const alwaysHelp = `With --always the answer becomes a rule: whoever asks the ve
 you, in this repository and for 30 days, or as --scope and --for say. "ralph rules" lists
 what holds. What is on the never list is asked each time.`
 
-func newApprove(env Env) *cobra.Command {
+func newApprove(env workspace.Env) *cobra.Command {
 	return gateVerb(env, &cobra.Command{
 		Use: "approve <id>", Short: "Let pass what waits at a gate: a start, a step, an agent's wish, work that does not pass, a merge", Args: cobra.ExactArgs(1),
 		Long: `What an agent asks in the middle of its turn (a command, a change of files, a tool) is
@@ -38,7 +39,7 @@ need nobody; gate.allow lists more.
 	}, "Approved", func(s *ralph.State, id ralph.GateID, _ []string) ([]ralph.Fact, error) { return s.ApproveGate(id) })
 }
 
-func newDeny(env Env) *cobra.Command {
+func newDeny(env workspace.Env) *cobra.Command {
 	var reason string
 	cmd := gateVerb(env, &cobra.Command{
 		Use: "deny <id>", Short: "Refuse what waits at a gate: a start, a step, an agent's wish, work that does not pass, a merge", Args: cobra.ExactArgs(1),
@@ -55,7 +56,7 @@ asked in the middle of its turn is not done: it reads the reason and goes on.
 	return cmd
 }
 
-func newAnswer(env Env) *cobra.Command {
+func newAnswer(env workspace.Env) *cobra.Command {
 	return gateVerb(env, &cobra.Command{
 		Use: "answer <id> <text>", Short: "Answer an agent's question, in words or by the number of an option",
 		Long: `An agent that asks in the middle of its turn gets the answer at once; otherwise its next
@@ -102,7 +103,7 @@ func (a *always) as() action.Always {
 }
 
 // gateVerb makes cmd say one thing about a gate. The first word wins.
-func gateVerb(env Env, cmd *cobra.Command, said string, decide func(*ralph.State, ralph.GateID, []string) ([]ralph.Fact, error)) *cobra.Command {
+func gateVerb(env workspace.Env, cmd *cobra.Command, said string, decide func(*ralph.State, ralph.GateID, []string) ([]ralph.Fact, error)) *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	var rule always
 	rule.flags(cmd)
@@ -110,7 +111,7 @@ func gateVerb(env Env, cmd *cobra.Command, said string, decide func(*ralph.State
 		if err := rule.check(cmd); err != nil {
 			return err
 		}
-		j, err := openJournal(env, false, false)
+		j, err := workspace.OpenJournal(env, false, false)
 		if err != nil {
 			return err
 		}
@@ -119,7 +120,7 @@ func gateVerb(env Env, cmd *cobra.Command, said string, decide func(*ralph.State
 		if err := j.State().Hears(id, j.Holder() != nil, j.Now()); err != nil {
 			return err
 		}
-		made, err := answerGate(cmd.Context(), j, witness(env), id, &rule, func(s *ralph.State) ([]ralph.Fact, error) { return decide(s, id, args[1:]) })
+		made, err := answerGate(cmd.Context(), j, person.Witness(env), id, &rule, func(s *ralph.State) ([]ralph.Fact, error) { return decide(s, id, args[1:]) })
 		if err != nil {
 			return err
 		}
@@ -141,7 +142,7 @@ func answerGate(ctx context.Context, j *journal.File, who ralph.Witness, id ralp
 		if err != nil || !rule.want {
 			return facts, err
 		}
-		if facts, err = rule.as().Facts(s, id, facts, newRuleID(s), j.Now()); err == nil {
+		if facts, err = rule.as().Facts(s, id, facts, workspace.NewRuleID(s), j.Now()); err == nil {
 			made = action.Made(facts)
 		}
 		return facts, err
@@ -153,13 +154,13 @@ func answerGate(ctx context.Context, j *journal.File, who ralph.Witness, id ralp
 }
 
 // saidOf prints what was said about a gate.
-func saidOf(env Env, id ralph.GateID, said string, made *ralph.AnswerRule, asJSON bool) error {
+func saidOf(env workspace.Env, id ralph.GateID, said string, made *ralph.AnswerRule, asJSON bool) error {
 	if asJSON {
 		out := map[string]any{"gate": id, "said": strings.ToLower(said)}
 		if made != nil {
 			out["rule"] = made
 		}
-		return printJSON(env.Stdout, out)
+		return workspace.PrintJSON(env.Stdout, out)
 	}
 	_, err := fmt.Fprintf(env.Stdout, "%s: %s\n", said, id)
 	if err == nil && made != nil {

@@ -6,13 +6,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/profile"
 	"github.com/ralph-loop/ralph/internal/sandbox"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 
 // approvalsHere is who answers agents in this place: what gate.approvals says, and of `auto`
 // what it comes to. It stands on a sandbox: kind is the one in which agents run.
-func approvalsHere(c config.Config, kind string, o offered) (word, why string) {
+func approvalsHere(c config.Config, kind string, o profile.Offered) (word, why string) {
 	switch {
 	case c.Gate.Approvals != approvalsAuto:
 		return c.Gate.Approvals, c.Where("gate.approvals").String()
@@ -33,17 +34,17 @@ func approvalsHere(c config.Config, kind string, o offered) (word, why string) {
 	case c.Sandbox.Kind == sandbox.Off:
 		return approvalsAsk, "sandbox.kind is off, and auto stands on a sandbox"
 	}
-	return approvalsAsk, o.words() + ", and auto stands on a sandbox"
+	return approvalsAsk, o.Words() + ", and auto stands on a sandbox"
 }
 
 // approvalsNow is approvalsHere before a session begins: a sandbox that is asked for and
 // not there ends its start anyway.
 func approvalsNow(c config.Config, environ []string) (word, why string) {
 	if c.Sandbox.Kind == sandbox.Off || c.Gate.Approvals != approvalsAuto {
-		return approvalsHere(c, sandbox.Off, offered{})
+		return approvalsHere(c, sandbox.Off, profile.Offered{})
 	}
-	o := offers(environ)
-	kind, err := o.choose(c.Sandbox.Kind)
+	o := profile.Offers(environ)
+	kind, err := o.Choose(c.Sandbox.Kind)
 	if err != nil {
 		return approvalsAsk, err.Error()
 	}
@@ -51,8 +52,8 @@ func approvalsNow(c config.Config, environ []string) (word, why string) {
 }
 
 // whoAnswers is a line for init: which way of answering agents holds here, and why.
-func whoAnswers(env Env, root string) string {
-	c, err := loadConfig(env, root, nil)
+func whoAnswers(env workspace.Env, root string) string {
+	c, err := workspace.LoadConfig(env, root, nil)
 	if err != nil {
 		return "" // the doctor says it better
 	}
@@ -61,7 +62,7 @@ func whoAnswers(env Env, root string) string {
 }
 
 // whoAnswers says which way of answering agents holds here, and why.
-func (x *examination) whoAnswers(env Env, c config.Config) {
+func (x *examination) whoAnswers(env workspace.Env, c config.Config) {
 	word, why := approvalsNow(c, env.Environ)
 	if word != approvalsAsk || c.Gate.Approvals != approvalsAuto {
 		x.ok("approvals", "gate.approvals is %s here: %s", word, why)
@@ -91,7 +92,7 @@ func (p *parts) bound(pc *policy.Config, environ []string) {
 func writable(c config.Config, environ []string) []string {
 	list := sandbox.Temp(proc.Getenv(environ, "TMPDIR"))
 	list = append(list, sandbox.Found(sandbox.Home(c.Sandbox.Writes(), proc.Getenv(environ, "HOME")))...)
-	for _, dir := range cachesOf(environ) {
+	for _, dir := range profile.CachesOf(environ) {
 		if _, err := os.Stat(dir); err == nil {
 			list = append(list, dir)
 		}
@@ -101,13 +102,13 @@ func writable(c config.Config, environ []string) []string {
 
 // settle finds out in which sandbox agents run, and who answers them there.
 func (p *parts) settle(environ []string) {
-	var o offered
+	var o profile.Offered
 	p.kind = sandbox.Off
 	switch {
 	case p.cage != nil:
-		p.kind = p.cage.kind
+		p.kind = p.cage.Kind
 	case p.config.Sandbox.Kind != sandbox.Off:
-		o = offers(environ) // for the words: there is none
+		o = profile.Offers(environ) // for the words: there is none
 	}
 	if p.approvals, p.why = approvalsHere(p.config, p.kind, o); p.approvals != p.config.Gate.Approvals && p.config.Where("gate.approvals").Given() {
 		p.notices = append(p.notices, "gate.approvals: auto is ask here: "+p.why)

@@ -8,19 +8,21 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/profile"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // Issue 15, point 4: auto is what users have, and stands on a sandbox: without one it is ask.
 // A word that a person has written wins.
 func TestApprovalsHere(t *testing.T) {
 	t.Parallel()
-	both, none := offered{abi: 7, bwrap: "/usr/bin/bwrap"}, offered{}
+	both, none := profile.Offered{Abi: 7, Bwrap: "/usr/bin/bwrap"}, profile.Offered{}
 	for _, tt := range []struct {
 		set, kind string // of the settings; "": as users have it; "in place": isolation: none too
 		in        string // the sandbox that agents run in
-		o         offered
+		o         profile.Offered
 		word, why string
 	}{
 		{"", "auto", sandbox.Bubblewrap, both, "auto", "in a sandbox (bubblewrap)"},
@@ -73,7 +75,7 @@ func TestAlone(t *testing.T) {
 		if tt.stop {
 			c.Gate.OnTimeout = "stop"
 		}
-		x := &session{env: Env{Terminal: tt.terminal}, unattended: tt.unattended, parts: &parts{
+		x := &session{env: workspace.Env{Terminal: tt.terminal}, unattended: tt.unattended, parts: &parts{
 			config: c, approvals: tt.approvals, chain: []string{"a"}, agents: map[string]step.ConfiguredAgent{"a": {Asks: tt.asks}},
 		}}
 		if got := x.alone(); !strings.HasPrefix(got, tt.want) || tt.want == "" && got != "" {

@@ -3,12 +3,12 @@ package cli
 import (
 	"strconv"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
-func newAutopilot(env Env) *cobra.Command {
+func newAutopilot(env workspace.Env) *cobra.Command {
 	var parallel int
 	var semi bool
 	x := &session{env: env, mode: "autopilot"}
@@ -26,7 +26,7 @@ was. Ctrl+C again, or ` + "`ralph stop --now`" + `, ends it at once.
 		Example: "  ralph plan feature-x.md && ralph autopilot\n  ralph autopilot --parallel 8 --web\n  ralph autopilot --semi     then: ralph task assign t-1a2b",
 	}
 	f := cmd.Flags()
-	f.IntVar(&parallel, "parallel", defaultSlots, "agents at work at the same time, `N` from 1 to 64 (also `parallel` in ralph/config.yaml)")
+	f.IntVar(&parallel, "parallel", workspace.DefaultSlots, "agents at work at the same time, `N` from 1 to 64 (also `parallel` in ralph/config.yaml)")
 	f.BoolVar(&semi, "semi", false, "start only what you assign (ralph task assign); ralph mode autopilot lets it go on alone")
 	x.resumeFlags(cmd)
 	x.modeFlag(cmd)

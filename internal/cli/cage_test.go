@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/profile"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 )
@@ -22,20 +23,20 @@ func TestAgentsHaveTheirFoldersInAFreshHome(t *testing.T) {
 	}
 	c := config.Defaults()
 	c.Agents = append(c.Agents, ralph.AgentSpec{Name: "mine", Driver: "acp", Command: []string{filepath.Join(bin, "opencode")}})
-	makeCaches(c, []string{"HOME=" + home, "PATH=" + bin})
+	profile.MakeCaches(c, []string{"HOME=" + home, "PATH=" + bin})
 	for name, want := range map[string]bool{".claude": true, ".cache": true, ".codex": false, ".config/opencode": false, ".npm": false} {
 		if _, err := os.Stat(filepath.Join(home, name)); (err == nil) != want {
 			t.Errorf("%s: %v, want it there: %t", name, err, want)
 		}
 	}
 	ralphtest.Program(t, filepath.Join(bin, "opencode"), "#!/bin/sh\n")
-	makeCaches(c, []string{"HOME=" + home, "PATH=" + bin})
+	profile.MakeCaches(c, []string{"HOME=" + home, "PATH=" + bin})
 	if _, err := os.Stat(filepath.Join(home, ".config/opencode")); err != nil {
 		t.Error(err)
 	}
 	c.Sandbox.Write = nil
 	other := t.TempDir()
-	makeCaches(c, []string{"HOME=" + other, "PATH=" + bin})
+	profile.MakeCaches(c, []string{"HOME=" + other, "PATH=" + bin})
 	if list, err := os.ReadDir(other); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v: what the settings do not open is made", list, err)
 	}
@@ -55,8 +56,8 @@ func TestServersAreHidden(t *testing.T) {
 		hidden bool
 	}{{sandbox.Bubblewrap, nil, true}, {sandbox.Bubblewrap, []string{filepath.Dir(at)}, false}, {sandbox.Landlock, nil, false}} {
 		root := t.TempDir()
-		g := &cage{kind: x.kind, root: root, set: config.Sandbox{ExtraWrite: x.open}}
-		b, err := g.box(root, nil, g.tree(root, true))
+		g := &profile.Sandbox{Kind: x.kind, Root: root, Set: config.Sandbox{ExtraWrite: x.open}}
+		b, err := g.Box(root, nil, g.Tree(root, true))
 		if err != nil {
 			t.Fatal(err)
 		}

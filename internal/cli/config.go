@@ -9,13 +9,13 @@ import (
 	"strings"
 
 	"github.com/google/renameio/v2"
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
-func newConfig(env Env) *cobra.Command {
+func newConfig(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config", Short: "The settings: show, schema, edit",
 		Example: "  ralph config show\n  ralph config edit task.max_iterations=20\n  ralph config schema > ralph.schema.json",
@@ -50,17 +50,17 @@ func newConfig(env Env) *cobra.Command {
 	return cmd
 }
 
-func runConfigShow(env Env, asJSON bool) error {
-	c, err := settingsOf(env)
+func runConfigShow(env workspace.Env, asJSON bool) error {
+	c, err := workspace.SettingsOf(env)
 	if err != nil {
 		return err
 	}
 	settings := c.Set()
 	if asJSON {
-		return printJSON(env.Stdout, settings)
+		return workspace.PrintJSON(env.Stdout, settings)
 	}
 	detected := map[string]string{}
-	if root, err := findRoot(env); err == nil {
+	if root, err := workspace.FindRoot(env); err == nil {
 		detected = detectedSettings(c, root, env.Environ)
 	}
 	wide := 0
@@ -79,8 +79,8 @@ func runConfigShow(env Env, asJSON bool) error {
 	return nil
 }
 
-func runConfigEdit(env Env, args []string) error {
-	root, err := findRoot(env)
+func runConfigEdit(env workspace.Env, args []string) error {
+	root, err := workspace.FindRoot(env)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // console shows a running session: one line for each thing that happens, into
@@ -24,7 +25,7 @@ import (
 // says what goes on right now. What it is told it queues, so that a terminal
 // that stands still never holds the engine up.
 type console struct {
-	env   Env
+	env   workspace.Env
 	color bool
 
 	redact *redact.Redactor // set before anything is shown
@@ -55,7 +56,7 @@ type shown struct {
 	mute bool // only for the log
 }
 
-func newConsole(env Env) *console {
+func newConsole(env workspace.Env) *console {
 	c := &console{
 		env: env, wake: make(chan struct{}, 1), idle: make(chan struct{}), panel: newPanel(),
 		color: env.Terminal && proc.Getenv(env.Environ, "NO_COLOR") == "" && proc.Getenv(env.Environ, "TERM") != "dumb",

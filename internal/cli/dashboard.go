@@ -11,12 +11,13 @@ import (
 	"github.com/ralph-loop/ralph/internal/records"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/web"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // dashboard is the repository as the dashboard sees it (web.Source), and what may be
 // done there from it (action.Desk). It is safe for concurrent use.
 type dashboard struct {
-	env    Env
+	env    workspace.Env
 	root   string
 	writer *journal.File
 
@@ -27,8 +28,8 @@ type dashboard struct {
 	around   around
 }
 
-func openDashboard(env Env, root string) (*dashboard, error) {
-	writer, err := openJournal(env, true, true)
+func openDashboard(env workspace.Env, root string) (*dashboard, error) {
+	writer, err := workspace.OpenJournal(env, true, true)
 	if err != nil {
 		return nil, err
 	}

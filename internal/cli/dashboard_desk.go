@@ -15,8 +15,12 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/exit"
+	"github.com/ralph-loop/ralph/internal/person"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/recovery"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // around is what actions are offered by beside the journal: it is looked at rarely.
@@ -39,7 +43,7 @@ func (d *dashboard) World() action.World {
 	defer d.aroundMu.Unlock()
 	if now := time.Now(); now.Sub(d.around.at) >= aroundEvery || now.Before(d.around.at) {
 		d.around = around{at: now, usual: d.around.usual, specs: specFiles(d.root)}
-		if c, err := loadConfig(d.env, d.root, nil); err == nil { // what is wrong with it the start says
+		if c, err := workspace.LoadConfig(d.env, d.root, nil); err == nil { // what is wrong with it the start says
 			d.around.usual = ralph.Allowance{Iterations: c.Task.MaxIterations, Time: c.Task.Timeout}
 		}
 		_, err := os.Stat(filepath.Join(d.root, "ralph/.agent-session"))
@@ -47,7 +51,7 @@ func (d *dashboard) World() action.World {
 	}
 	return action.World{
 		Engine: d.writer.Holder() != nil, Now: d.writer.Now(), Usual: d.around.usual, Carry: d.around.carry,
-		Specs: d.around.specs, By: "web", ID: newID,
+		Specs: d.around.specs, By: "web", ID: workspace.NewID,
 	}
 }
 
@@ -79,9 +83,9 @@ func (d *dashboard) Update(ctx context.Context, decide func(*ralph.State) ([]ral
 			return false
 		}
 		if err == nil && slices.ContainsFunc(facts, persons) {
-			err = byPerson(d.env)
+			err = person.Required(d.env)
 		}
-		return ralph.Witnessed(facts, witnessOf(ctx)), err
+		return ralph.Witnessed(facts, person.WitnessOf(ctx)), err
 	})
 }
 
@@ -90,30 +94,30 @@ func (d *dashboard) Closed(id ralph.GateID) error { return report.NotOpen(id, d.
 
 // RollBack undoes the work of a task.
 func (d *dashboard) RollBack(ctx context.Context, id ralph.TaskID) (string, error) {
-	return d.undo(ctx, id, func(u *undo) error { return u.rollback(nil) })
+	return d.undo(ctx, id, func(u *recovery.Undo) error { return u.Rollback(nil) })
 }
 
 // CleanUp takes the worktree of a task away.
 func (d *dashboard) CleanUp(ctx context.Context, id ralph.TaskID) (string, error) {
-	return d.undo(ctx, id, (*undo).cleanup)
+	return d.undo(ctx, id, (*recovery.Undo).Cleanup)
 }
 
-func (d *dashboard) undo(ctx context.Context, id ralph.TaskID, do func(*undo) error) (string, error) {
+func (d *dashboard) undo(ctx context.Context, id ralph.TaskID, do func(*recovery.Undo) error) (string, error) {
 	// A browser that goes away does not leave git half way.
-	u, err := newUndo(context.WithoutCancel(ctx), d.env, d.writer, "web", id)
+	u, err := recovery.NewUndo(context.WithoutCancel(ctx), d.env, d.writer, "web", id)
 	if err == nil {
 		err = do(u)
 	}
 	if err != nil {
 		return "", err
 	}
-	return strings.Join(u.said(), "; "), nil
+	return strings.Join(u.Said(), "; "), nil
 }
 
 // SpecFile checks that a file is in ralph/specs, or writes it.
 func (d *dashboard) SpecFile(name, text string) (string, error) {
 	if text == "" {
-		return specThere(d.env, name)
+		return workspace.SpecThere(d.env, name)
 	}
 	return newSpec(d.root, name, []byte(text))
 }
@@ -128,7 +132,7 @@ const mostSaid = 4 << 10
 // dashboard. It returns when the engine holds the lock, or with its words when it
 // has ended before.
 func (d *dashboard) Start(ctx context.Context, s action.Start) (string, error) {
-	if err := byPerson(d.env); err != nil {
+	if err := person.Required(d.env); err != nil {
 		return "", err
 	}
 	out, name, err := d.startLog(s.Mode)
@@ -164,7 +168,7 @@ func (d *dashboard) Start(ctx context.Context, s action.Start) (string, error) {
 // nothing to do.
 func (d *dashboard) startEnded(engine *proc.Detached, s action.Start, name string) (string, error) {
 	said := tail(filepath.Join(d.root, name), mostSaid)
-	if engine.Code() == exitOK {
+	if engine.Code() == exit.OK {
 		return fmt.Sprintf("%s has ended already. It said: %s", s.Mode, said), nil
 	}
 	words := strings.TrimSpace(strings.TrimPrefix(said, "ralph: "))

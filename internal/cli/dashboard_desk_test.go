@@ -11,6 +11,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // deskOf is the desk of a repository whose engine is a script.
@@ -19,7 +20,7 @@ func deskOf(t *testing.T, script string) *dashboard {
 	y := newYard(t, 1)
 	self := filepath.Join(t.TempDir(), "engine")
 	y.must(os.WriteFile(self, []byte("#!/bin/sh\n"+script), 0o755))
-	d, err := openDashboard(Env{Dir: y.dir, Environ: y.env, Self: self}, y.dir)
+	d, err := openDashboard(workspace.Env{Dir: y.dir, Environ: y.env, Self: self}, y.dir)
 	y.must(err)
 	t.Cleanup(d.close)
 	return d

@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"github.com/ralph-loop/ralph/internal/web"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // doctorDesk is `ralph doctor` for the dashboard (web.Doctor).
-type doctorDesk struct{ env Env }
+type doctorDesk struct{ env workspace.Env }
 
 // Run looks at everything that the command looks at.
 func (d doctorDesk) Run(ctx context.Context, say func(what string)) ([]web.Finding, error) {

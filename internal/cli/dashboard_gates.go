@@ -11,6 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // mostDiff bounds what the dashboard shows of a task's patch, in bytes.
@@ -19,7 +20,7 @@ const mostDiff = 256 << 10
 // gateFiles looks up for the dashboard what only git and files know of a gate (web.Gates).
 // Pages are made often: git is asked now and then.
 type gateFiles struct {
-	env  Env
+	env  workspace.Env
 	root string
 
 	mu   sync.Mutex
@@ -39,7 +40,7 @@ const (
 	mostLooked          = 100
 )
 
-func newGateFiles(env Env, root string) *gateFiles {
+func newGateFiles(env workspace.Env, root string) *gateFiles {
 	return &gateFiles{env: env, root: root, last: map[ralph.GateID]lookedUp{}}
 }
 

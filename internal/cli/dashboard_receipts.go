@@ -8,14 +8,15 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // proofs decides again for the dashboard, which does not decide itself (web.Proofs).
-type proofs struct{ env Env }
+type proofs struct{ env workspace.Env }
 
 // Evidence is one receipt with what it saw, decided once more.
 func (p proofs) Evidence(_ context.Context, from *ralph.State, seq int64, step func() error) (report.Evidence, error) {
-	j, err := openReader(p.env, false, false)
+	j, err := workspace.OpenReader(p.env, false, false)
 	if err != nil {
 		return report.Evidence{}, err
 	}
@@ -51,20 +52,20 @@ func (p proofs) Verify(ctx context.Context, step func() error) (report.Proof, er
 
 // replayed decides every receipt of a session again, or all with ""; step, if there is one,
 // is called for each fact.
-func replayed(env Env, session ralph.SessionID, current bool, step func() error) (policy.Replayed, error) {
+func replayed(env workspace.Env, session ralph.SessionID, current bool, step func() error) (policy.Replayed, error) {
 	var none policy.Replayed
-	j, err := openReader(env, false, false)
+	j, err := workspace.OpenReader(env, false, false)
 	if err != nil {
 		return none, err
 	}
 	defer j.Close()
 	opt := policy.ReplayOptions{Session: session}
 	if current {
-		c, err := settingsOf(env)
+		c, err := workspace.SettingsOf(env)
 		if err != nil {
 			return none, err
 		}
-		pc := policyConfig(c)
+		pc := workspace.PolicyConfig(c)
 		opt.Config = &pc
 	}
 	events := &eventReader{journal: j, step: step}

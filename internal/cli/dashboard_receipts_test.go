@@ -11,6 +11,8 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/ralph-loop/ralph/internal/worktree"
 )
 
 // E-096: what the dashboard shows of a replay, a proof and a receipt is what the commands
@@ -19,16 +21,16 @@ func TestProofs(t *testing.T) {
 	t.Parallel()
 	env, _ := engineIn(t, `echo x > made.txt; echo '<status>COMPLETE</status>'`, "")
 	ralphIn(t, env, 0, "inbox", "add", "shop.md")
-	j, err := openJournal(env, false, false)
+	j, err := workspace.OpenJournal(env, false, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = j.Close() })
-	c, err := settingsOf(env)
+	c, err := workspace.SettingsOf(env)
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := policyConfig(c).Encode()
+	config, err := workspace.PolicyConfig(c).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +86,7 @@ func TestGateFiles(t *testing.T) {
 	env, _ := engineIn(t, "true", "")
 	f := newGateFiles(env, env.Dir)
 	patch := "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+" + strings.Repeat("b\n+", mostDiff)
-	name := filepath.Join(env.Dir, patchFile("t-0001"))
+	name := filepath.Join(env.Dir, worktree.PatchFile("t-0001"))
 	for path, text := range map[string]string{name: patch, filepath.Join(env.Dir, "new.txt"): "x"} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -123,7 +125,7 @@ func TestPatchOfAStage(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "diff.patch"), []byte(patch), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := patchChanges(root, id); len(got) != 1 || got[0].Added != 2 || got[0].Removed != 1 {
+	if got := worktree.PatchChanges(root, id); len(got) != 1 || got[0].Added != 2 || got[0].Removed != 1 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -18,12 +18,13 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/web"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // settingsDesk is ralph/config.yaml as the dashboard sees it (web.Settings). It is safe
 // for concurrent use.
 type settingsDesk struct {
-	env  Env
+	env  workspace.Env
 	root string
 	now  func() time.Time
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/web"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // deskOn is the settings of a repository whose file has this text.
@@ -32,7 +33,7 @@ func deskOn(t *testing.T, text string, environ ...string) (*settingsDesk, func()
 		}
 		return string(b)
 	}
-	return &settingsDesk{env: Env{Environ: environ}, root: root, now: func() time.Time { return at }}, read
+	return &settingsDesk{env: workspace.Env{Environ: environ}, root: root, now: func() time.Time { return at }}, read
 }
 
 func find(t *testing.T, f web.SettingsFile, key string) web.Setting {

@@ -6,6 +6,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/web"
 	"github.com/ralph-loop/ralph/internal/web/api"
 	"github.com/ralph-loop/ralph/internal/web/view"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // schedule is the scheduler as the dashboard sees it (web.Schedule): what `ralph why`
@@ -13,7 +14,7 @@ import (
 type schedule struct{ *dashboard }
 
 func (d schedule) Ready(s *ralph.State) []web.Scored {
-	c, err := scheduleConfig(d.env, s)
+	c, err := workspace.ScheduleConfig(d.env, s)
 	if err != nil {
 		return nil
 	}
@@ -27,7 +28,7 @@ func (d schedule) Ready(s *ralph.State) []web.Scored {
 
 // next is what `ralph query next` prints.
 func (d schedule) next(s *ralph.State) ([]api.Ready, error) {
-	c, err := scheduleConfig(d.env, s)
+	c, err := workspace.ScheduleConfig(d.env, s)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +36,7 @@ func (d schedule) next(s *ralph.State) ([]api.Ready, error) {
 }
 
 func (d schedule) Iterations(s *ralph.State) int {
-	c, err := scheduleConfig(d.env, s)
+	c, err := workspace.ScheduleConfig(d.env, s)
 	if err != nil {
 		return 0
 	}
@@ -43,7 +44,7 @@ func (d schedule) Iterations(s *ralph.State) int {
 }
 
 func (d schedule) Why(s *ralph.State, id ralph.TaskID) (view.Why, bool) {
-	c, err := scheduleConfig(d.env, s)
+	c, err := workspace.ScheduleConfig(d.env, s)
 	if err != nil {
 		return view.Why{}, false
 	}

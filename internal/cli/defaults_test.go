@@ -6,6 +6,7 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // The settings that the tests of policy and engine begin with are the defaults that users
@@ -31,7 +32,7 @@ func TestSettingsOfTests(t *testing.T) {
 		"NetworkRetry": "0 is a minute as well; unusable_test.go", "Logins": "the programs are not those of users",
 		"ContextCompact": "only with agent.context: continue; context_test.go",
 	}
-	want, got := reflect.ValueOf(policyConfig(config.Defaults())), reflect.ValueOf(ralphtest.Settings())
+	want, got := reflect.ValueOf(workspace.PolicyConfig(config.Defaults())), reflect.ValueOf(ralphtest.Settings())
 	for i, f := range reflect.VisibleFields(want.Type()) {
 		differ := !reflect.DeepEqual(want.Field(i).Interface(), got.Field(i).Interface())
 		switch why, listed := others[f.Name]; {

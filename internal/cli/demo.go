@@ -11,18 +11,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
 //go:embed demo demo_parallel
 var demoFiles embed.FS
 
-func newDemo(env Env) *cobra.Command {
+func newDemo(env workspace.Env) *cobra.Command {
 	var dir string
 	var parallel, web bool
 	cmd := &cobra.Command{
@@ -49,7 +49,7 @@ same time in worktrees, merged, with a conflict that is resolved on the way.`,
 	return cmd
 }
 
-func runDemo(ctx context.Context, env Env, dir string, web bool) error {
+func runDemo(ctx context.Context, env workspace.Env, dir string, web bool) error {
 	begin := time.Now()
 	dir, err := makeDemo(ctx, env, dir, "demo")
 	if err == nil {
@@ -69,7 +69,7 @@ func runDemo(ctx context.Context, env Env, dir string, web bool) error {
 
 // playDemo runs the engine in the demo's repository, and returns what is left of it: the
 // environment there, and the dashboard where one is wanted.
-func playDemo(ctx context.Context, env Env, dir, mode string, web bool) (*session, error) {
+func playDemo(ctx context.Context, env workspace.Env, dir, mode string, web bool) (*session, error) {
 	inside := env
 	inside.Dir = dir
 	inside.Environ = demoEnviron(env.Environ)
@@ -96,7 +96,7 @@ func demoEnviron(environ []string) []string {
 }
 
 // makeDemo makes a repository of the files of a demo.
-func makeDemo(ctx context.Context, env Env, dir, name string) (string, error) {
+func makeDemo(ctx context.Context, env workspace.Env, dir, name string) (string, error) {
 	if dir == "" {
 		tmp, err := os.MkdirTemp("", "ralph-demo-")
 		if err != nil {
@@ -163,10 +163,10 @@ func writeDemoFiles(dir, demo string) error {
 }
 
 func queueDemo(ctx context.Context, dir string, environ []string) error {
-	if err := excludeRuntime(dir, environ); err != nil {
+	if err := workspace.ExcludeRuntime(dir, environ); err != nil {
 		return err
 	}
-	j, err := journal.Open(journal.Options{Root: dir, Inbox: true, NewID: newID})
+	j, err := journal.Open(journal.Options{Root: dir, Inbox: true, NewID: workspace.NewID})
 	if err != nil {
 		return err
 	}
@@ -178,8 +178,8 @@ func queueDemo(ctx context.Context, dir string, environ []string) error {
 }
 
 // demoEnd tells where everything lies and what to try next.
-func demoEnd(ctx context.Context, env Env, dir string, d time.Duration) error {
-	s, _, err := readState(env, true, true)
+func demoEnd(ctx context.Context, env workspace.Env, dir string, d time.Duration) error {
+	s, _, err := workspace.ReadState(env, true, true)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ Then, in a repository of yours: ralph init
 
 // selfWords is how the person can call this program again from where it was
 // started. `go run` builds it into a folder that is gone afterwards.
-func selfWords(env Env) string {
+func selfWords(env workspace.Env) string {
 	if strings.Contains(env.Self, "go-build") {
 		return "go run ./cmd/ralph"
 	}

@@ -10,9 +10,10 @@ import (
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
-func runDemoParallel(ctx context.Context, env Env, dir string, web bool) error {
+func runDemoParallel(ctx context.Context, env workspace.Env, dir string, web bool) error {
 	begin := time.Now()
 	dir, err := makeDemo(ctx, env, dir, "demo_parallel")
 	if err == nil {
@@ -48,10 +49,10 @@ func demoTasks() []ralph.Task {
 }
 
 func planDemo(ctx context.Context, dir string, environ []string) error {
-	if err := excludeRuntime(dir, environ); err != nil {
+	if err := workspace.ExcludeRuntime(dir, environ); err != nil {
 		return err
 	}
-	j, err := journal.Open(journal.Options{Root: dir, Plan: true, NewID: newID})
+	j, err := journal.Open(journal.Options{Root: dir, Plan: true, NewID: workspace.NewID})
 	if err != nil {
 		return err
 	}
@@ -60,8 +61,8 @@ func planDemo(ctx context.Context, dir string, environ []string) error {
 }
 
 // demoParallelEnd tells what came of it and what to try next.
-func demoParallelEnd(ctx context.Context, env Env, dir string, d time.Duration) error {
-	s, _, err := readState(env, false, true)
+func demoParallelEnd(ctx context.Context, env workspace.Env, dir string, d time.Duration) error {
+	s, _, err := workspace.ReadState(env, false, true)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // leastRoom is the free space, in bytes, below which a disk counts as full: no step
@@ -60,8 +61,8 @@ func roomIn(root string) error {
 }
 
 // fullDisks names the disks that are full, of those that ralph and git write to.
-func fullDisks(env Env) string {
-	root, err := findRoot(env)
+func fullDisks(env workspace.Env) string {
+	root, err := workspace.FindRoot(env)
 	if err != nil {
 		root = env.Dir
 	}
@@ -78,7 +79,7 @@ func fullDisks(env Env) string {
 }
 
 // roomHint is what follows an error that does not keep a command from its end.
-func roomHint(env Env, err error) string {
+func roomHint(env workspace.Env, err error) string {
 	if !step.NoSpace(err) {
 		return "\nThe next command of ralph writes it."
 	}

@@ -8,15 +8,16 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
 // finding is one line of the doctor: what it looked at, what it saw, and the fix.
@@ -48,7 +49,7 @@ func (x *examination) problem(what, saw, fix string) {
 	x.findings = append(x.findings, finding{Level: "problem", What: what, Saw: saw, Fix: fix})
 }
 
-func newDoctor(env Env) *cobra.Command {
+func newDoctor(env workspace.Env) *cobra.Command {
 	var asJSON, run bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Look at git, agents, checks, settings, lock and leftovers; say how to mend what is wrong", Args: cobra.NoArgs,
@@ -60,8 +61,8 @@ func newDoctor(env Env) *cobra.Command {
 	return cmd
 }
 
-func runDoctor(ctx context.Context, env Env, asJSON, run bool) error {
-	if root, err := findRoot(env); err == nil {
+func runDoctor(ctx context.Context, env workspace.Env, asJSON, run bool) error {
+	if root, err := workspace.FindRoot(env); err == nil {
 		defer withoutState(root)()
 	}
 	x := examine(ctx, env, func(string) {})
@@ -72,7 +73,7 @@ func runDoctor(ctx context.Context, env Env, asJSON, run bool) error {
 	}
 	x.hideSecrets(env)
 	if asJSON {
-		if err := printJSON(env.Stdout, x.findings); err != nil {
+		if err := workspace.PrintJSON(env.Stdout, x.findings); err != nil {
 			return err
 		}
 	} else {
@@ -80,20 +81,20 @@ func runDoctor(ctx context.Context, env Env, asJSON, run bool) error {
 	}
 	for _, f := range x.findings {
 		if f.Level == "problem" {
-			return exitError{exitFailures}
+			return exit.Error{Code: exit.Failures}
 		}
 	}
 	return nil
 }
 
 // hideSecrets takes out of the findings what must not be seen: they quote commands and addresses.
-func (x *examination) hideSecrets(env Env) {
-	root, _ := findRoot(env) // "" outside of a repository, where there are no settings of one
-	x.findings = redact.Value(redactorOf(env, root)(), x.findings)
+func (x *examination) hideSecrets(env workspace.Env) {
+	root, _ := workspace.FindRoot(env) // "" outside of a repository, where there are no settings of one
+	x.findings = redact.Value(workspace.RedactorOf(env, root)(), x.findings)
 }
 
 // examine looks at all there is, and says what it is about to look at.
-func examine(ctx context.Context, env Env, say func(what string)) *examination {
+func examine(ctx context.Context, env workspace.Env, say func(what string)) *examination {
 	var x examination
 	say("git")
 	root, ok := x.git(ctx, env)
@@ -130,7 +131,7 @@ func (x *examination) print(w io.Writer) {
 	}
 }
 
-func (x *examination) git(ctx context.Context, env Env) (string, bool) {
+func (x *examination) git(ctx context.Context, env workspace.Env) (string, bool) {
 	repo, err := git.Open(ctx, proc.NewRunner(""), env.Dir, env.Environ)
 	if err != nil {
 		x.refused("git", err)
@@ -159,8 +160,8 @@ func (x *examination) refused(what string, err error) {
 	x.problem(what, err.Error(), "")
 }
 
-func (x *examination) config(env Env, root string) config.Config {
-	c, err := loadConfig(env, root, nil)
+func (x *examination) config(env workspace.Env, root string) config.Config {
+	c, err := workspace.LoadConfig(env, root, nil)
 	var list *config.Error
 	switch {
 	case errors.As(err, &list):
@@ -189,8 +190,8 @@ func (x *examination) config(env Env, root string) config.Config {
 	return c
 }
 
-func (x *examination) state(env Env, root string) {
-	s, j, err := readState(env, true, true)
+func (x *examination) state(env workspace.Env, root string) {
+	s, j, err := workspace.ReadState(env, true, true)
 	if err != nil {
 		x.problem("state", err.Error(), "mend or remove the line; nothing was changed")
 		return

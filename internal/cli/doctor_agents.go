@@ -15,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/agent"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // doctorLimit is how long a program may take to say its version, and again whether it
@@ -43,7 +44,7 @@ type foundAgent struct {
 
 // agents looks which agents are installed, which versions they are, whether they are
 // logged in, and what each supports.
-func (x *examination) agents(ctx context.Context, env Env, root string, c config.Config) {
+func (x *examination) agents(ctx context.Context, env workspace.Env, root string, c config.Config) {
 	used := c.Chain()
 	var found []*foundAgent
 	for _, name := range c.AgentNames() {
@@ -77,7 +78,7 @@ func (x *examination) agents(ctx context.Context, env Env, root string, c config
 
 // lookAtAgents asks all of them at once: some take seconds to say their version. They may lie in
 // the work tree, where agents write.
-func lookAtAgents(ctx context.Context, env Env, root string, procs *proc.Runner, found []*foundAgent) {
+func lookAtAgents(ctx context.Context, env workspace.Env, root string, procs *proc.Runner, found []*foundAgent) {
 	var wg sync.WaitGroup
 	for _, a := range found {
 		if a.Driver == "scripted" || len(a.spec.Command) == 0 {
@@ -88,8 +89,8 @@ func lookAtAgents(ctx context.Context, env Env, root string, procs *proc.Runner,
 	wg.Wait()
 }
 
-func (a *foundAgent) look(ctx context.Context, env Env, root string, procs *proc.Runner) {
-	environ := append(env.ofPerson(baseEnv(env.Environ)), agentEnv(a.spec, env.Environ)...)
+func (a *foundAgent) look(ctx context.Context, env workspace.Env, root string, procs *proc.Runner) {
+	environ := append(env.OfPerson(workspace.BaseEnv(env.Environ)), workspace.AgentEnv(a.spec, env.Environ)...)
 	if a.Path, a.missing = proc.LookPath(a.spec.Command[0], root, environ); a.missing != nil {
 		return
 	}

@@ -8,12 +8,13 @@ import (
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/coverage"
 	"github.com/ralph-loop/ralph/internal/gate"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // checks are the commands that prove a claim, where each comes from, and what is seen
 // of coverage (C-061, C-065 to C-070).
 func (x *examination) checks(root string, c config.Config) {
-	specs, d := checksOf(c, root), gate.Detect(root)
+	specs, d := workspace.ChecksOf(c, root), gate.Detect(root)
 	if len(specs) == 0 {
 		x.note("checks", "none: an agent's COMPLETE would be believed as it is", "set quality.commands in ralph/config.yaml, like [go test ./...]")
 	}

@@ -18,11 +18,13 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/ralph-loop/ralph/internal/worktree"
 )
 
 // checkRun runs the checks once at HEAD, without an agent and without a session.
 type checkRun struct {
-	env    Env
+	env    workspace.Env
 	config config.Config
 	repo   *git.Repo
 	head   git.Head
@@ -31,12 +33,12 @@ type checkRun struct {
 
 // runChecks finds out what is red before any work (R-H3). Where the examination has found
 // that nothing can work here, there is nothing to run.
-func (x *examination) runChecks(ctx context.Context, env Env) error {
+func (x *examination) runChecks(ctx context.Context, env workspace.Env) error {
 	repo, err := git.Open(ctx, proc.NewRunner(""), env.Dir, env.Environ)
 	if err != nil || repo.Ready(ctx) != nil {
 		return nil //nolint:nilerr // a finding says so already
 	}
-	c, err := loadConfig(env, repo.Root(), nil)
+	c, err := workspace.LoadConfig(env, repo.Root(), nil)
 	if err != nil {
 		return nil //nolint:nilerr // so does one about the settings
 	}
@@ -44,7 +46,7 @@ func (x *examination) runChecks(ctx context.Context, env Env) error {
 	if r.head, err = repo.Head(ctx); err != nil {
 		return fmt.Errorf("look for the commit to check: %w", err)
 	}
-	if len(checksOf(c, repo.Root())) == 0 {
+	if len(workspace.ChecksOf(c, repo.Root())) == 0 {
 		x.note("run", "there is no check to run", "")
 		return nil
 	}
@@ -60,7 +62,7 @@ func (x *examination) runChecks(ctx context.Context, env Env) error {
 
 // engineRuns: its agents change the checkout while checks would run.
 func (r *checkRun) engineRuns() bool {
-	_, j, err := readState(r.env, false, false)
+	_, j, err := workspace.ReadState(r.env, false, false)
 	return err == nil && j.Holder() != nil
 }
 
@@ -80,11 +82,11 @@ func (r *checkRun) inPlace(ctx context.Context, x *examination) error {
 
 // inWorktree runs them on what is committed, beside a checkout that has changes.
 func (r *checkRun) inWorktree(ctx context.Context, x *examination) (err error) {
-	if err := r.repo.Exclude(runtimePaths()); err != nil {
+	if err := r.repo.Exclude(workspace.RuntimePaths()); err != nil {
 		return fmt.Errorf("keep the worktree out of git's sight: %w", err)
 	}
 	r.sweep(ctx)
-	dir := filepath.Join(r.repo.Root(), treesFolder, doctorTree+strconv.Itoa(os.Getpid()))
+	dir := filepath.Join(r.repo.Root(), worktree.TreesFolder, doctorTree+strconv.Itoa(os.Getpid()))
 	defer func() {
 		if failed := r.remove(context.WithoutCancel(ctx), dir); err == nil {
 			err = failed
@@ -101,7 +103,7 @@ const doctorTree = "doctor-"
 
 // sweep removes worktrees of runs that were killed. One that stays is in nobody's way.
 func (r *checkRun) sweep(ctx context.Context) {
-	entries, err := os.ReadDir(filepath.Join(r.repo.Root(), treesFolder))
+	entries, err := os.ReadDir(filepath.Join(r.repo.Root(), worktree.TreesFolder))
 	if err != nil {
 		return
 	}
@@ -112,14 +114,14 @@ func (r *checkRun) sweep(ctx context.Context) {
 			continue
 		}
 		if _, err := proc.Identity(pid); err != nil {
-			_ = r.remove(ctx, filepath.Join(r.repo.Root(), treesFolder, e.Name()))
+			_ = r.remove(ctx, filepath.Join(r.repo.Root(), worktree.TreesFolder, e.Name()))
 		}
 	}
 }
 
 // remove takes a worktree away with all that checks have written in it.
 func (r *checkRun) remove(ctx context.Context, dir string) error {
-	_ = (worktrees{r.repo}).Tidy(ctx, dir) // RemoveTree says what is wrong
+	_ = (worktree.Worktrees{Repo: r.repo}).Tidy(ctx, dir) // RemoveTree says what is wrong
 	_, err := r.repo.RemoveTree(ctx, dir, "doctor")
 	_ = os.Remove(filepath.Dir(dir)) // only when it is empty
 	if err != nil {
@@ -130,7 +132,7 @@ func (r *checkRun) remove(ctx context.Context, dir string) error {
 
 // run sets a folder up, if it is a new one, runs the checks and tells what they said.
 func (r *checkRun) run(ctx context.Context, x *examination, dir, where string, more []string) error {
-	r.gates = gate.New(caged(r.env, r.repo.Root(), r.config), r.config.Quality.MaxOutput, agentGrace, append(r.env.ofPerson(checkEnv(r.env.Environ)), more...))
+	r.gates = gate.New(caged(r.env, r.repo.Root(), r.config), r.config.Quality.MaxOutput, agentGrace, append(r.env.OfPerson(workspace.CheckEnv(r.env.Environ)), more...))
 	at := r.head.Commit[:min(7, len(r.head.Commit))]
 	r.say("checks of %s, %s", at, where)
 	if dir != r.repo.Root() {
@@ -142,7 +144,7 @@ func (r *checkRun) run(ctx context.Context, x *examination, dir, where string, m
 		}
 	}
 	executor := &step.Executor{
-		Root: r.repo.Root(), Config: policy.Config{Coverage: r.config.Test.Coverage}, Checks: checksOf(r.config, r.repo.Root()),
+		Root: r.repo.Root(), Config: policy.Config{Coverage: r.config.Test.Coverage}, Checks: workspace.ChecksOf(r.config, r.repo.Root()),
 		Gates: r, Coverage: covering{}, Now: time.Now,
 	}
 	results, err := executor.TryChecks(ctx, dir)

@@ -15,14 +15,15 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/step"
 	"github.com/ralph-loop/ralph/internal/web/guard"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // proveSandbox tries the sandbox out: a child in it writes in its own folder, and beside it;
 // and each agent in use says its version in it. What a kind should do is no proof that it
 // does so on this system (issue 15, point 4).
-func (x *examination) proveSandbox(ctx context.Context, env Env, root string, c config.Config) {
+func (x *examination) proveSandbox(ctx context.Context, env workspace.Env, root string, c config.Config) {
 	p := &parts{root: root, config: c, procs: proc.NewRunner("")}
-	if needsSetup(root) != nil || p.openSandbox(env) != nil {
+	if workspace.NeedsSetup(root) != nil || p.openSandbox(env) != nil {
 		return // a finding says so already, or there is nothing yet to keep
 	}
 	if p.cage == nil {
@@ -31,13 +32,13 @@ func (x *examination) proveSandbox(ctx context.Context, env Env, root string, c 
 	}
 	procs := p.around(p.procs)
 	if err := tryWrites(ctx, procs, env.Environ); err != nil {
-		x.problem("sandbox", fmt.Sprintf("%s does not hold: %v", p.cage.kind, err), "set sandbox.kind to another kind, or to off; then gate.approvals: auto is ask")
+		x.problem("sandbox", fmt.Sprintf("%s does not hold: %v", p.cage.Kind, err), "set sandbox.kind to another kind, or to off; then gate.approvals: auto is ask")
 		return
 	}
-	x.ok("sandbox", "tried: a write outside is refused by %s, one inside works", p.cage.kind)
+	x.ok("sandbox", "tried: a write outside is refused by %s, one inside works", p.cage.Kind)
 	for _, name := range x.mayRun(c) {
 		spec, ok := c.AgentSpec(name)
-		environ := append(env.ofPerson(baseEnv(env.Environ)), agentEnv(spec, env.Environ)...)
+		environ := append(env.OfPerson(workspace.BaseEnv(env.Environ)), workspace.AgentEnv(spec, env.Environ)...)
 		if !ok || len(spec.Command) == 0 || !agent.CanTellVersion(spec) {
 			continue
 		}
@@ -63,13 +64,13 @@ func (x *examination) mayRun(c config.Config) []string {
 }
 
 // ownSandboxes tries out those that agents make for themselves where ralph makes none (R-H5).
-func (x *examination) ownSandboxes(ctx context.Context, env Env, root string, c config.Config) {
+func (x *examination) ownSandboxes(ctx context.Context, env workspace.Env, root string, c config.Config) {
 	for _, name := range x.mayRun(c) {
 		spec, ok := c.AgentSpec(name)
 		if !ok || len(spec.Command) == 0 {
 			continue
 		}
-		environ := append(env.ofPerson(baseEnv(env.Environ)), agentEnv(spec, env.Environ)...)
+		environ := append(env.OfPerson(workspace.BaseEnv(env.Environ)), workspace.AgentEnv(spec, env.Environ)...)
 		if _, err := proc.LookPath(spec.Command[0], root, environ); err != nil {
 			continue
 		}
@@ -80,9 +81,9 @@ func (x *examination) ownSandboxes(ctx context.Context, env Env, root string, c 
 }
 
 // caged is the runner of what an agent may have written: in the sandbox, where there is one.
-func caged(env Env, root string, c config.Config) *proc.Runner {
+func caged(env workspace.Env, root string, c config.Config) *proc.Runner {
 	p := &parts{root: root, config: c, procs: proc.NewRunner("")}
-	if needsSetup(root) != nil || p.openSandbox(env) != nil {
+	if workspace.NeedsSetup(root) != nil || p.openSandbox(env) != nil {
 		return p.procs
 	}
 	return p.around(p.procs)
@@ -91,7 +92,7 @@ func caged(env Env, root string, c config.Config) *proc.Runner {
 // withoutState takes away what a sandbox has made in the state of a repository that had none:
 // a look at it leaves nothing behind.
 func withoutState(root string) (clean func()) {
-	state := stateDir(root)
+	state := workspace.StateDir(root)
 	if _, err := os.Lstat(state); err == nil {
 		return func() {}
 	}
@@ -119,7 +120,7 @@ func tryWrites(ctx context.Context, procs *proc.Runner, environ []string) (err e
 			return fmt.Errorf("make a folder to try it in: %w", err)
 		}
 	}
-	env := slices.DeleteFunc(baseEnv(environ), func(kv string) bool { return strings.HasPrefix(kv, "TMPDIR=") })
+	env := slices.DeleteFunc(workspace.BaseEnv(environ), func(kv string) bool { return strings.HasPrefix(kv, "TMPDIR=") })
 	_, stderr, res, err := procs.Output(ctx, proc.Command{
 		Args: []string{"/bin/sh", "-c", `echo x > "$1/file"; echo x > file`, "sh", outside}, Dir: inside, Env: append(env, "TMPDIR="+inside), Timeout: doctorLimit,
 	})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // labels are the names in front of the lines of `ralph status`, and the columns in
@@ -13,7 +14,7 @@ var labels = lazyregexp.New(`^([A-Z][a-z]*(?: [0-9]+)?:| *\d+  \d\d:\d\d:\d\d  \
 
 // dress makes lines fit a terminal: what is longer goes on below its own beginning, and
 // the eye finds what matters (not with NO_COLOR).
-func dress(env Env, text string, columns int) []string {
+func dress(env workspace.Env, text string, columns int) []string {
 	color := colored(env)
 	var out []string
 	needs := false
@@ -35,7 +36,7 @@ func dress(env Env, text string, columns int) []string {
 	return out
 }
 
-func colored(env Env) bool {
+func colored(env workspace.Env) bool {
 	return env.Terminal && proc.Getenv(env.Environ, "NO_COLOR") == "" && proc.Getenv(env.Environ, "TERM") != "dumb"
 }
 

@@ -4,18 +4,19 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/spf13/cobra"
 )
 
 // exitWords are the exit codes for --help, in lines that fit a terminal.
 func exitWords() string {
 	line, lines := "Exit codes:", []string{}
-	codes := exitCodes()
+	codes := exit.Codes()
 	for i, x := range codes {
-		if x.short == "" {
+		if x.Short == "" {
 			continue
 		}
-		word := fmt.Sprintf(" %d %s,", x.code, x.short)
+		word := fmt.Sprintf(" %d %s,", x.Code, x.Short)
 		if i == len(codes)-1 {
 			word = strings.TrimSuffix(word, ",") + "."
 		}
@@ -32,8 +33,8 @@ func exitWords() string {
 func newExitCodes() *cobra.Command {
 	var b strings.Builder
 	b.WriteString("Exit codes, the same for every command:\n\n")
-	for _, x := range exitCodes() {
-		fmt.Fprintf(&b, "  %3d  %s\n", x.code, x.long)
+	for _, x := range exit.Codes() {
+		fmt.Fprintf(&b, "  %3d  %s\n", x.Code, x.Long)
 	}
 	b.WriteString("\nThey keep their meaning between versions (docs/compatibility.md).")
 	return &cobra.Command{Use: "exit-codes", Short: "What the number says that ralph ends with", Long: b.String()}

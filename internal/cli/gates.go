@@ -8,19 +8,20 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/records"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/ralph-loop/ralph/internal/worktree"
+	"github.com/spf13/cobra"
 )
 
 // What waits for a person: gates, and the words that open them (X-75).
 
-func newGates(env Env) *cobra.Command {
+func newGates(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "gates [id]", Short: "What waits for you, oldest first; with an id all there is to decide by", Args: cobra.MaximumNArgs(1),
 		Long: `Lists all that waits for a person, whoever asks:
@@ -38,21 +39,21 @@ The first answer wins, from whichever terminal. docs/approvals.md says what --js
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s, j, err := readState(env, false, true)
+		s, j, err := workspace.ReadState(env, false, true)
 		if err != nil {
 			return err
 		}
 		engine, now := j.Holder() != nil, j.Now()
 		s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *ralph.Gate) bool { return !g.Heard(engine, now) })
 		if len(args) == 1 {
-			root, err := findRoot(env)
+			root, err := workspace.FindRoot(env)
 			if err != nil {
 				return err
 			}
 			return showGate(cmd.Context(), env, j, s, ralph.GateID(args[0]), root, *asJSON)
 		}
 		if *asJSON {
-			return printJSON(env.Stdout, report.QueryGates(s))
+			return workspace.PrintJSON(env.Stdout, report.QueryGates(s))
 		}
 		return listGates(env.Stdout, s, now)
 	}
@@ -95,14 +96,14 @@ func listGates(w io.Writer, s *ralph.State, now time.Time) error {
 // changed by the end of its last turn, and what is changed in its work tree by now, for in
 // the middle of a turn no patch has it. Where git does not tell, a person still has the
 // rest to decide by.
-func gateDetail(ctx context.Context, env Env, s *ralph.State, g *ralph.Gate, root string) report.GateDetail {
+func gateDetail(ctx context.Context, env workspace.Env, s *ralph.State, g *ralph.Gate, root string) report.GateDetail {
 	d := wholeDetail(s, g, root)
 	about := s.Task(d.Of())
 	if about == nil {
 		return d
 	}
-	if d.Changes = patchChanges(root, about.ID); len(d.Changes) > 0 {
-		d.Patch = patchFile(about.ID)
+	if d.Changes = worktree.PatchChanges(root, about.ID); len(d.Changes) > 0 {
+		d.Patch = worktree.PatchFile(about.ID)
 	}
 	t := s.Task(g.Task)
 	if t == nil || t.Status != ralph.TaskActive || g.Kind == ralph.GateMerge {
@@ -135,14 +136,14 @@ func wholeDetail(s *ralph.State, g *ralph.Gate, root string) report.GateDetail {
 	return d.With(t)
 }
 
-func showGate(ctx context.Context, env Env, j *journal.File, s *ralph.State, id ralph.GateID, root string, asJSON bool) error {
+func showGate(ctx context.Context, env workspace.Env, j *journal.File, s *ralph.State, id ralph.GateID, root string, asJSON bool) error {
 	for _, g := range s.Gates {
 		if g.ID != id {
 			continue
 		}
 		d := gateDetail(ctx, env, s, g, root)
 		if asJSON {
-			return printJSON(env.Stdout, d)
+			return workspace.PrintJSON(env.Stdout, d)
 		}
 		_, err := io.WriteString(env.Stdout, report.Visible(d.Words(j.Now())))
 		return err

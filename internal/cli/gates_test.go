@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // C-040, X-75: what a hook of a person's own session asks is listed and answered while no
@@ -15,7 +16,7 @@ import (
 func TestGatesWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	env, _ := engineIn(t, `true`, "")
-	j, err := openJournal(env, false, false)
+	j, err := workspace.OpenJournal(env, false, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/ralph-loop/ralph"
 )
 
 // Every command that does something says in one line what it does, and shows how
@@ -40,7 +40,7 @@ func TestHelp(t *testing.T) {
 			}
 		})
 	}
-	walk(newRoot(Env{Version: "test"}))
+	walk(newRoot(workspace.Env{Version: "test"}))
 }
 
 // Ids are unique and of one form (D-007, D-016): 1000 records, none twice.
@@ -50,7 +50,7 @@ func TestSpecIDs(t *testing.T) {
 	s := &ralph.State{}
 	seen := map[ralph.SpecID]bool{}
 	for range 1000 {
-		id := newSpecID(s)
+		id := workspace.NewSpecID(s)
 		if !form.MatchString(string(id)) || seen[id] {
 			t.Fatalf("id %s: not of the form, or there already", id)
 		}

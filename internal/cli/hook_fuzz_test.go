@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"testing"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/claudehook"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // FuzzPreToolUse: what claude's hook is told may be anything: it never allows by itself,
@@ -22,8 +25,8 @@ func FuzzPreToolUse(f *testing.F) {
 	dir := f.TempDir()
 	decide := func(t *testing.T, said []byte) string {
 		var out, errs bytes.Buffer
-		env := Env{Stdin: bytes.NewReader(said), Stdout: &out, Stderr: &errs, Dir: dir, Environ: []string{"HOME=" + dir, "PATH=/bin"}}
-		if err := runPreTool(t.Context(), env, &hookFlags{wait: time.Second}); err != nil {
+		env := workspace.Env{Stdin: bytes.NewReader(said), Stdout: &out, Stderr: &errs, Dir: dir, Environ: []string{"HOME=" + dir, "PATH=/bin"}}
+		if err := claudehook.PreTool(t.Context(), env, &claudehook.Flags{Wait: time.Second}); err != nil {
 			return "error" // exit code 2, which denies
 		}
 		if out.Len() == 0 {
@@ -42,7 +45,7 @@ func FuzzPreToolUse(f *testing.F) {
 		if got != "" && got != "deny" && got != "error" {
 			t.Fatalf("%q: decides %q", said, got)
 		}
-		var in hookInput
+		var in claudehook.Input
 		if err := json.Unmarshal(said, &in); err != nil || in.Session == "" || in.Tool == "" {
 			if got == "" {
 				t.Fatalf("%q passes", said)

@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/hook"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // hooks are the lifecycle hooks of one session.
@@ -40,7 +42,7 @@ func (x *session) openHooks(ctx context.Context) (*hooks, error) {
 	for _, f := range set.Flaws {
 		x.console.note("%s is not run: %s -> %s", f.File, f.Why, f.Fix)
 	}
-	runner := &hook.Runner{Proc: x.aroundHooks(x.procs), Root: x.root, Env: append(baseEnv(x.env.Environ), "RALPH=1", "RALPH_ROOT="+x.root)}
+	runner := &hook.Runner{Proc: x.aroundHooks(x.procs), Root: x.root, Env: append(workspace.BaseEnv(x.env.Environ), "RALPH=1", "RALPH_ROOT="+x.root)}
 	record := func(ctx context.Context, f ralph.Fact) error {
 		return x.journal.Update(ctx, "engine", func(*ralph.State) ([]ralph.Fact, error) { return []ralph.Fact{f}, nil })
 	}
@@ -85,7 +87,7 @@ func (x *session) beforeSession(ctx context.Context, pre *hook.Pre, record func(
 		return err
 	}
 	x.console.note("nothing was begun: %s", hook.Cause(*ran))
-	return exitError{exitLimit}
+	return exit.Error{Code: exit.Limit}
 }
 
 // before puts the pre- hooks before the steps of a doer.

@@ -11,15 +11,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
-func newInbox(env Env) *cobra.Command {
+func newInbox(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "inbox",
 		Short:   "The queue of specs: list, add, remove, clear",
@@ -61,8 +61,8 @@ func newInbox(env Env) *cobra.Command {
 	return cmd
 }
 
-func runInboxList(env Env) error {
-	s, _, err := readState(env, true, false)
+func runInboxList(env workspace.Env) error {
+	s, _, err := workspace.ReadState(env, true, false)
 	if err != nil {
 		return err
 	}
@@ -70,12 +70,12 @@ func runInboxList(env Env) error {
 	return err
 }
 
-func runInboxAdd(cmd *cobra.Command, env Env, name string) error {
-	file, err := specThere(env, name)
+func runInboxAdd(cmd *cobra.Command, env workspace.Env, name string) error {
+	file, err := workspace.SpecThere(env, name)
 	if err != nil {
 		return err
 	}
-	j, err := openJournal(env, true, false)
+	j, err := workspace.OpenJournal(env, true, false)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func runInboxAdd(cmd *cobra.Command, env Env, name string) error {
 	var id ralph.SpecID
 	var queued []*ralph.Spec
 	err = j.Update(cmd.Context(), "cli", func(s *ralph.State) ([]ralph.Fact, error) {
-		id, queued = newSpecID(s), s.Queued(file)
+		id, queued = workspace.NewSpecID(s), s.Queued(file)
 		return s.AddSpec(id, file, time.Now()), nil
 	})
 	var stale *journal.ViewError
@@ -100,7 +100,7 @@ func runInboxAdd(cmd *cobra.Command, env Env, name string) error {
 	return nil
 }
 
-func runInboxAddStdin(cmd *cobra.Command, env Env, name string) error {
+func runInboxAddStdin(cmd *cobra.Command, env workspace.Env, name string) error {
 	text, err := io.ReadAll(io.LimitReader(env.Stdin, mostSpec+1))
 	switch {
 	case err != nil:
@@ -108,7 +108,7 @@ func runInboxAddStdin(cmd *cobra.Command, env Env, name string) error {
 	case strings.TrimSpace(string(text)) == "":
 		return &ralph.Refusal{Why: "standard input is empty", Hint: "pipe a spec into `ralph inbox add -`", Kind: ralph.ErrUsage}
 	}
-	root, err := findRoot(env)
+	root, err := workspace.FindRoot(env)
 	if err != nil {
 		return err
 	}
@@ -185,8 +185,8 @@ func nameFrom(text string) string {
 	return "spec.md"
 }
 
-func runInboxRemove(cmd *cobra.Command, env Env, idOrFile string) error {
-	j, err := openJournal(env, true, false)
+func runInboxRemove(cmd *cobra.Command, env workspace.Env, idOrFile string) error {
+	j, err := workspace.OpenJournal(env, true, false)
 	if err != nil {
 		return err
 	}
@@ -206,8 +206,8 @@ func runInboxRemove(cmd *cobra.Command, env Env, idOrFile string) error {
 	return nil
 }
 
-func runInboxClear(cmd *cobra.Command, env Env) error {
-	j, err := openJournal(env, true, false)
+func runInboxClear(cmd *cobra.Command, env workspace.Env) error {
+	j, err := workspace.OpenJournal(env, true, false)
 	if err != nil {
 		return err
 	}

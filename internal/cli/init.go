@@ -8,14 +8,15 @@ import (
 	"path/filepath"
 
 	"github.com/google/renameio/v2"
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
-func newInit(env Env) *cobra.Command {
+func newInit(env workspace.Env) *cobra.Command {
 	var share bool
 	cmd := &cobra.Command{
 		Use: "init", Short: "Set ralph up in this repository", Args: cobra.NoArgs,
@@ -33,7 +34,7 @@ git merges two branches' files record by record, in each clone in which this was
 	return cmd
 }
 
-func runInit(cmd *cobra.Command, env Env, share bool) error {
+func runInit(cmd *cobra.Command, env workspace.Env, share bool) error {
 	repo, err := git.Open(cmd.Context(), proc.NewRunner(""), env.Dir, env.Environ)
 	if err != nil {
 		return err
@@ -42,7 +43,7 @@ func runInit(cmd *cobra.Command, env Env, share bool) error {
 	if err := os.MkdirAll(filepath.Join(root, "ralph/specs"), 0o755); err != nil {
 		return fmt.Errorf("set up ralph: %w", err)
 	}
-	if err := repo.Exclude(runtimePaths()); err != nil {
+	if err := repo.Exclude(workspace.RuntimePaths()); err != nil {
 		return err
 	}
 	path := filepath.Join(root, "ralph/config.yaml")
@@ -75,13 +76,13 @@ Next:
 	return nil
 }
 
-func newScriptedAgent(env Env) *cobra.Command {
+func newScriptedAgent(env workspace.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "scripted-agent <scenario>", Short: "Play a scenario as an agent (what the scripted driver runs)",
 		Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if code := playScenario(cmd.Context(), env, args[0]); code != 0 {
-				return exitError{code}
+				return exit.Error{Code: code}
 			}
 			return nil
 		},

@@ -9,6 +9,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/agent"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // mostTail is how much of an agent's output is read for its last words.
@@ -17,7 +18,7 @@ const mostTail = 64 << 10
 // listener finds out what the agents at work said last, from the files that keep their
 // output: a second terminal has no other way to know.
 type listener struct {
-	env   Env
+	env   workspace.Env
 	root  string
 	specs map[string]ralph.AgentSpec // by agent; nil until the settings are read
 	heard map[ralph.TaskID]heard
@@ -30,7 +31,7 @@ type heard struct {
 	words string
 }
 
-func newListener(env Env, root string) *listener {
+func newListener(env workspace.Env, root string) *listener {
 	return &listener{env: env, root: root, heard: map[ralph.TaskID]heard{}}
 }
 
@@ -93,7 +94,7 @@ func readTail(path string, size int64) (tail []byte, begun bool, err error) {
 func (l *listener) spec(name string) ralph.AgentSpec {
 	if l.specs == nil {
 		l.specs = map[string]ralph.AgentSpec{}
-		if c, err := loadConfig(l.env, l.root, nil); err == nil { // else no words: the start says what is wrong
+		if c, err := workspace.LoadConfig(l.env, l.root, nil); err == nil { // else no words: the start says what is wrong
 			for _, a := range c.Agents {
 				l.specs[a.Name] = a
 			}

@@ -12,12 +12,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
 // logOptions are the flags of `ralph log`.
@@ -29,7 +29,7 @@ type logOptions struct {
 	session                ralph.SessionID
 }
 
-func newLog(env Env) *cobra.Command {
+func newLog(env workspace.Env) *cobra.Command {
 	var o logOptions
 	cmd := &cobra.Command{
 		Use: "log [session]", Short: "What happened, from the journal", Args: cobra.MaximumNArgs(1),
@@ -70,7 +70,7 @@ session and task. --raw prints the journal's lines alone, as their hashes are of
 	return cmd
 }
 
-func runLog(ctx context.Context, env Env, o logOptions) error {
+func runLog(ctx context.Context, env workspace.Env, o logOptions) error {
 	p := &logPrinter{o: o, s: &ralph.State{}, namer: ralph.NewNamer(policy.AtRest)}
 	for i, name := range p.o.types {
 		p.o.types[i] = strings.TrimSpace(name)
@@ -85,7 +85,7 @@ func runLog(ctx context.Context, env Env, o logOptions) error {
 	if o.last < 0 {
 		return usage("--lines %d: give how many lines, 0 for all", o.last)
 	}
-	root, err := findRoot(env)
+	root, err := workspace.FindRoot(env)
 	if err != nil {
 		return err
 	}
@@ -148,9 +148,9 @@ type logPrinter struct {
 
 // debugs reports whether the log is to be of level debug. Settings that cannot be read are
 // no reason not to show what happened.
-func debugs(env Env, root, level string) (bool, error) {
+func debugs(env workspace.Env, root, level string) (bool, error) {
 	if level == "" {
-		c, _ := loadConfig(env, root, nil)
+		c, _ := workspace.LoadConfig(env, root, nil)
 		level = c.Log.Level
 	}
 	if level != "info" && level != "debug" {
@@ -239,7 +239,7 @@ func (p *logPrinter) flush(w io.Writer) error {
 	return err
 }
 
-func newVersion(env Env) *cobra.Command {
+func newVersion(env workspace.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

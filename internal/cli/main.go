@@ -11,22 +11,23 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
 // Main runs one command line and returns its exit code.
-func Main(ctx context.Context, env Env) int {
+func Main(ctx context.Context, env workspace.Env) int {
 	env, err := inDirectory(env)
 	if err != nil {
 		fmt.Fprintln(env.Stderr, "ralph:", err)
-		return exitUsage
+		return exit.Usage
 	}
-	env = ownPath(env)
+	env = workspace.OwnPath(env)
 	root := newRoot(env)
 	root.SetArgs(env.Args)
 	root.SetIn(env.Stdin)
@@ -34,19 +35,19 @@ func Main(ctx context.Context, env Env) int {
 	root.SetErr(env.Stderr)
 	err = root.ExecuteContext(ctx)
 	if err == nil {
-		return exitOK
+		return exit.OK
 	}
-	var code exitError
+	var code exit.Error
 	if errors.As(err, &code) {
-		return code.code
+		return code.Code
 	}
-	fmt.Fprintln(env.Stderr, "ralph:", redact.New(secretVars(env.Environ), nil).String(message(env, err)))
+	fmt.Fprintln(env.Stderr, "ralph:", redact.New(workspace.SecretVars(env.Environ), nil).String(message(env, err)))
 	return exitCode(err)
 }
 
 // inDirectory carries out a leading -C, as git has it: every command then works
 // as if it had been started there.
-func inDirectory(env Env) (Env, error) {
+func inDirectory(env workspace.Env) (workspace.Env, error) {
 	for len(env.Args) > 1 && (env.Args[0] == "-C" || env.Args[0] == "--directory") {
 		dir := env.Args[1]
 		if !filepath.IsAbs(dir) {
@@ -61,7 +62,7 @@ func inDirectory(env Env) (Env, error) {
 }
 
 // message is the error for a person: the cause, then the next step.
-func message(env Env, err error) string {
+func message(env workspace.Env, err error) string {
 	var corrupt *ralph.CorruptError
 	var locked *journal.LockedError
 	var full *fullDisk
@@ -98,12 +99,12 @@ func journalHint(e *ralph.CorruptError, other string) string {
 func exitCode(err error) int {
 	var refusal *ralph.Refusal
 	if errors.As(err, &refusal) && !errors.Is(err, ralph.ErrUsage) {
-		return exitFailures // not found, active: the command was fine, the state was not
+		return exit.Failures // not found, active: the command was fine, the state was not
 	}
-	return exitUsage
+	return exit.Usage
 }
 
-func newRoot(env Env) *cobra.Command {
+func newRoot(env workspace.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ralph",
 		Short: "ralph runs coding agents on a queue of specs until the work is done, tested and committed",

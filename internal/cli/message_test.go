@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // R-M5: on a full disk who reads the message does again what was not done, and only that:
 // a spec that is queued twice is paid for twice.
 func TestFullDiskMessage(t *testing.T) {
 	t.Parallel()
-	env := Env{Dir: t.TempDir()}
+	env := workspace.Env{Dir: t.TempDir()}
 	full := fmt.Errorf("write ralph/inbox.jsonl: %w", syscall.ENOSPC)
 	if got := message(env, full); !strings.Contains(got, "do it again") {
 		t.Errorf("what was not recorded: %q", got)

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
-func newMode(env Env) *cobra.Command {
+func newMode(env workspace.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "mode [manual, step, semi or autopilot]", Short: "Switch the mode of the running engine; what is at work goes on",
 		Long: `manual     at full speed to the first error: no pause, no retry, no other agent
@@ -34,14 +34,14 @@ begins with.`,
 }
 
 // showMode prints the mode of the running session, else the one that a start begins with.
-func showMode(env Env) error {
-	s, j, err := readState(env, false, false)
+func showMode(env workspace.Env) error {
+	s, j, err := workspace.ReadState(env, false, false)
 	if err != nil {
 		return err
 	}
 	mode := string(s.Session.Auto)
 	if j.Holder() == nil {
-		c, err := settingsOf(env)
+		c, err := workspace.SettingsOf(env)
 		if err != nil {
 			return err
 		}

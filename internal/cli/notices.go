@@ -8,6 +8,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/notify"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 const (
@@ -18,7 +19,7 @@ const (
 )
 
 // noticeOptions are the settings of notices. bell is used where there is a terminal.
-func noticeOptions(env Env, root string, c config.Config, bell func()) notify.Options {
+func noticeOptions(env workspace.Env, root string, c config.Config, bell func()) notify.Options {
 	n := c.Notify
 	o := notify.Options{
 		Root: root, SoundDir: filepath.Join(root, "ralph/.state/sounds"),

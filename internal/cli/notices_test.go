@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // post is a server that keeps what it gets; below /gone it has nothing.
@@ -48,7 +48,7 @@ func newPost(t *testing.T) *post {
 
 // engineIn is a repository with a plan of two tasks, an agent that does them
 // (the script says how it ends), a player that keeps what it played, and settings.
-func engineIn(t *testing.T, build string, settings string) (Env, *bytes.Buffer) {
+func engineIn(t *testing.T, build string, settings string) (workspace.Env, *bytes.Buffer) {
 	t.Helper()
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -68,7 +68,7 @@ quality: {commands: [test -e .git]}
 task: {delay: 0s}
 errors: {max_retries: 2, retry_base: 1ms}
 `+settings)
-	env := Env{
+	env := workspace.Env{
 		Dir: filepath.Join(dir, "repo"), Environ: []string{
 			"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 			"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com",
@@ -88,7 +88,7 @@ errors: {max_retries: 2, retry_base: 1ms}
 	return env, out
 }
 
-func ralphIn(t *testing.T, env Env, want int, args ...string) {
+func ralphIn(t *testing.T, env workspace.Env, want int, args ...string) {
 	t.Helper()
 	env.Args = args
 	if code := Main(t.Context(), env); code != want {
@@ -172,7 +172,7 @@ func TestNoticesRefused(t *testing.T) {
 func TestBell(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	c := newConsole(Env{Stdout: &out})
+	c := newConsole(workspace.Env{Stdout: &out})
 	c.note("one")
 	c.ring()
 	c.close()

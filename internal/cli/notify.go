@@ -8,16 +8,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/notify"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
 // Trying out how people are told of things.
 
-func newNotify(env Env) *cobra.Command {
+func newNotify(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "notify", Short: "Try the notifications: sounds, desktop, webhooks",
 		Long: `Sounds, desktop notifications and webhooks are set under notify in
@@ -47,7 +48,7 @@ func soundNames() string {
 	return strings.Join(names, ", ")
 }
 
-func runNotifyTest(cmd *cobra.Command, env Env, asJSON bool) error {
+func runNotifyTest(cmd *cobra.Command, env workspace.Env, asJSON bool) error {
 	o, done, err := placeForNotices(env)
 	if err != nil {
 		return err
@@ -64,17 +65,17 @@ func runNotifyTest(cmd *cobra.Command, env Env, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		err = printJSON(env.Stdout, results)
+		err = workspace.PrintJSON(env.Stdout, results)
 	} else {
 		err = printOutcomes(env, results)
 	}
 	if err == nil && slices.ContainsFunc(results, func(r notify.Outcome) bool { return r.Error != "" }) {
-		return exitError{exitFailures}
+		return exit.Error{Code: exit.Failures}
 	}
 	return err
 }
 
-func printOutcomes(env Env, results []notify.Outcome) error {
+func printOutcomes(env workspace.Env, results []notify.Outcome) error {
 	for _, r := range results {
 		mark, text := "ok    ", r.Saw
 		if r.Error != "" {
@@ -87,7 +88,7 @@ func printOutcomes(env Env, results []notify.Outcome) error {
 	return nil
 }
 
-func runNotifySound(cmd *cobra.Command, env Env, sound ralph.Sound) error {
+func runNotifySound(cmd *cobra.Command, env workspace.Env, sound ralph.Sound) error {
 	if !slices.Contains(ralph.Sounds(), sound) {
 		return &ralph.Refusal{Why: fmt.Sprintf("there is no sound %q", sound), Hint: "there are " + soundNames(), Kind: ralph.ErrUsage}
 	}
@@ -101,19 +102,19 @@ func runNotifySound(cmd *cobra.Command, env Env, sound ralph.Sound) error {
 		return err
 	}
 	if r.Error != "" {
-		return exitError{exitFailures}
+		return exit.Error{Code: exit.Failures}
 	}
 	return nil
 }
 
 // placeForNotices reads the settings, and makes a folder for the sounds that done
 // takes away: an engine has its own.
-func placeForNotices(env Env) (o notify.Options, done func(), err error) {
-	root, err := findRoot(env)
+func placeForNotices(env workspace.Env) (o notify.Options, done func(), err error) {
+	root, err := workspace.FindRoot(env)
 	if err != nil {
 		return o, nil, err
 	}
-	c, err := loadConfig(env, root, nil)
+	c, err := workspace.LoadConfig(env, root, nil)
 	if err != nil {
 		return o, nil, err
 	}
@@ -127,7 +128,7 @@ func placeForNotices(env Env) (o notify.Options, done func(), err error) {
 }
 
 // notify says what is set and whether it can work here.
-func (x *examination) notify(env Env, root string, c config.Config) {
+func (x *examination) notify(env workspace.Env, root string, c config.Config) {
 	seen := notify.Look(noticeOptions(env, root, c, nil))
 	if len(seen) == 0 {
 		x.ok("notify", "off: no sounds, desktop or webhooks are set")

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // follow folds facts and shows them to a panel, one a second.
@@ -92,7 +92,7 @@ func TestPanelIsBounded(t *testing.T) {
 // lines and the new panel alone.
 func TestDraw(t *testing.T) {
 	t.Parallel()
-	c := &console{env: Env{Terminal: true}, panel: newPanel()}
+	c := &console{env: workspace.Env{Terminal: true}, panel: newPanel()}
 	var out bytes.Buffer
 	now := time.UnixMilli(0)
 	drawn := c.draw(&out, nil, []string{"[1] one", "[2] two", "[3] three"}, now, 40, 0)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/person"
+	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -18,13 +20,13 @@ func personOnly() []string {
 }
 
 // forPersons has these commands refuse whoever comes from a turn, before all else.
-func forPersons(root *cobra.Command, env Env) {
+func forPersons(root *cobra.Command, env workspace.Env) {
 	only := personOnly()
 	var walk func(cmd *cobra.Command, path string)
 	walk = func(cmd *cobra.Command, path string) {
 		if run := cmd.RunE; run != nil && slices.Contains(only, path) {
 			cmd.RunE = func(c *cobra.Command, args []string) error {
-				if err := byPerson(env); err != nil {
+				if err := person.Required(env); err != nil {
 					return err
 				}
 				return run(c, args)

@@ -10,8 +10,11 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/profile"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/ralph-loop/ralph/internal/worktree"
 )
 
 // choosePlace decides where agents work: in the checkout, or in worktrees (X-68).
@@ -45,19 +48,19 @@ func (x *session) choosePlace(ctx context.Context) error {
 	return x.onBase(ctx)
 }
 
-func (x *session) onlyLandlock() bool { return x.cage != nil && x.cage.kind == sandbox.Landlock }
+func (x *session) onlyLandlock() bool { return x.cage != nil && x.cage.Kind == sandbox.Landlock }
 
 // boundPlace tells the sandbox where agents work, and puts the hooks of the repository into it.
 func (x *session) boundPlace() {
 	if x.cage == nil {
 		return
 	}
-	x.cage.isolated = x.isolated
+	x.cage.Isolated = x.isolated
 	if x.onlyLandlock() && !x.isolated && (!x.dryRun || x.config.Isolation == "none") {
-		x.notices = append(x.notices, landlockInPlace+"; install bubblewrap, or let agents work in worktrees (isolation: worktree, `ralph autopilot`)")
+		x.notices = append(x.notices, profile.LandlockInPlace+"; install bubblewrap, or let agents work in worktrees (isolation: worktree, `ralph autopilot`)")
 	}
-	x.repo.Shield(filepath.Join(stateDir(x.root), "sandbox", "hooks"), func(dir string, argv []string) ([]string, error) {
-		return x.cage.argv(dir, argv, x.env.Environ)
+	x.repo.Shield(filepath.Join(workspace.StateDir(x.root), "sandbox", "hooks"), func(dir string, argv []string) ([]string, error) {
+		return x.cage.Argv(dir, argv, x.env.Environ)
 	})
 }
 
@@ -73,7 +76,7 @@ func (x *session) onBase(ctx context.Context) error {
 		return err
 	}
 	return &ralph.Refusal{
-		Why:  fmt.Sprintf("base_branch is %s, and %s is checked out", base, orHead(head.Branch)),
+		Why:  fmt.Sprintf("base_branch is %s, and %s is checked out", base, worktree.OrHead(head.Branch)),
 		Hint: "git switch " + base + ", or change base_branch in ralph/config.yaml", Kind: ralph.ErrUsage,
 	}
 }
@@ -167,7 +170,7 @@ func few(names []string, most int, between string) string {
 
 // policyOf is what policy decides this session with.
 func (x *session) policyOf(planOnly bool) policy.Config {
-	c, p := x.config, policyConfig(x.config)
+	c, p := x.config, workspace.PolicyConfig(x.config)
 	p.Agents, p.Checks = x.chain, len(x.checks) > 0
 	for _, g := range x.checks {
 		p.Commands, p.CheckNames = append(p.Commands, g.Command), append(p.CheckNames, g.Name)
@@ -182,7 +185,7 @@ func (x *session) policyOf(planOnly bool) policy.Config {
 		p.Parallel = c.Parallel
 	}
 	if x.mode == "autopilot" {
-		p.Parallel = slotsOf(c)
+		p.Parallel = workspace.SlotsOf(c)
 	}
 	return p
 }

@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/prompt"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
-func newPlan(env Env) *cobra.Command {
+func newPlan(env workspace.Env) *cobra.Command {
 	var force, checklist bool
 	x := &session{env: env, mode: "plan"}
 	cmd := &cobra.Command{
@@ -23,7 +23,7 @@ unticked items of the spec's own checklist become the tasks, without an agent.`,
 		Example: "  ralph plan feature-x.md\n  ralph plan feature-x.md --from-checklist\n  ralph plan feature-x.md --web\n  ralph query tasks",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file, err := specThere(env, args[0])
+			file, err := workspace.SpecThere(env, args[0])
 			if err != nil {
 				return err
 			}
@@ -46,8 +46,8 @@ unticked items of the spec's own checklist become the tasks, without an agent.`,
 
 // confirmDrop asks before an unfinished plan makes room; without a terminal it
 // refuses, since nobody can be asked.
-func confirmDrop(env Env, file string, force bool) error {
-	s, _, err := readState(env, false, true)
+func confirmDrop(env workspace.Env, file string, force bool) error {
+	s, _, err := workspace.ReadState(env, false, true)
 	if err != nil {
 		return err
 	}
@@ -93,8 +93,8 @@ func waysOn(old, file string) string {
 		"or take its tasks over: `ralph query tasks` lists them, `ralph task edit`, `add`, `skip` change them"
 }
 
-func planFromChecklist(cmd *cobra.Command, env Env, file string) error {
-	root, err := findRoot(env)
+func planFromChecklist(cmd *cobra.Command, env workspace.Env, file string) error {
+	root, err := workspace.FindRoot(env)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func planFromChecklist(cmd *cobra.Command, env Env, file string) error {
 	if len(items) == 0 {
 		return &ralph.Refusal{Why: fmt.Sprintf("ralph/specs/%s has no unticked checklist item (`- [ ] ...`)", file), Hint: "add some, or let an agent plan it: ralph plan " + file, Kind: ralph.ErrUsage}
 	}
-	j, err := openJournal(env, false, true)
+	j, err := workspace.OpenJournal(env, false, true)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func planFromChecklist(cmd *cobra.Command, env Env, file string) error {
 		return &ralph.Refusal{Why: fmt.Sprintf("an engine is at work here (pid %d)", owner.Pid), Hint: "stop it first: ralph stop", Kind: ralph.ErrActive}
 	}
 	err = j.Update(cmd.Context(), "cli", func(s *ralph.State) ([]ralph.Fact, error) {
-		ids := newTaskIDs(&ralph.State{}, len(items)) // the old plan makes room
+		ids := workspace.NewTaskIDs(&ralph.State{}, len(items)) // the old plan makes room
 		return s.SetPlan(file, prompt.NewTasks(items, file, "", ids)), nil
 	})
 	if err != nil {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/ralph-loop/ralph/internal/worktree"
 )
 
 // remoteWithLogin is a repository behind HTTP that wants a password, and the environment of a
@@ -93,7 +95,7 @@ func TestPushIsRalphs(t *testing.T) {
 	}
 
 	// what the agent has: none of these comes through
-	agent := baseEnv(person)
+	agent := workspace.BaseEnv(person)
 	if slices.ContainsFunc(agent, func(kv string) bool { return strings.Contains(kv, "canary") || strings.HasPrefix(kv, "SSH_AUTH_SOCK=") }) {
 		t.Errorf("the agent's environment has a credential: %q", agent)
 	}
@@ -133,7 +135,7 @@ func TestPushIsRalphs(t *testing.T) {
 	}
 	push := func(args ...string) (string, int, error) {
 		asked = nil
-		return pushing{repo}.push(t.Context(), dir, append([]string{"git", "push"}, args...), allow)
+		return worktree.Pushing{Repo: repo}.Push(t.Context(), dir, append([]string{"git", "push"}, args...), allow)
 	}
 	three := commit("three")
 	if said, code, err := push("-u", "origin", "main"); err != nil || code != 0 || len(asked) != 0 || there("refs/heads/main") != three {

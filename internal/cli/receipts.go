@@ -8,15 +8,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
-func newReceipts(env Env) *cobra.Command {
+func newReceipts(env workspace.Env) *cobra.Command {
 	var ask report.Receipts
 	var session string
 	cmd := &cobra.Command{
@@ -49,8 +49,8 @@ the settings, the outcome, and whether it comes out the same when decided once m
 	return cmd
 }
 
-func listReceipts(env Env, ask *report.Receipts, asJSON bool) error {
-	j, err := openReader(env, false, false)
+func listReceipts(env workspace.Env, ask *report.Receipts, asJSON bool) error {
+	j, err := workspace.OpenReader(env, false, false)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func listReceipts(env Env, ask *report.Receipts, asJSON bool) error {
 	}
 	list := ask.List()
 	if asJSON {
-		return printJSON(env.Stdout, list)
+		return workspace.PrintJSON(env.Stdout, list)
 	}
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(env.Stdout, "No decisions yet.")
@@ -82,8 +82,8 @@ func listReceipts(env Env, ask *report.Receipts, asJSON bool) error {
 }
 
 // showReceipt is one receipt with what it saw, decided once more.
-func showReceipt(env Env, seq int64, asJSON bool) error {
-	j, err := openReader(env, false, false)
+func showReceipt(env workspace.Env, seq int64, asJSON bool) error {
+	j, err := workspace.OpenReader(env, false, false)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func showReceipt(env Env, seq int64, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return printJSON(env.Stdout, x)
+		return workspace.PrintJSON(env.Stdout, x)
 	}
 	return printDressed(env, x.Text())
 }
@@ -154,7 +154,7 @@ func see(x *report.Evidence, s *ralph.State, e ralph.Event) error {
 }
 
 // printDressed prints a text, on a terminal so that it fits.
-func printDressed(env Env, text string) error {
+func printDressed(env workspace.Env, text string) error {
 	if env.Terminal {
 		columns, _ := terminalSize()
 		text = strings.Join(dress(env, text, columns), "\n") + "\n"

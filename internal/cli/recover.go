@@ -7,14 +7,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/recovery"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
-func newRecover(env Env) *cobra.Command {
+func newRecover(env workspace.Env) *cobra.Command {
 	var all bool
 	list := func(cmd *cobra.Command, asJSON bool) error { return runRecoverList(cmd.Context(), env, asJSON, all) }
 	cmd := &cobra.Command{
@@ -54,18 +55,18 @@ Nothing of it is removed by ralph unless it is merged or you say so.`,
 	return cmd
 }
 
-func runRecoverList(ctx context.Context, env Env, asJSON, all bool) error {
-	_, list, err := openLedger(ctx, env)
+func runRecoverList(ctx context.Context, env workspace.Env, asJSON, all bool) error {
+	_, list, err := recovery.OpenLedger(ctx, env)
 	if err != nil {
 		return err
 	}
 	if !all {
-		list = slices.DeleteFunc(list, func(e entry) bool {
-			return e.Gone || e.State == workMerged && e.Kind != "worktree"
+		list = slices.DeleteFunc(list, func(e recovery.Entry) bool {
+			return e.Gone || e.State == recovery.WorkMerged && e.Kind != "worktree"
 		})
 	}
 	if asJSON {
-		return printJSON(env.Stdout, map[string]any{"version": 1, "entries": append([]entry{}, list...)})
+		return workspace.PrintJSON(env.Stdout, map[string]any{"version": 1, "entries": append([]recovery.Entry{}, list...)})
 	}
 	return printLedger(env.Stdout, list)
 }
@@ -73,11 +74,11 @@ func runRecoverList(ctx context.Context, env Env, asJSON, all bool) error {
 // stateWords say where the work of an entry is.
 func stateWords(state string) string {
 	return map[string]string{
-		workMerged: "merged", workBranch: "on a branch", workOnly: "only here", workGone: "gone",
+		recovery.WorkMerged: "merged", recovery.WorkBranch: "on a branch", recovery.WorkOnly: "only here", recovery.WorkGone: "gone",
 	}[state]
 }
 
-func printLedger(w io.Writer, list []entry) error {
+func printLedger(w io.Writer, list []recovery.Entry) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(w, "Nothing is put aside. (--all also lists what is merged and gone.)")
 		return err
@@ -97,31 +98,31 @@ func printLedger(w io.Writer, list []entry) error {
 	return err
 }
 
-func about(e entry) string {
+func about(e recovery.Entry) string {
 	if e.Task == "" || strings.Contains(e.What, string(e.Task)) {
 		return e.What
 	}
 	return string(e.Task) + " " + e.What
 }
 
-func runRecoverShow(ctx context.Context, env Env, name string, asJSON bool) error {
-	repo, list, err := openLedger(ctx, env)
+func runRecoverShow(ctx context.Context, env workspace.Env, name string, asJSON bool) error {
+	repo, list, err := recovery.OpenLedger(ctx, env)
 	if err != nil {
 		return err
 	}
-	e, err := findEntry(list, name)
+	e, err := recovery.FindEntry(list, name)
 	if err != nil {
 		return err
 	}
-	x := shownEntry{entry: e, Restore: "ralph recover restore " + e.ID}
+	x := recovery.ShownEntry{Entry: e, Restore: "ralph recover restore " + e.ID}
 	if e.Kind == "worktree" {
 		x.Restore = "cd " + e.Path
 	}
-	if err := x.read(ctx, repo); err != nil {
+	if err := x.Read(ctx, repo); err != nil {
 		return err
 	}
 	if asJSON {
-		return printJSON(env.Stdout, x)
+		return workspace.PrintJSON(env.Stdout, x)
 	}
 	fmt.Fprintf(env.Stdout, "%s  %s, %s\n", e.ID, e.Kind, stateWords(e.State))
 	for _, l := range [][2]string{{"task", string(e.Task)}, {"what", e.What}, {"commit", e.Commit}, {"ref", e.Ref}, {"path", e.Path}, {"get it back", x.Restore}} {
@@ -138,16 +139,16 @@ func runRecoverShow(ctx context.Context, env Env, name string, asJSON bool) erro
 	return nil
 }
 
-func runRecoverRestore(ctx context.Context, env Env, name, as string, asJSON bool) error {
-	repo, list, err := openLedger(ctx, env)
+func runRecoverRestore(ctx context.Context, env workspace.Env, name, as string, asJSON bool) error {
+	repo, list, err := recovery.OpenLedger(ctx, env)
 	if err != nil {
 		return err
 	}
-	e, err := findEntry(list, name)
+	e, err := recovery.FindEntry(list, name)
 	switch {
 	case err != nil:
 		return err
-	case e.State == workGone:
+	case e.State == recovery.WorkGone:
 		return &ralph.Refusal{Why: e.ID + " is gone", Hint: "git may still have it for a while: git branch " + orWord(as, "recovered") + " " + e.Commit, Kind: ralph.ErrNotFound}
 	case e.Kind == "worktree" && as == "":
 		as = "recovered/" + strings.TrimPrefix(e.ID, "ralph/.worktrees/")
@@ -157,7 +158,7 @@ func runRecoverRestore(ctx context.Context, env Env, name, as string, asJSON boo
 		return err
 	}
 	if asJSON {
-		return printJSON(env.Stdout, map[string]any{"id": e.ID, "branch": brought.Branch, "commit": e.Commit, "command": brought.Command})
+		return workspace.PrintJSON(env.Stdout, map[string]any{"id": e.ID, "branch": brought.Branch, "commit": e.Commit, "command": brought.Command})
 	}
 	if brought.Branch != "" {
 		fmt.Fprintf(env.Stdout, "branch %s is at %.9s\n", brought.Branch, e.Commit)

@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
-func newRecoverJournal(env Env) *cobra.Command {
+func newRecoverJournal(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "journal", Short: "Make a corrupt journal usable again: keep what is good, move the rest aside", Args: cobra.NoArgs,
 		Long: `Make a corrupt journal usable again.
@@ -30,16 +30,16 @@ an engine runs here.`,
 	return cmd
 }
 
-func runRecoverJournal(ctx context.Context, env Env, asJSON bool) error {
-	root, err := findRoot(env)
+func runRecoverJournal(ctx context.Context, env workspace.Env, asJSON bool) error {
+	root, err := workspace.FindRoot(env)
 	if err != nil {
 		return err
 	}
-	me, err := owner(time.Now())
+	me, err := workspace.Owner(time.Now())
 	if err != nil {
 		return err
 	}
-	cut, err := journal.Repair(ctx, journal.Options{Root: root, Inbox: true, Plan: true, Now: time.Now, NewID: newID, Me: me, Alive: proc.Alive})
+	cut, err := journal.Repair(ctx, journal.Options{Root: root, Inbox: true, Plan: true, Now: time.Now, NewID: workspace.NewID, Me: me, Alive: proc.Alive})
 	if locked, ok := errors.AsType[*journal.LockedError](err); ok {
 		return &ralph.Refusal{Why: "the journal is in use: " + locked.Error() + "\n" + lockHint(locked), Kind: ralph.ErrActive}
 	}
@@ -47,7 +47,7 @@ func runRecoverJournal(ctx context.Context, env Env, asJSON bool) error {
 	case err != nil && cut == nil:
 		return err
 	case asJSON:
-		return errors.Join(err, printJSON(env.Stdout, map[string]any{"version": 1, "cut": cut}))
+		return errors.Join(err, workspace.PrintJSON(env.Stdout, map[string]any{"version": 1, "cut": cut}))
 	case cut == nil:
 		_, err = fmt.Fprintln(env.Stdout, "The journal is whole: nothing was changed.")
 		return err

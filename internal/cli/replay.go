@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
-func newReplay(env Env) *cobra.Command {
+func newReplay(env workspace.Env) *cobra.Command {
 	var asJSON, current bool
 	cmd := &cobra.Command{
 		Use: "replay [session]", Short: "Decide every receipt again and show differences",
@@ -34,18 +35,18 @@ would have been decided otherwise?`,
 	return cmd
 }
 
-func runReplay(env Env, session string, asJSON, current bool) error {
+func runReplay(env workspace.Env, session string, asJSON, current bool) error {
 	result, err := replayed(env, ralph.SessionID(session), current, nil)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		err = printJSON(env.Stdout, result)
+		err = workspace.PrintJSON(env.Stdout, result)
 	} else {
 		err = printReplay(env.Stdout, result)
 	}
 	if err == nil && result.Differ > 0 {
-		return exitError{exitFailures}
+		return exit.Error{Code: exit.Failures}
 	}
 	return err
 }

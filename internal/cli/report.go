@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/google/renameio/v2"
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
-func newReport(env Env) *cobra.Command {
+func newReport(env workspace.Env) *cobra.Command {
 	var format, out, when string
 	var all, asJSON, asMarkdown bool
 	cmd := &cobra.Command{
@@ -79,12 +79,12 @@ func formatOf(format, out string) (string, error) {
 	return "", usage("--format %s: use md, json or html", format)
 }
 
-func runReport(env Env, opt report.ReportOptions, format, out string) error {
+func runReport(env workspace.Env, opt report.ReportOptions, format, out string) error {
 	format, err := formatOf(format, out)
 	if err != nil {
 		return err
 	}
-	j, err := openReader(env, false, true)
+	j, err := workspace.OpenReader(env, false, true)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func runReport(env Env, opt report.ReportOptions, format, out string) error {
 }
 
 // putReport writes a report to standard output, or to a file.
-func putReport(env Env, out string, text []byte) error {
+func putReport(env workspace.Env, out string, text []byte) error {
 	if out == "" || out == "-" {
 		_, err := env.Stdout.Write(text)
 		return err
@@ -131,7 +131,7 @@ func putReport(env Env, out string, text []byte) error {
 }
 
 // runMorning tells what happened since a time, on one page.
-func runMorning(env Env, when, format, out string) error {
+func runMorning(env workspace.Env, when, format, out string) error {
 	now := time.Now()
 	from, err := parseSince(when, now)
 	if err == nil && when == "" {
@@ -151,7 +151,7 @@ func runMorning(env Env, when, format, out string) error {
 	if format == "html" {
 		return usage("--since is one page of text: use --markdown or --json, or the dashboard (`ralph serve`)")
 	}
-	j, err := openReader(env, true, true)
+	j, err := workspace.OpenReader(env, true, true)
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
 // resumeFlags adds --resume and --fresh.
@@ -50,7 +50,7 @@ func (x *session) askToResume() error {
 	if x.fresh {
 		return nil
 	}
-	s, j, err := readState(x.env, false, false)
+	s, j, err := workspace.ReadState(x.env, false, false)
 	if err != nil || j.Holder() != nil { // an engine that is there is the lock's matter
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // who is asked, and what the answers mean.
@@ -54,7 +55,7 @@ func TestAskToResume(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			j, err := journal.Open(journal.Options{Root: dir, NewID: newID})
+			j, err := journal.Open(journal.Options{Root: dir, NewID: workspace.NewID})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +65,7 @@ func TestAskToResume(t *testing.T) {
 			}
 			var out bytes.Buffer
 			x := session{
-				env:    Env{Dir: dir, Stdin: strings.NewReader(tt.stdin), Stdout: &out, Terminal: tt.terminal},
+				env:    workspace.Env{Dir: dir, Stdin: strings.NewReader(tt.stdin), Stdout: &out, Terminal: tt.terminal},
 				mode:   "autopilot",
 				resume: tt.resume, fresh: tt.begin, parts: &parts{root: dir},
 			}

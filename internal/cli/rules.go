@@ -5,15 +5,15 @@ import (
 	"io"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
 // Answers of people that hold from now on.
 
-func newRules(env Env) *cobra.Command {
+func newRules(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rules", Short: "Your answers that hold from now on (--always); revoke ends one", Args: cobra.NoArgs,
 		Long: `An answer with --always is a rule: whoever asks the very same later gets it at once. The
@@ -27,13 +27,13 @@ what is on the never list. Each answer that a rule gives is in ` + "`ralph log`"
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		s, j, err := readState(env, false, false)
+		s, j, err := workspace.ReadState(env, false, false)
 		if err != nil {
 			return err
 		}
 		rows := report.QueryRules(s, j.Now())
 		if *asJSON {
-			return printJSON(env.Stdout, rows)
+			return workspace.PrintJSON(env.Stdout, rows)
 		}
 		return listRules(env.Stdout, rows)
 	}
@@ -61,13 +61,13 @@ func listRules(w io.Writer, rows []report.RuleRecord) error {
 	return err
 }
 
-func newRulesRevoke(env Env) *cobra.Command {
+func newRulesRevoke(env workspace.Env) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "revoke <id>", Short: "End a rule: the next time a person is asked again", Args: cobra.ExactArgs(1),
 		Example: "  ralph rules revoke r-5f0c",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			j, err := openJournal(env, false, false)
+			j, err := workspace.OpenJournal(env, false, false)
 			if err != nil {
 				return err
 			}

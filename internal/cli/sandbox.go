@@ -5,14 +5,15 @@ import (
 	"fmt"
 	"syscall"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/profile"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 	"github.com/ralph-loop/ralph/internal/shim"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
-func newSandboxExec(env Env) *cobra.Command {
+func newSandboxExec(env workspace.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "sandbox-exec <box> <program> <argv ...>", Short: "Become a program inside landlock", Hidden: true,
 		Example: `  ralph sandbox-exec '{"write": ["/tmp"]}' /bin/sh sh -c 'echo > /tmp/x'`, Args: cobra.MinimumNArgs(3), DisableFlagParsing: true,
@@ -21,7 +22,7 @@ func newSandboxExec(env Env) *cobra.Command {
 }
 
 // runSandboxExec becomes the program, or fails: never does it run without the sandbox.
-func runSandboxExec(env Env, args []string) error {
+func runSandboxExec(env workspace.Env, args []string) error {
 	var box sandbox.Box
 	if err := json.Unmarshal([]byte(args[0]), &box); err != nil {
 		return fmt.Errorf("sandbox-exec: what may be written: %w", err)
@@ -36,7 +37,7 @@ func runSandboxExec(env Env, args []string) error {
 }
 
 // below says what stands between agents and the world, and what could.
-func (x *examination) below(env Env, c config.Config) {
+func (x *examination) below(env workspace.Env, c config.Config) {
 	var there []string
 	for _, name := range c.Gate.Shims {
 		if _, err := shim.Real(name, "", env.Environ); err == nil {
@@ -55,14 +56,14 @@ func (x *examination) below(env Env, c config.Config) {
 		x.note("sandbox", "off (sandbox.kind): agents, and the checks that run what they wrote, can do whatever you can", "sandbox.kind: auto")
 		return
 	}
-	o := offers(env.Environ)
-	switch kind, err := o.choose(c.Sandbox.Kind); {
+	o := profile.Offers(env.Environ)
+	switch kind, err := o.Choose(c.Sandbox.Kind); {
 	case err != nil:
 		x.refused("sandbox", err)
 	case kind == sandbox.Off:
-		x.note("sandbox", "off: "+o.words()+"; agents, and the checks that run what they wrote, can do whatever you can", "install bubblewrap")
+		x.note("sandbox", "off: "+o.Words()+"; agents, and the checks that run what they wrote, can do whatever you can", "install bubblewrap")
 	case kind == sandbox.Landlock && c.Isolation == "none":
-		x.note("sandbox", landlockInPlace, "isolation: auto, or install bubblewrap")
+		x.note("sandbox", profile.LandlockInPlace, "isolation: auto, or install bubblewrap")
 	default:
 		x.ok("sandbox", "%s: agents, checks and hooks write in their work tree, temporary folders and sandbox.write alone", kind)
 	}

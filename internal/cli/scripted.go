@@ -4,8 +4,9 @@ import (
 	"context"
 
 	"github.com/ralph-loop/ralph/internal/agent/scripted"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
-func playScenario(ctx context.Context, env Env, scenario string) int {
+func playScenario(ctx context.Context, env workspace.Env, scenario string) int {
 	return scripted.Play(ctx, env.Stdin, env.Stdout, env.Stderr, env.Environ, env.Dir, scenario)
 }

@@ -12,14 +12,14 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/web/guard"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
-func newServe(env Env) *cobra.Command {
+func newServe(env workspace.Env) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use: "serve", Short: "The web dashboard: see everything, act on everything", Args: cobra.NoArgs,
@@ -51,10 +51,10 @@ type serveFlags struct {
 	json            bool
 }
 
-func runServe(ctx context.Context, env Env, f serveFlags) error {
+func runServe(ctx context.Context, env workspace.Env, f serveFlags) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	root, err := findRoot(env)
+	root, err := workspace.FindRoot(env)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func runServe(ctx context.Context, env Env, f serveFlags) error {
 }
 
 // showOther prints a link to the dashboard that another process serves.
-func showOther(ctx context.Context, env Env, root string, f serveFlags, open bool) error {
+func showOther(ctx context.Context, env workspace.Env, root string, f serveFlags, open bool) error {
 	e, err := askOther(ctx, root)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func showOther(ctx context.Context, env Env, root string, f serveFlags, open boo
 func askOther(ctx context.Context, root string) (guard.Entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, otherLimit)
 	defer cancel()
-	e, err := guard.Ask(ctx, stateDir(root))
+	e, err := guard.Ask(ctx, workspace.StateDir(root))
 	if err != nil {
 		who, hint := "another process", "end it and start again"
 		if e.Pid > 0 {
@@ -166,8 +166,8 @@ func printEntry(w io.Writer, url, link string, pid int) error {
 // placeOfWeb is where the settings have the dashboard listen, and whether they have the
 // browser opened. Settings that cannot be read are no reason to show nothing: the
 // dashboard is a place to mend them.
-func placeOfWeb(env Env, root string, notes io.Writer) (place, bool) {
-	c, err := loadConfig(env, root, nil)
+func placeOfWeb(env workspace.Env, root string, notes io.Writer) (place, bool) {
+	c, err := workspace.LoadConfig(env, root, nil)
 	if err != nil {
 		fmt.Fprintf(notes, "The settings cannot be used, so the dashboard listens where it does without them:\n%v\n\n", err)
 		return place{addr: config.Defaults().Web.Addr}, false
@@ -177,7 +177,7 @@ func placeOfWeb(env Env, root string, notes io.Writer) (place, bool) {
 
 // buildOf changes with every build of ralph, also between two of the same version: a
 // page of another one loads itself anew.
-func buildOf(env Env) string {
+func buildOf(env workspace.Env) string {
 	info, err := os.Stat(env.Self)
 	if err != nil {
 		return env.Version

@@ -16,18 +16,21 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/engine"
+	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/notify"
+	"github.com/ralph-loop/ralph/internal/person"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // session is one engine command: agent, construct or plan.
 type session struct {
-	env        Env
+	env        workspace.Env
 	mode       string
 	only       string            // construct, plan: the spec
 	flags      map[string]string // dotted settings
@@ -83,7 +86,7 @@ func (x *session) run(ctx context.Context) error {
 	if err := x.choosePlace(ctx); err != nil {
 		return err
 	}
-	if err := x.repo.Exclude(runtimePaths()); err != nil {
+	if err := x.repo.Exclude(workspace.RuntimePaths()); err != nil {
 		return err
 	}
 	if err := x.askToResume(); err != nil {
@@ -97,8 +100,8 @@ func (x *session) run(ctx context.Context) error {
 		return err
 	}
 	x.journal, err = journal.Open(journal.Options{
-		Root: x.root, Inbox: x.mode == "agent", Plan: true, NewID: newID, Observe: x.observe, Me: me(), Alive: proc.Alive,
-		Redact: redactFacts(func() *redact.Redactor { return x.parts.redact }),
+		Root: x.root, Inbox: x.mode == "agent", Plan: true, NewID: workspace.NewID, Observe: x.observe, Me: workspace.Me(), Alive: proc.Alive,
+		Redact: workspace.RedactFacts(func() *redact.Redactor { return x.parts.redact }),
 	})
 	if err != nil {
 		return err
@@ -149,7 +152,7 @@ func (x *session) needsTasks(ctx context.Context) error {
 
 // takeLock makes this process the engine, and ends what a dead one left behind.
 func (x *session) takeLock() error {
-	self, err := owner(time.Now())
+	self, err := workspace.Owner(time.Now())
 	if err != nil {
 		return err
 	}
@@ -179,7 +182,7 @@ func (x *session) takeLock() error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("end what the last engine left running: %w", err), lock.Unlock())
 	}
-	if left, err := readSessions(x.root); err == nil {
+	if left, err := person.ReadSessions(x.root); err == nil {
 		swept = append(swept, x.procs.EndSessions(context.Background(), left)...)
 	}
 	if err := x.repo.Settle(context.Background(), cutSince(dead, x.journal.State())); err != nil {
@@ -217,7 +220,7 @@ func (x *session) begin(ctx context.Context) error {
 	}
 	now := time.Now()
 	started := ralph.SessionStarted{
-		ID: newSessionID(now), Mode: x.mode, Version: x.env.Version, Pid: os.Getpid(), Auto: ralph.Autonomy(x.config.Mode),
+		ID: workspace.NewSessionID(now), Mode: x.mode, Version: x.env.Version, Pid: os.Getpid(), Auto: ralph.Autonomy(x.config.Mode),
 		Plan: s.Plan.File, Steps: len(s.Plan.Tasks), DryRun: x.dryRun || x.mode == "plan",
 	}
 	started.Host, _ = os.Hostname()
@@ -273,11 +276,11 @@ func (x *session) work(ctx context.Context) error {
 	defer stopSignals()
 	beatCtx, stopBeat := context.WithCancel(ctx)
 	defer stopBeat()
-	go beat(beatCtx, guarded{x.lock, x.root}, force, x.console.note)
+	go beat(beatCtx, person.Guarded{SessionLock: x.lock, Root: x.root}, force, x.console.note)
 	if err := proc.AdoptOrphans(); err != nil {
 		return x.broken(fmt.Errorf("become the parent of what agents leave behind: %w", err))
 	}
-	defer func() { _ = rememberSessions(x.root) }()
+	defer func() { _ = person.RememberSessions(x.root) }()
 
 	x.journal.Tolerate()
 	executor := x.executor(x.env, x.policy, x.console)
@@ -297,7 +300,7 @@ func (x *session) work(ctx context.Context) error {
 		}
 		x.atOnce = true
 		x.console.note("stopped at once; %s", x.journal.State().NextStart(true))
-		return exitError{exitInterrupted}
+		return exit.Error{Code: exit.Interrupted}
 	case err != nil:
 		return x.broken(err)
 	}

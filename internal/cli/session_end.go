@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/worktree"
 )
 
 // What comes after the engine: work is put where the next start finds it, what
@@ -59,7 +61,7 @@ func (x *session) cleanUp(ctx context.Context) error {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	f := worktrees{x.repo}.cleanUp(ctx, x.journal.State())
+	f := worktree.Worktrees{Repo: x.repo}.CleanUp(ctx, x.journal.State())
 	if f.Error != "" {
 		x.console.note("%s (nothing is lost; the end of the next session tries again)", f.Error)
 	}
@@ -72,37 +74,37 @@ func (x *session) cleanUp(ctx context.Context) error {
 // exitFor is the exit code of a session that came to its own end (product.md 3).
 // signalled says that a signal, not a word from elsewhere, asked it to stop.
 func exitFor(reason ralph.Reason, s *ralph.State, signalled bool) error {
-	code := exitOK
+	code := exit.OK
 	switch reason {
 	case ralph.ReasonEmpty:
 		if s.Session.Failed > 0 {
-			code = exitFailures
+			code = exit.Failures
 		}
 	case ralph.ReasonFailed:
-		code = exitFailures
+		code = exit.Failures
 		if s.Session.Mode == "autopilot" && len(endedBadly(s)) == 0 && needsPerson(s) {
-			code = exitHuman
+			code = exit.Human
 		}
 	case ralph.ReasonError, ralph.ReasonAborted, ralph.ReasonDenied:
-		code = exitFailures
+		code = exit.Failures
 	case ralph.ReasonUnanswered, ralph.ReasonPerson:
-		code = exitHuman
+		code = exit.Human
 	case ralph.ReasonMaxCost, ralph.ReasonMaxFailures, ralph.ReasonBudget, ralph.ReasonLimited, ralph.ReasonHook:
-		code = exitLimit
+		code = exit.Limit
 	case ralph.ReasonInterrupted:
 		switch {
 		case workLeft(s) && signalled:
-			code = exitInterrupted
+			code = exit.Interrupted
 		case workLeft(s):
-			code = exitStopped
+			code = exit.Stopped
 		case needsPerson(s):
-			code = exitHuman
+			code = exit.Human
 		}
 	}
-	if code == exitOK {
+	if code == exit.OK {
 		return nil
 	}
-	return exitError{code}
+	return exit.Error{Code: code}
 }
 
 // workLeft reports whether a session that was stopped had more to do.

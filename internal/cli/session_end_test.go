@@ -8,10 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
 // The exit codes of an autopilot session (product 3).
@@ -51,14 +52,14 @@ func TestExitForAutopilot(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := &ralph.State{Session: ralph.Session{Mode: "autopilot"}, Plan: ralph.Plan{Tasks: tt.tasks, Integration: tt.at}}
-			var code exitError
+			var code exit.Error
 			errors.As(exitFor(tt.reason, s, false), &code)
-			if code.code != tt.want {
-				t.Errorf("exit code %d, want %d", code.code, tt.want)
+			if code.Code != tt.want {
+				t.Errorf("exit code %d, want %d", code.Code, tt.want)
 			}
 			if want := map[int]int{5: 130}[tt.want]; want > 0 { // after a signal
-				if errors.As(exitFor(tt.reason, s, true), &code); code.code != want {
-					t.Errorf("exit code %d after a signal, want %d", code.code, want)
+				if errors.As(exitFor(tt.reason, s, true), &code); code.Code != want {
+					t.Errorf("exit code %d after a signal, want %d", code.Code, want)
 				}
 			}
 			told := strings.Join(endWords(s), "\n")
@@ -86,9 +87,9 @@ func TestExitWhenStopped(t *testing.T) {
 		{"plan, not planned", ralph.State{Session: ralph.Session{Mode: "plan"}}, 5},
 		{"plan, planned", ralph.State{Session: ralph.Session{Mode: "plan", Planned: []ralph.SpecID{""}}}, 0},
 	} {
-		var code exitError
-		if errors.As(exitFor(ralph.ReasonInterrupted, &tt.s, false), &code); code.code != tt.want {
-			t.Errorf("%s: exit code %d, want %d", tt.name, code.code, tt.want)
+		var code exit.Error
+		if errors.As(exitFor(ralph.ReasonInterrupted, &tt.s, false), &code); code.Code != tt.want {
+			t.Errorf("%s: exit code %d, want %d", tt.name, code.Code, tt.want)
 		}
 	}
 }
@@ -100,15 +101,15 @@ func TestExitCodesAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range exitCodes() {
-		if x.short == "" { // no command for people ends so
+	for _, x := range exit.Codes() {
+		if x.Short == "" { // no command for people ends so
 			continue
 		}
-		if row := fmt.Sprintf("| %d | %s |", x.code, x.long); !strings.Contains(string(text), row) {
+		if row := fmt.Sprintf("| %d | %s |", x.Code, x.Long); !strings.Contains(string(text), row) {
 			t.Errorf("docs/control.md has no row %s", row)
 		}
-		for _, cmd := range []*cobra.Command{newAgent(Env{}), newAutopilot(Env{})} {
-			if words := fmt.Sprintf("%d %s", x.code, x.short); !strings.Contains(strings.ReplaceAll(cmd.Long, "\n", " "), words) {
+		for _, cmd := range []*cobra.Command{newAgent(workspace.Env{}), newAutopilot(workspace.Env{})} {
+			if words := fmt.Sprintf("%d %s", x.Code, x.Short); !strings.Contains(strings.ReplaceAll(cmd.Long, "\n", " "), words) {
 				t.Errorf("`ralph %s --help` does not say %q", cmd.Name(), words)
 			}
 		}

@@ -8,11 +8,12 @@ import (
 	"path/filepath"
 
 	"github.com/google/renameio/v2"
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
 // Whether inbox.jsonl and plan.jsonl belong into git. They change with every run, and a
@@ -54,7 +55,7 @@ func queueFiles(ctx context.Context, repo *git.Repo, share bool) (words string, 
 `, nil
 }
 
-func newMergeDriver(env Env) *cobra.Command {
+func newMergeDriver(env workspace.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "merge-driver <base> <ours> <theirs> <path>", Short: "Merge two versions of a queue or plan (what git runs)",
 		Hidden: true, Args: cobra.ExactArgs(4),
@@ -63,7 +64,7 @@ func newMergeDriver(env Env) *cobra.Command {
 }
 
 // inDir is a path of an argument, from where the command was called.
-func inDir(env Env, path string) string {
+func inDir(env workspace.Env, path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
@@ -72,7 +73,7 @@ func inDir(env Env, path string) string {
 
 // runMergeDriver leaves the result in the file of ours, as git wants it. Exit 1 says that
 // a person has to look: there are conflict markers, or a version cannot be read.
-func runMergeDriver(env Env, args []string) error {
+func runMergeDriver(env workspace.Env, args []string) error {
 	var text [3]string
 	for i := range text {
 		b, err := os.ReadFile(inDir(env, args[i]))
@@ -92,7 +93,7 @@ func runMergeDriver(env Env, args []string) error {
 		return fmt.Errorf("write the merged %s: %w", args[3], err)
 	}
 	if conflicts > 0 {
-		return exitError{1}
+		return exit.Error{Code: 1}
 	}
 	return nil
 }

@@ -9,15 +9,18 @@ import (
 	"io"
 	"syscall"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/claudehook"
+	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/operation"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/shim"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/ralph-loop/ralph/internal/worktree"
+	"github.com/spf13/cobra"
 )
 
 // belowAgents is what stands below every agent of a run (step.Below).
@@ -69,7 +72,7 @@ func reported(files []string, to *step.AgentGit) error {
 	return nil
 }
 
-func newShim(env Env) *cobra.Command {
+func newShim(env workspace.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "shim <folder> <program> [argument ...]", Short: "What stands before a program that an agent starts", Hidden: true,
 		Long: `An agent's PATH begins with a folder of small scripts that call this. It runs the real
@@ -80,11 +83,11 @@ program, or first asks you where gate.patterns or the never list hold the call.`
 }
 
 // runShim becomes the program, or ends with shim.ExitHeld.
-func runShim(ctx context.Context, env Env, dir string, argv []string) error {
+func runShim(ctx context.Context, env workspace.Env, dir string, argv []string) error {
 	path, err := shim.Real(argv[0], dir, env.Environ)
 	if err != nil {
 		fmt.Fprintln(env.Stderr, "ralph:", err)
-		return exitError{shim.ExitHeld + 1} // as a shell has it for one that is not there
+		return exit.Error{Code: shim.ExitHeld + 1} // as a shell has it for one that is not there
 	}
 	environ := env.Environ
 	if argv[0] == "git" {
@@ -94,7 +97,7 @@ func runShim(ctx context.Context, env Env, dir string, argv []string) error {
 	}
 	if why := letPass(ctx, env, dir, argv); why != "" {
 		fmt.Fprintln(env.Stderr, "ralph: held: "+why)
-		return exitError{shim.ExitHeld}
+		return exit.Error{Code: shim.ExitHeld}
 	}
 	if argv[0] == "git" {
 		shim.TellGit(dir, argv[1:])
@@ -107,7 +110,7 @@ func runShim(ctx context.Context, env Env, dir string, argv []string) error {
 
 // pushFor has the engine push: it has the person's credentials, which no process of the turn
 // has, and judges what the push comes to. False: there is no engine, or it is no push.
-func pushFor(ctx context.Context, env Env, dir string, argv []string) (bool, error) {
+func pushFor(ctx context.Context, env workspace.Env, dir string, argv []string) (bool, error) {
 	if _, _, ok := shim.PushCall(argv, env.Dir); !ok {
 		return false, nil
 	}
@@ -121,22 +124,22 @@ func pushFor(ctx context.Context, env Env, dir string, argv []string) (bool, err
 	p, err := client.Push(ctx, env.Dir, argv)
 	if err != nil {
 		fmt.Fprintln(env.Stderr, "ralph: the push is not done:", err)
-		return true, exitError{shim.ExitHeld}
+		return true, exit.Error{Code: shim.ExitHeld}
 	}
 	fmt.Fprint(env.Stderr, p.Said)
 	if p.Code != 0 {
-		return true, exitError{p.Code}
+		return true, exit.Error{Code: p.Code}
 	}
 	return true, nil
 }
 
 // letPass says why a call does not pass, "" when it does.
-func letPass(ctx context.Context, env Env, dir string, argv []string) (why string) {
+func letPass(ctx context.Context, env workspace.Env, dir string, argv []string) (why string) {
 	rules, err := readShimRules(dir)
 	if err != nil { // the turn is over, and its folder gone: the never list stands all the same
 		rules.Config.Approvals = "never"
 	}
-	q, word, held := rules.judge(argv, env.Dir, groundOf(cmp.Or(rules.Work, env.Dir), env.Environ))
+	q, word, held := rules.judge(argv, env.Dir, worktree.Ground(cmp.Or(rules.Work, env.Dir), env.Environ))
 	if !held {
 		return ""
 	}
@@ -181,7 +184,7 @@ func readShimRules(dir string) (shimRules, error) {
 	return r, err
 }
 
-func newPrePush(env Env) *cobra.Command {
+func newPrePush(env workspace.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "pre-push <folder> <remote> <url>", Short: "The git hook before an agent's push", Hidden: true,
 		Example: "  ralph pre-push /tmp/ralph-1 origin https://example.com/x.git", Args: cobra.RangeArgs(2, 3), DisableFlagParsing: true,
@@ -191,8 +194,8 @@ func newPrePush(env Env) *cobra.Command {
 
 // runPrePush asks about what a push would do, however it was called: git tells what
 // becomes of each reference. What its environment says of itself lets nothing pass.
-func runPrePush(ctx context.Context, env Env, dir, remote string) error {
-	text, err := io.ReadAll(io.LimitReader(env.Stdin, maxHookInput))
+func runPrePush(ctx context.Context, env workspace.Env, dir, remote string) error {
+	text, err := io.ReadAll(io.LimitReader(env.Stdin, claudehook.MaxHookInput))
 	if err != nil {
 		return fmt.Errorf("read what git pushes: %w", err)
 	}
@@ -207,7 +210,7 @@ func runPrePush(ctx context.Context, env Env, dir, remote string) error {
 		}
 		if why := letPass(ctx, env, dir, p.Argv(remote, forced)); why != "" {
 			fmt.Fprintln(env.Stderr, "ralph: held: "+why)
-			return exitError{exitFailures}
+			return exit.Error{Code: exit.Failures}
 		}
 	}
 	return nil
@@ -215,7 +218,7 @@ func runPrePush(ctx context.Context, env Env, dir, remote string) error {
 
 // loses reports a push after which the remote would not have any more what it has. What
 // the repository does not know may be lost.
-func loses(ctx context.Context, env Env, dir string, p shim.Push) (bool, error) {
+func loses(ctx context.Context, env workspace.Env, dir string, p shim.Push) (bool, error) {
 	if p.Deletes() || p.Creates() {
 		return false, nil
 	}

@@ -7,17 +7,17 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/mcp"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
 // What an agent calls in its turn: a command, and a server of tools.
 
-func newSignal(env Env) *cobra.Command {
+func newSignal(env workspace.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "signal <COMPLETE|BLOCKED|NEEDS_HUMAN|PROGRESS> [text]", Short: "For agents: say how the task stands, from a shell inside the turn", Hidden: true,
 		Long: `Says what a tag in the agent's final message would say. It counts for the turn under
@@ -69,7 +69,7 @@ func signalOf(args []string) (ralph.Signal, error) {
 }
 
 // turnOf is the turn that this process belongs to.
-func turnOf(env Env) (*attempt.Client, error) {
+func turnOf(env workspace.Env) (*attempt.Client, error) {
 	turn, err := attempt.Find(env.Environ)
 	if errors.Is(err, attempt.ErrNoTurn) {
 		return nil, &ralph.Refusal{Why: err.Error(), Hint: "it is for agents: ralph starts it, or an agent in its turn does", Kind: ralph.ErrUsage}
@@ -79,7 +79,7 @@ func turnOf(env Env) (*attempt.Client, error) {
 
 // signalCommand is how agents with the environment environ call `ralph signal`: only where
 // their PATH leads to this very program, else "".
-func signalCommand(env Env, environ []string, root string) string {
+func signalCommand(env workspace.Env, environ []string, root string) string {
 	found, err := proc.LookPath("ralph", root, environ)
 	if err != nil {
 		return ""
@@ -94,7 +94,7 @@ func signalCommand(env Env, environ []string, root string) string {
 	return "ralph signal"
 }
 
-func newMCP(env Env) *cobra.Command {
+func newMCP(env workspace.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "mcp", Short: "For agents: tools over MCP (signal, progress, ask_human, learnings, task_info)", Hidden: true,
 		Long: `An MCP server on stdin and stdout, bound to the turn of ralph that started it; it

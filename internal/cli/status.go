@@ -1,16 +1,16 @@
 package cli
 
 import (
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/web/api"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
-func newStatus(env Env) *cobra.Command {
+func newStatus(env workspace.Env) *cobra.Command {
 	var asJSON, watch bool
 	cmd := &cobra.Command{
 		Use: "status", Short: "Where the work stands", Args: cobra.NoArgs,
@@ -21,9 +21,9 @@ With --watch it stays and shows each change, until Ctrl+C; that ends the view, n
 work. Without a terminal it prints a block for each change, with --json one object a line.`,
 		Example: "  ralph status\n  ralph status --watch\n  ralph status --json | jq .current_step",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			root, err := findRoot(env)
+			root, err := workspace.FindRoot(env)
 			if err == nil {
-				err = needsSetup(root)
+				err = workspace.NeedsSetup(root)
 			}
 			if err != nil {
 				return err
@@ -47,16 +47,16 @@ func engineOf(j *journal.File) report.Engine {
 	return report.Engine{Alive: true, Pid: owner.Pid, Host: owner.Host}
 }
 
-func runStatus(env Env, asJSON bool) error {
-	s, j, err := readState(env, true, true)
+func runStatus(env workspace.Env, asJSON bool) error {
+	s, j, err := workspace.ReadState(env, true, true)
 	if err != nil {
 		return err
 	}
 	engine, now := engineOf(j), j.Now()
 	if asJSON {
-		return printJSON(env.Stdout, report.StatusAll(s, engine, now))
+		return workspace.PrintJSON(env.Stdout, report.StatusAll(s, engine, now))
 	}
-	root, err := findRoot(env)
+	root, err := workspace.FindRoot(env)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func runStatus(env Env, asJSON bool) error {
 	return printDressed(env, report.Status(s, engine, now))
 }
 
-func newQuery(env Env) *cobra.Command {
+func newQuery(env workspace.Env) *cobra.Command {
 	what := []string{"tasks", "issues", "inbox", "stage", "next", "gates", "stats"}
 	return &cobra.Command{
 		Use: "query [tasks|issues|inbox|stage|next|gates|stats]", Short: "The state as JSON, for scripts",
@@ -80,9 +80,9 @@ func newQuery(env Env) *cobra.Command {
 	}
 }
 
-func runQuery(env Env, what string) error {
+func runQuery(env workspace.Env, what string) error {
 	// Only what is asked for is read: a corrupt inbox does not hide the tasks.
-	s, j, err := readState(env, what == "inbox" || what == "stats", what != "inbox")
+	s, j, err := workspace.ReadState(env, what == "inbox" || what == "stats", what != "inbox")
 	if err != nil {
 		return err
 	}
@@ -105,11 +105,11 @@ func runQuery(env Env, what string) error {
 			return err
 		}
 	}
-	return printJSON(env.Stdout, result)
+	return workspace.PrintJSON(env.Stdout, result)
 }
 
-func queryNext(env Env, s *ralph.State) (any, error) {
-	c, err := scheduleConfig(env, s)
+func queryNext(env workspace.Env, s *ralph.State) (any, error) {
+	c, err := workspace.ScheduleConfig(env, s)
 	if err != nil {
 		return nil, err
 	}

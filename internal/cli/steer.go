@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
 // The commands that steer a running engine. There is no daemon protocol: they
 // append facts, and the loop wakes when the journal moves.
 
-func newPause(env Env) *cobra.Command {
+func newPause(env workspace.Env) *cobra.Command {
 	return steer(env, ralph.WantPause, "pausing at the end of the current iterations", &cobra.Command{
 		Use: "pause", Short: "Pause the running engine at the end of the current iterations",
 		Long: `Agents at work finish their turn; then nothing new starts until ` + "`ralph resume`" + `. It may be
@@ -22,7 +22,7 @@ taken back at any time. The engine stays; ` + "`ralph stop`" + ` ends it.`,
 	})
 }
 
-func newResume(env Env) *cobra.Command {
+func newResume(env workspace.Env) *cobra.Command {
 	return steer(env, ralph.WantRun, "going on", &cobra.Command{
 		Use: "resume", Short: "Go on after a pause",
 		Long: `Ends a pause, whatever it comes from: you, failures in a row, or agents at their limits.
@@ -31,7 +31,7 @@ An engine that has ended is started again: ` + "`ralph agent`, `ralph autopilot`
 	})
 }
 
-func steer(env Env, want ralph.Want, said string, cmd *cobra.Command) *cobra.Command {
+func steer(env workspace.Env, want ralph.Want, said string, cmd *cobra.Command) *cobra.Command {
 	cmd.Args = cobra.NoArgs
 	cmd.RunE = func(c *cobra.Command, _ []string) error {
 		return tellEngine(c, env, said, func(s *ralph.State) ([]ralph.Fact, error) { return s.Steer(want, "ralph "+c.Name()) })
@@ -39,7 +39,7 @@ func steer(env Env, want ralph.Want, said string, cmd *cobra.Command) *cobra.Com
 	return cmd
 }
 
-func newStop(env Env) *cobra.Command {
+func newStop(env workspace.Env) *cobra.Command {
 	var now bool
 	cmd := &cobra.Command{
 		Use: "stop", Short: "Stop the running engine at the end of the current iterations; the work is resumed at the next start",
@@ -62,8 +62,8 @@ func newStop(env Env) *cobra.Command {
 }
 
 // tellEngine records what a person wants of the engine that runs here, and says it.
-func tellEngine(cmd *cobra.Command, env Env, said string, decide func(*ralph.State) ([]ralph.Fact, error)) error {
-	j, err := openJournal(env, false, false)
+func tellEngine(cmd *cobra.Command, env workspace.Env, said string, decide func(*ralph.State) ([]ralph.Fact, error)) error {
+	j, err := workspace.OpenJournal(env, false, false)
 	if err != nil {
 		return err
 	}

@@ -8,15 +8,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/records"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
-func newTask(env Env) *cobra.Command {
+func newTask(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "task", Short: "Work on the tasks of the plan by hand",
 		Long: `Work on the tasks of the plan by hand: list them, change them, and say what becomes of
@@ -32,7 +32,7 @@ those that ended badly. The letter behind a command is its key in the user inter
 	return cmd
 }
 
-func newTaskList(env Env) *cobra.Command {
+func newTaskList(env workspace.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "The tasks of the plan, in order", Args: cobra.NoArgs,
@@ -43,7 +43,7 @@ func newTaskList(env Env) *cobra.Command {
 	return cmd
 }
 
-func newTaskShow(env Env) *cobra.Command {
+func newTaskShow(env workspace.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "show <id>", Short: "One task with what happened to it", Args: cobra.ExactArgs(1),
@@ -54,7 +54,7 @@ func newTaskShow(env Env) *cobra.Command {
 	return cmd
 }
 
-func newTaskAdd(env Env) *cobra.Command {
+func newTaskAdd(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "add <name or JSON>", Short: "Add a task to the plan", Args: cobra.ExactArgs(1),
 		Example: "  ralph task add \"Write the README\"\n  ralph task add '{\"name\":\"Ship it\",\"accept\":\"the tests pass\",\"priority\":\"high\"}'",
@@ -99,7 +99,7 @@ func decodeTask(text string, into *taskJSON) error {
 	return nil
 }
 
-func runTaskAdd(cmd *cobra.Command, env Env, text string, asJSON bool) error {
+func runTaskAdd(cmd *cobra.Command, env workspace.Env, text string, asJSON bool) error {
 	spec := taskJSON{Name: text}
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		spec.Name = ""
@@ -108,13 +108,13 @@ func runTaskAdd(cmd *cobra.Command, env Env, text string, asJSON bool) error {
 		}
 	}
 	return updatePlan(cmd, env, asJSON, func(s *ralph.State) ([]ralph.Fact, ralph.TaskID, error) {
-		id := newTaskID(s)
+		id := workspace.NewTaskID(s)
 		facts, err := s.AddTask(spec.task(id))
 		return facts, id, err
 	})
 }
 
-func newTaskEdit(env Env) *cobra.Command {
+func newTaskEdit(env workspace.Env) *cobra.Command {
 	var t taskJSON
 	var deps []string
 	cmd := &cobra.Command{
@@ -145,7 +145,7 @@ func newTaskEdit(env Env) *cobra.Command {
 	return cmd
 }
 
-func runTaskEdit(cmd *cobra.Command, env Env, args []string, flags taskJSON, asJSON bool) error {
+func runTaskEdit(cmd *cobra.Command, env workspace.Env, args []string, flags taskJSON, asJSON bool) error {
 	changed := cmd.Flags().Changed
 	return updatePlan(cmd, env, asJSON, func(s *ralph.State) ([]ralph.Fact, ralph.TaskID, error) {
 		id := ralph.TaskID(args[0])
@@ -190,20 +190,20 @@ func changesTask(cmd *cobra.Command) bool {
 	return slices.ContainsFunc([]string{"name", "notes", "accept", "deps", "tags", "priority", "phase", "max-iterations"}, cmd.Flags().Changed)
 }
 
-func runTaskList(env Env, asJSON bool) error {
-	s, _, err := readState(env, false, true)
+func runTaskList(env workspace.Env, asJSON bool) error {
+	s, _, err := workspace.ReadState(env, false, true)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return printJSON(env.Stdout, report.QueryTasks(s))
+		return workspace.PrintJSON(env.Stdout, report.QueryTasks(s))
 	}
 	_, err = io.WriteString(env.Stdout, report.TaskList(s))
 	return err
 }
 
-func runTaskShow(env Env, id string, asJSON bool) error {
-	s, j, err := readState(env, false, true)
+func runTaskShow(env workspace.Env, id string, asJSON bool) error {
+	s, j, err := workspace.ReadState(env, false, true)
 	if err != nil {
 		return err
 	}
@@ -212,13 +212,13 @@ func runTaskShow(env Env, id string, asJSON bool) error {
 		return &ralph.Refusal{Why: fmt.Sprintf("no task %s in the plan", id), Hint: "`ralph query tasks` lists them", Kind: ralph.ErrNotFound}
 	}
 	if asJSON {
-		return printJSON(env.Stdout, report.QueryTask(t))
+		return workspace.PrintJSON(env.Stdout, report.QueryTask(t))
 	}
 	history, err := taskHistory(j, t.ID)
 	if err != nil {
 		return err
 	}
-	root, err := findRoot(env)
+	root, err := workspace.FindRoot(env)
 	if err != nil {
 		return err
 	}

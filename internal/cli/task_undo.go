@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/recovery"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
-func newTaskRollback(env Env) *cobra.Command {
+func newTaskRollback(env workspace.Env) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "rollback <id>", Short: "Undo a task's work and make it pending (key R)",
@@ -26,12 +27,12 @@ It can be run again when it was cut off.`,
 	asJSON := jsonFlag(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return runTaskUndo(cmd.Context(), env, ralph.TaskID(args[0]), *asJSON, func(u *undo) error { return u.rollback(confirmed(env, yes)) })
+		return runTaskUndo(cmd.Context(), env, ralph.TaskID(args[0]), *asJSON, func(u *recovery.Undo) error { return u.Rollback(confirmed(env, yes)) })
 	}
 	return cmd
 }
 
-func newTaskCleanup(env Env) *cobra.Command {
+func newTaskCleanup(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "cleanup <id>", Short: "Take the worktree of a task away; its status stays (key X)",
 		Long: `Removes the worktree that a failed, timed-out or blocked task keeps. Files that no
@@ -41,17 +42,17 @@ It can be run again when it was cut off.`,
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return runTaskUndo(cmd.Context(), env, ralph.TaskID(args[0]), *asJSON, (*undo).cleanup)
+		return runTaskUndo(cmd.Context(), env, ralph.TaskID(args[0]), *asJSON, (*recovery.Undo).Cleanup)
 	}
 	return cmd
 }
 
-func runTaskUndo(ctx context.Context, env Env, id ralph.TaskID, asJSON bool, do func(*undo) error) error {
-	j, err := openJournal(env, false, true)
+func runTaskUndo(ctx context.Context, env workspace.Env, id ralph.TaskID, asJSON bool, do func(*recovery.Undo) error) error {
+	j, err := workspace.OpenJournal(env, false, true)
 	if err != nil {
 		return err
 	}
-	u, err := newUndo(ctx, env, j, "cli", id)
+	u, err := recovery.NewUndo(ctx, env, j, "cli", id)
 	if err == nil {
 		err = do(u)
 	}
@@ -62,14 +63,14 @@ func runTaskUndo(ctx context.Context, env Env, id ralph.TaskID, asJSON bool, do 
 	if err := printTask(env, s, id, asJSON); err != nil || asJSON {
 		return err
 	}
-	for _, line := range u.said() {
+	for _, line := range u.Said() {
 		fmt.Fprintln(env.Stdout, line)
 	}
 	return nil
 }
 
 // confirmed asks a person at a terminal; nil where nobody is to be asked.
-func confirmed(env Env, yes bool) func(question string) error {
+func confirmed(env workspace.Env, yes bool) func(question string) error {
 	if yes || !env.Terminal {
 		return nil
 	}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
 // taskVerb is a command that says what becomes of one task: its id, then words.
@@ -19,7 +19,7 @@ type taskVerb struct {
 	decide           func(s *ralph.State, id ralph.TaskID, words string) ([]ralph.Fact, error)
 }
 
-func newTaskVerbs(env Env) []*cobra.Command {
+func newTaskVerbs(env workspace.Env) []*cobra.Command {
 	verbs := append(reviewVerbs(), recoveryVerbs()...)
 	cmds := make([]*cobra.Command, len(verbs))
 	for i, v := range verbs {
@@ -93,7 +93,7 @@ counted from 1, its worktree and branch stay as they are, and what the agent lea
 	}
 }
 
-func newTaskExtend(env Env) *cobra.Command {
+func newTaskExtend(env workspace.Env) *cobra.Command {
 	var more ralph.Allowance
 	cmd := &cobra.Command{
 		Use: "extend <id>", Short: "Give one task more iterations or more time (key +)",
@@ -112,7 +112,7 @@ time, else half as many iterations again. Other tasks keep task.max_iterations a
 		if cmd.Flags().Changed("time") && more.Time <= 0 {
 			return usage("--time %s: say how much time it gets on top, such as 30m", more.Time)
 		}
-		c, err := settingsOf(env)
+		c, err := workspace.SettingsOf(env)
 		if err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ time, else half as many iterations again. Other tasks keep task.max_iterations a
 	return cmd
 }
 
-func newTaskDivide(env Env) *cobra.Command {
+func newTaskDivide(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "divide <id> <name> <name> ...", Short: "Put smaller tasks in the place of one that was too much (key e)",
 		Long: `Adds the smaller tasks with the notes, deps and tags of the one they come from, lets
@@ -144,7 +144,7 @@ what waited for it wait for all of them, and closes it as skipped.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return updatePlan(cmd, env, *asJSON, func(s *ralph.State) ([]ralph.Fact, ralph.TaskID, error) {
 			id, names := ralph.TaskID(args[0]), args[1:]
-			facts, err := s.DivideTask(id, newTaskIDs(s, len(names)), names)
+			facts, err := s.DivideTask(id, workspace.NewTaskIDs(s, len(names)), names)
 			return facts, id, err
 		})
 	}
@@ -159,8 +159,8 @@ func jsonFlag(cmd *cobra.Command) *bool {
 }
 
 // updatePlan runs decide on the plan and prints the task that it names.
-func updatePlan(cmd *cobra.Command, env Env, asJSON bool, decide func(*ralph.State) ([]ralph.Fact, ralph.TaskID, error)) error {
-	j, err := openJournal(env, false, true)
+func updatePlan(cmd *cobra.Command, env workspace.Env, asJSON bool, decide func(*ralph.State) ([]ralph.Fact, ralph.TaskID, error)) error {
+	j, err := workspace.OpenJournal(env, false, true)
 	if err != nil {
 		return err
 	}
@@ -177,13 +177,13 @@ func updatePlan(cmd *cobra.Command, env Env, asJSON bool, decide func(*ralph.Sta
 }
 
 // printTask shows a task after it was changed: one line, or its record.
-func printTask(env Env, s *ralph.State, id ralph.TaskID, asJSON bool) error {
+func printTask(env workspace.Env, s *ralph.State, id ralph.TaskID, asJSON bool) error {
 	t := s.Task(id)
 	switch {
 	case t == nil:
 		return nil
 	case asJSON:
-		return printJSON(env.Stdout, report.QueryTask(t))
+		return workspace.PrintJSON(env.Stdout, report.QueryTask(t))
 	}
 	more := ""
 	switch {

@@ -17,6 +17,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // yard is a repository with an executor for work in worktrees: real git, real
@@ -83,13 +84,13 @@ func newYard(t *testing.T, tasks int, options ...yardOption) *yard {
 	procs := proc.NewRunner("")
 	repo, err := git.Open(t.Context(), procs, y.dir, y.countingEnv(tmp))
 	y.must(err)
-	y.must(repo.Exclude(runtimePaths()))
+	y.must(repo.Exclude(workspace.RuntimePaths()))
 	y.parts = &parts{root: y.dir, repo: repo, procs: procs, config: config.Defaults(), agents: map[string]step.ConfiguredAgent{}}
 	pc := policy.Config{Session: "autopilot", Isolated: true, Parallel: 2, Agents: []string{"ada"}, MaxIterations: 5, ConflictRetries: 3}
 	for _, o := range options {
 		o(y.parts, &pc)
 	}
-	y.x = y.parts.executor(Env{Environ: y.env}, pc, nil)
+	y.x = y.parts.executor(workspace.Env{Environ: y.env}, pc, nil)
 	y.x.Agents = y.parts.agents
 	y.agent(func(ralph.TurnInput) string { return complete })
 	for n := range tasks {

@@ -11,6 +11,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/engine"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/worktree"
 )
 
 // Issue 3: a plan goes through the whole loop with real git: several slots, checks,
@@ -91,7 +92,7 @@ func TestAPlanThroughTheEngine(t *testing.T) {
 			t.Errorf("a.txt: %q", text)
 		}
 	}
-	gone := worktrees{y.parts.repo}.cleanUp(t.Context(), s)
+	gone := worktree.Worktrees{Repo: y.parts.repo}.CleanUp(t.Context(), s)
 	if gone.Error != "" || len(gone.Kept) > 0 || len(gone.Saved) > 0 {
 		t.Errorf("cleaned up: %+v", gone)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/worktree"
 )
 
 // conflicting does two tasks that change the same line, merges the first, and
@@ -437,7 +438,7 @@ func TestCleaningUpKeepsWhatHoldsWork(t *testing.T) {
 	y.apply(ralph.TaskEnded{ID: "t-2", Status: ralph.TaskTimeout, Saw: 1})
 	y.work("t-3", 1, y.writes("three.txt", "3\n")) // not merged
 	put(t, filepath.Join(y.tree(1), "stray.txt"), "of nobody\n")
-	out := worktrees{y.parts.repo}.cleanUp(t.Context(), y.snapshot())
+	out := worktree.Worktrees{Repo: y.parts.repo}.CleanUp(t.Context(), y.snapshot())
 	y.equal("kept", strings.Join(out.Kept, " "), "ralph/.worktrees/2 ralph/merged-0001 ralph/t-2 ralph/t-3")
 	y.equal("removed", strings.Join(out.Removed, " "), "ralph/.worktrees/1")
 	y.equal("deleted", strings.Join(out.Branches, " "), "ralph/t-1")
@@ -448,7 +449,7 @@ func TestCleaningUpKeepsWhatHoldsWork(t *testing.T) {
 	if y.git("rev-parse", "ralph/mine") == "" {
 		t.Error("a person's branch is gone")
 	}
-	if again := (worktrees{y.parts.repo}).cleanUp(t.Context(), y.snapshot()); again.Error != "" || len(again.Removed) > 0 {
+	if again := (worktree.Worktrees{Repo: y.parts.repo}).CleanUp(t.Context(), y.snapshot()); again.Error != "" || len(again.Removed) > 0 {
 		t.Errorf("cleaned up again: %+v", again)
 	}
 }
@@ -478,7 +479,7 @@ func TestCleaningUpKnowsAMergeByItsParents(t *testing.T) {
 			strings.Contains(got, m.Commit+" PROJ-7") != (message != "") {
 			t.Fatalf("held: %s", got)
 		}
-		out := worktrees{y.parts.repo}.cleanUp(t.Context(), y.snapshot())
+		out := worktree.Worktrees{Repo: y.parts.repo}.CleanUp(t.Context(), y.snapshot())
 		if out.Error != "" {
 			t.Error(out.Error)
 		}

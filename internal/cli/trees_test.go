@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/worktree"
 )
 
 // B-005, B-006, B-009, X-69, X-71: a task works on a branch of its own in its own
@@ -71,7 +72,7 @@ func TestATaskFromItsWorktreeToTheBase(t *testing.T) {
 	y.equal("main", y.git("rev-parse", "main")+y.git("status", "--porcelain"), m.Commit)
 	y.equal("the files", y.read("new.txt")+y.read("other.txt"), "new\nother\n")
 
-	gone := worktrees{y.parts.repo}.cleanUp(t.Context(), y.snapshot())
+	gone := worktree.Worktrees{Repo: y.parts.repo}.CleanUp(t.Context(), y.snapshot())
 	if gone.Error != "" || len(gone.Kept) > 0 || len(gone.Removed) != 2 || len(gone.Branches) != 3 {
 		t.Errorf("cleaned up: %+v", gone)
 	}

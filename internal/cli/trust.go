@@ -15,22 +15,23 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/hook"
+	"github.com/ralph-loop/ralph/internal/person"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/trust"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
 // What comes with a repository and runs, or holds less than usual, is asked about once (S8).
 
 const trustHow = "`ralph trust` shows it and asks; `--trust` says yes for a run without a terminal"
 
-func newTrust(env Env) *cobra.Command {
+func newTrust(env workspace.Env) *cobra.Command {
 	var sure bool
 	cmd := &cobra.Command{
 		Use: "trust", Short: "Say yes to what this repository brings along: hooks, agents' commands and keys, checks, weaker gates", Args: cobra.NoArgs,
@@ -79,7 +80,7 @@ What you write yourself here, and commit here, needs no question.`,
 		Use: "revoke", Short: "Forget what was trusted in this repository: it is asked about again", Args: cobra.NoArgs,
 		Example: "  ralph trust revoke",
 		RunE: func(*cobra.Command, []string) error {
-			root, err := findRoot(env)
+			root, err := workspace.FindRoot(env)
 			if err != nil {
 				return err
 			}
@@ -97,12 +98,12 @@ What you write yourself here, and commit here, needs no question.`,
 	return cmd
 }
 
-func trustIn(env Env) (string, config.Config, error) {
-	root, err := findRoot(env)
+func trustIn(env workspace.Env) (string, config.Config, error) {
+	root, err := workspace.FindRoot(env)
 	if err != nil {
 		return "", config.Config{}, err
 	}
-	c, err := loadConfig(env, root, nil)
+	c, err := workspace.LoadConfig(env, root, nil)
 	return root, c, err
 }
 
@@ -129,7 +130,7 @@ func brought(root string, c config.Config) (items []trust.Item, files map[string
 		}
 		file := hook.Dir + "/" + h.Name
 		real, err := filepath.EvalSymlinks(h.Path)
-		if rel, relErr := filepath.Rel(realFolder(root), real); err == nil && relErr == nil {
+		if rel, relErr := filepath.Rel(workspace.RealFolder(root), real); err == nil && relErr == nil {
 			file = filepath.ToSlash(rel)
 		}
 		add("hook "+hook.Dir+"/"+h.Name, fmt.Sprintf("%d bytes", len(text)), file, text)
@@ -139,7 +140,7 @@ func brought(root string, c config.Config) (items []trust.Item, files map[string
 
 // untrusted are those that nobody has said yes to and that were not made in this clone.
 // repo nil is opened when git has to be asked.
-func untrusted(ctx context.Context, env Env, root string, c config.Config, repo *git.Repo) ([]trust.Item, trust.Repository, error) {
+func untrusted(ctx context.Context, env workspace.Env, root string, c config.Config, repo *git.Repo) ([]trust.Item, trust.Repository, error) {
 	items, files, err := brought(root, c)
 	if err != nil || len(items) == 0 {
 		return nil, trust.Repository{}, err
@@ -172,9 +173,9 @@ func untrusted(ctx context.Context, env Env, root string, c config.Config, repo 
 
 // landedBy knows the commits that the engine made in this clone: what they change of
 // settings a person has seen (gate.self), and they come to a branch without a commit of it.
-func landedBy(env Env) func(commit string) bool {
+func landedBy(env workspace.Env) func(commit string) bool {
 	return func(commit string) bool {
-		_, j, err := readState(env, false, false)
+		_, j, err := workspace.ReadState(env, false, false)
 		if err != nil {
 			return false
 		}
@@ -206,7 +207,7 @@ func (x *session) trusted(ctx context.Context) error {
 	}
 	switch {
 	case x.trust:
-		if err := byPerson(x.env); err != nil {
+		if err := person.Required(x.env); err != nil {
 			return err
 		}
 		err := trust.Open(x.env.Environ).Trust(x.root, items, time.Now())
@@ -226,7 +227,7 @@ func (x *session) trustFlag(cmd *cobra.Command) {
 }
 
 // askTrust shows what is not trusted and asks; an empty line, and no answer, are no.
-func askTrust(ctx context.Context, env Env, root string, c config.Config, sure bool) error {
+func askTrust(ctx context.Context, env workspace.Env, root string, c config.Config, sure bool) error {
 	items, known, err := untrusted(ctx, env, root, c, nil)
 	if err != nil {
 		return err
@@ -253,7 +254,7 @@ func askTrust(ctx context.Context, env Env, root string, c config.Config, sure b
 	return err
 }
 
-func showTrust(ctx context.Context, env Env, root string, c config.Config) error {
+func showTrust(ctx context.Context, env workspace.Env, root string, c config.Config) error {
 	items, _, err := brought(root, c)
 	if err != nil {
 		return err
@@ -282,7 +283,7 @@ func showTrust(ctx context.Context, env Env, root string, c config.Config) error
 
 // trusts says what the repository brings along that nobody has said yes to, and whether
 // there is nothing of it.
-func (x *examination) trusts(ctx context.Context, env Env, root string, c config.Config) bool {
+func (x *examination) trusts(ctx context.Context, env workspace.Env, root string, c config.Config) bool {
 	items, known, err := untrusted(ctx, env, root, c, nil)
 	switch {
 	case err != nil:
@@ -297,11 +298,11 @@ func (x *examination) trusts(ctx context.Context, env Env, root string, c config
 
 // onlyTrusted refuses to run an agent of a repository that brings along what nobody has
 // said yes to. Outside of a repository there is nothing of the kind.
-func onlyTrusted(ctx context.Context, env Env, root string) error {
+func onlyTrusted(ctx context.Context, env workspace.Env, root string) error {
 	if _, err := os.Stat(filepath.Join(root, ".git")); root == "" || err != nil {
 		return nil //nolint:nilerr // it is no repository
 	}
-	c, err := loadConfig(env, root, nil)
+	c, err := workspace.LoadConfig(env, root, nil)
 	if err != nil {
 		return nil //nolint:nilerr // whoever needs the settings says what is wrong with them
 	}

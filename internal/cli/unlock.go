@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
 // The session lock as people see it (X-01, X-02).
 
-func newUnlock(env Env) *cobra.Command {
+func newUnlock(env workspace.Env) *cobra.Command {
 	var force, asJSON bool
 	cmd := &cobra.Command{
 		Use: "unlock", Short: "Remove the session lock of an engine that is gone", Args: cobra.NoArgs,
@@ -39,8 +39,8 @@ type lockRecord struct {
 	AgeSeconds *float64      `json:"age_seconds"` // since the heartbeat; null when the lock names no time
 }
 
-func runUnlock(env Env, force, asJSON bool) error {
-	j, err := openReader(env, false, false)
+func runUnlock(env workspace.Env, force, asJSON bool) error {
+	j, err := workspace.OpenReader(env, false, false)
 	if err != nil {
 		return err
 	}
@@ -57,13 +57,13 @@ func runUnlock(env Env, force, asJSON bool) error {
 	}
 	switch {
 	case asJSON && info == nil:
-		return printJSON(env.Stdout, map[string]any{"removed": false})
+		return workspace.PrintJSON(env.Stdout, map[string]any{"removed": false})
 	case asJSON:
 		r := lockRecord{Removed: true, Owner: info.Owner, Place: info.Place, Live: info.Live}
 		if age := info.Age.Seconds(); !info.Owner.HeartbeatAt.IsZero() {
 			r.AgeSeconds = &age
 		}
-		return printJSON(env.Stdout, r)
+		return workspace.PrintJSON(env.Stdout, r)
 	case info == nil:
 		_, err = fmt.Fprintln(env.Stdout, "there is no lock: nothing was changed")
 	case info.Live:

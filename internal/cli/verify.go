@@ -6,16 +6,17 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
-func newVerify(env Env) *cobra.Command {
+func newVerify(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "verify", Short: "Prove the history: every link from decisions over checks to landed commits", Args: cobra.NoArgs,
 		Long: `Looks offline that the journal's chain of hashes is whole, that each recorded decision
@@ -44,12 +45,12 @@ exit code is 1 when there is any.`,
 			return err
 		}
 		if *asJSON {
-			err = printJSON(env.Stdout, v)
+			err = workspace.PrintJSON(env.Stdout, v)
 		} else {
 			err = v.print(env.Stdout, *strict)
 		}
 		if err == nil && (!v.Holds || *strict && (len(v.PassedOver) > 0 || v.Lost > 0)) {
-			return exitError{exitFailures}
+			return exit.Error{Code: exit.Failures}
 		}
 		return err
 	}
@@ -70,11 +71,11 @@ type verified struct {
 }
 
 // verify proves the history; step, if there is one, is called for each fact that is read, twice.
-func verify(ctx context.Context, env Env, step func() error) (verified, error) {
+func verify(ctx context.Context, env workspace.Env, step func() error) (verified, error) {
 	v := verified{Version: 1}
 	// Before the journal: an engine at work writes the receipt, then makes the commit.
 	repo, root, remembers, noGit := rememberedHere(ctx, env)
-	j, err := openReader(env, false, false)
+	j, err := workspace.OpenReader(env, false, false)
 	if err != nil {
 		return v.brokenChain(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 const (
@@ -26,14 +27,14 @@ const (
 )
 
 // runWatch shows the status, and each change of it, until a signal or ctx ends it.
-func runWatch(ctx context.Context, env Env, asJSON bool) error {
+func runWatch(ctx context.Context, env workspace.Env, asJSON bool) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	root, err := findRoot(env)
+	root, err := workspace.FindRoot(env)
 	if err != nil {
 		return err
 	}
-	j, err := openReader(env, true, true)
+	j, err := workspace.OpenReader(env, true, true)
 	if err != nil {
 		return err
 	}
@@ -124,7 +125,7 @@ func ended(ctx context.Context, err error) error {
 // blocks prints the status whenever the journal moves, or the engine comes or goes: for
 // pipes and files.
 type blocks struct {
-	env    Env
+	env    workspace.Env
 	change change
 	text   string
 }
@@ -178,7 +179,7 @@ func (o *objects) show(l look) error {
 // onTerminal draws the status over itself on a terminal, in the second buffer that
 // terminals have, so that what stood there before is back at the end.
 type onTerminal struct {
-	env  Env
+	env  workspace.Env
 	size func() (columns, rows int)
 	open bool
 	last string // picture that stands there

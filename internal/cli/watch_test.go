@@ -15,10 +15,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // Long lines go on below their own beginning, and no word is lost.
@@ -44,7 +44,7 @@ func TestWrap(t *testing.T) {
 func TestDress(t *testing.T) {
 	t.Parallel()
 	text := "Needs you:\n  g-1  t-1  red?\n      ralph answer g-1\n\nEngine:  running\nBudget:  session: $9 (90%, NEARLY USED UP)\n         > words\n"
-	env := Env{Terminal: true, Environ: []string{"TERM=xterm"}}
+	env := workspace.Env{Terminal: true, Environ: []string{"TERM=xterm"}}
 	colored := strings.Join(dress(env, text, 80), "\n")
 	for _, want := range []string{"\x1b[1;33mNeeds you:\x1b[0m", "\x1b[1;33m  g-1  t-1  red?\x1b[0m", "\x1b[2mEngine:  \x1b[0mrunning", "\x1b[33mNEARLY USED UP\x1b[0m)", "\x1b[2m         > words\x1b[0m"} {
 		if !strings.Contains(colored, want) {
@@ -125,8 +125,8 @@ func watchBox(t *testing.T) *watched {
 	if err := os.MkdirAll(filepath.Join(x.root, ".git"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	env := Env{Terminal: true, Stdout: x.glass, Dir: x.root, Environ: []string{"NO_COLOR=1"}}
-	j, err := openReader(env, true, true)
+	env := workspace.Env{Terminal: true, Stdout: x.glass, Dir: x.root, Environ: []string{"NO_COLOR=1"}}
+	j, err := workspace.OpenReader(env, true, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func watchBox(t *testing.T) *watched {
 
 func (x *watched) engine(t *testing.T) *journal.File {
 	t.Helper()
-	j, err := journal.Open(journal.Options{Root: x.root, NewID: newID, SegmentSize: 4 << 10})
+	j, err := journal.Open(journal.Options{Root: x.root, NewID: workspace.NewID, SegmentSize: 4 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestWatchEnds(t *testing.T) {
 func TestBlocksAndObjects(t *testing.T) {
 	t.Parallel()
 	var text, lines bytes.Buffer
-	b, o := &blocks{env: Env{Stdout: &text}}, &objects{out: &lines}
+	b, o := &blocks{env: workspace.Env{Stdout: &text}}, &objects{out: &lines}
 	s := &ralph.State{Seq: 1}
 	now := time.Date(2025, 1, 20, 10, 30, 0, 0, time.UTC)
 	for _, l := range []look{
@@ -279,7 +279,7 @@ func TestBlocksAndObjects(t *testing.T) {
 func TestWatchOnASmallTerminal(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	s := &onTerminal{env: Env{Terminal: true, Stdout: &out, Environ: []string{"NO_COLOR=1"}}, size: func() (int, int) { return 20, 4 }}
+	s := &onTerminal{env: workspace.Env{Terminal: true, Stdout: &out, Environ: []string{"NO_COLOR=1"}}, size: func() (int, int) { return 20, 4 }}
 	state := &ralph.State{}
 	state.Inbox = []*ralph.Spec{{ID: "q-1", File: "a-long-name-of-a-spec.md", Status: ralph.SpecPending}}
 	if err := s.show(look{state: state, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}); err != nil {

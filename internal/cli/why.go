@@ -6,15 +6,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/web/api"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
-func newWhy(env Env) *cobra.Command {
+func newWhy(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "why [task]", Short: "Why a task is not running, or was chosen, with each part of its score",
 		Long: `Says of a task whether it is chosen, its rank among the ready ones, each part of its
@@ -24,11 +24,11 @@ the ready tasks in the order in which they start.`,
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		s, j, err := readState(env, false, true)
+		s, j, err := workspace.ReadState(env, false, true)
 		if err != nil {
 			return err
 		}
-		c, err := scheduleConfig(env, s)
+		c, err := workspace.ScheduleConfig(env, s)
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ the ready tasks in the order in which they start.`,
 			return err
 		}
 		if *asJSON {
-			return printJSON(env.Stdout, full)
+			return workspace.PrintJSON(env.Stdout, full)
 		}
 		_, err = io.WriteString(env.Stdout, full.text(c.Scoring))
 		return err
@@ -139,7 +139,7 @@ func whyAll(w io.Writer, s *ralph.State, c policy.Config, asJSON bool) error {
 		if list == nil {
 			list = []api.Ready{}
 		}
-		return printJSON(w, list)
+		return workspace.PrintJSON(w, list)
 	}
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(w, "No task is ready. `ralph task list` shows the plan, `ralph why <task>` what one waits for.")

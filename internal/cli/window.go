@@ -14,9 +14,11 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/person"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/web"
 	"github.com/ralph-loop/ralph/internal/web/guard"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 const (
@@ -42,17 +44,17 @@ type window struct {
 
 // openWindow listens, without answering yet. The error is guard.ErrTaken when another
 // process serves the dashboard of this repository.
-func openWindow(env Env, root, command string, at place) (_ *window, err error) {
+func openWindow(env workspace.Env, root, command string, at place) (_ *window, err error) {
 	w := &window{}
 	defer func() {
 		if err != nil {
 			w.close()
 		}
 	}()
-	if err := excludeRuntime(root, env.Environ); err != nil {
+	if err := workspace.ExcludeRuntime(root, env.Environ); err != nil {
 		return nil, err
 	}
-	if w.seat, err = guard.Take(stateDir(root)); errors.Is(err, guard.ErrForeign) {
+	if w.seat, err = guard.Take(workspace.StateDir(root)); errors.Is(err, guard.ErrForeign) {
 		return nil, &ralph.Refusal{Why: err.Error(), Hint: "use that ralph; or move ralph/.state/web.json away, then start again and open the new link", Kind: ralph.ErrUsage}
 	} else if err != nil {
 		return nil, err
@@ -72,7 +74,7 @@ func openWindow(env Env, root, command string, at place) (_ *window, err error) 
 	if err != nil {
 		return nil, err
 	}
-	w.guard = guard.New(guard.Options{Next: w.server, Open: w.server.Open(), Seat: w.seat, Addr: w.listener.Addr(), Names: at.names(w.listener.Addr()), Style: w.server.Style(), WithCSRF: web.WithCSRF, Acts: acts(env, root)})
+	w.guard = guard.New(guard.Options{Next: w.server, Open: w.server.Open(), Seat: w.seat, Addr: w.listener.Addr(), Names: at.names(w.listener.Addr()), Style: w.server.Style(), WithCSRF: web.WithCSRF, Acts: person.Visitors(env, root)})
 	return w, nil
 }
 
@@ -250,7 +252,7 @@ func (w *window) close() {
 //
 // An engine lets go of it at once: what comes from an engine is a turn's for all that
 // ralph can see, and a person's clicks in that browser would be refused.
-func browse(env Env, link string, letGo bool) string {
+func browse(env workspace.Env, link string, letGo bool) string {
 	const self = "open the link yourself"
 	program := "xdg-open"
 	switch {

@@ -17,13 +17,14 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/web/guard"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // emptyRepo is a repository without anything.
-func emptyRepo(t *testing.T) Env {
+func emptyRepo(t *testing.T) workspace.Env {
 	t.Helper()
 	dir := t.TempDir()
-	env := Env{Dir: dir, Self: "ralph", Version: "test", Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}}
+	env := workspace.Env{Dir: dir, Self: "ralph", Version: "test", Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}}
 	if _, errs, res, err := proc.NewRunner("").Output(t.Context(), proc.Command{Args: []string{"git", "init", "-q", "."}, Dir: dir, Env: env.Environ}); err != nil || res.Code != 0 {
 		t.Fatal(err, string(errs))
 	}

@@ -18,10 +18,13 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/profile"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 	"github.com/ralph-loop/ralph/internal/secrets"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/ralph-loop/ralph/internal/worktree"
 )
 
 // parts is everything an engine command works with.
@@ -30,7 +33,7 @@ type parts struct {
 	config  config.Config
 	repo    *git.Repo
 	procs   *proc.Runner
-	cage    *cage // nil: no sandbox
+	cage    *profile.Sandbox // nil: no sandbox
 	checks  []ralph.GateSpec
 	agents  map[string]step.ConfiguredAgent
 	chain   []string // agents in use, in order
@@ -46,8 +49,8 @@ const agentGrace = 5 * time.Second
 
 // wire checks everything that a run needs before anything is changed, so that a
 // place where ralph cannot work is refused with nothing half done.
-func wire(ctx context.Context, env Env, flags map[string]string) (*parts, error) {
-	if _, err := findRoot(env); err != nil {
+func wire(ctx context.Context, env workspace.Env, flags map[string]string) (*parts, error) {
+	if _, err := workspace.FindRoot(env); err != nil {
 		return nil, err
 	}
 	plain := proc.NewRunner("")
@@ -59,17 +62,17 @@ func wire(ctx context.Context, env Env, flags map[string]string) (*parts, error)
 	if err := repo.Ready(ctx); err != nil {
 		return nil, err
 	}
-	if err := needsSetup(p.root); err != nil {
+	if err := workspace.NeedsSetup(p.root); err != nil {
 		return nil, err
 	}
-	if p.config, err = loadConfig(env, p.root, flags); err != nil {
+	if p.config, err = workspace.LoadConfig(env, p.root, flags); err != nil {
 		return nil, err
 	}
 	p.notices = append(p.notices, config.Later(p.config)...)
 	p.notices = append(p.notices, heldAnyway(p.config)...)
 	p.procs = proc.NewRunner(filepath.Join(p.root, "ralph/.state/procs"))
-	p.redact = redactor(env.Environ, p.root, p.config)
-	p.checks = checksOf(p.config, p.root)
+	p.redact = workspace.Redactor(env.Environ, p.root, p.config)
+	p.checks = workspace.ChecksOf(p.config, p.root)
 	for i := range p.checks { // a check is known by its name, in facts too
 		p.checks[i].Name = p.redact.String(p.checks[i].Name)
 	}
@@ -93,7 +96,7 @@ func heldAnyway(c config.Config) []string {
 
 // openAgents opens the chain of agents. The primary must be there; a fallback
 // that cannot be used is left out with a notice.
-func (p *parts) openAgents(env Env) error {
+func (p *parts) openAgents(env workspace.Env) error {
 	if err := p.openSandbox(env); err != nil {
 		return err
 	}
@@ -127,7 +130,7 @@ func (p *parts) openAgents(env Env) error {
 		}
 		supports, _ := agent.Of(spec)
 		p.agents[name] = step.ConfiguredAgent{
-			Agent: driver, Spec: spec, Structured: supports.Structured, Asks: supports.Ask, Price: price(p.config, spec.Model), Env: agentEnv(spec, env.Environ),
+			Agent: driver, Spec: spec, Structured: supports.Structured, Asks: supports.Ask, Price: price(p.config, spec.Model), Env: workspace.AgentEnv(spec, env.Environ),
 		}
 		p.chain = append(p.chain, name)
 		if costLimited(p.config) && !supports.Cost && p.agents[name].Price == nil {
@@ -189,26 +192,26 @@ func price(c config.Config, model string) func(ralph.Usage) ralph.Usage {
 }
 
 // executor puts the effects together.
-func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Executor {
+func (p *parts) executor(env workspace.Env, pc policy.Config, live step.Live) *step.Executor {
 	x := &step.Executor{
-		Root: p.root, Config: pc, Agents: p.agents, Checks: p.checks, Live: live, Env: env.ofPerson(baseEnv(env.Environ)),
-		Trees: &trees{p.repo}, Message: p.config.Commit.Message, KeepChanges: p.config.Quality.Changes == "keep", NewID: newID, Now: time.Now, Grace: agentGrace, SkipDiffs: pc.AutoCommit || pc.Isolated,
+		Root: p.root, Config: pc, Agents: p.agents, Checks: p.checks, Live: live, Env: env.OfPerson(workspace.BaseEnv(env.Environ)),
+		Trees: &worktree.Trees{Repo: p.repo}, Message: p.config.Commit.Message, KeepChanges: p.config.Quality.Changes == "keep", NewID: workspace.NewID, Now: time.Now, Grace: agentGrace, SkipDiffs: pc.AutoCommit || pc.Isolated,
 	}
 	x.PutBack = func(ctx context.Context, dir string, in step.PutBackInput) (step.PutBack, error) {
-		return putBack(ctx, p.repo, dir, in)
+		return worktree.PutBack(ctx, p.repo, dir, in)
 	}
 	if p.config.Agent.MCP {
 		x.MCP = []string{env.Self, "mcp"}
 	}
 	x.Signal = signalCommand(env, x.Env, p.root)
 	x.Listen, x.Below = attempt.Listen, belowAgents{env.Self, p.config.Gate.Shims, pc, true, new(plainCalls)}
-	x.Push = pushing{p.repo}.push
-	x.Aliases = func(dir string) map[string]string { return gitAliases(dir, baseEnv(env.Environ)) }
-	x.Reported, x.Checkout = reported, &trees{p.repo}
-	forChecks := env.ofPerson(checkEnv(env.Environ))
+	x.Push = worktree.Pushing{Repo: p.repo}.Push
+	x.Aliases = func(dir string) map[string]string { return worktree.GitAliases(dir, workspace.BaseEnv(env.Environ)) }
+	x.Reported, x.Checkout = reported, &worktree.Trees{Repo: p.repo}
+	forChecks := env.OfPerson(workspace.CheckEnv(env.Environ))
 	if pc.Isolated {
-		w := worktrees{p.repo}
-		x.Worktrees, x.Merging, x.Resolving, x.Fence = w, merging{w, p.config.BaseBranch}, resolving{p.repo}, p.repo.Fence()
+		w := worktree.Worktrees{Repo: p.repo}
+		x.Worktrees, x.Merging, x.Resolving, x.Fence = w, worktree.Merging{Worktrees: w, Base: p.config.BaseBranch}, worktree.Resolving{Repo: p.repo}, p.repo.Fence()
 		x.Setup = step.Setup{Commands: p.config.Worktree.Setup, Copy: p.config.Worktree.Copy, Timeout: p.config.Worktree.SetupTimeout}
 		forChecks = append(forChecks, x.Fence) // of two the last one counts
 	}
@@ -218,26 +221,26 @@ func (p *parts) executor(env Env, pc policy.Config, live step.Live) *step.Execut
 }
 
 // openSandbox looks which sandbox there is. cage is nil for none.
-func (p *parts) openSandbox(env Env) error {
+func (p *parts) openSandbox(env workspace.Env) error {
 	if p.config.Sandbox.Kind == sandbox.Off {
 		return nil
 	}
-	o := offers(env.Environ)
-	kind, err := o.choose(p.config.Sandbox.Kind)
+	o := profile.Offers(env.Environ)
+	kind, err := o.Choose(p.config.Sandbox.Kind)
 	if err != nil {
 		return err
 	}
 	if kind == sandbox.Off {
-		p.notices = append(p.notices, "no sandbox: "+o.words()+"; agents can write wherever you can")
+		p.notices = append(p.notices, "no sandbox: "+o.Words()+"; agents can write wherever you can")
 		return nil
 	}
-	p.cage = &cage{
-		kind: kind, bwrap: o.bwrap, self: env.Self, set: p.config.Sandbox, root: p.root, doors: doorsOf(env.Environ),
+	p.cage = &profile.Sandbox{
+		Kind: kind, Bwrap: o.Bwrap, Self: env.Self, Set: p.config.Sandbox, Root: p.root, Doors: profile.DoorsOf(env.Environ),
 	}
-	makeCaches(p.config, env.Environ)
+	profile.MakeCaches(p.config, env.Environ)
 	// What is not there cannot be hidden, and a terminal server that a person starts later types
 	// for whoever reaches it. tmux makes the folder of its sockets the same way.
-	_ = os.Mkdir(tmuxFolder(), 0o700) // it is there, or there is no /tmp
+	_ = os.Mkdir(profile.TmuxFolder(), 0o700) // it is there, or there is no /tmp
 	return nil
 }
 
@@ -247,7 +250,7 @@ func (p *parts) around(procs *proc.Runner) *proc.Runner {
 		return procs
 	}
 	return procs.Wrapped(func(c proc.Command) proc.Command {
-		return p.cage.wrap(c, p.cage.tree(c.Dir, proc.Getenv(c.Env, attempt.EnvSocket) != ""))
+		return p.cage.Wrap(c, p.cage.Tree(c.Dir, proc.Getenv(c.Env, attempt.EnvSocket) != ""))
 	})
 }
 
@@ -267,6 +270,6 @@ func (p *parts) aroundHooks(procs *proc.Runner) *proc.Runner {
 			w, k := sandbox.Tree(dir)
 			write, keep = append(write, w...), append(keep, k...)
 		}
-		return p.cage.wrap(c, spot{write, keep})
+		return p.cage.Wrap(c, profile.Place{Write: write, Keep: keep})
 	})
 }

@@ -1,4 +1,4 @@
-package cli
+package recovery
 
 import (
 	"context"
@@ -8,10 +8,11 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
-func openLedger(ctx context.Context, env Env) (*git.Repo, []entry, error) {
-	j, err := openReader(env, false, false)
+func OpenLedger(ctx context.Context, env workspace.Env) (*git.Repo, []Entry, error) {
+	j, err := workspace.OpenReader(env, false, false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -28,14 +29,14 @@ func openLedger(ctx context.Context, env Env) (*git.Repo, []entry, error) {
 	return repo, list, err
 }
 
-// findEntry takes an id, a whole ref, a task with a single entry, or the beginning
+// FindEntry takes an id, a whole ref, a task with a single entry, or the beginning
 // of a commit.
-func findEntry(list []entry, name string) (entry, error) {
-	var found []entry
-	for _, match := range []func(entry) bool{
-		func(e entry) bool { return e.ID == name || e.Ref == name && name != "" },
-		func(e entry) bool { return len(name) >= 7 && strings.HasPrefix(e.Commit, name) },
-		func(e entry) bool { return string(e.Task) == name && e.State != workGone },
+func FindEntry(list []Entry, name string) (Entry, error) {
+	var found []Entry
+	for _, match := range []func(Entry) bool{
+		func(e Entry) bool { return e.ID == name || e.Ref == name && name != "" },
+		func(e Entry) bool { return len(name) >= 7 && strings.HasPrefix(e.Commit, name) },
+		func(e Entry) bool { return string(e.Task) == name && e.State != WorkGone },
 	} {
 		for _, e := range list {
 			if match(e) {
@@ -48,7 +49,7 @@ func findEntry(list []entry, name string) (entry, error) {
 	}
 	switch len(found) {
 	case 0:
-		return entry{}, &ralph.Refusal{Why: fmt.Sprintf("nothing is put aside as %s", name), Hint: "`ralph recover list --all` lists all there is", Kind: ralph.ErrNotFound}
+		return Entry{}, &ralph.Refusal{Why: fmt.Sprintf("nothing is put aside as %s", name), Hint: "`ralph recover list --all` lists all there is", Kind: ralph.ErrNotFound}
 	case 1:
 		return found[0], nil
 	}
@@ -56,23 +57,23 @@ func findEntry(list []entry, name string) (entry, error) {
 	for _, e := range found {
 		ids = append(ids, e.ID)
 	}
-	return entry{}, &ralph.Refusal{Why: fmt.Sprintf("%s names %d things", name, len(found)), Hint: "name one: " + strings.Join(ids, ", "), Kind: ralph.ErrUsage}
+	return Entry{}, &ralph.Refusal{Why: fmt.Sprintf("%s names %d things", name, len(found)), Hint: "name one: " + strings.Join(ids, ", "), Kind: ralph.ErrUsage}
 }
 
-// shownEntry is an entry with what it changes.
-type shownEntry struct {
-	entry
+// ShownEntry is an entry with what it changes.
+type ShownEntry struct {
+	Entry
 	Message string `json:"message,omitempty"`
 	Patch   string `json:"patch,omitempty"` // at most 64 KiB
 	Restore string `json:"restore,omitempty"`
 }
 
-// read adds the message and the patch against where the work began.
-func (x *shownEntry) read(ctx context.Context, repo *git.Repo) error {
+// Read adds the message and the patch against where the work began.
+func (x *ShownEntry) Read(ctx context.Context, repo *git.Repo) error {
 	if x.Gone {
 		x.Restore = ""
 	}
-	if x.State == workGone {
+	if x.State == WorkGone {
 		return nil
 	}
 	const most = 64 << 10

@@ -1,4 +1,9 @@
-package cli
+// Package person tells a person from a turn (S3): whether the process that answers a gate,
+// or the one at the other end of a connection, descends from an agent's, and what is known
+// of who decided.
+//
+// It does not own what only a person may do: commands and pages say that.
+package person
 
 import (
 	"context"
@@ -11,20 +16,20 @@ import (
 	"slices"
 
 	"github.com/google/renameio/v2"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // A person decides (S3): never a process that comes from a turn, whatever it did to its
 // environment, its session, its group and its parents. An engine adopts the orphans of its
 // agents, so that on Linux each of them has it among its ancestors.
 
-// byPerson refuses the word of an agent where a person's is wanted.
-func byPerson(env Env) error {
-	root, err := findRoot(env)
+// Required refuses the word of an agent where a person's is wanted.
+func Required(env workspace.Env) error {
+	root, err := workspace.FindRoot(env)
 	if err != nil {
 		root = env.Dir
 	}
@@ -41,8 +46,8 @@ func fromTurn(why string) error {
 	return &ralph.Refusal{Why: "this is inside a turn of ralph, and a person decides this (" + why + ")", Hint: "answer from a terminal of your own", Kind: ralph.ErrUsage}
 }
 
-// witness is by what this process is known as a person's.
-func witness(env Env) ralph.Witness {
+// Witness is by what this process is known as a person's.
+func Witness(env workspace.Env) ralph.Witness {
 	w := ralph.Witness{Way: ralph.WayCommand, Pid: os.Getpid()}
 	line, err := proc.Lineage(w.Pid)
 	if err != nil {
@@ -63,7 +68,7 @@ func comesFromTurn(root string, pid int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	root = realFolder(root)
+	root = workspace.RealFolder(root)
 	holder, err := journal.Holding(root)
 	if err != nil {
 		return "", err
@@ -94,7 +99,7 @@ func engineAt(p proc.Process, root string, holder *journal.Owner) string {
 	}
 	for dir := startedIn(p); len(dir) > 1; dir = filepath.Dir(dir) {
 		if o, err := journal.Holding(dir); err == nil && isEngine(p, o) {
-			return realFolder(dir)
+			return workspace.RealFolder(dir)
 		}
 	}
 	return ""
@@ -129,7 +134,7 @@ func outside(holder *journal.Owner, engine proc.Process) bool {
 // engine: in a space of pids other than the engine's, on the same machine, from which
 // nobody looks out. In the first one of the machine everything is seen.
 func strangeSpace(holder *journal.Owner, p proc.Process) bool {
-	me := me()
+	me := workspace.Me()
 	return holder.Boot != "" && holder.Boot == me.Boot && holder.PidSpace != "" && p.Space != "" &&
 		p.Space == me.PidSpace && p.Space != holder.PidSpace && p.Space != proc.InitialSpace
 }
@@ -138,7 +143,7 @@ func strangeSpace(holder *journal.Owner, p proc.Process) bool {
 // saw leave, also when that engine is gone.
 func leftBehind(root string, line []proc.Process) string {
 	dir := filepath.Join(root, "ralph/.state/procs")
-	sessions, _ := readSessions(root) // where there are none, nothing is known
+	sessions, _ := ReadSessions(root) // where there are none, nothing is known
 	for _, p := range line {
 		if p.Pid != os.Getpid() && proc.Registered(dir, p) {
 			return fmt.Sprintf("an engine has started pid %d", p.Pid)
@@ -162,7 +167,7 @@ const mostSessions = 4096
 
 func sessionsFile(root string) string { return filepath.Join(root, "ralph/.state/sessions.json") }
 
-func readSessions(root string) ([]proc.Session, error) {
+func ReadSessions(root string) ([]proc.Session, error) {
 	b, err := os.ReadFile(sessionsFile(root))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -180,9 +185,9 @@ func readSessions(root string) ([]proc.Session, error) {
 	return f.Sessions, nil
 }
 
-// rememberSessions adds the sessions below this process to the file.
-func rememberSessions(root string) error {
-	known, err := readSessions(root)
+// RememberSessions adds the sessions below this process to the file.
+func RememberSessions(root string) error {
+	known, err := ReadSessions(root)
 	if err != nil {
 		known = nil // written anew
 	}
@@ -213,19 +218,19 @@ func withWitness(ctx context.Context, w ralph.Witness) context.Context {
 	return context.WithValue(ctx, witnessKey{}, w)
 }
 
-func witnessOf(ctx context.Context) ralph.Witness {
+func WitnessOf(ctx context.Context) ralph.Witness {
 	w, _ := ctx.Value(witnessKey{}).(ralph.Witness)
 	return w
 }
 
-// guarded is the lock of an engine that, each time it looks at it, also notes the sessions
+// Guarded is the lock of an engine that, each time it looks at it, also notes the sessions
 // which the processes of its turns have begun: they are known when the engine is gone.
-type guarded struct {
+type Guarded struct {
 	*journal.SessionLock
-	root string
+	Root string
 }
 
-func (w guarded) Held() error {
-	_ = rememberSessions(w.root) // what cannot be written is asked of the ancestors alone
+func (w Guarded) Held() error {
+	_ = RememberSessions(w.Root) // what cannot be written is asked of the ancestors alone
 	return w.SessionLock.Held()
 }

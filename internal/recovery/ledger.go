@@ -1,4 +1,8 @@
-package cli
+// Package recovery finds what ralph has put aside, worktree by worktree and ref by ref, and
+// takes back what a task left.
+//
+// It does not own the journal's own recovery (internal/journal), nor what a person is asked.
+package recovery
 
 import (
 	"cmp"
@@ -13,13 +17,14 @@ import (
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // The ledger: everything that ralph ever made to hold work, from the journal,
 // joined with what git has of it now (product.md 14).
 
-// entry is one branch, worktree, stash or ref.
-type entry struct {
+// Entry is one branch, worktree, stash or ref.
+type Entry struct {
 	ID     string       `json:"id"`   // what `ralph recover show` takes
 	Kind   string       `json:"kind"` // branch, worktree, stash, recovery, merge
 	Task   ralph.TaskID `json:"task,omitempty"`
@@ -36,10 +41,10 @@ type entry struct {
 
 // Where the work of an entry is.
 const (
-	workMerged = "merged" // in the base or the integration branch
-	workBranch = "branch" // on a branch, not merged
-	workOnly   = "only"   // nowhere else
-	workGone   = "gone"   // git does not have it any more
+	WorkMerged = "merged" // in the base or the integration branch
+	WorkBranch = "branch" // on a branch, not merged
+	WorkOnly   = "only"   // nowhere else
+	WorkGone   = "gone"   // git does not have it any more
 )
 
 // noted is what the journal says of a ref, branch or stash.
@@ -176,12 +181,12 @@ const (
 )
 
 // entries joins the ledger with git: what is there, then what is gone.
-func (l *ledger) entries(ctx context.Context, env Env, repo *git.Repo) ([]entry, error) {
+func (l *ledger) entries(ctx context.Context, env workspace.Env, repo *git.Repo) ([]Entry, error) {
 	kept, err := repo.Recoverable(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var list []entry
+	var list []Entry
 	there := map[string]bool{}
 	for _, k := range kept {
 		key := k.Ref
@@ -198,19 +203,19 @@ func (l *ledger) entries(ctx context.Context, env Env, repo *git.Repo) ([]entry,
 	list = append(list, trees...)
 	for key, n := range l.refs {
 		if !there[key] && !strings.HasPrefix(key, "/") { // a folder that was moved aside is none of git's
-			list = append(list, entry{ID: shortRef(key), Kind: n.kind, Task: n.task, Ref: refOf(key), Commit: n.hash, What: n.what, At: n.at, Gone: true, base: n.base})
+			list = append(list, Entry{ID: shortRef(key), Kind: n.kind, Task: n.task, Ref: refOf(key), Commit: n.hash, What: n.what, At: n.at, Gone: true, base: n.base})
 		}
 	}
 	if err := l.place(ctx, repo, list); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(list, func(a, b entry) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(list, func(a, b Entry) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(a.ID, b.ID)) })
 	return list, nil
 }
 
-func (l *ledger) entryOf(k git.Kept, key string) entry {
+func (l *ledger) entryOf(k git.Kept, key string) Entry {
 	n := l.refs[key]
-	e := entry{ID: shortRef(key), Kind: k.Kind, Task: n.task, Ref: k.Ref, Commit: k.Commit, What: n.what, At: k.At, base: n.base}
+	e := Entry{ID: shortRef(key), Kind: k.Kind, Task: n.task, Ref: k.Ref, Commit: k.Commit, What: n.what, At: k.At, base: n.base}
 	if e.What == "" {
 		e.What = k.Subject
 	}
@@ -221,12 +226,12 @@ func (l *ledger) entryOf(k git.Kept, key string) entry {
 }
 
 // trees are ralph's worktrees that are there now.
-func (l *ledger) trees(ctx context.Context, env Env, repo *git.Repo) ([]entry, error) {
+func (l *ledger) trees(ctx context.Context, env workspace.Env, repo *git.Repo) ([]Entry, error) {
 	registered, err := repo.ListTrees(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var list []entry
+	var list []Entry
 	pool := filepath.Join(repo.Root(), "ralph/.worktrees") + string(filepath.Separator)
 	for _, t := range registered {
 		name, ours := strings.CutPrefix(t.Path, pool)
@@ -238,7 +243,7 @@ func (l *ledger) trees(ctx context.Context, env Env, repo *git.Repo) ([]entry, e
 		if t.Branch != "" {
 			what = "a worktree on " + t.Branch
 		}
-		e := entry{ID: dir, Kind: "worktree", Task: l.dirs[dir], Path: t.Path, Commit: t.Head, What: what}
+		e := Entry{ID: dir, Kind: "worktree", Task: l.dirs[dir], Path: t.Path, Commit: t.Head, What: what}
 		if e.loose = looseFiles(ctx, env, t.Path); e.loose > 0 {
 			e.What += ", " + report.Files(e.loose) + " not committed"
 		}
@@ -249,7 +254,7 @@ func (l *ledger) trees(ctx context.Context, env Env, repo *git.Repo) ([]entry, e
 
 // looseFiles are the files of a worktree that are in no commit. One that cannot be opened
 // has none that ralph could bring back.
-func looseFiles(ctx context.Context, env Env, dir string) int {
+func looseFiles(ctx context.Context, env workspace.Env, dir string) int {
 	tree, err := git.Open(ctx, proc.NewRunner(""), dir, env.Environ)
 	if err != nil {
 		return 0
@@ -262,7 +267,7 @@ func looseFiles(ctx context.Context, env Env, dir string) int {
 }
 
 // place says of each entry where else its work is.
-func (l *ledger) place(ctx context.Context, repo *git.Repo, list []entry) error {
+func (l *ledger) place(ctx context.Context, repo *git.Repo, list []Entry) error {
 	var commits []string
 	for _, e := range list {
 		if e.Commit != "" {
@@ -290,15 +295,15 @@ func (l *ledger) place(ctx context.Context, repo *git.Repo, list []entry) error 
 	for i := range list {
 		switch e := &list[i]; {
 		case e.loose > 0:
-			e.State = workOnly // whatever its branch has: these files are nowhere else
+			e.State = WorkOnly // whatever its branch has: these files are nowhere else
 		case e.Commit == "", e.Gone && unmerged[e.Commit] && !l.merged[e.Commit]:
-			e.State = workGone
+			e.State = WorkGone
 		case !unmerged[e.Commit], e.Gone, l.inside[e.Commit] != "" && !unmerged[l.inside[e.Commit]]:
-			e.State = workMerged
+			e.State = WorkMerged
 		case !unbranched[e.Commit]:
-			e.State = workBranch
+			e.State = WorkBranch
 		default:
-			e.State = workOnly
+			e.State = WorkOnly
 		}
 	}
 	return nil

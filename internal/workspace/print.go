@@ -1,4 +1,4 @@
-package cli
+package workspace
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-func printJSON(w io.Writer, v any) error {
+func PrintJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)

@@ -1,4 +1,4 @@
-package cli
+package worktree
 
 import (
 	"context"
@@ -10,17 +10,17 @@ import (
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
-// merging brings work together on the integration branch, and to the base branch.
-type merging struct {
-	worktrees
-	base string // base_branch; "" is what is checked out
+// Merging brings work together on the integration branch, and to the base branch.
+type Merging struct {
+	Worktrees
+	Base string // base_branch; "" is what is checked out
 }
 
 // Start goes on with the integration branch that the journal knows, as long as work
 // on it has not landed; else it makes one at the base.
-func (m merging) Start(ctx context.Context, known *ralph.Integration, name string) (ralph.IntegrationStarted, error) {
+func (m Merging) Start(ctx context.Context, known *ralph.Integration, name string) (ralph.IntegrationStarted, error) {
 	var none ralph.IntegrationStarted
-	if err := m.repo.CanMerge(ctx); err != nil {
+	if err := m.Repo.CanMerge(ctx); err != nil {
 		return none, err
 	}
 	head, err := m.baseHead(ctx)
@@ -35,7 +35,7 @@ func (m merging) Start(ctx context.Context, known *ralph.Integration, name strin
 		}
 	}
 	if !goesOn {
-		if stray, err := m.repo.Stray(ctx, head.Branch, head.Commit); err != nil {
+		if stray, err := m.Repo.Stray(ctx, head.Branch, head.Commit); err != nil {
 			return none, err
 		} else if stray != "" {
 			return none, &ralph.Refusal{Why: "work would begin on " + stray, Hint: "an agent may have moved it; nothing was begun", Kind: ralph.ErrUsage}
@@ -44,26 +44,26 @@ func (m merging) Start(ctx context.Context, known *ralph.Integration, name strin
 			return none, err
 		}
 	}
-	out.Tree, err = m.repo.TreeOf(ctx, out.Tip)
+	out.Tree, err = m.Repo.TreeOf(ctx, out.Tip)
 	return out, err
 }
 
 // baseHead is where work starts from and lands.
-func (m merging) baseHead(ctx context.Context) (git.Head, error) {
-	if m.base == "" {
-		return m.repo.Head(ctx)
+func (m Merging) baseHead(ctx context.Context) (git.Head, error) {
+	if m.Base == "" {
+		return m.Repo.Head(ctx)
 	}
-	tip, err := m.repo.Tip(ctx, m.base)
+	tip, err := m.Repo.Tip(ctx, m.Base)
 	if err == nil && tip == "" {
-		err = &ralph.Refusal{Why: fmt.Sprintf("base_branch is %s, and there is no such branch", m.base), Hint: fmt.Sprintf("make it (git branch %s), or change base_branch in ralph/config.yaml", m.base), Kind: ralph.ErrUsage}
+		err = &ralph.Refusal{Why: fmt.Sprintf("base_branch is %s, and there is no such branch", m.Base), Hint: fmt.Sprintf("make it (git branch %s), or change base_branch in ralph/config.yaml", m.Base), Kind: ralph.ErrUsage}
 	}
-	return git.Head{Commit: tip, Branch: m.base}, err
+	return git.Head{Commit: tip, Branch: m.Base}, err
 }
 
 // goOn reports whether work on the known integration branch has not landed, and
 // where that branch is. A crash may have moved it further than the journal knows.
-func (m merging) goOn(ctx context.Context, known *ralph.Integration, out *ralph.IntegrationStarted) (bool, error) {
-	tip, err := m.repo.Tip(ctx, known.Branch)
+func (m Merging) goOn(ctx context.Context, known *ralph.Integration, out *ralph.IntegrationStarted) (bool, error) {
+	tip, err := m.Repo.Tip(ctx, known.Branch)
 	if err != nil {
 		return false, err
 	}
@@ -71,20 +71,20 @@ func (m merging) goOn(ctx context.Context, known *ralph.Integration, out *ralph.
 	if gone {
 		tip = known.Tip
 	}
-	if landed, err := m.repo.Contains(ctx, tip, out.From); err != nil || landed {
+	if landed, err := m.Repo.Contains(ctx, tip, out.From); err != nil || landed {
 		return false, err
 	}
 	if out.Base != known.Base {
-		why := fmt.Sprintf("merged work on %s has not landed on %s, and %s is checked out now", known.Branch, orHead(known.Base), orHead(out.Base))
+		why := fmt.Sprintf("merged work on %s has not landed on %s, and %s is checked out now", known.Branch, OrHead(known.Base), OrHead(out.Base))
 		hint := fmt.Sprintf("go back (git switch %s), or take the work along (git merge %s)", known.Base, known.Branch)
 		return false, &ralph.Refusal{Why: why, Hint: hint, Kind: ralph.ErrUsage}
 	}
 	if gone {
-		if err := m.repo.MakeBranch(ctx, known.Branch, tip); err != nil {
+		if err := m.Repo.MakeBranch(ctx, known.Branch, tip); err != nil {
 			return false, err
 		}
 	}
-	if has, err := m.repo.Contains(ctx, known.Tip, tip); err != nil {
+	if has, err := m.Repo.Contains(ctx, known.Tip, tip); err != nil {
 		return false, err
 	} else if !has {
 		why := fmt.Sprintf("the branch %s was moved: merged work up to %.9s is not on it any more", known.Branch, known.Tip)
@@ -94,7 +94,7 @@ func (m merging) goOn(ctx context.Context, known *ralph.Integration, out *ralph.
 	return true, nil
 }
 
-func orHead(branch string) string {
+func OrHead(branch string) string {
 	if branch == "" {
 		return "a detached HEAD"
 	}
@@ -103,46 +103,46 @@ func orHead(branch string) string {
 
 // newBranch makes an integration branch at a commit. One of the name whose work has
 // landed is used again; else the next free name.
-func (m merging) newBranch(ctx context.Context, name, at string) (string, error) {
+func (m Merging) newBranch(ctx context.Context, name, at string) (string, error) {
 	for n := 1; ; n++ {
 		branch := name
 		if n > 1 {
 			branch = fmt.Sprintf("%s-%d", name, n)
 		}
-		tip, err := m.repo.Tip(ctx, branch)
+		tip, err := m.Repo.Tip(ctx, branch)
 		if err != nil {
 			return "", err
 		}
 		if tip == "" {
-			err := m.repo.MakeBranch(ctx, branch, at)
+			err := m.Repo.MakeBranch(ctx, branch, at)
 			if errors.Is(err, git.ErrMovedOn) {
 				continue // another engine was quicker
 			}
 			return branch, err
 		}
-		landed, err := m.repo.Contains(ctx, tip, at)
+		landed, err := m.Repo.Contains(ctx, tip, at)
 		if err != nil {
 			return "", err
 		}
 		if landed {
-			return branch, m.repo.Advance(ctx, branch, tip, at)
+			return branch, m.Repo.Advance(ctx, branch, tip, at)
 		}
 	}
 }
 
-func (m merging) Merge(ctx context.Context, in step.MergeInput) (ralph.Merged, error) {
+func (m Merging) Merge(ctx context.Context, in step.MergeInput) (ralph.Merged, error) {
 	gin := git.MergeInput{Into: in.Into, Branch: in.Branch, Green: in.Green, Free: in.Free}
 	for _, side := range in.Sides {
 		commit := side.Commit
 		if side.Branch != "" {
 			var err error
-			if commit, err = (resolving{m.repo}).Tip(ctx, side.Branch, commit); err != nil {
+			if commit, err = (Resolving{m.Repo}).Tip(ctx, side.Branch, commit); err != nil {
 				return ralph.Merged{}, err
 			}
 		}
 		gin.Sides = append(gin.Sides, git.Side{Commit: commit, Message: side.Message, Trailer: side.Trailer, Key: side.Key, Was: side.Was})
 	}
-	r, err := m.repo.Merge(ctx, gin)
+	r, err := m.Repo.Merge(ctx, gin)
 	if errors.Is(err, git.ErrMovedOn) {
 		moved, err := m.movedTo(ctx, in.Branch, in.Into)
 		return ralph.Merged{Moved: moved}, err
@@ -164,28 +164,28 @@ func (m merging) Merge(ctx context.Context, in step.MergeInput) (ralph.Merged, e
 
 // movedTo is where the integration branch is. One that somebody deleted is made
 // again where it was.
-func (m merging) movedTo(ctx context.Context, branch, last string) (string, error) {
-	tip, err := m.repo.Tip(ctx, branch)
+func (m Merging) movedTo(ctx context.Context, branch, last string) (string, error) {
+	tip, err := m.Repo.Tip(ctx, branch)
 	if err == nil && tip == "" {
-		tip, err = last, m.repo.MakeBranch(ctx, branch, last)
+		tip, err = last, m.Repo.MakeBranch(ctx, branch, last)
 	}
 	return tip, err
 }
 
-func (m merging) Advance(ctx context.Context, branch, from, to string) (moved string, err error) {
-	err = m.repo.Advance(ctx, branch, from, to)
+func (m Merging) Advance(ctx context.Context, branch, from, to string) (moved string, err error) {
+	err = m.Repo.Advance(ctx, branch, from, to)
 	if errors.Is(err, git.ErrMovedOn) {
 		return m.movedTo(ctx, branch, from)
 	}
 	return "", err
 }
 
-func (m merging) Squash(ctx context.Context, in step.SquashInput) (ralph.Committed, error) {
+func (m Merging) Squash(ctx context.Context, in step.SquashInput) (ralph.Committed, error) {
 	base, err := m.from(ctx, in.Base, in.Landed, in.Tip)
 	if err != nil {
 		return ralph.Committed{}, err
 	}
-	t, err := m.repo.Tree(in.Dir)
+	t, err := m.Repo.Tree(in.Dir)
 	if err != nil {
 		return ralph.Committed{}, err
 	}
@@ -194,7 +194,7 @@ func (m merging) Squash(ctx context.Context, in step.SquashInput) (ralph.Committ
 		return refused, nil
 	}
 	if err == nil {
-		if short, err := m.repo.Abbreviate(ctx, c.Hash); err == nil {
+		if short, err := m.Repo.Abbreviate(ctx, c.Hash); err == nil {
 			c.Short = short
 		}
 	}
@@ -204,26 +204,26 @@ func (m merging) Squash(ctx context.Context, in step.SquashInput) (ralph.Committ
 // from is the commit of the base that to can be brought to: where it is now, when
 // to contains that; else where it was last seen, so that git tells what is between. A base
 // that a person has taken back has moved: what they took off it would come back with to.
-func (m merging) from(ctx context.Context, base, landed, to string) (string, error) {
-	tip, err := m.repo.BaseTip(ctx, base)
+func (m Merging) from(ctx context.Context, base, landed, to string) (string, error) {
+	tip, err := m.Repo.BaseTip(ctx, base)
 	if err != nil || tip == to {
 		return landed, err
 	}
-	if ok, err := m.repo.Contains(ctx, tip, to); err != nil || !ok {
+	if ok, err := m.Repo.Contains(ctx, tip, to); err != nil || !ok {
 		return landed, err
 	}
-	if ok, err := m.repo.Contains(ctx, landed, tip); err != nil || !ok {
+	if ok, err := m.Repo.Contains(ctx, landed, tip); err != nil || !ok {
 		return landed, err
 	}
 	return tip, nil
 }
 
-func (m merging) Land(ctx context.Context, in step.LandInput) (ralph.Landed, error) {
+func (m Merging) Land(ctx context.Context, in step.LandInput) (ralph.Landed, error) {
 	from, err := m.from(ctx, in.Base, in.Landed, in.To)
 	if err != nil {
 		return ralph.Landed{}, err
 	}
-	l, err := m.repo.Land(ctx, git.LandInput{Branch: in.Base, From: from, To: in.To})
+	l, err := m.Repo.Land(ctx, git.LandInput{Branch: in.Base, From: from, To: in.To})
 	if err != nil {
 		return ralph.Landed{}, err
 	}
@@ -233,7 +233,7 @@ func (m merging) Land(ctx context.Context, in step.LandInput) (ralph.Landed, err
 	}
 	if out.How != "" && in.Squashed {
 		// It has landed, whatever becomes of what led to it: `ralph recover` lists the rest.
-		_ = m.repo.Drop(ctx, in.Key)
+		_ = m.Repo.Drop(ctx, in.Key)
 		_, _ = m.drop(ctx, in.Tip, in.Branches)
 	}
 	return out, nil

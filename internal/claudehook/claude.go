@@ -1,4 +1,8 @@
-package cli
+// Package claudehook answers the hooks of a Claude Code session that a person started:
+// whether a call of a tool is held, and whether the session may end.
+//
+// It does not own the turns of ralph itself, where the driver answers (internal/agent/claude).
+package claudehook
 
 import (
 	"cmp"
@@ -16,24 +20,26 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/agent/claude"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/exit"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // What Claude Code calls in a session that a person started. The turns of ralph itself
 // need none of it: the driver answers there, over claude's control channel.
 
 const (
-	maxHookInput = 16 << 20
+	MaxHookInput = 16 << 20
 
 	// claudeWaits is how long claude waits for a hook whose settings do not say; then it
 	// lets the call pass. hookSpare is what ralph leaves of that to answer in.
-	claudeWaits = 10 * time.Minute
-	hookSpare   = time.Minute
+	ClaudeWaits = 10 * time.Minute
+	HookSpare   = time.Minute
 	// longestHook bounds the wait where gate.timeout is 0, no limit: claude has one.
 	longestHook = 24 * time.Hour
 )
 
-// hookInput is what Claude Code writes to a hook's stdin, as far as it is read.
-type hookInput struct {
+// Input is what Claude Code writes to a hook's stdin, as far as it is read.
+type Input struct {
 	Session string          `json:"session_id"`
 	Dir     string          `json:"cwd"`
 	Event   string          `json:"hook_event_name"`
@@ -41,19 +47,19 @@ type hookInput struct {
 	Input   json.RawMessage `json:"tool_input"`
 }
 
-// hookFlags say which sessions a hook is for, and how long claude waits for it.
-type hookFlags struct {
-	session string
-	any     bool
-	wait    time.Duration
+// Flags say which sessions a hook is for, and how long claude waits for it.
+type Flags struct {
+	Session string
+	Any     bool
+	Wait    time.Duration
 }
 
-func sessionID() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z-]{1,64}$`) }
+func SessionID() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z-]{1,64}$`) }
 
-// printHookSettings writes claude's settings. The timeout of pre-tool-use is longer than
+// PrintSettings writes claude's settings. The timeout of pre-tool-use is longer than
 // ralph waits; without a session there is no Stop hook, which would keep every session.
-func printHookSettings(env Env, id string) error {
-	c, err := settingsOf(env)
+func PrintSettings(env workspace.Env, id string) error {
+	c, err := workspace.SettingsOf(env)
 	if err != nil {
 		return err
 	}
@@ -72,19 +78,19 @@ func printHookSettings(env Env, id string) error {
 		}
 		return []any{m}
 	}
-	hooks := map[string]any{"PreToolUse": hook("pre-tool-use --wait "+wait.String(), claude.Asked(), wait+hookSpare)}
+	hooks := map[string]any{"PreToolUse": hook("pre-tool-use --wait "+wait.String(), claude.Asked(), wait+HookSpare)}
 	if id != "" {
 		hooks["Stop"] = hook("stop", "", 0)
 	}
-	return printJSON(env.Stdout, map[string]any{"hooks": hooks})
+	return workspace.PrintJSON(env.Stdout, map[string]any{"hooks": hooks})
 }
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // readHook reads what claude writes to the hook of an event.
-func readHook(env Env, event string) (hookInput, error) {
-	var in hookInput
-	b, err := io.ReadAll(io.LimitReader(env.Stdin, maxHookInput))
+func readHook(env workspace.Env, event string) (Input, error) {
+	var in Input
+	b, err := io.ReadAll(io.LimitReader(env.Stdin, MaxHookInput))
 	if err != nil {
 		return in, fmt.Errorf("read the hook's input: %w", err)
 	}
@@ -101,11 +107,11 @@ func readHook(env Env, event string) (hookInput, error) {
 }
 
 // inTurn reports a turn of ralph, which sees to what its agent does by itself.
-func inTurn(env Env) bool { return slices.Contains(env.Environ, "RALPH=1") }
+func inTurn(env workspace.Env) bool { return slices.Contains(env.Environ, "RALPH=1") }
 
-// runPreTool judges a tool call. Of all ways to fail only a denial in JSON and exit code
+// PreTool judges a tool call. Of all ways to fail only a denial in JSON and exit code
 // 2 keep claude from making the call, so that each of them ends in one of the two.
-func runPreTool(ctx context.Context, env Env, f *hookFlags) error {
+func PreTool(ctx context.Context, env workspace.Env, f *Flags) error {
 	if inTurn(env) {
 		fmt.Fprintln(env.Stderr, "ralph hook: this session is a turn of ralph, which sees to it itself")
 		return nil
@@ -122,39 +128,39 @@ func runPreTool(ctx context.Context, env Env, f *hookFlags) error {
 	}
 	if err := json.NewEncoder(env.Stdout).Encode(out); err != nil {
 		fmt.Fprintln(env.Stderr, "ralph hook: denied, for the answer cannot be written:", err)
-		return exitError{exitUsage}
+		return exit.Error{Code: exit.Usage}
 	}
 	return nil
 }
 
 // judgeTool returns what the hook prints, nil for nothing.
-func judgeTool(ctx context.Context, env Env, f *hookFlags) (any, error) {
+func judgeTool(ctx context.Context, env workspace.Env, f *Flags) (any, error) {
 	in, err := readHook(env, "PreToolUse")
 	switch {
 	case err != nil:
 		return nil, err
-	case f.session != "" && in.Session != f.session:
+	case f.Session != "" && in.Session != f.Session:
 		return nil, nil
 	case in.Tool == "":
 		return nil, errors.New("the hook's input is not what Claude Code writes: it names no tool")
-	case f.wait <= 0:
+	case f.Wait <= 0:
 		return nil, errors.New("--wait must be longer than nothing")
 	}
-	h, err := newHold(env, in, f.wait)
+	h, err := newHold(env, in, f.Wait)
 	if err != nil {
 		return nil, err
 	}
 	return h.judge(ctx)
 }
 
-// hookSettings are the repository's settings, and the folder of the repository. Outside
+// settings are the repository's settings, and the folder of the repository. Outside
 // of one there are the defaults: settings of a person's whole machine lead there too.
-func hookSettings(env Env) (config.Config, string, error) {
-	root, err := findRoot(env)
+func settings(env workspace.Env) (config.Config, string, error) {
+	root, err := workspace.FindRoot(env)
 	if err != nil {
 		c, err := config.Load("", env.Environ, nil)
 		return c, "", err
 	}
-	c, err := loadConfig(env, root, nil)
+	c, err := workspace.LoadConfig(env, root, nil)
 	return c, root, err
 }

@@ -1,4 +1,4 @@
-package cli
+package person
 
 import (
 	"context"
@@ -7,22 +7,23 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // errTurn refuses a request of the dashboard that a turn's process makes.
 var errTurn = errors.New("this comes from inside a turn of ralph, and a person decides this")
 
-// acts looks at who sends the dashboard a request that would change something: not what it
+// Visitors looks at who sends the dashboard a request that would change something: not what it
 // carries, which a turn may have read somewhere, but which process of this machine has the
 // other end of its connection (S3). Where the system does not tell, as of another user or
 // another machine, the cookie or the token has to do, and the answer's fact says so.
-func acts(env Env, root string) func(ctx context.Context, client, server netip.AddrPort, program bool) (context.Context, error) {
+func Visitors(env workspace.Env, root string) func(ctx context.Context, client, server netip.AddrPort, program bool) (context.Context, error) {
 	return func(ctx context.Context, client, server netip.AddrPort, program bool) (context.Context, error) {
 		w := ralph.Witness{Way: ralph.WayDashboard}
 		if program {
 			w.Way = ralph.WayToken
 		}
-		if err := byPerson(env); err != nil {
+		if err := Required(env); err != nil {
 			return nil, errTurn
 		}
 		peers, err := proc.PeersOf(client, server)

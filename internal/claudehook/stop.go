@@ -1,4 +1,4 @@
-package cli
+package claudehook
 
 import (
 	"encoding/json"
@@ -11,19 +11,20 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 const (
 	// mostHookBlocks is how often a session is kept from ending over one task. claude
 	// itself gives up after eight in a row, with an empty answer.
 	mostHookBlocks = 3
-	hookNotes      = "ralph/.state/hooks"
+	notes          = "ralph/.state/hooks"
 )
 
-// runStop answers a Stop hook, when it is of the session it is for. Whatever goes wrong
+// Stop answers a Stop hook, when it is of the session it is for. Whatever goes wrong
 // is a word on stderr and no answer: with exit code 2 claude would take it for a block,
 // and a broken journal would keep a person in a session without end.
-func runStop(env Env, f *hookFlags) error {
+func Stop(env workspace.Env, f *Flags) error {
 	out, err := judgeStop(env, f)
 	if err == nil && out != nil {
 		err = json.NewEncoder(env.Stdout).Encode(out)
@@ -34,35 +35,35 @@ func runStop(env Env, f *hookFlags) error {
 	return nil
 }
 
-func judgeStop(env Env, f *hookFlags) (any, error) {
+func judgeStop(env workspace.Env, f *Flags) (any, error) {
 	in, err := readHook(env, "Stop")
 	switch {
 	case inTurn(env):
 		return nil, errors.New("this session is a turn of ralph, which sees to it itself")
 	case err != nil:
 		return nil, err
-	case !sessionID().MatchString(in.Session):
+	case !SessionID().MatchString(in.Session):
 		return nil, fmt.Errorf("%q is no id of a session", in.Session)
-	case f.any:
-	case !sessionID().MatchString(f.session):
+	case f.Any:
+	case !SessionID().MatchString(f.Session):
 		return nil, errors.New("bound to no session: see `ralph hook --help`")
-	case in.Session != f.session:
-		return nil, fmt.Errorf("this is session %q, the hook is for %s", in.Session, f.session)
+	case in.Session != f.Session:
+		return nil, fmt.Errorf("this is session %q, the hook is for %s", in.Session, f.Session)
 	}
 	return hookStop(env, in)
 }
 
 // hookStop is document C's feedback loop for a session of a person's own: a stop is
 // blocked, and the next instruction given, while a task is ready (C-002).
-func hookStop(env Env, in hookInput) (any, error) {
-	s, _, err := readState(env, false, true)
+func hookStop(env workspace.Env, in Input) (any, error) {
+	s, _, err := workspace.ReadState(env, false, true)
 	if err != nil {
 		return nil, err
 	}
 	if s.Session.Live() {
 		return nil, errors.New("ralph itself is at work here")
 	}
-	c, err := scheduleConfig(env, s)
+	c, err := workspace.ScheduleConfig(env, s)
 	if err != nil {
 		return nil, err
 	}
@@ -96,15 +97,15 @@ func nextWords(t *ralph.Task, ready int) string {
 
 // countBlock counts how often a session was kept at the same task. The count is no
 // part of the journal: it is about a session that ralph does not run.
-func countBlock(env Env, session string, task ralph.TaskID) (int, error) {
-	root, err := findRoot(env)
+func countBlock(env workspace.Env, session string, task ralph.TaskID) (int, error) {
+	root, err := workspace.FindRoot(env)
 	if err != nil {
 		return 0, err
 	}
-	if err := excludeRuntime(root, env.Environ); err != nil {
+	if err := workspace.ExcludeRuntime(root, env.Environ); err != nil {
 		return 0, err
 	}
-	file := filepath.Join(root, hookNotes, session+".json")
+	file := filepath.Join(root, notes, session+".json")
 	var last struct {
 		Task ralph.TaskID `json:"task"`
 		N    int          `json:"n"`

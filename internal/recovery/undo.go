@@ -1,4 +1,4 @@
-package cli
+package recovery
 
 import (
 	"context"
@@ -12,9 +12,46 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/ralph-loop/ralph/internal/worktree"
 )
 
-func (u *undo) cleanup() error {
+// Undo takes back what a task left. The git side is done inside journal.Update:
+// nothing may begin to work in a worktree between the look at its task and the
+// fact that says what became of it.
+type Undo struct {
+	ctx     context.Context
+	env     workspace.Env
+	id      ralph.TaskID
+	journal *journal.File
+	repo    *git.Repo
+	by      string // whose facts they are
+	saved   []ralph.Saved
+	words   string // what was done
+}
+
+// NewUndo is an undo of what a task left, by a surface.
+func NewUndo(ctx context.Context, env workspace.Env, j *journal.File, by string, id ralph.TaskID) (*Undo, error) {
+	repo, err := git.Open(ctx, proc.NewRunner(""), env.Dir, env.Environ)
+	if err != nil {
+		return nil, err
+	}
+	return &Undo{ctx: ctx, env: env, id: id, journal: j, repo: repo, by: by}, nil
+}
+
+// Said is what was done, a line each.
+func (u *Undo) Said() []string {
+	var lines []string
+	if u.words != "" {
+		lines = append(lines, u.words)
+	}
+	for _, saved := range u.saved {
+		lines = append(lines, fmt.Sprintf("kept: %s (%s)", saved.Ref, saved.What))
+	}
+	return lines
+}
+
+func (u *Undo) Cleanup() error {
 	return u.journal.Update(u.ctx, u.by, func(s *ralph.State) ([]ralph.Fact, error) {
 		t, err := s.MayCleanUp(u.id)
 		if err != nil {
@@ -24,14 +61,14 @@ func (u *undo) cleanup() error {
 		if err != nil {
 			return nil, fmt.Errorf("take the worktree of %s away: %w", t.ID, err)
 		}
-		u.saved, u.words = savedAs(saved), "removed "+t.Run.Place.Dir
+		u.saved, u.words = worktree.SavedAs(saved), "removed "+t.Run.Place.Dir
 		return []ralph.Fact{ralph.TaskCleaned{ID: t.ID, Dir: t.Run.Place.Dir, Saved: u.saved}}, nil
 	})
 }
 
-// rollback takes back what the task did. confirm asks whether it shall, and its error ends
+// Rollback takes back what the task did. confirm asks whether it shall, and its error ends
 // it with nothing changed; nil: somebody has said so already.
-func (u *undo) rollback(confirm func(question string) error) error {
+func (u *Undo) Rollback(confirm func(question string) error) error {
 	s := u.journal.State()
 	t, err := s.MayRollBack(u.id)
 	if err != nil {
@@ -63,7 +100,7 @@ func (u *undo) rollback(confirm func(question string) error) error {
 }
 
 // ownDir is the worktree that the task owns now, "" for none.
-func (u *undo) ownDir(t *ralph.Task) string {
+func (u *Undo) ownDir(t *ralph.Task) string {
 	if t.Run.Place.Dir == "" {
 		return ""
 	}
@@ -71,7 +108,7 @@ func (u *undo) ownDir(t *ralph.Task) string {
 }
 
 // reset takes an unmerged branch back to its base.
-func (u *undo) reset(t *ralph.Task) ([]ralph.Fact, error) {
+func (u *Undo) reset(t *ralph.Task) ([]ralph.Fact, error) {
 	p := t.Run.Place
 	if p.Base != "" {
 		ref, err := u.repo.ResetBranch(u.ctx, git.ResetInput{Branch: p.Branch, Base: p.Base, ID: string(t.ID), Dir: u.ownDir(t)})
@@ -90,7 +127,7 @@ func (u *undo) reset(t *ralph.Task) ([]ralph.Fact, error) {
 	return []ralph.Fact{ralph.TaskRolledBack{ID: t.ID, Saved: u.saved}}, nil
 }
 
-func (u *undo) keptAt(ref string) (string, error) {
+func (u *Undo) keptAt(ref string) (string, error) {
 	list, err := u.repo.Recoverable(u.ctx)
 	for _, k := range list {
 		if k.Ref == ref {
@@ -102,7 +139,7 @@ func (u *undo) keptAt(ref string) (string, error) {
 
 // revert undoes merged work with a commit on top of the base branch, made as an
 // object only, and lands it.
-func (u *undo) revert() error {
+func (u *Undo) revert() error {
 	m, err := u.mergedAs()
 	if err != nil {
 		return err
@@ -123,7 +160,7 @@ func (u *undo) revert() error {
 type span struct{ From, To string }
 
 // mergedAs finds the span of commits with which the task was merged.
-func (u *undo) mergedAs() (span, error) {
+func (u *Undo) mergedAs() (span, error) {
 	var newest ralph.Merged
 	folded := &ralph.State{}
 	err := u.journal.Each(0, func(e ralph.Event) error {
@@ -153,7 +190,7 @@ func (u *undo) mergedAs() (span, error) {
 }
 
 // oneOf finds a task's own merge among those of a batch, by its trailer.
-func (u *undo) oneOf(m ralph.Merged) (span, error) {
+func (u *Undo) oneOf(m ralph.Merged) (span, error) {
 	for at := m.Commit; at != m.From && at != ""; {
 		records, err := u.repo.Commits(u.ctx, []string{at})
 		if err != nil {
@@ -171,7 +208,7 @@ func (u *undo) oneOf(m ralph.Merged) (span, error) {
 	return span{}, &ralph.Refusal{Why: fmt.Sprintf("%s was merged together with others, and its own commit is not to be found", u.id), Hint: "undo it by hand with git revert", Kind: ralph.ErrNotFound}
 }
 
-func (u *undo) revertOn(t *ralph.Task, i *ralph.Integration, m span) ([]ralph.Fact, error) {
+func (u *Undo) revertOn(t *ralph.Task, i *ralph.Integration, m span) ([]ralph.Fact, error) {
 	base, tip, err := u.tips(i)
 	if err != nil {
 		return nil, err
@@ -210,7 +247,7 @@ func (u *undo) revertOn(t *ralph.Task, i *ralph.Integration, m span) ([]ralph.Fa
 }
 
 // tips are the commits of the base and of the integration branch, "" when that is gone.
-func (u *undo) tips(i *ralph.Integration) (base, tip string, err error) {
+func (u *Undo) tips(i *ralph.Integration) (base, tip string, err error) {
 	if base, err = u.repo.BaseTip(u.ctx, i.Base); err != nil {
 		return "", "", err
 	}
@@ -220,7 +257,7 @@ func (u *undo) tips(i *ralph.Integration) (base, tip string, err error) {
 
 // land brings the revert to the base branch and a clean checkout of it, or refuses
 // with nothing changed.
-func (u *undo) land(i *ralph.Integration, from, to, key string) (ralph.Fact, error) {
+func (u *Undo) land(i *ralph.Integration, from, to, key string) (ralph.Fact, error) {
 	l, err := u.repo.Land(u.ctx, git.LandInput{Branch: i.Base, From: from, To: to})
 	why := ""
 	switch {
@@ -242,39 +279,4 @@ func (u *undo) land(i *ralph.Integration, from, to, key string) (ralph.Fact, err
 		return nil, err
 	}
 	return nil, &ralph.Refusal{Why: why, Hint: "nothing was changed; commit or stash them, then run it again", Kind: ralph.ErrActive}
-}
-
-// undo takes back what a task left. The git side is done inside journal.Update:
-// nothing may begin to work in a worktree between the look at its task and the
-// fact that says what became of it.
-type undo struct {
-	ctx     context.Context
-	env     Env
-	id      ralph.TaskID
-	journal *journal.File
-	repo    *git.Repo
-	by      string // whose facts they are
-	saved   []ralph.Saved
-	words   string // what was done
-}
-
-// newUndo is an undo of what a task left, by a surface.
-func newUndo(ctx context.Context, env Env, j *journal.File, by string, id ralph.TaskID) (*undo, error) {
-	repo, err := git.Open(ctx, proc.NewRunner(""), env.Dir, env.Environ)
-	if err != nil {
-		return nil, err
-	}
-	return &undo{ctx: ctx, env: env, id: id, journal: j, repo: repo, by: by}, nil
-}
-
-// said is what was done, a line each.
-func (u *undo) said() []string {
-	var lines []string
-	if u.words != "" {
-		lines = append(lines, u.words)
-	}
-	for _, saved := range u.saved {
-		lines = append(lines, fmt.Sprintf("kept: %s (%s)", saved.Ref, saved.What))
-	}
-	return lines
 }

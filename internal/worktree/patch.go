@@ -1,4 +1,4 @@
-package cli
+package worktree
 
 import (
 	"bufio"
@@ -11,15 +11,15 @@ import (
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
-// patchFile is where the patch of a task's whole diff is kept.
-func patchFile(id ralph.TaskID) string {
+// PatchFile is where the patch of a task's whole diff is kept.
+func PatchFile(id ralph.TaskID) string {
 	return filepath.Join(step.RecordsOf(id), "diff.patch")
 }
 
-// patchChanges counts the lines in the patch that was kept of a task's whole
+// PatchChanges counts the lines in the patch that was kept of a task's whole
 // diff; none when there is no patch.
-func patchChanges(root string, id ralph.TaskID) []report.FileChange {
-	f, err := os.Open(filepath.Join(root, patchFile(id)))
+func PatchChanges(root string, id ralph.TaskID) []report.FileChange {
+	f, err := os.Open(filepath.Join(root, PatchFile(id)))
 	if err != nil {
 		return nil
 	}

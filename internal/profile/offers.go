@@ -1,4 +1,4 @@
-package cli
+package profile
 
 import (
 	"cmp"
@@ -13,18 +13,18 @@ import (
 	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
-// offered is what this system has to keep agents from writing.
-type offered struct {
-	abi   int    // of Landlock, 0 for none
-	bwrap string // the program, "" for none
+// Offered is what this system has to keep agents from writing.
+type Offered struct {
+	Abi   int    // of Landlock, 0 for none
+	Bwrap string // the program, "" for none
 	// broken is why bubblewrap, which is installed, does not work here: containers and
 	// some settings of the system forbid it.
 	broken string
 }
 
-// offers looks what there is, and tries bubblewrap out.
-func offers(environ []string) offered {
-	o := offered{abi: sandbox.ABI()}
+// Offers looks what there is, and tries bubblewrap out.
+func Offers(environ []string) Offered {
+	o := Offered{Abi: sandbox.ABI()}
 	bwrap, err := proc.LookPath("bwrap", "", environ)
 	if err != nil {
 		return o // not there is an answer
@@ -42,20 +42,20 @@ func offers(environ []string) offered {
 	case res.Code != 0 || res.Ended != proc.EndedSelf:
 		o.broken = cmp.Or(strings.TrimSpace(string(stderr)), "exit code "+strconv.Itoa(res.Code))
 	default:
-		o.bwrap = bwrap
+		o.Bwrap = bwrap
 	}
 	return o
 }
 
-// words is the offer for people.
-func (o offered) words() string {
+// Words is the offer for people.
+func (o Offered) Words() string {
 	words := "this system has neither landlock nor bubblewrap"
 	switch {
-	case o.abi > 0 && o.bwrap != "":
-		words = fmt.Sprintf("bubblewrap and landlock (ABI %d) are there", o.abi)
-	case o.abi > 0:
-		words = fmt.Sprintf("landlock (ABI %d) is there", o.abi)
-	case o.bwrap != "":
+	case o.Abi > 0 && o.Bwrap != "":
+		words = fmt.Sprintf("bubblewrap and landlock (ABI %d) are there", o.Abi)
+	case o.Abi > 0:
+		words = fmt.Sprintf("landlock (ABI %d) is there", o.Abi)
+	case o.Bwrap != "":
 		words = "bubblewrap is there"
 	}
 	if o.broken != "" {
@@ -64,11 +64,11 @@ func (o offered) words() string {
 	return words
 }
 
-// choose is the sandbox that the settings ask for. What is asked for by name and not
+// Choose is the sandbox that the settings ask for. What is asked for by name and not
 // there is a refusal; auto is off then. Of both auto takes bubblewrap: it can hide files,
 // and keep what lies in the work tree.
-func (o offered) choose(kind string) (string, error) {
-	there := map[string]bool{sandbox.Landlock: o.abi > 0, sandbox.Bubblewrap: o.bwrap != ""}
+func (o Offered) Choose(kind string) (string, error) {
+	there := map[string]bool{sandbox.Landlock: o.Abi > 0, sandbox.Bubblewrap: o.Bwrap != ""}
 	switch {
 	case kind == sandbox.Off || there[kind]:
 		return kind, nil
@@ -80,7 +80,7 @@ func (o offered) choose(kind string) (string, error) {
 		return sandbox.Off, nil
 	}
 	return "", &ralph.Refusal{
-		Why:  "sandbox.kind is " + kind + ", which is not here: " + o.words(),
+		Why:  "sandbox.kind is " + kind + ", which is not here: " + o.Words(),
 		Hint: "set sandbox.kind: auto (what there is) or off in ralph/config.yaml", Kind: ralph.ErrUsage,
 	}
 }

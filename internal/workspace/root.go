@@ -1,4 +1,4 @@
-package cli
+package workspace
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
-// findRoot walks up to the top of the repository without starting git, so that
+// FindRoot walks up to the top of the repository without starting git, so that
 // queries stay fast. Engine commands ask git itself.
-func findRoot(env Env) (string, error) {
+func FindRoot(env Env) (string, error) {
 	for dir := env.Dir; ; {
 		if _, err := os.Stat(dir + "/.git"); err == nil {
 			return dir, nil
@@ -32,21 +32,21 @@ func findRoot(env Env) (string, error) {
 	}
 }
 
-// openJournal opens the journal for commands that append facts.
-func openJournal(env Env, inbox, plan bool) (*journal.File, error) {
-	root, err := findRoot(env)
+// OpenJournal opens the journal for commands that append facts.
+func OpenJournal(env Env, inbox, plan bool) (*journal.File, error) {
+	root, err := FindRoot(env)
 	if err != nil {
 		return nil, err
 	}
-	if err := excludeRuntime(root, env.Environ); err != nil {
+	if err := ExcludeRuntime(root, env.Environ); err != nil {
 		return nil, err
 	}
 	return journal.Open(journalOptions(env, root, inbox, plan))
 }
 
-// openReader opens the journal for commands that write nothing.
-func openReader(env Env, inbox, plan bool) (*journal.File, error) {
-	root, err := findRoot(env)
+// OpenReader opens the journal for commands that write nothing.
+func OpenReader(env Env, inbox, plan bool) (*journal.File, error) {
+	root, err := FindRoot(env)
 	if err != nil {
 		return nil, err
 	}
@@ -56,41 +56,41 @@ func openReader(env Env, inbox, plan bool) (*journal.File, error) {
 }
 
 func journalOptions(env Env, root string, inbox, plan bool) journal.Options {
-	return journal.Options{Root: root, Inbox: inbox, Plan: plan, NewID: newID, Me: me(), Alive: proc.Alive, Redact: redactFacts(redactorOf(env, root))}
+	return journal.Options{Root: root, Inbox: inbox, Plan: plan, NewID: NewID, Me: Me(), Alive: proc.Alive, Redact: RedactFacts(RedactorOf(env, root))}
 }
 
-// readState folds the journal without writing anything.
-func readState(env Env, inbox, plan bool) (*ralph.State, *journal.File, error) {
-	j, err := openReader(env, inbox, plan)
+// ReadState folds the journal without writing anything.
+func ReadState(env Env, inbox, plan bool) (*ralph.State, *journal.File, error) {
+	j, err := OpenReader(env, inbox, plan)
 	if err != nil {
 		return nil, nil, err
 	}
 	return j.State(), j, nil
 }
 
-// loadConfig reads the settings; flags are dotted keys.
-func loadConfig(env Env, root string, flags map[string]string) (config.Config, error) {
+// LoadConfig reads the settings; flags are dotted keys.
+func LoadConfig(env Env, root string, flags map[string]string) (config.Config, error) {
 	return config.Load(root+"/ralph/config.yaml", env.Environ, flags)
 }
 
-// settingsOf reads the settings of the repository that the person is in.
-func settingsOf(env Env) (config.Config, error) {
-	root, err := findRoot(env)
+// SettingsOf reads the settings of the repository that the person is in.
+func SettingsOf(env Env) (config.Config, error) {
+	root, err := FindRoot(env)
 	if err != nil {
 		return config.Config{}, err
 	}
-	return loadConfig(env, root, nil)
+	return LoadConfig(env, root, nil)
 }
 
-func stateDir(root string) string { return filepath.Join(root, "ralph/.state") }
+func StateDir(root string) string { return filepath.Join(root, "ralph/.state") }
 
-// runtimePaths are ralph's own files that git must never see (product.md 2).
-func runtimePaths() []string {
+// RuntimePaths are ralph's own files that git must never see (product.md 2).
+func RuntimePaths() []string {
 	return []string{"/ralph/.state/", "/ralph/.worktrees/", "/ralph/.agent-session", "/ralph/.agent-session.tmp", "/build/ralph-logs/"}
 }
 
-// excludeRuntime lists them in .git/info/exclude, once per repository.
-func excludeRuntime(root string, environ []string) error {
+// ExcludeRuntime lists them in .git/info/exclude, once per repository.
+func ExcludeRuntime(root string, environ []string) error {
 	if _, err := os.Stat(filepath.Join(root, "ralph/.state")); err == nil {
 		return nil
 	}
@@ -98,12 +98,12 @@ func excludeRuntime(root string, environ []string) error {
 	if err != nil {
 		return err
 	}
-	return repo.Exclude(runtimePaths())
+	return repo.Exclude(RuntimePaths())
 }
 
-// needsSetup refuses a repository in which ralph was never set up, and says how that is
+// NeedsSetup refuses a repository in which ralph was never set up, and says how that is
 // done: everything else that is missing there follows from it.
-func needsSetup(root string) error {
+func NeedsSetup(root string) error {
 	_, err := os.Stat(filepath.Join(root, "ralph"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return &ralph.Refusal{Why: "ralph is not set up in " + root, Hint: "run `ralph init` first", Kind: ralph.ErrUsage}
@@ -111,8 +111,8 @@ func needsSetup(root string) error {
 	return nil
 }
 
-// me is this process, for looking at the session lock.
-func me() journal.Owner {
+// Me is this process, for looking at the session lock.
+func Me() journal.Owner {
 	host, err := os.Hostname()
 	if err != nil || host == "" {
 		host = "localhost"
@@ -122,9 +122,9 @@ func me() journal.Owner {
 	return o
 }
 
-// owner is this process, for taking the session lock. Its session has no name yet.
-func owner(now time.Time) (journal.Owner, error) {
-	o := me()
+// Owner is this process, for taking the session lock. Its session has no name yet.
+func Owner(now time.Time) (journal.Owner, error) {
+	o := Me()
 	start, err := proc.Identity(o.Pid)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return o, fmt.Errorf("read this process's start time: %w", err)

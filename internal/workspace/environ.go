@@ -1,4 +1,4 @@
-package cli
+package workspace
 
 import (
 	"slices"
@@ -7,9 +7,9 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// baseEnv is what every agent gets of the person's environment: what a program
+// BaseEnv is what every agent gets of the person's environment: what a program
 // needs to run at all. Keys come only by pass_env (product.md 12).
-func baseEnv(environ []string) []string {
+func BaseEnv(environ []string) []string {
 	var out []string
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
@@ -39,8 +39,8 @@ func noCredentials() []string {
 	}
 }
 
-// agentEnv is what one agent gets besides: pass_env by name, env as it stands.
-func agentEnv(spec ralph.AgentSpec, environ []string) []string {
+// AgentEnv is what one agent gets besides: pass_env by name, env as it stands.
+func AgentEnv(spec ralph.AgentSpec, environ []string) []string {
 	var out []string
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
@@ -62,9 +62,9 @@ func agentEnv(spec ralph.AgentSpec, environ []string) []string {
 	return out
 }
 
-// checkEnv is the person's own environment: checks are their commands. ralph's
+// CheckEnv is the person's own environment: checks are their commands. ralph's
 // variables for agents are left out, should it run inside one.
-func checkEnv(environ []string) []string {
+func CheckEnv(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		return strings.HasPrefix(kv, "RALPH")
 	})

@@ -1,4 +1,9 @@
-package cli
+// Package profile makes the sandbox of each process from the settings: what an agent, a
+// check, a hook may write, what of the home is hidden, which caches and doors stay open, and
+// which kind this machine offers.
+//
+// It does not own how a sandbox is made (internal/sandbox), nor which process gets one.
+package profile
 
 import (
 	"encoding/json"
@@ -18,49 +23,50 @@ import (
 	"github.com/ralph-loop/ralph/internal/sandbox"
 	"github.com/ralph-loop/ralph/internal/step"
 	"github.com/ralph-loop/ralph/internal/web/guard"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
-// landlockInPlace is what Landlock leaves open where agents work in the checkout.
-const landlockInPlace = "landlock cannot take a folder out of one that can be written: in your checkout (isolation: none) agents can write " +
+// LandlockInPlace is what Landlock leaves open where agents work in the checkout.
+const LandlockInPlace = "landlock cannot take a folder out of one that can be written: in your checkout (isolation: none) agents can write " +
 	".git/config, .git/hooks, ralph/hooks and ralph/.state, and so run programs outside of the sandbox and answer their own gates"
 
-// cage starts agents, and what runs what they wrote, inside the sandbox of this system.
-type cage struct {
-	kind        string // landlock or bubblewrap
-	bwrap, self string
-	set         config.Sandbox
-	root        string
-	isolated    bool     // agents work in worktrees
-	doors       []string // ways out that the person's environment names
+// Sandbox starts agents, and what runs what they wrote, inside the sandbox of this system.
+type Sandbox struct {
+	Kind        string // landlock or bubblewrap
+	Bwrap, Self string
+	Set         config.Sandbox
+	Root        string
+	Isolated    bool     // agents work in worktrees
+	Doors       []string // ways out that the person's environment names
 }
 
-// spot is where a process works.
-type spot struct{ write, keep []string }
+// Place is where a process works.
+type Place struct{ Write, Keep []string }
 
-// tree is the place of a process that works in dir. One that works for several worktrees
+// Tree is the place of a process that works in dir. One that works for several worktrees
 // (Codex) is started in the checkout, of which it needs no more than these.
-func (g *cage) tree(dir string, turn bool) spot {
-	if g.isolated && dir == g.root && !turn {
-		var p spot
-		git := filepath.Join(g.root, ".git")
+func (g *Sandbox) Tree(dir string, turn bool) Place {
+	if g.Isolated && dir == g.Root && !turn {
+		var p Place
+		git := filepath.Join(g.Root, ".git")
 		if b, err := os.ReadFile(git); err == nil { // the checkout is a worktree itself
 			if own, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "gitdir: "); ok {
 				git = filepath.Join(own, "..", "..")
 			}
 		}
-		p.write = []string{filepath.Join(g.root, "ralph/.worktrees")}
+		p.Write = []string{filepath.Join(g.Root, "ralph/.worktrees")}
 		for _, name := range []string{"worktrees", "objects", "refs", "logs/refs"} {
-			p.write = append(p.write, filepath.Join(git, name))
+			p.Write = append(p.Write, filepath.Join(git, name))
 		}
 		return p
 	}
 	write, keep := sandbox.Tree(dir)
-	return spot{write, keep}
+	return Place{write, keep}
 }
 
-// wrap is a command as it is started inside the sandbox. One that cannot be started is
+// Wrap is a command as it is started inside the sandbox. One that cannot be started is
 // refused here, so that its own name is in the error.
-func (g *cage) wrap(c proc.Command, at spot) proc.Command {
+func (g *Sandbox) Wrap(c proc.Command, at Place) proc.Command {
 	path, err := proc.LookPath(c.Args[0], c.Dir, c.Env)
 	if err == nil {
 		err = proc.Startable(path, c)
@@ -74,37 +80,37 @@ func (g *cage) wrap(c proc.Command, at spot) proc.Command {
 		c.Refused = fmt.Errorf("make the sandbox: %w", err)
 		return c
 	}
-	c.Args, c.Inner = args, g.kind == sandbox.Bubblewrap
+	c.Args, c.Inner = args, g.Kind == sandbox.Bubblewrap
 	return c
 }
 
-// argv is the command of a hook of git, which works in dir.
-func (g *cage) argv(dir string, argv, environ []string) ([]string, error) {
-	return g.around(argv[0], argv, dir, environ, g.tree(dir, true))
+// Argv is the command of a hook of git, which works in dir.
+func (g *Sandbox) Argv(dir string, argv, environ []string) ([]string, error) {
+	return g.around(argv[0], argv, dir, environ, g.Tree(dir, true))
 }
 
-func (g *cage) around(path string, argv []string, dir string, env []string, at spot) ([]string, error) {
-	box, err := g.box(dir, env, at)
+func (g *Sandbox) around(path string, argv []string, dir string, env []string, at Place) ([]string, error) {
+	box, err := g.Box(dir, env, at)
 	if err != nil {
 		return nil, err
 	}
-	if g.kind == sandbox.Bubblewrap {
-		return sandbox.Bwrap(g.bwrap, box, append([]string{path}, argv[1:]...)), nil
+	if g.Kind == sandbox.Bubblewrap {
+		return sandbox.Bwrap(g.Bwrap, box, append([]string{path}, argv[1:]...)), nil
 	}
 	b, err := json.Marshal(box)
 	if err != nil {
 		return nil, err
 	}
-	return append([]string{g.self, "sandbox-exec", string(b), path}, argv...), nil
+	return append([]string{g.Self, "sandbox-exec", string(b), path}, argv...), nil
 }
 
-// box is what a process may write and not read.
-func (g *cage) box(dir string, env []string, at spot) (sandbox.Box, error) {
+// Box is what a process may write and not read.
+func (g *Sandbox) Box(dir string, env []string, at Place) (sandbox.Box, error) {
 	home := proc.Getenv(env, "HOME")
-	state := stateDir(g.root)
+	state := workspace.StateDir(g.Root)
 	b := sandbox.Box{
-		Write: slices.Concat(at.write, sandbox.Temp(proc.Getenv(env, "TMPDIR")), sandbox.Found(sandbox.Home(g.set.Writes(), home)), cachesOf(env)),
-		Hide:  append(sandbox.Found(sandbox.Home(g.set.Hides(), home)), g.doors...),
+		Write: slices.Concat(at.Write, sandbox.Temp(proc.Getenv(env, "TMPDIR")), sandbox.Found(sandbox.Home(g.Set.Writes(), home)), CachesOf(env)),
+		Hide:  append(sandbox.Found(sandbox.Home(g.Set.Hides(), home)), g.Doors...),
 	}
 	if cargo := proc.Getenv(env, "CARGO_HOME"); cargo != "" {
 		b.Hide = append(b.Hide, sandbox.Found([]string{filepath.Join(cargo, "credentials*")})...)
@@ -114,36 +120,36 @@ func (g *cage) box(dir string, env []string, at spot) (sandbox.Box, error) {
 	if ask := proc.Getenv(env, "RALPH_ASK_DIR"); ask != "" {
 		b.Write = append(b.Write, ask) // where the scripted agent makes the pipes it is answered by
 	}
-	if g.kind == sandbox.Landlock {
+	if g.Kind == sandbox.Landlock {
 		return b, nil
 	}
-	open := sandbox.Found(sandbox.Home(g.set.ExtraWrite, home))
+	open := sandbox.Found(sandbox.Home(g.Set.ExtraWrite, home))
 	for _, p := range sandbox.Sockets(os.Getuid(), time.Now()) {
 		if !slices.ContainsFunc(open, func(dir string) bool { return sandbox.Within(dir, p) }) {
 			b.Hide = append(b.Hide, p) // a program that does as it is told: outside
 		}
 	}
-	b.Keep = slices.Concat(at.keep, sandbox.Found(sandbox.Home(settingsOfAgents(env), home)))
-	if !slices.Contains(at.write, g.root) {
-		b.Keep = append(b.Keep, g.root) // should it lie in a temporary folder
+	b.Keep = slices.Concat(at.Keep, sandbox.Found(sandbox.Home(settingsOfAgents(env), home)))
+	if !slices.Contains(at.Write, g.Root) {
+		b.Keep = append(b.Keep, g.Root) // should it lie in a temporary folder
 	}
 	for _, name := range []string{".state", ".worktrees", "hooks", "prompts", "config.yaml"} {
-		if own := filepath.Join(g.root, "ralph", name); own != dir && !strings.HasPrefix(dir, own+"/") && !slices.Contains(at.write, own) {
+		if own := filepath.Join(g.Root, "ralph", name); own != dir && !strings.HasPrefix(dir, own+"/") && !slices.Contains(at.Write, own) {
 			b.Keep = append(b.Keep, own)
 		}
 	}
 	if socket := proc.Getenv(env, attempt.EnvSocket); socket != "" {
 		b.Keep = append(b.Keep, filepath.Dir(socket)) // the rules of its shims, and its git hooks
 	}
-	if !g.isolated {
-		b.Write = append(b.Write, filepath.Join(g.root, step.StateGit))
+	if !g.Isolated {
+		b.Write = append(b.Write, filepath.Join(g.Root, step.StateGit))
 	}
 	var err error
 	if b.NoFile, b.NoFolder, err = g.nothing(); err != nil {
 		return b, err
 	}
-	if slices.Contains(at.write, g.root) {
-		err = errors.Join(sandbox.Prepare(g.root), makeKept(g.root))
+	if slices.Contains(at.Write, g.Root) {
+		err = errors.Join(sandbox.Prepare(g.Root), makeKept(g.Root))
 	}
 	return b, err
 }
@@ -169,14 +175,14 @@ func makeKept(root string) error {
 
 // nothing makes the empty file and folder that stand for what is hidden, and the folder
 // of what agents' git tells.
-func (g *cage) nothing() (file, folder string, err error) {
-	top := filepath.Join(stateDir(g.root), "sandbox")
+func (g *Sandbox) nothing() (file, folder string, err error) {
+	top := filepath.Join(workspace.StateDir(g.Root), "sandbox")
 	file, folder = filepath.Join(top, "nothing"), filepath.Join(top, "none")
-	if err := errors.Join(os.MkdirAll(folder, 0o700), os.MkdirAll(filepath.Join(g.root, step.StateGit), 0o700)); err != nil {
+	if err := errors.Join(os.MkdirAll(folder, 0o700), os.MkdirAll(filepath.Join(g.Root, step.StateGit), 0o700)); err != nil {
 		return "", "", fmt.Errorf("make an empty folder: %w", err)
 	}
 	// What is hidden has to be there when the program starts: a dashboard may begin later.
-	for _, name := range []string{file, filepath.Join(stateDir(g.root), guard.FileName)} {
+	for _, name := range []string{file, filepath.Join(workspace.StateDir(g.Root), guard.FileName)} {
 		f, err := os.OpenFile(name, os.O_CREATE|os.O_RDONLY, 0o600)
 		if err == nil {
 			err = f.Close()
@@ -208,13 +214,13 @@ func settingsOfAgents(env []string) []string {
 	return list
 }
 
-// tmuxFolder is where tmux has its sockets, whoever starts it.
-func tmuxFolder() string { return "/tmp/tmux-" + strconv.Itoa(os.Getuid()) }
+// TmuxFolder is where tmux has its sockets, whoever starts it.
+func TmuxFolder() string { return "/tmp/tmux-" + strconv.Itoa(os.Getuid()) }
 
-// doorsOf are what leads out of a sandbox to programs that do as they are told: the
+// DoorsOf are what leads out of a sandbox to programs that do as they are told: the
 // person's session, keys and containers.
-func doorsOf(environ []string) []string {
-	list := []string{"/run/user/" + strconv.Itoa(os.Getuid()), tmuxFolder()}
+func DoorsOf(environ []string) []string {
+	list := []string{"/run/user/" + strconv.Itoa(os.Getuid()), TmuxFolder()}
 	for _, name := range []string{"XDG_RUNTIME_DIR", "SSH_AUTH_SOCK"} {
 		if p := proc.Getenv(environ, name); filepath.IsAbs(p) {
 			list = append(list, p)
@@ -232,8 +238,8 @@ func doorsOf(environ []string) []string {
 	return slices.DeleteFunc(list, func(p string) bool { return !filepath.IsAbs(p) || p == "/" })
 }
 
-// cachesOf are the caches that the environment has elsewhere than they usually are.
-func cachesOf(env []string) []string {
+// CachesOf are the caches that the environment has elsewhere than they usually are.
+func CachesOf(env []string) []string {
 	var list []string
 	home := proc.Getenv(env, "HOME")
 	for _, name := range []string{
@@ -257,10 +263,10 @@ func cachesOf(env []string) []string {
 	})
 }
 
-// makeCaches makes the usual caches of the tools that are installed, and the folders of the
+// MakeCaches makes the usual caches of the tools that are installed, and the folders of the
 // agents: what is not there cannot be opened. In a fresh home no build would work, and Claude
 // Code, with nowhere to note how its shell is set up, starts one that forgets the shims.
-func makeCaches(c config.Config, environ []string) {
+func MakeCaches(c config.Config, environ []string) {
 	home := proc.Getenv(environ, "HOME")
 	if home == "" {
 		return

@@ -1,4 +1,4 @@
-package cli
+package workspace
 
 import (
 	"net/url"
@@ -21,10 +21,10 @@ var (
 	gitAddress = lazyregexp.New(`(?m)^\s*(?:push)?url\s*=\s*(\S+)`)
 )
 
-// redactor takes out what this repository's settings and this environment say is secret,
+// Redactor takes out what this repository's settings and this environment say is secret,
 // and what looks like a secret. gitleaks's rules are read when something does.
-func redactor(environ []string, root string, c config.Config) *redact.Redactor {
-	list := secretVars(environ)
+func Redactor(environ []string, root string, c config.Config) *redact.Redactor {
+	list := SecretVars(environ)
 	value := map[string]string{}
 	for _, kv := range environ {
 		name, v, _ := strings.Cut(kv, "=")
@@ -63,8 +63,8 @@ func redactor(environ []string, root string, c config.Config) *redact.Redactor {
 	})
 }
 
-// secretVars are the variables whose names say that they are secret: checks get all of them.
-func secretVars(environ []string) []redact.Secret {
+// SecretVars are the variables whose names say that they are secret: checks get all of them.
+func SecretVars(environ []string) []redact.Secret {
 	var list []redact.Secret
 	for _, kv := range environ {
 		if name, v, _ := strings.Cut(kv, "="); isSecret(name, v) {
@@ -127,18 +127,18 @@ func inAddress(name, address string, whole bool) []redact.Secret {
 	return list
 }
 
-// redactorOf is redactor for a command that may never need one.
-func redactorOf(env Env, root string) func() *redact.Redactor {
+// RedactorOf is redactor for a command that may never need one.
+func RedactorOf(env Env, root string) func() *redact.Redactor {
 	return sync.OnceValue(func() *redact.Redactor {
-		c, err := loadConfig(env, root, nil)
+		c, err := LoadConfig(env, root, nil)
 		if err != nil {
 			c = config.Config{} // what is wrong with it is said by whoever needs it; the environment counts all the same
 		}
-		return redactor(env.Environ, root, c)
+		return Redactor(env.Environ, root, c)
 	})
 }
 
-// redactFacts is journal.Options.Redact.
-func redactFacts(by func() *redact.Redactor) func(ralph.Fact) ralph.Fact {
+// RedactFacts is journal.Options.Redact.
+func RedactFacts(by func() *redact.Redactor) func(ralph.Fact) ralph.Fact {
 	return func(f ralph.Fact) ralph.Fact { return redact.Value(by(), f) }
 }

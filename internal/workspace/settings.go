@@ -1,4 +1,4 @@
-package cli
+package workspace
 
 import (
 	"slices"
@@ -10,8 +10,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/policy"
 )
 
-// policyConfig is what policy needs of the settings.
-func policyConfig(c config.Config) policy.Config {
+// PolicyConfig is what policy needs of the settings.
+func PolicyConfig(c config.Config) policy.Config {
 	return policy.Config{
 		Parallel: 1, MaxConsecutive: c.Errors.MaxConsecutive, Batch: c.Merge.Batch, ConflictRetries: c.Merge.ConflictRetries, Resolver: c.Merge.Resolver, AskToMerge: !c.Merge.Auto,
 		Agents: c.Chain(), RecoverPrimary: c.Agent.RecoverPrimary, Continue: c.Agent.Context == "continue",
@@ -43,9 +43,9 @@ func logins(c config.Config) map[string]string {
 	return out
 }
 
-// checksOf are the commands that prove a claim: quality commands in order, the test
+// ChecksOf are the commands that prove a claim: quality commands in order, the test
 // command last, also where it is one of them: the same command never twice (X-49).
-func checksOf(c config.Config, root string) []ralph.GateSpec {
+func ChecksOf(c config.Config, root string) []ralph.GateSpec {
 	detected := gate.Detect(root)
 	commands, test := c.Quality.Commands, c.Test.Command
 	if len(commands) == 0 && c.Where("quality.commands").Kind == config.FromDefault {
@@ -74,29 +74,29 @@ func diffChecks(c config.Config) policy.DiffChecks {
 	return d
 }
 
-// scheduleConfig is what the scheduler decides with: the settings of the session
+// ScheduleConfig is what the scheduler decides with: the settings of the session
 // that runs, else those a start of `ralph autopilot` would have now.
-func scheduleConfig(env Env, s *ralph.State) (policy.Config, error) {
+func ScheduleConfig(env Env, s *ralph.State) (policy.Config, error) {
 	if s.Session.Live() && len(s.Session.Config) > 0 {
 		return policy.Decode(s.Session.Config)
 	}
-	c, err := settingsOf(env)
+	c, err := SettingsOf(env)
 	if err != nil {
 		return policy.Config{}, err
 	}
-	pc := policyConfig(c)
-	pc.Session, pc.Parallel, pc.Isolated = "autopilot", slotsOf(c), true
+	pc := PolicyConfig(c)
+	pc.Session, pc.Parallel, pc.Isolated = "autopilot", SlotsOf(c), true
 	return pc, nil
 }
 
-// slotsOf is the number of slots of `ralph autopilot`.
-func slotsOf(c config.Config) int {
+// SlotsOf is the number of slots of `ralph autopilot`.
+func SlotsOf(c config.Config) int {
 	if c.Where("parallel").Given() {
 		return c.Parallel
 	}
-	return defaultSlots
+	return DefaultSlots
 }
 
-// defaultSlots is how many agents `ralph autopilot` has at work at the same time
+// DefaultSlots is how many agents `ralph autopilot` has at work at the same time
 // unless a person said otherwise (B-051, X-67).
-const defaultSlots = 3
+const DefaultSlots = 3

@@ -1,4 +1,4 @@
-package cli
+package claudehook
 
 import (
 	"cmp"
@@ -17,6 +17,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/ralph-loop/ralph/internal/worktree"
 )
 
 const (
@@ -34,9 +36,9 @@ type hold struct {
 	wait    time.Duration
 }
 
-func newHold(env Env, in hookInput, wait time.Duration) (*hold, error) {
+func newHold(env workspace.Env, in Input, wait time.Duration) (*hold, error) {
 	env.Dir = projectOf(env)
-	c, root, err := hookSettings(env)
+	c, root, err := settings(env)
 	if err != nil {
 		return nil, err
 	}
@@ -44,14 +46,14 @@ func newHold(env Env, in hookInput, wait time.Duration) (*hold, error) {
 		wait = min(wait, c.Gate.Timeout)
 	}
 	return &hold{
-		root: root, environ: env.Environ, config: policyConfig(c), wait: wait,
-		ground: groundOf(cmp.Or(root, env.Dir), env.Environ), q: claude.RequestOf(in.Tool, in.Input, in.Dir),
+		root: root, environ: env.Environ, config: workspace.PolicyConfig(c), wait: wait,
+		ground: worktree.Ground(cmp.Or(root, env.Dir), env.Environ), q: claude.RequestOf(in.Tool, in.Input, in.Dir),
 	}, nil
 }
 
 // projectOf is the folder that claude was started in, as it tells its hooks: the session
 // may be anywhere by now, and that must not lead away from the repository's settings.
-func projectOf(env Env) string {
+func projectOf(env workspace.Env) string {
 	dir := proc.Getenv(env.Environ, "CLAUDE_PROJECT_DIR")
 	if info, err := os.Stat(dir); err == nil && info.IsDir() && filepath.IsAbs(dir) {
 		return filepath.Clean(dir)
@@ -63,7 +65,7 @@ func projectOf(env Env) string {
 func (h *hold) judge(ctx context.Context) (any, error) {
 	var rules []*ralph.AnswerRule
 	if h.root != "" {
-		j, err := journal.Open(journal.Options{Root: h.root, Read: true, Me: me(), Alive: proc.Alive})
+		j, err := journal.Open(journal.Options{Root: h.root, Read: true, Me: workspace.Me(), Alive: proc.Alive})
 		if err != nil {
 			return nil, err
 		}
@@ -87,16 +89,16 @@ func (h *hold) judge(ctx context.Context) (any, error) {
 // ask writes the gate, with an engine at work here or without one, and waits for what
 // becomes of it.
 func (h *hold) ask(ctx context.Context, held policy.Word) (any, error) {
-	if err := excludeRuntime(h.root, h.environ); err != nil {
+	if err := workspace.ExcludeRuntime(h.root, h.environ); err != nil {
 		return nil, err
 	}
 	now := time.Now().UTC()
-	hide := redactorOf(Env{Environ: h.environ}, h.root)
+	hide := workspace.RedactorOf(workspace.Env{Environ: h.environ}, h.root)
 	g := step.GateWithout(hide(), h.q, held, h.ground)
-	g.ID, g.By, g.AskedAt, g.Deadline = ralph.GateID(newID("g")), byHook, now, now.Add(h.wait)
+	g.ID, g.By, g.AskedAt, g.Deadline = ralph.GateID(workspace.NewID("g")), byHook, now, now.Add(h.wait)
 	said := make(chan ralph.Answered, 1) // the first answer is the one
 	j, err := journal.Open(journal.Options{
-		Root: h.root, NewID: newID, Me: me(), Alive: proc.Alive, Redact: redactFacts(hide),
+		Root: h.root, NewID: workspace.NewID, Me: workspace.Me(), Alive: proc.Alive, Redact: workspace.RedactFacts(hide),
 		Observe: func(e ralph.Event, _ *ralph.State) {
 			if f, ok := e.Fact.(ralph.Answered); ok && f.ID == g.ID {
 				select {

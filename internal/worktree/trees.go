@@ -1,4 +1,8 @@
-package cli
+// Package worktree carries out on git what steps ask for: it has the checkout, worktrees,
+// the merge queue's integration branch and pushes as internal/step wants them.
+//
+// It does not own git (internal/git) and decides nothing: each method is one effect.
+package worktree
 
 import (
 	"context"
@@ -11,31 +15,31 @@ import (
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
-// trees is one place to work in as the executor needs it: the checkout, or a worktree.
-type trees struct{ repo *git.Repo }
+// Trees is one place to work in as the executor needs it: the checkout, or a worktree.
+type Trees struct{ Repo *git.Repo }
 
-func (t *trees) Start(ctx context.Context) (ralph.Prepared, error) {
-	if err := t.repo.Begin(ctx); err != nil {
+func (t *Trees) Start(ctx context.Context) (ralph.Prepared, error) {
+	if err := t.Repo.Begin(ctx); err != nil {
 		return ralph.Prepared{}, err
 	}
-	head, err := t.repo.Head(ctx)
+	head, err := t.Repo.Head(ctx)
 	if err != nil {
 		return ralph.Prepared{}, err
 	}
-	dirty, err := t.repo.Dirty(ctx)
+	dirty, err := t.Repo.Dirty(ctx)
 	if err != nil {
 		return ralph.Prepared{}, err
 	}
-	tree, err := t.repo.Snapshot(ctx)
+	tree, err := t.Repo.Snapshot(ctx)
 	if err != nil {
 		return ralph.Prepared{}, err
 	}
-	inside, err := t.repo.Inside(ctx)
+	inside, err := t.Repo.Inside(ctx)
 	return ralph.Prepared{Head: head.Commit, Branch: head.Branch, Tree: tree, Inside: inside, Clean: len(dirty)+len(inside) == 0}, err
 }
 
-// putBack is for the checkout, and for each worktree of the pool.
-func putBack(ctx context.Context, repo *git.Repo, dir string, in step.PutBackInput) (step.PutBack, error) {
+// PutBack is for the checkout, and for each worktree of the pool.
+func PutBack(ctx context.Context, repo *git.Repo, dir string, in step.PutBackInput) (step.PutBack, error) {
 	if dir != repo.Root() {
 		tree, err := repo.Tree(dir)
 		if err != nil {
@@ -44,29 +48,29 @@ func putBack(ctx context.Context, repo *git.Repo, dir string, in step.PutBackInp
 		repo = tree
 	}
 	b, err := repo.PutBack(ctx, git.PutBackInput(in))
-	return step.PutBack{Restored: b.Restored, Saved: savedAs(b.Saved), Left: b.Left, Other: b.Other, Kept: b.Kept, Out: b.Out, Tree: b.Tree}, err
+	return step.PutBack{Restored: b.Restored, Saved: SavedAs(b.Saved), Left: b.Left, Other: b.Other, Kept: b.Kept, Out: b.Out, Tree: b.Tree}, err
 }
 
-func (t *trees) Snapshot(ctx context.Context) (tree, head string, err error) {
-	if tree, err = t.repo.TreeKept(ctx); err != nil {
+func (t *Trees) Snapshot(ctx context.Context) (tree, head string, err error) {
+	if tree, err = t.Repo.TreeKept(ctx); err != nil {
 		return "", "", err
 	}
-	h, err := t.repo.Head(ctx)
+	h, err := t.Repo.Head(ctx)
 	return tree, h.Commit, err
 }
 
-func (t *trees) Diff(ctx context.Context, from, to string, most int64) ([]byte, error) {
-	return t.repo.Diff(ctx, from, to, most)
+func (t *Trees) Diff(ctx context.Context, from, to string, most int64) ([]byte, error) {
+	return t.Repo.Diff(ctx, from, to, most)
 }
 
-func (t *trees) Patch(ctx context.Context, from, to string, most int64) ([]byte, error) {
-	return t.repo.Patch(ctx, from, to, most)
+func (t *Trees) Patch(ctx context.Context, from, to string, most int64) ([]byte, error) {
+	return t.Repo.Patch(ctx, from, to, most)
 }
 
-func (t *trees) Inside(ctx context.Context) ([]string, error) { return t.repo.Inside(ctx) }
+func (t *Trees) Inside(ctx context.Context) ([]string, error) { return t.Repo.Inside(ctx) }
 
-func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committed, error) {
-	if err := t.repo.Publish(ctx); err != nil {
+func (t *Trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committed, error) {
+	if err := t.Repo.Publish(ctx); err != nil {
 		return ralph.Committed{}, err
 	}
 	if c, back, err := t.TakeBack(ctx, in); back || err != nil {
@@ -84,7 +88,7 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 	}
 	if in.OnlyIfChanges {
 		if gin.Tree == "" { // checks may have changed files; the commit then needs no `add` of its own
-			tree, err := t.repo.TreeID(ctx)
+			tree, err := t.Repo.TreeID(ctx)
 			if err != nil {
 				return ralph.Committed{}, err
 			}
@@ -95,12 +99,12 @@ func (t *trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 			return c, err
 		}
 	}
-	c, err := t.repo.Commit(ctx, gin)
+	c, err := t.Repo.Commit(ctx, gin)
 	if refused, ok := refusedByHook(ctx, err); ok {
 		return refused, nil
 	}
 	if err == nil && in.Squash { // the commit of a spec, which the log names; a task's is not worth a process
-		if short, err := t.repo.Abbreviate(ctx, c.Hash); err == nil {
+		if short, err := t.Repo.Abbreviate(ctx, c.Hash); err == nil {
 			c.Short = short
 		}
 	}
@@ -118,11 +122,11 @@ func commitOf(in step.CommitInput) git.CommitInput {
 }
 
 // TakeBack takes a commit back that a hook changed before an engine was killed.
-func (t *trees) TakeBack(ctx context.Context, in step.CommitInput) (ralph.Committed, bool, error) {
+func (t *Trees) TakeBack(ctx context.Context, in step.CommitInput) (ralph.Committed, bool, error) {
 	if in.Fresh || in.Checked == "" {
 		return ralph.Committed{}, false, nil
 	}
-	err := t.repo.TakeBack(ctx, commitOf(in))
+	err := t.Repo.TakeBack(ctx, commitOf(in))
 	if c, ok := refusedByHook(ctx, err); ok {
 		return c, true, nil
 	}
@@ -138,12 +142,12 @@ func refusedByHook(ctx context.Context, err error) (ralph.Committed, bool) {
 	return ralph.Committed{Error: err.Error(), Hook: said, Rewritten: git.Rewritten(err)}, true
 }
 
-func (t *trees) Look(ctx context.Context, known ralph.Checkout, agents step.AgentGit) (ralph.CheckoutFound, bool, error) {
-	return t.repo.Look(ctx, known, git.Agents(agents))
+func (t *Trees) Look(ctx context.Context, known ralph.Checkout, agents step.AgentGit) (ralph.CheckoutFound, bool, error) {
+	return t.Repo.Look(ctx, known, git.Agents(agents))
 }
 
-func (t *trees) RestoreBranch(ctx context.Context, known ralph.Checkout) (bool, error) {
-	return t.repo.RestoreBranch(ctx, known.Branch, known.Head)
+func (t *Trees) RestoreBranch(ctx context.Context, known ralph.Checkout) (bool, error) {
+	return t.Repo.RestoreBranch(ctx, known.Branch, known.Head)
 }
 
 func committedAs(c git.Commit, base string) ralph.Committed {
@@ -158,19 +162,19 @@ func committedAs(c git.Commit, base string) ralph.Committed {
 
 // conclude commits the merge that is under way; done is false when the agent
 // committed it.
-func (t *trees) conclude(ctx context.Context, in git.CommitInput) (c git.Commit, done bool, err error) {
-	state, err := t.repo.Merging(ctx, in.Base)
+func (t *Trees) conclude(ctx context.Context, in git.CommitInput) (c git.Commit, done bool, err error) {
+	state, err := t.Repo.Merging(ctx, in.Base)
 	if err != nil {
 		return c, false, err
 	}
 	switch state {
 	case git.MergeOpen:
-		c, err = t.repo.Conclude(ctx, in)
+		c, err = t.Repo.Conclude(ctx, in)
 		return c, err == nil, err
 	case git.MergeNone:
 		return c, false, &ralph.Refusal{Why: "the merge was undone", Hint: "bring it back with `git merge " + in.Base + "`", Kind: ralph.ErrUsage}
 	}
-	left, err := t.repo.Unresolved(ctx)
+	left, err := t.Repo.Unresolved(ctx)
 	if err == nil && len(left) > 0 {
 		err = &ralph.Refusal{Why: "conflict markers are committed in " + strings.Join(left, ", "), Hint: "resolve them", Kind: ralph.ErrUsage}
 	}
@@ -178,53 +182,53 @@ func (t *trees) conclude(ctx context.Context, in git.CommitInput) (c git.Commit,
 }
 
 // unchanged is the commit that HEAD is at, when the work tree has nothing beyond it.
-func (t *trees) unchanged(ctx context.Context, branch, tree string) (c ralph.Committed, same bool, err error) {
-	head, err := t.repo.Head(ctx)
+func (t *Trees) unchanged(ctx context.Context, branch, tree string) (c ralph.Committed, same bool, err error) {
+	head, err := t.Repo.Head(ctx)
 	if err != nil || branch != "" && head.Branch != branch { // the commit goes back to the branch first
 		return c, false, err
 	}
-	at, err := t.repo.TreeOf(ctx, head.Commit)
+	at, err := t.Repo.TreeOf(ctx, head.Commit)
 	if err != nil || at != tree {
 		return c, false, nil //nolint:nilerr // the commit itself says what is wrong
 	}
 	return ralph.Committed{Commit: head.Commit, Short: head.Commit[:7], Tree: tree}, true, nil
 }
 
-func (t *trees) Shelve(ctx context.Context, in step.ShelveInput) (ralph.Shelved, error) {
-	s, err := t.repo.Shelve(ctx, git.ShelveInput{How: in.How, Base: in.Base, Branch: in.Branch, Message: in.Message, ID: in.ID, Agents: git.Agents(in.Agents), Left: in.Left})
+func (t *Trees) Shelve(ctx context.Context, in step.ShelveInput) (ralph.Shelved, error) {
+	s, err := t.Repo.Shelve(ctx, git.ShelveInput{How: in.How, Base: in.Base, Branch: in.Branch, Message: in.Message, ID: in.ID, Agents: git.Agents(in.Agents), Left: in.Left})
 	return ralph.Shelved{Stash: s.Stash, Ref: s.Ref, Kept: s.Kept, KeptMore: s.More, Apart: s.Apart, Left: s.Left}, err
 }
 
-// worktrees is the pool of worktrees below ralph/.worktrees.
-type worktrees struct{ repo *git.Repo }
+// Worktrees is the pool of worktrees below ralph/.worktrees.
+type Worktrees struct{ Repo *git.Repo }
 
-func (w worktrees) Make(ctx context.Context, dirs []string, commit string) error {
-	_, err := w.repo.MakeTrees(ctx, dirs, commit) // what is set up in them is noted in each
+func (w Worktrees) Make(ctx context.Context, dirs []string, commit string) error {
+	_, err := w.Repo.MakeTrees(ctx, dirs, commit) // what is set up in them is noted in each
 	return err
 }
 
-func (w worktrees) Open(dir string) (step.Trees, error) {
-	t, err := w.repo.Tree(dir)
+func (w Worktrees) Open(dir string) (step.Trees, error) {
+	t, err := w.Repo.Tree(dir)
 	if err != nil {
 		return nil, err
 	}
-	return &trees{t}, nil
+	return &Trees{t}, nil
 }
 
-func (w worktrees) Enter(ctx context.Context, in step.EnterInput) (step.Entered, error) {
-	if err := w.repo.FreeBranch(ctx, in.Branch, in.Dir); err != nil {
+func (w Worktrees) Enter(ctx context.Context, in step.EnterInput) (step.Entered, error) {
+	if err := w.Repo.FreeBranch(ctx, in.Branch, in.Dir); err != nil {
 		return step.Entered{}, err
 	}
-	e, err := w.repo.Enter(ctx, git.EnterInput{
+	e, err := w.Repo.Enter(ctx, git.EnterInput{
 		Dir: in.Dir, Branch: in.Branch, Mine: in.Mine, From: in.From, Merged: in.Merged, ID: in.ID, Stash: in.Stash,
 	})
 	return step.Entered{
-		Branch: e.Branch, Head: e.Head, Tree: e.Tree, Fresh: e.Fresh, Conflicts: e.Conflicts, Saved: savedAs(e.Saved),
+		Branch: e.Branch, Head: e.Head, Tree: e.Tree, Fresh: e.Fresh, Conflicts: e.Conflicts, Saved: SavedAs(e.Saved),
 		Empty: e.Empty,
 	}, err
 }
 
-func savedAs(list []git.Saved) []ralph.Saved {
+func SavedAs(list []git.Saved) []ralph.Saved {
 	var out []ralph.Saved
 	for _, s := range list {
 		saved := ralph.Saved{Ref: s.Ref, Commit: s.Commit, What: s.What}
@@ -236,8 +240,8 @@ func savedAs(list []git.Saved) []ralph.Saved {
 	return out
 }
 
-func (w worktrees) SetUp(dir, how string, anew bool, do func() error) error {
-	t, err := w.repo.Tree(dir)
+func (w Worktrees) SetUp(dir, how string, anew bool, do func() error) error {
+	t, err := w.Repo.Tree(dir)
 	if err != nil {
 		return err
 	}
@@ -255,43 +259,43 @@ func (w worktrees) SetUp(dir, how string, anew bool, do func() error) error {
 	return t.NoteSetUp(how)
 }
 
-func (w worktrees) Copy(ctx context.Context, dir string, patterns []string) error {
-	_, err := git.CopyInto(ctx, w.repo.Root(), dir, patterns)
+func (w Worktrees) Copy(ctx context.Context, dir string, patterns []string) error {
+	_, err := git.CopyInto(ctx, w.Repo.Root(), dir, patterns)
 	return err
 }
 
-func (w worktrees) Tidy(ctx context.Context, dir string) error {
-	t, err := w.repo.Tree(dir)
+func (w Worktrees) Tidy(ctx context.Context, dir string) error {
+	t, err := w.Repo.Tree(dir)
 	if err != nil {
 		return err
 	}
 	return t.Tidy(ctx)
 }
 
-func (w worktrees) Stash(ctx context.Context, dir, message, id string) (string, error) {
-	stash, _, err := w.repo.StashTree(ctx, dir, message, id)
+func (w Worktrees) Stash(ctx context.Context, dir, message, id string) (string, error) {
+	stash, _, err := w.Repo.StashTree(ctx, dir, message, id)
 	return stash, err
 }
 
-// resolving is the merge inside a worktree.
-type resolving struct{ repo *git.Repo }
+// Resolving is the merge inside a worktree.
+type Resolving struct{ Repo *git.Repo }
 
-func (r resolving) Tip(ctx context.Context, branch, commit string) (string, error) {
-	tip, err := r.repo.Tip(ctx, branch)
+func (r Resolving) Tip(ctx context.Context, branch, commit string) (string, error) {
+	tip, err := r.Repo.Tip(ctx, branch)
 	if err != nil || tip == "" || tip == commit {
 		return commit, err
 	}
 	if commit == "" {
 		return tip, nil
 	}
-	if ok, err := r.repo.Contains(ctx, commit, tip); err != nil || !ok {
+	if ok, err := r.Repo.Contains(ctx, commit, tip); err != nil || !ok {
 		return commit, err
 	}
 	return tip, nil
 }
 
-func (r resolving) Begin(ctx context.Context, dir, commit, message string) ([]string, error) {
-	t, err := r.repo.Tree(dir)
+func (r Resolving) Begin(ctx context.Context, dir, commit, message string) ([]string, error) {
+	t, err := r.Repo.Tree(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -303,8 +307,8 @@ func (r resolving) Begin(ctx context.Context, dir, commit, message string) ([]st
 	return paths, err
 }
 
-func (r resolving) Left(ctx context.Context, dir, commit string) (left []string, undone bool, err error) {
-	t, err := r.repo.Tree(dir)
+func (r Resolving) Left(ctx context.Context, dir, commit string) (left []string, undone bool, err error) {
+	t, err := r.Repo.Tree(dir)
 	if err != nil {
 		return nil, false, err
 	}

@@ -1,4 +1,10 @@
-package cli
+// Package workspace owns where a command stands: what the program gets from outside (Env),
+// the repository it is in, its settings, journal and state, the environment that agents and
+// checks get of a person's, and what of it is a secret.
+//
+// It does not own what is done there: sessions, commands and pages ask it for what they
+// work with.
+package workspace
 
 import (
 	"io"
@@ -23,20 +29,20 @@ type Env struct {
 	Version  string
 }
 
-// ownPath takes folders of the repository out of PATH, and keeps it as it was for what runs
+// OwnPath takes folders of the repository out of PATH, and keeps it as it was for what runs
 // in the sandbox. Tools like direnv put them there (bin, node_modules/.bin), and an agent
 // writes there: what ralph itself runs by its name, outside of every sandbox, must not be
 // found in one (git, bwrap, programs for notices, interpreters of hooks).
-func ownPath(env Env) Env {
+func OwnPath(env Env) Env {
 	env.Path = proc.Getenv(env.Environ, "PATH")
-	root, err := findRoot(env)
+	root, err := FindRoot(env)
 	if err != nil {
 		return env
 	}
-	real := realFolder(root)
+	real := RealFolder(root)
 	list := filepath.SplitList(env.Path)
 	kept := slices.DeleteFunc(slices.Clone(list), func(dir string) bool {
-		return !filepath.IsAbs(dir) || below(root, filepath.Clean(dir)) || below(real, realFolder(dir))
+		return !filepath.IsAbs(dir) || below(root, filepath.Clean(dir)) || below(real, RealFolder(dir))
 	})
 	if len(kept) == len(list) {
 		return env
@@ -45,8 +51,8 @@ func ownPath(env Env) Env {
 	return env
 }
 
-// ofPerson is an environment for what runs in the sandbox: PATH as the person has it.
-func (env Env) ofPerson(environ []string) []string {
+// OfPerson is an environment for what runs in the sandbox: PATH as the person has it.
+func (env Env) OfPerson(environ []string) []string {
 	if env.Path == "" {
 		return environ
 	}
@@ -62,7 +68,7 @@ func below(dir, p string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
-func realFolder(dir string) string {
+func RealFolder(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		return real
 	}

@@ -1,4 +1,4 @@
-package cli
+package workspace
 
 import (
 	"errors"
@@ -12,14 +12,14 @@ import (
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
-// specThere checks that a spec named by a person can be queued or worked on, and
+// SpecThere checks that a spec named by a person can be queued or worked on, and
 // returns its file relative to ralph/specs (D-015).
-func specThere(env Env, name string) (string, error) {
+func SpecThere(env Env, name string) (string, error) {
 	file, err := ralph.SpecFile(name)
 	if err != nil {
 		return "", err
 	}
-	root, err := findRoot(env)
+	root, err := FindRoot(env)
 	if err != nil {
 		return "", err
 	}

@@ -1,4 +1,4 @@
-package cli
+package worktree
 
 import (
 	"context"
@@ -14,22 +14,22 @@ import (
 
 // drop deletes the branches that are merged into a commit, and returns the others.
 // Worktrees of the pool that stand on one get off it first.
-func (w worktrees) drop(ctx context.Context, into string, branches []string) (kept []string, err error) {
+func (w Worktrees) drop(ctx context.Context, into string, branches []string) (kept []string, err error) {
 	for _, b := range branches {
-		if err := w.repo.FreeBranch(ctx, b, ""); err != nil {
+		if err := w.Repo.FreeBranch(ctx, b, ""); err != nil {
 			return branches, err
 		}
 	}
-	return w.repo.DropBranches(ctx, into, branches)
+	return w.Repo.DropBranches(ctx, into, branches)
 }
 
-// treesFolder holds the worktrees, relative to the repository.
-const treesFolder = "ralph/.worktrees"
+// TreesFolder holds the worktrees, relative to the repository.
+const TreesFolder = "ralph/.worktrees"
 
-// cleanUp takes away what a session that ended needs no more: worktrees that no
+// CleanUp takes away what a session that ended needs no more: worktrees that no
 // task owns, and branches whose work is merged (B-069). What holds work stays, and
 // is named. It may be called again.
-func (w worktrees) cleanUp(ctx context.Context, s *ralph.State) ralph.CleanedUp {
+func (w Worktrees) CleanUp(ctx context.Context, s *ralph.State) ralph.CleanedUp {
 	var out ralph.CleanedUp
 	// Branches first: a worktree that is removed may be remembered with its branch for a while.
 	if err := errors.Join(w.dropBranches(ctx, s, &out), w.dropTrees(ctx, s, &out)); err != nil {
@@ -40,25 +40,25 @@ func (w worktrees) cleanUp(ctx context.Context, s *ralph.State) ralph.CleanedUp 
 	return out
 }
 
-func (w worktrees) dropTrees(ctx context.Context, s *ralph.State, out *ralph.CleanedUp) error {
+func (w Worktrees) dropTrees(ctx context.Context, s *ralph.State, out *ralph.CleanedUp) error {
 	owned := map[string]bool{}
 	for t := range s.Work() {
 		owned[t.Run.Place.Dir] = true
 	}
-	folder := filepath.Join(w.repo.Root(), treesFolder)
+	folder := filepath.Join(w.Repo.Root(), TreesFolder)
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	for _, e := range entries {
-		name := treesFolder + "/" + e.Name()
+		name := TreesFolder + "/" + e.Name()
 		switch {
 		case strings.HasPrefix(e.Name(), "."): // git's sweep takes care of those
 		case owned[name]:
 			out.Kept = append(out.Kept, name)
 		default:
-			saved, failed := w.repo.RemoveTree(ctx, filepath.Join(folder, e.Name()), "worktree-"+e.Name())
-			out.Saved = append(out.Saved, savedAs(saved)...)
+			saved, failed := w.Repo.RemoveTree(ctx, filepath.Join(folder, e.Name()), "worktree-"+e.Name())
+			out.Saved = append(out.Saved, SavedAs(saved)...)
 			if failed != nil {
 				out.Kept, err = append(out.Kept, name), errors.Join(err, failed)
 				continue
@@ -70,12 +70,12 @@ func (w worktrees) dropTrees(ctx context.Context, s *ralph.State, out *ralph.Cle
 	return err
 }
 
-func (w worktrees) dropBranches(ctx context.Context, s *ralph.State, out *ralph.CleanedUp) error {
+func (w Worktrees) dropBranches(ctx context.Context, s *ralph.State, out *ralph.CleanedUp) error {
 	i := s.Plan.Integration
 	if i == nil {
 		return nil
 	}
-	there, err := w.repo.Recoverable(ctx)
+	there, err := w.Repo.Recoverable(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (w worktrees) dropBranches(ctx context.Context, s *ralph.State, out *ralph.
 			// A merge that was not taken: it can be made again from its branches. (The
 			// commit of a spec that has not landed is held there too. It follows one commit;
 			// its subject may be anything, commit.message.)
-			err = errors.Join(err, w.repo.Drop(ctx, k.Ref[strings.LastIndexByte(k.Ref, '/')+1:]))
+			err = errors.Join(err, w.Repo.Drop(ctx, k.Ref[strings.LastIndexByte(k.Ref, '/')+1:]))
 		case !isBranch || !ownBranch(branch):
 		case inUse[branch]:
 			out.Kept = append(out.Kept, branch)

@@ -1,4 +1,4 @@
-package cli
+package worktree
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 // longestAliases bounds how long git may take to say which aliases it has.
 const longestAliases = 10 * time.Second
 
-// gitAliases are those that git has in a folder; nil when it does not say.
-func gitAliases(dir string, env []string) map[string]string {
+// GitAliases are those that git has in a folder; nil when it does not say.
+func GitAliases(dir string, env []string) map[string]string {
 	ctx, cancel := context.WithTimeout(context.Background(), longestAliases)
 	defer cancel()
 	path, err := shim.Real("git", "", env)
@@ -37,19 +37,19 @@ func gitAliases(dir string, env []string) map[string]string {
 	return list
 }
 
-// groundOf is step.Ground with the aliases of git there.
-func groundOf(work string, env []string) policy.Ground {
+// Ground is step.Ground with the aliases of git there.
+func Ground(work string, env []string) policy.Ground {
 	g := step.Ground(work, env)
-	g.Aliases = sync.OnceValue(func() map[string]string { return gitAliases(work, env) })
+	g.Aliases = sync.OnceValue(func() map[string]string { return GitAliases(work, env) })
 	return g
 }
 
-// pushing is step.Executor.Push.
-type pushing struct{ repo *git.Repo }
+// Pushing is step.Executor.Push.
+type Pushing struct{ Repo *git.Repo }
 
-// push does what a call of git asks for, by the commits that it comes to. What would lose
+// Push does what a call of git asks for, by the commits that it comes to. What would lose
 // something of the remote is allowed by name first.
-func (p pushing) push(ctx context.Context, dir string, argv []string, allow func(context.Context, []string) error) (string, int, error) {
+func (p Pushing) Push(ctx context.Context, dir string, argv []string, allow func(context.Context, []string) error) (string, int, error) {
 	at, args, ok := shim.PushCall(argv, dir)
 	if !ok {
 		return "", 1, git.ErrPush
@@ -58,7 +58,7 @@ func (p pushing) push(ctx context.Context, dir string, argv []string, allow func
 	if err != nil {
 		return "", 1, err
 	}
-	plan, err := p.repo.PlanPush(ctx, at, want)
+	plan, err := p.Repo.PlanPush(ctx, at, want)
 	if err != nil {
 		return "", 1, err
 	}
@@ -71,9 +71,9 @@ func (p pushing) push(ctx context.Context, dir string, argv []string, allow func
 			return "", shim.ExitHeld, err
 		}
 	}
-	said, code, err := p.repo.Push(ctx, plan)
+	said, code, err := p.Repo.Push(ctx, plan)
 	if err == nil && code == 0 {
-		err = p.repo.NotePush(ctx, at, plan)
+		err = p.Repo.NotePush(ctx, at, plan)
 	}
 	return strings.ReplaceAll(said, plan.URL, plan.Remote), code, err
 }

@@ -1,0 +1,64 @@
+package ralph_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// mostLines is how large a package of hand-written code may grow, tests and generated
+// files apart: one that a newcomer can read in a day.
+const mostLines = 3000
+
+// larger are packages above mostLines, with the most that each may have: only less is
+// better. Above all that is a reason to split, below it a reason to lower the number.
+func larger() map[string]struct {
+	most int
+	why  string
+} {
+	return map[string]struct {
+		most int
+		why  string
+	}{
+		"R":                  {8700, "the nouns, facts and commands of one domain; it shrinks by nothing but fewer nouns"},
+		"internal/cli":       {11900, "sessions, the doctor and the dashboard's backend still live here beside the commands"},
+		"internal/git":       {11800, "one repository: refs and commits, worktrees and landing will part"},
+		"internal/operation": {8300, "one judge of shell commands, which is one walk over all that they do"},
+		"internal/report":    {9000, "the session report with its charts will part from what the terminal prints"},
+		"internal/policy":    {7100, "the rules, all of which look at one State"},
+		"internal/step":      {5200, "one executor; its parts share the turn under way"},
+		"internal/config":    {3900, "a key of config.yaml each: what it is, its default, its words"},
+		"internal/journal":   {4200, "one file of facts: lock, snapshots, views, repair"},
+		"internal/testdiff":  {3500, "a leaf with one caller: what a diff does to tests, language by language"},
+		"internal/web/view":  {3300, "a template for each page"},
+		"internal/web":       {5500, "handlers make their own view models until internal/screen has them"},
+	}
+}
+
+// No package grows past what one can read (review: at most 3,000 lines).
+func TestPackageSizes(t *testing.T) {
+	t.Parallel()
+	lines := map[string]int{}
+	for _, f := range ourFiles(t) {
+		if f.test || strings.HasSuffix(f.name, "_templ.go") || strings.HasPrefix(f.pkg, "internal/ralphtest") {
+			continue
+		}
+		lines[f.pkg] += f.fset.File(f.ast.Pos()).LineCount()
+	}
+	for pkg, n := range lines {
+		most, why := mostLines, "split it, or say in larger() why not"
+		if x, ok := larger()[pkg]; ok {
+			most, why = x.most, "it may only shrink: "+x.why
+			if n <= mostLines {
+				t.Errorf("%s has %d lines: take it out of larger()", pkg, n)
+			}
+		}
+		if n > most {
+			t.Errorf("%s has %d lines, more than %d: %s", pkg, n, most, why)
+		}
+	}
+	for pkg := range larger() {
+		if lines[pkg] == 0 {
+			t.Errorf("%s is in larger(), and is no package", pkg)
+		}
+	}
+}
