@@ -209,14 +209,13 @@ func (k *look) verbs(name string, ws, operands []word) bool {
 		return true
 	}
 	nouns := strings.Fields("config env log logs plan test docs auth template report query status import export dump audit history label build version")
-	exact := strings.Fields("delete destroy purge wipe drop erase terminate rm remove")
 	for i, w := range operands[:min(len(operands), 3)] {
 		if w.text == "power" && i+1 < len(operands) && slices.Contains([]string{"off", "reset", "cycle", "down", "soft"}, operands[i+1].text) || grpcDeletes.MatchString(w.text) && name == "grpcurl" {
 			return k.acts(senseDeletes, name, ws)
 		}
 		s, verb := verbOf(w)
 		switch {
-		case s == senseLooks && i+1 < len(operands) && slices.Contains(nouns, w.text) && slices.Contains(exact, operands[i+1].text):
+		case s == senseLooks && i+1 < len(operands) && slices.Contains(nouns, w.text) && takesIt(operands[i+1]):
 			continue // vault config delete
 		case s == senseLooks, strings.Contains(w.text, "/"):
 			return k.flags(name, ws, own)
@@ -226,6 +225,12 @@ func (k *look) verbs(name string, ws, operands []word) bool {
 		return k.acts(s, name, ws)
 	}
 	return k.flags(name, ws, own)
+}
+
+// takesIt reports whether a word behind a noun takes it away: logs delete-log-group.
+func takesIt(w word) bool {
+	s, verb := verbOf(w)
+	return s == senseDeletes || verb == "rm" || verb == "remove"
 }
 
 // changesWhat reports whether one of the first words changes something that has no verb of its own
