@@ -133,28 +133,15 @@ type service struct {
 	reads  string // its words that only look
 	writes string // its words that change; "": all others
 	ever   string // that are for production whatever else is said
-	wipes  string // that take something away, of which nobody knows whether it is in production
 	hosted bool   // what it changes is on other machines whatever it is called
 }
 
 func services(name string) (service, bool) {
 	switch name {
-	case "helm", "helmfile":
-		return service{writes: "upgrade install rollback apply sync uninstall delete destroy del un", wipes: "uninstall delete destroy"}, true
 	case "terraform", "tofu", "terragrunt", "pulumi", "cdktf", "cdk", "sst":
-		return service{hosted: true, writes: "apply up destroy import taint run-all refresh deploy remove update rollback state", wipes: "destroy"}, true
+		return service{hosted: true, writes: "apply up destroy import taint run-all refresh deploy remove update rollback state"}, true
 	case "vercel", "vc", "now":
 		return service{reads: "ls list logs inspect whoami help --help --version dev build link env pull login teams switch project domains certs dns secrets init bisect -v -h", ever: "promote rollback --prod alias remove rm redeploy"}, true
-	case "netlify", "ntl":
-		return service{writes: "deploy", ever: "--prod -p --prod-if-unlocked sites:delete"}, true
-	case "firebase":
-		return service{writes: "deploy", wipes: "firestore:delete database:remove hosting:disable projects:delete functions:delete", ever: "deploy"}, true
-	case "heroku":
-		return service{reads: "logs apps:info ps config releases login local auth:whoami run pg:info pg:ps", writes: "config:set config:unset ps:restart restart", ever: "promote pipelines:promote releases:rollback rollback container:release deploy", wipes: "apps:destroy pg:reset pg:reset DATABASE addons:destroy domains:clear ps:scale maintenance:on"}, true
-	case "fly", "flyctl":
-		return service{reads: "logs status version auth dashboard ssh ping doctor", writes: "deploy scale restart secrets machine machines", wipes: "destroy apps volumes postgres", ever: "deploy"}, true
-	case "wrangler":
-		return service{writes: "deploy publish rollback versions pages secret", wipes: "delete", ever: "deploy publish rollback"}, true
 	case "aws", "gcloud", "az", "gsutil", "s3cmd", "mc", "bq", "eksctl", "kops", "gcloud-sdk", "s4cmd", "s5cmd", "azcopy", "rclone-sync":
 		return service{}, true
 	}
@@ -228,9 +215,6 @@ func (k *look) changes(name string, ws []word, prod bool, all []word) bool {
 		}
 		return true
 	case has(s.ever):
-		if name == "netlify" && !has("deploy sites:delete --prod") {
-			return true
-		}
 		if local(ws) || slices.ContainsFunc(ws, func(w word) bool { return deployStaging.MatchString(w.text) }) {
 			return true
 		}
@@ -247,8 +231,6 @@ func (k *look) changes(name string, ws []word, prod bool, all []word) bool {
 		// it asks before it does so, and gate.patterns holds it (C-032), which a person may change
 	case s.hosted && slices.ContainsFunc(operands[:min(len(operands), 2)], func(w word) bool { return hostedWrites.MatchString(w.lower()) }) && !local(ws) && !slices.ContainsFunc(ws, func(w word) bool { return deployStaging.MatchString(w.text) }):
 		k.unknown("what it changes may be in production", all)
-	case has(s.wipes) && !local(ws):
-		k.unknown("what it takes away may be in production", all)
 	case writes && slices.ContainsFunc(ws[1:], func(w word) bool { return w.holes() && (w.many || w.text == hole) }):
 		k.unknown("where it deploys to is hidden in a variable or a substitution", all)
 	}

@@ -204,15 +204,18 @@ func (k *look) verbs(name string, ws, operands []word) bool {
 	if distant(name) && !own && k.changesFar(name, ws, operands) {
 		return true
 	}
+	if !own && (changesWhat(operands) || sqlWrites.MatchString(joined(ws))) && (slices.ContainsFunc(ws[1:], deploysTo) || k.inProduction()) {
+		k.never(productionDeploy, ws)
+		return true
+	}
 	nouns := strings.Fields("config env log logs plan test docs auth template report query status import export dump audit history label build version")
-	exact := strings.Fields("delete destroy purge wipe drop erase terminate rm remove")
 	for i, w := range operands[:min(len(operands), 3)] {
 		if w.text == "power" && i+1 < len(operands) && slices.Contains([]string{"off", "reset", "cycle", "down", "soft"}, operands[i+1].text) || grpcDeletes.MatchString(w.text) && name == "grpcurl" {
 			return k.acts(senseDeletes, name, ws)
 		}
 		s, verb := verbOf(w)
 		switch {
-		case s == senseLooks && i+1 < len(operands) && slices.Contains(nouns, w.text) && slices.Contains(exact, operands[i+1].text):
+		case s == senseLooks && i+1 < len(operands) && slices.Contains(nouns, w.text) && takesIt(operands[i+1]):
 			continue // vault config delete
 		case s == senseLooks, strings.Contains(w.text, "/"):
 			return k.flags(name, ws, own)
@@ -221,23 +224,42 @@ func (k *look) verbs(name string, ws, operands []word) bool {
 		}
 		return k.acts(s, name, ws)
 	}
-	if !own && slices.ContainsFunc(operands[:min(len(operands), 4)], func(w word) bool { return changesIt.MatchString(w.text) }) && (slices.ContainsFunc(ws[1:], deploysTo) || k.inProduction()) {
-		k.never(productionDeploy, ws)
-		return true
-	}
 	return k.flags(name, ws, own)
+}
+
+// takesIt reports whether a word behind a noun takes it away: logs delete-log-group.
+func takesIt(w word) bool {
+	s, verb := verbOf(w)
+	return s == senseDeletes || verb == "rm" || verb == "remove"
+}
+
+// changesWhat reports whether one of the first words changes something that has no verb of its own
+// above, and none before it only looks.
+func changesWhat(operands []word) bool {
+	for _, w := range operands[:min(len(operands), 4)] {
+		if changesIt.MatchString(w.text) {
+			return true
+		}
+		if s, _ := verbOf(w); s == senseLooks {
+			return false
+		}
+	}
+	return false
 }
 
 // distant are programs that work on other machines alone, and that change them by words that are
 // harmless elsewhere, or by none.
 func distant(name string) bool {
-	return slices.Contains(strings.Fields("ansible ansible-playbook pyinfra railway nomad vault consul skaffold eas eas-cli doctl ibmcloud argocd flux kamal mina fab dep salt puppet chef-client nixops colmena dokku gigalixir clever scalingo eb cf bosh juju render surge amplify sam copilot serverless sls zappa chalice appcenter code-push expo"), name)
+	return slices.Contains(strings.Fields("ansible ansible-playbook pyinfra heroku firebase railway nomad vault consul skaffold eas eas-cli doctl ibmcloud argocd flux kamal mina fab dep salt puppet chef-client nixops colmena dokku gigalixir clever scalingo eb cf bosh juju render surge amplify sam copilot serverless sls zappa chalice appcenter code-push expo"), name)
 }
 
 // changesFar judges those.
 func (k *look) changesFar(name string, ws, operands []word) bool {
 	playbook := strings.HasPrefix(name, "ansible") || name == "pyinfra" || name == "puppet" && slices.ContainsFunc(operands, func(w word) bool { return w.text == "agent" || w.text == "apply" })
-	hit := playbook && len(operands) > 0 || name == "chef-client" || slices.ContainsFunc(operands[:min(len(operands), 2)], func(w word) bool { return changesIt.MatchString(w.text) || startsIt.MatchString(w.text) })
+	hit := playbook && len(operands) > 0 || name == "chef-client" || slices.ContainsFunc(operands[:min(len(operands), 2)], func(w word) bool {
+		verb := w.text[strings.LastIndexByte(w.text, ':')+1:]
+		return changesIt.MatchString(verb) || startsIt.MatchString(verb) && !(name == "heroku" && verb == "run")
+	})
 	if !hit || given(ws[1:], "--check --syntax-check --list-tasks --list-hosts") || slices.ContainsFunc(ws, func(w word) bool {
 		return slices.Contains(strings.Fields("-C ping setup debug gather_facts"), w.text) && playbook
 	}) {
@@ -260,7 +282,7 @@ var (
 	ownScript   = lazyregexp.New(`^(wipe|nuke|destroy|drop|purge|undeploy|terminate)([-_.]|$)`)
 	grpcDeletes = lazyregexp.New(`/(Delete|Destroy|Remove|Purge|Drop|Shutdown|Wipe|Terminate)`)
 	scriptEnd   = lazyregexp.New(`\.(sh|bash|py|rb|js|ts|pl)$`)
-	changesIt   = lazyregexp.New(`^(restart|apply|sync|update|set|scale|stop|migrate|upgrade|up|down|swap|switch|enable|disable|edit|patch|replace|put|import|restore|change|move|activate|invalidate|cancel|close|block|suspend|drain|evict)$`)
+	changesIt   = lazyregexp.New(`^(restart|apply|sync|update|set|unset|scale|stop|migrate|upgrade|up|down|swap|switch|enable|disable|edit|patch|replace|put|import|restore|change|move|activate|invalidate|cancel|close|block|suspend|drain|evict)$`)
 	powershell  = lazyregexp.New(`^[A-Z][a-z]+-[A-Z]\w+$`)
 	powerLocal  = lazyregexp.New(`^(remove|clear|reset|uninstall)-(item|itemproperty|variable|module|psdrive|job|pssession|event|typedata|alias|host|content|history|psbreakpoint|package|recyclebin|psreadline.*)$`)
 )
