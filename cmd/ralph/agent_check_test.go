@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/cli"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // On a terminal real turns begin only after a yes; nothing else is spent (issue 5, 7).
@@ -23,7 +24,7 @@ func TestAgentCheckAsks(t *testing.T) {
 			dir := t.TempDir()
 			ralphtest.Program(t, filepath.Join(dir, "agent"), "#!/bin/sh\ntouch '"+dir+"/turned'\necho '<ralph>COMPLETE</ralph>'\n")
 			var out, errs bytes.Buffer
-			code := cli.Main(t.Context(), cli.Env{
+			code := cli.Main(t.Context(), workspace.Env{
 				Stdin: strings.NewReader(test.typed), Stdout: &out, Stderr: &errs, Dir: dir, Terminal: true, Self: "ralph",
 				Args:    []string{"agent-check", "--command", "./agent", "--turns", "--only", "signal"},
 				Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"},

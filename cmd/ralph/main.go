@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/ralph-loop/ralph/internal/cli"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 func main() { os.Exit(run()) }
@@ -26,7 +27,7 @@ func run() int {
 		fmt.Fprintln(os.Stderr, "ralph: find this program:", err)
 		return 2
 	}
-	return cli.Main(context.Background(), cli.Env{
+	return cli.Main(context.Background(), workspace.Env{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Dir: dir, Environ: os.Environ(),
 		Terminal: term.IsTerminal(int(os.Stdout.Fd())), Self: self, Version: version(),
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/cli"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // turnAt is a turn that keeps what it hears. A question that begins with "wait" is never
@@ -218,7 +219,7 @@ func TestSignalCommand(t *testing.T) {
 	f, line := openTurn(t)
 	run := func(environ []string, args ...string) (int, string) {
 		var out bytes.Buffer
-		return cli.Main(t.Context(), cli.Env{
+		return cli.Main(t.Context(), workspace.Env{
 			Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Dir: t.TempDir(), Environ: environ, Self: "ralph",
 		}), out.String()
 	}

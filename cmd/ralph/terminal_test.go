@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/cli"
+	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // On a terminal an unfinished plan is dropped only after a yes (D-042, product 3).
@@ -34,7 +35,7 @@ func TestPlanAsks(t *testing.T) {
 				}
 			}
 			var out, errs bytes.Buffer
-			env := cli.Env{
+			env := workspace.Env{
 				Stdin: strings.NewReader(test.typed), Stdout: &out, Stderr: &errs, Dir: dir, Terminal: true, Self: "ralph",
 				Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"},
 			}
