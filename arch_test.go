@@ -90,7 +90,7 @@ func layers() map[string][]string {
 		"internal/recovery":   {"R", "internal/action", "internal/git", "internal/journal", "internal/proc", "internal/report", "internal/workspace", "internal/worktree"},
 		"internal/claudehook": {"R", "internal/agent/claude", "internal/config", "internal/exit", "internal/journal", "internal/policy", "internal/proc", "internal/step", "internal/workspace", "internal/worktree"},
 		"internal/cli":        {"R", "internal/action", "internal/agent", "internal/agent/codex", "internal/agent/scripted", "internal/agentcheck", "internal/attempt", "internal/claudehook", "internal/config", "internal/coverage", "internal/engine", "internal/exit", "internal/gate", "internal/git", "internal/hook", "internal/journal", "internal/lazyregexp", "internal/mcp", "internal/notify", "internal/operation", "internal/person", "internal/policy", "internal/proc", "internal/profile", "internal/prompt", "internal/records", "internal/recovery", "internal/redact", "internal/report", "internal/sandbox", "internal/secrets", "internal/shim", "internal/step", "internal/trust", "internal/web", "internal/web/api", "internal/web/guard", "internal/web/view", "internal/workspace", "internal/worktree"},
-		"cmd/ralph":           {"internal/cli"},
+		"cmd/ralph":           {"internal/cli", "internal/workspace"},
 		// for tests alone: no row above may name them
 		"internal/ralphtest":           {"R", "internal/engine", "internal/policy", "internal/proc"},
 		"internal/ralphtest/modeltest": {},
