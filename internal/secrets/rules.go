@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/zricethezav/gitleaks/v8/config"
@@ -68,11 +69,22 @@ type scanner struct {
 const mostHits = 100
 
 func newScanner() (*scanner, error) {
-	s := &scanner{patterns: map[string]*regexp.Regexp{}}
-	if err := toml.NewDecoder(strings.NewReader(config.DefaultConfig)).DisallowUnknownFields().Decode(&s.rules); err != nil {
-		return nil, fmt.Errorf("read the rules for secrets: %w", err)
+	r := read()
+	return &scanner{rules: r.set, patterns: map[string]*regexp.Regexp{}}, r.err
+}
+
+// read decodes the rules when they are first needed: each task of a session has a diff.
+var read = sync.OnceValue(func() (r rulesRead) {
+	if err := toml.NewDecoder(strings.NewReader(config.DefaultConfig)).DisallowUnknownFields().Decode(&r.set); err != nil {
+		r.err = fmt.Errorf("read the rules for secrets: %w", err)
 	}
-	return s, nil
+	return r
+})
+
+// rulesRead are the rules, which nobody changes, or why they cannot be read.
+type rulesRead struct {
+	set ruleSet
+	err error
 }
 
 // pattern compiles an expression of the rules; a test compiles all of them.

@@ -52,6 +52,16 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// Issue 17, row 2: the rules are decoded once, whoever scans how often.
+func TestRulesAreReadOnce(t *testing.T) {
+	t.Parallel()
+	a, errA := newScanner()
+	b, errB := newScanner()
+	if errA != nil || errB != nil || &a.rules.Rules[0] != &b.rules.Rules[0] {
+		t.Errorf("each scanner has rules of its own: %v %v", errA, errB)
+	}
+}
+
 // BenchmarkScan: a diff of 1 MiB of ordinary text.
 func BenchmarkScan(b *testing.B) {
 	line := "+\tkey := lookup(ctx, \"some-name\", token) // an ordinary line of a program\n"

@@ -41,12 +41,21 @@ func (x *Executor) inCheckout(t *ralph.Task) bool { return !x.Config.Isolated &&
 // and what the reports say of turns that came to no end.
 func (x *Executor) agentGit(s *ralph.State) (AgentGit, error) {
 	var files []string
+	// Most often there is something of few tasks, however many there are. Agents can write here:
+	// what cannot be read says nothing.
+	have, _ := os.ReadDir(filepath.Join(x.Root, StateGit))
+	of := map[string]bool{}
 	for t := range s.Work() {
-		list, err := filepath.Glob(filepath.Join(x.Root, StateGit, plain(t.ID), "*"))
-		if err != nil {
-			return AgentGit{}, fmt.Errorf("look for what agents told of git: %w", err)
+		of[plain(t.ID)] = true
+	}
+	for _, e := range have {
+		if !of[e.Name()] {
+			continue
 		}
-		files = append(files, list...)
+		list, _ := os.ReadDir(filepath.Join(x.Root, StateGit, e.Name()))
+		for _, f := range list {
+			files = append(files, filepath.Join(x.Root, StateGit, e.Name(), f.Name()))
+		}
 	}
 	slices.SortFunc(files, func(a, b string) int { return changedAt(a).Compare(changedAt(b)) })
 	g := AgentGit{Commits: slices.Clone(s.Checkout.Commits)}
