@@ -137,7 +137,7 @@ func (k *look) container(name string, ws []word, in *source) {
 		k.never(productionDeploy, ws)
 		return
 	case verb == "push", verb == "image" && sub == "push", verb == "manifest" && sub == "push", verb == "compose" && (sub == "push" || slices.ContainsFunc(ws, func(w word) bool { return w.text == "--push" })), verb == "buildx" && given(ws, "--push"), verb == "build" && slices.ContainsFunc(ws, func(w word) bool { return w.text == "--push" }), verb == "plugin" && sub == "push", verb == "trust" && sub == "sign":
-		if slices.ContainsFunc(ws, func(w word) bool { return w.text == "--push=false" }) {
+		if dryRun(ws) || slices.ContainsFunc(ws, func(w word) bool { return w.text == "--push=false" }) {
 			return
 		}
 		for _, r := range append([]string{verb}, rest...) {

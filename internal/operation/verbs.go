@@ -100,9 +100,11 @@ var harmless = sync.OnceValue(func() map[string]string {
 		rollback: knex rake rails artisan mix php typeorm diesel dbmate alembic liquibase sequelize sequelize-cli migrate-mongo db-migrate phinx
 		push: drizzle-kit prisma jj sl hg dvc stg bd pass adb git-town notmuch stack queue simctl
 		release: mix rebar3 distillery relx bazel lsb cz lerna-version vite wasm-pack tauri cross ninja cmake cargo-build flutter electron-forge xmake premake dist lsb_release dub crystal shards nimble zig odin meson
-		deploy: mix pnpm qt windeployqt macdeployqt linuxdeploy npm
+		deploy: mix prisma pnpm qt windeployqt macdeployqt linuxdeploy npm
 		delete erase shutdown remove: xcrun
 		destroy: rails
+		delete remove rm: svn hg fossil
+		clear: artisan console symfony drush
 		delete destroy drop purge: kind minikube k3d vagrant apt apt-get dpkg git-town conda mamba micromamba
 		submit: sbatch qsub bsub condor spark gt git-spice av graphite
 		remove rm: helm
@@ -172,6 +174,9 @@ func (k *look) verb(name string, ws []word) bool {
 		ws = append([]word{ws[0]}, ws[2:]...)
 	}
 	_, operands := arguments0(ws, valuedWords)
+	if name == "cargo" && len(operands) > 0 && strings.HasSuffix(operands[0].text, "release") && !given(ws, "--execute -x") {
+		return false // it only says what it would do
+	}
 	if words, ok := bareReleaser(name); ok && (len(operands) == 0 || !slices.Contains(strings.Fields(words), operands[0].lower())) && !isLoopback(ws) {
 		k.never(npmPublish, ws)
 		return true
@@ -385,6 +390,9 @@ func (k *look) runner(name string, ws []word) (hit, ok bool) {
 	only := slices.Contains([]string{"deno", "composer", "cargo", "hatch", "pdm", "rye", "pixi", "uv", "poetry", "zig", "bazel", "bazelisk", "dagger"}, name)
 	if only && (len(operands) == 0 || !slices.Contains(strings.Fields(before), operands[0].lower())) {
 		return false, false
+	}
+	if isLoopback(ws) { // REGISTRY=localhost:5000
+		return false, true
 	}
 	for i, w := range operands {
 		if strings.Contains(w.text, "=") || only && i == 0 || strings.HasSuffix(name, "nx") && i > 3 {
