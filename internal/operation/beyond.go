@@ -277,7 +277,7 @@ func (k *look) takes(name string, ws []word, in *source) {
 			k.unknown("what it changes may be in production", ws)
 		}
 	case "kafka-topics", "kafka-topics.sh":
-		if given(ws[1:], "--delete") && !local(ws) {
+		if given(ws[1:], "--delete") && !testNamed(ws[1:]) {
 			k.never(dropDatabase, ws)
 		}
 	case "nc", "ncat", "netcat", "socat", "telnet":

@@ -234,7 +234,7 @@ func (k *look) touch(verb Verb, w word, deep bool, ws []word) {
 var hugeSize = lazyregexp.New(`(?i)^(-l|-s|--length=|--size=)?[0-9]+[TPE]i?B?$`)
 
 // shut are modes that let nobody in, or everybody.
-var shut = lazyregexp.New(`^(0*[0-7]?000|0*777|[ua]*-rwx|[a]*-[rx]+|[ao]\+rwx|[ugoa]*\+s|[24-7][0-7]{3})$`)
+var shut = lazyregexp.New(`^(0+|0*[0-7]?000|0*777|[ua]*-rwx|[a]*-[rx]+|[ao]\+rwx|[ugoa]*\+s|[24-7][0-7]{3})$`)
 
 // permissible are system folders whose owner people do change.
 func permissible(w word) bool {

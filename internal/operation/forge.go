@@ -104,6 +104,10 @@ func (k *look) request(ws []word) {
 	case deletes && forgeRe1.MatchString(text):
 		k.never(dropDatabase, ws)
 	case isLoopback(ws) && !strings.Contains(text, "DROP "), dryRun(ws):
+	case slices.ContainsFunc(ws[1:], func(w word) bool {
+		return strings.HasPrefix(w.text, "@"+home) || strings.HasPrefix(w.text, "--post-file")
+	}):
+		k.unknown("it sends a file to another machine", ws)
 	case deletes, changes && !ofForge && !hiddenHost.MatchString(text):
 		k.unknown("what it changes on another machine may not come back", ws)
 	case writes && !hiddenHost.MatchString(text) && !coverage.MatchString(text) && slices.ContainsFunc(ws[1:], func(w word) bool { return callsHook.MatchString(w.String()) || mutates.MatchString(w.String()) }):

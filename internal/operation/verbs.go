@@ -147,10 +147,12 @@ func more(name string, ws, operands []word) bool {
 	}
 	does := map[string]string{
 		"web-ext": "sign", "crane": "copy cp append mutate push", "oras": "copy cp attach", "cosign": "sign attest attach", "skopeo": "copy sync",
-		"bit": "export", "brew": "bump-formula-pr bump-cask-pr pr-upload", "ansible-galaxy": "import", "fastlane": "deliver supply pilot upload_to_app_store upload_to_play_store", "mkdocs": "gh-deploy", "ko": "apply resolve", "ghp-import": "docs", "osc": "commit", "copr": "build", "koji": "build", "fedpkg": "update build", "bodhi": "updates",
+		"bit": "export", "brew": "bump-formula-pr bump-cask-pr pr-upload", "ansible-galaxy": "import", "fastlane": "deliver supply pilot upload_to_app_store upload_to_play_store", "mkdocs": "gh-deploy", "ko": "build apply resolve", "ghp-import": "docs", "osc": "commit", "copr": "build", "koji": "build", "fedpkg": "update build", "bodhi": "updates",
 		"aptly": "publish",
 	}[name]
 	switch {
+	case name == "ko" && given(ws, "--local"), slices.ContainsFunc(ws, func(w word) bool { return w.text == "--push=false" }):
+		return false
 	case (name == "cargo" || name == "gem") && operands[0].text == "owner":
 		return given(ws[2:], "--add --remove -a -r")
 	case !slices.Contains(strings.Fields(does), operands[0].lower()) || isLoopback(ws):
@@ -441,7 +443,7 @@ func targetOf(name string, w word) sense {
 			continue
 		}
 		switch s := senses()[t]; {
-		case s == sensePublishes, jvm && t == "jib", s == senseShips && t != "submit", t == "released", jvm && (t == "deploy" || t == "jib" || t == "bintrayupload" || t == "jreleaser" || strings.HasPrefix(t, "publish") || strings.HasPrefix(t, "sonatyperelease") || strings.HasPrefix(t, "closeandrelease")):
+		case s == sensePublishes, jvm && (t == "jib" || strings.HasPrefix(strings.ToLower(strings.TrimLeft(w.text, "+")), "sonatype") && t == "release"), s == senseShips && t != "submit", t == "released", jvm && (t == "deploy" || t == "jib" || t == "bintrayupload" || t == "jreleaser" || strings.HasPrefix(t, "publish") || strings.HasPrefix(t, "sonatyperelease") || strings.HasPrefix(t, "closeandrelease")):
 			return sensePublishes
 		case s == senseDeletes && (t != "truncate" && t != "purge" && t != "drop" || strings.Contains(w.text, ":")):
 			return senseDeletes
@@ -450,7 +452,7 @@ func targetOf(name string, w word) sense {
 	return noSense
 }
 
-var jvmRelease = lazyregexp.New(`(?i)(^|:)(release|release:(perform|prepare|stage|branch|update-versions)|\w*closeandrelease\w*)$`)
+var jvmRelease = lazyregexp.New(`(?i)(^|:)(release|release:(perform|prepare|stage|branch|update-versions)|\w*closeandrelease\w*|\+?sonatype\w*release)$`)
 
 var localTarget = lazyregexp.New(`(?i)^(publishtomavenlocal|publishlocal|publishm2|\+?publishlocal|.*mavenlocal|ci-release-notes|--release)$|\.(ya?ml|json|js|ts|py|go|rs|java|md|txt|sh|toml)$|^assemble|^(target|build|dist)/`)
 
