@@ -281,6 +281,9 @@ func (k *look) takes(name string, ws []word, in *source) {
 			k.never(dropDatabase, ws)
 		}
 	case "nc", "ncat", "netcat", "socat", "telnet":
+		if in != nil && in.file && strings.HasPrefix(in.path, home) {
+			k.unknown("it sends a file to another machine", ws)
+		}
 		if in != nil && flushes.MatchString(in.text) {
 			k.never(dropDatabase, ws)
 		}

@@ -183,6 +183,10 @@ func (k *look) verb(name string, ws []word) bool {
 		k.never(npmPublish, ws)
 		return true
 	}
+	if name == "jj" && slices.ContainsFunc(ws, func(w word) bool { return w.text == "push" }) && given(ws, "--deleted --allow-backwards") {
+		k.never(pushForce, ws)
+		return true
+	}
 	if more(name, ws, operands) {
 		k.never(npmPublish, ws)
 		return true

@@ -153,11 +153,24 @@ func TestSecondRates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) == 0 {
-		t.Log("there is no second corpus yet: nothing is measured")
-		return
+	if len(files) < 3 {
+		t.Fatalf("the second corpus is not whole: %q", files)
 	}
-	measure(t, files, func(string) string { return "" })
+	m := measure(t, files, func(string) string { return "" })
+	for _, tt := range []struct {
+		third bool
+		most  count // as measured (docs/approvals.md): it only gets less
+	}{
+		{false, count{judge: 33, bubblewrap: 9, landlock: 12}},
+		{true, count{judge: 24, bubblewrap: 7, landlock: 9}},
+	} {
+		if c := m.total[tt.third]; c.all < 170 || c.judge > tt.most.judge || c.bubblewrap > tt.most.bubblewrap || c.landlock > tt.most.landlock || c.ask > 0 {
+			t.Errorf("the third %t: %v, at most %v", tt.third, c, tt.most)
+		}
+	}
+	if m.good.all < 500 || m.good.in*100 > m.good.all || m.good.without*100 > m.good.all || m.good.auto*80 > m.good.all {
+		t.Errorf("of %d ordinary lines the judge holds %d and %d, auto %d", m.good.all, m.good.in, m.good.without, m.good.auto)
+	}
 }
 
 func one(b bool) int {
