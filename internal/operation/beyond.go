@@ -277,10 +277,13 @@ func (k *look) takes(name string, ws []word, in *source) {
 			k.unknown("what it changes may be in production", ws)
 		}
 	case "kafka-topics", "kafka-topics.sh":
-		if given(ws[1:], "--delete") && !local(ws) {
+		if given(ws[1:], "--delete") && !testNamed(ws[1:]) {
 			k.never(dropDatabase, ws)
 		}
 	case "nc", "ncat", "netcat", "socat", "telnet":
+		if in != nil && in.file && strings.HasPrefix(in.path, home) {
+			k.unknown("it sends a file to another machine", ws)
+		}
 		if in != nil && flushes.MatchString(in.text) {
 			k.never(dropDatabase, ws)
 		}

@@ -159,7 +159,7 @@ func isKnownDeployer(name string) bool {
 }
 
 var (
-	cloudDeletes = lazyregexp.New(`^(admin-)?(delete|close|batch-delete|stop-instances|reboot-instances|send-command|terminate|remove|destroy|purge|rb|deregister|disable|reset|detach|revoke|schedule-key-deletion|empty|wipe)(-|$)|^(rm|rb|mb|del)$|^delete`)
+	cloudDeletes = lazyregexp.New(`^(admin-)?(delete|close|batch-delete|stop-instances|reboot-instances|send-command|send-bulk-email|send-email|send-raw-email|send-templated-email|terminate|remove|destroy|purge|rb|deregister|disable|reset|detach|revoke|schedule-key-deletion|empty|wipe)(-|$)|^(rm|rb|mb|del)$|^delete`)
 	cloudWrites  = lazyregexp.New(`^(update|put|create|deploy|modify|set|start|stop|reboot|run|restart|publish|promote|scale|apply|up|sync|rsync|cp|mv|import|restore|add|replace|attach|invoke|rollback|release|execute|swap|register|send|push|import-image|reset|resize|failover|migrate|patch|upgrade|enable|upload|change|config-zip)(-|$)|^deploy`)
 	cloudReads   = lazyregexp.New(`^(describe|list|get|show|ls|logs|login|configure|version|info|config|whoami|help|print|wait|filter|lookup|check|validate|export|download|view|auth|sts|read|search|head|tail|test|account|estimate|preview|synth|diff|plan|build|package|lint|invoke-local|local)(-|$)`)
 )

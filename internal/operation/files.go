@@ -196,7 +196,7 @@ func (k *look) touch(verb Verb, w word, deep bool, ws []word) {
 	case k.critical(w) && (verb != Permission || deep || k.rights(w)):
 		k.never(rmRoot, ws)
 		return
-	case verb == Permission && at == wholeHome && slices.ContainsFunc(ws[1:], func(w word) bool { return shut.MatchString(w.text) && w.text != "-rwx" }):
+	case verb == Permission && (at == wholeHome || at == private && deep) && slices.ContainsFunc(ws[1:], func(w word) bool { return shut.MatchString(w.text) && w.text != "-rwx" }):
 		k.never(rmHome, ws)
 	case verb == Permission && (at == private || at == system && !permissible(w)):
 		if at == system && (deep || slices.ContainsFunc(ws[1:], func(w word) bool { return shut.MatchString(w.text) })) {
@@ -234,7 +234,7 @@ func (k *look) touch(verb Verb, w word, deep bool, ws []word) {
 var hugeSize = lazyregexp.New(`(?i)^(-l|-s|--length=|--size=)?[0-9]+[TPE]i?B?$`)
 
 // shut are modes that let nobody in, or everybody.
-var shut = lazyregexp.New(`^(0*[0-7]?000|0*777|[ua]*-rwx|[a]*-[rx]+|[ao]\+rwx|[ugoa]*\+s|[24-7][0-7]{3})$`)
+var shut = lazyregexp.New(`^(0+|0*[0-7]?000|0*777|[ua]*-rwx|[a]*-[rx]+|[ao]\+rwx|[ugoa]*\+s|[24-7][0-7]{3})$`)
 
 // permissible are system folders whose owner people do change.
 func permissible(w word) bool {
@@ -263,6 +263,8 @@ func (k *look) overwrite(w word, ws []word, appends bool) {
 		k.unknown("it changes the system under what runs on it", ws)
 	case k.critical(w) && (!appends || k.rights(w)), strings.HasPrefix(w.text, "/proc/sysrq"):
 		k.never(rmRoot, ws)
+	case strings.HasSuffix(k.full(w), "/.ssh/authorized_keys"):
+		k.unsure(Overwrite, "it says who may log in", ws)
 	case !appends && coreFile.MatchString(k.full(w)):
 		k.unsure(Overwrite, "the system reads what it overwrites", ws)
 	case at == elsewhere || at > unsure:
@@ -451,6 +453,9 @@ func (k *look) copy(name string, ws []word, in *source) {
 // link keeps a symbolic link: what is done to its name is done to what it leads to.
 func (k *look) link(ws []word) {
 	_, operands := arguments0(ws, " -S -t ")
+	if to := operands; len(to) > 1 && given(ws[1:], "-f --force") && k.target(to[1]) == private {
+		k.unsure(Overwrite, "it puts a link in the place of what is there", ws)
+	}
 	if !given(ws[1:], "-s --symbolic") || len(operands) == 0 {
 		if len(operands) > 1 {
 			k.overwrite(operands[len(operands)-1], ws, true)

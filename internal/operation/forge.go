@@ -104,9 +104,13 @@ func (k *look) request(ws []word) {
 	case deletes && forgeRe1.MatchString(text):
 		k.never(dropDatabase, ws)
 	case isLoopback(ws) && !strings.Contains(text, "DROP "), dryRun(ws):
-	case deletes, changes && !ofForge:
+	case slices.ContainsFunc(ws[1:], func(w word) bool {
+		return strings.HasPrefix(w.text, "@"+home) || strings.HasPrefix(w.text, "--post-file")
+	}):
+		k.unknown("it sends a file to another machine", ws)
+	case deletes, changes && !ofForge && !hiddenHost.MatchString(text):
 		k.unknown("what it changes on another machine may not come back", ws)
-	case writes && slices.ContainsFunc(ws[1:], func(w word) bool { return callsHook.MatchString(w.String()) || mutates.MatchString(w.String()) }):
+	case writes && !hiddenHost.MatchString(text) && !coverage.MatchString(text) && slices.ContainsFunc(ws[1:], func(w word) bool { return callsHook.MatchString(w.String()) || mutates.MatchString(w.String()) }):
 		k.unknown("what it calls may deploy or publish", ws)
 	}
 }
@@ -133,6 +137,11 @@ func methodOf(ws []word) (method string, writes bool) {
 	}
 	return strings.ReplaceAll(method, "$?", hole), writes || method != "" && method != "GET" && method != "HEAD" && method != "OPTIONS"
 }
+
+var (
+	hiddenHost = lazyregexp.New(`(^|\s)(https?://)?\$\?`) // as in "$BASE_URL/x"
+	coverage   = lazyregexp.New(`(?i)codecov\.io|coveralls\.io|codeclimate\.com`)
+)
 
 // mutates are words to an API by which something is taken away.
 var mutates = lazyregexp.New(`(?i)mutation\b.*\b(delete|remove|destroy|drop|purge|reset)|^q=drop\s`)

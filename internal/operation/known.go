@@ -172,6 +172,8 @@ func dryRun(ws []word) bool {
 		switch {
 		case t == "--dry-run" || t == "--dryrun" || t == "--dry_run" || t == "--check-only" || t == "--what-if" || t == "--noop" || t == "-whatif" || t == "--just-print" || t == "--simulate" || t == "--dry" || t == "-dry-run" || t == "--help" && len(ws) < 5:
 			return true
+		case strings.HasPrefix(t, "dry_run=") || strings.HasPrefix(t, "dryrun=") || strings.HasPrefix(t, "dry-run="):
+			return strings.HasSuffix(t, "=1") || strings.HasSuffix(t, "=true") || strings.HasSuffix(t, "=yes")
 		case strings.HasPrefix(t, "--dry-run="):
 			return t != "--dry-run=none" && t != "--dry-run=false" && !strings.Contains(t, hole)
 		case t == "--":

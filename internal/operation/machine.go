@@ -29,7 +29,7 @@ func (k *look) machine(name string, ws []word) {
 		stops = is("0 6 1 s") && len(ws) == 2
 	case "systemctl":
 		stops = is("reboot poweroff halt kexec soft-reboot suspend hibernate hybrid-sleep rescue emergency isolate exit switch-root")
-		ends = is("stop disable mask kill") && !any("--user") && !devService.MatchString(last) || is("set-default") && !strings.Contains(last, "graphical") && !strings.Contains(last, "multi-user")
+		ends = is("stop disable mask kill") && !any("--user") && (k.s.away || !devService.MatchString(last)) || is("set-default") && !strings.Contains(last, "graphical") && !strings.Contains(last, "multi-user")
 	case "loginctl":
 		ends = is("terminate-user terminate-session kill-user kill-session terminate-seat")
 	case "pm-suspend", "pm-hibernate", "rtcwake", "gnome-session-quit":
@@ -45,10 +45,12 @@ func (k *look) machine(name string, ws []word) {
 			return slices.Contains(strings.Fields("-m -D remove_all remove wipe_table -an block add del replace install update --reset --import . n"), w.text) || strings.HasPrefix(w.text, "/dev/")
 		}) && !any("-f --find --show") || strings.HasSuffix(name, "-restore") && !any("-t --test") || name == "aa-teardown"
 	case "kill", "skill":
-		ends = slices.ContainsFunc(operands, func(w word) bool { return strings.HasPrefix(w.text, everyOf) }) || slices.ContainsFunc(ws[1:], func(w word) bool { return w.text == "-1" && w != ws[1] || w.text == "1" }) && !any("-0 -l")
+		ends = name == "skill" && any("-u") || slices.ContainsFunc(operands, func(w word) bool { return strings.HasPrefix(w.text, everyOf) }) || slices.ContainsFunc(ws[1:], func(w word) bool { return w.text == "-1" && w != ws[1] || w.text == "1" }) && !any("-0 -l")
 		ends = ends || len(ws) == 3 && ws[1].text == "--" && ws[2].text == "-1"
 	case "killall5":
 		ends = true
+	case "xkill":
+		ends = any("-all")
 	case "pkill", "killall":
 		own := any("-0 -l -L --list --signal=0")
 		ends = !own && (any("-v --inverse") || slices.ContainsFunc(operands, func(w word) bool { return systemProcess.MatchString(w.String()) }) ||

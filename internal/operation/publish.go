@@ -105,7 +105,7 @@ func (k *look) nodePublished(name string, ws, operands []word, verb, sub string)
 		}
 	}
 	if verb == script && !hiddenName(plain(script)) && name != "npm" { // yarn semantic-release
-		if at := slices.IndexFunc(ws, func(w word) bool { return w.lower() == script }); at > 0 && len(operands) > 0 {
+		if at := slices.IndexFunc(ws, func(w word) bool { return w.lower() == script }); at > 0 && len(operands) > 0 && senses()[script] == noSense {
 			k.program(ws[at:], nil)
 		}
 	}

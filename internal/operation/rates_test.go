@@ -73,6 +73,8 @@ func TestFreshRates(t *testing.T) {
 		{"destructive, files", "fresh-files.txt", func(j operation.Judgement) bool { return !j.Held(false) }, map[bool]int{false: 5, true: 10}},
 		{"destructive, beyond the sandbox", "fresh-beyond.txt", func(j operation.Judgement) bool { return !j.Held(true) }, map[bool]int{false: 10, true: 10}},
 		{"destructive, by which was mended", "classes.txt", func(j operation.Judgement) bool { return !j.Held(false) }, map[bool]int{}},
+		{"destructive, verbs", "verbs.txt", func(j operation.Judgement) bool { return !j.Held(false) }, map[bool]int{}},
+		{"ordinary, verbs", "local.txt", func(j operation.Judgement) bool { return j.Held(true) }, map[bool]int{}},
 		{"ordinary, by which was mended", "daily.txt", func(j operation.Judgement) bool { return j.Held(true) }, map[bool]int{}},
 	} {
 		all, wrong := map[bool]int{}, map[bool]int{}

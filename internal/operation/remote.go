@@ -3,6 +3,8 @@ package operation
 import (
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // remote judges what runs on another machine, or in a container.
@@ -137,7 +139,7 @@ func (k *look) container(name string, ws []word, in *source) {
 		k.never(productionDeploy, ws)
 		return
 	case verb == "push", verb == "image" && sub == "push", verb == "manifest" && sub == "push", verb == "compose" && (sub == "push" || slices.ContainsFunc(ws, func(w word) bool { return w.text == "--push" })), verb == "buildx" && given(ws, "--push"), verb == "build" && slices.ContainsFunc(ws, func(w word) bool { return w.text == "--push" }), verb == "plugin" && sub == "push", verb == "trust" && sub == "sign":
-		if slices.ContainsFunc(ws, func(w word) bool { return w.text == "--push=false" }) {
+		if dryRun(ws) || slices.ContainsFunc(ws, func(w word) bool { return w.text == "--push=false" }) {
 			return
 		}
 		for _, r := range append([]string{verb}, rest...) {
@@ -213,6 +215,9 @@ func takesContainers(name, verb, sub string, ws []word) bool {
 	ends = ends && (len(ws[1].text) < 5 || sub == "rm") // rm -a, pod rm -a
 	return ends && (given(ws[2:], "--all") || name != "docker" && given(ws[2:], "-a"))
 }
+
+// noReplicas is a patch after which nothing runs.
+var noReplicas = lazyregexp.New(`replicas["']?\s*:\s*0\b`)
 
 // everyOf begins what stands for all containers, images or volumes of this machine.
 const everyOf = "every-"
@@ -382,7 +387,7 @@ func (k *look) kube(ws []word, in *source) {
 	case verb == "delete" && (big || slices.ContainsFunc(ws, func(w word) bool { return w.text == "--all" || w.text == "-A" || w.text == "--all-namespaces" })) && !local(ws):
 		k.unknown("what it deletes may be in production", ws)
 	case verb == "delete" && kind != "" && !slices.Contains([]string{"pod", "pods", "po", "job", "jobs", "event", "events", "replicaset", "rs"}, kind) && !local(ws), verb == "scale" && slices.ContainsFunc(ws, func(w word) bool { return w.text == "--replicas=0" }) && !local(ws),
-		verb == "rollout" && sub == "undo" && !local(ws), verb == "adm" && sub == "prune" && given(ws, "--confirm"):
+		verb == "patch" && noReplicas.MatchString(joined(ws)) && !local(ws), verb == "rollout" && sub == "undo" && !local(ws), verb == "adm" && sub == "prune" && given(ws, "--confirm"):
 		k.unknown("what it takes away may be in production", ws)
 	case (verb == "drain" || verb == "cordon" || verb == "taint" || verb == "replace" && given(ws, "--force")) && !local(ws):
 		k.unknown("what it changes may be in production", ws)

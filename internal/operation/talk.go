@@ -153,7 +153,7 @@ func (k *look) says(ws []word, in *source) *source {
 	case "ps":
 		return &source{names: []word{plain(everyOf + "process")}}
 	case "pgrep", "pidof":
-		if _, operands := arguments0(ws, " -u -U -g -t -P "); len(operands) > 0 && strings.Trim(operands[0].String(), ".*^$") != "" {
+		if _, operands := arguments0(ws, " -u -U -g -t -P "); len(operands) > 0 && strings.Trim(operands[0].String(), ".*^$") != "" && operands[0].text != "ralph" {
 			return &source{names: []word{plain("0")}}
 		}
 		return &source{names: []word{plain(everyOf + "process")}}

@@ -100,9 +100,11 @@ var harmless = sync.OnceValue(func() map[string]string {
 		rollback: knex rake rails artisan mix php typeorm diesel dbmate alembic liquibase sequelize sequelize-cli migrate-mongo db-migrate phinx
 		push: drizzle-kit prisma jj sl hg dvc stg bd pass adb git-town notmuch stack queue simctl
 		release: mix rebar3 distillery relx bazel lsb cz lerna-version vite wasm-pack tauri cross ninja cmake cargo-build flutter electron-forge xmake premake dist lsb_release dub crystal shards nimble zig odin meson
-		deploy: mix pnpm qt windeployqt macdeployqt linuxdeploy npm
+		deploy: mix prisma pnpm qt windeployqt macdeployqt linuxdeploy npm
 		delete erase shutdown remove: xcrun
 		destroy: rails
+		delete remove rm: svn hg fossil
+		clear: artisan console symfony drush
 		delete destroy drop purge: kind minikube k3d vagrant apt apt-get dpkg git-town conda mamba micromamba
 		submit: sbatch qsub bsub condor spark gt git-spice av graphite
 		remove rm: helm
@@ -145,10 +147,12 @@ func more(name string, ws, operands []word) bool {
 	}
 	does := map[string]string{
 		"web-ext": "sign", "crane": "copy cp append mutate push", "oras": "copy cp attach", "cosign": "sign attest attach", "skopeo": "copy sync",
-		"bit": "export", "brew": "bump-formula-pr bump-cask-pr pr-upload", "ansible-galaxy": "import", "fastlane": "deliver supply pilot upload_to_app_store upload_to_play_store", "mkdocs": "gh-deploy", "ko": "apply resolve", "ghp-import": "docs", "osc": "commit", "copr": "build", "koji": "build", "fedpkg": "update build", "bodhi": "updates",
+		"bit": "export", "brew": "bump-formula-pr bump-cask-pr pr-upload", "ansible-galaxy": "import", "fastlane": "deliver supply pilot upload_to_app_store upload_to_play_store", "mkdocs": "gh-deploy", "ko": "build apply resolve", "ghp-import": "docs", "osc": "commit", "copr": "build", "koji": "build", "fedpkg": "update build", "bodhi": "updates",
 		"aptly": "publish",
 	}[name]
 	switch {
+	case name == "ko" && given(ws, "--local"), slices.ContainsFunc(ws, func(w word) bool { return w.text == "--push=false" }):
+		return false
 	case (name == "cargo" || name == "gem") && operands[0].text == "owner":
 		return given(ws[2:], "--add --remove -a -r")
 	case !slices.Contains(strings.Fields(does), operands[0].lower()) || isLoopback(ws):
@@ -172,8 +176,15 @@ func (k *look) verb(name string, ws []word) bool {
 		ws = append([]word{ws[0]}, ws[2:]...)
 	}
 	_, operands := arguments0(ws, valuedWords)
+	if name == "cargo" && len(operands) > 0 && strings.HasSuffix(operands[0].text, "release") && !given(ws, "--execute -x") {
+		return false // it only says what it would do
+	}
 	if words, ok := bareReleaser(name); ok && (len(operands) == 0 || !slices.Contains(strings.Fields(words), operands[0].lower())) && !isLoopback(ws) {
 		k.never(npmPublish, ws)
+		return true
+	}
+	if name == "jj" && slices.ContainsFunc(ws, func(w word) bool { return w.text == "push" }) && given(ws, "--deleted --allow-backwards") {
+		k.never(pushForce, ws)
 		return true
 	}
 	if more(name, ws, operands) {
@@ -386,6 +397,9 @@ func (k *look) runner(name string, ws []word) (hit, ok bool) {
 	if only && (len(operands) == 0 || !slices.Contains(strings.Fields(before), operands[0].lower())) {
 		return false, false
 	}
+	if isLoopback(ws) { // REGISTRY=localhost:5000
+		return false, true
+	}
 	for i, w := range operands {
 		if strings.Contains(w.text, "=") || only && i == 0 || strings.HasSuffix(name, "nx") && i > 3 {
 			continue
@@ -433,7 +447,7 @@ func targetOf(name string, w word) sense {
 			continue
 		}
 		switch s := senses()[t]; {
-		case s == sensePublishes, jvm && t == "jib", s == senseShips && t != "submit", t == "released", jvm && (t == "deploy" || t == "jib" || t == "bintrayupload" || t == "jreleaser" || strings.HasPrefix(t, "publish") || strings.HasPrefix(t, "sonatyperelease") || strings.HasPrefix(t, "closeandrelease")):
+		case s == sensePublishes, jvm && (t == "jib" || strings.HasPrefix(strings.ToLower(strings.TrimLeft(w.text, "+")), "sonatype") && t == "release"), s == senseShips && t != "submit", t == "released", jvm && (t == "deploy" || t == "jib" || t == "bintrayupload" || t == "jreleaser" || strings.HasPrefix(t, "publish") || strings.HasPrefix(t, "sonatyperelease") || strings.HasPrefix(t, "closeandrelease")):
 			return sensePublishes
 		case s == senseDeletes && (t != "truncate" && t != "purge" && t != "drop" || strings.Contains(w.text, ":")):
 			return senseDeletes
@@ -442,7 +456,7 @@ func targetOf(name string, w word) sense {
 	return noSense
 }
 
-var jvmRelease = lazyregexp.New(`(?i)(^|:)(release|release:(perform|prepare|stage|branch|update-versions)|\w*closeandrelease\w*)$`)
+var jvmRelease = lazyregexp.New(`(?i)(^|:)(release|release:(perform|prepare|stage|branch|update-versions)|\w*closeandrelease\w*|\+?sonatype\w*release)$`)
 
 var localTarget = lazyregexp.New(`(?i)^(publishtomavenlocal|publishlocal|publishm2|\+?publishlocal|.*mavenlocal|ci-release-notes|--release)$|\.(ya?ml|json|js|ts|py|go|rs|java|md|txt|sh|toml)$|^assemble|^(target|build|dist)/`)
 
