@@ -237,6 +237,11 @@ func (p *parts) openSandbox(env workspace.Env) error {
 	p.cage = &profile.Sandbox{
 		Kind: kind, Bwrap: o.Bwrap, Self: env.Self, Set: p.config.Sandbox, Root: p.root, Doors: profile.DoorsOf(env.Environ),
 	}
+	for _, a := range p.config.Agents {
+		if len(a.Command) > 0 {
+			p.cage.Programs = append(p.cage.Programs, a.Command[0])
+		}
+	}
 	profile.MakeCaches(p.config, env.Environ)
 	// What is not there cannot be hidden, and a terminal server that a person starts later types
 	// for whoever reaches it. tmux makes the folder of its sockets the same way.

@@ -188,6 +188,9 @@ type Sandbox struct {
 	// What a person adds to the two lists.
 	ExtraWrite []string `yaml:"extra_write"`
 	ExtraHide  []string `yaml:"extra_hide"`
+	// HidePrivate hides what nobody but the person may read in the home's dot files, too.
+	HidePrivate bool     `yaml:"hide_private"`
+	Show        []string `yaml:"show"` // what is seen all the same
 }
 
 // Writes is Write with what a person adds.

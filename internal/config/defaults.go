@@ -46,7 +46,7 @@ func Defaults() Config {
 			Timeout: 30 * time.Minute, OnTimeout: "skip", Scope: "agent", Approvals: "auto", Self: "hold",
 			Shims: defaultShims(),
 		},
-		Sandbox:   Sandbox{Kind: "auto", Write: agentFolders(), Hide: powers()},
+		Sandbox:   Sandbox{Kind: "auto", Write: agentFolders(), Hide: powers(), HidePrivate: true},
 		Worktree:  Worktree{SetupTimeout: 10 * time.Minute},
 		Merge:     Merge{Auto: true, Batch: 1, ConflictRetries: 3, Resolver: "agent"},
 		AgentMode: AgentMode{MaxFailures: 3, OnFailure: "stash"},

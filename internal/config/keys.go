@@ -168,6 +168,8 @@ func (c *Config) checkKeys() []key {
 		{path: "sandbox.extra_write", v: list{&c.Sandbox.ExtraWrite, checkFolder}, doc: "more of it, beside the list above; sockets that lie in it can be reached"},
 		{path: "sandbox.hide", v: list{&c.Sandbox.Hide, checkFolder}, doc: "what they cannot read: keys, tokens and sockets that give power elsewhere; `~/` is your home, `*` any part of a name"},
 		{path: "sandbox.extra_hide", v: list{&c.Sandbox.ExtraHide, checkFolder}, doc: "more of it, beside the list above"},
+		{path: "sandbox.hide_private", v: onOff(&c.Sandbox.HidePrivate), doc: "hide each file among the dot files of your home that you alone may read, too: whatever the tool is called, its login is one"},
+		{path: "sandbox.show", v: list{&c.Sandbox.Show, checkFolder}, doc: "what they can read all the same, of the lists above and of private files"},
 		{path: "worktree.setup", v: commands(&w.Setup), doc: "commands that every new worktree needs"},
 		{path: "worktree.copy", v: list{&w.Copy, checkLocal}, doc: "files that every new worktree gets, such as `.env`"},
 		{path: "worktree.setup_timeout", v: duration(&w.SetupTimeout), doc: "time for all of `worktree.setup`; 0s: no limit"},

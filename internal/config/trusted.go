@@ -67,6 +67,8 @@ func holdsMore(key, value string) bool {
 		return value == "false"
 	case key == "sandbox.extra_hide":
 		return true
+	case key == "sandbox.hide_private":
+		return value == "true"
 	case value == "[]":
 		return key != "gate.patterns" && key != "gate.shims"
 	}

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/attempt"
@@ -38,6 +39,10 @@ type Sandbox struct {
 	Root        string
 	Isolated    bool     // agents work in worktrees
 	Doors       []string // ways out that the person's environment names
+	Programs    []string // of the agents, by the names of their files
+
+	mu      sync.Mutex
+	private map[string]privateFiles // by home and PATH
 }
 
 // Place is where a process works.
@@ -104,13 +109,66 @@ func (g *Sandbox) around(path string, argv []string, dir string, env []string, a
 	return append([]string{g.Self, "sandbox-exec", string(b), path}, argv...), nil
 }
 
+// Logins are what of the home cannot be read: what the settings name, and what is private.
+func (g *Sandbox) Logins(env []string) []string {
+	home := proc.Getenv(env, "HOME")
+	hide, show := sandbox.Found(sandbox.Home(g.Set.Hides(), home)), sandbox.Found(sandbox.Home(g.Set.Show, home))
+	if g.Set.HidePrivate && filepath.IsAbs(home) && home != "/" {
+		open := slices.Concat(hide, show, sandbox.Found(sandbox.Home(slices.Concat(g.Set.Writes(), g.ownFolders()), home)), sandbox.Found(CachesOf(env)), []string{g.Root})
+		if real, err := filepath.EvalSymlinks(home); err == nil {
+			hide = append(hide, g.privateIn(real, proc.Getenv(env, "PATH"), open)...)
+		}
+	}
+	return slices.DeleteFunc(hide, func(p string) bool {
+		return slices.ContainsFunc(show, func(s string) bool { return sandbox.Within(s, p) })
+	})
+}
+
+// privateFiles are what was found at a time.
+type privateFiles struct {
+	at   time.Time
+	list []string
+}
+
+// privateFor is how long what was found of private files holds: a large home costs 20 ms,
+// and a task starts a dozen processes. A login of this very moment is hidden a moment later.
+const privateFor = 30 * time.Second
+
+func (g *Sandbox) privateIn(home, path string, open []string) []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	key := home + "\x00" + path
+	known, ok := g.private[key]
+	if now := time.Now(); !ok || now.Sub(known.at) > privateFor {
+		known = privateFiles{now, sandbox.Private(home, open, sandbox.Found(filepath.SplitList(path)))}
+		if g.private == nil {
+			g.private = map[string]privateFiles{}
+		}
+		g.private[key] = known
+	}
+	return known.list
+}
+
+// ownFolders are where the agents in use keep what is theirs, their login included: by the
+// name of their program, as nearly all do.
+func (g *Sandbox) ownFolders() []string {
+	var out []string
+	for _, program := range g.Programs {
+		name := strings.TrimSuffix(filepath.Base(program), "-agent")
+		for _, name := range []string{name, filepath.Base(program)} {
+			out = append(out, "~/."+name+"*", "~/.config/"+name, "~/.local/share/"+name)
+		}
+	}
+	return out
+}
+
 // Box is what a process may write and not read.
 func (g *Sandbox) Box(dir string, env []string, at Place) (sandbox.Box, error) {
 	home := proc.Getenv(env, "HOME")
 	state := workspace.StateDir(g.Root)
 	b := sandbox.Box{
 		Write: slices.Concat(at.Write, sandbox.Temp(proc.Getenv(env, "TMPDIR")), sandbox.Found(sandbox.Home(g.Set.Writes(), home)), CachesOf(env)),
-		Hide:  append(sandbox.Found(sandbox.Home(g.Set.Hides(), home)), g.Doors...),
+		Hide:  append(g.Logins(env), g.Doors...),
 	}
 	if cargo := proc.Getenv(env, "CARGO_HOME"); cargo != "" {
 		b.Hide = append(b.Hide, sandbox.Found([]string{filepath.Join(cargo, "credentials*")})...)
