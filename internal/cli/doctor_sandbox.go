@@ -36,6 +36,7 @@ func (x *examination) proveSandbox(ctx context.Context, env workspace.Env, root 
 		return
 	}
 	x.ok("sandbox", "tried: a write outside is refused by %s, one inside works", p.cage.Kind)
+	x.proveHidden(ctx, procs, p.cage.Logins(env.Environ), env.Environ)
 	for _, name := range x.mayRun(c) {
 		spec, ok := c.AgentSpec(name)
 		environ := append(env.OfPerson(workspace.BaseEnv(env.Environ)), workspace.AgentEnv(spec, env.Environ)...)
@@ -52,6 +53,35 @@ func (x *examination) proveSandbox(ctx context.Context, env workspace.Env, root 
 			continue
 		}
 		x.ok("sandbox", "agent %s starts in it", name)
+	}
+}
+
+// proveHidden tries to read each file of those that are hidden, from inside: what the
+// settings say is hidden is no proof that it is.
+func (x *examination) proveHidden(ctx context.Context, procs *proc.Runner, hidden, environ []string) {
+	hidden = slices.DeleteFunc(hidden, func(p string) bool {
+		info, err := os.Stat(p)
+		return err != nil || !info.Mode().IsRegular() || info.Size() == 0
+	})
+	if len(hidden) == 0 {
+		return
+	}
+	// A byte of any tells; nothing of it leaves the child.
+	const read = `for f do if head -c 1 "$f" 2>/dev/null | grep -q .; then echo "$f"; exit 7; fi; done`
+	out, _, res, err := procs.Output(ctx, proc.Command{
+		Args: append([]string{"sh", "-c", read, "sh"}, hidden...), Dir: os.TempDir(), Env: environ, Timeout: doctorLimit, Tracked: true,
+	})
+	switch {
+	case err != nil:
+		return // that it starts at all was tried before
+	case res.Code == 7:
+		x.problem("sandbox", "an agent can read "+strings.TrimSpace(string(out))+", which the settings hide", "set sandbox.kind to another kind")
+	case res.Code == 0:
+		that := "file that is hidden cannot be read"
+		if len(hidden) > 1 {
+			that = "files that are hidden cannot be read"
+		}
+		x.ok("sandbox", "tried: %d %s (`sandbox.show` shows one)", len(hidden), that)
 	}
 }
 

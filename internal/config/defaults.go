@@ -163,6 +163,8 @@ func powers() []string {
 		"~/.config/linode-cli", "~/.config/hcloud", "~/.config/scw", "~/.civo.json", "~/.vultr-cli.yaml", "~/.cf", "~/.railway", "~/.supabase", "~/.expo",
 		"~/.config/configstore", "~/.config/stripe", "~/.cloudflared", "~/.sentryclirc", "~/.terraformrc", "~/.config/sops", "~/.config/tea",
 		"~/.hex/hex.config", "~/.composer/auth.json", "~/.config/composer/auth.json", "~/.config/dart/pub-credentials.json", "~/.local/share/gem/credentials", "~/.pause",
-		"/run/docker.sock", "/run/containerd", "/run/podman", "/tmp/tmux-*", "/tmp/ssh-*", "/tmp/.X11-unix",
+		"/run/docker.sock", "/run/containerd", "/run/podman", "/run/crio", "/run/k3s", "/run/libvirt", "/run/lxd", "/run/snapd.socket", "/var/snap/lxd/common/lxd/unix.socket",
+		"/run/dbus/system_bus_socket", "/run/systemd/private", "/run/initctl", // what stops the machine when it is asked
+		"/tmp/tmux-*", "/tmp/ssh-*", "/tmp/.X11-unix",
 	}
 }
