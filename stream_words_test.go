@@ -8,7 +8,7 @@ import (
 )
 
 // What people read of a turn is read of its events, whichever agent it is: each thing
-// once, a subagent's words never (E-029).
+// once, a subagent's words never.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 3000)
