@@ -1,6 +1,22 @@
 package ralph
 
-import "time"
+import (
+	"time"
+)
+
+// again is the run of a fresh attempt: its counters begin anew (B-080), what it
+// has learnt and made stays (B-076).
+func (r Run) again() Run {
+	fresh := Run{
+		Approvals: Approvals{Rejects: r.Rejects, Answers: r.Answers, Words: r.Words},
+		Checking:  Checking{Red: r.Red}, Committing: Committing{Stash: r.Stash}, Place: r.Place,
+	}
+	fresh.Place.Slot, fresh.Place.Ready, fresh.Place.Fails = 0, false, 0
+	if r.Queue.State == MergeMerged {
+		fresh.Place = Place{Dir: fresh.Place.Dir} // its branch is history: begin a new one
+	}
+	return fresh
+}
 
 // The parts of Run, in attempt.go by noun; where its work lies and how it is merged are Place
 // and Queue. In JSON they are one: their fields are those of Run.
@@ -110,4 +126,40 @@ type Committing struct {
 	Refused   string `json:"refused,omitempty"`    // a person said: no commit
 	Stash     string `json:"stash,omitempty"`      // the stash made, by commit id
 	Shelved   bool   `json:"shelved,omitempty"`
+}
+
+// RanOut is what a task that timed out had used up.
+type RanOut string
+
+// What a task can run out of.
+const (
+	OutOfIterations RanOut = "iterations" // task.max_iterations
+	OutOfTime       RanOut = "time"       // task.timeout
+	OutOfBudget     RanOut = "budget"     // budget.task
+	OutOfContext    RanOut = "context"    // the agent's window
+)
+
+// Waiver is a person's word that checks which are not green shall not hold a task up, on
+// exactly the tree that the person saw.
+type Waiver struct {
+	Tree   string   `json:"tree"`
+	Checks []string `json:"checks"`
+	Gate   GateID   `json:"gate,omitempty"`
+	// Reds is how the commands among them were red: exactly that may pass.
+	Reds []RedCheck `json:"reds,omitempty"`
+	Rule RuleID     `json:"rule,omitempty"` // the rule that said so, made of a person's answer
+	// Findings are what the person saw of the diff: nobody is asked for them again.
+	Findings []Finding `json:"findings,omitempty"`
+}
+
+// Hits counts how often a task has met an agent's limit in a row.
+type Hits struct {
+	Agent string `json:"agent"`
+	Count int    `json:"count"`
+}
+
+// QA is a question an agent asked with NEEDS_HUMAN and the answer it got.
+type QA struct {
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
 }

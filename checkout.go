@@ -3,7 +3,6 @@ package ralph
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -176,26 +175,6 @@ func (s *State) inCheckout(e Event) {
 	}
 }
 
-// hookRefused folds what a hook of the repository said against a commit. It may have changed
-// files, so after the first time the checks look again; at the second it is a red check,
-// which the agent reads (R-H7).
-func (t *Task) hookRefused(f Committed) {
-	r := &t.Run
-	r.Hook, r.Rewritten = f.Hook, len(f.Rewritten) > 0
-	switch {
-	case f.Hook == "" || !t.TakesSlot():
-	case r.Commits < 2:
-		r.Checks = nil
-	default:
-		why := "a hook of the repository refused the commit"
-		if r.Rewritten {
-			why = "a hook of the repository changes files each time it runs: " + strings.Join(f.Rewritten[:min(5, len(f.Rewritten))], ", ")
-		}
-		red := ChecksRan{Task: t.ID, Tree: r.Tree, Results: []GateResult{{Name: CheckHook, Exit: 1, Why: why, Output: f.Hook}}}
-		r.Checks, r.Red, r.Commits = &red, &red, 0
-	}
-}
-
 func (s *State) committed(f Committed, at time.Time) {
 	s.editTask(f.Task, func(t *Task) {
 		r := &t.Run
@@ -222,3 +201,147 @@ func (s *State) committed(f Committed, at time.Time) {
 		})
 	}
 }
+
+// Prepared is the outcome of Prepare.
+type Prepared struct {
+	Task   TaskID `json:"task"`
+	Head   string `json:"head"` // commit that the work starts from
+	Branch string `json:"branch,omitempty"`
+	Tree   string `json:"tree"`
+	Error  string `json:"error,omitempty"` // the spec is not there, ... (D-076)
+	// Inside are the files that were changed inside submodules before the work began.
+	Inside []string `json:"inside,omitempty"`
+
+	// Clean: in the checkout, there is nothing but what the commit has.
+	Clean bool `json:"clean,omitempty"`
+
+	// With worktrees.
+	Dir       string        `json:"dir,omitempty"`
+	Base      string        `json:"base,omitempty"`      // where the branch began, when this start made it
+	Fresh     bool          `json:"fresh,omitempty"`     // the worktree was made for it
+	Conflicts []string      `json:"conflicts,omitempty"` // resolve: files with both sides in them
+	Saved     []Saved       `json:"saved,omitempty"`     // what was found there and put away
+	Took      time.Duration `json:"took,omitempty"`
+}
+
+// Kind implements Fact.
+func (Prepared) Kind() string { return "prepared" }
+
+// About implements Fact.
+func (f Prepared) About() TaskID { return f.Task }
+
+func (f Prepared) fold(s *State, e moment) {
+	if f.Dir != "" || s.isolated(f.Task) {
+		s.placed(f, e.At)
+		return
+	}
+	s.editJob(func(j *Job) { j.Base, j.Branch, j.Head, j.Tree, j.Inside = f.Head, f.Branch, f.Head, f.Tree, f.Inside })
+	s.editTask(f.Task, func(t *Task) { t.Run.InFlight, t.Run.Tree, t.Run.StepError, t.Run.Clean = 0, f.Tree, f.Error, f.Clean })
+}
+
+// Committed is the outcome of Commit.
+type Committed struct {
+	Task    TaskID `json:"task"`
+	Commit  string `json:"commit,omitempty"`
+	Short   string `json:"short,omitempty"`
+	Subject string `json:"subject,omitempty"`
+	Tree    string `json:"tree,omitempty"`
+	Error   string `json:"error,omitempty"`
+	// Hook is what a hook of the repository said when it refused the commit, the end of it.
+	Hook string `json:"hook,omitempty"`
+	// Rewritten are files that a hook changed while the commit was made, which was taken
+	// back: the checks have not seen them so.
+	Rewritten []string `json:"rewritten,omitempty"`
+	// Nothing: there was nothing to commit, and Commit is where the work stands.
+	Nothing bool `json:"nothing,omitempty"`
+	// Away says why no commit could be made where the work began, in a checkout that
+	// somebody has taken elsewhere: to another branch, or into a rebase. A person decides.
+	Away string `json:"away,omitempty"`
+	// Kept are commits of others since the work began, newest first: the commit is on top
+	// of them. KeptMore are not listed. Apart are commits of the agent that stay as they
+	// are, since a commit of somebody else stands on them.
+	Kept     []OtherCommit `json:"kept,omitempty"`
+	KeptMore int           `json:"kept_more,omitempty"`
+	Apart    []string      `json:"apart,omitempty"`
+	// Folded are commits of the agent that became part of this one.
+	Folded []string `json:"folded,omitempty"`
+	// Gone is the commit on which the work began, when it is not in the history any more.
+	Gone string `json:"gone,omitempty"`
+	// Left are files with changes of others that are not in the commit; Shared are in it,
+	// and commits of others changed them too.
+	Left   []string `json:"left,omitempty"`
+	Shared []string `json:"shared,omitempty"`
+	// Weakened are the tests that the task's whole diff removes, skips or weakens.
+	Weakened []Finding `json:"weakened,omitempty"`
+	// Settings are the settings that it changes and nobody has approved. With Away nothing
+	// is committed, and a person is asked.
+	Settings []Finding     `json:"settings,omitempty"`
+	Shown    string        `json:"shown,omitempty"` // the diff of Settings, its beginning
+	Took     time.Duration `json:"took"`
+}
+
+// Kind implements Fact.
+func (Committed) Kind() string { return "committed" }
+
+// About implements Fact.
+func (f Committed) About() TaskID { return f.Task }
+
+func (f Committed) fold(s *State, e moment) {
+	s.committed(f, e.At)
+}
+
+// Shelved is the outcome of Shelve.
+type Shelved struct {
+	Task  TaskID `json:"task"`
+	How   string `json:"how"`
+	Stash string `json:"stash,omitempty"` // the stash's commit id
+	Ref   string `json:"ref,omitempty"`   // refs/ralph/recovery/..., kept
+	Error string `json:"error,omitempty"`
+	// As in Committed: what stays on the branch, and in the files.
+	Kept     []OtherCommit `json:"kept,omitempty"`
+	KeptMore int           `json:"kept_more,omitempty"`
+	Apart    []string      `json:"apart,omitempty"`
+	Left     []string      `json:"left,omitempty"`
+}
+
+// Kind implements Fact.
+func (Shelved) Kind() string { return "shelved" }
+
+// About implements Fact.
+func (f Shelved) About() TaskID { return f.Task }
+
+func (f Shelved) fold(s *State, _ moment) {
+	s.editTask(f.Task, func(t *Task) {
+		r := &t.Run
+		r.InFlight, r.Stash, r.StepError, r.Shelved = 0, f.Stash, f.Error, f.Error == ""
+		if f.Error != "" {
+			r.Commits++
+		}
+	})
+}
+
+// CheckoutFound is a look at the checkout that showed what no agent did: commits, another
+// branch, changed files. It is written before the next turn or the commit begins.
+type CheckoutFound struct {
+	Task    TaskID        `json:"task,omitempty"`
+	Head    string        `json:"head"`
+	Branch  string        `json:"branch,omitempty"`
+	Tree    string        `json:"tree"`
+	From    string        `json:"from,omitempty"`    // the branch before, when it is another now
+	Commits []OtherCommit `json:"commits,omitempty"` // new on the branch, newest first, at most 20
+	More    int           `json:"more,omitempty"`    // and so many
+	Gone    bool          `json:"gone,omitempty"`    // the commit before is not in the history any more
+	Left    []LeftFile    `json:"left,omitempty"`    // all that are to be left alone, now
+	Files   []string      `json:"files,omitempty"`   // of them, those that are new or changed
+	Mixed   []string      `json:"mixed,omitempty"`   // changed since a step was cut: taken for the agent's
+	// Settings are settings that others have changed, as they are now (S2).
+	Settings []LeftFile `json:"settings,omitempty"`
+}
+
+// Kind implements Fact.
+func (CheckoutFound) Kind() string { return "checkout.found" }
+
+// About implements Fact.
+func (CheckoutFound) About() TaskID { return "" }
+
+func (CheckoutFound) fold(*State, moment) {} // of the checkout alone: inCheckout

@@ -169,22 +169,6 @@ func KnownNames() []string {
 	return names
 }
 
-// Kinds are the kinds of all facts.
-func Kinds() []string {
-	return []string{
-		"session.started", "session.ended", "control", "spec.added", "spec.edited", "spec.removed",
-		"inbox.ordered", "job.started", "job.ended", "round.started", "plan.started", "plan.ordered",
-		"task.added", "task.edited", "task.removed", "task.started", "task.ended", "task.rejected",
-		"task.accepted", "reject.added", "issue.added", "issue.removed", "step.started", "prepared",
-		"turn.ended", "checks.ran", "committed", "shelved", "asked", "answered", "request.answered", "sandbox.refused", "rule.added", "rule.revoked", "signalled", "noted", "checkout.found",
-		"integration.started", "merge.queued", "merged", "advanced", "baseline.ran", "landed", "cleaned",
-		"saved", "task.retried", "skip.wanted", "task.rolledback", "task.cleaned", "task.extended",
-		"task.assigned", "task.told", "mode.set", "retrying", "agent.limited", "agent.retries", "agent.switched", "agents.limited",
-		"budget.warned", "context.warned", "compacted", "hook.ran", "notice.failed",
-		"view.read", "view.unreadable", "journal.cut", "stalled",
-	}
-}
-
 // CheckName returns a refusal for what is no event's name, with the nearest one.
 func CheckName(name string) error {
 	known := KnownNames()

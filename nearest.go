@@ -1,6 +1,8 @@
 package ralph
 
-import "strings"
+import (
+	"strings"
+)
 
 // Nearest returns which of the known words was probably meant, "" when none is
 // near. A word that differs only in its marks (`step_complete`) is the nearest.

@@ -119,26 +119,6 @@ func briefResult(r GateResult, most int) GateResult {
 	return r
 }
 
-// Brief shortens both sides of the conflicts to what a fact holds.
-func (c Conflict) Brief() (brief Conflict, shortened bool) {
-	n, total := 0, 0
-	for _, f := range c.Files {
-		if total += len(f.Marked); f.Marked != "" {
-			n++
-		}
-	}
-	if total <= maxOutput {
-		return c, false
-	}
-	brief = c
-	brief.Files = make([]ConflictFile, len(c.Files))
-	for i, f := range c.Files {
-		f.Marked, f.Brief = Shorten(f.Marked, maxOutput/n)
-		brief.Files[i] = f
-	}
-	return brief, true
-}
-
 // minShown is the least that is worth to be shown of a long text, in bytes.
 const minShown = 120
 

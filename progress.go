@@ -1,7 +1,6 @@
 package ralph
 
 import (
-	"encoding/json"
 	"slices"
 )
 
@@ -62,16 +61,4 @@ func (s *State) current() TaskID {
 		}
 	}
 	return waits
-}
-
-// ActiveAgent is the agent that new tasks are given to (A-036): before the first turn
-// the first of the chain that the session's settings name; "" without a session.
-func (s *Session) ActiveAgent() string {
-	var c struct {
-		Agents []string `json:"agents"`
-	}
-	if s.Agent != "" || len(s.Config) == 0 || json.Unmarshal(s.Config, &c) != nil || len(c.Agents) == 0 {
-		return s.Agent
-	}
-	return c.Agents[0]
 }

@@ -7,21 +7,6 @@ import (
 	"strings"
 )
 
-// When a task may start: what it depends on is done, and its phase is open.
-
-// Unmerged reports whether a done task's work is still on its way through the queue.
-func (t *Task) Unmerged() bool {
-	state := t.Run.Queue.State
-	return state != "" && state != MergeMerged
-}
-
-// Holds reports whether a task holds back what depends on it. One that a person left out
-// does not; one that was skipped for an error does (B-002). merged: what is done has to
-// be merged as well, as with worktrees (X-72).
-func (t *Task) Holds(merged bool) bool {
-	return !t.LeftOut() && (t.Status != TaskDone || merged && t.Unmerged())
-}
-
 // Phases are the phases of a plan in their order: that of the first task of each.
 func Phases(tasks []*Task) []string {
 	var phases []string
@@ -34,28 +19,6 @@ func Phases(tasks []*Task) []string {
 		}
 	}
 	return phases
-}
-
-// OpenPhase is the first phase with a task that has not ended or, with merged, is not
-// merged. Phases are barriers: only its tasks may start (X-65).
-func (p *Plan) OpenPhase(merged bool) string {
-	phases := Phases(p.Tasks)
-	first := len(phases)
-	for _, t := range p.Tasks {
-		if first < len(phases) && phases[first] == t.Phase || t.Status.Ended() && !(merged && t.Status == TaskDone && t.Unmerged()) {
-			continue
-		}
-		if i := slices.Index(phases[:first], t.Phase); i >= 0 {
-			first = i
-		}
-		if first == 0 {
-			break // nothing comes before the first phase
-		}
-	}
-	if first == len(phases) {
-		return ""
-	}
-	return phases[first]
 }
 
 // WaitsFor is what a task waits for before it can start, in words for a person: the tasks
@@ -81,16 +44,6 @@ func (s *State) merges() bool {
 		Isolated bool `json:"isolated"`
 	}
 	return json.Unmarshal(s.Session.Config, &c) == nil && c.Isolated
-}
-
-func (t *Task) standing() string {
-	switch {
-	case t.Run.GivenUp:
-		return "skipped after an error"
-	case t.Status == TaskDone:
-		return "done and not merged yet"
-	}
-	return string(t.Status)
 }
 
 func phaseWords(phase string) string {

@@ -80,20 +80,6 @@ type PassedOver struct {
 	Person bool `json:"person,omitempty"`
 }
 
-// PassedOver are the red checks of a run that did not count.
-func (f *ChecksRan) PassedOver() []PassedOver {
-	if f == nil {
-		return nil
-	}
-	var out []PassedOver
-	for _, r := range f.Results {
-		if !r.Pass && slices.Contains(f.Known, r.Name) {
-			out = append(out, PassedOver{r.Name, r.Failed, slices.Contains(f.Waived, r.Name)})
-		}
-	}
-	return out
-}
-
 // Words name the check with the tests that failed.
 func (p PassedOver) Words() string { return RedCheck{Name: p.Check, Failed: p.Failed}.Words() }
 

@@ -1,6 +1,8 @@
 package ralph
 
-import "time"
+import (
+	"time"
+)
 
 // A Request is what an agent wants to know in the middle of a turn: may it do this, or
 // what shall it do. ralph answers by policy, or a person does at a gate (E-076 to E-081).
@@ -98,16 +100,6 @@ func (s *State) gatesBeside(now time.Time) []*Gate {
 		}
 	}
 	return kept
-}
-
-// Heard reports whether somebody waits for the answer to a gate: who asked in the
-// middle of a turn is gone with its engine, and a hook of a person's own session stays
-// until its time is over.
-func (g *Gate) Heard(engine bool, now time.Time) bool {
-	if g.By != "" {
-		return g.Deadline.IsZero() || now.Before(g.Deadline)
-	}
-	return engine || !g.InTurn
 }
 
 // answeredInTurn keeps the answer for the turn that waits for it. What a person said

@@ -1,6 +1,132 @@
 package ralph
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// RuleScopes are the scopes of rules, narrow to wide.
+func RuleScopes() []RuleScope {
+	return []RuleScope{ScopeTask, ScopeSpec, ScopeSession, ScopeRepository}
+}
+
+// AlwaysGate makes an answer to an open gate hold from now on: facts are those of
+// ApproveGate, DenyGate or AnswerGate, and a rule.added follows them. Of r it takes the
+// id, the scope, Until, At and By; the rest comes from the gate. Refused is what no rule
+// may decide: what is on the never list, what did not come from an agent in the middle
+// of its turn, and what is too long to be recognised (C-036, X-78).
+func (s *State) AlwaysGate(id GateID, facts []Fact, r AnswerRule) ([]Fact, error) {
+	g, err := s.findGate(id)
+	if err != nil {
+		return nil, err
+	}
+	once := "answer it without --always"
+	switch {
+	case g.Never:
+		return nil, &Refusal{Why: fmt.Sprintf("%s is never decided by a rule (%s): a person decides each time", id, g.Rule), Hint: once, Kind: ErrUsage}
+	case g.Request == nil:
+		return nil, &Refusal{Why: fmt.Sprintf("%s is a gate of kind %s: only what an agent asks in the middle of its turn can be answered for later", id, g.Kind), Hint: once, Kind: ErrUsage}
+	case g.Request.Cut:
+		return nil, &Refusal{Why: fmt.Sprintf("what %s asks is too long to be known again", id), Hint: once, Kind: ErrUsage}
+	}
+	i := slices.IndexFunc(facts, func(f Fact) bool { _, ok := f.(Answered); return ok })
+	if i < 0 {
+		return nil, fmt.Errorf("make a rule of %s: nobody answered it", id)
+	}
+	word := facts[i].(Answered) //nolint:forcetypeassert // found by its type
+	r.Verdict, r.Text, r.Request, r.From = word.Verdict, strings.TrimSpace(word.Text), *g.Request, id
+	r.Request.ID = ""
+	if r.Request.Kind == RequestQuestion {
+		r.Request.Options = g.Options
+	}
+	if r.Of, err = s.ruleOf(r.Scope, g); err != nil {
+		return nil, err
+	}
+	return append(facts, RuleAdded{Rule: r}), nil
+}
+
+// ruleOf is what a scope means for a gate: the task, the spec's file, the session.
+func (s *State) ruleOf(scope RuleScope, g *Gate) (string, error) {
+	of := ""
+	switch scope {
+	case ScopeRepository:
+		return "", nil
+	case ScopeTask:
+		of = string(g.Task)
+	case ScopeSpec:
+		of = s.SpecFile()
+	case ScopeSession:
+		if s.Session.Live() {
+			of = string(s.Session.ID)
+		}
+	default:
+		return "", &Refusal{Why: fmt.Sprintf("there is no scope %q", scope), Hint: "use task, spec, session or repository", Kind: ErrUsage}
+	}
+	if of == "" || g.By != "" && scope != ScopeRepository {
+		return "", &Refusal{Why: fmt.Sprintf("%s belongs to no %s of ralph", g.ID, scope), Hint: "use --scope repository", Kind: ErrUsage}
+	}
+	return of, nil
+}
+
+// Lapsed says why a rule does not hold at all at a time, "" when it does. Whether it
+// holds for a task is policy.Standing's.
+func (s *State) Lapsed(r *AnswerRule, now time.Time) string {
+	switch {
+	case !r.Until.IsZero() && !now.Before(r.Until):
+		return "expired"
+	case r.Scope == ScopeSession && (r.Of != string(s.Session.ID) || !s.Session.Live()):
+		return "its session has ended"
+	case r.Scope == ScopeSpec && r.Of != s.SpecFile():
+		return "another spec is at work"
+	case r.Scope == ScopeTask && (s.Task(TaskID(r.Of)) == nil || s.Task(TaskID(r.Of)).Status.Ended()):
+		return "its task has ended"
+	}
+	return ""
+}
+
+// RevokeRule ends a rule.
+func (s *State) RevokeRule(id RuleID, why string) ([]Fact, error) {
+	if !slices.ContainsFunc(s.Rules, func(r *AnswerRule) bool { return r.ID == id }) {
+		return nil, &Refusal{Why: fmt.Sprintf("there is no rule %s", id), Hint: "`ralph rules` lists them", Kind: ErrNotFound}
+	}
+	return []Fact{RuleRevoked{ID: id, Why: strings.TrimSpace(why)}}, nil
+}
+
+// Facts around gates and what agents tell in the middle of a turn.
+
+// RuleAdded is a person's answer that is to hold from now on.
+type RuleAdded struct {
+	Rule AnswerRule `json:"rule"`
+}
+
+// Kind implements Fact.
+func (RuleAdded) Kind() string { return "rule.added" }
+
+// About implements Fact.
+func (RuleAdded) About() TaskID { return "" }
+
+func (f RuleAdded) fold(s *State, _ moment) {
+	rule := f.Rule
+	s.Rules = append(s.Rules[:len(s.Rules):len(s.Rules)], &rule)
+}
+
+// RuleRevoked ends a rule.
+type RuleRevoked struct {
+	ID  RuleID `json:"id"`
+	Why string `json:"why,omitempty"`
+}
+
+// Kind implements Fact.
+func (RuleRevoked) Kind() string { return "rule.revoked" }
+
+// About implements Fact.
+func (RuleRevoked) About() TaskID { return "" }
+
+func (f RuleRevoked) fold(s *State, _ moment) {
+	s.Rules = slices.DeleteFunc(slices.Clone(s.Rules), func(r *AnswerRule) bool { return r.ID == f.ID })
+}
 
 // GateOperation is the kind of a gate before an operation that the rules hold: one of
 // gate.patterns, or of the list that nothing ever approves by itself (C-030 to C-041).

@@ -19,23 +19,15 @@ type Stalled struct {
 // Kind implements Fact.
 func (Stalled) Kind() string { return "stalled" }
 
+// About implements Fact.
+func (Stalled) About() TaskID { return "" }
+
+func (f Stalled) fold(s *State, e moment) {
+	s.Stalled = &f
+}
+
 // StallReport is where the report of a stall is kept. seq is that of its fact.
 func StallReport(seq int64) string { return fmt.Sprintf("ralph/.state/reports/stalled-%d.json", seq) }
-
-// applyStall folds a stall, and notes what ends one; it reports whether that is all
-// there is to the fact.
-func (s *State) applyStall(e Event) bool {
-	switch f := e.Fact.(type) {
-	case Stalled:
-		s.Stalled = &f
-		return true
-	case StepStarted:
-		s.StepAt, s.Stalled = e.At, nil
-	case SessionStarted, SessionEnded:
-		s.Stalled = nil
-	}
-	return false
-}
 
 // Words say what stands still since when, and what a person does about it. clock writes times.
 func (f Stalled) Words(clock func(time.Time) string) string {

@@ -1,12 +1,163 @@
 package ralph
 
 import (
-	"encoding/json"
-	"fmt"
 	"iter"
 	"slices"
 	"time"
 )
+
+// Apply folds one event into the state. It is total: a fact about something
+// that is not there (a person removed it meanwhile) changes nothing.
+func (s *State) Apply(e Event) {
+	before := s.At
+	s.stand(e)
+	s.rested(e, before)
+	s.takeTally()
+	s.Seq, s.Hash, s.At = e.Seq, e.Hash, e.At
+	if e.Seq == 1 {
+		s.Journal = JournalID(e.Hash)
+	}
+	e.Fact.fold(s, moment{e, before})
+	s.withdrawn(e.At)
+	s.inCheckout(e)
+	s.restFrom(e.At)
+}
+
+// JournalID is the name of the journal whose first line has that hash.
+func JournalID(first string) string { return first[:min(len(first), 12)] }
+
+// Counted is how the last end of a task was counted, and in which session.
+type Counted struct {
+	As      TaskStatus `json:"as,omitempty"` // "": it was not, or counts no more
+	Session SessionID  `json:"session,omitempty"`
+}
+
+// count counts for the whole journal and for the session.
+func (s *State) count(add func(*Totals)) {
+	add(&s.Totals)
+	add(&s.Session.Count)
+}
+
+// countEnd counts the end of a task. Tasks are counted, not ends: one that ends again was
+// taken out of the counts when it left its first end (B-101).
+func (s *State) countEnd(t *Task, as TaskStatus) {
+	switch as {
+	case TaskDone, TaskFailed, TaskTimeout:
+		s.count(func(n *Totals) { *n.ends(as)++ })
+		t.Run.Counted = Counted{as, s.Session.ID}
+	}
+}
+
+// uncount takes back how a task was counted whose end is none any more.
+func (s *State) uncount(was Counted) {
+	if was.As == "" {
+		return
+	}
+	*s.Totals.ends(was.As)--
+	if was.Session == s.Session.ID {
+		*s.Session.Count.ends(was.As)--
+	}
+}
+
+// ends is the count of a status with which tasks end.
+func (t *Totals) ends(status TaskStatus) *int {
+	switch status {
+	case TaskDone:
+		return &t.TasksDone
+	case TaskTimeout:
+		return &t.TasksOut
+	}
+	return &t.TasksFail
+}
+
+// Decision is a receipt as people are shown it: what was decided for a task, and why.
+type Decision struct {
+	Seq       int64     `json:"seq"`
+	At        time.Time `json:"at"`
+	Task      TaskID    `json:"task"`
+	Step      string    `json:"step"`
+	Stage     TaskKind  `json:"stage,omitempty"` // of a turn
+	Agent     string    `json:"agent,omitempty"`
+	Iteration int       `json:"iteration,omitempty"`
+	Why       Why       `json:"why"`
+}
+
+// decided keeps the newest decision (E-087).
+func (s *State) decided(e Event, f StepStarted) {
+	d := &Decision{Seq: e.Seq, At: e.At, Task: f.Task, Step: f.Step.StepName(), Why: f.Why}
+	if turn, ok := f.Step.(Turn); ok {
+		d.Stage, d.Agent, d.Iteration = turn.Stage, turn.Agent, turn.Iteration
+	}
+	s.Decided = d
+}
+
+// How Apply changes what is listed: a copy takes the place of what a clone may share.
+
+func (s *State) editTask(id TaskID, edit func(*Task)) {
+	list, i := s.Plan.Tasks, s.edited
+	if i >= len(list) || list[i].ID != id {
+		i = s.planIndex(id)
+	}
+	inPlan := i >= 0
+	if inPlan {
+		s.edited = i
+	} else if list, i = s.Stages, slices.IndexFunc(s.Stages, func(t *Task) bool { return t.ID == id }); i < 0 {
+		return
+	}
+	c := *list[i]
+	status, counted := c.Status, c.Run.Counted
+	edit(&c)
+	if c.Status != status {
+		c.Line, c.Run.Counted = "", Counted{} // what a person wrote no longer says what is so
+		s.uncount(counted)
+	}
+	if inPlan {
+		s.put(i, &c)
+	} else {
+		list[i] = &c
+	}
+}
+
+// editTasks changes those tasks and stages that change is true of, without any count of them.
+func (s *State) editTasks(change func(*Task) bool) {
+	for i, t := range s.Plan.Tasks {
+		if c := *t; change(&c) {
+			s.put(i, &c)
+		}
+	}
+	for i, t := range s.Stages {
+		if c := *t; change(&c) {
+			s.Stages[i] = &c
+		}
+	}
+}
+
+func (s *State) editJob(edit func(*Job)) {
+	if s.Job != nil {
+		c := *s.Job
+		edit(&c)
+		s.Job = &c
+	}
+}
+
+// ordered returns list in the order of ids; what ids does not name goes last.
+func ordered[T any, ID comparable](list []T, ids []ID, id func(T) ID) []T {
+	out := make([]T, 0, len(list))
+	for n, want := range ids {
+		if slices.Contains(ids[:n], want) { // named twice it is still one
+			continue
+		}
+		if i := slices.IndexFunc(list, func(x T) bool { return id(x) == want }); i >= 0 {
+			out = append(out, list[i])
+		}
+	}
+	for _, x := range list {
+		if !slices.Contains(ids, id(x)) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
 
 // State is what the facts of the journal add up to. Apply is the only way it
 // changes, and Apply never writes into a Spec, Task, Issue, Job or Gate that a
@@ -59,225 +210,6 @@ type State struct {
 // it goes up when Apply makes another state of the same facts. A state that was folded
 // and kept by another version is folded anew from the facts.
 const FoldVersion = 6
-
-// Plan is the plan of the current spec: what plan.jsonl shows.
-type Plan struct {
-	File    string    `json:"file,omitempty"`
-	Tasks   []*Task   `json:"tasks,omitempty"`
-	Issues  []*Issue  `json:"issues,omitempty"`
-	Rejects []*Reject `json:"rejects,omitempty"`
-
-	// Closed: the job on it ended done or failed, so that the same spec queued
-	// again gets a plan of its own.
-	Closed bool `json:"closed,omitempty"`
-
-	// What was spent on this spec, over interruptions (X-10). Elapsed is running time only.
-	Elapsed time.Duration `json:"elapsed,omitempty"`
-	Usage   Usage         `json:"usage,omitzero"`
-	Turns   int           `json:"turns,omitempty"`  // turns in CONSTRUCT (D-086)
-	Alerts  []string      `json:"alerts,omitempty"` // warnings that are out: each is said once
-
-	// Covered is the coverage below test.coverage that a person let pass in the checkout:
-	// what comes after must not lower it. 0: none.
-	Covered float64 `json:"covered,omitempty"`
-
-	// Integration is where tasks are merged to, nil without worktrees.
-	Integration *Integration `json:"integration,omitempty"`
-}
-
-// Integration is the branch that tasks in worktrees are merged into. The base
-// branch follows it, when everything on it has passed its checks.
-type Integration struct {
-	Branch   string    `json:"branch"`
-	Base     string    `json:"base,omitempty"` // the base branch; "" for a detached HEAD
-	Tip      string    `json:"tip"`
-	Tree     string    `json:"tree,omitempty"`
-	Landed   string    `json:"landed"` // the base's commit, as far as is known
-	LandedAt time.Time `json:"landed_at,omitzero"`
-	// Held says why it does not land: files changed in the checkout, or an error.
-	Held []string `json:"held,omitempty"`
-	// HeldTries are the landings in a row that were held: each makes the next one rarer.
-	HeldTries int `json:"held_tries,omitempty"`
-	// Waiting counts the tasks that are merged and not landed yet; Landing are those
-	// of them that the landing under way brings along.
-	Waiting int `json:"waiting,omitempty"`
-	Landing int `json:"landing,omitempty"`
-	// Denied: a person said that it shall not be brought together with the base.
-	Denied string `json:"denied,omitempty"`
-	// Moved: the base branch went on to this commit, which has to be merged first.
-	Moved string `json:"moved,omitempty"`
-}
-
-// Job is the work on one spec, from FETCH to its end.
-type Job struct {
-	ID     JobID     `json:"id"`
-	Spec   SpecID    `json:"spec,omitempty"` // "" in construct: the inbox is not touched
-	File   string    `json:"file"`
-	Since  time.Time `json:"since"` // start of the stretch that runs now
-	Round  int       `json:"round,omitempty"`
-	Base   string    `json:"base,omitempty"` // HEAD at the start
-	Branch string    `json:"branch,omitempty"`
-	Tree   string    `json:"tree,omitempty"` // the newest known work tree
-	Head   string    `json:"head,omitempty"`
-	Inside []string  `json:"inside,omitempty"` // files changed inside submodules before it began
-	// Seen are changes of settings that a person has approved: exactly these pass (S2).
-	Seen []Finding `json:"seen,omitempty"`
-}
-
-// Session is one run of the engine; a resumed one keeps its id (X-10).
-type Session struct {
-	ID           SessionID       `json:"id,omitempty"`
-	Mode         string          `json:"mode,omitempty"`
-	StartedAt    time.Time       `json:"started_at,omitzero"`
-	Since        time.Time       `json:"since,omitzero"`    // start of the stretch that runs now
-	Elapsed      time.Duration   `json:"elapsed,omitempty"` // of the stretches before it
-	RestAt       time.Time       `json:"rest_at,omitzero"`  // since when it waits for a person alone, which does not count
-	EndedAt      time.Time       `json:"ended_at,omitzero"`
-	Ended        Reason          `json:"ended,omitempty"`
-	Detail       string          `json:"detail,omitempty"`
-	Config       json.RawMessage `json:"config,omitempty"`
-	Pid          int             `json:"pid,omitempty"`
-	Host         string          `json:"host,omitempty"`
-	Log          string          `json:"log,omitempty"`
-	Completed    int             `json:"completed"`        // specs
-	Before       int             `json:"before,omitempty"` // of these, completed before this start of it
-	Failed       int             `json:"failed"`
-	Consecutive  int             `json:"consecutive,omitempty"`   // failed specs in a row (D-034)
-	TaskFailures int             `json:"task_failures,omitempty"` // failed tasks in a row (X-50)
-	Usage        Usage           `json:"usage,omitzero"`
-	Turns        int             `json:"turns,omitempty"`
-	Agent        string          `json:"agent,omitempty"`    // that new tasks are given to
-	Fallback     string          `json:"fallback,omitempty"` // why it is not the primary one (A-039)
-	Want         Want            `json:"want,omitempty"`
-	Cause        string          `json:"cause,omitempty"`
-	Now          bool            `json:"now,omitempty"`       // the stop does not wait for the iteration
-	Current      SpecID          `json:"current,omitempty"`   // stays after an interrupt (X-08)
-	LastTask     time.Time       `json:"last_task,omitzero"`  // when a build task ended, for task.delay
-	Freed        []time.Time     `json:"freed,omitempty"`     // likewise in each slot, slot 1 first
-	Planned      []SpecID        `json:"planned,omitempty"`   // --dry-run: planned once each (D-035)
-	PlanOnly     bool            `json:"plan_only,omitempty"` // --dry-run
-	Auto         Autonomy        `json:"autonomy,omitempty"`
-	Approved     bool            `json:"approved,omitempty"` // the start, where one has to be (A-105)
-	Pause        PauseKind       `json:"pause,omitempty"`    // what the wanted pause comes from
-	Ends         Reason          `json:"ends,omitempty"`     // the reason that the wanted stop gives
-	Alerts       []string        `json:"alerts,omitempty"`   // warnings that are out: each is said once
-	Count        Totals          `json:"count,omitzero"`     // of this session alone (B-100 to B-103)
-	Streak       []TaskID        `json:"streak,omitempty"`   // the tasks behind TaskFailures (B-063)
-	Bad          []TaskID        `json:"bad,omitempty"`      // failed or timed out in a row (X-51)
-	// What went wrong since the mode was set: a mode that ends at the first error does
-	// not end for what was wrong before (A-093).
-	Errors     []TaskID `json:"errors,omitempty"`      // failed or timed out
-	SpecErrors int      `json:"spec_errors,omitempty"` // specs that failed
-}
-
-// FreedAt is when a build task left a slot, zero for never; slot 0 is the checkout.
-func (s *Session) FreedAt(slot int) time.Time {
-	switch {
-	case slot == 0:
-		return s.LastTask
-	case slot <= len(s.Freed):
-		return s.Freed[slot-1]
-	}
-	return time.Time{}
-}
-
-// leftSlot notes when a build task left its slot.
-func (s *Session) leftSlot(slot int, at time.Time) {
-	s.LastTask = at
-	if slot == 0 {
-		return
-	}
-	freed := make([]time.Time, max(slot, len(s.Freed)))
-	copy(freed, s.Freed)
-	freed[slot-1] = at
-	s.Freed = freed
-}
-
-// Live reports whether the session has begun and not ended. After a crash it
-// is true although nobody works on it: only the lock tells that apart (X-01).
-func (s *Session) Live() bool { return s.ID != "" && s.Ended == "" }
-
-// Mode is the state of the engine (X-12), derived: a wanted pause with a step in
-// flight is pausing, without one paused. A session whose engine died looks as it
-// did then; the lock tells (X-01).
-func (s *State) Mode() string {
-	x := s.Session
-	switch {
-	case x.ID == "":
-		return "idle"
-	case x.Ended != "":
-		return "completed"
-	case x.Want == WantStop:
-		return "stopping"
-	case x.Want == WantPause && s.inFlight():
-		return "pausing"
-	case x.Want == WantPause:
-		return "paused"
-	case !s.working() && (x.Auto == Semi || s.gated(GateStart) || s.gated(GateStep)):
-		return "waiting_user"
-	}
-	return "running"
-}
-
-// working reports whether an agent is at work or a person has chosen what comes next.
-func (s *State) working() bool {
-	busy := func(t *Task) bool { return t.Status == TaskActive || t.Run.Assigned && t.Status == TaskPending }
-	if y := s.tallied(); y != nil {
-		return len(y.active)+len(y.chosen) > 0 || slices.ContainsFunc(s.Stages, busy)
-	}
-	if i := s.edited; i < len(s.Plan.Tasks) && busy(s.Plan.Tasks[i]) {
-		return true
-	}
-	return slices.ContainsFunc(s.Plan.Tasks, busy) || slices.ContainsFunc(s.Stages, busy)
-}
-
-func (s *State) inFlight() bool {
-	busy := func(t *Task) bool { return t.Run.InFlight != 0 }
-	if y := s.tallied(); y != nil {
-		return len(y.flying) > 0 || slices.ContainsFunc(s.Stages, busy)
-	}
-	return slices.ContainsFunc(s.Plan.Tasks, busy) || slices.ContainsFunc(s.Stages, busy)
-}
-
-// Limit is an agent that cannot be used until a time. It stays after that, until a
-// turn has shown that the agent works again: the first to try goes alone.
-type Limit struct {
-	Agent   string    `json:"agent"`
-	Task    TaskID    `json:"task,omitempty"` // whose turn met it
-	Since   time.Time `json:"since"`
-	Until   time.Time `json:"until"`
-	Hard    bool      `json:"hard,omitempty"` // as in AgentLimited
-	Message string    `json:"message,omitempty"`
-
-	// As in AgentLimited, with First: since when it has been so over all tries.
-	Class ErrorClass `json:"class,omitempty"`
-	Login string     `json:"login,omitempty"`
-	First time.Time  `json:"first,omitzero"`
-}
-
-// Away reports whether it is no limit that keeps the agent from work: it is not logged in,
-// or nothing answers it.
-func (l Limit) Away() bool { return l.Class != "" }
-
-// Never is the end of what only a person ends: so far ahead that nothing waits for it.
-const Never = 100 * 365 * 24 * time.Hour
-
-// Words says what keeps the agent from work, with what helps. clock writes times.
-func (l Limit) Words(clock func(time.Time) string) string {
-	switch {
-	case l.Class == ErrClassAuth && l.Login != "":
-		return fmt.Sprintf("%s: not logged in: run `%s`, then `ralph resume`", l.Agent, l.Login)
-	case l.Class == ErrClassAuth:
-		return l.Agent + ": not logged in, or its key is refused: `ralph doctor` says what helps, then `ralph resume`"
-	case l.Class == ErrClassNetwork:
-		return fmt.Sprintf("%s: no connection since %s, next try %s", l.Agent, clock(l.First), clock(l.Until))
-	}
-	return fmt.Sprintf("%s: at its limit until %s", l.Agent, clock(l.Until))
-}
-
-// Over reports whether the agent may be tried again. A limit that began after now
-// was noted before the clock went back: nobody knows, so one tries.
-func (l Limit) Over(now time.Time) bool { return !l.Until.After(now) || l.Since.After(now) }
 
 // Totals are counts over the whole journal, for statistics.
 type Totals struct {
@@ -338,135 +270,4 @@ func (s *State) Work() iter.Seq[*Task] {
 			}
 		}
 	}
-}
-
-// Task returns the task or stage with the id, nil when there is none. The
-// result must not be written to.
-func (s *State) Task(id TaskID) *Task {
-	if i := s.edited; i < len(s.Plan.Tasks) && s.Plan.Tasks[i].ID == id {
-		return s.Plan.Tasks[i]
-	}
-	if i := s.planIndex(id); i >= 0 {
-		return s.Plan.Tasks[i]
-	}
-	for _, t := range s.Stages {
-		if t.ID == id {
-			return t
-		}
-	}
-	return nil
-}
-
-// planIndex is where a task stands in the plan, -1 when it does not.
-func (s *State) planIndex(id TaskID) int {
-	if y := s.tallied(); y != nil {
-		if i, ok := y.at[id]; ok {
-			return i
-		}
-		return -1
-	}
-	return slices.IndexFunc(s.Plan.Tasks, func(t *Task) bool { return t.ID == id })
-}
-
-// Spec returns the inbox record with the id, nil when there is none.
-func (s *State) Spec(id SpecID) *Spec {
-	for _, x := range s.Inbox {
-		if x.ID == id {
-			return x
-		}
-	}
-	return nil
-}
-
-// Gate returns the open gate that a task waits at, nil when there is none. What an
-// agent asks in the middle of a turn holds only that turn.
-func (s *State) Gate(task TaskID) *Gate {
-	for _, g := range s.Gates {
-		if g.Task == task && !g.InTurn {
-			return g
-		}
-	}
-	return nil
-}
-
-// Over reports whether the task needs nothing more from whoever started it.
-func (s *State) Over(id TaskID) bool {
-	t := s.Task(id)
-	return t == nil || t.Status != TaskActive
-}
-
-// Running is how long the session has run, waits between stretches and pauses left out
-// (X-10). now counts only while the session is live.
-func (s *State) Running(now time.Time) time.Duration {
-	if s.Session.Live() {
-		return s.Session.Elapsed + max(0, s.counted(now).Sub(s.Session.Since))
-	}
-	return s.Session.Elapsed
-}
-
-// JobElapsed is how long the current spec has been worked on, likewise.
-func (s *State) JobElapsed(now time.Time) time.Duration {
-	if s.Job == nil {
-		return s.Plan.Elapsed
-	}
-	return s.Plan.Elapsed + max(0, s.counted(now).Sub(s.Job.Since))
-}
-
-// counted is the instant up to which time counts as running: now, or where a person
-// began to hold everything.
-func (s *State) counted(now time.Time) time.Time {
-	if at := s.Session.RestAt; !at.IsZero() && at.Before(now) {
-		return at
-	}
-	return now
-}
-
-// Limit returns the limit of an agent, over or not; nil when there is none.
-func (s *State) Limit(agent string) *Limit {
-	for i, l := range s.Limits {
-		if l.Agent == agent {
-			return &s.Limits[i]
-		}
-	}
-	return nil
-}
-
-// LimitedUntil returns when the agent may be used again, zero when it may now.
-func (s *State) LimitedUntil(agent string, now time.Time) time.Time {
-	if l := s.Limit(agent); l != nil && !l.Over(now) {
-		return l.Until
-	}
-	return time.Time{}
-}
-
-// CountInbox counts the records with a status.
-func (s *State) CountInbox(status SpecStatus) int {
-	n := 0
-	for _, x := range s.Inbox {
-		if x.Status == status {
-			n++
-		}
-	}
-	return n
-}
-
-// CountTasks counts the build tasks with a status.
-func (s *State) CountTasks(status TaskStatus) int {
-	n := 0
-	for _, t := range s.Plan.Tasks {
-		if t.Status == status {
-			n++
-		}
-	}
-	return n
-}
-
-// OwnDirt reports whether what is changed in the work tree may come from ralph's
-// own unfinished work: a plan that an agent has worked on, and that is not closed. The
-// turns alone do not tell: one that an engine took with it when it died left no end, and
-// those of PLAN are not counted, though its agent can write files as any other.
-func (s *State) OwnDirt() bool {
-	p := s.Plan
-	begun := func(t *Task) bool { return !t.Run.StartedAt.IsZero() }
-	return s.Job != nil || !p.Closed && (p.Turns > 0 || p.Usage != (Usage{}) || slices.ContainsFunc(p.Tasks, begun))
 }

@@ -1,10 +1,121 @@
 package ralph
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
 )
+
+// RuleStuck marks the note that is the stuck warning (B-014, B-017).
+const RuleStuck = "B-017"
+
+// receiptJSON is StepStarted with its step named.
+type receiptJSON struct {
+	Task TaskID          `json:"task"`
+	Step json.RawMessage `json:"step"`
+	Why  Why             `json:"why"`
+	Saw  int64           `json:"saw"`
+	Now  time.Time       `json:"now"`
+}
+
+// MarshalJSON writes the receipt with its step's name.
+func (f StepStarted) MarshalJSON() ([]byte, error) {
+	step, err := marshalStep(f.Step)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(receiptJSON{f.Task, step, f.Why, f.Saw, f.Now})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (f *StepStarted) UnmarshalJSON(b []byte) error {
+	var j receiptJSON
+	if err := json.Unmarshal(b, &j); err != nil {
+		return err
+	}
+	step, err := unmarshalStep(j.Step)
+	if err != nil {
+		return err
+	}
+	*f = StepStarted{Task: j.Task, Step: step, Why: j.Why, Saw: j.Saw, Now: j.Now}
+	return nil
+}
+
+// SameStep reports whether two steps are equal, field by field.
+func SameStep(a, b Step) bool {
+	x, errX := marshalStep(a)
+	y, errY := marshalStep(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+// Why is the reason of a decision: the rule it follows and words for people.
+type Why struct {
+	Rule string `json:"rule,omitempty"` // a requirement ID
+	Text string `json:"text,omitempty"`
+	Stop string `json:"stop,omitempty"` // the stop condition that was hit, such as budget.cost (E-095)
+}
+
+// StepStarted is the receipt of a decision: the step, why, and exactly which
+// state and time it was decided on. It is written before the step's effect.
+type StepStarted struct {
+	Task TaskID    `json:"task"`
+	Step Step      `json:"-"`
+	Why  Why       `json:"why"`
+	Saw  int64     `json:"saw"` // seq of the last fact the decision saw
+	Now  time.Time `json:"now"`
+}
+
+// Kind implements Fact.
+func (StepStarted) Kind() string { return "step.started" }
+
+// About implements Fact.
+func (f StepStarted) About() TaskID { return f.Task }
+
+func (f StepStarted) fold(s *State, e moment) {
+	s.StepAt, s.Stalled = e.At, nil
+	s.turnsOver(f.Task)
+	s.Totals.Receipts++
+	s.decided(e.Event, f)
+	s.editTask(f.Task, func(t *Task) {
+		t.Run.InFlight, t.Run.Doing, t.Run.Replies = e.Seq, f.Step.StepName(), nil
+		if _, ok := f.Step.(Commit); ok && t.Run.CommitKey == "" {
+			t.Run.CommitKey = e.Hash
+		}
+		if turn, ok := f.Step.(Turn); ok {
+			t.Run.Agent, t.Run.TurnAt, t.Run.Reserved = turn.Agent, f.Now, turn.Reserve
+			t.Run.RedTold = s.RedBefore(t, t.Run.Red)
+			s.beganAt(t)
+		}
+	})
+	if turn, ok := f.Step.(Turn); ok && s.Session.Agent == "" {
+		s.Session.Agent = turn.Agent
+	}
+	if _, ok := f.Step.(Land); ok {
+		s.editIntegration(func(i *Integration) { i.Landing = i.Waiting })
+	}
+}
+
+// Noted is something to show to people: a stuck warning, a new agent.
+type Noted struct {
+	Task TaskID `json:"task,omitempty"`
+	Text string `json:"text"`
+	Rule string `json:"rule,omitempty"`
+}
+
+// Kind implements Fact.
+func (Noted) Kind() string { return "noted" }
+
+// About implements Fact.
+func (f Noted) About() TaskID { return f.Task }
+
+func (f Noted) fold(s *State, _ moment) {
+	s.editTask(f.Task, func(t *Task) {
+		if f.Rule == RuleStuck {
+			t.Run.Warned = true
+		}
+	})
+}
 
 // Step is one thing to do for a task. The set is closed: MarshalStep and
 // UnmarshalStep know every one.
@@ -124,21 +235,35 @@ type Finish struct {
 // Done says that the task needs nothing more from this engine.
 type Done struct{}
 
-func (Prepare) StepName() string  { return "prepare" }
-func (Turn) StepName() string     { return "turn" }
-func (Compact) StepName() string  { return "compact" }
-func (Tell) StepName() string     { return "tell" }
-func (Check) StepName() string    { return "check" }
+func (Prepare) StepName() string { return "prepare" }
+
+func (Turn) StepName() string { return "turn" }
+
+func (Compact) StepName() string { return "compact" }
+
+func (Tell) StepName() string { return "tell" }
+
+func (Check) StepName() string { return "check" }
+
 func (Baseline) StepName() string { return "baseline" }
-func (Merge) StepName() string    { return "merge" }
-func (Advance) StepName() string  { return "advance" }
-func (Land) StepName() string     { return "land" }
-func (Commit) StepName() string   { return "commit" }
-func (Shelve) StepName() string   { return "shelve" }
-func (Ask) StepName() string      { return "ask" }
-func (Wait) StepName() string     { return "wait" }
-func (Finish) StepName() string   { return "finish" }
-func (Done) StepName() string     { return "done" }
+
+func (Merge) StepName() string { return "merge" }
+
+func (Advance) StepName() string { return "advance" }
+
+func (Land) StepName() string { return "land" }
+
+func (Commit) StepName() string { return "commit" }
+
+func (Shelve) StepName() string { return "shelve" }
+
+func (Ask) StepName() string { return "ask" }
+
+func (Wait) StepName() string { return "wait" }
+
+func (Finish) StepName() string { return "finish" }
+
+func (Done) StepName() string { return "done" }
 
 // stepJSON is a step in the journal: its name beside its fields.
 type stepJSON struct {

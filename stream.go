@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -131,4 +132,49 @@ type DiffSummary struct {
 	Added   int64  `json:"added"` // lines
 	Deleted int64  `json:"deleted"`
 	By      string `json:"by"` // git, or agent: as the agent told it
+}
+
+// Words is what the event says to people; false when it says nothing. Items speak once,
+// when they are whole: an agent's words are read for signals by line. What a subagent
+// says is not the agent's word.
+func (e StreamEvent) Words() (Words, bool) {
+	i := e.Item
+	switch e.Kind {
+	case StreamOutput:
+		if e.Stderr {
+			return Words{WordsStderr, e.Delta, e.More}, true
+		}
+		return Words{WordsOutput, e.Delta, e.More}, true
+	case StreamItem:
+		if i.Kind == ItemCommand || i.Kind == ItemTool || i.Kind == ItemEdit {
+			return Words{Kind: WordsTool, Text: i.Line()}, true
+		}
+	case StreamItemDone:
+		switch {
+		case i.Parent != "":
+		case i.Kind == ItemMessage && i.Text != "":
+			return Words{Kind: WordsMessage, Text: i.Text}, true
+		case i.Kind == ItemReasoning && i.Text != "":
+			return Words{Kind: WordsReasoning, Text: i.Text}, true
+		case i.Output != "":
+			return Words{Kind: WordsResult, Text: startOf(i.Output, maxResultWords)}, true
+		}
+	case StreamError:
+		if e.Err != nil {
+			return Words{Kind: WordsError, Text: e.Err.Message}, true
+		}
+	}
+	return Words{}, false
+}
+
+// Line is a command, edit or call of a tool in one line.
+func (i Item) Line() string {
+	text := i.Text
+	if text == "" {
+		text = strings.Join(i.Files, ", ")
+	}
+	if i.Type != "" && i.Kind != ItemCommand {
+		text = strings.TrimSpace(i.Type + " " + text)
+	}
+	return startOf(strings.Join(strings.Fields(text), " "), maxToolWords)
 }

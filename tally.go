@@ -1,6 +1,8 @@
 package ralph
 
-import "slices"
+import (
+	"slices"
+)
 
 // tally is what is counted of the plan while facts are folded, so that none costs a walk over
 // all tasks: with ten thousand of them that was most of what a fact took. Only a state that

@@ -3,39 +3,405 @@ package ralph
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"slices"
 	"time"
 )
 
-// AgentSpec is one agent of the configuration: which driver speaks to which
-// command (`agents:` in config.yaml).
-type AgentSpec struct {
-	Name     string   `json:"name"`
-	Driver   string   `json:"driver"` // exec, scripted, claude, ...
-	Command  []string `json:"command,omitempty"`
-	Args     []string `json:"args,omitempty"`
-	Model    string   `json:"model,omitempty"`
-	Prompt   string   `json:"prompt,omitempty"` // exec: stdin, arg or file
-	Scenario string   `json:"scenario,omitempty"`
-	// Output is how an exec agent's stdout is read: text (also ""), jsonl with the rows
-	// of Events, or the name of a preset, which has rows of its own.
-	Output string     `json:"output,omitempty"`
-	Events []EventRow `json:"events,omitempty"`
-	// Resume are the arguments by which an exec agent goes on with {session}; none: it
-	// cannot.
-	Resume []string `json:"resume,omitempty"`
-	// Approvals is what happens to what the agent asks (gate.approvals): auto, ask, policy
-	// or never. Drivers keep their agent asking with each: ralph answers (X-77).
-	Approvals string `json:"approvals,omitempty"`
-	// Sandbox is the kind of the sandbox in which ralph starts the agent's processes, "" for
-	// none. A driver then tells its agent to make none of its own within: it would be the
-	// same promise, and some cannot be made there.
-	Sandbox string `json:"sandbox,omitempty"`
-	// Project lets the agent read the repository's own settings: its hooks and MCP
-	// servers then run. Without it they do not, where the driver can tell its agent so.
-	Project bool              `json:"project,omitempty"`
-	Env     map[string]string `json:"env,omitempty"`
-	PassEnv []string          `json:"pass_env,omitempty"`
+func (s *State) turnEnded(f TurnEnded, at time.Time) {
+	usage := f.Spent()
+	s.Session.Usage = s.Session.Usage.Add(usage)
+	s.Session.Turns++
+	s.Plan.Usage = s.Plan.Usage.Add(usage)
+	if f.Stage != KindPlan {
+		s.Plan.Turns++
+	}
+	s.editJob(func(j *Job) {
+		if s.isolated(f.Task) {
+			return // its worktree is not the job's
+		}
+		if f.Tree != "" {
+			j.Tree = f.Tree
+		}
+		if f.Head != "" {
+			j.Head = f.Head
+		}
+	})
+	s.count(func(t *Totals) { t.AddTurn(f) })
+	s.editTask(f.Task, func(t *Task) {
+		r := &t.Run
+		r.InFlight, r.Checks, r.Last, r.LastAt = 0, nil, &f, at
+		r.Agent, r.Reserved, r.Context = f.Agent, Usage{}, f.Context
+		if f.Session != r.Session { // another session has another window
+			r.Alerts = slices.DeleteFunc(slices.Clone(r.Alerts), func(a string) bool { return a == AlertContext })
+		}
+		r.Iterations++
+		if f.Failed() {
+			r.Errored++
+		}
+		if f.Err == nil || !f.Err.OfAgent() { // an agent that cannot be used takes none of the task's time (R-H4)
+			r.Spent += max(0, f.Took-f.Summary.Waited) // the clock stands still while a person thinks (X-59)
+		}
+		r.Usage = r.Usage.Add(usage)
+		r.Session, r.Tree = f.Session, f.Tree
+		if f.Head != "" {
+			r.Place.Head = f.Head
+		}
+		switch {
+		case f.Changed:
+			r.Unchanged, r.Warned = 0, false
+		case !f.Failed():
+			r.Unchanged++
+		}
+		r.foldError(f)
+		switch {
+		case f.Mismatch != "":
+			r.Mismatches++
+		case !f.Failed():
+			r.Mismatches = 0
+		}
+		if f.Signal.Kind == SignalProgress {
+			r.Progress, r.Note = f.Signal.Percent, f.Signal.Text
+		}
+		if !f.Failed() {
+			r.Told, r.Handover = 0, ""
+			s.agentWorks(f.Agent, r.TurnAt)
+		}
+		r.TurnAt = time.Time{}
+	})
+}
+
+// AddTurn counts one turn.
+func (t *Totals) AddTurn(f TurnEnded) {
+	t.Turns++
+	t.TurnTime += f.Took
+	t.Usage = t.Usage.Add(f.Spent())
+	t.TurnMax = max(t.TurnMax, f.Took)
+	if t.TurnMin == 0 || f.Took < t.TurnMin {
+		t.TurnMin = f.Took
+	}
+}
+
+// Spent is what the turn used. A program that did not start cost nothing.
+func (f *TurnEnded) Spent() Usage {
+	u := f.Usage
+	if f.Exit == ExitSpawn {
+		u.Known = true
+	}
+	return u.counted()
+}
+
+// AlertContext marks that the warning of a filling window is out; a new session of
+// the agent takes it back.
+const AlertContext = "context"
+
+// Spent is what the compaction used. Without an agent that was asked it cost nothing.
+func (f *Compacted) Spent() Usage {
+	u := f.Usage
+	if f.How == CompactHandover && u == (Usage{}) {
+		u.Known = true
+	}
+	return u.counted()
+}
+
+// compacted: what it cost counts like a turn's, but it is no iteration.
+func (s *State) compacted(f Compacted) {
+	usage := f.Spent()
+	s.Session.Usage = s.Session.Usage.Add(usage)
+	s.Plan.Usage = s.Plan.Usage.Add(usage)
+	s.count(func(t *Totals) { t.Usage = t.Usage.Add(usage) })
+	s.editTask(f.Task, func(t *Task) {
+		r := &t.Run
+		r.InFlight, r.Context, r.Agent = 0, f.After, f.Agent
+		r.Spent += f.Took
+		r.Usage = r.Usage.Add(usage)
+		r.Shortened = r.Iterations
+		r.Alerts = slices.DeleteFunc(slices.Clone(r.Alerts), func(a string) bool { return a == AlertContext })
+		r.Session, r.Handover = f.Session, f.Summary
+		if f.How == CompactHandover {
+			r.Session = ""
+		}
+	})
+}
+
+// Turning counts the turns under way.
+func (s *State) Turning() int {
+	n := 0
+	for t := range s.Work() {
+		if !t.Run.TurnAt.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
+// Reserved is what the turns under way may still use.
+func (s *State) Reserved() Usage {
+	sum := Usage{Known: true}
+	for t := range s.Work() {
+		if t.Run.Reserved != (Usage{}) {
+			sum = sum.Add(t.Run.Reserved)
+		}
+	}
+	return sum
+}
+
+// What errors and limits of turns add up to.
+
+// Failed reports whether the turn ended in an error of any kind. A driver that
+// had to end the turn itself may have no typed error for it.
+func (f *TurnEnded) Failed() bool { return f.Exit != ExitOK || f.Err != nil }
+
+// Limited reports whether it ended because the agent cannot be used now: it is at its
+// limit, not logged in, or nothing answers it.
+func (f *TurnEnded) Limited() bool { return f.Err != nil && f.Err.OfAgent() }
+
+// class is the kind of its error, for counting the same kind in a row.
+func (f *TurnEnded) class() string {
+	if f.Err != nil {
+		return string(f.Err.Class)
+	}
+	return string(f.Exit)
+}
+
+// foldError keeps the counters of the error strategy and of limits apart (X-34, X-35).
+// A turn with all its retries is one error for task.same_error_turns (A-061, E-073), and
+// only a change between two of them ends the row.
+func (r *Run) foldError(f TurnEnded) {
+	r.said(f)
+	if !f.Failed() {
+		r.ErrorTries = 0
+		if f.Changed {
+			r.SameError, r.ErrorKind = 0, ""
+		}
+		r.hit(f.Agent, 0)
+		return
+	}
+	if f.Limited() {
+		if c := f.Err.Class; c == ErrClassLimit || c == ErrClassBusy {
+			r.hit(f.Agent, r.Hits(f.Agent)+1)
+		}
+		return
+	}
+	r.ErrorTries++
+	switch {
+	case r.ErrorTries > 1: // a retry, which errors.max_retries counts
+	case r.ErrorKind == f.class():
+		r.SameError++
+	default:
+		r.SameError, r.ErrorKind = 1, f.class()
+	}
+}
+
+// said counts how often in a row an agent ended with the very same words.
+func (r *Run) said(f TurnEnded) {
+	words := ""
+	if f.Failed() && f.Err != nil {
+		words = f.Err.Message
+	}
+	if words == "" || words != r.ErrorSaid {
+		r.ErrorSaid, r.SaidTimes = words, 0
+	}
+	if words != "" {
+		r.SaidTimes++
+	}
+}
+
+// uncount takes back that the last turn was an error.
+func (r *Run) uncount() {
+	if r.Last == nil || !r.Last.Failed() {
+		return
+	}
+	r.Last, r.Checks, r.Told, r.RetryAt = nil, nil, 0, time.Time{}
+	r.ErrorTries = max(0, r.ErrorTries-1)
+	if r.ErrorTries == 0 { // else it was a retry of an error that counts
+		r.SameError = max(0, r.SameError-1)
+	}
+}
+
+// hit sets the count of an agent's limit. The counters are the agents' own (X-35),
+// and no release ends them: who waits for hours asks ever more rarely.
+func (r *Run) hit(agent string, count int) {
+	r.LimitHits = slices.DeleteFunc(slices.Clone(r.LimitHits), func(h Hits) bool { return h.Agent == agent })
+	if count > 0 {
+		r.LimitHits = append(r.LimitHits, Hits{agent, count})
+	}
+}
+
+// turnsOver ends what belongs to turns under way, of a task or of all with "": what was
+// asked in the middle of them, and what was signalled.
+func (s *State) turnsOver(task TaskID) {
+	s.dropTurnGates(task)
+	forget := func(t *Task) { t.Run.Signalled = Signal{} }
+	if task != "" {
+		s.editTask(task, forget)
+		return
+	}
+	for _, list := range [][]*Task{s.Plan.Tasks, s.Stages} {
+		for _, t := range list {
+			if t.Run.Signalled != (Signal{}) {
+				s.editTask(t.ID, forget)
+			}
+		}
+	}
+}
+
+// TurnEnded is the outcome of a Turn.
+type TurnEnded struct {
+	Task      TaskID        `json:"task"`
+	Stage     TaskKind      `json:"stage"`
+	Agent     string        `json:"agent"`
+	Iteration int           `json:"iteration"`
+	Exit      ExitKind      `json:"exit"`
+	Code      int           `json:"code,omitempty"`
+	Signal    Signal        `json:"signal,omitzero"`
+	Session   string        `json:"session,omitempty"`
+	Usage     Usage         `json:"usage,omitzero"`
+	Context   ContextUse    `json:"context,omitzero"`   // of the agent's session at the end of the turn
+	Compacts  int           `json:"compacts,omitempty"` // compactions that the agent began by itself (X-64)
+	Err       *AgentError   `json:"error,omitempty"`
+	Mismatch  string        `json:"mismatch,omitempty"` // why a structured answer was not accepted
+	Answer    string        `json:"answer,omitempty"`   // plan, verify, ...: what was accepted, in words
+	Tree      string        `json:"tree,omitempty"`     // work tree after the turn
+	Head      string        `json:"head,omitempty"`
+	Commits   []string      `json:"commits,omitempty"` // that the agent made in the turn, as its git told
+	Changed   bool          `json:"changed,omitempty"` // the turn changed the tree or made a commit
+	Denied    []string      `json:"denied,omitempty"`
+	Leftover  int           `json:"leftover,omitempty"`
+	Dropped   int64         `json:"dropped,omitempty"`
+	Dir       string        `json:"dir,omitempty"`  // where its output lies, relative to the repository
+	Tail      string        `json:"tail,omitempty"` // the last words, for people: at most 500 bytes
+	Took      time.Duration `json:"took"`
+	Summary   TurnSummary   `json:"summary,omitzero"` // zero where the driver tells no items apart
+	// Files are the files in Dir as they were then (S9).
+	Files []FileSum `json:"files,omitempty"`
+}
+
+// Kind implements Fact.
+func (TurnEnded) Kind() string { return "turn.ended" }
+
+// About implements Fact.
+func (f TurnEnded) About() TaskID { return f.Task }
+
+func (f TurnEnded) fold(s *State, e moment) {
+	s.turnsOver(f.Task)
+	s.turnEnded(f, e.At)
+}
+
+// FileSum is what a file of a turn's records held: the SHA-256 sum, in hexadecimal.
+type FileSum struct {
+	Name string `json:"name"`
+	Sum  string `json:"sum"`
+}
+
+// Retrying says that a turn ended in an error and another one follows after a
+// wait (A-060). Attempt is which retry it is, from 1.
+type Retrying struct {
+	Task      TaskID    `json:"task"`
+	Agent     string    `json:"agent"`
+	Attempt   int       `json:"attempt"`
+	Of        int       `json:"of"`
+	BackoffMS int64     `json:"backoff_ms"`
+	Until     time.Time `json:"until"`
+	Error     string    `json:"error"`
+}
+
+// Kind implements Fact.
+func (Retrying) Kind() string { return "retrying" }
+
+// About implements Fact.
+func (f Retrying) About() TaskID { return f.Task }
+
+func (f Retrying) fold(s *State, _ moment) {
+	s.editTask(f.Task, func(t *Task) { t.Run.Told, t.Run.RetryAt = f.Attempt, f.Until })
+}
+
+// ContextWarned says that an agent's window is rather full; said once a session of the agent.
+type ContextWarned struct {
+	Task  TaskID     `json:"task"`
+	Agent string     `json:"agent"`
+	Use   ContextUse `json:"use"`
+}
+
+// Kind implements Fact.
+func (ContextWarned) Kind() string { return "context.warned" }
+
+// About implements Fact.
+func (f ContextWarned) About() TaskID { return f.Task }
+
+func (f ContextWarned) fold(s *State, _ moment) {
+	s.editTask(f.Task, func(t *Task) { t.Run.Alerts = append(slices.Clone(t.Run.Alerts), AlertContext) })
+}
+
+// ContextUse is how much of its context window an agent's session fills, in tokens.
+type ContextUse struct {
+	Used   int64 `json:"used"`
+	Window int64 `json:"window"`
+}
+
+// Part is the filled part of the window, from 0 to 1; 0 when the window is not known.
+func (u ContextUse) Part() float64 {
+	if u.Window <= 0 {
+		return 0
+	}
+	return float64(u.Used) / float64(u.Window)
+}
+
+// Compacted is the outcome of Compact: the agent has made its session shorter, or
+// its session is left and the next one begins with a summary.
+type Compacted struct {
+	Task    TaskID        `json:"task"`
+	Agent   string        `json:"agent"`
+	How     string        `json:"how"` // CompactAgent, CompactHandover
+	Before  ContextUse    `json:"before"`
+	After   ContextUse    `json:"after,omitzero"` // zero: not known, or a new session
+	Session string        `json:"session,omitempty"`
+	Summary string        `json:"summary,omitempty"` // handover: what the next session is told
+	Usage   Usage         `json:"usage,omitzero"`
+	Error   string        `json:"error,omitempty"` // why the agent could not, so that it became a handover
+	Took    time.Duration `json:"took"`
+}
+
+// Kind implements Fact.
+func (Compacted) Kind() string { return "compacted" }
+
+// About implements Fact.
+func (f Compacted) About() TaskID { return f.Task }
+
+func (f Compacted) fold(s *State, _ moment) {
+	s.compacted(f)
+}
+
+// How a session was made shorter.
+const (
+	CompactAgent    = "agent"
+	CompactHandover = "handover"
+)
+
+// Signalled is a signal that an agent gave by `ralph signal` or a tool instead of in its
+// words. It counts for the turn under way, like a tag in the final message (X-62).
+type Signalled struct {
+	Task   TaskID `json:"task"`
+	Signal Signal `json:"signal"`
+	Via    string `json:"via"` // command, mcp
+}
+
+// Kind implements Fact.
+func (Signalled) Kind() string { return "signalled" }
+
+// About implements Fact.
+func (f Signalled) About() TaskID { return f.Task }
+
+func (f Signalled) fold(s *State, _ moment) {
+	s.editTask(f.Task, func(t *Task) {
+		r := &t.Run
+		progress := f.Signal.Kind == SignalProgress
+		if progress {
+			r.Progress, r.Note = f.Signal.Percent, f.Signal.Text
+		}
+		if k := r.Signalled.Kind; !progress || k == SignalNone || k == SignalProgress {
+			r.Signalled = f.Signal // how far it is does not undo a word that ends the turn
+		}
+	})
 }
 
 // TurnInput is one turn as a driver gets it.
@@ -104,63 +470,6 @@ const (
 	ExitUser    ExitKind = "user"    // ended by us: stopped by a person
 	ExitSpawn   ExitKind = "spawn"   // did not start (B-097, X-52)
 )
-
-// ErrorClass types an agent's error; policy never looks at exit codes alone.
-type ErrorClass string
-
-// The classes, from facts/*.md.
-const (
-	ErrClassLimit   ErrorClass = "rate_limit" // 429, plan limits
-	ErrClassBusy    ErrorClass = "overloaded" // 529
-	ErrClassAuth    ErrorClass = "authentication"
-	ErrClassRequest ErrorClass = "bad_request" // also unknown model, billing
-	ErrClassContext ErrorClass = "context_full"
-	ErrClassNetwork ErrorClass = "connection" // nothing answers: no network, no such host, refused
-	ErrClassServer  ErrorClass = "server"     // 5xx
-	ErrClassRefusal ErrorClass = "refusal"    // the model refused
-	ErrClassBudget  ErrorClass = "budget"     // the agent's own turn or money limit
-	ErrClassOther   ErrorClass = "unknown"    // non-zero exit without a typed cause
-	ErrClassSpawn   ErrorClass = "spawn"      // program missing or not executable
-	ErrClassOutput  ErrorClass = "protocol"   // the agent broke its own protocol
-)
-
-// AgentError is a typed error of a turn.
-type AgentError struct {
-	Class   ErrorClass `json:"class"`
-	Status  int        `json:"status,omitempty"` // HTTP status where there was one
-	Message string     `json:"message"`
-	ResetAt time.Time  `json:"reset_at,omitzero"` // when a limit ends, if the service said so
-	Limit   string     `json:"limit,omitempty"`   // which limit, in the service's words: five_hour, seven_day, ...
-	// Lasting: the program does not start, and would not the next time: no interpreter, not
-	// executable, settings that cannot be.
-	Lasting bool `json:"lasting,omitempty"`
-	// Wait is how long to wait at least, where no time is named: what the agent said that
-	// it waits before its own next try.
-	Wait time.Duration `json:"wait,omitempty"`
-	// Retried: the agent tried again by itself, until ralph ended its turn (F-22).
-	Retried bool `json:"retried,omitempty"`
-}
-
-// OfAgent reports errors that say nothing of the work: the agent cannot be used now, with
-// whatever task. They count against no task and no spec.
-func (e *AgentError) OfAgent() bool {
-	switch e.Class {
-	case ErrClassLimit, ErrClassBusy, ErrClassAuth, ErrClassNetwork:
-		return true
-	}
-	return false
-}
-
-// Permanent reports errors that trying again cannot mend (X-43).
-func (e *AgentError) Permanent() bool {
-	switch e.Class {
-	case ErrClassRequest:
-		return true
-	case ErrClassSpawn: // a program that is missing may be back in a moment (X-52)
-		return e.Lasting
-	}
-	return false
-}
 
 // Usage is tokens and dollars. Known is false when the agent reported no cost,
 // which counts as over any cost limit that is set (product.md 14).
@@ -235,93 +544,11 @@ type Signal struct {
 	Percent int        `json:"percent,omitempty"` // PROGRESS only
 }
 
-// GateSpec is one check command (quality.commands, test.command).
-type GateSpec struct {
-	Name    string        `json:"name"` // what people see: the command itself, or "test"
-	Command string        `json:"command"`
-	Timeout time.Duration `json:"timeout,omitempty"`
-	Test    bool          `json:"test,omitempty"` // it is the test command: the test gate
-}
-
-// The names of the checks that are no commands. Those of the diff look at what a task
-// itself has changed, before any command runs (product.md 14).
-const (
-	CheckEmpty    = "empty diff"
-	CheckWeakened = "weakened tests"
-	CheckSecrets  = "secrets"
-	// CheckSettings is red when the work changes settings: of ralph, git, CI or agents (S2).
-	CheckSettings = "settings"
-	// CheckSubmodules is red when files inside a submodule are changed and not committed
-	// there: a commit of the repository would leave them out (R-H2).
-	CheckSubmodules = "submodules"
-	// CheckChanges is red when checks change files each time they run, and what they change
-	// is to be kept (R-H1).
-	CheckChanges = "changes"
-	// CheckHook is red when a hook of the repository refused the commit (R-H7).
-	CheckHook = "commit hook"
-	// CheckCoverage is red when the tests reach less than test.coverage (C-061).
-	CheckCoverage = "coverage"
-)
-
-// IsDiffCheck reports whether a check looks at a task's own diff: it says nothing of
-// the commits below it, nor of anybody else's work.
-func IsDiffCheck(name string) bool {
-	switch name {
-	case CheckEmpty, CheckWeakened, CheckSecrets, CheckSettings, CheckSubmodules, CheckChanges, CheckHook:
-		return true
+// Dollars writes what a sum of turns has cost: `$0.82`, or `$0.82 or more` where an agent
+// of one of them did not say.
+func (u Usage) Dollars() string {
+	if u.Unmetered > 0 {
+		return Dollars(u.Cost) + " or more"
 	}
-	return false
-}
-
-// GateResult is what one check command did (B-036 to B-038).
-type GateResult struct {
-	Name    string `json:"name"`
-	Command string `json:"command"`
-	Exit    int    `json:"exit"` // -1 when it did not end by itself
-	Pass    bool   `json:"pass"`
-	Output  string `json:"output,omitempty"` // stderr and stdout, marked, head and tail (X-48)
-	Cut     int64  `json:"cut,omitempty"`    // bytes left out of Output when it ran
-	// Brief are the bytes left out of Output here: the file has them that the fact names.
-	Brief int64         `json:"brief,omitempty"`
-	Why   string        `json:"why,omitempty"` // "timed out after 10m: it did not end", "not found", ...
-	Took  time.Duration `json:"took"`
-	// Hung: its time was over before it ended, so that it says nothing of what it checks.
-	Hung bool `json:"hung,omitempty"`
-	// Coverage is what the run says of the lines that tests reach; nil: it says nothing.
-	Coverage *Coverage `json:"coverage,omitempty"`
-	// Reused: it is the result of an earlier run on exactly this tree.
-	Reused bool `json:"reused,omitempty"`
-	// Tries are the runs on this tree, where a red one was run again (test.retry: rerun).
-	Tries int `json:"tries,omitempty"`
-	// Test: it belongs to the test gate, as the test command or what it says of coverage.
-	Test bool `json:"test,omitempty"`
-	// Findings are what a check of the diff has found; secrets themselves are not in them.
-	Findings []Finding `json:"findings,omitempty"`
-	// Failed are the names of the tests that failed, as their tool writes them: sorted,
-	// each once. nil: the output names none, and only Pass is known.
-	Failed []string `json:"failed,omitempty"`
-	// Headline is what a person wants to read first of a red result: the first failing
-	// test or error in one line without escape codes, at most 300 bytes.
-	Headline string `json:"headline,omitempty"`
-}
-
-// WhyRed says in one line why a check is red: "exit 1: TestX: want 1, got 2".
-func (r GateResult) WhyRed() string {
-	why := r.Why
-	if why == "" {
-		why = fmt.Sprintf("exit %d", r.Exit)
-	}
-	if r.Headline == "" || r.Headline == why {
-		return why
-	}
-	return why + ": " + r.Headline
-}
-
-// Coverage is how much of the code its tests reach (C-061).
-type Coverage struct {
-	Percent float64 `json:"percent"` // 0 to 100
-	Covered int64   `json:"covered"` // statements or lines, as the report counts
-	Total   int64   `json:"total"`
-	Format  string  `json:"format"` // go, istanbul, lcov, cobertura, jacoco, coverage.py
-	File    string  `json:"file,omitempty"`
+	return Dollars(u.Cost)
 }

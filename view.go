@@ -30,6 +30,16 @@ type ViewRead struct {
 	Again bool `json:"again,omitempty"`
 }
 
+// Kind implements Fact.
+func (ViewRead) Kind() string { return "view.read" }
+
+// About implements Fact.
+func (ViewRead) About() TaskID { return "" }
+
+func (f ViewRead) fold(s *State, e moment) {
+	s.Unread = slices.DeleteFunc(slices.Clone(s.Unread), func(u Unreadable) bool { return u.File == f.File })
+}
+
 // Kept is one record that the journal kept against a file.
 type Kept struct {
 	ID  string `json:"id,omitempty"`
@@ -44,6 +54,21 @@ type ViewUnreadable struct {
 	Why  string `json:"why"`
 }
 
+// Kind implements Fact.
+func (ViewUnreadable) Kind() string { return "view.unreadable" }
+
+// About implements Fact.
+func (ViewUnreadable) About() TaskID { return "" }
+
+func (f ViewUnreadable) fold(s *State, e moment) {
+	since := e.At
+	if old := s.Unreadable(f.File); old != nil {
+		since = old.Since
+	}
+	s.Unread = slices.DeleteFunc(slices.Clone(s.Unread), func(u Unreadable) bool { return u.File == f.File })
+	s.Unread = append(s.Unread, Unreadable{f, since})
+}
+
 // JournalCut says that the facts from Lost on could not be read, or did not follow, and
 // were moved aside (R-M2). It stands where the first of them stood.
 type JournalCut struct {
@@ -54,10 +79,15 @@ type JournalCut struct {
 	Why   string `json:"why"`
 }
 
-// The names of these facts, "t" in the file.
-func (ViewRead) Kind() string       { return "view.read" }
-func (ViewUnreadable) Kind() string { return "view.unreadable" }
-func (JournalCut) Kind() string     { return "journal.cut" }
+// Kind implements Fact.
+func (JournalCut) Kind() string { return "journal.cut" }
+
+// About implements Fact.
+func (JournalCut) About() TaskID { return "" }
+
+func (f JournalCut) fold(s *State, e moment) {
+	s.cut(e.At)
+}
 
 // Unreadable is a file that cannot be read at the moment.
 type Unreadable struct {
@@ -73,38 +103,6 @@ func (s *State) Unreadable(file string) *Unreadable {
 		}
 	}
 	return nil
-}
-
-// applyView folds what concerns the files that people edit, and notes what leaves the
-// lists; it reports whether that is all there is to the fact.
-func (s *State) applyView(e Event) bool {
-	switch f := e.Fact.(type) {
-	case SpecRemoved:
-		s.remember(nil, s.Spec(f.ID))
-		return false
-	case TaskRemoved:
-		s.remember(s.Task(f.ID), nil)
-		return false
-	case PlanStarted:
-		for _, t := range s.Plan.Tasks {
-			s.remember(t, nil)
-		}
-		return false
-	case ViewRead:
-		s.Unread = slices.DeleteFunc(slices.Clone(s.Unread), func(u Unreadable) bool { return u.File == f.File })
-	case ViewUnreadable:
-		since := e.At
-		if old := s.Unreadable(f.File); old != nil {
-			since = old.Since
-		}
-		s.Unread = slices.DeleteFunc(slices.Clone(s.Unread), func(u Unreadable) bool { return u.File == f.File })
-		s.Unread = append(s.Unread, Unreadable{f, since})
-	case JournalCut:
-		s.cut(e.At)
-	default:
-		return false
-	}
-	return true
 }
 
 // cut ends whatever was at work where the journal ends for good: nobody knows what came
@@ -170,71 +168,6 @@ func (s *State) SpecAddedByFile(x Spec) (Spec, *Kept) {
 		return x, kept
 	}
 	return x, nil
-}
-
-// EditedByFile is what a person's edit of a task's line makes of it. Everything that is
-// wanted holds; a status goes only forward: what is at work or over is so until
-// `ralph task retry`, `reject` or `skip` says otherwise.
-func (t *Task) EditedByFile(edited Task) (Task, *Kept) {
-	if edited.RetryCount != t.RetryCount { // a count of what happened
-		edited.RetryCount, edited.Line = t.RetryCount, ""
-	}
-	if edited.Status == t.Status || t.Status == TaskPending && edited.Status != TaskActive {
-		return edited, nil
-	}
-	asked := edited.Status
-	edited.Status, edited.Line = t.Status, ""
-	why := fmt.Sprintf("%s is %s (the file says %s", t.ID, t.Status, asked)
-	switch {
-	case t.Status == TaskActive:
-		why += fmt.Sprintf("; `ralph task skip %s` ends it)", t.ID)
-	case t.Status == TaskDone && asked == TaskPending:
-		why += fmt.Sprintf("; `ralph task reject %s` sends it back)", t.ID)
-	case asked == TaskPending:
-		why += fmt.Sprintf("; `ralph task retry %s` tries it again)", t.ID)
-	default:
-		why += ")"
-	}
-	return edited, &Kept{string(t.ID), why}
-}
-
-// EditedByFile is what a person's edit of an inbox line makes of the record.
-func (x *Spec) EditedByFile(edited Spec) (Spec, *Kept) {
-	over := x.Status == SpecActive || x.Status == SpecDone
-	if edited.Status == x.Status || !over && edited.Status != SpecActive {
-		return edited, nil
-	}
-	asked := edited.Status
-	edited.Status, edited.Line = x.Status, ""
-	edited.StartedAt, edited.EndedAt = x.StartedAt, x.EndedAt
-	why := fmt.Sprintf("%s is %s (the file says %s", x.ID, x.Status, asked)
-	if x.Status == SpecDone && asked == SpecPending {
-		why += fmt.Sprintf("; `ralph inbox add %s` queues it once more", x.File)
-	}
-	return edited, &Kept{string(x.ID), why + ")"}
-}
-
-// KeepsTask says why the task stays although its line is gone from the file, nil when it
-// may go.
-func (t *Task) KeepsTask() *Kept {
-	q := t.Run.Queue.State
-	switch {
-	case t.Status == TaskActive:
-		return &Kept{string(t.ID), fmt.Sprintf("%s is at work (its line is gone; `ralph task skip %s` ends it)", t.ID, t.ID)}
-	case t.Status == TaskDone && q != "" && q != MergeMerged:
-		return &Kept{string(t.ID), fmt.Sprintf("%s is done and not merged yet (its line is gone)", t.ID)}
-	case t.Status != TaskDone && t.Run.Place.Dir != "":
-		return &Kept{string(t.ID), fmt.Sprintf("%s has work in %s (its line is gone; `ralph task cleanup %s` puts that away)", t.ID, t.Run.Place.Dir, t.ID)}
-	}
-	return nil
-}
-
-// KeepsSpec is likewise for a record of the inbox.
-func (x *Spec) KeepsSpec() *Kept {
-	if x.Status == SpecActive {
-		return &Kept{string(x.ID), fmt.Sprintf("%s is at work (its line is gone)", x.ID)}
-	}
-	return nil
 }
 
 // KeepsPlan says why the plan stays although the file has one of another spec: somebody

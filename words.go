@@ -44,12 +44,3 @@ func Count(n int, noun string) string {
 
 // Dollars writes money: `$0.82`.
 func Dollars(c float64) string { return fmt.Sprintf("$%.2f", c) }
-
-// Dollars writes what a sum of turns has cost: `$0.82`, or `$0.82 or more` where an agent
-// of one of them did not say.
-func (u Usage) Dollars() string {
-	if u.Unmetered > 0 {
-		return Dollars(u.Cost) + " or more"
-	}
-	return Dollars(u.Cost)
-}

@@ -89,7 +89,7 @@ func newest(items []view.FeedItem) []view.FeedItem {
 // the log. then is the state after it; s is the newest one, for what a line leads to.
 func (f *feed) told(e ralph.Event, then, s *ralph.State) []view.FeedItem {
 	lines := f.log.Lines(e, then)
-	item := view.FeedItem{Seq: e.Seq, At: e.At, Task: report.About(e.Fact)}
+	item := view.FeedItem{Seq: e.Seq, At: e.At, Task: e.Fact.About()}
 	if t := s.Task(item.Task); t == nil || t.Kind != "" && t.Kind != ralph.KindBuild {
 		item.Stage, item.Task = item.Task, ""
 		if t != nil && len(t.Members) > 0 {

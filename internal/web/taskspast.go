@@ -126,7 +126,7 @@ func (x *taskPast) add(e ralph.Event, s *ralph.State, lines []string) {
 		x.lines = x.lines[over:]
 		x.cut += over
 	}
-	if report.About(e.Fact) != x.id {
+	if e.Fact.About() != x.id {
 		return
 	}
 	switch f := e.Fact.(type) {

@@ -30,7 +30,7 @@ func (t *teller) lines(e ralph.Event, s *ralph.State) []Line {
 	out := make([]Line, len(texts))
 	names, tasks := t.namer.Names(e, s), report.ConcernedBy(e, s)
 	for i, text := range texts {
-		out[i] = Line{Seq: e.Seq, At: e.At, Names: names, Task: report.About(e.Fact), Tasks: tasks, Rule: ruleOf(e.Fact), Text: clip(text)}
+		out[i] = Line{Seq: e.Seq, At: e.At, Names: names, Task: e.Fact.About(), Tasks: tasks, Rule: ruleOf(e.Fact), Text: clip(text)}
 	}
 	return out
 }

@@ -8,6 +8,132 @@ import (
 	"time"
 )
 
+// findTask returns the plan's task or a refusal.
+func (s *State) findTask(id TaskID) (*Task, error) {
+	for _, t := range s.Plan.Tasks {
+		if t.ID == id {
+			return t, nil
+		}
+	}
+	return nil, &Refusal{Why: fmt.Sprintf("no task %s in the plan", id), Hint: "`ralph query tasks` lists them", Kind: ErrNotFound}
+}
+
+// AddTask adds a task to the plan, by hand.
+func (s *State) AddTask(t Task) ([]Fact, error) {
+	t.Status = TaskPending
+	t.Spec = s.Plan.File
+	if err := s.checkTask(t); err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(s.Plan.Tasks, func(x *Task) bool { return x.ID == t.ID }) {
+		return nil, &Refusal{Why: fmt.Sprintf("task %s is in the plan already", t.ID), Kind: ErrUsage}
+	}
+	return []Fact{TaskAdded{t}}, nil
+}
+
+// EditTask replaces a task; its status and what it has done so far stay.
+func (s *State) EditTask(t Task) ([]Fact, error) {
+	old, err := s.findTask(t.ID)
+	if err != nil {
+		return nil, err
+	}
+	if old.Status == TaskActive {
+		return nil, &Refusal{Why: fmt.Sprintf("task %s is active", t.ID), Hint: "stop ralph first, or wait until its iteration ends", Kind: ErrActive}
+	}
+	t.Status, t.Spec, t.Run, t.RetryCount, t.Line = old.Status, old.Spec, Run{}, old.RetryCount, ""
+	if err := s.checkTask(t); err != nil {
+		return nil, err
+	}
+	return []Fact{TaskEdited{t}}, nil
+}
+
+// checkTask refuses what cannot be worked on: no name, unknown deps, cycles.
+func (s *State) checkTask(t Task) error {
+	if strings.TrimSpace(t.Name) == "" {
+		return &Refusal{Why: fmt.Sprintf("task %s has no name", t.ID), Kind: ErrUsage}
+	}
+	switch t.Priority {
+	case "", "high", "medium", "low":
+	default:
+		return &Refusal{Why: fmt.Sprintf("task %s: priority %q", t.ID, t.Priority), Hint: "use high, medium or low", Kind: ErrUsage}
+	}
+	tasks := slices.Clone(s.Plan.Tasks)
+	if i := slices.IndexFunc(tasks, func(x *Task) bool { return x.ID == t.ID }); i >= 0 {
+		tasks[i] = &t
+	} else {
+		tasks = append(tasks, &t)
+	}
+	return CheckDeps(tasks)
+}
+
+// EndTask sets a task's end by a person's word: done or skipped.
+func (s *State) EndTask(id TaskID, status TaskStatus, why string) ([]Fact, error) {
+	t, err := s.findTask(id)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case t.Status == TaskActive:
+		return nil, &Refusal{Why: fmt.Sprintf("task %s is active", id), Hint: "stop ralph first, or wait until its iteration ends", Kind: ErrActive}
+	case t.Status == status:
+		return nil, &Refusal{Why: fmt.Sprintf("task %s is %s already", id, status), Kind: ErrUsage}
+	}
+	return []Fact{TaskEnded{ID: id, Status: status, Why: Why{Text: why}}}, nil
+}
+
+// AcceptTask notes that a person accepts a done task.
+func (s *State) AcceptTask(id TaskID) ([]Fact, error) {
+	t, err := s.findTask(id)
+	if err != nil {
+		return nil, err
+	}
+	if t.Status != TaskDone {
+		return nil, &Refusal{Why: fmt.Sprintf("task %s is %s, not done", id, t.Status), Hint: "only a done task can be accepted", Kind: ErrUsage}
+	}
+	return []Fact{TaskAccepted{id}}, nil
+}
+
+// RejectTask sends an ended task back to pending, with a reason for the next prompt.
+func (s *State) RejectTask(id TaskID, reason string) ([]Fact, error) {
+	t, err := s.findTask(id)
+	if err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(reason) == "" {
+		return nil, &Refusal{Why: "a rejection needs a reason", Hint: "the agent reads it in its next prompt", Kind: ErrUsage}
+	}
+	if !t.Status.Ended() {
+		return nil, &Refusal{Why: fmt.Sprintf("task %s is %s", id, t.Status), Hint: "only a task that has ended can be rejected", Kind: ErrUsage}
+	}
+	if slices.ContainsFunc(s.Stages, func(x *Task) bool { return x.Kind == KindResolve && x.Parent == id && x.Status == TaskActive }) {
+		return nil, &Refusal{Why: fmt.Sprintf("an agent is resolving the merge of task %s on its branch", id), Hint: "wait until it has ended, or `ralph stop` first", Kind: ErrActive}
+	}
+	return []Fact{TaskRejected{id, reason}}, nil
+}
+
+// PrioritizeTask moves a pending task to the front of the plan and marks it high.
+func (s *State) PrioritizeTask(id TaskID) ([]Fact, error) {
+	t, err := s.findTask(id)
+	if err != nil {
+		return nil, err
+	}
+	if t.Status.Ended() {
+		return nil, &Refusal{Why: fmt.Sprintf("task %s is %s", id, t.Status), Hint: "only a task that waits can be prioritized", Kind: ErrUsage}
+	}
+	edited := *t
+	edited.Priority, edited.Line, edited.Run = "high", "", Run{}
+	ids := []TaskID{id}
+	for _, x := range s.Plan.Tasks {
+		if x.ID != id {
+			ids = append(ids, x.ID)
+		}
+	}
+	if err := CheckPhases(ordered(s.Plan.Tasks, ids, func(t *Task) TaskID { return t.ID })); err != nil {
+		return nil, err
+	}
+	return []Fact{TaskEdited{edited}, PlanOrdered{ids}}, nil
+}
+
 // What people do with tasks that ended badly, and with what waits for them
 // (B-076 to B-082, B-091). The git side of a rollback and of a cleanup is done by
 // the caller before it records the facts.
@@ -190,28 +316,6 @@ func (s *State) TellTask(id TaskID, text string) ([]Fact, error) {
 		return nil, refuseTask(t, "", "cannot be told nothing")
 	}
 	return []Fact{TaskTold{id, strings.TrimSpace(text)}}, nil
-}
-
-// OrderPlan puts the tasks of the plan in an order; those that are not named stay behind
-// the others, in the order that they have.
-func (s *State) OrderPlan(ids []TaskID) ([]Fact, error) {
-	if len(ids) == 0 {
-		return nil, &Refusal{Why: "an order names tasks", Kind: ErrUsage}
-	}
-	seen := map[TaskID]bool{}
-	for _, id := range ids {
-		if _, err := s.findTask(id); err != nil {
-			return nil, err
-		}
-		if seen[id] {
-			return nil, &Refusal{Why: fmt.Sprintf("the order names %s twice", id), Kind: ErrUsage}
-		}
-		seen[id] = true
-	}
-	if err := CheckPhases(ordered(s.Plan.Tasks, ids, func(t *Task) TaskID { return t.ID })); err != nil {
-		return nil, err
-	}
-	return []Fact{PlanOrdered{ids}}, nil
 }
 
 // DivideTask puts smaller tasks in the place of one (B-081): what waits for it

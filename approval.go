@@ -1,0 +1,401 @@
+package ralph
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func (s *State) answered(f Answered) {
+	i := slices.IndexFunc(s.Gates, func(g *Gate) bool { return g.ID == f.ID })
+	if i < 0 {
+		return // answered already: the first answer wins
+	}
+	gate := s.Gates[i]
+	s.Gates = slices.Delete(slices.Clone(s.Gates), i, i+1)
+	if gate.InTurn {
+		s.answeredInTurn(gate, f)
+		return
+	}
+	switch gate.Kind {
+	case GateMerge:
+		s.mergeAnswered(gate, f)
+		return
+	case GateTest:
+		s.testAnswered(gate, f)
+		return
+	case GateCommit:
+		s.commitAnswered(gate, f)
+		return
+	case GateStart:
+		s.Session.Approved = f.Verdict == Approved
+		return
+	case GateStep:
+		s.editTask(gate.Task, func(t *Task) { t.Run.Approved = f.Verdict == Approved })
+		return
+	}
+	s.editTask(gate.Task, func(t *Task) {
+		t.Run.Answers = append(slices.Clone(t.Run.Answers), QA{gate.Text, f.Text})
+		t.Run.Answered = t.Run.Iterations
+	})
+}
+
+// commitAnswered folds a word on a commit that waits: since the checkout is elsewhere, or
+// since it would change settings. Of these exactly what the person saw is approved.
+func (s *State) commitAnswered(gate *Gate, f Answered) {
+	s.editTask(gate.Task, func(t *Task) {
+		r := &t.Run
+		switch {
+		case f.Verdict != Approved:
+			r.Refused = cmp.Or(f.Text, "a person said no")
+		case len(r.Queue.Settings) > 0:
+			s.sawSettings(r.Queue.Settings)
+			r.Away, r.AwayTries, r.Queue.Settings, r.Queue.Shown = "", 0, nil, ""
+		default:
+			r.Here = true
+		}
+	})
+}
+
+// The kinds of gates that do not belong to a task at work: the whole start waits
+// (A-105), or the next task does (A-023).
+const (
+	GateStart = "start"
+	GateStep  = "step"
+)
+
+// unapprove takes back what was approved for an earlier start: each one asks anew.
+func (s *State) unapprove() {
+	s.dropGates(GateStart, GateStep)
+	s.editTasks(func(t *Task) bool {
+		was := t.Run.Approved && t.IsBuild()
+		t.Run.Approved = t.Run.Approved && !was
+		return was
+	})
+}
+
+func (s *State) dropGates(kinds ...string) {
+	s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return slices.Contains(kinds, g.Kind) })
+}
+
+// dropStepGate takes back the question whether a task may start: it has started
+// (assigned by a person), or it is another task than was asked about.
+func (s *State) dropStepGate(id TaskID) {
+	s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return g.Kind == GateStep && g.Task == id })
+}
+
+// gated reports whether a gate of the kind is open.
+func (s *State) gated(kind string) bool {
+	return slices.ContainsFunc(s.Gates, func(g *Gate) bool { return g.Kind == kind })
+}
+
+// GateOf returns the open gate of a kind, nil when there is none.
+func (s *State) GateOf(kind string) *Gate {
+	i := slices.IndexFunc(s.Gates, func(g *Gate) bool { return g.Kind == kind })
+	if i < 0 {
+		return nil
+	}
+	return s.Gates[i]
+}
+
+// findGate returns an open gate or a refusal.
+func (s *State) findGate(id GateID) (*Gate, error) {
+	i := slices.IndexFunc(s.Gates, func(g *Gate) bool { return g.ID == id })
+	if i < 0 {
+		return nil, &Refusal{Why: fmt.Sprintf("no open gate %s", id), Hint: "`ralph gates` lists what waits; the first answer wins", Kind: ErrNotFound}
+	}
+	return s.Gates[i], nil
+}
+
+// Decidable reports whether the gate is approved or denied; a question is answered
+// in words.
+func (g *Gate) Decidable() bool {
+	return g.Kind == GateMerge || g.Kind == GateCommit || g.Kind == GateStart || g.Kind == GateStep || g.Kind == GateApproval || g.Kind == GateOperation || g.Kind == GateTest
+}
+
+// GateQuestion is the kind of a gate that waits for words: NEEDS_HUMAN.
+const GateQuestion = "question"
+
+// AnswerGate answers a question; the first answer wins.
+func (s *State) AnswerGate(id GateID, text string) ([]Fact, error) {
+	g, err := s.findGate(id)
+	if err != nil {
+		return nil, err
+	}
+	if g.Decidable() {
+		return nil, &Refusal{Why: fmt.Sprintf("%s is no question", id), Hint: fmt.Sprintf("decide it: `ralph approve %s` or `ralph deny %s --reason ...`", id, id), Kind: ErrUsage}
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil, &Refusal{Why: "an answer needs words", Kind: ErrUsage}
+	}
+	return []Fact{Answered{ID: id, Text: g.option(text)}}, nil
+}
+
+// option is the answer that a person chose by its number, from 1; other words are the
+// answer themselves.
+func (g *Gate) option(text string) string {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil || n < 1 || n > len(g.Options) || slices.Contains(g.Options, strings.TrimSpace(text)) {
+		return text
+	}
+	return g.Options[n-1]
+}
+
+// findDecidable returns an open gate that is approved or denied, or a refusal.
+func (s *State) findDecidable(id GateID) (*Gate, error) {
+	g, err := s.findGate(id)
+	if err == nil && !g.Decidable() {
+		err = &Refusal{Why: fmt.Sprintf("%s is a question", id), Hint: fmt.Sprintf("answer it: ralph answer %s \"...\"", id), Kind: ErrUsage}
+	}
+	return g, err
+}
+
+// Hears refuses an answer to an agent that is gone: with its engine, or because its time
+// is over. engine says whether one works here.
+func (s *State) Hears(id GateID, engine bool, now time.Time) error {
+	i := slices.IndexFunc(s.Gates, func(g *Gate) bool { return g.ID == id })
+	switch {
+	case i < 0 || s.Gates[i].Heard(engine, now):
+		return nil
+	case s.Gates[i].By != "":
+		return &Refusal{Why: fmt.Sprintf("the time to answer %s is over: what asked it has gone on without", id), Hint: "it asks anew when it wants to do that again", Kind: ErrNotFound}
+	}
+	mode := s.Session.Mode
+	if mode == "" {
+		mode = "agent"
+	}
+	return &Refusal{
+		Why: fmt.Sprintf("the agent that asked %s is gone: its engine died", id), Kind: ErrNotFound,
+		Hint: fmt.Sprintf("`ralph %s` runs its turn again, and the agent asks anew", mode),
+	}
+}
+
+// ApproveGate lets pass what waits at a gate.
+func (s *State) ApproveGate(id GateID) ([]Fact, error) {
+	if _, err := s.findDecidable(id); err != nil {
+		return nil, err
+	}
+	return []Fact{Answered{ID: id, Verdict: Approved}}, nil
+}
+
+// DenyGate refuses what waits at a gate: the session ends that was not to start,
+// the task of a step is skipped, a merge is not made.
+func (s *State) DenyGate(id GateID, reason string) ([]Fact, error) {
+	g, err := s.findDecidable(id)
+	if err != nil {
+		return nil, err
+	}
+	facts := []Fact{Answered{ID: id, Verdict: Denied, Text: reason}}
+	why := strings.TrimSpace(reason)
+	switch g.Kind {
+	case GateApproval, GateOperation, GateTest: // the agent reads why
+		return facts, nil
+	case GateCommit: // the spec fails, and its changes are put away
+		return facts, nil
+	case GateStart:
+		if why == "" {
+			why = "a person denied the start"
+		}
+		return append(facts, Control{Want: WantStop, Cause: why, Ends: ReasonDenied}), nil
+	case GateStep:
+		if why == "" {
+			why = "a person said no to it"
+		}
+		return append(facts, TaskEnded{ID: g.Task, Status: TaskSkipped, Why: Why{Rule: "X-29", Text: why}}), nil
+	}
+	return append(facts, s.denyMerge(g, why)...), nil
+}
+
+// denyMerge ends the task of a denied merge as failed, with its branch kept; where
+// the work itself was in doubt (weakened tests) it goes back to its agent with the
+// reason.
+func (s *State) denyMerge(g *Gate, why string) []Fact {
+	if why == "" {
+		why = "a person denied the merge: " + g.Text
+	}
+	facts := []Fact{TaskEnded{ID: g.Task, Status: TaskSkipped, Why: Why{Rule: "X-72", Text: why}}}
+	t := s.Task(g.About)
+	switch {
+	case t == nil, t.Status != TaskDone: // sent back or left out meanwhile
+	case t.Run.Queue.State == MergeWaiting:
+		facts = append(facts, TaskRejected{t.ID, why})
+	default:
+		facts = append(facts, TaskEnded{ID: t.ID, Status: TaskFailed, Why: Why{Rule: "X-72", Text: why}})
+	}
+	return facts
+}
+
+// Asked puts a gate before a task.
+type Asked struct {
+	Gate Gate `json:"gate"`
+}
+
+// Kind implements Fact.
+func (Asked) Kind() string { return "asked" }
+
+// About implements Fact.
+func (f Asked) About() TaskID { return f.Gate.Task }
+
+func (f Asked) fold(s *State, _ moment) {
+	gate := f.Gate
+	s.Gates = append(s.Gates, &gate)
+	if gate.InTurn {
+		return
+	}
+	s.editTask(gate.Task, func(t *Task) { t.Run.InFlight, t.Run.Place.Slot = 0, 0 }) // who waits holds no slot (B-054)
+}
+
+// Answered answers a gate; the first answer wins.
+type Answered struct {
+	ID      GateID  `json:"id"`
+	Text    string  `json:"text,omitempty"`
+	Verdict Verdict `json:"verdict,omitempty"` // of a gate that is approved or denied, or that nobody answered
+	Rule    RuleID  `json:"rule,omitempty"`    // the rule that answered; "": a person, or nobody
+	Who     Witness `json:"who,omitzero"`      // by what a person was known for one
+}
+
+// Kind implements Fact.
+func (Answered) Kind() string { return "answered" }
+
+// About implements Fact.
+func (Answered) About() TaskID { return "" }
+
+func (f Answered) fold(s *State, _ moment) {
+	s.answered(f)
+}
+
+// Verdict is a person's word on a gate.
+type Verdict string
+
+// The verdicts.
+const (
+	Approved Verdict = "approved"
+	Denied   Verdict = "denied"
+)
+
+// RequestAnswered is the record of an answer that policy gave by itself (E-078).
+type RequestAnswered struct {
+	Task    TaskID  `json:"task"`
+	Agent   string  `json:"agent"`
+	Request Request `json:"request"`
+	Verdict Verdict `json:"verdict,omitempty"` // "": a question, answered by Text
+	Rule    string  `json:"rule"`              // which rule: a setting's key, with the pattern or path that decided, or `rule <id>`
+	Text    string  `json:"text,omitempty"`    // the answer, or why not
+	By      RuleID  `json:"by,omitempty"`      // of OpCheck: the rule that a person made
+}
+
+// Kind implements Fact.
+func (RequestAnswered) Kind() string { return "request.answered" }
+
+// About implements Fact.
+func (f RequestAnswered) About() TaskID { return f.Task }
+
+func (f RequestAnswered) fold(s *State, _ moment) {
+	if f.Request.Op == OpCheck { // a rule let red checks pass, or would not
+		s.redAnswered(f.Task, Waiver{Rule: f.By}, f.Verdict, orDenial(f.Text, f.Request.Text))
+		return
+	}
+	if f.Request.Kind == RequestQuestion && f.Text != "" { // as if a person had said it again
+		s.editTask(f.Task, func(t *Task) {
+			t.Run.Answers = append(slices.Clone(t.Run.Answers), QA{f.Request.Text, f.Text})
+		})
+	}
+}
+
+// Witness is by what a person was known for one when an answer was given (S3). The zero
+// Witness is of a journal that was written before, or of an answer that no person gave.
+type Witness struct {
+	Way  string `json:"way,omitempty"`  // terminal, command (one without a terminal), dashboard, token
+	Name string `json:"name,omitempty"` // of the terminal
+	Pid  int    `json:"pid,omitempty"`  // of the process that said it
+	// Unknown is why nobody could look whether the process comes from a turn; "": somebody
+	// looked, and it does not.
+	Unknown string `json:"unknown,omitempty"`
+}
+
+// The ways in which a person answers.
+const (
+	WayTerminal  = "terminal"
+	WayCommand   = "command"
+	WayDashboard = "dashboard"
+	WayToken     = "token"
+)
+
+// Words is the witness for people, "" for none.
+func (w Witness) Words() string {
+	words := ""
+	switch w.Way {
+	case "":
+		return ""
+	case WayTerminal:
+		words = "at " + w.Name
+	case WayCommand:
+		words = "by a command without a terminal"
+	case WayDashboard:
+		words = "in the dashboard"
+	case WayToken:
+		words = "with the API's token"
+	}
+	if w.Unknown != "" {
+		words += ", from where is not known: " + w.Unknown
+	}
+	return words
+}
+
+// Witnessed adds to answers by what a person was known for one.
+func Witnessed(facts []Fact, w Witness) []Fact {
+	for i, f := range facts {
+		if answer, ok := f.(Answered); ok && answer.Rule == "" {
+			answer.Who = w
+			facts[i] = answer
+		}
+	}
+	return facts
+}
+
+// Gate is a question or decision that waits for a person (X-75).
+type Gate struct {
+	ID       GateID    `json:"id"`
+	Kind     string    `json:"kind"`            // question, approval, operation, test, merge, start, step
+	Task     TaskID    `json:"task,omitempty"`  // the task or stage that waits; start: none
+	About    TaskID    `json:"about,omitempty"` // merge: the task whose work it is
+	Text     string    `json:"text"`
+	Detail   string    `json:"detail,omitempty"` // what to decide by: both sides of a conflict, findings, output
+	AskedAt  time.Time `json:"asked_at"`
+	Deadline time.Time `json:"deadline,omitzero"` // zero: no limit
+	// InTurn: an agent waits for the answer in the middle of a turn; its task goes on
+	// and keeps its slot.
+	InTurn  bool     `json:"in_turn,omitempty"`
+	Options []string `json:"options,omitempty"` // question: answers to choose from
+	// Request is what the agent wants to do or know, of a gate in the middle of a turn.
+	Request *Request `json:"request,omitempty"`
+	// Rule is what holds it, in words: the pattern, the entry of the never list, the check.
+	Rule  string `json:"rule,omitempty"`
+	Never bool   `json:"never,omitempty"` // on the never list: no rule can come of its approval
+	// By is who waits, where it is not the engine: a hook of a person's own session.
+	By string `json:"by,omitempty"`
+}
+
+// Heard reports whether somebody waits for the answer to a gate: who asked in the
+// middle of a turn is gone with its engine, and a hook of a person's own session stays
+// until its time is over.
+func (g *Gate) Heard(engine bool, now time.Time) bool {
+	if g.By != "" {
+		return g.Deadline.IsZero() || now.Before(g.Deadline)
+	}
+	return engine || !g.InTurn
+}
+
+// Gate returns the open gate that a task waits at, nil when there is none. What an
+// agent asks in the middle of a turn holds only that turn.
+func (s *State) Gate(task TaskID) *Gate {
+	for _, g := range s.Gates {
+		if g.Task == task && !g.InTurn {
+			return g
+		}
+	}
+	return nil
+}
