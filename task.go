@@ -7,435 +7,6 @@ import (
 	"time"
 )
 
-// RuleGivenUp is why errors.strategy skips a task (X-16).
-const RuleGivenUp = "X-16"
-
-// interruptTasks puts tasks that a dead engine left active back to pending;
-// what they had done so far stays (X-28). Their steps are safe to do again.
-func (s *State) interruptTasks() {
-	s.editTasks(func(t *Task) bool {
-		if t.Status != TaskActive {
-			return false
-		}
-		t.Status, t.Run.InFlight, t.Line = TaskPending, 0, ""
-		t.Run.TurnAt, t.Run.Reserved = time.Time{}, Usage{}
-		t.Run.Place.Slot, t.Run.Place.Ready = 0, false
-		return true
-	})
-}
-
-func taskEdited(t *Task, edited Task) {
-	run := t.Run
-	if t.Status.Ended() && !edited.Status.Ended() {
-		run = run.again() // a person sends it back: a fresh attempt
-	}
-	*t = edited
-	t.Run = run
-}
-
-func (s *State) taskEnded(f TaskEnded, at time.Time) {
-	build, worked, slot := false, false, 0
-	s.editTask(f.ID, func(t *Task) {
-		build, worked, slot = t.IsBuild(), t.Status == TaskActive, t.Run.Place.Slot
-		if t.Kind == KindInvestigate && f.Status == TaskDone {
-			s.issuesLooked()
-		}
-		t.Status = f.Status
-		t.Run.InFlight = 0
-		t.Run.TurnAt, t.Run.Reserved = time.Time{}, Usage{} // of a turn that was not made or was cut
-		t.Run.Reason, t.Run.RanOut = f.Why.Text, f.RanOut
-		t.Run.GivenUp = f.Status == TaskSkipped && f.Why.Rule == RuleGivenUp
-		t.left(f)
-		switch {
-		case f.Status == TaskPending && f.Retry:
-			t.RetryCount++
-			t.Run.Last, t.Run.Checks = nil, nil // the next attempt starts with a turn
-			t.Run.ErrorTries, t.Run.SameError, t.Run.ErrorKind, t.Run.Told = 0, 0, "", 0
-		case f.Status == TaskPending && f.Uncounted:
-			t.Run.uncount()
-		case f.Status == TaskPending && t.Run.Last != nil && (t.Run.Last.Exit == ExitUser || t.Run.Last.Limited()):
-			t.Run.Last = nil // dealt with: the next start is a turn, not this end again
-		case f.Status != TaskPending:
-			t.Run.EndedAt = at
-		}
-	})
-	s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return g.Task == f.ID })
-	if !build {
-		s.stageEnded(f)
-		return
-	}
-	if worked { // what a person left out before it began is no end to wait after
-		s.Session.leftSlot(slot, at)
-	}
-	s.editTask(f.ID, func(t *Task) { s.countEnd(t, f.Status) })
-	if f.Status == TaskFailed || f.Status == TaskTimeout {
-		s.Session.Errors = append(slices.Clone(s.Session.Errors), f.ID)
-	}
-	switch f.Status {
-	case TaskDone:
-		s.Session.TaskFailures, s.Session.Streak, s.Session.Bad = 0, nil, nil
-	case TaskFailed:
-		s.Session.TaskFailures++
-		s.Session.Streak = append(slices.Clone(s.Session.Streak), f.ID)
-		s.Session.Bad = append(slices.Clone(s.Session.Bad), f.ID)
-	case TaskTimeout:
-		s.Session.Bad = append(slices.Clone(s.Session.Bad), f.ID)
-	}
-}
-
-// started gives a task its slot and worktree. One that had a worktree keeps it.
-func (t *Task) started(f TaskStarted) {
-	p := &t.Run.Place
-	p.Slot, p.Ready = f.Slot, false
-	if f.Dir != "" {
-		p.Dir = f.Dir
-	}
-	t.Run.Assigned = false
-	t.Run.Away, t.Run.AwayTries, t.Run.Here, t.Run.Refused = "", 0, false, "" // whoever starts it looks anew
-}
-
-// left takes a task out of its slot. Only work that the engine saw done, and that
-// its branch holds, frees the worktree: all others keep theirs (B-033, B-073, B-075).
-func (t *Task) left(f TaskEnded) {
-	p := &t.Run.Place
-	p.Slot, p.Ready = 0, false
-	if f.Status == TaskDone && f.Saw > 0 {
-		p.Dir = ""
-	}
-}
-
-// stageEnded folds the end of the stages that belong to a task of the plan, and
-// forgets them: a plan of thousands of tasks has thousands of merges.
-func (s *State) stageEnded(f TaskEnded) {
-	t := s.Task(f.ID)
-	if t == nil || !f.Status.Ended() {
-		return
-	}
-	switch t.Kind {
-	case KindMerge:
-		s.mergeEnded(t, f)
-	case KindResolve:
-		s.resolveEnded(t, f)
-	case KindLand:
-		if s.Session.Mode != "autopilot" {
-			return // the spec's own end follows from it
-		}
-	default:
-		return
-	}
-	s.Stages = slices.DeleteFunc(slices.Clone(s.Stages), func(x *Task) bool { return x.ID == f.ID })
-}
-
-// hookRefused folds what a hook of the repository said against a commit. It may have changed
-// files, so after the first time the checks look again; at the second it is a red check,
-// which the agent reads (R-H7).
-func (t *Task) hookRefused(f Committed) {
-	r := &t.Run
-	r.Hook, r.Rewritten = f.Hook, len(f.Rewritten) > 0
-	switch {
-	case f.Hook == "" || !t.TakesSlot():
-	case r.Commits < 2:
-		r.Checks = nil
-	default:
-		why := "a hook of the repository refused the commit"
-		if r.Rewritten {
-			why = "a hook of the repository changes files each time it runs: " + strings.Join(f.Rewritten[:min(5, len(f.Rewritten))], ", ")
-		}
-		red := ChecksRan{Task: t.ID, Tree: r.Tree, Results: []GateResult{{Name: CheckHook, Exit: 1, Why: why, Output: f.Hook}}}
-		r.Checks, r.Red, r.Commits = &red, &red, 0
-	}
-}
-
-// TaskAdded adds a task to the plan, or a stage of the job.
-type TaskAdded struct {
-	Task Task `json:"task"`
-}
-
-// Kind implements Fact.
-func (TaskAdded) Kind() string { return "task.added" }
-
-// About implements Fact.
-func (f TaskAdded) About() TaskID { return f.Task.ID }
-
-func (f TaskAdded) fold(s *State, _ moment) {
-	task := f.Task
-	if task.IsBuild() {
-		s.addTask(&task)
-	} else {
-		s.Stages = append(s.Stages, &task)
-		if task.Kind == KindResolve {
-			s.editTask(task.Parent, func(t *Task) { t.Run.Queue.Resolves++ })
-		}
-	}
-}
-
-// TaskEdited replaces what people may edit of a task; its Run stays.
-type TaskEdited struct {
-	Task Task `json:"task"`
-}
-
-// Kind implements Fact.
-func (TaskEdited) Kind() string { return "task.edited" }
-
-// About implements Fact.
-func (f TaskEdited) About() TaskID { return f.Task.ID }
-
-func (f TaskEdited) fold(s *State, _ moment) {
-	s.editTask(f.Task.ID, func(t *Task) { taskEdited(t, f.Task) })
-	s.dropStepGate(f.Task.ID)
-	if f.Task.Status.Ended() {
-		s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return g.Task == f.Task.ID })
-	}
-}
-
-// TaskRemoved drops a task, after a person deleted its line.
-type TaskRemoved struct {
-	ID TaskID `json:"id"`
-}
-
-// Kind implements Fact.
-func (TaskRemoved) Kind() string { return "task.removed" }
-
-// About implements Fact.
-func (TaskRemoved) About() TaskID { return "" }
-
-func (f TaskRemoved) fold(s *State, e moment) {
-	s.remember(s.Task(f.ID), nil)
-	s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return g.Task == f.ID })
-	s.Plan.Tasks, s.shared = slices.DeleteFunc(slices.Clone(s.Plan.Tasks), func(t *Task) bool { return t.ID == f.ID }), false
-}
-
-// TaskStarted makes a pending task active, in a slot and a worktree where there are some.
-type TaskStarted struct {
-	ID   TaskID `json:"id"`
-	Slot int    `json:"slot,omitempty"`
-	Dir  string `json:"dir,omitempty"` // relative to the repository
-}
-
-// Kind implements Fact.
-func (TaskStarted) Kind() string { return "task.started" }
-
-// About implements Fact.
-func (f TaskStarted) About() TaskID { return f.ID }
-
-func (f TaskStarted) fold(s *State, e moment) {
-	s.dropStepGate(f.ID)
-	s.editTask(f.ID, func(t *Task) {
-		t.Status = TaskActive
-		t.started(f)
-		if t.Run.StartedAt.IsZero() {
-			t.Run.StartedAt = e.At
-		}
-	})
-}
-
-// TaskEnded ends a task's attempt. Status pending releases it.
-type TaskEnded struct {
-	ID     TaskID     `json:"id"`
-	Status TaskStatus `json:"status"`
-	Retry  bool       `json:"retry,omitempty"`
-	// Uncounted: what ended the turn before was a limit of the session, no error of the
-	// task. The next start begins with a turn, as if there had been none (X-60).
-	Uncounted bool      `json:"uncounted,omitempty"`
-	RanOut    RanOut    `json:"ran_out,omitempty"` // status timeout: what was used up
-	Why       Why       `json:"why"`
-	Slot      int       `json:"slot,omitempty"` // that it frees (B-006)
-	Saw       int64     `json:"saw,omitempty"`  // the state the decision saw; 0: a person's word
-	Now       time.Time `json:"now,omitzero"`
-}
-
-// Kind implements Fact.
-func (TaskEnded) Kind() string { return "task.ended" }
-
-// About implements Fact.
-func (f TaskEnded) About() TaskID { return f.ID }
-
-func (f TaskEnded) fold(s *State, e moment) {
-	s.taskEnded(f, e.At)
-}
-
-// TaskRejected sends a done task back with a tombstone (product.md 4b).
-type TaskRejected struct {
-	ID     TaskID `json:"id"`
-	Reason string `json:"reason"`
-}
-
-// Kind implements Fact.
-func (TaskRejected) Kind() string { return "task.rejected" }
-
-// About implements Fact.
-func (f TaskRejected) About() TaskID { return f.ID }
-
-func (f TaskRejected) fold(s *State, _ moment) {
-	s.Plan.Rejects = append(s.Plan.Rejects, &Reject{ID: f.ID, Reason: f.Reason})
-	s.editTask(f.ID, func(t *Task) {
-		t.Status = TaskPending
-		rejects := append(slices.Clone(t.Run.Rejects), f.Reason)
-		t.Run = t.Run.again()
-		t.Run.Rejects = rejects
-	})
-}
-
-// TaskAccepted notes that VERIFY or a person accepted a task.
-type TaskAccepted struct {
-	ID TaskID `json:"id"`
-}
-
-// Kind implements Fact.
-func (TaskAccepted) Kind() string { return "task.accepted" }
-
-// About implements Fact.
-func (f TaskAccepted) About() TaskID { return f.ID }
-
-func (f TaskAccepted) fold(s *State, _ moment) {
-	s.editTask(f.ID, func(t *Task) { t.Run.Accepted = true })
-}
-
-// TaskRetried gives a task that ended badly another try, its worktree kept (B-076, B-080).
-type TaskRetried struct {
-	ID TaskID `json:"id"`
-	// Free: what ended was no failure (blocked, skipped), so that retry_count stays (X-45).
-	Free bool `json:"free,omitempty"`
-}
-
-// Kind implements Fact.
-func (TaskRetried) Kind() string { return "task.retried" }
-
-// About implements Fact.
-func (f TaskRetried) About() TaskID { return f.ID }
-
-func (f TaskRetried) fold(s *State, _ moment) {
-	s.editTask(f.ID, func(t *Task) {
-		t.Status, t.Run = TaskPending, t.Run.again()
-		if !f.Free {
-			t.RetryCount++
-		}
-	})
-}
-
-// SkipWanted leaves a task out at the end of the iteration that it is in (B-065).
-type SkipWanted struct {
-	ID     TaskID `json:"id"`
-	Reason string `json:"reason"`
-}
-
-// Kind implements Fact.
-func (SkipWanted) Kind() string { return "skip.wanted" }
-
-// About implements Fact.
-func (f SkipWanted) About() TaskID { return f.ID }
-
-func (f SkipWanted) fold(s *State, _ moment) {
-	s.editTask(f.ID, func(t *Task) { t.Run.Skip = f.Reason })
-}
-
-// TaskRolledBack undoes a task's work and makes it pending (B-078, X-73).
-type TaskRolledBack struct {
-	ID     TaskID  `json:"id"`
-	Revert string  `json:"revert,omitempty"` // merged: the commit that undoes it
-	Saved  []Saved `json:"saved,omitempty"`  // unmerged: where its commits and changes are
-}
-
-// Kind implements Fact.
-func (TaskRolledBack) Kind() string { return "task.rolledback" }
-
-// About implements Fact.
-func (f TaskRolledBack) About() TaskID { return f.ID }
-
-func (f TaskRolledBack) fold(s *State, _ moment) {
-	s.editTask(f.ID, func(t *Task) {
-		rejects := t.Run.Rejects
-		t.Status, t.Run = TaskPending, Run{Approvals: Approvals{Rejects: rejects}, Place: Place{Dir: t.Run.Place.Dir}}
-		t.RetryCount++
-	})
-}
-
-// TaskCleaned takes the worktree of a task away; its status stays (B-079).
-type TaskCleaned struct {
-	ID    TaskID  `json:"id"`
-	Dir   string  `json:"dir,omitempty"`
-	Saved []Saved `json:"saved,omitempty"`
-}
-
-// Kind implements Fact.
-func (TaskCleaned) Kind() string { return "task.cleaned" }
-
-// About implements Fact.
-func (f TaskCleaned) About() TaskID { return f.ID }
-
-func (f TaskCleaned) fold(s *State, _ moment) {
-	s.editTask(f.ID, func(t *Task) {
-		t.Run.Place.Dir, t.Run.Place.Ready = "", false
-		if len(f.Saved) > 0 {
-			t.Run.Place.Branch, t.Run.Place.Base, t.Run.Place.Head = "", "", ""
-		}
-	})
-}
-
-// TaskTold is what a person says to the agent of a task, unasked (B-021).
-type TaskTold struct {
-	ID   TaskID `json:"id"`
-	Text string `json:"text"`
-}
-
-// Kind implements Fact.
-func (TaskTold) Kind() string { return "task.told" }
-
-// About implements Fact.
-func (f TaskTold) About() TaskID { return f.ID }
-
-func (f TaskTold) fold(s *State, _ moment) {
-	s.editTask(f.ID, func(t *Task) { t.Run.Words = append(slices.Clone(t.Run.Words), f.Text) })
-}
-
-// TaskExtended raises the iterations or the time of one task (B-066, B-082).
-type TaskExtended struct {
-	ID            TaskID        `json:"id"`
-	MaxIterations int           `json:"max_iterations"`    // as before where only its time is raised
-	Timeout       time.Duration `json:"timeout,omitempty"` // 0: as before
-}
-
-// Kind implements Fact.
-func (TaskExtended) Kind() string { return "task.extended" }
-
-// About implements Fact.
-func (f TaskExtended) About() TaskID { return f.ID }
-
-func (f TaskExtended) fold(s *State, _ moment) {
-	s.editTask(f.ID, func(t *Task) {
-		t.MaxIterations, t.Line = f.MaxIterations, ""
-		if f.Timeout > 0 {
-			t.Timeout = f.Timeout
-		}
-	})
-}
-
-// Words says what a task may take now.
-func (f TaskExtended) Words() string {
-	switch {
-	case f.Timeout == 0:
-		return Count(f.MaxIterations, "iteration")
-	case f.MaxIterations == 0:
-		return ClockTime(f.Timeout)
-	}
-	return Count(f.MaxIterations, "iteration") + " and " + ClockTime(f.Timeout)
-}
-
-// TaskAssigned is a person's choice of what is worked on next (B-091).
-type TaskAssigned struct {
-	ID TaskID `json:"id"`
-}
-
-// Kind implements Fact.
-func (TaskAssigned) Kind() string { return "task.assigned" }
-
-// About implements Fact.
-func (f TaskAssigned) About() TaskID { return f.ID }
-
-func (f TaskAssigned) fold(s *State, _ moment) {
-	s.editTask(f.ID, func(t *Task) { t.Run.Assigned = true })
-}
-
 // TaskKind says what a task is for. Build tasks are the plan that people see;
 // the others are the stages of a job, so that planning, coding, checking and
 // committing are one loop.
@@ -633,4 +204,288 @@ func (t *Task) KeepsTask() *Kept {
 		return &Kept{string(t.ID), fmt.Sprintf("%s has work in %s (its line is gone; `ralph task cleanup %s` puts that away)", t.ID, t.Run.Place.Dir, t.ID)}
 	}
 	return nil
+}
+
+// TaskAdded adds a task to the plan, or a stage of the job.
+type TaskAdded struct {
+	Task Task `json:"task"`
+}
+
+// Kind implements Fact.
+func (TaskAdded) Kind() string { return "task.added" }
+
+// About implements Fact.
+func (f TaskAdded) About() TaskID { return f.Task.ID }
+
+func (f TaskAdded) fold(s *State, _ moment) {
+	task := f.Task
+	if task.IsBuild() {
+		s.addTask(&task)
+	} else {
+		s.Stages = append(s.Stages, &task)
+		if task.Kind == KindResolve {
+			s.editTask(task.Parent, func(t *Task) { t.Run.Queue.Resolves++ })
+		}
+	}
+}
+
+// TaskEdited replaces what people may edit of a task; its Run stays.
+type TaskEdited struct {
+	Task Task `json:"task"`
+}
+
+// Kind implements Fact.
+func (TaskEdited) Kind() string { return "task.edited" }
+
+// About implements Fact.
+func (f TaskEdited) About() TaskID { return f.Task.ID }
+
+func (f TaskEdited) fold(s *State, _ moment) {
+	s.editTask(f.Task.ID, func(t *Task) { taskEdited(t, f.Task) })
+	s.dropStepGate(f.Task.ID)
+	if f.Task.Status.Ended() {
+		s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return g.Task == f.Task.ID })
+	}
+}
+
+// TaskRemoved drops a task, after a person deleted its line.
+type TaskRemoved struct {
+	ID TaskID `json:"id"`
+}
+
+// Kind implements Fact.
+func (TaskRemoved) Kind() string { return "task.removed" }
+
+// About implements Fact.
+func (TaskRemoved) About() TaskID { return "" }
+
+func (f TaskRemoved) fold(s *State, e moment) {
+	s.remember(s.Task(f.ID), nil)
+	s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return g.Task == f.ID })
+	s.Plan.Tasks, s.shared = slices.DeleteFunc(slices.Clone(s.Plan.Tasks), func(t *Task) bool { return t.ID == f.ID }), false
+}
+
+// TaskStarted makes a pending task active, in a slot and a worktree where there are some.
+type TaskStarted struct {
+	ID   TaskID `json:"id"`
+	Slot int    `json:"slot,omitempty"`
+	Dir  string `json:"dir,omitempty"` // relative to the repository
+}
+
+// Kind implements Fact.
+func (TaskStarted) Kind() string { return "task.started" }
+
+// About implements Fact.
+func (f TaskStarted) About() TaskID { return f.ID }
+
+func (f TaskStarted) fold(s *State, e moment) {
+	s.dropStepGate(f.ID)
+	s.editTask(f.ID, func(t *Task) {
+		t.Status = TaskActive
+		t.started(f)
+		if t.Run.StartedAt.IsZero() {
+			t.Run.StartedAt = e.At
+		}
+	})
+}
+
+// TaskEnded ends a task's attempt. Status pending releases it.
+type TaskEnded struct {
+	ID     TaskID     `json:"id"`
+	Status TaskStatus `json:"status"`
+	Retry  bool       `json:"retry,omitempty"`
+	// Uncounted: what ended the turn before was a limit of the session, no error of the
+	// task. The next start begins with a turn, as if there had been none (X-60).
+	Uncounted bool      `json:"uncounted,omitempty"`
+	RanOut    RanOut    `json:"ran_out,omitempty"` // status timeout: what was used up
+	Why       Why       `json:"why"`
+	Slot      int       `json:"slot,omitempty"` // that it frees (B-006)
+	Saw       int64     `json:"saw,omitempty"`  // the state the decision saw; 0: a person's word
+	Now       time.Time `json:"now,omitzero"`
+}
+
+// Kind implements Fact.
+func (TaskEnded) Kind() string { return "task.ended" }
+
+// About implements Fact.
+func (f TaskEnded) About() TaskID { return f.ID }
+
+func (f TaskEnded) fold(s *State, e moment) {
+	s.taskEnded(f, e.At)
+}
+
+// TaskRejected sends a done task back with a tombstone (product.md 4b).
+type TaskRejected struct {
+	ID     TaskID `json:"id"`
+	Reason string `json:"reason"`
+}
+
+// Kind implements Fact.
+func (TaskRejected) Kind() string { return "task.rejected" }
+
+// About implements Fact.
+func (f TaskRejected) About() TaskID { return f.ID }
+
+func (f TaskRejected) fold(s *State, _ moment) {
+	s.Plan.Rejects = append(s.Plan.Rejects, &Reject{ID: f.ID, Reason: f.Reason})
+	s.editTask(f.ID, func(t *Task) {
+		t.Status = TaskPending
+		rejects := append(slices.Clone(t.Run.Rejects), f.Reason)
+		t.Run = t.Run.again()
+		t.Run.Rejects = rejects
+	})
+}
+
+// TaskAccepted notes that VERIFY or a person accepted a task.
+type TaskAccepted struct {
+	ID TaskID `json:"id"`
+}
+
+// Kind implements Fact.
+func (TaskAccepted) Kind() string { return "task.accepted" }
+
+// About implements Fact.
+func (f TaskAccepted) About() TaskID { return f.ID }
+
+func (f TaskAccepted) fold(s *State, _ moment) {
+	s.editTask(f.ID, func(t *Task) { t.Run.Accepted = true })
+}
+
+// RuleGivenUp is why errors.strategy skips a task (X-16).
+const RuleGivenUp = "X-16"
+
+// interruptTasks puts tasks that a dead engine left active back to pending;
+// what they had done so far stays (X-28). Their steps are safe to do again.
+func (s *State) interruptTasks() {
+	s.editTasks(func(t *Task) bool {
+		if t.Status != TaskActive {
+			return false
+		}
+		t.Status, t.Run.InFlight, t.Line = TaskPending, 0, ""
+		t.Run.TurnAt, t.Run.Reserved = time.Time{}, Usage{}
+		t.Run.Place.Slot, t.Run.Place.Ready = 0, false
+		return true
+	})
+}
+
+func taskEdited(t *Task, edited Task) {
+	run := t.Run
+	if t.Status.Ended() && !edited.Status.Ended() {
+		run = run.again() // a person sends it back: a fresh attempt
+	}
+	*t = edited
+	t.Run = run
+}
+
+func (s *State) taskEnded(f TaskEnded, at time.Time) {
+	build, worked, slot := false, false, 0
+	s.editTask(f.ID, func(t *Task) {
+		build, worked, slot = t.IsBuild(), t.Status == TaskActive, t.Run.Place.Slot
+		if t.Kind == KindInvestigate && f.Status == TaskDone {
+			s.issuesLooked()
+		}
+		t.Status = f.Status
+		t.Run.InFlight = 0
+		t.Run.TurnAt, t.Run.Reserved = time.Time{}, Usage{} // of a turn that was not made or was cut
+		t.Run.Reason, t.Run.RanOut = f.Why.Text, f.RanOut
+		t.Run.GivenUp = f.Status == TaskSkipped && f.Why.Rule == RuleGivenUp
+		t.left(f)
+		switch {
+		case f.Status == TaskPending && f.Retry:
+			t.RetryCount++
+			t.Run.Last, t.Run.Checks = nil, nil // the next attempt starts with a turn
+			t.Run.ErrorTries, t.Run.SameError, t.Run.ErrorKind, t.Run.Told = 0, 0, "", 0
+		case f.Status == TaskPending && f.Uncounted:
+			t.Run.uncount()
+		case f.Status == TaskPending && t.Run.Last != nil && (t.Run.Last.Exit == ExitUser || t.Run.Last.Limited()):
+			t.Run.Last = nil // dealt with: the next start is a turn, not this end again
+		case f.Status != TaskPending:
+			t.Run.EndedAt = at
+		}
+	})
+	s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return g.Task == f.ID })
+	if !build {
+		s.stageEnded(f)
+		return
+	}
+	if worked { // what a person left out before it began is no end to wait after
+		s.Session.leftSlot(slot, at)
+	}
+	s.editTask(f.ID, func(t *Task) { s.countEnd(t, f.Status) })
+	if f.Status == TaskFailed || f.Status == TaskTimeout {
+		s.Session.Errors = append(slices.Clone(s.Session.Errors), f.ID)
+	}
+	switch f.Status {
+	case TaskDone:
+		s.Session.TaskFailures, s.Session.Streak, s.Session.Bad = 0, nil, nil
+	case TaskFailed:
+		s.Session.TaskFailures++
+		s.Session.Streak = append(slices.Clone(s.Session.Streak), f.ID)
+		s.Session.Bad = append(slices.Clone(s.Session.Bad), f.ID)
+	case TaskTimeout:
+		s.Session.Bad = append(slices.Clone(s.Session.Bad), f.ID)
+	}
+}
+
+// started gives a task its slot and worktree. One that had a worktree keeps it.
+func (t *Task) started(f TaskStarted) {
+	p := &t.Run.Place
+	p.Slot, p.Ready = f.Slot, false
+	if f.Dir != "" {
+		p.Dir = f.Dir
+	}
+	t.Run.Assigned = false
+	t.Run.Away, t.Run.AwayTries, t.Run.Here, t.Run.Refused = "", 0, false, "" // whoever starts it looks anew
+}
+
+// left takes a task out of its slot. Only work that the engine saw done, and that
+// its branch holds, frees the worktree: all others keep theirs (B-033, B-073, B-075).
+func (t *Task) left(f TaskEnded) {
+	p := &t.Run.Place
+	p.Slot, p.Ready = 0, false
+	if f.Status == TaskDone && f.Saw > 0 {
+		p.Dir = ""
+	}
+}
+
+// stageEnded folds the end of the stages that belong to a task of the plan, and
+// forgets them: a plan of thousands of tasks has thousands of merges.
+func (s *State) stageEnded(f TaskEnded) {
+	t := s.Task(f.ID)
+	if t == nil || !f.Status.Ended() {
+		return
+	}
+	switch t.Kind {
+	case KindMerge:
+		s.mergeEnded(t, f)
+	case KindResolve:
+		s.resolveEnded(t, f)
+	case KindLand:
+		if s.Session.Mode != "autopilot" {
+			return // the spec's own end follows from it
+		}
+	default:
+		return
+	}
+	s.Stages = slices.DeleteFunc(slices.Clone(s.Stages), func(x *Task) bool { return x.ID == f.ID })
+}
+
+// hookRefused folds what a hook of the repository said against a commit. It may have changed
+// files, so after the first time the checks look again; at the second it is a red check,
+// which the agent reads (R-H7).
+func (t *Task) hookRefused(f Committed) {
+	r := &t.Run
+	r.Hook, r.Rewritten = f.Hook, len(f.Rewritten) > 0
+	switch {
+	case f.Hook == "" || !t.TakesSlot():
+	case r.Commits < 2:
+		r.Checks = nil
+	default:
+		why := "a hook of the repository refused the commit"
+		if r.Rewritten {
+			why = "a hook of the repository changes files each time it runs: " + strings.Join(f.Rewritten[:min(5, len(f.Rewritten))], ", ")
+		}
+		red := ChecksRan{Task: t.ID, Tree: r.Tree, Results: []GateResult{{Name: CheckHook, Exit: 1, Why: why, Output: f.Hook}}}
+		r.Checks, r.Red, r.Commits = &red, &red, 0
+	}
 }

@@ -58,6 +58,7 @@ func TestKeysLeadEverywhere(t *testing.T) {
 	s := p.serve("127.0.0.1:0")
 	x := enter(t, newBrowser(t), s)
 	complaints := x.complaints()
+	x.until("the page to listen", `document.readyState === "complete"`)
 	x.keys("?")
 	x.says("dialog[open]", "Keys on this page")
 	x.keys(kb.Escape)
