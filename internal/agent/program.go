@@ -74,6 +74,12 @@ func lookUp(spec ralph.AgentSpec) (program, bool) {
 	return programs[i], true
 }
 
+// Known reports whether ralph knows the program of an agent by its name.
+func Known(spec ralph.AgentSpec) bool {
+	_, ok := lookUp(spec)
+	return ok
+}
+
 // Tested is the versions that ralph was tested with; "" when there are none.
 func Tested(spec ralph.AgentSpec) string {
 	k, _ := lookUp(spec)

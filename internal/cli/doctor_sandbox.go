@@ -56,33 +56,46 @@ func (x *examination) proveSandbox(ctx context.Context, env workspace.Env, root 
 	}
 }
 
-// proveHidden tries to read each file of those that are hidden, from inside: what the
-// settings say is hidden is no proof that it is.
+// proveHidden tries to read what is hidden, from inside: what the settings say is no proof
+// that it is so. A file that can be read is tried beside it, so that a child that reads
+// nothing at all proves nothing.
 func (x *examination) proveHidden(ctx context.Context, procs *proc.Runner, hidden, environ []string) {
 	hidden = slices.DeleteFunc(hidden, func(p string) bool {
 		info, err := os.Stat(p)
-		return err != nil || !info.Mode().IsRegular() || info.Size() == 0
+		return err != nil || !info.Mode().IsRegular() && !info.IsDir() || info.Mode().IsRegular() && info.Size() == 0
 	})
+	hidden = hidden[:min(len(hidden), mostTried)]
 	if len(hidden) == 0 {
 		return
 	}
-	// A byte of any tells; nothing of it leaves the child.
-	const read = `for f do if head -c 1 "$f" 2>/dev/null | grep -q .; then echo "$f"; exit 7; fi; done`
+	// Each that can be read is named; its first byte never leaves the child.
+	const read = `for f do if [ -d "$f" ]; then n=$(ls -A "$f" 2>/dev/null | wc -c); else n=$(head -c 1 "$f" 2>/dev/null | wc -c); fi; [ "$n" -gt 0 ] && printf '%s\n' "$f"; done; exit 0`
 	out, _, res, err := procs.Output(ctx, proc.Command{
-		Args: append([]string{"sh", "-c", read, "sh"}, hidden...), Dir: os.TempDir(), Env: environ, Timeout: doctorLimit, Tracked: true,
+		Args: append([]string{"sh", "-c", read, "sh", "/proc/self/status"}, hidden...), Dir: os.TempDir(), Env: environ, Timeout: doctorLimit, Tracked: true,
+	})
+	seen := strings.Split(strings.TrimSpace(string(out)), "\n")
+	open := slices.DeleteFunc(hidden, func(p string) bool {
+		info, err := os.Stat(p)
+		return !slices.Contains(seen, p) || err != nil || info.IsDir() && empty(p)
 	})
 	switch {
-	case err != nil:
-		return // that it starts at all was tried before
-	case res.Code == 7:
-		x.problem("sandbox", "an agent can read "+strings.TrimSpace(string(out))+", which the settings hide", "set sandbox.kind to another kind")
-	case res.Code == 0:
-		that := "file that is hidden cannot be read"
-		if len(hidden) > 1 {
-			that = "files that are hidden cannot be read"
-		}
-		x.ok("sandbox", "tried: %d %s (`sandbox.show` shows one)", len(hidden), that)
+	case err != nil || res.Code != 0 || seen[0] != "/proc/self/status":
+		x.note("sandbox", "", "whether what is hidden can be read could not be tried: a process in it reads nothing at all")
+	case len(open) > 0:
+		x.problem("sandbox", "an agent can read "+some(open, 3)+", which the settings hide", "set sandbox.kind to another kind")
+	case len(hidden) == 1:
+		x.ok("sandbox", "tried: 1 path that is hidden cannot be read (`sandbox.show` shows one)")
+	default:
+		x.ok("sandbox", "tried: %d paths that are hidden cannot be read (`sandbox.show` shows one)", len(hidden))
 	}
+}
+
+// mostTried is how many hidden paths are tried to be read: they are arguments of a program.
+const mostTried = 500
+
+func empty(dir string) bool {
+	list, err := os.ReadDir(dir)
+	return err == nil && len(list) == 0
 }
 
 // mayRun are the agents in use, none where nobody has said yes to what the repository brings along.

@@ -237,9 +237,9 @@ func (p *parts) openSandbox(env workspace.Env) error {
 	p.cage = &profile.Sandbox{
 		Kind: kind, Bwrap: o.Bwrap, Self: env.Self, Set: p.config.Sandbox, Root: p.root, Doors: profile.DoorsOf(env.Environ),
 	}
-	for _, a := range p.config.Agents {
-		if len(a.Command) > 0 {
-			p.cage.Programs = append(p.cage.Programs, a.Command[0])
+	for _, name := range p.config.Chain() {
+		if spec, ok := p.config.AgentSpec(name); ok && agent.Known(spec) {
+			p.cage.Programs = append(p.cage.Programs, spec.Command[0])
 		}
 	}
 	profile.MakeCaches(p.config, env.Environ)

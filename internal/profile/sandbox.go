@@ -39,7 +39,7 @@ type Sandbox struct {
 	Root        string
 	Isolated    bool     // agents work in worktrees
 	Doors       []string // ways out that the person's environment names
-	Programs    []string // of the agents, by the names of their files
+	Programs    []string // of the agents in use, as far as ralph knows them
 
 	mu      sync.Mutex
 	private map[string]privateFiles // by home and PATH
@@ -150,13 +150,13 @@ func (g *Sandbox) privateIn(home, path string, open []string) []string {
 }
 
 // ownFolders are where the agents in use keep what is theirs, their login included: by the
-// name of their program, as nearly all do.
+// name of their program, as nearly all do. Of programs that ralph does not know there are none.
 func (g *Sandbox) ownFolders() []string {
 	var out []string
 	for _, program := range g.Programs {
-		name := strings.TrimSuffix(filepath.Base(program), "-agent")
-		for _, name := range []string{name, filepath.Base(program)} {
-			out = append(out, "~/."+name+"*", "~/.config/"+name, "~/.local/share/"+name)
+		base := filepath.Base(program)
+		for _, name := range []string{base, strings.TrimSuffix(base, "-agent")} {
+			out = append(out, "~/."+name, "~/."+name+".*", "~/.config/"+name, "~/.local/share/"+name)
 		}
 	}
 	return out

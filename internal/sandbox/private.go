@@ -17,7 +17,7 @@ const (
 	mostLooked    = 4000    // files and folders
 	largestLogin  = 1 << 20 // bytes: what is larger is data
 	mostInFolder  = 500     // a folder with more is a store of something
-	mostPrivate   = 300     // files that are hidden one by one
+	mostPrivate   = 300     // files that are hidden one by one, above which folders are sooner hidden whole
 	foldedPrivate = 20      // so many private files in one program's folder hide it whole
 )
 
@@ -32,7 +32,14 @@ const (
 // beginning says that they are a login.
 func Private(home string, open, programs []string) []string {
 	l := &privateLook{home: home, open: open, programs: programs, uid: uint32(os.Getuid())}
-	l.folder(home, 0)
+	// Level by level, so that one large folder hides nothing that lies beside it.
+	for level, depth := []string{home}, 0; len(level) > 0 && depth <= privateDepth; depth++ {
+		var below []string
+		for _, dir := range level {
+			below = append(below, l.folder(dir, depth)...)
+		}
+		level = below
+	}
 	if l.closedHome() {
 		l.found = slices.DeleteFunc(l.found, func(p string) bool { return !readsLikeLogin(p) })
 	}
@@ -48,29 +55,31 @@ type privateLook struct {
 	found          []string
 }
 
-func (l *privateLook) folder(dir string, depth int) {
+// folder looks at a folder's files, and returns the folders in it.
+func (l *privateLook) folder(dir string, depth int) (below []string) {
 	list, err := os.ReadDir(dir)
 	if err != nil || depth > 0 && len(list) > mostInFolder {
-		return
+		return nil
 	}
 	for _, e := range list {
 		if depth == 0 && !strings.HasPrefix(e.Name(), ".") {
 			continue // a person's own files: what work needs is there too
 		}
 		if l.looked++; l.looked > mostLooked {
-			return
+			return below
 		}
 		path := filepath.Join(dir, e.Name())
 		switch {
 		case slices.ContainsFunc(l.open, func(o string) bool { return Within(o, path) }):
 		case e.IsDir():
-			if depth < privateDepth && !skipped(e.Name()) && !slices.Contains(l.programs, path) {
-				l.folder(path, depth+1)
+			if !skipped(e.Name()) && !slices.Contains(l.programs, path) {
+				below = append(below, path)
 			}
 		case e.Type().IsRegular():
 			l.file(path, e)
 		}
 	}
+	return below
 }
 
 // skipped are folders that hold no login, and much else.
@@ -104,10 +113,16 @@ func everybodys(home, path string) bool {
 
 // closedHome reports a home that nobody else may look into: then a file's mode says nothing.
 func (l *privateLook) closedHome() bool {
-	for _, name := range []string{".profile", ".bashrc", ".zshrc", ".gitconfig"} {
-		if info, err := os.Stat(filepath.Join(l.home, name)); err == nil && info.Mode().Perm()&0o077 == 0 {
-			return true
+	there, closed := 0, 0
+	for _, name := range []string{".profile", ".bashrc", ".bash_profile", ".zshrc", ".zprofile", ".gitconfig"} {
+		if info, err := os.Stat(filepath.Join(l.home, name)); err == nil {
+			if there++; info.Mode().Perm()&0o077 == 0 {
+				closed++
+			}
 		}
+	}
+	if there > 1 && closed == there { // one of them a person may have closed by hand
+		return true
 	}
 	const enough = 40 // files, before their share means anything
 	return l.files >= enough && len(l.found)*2 > l.files
@@ -137,14 +152,18 @@ func fold(home string, files, open []string) []string {
 	for _, p := range files {
 		in[programFolder(home, p)]++
 	}
+	least := foldedPrivate
+	if len(files) > mostPrivate { // each by itself would cost a mount
+		least = 2
+	}
 	var out []string
 	for _, p := range files {
 		dir := programFolder(home, p)
-		whole := dir != "" && in[dir] >= foldedPrivate && !slices.ContainsFunc(open, func(o string) bool { return Within(dir, o) })
+		whole := dir != "" && in[dir] >= least && !slices.ContainsFunc(open, func(o string) bool { return Within(dir, o) })
 		switch {
 		case whole && !slices.Contains(out, dir):
 			out = append(out, dir)
-		case !whole && len(out) < mostPrivate:
+		case !whole:
 			out = append(out, p)
 		}
 	}

@@ -78,6 +78,7 @@ func TestPrivateInAClosedHome(t *testing.T) {
 	t.Parallel()
 	home := homeOf(t, `
 .bashrc 600
+.profile 600
 .tool/settings.json 600 {"theme":"dark"}
 .tool/state.json 600 {"access_token":"abc"}
 .other/credentials 600
@@ -86,6 +87,30 @@ func TestPrivateInAClosedHome(t *testing.T) {
 	got := found(home, sandbox.Private(home, nil, nil))
 	if want := []string{".keys/deploy.pem", ".other/credentials", ".tool/state.json"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// One file that a person has closed by hand says nothing of the others.
+func TestPrivateBesideAClosedFile(t *testing.T) {
+	t.Parallel()
+	home := homeOf(t, ".gitconfig 600\n.bashrc 644\n.oldtool 600 opaque")
+	if got := found(home, sandbox.Private(home, nil, nil)); !slices.Equal(got, []string{".oldtool"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// A folder of any size hides nothing that lies beside it.
+func TestPrivateBesideALargeFolder(t *testing.T) {
+	t.Parallel()
+	lines := ".zz/token 600\n"
+	for i := range 90 {
+		for j := range 50 {
+			lines += fmt.Sprintf(".aa/%d/%d 644\n", i, j)
+		}
+	}
+	home := homeOf(t, lines)
+	if got := found(home, sandbox.Private(home, nil, nil)); !slices.Equal(got, []string{".zz/token"}) {
+		t.Errorf("%q", got)
 	}
 }
 
