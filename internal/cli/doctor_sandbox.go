@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,42 +61,51 @@ func (x *examination) proveSandbox(ctx context.Context, env workspace.Env, root 
 // that it is so. A file that can be read is tried beside it, so that a child that reads
 // nothing at all proves nothing.
 func (x *examination) proveHidden(ctx context.Context, procs *proc.Runner, hidden, environ []string) {
-	hidden = slices.DeleteFunc(hidden, func(p string) bool {
-		info, err := os.Stat(p)
-		return err != nil || !info.Mode().IsRegular() && !info.IsDir() || info.Mode().IsRegular() && info.Size() == 0
-	})
-	hidden = hidden[:min(len(hidden), mostTried)]
-	if len(hidden) == 0 {
+	var tried []string
+	for _, p := range hidden {
+		if file := someFile(p); file != "" && len(tried) < mostTried {
+			tried = append(tried, file)
+		}
+	}
+	if len(tried) == 0 {
 		return
 	}
 	// Each that can be read is named; its first byte never leaves the child.
-	const read = `for f do if [ -d "$f" ]; then n=$(ls -A "$f" 2>/dev/null | wc -c); else n=$(head -c 1 "$f" 2>/dev/null | wc -c); fi; [ "$n" -gt 0 ] && printf '%s\n' "$f"; done; exit 0`
+	const read = `for f do if [ "$(head -c 1 "$f" 2>/dev/null | wc -c)" -gt 0 ]; then printf '%s\n' "$f"; fi; done`
 	out, _, res, err := procs.Output(ctx, proc.Command{
-		Args: append([]string{"sh", "-c", read, "sh", "/proc/self/status"}, hidden...), Dir: os.TempDir(), Env: environ, Timeout: doctorLimit, Tracked: true,
+		Args: append([]string{"sh", "-c", read, "sh", "/proc/self/status"}, tried...), Dir: os.TempDir(), Env: environ, Timeout: doctorLimit, Tracked: true,
 	})
 	seen := strings.Split(strings.TrimSpace(string(out)), "\n")
-	open := slices.DeleteFunc(hidden, func(p string) bool {
-		info, err := os.Stat(p)
-		return !slices.Contains(seen, p) || err != nil || info.IsDir() && empty(p)
-	})
 	switch {
 	case err != nil || res.Code != 0 || seen[0] != "/proc/self/status":
-		x.note("sandbox", "", "whether what is hidden can be read could not be tried: a process in it reads nothing at all")
-	case len(open) > 0:
-		x.problem("sandbox", "an agent can read "+some(open, 3)+", which the settings hide", "set sandbox.kind to another kind")
-	case len(hidden) == 1:
+		x.note("sandbox", "whether what is hidden can be read could not be tried: a process in it reads nothing at all", "")
+	case len(seen) > 1:
+		x.problem("sandbox", "an agent can read "+some(seen[1:], 3)+", which the settings hide", "set sandbox.kind to another kind")
+	case len(tried) == 1:
 		x.ok("sandbox", "tried: 1 path that is hidden cannot be read (`sandbox.show` shows one)")
 	default:
-		x.ok("sandbox", "tried: %d paths that are hidden cannot be read (`sandbox.show` shows one)", len(hidden))
+		x.ok("sandbox", "tried: %d paths that are hidden cannot be read (`sandbox.show` shows one)", len(tried))
 	}
 }
 
 // mostTried is how many hidden paths are tried to be read: they are arguments of a program.
 const mostTried = 500
 
-func empty(dir string) bool {
-	list, err := os.ReadDir(dir)
-	return err == nil && len(list) == 0
+// someFile is a path that has something to read, or the first such file in a folder and
+// those in it; "" for none.
+func someFile(path string) string {
+	found, looked := "", 0
+	_ = filepath.WalkDir(path, func(p string, e fs.DirEntry, err error) error {
+		if looked++; err != nil || looked > mostTried {
+			return fs.SkipDir
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+			found = p
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found
 }
 
 // mayRun are the agents in use, none where nobody has said yes to what the repository brings along.
