@@ -208,7 +208,7 @@ func (p *parts) executor(env workspace.Env, pc policy.Config, live step.Live) *s
 	x.Push = worktree.Pushing{Repo: p.repo}.Push
 	x.Aliases = func(dir string) map[string]string { return worktree.GitAliases(dir, workspace.BaseEnv(env.Environ)) }
 	x.Reported, x.Checkout = reported, &worktree.Trees{Repo: p.repo}
-	forChecks := env.OfPerson(workspace.CheckEnv(env.Environ))
+	forChecks := p.checkEnv(env)
 	if pc.Isolated {
 		w := worktree.Worktrees{Repo: p.repo}
 		x.Worktrees, x.Merging, x.Resolving, x.Fence = w, worktree.Merging{Worktrees: w, Base: p.config.BaseBranch}, worktree.Resolving{Repo: p.repo}, p.repo.Fence()
@@ -218,6 +218,19 @@ func (p *parts) executor(env workspace.Env, pc policy.Config, live step.Live) *s
 	x.Coverage, x.Secrets, x.Touched, x.Redact = covering{}, secrets.Scan, touched(p.repo), p.redact
 	x.Gates = gate.New(p.around(p.procs), p.config.Quality.MaxOutput, agentGrace, forChecks).Redact(p.redact)
 	return x
+}
+
+// checkEnv is the environment of checks and set-up commands.
+func (p *parts) checkEnv(env workspace.Env) []string {
+	own, _ := workspace.CheckEnv(env.Environ, p.config.Quality.PassEnv, p.cage != nil)
+	return env.OfPerson(own)
+}
+
+// secretless tells what of the environment checks do not get in the sandbox.
+func (p *parts) secretless(environ []string) {
+	if _, left := workspace.CheckEnv(environ, p.config.Quality.PassEnv, true); len(left) > 0 && len(p.checks) > 0 {
+		p.notices = append(p.notices, "checks run in the sandbox without "+few(left, 5, ", ")+" of your environment: they run what agents wrote; quality.pass_env passes one on")
+	}
 }
 
 // openSandbox looks which sandbox there is. cage is nil for none.
@@ -242,6 +255,7 @@ func (p *parts) openSandbox(env workspace.Env) error {
 			p.cage.Programs = append(p.cage.Programs, spec.Command[0])
 		}
 	}
+	p.secretless(env.Environ)
 	profile.MakeCaches(p.config, env.Environ)
 	// What is not there cannot be hidden, and a terminal server that a person starts later types
 	// for whoever reaches it. tmux makes the folder of its sockets the same way.

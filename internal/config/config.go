@@ -147,6 +147,7 @@ type Quality struct {
 	MaxOutput int64         `yaml:"max_output"`
 	Baseline  string        `yaml:"baseline"` // strict, known: what becomes of checks that were red before the work
 	Changes   string        `yaml:"changes"`  // restore, keep: what becomes of what checks write
+	PassEnv   []string      `yaml:"pass_env"` // secrets of the person's environment that checks may see
 }
 
 // Test is the test gate. Coverage is in percent, 0 is off.

@@ -144,6 +144,7 @@ func (c *Config) checkKeys() []key {
 		{path: "quality.timeout", v: duration(&q.Timeout), doc: "time for each command; 0s: no limit"},
 		{path: "quality.max_output", v: size{&q.MaxOutput, 1 << 10, 64 << 20}, doc: "output kept for the next prompt, head and tail"},
 		{path: "quality.baseline", v: oneOf(&q.Baseline, "strict", "known"), doc: "checks that were red before the work: `strict`: red is red, and a person is asked when nothing else is; `known`: what failed before in the same way, by the names of tests, is let pass, and told"},
+		{path: "quality.pass_env", v: list{&q.PassEnv, checkEnvName}, doc: "names of your environment variables that read like secrets and that checks and set-up commands may see all the same; in a sandbox they run what agents wrote, so that others are left out"},
 		{path: "quality.changes", v: oneOf(&q.Changes, "restore", "keep"), doc: "what checks write in files that git sees: `restore`: the commit holds the tree that was checked, what they wrote is put back; `keep`: it becomes part of the work, and is checked again"},
 		{path: "test.command", v: plainText(&t.Command, nil), doc: "the test command; empty: detected"},
 		{path: "test.coverage", v: amount{&t.Coverage, 0, 100}, doc: "percent of coverage that tests must reach where the project reports it; unless you set it, work that lowers nothing is not red; 0: off"},

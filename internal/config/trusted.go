@@ -51,7 +51,7 @@ func acts(key string) bool {
 		}
 	}
 	return slices.Contains([]string{
-		"quality.commands", "test.command", "worktree.setup", "worktree.copy", "web.addr",
+		"quality.commands", "quality.pass_env", "test.command", "worktree.setup", "worktree.copy", "web.addr",
 		"gate.approvals", "gate.patterns", "gate.pre_approved", "gate.allow", "gate.shims", "gate.self",
 	}, key)
 }

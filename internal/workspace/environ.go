@@ -63,9 +63,29 @@ func AgentEnv(spec ralph.AgentSpec, environ []string) []string {
 }
 
 // CheckEnv is the person's own environment: checks are their commands. ralph's
-// variables for agents are left out, should it run inside one.
-func CheckEnv(environ []string) []string {
-	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
-		return strings.HasPrefix(kv, "RALPH")
-	})
+// variables for agents are left out, should it run inside one. In a sandbox checks run what
+// agents wrote, so what reads like a secret is left out as well, but for pass; left are the
+// names of those.
+func CheckEnv(environ, pass []string, sandboxed bool) (env, left []string) {
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		switch {
+		case strings.HasPrefix(name, "RALPH"):
+		case sandboxed && !slices.Contains(pass, name) && givesPower(name, value):
+			left = append(left, name)
+		default:
+			env = append(env, kv)
+		}
+	}
+	slices.Sort(left)
+	return env, left
+}
+
+// givesPower reports a variable that holds a login, or leads to one.
+func givesPower(name, value string) bool {
+	if name == "SSH_AUTH_SOCK" || name == "GPG_AGENT_INFO" {
+		return true
+	}
+	author := strings.HasPrefix(name, "GIT_AUTHOR_") || strings.HasPrefix(name, "GIT_COMMITTER_")
+	return !author && isSecret(name, value) && !harmless.MatchString(name)
 }
