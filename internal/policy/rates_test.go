@@ -146,7 +146,7 @@ func TestWhatCanHappen(t *testing.T) {
 	}
 }
 
-// The same of the lines of a second author, who had not read the rules. It prints counts, and no
+// The same of the lines of a second author, who had written none of the rules. It prints counts, and no
 // line, so that nobody mends by what it is to measure.
 func TestSecondRates(t *testing.T) {
 	t.Parallel()
