@@ -18,7 +18,7 @@ import (
 // A word that a person has written wins.
 func TestApprovalsHere(t *testing.T) {
 	t.Parallel()
-	both, none := profile.Offered{Abi: 7, Bwrap: "/usr/bin/bwrap"}, profile.Offered{}
+	both, none := profile.Offered{ABI: 7, Bwrap: "/usr/bin/bwrap"}, profile.Offered{}
 	for _, tt := range []struct {
 		set, kind string // of the settings; "": as users have it; "in place": isolation: none too
 		in        string // the sandbox that agents run in

@@ -58,7 +58,8 @@ func (x *examination) agents(ctx context.Context, env workspace.Env, root string
 		}
 		found = append(found, a)
 	}
-	lookAtAgents(ctx, env, root, caged(env, root, c), found)
+	p := inSandbox(env, root, c)
+	lookAtAgents(ctx, env, root, p.around(p.procs), found)
 	var absent []string
 	for _, a := range found {
 		if a.missing != nil && a.Use == "" {

@@ -130,17 +130,10 @@ func (r *checkRun) remove(ctx context.Context, dir string) error {
 	return nil
 }
 
-// checkEnv is what checks get of the environment in a session.
-func (r *checkRun) checkEnv() []string {
-	cage := &parts{root: r.repo.Root(), config: r.config}
-	sandboxed := cage.openSandbox(r.env) == nil && cage.cage != nil
-	own, _ := workspace.CheckEnv(r.env.Environ, r.config.Quality.PassEnv, sandboxed)
-	return r.env.OfPerson(own)
-}
-
 // run sets a folder up, if it is a new one, runs the checks and tells what they said.
 func (r *checkRun) run(ctx context.Context, x *examination, dir, where string, more []string) error {
-	r.gates = gate.New(caged(r.env, r.repo.Root(), r.config), r.config.Quality.MaxOutput, agentGrace, append(r.checkEnv(), more...))
+	p := inSandbox(r.env, r.repo.Root(), r.config)
+	r.gates = gate.New(p.around(p.procs), r.config.Quality.MaxOutput, agentGrace, append(p.checkEnv(r.env), more...))
 	at := r.head.Commit[:min(7, len(r.head.Commit))]
 	r.say("checks of %s, %s", at, where)
 	if dir != r.repo.Root() {

@@ -133,13 +133,14 @@ func (x *examination) ownSandboxes(ctx context.Context, env workspace.Env, root 
 	}
 }
 
-// caged is the runner of what an agent may have written: in the sandbox, where there is one.
-func caged(env workspace.Env, root string, c config.Config) *proc.Runner {
+// inSandbox is where the doctor runs what an agent may have written: in the sandbox, where
+// there is one.
+func inSandbox(env workspace.Env, root string, c config.Config) *parts {
 	p := &parts{root: root, config: c, procs: proc.NewRunner("")}
-	if workspace.NeedsSetup(root) != nil || p.openSandbox(env) != nil {
-		return p.procs
+	if workspace.NeedsSetup(root) == nil {
+		_ = p.openSandbox(env) // where it fails there is none, and a finding says why
 	}
-	return p.around(p.procs)
+	return p
 }
 
 // withoutState takes away what a sandbox has made in the state of a repository that had none:

@@ -21,7 +21,27 @@ func (k *look) machine(name string, ws []word) {
 		return slices.ContainsFunc(ws[1:], func(w word) bool { return slices.Contains(strings.Fields(list), w.text) })
 	}
 	is := func(list string) bool { return slices.Contains(strings.Fields(list), verb) }
-	stops, ends, kernel := false, false, false
+	opens, users := false, false
+	stops, ends, kernel, known := k.power(name, verb, last, ws, operands, any, is)
+	if !known {
+		ends, opens, users, kernel = k.keeps(name, verb, last, ws, operands, any, is)
+	}
+	switch {
+	case stops:
+		k.unknown("it stops the machine", ws)
+	case ends:
+		k.unknown("it ends what others need", ws)
+	case opens:
+		k.unknown("it opens the machine to others, or closes it", ws)
+	case users:
+		k.unknown("it takes away what the machine's users have", ws)
+	case kernel:
+		k.unknown("it changes the system under what runs on it", ws)
+	}
+}
+
+// power judges programs that stop the machine or what runs on it; known is false of others.
+func (k *look) power(name, verb, last string, ws, operands []word, any, is func(string) bool) (stops, ends, kernel, known bool) {
 	switch name {
 	case "reboot", "shutdown", "poweroff", "halt", "stop-computer", "restart-computer", "kexec":
 		stops = !any("--help --version -c -k -w --wtmp-only -l")
@@ -59,27 +79,13 @@ func (k *look) machine(name string, ws []word) {
 			ends = true
 		}
 	default:
-		k.keeps(name, ws, operands, any)
-		return
+		return false, false, false, false
 	}
-	switch {
-	case stops:
-		k.unknown("it stops the machine", ws)
-	case ends:
-		k.unknown("it ends what others need", ws)
-	case kernel:
-		k.unknown("it changes the system under what runs on it", ws)
-	}
+	return stops, ends, kernel, true
 }
 
 // keeps judges what programs tell the network, the kernel and the list of users.
-func (k *look) keeps(name string, ws, operands []word, any func(string) bool) {
-	verb, last := "", ""
-	if len(operands) > 0 {
-		verb, last = operands[0].lower(), operands[len(operands)-1].lower()
-	}
-	is := func(list string) bool { return slices.Contains(strings.Fields(list), verb) }
-	opens, users, kernel, ends := false, false, false, false
+func (k *look) keeps(name, verb, last string, ws, operands []word, any, is func(string) bool) (ends, opens, users, kernel bool) {
 	switch name {
 	case "useradd", "adduser":
 		users = any("-o --non-unique") || strings.Contains(joined(ws), "-u 0")
@@ -141,16 +147,7 @@ func (k *look) keeps(name string, ws, operands []word, any func(string) bool) {
 	case "tmutil", "nvram", "csrutil", "spctl":
 		users = is("delete disable deletelocalsnapshots") || any("-c --master-disable")
 	}
-	switch {
-	case ends:
-		k.unknown("it ends what others need", ws)
-	case opens:
-		k.unknown("it opens the machine to others, or closes it", ws)
-	case users:
-		k.unknown("it takes away what the machine's users have", ws)
-	case kernel:
-		k.unknown("it changes the system under what runs on it", ws)
-	}
+	return ends, opens, users, kernel
 }
 
 var (

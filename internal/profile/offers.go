@@ -15,7 +15,7 @@ import (
 
 // Offered is what this system has to keep agents from writing.
 type Offered struct {
-	Abi   int    // of Landlock, 0 for none
+	ABI   int    // of Landlock, 0 for none
 	Bwrap string // the program, "" for none
 	// broken is why bubblewrap, which is installed, does not work here: containers and
 	// some settings of the system forbid it.
@@ -24,7 +24,7 @@ type Offered struct {
 
 // Offers looks what there is, and tries bubblewrap out.
 func Offers(environ []string) Offered {
-	o := Offered{Abi: sandbox.ABI()}
+	o := Offered{ABI: sandbox.ABI()}
 	bwrap, err := proc.LookPath("bwrap", "", environ)
 	if err != nil {
 		return o // not there is an answer
@@ -51,10 +51,10 @@ func Offers(environ []string) Offered {
 func (o Offered) Words() string {
 	words := "this system has neither landlock nor bubblewrap"
 	switch {
-	case o.Abi > 0 && o.Bwrap != "":
-		words = fmt.Sprintf("bubblewrap and landlock (ABI %d) are there", o.Abi)
-	case o.Abi > 0:
-		words = fmt.Sprintf("landlock (ABI %d) is there", o.Abi)
+	case o.ABI > 0 && o.Bwrap != "":
+		words = fmt.Sprintf("bubblewrap and landlock (ABI %d) are there", o.ABI)
+	case o.ABI > 0:
+		words = fmt.Sprintf("landlock (ABI %d) is there", o.ABI)
 	case o.Bwrap != "":
 		words = "bubblewrap is there"
 	}
@@ -68,7 +68,7 @@ func (o Offered) Words() string {
 // there is a refusal; auto is off then. Of both auto takes bubblewrap: it can hide files,
 // and keep what lies in the work tree.
 func (o Offered) Choose(kind string) (string, error) {
-	there := map[string]bool{sandbox.Landlock: o.Abi > 0, sandbox.Bubblewrap: o.Bwrap != ""}
+	there := map[string]bool{sandbox.Landlock: o.ABI > 0, sandbox.Bubblewrap: o.Bwrap != ""}
 	switch {
 	case kind == sandbox.Off || there[kind]:
 		return kind, nil

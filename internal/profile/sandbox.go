@@ -42,7 +42,7 @@ type Sandbox struct {
 	Programs    []string // of the agents in use, as far as ralph knows them
 
 	mu      sync.Mutex
-	private map[string]privateFiles // by home and PATH
+	private map[string]privateFiles // by home
 }
 
 // Place is where a process works.
@@ -114,10 +114,7 @@ func (g *Sandbox) Logins(env []string) []string {
 	home := proc.Getenv(env, "HOME")
 	hide, show := sandbox.Found(sandbox.Home(g.Set.Hides(), home)), sandbox.Found(sandbox.Home(g.Set.Show, home))
 	if g.Set.HidePrivate && filepath.IsAbs(home) && home != "/" {
-		open := slices.Concat(hide, show, sandbox.Found(sandbox.Home(slices.Concat(g.Set.Writes(), g.ownFolders()), home)), sandbox.Found(CachesOf(env)), []string{g.Root})
-		if real, err := filepath.EvalSymlinks(home); err == nil {
-			hide = append(hide, g.privateIn(real, proc.Getenv(env, "PATH"), open)...)
-		}
+		hide = append(hide, g.privateIn(home, env)...)
 	}
 	return slices.DeleteFunc(hide, func(p string) bool {
 		return slices.ContainsFunc(show, func(s string) bool { return sandbox.Within(s, p) })
@@ -134,19 +131,26 @@ type privateFiles struct {
 // and a task starts a dozen processes. A login of this very moment is hidden a moment later.
 const privateFor = 30 * time.Second
 
-func (g *Sandbox) privateIn(home, path string, open []string) []string {
+// privateIn is what is private in a home, by the first environment that asks: others of the
+// same home differ only in the shims of their turn.
+func (g *Sandbox) privateIn(home string, env []string) []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	key := home + "\x00" + path
-	known, ok := g.private[key]
-	if now := time.Now(); !ok || now.Sub(known.at) > privateFor {
-		known = privateFiles{now, sandbox.Private(home, open, sandbox.Found(filepath.SplitList(path)))}
-		if g.private == nil {
-			g.private = map[string]privateFiles{}
-		}
-		g.private[key] = known
+	now := time.Now()
+	if known, ok := g.private[home]; ok && now.Sub(known.at) <= privateFor {
+		return known.list
 	}
-	return known.list
+	real, err := filepath.EvalSymlinks(home)
+	if err != nil {
+		return nil // there is no home to look at
+	}
+	open := slices.Concat(sandbox.Found(sandbox.Home(slices.Concat(g.Set.Hides(), g.Set.Show, g.Set.Writes(), g.ownFolders()), home)), sandbox.Found(CachesOf(env)), []string{g.Root})
+	list := sandbox.Private(real, open, sandbox.Found(filepath.SplitList(proc.Getenv(env, "PATH"))))
+	if g.private == nil {
+		g.private = map[string]privateFiles{}
+	}
+	g.private[home] = privateFiles{now, list}
+	return list
 }
 
 // ownFolders are where the agents in use keep what is theirs, their login included: by the
