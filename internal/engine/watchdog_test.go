@@ -24,6 +24,15 @@ type lossy struct {
 	*engine.Local
 	lose int // the start that is lost, from 1
 	seen int
+	tell func() // before the first stall is written: somebody else writes, too
+}
+
+func (h *lossy) Record(seq int64, facts ...ralph.Fact) error {
+	if _, ok := facts[0].(ralph.Stalled); ok && h.tell != nil {
+		h.tell()
+		h.tell = nil
+	}
+	return h.Local.Record(seq, facts...)
 }
 
 func (h *lossy) Go(work func(engine.Host) error) {
@@ -42,6 +51,7 @@ func TestLostLoopIsTold(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Hour)
 		defer cancel()
 		host := &lossy{Local: engine.NewLocal(ctx, w.mem, w.script, nil), lose: 3} // prepare, plan, the task
+		host.tell = func() { w.add("q-same", "same.md") }
 		for n := range 20 {                                                        // a person who types meanwhile changes nothing
 			time.AfterFunc(time.Duration(n)*time.Minute, func() {
 				w.add(fmt.Sprintf("q-x%d", n), fmt.Sprintf("x%d.md", n))

@@ -17,11 +17,11 @@ const StallAfter = 2 * time.Minute
 // Watch is what the loop keeps from one look to the next.
 type Watch struct {
 	since time.Time // of the first look that nothing explained; zero: all is explained
-	told  bool      // of this silence
 }
 
 // Look takes in one more look at which there was nothing for Schedule to do, and returns
-// the wait with a bound; a stall is returned once for each silence.
+// the wait with a bound; a stall is returned until the state knows of this silence: a
+// fact that somebody else wrote at the same moment keeps the loop from writing its own.
 func (w *Watch) Look(s *ralph.State, hold Hold, c Config, now time.Time) (Hold, *ralph.Stalled) {
 	if SilentFor(s, hold, c, now) != "" || now.Before(w.since) {
 		*w = Watch{}
@@ -30,14 +30,13 @@ func (w *Watch) Look(s *ralph.State, hold Hold, c Config, now time.Time) (Hold, 
 	if w.since.IsZero() || s.StepAt.After(w.since) { // a step came and went between two looks
 		*w = Watch{since: now}
 	}
-	if w.told {
+	if s.Stalled != nil && s.Stalled.Since.Equal(w.since) {
 		return hold, nil
 	}
 	if at := w.since.Add(StallAfter); now.Before(at) {
 		hold.Until = sooner(hold.Until, at)
 		return hold, nil
 	}
-	w.told = true
 	f := &ralph.Stalled{Since: w.since, Why: hold.Why, Report: ralph.StallReport(s.Seq + 1)}
 	for _, t := range Ready(s, c) {
 		f.Ready = append(f.Ready, t.ID)
