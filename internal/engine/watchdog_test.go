@@ -52,7 +52,7 @@ func TestLostLoopIsTold(t *testing.T) {
 		defer cancel()
 		host := &lossy{Local: engine.NewLocal(ctx, w.mem, w.script, nil), lose: 3} // prepare, plan, the task
 		host.tell = func() { w.add("q-same", "same.md") }
-		for n := range 20 {                                                        // a person who types meanwhile changes nothing
+		for n := range 20 { // a person who types meanwhile changes nothing
 			time.AfterFunc(time.Duration(n)*time.Minute, func() {
 				w.add(fmt.Sprintf("q-x%d", n), fmt.Sprintf("x%d.md", n))
 			})
