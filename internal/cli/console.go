@@ -166,7 +166,7 @@ func (c *console) poke() {
 func (c *console) finish(s *ralph.State) {
 	if s.Session.Mode == "autopilot" {
 		c.mu.Lock()
-		for _, l := range endWords(s) {
+		for _, l := range report.EndWords(s) {
 			c.queue = append(c.queue, shown{at: time.Now(), text: l})
 		}
 		c.poke()

@@ -69,7 +69,7 @@ func (p *panel) see(e ralph.Event, s *ralph.State) {
 		a := p.line(f.Task)
 		note := a.note
 		if f.Signal.Kind == ralph.SignalProgress {
-			note = fmt.Sprintf("%d%% %s", f.Signal.Percent, oneWord(f.Signal.Text))
+			note = fmt.Sprintf("%d%% %s", f.Signal.Percent, strings.Join(strings.Fields(f.Signal.Text), " "))
 		}
 		*a = activity{what: a.what, note: note}
 	case ralph.ChecksRan, ralph.Committed, ralph.Shelved, ralph.Merged, ralph.Advanced, ralph.BaselineRan, ralph.Landed, ralph.Prepared:

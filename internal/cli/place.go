@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/profile"
+	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 	"github.com/ralph-loop/ralph/internal/step"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -103,12 +102,12 @@ func (x *session) lookAtDirt(ctx context.Context, s *ralph.State, resumed bool) 
 		return nil
 	}
 	if x.isolated {
-		x.notices = append(x.notices, "your checkout has changes ("+few(dirty, 3, ", ")+"): agents do not see them, and ralph does not touch them; "+
+		x.notices = append(x.notices, "your checkout has changes ("+report.Few(dirty, 3, ", ")+"): agents do not see them, and ralph does not touch them; "+
 			"finished work that needs these files waits on its branch until you have committed or stashed them")
 		return nil
 	}
 	return &ralph.Refusal{
-		Why:  "the work tree has changes that are not committed:\n  " + few(dirty, 10, "\n  ") + "\nralph would put them into the first spec's commit",
+		Why:  "the work tree has changes that are not committed:\n  " + report.Few(dirty, 10, "\n  ") + "\nralph would put them into the first spec's commit",
 		Hint: "commit them (git add -A && git commit), stash them (git stash -u), or take them along on purpose with --allow-dirty",
 		Kind: ralph.ErrUsage,
 	}
@@ -129,12 +128,12 @@ func (x *session) needsCheckout(s *ralph.State) error {
 			ids = append(ids, string(t.ID))
 		}
 	}
-	if len(ids) == 0 && !unlanded(s) {
+	if len(ids) == 0 && !s.Unlanded() {
 		return nil
 	}
 	why := fmt.Sprintf("the plan of %s has work in worktrees that is not merged yet", s.Plan.File)
 	if len(ids) > 0 {
-		why += ": " + few(ids, 5, ", ")
+		why += ": " + report.Few(ids, 5, ", ")
 	}
 	hint := "`ralph autopilot` goes on with it; `ralph plan " + s.Plan.File + " --force` begins anew in your checkout"
 	if x.mode == "agent" {
@@ -158,14 +157,6 @@ func (x *session) goesOnWith(s *ralph.State) bool {
 		}
 	}
 	return next == s.Plan.File
-}
-
-// few names the first of a list.
-func few(names []string, most int, between string) string {
-	if len(names) > most {
-		names = append(slices.Clone(names[:most]), fmt.Sprintf("... and %d more", len(names)-most))
-	}
-	return strings.Join(names, between)
 }
 
 // policyOf is what policy decides this session with.

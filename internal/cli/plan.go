@@ -73,13 +73,13 @@ func leftWords(s *ralph.State) string {
 	var names []string
 	for _, t := range s.Plan.Tasks {
 		if t.Status != ralph.TaskDone && !t.LeftOut() {
-			names = append(names, string(t.ID)+" "+oneWord(t.Name))
+			names = append(names, string(t.ID)+" "+strings.Join(strings.Fields(t.Name), " "))
 		}
 	}
 	if len(names) == 0 {
 		return ""
 	}
-	return ", from an earlier start: " + few(names, 3, ", ")
+	return ", from an earlier start: " + report.Few(names, 3, ", ")
 }
 
 // waysOn are the three ways to go on with an unfinished plan.

@@ -11,6 +11,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -62,7 +63,7 @@ func TestExitForAutopilot(t *testing.T) {
 					t.Errorf("exit code %d after a signal, want %d", code.Code, want)
 				}
 			}
-			told := strings.Join(endWords(s), "\n")
+			told := strings.Join(report.EndWords(s), "\n")
 			if !strings.Contains(told, tt.words) || tt.words == "" && told != "" {
 				t.Errorf("told: %q, want %q in it", told, tt.words)
 			}

@@ -20,6 +20,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/profile"
 	"github.com/ralph-loop/ralph/internal/redact"
+	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 	"github.com/ralph-loop/ralph/internal/secrets"
 	"github.com/ralph-loop/ralph/internal/step"
@@ -229,7 +230,7 @@ func (p *parts) checkEnv(env workspace.Env) []string {
 // secretless tells what of the environment checks do not get in the sandbox.
 func (p *parts) secretless(environ []string) {
 	if _, left := workspace.CheckEnv(environ, p.config.Quality.PassEnv, true); len(left) > 0 && len(p.checks) > 0 {
-		p.notices = append(p.notices, "checks run in the sandbox without "+few(left, 5, ", ")+" of your environment: they run what agents wrote; quality.pass_env passes one on")
+		p.notices = append(p.notices, "checks run in the sandbox without "+report.Few(left, 5, ", ")+" of your environment: they run what agents wrote; quality.pass_env passes one on")
 	}
 }
 

@@ -1,0 +1,61 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// mostEnds bounds what is told at the end.
+const mostEnds = 8
+
+// EndWords tell a person what is left to do after an autopilot session, each with
+// the command for it.
+func EndWords(s *ralph.State) []string {
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	bad := s.EndedBadly()
+	for n, t := range bad {
+		if n == mostEnds {
+			add("... and %d more: ralph task list", len(bad)-n)
+			break
+		}
+		what := fmt.Sprintf("%s %s: %s (%s)", t.ID, t.Status, oneLine(t.Name), Few(strings.Fields(t.Run.Reason), 20, " "))
+		if t.Run.Place.Dir != "" {
+			what += ", its worktree is kept: " + t.Run.Place.Dir
+		}
+		add("%s", what)
+		add("    %s", t.Recovery())
+		if t.Run.GivenUp && s.WaitedFor(t.ID) {
+			add("    or, so that what depends on it goes on without it: ralph task skip %s", t.ID)
+		}
+	}
+	for _, t := range s.HeldMerges() {
+		why := t.Run.Queue.GaveUp
+		if why == "" {
+			why = "its diff removes, skips or weakens tests"
+		}
+		add("%s is done, and its merge needs you: %s", t.ID, FirstLine(why))
+		add("    ralph autopilot, then: ralph gates")
+	}
+	if s.OpenQuestion() {
+		add("an agent waits for your answer; the next start asks again: ralph autopilot, then: ralph gates")
+	}
+	if i := s.Plan.Integration; i != nil && s.Unlanded() {
+		base := cmp.Or(i.Base, "HEAD")
+		add("finished work waits on branch %s, your checkout is in the way: %s", i.Branch, Few(i.Held, 5, ", "))
+		add("    commit or stash that, then: ralph autopilot (or: git merge --ff-only %s on %s)", i.Branch, base)
+	}
+	return lines
+}
+
+// Few names the first of a list.
+func Few(names []string, most int, between string) string {
+	if len(names) > most {
+		names = append(slices.Clone(names[:most]), fmt.Sprintf("... and %d more", len(names)-most))
+	}
+	return strings.Join(names, between)
+}
