@@ -31,10 +31,10 @@ next start. Ctrl+C again ends it at once.
 	f.StringVar(&maxCost, "max-cost", "", "stop when the summed cost exceeds `N` dollars, like 10.00 (default unlimited)")
 	f.IntVar(&maxFailures, "max-failures", 3, "stop after `N` specs in a row failed")
 	f.BoolVar(&x.dryRun, "dry-run", false, "plan each spec, execute nothing")
-	x.resumeFlags(cmd)
-	x.modeFlag(cmd)
-	x.webFlag(cmd)
-	x.unattendedFlag(cmd)
+	resumeFlags(x, cmd)
+	modeFlag(x, cmd)
+	webFlag(x, cmd)
+	unattendedFlag(x, cmd)
 	f.BoolVar(&x.allowDirty, "allow-dirty", false, "start with uncommitted changes; the first spec's commit takes them along")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f.Changed("max-specs") {
@@ -76,33 +76,31 @@ the work tree.`,
 		Example: "  ralph plan feature-x.md && ralph construct\n  ralph construct feature-x.md --web",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := x.chooseSpec(args); err != nil {
+			var err error
+			if x.only, err = chooseSpec(env, args); err != nil {
 				return err
 			}
 			return x.run(cmd.Context())
 		},
 	}
-	x.resumeFlags(cmd)
-	x.modeFlag(cmd)
-	x.webFlag(cmd)
-	x.unattendedFlag(cmd)
+	resumeFlags(x, cmd)
+	modeFlag(x, cmd)
+	webFlag(x, cmd)
+	unattendedFlag(x, cmd)
 	return cmd
 }
 
 // chooseSpec takes the spec named, else the plan's current one.
-func (x *session) chooseSpec(args []string) error {
+func chooseSpec(env workspace.Env, args []string) (file string, err error) {
 	if len(args) == 1 {
-		file, err := workspace.SpecThere(x.env, args[0])
-		x.only = file
-		return err
+		return workspace.SpecThere(env, args[0])
 	}
-	s, _, err := workspace.ReadState(x.env, false, true)
+	s, _, err := workspace.ReadState(env, false, true)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if s.Plan.File == "" {
-		return &ralph.Refusal{Why: "there is no current spec", Hint: "name one: ralph construct feature-x.md", Kind: ralph.ErrUsage}
+		return "", &ralph.Refusal{Why: "there is no current spec", Hint: "name one: ralph construct feature-x.md", Kind: ralph.ErrUsage}
 	}
-	x.only = s.Plan.File
-	return nil
+	return s.Plan.File, nil
 }

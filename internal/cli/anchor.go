@@ -2,20 +2,13 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"io/fs"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/git"
-	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/proc"
-	"github.com/ralph-loop/ralph/internal/records"
-	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 const (
@@ -70,59 +63,4 @@ func abortOn(abort context.CancelCauseFunc) func() {
 		signal.Stop(ch)
 		close(done)
 	}
-}
-
-// checkoutName tells the checkouts of one repository apart, and does not say where they are.
-func checkoutName(root string) string {
-	h := sha256.Sum256([]byte(root))
-	return hex.EncodeToString(h[:6])
-}
-
-// rememberedHere opens the repository, and asks it what it remembers of journals.
-func rememberedHere(ctx context.Context, env workspace.Env) (repo *git.Repo, root string, m policy.Remembered, err error) {
-	if root, err = workspace.FindRoot(env); err == nil {
-		repo, err = git.Open(ctx, proc.NewRunner(""), root, env.Environ)
-	}
-	if err == nil {
-		m, err = remembered(ctx, repo, root)
-	}
-	return repo, root, m, err
-}
-
-// remembered is what git remembers of journals.
-func remembered(ctx context.Context, repo *git.Repo, root string) (policy.Remembered, error) {
-	m := policy.Remembered{Checkout: checkoutName(root)}
-	anchors, err := repo.Anchors(ctx)
-	if err != nil {
-		return m, err
-	}
-	for _, a := range anchors {
-		m.Anchors = append(m.Anchors, policy.Anchor{Journal: a.Journal, Checkout: a.Checkout, Seq: a.Seq, Hash: a.Hash, Commit: a.Commit, Signature: a.Signature})
-	}
-	trailed, err := repo.Trailed(ctx)
-	for _, t := range trailed {
-		m.Trailed = append(m.Trailed, policy.Trailed(t))
-	}
-	return m, err
-}
-
-// files holds the records of turns against what their facts say of them.
-func (v *verified) files(root string) error {
-	for _, f := range v.Files {
-		sum, err := records.Sum(root, f.Path)
-		why := ""
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			why = f.Path + " is gone"
-		case err != nil:
-			return err
-		case sum != f.Sum:
-			why = f.Path + " is not the file that it was"
-		default:
-			v.Records++
-			continue
-		}
-		v.Broken = append(v.Broken, policy.Broken{Seq: f.Seq, Task: f.Task, Link: "record", Why: why})
-	}
-	return nil
 }

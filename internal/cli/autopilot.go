@@ -28,10 +28,10 @@ was. Ctrl+C again, or ` + "`ralph stop --now`" + `, ends it at once.
 	f := cmd.Flags()
 	f.IntVar(&parallel, "parallel", workspace.DefaultSlots, "agents at work at the same time, `N` from 1 to 64 (also `parallel` in ralph/config.yaml)")
 	f.BoolVar(&semi, "semi", false, "start only what you assign (ralph task assign); ralph mode autopilot lets it go on alone")
-	x.resumeFlags(cmd)
-	x.modeFlag(cmd)
-	x.webFlag(cmd)
-	x.unattendedFlag(cmd)
+	resumeFlags(x, cmd)
+	modeFlag(x, cmd)
+	webFlag(x, cmd)
+	unattendedFlag(x, cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if semi {
 			x.set("mode", string(ralph.Semi))

@@ -3,10 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
-	"iter"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -48,55 +46,4 @@ func (p proofs) Verify(ctx context.Context, step func() error) (report.Proof, er
 		out.Broken = append(out.Broken, report.BrokenLink{Seq: b.Seq, Task: b.Task, Link: b.Link, Why: b.Why})
 	}
 	return out, err
-}
-
-// replayed decides every receipt of a session again, or all with ""; step, if there is one,
-// is called for each fact.
-func replayed(env workspace.Env, session ralph.SessionID, current bool, step func() error) (policy.Replayed, error) {
-	var none policy.Replayed
-	j, err := workspace.OpenReader(env, false, false)
-	if err != nil {
-		return none, err
-	}
-	defer j.Close()
-	opt := policy.ReplayOptions{Session: session}
-	if current {
-		c, err := workspace.SettingsOf(env)
-		if err != nil {
-			return none, err
-		}
-		pc := workspace.PolicyConfig(c)
-		opt.Config = &pc
-	}
-	events := &eventReader{journal: j, step: step}
-	result, err := policy.Replay(events.all(), opt)
-	if events.err != nil {
-		err = events.err
-	}
-	if err != nil {
-		return none, err
-	}
-	if session != "" && result.Sessions == 0 {
-		return none, &ralph.Refusal{Why: "no session " + string(session) + " in the journal", Hint: "`ralph log` shows the ids (Session new: ...)", Kind: ralph.ErrNotFound}
-	}
-	return result, nil
-}
-
-// all gives the events to whom wants a sequence.
-func (r *eventReader) all() iter.Seq[ralph.Event] {
-	return func(yield func(ralph.Event) bool) {
-		err := r.journal.Each(0, func(e ralph.Event) error {
-			r.hash = e.Hash
-			if r.step != nil {
-				if err := r.step(); err != nil {
-					return err
-				}
-			}
-			if !yield(e) {
-				return errStop
-			}
-			return nil
-		})
-		r.note(err)
-	}
 }

@@ -10,14 +10,12 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
-	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/workspace"
-	"github.com/spf13/cobra"
 )
 
 // finding is one line of the doctor: what it looked at, what it saw, and the fix.
@@ -47,44 +45,6 @@ func (x *examination) note(what, saw, fix string) {
 
 func (x *examination) problem(what, saw, fix string) {
 	x.findings = append(x.findings, finding{Level: "problem", What: what, Saw: saw, Fix: fix})
-}
-
-func newDoctor(env workspace.Env) *cobra.Command {
-	var asJSON, run bool
-	cmd := &cobra.Command{
-		Use: "doctor", Short: "Look at git, agents, checks, settings, lock and leftovers; say how to mend what is wrong", Args: cobra.NoArgs,
-		Example: "  ralph doctor\n  ralph doctor --run   # and run the checks once, to see what is red before any work",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), env, asJSON, run) },
-	}
-	cmd.Flags().BoolVar(&run, "run", false, "run the checks once at HEAD, without an agent; exit 1 when one is red")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
-}
-
-func runDoctor(ctx context.Context, env workspace.Env, asJSON, run bool) error {
-	if root, err := workspace.FindRoot(env); err == nil {
-		defer withoutState(root)()
-	}
-	x := examine(ctx, env, func(string) {})
-	if run && !x.strange {
-		if err := x.runChecks(ctx, env); err != nil {
-			return err
-		}
-	}
-	x.hideSecrets(env)
-	if asJSON {
-		if err := workspace.PrintJSON(env.Stdout, x.findings); err != nil {
-			return err
-		}
-	} else {
-		x.print(env.Stdout)
-	}
-	for _, f := range x.findings {
-		if f.Level == "problem" {
-			return exit.Error{Code: exit.Failures}
-		}
-	}
-	return nil
 }
 
 // hideSecrets takes out of the findings what must not be seen: they quote commands and addresses.

@@ -157,18 +157,3 @@ func (x *session) closeHooks(ctx context.Context) {
 	defer long.Stop()
 	x.hooks.queue.Close(ctx)
 }
-
-// hooks lists the hooks that would be run, and what in ralph/hooks would not.
-func (x *examination) hooks(root string) {
-	set, err := hook.Look(root)
-	if err != nil {
-		x.problem("hook", err.Error(), "")
-		return
-	}
-	for _, h := range set.Hooks {
-		x.ok("hook", "%s", h.Name)
-	}
-	for _, f := range set.Flaws {
-		x.note("hook", fmt.Sprintf("%s is not run: %s", f.File, f.Why), f.Fix)
-	}
-}

@@ -2,13 +2,10 @@ package cli
 
 import (
 	"context"
-	"path/filepath"
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/notify"
-	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 const (
@@ -17,19 +14,6 @@ const (
 	// noticeForced is the same for an end at once: a person waits for it (D-112).
 	noticeForced = 300 * time.Millisecond
 )
-
-// noticeOptions are the settings of notices. bell is used where there is a terminal.
-func noticeOptions(env workspace.Env, root string, c config.Config, bell func()) notify.Options {
-	n := c.Notify
-	o := notify.Options{
-		Root: root, SoundDir: filepath.Join(root, "ralph/.state/sounds"),
-		Environ: env.Environ, Sounds: n.Sounds, Desktop: n.Desktop, Webhooks: n.Webhooks, Events: n.Events,
-	}
-	if env.Terminal {
-		o.Bell = bell
-	}
-	return o
-}
 
 // startNotices begins to tell of events. It is for a process that has the lock:
 // what another engine does is told by that one.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/notify"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -125,29 +124,4 @@ func placeForNotices(env workspace.Env) (o notify.Options, done func(), err erro
 	}
 	o.SoundDir = filepath.Join(dir, "sounds")
 	return o, func() { _ = os.RemoveAll(dir) }, nil
-}
-
-// notify says what is set and whether it can work here.
-func (x *examination) notify(env workspace.Env, root string, c config.Config) {
-	seen := notify.Look(noticeOptions(env, root, c, nil))
-	if len(seen) == 0 {
-		x.ok("notify", "off: no sounds, desktop or webhooks are set")
-	}
-	for _, o := range seen {
-		switch {
-		case o.Error == "":
-			x.ok("notify", "%s: %s", o.Sink, o.Saw)
-		case strings.HasPrefix(o.Sink, "webhook"):
-			x.problem("notify", o.Sink+": "+o.Error, "")
-		default:
-			x.note("notify", o.Sink+": "+o.Error, "it stays silent; notify."+settingOf(o.Sink)+" switches it off")
-		}
-	}
-}
-
-func settingOf(sink string) string {
-	if sink == "desktop" {
-		return sink
-	}
-	return sink + "s"
 }

@@ -38,8 +38,8 @@ unticked items of the spec's own checklist become the tasks, without an agent.`,
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "drop an unfinished plan without asking (that of another spec is kept in ralph/.state/plans)")
-	x.webFlag(cmd)
-	x.unattendedFlag(cmd)
+	webFlag(x, cmd)
+	unattendedFlag(x, cmd)
 	cmd.Flags().BoolVar(&checklist, "from-checklist", false, "take the spec's own checklist, without an agent")
 	return cmd
 }

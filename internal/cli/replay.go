@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -50,9 +49,6 @@ func runReplay(env workspace.Env, session string, asJSON, current bool) error {
 	}
 	return err
 }
-
-// errStop ends the reading of events early.
-var errStop = errors.New("stop")
 
 func printReplay(w io.Writer, r policy.Replayed) error {
 	for _, d := range r.Differences {

@@ -8,30 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/workspace"
-	"github.com/spf13/cobra"
 )
-
-// resumeFlags adds --resume and --fresh.
-func (x *session) resumeFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&x.resume, "resume", false, "resume the interrupted session without asking; refused when there is none")
-	cmd.Flags().BoolVar(&x.fresh, "fresh", false, "begin a new session instead of resuming the interrupted one")
-}
-
-// modeFlag adds --mode.
-func (x *session) modeFlag(cmd *cobra.Command) {
-	cmd.Flags().Var(modeValue{x}, "mode", "manual, step, semi or autopilot (also `mode` in ralph/config.yaml)")
-}
-
-// modeValue is the flag --mode, which is a setting.
-type modeValue struct{ x *session }
-
-func (m modeValue) Type() string   { return "MODE" }
-func (m modeValue) String() string { return "" }
-
-func (m modeValue) Set(mode string) error {
-	m.x.set("mode", mode)
-	return nil
-}
 
 // set gives a setting a value from the command line.
 func (x *session) set(key, value string) {
@@ -45,7 +22,7 @@ func (x *session) set(key, value string) {
 // itself, the others ask where there is somebody to ask (A-116, X-07).
 func (x *session) askToResume() error {
 	if x.resume && x.fresh {
-		return usage("--resume and --fresh exclude each other")
+		return &ralph.Refusal{Why: "--resume and --fresh exclude each other", Kind: ralph.ErrUsage}
 	}
 	if x.fresh {
 		return nil

@@ -8,16 +8,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ralph-loop/ralph/internal/web/guard"
 )
-
-// webFlag adds --web.
-func (x *session) webFlag(cmd *cobra.Command) {
-	x.trustFlag(cmd) // whoever can be asked for it has it
-	cmd.Flags().BoolVar(&x.web, "web", false, "serve the dashboard while it works, and print a link to it (see ralph serve --help)")
-}
 
 // openWeb serves the dashboard from the engine's own process, or prints a link to the
 // one that is served already. What goes wrong with it does not keep the work waiting.

@@ -3,14 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/mcp"
-	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -75,23 +73,6 @@ func turnOf(env workspace.Env) (*attempt.Client, error) {
 		return nil, &ralph.Refusal{Why: err.Error(), Hint: "it is for agents: ralph starts it, or an agent in its turn does", Kind: ralph.ErrUsage}
 	}
 	return turn, err
-}
-
-// signalCommand is how agents with the environment environ call `ralph signal`: only where
-// their PATH leads to this very program, else "".
-func signalCommand(env workspace.Env, environ []string, root string) string {
-	found, err := proc.LookPath("ralph", root, environ)
-	if err != nil {
-		return ""
-	}
-	there, err := os.Stat(found)
-	if err != nil {
-		return ""
-	}
-	if self, err := os.Stat(env.Self); err != nil || !os.SameFile(there, self) {
-		return ""
-	}
-	return "ralph signal"
 }
 
 func newMCP(env workspace.Env) *cobra.Command {

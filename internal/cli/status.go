@@ -2,10 +2,7 @@ package cli
 
 import (
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/journal"
-	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
-	"github.com/ralph-loop/ralph/internal/web/api"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -37,14 +34,6 @@ work. Without a terminal it prints a block for each change, with --json one obje
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (docs/status.md says what is in it)")
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "stay, and show each change")
 	return cmd
-}
-
-func engineOf(j *journal.File) report.Engine {
-	owner := j.Holder()
-	if owner == nil {
-		return report.Engine{Carry: j.Carries()}
-	}
-	return report.Engine{Alive: true, Pid: owner.Pid, Host: owner.Host}
 }
 
 func runStatus(env workspace.Env, asJSON bool) error {
@@ -117,14 +106,4 @@ func queryNext(env workspace.Env, s *ralph.State) (any, error) {
 		return list, nil
 	}
 	return nil, nil // null (B-040)
-}
-
-// readyList are the ready tasks with their scores, best first.
-func readyList(s *ralph.State, c policy.Config) []api.Ready {
-	var list []api.Ready
-	ready := policy.Ready(s, c)
-	for i, p := range policy.Scores(s, ready, c.Scoring) {
-		list = append(list, api.Ready{Task: report.QueryTask(ready[i]), Score: p.Sum(), Parts: p})
-	}
-	return list
 }
