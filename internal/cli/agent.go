@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/session"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -13,7 +14,7 @@ import (
 func newAgent(env workspace.Env) *cobra.Command {
 	var maxSpecs, maxFailures int
 	var maxCost string
-	x := &session{env: env, mode: "agent"}
+	x := &session.Session{Env: env, Mode: "agent"}
 	cmd := &cobra.Command{
 		Use: "agent", Short: "Work on the specs of the inbox, one after another, until it is empty",
 		Long: `Takes specs from the inbox, oldest first: plans each, builds its tasks, checks and
@@ -30,33 +31,33 @@ next start. Ctrl+C again ends it at once.
 	f.IntVar(&maxSpecs, "max-specs", 0, "stop after completing `N` specs (default unlimited)")
 	f.StringVar(&maxCost, "max-cost", "", "stop when the summed cost exceeds `N` dollars, like 10.00 (default unlimited)")
 	f.IntVar(&maxFailures, "max-failures", 3, "stop after `N` specs in a row failed")
-	f.BoolVar(&x.dryRun, "dry-run", false, "plan each spec, execute nothing")
+	f.BoolVar(&x.DryRun, "dry-run", false, "plan each spec, execute nothing")
 	resumeFlags(x, cmd)
 	modeFlag(x, cmd)
 	webFlag(x, cmd)
 	unattendedFlag(x, cmd)
-	f.BoolVar(&x.allowDirty, "allow-dirty", false, "start with uncommitted changes; the first spec's commit takes them along")
+	f.BoolVar(&x.AllowDirty, "allow-dirty", false, "start with uncommitted changes; the first spec's commit takes them along")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f.Changed("max-specs") {
 			if maxSpecs < 1 {
 				return usage("--max-specs %d: give a whole number from 1 up", maxSpecs)
 			}
-			x.set("agent_mode.max_specs", strconv.Itoa(maxSpecs))
+			x.Set("agent_mode.max_specs", strconv.Itoa(maxSpecs))
 		}
 		if f.Changed("max-cost") {
 			cost, err := strconv.ParseFloat(maxCost, 64)
 			if err != nil || cost <= 0 || math.IsInf(cost, 0) || math.IsNaN(cost) {
 				return usage("--max-cost %s: give an amount in dollars above 0, like 10.00", maxCost)
 			}
-			x.set("agent_mode.max_cost", maxCost)
+			x.Set("agent_mode.max_cost", maxCost)
 		}
 		if f.Changed("max-failures") {
 			if maxFailures < 1 {
 				return usage("--max-failures %d: give a whole number from 1 up", maxFailures)
 			}
-			x.set("agent_mode.max_failures", strconv.Itoa(maxFailures))
+			x.Set("agent_mode.max_failures", strconv.Itoa(maxFailures))
 		}
-		return x.run(cmd.Context())
+		return x.Run(cmd.Context())
 	}
 	return cmd
 }
@@ -66,7 +67,7 @@ func usage(format string, args ...any) error {
 }
 
 func newConstruct(env workspace.Env) *cobra.Command {
-	x := &session{env: env, mode: "construct"}
+	x := &session.Session{Env: env, Mode: "construct"}
 	cmd := &cobra.Command{
 		Use: "construct [spec]", Short: "Work on one spec: INVESTIGATE, BUILD, VERIFY until it is complete",
 		Long: `Works on the planned tasks of the current spec, or of the one named, and exits when
@@ -77,10 +78,10 @@ the work tree.`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
-			if x.only, err = chooseSpec(env, args); err != nil {
+			if x.Only, err = chooseSpec(env, args); err != nil {
 				return err
 			}
-			return x.run(cmd.Context())
+			return x.Run(cmd.Context())
 		},
 	}
 	resumeFlags(x, cmd)

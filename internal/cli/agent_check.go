@@ -17,6 +17,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/agentcheck"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/exit"
+	"github.com/ralph-loop/ralph/internal/trust"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -55,7 +56,7 @@ run it. Exit code 1 when a probe failed.`,
 			if err != nil {
 				return err
 			}
-			if err := onlyTrusted(cmd.Context(), env, root); err != nil {
+			if err := trust.Required(cmd.Context(), env, root); err != nil {
 				return err
 			}
 			return runAgentCheck(cmd.Context(), env, spec, root, f)

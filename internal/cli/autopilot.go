@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/session"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -11,7 +12,7 @@ import (
 func newAutopilot(env workspace.Env) *cobra.Command {
 	var parallel int
 	var semi bool
-	x := &session{env: env, mode: "autopilot"}
+	x := &session.Session{Env: env, Mode: "autopilot"}
 	cmd := &cobra.Command{
 		Use: "autopilot", Short: "Work on every ready task of the plan, several at once, each in a worktree of its own", Args: cobra.NoArgs,
 		Long: `Takes the ready tasks of the plan, best score first (` + "`ralph why`" + ` explains), and has
@@ -34,15 +35,15 @@ was. Ctrl+C again, or ` + "`ralph stop --now`" + `, ends it at once.
 	unattendedFlag(x, cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if semi {
-			x.set("mode", string(ralph.Semi))
+			x.Set("mode", string(ralph.Semi))
 		}
 		if f.Changed("parallel") {
 			if parallel < 1 || parallel > 64 {
 				return usage("--parallel %d: give a whole number from 1 to 64", parallel)
 			}
-			x.set("parallel", strconv.Itoa(parallel))
+			x.Set("parallel", strconv.Itoa(parallel))
 		}
-		return x.run(cmd.Context())
+		return x.Run(cmd.Context())
 	}
 	return cmd
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/doctor"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
@@ -251,7 +252,7 @@ func jsonRows() []string {
 		{"`ralph receipts <number> --json`: that, and", evidenceFields{}},
 		{"`ralph report --format json`", report.Result{}},
 		{"`ralph replay --json`", policy.Replayed{}},
-		{"`ralph doctor --json`", []finding{}},
+		{"`ralph doctor --json`", []doctor.Finding{}},
 		{"`ralph config show --json`", []config.Setting{}},
 		{"`ralph/.state/session.json`", journal.Session{}},
 	} {

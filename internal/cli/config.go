@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/doctor"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -54,7 +55,7 @@ func runConfigShow(env workspace.Env, asJSON bool) error {
 	}
 	detected := map[string]string{}
 	if root, err := workspace.FindRoot(env); err == nil {
-		detected = detectedSettings(c, root, env.Environ)
+		detected = doctor.DetectedSettings(c, root, env.Environ)
 	}
 	wide := 0
 	for _, s := range settings {
@@ -77,5 +78,5 @@ func runConfigEdit(env workspace.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	return changeSettings(root, func(text []byte) ([]byte, error) { return editAll(text, args) })
+	return workspace.ChangeSettings(root, func(text []byte) ([]byte, error) { return workspace.EditAll(text, args) })
 }

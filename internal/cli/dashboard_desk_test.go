@@ -11,18 +11,19 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/dashboard"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // deskOf is the desk of a repository whose engine is a script.
-func deskOf(t *testing.T, script string) *dashboard {
+func deskOf(t *testing.T, script string) *dashboard.Backend {
 	t.Helper()
 	y := newYard(t, 1)
 	self := filepath.Join(t.TempDir(), "engine")
 	y.must(os.WriteFile(self, []byte("#!/bin/sh\n"+script), 0o755))
-	d, err := openDashboard(workspace.Env{Dir: y.dir, Environ: y.env, Self: self}, y.dir)
+	d, err := dashboard.OpenBackend(workspace.Env{Dir: y.dir, Environ: y.env, Self: self}, y.dir)
 	y.must(err)
-	t.Cleanup(d.close)
+	t.Cleanup(d.Close)
 	return d
 }
 
@@ -99,7 +100,7 @@ func TestNoAgentDecides(t *testing.T) {
 	_ = d.Update(t.Context(), func(*ralph.State) ([]ralph.Fact, error) {
 		return []ralph.Fact{ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStart}}}, nil
 	})
-	d.env.Environ = append(d.env.Environ, attempt.EnvSocket+"=/x", attempt.EnvNonce+"=y")
+	d.Env.Environ = append(d.Env.Environ, attempt.EnvSocket+"=/x", attempt.EnvNonce+"=y")
 	if _, err := action.Do(t.Context(), d, "approve", action.Input{ID: "g-1"}); err == nil || !strings.Contains(err.Error(), "a person decides this") {
 		t.Errorf("an agent approves: %v", err)
 	}

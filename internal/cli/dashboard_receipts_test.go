@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/dashboard"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/step"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -46,7 +47,7 @@ func TestProofs(t *testing.T) {
 	seq := j.State().Seq
 	add(ralph.StepStarted{Task: "t-0001", Step: ralph.Land{}, Why: ralph.Why{Rule: "X-0", Text: "no rule says that"}, Saw: seq, Now: j.Now()})
 
-	p, facts := proofs{env}, int64(0)
+	p, facts := dashboard.Proofs{Env: env}, int64(0)
 	step := func() error { facts++; return nil }
 	r, err := p.Replay(t.Context(), "s-1", false, step)
 	if err != nil || r.Receipts != 1 || r.Differ != 1 || r.Differences[0].Seq != seq+1 || !strings.Contains(r.Differences[0].Was, "X-0") || facts != seq+1 {
@@ -84,8 +85,8 @@ func TestProofs(t *testing.T) {
 func TestGateFiles(t *testing.T) {
 	t.Parallel()
 	env, _ := engineIn(t, "true", "")
-	f := newGateFiles(env, env.Dir)
-	patch := "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+" + strings.Repeat("b\n+", mostDiff)
+	f := dashboard.NewGateFiles(env, env.Dir)
+	patch := "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+" + strings.Repeat("b\n+", dashboard.MostDiff)
 	name := filepath.Join(env.Dir, worktree.PatchFile("t-0001"))
 	for path, text := range map[string]string{name: patch, filepath.Join(env.Dir, "new.txt"): "x"} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -99,7 +100,7 @@ func TestGateFiles(t *testing.T) {
 	g := &ralph.Gate{ID: "g-1", Kind: ralph.GateApproval, Task: "t-0001", InTurn: true, Text: "x"}
 	look := func() report.GateDetail { return f.Detail(t.Context(), s, g) }
 	d := look()
-	if len(d.Changes) != 1 || d.Changes[0].Path != "x" || len(d.Diff) > mostDiff || !strings.HasSuffix(d.Diff, "\n") || d.DiffCut != int64(len(patch)-len(d.Diff)) {
+	if len(d.Changes) != 1 || d.Changes[0].Path != "x" || len(d.Diff) > dashboard.MostDiff || !strings.HasSuffix(d.Diff, "\n") || d.DiffCut != int64(len(patch)-len(d.Diff)) {
 		t.Errorf("%+v, %d bytes, %d cut of %d", d.Changes, len(d.Diff), d.DiffCut, len(patch))
 	}
 	if !strings.Contains(strings.Join(d.Changed, " "), "new.txt") || d.Folder == "" {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/ralph-loop/ralph/internal/demo"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -21,9 +22,9 @@ same time in worktrees, merged, with a conflict that is resolved on the way.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if parallel {
-				return runDemoParallel(cmd.Context(), env, dir, web)
+				return demo.RunParallel(cmd.Context(), env, dir, web)
 			}
-			return runDemo(cmd.Context(), env, dir, web)
+			return demo.Run(cmd.Context(), env, dir, web)
 		},
 	}
 	cmd.Flags().BoolVar(&parallel, "parallel", false, "show ralph autopilot instead: several agents at once")

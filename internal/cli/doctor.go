@@ -2,182 +2,47 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 
-	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/config"
-	"github.com/ralph-loop/ralph/internal/git"
-	"github.com/ralph-loop/ralph/internal/journal"
-	"github.com/ralph-loop/ralph/internal/proc"
-	"github.com/ralph-loop/ralph/internal/redact"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/doctor"
+	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
 )
 
-// finding is one line of the doctor: what it looked at, what it saw, and the fix.
-type finding struct {
-	Level string `json:"level"` // ok, note, problem
-	What  string `json:"what"`
-	Saw   string `json:"saw"`
-	Fix   string `json:"fix,omitempty"`
-	// Agent is what was seen of an agent, on the first finding about it.
-	Agent *foundAgent `json:"agent,omitempty"`
-	// Check is the result of a check that was run, without its output.
-	Check *ralph.GateResult `json:"check,omitempty"`
-}
-
-type examination struct {
-	findings []finding
-	strange  bool // it brings along what nobody has said yes to: nothing of it runs
-}
-
-func (x *examination) ok(what, format string, args ...any) {
-	x.findings = append(x.findings, finding{Level: "ok", What: what, Saw: fmt.Sprintf(format, args...)})
-}
-
-func (x *examination) note(what, saw, fix string) {
-	x.findings = append(x.findings, finding{Level: "note", What: what, Saw: saw, Fix: fix})
-}
-
-func (x *examination) problem(what, saw, fix string) {
-	x.findings = append(x.findings, finding{Level: "problem", What: what, Saw: saw, Fix: fix})
-}
-
-// hideSecrets takes out of the findings what must not be seen: they quote commands and addresses.
-func (x *examination) hideSecrets(env workspace.Env) {
-	root, _ := workspace.FindRoot(env) // "" outside of a repository, where there are no settings of one
-	x.findings = redact.Value(workspace.RedactorOf(env, root)(), x.findings)
-}
-
-// examine looks at all there is, and says what it is about to look at.
-func examine(ctx context.Context, env workspace.Env, say func(what string)) *examination {
-	var x examination
-	say("git")
-	root, ok := x.git(ctx, env)
-	if !ok {
-		return &x
+func newDoctor(env workspace.Env) *cobra.Command {
+	var asJSON, run bool
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Look at git, agents, checks, settings, lock and leftovers; say how to mend what is wrong", Args: cobra.NoArgs,
+		Example: "  ralph doctor\n  ralph doctor --run   # and run the checks once, to see what is red before any work",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), env, asJSON, run) },
 	}
-	say("settings")
-	c := x.config(env, root)
-	if x.trusts(ctx, env, root, c) { // else nothing that it brings along runs, not even for its version
-		say("agents: their versions and logins")
-		x.agents(ctx, env, root, c)
-	}
-	say("what holds agents: sandbox and shims")
-	x.below(env, c)
-	x.proveSandbox(ctx, env, root, c)
-	x.whoAnswers(env, c)
-	say("checks and tests")
-	x.checks(root, c)
-	say("hooks and notifications")
-	x.hooks(root)
-	x.notify(env, root, c)
-	say("state, lock, leftovers and disk")
-	x.state(env, root)
-	return &x
+	cmd.Flags().BoolVar(&run, "run", false, "run the checks once at HEAD, without an agent; exit 1 when one is red")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
 }
 
-func (x *examination) print(w io.Writer) {
-	mark := map[string]string{"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
-	for _, f := range x.findings {
-		fmt.Fprintf(w, "%s  %-9s %s\n", mark[f.Level], f.What, f.Saw)
-		if f.Fix != "" {
-			fmt.Fprintf(w, "         %-9s -> %s\n", "", f.Fix)
+func runDoctor(ctx context.Context, env workspace.Env, asJSON, run bool) error {
+	if root, err := workspace.FindRoot(env); err == nil {
+		defer doctor.WithoutState(root)()
+	}
+	x := doctor.Examine(ctx, env, func(string) {})
+	if run && !x.Strange {
+		if err := x.RunChecks(ctx, env); err != nil {
+			return err
 		}
 	}
-}
-
-func (x *examination) git(ctx context.Context, env workspace.Env) (string, bool) {
-	repo, err := git.Open(ctx, proc.NewRunner(""), env.Dir, env.Environ)
-	if err != nil {
-		x.refused("git", err)
-		return "", false
-	}
-	if err := repo.Ready(ctx); err != nil {
-		x.refused("git", err)
-	} else if head, err := repo.Head(ctx); err == nil {
-		x.ok("git", "%s on branch %s", repo.Root(), head.Branch)
-	}
-	if err := repo.CanMerge(ctx); err != nil {
-		x.note("git", err.Error(), "only `ralph autopilot` and `parallel` above 1 need it")
-	}
-	if dirty, err := repo.Dirty(ctx); err == nil && len(dirty) > 0 {
-		x.note("git", report.Files(len(dirty))+" changed and not committed", "commit or stash them before `ralph agent` (or --allow-dirty)")
-	}
-	return repo.Root(), true
-}
-
-func (x *examination) refused(what string, err error) {
-	var r *ralph.Refusal
-	if errors.As(err, &r) {
-		x.problem(what, r.Why, r.Hint)
-		return
-	}
-	x.problem(what, err.Error(), "")
-}
-
-func (x *examination) config(env workspace.Env, root string) config.Config {
-	c, err := workspace.LoadConfig(env, root, nil)
-	var list *config.Error
-	switch {
-	case errors.As(err, &list):
-		for _, p := range list.Problems {
-			x.problem("config", p.Error(), "")
+	x.HideSecrets(env)
+	if asJSON {
+		if err := workspace.PrintJSON(env.Stdout, x.Findings); err != nil {
+			return err
 		}
-		return c
-	case err != nil:
-		x.problem("config", err.Error(), "")
-		return c
-	}
-	if _, err := os.Stat(filepath.Join(root, "ralph/config.yaml")); err != nil {
-		x.note("config", "no ralph/config.yaml: the defaults hold", "ralph init writes one with every setting explained")
 	} else {
-		x.ok("config", "ralph/config.yaml is valid")
+		x.Print(env.Stdout)
 	}
-	for _, l := range config.Later(c) {
-		x.note("config", l, "")
+	for _, f := range x.Findings {
+		if f.Level == "problem" {
+			return exit.Error{Code: exit.Failures}
+		}
 	}
-	for _, l := range heldAnyway(c) {
-		x.note("config", l, "take it out of ralph/config.yaml")
-	}
-	if c.Gate.Approvals == "never" { // E-076
-		x.note("config", "gate.approvals is never: agents do what they want to do, and nobody is asked but about the never list and gate.patterns", "set it to policy (what only reads needs nobody) or ask")
-	}
-	return c
-}
-
-func (x *examination) state(env workspace.Env, root string) {
-	s, j, err := workspace.ReadState(env, true, true)
-	if err != nil {
-		x.problem("state", err.Error(), "mend or remove the line; nothing was changed")
-		return
-	}
-	if owner := j.Holder(); owner != nil {
-		x.ok("engine", "running, pid %d since %s", owner.Pid, owner.StartedAt.Local().Format("15:04:05"))
-	} else if s.Session.Live() {
-		x.note("engine", "the last one was cut", s.NextStart(j.Carries()))
-	}
-	x.ok("state", "%d facts, %s in the inbox, %s in the plan", s.Seq, report.Specs(len(s.Inbox)), report.Tasks(len(s.Plan.Tasks)))
-	x.lock(j)
-	x.leftovers(root, j)
-	if err := roomIn(root); err != nil {
-		x.problem("disk", err.Error(), "free some space")
-	}
-}
-
-// leftovers are processes that a dead engine's registry still names.
-func (x *examination) leftovers(root string, j *journal.File) {
-	entries, err := os.ReadDir(filepath.Join(root, "ralph/.state/procs"))
-	if err != nil || len(entries) == 0 || j.Holder() != nil {
-		return
-	}
-	words := "1 process"
-	if len(entries) > 1 {
-		words = fmt.Sprintf("%d processes", len(entries))
-	}
-	x.note("leftovers", words+" of an engine that died may still run", "the next start ends what does")
+	return nil
 }

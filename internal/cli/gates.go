@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
@@ -92,7 +93,7 @@ func showGate(ctx context.Context, env workspace.Env, j *journal.File, s *ralph.
 		if g.ID != id {
 			continue
 		}
-		d := gateDetail(ctx, env, s, g, root)
+		d := observe.GateDetail(ctx, env, s, g, root)
 		if asJSON {
 			return workspace.PrintJSON(env.Stdout, d)
 		}

@@ -90,13 +90,13 @@ func runInboxAdd(cmd *cobra.Command, env workspace.Env, name string) error {
 	}
 	fmt.Fprintf(env.Stdout, "Queued: %s %s\n", id, file)
 	if stale != nil { // who did it again would have the spec worked on, and paid for, twice
-		fmt.Fprintf(env.Stderr, "Note: it is queued; nothing to repeat. ralph/inbox.jsonl does not show it yet: %v%s\n", stale.Err, roomHint(env, stale))
+		fmt.Fprintf(env.Stderr, "Note: it is queued; nothing to repeat. ralph/inbox.jsonl does not show it yet: %v%s\n", stale.Err, workspace.RoomHint(env, stale))
 	}
 	return nil
 }
 
 func runInboxAddStdin(cmd *cobra.Command, env workspace.Env, name string) error {
-	text, err := io.ReadAll(io.LimitReader(env.Stdin, mostSpec+1))
+	text, err := io.ReadAll(io.LimitReader(env.Stdin, workspace.MostSpec+1))
 	switch {
 	case err != nil:
 		return fmt.Errorf("read the spec from standard input: %w", err)
@@ -107,7 +107,7 @@ func runInboxAddStdin(cmd *cobra.Command, env workspace.Env, name string) error 
 	if err != nil {
 		return err
 	}
-	file, err := newSpec(root, name, text)
+	file, err := workspace.NewSpec(root, name, text)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 
 	"github.com/google/renameio/v2"
+	"github.com/ralph-loop/ralph/internal/bootstrap"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/demo"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -64,7 +66,7 @@ func runInit(cmd *cobra.Command, env workspace.Env, share bool) error {
 		return err
 	}
 	fmt.Fprint(env.Stdout, `ready    ralph/specs/
-`+words+whoAnswers(env, root)+`
+`+words+bootstrap.WhoAnswers(env, root)+`
 Next:
   1. write a spec: ralph/specs/my-feature.md
   2. ralph doctor                       is an agent here, and are there checks?
@@ -81,7 +83,7 @@ func newScriptedAgent(env workspace.Env) *cobra.Command {
 		Use: "scripted-agent <scenario>", Short: "Play a scenario as an agent (what the scripted driver runs)",
 		Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if code := playScenario(cmd.Context(), env, args[0]); code != 0 {
+			if code := demo.Scenario(cmd.Context(), env, args[0]); code != 0 {
 				return exit.Error{Code: code}
 			}
 			return nil

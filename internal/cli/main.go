@@ -65,7 +65,7 @@ func inDirectory(env workspace.Env) (workspace.Env, error) {
 func message(env workspace.Env, err error) string {
 	var corrupt *ralph.CorruptError
 	var locked *journal.LockedError
-	var full *fullDisk
+	var full *workspace.FullDisk
 	var stale *journal.ViewError
 	switch {
 	case errors.As(err, &full):
@@ -73,13 +73,13 @@ func message(env workspace.Env, err error) string {
 	case errors.As(err, &corrupt):
 		return corrupt.Error() + journalHint(corrupt, "\nNothing was changed. Mend the line (or take it out) and start again.")
 	case errors.As(err, &locked):
-		return locked.Error() + "\n" + lockHint(locked)
+		return locked.Error() + "\n" + workspace.LockHint(locked)
 	}
 	switch {
 	case step.NoSpace(err) && errors.As(err, &stale):
-		return err.Error() + "\n" + fullDisks(env) + ": free some space."
+		return err.Error() + "\n" + workspace.FullDisks(env) + ": free some space."
 	case step.NoSpace(err):
-		return err.Error() + "\n" + fullDisks(env) + ": free some space, then do it again; what is recorded stays."
+		return err.Error() + "\n" + workspace.FullDisks(env) + ": free some space, then do it again; what is recorded stays."
 	}
 	return err.Error()
 }

@@ -23,7 +23,7 @@ func TestFullDiskMessage(t *testing.T) {
 	if strings.Contains(got, "again") || !strings.Contains(got, "nothing to repeat") || !strings.Contains(got, "free some space") {
 		t.Errorf("what was recorded: %q", got)
 	}
-	if got := roomHint(env, full); !strings.Contains(got, "free some space") || strings.Contains(got, "again") {
+	if got := workspace.RoomHint(env, full); !strings.Contains(got, "free some space") || strings.Contains(got, "again") {
 		t.Errorf("the note of `inbox add`: %q", got)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ralph-loop/ralph/internal/console"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -172,10 +173,10 @@ func TestNoticesRefused(t *testing.T) {
 func TestBell(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	c := newConsole(workspace.Env{Stdout: &out})
-	c.note("one")
-	c.ring()
-	c.close()
+	c := console.New(workspace.Env{Stdout: &out})
+	c.Note("one")
+	c.Ring()
+	c.Close()
 	if text := out.String(); strings.Count(text, "\a") != 1 || !strings.Contains(text, "NOTE: one\n") {
 		t.Errorf("%q", text)
 	}

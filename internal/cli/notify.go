@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/bootstrap"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/notify"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -117,7 +118,7 @@ func placeForNotices(env workspace.Env) (o notify.Options, done func(), err erro
 	if err != nil {
 		return o, nil, err
 	}
-	o = noticeOptions(env, root, c, nil)
+	o = bootstrap.NoticeOptions(env, root, c, nil)
 	dir, err := os.MkdirTemp("", "ralph-notify-")
 	if err != nil {
 		return o, nil, fmt.Errorf("make a folder for the sounds: %w", err)

@@ -8,6 +8,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/prompt"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/session"
 	"github.com/ralph-loop/ralph/internal/step"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
@@ -15,7 +16,7 @@ import (
 
 func newPlan(env workspace.Env) *cobra.Command {
 	var force, checklist bool
-	x := &session{env: env, mode: "plan"}
+	x := &session.Session{Env: env, Mode: "plan"}
 	cmd := &cobra.Command{
 		Use: "plan <spec>", Short: "Have an agent make tasks from a spec",
 		Long: `Has an agent write tasks for a spec into ralph/plan.jsonl. With --from-checklist the
@@ -33,8 +34,8 @@ unticked items of the spec's own checklist become the tasks, without an agent.`,
 			if checklist {
 				return planFromChecklist(cmd, env, file)
 			}
-			x.only = file
-			return x.run(cmd.Context())
+			x.Only = file
+			return x.Run(cmd.Context())
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "drop an unfinished plan without asking (that of another spec is kept in ralph/.state/plans)")

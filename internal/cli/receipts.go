@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/console"
+	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
@@ -84,7 +86,7 @@ func showReceipt(env workspace.Env, seq int64, asJSON bool) error {
 		return err
 	}
 	defer j.Close()
-	x, err := evidence(j, &ralph.State{}, seq, nil)
+	x, err := observe.Evidence(j, &ralph.State{}, seq, nil)
 	if err != nil {
 		return err
 	}
@@ -97,8 +99,8 @@ func showReceipt(env workspace.Env, seq int64, asJSON bool) error {
 // printDressed prints a text, on a terminal so that it fits.
 func printDressed(env workspace.Env, text string) error {
 	if env.Terminal {
-		columns, _ := terminalSize()
-		text = strings.Join(dress(env, text, columns), "\n") + "\n"
+		columns, _ := console.Size()
+		text = strings.Join(console.Dress(env, text, columns), "\n") + "\n"
 	}
 	_, err := io.WriteString(env.Stdout, text)
 	return err

@@ -41,7 +41,7 @@ func runRecoverJournal(ctx context.Context, env workspace.Env, asJSON bool) erro
 	}
 	cut, err := journal.Repair(ctx, journal.Options{Root: root, Inbox: true, Plan: true, Now: time.Now, NewID: workspace.NewID, Me: me, Alive: proc.Alive})
 	if locked, ok := errors.AsType[*journal.LockedError](err); ok {
-		return &ralph.Refusal{Why: "the journal is in use: " + locked.Error() + "\n" + lockHint(locked), Kind: ralph.ErrActive}
+		return &ralph.Refusal{Why: "the journal is in use: " + locked.Error() + "\n" + workspace.LockHint(locked), Kind: ralph.ErrActive}
 	}
 	switch {
 	case err != nil && cut == nil:

@@ -7,6 +7,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/verify"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -35,7 +36,7 @@ would have been decided otherwise?`,
 }
 
 func runReplay(env workspace.Env, session string, asJSON, current bool) error {
-	result, err := replayed(env, ralph.SessionID(session), current, nil)
+	result, err := verify.Replay(env, ralph.SessionID(session), current, nil)
 	if err != nil {
 		return err
 	}

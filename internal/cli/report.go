@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/renameio/v2"
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
@@ -169,7 +170,7 @@ func runMorning(env workspace.Env, when, format, out string) error {
 	if err != nil {
 		return err
 	}
-	m := n.Morning(engineOf(j), j.Now())
+	m := n.Morning(observe.Engine(j), j.Now())
 	var b bytes.Buffer
 	write := map[string]func() error{
 		"text": func() error { return m.Text(&b, now.Location()) },

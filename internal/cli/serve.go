@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/dashboard"
 	"github.com/ralph-loop/ralph/internal/web/guard"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
@@ -60,41 +61,41 @@ func runServe(ctx context.Context, env workspace.Env, f serveFlags) error {
 	if f.json {
 		notes = env.Stderr
 	}
-	at, open := placeOfWeb(env, root, notes)
+	at, open := dashboard.AddrOfWeb(env, root, notes)
 	if f.addr != "" {
-		at = place{addr: f.addr, by: "--addr"}
+		at = dashboard.ListenAddr{Addr: f.addr, By: "--addr"}
 	}
 	if f.openGiven {
 		open = f.open
 	}
-	w, err := openWindow(env, root, "serve", at)
+	w, err := dashboard.OpenServer(env, root, "serve", at)
 	if errors.Is(err, guard.ErrTaken) {
 		return showOther(ctx, env, root, f, open)
 	}
 	if err != nil {
 		return err
 	}
-	defer w.close()
-	for _, n := range w.notes {
+	defer w.Close()
+	for _, n := range w.Notes {
 		fmt.Fprintln(notes, n)
 	}
-	link := w.guard.Link()
+	link := w.Guard.Link()
 	if f.json {
-		err = printEntry(env.Stdout, w.guard.URL(), link, os.Getpid())
+		err = printEntry(env.Stdout, w.Guard.URL(), link, os.Getpid())
 	} else {
-		_, err = fmt.Fprintf(env.Stdout, "The dashboard of %s is at %s\nOpen this link; it is good once, for ten minutes:\n\n  %s\n\nCtrl+C ends the dashboard, not the work.\n", filepath.Base(root), w.guard.URL(), link)
+		_, err = fmt.Fprintf(env.Stdout, "The dashboard of %s is at %s\nOpen this link; it is good once, for ten minutes:\n\n  %s\n\nCtrl+C ends the dashboard, not the work.\n", filepath.Base(root), w.Guard.URL(), link)
 	}
 	if err != nil {
 		return fmt.Errorf("print the link: %w", err) // nobody could come in
 	}
 	if open {
-		say(notes, browse(env, link, false))
+		say(notes, dashboard.Browse(env, link, false))
 	}
-	if err := w.run(ctx); err != nil || f.json {
+	if err := w.Run(ctx); err != nil || f.json {
 		return err
 	}
 	goesOn := ""
-	if w.board.World().Engine {
+	if w.Board.World().Engine {
 		goesOn = " The work goes on: `ralph status`, `ralph stop`."
 	}
 	fmt.Fprintf(env.Stdout, "The dashboard has ended.%s\n", goesOn)
@@ -103,11 +104,11 @@ func runServe(ctx context.Context, env workspace.Env, f serveFlags) error {
 
 // showOther prints a link to the dashboard that another process serves.
 func showOther(ctx context.Context, env workspace.Env, root string, f serveFlags, open bool) error {
-	e, err := askOther(ctx, root)
+	e, err := dashboard.AskOther(ctx, root)
 	if err != nil {
 		return err
 	}
-	if f.addr != "" && portOf(f.addr) != "0" && portOf(f.addr) != portOf(e.Address) {
+	if f.addr != "" && dashboard.PortOf(f.addr) != "0" && dashboard.PortOf(f.addr) != dashboard.PortOf(e.Address) {
 		return &ralph.Refusal{
 			Why:  fmt.Sprintf("the dashboard of this repository is served at %s already (`ralph %s`, pid %d)", e.URL, e.Command, e.Pid),
 			Hint: fmt.Sprintf("end that one first (kill %d), or leave --addr out to get a link to it", e.Pid), Kind: ralph.ErrActive,
@@ -123,11 +124,11 @@ func showOther(ctx context.Context, env workspace.Env, root string, f serveFlags
 	if err != nil {
 		return fmt.Errorf("print the link: %w", err)
 	}
-	if e.Build != buildOf(env) {
+	if e.Build != dashboard.BuildOf(env) {
 		fmt.Fprintf(notes, "It was started by another build of ralph than this one: end it (kill %d) and start it again.\n", e.Pid)
 	}
 	if open {
-		say(notes, browse(env, e.Link, false))
+		say(notes, dashboard.Browse(env, e.Link, false))
 	}
 	return nil
 }

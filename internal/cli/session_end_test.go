@@ -12,6 +12,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/session"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -54,12 +55,12 @@ func TestExitForAutopilot(t *testing.T) {
 			t.Parallel()
 			s := &ralph.State{Session: ralph.Session{Mode: "autopilot"}, Plan: ralph.Plan{Tasks: tt.tasks, Integration: tt.at}}
 			var code exit.Error
-			errors.As(exitFor(tt.reason, s, false), &code)
+			errors.As(session.ExitFor(tt.reason, s, false), &code)
 			if code.Code != tt.want {
 				t.Errorf("exit code %d, want %d", code.Code, tt.want)
 			}
 			if want := map[int]int{5: 130}[tt.want]; want > 0 { // after a signal
-				if errors.As(exitFor(tt.reason, s, true), &code); code.Code != want {
+				if errors.As(session.ExitFor(tt.reason, s, true), &code); code.Code != want {
 					t.Errorf("exit code %d after a signal, want %d", code.Code, want)
 				}
 			}
@@ -89,7 +90,7 @@ func TestExitWhenStopped(t *testing.T) {
 		{"plan, planned", ralph.State{Session: ralph.Session{Mode: "plan", Planned: []ralph.SpecID{""}}}, 0},
 	} {
 		var code exit.Error
-		if errors.As(exitFor(ralph.ReasonInterrupted, &tt.s, false), &code); code.Code != tt.want {
+		if errors.As(session.ExitFor(ralph.ReasonInterrupted, &tt.s, false), &code); code.Code != tt.want {
 			t.Errorf("%s: exit code %d, want %d", tt.name, code.Code, tt.want)
 		}
 	}
@@ -136,7 +137,7 @@ func TestCutSince(t *testing.T) {
 		"after a session that ended":        {&journal.Owner{StartedAt: at(20)}, ended, at(20)},
 		"the first of all":                  {&journal.Owner{StartedAt: at(20)}, ralph.Session{}, at(20)},
 	} {
-		if got := cutSince(tt.dead, &ralph.State{Session: tt.last}); !got.Equal(tt.want) {
+		if got := session.CutSince(tt.dead, &ralph.State{Session: tt.last}); !got.Equal(tt.want) {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/ralph-loop/ralph/internal/interceptor"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -11,7 +12,9 @@ func newShim(env workspace.Env) *cobra.Command {
 		Long: `An agent's PATH begins with a folder of small scripts that call this. It runs the real
 program, or first asks you where gate.patterns or the never list hold the call.`,
 		Example: "  ralph shim /tmp/ralph-1 git status", Args: cobra.MinimumNArgs(2), DisableFlagParsing: true,
-		RunE: func(cmd *cobra.Command, args []string) error { return runShim(cmd.Context(), env, args[0], args[1:]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return interceptor.RunShim(cmd.Context(), env, args[0], args[1:])
+		},
 	}
 }
 
@@ -19,6 +22,8 @@ func newPrePush(env workspace.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "pre-push <folder> <remote> <url>", Short: "The git hook before an agent's push", Hidden: true,
 		Example: "  ralph pre-push /tmp/ralph-1 origin https://example.com/x.git", Args: cobra.RangeArgs(2, 3), DisableFlagParsing: true,
-		RunE: func(cmd *cobra.Command, args []string) error { return runPrePush(cmd.Context(), env, args[0], args[1]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return interceptor.RunPrePush(cmd.Context(), env, args[0], args[1])
+		},
 	}
 }

@@ -2,7 +2,10 @@ package cli
 
 import (
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/console"
+	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -26,7 +29,7 @@ work. Without a terminal it prints a block for each change, with --json one obje
 				return err
 			}
 			if watch {
-				return runWatch(cmd.Context(), env, asJSON)
+				return console.Watch(cmd.Context(), env, asJSON)
 			}
 			return runStatus(env, asJSON)
 		},
@@ -41,7 +44,7 @@ func runStatus(env workspace.Env, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	engine, now := engineOf(j), j.Now()
+	engine, now := observe.Engine(j), j.Now()
 	if asJSON {
 		return workspace.PrintJSON(env.Stdout, report.StatusAll(s, engine, now))
 	}
@@ -49,7 +52,7 @@ func runStatus(env workspace.Env, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	engine.Words = newListener(env, root).words(s, engine)
+	engine.Words = observe.NewOutputTail(env, root).Words(s, engine)
 	return printDressed(env, report.Status(s, engine, now))
 }
 
@@ -102,7 +105,7 @@ func queryNext(env workspace.Env, s *ralph.State) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if list := readyList(s, c); len(list) > 0 {
+	if list := screen.ReadyList(s, c); len(list) > 0 {
 		return list, nil
 	}
 	return nil, nil // null (B-040)

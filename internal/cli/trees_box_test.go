@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/bootstrap"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/policy"
@@ -27,7 +28,7 @@ type yard struct {
 	dir   string
 	env   []string
 	calls string // a line for each git that ralph started
-	parts *parts
+	parts *bootstrap.Parts
 	x     *step.Executor
 
 	mu    sync.Mutex
@@ -43,22 +44,22 @@ func (a act) Turn(_ context.Context, in ralph.TurnInput, _ ralph.TurnHooks) (ral
 
 const complete = "<ralph>COMPLETE</ralph>"
 
-type yardOption func(*parts, *policy.Config)
+type yardOption func(*bootstrap.Parts, *policy.Config)
 
 func withChecks(commands ...string) yardOption {
-	return func(p *parts, c *policy.Config) {
+	return func(p *bootstrap.Parts, c *policy.Config) {
 		c.Checks = true
 		for _, command := range commands {
-			p.checks = append(p.checks, ralph.GateSpec{Name: command, Command: command, Timeout: time.Minute})
+			p.Checks = append(p.Checks, ralph.GateSpec{Name: command, Command: command, Timeout: time.Minute})
 		}
 	}
 }
 
 func withSetup(w config.Worktree) yardOption {
-	return func(p *parts, _ *policy.Config) { p.config.Worktree = w }
+	return func(p *bootstrap.Parts, _ *policy.Config) { p.Config.Worktree = w }
 }
 
-func inAgentMode(p *parts, c *policy.Config) { c.Session, c.Commit = "agent", true }
+func inAgentMode(p *bootstrap.Parts, c *policy.Config) { c.Session, c.Commit = "agent", true }
 
 // newYard makes a repository with a plan of tasks t-1, t-2, ... and a job for it.
 func newYard(t *testing.T, tasks int, options ...yardOption) *yard {
@@ -85,13 +86,13 @@ func newYard(t *testing.T, tasks int, options ...yardOption) *yard {
 	repo, err := git.Open(t.Context(), procs, y.dir, y.countingEnv(tmp))
 	y.must(err)
 	y.must(repo.Exclude(workspace.RuntimePaths()))
-	y.parts = &parts{root: y.dir, repo: repo, procs: procs, config: config.Defaults(), agents: map[string]step.ConfiguredAgent{}}
+	y.parts = &bootstrap.Parts{Root: y.dir, Repo: repo, Procs: procs, Config: config.Defaults(), Agents: map[string]step.ConfiguredAgent{}}
 	pc := policy.Config{Session: "autopilot", Isolated: true, Parallel: 2, Agents: []string{"ada"}, MaxIterations: 5, ConflictRetries: 3}
 	for _, o := range options {
 		o(y.parts, &pc)
 	}
-	y.x = y.parts.executor(workspace.Env{Environ: y.env}, pc, nil)
-	y.x.Agents = y.parts.agents
+	y.x = y.parts.Executor(workspace.Env{Environ: y.env}, pc, nil)
+	y.x.Agents = y.parts.Agents
 	y.agent(func(ralph.TurnInput) string { return complete })
 	for n := range tasks {
 		id := ralph.TaskID(fmt.Sprintf("t-%d", n+1))

@@ -92,7 +92,7 @@ func TestAPlanThroughTheEngine(t *testing.T) {
 			t.Errorf("a.txt: %q", text)
 		}
 	}
-	gone := worktree.Worktrees{Repo: y.parts.repo}.CleanUp(t.Context(), s)
+	gone := worktree.Worktrees{Repo: y.parts.Repo}.CleanUp(t.Context(), s)
 	if gone.Error != "" || len(gone.Kept) > 0 || len(gone.Saved) > 0 {
 		t.Errorf("cleaned up: %+v", gone)
 	}

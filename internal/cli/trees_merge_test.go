@@ -47,7 +47,7 @@ func TestAConflictIsResolved(t *testing.T) {
 	y := newYard(t, 2, withChecks("test -f b.txt"))
 	y.x.Checks = nil // the tasks themselves need no checks here
 	id := conflicting(t, y)
-	y.x.Checks = y.parts.checks
+	y.x.Checks = y.parts.Checks
 	p := y.start(id, 1)
 	if p.Branch != "ralph/t-2" || len(p.Conflicts) != 1 || p.Base != y.tip() {
 		t.Fatalf("prepared: %+v", p)
@@ -438,7 +438,7 @@ func TestCleaningUpKeepsWhatHoldsWork(t *testing.T) {
 	y.apply(ralph.TaskEnded{ID: "t-2", Status: ralph.TaskTimeout, Saw: 1})
 	y.work("t-3", 1, y.writes("three.txt", "3\n")) // not merged
 	put(t, filepath.Join(y.tree(1), "stray.txt"), "of nobody\n")
-	out := worktree.Worktrees{Repo: y.parts.repo}.CleanUp(t.Context(), y.snapshot())
+	out := worktree.Worktrees{Repo: y.parts.Repo}.CleanUp(t.Context(), y.snapshot())
 	y.equal("kept", strings.Join(out.Kept, " "), "ralph/.worktrees/2 ralph/merged-0001 ralph/t-2 ralph/t-3")
 	y.equal("removed", strings.Join(out.Removed, " "), "ralph/.worktrees/1")
 	y.equal("deleted", strings.Join(out.Branches, " "), "ralph/t-1")
@@ -449,7 +449,7 @@ func TestCleaningUpKeepsWhatHoldsWork(t *testing.T) {
 	if y.git("rev-parse", "ralph/mine") == "" {
 		t.Error("a person's branch is gone")
 	}
-	if again := (worktree.Worktrees{Repo: y.parts.repo}).CleanUp(t.Context(), y.snapshot()); again.Error != "" || len(again.Removed) > 0 {
+	if again := (worktree.Worktrees{Repo: y.parts.Repo}).CleanUp(t.Context(), y.snapshot()); again.Error != "" || len(again.Removed) > 0 {
 		t.Errorf("cleaned up again: %+v", again)
 	}
 }
@@ -479,7 +479,7 @@ func TestCleaningUpKnowsAMergeByItsParents(t *testing.T) {
 			strings.Contains(got, m.Commit+" PROJ-7") != (message != "") {
 			t.Fatalf("held: %s", got)
 		}
-		out := worktree.Worktrees{Repo: y.parts.repo}.CleanUp(t.Context(), y.snapshot())
+		out := worktree.Worktrees{Repo: y.parts.Repo}.CleanUp(t.Context(), y.snapshot())
 		if out.Error != "" {
 			t.Error(out.Error)
 		}

@@ -72,7 +72,7 @@ func TestATaskFromItsWorktreeToTheBase(t *testing.T) {
 	y.equal("main", y.git("rev-parse", "main")+y.git("status", "--porcelain"), m.Commit)
 	y.equal("the files", y.read("new.txt")+y.read("other.txt"), "new\nother\n")
 
-	gone := worktree.Worktrees{Repo: y.parts.repo}.CleanUp(t.Context(), y.snapshot())
+	gone := worktree.Worktrees{Repo: y.parts.Repo}.CleanUp(t.Context(), y.snapshot())
 	if gone.Error != "" || len(gone.Kept) > 0 || len(gone.Removed) != 2 || len(gone.Branches) != 3 {
 		t.Errorf("cleaned up: %+v", gone)
 	}

@@ -32,7 +32,7 @@ What you write yourself here, and commit here, needs no question.`,
 			if err != nil {
 				return err
 			}
-			return askTrust(cmd.Context(), env, root, c, sure)
+			return trust.Ask(cmd.Context(), env, root, c, sure)
 		},
 	}
 	cmd.Flags().BoolVar(&sure, "yes", false, "do not ask")
@@ -93,11 +93,11 @@ func trustIn(env workspace.Env) (string, config.Config, error) {
 }
 
 func showTrust(ctx context.Context, env workspace.Env, root string, c config.Config) error {
-	items, _, err := brought(root, c)
+	items, _, err := trust.Brought(root, c)
 	if err != nil {
 		return err
 	}
-	missing, known, err := untrusted(ctx, env, root, c, nil)
+	missing, known, err := trust.Untrusted(ctx, env, root, c, nil)
 	if err != nil {
 		return err
 	}

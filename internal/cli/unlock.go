@@ -46,7 +46,7 @@ func runUnlock(env workspace.Env, force, asJSON bool) error {
 	info, err := j.TakeAway(force)
 	if err != nil {
 		if locked, ok := errors.AsType[*journal.LockedError](err); ok {
-			hint := lockHint(locked)
+			hint := workspace.LockHint(locked)
 			if force && locked.Place != journal.Elsewhere {
 				hint = "--force is for the lock of another machine. " + hint
 			}
@@ -66,9 +66,9 @@ func runUnlock(env workspace.Env, force, asJSON bool) error {
 	case info == nil:
 		_, err = fmt.Fprintln(env.Stdout, "there is no lock: nothing was changed")
 	case info.Live:
-		_, err = fmt.Fprintf(env.Stdout, "removed the lock of %s\nShould its engine still be there, it stops before its next write.\n", ownerWords(info))
+		_, err = fmt.Fprintf(env.Stdout, "removed the lock of %s\nShould its engine still be there, it stops before its next write.\n", workspace.OwnerWords(info))
 	default:
-		_, err = fmt.Fprintf(env.Stdout, "removed the lock of %s, which is gone\n%s\n", ownerWords(info), j.State().NextStart(j.Carries()))
+		_, err = fmt.Fprintf(env.Stdout, "removed the lock of %s, which is gone\n%s\n", workspace.OwnerWords(info), j.State().NextStart(j.Carries()))
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"github.com/ralph-loop/ralph/internal/exit"
+	"github.com/ralph-loop/ralph/internal/verify"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -30,14 +31,14 @@ exit code is 1 when there is any.`,
 	asJSON := jsonFlag(cmd)
 	strict := cmd.Flags().Bool("strict", false, "fail also when a red check was passed over")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		v, err := verify(cmd.Context(), env, nil)
+		v, err := verify.History(cmd.Context(), env, nil)
 		if err != nil {
 			return err
 		}
 		if *asJSON {
 			err = workspace.PrintJSON(env.Stdout, v)
 		} else {
-			err = v.print(env.Stdout, *strict)
+			err = v.Print(env.Stdout, *strict)
 		}
 		if err == nil && (!v.Holds || *strict && (len(v.PassedOver) > 0 || v.Lost > 0)) {
 			return exit.Error{Code: exit.Failures}

@@ -9,7 +9,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
-	"github.com/ralph-loop/ralph/internal/web/api"
+	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -96,18 +96,18 @@ func (x explained) text(w policy.Scoring) string {
 		fmt.Fprintf(&b, "\nRank:    %d of the ready ones (`ralph why` lists them)\n", x.Rank)
 	}
 	fmt.Fprintf(&b, "\nScore:   %d\n", x.Score)
-	for _, p := range scoreParts(x.Parts, w) {
-		fmt.Fprintf(&b, "  %+5d  %s\n", p.points, p.reason)
+	for _, p := range screen.ScoreParts(x.Parts, w) {
+		fmt.Fprintf(&b, "  %+5d  %s\n", p.Points, p.Reason)
 	}
 	return b.String()
 }
 
 // whyAll lists the ready tasks, best first.
 func whyAll(w io.Writer, s *ralph.State, c policy.Config, asJSON bool) error {
-	list := readyList(s, c)
+	list := screen.ReadyList(s, c)
 	if asJSON {
 		if list == nil {
-			list = []api.Ready{}
+			list = []screen.Ready{}
 		}
 		return workspace.PrintJSON(w, list)
 	}

@@ -1,6 +1,6 @@
 // Package trust owns what a person of this machine has said may run of a repository: each
-// thing by the hash of its content, in a file outside of the repository. It does not own
-// what those things are, nor how a person is asked.
+// thing by the hash of its content, in a file outside of the repository; which things those
+// are, and the question. It does not own who must have been asked (session, doctor, cli).
 package trust
 
 import (

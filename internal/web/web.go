@@ -16,6 +16,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/web/api"
 	"github.com/ralph-loop/ralph/internal/web/asset"
 	"github.com/ralph-loop/ralph/internal/web/index"
@@ -59,7 +60,7 @@ type Options struct {
 	Turns    Turns    // what agents were told and printed; nil: pages leave it out
 	Schedule Schedule // how the scheduler sees the plan; nil: pages leave it out
 	// Next are the tasks that would start now; nil: nobody knows.
-	Next func(*ralph.State) ([]api.Ready, error)
+	Next func(*ralph.State) ([]screen.Ready, error)
 	// Settings may be changed from here; nil where they may not.
 	Settings Settings
 	// Doctor looks whether all is in order; nil where it cannot.

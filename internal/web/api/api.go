@@ -20,6 +20,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/web/index"
 )
 
@@ -46,7 +47,7 @@ type Options struct {
 	Gates  Gates  // nil: of gates only what the state has
 	Proofs Proofs // nil: nothing is decided again
 	// Next are the tasks that would start now; nil: nobody knows.
-	Next func(*ralph.State) ([]Ready, error)
+	Next func(*ralph.State) ([]screen.Ready, error)
 	// Patience is how long a reader of a stream may take nothing; 0: half a minute.
 	Patience time.Duration
 	// Panicked is told of a panic in the background; nil: nobody is.

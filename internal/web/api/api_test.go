@@ -24,6 +24,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/web/api"
 	"github.com/ralph-loop/ralph/internal/web/index"
 )
@@ -84,9 +85,9 @@ func (p *place) Evidence(_ context.Context, s *ralph.State, seq int64, step func
 	return e, &ralph.Refusal{Why: "that is no decision", Kind: ralph.ErrNotFound}
 }
 
-func (p *place) next(s *ralph.State) (list []api.Ready, err error) {
+func (p *place) next(s *ralph.State) (list []screen.Ready, err error) {
 	for _, t := range s.Plan.Tasks {
-		list = append(list, api.Ready{Task: report.QueryTask(t), Score: 30, Parts: policy.Points{Unblocks: 30}})
+		list = append(list, screen.Ready{Task: report.QueryTask(t), Score: 30, Parts: policy.Points{Unblocks: 30}})
 	}
 	return list, nil
 }

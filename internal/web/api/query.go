@@ -6,8 +6,8 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/screen"
 )
 
 // named is the input of a query for one thing.
@@ -75,20 +75,13 @@ func (x *API) gate(ctx context.Context, in *named) (report.GateDetail, error) {
 	return x.opt.Gates.Detail(ctx, s, list[i]), nil
 }
 
-// Ready is a task that would start now, with each part of its score (B-047).
-type Ready struct {
-	Task  report.TaskRecord `json:"task"`
-	Score int               `json:"score"`
-	Parts policy.Points     `json:"parts"`
-}
-
-func (x *API) next(context.Context, *none) ([]Ready, error) {
+func (x *API) next(context.Context, *none) ([]screen.Ready, error) {
 	if x.opt.Next == nil {
-		return []Ready{}, nil
+		return []screen.Ready{}, nil
 	}
 	list, err := x.opt.Next(x.opt.Source.State())
 	if list == nil {
-		list = []Ready{}
+		list = []screen.Ready{}
 	}
 	return list, err
 }

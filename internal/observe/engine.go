@@ -1,0 +1,18 @@
+// Package observe owns the reading of what a session is at that no State has: who holds the lock, the
+// newest words of a turn under way, what a receipt saw, what is changed in a work tree by now.
+//
+// It does NOT own what is made of it (screen, report), and writes nothing.
+package observe
+
+import (
+	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/report"
+)
+
+func Engine(j *journal.File) report.Engine {
+	owner := j.Holder()
+	if owner == nil {
+		return report.Engine{Carry: j.Carries()}
+	}
+	return report.Engine{Alive: true, Pid: owner.Pid, Host: owner.Host}
+}

@@ -1,0 +1,70 @@
+package observe
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/report"
+)
+
+// Evidence is one receipt with what it saw, read from a state before it on, which it takes
+// over; step, if there is one, is called for each fact.
+func Evidence(j *journal.File, s *ralph.State, seq int64, step func() error) (report.Evidence, error) {
+	var x report.Evidence
+	ask := report.Receipts{Only: seq}
+	kind := ""
+	err := j.Each(s.Seq, func(e ralph.Event) error {
+		if e.Seq == seq {
+			kind = e.Fact.Kind()
+			if err := see(&x, s, e); err != nil {
+				return err
+			}
+		}
+		ask.Add(e, s)
+		if e.Seq > seq && ask.Ended() {
+			return errEnough // nothing after it says more
+		}
+		s.Apply(e)
+		if step != nil {
+			return step()
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	list := ask.List()
+	switch {
+	case err != nil:
+		return x, err
+	case kind == "":
+		return x, &ralph.Refusal{Why: fmt.Sprintf("there is no fact %d: the journal has %d", seq, s.Seq), Hint: "`ralph receipts` lists the decisions", Kind: ralph.ErrNotFound}
+	case len(list) == 0:
+		return x, &ralph.Refusal{Why: fmt.Sprintf("fact %d (%s) is no decision", seq, kind), Hint: "`ralph receipts` lists the decisions, `ralph log --json` has every fact", Kind: ralph.ErrNotFound}
+	}
+	x.Receipt = list[0]
+	return x, nil
+}
+
+// see notes what the decision of e looked at; s is the state before it.
+func see(x *report.Evidence, s *ralph.State, e ralph.Event) error {
+	again, ok, err := policy.Redecide(s, e.Fact)
+	if !ok || err != nil {
+		return err
+	}
+	x.State, x.Config, x.Line = report.SeenOf(s, report.About(e.Fact)), s.Session.Config, e.Hash
+	x.Same, x.Again, x.Rules = again.Same, again.Now, again.Rules
+	if f, ok := e.Fact.(ralph.StepStarted); ok {
+		if x.Args, err = json.Marshal(f.Step); err != nil {
+			return fmt.Errorf("encode the step of fact %d: %w", e.Seq, err)
+		}
+	}
+	return nil
+}
+
+// errEnough ends the reading of facts early.
+var errEnough = errors.New("enough")

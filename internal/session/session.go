@@ -1,0 +1,444 @@
+// Package session owns one run of an engine command: what has to be so before it begins, the
+// session lock and its heartbeat, the first and the last facts, signals, the end at once, and
+// what is cleaned up, told and left to a person after it.
+//
+// It does NOT own the loop (engine), what a step does (step), the parts it is put together from
+// (bootstrap), or the flags of the commands (cli).
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/bootstrap"
+	"github.com/ralph-loop/ralph/internal/console"
+	"github.com/ralph-loop/ralph/internal/dashboard"
+	"github.com/ralph-loop/ralph/internal/engine"
+	"github.com/ralph-loop/ralph/internal/exit"
+	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/notify"
+	"github.com/ralph-loop/ralph/internal/person"
+	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/redact"
+	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/workspace"
+)
+
+// Session is one engine command: agent, construct or plan.
+type Session struct {
+	Env        workspace.Env
+	Mode       string
+	Only       string            // construct, plan: the spec
+	Flags      map[string]string // dotted settings
+	DryRun     bool
+	Fresh      bool // --fresh: do not resume
+	Resume     bool // --resume: resume without asking
+	AllowDirty bool
+	Trust      bool // --trust: yes to what the repository brings along
+	isolated   bool // agents work in worktrees (X-68)
+	Web        bool // --web: serve the dashboard meanwhile
+	KeepWeb    bool // and after the end, until holdWeb
+	Unattended bool // nobody will come: gates are over at once
+
+	*bootstrap.Parts
+	journal *journal.File
+	lock    *journal.SessionLock
+	console *console.Console
+	box     stallRecorder
+	courier *notify.Courier // nil before this process is the engine; under mu
+	policy  policy.Config
+	hooks   *hooks            // nil before the session begins
+	window  *dashboard.Server // the dashboard, when this process serves it
+
+	mu    sync.Mutex
+	force context.CancelCauseFunc // ends everything at once; nil before the engine runs
+	asked bool                    // by a signal, to stop
+
+	atOnce bool // it was ended at once
+}
+
+// forced is the cause of an end at once: the second Ctrl+C (D-112). Processes
+// then have only a moment between TERM and KILL.
+type forced struct{}
+
+func (forced) Error() string        { return "stopped at once" }
+func (forced) Grace() time.Duration { return 300 * time.Millisecond }
+
+// termLimit is how long SIGTERM and SIGHUP wait for the iteration to end (X-26).
+const termLimit = 30 * time.Second
+
+// Run does the whole command and returns nil or an exitError, or why nothing was begun.
+func (x *Session) Run(ctx context.Context) error {
+	var err error
+	if x.Parts, err = bootstrap.Open(ctx, x.Env, x.Flags); err != nil {
+		return err
+	}
+	if err := x.trusted(ctx); err != nil {
+		return err
+	}
+	if err := x.needsPerson(); err != nil {
+		return err
+	}
+	if err := x.choosePlace(ctx); err != nil {
+		return err
+	}
+	if err := x.Repo.Exclude(workspace.RuntimePaths()); err != nil {
+		return err
+	}
+	if err := x.askToResume(); err != nil {
+		return err
+	}
+	x.console, x.box = console.New(x.Env), stallRecorder{root: x.Root, version: x.Env.Version}
+	x.console.Redact = x.Parts.Redact
+	defer x.console.Close()
+	courier, err := notify.Open(bootstrap.NoticeOptions(x.Env, x.Root, x.Config, x.console.Ring))
+	if err != nil {
+		return err
+	}
+	x.journal, err = journal.Open(journal.Options{
+		Root: x.Root, Inbox: x.Mode == "agent", Plan: true, NewID: workspace.NewID, Observe: x.observe, Me: workspace.Me(), Alive: proc.Alive,
+		Redact: workspace.RedactFacts(func() *redact.Redactor { return x.Parts.Redact }),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = x.journal.Close() }()
+	if err := x.needsTasks(ctx); err != nil {
+		return err
+	}
+	if err := x.needsCheckout(x.journal.State()); err != nil {
+		return err
+	}
+	defer x.CloseWeb() // after the lock is free, so that open pages show that the work has ended
+	if err := x.takeLock(); err != nil {
+		return err
+	}
+	defer func() { _ = x.lock.Unlock() }()
+	defer x.CloseAgents()
+	x.openWeb(ctx)
+	x.startNotices(courier)
+	defer x.endNotices(noticeLimit)
+	if x.hooks, err = x.openHooks(ctx); err != nil {
+		return err
+	}
+	if err = x.noRoom(x.begin(ctx)); err == nil {
+		err = x.work(ctx)
+	}
+	x.anchor(ctx)
+	x.closeHooks(ctx)
+	return err
+}
+
+// needsTasks refuses an autopilot without a plan, which may just have been written
+// by hand.
+func (x *Session) needsTasks(ctx context.Context) error {
+	if x.Mode != "autopilot" {
+		return nil
+	}
+	return x.journal.Update(ctx, "cli", func(s *ralph.State) ([]ralph.Fact, error) {
+		if len(s.Plan.Tasks) > 0 {
+			return nil, nil
+		}
+		return nil, &ralph.Refusal{
+			Why: "there are no tasks in the plan", Kind: ralph.ErrUsage,
+			Hint: "`ralph plan <spec>` has an agent make some, `ralph task add <name>` adds one by hand",
+		}
+	})
+}
+
+// takeLock makes this process the engine, and ends what a dead one left behind.
+func (x *Session) takeLock() error {
+	self, err := workspace.Owner(time.Now())
+	if err != nil {
+		return err
+	}
+	lock, dead, err := x.journal.Lock(self, proc.Alive)
+	if err != nil {
+		return err
+	}
+	x.lock = lock
+	aside, err := x.journal.SetAside()
+	if err != nil {
+		return errors.Join(err, lock.Unlock())
+	}
+	if aside != "" {
+		x.console.Note("%s", aside)
+	}
+	if dead != nil {
+		then := "beginning a new session"
+		if !x.Fresh && x.resumes(x.journal.State(), x.journal.Carries()) {
+			then = "going on where it was"
+		}
+		x.console.Note("the last engine (pid %d%s) did not end cleanly; %s", dead.Pid, workspace.Elsewhere(dead, self), then)
+	}
+	if dead != nil {
+		attempt.Sweep(os.TempDir(), time.Now())
+	}
+	swept, err := x.Procs.Sweep(context.Background())
+	if err != nil {
+		return errors.Join(fmt.Errorf("end what the last engine left running: %w", err), lock.Unlock())
+	}
+	if left, err := person.ReadSessions(x.Root); err == nil {
+		swept = append(swept, x.Procs.EndSessions(context.Background(), left)...)
+	}
+	if err := x.Repo.Settle(context.Background(), CutSince(dead, x.journal.State())); err != nil {
+		return errors.Join(err, lock.Unlock())
+	}
+	for _, s := range swept {
+		x.console.Note("ended a process that the last engine left running: %s (pid %d)", s.Args, s.Pid)
+	}
+	return nil
+}
+
+// CutSince is since when there may be a git that a dead engine took with it: zero for
+// no such engine. The one that died last may have died while it waited here itself; then
+// the session that the engine before it left open tells.
+func CutSince(dead *journal.Owner, s *ralph.State) time.Time {
+	switch {
+	case dead == nil:
+		return time.Time{}
+	case s.Session.Live() && s.Session.Since.Before(dead.StartedAt):
+		return s.Session.Since
+	}
+	return dead.StartedAt
+}
+
+// begin writes session.started: a new session, or the interrupted one (X-07, X-10).
+func (x *Session) begin(ctx context.Context) error {
+	s := x.journal.State()
+	file, err := readAgentSession(x.Root)
+	if err != nil {
+		return err
+	}
+	resumed := !x.Fresh && x.resumes(s, file != nil)
+	if err := x.lookAtDirt(ctx, s, resumed); err != nil {
+		return err
+	}
+	now := time.Now()
+	started := ralph.SessionStarted{
+		ID: workspace.NewSessionID(now), Mode: x.Mode, Version: x.Env.Version, Pid: os.Getpid(), Auto: ralph.Autonomy(x.Config.Mode),
+		Plan: s.Plan.File, Steps: len(s.Plan.Tasks), DryRun: x.DryRun || x.Mode == "plan",
+	}
+	started.Host, _ = os.Hostname()
+	if started.Anchor, err = x.Repo.AnchorOf(s.Journal); err != nil {
+		return err
+	}
+	switch {
+	case resumed:
+		started.ID, started.Resumed = s.Session.ID, true
+	case file != nil && x.Mode == "agent" && !x.Fresh && s.Session.ID == "":
+		started.Carry = file // a session file without its journal (D-063)
+	}
+	x.policy = x.policyOf(started.DryRun)
+	if started.Config, err = x.policy.Encode(); err != nil {
+		return err
+	}
+	if x.Mode == "agent" || x.Mode == "autopilot" {
+		x.console.Debug, x.console.Before = x.Config.Log.Level == "debug", s
+		if started.Log, err = x.console.OpenLog(x.Root, x.Mode, now); err != nil {
+			return err
+		}
+	}
+	if words := x.alone(); words != "" {
+		x.console.Note("%s", words)
+	}
+	for _, n := range append(report.StillLimited(s, x.Chain, now), x.Notices...) {
+		x.console.Note("%s", n)
+	}
+	if err := x.lock.Name(started.ID, now); err != nil {
+		return err
+	}
+	return x.journal.Update(ctx, "engine", func(s *ralph.State) ([]ralph.Fact, error) {
+		var facts []ralph.Fact
+		started.Plan, started.Steps = s.Plan.File, len(s.Plan.Tasks) // with what a person wrote into plan.jsonl (A-040)
+		if s.Job != nil && !resumed {                                // what another session was on: its plan is kept
+			facts = append(facts, ralph.JobEnded{Status: ralph.SpecPending, Error: "left by session " + string(s.Session.ID), Rule: "X-08", Cut: true})
+		}
+		return append(facts, started), nil
+	})
+}
+
+// resumes says whether this start goes on with the session in the journal.
+func (x *Session) resumes(s *ralph.State, file bool) bool { return s.Resumable(x.Mode, x.Only, file) }
+
+// work runs the engine to its end.
+func (x *Session) work(ctx context.Context) error {
+	runCtx, force := context.WithCancelCause(ctx)
+	defer force(nil)
+	x.mu.Lock()
+	x.force = force
+	x.mu.Unlock()
+	stopSignals := x.signals(force)
+	defer stopSignals()
+	beatCtx, stopBeat := context.WithCancel(ctx)
+	defer stopBeat()
+	go heartbeat(beatCtx, person.Guarded{SessionLock: x.lock, Root: x.Root}, force, x.console.Note)
+	if err := proc.AdoptOrphans(); err != nil {
+		return x.broken(fmt.Errorf("become the parent of what agents leave behind: %w", err))
+	}
+	defer func() { _ = person.RememberSessions(x.Root) }()
+
+	x.journal.Tolerate()
+	executor := x.Executor(x.Env, x.policy, x.console)
+	executor.Now, executor.Journal = x.journal.Now, x.journal
+	executor.Room = func() error { return workspace.RoomIn(x.Root) }
+	host := engine.NewLocal(runCtx, x.journal, x.hooks.before(executor), x.journal.Now)
+	reason, err := engine.Run(host, x.policy)
+	if closeErr := host.Close(); err == nil {
+		err = closeErr
+	}
+	var end forced
+	switch {
+	case errors.As(context.Cause(runCtx), &end):
+		x.endNotices(noticeForced)
+		if err := x.shelve(ctx, executor); err != nil {
+			x.console.Note("%v", err)
+		}
+		x.atOnce = true
+		x.console.Note("stopped at once; %s", x.journal.State().NextStart(true))
+		return exit.Error{Code: exit.Interrupted}
+	case err != nil:
+		return x.broken(err)
+	}
+	if err := x.cleanUp(ctx); err != nil {
+		return err
+	}
+	s := x.journal.State()
+	if err := x.journal.Flush(); err != nil {
+		return err
+	}
+	if s.Totals.Commits > 0 {
+		if err := x.Repo.Maintain(ctx); err != nil {
+			x.console.Note("%v (the work is done; git will try again)", err)
+		}
+	}
+	x.console.Finish(s)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return ExitFor(reason, s, x.asked)
+}
+
+// observe shows each event, and looks for what concerns this process itself:
+// `ralph stop --now` from any terminal. It is called under the journal's mutex.
+func (x *Session) observe(e ralph.Event, s *ralph.State) {
+	x.console.Observe(e, s)
+	if err := x.box.observe(e, s); err != nil {
+		x.console.Note("%v", err)
+	}
+	if x.hooks != nil {
+		x.hooks.observe(e, s)
+	}
+	x.notify(e, s)
+	if f, ok := e.Fact.(ralph.Control); ok && f.Now {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if x.force != nil {
+			x.force(forced{})
+		}
+	}
+}
+
+// broken ends a session whose machinery failed: state intact, cause named.
+func (x *Session) broken(err error) error {
+	end := func(*ralph.State) ([]ralph.Fact, error) {
+		return []ralph.Fact{ralph.SessionEnded{Reason: ralph.ReasonError, Detail: err.Error()}}, nil
+	}
+	if !errors.Is(err, ralph.ErrLocked) {
+		_ = x.journal.Update(context.Background(), "engine", end) // the disk may be full: then the session counts as cut, which is as good
+	}
+	switch {
+	case errors.Is(err, journal.ErrGone):
+		return fmt.Errorf("%w\nGit, ralph/inbox.jsonl and ralph/plan.jsonl have what is left. Look at `git status`, restore what is missing (`git checkout -- ralph`), then start again: `ralph %s`", err, x.Mode)
+	case errors.Is(err, ralph.ErrLocked):
+		return fmt.Errorf("%w\nWhat was recorded before is kept, and the other engine goes on from there: `ralph status`", err)
+	case step.NoSpace(err):
+		return x.noRoom(err)
+	}
+	return fmt.Errorf("%w\nThe state is kept; %s.", err, x.journal.State().NextStart(true))
+}
+
+// noRoom says which disk is full, and what then.
+func (x *Session) noRoom(err error) error {
+	if !step.NoSpace(err) {
+		return err
+	}
+	return &workspace.FullDisk{Err: err, Advice: fmt.Sprintf("%s: free some space, then %s; what is recorded stays.", workspace.FullDisks(x.Env), x.journal.State().NextStart(true))}
+}
+
+// signals turns the first SIGINT into a wanted stop, and the second into an end
+// at once; SIGTERM and SIGHUP are a stop with a time limit (D-051, D-112, X-26).
+func (x *Session) signals(force context.CancelCauseFunc) func() {
+	ch := make(chan os.Signal, 4)
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		var limit <-chan time.Time
+		asked := false
+		for {
+			select {
+			case <-done:
+				return
+			case <-limit:
+				force(forced{})
+				return
+			case sig := <-ch:
+				if asked && sig == os.Interrupt {
+					force(forced{})
+					return
+				}
+				asked = true
+				if sig != os.Interrupt && limit == nil {
+					limit = time.After(termLimit)
+				}
+				x.stop(sig)
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(ch)
+		close(done)
+	}
+}
+
+func (x *Session) stop(sig os.Signal) {
+	cause := map[os.Signal]string{os.Interrupt: "Ctrl+C", syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP"}[sig]
+	x.mu.Lock()
+	x.asked = true
+	x.mu.Unlock()
+	_ = x.journal.Update(context.Background(), "person", func(s *ralph.State) ([]ralph.Fact, error) {
+		return s.Steer(ralph.WantStop, cause)
+	})
+	if sig == os.Interrupt {
+		x.console.Note("press Ctrl+C again to stop at once")
+	}
+}
+
+// readAgentSession reads ralph/.agent-session; nil when there is none.
+func readAgentSession(root string) (*ralph.Carry, error) {
+	const name = "ralph/.agent-session"
+	b, err := os.ReadFile(filepath.Join(root, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	var c ralph.Carry
+	if err := json.Unmarshal(b, &c); err != nil {
+		return nil, &ralph.CorruptError{File: name, Why: err.Error()}
+	}
+	return &c, nil
+}
