@@ -40,7 +40,7 @@ func imports(f *file, table, homes map[string][]string) (out []string) {
 	for _, spec := range f.ast.Imports {
 		path, _ := strconv.Unquote(spec.Path.Value)
 		if ours, ok := ourPackage(path); ok && !slices.Contains(table[f.pkg], ours) {
-			out = append(out, f.at(spec, "imports "+ours, "%s may import %v; move the code to where it may be used, or take an interface and let internal/cli wire it", f.pkg, table[f.pkg]))
+			out = append(out, f.at(spec, "imports "+ours, "%s may import %v; move the code to where it may be used, or take an interface and let internal/bootstrap put them together", f.pkg, table[f.pkg]))
 		}
 		if allowed, ok := homes[path]; ok && !slices.Contains(allowed, f.pkg) {
 			out = append(out, f.at(spec, "imports "+path, "only %s may; call that package", strings.Join(allowed, ", ")))

@@ -1,6 +1,9 @@
 package ralph_test
 
 import (
+	"go/ast"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -59,6 +62,26 @@ func TestPackageSizes(t *testing.T) {
 	for pkg := range larger() {
 		if lines[pkg] == 0 {
 			t.Errorf("%s is in larger(), and is no package", pkg)
+		}
+	}
+}
+
+// A file of internal/cli is a command: what it calls lives below (ADR 36).
+func TestFilesOfCliAreCommands(t *testing.T) {
+	t.Parallel()
+	without := map[string]string{
+		"agent_check_report.go": "what ralph agent-check prints",
+		"agent_check_stand.go":  "the repository that ralph agent-check tries an agent in",
+		"since.go":              "the flag --since, of log and report",
+	}
+	for _, f := range ourFiles(t) {
+		name := filepath.Base(f.name)
+		if f.test || f.pkg != "internal/cli" {
+			continue
+		}
+		has := slices.ContainsFunc(f.ast.Imports, func(x *ast.ImportSpec) bool { return x.Path.Value == `"github.com/spf13/cobra"` })
+		if _, known := without[name]; has == known {
+			t.Errorf("%s: has a command %v, and the table says %q: what no command is goes to the package that owns it", f.name, has, without[name])
 		}
 	}
 }

@@ -83,8 +83,8 @@ func (p *Parts) settle(environ []string) {
 	var o profile.Offered
 	p.kind = sandbox.Off
 	switch {
-	case p.Cage != nil:
-		p.kind = p.Cage.Kind
+	case p.Sandbox != nil:
+		p.kind = p.Sandbox.Kind
 	case p.Config.Sandbox.Kind != sandbox.Off:
 		o = profile.Offers(environ) // for the words: there is none
 	}

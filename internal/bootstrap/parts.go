@@ -40,7 +40,7 @@ type Parts struct {
 	Config  config.Config
 	Repo    *git.Repo
 	Procs   *proc.Runner
-	Cage    *profile.Sandbox // nil: no sandbox
+	Sandbox    *profile.Sandbox // nil: no sandbox
 	Checks  []ralph.GateSpec
 	Agents  map[string]step.ConfiguredAgent
 	Chain   []string // agents in use, in order
@@ -229,7 +229,7 @@ func (p *Parts) Executor(env workspace.Env, pc policy.Config, live step.Live) *s
 
 // CheckEnv is the environment of checks and set-up commands.
 func (p *Parts) CheckEnv(env workspace.Env) []string {
-	own, _ := workspace.CheckEnv(env.Environ, p.Config.Quality.PassEnv, p.Cage != nil)
+	own, _ := workspace.CheckEnv(env.Environ, p.Config.Quality.PassEnv, p.Sandbox != nil)
 	return env.OfPerson(own)
 }
 
@@ -254,12 +254,12 @@ func (p *Parts) OpenSandbox(env workspace.Env) error {
 		p.Notices = append(p.Notices, "no sandbox: "+o.Words()+"; agents can write wherever you can")
 		return nil
 	}
-	p.Cage = &profile.Sandbox{
+	p.Sandbox = &profile.Sandbox{
 		Kind: kind, Bwrap: o.Bwrap, Self: env.Self, Set: p.Config.Sandbox, Root: p.Root, Doors: profile.DoorsOf(env.Environ),
 	}
 	for _, name := range p.Config.Chain() {
 		if spec, ok := p.Config.AgentSpec(name); ok && agent.Known(spec) {
-			p.Cage.Programs = append(p.Cage.Programs, spec.Command[0])
+			p.Sandbox.Programs = append(p.Sandbox.Programs, spec.Command[0])
 		}
 	}
 	p.secretless(env.Environ)
@@ -272,11 +272,11 @@ func (p *Parts) OpenSandbox(env workspace.Env) error {
 
 // Around is the runner of agents, checks and set-up commands: inside the sandbox.
 func (p *Parts) Around(procs *proc.Runner) *proc.Runner {
-	if p.Cage == nil {
+	if p.Sandbox == nil {
 		return procs
 	}
 	return procs.Wrapped(func(c proc.Command) proc.Command {
-		return p.Cage.Wrap(c, p.Cage.Tree(c.Dir, proc.Getenv(c.Env, attempt.EnvSocket) != ""))
+		return p.Sandbox.Wrap(c, p.Sandbox.Tree(c.Dir, proc.Getenv(c.Env, attempt.EnvSocket) != ""))
 	})
 }
 
@@ -284,7 +284,7 @@ func (p *Parts) Around(procs *proc.Runner) *proc.Runner {
 // what its agent wrote, and run it as they like: they may write the repository and the
 // task's worktree. The others are as free as the person who wrote them.
 func (p *Parts) AroundHooks(procs *proc.Runner) *proc.Runner {
-	if p.Cage == nil {
+	if p.Sandbox == nil {
 		return procs
 	}
 	return procs.Wrapped(func(c proc.Command) proc.Command {
@@ -296,6 +296,6 @@ func (p *Parts) AroundHooks(procs *proc.Runner) *proc.Runner {
 			w, k := sandbox.Tree(dir)
 			write, keep = append(write, w...), append(keep, k...)
 		}
-		return p.Cage.Wrap(c, profile.Place{Write: write, Keep: keep})
+		return p.Sandbox.Wrap(c, profile.Place{Write: write, Keep: keep})
 	})
 }

@@ -1,5 +1,5 @@
 // Package cli owns the commands: what a person types, what it prints, and the
-// exit code. wire.go is the one place where concrete types meet. It decides
+// exit code. What they call lives in the packages below it. It decides
 // nothing about the work itself: that is policy's.
 package cli
 

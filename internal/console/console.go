@@ -60,6 +60,7 @@ type shown struct {
 	mute bool // only for the log
 }
 
+// New returns the console of a session; it draws a panel where there is a terminal.
 func New(env workspace.Env) *Console {
 	c := &Console{
 		env: env, wake: make(chan struct{}, 1), idle: make(chan struct{}), panel: newPanel(),

@@ -19,7 +19,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
-// dashboard is the repository as the dashboard sees it (web.Source), and what may be
+// Backend is the repository as the dashboard sees it (web.Source), and what may be
 // done there from it (action.Desk). It is safe for concurrent use.
 type Backend struct {
 	Env    workspace.Env
@@ -33,6 +33,7 @@ type Backend struct {
 	around   around
 }
 
+// OpenBackend opens the journal to read and write, as each command does.
 func OpenBackend(env workspace.Env, root string) (*Backend, error) {
 	writer, err := workspace.OpenJournal(env, true, true)
 	if err != nil {
@@ -74,6 +75,7 @@ func (d *Backend) log(text string) {
 	}
 }
 
+// Close closes the journal.
 func (d *Backend) Close() { _ = d.writer.Close() }
 
 // State is the newest state, with inbox.jsonl and plan.jsonl as a person has saved them;
@@ -100,10 +102,13 @@ func (d *Backend) Engine(s *ralph.State) report.Engine {
 	return e
 }
 
+// Wait implements web.Source.
 func (d *Backend) Wait(ctx context.Context, seq int64) error { return d.writer.Wait(ctx, seq) }
 
+// Each implements web.Source.
 func (d *Backend) Each(after int64, visit func(ralph.Event) error) error {
 	return d.writer.Each(after, visit)
 }
 
+// Now implements web.Source.
 func (d *Backend) Now() time.Time { return d.writer.Now() }

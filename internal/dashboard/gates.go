@@ -41,6 +41,7 @@ const (
 	mostLooked          = 100
 )
 
+// NewGateFiles returns what the pages of gates read.
 func NewGateFiles(env workspace.Env, root string) *gateFiles {
 	return &gateFiles{env: env, root: root, last: map[ralph.GateID]lookedUp{}}
 }

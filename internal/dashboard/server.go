@@ -198,6 +198,7 @@ func (p ListenAddr) refusal(err error) error {
 	return no(fmt.Sprintf("cannot listen on %s: %v", p.Addr, err), "give host:port, such as 127.0.0.1:7777")
 }
 
+// PortOf is the port of a listen address, "" for none.
 func PortOf(addr string) string {
 	_, port, _ := net.SplitHostPort(addr)
 	return port

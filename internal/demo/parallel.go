@@ -13,6 +13,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
+// RunParallel is Run with three agents on seven tasks that depend on each other.
 func RunParallel(ctx context.Context, env workspace.Env, dir string, web bool) error {
 	begin := time.Now()
 	dir, err := makeDemo(ctx, env, dir, "demo_parallel")

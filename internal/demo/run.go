@@ -25,6 +25,7 @@ import (
 //go:embed demo demo_parallel
 var demoFiles embed.FS
 
+// Run makes the demo's repository in dir ("" for a temporary folder) and works on its two specs.
 func Run(ctx context.Context, env workspace.Env, dir string, web bool) error {
 	begin := time.Now()
 	dir, err := makeDemo(ctx, env, dir, "demo")

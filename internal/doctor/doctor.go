@@ -86,6 +86,7 @@ func Examine(ctx context.Context, env workspace.Env, say func(what string)) *exa
 	return &x
 }
 
+// Print writes the findings, each with its fix below it.
 func (x *examination) Print(w io.Writer) {
 	mark := map[string]string{"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 	for _, f := range x.Findings {

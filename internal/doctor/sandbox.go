@@ -28,17 +28,17 @@ func (x *examination) proveSandbox(ctx context.Context, env workspace.Env, root 
 	if workspace.NeedsSetup(root) != nil || p.OpenSandbox(env) != nil {
 		return // a finding says so already, or there is nothing yet to keep
 	}
-	if p.Cage == nil {
+	if p.Sandbox == nil {
 		x.ownSandboxes(ctx, env, root, c)
 		return
 	}
 	procs := p.Around(p.Procs)
 	if err := TryWrites(ctx, procs, env.Environ); err != nil {
-		x.problem("sandbox", fmt.Sprintf("%s does not hold: %v", p.Cage.Kind, err), "set sandbox.kind to another kind, or to off; then gate.approvals: auto is ask")
+		x.problem("sandbox", fmt.Sprintf("%s does not hold: %v", p.Sandbox.Kind, err), "set sandbox.kind to another kind, or to off; then gate.approvals: auto is ask")
 		return
 	}
-	x.ok("sandbox", "tried: a write outside is refused by %s, one inside works", p.Cage.Kind)
-	x.proveHidden(ctx, procs, p.Cage.Logins(env.Environ), env.Environ)
+	x.ok("sandbox", "tried: a write outside is refused by %s, one inside works", p.Sandbox.Kind)
+	x.proveHidden(ctx, procs, p.Sandbox.Logins(env.Environ), env.Environ)
 	for _, name := range x.mayRun(c) {
 		spec, ok := c.AgentSpec(name)
 		environ := append(env.OfPerson(workspace.BaseEnv(env.Environ)), workspace.AgentEnv(spec, env.Environ)...)

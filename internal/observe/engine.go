@@ -9,6 +9,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/report"
 )
 
+// Engine is who works on the repository now, by the session lock.
 func Engine(j *journal.File) report.Engine {
 	owner := j.Holder()
 	if owner == nil {

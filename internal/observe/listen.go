@@ -31,6 +31,7 @@ type heard struct {
 	words string
 }
 
+// NewOutputTail returns one that has read nothing yet.
 func NewOutputTail(env workspace.Env, root string) *OutputTail {
 	return &OutputTail{env: env, root: root, heard: map[ralph.TaskID]heard{}}
 }

@@ -45,19 +45,19 @@ func (x *Session) choosePlace(ctx context.Context) error {
 	return x.onBase(ctx)
 }
 
-func (x *Session) onlyLandlock() bool { return x.Cage != nil && x.Cage.Kind == sandbox.Landlock }
+func (x *Session) onlyLandlock() bool { return x.Sandbox != nil && x.Sandbox.Kind == sandbox.Landlock }
 
 // boundPlace tells the sandbox where agents work, and puts the hooks of the repository into it.
 func (x *Session) boundPlace() {
-	if x.Cage == nil {
+	if x.Sandbox == nil {
 		return
 	}
-	x.Cage.Isolated = x.isolated
+	x.Sandbox.Isolated = x.isolated
 	if x.onlyLandlock() && !x.isolated && (!x.DryRun || x.Config.Isolation == "none") {
 		x.Notices = append(x.Notices, profile.LandlockInPlace+"; install bubblewrap, or let agents work in worktrees (isolation: worktree, `ralph autopilot`)")
 	}
 	x.Repo.Shield(filepath.Join(workspace.StateDir(x.Root), "sandbox", "hooks"), func(dir string, argv []string) ([]string, error) {
-		return x.Cage.Argv(dir, argv, x.Env.Environ)
+		return x.Sandbox.Argv(dir, argv, x.Env.Environ)
 	})
 }
 

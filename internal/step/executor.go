@@ -38,7 +38,7 @@ type Live interface {
 	Say(task ralph.TaskID, words ralph.Words)
 }
 
-// Executor carries out steps. Its fields are set once, by cli's wire.go.
+// Executor carries out steps. Its fields are set once, by bootstrap.
 type Executor struct {
 	Root   string // the repository
 	Config policy.Config

@@ -22,7 +22,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
-// TrustHow is what a person does about what is not trusted.
+// How is what a person does about what is not trusted.
 const How = "`ralph trust` shows it and asks; `--trust` says yes for a run without a terminal"
 
 // Brought are the things of a repository that run or hold less, each with the file that it
@@ -108,6 +108,7 @@ func landedBy(env workspace.Env) func(commit string) bool {
 	}
 }
 
+// Words tells a person what is not trusted, and how each thing differs from what was.
 func Words(root string, items []Item, known Repository) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s brings along what runs on this machine, or holds less than usual:\n", root)

@@ -125,6 +125,7 @@ func (v *Result) hold(ctx context.Context, repo *git.Repo) error {
 	return nil
 }
 
+// Print tells a person what holds, and the first link that does not.
 func (v Result) Print(w io.Writer, strict bool) error {
 	fmt.Fprintf(w, "%s in one chain, %s decided again\n", ralph.Count(int(v.Facts), "fact"), ralph.Count(v.Receipts, "receipt"))
 	fmt.Fprintf(w, "%s done by signal and checks", report.Tasks(v.Tasks))
