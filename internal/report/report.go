@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -303,29 +302,6 @@ func (d *draft) sessionEnded(f ralph.SessionEnded, at time.Time) {
 		h.stretch(at)
 		h.EndedAt, h.Ended, h.Detail = at, f.Reason, oneLine(f.Detail)
 	}
-}
-
-// settingRows are the settings worth a line, those at work only.
-func settingRows(c settings) []Setting {
-	var out []Setting
-	add := func(show bool, name, format string, args ...any) {
-		if show {
-			out = append(out, Setting{name, fmt.Sprintf(format, args...)})
-		}
-	}
-	add(c.Parallel > 0, "parallel", "%d", c.Parallel)
-	add(len(c.Agents) > 0, "agents", "%s", strings.Join(c.Agents, ", "))
-	add(c.Isolated, "isolation", "worktree")
-	add(c.MaxIterations > 0, "task.max_iterations", "%d", c.MaxIterations)
-	add(c.TaskTimeout > 0, "task.timeout", "%s", ralph.Elapsed(c.TaskTimeout))
-	add(c.Strategy != "", "errors.strategy", "%s, %s", c.Strategy, plural(c.MaxRetries, "retry", "retries"))
-	add(c.Parallel > 0, "checks", "%s", map[bool]string{true: "yes", false: "none"}[c.Checks])
-	add(c.Batch > 1, "merge.batch", "%d", c.Batch)
-	add(c.Isolated, "merge.resolver", "%s", cmp.Or(c.Resolver, "agent"))
-	add(c.AskToMerge, "merge.auto", "false")
-	add(c.MaxConsecutive > 0, "failures in a row that pause", "%d", c.MaxConsecutive)
-	add(c.MaxCost > 0, "max cost", "%s", ralph.Dollars(c.MaxCost))
-	return out
 }
 
 // rule counts a decision.

@@ -66,12 +66,6 @@ type SessionHead struct {
 	since time.Time // start of the stretch that runs
 }
 
-// Setting is one setting that shaped the session.
-type Setting struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
-
 // Figures are the statistics (B-100 to B-103).
 type Figures struct {
 	Counts

@@ -1,48 +1,10 @@
 package report
 
 import (
-	"encoding/json"
-	"math"
 	"time"
 
 	"github.com/ralph-loop/ralph"
 )
-
-// settings are the recorded settings (session.started) that people are shown.
-type settings struct {
-	Parallel       int           `json:"parallel"`
-	Agents         []string      `json:"agents"`
-	MaxIterations  int           `json:"max_iterations"`
-	TaskTimeout    time.Duration `json:"task_timeout"`
-	MaxRetries     int           `json:"max_retries"`
-	Strategy       string        `json:"strategy"`
-	Checks         bool          `json:"checks"`
-	Baseline       string        `json:"baseline"`
-	OnlyCommits    bool          `json:"only_commits"`
-	CheckNames     []string      `json:"check_names"`
-	Isolated       bool          `json:"isolated"`
-	MaxConsecutive int           `json:"max_consecutive"`
-	Batch          int           `json:"batch"`
-	Resolver       string        `json:"resolver"`
-	AskToMerge     bool          `json:"ask_to_merge"`
-	MaxCost        float64       `json:"max_cost"`
-	RetryBase      time.Duration `json:"retry_base"`
-	LimitWait      string        `json:"limit_wait"` // auto, ask, off
-	RecoverPrimary bool          `json:"recover_primary"`
-	Budget         budget        `json:"budget"`
-	SpecBudget     budget        `json:"spec_budget"`
-	TaskBudget     budget        `json:"task_budget"`
-}
-
-// settingsOf reads them. A journal may have none, or those of another version: what
-// is not there is not shown.
-func settingsOf(config json.RawMessage) settings {
-	var c settings
-	if len(config) > 0 && json.Unmarshal(config, &c) != nil {
-		return settings{}
-	}
-	return c
-}
 
 // Stage is `ralph query stage`.
 type Stage struct {
@@ -213,16 +175,10 @@ func counts(t ralph.Totals) Counts {
 	return out
 }
 
-// cents leaves out what adding up has left of fractions: nobody pays less than a
-// millionth of a dollar (F-33).
-func cents(dollars float64) float64 { return math.Round(dollars*1e6) / 1e6 }
-
 func roundTotals(t ralph.Totals) ralph.Totals {
 	t.Usage.Cost = cents(t.Usage.Cost)
 	return t
 }
-
-func tokens(u ralph.Usage) int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
 
 func perTask(tasks []*ralph.Task) PerTask {
 	var out PerTask
@@ -242,17 +198,6 @@ func perTask(tasks []*ralph.Task) PerTask {
 		out.Average = float64(sum) / float64(began)
 	}
 	return out
-}
-
-// mergesPending counts the done tasks whose work is not merged yet (B-103).
-func mergesPending(s *ralph.State) int {
-	n := 0
-	for _, t := range s.Plan.Tasks {
-		if q := t.Run.Queue.State; q != "" && q != ralph.MergeMerged {
-			n++
-		}
-	}
-	return n
 }
 
 // CountsOf are the counts as `ralph query stats` has them, of a session or of all.

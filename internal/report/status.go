@@ -249,17 +249,6 @@ func engineWords(s *ralph.State, engine Engine) string {
 	return fmt.Sprintf("idle (last session: %s)", x.Ended)
 }
 
-func taskCounts(s *ralph.State) string {
-	var parts []string
-	for _, status := range []ralph.TaskStatus{ralph.TaskPending, ralph.TaskActive, ralph.TaskDone, ralph.TaskFailed, ralph.TaskBlocked, ralph.TaskTimeout, ralph.TaskSkipped} {
-		n := s.CountTasks(status)
-		if n > 0 || status == ralph.TaskPending || status == ralph.TaskDone {
-			parts = append(parts, fmt.Sprintf("%d %s", n, status))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
 // stageNow names the stage that a job is in.
 func stageNow(s *ralph.State) string {
 	for _, t := range s.Stages {

@@ -9,14 +9,6 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// budget is a budget among the recorded settings; 0 is no limit.
-type budget struct {
-	Tokens     int64         `json:"tokens"`
-	Cost       float64       `json:"cost"`
-	Time       time.Duration `json:"time"`
-	Iterations int           `json:"iterations"`
-}
-
 // nearlyAll is the share of a budget from which people are warned.
 const nearlyAll = 0.8
 

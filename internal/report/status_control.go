@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -184,17 +183,6 @@ func (w WaitRecord) words(now time.Time) string {
 	return fmt.Sprintf("%s: retry %d of %d at %s after %s", w.Task, w.Attempt, w.Of, clockWords(w.Until, now), clip(w.Error, 160))
 }
 
-// errorWords says how a turn failed.
-func errorWords(f *ralph.TurnEnded) string {
-	switch {
-	case f.Err != nil:
-		return fmt.Sprintf("%s: %s", f.Err.Class, oneLine(f.Err.Message))
-	case f.Code != 0:
-		return fmt.Sprintf("%s: exit code %d", f.Exit, f.Code)
-	}
-	return string(f.Exit)
-}
-
 // LimitRecord is an agent at its limit, or one that has to show that it is not any more.
 type LimitRecord struct {
 	Agent   string    `json:"agent"`
@@ -278,19 +266,4 @@ func fullWords(percent int, filling bool) []string {
 		return []string{"context filling up"}
 	}
 	return nil
-}
-
-func inPercent(part float64) int { return int(math.Round(100 * part)) }
-
-// clockWords says when something ends: the time of day, and how long that is.
-func clockWords(t, now time.Time) string {
-	layout := "15:04:05"
-	if t.Local().Format(time.DateOnly) != now.Local().Format(time.DateOnly) {
-		layout = "Jan 2 15:04"
-	}
-	words := t.Local().Format(layout)
-	if left := t.Sub(now); left > 0 {
-		words += fmt.Sprintf(" (in %s)", strings.TrimSuffix(ralph.Elapsed(left+time.Second-1), " 0s"))
-	}
-	return words
 }

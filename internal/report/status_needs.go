@@ -84,14 +84,6 @@ func loginCommand(l *ralph.Limit) string {
 	return l.Login + ", then ralph resume"
 }
 
-// LeftWords is how long a gate still waits.
-func LeftWords(deadline, now time.Time) string {
-	if !now.Before(deadline) {
-		return "its time is over"
-	}
-	return ralph.Elapsed(deadline.Sub(now)) + " left"
-}
-
 func gateNeed(g *ralph.Gate, now time.Time) Need {
 	who := g.Task
 	if g.About != "" {

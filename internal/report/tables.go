@@ -10,24 +10,6 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// table is a part of a report as rows of plain text: markdown and HTML escape it,
-// each in its own way. What is left out is in the JSON.
-type table struct {
-	Title string
-	Note  string
-	Head  []string // a "#" before a name: the column holds numbers
-	Rows  [][]string
-}
-
-// add adds a row; most is how many there may be.
-func (t *table) add(most int, cells ...string) {
-	if len(t.Rows) < most {
-		t.Rows = append(t.Rows, cells)
-		return
-	}
-	t.Note = fmt.Sprintf("The first %d; the JSON has all of them.", most)
-}
-
 // mostRows bounds every table but that of the tasks.
 const mostRows = 200
 
@@ -60,26 +42,6 @@ func (c clockFormat) at(t time.Time) string {
 // lasted writes seconds for people.
 func lasted(seconds float64) string {
 	return took(time.Duration(seconds * float64(time.Second)))
-}
-
-// many writes a large number: 950, 12.3k, 4.5M.
-func many(n int64) string {
-	switch {
-	case n >= 1_000_000:
-		return fmt.Sprintf("%.1fM", float64(n)/1e6)
-	case n >= 10_000:
-		return fmt.Sprintf("%.1fk", float64(n)/1e3)
-	}
-	return fmt.Sprint(n)
-}
-
-// clip shortens a text to at most n runes.
-func clip(s string, n int) string {
-	s = oneLine(s)
-	if runes := []rune(s); len(runes) > n {
-		return strings.TrimSpace(string(runes[:n-1])) + "…"
-	}
-	return s
 }
 
 func (r *Result) sessionTable(at clockFormat) table {

@@ -34,14 +34,6 @@ func (d *draft) result(all, current bool) *Result {
 	return out
 }
 
-// whole is the list, never null.
-func whole[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}
-
 // sessions are the heads with the time of a session that still runs.
 func (d *draft) sessions() []SessionHead {
 	out := make([]SessionHead, len(d.heads))
@@ -290,12 +282,4 @@ func (d *draft) needsNow(tasks []TaskRow) []NeedRow {
 		out = append(out, NeedRow{fmt.Sprintf("%d more tasks ended badly", n-mostHelp), "ralph task list"})
 	}
 	return out
-}
-
-// endedWord is a status as it stands in a sentence.
-func endedWord(s ralph.TaskStatus) string {
-	if s == ralph.TaskTimeout {
-		return "timed out"
-	}
-	return string(s)
 }

@@ -1,0 +1,108 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// clip shortens a text to at most n runes.
+func clip(s string, n int) string {
+	s = oneLine(s)
+	if runes := []rune(s); len(runes) > n {
+		return strings.TrimSpace(string(runes[:n-1])) + "…"
+	}
+	return s
+}
+
+// many writes a large number: 950, 12.3k, 4.5M.
+func many(n int64) string {
+	switch {
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	case n >= 10_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	}
+	return fmt.Sprint(n)
+}
+
+// cents leaves out what adding up has left of fractions: nobody pays less than a
+// millionth of a dollar (F-33).
+func cents(dollars float64) float64 { return math.Round(dollars*1e6) / 1e6 }
+
+func tokens(u ralph.Usage) int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
+
+// LeftWords is how long a gate still waits.
+func LeftWords(deadline, now time.Time) string {
+	if !now.Before(deadline) {
+		return "its time is over"
+	}
+	return ralph.Elapsed(deadline.Sub(now)) + " left"
+}
+
+// clockWords says when something ends: the time of day, and how long that is.
+func clockWords(t, now time.Time) string {
+	layout := "15:04:05"
+	if t.Local().Format(time.DateOnly) != now.Local().Format(time.DateOnly) {
+		layout = "Jan 2 15:04"
+	}
+	words := t.Local().Format(layout)
+	if left := t.Sub(now); left > 0 {
+		words += fmt.Sprintf(" (in %s)", strings.TrimSuffix(ralph.Elapsed(left+time.Second-1), " 0s"))
+	}
+	return words
+}
+
+// errorWords says how a turn failed.
+func errorWords(f *ralph.TurnEnded) string {
+	switch {
+	case f.Err != nil:
+		return fmt.Sprintf("%s: %s", f.Err.Class, oneLine(f.Err.Message))
+	case f.Code != 0:
+		return fmt.Sprintf("%s: exit code %d", f.Exit, f.Code)
+	}
+	return string(f.Exit)
+}
+
+func inPercent(part float64) int { return int(math.Round(100 * part)) }
+
+// mergesPending counts the done tasks whose work is not merged yet (B-103).
+func mergesPending(s *ralph.State) int {
+	n := 0
+	for _, t := range s.Plan.Tasks {
+		if q := t.Run.Queue.State; q != "" && q != ralph.MergeMerged {
+			n++
+		}
+	}
+	return n
+}
+
+func taskCounts(s *ralph.State) string {
+	var parts []string
+	for _, status := range []ralph.TaskStatus{ralph.TaskPending, ralph.TaskActive, ralph.TaskDone, ralph.TaskFailed, ralph.TaskBlocked, ralph.TaskTimeout, ralph.TaskSkipped} {
+		n := s.CountTasks(status)
+		if n > 0 || status == ralph.TaskPending || status == ralph.TaskDone {
+			parts = append(parts, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// endedWord is a status as it stands in a sentence.
+func endedWord(s ralph.TaskStatus) string {
+	if s == ralph.TaskTimeout {
+		return "timed out"
+	}
+	return string(s)
+}
+
+// whole is the list, never null.
+func whole[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
