@@ -26,7 +26,7 @@ func larger() map[string]struct {
 		"internal/cli":       {4700, "a file a command, and there are 60 commands"},
 		"internal/git":       {11800, "one repository: refs and commits, worktrees and landing will part"},
 		"internal/operation": {8300, "one judge of shell commands, which is one walk over all that they do"},
-		"internal/report":    {9000, "the session report with its charts will part from what the terminal prints"},
+		"internal/report":    {3750, "the words of each fact, and lists; receipts may part from them"},
 		"internal/policy":    {7100, "the rules, all of which look at one State"},
 		"internal/step":      {5200, "one executor; its parts share the turn under way"},
 		"internal/config":    {3900, "a key of config.yaml each: what it is, its default, its words"},

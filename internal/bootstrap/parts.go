@@ -40,7 +40,7 @@ type Parts struct {
 	Config  config.Config
 	Repo    *git.Repo
 	Procs   *proc.Runner
-	Sandbox    *profile.Sandbox // nil: no sandbox
+	Sandbox *profile.Sandbox // nil: no sandbox
 	Checks  []ralph.GateSpec
 	Agents  map[string]step.ConfiguredAgent
 	Chain   []string // agents in use, in order

@@ -24,6 +24,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/sessionreport"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -240,17 +242,17 @@ func jsonRows() []string {
 		what string
 		of   any
 	}{
-		{"`ralph status --json`", report.StatusJSON{}},
-		{"`ralph query inbox`", []report.InboxRecord{}},
-		{"`ralph query tasks`, `ralph task list --json`, `ralph task show --json`", []report.TaskRecord{}},
-		{"`ralph query issues`", []report.IssueRecord{}},
+		{"`ralph status --json`", status.StatusJSON{}},
+		{"`ralph query inbox`", []status.InboxRecord{}},
+		{"`ralph query tasks`, `ralph task list --json`, `ralph task show --json`", []status.TaskRecord{}},
+		{"`ralph query issues`", []status.IssueRecord{}},
 		{"`ralph query gates`, `ralph gates --json`", []*ralph.Gate{}},
-		{"`ralph rules --json`", []report.RuleRecord{}},
-		{"`ralph query stage`", report.Stage{}},
-		{"`ralph query stats`", report.Stats{}},
+		{"`ralph rules --json`", []status.RuleRecord{}},
+		{"`ralph query stage`", status.Stage{}},
+		{"`ralph query stats`", status.Stats{}},
 		{"`ralph receipts --json`", []report.Receipt{}},
 		{"`ralph receipts <number> --json`: that, and", evidenceFields{}},
-		{"`ralph report --format json`", report.Result{}},
+		{"`ralph report --format json`", sessionreport.Result{}},
 		{"`ralph replay --json`", policy.Replayed{}},
 		{"`ralph doctor --json`", []doctor.Finding{}},
 		{"`ralph config show --json`", []config.Setting{}},

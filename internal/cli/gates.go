@@ -11,6 +11,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -49,7 +50,7 @@ The first answer wins, from whichever terminal. docs/approvals.md says what --js
 			return showGate(cmd.Context(), env, j, s, ralph.GateID(args[0]), root, *asJSON)
 		}
 		if *asJSON {
-			return workspace.PrintJSON(env.Stdout, report.QueryGates(s))
+			return workspace.PrintJSON(env.Stdout, status.QueryGates(s))
 		}
 		return listGates(env.Stdout, s, now)
 	}

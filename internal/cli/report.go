@@ -10,7 +10,8 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/observe"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/sessionreport"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -52,7 +53,7 @@ machine. It is text; --markdown, --json or -o file.md choose another form.`,
 			}
 			return runMorning(env, when, format, out)
 		}
-		opt := report.ReportOptions{All: all}
+		opt := sessionreport.ReportOptions{All: all}
 		if len(args) == 1 {
 			opt.Session = ralph.SessionID(args[0])
 		}
@@ -80,7 +81,7 @@ func formatOf(format, out string) (string, error) {
 	return "", usage("--format %s: use md, json or html", format)
 }
 
-func runReport(env workspace.Env, opt report.ReportOptions, format, out string) error {
+func runReport(env workspace.Env, opt sessionreport.ReportOptions, format, out string) error {
 	format, err := formatOf(format, out)
 	if err != nil {
 		return err
@@ -90,7 +91,7 @@ func runReport(env workspace.Env, opt report.ReportOptions, format, out string) 
 		return err
 	}
 	defer j.Close()
-	r, s := report.NewReport(opt), &ralph.State{}
+	r, s := sessionreport.NewReport(opt), &ralph.State{}
 	err = j.Each(0, func(e ralph.Event) error {
 		s.Apply(e)
 		r.Add(e, s)
@@ -161,7 +162,7 @@ func runMorning(env workspace.Env, when, format, out string) error {
 	if at.After(now) {
 		return usage("--since %s is still to come", when)
 	}
-	n, s := report.NewNight(at), &ralph.State{}
+	n, s := status.NewNight(at), &ralph.State{}
 	err = j.Each(0, func(e ralph.Event) error {
 		s.Apply(e)
 		n.Add(e, s)

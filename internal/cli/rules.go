@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -31,7 +32,7 @@ what is on the never list. Each answer that a rule gives is in ` + "`ralph log`"
 		if err != nil {
 			return err
 		}
-		rows := report.QueryRules(s, j.Now())
+		rows := status.QueryRules(s, j.Now())
 		if *asJSON {
 			return workspace.PrintJSON(env.Stdout, rows)
 		}
@@ -41,7 +42,7 @@ what is on the never list. Each answer that a rule gives is in ` + "`ralph log`"
 	return cmd
 }
 
-func listRules(w io.Writer, rows []report.RuleRecord) error {
+func listRules(w io.Writer, rows []status.RuleRecord) error {
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(w, "No answer holds from now on. `ralph approve <id> --always` makes a rule of one.")
 		return err

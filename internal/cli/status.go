@@ -4,8 +4,8 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/console"
 	"github.com/ralph-loop/ralph/internal/observe"
-	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/screen"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -46,14 +46,14 @@ func runStatus(env workspace.Env, asJSON bool) error {
 	}
 	engine, now := observe.Engine(j), j.Now()
 	if asJSON {
-		return workspace.PrintJSON(env.Stdout, report.StatusAll(s, engine, now))
+		return workspace.PrintJSON(env.Stdout, status.All(s, engine, now))
 	}
 	root, err := workspace.FindRoot(env)
 	if err != nil {
 		return err
 	}
 	engine.Words = observe.NewOutputTail(env, root).Words(s, engine)
-	return printDressed(env, report.Status(s, engine, now))
+	return printDressed(env, status.Text(s, engine, now))
 }
 
 func newQuery(env workspace.Env) *cobra.Command {
@@ -81,17 +81,17 @@ func runQuery(env workspace.Env, what string) error {
 	var result any
 	switch what {
 	case "tasks":
-		result = report.QueryTasks(s)
+		result = status.QueryTasks(s)
 	case "issues":
-		result = report.QueryIssues(s)
+		result = status.QueryIssues(s)
 	case "inbox":
-		result = report.QueryInbox(s)
+		result = status.QueryInbox(s)
 	case "stage":
-		result = report.QueryStage(s)
+		result = status.QueryStage(s)
 	case "gates":
-		result = report.QueryGates(s)
+		result = status.QueryGates(s)
 	case "stats":
-		result = report.QueryStats(s, j.Now())
+		result = status.QueryStats(s, j.Now())
 	case "next":
 		if result, err = queryNext(env, s); err != nil {
 			return err

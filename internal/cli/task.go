@@ -12,6 +12,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/records"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -196,7 +197,7 @@ func runTaskList(env workspace.Env, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return workspace.PrintJSON(env.Stdout, report.QueryTasks(s))
+		return workspace.PrintJSON(env.Stdout, status.QueryTasks(s))
 	}
 	_, err = io.WriteString(env.Stdout, report.TaskList(s))
 	return err
@@ -212,7 +213,7 @@ func runTaskShow(env workspace.Env, id string, asJSON bool) error {
 		return &ralph.Refusal{Why: fmt.Sprintf("no task %s in the plan", id), Hint: "`ralph query tasks` lists them", Kind: ralph.ErrNotFound}
 	}
 	if asJSON {
-		return workspace.PrintJSON(env.Stdout, report.QueryTask(t))
+		return workspace.PrintJSON(env.Stdout, status.QueryTask(t))
 	}
 	history, err := taskHistory(j, t.ID)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -183,7 +183,7 @@ func printTask(env workspace.Env, s *ralph.State, id ralph.TaskID, asJSON bool) 
 	case t == nil:
 		return nil
 	case asJSON:
-		return workspace.PrintJSON(env.Stdout, report.QueryTask(t))
+		return workspace.PrintJSON(env.Stdout, status.QueryTask(t))
 	}
 	more := ""
 	switch {

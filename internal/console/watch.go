@@ -15,7 +15,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/observe"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -68,7 +68,7 @@ type watcher struct {
 // look is the status at one moment.
 type look struct {
 	state  *ralph.State
-	engine report.Engine
+	engine status.Engine
 	now    time.Time
 }
 
@@ -150,7 +150,7 @@ func (b *blocks) show(l look) error {
 	if !b.change.news(l) {
 		return nil
 	}
-	text := report.Status(l.state, l.engine, l.now)
+	text := status.Text(l.state, l.engine, l.now)
 	if text == b.text {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (o *objects) show(l look) error {
 	}
 	enc := json.NewEncoder(o.out)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(report.StatusAll(l.state, l.engine, l.now)); err != nil {
+	if err := enc.Encode(status.All(l.state, l.engine, l.now)); err != nil {
 		return fmt.Errorf("print JSON: %w", err)
 	}
 	return nil
@@ -198,7 +198,7 @@ const (
 
 func (s *onTerminal) show(l look) error {
 	columns, rows := s.size()
-	lines := Dress(s.env, report.Status(l.state, l.engine, l.now), columns)
+	lines := Dress(s.env, status.Text(l.state, l.engine, l.now), columns)
 	s.text = strings.Join(lines, "\n") + "\n"
 	doing := "no engine runs" // said here too: on a small terminal its line may not fit
 	if l.engine.Alive {

@@ -18,7 +18,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/observe"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -258,10 +258,10 @@ func TestBlocksAndObjects(t *testing.T) {
 	s := &ralph.State{Seq: 1}
 	now := time.Date(2025, 1, 20, 10, 30, 0, 0, time.UTC)
 	for _, l := range []look{
-		{s, report.Engine{}, now},
-		{s, report.Engine{}, now.Add(time.Second)},
-		{s, report.Engine{Alive: true, Pid: 4}, now.Add(2 * time.Second)},
-		{&ralph.State{Seq: 2}, report.Engine{Alive: true, Pid: 4}, now.Add(3 * time.Second)},
+		{s, status.Engine{}, now},
+		{s, status.Engine{}, now.Add(time.Second)},
+		{s, status.Engine{Alive: true, Pid: 4}, now.Add(2 * time.Second)},
+		{&ralph.State{Seq: 2}, status.Engine{Alive: true, Pid: 4}, now.Add(3 * time.Second)},
 	} {
 		if err := errors.Join(b.show(l), o.show(l)); err != nil {
 			t.Fatal(err)

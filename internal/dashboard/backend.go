@@ -14,7 +14,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/records"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/web"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -94,7 +94,7 @@ func (d *Backend) Trouble() string {
 }
 
 // Engine says who works here, with the last words of the agents at work.
-func (d *Backend) Engine(s *ralph.State) report.Engine {
+func (d *Backend) Engine(s *ralph.State) status.Engine {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	e := observe.Engine(d.writer)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 )
 
 // Issue 14, Proof: the morning report says a whole bad night on one page: all that landed,
@@ -26,7 +26,7 @@ func TestMorningAfterABadNight(t *testing.T) {
 				if _, err := n.pass(12 * hour); err != nil {
 					t.Fatal(err)
 				}
-				m := report.MorningOf(n.w.mem.Events(), report.Engine{}, n.began, n.began.Add(12*hour))
+				m := status.MorningOf(n.w.mem.Events(), status.Engine{}, n.began, n.began.Add(12*hour))
 				for _, problem := range n.tells(m) {
 					t.Error(problem)
 				}
@@ -48,7 +48,7 @@ func TestMorningAfterABadNight(t *testing.T) {
 const onePage = 60 // lines
 
 // tells says what the report lacks, or has wrong.
-func (n *night) tells(m *report.Morning) []string {
+func (n *night) tells(m *status.Morning) []string {
 	var bad []string
 	say := func(format string, args ...any) { bad = append(bad, fmt.Sprintf(format, args...)) }
 	if got := len(m.Landed); got != n.good() {
@@ -58,7 +58,7 @@ func (n *night) tells(m *report.Morning) []string {
 		say("%d things need a person, want %d, one each of what is hopeless: %+v", got, want, m.Needs)
 	}
 	for _, i := range n.ills {
-		if !slices.ContainsFunc(m.Still, func(r report.StillRow) bool { return n.names(r, i) }) {
+		if !slices.ContainsFunc(m.Still, func(r status.StillRow) bool { return n.names(r, i) }) {
 			say("nothing tells of %s", i)
 		}
 	}
@@ -72,7 +72,7 @@ func (n *night) tells(m *report.Morning) []string {
 
 // names reports whether a row is about that trouble: of its kind and its agent, at its time.
 // It is known when it is met, by the next turn, which is half an hour later at most.
-func (n *night) names(r report.StillRow, i ill) bool {
+func (n *night) names(r status.StillRow, i ill) bool {
 	kinds := map[string][]ralph.StillKind{
 		"limit": {ralph.StillLimit}, "limit untold": {ralph.StillLimit}, "network": {ralph.StillNetwork}, "overloaded": {ralph.StillBusy}, "login": {ralph.StillLogin},
 		"disk": {ralph.StillDisk}, "sleep": {ralph.StillAsleep}, "crash": {ralph.StillCrash},

@@ -6,14 +6,14 @@ package observe
 
 import (
 	"github.com/ralph-loop/ralph/internal/journal"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 )
 
 // Engine is who works on the repository now, by the session lock.
-func Engine(j *journal.File) report.Engine {
+func Engine(j *journal.File) status.Engine {
 	owner := j.Holder()
 	if owner == nil {
-		return report.Engine{Carry: j.Carries()}
+		return status.Engine{Carry: j.Carries()}
 	}
-	return report.Engine{Alive: true, Pid: owner.Pid, Host: owner.Host}
+	return status.Engine{Alive: true, Pid: owner.Pid, Host: owner.Host}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/step"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -37,7 +37,7 @@ func NewOutputTail(env workspace.Env, root string) *OutputTail {
 }
 
 // Words are the last words of each agent that is in the middle of a turn.
-func (l *OutputTail) Words(s *ralph.State, engine report.Engine) map[ralph.TaskID]string {
+func (l *OutputTail) Words(s *ralph.State, engine status.Engine) map[ralph.TaskID]string {
 	out := map[ralph.TaskID]string{}
 	if !engine.Alive {
 		return out

@@ -36,13 +36,13 @@ func Plainly(e ralph.Event, before, after *ralph.State) string {
 	}
 	cause := causeOf(fields)
 	if len(parts) == 0 {
-		parts = append(parts, clip(fieldWords(fields), 300))
+		parts = append(parts, Clip(fieldWords(fields), 300))
 	}
 	words := strings.Trim(about+": "+strings.Join(parts, ", "), ": ")
 	if cause != "" {
 		words += "; cause: " + cause
 	}
-	return oneLine(words)
+	return OneLine(words)
 }
 
 // moved are the transitions between two states: of the engine, its agent, tasks and
@@ -151,7 +151,7 @@ func causeOf(fields map[string]json.RawMessage) string {
 	if rule != "" {
 		text = strings.TrimSpace(text + " (" + rule + ")")
 	}
-	return clip(oneLine(text), 300)
+	return Clip(OneLine(text), 300)
 }
 
 // fieldWords are the fields of a fact in the order of their names: `id: t-1a2b, slot: 2`.
@@ -164,7 +164,7 @@ func fieldWords(fields map[string]json.RawMessage) string {
 		if json.Unmarshal(value, &said) == nil {
 			text = said
 		}
-		parts = append(parts, name+": "+clip(text, 120))
+		parts = append(parts, name+": "+Clip(text, 120))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -6,18 +6,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ralph-loop/ralph/internal/ralphtest/storytest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 )
 
 // C-081, F-41: at level debug each fact is a line with what it moved, and why; F-34: what
 // has no line of its own is said in words, not as JSON.
 func TestDebug(t *testing.T) {
 	t.Parallel()
-	x := newStory()
-	x.begin(ralph.Task{ID: "t-0001", Name: "One"}, ralph.Task{ID: "t-0002", Name: "Two"})
+	x := storytest.New()
+	x.Begin(ralph.Task{ID: "t-0001", Name: "One"}, ralph.Task{ID: "t-0002", Name: "Two"})
 	for _, tt := range []struct {
 		name string
 		fact ralph.Fact
@@ -32,10 +35,10 @@ func TestDebug(t *testing.T) {
 		{"its answer", ralph.Answered{ID: "g-1", Text: "that one"}, "answered: gate g-1 open -> closed"},
 		{"what moves nothing", ralph.NoticeFailed{Sink: "sound", Error: "no player"}, "notice.failed: at: 0001-01-01T00:00:00Z, error: no player, sink: sound; cause: no player"},
 	} {
-		before := x.s.Clone()
-		x.add(tt.fact)
-		e := ralph.Event{Seq: x.s.Seq, By: "engine", Fact: tt.fact}
-		got := strings.SplitN(report.Debug(e, before, x.s), " ", 3)[2]
+		before := x.S.Clone()
+		x.Add(tt.fact)
+		e := ralph.Event{Seq: x.S.Seq, By: "engine", Fact: tt.fact}
+		got := strings.SplitN(report.Debug(e, before, x.S), " ", 3)[2]
 		if tt.name == "what moves nothing" {
 			if strings.Contains(got, "{") || !strings.Contains(got, "sink: sound") || !strings.HasSuffix(got, "; cause: no player") {
 				t.Errorf("%s: %q", tt.name, got)
@@ -46,7 +49,7 @@ func TestDebug(t *testing.T) {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
 	}
-	if got := report.Debug(ralph.Event{Seq: 3, By: "cli", Fact: ralph.TaskRetried{ID: "t-0001"}}, x.s, x.s); !strings.HasPrefix(got, "DEBUG: 3 task.retried by cli: ") {
+	if got := report.Debug(ralph.Event{Seq: 3, By: "cli", Fact: ralph.TaskRetried{ID: "t-0001"}}, x.S, x.S); !strings.HasPrefix(got, "DEBUG: 3 task.retried by cli: ") {
 		t.Errorf("who did it: %q", got)
 	}
 }
@@ -55,23 +58,23 @@ func TestDebug(t *testing.T) {
 // judge; between turns it is the next.
 func TestStatusWhileChecking(t *testing.T) {
 	t.Parallel()
-	x := controlled(`,"check_names":["go vet ./...","go test ./..."]`)
+	x := storytest.Controlled(`,"check_names":["go vet ./...","go test ./..."]`)
 	slot := func(want string) {
 		t.Helper()
-		x.want(t, x.status(alive(), "Slot"), want)
+		x.Want(t, x.Status(storytest.Alive(), "Slot"), want)
 	}
-	x.start("t-0001", 1)
-	x.receipt("t-0001", ralph.Turn{Stage: ralph.KindBuild, Agent: "claude", Iteration: 1}, ralph.Why{})
+	x.Start("t-0001", 1)
+	x.Receipt("t-0001", ralph.Turn{Stage: ralph.KindBuild, Agent: "claude", Iteration: 1}, ralph.Why{})
 	slot("Slot 1:  t-0001 One, iteration 1/50, claude, 0s")
-	x.add(turnOf(x.s.Task("t-0001"), ralph.KindBuild, time.Minute, complete))
+	x.Add(storytest.TurnOf(x.S.Task("t-0001"), ralph.KindBuild, time.Minute, storytest.Complete))
 	slot("Slot 1:  t-0001 One, iteration 1/50, claude, 0s")
-	x.receipt("t-0001", ralph.Check{}, ralph.Why{Rule: "B-023", Text: "it says COMPLETE"})
+	x.Receipt("t-0001", ralph.Check{}, ralph.Why{Rule: "B-023", Text: "it says COMPLETE"})
 	slot("Slot 1:  t-0001 One, iteration 1/50, checking: go vet ./..., go test ./..., claude, 0s")
-	x.want(t, x.status(alive(), "Decided"), "Decided: t-0001 One: check: it says COMPLETE (B-023)") // F-37, E-087
-	x.add(ralph.TaskAdded{Task: ralph.Task{ID: "land:j", Kind: ralph.KindLand, Status: ralph.TaskPending}}, ralph.TaskStarted{ID: "land:j"})
-	x.receipt("land:j", ralph.Land{}, ralph.Why{Rule: "P-7", Text: "all is merged"})
-	x.want(t, x.status(alive(), "Decided"), "Decided: land: all is merged (P-7)")
-	x.add(ralph.ChecksRan{Task: "t-0001", Results: []ralph.GateResult{{Name: "go test ./...", Pass: false}}})
+	x.Want(t, x.Status(storytest.Alive(), "Decided"), "Decided: t-0001 One: check: it says COMPLETE (B-023)") // F-37, E-087
+	x.Add(ralph.TaskAdded{Task: ralph.Task{ID: "land:j", Kind: ralph.KindLand, Status: ralph.TaskPending}}, ralph.TaskStarted{ID: "land:j"})
+	x.Receipt("land:j", ralph.Land{}, ralph.Why{Rule: "P-7", Text: "all is merged"})
+	x.Want(t, x.Status(storytest.Alive(), "Decided"), "Decided: land: all is merged (P-7)")
+	x.Add(ralph.ChecksRan{Task: "t-0001", Results: []ralph.GateResult{{Name: "go test ./...", Pass: false}}})
 	slot("Slot 1:  t-0001 One, iteration 2/50, claude, 0s")
 }
 
@@ -79,11 +82,11 @@ func TestStatusWhileChecking(t *testing.T) {
 func TestStuckWords(t *testing.T) {
 	t.Parallel()
 	for setting, want := range map[string]string{"": "1 iteration without a change", `,"only_commits":true`: "1 iteration without a commit"} {
-		x := controlled(setting)
-		x.start("t-0001", 1)
-		x.turn("t-0001", time.Minute, func(f *ralph.TurnEnded) { f.Changed = false })
-		x.add(ralph.Noted{Task: "t-0001", Rule: ralph.RuleStuck, Text: "stuck"})
-		x.want(t, x.status(alive(), "Slot"), "Slot 1:  t-0001 One, iteration 2/50, claude, 1m 0s, MAY BE STUCK: "+want)
+		x := storytest.Controlled(setting)
+		x.Start("t-0001", 1)
+		x.Turn("t-0001", time.Minute, func(f *ralph.TurnEnded) { f.Changed = false })
+		x.Add(ralph.Noted{Task: "t-0001", Rule: ralph.RuleStuck, Text: "stuck"})
+		x.Want(t, x.Status(storytest.Alive(), "Slot"), "Slot 1:  t-0001 One, iteration 2/50, claude, 1m 0s, MAY BE STUCK: "+want)
 	}
 }
 
@@ -91,11 +94,11 @@ func TestStuckWords(t *testing.T) {
 // the reason of a fallback is there after the end too.
 func TestStatusJSONWords(t *testing.T) {
 	t.Parallel()
-	x := controlled("")
-	x.s.Session.Usage = ralph.Usage{Cost: 0.1 + 0.2, Known: true}
-	x.s.Totals.Usage = x.s.Session.Usage
-	x.s.Session.Fallback, x.s.Session.Agent, x.s.Session.Ended = "rate-limited", "codex", ralph.ReasonComplete
-	b, err := json.Marshal(report.StatusAll(x.s, report.Engine{Pid: 7}, x.now))
+	x := storytest.Controlled("")
+	x.S.Session.Usage = ralph.Usage{Cost: 0.1 + 0.2, Known: true}
+	x.S.Totals.Usage = x.S.Session.Usage
+	x.S.Session.Fallback, x.S.Session.Agent, x.S.Session.Ended = "rate-limited", "codex", ralph.ReasonComplete
+	b, err := json.Marshal(status.All(x.S, status.Engine{Pid: 7}, x.Now))
 	if err != nil {
 		t.Fatal(err)
 	}

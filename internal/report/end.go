@@ -23,7 +23,7 @@ func EndWords(s *ralph.State) []string {
 			add("... and %d more: ralph task list", len(bad)-n)
 			break
 		}
-		what := fmt.Sprintf("%s %s: %s (%s)", t.ID, t.Status, oneLine(t.Name), Few(strings.Fields(t.Run.Reason), 20, " "))
+		what := fmt.Sprintf("%s %s: %s (%s)", t.ID, t.Status, OneLine(t.Name), Few(strings.Fields(t.Run.Reason), 20, " "))
 		if t.Run.Place.Dir != "" {
 			what += ", its worktree is kept: " + t.Run.Place.Dir
 		}

@@ -111,5 +111,5 @@ func hookRan(f ralph.HookRan) []string {
 	if last := lastWords(f.Output); last != "" {
 		line += ": " + last
 	}
-	return []string{oneLine(line)}
+	return []string{OneLine(line)}
 }

@@ -68,7 +68,7 @@ func (p *GatePast) Add(e ralph.Event) {
 		}
 	case ralph.Answered:
 		if g := p.asked[f.ID]; g != nil { // the first answer counts
-			x := GateEnd{Gate: *g, Seq: e.Seq, At: e.At, How: answeredAs(f), By: e.By, Text: f.Text, Person: f.Rule == "" && e.By != "engine"}
+			x := GateEnd{Gate: *g, Seq: e.Seq, At: e.At, How: AnsweredAs(f), By: e.By, Text: f.Text, Person: f.Rule == "" && e.By != "engine"}
 			if f.Rule != "" {
 				x.By = "rule " + string(f.Rule)
 			}
@@ -77,7 +77,7 @@ func (p *GatePast) Add(e ralph.Event) {
 	case ralph.RequestAnswered:
 		if p.Only == "" {
 			g := ralph.Gate{Kind: string(f.Request.Kind), Task: f.Task, Text: RequestWords(f.Request), Request: &f.Request, AskedAt: e.At}
-			p.end(GateEnd{Gate: g, Seq: e.Seq, At: e.At, How: answeredAs(ralph.Answered{Verdict: f.Verdict}), By: f.Rule, Text: f.Text})
+			p.end(GateEnd{Gate: g, Seq: e.Seq, At: e.At, How: AnsweredAs(ralph.Answered{Verdict: f.Verdict}), By: f.Rule, Text: f.Text})
 		}
 	case ralph.TurnEnded:
 		p.over(e, f.Task, true, string(ralph.Withdrawn), "its turn ended")

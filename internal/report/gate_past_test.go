@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ralph-loop/ralph/internal/ralphtest/storytest"
+
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
 )
@@ -17,7 +19,7 @@ func TestGatePast(t *testing.T) {
 	add := func(by string, facts ...ralph.Fact) {
 		for _, f := range facts {
 			seq++
-			p.Add(ralph.Event{Seq: seq, At: clock("2025-01-20T10:00:00Z"), By: by, Fact: f})
+			p.Add(ralph.Event{Seq: seq, At: storytest.Clock("2025-01-20T10:00:00Z"), By: by, Fact: f})
 		}
 	}
 	ask := func(id ralph.GateID, task ralph.TaskID, inTurn bool) {

@@ -1,6 +1,8 @@
-// Package report owns what people and scripts read of the state: status, the
-// inbox list, log lines, statistics and query results, as text and as JSON. It
-// is pure, and it owns neither colours nor terminals.
+// Package report owns the words that people read of facts and of what they add up to: the
+// lines of the log, lists, gates, receipts.
+//
+// It does NOT own how things stand (status), the report of a session (sessionreport), or any
+// reading and writing: each is a function of State and facts.
 package report
 
 import (
@@ -15,7 +17,7 @@ import (
 // (D-019 to D-022, X-66).
 func Inbox(s *ralph.State, now time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Inbox (%s):\n", count(len(s.Inbox), "spec"))
+	fmt.Fprintf(&b, "Inbox (%s):\n", Count(len(s.Inbox), "spec"))
 	for _, x := range s.Inbox {
 		word, at := "added", x.AddedAt
 		switch x.Status {
@@ -56,19 +58,20 @@ func Ago(at, now time.Time) string {
 	return fmt.Sprintf("%dd ago", int(d.Hours())/24)
 }
 
-func count(n int, noun string) string { return ralph.Count(n, noun) }
+// Count is ralph.Count: "1 task", "2 tasks".
+func Count(n int, noun string) string { return ralph.Count(n, noun) }
 
 // Specs writes a number of specs: `1 spec`, `3 specs`.
-func Specs(n int) string { return count(n, "spec") }
+func Specs(n int) string { return Count(n, "spec") }
 
 // Files writes a number of files, likewise.
-func Files(n int) string { return count(n, "file") }
+func Files(n int) string { return Count(n, "file") }
 
 // RedChecks writes a number of checks that failed.
-func RedChecks(n int) string { return count(n, "red check") }
+func RedChecks(n int) string { return Count(n, "red check") }
 
 // Tasks writes a number of tasks, likewise.
-func Tasks(n int) string { return count(n, "task") }
+func Tasks(n int) string { return Count(n, "task") }
 
 // Unfinished writes a number of tasks that have not ended, likewise.
-func Unfinished(n int) string { return count(n, "unfinished task") }
+func Unfinished(n int) string { return Count(n, "unfinished task") }

@@ -29,7 +29,7 @@ func lines(e ralph.Event, s *ralph.State) []string {
 	case ralph.JobEnded:
 		return jobEnded(f, s)
 	case ralph.TaskAdded:
-		if f.Task.Kind == ralph.KindLand && s.Session.Mode != pilot {
+		if f.Task.Kind == ralph.KindLand && s.Session.Mode != Pilot {
 			return []string{"CONSTRUCT: complete"}
 		}
 	case ralph.TaskEnded:
@@ -45,15 +45,15 @@ func lines(e ralph.Event, s *ralph.State) []string {
 	case ralph.Shelved:
 		return append(shelved(f), shelvedBeside(f)...)
 	case ralph.CheckoutFound:
-		return found(f)
+		return Found(f)
 	case ralph.Asked:
 		return asked(f.Gate)
 	case ralph.Answered:
 		return answered(f)
 	case ralph.TaskRejected:
-		return []string{fmt.Sprintf("VERIFY: rejected %s: %s", f.ID, oneLine(f.Reason))}
+		return []string{fmt.Sprintf("VERIFY: rejected %s: %s", f.ID, OneLine(f.Reason))}
 	case ralph.IssueAdded:
-		return []string{fmt.Sprintf("ISSUE: %s %s", f.Issue.ID, oneLine(f.Issue.Desc))}
+		return []string{fmt.Sprintf("ISSUE: %s %s", f.Issue.ID, OneLine(f.Issue.Desc))}
 	case ralph.Noted:
 		return noted(f, s)
 	case ralph.HookRan:
@@ -67,9 +67,9 @@ func committed(f ralph.Committed, s *ralph.State) []string {
 	case len(f.Rewritten) > 0:
 		return []string{"COMMIT: taken back: " + rewritten(f, s)}
 	case f.Hook != "":
-		return []string{"COMMIT: refused by a hook of the repository: " + oneLine(lastWords(f.Hook))}
+		return []string{"COMMIT: refused by a hook of the repository: " + OneLine(lastWords(f.Hook))}
 	case f.Error != "":
-		return []string{"COMMIT: failed: " + oneLine(f.Error)}
+		return []string{"COMMIT: failed: " + OneLine(f.Error)}
 	case f.Away != "": // its gate says so
 		return nil
 	case f.Nothing: // Short is of a commit that was there before
@@ -77,7 +77,7 @@ func committed(f ralph.Committed, s *ralph.State) []string {
 	case f.Short == "" && f.Subject == "":
 		return nil
 	}
-	return slices.Concat([]string{fmt.Sprintf("COMMIT: %s %q", f.Short, f.Subject)}, committedBeside(f, s), weakened(f))
+	return slices.Concat([]string{fmt.Sprintf("COMMIT: %s %q", f.Short, f.Subject)}, CommittedBeside(f, s), weakened(f))
 }
 
 // times is how often in a row the task's agent ended with the very same words.
@@ -90,7 +90,7 @@ func times(s *ralph.State, id ralph.TaskID) int {
 
 // rewritten says what a hook did that changed a commit, at the first time and then.
 func rewritten(f ralph.Committed, s *ralph.State) string {
-	files := oneLine(some(f.Rewritten, 5))
+	files := OneLine(Some(f.Rewritten, 5))
 	if t := s.Task(f.Task); t != nil && (t.Run.Commits > 1 || slices.Contains(t.Run.Checks.Reds(), ralph.CheckHook)) {
 		return "a hook of the repository changes files each time it runs: " + files
 	}
@@ -110,11 +110,11 @@ func asked(g ralph.Gate) []string {
 func GateWords(g *ralph.Gate) string {
 	switch {
 	case g.InTurn && g.Decidable():
-		return fmt.Sprintf("%s wants to %s", asker(g), oneLine(g.Text))
+		return fmt.Sprintf("%s wants to %s", asker(g), OneLine(g.Text))
 	case g.InTurn:
-		return fmt.Sprintf("%s asks: %s", asker(g), oneLine(g.Text))
+		return fmt.Sprintf("%s asks: %s", asker(g), OneLine(g.Text))
 	}
-	return oneLine(g.Text)
+	return OneLine(g.Text)
 }
 
 // asker is who waits for the answer to a gate in the middle of a turn.
@@ -129,7 +129,7 @@ func asker(g *ralph.Gate) string {
 func OptionWords(options []string) string {
 	parts := make([]string, len(options))
 	for i, o := range options {
-		parts[i] = fmt.Sprintf("%d) %s", i+1, oneLine(o))
+		parts[i] = fmt.Sprintf("%d) %s", i+1, OneLine(o))
 	}
 	return strings.Join(parts, "  ")
 }
@@ -147,12 +147,12 @@ func answered(f ralph.Answered) []string {
 	if f.Verdict != "" {
 		word = strings.ToUpper(string(f.Verdict))
 	}
-	text := oneLine(f.Text)
+	text := OneLine(f.Text)
 	if f.Rule != "" {
 		text = strings.TrimSpace(fmt.Sprintf("by rule %s %s", f.Rule, text))
 	}
 	if who := f.Who.Words(); who != "" {
-		text = strings.TrimSpace(text + " (" + oneLine(who) + ")")
+		text = strings.TrimSpace(text + " (" + OneLine(who) + ")")
 	}
 	return []string{strings.TrimSpace(fmt.Sprintf("%s: %s %s", word, f.ID, text))}
 }
@@ -160,12 +160,12 @@ func answered(f ralph.Answered) []string {
 // noted: what stops everything is said with the tasks behind it (B-063).
 func noted(f ralph.Noted, s *ralph.State) []string {
 	if f.Rule != ruleFailures {
-		return []string{"NOTE: " + oneLine(f.Text)}
+		return []string{"NOTE: " + OneLine(f.Text)}
 	}
-	out := []string{"NEEDS YOU: " + oneLine(f.Text)}
+	out := []string{"NEEDS YOU: " + OneLine(f.Text)}
 	for _, id := range s.Session.Streak {
 		if t := s.Task(id); t != nil {
-			out = append(out, fmt.Sprintf("NEEDS YOU: %s %s: %s (ralph task retry %[1]s)", id, oneLine(t.Name), oneLine(t.Run.Reason)))
+			out = append(out, fmt.Sprintf("NEEDS YOU: %s %s: %s (ralph task retry %[1]s)", id, OneLine(t.Name), OneLine(t.Run.Reason)))
 		}
 	}
 	return out
@@ -183,12 +183,12 @@ func sessionStarted(f ralph.SessionStarted, s *ralph.State) []string {
 	if mode := f.Autonomy(); mode != ralph.Autopilot {
 		lines = append(lines, "MODE: "+modeWords(mode))
 	}
-	if f.Mode == pilot && f.Resumed {
-		return append(lines, fmt.Sprintf("Session resumed: %s done, %s spent so far", count(s.Session.Count.TasksDone, "task"), s.Session.Usage.Dollars()))
+	if f.Mode == Pilot && f.Resumed {
+		return append(lines, fmt.Sprintf("Session resumed: %s done, %s spent so far", Count(s.Session.Count.TasksDone, "task"), s.Session.Usage.Dollars()))
 	}
 	if f.Resumed || f.Carry != nil {
 		lines = append(lines, fmt.Sprintf("Session resumed: %s completed, %s failed, %s spent so far",
-			count(s.Session.Completed, "spec"), count(s.Session.Failed, "spec"), s.Session.Usage.Dollars()))
+			Count(s.Session.Completed, "spec"), Count(s.Session.Failed, "spec"), s.Session.Usage.Dollars()))
 		if j := s.Job; j != nil { // cut while it was on this spec: a log names its specs (D-084)
 			lines = append(lines, jobStarted(ralph.JobStarted{ID: j.Spec, File: j.File, Resume: len(s.Plan.Tasks) > 0}, s)...)
 		}
@@ -206,7 +206,7 @@ func sessionEnded(f ralph.SessionEnded, s *ralph.State) []string {
 	if f.Reason == ralph.ReasonEmpty {
 		why = "Inbox empty. Agent stopping."
 	} else if f.Detail != "" {
-		why += " (" + oneLine(f.Detail) + ")"
+		why += " (" + OneLine(f.Detail) + ")"
 	}
 	return []string{why, Summary(s)}
 }
@@ -214,10 +214,10 @@ func sessionEnded(f ralph.SessionEnded, s *ralph.State) []string {
 // Summary is the last line of a session (D-090).
 func Summary(s *ralph.State) string {
 	x := s.Session
-	if x.Mode == pilot {
+	if x.Mode == Pilot {
 		return pilotSummary(s)
 	}
-	line := fmt.Sprintf("Session summary: %s, %s, %s", count(x.Completed, "spec"), x.Usage.Dollars(), ralph.Elapsed(x.Elapsed))
+	line := fmt.Sprintf("Session summary: %s, %s, %s", Count(x.Completed, "spec"), x.Usage.Dollars(), ralph.Elapsed(x.Elapsed))
 	if x.Failed > 0 {
 		line += fmt.Sprintf(", %d failed", x.Failed)
 	}
@@ -225,7 +225,7 @@ func Summary(s *ralph.State) string {
 }
 
 func jobStarted(f ralph.JobStarted, s *ralph.State) []string {
-	if s.Session.Mode == pilot {
+	if s.Session.Mode == Pilot {
 		return pilotStarted(f, s)
 	}
 	head := "SPEC: " + f.File
@@ -233,7 +233,7 @@ func jobStarted(f ralph.JobStarted, s *ralph.State) []string {
 		head = fmt.Sprintf("FETCH: %s %s", f.ID, f.File)
 	}
 	if f.Resume {
-		return []string{head, fmt.Sprintf("PLAN: kept, %d of %s left", s.Plan.Unfinished(), count(len(s.Plan.Tasks), "task"))}
+		return []string{head, fmt.Sprintf("PLAN: kept, %d of %s left", s.Plan.Unfinished(), Count(len(s.Plan.Tasks), "task"))}
 	}
 	return []string{head}
 }
@@ -241,8 +241,8 @@ func jobStarted(f ralph.JobStarted, s *ralph.State) []string {
 func jobEnded(f ralph.JobEnded, s *ralph.State) []string {
 	switch {
 	case f.Status == ralph.SpecFailed:
-		return []string{"FAILED: " + oneLine(f.Error)}
-	case s.Session.Mode == pilot: // its end is the session's
+		return []string{"FAILED: " + OneLine(f.Error)}
+	case s.Session.Mode == Pilot: // its end is the session's
 		return nil
 	case f.Status == ralph.SpecPending:
 		if f.Rule == "D-035" { // planned, as was asked: nothing was given up
@@ -266,18 +266,18 @@ func taskEnded(f ralph.TaskEnded, s *ralph.State) []string {
 	}
 	switch {
 	case t.Kind == ralph.KindPlan && f.Status == ralph.TaskDone:
-		return []string{fmt.Sprintf("PLAN: %s generated", count(len(s.Plan.Tasks), "task"))}
+		return []string{fmt.Sprintf("PLAN: %s generated", Count(len(s.Plan.Tasks), "task"))}
 	case !t.IsBuild() && f.Status == ralph.TaskDone:
 		if t.Kind == ralph.KindInvestigate || t.Kind == ralph.KindVerify || t.Kind == ralph.KindDecompose {
-			return []string{fmt.Sprintf("%s: %s", strings.ToUpper(string(t.Kind)), oneLine(f.Why.Text))}
+			return []string{fmt.Sprintf("%s: %s", strings.ToUpper(string(t.Kind)), OneLine(f.Why.Text))}
 		}
 		return nil
 	case !t.IsBuild():
-		return []string{fmt.Sprintf("%s: %s: %s", strings.ToUpper(string(t.Kind)), f.Status, oneLine(f.Why.Text))}
+		return []string{fmt.Sprintf("%s: %s: %s", strings.ToUpper(string(t.Kind)), f.Status, OneLine(f.Why.Text))}
 	}
-	out := []string{fmt.Sprintf("TASK: %s %s: %s (%s)", t.ID, f.Status, t.Name, oneLine(f.Why.Text))}
+	out := []string{fmt.Sprintf("TASK: %s %s: %s (%s)", t.ID, f.Status, t.Name, OneLine(f.Why.Text))}
 	if dir := t.Run.Place.Dir; dir != "" && (f.Status == ralph.TaskFailed || f.Status == ralph.TaskTimeout || f.Retry) {
-		out = append(out, fmt.Sprintf("WORKTREE: %s lies in %s, as it was left", t.ID, oneLine(dir))) // B-068
+		out = append(out, fmt.Sprintf("WORKTREE: %s lies in %s, as it was left", t.ID, OneLine(dir))) // B-068
 	}
 	return out
 }
@@ -294,10 +294,10 @@ func stepStarted(f ralph.StepStarted, s *ralph.State) []string {
 	}
 	what := t.Name
 	if t.TakesSlot() {
-		what = fmt.Sprintf("%s %s, try %d", workOf(t), t.Name, turn.Iteration)
+		what = fmt.Sprintf("%s %s, try %d", WorkOf(t), t.Name, turn.Iteration)
 	}
 	line := fmt.Sprintf("%s: %s (%s)", strings.ToUpper(string(turn.Stage)), what, turn.Agent)
-	if s.Session.Mode == pilot {
+	if s.Session.Mode == Pilot {
 		return []string{line}
 	}
 	return []string{iterationLine(s.Plan.Turns + 1), line}
@@ -310,32 +310,32 @@ func turnEnded(f ralph.TurnEnded, s *ralph.State) []string {
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	switch {
 	case f.Exit == ralph.ExitSpawn && f.Err != nil:
-		add("Failed to spawn agent %s: %s", f.Agent, oneLine(f.Err.Message))
+		add("Failed to spawn agent %s: %s", f.Agent, OneLine(f.Err.Message))
 	case f.Err != nil && times(s, f.Task) > 1:
 		add("ERROR: %s: %s: the same again, x%d", f.Agent, f.Err.Class, times(s, f.Task))
 	case f.Err != nil:
-		add("ERROR: %s: %s: %s", f.Agent, f.Err.Class, oneLine(f.Err.Message))
+		add("ERROR: %s: %s: %s", f.Agent, f.Err.Class, OneLine(f.Err.Message))
 	case f.Exit == ralph.ExitUser: // by a person, or as nobody answered it
 		add("STOPPED: %s, in the middle of its turn", f.Agent)
 	case f.Exit != ralph.ExitOK:
 		add("ERROR: %s: %s", f.Agent, f.Exit)
 	}
 	if f.Mismatch != "" {
-		add("ANSWER: does not fit: %s", oneLine(f.Mismatch))
+		add("ANSWER: does not fit: %s", OneLine(f.Mismatch))
 	}
 	switch f.Signal.Kind {
 	case ralph.SignalProgress:
-		add("PROGRESS: %d%% %s", f.Signal.Percent, oneLine(f.Signal.Text))
+		add("PROGRESS: %d%% %s", f.Signal.Percent, OneLine(f.Signal.Text))
 	case ralph.SignalBlocked, ralph.SignalHuman:
-		add("SIGNAL: %s: %s", f.Signal.Kind, oneLine(f.Signal.Text))
+		add("SIGNAL: %s: %s", f.Signal.Kind, OneLine(f.Signal.Text))
 	case ralph.SignalComplete:
 		add("SIGNAL: COMPLETE")
 	}
 	for _, d := range f.Denied {
-		add("DENIED: %s (nobody could be asked; allow it in agents.%s.args)", oneLine(d), f.Agent)
+		add("DENIED: %s (nobody could be asked; allow it in agents.%s.args)", OneLine(d), f.Agent)
 	}
 	if f.Leftover > 0 {
-		what := count(f.Leftover, "process")
+		what := Count(f.Leftover, "process")
 		if f.Leftover != 1 {
 			what = fmt.Sprintf("%d processes", f.Leftover)
 		}
@@ -345,7 +345,7 @@ func turnEnded(f ralph.TurnEnded, s *ralph.State) []string {
 }
 
 func checksRan(f ralph.ChecksRan, s *ralph.State) []string {
-	if kindOf(s, f.Task) == ralph.KindMerge {
+	if KindOf(s, f.Task) == ralph.KindMerge {
 		return mergeChecked(f, s)
 	}
 	var lines []string
@@ -357,9 +357,9 @@ func checksRan(f ralph.ChecksRan, s *ralph.State) []string {
 		case r.Pass && r.Reused:
 			lines = append(lines, fmt.Sprintf("CHECK: ok %s (it ran on this tree before)", r.Name))
 		case r.Pass && r.Name == ralph.CheckCoverage:
-			lines = append(lines, fmt.Sprintf("CHECK: ok %s (%s)", r.Name, oneLine(r.Why)))
+			lines = append(lines, fmt.Sprintf("CHECK: ok %s (%s)", r.Name, OneLine(r.Why)))
 		case r.Pass:
-			lines = append(lines, fmt.Sprintf("CHECK: ok %s (%s)", r.Name, took(r.Took)))
+			lines = append(lines, fmt.Sprintf("CHECK: ok %s (%s)", r.Name, Took(r.Took)))
 		case slices.Contains(f.Known, r.Name) && isWaived(f, r.Name, s):
 			lines = append(lines, fmt.Sprintf("CHECK: waived %s (a person let it pass)", failedWords(r)))
 		case slices.Contains(f.Known, r.Name):
@@ -371,7 +371,7 @@ func checksRan(f ralph.ChecksRan, s *ralph.State) []string {
 	return append(lines, checksWrote(f)...)
 }
 
-func failedWords(r ralph.GateResult) string { return oneLine(ralph.RedOf(r).Words()) }
+func failedWords(r ralph.GateResult) string { return OneLine(ralph.RedOf(r).Words()) }
 
 // isWaived reports whether a person let a red check of the task pass.
 func isWaived(f ralph.ChecksRan, name string, s *ralph.State) bool {
@@ -386,7 +386,7 @@ func isWaived(f ralph.ChecksRan, name string, s *ralph.State) bool {
 func whyRed(r ralph.GateResult) string {
 	switch {
 	case len(r.Findings) > 0:
-		r.Headline = findingWords(r.Findings[0])
+		r.Headline = FindingWords(r.Findings[0])
 	case r.Name == ralph.CheckEmpty:
 		r.Headline = "" // words for its agent
 	case r.Headline == "": // of a journal from before there were headlines, or of no command
@@ -396,15 +396,15 @@ func whyRed(r ralph.GateResult) string {
 	if r.Reused {
 		why += "; it was not run again, as nothing has changed since"
 	}
-	return oneLine(why)
+	return OneLine(why)
 }
 
-// redWords names a red check with what to read first of it, for lists of them.
-func redWords(r ralph.GateResult) string {
+// RedWords names a red check with what to read first of it, for lists of them.
+func RedWords(r ralph.GateResult) string {
 	if r.Headline == "" {
 		return r.Name
 	}
-	return r.Name + ": " + oneLine(r.Headline)
+	return r.Name + ": " + OneLine(r.Headline)
 }
 
 // lastWords is the last line of a check's stderr, or else of its stdout: most
@@ -426,7 +426,7 @@ func lastWords(output string) string {
 func shelved(f ralph.Shelved) []string {
 	switch {
 	case f.Error != "":
-		return []string{"SHELVE: failed: " + oneLine(f.Error)}
+		return []string{"SHELVE: failed: " + OneLine(f.Error)}
 	case f.Stash != "":
 		return []string{fmt.Sprintf("STASH: %.9s (git stash apply %.9s brings the changes back)", f.Stash, f.Stash)}
 	case f.Ref != "":
@@ -435,7 +435,8 @@ func shelved(f ralph.Shelved) []string {
 	return nil
 }
 
-func took(d time.Duration) string {
+// Took is how long something took, as lines say it.
+func Took(d time.Duration) string {
 	switch {
 	case d < time.Second:
 		return d.Round(time.Millisecond).String()
@@ -445,10 +446,10 @@ func took(d time.Duration) string {
 	return ralph.Elapsed(d)
 }
 
-// oneLine makes a text fit into one log line. Agents write it: what steers a
+// OneLine makes a text fit into one log line. Agents write it: what steers a
 // terminal is left out; what turns the direction of writing or is not seen is written as
 // Visible does, so that nobody takes the text for another one.
-func oneLine(s string) string {
+func OneLine(s string) string {
 	s = Visible(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return -1

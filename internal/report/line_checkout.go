@@ -11,22 +11,22 @@ import (
 // mostNamed is how many files or commits one line names.
 const mostNamed = 5
 
-// found are the lines of what others did in the checkout while agents worked there.
-func found(f ralph.CheckoutFound) []string {
+// Found are the lines of what others did in the checkout while agents worked there.
+func Found(f ralph.CheckoutFound) []string {
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, "FOUND: "+fmt.Sprintf(format, args...)) }
 	if f.From != "" {
 		now := "on " + f.Branch
 		if f.Branch == "" {
-			now = "detached at " + short(f.Head)
+			now = "detached at " + Short(f.Head)
 		}
-		say("the checkout is %s, it was on %s: it stays there", oneLine(now), oneLine(f.From))
+		say("the checkout is %s, it was on %s: it stays there", OneLine(now), OneLine(f.From))
 	}
 	if f.Gone {
-		say("the history was rewritten by others: it stays as it is now, at %s", short(f.Head))
+		say("the history was rewritten by others: it stays as it is now, at %s", Short(f.Head))
 	}
 	if len(f.Commits) > 0 {
-		say("%s of others: %s: kept", count(len(f.Commits)+f.More, "commit"), OtherCommits(f.Commits, f.More))
+		say("%s of others: %s: kept", Count(len(f.Commits)+f.More, "commit"), OtherCommits(f.Commits, f.More))
 	}
 	if len(f.Files) > 0 {
 		say("changed by others: %s: left out of ralph's commit", named(f.Files))
@@ -37,18 +37,18 @@ func found(f ralph.CheckoutFound) []string {
 	return lines
 }
 
-// committedBeside says what a commit found that others did.
-func committedBeside(f ralph.Committed, s *ralph.State) []string {
+// CommittedBeside says what a commit found that others did.
+func CommittedBeside(f ralph.Committed, s *ralph.State) []string {
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, "COMMIT: "+fmt.Sprintf(format, args...)) }
 	if f.Gone != "" {
-		say("%s, on which the work began, is not in the history any more: it stays so; `git reflog` has what was there", short(f.Gone))
+		say("%s, on which the work began, is not in the history any more: it stays so; `git reflog` has what was there", Short(f.Gone))
 	}
 	if len(f.Kept) > 0 {
 		say("the branch has moved while agents worked: %s: kept, ralph's commit is on top", OtherCommits(f.Kept, f.KeptMore))
 	}
 	if len(f.Apart) > 0 {
-		say("%s of agents stay as they are, since a commit of others or a remote has them: %s", count(len(f.Apart), "commit"), hashes(f.Apart))
+		say("%s of agents stay as they are, since a commit of others or a remote has them: %s", Count(len(f.Apart), "commit"), hashes(f.Apart))
 	}
 	// What checks wrote was told when they had run.
 	if left := slices.DeleteFunc(slices.Clone(f.Left), s.Checkout.ByChecks); len(left) > 0 {
@@ -83,10 +83,10 @@ func checksWrote(f ralph.ChecksRan) []string {
 func shelvedBeside(f ralph.Shelved) []string {
 	var lines []string
 	if len(f.Kept) > 0 {
-		lines = append(lines, fmt.Sprintf("KEPT: %s of others stay on the branch: %s", count(len(f.Kept)+f.KeptMore, "commit"), OtherCommits(f.Kept, f.KeptMore)))
+		lines = append(lines, fmt.Sprintf("KEPT: %s of others stay on the branch: %s", Count(len(f.Kept)+f.KeptMore, "commit"), OtherCommits(f.Kept, f.KeptMore)))
 	}
 	if len(f.Apart) > 0 {
-		lines = append(lines, fmt.Sprintf("KEPT: %s of agents too, since those stand on them: %s", count(len(f.Apart), "commit"), hashes(f.Apart)))
+		lines = append(lines, fmt.Sprintf("KEPT: %s of agents too, since those stand on them: %s", Count(len(f.Apart), "commit"), hashes(f.Apart)))
 	}
 	if len(f.Left) > 0 {
 		lines = append(lines, "KEPT: changes of others stay in the files: "+named(f.Left))
@@ -98,7 +98,7 @@ func shelvedBeside(f ralph.Shelved) []string {
 func OtherCommits(list []ralph.OtherCommit, more int) string {
 	var parts []string
 	for _, c := range list[:min(len(list), mostNamed)] {
-		parts = append(parts, fmt.Sprintf("%.7s %q by %s", c.Commit, oneLine(c.Subject), oneLine(c.By)))
+		parts = append(parts, fmt.Sprintf("%.7s %q by %s", c.Commit, OneLine(c.Subject), OneLine(c.By)))
 	}
 	if more += len(list) - len(parts); more > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more", more))
@@ -118,7 +118,7 @@ func hashes(list []string) string {
 func named(list []string) string {
 	var parts []string
 	for _, name := range list[:min(len(list), mostNamed)] {
-		parts = append(parts, oneLine(name))
+		parts = append(parts, OneLine(name))
 	}
 	if more := len(list) - len(parts); more > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more", more))

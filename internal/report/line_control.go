@@ -11,7 +11,7 @@ import (
 
 // controlLines are the lines of modes, pauses, backoffs, limits, budgets, windows and hooks.
 func controlLines(e ralph.Event, s *ralph.State) []string {
-	one := func(format string, args ...any) []string { return []string{oneLine(fmt.Sprintf(format, args...))} }
+	one := func(format string, args ...any) []string { return []string{OneLine(fmt.Sprintf(format, args...))} }
 	switch f := e.Fact.(type) {
 	case ralph.Control:
 		return control(f, s)
@@ -20,7 +20,7 @@ func controlLines(e ralph.Event, s *ralph.State) []string {
 	case ralph.Retrying:
 		line := fmt.Sprintf("RETRY: %s: %d of %d in %s", stageOr(s, f.Task), f.Attempt, f.Of, time.Duration(f.BackoffMS)*time.Millisecond)
 		if times(s, f.Task) == 0 { // else the line before says it all
-			line += " after " + clip(f.Error, 80)
+			line += " after " + Clip(f.Error, 80)
 		}
 		return one("%s", line)
 	case ralph.AgentLimited:
@@ -43,23 +43,23 @@ func controlLines(e ralph.Event, s *ralph.State) []string {
 	case ralph.BudgetWarned:
 		return one("BUDGET: %s", strings.TrimSpace(strings.Join([]string{string(f.Task), f.Text}, " ")))
 	case ralph.ContextWarned:
-		return one("CONTEXT: %s: %.0f %% of the window of %s is used (%d of %d tokens)", called(s, f.Task), 100*f.Use.Part(), f.Agent, f.Use.Used, f.Use.Window)
+		return one("CONTEXT: %s: %.0f %% of the window of %s is used (%d of %d tokens)", Called(s, f.Task), 100*f.Use.Part(), f.Agent, f.Use.Used, f.Use.Window)
 	case ralph.Compacted:
 		how := fmt.Sprintf("%s made its session shorter: %d of %d tokens", f.Agent, f.After.Used, f.Before.Used)
 		if f.How == ralph.CompactHandover {
 			how = "the next turn begins a new session of " + f.Agent + " with a summary"
 		}
-		return one("COMPACT: %s: %s", called(s, f.Task), how)
+		return one("COMPACT: %s: %s", Called(s, f.Task), how)
 	case ralph.RequestAnswered:
 		return one("%s", requestAnswered(f))
 	case ralph.SandboxRefused:
-		return one("SANDBOX: %s", refusedWords(f))
+		return one("SANDBOX: %s", RefusedWords(f))
 	case ralph.RuleAdded:
 		return one("RULE: %s: %s", f.Rule.ID, RuleWords(&f.Rule))
 	case ralph.RuleRevoked:
 		return one("RULE: %s is revoked", f.ID)
 	case ralph.Signalled:
-		return one("SIGNAL: %s: %s", f.Task, oneLine(string(f.Signal.Kind)+" "+f.Signal.Text))
+		return one("SIGNAL: %s: %s", f.Task, OneLine(string(f.Signal.Kind)+" "+f.Signal.Text))
 	case ralph.HookRan:
 		return one("HOOK: %s", hookWords(f))
 	case ralph.NoticeFailed:
@@ -80,35 +80,35 @@ func control(f ralph.Control, s *ralph.State) []string {
 	case f.Want == ralph.WantStop:
 		return []string{"STOP: finishing the current iteration (" + f.Cause + ")"}
 	case f.Want == ralph.WantPause && s.Mode() == "paused":
-		return []string{"PAUSED: " + oneLine(f.Cause)}
+		return []string{"PAUSED: " + OneLine(f.Cause)}
 	case f.Want == ralph.WantPause:
-		return []string{"PAUSE: at the end of the current iteration (" + oneLine(f.Cause) + ")"}
+		return []string{"PAUSE: at the end of the current iteration (" + OneLine(f.Cause) + ")"}
 	case f.Cause == "":
 		return []string{"RESUMED"}
 	}
-	return []string{"RESUMED: " + oneLine(f.Cause)}
+	return []string{"RESUMED: " + OneLine(f.Cause)}
 }
 
 // requestAnswered is an answer that nobody gave: by the settings, or by a person's rule.
 func requestAnswered(f ralph.RequestAnswered) string {
 	switch f.Verdict {
 	case "":
-		return fmt.Sprintf("ANSWERED: %s of %s asks %s: %s (%s)", f.Agent, f.Task, RequestWords(f.Request), clip(f.Text, 300), f.Rule)
+		return fmt.Sprintf("ANSWERED: %s of %s asks %s: %s (%s)", f.Agent, f.Task, RequestWords(f.Request), Clip(f.Text, 300), f.Rule)
 	case ralph.Denied:
 		return fmt.Sprintf("DENIED: %s of %s may not %s (%s)", f.Agent, f.Task, RequestWords(f.Request), f.Rule)
 	}
 	return fmt.Sprintf("%s: %s of %s may %s (%s)", strings.ToUpper(string(f.Verdict)), f.Agent, f.Task, RequestWords(f.Request), f.Rule)
 }
 
-// refusedWords says what the sandbox kept an agent from. What let the call pass did not open
+// RefusedWords says what the sandbox kept an agent from. What let the call pass did not open
 // the sandbox: who reads "approved" should not think so.
-func refusedWords(f ralph.SandboxRefused) string {
-	words := fmt.Sprintf("%s of %s may not write %s", f.Agent, f.Task, clip(f.Path, 300))
+func RefusedWords(f ralph.SandboxRefused) string {
+	words := fmt.Sprintf("%s of %s may not write %s", f.Agent, f.Task, Clip(f.Path, 300))
 	switch {
 	case f.Call != "" && f.Allowed != "":
-		words += fmt.Sprintf(": %q was approved (%s), and then refused by %s", clip(f.Call, 200), f.Allowed, f.Sandbox)
+		words += fmt.Sprintf(": %q was approved (%s), and then refused by %s", Clip(f.Call, 200), f.Allowed, f.Sandbox)
 	case f.Call != "":
-		words += fmt.Sprintf(": %q was refused by %s", clip(f.Call, 200), f.Sandbox)
+		words += fmt.Sprintf(": %q was refused by %s", Clip(f.Call, 200), f.Sandbox)
 	default:
 		words += ": refused by " + f.Sandbox
 	}
@@ -119,11 +119,11 @@ func refusedWords(f ralph.SandboxRefused) string {
 func RuleWords(r *ralph.AnswerRule) string {
 	what := RequestWords(r.Request)
 	if r.Verdict == "" {
-		return "answered from now on: " + what + ": " + clip(r.Text, 300)
+		return "answered from now on: " + what + ": " + Clip(r.Text, 300)
 	}
 	words := string(r.Verdict) + " from now on: " + what
 	if r.Text != "" {
-		words += " (" + clip(r.Text, 300) + ")"
+		words += " (" + Clip(r.Text, 300) + ")"
 	}
 	return words
 }
@@ -144,15 +144,15 @@ func RuleReach(r *ralph.AnswerRule) string {
 func RequestWords(q ralph.Request) string {
 	switch {
 	case q.Command != "":
-		return "run " + clip(q.Command, 300)
+		return "run " + Clip(q.Command, 300)
 	case q.Op == ralph.OpEdit:
-		return "change " + some(q.Paths, 5)
+		return "change " + Some(q.Paths, 5)
 	case q.Op == ralph.OpRead:
-		return "read " + some(q.Paths, 5)
+		return "read " + Some(q.Paths, 5)
 	case q.Op == ralph.OpTool && q.Tool != "":
-		return strings.TrimSuffix("use "+q.Tool+": "+clip(cmp.Or(q.Text, q.Detail), 300), ": ")
+		return strings.TrimSuffix("use "+q.Tool+": "+Clip(cmp.Or(q.Text, q.Detail), 300), ": ")
 	case q.Text != "":
-		return clip(q.Text, 300)
+		return Clip(q.Text, 300)
 	}
 	return "use " + q.Tool
 }

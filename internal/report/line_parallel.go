@@ -8,8 +8,8 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// pilot is the session mode of `ralph autopilot`.
-const pilot = "autopilot"
+// Pilot is the session mode of `ralph autopilot`.
+const Pilot = "autopilot"
 
 // ruleFailures marks the note that failures in a row stopped everything.
 const ruleFailures = "B-063"
@@ -33,7 +33,7 @@ func parallelLines(e ralph.Event, s *ralph.State) []string {
 	case ralph.TaskStarted:
 		return slotTaken(f, s)
 	case ralph.IntegrationStarted:
-		return []string{fmt.Sprintf("MERGE: into %s, which lands on %s (at %s)", f.Branch, baseWords(f.Base), short(f.From))}
+		return []string{fmt.Sprintf("MERGE: into %s, which lands on %s (at %s)", f.Branch, BaseWords(f.Base), Short(f.From))}
 	case ralph.Prepared:
 		return prepared(f, s)
 	case ralph.MergeQueued:
@@ -58,31 +58,31 @@ func parallelLines(e ralph.Event, s *ralph.State) []string {
 func recoveryLines(e ralph.Event, s *ralph.State) []string {
 	switch f := e.Fact.(type) {
 	case ralph.TaskRetried:
-		return []string{fmt.Sprintf("RETRY: %s is pending again", called(s, f.ID))}
+		return []string{fmt.Sprintf("RETRY: %s is pending again", Called(s, f.ID))}
 	case ralph.SkipWanted:
-		return []string{fmt.Sprintf("SKIP: %s at the end of its iteration (%s)", called(s, f.ID), oneLine(f.Reason))}
+		return []string{fmt.Sprintf("SKIP: %s at the end of its iteration (%s)", Called(s, f.ID), OneLine(f.Reason))}
 	case ralph.TaskRolledBack:
 		how := "its branch begins anew"
 		if f.Revert != "" {
-			how = "reverted by " + short(f.Revert)
+			how = "reverted by " + Short(f.Revert)
 		}
-		return append([]string{fmt.Sprintf("ROLLBACK: %s: %s", called(s, f.ID), how)}, saved(f.ID, f.Saved)...)
+		return append([]string{fmt.Sprintf("ROLLBACK: %s: %s", Called(s, f.ID), how)}, saved(f.ID, f.Saved)...)
 	case ralph.TaskCleaned:
-		return append([]string{fmt.Sprintf("CLEANUP: %s: worktree %s removed", called(s, f.ID), oneLine(f.Dir))}, saved(f.ID, f.Saved)...)
+		return append([]string{fmt.Sprintf("CLEANUP: %s: worktree %s removed", Called(s, f.ID), OneLine(f.Dir))}, saved(f.ID, f.Saved)...)
 	case ralph.TaskExtended:
-		return []string{fmt.Sprintf("EXTEND: %s may take %s", called(s, f.ID), f.Words())}
+		return []string{fmt.Sprintf("EXTEND: %s may take %s", Called(s, f.ID), f.Words())}
 	case ralph.TaskTold:
-		return []string{fmt.Sprintf("TOLD: %s: %s", called(s, f.ID), oneLine(f.Text))}
+		return []string{fmt.Sprintf("TOLD: %s: %s", Called(s, f.ID), OneLine(f.Text))}
 	case ralph.TaskAssigned:
-		return []string{"ASSIGN: " + called(s, f.ID)}
+		return []string{"ASSIGN: " + Called(s, f.ID)}
 	}
 	return controlLines(e, s)
 }
 
-// called names a task to people: `t-1a2b Name`.
-func called(s *ralph.State, id ralph.TaskID) string {
+// Called names a task to people: `t-1a2b Name`.
+func Called(s *ralph.State, id ralph.TaskID) string {
 	if t := s.Task(id); t != nil {
-		return fmt.Sprintf("%s %s", id, oneLine(t.Name))
+		return fmt.Sprintf("%s %s", id, OneLine(t.Name))
 	}
 	return string(id)
 }
@@ -91,13 +91,13 @@ func called(s *ralph.State, id ralph.TaskID) string {
 // nobody types its id.
 func stageOr(s *ralph.State, id ralph.TaskID) string {
 	if t := s.Task(id); t != nil && !t.IsBuild() && t.Name != "" {
-		return oneLine(t.Name)
+		return OneLine(t.Name)
 	}
-	return called(s, id)
+	return Called(s, id)
 }
 
-// kindOf is what a task is for, told from its id when the state has forgotten it.
-func kindOf(s *ralph.State, id ralph.TaskID) ralph.TaskKind {
+// KindOf is what a task is for, told from its id when the state has forgotten it.
+func KindOf(s *ralph.State, id ralph.TaskID) ralph.TaskKind {
 	if t := s.Task(id); t != nil {
 		if t.IsBuild() {
 			return ralph.KindBuild
@@ -111,9 +111,9 @@ func kindOf(s *ralph.State, id ralph.TaskID) ralph.TaskKind {
 	return ralph.TaskKind(kind)
 }
 
-// workOf is the task of the plan that an agent in a slot works on: for a resolve,
+// WorkOf is the task of the plan that an agent in a slot works on: for a resolve,
 // the one whose merge it mends.
-func workOf(t *ralph.Task) ralph.TaskID {
+func WorkOf(t *ralph.Task) ralph.TaskID {
 	if t.Kind == ralph.KindResolve && t.Parent != "" {
 		return t.Parent
 	}
@@ -129,17 +129,19 @@ func parentIn(stage ralph.TaskID) ralph.TaskID {
 	return stage
 }
 
-// short is a commit as people write it.
-func short(commit string) string { return commit[:min(7, len(commit))] }
+// Short is a commit as people write it.
+func Short(commit string) string { return commit[:min(7, len(commit))] }
 
-func baseWords(base string) string {
+// BaseWords names the base branch in a sentence.
+func BaseWords(base string) string {
 	if base == "" {
 		return "HEAD"
 	}
 	return base
 }
 
-func ids(list []ralph.TaskID) string {
+// IDs are ids as words.
+func IDs(list []ralph.TaskID) string {
 	words := make([]string, len(list))
 	for i, id := range list {
 		words[i] = string(id)
@@ -147,8 +149,8 @@ func ids(list []ralph.TaskID) string {
 	return strings.Join(words, ", ")
 }
 
-// some writes a list of names, the rest of a long one as a number.
-func some(names []string, most int) string {
+// Some writes a list of names, the rest of a long one as a number.
+func Some(names []string, most int) string {
 	if n := len(names); n > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), n-most)
 	}
@@ -160,9 +162,9 @@ func slotTaken(f ralph.TaskStarted, s *ralph.State) []string {
 	if t == nil || f.Slot == 0 {
 		return nil
 	}
-	what := called(s, f.ID)
+	what := Called(s, f.ID)
 	if t.Kind == ralph.KindResolve {
-		what = "resolve " + called(s, t.Parent)
+		what = "resolve " + Called(s, t.Parent)
 	}
 	return []string{fmt.Sprintf("SLOT %d: %s", f.Slot, what)}
 }
@@ -176,7 +178,7 @@ func freed(e ralph.Event) []string {
 }
 
 func pilotStarted(f ralph.JobStarted, s *ralph.State) []string {
-	lines := []string{fmt.Sprintf("PLAN: %d of %s left", s.Plan.Unfinished(), count(len(s.Plan.Tasks), "task"))}
+	lines := []string{fmt.Sprintf("PLAN: %d of %s left", s.Plan.Unfinished(), Count(len(s.Plan.Tasks), "task"))}
 	if f.File != "" {
 		lines = slices.Insert(lines, 0, "SPEC: "+f.File)
 	}
@@ -198,14 +200,14 @@ func begunBefore(s *ralph.State) []string {
 	if !begun {
 		return nil
 	}
-	return []string{oneLine(fmt.Sprintf("PLAN: %s begun by an earlier start: it is finished here; `ralph plan <spec> --force` shelves it, `ralph task edit` and `skip` change it", some(names, 3)))}
+	return []string{OneLine(fmt.Sprintf("PLAN: %s begun by an earlier start: it is finished here; `ralph plan <spec> --force` shelves it, `ralph task edit` and `skip` change it", Some(names, 3)))}
 }
 
 // pilotSummary is the last line of an autopilot session: what came of the tasks.
 func pilotSummary(s *ralph.State) string {
 	c := s.Session.Count
 	// As the tasks stand now: one that was done and then denied is not done.
-	parts := []string{count(s.CountTasks(ralph.TaskDone), "task") + " done"}
+	parts := []string{Count(s.CountTasks(ralph.TaskDone), "task") + " done"}
 	for _, x := range []struct {
 		n    int
 		word string
@@ -215,7 +217,7 @@ func pilotSummary(s *ralph.State) string {
 		{s.CountTasks(ralph.TaskBlocked), "blocked"},
 		{s.Plan.Unfinished(), "left"},
 		{c.MergesClean + c.MergesResolved, "merged"},
-		{mergesPending(s), "not merged yet"},
+		{MergesPending(s), "not merged yet"},
 	} {
 		if x.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.word))
@@ -231,11 +233,11 @@ func mergingEnded(f ralph.TaskEnded) []string {
 	if ralph.TaskKind(kind) != ralph.KindResolve || f.Status == ralph.TaskDone {
 		return nil
 	}
-	return []string{fmt.Sprintf("RESOLVE: %s %s: %s", parentIn(f.ID), f.Status, oneLine(f.Why.Text))}
+	return []string{fmt.Sprintf("RESOLVE: %s %s: %s", parentIn(f.ID), f.Status, OneLine(f.Why.Text))}
 }
 
 func prepared(f ralph.Prepared, s *ralph.State) []string {
-	kind := kindOf(s, f.Task)
+	kind := KindOf(s, f.Task)
 	if kind == ralph.KindPrepare { // the job says why it ends
 		return saved("", f.Saved)
 	}
@@ -243,12 +245,12 @@ func prepared(f ralph.Prepared, s *ralph.State) []string {
 	id := parentIn(f.Task)
 	switch {
 	case f.Error != "":
-		out = append(out, fmt.Sprintf("WORKTREE: %s cannot start: %s", id, oneLine(f.Error)))
+		out = append(out, fmt.Sprintf("WORKTREE: %s cannot start: %s", id, OneLine(f.Error)))
 	case f.Fresh:
-		out = append(out, fmt.Sprintf("WORKTREE: %s has %s (%s)", id, oneLine(f.Dir), took(f.Took)))
+		out = append(out, fmt.Sprintf("WORKTREE: %s has %s (%s)", id, OneLine(f.Dir), Took(f.Took)))
 	}
 	if len(f.Conflicts) > 0 {
-		out = append(out, fmt.Sprintf("RESOLVE: %s has both sides in %s", id, oneLine(some(f.Conflicts, 5))))
+		out = append(out, fmt.Sprintf("RESOLVE: %s has both sides in %s", id, OneLine(Some(f.Conflicts, 5))))
 	}
 	return append(out, saved(id, f.Saved)...)
 }
@@ -257,15 +259,15 @@ func prepared(f ralph.Prepared, s *ralph.State) []string {
 func merged(f ralph.Merged, s *ralph.State) []string {
 	switch {
 	case f.Error != "":
-		return []string{fmt.Sprintf("MERGE: %s failed: %s", mergeWords(f.Members, s), oneLine(f.Error))}
+		return []string{fmt.Sprintf("MERGE: %s failed: %s", mergeWords(f.Members, s), OneLine(f.Error))}
 	case f.Moved != "":
-		return []string{fmt.Sprintf("MERGE: the branch is at %s meanwhile: again", short(f.Moved))}
+		return []string{fmt.Sprintf("MERGE: the branch is at %s meanwhile: again", Short(f.Moved))}
 	case f.Conflict != nil:
 		who := mergeWords(f.Members, s)
 		if f.At != "" {
 			who = string(f.At)
 		}
-		return []string{fmt.Sprintf("MERGE: %s conflicts in %s", who, oneLine(some(conflictPaths(f.Conflict), 5)))}
+		return []string{fmt.Sprintf("MERGE: %s conflicts in %s", who, OneLine(Some(ConflictPaths(f.Conflict), 5)))}
 	case f.Advanced:
 		return mergedLines(f.Members, f.Commit, f.How, s)
 	}
@@ -283,9 +285,9 @@ func advanced(f ralph.Advanced, s *ralph.State) []string {
 	}
 	switch {
 	case f.Error != "":
-		return []string{fmt.Sprintf("MERGE: %s failed: %s", mergeWords(members, s), oneLine(f.Error))}
+		return []string{fmt.Sprintf("MERGE: %s failed: %s", mergeWords(members, s), OneLine(f.Error))}
 	case f.Moved != "":
-		return []string{fmt.Sprintf("MERGE: the branch is at %s meanwhile: again", short(f.Moved))}
+		return []string{fmt.Sprintf("MERGE: the branch is at %s meanwhile: again", Short(f.Moved))}
 	}
 	return mergedLines(members, f.Commit, how, s)
 }
@@ -294,17 +296,17 @@ func advanced(f ralph.Advanced, s *ralph.State) []string {
 func mergedLines(members []ralph.TaskID, commit, how string, s *ralph.State) []string {
 	var out []string
 	for _, id := range members {
-		out = append(out, fmt.Sprintf("MERGE: %s merged as %s (%s)", id, short(commit), mergeHow(s.Task(id), how)))
+		out = append(out, fmt.Sprintf("MERGE: %s merged as %s (%s)", id, Short(commit), MergeHow(s.Task(id), how)))
 	}
 	if len(members) == 0 {
-		out = append(out, fmt.Sprintf("MERGE: %s merged as %s", mergeWords(nil, s), short(commit)))
+		out = append(out, fmt.Sprintf("MERGE: %s merged as %s", mergeWords(nil, s), Short(commit)))
 	}
 	return out
 }
 
-// mergeHow says how a task was merged: clean, resolved by an agent or a person on
+// MergeHow says how a task was merged: clean, resolved by an agent or a person on
 // the way, or without a merge commit (B-103).
-func mergeHow(t *ralph.Task, how string) string {
+func MergeHow(t *ralph.Task, how string) string {
 	switch {
 	case t != nil && t.Run.Queue.Resolves > 0:
 		return "resolved"
@@ -317,16 +319,17 @@ func mergeHow(t *ralph.Task, how string) string {
 // mergeWords names what is merged: tasks, or with none the base's own commits.
 func mergeWords(members []ralph.TaskID, s *ralph.State) string {
 	if len(members) > 0 {
-		return ids(members)
+		return IDs(members)
 	}
 	base := ""
 	if s.Plan.Integration != nil {
 		base = s.Plan.Integration.Base
 	}
-	return "what " + baseWords(base) + " has got meanwhile"
+	return "what " + BaseWords(base) + " has got meanwhile"
 }
 
-func conflictPaths(c *ralph.Conflict) []string {
+// ConflictPaths are the files that do not merge.
+func ConflictPaths(c *ralph.Conflict) []string {
 	paths := make([]string, len(c.Files))
 	for i, f := range c.Files {
 		paths[i] = f.Path
@@ -341,10 +344,10 @@ func mergeChecked(f ralph.ChecksRan, s *ralph.State) []string {
 		members = t.Members
 	}
 	if over := ralph.PassedOverWords(f.PassedOver()); f.Pass && over != "" {
-		return []string{fmt.Sprintf("MERGE: %s, with %s (%s)", oneLine(over), mergeWords(members, s), took(f.Took))}
+		return []string{fmt.Sprintf("MERGE: %s, with %s (%s)", OneLine(over), mergeWords(members, s), Took(f.Took))}
 	}
 	if f.Pass {
-		return []string{fmt.Sprintf("MERGE: checks green with %s (%s)", mergeWords(members, s), took(f.Took))}
+		return []string{fmt.Sprintf("MERGE: checks green with %s (%s)", mergeWords(members, s), Took(f.Took))}
 	}
 	var out []string
 	for _, r := range f.Results {
@@ -358,28 +361,28 @@ func mergeChecked(f ralph.ChecksRan, s *ralph.State) []string {
 // baseline tells what is red without anybody's work. Before any work it is told once for
 // people to choose (R-H3); in the middle of it the log alone has it.
 func baseline(f ralph.BaselineRan, s *ralph.State) []string {
-	first := kindOf(s, f.Task) == ralph.KindPrepare
+	first := KindOf(s, f.Task) == ralph.KindPrepare
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	switch {
 	case f.Skipped != "", first && len(f.Red) == 0:
 	case len(f.Red) == 0:
-		add("BASELINE: %s is green without the work", short(f.Commit))
+		add("BASELINE: %s is green without the work", Short(f.Commit))
 	case !first:
-		add("BASELINE: %s is red without the work: %s", short(f.Commit), oneLine(strings.Join(redNames(f), ", ")))
+		add("BASELINE: %s is red without the work: %s", Short(f.Commit), OneLine(strings.Join(redNames(f), ", ")))
 	default:
-		add("BASELINE: red before any work: %s", oneLine(strings.Join(redNames(f), ", ")))
-		if settingsOf(s.Session.Config).Baseline == "known" {
+		add("BASELINE: red before any work: %s", OneLine(strings.Join(redNames(f), ", ")))
+		if SettingsOf(s.Session.Config).Baseline == "known" {
 			add("NOTE: what fails in this very way is let pass and told (quality.baseline is known); what else fails is red")
 		} else {
 			add("NOTE: red is red (quality.baseline is strict): mend it first, or give it to a task. To let pass what fails in this very way: ralph config edit quality.baseline=known")
 		}
 	}
 	if len(f.Restored) > 0 {
-		add("NOTE: the checks changed %s; the files are as the commit has them again, what was in them is %s", oneLine(some(f.Restored, 3)), refsOf(f.Saved))
+		add("NOTE: the checks changed %s; the files are as the commit has them again, what was in them is %s", OneLine(Some(f.Restored, 3)), refsOf(f.Saved))
 	}
 	if len(f.Left) > 0 {
-		add("NOTE: the checks left files that git does not ignore: %s; they are not committed: list them in .gitignore", oneLine(some(f.Left, 3)))
+		add("NOTE: the checks left files that git does not ignore: %s; they are not committed: list them in .gitignore", OneLine(Some(f.Left, 3)))
 	}
 	return lines
 }
@@ -410,20 +413,20 @@ func landed(f ralph.Landed, s *ralph.State, tasks int) []string {
 	}
 	switch {
 	case f.Error != "":
-		return []string{"LAND: failed: " + oneLine(f.Error)}
+		return []string{"LAND: failed: " + OneLine(f.Error)}
 	case f.Moved != "":
-		return []string{fmt.Sprintf("LAND: %s went on to %s: its commits are merged first", baseWords(base), short(f.Moved))}
+		return []string{fmt.Sprintf("LAND: %s went on to %s: its commits are merged first", BaseWords(base), Short(f.Moved))}
 	case len(f.Dirty) > 0:
-		return []string{"LAND: waits: your checkout has changes in " + oneLine(some(f.Dirty, 5))}
+		return []string{"LAND: waits: your checkout has changes in " + OneLine(Some(f.Dirty, 5))}
 	case f.How == "" || f.How == "already":
 		return nil
 	}
-	line := fmt.Sprintf("LAND: %s is at %s", baseWords(base), short(f.To))
+	line := fmt.Sprintf("LAND: %s is at %s", BaseWords(base), Short(f.To))
 	if tasks > 0 {
-		line += fmt.Sprintf(" (%s)", count(tasks, "task"))
+		line += fmt.Sprintf(" (%s)", Count(tasks, "task"))
 	}
 	if len(f.Behind) > 0 {
-		return []string{line, "LAND: `git submodule update` brings along what your checkout has of " + oneLine(some(f.Behind, 5))}
+		return []string{line, "LAND: `git submodule update` brings along what your checkout has of " + OneLine(Some(f.Behind, 5))}
 	}
 	return []string{line}
 }
@@ -431,18 +434,19 @@ func landed(f ralph.Landed, s *ralph.State, tasks int) []string {
 func cleanedUp(f ralph.CleanedUp) []string {
 	var out []string
 	if f.Error != "" {
-		out = append(out, "CLEANUP: failed: "+oneLine(f.Error))
+		out = append(out, "CLEANUP: failed: "+OneLine(f.Error))
 	}
 	if len(f.Removed)+len(f.Branches) > 0 {
-		out = append(out, fmt.Sprintf("CLEANUP: %s and %s removed", count(len(f.Removed), "worktree"), plural(len(f.Branches), "merged branch", "merged branches")))
+		out = append(out, fmt.Sprintf("CLEANUP: %s and %s removed", Count(len(f.Removed), "worktree"), Plural(len(f.Branches), "merged branch", "merged branches")))
 	}
 	if len(f.Kept) > 0 {
-		out = append(out, "CLEANUP: kept "+oneLine(some(f.Kept, 5)))
+		out = append(out, "CLEANUP: kept "+OneLine(Some(f.Kept, 5)))
 	}
 	return append(out, saved("", f.Saved)...)
 }
 
-func plural(n int, one, more string) string {
+// Plural is one for 1, else more.
+func Plural(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
 	}
@@ -457,7 +461,7 @@ func saved(id ralph.TaskID, list []ralph.Saved) []string {
 		if id != "" {
 			who = string(id) + ": "
 		}
-		out = append(out, fmt.Sprintf("SAVED: %s%s at %s (ralph recover)", who, oneLine(x.What), x.Ref))
+		out = append(out, fmt.Sprintf("SAVED: %s%s at %s (ralph recover)", who, OneLine(x.What), x.Ref))
 	}
 	return out
 }
@@ -470,12 +474,13 @@ func weakened(f ralph.Committed) []string {
 	}
 	words := make([]string, len(f.Weakened))
 	for i, x := range f.Weakened {
-		words[i] = findingWords(x)
+		words[i] = FindingWords(x)
 	}
-	return []string{fmt.Sprintf("NOTE: %s takes tests away: %s", parentIn(f.Task), oneLine(some(words, 3)))}
+	return []string{fmt.Sprintf("NOTE: %s takes tests away: %s", parentIn(f.Task), OneLine(Some(words, 3)))}
 }
 
-func findingWords(x ralph.Finding) string {
+// FindingWords says what a finding in the tests of a diff is.
+func FindingWords(x ralph.Finding) string {
 	where := x.Path
 	if x.Line > 0 {
 		where = fmt.Sprintf("%s:%d", x.Path, x.Line)

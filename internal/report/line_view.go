@@ -33,7 +33,7 @@ func CutWords(f ralph.JournalCut) string {
 	case f.Until > f.Lost:
 		lost = fmt.Sprintf("the facts from %d to %d are lost", f.Lost, f.Until)
 	}
-	return oneLine(fmt.Sprintf("%s (%s); %s in %s", lost, f.Why, plural(f.Lines, "line lies", "lines lie"), f.File))
+	return OneLine(fmt.Sprintf("%s (%s); %s in %s", lost, f.Why, Plural(f.Lines, "line lies", "lines lie"), f.File))
 }
 
 // UnreadableWords says which file cannot be read, where, and why.
@@ -42,14 +42,14 @@ func UnreadableWords(f ralph.ViewUnreadable) string {
 	if f.Line > 0 {
 		at = fmt.Sprintf("%s:%d", f.File, f.Line)
 	}
-	return oneLine(fmt.Sprintf("%s cannot be read: %s", at, f.Why))
+	return OneLine(fmt.Sprintf("%s cannot be read: %s", at, f.Why))
 }
 
 func viewRead(f ralph.ViewRead, s *ralph.State) string {
 	if f.Older {
-		holds := taskCounts(s)
+		holds := TaskCounts(s)
 		if f.File == "ralph/inbox.jsonl" {
-			holds = count(len(s.Inbox), "spec")
+			holds = Count(len(s.Inbox), "spec")
 		}
 		return fmt.Sprintf("%s was put back to what it said before (a stash, a checkout?): nothing is taken from it, the journal's %s hold", f.File, holds)
 	}
@@ -92,5 +92,5 @@ func viewRead(f ralph.ViewRead, s *ralph.State) string {
 		}
 		line += "; kept from the journal: " + strings.Join(why, ", ")
 	}
-	return oneLine(line)
+	return OneLine(line)
 }

@@ -110,7 +110,7 @@ func (l *Log) stageEnded(f ralph.TaskEnded) []string {
 	if f.Status != ralph.TaskFailed || len(members) < 2 {
 		return nil
 	}
-	return []string{fmt.Sprintf("MERGE: %s do not go together: again in halves", ids(members))}
+	return []string{fmt.Sprintf("MERGE: %s do not go together: again in halves", IDs(members))}
 }
 
 // iteration numbers the turn that begins: turns at the same time have numbers of their own.

@@ -64,7 +64,7 @@ func (l *Log) quietly(e ralph.Event, s *ralph.State, out []string) []string {
 		}
 	case ralph.TurnEnded:
 		if !f.Limited() && f.Agent == o.agent {
-			return l.outageOver([]string{fmt.Sprintf("RESUMED: %s answers again: there was no connection since %s, %s", o.agent, o.since.UTC().Format(time.RFC3339), plural(o.tries, "try", "tries"))}, out)
+			return l.outageOver([]string{fmt.Sprintf("RESUMED: %s answers again: there was no connection since %s, %s", o.agent, o.since.UTC().Format(time.RFC3339), Plural(o.tries, "try", "tries"))}, out)
 		}
 	}
 	about := About(e.Fact)

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ralph-loop/ralph/internal/ralphtest/storytest"
+
 	"github.com/ralph-loop/ralph"
 )
 
@@ -12,15 +14,15 @@ import (
 // few in between and one at its end; what is tried then is not told each time.
 func TestLogIsQuietInAnOutage(t *testing.T) {
 	t.Parallel()
-	x := newStory()
-	x.begin(ralph.Task{ID: "t-1", Name: "one"})
-	x.said()
+	x := storytest.New()
+	x.Begin(ralph.Task{ID: "t-1", Name: "one"})
+	x.Said()
 	for range 120 {
-		x.limited("t-1", ralph.ErrClassNetwork, time.Minute)
+		x.Limited("t-1", ralph.ErrClassNetwork, time.Minute)
 	}
-	outage := x.said()
-	x.good("t-1", time.Minute)
-	after := strings.Join(x.said(), "\n")
+	outage := x.Said()
+	x.Good("t-1", time.Minute)
+	after := strings.Join(x.Said(), "\n")
 	count := map[string]int{}
 	for _, line := range outage {
 		label, _, _ := strings.Cut(line, ":")
@@ -45,21 +47,21 @@ func TestLogIsQuietInAnOutage(t *testing.T) {
 // What is no try of the outage is told as ever: a person's word, another limit, a question.
 func TestLogTellsOthersInAnOutage(t *testing.T) {
 	t.Parallel()
-	x := newStory()
-	x.begin(ralph.Task{ID: "t-1", Name: "one"})
-	x.limited("t-1", ralph.ErrClassNetwork, time.Minute)
-	x.limited("t-1", ralph.ErrClassNetwork, time.Minute)
-	x.said()
-	x.add(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: "question", Task: "t-1", Text: "which port?"}})
-	if got := strings.Join(x.said(), "\n"); !strings.Contains(got, "NEEDS YOU: g-1") {
+	x := storytest.New()
+	x.Begin(ralph.Task{ID: "t-1", Name: "one"})
+	x.Limited("t-1", ralph.ErrClassNetwork, time.Minute)
+	x.Limited("t-1", ralph.ErrClassNetwork, time.Minute)
+	x.Said()
+	x.Add(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: "question", Task: "t-1", Text: "which port?"}})
+	if got := strings.Join(x.Said(), "\n"); !strings.Contains(got, "NEEDS YOU: g-1") {
 		t.Errorf("a question: %s", got)
 	}
-	x.limited("t-1", ralph.ErrClassAuth, time.Minute)
-	if got := strings.Join(x.said(), "\n"); !strings.Contains(got, "not logged in") || !strings.Contains(got, "PAUSED") {
+	x.Limited("t-1", ralph.ErrClassAuth, time.Minute)
+	if got := strings.Join(x.Said(), "\n"); !strings.Contains(got, "not logged in") || !strings.Contains(got, "PAUSED") {
 		t.Errorf("a login: %s", got)
 	}
-	x.add(ralph.Control{Want: ralph.WantStop, Cause: "Ctrl+C"})
-	if got := strings.Join(x.said(), "\n"); !strings.Contains(got, "STOP") {
+	x.Add(ralph.Control{Want: ralph.WantStop, Cause: "Ctrl+C"})
+	if got := strings.Join(x.Said(), "\n"); !strings.Contains(got, "STOP") {
 		t.Errorf("a stop: %s", got)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ralph-loop/ralph/internal/ralphtest/storytest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralph-loop/ralph"
@@ -16,20 +18,20 @@ import (
 // for one that an agent resolved.
 func TestLogDoneQueuedFreed(t *testing.T) {
 	t.Parallel()
-	x := sample()
+	x := storytest.Sample()
 	for id, slot := range map[string]string{"t-0001": "1", "t-0004": "2", "t-0005": "3"} {
-		i := slices.IndexFunc(x.lines, func(l string) bool { return strings.HasPrefix(l, "TASK: "+id+" done: ") })
+		i := slices.IndexFunc(x.Lines, func(l string) bool { return strings.HasPrefix(l, "TASK: "+id+" done: ") })
 		if i < 0 {
 			t.Fatalf("no line says that %s is done", id)
 		}
-		if diff := cmp.Diff([]string{"MERGE: queued " + id, "SLOT " + slot + ": free"}, x.lines[i+1:i+3]); diff != "" {
+		if diff := cmp.Diff([]string{"MERGE: queued " + id, "SLOT " + slot + ": free"}, x.Lines[i+1:i+3]); diff != "" {
 			t.Errorf("%s: %s", id, diff)
 		}
 	}
 	resolved := "MERGE: t-0002 merged as "
-	i := slices.IndexFunc(x.lines, func(l string) bool { return strings.HasPrefix(l, resolved) })
-	if i < 0 || !strings.HasSuffix(x.lines[i], " (resolved)") {
-		t.Errorf("t-0002 was resolved:\n%s", strings.Join(x.lines, "\n"))
+	i := slices.IndexFunc(x.Lines, func(l string) bool { return strings.HasPrefix(l, resolved) })
+	if i < 0 || !strings.HasSuffix(x.Lines[i], " (resolved)") {
+		t.Errorf("t-0002 was resolved:\n%s", strings.Join(x.Lines, "\n"))
 	}
 }
 
@@ -37,23 +39,23 @@ func TestLogDoneQueuedFreed(t *testing.T) {
 // says how many tasks came with it (X-72).
 func TestLogLandings(t *testing.T) {
 	t.Parallel()
-	x := newStory()
-	x.begin(ralph.Task{ID: "t-0001", Name: "One"}, ralph.Task{ID: "t-0002", Name: "Two"})
+	x := storytest.New()
+	x.Begin(ralph.Task{ID: "t-0001", Name: "One"}, ralph.Task{ID: "t-0002", Name: "Two"})
 	for _, id := range []ralph.TaskID{"t-0001", "t-0002"} {
-		x.start(id, 1)
-		x.done(id)
+		x.Start(id, 1)
+		x.Done(id)
 	}
-	x.clean("t-0001", "t-0002")
-	x.said()
-	x.waits("a.go")
-	x.waits("a.go")
-	x.waits("a.go", "b.go")
-	x.land()
+	x.Clean("t-0001", "t-0002")
+	x.Said()
+	x.Waits("a.go")
+	x.Waits("a.go")
+	x.Waits("a.go", "b.go")
+	x.Land()
 	want := []string{
 		"LAND: waits: your checkout has changes in a.go", "LAND: waits: your checkout has changes in a.go, b.go",
-		"LAND: main is at " + x.s.Plan.Integration.Tip[:7] + " (2 tasks)",
+		"LAND: main is at " + x.S.Plan.Integration.Tip[:7] + " (2 tasks)",
 	}
-	if diff := cmp.Diff(want, x.said()); diff != "" {
+	if diff := cmp.Diff(want, x.Said()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -61,20 +63,20 @@ func TestLogLandings(t *testing.T) {
 // D-086: numbers rise from 1 for each spec, also when two tasks have a turn at once.
 func TestLogNumbersIterations(t *testing.T) {
 	t.Parallel()
-	x := newStory()
-	x.add(ralph.PlanStarted{File: "a.md"})
+	x := storytest.New()
+	x.Add(ralph.PlanStarted{File: "a.md"})
 	for _, id := range []ralph.TaskID{"t-0001", "t-0002"} {
-		x.add(ralph.TaskAdded{Task: ralph.Task{ID: id, Name: string(id), Status: ralph.TaskPending}})
+		x.Add(ralph.TaskAdded{Task: ralph.Task{ID: id, Name: string(id), Status: ralph.TaskPending}})
 	}
-	x.add(ralph.SessionStarted{ID: "s-1", Mode: "agent"}, ralph.JobStarted{Job: "q-1", ID: "q-1", File: "a.md"})
+	x.Add(ralph.SessionStarted{ID: "s-1", Mode: "agent"}, ralph.JobStarted{Job: "q-1", ID: "q-1", File: "a.md"})
 	for _, id := range []ralph.TaskID{"t-0001", "t-0002"} {
-		x.add(ralph.TaskStarted{ID: id})
-		x.receipt(id, ralph.Turn{Stage: ralph.KindBuild, Agent: "claude", Iteration: 1}, ralph.Why{})
+		x.Add(ralph.TaskStarted{ID: id})
+		x.Receipt(id, ralph.Turn{Stage: ralph.KindBuild, Agent: "claude", Iteration: 1}, ralph.Why{})
 	}
-	x.add(turnOf(x.s.Task("t-0001"), ralph.KindBuild, time.Second, nil))
-	x.turn("t-0001", time.Second, nil)
+	x.Add(storytest.TurnOf(x.S.Task("t-0001"), ralph.KindBuild, time.Second, nil))
+	x.Turn("t-0001", time.Second, nil)
 	var got []string
-	for _, l := range x.said() {
+	for _, l := range x.Said() {
 		if strings.HasPrefix(l, "CONSTRUCT:") {
 			got = append(got, l)
 		}
@@ -88,19 +90,19 @@ func TestLogNumbersIterations(t *testing.T) {
 // A batch that does not go together says so; one task that conflicts has said it already.
 func TestLogHalves(t *testing.T) {
 	t.Parallel()
-	x := newStory()
-	x.begin(ralph.Task{ID: "t-0001", Name: "One"}, ralph.Task{ID: "t-0002", Name: "Two"})
-	id := x.merge("t-0001", "t-0002")
-	x.said()
-	x.add(ralph.Merged{Task: id, Members: []ralph.TaskID{"t-0001", "t-0002"}, Commit: "abcdef012"})
-	x.checks(id, false)
-	x.end(id, ralph.TaskFailed, "X-72", "red", false)
+	x := storytest.New()
+	x.Begin(ralph.Task{ID: "t-0001", Name: "One"}, ralph.Task{ID: "t-0002", Name: "Two"})
+	id := x.Merge("t-0001", "t-0002")
+	x.Said()
+	x.Add(ralph.Merged{Task: id, Members: []ralph.TaskID{"t-0001", "t-0002"}, Commit: "abcdef012"})
+	x.Checks(id, false)
+	x.End(id, ralph.TaskFailed, "X-72", "red", false)
 	want := []string{"MERGE: checks red with t-0001, t-0002: go test ./... (exit 1: FAIL parse_test.go:12)", "MERGE: t-0001, t-0002 do not go together: again in halves"}
-	if diff := cmp.Diff(want, x.said()); diff != "" {
+	if diff := cmp.Diff(want, x.Said()); diff != "" {
 		t.Error(diff)
 	}
-	x.conflict("t-0002", "a.go", "b.go")
-	if diff := cmp.Diff([]string{"MERGE: t-0002 conflicts in a.go, b.go"}, x.said()); diff != "" {
+	x.Conflict("t-0002", "a.go", "b.go")
+	if diff := cmp.Diff([]string{"MERGE: t-0002 conflicts in a.go, b.go"}, x.Said()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -109,20 +111,20 @@ func TestLogHalves(t *testing.T) {
 // and the command that tries it again.
 func TestLogFailuresInARow(t *testing.T) {
 	t.Parallel()
-	x := newStory()
-	x.begin(ralph.Task{ID: "t-0001", Name: "One"}, ralph.Task{ID: "t-0002", Name: "Two"})
+	x := storytest.New()
+	x.Begin(ralph.Task{ID: "t-0001", Name: "One"}, ralph.Task{ID: "t-0002", Name: "Two"})
 	for _, id := range []ralph.TaskID{"t-0001", "t-0002"} {
-		x.start(id, 1)
-		x.end(id, ralph.TaskFailed, "B-073", "exit 3", false)
+		x.Start(id, 1)
+		x.End(id, ralph.TaskFailed, "B-073", "exit 3", false)
 	}
-	x.said()
-	x.add(ralph.Noted{Text: "2 tasks in a row failed: t-0001, t-0002; look at them, then `ralph resume`", Rule: "B-063"}, ralph.Control{Want: ralph.WantPause, Cause: "2 tasks in a row failed"})
+	x.Said()
+	x.Add(ralph.Noted{Text: "2 tasks in a row failed: t-0001, t-0002; look at them, then `ralph resume`", Rule: "B-063"}, ralph.Control{Want: ralph.WantPause, Cause: "2 tasks in a row failed"})
 	want := []string{
 		"NEEDS YOU: 2 tasks in a row failed: t-0001, t-0002; look at them, then `ralph resume`",
 		"NEEDS YOU: t-0001 One: exit 3 (ralph task retry t-0001)", "NEEDS YOU: t-0002 Two: exit 3 (ralph task retry t-0002)",
 		"PAUSED: 2 tasks in a row failed",
 	}
-	if diff := cmp.Diff(want, x.said()); diff != "" {
+	if diff := cmp.Diff(want, x.Said()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -130,9 +132,9 @@ func TestLogFailuresInARow(t *testing.T) {
 // Every fact of work in worktrees, one event alone: B-076 to B-082, B-091, B-092, X-72, X-73, X-75.
 func TestParallelLines(t *testing.T) {
 	t.Parallel()
-	x := newStory()
-	x.begin(ralph.Task{ID: "t-0001", Name: "One"}, ralph.Task{ID: "t-0002", Name: "Two"})
-	x.start("t-0001", 2)
+	x := storytest.New()
+	x.Begin(ralph.Task{ID: "t-0001", Name: "One"}, ralph.Task{ID: "t-0002", Name: "Two"})
+	x.Start("t-0001", 2)
 	saved := []ralph.Saved{{Ref: "refs/ralph/recovery/t-0001/1", Commit: "c", What: "2 commits"}}
 	for _, tt := range []struct {
 		name string
@@ -181,7 +183,7 @@ func TestParallelLines(t *testing.T) {
 		{"assigned", ralph.TaskAssigned{ID: "t-0001"}, []string{"ASSIGN: t-0001 One"}},
 		{"autopilot", ralph.ModeSet{}, []string{"MODE: autopilot"}},
 	} {
-		if diff := cmp.Diff(tt.want, report.Lines(ralph.Event{Fact: tt.fact}, x.s)); diff != "" {
+		if diff := cmp.Diff(tt.want, report.Lines(ralph.Event{Fact: tt.fact}, x.S)); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
 	}
@@ -191,10 +193,10 @@ func TestParallelLines(t *testing.T) {
 // turns the direction of writing (D-082).
 func TestParallelLinesAreTame(t *testing.T) {
 	t.Parallel()
-	x := newStory()
+	x := storytest.New()
 	evil := "one\ntwo\r\n\x1b[2J\u202ethree"
-	x.begin(ralph.Task{ID: "t-0001", Name: evil})
-	x.start("t-0001", 1)
+	x.Begin(ralph.Task{ID: "t-0001", Name: evil})
+	x.Start("t-0001", 1)
 	files := &ralph.Conflict{Files: []ralph.ConflictFile{{Path: evil}}}
 	for _, fact := range []ralph.Fact{
 		ralph.TaskStarted{ID: "t-0001", Slot: 1},
@@ -212,7 +214,7 @@ func TestParallelLinesAreTame(t *testing.T) {
 		ralph.Answered{Verdict: ralph.Denied, Text: evil},
 		ralph.TaskRetried{ID: "t-0001"},
 	} {
-		lines := report.Lines(ralph.Event{Fact: fact}, x.s)
+		lines := report.Lines(ralph.Event{Fact: fact}, x.S)
 		if len(lines) == 0 {
 			t.Errorf("%s makes no line", fact.Kind())
 		}
@@ -230,9 +232,9 @@ func TestParallelLinesAreTame(t *testing.T) {
 // The last line of an autopilot session tells what came of the tasks (D-090, B-101, B-103).
 func TestPilotSummary(t *testing.T) {
 	t.Parallel()
-	x := sample()
+	x := storytest.Sample()
 	want := "Session summary: 4 tasks done, 1 failed, 1 timed out, 1 left, 3 merged, 1 not merged yet, $0.96, 7m 23s" // without the wait for an answer (X-59)
-	if diff := cmp.Diff(want, x.lines[len(x.lines)-1]); diff != "" {
+	if diff := cmp.Diff(want, x.Lines[len(x.Lines)-1]); diff != "" {
 		t.Error(diff)
 	}
 }

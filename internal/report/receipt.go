@@ -24,7 +24,7 @@ type Seen struct {
 // SeenOf is what the decision for a task saw in a state.
 func SeenOf(s *ralph.State, id ralph.TaskID) Seen {
 	x := Seen{
-		Task: s.Task(id), Session: s.Session, Job: s.Job, Tasks: map[string]int{}, counts: taskCounts(s),
+		Task: s.Task(id), Session: s.Session, Job: s.Job, Tasks: map[string]int{}, counts: TaskCounts(s),
 		Limits: append([]ralph.Limit{}, s.Limits...), Gates: append([]*ralph.Gate{}, s.Gates...),
 	}
 	x.Session.Config = nil
@@ -55,9 +55,9 @@ func (e Evidence) Text() string {
 		}
 		fmt.Fprintf(&b, "%-9s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	fmt.Fprintf(&b, "Receipt %d  %s  %s\n%s  %s\n\n", e.Seq, e.At.Local().Format("2006-01-02 15:04:05"), e.Session, e.Task, oneLine(e.Name))
+	fmt.Fprintf(&b, "Receipt %d  %s  %s\n%s  %s\n\n", e.Seq, e.At.Local().Format("2006-01-02 15:04:05"), e.Session, e.Task, OneLine(e.Name))
 	line("Decided", "%s", e.What)
-	line("Why", "%s", strings.TrimPrefix(e.Rule+": "+oneLine(e.Why), ": "))
+	line("Why", "%s", strings.TrimPrefix(e.Rule+": "+OneLine(e.Why), ": "))
 	line("Saw", "the state after fact %d, at %s", e.Saw, e.Now.Local().Format("15:04:05.000"))
 	for _, words := range e.State.words(e) {
 		line("", "%s", words)
@@ -96,7 +96,7 @@ func (e Evidence) Text() string {
 }
 
 // Settings are the recorded ones that decisions turn on.
-func (e Evidence) Settings() []Setting { return settingRows(settingsOf(e.Config)) }
+func (e Evidence) Settings() []Setting { return SettingRows(SettingsOf(e.Config)) }
 
 // Words are the facts of the state that the decision turned on, each `name: words`.
 func (e Evidence) Words() []string { return e.State.words(e) }
@@ -107,7 +107,7 @@ func (x Seen) words(e Evidence) []string {
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if t := x.Task; t != nil {
 		r := t.Run
-		add("task:    %s, %s so far (%d cut by errors), %d without a change", t.Status, count(r.Iterations, "iteration"), r.Errored, r.Unchanged)
+		add("task:    %s, %s so far (%d cut by errors), %d without a change", t.Status, Count(r.Iterations, "iteration"), r.Errored, r.Unchanged)
 		add("spent:   %s, %s", ralph.Dollars(r.Usage.Cost), ralph.Elapsed(r.Spent))
 		if r.Last != nil {
 			add("turn:    %s", turnOutcome(*r.Last))
@@ -123,7 +123,7 @@ func (x Seen) words(e Evidence) []string {
 			add("errors:  %d in a row, %d hits of a limit", r.ErrorTries, hits)
 		}
 		if r.Context.Window > 0 {
-			add("context: %d%%", inPercent(r.Context.Part()))
+			add("context: %d%%", InPercent(r.Context.Part()))
 		}
 		if q := t.Run.Queue.State; q != "" {
 			add("merge:   %s", mergeState(t))
@@ -134,13 +134,13 @@ func (x Seen) words(e Evidence) []string {
 	if s.Auto != "" {
 		mode += ", " + string(s.Auto)
 	}
-	add("session: %s; %s wanted; %s, %s", mode, orElse(string(s.Want), string(s.Want), string(ralph.WantRun)), count(s.Turns, "turn"), ralph.Dollars(s.Usage.Cost))
+	add("session: %s; %s wanted; %s, %s", mode, orElse(string(s.Want), string(s.Want), string(ralph.WantRun)), Count(s.Turns, "turn"), ralph.Dollars(s.Usage.Cost))
 	add("tasks:   %s", x.counts)
 	for _, l := range x.Limits {
-		add("limit:   %s", l.Words(func(t time.Time) string { return clockWords(t, e.Now) }))
+		add("limit:   %s", l.Words(func(t time.Time) string { return ClockWords(t, e.Now) }))
 	}
 	if i := slices.IndexFunc(x.Gates, func(g *ralph.Gate) bool { return g.Task == e.Task }); i >= 0 {
-		add("gate:    %s %s", x.Gates[i].ID, oneLine(x.Gates[i].Text))
+		add("gate:    %s %s", x.Gates[i].ID, OneLine(x.Gates[i].Text))
 	}
 	return out
 }
@@ -159,7 +159,7 @@ func ReceiptList(list []Receipt) string {
 			day = at
 			fmt.Fprintf(&b, "%s\n", day)
 		}
-		why := strings.TrimPrefix(x.Rule+" "+clip(x.Why, 120), " ")
+		why := strings.TrimPrefix(x.Rule+" "+Clip(x.Why, 120), " ")
 		fmt.Fprintf(&b, "%*d  %s  %-*s  %s (%s)%s\n", most, x.Seq, x.At.Local().Format("15:04:05"), wide, whose(x.Task), x.What, why, x.came())
 	}
 	return b.String()
@@ -184,7 +184,7 @@ func (x Receipt) came() string {
 	case x.Step == (ralph.Finish{}).StepName():
 		return ""
 	case x.Outcome != nil:
-		return " -> " + clip(x.Outcome.Words, 160)
+		return " -> " + Clip(x.Outcome.Words, 160)
 	case x.Cut:
 		return " -> cut: the engine died"
 	}

@@ -117,7 +117,7 @@ func (r *Receipts) Add(e ralph.Event, s *ralph.State) {
 		r.answered(f)
 	default:
 		if f, ok := e.Fact.(ralph.Asked); ok && f.Gate.InTurn {
-			r.request(f.Gate.Task, Request{At: e.At, Gate: f.Gate.ID, Kind: f.Gate.Kind, Text: oneLine(f.Gate.Text), Outcome: "open"})
+			r.request(f.Gate.Task, Request{At: e.At, Gate: f.Gate.ID, Kind: f.Gate.Kind, Text: OneLine(f.Gate.Text), Outcome: "open"})
 			return
 		}
 		if f, ok := e.Fact.(ralph.TurnEnded); ok {
@@ -131,7 +131,7 @@ func (r *Receipts) Add(e ralph.Event, s *ralph.State) {
 
 // ended: the end of a task is a decision itself, unless a person or an answer set it.
 func (r *Receipts) ended(e ralph.Event, f ralph.TaskEnded, s *ralph.State) {
-	words := fmt.Sprintf("%s: %s", f.Status, oneLine(f.Why.Text))
+	words := fmt.Sprintf("%s: %s", f.Status, OneLine(f.Why.Text))
 	r.close(f.ID, e, words)
 	if f.Saw == 0 {
 		return
@@ -227,14 +227,14 @@ func (r *Receipts) answered(f ralph.Answered) {
 		list := r.open[id].Requests
 		for i := range list {
 			if q := &list[i]; q.Gate == f.ID && q.Outcome == "open" {
-				q.Outcome, q.Answer, q.Who = answeredAs(f), oneLine(f.Text), f.Who.Words()
+				q.Outcome, q.Answer, q.Who = AnsweredAs(f), OneLine(f.Text), f.Who.Words()
 			}
 		}
 	}
 }
 
-// answeredAs is the outcome of a gate in one word.
-func answeredAs(f ralph.Answered) string {
+// AnsweredAs is the outcome of a gate in one word.
+func AnsweredAs(f ralph.Answered) string {
 	if f.Verdict == "" {
 		return "answered"
 	}
@@ -300,13 +300,13 @@ func StepWords(step ralph.Step) string {
 	case ralph.Check:
 		return "run the checks"
 	case ralph.Baseline:
-		return "run the checks before the work, at " + short(x.Commit)
+		return "run the checks before the work, at " + Short(x.Commit)
 	case ralph.Prepare:
 		return "make the place of work ready"
 	case ralph.Merge:
-		return "merge " + ids(x.Members)
+		return "merge " + IDs(x.Members)
 	case ralph.Advance:
-		return "move the integration branch to " + short(x.To)
+		return "move the integration branch to " + Short(x.To)
 	case ralph.Land:
 		return "land"
 	case ralph.Shelve:
@@ -330,14 +330,14 @@ func outcome(f ralph.Fact) (ralph.TaskID, string) {
 	case ralph.Shelved:
 		return f.Task, orError(f.Error, "put away: "+f.How)
 	case ralph.Prepared:
-		return f.Task, orError(f.Error, orElse("ready at "+short(f.Head), f.Head, "ready"))
+		return f.Task, orError(f.Error, orElse("ready at "+Short(f.Head), f.Head, "ready"))
 	case ralph.Asked:
 		if f.Gate.InTurn {
 			return "", "" // the turn goes on
 		}
 		return f.Gate.Task, "asked: " + string(f.Gate.ID)
 	case ralph.Compacted:
-		return f.Task, fmt.Sprintf("%s: %s -> %s tokens", f.How, many(f.Before.Used), many(f.After.Used))
+		return f.Task, fmt.Sprintf("%s: %s -> %s tokens", f.How, Many(f.Before.Used), Many(f.After.Used))
 	}
 	return mergeOutcome(f)
 }
@@ -347,32 +347,32 @@ func mergeOutcome(f ralph.Fact) (ralph.TaskID, string) {
 	case ralph.Merged:
 		switch {
 		case f.Conflict != nil:
-			return f.Task, "conflicts in " + some(conflictPaths(f.Conflict), 3)
+			return f.Task, "conflicts in " + Some(ConflictPaths(f.Conflict), 3)
 		case f.Moved != "":
 			return f.Task, "the branch went on meanwhile"
 		}
-		return f.Task, orError(f.Error, orElse("merged as "+short(f.Commit), f.Commit, "nothing to merge"))
+		return f.Task, orError(f.Error, orElse("merged as "+Short(f.Commit), f.Commit, "nothing to merge"))
 	case ralph.Advanced:
 		if f.Moved != "" {
 			return f.Task, "the branch went on meanwhile"
 		}
-		return f.Task, orError(f.Error, "at "+short(f.Commit))
+		return f.Task, orError(f.Error, "at "+Short(f.Commit))
 	case ralph.BaselineRan:
 		switch {
 		case f.Skipped != "":
-			return f.Task, "not looked at: " + oneLine(f.Skipped)
+			return f.Task, "not looked at: " + OneLine(f.Skipped)
 		case len(f.Red) > 0:
-			return f.Task, "red before the work: " + oneLine(some(redNames(f), 3))
+			return f.Task, "red before the work: " + OneLine(Some(redNames(f), 3))
 		}
 		return f.Task, "all green before the work"
 	case ralph.Landed:
 		switch {
 		case len(f.Dirty) > 0:
-			return f.Task, "held: " + oneLine(some(f.Dirty, 3))
+			return f.Task, "held: " + OneLine(Some(f.Dirty, 3))
 		case f.Moved != "":
 			return f.Task, "the base branch went on meanwhile"
 		}
-		return f.Task, orError(f.Error, orElse("landed "+short(f.To), f.How, "not landed"))
+		return f.Task, orError(f.Error, orElse("landed "+Short(f.To), f.How, "not landed"))
 	}
 	return "", ""
 }
@@ -381,20 +381,20 @@ func turnOutcome(f ralph.TurnEnded) string {
 	parts := []string{"no signal"}
 	switch {
 	case f.Failed():
-		parts[0] = errorWords(&f)
+		parts[0] = ErrorWords(&f)
 	case f.Mismatch != "":
-		parts[0] = "its answer does not fit: " + oneLine(f.Mismatch)
+		parts[0] = "its answer does not fit: " + OneLine(f.Mismatch)
 	case f.Signal.Kind == ralph.SignalProgress:
 		parts[0] = fmt.Sprintf("PROGRESS %d%%", f.Signal.Percent)
 	case f.Signal.Kind != ralph.SignalNone:
-		parts[0] = strings.TrimSuffix(string(f.Signal.Kind)+": "+clip(f.Signal.Text, 100), ": ")
+		parts[0] = strings.TrimSuffix(string(f.Signal.Kind)+": "+Clip(f.Signal.Text, 100), ": ")
 	case f.Answer != "":
-		parts[0] = oneLine(f.Answer)
+		parts[0] = OneLine(f.Answer)
 	}
 	if f.Changed {
 		parts = append(parts, "changed files")
 	}
-	parts = append(parts, took(f.Took))
+	parts = append(parts, Took(f.Took))
 	if f.Usage.Cost > 0 {
 		parts = append(parts, ralph.Dollars(f.Usage.Cost))
 	}
@@ -405,24 +405,24 @@ func checksOutcome(f ralph.ChecksRan) string {
 	var red []string
 	for _, r := range f.Results {
 		if !r.Pass && !slices.Contains(f.Known, r.Name) {
-			red = append(red, redWords(r))
+			red = append(red, RedWords(r))
 		}
 	}
 	over := ralph.PassedOverWords(f.PassedOver())
 	switch {
 	case f.Pass && over != "":
-		return oneLine(over) + ", " + took(f.Took)
+		return OneLine(over) + ", " + Took(f.Took)
 	case f.Pass && f.Empty:
-		return "green, nothing to change, " + took(f.Took)
+		return "green, nothing to change, " + Took(f.Took)
 	case f.Pass:
-		return "green, " + took(f.Took)
+		return "green, " + Took(f.Took)
 	}
-	return strings.TrimSuffix("red: "+oneLine(some(red, 3)), ": ")
+	return strings.TrimSuffix("red: "+OneLine(Some(red, 3)), ": ")
 }
 
 func orError(err, words string) string {
 	if err != "" {
-		return "failed: " + oneLine(err)
+		return "failed: " + OneLine(err)
 	}
 	return words
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ralph-loop/ralph/internal/ralphtest/storytest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralph-loop/ralph"
@@ -14,9 +16,9 @@ import (
 )
 
 // receipts gathers those of a story.
-func receipts(x *story, ask report.Receipts) []report.Receipt {
+func receipts(x *storytest.Story, ask report.Receipts) []report.Receipt {
 	s := &ralph.State{}
-	for _, e := range x.events {
+	for _, e := range x.Events {
 		ask.Add(e, s)
 		s.Apply(e)
 	}
@@ -27,7 +29,7 @@ func receipts(x *story, ask report.Receipts) []report.Receipt {
 // it; of one task also its merges and what mends them.
 func TestReceiptsOfATask(t *testing.T) {
 	t.Parallel()
-	x := sample()
+	x := storytest.Sample()
 	list := receipts(x, report.Receipts{Task: "t-0002"})
 	var got []string
 	for line := range strings.Lines(report.ReceiptList(list)) {
@@ -68,10 +70,10 @@ func commitOf(list []report.Receipt) string {
 // engine left has none, and what is under way not yet.
 func TestReceiptOutcomes(t *testing.T) {
 	t.Parallel()
-	x := controlled("")
+	x := storytest.Controlled("")
 	last := func(step ralph.Step, facts ...ralph.Fact) string {
-		x.receipt("t-0001", step, ralph.Why{Rule: "X-1"})
-		x.add(facts...)
+		x.Receipt("t-0001", step, ralph.Why{Rule: "X-1"})
+		x.Add(facts...)
 		list := receipts(x, report.Receipts{Most: 1})
 		switch out := list[len(list)-1].Outcome; {
 		case out != nil:
@@ -82,7 +84,7 @@ func TestReceiptOutcomes(t *testing.T) {
 		return "under way"
 	}
 	turn := func(edit func(*ralph.TurnEnded)) ralph.TurnEnded {
-		return turnOf(x.s.Task("t-0001"), ralph.KindBuild, time.Second, edit)
+		return storytest.TurnOf(x.S.Task("t-0001"), ralph.KindBuild, time.Second, edit)
 	}
 	for want, got := range map[string]string{
 		"under way":                                 last(ralph.Turn{}),
@@ -100,7 +102,7 @@ func TestReceiptOutcomes(t *testing.T) {
 		"asked: g-1":                            last(ralph.Ask{}, ralph.Asked{Gate: ralph.Gate{ID: "g-1", Task: "t-0001"}}),
 		"agent: 12.0k -> 900 tokens":            last(ralph.Compact{}, ralph.Compacted{Task: "t-0001", How: "agent", Before: ralph.ContextUse{Used: 12000}, After: ralph.ContextUse{Used: 900}}),
 		"skipped: by a person":                  last(ralph.Turn{}, ralph.TaskEnded{ID: "t-0001", Status: ralph.TaskSkipped, Why: ralph.Why{Text: "by a person"}}),
-		"cut":                                   last(ralph.Turn{}, ralph.SessionStarted{ID: x.s.Session.ID, Mode: "autopilot", Resumed: true}),
+		"cut":                                   last(ralph.Turn{}, ralph.SessionStarted{ID: x.S.Session.ID, Mode: "autopilot", Resumed: true}),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -123,10 +125,10 @@ func TestReceiptOutcomes(t *testing.T) {
 // holds no error.
 func TestReceiptOfATurn(t *testing.T) {
 	t.Parallel()
-	x := controlled("")
+	x := storytest.Controlled("")
 	end := func(edit func(*ralph.TurnEnded)) report.Receipt {
-		x.receipt("t-0001", ralph.Turn{}, ralph.Why{Rule: "X-1"})
-		x.add(turnOf(x.s.Task("t-0001"), ralph.KindBuild, time.Second, edit))
+		x.Receipt("t-0001", ralph.Turn{}, ralph.Why{Rule: "X-1"})
+		x.Add(storytest.TurnOf(x.S.Task("t-0001"), ralph.KindBuild, time.Second, edit))
 		list := receipts(x, report.Receipts{Most: 1})
 		return list[0]
 	}
@@ -149,10 +151,10 @@ func TestReceiptOfATurn(t *testing.T) {
 // Only those of a session, when one is named.
 func TestReceiptsOfASession(t *testing.T) {
 	t.Parallel()
-	x := controlled("")
+	x := storytest.Controlled("")
 	first := len(receipts(x, report.Receipts{}))
-	x.add(ralph.SessionEnded{Reason: ralph.ReasonComplete}, ralph.SessionStarted{ID: "s-2", Mode: "autopilot"})
-	x.start("t-0002", 1)
+	x.Add(ralph.SessionEnded{Reason: ralph.ReasonComplete}, ralph.SessionStarted{ID: "s-2", Mode: "autopilot"})
+	x.Start("t-0002", 1)
 	got := receipts(x, report.Receipts{Session: "s-2"})
 	if len(got) != 1 || got[0].Session != "s-2" || got[0].Task != "t-0002" || len(receipts(x, report.Receipts{})) != first+1 {
 		t.Errorf("%+v", got)
@@ -162,12 +164,12 @@ func TestReceiptsOfASession(t *testing.T) {
 // One receipt whole: the state that it saw, its settings, its outcome, and how to check it.
 func TestEvidence(t *testing.T) {
 	t.Parallel()
-	x := controlled("")
-	x.fails("t-0001", ralph.ErrClassServer, "503")
-	x.add(ralph.AgentLimited{Agent: "codex", Until: x.now.Add(time.Minute)})
-	saw := report.SeenOf(x.s, "t-0001")
-	config := x.s.Session.Config
-	x.turn("t-0001", 5*time.Second, complete)
+	x := storytest.Controlled("")
+	x.Fails("t-0001", ralph.ErrClassServer, "503")
+	x.Add(ralph.AgentLimited{Agent: "codex", Until: x.Now.Add(time.Minute)})
+	saw := report.SeenOf(x.S, "t-0001")
+	config := x.S.Session.Config
+	x.Turn("t-0001", 5*time.Second, storytest.Complete)
 	list := receipts(x, report.Receipts{})
 	e := report.Evidence{Receipt: list[len(list)-1], Line: strings.Repeat("ab", 32), State: saw, Config: config, Same: true}
 	got := e.Text()
@@ -229,13 +231,13 @@ func TestReceiptsInTheWordsOfADecision(t *testing.T) {
 		{ralph.Finish{Status: ralph.TaskTimeout}, ralph.Why{Rule: "X-60"}, "stop", "", `"budget"`, "overridden"}, // of an older version
 		{ralph.Finish{Status: ralph.TaskPending, Retry: true}, ralph.Why{Rule: "X-44"}, "continue", "", "null", "executed"},
 	} {
-		x := controlled("")
+		x := storytest.Controlled("")
 		why := tt.why
 		why.Text = "so it is"
 		if f, ok := tt.step.(ralph.Finish); ok {
-			x.add(ralph.TaskEnded{ID: "t-0001", Status: f.Status, Retry: f.Retry, Why: why, Saw: x.s.Seq})
+			x.Add(ralph.TaskEnded{ID: "t-0001", Status: f.Status, Retry: f.Retry, Why: why, Saw: x.S.Seq})
 		} else {
-			x.receipt("t-0001", tt.step, why)
+			x.Receipt("t-0001", tt.step, why)
 		}
 		got := receipts(x, report.Receipts{Most: 1})[0]
 		if got.Action != tt.action || got.NextInput != tt.next || got.Reason != "so it is" || got.Confidence != 1 || got.Execution != tt.execution {

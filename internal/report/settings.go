@@ -10,8 +10,8 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// settings are the recorded settings (session.started) that people are shown.
-type settings struct {
+// Settings are the recorded settings (session.started) that people are shown.
+type Settings struct {
 	Parallel       int           `json:"parallel"`
 	Agents         []string      `json:"agents"`
 	MaxIterations  int           `json:"max_iterations"`
@@ -31,17 +31,17 @@ type settings struct {
 	RetryBase      time.Duration `json:"retry_base"`
 	LimitWait      string        `json:"limit_wait"` // auto, ask, off
 	RecoverPrimary bool          `json:"recover_primary"`
-	Budget         budget        `json:"budget"`
-	SpecBudget     budget        `json:"spec_budget"`
-	TaskBudget     budget        `json:"task_budget"`
+	Budget         Budget        `json:"budget"`
+	SpecBudget     Budget        `json:"spec_budget"`
+	TaskBudget     Budget        `json:"task_budget"`
 }
 
-// settingsOf reads them. A journal may have none, or those of another version: what
+// SettingsOf reads them. A journal may have none, or those of another version: what
 // is not there is not shown.
-func settingsOf(config json.RawMessage) settings {
-	var c settings
+func SettingsOf(config json.RawMessage) Settings {
+	var c Settings
 	if len(config) > 0 && json.Unmarshal(config, &c) != nil {
-		return settings{}
+		return Settings{}
 	}
 	return c
 }
@@ -52,8 +52,8 @@ type Setting struct {
 	Value string `json:"value"`
 }
 
-// settingRows are the settings worth a line, those at work only.
-func settingRows(c settings) []Setting {
+// SettingRows are the settings worth a line, those at work only.
+func SettingRows(c Settings) []Setting {
 	var out []Setting
 	add := func(show bool, name, format string, args ...any) {
 		if show {
@@ -65,7 +65,7 @@ func settingRows(c settings) []Setting {
 	add(c.Isolated, "isolation", "worktree")
 	add(c.MaxIterations > 0, "task.max_iterations", "%d", c.MaxIterations)
 	add(c.TaskTimeout > 0, "task.timeout", "%s", ralph.Elapsed(c.TaskTimeout))
-	add(c.Strategy != "", "errors.strategy", "%s, %s", c.Strategy, plural(c.MaxRetries, "retry", "retries"))
+	add(c.Strategy != "", "errors.strategy", "%s, %s", c.Strategy, Plural(c.MaxRetries, "retry", "retries"))
 	add(c.Parallel > 0, "checks", "%s", map[bool]string{true: "yes", false: "none"}[c.Checks])
 	add(c.Batch > 1, "merge.batch", "%d", c.Batch)
 	add(c.Isolated, "merge.resolver", "%s", cmp.Or(c.Resolver, "agent"))
@@ -75,8 +75,8 @@ func settingRows(c settings) []Setting {
 	return out
 }
 
-// budget is a budget among the recorded settings; 0 is no limit.
-type budget struct {
+// Budget is a budget among the recorded settings; 0 is no limit.
+type Budget struct {
 	Tokens     int64         `json:"tokens"`
 	Cost       float64       `json:"cost"`
 	Time       time.Duration `json:"time"`

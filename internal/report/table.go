@@ -5,16 +5,17 @@ import (
 	"strings"
 )
 
-// table is a part of a report as rows of plain text: markdown and HTML escape it,
+// Table is a part of a report as rows of plain text: markdown and HTML escape it,
 // each in its own way. What is left out is in the JSON.
-type table struct {
+type Table struct {
 	Title string
 	Note  string
 	Head  []string // a "#" before a name: the column holds numbers
 	Rows  [][]string
 }
 
-func markdownTable(b *strings.Builder, t table) {
+// MarkdownTable writes a table as markdown; one without rows is left out.
+func MarkdownTable(b *strings.Builder, t Table) {
 	if len(t.Rows) == 0 {
 		return
 	}
@@ -37,17 +38,17 @@ func markdownTable(b *strings.Builder, t table) {
 	fmt.Fprintf(b, "|\n%s|\n", rule)
 	for _, row := range t.Rows {
 		for _, cell := range row {
-			fmt.Fprintf(b, "| %s ", md(cell))
+			fmt.Fprintf(b, "| %s ", Markdown(cell))
 		}
 		b.WriteString("|\n")
 	}
 }
 
-// md writes untrusted text into markdown: no markup, no link, no image, no HTML.
+// Markdown writes untrusted text into markdown: no markup, no link, no image, no HTML.
 // An address stays text too, since nothing is fetched and nobody is called by it.
-func md(s string) string {
+func Markdown(s string) string {
 	var b strings.Builder
-	for _, r := range oneLine(s) {
+	for _, r := range OneLine(s) {
 		switch r {
 		case '\\', '`', '*', '_', '[', ']', '|', '~', '#':
 			b.WriteByte('\\')
@@ -69,9 +70,9 @@ func md(s string) string {
 	return strings.ReplaceAll(b.String(), "://", ":\u2060//")
 }
 
-// mdCode writes untrusted text as code, with a fence longer than any in it.
-func mdCode(s string) string {
-	s = oneLine(s)
+// MarkdownCode writes untrusted text as code, with a fence longer than any in it.
+func MarkdownCode(s string) string {
+	s = OneLine(s)
 	fence := "`"
 	for strings.Contains(s, fence) {
 		fence += "`"
@@ -82,8 +83,8 @@ func mdCode(s string) string {
 	return fence + s + fence
 }
 
-// add adds a row; most is how many there may be.
-func (t *table) add(most int, cells ...string) {
+// Add adds a row; most is how many there may be.
+func (t *Table) Add(most int, cells ...string) {
 	if len(t.Rows) < most {
 		t.Rows = append(t.Rows, cells)
 		return

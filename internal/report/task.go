@@ -164,7 +164,7 @@ func Task(t *ralph.Task, history []string) string {
 	}
 	place(line, t)
 	for _, a := range t.Run.Answers {
-		line("answered", oneLine(a.Question)+"\n"+a.Answer)
+		line("answered", OneLine(a.Question)+"\n"+a.Answer)
 	}
 	line("told", strings.Join(t.Run.Words, "\n"))
 	line("rejected", strings.Join(t.Run.Rejects, "\n"))
@@ -201,10 +201,10 @@ func place(line func(name, value string), t *ralph.Task) {
 	line("worktree", r.Place.Dir)
 	branch := r.Place.Branch
 	if branch != "" && r.Place.Base != "" {
-		branch += fmt.Sprintf(" (from %s)", short(r.Place.Base))
+		branch += fmt.Sprintf(" (from %s)", Short(r.Place.Base))
 	}
 	line("branch", branch)
-	line("commit", short(r.Commit))
+	line("commit", Short(r.Commit))
 	line("merge", mergeState(t))
 	if m := r.Queue.Merged; m != nil && m.Conflict != nil {
 		for _, f := range m.Conflict.Files {
@@ -212,7 +212,7 @@ func place(line func(name, value string), t *ralph.Task) {
 		}
 	}
 	for _, x := range r.Queue.Weakened {
-		line("finding", findingWords(x))
+		line("finding", FindingWords(x))
 	}
 	if r.Stash != "" {
 		line("stash", fmt.Sprintf("%.9s (it gets it back at its next start; ralph recover)", r.Stash))
@@ -231,20 +231,20 @@ func mergeState(t *ralph.Task) string {
 	case "":
 		return ""
 	case ralph.MergeMerged:
-		words = fmt.Sprintf("merged as %s (%s)", short(q.Commit), mergeHow(t, ""))
+		words = fmt.Sprintf("merged as %s (%s)", Short(q.Commit), MergeHow(t, ""))
 	case ralph.MergeConflict, ralph.MergeRed:
 		if q.Resolves > 0 {
-			words += ", " + plural(q.Resolves, "try to resolve it", "tries to resolve it")
+			words += ", " + Plural(q.Resolves, "try to resolve it", "tries to resolve it")
 		}
 	}
 	if q.GaveUp != "" && q.State != ralph.MergeMerged {
-		words += ", waits for a person: " + oneLine(q.GaveUp)
+		words += ", waits for a person: " + OneLine(q.GaveUp)
 	}
 	return words
 }
 
 func stuckWords(t *ralph.Task) string {
-	return fmt.Sprintf("may be stuck: %s without a change", count(t.Run.Unchanged, "iteration"))
+	return fmt.Sprintf("may be stuck: %s without a change", Count(t.Run.Unchanged, "iteration"))
 }
 
 // TaskList is `ralph task list`: a row for each task, in plan order, with what it
@@ -254,9 +254,9 @@ func TaskList(s *ralph.State) string {
 		return "No tasks. `ralph plan <spec>` makes some, `ralph task add <name>` one by hand.\n"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s of %s:\n", count(len(s.Plan.Tasks), "task"), orNone(s.Plan.File))
+	fmt.Fprintf(&b, "%s of %s:\n", Count(len(s.Plan.Tasks), "task"), OrNone(s.Plan.File))
 	for _, t := range s.Plan.Tasks {
-		fmt.Fprintf(&b, "  %-8s%-9s%s", t.ID, t.Status, oneLine(t.Name))
+		fmt.Fprintf(&b, "  %-8s%-9s%s", t.ID, t.Status, OneLine(t.Name))
 		if len(t.Deps) > 0 && !t.Status.Ended() {
 			deps := make([]string, len(t.Deps))
 			for i, d := range t.Deps {
@@ -265,7 +265,7 @@ func TaskList(s *ralph.State) string {
 			fmt.Fprintf(&b, "  (after %s)", strings.Join(deps, ", "))
 		}
 		if t.Run.Reason != "" && t.Status != ralph.TaskDone {
-			fmt.Fprintf(&b, "  (%s)", oneLine(t.Run.Reason))
+			fmt.Fprintf(&b, "  (%s)", OneLine(t.Run.Reason))
 		}
 		if t.NothingToChange() {
 			b.WriteString("  (nothing to change)")
@@ -276,20 +276,21 @@ func TaskList(s *ralph.State) string {
 		b.WriteByte('\n')
 	}
 	for _, i := range s.Plan.Issues {
-		fmt.Fprintf(&b, "  %-8s%-9s%s\n", i.ID, "issue", oneLine(i.Desc))
+		fmt.Fprintf(&b, "  %-8s%-9s%s\n", i.ID, "issue", OneLine(i.Desc))
 	}
 	return b.String()
 }
 
-func orNone(file string) string {
+// OrNone is a file, or the word for none.
+func OrNone(file string) string {
 	if file == "" {
 		return "no spec"
 	}
 	return file
 }
 
-// unneeded says how many tasks of the plan were done before.
-func unneeded(s *ralph.State) string {
+// Unneeded says how many tasks of the plan were done before.
+func Unneeded(s *ralph.State) string {
 	n := 0
 	for _, t := range s.Plan.Tasks {
 		if t.Status == ralph.TaskDone && t.NothingToChange() {

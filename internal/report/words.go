@@ -9,17 +9,17 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// clip shortens a text to at most n runes.
-func clip(s string, n int) string {
-	s = oneLine(s)
+// Clip shortens a text to at most n runes.
+func Clip(s string, n int) string {
+	s = OneLine(s)
 	if runes := []rune(s); len(runes) > n {
 		return strings.TrimSpace(string(runes[:n-1])) + "…"
 	}
 	return s
 }
 
-// many writes a large number: 950, 12.3k, 4.5M.
-func many(n int64) string {
+// Many writes a large number: 950, 12.3k, 4.5M.
+func Many(n int64) string {
 	switch {
 	case n >= 1_000_000:
 		return fmt.Sprintf("%.1fM", float64(n)/1e6)
@@ -29,11 +29,12 @@ func many(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// cents leaves out what adding up has left of fractions: nobody pays less than a
+// Cents leaves out what adding up has left of fractions: nobody pays less than a
 // millionth of a dollar (F-33).
-func cents(dollars float64) float64 { return math.Round(dollars*1e6) / 1e6 }
+func Cents(dollars float64) float64 { return math.Round(dollars*1e6) / 1e6 }
 
-func tokens(u ralph.Usage) int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
+// Tokens are all tokens of a usage, those of caches too.
+func Tokens(u ralph.Usage) int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
 
 // LeftWords is how long a gate still waits.
 func LeftWords(deadline, now time.Time) string {
@@ -43,8 +44,8 @@ func LeftWords(deadline, now time.Time) string {
 	return ralph.Elapsed(deadline.Sub(now)) + " left"
 }
 
-// clockWords says when something ends: the time of day, and how long that is.
-func clockWords(t, now time.Time) string {
+// ClockWords says when something ends: the time of day, and how long that is.
+func ClockWords(t, now time.Time) string {
 	layout := "15:04:05"
 	if t.Local().Format(time.DateOnly) != now.Local().Format(time.DateOnly) {
 		layout = "Jan 2 15:04"
@@ -56,21 +57,22 @@ func clockWords(t, now time.Time) string {
 	return words
 }
 
-// errorWords says how a turn failed.
-func errorWords(f *ralph.TurnEnded) string {
+// ErrorWords says how a turn failed.
+func ErrorWords(f *ralph.TurnEnded) string {
 	switch {
 	case f.Err != nil:
-		return fmt.Sprintf("%s: %s", f.Err.Class, oneLine(f.Err.Message))
+		return fmt.Sprintf("%s: %s", f.Err.Class, OneLine(f.Err.Message))
 	case f.Code != 0:
 		return fmt.Sprintf("%s: exit code %d", f.Exit, f.Code)
 	}
 	return string(f.Exit)
 }
 
-func inPercent(part float64) int { return int(math.Round(100 * part)) }
+// InPercent is a part of one in whole percent.
+func InPercent(part float64) int { return int(math.Round(100 * part)) }
 
-// mergesPending counts the done tasks whose work is not merged yet (B-103).
-func mergesPending(s *ralph.State) int {
+// MergesPending counts the done tasks whose work is not merged yet (B-103).
+func MergesPending(s *ralph.State) int {
 	n := 0
 	for _, t := range s.Plan.Tasks {
 		if q := t.Run.Queue.State; q != "" && q != ralph.MergeMerged {
@@ -80,7 +82,8 @@ func mergesPending(s *ralph.State) int {
 	return n
 }
 
-func taskCounts(s *ralph.State) string {
+// TaskCounts are how many tasks there are of each status: "2 pending, 1 done".
+func TaskCounts(s *ralph.State) string {
 	var parts []string
 	for _, status := range []ralph.TaskStatus{ralph.TaskPending, ralph.TaskActive, ralph.TaskDone, ralph.TaskFailed, ralph.TaskBlocked, ralph.TaskTimeout, ralph.TaskSkipped} {
 		n := s.CountTasks(status)
@@ -91,16 +94,16 @@ func taskCounts(s *ralph.State) string {
 	return strings.Join(parts, ", ")
 }
 
-// endedWord is a status as it stands in a sentence.
-func endedWord(s ralph.TaskStatus) string {
+// EndedWord is a status as it stands in a sentence.
+func EndedWord(s ralph.TaskStatus) string {
 	if s == ralph.TaskTimeout {
 		return "timed out"
 	}
 	return string(s)
 }
 
-// whole is the list, never null.
-func whole[T any](list []T) []T {
+// OrEmpty is the list, never null.
+func OrEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}
 	}

@@ -8,12 +8,12 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 )
 
 // Ready is a task that would start now, with each part of its score (B-047).
 type Ready struct {
-	Task  report.TaskRecord `json:"task"`
+	Task  status.TaskRecord `json:"task"`
 	Score int               `json:"score"`
 	Parts policy.Points     `json:"parts"`
 }
@@ -23,7 +23,7 @@ func ReadyList(s *ralph.State, c policy.Config) []Ready {
 	var list []Ready
 	ready := policy.Ready(s, c)
 	for i, p := range policy.Scores(s, ready, c.Scoring) {
-		list = append(list, Ready{Task: report.QueryTask(ready[i]), Score: p.Sum(), Parts: p})
+		list = append(list, Ready{Task: status.QueryTask(ready[i]), Score: p.Sum(), Parts: p})
 	}
 	return list
 }

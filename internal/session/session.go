@@ -32,7 +32,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/redact"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/step"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -255,7 +255,7 @@ func (x *Session) begin(ctx context.Context) error {
 	if words := x.alone(); words != "" {
 		x.console.Note("%s", words)
 	}
-	for _, n := range append(report.StillLimited(s, x.Chain, now), x.Notices...) {
+	for _, n := range append(status.StillLimited(s, x.Chain, now), x.Notices...) {
 		x.console.Note("%s", n)
 	}
 	if err := x.lock.Name(started.ID, now); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 )
 
 // newestFacts is how many kinds of facts a stall's report tells.
@@ -30,7 +30,7 @@ func (b *stallRecorder) observe(e ralph.Event, s *ralph.State) error {
 	if !stalled || f.Report == "" {
 		return nil
 	}
-	content, err := json.MarshalIndent(report.NewStallReport(s, f, b.kinds, b.version), "", "  ")
+	content, err := json.MarshalIndent(status.NewStallReport(s, f, b.kinds, b.version), "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode the report of the stall: %w", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 )
 
 // The report of a stall is in the file that its fact names, with the newest kinds of facts.
@@ -27,7 +27,7 @@ func TestStallReportFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r report.StallReport
+	var r status.StallReport
 	if err := json.Unmarshal(content, &r); err != nil || len(r.Facts) != newestFacts || r.Facts[newestFacts-1] != "stalled" || r.Ralph != "v1" {
 		t.Errorf("%v: %+v", err, r)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
 
@@ -14,13 +14,13 @@ import (
 func barOf(l *look) view.BarModel {
 	s := l.state
 	m := view.BarModel{
-		Status: report.StatusOf(s, l.engine, l.now), Stage: report.QueryStage(s), Engine: l.engine,
+		Status: status.Of(s, l.engine, l.now), Stage: status.QueryStage(s), Engine: l.engine,
 		Running: s.Running(l.now), At: s.Turning(), Usage: s.Session.Usage, Mode: s.Session.Mode,
 		Tokens: view.Amount(s.Session.Usage.Input + s.Session.Usage.Output + s.Session.Usage.CacheRead + s.Session.Usage.CacheWrite),
 		Offers: action.Offers(s, l.world(), action.Engine, ""), Trouble: l.trouble,
 	}
 	m.Since = clockOf(s, l.engine)
-	needs := report.Needs(s, l.engine, l.now)
+	needs := status.Needs(s, l.engine, l.now)
 	m.Needs = len(needs)
 	for _, n := range needs {
 		if n.Gate != nil {
@@ -47,7 +47,7 @@ func endedWords(l *look) string {
 
 // clockOf is what the clock of a session counts from: when it would have begun had it
 // never been interrupted. Zero while the clock stands.
-func clockOf(s *ralph.State, engine report.Engine) time.Time {
+func clockOf(s *ralph.State, engine status.Engine) time.Time {
 	x := s.Session
 	if !engine.Alive || !x.Live() || !x.RestAt.IsZero() {
 		return time.Time{}

@@ -14,7 +14,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/journal"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/web"
 )
 
@@ -36,7 +36,7 @@ func newKept(t testing.TB) *kept {
 }
 
 func (k *kept) State() *ralph.State                     { return k.File.State() }
-func (k *kept) Engine(*ralph.State) report.Engine       { return report.Engine{Alive: true} }
+func (k *kept) Engine(*ralph.State) status.Engine       { return status.Engine{Alive: true} }
 func (k *kept) Wait(ctx context.Context, n int64) error { return k.File.Wait(ctx, n) }
 func (k *kept) Now() time.Time                          { return k.File.Now() }
 func (k *kept) World() action.World {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/web/index"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
@@ -97,7 +97,7 @@ func sessionRow(s *index.Session, r *request) view.SessionRow {
 	out := view.SessionRow{
 		ID: s.ID, Mode: cmp.Or(s.Mode, "session"), Started: s.StartedAt, Detail: s.Detail, Ran: ralph.Elapsed(s.Running),
 		Done: t.TasksDone, Failed: t.TasksFail + t.TasksOut, Iterations: t.Turns, Merges: t.MergesClean + t.MergesResolved,
-		Cost: t.Usage.Dollars(), Tokens: view.Amount(report.CountsOf(t).Tokens),
+		Cost: t.Usage.Dollars(), Tokens: view.Amount(status.CountsOf(t).Tokens),
 	}
 	out.Status, out.Ended = endOf(s, r)
 	return out
@@ -126,7 +126,7 @@ func endOf(s *index.Session, r *request) (status, words string) {
 
 // statRows are the statistics of `ralph query stats`, for people.
 func statRows(r *request, sessions []index.Session) []view.FigureRow {
-	s := report.QueryStats(r.state, r.now)
+	s := status.QueryStats(r.state, r.now)
 	var ran time.Duration
 	for i := range sessions {
 		if sessions[i].ID != s.Session {
@@ -135,42 +135,42 @@ func statRows(r *request, sessions []index.Session) []view.FigureRow {
 	}
 	running := r.state.Running(r.state.At)
 	rows := []view.FigureRow{{Name: "Runtime", This: ralph.Elapsed(running), All: ralph.Elapsed(ran + running), Clock: true, Before: ran}}
-	add := func(name string, of func(report.Counts) string) {
+	add := func(name string, of func(status.Counts) string) {
 		rows = append(rows, view.FigureRow{Name: name, This: of(s.This), All: of(s.Overall)})
 	}
-	number := func(of func(report.Counts) int) func(report.Counts) string {
-		return func(c report.Counts) string { return fmt.Sprint(of(c)) }
+	number := func(of func(status.Counts) int) func(status.Counts) string {
+		return func(c status.Counts) string { return fmt.Sprint(of(c)) }
 	}
-	took := func(of func(report.Counts) float64) func(report.Counts) string {
-		return func(c report.Counts) string {
+	took := func(of func(status.Counts) float64) func(status.Counts) string {
+		return func(c status.Counts) string {
 			if c.Iterations == 0 {
 				return "–"
 			}
 			return seconds(of(c))
 		}
 	}
-	add("Tasks completed", number(func(c report.Counts) int { return c.TasksDone }))
-	add("Tasks failed", number(func(c report.Counts) int { return c.TasksFailed }))
-	add("Tasks timed out", number(func(c report.Counts) int { return c.TasksTimeout }))
+	add("Tasks completed", number(func(c status.Counts) int { return c.TasksDone }))
+	add("Tasks failed", number(func(c status.Counts) int { return c.TasksFailed }))
+	add("Tasks timed out", number(func(c status.Counts) int { return c.TasksTimeout }))
 	rows = append(rows, view.FigureRow{Name: "Tasks remaining", This: fmt.Sprint(s.Remaining)})
-	add("Iterations", number(func(c report.Counts) int { return c.Iterations }))
-	add("Iteration, average", took(func(c report.Counts) float64 { return c.AverageSeconds }))
-	add("Iteration, fastest", took(func(c report.Counts) float64 { return c.FastestSeconds }))
-	add("Iteration, slowest", took(func(c report.Counts) float64 { return c.SlowestSeconds }))
-	add("Merges clean", number(func(c report.Counts) int { return c.MergesClean }))
-	add("Merges with conflicts resolved", number(func(c report.Counts) int { return c.MergesResolved }))
+	add("Iterations", number(func(c status.Counts) int { return c.Iterations }))
+	add("Iteration, average", took(func(c status.Counts) float64 { return c.AverageSeconds }))
+	add("Iteration, fastest", took(func(c status.Counts) float64 { return c.FastestSeconds }))
+	add("Iteration, slowest", took(func(c status.Counts) float64 { return c.SlowestSeconds }))
+	add("Merges clean", number(func(c status.Counts) int { return c.MergesClean }))
+	add("Merges with conflicts resolved", number(func(c status.Counts) int { return c.MergesResolved }))
 	rows = append(rows, view.FigureRow{Name: "Merges pending", This: fmt.Sprint(s.MergesPending)})
-	add("Conflicts met", number(func(c report.Counts) int { return c.Conflicts }))
-	add("Checks green", number(func(c report.Counts) int { return c.ChecksGreen }))
-	add("Checks red", number(func(c report.Counts) int { return c.ChecksRed }))
-	add("Commits", number(func(c report.Counts) int { return c.Commits }))
-	add("Cost", func(c report.Counts) string {
+	add("Conflicts met", number(func(c status.Counts) int { return c.Conflicts }))
+	add("Checks green", number(func(c status.Counts) int { return c.ChecksGreen }))
+	add("Checks red", number(func(c status.Counts) int { return c.ChecksRed }))
+	add("Commits", number(func(c status.Counts) int { return c.Commits }))
+	add("Cost", func(c status.Counts) string {
 		if !c.CostKnown && c.Iterations > 0 {
 			return "≥ " + ralph.Dollars(c.Cost) // an agent did not say
 		}
 		return ralph.Dollars(c.Cost)
 	})
-	add("Tokens", func(c report.Counts) string { return view.Amount(c.Tokens) })
+	add("Tokens", func(c status.Counts) string { return view.Amount(c.Tokens) })
 	return rows
 }
 

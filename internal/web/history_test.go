@@ -19,6 +19,8 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/sessionreport"
+	"github.com/ralph-loop/ralph/internal/status"
 )
 
 // pastSource is a repository with a past, and nobody at work.
@@ -31,7 +33,7 @@ type pastSource struct {
 }
 
 func (p *pastSource) State() *ralph.State               { return p.state }
-func (p *pastSource) Engine(*ralph.State) report.Engine { return report.Engine{} }
+func (p *pastSource) Engine(*ralph.State) status.Engine { return status.Engine{} }
 func (p *pastSource) Now() time.Time                    { return p.at }
 func (p *pastSource) World() action.World               { return action.World{Now: p.at} }
 func (p *pastSource) Wait(ctx context.Context, seq int64) error {
@@ -120,7 +122,7 @@ func TestHistoryHasTheStatisticsOfQuery(t *testing.T) {
 	for _, m := range row.FindAllStringSubmatch(body, -1) {
 		got[m[1]] = [2]string{m[2], m[3]}
 	}
-	s := report.QueryStats(p.state, p.at)
+	s := status.QueryStats(p.state, p.at)
 	number := func(a, b int) [2]string { return [2]string{fmt.Sprint(a), fmt.Sprint(b)} }
 	want := map[string][2]string{
 		"Tasks completed": number(s.This.TasksDone, s.Overall.TasksDone), "Tasks failed": number(s.This.TasksFailed, s.Overall.TasksFailed),
@@ -214,7 +216,7 @@ func TestReportFiles(t *testing.T) {
 		t.Fatal("no state is kept on the way")
 	}
 	for _, id := range []ralph.SessionID{"s-00", "s-07", "s-11"} {
-		r, s := report.NewReport(report.ReportOptions{Session: id}), &ralph.State{}
+		r, s := sessionreport.NewReport(sessionreport.ReportOptions{Session: id}), &ralph.State{}
 		for _, e := range p.facts {
 			s.Apply(e)
 			r.Add(e, s)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/web/index"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
@@ -19,7 +19,7 @@ import (
 // look is all that pages are made from at one moment.
 type look struct {
 	state  *ralph.State
-	engine report.Engine
+	engine status.Engine
 	now    time.Time
 	// read is how far the index had come, roughly while it still reads: pages of the
 	// history change with it.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 )
 
 // A page is made anew for what it shows and for nothing else: the words of agents are news
@@ -17,7 +17,7 @@ func TestPagesAreMadeAnewForWhatTheyShow(t *testing.T) {
 	}
 	at := func(s *ralph.State, one, two string, size int64) *look {
 		words := map[ralph.TaskID]string{"t-1": one, "t-2": two}
-		return &look{state: s, engine: report.Engine{Alive: true, Words: words}, grown: map[ralph.TaskID]int64{"t-1": size, "t-2": 5}}
+		return &look{state: s, engine: status.Engine{Alive: true, Words: words}, grown: map[ralph.TaskID]int64{"t-1": size, "t-2": 5}}
 	}
 	later := *state
 	later.Seq++

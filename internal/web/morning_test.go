@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/web"
 )
 
@@ -54,7 +54,7 @@ func TestOverviewMorning(t *testing.T) {
 	)
 	young := newTape("2025-03-01T11:30:00Z")
 	young.add(ralph.SessionStarted{ID: "s-1", Mode: "agent"}, ralph.Control{Want: ralph.WantPause})
-	young.engine = report.Engine{Alive: true}
+	young.engine = status.Engine{Alive: true}
 	if strings.Contains(young.page(t, "/"), "morning-title") {
 		t.Error("a morning of a session that began half an hour ago")
 	}
@@ -72,7 +72,7 @@ func TestOverviewMorning(t *testing.T) {
 	x.add(ralph.SessionStarted{ID: "s-2", Mode: "agent"}, ralph.AgentLimited{Agent: "claude", Class: ralph.ErrClassLimit, Until: x.at.Add(time.Hour), Message: "5-hour limit"})
 	x.at = x.at.Add(2 * time.Hour)
 	x.add(ralph.AgentLimited{Agent: "claude", Class: ralph.ErrClassAuth, Message: "token has expired"})
-	x.engine = report.Engine{Alive: true}
+	x.engine = status.Engine{Alive: true}
 	body = x.page(t, "/")
 	wantAll(t, body, "claude was at its limit: 5-hour limit; then something else kept it from work", "claude was not logged in: token has expired; it lasts")
 	if !regexp.MustCompile(`no login</span>\s*<span class="morning-when muted">for <`).MatchString(body) {
@@ -101,7 +101,7 @@ func TestTaskPastOfItsTime(t *testing.T) {
 		ralph.TaskEnded{ID: "t-1", Status: ralph.TaskFailed, Why: ralph.Why{Text: "gave up"}},
 		ralph.TaskEdited{Task: ralph.Task{ID: "t-1", Name: "The new name", Status: ralph.TaskFailed}},
 	)
-	x.engine = report.Engine{}
+	x.engine = status.Engine{}
 	body := x.page(t, "/task/t-1")
 	_, past, ok := strings.Cut(body, `id="task-past"`)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
 
@@ -25,7 +25,7 @@ const (
 // overview is the first page: what needs a person, then what goes on.
 func overview(_ context.Context, r *request) (view.Page, error) {
 	o := overviewOf{request: r, world: r.world()}
-	stage, status := report.QueryStage(r.state), report.StatusOf(r.state, r.engine, r.now)
+	stage, now := status.QueryStage(r.state), status.Of(r.state, r.engine, r.now)
 	feed, err := r.server.feed.at(r.server.opt.Source, r.state, r.server.index.Before)
 	if err != nil {
 		return view.Page{}, err
@@ -33,7 +33,7 @@ func overview(_ context.Context, r *request) (view.Page, error) {
 	return view.Page{Title: "Overview", Quiet: true, Sections: []view.Section{
 		{ID: "needs", Body: view.Needs(o.needs())},
 		{ID: "morning", Body: view.Morning(o.morning())},
-		{ID: "slots", Body: view.Slots(o.slots(stage, status))},
+		{ID: "slots", Body: view.Slots(o.slots(stage, now))},
 		{ID: "progress", Class: "half", Body: view.PlanProgress(o.plan())},
 		{ID: "merges", Class: "half", Body: view.Merges(o.merges(stage))},
 		{ID: "feed", Class: "rail", Body: view.Feed(feed)},
@@ -63,7 +63,7 @@ func (o overviewOf) ref(id ralph.TaskID) view.TaskLink {
 // needs is what waits for a person, most pressing first.
 func (o overviewOf) needs() view.NeedsModel {
 	var m view.NeedsModel
-	for _, x := range report.Needs(o.state, o.engine, o.now) {
+	for _, x := range status.Needs(o.state, o.engine, o.now) {
 		n := view.Need{Kind: x.Kind, Text: x.What, Hint: x.Command, Gate: x.Gate}
 		for _, id := range x.Tasks {
 			n.Tasks = append(n.Tasks, o.ref(id))
@@ -94,7 +94,7 @@ func (o overviewOf) morning() *view.MorningModel {
 	if o.state.Session.ID == "" {
 		return nil
 	}
-	m := report.Brief(o.state, o.engine, o.now)
+	m := status.Brief(o.state, o.engine, o.now)
 	if !m.Told(o.state, o.engine) {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (o overviewOf) morning() *view.MorningModel {
 }
 
 // slots are the agents at work, and what else is under way.
-func (o overviewOf) slots(stage report.Stage, status report.StatusRecord) view.SlotsModel {
+func (o overviewOf) slots(stage status.Stage, now status.StatusRecord) view.SlotsModel {
 	m := view.SlotsModel{Alive: o.engine.Alive && o.state.Session.Live(), Busy: len(stage.Slots)}
 	if stage.Mode == "autopilot" || o.state.Plan.Integration != nil { // in the checkout there are no slots
 		m.Parallel = stage.Parallel
@@ -113,14 +113,14 @@ func (o overviewOf) slots(stage report.Stage, status report.StatusRecord) view.S
 	m.Fresh = o.state.Session.ID == "" && len(o.state.Plan.Tasks) == 0 && len(o.state.Inbox) == 0
 	m.Queued, m.Planned = o.state.CountInbox(ralph.SpecPending), o.state.Plan.Unfinished()
 	if !m.Alive {
-		m.Offers, m.Resume = o.offers(action.Engine, ""), status.CanResume
-		for _, id := range status.Cut[:min(len(status.Cut), mostCut)] {
+		m.Offers, m.Resume = o.offers(action.Engine, ""), now.CanResume
+		for _, id := range now.Cut[:min(len(now.Cut), mostCut)] {
 			m.Cut = append(m.Cut, o.ref(id))
 		}
 		return m
 	}
-	waits := map[ralph.TaskID]report.WaitRecord{}
-	for _, w := range status.Waiting {
+	waits := map[ralph.TaskID]status.WaitRecord{}
+	for _, w := range now.Waiting {
 		waits[w.Task] = w
 	}
 	for _, r := range stage.Slots {
@@ -140,7 +140,7 @@ func (o overviewOf) slots(stage report.Stage, status report.StatusRecord) view.S
 			continue
 		}
 		c := view.SlotCard{
-			Task: t.ID, Name: t.Name, Kind: string(cmp.Or(t.Kind, ralph.KindBuild)), Agent: t.Run.Agent, Iteration: report.IterationOf(t),
+			Task: t.ID, Name: t.Name, Kind: string(cmp.Or(t.Kind, ralph.KindBuild)), Agent: t.Run.Agent, Iteration: status.IterationOf(t),
 			Of: o.most(t), Progress: t.Run.Progress, Note: t.Run.Note, Since: t.Run.StartedAt, Stuck: t.Run.Warned, Unchanged: t.Run.Unchanged,
 			Context: int(100 * t.Run.Context.Part()),
 		}
@@ -162,12 +162,12 @@ func (o overviewOf) most(t *ralph.Task) int {
 }
 
 // fill adds what the state and the engine know of the work in a slot; id is what holds it.
-func (o overviewOf) fill(c *view.SlotCard, id ralph.TaskID, waits map[ralph.TaskID]report.WaitRecord) {
+func (o overviewOf) fill(c *view.SlotCard, id ralph.TaskID, waits map[ralph.TaskID]status.WaitRecord) {
 	if words := o.engine.Words[id]; !strings.HasPrefix(words, "<ralph") { // what is meant for ralph is no word for people
 		c.Words = words
 	}
 	if t := o.state.Task(id); t != nil {
-		if doing := report.DoingWords(o.state, t); doing != "" {
+		if doing := status.DoingWords(o.state, t); doing != "" {
 			c.Doing, c.Words = doing, doing // what its agent said is over
 		}
 		c.Tokens, c.Cost, c.Turn = view.Amount(t.Run.Usage.Input+t.Run.Usage.Output), t.Run.Usage.Cost, t.Run.TurnAt
@@ -212,7 +212,7 @@ func (o overviewOf) plan() view.ProgressModel {
 	return m
 }
 
-func (o overviewOf) merges(stage report.Stage) view.MergesModel {
+func (o overviewOf) merges(stage status.Stage) view.MergesModel {
 	c := o.state.Session.Count
 	m := view.MergesModel{Queue: stage.Queue, Landing: stage.Landing, Clean: c.MergesClean, Resolved: c.MergesResolved}
 	if n := len(m.Queue) - mostQueue; n > 0 {
@@ -236,7 +236,7 @@ func (o overviewOf) inbox() view.InboxModel {
 }
 
 func (o overviewOf) statistics() view.StatisticsModel {
-	m := view.StatisticsModel{Stats: report.QueryStats(o.state, o.now)}
+	m := view.StatisticsModel{Stats: status.QueryStats(o.state, o.now)}
 	m.Runtime = o.state.Running(o.now)
 	m.Since = clockOf(o.state, o.engine)
 	return m

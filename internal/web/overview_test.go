@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/web"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
@@ -40,7 +40,7 @@ func overviewState() *ralph.State {
 
 func overviewAt(t *testing.T, s *ralph.State, alive bool, events ...ralph.Event) string {
 	t.Helper()
-	source := &planSource{state: s, engine: report.Engine{Alive: alive, Words: map[ralph.TaskID]string{"t-c": "reading client.go <again>"}}, events: events}
+	source := &planSource{state: s, engine: status.Engine{Alive: alive, Words: map[ralph.TaskID]string{"t-c": "reading client.go <again>"}}, events: events}
 	_, body := planAt(t, web.Options{Source: source, Desk: source}, s, "/")
 	return body
 }
@@ -179,7 +179,7 @@ func TestOverviewFeed(t *testing.T) {
 // whatever came after.
 func TestOverviewFeedOfItsTime(t *testing.T) {
 	at := time.Date(2025, 3, 1, 11, 59, 0, 0, time.UTC)
-	source := &planSource{engine: report.Engine{}}
+	source := &planSource{engine: status.Engine{}}
 	fold := &ralph.State{}
 	add := func(facts ...ralph.Fact) {
 		for _, fact := range facts {
@@ -266,7 +266,7 @@ func TestPaletteOffersActions(t *testing.T) {
 	s := overviewState()
 	s.Plan.Tasks[5].Status = ralph.TaskFailed
 	at := func(q string) string {
-		source := &planSource{state: s, engine: report.Engine{Alive: true}}
+		source := &planSource{state: s, engine: status.Engine{Alive: true}}
 		_, body := planAt(t, web.Options{Source: source, Desk: source}, s, "/search?q="+url.QueryEscape(q))
 		_, body, _ = strings.Cut(body, `id="results"`)
 		return body

@@ -12,7 +12,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/web"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
@@ -21,12 +21,12 @@ import (
 type planSource struct {
 	action.Desk
 	state  *ralph.State
-	engine report.Engine
+	engine status.Engine
 	events []ralph.Event
 }
 
 func (p *planSource) State() *ralph.State               { return p.state }
-func (p *planSource) Engine(*ralph.State) report.Engine { return p.engine }
+func (p *planSource) Engine(*ralph.State) status.Engine { return p.engine }
 func (p *planSource) Now() time.Time                    { return time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC) }
 
 func (p *planSource) World() action.World                     { return action.World{Engine: p.engine.Alive, Now: p.Now()} }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/sessionreport"
 )
 
 // reports makes the reports of sessions in the background, and keeps the few that were
@@ -40,7 +40,7 @@ type reading struct {
 	id ralph.SessionID
 
 	fold   sync.Mutex // held while facts are folded, and while a report is written out
-	report *report.Report
+	report *sessionreport.Report
 	state  *ralph.State
 
 	mu      sync.Mutex
@@ -48,14 +48,14 @@ type reading struct {
 	read    int64 // facts
 	at      int64 // the newest fact in page
 	made    time.Time
-	page    *report.Page
+	page    *sessionreport.Page
 	err     error
 }
 
 // madeReport is what there is of a report.
 type madeReport struct {
-	page *report.Page // nil as long as there is none
-	read int64        // facts of the session
+	page *sessionreport.Page // nil as long as there is none
+	read int64               // facts of the session
 	err  error
 }
 
@@ -92,7 +92,7 @@ func (x *reports) reading(id ralph.SessionID, first int64) *reading {
 		r = x.list[i]
 		x.list = slices.Delete(x.list, i, i+1)
 	} else {
-		r = &reading{id: id, report: report.NewReport(report.ReportOptions{Session: id}), state: x.before(first)}
+		r = &reading{id: id, report: sessionreport.NewReport(sessionreport.ReportOptions{Session: id}), state: x.before(first)}
 	}
 	x.list = slices.Insert(x.list, 0, r)
 	x.list = x.list[:min(len(x.list), mostReports)]
@@ -116,7 +116,7 @@ func (x *reports) make(r *reading, last int64) {
 }
 
 // fold folds the facts up to last and makes the page; fold is held.
-func (x *reports) fold(r *reading, last int64) (page *report.Page, err error) {
+func (x *reports) fold(r *reading, last int64) (page *sessionreport.Page, err error) {
 	defer x.safe.into(&err)
 	if err := x.read(r, last); err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (x *reports) read(r *reading, last int64) error {
 
 // result gives a finished report to write, which must not keep it. It waits for one that
 // is being made.
-func (x *reports) result(ctx context.Context, id ralph.SessionID, first, last int64, write func(*report.Result) error) error {
+func (x *reports) result(ctx context.Context, id ralph.SessionID, first, last int64, write func(*sessionreport.Result) error) error {
 	r := x.reading(id, first)
 	r.fold.Lock()
 	defer r.fold.Unlock()

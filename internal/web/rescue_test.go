@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/web"
 )
 
@@ -22,7 +22,7 @@ type broken struct {
 	wait   atomic.Pointer[error] // what cannot be read
 }
 
-func (b *broken) Engine(s *ralph.State) report.Engine {
+func (b *broken) Engine(s *ralph.State) status.Engine {
 	if b.engine.Load() {
 		panic("no engine")
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/sessionreport"
 	"github.com/ralph-loop/ralph/internal/web/index"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
@@ -47,7 +47,7 @@ func session(_ context.Context, r *request) (view.Page, error) {
 
 // sessionSections are the parts of the page, empty ones too: a page keeps its sections.
 func sessionSections(m view.SessionModel) []view.Section {
-	with := func(part func(*report.Page) templ.Component) templ.Component {
+	with := func(part func(*sessionreport.Page) templ.Component) templ.Component {
 		if m.Report == nil {
 			return templ.NopComponent
 		}
@@ -152,7 +152,7 @@ func (x *Server) reportFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var b bytes.Buffer
-	err := x.reportOf(r.Context(), s, func(result *report.Result) error {
+	err := x.reportOf(r.Context(), s, func(result *sessionreport.Result) error {
 		switch format {
 		case "md":
 			return result.Markdown(&b)
@@ -172,7 +172,7 @@ func (x *Server) reportFile(w http.ResponseWriter, r *http.Request) {
 }
 
 // reportOf gives the report of a session to write, which must not keep it.
-func (x *Server) reportOf(ctx context.Context, s index.Session, write func(*report.Result) error) error {
+func (x *Server) reportOf(ctx context.Context, s index.Session, write func(*sessionreport.Result) error) error {
 	return x.reports.result(ctx, s.ID, s.First, x.around(&view.SessionModel{}, &s), write)
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/web"
 )
 
@@ -23,7 +23,7 @@ type quiet struct {
 }
 
 func (q *quiet) State() *ralph.State                       { return &q.s }
-func (q *quiet) Engine(*ralph.State) report.Engine         { return report.Engine{} }
+func (q *quiet) Engine(*ralph.State) status.Engine         { return status.Engine{} }
 func (q *quiet) Wait(ctx context.Context, _ int64) error   { <-ctx.Done(); return ctx.Err() }
 func (q *quiet) Each(int64, func(ralph.Event) error) error { return nil }
 func (q *quiet) Now() time.Time                            { return time.Unix(1767323045, 0) }

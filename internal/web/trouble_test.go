@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/web"
 )
 
@@ -13,7 +13,7 @@ func TestTroubleIsOnEveryPage(t *testing.T) {
 	t.Parallel()
 	for _, alive := range []bool{true, false} {
 		s, trouble := overviewState(), "ralph/plan.jsonl:3: <no> JSON"
-		source := &planSource{state: s, engine: report.Engine{Alive: alive}}
+		source := &planSource{state: s, engine: status.Engine{Alive: alive}}
 		opt := web.Options{Source: source, Desk: source, Trouble: func() string { return trouble }}
 		for _, path := range []string{"/", "/plan", "/log", "/nothing"} {
 			if _, body := planAt(t, opt, s, path); !strings.Contains(body, "ralph/plan.jsonl:3: <no> JSON. Pages show what was there before.") {

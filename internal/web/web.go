@@ -15,8 +15,8 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/screen"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/web/api"
 	"github.com/ralph-loop/ralph/internal/web/asset"
 	"github.com/ralph-loop/ralph/internal/web/index"
@@ -30,7 +30,7 @@ type Source interface {
 	// State is the newest state; it never changes.
 	State() *ralph.State
 	// Engine says who works here, with the last words of the agents at work.
-	Engine(s *ralph.State) report.Engine
+	Engine(s *ralph.State) status.Engine
 	// Wait returns when the state has moved past seq, or with ctx.
 	Wait(ctx context.Context, seq int64) error
 	// Each reads the journal after seq, in order, from the disk.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 	"reflect"
 	"strings"
 	"time"
@@ -21,13 +22,14 @@ import (
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/screen"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/web/index"
 )
 
 // Source is the repository as the API sees it.
 type Source interface {
 	State() *ralph.State
-	Engine(s *ralph.State) report.Engine
+	Engine(s *ralph.State) status.Engine
 	Wait(ctx context.Context, seq int64) error
 	Each(after int64, visit func(ralph.Event) error) error
 	Now() time.Time
@@ -171,7 +173,8 @@ func schemaName(t reflect.Type, hint string) string {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
-	if t.Name() != "" && strings.HasSuffix(t.PkgPath(), "/report") {
+	of := path.Base(t.PkgPath())
+	if t.Name() != "" && (of == "report" || of == "status") { // one package at first, and a name is a promise
 		return "Report" + name
 	}
 	return name

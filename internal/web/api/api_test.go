@@ -25,6 +25,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/screen"
+	"github.com/ralph-loop/ralph/internal/sessionreport"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/web/api"
 	"github.com/ralph-loop/ralph/internal/web/index"
 )
@@ -38,8 +40,8 @@ type place struct {
 }
 
 func (p *place) State() *ralph.State { return p.j.State() }
-func (p *place) Engine(*ralph.State) report.Engine {
-	return report.Engine{Alive: p.engine.Load()}
+func (p *place) Engine(*ralph.State) status.Engine {
+	return status.Engine{Alive: p.engine.Load()}
 }
 func (p *place) Wait(ctx context.Context, seq int64) error { return p.j.Wait(ctx, seq) }
 func (p *place) Each(after int64, visit func(ralph.Event) error) error {
@@ -87,7 +89,7 @@ func (p *place) Evidence(_ context.Context, s *ralph.State, seq int64, step func
 
 func (p *place) next(s *ralph.State) (list []screen.Ready, err error) {
 	for _, t := range s.Plan.Tasks {
-		list = append(list, screen.Ready{Task: report.QueryTask(t), Score: 30, Parts: policy.Points{Unblocks: 30}})
+		list = append(list, screen.Ready{Task: status.QueryTask(t), Score: 30, Parts: policy.Points{Unblocks: 30}})
 	}
 	return list, nil
 }
@@ -121,8 +123,8 @@ func open(t testing.TB, segment int64) (*place, string) {
 	t.Cleanup(past.Close)
 	server := httptest.NewServer(api.New(api.Options{
 		Source: p, Desk: p, Version: "1", Beat: time.Minute, Index: past, Gates: p, Proofs: p, Next: p.next,
-		Report: func(_ context.Context, s index.Session, write func(*report.Result) error) error {
-			r, state := report.NewReport(report.ReportOptions{Session: s.ID}), past.Before(s.First)
+		Report: func(_ context.Context, s index.Session, write func(*sessionreport.Result) error) error {
+			r, state := sessionreport.NewReport(sessionreport.ReportOptions{Session: s.ID}), past.Before(s.First)
 			if err := p.Each(state.Seq, func(e ralph.Event) error {
 				state.Apply(e)
 				r.Add(e, state)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/sessionreport"
 	"github.com/ralph-loop/ralph/internal/web/index"
 )
 
@@ -141,14 +142,14 @@ func (x *API) report(ctx context.Context, in *ofSession) (json.RawMessage, error
 	}
 	var b bytes.Buffer
 	err = x.alone(ctx, func() error {
-		return x.opt.Report(ctx, s, func(r *report.Result) error { return r.JSON(&b) })
+		return x.opt.Report(ctx, s, func(r *sessionreport.Result) error { return r.JSON(&b) })
 	})
 	return b.Bytes(), err
 }
 
 // reportOfAll reads the whole journal.
 func (x *API) reportOfAll(ctx context.Context) (json.RawMessage, error) {
-	r, s := report.NewReport(report.ReportOptions{All: true}), &ralph.State{}
+	r, s := sessionreport.NewReport(sessionreport.ReportOptions{All: true}), &ralph.State{}
 	err := x.alone(ctx, func() error {
 		return x.opt.Source.Each(0, func(e ralph.Event) error {
 			s.Apply(e)
@@ -167,4 +168,4 @@ func (x *API) reportOfAll(ctx context.Context) (json.RawMessage, error) {
 }
 
 // Reporter makes the report of a session, which write must not keep.
-type Reporter func(ctx context.Context, s index.Session, write func(*report.Result) error) error
+type Reporter func(ctx context.Context, s index.Session, write func(*sessionreport.Result) error) error

@@ -8,6 +8,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/screen"
+	"github.com/ralph-loop/ralph/internal/status"
 )
 
 // named is the input of a query for one thing.
@@ -18,39 +19,39 @@ type named struct {
 // queries are answered from the newest state.
 func (x *API) queries() {
 	src := x.opt.Source
-	get(x, "/status", "status", "Where the work stands, as ralph status --json prints it", func(context.Context, *none) (report.StatusJSON, error) {
+	get(x, "/status", "status", "Where the work stands, as ralph status --json prints it", func(context.Context, *none) (status.StatusJSON, error) {
 		s := src.State()
-		return report.StatusAll(s, src.Engine(s), src.Now()), nil
+		return status.All(s, src.Engine(s), src.Now()), nil
 	})
-	get(x, "/tasks", "tasks", "The tasks of the plan, in order", func(context.Context, *none) ([]report.TaskRecord, error) {
-		return report.QueryTasks(src.State()), nil
+	get(x, "/tasks", "tasks", "The tasks of the plan, in order", func(context.Context, *none) ([]status.TaskRecord, error) {
+		return status.QueryTasks(src.State()), nil
 	})
-	get(x, "/tasks/{id}", "task", "One task", func(_ context.Context, in *named) (report.TaskRecord, error) {
+	get(x, "/tasks/{id}", "task", "One task", func(_ context.Context, in *named) (status.TaskRecord, error) {
 		t := src.State().Task(ralph.TaskID(in.ID))
 		if t == nil {
-			return report.TaskRecord{}, notFound("no task %s in the plan", in.ID)
+			return status.TaskRecord{}, notFound("no task %s in the plan", in.ID)
 		}
-		return report.QueryTask(t), nil
+		return status.QueryTask(t), nil
 	})
 	get(x, "/next", "next", "The tasks that would start now, best first, with each part of their scores", x.next)
-	get(x, "/inbox", "inbox", "The queue of specs, oldest first", func(context.Context, *none) ([]report.InboxRecord, error) {
-		return report.QueryInbox(src.State()), nil
+	get(x, "/inbox", "inbox", "The queue of specs, oldest first", func(context.Context, *none) ([]status.InboxRecord, error) {
+		return status.QueryInbox(src.State()), nil
 	})
-	get(x, "/issues", "issues", "The open issues", func(context.Context, *none) ([]report.IssueRecord, error) {
-		return report.QueryIssues(src.State()), nil
+	get(x, "/issues", "issues", "The open issues", func(context.Context, *none) ([]status.IssueRecord, error) {
+		return status.QueryIssues(src.State()), nil
 	})
-	get(x, "/stage", "stage", "What is worked on now", func(context.Context, *none) (report.Stage, error) {
-		return report.QueryStage(src.State()), nil
+	get(x, "/stage", "stage", "What is worked on now", func(context.Context, *none) (status.Stage, error) {
+		return status.QueryStage(src.State()), nil
 	})
-	get(x, "/stats", "stats", "Statistics of the whole journal", func(context.Context, *none) (report.Stats, error) {
-		return report.QueryStats(src.State(), src.Now()), nil
+	get(x, "/stats", "stats", "Statistics of the whole journal", func(context.Context, *none) (status.Stats, error) {
+		return status.QueryStats(src.State(), src.Now()), nil
 	})
 	get(x, "/gates", "gates", "What waits for a person, oldest first", func(context.Context, *none) ([]*ralph.Gate, error) {
 		return x.gates(), nil
 	})
 	get(x, "/gates/{id}", "gate", "One gate with all to decide by; of one that is closed the error says whose answer it was", x.gate)
-	get(x, "/rules", "rules", "The answers that hold from now on", func(context.Context, *none) ([]report.RuleRecord, error) {
-		return report.QueryRules(src.State(), src.Now()), nil
+	get(x, "/rules", "rules", "The answers that hold from now on", func(context.Context, *none) ([]status.RuleRecord, error) {
+		return status.QueryRules(src.State(), src.Now()), nil
 	})
 	get(x, "/offers", "offers", "The actions that may be taken now on a subject", x.offers)
 }
@@ -59,7 +60,7 @@ func (x *API) queries() {
 func (x *API) gates() []*ralph.Gate {
 	s := x.opt.Source.State()
 	engine, now := x.opt.Source.Engine(s).Alive, x.opt.Source.Now()
-	return slices.DeleteFunc(slices.Clone(report.QueryGates(s)), func(g *ralph.Gate) bool { return !g.Heard(engine, now) })
+	return slices.DeleteFunc(slices.Clone(status.QueryGates(s)), func(g *ralph.Gate) bool { return !g.Heard(engine, now) })
 }
 
 // gate is a gate that somebody waits at, with what git and files know of it.

@@ -14,7 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 )
 
 // from is the input of the stream of facts.
@@ -233,7 +233,7 @@ func (x *standing) status(src Source) (int64, []byte, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.state != s || x.alive != engine.Alive {
-		data, err := json.Marshal(report.StatusAll(s, engine, src.Now()))
+		data, err := json.Marshal(status.All(s, engine, src.Now()))
 		if err != nil {
 			return 0, nil, fmt.Errorf("encode the status: %w", err)
 		}

@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/sessionreport"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/web/index"
 )
 
@@ -111,9 +112,9 @@ func reach(t *testing.T, x *index.Index, seq int64) {
 }
 
 // figures of the report on a session, which reads the journal in its own way.
-func figures(t *testing.T, j *tape, id ralph.SessionID) report.Figures {
+func figures(t *testing.T, j *tape, id ralph.SessionID) sessionreport.Figures {
 	t.Helper()
-	r, s := report.NewReport(report.ReportOptions{Session: id}), &ralph.State{}
+	r, s := sessionreport.NewReport(sessionreport.ReportOptions{Session: id}), &ralph.State{}
 	for _, e := range j.facts {
 		s.Apply(e)
 		r.Add(e, s)
@@ -138,7 +139,7 @@ func TestSessionsAreAsTheirReports(t *testing.T) {
 	}
 	for _, s := range list {
 		want := figures(t, j, s.ID)
-		got := report.CountsOf(s.Totals)
+		got := status.CountsOf(s.Totals)
 		if got != want.Counts {
 			t.Errorf("%s: counts\n got %+v\nwant %+v", s.ID, got, want.Counts)
 		}

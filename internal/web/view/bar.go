@@ -10,14 +10,14 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 )
 
 // BarModel is the control bar.
 type BarModel struct {
-	Status  report.StatusRecord
-	Stage   report.Stage
-	Engine  report.Engine
+	Status  status.StatusRecord
+	Stage   status.Stage
+	Engine  status.Engine
 	Running time.Duration // of the session, as it is now
 	Since   time.Time     // what its clock counts from; zero while it stands
 	At      int           // turns under way
@@ -158,8 +158,8 @@ func barCost(m BarModel) string {
 }
 
 // atLimit are the agents that cannot be used now.
-func atLimit(m BarModel) []report.LimitRecord {
-	var out []report.LimitRecord
+func atLimit(m BarModel) []status.LimitRecord {
+	var out []status.LimitRecord
 	for _, l := range m.Status.Limits {
 		if !l.Over {
 			out = append(out, l)
@@ -169,8 +169,8 @@ func atLimit(m BarModel) []report.LimitRecord {
 }
 
 // barBudgets are the budgets of the session and the spec.
-func barBudgets(m BarModel) []report.BudgetRecord {
-	var out []report.BudgetRecord
+func barBudgets(m BarModel) []status.BudgetRecord {
+	var out []status.BudgetRecord
 	for _, b := range m.Status.Budgets {
 		if b.Scope != "task" {
 			out = append(out, b)
@@ -232,7 +232,7 @@ func signName(sign string) string {
 }
 
 // reserved is what the turns under way may still use of a budget.
-func reserved(b report.BudgetRecord) string {
+func reserved(b status.BudgetRecord) string {
 	if b.What == "cost" {
 		return dollars(b.Reserved)
 	}

@@ -5,14 +5,14 @@ import (
 	"net/url"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 )
 
 // MorningModel is the short form of the morning report; nil where there is nothing to say.
 type MorningModel struct {
-	*report.Morning
-	Still  []report.StillRow  // the longest
-	Landed []report.LandedRow // the newest
+	*status.Morning
+	Still  []status.StillRow  // the longest
+	Landed []status.LandedRow // the newest
 	More   int                // that landed too
 }
 
@@ -33,7 +33,7 @@ func stillWord(kind ralph.StillKind) string {
 	return string(kind)
 }
 
-func stillTone(r report.StillRow) string {
+func stillTone(r status.StillRow) string {
 	switch {
 	case r.Kind == ralph.StillCrash, r.Kind == ralph.StillStalled, r.Kind == ralph.StillDisk, r.Kind == ralph.StillBroken:
 		return "failed"
@@ -44,7 +44,7 @@ func stillTone(r report.StillRow) string {
 }
 
 // stillHref is where all about a standstill stands, "" for nowhere.
-func stillHref(r report.StillRow) string {
+func stillHref(r status.StillRow) string {
 	switch {
 	case r.Gate != "":
 		return "/gate/" + url.PathEscape(string(r.Gate))
@@ -54,14 +54,14 @@ func stillHref(r report.StillRow) string {
 	return ""
 }
 
-func landedHref(r report.LandedRow) string {
+func landedHref(r status.LandedRow) string {
 	if r.Task != "" {
 		return "/task/" + url.PathEscape(string(r.Task))
 	}
 	return "/spec/" + r.Spec
 }
 
-func landedName(r report.LandedRow) string {
+func landedName(r status.LandedRow) string {
 	if r.Task != "" {
 		return string(r.Task) + " " + r.Name
 	}

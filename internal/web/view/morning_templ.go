@@ -8,7 +8,7 @@ package view
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/ralph-loop/ralph/internal/report"
+import "github.com/ralph-loop/ralph/internal/status"
 
 // Morning is what happened since the newest session began, for somebody who looked away.
 func Morning(m *MorningModel) templ.Component {
@@ -164,7 +164,7 @@ func Morning(m *MorningModel) templ.Component {
 	})
 }
 
-func morningStill(r report.StillRow) templ.Component {
+func morningStill(r status.StillRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

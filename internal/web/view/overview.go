@@ -8,7 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 )
 
 // TaskLink is a task as it is named beside other things.
@@ -117,7 +117,7 @@ type SlotCard struct {
 	Cost      float64
 	Words     string
 	Doing     string // for it, while no agent is at it
-	Wait      *report.WaitRecord
+	Wait      *status.WaitRecord
 	Gate      ralph.GateID // that it waits for
 	Offers    []action.Offer
 }
@@ -320,9 +320,9 @@ func (m ProgressModel) done() int {
 
 // MergesModel is the merge queue, and how the base branch follows it.
 type MergesModel struct {
-	Queue    []report.QueueRecord
+	Queue    []status.QueueRecord
 	More     int
-	Landing  *report.LandingRecord
+	Landing  *status.LandingRecord
 	Clean    int
 	Resolved int
 }
@@ -356,7 +356,7 @@ type InboxModel struct {
 
 // StatisticsModel is what was counted (B-100 to B-103).
 type StatisticsModel struct {
-	Stats   report.Stats
+	Stats   status.Stats
 	Runtime time.Duration
 	Since   time.Time
 }

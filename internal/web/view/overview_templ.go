@@ -12,7 +12,7 @@ import (
 	"fmt"
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/status"
 )
 
 // Needs is the list of what waits for a person, first on the page.
@@ -1240,7 +1240,7 @@ func slotCard(c SlotCard) templ.Component {
 	})
 }
 
-func slotWait(w report.WaitRecord) templ.Component {
+func slotWait(w status.WaitRecord) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

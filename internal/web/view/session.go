@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/sessionreport"
 )
 
 // SessionModel is the page of one session.
@@ -23,7 +23,7 @@ type SessionModel struct {
 	Newer   ralph.SessionID
 	LogFile bool // its agent log is still there
 
-	Report *report.Page // nil while it is being made
+	Report *sessionreport.Page // nil while it is being made
 	Slots  Chart
 }
 
@@ -56,7 +56,7 @@ func outcomeWord(s string) string {
 }
 
 // curveCharts are the curves of the report.
-func curveCharts(p *report.Page) []Chart {
+func curveCharts(p *sessionreport.Page) []Chart {
 	var out []Chart
 	for _, c := range p.Curves {
 		chart := Chart{

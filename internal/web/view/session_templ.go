@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"fmt"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/sessionreport"
 )
 
 // SessionHead names a session, says how it ended and leads on.
@@ -344,7 +344,7 @@ func SessionHead(m SessionModel) templ.Component {
 }
 
 // SessionFigures are the numbers of its report.
-func SessionFigures(p *report.Page) templ.Component {
+func SessionFigures(p *sessionreport.Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -567,7 +567,7 @@ func SessionFigures(p *report.Page) templ.Component {
 }
 
 // SessionTimeline is what the slots did.
-func SessionTimeline(p *report.Page) templ.Component {
+func SessionTimeline(p *sessionreport.Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1094,7 +1094,7 @@ func SessionTimeline(p *report.Page) templ.Component {
 }
 
 // SessionTasks are the tasks and what became of them.
-func SessionTasks(p *report.Page) templ.Component {
+func SessionTasks(p *sessionreport.Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1410,7 +1410,7 @@ func SessionTasks(p *report.Page) templ.Component {
 }
 
 // SessionWhy says why each task is as it is.
-func SessionWhy(p *report.Page) templ.Component {
+func SessionWhy(p *sessionreport.Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1669,7 +1669,7 @@ func SessionWhy(p *report.Page) templ.Component {
 }
 
 // SessionTables are the rest: merges, landings, gates, pauses, errors, limits, rules, settings.
-func SessionTables(p *report.Page) templ.Component {
+func SessionTables(p *sessionreport.Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

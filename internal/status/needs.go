@@ -1,0 +1,123 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/report"
+)
+
+// Need is one thing that waits for a person, with the command that helps.
+type Need struct {
+	Kind    string         // failures, limits, assign, stalled, file, landing, or the kind of its gate
+	Gate    *ralph.Gate    // what asks; nil for what is no gate
+	Tasks   []ralph.TaskID // that it is about
+	What    string
+	Command string
+}
+
+// Needs are what waits for a person, most pressing first. Gates wait also while no
+// engine runs: the answer is there when it starts again.
+func Needs(s *ralph.State, engine Engine, now time.Time) []Need {
+	var out []Need
+	x := s.Session
+	live := engine.Alive && x.Live()
+	if live && x.Want == ralph.WantPause {
+		switch kind := pauseKind(s); {
+		case kind == ralph.PauseFailures:
+			what := fmt.Sprintf("paused: %s failed in a row: %s", report.Count(x.TaskFailures, "task"), report.IDs(x.Streak))
+			out = append(out, Need{Kind: "failures", Tasks: x.Streak, What: what, Command: "ralph task retry <task>, then ralph resume"})
+		case kind == ralph.PauseLimits && login(s, now) != nil:
+			l := login(s, now)
+			out = append(out, Need{Kind: "login", What: fmt.Sprintf("paused: %s is not logged in", l.Agent), Command: loginCommand(l)})
+		case kind == ralph.PauseLimits && report.SettingsOf(x.Config).LimitWait == waitAsk:
+			out = append(out, Need{Kind: "limits", What: "paused: every agent is at its limit", Command: "ralph resume"})
+		}
+	}
+	for _, g := range s.Gates {
+		if !g.Heard(engine.Alive, now) {
+			continue // who asked is gone; its turn runs again
+		}
+		out = append(out, gateNeed(g, now))
+	}
+	if live && x.Auto == ralph.Semi && s.Mode() == "waiting_user" {
+		out = append(out, Need{Kind: "assign", What: "choose what comes next (`ralph why` lists what is ready)", Command: "ralph task assign <task>"})
+	}
+	if f := s.Stalled; live && f != nil {
+		what := fmt.Sprintf("the engine has work and does nothing since %s, which is a fault of ralph: please report it with %s", report.ClockWords(f.Since, now), f.Report)
+		out = append(out, Need{Kind: "stalled", Tasks: f.Active, What: what, Command: "ralph why, then ralph stop --now, then start again"})
+	}
+	for _, u := range s.Unread {
+		if live { // without an engine a command that reads the file says so itself
+			out = append(out, Need{
+				Kind: "file", What: fmt.Sprintf("%s (since %s); what it said before holds", report.UnreadableWords(u.ViewUnreadable), report.ClockWords(u.Since, now)),
+				Command: "mend the line: it is read again by itself",
+			})
+		}
+	}
+	if l := landing(s); l != nil && l.Behind && len(l.Held) > 0 {
+		command := "commit or stash what is in the way: then it lands by itself"
+		if !x.Live() {
+			command = "commit or stash what is in the way, then: git merge --ff-only " + l.Branch
+		}
+		what := fmt.Sprintf("%s does not land on %s: %s", l.Branch, report.BaseWords(l.Base), report.OneLine(report.Some(l.Held, 5)))
+		out = append(out, Need{Kind: "landing", What: what, Command: command})
+	}
+	return out
+}
+
+// login is the first agent that somebody has to log in to, nil for none.
+func login(s *ralph.State, now time.Time) *ralph.Limit {
+	for i, l := range s.Limits {
+		if l.Class == ralph.ErrClassAuth && !l.Over(now) {
+			return &s.Limits[i]
+		}
+	}
+	return nil
+}
+
+func loginCommand(l *ralph.Limit) string {
+	if l.Login == "" {
+		return "log in to " + l.Agent + " (`ralph doctor` says how), then ralph resume"
+	}
+	return l.Login + ", then ralph resume"
+}
+
+func gateNeed(g *ralph.Gate, now time.Time) Need {
+	who := g.Task
+	if g.About != "" {
+		who = g.About
+	}
+	parts := []string{string(g.ID), g.Kind}
+	if who != "" {
+		parts = append(parts, string(who))
+	}
+	switch {
+	case g.InTurn && g.Decidable():
+		parts = append(parts, "waits for approval in the middle of its turn: "+report.OneLine(g.Text))
+	case g.InTurn:
+		parts = append(parts, "waits for an answer in the middle of its turn: "+report.OneLine(g.Text))
+	default:
+		parts = append(parts, report.OneLine(g.Text))
+	}
+	if len(g.Options) > 0 {
+		parts = append(parts, report.OptionWords(g.Options))
+	}
+	if !g.Deadline.IsZero() {
+		parts[len(parts)-1] += fmt.Sprintf(", until %s", report.ClockWords(g.Deadline, now))
+	}
+	if g.Never {
+		parts[len(parts)-1] += "; no rule can approve it"
+	}
+	command := fmt.Sprintf("ralph answer %s \"...\"", g.ID)
+	if g.Decidable() {
+		command = fmt.Sprintf("ralph approve %s   or   ralph deny %[1]s --reason \"...\"   (ralph gates %[1]s shows it)", g.ID)
+	}
+	n := Need{Kind: g.Kind, Gate: g, What: strings.Join(parts, "  "), Command: command}
+	if who != "" {
+		n.Tasks = []ralph.TaskID{who}
+	}
+	return n
+}
