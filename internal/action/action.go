@@ -75,6 +75,7 @@ type Field struct {
 // World is what decides beside the state which actions are offered.
 type World struct {
 	Engine bool // an engine works here now
+	Past   bool // what is shown was then: nothing can be done about it
 	Now    time.Time
 	Usual  ralph.Allowance // task.max_iterations and task.timeout: of a task that says none itself
 	Carry  bool            // agent mode left a session to be resumed (ralph/.agent-session)
@@ -187,6 +188,9 @@ func sample() *ralph.State {
 
 // Offers are the actions that may be taken now on a subject, in the order of buttons.
 func Offers(s *ralph.State, w World, about Subject, id string) []Offer {
+	if w.Past {
+		return nil
+	}
 	var out []Offer
 	for _, v := range verbs() {
 		if v.about == about && (v.hide == nil || !v.hide(s, w, id)) && v.may(s, w, id) == nil {

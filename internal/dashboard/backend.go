@@ -60,6 +60,7 @@ func (d *Backend) options() web.Options {
 		Proofs:   Proofs{d.Env},
 		Schedule: schedule{d},
 		Next:     schedule{d}.next,
+		Past:     d.writer.At,
 		Settings: &settingsDesk{env: d.Env, root: d.root, now: d.Now},
 		Doctor:   doctorDesk{d.Env},
 		Specs:    specFolder{d.root},

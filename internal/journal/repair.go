@@ -220,6 +220,9 @@ func (j *File) endWith(b *brk, text []byte) error {
 			return fmt.Errorf("repair the journal: %w", err)
 		}
 	}
+	if err := j.dropPast(); err != nil {
+		return fmt.Errorf("repair the journal: %w", err)
+	}
 	if _, err := writeAtomic(filepath.Join(j.dir, journalName), text, 0o600, true); err != nil {
 		return fmt.Errorf("repair the journal: %w", err)
 	}

@@ -148,6 +148,7 @@ func (j *File) rotate() error {
 	if _, err := writeAtomic(filepath.Join(j.dir, snapshotName), b, 0o600, true); err != nil {
 		return nil
 	}
+	j.keepPast()
 	current := filepath.Join(j.dir, journalName)
 	if err := os.Rename(current, filepath.Join(j.dir, segmentName(j.state.Seq))); err != nil {
 		return fmt.Errorf("begin a new journal segment: %w", err)

@@ -23,6 +23,12 @@ type Engine struct {
 	Words map[ralph.TaskID]string `json:"-"`
 }
 
+// Then is what was known of the engine when the state was the newest, by the facts alone:
+// whether it died at that moment no fact says.
+func Then(s *ralph.State) Engine {
+	return Engine{Alive: s.Session.Live(), Pid: s.Session.Pid, Host: s.Session.Host}
+}
+
 // Text is `ralph status`. The four lines of agent mode come first while such
 // a session is active, then an empty line (D-054 to D-058).
 func Text(s *ralph.State, engine Engine, now time.Time) string {

@@ -31,6 +31,11 @@ type look struct {
 	// trouble is what cannot be read, so that an older state is shown.
 	trouble string
 
+	// past: it is the state after a fact that is not the newest, with the clock of that fact;
+	// newest is how many there are.
+	past   bool
+	newest int64
+
 	// What pages share is made once for all of them.
 	world func() action.World
 	bar   func() view.BarModel

@@ -38,12 +38,17 @@ func taskPage(_ context.Context, r *request) (view.Page, error) {
 		return view.Page{}, err
 	}
 	running := ""
-	if !t.Run.TurnAt.IsZero() {
+	if !t.Run.TurnAt.IsZero() && !r.past { // a folder has all of its turn, also what came later
 		running = r.newestRecord(id)
 	}
 	records, err := r.records(id)
 	if err != nil {
 		return view.Page{}, err
+	}
+	if r.past {
+		records = slices.DeleteFunc(records, func(x TurnRecord) bool {
+			return !slices.ContainsFunc(past.turns, func(row view.TurnRow) bool { return row.Record == x.Name })
+		})
 	}
 	turns := turnRows(past.turns, records, running)
 	picked, diff := b.file(t, records), b.diff(t, running)

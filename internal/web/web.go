@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -61,6 +62,8 @@ type Options struct {
 	Schedule Schedule // how the scheduler sees the plan; nil: pages leave it out
 	// Next are the tasks that would start now; nil: nobody knows.
 	Next func(*ralph.State) ([]screen.Ready, error)
+	// Past is the state after a fact; nil: the whole journal up to it is folded.
+	Past func(seq int64) (*ralph.State, error)
 	// Settings may be changed from here; nil where they may not.
 	Settings Settings
 	// Doctor looks whether all is in order; nil where it cannot.
@@ -87,6 +90,8 @@ type Server struct {
 	windows   windows          // pages of the log
 	docs      kept[markup.Doc] // specs as they are shown
 	reports   *reports         // of sessions
+
+	then atomic.Pointer[look] // the look at the past that was made last
 
 	// What goes on in the background, for all who look.
 	jobs *jobs // replays and proofs
@@ -202,7 +207,11 @@ func (x *Server) make(page pageFunc) http.HandlerFunc {
 	return func(_ http.ResponseWriter, r *http.Request) {
 		if m, ok := r.Context().Value(madeKey{}).(*made); ok {
 			m.found = true
-			m.page, m.err = page(r.Context(), &request{r, m.look, x})
+			server := x
+			if m.look.past {
+				server = x.asThen(m.look)
+			}
+			m.page, m.err = page(r.Context(), &request{r, m.look, server})
 		}
 	}
 }
@@ -230,8 +239,14 @@ func (discard) WriteHeader(int)             {}
 // show answers a whole page.
 func (x *Server) show(w http.ResponseWriter, r *http.Request) {
 	defer x.index.Start() // the history is read after the first page has gone out
-	l, status := x.watch.look(), http.StatusOK
-	page, err := x.page(r.Context(), r.URL.RequestURI(), l)
+	now, status := x.watch.look(), http.StatusOK
+	var page view.Page
+	l, err := x.lookFor(r.Context(), r.URL.RequestURI(), now)
+	if err == nil {
+		page, err = x.page(r.Context(), r.URL.RequestURI(), l)
+	} else {
+		l = now
+	}
 	if err != nil {
 		status, page = statusOf(err), view.Failed(err)
 	}
@@ -241,9 +256,12 @@ func (x *Server) show(w http.ResponseWriter, r *http.Request) {
 // write sends a page in its frame.
 func (x *Server) write(w http.ResponseWriter, r *http.Request, status int, l *look, page view.Page) {
 	frame := view.Frame{
-		Path: r.URL.Path, Key: r.URL.RequestURI(), Live: status == http.StatusOK && r.Method == http.MethodGet,
+		Path: r.URL.Path, Key: r.URL.RequestURI(), Live: status == http.StatusOK && r.Method == http.MethodGet && !l.past,
 		Repository: filepath.Base(x.opt.Root), Version: x.opt.Version, Build: x.opt.Build,
 		Style: x.assets.Style, Early: x.assets.Early, Scripts: x.assets.Scripts, CSRF: csrfOf(r.Context()), Bar: l.bar(),
+	}
+	if status == http.StatusOK {
+		frame.Past = x.pastOf(r.URL, l)
 	}
 	if frame.Live { // its stream needs to send only what has changed since
 		if parts, err := partsOf(x.watch.ctx, frame.Key, l, page); err == nil {
@@ -258,6 +276,10 @@ func (x *Server) write(w http.ResponseWriter, r *http.Request, status int, l *lo
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
+	if l.past {
+		_, _ = w.Write(keepAt(b.Bytes(), l.state.Seq))
+		return
+	}
 	_, _ = w.Write(b.Bytes())
 }
 
@@ -272,7 +294,10 @@ func (x *Server) parts(ctx context.Context, key string, last int64) ([]live.Part
 	if last >= 0 && x.watch.unchanged(key, last) {
 		return nil, nil
 	}
-	l := x.watch.newest()
+	l, err := x.lookFor(ctx, key, x.watch.newest())
+	if err != nil {
+		return nil, live.Gone(err.Error())
+	}
 	page, err := x.page(ctx, key, l)
 	if errors.Is(err, ralph.ErrNotFound) {
 		return nil, live.Gone(err.Error())

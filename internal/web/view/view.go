@@ -13,6 +13,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 )
 
 // Page is what stands in the frame.
@@ -46,6 +47,24 @@ type Frame struct {
 	Scripts    []string // addresses, in order
 	CSRF       string
 	Bar        BarModel
+	Past       *PastModel // the way through time; nil: the page has none
+}
+
+// PastModel is the way through time on a page that is a function of the state.
+type PastModel struct {
+	Path   string        // of the page
+	Hidden []action.Pair // its other parameters
+	Now    string        // the address of the page as it is now
+	Past   bool          // it shows what was then
+	At     int64         // the fact after which it is shown
+	When   time.Time     // of that fact
+	First  int64         // the slider's ends: the facts of a session
+	Last   int64
+	Newest int64 // how many facts there are
+	// Session is the one in whose time the slider moves, "" for all of the journal.
+	Session string
+	Back    string // one fact earlier, "" for none
+	On      string // one fact later
 }
 
 // BarID is the control bar's section.

@@ -21,7 +21,8 @@
   };
   const write = (el, text) => { if (el.textContent !== text) el.textContent = text; };
   const clocks = () => {
-    const now = new Date();
+    const then = document.getElementById("past-when")?.dataset.time; // a page of the past: its clocks stand
+    const now = then ? new Date(then) : new Date();
     for (const el of document.querySelectorAll("time")) {
       const at = new Date(el.dataset.running || el.dataset.until || el.getAttribute("datetime"));
       if (Number.isNaN(at.getTime())) continue;
@@ -34,6 +35,9 @@
       if (el.title !== full) el.title = full;
     }
   };
+
+  // The slider of a page that is live leads to the page as it was; there it has its own ways.
+  document.addEventListener("change", (e) => { if (e.target.matches("#past-at[data-leave]")) e.target.form.requestSubmit(); });
 
   // A page that hears nothing says so; one from another build of ralph loads itself anew.
   let heard = Date.now(), lost = false, gone = "", trouble = "", other = false;

@@ -1,0 +1,197 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
+	"github.com/ralph-loop/ralph/internal/status"
+	"github.com/ralph-loop/ralph/internal/web/index"
+	"github.com/ralph-loop/ralph/internal/web/view"
+)
+
+// A page that is a function of the state can be shown as it was after any fact: ?at=<seq>.
+// Nothing can be done there, and nothing changes.
+
+// atParam is the parameter with the number of the fact.
+const atParam = "at"
+
+// sliders are the pages on which one begins to go back.
+func sliders(path string) bool {
+	return path == "/" || path == "/plan" || strings.HasPrefix(path, "/task/")
+}
+
+// ofState reports whether a page is a function of the state. The others have the whole
+// history, or what is no fact: settings, files.
+func ofState(path string) bool {
+	return sliders(path) || path == "/plan/graph" || path == "/gates" || strings.HasPrefix(path, "/gate/")
+}
+
+// lookFor is what a page is made from: what is there now, or with ?at= what was then.
+func (x *Server) lookFor(ctx context.Context, address string, now *look) (*look, error) {
+	u, err := url.Parse(address)
+	if err != nil || !ofState(u.Path) || !u.Query().Has(atParam) {
+		return now, nil //nolint:nilerr // what is no address has no page either, which is told there
+	}
+	text := u.Query().Get(atParam)
+	seq, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || seq < 1 || seq > now.state.Seq {
+		return nil, &ralph.Refusal{Why: fmt.Sprintf("there is no fact %.40q: the journal has 1 to %d", text, now.state.Seq), Hint: "/log shows each with its number", Kind: ralph.ErrNotFound}
+	}
+	if last := x.then.Load(); last != nil && last.state.Seq == seq && last.now.Equal(last.state.At) {
+		return last.seenFrom(now), nil
+	}
+	s := x.index.Before(seq + 1)
+	if x.opt.Past != nil && seq-s.Seq > feedFold { // the history has not been read so far yet
+		if s, err = x.opt.Past(seq); err != nil {
+			return nil, err
+		}
+	}
+	err = x.opt.Source.Each(s.Seq, func(e ralph.Event) error {
+		if e.Seq > seq {
+			return errEnough
+		}
+		s.Apply(e)
+		return ctx.Err()
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, fmt.Errorf("read what was before: %w", err)
+	}
+	l := pastLook(s)
+	x.then.Store(l)
+	return l.seenFrom(now), nil
+}
+
+// pastLook is a look at a state of the past, with the clock of its newest fact.
+func pastLook(s *ralph.State) *look {
+	l := &look{state: s.Clone(), engine: status.Then(s), now: s.At, past: true}
+	l.world = func() action.World { return action.World{Engine: l.engine.Alive, Now: l.now, Past: true} }
+	l.bar = func() view.BarModel { return barOf(l) }
+	return l
+}
+
+// seenFrom is a look at the past with what is known now of how far the index has read.
+func (l *look) seenFrom(now *look) *look {
+	c := *l
+	c.read, c.news, c.newest = now.read, now.news, now.state.Seq
+	return &c
+}
+
+// asThen is the dashboard as pages of the past ask it: with a journal that ends where they
+// are, with memories of its own, and without what only knows the present.
+func (x *Server) asThen(l *look) *Server {
+	opt := x.opt
+	opt.Source = sourceThen{Source: x.opt.Source, look: l}
+	opt.Gates = nil
+	return &Server{opt: opt, index: x.index, watch: x.watch, rescue: x.rescue, jobs: x.jobs, ward: x.ward, reports: x.reports, assets: x.assets}
+}
+
+// sourceThen is a journal up to a fact.
+type sourceThen struct {
+	Source
+	look *look
+}
+
+func (p sourceThen) State() *ralph.State               { return p.look.state }
+func (p sourceThen) Engine(*ralph.State) status.Engine { return p.look.engine }
+func (p sourceThen) Now() time.Time                    { return p.look.now }
+
+func (p sourceThen) Each(after int64, visit func(ralph.Event) error) error {
+	err := p.Source.Each(after, func(e ralph.Event) error {
+		if e.Seq > p.look.state.Seq {
+			return errPast
+		}
+		return visit(e)
+	})
+	if errors.Is(err, errPast) {
+		return nil
+	}
+	return err
+}
+
+var errPast = errors.New("what came later")
+
+// pastOf is the way through time that a page has, nil for one that has none.
+func (x *Server) pastOf(u *url.URL, l *look) *view.PastModel {
+	if l == nil || !ofState(u.Path) || !l.past && !sliders(u.Path) || l.state.Seq == 0 {
+		return nil
+	}
+	q := u.Query()
+	q.Del(atParam)
+	m := &view.PastModel{Path: u.Path, At: l.state.Seq, When: l.state.At, Past: l.past, Newest: max(l.newest, l.state.Seq), First: 1}
+	m.Last = m.Newest
+	for name, values := range q {
+		for _, v := range values {
+			m.Hidden = append(m.Hidden, action.Pair{Name: name, Value: v})
+		}
+	}
+	m.Now = u.Path
+	if len(q) > 0 {
+		m.Now += "?" + q.Encode()
+	}
+	if s, ok := sessionWith(x.index.Sessions(), l.state.Seq); ok { // the way is the session's time
+		m.First, m.Session = max(1, s.First), string(s.ID)
+		if s.Last < x.index.Progress().Read {
+			m.Last = max(s.Last, m.At)
+		}
+	}
+	link := func(seq int64) string {
+		next := url.Values{atParam: {fmt.Sprint(seq)}}
+		for name, values := range q {
+			next[name] = values
+		}
+		return u.Path + "?" + next.Encode()
+	}
+	if m.At > 1 {
+		m.Back = link(m.At - 1)
+	}
+	if l.past && m.At < m.Newest {
+		m.On = link(m.At + 1)
+	}
+	return m
+}
+
+// sessionWith is the newest session that began at a fact or before it.
+func sessionWith(list []index.Session, seq int64) (index.Session, bool) {
+	for _, s := range list { // newest first
+		if s.First <= seq {
+			return s, true
+		}
+	}
+	return index.Session{}, false
+}
+
+var hrefs = lazyregexp.New(`(?:data-now )?href="(/[^"]*)"`)
+
+// keepAt has the links of a page of the past lead to pages of the same moment.
+func keepAt(page []byte, seq int64) []byte {
+	return hrefs.Get().ReplaceAllFunc(page, func(found []byte) []byte {
+		text := string(found)
+		path, ours := strings.CutPrefix(strings.TrimSuffix(text, `"`), `href="`)
+		if !ours {
+			return found // the way back to now
+		}
+		path, fragment, has := strings.Cut(path, "#")
+		base, query, _ := strings.Cut(path, "?")
+		if !ofState(base) || hasAt.MatchString(query) {
+			return found
+		}
+		if query != "" {
+			query += "&amp;"
+		}
+		out := `href="` + base + "?" + query + atParam + "=" + strconv.FormatInt(seq, 10)
+		if has {
+			out += "#" + fragment
+		}
+		return []byte(out + `"`)
+	})
+}
+
+var hasAt = lazyregexp.New(`(?:^|&amp;|&)at=`)
