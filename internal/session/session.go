@@ -338,9 +338,6 @@ func (x *Session) observe(e ralph.Event, s *ralph.State) {
 	if err := x.box.observe(e, s); err != nil {
 		x.console.Note("%v", err)
 	}
-	if x.hooks != nil {
-		x.hooks.observe(e, s)
-	}
 	x.notify(e, s)
 	if f, ok := e.Fact.(ralph.Control); ok && f.Now {
 		x.mu.Lock()
