@@ -70,6 +70,8 @@ const (
 	lookEvery = time.Second
 	// firstRetry and maxRetry bound the time before a receiver that failed is tried again.
 	firstRetry, maxRetry = time.Second, 5 * time.Minute
+	// lastTries is how many tries may have failed for the end to wait for another one.
+	lastTries = 2
 )
 
 // Follow begins to follow the journal from where the last follower of that name has come to.
@@ -113,9 +115,9 @@ func (f *Follower[T]) begin() error {
 	return f.store.base(at)
 }
 
-// Close lets be delivered what there is until ctx ends, without gathering and further tries,
-// and returns how much is left for the next process; more may be in the journal. Nothing runs
-// after it.
+// Close lets be delivered what there is until ctx ends, without gathering, and returns how much
+// is left for the next process; more may be in the journal. A receiver that has failed for long
+// gets one try. Nothing runs after it.
 func (f *Follower[T]) Close(ctx context.Context) (left int) {
 	select {
 	case <-f.closed:
@@ -140,6 +142,14 @@ func (f *Follower[T]) closing() bool {
 	default:
 		return false
 	}
+}
+
+// ending is closed when the end begins; nil when it has begun.
+func (f *Follower[T]) ending() <-chan struct{} {
+	if f.closing() {
+		return nil
+	}
+	return f.closed
 }
 
 // note tells of a trouble once, until there is another.
@@ -175,7 +185,7 @@ func (f *Follower[T]) run() {
 				tries = 0
 				continue
 			}
-			if f.closing() {
+			if tries >= lastTries && f.closing() {
 				return
 			}
 			f.pause(retryAfter(tries))
@@ -270,15 +280,11 @@ func (f *Follower[T]) wait() {
 	if moved == nil {
 		return
 	}
-	closed := f.closed
-	if f.closing() {
-		closed = nil
-	}
 	look := time.NewTimer(lookEvery)
 	defer look.Stop()
 	select {
 	case <-moved:
-	case <-closed:
+	case <-f.ending():
 	case <-f.ctx.Done():
 	case <-look.C:
 		f.journal.look()
@@ -291,7 +297,7 @@ func (f *Follower[T]) pause(d time.Duration) {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-f.closed:
+	case <-f.ending():
 	case <-f.ctx.Done():
 	}
 }

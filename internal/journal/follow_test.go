@@ -376,6 +376,30 @@ func TestFollowFailing(t *testing.T) {
 	})
 }
 
+// The end waits for one that has just begun to fail, within its limit.
+func TestFollowEndWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := open(t, options(t.TempDir()))
+		tries := 0
+		r := &receiver{answer: func(waiting []int64) (int, error) {
+			if tries++; tries == 1 {
+				return 0, errors.New("busy")
+			}
+			return len(waiting), nil
+		}}
+		f := follow(t, j, 0, r)
+		notes(t, j, 1)
+		began := time.Now()
+		if left := closed(f); left != 0 || len(r.list()) != 1 {
+			t.Errorf("%d are left, %v arrived", left, r.list())
+		}
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("the end took %s", took)
+		}
+	})
+}
+
 // What comes within a moment is delivered together, and the end does not wait for that.
 func TestFollowGathers(t *testing.T) {
 	t.Parallel()
