@@ -204,6 +204,12 @@ func NewNamer(rest func(s *State, now time.Time) bool) *Namer {
 	return n
 }
 
+// Begin is for who goes on in the middle of a journal: a pause that is reached in the state
+// before the first event is not told again.
+func (n *Namer) Begin(s *State) {
+	n.paused = s.Session.Live() && s.Session.Want == WantPause && !s.inFlight() && n.rest(s, s.At)
+}
+
 // Names returns every name that an event goes by: its kind last, and each of
 // document A's own names followed by its short form. s is the state after the
 // event; events must come in order.

@@ -70,7 +70,7 @@ func scripts(t *testing.T, dir, work string) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"repo": cmdRepo, "exits": cmdExits, "waitfile": cmdWaitFile, "waitgone": cmdWaitGone,
 			"signal": cmdSignal, "json": cmdJSON, "let": cmdLet, "ago": cmdAgo, "expand": cmdExpand, "same": cmdSame,
-			"http": cmdHTTP,
+			"http": cmdHTTP, "webhook": cmdWebhook,
 		},
 	})
 }

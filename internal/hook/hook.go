@@ -2,7 +2,8 @@
 // events, in the background and in order, and before steps, where they may stop
 // the loop. It owns which files are hooks (Look), how they are run, and what is
 // noted of it. It owns no event's name and no journal: names are the root
-// package's, facts go to whoever made the Queue or the Doer.
+// package's, facts go to whoever made After or the Doer, and which
+// events are told is what its follower of the journal reads.
 package hook
 
 import (

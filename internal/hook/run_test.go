@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -125,118 +124,103 @@ func TestRunIsCancelled(t *testing.T) {
 	}
 }
 
-// bench is a queue whose hooks do what a function says.
+// bench is a teller of events whose hooks do what a function says.
 type bench struct {
-	mu    sync.Mutex
 	noted []ralph.HookRan
 	said  []string
+	late  []int
 }
 
-func (b *bench) queue(run func(context.Context, Call) (ralph.HookRan, error)) *Queue {
-	return newQueue(run, func(f ralph.Fact) error {
-		b.mu.Lock()
-		defer b.mu.Unlock()
+func (b *bench) after(run func(context.Context, Call) (ralph.HookRan, error)) *After {
+	return &After{run: run, record: func(f ralph.Fact) error {
 		b.noted = append(b.noted, f.(ralph.HookRan))
 		return nil
-	}, func(hook, words string) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
+	}, said: func(hook, words string) {
 		b.said = append(b.said, hook+": "+words)
-	})
+	}, late: func(calls int) {
+		b.late = append(b.late, calls)
+	}}
 }
 
 func named(n int) Call { return Call{Hook: Hook{Name: strconv.Itoa(n)}, Seq: int64(n)} }
 
-// Hooks run one at a time and in order; only what fails is noted, only what is said shown.
-func TestQueueKeepsOrder(t *testing.T) {
+// Hooks run one at a time and in order; only what fails is noted, and has run; only what is said is shown.
+func TestAfterKeepsOrder(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var b bench
-		var ran []int64
-		q := b.queue(func(_ context.Context, c Call) (ralph.HookRan, error) {
-			ran = append(ran, c.Seq) // the race detector sees two at once
-			time.Sleep(time.Duration(c.Seq%3) * time.Second)
-			out := ralph.HookRan{Hook: c.Hook.Name, Seq: c.Seq}
-			switch c.Seq % 4 {
-			case 1:
-				out.Exit, out.Error = 1, "exit code 1"
-			case 2:
-				out.Output = "one\n\x1b[1mtwo\n"
-			}
-			return out, nil
-		})
-		for n := range 8 {
-			q.Add(named(n))
+	var b bench
+	var ran []int64
+	a := b.after(func(_ context.Context, c Call) (ralph.HookRan, error) {
+		ran = append(ran, c.Seq)
+		out := ralph.HookRan{Hook: c.Hook.Name, Seq: c.Seq}
+		switch c.Seq % 4 {
+		case 1:
+			out.Exit, out.Error = 1, "exit code 1"
+		case 2:
+			out.Output = "one\n\x1b[1mtwo\n"
 		}
-		q.Close(t.Context())
-		if want := []int64{0, 1, 2, 3, 4, 5, 6, 7}; !slices.Equal(ran, want) {
-			t.Errorf("ran %v", ran)
-		}
-		if len(b.noted) != 2 || b.noted[0].Seq != 1 || b.noted[1].Seq != 5 {
-			t.Errorf("noted %+v", b.noted)
-		}
-		if want := []string{"2: [1mtwo", "6: [1mtwo"}; !slices.Equal(b.said, want) {
-			t.Errorf("said %q", b.said)
-		}
+		return out, nil
 	})
+	var waiting []Call
+	for n := range 8 {
+		waiting = append(waiting, named(n))
+	}
+	for len(waiting) > 0 {
+		n, err := a.Deliver(t.Context(), waiting)
+		if n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+		waiting = waiting[n:]
+	}
+	if want := []int64{0, 1, 2, 3, 4, 5, 6, 7}; !slices.Equal(ran, want) {
+		t.Errorf("ran %v", ran)
+	}
+	if len(b.noted) != 2 || b.noted[0].Seq != 1 || b.noted[1].Seq != 5 {
+		t.Errorf("noted %+v", b.noted)
+	}
+	if want := []string{"2: [1mtwo", "6: [1mtwo"}; !slices.Equal(b.said, want) {
+		t.Errorf("said %q", b.said)
+	}
 }
 
-// A queue that is full, or that must end, says how many calls it left out; it never
-// blocks who adds.
-func TestQueueIsBounded(t *testing.T) {
+// Hooks that are slower than the work are told of, once until they have caught up.
+func TestAfterIsLate(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var b bench
-		begin := make(chan struct{})
-		q := b.queue(func(ctx context.Context, c Call) (ralph.HookRan, error) {
-			if c.Seq == 0 {
-				<-begin
-			}
-			return ralph.HookRan{Hook: c.Hook.Name}, nil
-		})
-		q.Add(named(0))
-		synctest.Wait() // it is at the first
-		for n := range mostWaiting + 7 {
-			q.Add(named(n + 1))
+	var b bench
+	a := b.after(func(context.Context, Call) (ralph.HookRan, error) { return ralph.HookRan{}, nil })
+	for _, n := range []int{99, 100, 150, 40, 120, 1, 99, 101} {
+		if done, err := a.Deliver(t.Context(), make([]Call, n)); done != 1 || err != nil {
+			t.Fatal(done, err)
 		}
-		close(begin)
-		synctest.Wait()
-		want := ralph.HookRan{Hook: "1001", Exit: -1, Error: "calls of hooks left out, this one first: 7 (hooks take longer than the work itself)"}
-		if len(b.noted) != 1 || b.noted[0] != want {
-			t.Errorf("noted %+v", b.noted)
-		}
-		q.Close(t.Context())
-		q.Add(named(5)) // after the end: no panic, no call
-	})
+	}
+	if want := []int{100, 101}; !slices.Equal(b.late, want) {
+		t.Errorf("late %v, want %v", b.late, want)
+	}
 }
 
-// The engine's end ends a hook that goes on too long, and what waits behind it.
-func TestQueueEnds(t *testing.T) {
+// The engine's end ends a hook that goes on too long, in a moment; it counts as not called.
+func TestAfterEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var b bench
-		q := b.queue(func(ctx context.Context, c Call) (ralph.HookRan, error) {
+		a := b.after(func(ctx context.Context, c Call) (ralph.HookRan, error) {
 			<-ctx.Done()
+			var short interface{ Grace() time.Duration }
+			if !errors.As(context.Cause(ctx), &short) || short.Grace() > time.Second {
+				t.Errorf("it is ended with %v", context.Cause(ctx))
+			}
 			return ralph.HookRan{Hook: c.Hook.Name}, context.Cause(ctx)
 		})
-		for n := range 3 {
-			q.Add(named(n))
-		}
-		begin := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		q.Close(ctx)
-		if took := time.Since(begin); took != 10*time.Second {
-			t.Errorf("it ended after %s", took)
+		if n, err := a.Deliver(ctx, []Call{named(0), named(1)}); n != 0 || err == nil {
+			t.Errorf("done %d, %v", n, err)
 		}
-		said := fmt.Sprint(b.noted)
-		if len(b.noted) != 2 || b.noted[0].Error != "it was ended with the engine" || b.noted[1].Error != "calls of hooks left out, this one first: 2 (the engine has ended)" {
-			t.Errorf("noted %s", said)
+		if len(b.noted) != 1 || b.noted[0].Error != "it was ended with the engine; the next start runs it again" {
+			t.Errorf("noted %+v", b.noted)
 		}
 	})
 }
 
-// S2, second pass: what a hook holds is trusted as it was when the session began. What an
 // agent makes of the file later is not run, and a guard that it takes away still holds.
 func TestAChangedHookIsNotRun(t *testing.T) {
 	t.Parallel()

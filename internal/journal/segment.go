@@ -70,6 +70,7 @@ func (j *File) reloadOnce() error {
 		}
 	}
 	j.offset, j.line, j.state, j.anew = 0, 0, &ralph.State{}, true
+	j.places.begin(j.info)
 	if err := j.eachSegmentLine(0, nil, j.foldLine); err != nil {
 		return err
 	}
@@ -112,6 +113,7 @@ func (j *File) openCurrent() error {
 		return errors.Join(fmt.Errorf("open the journal: %w", err), f.Close())
 	}
 	j.f, j.info = f, info
+	j.places.begin(info)
 	return nil
 }
 
@@ -274,10 +276,13 @@ func (j *File) Each(after int64, visit func(ralph.Event) error) error {
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
 	}
+	if lines, there := j.places.seek(f, info, after); there {
+		return eachCompleteLine(f, lines, each)
+	}
 	if err := j.eachSegmentLine(after, info, each); err != nil {
 		return err
 	}
-	return eachCompleteLine(f, each)
+	return eachCompleteLine(f, 0, each)
 }
 
 // seqOf is the number of the event in a line that is as ralph.MarshalEvent writes it,
@@ -293,13 +298,13 @@ func seqOf(line []byte) int64 {
 	return seq
 }
 
-// eachCompleteLine calls visit for each line of the current segment that has its newline.
-func eachCompleteLine(f *os.File, visit func([]byte) error) error {
+// eachCompleteLine calls visit for each line of the current segment that has its newline, from
+// where f is, behind n lines.
+func eachCompleteLine(f *os.File, n int, visit func([]byte) error) error {
 	b, err := io.ReadAll(f)
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
 	}
-	n := 0
 	for line := range bytes.Lines(b) {
 		n++
 		line, complete := bytes.CutSuffix(line, []byte("\n"))

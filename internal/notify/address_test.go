@@ -84,10 +84,10 @@ func TestOpenWebhooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, l := range c.all() {
-		names = append(names, l.sink.Name())
+	for _, l := range c.Letters {
+		names = append(names, l.sink.Name(), l.Name())
 	}
-	if got := strings.Join(names, ", "); got != "https a.example, https b.example, https a.example #2" {
+	if got := strings.Join(names, ", "); got != "https a.example, notice-https-a.example, https b.example, notice-https-b.example, https a.example #2, notice-https-a.example--2" {
 		t.Error(got)
 	}
 	seen := Look(Options{Webhooks: []string{"https://a.example/1", "slak://sekret"}, Sounds: true, Desktop: true, Environ: []string{"PATH=/nowhere"}})

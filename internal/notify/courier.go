@@ -1,28 +1,32 @@
 // Package notify brings to people what happens while they are elsewhere: sounds,
 // desktop notifications, webhooks. It owns which event is worth a notice, what the
-// notice says, how notices are grouped, and how they get out: in the background, in
-// order, within limits. It does not own what happens (facts do), nor the names of
-// events and sounds (the root package), nor the settings.
+// notice says, how notices are grouped, and how they get out, within limits. It does
+// not own what happens (facts do), nor how far each sink has been told of it (a
+// follower of the journal does), nor the names of events and sounds (the root package),
+// nor the settings.
 package notify
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
 )
 
 const (
-	// burst is how long a notice waits for others to go out with.
-	burst = 2 * time.Second
-	// mostQueued bounds what waits for one sink; needs are kept beyond it.
-	mostQueued = 64
+	// Burst is how long a notice waits for others to go out with.
+	Burst = 2 * time.Second
 	// sendLimit is the time that one try may take: a little more than services of
 	// the library give themselves, so that they say what was wrong.
 	sendLimit = 12 * time.Second
+	// maxTogether bounds the notices of one message.
+	maxTogether = 100
+	// saidAfter is how many tries fail before that is a fact.
+	saidAfter = 3
 )
 
 // Sink is a way to a person. Send is called from one goroutine, in order, and
@@ -37,259 +41,145 @@ type permanent struct{ error }
 
 func (e permanent) Unwrap() error { return e.error }
 
-// Courier takes notices and brings them to the sinks. Tell never waits.
+// Courier has the ways to people that are wanted and possible here.
 type Courier struct {
+	Sounds  *Sounds   // nil: none
+	Letters []*Letter // that get messages
+}
+
+// Start is called before the first event. failed is called, from other goroutines, when a sink
+// does not take a notice: once, until the sink works again. open says whether a gate still
+// waits for a person.
+func (c *Courier) Start(failed func(ralph.NoticeFailed), open func(ralph.GateID) bool) {
+	if c.Sounds != nil {
+		c.Sounds.start(failed)
+	}
+	for _, l := range c.Letters {
+		l.failed, l.open = failed, open
+	}
+}
+
+// Item is what a letter tells of one fact: a notice, or that a need was met.
+type Item struct {
+	Notice
+	met string // the key of a need
+}
+
+// Letter is what is written to one sink, by a follower of the journal: what cannot be sent
+// waits there.
+type Letter struct {
+	sink       Sink
 	repository string
-	events     map[string]ralph.Sound // that the settings give, by the event's own name
-	sound      *line                  // nil: none
-	lines      []*line                // that get messages
+	now        func() time.Time
+	failed     func(ralph.NoticeFailed)
+	open       func(ralph.GateID) bool
 
-	ctx    context.Context //nolint:containedctx // the life of the goroutines, between Start and Close
-	cancel context.CancelFunc
-	ended  sync.WaitGroup
-
-	mu      sync.Mutex
-	pending []Notice // of the burst that goes on
-	timer   *time.Timer
-	told    map[string]bool // needs, so that each is told once
-	closed  bool
+	told   map[string]bool // needs, so that each is told once
+	tries  int             // that failed, one after the other
+	broken bool            // that was said
 }
 
-// Start begins to deliver. failed is called, from other goroutines, when a sink
-// does not take a notice: once, until the sink works again.
-func (c *Courier) Start(failed func(ralph.NoticeFailed)) {
-	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.told = map[string]bool{}
-	for _, l := range c.all() {
-		c.ended.Go(func() { l.run(c.ctx, failed) })
-	}
+func newLetter(sink Sink, repository string) *Letter {
+	return &Letter{sink: sink, repository: repository, now: time.Now, told: map[string]bool{}}
 }
 
-func (c *Courier) all() []*line {
-	if c.sound == nil {
-		return c.lines
-	}
-	return append([]*line{c.sound}, c.lines...)
-}
-
-// See takes an event with the state after it.
-func (c *Courier) See(e ralph.Event, s *ralph.State) {
-	if len(c.all()) == 0 {
-		return
-	}
-	notices, met := Notices(e, s), Met(e)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return
-	}
-	if met != "" {
-		c.withdraw(met)
-	}
-	for _, n := range notices {
-		c.tell(n)
-	}
-}
-
-// tell hands the sound on at once and the words with those of the same burst.
-func (c *Courier) tell(n Notice) {
-	if n.Urgency == Needs {
-		if c.told[n.Key] {
-			return
+// Name is that of the follower: the sink's, as a file may be called.
+func (l *Letter) Name() string {
+	return LetterPrefix + strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' {
+			return r
 		}
-		c.told[n.Key] = true
-	}
-	if sound := c.soundOf(n); sound != "" && c.sound != nil {
-		c.sound.push(Message{Sound: sound, Urgency: n.Urgency})
-	}
-	if n.Heard || len(c.lines) == 0 {
-		return
-	}
-	c.pending = append(c.pending, n)
-	if c.timer == nil {
-		c.timer = time.AfterFunc(burst, func() {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.gather()
-		})
-	}
+		return '-'
+	}, l.sink.Name())
 }
 
-// withdraw takes back a need that was met before it went out.
-func (c *Courier) withdraw(key string) {
-	for i, n := range c.pending {
-		if n.Key == key {
-			c.pending = append(c.pending[:i:i], c.pending[i+1:]...)
-			return
+// LetterPrefix begins the names of all of them.
+const LetterPrefix = "notice-"
+
+// See is what an event tells, with the state after it.
+func (l *Letter) See(e ralph.Event, s *ralph.State) []Item {
+	var items []Item
+	if key := Met(e); key != "" {
+		items = append(items, Item{met: key})
+	}
+	for _, n := range Notices(e, s) {
+		if n.Heard || l.told[n.Key] {
+			continue
 		}
-	}
-}
-
-// gather ends a burst. Called with mu held.
-func (c *Courier) gather() {
-	if c.timer != nil {
-		c.timer.Stop()
-		c.timer = nil
-	}
-	if len(c.pending) == 0 {
-		return
-	}
-	m := together(c.pending, c.repository)
-	c.pending = nil
-	for _, l := range c.lines {
-		l.push(m)
-	}
-}
-
-// soundOf is the sound of a notice: what the settings say of its event, else its own.
-func (c *Courier) soundOf(n Notice) ralph.Sound {
-	if sound, ok := c.events[n.Event]; ok {
-		return sound
-	}
-	return n.Sound
-}
-
-// Close delivers what is left, for at most the limit, and ends the goroutines.
-func (c *Courier) Close(limit time.Duration) {
-	c.mu.Lock()
-	if c.closed || c.cancel == nil {
-		c.mu.Unlock()
-		return
-	}
-	c.closed = true
-	c.gather()
-	c.mu.Unlock()
-	for _, l := range c.all() {
-		l.close()
-	}
-	timer := time.AfterFunc(limit, c.cancel)
-	c.ended.Wait()
-	timer.Stop()
-	c.cancel()
-}
-
-// line is the queue before one sink.
-type line struct {
-	sink  Sink
-	waits []time.Duration // before each further try
-	most  int
-
-	mu     sync.Mutex
-	queue  []Message
-	closed bool
-	wake   chan struct{}
-
-	broken bool // the last message did not arrive, and that was said; used by run alone
-}
-
-func newLine(sink Sink, most int, waits ...time.Duration) *line {
-	return &line{sink: sink, most: most, waits: waits, wake: make(chan struct{}, 1)}
-}
-
-// push queues a message; where there are too many, the oldest goes that needs
-// nobody, news before trouble.
-func (l *line) push(m Message) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.queue = append(l.queue, m)
-	if len(l.queue) > l.most {
-		l.drop()
-	}
-	l.poke()
-}
-
-func (l *line) drop() {
-	for _, u := range []Urgency{Info, Trouble} {
-		for i, m := range l.queue {
-			if m.Urgency == u {
-				l.queue = append(l.queue[:i:i], l.queue[i+1:]...)
-				return
-			}
+		if n.Urgency == Needs {
+			l.told[n.Key] = true
 		}
+		items = append(items, Item{Notice: n})
 	}
+	return items
 }
 
-func (l *line) close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed = true
-	l.poke()
+// Deliver sends what waits as one message. What the sink refuses for good is told as a fact
+// and is done with; all else that fails is to be tried again.
+func (l *Letter) Deliver(ctx context.Context, waiting []Item) (done int, err error) {
+	now := waiting[:min(len(waiting), maxTogether)]
+	list := l.left(waiting, len(now))
+	if len(list) == 0 {
+		return len(now), nil
+	}
+	err = send(ctx, l.sink, together(list, l.repository))
+	var never permanent
+	switch {
+	case err == nil:
+		l.tries, l.broken = 0, false
+		return len(now), nil
+	case errors.As(err, &never):
+		l.say(err)
+		return len(now), nil
+	case ctx.Err() != nil:
+		return 0, err
+	}
+	if l.tries++; l.tries >= saidAfter {
+		l.say(err)
+	}
+	return 0, err
 }
 
-func (l *line) poke() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
+// Left tells of what could not be sent before the end.
+func (l *Letter) Left() {
+	l.say(errors.New("not all could be sent before the end; the next start sends what is left"))
 }
 
-// next waits for a message; ok is false when there will be none.
-func (l *line) next(ctx context.Context) (m Message, ok bool) {
-	for {
-		l.mu.Lock()
-		if ctx.Err() == nil && len(l.queue) > 0 {
-			m, l.queue = l.queue[0], l.queue[1:]
-			l.mu.Unlock()
-			return m, true
-		}
-		closed := l.closed
-		l.mu.Unlock()
-		if closed || ctx.Err() != nil {
-			return Message{}, false
-		}
-		select {
-		case <-l.wake:
-		case <-ctx.Done():
-		}
+func (l *Letter) say(err error) {
+	if !l.broken {
+		l.failed(ralph.NoticeFailed{Sink: l.sink.Name(), Error: err.Error()})
 	}
+	l.broken = true
 }
 
-func (l *line) run(ctx context.Context, failed func(ralph.NoticeFailed)) {
-	say := func(err error) {
-		if !l.broken {
-			failed(ralph.NoticeFailed{Sink: l.sink.Name(), Error: err.Error()})
+// left are the notices among the first n of those that wait that a person still has to hear of:
+// a question that was answered meanwhile needs nobody. What is old says when it was.
+func (l *Letter) left(waiting []Item, n int) []Notice {
+	var list []Notice
+	for i, item := range waiting[:n] {
+		if item.met != "" || slices.ContainsFunc(waiting[i:], func(later Item) bool { return later.met != "" && later.met == item.Key }) {
+			continue
 		}
-		l.broken = true
-	}
-	for {
-		m, ok := l.next(ctx)
-		if !ok {
-			break
+		if id, isGate := strings.CutPrefix(item.Key, gateKey("")); isGate && !l.open(ralph.GateID(id)) {
+			continue
 		}
-		if err := l.deliver(ctx, m); err != nil {
-			say(err)
-		} else {
-			l.broken = false
-		}
+		list = append(list, late(item.Notice, l.now()))
 	}
-	l.mu.Lock()
-	left := len(l.queue)
-	l.mu.Unlock()
-	if left > 0 {
-		say(fmt.Errorf("%d more could not be sent before the end", left))
-	}
+	return list
 }
 
-// deliver tries, waits and tries again. A sink that is known to be broken gets one
-// try for each message: the messages behind it shall not wait for nothing.
-func (l *line) deliver(ctx context.Context, m Message) error {
-	for try := 0; ; try++ {
-		err := send(ctx, l.sink, m)
-		if err != nil && ctx.Err() != nil {
-			return errors.New("a notice could not be sent before the end")
-		}
-		var never permanent
-		if err == nil || l.broken || try == len(l.waits) || errors.As(err, &never) {
-			return err
-		}
-		wait := time.NewTimer(l.waits[try])
-		select {
-		case <-wait.C:
-		case <-ctx.Done():
-			wait.Stop()
-			return fmt.Errorf("%w (no time was left for another try)", err)
-		}
+// lateAfter is how old a notice may be that does not say when it was.
+const lateAfter = 10 * time.Minute
+
+// late is a notice that says when it was, if that was a while ago.
+func late(n Notice, now time.Time) Notice {
+	switch age := now.Sub(n.At); {
+	case age > 12*time.Hour:
+		n.Body = fmt.Sprintf("%s [%s]", n.Body, n.At.UTC().Format("2006-01-02 15:04 MST"))
+	case age > lateAfter:
+		n.Body = fmt.Sprintf("%s [%s]", n.Body, clock(n.At))
 	}
+	return n
 }
 
 // send is one try, within its limit.

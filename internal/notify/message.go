@@ -18,8 +18,9 @@ type Message struct {
 	Urgency    Urgency         `json:"urgency"`
 	Command    string          `json:"command,omitempty"`
 	Session    ralph.SessionID `json:"session,omitempty"`
-	Repository string          `json:"repository"` // the name of its folder
-	At         time.Time       `json:"at"`         // of the newest notice
+	Repository string          `json:"repository"`    // the name of its folder
+	At         time.Time       `json:"at"`            // of the newest notice
+	Seq        int64           `json:"seq,omitempty"` // of its fact, likewise
 	Notices    []Notice        `json:"notices,omitempty"`
 
 	Sound ralph.Sound `json:"-"` // for the sink that plays sounds
@@ -47,7 +48,7 @@ func together(list []Notice, repository string) Message {
 	first := list[0]
 	m := Message{
 		Title: first.Title, Body: first.Body, Event: first.Event, Urgency: first.Urgency, Command: first.Command,
-		Session: first.Session, Repository: repository, At: first.At,
+		Session: first.Session, Repository: repository, At: first.At, Seq: first.Seq,
 	}
 	if len(list) == 1 {
 		return m
@@ -59,8 +60,8 @@ func together(list []Notice, repository string) Message {
 			needs++
 			gates = gates && n.Event == ralph.NoticeGate
 		}
-		if n.At.After(m.At) {
-			m.At = n.At
+		if n.Seq >= m.Seq {
+			m.At, m.Seq = n.At, n.Seq
 		}
 		if i < mostLines {
 			lines = append(lines, lineOf(n))

@@ -29,6 +29,7 @@ type Notice struct {
 	Command string          `json:"command,omitempty"` // that answers it
 	Urgency Urgency         `json:"urgency"`
 	At      time.Time       `json:"at"`
+	Seq     int64           `json:"seq,omitempty"` // of its fact: who gets it twice knows it by that
 	Session ralph.SessionID `json:"-"`
 	Sound   ralph.Sound     `json:"-"` // unless the settings have another one for the event
 	// Heard: it is for the ear alone. What a person has just done, and what happens
@@ -45,7 +46,7 @@ func Notices(e ralph.Event, s *ralph.State) []Notice {
 	if !ok {
 		return nil
 	}
-	n.At, n.Session = e.At, s.Session.ID
+	n.At, n.Seq, n.Session = e.At, e.Seq, s.Session.ID
 	n.Title, n.Body = oneLine(n.Title, 120), oneLine(n.Body, 600)
 	n.Urgency = cmp.Or(n.Urgency, Info)
 	if n.Key == "" {

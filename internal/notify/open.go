@@ -23,31 +23,25 @@ type Options struct {
 	Bell     func()            // rings the terminal's bell; nil without a terminal
 }
 
-// firstWait and lastWait are the times before a webhook is tried again.
-const (
-	firstWait = time.Second
-	lastWait  = 4 * time.Second
-)
-
 // Open makes a courier of what is wanted and possible here. Sounds without a player
 // and a bell, and a desktop without a session bus, are left out in silence: Look
 // tells of them. An address that cannot be right is a *ralph.Refusal.
 func Open(o Options) (*Courier, error) {
-	c := &Courier{repository: filepath.Base(o.Root), events: soundsOf(o.Events)}
+	c, repository := &Courier{}, filepath.Base(o.Root)
 	if o.Sounds {
 		if s := newSpeaker(o); s.player != nil || s.bell != nil {
-			c.sound = newLine(s, mostSounds)
+			c.Sounds = newSounds(s, soundsOf(o.Events))
 		}
 	}
 	if o.Desktop && desktopThere(o.Environ) == nil {
-		c.lines = append(c.lines, newLine(newDesktop(), mostQueued))
+		c.Letters = append(c.Letters, newLetter(newDesktop(), repository))
 	}
 	sinks, err := webhooks(o.Webhooks)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range sinks {
-		c.lines = append(c.lines, newLine(s, mostQueued, firstWait, lastWait))
+		c.Letters = append(c.Letters, newLetter(s, repository))
 	}
 	return c, nil
 }

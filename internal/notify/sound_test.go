@@ -100,12 +100,12 @@ rmdir "$OUT/busy"`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Start(func(f ralph.NoticeFailed) { t.Error(f) })
+	c.Sounds.start(func(f ralph.NoticeFailed) { t.Error(f) })
 	for i := range 3 {
-		c.See(ralph.Event{Seq: int64(i), Fact: ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone}}, plan())
+		c.Sounds.See(ralph.Event{Seq: int64(i), Fact: ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone}}, plan())
 	}
-	c.See(ralph.Event{Seq: 9, Fact: fail("t-2")}, plan())
-	c.Close(time.Minute)
+	c.Sounds.See(ralph.Event{Seq: 9, Fact: fail("t-2")}, plan())
+	c.Sounds.Close(time.Minute)
 	got, err := os.ReadFile(filepath.Join(dir, "played"))
 	if err != nil {
 		t.Fatal(err)
@@ -128,11 +128,11 @@ func TestNoDevice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Start(func(f ralph.NoticeFailed) { facts = append(facts, f.Sink+": "+f.Error) })
+		c.Sounds.start(func(f ralph.NoticeFailed) { facts = append(facts, f.Sink+": "+f.Error) })
 		for i := range 2 {
-			c.See(ralph.Event{Seq: int64(i), Fact: fail("t-1")}, plan())
+			c.Sounds.See(ralph.Event{Seq: int64(i), Fact: fail("t-1")}, plan())
 		}
-		c.Close(time.Minute)
+		c.Sounds.Close(time.Minute)
 	}
 	if rings != 2 || fmt.Sprint(facts) != "[sound: paplay ended with exit code 1: Connection refused]" {
 		t.Errorf("%d rings, facts %q", rings, facts)
@@ -150,9 +150,9 @@ func TestNoPlayer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Start(func(f ralph.NoticeFailed) { t.Error(f) })
-	c.See(ralph.Event{Seq: 1, Fact: fail("t-1")}, plan())
-	c.Close(time.Minute)
+	c.Sounds.start(func(f ralph.NoticeFailed) { t.Error(f) })
+	c.Sounds.See(ralph.Event{Seq: 1, Fact: fail("t-1")}, plan())
+	c.Sounds.Close(time.Minute)
 	if rings != 1 {
 		t.Errorf("%d rings", rings)
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -13,6 +14,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/hook"
+	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -24,8 +26,11 @@ type hooks struct {
 	set   hook.Set
 	namer *ralph.Namer
 	pre   *hook.Pre
-	queue *hook.Queue
+	after *journal.Follower[hook.Call] // nil where no hook is after an event
 }
+
+// hooksName is that of the follower which tells hooks of events.
+const hooksName = "hooks"
 
 // lastHooks is how long hooks may go on after the end of the work.
 const lastHooks = hook.Limit
@@ -54,10 +59,30 @@ func (x *Session) openHooks(ctx context.Context) (*hooks, error) {
 	if err := x.beforeSession(ctx, h.pre, record); err != nil {
 		return nil, err
 	}
-	if len(set.Hooks) > 0 {
-		h.queue = hook.NewQueue(runner, func(f ralph.Fact) error { return record(context.Background(), f) }, said)
+	return h, x.followHooks(h, hook.NewAfter(runner, func(f ralph.Fact) error { return record(context.Background(), f) }, said, func(n int) {
+		x.console.Note("hooks are slower than the work: %d calls wait", n)
+	}))
+}
+
+// followHooks begins to tell hooks of events, from where the last session that had any has
+// come to: what it could not tell any more comes first.
+func (x *Session) followHooks(h *hooks, after *hook.After) error {
+	if x.DryRun {
+		return nil
 	}
-	return h, nil
+	if !h.set.Follows() {
+		return x.journal.ForgetFollowers(func(name string) bool { return name != hooksName })
+	}
+	var err error
+	h.after, err = journal.Follow(x.journal, journal.Following[hook.Call]{
+		Name: hooksName, From: x.journal.State().Seq, Begin: h.namer.Begin, See: h.calls, Deliver: after.Deliver,
+		Note: func(words string) { x.console.Note("hooks: %s", words) },
+	})
+	if errors.Is(err, ralph.ErrActive) { // what is left of an engine whose lock was taken away
+		x.console.Note("no hook is told of events: %v", err)
+		return nil
+	}
+	return err
 }
 
 // preInput is what a pre- hook is told.
@@ -123,12 +148,13 @@ func hookEnv(s *ralph.State, task *report.TaskRef) []string {
 	return env
 }
 
-// observe queues the hooks of an event. It is called under the journal's mutex.
-func (h *hooks) observe(e ralph.Event, s *ralph.State) {
-	if h.queue == nil {
-		return
+// calls are those of the hooks of an event.
+func (h *hooks) calls(e ralph.Event, s *ralph.State) []hook.Call {
+	if rehearsed(e, s) {
+		return nil
 	}
 	names := h.namer.Names(e, s)
+	var calls []hook.Call
 	for _, hk := range h.set.For(names) {
 		input, err := report.EventJSON(e, names, s, hk.Name, h.root)
 		if err != nil {
@@ -136,14 +162,23 @@ func (h *hooks) observe(e ralph.Event, s *ralph.State) {
 		}
 		id := report.About(e.Fact)
 		env := append(hookEnv(s, report.RefTo(s, id)), "RALPH_HOOK="+hk.Name, "RALPH_EVENT="+names[0], "RALPH_SEQ="+strconv.FormatInt(e.Seq, 10))
-		h.queue.Add(hook.Call{Hook: hk, Seq: e.Seq, Task: id, Env: env, Input: input})
+		calls = append(calls, hook.Call{Hook: hk, Seq: e.Seq, Task: id, Env: env, Input: input})
 	}
+	return calls
+}
+
+// rehearsed reports whether an event is one of a session with --dry-run, which runs nothing of
+// the repository's own, later neither (S8).
+func rehearsed(e ralph.Event, s *ralph.State) bool {
+	x := &s.Session
+	_, end := e.Fact.(ralph.SessionEnded)
+	return x.PlanOnly && x.Mode != "plan" && (x.Live() || end)
 }
 
 // closeHooks lets the hooks end that were told of something, until Ctrl+C; a person who
 // stopped everything at once does not wait for them.
 func (x *Session) closeHooks(ctx context.Context) {
-	if x.hooks == nil || x.hooks.queue == nil {
+	if x.hooks == nil || x.hooks.after == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastHooks)
@@ -155,5 +190,7 @@ func (x *Session) closeHooks(ctx context.Context) {
 	}
 	long := time.AfterFunc(2*time.Second, func() { x.console.Note("waiting for hooks that are not done (Ctrl+C ends them)") })
 	defer long.Stop()
-	x.hooks.queue.Close(ctx)
+	if left := x.hooks.after.Close(ctx); left > 0 {
+		x.console.Note("hooks: %s left for the next start", ralph.Count(left, "call"))
+	}
 }

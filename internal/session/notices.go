@@ -2,9 +2,14 @@ package session
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/notify"
 )
 
@@ -15,32 +20,85 @@ const (
 	noticeForced = 300 * time.Millisecond
 )
 
+// notices are what goes to those who are elsewhere: sounds at once, messages by a follower of
+// the journal for each sink, so that none waits for another and nothing is lost with a kill.
+type notices struct {
+	sounds  *notify.Sounds // nil: none
+	letters map[*notify.Letter]*journal.Follower[notify.Item]
+}
+
 // startNotices begins to tell of events. It is for a process that has the lock:
 // what another engine does is told by that one.
-func (x *Session) startNotices(c *notify.Courier) {
+func (x *Session) startNotices(c *notify.Courier) error {
 	c.Start(func(f ralph.NoticeFailed) {
 		// Should the disk be full, that shows at the next fact of the work.
 		_ = x.journal.Update(context.Background(), "engine", func(*ralph.State) ([]ralph.Fact, error) { return []ralph.Fact{f}, nil })
+	}, func(id ralph.GateID) bool {
+		return slices.ContainsFunc(x.journal.State().Gates, func(g *ralph.Gate) bool { return g.ID == id })
 	})
+	n := &notices{sounds: c.Sounds, letters: map[*notify.Letter]*journal.Follower[notify.Item]{}}
+	wanted := map[string]bool{}
+	var err error
+	for _, l := range c.Letters {
+		wanted[l.Name()] = true
+		err = errors.Join(err, x.followLetter(n, l))
+	}
 	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.courier = c
+	x.notices = n
+	x.mu.Unlock()
+	// What is not in the settings any more is not told later, should it come back.
+	return errors.Join(err, x.journal.ForgetFollowers(func(name string) bool {
+		return wanted[name] || !strings.HasPrefix(name, notify.LetterPrefix)
+	}))
+}
+
+// followLetter begins to write to one sink, from where the last session has come to.
+func (x *Session) followLetter(n *notices, l *notify.Letter) error {
+	f, err := journal.Follow(x.journal, journal.Following[notify.Item]{
+		Name: l.Name(), From: x.journal.State().Seq, See: l.See, Deliver: l.Deliver, Gather: notify.Burst,
+		Note: func(words string) { x.console.Note("notices: %s", words) },
+	})
+	if errors.Is(err, ralph.ErrActive) { // what is left of an engine whose lock was taken away
+		x.console.Note("no notices are sent: %v", err)
+		return nil
+	}
+	if err == nil {
+		n.letters[l] = f
+	}
+	return err
 }
 
 // endNotices waits for what is left to go out. The second call finds nothing to do.
 func (x *Session) endNotices(limit time.Duration) {
 	x.mu.Lock()
-	c := x.courier
+	n := x.notices
+	x.notices = nil
 	x.mu.Unlock()
-	c.Close(limit)
+	if n == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	var ends sync.WaitGroup
+	for l, f := range n.letters {
+		ends.Go(func() {
+			if f.Close(ctx) > 0 {
+				l.Left()
+			}
+		})
+	}
+	if n.sounds != nil {
+		n.sounds.Close(limit)
+	}
+	ends.Wait()
 }
 
-// notify hands an event on to those who are elsewhere. It never waits.
-func (x *Session) notify(e ralph.Event, s *ralph.State) {
+// hear lets an event be heard. It never waits.
+func (x *Session) hear(e ralph.Event, s *ralph.State) {
 	x.mu.Lock()
-	c := x.courier
+	n := x.notices
 	x.mu.Unlock()
-	if c != nil {
-		c.See(e, s)
+	if n != nil && n.sounds != nil {
+		n.sounds.See(e, s)
 	}
 }

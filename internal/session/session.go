@@ -58,7 +58,7 @@ type Session struct {
 	lock    *journal.SessionLock
 	console *console.Console
 	box     stallRecorder
-	courier *notify.Courier // nil before this process is the engine; under mu
+	notices *notices // nil before this process is the engine, and at its end; under mu
 	policy  policy.Config
 	hooks   *hooks            // nil before the session begins
 	window  *dashboard.Server // the dashboard, when this process serves it
@@ -129,8 +129,10 @@ func (x *Session) Run(ctx context.Context) error {
 	defer func() { _ = x.lock.Unlock() }()
 	defer x.CloseAgents()
 	x.openWeb(ctx)
-	x.startNotices(courier)
 	defer x.endNotices(noticeLimit)
+	if err := x.startNotices(courier); err != nil {
+		return err
+	}
 	if x.hooks, err = x.openHooks(ctx); err != nil {
 		return err
 	}
@@ -338,10 +340,7 @@ func (x *Session) observe(e ralph.Event, s *ralph.State) {
 	if err := x.box.observe(e, s); err != nil {
 		x.console.Note("%v", err)
 	}
-	if x.hooks != nil {
-		x.hooks.observe(e, s)
-	}
-	x.notify(e, s)
+	x.hear(e, s)
 	if f, ok := e.Fact.(ralph.Control); ok && f.Now {
 		x.mu.Lock()
 		defer x.mu.Unlock()
