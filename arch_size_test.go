@@ -30,7 +30,6 @@ func larger() map[string]struct {
 		"internal/policy":    {7100, "the rules, all of which look at one State"},
 		"internal/step":      {5200, "one executor; its parts share the turn under way"},
 		"internal/config":    {3900, "a key of config.yaml each: what it is, its default, its words"},
-		"internal/journal":   {4200, "one file of facts: lock, snapshots, views, repair"},
 		"internal/testdiff":  {3500, "a leaf with one caller: what a diff does to tests, language by language"},
 		"internal/web/view":  {3300, "a template for each page"},
 		"internal/web":       {5650, "handlers make their own view models until internal/screen has them"},

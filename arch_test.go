@@ -45,7 +45,8 @@ func layers() map[string][]string {
 		// effects
 		"internal/proc":    {},
 		"internal/config":  {"R", "internal/lazyregexp"},
-		"internal/journal": {"R"},
+		"internal/views":   {"R"},
+		"internal/journal": {"R", "internal/views"},
 		"internal/records": {"R"},
 		"internal/git":     {"R", "internal/lazyregexp", "internal/operation", "internal/proc"},
 		"internal/gate":    {"R", "internal/lazyregexp", "internal/proc", "internal/redact", "internal/testoutput"},
@@ -101,7 +102,7 @@ func layers() map[string][]string {
 		"internal/dashboard":   {"R", "internal/action", "internal/config", "internal/doctor", "internal/exit", "internal/journal", "internal/lazyregexp", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/records", "internal/recovery", "internal/report", "internal/screen", "internal/status", "internal/step", "internal/verify", "internal/web", "internal/web/guard", "internal/web/view", "internal/workspace"},
 		"internal/session":     {"R", "internal/attempt", "internal/bootstrap", "internal/console", "internal/dashboard", "internal/engine", "internal/exit", "internal/git", "internal/hook", "internal/journal", "internal/notify", "internal/person", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/status", "internal/step", "internal/trust", "internal/verify", "internal/web/guard", "internal/workspace", "internal/worktree"},
 		"internal/demo":        {"R", "internal/agent/scripted", "internal/journal", "internal/proc", "internal/report", "internal/session", "internal/workspace"},
-		"internal/cli":         {"R", "internal/action", "internal/agent", "internal/agentcheck", "internal/attempt", "internal/bootstrap", "internal/claudehook", "internal/config", "internal/console", "internal/dashboard", "internal/demo", "internal/doctor", "internal/exit", "internal/git", "internal/interceptor", "internal/journal", "internal/mcp", "internal/notify", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/prompt", "internal/records", "internal/recovery", "internal/redact", "internal/report", "internal/sandbox", "internal/screen", "internal/session", "internal/sessionreport", "internal/status", "internal/step", "internal/trust", "internal/verify", "internal/web/guard", "internal/workspace"},
+		"internal/cli":         {"R", "internal/action", "internal/agent", "internal/agentcheck", "internal/attempt", "internal/bootstrap", "internal/claudehook", "internal/config", "internal/console", "internal/dashboard", "internal/demo", "internal/doctor", "internal/exit", "internal/git", "internal/interceptor", "internal/journal", "internal/mcp", "internal/notify", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/prompt", "internal/records", "internal/recovery", "internal/redact", "internal/report", "internal/sandbox", "internal/screen", "internal/session", "internal/sessionreport", "internal/status", "internal/step", "internal/trust", "internal/verify", "internal/views", "internal/web/guard", "internal/workspace"},
 		"cmd/ralph":            {"internal/cli", "internal/workspace"},
 		// for tests alone: no row above may name them
 		"internal/ralphtest":           {"R", "internal/engine", "internal/policy", "internal/proc"},

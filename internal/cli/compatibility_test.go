@@ -26,6 +26,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/sessionreport"
 	"github.com/ralph-loop/ralph/internal/status"
+	"github.com/ralph-loop/ralph/internal/views"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -256,7 +257,7 @@ func jsonRows() []string {
 		{"`ralph replay --json`", policy.Replayed{}},
 		{"`ralph doctor --json`", []doctor.Finding{}},
 		{"`ralph config show --json`", []config.Setting{}},
-		{"`ralph/.state/session.json`", journal.Session{}},
+		{"`ralph/.state/session.json`", views.Session{}},
 	} {
 		out = append(out, "### "+x.what, "")
 		out = append(out, table("field", "type")...)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/views"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -81,7 +81,7 @@ func runInboxAdd(cmd *cobra.Command, env workspace.Env, name string) error {
 		id, queued = workspace.NewSpecID(s), s.Queued(file)
 		return s.AddSpec(id, file, time.Now()), nil
 	})
-	var stale *journal.ViewError
+	var stale *views.ViewError
 	if err != nil && !errors.As(err, &stale) {
 		return err
 	}

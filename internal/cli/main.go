@@ -16,6 +16,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/views"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -66,7 +67,7 @@ func message(env workspace.Env, err error) string {
 	var corrupt *ralph.CorruptError
 	var locked *journal.LockedError
 	var full *workspace.FullDisk
-	var stale *journal.ViewError
+	var stale *views.ViewError
 	switch {
 	case errors.As(err, &full):
 		return full.Error()

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/views"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -19,7 +19,7 @@ func TestFullDiskMessage(t *testing.T) {
 	if got := message(env, full); !strings.Contains(got, "do it again") {
 		t.Errorf("what was not recorded: %q", got)
 	}
-	got := message(env, &journal.ViewError{Err: full})
+	got := message(env, &views.ViewError{Err: full})
 	if strings.Contains(got, "again") || !strings.Contains(got, "nothing to repeat") || !strings.Contains(got, "free some space") {
 		t.Errorf("what was recorded: %q", got)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/git"
-	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/views"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -82,7 +82,7 @@ func runMergeDriver(env workspace.Env, args []string) error {
 		}
 		text[i] = string(b)
 	}
-	merged, conflicts, err := journal.MergeFile(args[3], text[0], text[1], text[2])
+	merged, conflicts, err := views.MergeFile(args[3], text[0], text[1], text[2])
 	if corrupt := (*ralph.CorruptError)(nil); errors.As(err, &corrupt) {
 		fmt.Fprintf(env.Stderr, "ralph: %v: both versions stand in the file\n", err)
 		merged, conflicts = "<<<<<<< ours\n"+text[1]+"=======\n"+text[2]+">>>>>>> theirs\n", 1

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/views"
 )
 
 // cursor is the fact up to which a follower has delivered all.
@@ -41,7 +41,7 @@ func (c *cursorStore) file(end string) string {
 }
 
 // path is what the cursor is called in messages.
-func (c *cursorStore) path() string { return stateDir + "/" + followersDir + "/" + c.name }
+func (c *cursorStore) path() string { return views.StateDir + "/" + followersDir + "/" + c.name }
 
 func (c *cursorStore) there() bool {
 	_, err := os.Stat(c.file(""))
@@ -62,7 +62,7 @@ func (c *cursorStore) load() (at cursor, known bool) {
 func (c *cursorStore) write(end string, at cursor, durable bool) error {
 	b, err := json.Marshal(at)
 	if err == nil {
-		_, err = writeAtomic(c.file(end), append(b, '\n'), 0o600, durable)
+		_, err = views.WriteAtomic(c.file(end), append(b, '\n'), 0o600, durable)
 	}
 	if err != nil {
 		return fmt.Errorf("write %s%s: %w", c.path(), end, err)

@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-	"golang.org/x/sys/unix"
-
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/views"
+	"golang.org/x/sys/unix"
 )
 
 // Options says where the journal lies and which views this process needs.
@@ -49,10 +49,14 @@ type Options struct {
 	SegmentSize int64
 }
 
+// views are the options of the files that people read and edit.
+func (o Options) views() views.Options {
+	return views.Options{Root: o.Root, Inbox: o.Inbox, Plan: o.Plan, NewID: o.NewID, Redact: o.Redact}
+}
+
 const (
-	stateDir     = "ralph/.state"
 	journalName  = "journal.jsonl"
-	journalFile  = stateDir + "/" + journalName
+	journalFile  = views.StateDir + "/" + journalName
 	snapshotName = "snapshot.json"
 	segmentSize  = 256 << 10
 	planDelay    = 25 * time.Millisecond // how long changes of task states gather before plan.jsonl is written
@@ -81,7 +85,7 @@ type File struct {
 	places   places      // where in f its facts are
 	state    *ralph.State
 	moved    chan struct{} // closed when the state moves
-	views    views
+	views    views.Views
 	shown    shown         // what Shown returned
 	fence    func() error  // the session lock is still ours
 	dirty    *time.Timer   // pending write of plan.jsonl
@@ -108,8 +112,8 @@ func Open(opt Options) (*File, error) {
 	if opt.SegmentSize == 0 {
 		opt.SegmentSize = segmentSize
 	}
-	j := &File{opt: opt, dir: filepath.Join(opt.Root, stateDir), moved: make(chan struct{}), told: -1, flock: unix.Flock, clock: NewClock(opt.Now)}
-	j.views.init(opt)
+	j := &File{opt: opt, dir: filepath.Join(opt.Root, views.StateDir), moved: make(chan struct{}), told: -1, flock: unix.Flock, clock: NewClock(opt.Now)}
+	j.views.Init(opt.views())
 	defer debug.SetGCPercent(debug.SetGCPercent(openGC))
 	if opt.Read {
 		if err := j.openRead(); err != nil {
@@ -146,7 +150,7 @@ func (j *File) openRead() error {
 	if err := j.reload(); err != nil {
 		return err
 	}
-	return j.views.show(j.state.Clone())
+	return j.views.Show(j.state.Clone())
 }
 
 // Close writes what is still to be written and lets go of the file.
@@ -169,7 +173,7 @@ func (j *File) State() *ralph.State {
 	_ = j.catchUp() // a file that cannot be read is reported by the next Update
 	s := j.state.Clone()
 	if j.opt.Read {
-		_ = j.views.show(s) // Open has reported a view that cannot be read
+		_ = j.views.Show(s) // Open has reported a view that cannot be read
 	}
 	return s
 }
@@ -210,7 +214,7 @@ func (j *File) Update(ctx context.Context, by string, decide func(*ralph.State) 
 		return err
 	}
 	if j.state.Seq == 0 {
-		if err := j.views.forgetBases(); err != nil {
+		if err := j.views.ForgetBases(); err != nil {
 			return err
 		}
 	}
@@ -226,13 +230,13 @@ func (j *File) Update(ctx context.Context, by string, decide func(*ralph.State) 
 	if err != nil {
 		facts = nil
 	}
-	if len(edits) == 0 && len(facts) == 0 && (err != nil || !j.views.stale()) {
+	if len(edits) == 0 && len(facts) == 0 && (err != nil || !j.views.Stale()) {
 		return err
 	}
-	j.views.movedBy(facts)
+	j.views.MovedBy(facts)
 	viewErr := j.afterAppend(append(edits, facts...))
 	if viewErr != nil && len(facts) > 0 {
-		viewErr = &ViewError{viewErr}
+		viewErr = &views.ViewError{Err: viewErr}
 	}
 	return errors.Join(err, viewErr)
 }
@@ -251,16 +255,16 @@ func (j *File) takeLock() error {
 // readBack records what people changed in the views. An edit that could not be
 // recorded is looked at again the next time, or the next write would undo it.
 func (j *File) readBack() ([]ralph.Fact, error) {
-	edits, err := j.views.readBack(j.state)
+	edits, err := j.views.ReadBack(j.state)
 	edits = j.redacted(edits)
 	if err == nil {
 		err = j.append("file", edits)
 	}
 	if err != nil {
-		j.views.forget()
+		j.views.Forget()
 		return nil, err
 	}
-	return edits, j.views.rebase()
+	return edits, j.views.Rebase()
 }
 
 // redacted are facts as they may be recorded.
@@ -278,12 +282,12 @@ func (j *File) redacted(facts []ralph.Fact) []ralph.Fact {
 // afterAppend brings the views in line and begins a new segment when it is time.
 func (j *File) afterAppend(facts []ralph.Fact) error {
 	full := j.offset >= j.segmentLimit() || j.renew && j.offset > 0
-	if j.views.stale() || full {
+	if j.views.Stale() || full {
 		if err := j.sync(); err != nil {
 			return fmt.Errorf("write the journal %s: %w", journalFile, err)
 		}
 	}
-	later, err := j.views.write(j.state, facts)
+	later, err := j.views.Write(j.state, facts)
 	if err != nil {
 		return err
 	}
@@ -553,7 +557,7 @@ func (j *File) Flush() error {
 		return fmt.Errorf("write the journal %s: %w", journalFile, err)
 	}
 	begin := time.Now()
-	err := j.views.writeLater(j.state)
+	err := j.views.WriteLater(j.state)
 	j.planTook = time.Since(begin)
 	return err
 }

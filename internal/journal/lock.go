@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/views"
+	"golang.org/x/sys/unix"
 )
 
 // Owner is who holds the session lock, as session.lock says it (X-01, C-026).
@@ -166,11 +166,11 @@ func (j *File) Lock(me Owner, alive func(pid int, start string) bool) (lock *Ses
 func cannotLock(name string, err error) error {
 	if errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
 		return &ralph.Refusal{
-			Why:  fmt.Sprintf("the file system of %s has no file locks (%v)", stateDir, err),
+			Why:  fmt.Sprintf("the file system of %s has no file locks (%v)", views.StateDir, err),
 			Hint: "work in a clone on a local disk, or mount it with locks", Kind: ralph.ErrUsage,
 		}
 	}
-	return fmt.Errorf("lock %s/%s: %w", stateDir, name, err)
+	return fmt.Errorf("lock %s/%s: %w", views.StateDir, name, err)
 }
 
 // tryLock opens and locks the file; nil when the locked file is no longer the

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/views"
+	"golang.org/x/sys/unix"
 )
 
 // LockInfo is what a look at the session lock shows.
@@ -77,7 +77,7 @@ func (j *File) noteAhead(o *Owner, now time.Time) error {
 	}
 	b, err := json.Marshal(ahead{o.HeartbeatAt, o.Host, now.UTC()})
 	if err == nil {
-		_, err = writeAtomic(filepath.Join(j.dir, aheadName), b, 0o600, false)
+		_, err = views.WriteAtomic(filepath.Join(j.dir, aheadName), b, 0o600, false)
 	}
 	if err != nil {
 		return fmt.Errorf("note the heartbeat of another host: %w", err)

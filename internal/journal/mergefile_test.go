@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/views"
 )
 
 // Two branches' plan.jsonl become one as git merges them (issue 14.1, X-106).
@@ -36,7 +36,7 @@ func TestMergeFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, conflicts, err := journal.MergeFile(planPath, base, c.ours, c.theirs)
+			got, conflicts, err := views.MergeFile(planPath, base, c.ours, c.theirs)
 			must(t, err)
 			if conflicts != c.conflicts {
 				t.Errorf("%d conflicts, want %d", conflicts, c.conflicts)
@@ -44,10 +44,10 @@ func TestMergeFile(t *testing.T) {
 			wantText(t, got, c.want)
 		})
 	}
-	if _, _, err := journal.MergeFile(planPath, base, base, base+"<<<<<<< HEAD\n"); err == nil {
+	if _, _, err := views.MergeFile(planPath, base, base, base+"<<<<<<< HEAD\n"); err == nil {
 		t.Error("a version with conflict markers was merged")
 	}
-	if got, _, err := journal.MergeFile(planPath, "", file(head, one), file(head, done)); err != nil || got != file(head, done) {
+	if got, _, err := views.MergeFile(planPath, "", file(head, one), file(head, done)); err != nil || got != file(head, done) {
 		t.Errorf("without a common version: %q, %v", got, err)
 	}
 }
@@ -69,7 +69,7 @@ func TestMergedFilesForgetNothingDone(t *testing.T) {
 				}
 			}
 		}
-		got, conflicts, err := journal.MergeFile(planPath, text[0].String(), text[1].String(), text[2].String())
+		got, conflicts, err := views.MergeFile(planPath, text[0].String(), text[1].String(), text[2].String())
 		if err != nil || conflicts != 0 {
 			t.Fatalf("%d conflicts, %v", conflicts, err)
 		}

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-	"golang.org/x/sys/unix"
-
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/views"
+	"golang.org/x/sys/unix"
 )
 
 // brokenPrefix begins the names of files with what a repair moved aside.
@@ -43,8 +43,8 @@ func Repair(ctx context.Context, opt Options) (*ralph.JournalCut, error) {
 }
 
 func repair(opt Options) (*ralph.JournalCut, error) {
-	j := &File{opt: opt, dir: filepath.Join(opt.Root, stateDir), moved: make(chan struct{}), told: -1, flock: unix.Flock, clock: NewClock(opt.Now)}
-	j.views.init(opt)
+	j := &File{opt: opt, dir: filepath.Join(opt.Root, views.StateDir), moved: make(chan struct{}), told: -1, flock: unix.Flock, clock: NewClock(opt.Now)}
+	j.views.Init(opt.views())
 	if _, err := os.Stat(j.dir); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -111,7 +111,7 @@ func (j *File) foldTexts(b *brk, texts [][]byte) error {
 		err := j.fold(decoded(bytes.NewReader(text)))
 		b.at, b.good = at, int(j.offset)
 		if cause, ok := errors.AsType[*ralph.CorruptError](err); ok {
-			cause.File = stateDir + "/" + b.files[at]
+			cause.File = views.StateDir + "/" + b.files[at]
 		}
 		if err != nil {
 			return err
@@ -155,7 +155,7 @@ func (j *File) cutAt(b *brk) (*ralph.JournalCut, error) {
 	if err != nil {
 		return nil, err
 	}
-	cut.File = stateDir + "/" + name
+	cut.File = views.StateDir + "/" + name
 	j.clock.NotBefore(j.state.At)
 	e := ralph.Event{Seq: j.state.Seq + 1, At: j.clock.Now().UTC(), By: "cli", Prev: j.state.Hash, Fact: cut}
 	line, err := ralph.MarshalEvent(&e)
@@ -163,7 +163,7 @@ func (j *File) cutAt(b *brk) (*ralph.JournalCut, error) {
 		return nil, err
 	}
 	j.state.Apply(e)
-	if err := j.views.anew(j.state); err != nil {
+	if err := j.views.Anew(j.state); err != nil {
 		return nil, err
 	}
 	return &cut, j.endWith(b, append(append(bytes.Clone(b.texts[b.at][:b.good]), line...), '\n'))
@@ -204,7 +204,7 @@ func (j *File) moveAside(text []byte) (string, error) {
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", fmt.Errorf("move the rest of the journal aside: %w", err)
 		}
-		if _, err := writeAtomic(path, text, 0o600, true); err != nil {
+		if _, err := views.WriteAtomic(path, text, 0o600, true); err != nil {
 			return "", fmt.Errorf("move the rest of the journal aside: %w", err)
 		}
 		return name, nil
@@ -223,7 +223,7 @@ func (j *File) endWith(b *brk, text []byte) error {
 	if err := j.dropPast(); err != nil {
 		return fmt.Errorf("repair the journal: %w", err)
 	}
-	if _, err := writeAtomic(filepath.Join(j.dir, journalName), text, 0o600, true); err != nil {
+	if _, err := views.WriteAtomic(filepath.Join(j.dir, journalName), text, 0o600, true); err != nil {
 		return fmt.Errorf("repair the journal: %w", err)
 	}
 	if broken := b.files[b.at]; broken != journalName {
@@ -231,22 +231,5 @@ func (j *File) endWith(b *brk, text []byte) error {
 			return fmt.Errorf("repair the journal: %w", err)
 		}
 	}
-	return syncDir(j.dir)
-}
-
-// anew makes the state the base of both views: all that their files say beyond it is read
-// back, and none of it is taken for an old version.
-func (v *views) anew(s *ralph.State) error {
-	if err := v.forgetBases(); err != nil {
-		return err
-	}
-	for _, f := range []struct {
-		*viewFile
-		text string
-	}{{&v.inbox, v.renderInbox(s)}, {&v.plan, v.renderPlan(s)}} {
-		if _, err := writeAtomic(f.base, []byte(f.text), 0o600, true); err != nil {
-			return fmt.Errorf("write %s: %w", f.base, err)
-		}
-	}
-	return nil
+	return views.SyncDir(j.dir)
 }

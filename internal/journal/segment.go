@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/views"
 )
 
 // reload folds the state anew. It takes no lock: when another process began a
@@ -147,7 +148,7 @@ func (j *File) rotate() error {
 	if err != nil {
 		return fmt.Errorf("write the snapshot: %w", err)
 	}
-	if _, err := writeAtomic(filepath.Join(j.dir, snapshotName), b, 0o600, true); err != nil {
+	if _, err := views.WriteAtomic(filepath.Join(j.dir, snapshotName), b, 0o600, true); err != nil {
 		return nil
 	}
 	j.keepPast()
@@ -217,7 +218,7 @@ func eachLine(path string, visit func([]byte) error) error {
 		if err := visit(sc.Bytes()); err != nil {
 			var corrupt *ralph.CorruptError
 			if errors.As(err, &corrupt) {
-				corrupt.File, corrupt.Line = stateDir+"/"+filepath.Base(path), n
+				corrupt.File, corrupt.Line = views.StateDir+"/"+filepath.Base(path), n
 			}
 			return err
 		}

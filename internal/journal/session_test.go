@@ -12,6 +12,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/views"
 )
 
 const sessionPath = "ralph/.state/session.json"
@@ -39,9 +40,9 @@ func begun(t *testing.T, root string, now *time.Time) *journal.File {
 	return j
 }
 
-func readSession(t *testing.T, root string) *journal.Session {
+func readSession(t *testing.T, root string) *views.Session {
 	t.Helper()
-	x, err := journal.ReadSession(root)
+	x, err := views.ReadSession(root)
 	must(t, err)
 	if x == nil {
 		t.Fatal("no session.json")
@@ -132,7 +133,7 @@ func TestSessionPageIsComplete(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/status.md")
 	must(t, err)
-	for field := range reflect.TypeFor[journal.Session]().Fields() {
+	for field := range reflect.TypeFor[views.Session]().Fields() {
 		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); !strings.Contains(string(page), "`"+name+"`") {
 			t.Errorf("docs/status.md does not name %s", name)
 		}
@@ -164,7 +165,7 @@ func TestSessionFileOfAStart(t *testing.T) {
 // resumed: cut, stopped by a person, or broken.
 func TestReadSession(t *testing.T) {
 	t.Parallel()
-	if x, err := journal.ReadSession(t.TempDir()); x != nil || err != nil {
+	if x, err := views.ReadSession(t.TempDir()); x != nil || err != nil {
 		t.Errorf("without a file: %v, %v", x, err)
 	}
 	for reason, want := range map[ralph.Reason]bool{
@@ -222,7 +223,7 @@ func TestSessionSetAside(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, sessionPath, `{"version": 1, "session`)
 	var corrupt *ralph.CorruptError
-	if _, err := journal.ReadSession(root); !errors.As(err, &corrupt) {
+	if _, err := views.ReadSession(root); !errors.As(err, &corrupt) {
 		t.Errorf("half a file: %v", err)
 	}
 }
@@ -240,11 +241,11 @@ func TestSessionAfterTurns(t *testing.T) {
 		must(t, update(j, ralph.TurnEnded{Task: "t-1", Stage: ralph.KindBuild, Agent: "x", Exit: ralph.ExitOK}))
 	}
 	must(t, j.Flush())
-	if x, err := journal.ReadSession(root); err != nil || x.Iterations != 3 || x.Completed != 0 {
+	if x, err := views.ReadSession(root); err != nil || x.Iterations != 3 || x.Completed != 0 {
 		t.Errorf("after the turns: %+v %v", x, err)
 	}
 	must(t, update(j, ralph.TurnEnded{Task: "t-1", Stage: ralph.KindBuild, Agent: "x", Exit: ralph.ExitOK}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone}))
-	if x, err := journal.ReadSession(root); err != nil || x.Iterations != 4 || x.Completed != 1 {
+	if x, err := views.ReadSession(root); err != nil || x.Iterations != 4 || x.Completed != 1 {
 		t.Errorf("after the end: %+v %v", x, err)
 	}
 }

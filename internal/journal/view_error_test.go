@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/views"
 )
 
 // R-M5: where the fact is in the journal and only a file made from it is not, the error
@@ -38,7 +39,7 @@ func TestViewError(t *testing.T) {
 	if err := errors.Join(os.Remove(base), os.MkdirAll(filepath.Join(base, "in the way"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	var stale *journal.ViewError
+	var stale *views.ViewError
 	if err := add("q-0002"); !errors.As(err, &stale) || !strings.Contains(err.Error(), "nothing to repeat") {
 		t.Errorf("got %v, want a ViewError that says there is nothing to repeat", err)
 	}

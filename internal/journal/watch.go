@@ -26,7 +26,7 @@ const (
 func (j *File) Tolerate() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.views.tolerant = true
+	j.views.Tolerant = true
 }
 
 // Wait returns when the state has moved past seq, or with ctx.
@@ -40,7 +40,7 @@ func (j *File) Wait(ctx context.Context, seq int64) error {
 		j.mu.Lock()
 		err := j.catchUp()
 		past, moved := j.state.Seq > seq, j.moved
-		saved := j.views.tolerant && j.views.changedSince()
+		saved := j.views.Tolerant && j.views.ChangedSince()
 		j.mu.Unlock()
 		if err != nil || past {
 			return err

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/views"
 )
 
 // nowStatus is what a test reads of `ralph status --json`.
@@ -32,7 +32,7 @@ func (f *fleet) status() nowStatus {
 	if err := json.Unmarshal([]byte(out), &now); err != nil || now.Version != 1 || now.Status == "" {
 		f.t.Fatalf("ralph status --json: %v\n%s", err, out)
 	}
-	x, err := journal.ReadSession(f.root)
+	x, err := views.ReadSession(f.root)
 	if err != nil {
 		f.t.Fatalf("session.json: %v", err)
 	}

@@ -1,4 +1,4 @@
-package journal
+package views
 
 import (
 	"bufio"
@@ -86,7 +86,7 @@ func (v *versions) write(line string) {
 			}
 		}
 		b.WriteString(line)
-		if _, err := writeAtomic(v.path, []byte(b.String()), 0o600, false); err == nil {
+		if _, err := WriteAtomic(v.path, []byte(b.String()), 0o600, false); err == nil {
 			v.ages = nil // the next load reads it
 		}
 		return

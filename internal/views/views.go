@@ -1,4 +1,9 @@
-package journal
+// Package views owns the files that are made of the state and that people read and edit:
+// inbox.jsonl, plan.jsonl, session.json, .agent-session; how they are written, what of them is
+// read back as facts, and how git merges them.
+//
+// It does NOT own the facts or their order (journal), or what a fact does (the root).
+package views
 
 import (
 	"encoding/json"
@@ -15,15 +20,17 @@ import (
 // written. The next Update, of whatever process, writes it.
 type ViewError struct{ Err error }
 
+// Error says that nothing needs to be repeated.
 func (e *ViewError) Error() string {
 	return fmt.Sprintf("it is done and recorded in the journal, so there is nothing to repeat; a file made from that is not up to date (the next command of ralph mends it): %v", e.Err)
 }
 
+// Unwrap is why.
 func (e *ViewError) Unwrap() error { return e.Err }
 
-// views are the files made from the state: inbox.jsonl and plan.jsonl, which
+// Views are the files made from the state: inbox.jsonl and plan.jsonl, which
 // people read and edit, .agent-session (D-060) and session.json.
-type views struct {
+type Views struct {
 	root                string
 	readInbox, readPlan bool
 	inbox, plan         viewFile
@@ -31,11 +38,23 @@ type views struct {
 	redact              func(ralph.Fact) ralph.Fact // nil: nothing is secret
 	specLines           map[*ralph.Spec]string      // of inbox.jsonl, for the next time
 	taskLines           map[*ralph.Task]string      // of plan.jsonl
-	tolerant            bool                        // an engine works: a view that cannot be read ends nothing
+	Tolerant            bool                        // an engine works: a view that cannot be read ends nothing
 	sessionLater        bool                        // session.json is to be written together with plan.jsonl
 }
 
-func (v *views) init(opt Options) {
+// StateDir is the folder of what is ralph's own.
+const StateDir = "ralph/.state"
+
+// Options say which views there are to be.
+type Options struct {
+	Root        string // of the repository
+	Inbox, Plan bool   // is read, and written
+	NewID       func(prefix string) string
+	Redact      func(ralph.Fact) ralph.Fact // nil: nothing is secret
+}
+
+// Init makes them those of a repository.
+func (v *Views) Init(opt Options) {
 	v.root, v.readInbox, v.readPlan, v.newID, v.redact = opt.Root, opt.Inbox, opt.Plan, opt.NewID, opt.Redact
 	v.inbox = newViewFile(opt.Root, "ralph/inbox.jsonl")
 	v.plan = newViewFile(opt.Root, "ralph/plan.jsonl")
@@ -73,15 +92,15 @@ func touches(facts []ralph.Fact) touched {
 	return t
 }
 
-// movedBy notes that facts, which no person wrote into a file, change what a view says.
-func (v *views) movedBy(facts []ralph.Fact) {
+// MovedBy notes that facts, which no person wrote into a file, change what a view says.
+func (v *Views) MovedBy(facts []ralph.Fact) {
 	t := touches(facts)
 	v.inbox.versions.moved = v.inbox.versions.moved || t.inbox
 	v.plan.versions.moved = v.plan.versions.moved || t.plan || t.planSoon
 }
 
-// changedSince reports whether somebody saved a view since ralph looked last.
-func (v *views) changedSince() bool {
+// ChangedSince reports whether somebody saved a view since ralph looked last.
+func (v *Views) ChangedSince() bool {
 	for _, f := range []struct {
 		*viewFile
 		on bool
@@ -90,16 +109,16 @@ func (v *views) changedSince() bool {
 			continue
 		}
 		info, err := os.Stat(f.path)
-		if err == nil && !f.sawLast(info) && f.settled() && !(f.badErr != nil && sameInfo(info, f.bad)) {
+		if err == nil && !f.sawLast(info) && f.settled() && !(f.badErr != nil && SameInfo(info, f.bad)) {
 			return true
 		}
 	}
 	return false
 }
 
-// write brings the views in line with the state after facts. It reports whether
+// Write brings the views in line with the state after facts. It reports whether
 // plan.jsonl may be written a little later.
-func (v *views) write(s *ralph.State, facts []ralph.Fact) (later bool, err error) {
+func (v *Views) Write(s *ralph.State, facts []ralph.Fact) (later bool, err error) {
 	t := touches(facts)
 	// A view that is not read is not written either: construct leaves the inbox
 	// alone, whatever is in it (D-122). Who reads it next brings it in line.
@@ -128,22 +147,22 @@ func (v *views) write(s *ralph.State, facts []ralph.Fact) (later bool, err error
 	return later, err
 }
 
-// writeLater writes what write left for later.
-func (v *views) writeLater(s *ralph.State) error {
+// WriteLater writes what write left for later.
+func (v *Views) WriteLater(s *ralph.State) error {
 	if err := v.writePlan(s); err != nil || !v.sessionLater {
 		return err
 	}
 	return v.writeSession(s)
 }
 
-func (v *views) writePlan(s *ralph.State) error {
+func (v *Views) writePlan(s *ralph.State) error {
 	return v.writeRecords(&v.plan, v.renderPlan(s))
 }
 
 // writeRecords replaces a view atomically and durably, and then its base: should
 // a crash come between the two, the difference is what the state says already.
 // A view that would be empty is made only where there is one.
-func (v *views) writeRecords(f *viewFile, text string) error {
+func (v *Views) writeRecords(f *viewFile, text string) error {
 	f.stale = true // until it is written
 	info, err := os.Stat(f.path)
 	missing := errors.Is(err, os.ErrNotExist)
@@ -159,7 +178,7 @@ func (v *views) writeRecords(f *viewFile, text string) error {
 		return f.remember(nil, text)
 	}
 	if missing || string(old) != text {
-		if info, err = writeAtomic(f.path, []byte(text), 0o644, true); err != nil {
+		if info, err = WriteAtomic(f.path, []byte(text), 0o644, true); err != nil {
 			return fmt.Errorf("write %s: %w", f.name, err)
 		}
 	}
@@ -177,20 +196,20 @@ func (f *viewFile) remember(info os.FileInfo, text string) error {
 	if base, err := os.ReadFile(f.base); string(base) == text && (err == nil || text == "") {
 		return nil
 	}
-	if _, err := writeAtomic(f.base, []byte(text), 0o600, true); err != nil {
+	if _, err := WriteAtomic(f.base, []byte(text), 0o600, true); err != nil {
 		return fmt.Errorf("write %s: %w", f.base, err)
 	}
 	return nil
 }
 
-// writeAtomic replaces a file by rename and returns how the new one looks. mode
+// WriteAtomic replaces a file by rename and returns how the new one looks. mode
 // is for a file that is not there yet. durable adds fsync of file and folder;
 // what is made from the journal alone does not need it. The temporary file has
 // a fixed name, so that a crash leaves at most one, which the next write takes
 // away; the journal's lock keeps two writers apart. That of a view in ralph/ lies
 // in ralph/.state, into which git never looks: a `git add -A` that met it and
 // found it renamed a moment later would fail.
-func writeAtomic(path string, text []byte, mode os.FileMode, durable bool) (os.FileInfo, error) {
+func WriteAtomic(path string, text []byte, mode os.FileMode, durable bool) (os.FileInfo, error) {
 	dir := filepath.Dir(path)
 	folder := os.FileMode(0o755)
 	if mode == 0o600 {
@@ -203,8 +222,8 @@ func writeAtomic(path string, text []byte, mode os.FileMode, durable bool) (os.F
 		mode = old.Mode().Perm()
 	}
 	tmp := filepath.Join(dir, "."+filepath.Base(path)+".tmp")
-	if filepath.Base(dir) == filepath.Dir(stateDir) {
-		tmp = filepath.Join(dir, filepath.Base(stateDir), filepath.Base(path)+".tmp")
+	if filepath.Base(dir) == filepath.Dir(StateDir) {
+		tmp = filepath.Join(dir, filepath.Base(StateDir), filepath.Base(path)+".tmp")
 	}
 	info, err := writeFile(tmp, text, mode, durable)
 	if err == nil {
@@ -214,7 +233,7 @@ func writeAtomic(path string, text []byte, mode os.FileMode, durable bool) (os.F
 		return nil, errors.Join(err, os.RemoveAll(tmp))
 	}
 	if durable {
-		return info, syncDir(dir)
+		return info, SyncDir(dir)
 	}
 	return info, nil
 }
@@ -235,7 +254,8 @@ func writeFile(path string, text []byte, mode os.FileMode, durable bool) (os.Fil
 	return info, errors.Join(err, statErr, f.Close())
 }
 
-func syncDir(dir string) error {
+// SyncDir makes the names in a folder safe.
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
@@ -245,7 +265,7 @@ func syncDir(dir string) error {
 
 // renderInbox and renderPlan keep the lines they made: what changes gets a new
 // pointer (State.Apply), so of a thousand records only those are written anew.
-func (v *views) renderInbox(s *ralph.State) string {
+func (v *Views) renderInbox(s *ralph.State) string {
 	var b strings.Builder
 	lines := make(map[*ralph.Spec]string, len(s.Inbox))
 	for _, x := range s.Inbox {
@@ -261,7 +281,7 @@ func (v *views) renderInbox(s *ralph.State) string {
 	return b.String()
 }
 
-func (v *views) renderPlan(s *ralph.State) string {
+func (v *Views) renderPlan(s *ralph.State) string {
 	if s.Plan.File == "" && len(s.Plan.Tasks) == 0 && len(s.Plan.Issues) == 0 {
 		return ""
 	}
@@ -294,24 +314,57 @@ func (v *views) renderPlan(s *ralph.State) string {
 
 // setAside keeps a plan that has to make room for another spec's, while it has
 // work left (X-88). The journal has it too; the file is for people.
-func (v *views) setAside(s *ralph.State) error {
+func (v *Views) setAside(s *ralph.State) error {
 	old := s.Aside
 	if old == nil || old.Unfinished() == 0 || old.File == s.Plan.File {
 		return nil
 	}
 	name := fmt.Sprintf("%s-%d.jsonl", strings.NewReplacer("/", "_").Replace(strings.TrimSuffix(old.File, ".md")), s.Seq)
-	path := filepath.Join(v.root, stateDir, "plans", name)
-	_, err := writeAtomic(path, []byte(v.renderPlan(&ralph.State{Plan: *old})), 0o600, false)
+	path := filepath.Join(v.root, StateDir, "plans", name)
+	_, err := WriteAtomic(path, []byte(v.renderPlan(&ralph.State{Plan: *old})), 0o600, false)
 	return err
 }
 
-func (v *views) writeJSON(path string, value any) error {
+func (v *Views) writeJSON(path string, value any) error {
 	b, err := json.MarshalIndent(value, "", "  ")
 	if err == nil {
-		_, err = writeAtomic(path, append(b, '\n'), 0o600, false)
+		_, err = WriteAtomic(path, append(b, '\n'), 0o600, false)
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
 	}
 	return nil
+}
+
+// Anew makes the state the base of both views: all that their files say beyond it is read
+// back, and none of it is taken for an old version.
+func (v *Views) Anew(s *ralph.State) error {
+	if err := v.ForgetBases(); err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		*viewFile
+		text string
+	}{{&v.inbox, v.renderInbox(s)}, {&v.plan, v.renderPlan(s)}} {
+		if _, err := WriteAtomic(f.base, []byte(f.text), 0o600, true); err != nil {
+			return fmt.Errorf("write %s: %w", f.base, err)
+		}
+	}
+	return nil
+}
+
+// Stat is how the views look; nil for one that is not there.
+func (v *Views) Stat() (files [2]os.FileInfo) {
+	for i, f := range []*viewFile{&v.inbox, &v.plan} {
+		files[i], _ = os.Stat(f.path)
+	}
+	return files
+}
+
+// SameInfo reports whether a file looks as it did.
+func SameInfo(a, b os.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }

@@ -1,4 +1,4 @@
-package journal
+package views
 
 import (
 	"encoding/json"
@@ -17,8 +17,8 @@ import (
 const SessionVersion = 1
 
 const (
-	sessionFile = stateDir + "/session.json"
-	oldFile     = ".old" // ends the name of one that was set aside
+	SessionFile = StateDir + "/session.json"
+	OldFile     = ".old" // ends the name of one that was set aside
 )
 
 // Session is ralph/.state/session.json (A-074 to A-076, X-03): the session for other
@@ -72,25 +72,25 @@ type SessionGate struct {
 // Another version is a *ralph.Refusal, anything else that is no session a
 // *ralph.CorruptError.
 func ReadSession(root string) (*Session, error) {
-	b, err := os.ReadFile(filepath.Join(root, sessionFile))
+	b, err := os.ReadFile(filepath.Join(root, SessionFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", sessionFile, err)
+		return nil, fmt.Errorf("read %s: %w", SessionFile, err)
 	}
 	var version struct {
 		Version *int `json:"version"`
 	}
 	if err := json.Unmarshal(b, &version); err != nil {
-		return nil, &ralph.CorruptError{File: sessionFile, Line: 1, Why: err.Error()}
+		return nil, &ralph.CorruptError{File: SessionFile, Line: 1, Why: err.Error()}
 	}
 	if v := version.Version; v == nil || *v != SessionVersion {
 		return nil, wrongVersion(v)
 	}
 	var x Session
 	if err := json.Unmarshal(b, &x); err != nil {
-		return nil, &ralph.CorruptError{File: sessionFile, Line: 1, Why: err.Error()}
+		return nil, &ralph.CorruptError{File: SessionFile, Line: 1, Why: err.Error()}
 	}
 	return &x, nil
 }
@@ -101,7 +101,7 @@ func wrongVersion(v *int) error {
 		has = fmt.Sprintf("has version %d", *v)
 	}
 	return &ralph.Refusal{
-		Why:  fmt.Sprintf("%s %s, this ralph knows version %d: another ralph has worked here", sessionFile, has, SessionVersion),
+		Why:  fmt.Sprintf("%s %s, this ralph knows version %d: another ralph has worked here", SessionFile, has, SessionVersion),
 		Hint: "the next start of an engine sets it aside and makes it anew", Kind: ralph.ErrUsage,
 	}
 }
@@ -113,34 +113,11 @@ func (x *Session) CanResume() bool {
 	return s.Resumable()
 }
 
-// SetAside moves a session.json that is none of this version, or none at all, out of the
-// way of the next write, and says so (C-085, X-105): it is made from the journal, which is
-// the truth. "" when there is nothing to move. Only the engine calls it, with the lock.
-func (j *File) SetAside() (notice string, err error) {
-	_, err = ReadSession(j.opt.Root)
-	refusal, other := errors.AsType[*ralph.Refusal](err)
-	corrupt, broken := errors.AsType[*ralph.CorruptError](err)
-	why := ""
-	switch {
-	case other:
-		why = refusal.Why
-	case broken:
-		why = fmt.Sprintf("%s is no session (%s)", sessionFile, corrupt.Why)
-	default:
-		return "", err
-	}
-	from := filepath.Join(j.opt.Root, sessionFile)
-	if err := os.Rename(from, from+oldFile); err != nil {
-		return "", fmt.Errorf("set %s aside: %w", sessionFile, err)
-	}
-	return fmt.Sprintf("%s; it is kept as %s and made anew from the journal", why, sessionFile+oldFile), nil
-}
-
 // writeSteps writes session.json where facts show in it. The end of a task of the plan
 // is in the file before anything else happens (A-019, A-053); its start and its turns may
 // wait for plan.jsonl, as each write makes the next fsync of the journal slower, and
 // stages come and go without it.
-func (v *views) writeSteps(s *ralph.State, facts []ralph.Fact, t touched, later bool) error {
+func (v *Views) writeSteps(s *ralph.State, facts []ralph.Fact, t touched, later bool) error {
 	ended, began := false, t.sessionSoon
 	for _, fact := range facts {
 		switch f := fact.(type) {
@@ -189,19 +166,13 @@ func sessionOf(s *ralph.State) Session {
 	return view
 }
 
-func (v *views) writeSession(s *ralph.State) error {
+func (v *Views) writeSession(s *ralph.State) error {
 	v.sessionLater = false
-	return v.writeJSON(filepath.Join(v.root, sessionFile), sessionOf(s))
+	return v.writeJSON(filepath.Join(v.root, SessionFile), sessionOf(s))
 }
 
-const agentFile = "ralph/.agent-session"
-
-// Carries reports whether agent mode has left its session file, so that the next start
-// may go on with it (D-061).
-func (j *File) Carries() bool {
-	_, err := os.Stat(filepath.Join(j.opt.Root, agentFile))
-	return err == nil
-}
+// AgentFile is what agent mode leaves to be resumed from (D-061).
+const AgentFile = "ralph/.agent-session"
 
 // agentSession is ralph/.agent-session: D-060's five fields, exactly.
 type agentSession struct {
@@ -214,12 +185,12 @@ type agentSession struct {
 
 // writeAgentSession keeps D's session file while agent mode has something to
 // go on with: it is gone after a normal end, and stays after SIGINT (D-061).
-func (v *views) writeAgentSession(s *ralph.State) error {
+func (v *Views) writeAgentSession(s *ralph.State) error {
 	x := s.Session
 	if x.Mode != "agent" {
 		return nil
 	}
-	path := filepath.Join(v.root, agentFile)
+	path := filepath.Join(v.root, AgentFile)
 	if !x.Live() && x.Ended != ralph.ReasonInterrupted && x.Ended != ralph.ReasonError {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("remove ralph/.agent-session: %w", err)

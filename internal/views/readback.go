@@ -1,4 +1,4 @@
-package journal
+package views
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// readBack returns the facts that bring the state in line with what people
+// ReadBack returns the facts that bring the state in line with what people
 // changed in the views since ralph wrote them last: the file wins in what is wanted. The base of
 // the comparison is the copy of that last write, so a view that is merely stale
 // (a crash came between fact and view) is no edit, and an edit made beside new
@@ -23,19 +23,19 @@ import (
 // A view that cannot be read is an error, and nothing of the other is taken either. While
 // an engine works (tolerant) it is a fact instead, and the last good reading holds: a
 // file that is half saved, or holds conflict markers, ends no work (R-C5).
-func (v *views) readBack(s *ralph.State) ([]ralph.Fact, error) {
+func (v *Views) ReadBack(s *ralph.State) ([]ralph.Fact, error) {
 	var facts []ralph.Fact
 	for _, f := range []struct {
 		*viewFile
 		on   bool
 		read func(*ralph.State) ([]ralph.Fact, error)
 	}{{&v.inbox, v.readInbox, v.readBackInbox}, {&v.plan, v.readPlan, v.readBackPlan}} {
-		if !f.on || v.tolerant && !f.settled() {
+		if !f.on || v.Tolerant && !f.settled() {
 			continue
 		}
 		more, err := f.readable(s, f.read)
 		if err != nil {
-			if more = f.unreadable(s, err); more == nil || !v.tolerant {
+			if more = f.unreadable(s, err); more == nil || !v.Tolerant {
 				return nil, err
 			}
 		}
@@ -60,7 +60,7 @@ func (f *viewFile) settled() bool {
 
 // readable reads a view back, unless it is the very file that could not be read before.
 func (f *viewFile) readable(s *ralph.State, read func(*ralph.State) ([]ralph.Fact, error)) ([]ralph.Fact, error) {
-	if info, err := os.Stat(f.path); err == nil && f.badErr != nil && sameInfo(info, f.bad) {
+	if info, err := os.Stat(f.path); err == nil && f.badErr != nil && SameInfo(info, f.bad) {
 		return nil, f.badErr
 	}
 	f.bad, f.badErr = nil, nil
@@ -101,16 +101,16 @@ func (f *viewFile) unreadable(s *ralph.State, err error) []ralph.Fact {
 	return []ralph.Fact{fact}
 }
 
-// show applies to s what people changed in the views, for a reader that records nothing.
+// Show applies to s what people changed in the views, for a reader that records nothing.
 // A view that still is the file in which a look found no edit is not read again, whatever
 // has become a fact since: with each fact that would be all the parsing there is.
-func (v *views) show(s *ralph.State) error {
+func (v *Views) Show(s *ralph.State) error {
 	for _, f := range []*viewFile{&v.inbox, &v.plan} {
 		if f.edited {
 			f.seen = nil // it may have been recorded meanwhile
 		}
 	}
-	edits, err := v.readBack(s)
+	edits, err := v.ReadBack(s)
 	for _, fact := range edits {
 		if v.redact != nil { // what a reader shows is what will be recorded
 			fact = v.redact(fact)
@@ -120,13 +120,13 @@ func (v *views) show(s *ralph.State) error {
 	return err
 }
 
-// forget makes the next readBack look at the views again.
-func (v *views) forget() { v.inbox.seen, v.plan.seen = nil, nil }
+// Forget makes the next readBack look at the views again.
+func (v *Views) Forget() { v.inbox.seen, v.plan.seen = nil, nil }
 
-// forgetBases is for a journal that begins: the copies are of another one, that
+// ForgetBases is for a journal that begins: the copies are of another one, that
 // was deleted. Without them all that the views say is read back, and not one
 // record of it is taken for something the state has since removed.
-func (v *views) forgetBases() error {
+func (v *Views) ForgetBases() error {
 	for _, f := range []*viewFile{&v.inbox, &v.plan} {
 		for _, path := range []string{f.base, f.versions.path} {
 			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -137,14 +137,14 @@ func (v *views) forgetBases() error {
 	return nil
 }
 
-// stale reports whether a view has to be written although no fact says so.
-func (v *views) stale() bool {
+// Stale reports whether a view has to be written although no fact says so.
+func (v *Views) Stale() bool {
 	return v.readInbox && v.inbox.stale || v.readPlan && v.plan.stale
 }
 
-// rebase is called when what readBack found is recorded: it is part of the
+// Rebase is called when what readBack found is recorded: it is part of the
 // state from here on, and compared no more.
-func (v *views) rebase() error {
+func (v *Views) Rebase() error {
 	for _, f := range []*viewFile{&v.inbox, &v.plan} {
 		if !f.edited {
 			continue
@@ -250,7 +250,7 @@ func parseInbox(name, text string) ([]*ralph.Spec, error) {
 	return specs, err
 }
 
-func (v *views) readBackInbox(s *ralph.State) ([]ralph.Fact, error) {
+func (v *Views) readBackInbox(s *ralph.State) ([]ralph.Fact, error) {
 	text, baseText, ok, err := v.inbox.changed(s.Seq == 0, func() string { return v.renderInbox(s) })
 	if !ok || err != nil {
 		return nil, err
@@ -312,7 +312,7 @@ func parsePlan(name, text string, newID func(prefix, words string) string) (plan
 	return p, nil
 }
 
-func (v *views) readBackPlan(s *ralph.State) ([]ralph.Fact, error) {
+func (v *Views) readBackPlan(s *ralph.State) ([]ralph.Fact, error) {
 	text, baseText, ok, err := v.plan.changed(s.Seq == 0, func() string { return v.renderPlan(s) })
 	if !ok || err != nil {
 		return nil, err
@@ -377,7 +377,7 @@ func unwritten(s *ralph.State, text string, fresh func(prefix string) string) fu
 
 // freshID returns ids for records without one that are not in text, nor given
 // out before.
-func (v *views) freshID(text string) func(prefix string) string {
+func (v *Views) freshID(text string) func(prefix string) string {
 	given := map[string]bool{}
 	return func(prefix string) string {
 		for {
@@ -414,6 +414,6 @@ func (f *viewFile) sawLast(info os.FileInfo) bool {
 }
 
 func newViewFile(root, name string) viewFile {
-	base := filepath.Join(root, stateDir, "views", filepath.Base(name))
+	base := filepath.Join(root, StateDir, "views", filepath.Base(name))
 	return viewFile{name: name, path: filepath.Join(root, name), base: base, versions: versions{path: base + ".versions"}}
 }
