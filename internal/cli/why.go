@@ -85,6 +85,9 @@ func (x explained) text(w policy.Scoring) string {
 	fmt.Fprintf(&b, "%s  %s\n%s: %s\n", x.Task, x.Name, x.Status, x.Words)
 	if x.End != nil && x.End.Rule != "" {
 		fmt.Fprintf(&b, "\nEnded:   %s, by rule %s: %s\n", x.End.At.Local().Format("2006-01-02 15:04:05"), x.End.Rule, x.End.Why)
+		if s := policy.RuleSentence(x.End.Rule); s != "" {
+			fmt.Fprintf(&b, "         (%s)\n", s)
+		}
 	}
 	if len(x.Waits) > 0 {
 		b.WriteString("\nWaits for:\n")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/policy"
 )
 
 // Seen is what a decision looked at: the state before it, as far as it concerns one task.
@@ -58,6 +59,9 @@ func (e Evidence) Text() string {
 	fmt.Fprintf(&b, "Receipt %d  %s  %s\n%s  %s\n\n", e.Seq, e.At.Local().Format("2006-01-02 15:04:05"), e.Session, e.Task, OneLine(e.Name))
 	line("Decided", "%s", e.What)
 	line("Why", "%s", strings.TrimPrefix(e.Rule+": "+OneLine(e.Why), ": "))
+	if s := policy.RuleSentence(e.Rule); s != "" {
+		line("Rule", "%s", s)
+	}
 	line("Saw", "the state after fact %d, at %s", e.Saw, e.Now.Local().Format("15:04:05.000"))
 	for _, words := range e.State.words(e) {
 		line("", "%s", words)

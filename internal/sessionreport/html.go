@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
 )
 
@@ -46,13 +47,23 @@ type taskCells struct {
 
 // explained is why one task is as it is.
 type explained struct {
-	ID, Name, Status, Word, Why, Rule string
-	Lines                             []explainedLine
-	Skipped                           int
-	Findings                          []string
+	ID, Name, Status, Word, Why string
+	Rule                        ruleID
+	Lines                       []explainedLine
+	Skipped                     int
+	Findings                    []string
 }
 
-type explainedLine struct{ At, Text, Rule string }
+type explainedLine struct {
+	At, Text string
+	Rule     ruleID
+}
+
+// ruleID is a rule of policy, which says of itself what it is.
+type ruleID string
+
+// Says is the rule in a sentence.
+func (r ruleID) Says() string { return policy.RuleSentence(string(r)) }
 
 // htmlTable is a table with its columns of numbers told apart.
 type htmlTable struct {
@@ -168,10 +179,10 @@ func cellsOf(t *TaskRow, explained bool) taskCells {
 
 func explain(t *TaskRow, of int, at clockFormat) explained {
 	why, line := room(of)
-	x := explained{ID: string(t.ID), Name: report.Clip(t.Name, 100), Status: string(t.Status), Word: report.EndedWord(t.Status), Why: report.Clip(t.Why, why), Rule: t.Rule}
+	x := explained{ID: string(t.ID), Name: report.Clip(t.Name, 100), Status: string(t.Status), Word: report.EndedWord(t.Status), Why: report.Clip(t.Why, why), Rule: ruleID(t.Rule)}
 	events, skipped := t.told(of)
 	for _, e := range events {
-		x.Lines = append(x.Lines, explainedLine{at.at(e.At), report.Clip(e.Text, line), e.Rule})
+		x.Lines = append(x.Lines, explainedLine{at.at(e.At), report.Clip(e.Text, line), ruleID(e.Rule)})
 	}
 	x.Skipped = skipped
 	for _, f := range t.Findings[:min(5, len(t.Findings))] {

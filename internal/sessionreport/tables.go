@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
 )
 
@@ -170,9 +171,9 @@ func (r *Result) limitTable(at clockFormat) report.Table {
 }
 
 func (r *Result) ruleTable() report.Table {
-	t := report.Table{Title: "Decisions by rule", Head: []string{"rule", "#times", "the last one's words"}}
+	t := report.Table{Title: "Decisions by rule", Head: []string{"rule", "#times", "what it says"}}
 	for _, x := range r.Rules {
-		t.Add(mostRows, x.Rule, fmt.Sprint(x.Times), report.Clip(x.Text, 160))
+		t.Add(mostRows, x.Rule, fmt.Sprint(x.Times), report.Clip(cmp.Or(policy.RuleSentence(x.Rule), x.Text), 160))
 	}
 	return t
 }
