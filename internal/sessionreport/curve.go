@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // curve is what was spent over time, as steps in a box of 1000 by 100.
@@ -99,10 +100,10 @@ func drawIterations(tasks []TaskRow) *histogram {
 		h.Bars = append(h.Bars, column{
 			X: percent(room * (float64(i) + 0.1)), W: percent(room * 0.8), Y: percent(100 - height), H: percent(height),
 			Name: name, Number: number(n), Mid: percent(room * (float64(i) + 0.5)),
-			Title: fmt.Sprintf("%s took %s", report.Count(n, "task"), report.Plural(i*width+1, "iteration", "iterations")),
+			Title: fmt.Sprintf("%s took %s", text.Count(n, "task"), text.Plural(i*width+1, "iteration", "iterations")),
 		})
 		if width > 1 {
-			h.Bars[i].Title = fmt.Sprintf("%s took %s iterations", report.Count(n, "task"), name)
+			h.Bars[i].Title = fmt.Sprintf("%s took %s iterations", text.Count(n, "task"), name)
 		}
 	}
 	return h

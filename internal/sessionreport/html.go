@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 //go:embed templates/report.html templates/report.css
@@ -152,7 +153,7 @@ func cellsOf(t *TaskRow, explained bool) taskCells {
 	c := taskCells{
 		ID: string(t.ID), Name: report.Clip(t.Name, 120), Status: string(t.Status), Word: t.word(report.EndedWord(t.Status)), Explained: explained,
 		Iterations: number(t.Iterations), Retries: number(t.Retries), Work: workWords(t.WorkSeconds), Cost: moneyWords(t.Cost),
-		Merge: t.stateWords(), Commit: report.Short(t.Commit),
+		Merge: t.stateWords(), Commit: text.ShortHash(t.Commit),
 	}
 	if t.Tokens > 0 {
 		c.Tokens = report.Many(t.Tokens)
@@ -161,7 +162,7 @@ func cellsOf(t *TaskRow, explained bool) taskCells {
 	case ralph.MergeConflict, ralph.MergeRed:
 		c.MergeClass = "bad"
 	case ralph.MergeMerged:
-		c.Commit = report.Short(t.MergeCommit)
+		c.Commit = text.ShortHash(t.MergeCommit)
 	}
 	return c
 }

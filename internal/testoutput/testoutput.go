@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 const (
@@ -95,7 +95,7 @@ func (r *Reader) Result() Result {
 }
 
 func (r *Reader) headline(s string) string {
-	return cutTo(strings.Join(strings.Fields(r.relative(ralph.Plain(s))), " "), longestHeadline, "...")
+	return cutTo(text.OneLine(r.relative(ralph.Plain(s))), longestHeadline, "...")
 }
 
 // relative leaves the folder of the run out of a text.
@@ -115,11 +115,7 @@ func cutTo(s string, n int, sign string) string {
 	if len(s) <= n {
 		return s
 	}
-	n -= len(sign)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + sign
+	return text.Head(s, n-len(sign)) + sign
 }
 
 // names are names with how often each came.
@@ -147,7 +143,7 @@ func (n *names) once(name string) bool {
 
 // key makes room for a name, "" when there is none left.
 func (n *names) key(name string) string {
-	name = strings.Join(strings.Fields(name), " ")
+	name = text.OneLine(name)
 	if len(name) > longestName { // two long names stay two
 		h := fnv.New32a()
 		h.Write([]byte(name))

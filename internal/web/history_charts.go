@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/web/index"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
@@ -179,7 +180,7 @@ func durationChart(sessions []index.Session) view.Chart {
 		total += n
 	}
 	c := view.Chart{
-		ID: "chart-durations", Title: "How long iterations take", Total: ralph.Count(total, "iteration"), Empty: "No iteration ended in this time.",
+		ID: "chart-durations", Title: "How long iterations take", Total: text.Count(total, "iteration"), Empty: "No iteration ended in this time.",
 		Desc: "Columns of iterations by how long they took; each column reaches up to the time below it.",
 	}
 	if first < 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent/wire"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // appServer is one process of `codex app-server`.
@@ -217,7 +218,7 @@ func (s *appServer) heard(m wire.RPCMessage) {
 	case t != nil:
 		t.hear(method, m, p)
 	case m.ID != nil:
-		s.rpc.Answer(string(m.ID), nil, &wire.RPCError{Code: wire.ErrNoMethod, Message: "ralph has no turn that " + wire.CutBack(method, wire.MaxSaidTool) + " belongs to"})
+		s.rpc.Answer(string(m.ID), nil, &wire.RPCError{Code: wire.ErrNoMethod, Message: "ralph has no turn that " + text.Cut(method, wire.MaxSaidTool) + " belongs to"})
 	case method == "account/rateLimits/updated":
 		s.mu.Lock()
 		s.limits.merge(m.Params)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // This file reads JSON by looking only at what is needed. An agent prints
@@ -250,7 +252,7 @@ func hex4(s []byte) (rune, bool) {
 func Compact(v []byte, max int) string {
 	var out bytes.Buffer
 	if len(v) > 8*max || json.Compact(&out, v) != nil {
-		return CutBack(Valid(v[:min(len(v), max+utf8.UTFMax)]), max)
+		return text.Cut(Valid(v[:min(len(v), max+utf8.UTFMax)]), max)
 	}
-	return CutBack(Valid(out.Bytes()), max)
+	return text.Cut(Valid(out.Bytes()), max)
 }

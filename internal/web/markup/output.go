@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Output is what a program wrote to its terminal as HTML: text and <span>s with classes,
@@ -73,42 +74,42 @@ type terminal struct {
 	over  int // signs of the line that had no room
 }
 
-func (t *terminal) write(text []byte) {
-	for len(text) > 0 {
-		c := text[0]
+func (t *terminal) write(words []byte) {
+	for len(words) > 0 {
+		c := words[0]
 		if c >= ' ' && c < 0x7f {
 			t.put(rune(c), t.now)
-			text = text[1:]
+			words = words[1:]
 			continue
 		}
-		r, n := utf8.DecodeRune(text)
+		r, n := utf8.DecodeRune(words)
 		switch {
 		case c == 0x1b:
-			n = t.sequence(text)
+			n = t.sequence(words)
 		case c == '\n':
 			t.flush()
 			t.out.WriteByte('\n')
 		case c == '\r':
-			if len(text) < 2 || text[1] != '\n' {
+			if len(words) < 2 || words[1] != '\n' {
 				t.col = 0
 			}
 		case c == '\b':
 			t.col = max(0, t.col-1)
 		case r == 0x9b:
-			n += t.control(text[n:])
+			n += t.control(words[n:])
 		case r == 0x90 || r == 0x98 || r == 0x9d || r == 0x9e || r == 0x9f:
-			n += stringEnd(text[n:])
+			n += stringEnd(words[n:])
 		case r >= 0x80 && r < 0xa0: // C1 alone
-		case escape(r) != "":
+		case text.Hidden(r):
 			s := t.now
 			s.flags |= escaped
-			for _, e := range escape(r) {
+			for _, e := range text.Escaped(r) {
 				t.put(e, s)
 			}
 		default:
 			t.put(r, t.now)
 		}
-		text = text[n:]
+		words = words[n:]
 	}
 	t.flush()
 }
