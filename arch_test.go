@@ -123,6 +123,8 @@ func homes() map[string][]string {
 
 		"github.com/coder/acp-go-sdk": {"internal/agent/acp"},
 
+		"github.com/go-json-experiment/json/jsontext": {"internal/agent/wire"},
+
 		"github.com/modelcontextprotocol/go-sdk/mcp": {"internal/mcp"},
 	}
 }
