@@ -49,7 +49,7 @@ func layers() map[string][]string {
 		"internal/config":  {"R", "internal/lazyregexp"},
 		"internal/views":   {"R"},
 		"internal/journal": {"R", "internal/views"},
-		"internal/records": {"R"},
+		"internal/records": {"R", "internal/text"},
 		"internal/git":     {"R", "internal/lazyregexp", "internal/operation", "internal/proc"},
 		"internal/gate":    {"R", "internal/lazyregexp", "internal/proc", "internal/redact", "internal/testoutput"},
 		"internal/agent": {

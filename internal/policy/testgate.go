@@ -153,7 +153,7 @@ func evidence(checks *ralph.ChecksRan) string {
 		if r.Why != "" || r.Headline != "" {
 			fmt.Fprintf(&b, "%s\n", r.WhyRed())
 		}
-		out := ralph.Plain(r.Output)
+		out := text.Plain(r.Output)
 		if len(out) > mostEvidence {
 			b.WriteString("...\n")
 		}

@@ -199,7 +199,7 @@ func (d GateDetail) evidence(b *strings.Builder) {
 	}
 	for _, r := range d.Red {
 		fmt.Fprintf(b, "\nRed after the merge: %s\n", r.Name)
-		if out := strings.TrimSpace(headlineAbove(r) + ralph.Plain(r.Output)); out != "" {
+		if out := strings.TrimSpace(headlineAbove(r) + text.Plain(r.Output)); out != "" {
 			b.WriteString(text.Indent(out) + "\n")
 		}
 	}

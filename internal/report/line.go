@@ -392,7 +392,7 @@ func whyRed(r ralph.GateResult) string {
 	case r.Headline == "": // of a journal from before there were headlines, or of no command
 		r.Headline = lastWords(r.Output)
 	}
-	why := ralph.Plain(r.WhyRed())
+	why := text.Plain(r.WhyRed())
 	if r.Reused {
 		why += "; it was not run again, as nothing has changed since"
 	}
@@ -411,7 +411,7 @@ func RedWords(r ralph.GateResult) string {
 // often that is where it says what is wrong. The next prompt has it all.
 func lastWords(output string) string {
 	last := ""
-	for line := range strings.Lines(ralph.Plain(output)) {
+	for line := range strings.Lines(text.Plain(output)) {
 		line = strings.TrimSpace(line)
 		if line == "--- stdout ---" && last != "" {
 			break

@@ -173,7 +173,7 @@ func Task(t *ralph.Task, history []string) string {
 	if red := t.Run.Red; red != nil {
 		for _, r := range red.Results {
 			if !r.Pass {
-				line("red check", strings.TrimSpace(r.Name+"\n"+headlineAbove(r)+strings.TrimSpace(ralph.Plain(r.Output))))
+				line("red check", strings.TrimSpace(r.Name+"\n"+headlineAbove(r)+strings.TrimSpace(text.Plain(r.Output))))
 			}
 		}
 	}

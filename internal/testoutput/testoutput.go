@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -95,7 +94,7 @@ func (r *Reader) Result() Result {
 }
 
 func (r *Reader) headline(s string) string {
-	return cutTo(text.OneLine(r.relative(ralph.Plain(s))), longestHeadline, "...")
+	return cutTo(text.OneLine(r.relative(text.Plain(s))), longestHeadline, "...")
 }
 
 // relative leaves the folder of the run out of a text.
@@ -282,13 +281,13 @@ func (s *stream) write(p []byte) {
 // flush reads the line so far. Of a line that goes on only XML is read: whole reports
 // are written as one.
 func (s *stream) flush() {
-	text := strings.TrimRight(ralph.Plain(string(s.buf)), " \t\n")
+	words := strings.TrimRight(text.Plain(string(s.buf)), " \t\n")
 	s.buf = s.buf[:0]
-	if s.xml.piece(text) || s.cut {
+	if s.xml.piece(words) || s.cut {
 		return
 	}
 	for _, f := range s.formats {
-		f.line(text)
+		f.line(words)
 	}
 }
 

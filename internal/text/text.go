@@ -1,7 +1,8 @@
 // Package text has the small things that every surface does to words: one line of many,
-// the beginning or the end of what is too long, a few names of a list. Each has one
-// meaning here. It knows nothing of what the words are about, takes no secrets out
-// (internal/redact) and makes no HTML (internal/web/markup).
+// the beginning or the end of what is too long, a few names of a list, what a program
+// printed without what steers a terminal. Each has one meaning here. It knows nothing of
+// what the words are about, takes no secrets out (internal/redact) and makes no HTML
+// (internal/web/markup).
 package text
 
 import (

@@ -146,7 +146,7 @@ func (s *appServer) obituary() string {
 func (s *appServer) stderr() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return wire.Escapes.ReplaceAllString(s.errs.String(), "")
+	return text.Plain(s.errs.String())
 }
 
 // route sends what is heard of a thread to a turn; false when it has one already:

@@ -217,7 +217,7 @@ func (j *jsonl) conclude(res *ralph.TurnResult, stderr string) {
 	if res.Exit != ralph.ExitOK && res.Exit != ralph.ExitFailed {
 		return
 	}
-	stderr = wire.Escapes.ReplaceAllString(stderr, "")
+	stderr = text.Plain(stderr)
 	wants := slices.ContainsFunc(j.rows, func(r ralph.EventRow) bool { return r.Kind == ralph.RowDone })
 	switch {
 	case j.err != nil:

@@ -65,7 +65,7 @@ const (
 // causeOf is the line of an error text that says what went wrong: what made it a limit or a
 // login, else what testoutput takes for it, like the last line of a Python traceback.
 func causeOf(s string, class ralph.ErrorClass) string {
-	s = strings.TrimSpace(ralph.Plain(s))
+	s = strings.TrimSpace(text.Plain(s))
 	if strings.Count(s, "\n") < fewLines && len(s) <= fewBytes {
 		return s
 	}
