@@ -17,8 +17,9 @@ check: ## what a commit must pass: vet, lint, formatting, then all tests with th
 quick: ## while you work: all but the packages whose tests are processes by the thousand (20 s, less from the cache)
 	go test -short $$(go list ./... | grep -vE '/(cmd/ralph|internal/(agent|bench|cli|git|sandbox|soak))$$')
 
-generate: ## make the Go of the dashboard's templates (internal/web/view/*.templ)
+generate: ## make the Go of the dashboard's templates (internal/web/view, internal/chart)
 	go run $(TEMPL) generate -path internal/web/view
+	go run $(TEMPL) generate -path internal/chart
 
 test: ## all tests, the house law too
 	go test ./...

@@ -432,13 +432,13 @@ func TestApplyAnythingInTrees(t *testing.T) {
 		var before []string
 		for range rapid.IntRange(1, 60).Draw(rt, "facts") {
 			apply(s, drawParallel(rt))
-			clones, before = append(clones, s.Clone()), append(before, text(rt, s))
+			clones, before = append(clones, s.Clone()), append(before, jsonOf(rt, s))
 			if i := s.Plan.Integration; i != nil && (i.Waiting < 0 || i.Landing < 0 || i.HeldTries < 0) {
 				rt.Fatalf("%+v", i)
 			}
 		}
 		for i, c := range clones {
-			if now := text(rt, c); now != before[i] {
+			if now := jsonOf(rt, c); now != before[i] {
 				rt.Fatalf("clone %d changed:\n%s", i, cmp.Diff(before[i], now))
 			}
 		}

@@ -290,17 +290,17 @@ func TestApplyAnything(t *testing.T) {
 		var before []string
 		for range rapid.IntRange(1, 60).Draw(rt, "facts") {
 			apply(&s, drawFact(rt))
-			clones, before = append(clones, s.Clone()), append(before, text(rt, &s))
+			clones, before = append(clones, s.Clone()), append(before, jsonOf(rt, &s))
 		}
 		for i, c := range clones {
-			if now := text(rt, c); now != before[i] {
+			if now := jsonOf(rt, c); now != before[i] {
 				rt.Fatalf("clone %d changed:\n%s", i, cmp.Diff(before[i], now))
 			}
 		}
 	})
 }
 
-func text(t rapid.TB, s *ralph.State) string {
+func jsonOf(t rapid.TB, s *ralph.State) string {
 	b, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)

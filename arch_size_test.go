@@ -31,7 +31,7 @@ func larger() map[string]struct {
 		"internal/step":      {5200, "one executor; its parts share the turn under way"},
 		"internal/config":    {3900, "a key of config.yaml each: what it is, its default, its words"},
 		"internal/testdiff":  {3500, "a leaf with one caller: what a diff does to tests, language by language"},
-		"internal/web/view":  {3300, "a template for each page"},
+		"internal/web/view":  {3050, "a template for each page"},
 		"internal/web":       {5650, "handlers make their own view models until internal/screen has them"},
 	}
 }

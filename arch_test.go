@@ -28,60 +28,62 @@ const module = "github.com/ralph-loop/ralph"
 // design, so say in the commit's body why (CONTRIBUTING.md, "A new package").
 func layers() map[string][]string {
 	return map[string][]string{
-		"R":                   {"internal/lazyregexp"},
+		"R":                   {"internal/lazyregexp", "internal/text"},
 		"internal/lazyregexp": {},
+		"internal/text":       {},
+		"internal/chart":      {"internal/text"},
 		// pure
-		"internal/operation":     {"R", "internal/lazyregexp"},
-		"internal/policy":        {"R", "internal/lazyregexp", "internal/operation"},
-		"internal/prompt":        {"R", "internal/lazyregexp"},
-		"internal/report":        {"R", "internal/policy"},
-		"internal/status":        {"R", "internal/report"},
-		"internal/sessionreport": {"R", "internal/policy", "internal/report", "internal/status"},
-		"internal/stream":        {"R"},
-		"internal/testdiff":      {"internal/lazyregexp"},
-		"internal/testoutput":    {"R", "internal/lazyregexp"},
-		"internal/action":        {"R"},
+		"internal/operation":     {"R", "internal/lazyregexp", "internal/text"},
+		"internal/policy":        {"R", "internal/lazyregexp", "internal/operation", "internal/text"},
+		"internal/prompt":        {"R", "internal/lazyregexp", "internal/text"},
+		"internal/report":        {"R", "internal/policy", "internal/text"},
+		"internal/status":        {"R", "internal/report", "internal/text"},
+		"internal/sessionreport": {"R", "internal/chart", "internal/policy", "internal/report", "internal/status", "internal/text"},
+		"internal/stream":        {"R", "internal/text"},
+		"internal/testdiff":      {"internal/lazyregexp", "internal/text"},
+		"internal/testoutput":    {"internal/lazyregexp", "internal/text"},
+		"internal/action":        {"R", "internal/text"},
 		"internal/redact":        {"internal/lazyregexp"},
 		// effects
-		"internal/proc":    {},
+		"internal/proc":    {"internal/text"},
 		"internal/config":  {"R", "internal/lazyregexp"},
 		"internal/views":   {"R"},
 		"internal/journal": {"R", "internal/views"},
-		"internal/records": {"R"},
+		"internal/records": {"R", "internal/text"},
 		"internal/git":     {"R", "internal/lazyregexp", "internal/operation", "internal/proc"},
 		"internal/gate":    {"R", "internal/lazyregexp", "internal/proc", "internal/redact", "internal/testoutput"},
 		"internal/agent": {
-			"R", "internal/lazyregexp", "internal/proc",
+			"R", "internal/lazyregexp", "internal/proc", "internal/text",
 			"internal/agent/acp", "internal/agent/claude", "internal/agent/codex", "internal/agent/execagent", "internal/agent/scripted", "internal/agent/wire",
 		},
-		"internal/agent/wire":      {"R", "internal/lazyregexp", "internal/proc", "internal/testoutput"},
-		"internal/agent/claude":    {"R", "internal/agent/wire", "internal/lazyregexp", "internal/proc"},
-		"internal/agent/codex":     {"R", "internal/agent/wire", "internal/lazyregexp", "internal/proc"},
-		"internal/agent/acp":       {"R", "internal/agent/wire", "internal/lazyregexp", "internal/proc"},
-		"internal/agent/execagent": {"R", "internal/agent/wire", "internal/lazyregexp", "internal/proc"},
-		"internal/agent/scripted":  {"R", "internal/agent/execagent", "internal/agent/wire", "internal/lazyregexp", "internal/proc"},
-		"internal/hook":            {"R", "internal/proc"},
-		"internal/notify":          {"R", "internal/lazyregexp", "internal/proc"},
+		"internal/agent/wire":      {"R", "internal/lazyregexp", "internal/proc", "internal/testoutput", "internal/text"},
+		"internal/agent/claude":    {"R", "internal/agent/wire", "internal/lazyregexp", "internal/proc", "internal/text"},
+		"internal/agent/codex":     {"R", "internal/agent/wire", "internal/lazyregexp", "internal/proc", "internal/text"},
+		"internal/agent/acp":       {"R", "internal/agent/wire", "internal/lazyregexp", "internal/proc", "internal/text"},
+		"internal/agent/execagent": {"R", "internal/agent/wire", "internal/lazyregexp", "internal/proc", "internal/text"},
+		"internal/agent/scripted":  {"R", "internal/agent/execagent", "internal/agent/wire", "internal/lazyregexp", "internal/proc", "internal/text"},
+		"internal/hook":            {"R", "internal/proc", "internal/text"},
+		"internal/notify":          {"R", "internal/lazyregexp", "internal/proc", "internal/text"},
 		"internal/attempt":         {"R"},
 		"internal/coverage":        {"R"},
 		"internal/secrets":         {"R"},
-		"internal/mcp":             {"R", "internal/attempt"},
+		"internal/mcp":             {"R", "internal/attempt", "internal/text"},
 		"internal/shim":            {"internal/proc"},
 		"internal/sandbox":         {"internal/lazyregexp"},
 		// what is proved of agents: drivers are run, never opened
-		"internal/agentcheck": {"R", "internal/agent", "internal/proc"},
+		"internal/agentcheck": {"R", "internal/agent", "internal/proc", "internal/text"},
 		// composition
 		"internal/engine": {"R", "internal/policy"},
-		"internal/step":   {"R", "internal/attempt", "internal/operation", "internal/policy", "internal/prompt", "internal/records", "internal/redact", "internal/stream", "internal/testdiff"},
+		"internal/step":   {"R", "internal/attempt", "internal/operation", "internal/policy", "internal/prompt", "internal/records", "internal/redact", "internal/stream", "internal/testdiff", "internal/text"},
 		// surfaces
-		"internal/web":        {"R", "internal/action", "internal/lazyregexp", "internal/report", "internal/screen", "internal/sessionreport", "internal/status", "internal/web/api", "internal/web/asset", "internal/web/draw", "internal/web/index", "internal/web/live", "internal/web/markup", "internal/web/view"},
+		"internal/web":        {"R", "internal/action", "internal/chart", "internal/lazyregexp", "internal/report", "internal/screen", "internal/sessionreport", "internal/status", "internal/text", "internal/web/api", "internal/web/asset", "internal/web/draw", "internal/web/index", "internal/web/live", "internal/web/markup", "internal/web/view"},
 		"internal/web/asset":  {},
 		"internal/web/draw":   {},
-		"internal/web/index":  {"R", "internal/report"},
-		"internal/web/live":   {},
-		"internal/web/view":   {"R", "internal/action", "internal/policy", "internal/report", "internal/sessionreport", "internal/status", "internal/web/markup"},
-		"internal/web/markup": {"internal/lazyregexp"}, // what others wrote becomes HTML here and nowhere else
-		"internal/web/guard":  {},
+		"internal/web/index":  {"R", "internal/report", "internal/text"},
+		"internal/web/live":   {"internal/text"},
+		"internal/web/view":   {"R", "internal/action", "internal/chart", "internal/policy", "internal/report", "internal/sessionreport", "internal/status", "internal/text", "internal/web/markup"},
+		"internal/web/markup": {"internal/lazyregexp", "internal/text"}, // what others wrote becomes HTML here and nowhere else
+		"internal/web/guard":  {"internal/text"},
 		"internal/web/api":    {"R", "internal/action", "internal/policy", "internal/report", "internal/screen", "internal/sessionreport", "internal/status", "internal/web/index"},
 		// the application: what commands and pages work with
 		"internal/exit":        {"internal/shim"},
@@ -91,18 +93,18 @@ func layers() map[string][]string {
 		"internal/worktree":    {"R", "internal/git", "internal/policy", "internal/proc", "internal/report", "internal/shim", "internal/step"},
 		"internal/recovery":    {"R", "internal/action", "internal/git", "internal/journal", "internal/proc", "internal/report", "internal/workspace", "internal/worktree"},
 		"internal/claudehook":  {"R", "internal/agent/claude", "internal/config", "internal/exit", "internal/journal", "internal/policy", "internal/proc", "internal/step", "internal/workspace", "internal/worktree"},
-		"internal/trust":       {"R", "internal/config", "internal/git", "internal/hook", "internal/proc", "internal/report", "internal/workspace"},
-		"internal/verify":      {"R", "internal/git", "internal/journal", "internal/policy", "internal/proc", "internal/records", "internal/report", "internal/workspace"},
+		"internal/trust":       {"R", "internal/config", "internal/git", "internal/hook", "internal/proc", "internal/text", "internal/workspace"},
+		"internal/verify":      {"R", "internal/git", "internal/journal", "internal/policy", "internal/proc", "internal/records", "internal/report", "internal/text", "internal/workspace"},
 		"internal/observe":     {"R", "internal/agent", "internal/git", "internal/journal", "internal/policy", "internal/proc", "internal/records", "internal/report", "internal/status", "internal/step", "internal/workspace", "internal/worktree"},
-		"internal/screen":      {"R", "internal/policy", "internal/status"},
+		"internal/screen":      {"R", "internal/policy", "internal/status", "internal/text"},
 		"internal/interceptor": {"R", "internal/attempt", "internal/claudehook", "internal/config", "internal/exit", "internal/operation", "internal/policy", "internal/proc", "internal/shim", "internal/step", "internal/workspace", "internal/worktree"},
-		"internal/bootstrap":   {"R", "internal/agent", "internal/attempt", "internal/config", "internal/coverage", "internal/gate", "internal/git", "internal/interceptor", "internal/notify", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/secrets", "internal/step", "internal/workspace", "internal/worktree"},
-		"internal/doctor":      {"R", "internal/agent", "internal/agent/codex", "internal/bootstrap", "internal/config", "internal/coverage", "internal/gate", "internal/git", "internal/hook", "internal/journal", "internal/notify", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/shim", "internal/step", "internal/trust", "internal/web/guard", "internal/workspace", "internal/worktree"},
-		"internal/console":     {"R", "internal/journal", "internal/lazyregexp", "internal/observe", "internal/proc", "internal/redact", "internal/report", "internal/status", "internal/workspace"},
-		"internal/dashboard":   {"R", "internal/action", "internal/config", "internal/doctor", "internal/exit", "internal/journal", "internal/lazyregexp", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/records", "internal/recovery", "internal/report", "internal/screen", "internal/status", "internal/step", "internal/verify", "internal/web", "internal/web/guard", "internal/web/view", "internal/workspace"},
-		"internal/session":     {"R", "internal/attempt", "internal/bootstrap", "internal/console", "internal/dashboard", "internal/engine", "internal/exit", "internal/git", "internal/hook", "internal/journal", "internal/notify", "internal/person", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/status", "internal/step", "internal/trust", "internal/verify", "internal/web/guard", "internal/workspace", "internal/worktree"},
+		"internal/bootstrap":   {"R", "internal/agent", "internal/attempt", "internal/config", "internal/coverage", "internal/gate", "internal/git", "internal/interceptor", "internal/notify", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/sandbox", "internal/secrets", "internal/step", "internal/text", "internal/workspace", "internal/worktree"},
+		"internal/doctor":      {"R", "internal/agent", "internal/agent/codex", "internal/bootstrap", "internal/config", "internal/coverage", "internal/gate", "internal/git", "internal/hook", "internal/journal", "internal/notify", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/shim", "internal/step", "internal/text", "internal/trust", "internal/web/guard", "internal/workspace", "internal/worktree"},
+		"internal/console":     {"R", "internal/journal", "internal/lazyregexp", "internal/observe", "internal/proc", "internal/redact", "internal/report", "internal/status", "internal/text", "internal/workspace"},
+		"internal/dashboard":   {"R", "internal/action", "internal/config", "internal/doctor", "internal/exit", "internal/journal", "internal/lazyregexp", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/records", "internal/recovery", "internal/report", "internal/screen", "internal/status", "internal/step", "internal/text", "internal/verify", "internal/web", "internal/web/guard", "internal/web/view", "internal/workspace"},
+		"internal/session":     {"R", "internal/attempt", "internal/bootstrap", "internal/console", "internal/dashboard", "internal/engine", "internal/exit", "internal/git", "internal/hook", "internal/journal", "internal/notify", "internal/person", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/verify", "internal/web/guard", "internal/workspace", "internal/worktree"},
 		"internal/demo":        {"R", "internal/agent/scripted", "internal/journal", "internal/proc", "internal/report", "internal/session", "internal/workspace"},
-		"internal/cli":         {"R", "internal/action", "internal/agent", "internal/agentcheck", "internal/attempt", "internal/bootstrap", "internal/claudehook", "internal/config", "internal/console", "internal/dashboard", "internal/demo", "internal/doctor", "internal/exit", "internal/git", "internal/interceptor", "internal/journal", "internal/mcp", "internal/notify", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/prompt", "internal/records", "internal/recovery", "internal/redact", "internal/report", "internal/sandbox", "internal/screen", "internal/session", "internal/sessionreport", "internal/status", "internal/step", "internal/trust", "internal/verify", "internal/views", "internal/web/guard", "internal/workspace"},
+		"internal/cli":         {"R", "internal/action", "internal/agent", "internal/agentcheck", "internal/attempt", "internal/bootstrap", "internal/claudehook", "internal/config", "internal/console", "internal/dashboard", "internal/demo", "internal/doctor", "internal/exit", "internal/git", "internal/interceptor", "internal/journal", "internal/mcp", "internal/notify", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/prompt", "internal/records", "internal/recovery", "internal/redact", "internal/report", "internal/sandbox", "internal/screen", "internal/session", "internal/sessionreport", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/verify", "internal/views", "internal/web/guard", "internal/workspace"},
 		"cmd/ralph":            {"internal/cli", "internal/workspace"},
 		// for tests alone: no row above may name them
 		"internal/ralphtest":           {"R", "internal/engine", "internal/policy", "internal/proc"},
@@ -121,6 +123,8 @@ func homes() map[string][]string {
 
 		"github.com/coder/acp-go-sdk": {"internal/agent/acp"},
 
+		"github.com/go-json-experiment/json/jsontext": {"internal/agent/wire"},
+
 		"github.com/modelcontextprotocol/go-sdk/mcp": {"internal/mcp"},
 	}
 }
@@ -128,7 +132,7 @@ func homes() map[string][]string {
 // isPure reports whether the file must give the same answer for the same
 // arguments, always: replay, and any host of the loop, depend on it.
 func isPure(f *file) bool {
-	pure := []string{"R", "internal/operation", "internal/policy", "internal/prompt", "internal/report", "internal/stream", "internal/testoutput", "internal/engine"}
+	pure := []string{"R", "internal/operation", "internal/policy", "internal/prompt", "internal/report", "internal/stream", "internal/testoutput", "internal/text", "internal/engine"}
 	return !f.test && slices.Contains(pure, f.pkg) && f.name != "internal/engine/local.go"
 }
 
@@ -189,8 +193,8 @@ func TestPure(t *testing.T) {
 			byPkg[f.pkg] = append(byPkg[f.pkg], f)
 		}
 	}
-	if len(byPkg) != 8 {
-		t.Fatalf("found %d pure packages, want 8: see isPure", len(byPkg))
+	if len(byPkg) != 9 {
+		t.Fatalf("found %d pure packages, want 9: see isPure", len(byPkg))
 	}
 	for pkg, files := range byPkg {
 		info, err := typesOf(pkg, files, lookup)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // StreamKind names an event of an agent's turn, after the Codex app-server, whichever
@@ -157,7 +159,7 @@ func (e StreamEvent) Words() (Words, bool) {
 		case i.Kind == ItemReasoning && i.Text != "":
 			return Words{Kind: WordsReasoning, Text: i.Text}, true
 		case i.Output != "":
-			return Words{Kind: WordsResult, Text: startOf(i.Output, maxResultWords)}, true
+			return Words{Kind: WordsResult, Text: text.Cut(i.Output, maxResultWords)}, true
 		}
 	case StreamError:
 		if e.Err != nil {
@@ -169,12 +171,12 @@ func (e StreamEvent) Words() (Words, bool) {
 
 // Line is a command, edit or call of a tool in one line.
 func (i Item) Line() string {
-	text := i.Text
-	if text == "" {
-		text = strings.Join(i.Files, ", ")
+	s := i.Text
+	if s == "" {
+		s = strings.Join(i.Files, ", ")
 	}
 	if i.Type != "" && i.Kind != ItemCommand {
-		text = strings.TrimSpace(i.Type + " " + text)
+		s = strings.TrimSpace(i.Type + " " + s)
 	}
-	return startOf(strings.Join(strings.Fields(text), " "), maxToolWords)
+	return text.Cut(text.OneLine(s), maxToolWords)
 }

@@ -1,9 +1,5 @@
 package ralph
 
-import (
-	"strings"
-)
-
 // WordsKind classes what people read of an agent's turn.
 type WordsKind string
 
@@ -37,12 +33,4 @@ func HearWords(hear func(Words)) func(StreamEvent) {
 			hear(w)
 		}
 	}
-}
-
-// startOf returns the first max bytes of s, whole runes only, marked when cut.
-func startOf(s string, max int) string {
-	if len(s) <= max {
-		return s
-	}
-	return strings.ToValidUTF8(s[:max], "") + "…"
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // findTask returns the plan's task or a refusal.
@@ -221,7 +223,7 @@ func (s *State) ExtendTask(id TaskID, more, usual Allowance) ([]Fact, error) {
 	case t.Status == TaskDone:
 		return nil, refuseTask(t, "", "is done")
 	case more.Iterations != 0 && more.Iterations <= now.Iterations:
-		return nil, refuseTask(t, fmt.Sprintf("give a number above %d", now.Iterations), "has %s already", Count(now.Iterations, "iteration"))
+		return nil, refuseTask(t, fmt.Sprintf("give a number above %d", now.Iterations), "has %s already", text.Count(now.Iterations, "iteration"))
 	case more.Time < 0:
 		return nil, refuseTask(t, "say how much it gets on top, such as 30m", "cannot get less time")
 	case more.Time != 0 && usual.Time == 0:

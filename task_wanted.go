@@ -3,6 +3,8 @@ package ralph
 import (
 	"slices"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // What a person wants of a task that is there.
@@ -130,11 +132,11 @@ func (f TaskExtended) fold(s *State, _ moment) {
 func (f TaskExtended) Words() string {
 	switch {
 	case f.Timeout == 0:
-		return Count(f.MaxIterations, "iteration")
+		return text.Count(f.MaxIterations, "iteration")
 	case f.MaxIterations == 0:
 		return ClockTime(f.Timeout)
 	}
-	return Count(f.MaxIterations, "iteration") + " and " + ClockTime(f.Timeout)
+	return text.Count(f.MaxIterations, "iteration") + " and " + ClockTime(f.Timeout)
 }
 
 // TaskAssigned is a person's choice of what is worked on next (B-091).

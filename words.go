@@ -30,17 +30,5 @@ func ClockTime(d time.Duration) string {
 	return words
 }
 
-// Count writes a number of things: `1 iteration`, `3 tries`.
-func Count(n int, noun string) string {
-	switch stem, y := strings.CutSuffix(noun, "y"); {
-	case n == 1:
-	case y:
-		noun = stem + "ies"
-	default:
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
-}
-
 // Dollars writes money: `$0.82`.
 func Dollars(c float64) string { return fmt.Sprintf("$%.2f", c) }

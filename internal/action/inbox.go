@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // What is done to the queue of specs.
@@ -25,7 +26,7 @@ func inboxVerbs() []verb {
 			name: "clear", about: Inbox, title: "Clear", danger: true, doc: "Takes all pending records out of the queue; the specs stay in ralph/specs.",
 			facts: func(s *ralph.State, _ World, _ Input) ([]ralph.Fact, error) { return s.ClearInbox(), nil },
 			confirm: func(s *ralph.State, _ string) string {
-				return fmt.Sprintf("Take %s out of the queue? The files stay.", ralph.Count(len(s.ClearInbox()), "pending spec"))
+				return fmt.Sprintf("Take %s out of the queue? The files stay.", text.Count(len(s.ClearInbox()), "pending spec"))
 			},
 			after: func(s *ralph.State, _ Input, facts []ralph.Fact) Done {
 				d := Done{Said: fmt.Sprintf("Cleared %d pending specs", len(facts))}

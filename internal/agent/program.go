@@ -14,6 +14,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/agent/wire"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // program is a program that ralph knows: what may be asked of it, and where its login lies.
@@ -147,12 +148,12 @@ func Version(ctx context.Context, p *proc.Runner, spec ralph.AgentSpec, dir stri
 	case res.Ended == proc.EndedCancelled:
 		return "", fmt.Errorf("ask %s for its version: %w", name, context.Canceled)
 	case res.Code != 0:
-		return "", fmt.Errorf("`%s --version` ended with code %d: %s", name, res.Code, wire.CutBack(wire.Flatten(string(errs)), 200))
+		return "", fmt.Errorf("`%s --version` ended with code %d: %s", name, res.Code, text.Cut(wire.Flatten(string(errs)), 200))
 	}
 	if v := versionWords.FindString(string(out)); v != "" {
 		return v, nil
 	}
-	return "", fmt.Errorf("`%s --version` names no version: %q", name, wire.CutBack(wire.Flatten(string(out)), 200))
+	return "", fmt.Errorf("`%s --version` names no version: %q", name, text.Cut(wire.Flatten(string(out)), 200))
 }
 
 // Login is what files and the environment say about an agent's login. Nothing is

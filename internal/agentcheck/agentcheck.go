@@ -15,6 +15,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Behaviour is what the agent of a turn shall do. Fakes play it; an agent with a model
@@ -216,7 +217,7 @@ func (t *trial) exit(o outcome, want ralph.ExitKind) bool {
 	if o.res.Exit != want {
 		why := ""
 		if o.res.Err != nil {
-			why = fmt.Sprintf(" (%s: %s)", o.res.Err.Class, oneLine(o.res.Err.Message))
+			why = fmt.Sprintf(" (%s: %s)", o.res.Err.Class, text.OneLine(o.res.Err.Message))
 		}
 		t.fail("the turn ended with %s, code %d%s; it should with %s; said %.300q", o.res.Exit, o.res.Code, why, want, o.said)
 		return false
@@ -282,5 +283,3 @@ func (t *trial) turn(ctx context.Context, b Behaviour, prompt string, edit func(
 	out.said, out.over = said.String(), true
 	return out
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

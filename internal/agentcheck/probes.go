@@ -15,6 +15,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // long is a prompt that keeps a model busy for a minute or more without any tool, so
@@ -311,7 +312,7 @@ func approval(ctx context.Context, t *trial) {
 	case requests == 0:
 		t.fail("it asked for nothing")
 	case !made:
-		t.fail("it asked %s, was allowed to, and the command did not run", ralph.Count(requests, "time"))
+		t.fail("it asked %s, was allowed to, and the command did not run", text.Count(requests, "time"))
 	}
 }
 

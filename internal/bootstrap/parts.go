@@ -26,10 +26,10 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/profile"
 	"github.com/ralph-loop/ralph/internal/redact"
-	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 	"github.com/ralph-loop/ralph/internal/secrets"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/ralph-loop/ralph/internal/worktree"
 )
@@ -236,7 +236,7 @@ func (p *Parts) CheckEnv(env workspace.Env) []string {
 // secretless tells what of the environment checks do not get in the sandbox.
 func (p *Parts) secretless(environ []string) {
 	if _, left := workspace.CheckEnv(environ, p.Config.Quality.PassEnv, true); len(left) > 0 && len(p.Checks) > 0 {
-		p.Notices = append(p.Notices, "checks run in the sandbox without "+report.Few(left, 5, ", ")+" of your environment: they run what agents wrote; quality.pass_env passes one on")
+		p.Notices = append(p.Notices, "checks run in the sandbox without "+text.List(left, 5)+" of your environment: they run what agents wrote; quality.pass_env passes one on")
 	}
 }
 

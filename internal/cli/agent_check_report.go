@@ -11,6 +11,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent"
 	"github.com/ralph-loop/ralph/internal/agentcheck"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -183,11 +184,11 @@ func (r *checkReport) end(w io.Writer, f agentCheckFlags) {
 	case r.Turns == 0:
 		fmt.Fprintln(w, "nothing was spent.")
 	case r.Usage.Known:
-		fmt.Fprintf(w, "%s, $%.4f.\n", ralph.Count(r.Turns, "turn"), r.Usage.Cost)
+		fmt.Fprintf(w, "%s, $%.4f.\n", text.Count(r.Turns, "turn"), r.Usage.Cost)
 	case r.Usage.Cost > 0: // of a turn that is cut nobody knows the price
-		fmt.Fprintf(w, "%s, $%.4f or more.\n", ralph.Count(r.Turns, "turn"), r.Usage.Cost)
+		fmt.Fprintf(w, "%s, $%.4f or more.\n", text.Count(r.Turns, "turn"), r.Usage.Cost)
 	default:
-		fmt.Fprintf(w, "%s, at a price that the agent does not say.\n", ralph.Count(r.Turns, "turn"))
+		fmt.Fprintf(w, "%s, at a price that the agent does not say.\n", text.Count(r.Turns, "turn"))
 	}
 	if r.Model && !f.turns && r.Failed == 0 {
 		again := "ralph agent-check " + r.Agent

@@ -12,6 +12,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/person"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -164,7 +165,7 @@ func saidOf(env workspace.Env, id ralph.GateID, said string, made *ralph.AnswerR
 	}
 	_, err := fmt.Fprintf(env.Stdout, "%s: %s\n", said, id)
 	if err == nil && made != nil {
-		_, err = fmt.Fprintf(env.Stdout, "Rule %s: %s, %s; `ralph rules revoke %[1]s` ends it\n", made.ID, report.Visible(report.RuleWords(made)), report.RuleReach(made))
+		_, err = fmt.Fprintf(env.Stdout, "Rule %s: %s, %s; `ralph rules revoke %[1]s` ends it\n", made.ID, text.Visible(report.RuleWords(made)), report.RuleReach(made))
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/status"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -71,7 +72,7 @@ func listGates(w io.Writer, s *ralph.State, now time.Time) error {
 		if g.About != "" {
 			about = g.About
 		}
-		fmt.Fprintf(w, "%s  %-*s  %s  %s\n", g.ID, width, g.Kind, about, report.Visible(report.Beginning(g.Text)))
+		fmt.Fprintf(w, "%s  %-*s  %s  %s\n", g.ID, width, g.Kind, about, text.Visible(report.Beginning(g.Text)))
 		if len(g.Options) > 0 {
 			fmt.Fprintf(w, "      %s\n", report.OptionWords(g.Options))
 		}
@@ -79,7 +80,7 @@ func listGates(w io.Writer, s *ralph.State, now time.Time) error {
 			fmt.Fprintf(w, "      %s\n", report.UntilWords(g, now))
 		}
 		if holder := report.HeldBy(g); holder != "" {
-			fmt.Fprintf(w, "      %s\n", report.Visible(report.FirstLine(holder)))
+			fmt.Fprintf(w, "      %s\n", text.Visible(text.FirstLine(holder)))
 		}
 		for _, how := range report.GateHow(g) {
 			fmt.Fprintf(w, "      %s\n", how)
@@ -98,7 +99,7 @@ func showGate(ctx context.Context, env workspace.Env, j *journal.File, s *ralph.
 		if asJSON {
 			return workspace.PrintJSON(env.Stdout, d)
 		}
-		_, err := io.WriteString(env.Stdout, report.Visible(d.Words(j.Now())))
+		_, err := io.WriteString(env.Stdout, text.Visible(d.Words(j.Now())))
 		return err
 	}
 	return report.NotOpen(id, j.Each)

@@ -10,6 +10,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/session"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -74,13 +75,13 @@ func leftWords(s *ralph.State) string {
 	var names []string
 	for _, t := range s.Plan.Tasks {
 		if t.Status != ralph.TaskDone && !t.LeftOut() {
-			names = append(names, string(t.ID)+" "+strings.Join(strings.Fields(t.Name), " "))
+			names = append(names, string(t.ID)+" "+text.OneLine(t.Name))
 		}
 	}
 	if len(names) == 0 {
 		return ""
 	}
-	return ", from an earlier start: " + report.Few(names, 3, ", ")
+	return ", from an earlier start: " + text.List(names, 3)
 }
 
 // waysOn are the three ways to go on with an unfinished plan.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -10,7 +11,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/recovery"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -131,7 +132,7 @@ func runRecoverShow(ctx context.Context, env workspace.Env, name string, asJSON 
 		}
 	}
 	if x.Message != "" {
-		fmt.Fprintf(env.Stdout, "\n%s", report.Indent(strings.TrimRight(x.Message, "\n")))
+		fmt.Fprintf(env.Stdout, "\n%s", text.Indent(strings.TrimRight(x.Message, "\n"))+"\n")
 	}
 	if x.Patch != "" {
 		fmt.Fprintf(env.Stdout, "\n%s\n", strings.TrimRight(x.Patch, "\n"))
@@ -149,7 +150,7 @@ func runRecoverRestore(ctx context.Context, env workspace.Env, name, as string, 
 	case err != nil:
 		return err
 	case e.State == recovery.WorkGone:
-		return &ralph.Refusal{Why: e.ID + " is gone", Hint: "git may still have it for a while: git branch " + orWord(as, "recovered") + " " + e.Commit, Kind: ralph.ErrNotFound}
+		return &ralph.Refusal{Why: e.ID + " is gone", Hint: "git may still have it for a while: git branch " + cmp.Or(as, "recovered") + " " + e.Commit, Kind: ralph.ErrNotFound}
 	case e.Kind == "worktree" && as == "":
 		as = "recovered/" + strings.TrimPrefix(e.ID, "ralph/.worktrees/")
 	}
@@ -165,11 +166,4 @@ func runRecoverRestore(ctx context.Context, env workspace.Env, name, as string, 
 	}
 	_, err = fmt.Fprintf(env.Stdout, "next: %s\n", brought.Command)
 	return err
-}
-
-func orWord(word, other string) string {
-	if word == "" {
-		return other
-	}
-	return word
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/status"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -52,9 +53,9 @@ func listRules(w io.Writer, rows []status.RuleRecord) error {
 		if r.Lapsed != "" {
 			lapsed = strings.ToUpper(r.Lapsed) + ": "
 		}
-		fmt.Fprintf(w, "%s  %s%s\n", r.ID, lapsed, report.Visible(r.What))
+		fmt.Fprintf(w, "%s  %s%s\n", r.ID, lapsed, text.Visible(r.What))
 		if r.Request.Dir != "" {
-			fmt.Fprintf(w, "        in %s\n", report.Visible(r.Request.Dir))
+			fmt.Fprintf(w, "        in %s\n", text.Visible(r.Request.Dir))
 		}
 		fmt.Fprintf(w, "        %s; from %s by %s at %s\n", report.RuleReach(&r.AnswerRule), r.From, r.By, r.At.Local().Format("2006-01-02 15:04:05"))
 	}

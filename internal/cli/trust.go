@@ -8,7 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/trust"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
@@ -56,7 +56,7 @@ What you write yourself here, and commit here, needs no question.`,
 				return err
 			}
 			for _, root := range slices.Sorted(maps.Keys(all)) {
-				fmt.Fprintf(env.Stdout, "%s  %s, %s\n", report.Visible(root), ralph.Count(len(all[root].Items), "item"), all[root].At.Local().Format("2006-01-02 15:04"))
+				fmt.Fprintf(env.Stdout, "%s  %s, %s\n", text.Visible(root), text.Count(len(all[root].Items), "item"), all[root].At.Local().Format("2006-01-02 15:04"))
 			}
 			return nil
 		},
@@ -111,7 +111,7 @@ func showTrust(ctx context.Context, env workspace.Env, root string, c config.Con
 		if state != string(trust.Trusted) && !slices.Contains(missing, i) {
 			state = "made here"
 		}
-		fmt.Fprintf(env.Stdout, "%-9s  %s: %s\n", state, report.Visible(i.Key), report.Visible(i.What))
+		fmt.Fprintf(env.Stdout, "%-9s  %s: %s\n", state, text.Visible(i.Key), text.Visible(i.What))
 	}
 	if len(items) == 0 {
 		fmt.Fprintln(env.Stdout, "It brings along nothing that runs, and nothing that holds less than usual.")

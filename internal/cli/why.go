@@ -8,8 +8,8 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/screen"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -92,7 +92,7 @@ func (x explained) text(w policy.Scoring) string {
 	if len(x.Waits) > 0 {
 		b.WriteString("\nWaits for:\n")
 		for _, w := range x.Waits {
-			fmt.Fprintf(&b, "  %s\n", report.FirstLine(w))
+			fmt.Fprintf(&b, "  %s\n", text.FirstLine(w))
 		}
 	}
 	if x.Ready {

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // panel is what goes on right now: a line for each slot that is busy, one for the
@@ -69,7 +69,7 @@ func (p *panel) see(e ralph.Event, s *ralph.State) {
 		a := p.line(f.Task)
 		note := a.note
 		if f.Signal.Kind == ralph.SignalProgress {
-			note = fmt.Sprintf("%d%% %s", f.Signal.Percent, strings.Join(strings.Fields(f.Signal.Text), " "))
+			note = fmt.Sprintf("%d%% %s", f.Signal.Percent, text.OneLine(f.Signal.Text))
 		}
 		*a = activity{what: a.what, note: note}
 	case ralph.ChecksRan, ralph.Committed, ralph.Shelved, ralph.Merged, ralph.Advanced, ralph.BaselineRan, ralph.Landed, ralph.Prepared:
@@ -223,15 +223,4 @@ func (a *activity) text(at time.Time) string {
 
 // fit makes a text fit into a line of a terminal: no control characters, and not
 // wider than it.
-func fit(text string, width int) string {
-	line := []rune(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return -1
-		}
-		return r
-	}, text))
-	if len(line) >= width {
-		line = append(line[:max(0, width-2)], '…')
-	}
-	return string(line)
-}
+func fit(s string, width int) string { return text.Clip(text.Visible(text.WithoutControl(s)), width-1) }

@@ -98,7 +98,7 @@ func TestDraw(t *testing.T) {
 	drawn := c.draw(&out, nil, []string{"[1] one", "[2] two", "[3] three"}, now, 40, 0)
 	drawn = c.draw(&out, []shown{{text: "TASK: t-aaaa done: one (ok)", slot: 1}}, []string{"[2] two"}, now, 40, drawn)
 	drawn = c.draw(&out, nil, []string{"[2] a name that is much longer than the terminal is wide"}, now, 40, drawn)
-	if want := []string{"[1] ✓ task        t-aaaa done: one (ok)", "⠋ [2] a name that is much longer than …"}; drawn != 1 || !cmp.Equal(want, screen(out.String())) {
+	if want := []string{"[1] ✓ task        t-aaaa done: one (ok)", "⠋ [2] a name that is much longer than…"}; drawn != 1 || !cmp.Equal(want, screen(out.String())) {
 		t.Errorf("%d drawn, the terminal shows %q, want %q", drawn, screen(out.String()), want)
 	}
 	c.draw(&out, nil, nil, now, 40, drawn)

@@ -20,6 +20,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/recovery"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -247,5 +248,5 @@ func tail(file string, most int64) string {
 	from := max(0, info.Size()-most)
 	b := make([]byte, info.Size()-from)
 	n, _ := f.ReadAt(b, from)
-	return strings.TrimSpace(report.Visible(string(b[:n])))
+	return strings.TrimSpace(text.Visible(string(b[:n])))
 }

@@ -3,9 +3,9 @@ package doctor
 import (
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/profile"
-	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 	"github.com/ralph-loop/ralph/internal/shim"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -19,7 +19,7 @@ func (x *examination) below(env workspace.Env, c config.Config) {
 	}
 	switch {
 	case len(there) > 0:
-		x.ok("below", "shims before %s; a git hook before each push", report.Few(there, 6, ", "))
+		x.ok("below", "shims before %s; a git hook before each push", text.List(there, 6))
 	case len(c.Gate.Shims) > 0:
 		x.ok("below", "none of gate.shims is installed; a git hook before each push")
 	default:

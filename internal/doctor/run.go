@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,8 +16,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
-	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/ralph-loop/ralph/internal/worktree"
 )
@@ -76,7 +75,7 @@ func (r *checkRun) inPlace(ctx context.Context, x *examination) error {
 		return fmt.Errorf("look what the checks have changed: %w", err)
 	}
 	if len(changed) > 0 {
-		x.note("run", fmt.Sprintf("the checks change files: %s", some(changed, 5)), "what checks write comes into commits: have git ignore it, or have them write elsewhere")
+		x.note("run", fmt.Sprintf("the checks change files: %s", text.List(changed, 5)), "what checks write comes into commits: have git ignore it, or have them write elsewhere")
 	}
 	return nil
 }
@@ -174,7 +173,7 @@ func (r *checkRun) Run(ctx context.Context, dir string, specs []ralph.GateSpec) 
 
 // say shows what goes on. It is no part of the answer.
 func (r *checkRun) say(format string, args ...any) {
-	fmt.Fprintln(r.env.Stderr, report.Visible(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(r.env.Stderr, text.Visible(fmt.Sprintf(format, args...)))
 }
 
 // setUp makes a new worktree ready as those of tasks are: worktree.copy, worktree.setup.
@@ -206,9 +205,9 @@ const mostFailing = 10
 func (x *examination) red(r ralph.GateResult, fix string) {
 	saw := fmt.Sprintf("%s is red (%s), %s", r.Name, r.WhyRed(), took(r.Took))
 	if len(r.Failed) > 0 {
-		saw += "\n                   failed: " + some(r.Failed, mostFailing)
+		saw += "\n                   failed: " + text.List(r.Failed, mostFailing)
 	}
-	x.problem("run", report.Visible(saw), fix)
+	x.problem("run", text.Visible(saw), fix)
 	x.attach(r)
 }
 
@@ -239,12 +238,4 @@ func took(d time.Duration) string {
 		return d.Round(10 * time.Millisecond).String()
 	}
 	return ralph.Elapsed(d)
-}
-
-// some are the first of a list.
-func some(list []string, most int) string {
-	if len(list) <= most {
-		return strings.Join(list, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(slices.Clone(list[:most]), ", "), len(list)-most)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/web/guard"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -81,7 +82,7 @@ func (x *examination) proveHidden(ctx context.Context, procs *proc.Runner, hidde
 	case err != nil || res.Code != 0 || seen[0] != "/proc/self/status":
 		x.note("sandbox", "whether what is hidden can be read could not be tried: a process in it reads nothing at all", "")
 	case len(seen) > 1:
-		x.problem("sandbox", "an agent can read "+some(seen[1:], 3)+", which the settings hide", "set sandbox.kind to another kind")
+		x.problem("sandbox", "an agent can read "+text.List(seen[1:], 3)+", which the settings hide", "set sandbox.kind to another kind")
 	case len(tried) == 1:
 		x.ok("sandbox", "tried: 1 path that is hidden cannot be read (`sandbox.show` shows one)")
 	default:
@@ -179,7 +180,7 @@ func TryWrites(ctx context.Context, procs *proc.Runner, environ []string) (err e
 	_, stderr, res, err := procs.Output(ctx, proc.Command{
 		Args: []string{"/bin/sh", "-c", `echo x > "$1/file"; echo x > file`, "sh", outside}, Dir: inside, Env: append(env, "TMPDIR="+inside), Timeout: doctorLimit,
 	})
-	said := strings.Join(strings.Fields(string(stderr)), " ")
+	said := text.OneLine(string(stderr))
 	switch _, in := os.Stat(filepath.Join(inside, "file")); {
 	case err != nil:
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // made makes a file and a commit of it, and returns the commit.
@@ -63,7 +64,7 @@ func TestCommitKeepsWhatOthersMade(t *testing.T) {
 			c := b.mustCommit("k1", func(in *CommitInput) {
 				in.Base, in.Branch, in.Agents.Commits, in.Message = base, "main", agents, "spec\n\nRalph-Receipt: k1\n"
 			})
-			b.equal("history", strings.Join(strings.Fields(b.git("log", "--topo-order", "--format=%s")), " "), tt.want)
+			b.equal("history", text.OneLine(b.git("log", "--topo-order", "--format=%s")), tt.want)
 			var kept []string
 			for _, k := range c.Kept {
 				kept = append(kept, k.Subject)
@@ -155,7 +156,7 @@ func TestCommitAtTheSameMoment(t *testing.T) {
 		"exec "+b.repo.program+" \"$@\"\n")
 	b.repo.program = person
 	c := b.mustCommit("k1", func(in *CommitInput) { in.Base, in.Branch = base, "main" })
-	b.equal("history", strings.Join(strings.Fields(b.git("log", "--format=%s")), " "), "ralph: complete x person start")
+	b.equal("history", text.OneLine(b.git("log", "--format=%s")), "ralph: complete x person start")
 	b.equal("files", b.git("show", "--name-status", "--format=", c.Hash), "A\twork")
 	b.equal("status", b.status(), "")
 	b.equal("told", c.Kept[0].Subject, "person")

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 const (
@@ -61,7 +61,7 @@ func (r *Runner) run(ctx context.Context, c Call) (ralph.HookRan, error) {
 		Stdin: bytes.NewReader(append(c.Input, '\n')), Stdout: &out, Stderr: &errs,
 		Timeout: limit, Grace: grace, Tracked: true,
 	})
-	ran.Exit, ran.Took, ran.Output = end.Code, end.Took, text(out, errs)
+	ran.Exit, ran.Took, ran.Output = end.Code, end.Took, joined(out, errs)
 	var start *proc.StartError
 	switch {
 	case errors.As(err, &start):
@@ -92,7 +92,7 @@ func (t *tail) Write(p []byte) (int, error) {
 }
 
 // text is what a hook printed, its errors last: the last line says most.
-func text(out, errs tail) string {
+func joined(out, errs tail) string {
 	var parts []string
 	for _, t := range []tail{out, errs} {
 		if part := strings.TrimSpace(strings.ToValidUTF8(string(t), "\uFFFD")); part != "" {
@@ -103,18 +103,4 @@ func text(out, errs tail) string {
 }
 
 // lastLine is the last line of a hook's output, fit for a line of a log.
-func lastLine(output string) string {
-	output = strings.TrimSpace(output)
-	line := strings.TrimSpace(output[strings.LastIndexByte(output, '\n')+1:])
-	line = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, line)
-	const most = 200
-	if len(line) > most {
-		line = strings.ToValidUTF8(line[:most], "") + " ..."
-	}
-	return line
-}
+func lastLine(output string) string { return text.Cut(text.SafeLine(text.LastLine(output)), 200) }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Turn is the agent's turn, as attempt.Client reaches it.
@@ -194,8 +195,8 @@ func tellAlive(ctx context.Context, r *sdk.CallToolRequest) func() {
 }
 
 func (x server) learnings(ctx context.Context, _ *sdk.CallToolRequest, in learnIn) (*sdk.CallToolResult, any, error) {
-	if text := strings.Join(strings.Fields(in.Text), " "); text != "" {
-		if err := x.t.Learn(ctx, text); err != nil {
+	if s := text.OneLine(in.Text); s != "" {
+		if err := x.t.Learn(ctx, s); err != nil {
 			return nil, nil, err
 		}
 		return words("Kept."), nil, nil

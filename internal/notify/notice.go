@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Urgency is how much a notice wants of a person.
@@ -392,15 +392,4 @@ func clock(t time.Time) string {
 
 // oneLine makes a text fit into a message. Agents write it: what steers a
 // terminal or turns the direction of writing is left out.
-func oneLine(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && !unicode.IsSpace(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
-			return -1
-		}
-		return r
-	}, strings.Join(strings.Fields(s), " "))
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + " ..."
-	}
-	return s
-}
+func oneLine(s string, most int) string { return text.Clip(text.SafeLine(s), most) }

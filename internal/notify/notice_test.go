@@ -146,7 +146,7 @@ func TestWords(t *testing.T) {
 		{
 			ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: "question", Task: "t-1", Text: "Which\n\x1b[31mcolour?\u202e"}},
 			plan(),
-			"An agent asks: Make the basket", "Task t-1 asks: Which [31mcolour?",
+			"An agent asks: Make the basket", "Task t-1 asks: Which [31mcolour?\\u202e",
 		},
 		{
 			ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateOperation, Task: "t-1", Text: "run make deploy", Rule: "gate.patterns: deploy"}},
@@ -179,7 +179,7 @@ func TestWords(t *testing.T) {
 		{
 			ralph.TaskEnded{ID: "t-2", Status: ralph.TaskFailed, Why: ralph.Why{Text: strings.Repeat("x", 700)}},
 			plan(),
-			"Task failed: Pay", "Task t-2 failed: " + strings.Repeat("x", 583) + " ...",
+			"Task failed: Pay", "Task t-2 failed: " + strings.Repeat("x", 582) + "…",
 		},
 		{
 			ralph.SessionEnded{Reason: ralph.ReasonEmpty},

@@ -15,6 +15,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // The entries of the never list (C-034). Each stands for a class: see docs/approvals.md.
@@ -271,10 +272,4 @@ func (k *look) unsure(verb Verb, why string, ws []word) {
 }
 
 // cut keeps a reason short: it is shown, and the whole command is beside it.
-func cut(text string) string {
-	const most = 400
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
-}
+func cut(s string) string { return text.Cut(s, 400) }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // worktrees is where the pool of them lies.
@@ -473,7 +474,7 @@ func pilotEnd(s *ralph.State, c Config) Move {
 		ended.Status, ended.Error = ralph.SpecDone, ""
 		detail := "every task is done and merged"
 		if len(needless) > 0 {
-			detail = "every other task is done and merged; left out by a person: " + enough(needless)
+			detail = "every other task is done and merged; left out by a person: " + text.List(needless, mostNamed)
 		}
 		return record(ended, Stop{Reason: ralph.ReasonComplete, Detail: detail}.Ended(s))
 	}
@@ -497,19 +498,22 @@ func appendNamed(left []string, s *ralph.State, c Config) (_, needless []string)
 		case t.Run.GivenUp:
 			skipped = append(skipped, string(t.ID))
 		case t.Status == ralph.TaskPending:
-			never = append(never, string(t.ID)+" waits for "+enough(unsatisfied(s, t, c)))
+			never = append(never, string(t.ID)+" waits for "+text.List(unsatisfied(s, t, c), mostNamed))
 		case t.LeftOut() && !divided[t.ID]:
 			needless = append(needless, string(t.ID))
 		}
 	}
 	if len(skipped) > 0 {
-		left = append(left, fmt.Sprintf("%d skipped after an error (%s)", len(skipped), enough(skipped)))
+		left = append(left, fmt.Sprintf("%d skipped after an error (%s)", len(skipped), text.List(skipped, mostNamed)))
 	}
 	if len(never) > 0 {
-		left = append(left, fmt.Sprintf("%d can never start (%s)", len(never), enough(never)))
+		left = append(left, fmt.Sprintf("%d can never start (%s)", len(never), text.List(never, mostNamed)))
 	}
 	return left, needless
 }
+
+// mostNamed is how many tasks a reason names.
+const mostNamed = 5
 
 // unsatisfied is what a pending task waits for: tasks, or its phase.
 func unsatisfied(s *ralph.State, t *ralph.Task, c Config) []string {
@@ -523,15 +527,6 @@ func unsatisfied(s *ralph.State, t *ralph.Task, c Config) []string {
 		ids = append(ids, fmt.Sprintf("phase %q", phase))
 	}
 	return ids
-}
-
-// enough names the first of many.
-func enough(names []string) string {
-	const most = 5
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
 }
 
 func leftWord(s ralph.TaskStatus) string {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // inJob is the loop of one spec: PREPARE, PLAN, then rounds of INVESTIGATE, BUILD,
@@ -134,7 +135,7 @@ func construct(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 		return failJob(s, c, describe(t)+" is blocked: "+t.Run.Reason)
 	}
 	if t := firstWith(s, ralph.TaskPending); t != nil {
-		return failJob(s, c, describe(t)+" can never start: it waits for "+enough(unsatisfied(s, t, c)))
+		return failJob(s, c, describe(t)+" can never start: it waits for "+text.List(unsatisfied(s, t, c), mostNamed))
 	}
 	return record(ralph.TaskAdded{Task: stage(s.Job.ID, ralph.KindVerify, round, "Verify the work")})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 const (
@@ -207,9 +208,9 @@ func whyNoAgent(q ralph.Queue, c Config) string {
 		return ", in a way that markers in a file cannot show"
 	}
 	if q.Tries >= max(1, c.ConflictRetries) {
-		return fmt.Sprintf(", after %s of an agent (merge.conflict_retries)", ralph.Count(q.Tries, "try"))
+		return fmt.Sprintf(", after %s of an agent (merge.conflict_retries)", text.Count(q.Tries, "try"))
 	}
-	return fmt.Sprintf(", after an agent resolved it %s and other merges were quicker", ralph.Count(q.Resolves, "time"))
+	return fmt.Sprintf(", after an agent resolved it %s and other merges were quicker", text.Count(q.Resolves, "time"))
 }
 
 // withdrawn is a member that a person has sent back or left out since the merge

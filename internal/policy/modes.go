@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // under returns the settings as a mode has them: manual and step end at the first
@@ -114,7 +115,7 @@ func startGate(s *ralph.State, c Config, now time.Time) Move {
 	case s.Session.Mode == "agent":
 		what += fmt.Sprintf(" on %s of the inbox", specs(s.CountInbox(ralph.SpecPending)+s.CountInbox(ralph.SpecActive)))
 	default:
-		what += fmt.Sprintf(" on %s of the plan", ralph.Count(s.Plan.Unfinished(), "task"))
+		what += fmt.Sprintf(" on %s of the plan", text.Count(s.Plan.Unfinished(), "task"))
 	}
 	return record(ralph.Asked{Gate: ralph.Gate{ID: gateID(s), Kind: ralph.GateStart, Text: what, AskedAt: now}})
 }

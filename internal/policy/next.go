@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Next says what to do next for one task, and why. The task must have been
@@ -240,7 +241,7 @@ func turnOrLimit(s *ralph.State, t *ralph.Task, c Config, now time.Time, why ral
 		return finish(ralph.TaskTimeout, "X-60", over)
 	}
 	if c.stops(r.Unchanged) {
-		return finish(ralph.TaskFailed, "E-072", fmt.Sprintf("no progress in %s (task.no_progress_turns)", ralph.Count(r.Unchanged, "turn")))
+		return finish(ralph.TaskFailed, "E-072", fmt.Sprintf("no progress in %s (task.no_progress_turns)", text.Count(r.Unchanged, "turn")))
 	}
 	turn := ralph.Turn{Stage: stageName(t), Iteration: r.Iterations + 1}
 	if limit := timeLimit(t, c); limit > 0 {
@@ -401,10 +402,10 @@ func worked(t *ralph.Task) int { return t.Run.Iterations - t.Run.Errored }
 func spentWhy(t *ralph.Task, c Config) string {
 	n := maxIterations(t, c)
 	if t.Kind == ralph.KindResolve && worked(t) >= n {
-		return ralph.Count(n, "try") + " used (merge.conflict_retries)"
+		return text.Count(n, "try") + " used (merge.conflict_retries)"
 	}
 	if worked(t) >= n {
-		return ralph.Count(n, "iteration") + " used (task.max_iterations)"
+		return text.Count(n, "iteration") + " used (task.max_iterations)"
 	}
 	return fmt.Sprintf("%s used (task.timeout)", timeLimit(t, c))
 }

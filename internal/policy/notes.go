@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // AfterTurn returns the facts that follow from a turn besides its own: the
@@ -23,8 +24,8 @@ func AfterTurn(s *ralph.State, f ralph.TurnEnded, c Config, now time.Time) []ral
 		if c.OnlyCommits { // task.progress: commit
 			what = "commit"
 		}
-		text := fmt.Sprintf("%s may be stuck: %s without a %s; it goes on", describe(t), ralph.Count(unchanged, "iteration"), what)
-		facts = append(facts, ralph.Noted{Task: t.ID, Text: text, Rule: ralph.RuleStuck})
+		words := fmt.Sprintf("%s may be stuck: %s without a %s; it goes on", describe(t), text.Count(unchanged, "iteration"), what)
+		facts = append(facts, ralph.Noted{Task: t.ID, Text: words, Rule: ralph.RuleStuck})
 	}
 	if f.Limited() {
 		facts = append(facts, limited(s, t, f, c.under(s.Session.Auto), now))

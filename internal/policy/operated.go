@@ -6,6 +6,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/operation"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Operations returns what in a request the patterns and the never list hold. A pattern that
@@ -65,7 +66,7 @@ func NeverApproved(entries []string) []string {
 	for _, entry := range entries {
 		q := ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Command: entry}
 		hit := slices.ContainsFunc((operation.Patterns{}).Look(q, ""), func(f operation.Found) bool { return f.Never })
-		if hit || slices.ContainsFunc(operation.Never(), func(n string) bool { return strings.EqualFold(strings.Join(strings.Fields(entry), " "), n) }) {
+		if hit || slices.ContainsFunc(operation.Never(), func(n string) bool { return strings.EqualFold(text.OneLine(entry), n) }) {
 			out = append(out, entry)
 		}
 	}

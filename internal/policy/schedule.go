@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Move is what the engine does next.
@@ -196,7 +197,7 @@ func nextJob(s *ralph.State, c Config) Move {
 	return startJob(s, c, ralph.JobStarted{Job: ralph.JobID(spec.ID), ID: spec.ID, File: spec.File})
 }
 
-func specs(n int) string { return ralph.Count(n, "spec") }
+func specs(n int) string { return text.Count(n, "spec") }
 
 // fetch is the record that is active although nobody works on it (its session's
 // journal is not here, D-064), else the spec an interrupted session was on, else

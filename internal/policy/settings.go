@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // The settings that the work of an agent may not change unseen (S2): what the next start of
@@ -98,5 +99,5 @@ func settingsDetail(list []ralph.Finding, patch string) string {
 	for _, f := range list {
 		b.WriteString(f.Path + ": " + f.What + "\n")
 	}
-	return b.String() + "\n" + ralph.Plain(patch)
+	return b.String() + "\n" + text.Plain(patch)
 }

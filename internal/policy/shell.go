@@ -85,7 +85,7 @@ func (j *judge) redirect(r *syntax.Redirect) error {
 		return errHidden
 	}
 	if r.Hdoc != nil {
-		return text(r.Word, r.Hdoc)
+		return hereDocument(r.Word, r.Hdoc)
 	}
 	target, err := literal(r.Word)
 	if err != nil {
@@ -115,9 +115,9 @@ func (j *judge) redirect(r *syntax.Redirect) error {
 	return j.file(target.text(), write)
 }
 
-// text judges a here-document, which is data; without quotes around its mark the
+// hereDocument judges a here-document, which is data; without quotes around its mark the
 // shell carries out what substitutions are in it.
-func text(mark, body *syntax.Word) error {
+func hereDocument(mark, body *syntax.Word) error {
 	for _, part := range mark.Parts {
 		if _, ok := part.(*syntax.SglQuoted); ok {
 			return nil

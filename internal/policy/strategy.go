@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // afterError decides after a turn that did not end well: the exit matrix, then
@@ -18,7 +19,7 @@ func afterError(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.S
 	case outcome == Pending && last.Exit == ralph.ExitUser:
 		return release(why.Rule, why.Text)
 	case outcome == Pending && t.RetryCount >= c.MaxRetries:
-		return finish(ralph.TaskFailed, "X-44", "the agent was killed "+ralph.Count(t.RetryCount+1, "time"))
+		return finish(ralph.TaskFailed, "X-44", "the agent was killed "+text.Count(t.RetryCount+1, "time"))
 	case outcome == Pending:
 		return ralph.Finish{Status: ralph.TaskPending, Retry: true}, why
 	case outcome == TimedOut && t.IsBuild():
@@ -59,9 +60,9 @@ func strategy(s *ralph.State, t *ralph.Task, c Config, now time.Time, message st
 	case c.Strategy == "abort":
 		return finish(ralph.TaskFailed, "X-39", message)
 	case r.ErrorTries > c.MaxRetries:
-		return finish(ralph.TaskFailed, "X-32", fmt.Sprintf("%s (tried %s)", message, ralph.Count(r.ErrorTries, "time")))
+		return finish(ralph.TaskFailed, "X-32", fmt.Sprintf("%s (tried %s)", message, text.Count(r.ErrorTries, "time")))
 	case c.SameErrorTurns > 0 && r.SameError >= c.SameErrorTurns:
-		return finish(ralph.TaskFailed, "E-073", fmt.Sprintf("the same kind of error in %s without a change: %s", ralph.Count(r.SameError, "turn"), message))
+		return finish(ralph.TaskFailed, "E-073", fmt.Sprintf("the same kind of error in %s without a change: %s", text.Count(r.SameError, "turn"), message))
 	}
 	if step, why, ok := givenBack(s, c, now); ok {
 		return step, why

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // DiffChecks says what becomes of a doubtful diff: red (its agent mends it), gate (a
@@ -118,7 +119,7 @@ func tries(t *ralph.Task, c Config) string {
 			n = max(n, g.Tries)
 		}
 	}
-	return ralph.Count(n, "try")
+	return text.Count(n, "try")
 }
 
 // forPerson reports whether a red check of the diff is for a person to decide. An empty
@@ -152,18 +153,13 @@ func evidence(checks *ralph.ChecksRan) string {
 		if r.Why != "" || r.Headline != "" {
 			fmt.Fprintf(&b, "%s\n", r.WhyRed())
 		}
-		fmt.Fprintf(&b, "%s\n", tailOf(ralph.Plain(r.Output), mostEvidence))
+		out := text.Plain(r.Output)
+		if len(out) > mostEvidence {
+			b.WriteString("...\n")
+		}
+		fmt.Fprintf(&b, "%s\n", text.TailLines(out, mostEvidence))
 	}
 	return b.String()
-}
-
-// tailOf is the end of a text, whole lines.
-func tailOf(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	_, rest, _ := strings.Cut(text[len(text)-most:], "\n")
-	return "...\n" + rest
 }
 
 // waived reports whether the task passed its checks by a person's word.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 const glance = 10 * time.Millisecond
@@ -91,7 +93,7 @@ func Identity(pid int) (start string, err error) {
 	if err != nil || out == "" {
 		return "", fmt.Errorf("read the start time of process %d: no such process: %w", pid, errors.Join(err, unix.ESRCH))
 	}
-	return "ps/" + strings.Join(strings.Fields(out), " "), nil
+	return "ps/" + text.OneLine(out), nil
 }
 
 // Machine names the boot of this system's kernel, "" where it does not say. There

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // listItem is a list item: its marker, its box where it has one, its text. Only
@@ -147,9 +148,8 @@ func (c *checklist) finish() {
 	}
 	t := *c.task
 	c.task, c.tail, c.skip = nil, nil, -1
-	if r := []rune(t.Name); len(r) > maxName {
-		t.Notes = t.Name + "\n" + t.Notes
-		t.Name = strings.TrimSpace(string(r[:maxName-1])) + "…"
+	if short := text.Clip(t.Name, maxName); short != t.Name {
+		t.Name, t.Notes = short, t.Name+"\n"+t.Notes
 	}
 	t.Notes, t.Accept = strings.TrimSpace(t.Notes), strings.TrimSpace(t.Accept)
 	c.done = append(c.done, t)

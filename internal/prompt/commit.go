@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // CommitInfo is what the commit message of a spec is made from.
@@ -22,7 +23,7 @@ type CommitInfo struct {
 // them, the trailers.
 func CommitMessage(in CommitInfo) string {
 	var b strings.Builder
-	file := oneLine(in.SpecFile)
+	file := text.OneLine(in.SpecFile)
 	fmt.Fprintf(&b, "ralph: complete %s\n\n", strings.TrimSuffix(file, ".md"))
 	fmt.Fprintf(&b, "Spec: ralph/specs/%s\n", file)
 	fmt.Fprintf(&b, "Tasks completed: %d\n", in.Tasks)
@@ -30,7 +31,7 @@ func CommitMessage(in CommitInfo) string {
 	fmt.Fprintf(&b, "Cost: %s\n", in.Usage.Dollars())
 	gap := "\n"
 	for _, t := range in.Trailers {
-		if t = oneLine(t); t != "" { // a newline inside would end the trailer block
+		if t = text.OneLine(t); t != "" { // a newline inside would end the trailer block
 			b.WriteString(gap + t + "\n")
 			gap = ""
 		}

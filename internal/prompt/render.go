@@ -11,6 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 //go:embed templates/*.md
@@ -185,7 +186,7 @@ func functions() template.FuncMap {
 	return template.FuncMap{
 		"before":  redBefore,
 		"fence":   fenced,
-		"line":    oneLine,
+		"line":    text.OneLine,
 		"lines":   func(list []string) string { return strings.Join(list, "\n") },
 		"near":    near,
 		"outcome": outcome,
@@ -227,9 +228,6 @@ func near(tasks []*ralph.Task, task *ralph.Task) *excerpt {
 	}
 	return e
 }
-
-// oneLine puts text on one line, so that it cannot start a line of its own.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // outcome says how a check command ended.
 func outcome(r ralph.GateResult) string {

@@ -1,6 +1,10 @@
 package prompt
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/text"
+)
 
 // Subject is what a commit's subject is made from, by the template of commit.message.
 type Subject struct {
@@ -18,7 +22,7 @@ func (s Subject) Title(message string) string {
 	}
 	summary := strings.TrimPrefix(old, "ralph: ")
 	subject := strings.NewReplacer("{summary}", summary, "{spec}", strings.TrimSuffix(s.Spec, ".md"), "{task}", s.Task, "{id}", s.ID).Replace(s.Template)
-	if subject = oneLine(subject); subject == "" {
+	if subject = text.OneLine(subject); subject == "" {
 		subject = old
 	}
 	return subject + "\n" + rest

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // R-H7: the subject is the person's, the rest of the message ralph's: the trailers stay.
@@ -25,7 +26,7 @@ func TestSubjects(t *testing.T) {
 		if tt.want == "" {
 			continue
 		}
-		want := oneLine(tt.want) + rest // what a name says is no field
+		want := text.OneLine(tt.want) + rest // what a name says is no field
 		if got := s.Title(message); got != want {
 			t.Errorf("%q: %q, wanted %q", tt.template, got, want)
 		}

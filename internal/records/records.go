@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // maxRead is the most of a file that is read, in bytes: outputs are bounded when they are
@@ -228,7 +229,7 @@ func Detail(root string, t *ralph.Task, detail string, most int) string {
 			continue
 		}
 		for i, r := range pair[0].Results {
-			quote(ralph.Plain(r.Output), ralph.Plain(pair[1].Results[i].Output))
+			quote(text.Plain(r.Output), text.Plain(pair[1].Results[i].Output))
 		}
 	}
 	return detail

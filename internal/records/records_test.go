@@ -11,6 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/records"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 func must(t *testing.T, err error) {
@@ -139,7 +140,7 @@ func TestDetail(t *testing.T) {
 	ran := kept(t, root, b.String())
 	task := ralph.Task{ID: "t-1"}
 	task.Run.Checks = &ran
-	if got := records.Detail(root, &task, "$ test\n"+ralph.Plain(ran.Results[1].Output)+"\nend", 8<<10); got != "$ test\n"+b.String()+"\nend" {
+	if got := records.Detail(root, &task, "$ test\n"+text.Plain(ran.Results[1].Output)+"\nend", 8<<10); got != "$ test\n"+b.String()+"\nend" {
 		t.Errorf("%q", got)
 	}
 }

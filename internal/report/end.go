@@ -3,10 +3,10 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // mostEnds bounds what is told at the end.
@@ -23,7 +23,7 @@ func EndWords(s *ralph.State) []string {
 			add("... and %d more: ralph task list", len(bad)-n)
 			break
 		}
-		what := fmt.Sprintf("%s %s: %s (%s)", t.ID, t.Status, OneLine(t.Name), Few(strings.Fields(t.Run.Reason), 20, " "))
+		what := fmt.Sprintf("%s %s: %s (%s)", t.ID, t.Status, OneLine(t.Name), text.Few(strings.Fields(t.Run.Reason), 20, " "))
 		if t.Run.Place.Dir != "" {
 			what += ", its worktree is kept: " + t.Run.Place.Dir
 		}
@@ -38,7 +38,7 @@ func EndWords(s *ralph.State) []string {
 		if why == "" {
 			why = "its diff removes, skips or weakens tests"
 		}
-		add("%s is done, and its merge needs you: %s", t.ID, FirstLine(why))
+		add("%s is done, and its merge needs you: %s", t.ID, text.FirstLine(why))
 		add("    ralph autopilot, then: ralph gates")
 	}
 	if s.OpenQuestion() {
@@ -46,16 +46,8 @@ func EndWords(s *ralph.State) []string {
 	}
 	if i := s.Plan.Integration; i != nil && s.Unlanded() {
 		base := cmp.Or(i.Base, "HEAD")
-		add("finished work waits on branch %s, your checkout is in the way: %s", i.Branch, Few(i.Held, 5, ", "))
+		add("finished work waits on branch %s, your checkout is in the way: %s", i.Branch, text.List(i.Held, 5))
 		add("    commit or stash that, then: ralph autopilot (or: git merge --ff-only %s on %s)", i.Branch, base)
 	}
 	return lines
-}
-
-// Few names the first of a list.
-func Few(names []string, most int, between string) string {
-	if len(names) > most {
-		names = append(slices.Clone(names[:most]), fmt.Sprintf("... and %d more", len(names)-most))
-	}
-	return strings.Join(names, between)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // What a person decides by at a gate.
@@ -193,33 +194,22 @@ func (d GateDetail) evidence(b *strings.Builder) {
 	for _, f := range d.Conflicts {
 		fmt.Fprintf(b, "\nConflict in %s (%s):\n", f.Path, f.Kind)
 		if f.Marked != "" {
-			b.WriteString(Indent(strings.TrimRight(f.Marked, "\n")))
+			b.WriteString(text.Indent(strings.TrimRight(f.Marked, "\n")) + "\n")
 		}
 	}
 	for _, r := range d.Red {
 		fmt.Fprintf(b, "\nRed after the merge: %s\n", r.Name)
-		if out := strings.TrimSpace(headlineAbove(r) + ralph.Plain(r.Output)); out != "" {
-			b.WriteString(Indent(out))
+		if out := strings.TrimSpace(headlineAbove(r) + text.Plain(r.Output)); out != "" {
+			b.WriteString(text.Indent(out) + "\n")
 		}
 	}
 }
 
-// Indent sets each line of a text off by two columns.
-func Indent(text string) string {
-	return "  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
-}
-
-// FirstLine is the first line of a text that is not empty.
-func FirstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
-}
-
 // Beginning is the first line of a text, with a sign where there are more: what is to be
 // allowed may stand in them.
-func Beginning(text string) string {
-	if line := FirstLine(text); line != strings.TrimSpace(text) {
+func Beginning(s string) string {
+	if line := text.FirstLine(s); line != strings.TrimSpace(s) {
 		return line + " ..."
 	}
-	return FirstLine(text)
+	return text.FirstLine(s)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // GateEnd is what became of a gate, or of a request that nobody was asked about.
@@ -22,21 +23,21 @@ type GateEnd struct {
 
 // Words is one sentence for whoever comes second.
 func (x GateEnd) Words() string {
-	by, text := x.By, ""
+	by, s := x.By, ""
 	if by == "engine" {
 		by = "ralph itself"
 	}
 	if x.Text != "" {
-		text = ": " + Visible(Beginning(x.Text))
+		s = ": " + text.Visible(Beginning(x.Text))
 	}
 	at := x.At.Local().Format("2006-01-02 15:04:05")
 	switch x.How {
 	case gateEnded:
-		return fmt.Sprintf("its task ended at %s%s", at, text)
+		return fmt.Sprintf("its task ended at %s%s", at, s)
 	case string(ralph.Expired):
-		return fmt.Sprintf("it expired at %s%s", at, text)
+		return fmt.Sprintf("it expired at %s%s", at, s)
 	}
-	return fmt.Sprintf("it was %s at %s by %s%s", x.How, at, by, text)
+	return fmt.Sprintf("it was %s at %s by %s%s", x.How, at, by, s)
 }
 
 // gateEnded is the end of a gate whose task ended without it.

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Inbox is `ralph inbox`: a header and a row for each record, in file order
 // (D-019 to D-022, X-66).
 func Inbox(s *ralph.State, now time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Inbox (%s):\n", Count(len(s.Inbox), "spec"))
+	fmt.Fprintf(&b, "Inbox (%s):\n", text.Count(len(s.Inbox), "spec"))
 	for _, x := range s.Inbox {
 		word, at := "added", x.AddedAt
 		switch x.Status {
@@ -58,20 +59,17 @@ func Ago(at, now time.Time) string {
 	return fmt.Sprintf("%dd ago", int(d.Hours())/24)
 }
 
-// Count is ralph.Count: "1 task", "2 tasks".
-func Count(n int, noun string) string { return ralph.Count(n, noun) }
-
 // Specs writes a number of specs: `1 spec`, `3 specs`.
-func Specs(n int) string { return Count(n, "spec") }
+func Specs(n int) string { return text.Count(n, "spec") }
 
 // Files writes a number of files, likewise.
-func Files(n int) string { return Count(n, "file") }
+func Files(n int) string { return text.Count(n, "file") }
 
 // RedChecks writes a number of checks that failed.
-func RedChecks(n int) string { return Count(n, "red check") }
+func RedChecks(n int) string { return text.Count(n, "red check") }
 
 // Tasks writes a number of tasks, likewise.
-func Tasks(n int) string { return Count(n, "task") }
+func Tasks(n int) string { return text.Count(n, "task") }
 
 // Unfinished writes a number of tasks that have not ended, likewise.
-func Unfinished(n int) string { return Count(n, "unfinished task") }
+func Unfinished(n int) string { return text.Count(n, "unfinished task") }

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Lines are the lines of the agent log that an event makes, without their time
@@ -90,7 +90,7 @@ func times(s *ralph.State, id ralph.TaskID) int {
 
 // rewritten says what a hook did that changed a commit, at the first time and then.
 func rewritten(f ralph.Committed, s *ralph.State) string {
-	files := OneLine(Some(f.Rewritten, 5))
+	files := OneLine(text.List(f.Rewritten, 5))
 	if t := s.Task(f.Task); t != nil && (t.Run.Commits > 1 || slices.Contains(t.Run.Checks.Reds(), ralph.CheckHook)) {
 		return "a hook of the repository changes files each time it runs: " + files
 	}
@@ -184,11 +184,11 @@ func sessionStarted(f ralph.SessionStarted, s *ralph.State) []string {
 		lines = append(lines, "MODE: "+modeWords(mode))
 	}
 	if f.Mode == Pilot && f.Resumed {
-		return append(lines, fmt.Sprintf("Session resumed: %s done, %s spent so far", Count(s.Session.Count.TasksDone, "task"), s.Session.Usage.Dollars()))
+		return append(lines, fmt.Sprintf("Session resumed: %s done, %s spent so far", text.Count(s.Session.Count.TasksDone, "task"), s.Session.Usage.Dollars()))
 	}
 	if f.Resumed || f.Carry != nil {
 		lines = append(lines, fmt.Sprintf("Session resumed: %s completed, %s failed, %s spent so far",
-			Count(s.Session.Completed, "spec"), Count(s.Session.Failed, "spec"), s.Session.Usage.Dollars()))
+			text.Count(s.Session.Completed, "spec"), text.Count(s.Session.Failed, "spec"), s.Session.Usage.Dollars()))
 		if j := s.Job; j != nil { // cut while it was on this spec: a log names its specs (D-084)
 			lines = append(lines, jobStarted(ralph.JobStarted{ID: j.Spec, File: j.File, Resume: len(s.Plan.Tasks) > 0}, s)...)
 		}
@@ -217,7 +217,7 @@ func Summary(s *ralph.State) string {
 	if x.Mode == Pilot {
 		return pilotSummary(s)
 	}
-	line := fmt.Sprintf("Session summary: %s, %s, %s", Count(x.Completed, "spec"), x.Usage.Dollars(), ralph.Elapsed(x.Elapsed))
+	line := fmt.Sprintf("Session summary: %s, %s, %s", text.Count(x.Completed, "spec"), x.Usage.Dollars(), ralph.Elapsed(x.Elapsed))
 	if x.Failed > 0 {
 		line += fmt.Sprintf(", %d failed", x.Failed)
 	}
@@ -233,7 +233,7 @@ func jobStarted(f ralph.JobStarted, s *ralph.State) []string {
 		head = fmt.Sprintf("FETCH: %s %s", f.ID, f.File)
 	}
 	if f.Resume {
-		return []string{head, fmt.Sprintf("PLAN: kept, %d of %s left", s.Plan.Unfinished(), Count(len(s.Plan.Tasks), "task"))}
+		return []string{head, fmt.Sprintf("PLAN: kept, %d of %s left", s.Plan.Unfinished(), text.Count(len(s.Plan.Tasks), "task"))}
 	}
 	return []string{head}
 }
@@ -266,7 +266,7 @@ func taskEnded(f ralph.TaskEnded, s *ralph.State) []string {
 	}
 	switch {
 	case t.Kind == ralph.KindPlan && f.Status == ralph.TaskDone:
-		return []string{fmt.Sprintf("PLAN: %s generated", Count(len(s.Plan.Tasks), "task"))}
+		return []string{fmt.Sprintf("PLAN: %s generated", text.Count(len(s.Plan.Tasks), "task"))}
 	case !t.IsBuild() && f.Status == ralph.TaskDone:
 		if t.Kind == ralph.KindInvestigate || t.Kind == ralph.KindVerify || t.Kind == ralph.KindDecompose {
 			return []string{fmt.Sprintf("%s: %s", strings.ToUpper(string(t.Kind)), OneLine(f.Why.Text))}
@@ -335,7 +335,7 @@ func turnEnded(f ralph.TurnEnded, s *ralph.State) []string {
 		add("DENIED: %s (nobody could be asked; allow it in agents.%s.args)", OneLine(d), f.Agent)
 	}
 	if f.Leftover > 0 {
-		what := Count(f.Leftover, "process")
+		what := text.Count(f.Leftover, "process")
 		if f.Leftover != 1 {
 			what = fmt.Sprintf("%d processes", f.Leftover)
 		}
@@ -392,7 +392,7 @@ func whyRed(r ralph.GateResult) string {
 	case r.Headline == "": // of a journal from before there were headlines, or of no command
 		r.Headline = lastWords(r.Output)
 	}
-	why := ralph.Plain(r.WhyRed())
+	why := text.Plain(r.WhyRed())
 	if r.Reused {
 		why += "; it was not run again, as nothing has changed since"
 	}
@@ -411,7 +411,7 @@ func RedWords(r ralph.GateResult) string {
 // often that is where it says what is wrong. The next prompt has it all.
 func lastWords(output string) string {
 	last := ""
-	for line := range strings.Lines(ralph.Plain(output)) {
+	for line := range strings.Lines(text.Plain(output)) {
 		line = strings.TrimSpace(line)
 		if line == "--- stdout ---" && last != "" {
 			break
@@ -449,15 +449,4 @@ func Took(d time.Duration) string {
 // OneLine makes a text fit into one log line. Agents write it: what steers a
 // terminal is left out; what turns the direction of writing or is not seen is written as
 // Visible does, so that nobody takes the text for another one.
-func OneLine(s string) string {
-	s = Visible(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, strings.Join(strings.Fields(s), " ")))
-	if len(s) > 400 {
-		s = strings.ToValidUTF8(s[:400], "") + " ..."
-	}
-	return s
-}
+func OneLine(s string) string { return text.Cut(text.SafeLine(s), 400) }

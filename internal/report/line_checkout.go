@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // mostNamed is how many files or commits one line names.
@@ -18,21 +19,21 @@ func Found(f ralph.CheckoutFound) []string {
 	if f.From != "" {
 		now := "on " + f.Branch
 		if f.Branch == "" {
-			now = "detached at " + Short(f.Head)
+			now = "detached at " + text.ShortHash(f.Head)
 		}
 		say("the checkout is %s, it was on %s: it stays there", OneLine(now), OneLine(f.From))
 	}
 	if f.Gone {
-		say("the history was rewritten by others: it stays as it is now, at %s", Short(f.Head))
+		say("the history was rewritten by others: it stays as it is now, at %s", text.ShortHash(f.Head))
 	}
 	if len(f.Commits) > 0 {
-		say("%s of others: %s: kept", Count(len(f.Commits)+f.More, "commit"), OtherCommits(f.Commits, f.More))
+		say("%s of others: %s: kept", text.Count(len(f.Commits)+f.More, "commit"), OtherCommits(f.Commits, f.More))
 	}
 	if len(f.Files) > 0 {
-		say("changed by others: %s: left out of ralph's commit", named(f.Files))
+		say("changed by others: %s: left out of ralph's commit", OneLine(text.List(f.Files, mostNamed)))
 	}
 	if len(f.Mixed) > 0 {
-		say("changed since a step was cut, by it or by others: %s: taken for the agent's", named(f.Mixed))
+		say("changed since a step was cut, by it or by others: %s: taken for the agent's", OneLine(text.List(f.Mixed, mostNamed)))
 	}
 	return lines
 }
@@ -42,20 +43,20 @@ func CommittedBeside(f ralph.Committed, s *ralph.State) []string {
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, "COMMIT: "+fmt.Sprintf(format, args...)) }
 	if f.Gone != "" {
-		say("%s, on which the work began, is not in the history any more: it stays so; `git reflog` has what was there", Short(f.Gone))
+		say("%s, on which the work began, is not in the history any more: it stays so; `git reflog` has what was there", text.ShortHash(f.Gone))
 	}
 	if len(f.Kept) > 0 {
 		say("the branch has moved while agents worked: %s: kept, ralph's commit is on top", OtherCommits(f.Kept, f.KeptMore))
 	}
 	if len(f.Apart) > 0 {
-		say("%s of agents stay as they are, since a commit of others or a remote has them: %s", Count(len(f.Apart), "commit"), hashes(f.Apart))
+		say("%s of agents stay as they are, since a commit of others or a remote has them: %s", text.Count(len(f.Apart), "commit"), hashes(f.Apart))
 	}
 	// What checks wrote was told when they had run.
 	if left := slices.DeleteFunc(slices.Clone(f.Left), s.Checkout.ByChecks); len(left) > 0 {
-		say("not in it, since others changed them: %s", named(left))
+		say("not in it, since others changed them: %s", OneLine(text.List(left, mostNamed)))
 	}
 	if len(f.Shared) > 0 {
-		say("in it, and changed by commits of others meanwhile: %s: look whether all of that is the agent's", named(f.Shared))
+		say("in it, and changed by commits of others meanwhile: %s: look whether all of that is the agent's", OneLine(text.List(f.Shared, mostNamed)))
 	}
 	return lines
 }
@@ -65,7 +66,7 @@ func checksWrote(f ralph.ChecksRan) []string {
 	var lines []string
 	say := func(list []string, format string, args ...any) {
 		if len(list) > 0 {
-			lines = append(lines, "CHECK: "+fmt.Sprintf(format, append([]any{named(list)}, args...)...))
+			lines = append(lines, "CHECK: "+fmt.Sprintf(format, append([]any{OneLine(text.List(list, mostNamed))}, args...)...))
 		}
 	}
 	kept := ""
@@ -83,13 +84,13 @@ func checksWrote(f ralph.ChecksRan) []string {
 func shelvedBeside(f ralph.Shelved) []string {
 	var lines []string
 	if len(f.Kept) > 0 {
-		lines = append(lines, fmt.Sprintf("KEPT: %s of others stay on the branch: %s", Count(len(f.Kept)+f.KeptMore, "commit"), OtherCommits(f.Kept, f.KeptMore)))
+		lines = append(lines, fmt.Sprintf("KEPT: %s of others stay on the branch: %s", text.Count(len(f.Kept)+f.KeptMore, "commit"), OtherCommits(f.Kept, f.KeptMore)))
 	}
 	if len(f.Apart) > 0 {
-		lines = append(lines, fmt.Sprintf("KEPT: %s of agents too, since those stand on them: %s", Count(len(f.Apart), "commit"), hashes(f.Apart)))
+		lines = append(lines, fmt.Sprintf("KEPT: %s of agents too, since those stand on them: %s", text.Count(len(f.Apart), "commit"), hashes(f.Apart)))
 	}
 	if len(f.Left) > 0 {
-		lines = append(lines, "KEPT: changes of others stay in the files: "+named(f.Left))
+		lines = append(lines, "KEPT: changes of others stay in the files: "+OneLine(text.List(f.Left, mostNamed)))
 	}
 	return lines
 }
@@ -111,17 +112,5 @@ func hashes(list []string) string {
 	for i, h := range list {
 		parts[i] = fmt.Sprintf("%.7s", h)
 	}
-	return named(parts)
-}
-
-// named is a list of names, the first of them.
-func named(list []string) string {
-	var parts []string
-	for _, name := range list[:min(len(list), mostNamed)] {
-		parts = append(parts, OneLine(name))
-	}
-	if more := len(list) - len(parts); more > 0 {
-		parts = append(parts, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(parts, ", ")
+	return OneLine(text.List(parts, mostNamed))
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // controlLines are the lines of modes, pauses, backoffs, limits, budgets, windows and hooks.
@@ -146,9 +147,9 @@ func RequestWords(q ralph.Request) string {
 	case q.Command != "":
 		return "run " + Clip(q.Command, 300)
 	case q.Op == ralph.OpEdit:
-		return "change " + Some(q.Paths, 5)
+		return "change " + text.List(q.Paths, 5)
 	case q.Op == ralph.OpRead:
-		return "read " + Some(q.Paths, 5)
+		return "read " + text.List(q.Paths, 5)
 	case q.Op == ralph.OpTool && q.Tool != "":
 		return strings.TrimSuffix("use "+q.Tool+": "+Clip(cmp.Or(q.Text, q.Detail), 300), ": ")
 	case q.Text != "":

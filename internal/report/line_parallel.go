@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Pilot is the session mode of `ralph autopilot`.
@@ -33,7 +34,7 @@ func parallelLines(e ralph.Event, s *ralph.State) []string {
 	case ralph.TaskStarted:
 		return slotTaken(f, s)
 	case ralph.IntegrationStarted:
-		return []string{fmt.Sprintf("MERGE: into %s, which lands on %s (at %s)", f.Branch, BaseWords(f.Base), Short(f.From))}
+		return []string{fmt.Sprintf("MERGE: into %s, which lands on %s (at %s)", f.Branch, BaseWords(f.Base), text.ShortHash(f.From))}
 	case ralph.Prepared:
 		return prepared(f, s)
 	case ralph.MergeQueued:
@@ -64,7 +65,7 @@ func recoveryLines(e ralph.Event, s *ralph.State) []string {
 	case ralph.TaskRolledBack:
 		how := "its branch begins anew"
 		if f.Revert != "" {
-			how = "reverted by " + Short(f.Revert)
+			how = "reverted by " + text.ShortHash(f.Revert)
 		}
 		return append([]string{fmt.Sprintf("ROLLBACK: %s: %s", Called(s, f.ID), how)}, saved(f.ID, f.Saved)...)
 	case ralph.TaskCleaned:
@@ -129,9 +130,6 @@ func parentIn(stage ralph.TaskID) ralph.TaskID {
 	return stage
 }
 
-// Short is a commit as people write it.
-func Short(commit string) string { return commit[:min(7, len(commit))] }
-
 // BaseWords names the base branch in a sentence.
 func BaseWords(base string) string {
 	if base == "" {
@@ -147,14 +145,6 @@ func IDs(list []ralph.TaskID) string {
 		words[i] = string(id)
 	}
 	return strings.Join(words, ", ")
-}
-
-// Some writes a list of names, the rest of a long one as a number.
-func Some(names []string, most int) string {
-	if n := len(names); n > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), n-most)
-	}
-	return strings.Join(names, ", ")
 }
 
 func slotTaken(f ralph.TaskStarted, s *ralph.State) []string {
@@ -178,7 +168,7 @@ func freed(e ralph.Event) []string {
 }
 
 func pilotStarted(f ralph.JobStarted, s *ralph.State) []string {
-	lines := []string{fmt.Sprintf("PLAN: %d of %s left", s.Plan.Unfinished(), Count(len(s.Plan.Tasks), "task"))}
+	lines := []string{fmt.Sprintf("PLAN: %d of %s left", s.Plan.Unfinished(), text.Count(len(s.Plan.Tasks), "task"))}
 	if f.File != "" {
 		lines = slices.Insert(lines, 0, "SPEC: "+f.File)
 	}
@@ -200,14 +190,14 @@ func begunBefore(s *ralph.State) []string {
 	if !begun {
 		return nil
 	}
-	return []string{OneLine(fmt.Sprintf("PLAN: %s begun by an earlier start: it is finished here; `ralph plan <spec> --force` shelves it, `ralph task edit` and `skip` change it", Some(names, 3)))}
+	return []string{OneLine(fmt.Sprintf("PLAN: %s begun by an earlier start: it is finished here; `ralph plan <spec> --force` shelves it, `ralph task edit` and `skip` change it", text.List(names, 3)))}
 }
 
 // pilotSummary is the last line of an autopilot session: what came of the tasks.
 func pilotSummary(s *ralph.State) string {
 	c := s.Session.Count
 	// As the tasks stand now: one that was done and then denied is not done.
-	parts := []string{Count(s.CountTasks(ralph.TaskDone), "task") + " done"}
+	parts := []string{text.Count(s.CountTasks(ralph.TaskDone), "task") + " done"}
 	for _, x := range []struct {
 		n    int
 		word string
@@ -250,7 +240,7 @@ func prepared(f ralph.Prepared, s *ralph.State) []string {
 		out = append(out, fmt.Sprintf("WORKTREE: %s has %s (%s)", id, OneLine(f.Dir), Took(f.Took)))
 	}
 	if len(f.Conflicts) > 0 {
-		out = append(out, fmt.Sprintf("RESOLVE: %s has both sides in %s", id, OneLine(Some(f.Conflicts, 5))))
+		out = append(out, fmt.Sprintf("RESOLVE: %s has both sides in %s", id, OneLine(text.List(f.Conflicts, 5))))
 	}
 	return append(out, saved(id, f.Saved)...)
 }
@@ -261,13 +251,13 @@ func merged(f ralph.Merged, s *ralph.State) []string {
 	case f.Error != "":
 		return []string{fmt.Sprintf("MERGE: %s failed: %s", mergeWords(f.Members, s), OneLine(f.Error))}
 	case f.Moved != "":
-		return []string{fmt.Sprintf("MERGE: the branch is at %s meanwhile: again", Short(f.Moved))}
+		return []string{fmt.Sprintf("MERGE: the branch is at %s meanwhile: again", text.ShortHash(f.Moved))}
 	case f.Conflict != nil:
 		who := mergeWords(f.Members, s)
 		if f.At != "" {
 			who = string(f.At)
 		}
-		return []string{fmt.Sprintf("MERGE: %s conflicts in %s", who, OneLine(Some(ConflictPaths(f.Conflict), 5)))}
+		return []string{fmt.Sprintf("MERGE: %s conflicts in %s", who, OneLine(text.List(ConflictPaths(f.Conflict), 5)))}
 	case f.Advanced:
 		return mergedLines(f.Members, f.Commit, f.How, s)
 	}
@@ -287,7 +277,7 @@ func advanced(f ralph.Advanced, s *ralph.State) []string {
 	case f.Error != "":
 		return []string{fmt.Sprintf("MERGE: %s failed: %s", mergeWords(members, s), OneLine(f.Error))}
 	case f.Moved != "":
-		return []string{fmt.Sprintf("MERGE: the branch is at %s meanwhile: again", Short(f.Moved))}
+		return []string{fmt.Sprintf("MERGE: the branch is at %s meanwhile: again", text.ShortHash(f.Moved))}
 	}
 	return mergedLines(members, f.Commit, how, s)
 }
@@ -296,10 +286,10 @@ func advanced(f ralph.Advanced, s *ralph.State) []string {
 func mergedLines(members []ralph.TaskID, commit, how string, s *ralph.State) []string {
 	var out []string
 	for _, id := range members {
-		out = append(out, fmt.Sprintf("MERGE: %s merged as %s (%s)", id, Short(commit), MergeHow(s.Task(id), how)))
+		out = append(out, fmt.Sprintf("MERGE: %s merged as %s (%s)", id, text.ShortHash(commit), MergeHow(s.Task(id), how)))
 	}
 	if len(members) == 0 {
-		out = append(out, fmt.Sprintf("MERGE: %s merged as %s", mergeWords(nil, s), Short(commit)))
+		out = append(out, fmt.Sprintf("MERGE: %s merged as %s", mergeWords(nil, s), text.ShortHash(commit)))
 	}
 	return out
 }
@@ -367,9 +357,9 @@ func baseline(f ralph.BaselineRan, s *ralph.State) []string {
 	switch {
 	case f.Skipped != "", first && len(f.Red) == 0:
 	case len(f.Red) == 0:
-		add("BASELINE: %s is green without the work", Short(f.Commit))
+		add("BASELINE: %s is green without the work", text.ShortHash(f.Commit))
 	case !first:
-		add("BASELINE: %s is red without the work: %s", Short(f.Commit), OneLine(strings.Join(redNames(f), ", ")))
+		add("BASELINE: %s is red without the work: %s", text.ShortHash(f.Commit), OneLine(strings.Join(redNames(f), ", ")))
 	default:
 		add("BASELINE: red before any work: %s", OneLine(strings.Join(redNames(f), ", ")))
 		if SettingsOf(s.Session.Config).Baseline == "known" {
@@ -379,10 +369,10 @@ func baseline(f ralph.BaselineRan, s *ralph.State) []string {
 		}
 	}
 	if len(f.Restored) > 0 {
-		add("NOTE: the checks changed %s; the files are as the commit has them again, what was in them is %s", OneLine(Some(f.Restored, 3)), refsOf(f.Saved))
+		add("NOTE: the checks changed %s; the files are as the commit has them again, what was in them is %s", OneLine(text.List(f.Restored, 3)), refsOf(f.Saved))
 	}
 	if len(f.Left) > 0 {
-		add("NOTE: the checks left files that git does not ignore: %s; they are not committed: list them in .gitignore", OneLine(Some(f.Left, 3)))
+		add("NOTE: the checks left files that git does not ignore: %s; they are not committed: list them in .gitignore", OneLine(text.List(f.Left, 3)))
 	}
 	return lines
 }
@@ -415,18 +405,18 @@ func landed(f ralph.Landed, s *ralph.State, tasks int) []string {
 	case f.Error != "":
 		return []string{"LAND: failed: " + OneLine(f.Error)}
 	case f.Moved != "":
-		return []string{fmt.Sprintf("LAND: %s went on to %s: its commits are merged first", BaseWords(base), Short(f.Moved))}
+		return []string{fmt.Sprintf("LAND: %s went on to %s: its commits are merged first", BaseWords(base), text.ShortHash(f.Moved))}
 	case len(f.Dirty) > 0:
-		return []string{"LAND: waits: your checkout has changes in " + OneLine(Some(f.Dirty, 5))}
+		return []string{"LAND: waits: your checkout has changes in " + OneLine(text.List(f.Dirty, 5))}
 	case f.How == "" || f.How == "already":
 		return nil
 	}
-	line := fmt.Sprintf("LAND: %s is at %s", BaseWords(base), Short(f.To))
+	line := fmt.Sprintf("LAND: %s is at %s", BaseWords(base), text.ShortHash(f.To))
 	if tasks > 0 {
-		line += fmt.Sprintf(" (%s)", Count(tasks, "task"))
+		line += fmt.Sprintf(" (%s)", text.Count(tasks, "task"))
 	}
 	if len(f.Behind) > 0 {
-		return []string{line, "LAND: `git submodule update` brings along what your checkout has of " + OneLine(Some(f.Behind, 5))}
+		return []string{line, "LAND: `git submodule update` brings along what your checkout has of " + OneLine(text.List(f.Behind, 5))}
 	}
 	return []string{line}
 }
@@ -437,20 +427,12 @@ func cleanedUp(f ralph.CleanedUp) []string {
 		out = append(out, "CLEANUP: failed: "+OneLine(f.Error))
 	}
 	if len(f.Removed)+len(f.Branches) > 0 {
-		out = append(out, fmt.Sprintf("CLEANUP: %s and %s removed", Count(len(f.Removed), "worktree"), Plural(len(f.Branches), "merged branch", "merged branches")))
+		out = append(out, fmt.Sprintf("CLEANUP: %s and %s removed", text.Count(len(f.Removed), "worktree"), text.Plural(len(f.Branches), "merged branch", "merged branches")))
 	}
 	if len(f.Kept) > 0 {
-		out = append(out, "CLEANUP: kept "+OneLine(Some(f.Kept, 5)))
+		out = append(out, "CLEANUP: kept "+OneLine(text.List(f.Kept, 5)))
 	}
 	return append(out, saved("", f.Saved)...)
-}
-
-// Plural is one for 1, else more.
-func Plural(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
 }
 
 // saved are the lines of what was put where nothing removes it.
@@ -476,7 +458,7 @@ func weakened(f ralph.Committed) []string {
 	for i, x := range f.Weakened {
 		words[i] = FindingWords(x)
 	}
-	return []string{fmt.Sprintf("NOTE: %s takes tests away: %s", parentIn(f.Task), OneLine(Some(words, 3)))}
+	return []string{fmt.Sprintf("NOTE: %s takes tests away: %s", parentIn(f.Task), OneLine(text.List(words, 3)))}
 }
 
 // FindingWords says what a finding in the tests of a diff is.

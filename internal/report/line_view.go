@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // mostKept is how many records a line names that the journal kept against a file.
@@ -33,7 +34,7 @@ func CutWords(f ralph.JournalCut) string {
 	case f.Until > f.Lost:
 		lost = fmt.Sprintf("the facts from %d to %d are lost", f.Lost, f.Until)
 	}
-	return OneLine(fmt.Sprintf("%s (%s); %s in %s", lost, f.Why, Plural(f.Lines, "line lies", "lines lie"), f.File))
+	return OneLine(fmt.Sprintf("%s (%s); %s in %s", lost, f.Why, text.Plural(f.Lines, "line lies", "lines lie"), f.File))
 }
 
 // UnreadableWords says which file cannot be read, where, and why.
@@ -49,7 +50,7 @@ func viewRead(f ralph.ViewRead, s *ralph.State) string {
 	if f.Older {
 		holds := TaskCounts(s)
 		if f.File == "ralph/inbox.jsonl" {
-			holds = Count(len(s.Inbox), "spec")
+			holds = text.Count(len(s.Inbox), "spec")
 		}
 		return fmt.Sprintf("%s was put back to what it said before (a stash, a checkout?): nothing is taken from it, the journal's %s hold", f.File, holds)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // outage is what the log remembers while nothing answers any agent: a try each minute is
@@ -64,7 +65,7 @@ func (l *Log) quietly(e ralph.Event, s *ralph.State, out []string) []string {
 		}
 	case ralph.TurnEnded:
 		if !f.Limited() && f.Agent == o.agent {
-			return l.outageOver([]string{fmt.Sprintf("RESUMED: %s answers again: there was no connection since %s, %s", o.agent, o.since.UTC().Format(time.RFC3339), Plural(o.tries, "try", "tries"))}, out)
+			return l.outageOver([]string{fmt.Sprintf("RESUMED: %s answers again: there was no connection since %s, %s", o.agent, o.since.UTC().Format(time.RFC3339), text.Plural(o.tries, "try", "tries"))}, out)
 		}
 	}
 	about := About(e.Fact)

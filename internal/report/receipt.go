@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Seen is what a decision looked at: the state before it, as far as it concerns one task.
@@ -111,7 +112,7 @@ func (x Seen) words(e Evidence) []string {
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if t := x.Task; t != nil {
 		r := t.Run
-		add("task:    %s, %s so far (%d cut by errors), %d without a change", t.Status, Count(r.Iterations, "iteration"), r.Errored, r.Unchanged)
+		add("task:    %s, %s so far (%d cut by errors), %d without a change", t.Status, text.Count(r.Iterations, "iteration"), r.Errored, r.Unchanged)
 		add("spent:   %s, %s", ralph.Dollars(r.Usage.Cost), ralph.Elapsed(r.Spent))
 		if r.Last != nil {
 			add("turn:    %s", turnOutcome(*r.Last))
@@ -138,7 +139,7 @@ func (x Seen) words(e Evidence) []string {
 	if s.Auto != "" {
 		mode += ", " + string(s.Auto)
 	}
-	add("session: %s; %s wanted; %s, %s", mode, orElse(string(s.Want), string(s.Want), string(ralph.WantRun)), Count(s.Turns, "turn"), ralph.Dollars(s.Usage.Cost))
+	add("session: %s; %s wanted; %s, %s", mode, orElse(string(s.Want), string(s.Want), string(ralph.WantRun)), text.Count(s.Turns, "turn"), ralph.Dollars(s.Usage.Cost))
 	add("tasks:   %s", x.counts)
 	for _, l := range x.Limits {
 		add("limit:   %s", l.Words(func(t time.Time) string { return ClockWords(t, e.Now) }))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Receipt is one decision: what was decided for a task, why, and what came of it.
@@ -300,13 +301,13 @@ func StepWords(step ralph.Step) string {
 	case ralph.Check:
 		return "run the checks"
 	case ralph.Baseline:
-		return "run the checks before the work, at " + Short(x.Commit)
+		return "run the checks before the work, at " + text.ShortHash(x.Commit)
 	case ralph.Prepare:
 		return "make the place of work ready"
 	case ralph.Merge:
 		return "merge " + IDs(x.Members)
 	case ralph.Advance:
-		return "move the integration branch to " + Short(x.To)
+		return "move the integration branch to " + text.ShortHash(x.To)
 	case ralph.Land:
 		return "land"
 	case ralph.Shelve:
@@ -330,7 +331,7 @@ func outcome(f ralph.Fact) (ralph.TaskID, string) {
 	case ralph.Shelved:
 		return f.Task, orError(f.Error, "put away: "+f.How)
 	case ralph.Prepared:
-		return f.Task, orError(f.Error, orElse("ready at "+Short(f.Head), f.Head, "ready"))
+		return f.Task, orError(f.Error, orElse("ready at "+text.ShortHash(f.Head), f.Head, "ready"))
 	case ralph.Asked:
 		if f.Gate.InTurn {
 			return "", "" // the turn goes on
@@ -347,32 +348,32 @@ func mergeOutcome(f ralph.Fact) (ralph.TaskID, string) {
 	case ralph.Merged:
 		switch {
 		case f.Conflict != nil:
-			return f.Task, "conflicts in " + Some(ConflictPaths(f.Conflict), 3)
+			return f.Task, "conflicts in " + text.List(ConflictPaths(f.Conflict), 3)
 		case f.Moved != "":
 			return f.Task, "the branch went on meanwhile"
 		}
-		return f.Task, orError(f.Error, orElse("merged as "+Short(f.Commit), f.Commit, "nothing to merge"))
+		return f.Task, orError(f.Error, orElse("merged as "+text.ShortHash(f.Commit), f.Commit, "nothing to merge"))
 	case ralph.Advanced:
 		if f.Moved != "" {
 			return f.Task, "the branch went on meanwhile"
 		}
-		return f.Task, orError(f.Error, "at "+Short(f.Commit))
+		return f.Task, orError(f.Error, "at "+text.ShortHash(f.Commit))
 	case ralph.BaselineRan:
 		switch {
 		case f.Skipped != "":
 			return f.Task, "not looked at: " + OneLine(f.Skipped)
 		case len(f.Red) > 0:
-			return f.Task, "red before the work: " + OneLine(Some(redNames(f), 3))
+			return f.Task, "red before the work: " + OneLine(text.List(redNames(f), 3))
 		}
 		return f.Task, "all green before the work"
 	case ralph.Landed:
 		switch {
 		case len(f.Dirty) > 0:
-			return f.Task, "held: " + OneLine(Some(f.Dirty, 3))
+			return f.Task, "held: " + OneLine(text.List(f.Dirty, 3))
 		case f.Moved != "":
 			return f.Task, "the base branch went on meanwhile"
 		}
-		return f.Task, orError(f.Error, orElse("landed "+Short(f.To), f.How, "not landed"))
+		return f.Task, orError(f.Error, orElse("landed "+text.ShortHash(f.To), f.How, "not landed"))
 	}
 	return "", ""
 }
@@ -417,7 +418,7 @@ func checksOutcome(f ralph.ChecksRan) string {
 	case f.Pass:
 		return "green, " + Took(f.Took)
 	}
-	return strings.TrimSuffix("red: "+OneLine(Some(red, 3)), ": ")
+	return strings.TrimSuffix("red: "+OneLine(text.List(red, 3)), ": ")
 }
 
 func orError(err, words string) string {

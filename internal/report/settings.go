@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Settings are the recorded settings (session.started) that people are shown.
@@ -65,7 +66,7 @@ func SettingRows(c Settings) []Setting {
 	add(c.Isolated, "isolation", "worktree")
 	add(c.MaxIterations > 0, "task.max_iterations", "%d", c.MaxIterations)
 	add(c.TaskTimeout > 0, "task.timeout", "%s", ralph.Elapsed(c.TaskTimeout))
-	add(c.Strategy != "", "errors.strategy", "%s, %s", c.Strategy, Plural(c.MaxRetries, "retry", "retries"))
+	add(c.Strategy != "", "errors.strategy", "%s, %s", c.Strategy, text.Plural(c.MaxRetries, "retry", "retries"))
 	add(c.Parallel > 0, "checks", "%s", map[bool]string{true: "yes", false: "none"}[c.Checks])
 	add(c.Batch > 1, "merge.batch", "%d", c.Batch)
 	add(c.Isolated, "merge.resolver", "%s", cmp.Or(c.Resolver, "agent"))

@@ -1,11 +1,13 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // About is the task a fact is about, "" when it is about none.
@@ -171,7 +173,7 @@ func Task(t *ralph.Task, history []string) string {
 	if red := t.Run.Red; red != nil {
 		for _, r := range red.Results {
 			if !r.Pass {
-				line("red check", strings.TrimSpace(r.Name+"\n"+headlineAbove(r)+strings.TrimSpace(ralph.Plain(r.Output))))
+				line("red check", strings.TrimSpace(r.Name+"\n"+headlineAbove(r)+strings.TrimSpace(text.Plain(r.Output))))
 			}
 		}
 	}
@@ -201,10 +203,10 @@ func place(line func(name, value string), t *ralph.Task) {
 	line("worktree", r.Place.Dir)
 	branch := r.Place.Branch
 	if branch != "" && r.Place.Base != "" {
-		branch += fmt.Sprintf(" (from %s)", Short(r.Place.Base))
+		branch += fmt.Sprintf(" (from %s)", text.ShortHash(r.Place.Base))
 	}
 	line("branch", branch)
-	line("commit", Short(r.Commit))
+	line("commit", text.ShortHash(r.Commit))
 	line("merge", mergeState(t))
 	if m := r.Queue.Merged; m != nil && m.Conflict != nil {
 		for _, f := range m.Conflict.Files {
@@ -231,10 +233,10 @@ func mergeState(t *ralph.Task) string {
 	case "":
 		return ""
 	case ralph.MergeMerged:
-		words = fmt.Sprintf("merged as %s (%s)", Short(q.Commit), MergeHow(t, ""))
+		words = fmt.Sprintf("merged as %s (%s)", text.ShortHash(q.Commit), MergeHow(t, ""))
 	case ralph.MergeConflict, ralph.MergeRed:
 		if q.Resolves > 0 {
-			words += ", " + Plural(q.Resolves, "try to resolve it", "tries to resolve it")
+			words += ", " + text.Plural(q.Resolves, "try to resolve it", "tries to resolve it")
 		}
 	}
 	if q.GaveUp != "" && q.State != ralph.MergeMerged {
@@ -244,7 +246,7 @@ func mergeState(t *ralph.Task) string {
 }
 
 func stuckWords(t *ralph.Task) string {
-	return fmt.Sprintf("may be stuck: %s without a change", Count(t.Run.Unchanged, "iteration"))
+	return fmt.Sprintf("may be stuck: %s without a change", text.Count(t.Run.Unchanged, "iteration"))
 }
 
 // TaskList is `ralph task list`: a row for each task, in plan order, with what it
@@ -254,7 +256,7 @@ func TaskList(s *ralph.State) string {
 		return "No tasks. `ralph plan <spec>` makes some, `ralph task add <name>` one by hand.\n"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s of %s:\n", Count(len(s.Plan.Tasks), "task"), OrNone(s.Plan.File))
+	fmt.Fprintf(&b, "%s of %s:\n", text.Count(len(s.Plan.Tasks), "task"), cmp.Or(s.Plan.File, "no spec"))
 	for _, t := range s.Plan.Tasks {
 		fmt.Fprintf(&b, "  %-8s%-9s%s", t.ID, t.Status, OneLine(t.Name))
 		if len(t.Deps) > 0 && !t.Status.Ended() {
@@ -279,14 +281,6 @@ func TaskList(s *ralph.State) string {
 		fmt.Fprintf(&b, "  %-8s%-9s%s\n", i.ID, "issue", OneLine(i.Desc))
 	}
 	return b.String()
-}
-
-// OrNone is a file, or the word for none.
-func OrNone(file string) string {
-	if file == "" {
-		return "no spec"
-	}
-	return file
 }
 
 // Unneeded says how many tasks of the plan were done before.

@@ -7,16 +7,11 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Clip shortens a text to at most n runes.
-func Clip(s string, n int) string {
-	s = OneLine(s)
-	if runes := []rune(s); len(runes) > n {
-		return strings.TrimSpace(string(runes[:n-1])) + "…"
-	}
-	return s
-}
+func Clip(s string, n int) string { return text.Clip(OneLine(s), n) }
 
 // Many writes a large number: 950, 12.3k, 4.5M.
 func Many(n int64) string {

@@ -9,6 +9,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/status"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Ready is a task that would start now, with each part of its score (B-047).
@@ -42,7 +43,7 @@ func ScoreParts(p policy.Points, w policy.Scoring) []ScorePart {
 	}
 	retries := "no retry so far"
 	if w.Retry != 0 && p.Retry != 0 {
-		retries = fmt.Sprintf("%s so far, %+d each", ralph.Count(p.Retry/w.Retry, "retry"), w.Retry)
+		retries = fmt.Sprintf("%s so far, %+d each", text.Count(p.Retry/w.Retry, "retry"), w.Retry)
 	}
 	is := func(points int, yes, no string) string {
 		if points != 0 {

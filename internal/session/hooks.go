@@ -17,6 +17,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -191,6 +192,6 @@ func (x *Session) closeHooks(ctx context.Context) {
 	long := time.AfterFunc(2*time.Second, func() { x.console.Note("waiting for hooks that are not done (Ctrl+C ends them)") })
 	defer long.Stop()
 	if left := x.hooks.after.Close(ctx); left > 0 {
-		x.console.Note("hooks: %s left for the next start", ralph.Count(left, "call"))
+		x.console.Note("hooks: %s left for the next start", text.Count(left, "call"))
 	}
 }

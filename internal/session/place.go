@@ -8,8 +8,8 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/profile"
-	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/sandbox"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/ralph-loop/ralph/internal/worktree"
 )
@@ -100,12 +100,12 @@ func (x *Session) lookAtDirt(ctx context.Context, s *ralph.State, resumed bool) 
 		return nil
 	}
 	if x.isolated {
-		x.Notices = append(x.Notices, "your checkout has changes ("+report.Few(dirty, 3, ", ")+"): agents do not see them, and ralph does not touch them; "+
+		x.Notices = append(x.Notices, "your checkout has changes ("+text.List(dirty, 3)+"): agents do not see them, and ralph does not touch them; "+
 			"finished work that needs these files waits on its branch until you have committed or stashed them")
 		return nil
 	}
 	return &ralph.Refusal{
-		Why:  "the work tree has changes that are not committed:\n  " + report.Few(dirty, 10, "\n  ") + "\nralph would put them into the first spec's commit",
+		Why:  "the work tree has changes that are not committed:\n  " + text.Few(dirty, 10, "\n  ") + "\nralph would put them into the first spec's commit",
 		Hint: "commit them (git add -A && git commit), stash them (git stash -u), or take them along on purpose with --allow-dirty",
 		Kind: ralph.ErrUsage,
 	}
@@ -131,7 +131,7 @@ func (x *Session) needsCheckout(s *ralph.State) error {
 	}
 	why := fmt.Sprintf("the plan of %s has work in worktrees that is not merged yet", s.Plan.File)
 	if len(ids) > 0 {
-		why += ": " + report.Few(ids, 5, ", ")
+		why += ": " + text.List(ids, 5)
 	}
 	hint := "`ralph autopilot` goes on with it; `ralph plan " + s.Plan.File + " --force` begins anew in your checkout"
 	if x.Mode == "agent" {

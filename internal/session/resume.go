@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -44,7 +45,7 @@ func (x *Session) askToResume() error {
 	}
 	x.Fresh = !yes(x.Env.Stdout, x.Env.Stdin, fmt.Sprintf(
 		"Session %s of %s was interrupted: %s done, %s spent.\nResume interrupted session? [Y/n] ",
-		s.Session.ID, s.Session.StartedAt.Local().Format("2006-01-02 15:04"), ralph.Count(s.Session.Count.TasksDone, "task"), s.Session.Usage.Dollars()))
+		s.Session.ID, s.Session.StartedAt.Local().Format("2006-01-02 15:04"), text.Count(s.Session.Count.TasksDone, "task"), s.Session.Usage.Dollars()))
 	return nil
 }
 

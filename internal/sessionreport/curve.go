@@ -6,71 +6,45 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/chart"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// curve is what was spent over time, as steps in a box of 1000 by 100.
-type curve struct {
-	Name, Total string
-	Line, Area  string // paths
-	Ticks       []tick
-	Top         string // the value at the upper border
-}
-
-// drawCurve is nil when nothing was spent.
-func drawCurve(name string, r *Result, value func(Point) float64, words func(float64) string) *curve {
-	points := r.Spending
-	if len(points) == 0 || value(points[len(points)-1]) == 0 {
-		return nil
-	}
-	ax := newAxis(r.Spans, r.Facts.From, r.Facts.To)
-	most := value(points[len(points)-1])
-	top := roundUp(most)
-	var b strings.Builder
-	b.WriteString("M0 100")
-	x := 0.0
-	for _, p := range points {
-		x = 10 * ax.at(p.At)
-		fmt.Fprintf(&b, "H%.1fV%.1f", x, 100-100*value(p)/top)
-	}
-	fmt.Fprintf(&b, "H1000")
-	return &curve{Name: name, Total: words(most), Line: b.String(), Area: b.String() + "V100H0Z", Ticks: ax.ticks(17), Top: words(top)}
-}
-
-// roundUp is the next round number: a few steps in each power of ten.
-func roundUp(v float64) float64 {
-	unit := 1.0
-	for unit > v {
-		unit /= 10
-	}
-	for unit*10 < v {
-		unit *= 10
-	}
-	for _, f := range []float64{1, 1.5, 2, 2.5, 3, 4, 5, 6, 8} {
-		if unit*f >= v {
-			return unit * f
+// drawCurves are what was spent over time; what was not spent is left out.
+func drawCurves(r *Result) []chart.Chart {
+	var out []chart.Chart
+	for _, x := range []struct {
+		name  string
+		value func(Point) float64
+		word  func(float64) string
+	}{
+		{"Cost", func(p Point) float64 { return p.Cost }, dollars},
+		{"Tokens", func(p Point) float64 { return float64(p.Tokens) }, thousands},
+	} {
+		if len(r.Spending) == 0 || x.value(r.Spending[len(r.Spending)-1]) == 0 {
+			continue
 		}
+		total := x.word(x.value(r.Spending[len(r.Spending)-1]))
+		ax := r.axis()
+		points := make([]chart.Point, len(r.Spending))
+		for i, p := range r.Spending {
+			points[i] = chart.Point{X: ax.At(p.At), Value: x.value(p)}
+		}
+		c := chart.Chart{
+			ID: "curve-" + strings.ToLower(x.name), Title: x.name + " over time", Total: total + " in all", X: ax.Ticks(17),
+			Desc: fmt.Sprintf("What was spent up to each moment, %s in all.", total),
+		}
+		out = append(out, c.Steps(points, 0, chart.Scale{Whole: x.name == "Tokens", Word: x.word}))
 	}
-	return unit * 10
-}
-
-// histogram is how many tasks took how many iterations.
-type histogram struct {
-	Bars []column
-}
-
-// column is one bar of it, in per cent of width and height.
-type column struct {
-	X, W, Y, H   string
-	Name, Number string
-	Mid          string // of the bar, for the words
-	Title        string
+	return out
 }
 
 // mostColumns bounds the bars; beyond that one bar is several numbers.
 const mostColumns = 12
 
-func drawIterations(tasks []TaskRow) *histogram {
+// drawIterations is how many tasks took how many iterations.
+func drawIterations(tasks []TaskRow) *chart.Chart {
 	most := 0
 	for _, t := range tasks {
 		most = max(most, t.Iterations)
@@ -79,54 +53,32 @@ func drawIterations(tasks []TaskRow) *histogram {
 		return nil
 	}
 	width := (most + mostColumns - 1) / mostColumns
-	counts := make([]int, (most+width-1)/width)
-	high := 0
+	counts := make([]float64, (most+width-1)/width)
 	for _, t := range tasks {
 		if t.Iterations > 0 {
-			i := (t.Iterations - 1) / width
-			counts[i]++
-			high = max(high, counts[i])
+			counts[(t.Iterations-1)/width]++
 		}
 	}
-	h := &histogram{}
-	room := 100 / float64(max(len(counts), 4))
-	for i, n := range counts {
-		name := fmt.Sprint(i*width + 1)
+	columns := make([]chart.Column, len(counts))
+	for i := range columns {
+		columns[i] = chart.Column{Name: fmt.Sprint(i*width + 1), Long: text.Count(i*width+1, "iteration")}
 		if width > 1 {
-			name = fmt.Sprintf("%d-%d", i*width+1, (i+1)*width)
-		}
-		height := 80 * float64(n) / float64(high)
-		h.Bars = append(h.Bars, column{
-			X: percent(room * (float64(i) + 0.1)), W: percent(room * 0.8), Y: percent(100 - height), H: percent(height),
-			Name: name, Number: number(n), Mid: percent(room * (float64(i) + 0.5)),
-			Title: fmt.Sprintf("%s took %s", report.Count(n, "task"), report.Plural(i*width+1, "iteration", "iterations")),
-		})
-		if width > 1 {
-			h.Bars[i].Title = fmt.Sprintf("%s took %s iterations", report.Count(n, "task"), name)
+			columns[i].Name = fmt.Sprintf("%d-%d", i*width+1, (i+1)*width)
+			columns[i].Long = columns[i].Name + " iterations"
 		}
 	}
-	return h
+	c := chart.Chart{ID: "iterations", Title: "Iterations a task", Desc: "Columns of tasks by the number of their iterations."}.
+		Columns(columns, []chart.Series{{Name: "tasks", Class: "series-1", Values: counts}}, chart.Scale{Whole: true, Sums: true, Word: func(v float64) string { return fmt.Sprint(v) }})
+	return &c
 }
 
-// segment is a part of the bar of statuses.
-type segment struct {
-	Class, Name, X, W string
-	N                 int
-}
-
-func drawStatus(f Figures) []segment {
-	var out []segment
-	x := 0.0
+// drawStatus is what became of the tasks.
+func drawStatus(f Figures) []chart.Share {
+	var parts []chart.Share
 	for _, s := range []ralph.TaskStatus{ralph.TaskDone, ralph.TaskActive, ralph.TaskPending, ralph.TaskSkipped, ralph.TaskBlocked, ralph.TaskTimeout, ralph.TaskFailed} {
-		n := f.TasksByStatus[string(s)]
-		if n == 0 {
-			continue
-		}
-		w := 100 * float64(n) / float64(f.Tasks)
-		out = append(out, segment{string(s), report.EndedWord(s), percent(x), percent(w), n})
-		x += w
+		parts = append(parts, chart.Share{Status: string(s), Name: report.EndedWord(s), N: f.TasksByStatus[string(s)]})
 	}
-	return out
+	return chart.Shares(parts)
 }
 
 // dollars writes the values of the cost curve.

@@ -9,6 +9,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/status"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // mostPoints bounds the points of spending: a curve needs no more.
@@ -151,7 +152,7 @@ func (d *draft) why(r *row, x TaskRow) string {
 		return "at work when this was written"
 	case ralph.TaskPending:
 		if waits := d.waitsFor(r.task); len(waits) > 0 {
-			return "waits for " + report.Some(waits, 5)
+			return "waits for " + text.List(waits, 5)
 		}
 		if !r.touched {
 			return "not begun"
@@ -181,7 +182,7 @@ func whyDone(r *row, x TaskRow) string {
 			words += ": its work takes tests away, and a person has to look first"
 		}
 	case ralph.MergeConflict:
-		words += ", not merged: it conflicts in " + report.Some(x.Conflicts, 3)
+		words += ", not merged: it conflicts in " + text.List(x.Conflicts, 3)
 	case ralph.MergeRed:
 		words += ", not merged: the checks are red on the merged tree"
 	}

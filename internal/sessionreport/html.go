@@ -1,16 +1,22 @@
 package sessionreport
 
 import (
+	"context"
 	"embed"
 	"fmt"
 	"html/template"
 	"io"
+	"net/url"
 	"strings"
 	"time"
 
+	"github.com/a-h/templ"
+
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/chart"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 //go:embed templates/report.html templates/report.css
@@ -23,11 +29,11 @@ type Page struct {
 	End, EndClass, Branch  string
 	Style                  template.CSS
 	Figures                []figure
-	Status                 []segment
+	Status                 []chart.Share
 	Needs                  []NeedRow
-	Gantt                  *gantt
-	Curves                 []*curve
-	Iterations             *histogram
+	Timeline               *chart.Timeline
+	Curves                 []chart.Chart
+	Iterations             *chart.Chart
 	Tasks                  []taskCells
 	Why                    []explained
 	Smooth                 string // tells of the tasks that need no explanation
@@ -89,7 +95,7 @@ func (r *Result) HTML(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("report: read style: %w", err)
 	}
-	t, err := template.ParseFS(templates, "templates/report.html")
+	t, err := template.New("report.html").Funcs(drawings()).ParseFS(templates, "templates/report.html")
 	if err != nil {
 		return fmt.Errorf("report: parse page: %w", err)
 	}
@@ -101,13 +107,30 @@ func (r *Result) HTML(w io.Writer) error {
 	return nil
 }
 
+// drawings are what a template draws with: SVG in which all words are escaped.
+func drawings() template.FuncMap {
+	draw := func(c templ.Component) (template.HTML, error) {
+		var b strings.Builder
+		err := c.Render(context.Background(), &b)
+		return template.HTML(b.String()), err // escaped by templ
+	}
+	link := func(id string) string { return "#" + url.PathEscape(id) }
+	return template.FuncMap{
+		"plot":  func(c chart.Chart) (template.HTML, error) { return draw(chart.Plot(c)) },
+		"lanes": func(t *chart.Timeline) (template.HTML, error) { return draw(chart.Lanes(t, link)) },
+		"statuses": func(parts []chart.Share) (template.HTML, error) {
+			return draw(chart.Statuses(parts, "tasks by status"))
+		},
+	}
+}
+
 // Page is the report in words and places. It shares nothing with the result.
 func (r *Result) Page() Page {
 	at := r.clock()
 	h := r.Sessions[len(r.Sessions)-1]
 	p := Page{
 		Mode: h.Mode, EndClass: endClass(h), Day: day(r.Facts.To), Figures: r.keyFigures(), Status: drawStatus(r.Figures),
-		Needs: r.Needs, Gantt: drawGantt(r, at), Iterations: drawIterations(r.Tasks),
+		Needs: r.Needs, Timeline: drawTimeline(r, at), Curves: drawCurves(r), Iterations: drawIterations(r.Tasks),
 		First: r.Facts.First, Last: r.Facts.Last, Hash: r.Facts.Hash[:min(16, len(r.Facts.Hash))], Version: h.Version,
 	}
 	p.Title, p.When, p.End = r.headline()
@@ -117,14 +140,6 @@ func (r *Result) Page() Page {
 	}
 	if h.Branch != "" {
 		p.Branch = fmt.Sprintf("%s for %s", h.Branch, report.BaseWords(h.Base))
-	}
-	for _, c := range []*curve{
-		drawCurve("cost", r, func(x Point) float64 { return x.Cost }, dollars),
-		drawCurve("tokens", r, func(x Point) float64 { return float64(x.Tokens) }, thousands),
-	} {
-		if c != nil {
-			p.Curves = append(p.Curves, c)
-		}
 	}
 	troubled := r.troubled()
 	known := map[ralph.TaskID]bool{}
@@ -163,7 +178,7 @@ func cellsOf(t *TaskRow, explained bool) taskCells {
 	c := taskCells{
 		ID: string(t.ID), Name: report.Clip(t.Name, 120), Status: string(t.Status), Word: t.word(report.EndedWord(t.Status)), Explained: explained,
 		Iterations: number(t.Iterations), Retries: number(t.Retries), Work: workWords(t.WorkSeconds), Cost: moneyWords(t.Cost),
-		Merge: t.stateWords(), Commit: report.Short(t.Commit),
+		Merge: t.stateWords(), Commit: text.ShortHash(t.Commit),
 	}
 	if t.Tokens > 0 {
 		c.Tokens = report.Many(t.Tokens)
@@ -172,7 +187,7 @@ func cellsOf(t *TaskRow, explained bool) taskCells {
 	case ralph.MergeConflict, ralph.MergeRed:
 		c.MergeClass = "bad"
 	case ralph.MergeMerged:
-		c.Commit = report.Short(t.MergeCommit)
+		c.Commit = text.ShortHash(t.MergeCommit)
 	}
 	return c
 }

@@ -115,7 +115,7 @@ func TestHTML(t *testing.T) {
 	raw, p := page(t, storytest.Tell(t, r))
 	for _, want := range []string{
 		"failed: 1 failed, 1 timed out, 1 can never start", "What the slots did", "slot 1", "slot 2", "slot 3", "merges",
-		"cost", "tokens", "iterations a task", "Why each task is as it is", "Needs you", "ralph task retry t-0006",
+		"Cost over time", "Tokens over time", "Iterations a task", "Why each task is as it is", "Needs you", "ralph task retry t-0006",
 		"resolve t-0002", "a person was asked", "Questions and decisions", "Decisions by rule", "Settings", "ralph verify",
 	} {
 		if !strings.Contains(p.text, want) {
@@ -126,7 +126,7 @@ func TestHTML(t *testing.T) {
 		t.Error("a name is not shown as it is")
 	}
 	for _, class := range []string{"done", "failed", "timeout", "resolve", "merged", "conflict"} {
-		if !strings.Contains(string(raw), `<rect class="`+class+`"`) {
+		if !strings.Contains(string(raw), `<rect data-status="`+class+`"`) {
 			t.Errorf("no bar is %s", class)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Markdown writes the report for a pull request or a wiki: GitHub's dialect.
@@ -59,7 +60,7 @@ func (r *Result) taskTable() report.Table {
 		}
 		t.Rows = append(t.Rows, []string{
 			string(x.ID), report.Clip(x.Name, 100), x.word(string(x.Status)), number(x.Iterations), number(x.Retries), workWords(x.WorkSeconds),
-			moneyWords(x.Cost), x.stateWords(), report.Short(commit),
+			moneyWords(x.Cost), x.stateWords(), text.ShortHash(commit),
 		})
 	}
 	return t
@@ -115,7 +116,7 @@ func (r *Result) markdownWhy(b *strings.Builder, at clockFormat) {
 
 // smoothWords tells of the n tasks that need no explanation.
 func (r *Result) smoothWords(n int) string {
-	words := fmt.Sprintf("%s done", report.Plural(n, "other task was", "other tasks were"))
+	words := fmt.Sprintf("%s done", text.Plural(n, "other task was", "other tasks were"))
 	if len(r.Merges) > 0 {
 		words += " and merged"
 	}

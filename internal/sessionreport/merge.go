@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // addMerge folds the merge queue, landing, and what people do with tasks.
@@ -58,7 +59,7 @@ func (d *draft) addRecovery(e ralph.Event) {
 		r := d.again(f.ID)
 		words := "a person undid its work"
 		if f.Revert != "" {
-			words += ", by the commit " + report.Short(f.Revert)
+			words += ", by the commit " + text.ShortHash(f.Revert)
 		}
 		r.Commit, r.Findings = "", nil
 		r.note(at, "B-078", words)
@@ -125,16 +126,16 @@ func (d *draft) conflict(f ralph.Merged, x *stage, at time.Time) {
 			r.Conflicts = append(r.Conflicts, p)
 		}
 	}
-	words := "conflicts with what is merged, in " + report.Some(files, 5)
+	words := "conflicts with what is merged, in " + text.List(files, 5)
 	if n := len(f.Members); n > 1 {
-		words = fmt.Sprintf("in a batch of %d it conflicts in %s", n, report.Some(files, 5))
+		words = fmt.Sprintf("in a batch of %d it conflicts in %s", n, text.List(files, 5))
 	}
 	r.note(at, "X-72", words)
 }
 
 // mergeDone is a merge that counts.
 func (d *draft) mergeDone(id ralph.TaskID, x *stage, commit string, at time.Time) {
-	d.mark(id, "merged", report.Short(commit), at)
+	d.mark(id, "merged", text.ShortHash(commit), at)
 	outcome := "clean"
 	if x.how == "fast-forward" {
 		outcome = x.how
@@ -221,7 +222,7 @@ func (d *draft) landed(f ralph.Landed, at time.Time) {
 	switch {
 	case f.How != "" && f.How != "already":
 		d.landings = append(d.landings, LandingRow{At: at, From: f.From, Tip: f.To, How: f.How, Tasks: d.merged})
-		d.marks = append(d.marks, Mark{At: at, Lane: "merge", Kind: "landed", Text: report.Short(f.To)})
+		d.marks = append(d.marks, Mark{At: at, Lane: "merge", Kind: "landed", Text: text.ShortHash(f.To)})
 		d.merged = 0
 	case len(held) > 0 && !waits:
 		d.landings = append(d.landings, LandingRow{At: at, From: f.From, Tip: f.To, Held: held})

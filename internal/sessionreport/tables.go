@@ -10,6 +10,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // mostRows bounds every table but that of the tasks.
@@ -75,7 +76,7 @@ func (r *Result) mergeTable(at clockFormat) report.Table {
 			left++
 			continue
 		}
-		who := report.Some(idWords(m.Members), 4)
+		who := text.List(idWords(m.Members), 4)
 		if len(m.Members) == 0 {
 			who = "the base branch's own commits"
 		}
@@ -83,10 +84,10 @@ func (r *Result) mergeTable(at clockFormat) report.Table {
 		if m.WaitSeconds > 0 {
 			wait = lasted(m.WaitSeconds)
 		}
-		t.Add(mostRows, at.at(m.At), who, m.Outcome, report.Short(m.Commit), wait, lasted(m.TookSeconds), mergeWhat(m))
+		t.Add(mostRows, at.at(m.At), who, m.Outcome, text.ShortHash(m.Commit), wait, lasted(m.TookSeconds), mergeWhat(m))
 	}
 	if left > 0 {
-		t.Note = strings.TrimSpace(fmt.Sprintf("%s more went through without a word: each is with its task. %s", report.Plural(left, "merge", "merges"), t.Note))
+		t.Note = strings.TrimSpace(fmt.Sprintf("%s more went through without a word: each is with its task. %s", text.Plural(left, "merge", "merges"), t.Note))
 	}
 	return t
 }
@@ -96,11 +97,11 @@ func mergeWhat(m MergeRow) string {
 	case m.Error != "":
 		return m.Error
 	case len(m.Files) > 0 && m.Misfit != "" && len(m.Members) > 1:
-		return fmt.Sprintf("%s conflicts in %s", m.Misfit, report.Some(m.Files, 5))
+		return fmt.Sprintf("%s conflicts in %s", m.Misfit, text.List(m.Files, 5))
 	case len(m.Files) > 0:
-		return "in " + report.Some(m.Files, 5)
+		return "in " + text.List(m.Files, 5)
 	case len(m.Checks) > 0:
-		return "red on the merged tree: " + report.Some(m.Checks, 5)
+		return "red on the merged tree: " + text.List(m.Checks, 5)
 	}
 	return ralph.PassedOverWords(m.PassedOver)
 }
@@ -118,18 +119,18 @@ func (r *Result) landingTable(at clockFormat) report.Table {
 	const few = 40
 	for i, l := range r.Landings {
 		if len(l.Held) > 0 {
-			words := "waited: in the way " + report.Some(l.Held, 5)
+			words := "waited: in the way " + text.List(l.Held, 5)
 			if !l.To.IsZero() {
 				words += ", for " + lasted(l.To.Sub(l.At).Seconds())
 			}
-			t.Add(mostRows, at.at(l.At), words, report.Short(l.From), report.Short(l.Tip), "")
+			t.Add(mostRows, at.at(l.At), words, text.ShortHash(l.From), text.ShortHash(l.Tip), "")
 			continue
 		}
 		if len(r.Landings) > few && i < len(r.Landings)-few {
 			t.Note = "The earlier ones that went through are in the JSON."
 			continue
 		}
-		t.Add(mostRows, at.at(l.At), l.How, report.Short(l.From), report.Short(l.Tip), fmt.Sprint(l.Tasks))
+		t.Add(mostRows, at.at(l.At), l.How, text.ShortHash(l.From), text.ShortHash(l.Tip), fmt.Sprint(l.Tasks))
 	}
 	return t
 }
@@ -318,7 +319,7 @@ func (r *Result) headline() (title, when, end string) {
 	h := r.Sessions[len(r.Sessions)-1]
 	title = string(h.ID)
 	if len(r.Sessions) > 1 {
-		title = report.Plural(len(r.Sessions), "session", "sessions")
+		title = text.Plural(len(r.Sessions), "session", "sessions")
 	}
 	first := r.Sessions[0].StartedAt.UTC()
 	last := cmp.Or(h.EndedAt, r.Facts.To).UTC()

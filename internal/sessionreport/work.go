@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // addWork folds what happens to tasks.
@@ -297,6 +298,6 @@ func (d *draft) committed(f ralph.Committed, at time.Time) {
 	}
 	r.Commit, r.Findings = f.Commit, f.Weakened
 	if len(f.Weakened) > 0 {
-		r.note(at, "P-14", fmt.Sprintf("its work takes tests away (%s): a person has to look before it is merged", report.Count(len(f.Weakened), "finding")))
+		r.note(at, "P-14", fmt.Sprintf("its work takes tests away (%s): a person has to look before it is merged", text.Count(len(f.Weakened), "finding")))
 	}
 }

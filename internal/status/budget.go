@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // nearlyAll is the share of a budget from which people are warned.
@@ -66,7 +67,7 @@ func budgetOf(b report.Budget, scope string, task ralph.TaskID, u ralph.Usage, t
 	add("cost", u.Cost, b.Cost, reserved.Cost, fmt.Sprintf("%s of %s", ralph.Dollars(u.Cost), ralph.Dollars(b.Cost)))
 	add("tokens", float64(paid(u)), float64(b.Tokens), float64(paid(reserved)), fmt.Sprintf("%s of %s tokens", report.Many(paid(u)), report.Many(b.Tokens)))
 	add("time", spent.Seconds(), b.Time.Seconds(), 0, fmt.Sprintf("%s of %s", ralph.Elapsed(spent), ralph.Elapsed(b.Time)))
-	add("iterations", float64(turns), float64(b.Iterations), 0, fmt.Sprintf("%d of %s", turns, report.Count(b.Iterations, "iteration")))
+	add("iterations", float64(turns), float64(b.Iterations), 0, fmt.Sprintf("%d of %s", turns, text.Count(b.Iterations, "iteration")))
 	return out
 }
 

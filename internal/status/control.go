@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // What `ralph status` says of modes, pauses, retries, limits and the context window.
@@ -72,7 +73,7 @@ func pauseWords(s *ralph.State, now time.Time) string {
 	case ralph.PausePerson:
 		return "by a person; `ralph resume` lets it go on"
 	case ralph.PauseFailures:
-		return fmt.Sprintf("%s in a row failed; `ralph resume` lets it go on", report.Count(x.TaskFailures, "task"))
+		return fmt.Sprintf("%s in a row failed; `ralph resume` lets it go on", text.Count(x.TaskFailures, "task"))
 	case ralph.PauseLimits:
 		if away := awayWords(s, now); away != "" {
 			return away

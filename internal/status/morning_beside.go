@@ -6,6 +6,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // mostBeside bounds what is told beside the work; the newest count.
@@ -67,6 +68,6 @@ func (n *Night) besides(e ralph.Event, s *ralph.State) {
 	case ralph.ViewUnreadable:
 		say("file", "", "%s", report.UnreadableWords(f))
 	case ralph.JournalCut:
-		say("note", "", "the journal was cut: %s; %s moved to %s", f.Why, report.Count(f.Lines, "line"), f.File)
+		say("note", "", "the journal was cut: %s; %s moved to %s", f.Why, text.Count(f.Lines, "line"), f.File)
 	}
 }

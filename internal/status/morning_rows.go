@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // gather sorts specs and tasks into what landed, what needs a person and what is not
@@ -85,7 +86,7 @@ func (m *Morning) specs(s *ralph.State, taken map[ralph.TaskID]bool, n *Night) {
 					}
 				}
 				if row.Why = "not planned yet"; len(s.Plan.Tasks) > 0 {
-					row.Why = fmt.Sprintf("%d of %s done", done, report.Count(len(s.Plan.Tasks), "task"))
+					row.Why = fmt.Sprintf("%d of %s done", done, text.Count(len(s.Plan.Tasks), "task"))
 				}
 			}
 			row.Why = cmp.Or(row.Why, "waits in the inbox")
@@ -106,13 +107,13 @@ func openTask(s *ralph.State, t *ralph.Task) OpenRow {
 	case t.Status == ralph.TaskDone && q == ralph.MergeMerged:
 		row.Status, row.Why = "merging", "merged, and not landed on "+baseOf(s)+" yet"
 		if i := s.Plan.Integration; i != nil && len(i.Held) > 0 {
-			row.Why += ": " + report.Some(i.Held, 3)
+			row.Why += ": " + text.List(i.Held, 3)
 		}
 	case t.Status == ralph.TaskDone:
 		row.Status, row.Why = "merging", "done, not merged yet: "+string(q)
 	case t.Status == ralph.TaskPending:
 		if waits := unmet(s, t); len(waits) > 0 {
-			row.Why = "waits for " + report.Some(waits, 3)
+			row.Why = "waits for " + text.List(waits, 3)
 		}
 		row.Why = cmp.Or(row.Why, "not begun")
 	case t.Status == ralph.TaskActive:
@@ -276,7 +277,7 @@ func (m *Morning) finish(nothing bool) {
 	if m.Empty {
 		m.Line = "nothing happened, and nothing waits for you"
 		if f.Open > 0 {
-			m.Line = fmt.Sprintf("nothing happened; %s", report.Plural(f.Open, "thing is not done", "things are not done"))
+			m.Line = fmt.Sprintf("nothing happened; %s", text.Plural(f.Open, "thing is not done", "things are not done"))
 		}
 		return
 	}
@@ -289,16 +290,16 @@ func (m *Morning) sentence() string {
 	var parts []string
 	switch {
 	case f.Specs > 0 && f.Tasks > 0:
-		parts = append(parts, fmt.Sprintf("%s and %s landed", report.Count(f.Specs, "spec"), report.Count(f.Tasks, "task")))
+		parts = append(parts, fmt.Sprintf("%s and %s landed", text.Count(f.Specs, "spec"), text.Count(f.Tasks, "task")))
 	case f.Tasks > 0:
-		parts = append(parts, report.Count(f.Tasks, "task")+" landed")
+		parts = append(parts, text.Count(f.Tasks, "task")+" landed")
 	case f.Specs > 0:
-		parts = append(parts, report.Count(f.Specs, "spec")+" landed")
+		parts = append(parts, text.Count(f.Specs, "spec")+" landed")
 	default:
 		parts = append(parts, "nothing landed")
 	}
 	if f.Needs > 0 {
-		parts = append(parts, report.Plural(f.Needs, "waits for you", "wait for you"))
+		parts = append(parts, text.Plural(f.Needs, "waits for you", "wait for you"))
 	}
 	if f.Still > 0 {
 		words := fmt.Sprintf("%d stood still", f.Still)

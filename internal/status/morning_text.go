@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 const (
@@ -67,13 +68,13 @@ func (r *LandedRow) Words() (name, commit, took string) {
 	if r.Task != "" {
 		name = string(r.Task) + " " + r.Name
 	}
-	commit = report.Short(r.Commit)
+	commit = text.ShortHash(r.Commit)
 	var parts []string
 	if len(r.Tasks) > 0 && r.Task == "" {
-		parts = append(parts, report.Count(len(r.Tasks), "task"))
+		parts = append(parts, text.Count(len(r.Tasks), "task"))
 	}
 	if r.Tries > 0 {
-		parts = append(parts, report.Plural(r.Tries, "try", "tries"))
+		parts = append(parts, text.Plural(r.Tries, "try", "tries"))
 	}
 	switch {
 	case r.Nothing:

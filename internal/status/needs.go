@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Need is one thing that waits for a person, with the command that helps.
@@ -27,7 +28,7 @@ func Needs(s *ralph.State, engine Engine, now time.Time) []Need {
 	if live && x.Want == ralph.WantPause {
 		switch kind := pauseKind(s); {
 		case kind == ralph.PauseFailures:
-			what := fmt.Sprintf("paused: %s failed in a row: %s", report.Count(x.TaskFailures, "task"), report.IDs(x.Streak))
+			what := fmt.Sprintf("paused: %s failed in a row: %s", text.Count(x.TaskFailures, "task"), report.IDs(x.Streak))
 			out = append(out, Need{Kind: "failures", Tasks: x.Streak, What: what, Command: "ralph task retry <task>, then ralph resume"})
 		case kind == ralph.PauseLimits && login(s, now) != nil:
 			l := login(s, now)
@@ -62,7 +63,7 @@ func Needs(s *ralph.State, engine Engine, now time.Time) []Need {
 		if !x.Live() {
 			command = "commit or stash what is in the way, then: git merge --ff-only " + l.Branch
 		}
-		what := fmt.Sprintf("%s does not land on %s: %s", l.Branch, report.BaseWords(l.Base), report.OneLine(report.Some(l.Held, 5)))
+		what := fmt.Sprintf("%s does not land on %s: %s", l.Branch, report.BaseWords(l.Base), report.OneLine(text.List(l.Held, 5)))
 		out = append(out, Need{Kind: "landing", What: what, Command: command})
 	}
 	return out

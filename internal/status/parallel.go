@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // slots are the busy slots, by number.
@@ -40,7 +41,7 @@ func progressless(s *ralph.State, t *ralph.Task) string {
 	if report.SettingsOf(s.Session.Config).OnlyCommits {
 		what = "commit"
 	}
-	return report.Count(t.Run.Unchanged, "iteration") + " without a " + what
+	return text.Count(t.Run.Unchanged, "iteration") + " without a " + what
 }
 
 // mergeQueue are the done tasks whose work is not merged yet, in order of arrival.
@@ -108,7 +109,7 @@ func unfitWords(t *ralph.Task) string {
 	q := t.Run.Queue
 	switch {
 	case q.Merged != nil && q.Merged.Conflict != nil:
-		return "conflicts in " + report.OneLine(report.Some(report.ConflictPaths(q.Merged.Conflict), 3))
+		return "conflicts in " + report.OneLine(text.List(report.ConflictPaths(q.Merged.Conflict), 3))
 	case q.State == ralph.MergeRed:
 		return "red on the merged tree"
 	}
@@ -147,7 +148,7 @@ func crewStatus(line writer, s *ralph.State, engine Engine, now time.Time) {
 		line("Landing", "%s", landingWords(l))
 	}
 	if n := s.Session.TaskFailures; n > 0 {
-		line("Failed", "%s in a row: %s", report.Count(n, "task"), report.IDs(s.Session.Streak))
+		line("Failed", "%s in a row: %s", text.Count(n, "task"), report.IDs(s.Session.Streak))
 	}
 }
 
@@ -187,11 +188,11 @@ func landingWords(l *LandingRecord) string {
 	base := report.BaseWords(l.Base)
 	switch {
 	case l.Moved != "":
-		return fmt.Sprintf("%s went on to %s: its commits are merged into %s first", base, report.Short(l.Moved), l.Branch)
+		return fmt.Sprintf("%s went on to %s: its commits are merged into %s first", base, text.ShortHash(l.Moved), l.Branch)
 	case len(l.Held) > 0:
-		return fmt.Sprintf("%s waits at %s, finished work is on %s at %s; in the way: %s", base, report.Short(l.Landed), l.Branch, report.Short(l.Tip), report.OneLine(report.Some(l.Held, 5)))
+		return fmt.Sprintf("%s waits at %s, finished work is on %s at %s; in the way: %s", base, text.ShortHash(l.Landed), l.Branch, text.ShortHash(l.Tip), report.OneLine(text.List(l.Held, 5)))
 	}
-	return fmt.Sprintf("%s is at %s, %s at %s lands next", base, report.Short(l.Landed), l.Branch, report.Short(l.Tip))
+	return fmt.Sprintf("%s is at %s, %s at %s lands next", base, text.ShortHash(l.Landed), l.Branch, text.ShortHash(l.Tip))
 }
 
 // mergeAsked reports whether a gate is open about a task's merge.

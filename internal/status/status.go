@@ -5,12 +5,14 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Engine is what is known of the process that works in the repository.
@@ -47,7 +49,7 @@ func Text(s *ralph.State, engine Engine, now time.Time) string {
 		if !engine.Alive {
 			running = s.Running(s.At)
 		}
-		fmt.Fprintf(&b, "Session: %s completed, %s spent, %s elapsed\n\n", report.Count(x.Completed, "spec"),
+		fmt.Fprintf(&b, "Session: %s completed, %s spent, %s elapsed\n\n", text.Count(x.Completed, "spec"),
 			x.Usage.Dollars(), ralph.Elapsed(running))
 	}
 	construct(&b, s, engine, now)
@@ -84,7 +86,7 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 	case s.Plan.File == "" && len(s.Plan.Tasks) == 0:
 		line("Plan", "none (ralph plan <spec>, or queue one: ralph inbox add <spec>)")
 	default:
-		line("Spec", "%s", report.OrNone(s.Plan.File))
+		line("Spec", "%s", cmp.Or(s.Plan.File, "no spec"))
 		line("Tasks", "%s", report.TaskCounts(s)+report.Unneeded(s))
 		if n := len(s.Plan.Issues); n > 0 {
 			line("Issues", "%d open", n)
@@ -92,7 +94,7 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 		if s.Job != nil && s.Session.Mode != report.Pilot {
 			line("Round", "%d, %s", s.Job.Round, stageNow(s))
 		}
-		line("Spent", "%s, %s, %s", s.Plan.Usage.Dollars(), ralph.Elapsed(s.JobElapsed(at(engine, s, now))), report.Count(s.Plan.Turns, "iteration"))
+		line("Spent", "%s, %s, %s", s.Plan.Usage.Dollars(), ralph.Elapsed(s.JobElapsed(at(engine, s, now))), text.Count(s.Plan.Turns, "iteration"))
 	}
 	if d := s.Decided; d != nil && s.Session.Live() {
 		line("Decided", "%s", decisionWords(s, d)) // E-087
@@ -181,7 +183,7 @@ func DoingWords(s *ralph.State, t *ralph.Task) string {
 	switch t.Run.Doing {
 	case "check":
 		if names := report.SettingsOf(s.Session.Config).CheckNames; len(names) > 0 {
-			return "checking: " + report.OneLine(report.Some(names, 3))
+			return "checking: " + report.OneLine(text.List(names, 3))
 		}
 		return "checking"
 	case "baseline":

@@ -11,6 +11,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/redact"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Journal is what asking in the middle of a turn needs of the journal: requests are
@@ -288,14 +289,14 @@ func replyOf(f ralph.Answered) ralph.Reply {
 
 // wordsOf is a request in one line.
 func wordsOf(q ralph.Request) string {
-	text := strings.Join(strings.Fields(q.Text), " ")
+	s := text.OneLine(q.Text)
 	switch {
-	case q.Kind == ralph.RequestQuestion && text != "":
+	case q.Kind == ralph.RequestQuestion && s != "":
 		return strings.TrimSpace(q.Text)
 	case q.Command != "":
 		return "run " + q.Command
-	case text != "":
-		return text
+	case s != "":
+		return s
 	case q.Op == ralph.OpEdit:
 		return "change " + strings.Join(q.Paths, ", ")
 	case q.Op == ralph.OpRead:

@@ -16,6 +16,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/operation"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/redact"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 const (
@@ -145,7 +146,7 @@ func (l *line) Signal(ctx context.Context, s ralph.Signal, via string) error {
 
 // Learn implements attempt.Turn: a line more in ralph/progress.md of the work tree, as an
 // agent would append it.
-func (l *line) Learn(_ context.Context, text string) error {
+func (l *line) Learn(_ context.Context, s string) error {
 	path := filepath.Join(l.asks.x.dir(l.task), progressFile)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("keep what was learned: %w", err)
@@ -155,7 +156,7 @@ func (l *line) Learn(_ context.Context, text string) error {
 	if err != nil {
 		return fmt.Errorf("keep what was learned: %w", err)
 	}
-	words := "- " + cutText(strings.Join(strings.Fields(text), " "), mostLearnedLine) + "\n"
+	words := "- " + cutText(text.OneLine(s), mostLearnedLine) + "\n"
 	if before != "" && !strings.HasSuffix(before, "\n") {
 		words = "\n" + words
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // still is a work tree of which only the diff is asked.
@@ -395,7 +396,7 @@ func TestHandoverIsBounded(t *testing.T) {
 		w.apply(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Task: "t-1", Text: strings.Repeat("ä", 400)}}, ralph.Answered{ID: "g-1", Text: strings.Repeat("ö", 400)})
 	}
 	f = w.do(t, ralph.Compact{Agent: "gone", Session: "abc"})[0].(ralph.Compacted)
-	if len(f.Summary) > 4<<10 || !strings.HasSuffix(f.Summary, " ...") || strings.Contains(f.Summary, "\uFFFD") {
+	if len(f.Summary) > 4<<10 || !strings.HasSuffix(f.Summary, "ö"+text.Mark) || strings.Contains(f.Summary, "\uFFFD") {
 		t.Errorf("%d bytes, ends with %q", len(f.Summary), f.Summary[len(f.Summary)-20:])
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/stream"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // FeedName is the file in the folder of a turn that says what the agent does, while it
@@ -105,10 +105,10 @@ func (f *feed) write(read func() (stream.Turn, bool)) {
 // feedOf is a turn as it is shown.
 func feedOf(t stream.Turn, r *redact.Redactor) Feed {
 	t.Diff, t.Plan = r.String(t.Diff), redact.Value(r, t.Plan) // before they are cut
-	out := Feed{Diff: head(t.Diff, feedDiff), Usage: t.Usage}
+	out := Feed{Diff: text.Head(t.Diff, feedDiff), Usage: t.Usage}
 	out.Cut = len(t.Diff) - len(out.Diff)
 	for _, x := range t.Plan {
-		out.Plan = append(out.Plan, ralph.PlanStep{Text: head(x.Text, feedText), Status: x.Status})
+		out.Plan = append(out.Plan, ralph.PlanStep{Text: text.Head(x.Text, feedText), Status: x.Status})
 	}
 	for _, n := range t.Forgotten {
 		out.More += n.N
@@ -116,9 +116,9 @@ func feedOf(t stream.Turn, r *redact.Redactor) Feed {
 	from := max(0, len(t.Items)-feedItems)
 	out.More += from
 	for _, x := range redact.Value(r, t.Items[from:]) {
-		item := FeedItem{Kind: x.Kind, Type: head(x.Type, 64), Text: head(strings.TrimSpace(x.Text), feedText), Exit: x.Exit, Status: x.Status}
+		item := FeedItem{Kind: x.Kind, Type: text.Head(x.Type, 64), Text: text.Head(strings.TrimSpace(x.Text), feedText), Exit: x.Exit, Status: x.Status}
 		for _, name := range x.Files[:min(len(x.Files), feedFiles)] {
-			item.Files = append(item.Files, head(name, feedText))
+			item.Files = append(item.Files, text.Head(name, feedText))
 		}
 		if !x.Open && item.Status == "" {
 			item.Status = ralph.ItemCompleted
@@ -126,15 +126,4 @@ func feedOf(t stream.Turn, r *redact.Redactor) Feed {
 		out.Items = append(out.Items, item)
 	}
 	return out
-}
-
-// head is the beginning of a text, never half a letter.
-func head(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
 }

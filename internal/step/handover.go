@@ -10,6 +10,7 @@ import (
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 const (
@@ -26,34 +27,34 @@ const (
 func (x *Executor) handover(ctx context.Context, s *ralph.State, t *ralph.Task) string {
 	r := t.Run
 	var b strings.Builder
-	fmt.Fprintf(&b, "Task: %s\nTurns so far: %d", cutLine(t.Name, mostLine), r.Iterations)
+	fmt.Fprintf(&b, "Task: %s\nTurns so far: %d", cutText(text.OneLine(t.Name), mostLine), r.Iterations)
 	if r.Progress > 0 || r.Note != "" {
-		fmt.Fprintf(&b, "\nReported progress: %d%% %s", r.Progress, cutLine(r.Note, mostLine))
+		fmt.Fprintf(&b, "\nReported progress: %d%% %s", r.Progress, cutText(text.OneLine(r.Note), mostLine))
 	}
 	if last := r.Last; last != nil {
 		if last.Signal.Kind != ralph.SignalNone {
-			fmt.Fprintf(&b, "\nThe last turn's signal: %s %s", last.Signal.Kind, cutLine(last.Signal.Text, mostLine))
+			fmt.Fprintf(&b, "\nThe last turn's signal: %s %s", last.Signal.Kind, cutText(text.OneLine(last.Signal.Text), mostLine))
 		}
 		if last.Err != nil {
-			fmt.Fprintf(&b, "\nThe last turn's error: %s: %s", last.Err.Class, cutLine(last.Err.Message, mostLine))
+			fmt.Fprintf(&b, "\nThe last turn's error: %s: %s", last.Err.Class, cutText(text.OneLine(last.Err.Message), mostLine))
 		}
 		if last.Tail != "" {
-			fmt.Fprintf(&b, "\nThe last turn's last words:\n%s", indent(last.Tail))
+			fmt.Fprintf(&b, "\nThe last turn's last words:\n%s", text.Indent(last.Tail))
 		}
 	}
 	if r.Red != nil {
 		b.WriteString("\nChecks that failed:")
 		for _, c := range r.Red.Results {
 			if !c.Pass {
-				fmt.Fprintf(&b, "\n  %s (exit code %d)", cutLine(c.Command, mostLine), c.Exit)
+				fmt.Fprintf(&b, "\n  %s (exit code %d)", cutText(text.OneLine(c.Command), mostLine), c.Exit)
 			}
 		}
 	}
 	for _, qa := range r.Answers {
-		fmt.Fprintf(&b, "\nAsked: %s\n  Answer: %s", cutLine(qa.Question, mostLine), cutLine(qa.Answer, mostLine))
+		fmt.Fprintf(&b, "\nAsked: %s\n  Answer: %s", cutText(text.OneLine(qa.Question), mostLine), cutText(text.OneLine(qa.Answer), mostLine))
 	}
-	for _, text := range r.Words {
-		fmt.Fprintf(&b, "\nA person said: %s", cutLine(text, mostLine))
+	for _, words := range r.Words {
+		fmt.Fprintf(&b, "\nA person said: %s", cutText(text.OneLine(words), mostLine))
 	}
 	b.WriteString(x.changedSince(ctx, s, t))
 	return cutText(b.String(), mostHandover)
@@ -87,7 +88,7 @@ func (x *Executor) changedSince(ctx context.Context, s *ralph.State, t *ralph.Ta
 	if len(patch) >= mostStatDiff-mostLine {
 		lines = append(lines, "and more: the whole of it is too large to list")
 	}
-	return "\nFiles changed " + since + ":\n" + indent(strings.Join(lines, "\n"))
+	return "\nFiles changed " + since + ":\n" + text.Indent(strings.Join(lines, "\n"))
 }
 
 // diffStat is a line for each file of a patch. A patch that was cut tells of the
@@ -107,7 +108,7 @@ func diffStat(patch []byte) []string {
 			what = " new"
 		}
 		added, deleted := changedLines(f)
-		lines = append(lines, fmt.Sprintf("%s%s +%d -%d", cutLine(name, mostLine), what, added, deleted))
+		lines = append(lines, fmt.Sprintf("%s%s +%d -%d", cutText(text.OneLine(name), mostLine), what, added, deleted))
 	}
 	slices.Sort(lines)
 	return lines
@@ -135,16 +136,5 @@ func diffSummary(patch []byte, by string) *ralph.DiffSummary {
 	return &sum
 }
 
-// cutLine puts text on one line of at most n bytes.
-func cutLine(text string, n int) string { return cutText(strings.Join(strings.Fields(text), " "), n) }
-
 // cutText is the begin of a text, at most n bytes, marked when something is missing.
-func cutText(text string, n int) string {
-	const mark = " ..."
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n-len(mark)], "") + mark
-}
-
-func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
+func cutText(s string, n int) string { return text.Cut(s, n-len(text.Mark)) }

@@ -1,9 +1,8 @@
 package step
 
 import (
-	"strings"
-
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // redTrailer names a check that is red at a commit and was passed over, with why.
@@ -17,7 +16,7 @@ func redTrailers(list []ralph.PassedOver) []string {
 		if p.Person {
 			why = ", let pass by a person"
 		}
-		out = append(out, redTrailer+": "+strings.Join(strings.Fields(p.Words()), " ")+why)
+		out = append(out, redTrailer+": "+text.OneLine(p.Words())+why)
 	}
 	return out
 }

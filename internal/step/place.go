@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 const (
@@ -271,7 +272,7 @@ func (x *Executor) Stash(ctx context.Context, s *ralph.State, id ralph.TaskID) (
 	if t == nil || t.Run.Place.Dir == "" || t.Kind == ralph.KindResolve {
 		return nil, nil
 	}
-	message := "ralph: " + strings.Join(strings.Fields(string(id)+" "+t.Name), " ") + " was cut"
+	message := "ralph: " + text.OneLine(string(id)+" "+t.Name) + " was cut"
 	key := fmt.Sprintf("%s-%s-%d", plain(id), s.Session.ID, t.Run.Iterations)
 	stash, err := x.Worktrees.Stash(ctx, x.dir(t), message, key)
 	if err != nil {

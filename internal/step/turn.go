@@ -16,6 +16,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/prompt"
 	"github.com/ralph-loop/ralph/internal/records"
 	"github.com/ralph-loop/ralph/internal/redact"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 const (
@@ -332,18 +333,10 @@ func readTail(path string, most int) string {
 	if err != nil {
 		return ""
 	}
-	if len(b) <= most {
-		return string(b)
-	}
-	_, rest, _ := strings.Cut(string(b[len(b)-most:]), "\n")
-	return rest
+	return text.TailLines(string(b), most)
 }
 
 // tail is the last line or two of what the agent said.
-func tail(text string) string {
-	text = strings.TrimSpace(text)
-	if len(text) > mostTail {
-		text = text[len(text)-mostTail:]
-	}
-	return strings.ToValidUTF8(text, "")
+func tail(s string) string {
+	return strings.ToValidUTF8(text.Tail(strings.TrimSpace(s), mostTail), "")
 }

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Turn is the state of one turn of an agent (E-030).
@@ -378,23 +378,6 @@ func last[T any](list []T, n int) []T {
 
 // head and tail cut at whole runes. What they return shares no memory with what
 // they cut.
-func head(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return strings.Clone(s[:n])
-}
+func head(s string, n int) string { return strings.Clone(text.Head(s, n)) }
 
-func tail(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	s = s[len(s)-n:]
-	for i := 0; i < utf8.UTFMax && len(s) > 0 && !utf8.RuneStart(s[0]); i++ {
-		s = s[1:]
-	}
-	return strings.Clone(s)
-}
+func tail(s string, n int) string { return strings.Clone(text.Tail(s, n)) }

@@ -1,6 +1,10 @@
 package testdiff
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/text"
+)
 
 // assertion is one place where a test can fail.
 type assertion struct {
@@ -36,7 +40,7 @@ type weight struct {
 }
 
 // show is the assertion for people.
-func (a assertion) show() string { return short(a.quote) }
+func (a assertion) show() string { return text.Line(a.quote, mostQuote) }
 
 // assertions lists those of a test, without their weight.
 func (t *test) assertions() (out []assertion) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // compareFile judges one file, once every test of the patch knows its mate.
@@ -52,7 +54,7 @@ func (f *finder) compareGone(x *file, missing []*test, all int) {
 	default:
 		for _, t := range x.before {
 			if n := f.unmoved(t.asserts()); n > 0 {
-				f.report(x.change, 0, Deleted, "a test file with "+count(n, "assertion"))
+				f.report(x.change, 0, Deleted, "a test file with "+text.Count(n, "assertion"))
 				return
 			}
 		}
@@ -64,20 +66,13 @@ func tests(all []*test) string {
 	const most = 5
 	var names []string
 	for _, t := range all[:min(most, len(all))] {
-		names = append(names, short(t.name))
+		names = append(names, text.Line(t.name, mostQuote))
 	}
-	s := count(len(all), "test") + ": " + strings.Join(names, ", ")
+	s := text.Count(len(all), "test") + ": " + strings.Join(names, ", ")
 	if len(all) > most {
 		s += ", …"
 	}
 	return s
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // compareConstraint looks for a line that takes the whole file out of the runs.
@@ -87,7 +82,7 @@ func (f *finder) compareConstraint(x *file) {
 	}
 	for _, t := range x.after {
 		if l := t.leavesOut(); l != nil && l.changed {
-			f.report(x.change, l.number, Skipped, "the whole file: "+short(l.text))
+			f.report(x.change, l.number, Skipped, "the whole file: "+text.Line(l.text, mostQuote))
 		}
 	}
 }
@@ -111,7 +106,7 @@ func (t *test) leavesOut() *line {
 func (f *finder) judgeNew(t *test) {
 	for i, l := range t.lines {
 		if l.changed && l.has&skip != 0 && !t.onCondition(i) {
-			f.report(t.file.change, l.number, Skipped, t.label()+": "+short(l.text))
+			f.report(t.file.change, l.number, Skipped, t.label()+": "+text.Line(l.text, mostQuote))
 			break
 		}
 	}
@@ -188,7 +183,7 @@ func (f *finder) compareSkips(o, n *test) {
 	if n.outside && (f.take(l) || n.within(l)) {
 		return
 	}
-	f.report(n.file.change, l.number, Skipped, n.label()+": "+short(l.text))
+	f.report(n.file.change, l.number, Skipped, n.label()+": "+text.Line(l.text, mostQuote))
 }
 
 // within reports whether a line is in a function that the patch adds: who calls it
@@ -215,7 +210,7 @@ func (f *finder) compareFocus(o, n *test) {
 			continue
 		}
 		if was--; was < 0 && l.changed && !f.take(l) {
-			f.report(n.file.change, l.number, Focused, short(l.text))
+			f.report(n.file.change, l.number, Focused, text.Line(l.text, mostQuote))
 		}
 	}
 }
@@ -232,7 +227,7 @@ func (f *finder) compareSwallow(o, n *test) {
 			continue
 		}
 		if was--; was < 0 && l.changed {
-			f.report(n.file.change, l.number, Weakened, n.label()+": failures are dropped: "+short(l.text))
+			f.report(n.file.change, l.number, Weakened, n.label()+": failures are dropped: "+text.Line(l.text, mostQuote))
 			return
 		}
 	}
@@ -246,7 +241,7 @@ func (f *finder) compareRows(o, n *test) {
 	}
 	for _, l := range o.lines {
 		if l.changed && l.has&row != 0 && !replaced[l.run] && !f.take(l) {
-			f.report(n.file.change, l.number, Removed, "a case of "+n.label()+": "+short(l.text))
+			f.report(n.file.change, l.number, Removed, "a case of "+n.label()+": "+text.Line(l.text, mostQuote))
 		}
 	}
 }

@@ -1,6 +1,13 @@
 package testdiff
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/text"
+)
+
+// mostQuote is how much of a line of code people are shown, in signs.
+const mostQuote = 80
 
 // file is a changed file of tests, before and after.
 type file struct {
@@ -274,7 +281,7 @@ func (t *test) label() string {
 	if t.name == "" {
 		return "outside of tests"
 	}
-	return "below " + short(t.name)
+	return "below " + text.Line(t.name, mostQuote)
 }
 
 // labelAt names the function that a line outside of tests is in, when it shows.
@@ -298,14 +305,4 @@ func (t *test) changed() bool {
 		}
 	}
 	return false
-}
-
-// short cuts a line of code for people.
-func short(text string) string {
-	const most = 80
-	text = strings.Join(strings.Fields(text), " ")
-	if r := []rune(text); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return text
 }

@@ -3,6 +3,8 @@ package testdiff
 import (
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // asserts lists the assertions of a test, once.
@@ -196,7 +198,7 @@ func (f *finder) compareAssertions(o, n *test) {
 	if len(gone) == 0 {
 		return
 	}
-	what := o.labelAt(gone[0].line) + ": " + count(len(gone), "assertion") + " gone: " + gone[0].show()
+	what := o.labelAt(gone[0].line) + ": " + text.Count(len(gone), "assertion") + " gone: " + gone[0].show()
 	if drops {
 		what += ", and what fails is only noted or dropped"
 	}

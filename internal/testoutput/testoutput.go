@@ -11,9 +11,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
-	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 const (
@@ -95,7 +94,7 @@ func (r *Reader) Result() Result {
 }
 
 func (r *Reader) headline(s string) string {
-	return cutTo(strings.Join(strings.Fields(r.relative(ralph.Plain(s))), " "), longestHeadline, "...")
+	return cutTo(text.OneLine(r.relative(text.Plain(s))), longestHeadline, "...")
 }
 
 // relative leaves the folder of the run out of a text.
@@ -115,11 +114,7 @@ func cutTo(s string, n int, sign string) string {
 	if len(s) <= n {
 		return s
 	}
-	n -= len(sign)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + sign
+	return text.Head(s, n-len(sign)) + sign
 }
 
 // names are names with how often each came.
@@ -147,7 +142,7 @@ func (n *names) once(name string) bool {
 
 // key makes room for a name, "" when there is none left.
 func (n *names) key(name string) string {
-	name = strings.Join(strings.Fields(name), " ")
+	name = text.OneLine(name)
 	if len(name) > longestName { // two long names stay two
 		h := fnv.New32a()
 		h.Write([]byte(name))
@@ -286,13 +281,13 @@ func (s *stream) write(p []byte) {
 // flush reads the line so far. Of a line that goes on only XML is read: whole reports
 // are written as one.
 func (s *stream) flush() {
-	text := strings.TrimRight(ralph.Plain(string(s.buf)), " \t\n")
+	words := strings.TrimRight(text.Plain(string(s.buf)), " \t\n")
 	s.buf = s.buf[:0]
-	if s.xml.piece(text) || s.cut {
+	if s.xml.piece(words) || s.cut {
 		return
 	}
 	for _, f := range s.formats {
-		f.line(text)
+		f.line(words)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/hook"
 	"github.com/ralph-loop/ralph/internal/proc"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -115,7 +115,7 @@ func Words(root string, items []Item, known Repository) string {
 	for _, i := range items {
 		fmt.Fprintf(&b, "  %-8s %s: %s\n", known.Of(i), i.Key, i.What)
 	}
-	return report.Visible(b.String())
+	return text.Visible(b.String())
 }
 
 // Ask shows what is not trusted and asks; an empty line, and no answer, are no.
@@ -142,7 +142,7 @@ func Ask(ctx context.Context, env workspace.Env, root string, c config.Config, s
 	if err := Open(env.Environ).Trust(root, items, time.Now()); err != nil {
 		return fmt.Errorf("%w; `--trust` says yes for one run", err)
 	}
-	_, err = fmt.Fprintf(env.Stdout, "Trusted: %s, by content; `ralph trust revoke` takes it back\n", ralph.Count(len(items), "item"))
+	_, err = fmt.Fprintf(env.Stdout, "Trusted: %s, by content; `ralph trust revoke` takes it back\n", text.Count(len(items), "item"))
 	return err
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/records"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -127,7 +128,7 @@ func (v *Result) hold(ctx context.Context, repo *git.Repo) error {
 
 // Print tells a person what holds, and the first link that does not.
 func (v Result) Print(w io.Writer, strict bool) error {
-	fmt.Fprintf(w, "%s in one chain, %s decided again\n", ralph.Count(int(v.Facts), "fact"), ralph.Count(v.Receipts, "receipt"))
+	fmt.Fprintf(w, "%s in one chain, %s decided again\n", text.Count(int(v.Facts), "fact"), text.Count(v.Receipts, "receipt"))
 	fmt.Fprintf(w, "%s done by signal and checks", report.Tasks(v.Tasks))
 	if v.ByHand > 0 {
 		fmt.Fprintf(w, ", %d by hand", v.ByHand)
@@ -135,10 +136,10 @@ func (v Result) Print(w io.Writer, strict bool) error {
 	if v.Waived > 0 {
 		fmt.Fprintf(w, ", %d of them by a person's word on a check", v.Waived)
 	}
-	fmt.Fprintf(w, "\n%s, %s, %s held against git\n", ralph.Count(v.Merges, "merge"), ralph.Count(v.Landings, "landing"), ralph.Count(v.Commits, "commit"))
+	fmt.Fprintf(w, "\n%s, %s, %s held against git\n", text.Count(v.Merges, "merge"), text.Count(v.Landings, "landing"), text.Count(v.Commits, "commit"))
 	v.printRemembered(w)
 	if v.Kept > 0 {
-		fmt.Fprintf(w, "%s of others kept where agents worked, below ralph's: nothing is said of that\n", ralph.Count(v.Kept, "commit"))
+		fmt.Fprintf(w, "%s of others kept where agents worked, below ralph's: nothing is said of that\n", text.Count(v.Kept, "commit"))
 	}
 	if v.Left > 0 {
 		fmt.Fprintf(w, "%d of ralph's commits are without files that others had changed, which the checks saw\n", v.Left)
@@ -175,16 +176,16 @@ func (v Result) Print(w io.Writer, strict bool) error {
 
 // printRemembered says what git and the folders of turns bear out beside the commits.
 func (v Result) printRemembered(w io.Writer) {
-	fmt.Fprintf(w, "%s of turns as they were, %s of the journal held in git", ralph.Count(v.Records, "file"), ralph.Count(v.Anchors, "anchor"))
+	fmt.Fprintf(w, "%s of turns as they were, %s of the journal held in git", text.Count(v.Records, "file"), text.Count(v.Anchors, "anchor"))
 	if v.Signed > 0 {
 		fmt.Fprintf(w, " (%d signed)", v.Signed)
 	}
 	fmt.Fprintln(w)
 	if v.Others > 0 {
-		fmt.Fprintf(w, "%s with receipts of other journals, or that do not say of which: nothing is said of that\n", ralph.Count(v.Others, "commit"))
+		fmt.Fprintf(w, "%s with receipts of other journals, or that do not say of which: nothing is said of that\n", text.Count(v.Others, "commit"))
 	}
 	if v.Lost > 0 {
-		fmt.Fprintf(w, "%s in git of facts that `ralph recover journal` moved aside: they can not be held against anything\n", ralph.Count(v.Lost, "trace"))
+		fmt.Fprintf(w, "%s in git of facts that `ralph recover journal` moved aside: they can not be held against anything\n", text.Count(v.Lost, "trace"))
 	}
 }
 

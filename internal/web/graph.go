@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/web/draw"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
@@ -68,7 +69,7 @@ func (b *board) phases(here string) (view.Note, bool) {
 	for _, t := range b.order {
 		if !seen[t.Phase] && len(n.Links) < mostChoices {
 			seen[t.Phase] = true
-			n.Links = append(n.Links, view.Tab{Title: oneLine(t.Phase, 40), Address: with("/plan/graph", nil, "phase", t.Phase), Here: t.Phase == here})
+			n.Links = append(n.Links, view.Tab{Title: text.Clip(text.FirstLine(t.Phase), 40), Address: with("/plan/graph", nil, "phase", t.Phase), Here: t.Phase == here})
 		}
 	}
 	if here != "" {
@@ -148,12 +149,12 @@ func (b *board) graph(list []*ralph.Task, focus *ralph.Task) view.Graph {
 	letters := int((g.NodeWidth - 20) / 6.8)
 	for i, t := range list {
 		stand := b.stand(t)
-		title := string(t.ID) + "  " + oneLine(t.Name, most) + "\n" + string(stand)
-		if line := oneLine(b.line(t, stand), most); line != "" {
+		title := string(t.ID) + "  " + text.Clip(text.FirstLine(t.Name), most) + "\n" + string(stand)
+		if line := text.Clip(text.FirstLine(b.line(t, stand)), most); line != "" {
 			title += ": " + line
 		}
 		g.Nodes = append(g.Nodes, view.GraphNode{
-			ID: t.ID, Name: oneLine(t.Name, letters), Title: title, Stand: stand, X: p.Nodes[i].X, Y: p.Nodes[i].Y, Focus: t == focus,
+			ID: t.ID, Name: text.Clip(text.FirstLine(t.Name), letters), Title: title, Stand: stand, X: p.Nodes[i].X, Y: p.Nodes[i].Y, Focus: t == focus,
 		})
 	}
 	for _, e := range p.Edges {
@@ -163,7 +164,7 @@ func (b *board) graph(list []*ralph.Task, focus *ralph.Task) view.Graph {
 	}
 	for n, stripe := range p.Bands {
 		if len(names) > 1 {
-			g.Bands = append(g.Bands, view.GraphBand{Name: oneLine(cmp.Or(names[n], "no phase"), 60), Y: stripe.Y, Height: stripe.Height})
+			g.Bands = append(g.Bands, view.GraphBand{Name: text.Clip(text.FirstLine(cmp.Or(names[n], "no phase")), 60), Y: stripe.Y, Height: stripe.Height})
 		}
 	}
 	return g

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/chart"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/web/index"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
@@ -18,9 +20,9 @@ const (
 )
 
 // historyCharts are the charts of sessions, newest first, that were at work since from.
-func historyCharts(x *index.Index, sessions []index.Session, from, now time.Time) []view.Chart {
+func historyCharts(x *index.Index, sessions []index.Session, from, now time.Time) []chart.Chart {
 	days, wide := spread(x.Days(), from, now)
-	return []view.Chart{
+	return []chart.Chart{
 		costChart(days, wide), taskChart(sessions), slotChart(x, sessions), busyChart(days, wide),
 		durationChart(sessions), iterationChart(x, sessions), agentChart(sessions), tokenChart(days, wide),
 	}
@@ -58,10 +60,10 @@ func spread(days []index.Day, from, now time.Time) (out []index.Day, wide int) {
 func daysBetween(a, b time.Time) int { return int((b.Sub(a) + 12*time.Hour) / (24 * time.Hour)) }
 
 // dayColumns name the columns of days.
-func dayColumns(days []index.Day, wide int) []view.ChartColumn {
-	var out []view.ChartColumn
+func dayColumns(days []index.Day, wide int) []chart.Column {
+	var out []chart.Column
 	for _, d := range days {
-		c := view.ChartColumn{Name: d.At.Format("Jan 2"), Long: d.At.Format("Mon, 2 Jan 2006")}
+		c := chart.Column{Name: d.At.Format("Jan 2"), Long: d.At.Format("Mon, 2 Jan 2006")}
 		if wide > 1 {
 			c.Long = fmt.Sprintf("%d days from %s", wide, d.At.Format("2 Jan 2006"))
 		}
@@ -96,26 +98,26 @@ func sum(list []float64) float64 {
 
 func number(v float64) string { return fmt.Sprintf("%.0f", v) }
 
-func costChart(days []index.Day, wide int) view.Chart {
+func costChart(days []index.Day, wide int) chart.Chart {
 	cost := values(days, func(d *index.Day) float64 { return d.Cost })
-	c := view.Chart{
+	c := chart.Chart{
 		ID: "chart-cost", Title: perTime("Cost", wide), Total: ralph.Dollars(sum(cost)) + " in all", Empty: "Nothing was spent in this time.",
 		Desc: fmt.Sprintf("Columns of US dollars spent, as the agents say, %s in all.", ralph.Dollars(sum(cost))),
 	}
-	return c.Columns(dayColumns(days, wide), []view.ChartSeries{{Name: "cost", Class: "series-1", Values: cost}}, false, ralph.Dollars)
+	return c.Columns(dayColumns(days, wide), []chart.Series{{Name: "cost", Class: "series-1", Values: cost}}, chart.Scale{Word: ralph.Dollars})
 }
 
-func tokenChart(days []index.Day, wide int) view.Chart {
+func tokenChart(days []index.Day, wide int) chart.Chart {
 	tokens := values(days, func(d *index.Day) float64 { return float64(d.Tokens) })
 	word := func(v float64) string { return view.Amount(int64(v)) }
-	c := view.Chart{
+	c := chart.Chart{
 		ID: "chart-tokens", Title: perTime("Tokens", wide), Total: word(sum(tokens)) + " in all", Empty: "No tokens were used in this time.",
 		Desc: "Columns of tokens, in and out and those of the cache, as the agents say.",
 	}
-	return c.Columns(dayColumns(days, wide), []view.ChartSeries{{Name: "tokens", Class: "series-5", Values: tokens}}, true, word)
+	return c.Columns(dayColumns(days, wide), []chart.Series{{Name: "tokens", Class: "series-5", Values: tokens}}, chart.Scale{Whole: true, Word: word})
 }
 
-func busyChart(days []index.Day, wide int) view.Chart {
+func busyChart(days []index.Day, wide int) chart.Chart {
 	unit, sign := time.Hour, "h"
 	most, total := time.Duration(0), time.Duration(0)
 	for _, d := range days {
@@ -128,26 +130,26 @@ func busyChart(days []index.Day, wide int) view.Chart {
 	}
 	busy := values(days, func(d *index.Day) float64 { return float64(d.Busy) / float64(unit) })
 	word := func(v float64) string { return fmt.Sprintf("%.3g%s", v, sign) }
-	c := view.Chart{
+	c := chart.Chart{
 		ID: "chart-busy", Title: perTime("Agents at work", wide), Total: ralph.Elapsed(total) + " in all", Empty: "No agent was at work in this time.",
 		Desc: "Columns of time that agents were at work in slots; two at the same time count twice.",
 	}
-	return c.Columns(dayColumns(days, wide), []view.ChartSeries{{Name: "at work", Class: "series-3", Values: busy}}, false, word)
+	return c.Columns(dayColumns(days, wide), []chart.Series{{Name: "at work", Class: "series-3", Values: busy}}, chart.Scale{Word: word})
 }
 
 // taskChart is what became of tasks, session by session, the oldest first.
-func taskChart(sessions []index.Session) view.Chart {
+func taskChart(sessions []index.Session) chart.Chart {
 	newest := slices.Clone(sessions[:min(len(sessions), mostSessions)])
 	slices.Reverse(newest)
-	var columns []view.ChartColumn
+	var columns []chart.Column
 	for i := range newest {
 		at := newest[i].StartedAt.Local()
-		columns = append(columns, view.ChartColumn{Name: at.Format("Jan 2"), Long: at.Format("2 Jan 15:04") + " " + newest[i].Mode})
+		columns = append(columns, chart.Column{Name: at.Format("Jan 2"), Long: at.Format("2 Jan 15:04") + " " + newest[i].Mode})
 	}
 	done := values(newest, func(s *index.Session) float64 { return float64(s.Totals.TasksDone) })
 	failed := values(newest, func(s *index.Session) float64 { return float64(s.Totals.TasksFail) })
 	out := values(newest, func(s *index.Session) float64 { return float64(s.Totals.TasksOut) })
-	c := view.Chart{
+	c := chart.Chart{
 		ID: "chart-tasks", Title: "Tasks per session", Empty: "No task ended in this time.",
 		Total: fmt.Sprintf("%.0f done, %.0f not", sum(done), sum(failed)+sum(out)),
 		Desc:  fmt.Sprintf("Columns of tasks by session, the newest %d at most: %.0f done, %.0f failed, %.0f timed out.", mostSessions, sum(done), sum(failed), sum(out)),
@@ -155,13 +157,13 @@ func taskChart(sessions []index.Session) view.Chart {
 	if len(sessions) > mostSessions {
 		c.Title = fmt.Sprintf("Tasks, newest %d sessions", mostSessions)
 	}
-	return c.Columns(columns, []view.ChartSeries{
+	return c.Columns(columns, []chart.Series{
 		{Name: "done", Status: "done", Values: done}, {Name: "failed", Status: "failed", Values: failed}, {Name: "timed out", Status: "timeout", Values: out},
-	}, true, number)
+	}, chart.Scale{Whole: true, Word: number})
 }
 
 // durationChart counts iterations by how long they took.
-func durationChart(sessions []index.Session) view.Chart {
+func durationChart(sessions []index.Session) chart.Chart {
 	var all index.Histogram
 	for i := range sessions {
 		for b, n := range sessions[i].Durations {
@@ -178,17 +180,17 @@ func durationChart(sessions []index.Session) view.Chart {
 		}
 		total += n
 	}
-	c := view.Chart{
-		ID: "chart-durations", Title: "How long iterations take", Total: ralph.Count(total, "iteration"), Empty: "No iteration ended in this time.",
+	c := chart.Chart{
+		ID: "chart-durations", Title: "How long iterations take", Total: text.Count(total, "iteration"), Empty: "No iteration ended in this time.",
 		Desc: "Columns of iterations by how long they took; each column reaches up to the time below it.",
 	}
 	if first < 0 {
 		return c
 	}
-	var columns []view.ChartColumn
+	var columns []chart.Column
 	var counts []float64
 	for b := first; b <= last; b++ {
-		col := view.ChartColumn{Name: ">2h", Long: "longer than 2h"}
+		col := chart.Column{Name: ">2h", Long: "longer than 2h"}
 		if b < len(edges) {
 			col.Name, col.Long = "≤"+brief(edges[b]), "up to "+brief(edges[b])
 			if b > 0 {
@@ -197,7 +199,7 @@ func durationChart(sessions []index.Session) view.Chart {
 		}
 		columns, counts = append(columns, col), append(counts, float64(all[b]))
 	}
-	return c.Columns(columns, []view.ChartSeries{{Name: "iterations", Class: "series-1", Values: counts}}, true, number)
+	return c.Columns(columns, []chart.Series{{Name: "iterations", Class: "series-1", Values: counts}}, chart.Scale{Whole: true, Word: number})
 }
 
 // brief writes a round duration.
@@ -215,7 +217,7 @@ func brief(d time.Duration) string {
 const mostIterations = 10
 
 // iterationChart counts tasks by how many iterations they took.
-func iterationChart(x *index.Index, sessions []index.Session) view.Chart {
+func iterationChart(x *index.Index, sessions []index.Session) chart.Chart {
 	in := map[ralph.SessionID]bool{}
 	for i := range sessions {
 		in[sessions[i].ID] = true
@@ -230,7 +232,7 @@ func iterationChart(x *index.Index, sessions []index.Session) view.Chart {
 			most = max(most, t.Iterations)
 		}
 	}
-	c := view.Chart{
+	c := chart.Chart{
 		ID: "chart-iterations", Title: "Iterations per task", Empty: "No task had an iteration in this time.",
 		Desc: "Columns of tasks by the number of their iterations.",
 	}
@@ -238,20 +240,20 @@ func iterationChart(x *index.Index, sessions []index.Session) view.Chart {
 		return c
 	}
 	c.Total = fmt.Sprintf("%.1f on average, most %d", float64(iterations)/float64(tasks), most)
-	var columns []view.ChartColumn
+	var columns []chart.Column
 	for i := range min(most, mostIterations) {
 		name := fmt.Sprint(i + 1)
 		if i+1 == mostIterations {
 			name = fmt.Sprintf("%d+", mostIterations)
 		}
-		columns = append(columns, view.ChartColumn{Name: name, Long: name + " iterations"})
+		columns = append(columns, chart.Column{Name: name, Long: name + " iterations"})
 	}
 	columns[0].Long = "1 iteration"
-	return c.Columns(columns, []view.ChartSeries{{Name: "tasks", Class: "series-4", Values: counts[:len(columns)]}}, true, number)
+	return c.Columns(columns, []chart.Series{{Name: "tasks", Class: "series-4", Values: counts[:len(columns)]}}, chart.Scale{Whole: true, Word: number})
 }
 
 // agentChart is what each agent cost, and in its table what it did.
-func agentChart(sessions []index.Session) view.Chart {
+func agentChart(sessions []index.Session) chart.Chart {
 	var list []index.Share
 	for i := range sessions {
 		for _, a := range sessions[i].Agents {
@@ -267,15 +269,15 @@ func agentChart(sessions []index.Session) view.Chart {
 	list = list[:min(len(list), 8)]
 	good := values(list, func(a *index.Share) float64 { return float64(a.Turns - a.Failed) })
 	bad := values(list, func(a *index.Share) float64 { return float64(a.Failed) })
-	var columns []view.ChartColumn
+	var columns []chart.Column
 	for _, a := range list {
-		columns = append(columns, view.ChartColumn{Name: a.Agent})
+		columns = append(columns, chart.Column{Name: a.Agent})
 	}
-	c := view.Chart{
+	c := chart.Chart{
 		ID: "chart-agents", Title: "Iterations by agent", Total: fmt.Sprintf("%.0f, %.0f of them cut", sum(good)+sum(bad), sum(bad)), Empty: "No agent had an iteration in this time.",
 		Desc: "Columns of iterations by agent, those that an error or a limit cut on top.",
 	}
-	c = c.Columns(columns, []view.ChartSeries{{Name: "ended well", Class: "series-1", Values: good}, {Name: "cut by an error or a limit", Status: "failed", Values: bad}}, true, number)
+	c = c.Columns(columns, []chart.Series{{Name: "ended well", Class: "series-1", Values: good}, {Name: "cut by an error or a limit", Status: "failed", Values: bad}}, chart.Scale{Whole: true, Word: number})
 	c.Head = []string{"agent", "iterations", "cut", "time", "cost", "tokens"}
 	c.Rows = nil
 	for _, a := range list {
@@ -285,8 +287,8 @@ func agentChart(sessions []index.Session) view.Chart {
 }
 
 // slotChart is how many slots of the newest session were at work over its time.
-func slotChart(x *index.Index, sessions []index.Session) view.Chart {
-	c := view.Chart{ID: "chart-slots", Title: "Slots at work", Empty: "No session in this time.", Desc: "Slots at work over the time of the newest session."}
+func slotChart(x *index.Index, sessions []index.Session) chart.Chart {
+	c := chart.Chart{ID: "chart-slots", Title: "Slots at work", Empty: "No session in this time.", Desc: "Slots at work over the time of the newest session."}
 	if len(sessions) == 0 {
 		return c
 	}
@@ -295,7 +297,7 @@ func slotChart(x *index.Index, sessions []index.Session) view.Chart {
 }
 
 // slotsOf draws the slots of one session.
-func slotsOf(c view.Chart, s *index.Session) view.Chart {
+func slotsOf(c chart.Chart, s *index.Session) chart.Chart {
 	w := s.Series.Width
 	if len(s.Series.Buckets) == 0 || s.Busy == 0 {
 		c.Empty = "No agent has been at work in it yet."
@@ -308,7 +310,7 @@ func slotsOf(c view.Chart, s *index.Session) view.Chart {
 	if s.Running > 0 {
 		c.Total = fmt.Sprintf("%.1f on average, most %d", s.Busy.Seconds()/s.Running.Seconds(), s.Peak)
 	}
-	c = c.Steps(busy, float64(max(s.Parallel, 1)), true, number)
+	c = c.Steps(chart.Even(busy), float64(max(s.Parallel, 1)), chart.Scale{Whole: true, Word: number})
 	span := time.Duration(len(busy)) * w
 	for i := range 5 {
 		at := s.Series.From.Add(span * time.Duration(i) / 4).Local()
@@ -325,7 +327,7 @@ func slotsOf(c view.Chart, s *index.Session) view.Chart {
 		case 4:
 			place = "end"
 		}
-		c.X = append(c.X, view.ChartMark{At: fmt.Sprintf("%d%%", i*25), Text: text, Place: place, Few: i%2 == 1})
+		c.X = append(c.X, chart.Mark{At: fmt.Sprintf("%d%%", i*25), Text: text, Place: place, Few: i%2 == 1})
 	}
 	c.Head = []string{"from", "slots at work", "most", "iterations", "cost"}
 	every := max(1, (len(busy)+23)/24)

@@ -21,6 +21,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/sessionreport"
 	"github.com/ralph-loop/ralph/internal/status"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // pastSource is a repository with a past, and nobody at work.
@@ -265,10 +266,10 @@ func TestLogPages(t *testing.T) {
 	log, s := report.Log{}, &ralph.State{}
 	for _, e := range p.facts {
 		s.Apply(e)
-		for _, text := range log.Lines(e, s) {
-			every = append(every, report.Visible(text))
-			if strings.Contains(text, "note 7 of") {
-				notes = append(notes, report.Visible(text))
+		for _, words := range log.Lines(e, s) {
+			every = append(every, text.Visible(words))
+			if strings.Contains(words, "note 7 of") {
+				notes = append(notes, text.Visible(words))
 			}
 		}
 	}

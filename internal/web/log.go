@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/web/index"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
@@ -187,7 +187,7 @@ func (x *Server) window(ctx context.Context, a *logAsk, first, last int64) ([]in
 
 // logLine is a line as it is shown: what would steer a terminal or hide is made visible.
 func logLine(l *index.Line) view.LogLine {
-	out := view.LogLine{At: l.At, Seq: l.Seq, Rule: l.Rule, Text: report.Visible(l.Text)}
+	out := view.LogLine{At: l.At, Seq: l.Seq, Rule: l.Rule, Text: text.Visible(l.Text)}
 	if strings.HasPrefix(string(l.Task), "t-") {
 		out.Task = string(l.Task)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/status"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/web"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
@@ -47,7 +48,7 @@ func overviewAt(t *testing.T, s *ralph.State, alive bool, events ...ralph.Event)
 
 func wantAll(t *testing.T, body string, words ...string) {
 	t.Helper()
-	flat := strings.Join(strings.Fields(body), " ")
+	flat := text.OneLine(body)
 	for _, w := range words {
 		if !strings.Contains(flat, w) {
 			t.Errorf("the page does not say %q", w)

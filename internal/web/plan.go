@@ -13,6 +13,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
 
@@ -150,29 +151,29 @@ func (b *board) waits(t *ralph.Task) string {
 // line is the one line that matters most of a task now.
 func (b *board) line(t *ralph.Task, stand view.Stand) string {
 	if g := b.gated[t.ID]; g != nil && (stand == view.StandActive || stand == view.StandMerging) {
-		return oneLine(string(g.ID)+": "+g.Text, mostLine)
+		return text.Clip(text.FirstLine(string(g.ID)+": "+g.Text), mostLine)
 	}
 	switch stand {
 	case view.StandWaiting:
-		return oneLine(b.waits(t), mostLine)
+		return text.Clip(text.FirstLine(b.waits(t)), mostLine)
 	case view.StandActive:
-		return oneLine(cmp.Or(b.engine.Words[t.ID], t.Run.Note), mostLine)
+		return text.Clip(text.FirstLine(cmp.Or(b.engine.Words[t.ID], t.Run.Note)), mostLine)
 	case view.StandMerging:
-		return oneLine(t.Run.Queue.GaveUp, mostLine)
+		return text.Clip(text.FirstLine(t.Run.Queue.GaveUp), mostLine)
 	case view.StandDone, view.StandReady:
 		if t.NothingToChange() {
 			return "nothing to change"
 		}
 		return ""
 	}
-	return oneLine(t.Run.Reason, mostLine)
+	return text.Clip(text.FirstLine(t.Run.Reason), mostLine)
 }
 
 // card is a task as the board shows it, without its buttons.
 func (b *board) card(t *ralph.Task) view.Card {
 	stand := b.stand(t)
 	c := view.Card{
-		ID: t.ID, Name: oneLine(t.Name, mostNameOnly), Stand: stand, Phase: oneLine(t.Phase, 40), Priority: oneLine(t.Priority, 20), Line: b.line(t, stand),
+		ID: t.ID, Name: text.Clip(text.FirstLine(t.Name), mostNameOnly), Stand: stand, Phase: text.Clip(text.FirstLine(t.Phase), 40), Priority: text.Clip(text.FirstLine(t.Priority), 20), Line: b.line(t, stand),
 		Iterations: t.Run.Iterations, Most: cmp.Or(t.MaxIterations, b.most), Cost: t.Run.Usage.Cost, Spent: t.Run.Spent, Progress: t.Run.Progress,
 		Stuck: t.Run.Warned && stand == view.StandActive, Agent: t.Run.Agent, Slot: t.Run.Place.Slot, TurnAt: t.Run.TurnAt,
 		Needs: b.gated[t.ID] != nil && !t.Status.Ended() || t.Run.Queue.GaveUp != "" && unmerged(t),
@@ -181,21 +182,12 @@ func (b *board) card(t *ralph.Task) view.Card {
 		c.Merge = string(t.Run.Queue.State)
 	}
 	for _, tag := range t.Tags[:min(len(t.Tags), mostTagsOf)] {
-		c.Tags = append(c.Tags, oneLine(tag, 24))
+		c.Tags = append(c.Tags, text.Clip(text.FirstLine(tag), 24))
 	}
 	if n := b.ready[t.ID]; n > 0 && stand == view.StandReady {
 		c.Scored, c.Rank, c.Score = true, n, b.score[n-1].Score
 	}
 	return c
-}
-
-// oneLine is the first line of a text, cut.
-func oneLine(s string, most int) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
 }
 
 // planPage is the board, or the table (?view=table).
@@ -244,7 +236,7 @@ func (b *board) head(here string) view.PlanHead {
 
 // filter narrows the plan by the query, and says what can be chosen.
 func (b *board) filter(q url.Values) (view.PlanFilter, []*ralph.Task) {
-	f := view.PlanFilter{Status: q.Get("status"), Phase: q.Get("phase"), Tag: q.Get("tag"), Query: oneLine(q.Get("q"), 100), Total: len(b.order)}
+	f := view.PlanFilter{Status: q.Get("status"), Phase: q.Get("phase"), Tag: q.Get("tag"), Query: text.Clip(text.FirstLine(q.Get("q")), 100), Total: len(b.order)}
 	if q.Get("view") == "table" {
 		f.View = "table"
 	}
@@ -262,11 +254,11 @@ func (b *board) filter(q url.Values) (view.PlanFilter, []*ralph.Task) {
 				f.Tags = append(f.Tags, tag)
 			}
 		}
-		text := ""
+		s := ""
 		if len(words) > 0 {
-			text = strings.ToLower(string(t.ID) + " " + t.Name + " " + t.Notes)
+			s = strings.ToLower(string(t.ID) + " " + t.Name + " " + t.Notes)
 		}
-		missing := func(word string) bool { return !strings.Contains(text, word) }
+		missing := func(word string) bool { return !strings.Contains(s, word) }
 		if f.Phase != "" && t.Phase != f.Phase || f.Tag != "" && !slices.Contains(t.Tags, f.Tag) || f.Status != "" && string(b.stand(t)) != f.Status && string(t.Status) != f.Status || slices.ContainsFunc(words, missing) {
 			continue
 		}
@@ -387,10 +379,10 @@ func (b *board) table(list []*ralph.Task, q url.Values) view.PlanTable {
 func (b *board) records() (issues, rejects []view.Record) {
 	p := b.state.Plan
 	for _, x := range p.Issues[:min(len(p.Issues), mostRecords)] {
-		issues = append(issues, view.Record{ID: string(x.ID), Text: oneLine(x.Desc, 400)})
+		issues = append(issues, view.Record{ID: string(x.ID), Text: text.Clip(text.FirstLine(x.Desc), 400)})
 	}
 	for _, x := range p.Rejects[:min(len(p.Rejects), mostRecords)] {
-		rejects = append(rejects, view.Record{ID: string(x.ID), Text: oneLine(x.Reason, 400), Task: b.tasks[x.ID] != nil})
+		rejects = append(rejects, view.Record{ID: string(x.ID), Text: text.Clip(text.FirstLine(x.Reason), 400), Task: b.tasks[x.ID] != nil})
 	}
 	return issues, rejects
 }

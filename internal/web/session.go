@@ -14,6 +14,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/chart"
 	"github.com/ralph-loop/ralph/internal/sessionreport"
 	"github.com/ralph-loop/ralph/internal/web/index"
 	"github.com/ralph-loop/ralph/internal/web/view"
@@ -40,7 +41,7 @@ func session(_ context.Context, r *request) (view.Page, error) {
 		if made.err != nil {
 			m.Read.Trouble = made.err.Error()
 		}
-		m.Slots = slotsOf(view.Chart{ID: "chart-slots", Title: "Slots at work", Desc: "Slots at work over the time of the session."}, &s)
+		m.Slots = slotsOf(chart.Chart{ID: "chart-slots", Title: "Slots at work", Desc: "Slots at work over the time of the session."}, &s)
 	}
 	return view.Page{Title: "Session", Sections: sessionSections(m)}, nil
 }

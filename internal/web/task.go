@@ -12,6 +12,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/web/markup"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
@@ -58,7 +59,7 @@ func taskPage(_ context.Context, r *request) (view.Page, error) {
 	live, feed := b.liveOutput(t, running), b.feedOf(t, running, turns)
 	feed.Beside = live.Records && feed.Feed != nil && len(feed.Feed.Items) > 0
 	whole := r.server.whole(t)
-	return view.Page{Title: oneLine(cmp.Or(t.Name, string(id)), 120), Sections: []view.Section{
+	return view.Page{Title: text.Clip(text.FirstLine(cmp.Or(t.Name, string(id))), 120), Sections: []view.Section{
 		{ID: "task-head", Body: view.TaskHead(b.taskHead(t, past.end))},
 		{ID: "task-live", Class: "two-thirds", Body: view.TaskLive(live, feed)},
 		{ID: "task-feed", Class: "third", Body: view.TaskFeed(feed)},
@@ -87,7 +88,7 @@ func noTask(s *ralph.State, id ralph.TaskID) error {
 	for t := range s.Work() {
 		known = append(known, string(t.ID))
 	}
-	why := fmt.Sprintf("there is no task %s in the plan", oneLine(strconv.Quote(string(id)), 80))
+	why := fmt.Sprintf("there is no task %s in the plan", text.Clip(text.FirstLine(strconv.Quote(string(id))), 80))
 	hint := "/plan shows all of them; those of an earlier spec are in /history"
 	if near := ralph.Nearest(string(id), known); near != "" {
 		hint = "did you mean " + near + "? " + hint
@@ -146,7 +147,7 @@ func (b *board) taskHead(t *ralph.Task, end view.TaskEnd) view.TaskModel {
 	m := view.TaskModel{
 		Card: b.card(t), Kind: string(t.Kind), Accepted: t.Run.Accepted, Unneeded: t.NothingToChange(), Skip: t.Run.Skip, Assigned: t.Run.Assigned, Usage: t.Run.Usage, Context: t.Run.Context,
 		Branch: t.Run.Place.Branch, Worktree: t.Run.Place.Dir, Commit: t.Run.Commit, Stash: t.Run.Stash, Retries: t.RetryCount, End: end, StartedAt: t.Run.StartedAt,
-		EndedAt: t.Run.EndedAt, RetryAt: t.Run.RetryAt, StepError: oneLine(t.Run.StepError, 400), Unchanged: t.Run.Unchanged, Spec: t.Spec,
+		EndedAt: t.Run.EndedAt, RetryAt: t.Run.RetryAt, StepError: text.Clip(text.FirstLine(t.Run.StepError), 400), Unchanged: t.Run.Unchanged, Spec: t.Spec,
 		Offers: action.Offers(b.state, w, action.Task, string(t.ID)),
 	}
 	if !t.IsBuild() {
@@ -177,16 +178,16 @@ func (b *board) taskHead(t *ralph.Task, end view.TaskEnd) view.TaskModel {
 func (b *board) text(t *ralph.Task) view.TaskWords {
 	w := view.TaskWords{}
 	if t.Notes != "" {
-		w.Notes = markup.Markdown([]byte(view.Cut(t.Notes, mostWords)))
+		w.Notes = markup.Markdown([]byte(text.Cut(t.Notes, mostWords)))
 	}
 	if t.Accept != "" {
-		w.Accept = markup.Markdown([]byte(view.Cut(t.Accept, mostWords)))
+		w.Accept = markup.Markdown([]byte(text.Cut(t.Accept, mostWords)))
 	}
 	for _, x := range t.Run.Rejects[max(0, len(t.Run.Rejects)-10):] {
-		w.Rejects = append(w.Rejects, view.Cut(x, 1000))
+		w.Rejects = append(w.Rejects, text.Cut(x, 1000))
 	}
 	for _, x := range t.Run.Answers[max(0, len(t.Run.Answers)-10):] {
-		w.Answers = append(w.Answers, ralph.QA{Question: view.Cut(x.Question, 1000), Answer: view.Cut(x.Answer, 1000)})
+		w.Answers = append(w.Answers, ralph.QA{Question: text.Cut(x.Question, 1000), Answer: text.Cut(x.Answer, 1000)})
 	}
 	return w
 }
@@ -361,7 +362,7 @@ func mergeOf(t *ralph.Task) view.MergeModel {
 	m := view.MergeModel{State: string(q.State), Commit: q.Commit, GaveUp: q.GaveUp, Resolves: q.Resolves}
 	if q.Merged != nil && q.Merged.Conflict != nil {
 		for _, f := range q.Merged.Conflict.Files[:min(len(q.Merged.Conflict.Files), 20)] {
-			f.Marked = view.Cut(f.Marked, 8<<10)
+			f.Marked = text.Cut(f.Marked, 8<<10)
 			m.Files = append(m.Files, f)
 		}
 		m.MoreFiles = len(q.Merged.Conflict.Files) - len(m.Files)

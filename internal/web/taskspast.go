@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
 
@@ -120,7 +121,7 @@ func (x *taskPast) add(e ralph.Event, s *ralph.State, lines []string) {
 		return
 	}
 	for _, line := range lines {
-		x.lines = append(x.lines, view.Told{Seq: e.Seq, At: e.At, By: e.By, Text: oneLine(line, 300)})
+		x.lines = append(x.lines, view.Told{Seq: e.Seq, At: e.At, By: e.By, Text: text.Clip(text.FirstLine(line), 300)})
 	}
 	if over := len(x.lines) - mostTold; over > 0 {
 		x.lines = x.lines[over:]
@@ -133,13 +134,13 @@ func (x *taskPast) add(e ralph.Event, s *ralph.State, lines []string) {
 	case ralph.TurnEnded:
 		row := view.TurnRow{
 			Record: path.Base(f.Dir), Iteration: f.Iteration, Agent: f.Agent, Stage: string(f.Stage), At: e.At, Took: f.Took, Usage: f.Usage,
-			Signal: string(f.Signal.Kind), Words: oneLine(f.Signal.Text, mostLine), Exit: string(f.Exit), Changed: f.Changed,
+			Signal: string(f.Signal.Kind), Words: text.Clip(text.FirstLine(f.Signal.Text), mostLine), Exit: string(f.Exit), Changed: f.Changed,
 		}
 		if f.Dir == "" {
 			row.Record = ""
 		}
 		if f.Err != nil {
-			row.Words = oneLine(f.Err.Message, mostLine)
+			row.Words = text.Clip(text.FirstLine(f.Err.Message), mostLine)
 		}
 		x.turns = append(x.turns, row)
 		if len(x.turns) > mostTurns {
@@ -150,7 +151,7 @@ func (x *taskPast) add(e ralph.Event, s *ralph.State, lines []string) {
 			x.turns[n-1].Checks = checkWord(f)
 		}
 	case ralph.TaskEnded:
-		x.end = view.TaskEnd{At: e.At, Status: string(f.Status), Rule: f.Why.Rule, Text: oneLine(f.Why.Text, 400), By: e.By}
+		x.end = view.TaskEnd{At: e.At, Status: string(f.Status), Rule: f.Why.Rule, Text: text.Clip(text.FirstLine(f.Why.Text), 400), By: e.By}
 	}
 }
 

@@ -1,12 +1,14 @@
 package acp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent/wire"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // conclude settles the turn. A person's stop outweighs all; then what the agent answered,
@@ -96,7 +98,7 @@ func (a *turn) judge(res *ralph.TurnResult) {
 			fail(ralph.ErrClassOther, "the agent says that its turn was cancelled")
 		}
 	case "refusal":
-		fail(ralph.ErrClassRefusal, orText(res.Text, "the model refused"))
+		fail(ralph.ErrClassRefusal, cmp.Or(strings.TrimSpace(res.Text), "the model refused"))
 	case "max_tokens":
 		fail(ralph.ErrClassOther, "the model's answer reached its length limit")
 	case "max_turn_requests":
@@ -109,8 +111,8 @@ func (a *turn) judge(res *ralph.TurnResult) {
 // hidden is the error of a turn that says end_turn and has failed. Its words are the
 // agent's last message; the status may only have been told when it was tried again.
 func (l *log) hidden(said string) *ralph.AgentError {
-	message := orText(said, l.failure)
-	e := &ralph.AgentError{Status: wire.StatusIn(message), Message: wire.CutFront(strings.TrimSpace(message), wire.MaxMessage)}
+	message := cmp.Or(strings.TrimSpace(said), l.failure)
+	e := &ralph.AgentError{Status: wire.StatusIn(message), Message: text.Tail(strings.TrimSpace(message), wire.MaxMessage)}
 	if e.Status == 0 {
 		e.Status = l.status
 	}
@@ -122,13 +124,6 @@ func (l *log) hidden(said string) *ralph.AgentError {
 		e.Message = "the agent ended its turn without saying what it used: it has failed, and does not say why"
 	}
 	return e
-}
-
-func orText(s, otherwise string) string {
-	if strings.TrimSpace(s) == "" {
-		return otherwise
-	}
-	return s
 }
 
 // counts is what the response to a prompt says of tokens.

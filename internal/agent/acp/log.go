@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent/wire"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 const (
@@ -277,7 +279,7 @@ func (l *log) call(u update) {
 		return
 	}
 	if out := outputOf(u); out != "" {
-		c.item.Output = wire.CutBack(out, wire.MaxToolOutput)
+		c.item.Output = text.Cut(out, wire.MaxToolOutput)
 	}
 	c.item.Status = ralph.ItemCompleted
 	if u.Status == "failed" {
@@ -308,7 +310,7 @@ func (l *log) merge(u update) *call {
 	i := &c.item
 	if u.Op != "" {
 		i.Kind = itemKind(u.Op)
-		i.Type = orText(i.Type, u.Op)
+		i.Type = cmp.Or(strings.TrimSpace(i.Type), u.Op)
 	}
 	if u.Meta.Claude.Tool != "" {
 		i.Type = u.Meta.Claude.Tool
@@ -319,7 +321,7 @@ func (l *log) merge(u update) *call {
 	if s := commandOf(u.Input); s != "" && i.Kind == ralph.ItemCommand {
 		i.Text = s
 	} else if u.Title != "" && (i.Kind != ralph.ItemCommand || i.Text == "") {
-		i.Text = wire.CutBack(u.Title, wire.MaxMessage)
+		i.Text = text.Cut(u.Title, wire.MaxMessage)
 	}
 	if i.Kind == ralph.ItemEdit {
 		for _, p := range pathsOf(u) {
@@ -374,7 +376,7 @@ func (l *log) codex(m meta) {
 		l.failure = message
 		l.t.Emit(ralph.StreamEvent{
 			Kind: ralph.StreamError, Thread: l.session, WillRetry: e.Retry,
-			Err: &ralph.AgentError{Class: wire.ClassOf(l.status, message), Status: l.status, Message: wire.CutBack(message, wire.MaxMessage)},
+			Err: &ralph.AgentError{Class: wire.ClassOf(l.status, message), Status: l.status, Message: text.Cut(message, wire.MaxMessage)},
 		})
 	}
 	if m.Codex.Thread.Type == "systemError" {

@@ -10,6 +10,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // reader stands between the agent's stdout and the SDK's connection. The SDK gets the
@@ -191,7 +192,7 @@ func (e *rpcError) agentError() *ralph.AgentError {
 	if e.Details != "" && e.Details != "null" {
 		message += ": " + e.Details
 	}
-	out := &ralph.AgentError{Message: wire.CutBack(message, wire.MaxMessage), Status: wire.StatusIn(message)}
+	out := &ralph.AgentError{Message: text.Cut(message, wire.MaxMessage), Status: wire.StatusIn(message)}
 	if e.Code >= 400 && e.Code < 600 {
 		out.Status = e.Code // Gemini's codes are those of HTTP
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent/wire"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // compactPrompt makes claude summarize its session; as the prompt of a resumed
@@ -116,7 +117,7 @@ func (c *reader) concludeCompact(res *ralph.TurnResult) {
 		why = "it did not say why"
 	}
 	res.Exit = ralph.ExitFailed
-	res.Err = &ralph.AgentError{Class: ralph.ErrClassOther, Message: wire.CutBack("claude did not compact its session: "+why, wire.MaxMessage)}
+	res.Err = &ralph.AgentError{Class: ralph.ErrClassOther, Message: text.Cut("claude did not compact its session: "+why, wire.MaxMessage)}
 }
 
 // windows are the sizes of context windows in tokens, by model. It is all that a

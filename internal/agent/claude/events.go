@@ -11,6 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent/wire"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // reader follows the events of one claude process. It must see every line of
@@ -454,5 +455,5 @@ func (c *reader) answerText() string {
 	if s == "" || c.open && c.words != "" {
 		s = c.words
 	}
-	return wire.CutFront(strings.ToValidUTF8(s, "\uFFFD"), wire.MaxText)
+	return text.Tail(strings.ToValidUTF8(s, "\uFFFD"), wire.MaxText)
 }

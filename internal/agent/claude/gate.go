@@ -11,6 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent/wire"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // gatedTools are claude's tools that change, run or reach something; the others look,
@@ -73,19 +74,19 @@ func settings(args []string, dir string, bounded bool) (settings string, rest []
 
 // readSettings reads what --settings takes: JSON, or the name of a file.
 func readSettings(given, dir string) (map[string]any, error) {
-	text := []byte(given)
+	s := []byte(given)
 	if !strings.HasPrefix(strings.TrimSpace(given), "{") {
 		if !filepath.IsAbs(given) {
 			given = filepath.Join(dir, given)
 		}
 		var err error
-		if text, err = os.ReadFile(given); err != nil {
+		if s, err = os.ReadFile(given); err != nil {
 			return nil, err
 		}
 	}
 	var all map[string]any
-	if err := json.Unmarshal(text, &all); err != nil || all == nil {
-		return nil, fmt.Errorf("%s is no JSON object: %w", wire.CutBack(given, wire.MaxSaidTool), err)
+	if err := json.Unmarshal(s, &all); err != nil || all == nil {
+		return nil, fmt.Errorf("%s is no JSON object: %w", text.Cut(given, wire.MaxSaidTool), err)
 	}
 	return all, nil
 }

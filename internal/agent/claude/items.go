@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent/wire"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 const (
@@ -168,5 +169,5 @@ func (c *reader) tellPlan() {
 
 // unknown keeps an event of a kind that this version of ralph does not know (E-015).
 func (c *reader) unknown(method string, line []byte) {
-	c.turn.Emit(ralph.StreamEvent{Kind: ralph.StreamUnknown, Method: wire.CutBack(method, wire.MaxSaidTool), Raw: wire.KeptRaw(line)})
+	c.turn.Emit(ralph.StreamEvent{Kind: ralph.StreamUnknown, Method: text.Cut(method, wire.MaxSaidTool), Raw: wire.KeptRaw(line)})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent/wire"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // conclude settles the turn. The last result decides (its is_error and subtype,
@@ -94,7 +95,7 @@ func (c *reader) apiError() *ralph.AgentError {
 	if e.Message == "" {
 		e.Message = "claude: " + r.Subtype
 	}
-	e.Message = wire.CutBack(e.Message, wire.MaxMessage)
+	e.Message = text.Cut(e.Message, wire.MaxMessage)
 	if e.Status == 0 && r.Kind == "" {
 		e.Status = c.retryStatus // 2.1.197 says 529 only in its retries
 	}

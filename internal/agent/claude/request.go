@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent/wire"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // asked is the input of AskUserQuestion.
@@ -39,7 +40,7 @@ func request(id string, r controlRequest) ralph.Request {
 	}
 	// A member of another type than known is left out; Detail has all of it.
 	_ = json.Unmarshal(r.Input, &in)
-	q.Detail = wire.CutBack(string(r.Input), wire.MaxDetail)
+	q.Detail = text.Cut(string(r.Input), wire.MaxDetail)
 	for _, path := range []string{in.File, in.Notebook, in.Path} {
 		if path != "" {
 			q.Paths = append(q.Paths, path)
@@ -55,14 +56,14 @@ func request(id string, r controlRequest) ralph.Request {
 		q.Op = ralph.OpEdit
 		switch {
 		case in.Old != "":
-			q.Detail = wire.CutBack(prefixed("-", in.Old)+prefixed("+", in.New), wire.MaxDetail)
+			q.Detail = text.Cut(prefixed("-", in.Old)+prefixed("+", in.New), wire.MaxDetail)
 		case in.Content != "":
-			q.Detail = wire.CutBack(prefixed("+", in.Content), wire.MaxDetail)
+			q.Detail = text.Cut(prefixed("+", in.Content), wire.MaxDetail)
 		}
 	case isLook(r.Tool):
 		q.Op = ralph.OpRead
 	case r.Tool == "ExitPlanMode":
-		q.Op, q.Text, q.Detail = ralph.OpTool, "carry out its plan", wire.CutBack(in.Plan, wire.MaxDetail)
+		q.Op, q.Text, q.Detail = ralph.OpTool, "carry out its plan", text.Cut(in.Plan, wire.MaxDetail)
 	default:
 		q.Op = ralph.OpTool
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent/wire"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // ask is a request of the app-server: what ralph is asked, and how codex is told
@@ -117,7 +118,7 @@ func (t *turn) readAsk(method string, p eventParams) (ask, *wire.RPCError) {
 	case "execCommandApproval", "applyPatchApproval": // of the first protocol
 		return ask{result: func(ralph.Reply) any { return map[string]string{"decision": "denied"} }}, nil
 	}
-	return ask{}, &wire.RPCError{Code: wire.ErrNoMethod, Message: "ralph does not answer " + wire.CutBack(method, wire.MaxSaidTool)}
+	return ask{}, &wire.RPCError{Code: wire.ErrNoMethod, Message: "ralph does not answer " + text.Cut(method, wire.MaxSaidTool)}
 }
 
 // decision is how approvals of commands and files are answered. Cancel ends the turn.
@@ -345,5 +346,5 @@ func mcpServer(command, env []string) map[string]any {
 
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return wire.CutBack(line, wire.MaxSaidTool)
+	return text.Cut(line, wire.MaxSaidTool)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent/wire"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 const (
@@ -293,10 +294,10 @@ func (d *driver) tryOwn(ctx context.Context, program []string, c proc.Command) (
 	if err != nil || res.Code != 1 {
 		return err == nil && res.Code == 0, nil
 	}
-	return false, &ralph.AgentError{Class: ralph.ErrClassSpawn, Lasting: true, Message: wire.CutBack(fmt.Sprintf(
+	return false, &ralph.AgentError{Class: ralph.ErrClassSpawn, Lasting: true, Message: text.Cut(fmt.Sprintf(
 		"codex cannot make its sandbox here (%s), so all its commands would fail: set sandbox.kind: auto (then ralph's own keeps it), or, "+
 			"in a container that keeps the rest safe, agents.%s.args: [-c, 'sandbox_mode=\"danger-full-access\"']",
-		wire.CutBack(strings.Join(strings.Fields(wire.Valid(stderr)), " "), 120), d.spec.Name), wire.MaxMessage)}
+		text.Cut(text.OneLine(wire.Valid(stderr)), 120), d.spec.Name), wire.MaxMessage)}
 }
 
 // TryOwnSandbox says why an agent that keeps its commands in a sandbox of its own cannot make

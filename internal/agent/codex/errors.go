@@ -9,6 +9,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent/wire"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // turnError is a TurnError of the app-server (0.169.0).
@@ -42,7 +43,7 @@ func (e *turnError) typed(s *appServer) *ralph.AgentError {
 	if out.Message == "" {
 		out.Message = "codex: " + cmp.Or(word, "the turn failed without a reason")
 	}
-	out.Message = wire.CutBack(out.Message, wire.MaxMessage)
+	out.Message = text.Cut(out.Message, wire.MaxMessage)
 	out.Class = e.class(word, status)
 	if word == "usageLimitExceeded" {
 		s.mu.Lock()

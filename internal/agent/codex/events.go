@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent/wire"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // eventParams are members of a message's params, as spans.
@@ -395,7 +396,7 @@ func (c *item) patch() string {
 			out.WriteString(wire.Text(path) + "\n" + wire.StartOf(diff, wire.MaxDetail) + "\n")
 		}
 	})
-	return wire.CutBack(out.String(), wire.MaxDetail)
+	return text.Cut(out.String(), wire.MaxDetail)
 }
 
 // texts joins an array of strings.

@@ -12,6 +12,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent/wire"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // appServer is one process of `codex app-server`.
@@ -145,7 +146,7 @@ func (s *appServer) obituary() string {
 func (s *appServer) stderr() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return wire.Escapes.ReplaceAllString(s.errs.String(), "")
+	return text.Plain(s.errs.String())
 }
 
 // route sends what is heard of a thread to a turn; false when it has one already:
@@ -217,7 +218,7 @@ func (s *appServer) heard(m wire.RPCMessage) {
 	case t != nil:
 		t.hear(method, m, p)
 	case m.ID != nil:
-		s.rpc.Answer(string(m.ID), nil, &wire.RPCError{Code: wire.ErrNoMethod, Message: "ralph has no turn that " + wire.CutBack(method, wire.MaxSaidTool) + " belongs to"})
+		s.rpc.Answer(string(m.ID), nil, &wire.RPCError{Code: wire.ErrNoMethod, Message: "ralph has no turn that " + text.Cut(method, wire.MaxSaidTool) + " belongs to"})
 	case method == "account/rateLimits/updated":
 		s.mu.Lock()
 		s.limits.merge(m.Params)

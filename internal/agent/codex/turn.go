@@ -13,6 +13,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent/wire"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // errHalted is the cause with which an answer ends its turn (Reply.Stop).
@@ -99,7 +100,7 @@ func (t *turn) run(ctx context.Context) (ralph.TurnResult, error) {
 	t.server.unroute(t)
 	res := ralph.TurnResult{
 		Code: -1, Session: t.thread, Events: t.events, Bytes: t.Bytes, Usage: t.usage, Context: t.fill, Compacts: t.compacts,
-		Denied: t.denied, Leftover: leftover, Waited: waited, Text: wire.CutFront(cmp.Or(t.final, t.words), wire.MaxText),
+		Denied: t.denied, Leftover: leftover, Waited: waited, Text: text.Tail(cmp.Or(t.final, t.words), wire.MaxText),
 	}
 	if t.RawErr != nil {
 		return res, fmt.Errorf("keep the agent's output: %w", t.RawErr)
@@ -372,10 +373,10 @@ func (t *turn) explain(res *ralph.TurnResult, err error) {
 	res.Exit = ralph.ExitFailed
 	refusal := (*wire.RPCError)(nil)
 	if !errors.As(err, &refusal) {
-		res.Err = &ralph.AgentError{Class: ralph.ErrClassOutput, Message: wire.CutBack(err.Error(), wire.MaxMessage)}
+		res.Err = &ralph.AgentError{Class: ralph.ErrClassOutput, Message: text.Cut(err.Error(), wire.MaxMessage)}
 		return
 	}
-	res.Err = &ralph.AgentError{Class: wire.Classify(refusal.Message), Message: wire.CutBack("codex: "+refusal.Message, wire.MaxMessage)}
+	res.Err = &ralph.AgentError{Class: wire.Classify(refusal.Message), Message: text.Cut("codex: "+refusal.Message, wire.MaxMessage)}
 	if strings.Contains(string(refusal.Data), "input_too_large") {
 		res.Err.Class = ralph.ErrClassRequest // over 1,048,576 characters
 	}

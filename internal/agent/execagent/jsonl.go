@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent/wire"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // jsonl turns the lines of an agent that prints JSON into the normalised stream, by a
@@ -94,7 +95,7 @@ func (j *jsonl) apply(r *ralph.EventRow, v any) {
 	case ralph.RowDelta:
 		j.delta(read("text"))
 	case ralph.RowTool, ralph.RowToolDone, ralph.RowToolFail:
-		j.tool(r.Kind, ralph.Item{ID: read("id"), Kind: ralph.ItemTool, Type: read("tool"), Text: read("text"), Output: wire.CutBack(read("output"), wire.MaxToolOutput)})
+		j.tool(r.Kind, ralph.Item{ID: read("id"), Kind: ralph.ItemTool, Type: read("tool"), Text: read("text"), Output: text.Cut(read("output"), wire.MaxToolOutput)})
 	case ralph.RowUsage, ralph.RowTotal:
 		j.count(r, v)
 	case ralph.RowError, ralph.RowRetry:
@@ -187,14 +188,14 @@ func (j *jsonl) count(r *ralph.EventRow, v any) {
 	j.t.Emit(ralph.StreamEvent{Kind: ralph.StreamUsage, Thread: j.session, Usage: j.usage})
 }
 
-func (j *jsonl) fail(r *ralph.EventRow, text, status string) {
+func (j *jsonl) fail(r *ralph.EventRow, s, status string) {
 	code, _ := strconv.Atoi(status) // none: it may stand in the text
 	if code == 0 {
-		code = wire.StatusIn(text)
+		code = wire.StatusIn(s)
 	}
-	e := &ralph.AgentError{Class: r.Class, Status: code, Message: wire.CutBack(text, wire.MaxMessage)}
+	e := &ralph.AgentError{Class: r.Class, Status: code, Message: text.Cut(s, wire.MaxMessage)}
 	if e.Class == "" {
-		e.Class = wire.ClassOf(code, text)
+		e.Class = wire.ClassOf(code, s)
 	}
 	if e.Message == "" {
 		e.Message = "the agent says that it failed, and not why"
@@ -216,7 +217,7 @@ func (j *jsonl) conclude(res *ralph.TurnResult, stderr string) {
 	if res.Exit != ralph.ExitOK && res.Exit != ralph.ExitFailed {
 		return
 	}
-	stderr = wire.Escapes.ReplaceAllString(stderr, "")
+	stderr = text.Plain(stderr)
 	wants := slices.ContainsFunc(j.rows, func(r ralph.EventRow) bool { return r.Kind == ralph.RowDone })
 	switch {
 	case j.err != nil:

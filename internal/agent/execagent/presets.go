@@ -6,6 +6,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent/wire"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // preset is how the output of a known program is read. What each is based on is in
@@ -131,7 +132,7 @@ func aiderFailure(output string) *ralph.AgentError {
 	if m == nil {
 		return nil
 	}
-	e := &ralph.AgentError{Class: ralph.ErrClassOther, Status: wire.StatusIn(end), Message: wire.CutFront(end, wire.MaxMessage)}
+	e := &ralph.AgentError{Class: ralph.ErrClassOther, Status: wire.StatusIn(end), Message: text.Tail(end, wire.MaxMessage)}
 	switch m[1] {
 	case "RateLimitError":
 		e.Class = ralph.ErrClassLimit

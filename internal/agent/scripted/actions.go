@@ -20,6 +20,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/agent/wire"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/text"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -394,7 +395,7 @@ func (p *player) shell(command string, out io.Writer) error {
 		Args: []string{"sh", "-c", command}, Dir: p.dir, Env: p.env, Stdout: out, Stderr: &errs,
 	})
 	if err == nil && (res.Code != 0 || res.Signal != "") {
-		err = fmt.Errorf("exit %d %s: %s", res.Code, res.Signal, wire.CutFront(errs.String(), wire.MaxMessage))
+		err = fmt.Errorf("exit %d %s: %s", res.Code, res.Signal, text.Tail(errs.String(), wire.MaxMessage))
 	}
 	return err
 }

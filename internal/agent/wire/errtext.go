@@ -7,6 +7,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/testoutput"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // The patterns of document A, one is enough. They are bounded
@@ -46,12 +47,12 @@ func Classify(text string) ralph.ErrorClass {
 // Failure makes the error of a program that failed, from its stderr or, when
 // that is blank, from the end of its stdout.
 func Failure(stderr, stdout string) *ralph.AgentError {
-	text := CutFront(strings.TrimSpace(stderr), MaxMessage)
-	if text == "" {
-		text = CutFront(strings.TrimSpace(stdout), MaxMessage)
+	s := text.Tail(strings.TrimSpace(stderr), MaxMessage)
+	if s == "" {
+		s = text.Tail(strings.TrimSpace(stdout), MaxMessage)
 	}
-	class := Classify(text)
-	return &ralph.AgentError{Class: class, Message: causeOf(text, class)}
+	class := Classify(s)
+	return &ralph.AgentError{Class: class, Message: causeOf(s, class)}
 }
 
 const (
@@ -63,24 +64,24 @@ const (
 
 // causeOf is the line of an error text that says what went wrong: what made it a limit or a
 // login, else what testoutput takes for it, like the last line of a Python traceback.
-func causeOf(text string, class ralph.ErrorClass) string {
-	text = strings.TrimSpace(ralph.Plain(text))
-	if strings.Count(text, "\n") < fewLines && len(text) <= fewBytes {
-		return text
+func causeOf(s string, class ralph.ErrorClass) string {
+	s = strings.TrimSpace(text.Plain(s))
+	if strings.Count(s, "\n") < fewLines && len(s) <= fewBytes {
+		return s
 	}
 	if pattern := patternOf(class); pattern != nil {
-		for line := range strings.Lines(text) {
+		for line := range strings.Lines(s) {
 			if pattern.MatchString(line) {
-				return CutBack(strings.TrimSpace(line), fewBytes)
+				return text.Cut(strings.TrimSpace(line), fewBytes)
 			}
 		}
 	}
 	r := testoutput.New()
-	_, _ = r.Stderr().Write([]byte(text))
+	_, _ = r.Stderr().Write([]byte(s))
 	if head := r.Result().Headline; head != "" {
 		return head
 	}
-	return CutFront(text, fewBytes)
+	return text.Tail(s, fewBytes)
 }
 
 func patternOf(class ralph.ErrorClass) *lazyregexp.Regexp {
@@ -105,22 +106,6 @@ func LastLines(text string, n int) string {
 		at = i
 	}
 	return text[at+1:]
-}
-
-// CutFront returns the last max bytes of s, whole runes only.
-func CutFront(s string, max int) string {
-	if len(s) <= max {
-		return s
-	}
-	return strings.ToValidUTF8(s[len(s)-max:], "")
-}
-
-// CutBack returns the first max bytes of s, whole runes only, marked when cut.
-func CutBack(s string, max int) string {
-	if len(s) <= max {
-		return s
-	}
-	return strings.ToValidUTF8(s[:max], "") + "…"
 }
 
 func StatusIn(text string) int {

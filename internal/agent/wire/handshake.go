@@ -13,6 +13,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Handshaker speaks the beginning of an agent's protocol and no more: nothing is asked
@@ -94,7 +95,7 @@ func (h handshaker) Handshake(ctx context.Context, in ralph.TurnInput) (Handshak
 	case err != nil && res.Ended == proc.EndedTimeout:
 		return told, fmt.Errorf("it did not answer within %s", in.Timeout)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrClosedPipe):
-		words := CutBack(Flatten(errs.String()), 300)
+		words := text.Cut(Flatten(errs.String()), 300)
 		if words == "" {
 			words = "it said nothing on stderr"
 		}

@@ -3,144 +3,109 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
-	"unicode/utf16"
+	"sync"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // This file reads JSON by looking only at what is needed. An agent prints
 // hundreds of thousands of events of which a few members matter; decoding each
-// in full costs ten times as much as cutting the lines. The functions are right
-// for every valid JSON value (fuzzed against encoding/json). They do not prove
-// that one is valid, and on what is not they stop early, never out of bounds.
+// in full costs ten times as much as cutting the lines. What is not JSON stops a
+// function early; what was read before that has been yielded.
+
+// walker reads one value after the other where they stand: nothing is copied, so a line
+// of any length costs no memory.
+type walker struct {
+	*jsontext.Decoder
+	in bytes.Buffer
+	of []byte
+}
+
+// walkers are used again and again: a line has several objects, and an agent many lines.
+var walkers = sync.OnceValue(func() *sync.Pool {
+	return &sync.Pool{New: func() any { return &walker{Decoder: jsontext.NewDecoder(&bytes.Buffer{})} }}
+})
+
+// walk begins to read b, which has to begin with open.
+func walk(b []byte, open jsontext.Kind) (w *walker, ok bool) {
+	w = walkers().Get().(*walker)
+	w.in, w.of = *bytes.NewBuffer(b), b
+	w.Reset(&w.in, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	t, err := w.ReadToken()
+	return w, err == nil && t.Kind() == open
+}
+
+// next is the next value, as it stands in what is read.
+func (w *walker) next() (value []byte, ok bool) {
+	v, err := w.ReadValue()
+	if err != nil {
+		return nil, false
+	}
+	end := w.InputOffset()
+	return w.of[end-int64(len(v)) : end], true
+}
+
+// end reports whether what was begun is read to its end.
+func (w *walker) end() bool {
+	_, err := w.ReadToken()
+	return err == nil
+}
+
+// mostHeld is what a walker may hold on to until it is used again.
+const mostHeld = 64 << 10
+
+// done gives the walker back.
+func (w *walker) done() {
+	if len(w.of) > mostHeld {
+		w.in, w.of = bytes.Buffer{}, nil
+		w.Reset(&w.in)
+	}
+	walkers().Put(w)
+}
 
 // EachMember calls yield for each member of the JSON object b, in order; key is
 // without quotes, value a whole JSON value within b. It reports whether b was
 // an object read to its end.
 func EachMember(b []byte, yield func(key, value []byte)) bool {
-	i := skipSpace(b, 0)
-	if i >= len(b) || b[i] != '{' {
-		return false
+	w, ok := walk(b, '{')
+	defer w.done()
+	for ok && w.PeekKind() == '"' {
+		var key, value []byte
+		if key, ok = w.next(); !ok {
+			break
+		}
+		if value, ok = w.next(); ok {
+			yield(inside(key), value)
+		}
 	}
-	if i = skipSpace(b, i+1); i < len(b) && b[i] == '}' {
-		return true
-	}
-	for i < len(b) && b[i] == '"' {
-		end := skipString(b, i)
-		if end < 0 {
-			return false
-		}
-		key := b[i+1 : end-1]
-		if bytes.IndexByte(key, '\\') >= 0 {
-			key = appendUnquoted(nil, key)
-		}
-		if i = skipSpace(b, end); i >= len(b) || b[i] != ':' {
-			return false
-		}
-		from := skipSpace(b, i+1)
-		if end = skipValue(b, from); end < 0 {
-			return false
-		}
-		yield(key, b[from:end])
-		if i = skipSpace(b, end); i >= len(b) || b[i] != ',' {
-			return i < len(b) && b[i] == '}'
-		}
-		i = skipSpace(b, i+1)
-	}
-	return false
+	return ok && w.end()
 }
 
 // EachElement calls yield for each element of the JSON array b; it reports
 // whether b was an array read to its end.
 func EachElement(b []byte, yield func(value []byte)) bool {
-	i := skipSpace(b, 0)
-	if i >= len(b) || b[i] != '[' {
-		return false
-	}
-	if i = skipSpace(b, i+1); i < len(b) && b[i] == ']' {
-		return true
-	}
-	for i < len(b) {
-		end := skipValue(b, i)
-		if end < 0 {
-			return false
+	w, ok := walk(b, '[')
+	defer w.done()
+	for ok && w.PeekKind() != ']' {
+		var value []byte
+		if value, ok = w.next(); ok {
+			yield(value)
 		}
-		yield(b[i:end])
-		if i = skipSpace(b, end); i >= len(b) || b[i] != ',' {
-			return i < len(b) && b[i] == ']'
-		}
-		i = skipSpace(b, i+1)
 	}
-	return false
+	return ok && w.end()
 }
 
-func skipSpace(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
-		i++
+// inside is what is between the quotes of a JSON string, its escapes undone; broken ones
+// become U+FFFD as with encoding/json.
+func inside(v []byte) []byte {
+	if bytes.IndexByte(v, '\\') < 0 {
+		return v[1 : len(v)-1]
 	}
-	return i
-}
-
-// skipString returns the index after the string that begins at b[i], -1 when it
-// has no end.
-func skipString(b []byte, i int) int {
-	from := i + 1
-	for at := from; ; {
-		q := bytes.IndexByte(b[at:], '"')
-		if q < 0 {
-			return -1
-		}
-		at += q
-		slashes := 0
-		for at-slashes > from && b[at-slashes-1] == '\\' {
-			slashes++
-		}
-		at++
-		if slashes%2 == 0 {
-			return at
-		}
-	}
-}
-
-// skipValue returns the index after the value that begins at b[i], -1 when it
-// has no end.
-func skipValue(b []byte, i int) int {
-	if i >= len(b) {
-		return -1
-	}
-	switch b[i] {
-	case '"':
-		return skipString(b, i)
-	case '{', '[':
-		return skipNested(b, i)
-	}
-	from := i
-	for i < len(b) && b[i] != ',' && b[i] != '}' && b[i] != ']' && b[i] > ' ' {
-		i++
-	}
-	if i == from {
-		return -1
-	}
-	return i
-}
-
-func skipNested(b []byte, i int) int {
-	for depth := 0; i < len(b); {
-		switch b[i] {
-		case '"':
-			if i = skipString(b, i); i < 0 {
-				return -1
-			}
-			continue
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-		i++
-	}
-	return -1
+	out, _ := jsontext.AppendUnquote(nil, v) // an error tells of what was replaced
+	return out
 }
 
 // Text returns the string that the JSON value v is, "" when it is none.
@@ -148,109 +113,33 @@ func Text(v []byte) string {
 	if len(v) < 2 || v[0] != '"' {
 		return ""
 	}
-	v = v[1 : len(v)-1]
-	if bytes.IndexByte(v, '\\') < 0 {
-		return Valid(v)
-	}
-	return Valid(appendUnquoted(nil, v))
+	return Valid(inside(v))
 }
 
-// StartOf returns about the first max bytes of the string that the JSON value v
+// StartOf returns about the first most bytes of the string that the JSON value v
 // is, without reading the rest of it.
-func StartOf(v []byte, max int) string {
-	if len(v) < 2 || v[0] != '"' || len(v) <= max {
+func StartOf(v []byte, most int) string {
+	if len(v) < 2 || v[0] != '"' || len(v) <= most {
 		return Text(v)
 	}
-	v = v[1:max]
+	v = v[:most]
+	from := max(0, len(v)-12)
 	// An escape must not be cut: the longest is a surrogate pair, 12 bytes.
-	if i := bytes.LastIndexByte(v[len(v)-12:], '\\'); i >= 0 {
-		v = v[:len(v)-12+i]
-		for len(v) > 0 && v[len(v)-1] == '\\' {
+	if i := bytes.LastIndexByte(v[from:], '\\'); i >= 0 {
+		v = v[:from+i]
+		for v[len(v)-1] == '\\' {
 			v = v[:len(v)-1]
 		}
 	}
 	v = v[:RuneCut(v)]
-	return Valid(appendUnquoted(nil, v)) + "…"
-}
-
-// appendUnquoted appends the inside of a JSON string with its escapes undone;
-// broken ones become U+FFFD as with encoding/json.
-func appendUnquoted(dst, s []byte) []byte {
-	for {
-		i := bytes.IndexByte(s, '\\')
-		if i < 0 || i+1 >= len(s) {
-			return append(dst, s...)
-		}
-		dst = append(dst, s[:i]...)
-		c := s[i+1]
-		s = s[i+2:]
-		switch c {
-		case 'n':
-			dst = append(dst, '\n')
-		case 't':
-			dst = append(dst, '\t')
-		case 'r':
-			dst = append(dst, '\r')
-		case 'b':
-			dst = append(dst, '\b')
-		case 'f':
-			dst = append(dst, '\f')
-		case 'u':
-			var r rune
-			r, s = hexRune(s)
-			dst = utf8.AppendRune(dst, r)
-		default: // quote, backslash, slash
-			dst = append(dst, c)
-		}
-	}
-}
-
-// hexRune reads the four digits after \u, and the second half of a pair.
-func hexRune(s []byte) (rune, []byte) {
-	r, ok := hex4(s)
-	if !ok {
-		return utf8.RuneError, s
-	}
-	s = s[4:]
-	if utf16.IsSurrogate(r) {
-		if len(s) >= 6 && s[0] == '\\' && s[1] == 'u' {
-			if low, ok := hex4(s[2:]); ok {
-				if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
-					return pair, s[6:]
-				}
-			}
-		}
-		return utf8.RuneError, s
-	}
-	return r, s
-}
-
-func hex4(s []byte) (rune, bool) {
-	if len(s) < 4 {
-		return 0, false
-	}
-	var r rune
-	for _, c := range s[:4] {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c >= 'a' && c <= 'f':
-			c -= 'a' - 10
-		case c >= 'A' && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
+	return Valid(inside(append(v[:len(v):len(v)], '"'))) + text.Mark
 }
 
 // Compact returns a JSON value on one line, at most max bytes of it.
 func Compact(v []byte, max int) string {
 	var out bytes.Buffer
 	if len(v) > 8*max || json.Compact(&out, v) != nil {
-		return CutBack(Valid(v[:min(len(v), max+utf8.UTFMax)]), max)
+		return text.Cut(Valid(v[:min(len(v), max+utf8.UTFMax)]), max)
 	}
-	return CutBack(Valid(out.Bytes()), max)
+	return text.Cut(Valid(out.Bytes()), max)
 }

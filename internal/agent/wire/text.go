@@ -3,7 +3,7 @@ package wire
 import (
 	"strings"
 
-	"github.com/ralph-loop/ralph/internal/lazyregexp"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 const (
@@ -28,27 +28,21 @@ func StartLine(s string, max int) string {
 	if line, _, more := strings.Cut(s, "\n"); more {
 		s = strings.TrimRight(line, "\r") + " …"
 	}
-	return CutBack(s, max)
+	return text.Cut(s, max)
 }
 
 // Flatten makes one line of text for people.
 func Flatten(s string) string {
-	return strings.Join(strings.Fields(Escapes.ReplaceAllString(s, "")), " ")
+	return text.OneLine(text.Plain(s))
 }
 
-// Escapes are the sequences by which programs colour text and steer terminals.
-var Escapes = lazyregexp.New(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-_])`)
-
 // LastLine is the last line of a text with anything to read in it.
-func LastLine(text string) string {
+func LastLine(s string) string {
 	last := ""
-	for line := range strings.Lines(Escapes.ReplaceAllString(text, "")) {
-		if i := strings.LastIndexByte(strings.TrimRight(line, "\r\n"), '\r'); i >= 0 {
-			line = line[i+1:] // a progress bar writes over itself
-		}
+	for line := range strings.Lines(text.Plain(s)) { // a progress bar that writes over itself is many lines
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "```") {
 			last = line
 		}
 	}
-	return CutBack(last, MaxSaidTool)
+	return text.Cut(last, MaxSaidTool)
 }

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"os"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // howIn is what whoever stands outside is told.
@@ -133,6 +135,6 @@ func (g *Guard) write(w http.ResponseWriter, status int, p page) {
 
 // shown is what a stranger sent, short and on one line.
 func shown(s string) string {
-	s = strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "?")
+	s = strings.ToValidUTF8(text.OneLine(s), "?")
 	return s[:min(len(s), 100)]
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // fold is what the facts add up to here.
@@ -113,7 +114,7 @@ func (f *fold) follow(e ralph.Event) {
 	s.Last, s.LastAt, s.Totals = e.Seq, e.At, x.Count
 	s.Specs, s.SpecsFail = x.Completed, x.Failed
 	s.Running = f.state.Running(e.At)
-	s.Ended, s.EndedAt, s.Detail = x.Ended, x.EndedAt, clip(x.Detail)
+	s.Ended, s.EndedAt, s.Detail = x.Ended, x.EndedAt, text.Cut(x.Detail, mostWords)
 	s.Autonomy = x.Auto
 }
 
@@ -281,8 +282,8 @@ func (f *fold) decide(e ralph.Event) {
 	}
 	g := f.state.Gates[i]
 	d := Decision{
-		Gate: g.ID, Kind: g.Kind, Task: g.Task, Text: clip(g.Text), AskedAt: g.AskedAt, At: e.At, Seq: e.Seq, Session: f.state.Session.ID,
-		Verdict: x.Verdict, Answer: clip(x.Text), By: e.By, Rule: x.Rule, WasNever: g.Never,
+		Gate: g.ID, Kind: g.Kind, Task: g.Task, Text: text.Cut(g.Text, mostWords), AskedAt: g.AskedAt, At: e.At, Seq: e.Seq, Session: f.state.Session.ID,
+		Verdict: x.Verdict, Answer: text.Cut(x.Text, mostWords), By: e.By, Rule: x.Rule, WasNever: g.Never,
 	}
 	if g.About != "" {
 		d.Task = g.About

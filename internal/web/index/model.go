@@ -137,15 +137,3 @@ func (r *ring[T]) newest(n int) []T {
 	all := slices.Concat(r.list[r.at:], r.list[:r.at])
 	return all[max(0, len(all)-n):]
 }
-
-// clip bounds what is kept of a text, whole letters only.
-func clip(s string) string {
-	if len(s) <= mostWords {
-		return s
-	}
-	cut := mostWords
-	for cut > 0 && s[cut]&0xC0 == 0x80 {
-		cut--
-	}
-	return s[:cut] + "…"
-}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // teller makes the lines of the log, fact by fact.
@@ -29,8 +30,8 @@ func (t *teller) lines(e ralph.Event, s *ralph.State) []Line {
 	}
 	out := make([]Line, len(texts))
 	names, tasks := t.namer.Names(e, s), report.ConcernedBy(e, s)
-	for i, text := range texts {
-		out[i] = Line{Seq: e.Seq, At: e.At, Names: names, Task: e.Fact.About(), Tasks: tasks, Rule: ruleOf(e.Fact), Text: clip(text)}
+	for i, words := range texts {
+		out[i] = Line{Seq: e.Seq, At: e.At, Names: names, Task: e.Fact.About(), Tasks: tasks, Rule: ruleOf(e.Fact), Text: text.Cut(words, mostWords)}
 	}
 	return out
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Part is a piece of a page that is replaced as a whole: HTML whose outermost element
@@ -113,7 +115,7 @@ func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, key string) {
 	if r.Header.Get("Last-Event-ID") != "" {
 		have = "" // it comes back: the page has changed since it was made
 	}
-	if _, err := fmt.Fprintf(w, "retry: 1000\nid: 0\nevent: hello\ndata: %s\n\n", oneLine(h.opt.Build)); err != nil {
+	if _, err := fmt.Fprintf(w, "retry: 1000\nid: 0\nevent: hello\ndata: %s\n\n", text.OneLine(h.opt.Build)); err != nil {
 		return
 	}
 	beat := time.NewTicker(h.opt.Beat)
@@ -127,7 +129,7 @@ func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, key string) {
 			if errors.Is(err, ErrGone) {
 				word = "gone"
 			}
-			_, _ = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", word, oneLine(err.Error()))
+			_, _ = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", word, text.OneLine(err.Error()))
 			_ = out.Flush()
 			return
 		}
@@ -315,5 +317,3 @@ func event(id int64, parts []Part) []byte {
 	b.WriteByte('\n')
 	return b.Bytes()
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

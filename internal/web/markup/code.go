@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/chroma/v2"
+
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // The definitions of languages are Chroma's own, see lexers/NOTICE. Its package lexers
@@ -47,7 +49,7 @@ const (
 func Code(name string, src []byte) string {
 	var b strings.Builder
 	b.WriteString(`<pre class="code chroma"><code>`)
-	for i, line := range pieceLines(languageOf(name), visible(string(src))) {
+	for i, line := range pieceLines(languageOf(name), text.Visible(string(src))) {
 		if i > 0 {
 			b.WriteByte('\n')
 		}

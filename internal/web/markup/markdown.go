@@ -13,10 +13,11 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
-	"github.com/yuin/goldmark/text"
+	goldtext "github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Doc is a markdown text as a page shows it.
@@ -52,9 +53,9 @@ func Markdown(src []byte) string { return Document(src).HTML }
 
 // Document is Markdown, with what else a page needs.
 func Document(src []byte) Doc {
-	shown := cut(src, mostMarkdown)
+	shown := text.Head(src, mostMarkdown)
 	d := Doc{Cut: len(src) - len(shown)}
-	source := []byte(visible(string(shown)))
+	source := []byte(text.Visible(string(shown)))
 	if tooDeep(source) || tooBusy(source) {
 		d.HTML = `<pre class="code"><code>` + html.EscapeString(string(source)) + "</code></pre>"
 		return d
@@ -64,7 +65,7 @@ func Document(src []byte) Doc {
 		goldmark.WithParserOptions(parser.WithAutoHeadingID()),
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(nodes{}, 1))),
 	)
-	tree := md.Parser().Parse(text.NewReader(source), parser.WithContext(parser.NewContext(parser.WithIDs(&places{seen: map[string]int{}}))))
+	tree := md.Parser().Parse(goldtext.NewReader(source), parser.WithContext(parser.NewContext(parser.WithIDs(&places{seen: map[string]int{}}))))
 	_ = ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
@@ -73,7 +74,7 @@ func Document(src []byte) Doc {
 		case *ast.Heading:
 			id, _ := n.AttributeString("id")
 			b, _ := id.([]byte)
-			d.Headings = append(d.Headings, Heading{n.Level, string(b), visible(words(n, source))})
+			d.Headings = append(d.Headings, Heading{n.Level, string(b), text.Visible(words(n, source))})
 		case *extast.TaskCheckBox:
 			d.Boxes++
 			if n.IsChecked {
@@ -87,7 +88,7 @@ func Document(src []byte) Doc {
 		d.HTML = `<pre class="code"><code>` + html.EscapeString(string(source)) + "</code></pre>"
 		return d
 	}
-	d.HTML = visible(b.String()) // once more: &#x202e; is hidden only now
+	d.HTML = text.Visible(b.String()) // once more: &#x202e; is hidden only now
 	return d
 }
 

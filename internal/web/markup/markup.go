@@ -9,9 +9,8 @@ import (
 	"bytes"
 	"fmt"
 	"html"
-	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Limits bound what is made of a text; zero is the value of DefaultLimits.
@@ -44,56 +43,8 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// zeroWidthJoiner holds pictures together that are one to people.
-const zeroWidthJoiner = '\u200d'
-
-// escape is how a sign is written that must not be seen as itself, as report.Visible
-// writes it; "" for all others.
-func escape(r rune) string {
-	switch {
-	case r >= ' ' && r < 0x7f, r == '\n', r == '\t', r == zeroWidthJoiner:
-		return ""
-	case unicode.IsControl(r) && r < 0x80:
-		return fmt.Sprintf(`\x%02x`, r)
-	case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp):
-		return fmt.Sprintf(`\u%04x`, r)
-	}
-	return ""
-}
-
-// visible is a text with its hidden signs written as escapes and its bad bytes replaced.
-func visible(s string) string {
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
-	if strings.IndexFunc(s, func(r rune) bool { return escape(r) != "" }) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if e := escape(r); e != "" {
-			b.WriteString(e)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-// cut is the beginning of a text of at most n bytes, without half a sign at its end.
-func cut(text []byte, n int) []byte {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && len(text)-n < utf8.UTFMax && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	for i := 0; i < utf8.UTFMax && n > 0 && !utf8.RuneStart(text[n]); i++ {
-		n--
-	}
-	return text[:n]
-}
-
 // Plain is a text as HTML that looks like it.
-func Plain(text []byte) string { return html.EscapeString(visible(string(text))) }
+func Plain(source []byte) string { return html.EscapeString(text.Visible(string(source))) }
 
 // note is a remark of ours among the text of others.
 func note(text string) string {

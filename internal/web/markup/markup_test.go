@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
+	"pgregory.net/rapid"
 
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/web/markup"
 )
 
@@ -187,6 +189,24 @@ func TestOutputIsBounded(t *testing.T) {
 			t.Errorf("%s:\n got %q\nwant %q", name, got, c.want)
 		}
 	}
+}
+
+// What a page shows of an output is what a line of the log does, in colours: both read the
+// same control sequences.
+func TestOutputSaysWhatIsPlain(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := rapid.StringOf(rapid.RuneFrom([]rune("a1;[]mP(\\\x1b\u009b\u009d\x07\n\tä✳<"))).Draw(t, "in")
+		var shown strings.Builder
+		for z := html.NewTokenizer(strings.NewReader(markup.Output([]byte("|" + in)))); z.Next() != html.ErrorToken; {
+			if tok := z.Token(); tok.Type == html.TextToken {
+				shown.WriteString(tok.Data)
+			}
+		}
+		if want := text.Plain("|" + in); strings.TrimSuffix(shown.String(), "\n") != strings.TrimSuffix(want, "\n") && !strings.Contains(shown.String(), `\x07`) {
+			t.Fatalf("%q is shown as %q, want %q", in, shown.String(), want)
+		}
+	})
 }
 
 func FuzzOutput(f *testing.F) {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Output is what a program wrote to its terminal as HTML: text and <span>s with classes,
@@ -73,42 +74,42 @@ type terminal struct {
 	over  int // signs of the line that had no room
 }
 
-func (t *terminal) write(text []byte) {
-	for len(text) > 0 {
-		c := text[0]
+func (t *terminal) write(words []byte) {
+	for len(words) > 0 {
+		c := words[0]
 		if c >= ' ' && c < 0x7f {
 			t.put(rune(c), t.now)
-			text = text[1:]
+			words = words[1:]
 			continue
 		}
-		r, n := utf8.DecodeRune(text)
+		if c == 0x1b || c == 0xc2 { // ESC, or what may be a C1
+			if x := text.ControlAt(words); x.Len > 0 {
+				t.control(x)
+				words = words[x.Len:]
+				continue
+			}
+		}
+		r, n := utf8.DecodeRune(words)
 		switch {
-		case c == 0x1b:
-			n = t.sequence(text)
 		case c == '\n':
 			t.flush()
 			t.out.WriteByte('\n')
 		case c == '\r':
-			if len(text) < 2 || text[1] != '\n' {
+			if len(words) < 2 || words[1] != '\n' {
 				t.col = 0
 			}
 		case c == '\b':
 			t.col = max(0, t.col-1)
-		case r == 0x9b:
-			n += t.control(text[n:])
-		case r == 0x90 || r == 0x98 || r == 0x9d || r == 0x9e || r == 0x9f:
-			n += stringEnd(text[n:])
-		case r >= 0x80 && r < 0xa0: // C1 alone
-		case escape(r) != "":
+		case text.Hidden(r):
 			s := t.now
 			s.flags |= escaped
-			for _, e := range escape(r) {
+			for _, e := range text.Escaped(r) {
 				t.put(e, s)
 			}
 		default:
 			t.put(r, t.now)
 		}
-		text = text[n:]
+		words = words[n:]
 	}
 	t.flush()
 }
@@ -126,76 +127,10 @@ func (t *terminal) put(r rune, s style) {
 	}
 }
 
-// sequence is how long the escape sequence is that the text begins with; what it says
-// of colours is heard.
-func (t *terminal) sequence(text []byte) int {
-	if len(text) < 2 {
-		return len(text)
-	}
-	switch c := text[1]; {
-	case c == '[':
-		return 2 + t.control(text[2:])
-	case c == ']' || c == 'P' || c == 'X' || c == '^' || c == '_':
-		return 2 + stringEnd(text[2:])
-	case c >= ' ' && c <= '/': // such as the choice of a set of signs
-		n := 2
-		for n < len(text) && text[n] >= ' ' && text[n] <= '/' {
-			n++
-		}
-		if n < len(text) && text[n] >= '0' && text[n] <= '~' {
-			n++
-		}
-		return n
-	case c >= '0' && c <= '~':
-		return 2
-	}
-	return 1
-}
-
-// longestString is how far the end of a string sequence is looked for: text must not
-// vanish because somebody began one.
-const longestString = 64 << 10
-
-// stringEnd is where a string sequence (OSC, DCS, SOS, PM, APC) ends: with its
-// terminator, or torn with its line.
-func stringEnd(text []byte) int {
-	for i, c := range text[:min(len(text), longestString)] {
-		switch {
-		case c == 0x07:
-			return i + 1
-		case c == 0x1b:
-			if i+1 < len(text) && text[i+1] == '\\' {
-				return i + 2
-			}
-			return i
-		case c == 0x9c && i > 0 && text[i-1] == 0xc2:
-			return i + 1
-		case c == '\n':
-			return i
-		}
-	}
-	return min(len(text), longestString)
-}
-
-// control reads a control sequence after its CSI, and is how long it is.
-func (t *terminal) control(text []byte) int {
-	n := 0
-	for n < len(text) && n < 256 && text[n] >= '0' && text[n] <= '?' {
-		n++
-	}
-	parameters := text[:n]
-	plain := true
-	for n < len(text) && text[n] >= ' ' && text[n] <= '/' {
-		n, plain = n+1, false
-	}
-	if n == len(text) || text[n] < '@' || text[n] > '~' {
-		return n // torn
-	}
-	if !plain || len(parameters) > 0 && parameters[0] >= '<' { // private
-		return n + 1
-	}
+// control hears a control sequence.
+func (t *terminal) control(c text.Control) {
 	// 38:2::r:g:b leaves a place empty that 38;2;r;g;b does not have
-	switch v := numbers(bytes.ReplaceAll(parameters, []byte("::"), []byte(":"))); text[n] {
+	switch v := numbers(bytes.ReplaceAll(c.Params, []byte("::"), []byte(":"))); c.Final {
 	case 'm':
 		t.now = t.now.with(v)
 	case 'K': // erase in the line, as progress bars do
@@ -212,7 +147,6 @@ func (t *terminal) control(text []byte) int {
 	case 'G':
 		t.col = min(max(v[0]-1, 0), len(t.line))
 	}
-	return n + 1
 }
 
 // numbers are the parameters of a sequence, at least one.

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
+
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Patch is a patch as a page shows it.
@@ -153,7 +155,7 @@ func fileOf(section []byte, b *budget, l Limits) File {
 		if i := bytes.Index(section, []byte("\n@@ ")); i >= 0 {
 			section = section[:i+1]
 		}
-		section = cut(section, 64<<10)
+		section = text.Head(section, 64<<10)
 	} else {
 		b.show -= len(section)
 	}
@@ -188,8 +190,8 @@ func asText(section []byte, whole int, l Limits) File {
 	if _, after, ok := strings.Cut(name, " b/"); ok {
 		name = after
 	}
-	f := File{New: visible(name), Change: "changed", Notes: []string{"This part of the patch cannot be read; it is shown as it is."}}
-	shown := cut(section, 64<<10)
+	f := File{New: text.Visible(name), Change: "changed", Notes: []string{"This part of the patch cannot be read; it is shown as it is."}}
+	shown := text.Head(section, 64<<10)
 	if over := lineCount(shown) - l.Lines; over > 0 {
 		at := 0
 		for range l.Lines {
@@ -200,13 +202,13 @@ func asText(section []byte, whole int, l Limits) File {
 	if gone := whole - len(shown); gone > 0 {
 		f.Notes = append(f.Notes, size(gone)+" more are not shown")
 	}
-	f.Text = visible(string(shown))
+	f.Text = text.Visible(string(shown))
 	return f
 }
 
 // described is what the head of a section says.
 func described(g *gitdiff.File) File {
-	f := File{Old: visible(g.OldName), New: visible(g.NewName), Change: "changed", Binary: g.IsBinary}
+	f := File{Old: text.Visible(g.OldName), New: text.Visible(g.NewName), Change: "changed", Binary: g.IsBinary}
 	switch {
 	case g.IsNew:
 		f.Change, f.Old = "added", ""
@@ -239,7 +241,7 @@ func mode(m fs.FileMode) string {
 
 // hunkOf colours a hunk: what was before and what is after are each read as code.
 func hunkOf(h *gitdiff.TextFragment, name string, room *budget, l Limits) Hunk {
-	out := Hunk{Header: visible(h.Header()), Lines: make([]Line, len(h.Lines))}
+	out := Hunk{Header: text.Visible(h.Header()), Lines: make([]Line, len(h.Lines))}
 	texts := make([]string, len(h.Lines))
 	returns := 0
 	for _, line := range h.Lines {
@@ -255,9 +257,9 @@ func hunkOf(h *gitdiff.TextFragment, name string, room *budget, l Limits) Hunk {
 			s = strings.TrimSuffix(s, "\r")
 		}
 		if len(s) > l.LineBytes {
-			s = string(cut([]byte(s), l.LineBytes)) + " …"
+			s = string(text.Head([]byte(s), l.LineBytes)) + " …"
 		}
-		s = visible(s)
+		s = text.Visible(s)
 		texts[i] = s
 		x := Line{Kind: ' ', NoLF: line.NoEOL()}
 		switch line.Op {

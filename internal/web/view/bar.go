@@ -11,6 +11,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/status"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // BarModel is the control bar.
@@ -53,7 +54,7 @@ func stateSign(status string) string {
 // named by how much it asks of a person.
 func barState(m BarModel) string {
 	mode := cmp.Or(titled(string(m.Stage.Autonomy)), titled(m.Stage.Mode))
-	return strings.Join(strings.Fields(stateSign(m.Status.Status)+" "+mode+" "+stateWord(m.Status.Status)), " ")
+	return text.OneLine(stateSign(m.Status.Status) + " " + mode + " " + stateWord(m.Status.Status))
 }
 
 func stateWord(status string) string {

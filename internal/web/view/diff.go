@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/web/markup"
 )
 
@@ -62,4 +63,4 @@ func barParts(p markup.Patch, f markup.File) (added, removed int) {
 	return part(f.Added), part(f.Removed)
 }
 
-func filesWord(n int) string { return counted(n, "file") }
+func filesWord(n int) string { return text.Count(n, "file") }

@@ -12,6 +12,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // GatesModel is the page of all that waits for a person.
@@ -172,7 +173,7 @@ func endWords(x *report.GateEnd) string {
 	case x.How == string(ralph.Expired):
 		return "nobody answered in time"
 	case x.How == string(ralph.Withdrawn), x.How == "ended":
-		return report.Visible(report.Beginning(x.Text))
+		return text.Visible(report.Beginning(x.Text))
 	case by == "engine":
 		return "by ralph itself"
 	default:
@@ -230,7 +231,7 @@ const mostInList = 300
 
 // longText reports whether the list does not have all that is asked.
 func longText(g *ralph.Gate) bool {
-	return clipped(g.Text, mostInList) != g.Text || strings.Count(g.Text, "\n") > 5
+	return text.Clip(g.Text, mostInList) != g.Text || strings.Count(g.Text, "\n") > 5
 }
 
 // quick is an answer as the list offers it: at once where it can be, without making a rule.
@@ -269,9 +270,6 @@ func at(path string, line int) string {
 	return path
 }
 
-// visible shows what does not show by itself, so that a text is judged by all that it holds.
-func visible(s string) string { return report.Visible(s) }
-
 func optionKey(i int) string {
 	if i < 9 {
 		return fmt.Sprint(i + 1)
@@ -292,17 +290,6 @@ func textLabel(g *ralph.Gate, o action.Offer, f action.Field) string {
 		return "Why not, in words for the agent"
 	}
 	return f.Label
-}
-
-// clipped is the beginning of a text, in runes.
-func clipped(s string, most int) string {
-	n := 0
-	for i := range s {
-		if n++; n > most {
-			return s[:i] + " …"
-		}
-	}
-	return s
 }
 
 func endTone(x *report.GateEnd) string {

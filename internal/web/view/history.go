@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/chart"
 )
 
 // HistoryModel is the page of past sessions.
@@ -15,7 +16,7 @@ type HistoryModel struct {
 	Session  ralph.SessionID // whose figures stand beside those of all
 	Live     bool
 	Since    time.Time // what a clock counts from; zero: it does not go on
-	Charts   []Chart
+	Charts   []chart.Chart
 	Sessions []SessionRow
 	From, Of int // the rows shown, of all
 	Newer    string
@@ -67,7 +68,7 @@ func rowsShown(m HistoryModel) string {
 }
 
 // drawnFirst divides charts into those that show something and those that are empty.
-func drawnFirst(list []Chart) (drawn, empty []Chart) {
+func drawnFirst(list []chart.Chart) (drawn, empty []chart.Chart) {
 	for _, c := range list {
 		if c.Empty == "" {
 			drawn = append(drawn, c)

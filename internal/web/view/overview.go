@@ -9,6 +9,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/status"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // TaskLink is a task as it is named beside other things.
@@ -62,7 +63,7 @@ func (n Need) asks() string {
 	if n.code() != "" {
 		return "Run"
 	}
-	return Cut(n.Text, 600)
+	return text.Cut(n.Text, 600)
 }
 
 // code is the command that a gate asks about, which is read as it is typed.
@@ -74,7 +75,7 @@ func (n Need) code() string {
 	if !ok {
 		return ""
 	}
-	return Cut(command, 600)
+	return text.Cut(command, 600)
 }
 
 // detail is the beginning of what a gate is decided by, where its text does not say it.
@@ -93,7 +94,7 @@ func (n Need) detail() string {
 			break
 		}
 	}
-	return Cut(strings.TrimSpace(strings.Join(lines, "\n")), 800)
+	return text.Cut(strings.TrimSpace(strings.Join(lines, "\n")), 800)
 }
 
 // SlotCard is one agent at work, or work that waits.
@@ -250,7 +251,7 @@ func (f FeedItem) tone() string {
 }
 
 // full is a line whole: on the page it is cut to what fits.
-func (f FeedItem) full() string { return Cut(strings.TrimSpace(f.Text+"\n"+f.Why), 600) }
+func (f FeedItem) full() string { return text.Cut(strings.TrimSpace(f.Text+"\n"+f.Why), 600) }
 
 // latest is the newest decision (E-087).
 func latest(items []FeedItem) *FeedItem {
@@ -336,16 +337,14 @@ func (m MergesModel) landing() (status, words string) {
 	}
 	switch {
 	case l.Moved != "":
-		return "resolving", fmt.Sprintf("%s went on to %s: its commits are merged into %s first", base, shortCommit(l.Moved), l.Branch)
+		return "resolving", fmt.Sprintf("%s went on to %s: its commits are merged into %s first", base, text.ShortHash(l.Moved), l.Branch)
 	case len(l.Held) > 0:
-		return "held", fmt.Sprintf("%s waits at %s, finished work is on %s at %s", base, shortCommit(l.Landed), l.Branch, shortCommit(l.Tip))
+		return "held", fmt.Sprintf("%s waits at %s, finished work is on %s at %s", base, text.ShortHash(l.Landed), l.Branch, text.ShortHash(l.Tip))
 	case l.Behind:
-		return "merging", fmt.Sprintf("%s is at %s, %s at %s lands next", base, shortCommit(l.Landed), l.Branch, shortCommit(l.Tip))
+		return "merging", fmt.Sprintf("%s is at %s, %s at %s lands next", base, text.ShortHash(l.Landed), l.Branch, text.ShortHash(l.Tip))
 	}
-	return "landed", fmt.Sprintf("%s is at %s: all finished work has landed", base, shortCommit(l.Tip))
+	return "landed", fmt.Sprintf("%s is at %s: all finished work has landed", base, text.ShortHash(l.Tip))
 }
-
-func shortCommit(commit string) string { return commit[:min(7, len(commit))] }
 
 // InboxModel are the specs.
 type InboxModel struct {

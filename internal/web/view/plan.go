@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // PlanHead is what stands over every picture of the plan.
@@ -169,12 +170,10 @@ func (c Card) iterations() string {
 	case c.Stand == StandActive:
 		return fmt.Sprintf("iteration %d", c.Iterations+1)
 	case c.Iterations > 0:
-		return counted(c.Iterations, "iteration")
+		return text.Count(c.Iterations, "iteration")
 	}
 	return ""
 }
-
-func counted(n int, what string) string { return ralph.Count(n, what) }
 
 // words of the progress: `12 of 40 done, 2 failed`.
 func (h PlanHead) words() string {

@@ -1,10 +1,10 @@
 package view
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/chart"
 	"github.com/ralph-loop/ralph/internal/sessionreport"
 )
 
@@ -24,7 +24,7 @@ type SessionModel struct {
 	LogFile bool // its agent log is still there
 
 	Report *sessionreport.Page // nil while it is being made
-	Slots  Chart
+	Slots  chart.Chart
 }
 
 // mostTasks bounds the table of tasks.
@@ -55,34 +55,7 @@ func outcomeWord(s string) string {
 	return s
 }
 
-// curveCharts are the curves of the report.
-func curveCharts(p *sessionreport.Page) []Chart {
-	var out []Chart
-	for _, c := range p.Curves {
-		chart := Chart{
-			ID: "curve-" + c.Name, Title: titled(c.Name) + " over time", Total: c.Total + " in all",
-			Desc: fmt.Sprintf("What was spent up to each moment, %s in all.", c.Total),
-			Y:    []ChartMark{{At: px(chartTop + chartHigh), Text: "0"}, {At: px(chartTop), Text: c.Top}},
-			Area: c.Area, Line: c.Line, Box: 100,
-		}
-		for i, t := range c.Ticks {
-			chart.X = append(chart.X, ChartMark{At: t.X, Text: t.Text, Place: "mid", Few: i%2 == 1})
-		}
-		out = append(out, chart)
-	}
-	return out
-}
-
-// laneWords says what a lane has to those who do not see it.
-func laneWords(name string, bars, marks int) string {
-	words := fmt.Sprintf("%s: %d stretches of work", name, bars)
-	if marks > 0 {
-		words += fmt.Sprintf(", %d marks", marks)
-	}
-	return words
-}
-
 // SessionCharts are the charts of a session: its slots, what it spent, its iterations.
-func SessionCharts(m SessionModel) []Chart {
-	return append([]Chart{m.Slots}, curveCharts(m.Report)...)
+func SessionCharts(m SessionModel) []chart.Chart {
+	return append([]chart.Chart{m.Slots}, m.Report.Curves...)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // The kinds of settings, each with its control.
@@ -122,11 +124,7 @@ func brief(s string) string {
 	if s == "" {
 		return "empty"
 	}
-	s = strings.Join(strings.Split(s, "\n"), ", ")
-	if r := []rune(s); len(r) > 120 {
-		s = string(r[:120]) + "…"
-	}
-	return s
+	return text.Clip(strings.ReplaceAll(s, "\n", ", "), 120)
 }
 
 // piece is a part of a description: plain, or what stands in the file.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/web/markup"
 )
 
@@ -215,11 +216,11 @@ func mark(status string) (sign, tone string) {
 
 // words of an item, in one line.
 func (x TurnItem) line() string {
-	text, _, _ := strings.Cut(strings.TrimSpace(x.Text), "\n")
+	s, _, _ := strings.Cut(strings.TrimSpace(x.Text), "\n")
 	if x.Kind == ralph.ItemEdit && len(x.Files) > 0 {
-		text = strings.Join(x.Files, ", ")
+		s = strings.Join(x.Files, ", ")
 	}
-	return visible(text)
+	return text.Visible(s)
 }
 
 // outcome is how an item ended, where that is not well.
@@ -245,7 +246,7 @@ func (x TurnItem) word() string {
 		return "edits"
 	}
 	if x.Type != "" {
-		return visible(x.Type)
+		return text.Visible(x.Type)
 	}
 	return string(x.Kind)
 }
@@ -310,21 +311,12 @@ func (c CheckRow) words() string {
 		out = append(out, "red in the same way before the work: passed over")
 	}
 	if !r.Pass && len(r.Failed) > 0 {
-		out = append(out, few(r.Failed))
+		out = append(out, text.List(r.Failed, 5))
 	}
 	if r.Coverage != nil {
 		out = append(out, fmt.Sprintf("%.1f %% covered", r.Coverage.Percent))
 	}
 	return strings.Join(out, ", ")
-}
-
-// few are the first of the names of tests that failed.
-func few(names []string) string {
-	const most = 5
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 func elapsedShort(d time.Duration) string {

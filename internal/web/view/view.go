@@ -103,14 +103,6 @@ func clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") 
 // hour is the time of day, likewise.
 func hour(t time.Time) string { return t.Local().Format("15:04:05") }
 
-// Cut is the beginning of a text, of at most so many bytes, with a sign where more follows.
-func Cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
-
 // dollars writes a cost.
 func dollars(v float64) string {
 	if v > 0 && v < 0.01 {

@@ -1,9 +1,9 @@
-package report_test
+package text_test
 
 import (
 	"testing"
 
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // E-080: what a person decides by is what would be done: no sequence hides a part of it.
@@ -19,7 +19,7 @@ func TestVisible(t *testing.T) {
 		"f\xffg":                   "f\uFFFDg",
 		"täst \U0001F468\u200d💻 字": "täst \U0001F468\u200d💻 字",
 	} {
-		if got := report.Visible(in); got != want {
+		if got := text.Visible(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
