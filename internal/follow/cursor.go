@@ -1,4 +1,4 @@
-package journal
+package follow
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/views"
 )
 
@@ -23,7 +24,8 @@ type cursor struct {
 }
 
 const (
-	followersDir = "followers"
+	// folder is where cursors are, relative to the repository.
+	folder = "ralph/.state/followers"
 	// Beside the cursor <name>: where the newest follower began, which survives a loss of
 	// power, and the lock of who follows.
 	baseEnd, lockEnd = ".base", ".lock"
@@ -31,17 +33,20 @@ const (
 
 // cursorStore is the cursor of one name on the disk.
 type cursorStore struct {
-	dir  string // ralph/.state
+	dir  string // where they are
 	name string
 	held *flock.Flock // while this process has the name
 }
 
 func (c *cursorStore) file(end string) string {
-	return filepath.Join(c.dir, followersDir, c.name+end)
+	return filepath.Join(c.dir, c.name+end)
 }
 
+// dirOf is where the cursors of a journal's followers are.
+func dirOf(j *journal.File) string { return filepath.Join(j.Root(), folder) }
+
 // path is what the cursor is called in messages.
-func (c *cursorStore) path() string { return views.StateDir + "/" + followersDir + "/" + c.name }
+func (c *cursorStore) path() string { return folder + "/" + c.name }
 
 func (c *cursorStore) there() bool {
 	_, err := os.Stat(c.file(""))
@@ -82,15 +87,14 @@ func (c *cursorStore) base(at cursor) error {
 
 // lock takes the name for this process; the kernel gives it back when that ends.
 func (c *cursorStore) lock() error {
-	if err := os.MkdirAll(filepath.Join(c.dir, followersDir), 0o700); err != nil {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return fmt.Errorf("make the folder of followers: %w", err)
 	}
-	name := followersDir + "/" + c.name + lockEnd
-	c.held = flock.New(filepath.Join(c.dir, name), flock.SetPermissions(0o600))
+	c.held = flock.New(c.file(lockEnd), flock.SetPermissions(0o600))
 	taken, err := c.held.TryLock()
 	switch {
 	case err != nil:
-		return cannotLock(name, err)
+		return fmt.Errorf("lock %s%s: %w", c.path(), lockEnd, err)
 	case !taken:
 		return &ralph.Refusal{Why: "another process follows the journal as " + c.name, Hint: "what it delivers comes from there; the next start takes over when it has ended", Kind: ralph.ErrActive}
 	}
@@ -99,10 +103,10 @@ func (c *cursorStore) lock() error {
 
 func (c *cursorStore) unlock() { _ = c.held.Unlock() } // closing the descriptor frees it in any case
 
-// ForgetFollowers takes away the cursors of the followers that are not wanted any more: should
+// Forget takes away the cursors of the followers that are not wanted any more: should
 // one come back, it begins with what is new then. One that a live process has stays.
-func (j *File) ForgetFollowers(wanted func(name string) bool) error {
-	entries, err := os.ReadDir(filepath.Join(j.dir, followersDir))
+func Forget(j *journal.File, wanted func(name string) bool) error {
+	entries, err := os.ReadDir(dirOf(j))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -114,7 +118,7 @@ func (j *File) ForgetFollowers(wanted func(name string) bool) error {
 		if !isLock || wanted(name) {
 			continue
 		}
-		c := cursorStore{dir: j.dir, name: name}
+		c := cursorStore{dir: dirOf(j), name: name}
 		if c.lock() != nil {
 			continue
 		}
@@ -128,95 +132,44 @@ func (j *File) ForgetFollowers(wanted func(name string) bool) error {
 	return err
 }
 
-// Follows is how far a follower has come.
-type Follows struct {
+// Place is how far a follower has come.
+type Place struct {
 	Name   string
 	Seq    int64 // up to this fact all is delivered
 	Behind int64 // facts after it
 }
 
-// Followers says how far each follower has come, by name.
-func (j *File) Followers() []Follows {
-	entries, _ := os.ReadDir(filepath.Join(j.dir, followersDir)) // without the folder nobody follows
+// Look says how far each follower has come, by name.
+func Look(j *journal.File) []Place {
+	entries, _ := os.ReadDir(dirOf(j)) // without the folder nobody follows
 	newest := j.State().Seq
-	var list []Follows
+	var list []Place
 	for _, e := range entries {
 		name, isLock := strings.CutSuffix(e.Name(), lockEnd)
-		if at, known := (&cursorStore{dir: j.dir, name: name}).load(); isLock && known {
-			list = append(list, Follows{name, at.Seq, max(0, newest-at.Seq)})
+		if at, known := (&cursorStore{dir: dirOf(j), name: name}).load(); isLock && known {
+			list = append(list, Place{name, at.Seq, max(0, newest-at.Seq)})
 		}
 	}
-	slices.SortFunc(list, func(a, b Follows) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b Place) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
-// cursorAt is the cursor of a fact; of the newest, when there are not so many.
-func (j *File) cursorAt(seq int64) (cursor, error) {
-	j.mu.Lock()
-	newest := cursor{j.state.Seq, j.state.Hash, j.state.At}
-	j.mu.Unlock()
-	switch {
-	case seq <= 0:
-		return cursor{}, nil
-	case seq >= newest.Seq:
-		return newest, nil
+// stateAt is the state after a fact, for the caller alone; the newest, when there are not so many.
+func stateAt(j *journal.File, seq int64) (*ralph.State, error) {
+	if s := j.State(); s.Seq <= seq {
+		return s.Clone(), nil
 	}
-	at := newest
-	err := j.Each(seq-1, func(e ralph.Event) error {
-		at = cursor{e.Seq, e.Hash, e.At}
-		return errFull
-	})
-	if errors.Is(err, errFull) {
-		err = nil
-	}
-	return at, err
+	return j.At(seq)
 }
 
-// inChain is a cursor that this journal has. Where a repair, a backup or a loss of power took
-// facts away after it was written, others may have its number: then it is the last fact that
-// was recorded before its own was. Those are the same as then, and all others are new.
-func (j *File) inChain(at cursor) (cursor, error) {
-	now, err := j.cursorAt(at.Seq)
-	if err != nil || now.Seq == at.Seq && now.Hash == at.Hash {
-		return now, err
+// inChain is the state after the fact of a cursor. Where a repair, a backup or a loss of power
+// took facts away after it was written, another one may have its number: then it is the state
+// after the last fact that was recorded before its own was. Those are the same as then, and
+// all others are new.
+func inChain(j *journal.File, at cursor) (*ralph.State, error) {
+	s, err := stateAt(j, at.Seq)
+	if err != nil || s.Seq == at.Seq && s.Hash == at.Hash {
+		return s, err
 	}
-	last := cursor{}
-	err = j.Each(0, func(e ralph.Event) error {
-		if e.Seq > at.Seq || e.At.After(at.At) {
-			return errFull
-		}
-		last = cursor{e.Seq, e.Hash, e.At}
-		return nil
-	})
-	if errors.Is(err, errFull) {
-		err = nil
-	}
-	return last, err
-}
-
-// stateAt is the state after a fact, for the caller alone.
-func (j *File) stateAt(seq int64) (*ralph.State, error) {
-	j.mu.Lock()
-	newest := j.state.Clone()
-	j.mu.Unlock()
-	if newest.Seq <= seq {
-		return newest, nil
-	}
-	s := &ralph.State{}
-	if b, err := os.ReadFile(filepath.Join(j.dir, snapshotName)); err == nil {
-		if then := decodeSnapshot(b); then != nil && then.Seq <= seq {
-			s = then
-		}
-	}
-	err := j.Each(s.Seq, func(e ralph.Event) error {
-		if e.Seq > seq {
-			return errFull
-		}
-		s.Apply(e)
-		return nil
-	})
-	if errors.Is(err, errFull) {
-		err = nil
-	}
-	return s, err
+	return j.AtTime(at.At)
 }
