@@ -134,20 +134,18 @@ func Forget(j *journal.File, wanted func(name string) bool) error {
 
 // Place is how far a follower has come.
 type Place struct {
-	Name   string
-	Seq    int64 // up to this fact all is delivered
-	Behind int64 // facts after it
+	Name string
+	Seq  int64 // up to this fact all is delivered
 }
 
 // Look says how far each follower has come, by name.
 func Look(j *journal.File) []Place {
 	entries, _ := os.ReadDir(dirOf(j)) // without the folder nobody follows
-	newest := j.State().Seq
 	var list []Place
 	for _, e := range entries {
 		name, isLock := strings.CutSuffix(e.Name(), lockEnd)
 		if at, known := (&cursorStore{dir: dirOf(j), name: name}).load(); isLock && known {
-			list = append(list, Place{name, at.Seq, max(0, newest-at.Seq)})
+			list = append(list, Place{name, at.Seq})
 		}
 	}
 	slices.SortFunc(list, func(a, b Place) int { return strings.Compare(a.Name, b.Name) })

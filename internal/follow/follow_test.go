@@ -275,9 +275,6 @@ func TestFollowOnce(t *testing.T) {
 		t.Errorf("followers %v", follow.Look(j))
 	}
 	notes(t, j, 2)
-	if want := []follow.Place{{Name: "test", Seq: 1, Behind: 2}}; !slices.Equal(follow.Look(j), want) {
-		t.Errorf("followers %v", follow.Look(j))
-	}
 	must(t, follow.Forget(j, func(string) bool { return false }))
 	r := &receiver{}
 	closed(start(t, j, j.State().Seq, r))
