@@ -15,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/bootstrap"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/follow"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -169,6 +170,9 @@ func (x *examination) state(env workspace.Env, root string) {
 	}
 	x.ok("state", "%d facts, %s in the inbox, %s in the plan", s.Seq, report.Specs(len(s.Inbox)), report.Tasks(len(s.Plan.Tasks)))
 	x.lock(j)
+	for _, f := range follow.Look(j) {
+		x.ok("follower", "%s has been told up to fact %d of %d", f.Name, f.Seq, s.Seq)
+	}
 	x.leftovers(root, j)
 	if err := workspace.RoomIn(root); err != nil {
 		x.problem("disk", err.Error(), "free some space")

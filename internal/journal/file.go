@@ -82,7 +82,6 @@ type File struct {
 	info     os.FileInfo // of f, to notice that another process began a new segment
 	offset   int64       // how far f has been folded
 	line     int         // lines folded of f, for messages
-	places   places      // where in f its facts are
 	state    *ralph.State
 	moved    chan struct{} // closed when the state moves
 	views    views.Views
@@ -177,6 +176,9 @@ func (j *File) State() *ralph.State {
 	}
 	return s
 }
+
+// Root is the repository.
+func (j *File) Root() string { return j.opt.Root }
 
 // Now is the time that a fact recorded now would have: that of the engine's
 // decisions. It never goes back, and goes on when the system's clock does.
@@ -322,7 +324,6 @@ func (j *File) append(by string, facts []ralph.Fact) error {
 	}
 	var buf bytes.Buffer
 	events := make([]ralph.Event, len(facts))
-	ends := make([]int64, len(facts))
 	prev, seq := j.state.Hash, j.state.Seq
 	for i, fact := range facts {
 		seq++
@@ -333,7 +334,7 @@ func (j *File) append(by string, facts []ralph.Fact) error {
 		}
 		buf.Write(line)
 		buf.WriteByte('\n')
-		events[i], prev, ends[i] = e, e.Hash, j.offset+int64(buf.Len())
+		events[i], prev = e, e.Hash
 	}
 	if j.fence != nil && by == "engine" { // again: the machine may have slept since Update looked
 		if err := j.fence(); err != nil {
@@ -354,7 +355,6 @@ func (j *File) append(by string, facts []ralph.Fact) error {
 		return fmt.Errorf("write the journal %s: %w (nothing was recorded; free some space and start again)", journalFile, err)
 	}
 	j.offset += int64(buf.Len())
-	j.places.add(events[0].Seq, ends)
 	j.line += len(events)
 	for _, e := range events {
 		j.apply(e)
@@ -453,7 +453,6 @@ func (j *File) fold(lines iter.Seq2[read, error]) error {
 	moved := false
 	var group []ralph.Event // of one write, so far
 	var size int64          // of their lines
-	var ends []int64
 	for read, err := range lines {
 		if err != nil { // never taken for a torn line, which would be cut off
 			return fmt.Errorf("read the journal: %w", err)
@@ -462,7 +461,6 @@ func (j *File) fold(lines iter.Seq2[read, error]) error {
 			return err
 		}
 		group, size = append(group, read.event), size+read.size
-		ends = append(ends, j.offset+size)
 		if read.event.More {
 			continue
 		}
@@ -470,9 +468,8 @@ func (j *File) fold(lines iter.Seq2[read, error]) error {
 			j.apply(e)
 		}
 		j.offset += size
-		j.places.add(group[0].Seq, ends)
 		j.line += len(group)
-		group, ends, size, moved = group[:0], ends[:0], 0, true
+		group, size, moved = group[:0], 0, true
 	}
 	if moved {
 		j.wake()

@@ -71,7 +71,6 @@ func (j *File) reloadOnce() error {
 		}
 	}
 	j.offset, j.line, j.state, j.anew = 0, 0, &ralph.State{}, true
-	j.places.begin(j.info)
 	if err := j.eachSegmentLine(0, nil, j.foldLine); err != nil {
 		return err
 	}
@@ -114,7 +113,6 @@ func (j *File) openCurrent() error {
 		return errors.Join(fmt.Errorf("open the journal: %w", err), f.Close())
 	}
 	j.f, j.info = f, info
-	j.places.begin(info)
 	return nil
 }
 
@@ -216,8 +214,7 @@ func eachLine(path string, visit func([]byte) error) error {
 	sc.Buffer(make([]byte, 256<<10), 64<<20)
 	for n := 1; sc.Scan(); n++ {
 		if err := visit(sc.Bytes()); err != nil {
-			var corrupt *ralph.CorruptError
-			if errors.As(err, &corrupt) {
+			if corrupt, ok := errors.AsType[*ralph.CorruptError](err); ok {
 				corrupt.File, corrupt.Line = views.StateDir+"/"+filepath.Base(path), n
 			}
 			return err
@@ -277,13 +274,25 @@ func (j *File) Each(after int64, visit func(ralph.Event) error) error {
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
 	}
-	if lines, there := j.places.seek(f, info, after); there {
-		return eachCompleteLine(f, lines, each)
+	at := nearEnd(f, info.Size(), after)
+	if at == 0 {
+		if err := j.eachSegmentLine(after, info, each); err != nil {
+			return err
+		}
 	}
-	if err := j.eachSegmentLine(after, info, each); err != nil {
-		return err
+	return eachCompleteLine(f, at, each)
+}
+
+// nearEnd is where in the current segment a line begins from which on it can be read for what
+// comes after a fact: who follows does not read all of it each time. 0: at the beginning.
+func nearEnd(f *os.File, size, after int64) int64 {
+	end := make([]byte, 32<<10)
+	n, _ := f.ReadAt(end, max(0, size-int64(len(end))))
+	first := bytes.IndexByte(end[:n], '\n') + 1
+	if first == 0 || seqOf(end[first:n]) > after {
+		return 0
 	}
-	return eachCompleteLine(f, 0, each)
+	return max(0, size-int64(len(end))) + int64(first)
 }
 
 // seqOf is the number of the event in a line that is as ralph.MarshalEvent writes it,
@@ -300,12 +309,13 @@ func seqOf(line []byte) int64 {
 }
 
 // eachCompleteLine calls visit for each line of the current segment that has its newline, from
-// where f is, behind n lines.
-func eachCompleteLine(f *os.File, n int, visit func([]byte) error) error {
-	b, err := io.ReadAll(f)
+// a place on.
+func eachCompleteLine(f *os.File, at int64, visit func([]byte) error) error {
+	b, err := io.ReadAll(io.NewSectionReader(f, at, math.MaxInt64-at))
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
 	}
+	n := 0
 	for line := range bytes.Lines(b) {
 		n++
 		line, complete := bytes.CutSuffix(line, []byte("\n"))
@@ -313,9 +323,10 @@ func eachCompleteLine(f *os.File, n int, visit func([]byte) error) error {
 			break
 		}
 		if err := visit(line); err != nil {
-			var corrupt *ralph.CorruptError
-			if errors.As(err, &corrupt) && corrupt.Line == 0 {
-				corrupt.Line = n
+			if corrupt, ok := errors.AsType[*ralph.CorruptError](err); ok && corrupt.Line == 0 {
+				before := make([]byte, at)
+				_, _ = f.ReadAt(before, 0) // a line that is not counted is a line of a worse message
+				corrupt.Line = bytes.Count(before, []byte("\n")) + n
 			}
 			return err
 		}

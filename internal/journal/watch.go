@@ -29,6 +29,16 @@ func (j *File) Tolerate() {
 	j.views.Tolerant = true
 }
 
+// Moved is what is closed when there is a fact after seq; nil when there is one.
+func (j *File) Moved(seq int64) <-chan struct{} {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.state.Seq > seq {
+		return nil
+	}
+	return j.moved
+}
+
 // Wait returns when the state has moved past seq, or with ctx.
 func (j *File) Wait(ctx context.Context, seq int64) error {
 	tick := time.NewTicker(pollEvery)

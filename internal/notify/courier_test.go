@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/follow"
 	"github.com/ralph-loop/ralph/internal/journal"
 )
 
@@ -89,7 +90,7 @@ type bureau struct {
 	t             *testing.T
 	root          string
 	journal       *journal.File
-	follower      *journal.Follower[Item]
+	follower      *follow.Follower[Item]
 	words, sounds *recorder
 }
 
@@ -118,7 +119,7 @@ func (b *bureau) begin() {
 		return slices.ContainsFunc(b.journal.State().Gates, func(g *ralph.Gate) bool { return g.ID == id })
 	})
 	l := b.Letters[0]
-	b.follower, err = journal.Follow(b.journal, journal.Following[Item]{
+	b.follower, err = follow.Start(b.journal, follow.Options[Item]{
 		Name: l.Name(), From: b.journal.State().Seq, See: l.See, Deliver: l.Deliver, Gather: Burst,
 	})
 	if err != nil {

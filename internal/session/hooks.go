@@ -13,8 +13,8 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/exit"
+	"github.com/ralph-loop/ralph/internal/follow"
 	"github.com/ralph-loop/ralph/internal/hook"
-	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/text"
@@ -27,7 +27,7 @@ type hooks struct {
 	set   hook.Set
 	namer *ralph.Namer
 	pre   *hook.Pre
-	after *journal.Follower[hook.Call] // nil where no hook is after an event
+	after *follow.Follower[hook.Call] // nil where no hook is after an event
 }
 
 // hooksName is that of the follower which tells hooks of events.
@@ -72,10 +72,10 @@ func (x *Session) followHooks(h *hooks, after *hook.After) error {
 		return nil
 	}
 	if !h.set.Follows() {
-		return x.journal.ForgetFollowers(func(name string) bool { return name != hooksName })
+		return follow.Forget(x.journal, func(name string) bool { return name != hooksName })
 	}
 	var err error
-	h.after, err = journal.Follow(x.journal, journal.Following[hook.Call]{
+	h.after, err = follow.Start(x.journal, follow.Options[hook.Call]{
 		Name: hooksName, From: x.journal.State().Seq, Begin: h.namer.Begin, See: h.calls, Deliver: after.Deliver,
 		Note: func(words string) { x.console.Note("hooks: %s", words) },
 	})

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/follow"
 	"github.com/ralph-loop/ralph/internal/notify"
 )
 
@@ -24,7 +24,7 @@ const (
 // the journal for each sink, so that none waits for another and nothing is lost with a kill.
 type notices struct {
 	sounds  *notify.Sounds // nil: none
-	letters map[*notify.Letter]*journal.Follower[notify.Item]
+	letters map[*notify.Letter]*follow.Follower[notify.Item]
 }
 
 // startNotices begins to tell of events. It is for a process that has the lock:
@@ -36,7 +36,7 @@ func (x *Session) startNotices(c *notify.Courier) error {
 	}, func(id ralph.GateID) bool {
 		return slices.ContainsFunc(x.journal.State().Gates, func(g *ralph.Gate) bool { return g.ID == id })
 	})
-	n := &notices{sounds: c.Sounds, letters: map[*notify.Letter]*journal.Follower[notify.Item]{}}
+	n := &notices{sounds: c.Sounds, letters: map[*notify.Letter]*follow.Follower[notify.Item]{}}
 	wanted := map[string]bool{}
 	var err error
 	for _, l := range c.Letters {
@@ -47,14 +47,14 @@ func (x *Session) startNotices(c *notify.Courier) error {
 	x.notices = n
 	x.mu.Unlock()
 	// What is not in the settings any more is not told later, should it come back.
-	return errors.Join(err, x.journal.ForgetFollowers(func(name string) bool {
+	return errors.Join(err, follow.Forget(x.journal, func(name string) bool {
 		return wanted[name] || !strings.HasPrefix(name, notify.LetterPrefix)
 	}))
 }
 
 // followLetter begins to write to one sink, from where the last session has come to.
 func (x *Session) followLetter(n *notices, l *notify.Letter) error {
-	f, err := journal.Follow(x.journal, journal.Following[notify.Item]{
+	f, err := follow.Start(x.journal, follow.Options[notify.Item]{
 		Name: l.Name(), From: x.journal.State().Seq, See: l.See, Deliver: l.Deliver, Gather: notify.Burst,
 		Note: func(words string) { x.console.Note("notices: %s", words) },
 	})

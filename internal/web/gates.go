@@ -33,7 +33,7 @@ func gates(_ context.Context, r *request) (view.Page, error) {
 		m.Open = append(m.Open, row)
 	}
 	slices.SortStableFunc(m.Open, func(a, b view.GateRow) int { return a.Gate.AskedAt.Compare(b.Gate.AskedAt) })
-	ends, from, err := x.gatesPast.ends(x.opt.Source, r.state, false)
+	ends, from, err := x.gatesPast.ends(x.opt.Source, r.state)
 	if err != nil {
 		return view.Page{}, fmt.Errorf("read what was decided: %w", err)
 	}
@@ -72,7 +72,7 @@ func gate(ctx context.Context, r *request) (view.Page, error) {
 		m.Detail, m.Gone = &d, !g.Heard(r.engine.Alive, r.now)
 		m.Offers = action.Offers(r.state, r.world(), action.Gate, string(id))
 		m.Checks = r.server.doubts(r.state, g)
-		_, _, _ = r.server.gatesPast.ends(r.server.opt.Source, r.state, false) // so that its end is seen, whatever was before
+		_, _, _ = r.server.gatesPast.ends(r.server.opt.Source, r.state) // so that its end is seen, whatever was before
 	} else if err := r.server.became(r, &m); err != nil {
 		return view.Page{}, err
 	}
@@ -112,7 +112,7 @@ func (x *Server) doubts(s *ralph.State, g *ralph.Gate) []ralph.GateResult {
 // became fills in what became of a gate that does not wait any more: from the newest facts,
 // else by a walk over the whole journal.
 func (x *Server) became(r *request, m *view.GateModel) error {
-	ends, from, err := x.gatesPast.ends(x.opt.Source, r.state, true)
+	ends, from, err := x.gatesPast.ends(x.opt.Source, r.state)
 	if err != nil {
 		return fmt.Errorf("read what was decided: %w", err)
 	}

@@ -1,9 +1,7 @@
 package web
 
 import (
-	"slices"
 	"sync"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
@@ -14,7 +12,6 @@ const (
 	window = 5000
 	// after are the facts behind a window in which the outcomes of its last decisions are.
 	afterWindow = 500
-	pastEvery   = 2 * time.Second // how often the newest facts are read without a gate's end
 )
 
 // gatesPast is what became of gates lately. It reads only what is new.
@@ -23,17 +20,14 @@ type gatesPast struct {
 	seq   int64
 	from  int64
 	gates report.GatePast
-	open  []*ralph.Gate
-	read  time.Time
 }
 
 // ends are what became of gates in the newest facts, newest first, and from which fact on.
-// With now they are read to the last, however lately that was done.
-func (p *gatesPast) ends(source Source, s *ralph.State, now bool) (ends []report.GateEnd, from int64, err error) {
+func (p *gatesPast) ends(source Source, s *ralph.State) (ends []report.GateEnd, from int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.gates.Most = 400
-	if s.Seq > p.seq && (now || p.seq == 0 || !slices.Equal(p.open, s.Gates) || time.Since(p.read) > pastEvery) {
+	if s.Seq > p.seq {
 		if p.seq == 0 {
 			p.seq = max(0, s.Seq-window)
 			p.from = p.seq
@@ -46,7 +40,6 @@ func (p *gatesPast) ends(source Source, s *ralph.State, now bool) (ends []report
 			p.seq = e.Seq
 			return nil
 		})
-		p.open, p.read = s.Gates, time.Now()
 	}
 	return p.gates.Ends(), p.from, err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/follow"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
 )
@@ -98,35 +99,25 @@ func (f *feed) leave() {
 
 // run follows the journal.
 func (f *feed) run(ctx context.Context, t *teller) {
-	defer func() {
-		if what := recover(); what != nil { // in the goroutine of nobody's request
-			if f.panicked != nil {
-				f.panicked(what)
-			}
-			f.end(ctx, fmt.Errorf("this is a mistake in ralph: %v", what))
-		}
-	}()
-	for {
-		if err := f.source.Wait(ctx, t.s.Seq); err != nil {
-			f.end(ctx, err)
-			return
-		}
-		err := f.source.Each(t.s.Seq, func(e ralph.Event) error {
-			data, err := t.tell(e)
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err == nil {
-				f.add(ctx, item{e.Seq, data})
-			}
+	follow.Memory{
+		Read: func(ctx context.Context) error {
+			err := f.source.Each(t.s.Seq, func(e ralph.Event) error {
+				data, err := t.tell(e)
+				if err == nil {
+					err = ctx.Err()
+				}
+				if err == nil {
+					f.add(ctx, item{e.Seq, data})
+				}
+				return err
+			})
+			pause(ctx, burst)
 			return err
-		})
-		if err != nil {
-			f.end(ctx, err)
-			return
-		}
-		pause(ctx, burst)
-	}
+		},
+		Wait:     func(ctx context.Context) error { return f.source.Wait(ctx, t.s.Seq) },
+		Failed:   func(err error) bool { f.end(ctx, err); return false },
+		Panicked: f.panicked,
+	}.Run(ctx)
 }
 
 func (f *feed) add(ctx context.Context, x item) {

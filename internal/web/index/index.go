@@ -8,12 +8,12 @@ package index
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/follow"
 )
 
 // Journal is what is read.
@@ -51,9 +51,6 @@ type Index struct {
 	moved  chan struct{} // closed and replaced when a write has been folded
 }
 
-// again is how long to wait before a journal that could not be read is tried anew.
-const again = 2 * time.Second
-
 // New returns an index that has read nothing; Start begins to.
 func New(opt Options) *Index {
 	if opt.Zone == nil {
@@ -76,36 +73,19 @@ func (x *Index) Close() {
 
 func (x *Index) run() {
 	defer close(x.done)
-	for x.ctx.Err() == nil {
-		err := x.safely()
-		if err == nil {
-			err = x.opt.Journal.Wait(x.ctx, x.seq())
-		}
-		if err == nil || x.ctx.Err() != nil {
-			continue
-		}
-		x.mu.Lock()
-		x.err = err
-		x.tell()
-		x.mu.Unlock()
-		select {
-		case <-x.ctx.Done():
-		case <-time.After(again):
-		}
-	}
+	follow.Memory{
+		Read: func(context.Context) error { return x.read() }, Failed: x.failed, Panicked: x.opt.Panicked,
+		Wait: func(ctx context.Context) error { return x.opt.Journal.Wait(ctx, x.seq()) },
+	}.Run(x.ctx)
 }
 
-// safely reads; a panic is its error, and ends nothing else.
-func (x *Index) safely() (err error) {
-	defer func() {
-		if what := recover(); what != nil {
-			if x.opt.Panicked != nil {
-				x.opt.Panicked(what)
-			}
-			err = fmt.Errorf("this is a mistake in ralph: %v", what)
-		}
-	}()
-	return x.read()
+// failed tells those who wait what is wrong; it tries again.
+func (x *Index) failed(err error) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.err = err
+	x.tell()
+	return true
 }
 
 // read folds what there is to read now.

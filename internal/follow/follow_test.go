@@ -1,4 +1,4 @@
-package journal_test
+package follow_test
 
 import (
 	"context"
@@ -17,8 +17,35 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/follow"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
+
+func TestMain(m *testing.M) { os.Exit(ralphtest.InMemory(m)) }
+
+func options(root string) journal.Options { return journal.Options{Root: root} }
+
+func open(t *testing.T, opt journal.Options) *journal.File {
+	t.Helper()
+	j, err := journal.Open(opt)
+	must(t, err)
+	t.Cleanup(func() { _ = j.Close() })
+	return j
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func update(j *journal.File, facts ...ralph.Fact) error {
+	return j.Update(context.Background(), "engine", func(*ralph.State) ([]ralph.Fact, error) { return facts, nil })
+}
+
+func note(text string) ralph.Fact { return ralph.Noted{Text: text} }
 
 // receiver keeps the numbers of the facts that it got.
 type receiver struct {
@@ -54,9 +81,9 @@ func each(t testing.TB) func(ralph.Event, *ralph.State) []int64 {
 	}
 }
 
-func follow(t testing.TB, j *journal.File, from int64, r *receiver) *journal.Follower[int64] {
+func start(t testing.TB, j *journal.File, from int64, r *receiver) *follow.Follower[int64] {
 	t.Helper()
-	f, err := journal.Follow(j, journal.Following[int64]{Name: "test", From: from, See: each(t), Deliver: r.deliver, Note: func(words string) { t.Log(words) }})
+	f, err := follow.Start(j, follow.Options[int64]{Name: "test", From: from, See: each(t), Deliver: r.deliver, Note: func(words string) { t.Log(words) }})
 	must(t, err)
 	return f
 }
@@ -68,7 +95,7 @@ func notes(t testing.TB, j *journal.File, n int) {
 	}
 }
 
-func closed[T any](f *journal.Follower[T]) int {
+func closed[T any](f *follow.Follower[T]) int {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
 	return f.Close(ctx)
@@ -148,7 +175,7 @@ func TestFollowAcrossKills(t *testing.T) {
 						}
 						return 1 + dice.IntN(len(waiting)), nil
 					}
-					f := follow(t, j, reached, r)
+					f := start(t, j, reached, r)
 					other := open(t, opt)
 					for range 1 + dice.IntN(20) {
 						writer := j
@@ -212,7 +239,7 @@ func TestFollowGoesOn(t *testing.T) {
 	for range 3 {
 		r := &receiver{}
 		from := j.State().Seq
-		f := follow(t, j, 3, r)
+		f := start(t, j, 3, r)
 		notes(t, j, 4)
 		if left := closed(f); left != 0 {
 			t.Errorf("%d are left", left)
@@ -223,7 +250,7 @@ func TestFollowGoesOn(t *testing.T) {
 	}
 	notes(t, j, 2) // while nobody follows
 	r := &receiver{}
-	closed(follow(t, j, 0, r))
+	closed(start(t, j, 0, r))
 	if diff := cmp.Diff([]int64{16, 17}, r.list()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -234,26 +261,23 @@ func TestFollowOnce(t *testing.T) {
 	t.Parallel()
 	j := open(t, options(t.TempDir()))
 	notes(t, j, 1)
-	f := follow(t, j, 0, &receiver{})
-	_, err := journal.Follow(j, journal.Following[int64]{Name: "test"})
+	f := start(t, j, 0, &receiver{})
+	_, err := follow.Start(j, follow.Options[int64]{Name: "test"})
 	if !errors.Is(err, ralph.ErrActive) {
 		t.Errorf("the second of a name: %v", err)
 	}
-	must(t, j.ForgetFollowers(func(string) bool { return false }))
-	if list := j.Followers(); len(list) != 1 {
+	must(t, follow.Forget(j, func(string) bool { return false }))
+	if list := follow.Look(j); len(list) != 1 {
 		t.Errorf("a live one was forgotten: %v", list)
 	}
 	closed(f)
-	if want := []journal.Follows{{Name: "test", Seq: 1}}; !slices.Equal(j.Followers(), want) {
-		t.Errorf("followers %v", j.Followers())
+	if want := []follow.Place{{Name: "test", Seq: 1}}; !slices.Equal(follow.Look(j), want) {
+		t.Errorf("followers %v", follow.Look(j))
 	}
 	notes(t, j, 2)
-	if want := []journal.Follows{{Name: "test", Seq: 1, Behind: 2}}; !slices.Equal(j.Followers(), want) {
-		t.Errorf("followers %v", j.Followers())
-	}
-	must(t, j.ForgetFollowers(func(string) bool { return false }))
+	must(t, follow.Forget(j, func(string) bool { return false }))
 	r := &receiver{}
-	closed(follow(t, j, j.State().Seq, r))
+	closed(start(t, j, j.State().Seq, r))
 	if len(r.list()) > 0 {
 		t.Errorf("a forgotten one begins with %v", r.list())
 	}
@@ -266,7 +290,7 @@ func TestFollowAfterRepair(t *testing.T) {
 		root := t.TempDir()
 		j := open(t, options(root))
 		notes(t, j, 10)
-		closed(follow(t, j, 0, &receiver{}))
+		closed(start(t, j, 0, &receiver{}))
 		must(t, j.Close())
 		path := filepath.Join(root, "ralph/.state/journal.jsonl")
 		b, err := os.ReadFile(path)
@@ -274,7 +298,9 @@ func TestFollowAfterRepair(t *testing.T) {
 		lines := strings.SplitAfter(string(b), "\n")
 		lines[6] = "broken\n" // the seventh fact and all behind it go
 		must(t, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o600))
-		cut, err := journal.Repair(t.Context(), alone(root))
+		cut, err := journal.Repair(t.Context(), journal.Options{
+			Root: root, Me: journal.Owner{Pid: os.Getpid(), Host: "here"}, Alive: func(int, string) bool { return false },
+		})
 		must(t, err)
 		if cut == nil || cut.Lost != 7 {
 			t.Fatalf("cut %+v", cut)
@@ -282,7 +308,7 @@ func TestFollowAfterRepair(t *testing.T) {
 		j = open(t, options(root))
 		notes(t, j, more)
 		r := &receiver{}
-		closed(follow(t, j, 0, r))
+		closed(start(t, j, 0, r))
 		if diff := cmp.Diff(numbers(7, int64(7+more)), r.list()); diff != "" {
 			t.Errorf("with %d more (-want +got):\n%s", more, diff)
 		}
@@ -296,13 +322,13 @@ func TestFollowWithoutCursor(t *testing.T) {
 	root := t.TempDir()
 	j := open(t, options(root))
 	notes(t, j, 3)
-	f := follow(t, j, 2, &receiver{})
+	f := start(t, j, 2, &receiver{})
 	notes(t, j, 2)
 	closed(f)
 	cursor := filepath.Join(root, "ralph/.state/followers/test")
 	must(t, os.WriteFile(cursor, nil, 0o600))
 	r := &receiver{}
-	closed(follow(t, j, 5, r))
+	closed(start(t, j, 5, r))
 	if diff := cmp.Diff(numbers(3, 5), r.list()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -320,7 +346,7 @@ func TestFollowSlow(t *testing.T) {
 			return max(1, len(waiting)/2), nil
 		}}
 		began := time.Now()
-		f := follow(t, j, 0, r)
+		f := start(t, j, 0, r)
 		for range 30 {
 			facts := make([]ralph.Fact, 100)
 			for i := range facts {
@@ -355,7 +381,7 @@ func TestFollowFailing(t *testing.T) {
 			tries = append(tries, fmt.Sprint(time.Since(began), " ", len(waiting)))
 			return 0, errors.New("nobody is there")
 		}}
-		f := follow(t, j, 0, r)
+		f := start(t, j, 0, r)
 		notes(t, j, 1)
 		time.Sleep(2 * time.Second)
 		notes(t, j, 1)
@@ -369,7 +395,7 @@ func TestFollowFailing(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		r = &receiver{}
-		closed(follow(t, j, 0, r))
+		closed(start(t, j, 0, r))
 		if diff := cmp.Diff(numbers(1, 2), r.list()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -388,7 +414,7 @@ func TestFollowEndWaits(t *testing.T) {
 			}
 			return len(waiting), nil
 		}}
-		f := follow(t, j, 0, r)
+		f := start(t, j, 0, r)
 		notes(t, j, 1)
 		began := time.Now()
 		if left := closed(f); left != 0 || len(r.list()) != 1 {
@@ -407,7 +433,7 @@ func TestFollowGathers(t *testing.T) {
 		j := open(t, options(t.TempDir()))
 		began := time.Now()
 		var got []string
-		f, err := journal.Follow(j, journal.Following[int64]{
+		f, err := follow.Start(j, follow.Options[int64]{
 			Name: "test", See: each(t), Gather: 2 * time.Second,
 			Deliver: func(_ context.Context, waiting []int64) (int, error) {
 				got = append(got, fmt.Sprint(time.Since(began), " ", waiting))
@@ -434,11 +460,11 @@ func TestNobodyFollows(t *testing.T) {
 	root := t.TempDir()
 	j := open(t, options(root))
 	notes(t, j, 3)
-	must(t, j.ForgetFollowers(func(string) bool { return false }))
+	must(t, follow.Forget(j, func(string) bool { return false }))
 	if _, err := os.Stat(filepath.Join(root, "ralph/.state/followers")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("there is a folder of followers: %v", err)
 	}
-	if list := j.Followers(); len(list) > 0 {
+	if list := follow.Look(j); len(list) > 0 {
 		t.Errorf("followers %v", list)
 	}
 }

@@ -1,4 +1,10 @@
-package journal
+// Package follow brings facts from the journal to who is to be told of them, beside whoever
+// writes: each at least once and in order, from where the last process of that name has come
+// to; and to who keeps what it learns in memory. It owns the cursors in
+// ralph/.state/followers, the tries and the waits between them.
+//
+// It does NOT own what is told of a fact, nor how (hook, notify), nor the file of facts (journal).
+package follow
 
 import (
 	"context"
@@ -7,10 +13,11 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/journal"
 )
 
-// Following says what one follower of the journal brings out, and how.
-type Following[T any] struct {
+// Options say what one follower of the journal brings out, and how.
+type Options[T any] struct {
 	// Name is that of its cursor, a file in ralph/.state/followers.
 	Name string
 	// From is the fact after which a follower begins that has no cursor yet.
@@ -34,8 +41,8 @@ type Following[T any] struct {
 // once and in order, beside whoever writes: nothing ever waits for it. How far it has come is
 // on the disk, so that the next process of its name goes on there, also after kill -9.
 type Follower[T any] struct {
-	x       Following[T]
-	journal *File
+	x       Options[T]
+	journal *journal.File
 	store   cursorStore
 
 	ctx    context.Context //nolint:containedctx // the life of its goroutine
@@ -74,10 +81,10 @@ const (
 	lastTries = 2
 )
 
-// Follow begins to follow the journal from where the last follower of that name has come to.
+// Start begins to follow the journal from where the last follower of that name has come to.
 // While a live process has that name it is refused.
-func Follow[T any](j *File, x Following[T]) (*Follower[T], error) {
-	f := &Follower[T]{x: x, journal: j, store: cursorStore{dir: j.dir, name: x.Name}, closed: make(chan struct{}), done: make(chan struct{})}
+func Start[T any](j *journal.File, x Options[T]) (*Follower[T], error) {
+	f := &Follower[T]{x: x, journal: j, store: cursorStore{dir: dirOf(j), name: x.Name}, closed: make(chan struct{}), done: make(chan struct{})}
 	if err := f.store.lock(); err != nil {
 		return nil, err
 	}
@@ -95,24 +102,22 @@ func (f *Follower[T]) begin() error {
 	at, known := f.store.load()
 	var err error
 	if known {
-		at, err = f.journal.inChain(at)
+		f.then, err = inChain(f.journal, at)
 	} else {
 		if f.store.there() {
 			f.note("where it was cannot be read in %s; it goes on from here", f.store.path())
 		}
-		at, err = f.journal.cursorAt(f.x.From)
+		f.then, err = stateAt(f.journal, f.x.From)
 	}
 	if err != nil {
 		return err
 	}
-	if f.then, err = f.journal.stateAt(at.Seq); err != nil {
-		return err
-	}
-	f.read, f.saved = at, at
+	f.read = cursor{f.then.Seq, f.then.Hash, f.then.At}
+	f.saved = f.read
 	if f.x.Begin != nil {
 		f.x.Begin(f.then)
 	}
-	return f.store.base(at)
+	return f.store.base(f.read)
 }
 
 // Close lets be delivered what there is until ctx ends, without gathering, and returns how much
@@ -209,8 +214,8 @@ var errFull = errors.New("enough waits")
 
 // fill reads what is new in the journal.
 func (f *Follower[T]) fill() error {
-	newest := f.journal.seq()
-	if len(f.waiting) >= maxWaiting || newest <= f.read.Seq {
+	from := f.read.Seq
+	if len(f.waiting) >= maxWaiting || f.journal.Moved(from) != nil {
 		return nil
 	}
 	err := f.journal.Each(f.read.Seq, func(e ralph.Event) error {
@@ -231,7 +236,7 @@ func (f *Follower[T]) fill() error {
 	switch {
 	case errors.Is(err, errFull), f.ctx.Err() != nil:
 		return nil
-	case err == nil && f.read.Seq < newest:
+	case err == nil && f.read.Seq == from:
 		return fmt.Errorf("fact %d is gone", f.read.Seq+1)
 	}
 	return err
@@ -276,7 +281,7 @@ func (f *Follower[T]) save(more int64) {
 
 // wait returns when there may be a new fact.
 func (f *Follower[T]) wait() {
-	moved := f.journal.movedPast(f.read.Seq)
+	moved := f.journal.Moved(f.read.Seq)
 	if moved == nil {
 		return
 	}
@@ -287,7 +292,7 @@ func (f *Follower[T]) wait() {
 	case <-f.ending():
 	case <-f.ctx.Done():
 	case <-look.C:
-		f.journal.look()
+		f.journal.State() // it looks for what others have written
 	}
 }
 
@@ -300,28 +305,4 @@ func (f *Follower[T]) pause(d time.Duration) {
 	case <-f.ending():
 	case <-f.ctx.Done():
 	}
-}
-
-// seq is the newest fact that is folded.
-func (j *File) seq() int64 {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.state.Seq
-}
-
-// movedPast is what is closed when there is a fact after seq; nil when there is one.
-func (j *File) movedPast(seq int64) <-chan struct{} {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.state.Seq > seq {
-		return nil
-	}
-	return j.moved
-}
-
-// look folds what other processes have written.
-func (j *File) look() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	_ = j.catchUp() // as in State
 }
