@@ -2,7 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,7 +16,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/console"
+	"github.com/ralph-loop/ralph/internal/follow"
+	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -152,6 +158,57 @@ func TestNoticesOfAFailure(t *testing.T) {
 	}
 	if n := strings.Count(readAll(t, filepath.Join(env.Dir, "ralph/.state/journal.jsonl")), `"t":"turn.ended"`); n != 3 {
 		t.Errorf("%d attempts, want 3", n)
+	}
+}
+
+// Where another process still tells hooks and a webhook of facts, the work goes on without, says
+// so, and the next start tells them (issue 16.4).
+func TestFollowedByAnother(t *testing.T) {
+	t.Parallel()
+	p := newPost(t)
+	env, out := engineIn(t, `echo x >> done.txt; echo '<ralph>COMPLETE</ralph>'`, "notify: {webhooks: ['"+p.URL+"/hook']}\n")
+	if err := os.MkdirAll(filepath.Join(env.Dir, "ralph/hooks"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ralphtest.Program(t, filepath.Join(env.Dir, "ralph/hooks/session.ended"), "#!/bin/sh\necho told >> ../hooked\n")
+	ralphIn(t, env, 0, "task", "add", "Make the basket")
+	j, err := journal.Open(journal.Options{Root: env.Dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var others []*follow.Follower[int]
+	for _, name := range []string{"hooks", "notice-http-127.0.0.1"} {
+		f, err := follow.Start(j, follow.Options[int]{Name: name, From: j.State().Seq, See: func(ralph.Event, *ralph.State) []int { return []int{1} }, Deliver: func(ctx context.Context, _ []int) (int, error) {
+			return 0, errors.New("it is stuck")
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		others = append(others, f)
+	}
+	ralphIn(t, env, 0, "autopilot", "--parallel", "1")
+	for _, note := range []string{"NOTE: no hook is told of events: another process follows the journal as hooks", "NOTE: no notices are sent: another process"} {
+		if !strings.Contains(out.String(), note) {
+			t.Errorf("%q is not said:\n%s", note, out)
+		}
+	}
+	for _, f := range others {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		f.Close(ctx)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.got) > 0 {
+		t.Errorf("sent: %v", p.got)
+	}
+	ralphIn(t, env, 0, "autopilot", "--parallel", "1")
+	if got := readAll(t, filepath.Join(env.Dir, "../hooked")); got != "told\ntold\n" { // this end as well
+		t.Errorf("hooks: %q", got)
+	}
+	if len(p.got) != 1 || p.got[0]["event"] != "complete" {
+		t.Errorf("sent: %v", p.got)
 	}
 }
 

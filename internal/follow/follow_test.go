@@ -144,7 +144,7 @@ func TestFollowAcrossKills(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				dice := rand.New(rand.NewPCG(seed, 16))
+				dice, luck := rand.New(rand.NewPCG(seed, 16)), rand.New(rand.NewPCG(seed, 4)) // luck is the receiver's
 				root, reached, twice := t.TempDir(), int64(0), 0
 				for process := range 6 {
 					opt := options(root)
@@ -170,10 +170,10 @@ func TestFollowAcrossKills(t *testing.T) {
 						switch {
 						case next != "":
 							return 0, errors.New("killed")
-						case dice.IntN(4) == 0:
-							return dice.IntN(len(waiting)), errors.New("busy")
+						case luck.IntN(4) == 0:
+							return luck.IntN(len(waiting)), errors.New("busy")
 						}
-						return 1 + dice.IntN(len(waiting)), nil
+						return 1 + luck.IntN(len(waiting)), nil
 					}
 					f := start(t, j, reached, r)
 					other := open(t, opt)
@@ -386,7 +386,9 @@ func TestFollowFailing(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		notes(t, j, 1)
 		time.Sleep(20 * time.Minute)
-		began = began.Add(20*time.Minute + 2*time.Second)
+		r.mu.Lock()
+		began = time.Now()
+		r.mu.Unlock()
 		if left := closed(f); left != 2 {
 			t.Errorf("%d are left", left)
 		}

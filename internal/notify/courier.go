@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -59,12 +58,6 @@ func (c *Courier) Start(failed func(ralph.NoticeFailed), open func(ralph.GateID)
 	}
 }
 
-// Item is what a letter tells of one fact: a notice, or that a need was met.
-type Item struct {
-	Notice
-	met string // the key of a need
-}
-
 // Letter is what is written to one sink, by a follower of the journal: what cannot be sent
 // waits there.
 type Letter struct {
@@ -97,11 +90,8 @@ func (l *Letter) Name() string {
 const LetterPrefix = "notice-"
 
 // See is what an event tells, with the state after it.
-func (l *Letter) See(e ralph.Event, s *ralph.State) []Item {
-	var items []Item
-	if key := Met(e); key != "" {
-		items = append(items, Item{met: key})
-	}
+func (l *Letter) See(e ralph.Event, s *ralph.State) []Notice {
+	var list []Notice
 	for _, n := range Notices(e, s) {
 		if n.Heard || l.told[n.Key] {
 			continue
@@ -109,28 +99,28 @@ func (l *Letter) See(e ralph.Event, s *ralph.State) []Item {
 		if n.Urgency == Needs {
 			l.told[n.Key] = true
 		}
-		items = append(items, Item{Notice: n})
+		list = append(list, n)
 	}
-	return items
+	return list
 }
 
 // Deliver sends what waits as one message. What the sink refuses for good is told as a fact
 // and is done with; all else that fails is to be tried again.
-func (l *Letter) Deliver(ctx context.Context, waiting []Item) (done int, err error) {
-	now := waiting[:min(len(waiting), maxTogether)]
-	list := l.left(waiting, len(now))
+func (l *Letter) Deliver(ctx context.Context, waiting []Notice) (done int, err error) {
+	waiting = waiting[:min(len(waiting), maxTogether)]
+	list := l.left(waiting)
 	if len(list) == 0 {
-		return len(now), nil
+		return len(waiting), nil
 	}
 	err = send(ctx, l.sink, together(list, l.repository))
 	var never permanent
 	switch {
 	case err == nil:
 		l.tries, l.broken = 0, false
-		return len(now), nil
+		return len(waiting), nil
 	case errors.As(err, &never):
 		l.say(err)
-		return len(now), nil
+		return len(waiting), nil
 	case ctx.Err() != nil:
 		return 0, err
 	}
@@ -152,18 +142,15 @@ func (l *Letter) say(err error) {
 	l.broken = true
 }
 
-// left are the notices among the first n of those that wait that a person still has to hear of:
-// a question that was answered meanwhile needs nobody. What is old says when it was.
-func (l *Letter) left(waiting []Item, n int) []Notice {
+// left are those notices that a person still has to hear of: a question that was answered
+// meanwhile, or that nobody waits for any more, needs nobody. What is old says when it was.
+func (l *Letter) left(waiting []Notice) []Notice {
 	var list []Notice
-	for i, item := range waiting[:n] {
-		if item.met != "" || slices.ContainsFunc(waiting[i:], func(later Item) bool { return later.met != "" && later.met == item.Key }) {
+	for _, n := range waiting {
+		if id, isGate := strings.CutPrefix(n.Key, gateKey("")); isGate && !l.open(ralph.GateID(id)) {
 			continue
 		}
-		if id, isGate := strings.CutPrefix(item.Key, gateKey("")); isGate && !l.open(ralph.GateID(id)) {
-			continue
-		}
-		list = append(list, late(item.Notice, l.now()))
+		list = append(list, late(n, l.now()))
 	}
 	return list
 }

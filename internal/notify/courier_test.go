@@ -90,7 +90,7 @@ type bureau struct {
 	t             *testing.T
 	root          string
 	journal       *journal.File
-	follower      *follow.Follower[Item]
+	follower      *follow.Follower[Notice]
 	words, sounds *recorder
 }
 
@@ -119,7 +119,7 @@ func (b *bureau) begin() {
 		return slices.ContainsFunc(b.journal.State().Gates, func(g *ralph.Gate) bool { return g.ID == id })
 	})
 	l := b.Letters[0]
-	b.follower, err = follow.Start(b.journal, follow.Options[Item]{
+	b.follower, err = follow.Start(b.journal, follow.Options[Notice]{
 		Name: l.Name(), From: b.journal.State().Seq, See: l.See, Deliver: l.Deliver, Gather: Burst,
 	})
 	if err != nil {
@@ -190,6 +190,8 @@ func TestAnsweredInTime(t *testing.T) {
 		b.see(ask("g-1"), fail("t-2"), ralph.Answered{ID: "g-1", Text: "so"})
 		time.Sleep(3 * time.Second)
 		b.see(ask("g-2"), ralph.Answered{ID: "g-2", Text: "so"})
+		time.Sleep(3 * time.Second)
+		b.see(ask("g-3"), ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone}) // nobody waits for an answer
 		time.Sleep(3 * time.Second)
 		b.Close(time.Second)
 		b.same(t, "messages", b.words.list(), "2s Task failed: Pay")

@@ -55,14 +55,6 @@ func Notices(e ralph.Event, s *ralph.State) []Notice {
 	return []Notice{n}
 }
 
-// Met is the key of the need that an event meets, "" for none.
-func Met(e ralph.Event) string {
-	if f, ok := e.Fact.(ralph.Answered); ok {
-		return gateKey(f.ID)
-	}
-	return ""
-}
-
 func noticeOf(e ralph.Event, s *ralph.State) (Notice, bool) {
 	switch f := e.Fact.(type) {
 	case ralph.TaskStarted:

@@ -24,7 +24,7 @@ const (
 // the journal for each sink, so that none waits for another and nothing is lost with a kill.
 type notices struct {
 	sounds  *notify.Sounds // nil: none
-	letters map[*notify.Letter]*follow.Follower[notify.Item]
+	letters map[*notify.Letter]*follow.Follower[notify.Notice]
 }
 
 // startNotices begins to tell of events. It is for a process that has the lock:
@@ -36,7 +36,7 @@ func (x *Session) startNotices(c *notify.Courier) error {
 	}, func(id ralph.GateID) bool {
 		return slices.ContainsFunc(x.journal.State().Gates, func(g *ralph.Gate) bool { return g.ID == id })
 	})
-	n := &notices{sounds: c.Sounds, letters: map[*notify.Letter]*follow.Follower[notify.Item]{}}
+	n := &notices{sounds: c.Sounds, letters: map[*notify.Letter]*follow.Follower[notify.Notice]{}}
 	wanted := map[string]bool{}
 	var err error
 	for _, l := range c.Letters {
@@ -54,7 +54,7 @@ func (x *Session) startNotices(c *notify.Courier) error {
 
 // followLetter begins to write to one sink, from where the last session has come to.
 func (x *Session) followLetter(n *notices, l *notify.Letter) error {
-	f, err := follow.Start(x.journal, follow.Options[notify.Item]{
+	f, err := follow.Start(x.journal, follow.Options[notify.Notice]{
 		Name: l.Name(), From: x.journal.State().Seq, See: l.See, Deliver: l.Deliver, Gather: notify.Burst,
 		Note: func(words string) { x.console.Note("notices: %s", words) },
 	})

@@ -131,10 +131,10 @@ func (x *Session) Run(ctx context.Context) error {
 	x.openWeb(ctx)
 	defer x.endNotices(noticeLimit)
 	if err := x.startNotices(courier); err != nil {
-		return err
+		return x.noRoom(err)
 	}
 	if x.hooks, err = x.openHooks(ctx); err != nil {
-		return err
+		return x.noRoom(err)
 	}
 	if err = x.noRoom(x.begin(ctx)); err == nil {
 		err = x.work(ctx)
