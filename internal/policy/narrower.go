@@ -139,30 +139,56 @@ func elsewhereWord(w string) bool {
 // simple are the simple commands of a check whose words mean what they say, without
 // variables that only change how output looks.
 func simple(check string) [][]string {
-	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(check), "")
-	if err != nil {
+	var all [][]string
+	eachCall(check, func(c *syntax.CallExpr) bool {
+		if words, ok := literals(c.Args); ok {
+			all = append(all, words)
+		}
+		return false // what runs within is no check
+	})
+	return all
+}
+
+// SimpleCommands are the programs that a command calls, wherever in it, each word as the
+// program gets it. Calls of which that is not known are left out, and all of what is too
+// long or no shell.
+func SimpleCommands(command string) [][]string {
+	if len(command) > mostShell {
 		return nil
 	}
 	var all [][]string
-	syntax.Walk(f, func(n syntax.Node) bool {
-		c, ok := n.(*syntax.CallExpr)
-		if !ok {
-			return true
-		}
-		var words []string
-		for _, a := range c.Args {
-			w, err := literal(a)
-			if err != nil {
-				return false
-			}
-			words = append(words, string(w))
-		}
-		if len(words) > 0 {
+	eachCall(command, func(c *syntax.CallExpr) bool {
+		if words, ok := literals(c.Args); ok && len(c.Assigns) == 0 {
 			all = append(all, words)
 		}
-		return false
+		return true
 	})
 	return all
+}
+
+// eachCall goes through the simple commands of shell text; within says whether to go
+// through those inside of one.
+func eachCall(command string, within func(*syntax.CallExpr) bool) {
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
+	if err != nil {
+		return
+	}
+	syntax.Walk(f, func(n syntax.Node) bool {
+		c, ok := n.(*syntax.CallExpr)
+		return !ok || within(c)
+	})
+}
+
+// literals are words that mean what they say, at least one.
+func literals(args []*syntax.Word) (words []string, ok bool) {
+	for _, a := range args {
+		w, err := literal(a)
+		if err != nil {
+			return nil, false
+		}
+		words = append(words, string(w))
+	}
+	return words, len(words) > 0
 }
 
 // runsCheck returns the check of the project that a simple command runs, "" for none.

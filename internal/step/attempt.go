@@ -225,6 +225,10 @@ func (a *asker) allowed(q ralph.Request) (ralph.GateID, bool) {
 	if q.Op != ralph.OpCommand || q.Command == "" {
 		return "", false
 	}
+	call := policy.SimpleCommands(q.Command)
+	if len(call) != 1 {
+		return "", false
+	}
 	held := policy.Clear(q, a.x.Config, a.ground, nil)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -233,18 +237,19 @@ func (a *asker) allowed(q ralph.Request) (ralph.GateID, bool) {
 		if x.Gate == "" || x.Verdict != ralph.Approved || x.Request.Op != ralph.OpCommand {
 			continue
 		}
-		parts := simpleCommands(x.Request.Command)
-		if !slices.Contains(parts, q.Command) {
+		parts := policy.SimpleCommands(x.Request.Command)
+		same := func(p []string) bool { return slices.Equal(p, call[0]) }
+		if !slices.ContainsFunc(parts, same) {
 			continue
 		}
 		if held.Never {
 			left := -x.passed[q.Command]
 			for _, p := range parts {
-				if p == q.Command {
+				if same(p) {
 					left++
 				}
 			}
-			moves := slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(p, "cd ") })
+			moves := slices.ContainsFunc(parts, func(p []string) bool { return p[0] == "cd" })
 			if x.Rule != cutText(held.Rule, mostRecord) || left <= 0 || !moves && a.folder(q) != a.folder(x.Request) {
 				continue
 			}
@@ -264,14 +269,4 @@ func (a *asker) folder(q ralph.Request) string {
 		return realPath(filepath.Join(a.ground.Work, q.Dir))
 	}
 	return realPath(q.Dir)
-}
-
-// simpleCommands are the parts of a command line between its operators. It is no parser:
-// what it takes apart wrongly is equal to no program call, and is asked once more.
-func simpleCommands(command string) []string {
-	parts := strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(";&|()\n", r) })
-	for i := range parts {
-		parts[i] = strings.TrimSpace(parts[i])
-	}
-	return parts
 }

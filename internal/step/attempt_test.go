@@ -130,12 +130,14 @@ func TestLineOfATurn(t *testing.T) {
 				}
 			}
 		}()
-		if r, err := c.Ask(ctx, asks("cd sub && make deploy")); err != nil || !r.Allow {
+		if r, err := c.Ask(ctx, asks(`cd sub && make deploy NOTE="a; b" && log "$(make tag 'v 1')"`)); err != nil || !r.Allow {
 			t.Errorf("make deploy: %+v %v", r, err)
 		}
 		<-person
-		if r, err := c.Ask(ctx, asks("make deploy")); err != nil || !r.Allow {
-			t.Errorf("again: %+v %v", r, err)
+		for _, again := range []string{"make deploy 'NOTE=a; b'", "make tag 'v 1'"} { // as shims ask: each argument quoted
+			if r, err := c.Ask(ctx, asks(again)); err != nil || !r.Allow {
+				t.Errorf("%s: %+v %v", again, r, err)
+			}
 		}
 		if err := c.Signal(ctx, ralph.Signal{Kind: ralph.SignalBlocked, Text: " no key "}, "command"); err != nil {
 			t.Error(err)
