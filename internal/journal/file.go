@@ -408,7 +408,9 @@ func (j *File) catchUp() error {
 		return nil
 	}
 	for {
-		if err := j.foldNew(); err != nil {
+		// A segment that ended while it was opened may have been read twice, once by each of its
+		// names: what does not fit together then is read again.
+		if err := j.foldNew(); err != nil && !j.replaced() {
 			return err
 		}
 		now, err := os.Stat(filepath.Join(j.dir, journalName))

@@ -45,9 +45,6 @@ func (x *Server) lookFor(ctx context.Context, address string, now *look) (*look,
 	if err != nil || seq < 1 || seq > now.state.Seq {
 		return nil, &ralph.Refusal{Why: fmt.Sprintf("there is no fact %.40q: the journal has 1 to %d", text, now.state.Seq), Hint: "/log shows each with its number", Kind: ralph.ErrNotFound}
 	}
-	if last := x.then.Load(); last != nil && last.state.Seq == seq && last.now.Equal(last.state.At) {
-		return last.seenFrom(now), nil
-	}
 	s := x.index.Before(seq + 1)
 	if x.opt.Past != nil && seq-s.Seq > feedFold { // the history has not been read so far yet
 		if s, err = x.opt.Past(seq); err != nil {
@@ -65,8 +62,8 @@ func (x *Server) lookFor(ctx context.Context, address string, now *look) (*look,
 		return nil, fmt.Errorf("read what was before: %w", err)
 	}
 	l := pastLook(s)
-	x.then.Store(l)
-	return l.seenFrom(now), nil
+	l.read, l.news, l.newest = now.read, now.news, now.state.Seq
+	return l, nil
 }
 
 // pastLook is a look at a state of the past, with the clock of its newest fact.
@@ -75,13 +72,6 @@ func pastLook(s *ralph.State) *look {
 	l.world = func() action.World { return action.World{Engine: l.engine.Alive, Now: l.now, Past: true} }
 	l.bar = func() view.BarModel { return barOf(l) }
 	return l
-}
-
-// seenFrom is a look at the past with what is known now of how far the index has read.
-func (l *look) seenFrom(now *look) *look {
-	c := *l
-	c.read, c.news, c.newest = now.read, now.news, now.state.Seq
-	return &c
 }
 
 // asThen is the dashboard as pages of the past ask it: with a journal that ends where they

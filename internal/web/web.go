@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -90,8 +89,6 @@ type Server struct {
 	windows   windows          // pages of the log
 	docs      kept[markup.Doc] // specs as they are shown
 	reports   *reports         // of sessions
-
-	then atomic.Pointer[look] // the look at the past that was made last
 
 	// What goes on in the background, for all who look.
 	jobs *jobs // replays and proofs
