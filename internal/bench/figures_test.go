@@ -149,7 +149,8 @@ func machine(tb testing.TB) string {
 	kernel := ""
 	var u unix.Utsname
 	if unix.Uname(&u) == nil {
-		kernel = unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
+		release, _, _ := strings.Cut(unix.ByteSliceToString(u.Release[:]), "-") // without who built it
+		kernel = unix.ByteSliceToString(u.Sysname[:]) + " " + release
 	}
 	model := ""
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
