@@ -255,6 +255,8 @@ type Answered struct {
 	Verdict Verdict `json:"verdict,omitempty"` // of a gate that is approved or denied, or that nobody answered
 	Rule    RuleID  `json:"rule,omitempty"`    // the rule that answered; "": a person, or nobody
 	Who     Witness `json:"who,omitzero"`      // by what a person was known for one
+	// Now is the time that an answer was decided on which nobody gave, zero for a person's.
+	Now time.Time `json:"now,omitzero"`
 }
 
 // Kind implements Fact.

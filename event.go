@@ -23,12 +23,15 @@ type Event struct {
 	// hold together: a reader takes all of them or, should a crash have cut the
 	// write, none.
 	More bool
-	Fact Fact
+	// Answers is the number of the receipt whose step the facts of this write come of, 0 for
+	// all others. Apply passes over what answers a step that its task is not at any more.
+	Answers int64
+	Fact    Fact
 }
 
 // MarshalEvent returns the journal line of e, without the newline, and sets
-// e.Hash. The line is one JSON object {"t","seq","at","by","prev","fact"}, with "more" before the
-// fact where the write goes on.
+// e.Hash. The line is one JSON object {"t","seq","at","by","prev","fact"}, with "answers" before
+// the fact of an outcome, and "more" where the write goes on.
 func MarshalEvent(e *Event) ([]byte, error) {
 	fact, err := json.Marshal(e.Fact)
 	if err != nil {
@@ -41,6 +44,9 @@ func MarshalEvent(e *Event) ([]byte, error) {
 	b := make([]byte, 0, len(fact)+200)
 	b = fmt.Appendf(b, `{"t":%q,"seq":%d,"at":"%s","by":%s,"prev":%q,`,
 		e.Fact.Kind(), e.Seq, e.At.UTC().Format(time.RFC3339Nano), by, e.Prev)
+	if e.Answers != 0 {
+		b = fmt.Appendf(b, `%s%d,`, answers, e.Answers)
+	}
 	if e.More {
 		b = append(b, more...)
 	}
@@ -51,8 +57,10 @@ func MarshalEvent(e *Event) ([]byte, error) {
 	return b, nil
 }
 
-// more marks an event whose write goes on with the next one.
-const more = `"more":true,`
+const (
+	answers = `"answers":`   // begins the number of the receipt that an event answers
+	more    = `"more":true,` // marks an event whose write goes on with the next one
+)
 
 // LineHash is the hash of one journal line, in hex.
 func LineHash(line []byte) string {
@@ -62,13 +70,15 @@ func LineHash(line []byte) string {
 
 // eventJSON is Event as it stands in the file.
 type eventJSON struct {
-	T    string          `json:"t"`
-	Seq  int64           `json:"seq"`
-	At   time.Time       `json:"at"`
-	By   string          `json:"by"`
-	Prev string          `json:"prev"`
-	More bool            `json:"more"`
-	Fact json.RawMessage `json:"fact"`
+	T    string    `json:"t"`
+	Seq  int64     `json:"seq"`
+	At   time.Time `json:"at"`
+	By   string    `json:"by"`
+	Prev string    `json:"prev"`
+	More bool      `json:"more"`
+	// Answers is as in Event.
+	Answers int64           `json:"answers"`
+	Fact    json.RawMessage `json:"fact"`
 }
 
 // UnmarshalEvent reads one journal line (without the newline).
@@ -83,7 +93,7 @@ func UnmarshalEvent(line []byte) (Event, error) {
 	if err != nil {
 		return Event{}, fmt.Errorf("fact %s: %w", j.T, err)
 	}
-	return Event{Seq: j.Seq, At: j.At, By: j.By, Prev: j.Prev, Hash: LineHash(line), More: j.More, Fact: fact}, nil
+	return Event{Seq: j.Seq, At: j.At, By: j.By, Prev: j.Prev, Hash: LineHash(line), More: j.More, Answers: j.Answers, Fact: fact}, nil
 }
 
 // splitEvent takes a line apart that is exactly as MarshalEvent writes it, which
@@ -105,6 +115,10 @@ func splitEvent(line []byte) (j eventJSON, ok bool) {
 	at := next(`"at":"`, `",`)
 	j.By = next(`"by":"`, `",`)
 	j.Prev = next(`"prev":"`, `",`)
+	var errAnswers error
+	if bytes.HasPrefix(rest, []byte(answers)) {
+		j.Answers, errAnswers = strconv.ParseInt(next(answers, `,`), 10, 64)
+	}
 	rest, j.More = bytes.CutPrefix(rest, []byte(more))
 	fact, found := bytes.CutPrefix(rest, []byte(`"fact":`))
 	if !found {
@@ -114,5 +128,5 @@ func splitEvent(line []byte) (j eventJSON, ok bool) {
 	j.Seq, errSeq = strconv.ParseInt(seq, 10, 64)
 	j.At, errAt = time.Parse(time.RFC3339Nano, at)
 	j.Fact, found = bytes.CutSuffix(fact, []byte("}"))
-	return j, found && errSeq == nil && errAt == nil
+	return j, found && errSeq == nil && errAt == nil && errAnswers == nil
 }

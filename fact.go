@@ -69,6 +69,8 @@ func kindsOfFacts() []factKind {
 		kind[IssueAdded](),
 		kind[IssueRemoved](),
 		kind[StepStarted](),
+		kind[StepLost](),
+		kind[StepLate](),
 		kind[Prepared](),
 		kind[TurnEnded](),
 		kind[ChecksRan](),

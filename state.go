@@ -7,9 +7,14 @@ import (
 )
 
 // Apply folds one event into the state. It is total: a fact about something
-// that is not there (a person removed it meanwhile) changes nothing.
+// that is not there (a person removed it meanwhile) changes nothing, nor does the outcome of
+// a step that no task is at.
 func (s *State) Apply(e Event) {
 	before := s.At
+	if !s.answers(e) {
+		s.Seq, s.Hash, s.At = e.Seq, e.Hash, e.At
+		return
+	}
 	s.stand(e)
 	s.rested(e, before)
 	s.takeTally()
@@ -195,6 +200,8 @@ type State struct {
 	// Checkout is what is known of the checkout, when agents work in it.
 	Checkout Checkout  `json:"checkout,omitzero"`
 	Decided  *Decision `json:"decided,omitempty"` // the newest decision (E-087)
+	// Answering is the newest outcome, while only facts of its write have followed it.
+	Answering Answering `json:"answering,omitzero"`
 	// StepAt is when a step began last, and Stalled since when nothing happens although
 	// there is work; nil: nothing is known of that.
 	StepAt  time.Time `json:"step_at,omitzero"`

@@ -361,8 +361,8 @@ func (s *State) interruptTasks() {
 		if t.Status != TaskActive {
 			return false
 		}
-		t.Status, t.Run.InFlight, t.Line = TaskPending, 0, ""
-		t.Run.TurnAt, t.Run.Reserved = time.Time{}, Usage{}
+		t.cut() // of journals without step.lost
+		t.Status, t.Line = TaskPending, ""
 		t.Run.Place.Slot, t.Run.Place.Ready = 0, false
 		return true
 	})
@@ -385,8 +385,7 @@ func (s *State) taskEnded(f TaskEnded, at time.Time) {
 			s.issuesLooked()
 		}
 		t.Status = f.Status
-		t.Run.InFlight = 0
-		t.Run.TurnAt, t.Run.Reserved = time.Time{}, Usage{} // of a turn that was not made or was cut
+		t.cut() // of a turn that was not made
 		t.Run.Reason, t.Run.RanOut = f.Why.Text, f.RanOut
 		t.Run.GivenUp = f.Status == TaskSkipped && f.Why.Rule == RuleGivenUp
 		t.left(f)

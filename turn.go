@@ -271,6 +271,7 @@ type TurnEnded struct {
 	Dir       string        `json:"dir,omitempty"`  // where its output lies, relative to the repository
 	Tail      string        `json:"tail,omitempty"` // the last words, for people: at most 500 bytes
 	Took      time.Duration `json:"took"`
+	Ended     time.Time     `json:"ended,omitzero"`   // by the clock of the decisions, for what follows from it
 	Summary   TurnSummary   `json:"summary,omitzero"` // zero where the driver tells no items apart
 	// Files are the files in Dir as they were then (S9).
 	Files []FileSum `json:"files,omitempty"`

@@ -72,7 +72,7 @@ func (p *panel) see(e ralph.Event, s *ralph.State) {
 			note = fmt.Sprintf("%d%% %s", f.Signal.Percent, text.OneLine(f.Signal.Text))
 		}
 		*a = activity{what: a.what, note: note}
-	case ralph.ChecksRan, ralph.Committed, ralph.Shelved, ralph.Merged, ralph.Advanced, ralph.BaselineRan, ralph.Landed, ralph.Prepared:
+	case ralph.ChecksRan, ralph.Committed, ralph.Shelved, ralph.Merged, ralph.Advanced, ralph.BaselineRan, ralph.Landed, ralph.Prepared, ralph.StepLost, ralph.StepLate:
 		a := p.line(report.About(e.Fact))
 		*a = activity{what: a.what, note: a.note}
 	case ralph.SessionEnded:

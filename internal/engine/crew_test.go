@@ -152,7 +152,9 @@ func (x fleet) begin(w *world) error {
 		return err
 	}
 	f := ralph.SessionStarted{ID: w.mem.State().Session.ID, Resumed: true, Mode: "autopilot", Config: raw}
-	return w.mem.Update(context.Background(), "cli", func(*ralph.State) ([]ralph.Fact, error) { return []ralph.Fact{f}, nil })
+	return w.mem.Update(context.Background(), "cli", func(s *ralph.State) ([]ralph.Fact, error) {
+		return append(s.Lost(ralph.LostCrash, ""), f), nil
+	})
 }
 
 // landedAll: nothing that is merged waits for a clean checkout; the next start lands it.

@@ -20,8 +20,9 @@ type Host interface {
 	// Record writes facts, but only if the state is still at seq. If it moved
 	// on it writes nothing and returns nil: the loop looks again.
 	Record(seq int64, facts ...ralph.Fact) error
-	// Do writes the receipt (likewise), carries the step out, and writes what came of it.
-	Do(receipt ralph.StepStarted) error
+	// Do writes the receipt (likewise), carries the step out, and writes what came of it and,
+	// by the settings c, what follows from that (policy.OutcomeFacts).
+	Do(receipt ralph.StepStarted, c policy.Config) error
 	// Wait returns when the state has moved past seq, or at until if that is not zero.
 	Wait(seq int64, until time.Time) error
 	// Go runs work beside the loop; its error ends the session.
@@ -42,6 +43,8 @@ type Journal interface {
 	// Update runs decide on the newest state and appends the facts it returns,
 	// all or none. decide may run with a state newer than any seen before.
 	Update(ctx context.Context, by string, decide func(*ralph.State) ([]ralph.Fact, error)) error
+	// Answer is Update with the outcome of a step: its facts carry the number of the receipt.
+	Answer(ctx context.Context, by string, receipt int64, decide func(*ralph.State) ([]ralph.Fact, error)) error
 	// Wait returns when the state has moved past seq.
 	Wait(ctx context.Context, seq int64) error
 }
@@ -95,7 +98,7 @@ func Work(h Host, c policy.Config, id ralph.TaskID) error {
 		case ralph.Finish:
 			err = h.Record(s.Seq, policy.Ending(s, id, step, why, c, now)...)
 		default:
-			err = h.Do(ralph.StepStarted{Task: id, Step: step, Why: why, Saw: s.Seq, Now: now})
+			err = h.Do(ralph.StepStarted{Task: id, Step: step, Why: why, Saw: s.Seq, Now: now}, c)
 		}
 		if err != nil {
 			return err

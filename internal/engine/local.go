@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/policy"
 )
 
 // Local is the host that is this process: a journal, a doer and goroutines.
@@ -56,10 +57,9 @@ func (l *Local) Record(seq int64, facts ...ralph.Fact) error {
 	return l.stopped(err)
 }
 
-// Do implements Host. A step that was cut by a forced end leaves its receipt
-// without an outcome, which is what a crash leaves too.
-func (l *Local) Do(receipt ralph.StepStarted) error {
-	var state *ralph.State
+// Do implements Host. A step that has no outcome, as the host was ended or what the step needs
+// failed, is lost; after a crash the next session says so.
+func (l *Local) Do(receipt ralph.StepStarted, c policy.Config) error {
 	err := l.journal.Update(l.ctx, "engine", func(s *ralph.State) ([]ralph.Fact, error) {
 		if s.Seq != receipt.Saw {
 			return nil, ralph.ErrMoved
@@ -72,16 +72,37 @@ func (l *Local) Do(receipt ralph.StepStarted) error {
 	if err != nil {
 		return l.stopped(err)
 	}
-	state = l.journal.State()
-	facts, err := l.doer.Do(l.ctx, state, receipt.Task, receipt.Step)
+	number := receipt.Saw + 1 // it was the next fact, or it was not written
+	facts, err := l.doer.Do(l.ctx, l.journal.State(), receipt.Task, receipt.Step)
+	done := err == nil && l.ctx.Err() == nil
+	if done {
+		err = l.journal.Answer(l.ctx, "engine", number, func(s *ralph.State) ([]ralph.Fact, error) {
+			return policy.OutcomeFacts(s, number, receipt, facts, c), nil
+		})
+	}
+	if err = l.stopped(err); err == nil {
+		err = context.Cause(l.ctx)
+	}
 	if err != nil {
-		return l.stopped(err)
+		l.lost(receipt, number, done, err)
 	}
+	return err
+}
+
+// lost says that a step will have no outcome. Where even that cannot be written, the next
+// session says it, as after a crash. The outcome of one that was done may be there all the
+// same, when only what came after it failed.
+func (l *Local) lost(receipt ralph.StepStarted, number int64, done bool, cause error) {
+	why := ralph.LostBroken
 	if l.ctx.Err() != nil {
-		return context.Cause(l.ctx)
+		why = ralph.LostForced
 	}
-	err = l.journal.Update(l.ctx, "engine", func(*ralph.State) ([]ralph.Fact, error) { return facts, nil })
-	return l.stopped(err)
+	_ = l.journal.Answer(context.WithoutCancel(l.ctx), "engine", number, func(s *ralph.State) ([]ralph.Fact, error) {
+		if done && !s.Flying(receipt.Task, number) {
+			return nil, nil
+		}
+		return []ralph.Fact{policy.Lost(number, receipt, why, cause.Error())}, nil
+	})
 }
 
 // lookEvery is how soon a wait is known to be over when the machine slept or its

@@ -260,7 +260,7 @@ func (n *night) start() {
 		n.w.t.Fatal(err)
 	}
 	f := ralph.SessionStarted{ID: "s-1", Mode: n.w.c.Session, Config: raw, Resumed: n.w.mem.State().Session.ID != ""}
-	n.w.record(f)
+	n.w.record(append(n.w.mem.State().Lost(ralph.LostCrash, ""), f)...)
 }
 
 // begin starts a session as `ralph autopilot` does; a full disk refuses it.

@@ -88,7 +88,7 @@ func (w *world) start() {
 	} else if s.Session.ID != "" {
 		f.ID = s.Session.ID + "x"
 	}
-	w.record(f)
+	w.record(append(w.mem.State().Lost(ralph.LostCrash, ""), f)...)
 }
 
 // engine works until it stops by itself; the error is that of broken machinery.
@@ -143,6 +143,9 @@ func honest(mem *ralphtest.Mem) error {
 				return fmt.Errorf("fact %d: the end of the job names no rule", e.Seq)
 			}
 		}
+	}
+	if err := answered(mem.Events()); err != nil {
+		return err
 	}
 	read, err := ralphtest.Load(mem.Lines(), nil)
 	if err != nil {

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -522,38 +521,6 @@ func TestSlots(t *testing.T) {
 			t.Errorf("%d at once, want 3", n)
 		}
 	})
-}
-
-// B-094: a cancelled context ends the loop with its cause, and so does broken
-// machinery, wherever the loop waits.
-func TestBrokenMachinery(t *testing.T) {
-	broken := errors.New("disk gone")
-	for name, f := range map[string]func(*world, context.CancelCauseFunc){
-		"cancelled in a turn": func(w *world, cancel context.CancelCauseFunc) {
-			once(w, ralph.KindBuild, willing, func() { cancel(broken) })
-		},
-		"cancelled while paused": func(w *world, cancel context.CancelCauseFunc) {
-			once(w, ralph.KindBuild, twice, func() { w.steer(ralph.WantPause) })
-			time.AfterFunc(time.Hour, func() { cancel(broken) })
-		},
-		"journal full": func(w *world, _ context.CancelCauseFunc) { w.mem.CutAfter(12, broken) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, ralphtest.Settings(), "a.md")
-				ctx, cancel := context.WithCancelCause(context.Background())
-				defer cancel(nil)
-				f(w, cancel)
-				w.start()
-				host := engine.NewLocal(ctx, w.mem, w.script, nil)
-				_, err := engine.Run(host, w.c)
-				host.Close()
-				if !errors.Is(err, broken) {
-					t.Errorf("error %v, want %v", err, broken)
-				}
-			})
-		})
-	}
 }
 
 // With the agents swapped in the settings, replay finds that other ones would

@@ -42,6 +42,8 @@ func facts() []ralph.Fact {
 		ralph.IssueAdded{},
 		ralph.IssueRemoved{},
 		ralph.StepStarted{},
+		ralph.StepLost{},
+		ralph.StepLate{},
 		ralph.Prepared{},
 		ralph.TurnEnded{},
 		ralph.ChecksRan{},

@@ -189,6 +189,12 @@ func (j *File) Now() time.Time { return j.clock.Now() }
 // fsync. An error of decide or of that write leaves none of them; an error of a
 // view comes after they are recorded. decide must not keep or change the state.
 func (j *File) Update(ctx context.Context, by string, decide func(*ralph.State) ([]ralph.Fact, error)) error {
+	return j.Answer(ctx, by, 0, decide)
+}
+
+// Answer is Update with facts that are the outcome of a step: they carry the number of its
+// receipt.
+func (j *File) Answer(ctx context.Context, by string, receipt int64, decide func(*ralph.State) ([]ralph.Fact, error)) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.opt.Read {
@@ -227,7 +233,7 @@ func (j *File) Update(ctx context.Context, by string, decide func(*ralph.State) 
 	facts, err := j.state.Lend(decide)
 	facts = j.redacted(facts)
 	if err == nil {
-		err = j.append(by, facts)
+		err = j.append(by, receipt, facts)
 	}
 	if err != nil {
 		facts = nil
@@ -260,7 +266,7 @@ func (j *File) readBack() ([]ralph.Fact, error) {
 	edits, err := j.views.ReadBack(j.state)
 	edits = j.redacted(edits)
 	if err == nil {
-		err = j.append("file", edits)
+		err = j.append("file", 0, edits)
 	}
 	if err != nil {
 		j.views.Forget()
@@ -314,7 +320,7 @@ func (j *File) segmentLimit() int64 {
 
 // append writes facts as lines and folds them. On any error the file is cut
 // back to what it was, so that a full disk leaves no half fact.
-func (j *File) append(by string, facts []ralph.Fact) error {
+func (j *File) append(by string, receipt int64, facts []ralph.Fact) error {
 	if len(facts) == 0 {
 		return nil
 	}
@@ -327,7 +333,7 @@ func (j *File) append(by string, facts []ralph.Fact) error {
 	prev, seq := j.state.Hash, j.state.Seq
 	for i, fact := range facts {
 		seq++
-		e := ralph.Event{Seq: seq, At: now, By: by, Prev: prev, More: i < len(facts)-1, Fact: fact}
+		e := ralph.Event{Seq: seq, At: now, By: by, Prev: prev, More: i < len(facts)-1, Answers: receipt, Fact: fact}
 		line, err := ralph.MarshalEvent(&e)
 		if err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 // to end, the wait is a boundary as any other.
 func Unanswered(s *ralph.State, g *ralph.Gate, c Config, now time.Time) ([]ralph.Fact, ralph.Reply) {
 	taken := func(why string) ([]ralph.Fact, ralph.Reply) {
-		return []ralph.Fact{ralph.Answered{ID: g.ID, Verdict: ralph.Withdrawn, Text: why}}, ralph.Reply{Text: why, Stop: true}
+		return []ralph.Fact{ralph.Answered{ID: g.ID, Verdict: ralph.Withdrawn, Text: why, Now: now}}, ralph.Reply{Text: why, Stop: true}
 	}
 	t := s.Task(g.Task)
 	switch {
@@ -27,7 +27,7 @@ func Unanswered(s *ralph.State, g *ralph.Gate, c Config, now time.Time) ([]ralph
 		return taken(why.Text)
 	}
 	if word := ruledGate(g, Standing(s, g.Task, now)); word.Answered() {
-		f := ralph.Answered{ID: g.ID, Verdict: word.Verdict, Text: word.Text, Rule: word.By}
+		f := ralph.Answered{ID: g.ID, Verdict: word.Verdict, Text: word.Text, Rule: word.By, Now: now}
 		return []ralph.Fact{f}, word.Reply()
 	}
 	if g.Deadline.IsZero() || now.Before(g.Deadline) {
@@ -40,7 +40,7 @@ func Unanswered(s *ralph.State, g *ralph.Gate, c Config, now time.Time) ([]ralph
 	if g.Decidable() {
 		why += ": it is not allowed"
 	}
-	facts := []ralph.Fact{ralph.Answered{ID: g.ID, Verdict: ralph.Expired, Text: why}}
+	facts := []ralph.Fact{ralph.Answered{ID: g.ID, Verdict: ralph.Expired, Text: why, Now: now}}
 	if c.OnTimeout != "stop" {
 		return facts, ralph.Reply{Text: why + "; go on without it"}
 	}

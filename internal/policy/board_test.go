@@ -71,7 +71,8 @@ func (b *board) turn(f ralph.TurnEnded) []ralph.Fact {
 	if f.Agent == "" {
 		f.Agent = b.c.Agents[0]
 	}
-	more := policy.AfterTurn(&b.s, f, b.c, b.now)
+	f.Ended = b.now
+	more := policy.AfterTurn(&b.s, f, b.c)
 	b.add(append([]ralph.Fact{f}, more...)...)
 	return more
 }

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/text"
@@ -10,8 +9,9 @@ import (
 
 // AfterTurn returns the facts that follow from a turn besides its own: the
 // stuck warning, once until there is progress again (B-014, B-017), and the
-// limit of an agent, shared by all tasks. s is the state before the turn's fact.
-func AfterTurn(s *ralph.State, f ralph.TurnEnded, c Config, now time.Time) []ralph.Fact {
+// limit of an agent, shared by all tasks. s is the state before the turn's fact. It is decided on the time that the turn
+// ended.
+func AfterTurn(s *ralph.State, f ralph.TurnEnded, c Config) []ralph.Fact {
 	t := s.Task(f.Task)
 	if t == nil {
 		return nil
@@ -28,7 +28,7 @@ func AfterTurn(s *ralph.State, f ralph.TurnEnded, c Config, now time.Time) []ral
 		facts = append(facts, ralph.Noted{Task: t.ID, Text: words, Rule: ralph.RuleStuck})
 	}
 	if f.Limited() {
-		facts = append(facts, limited(s, t, f, c.under(s.Session.Auto), now))
+		facts = append(facts, limited(s, t, f, c.under(s.Session.Auto), f.Ended))
 	}
 	return facts
 }

@@ -42,6 +42,7 @@ func Replay(events iter.Seq[ralph.Event], opt ReplayOptions) (Replayed, error) {
 	var c Config
 	var out Replayed
 	known, rules := false, Revision
+	var due follows
 	for e := range events {
 		if e.Seq != s.Seq+1 {
 			return out, fmt.Errorf("replay: fact %d follows fact %d: facts are missing", e.Seq, s.Seq)
@@ -68,6 +69,17 @@ func Replay(events iter.Seq[ralph.Event], opt ReplayOptions) (Replayed, error) {
 					d.Rules = rules
 				}
 				out.Differences = append(out.Differences, d)
+			}
+		}
+		if d := due.add(&s, e, c); d != nil && known && opt.wants(s.Session.ID) {
+			out.Receipts++
+			if d.differs() {
+				out.Differ++
+				x := Difference{Seq: d.seq, Task: d.task, Was: inFacts(d.got), Now: inFacts(d.want)}
+				if rules != Revision {
+					x.Rules = rules
+				}
+				out.Differences = append(out.Differences, x)
 			}
 		}
 		if f, ok := e.Fact.(ralph.RequestAnswered); ok && known && opt.Config == nil && opt.wants(s.Session.ID) {

@@ -56,7 +56,7 @@ type Passed struct {
 type Broken struct {
 	Seq  int64        `json:"seq"` // the fact that says what is not so; 0 when it is none
 	Task ralph.TaskID `json:"task,omitempty"`
-	Link string       `json:"link"` // chain, decision, checks, rule, done, merge, landing, commit
+	Link string       `json:"link"` // chain, decision, outcome, checks, rule, done, merge, landing, commit
 	Why  string       `json:"why"`
 }
 
@@ -96,6 +96,7 @@ func Verify(events iter.Seq[ralph.Event]) (Verified, error) {
 			return Verified{}, err
 		}
 		v.s.Apply(e)
+		v.outcome(e)
 	}
 	v.out.Facts = v.s.Seq
 	for _, path := range slices.Sorted(maps.Keys(v.files)) {
@@ -133,6 +134,18 @@ func (v *verifier) file(e ralph.Event, task ralph.TaskID, path, sum string) {
 func (v *verifier) whole(e ralph.Event, task ralph.TaskID, w ralph.Whole) {
 	if w.Record != "" {
 		v.file(e, task, w.Path(), w.Record)
+	}
+}
+
+// outcome: one that its task was not waiting for is never written (OutcomeFacts); the state is
+// that after it.
+func (v *verifier) outcome(e ralph.Event) {
+	switch e.Fact.(type) {
+	case ralph.StepLate, ralph.StepLost: // they say so
+		return
+	}
+	if e.Answers != 0 && v.s.Answering.Receipt != e.Answers {
+		v.broken(e.Seq, e.Fact.About(), "outcome", "%s answers receipt %d, and no task was at that step", e.Fact.Kind(), e.Answers)
 	}
 }
 

@@ -53,8 +53,8 @@ func Load(lines [][]byte, now func() time.Time) (*Mem, error) {
 }
 
 // CutAfter makes the journal refuse every fact past seq with err, as if the
-// process died there. Facts of the same Update up to seq are kept: that is a
-// write of several lines that was torn between two of them.
+// process died there. Of a write that was torn between two of its facts none is kept, as
+// readers of the file keep none.
 func (m *Mem) CutAfter(seq int64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,6 +91,11 @@ func (m *Mem) Ends() []int64 {
 
 // Update implements engine.Journal.
 func (m *Mem) Update(ctx context.Context, by string, decide func(*ralph.State) ([]ralph.Fact, error)) error {
+	return m.Answer(ctx, by, 0, decide)
+}
+
+// Answer implements engine.Journal.
+func (m *Mem) Answer(ctx context.Context, by string, receipt int64, decide func(*ralph.State) ([]ralph.Fact, error)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if ctx.Err() != nil {
@@ -100,12 +105,8 @@ func (m *Mem) Update(ctx context.Context, by string, decide func(*ralph.State) (
 	if err != nil || len(facts) == 0 {
 		return err
 	}
-	var cut error
 	if room := m.full - m.state.Seq; m.full > 0 && int64(len(facts)) > room {
-		facts, cut = facts[:max(0, room)], m.cut
-	}
-	if len(facts) == 0 {
-		return cut
+		return m.cut
 	}
 	now := m.now().UTC().Truncate(time.Microsecond)
 	if now.Before(m.state.At) {
@@ -115,7 +116,7 @@ func (m *Mem) Update(ctx context.Context, by string, decide func(*ralph.State) (
 	prev, seq := m.state.Hash, m.state.Seq
 	for i, fact := range facts {
 		seq++
-		e := ralph.Event{Seq: seq, At: now, By: by, Prev: prev, Fact: fact}
+		e := ralph.Event{Seq: seq, At: now, By: by, Prev: prev, More: i < len(facts)-1, Answers: receipt, Fact: fact}
 		if lines[i], err = ralph.MarshalEvent(&e); err != nil {
 			return err
 		}
@@ -125,12 +126,10 @@ func (m *Mem) Update(ctx context.Context, by string, decide func(*ralph.State) (
 		m.state.Apply(e)
 	}
 	m.events, m.lines = append(m.events, events...), append(m.lines, lines...)
-	if cut == nil {
-		m.ends = append(m.ends, seq)
-	}
+	m.ends = append(m.ends, seq)
 	close(m.moved)
 	m.moved = make(chan struct{})
-	return cut
+	return nil
 }
 
 // Wait implements engine.Journal.

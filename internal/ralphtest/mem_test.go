@@ -57,8 +57,11 @@ func TestMemCut(t *testing.T) {
 	m := NewMem(nil)
 	died := errors.New("died")
 	m.CutAfter(2, died)
-	if err := add(m, note("a"), note("b"), note("c")); !errors.Is(err, died) || m.State().Seq != 2 {
-		t.Errorf("%v at %d, want the first two facts", err, m.State().Seq)
+	if err := add(m, note("a"), note("b"), note("c")); !errors.Is(err, died) || m.State().Seq != 0 {
+		t.Errorf("%v at %d, want nothing of a torn write", err, m.State().Seq)
+	}
+	if err := add(m, note("a"), note("b")); err != nil || m.State().Seq != 2 {
+		t.Errorf("%v at %d, want the two facts", err, m.State().Seq)
 	}
 	if err := add(m, note("d")); !errors.Is(err, died) || m.State().Seq != 2 {
 		t.Errorf("after the cut: %v at %d", err, m.State().Seq)

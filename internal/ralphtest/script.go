@@ -210,8 +210,9 @@ func (x *Script) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step r
 		return nil, err
 	}
 	f.Took += f.Summary.Waited
+	f.Ended = x.clock()
 	facts[0] = f
-	return append(facts, policy.AfterTurn(s, f, x.Config, x.clock())...), nil
+	return facts, nil
 }
 
 // pass lets time pass, or ends with ctx.

@@ -69,39 +69,6 @@ func EventJSON(e ralph.Event, names []string, s *ralph.State, hook, repository s
 	return append(line, more[1:]...), nil
 }
 
-// aboutControl is About for the facts of control and resilience.
-func aboutControl(f ralph.Fact) ralph.TaskID {
-	switch f := f.(type) {
-	case ralph.Retrying:
-		return f.Task
-	case ralph.RequestAnswered:
-		return f.Task
-	case ralph.SandboxRefused:
-		return f.Task
-	case ralph.Signalled:
-		return f.Task
-	case ralph.AgentLimited:
-		return f.Task
-	case ralph.AgentRetries:
-		return f.Task
-	case ralph.AgentSwitched:
-		return f.Task
-	case ralph.AllLimited:
-		return f.Task
-	case ralph.BudgetWarned:
-		return f.Task
-	case ralph.ContextWarned:
-		return f.Task
-	case ralph.Compacted:
-		return f.Task
-	case ralph.HookRan:
-		return f.Task
-	case ralph.SessionEnded:
-		return f.Task
-	}
-	return ""
-}
-
 // hookRan: who reads it wrote the hook, so its own last words say most.
 func hookRan(f ralph.HookRan) []string {
 	line := fmt.Sprintf("HOOK: %s: %s", f.Hook, f.Error)

@@ -76,6 +76,8 @@ func recoveryLines(e ralph.Event, s *ralph.State) []string {
 		return []string{fmt.Sprintf("TOLD: %s: %s", Called(s, f.ID), OneLine(f.Text))}
 	case ralph.TaskAssigned:
 		return []string{"ASSIGN: " + Called(s, f.ID)}
+	case ralph.StepLost, ralph.StepLate:
+		return lostLines(e, s)
 	}
 	return controlLines(e, s)
 }

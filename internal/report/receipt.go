@@ -78,7 +78,7 @@ func (e Evidence) Text() string {
 	case e.Outcome != nil:
 		line("Outcome", "fact %d at %s: %s", e.Outcome.Seq, e.Outcome.At.Local().Format("15:04:05"), e.Outcome.Words)
 	case e.Cut:
-		line("Outcome", "none that is known: the engine died, and the step was decided anew")
+		line("Outcome", "none that is known: the engine died")
 	default:
 		line("Outcome", "none yet")
 	}

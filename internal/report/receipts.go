@@ -38,7 +38,7 @@ type Receipt struct {
 	// active, it is under way.
 	Execution string `json:"execution"`
 
-	Cut bool `json:"cut,omitempty"` // the engine died before there was an outcome; the step was done again
+	Cut bool `json:"cut,omitempty"` // there is no outcome that counts, as the engine died or was ended
 
 	// Of a turn: the agent's own session (E-043) and the folder with its output, how it
 	// ended and why, what it was in short (E-044), and what its agent asked in the middle
@@ -259,6 +259,10 @@ func (r *Receipts) turnEnded(f ralph.TurnEnded) {
 func (r *Receipts) close(id ralph.TaskID, e ralph.Event, words string) {
 	if x := r.open[id]; x != nil {
 		x.Outcome = &Outcome{e.Seq, e.At, e.Fact.Kind(), words}
+		switch e.Fact.(type) {
+		case ralph.StepLost, ralph.StepLate:
+			x.Cut = true
+		}
 		delete(r.open, id)
 	}
 }
@@ -339,6 +343,10 @@ func outcome(f ralph.Fact) (ralph.TaskID, string) {
 		return f.Gate.Task, "asked: " + string(f.Gate.ID)
 	case ralph.Compacted:
 		return f.Task, fmt.Sprintf("%s: %s -> %s tokens", f.How, Many(f.Before.Used), Many(f.After.Used))
+	case ralph.StepLost:
+		return f.Task, LostWords(f)
+	case ralph.StepLate:
+		return f.Task, LateWords(f)
 	}
 	return mergeOutcome(f)
 }

@@ -10,72 +10,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// About is the task a fact is about, "" when it is about none.
-func About(f ralph.Fact) ralph.TaskID {
-	switch f := f.(type) {
-	case ralph.TaskAdded:
-		return f.Task.ID
-	case ralph.TaskEdited:
-		return f.Task.ID
-	case ralph.TaskStarted:
-		return f.ID
-	case ralph.TaskEnded:
-		return f.ID
-	case ralph.TaskRejected:
-		return f.ID
-	case ralph.TaskAccepted:
-		return f.ID
-	case ralph.StepStarted:
-		return f.Task
-	case ralph.TurnEnded:
-		return f.Task
-	case ralph.ChecksRan:
-		return f.Task
-	case ralph.Committed:
-		return f.Task
-	case ralph.Shelved:
-		return f.Task
-	case ralph.Asked:
-		return f.Gate.Task
-	case ralph.Noted:
-		return f.Task
-	}
-	return aboutParallel(f)
-}
-
-func aboutParallel(f ralph.Fact) ralph.TaskID {
-	switch f := f.(type) {
-	case ralph.Prepared:
-		return f.Task
-	case ralph.MergeQueued:
-		return f.Task
-	case ralph.Merged:
-		return f.Task
-	case ralph.Advanced:
-		return f.Task
-	case ralph.BaselineRan:
-		return f.Task
-	case ralph.Landed:
-		return f.Task
-	case ralph.SavedWork:
-		return f.Task
-	case ralph.TaskRetried:
-		return f.ID
-	case ralph.SkipWanted:
-		return f.ID
-	case ralph.TaskRolledBack:
-		return f.ID
-	case ralph.TaskCleaned:
-		return f.ID
-	case ralph.TaskExtended:
-		return f.ID
-	case ralph.TaskTold:
-		return f.ID
-	case ralph.TaskAssigned:
-		return f.ID
-	}
-	return aboutControl(f)
-}
+// About is the task or stage that a fact is about, "" for none.
+func About(f ralph.Fact) ralph.TaskID { return f.About() }
 
 // Concerns reports whether an event belongs to the history of a task: also its
 // merges, the gates about it and what resolved its merge. s is the state after the event.

@@ -56,6 +56,7 @@ type Session struct {
 	*bootstrap.Parts
 	journal *journal.File
 	lock    *journal.SessionLock
+	died    string // which engine before this one died in the middle of its work, "" for none
 	console *console.Console
 	box     stallRecorder
 	notices *notices // nil before this process is the engine, and at its end; under mu
@@ -184,7 +185,8 @@ func (x *Session) takeLock() error {
 		if !x.Fresh && x.resumes(x.journal.State(), x.journal.Carries()) {
 			then = "going on where it was"
 		}
-		x.console.Note("the last engine (pid %d%s) did not end cleanly; %s", dead.Pid, workspace.Elsewhere(dead, self), then)
+		x.died = fmt.Sprintf("pid %d%s", dead.Pid, workspace.Elsewhere(dead, self))
+		x.console.Note("the last engine (%s) did not end cleanly; %s", x.died, then)
 	}
 	if dead != nil {
 		attempt.Sweep(os.TempDir(), time.Now())
@@ -264,7 +266,7 @@ func (x *Session) begin(ctx context.Context) error {
 		return err
 	}
 	return x.journal.Update(ctx, "engine", func(s *ralph.State) ([]ralph.Fact, error) {
-		var facts []ralph.Fact
+		facts := s.Lost(ralph.LostCrash, x.died)
 		started.Plan, started.Steps = s.Plan.File, len(s.Plan.Tasks) // with what a person wrote into plan.jsonl
 		if s.Job != nil && !resumed {                                // what another session was on: its plan is kept
 			facts = append(facts, ralph.JobEnded{Status: ralph.SpecPending, Error: "left by session " + string(s.Session.ID), Rule: "X-08", Cut: true})

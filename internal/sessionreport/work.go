@@ -35,6 +35,13 @@ func (d *draft) addWork(e ralph.Event, s *ralph.State) {
 		d.turnEnded(f, at)
 	case ralph.Compacted:
 		d.compacted(f, at)
+	case ralph.StepLost:
+		if r := d.work(f.Task); r != nil {
+			r.note(at, "", f.Step+" lost: "+report.LostWords(f))
+		}
+	case ralph.StepLate:
+		d.totals.Usage = d.totals.Usage.Add(f.Usage)
+		d.points = append(d.points, Point{at, report.Cents(d.totals.Usage.Cost), report.Tokens(d.totals.Usage), d.totals.Turns})
 	case ralph.ChecksRan:
 		d.checksRan(f, at)
 	case ralph.Committed:

@@ -177,6 +177,8 @@ func (n *Night) Add(e ralph.Event, s *ralph.State) {
 		n.usage, n.turns = n.usage.Add(f.Spent()), n.turns+1
 	case ralph.Compacted:
 		n.usage = n.usage.Add(f.Spent())
+	case ralph.StepLate:
+		n.usage = n.usage.Add(f.Usage)
 	}
 	n.besides(e, s)
 }

@@ -219,7 +219,7 @@ func (a *asker) await(ctx context.Context, id ralph.GateID) (ralph.Answered, ral
 				return nil, nil
 			}
 			var facts []ralph.Fact
-			if facts, reply = policy.Unanswered(s, s.Gates[i], a.x.Config, a.x.Now()); len(facts) > 0 {
+			if facts, reply = policy.Unanswered(s, s.Gates[i], a.x.Config, a.x.now()); len(facts) > 0 {
 				word, _ = facts[0].(ralph.Answered)
 				done = true
 			}

@@ -125,7 +125,8 @@ func (d *desk) turn(t *testing.T, ctx context.Context, beside func()) (ralph.Tur
 	if err != nil {
 		return ralph.TurnEnded{}, err
 	}
-	d.write(t, facts...)
+	s := d.mem.State()
+	d.write(t, append(facts, policy.AfterTurn(s, facts[0].(ralph.TurnEnded), d.x.Config)...)...)
 	return facts[0].(ralph.TurnEnded), nil
 }
 

@@ -120,6 +120,9 @@ type ConfiguredAgent struct {
 	Asks  bool     // it asks in the middle of a turn, before it runs a command
 }
 
+// now is the time as facts keep it.
+func (x *Executor) now() time.Time { return x.Now().UTC().Truncate(time.Microsecond) }
+
 // do carries out one step.
 func (x *Executor) do(ctx context.Context, s *ralph.State, id ralph.TaskID, step ralph.Step) ([]ralph.Fact, error) {
 	t := s.Task(id)

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/prompt"
 	"github.com/ralph-loop/ralph/internal/records"
 	"github.com/ralph-loop/ralph/internal/redact"
@@ -92,6 +91,7 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	signal := listener.signal(res.Text, text)
 	res = redact.Value(x.Redact, res) // before anything of it is cut: half a secret is not known as one
 	f := x.ended(t, step, agent, res)
+	f.Ended = x.now()
 	f.Took, f.Dir, f.Dropped = x.Now().Sub(begin), rec.rel, res.Dropped+rec.output.dropped()
 	if f.Summary, err = x.summarize(heard, asks, res, rec); err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	}
 	facts = append([]ralph.Fact{f}, facts...)
 	facts = append(facts, x.warnContext(t, f)...)
-	return append(facts, policy.AfterTurn(s, f, x.Config, x.Now())...), nil
+	return facts, nil
 }
 
 // stopping answers an agent that is about to end its turn on a task without a signal
@@ -141,8 +141,9 @@ func (x *Executor) withoutSpec(s *ralph.State, t *ralph.Task, step ralph.Turn, e
 		Task: t.ID, Stage: step.Stage, Agent: step.Agent, Iteration: step.Iteration, Exit: ralph.ExitFailed,
 		Usage: ralph.Usage{Known: true}, // no agent was asked: that cost nothing
 		Err:   &ralph.AgentError{Class: ralph.ErrClassRequest, Message: err.Error()},
+		Ended: x.now(),
 	}
-	return append([]ralph.Fact{f}, policy.AfterTurn(s, f, x.Config, x.Now())...)
+	return []ralph.Fact{f}
 }
 
 // cannotStart is the turn of a stage whose worktree could not be made ready. A

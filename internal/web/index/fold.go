@@ -69,6 +69,8 @@ func (f *fold) add(e ralph.Event) {
 		f.ended(e, x)
 	case ralph.Compacted:
 		f.spent(e.At, x.Usage)
+	case ralph.StepLate:
+		f.spent(e.At, x.Usage)
 	case ralph.Merged, ralph.Advanced:
 		f.day(e.At) // its merges are counted below
 	}

@@ -1096,7 +1096,7 @@ func ReceiptOutcome(m ReceiptModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			case e.Cut:
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 93, "<p>None that is known: the engine died, and the step was decided anew.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 93, "<p>None that is known: the engine died.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
