@@ -34,7 +34,8 @@ func layers() map[string][]string {
 		"internal/chart":      {"internal/text"},
 		// pure
 		"internal/operation":     {"R", "internal/lazyregexp", "internal/text"},
-		"internal/policy":        {"R", "internal/lazyregexp", "internal/operation", "internal/text"},
+		"internal/approval":      {"R", "internal/lazyregexp", "internal/operation", "internal/text"},
+		"internal/policy":        {"R", "internal/approval", "internal/lazyregexp", "internal/text"},
 		"internal/prompt":        {"R", "internal/lazyregexp", "internal/text"},
 		"internal/report":        {"R", "internal/policy", "internal/text"},
 		"internal/status":        {"R", "internal/report", "internal/text"},
@@ -75,7 +76,7 @@ func layers() map[string][]string {
 		"internal/agentcheck": {"R", "internal/agent", "internal/proc", "internal/text"},
 		// composition
 		"internal/engine": {"R", "internal/policy"},
-		"internal/step":   {"R", "internal/attempt", "internal/operation", "internal/policy", "internal/prompt", "internal/records", "internal/redact", "internal/stream", "internal/testdiff", "internal/text"},
+		"internal/step":   {"R", "internal/approval", "internal/attempt", "internal/operation", "internal/policy", "internal/prompt", "internal/records", "internal/redact", "internal/stream", "internal/testdiff", "internal/text"},
 		// surfaces
 		"internal/web":        {"R", "internal/action", "internal/chart", "internal/lazyregexp", "internal/report", "internal/screen", "internal/sessionreport", "internal/status", "internal/text", "internal/web/api", "internal/web/asset", "internal/web/draw", "internal/web/index", "internal/web/live", "internal/web/markup", "internal/web/view"},
 		"internal/web/asset":  {},
@@ -91,15 +92,15 @@ func layers() map[string][]string {
 		"internal/workspace":   {"R", "internal/agent", "internal/config", "internal/gate", "internal/git", "internal/journal", "internal/lazyregexp", "internal/policy", "internal/proc", "internal/redact", "internal/secrets", "internal/step"},
 		"internal/person":      {"R", "internal/attempt", "internal/journal", "internal/proc", "internal/workspace"},
 		"internal/profile":     {"R", "internal/attempt", "internal/config", "internal/proc", "internal/sandbox", "internal/step", "internal/web/guard", "internal/workspace"},
-		"internal/worktree":    {"R", "internal/git", "internal/policy", "internal/proc", "internal/report", "internal/shim", "internal/step"},
+		"internal/worktree":    {"R", "internal/approval", "internal/git", "internal/proc", "internal/report", "internal/shim", "internal/step"},
 		"internal/recovery":    {"R", "internal/action", "internal/git", "internal/journal", "internal/proc", "internal/report", "internal/workspace", "internal/worktree"},
-		"internal/claudehook":  {"R", "internal/agent/claude", "internal/config", "internal/exit", "internal/journal", "internal/policy", "internal/proc", "internal/step", "internal/workspace", "internal/worktree"},
+		"internal/claudehook":  {"R", "internal/agent/claude", "internal/approval", "internal/config", "internal/exit", "internal/journal", "internal/policy", "internal/proc", "internal/step", "internal/workspace", "internal/worktree"},
 		"internal/trust":       {"R", "internal/config", "internal/git", "internal/hook", "internal/proc", "internal/text", "internal/workspace"},
 		"internal/verify":      {"R", "internal/git", "internal/journal", "internal/policy", "internal/proc", "internal/records", "internal/report", "internal/text", "internal/workspace"},
 		"internal/observe":     {"R", "internal/agent", "internal/git", "internal/journal", "internal/policy", "internal/proc", "internal/records", "internal/report", "internal/status", "internal/step", "internal/workspace", "internal/worktree"},
 		"internal/screen":      {"R", "internal/policy", "internal/status", "internal/text"},
-		"internal/interceptor": {"R", "internal/attempt", "internal/claudehook", "internal/config", "internal/exit", "internal/operation", "internal/policy", "internal/proc", "internal/shim", "internal/step", "internal/workspace", "internal/worktree"},
-		"internal/bootstrap":   {"R", "internal/agent", "internal/attempt", "internal/config", "internal/coverage", "internal/gate", "internal/git", "internal/interceptor", "internal/notify", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/sandbox", "internal/secrets", "internal/step", "internal/text", "internal/workspace", "internal/worktree"},
+		"internal/interceptor": {"R", "internal/approval", "internal/attempt", "internal/claudehook", "internal/config", "internal/exit", "internal/operation", "internal/policy", "internal/proc", "internal/shim", "internal/step", "internal/workspace", "internal/worktree"},
+		"internal/bootstrap":   {"R", "internal/agent", "internal/approval", "internal/attempt", "internal/config", "internal/coverage", "internal/gate", "internal/git", "internal/interceptor", "internal/notify", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/sandbox", "internal/secrets", "internal/step", "internal/text", "internal/workspace", "internal/worktree"},
 		"internal/doctor":      {"R", "internal/agent", "internal/agent/codex", "internal/bootstrap", "internal/config", "internal/coverage", "internal/follow", "internal/gate", "internal/git", "internal/hook", "internal/journal", "internal/notify", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/shim", "internal/step", "internal/text", "internal/trust", "internal/web/guard", "internal/workspace", "internal/worktree"},
 		"internal/console":     {"R", "internal/journal", "internal/lazyregexp", "internal/observe", "internal/proc", "internal/redact", "internal/report", "internal/status", "internal/text", "internal/workspace"},
 		"internal/dashboard":   {"R", "internal/action", "internal/config", "internal/doctor", "internal/exit", "internal/journal", "internal/lazyregexp", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/records", "internal/recovery", "internal/report", "internal/screen", "internal/status", "internal/step", "internal/text", "internal/verify", "internal/web", "internal/web/guard", "internal/web/view", "internal/workspace"},
@@ -133,7 +134,7 @@ func homes() map[string][]string {
 // isPure reports whether the file must give the same answer for the same
 // arguments, always: replay, and any host of the loop, depend on it.
 func isPure(f *file) bool {
-	pure := []string{"R", "internal/operation", "internal/policy", "internal/prompt", "internal/report", "internal/stream", "internal/testoutput", "internal/text", "internal/engine"}
+	pure := []string{"R", "internal/approval", "internal/operation", "internal/policy", "internal/prompt", "internal/report", "internal/stream", "internal/testoutput", "internal/text", "internal/engine"}
 	return !f.test && slices.Contains(pure, f.pkg) && f.name != "internal/engine/local.go"
 }
 
@@ -194,8 +195,8 @@ func TestPure(t *testing.T) {
 			byPkg[f.pkg] = append(byPkg[f.pkg], f)
 		}
 	}
-	if len(byPkg) != 9 {
-		t.Fatalf("found %d pure packages, want 9: see isPure", len(byPkg))
+	if len(byPkg) != 10 {
+		t.Fatalf("found %d pure packages, want 10: see isPure", len(byPkg))
 	}
 	for pkg, files := range byPkg {
 		info, err := typesOf(pkg, files, lookup)

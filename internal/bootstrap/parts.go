@@ -17,6 +17,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/approval"
 	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/gate"
@@ -92,10 +93,10 @@ func Open(ctx context.Context, env workspace.Env, flags map[string]string) (*Par
 // HeldAnyway warns of entries that name what is on the never list: they have no effect (C-035).
 func HeldAnyway(c config.Config) []string {
 	var out []string
-	for _, entry := range policy.NeverApproved(c.Gate.PreApproved) {
+	for _, entry := range approval.NeverApproved(c.Gate.PreApproved) {
 		out = append(out, "gate.pre_approved has "+strconv.Quote(entry)+", which is on the never list: it waits for a person all the same")
 	}
-	for _, entry := range policy.NeverApproved(c.Gate.Allow) {
+	for _, entry := range approval.NeverApproved(c.Gate.Allow) {
 		out = append(out, "gate.allow has "+strconv.Quote(entry)+", which is on the never list: it waits for a person all the same")
 	}
 	return out

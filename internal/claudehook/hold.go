@@ -13,8 +13,8 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent/claude"
+	"github.com/ralph-loop/ralph/internal/approval"
 	"github.com/ralph-loop/ralph/internal/journal"
-	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/step"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -30,8 +30,8 @@ const (
 type hold struct {
 	root    string // of the repository; "" outside of one
 	environ []string
-	config  policy.Config
-	ground  policy.Ground
+	config  approval.Settings
+	ground  approval.Ground
 	q       ralph.Request
 	wait    time.Duration
 }
@@ -46,7 +46,7 @@ func newHold(env workspace.Env, in Input, wait time.Duration) (*hold, error) {
 		wait = min(wait, c.Gate.Timeout)
 	}
 	return &hold{
-		root: root, environ: env.Environ, config: workspace.PolicyConfig(c), wait: wait,
+		root: root, environ: env.Environ, config: workspace.PolicyConfig(c).Approval(), wait: wait,
 		ground: worktree.Ground(cmp.Or(root, env.Dir), env.Environ), q: claude.RequestOf(in.Tool, in.Input, in.Dir),
 	}, nil
 }
@@ -69,12 +69,12 @@ func (h *hold) judge(ctx context.Context) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		rules = policy.Standing(j.State(), "", time.Now())
+		rules = approval.Standing(j.State(), "", time.Now())
 		if err := j.Close(); err != nil {
 			return nil, fmt.Errorf("read the rules: %w", err)
 		}
 	}
-	word := policy.Clear(h.q, h.config, h.ground, rules)
+	word := approval.Clear(h.q, h.config, h.ground, rules)
 	switch {
 	case word.Verdict == ralph.Denied:
 		return claude.PreTool("deny", cmp.Or(word.Text, word.Rule)), nil
@@ -88,7 +88,7 @@ func (h *hold) judge(ctx context.Context) (any, error) {
 
 // ask writes the gate, with an engine at work here or without one, and waits for what
 // becomes of it.
-func (h *hold) ask(ctx context.Context, held policy.Word) (any, error) {
+func (h *hold) ask(ctx context.Context, held approval.Word) (any, error) {
 	if err := workspace.ExcludeRuntime(h.root, h.environ); err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func waits(s *ralph.State, id ralph.GateID) bool {
 }
 
 // answeredTool is a person's word as claude gets it.
-func answeredTool(f ralph.Answered, held policy.Word) any {
+func answeredTool(f ralph.Answered, held approval.Word) any {
 	if f.Verdict == ralph.Approved {
 		return claude.PreTool("allow", "a person approved it ("+held.Rule+")")
 	}

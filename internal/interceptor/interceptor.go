@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/approval"
 	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/claudehook"
 	"github.com/ralph-loop/ralph/internal/exit"
@@ -39,8 +40,8 @@ type Interceptor struct {
 // that an ordinary call costs nothing but its own start, and the never list holds
 // without an engine.
 type shimRules struct {
-	Config policy.Config `json:"config"`
-	Work   string        `json:"work"`
+	Config approval.Settings `json:"config"`
+	Work   string            `json:"work"`
 	// Home is the home folder that the agent began with. A script that gives HOME another
 	// value can remove this one all the same.
 	Home string `json:"home,omitempty"`
@@ -53,7 +54,7 @@ type shimRules struct {
 
 // Put implements step.Below.
 func (b Interceptor) Put(_ context.Context, dir string, env []string, turn step.BelowTurn) ([]string, error) {
-	what := shimRules{Config: b.Policy, Work: turn.Work, Home: step.Ground(turn.Work, env).Home, Never: turn.Asks, Pushes: b.Pushes}
+	what := shimRules{Config: b.Policy.Approval(), Work: turn.Work, Home: step.Ground(turn.Work, env).Home, Never: turn.Asks, Pushes: b.Pushes}
 	rules, err := json.Marshal(what)
 	if err != nil {
 		return nil, fmt.Errorf("write the rules of the shims: %w", err)
@@ -152,19 +153,19 @@ func letPass(ctx context.Context, env workspace.Env, dir string, argv []string) 
 
 // judge is the word on a call, and whether it is held; also with the home folder that the
 // agent began with.
-func (r shimRules) judge(argv []string, dir string, ground policy.Ground) (ralph.Request, policy.Word, bool) {
+func (r shimRules) judge(argv []string, dir string, ground approval.Ground) (ralph.Request, approval.Word, bool) {
 	q := operation.Words(argv, dir)
 	q.Tool, q.Text = argv[0], "run "+q.Command
-	word := policy.Clear(q, r.Config, ground, nil)
+	word := approval.Clear(q, r.Config, ground, nil)
 	if r.Home != "" && r.Home != ground.Home && !r.holds(word) {
 		ground.Home = r.Home
-		word = policy.Clear(q, r.Config, ground, nil)
+		word = approval.Clear(q, r.Config, ground, nil)
 	}
 	return q, word, r.holds(word)
 }
 
 // holds reports whether a call with such a word does not run at once.
-func (r shimRules) holds(w policy.Word) bool {
+func (r shimRules) holds(w approval.Word) bool {
 	return w.Verdict == ralph.Denied || w.Gate == ralph.GateOperation && (w.Never || !r.Never)
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/config"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/approval"
 	"github.com/ralph-loop/ralph/internal/worktree"
 )
 
@@ -16,7 +16,7 @@ func TestPlainCallsAreThoseThatPass(t *testing.T) {
 	t.Parallel()
 	gate := config.Defaults().Gate
 	plain := func(change func(*shimRules)) map[string][][]string {
-		r := shimRules{Work: "/home/ada/work", Home: "/home/ada", Config: policy.Config{Patterns: gate.Patterns, Approvals: "never"}}
+		r := shimRules{Work: "/home/ada/work", Home: "/home/ada", Config: approval.Settings{Patterns: gate.Patterns, Approvals: "never"}}
 		if change != nil {
 			change(&r)
 		}
@@ -30,7 +30,7 @@ func TestPlainCallsAreThoseThatPass(t *testing.T) {
 		for _, call := range calls {
 			argv := append([]string{name}, strings.Fields(call)...)
 			for _, sandbox := range []string{"", "landlock"} {
-				r := shimRules{Work: "/home/ada/work", Home: "/home/ada", Config: policy.Config{Patterns: gate.Patterns, Sandbox: sandbox}}
+				r := shimRules{Work: "/home/ada/work", Home: "/home/ada", Config: approval.Settings{Patterns: gate.Patterns, Sandbox: sandbox}}
 				for _, approvals := range []string{"", "ask", "policy", "auto"} {
 					r.Config.Approvals = approvals
 					if _, word, held := r.judge(argv, r.Work, worktree.Ground(r.Work, []string{"HOME=" + r.Home})); held {
@@ -46,7 +46,7 @@ func TestPlainCallsAreThoseThatPass(t *testing.T) {
 	for _, pattern := range []string{`git\s+add`, `add -A$`, `^npm run`} {
 		own := plain(func(r *shimRules) { r.Config.Patterns = append(slices.Clone(gate.Patterns), pattern) })
 		for _, call := range []string{"git add -A", "npm run build"} {
-			_, _, held := (shimRules{Config: policy.Config{Patterns: append(slices.Clone(gate.Patterns), pattern), Approvals: "never"}}).
+			_, _, held := (shimRules{Config: approval.Settings{Patterns: append(slices.Clone(gate.Patterns), pattern), Approvals: "never"}}).
 				judge(strings.Fields(call), "/home/ada/work", worktree.Ground("/home/ada/work", nil))
 			if held == has(own, call) {
 				t.Errorf("with %s: %s is held: %v, and passes at once: %v", pattern, call, held, has(own, call))
@@ -64,6 +64,6 @@ func TestPlainCallsAreThoseThatPass(t *testing.T) {
 func BenchmarkPlainCalls(b *testing.B) {
 	gate := config.Defaults().Gate
 	for b.Loop() {
-		new(PlainCalls).of(shimRules{Work: "/home/ada/work", Home: "/home/ada", Config: policy.Config{Patterns: gate.Patterns}}, gate.Shims)
+		new(PlainCalls).of(shimRules{Work: "/home/ada/work", Home: "/home/ada", Config: approval.Settings{Patterns: gate.Patterns}}, gate.Shims)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/approval"
 	"github.com/ralph-loop/ralph/internal/operation"
-	"github.com/ralph-loop/ralph/internal/policy"
 )
 
 // choices are the bytes of the fuzzer as decisions; behind their end all are the first one.
@@ -159,13 +159,13 @@ func (c *choices) wrapped(text string) string {
 }
 
 // config is any settings.
-func (c *choices) config() policy.Config {
+func (c *choices) config() approval.Settings {
 	all := []string{"git", "git push", "rm", "rm -rf", "rm -rf /", "npm publish", "npm", "deploy", "production", "bash", "sh", "bash -c", "eval", "/", "format c:", "psql", ".*", "true", "push --force"}
 	pick := func() []string {
 		from := c.next(len(all))
 		return all[from : from+c.next(len(all)-from+1)]
 	}
-	return policy.Config{Approvals: c.of("never", "policy", "ask", ""), Patterns: pick(), Allow: pick(), PreApproved: pick()}
+	return approval.Settings{Approvals: c.of("never", "policy", "ask", ""), Patterns: pick(), Allow: pick(), PreApproved: pick()}
 }
 
 // FuzzNever makes commands that are on the never list by the grammar they come from, and
@@ -177,7 +177,7 @@ func FuzzNever(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c := &choices{b}
 		text, config := c.command(), c.config()
-		word := policy.Clear(command(text), config, policy.Ground{Work: "/home/me/repo", Home: "/home/me"}, nil)
+		word := approval.Clear(command(text), config, approval.Ground{Work: "/home/me/repo", Home: "/home/me"}, nil)
 		if word.Verdict != "" || word.Gate != ralph.GateOperation || !word.Never {
 			t.Errorf("%q with %+v passes the never list: %+v", text, config, word)
 		}

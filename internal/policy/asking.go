@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/approval"
 )
 
 // Unanswered says what becomes of what an agent asked in the middle of its turn and
@@ -26,7 +27,7 @@ func Unanswered(s *ralph.State, g *ralph.Gate, c Config, now time.Time) ([]ralph
 	if _, why, ok := givenBack(s, c.under(s.Session.Auto), now); ok {
 		return taken(why.Text)
 	}
-	if word := ruledGate(g, Standing(s, g.Task, now)); word.Answered() {
+	if word := approval.AnswerGate(g, approval.Standing(s, g.Task, now)); word.Answered() {
 		f := ralph.Answered{ID: g.ID, Verdict: word.Verdict, Text: word.Text, Rule: word.By, Now: now}
 		return []ralph.Fact{f}, word.Reply()
 	}

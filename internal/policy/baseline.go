@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/approval"
 )
 
 // BaselineKnown is the quality.baseline that lets pass what was red before in the same
@@ -92,8 +93,8 @@ func redBefore(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 		detail = "Where no test is named, that is known by the exit code alone: look at the output.\n\n" + detail
 	}
 	why := ralph.Why{Rule: "X-62", Text: text}
-	if rule := matching(askOf(reds), Standing(s, t.ID, now)); rule != nil {
-		w := wordOf(rule)
+	if rule := approval.Matching(askOf(reds), approval.Standing(s, t.ID, now)); rule != nil {
+		w := approval.OfRule(rule)
 		q := askOf(reds)
 		q.Text = text
 		return ralph.Tell{Fact: ralph.RequestAnswered{Task: t.ID, Agent: r.Agent, Request: q, Verdict: w.Verdict, Rule: w.Rule, Text: w.Text, By: rule.ID}}, why, true
@@ -120,7 +121,7 @@ func letFor(s *ralph.State, stage *ralph.Task, now time.Time) []ralph.RedCheck {
 		if waived(m) {
 			let = append(let, waivedReds(m.Run.Waived)...)
 		}
-		for _, rule := range Standing(s, id, now) {
+		for _, rule := range approval.Standing(s, id, now) {
 			if rule.Request.Op == ralph.OpCheck && rule.Verdict == ralph.Approved {
 				let = append(let, rule.Request.Red...)
 			}

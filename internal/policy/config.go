@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/approval"
 )
 
 // Config is what policy needs of the settings. It is written into
@@ -98,6 +100,13 @@ type Config struct {
 	SpecBudget Budget  `json:"spec_budget,omitzero"` // of each spec; in autopilot of the plan
 	TaskBudget Budget  `json:"task_budget,omitzero"` // of each task
 	Scoring    Scoring `json:"scoring"`
+}
+
+// Approval is what of it requests are answered by.
+func (c Config) Approval() approval.Settings {
+	return approval.Settings{
+		Approvals: c.Approvals, Sandbox: c.Sandbox, Write: c.Write, Allow: c.Allow, Patterns: c.Patterns, PreApproved: c.PreApproved, Commands: c.Commands,
+	}
 }
 
 // Budget limits one session, spec or task; zero is no limit. Cost is in dollars.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/approval"
 )
 
 // ReplayOptions narrows a replay, or asks what other settings would have decided.
@@ -101,13 +102,10 @@ func Replay(events iter.Seq[ralph.Event], opt ReplayOptions) (Replayed, error) {
 // the settings alone; of files it does on where links led then, and what the patterns hold
 // became a gate.
 func answeredAgain(f ralph.RequestAnswered, c Config) (now string, decided, same bool) {
-	if !strings.HasPrefix(f.Rule, byAutoRule) || f.Request.Op == ralph.OpEdit {
+	if !strings.HasPrefix(f.Rule, approval.ByAutoRule) || f.Request.Op == ralph.OpEdit {
 		return "", false, false
 	}
-	word := Word{Rule: "gate.approvals is " + c.Approvals}
-	if c.bounded() {
-		word = byAuto(f.Request, c, Ground{Work: "/"})
-	}
+	word := approval.ByAuto(f.Request, c.Approval(), approval.Ground{Work: "/"})
 	return string(word.Verdict) + ", " + word.Rule, true, word.Verdict == f.Verdict && word.Rule == f.Rule
 }
 

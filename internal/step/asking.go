@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/approval"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/text"
@@ -40,7 +41,7 @@ type asker struct {
 	x      *Executor
 	task   ralph.TaskID
 	agent  string
-	ground policy.Ground
+	ground approval.Ground
 
 	mu   sync.Mutex
 	asks []asked
@@ -84,7 +85,7 @@ func (a *asker) hook() func(context.Context, ralph.Request) (ralph.Reply, error)
 // it. The error is the journal's, or ctx's.
 func (a *asker) ask(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
 	for {
-		word := policy.Clear(q, a.x.Config, a.ground, policy.Standing(a.x.Journal.State(), a.task, a.x.Now()))
+		word := approval.Clear(q, a.x.Config.Approval(), a.ground, approval.Standing(a.x.Journal.State(), a.task, a.x.Now()))
 		word.Rule = cutText(a.x.Redact.String(word.Rule), mostRecord)
 		if !word.Answered() {
 			return a.person(ctx, q, word)
@@ -103,10 +104,10 @@ func (a *asker) ask(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
 
 // answered records an answer that nobody gave. A rule that a person has revoked
 // meanwhile, in another process, answers nothing: stands is false.
-func (a *asker) answered(ctx context.Context, q ralph.Request, word policy.Word) (stands bool, err error) {
+func (a *asker) answered(ctx context.Context, q ralph.Request, word approval.Word) (stands bool, err error) {
 	f := ralph.RequestAnswered{Task: a.task, Agent: a.agent, Request: short(redact.Value(a.x.Redact, q)), Verdict: word.Verdict, Rule: word.Rule, Text: word.Text}
 	err = a.x.Journal.Update(ctx, "engine", func(s *ralph.State) ([]ralph.Fact, error) {
-		stands = word.By == "" || slices.ContainsFunc(policy.Standing(s, a.task, a.x.Now()), func(r *ralph.AnswerRule) bool { return r.ID == word.By })
+		stands = word.By == "" || slices.ContainsFunc(approval.Standing(s, a.task, a.x.Now()), func(r *ralph.AnswerRule) bool { return r.ID == word.By })
 		if !stands {
 			return nil, nil
 		}
@@ -116,7 +117,7 @@ func (a *asker) answered(ctx context.Context, q ralph.Request, word policy.Word)
 }
 
 // person puts a gate before the request and waits for what becomes of it.
-func (a *asker) person(ctx context.Context, q ralph.Request, held policy.Word) (ralph.Reply, error) {
+func (a *asker) person(ctx context.Context, q ralph.Request, held approval.Word) (ralph.Reply, error) {
 	g := a.gate(q, held)
 	if err := a.write(ctx, ralph.Asked{Gate: g}); err != nil {
 		return ralph.Reply{}, err
@@ -147,7 +148,7 @@ func (a *asker) keep(x asked) {
 }
 
 // gate is the request as people see it.
-func (a *asker) gate(q ralph.Request, held policy.Word) ralph.Gate {
+func (a *asker) gate(q ralph.Request, held approval.Word) ralph.Gate {
 	now := a.x.Now()
 	g := GateWithout(a.x.Redact, q, held, a.ground)
 	g.ID, g.Task, g.AskedAt, g.Deadline = ralph.GateID(a.x.NewID("g")), a.task, now, policy.AskDeadline(q.Kind, a.x.Config, now)
@@ -156,7 +157,7 @@ func (a *asker) gate(q ralph.Request, held policy.Word) ralph.Gate {
 
 // GateWithout is GateOf without secrets. What was judged, and what runs, has them: so no rule
 // can come of an answer to it.
-func GateWithout(r *redact.Redactor, q ralph.Request, held policy.Word, ground policy.Ground) ralph.Gate {
+func GateWithout(r *redact.Redactor, q ralph.Request, held approval.Word, ground approval.Ground) ralph.Gate {
 	shown := redact.Value(r, q)
 	g := GateOf(shown, redact.Value(r, held), ground)
 	g.Request.Cut = g.Request.Cut || shown.Command != q.Command || shown.Text != q.Text || shown.Detail != q.Detail || shown.Dir != q.Dir || !slices.Equal(shown.Paths, q.Paths)
@@ -165,7 +166,7 @@ func GateWithout(r *redact.Redactor, q ralph.Request, held policy.Word, ground p
 
 // GateOf is the gate before a request that held could not answer, as people see it. Its
 // id, who waits there and until when are the caller's.
-func GateOf(q ralph.Request, held policy.Word, ground policy.Ground) ralph.Gate {
+func GateOf(q ralph.Request, held approval.Word, ground approval.Ground) ralph.Gate {
 	q.Questions = cutQuestions(q.Questions)
 	g := ralph.Gate{
 		Kind: held.Gate, InTurn: true, Never: held.Never, Rule: cutText(held.Rule, mostRecord),
@@ -177,7 +178,7 @@ func GateOf(q ralph.Request, held policy.Word, ground policy.Ground) ralph.Gate 
 			g.Options = cutTexts(q.Questions[0].Options)
 		}
 	}
-	asked := recognisable(policy.InTree(q, ground))
+	asked := recognisable(approval.InTree(q, ground))
 	g.Request = &asked
 	return g
 }
@@ -187,7 +188,7 @@ func GateOf(q ralph.Request, held policy.Word, ground policy.Ground) ralph.Gate 
 func recognisable(q ralph.Request) ralph.Request {
 	out := short(q)
 	out.Options, out.Questions = nil, nil
-	evident := policy.Evident(q)
+	evident := approval.Evident(q)
 	if evident {
 		out.Detail = "" // not what they are known by
 	}

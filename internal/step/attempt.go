@@ -12,9 +12,9 @@ import (
 	"sync"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/approval"
 	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/operation"
-	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/text"
 )
@@ -178,7 +178,7 @@ func (l *line) Push(ctx context.Context, dir string, argv []string) (attempt.Pus
 	allow := func(ctx context.Context, argv []string) error {
 		q := operation.Words(argv, dir)
 		q.Tool, q.Text = "git", "run "+q.Command
-		word := policy.Clear(q, l.asks.x.Config, l.asks.ground, nil)
+		word := approval.Clear(q, l.asks.x.Config.Approval(), l.asks.ground, nil)
 		switch {
 		case word.Verdict == ralph.Denied:
 			return errors.New(cmp.Or(word.Text, word.Rule))
@@ -225,11 +225,11 @@ func (a *asker) allowed(q ralph.Request) (ralph.GateID, bool) {
 	if q.Op != ralph.OpCommand || q.Command == "" {
 		return "", false
 	}
-	call := policy.SimpleCommands(q.Command)
+	call := approval.SimpleCommands(q.Command)
 	if len(call) != 1 {
 		return "", false
 	}
-	held := policy.Clear(q, a.x.Config, a.ground, nil)
+	held := approval.Clear(q, a.x.Config.Approval(), a.ground, nil)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i := range a.asks {
@@ -237,7 +237,7 @@ func (a *asker) allowed(q ralph.Request) (ralph.GateID, bool) {
 		if x.Gate == "" || x.Verdict != ralph.Approved || x.Request.Op != ralph.OpCommand {
 			continue
 		}
-		parts := policy.SimpleCommands(x.Request.Command)
+		parts := approval.SimpleCommands(x.Request.Command)
 		same := func(p []string) bool { return slices.Equal(p, call[0]) }
 		if !slices.ContainsFunc(parts, same) {
 			continue

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/approval"
 )
 
 // mostLinks bounds the symbolic links on the way, as systems do.
@@ -16,8 +16,8 @@ const mostNames = 4000
 
 // Ground is the folder work, as it lies on this machine, for policy to judge by what an
 // agent wants to do in it; env (K=V) is what its processes get.
-func Ground(work string, env []string) policy.Ground {
-	return policy.Ground{Work: work, Real: realPath, Names: namesIn, Home: homeOf(env), Read: readIn(work)}
+func Ground(work string, env []string) approval.Ground {
+	return approval.Ground{Work: work, Real: realPath, Names: namesIn, Home: homeOf(env), Read: readIn(work)}
 }
 
 // mostRead is how much of a file is looked at for what a runner of tasks would run.

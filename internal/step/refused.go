@@ -90,7 +90,7 @@ func (r *refusals) outside(path string) (full string, refused bool) {
 		path = filepath.Join(g.Work, path)
 	}
 	full = filepath.Clean(path)
-	return full, !c.Writable(g, "", full) && mayWrite(full)
+	return full, !c.Approval().Writable(g, "", full) && mayWrite(full)
 }
 
 // mayWrite reports whether this process could write a file, or make it.

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ralph-loop/ralph/internal/approval"
 	"github.com/ralph-loop/ralph/internal/git"
-	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/shim"
 	"github.com/ralph-loop/ralph/internal/step"
@@ -38,7 +38,7 @@ func GitAliases(dir string, env []string) map[string]string {
 }
 
 // Ground is step.Ground with the aliases of git there.
-func Ground(work string, env []string) policy.Ground {
+func Ground(work string, env []string) approval.Ground {
 	g := step.Ground(work, env)
 	g.Aliases = sync.OnceValue(func() map[string]string { return GitAliases(work, env) })
 	return g

@@ -1,4 +1,4 @@
-package policy
+package approval
 
 import (
 	"cmp"
@@ -66,10 +66,10 @@ func ruled(q ralph.Request, g Ground, rules []*ralph.AnswerRule) *ralph.AnswerRu
 	if len(rules) == 0 {
 		return nil
 	}
-	return matching(InTree(q, g), rules)
+	return Matching(InTree(q, g), rules)
 }
 
-func matching(q ralph.Request, rules []*ralph.AnswerRule) *ralph.AnswerRule {
+func Matching(q ralph.Request, rules []*ralph.AnswerRule) *ralph.AnswerRule {
 	var found *ralph.AnswerRule
 	for _, r := range slices.Backward(rules) {
 		switch {
@@ -83,9 +83,9 @@ func matching(q ralph.Request, rules []*ralph.AnswerRule) *ralph.AnswerRule {
 	return found
 }
 
-// ruledGate answers a gate that is open already by a rule that came later: the same was
+// AnswerGate answers a gate that is open already by a rule that came later: the same was
 // asked in two slots, and a person answered one of them for good.
-func ruledGate(g *ralph.Gate, rules []*ralph.AnswerRule) Word {
+func AnswerGate(g *ralph.Gate, rules []*ralph.AnswerRule) Word {
 	if g.Never || g.Request == nil || g.Request.Cut {
 		return Word{}
 	}
@@ -93,8 +93,8 @@ func ruledGate(g *ralph.Gate, rules []*ralph.AnswerRule) Word {
 	if q.Kind == ralph.RequestQuestion {
 		q.Options = g.Options
 	}
-	if r := matching(q, rules); r != nil {
-		return wordOf(r)
+	if r := Matching(q, rules); r != nil {
+		return OfRule(r)
 	}
 	return Word{}
 }
@@ -143,8 +143,8 @@ func samePaths(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// wordOf is what a rule says.
-func wordOf(r *ralph.AnswerRule) Word {
+// OfRule is what a rule says.
+func OfRule(r *ralph.AnswerRule) Word {
 	return Word{Verdict: r.Verdict, Rule: "rule " + string(r.ID), Text: r.Text, By: r.ID}
 }
 

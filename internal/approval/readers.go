@@ -1,4 +1,4 @@
-package policy
+package approval
 
 import (
 	"errors"
@@ -34,7 +34,7 @@ func readers() map[string]reader {
 		"rg": {short: "ABCcefFgHhiIjlmnNopqsStTuUvVwx0P", long: []string{
 			"files", "hidden", "no-ignore", "glob", "iglob", "type", "type-not", "type-list", "count", "count-matches", "ignore-case", "smart-case",
 			"fixed-strings", "files-with-matches", "files-without-match", "line-number", "no-line-number", "no-heading", "heading", "color", "context",
-			"after-context", "before-context", "max-count", "max-depth", "multiline", "only-matching", "invert-match", "word-regexp", "json", "stats",
+			"after-context", "before-context", "max-count", "max-depth", "multiline", "only-Matching", "invert-match", "word-regexp", "json", "stats",
 			"sort", "with-filename", "no-filename", "regexp", "version", "column", "vimgrep", "no-messages", "trim", "pcre2",
 		}},
 		"find": {args: findReads}, "sed": {args: sedReads}, "git": {args: gitReads}, "date": {args: dateReads},
@@ -214,7 +214,7 @@ func gitReads(args []word) error {
 	for _, a := range rest {
 		text := a.text()
 		switch {
-		case text == "--oneline" || text == "--only-matching":
+		case text == "--oneline" || text == "--only-Matching":
 		case strings.HasPrefix(text, "--o"), strings.HasPrefix(text, "--ext"), strings.HasPrefix(text, "--te"):
 			return fmt.Errorf("git %s %s may write a file or run a program", verb, text)
 		case strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "--") && strings.ContainsRune(text, 'O'):

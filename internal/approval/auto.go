@@ -1,4 +1,4 @@
-package policy
+package approval
 
 import (
 	"cmp"
@@ -11,12 +11,20 @@ import (
 // approvalsAuto bounds agents by the sandbox that they run in (issue 15, R-H6).
 const approvalsAuto = "auto"
 
-// byAutoRule begins the rule of what passes because it stays in the sandbox.
-const byAutoRule = "gate.approvals: auto, in the sandbox"
+// ByAutoRule begins the rule of what passes because it stays in the sandbox.
+const ByAutoRule = "gate.approvals: auto, in the sandbox"
 
 // bounded reports whether what an agent's processes can write is bounded, so that their
 // commands need nobody.
-func (c Config) bounded() bool { return c.Approvals == approvalsAuto && c.Sandbox != "" }
+func (c Settings) bounded() bool { return c.Approvals == approvalsAuto && c.Sandbox != "" }
+
+// ByAuto is byAuto, or without a sandbox that holds it, a word that answers nothing.
+func ByAuto(q ralph.Request, c Settings, g Ground) Word {
+	if !c.bounded() {
+		return Word{Rule: "gate.approvals is " + c.Approvals}
+	}
+	return byAuto(q, c, g)
+}
 
 // byAuto is what gate.approvals: auto says to what nothing holds. What runs inside the
 // sandbox passes: commands, all that reads, changes of files in the work tree, the folders
@@ -24,8 +32,8 @@ func (c Config) bounded() bool { return c.Approvals == approvalsAuto && c.Sandbo
 // which its commands have as well. What leaves it goes to a person: a change elsewhere, what
 // other programs run by themselves, more rights, and tools of servers that run where the
 // sandbox does not reach, as nobody knows.
-func byAuto(q ralph.Request, c Config, g Ground) Word {
-	passes := Word{Verdict: ralph.Approved, Rule: byAutoRule + " (" + c.Sandbox + ")"}
+func byAuto(q ralph.Request, c Settings, g Ground) Word {
+	passes := Word{Verdict: ralph.Approved, Rule: ByAutoRule + " (" + c.Sandbox + ")"}
 	switch q.Op {
 	case ralph.OpCommand:
 		if q.Command != "" {
@@ -61,13 +69,13 @@ func tamedTools() []string { return []string{"WebFetch", "WebSearch", "ExitPlanM
 
 // outside reports whether one of the files of a request lies where the sandbox lets nobody
 // write.
-func outside(q ralph.Request, c Config, g Ground) bool {
+func outside(q ralph.Request, c Settings, g Ground) bool {
 	return slices.ContainsFunc(q.Paths, func(p string) bool { return !c.Writable(g, q.Dir, p) })
 }
 
 // Writable reports whether the sandbox lets an agent write a path; dir is where a relative
 // one begins, "" for the work tree.
-func (c Config) Writable(g Ground, dir, p string) bool {
+func (c Settings) Writable(g Ground, dir, p string) bool {
 	full := p
 	if len(p) == 0 || p[0] != '/' {
 		full = g.in(dir) + "/" + p

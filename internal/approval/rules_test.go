@@ -1,12 +1,10 @@
-package policy_test
+package approval_test
 
 import (
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/approval"
 )
 
 func rule(id ralph.RuleID, v ralph.Verdict, q ralph.Request) *ralph.AnswerRule {
@@ -81,13 +79,13 @@ func TestRules(t *testing.T) {
 		{"an approval is no answer", question("make dist"), []*ralph.AnswerRule{rule("r-1", yes, said(command("make dist"), "make dist"))}, ""},
 	} {
 		for _, mode := range []string{"ask", "policy"} {
-			w := policy.Clear(tt.q, policy.Config{Approvals: mode}, policy.Ground{Work: "/w2", Real: links}, tt.rules)
+			w := approval.Clear(tt.q, approval.Settings{Approvals: mode}, approval.Ground{Work: "/w2", Real: links}, tt.rules)
 			if w.By != tt.by || w.Answered() && tt.by == "" && mode == "ask" {
 				t.Errorf("%s, %s: by %q (%s), want %q", tt.name, mode, w.By, w.Rule, tt.by)
 			}
 		}
 	}
-	w := policy.Clear(command("x"), policy.Config{Approvals: "never"}, policy.Ground{Work: "/w"}, []*ralph.AnswerRule{rule("r-1", no, command("x"))})
+	w := approval.Clear(command("x"), approval.Settings{Approvals: "never"}, approval.Ground{Work: "/w"}, []*ralph.AnswerRule{rule("r-1", no, command("x"))})
 	if w.Verdict != no || w.Reply().Allow || w.Reply().Text == "" {
 		t.Errorf("with never: %+v", w)
 	}
@@ -99,134 +97,9 @@ func TestNoRuleForTheNeverList(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"rm -rf /", "git push --force", "npm publish", "deploy production"} {
 		for _, mode := range []string{"ask", "policy", "never"} {
-			c, g, q := policy.Config{Approvals: mode}, policy.Ground{Work: "/w"}, command(text)
-			if w := policy.Clear(q, c, g, []*ralph.AnswerRule{rule("r-1", ralph.Approved, q)}); w.Answered() || !w.Never {
+			c, g, q := approval.Settings{Approvals: mode}, approval.Ground{Work: "/w"}, command(text)
+			if w := approval.Clear(q, c, g, []*ralph.AnswerRule{rule("r-1", ralph.Approved, q)}); w.Answered() || !w.Never {
 				t.Errorf("%s, %s: %+v", text, mode, w)
-			}
-		}
-	}
-}
-
-// C-040: how far a rule reaches, and how long.
-func TestStanding(t *testing.T) {
-	t.Parallel()
-	b := building(t, policy.Config{}, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending})
-	add := func(id ralph.RuleID, scope ralph.RuleScope, of string, until time.Time) {
-		b.add(ralph.RuleAdded{Rule: ralph.AnswerRule{ID: id, Verdict: ralph.Approved, Request: command("x"), Scope: scope, Of: of, Until: until}})
-	}
-	later := b.now.Add(time.Hour)
-	add("repository", ralph.ScopeRepository, "", later)
-	add("endless", ralph.ScopeRepository, "", time.Time{})
-	add("session", ralph.ScopeSession, "s-1", later)
-	add("earlier session", ralph.ScopeSession, "s-0", later)
-	add("spec", ralph.ScopeSpec, "a.md", later)
-	add("other spec", ralph.ScopeSpec, "b.md", later)
-	add("task", ralph.ScopeTask, "t-1", later)
-	add("revoked", ralph.ScopeRepository, "", later)
-	b.add(ralph.RuleRevoked{ID: "revoked"})
-	for _, tt := range []struct {
-		name string
-		task ralph.TaskID
-		now  time.Time
-		want string
-	}{
-		{"its task", "t-1", b.now, "repository endless session spec task"},
-		{"another task", "t-2", b.now, "repository endless session spec"},
-		{"a person's own session", "", b.now, "repository endless"},
-		{"the last moment", "t-2", later.Add(-time.Nanosecond), "repository endless session spec"},
-		{"out of time", "t-1", later, "endless"},
-	} {
-		got := ""
-		for _, r := range policy.Standing(&b.s, tt.task, tt.now) {
-			got += " " + string(r.ID)
-		}
-		if got != " "+tt.want {
-			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
-		}
-	}
-	b.add(ralph.SessionEnded{Reason: ralph.ReasonComplete})
-	for _, r := range policy.Standing(&b.s, "t-1", b.now) {
-		if r.Scope == ralph.ScopeSession {
-			t.Errorf("%s holds after its session", r.ID)
-		}
-	}
-}
-
-// X-76, C-038: what has which limit, by the kind of the gate.
-func TestGateDeadline(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	c := policy.Config{GateTimeout: time.Minute, InputTimeout: time.Hour}
-	for kind, want := range map[string]time.Duration{
-		ralph.GateApproval: time.Minute, ralph.GateOperation: time.Minute, ralph.GateTest: time.Minute, ralph.GateQuestion: time.Hour,
-		ralph.GateMerge: 0, ralph.GateStart: 0, ralph.GateStep: 0,
-	} {
-		got := policy.GateDeadline(kind, c, now)
-		if want == 0 && !got.IsZero() || want > 0 && !got.Equal(now.Add(want)) {
-			t.Errorf("%s waits until %s", kind, got)
-		}
-		if got := policy.GateDeadline(kind, policy.Config{}, now); !got.IsZero() {
-			t.Errorf("%s waits until %s without a limit", kind, got)
-		}
-	}
-}
-
-// a gate between two turns that nobody answers in time never passes, a test gate
-// as little as a question: its task is blocked, or the session ends.
-func TestExpiredBetweenTurns(t *testing.T) {
-	t.Parallel()
-	for _, kind := range []string{ralph.GateQuestion, ralph.GateTest} {
-		for on, want := range map[string]string{"skip": "finish blocked", "stop": "release"} {
-			c := policy.Config{OnTimeout: on, MaxIterations: 9, Agents: []string{"claude"}, Parallel: 1}
-			b := building(t, c)
-			b.turn(ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalHuman, Text: "port?"}})
-			b.add(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: kind, Task: "t-1", Text: "why", Deadline: b.now.Add(time.Hour)}})
-			b.now = b.now.Add(time.Hour)
-			step, why := policy.Next(&b.s, "t-1", c, b.now)
-			if on == "skip" {
-				if words(step) != want || why.Rule != "X-76" {
-					t.Errorf("%s, %s: %s by %s, want %s", kind, on, words(step), why.Rule, want)
-				}
-				continue
-			}
-			tell, ok := step.(ralph.Tell)
-			if !ok {
-				t.Fatalf("%s, %s: %s", kind, on, words(step))
-			}
-			b.add(tell.Fact)
-			if b.s.Session.Want != ralph.WantStop || b.s.Session.Ends != ralph.ReasonUnanswered {
-				t.Errorf("%s: the session goes on: %+v", kind, b.s.Session)
-			}
-			if step, _ = policy.Next(&b.s, "t-1", c, b.now); words(step) != "finish pending" {
-				t.Errorf("%s, %s: then %s", kind, on, words(step))
-			}
-		}
-	}
-}
-
-// with gate.scope session nothing starts while an agent or its work waits for a
-// person, whatever the kind; what a hook of a person's own session asks holds nobody.
-func TestWhoWaits(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		g     ralph.Gate
-		holds bool
-	}{
-		{ralph.Gate{Kind: ralph.GateApproval, InTurn: true}, true},
-		{ralph.Gate{Kind: ralph.GateOperation, InTurn: true}, true},
-		{ralph.Gate{Kind: ralph.GateQuestion}, true},
-		{ralph.Gate{Kind: ralph.GateTest}, true},
-		{ralph.Gate{Kind: ralph.GateMerge}, false},
-		{ralph.Gate{Kind: ralph.GateOperation, InTurn: true, By: "hook"}, false},
-	} {
-		for _, scope := range []string{"agent", "session"} {
-			c := policy.Config{GateScope: scope, Session: "autopilot", Isolated: true, MaxIterations: 9, Agents: []string{"claude"}, Parallel: 2, MaxRounds: 1}
-			b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending})
-			tt.g.ID, tt.g.Task, tt.g.Text = "g-1", "t-1", "?"
-			b.add(ralph.Asked{Gate: tt.g})
-			x := policy.Explain(&b.s, "t-2", c, b.now)
-			if got := strings.Contains(strings.Join(x.Waits, "; "), "g-1"); got != (tt.holds && scope == "session") {
-				t.Errorf("%s in turn %v, by %q, scope %s: holds %v: %q", tt.g.Kind, tt.g.InTurn, tt.g.By, scope, got, x.Waits)
 			}
 		}
 	}

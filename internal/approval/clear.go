@@ -1,4 +1,4 @@
-package policy
+package approval
 
 import (
 	"cmp"
@@ -61,7 +61,7 @@ func (w Word) Answered() bool { return w.Verdict != "" || w.By != "" }
 // What decides, the strongest first (X-78): the never list, rules that deny, the gate
 // patterns unless a rule or gate.pre_approved lets them pass, rules that approve, what is
 // known to be safe, gate.approvals. rules are a person's answers that hold here and now.
-func Clear(q ralph.Request, c Config, g Ground, rules []*ralph.AnswerRule) Word {
+func Clear(q ralph.Request, c Settings, g Ground, rules []*ralph.AnswerRule) Word {
 	var found []operation.Found
 	if q.Kind == ralph.RequestApproval {
 		found = Operations(q, c.Patterns, g)
@@ -70,7 +70,7 @@ func Clear(q ralph.Request, c Config, g Ground, rules []*ralph.AnswerRule) Word 
 		}
 	}
 	if r := ruled(q, g, rules); r != nil {
-		return wordOf(r)
+		return OfRule(r)
 	}
 	if q.Kind != ralph.RequestApproval {
 		return Word{Rule: "a question", Gate: ralph.GateQuestion}
@@ -93,7 +93,7 @@ func oneFolder(q ralph.Request, g Ground) string {
 var movesAway = lazyregexp.New(`(?i)\b(cd|chdir|pushd|popd|chroot|set-location)\b|\s-C\b`)
 
 // byApprovals is what gate.approvals says to what nothing holds.
-func byApprovals(q ralph.Request, c Config, g Ground) Word {
+func byApprovals(q ralph.Request, c Settings, g Ground) Word {
 	switch c.Approvals {
 	case approvalsNever:
 		return Word{Verdict: ralph.Approved, Rule: "gate.approvals: never"}

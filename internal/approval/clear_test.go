@@ -1,4 +1,4 @@
-package policy_test
+package approval_test
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/approval"
 )
 
 func command(text string) ralph.Request {
@@ -103,14 +103,14 @@ func TestClearCommands(t *testing.T) {
 		"tail -f a", "tail -F a", "tail --follow a", "tail --f a", "tail -5f a",
 		"ls *(e:'rm a':)", "ls @(a|b)", "", "   ", "# nothing", "ls '", "ls )", "command ls", "command -p rm", "tr a b > /x", strings.Repeat("ls;", 10000), "ls\x00rm",
 	}
-	g := policy.Ground{Work: "/w", Real: links, Names: names}
+	g := approval.Ground{Work: "/w", Real: links, Names: names}
 	for _, text := range passes {
-		if w := policy.Clear(command(text), policy.Config{Approvals: "policy"}, g, nil); w.Verdict != ralph.Approved || w.Rule != "gate.approvals: policy" {
+		if w := approval.Clear(command(text), approval.Settings{Approvals: "policy"}, g, nil); w.Verdict != ralph.Approved || w.Rule != "gate.approvals: policy" {
 			t.Errorf("%q is held: %s", text, w.Rule)
 		}
 	}
 	for _, text := range holds {
-		if w := policy.Clear(command(text), policy.Config{Approvals: "policy"}, g, nil); w.Verdict != "" || w.Rule == "" {
+		if w := approval.Clear(command(text), approval.Settings{Approvals: "policy"}, g, nil); w.Verdict != "" || w.Rule == "" {
 			t.Errorf("%.80q passes: %s %s", text, w.Verdict, w.Rule)
 		}
 	}
@@ -120,7 +120,7 @@ func TestClearCommands(t *testing.T) {
 // by itself or is git's is for a person.
 func TestClearFiles(t *testing.T) {
 	t.Parallel()
-	g := policy.Ground{Work: "/w", Real: links, Names: names}
+	g := approval.Ground{Work: "/w", Real: links, Names: names}
 	for _, tt := range []struct {
 		q      ralph.Request
 		passes bool
@@ -163,7 +163,7 @@ func TestClearFiles(t *testing.T) {
 		{ralph.Request{Kind: ralph.RequestApproval}, false},
 		{ralph.Request{Kind: ralph.RequestQuestion, Text: "?"}, false},
 	} {
-		if w := policy.Clear(tt.q, policy.Config{Approvals: "policy"}, g, nil); (w.Verdict == ralph.Approved) != tt.passes {
+		if w := approval.Clear(tt.q, approval.Settings{Approvals: "policy"}, g, nil); (w.Verdict == ralph.Approved) != tt.passes {
 			t.Errorf("%+v: %q %s", tt.q, w.Verdict, w.Rule)
 		}
 	}
@@ -176,36 +176,36 @@ func TestClearSettings(t *testing.T) {
 	allow := []string{"go test", "make", "fetch", "/opt/out"}
 	for _, tt := range []struct {
 		name string
-		c    policy.Config
+		c    approval.Settings
 		q    ralph.Request
 		want string
 	}{
-		{"ask", policy.Config{Approvals: "ask", Allow: allow}, command("ls"), ""},
-		{"Gemini names its command in a title alone", policy.Config{Approvals: "policy", Allow: []string{"", "ls", "make"}}, ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Text: "ls", Tool: "make"}, ""},
-		{"ask, what the agent would do by itself", policy.Config{Approvals: "ask"}, shown(command("ls")), "the agent's own rules"},
-		{"ask, a change in its folder", policy.Config{Approvals: "ask"}, shown(files(ralph.OpEdit, "a.go")), "the agent's own rules"},
-		{"ask, what its settings may allow", policy.Config{Approvals: "ask", Allow: allow}, shown(command("make")), ""},
-		{"ask, a change elsewhere", policy.Config{Approvals: "ask"}, shown(files(ralph.OpEdit, "/etc/x")), ""},
-		{"nothing set", policy.Config{}, command("ls"), ""},
-		{"never", policy.Config{Approvals: "never"}, command("rm -rf x"), "gate.approvals: never"},
-		{"never, a question", policy.Config{Approvals: "never"}, ralph.Request{Kind: ralph.RequestQuestion}, ""},
-		{"allowed words", policy.Config{Approvals: "policy", Allow: allow}, command("go test ./... -run X"), "gate.allow: go test"},
-		{"allowed in a list", policy.Config{Approvals: "policy", Allow: allow}, command("ls && make dist | head"), "gate.allow: make"},
-		{"other words", policy.Config{Approvals: "policy", Allow: allow}, command("go run ."), ""},
-		{"a part of a word", policy.Config{Approvals: "policy", Allow: allow}, command("maker"), ""},
-		{"allowed beside another", policy.Config{Approvals: "policy", Allow: allow}, command("make && mv a b"), ""},
-		{"allowed with what hides", policy.Config{Approvals: "policy", Allow: allow}, command("make $(rm a)"), ""},
-		{"allowed with a variable", policy.Config{Approvals: "policy", Allow: allow}, command("PATH=. make"), ""},
-		{"allowed, written outside", policy.Config{Approvals: "policy", Allow: allow}, command("make > /etc/x"), ""},
-		{"allowed, written to the folder", policy.Config{Approvals: "policy", Allow: allow}, command("make > /opt/out/x"), "gate.allow: /opt/out, make"},
-		{"a tool", policy.Config{Approvals: "policy", Allow: allow}, ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpTool, Tool: "fetch"}, "gate.allow: fetch"},
-		{"a folder", policy.Config{Approvals: "policy", Allow: allow}, files(ralph.OpEdit, "/opt/out/a"), "gate.allow: /opt/out"},
-		{"beside the folder", policy.Config{Approvals: "policy", Allow: allow}, files(ralph.OpEdit, "/opt/outer/a"), ""},
-		{"git's word in the folder", policy.Config{Approvals: "policy", Allow: allow}, command("cd /opt/out && git status"), ""},
-		{"git in the folder", policy.Config{Approvals: "policy", Allow: allow}, files(ralph.OpEdit, "/opt/out/.git/config"), ""},
-		{"an empty entry", policy.Config{Approvals: "policy", Allow: []string{"", " "}}, command("mv a b"), ""},
+		{"ask", approval.Settings{Approvals: "ask", Allow: allow}, command("ls"), ""},
+		{"Gemini names its command in a title alone", approval.Settings{Approvals: "policy", Allow: []string{"", "ls", "make"}}, ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Text: "ls", Tool: "make"}, ""},
+		{"ask, what the agent would do by itself", approval.Settings{Approvals: "ask"}, shown(command("ls")), "the agent's own rules"},
+		{"ask, a change in its folder", approval.Settings{Approvals: "ask"}, shown(files(ralph.OpEdit, "a.go")), "the agent's own rules"},
+		{"ask, what its settings may allow", approval.Settings{Approvals: "ask", Allow: allow}, shown(command("make")), ""},
+		{"ask, a change elsewhere", approval.Settings{Approvals: "ask"}, shown(files(ralph.OpEdit, "/etc/x")), ""},
+		{"nothing set", approval.Settings{}, command("ls"), ""},
+		{"never", approval.Settings{Approvals: "never"}, command("rm -rf x"), "gate.approvals: never"},
+		{"never, a question", approval.Settings{Approvals: "never"}, ralph.Request{Kind: ralph.RequestQuestion}, ""},
+		{"allowed words", approval.Settings{Approvals: "policy", Allow: allow}, command("go test ./... -run X"), "gate.allow: go test"},
+		{"allowed in a list", approval.Settings{Approvals: "policy", Allow: allow}, command("ls && make dist | head"), "gate.allow: make"},
+		{"other words", approval.Settings{Approvals: "policy", Allow: allow}, command("go run ."), ""},
+		{"a part of a word", approval.Settings{Approvals: "policy", Allow: allow}, command("maker"), ""},
+		{"allowed beside another", approval.Settings{Approvals: "policy", Allow: allow}, command("make && mv a b"), ""},
+		{"allowed with what hides", approval.Settings{Approvals: "policy", Allow: allow}, command("make $(rm a)"), ""},
+		{"allowed with a variable", approval.Settings{Approvals: "policy", Allow: allow}, command("PATH=. make"), ""},
+		{"allowed, written outside", approval.Settings{Approvals: "policy", Allow: allow}, command("make > /etc/x"), ""},
+		{"allowed, written to the folder", approval.Settings{Approvals: "policy", Allow: allow}, command("make > /opt/out/x"), "gate.allow: /opt/out, make"},
+		{"a tool", approval.Settings{Approvals: "policy", Allow: allow}, ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpTool, Tool: "fetch"}, "gate.allow: fetch"},
+		{"a folder", approval.Settings{Approvals: "policy", Allow: allow}, files(ralph.OpEdit, "/opt/out/a"), "gate.allow: /opt/out"},
+		{"beside the folder", approval.Settings{Approvals: "policy", Allow: allow}, files(ralph.OpEdit, "/opt/outer/a"), ""},
+		{"git's word in the folder", approval.Settings{Approvals: "policy", Allow: allow}, command("cd /opt/out && git status"), ""},
+		{"git in the folder", approval.Settings{Approvals: "policy", Allow: allow}, files(ralph.OpEdit, "/opt/out/.git/config"), ""},
+		{"an empty entry", approval.Settings{Approvals: "policy", Allow: []string{"", " "}}, command("mv a b"), ""},
 	} {
-		w := policy.Clear(tt.q, tt.c, policy.Ground{Work: "/w"}, nil)
+		w := approval.Clear(tt.q, tt.c, approval.Ground{Work: "/w"}, nil)
 		if (w.Verdict == ralph.Approved) != (tt.want != "") || tt.want != "" && w.Rule != tt.want {
 			t.Errorf("%s: %q %q, want %q", tt.name, w.Verdict, w.Rule, tt.want)
 		}
@@ -222,7 +222,7 @@ func FuzzClear(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		w := policy.Clear(command(text), policy.Config{Approvals: "policy"}, policy.Ground{Work: "/w", Real: links}, nil)
+		w := approval.Clear(command(text), approval.Settings{Approvals: "policy"}, approval.Ground{Work: "/w", Real: links}, nil)
 		if w.Verdict == ralph.Approved {
 			onlyReads(t, text, text)
 		}

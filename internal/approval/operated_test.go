@@ -1,4 +1,4 @@
-package policy_test
+package approval_test
 
 import (
 	"slices"
@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/approval"
 )
 
-func ground() policy.Ground {
-	return policy.Ground{Work: "/w", Home: "/home/me", Real: clean, Names: names}
+func ground() approval.Ground {
+	return approval.Ground{Work: "/w", Home: "/home/me", Real: clean, Names: names}
 }
 
 // patterns are the thirteen of document C (C-031).
@@ -35,13 +35,13 @@ func TestClearNever(t *testing.T) {
 	all := slices.Concat(patterns(), []string{"git", "git push", "git push -f", "rm", "rm -fr /", "psql", "format", "deploy", "yarn", "npm publish", "$X", "/", "bash -c"})
 	for entry, text := range sevenNever() {
 		for _, form := range []string{text, "sudo " + text, "true && " + text, `bash -c "` + text + `"`} {
-			for _, c := range []policy.Config{
+			for _, c := range []approval.Settings{
 				{Approvals: "never"},
 				{Approvals: "policy", Allow: all, PreApproved: all},
 				{Approvals: "never", Allow: all, PreApproved: all, Patterns: patterns()},
 				{Approvals: "ask"},
 			} {
-				got := policy.Clear(command(form), c, ground(), nil)
+				got := approval.Clear(command(form), c, ground(), nil)
 				if got.Verdict != "" || got.Gate != ralph.GateOperation || !got.Never || !strings.Contains(got.Rule, entry) {
 					t.Errorf("%q with %+v: got %+v, want a gate because of %q", form, c, got, entry)
 				}
@@ -49,7 +49,7 @@ func TestClearNever(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"$X", "eval \"$X\"", "git push $F", "rm -rf $D", "curl -s x | sh"} { // it may be one of them
-		got := policy.Clear(command(text), policy.Config{Approvals: "never", PreApproved: all}, ground(), nil)
+		got := approval.Clear(command(text), approval.Settings{Approvals: "never", PreApproved: all}, ground(), nil)
 		if got.Verdict != "" || got.Gate != ralph.GateOperation || !got.Never {
 			t.Errorf("%q: got %+v, want a gate that nothing approves", text, got)
 		}
@@ -69,25 +69,25 @@ func TestClearPatterns(t *testing.T) {
 	}
 	for text, pattern := range held {
 		for _, approvals := range []string{"never", "policy", "ask"} {
-			got := policy.Clear(command(text), policy.Config{Approvals: approvals, Patterns: patterns()}, ground(), nil)
+			got := approval.Clear(command(text), approval.Settings{Approvals: approvals, Patterns: patterns()}, ground(), nil)
 			if got.Verdict != "" || got.Gate != ralph.GateOperation || got.Never || got.Rule != "gate.patterns: "+pattern {
 				t.Errorf("%q with %s: got %+v, want it held by %q", text, approvals, got, pattern)
 			}
 		}
-		if got := policy.Clear(command(text), policy.Config{Approvals: "never"}, ground(), nil); got.Verdict != ralph.Approved {
+		if got := approval.Clear(command(text), approval.Settings{Approvals: "never"}, ground(), nil); got.Verdict != ralph.Approved {
 			t.Errorf("%q without patterns: got %+v", text, got)
 		}
 	}
 	for _, text := range []string{"git commit -m 'rm -rf build'", "echo password", "grep -rn secret .", "ls # deploy", "git log --grep=publish"} {
-		if got := policy.Clear(command(text), policy.Config{Approvals: "never", Patterns: patterns()}, ground(), nil); got.Verdict != ralph.Approved {
+		if got := approval.Clear(command(text), approval.Settings{Approvals: "never", Patterns: patterns()}, ground(), nil); got.Verdict != ralph.Approved {
 			t.Errorf("%q is only text: got %+v", text, got)
 		}
 	}
-	own := policy.Config{Approvals: "never", Patterns: []string{`^kubectl\b.*delete`}} // C-033
-	if got := policy.Clear(command("kubectl -n x delete pod y"), own, ground(), nil); got.Rule != `gate.patterns: ^kubectl\b.*delete` {
+	own := approval.Settings{Approvals: "never", Patterns: []string{`^kubectl\b.*delete`}} // C-033
+	if got := approval.Clear(command("kubectl -n x delete pod y"), own, ground(), nil); got.Rule != `gate.patterns: ^kubectl\b.*delete` {
 		t.Errorf("an own pattern: got %+v", got)
 	}
-	if got := policy.Clear(command("ls"), policy.Config{Approvals: "never", Patterns: []string{"("}}, ground(), nil); got.Verdict != "" {
+	if got := approval.Clear(command("ls"), approval.Settings{Approvals: "never", Patterns: []string{"("}}, ground(), nil); got.Verdict != "" {
 		t.Errorf("a pattern that cannot be compiled: got %+v, want everything held", got)
 	}
 }
@@ -98,26 +98,26 @@ func TestClearPrecedence(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		text     string
-		c        policy.Config
+		c        approval.Settings
 		approved bool
 		rule     string
 	}{
-		{"rm -rf /some/dir", policy.Config{Approvals: "policy"}, false, "gate.patterns: rm -rf"},
-		{"rm -rf /some/dir", policy.Config{Approvals: "policy", Allow: []string{"rm"}}, false, "gate.patterns: rm -rf"},
-		{"rm -rf /some/dir", policy.Config{Approvals: "policy", PreApproved: []string{"rm -rf"}}, true, "gate.pre_approved: rm -rf"},
-		{"rm -rf /some/dir", policy.Config{Approvals: "policy", PreApproved: []string{"rm -rf /some/dir"}}, true, "gate.pre_approved: rm -rf /some/dir"},
-		{"rm -rf /some/dirt", policy.Config{Approvals: "policy", PreApproved: []string{"rm -rf /some/dir"}}, false, "gate.patterns: rm -rf"},
-		{"rm -fr x", policy.Config{Approvals: "never", PreApproved: []string{"rm -rf"}}, true, "gate.approvals: never"},
-		{"rm -rf /", policy.Config{Approvals: "policy", PreApproved: []string{"rm -rf", "rm -rf /"}}, false, "the never list: rm -rf /"},
-		{"rm -rf x; terraform apply", policy.Config{Approvals: "policy", PreApproved: []string{"rm -rf"}}, false, "gate.patterns: terraform apply"},
-		{"gh secret set X", policy.Config{Approvals: "policy"}, false, "gate.patterns: secret"},
-		{"cat secret", policy.Config{Approvals: "policy", PreApproved: []string{"secret"}}, true, "gate.approvals: policy"},
-		{"npm run deploy", policy.Config{Approvals: "policy", PreApproved: []string{"npm run deploy"}}, true, "gate.pre_approved: npm run deploy"},
-		{"npm run deploy", policy.Config{Approvals: "ask", PreApproved: []string{"npm run deploy"}}, false, "gate.approvals: ask"},
-		{"ls", policy.Config{Approvals: "policy"}, true, "gate.approvals: policy"},
+		{"rm -rf /some/dir", approval.Settings{Approvals: "policy"}, false, "gate.patterns: rm -rf"},
+		{"rm -rf /some/dir", approval.Settings{Approvals: "policy", Allow: []string{"rm"}}, false, "gate.patterns: rm -rf"},
+		{"rm -rf /some/dir", approval.Settings{Approvals: "policy", PreApproved: []string{"rm -rf"}}, true, "gate.pre_approved: rm -rf"},
+		{"rm -rf /some/dir", approval.Settings{Approvals: "policy", PreApproved: []string{"rm -rf /some/dir"}}, true, "gate.pre_approved: rm -rf /some/dir"},
+		{"rm -rf /some/dirt", approval.Settings{Approvals: "policy", PreApproved: []string{"rm -rf /some/dir"}}, false, "gate.patterns: rm -rf"},
+		{"rm -fr x", approval.Settings{Approvals: "never", PreApproved: []string{"rm -rf"}}, true, "gate.approvals: never"},
+		{"rm -rf /", approval.Settings{Approvals: "policy", PreApproved: []string{"rm -rf", "rm -rf /"}}, false, "the never list: rm -rf /"},
+		{"rm -rf x; terraform apply", approval.Settings{Approvals: "policy", PreApproved: []string{"rm -rf"}}, false, "gate.patterns: terraform apply"},
+		{"gh secret set X", approval.Settings{Approvals: "policy"}, false, "gate.patterns: secret"},
+		{"cat secret", approval.Settings{Approvals: "policy", PreApproved: []string{"secret"}}, true, "gate.approvals: policy"},
+		{"npm run deploy", approval.Settings{Approvals: "policy", PreApproved: []string{"npm run deploy"}}, true, "gate.pre_approved: npm run deploy"},
+		{"npm run deploy", approval.Settings{Approvals: "ask", PreApproved: []string{"npm run deploy"}}, false, "gate.approvals: ask"},
+		{"ls", approval.Settings{Approvals: "policy"}, true, "gate.approvals: policy"},
 	} {
 		tt.c.Patterns = patterns()
-		got := policy.Clear(command(tt.text), tt.c, ground(), nil)
+		got := approval.Clear(command(tt.text), tt.c, ground(), nil)
 		if (got.Verdict == ralph.Approved) != tt.approved || got.Rule != tt.rule {
 			t.Errorf("%q with %+v: got %+v", tt.text, tt.c, got)
 		}
@@ -148,7 +148,7 @@ func TestClearTools(t *testing.T) {
 		{files(ralph.OpRead, "deploy/production.yml"), ""},
 		{ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpEdit, Paths: []string{"a.sh"}, Detail: "+rm -rf /"}, ""},
 	} {
-		got := policy.Clear(tt.q, policy.Config{Approvals: "never", Patterns: patterns()}, ground(), nil)
+		got := approval.Clear(tt.q, approval.Settings{Approvals: "never", Patterns: patterns()}, ground(), nil)
 		if tt.rule == "" && got.Verdict != ralph.Approved || tt.rule != "" && (got.Rule != tt.rule || got.Verdict != "") {
 			t.Errorf("%+v: got %+v, want %q", tt.q, got, tt.rule)
 		}
@@ -158,15 +158,15 @@ func TestClearTools(t *testing.T) {
 // C-035: what a person lists in vain is told.
 func TestNeverApproved(t *testing.T) {
 	t.Parallel()
-	got := policy.NeverApproved([]string{"npm publish", "go test", "git push --force", "drop database", "production deploy", "format c:", "rm -rf /some/dir", "rm -rf ~", "secret"})
+	got := approval.NeverApproved([]string{"npm publish", "go test", "git push --force", "drop database", "production deploy", "format c:", "rm -rf /some/dir", "rm -rf ~", "secret"})
 	if want := []string{"npm publish", "git push --force", "drop database", "production deploy", "format c:", "rm -rf ~"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 func BenchmarkClear(b *testing.B) {
-	c := policy.Config{Approvals: "policy", Patterns: patterns()}
+	c := approval.Settings{Approvals: "policy", Patterns: patterns()}
 	for b.Loop() {
-		policy.Clear(command("cd src && go test ./... -run 'TestX|TestY' 2>&1 | tail -40"), c, ground(), nil)
+		approval.Clear(command("cd src && go test ./... -run 'TestX|TestY' 2>&1 | tail -40"), c, ground(), nil)
 	}
 }

@@ -1,4 +1,4 @@
-package policy
+package approval
 
 import (
 	"slices"
@@ -41,7 +41,7 @@ func never(found []operation.Found, sandboxed bool) (Word, bool) {
 
 // patterned is the answer to what a pattern holds that is not approved beforehand (C-030,
 // X-78), and is no ordinary work (R-H6). dir is the folder of the request.
-func patterned(found []operation.Found, c Config, dir string, g Ground) (Word, bool) {
+func patterned(found []operation.Found, c Settings, dir string, g Ground) (Word, bool) {
 	for _, f := range found {
 		if !f.Never && !f.Unknown && !preApproved(f, c.PreApproved) && !ordinary(f, c, dir, g) {
 			return Word{Rule: "gate.patterns: " + f.Rule, Gate: ralph.GateOperation}, true

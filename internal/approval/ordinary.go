@@ -1,4 +1,4 @@
-package policy
+package approval
 
 import (
 	"path"
@@ -19,7 +19,7 @@ import (
 //
 // Only the words that ralph has by itself are looked at so: a pattern that a person has
 // written finds what it says.
-func ordinary(f operation.Found, c Config, dir string, g Ground) bool {
+func ordinary(f operation.Found, c Settings, dir string, g Ground) bool {
 	switch {
 	case c.Approvals == "" || len(f.Words) == 0:
 		return false

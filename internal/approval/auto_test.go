@@ -1,18 +1,17 @@
-package policy_test
+package approval_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/approval"
 )
 
 // bounded are the settings of a session whose agents are in a sandbox.
-func bounded() policy.Config {
-	return policy.Config{
+func bounded() approval.Settings {
+	return approval.Settings{
 		Approvals: "auto", Sandbox: "landlock", Write: []string{"/tmp", "/home/me/.cache"}, Patterns: patterns(),
 		Commands: []string{"go vet ./...", "go test ./..."},
 	}
@@ -60,21 +59,21 @@ func TestClearAuto(t *testing.T) {
 		{"a pattern", command("terraform apply"), false, "gate.patterns: terraform apply"},
 		{"a deployment", command("npm run deploy"), false, "gate.patterns: deploy"},
 	} {
-		g := policy.Ground{Work: "/w", Home: "/home/me", Real: links, Names: names}
-		w := policy.Clear(tt.q, bounded(), g, nil)
+		g := approval.Ground{Work: "/w", Home: "/home/me", Real: links, Names: names}
+		w := approval.Clear(tt.q, bounded(), g, nil)
 		if (w.Verdict == ralph.Approved) != tt.passes || !strings.Contains(w.Rule, tt.why) || !tt.passes && w.Gate == "" {
 			t.Errorf("%s: %+v, want it to pass: %t, by %q", tt.name, w, tt.passes, tt.why)
 		}
 		c := bounded()
 		c.Sandbox = ""
-		if w := policy.Clear(tt.q, c, g, nil); w.Answered() {
+		if w := approval.Clear(tt.q, c, g, nil); w.Answered() {
 			t.Errorf("%s, without a sandbox: %+v", tt.name, w)
 		}
 	}
 	c := bounded()
 	c.Allow = []string{"mcp__db__query", "/opt/out"}
 	for _, q := range []ralph.Request{tool("mcp__db__query"), files(ralph.OpEdit, "/opt/out/x")} {
-		if w := policy.Clear(q, c, ground(), nil); w.Verdict != ralph.Approved || !strings.HasPrefix(w.Rule, "gate.allow: ") {
+		if w := approval.Clear(q, c, ground(), nil); w.Verdict != ralph.Approved || !strings.HasPrefix(w.Rule, "gate.allow: ") {
 			t.Errorf("allowed %v %v: %+v", q.Tool, q.Paths, w)
 		}
 	}
@@ -95,8 +94,8 @@ func TestOrdinaryWork(t *testing.T) {
 		"databases":  {"sqlite3 test.db .schema", "go run ./cmd/seed", "python manage.py test"},
 	} {
 		for _, line := range lines {
-			for _, c := range []policy.Config{bounded(), {Approvals: "never", Patterns: patterns()}} {
-				if w := policy.Clear(command(line), c, ground(), nil); w.Verdict != ralph.Approved {
+			for _, c := range []approval.Settings{bounded(), {Approvals: "never", Patterns: patterns()}} {
+				if w := approval.Clear(command(line), c, ground(), nil); w.Verdict != ralph.Approved {
 					t.Errorf("%s, %s: %q is held: %s", c.Approvals, kind, line, w.Rule)
 				}
 			}
@@ -118,7 +117,7 @@ func TestPatternsHoldOperations(t *testing.T) {
 			if c.Approvals = approvals; approvals == "auto" && strings.Contains(line, "rm -rf") {
 				continue // the sandbox bounds it
 			}
-			if w := policy.Clear(command(line), c, ground(), nil); w.Answered() || w.Gate != ralph.GateOperation {
+			if w := approval.Clear(command(line), c, ground(), nil); w.Answered() || w.Gate != ralph.GateOperation {
 				t.Errorf("%q passes under %s: %+v", line, approvals, w)
 			}
 		}
@@ -126,7 +125,7 @@ func TestPatternsHoldOperations(t *testing.T) {
 	// A pattern of the person's own finds what it says, in arguments too.
 	c := bounded()
 	c.Patterns = []string{"staging"}
-	if w := policy.Clear(command("ls staging"), c, ground(), nil); w.Answered() {
+	if w := approval.Clear(command("ls staging"), c, ground(), nil); w.Answered() {
 		t.Errorf("a pattern of the person's own: %+v", w)
 	}
 }
@@ -176,84 +175,23 @@ func TestNarrowerChecks(t *testing.T) {
 			[]string{"sh other.sh", "node a.js", "sh -c x", "sh test.sh /etc/passwd"},
 		},
 	} {
-		c := policy.Config{Approvals: "policy", Commands: []string{tt.check}, Patterns: patterns()}
-		g := policy.Ground{Work: "/w", Home: "/home/me", Real: links, Names: names}
+		c := approval.Settings{Approvals: "policy", Commands: []string{tt.check}, Patterns: patterns()}
+		g := approval.Ground{Work: "/w", Home: "/home/me", Real: links, Names: names}
 		for _, line := range tt.passes {
-			if w := policy.Clear(command(line), c, g, nil); w.Verdict != ralph.Approved || !strings.Contains(w.Rule, "a check of the project: "+tt.check) {
+			if w := approval.Clear(command(line), c, g, nil); w.Verdict != ralph.Approved || !strings.Contains(w.Rule, "a check of the project: "+tt.check) {
 				t.Errorf("the check %q: %q is held: %+v", tt.check, line, w)
 			}
 		}
 		for _, line := range tt.holds {
-			if w := policy.Clear(command(line), c, g, nil); w.Answered() {
+			if w := approval.Clear(command(line), c, g, nil); w.Answered() {
 				t.Errorf("the check %q: %q passes: %+v", tt.check, line, w)
 			}
 		}
-		if w := policy.Clear(command(tt.check), policy.Config{Approvals: "ask", Commands: []string{tt.check}}, g, nil); w.Answered() {
+		if w := approval.Clear(command(tt.check), approval.Settings{Approvals: "ask", Commands: []string{tt.check}}, g, nil); w.Answered() {
 			t.Errorf("%q passes under ask: %+v", tt.check, w)
 		}
 	}
-	if policy.Narrower("go test ./... $X", []string{"go", "test", "."}) || !slices.ContainsFunc([]string{"go test ./..."}, func(c string) bool { return policy.Narrower(c, []string{"go", "test", "."}) }) {
+	if approval.Narrower("go test ./... $X", []string{"go", "test", "."}) || !slices.ContainsFunc([]string{"go test ./..."}, func(c string) bool { return approval.Narrower(c, []string{"go", "test", "."}) }) {
 		t.Error("a check with a variable is known")
-	}
-}
-
-// An answer that the sandbox gave is decided again by replay, from the settings of its
-// session: one that these would not have given is found (E-078).
-func TestReplayOfAutoAnswers(t *testing.T) {
-	t.Parallel()
-	journal := func(c policy.Config, f ralph.RequestAnswered) policy.Replayed {
-		t.Helper()
-		text, err := c.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := policy.Replay(slices.Values([]ralph.Event{
-			{Seq: 1, Fact: ralph.SessionStarted{ID: "s-1", Config: text}}, {Seq: 2, Fact: f},
-		}), policy.ReplayOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got
-	}
-	f := ralph.RequestAnswered{Task: "t-1", Agent: "a", Request: command("make all"), Verdict: ralph.Approved, Rule: "gate.approvals: auto, in the sandbox (landlock)"}
-	if got := journal(bounded(), f); got.Receipts != 1 || got.Differ != 0 {
-		t.Errorf("%+v", got)
-	}
-	without := bounded()
-	without.Sandbox = ""
-	other := f
-	other.Request = ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpPermissions}
-	if got := journal(without, f); got.Differ != 1 {
-		t.Errorf("without a sandbox: %+v", got)
-	}
-	if got := journal(bounded(), other); got.Differ != 1 {
-		t.Errorf("more rights: %+v", got)
-	}
-}
-
-// R-H6: with --unattended what is asked is over at once, as gate.on_timeout says, and what
-// waits as long as it takes is left to the end of the session.
-func TestUnattendedDeadlines(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	c := policy.Config{Unattended: true, GateTimeout: time.Hour}
-	for _, kind := range []string{ralph.GateQuestion, ralph.GateApproval, ralph.GateOperation, ralph.GateTest} {
-		if got := policy.GateDeadline(kind, c, now); !got.Equal(now) {
-			t.Errorf("%s waits until %s", kind, got)
-		}
-	}
-	if got := policy.GateDeadline(ralph.GateMerge, c, now); !got.IsZero() {
-		t.Errorf("a merge expires at %s", got)
-	}
-	g := &ralph.Gate{ID: "g-1", Kind: ralph.GateApproval, Task: "t-1", AskedAt: now, Deadline: now, InTurn: true, Text: "run make"}
-	s := &ralph.State{Gates: []*ralph.Gate{g}}
-	s.Plan.Tasks = []*ralph.Task{{ID: "t-1", Status: ralph.TaskActive}}
-	facts, reply := policy.Unanswered(s, g, c, now)
-	if len(facts) != 1 || reply.Allow || reply.Stop || reply.Text != "nobody is there to answer (--unattended): it is not allowed; go on without it" {
-		t.Errorf("skip: %+v %+v", facts, reply)
-	}
-	c.OnTimeout = "stop"
-	if facts, reply = policy.Unanswered(s, g, c, now); len(facts) != 2 || !reply.Stop {
-		t.Errorf("stop: %+v %+v", facts, reply)
 	}
 }

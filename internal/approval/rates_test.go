@@ -1,4 +1,4 @@
-package policy_test
+package approval_test
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/approval"
 	"github.com/ralph-loop/ralph/internal/operation"
-	"github.com/ralph-loop/ralph/internal/policy"
 )
 
 // needed is a line of a corpus with what its harm needs: the word after `# need:` above it.
@@ -85,8 +85,8 @@ func measure(t *testing.T, files []string, unsaid func(file string) string) meas
 			q := ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Command: l.line, Dir: "/home/me/repo", Shown: true}
 			j := (operation.Patterns{}).Judge(q, operation.Ground{Work: "/home/me/repo", Home: "/home/me"})
 			passes := func(sandbox string) bool {
-				c := policy.Config{Approvals: "auto", Sandbox: sandbox, Patterns: patterns(), Write: []string{"/tmp"}}
-				return policy.Clear(q, c, policy.Ground{Work: "/home/me/repo", Home: "/home/me", Real: clean, Names: names}, nil).Verdict == ralph.Approved
+				c := approval.Settings{Approvals: "auto", Sandbox: sandbox, Patterns: patterns(), Write: []string{"/tmp"}}
+				return approval.Clear(q, c, approval.Ground{Work: "/home/me/repo", Home: "/home/me", Real: clean, Names: names}, nil).Verdict == ralph.Approved
 			}
 			if strings.Contains(name, "ordinary") {
 				m.good.all++

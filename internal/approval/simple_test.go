@@ -1,11 +1,11 @@
-package policy_test
+package approval_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/approval"
 )
 
 // What a command calls is known word for word, as its programs get the words, or it is left
@@ -28,7 +28,7 @@ func TestSimpleCommands(t *testing.T) {
 		"":                                       `[]`,
 		"true " + strings.Repeat("x", 16<<10):    `[]`,
 	} {
-		if got := fmt.Sprintf("%q", policy.SimpleCommands(command)); got != want {
+		if got := fmt.Sprintf("%q", approval.SimpleCommands(command)); got != want {
 			t.Errorf("%.60s: %s, want %s", command, got, want)
 		}
 	}
