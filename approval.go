@@ -230,7 +230,8 @@ func (s *State) denyMerge(g *Gate, why string) []Fact {
 
 // Asked puts a gate before a task.
 type Asked struct {
-	Gate Gate `json:"gate"`
+	Gate   Gate    `json:"gate"`
+	Judged *Judged `json:"judged,omitempty"` // of a request in a turn, unless it is too long to be kept
 }
 
 // Kind implements Fact.
@@ -246,6 +247,30 @@ func (f Asked) fold(s *State, _ moment) {
 		return
 	}
 	s.editTask(gate.Task, func(t *Task) { t.Run.InFlight, t.Run.Place.Slot = 0, 0 }) // who waits holds no slot (B-054)
+}
+
+// WorkDir is the folder that an agent works in, as far as a decision looked at it: with it the
+// same is decided again.
+type WorkDir struct {
+	Work string `json:"work"`           // absolute: the checkout or the task's worktree
+	Home string `json:"home,omitempty"` // of the agent; "": not known, so that more may be one
+
+	Real    map[string]string   `json:"real,omitempty"`  // where paths lead; "": to themselves
+	Names   map[string][]string `json:"names,omitempty"` // what is in folders
+	Files   map[string]*string  `json:"files,omitempty"` // small files; nil: none that can be read
+	Aliases *GitAliases         `json:"aliases,omitempty"`
+}
+
+// GitAliases are the aliases of git somewhere; Known is nil when nobody could look.
+type GitAliases struct {
+	Known map[string]string `json:"known"`
+}
+
+// Judged is what a request was answered on beside the settings of its session.
+type Judged struct {
+	Now     time.Time `json:"now"`
+	Request *Request  `json:"request,omitempty"` // where the fact has it in another form
+	WorkDir
 }
 
 // Answered answers a gate; the first answer wins.
@@ -287,6 +312,7 @@ type RequestAnswered struct {
 	Rule    string  `json:"rule"`              // which rule: a setting's key, with the pattern or path that decided, or `rule <id>`
 	Text    string  `json:"text,omitempty"`    // the answer, or why not
 	By      RuleID  `json:"by,omitempty"`      // of OpCheck: the rule that a person made
+	Judged  *Judged `json:"judged,omitempty"`  // of a request in a turn, unless it is too long to be kept
 }
 
 // Kind implements Fact.

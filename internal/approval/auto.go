@@ -18,12 +18,13 @@ const ByAutoRule = "gate.approvals: auto, in the sandbox"
 // commands need nobody.
 func (c Settings) bounded() bool { return c.Approvals == approvalsAuto && c.Sandbox != "" }
 
-// ByAuto is byAuto, or without a sandbox that holds it, a word that answers nothing.
-func ByAuto(q ralph.Request, c Settings, g Ground) Word {
+// ByAuto is what gate.approvals: auto says to a request whose answer depends on nothing that
+// lies on disk, for those that were recorded without it.
+func ByAuto(q ralph.Request, c Settings) Word {
 	if !c.bounded() {
 		return Word{Rule: "gate.approvals is " + c.Approvals}
 	}
-	return byAuto(q, c, g)
+	return byAuto(q, c, groundOf(ralph.WorkDir{Work: "/"}))
 }
 
 // byAuto is what gate.approvals: auto says to what nothing holds. What runs inside the
@@ -32,7 +33,7 @@ func ByAuto(q ralph.Request, c Settings, g Ground) Word {
 // which its commands have as well. What leaves it goes to a person: a change elsewhere, what
 // other programs run by themselves, more rights, and tools of servers that run where the
 // sandbox does not reach, as nobody knows.
-func byAuto(q ralph.Request, c Settings, g Ground) Word {
+func byAuto(q ralph.Request, c Settings, g *ground) Word {
 	passes := Word{Verdict: ralph.Approved, Rule: ByAutoRule + " (" + c.Sandbox + ")"}
 	switch q.Op {
 	case ralph.OpCommand:
@@ -69,13 +70,18 @@ func tamedTools() []string { return []string{"WebFetch", "WebSearch", "ExitPlanM
 
 // outside reports whether one of the files of a request lies where the sandbox lets nobody
 // write.
-func outside(q ralph.Request, c Settings, g Ground) bool {
-	return slices.ContainsFunc(q.Paths, func(p string) bool { return !c.Writable(g, q.Dir, p) })
+func outside(q ralph.Request, c Settings, g *ground) bool {
+	return slices.ContainsFunc(q.Paths, func(p string) bool { return !c.writable(g, q.Dir, p) })
 }
 
 // Writable reports whether the sandbox lets an agent write a path; dir is where a relative
-// one begins, "" for the work tree.
-func (c Settings) Writable(g Ground, dir, p string) bool {
+// one begins, "" for the work tree. missing is as with Clear.
+func (c Settings) Writable(w ralph.WorkDir, dir, p string) (ok bool, missing Missing) {
+	g := groundOf(w)
+	return c.writable(g, dir, p), g.missing
+}
+
+func (c Settings) writable(g *ground, dir, p string) bool {
 	full := p
 	if len(p) == 0 || p[0] != '/' {
 		full = g.in(dir) + "/" + p

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/approval"
+	"github.com/ralph-loop/ralph/internal/lookup"
 )
 
 // bounded are the settings of a session whose agents are in a sandbox.
@@ -59,21 +60,21 @@ func TestClearAuto(t *testing.T) {
 		{"a pattern", command("terraform apply"), false, "gate.patterns: terraform apply"},
 		{"a deployment", command("npm run deploy"), false, "gate.patterns: deploy"},
 	} {
-		g := approval.Ground{Work: "/w", Home: "/home/me", Real: links, Names: names}
-		w := approval.Clear(tt.q, bounded(), g, nil)
+		g := lookup.Disk{Work: "/w", Home: "/home/me", Real: links, Names: names}
+		w := judge(tt.q, bounded(), g, nil)
 		if (w.Verdict == ralph.Approved) != tt.passes || !strings.Contains(w.Rule, tt.why) || !tt.passes && w.Gate == "" {
 			t.Errorf("%s: %+v, want it to pass: %t, by %q", tt.name, w, tt.passes, tt.why)
 		}
 		c := bounded()
 		c.Sandbox = ""
-		if w := approval.Clear(tt.q, c, g, nil); w.Answered() {
+		if w := judge(tt.q, c, g, nil); w.Answered() {
 			t.Errorf("%s, without a sandbox: %+v", tt.name, w)
 		}
 	}
 	c := bounded()
 	c.Allow = []string{"mcp__db__query", "/opt/out"}
 	for _, q := range []ralph.Request{tool("mcp__db__query"), files(ralph.OpEdit, "/opt/out/x")} {
-		if w := approval.Clear(q, c, ground(), nil); w.Verdict != ralph.Approved || !strings.HasPrefix(w.Rule, "gate.allow: ") {
+		if w := judge(q, c, ground(), nil); w.Verdict != ralph.Approved || !strings.HasPrefix(w.Rule, "gate.allow: ") {
 			t.Errorf("allowed %v %v: %+v", q.Tool, q.Paths, w)
 		}
 	}
@@ -95,7 +96,7 @@ func TestOrdinaryWork(t *testing.T) {
 	} {
 		for _, line := range lines {
 			for _, c := range []approval.Settings{bounded(), {Approvals: "never", Patterns: patterns()}} {
-				if w := approval.Clear(command(line), c, ground(), nil); w.Verdict != ralph.Approved {
+				if w := judge(command(line), c, ground(), nil); w.Verdict != ralph.Approved {
 					t.Errorf("%s, %s: %q is held: %s", c.Approvals, kind, line, w.Rule)
 				}
 			}
@@ -117,7 +118,7 @@ func TestPatternsHoldOperations(t *testing.T) {
 			if c.Approvals = approvals; approvals == "auto" && strings.Contains(line, "rm -rf") {
 				continue // the sandbox bounds it
 			}
-			if w := approval.Clear(command(line), c, ground(), nil); w.Answered() || w.Gate != ralph.GateOperation {
+			if w := judge(command(line), c, ground(), nil); w.Answered() || w.Gate != ralph.GateOperation {
 				t.Errorf("%q passes under %s: %+v", line, approvals, w)
 			}
 		}
@@ -125,7 +126,7 @@ func TestPatternsHoldOperations(t *testing.T) {
 	// A pattern of the person's own finds what it says, in arguments too.
 	c := bounded()
 	c.Patterns = []string{"staging"}
-	if w := approval.Clear(command("ls staging"), c, ground(), nil); w.Answered() {
+	if w := judge(command("ls staging"), c, ground(), nil); w.Answered() {
 		t.Errorf("a pattern of the person's own: %+v", w)
 	}
 }
@@ -176,18 +177,18 @@ func TestNarrowerChecks(t *testing.T) {
 		},
 	} {
 		c := approval.Settings{Approvals: "policy", Commands: []string{tt.check}, Patterns: patterns()}
-		g := approval.Ground{Work: "/w", Home: "/home/me", Real: links, Names: names}
+		g := lookup.Disk{Work: "/w", Home: "/home/me", Real: links, Names: names}
 		for _, line := range tt.passes {
-			if w := approval.Clear(command(line), c, g, nil); w.Verdict != ralph.Approved || !strings.Contains(w.Rule, "a check of the project: "+tt.check) {
+			if w := judge(command(line), c, g, nil); w.Verdict != ralph.Approved || !strings.Contains(w.Rule, "a check of the project: "+tt.check) {
 				t.Errorf("the check %q: %q is held: %+v", tt.check, line, w)
 			}
 		}
 		for _, line := range tt.holds {
-			if w := approval.Clear(command(line), c, g, nil); w.Answered() {
+			if w := judge(command(line), c, g, nil); w.Answered() {
 				t.Errorf("the check %q: %q passes: %+v", tt.check, line, w)
 			}
 		}
-		if w := approval.Clear(command(tt.check), approval.Settings{Approvals: "ask", Commands: []string{tt.check}}, g, nil); w.Answered() {
+		if w := judge(command(tt.check), approval.Settings{Approvals: "ask", Commands: []string{tt.check}}, g, nil); w.Answered() {
 			t.Errorf("%q passes under ask: %+v", tt.check, w)
 		}
 	}

@@ -21,25 +21,6 @@ const (
 	approvalsNever  = "never"
 )
 
-// Ground is where an agent works, for judging what it wants to do.
-type Ground struct {
-	Work string // its folder, absolute: the checkout or the task's worktree
-	// Real returns where a path really leads, symbolic links followed, of one that is
-	// not there as far as it is. nil: paths are what they say.
-	Real func(path string) string
-	// Names returns the names in a folder, for judging what a pattern of the shell
-	// may match. nil: there are none.
-	Names func(dir string) []string
-	Home  string // the home folder of the agent; "": not known, so that more may be one
-	// Sandboxed: what runs there writes to nothing outside of the work tree, temporary folders
-	// and what the settings list (internal/sandbox).
-	Sandboxed bool
-	// Aliases returns the aliases of git there; nil: nobody knows them.
-	Aliases func() map[string]string
-	// Read returns what is in a file of the work tree, where that is small; nil: nobody looks.
-	Read func(path string) (text string, ok bool)
-}
-
 // Word is what the settings say to a request without a person.
 type Word struct {
 	Verdict ralph.Verdict // "": a person has to be asked
@@ -61,11 +42,19 @@ func (w Word) Answered() bool { return w.Verdict != "" || w.By != "" }
 // What decides, the strongest first (X-78): the never list, rules that deny, the gate
 // patterns unless a rule or gate.pre_approved lets them pass, rules that approve, what is
 // known to be safe, gate.approvals. rules are a person's answers that hold here and now.
-func Clear(q ralph.Request, c Settings, g Ground, rules []*ralph.AnswerRule) Word {
+//
+// Where the answer depends on what lies on disk and is not in w, missing says what has to be
+// looked up; the word holds once nothing is missing (internal/lookup goes round until then).
+func Clear(q ralph.Request, c Settings, w ralph.WorkDir, rules []*ralph.AnswerRule) (word Word, missing Missing) {
+	g := groundOf(w)
+	return clear(q, c, g, rules), g.missing
+}
+
+func clear(q ralph.Request, c Settings, g *ground, rules []*ralph.AnswerRule) Word {
 	var found []operation.Found
 	if q.Kind == ralph.RequestApproval {
-		found = Operations(q, c.Patterns, g)
-		if word, held := never(found, g.Sandboxed || c.Sandbox != ""); held {
+		found = operations(q, c.Patterns, g)
+		if word, held := never(found, c.Sandbox != ""); held {
 			return word
 		}
 	}
@@ -83,7 +72,7 @@ func Clear(q ralph.Request, c Settings, g Ground, rules []*ralph.AnswerRule) Wor
 
 // oneFolder is the folder in which each command of a request runs, "" when nobody knows:
 // it goes elsewhere on its way.
-func oneFolder(q ralph.Request, g Ground) string {
+func oneFolder(q ralph.Request, g *ground) string {
 	if movesAway.MatchString(q.Command) {
 		return ""
 	}
@@ -93,7 +82,7 @@ func oneFolder(q ralph.Request, g Ground) string {
 var movesAway = lazyregexp.New(`(?i)\b(cd|chdir|pushd|popd|chroot|set-location)\b|\s-C\b`)
 
 // byApprovals is what gate.approvals says to what nothing holds.
-func byApprovals(q ralph.Request, c Settings, g Ground) Word {
+func byApprovals(q ralph.Request, c Settings, g *ground) Word {
 	switch c.Approvals {
 	case approvalsNever:
 		return Word{Verdict: ralph.Approved, Rule: "gate.approvals: never"}
@@ -128,7 +117,7 @@ const aCheck = "a check of the project: "
 
 // cleared returns which entries of gate.allow it took, or which of the project's checks, ""
 // for none, or why the request is for a person.
-func cleared(q ralph.Request, allow []string, g Ground, checks []string) (string, error) {
+func cleared(q ralph.Request, allow []string, g *ground, checks []string) (string, error) {
 	base := g.in(q.Dir)
 	switch q.Op {
 	case ralph.OpCommand:
@@ -160,27 +149,9 @@ func cleared(q ralph.Request, allow []string, g Ground, checks []string) (string
 	return "", fmt.Errorf("more rights are for a person to give")
 }
 
-// in is a folder of a request, absolute.
-func (g Ground) in(dir string) string {
-	switch {
-	case dir == "":
-		return g.Work
-	case filepath.IsAbs(dir):
-		return dir
-	}
-	return g.Work + "/" + dir
-}
-
-func (g Ground) real(path string) string {
-	if g.Real == nil {
-		return filepath.Clean(path)
-	}
-	return g.Real(path)
-}
-
 // path judges one path; relative ones are below base. It returns the entry of
 // gate.allow that lets it pass where the work tree does not.
-func (g Ground) path(base, p string, write bool, allow []string) (string, error) {
+func (g *ground) path(base, p string, write bool, allow []string) (string, error) {
 	if strings.ContainsRune(p, 0) || climbs(p) {
 		return "", fmt.Errorf("%q goes up within a path", p)
 	}
@@ -212,7 +183,7 @@ const mostMatches = 2000
 
 // matches are the paths that a pattern may match, relative ones below base: those that
 // it does and some more.
-func (g Ground) matches(base string, pattern word) ([]string, error) {
+func (g *ground) matches(base string, pattern word) ([]string, error) {
 	text := string(pattern)
 	if strings.Contains(text, liveGlob+"*"+liveGlob+"*") {
 		return nil, errors.New("a pattern through all folders")
@@ -285,13 +256,6 @@ func mayMatch(part, name string) bool {
 		rest = rest[at+len(literal):]
 	}
 	return true
-}
-
-func (g Ground) names(dir string) []string {
-	if g.Names == nil {
-		return nil
-	}
-	return g.Names(dir)
 }
 
 // within returns target relative to root, when it is root or below it.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/approval"
+	"github.com/ralph-loop/ralph/internal/lookup"
 )
 
 func command(text string) ralph.Request {
@@ -103,14 +104,14 @@ func TestClearCommands(t *testing.T) {
 		"tail -f a", "tail -F a", "tail --follow a", "tail --f a", "tail -5f a",
 		"ls *(e:'rm a':)", "ls @(a|b)", "", "   ", "# nothing", "ls '", "ls )", "command ls", "command -p rm", "tr a b > /x", strings.Repeat("ls;", 10000), "ls\x00rm",
 	}
-	g := approval.Ground{Work: "/w", Real: links, Names: names}
+	g := lookup.Disk{Work: "/w", Real: links, Names: names}
 	for _, text := range passes {
-		if w := approval.Clear(command(text), approval.Settings{Approvals: "policy"}, g, nil); w.Verdict != ralph.Approved || w.Rule != "gate.approvals: policy" {
+		if w := judge(command(text), approval.Settings{Approvals: "policy"}, g, nil); w.Verdict != ralph.Approved || w.Rule != "gate.approvals: policy" {
 			t.Errorf("%q is held: %s", text, w.Rule)
 		}
 	}
 	for _, text := range holds {
-		if w := approval.Clear(command(text), approval.Settings{Approvals: "policy"}, g, nil); w.Verdict != "" || w.Rule == "" {
+		if w := judge(command(text), approval.Settings{Approvals: "policy"}, g, nil); w.Verdict != "" || w.Rule == "" {
 			t.Errorf("%.80q passes: %s %s", text, w.Verdict, w.Rule)
 		}
 	}
@@ -120,7 +121,7 @@ func TestClearCommands(t *testing.T) {
 // by itself or is git's is for a person.
 func TestClearFiles(t *testing.T) {
 	t.Parallel()
-	g := approval.Ground{Work: "/w", Real: links, Names: names}
+	g := lookup.Disk{Work: "/w", Real: links, Names: names}
 	for _, tt := range []struct {
 		q      ralph.Request
 		passes bool
@@ -163,7 +164,7 @@ func TestClearFiles(t *testing.T) {
 		{ralph.Request{Kind: ralph.RequestApproval}, false},
 		{ralph.Request{Kind: ralph.RequestQuestion, Text: "?"}, false},
 	} {
-		if w := approval.Clear(tt.q, approval.Settings{Approvals: "policy"}, g, nil); (w.Verdict == ralph.Approved) != tt.passes {
+		if w := judge(tt.q, approval.Settings{Approvals: "policy"}, g, nil); (w.Verdict == ralph.Approved) != tt.passes {
 			t.Errorf("%+v: %q %s", tt.q, w.Verdict, w.Rule)
 		}
 	}
@@ -205,7 +206,7 @@ func TestClearSettings(t *testing.T) {
 		{"git in the folder", approval.Settings{Approvals: "policy", Allow: allow}, files(ralph.OpEdit, "/opt/out/.git/config"), ""},
 		{"an empty entry", approval.Settings{Approvals: "policy", Allow: []string{"", " "}}, command("mv a b"), ""},
 	} {
-		w := approval.Clear(tt.q, tt.c, approval.Ground{Work: "/w"}, nil)
+		w := judge(tt.q, tt.c, lookup.Disk{Work: "/w"}, nil)
 		if (w.Verdict == ralph.Approved) != (tt.want != "") || tt.want != "" && w.Rule != tt.want {
 			t.Errorf("%s: %q %q, want %q", tt.name, w.Verdict, w.Rule, tt.want)
 		}
@@ -222,7 +223,7 @@ func FuzzClear(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		w := approval.Clear(command(text), approval.Settings{Approvals: "policy"}, approval.Ground{Work: "/w", Real: links}, nil)
+		w := judge(command(text), approval.Settings{Approvals: "policy"}, lookup.Disk{Work: "/w", Real: links}, nil)
 		if w.Verdict == ralph.Approved {
 			onlyReads(t, text, text)
 		}
@@ -268,4 +269,10 @@ func plain(w *syntax.Word) string {
 		return true
 	})
 	return b.String()
+}
+
+// judge is the word on a request, with all that it asks for looked up on disk.
+func judge(q ralph.Request, c approval.Settings, disk lookup.Disk, rules []*ralph.AnswerRule) approval.Word {
+	word, _ := disk.Clear(q, c, rules)
+	return word
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// Operations returns what in a request the patterns and the never list hold. A pattern that
+// operations returns what in a request the patterns and the never list hold. A pattern that
 // cannot be compiled (internal/config refuses those) holds everything.
-func Operations(q ralph.Request, patterns []string, g Ground) []operation.Found {
+func operations(q ralph.Request, patterns []string, g *ground) []operation.Found {
 	p, err := operation.Compile(patterns)
 	q.Dir = g.in(q.Dir)
-	found := p.Judge(q, operation.Ground{Work: g.Work, Home: g.Home, Aliases: g.Aliases, Read: g.Read}).Found
+	found := p.Judge(q, operation.Ground{Work: g.Work, Home: g.Home, Aliases: g.aliases, Read: g.read}).Found
 	if err != nil {
 		found = append(found, operation.Found{Rule: err.Error(), Unknown: true})
 	}
@@ -41,7 +41,7 @@ func never(found []operation.Found, sandboxed bool) (Word, bool) {
 
 // patterned is the answer to what a pattern holds that is not approved beforehand (C-030,
 // X-78), and is no ordinary work (R-H6). dir is the folder of the request.
-func patterned(found []operation.Found, c Settings, dir string, g Ground) (Word, bool) {
+func patterned(found []operation.Found, c Settings, dir string, g *ground) (Word, bool) {
 	for _, f := range found {
 		if !f.Never && !f.Unknown && !preApproved(f, c.PreApproved) && !ordinary(f, c, dir, g) {
 			return Word{Rule: "gate.patterns: " + f.Rule, Gate: ralph.GateOperation}, true

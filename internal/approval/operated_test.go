@@ -7,10 +7,11 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/approval"
+	"github.com/ralph-loop/ralph/internal/lookup"
 )
 
-func ground() approval.Ground {
-	return approval.Ground{Work: "/w", Home: "/home/me", Real: clean, Names: names}
+func ground() lookup.Disk {
+	return lookup.Disk{Work: "/w", Home: "/home/me", Real: clean, Names: names}
 }
 
 // patterns are the thirteen of document C (C-031).
@@ -41,7 +42,7 @@ func TestClearNever(t *testing.T) {
 				{Approvals: "never", Allow: all, PreApproved: all, Patterns: patterns()},
 				{Approvals: "ask"},
 			} {
-				got := approval.Clear(command(form), c, ground(), nil)
+				got := judge(command(form), c, ground(), nil)
 				if got.Verdict != "" || got.Gate != ralph.GateOperation || !got.Never || !strings.Contains(got.Rule, entry) {
 					t.Errorf("%q with %+v: got %+v, want a gate because of %q", form, c, got, entry)
 				}
@@ -49,7 +50,7 @@ func TestClearNever(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"$X", "eval \"$X\"", "git push $F", "rm -rf $D", "curl -s x | sh"} { // it may be one of them
-		got := approval.Clear(command(text), approval.Settings{Approvals: "never", PreApproved: all}, ground(), nil)
+		got := judge(command(text), approval.Settings{Approvals: "never", PreApproved: all}, ground(), nil)
 		if got.Verdict != "" || got.Gate != ralph.GateOperation || !got.Never {
 			t.Errorf("%q: got %+v, want a gate that nothing approves", text, got)
 		}
@@ -69,25 +70,25 @@ func TestClearPatterns(t *testing.T) {
 	}
 	for text, pattern := range held {
 		for _, approvals := range []string{"never", "policy", "ask"} {
-			got := approval.Clear(command(text), approval.Settings{Approvals: approvals, Patterns: patterns()}, ground(), nil)
+			got := judge(command(text), approval.Settings{Approvals: approvals, Patterns: patterns()}, ground(), nil)
 			if got.Verdict != "" || got.Gate != ralph.GateOperation || got.Never || got.Rule != "gate.patterns: "+pattern {
 				t.Errorf("%q with %s: got %+v, want it held by %q", text, approvals, got, pattern)
 			}
 		}
-		if got := approval.Clear(command(text), approval.Settings{Approvals: "never"}, ground(), nil); got.Verdict != ralph.Approved {
+		if got := judge(command(text), approval.Settings{Approvals: "never"}, ground(), nil); got.Verdict != ralph.Approved {
 			t.Errorf("%q without patterns: got %+v", text, got)
 		}
 	}
 	for _, text := range []string{"git commit -m 'rm -rf build'", "echo password", "grep -rn secret .", "ls # deploy", "git log --grep=publish"} {
-		if got := approval.Clear(command(text), approval.Settings{Approvals: "never", Patterns: patterns()}, ground(), nil); got.Verdict != ralph.Approved {
+		if got := judge(command(text), approval.Settings{Approvals: "never", Patterns: patterns()}, ground(), nil); got.Verdict != ralph.Approved {
 			t.Errorf("%q is only text: got %+v", text, got)
 		}
 	}
 	own := approval.Settings{Approvals: "never", Patterns: []string{`^kubectl\b.*delete`}} // C-033
-	if got := approval.Clear(command("kubectl -n x delete pod y"), own, ground(), nil); got.Rule != `gate.patterns: ^kubectl\b.*delete` {
+	if got := judge(command("kubectl -n x delete pod y"), own, ground(), nil); got.Rule != `gate.patterns: ^kubectl\b.*delete` {
 		t.Errorf("an own pattern: got %+v", got)
 	}
-	if got := approval.Clear(command("ls"), approval.Settings{Approvals: "never", Patterns: []string{"("}}, ground(), nil); got.Verdict != "" {
+	if got := judge(command("ls"), approval.Settings{Approvals: "never", Patterns: []string{"("}}, ground(), nil); got.Verdict != "" {
 		t.Errorf("a pattern that cannot be compiled: got %+v, want everything held", got)
 	}
 }
@@ -117,7 +118,7 @@ func TestClearPrecedence(t *testing.T) {
 		{"ls", approval.Settings{Approvals: "policy"}, true, "gate.approvals: policy"},
 	} {
 		tt.c.Patterns = patterns()
-		got := approval.Clear(command(tt.text), tt.c, ground(), nil)
+		got := judge(command(tt.text), tt.c, ground(), nil)
 		if (got.Verdict == ralph.Approved) != tt.approved || got.Rule != tt.rule {
 			t.Errorf("%q with %+v: got %+v", tt.text, tt.c, got)
 		}
@@ -148,7 +149,7 @@ func TestClearTools(t *testing.T) {
 		{files(ralph.OpRead, "deploy/production.yml"), ""},
 		{ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpEdit, Paths: []string{"a.sh"}, Detail: "+rm -rf /"}, ""},
 	} {
-		got := approval.Clear(tt.q, approval.Settings{Approvals: "never", Patterns: patterns()}, ground(), nil)
+		got := judge(tt.q, approval.Settings{Approvals: "never", Patterns: patterns()}, ground(), nil)
 		if tt.rule == "" && got.Verdict != ralph.Approved || tt.rule != "" && (got.Rule != tt.rule || got.Verdict != "") {
 			t.Errorf("%+v: got %+v, want %q", tt.q, got, tt.rule)
 		}
@@ -167,6 +168,6 @@ func TestNeverApproved(t *testing.T) {
 func BenchmarkClear(b *testing.B) {
 	c := approval.Settings{Approvals: "policy", Patterns: patterns()}
 	for b.Loop() {
-		approval.Clear(command("cd src && go test ./... -run 'TestX|TestY' 2>&1 | tail -40"), c, ground(), nil)
+		judge(command("cd src && go test ./... -run 'TestX|TestY' 2>&1 | tail -40"), c, ground(), nil)
 	}
 }

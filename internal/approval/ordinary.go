@@ -19,7 +19,7 @@ import (
 //
 // Only the words that ralph has by itself are looked at so: a pattern that a person has
 // written finds what it says.
-func ordinary(f operation.Found, c Settings, dir string, g Ground) bool {
+func ordinary(f operation.Found, c Settings, dir string, g *ground) bool {
 	switch {
 	case c.Approvals == "" || len(f.Words) == 0:
 		return false
@@ -83,7 +83,7 @@ func wordPatterns() []string {
 // removesInside reports whether rm removes only what lies in the work tree, and not all of
 // it. The words are of one simple command: where it stands behind a cd, nobody knows where
 // its folder is, and the caller gives "" for it.
-func removesInside(words []string, dir string, g Ground) bool {
+func removesInside(words []string, dir string, g *ground) bool {
 	if words[0] != "rm" || dir == "" {
 		return false
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/approval"
+	"github.com/ralph-loop/ralph/internal/lookup"
 	"github.com/ralph-loop/ralph/internal/operation"
 )
 
@@ -86,7 +87,7 @@ func measure(t *testing.T, files []string, unsaid func(file string) string) meas
 			j := (operation.Patterns{}).Judge(q, operation.Ground{Work: "/home/me/repo", Home: "/home/me"})
 			passes := func(sandbox string) bool {
 				c := approval.Settings{Approvals: "auto", Sandbox: sandbox, Patterns: patterns(), Write: []string{"/tmp"}}
-				return approval.Clear(q, c, approval.Ground{Work: "/home/me/repo", Home: "/home/me", Real: clean, Names: names}, nil).Verdict == ralph.Approved
+				return judge(q, c, lookup.Disk{Work: "/home/me/repo", Home: "/home/me", Real: clean, Names: names}, nil).Verdict == ralph.Approved
 			}
 			if strings.Contains(name, "ordinary") {
 				m.good.all++
@@ -171,6 +172,36 @@ func TestSecondRates(t *testing.T) {
 	}
 	if m.good.all < 500 || m.good.in*100 > m.good.all || m.good.without*100 > m.good.all || m.good.auto*80 > m.good.all {
 		t.Errorf("of %d ordinary lines the judge holds %d and %d, auto %d", m.good.all, m.good.in, m.good.without, m.good.auto)
+	}
+}
+
+// Answers depend on the essence of a request alone, which is what is kept to decide them again.
+func TestEssence(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../operation/testdata/*.txt")
+	if err != nil || len(files) < 6 {
+		t.Fatal(files, err)
+	}
+	n := 0
+	for _, file := range files {
+		for i, line := range needs(t, file) {
+			if i%17 > 0 { // each takes half a millisecond
+				continue
+			}
+			q := command(line.line)
+			q.ID, q.Text, q.Detail = "7", "because: rm -rf /", "git push --force"
+			for _, mode := range []string{"auto", "policy", "ask", "never"} {
+				c := bounded()
+				c.Approvals, c.Patterns = mode, patterns()
+				if whole, essence := judge(q, c, ground(), nil), judge(approval.Essence(q), c, ground(), nil); whole != essence {
+					t.Errorf("%s, %s: %+v, by its essence %+v", line.line, mode, whole, essence)
+				}
+				n++
+			}
+		}
+	}
+	if n < 400 {
+		t.Errorf("looked at %d", n)
 	}
 }
 

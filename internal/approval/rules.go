@@ -29,7 +29,12 @@ func Standing(s *ralph.State, task ralph.TaskID, now time.Time) []*ralph.AnswerR
 // InTree is a request as rules know it: its folder and files relative to the work tree
 // where they are in it, symbolic links followed. Work trees of slots differ in nothing
 // but their paths, and a link that leads elsewhere later is not the same any more.
-func InTree(q ralph.Request, g Ground) ralph.Request {
+func InTree(q ralph.Request, w ralph.WorkDir) (in ralph.Request, missing Missing) {
+	g := groundOf(w)
+	return inTree(q, g), g.missing
+}
+
+func inTree(q ralph.Request, g *ground) ralph.Request {
 	base := g.in(q.Dir)
 	place := func(p string) string {
 		real := g.real(p)
@@ -62,13 +67,14 @@ func InTree(q ralph.Request, g Ground) ralph.Request {
 
 // ruled is the rule that answers a request, nil when a person has not answered the very
 // same. Who denies has the last word; otherwise the newest rule does.
-func ruled(q ralph.Request, g Ground, rules []*ralph.AnswerRule) *ralph.AnswerRule {
+func ruled(q ralph.Request, g *ground, rules []*ralph.AnswerRule) *ralph.AnswerRule {
 	if len(rules) == 0 {
 		return nil
 	}
-	return Matching(InTree(q, g), rules)
+	return Matching(inTree(q, g), rules)
 }
 
+// Matching is ruled for a request that is in the tree already.
 func Matching(q ralph.Request, rules []*ralph.AnswerRule) *ralph.AnswerRule {
 	var found *ralph.AnswerRule
 	for _, r := range slices.Backward(rules) {
@@ -129,6 +135,16 @@ func Evident(q ralph.Request) bool {
 		return strings.TrimSpace(q.Command) != ""
 	}
 	return (q.Op == ralph.OpEdit || q.Op == ralph.OpRead) && len(q.Paths) > 0
+}
+
+// Essence is a request with what answers depend on, and no more: the words and the patch of a
+// command or of a change of files say nothing that these do not.
+func Essence(q ralph.Request) ralph.Request {
+	q.ID = ""
+	if q.Kind == ralph.RequestApproval && Evident(q) {
+		q.Text, q.Detail = "", ""
+	}
+	return q
 }
 
 // choices are the answers that a question offers.

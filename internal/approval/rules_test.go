@@ -5,6 +5,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/approval"
+	"github.com/ralph-loop/ralph/internal/lookup"
 )
 
 func rule(id ralph.RuleID, v ralph.Verdict, q ralph.Request) *ralph.AnswerRule {
@@ -79,13 +80,13 @@ func TestRules(t *testing.T) {
 		{"an approval is no answer", question("make dist"), []*ralph.AnswerRule{rule("r-1", yes, said(command("make dist"), "make dist"))}, ""},
 	} {
 		for _, mode := range []string{"ask", "policy"} {
-			w := approval.Clear(tt.q, approval.Settings{Approvals: mode}, approval.Ground{Work: "/w2", Real: links}, tt.rules)
+			w := judge(tt.q, approval.Settings{Approvals: mode}, lookup.Disk{Work: "/w2", Real: links}, tt.rules)
 			if w.By != tt.by || w.Answered() && tt.by == "" && mode == "ask" {
 				t.Errorf("%s, %s: by %q (%s), want %q", tt.name, mode, w.By, w.Rule, tt.by)
 			}
 		}
 	}
-	w := approval.Clear(command("x"), approval.Settings{Approvals: "never"}, approval.Ground{Work: "/w"}, []*ralph.AnswerRule{rule("r-1", no, command("x"))})
+	w := judge(command("x"), approval.Settings{Approvals: "never"}, lookup.Disk{Work: "/w"}, []*ralph.AnswerRule{rule("r-1", no, command("x"))})
 	if w.Verdict != no || w.Reply().Allow || w.Reply().Text == "" {
 		t.Errorf("with never: %+v", w)
 	}
@@ -97,8 +98,8 @@ func TestNoRuleForTheNeverList(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"rm -rf /", "git push --force", "npm publish", "deploy production"} {
 		for _, mode := range []string{"ask", "policy", "never"} {
-			c, g, q := approval.Settings{Approvals: mode}, approval.Ground{Work: "/w"}, command(text)
-			if w := approval.Clear(q, c, g, []*ralph.AnswerRule{rule("r-1", ralph.Approved, q)}); w.Answered() || !w.Never {
+			c, g, q := approval.Settings{Approvals: mode}, lookup.Disk{Work: "/w"}, command(text)
+			if w := judge(q, c, g, []*ralph.AnswerRule{rule("r-1", ralph.Approved, q)}); w.Answered() || !w.Never {
 				t.Errorf("%s, %s: %+v", text, mode, w)
 			}
 		}

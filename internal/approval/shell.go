@@ -22,7 +22,7 @@ const mostShell = 16 << 10
 type judge struct {
 	allow  []string
 	checks []string // the project's, that ralph runs itself
-	ground Ground
+	ground *ground
 	dirs   []string // where the shell may be by now: after a cd in some branch, several
 	inner  bool     // within sh -c
 	used   []string // the entries of gate.allow that were needed

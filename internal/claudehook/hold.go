@@ -15,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/agent/claude"
 	"github.com/ralph-loop/ralph/internal/approval"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/lookup"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/step"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -31,7 +32,7 @@ type hold struct {
 	root    string // of the repository; "" outside of one
 	environ []string
 	config  approval.Settings
-	ground  approval.Ground
+	disk    lookup.Disk
 	q       ralph.Request
 	wait    time.Duration
 }
@@ -47,7 +48,7 @@ func newHold(env workspace.Env, in Input, wait time.Duration) (*hold, error) {
 	}
 	return &hold{
 		root: root, environ: env.Environ, config: workspace.PolicyConfig(c).Approval(), wait: wait,
-		ground: worktree.Ground(cmp.Or(root, env.Dir), env.Environ), q: claude.RequestOf(in.Tool, in.Input, in.Dir),
+		disk: worktree.Disk(cmp.Or(root, env.Dir), env.Environ), q: claude.RequestOf(in.Tool, in.Input, in.Dir),
 	}, nil
 }
 
@@ -74,7 +75,7 @@ func (h *hold) judge(ctx context.Context) (any, error) {
 			return nil, fmt.Errorf("read the rules: %w", err)
 		}
 	}
-	word := approval.Clear(h.q, h.config, h.ground, rules)
+	word, _ := h.disk.Clear(h.q, h.config, rules)
 	switch {
 	case word.Verdict == ralph.Denied:
 		return claude.PreTool("deny", cmp.Or(word.Text, word.Rule)), nil
@@ -94,7 +95,7 @@ func (h *hold) ask(ctx context.Context, held approval.Word) (any, error) {
 	}
 	now := time.Now().UTC()
 	hide := workspace.RedactorOf(workspace.Env{Environ: h.environ}, h.root)
-	g := step.GateWithout(hide(), h.q, held, h.ground)
+	g := step.GateWithout(hide(), h.q, held, h.disk)
 	g.ID, g.By, g.AskedAt, g.Deadline = ralph.GateID(workspace.NewID("g")), byHook, now, now.Add(h.wait)
 	said := make(chan ralph.Answered, 1) // the first answer is the one
 	j, err := journal.Open(journal.Options{

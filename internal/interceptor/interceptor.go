@@ -18,6 +18,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/claudehook"
 	"github.com/ralph-loop/ralph/internal/exit"
+	"github.com/ralph-loop/ralph/internal/lookup"
 	"github.com/ralph-loop/ralph/internal/operation"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -54,7 +55,7 @@ type shimRules struct {
 
 // Put implements step.Below.
 func (b Interceptor) Put(_ context.Context, dir string, env []string, turn step.BelowTurn) ([]string, error) {
-	what := shimRules{Config: b.Policy.Approval(), Work: turn.Work, Home: step.Ground(turn.Work, env).Home, Never: turn.Asks, Pushes: b.Pushes}
+	what := shimRules{Config: b.Policy.Approval(), Work: turn.Work, Home: lookup.At(turn.Work, env).Home, Never: turn.Asks, Pushes: b.Pushes}
 	rules, err := json.Marshal(what)
 	if err != nil {
 		return nil, fmt.Errorf("write the rules of the shims: %w", err)
@@ -133,7 +134,7 @@ func letPass(ctx context.Context, env workspace.Env, dir string, argv []string) 
 	if err != nil { // the turn is over, and its folder gone: the never list stands all the same
 		rules.Config.Approvals = "never"
 	}
-	q, word, held := rules.judge(argv, env.Dir, worktree.Ground(cmp.Or(rules.Work, env.Dir), env.Environ))
+	q, word, held := rules.judge(argv, env.Dir, worktree.Disk(cmp.Or(rules.Work, env.Dir), env.Environ))
 	if !held {
 		return ""
 	}
@@ -153,13 +154,13 @@ func letPass(ctx context.Context, env workspace.Env, dir string, argv []string) 
 
 // judge is the word on a call, and whether it is held; also with the home folder that the
 // agent began with.
-func (r shimRules) judge(argv []string, dir string, ground approval.Ground) (ralph.Request, approval.Word, bool) {
+func (r shimRules) judge(argv []string, dir string, disk lookup.Disk) (ralph.Request, approval.Word, bool) {
 	q := operation.Words(argv, dir)
 	q.Tool, q.Text = argv[0], "run "+q.Command
-	word := approval.Clear(q, r.Config, ground, nil)
-	if r.Home != "" && r.Home != ground.Home && !r.holds(word) {
-		ground.Home = r.Home
-		word = approval.Clear(q, r.Config, ground, nil)
+	word, _ := disk.Clear(q, r.Config, nil)
+	if r.Home != "" && r.Home != disk.Home && !r.holds(word) {
+		disk.Home = r.Home
+		word, _ = disk.Clear(q, r.Config, nil)
 	}
 	return q, word, r.holds(word)
 }

@@ -79,7 +79,7 @@ func (r shimRules) passes(argv, dirs, homes []string) bool {
 	r.Config.Approvals = "never" // a shim holds nothing by them, and they look at files
 	for _, dir := range dirs {
 		for _, home := range homes {
-			if _, _, held := r.judge(argv, dir, worktree.Ground(r.Work, []string{"HOME=" + home})); held {
+			if _, _, held := r.judge(argv, dir, worktree.Disk(r.Work, []string{"HOME=" + home})); held {
 				return false
 			}
 		}

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/approval"
+	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/worktree"
 )
 
@@ -33,7 +33,7 @@ func TestPlainCallsAreThoseThatPass(t *testing.T) {
 				r := shimRules{Work: "/home/ada/work", Home: "/home/ada", Config: approval.Settings{Patterns: gate.Patterns, Sandbox: sandbox}}
 				for _, approvals := range []string{"", "ask", "policy", "auto"} {
 					r.Config.Approvals = approvals
-					if _, word, held := r.judge(argv, r.Work, worktree.Ground(r.Work, []string{"HOME=" + r.Home})); held {
+					if _, word, held := r.judge(argv, r.Work, worktree.Disk(r.Work, []string{"HOME=" + r.Home})); held {
 						t.Errorf("%s %s is held with %q, %q: %+v", name, call, approvals, sandbox, word)
 					}
 				}
@@ -47,7 +47,7 @@ func TestPlainCallsAreThoseThatPass(t *testing.T) {
 		own := plain(func(r *shimRules) { r.Config.Patterns = append(slices.Clone(gate.Patterns), pattern) })
 		for _, call := range []string{"git add -A", "npm run build"} {
 			_, _, held := (shimRules{Config: approval.Settings{Patterns: append(slices.Clone(gate.Patterns), pattern), Approvals: "never"}}).
-				judge(strings.Fields(call), "/home/ada/work", worktree.Ground("/home/ada/work", nil))
+				judge(strings.Fields(call), "/home/ada/work", worktree.Disk("/home/ada/work", nil))
 			if held == has(own, call) {
 				t.Errorf("with %s: %s is held: %v, and passes at once: %v", pattern, call, held, has(own, call))
 			}

@@ -178,6 +178,15 @@ func fill(t *rapid.T, v reflect.Value) {
 		for i := range v.NumField() {
 			fill(t, v.Field(i))
 		}
+	case reflect.Map:
+		for range rapid.IntRange(0, 2).Draw(t, "len") {
+			if v.IsNil() {
+				v.Set(reflect.MakeMap(v.Type()))
+			}
+			x := reflect.New(v.Type().Elem()).Elem()
+			fill(t, x)
+			v.SetMapIndex(filled(t, reflect.Zero(v.Type().Key()).Interface()), x)
+		}
 	case reflect.Interface:
 		v.Set(filled(t, rapid.SampledFrom(steps()).Draw(t, "step")))
 	default:

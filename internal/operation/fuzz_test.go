@@ -6,6 +6,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/approval"
+	"github.com/ralph-loop/ralph/internal/lookup"
 	"github.com/ralph-loop/ralph/internal/operation"
 )
 
@@ -177,7 +178,7 @@ func FuzzNever(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c := &choices{b}
 		text, config := c.command(), c.config()
-		word := approval.Clear(command(text), config, approval.Ground{Work: "/home/me/repo", Home: "/home/me"}, nil)
+		word, _ := lookup.Disk{Work: "/home/me/repo", Home: "/home/me"}.Clear(command(text), config, nil)
 		if word.Verdict != "" || word.Gate != ralph.GateOperation || !word.Never {
 			t.Errorf("%q with %+v passes the never list: %+v", text, config, word)
 		}

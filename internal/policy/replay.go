@@ -3,10 +3,8 @@ package policy
 import (
 	"fmt"
 	"iter"
-	"strings"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/approval"
 )
 
 // ReplayOptions narrows a replay, or asks what other settings would have decided.
@@ -83,30 +81,16 @@ func Replay(events iter.Seq[ralph.Event], opt ReplayOptions) (Replayed, error) {
 				out.Differences = append(out.Differences, x)
 			}
 		}
-		if f, ok := e.Fact.(ralph.RequestAnswered); ok && known && opt.Config == nil && opt.wants(s.Session.ID) {
-			if now, decided, same := answeredAgain(f, c); decided {
-				out.Receipts++
-				if !same {
-					out.Differ++
-					out.Differences = append(out.Differences, Difference{Seq: e.Seq, Task: f.Task, Was: string(f.Verdict) + ", " + f.Rule, Now: now})
-				}
+		if a := answeredAgain(&s, e.Fact, c); a.decided && known && opt.Config == nil && opt.wants(s.Session.ID) {
+			out.Receipts++
+			if !a.same {
+				out.Differ++
+				out.Differences = append(out.Differences, Difference{Seq: e.Seq, Task: e.Fact.About(), Was: a.was, Now: a.now})
 			}
 		}
 		s.Apply(e)
 	}
 	return out, nil
-}
-
-// answeredAgain decides an automatic answer under gate.approvals: auto once more: that it
-// passes because of the sandbox. It can be done where the answer depends on the request and
-// the settings alone; of files it does on where links led then, and what the patterns hold
-// became a gate.
-func answeredAgain(f ralph.RequestAnswered, c Config) (now string, decided, same bool) {
-	if !strings.HasPrefix(f.Rule, approval.ByAutoRule) || f.Request.Op == ralph.OpEdit {
-		return "", false, false
-	}
-	word := approval.ByAuto(f.Request, c.Approval(), approval.Ground{Work: "/"})
-	return string(word.Verdict) + ", " + word.Rule, true, word.Verdict == f.Verdict && word.Rule == f.Rule
 }
 
 func (o ReplayOptions) wants(id ralph.SessionID) bool { return o.Session == "" || o.Session == id }

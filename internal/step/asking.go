@@ -1,8 +1,11 @@
 package step
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +13,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/approval"
+	"github.com/ralph-loop/ralph/internal/lookup"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/text"
@@ -38,10 +42,10 @@ const (
 
 // asker answers what the agent of one turn asks (E-076 to E-081).
 type asker struct {
-	x      *Executor
-	task   ralph.TaskID
-	agent  string
-	ground approval.Ground
+	x     *Executor
+	task  ralph.TaskID
+	agent string
+	disk  lookup.Disk
 
 	mu   sync.Mutex
 	asks []asked
@@ -60,11 +64,11 @@ type asked struct {
 
 func (x *Executor) askerOf(t *ralph.Task, step ralph.Turn) *asker {
 	dir := x.dir(t)
-	ground := Ground(dir, x.Env)
+	disk := lookup.At(dir, x.Env)
 	if x.Aliases != nil {
-		ground.Aliases = sync.OnceValue(func() map[string]string { return x.Aliases(dir) })
+		disk.Aliases = sync.OnceValue(func() map[string]string { return x.Aliases(dir) })
 	}
-	return &asker{x: x, task: t.ID, agent: step.Agent, ground: ground}
+	return &asker{x: x, task: t.ID, agent: step.Agent, disk: disk}
 }
 
 // Asks is how the agent of a turn asks, as TurnHooks.Ask; nil without a journal. The
@@ -85,30 +89,36 @@ func (a *asker) hook() func(context.Context, ralph.Request) (ralph.Reply, error)
 // it. The error is the journal's, or ctx's.
 func (a *asker) ask(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
 	for {
-		word := approval.Clear(q, a.x.Config.Approval(), a.ground, approval.Standing(a.x.Journal.State(), a.task, a.x.Now()))
-		word.Rule = cutText(a.x.Redact.String(word.Rule), mostRecord)
-		if !word.Answered() {
-			return a.person(ctx, q, word)
+		s, now := a.x.Journal.State(), a.x.now()
+		word, where := a.disk.Clear(q, a.x.Config.Approval(), approval.Standing(s, a.task, now))
+		var f ralph.Fact
+		var gate ralph.GateID
+		if word.Answered() {
+			f = a.answered(q, word, where, now)
+		} else {
+			g := a.gate(q, word)
+			f, gate = ralph.Asked{Gate: g, Judged: a.judged(q, word, where, now, nil)}, g.ID
 		}
-		stands, err := a.answered(ctx, q, word)
-		if err != nil {
+		stands, err := a.record(ctx, q, word, where, now, f)
+		switch {
+		case err != nil:
 			return ralph.Reply{}, err
+		case !stands:
+		case gate != "":
+			return a.person(ctx, q, word, gate)
+		default:
+			a.keep(asked{Request: short(q), Rule: a.said(word), Verdict: word.Verdict, Text: word.Text})
+			return word.Reply(), nil
 		}
-		if !stands {
-			continue
-		}
-		a.keep(asked{Request: short(q), Rule: word.Rule, Verdict: word.Verdict, Text: word.Text})
-		return word.Reply(), nil
 	}
 }
 
-// answered records an answer that nobody gave. A rule that a person has revoked
-// meanwhile, in another process, answers nothing: stands is false.
-func (a *asker) answered(ctx context.Context, q ralph.Request, word approval.Word) (stands bool, err error) {
-	f := ralph.RequestAnswered{Task: a.task, Agent: a.agent, Request: short(redact.Value(a.x.Redact, q)), Verdict: word.Verdict, Rule: word.Rule, Text: word.Text}
+// record writes what was decided, when it is decided the same on the state that it is written
+// to: a person may have made or revoked a rule meanwhile, in another process.
+func (a *asker) record(ctx context.Context, q ralph.Request, word approval.Word, where ralph.WorkDir, now time.Time, f ralph.Fact) (stands bool, err error) {
 	err = a.x.Journal.Update(ctx, "engine", func(s *ralph.State) ([]ralph.Fact, error) {
-		stands = word.By == "" || slices.ContainsFunc(approval.Standing(s, a.task, a.x.Now()), func(r *ralph.AnswerRule) bool { return r.ID == word.By })
-		if !stands {
+		again, missing := approval.Clear(q, a.x.Config.Approval(), where, approval.Standing(s, a.task, now))
+		if stands = again == word && missing.None(); !stands {
 			return nil, nil
 		}
 		return []ralph.Fact{f}, nil
@@ -116,15 +126,48 @@ func (a *asker) answered(ctx context.Context, q ralph.Request, word approval.Wor
 	return stands, a.noted(ctx, err)
 }
 
-// person puts a gate before the request and waits for what becomes of it.
-func (a *asker) person(ctx context.Context, q ralph.Request, held approval.Word) (ralph.Reply, error) {
-	g := a.gate(q, held)
-	if err := a.write(ctx, ralph.Asked{Gate: g}); err != nil {
-		return ralph.Reply{}, err
+// said is why a request was answered as it was, or why a person is asked, as it is recorded.
+func (a *asker) said(word approval.Word) string {
+	return cutText(a.x.Redact.String(word.Rule), mostRecord)
+}
+
+// answered is an answer that nobody gave.
+func (a *asker) answered(q ralph.Request, word approval.Word, where ralph.WorkDir, now time.Time) ralph.RequestAnswered {
+	f := ralph.RequestAnswered{Task: a.task, Agent: a.agent, Request: short(redact.Value(a.x.Redact, q)), Verdict: word.Verdict, Rule: a.said(word), Text: word.Text}
+	f.Judged = a.judged(q, word, where, now, &f.Request)
+	return f
+}
+
+// judged is what a request was answered on, with the request where the fact has it in another
+// form than has. It is nil where that would be too long, or a secret is in it: the answer then
+// cannot be decided again.
+func (a *asker) judged(q ralph.Request, word approval.Word, where ralph.WorkDir, now time.Time, has *ralph.Request) *ralph.Judged {
+	j := &ralph.Judged{Now: now, WorkDir: where}
+	essence := approval.Essence(q)
+	if !reflect.DeepEqual(short(essence), essence) {
+		return nil
 	}
-	word, reply, err := a.await(ctx, g.ID)
+	if has == nil || !sameJSON(approval.Essence(*has), essence) {
+		j.Request = &essence
+	}
+	b, err := json.Marshal(j)
+	if err != nil || len(b) > mostRecord || a.said(word) != word.Rule || !sameJSON(redact.Value(a.x.Redact, j), j) {
+		return nil
+	}
+	return j
+}
+
+func sameJSON(x, y any) bool {
+	a, errA := json.Marshal(x)
+	b, errB := json.Marshal(y)
+	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
+
+// person waits for what becomes of the gate that stands before a request.
+func (a *asker) person(ctx context.Context, q ralph.Request, held approval.Word, gate ralph.GateID) (ralph.Reply, error) {
+	word, reply, err := a.await(ctx, gate)
 	if err == nil {
-		a.keep(asked{Request: short(q), Gate: g.ID, Rule: held.Rule, Verdict: word.Verdict, Text: word.Text})
+		a.keep(asked{Request: short(q), Gate: gate, Rule: a.said(held), Verdict: word.Verdict, Text: word.Text})
 	}
 	return reply, err
 }
@@ -150,23 +193,23 @@ func (a *asker) keep(x asked) {
 // gate is the request as people see it.
 func (a *asker) gate(q ralph.Request, held approval.Word) ralph.Gate {
 	now := a.x.Now()
-	g := GateWithout(a.x.Redact, q, held, a.ground)
+	g := GateWithout(a.x.Redact, q, held, a.disk)
 	g.ID, g.Task, g.AskedAt, g.Deadline = ralph.GateID(a.x.NewID("g")), a.task, now, policy.AskDeadline(q.Kind, a.x.Config, now)
 	return g
 }
 
 // GateWithout is GateOf without secrets. What was judged, and what runs, has them: so no rule
 // can come of an answer to it.
-func GateWithout(r *redact.Redactor, q ralph.Request, held approval.Word, ground approval.Ground) ralph.Gate {
+func GateWithout(r *redact.Redactor, q ralph.Request, held approval.Word, disk lookup.Disk) ralph.Gate {
 	shown := redact.Value(r, q)
-	g := GateOf(shown, redact.Value(r, held), ground)
+	g := GateOf(shown, redact.Value(r, held), disk)
 	g.Request.Cut = g.Request.Cut || shown.Command != q.Command || shown.Text != q.Text || shown.Detail != q.Detail || shown.Dir != q.Dir || !slices.Equal(shown.Paths, q.Paths)
 	return g
 }
 
 // GateOf is the gate before a request that held could not answer, as people see it. Its
 // id, who waits there and until when are the caller's.
-func GateOf(q ralph.Request, held approval.Word, ground approval.Ground) ralph.Gate {
+func GateOf(q ralph.Request, held approval.Word, disk lookup.Disk) ralph.Gate {
 	q.Questions = cutQuestions(q.Questions)
 	g := ralph.Gate{
 		Kind: held.Gate, InTurn: true, Never: held.Never, Rule: cutText(held.Rule, mostRecord),
@@ -178,7 +221,7 @@ func GateOf(q ralph.Request, held approval.Word, ground approval.Ground) ralph.G
 			g.Options = cutTexts(q.Questions[0].Options)
 		}
 	}
-	asked := recognisable(approval.InTree(q, ground))
+	asked := recognisable(disk.InTree(q))
 	g.Request = &asked
 	return g
 }

@@ -88,7 +88,11 @@ func newDesk(t *testing.T, c policy.Config, requests ...ralph.Request) *desk {
 			return fmt.Sprintf("%s-%d", p, n)
 		},
 	}
-	d.write(t, ralph.SessionStarted{ID: "s-1", Mode: "agent", Auto: ralph.Autopilot}, ralph.JobStarted{Job: "q-1"},
+	raw, err := c.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.write(t, ralph.SessionStarted{ID: "s-1", Mode: "agent", Auto: ralph.Autopilot, Config: raw}, ralph.JobStarted{Job: "q-1"},
 		ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Name: "One"}}, ralph.TaskStarted{ID: "t-1"})
 	return d
 }
@@ -127,7 +131,27 @@ func (d *desk) turn(t *testing.T, ctx context.Context, beside func()) (ralph.Tur
 	}
 	s := d.mem.State()
 	d.write(t, append(facts, policy.AfterTurn(s, facts[0].(ralph.TurnEnded), d.x.Config)...)...)
+	if differ, _ := d.replayed(t); len(differ) > 0 {
+		t.Errorf("decided again it comes out otherwise: %+v", differ)
+	}
 	return facts[0].(ralph.TurnEnded), nil
+}
+
+// replayed decides again what was said to requests: what differs, and how many could be.
+func (d *desk) replayed(t *testing.T) (differ []policy.Difference, again int) {
+	t.Helper()
+	got, err := policy.Replay(slices.Values(d.mem.Events()), policy.ReplayOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	receipts := 0
+	for _, e := range d.mem.Events() {
+		if _, ok := e.Fact.(ralph.StepStarted); ok {
+			receipts++
+			got.Differences = slices.DeleteFunc(got.Differences, func(d policy.Difference) bool { return d.Seq == e.Seq }) // nobody decided them
+		}
+	}
+	return got.Differences, got.Receipts - receipts
 }
 
 func (d *desk) kinds() string {
@@ -466,6 +490,63 @@ func TestAskWithoutAJournal(t *testing.T) {
 		_, _ = d.x.Do(t.Context(), d.mem.State(), "t-1", ralph.Turn{Stage: ralph.KindBuild, Agent: "me", Iteration: 1}) // the agent says how it went
 		if got := d.agent.replies["a"]; got.Allow || !errors.Is(d.agent.errs["a"], full) {
 			t.Errorf("%+v %v", got, d.agent.errs["a"])
+		}
+	})
+}
+
+// What was said to a request is decided again from what was recorded, whatever has become of the
+// disk: where a link led counts, not where it leads. An answer that does not follow is found.
+func TestAnswersAreDecidedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		edit := func(id, path string) ralph.Request {
+			return ralph.Request{ID: id, Kind: ralph.RequestApproval, Op: ralph.OpEdit, Paths: []string{path}, Text: "change it", Detail: "--- a"}
+		}
+		d := newDesk(t, policy.Config{Approvals: "policy", GateTimeout: time.Minute, InputTimeout: time.Minute, Patterns: []string{"terraform apply"}, Sandbox: "landlock"},
+			edit("in", "in/x"), edit("out", "out/x"), run("glob", "cat *.txt"), run("held", "terraform apply"), run("make", "make build"), which("one"))
+		for name, to := range map[string]string{"in": "sub", "out": t.TempDir()} {
+			if err := os.Symlink(to, filepath.Join(d.x.Root, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(d.x.Root, "Makefile"), []byte("build:\n\tgo build ./...\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.turn(t, t.Context(), func() {}); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"in", "out", "Makefile"} {
+			if err := os.Remove(filepath.Join(d.x.Root, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		differ, again := d.replayed(t)
+		if len(differ) > 0 || again != 6+4 { // requests, and those that nobody answered
+			t.Errorf("%d decided again, otherwise: %+v", again, differ)
+		}
+		found := 0
+		for i, e := range d.mem.Events() {
+			events := slices.Clone(d.mem.Events())
+			switch f := e.Fact.(type) {
+			case ralph.RequestAnswered:
+				f.Rule = "gate.approvals: never"
+				events[i].Fact = f
+			case ralph.Asked:
+				f.Gate.Rule = "because"
+				events[i].Fact = f
+			default:
+				continue
+			}
+			got, err := policy.Replay(slices.Values(events), policy.ReplayOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.ContainsFunc(got.Differences, func(d policy.Difference) bool { return d.Seq == e.Seq }) {
+				found++
+			}
+		}
+		if found != 6 {
+			t.Errorf("%d of 6 changed answers are found", found)
 		}
 	})
 }

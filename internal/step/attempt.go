@@ -14,6 +14,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/approval"
 	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/lookup"
 	"github.com/ralph-loop/ralph/internal/operation"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/text"
@@ -178,7 +179,7 @@ func (l *line) Push(ctx context.Context, dir string, argv []string) (attempt.Pus
 	allow := func(ctx context.Context, argv []string) error {
 		q := operation.Words(argv, dir)
 		q.Tool, q.Text = "git", "run "+q.Command
-		word := approval.Clear(q, l.asks.x.Config.Approval(), l.asks.ground, nil)
+		word, _ := l.asks.disk.Clear(q, l.asks.x.Config.Approval(), nil)
 		switch {
 		case word.Verdict == ralph.Denied:
 			return errors.New(cmp.Or(word.Text, word.Rule))
@@ -229,7 +230,7 @@ func (a *asker) allowed(q ralph.Request) (ralph.GateID, bool) {
 	if len(call) != 1 {
 		return "", false
 	}
-	held := approval.Clear(q, a.x.Config.Approval(), a.ground, nil)
+	held, _ := a.disk.Clear(q, a.x.Config.Approval(), nil)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i := range a.asks {
@@ -266,7 +267,7 @@ func (a *asker) allowed(q ralph.Request) (ralph.GateID, bool) {
 // folder is where a command would run.
 func (a *asker) folder(q ralph.Request) string {
 	if !filepath.IsAbs(q.Dir) {
-		return realPath(filepath.Join(a.ground.Work, q.Dir))
+		return lookup.Real(filepath.Join(a.disk.Work, q.Dir))
 	}
-	return realPath(q.Dir)
+	return lookup.Real(q.Dir)
 }

@@ -82,15 +82,15 @@ func (r *refusals) close() { r.rest.Wait() }
 // outside reports whether it was the sandbox that refused a path: it lies where agents may
 // not write, and ralph, which is not in it, might.
 func (r *refusals) outside(path string) (full string, refused bool) {
-	c, g := r.asks.x.Config, r.asks.ground
+	disk := r.asks.disk
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		path = filepath.Join(g.Home, rest)
+		path = filepath.Join(disk.Home, rest)
 	}
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(g.Work, path)
+		path = filepath.Join(disk.Work, path)
 	}
 	full = filepath.Clean(path)
-	return full, !c.Approval().Writable(g, "", full) && mayWrite(full)
+	return full, !disk.Writable(r.asks.x.Config.Approval(), "", full) && mayWrite(full)
 }
 
 // mayWrite reports whether this process could write a file, or make it.

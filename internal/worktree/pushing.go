@@ -6,11 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ralph-loop/ralph/internal/approval"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/lookup"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/shim"
-	"github.com/ralph-loop/ralph/internal/step"
 )
 
 // longestAliases bounds how long git may take to say which aliases it has.
@@ -37,11 +36,11 @@ func GitAliases(dir string, env []string) map[string]string {
 	return list
 }
 
-// Ground is step.Ground with the aliases of git there.
-func Ground(work string, env []string) approval.Ground {
-	g := step.Ground(work, env)
-	g.Aliases = sync.OnceValue(func() map[string]string { return GitAliases(work, env) })
-	return g
+// Disk is lookup.At with the aliases of git there.
+func Disk(work string, env []string) lookup.Disk {
+	d := lookup.At(work, env)
+	d.Aliases = sync.OnceValue(func() map[string]string { return GitAliases(work, env) })
+	return d
 }
 
 // Pushing is step.Executor.Push.

@@ -1,4 +1,4 @@
-package step_test
+package lookup_test
 
 import (
 	"os"
@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/lookup"
 )
 
 // S6: what a runner of tasks would run is read in the work tree alone, and where it is small.
-func TestGroundReads(t *testing.T) {
+func TestReads(t *testing.T) {
 	t.Parallel()
 	work, outside := t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{"work/Makefile": "a:\n", "work/large": strings.Repeat("x", 1<<17), "out/secret": "no"} {
@@ -22,7 +22,7 @@ func TestGroundReads(t *testing.T) {
 	if err := os.Symlink(filepath.Join(outside, "secret"), filepath.Join(work, "justfile")); err != nil {
 		t.Fatal(err)
 	}
-	read := step.Ground(work, nil).Read
+	read := lookup.At(work, nil).Read
 	if text, ok := read(filepath.Join(work, "Makefile")); !ok || text != "a:\n" {
 		t.Errorf("the Makefile is %q, %t", text, ok)
 	}

@@ -1,0 +1,65 @@
+package policy
+
+import (
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/approval"
+)
+
+// answer is what was said to a request of an agent without a person, decided again.
+type answer struct {
+	decided  bool // it can be decided again
+	same     bool
+	was, now string
+}
+
+// answeredAgain decides once more what was said to a request in a turn: that it passes, that it
+// does not, or that a person has to be asked. It can be done where what the answer depended on
+// is recorded with it; s is the state before it. Of older histories only what passed because of
+// the sandbox can, which depended on the request and the settings alone.
+func answeredAgain(s *ralph.State, fact ralph.Fact, c Config) answer {
+	switch f := fact.(type) {
+	case ralph.RequestAnswered:
+		switch {
+		case f.Judged != nil:
+			return judgedAgain(s, f.Task, f.Request, *f.Judged, c, approval.Word{Verdict: f.Verdict, Rule: f.Rule, Text: f.Text, By: by(f.Rule)})
+		case strings.HasPrefix(f.Rule, approval.ByAutoRule) && f.Request.Op != ralph.OpEdit:
+			word := approval.ByAuto(f.Request, c.Approval())
+			return answer{decided: true, same: word.Verdict == f.Verdict && word.Rule == f.Rule, was: inWord(approval.Word{Verdict: f.Verdict, Rule: f.Rule}), now: inWord(word)}
+		}
+	case ralph.Asked:
+		if f.Judged != nil && f.Judged.Request != nil {
+			return judgedAgain(s, f.Gate.Task, ralph.Request{}, *f.Judged, c, approval.Word{Rule: f.Gate.Rule, Gate: f.Gate.Kind, Never: f.Gate.Never})
+		}
+	}
+	return answer{}
+}
+
+func judgedAgain(s *ralph.State, task ralph.TaskID, q ralph.Request, on ralph.Judged, c Config, was approval.Word) answer {
+	if on.Request != nil {
+		q = *on.Request
+	}
+	word, missing := approval.Clear(approval.Essence(q), c.Approval(), on.WorkDir, approval.Standing(s, task, on.Now))
+	out := answer{decided: true, same: word == was && missing.None(), was: inWord(was), now: inWord(word)}
+	if !missing.None() {
+		out.now = "something else has to be looked up first: " + out.now
+	}
+	return out
+}
+
+// by is the rule of a person that a recorded answer names, "" for a setting.
+func by(rule string) ralph.RuleID {
+	id, _ := strings.CutPrefix(rule, "rule ")
+	if id == rule {
+		return ""
+	}
+	return ralph.RuleID(id)
+}
+
+func inWord(w approval.Word) string {
+	if !w.Answered() {
+		return "a person is asked: " + w.Rule
+	}
+	return strings.TrimPrefix(string(w.Verdict)+", "+w.Rule, ", ")
+}
