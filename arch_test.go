@@ -35,6 +35,7 @@ func layers() map[string][]string {
 		// pure
 		"internal/operation":     {"R", "internal/lazyregexp", "internal/text"},
 		"internal/approval":      {"R", "internal/lazyregexp", "internal/operation", "internal/text"},
+		"internal/notice":        {"R"},
 		"internal/lookup":        {"R", "internal/approval"},
 		"internal/policy":        {"R", "internal/approval", "internal/lazyregexp", "internal/text"},
 		"internal/prompt":        {"R", "internal/lazyregexp", "internal/text"},
@@ -48,7 +49,7 @@ func layers() map[string][]string {
 		"internal/redact":        {"internal/lazyregexp"},
 		// effects
 		"internal/proc":    {"internal/text"},
-		"internal/config":  {"R", "internal/lazyregexp"},
+		"internal/config":  {"R", "internal/lazyregexp", "internal/notice"},
 		"internal/views":   {"R"},
 		"internal/journal": {"R", "internal/views"},
 		"internal/records": {"R", "internal/text"},
@@ -65,7 +66,7 @@ func layers() map[string][]string {
 		"internal/agent/execagent": {"R", "internal/agent/wire", "internal/lazyregexp", "internal/proc", "internal/text"},
 		"internal/agent/scripted":  {"R", "internal/agent/execagent", "internal/agent/wire", "internal/lazyregexp", "internal/proc", "internal/text"},
 		"internal/hook":            {"R", "internal/proc", "internal/text"},
-		"internal/notify":          {"R", "internal/lazyregexp", "internal/proc", "internal/text"},
+		"internal/notify":          {"R", "internal/lazyregexp", "internal/notice", "internal/proc", "internal/text"},
 		"internal/follow":          {"R", "internal/journal", "internal/views"},
 		"internal/attempt":         {"R"},
 		"internal/coverage":        {"R"},
@@ -107,7 +108,7 @@ func layers() map[string][]string {
 		"internal/dashboard":   {"R", "internal/action", "internal/config", "internal/doctor", "internal/exit", "internal/journal", "internal/lazyregexp", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/records", "internal/recovery", "internal/report", "internal/screen", "internal/status", "internal/step", "internal/text", "internal/verify", "internal/web", "internal/web/guard", "internal/web/view", "internal/workspace"},
 		"internal/session":     {"R", "internal/attempt", "internal/bootstrap", "internal/console", "internal/dashboard", "internal/engine", "internal/exit", "internal/follow", "internal/git", "internal/hook", "internal/journal", "internal/notify", "internal/person", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/verify", "internal/web/guard", "internal/workspace", "internal/worktree"},
 		"internal/demo":        {"R", "internal/agent/scripted", "internal/journal", "internal/proc", "internal/report", "internal/session", "internal/workspace"},
-		"internal/cli":         {"R", "internal/action", "internal/agent", "internal/agentcheck", "internal/attempt", "internal/bootstrap", "internal/claudehook", "internal/config", "internal/console", "internal/dashboard", "internal/demo", "internal/doctor", "internal/exit", "internal/git", "internal/interceptor", "internal/journal", "internal/mcp", "internal/notify", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/prompt", "internal/records", "internal/recovery", "internal/redact", "internal/report", "internal/sandbox", "internal/screen", "internal/session", "internal/sessionreport", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/verify", "internal/views", "internal/web/guard", "internal/workspace"},
+		"internal/cli":         {"R", "internal/action", "internal/agent", "internal/agentcheck", "internal/attempt", "internal/bootstrap", "internal/claudehook", "internal/config", "internal/console", "internal/dashboard", "internal/demo", "internal/doctor", "internal/exit", "internal/git", "internal/interceptor", "internal/journal", "internal/mcp", "internal/notice", "internal/notify", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/prompt", "internal/records", "internal/recovery", "internal/redact", "internal/report", "internal/sandbox", "internal/screen", "internal/session", "internal/sessionreport", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/verify", "internal/views", "internal/web/guard", "internal/workspace"},
 		"cmd/ralph":            {"internal/cli", "internal/workspace"},
 		// for tests alone: no row above may name them
 		"internal/ralphtest":           {"R", "internal/engine", "internal/policy", "internal/proc"},

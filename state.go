@@ -175,42 +175,61 @@ type State struct {
 	Journal string    `json:"journal,omitempty"`
 	At      time.Time `json:"at"`
 
-	Inbox   []*Spec       `json:"inbox,omitempty"` // in file order (X-66)
-	Plan    Plan          `json:"plan"`
-	edited  int           // where the task stands in the plan that was changed last: the next fact is mostly of it
-	tally   *tally        // of the plan; nil in a clone
-	clone   bool          // several may read it at once: nothing of it is made when it is asked for
-	shared  bool          // a clone has the same list of tasks
-	Stages  []*Task       `json:"stages,omitempty"` // the stage tasks of the job
-	Job     *Job          `json:"job,omitempty"`
-	Session Session       `json:"session"`
-	Gates   []*Gate       `json:"gates,omitempty"`
-	Limits  []Limit       `json:"limits,omitempty"`
-	Rules   []*AnswerRule `json:"rules,omitempty"` // answers that hold, oldest first; whose time is over stay in the list
-	Totals  Totals        `json:"totals"`
-	Unread  []Unreadable  `json:"unread,omitempty"` // files of people that cannot be read now
-	Gone    []Ended       `json:"gone,omitempty"`   // what was done and is in no list any more, the newest last
+	Inbox    []*Spec  `json:"inbox,omitempty"` // in file order (X-66)
+	Plan     Plan     `json:"plan"`
+	Stages   []*Task  `json:"stages,omitempty"` // the stage tasks of the job
+	Job      *Job     `json:"job,omitempty"`
+	Session  Session  `json:"session"`
+	Limits   []Limit  `json:"limits,omitempty"`
+	Checkout Checkout `json:"checkout,omitzero"` // what is known of it, when agents work in it
+	Totals   Totals   `json:"totals"`
+	Aside    *Plan    `json:"-"` // the plan that the newest PlanStarted replaced; not kept in snapshots
+
+	ApprovalState
+	CheckState
+	LoopState
+	FileState
+
+	edited int    // where the task stands in the plan that was changed last: the next fact is mostly of it
+	tally  *tally // of the plan; nil in a clone
+	clone  bool   // several may read it at once: nothing of it is made when it is asked for
+	shared bool   // a clone has the same list of tasks
+}
+
+// The parts of State that are not a noun by themselves. In JSON they are one: their fields
+// are those of State.
+
+// ApprovalState is what people are asked, and what they have said for good.
+type ApprovalState struct {
+	Gates []*Gate       `json:"gates,omitempty"`
+	Rules []*AnswerRule `json:"rules,omitempty"` // answers that hold, oldest first; whose time is over stay in the list
+	// Theirs are settings as somebody else than an agent made them: gate.self holds what agents do.
+	Theirs []LeftFile `json:"theirs,omitempty"`
+}
+
+// CheckState is what is known of checks beside any task.
+type CheckState struct {
 	// Baselines are what the checks said of commits without anybody's work on top, of the
 	// newest that are known, oldest first.
 	Baselines []Baselined `json:"baselines,omitempty"`
 	// Written are tracked files that checks change: they may be given back in a checkout.
 	Written []string `json:"written,omitempty"`
-	// Theirs are settings as somebody else than an agent made them: gate.self holds what agents do.
-	Theirs []LeftFile `json:"theirs,omitempty"`
-	// Checkout is what is known of the checkout, when agents work in it.
-	Checkout Checkout  `json:"checkout,omitzero"`
-	Decided  *Decision `json:"decided,omitempty"` // the newest decision (E-087)
+}
+
+// LoopState is what the loop decided last, and whether it stands still.
+type LoopState struct {
+	Decided *Decision `json:"decided,omitempty"` // the newest decision (E-087)
 	// Answering is the newest outcome, while only facts of its write have followed it.
 	Answering Answering `json:"answering,omitzero"`
-	// StepAt is when a step began last, and Stalled since when nothing happens although
-	// there is work; nil: nothing is known of that.
-	StepAt  time.Time `json:"step_at,omitzero"`
-	Stalled *Stalled  `json:"stalled,omitempty"`
-	// Stood is what stood still lately.
-	Stood Standing `json:"stood,omitzero"`
+	StepAt    time.Time `json:"step_at,omitzero"`  // when a step began last
+	Stalled   *Stalled  `json:"stalled,omitempty"` // nothing happens although there is work; nil: nothing is known of that
+	Stood     Standing  `json:"stood,omitzero"`    // what stood still lately
+}
 
-	// Aside is the plan that the newest PlanStarted replaced; not kept in snapshots.
-	Aside *Plan `json:"-"`
+// FileState is what is known of the files that people edit.
+type FileState struct {
+	Unread []Unreadable `json:"unread,omitempty"` // those that cannot be read now
+	Gone   []Ended      `json:"gone,omitempty"`   // what was done and is in no list any more, the newest last
 }
 
 // FoldVersion counts the changes of what facts add up to that no field of State shows:

@@ -11,6 +11,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/bootstrap"
 	"github.com/ralph-loop/ralph/internal/exit"
+	"github.com/ralph-loop/ralph/internal/notice"
 	"github.com/ralph-loop/ralph/internal/notify"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
@@ -35,14 +36,14 @@ ralph/config.yaml. A running engine uses them by itself; here they are tried.`,
 	cmd.AddCommand(test, &cobra.Command{
 		Use: "sound <name>", Short: "Play a sound: " + soundNames(), Args: cobra.ExactArgs(1),
 		Example: "  ralph notify sound aiComplete",
-		RunE:    func(cmd *cobra.Command, args []string) error { return runNotifySound(cmd, env, ralph.Sound(args[0])) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return runNotifySound(cmd, env, notice.Sound(args[0])) },
 	})
 	return cmd
 }
 
 func soundNames() string {
 	var names []string
-	for _, s := range ralph.Sounds() {
+	for _, s := range notice.Sounds() {
 		names = append(names, string(s))
 	}
 	return strings.Join(names, ", ")
@@ -88,8 +89,8 @@ func printOutcomes(env workspace.Env, results []notify.Outcome) error {
 	return nil
 }
 
-func runNotifySound(cmd *cobra.Command, env workspace.Env, sound ralph.Sound) error {
-	if !slices.Contains(ralph.Sounds(), sound) {
+func runNotifySound(cmd *cobra.Command, env workspace.Env, sound notice.Sound) error {
+	if !slices.Contains(notice.Sounds(), sound) {
 		return &ralph.Refusal{Why: fmt.Sprintf("there is no sound %q", sound), Hint: "there are " + soundNames(), Kind: ralph.ErrUsage}
 	}
 	o, done, err := placeForNotices(env)

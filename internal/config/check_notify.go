@@ -6,15 +6,16 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/notice"
 )
 
 // checkNoticeEvent wants one of the events that people can hear of, by any of its names.
 func checkNoticeEvent(name string) string {
-	if _, ok := ralph.NoticeNamed(name); ok {
+	if _, ok := notice.Named(name); ok {
 		return ""
 	}
 	var names, shown []string
-	for _, e := range ralph.NoticeEvents() {
+	for _, e := range notice.Events() {
 		names = append(append(names, e.Name), e.Also...)
 		shown = append(shown, e.Name)
 	}
@@ -23,11 +24,11 @@ func checkNoticeEvent(name string) string {
 
 // checkSound wants the name of a sound, or a word for silence.
 func checkSound(name string) string {
-	if name == "" || name == "none" || slices.Contains(ralph.Sounds(), ralph.Sound(name)) {
+	if name == "" || name == "none" || slices.Contains(notice.Sounds(), notice.Sound(name)) {
 		return ""
 	}
 	names := []string{"none"}
-	for _, s := range ralph.Sounds() {
+	for _, s := range notice.Sounds() {
 		names = append(names, string(s))
 	}
 	return "is no sound: " + show(name) + meant(name, names, names)
@@ -46,7 +47,7 @@ func meant(name string, names, shown []string) string {
 func sameEvent(events map[string]string) (a, b, event string) {
 	seen := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(events)) {
-		e, _ := ralph.NoticeNamed(name)
+		e, _ := notice.Named(name)
 		if before, twice := seen[e.Name]; twice {
 			return before, name, e.Name
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/follow"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/notice"
 )
 
 // recorder is a sink that keeps what it gets, with the time since its making.
@@ -259,7 +260,7 @@ func TestQueue(t *testing.T) {
 		x := newSounds(r, nil)
 		x.most = 3
 		for i, u := range []Urgency{Info, Needs, Trouble, Info, Needs, Needs, Needs, Trouble} {
-			x.push(fmt.Sprint(i), Message{Sound: ralph.Sound(fmt.Sprint(i, " ", u)), Urgency: u})
+			x.push(fmt.Sprint(i), Message{Sound: notice.Sound(fmt.Sprint(i, " ", u)), Urgency: u})
 		}
 		x.start(func(f ralph.NoticeFailed) { t.Error(f) })
 		x.Close(time.Second)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/notice"
 )
 
 // Message is what goes to a sink: one notice, or several that came together. Its
@@ -23,7 +24,7 @@ type Message struct {
 	Seq        int64           `json:"seq,omitempty"` // of its fact, likewise
 	Notices    []Notice        `json:"notices,omitempty"`
 
-	Sound ralph.Sound `json:"-"` // for the sink that plays sounds
+	Sound notice.Sound `json:"-"` // for the sink that plays sounds
 }
 
 // Text is the message below its title, for people.
@@ -58,7 +59,7 @@ func together(list []Notice, repository string) Message {
 	for i, n := range list {
 		if n.Urgency == Needs {
 			needs++
-			gates = gates && n.Event == ralph.NoticeGate
+			gates = gates && n.Event == notice.Gate
 		}
 		if n.Seq >= m.Seq {
 			m.At, m.Seq = n.At, n.Seq

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/notice"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -23,7 +24,7 @@ const (
 
 // Notice is one thing that a person is told.
 type Notice struct {
-	Event   string          `json:"event"` // a name of ralph.NoticeEvents
+	Event   string          `json:"event"` // a name of notice.Events
 	Title   string          `json:"title"`
 	Body    string          `json:"body"`              // what happened; begins with words of ours
 	Command string          `json:"command,omitempty"` // that answers it
@@ -31,7 +32,7 @@ type Notice struct {
 	At      time.Time       `json:"at"`
 	Seq     int64           `json:"seq,omitempty"` // of its fact: who gets it twice knows it by that
 	Session ralph.SessionID `json:"-"`
-	Sound   ralph.Sound     `json:"-"` // unless the settings have another one for the event
+	Sound   notice.Sound    `json:"-"` // unless the settings have another one for the event
 	// Heard: it is for the ear alone. What a person has just done, and what happens
 	// many times a day, is not worth a message.
 	Heard bool `json:"-"`
@@ -59,7 +60,7 @@ func noticeOf(e ralph.Event, s *ralph.State) (Notice, bool) {
 	switch f := e.Fact.(type) {
 	case ralph.TaskStarted:
 		t := s.Task(f.ID)
-		return heard(ralph.NoticeStepStart), t != nil && t.IsBuild()
+		return heard(notice.StepStart), t != nil && t.IsBuild()
 	case ralph.TaskEnded:
 		return taskEnded(f, s)
 	case ralph.Asked:
@@ -71,7 +72,7 @@ func noticeOf(e ralph.Event, s *ralph.State) (Notice, bool) {
 	case ralph.Landed:
 		return landed(f, s)
 	case ralph.SessionStarted:
-		return heard(ralph.NoticeStarted), true
+		return heard(notice.Started), true
 	case ralph.SessionEnded:
 		return sessionEnded(f, s)
 	}
@@ -82,40 +83,40 @@ func noticeOf(e ralph.Event, s *ralph.State) (Notice, bool) {
 func resilience(e ralph.Event, s *ralph.State) (Notice, bool) {
 	switch f := e.Fact.(type) {
 	case ralph.Retrying:
-		return heard(ralph.NoticeRetrying), true
+		return heard(notice.Retrying), true
 	case ralph.AgentLimited:
 		return limited(f), true
 	case ralph.AgentRetries:
 		return retries(f), true
 	case ralph.AgentSwitched:
-		return heard(ralph.NoticeSwitched), true
+		return heard(notice.Switched), true
 	case ralph.AllLimited: // its pause tells nothing more (X-41)
 		if f.Again { // each minute without a network
 			return Notice{}, false
 		}
 		if words := away(s); words != "" {
 			return withSound(Notice{
-				Event: ralph.NoticeAllLimited, Title: "No agent can be used now", Urgency: Trouble, Command: "ralph resume",
+				Event: notice.AllLimited, Title: "No agent can be used now", Urgency: Trouble, Command: "ralph resume",
 				Body: "The work pauses, nothing counts as failed. " + words + ". `ralph resume` tries them at once.",
 			}), true
 		}
 		return withSound(Notice{
-			Event: ralph.NoticeAllLimited, Title: "Every agent is at its limit", Urgency: Trouble, Command: "ralph resume",
+			Event: notice.AllLimited, Title: "Every agent is at its limit", Urgency: Trouble, Command: "ralph resume",
 			Body: fmt.Sprintf("The work pauses: %s cannot be used before %s. `ralph resume` tries them at once.", strings.Join(f.Agents, ", "), clock(f.Until)),
 		}), true
 	case ralph.ViewUnreadable:
 		return withSound(Notice{
-			Event: ralph.NoticeFile, Title: "A file cannot be read: " + f.File, Urgency: Needs, Command: "ralph status",
+			Event: notice.File, Title: "A file cannot be read: " + f.File, Urgency: Needs, Command: "ralph status",
 			Body: fmt.Sprintf("%s line %d: %s. The work goes on with what it said before.", f.File, f.Line, f.Why),
 		}), true
 	case ralph.Stalled:
 		return withSound(Notice{
-			Event: ralph.NoticeStalled, Title: "The engine has work and does nothing", Urgency: Trouble, Command: "ralph why",
+			Event: notice.Stalled, Title: "The engine has work and does nothing", Urgency: Trouble, Command: "ralph why",
 			Body: f.Words(clock) + ".",
 		}), true
 	case ralph.BudgetWarned:
 		return withSound(Notice{
-			Event: ralph.NoticeBudget, Title: "A budget is nearly used up", Urgency: Trouble, Command: "ralph status", Body: "Budget of the " + f.Scope + ": " + f.Text,
+			Event: notice.Budget, Title: "A budget is nearly used up", Urgency: Trouble, Command: "ralph status", Body: "Budget of the " + f.Scope + ": " + f.Text,
 		}), true
 	}
 	return Notice{}, false
@@ -124,21 +125,21 @@ func resilience(e ralph.Event, s *ralph.State) (Notice, bool) {
 // limited tells of an agent that somebody has to log in to; a limit ends by itself.
 func limited(f ralph.AgentLimited) Notice {
 	if f.Class != ralph.ErrClassAuth || f.Again {
-		return heard(ralph.NoticeLimited)
+		return heard(notice.Limited)
 	}
 	l := ralph.Limit{Agent: f.Agent, Class: f.Class, Login: f.Login}
 	return withSound(Notice{
-		Event: ralph.NoticeLimited, Title: f.Agent + " is not logged in", Urgency: Trouble, Command: f.Login, Body: l.Words(clock),
+		Event: notice.Limited, Title: f.Agent + " is not logged in", Urgency: Trouble, Command: f.Login, Body: l.Words(clock),
 	})
 }
 
 // retries tells of an agent that has lost its connection, at its first try.
 func retries(f ralph.AgentRetries) Notice {
 	if f.Class != ralph.ErrClassNetwork {
-		return heard(ralph.NoticeRetrying)
+		return heard(notice.Retrying)
 	}
 	return withSound(Notice{
-		Event: ralph.NoticeRetrying, Title: f.Agent + " has no connection", Urgency: Trouble, Command: "ralph status",
+		Event: notice.Retrying, Title: f.Agent + " has no connection", Urgency: Trouble, Command: "ralph status",
 		Body: fmt.Sprintf("%s has no connection and tries again: %s", f.Agent, f.Message),
 	})
 }
@@ -156,7 +157,7 @@ func away(s *ralph.State) string {
 
 // withSound gives a notice the sound of its event in the table.
 func withSound(n Notice) Notice {
-	event, _ := ralph.NoticeNamed(n.Event)
+	event, _ := notice.Named(n.Event)
 	n.Sound = event.Sound
 	return n
 }
@@ -171,12 +172,12 @@ func taskEnded(f ralph.TaskEnded, s *ralph.State) (Notice, bool) {
 	}
 	switch f.Status {
 	case ralph.TaskDone:
-		return heard(ralph.NoticeStepDone), true
+		return heard(notice.StepDone), true
 	case ralph.TaskSkipped:
-		return heard(ralph.NoticeStepSkipped), true
+		return heard(notice.StepSkipped), true
 	case ralph.TaskFailed, ralph.TaskTimeout, ralph.TaskBlocked:
 		return withSound(Notice{
-			Event: ralph.NoticeStepFailed, Title: "Task " + string(f.Status) + ": " + t.Name, Urgency: Trouble, Command: recovery(f, s),
+			Event: notice.StepFailed, Title: "Task " + string(f.Status) + ": " + t.Name, Urgency: Trouble, Command: recovery(f, s),
 			Body: fmt.Sprintf("Task %s %s: %s", f.ID, f.Status, f.Why.Text),
 		}), true
 	}
@@ -201,7 +202,7 @@ func asked(g ralph.Gate, s *ralph.State) Notice {
 	if t := s.Task(about); t != nil {
 		name = t.Name
 	}
-	n := Notice{Event: ralph.NoticeGate, Urgency: Needs, Key: gateKey(g.ID)}
+	n := Notice{Event: notice.Gate, Urgency: Needs, Key: gateKey(g.ID)}
 	if !g.Decidable() {
 		n.Title = "An agent asks: " + name
 		n.Body = fmt.Sprintf("Task %s asks: %s", about, g.Text)
@@ -247,18 +248,18 @@ func control(f ralph.Control, by string, s *ralph.State) (Notice, bool) {
 	case f.Want == ralph.WantRun && by == "engine" && away(s) != "": // one more try, each minute
 		return Notice{}, false
 	case f.Want == ralph.WantRun && by == "engine":
-		return withSound(Notice{Event: ralph.NoticeResumed, Title: "The work goes on", Body: "The work goes on: " + cmp.Or(f.Cause, "the pause is over")}), true
+		return withSound(Notice{Event: notice.Resumed, Title: "The work goes on", Body: "The work goes on: " + cmp.Or(f.Cause, "the pause is over")}), true
 	case f.Want == ralph.WantRun:
-		return heard(ralph.NoticeResumed), true
+		return heard(notice.Resumed), true
 	case f.Want != ralph.WantPause || f.From == ralph.PauseLimits: // AllLimited has told of it
 		return Notice{}, false
 	case f.From == ralph.PauseFailures:
 		return withSound(Notice{
-			Event: ralph.NoticePaused, Title: "Paused: too many failures in a row", Urgency: Needs, Command: "ralph resume",
+			Event: notice.Paused, Title: "Paused: too many failures in a row", Urgency: Needs, Command: "ralph resume",
 			Body: "The work is paused: " + cmp.Or(streak(s), f.Cause),
 		}), true
 	}
-	return heard(ralph.NoticePaused), true
+	return heard(notice.Paused), true
 }
 
 // streak names the tasks that failed one after the other (B-063).
@@ -282,7 +283,7 @@ func streak(s *ralph.State) string {
 func jobEnded(f ralph.JobEnded, s *ralph.State) (Notice, bool) {
 	switch f.Status {
 	case ralph.SpecDone:
-		n := Notice{Event: ralph.NoticeSpecDone, Title: "Spec done: " + s.Plan.File, Heard: s.Session.Mode != "agent"}
+		n := Notice{Event: notice.SpecDone, Title: "Spec done: " + s.Plan.File, Heard: s.Session.Mode != "agent"}
 		n.Body = fmt.Sprintf("Spec %s is done, %d of %d tasks", s.Plan.File, s.CountTasks(ralph.TaskDone), len(s.Plan.Tasks))
 		if f.Commit != "" {
 			n.Body += fmt.Sprintf(", commit %.9s", f.Commit)
@@ -290,7 +291,7 @@ func jobEnded(f ralph.JobEnded, s *ralph.State) (Notice, bool) {
 		return withSound(n), true
 	case ralph.SpecFailed:
 		n := withSound(Notice{
-			Event: ralph.NoticeSpecFailed, Title: "Spec failed: " + s.Plan.File, Urgency: Trouble, Command: "ralph status",
+			Event: notice.SpecFailed, Title: "Spec failed: " + s.Plan.File, Urgency: Trouble, Command: "ralph status",
 			Body: fmt.Sprintf("Spec %s failed: %s", s.Plan.File, f.Error),
 		})
 		if failed(s) {
@@ -320,7 +321,7 @@ func landed(f ralph.Landed, s *ralph.State) (Notice, bool) {
 		why = f.Error
 	}
 	return withSound(Notice{
-		Event: ralph.NoticeHeld, Title: "Finished work waits for your checkout", Urgency: Needs, Command: "git status",
+		Event: notice.Held, Title: "Finished work waits for your checkout", Urgency: Needs, Command: "git status",
 		Body: fmt.Sprintf("Finished work is kept on branch %s; %s. Commit or stash that, and it lands by itself.", i.Branch, why),
 	}), true
 }
@@ -338,12 +339,12 @@ func sessionEnded(f ralph.SessionEnded, s *ralph.State) (Notice, bool) {
 	}
 	switch f.Reason {
 	case ralph.ReasonComplete, ralph.ReasonEmpty:
-		n := Notice{Event: ralph.NoticeComplete, Title: "All done", Body: "Done: " + result(s), Command: "ralph report"}
+		n := Notice{Event: notice.Complete, Title: "All done", Body: "Done: " + result(s), Command: "ralph report"}
 		return withSound(n), s.Session.Completed > 0 || s.Session.Count.TasksDone > 0
 	case ralph.ReasonInterrupted, ralph.ReasonDenied: // a person's own word
-		return heard(ralph.NoticeStopped), true
+		return heard(notice.Stopped), true
 	case ralph.ReasonAborted, ralph.ReasonError:
-		n := withSound(Notice{Event: ralph.NoticeAborted, Title: "The work was broken off", Urgency: Trouble, Body: "Ended: " + why, Command: again})
+		n := withSound(Notice{Event: notice.Aborted, Title: "The work was broken off", Urgency: Trouble, Body: "Ended: " + why, Command: again})
 		if f.Task != "" {
 			n.Body += " (" + string(f.Task) + ")"
 			if t := s.Task(f.Task); t != nil && t.IsBuild() && t.Status == ralph.TaskFailed {
@@ -352,7 +353,7 @@ func sessionEnded(f ralph.SessionEnded, s *ralph.State) (Notice, bool) {
 		}
 		return n, true
 	}
-	return withSound(Notice{Event: ralph.NoticeStopped, Title: "The work has ended: " + string(f.Reason), Urgency: Trouble, Body: "Ended: " + why + "; " + result(s), Command: again}), true
+	return withSound(Notice{Event: notice.Stopped, Title: "The work has ended: " + string(f.Reason), Urgency: Trouble, Body: "Ended: " + why + "; " + result(s), Command: again}), true
 }
 
 // result is what came of a session. In autopilot the tasks are what people gave it.

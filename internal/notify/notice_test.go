@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/notice"
 )
 
 // noon is when the events of these tests happen.
@@ -119,7 +120,7 @@ func TestTable(t *testing.T) {
 				} else {
 					got += string(n.Urgency) + ": " + n.Command
 				}
-				if _, known := ralph.NoticeNamed(n.Event); !known || n.Title == "" || n.Key == "" || n.Session != "s-1" || n.At != noon() {
+				if _, known := notice.Named(n.Event); !known || n.Title == "" || n.Key == "" || n.Session != "s-1" || n.At != noon() {
 					t.Errorf("not whole: %+v", n)
 				}
 				if !n.Heard && (n.Body == "" || !strings.ContainsAny(n.Body[:1], "ABCDEFGHIJKLMNOPQRSTUVWXYZ")) {

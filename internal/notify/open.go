@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/notice"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
@@ -52,14 +53,14 @@ func newSpeaker(o Options) *speaker {
 }
 
 // soundsOf brings the settings under the events' own names.
-func soundsOf(events map[string]string) map[string]ralph.Sound {
-	out := map[string]ralph.Sound{}
+func soundsOf(events map[string]string) map[string]notice.Sound {
+	out := map[string]notice.Sound{}
 	for name, sound := range events {
 		if sound == "none" {
 			sound = ""
 		}
-		if e, ok := ralph.NoticeNamed(name); ok {
-			out[e.Name] = ralph.Sound(sound)
+		if e, ok := notice.Named(name); ok {
+			out[e.Name] = notice.Sound(sound)
 		}
 	}
 	return out
@@ -142,7 +143,7 @@ func Try(ctx context.Context, o Options, now time.Time) ([]Outcome, error) {
 	m := together([]Notice{{
 		Event: "test", Title: "A test", Body: "This is a test of the notifications: nothing needs you.", Command: "ralph status", Urgency: Info, At: now,
 	}}, filepath.Base(o.Root))
-	m.Sound = ralph.SoundNotice
+	m.Sound = notice.SoundNotice
 	var out []Outcome
 	if o.Sounds {
 		out = append(out, Play(ctx, o, m.Sound))
@@ -161,7 +162,7 @@ func Try(ctx context.Context, o Options, now time.Time) ([]Outcome, error) {
 }
 
 // Play plays one sound, or says why it cannot.
-func Play(ctx context.Context, o Options, sound ralph.Sound) Outcome {
+func Play(ctx context.Context, o Options, sound notice.Sound) Outcome {
 	player, err := findPlayer(o.Environ)
 	if err == nil {
 		o.Bell = nil

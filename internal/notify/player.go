@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/renameio/v2"
 
-	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/notice"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
@@ -73,7 +73,7 @@ func (p *speaker) Send(ctx context.Context, m Message) error {
 	return err
 }
 
-func (p *speaker) play(ctx context.Context, sound ralph.Sound) error {
+func (p *speaker) play(ctx context.Context, sound notice.Sound) error {
 	if p.player == nil {
 		return errors.New("no player is installed")
 	}
@@ -100,7 +100,7 @@ func (p *speaker) play(ctx context.Context, sound ralph.Sound) error {
 
 // file is the WAV file of a sound, written when it is first needed. The folder's
 // parent is not made: it is gone when a person has removed ralph's state.
-func (p *speaker) file(sound ralph.Sound) (string, error) {
+func (p *speaker) file(sound notice.Sound) (string, error) {
 	path, content := filepath.Join(p.dir, string(sound)+".wav"), wave(sound)
 	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, content) {
 		return path, nil

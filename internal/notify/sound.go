@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/notice"
 )
 
 // The sounds are made here, so that there is nothing to ship and nothing to
@@ -24,26 +24,26 @@ type tone struct {
 }
 
 // score is what a sound is made of.
-func score(sound ralph.Sound) []tone {
+func score(sound notice.Sound) []tone {
 	const ms = time.Millisecond
 	const low, a4, c5, e5, g5, a5, b5, c6 = 233.1, 440, 523.3, 659.3, 784, 880, 987.8, 1046.5
 	switch sound {
-	case ralph.SoundComplete: // a step up
+	case notice.SoundComplete: // a step up
 		return []tone{{0, 160 * ms, e5}, {110 * ms, 280 * ms, a5}}
-	case ralph.SoundError: // a step down
+	case notice.SoundError: // a step down
 		return []tone{{0, 200 * ms, a4}, {150 * ms, 350 * ms, 311.1}}
-	case ralph.SoundDone: // a chord, note by note
+	case notice.SoundDone: // a chord, note by note
 		return []tone{{0, 300 * ms, c5}, {110 * ms, 300 * ms, e5}, {220 * ms, 300 * ms, g5}, {330 * ms, 550 * ms, c6}}
-	case ralph.SoundNotice: // ding, dong
+	case notice.SoundNotice: // ding, dong
 		return []tone{{0, 250 * ms, b5}, {180 * ms, 400 * ms, g5}}
-	case ralph.SoundViolation: // an alarm, but a polite one
+	case notice.SoundViolation: // an alarm, but a polite one
 		return []tone{{0, 180 * ms, a4}, {160 * ms, 180 * ms, low}, {320 * ms, 180 * ms, a4}, {480 * ms, 320 * ms, low}}
 	}
 	return nil
 }
 
 // samples mixes the tones of a sound, from -1 to 1; nil for a sound that is not known.
-func samples(sound ralph.Sound) []float64 {
+func samples(sound notice.Sound) []float64 {
 	var mix []float64
 	for _, t := range score(sound) {
 		from, n := count(t.at), count(t.length)
@@ -75,7 +75,7 @@ func (t tone) sample(i, n int) float64 {
 func count(d time.Duration) int { return int(d * sampleRate / time.Second) }
 
 // wave is a sound as a WAV file: 16 bit, mono.
-func wave(sound ralph.Sound) []byte {
+func wave(sound notice.Sound) []byte {
 	const header, sampleSize = 44, 2
 	mix := samples(sound)
 	size := len(mix) * sampleSize

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/notice"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
@@ -22,8 +23,8 @@ import (
 // clipped, that begins and ends without a click; and no two are alike.
 func TestSounds(t *testing.T) {
 	t.Parallel()
-	seen := map[string]ralph.Sound{}
-	for _, sound := range ralph.Sounds() {
+	seen := map[string]notice.Sound{}
+	for _, sound := range notice.Sounds() {
 		b := wave(sound)
 		if twin, twice := seen[string(b)]; twice {
 			t.Errorf("%s sounds like %s", sound, twin)
@@ -156,7 +157,7 @@ func TestNoPlayer(t *testing.T) {
 	if rings != 1 {
 		t.Errorf("%d rings", rings)
 	}
-	if r := Play(t.Context(), o, ralph.SoundDone); !strings.Contains(r.Error, "install one of pw-play, paplay") {
+	if r := Play(t.Context(), o, notice.SoundDone); !strings.Contains(r.Error, "install one of pw-play, paplay") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -167,7 +168,7 @@ func TestNoState(t *testing.T) {
 	t.Parallel()
 	o, dir := place(t, "exit 0")
 	o.SoundDir = filepath.Join(dir, "gone/sounds")
-	if r := Play(t.Context(), o, ralph.SoundDone); !strings.Contains(r.Error, "folder of the sounds") {
+	if r := Play(t.Context(), o, notice.SoundDone); !strings.Contains(r.Error, "folder of the sounds") {
 		t.Errorf("%+v", r)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "gone")); err == nil {

@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/notice"
 )
 
 // Sounds are heard when something happens, or never: they do not wait for the next start as
 // messages do. See never waits; one goroutine plays what is queued.
 type Sounds struct {
 	sink   Sink
-	events map[string]ralph.Sound // that the settings give, by the event's own name
-	most   int                    // that may wait
+	events map[string]notice.Sound // that the settings give, by the event's own name
+	most   int                     // that may wait
 
 	ctx    context.Context //nolint:containedctx // the life of the goroutine, between start and Close
 	cancel context.CancelFunc
@@ -29,7 +30,7 @@ type Sounds struct {
 	broken bool // the last one was not played, and that was said; used by run alone
 }
 
-func newSounds(sink Sink, events map[string]ralph.Sound) *Sounds {
+func newSounds(sink Sink, events map[string]notice.Sound) *Sounds {
 	return &Sounds{sink: sink, events: events, most: mostSounds, told: map[string]bool{}, wake: make(chan struct{}, 1)}
 }
 

@@ -60,7 +60,7 @@ func TestUnattendedDeadlines(t *testing.T) {
 		t.Errorf("a merge expires at %s", got)
 	}
 	g := &ralph.Gate{ID: "g-1", Kind: ralph.GateApproval, Task: "t-1", AskedAt: now, Deadline: now, InTurn: true, Text: "run make"}
-	s := &ralph.State{Gates: []*ralph.Gate{g}}
+	s := &ralph.State{ApprovalState: ralph.ApprovalState{Gates: []*ralph.Gate{g}}}
 	s.Plan.Tasks = []*ralph.Task{{ID: "t-1", Status: ralph.TaskActive}}
 	facts, reply := policy.Unanswered(s, g, c, now)
 	if len(facts) != 1 || reply.Allow || reply.Stop || reply.Text != "nobody is there to answer (--unattended): it is not allowed; go on without it" {

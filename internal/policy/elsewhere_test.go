@@ -36,7 +36,7 @@ func TestCommitInACheckoutThatIsElsewhere(t *testing.T) {
 			if only {
 				tt.run.Last = &ralph.TurnEnded{Exit: ralph.ExitOK, Signal: ralph.Signal{Kind: ralph.SignalComplete}}
 			}
-			s := &ralph.State{Job: &ralph.Job{}, Gates: tt.gates, Session: ralph.Session{ID: "s", Want: tt.want}}
+			s := &ralph.State{Job: &ralph.Job{}, ApprovalState: ralph.ApprovalState{Gates: tt.gates}, Session: ralph.Session{ID: "s", Want: tt.want}}
 			task := &ralph.Task{ID: "x", Kind: kind, Status: ralph.TaskActive, Run: tt.run}
 			if only {
 				s.Plan.Tasks = []*ralph.Task{task}

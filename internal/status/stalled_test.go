@@ -20,9 +20,9 @@ func TestStallIsRedacted(t *testing.T) {
 	task.Run.Reason, task.Run.StepError = secret, secret
 	s := &ralph.State{
 		Seq: 42, Plan: ralph.Plan{File: secret, Tasks: []*ralph.Task{task}}, Job: &ralph.Job{ID: "j-1", File: secret},
-		Gates:   []*ralph.Gate{{ID: "g-1", Kind: "question", Text: secret, Detail: secret}},
-		Limits:  []ralph.Limit{{Agent: "claude", Message: secret, Until: at}},
-		Session: ralph.Session{ID: "s-1", Mode: "agent", Cause: secret, Config: json.RawMessage(`"` + secret + `"`), Host: secret},
+		ApprovalState: ralph.ApprovalState{Gates: []*ralph.Gate{{ID: "g-1", Kind: "question", Text: secret, Detail: secret}}},
+		Limits:        []ralph.Limit{{Agent: "claude", Message: secret, Until: at}},
+		Session:       ralph.Session{ID: "s-1", Mode: "agent", Cause: secret, Config: json.RawMessage(`"` + secret + `"`), Host: secret},
 	}
 	f := ralph.Stalled{Since: at, Active: []ralph.TaskID{"t-1"}, Ready: []ralph.TaskID{"t-2", "t-3"}, Why: secret, Report: ralph.StallReport(42)}
 	b, err := json.Marshal(status.NewStallReport(s, f, []string{"task.started", "stalled"}, "1.2.3"))

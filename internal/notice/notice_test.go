@@ -1,9 +1,9 @@
-package ralph_test
+package notice_test
 
 import (
 	"testing"
 
-	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/notice"
 )
 
 // a notice is set by any name that its event goes by.
@@ -15,12 +15,12 @@ func TestNoticeNamed(t *testing.T) {
 		"engine:paused": "paused", "RESUME": "resumed", "agents.limited": "all-limited", "engine:stopped": "stopped", "needs-human": "gate",
 		"iteration:completed": "", "turn.ended": "", "nothing": "", "": "", "autopilot:": "",
 	} {
-		if got, ok := ralph.NoticeNamed(name); got.Name != want || ok != (want != "") {
+		if got, ok := notice.Named(name); got.Name != want || ok != (want != "") {
 			t.Errorf("%s is %q, want %q", name, got.Name, want)
 		}
 	}
-	for _, e := range ralph.NoticeEvents() {
-		if got, ok := ralph.NoticeNamed(e.Name); !ok || got.Name != e.Name {
+	for _, e := range notice.Events() {
+		if got, ok := notice.Named(e.Name); !ok || got.Name != e.Name {
 			t.Errorf("%s is %q", e.Name, got.Name)
 		}
 	}
