@@ -81,17 +81,17 @@ func packageComments(files []*file) (out []string) {
 
 // sizes limits files to 600 lines and functions to 100, tests too.
 func sizes(f *file) (out []string) {
-	const mostFile, mostFunc = 600, 100
-	if n := f.fset.File(f.ast.FileStart).LineCount(); n > mostFile {
-		out = append(out, f.at(f.ast.Name, "long file", "%d lines, at most %d: split it by noun or by decision", n, mostFile))
+	const maxFile, maxFunc = 600, 100
+	if n := f.fset.File(f.ast.FileStart).LineCount(); n > maxFile {
+		out = append(out, f.at(f.ast.Name, "long file", "%d lines, at most %d: split it by noun or by decision", n, maxFile))
 	}
 	for _, d := range f.ast.Decls {
 		fn, ok := d.(*ast.FuncDecl)
 		if !ok {
 			continue
 		}
-		if n := f.fset.Position(fn.End()).Line - f.fset.Position(fn.Pos()).Line + 1; n > mostFunc {
-			out = append(out, f.at(fn, "long function", "%s has %d lines, at most %d: split it", fn.Name.Name, n, mostFunc))
+		if n := f.fset.Position(fn.End()).Line - f.fset.Position(fn.Pos()).Line + 1; n > maxFunc {
+			out = append(out, f.at(fn, "long function", "%s has %d lines, at most %d: split it", fn.Name.Name, n, maxFunc))
 		}
 	}
 	return out

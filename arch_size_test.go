@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// mostLines is how large a package of hand-written code may grow, tests and generated
+// maxLines is how large a package of hand-written code may grow, tests and generated
 // files apart: one that a newcomer can read in a day.
-const mostLines = 3000
+const maxLines = 3000
 
-// larger are packages above mostLines, with the most that each may have: only less is
+// larger are packages above maxLines, with the most that each may have: only less is
 // better. Above all that is a reason to split, below it a reason to lower the number.
 func larger() map[string]struct {
 	most int
@@ -47,10 +47,10 @@ func TestPackageSizes(t *testing.T) {
 		lines[f.pkg] += f.fset.File(f.ast.Pos()).LineCount()
 	}
 	for pkg, n := range lines {
-		most, why := mostLines, "split it, or say in larger() why not"
+		most, why := maxLines, "split it, or say in larger() why not"
 		if x, ok := larger()[pkg]; ok {
 			most, why = x.most, "it may only shrink: "+x.why
-			if n <= mostLines {
+			if n <= maxLines {
 				t.Errorf("%s has %d lines: take it out of larger()", pkg, n)
 			}
 		}

@@ -72,20 +72,20 @@ func (c *Checkout) ByChecks(path string) bool {
 	return slices.ContainsFunc(c.Left, func(l LeftFile) bool { return l.Path == path && l.ByChecks })
 }
 
-// mostWritten bounds what is remembered of the files that checks write.
-const mostWritten = 200
+// maxWritten bounds what is remembered of the files that checks write.
+const maxWritten = 200
 
 // written folds tracked files that checks changed where nobody else was at work.
 func (s *State) written(list []string) {
 	for _, f := range list {
-		if !slices.Contains(s.Written, f) && len(s.Written) < mostWritten {
+		if !slices.Contains(s.Written, f) && len(s.Written) < maxWritten {
 			s.Written = append(slices.Clone(s.Written), f)
 		}
 	}
 }
 
-// mostTheirs bounds what is remembered of the settings that others changed.
-const mostTheirs = 500
+// maxTheirs bounds what is remembered of the settings that others changed.
+const maxTheirs = 500
 
 // theirs folds settings that others have changed.
 func (s *State) theirs(list []LeftFile) {
@@ -93,7 +93,7 @@ func (s *State) theirs(list []LeftFile) {
 		s.Theirs = slices.DeleteFunc(slices.Clone(s.Theirs), func(l LeftFile) bool { return l.Path == f.Path })
 		s.Theirs = append(s.Theirs, LeftFile{Path: f.Path, Now: f.Now})
 	}
-	s.Theirs = s.Theirs[max(0, len(s.Theirs)-mostTheirs):]
+	s.Theirs = s.Theirs[max(0, len(s.Theirs)-maxTheirs):]
 }
 
 // made folds commits of ralph's own side.

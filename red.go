@@ -83,8 +83,8 @@ type PassedOver struct {
 // Words name the check with the tests that failed.
 func (p PassedOver) Words() string { return RedCheck{Name: p.Check, Failed: p.Failed}.Words() }
 
-// mostNames is how many failed tests are named in one line.
-const mostNames = 3
+// maxNames is how many failed tests are named in one line.
+const maxNames = 3
 
 // Words name the check with the tests that failed: "go test ./... (TestA, TestB)".
 func (r RedCheck) Words() string {
@@ -96,9 +96,9 @@ func (r RedCheck) Words() string {
 		return r.Name
 	}
 	more := ""
-	if len(names) > mostNames {
-		more = fmt.Sprintf(" and %d more", len(names)-mostNames)
-		names = names[:mostNames]
+	if len(names) > maxNames {
+		more = fmt.Sprintf(" and %d more", len(names)-maxNames)
+		names = names[:maxNames]
 	}
 	return r.Name + " (" + strings.Join(names, ", ") + more + ")"
 }
@@ -193,8 +193,8 @@ func (s *State) RedBefore(t *Task, f *ChecksRan) bool {
 	return !slices.ContainsFunc(f.Results, func(r GateResult) bool { return f.Counts(r) && !SameWay(b.Reds, r) })
 }
 
-// mostBaselines bounds what is remembered: bases of tasks at work are recent.
-const mostBaselines = 32
+// maxBaselines bounds what is remembered: bases of tasks at work are recent.
+const maxBaselines = 32
 
 // keepBaseline keeps what the checks said, in the place of what they said of it before.
 func (s *State) keepBaseline(b Baselined) {
@@ -202,7 +202,7 @@ func (s *State) keepBaseline(b Baselined) {
 		return b.Commit != "" && x.Commit == b.Commit || b.Commit == "" && x.Commit == "" && x.Tree == b.Tree
 	}
 	list := append(slices.DeleteFunc(slices.Clone(s.Baselines), same), b)
-	s.Baselines = list[max(0, len(list)-mostBaselines):]
+	s.Baselines = list[max(0, len(list)-maxBaselines):]
 }
 
 // alertBaseline marks that a session's notice of what was red before is out.

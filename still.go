@@ -69,9 +69,9 @@ type Standing struct {
 }
 
 const (
-	mostStill  = 120
-	mostWorked = 400
-	mostQuiet  = 12
+	maxStill  = 120
+	maxWorked = 400
+	maxQuiet  = 12
 	// sleepAtLeast is how much longer than its step a silence must last to be a sleep.
 	sleepAtLeast = 2 * time.Minute
 )
@@ -82,7 +82,7 @@ func (s *State) stand(e Event) {
 	x := &s.Stood
 	if s.Session.Live() && e.At.Sub(s.At) >= sleepAtLeast && !s.At.IsZero() {
 		x.Quiet = append(slices.Clone(x.Quiet), Period{s.At, e.At})
-		x.Quiet = x.Quiet[max(0, len(x.Quiet)-mostQuiet):]
+		x.Quiet = x.Quiet[max(0, len(x.Quiet)-maxQuiet):]
 	}
 	switch f := e.Fact.(type) {
 	case SessionStarted:
@@ -100,7 +100,7 @@ func (s *State) stand(e Event) {
 		s.standByControl(f, e.At)
 	case AgentRetries:
 		x.Own = append(slices.Clone(x.Own), Still{Agent: f.Agent, From: e.At, Kind: kindOfClass(f.Class)})
-		x.Own = x.Own[max(0, len(x.Own)-mostQuiet):]
+		x.Own = x.Own[max(0, len(x.Own)-maxQuiet):]
 	case AgentLimited:
 		s.standByLimit(f, e.At)
 	case Retrying:
@@ -313,7 +313,7 @@ func (x *Standing) open(y Still) {
 	x.Last++
 	y.N = x.Last
 	list := append(slices.Clone(x.List), y)
-	x.List = list[max(0, len(list)-mostStill):]
+	x.List = list[max(0, len(list)-maxStill):]
 }
 
 // edit changes what lasts, on a copy of the list: a clone of the state may share it.
@@ -367,7 +367,7 @@ func (x *Standing) worked(list []Period) {
 		return
 	}
 	x.Worked = Union(append(slices.Clone(x.Worked), list...))
-	for len(x.Worked) > 0 && (len(x.Worked) > mostWorked || x.Worked[0].To.Before(x.List[0].From)) {
+	for len(x.Worked) > 0 && (len(x.Worked) > maxWorked || x.Worked[0].To.Before(x.List[0].From)) {
 		x.Worked = x.Worked[1:]
 	}
 }

@@ -128,8 +128,8 @@ type Ended struct {
 	Name string `json:"name"` // a task's name or a spec's file: people use ids again
 }
 
-// mostEnded is how many of them are remembered, the newest.
-const mostEnded = 500
+// maxEnded is how many of them are remembered, the newest.
+const maxEnded = 500
 
 // remember notes a task or a spec that is done and leaves the state.
 func (s *State) remember(t *Task, x *Spec) {
@@ -143,7 +143,7 @@ func (s *State) remember(t *Task, x *Spec) {
 		return
 	}
 	gone := append(slices.Clone(s.Gone), done)
-	s.Gone = gone[max(0, len(gone)-mostEnded):]
+	s.Gone = gone[max(0, len(gone)-maxEnded):]
 }
 
 // AddedByFile is a task whose line is new in the file, as it goes into the plan: one

@@ -173,8 +173,8 @@ func stop(ctx context.Context, t *trial) {
 	t.exit(o, ralph.ExitUser)
 }
 
-// mostFlooded is how much memory a flood may hold, in bytes: less than it says.
-const mostFlooded = 64 << 20
+// maxFlooded is how much memory a flood may hold, in bytes: less than it says.
+const maxFlooded = 64 << 20
 
 func flood(ctx context.Context, t *trial) {
 	var said, peak uint64
@@ -190,7 +190,7 @@ func flood(ctx context.Context, t *trial) {
 	res, err := d.Turn(ctx, in, ralph.TurnHooks{Event: ralph.HearWords(func(w ralph.Words) {
 		said += uint64(len(w.Text))
 		if n++; n%200 == 0 {
-			if runtime.ReadMemStats(&mem); mem.HeapAlloc > mostFlooded {
+			if runtime.ReadMemStats(&mem); mem.HeapAlloc > maxFlooded {
 				runtime.GC() // what is garbage, of others in this process as well, is not held
 				runtime.ReadMemStats(&mem)
 			}
@@ -207,7 +207,7 @@ func flood(ctx context.Context, t *trial) {
 	if len(res.Text) > 1<<20 {
 		t.fail("the final message has %d bytes", len(res.Text))
 	}
-	if peak > mostFlooded {
+	if peak > maxFlooded {
 		t.fail("the heap reached %d MiB", peak>>20)
 	}
 	t.note("heap at most %d MiB", peak>>20)

@@ -178,8 +178,8 @@ func (g *ground) path(base, p string, write bool, allow []string) (string, error
 	return "", fmt.Errorf("%s is outside the work tree", p)
 }
 
-// mostMatches bounds what a pattern is followed to.
-const mostMatches = 2000
+// maxMatches bounds what a pattern is followed to.
+const maxMatches = 2000
 
 // matches are the paths that a pattern may match, relative ones below base: those that
 // it does and some more.
@@ -212,7 +212,7 @@ func (g *ground) matches(base string, pattern word) ([]string, error) {
 				dir = base + "/" + at
 			}
 			names := g.names(g.real(dir))
-			if looked += len(names); looked > mostMatches {
+			if looked += len(names); looked > maxMatches {
 				return nil, errors.New("a pattern that may match too much")
 			}
 			for _, name := range names {

@@ -153,7 +153,7 @@ func simple(check string) [][]string {
 // program gets it. Calls of which that is not known are left out, and all of what is too
 // long or no shell.
 func SimpleCommands(command string) [][]string {
-	if len(command) > mostShell {
+	if len(command) > maxShell {
 		return nil
 	}
 	var all [][]string

@@ -98,8 +98,8 @@ func removesInside(words []string, dir string, g *ground) bool {
 	return j.removes(args) == nil
 }
 
-// mostWrapped bounds programs that start another one.
-const mostWrapped = 4
+// maxWrapped bounds programs that start another one.
+const maxWrapped = 4
 
 // programWords are those of a command's words that say what is done: its program, and the
 // script or target that it is to run. Further words are files, tests, values. known is false
@@ -108,7 +108,7 @@ func programWords(words []string, depth int) (said []string, known bool) {
 	for depth == 0 && len(words) > 0 && assigns.MatchString(words[0]) {
 		words = words[1:] // what a variable says is no word of the program
 	}
-	if len(words) == 0 || depth > mostWrapped {
+	if len(words) == 0 || depth > maxWrapped {
 		return nil, false
 	}
 	name := path.Base(words[0])

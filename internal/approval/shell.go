@@ -15,8 +15,8 @@ import (
 // substitution, no variable, no construct beyond pipes, lists and groups. What is not
 // known is not cleared; an agent loses nothing by that but a moment.
 
-// mostShell bounds what is parsed: nobody reads longer commands either.
-const mostShell = 16 << 10
+// maxShell bounds what is parsed: nobody reads longer commands either.
+const maxShell = 16 << 10
 
 // judge goes through one command.
 type judge struct {
@@ -32,7 +32,7 @@ var errHidden = errors.New("a substitution or variable may hide a command")
 
 // command judges shell text: nil when it is cleared.
 func (j *judge) command(text string) error {
-	if len(text) > mostShell || strings.ContainsRune(text, 0) {
+	if len(text) > maxShell || strings.ContainsRune(text, 0) {
 		return errors.New("the command is too long to judge")
 	}
 	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
@@ -344,8 +344,8 @@ func (j *judge) allowed(args []word) string {
 	return ""
 }
 
-// mostDirs bounds where the shell may be; who changes folders more often is asked.
-const mostDirs = 8
+// maxDirs bounds where the shell may be; who changes folders more often is asked.
+const maxDirs = 8
 
 // cd adds where the shell may be from here on. It stays where it was as well: the cd
 // may have been in a branch, or a subshell, that is over.
@@ -353,7 +353,7 @@ func (j *judge) cd(args []word) error {
 	if len(args) != 1 || args[0].globs() || args[0] == "-" || strings.HasPrefix(string(args[0]), "-") || args[0] == "" {
 		return errors.New("cd to somewhere that is not known")
 	}
-	if len(j.dirs) >= mostDirs {
+	if len(j.dirs) >= maxDirs {
 		return errors.New("too many folders")
 	}
 	to := args[0].text()

@@ -19,13 +19,13 @@ import (
 // longestSocket is the longest path that a socket may have on every system.
 const longestSocket = 100
 
-// mostOpen is how many processes of a turn are heard at once: more get an end instead of an
+// maxOpen is how many processes of a turn are heard at once: more get an end instead of an
 // answer, so that no agent takes the files of the engine. saySoon is how long one may take
 // to say what it wants.
 const (
-	mostOpen = 256
-	saySoon  = 30 * time.Second
-	again    = 50 * time.Millisecond // after an accept that failed
+	maxOpen = 256
+	saySoon = 30 * time.Second
+	again   = 50 * time.Millisecond // after an accept that failed
 )
 
 // Line is the listening end of one turn.
@@ -47,7 +47,7 @@ func Listen(ctx context.Context, t Turn) (*Line, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the turn's socket: %w", err)
 	}
-	l := &Line{dir: dir, nonce: rand.Text(), turn: t, places: make(chan struct{}, mostOpen)}
+	l := &Line{dir: dir, nonce: rand.Text(), turn: t, places: make(chan struct{}, maxOpen)}
 	if l.listener, err = (&net.ListenConfig{}).Listen(ctx, "unix", l.socket()); err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, fmt.Errorf("make the turn's socket: %w", err)

@@ -20,8 +20,8 @@ type piece struct {
 	x0, x1   float64
 }
 
-// mostFolds bounds the folds: a report of a year of sessions is drawn as one piece.
-const mostFolds = 24
+// maxFolds bounds the folds: a report of a year of sessions is drawn as one piece.
+const maxFolds = 24
 
 // NewAxis draws the time in which there is work. A gap longer than a tenth of it is
 // a fold of fixed width.
@@ -40,7 +40,7 @@ func NewAxis(spans []Span, from, to time.Time) Axis {
 		}
 		joined = append(joined, s)
 	}
-	if len(joined) > mostFolds {
+	if len(joined) > maxFolds {
 		joined = []piece{{from: busy[0].from, to: busy[len(busy)-1].to}}
 	}
 	const fold = 1.2

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// mostHookBlocks is how often a session is kept from ending over one task. claude
+	// maxHookBlocks is how often a session is kept from ending over one task. claude
 	// itself gives up after eight in a row, with an empty answer.
-	mostHookBlocks = 3
-	notes          = "ralph/.state/hooks"
+	maxHookBlocks = 3
+	notes         = "ralph/.state/hooks"
 )
 
 // Stop answers a Stop hook, when it is of the session it is for. Whatever goes wrong
@@ -76,8 +76,8 @@ func hookStop(env workspace.Env, in Input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n > mostHookBlocks {
-		return nil, fmt.Errorf("%s was asked for %d times: the session may end", next.ID, mostHookBlocks)
+	if n > maxHookBlocks {
+		return nil, fmt.Errorf("%s was asked for %d times: the session may end", next.ID, maxHookBlocks)
 	}
 	return map[string]string{"decision": "block", "reason": nextWords(next, len(ready))}, nil
 }

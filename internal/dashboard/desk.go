@@ -35,8 +35,8 @@ type around struct {
 // aroundEvery is how often the dashboard looks at files that are no facts.
 const aroundEvery = 2 * time.Second
 
-// mostSpecs bounds the specs that a form offers.
-const mostSpecs = 200
+// maxSpecs bounds the specs that a form offers.
+const maxSpecs = 200
 
 // World is what decides beside the state which actions are offered.
 func (d *Backend) World() action.World {
@@ -64,7 +64,7 @@ func specFiles(root string) []string {
 	}
 	var out []string
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".md") && !e.IsDir() && len(out) < mostSpecs {
+		if strings.HasSuffix(e.Name(), ".md") && !e.IsDir() && len(out) < maxSpecs {
 			out = append(out, e.Name())
 		}
 	}
@@ -126,8 +126,8 @@ func (d *Backend) SpecFile(name, text string) (string, error) {
 // startLimit is how long a start may take until the engine holds its lock.
 const startLimit = 60 * time.Second
 
-// mostSaid bounds what of an engine's output a failed start is told by.
-const mostSaid = 4 << 10
+// maxSaid bounds what of an engine's output a failed start is told by.
+const maxSaid = 4 << 10
 
 // Start starts an engine of this very program, in a session of its own: it outlives the
 // dashboard. It returns when the engine holds the lock, or with its words when it
@@ -168,7 +168,7 @@ func (d *Backend) Start(ctx context.Context, s action.Start) (string, error) {
 // startEnded says what became of an engine that has ended at once: it may have had
 // nothing to do.
 func (d *Backend) startEnded(engine *proc.Detached, s action.Start, name string) (string, error) {
-	said := tail(filepath.Join(d.root, name), mostSaid)
+	said := tail(filepath.Join(d.root, name), maxSaid)
 	if engine.Code() == exit.OK {
 		return fmt.Sprintf("%s has ended already. It said: %s", s.Mode, said), nil
 	}

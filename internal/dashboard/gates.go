@@ -38,7 +38,7 @@ type lookedUp struct {
 const (
 	// A look is good so long, while nothing is recorded of the task and while something is.
 	lookGood, lookStale = 10 * time.Second, 2 * time.Second
-	mostLooked          = 100
+	maxLooked           = 100
 )
 
 // NewGateFiles returns what the pages of gates read.
@@ -62,7 +62,7 @@ func (f *gateFiles) Detail(ctx context.Context, s *ralph.State, g *ralph.Gate) r
 	if d.Patch != "" {
 		d.Diff, d.DiffCut = readPart(filepath.Join(f.root, d.Patch), MostDiff)
 	}
-	if len(f.last) >= mostLooked {
+	if len(f.last) >= maxLooked {
 		clear(f.last)
 	}
 	f.last[g.ID] = lookedUp{d, task, time.Now()}

@@ -28,8 +28,8 @@ var (
 	recordName = lazyregexp.New(`^([0-9]{1,9})(?:\.([0-9]{1,6}))?$`)
 )
 
-// mostRecords bounds how many turns of a task are listed: the newest.
-const mostRecords = 500
+// maxRecords bounds how many turns of a task are listed: the newest.
+const maxRecords = 500
 
 func (f turnFiles) open(id ralph.TaskID) (*os.Root, error) {
 	if !recordTask.MatchString(string(id)) || strings.Contains(string(id), "..") {
@@ -71,7 +71,7 @@ func (f turnFiles) List(id ralph.TaskID) ([]web.TurnRecord, error) {
 		}
 		return a.Try - b.Try
 	})
-	return out[max(0, len(out)-mostRecords):], nil
+	return out[max(0, len(out)-maxRecords):], nil
 }
 
 // Open opens a file of a turn, or with the record "" one of the whole task.

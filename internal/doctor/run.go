@@ -199,13 +199,13 @@ func (x *examination) green(r ralph.GateResult) {
 	x.attach(r)
 }
 
-// mostFailing are named of the tests that failed; --json has all.
-const mostFailing = 10
+// maxFailing are named of the tests that failed; --json has all.
+const maxFailing = 10
 
 func (x *examination) red(r ralph.GateResult, fix string) {
 	saw := fmt.Sprintf("%s is red (%s), %s", r.Name, r.WhyRed(), took(r.Took))
 	if len(r.Failed) > 0 {
-		saw += "\n                   failed: " + text.List(r.Failed, mostFailing)
+		saw += "\n                   failed: " + text.List(r.Failed, maxFailing)
 	}
 	x.problem("run", text.Visible(saw), fix)
 	x.attach(r)

@@ -65,7 +65,7 @@ func (x *examination) proveSandbox(ctx context.Context, env workspace.Env, root 
 func (x *examination) proveHidden(ctx context.Context, procs *proc.Runner, hidden, environ []string) {
 	var tried []string
 	for _, p := range hidden {
-		if file := someFile(p); file != "" && len(tried) < mostTried {
+		if file := someFile(p); file != "" && len(tried) < maxTried {
 			tried = append(tried, file)
 		}
 	}
@@ -90,15 +90,15 @@ func (x *examination) proveHidden(ctx context.Context, procs *proc.Runner, hidde
 	}
 }
 
-// mostTried is how many hidden paths are tried to be read: they are arguments of a program.
-const mostTried = 500
+// maxTried is how many hidden paths are tried to be read: they are arguments of a program.
+const maxTried = 500
 
 // someFile is a path that has something to read, or the first such file in a folder and
 // those in it; "" for none.
 func someFile(path string) string {
 	found, looked := "", 0
 	_ = filepath.WalkDir(path, func(p string, e fs.DirEntry, err error) error {
-		if looked++; err != nil || looked > mostTried {
+		if looked++; err != nil || looked > maxTried {
 			return fs.SkipDir
 		}
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && info.Size() > 0 {

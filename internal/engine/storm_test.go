@@ -203,8 +203,8 @@ func (x storm) turn(c ralphtest.Call, begin time.Time) []ralph.Fact {
 
 var errFlood = errors.New("facts without end: the engine goes in circles")
 
-// mostFacts is far above what any of these runs needs.
-const mostFacts = 6000
+// maxFacts is far above what any of these runs needs.
+const maxFacts = 6000
 
 // play runs engines until one comes to its own end.
 func (x storm) play(t *testing.T) (*world, error) {
@@ -230,7 +230,7 @@ func (x storm) play(t *testing.T) (*world, error) {
 	}
 	acts := x.Acts
 	for session := 0; session < 20; session++ {
-		w.mem.CutAfter(mostFacts, errFlood)
+		w.mem.CutAfter(maxFacts, errFlood)
 		w.start()
 		if x.Die > 0 && session == 0 {
 			w.mem.CutAfter(x.Die, errDied)

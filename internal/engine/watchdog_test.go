@@ -106,13 +106,13 @@ func (h *counting) Go(work func(engine.Host) error) {
 
 func (h *counting) Snapshot() (*ralph.State, time.Time) {
 	s, now := h.Local.Snapshot()
-	if h.starts > mostStarts {
+	if h.starts > maxStarts {
 		s.Session.Ended = ralph.ReasonError // of this look alone: the loop ends
 	}
 	return s, now
 }
 
-const mostStarts = 2000
+const maxStarts = 2000
 
 // edits is a random run with somebody who edits plan.jsonl and inbox.jsonl beside it, and
 // gives commands.
@@ -279,7 +279,7 @@ func (x edits) play(t *testing.T) (problem string) {
 		if closed := host.Close(); err == nil {
 			err = closed
 		}
-		if host.starts > mostStarts {
+		if host.starts > maxStarts {
 			var at []string
 			for t := range w.mem.State().Work() {
 				at = append(at, fmt.Sprintf("%s %s %s", t.ID, t.Kind, t.Status))

@@ -81,8 +81,8 @@ func checkBranch(branch string) error {
 // errRaced is that somebody committed while ralph did: its commit was taken back.
 var errRaced = errors.New("somebody committed at the same moment")
 
-// mostRaces is how often a commit is tried that somebody else's came before.
-const mostRaces = 5
+// maxRaces is how often a commit is tried that somebody else's came before.
+const maxRaces = 5
 
 // Commit makes one commit of everything in the work tree (D-046, D-068),
 // without ralph's own files and in.Left, also when nothing changed (D-071). Hooks and
@@ -99,14 +99,14 @@ func (r *Repo) Commit(ctx context.Context, in CommitInput) (Commit, error) {
 	if err != nil {
 		return Commit{}, fmt.Errorf("commit: %w", err)
 	}
-	for range mostRaces {
+	for range maxRaces {
 		c, err := r.commitOnce(ctx, in, line)
 		if !errors.Is(err, errRaced) {
 			return c, err
 		}
 		in.Fresh = false // should ralph's own not have been taken back, it is found
 	}
-	return Commit{}, fmt.Errorf("commit: %w, %d times", errRaced, mostRaces)
+	return Commit{}, fmt.Errorf("commit: %w, %d times", errRaced, maxRaces)
 }
 
 func (r *Repo) commitOnce(ctx context.Context, in CommitInput, line string) (Commit, error) {

@@ -50,8 +50,8 @@ func stderrOf(err error) string {
 	return ""
 }
 
-// mostHook is how much of what a hook says is kept, in bytes, its end.
-const mostHook = 32 << 10
+// maxHook is how much of what a hook says is kept, in bytes, its end.
+const maxHook = 32 << 10
 
 // HookSaid is what a hook said that refused a commit; ok is false for any other error:
 // git's own failures have other exit codes.
@@ -65,7 +65,7 @@ func HookSaid(err error) (said string, ok bool) {
 		return "", false
 	}
 	said = strings.TrimSpace(e.Stderr)
-	if cut := len(said) - mostHook; cut > 0 {
+	if cut := len(said) - maxHook; cut > 0 {
 		said = "..." + said[cut:]
 	}
 	if said == "" {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	mostSince = 1000 // commits since the work began that are looked at
-	mostKept  = 20   // of them that are named
+	maxSince = 1000 // commits since the work began that are looked at
+	maxKept  = 20   // of them that are named
 )
 
 // since says what stands between the commit on which work began and HEAD.
@@ -71,7 +71,7 @@ func (r *Repo) since(ctx context.Context, base, head string, agents Agents) (sin
 		case slices.Contains(s.folded, c.Commit):
 		case c.mine:
 			s.apart = append(s.apart, c.Commit)
-		case len(s.kept) < mostKept:
+		case len(s.kept) < maxKept:
 			s.kept = append(s.kept, c.OtherCommit)
 		default:
 			s.more++
@@ -93,11 +93,11 @@ func (r *Repo) since(ctx context.Context, base, head string, agents Agents) (sin
 	return s, err
 }
 
-// between lists the commits of base..head, newest first, at most mostSince.
+// between lists the commits of base..head, newest first, at most maxSince.
 func (r *Repo) between(ctx context.Context, base, head string, mine []string) ([]logged, error) {
 	out, err := r.git(ctx, call{
 		args: []string{
-			"log", "-z", "--topo-order", "--no-show-signature", "--no-color", "--no-mailmap", fmt.Sprintf("--max-count=%d", mostSince),
+			"log", "-z", "--topo-order", "--no-show-signature", "--no-color", "--no-mailmap", fmt.Sprintf("--max-count=%d", maxSince),
 			"--format=%H%n%P%n%an%n%s", base + ".." + head,
 		},
 		conf: []string{"i18n.logOutputEncoding=UTF-8"},

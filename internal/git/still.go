@@ -28,12 +28,12 @@ const (
 	// tick is more than the clock of a file system takes for a step: of a file that is
 	// younger, a later change may show nowhere but in its content.
 	tick = 50 * time.Millisecond
-	// mostRead bounds the files whose content is read because they are that young.
-	mostRead      = 64
-	mostReadBytes = 1 << 20
-	// mostBare is how many folders without a tracked file are looked at. Where there are
+	// maxRead bounds the files whose content is read because they are that young.
+	maxRead      = 64
+	maxReadBytes = 1 << 20
+	// maxBare is how many folders without a tracked file are looked at. Where there are
 	// more, git is asked which of them it ignores.
-	mostBare = 1000
+	maxBare = 1000
 )
 
 // instant is a time as the file system has it.
@@ -177,7 +177,7 @@ func (r *Repo) looks(ctx context.Context, idLen int) *look {
 	if l.rules = l.ignoring(); l.rules != r.still.rules {
 		l.still, r.still.ignored, r.still.asked = false, nil, false
 	}
-	for l.walkAll(); l.bare > mostBare; l.walkAll() {
+	for l.walkAll(); l.bare > maxBare; l.walkAll() {
 		if r.still.asked {
 			r.still = still{off: true}
 			return nil
@@ -204,7 +204,7 @@ func (l *look) walk(dir string) {
 	if !l.index.folders[dir] {
 		l.bare++
 	}
-	if l.bare > mostBare {
+	if l.bare > maxBare {
 		return
 	}
 	was := l.r.still.folders[dir]
@@ -267,7 +267,7 @@ func (l *look) same(path string, entry stamp, id []byte) bool {
 	if entry.same(now) && (now.changed.before(l.r.still.began) || l.r.still.known[path] == now) {
 		return true
 	}
-	if l.read++; l.read > mostRead || now.size > mostReadBytes || !l.holds(path, now, id) {
+	if l.read++; l.read > maxRead || now.size > maxReadBytes || !l.holds(path, now, id) {
 		return false
 	}
 	if entry.same(now) && now.changed.before(l.at) {

@@ -129,7 +129,7 @@ func TestLooksPassIgnoredFolders(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	b.write(".gitignore", "modules/\n")
-	for i := range mostBare + 1 {
+	for i := range maxBare + 1 {
 		b.must(os.MkdirAll(b.path(fmt.Sprintf("modules/%d", i)), 0o755))
 	}
 	b.write("modules/1/x.txt", "x")

@@ -26,8 +26,8 @@ import (
 const (
 	// talkIdle is how long a git waits for another question.
 	talkIdle = 2 * time.Second
-	// mostTalk is how many questions one git answers: it remembers objects that it has read.
-	mostTalk = 1000
+	// maxTalk is how many questions one git answers: it remembers objects that it has read.
+	maxTalk = 1000
 )
 
 // errTalk is that a git which stayed did not answer as it should.
@@ -144,7 +144,7 @@ func (t *talk) ready(ctx context.Context, r *Repo, c call) (fresh bool, err erro
 		case <-t.done:
 			t.end()
 		default:
-			if t.asked < mostTalk && slices.EqualFunc(now, t.settings, sameFile) {
+			if t.asked < maxTalk && slices.EqualFunc(now, t.settings, sameFile) {
 				return false, nil
 			}
 			t.end()

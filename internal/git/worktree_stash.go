@@ -122,9 +122,9 @@ func (r *Repo) stashAt(ctx context.Context, stash string) (int, error) {
 
 var dropped = lazyregexp.New(`\(([0-9a-f]{40,64})\)`)
 
-// mostDrops is how often a stash is tried to be taken off the list while agents
+// maxDrops is how often a stash is tried to be taken off the list while agents
 // change that at the same moment.
-const mostDrops = 5
+const maxDrops = 5
 
 // dropStash takes a stash off the list. git knows them by position alone, which
 // changes when an agent stashes at the same moment: one that was dropped in its
@@ -138,7 +138,7 @@ func (r *Repo) dropStash(ctx context.Context, stash string) error {
 			return err
 		}
 		out, err := r.git(ctx, call{args: []string{"stash", "drop", fmt.Sprintf("stash@{%d}", at)}, write: true})
-		if err != nil && (n == mostDrops || ctx.Err() != nil) {
+		if err != nil && (n == maxDrops || ctx.Err() != nil) {
 			return fmt.Errorf("take the stash off the list: %w", err)
 		}
 		if err != nil {
@@ -148,7 +148,7 @@ func (r *Repo) dropStash(ctx context.Context, stash string) error {
 		if m == nil || m[1] == stash {
 			return nil
 		}
-		if err := r.putBack(ctx, m[1]); err != nil || n == mostDrops {
+		if err := r.putBack(ctx, m[1]); err != nil || n == maxDrops {
 			return err // it stays on the list, which costs no more than a line there
 		}
 	}

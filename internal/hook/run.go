@@ -18,8 +18,8 @@ const (
 	Limit = 30 * time.Second
 	// grace is the time between TERM and KILL.
 	grace = 2 * time.Second
-	// mostOutput is what is kept of each stream of a hook's output, in bytes: its end.
-	mostOutput = 2 << 10
+	// maxOutput is what is kept of each stream of a hook's output, in bytes: its end.
+	maxOutput = 2 << 10
 	// ExitStop is the exit code by which a pre- hook stops the loop.
 	ExitStop = 2
 )
@@ -85,7 +85,7 @@ type tail []byte
 
 func (t *tail) Write(p []byte) (int, error) {
 	*t = append(*t, p...)
-	if cut := len(*t) - mostOutput; cut > 0 {
+	if cut := len(*t) - maxOutput; cut > 0 {
 		*t = append((*t)[:0], (*t)[cut:]...)
 	}
 	return len(p), nil

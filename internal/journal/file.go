@@ -61,7 +61,7 @@ const (
 	segmentSize  = 256 << 10
 	planDelay    = 25 * time.Millisecond // how long changes of task states gather before plan.jsonl is written
 
-	mostPlanDelay = time.Second
+	maxPlanDelay = time.Second
 
 	// openGC is the GOGC of opening: nothing that is read then is garbage, so that looking
 	// for some makes a command slower and frees nothing.
@@ -534,7 +534,7 @@ func (j *File) flushLater() {
 	if j.dirty == nil {
 		// A long plan on a slow disk takes its time: writing it may take a tenth
 		// of the run, not more.
-		delay := min(max(planDelay, 9*j.planTook), mostPlanDelay)
+		delay := min(max(planDelay, 9*j.planTook), maxPlanDelay)
 		j.dirty = time.AfterFunc(delay, func() { _ = j.Flush() })
 	}
 }

@@ -16,8 +16,8 @@ import (
 // state after any fact is a short way from one that is known. Each is believed by its key,
 // as the current one is, and by the hash of the fact that it was made after.
 
-// mostPast is how many are kept; then each second of them goes.
-const mostPast = 16
+// maxPast is how many are kept; then each second of them goes.
+const maxPast = 16
 
 const pastPrefix = "snapshot-"
 
@@ -54,7 +54,7 @@ func (j *File) keepPast() {
 	if os.Link(filepath.Join(j.dir, snapshotName), filepath.Join(j.dir, pastName(j.state.Seq))) != nil {
 		return
 	}
-	if names := j.pasts(); len(names) > mostPast {
+	if names := j.pasts(); len(names) > maxPast {
 		for i := 0; i < len(names)-1; i += 2 {
 			_ = os.Remove(filepath.Join(j.dir, names[i])) // it is tried again with the next
 		}

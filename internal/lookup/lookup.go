@@ -12,11 +12,11 @@ import (
 	"github.com/ralph-loop/ralph/internal/approval"
 )
 
-// mostLinks bounds the symbolic links on the way, as systems do.
-const mostLinks = 40
+// maxLinks bounds the symbolic links on the way, as systems do.
+const maxLinks = 40
 
-// mostNames is more than policy follows a pattern to.
-const mostNames = 4000
+// maxNames is more than policy follows a pattern to.
+const maxNames = 4000
 
 // Disk is a folder that an agent works in, with the ways to look at it. Each may be nil: then a
 // path leads to itself, a folder and a file are empty, and nobody knows the aliases.
@@ -36,9 +36,9 @@ func At(work string, env []string) Disk {
 	return Disk{Work: work, Home: homeOf(env), Real: Real, Names: namesIn, Read: readIn(work)}
 }
 
-// mostRounds bounds how often something is looked up and judged again: a pattern leads from
+// maxRounds bounds how often something is looked up and judged again: a pattern leads from
 // folder to folder.
-const mostRounds = 64
+const maxRounds = 64
 
 // Clear is approval.Clear with all that it asks for, and with what it was answered on.
 func (d Disk) Clear(q ralph.Request, c approval.Settings, rules []*ralph.AnswerRule) (approval.Word, ralph.WorkDir) {
@@ -76,7 +76,7 @@ func (d Disk) Writable(c approval.Settings, dir, path string) bool {
 // settle looks up what is missing until nothing is; false: there is always more.
 func (d Disk) settle(try func(ralph.WorkDir) approval.Missing) (ralph.WorkDir, bool) {
 	w := ralph.WorkDir{Work: d.Work, Home: d.Home}
-	for range mostRounds {
+	for range maxRounds {
 		missing := try(w)
 		if missing.None() {
 			return w, true
@@ -128,8 +128,8 @@ func set[V any](m *map[string]V, key string, value V) {
 	(*m)[key] = value
 }
 
-// mostRead is how much of a file is looked at for what a runner of tasks would run.
-const mostRead = 64 << 10
+// maxRead is how much of a file is looked at for what a runner of tasks would run.
+const maxRead = 64 << 10
 
 // readIn reads small files of the work tree, and none that a link leads to elsewhere.
 func readIn(work string) func(string) (string, bool) {
@@ -139,11 +139,11 @@ func readIn(work string) func(string) (string, bool) {
 			return "", false
 		}
 		info, err := os.Lstat(full)
-		if err != nil || !info.Mode().IsRegular() || info.Size() > mostRead {
+		if err != nil || !info.Mode().IsRegular() || info.Size() > maxRead {
 			return "", false
 		}
 		text, err := os.ReadFile(full)
-		return string(text), err == nil && len(text) <= mostRead
+		return string(text), err == nil && len(text) <= maxRead
 	}
 }
 
@@ -161,7 +161,7 @@ func homeOf(env []string) string {
 // Real is where a path leads when it is opened: symbolic links are followed, also
 // of what is not there yet and of links that lead nowhere. A ring of links leads to
 // the root, which is in no work tree.
-func Real(path string) string { return follow(path, mostLinks) }
+func Real(path string) string { return follow(path, maxLinks) }
 
 func follow(path string, links int) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -200,6 +200,6 @@ func namesIn(dir string) []string {
 		return nil
 	}
 	defer f.Close()
-	names, _ := f.Readdirnames(mostNames) // what there is up to an error
+	names, _ := f.Readdirnames(maxNames) // what there is up to an error
 	return names
 }

@@ -32,9 +32,9 @@ type Turn interface {
 // is still waited for: clients give up on a tool that is silent for a minute or so.
 const stillHere = 15 * time.Second
 
-// mostLine is the longest message that is read, in bytes: what the turn takes, and room
+// maxLine is the longest message that is read, in bytes: what the turn takes, and room
 // for its escapes.
-const mostLine = 8 << 20
+const maxLine = 8 << 20
 
 // Serve speaks MCP until in ends or ctx does. A call that is cancelled takes back what
 // it asked. It returns nil when the client has left.
@@ -45,7 +45,7 @@ func Serve(ctx context.Context, t Turn, version string, in io.Reader, out io.Wri
 	if err != nil {
 		return err
 	}
-	err = s.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(&listened{in, leave}), Writer: openEnded{out}, MaxLineLength: mostLine})
+	err = s.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(&listened{in, leave}), Writer: openEnded{out}, MaxLineLength: maxLine})
 	switch {
 	case err == nil, errors.Is(err, io.EOF), ctx.Err() != nil:
 		return nil

@@ -39,8 +39,8 @@ func (m Message) Text() string {
 // engines in several.
 func (m Message) Head() string { return "ralph in " + m.Repository + ": " + m.Title }
 
-// mostLines bounds how many notices a message of several spells out.
-const mostLines = 10
+// maxLines bounds how many notices a message of several spells out.
+const maxLines = 10
 
 // together makes one message of the notices of a burst, what needs a person first.
 func together(list []Notice, repository string) Message {
@@ -64,11 +64,11 @@ func together(list []Notice, repository string) Message {
 		if n.Seq >= m.Seq {
 			m.At, m.Seq = n.At, n.Seq
 		}
-		if i < mostLines {
+		if i < maxLines {
 			lines = append(lines, lineOf(n))
 		}
 	}
-	if more := len(list) - mostLines; more > 0 {
+	if more := len(list) - maxLines; more > 0 {
 		lines = append(lines, fmt.Sprintf("... and %d more", more))
 	}
 	m.Title, m.Command = fmt.Sprintf("%d things happened", len(list)), "ralph status"

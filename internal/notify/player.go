@@ -21,9 +21,9 @@ const (
 	soundName = "sound" // of the sink
 	// soundLimit is the time after which a player is ended that hangs on its device.
 	soundLimit = 5 * time.Second
-	// mostSounds bounds how many wait for the one that plays: what is heard long
+	// maxSounds bounds how many wait for the one that plays: what is heard long
 	// after it happened says nothing.
-	mostSounds = 8
+	maxSounds = 8
 )
 
 // players are the programs that play a WAV file, with their arguments, the best

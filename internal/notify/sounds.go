@@ -31,7 +31,7 @@ type Sounds struct {
 }
 
 func newSounds(sink Sink, events map[string]notice.Sound) *Sounds {
-	return &Sounds{sink: sink, events: events, most: mostSounds, told: map[string]bool{}, wake: make(chan struct{}, 1)}
+	return &Sounds{sink: sink, events: events, most: maxSounds, told: map[string]bool{}, wake: make(chan struct{}, 1)}
 }
 
 func (x *Sounds) start(failed func(ralph.NoticeFailed)) {

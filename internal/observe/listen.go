@@ -12,8 +12,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
-// mostTail is how much of an agent's output is read for its last words.
-const mostTail = 64 << 10
+// maxTail is how much of an agent's output is read for its last words.
+const maxTail = 64 << 10
 
 // OutputTail finds out what the agents at work said last, from the files that keep their
 // output: a second terminal has no other way to know.
@@ -82,7 +82,7 @@ func readTail(path string, size int64) (tail []byte, begun bool, err error) {
 		return nil, false, err
 	}
 	defer f.Close()
-	from := max(0, size-mostTail)
+	from := max(0, size-maxTail)
 	tail = make([]byte, size-from)
 	n, err := f.ReadAt(tail, from)
 	if errors.Is(err, io.EOF) {

@@ -107,7 +107,7 @@ var generates = lazyregexp.New(`(?m)^\s*//go:generate\s+(.+)$`)
 
 // source judges code of a language that is compiled.
 func (k *look) source(text string, ws []word) {
-	if len(text) > mostText {
+	if len(text) > maxText {
 		return
 	}
 	text = homeWords.ReplaceAllString(text, `"`+home+`"`)

@@ -163,7 +163,7 @@ func gluedCode(lang, text string) bool {
 
 // program1 judges a text in a language.
 func (k *look) program1(lang, text string, ws []word) {
-	if len(text) > mostText {
+	if len(text) > maxText {
 		k.unknown("the code is too long to be looked at", ws)
 		return
 	}
@@ -337,7 +337,7 @@ func (k *look) composed(parts []string, ws []word) {
 			}
 		}
 	}
-	if len(names) > 12 || len(operands)+len(options) > mostWords/4 {
+	if len(names) > 12 || len(operands)+len(options) > maxWords/4 {
 		k.unknown("code that may run any command", ws)
 		return
 	}

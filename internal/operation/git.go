@@ -130,7 +130,7 @@ func (k *look) alias(what string, args, ws []word) {
 	}
 	if k.ground.Aliases != nil {
 		if list := k.ground.Aliases(); list != nil {
-			if value, ok := list[what]; ok && k.depth < mostDepth {
+			if value, ok := list[what]; ok && k.depth < maxDepth {
 				k.gitSetting("alias."+what, value, args[1:], ws)
 			}
 			return // no alias, so that git has none either: another program, or an error
@@ -382,7 +382,7 @@ func (k *look) gitSetting(key, value string, rest, ws []word) {
 			k.aside(func() { k.command(run+quotedRest(rest), nil) })
 			return
 		}
-		if k.depth < mostDepth {
+		if k.depth < maxDepth {
 			k.depth++
 			k.aside(func() { k.command("git "+value+quotedRest(rest), nil) })
 			k.depth--

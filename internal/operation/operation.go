@@ -127,11 +127,11 @@ func Compile(patterns []string) (Patterns, error) {
 }
 
 const (
-	mostText  = 64 << 10 // bytes of a command that are looked at; what is longer is unknown
-	mostDepth = 20       // commands within commands
-	mostLooks = 600      // texts that are parsed on the way
-	mostSteps = 20000    // simple commands that are judged on the way
-	mostWords = 1000     // of one simple command
+	maxText  = 64 << 10 // bytes of a command that are looked at; what is longer is unknown
+	maxDepth = 20       // commands within commands
+	maxLooks = 600      // texts that are parsed on the way
+	maxSteps = 20000    // simple commands that are judged on the way
+	maxWords = 1000     // of one simple command
 )
 
 // Look returns what in a request needs a person; none is nil. home is as in Ground.
@@ -235,14 +235,14 @@ func (k *look) add(f Found) {
 	same := func(o Found) bool {
 		return o.Rule == f.Rule && o.Never == f.Never && o.Unknown == f.Unknown && o.Bounded == f.Bounded && o.Text == f.Text
 	}
-	if !slices.ContainsFunc(k.found, same) && len(k.found) < mostWords {
+	if !slices.ContainsFunc(k.found, same) && len(k.found) < maxWords {
 		k.found = append(k.found, f)
 	}
 }
 
 // does notes an effect.
 func (k *look) does(e Effect) {
-	if !slices.Contains(k.effects, e) && len(k.effects) < mostWords {
+	if !slices.Contains(k.effects, e) && len(k.effects) < maxWords {
 		k.effects = append(k.effects, e)
 	}
 }

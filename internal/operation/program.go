@@ -30,11 +30,11 @@ func (k *look) simple(ws, set, targets []word, in *source) *source {
 		k.match(set, targets)
 		return &source{known: true}
 	}
-	if len(ws) > mostWords {
+	if len(ws) > maxWords {
 		k.unknown("the command has too many words", ws[:20])
 		return nil
 	}
-	if k.steps++; k.steps > mostSteps {
+	if k.steps++; k.steps > maxSteps {
 		k.unknown("the command is too long to be looked at", ws[:1])
 		return nil
 	}
@@ -79,7 +79,7 @@ func (k *look) program(ws []word, in *source) *source {
 	if len(ws) == 0 {
 		return nil
 	}
-	if k.steps++; k.steps > mostSteps {
+	if k.steps++; k.steps > maxSteps {
 		k.unknown("the command is too long to be looked at", ws[:1])
 		return nil
 	}
@@ -92,7 +92,7 @@ func (k *look) program(ws []word, in *source) *source {
 	if f, ok := k.funcs[head.text]; ok {
 		return k.function(f, ws, in)
 	}
-	if text, ok := k.s.alias[head.text]; ok && k.depth < mostDepth {
+	if text, ok := k.s.alias[head.text]; ok && k.depth < maxDepth {
 		delete(k.s.alias, head.text)
 		out := k.command(text+quotedRest(ws[1:]), in)
 		k.s.alias[head.text] = text
@@ -201,7 +201,7 @@ func (k *look) anyProgram(ws []word) {
 
 // function runs a function that the command has defined.
 func (k *look) function(f *function, ws []word, in *source) *source {
-	if f.depth > 1 || k.depth > mostDepth {
+	if f.depth > 1 || k.depth > maxDepth {
 		return nil
 	}
 	f.depth++
@@ -384,7 +384,7 @@ func (k *look) read(name string, ws []word, in *source) {
 // argument may be a command.
 func (k *look) anywhere(ws []word) {
 	for i := 1; i < len(ws); i++ {
-		if k.quiet > 2 || k.steps > mostSteps/2 {
+		if k.quiet > 2 || k.steps > maxSteps/2 {
 			return
 		}
 		if isShell(base(ws[i])) && slices.ContainsFunc(ws[i:], func(w word) bool { return strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "c") }) {

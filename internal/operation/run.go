@@ -155,7 +155,7 @@ func (k *look) evaluate(words, ws []word, in *source) *source {
 		return nil
 	}
 	if strings.Contains(text, hole) {
-		if len(strings.Trim(text, hole+" ;&|'\"")) == 0 || k.depth > mostDepth {
+		if len(strings.Trim(text, hole+" ;&|'\"")) == 0 || k.depth > maxDepth {
 			k.unknown("the command that is run is hidden in a variable or a substitution", ws)
 			return nil
 		}
@@ -330,8 +330,8 @@ func (k *look) fed(name string, ws []word, in *source) [][]word {
 			break
 		}
 	}
-	if len(lines) > mostRounds {
-		lines = append(lines[:mostRounds:mostRounds], hidden())
+	if len(lines) > maxRounds {
+		lines = append(lines[:maxRounds:maxRounds], hidden())
 	}
 	var marks []string
 	if name == "parallel" {
@@ -522,7 +522,7 @@ func (k *look) onEach(ws, roots []word) {
 		return
 	}
 	for _, r := range roots {
-		if k.looks++; k.looks > mostLooks {
+		if k.looks++; k.looks > maxLooks {
 			k.unknown("the command is too long to be looked at", ws)
 			return
 		}
@@ -585,7 +585,7 @@ func (k *look) enter(to word) {
 		default:
 			p = dir + "/" + p
 		}
-		if !slices.Contains(dirs, p) && len(dirs) < 64 && len(p) < mostText/8 {
+		if !slices.Contains(dirs, p) && len(dirs) < 64 && len(p) < maxText/8 {
 			dirs = append(dirs, p)
 		}
 	}

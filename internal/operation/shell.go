@@ -20,7 +20,7 @@ type source struct {
 // command looks at shell text, with everything in it, and returns what it says.
 func (k *look) command(text string, in *source) *source {
 	whole := []word{plain(text)}
-	if k.looks++; len(text) > mostText || k.depth > mostDepth || k.looks > mostLooks {
+	if k.looks++; len(text) > maxText || k.depth > maxDepth || k.looks > maxLooks {
 		k.unknown("the command is too long, or too deep, to be looked at", whole)
 		return nil
 	}
@@ -55,7 +55,7 @@ func (k *look) deep(f *syntax.File) bool {
 		most = max(most, level)
 		return true
 	})
-	return most > 40*mostDepth
+	return most > 40*maxDepth
 }
 
 // stmts runs one statement after the other and returns what they say.
@@ -78,7 +78,7 @@ func (k *look) stmts(list []*syntax.Stmt, in *source) *source {
 
 // stmt runs one statement. guarded: what comes after it only does when it went well.
 func (k *look) stmt(s *syntax.Stmt, in *source, guarded bool) *source {
-	if k.steps++; k.steps > mostSteps {
+	if k.steps++; k.steps > maxSteps {
 		k.unknown("the command is too long to be looked at", []word{plain("...")})
 		return nil
 	}
@@ -261,7 +261,7 @@ func (k *look) loop(c *syntax.WhileClause, in *source) *source {
 	for range 2 { // what the first time has set counts the second
 		k.stmts(c.Cond, in)
 		k.maybe(func() { out = k.stmts(c.Do, in) })
-		if k.depth > 3 || k.steps > mostSteps/4 {
+		if k.depth > 3 || k.steps > maxSteps/4 {
 			break
 		}
 	}
@@ -269,7 +269,7 @@ func (k *look) loop(c *syntax.WhileClause, in *source) *source {
 	return unsaid(out)
 }
 
-const mostRounds = 16 // of a loop
+const maxRounds = 16 // of a loop
 
 func (k *look) forEach(c *syntax.ForClause, in *source) *source {
 	var out *source
@@ -281,9 +281,9 @@ func (k *look) forEach(c *syntax.ForClause, in *source) *source {
 		} else if l.InPos.IsValid() {
 			items = k.words(l.Items)
 		}
-		if len(items) > mostRounds {
-			items = append(items[:mostRounds:mostRounds], items[mostRounds:]...)
-			items = append(items[:mostRounds:mostRounds], hidden())
+		if len(items) > maxRounds {
+			items = append(items[:maxRounds:maxRounds], items[maxRounds:]...)
+			items = append(items[:maxRounds:maxRounds], hidden())
 		}
 		if c.Select {
 			items = append(items, hidden())
@@ -470,7 +470,7 @@ func (k *look) assign(list []*syntax.Assign) {
 			if a.Append {
 				all = append(slices.Clone(k.s.lists[name]), all...)
 			}
-			if len(all) > mostWords {
+			if len(all) > maxWords {
 				all = []word{hidden()}
 			}
 			k.s.lists[name] = all
@@ -537,7 +537,7 @@ func (k *look) certain(w word) {
 	if !strings.ContainsAny(strings.TrimSpace(text), " \t\n;|&,") || k.quiet > 3 || !risky(text) {
 		return
 	}
-	if k.looks > mostLooks/2 { // what is left is kept for what surely is a command
+	if k.looks > maxLooks/2 { // what is left is kept for what surely is a command
 		k.add(Found{Rule: "the command has too many words that may be commands", Unknown: true, Text: cut(text), Words: []string{text}})
 		return
 	}

@@ -50,7 +50,7 @@ func (s *state) clone() *state {
 	return &c // files stay the same: what a subshell writes is there
 }
 
-const mostValues = 6 // of one variable, and folders to be in
+const maxValues = 6 // of one variable, and folders to be in
 
 // join makes of s what is true whether or not o has happened.
 func (s *state) join(o *state) {
@@ -65,7 +65,7 @@ func (s *state) join(o *state) {
 	for _, name := range slices.Sorted(maps.Keys(o.lists)) {
 		list := o.lists[name]
 		s.lists[name] = append(slices.Clone(s.lists[name]), list...)
-		if len(s.lists[name]) > mostWords {
+		if len(s.lists[name]) > maxWords {
 			s.lists[name] = []word{hidden()}
 		}
 	}
@@ -78,7 +78,7 @@ func (s *state) join(o *state) {
 }
 
 func (s *state) in1(dir string) {
-	if !slices.Contains(s.dirs, dir) && len(s.dirs) < 4*mostValues {
+	if !slices.Contains(s.dirs, dir) && len(s.dirs) < 4*maxValues {
 		s.dirs = append(s.dirs, dir)
 	}
 }
@@ -90,7 +90,7 @@ func union(a, b []word) []word {
 			out = append(out, w)
 		}
 	}
-	if len(out) > mostValues {
+	if len(out) > maxValues {
 		return []word{{text: hole}}
 	}
 	return out
@@ -168,7 +168,7 @@ func (k *look) write(file word, src *source, appends bool, ws []word) {
 		src = &source{}
 	}
 	full := k.full(file)
-	if full == "/dev/null" || strings.HasPrefix(full, "/dev/std") || strings.HasPrefix(full, "/dev/fd") || len(k.s.files) > mostWords {
+	if full == "/dev/null" || strings.HasPrefix(full, "/dev/std") || strings.HasPrefix(full, "/dev/fd") || len(k.s.files) > maxWords {
 		return
 	}
 	if old, ok := k.s.files[full]; ok && appends {

@@ -388,7 +388,7 @@ func formatted(ws []word) *source {
 	format := ansi(ws[0].text)
 	args := shown(ws[1:])
 	var b strings.Builder
-	for round := 0; round == 0 || len(args) > 0 && round < mostWords; round++ {
+	for round := 0; round == 0 || len(args) > 0 && round < maxWords; round++ {
 		used := false
 		for i := 0; i < len(format); i++ {
 			if format[i] != '%' || i+1 == len(format) {
@@ -427,8 +427,8 @@ func formatted(ws []word) *source {
 func (k *look) loose(text string) {
 	text = strings.NewReplacer(hole, " ", live, "", home, "~").Replace(text)
 	fields := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`,;()[]{}|&", r) })
-	if len(fields) > mostWords {
-		fields = fields[:mostWords]
+	if len(fields) > maxWords {
+		fields = fields[:maxWords]
 	}
 	ws := make([]word, len(fields))
 	for i, f := range fields {

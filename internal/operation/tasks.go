@@ -21,7 +21,7 @@ type tasks struct {
 // false: it is not there, or nobody can look, and the word is all there is to judge by. What
 // tests, builds and the like run is the project's own: of them only what is certain counts.
 func (k *look) task(name string, ws []word) bool {
-	if k.ground.Read == nil || k.s.away || k.depth > mostDepth || len(k.s.dirs) != 1 {
+	if k.ground.Read == nil || k.s.away || k.depth > maxDepth || len(k.s.dirs) != 1 {
 		return false
 	}
 	valued := " -C -f --file -j --jobs -o --makefile --justfile --prefix --dir --cwd --directory -w --workspace --filter -F "
@@ -91,12 +91,12 @@ func isNode(name string) bool {
 // all is what a name runs with all that comes before it.
 func (t tasks) all(name string, depth int) (string, bool) {
 	text, ok := t.run[name]
-	if !ok || depth > mostDepth {
+	if !ok || depth > maxDepth {
 		return "", false
 	}
 	var b strings.Builder
 	for _, before := range t.first[name] {
-		if more, ok := t.all(before, depth+1); ok && b.Len() < mostText {
+		if more, ok := t.all(before, depth+1); ok && b.Len() < maxText {
 			b.WriteString(more + "\n")
 		}
 	}
@@ -130,7 +130,7 @@ func (k *look) tasksIn(name, dir, file string) (tasks, bool) {
 		}
 		text, ok := k.ground.Read(full)
 		switch {
-		case !ok || len(text) > mostText:
+		case !ok || len(text) > maxText:
 		case isNode(name):
 			return scripts(text)
 		default:
@@ -187,7 +187,7 @@ func rules(text string) tasks {
 			}
 		case makeSet.MatchString(line):
 			m := makeSet.FindStringSubmatch(line)
-			if value := strings.Trim(strings.TrimSpace(m[2]), `"'`); !strings.Contains(value, "$") && len(t.vars) < mostWords {
+			if value := strings.Trim(strings.TrimSpace(m[2]), `"'`); !strings.Contains(value, "$") && len(t.vars) < maxWords {
 				t.vars[m[1]] = value
 			}
 			current = nil

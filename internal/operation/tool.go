@@ -12,7 +12,7 @@ import (
 // tool judges a call of a tool by its name and by the arguments that are commands. What it
 // would write somewhere is content, and is not looked at.
 func (k *look) tool(q ralph.Request) {
-	if len(q.Tool) > mostText {
+	if len(q.Tool) > maxText {
 		k.unknown("the tool's name is too long to look at", nil)
 		return
 	}
@@ -27,7 +27,7 @@ func (k *look) tool(q ralph.Request) {
 	}
 	commands, short := arguments(input, "", 0)
 	all := append(slices.Clone(ws), short...)
-	if len(all) > mostWords {
+	if len(all) > maxWords {
 		k.unknown("the call has too many words to look at", ws[:1])
 		return
 	}
@@ -70,7 +70,7 @@ type argument struct {
 
 // arguments are those of a tool that are commands, and its short ones as options.
 func arguments(v any, key string, depth int) (commands []argument, short []word) {
-	if depth > mostDepth {
+	if depth > maxDepth {
 		return nil, nil
 	}
 	switch v := v.(type) {

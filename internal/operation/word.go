@@ -55,16 +55,16 @@ func texts(ws []word) []string {
 
 func joined(ws []word) string { return strings.Join(texts(ws), " ") }
 
-// mostBraces bounds what {a,b} is expanded to.
-const mostBraces = 128
+// maxBraces bounds what {a,b} is expanded to.
+const maxBraces = 128
 
 // words expands words of the shell.
 func (k *look) words(list []*syntax.Word) []word {
 	var out []word
 	for _, w := range list {
 		out = append(out, k.expand(w)...)
-		if len(out) > mostWords {
-			return append(out[:mostWords:mostWords], hidden())
+		if len(out) > maxWords {
+			return append(out[:maxWords:maxWords], hidden())
 		}
 	}
 	return out
@@ -162,7 +162,7 @@ func (k *look) list(parts []syntax.WordPart) ([]word, bool) {
 
 // alternatives multiplies braces out; false when they are too many, or count.
 func alternatives(parts []syntax.WordPart, depth int) ([][]syntax.WordPart, bool) {
-	if depth > mostDepth {
+	if depth > maxDepth {
 		return nil, false
 	}
 	all := [][]syntax.WordPart{nil}
@@ -187,7 +187,7 @@ func alternatives(parts []syntax.WordPart, depth int) ([][]syntax.WordPart, bool
 				next = append(next, append(a[:len(a):len(a)], o...))
 			}
 		}
-		if all = next; len(all) > mostBraces {
+		if all = next; len(all) > maxBraces {
 			return nil, false
 		}
 	}
@@ -238,7 +238,7 @@ func (k *look) value(part syntax.WordPart, quoted bool) (string, bool) {
 		return k.param(p, quoted)
 	case *syntax.CmdSubst:
 		src := k.substituted(p)
-		if src != nil && src.known && len(src.text) <= mostText/8 {
+		if src != nil && src.known && len(src.text) <= maxText/8 {
 			return strings.TrimRight(src.text, "\n"), false
 		}
 		if src != nil && len(src.names) == 1 {

@@ -162,8 +162,8 @@ type leftSessions struct {
 	Sessions []proc.Session `json:"sessions"`
 }
 
-// mostSessions bounds the file: the newest are kept.
-const mostSessions = 4096
+// maxSessions bounds the file: the newest are kept.
+const maxSessions = 4096
 
 func sessionsFile(root string) string { return filepath.Join(root, "ralph/.state/sessions.json") }
 
@@ -201,7 +201,7 @@ func RememberSessions(root string) error {
 		return nil
 	}
 	boot, _ := proc.Machine()
-	b, err := json.Marshal(leftSessions{boot, all[max(0, len(all)-mostSessions):]})
+	b, err := json.Marshal(leftSessions{boot, all[max(0, len(all)-maxSessions):]})
 	if err != nil {
 		return fmt.Errorf("write ralph/.state/sessions.json: %w", err)
 	}

@@ -77,7 +77,7 @@ func checkOf(s *ralph.State, c Config, commit string, let []ralph.RedCheck) ralp
 // again that it is done. A rule that came of such an answer answers for the person.
 func redBefore(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, ralph.Why, bool) {
 	r := t.Run
-	told := r.RedTold || r.TestReds >= mostTestReds(c)
+	told := r.RedTold || r.TestReds >= maxTestReds(c)
 	if c.Baseline == BaselineKnown || !t.TakesSlot() || !told || r.Answered == r.Iterations || !s.RedBefore(t, r.Checks) {
 		return nil, ralph.Why{}, false
 	}

@@ -198,20 +198,20 @@ func crowded(s *ralph.State, c Config, next ralph.Usage, now time.Time) bool {
 	return full(session) || full(capped) || full(ofSpec(s, c, now))
 }
 
-// leastCost is by how much the cap of a turn is above what is left of a budget: an
+// minCost is by how much the cap of a turn is above what is left of a budget: an
 // agent that stops at its cap has then passed the limit, strictly, and the run
 // ends. With nothing left a cap of 0 would mean none.
-const leastCost = 0.01
+const minCost = 0.01
 
-// mostCost is what a turn may cost at most, over all budgets; 0 when none is set.
-func mostCost(s *ralph.State, t *ralph.Task, c Config) float64 {
+// maxCost is what a turn may cost at most, over all budgets; 0 when none is set.
+func maxCost(s *ralph.State, t *ralph.Task, c Config) float64 {
 	most := 0.0
 	cap := func(limit, used float64) {
 		if limit <= 0 {
 			return
 		}
 		cents := math.Ceil(math.Round(max(limit-used, 0)*1e6) / 1e4) // of what is left, without the noise of sums
-		if left := cents/100 + leastCost; most == 0 || left < most {
+		if left := cents/100 + minCost; most == 0 || left < most {
 			most = left
 		}
 	}

@@ -474,7 +474,7 @@ func pilotEnd(s *ralph.State, c Config) Move {
 		ended.Status, ended.Error = ralph.SpecDone, ""
 		detail := "every task is done and merged"
 		if len(needless) > 0 {
-			detail = "every other task is done and merged; left out by a person: " + text.List(needless, mostNamed)
+			detail = "every other task is done and merged; left out by a person: " + text.List(needless, maxNamed)
 		}
 		return record(ended, Stop{Reason: ralph.ReasonComplete, Detail: detail}.Ended(s))
 	}
@@ -498,22 +498,22 @@ func appendNamed(left []string, s *ralph.State, c Config) (_, needless []string)
 		case t.Run.GivenUp:
 			skipped = append(skipped, string(t.ID))
 		case t.Status == ralph.TaskPending:
-			never = append(never, string(t.ID)+" waits for "+text.List(unsatisfied(s, t, c), mostNamed))
+			never = append(never, string(t.ID)+" waits for "+text.List(unsatisfied(s, t, c), maxNamed))
 		case t.LeftOut() && !divided[t.ID]:
 			needless = append(needless, string(t.ID))
 		}
 	}
 	if len(skipped) > 0 {
-		left = append(left, fmt.Sprintf("%d skipped after an error (%s)", len(skipped), text.List(skipped, mostNamed)))
+		left = append(left, fmt.Sprintf("%d skipped after an error (%s)", len(skipped), text.List(skipped, maxNamed)))
 	}
 	if len(never) > 0 {
-		left = append(left, fmt.Sprintf("%d can never start (%s)", len(never), text.List(never, mostNamed)))
+		left = append(left, fmt.Sprintf("%d can never start (%s)", len(never), text.List(never, maxNamed)))
 	}
 	return left, needless
 }
 
-// mostNamed is how many tasks a reason names.
-const mostNamed = 5
+// maxNamed is how many tasks a reason names.
+const maxNamed = 5
 
 // unsatisfied is what a pending task waits for: tasks, or its phase.
 func unsatisfied(s *ralph.State, t *ralph.Task, c Config) []string {

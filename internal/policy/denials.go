@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	mostRefusedText = 256 << 10 // bytes of an output that are looked at: the end
-	mostRefused     = 20        // paths of one output
+	maxRefusedText = 256 << 10 // bytes of an output that are looked at: the end
+	maxRefused     = 20        // paths of one output
 )
 
 var (
@@ -22,8 +22,8 @@ var (
 // of the system: by shells, by the usual programs, by Go, Node and Python. A relative path
 // is only taken when it leads up. Who asks decides whether it was the sandbox that refused.
 func RefusedPaths(output string) []string {
-	if len(output) > mostRefusedText {
-		output = output[len(output)-mostRefusedText:]
+	if len(output) > maxRefusedText {
+		output = output[len(output)-maxRefusedText:]
 	}
 	if !refusal.MatchString(output) {
 		return nil
@@ -43,7 +43,7 @@ func RefusedPaths(output string) []string {
 				path = "" // and nothing else: what it could not write is a path of the work tree
 			}
 		}
-		if path != "" && !slices.Contains(out, path) && len(out) < mostRefused {
+		if path != "" && !slices.Contains(out, path) && len(out) < maxRefused {
 			out = append(out, path)
 		}
 	}

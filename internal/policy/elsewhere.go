@@ -11,7 +11,7 @@ import (
 // takes, and looked at again meanwhile: who takes the checkout back need not answer.
 func nextAway(s *ralph.State, t *ralph.Task, commit ralph.Commit, now time.Time) (ralph.Step, ralph.Why) {
 	r := t.Run
-	again := r.LastAt.Add(min(Backoff(landPause, retryFactor, r.AwayTries), mostLandPause))
+	again := r.LastAt.Add(min(Backoff(landPause, retryFactor, r.AwayTries), maxLandPause))
 	switch {
 	case r.Here:
 		commit.Here = true

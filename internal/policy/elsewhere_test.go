@@ -27,7 +27,7 @@ func TestCommitInACheckoutThatIsElsewhere(t *testing.T) {
 			{"asks", ralph.Run{Committing: ralph.Committing{Away: why, AwayTries: 1}}, nil, "", 0, ralph.Ask{Kind: ralph.GateCommit, Text: why}},
 			{"waits", ralph.Run{Committing: ralph.Committing{Away: why, AwayTries: 1}}, asked, "", landPause / 2, ralph.Wait{Until: at.Add(landPause)}},
 			{"looks again", ralph.Run{Committing: ralph.Committing{Away: why, AwayTries: 1}}, asked, "", landPause, ralph.Commit{OnlyTask: only}},
-			{"ever more rarely", ralph.Run{Committing: ralph.Committing{Away: why, AwayTries: 30}}, asked, "", mostLandPause - 1, ralph.Wait{Until: at.Add(mostLandPause)}},
+			{"ever more rarely", ralph.Run{Committing: ralph.Committing{Away: why, AwayTries: 30}}, asked, "", maxLandPause - 1, ralph.Wait{Until: at.Add(maxLandPause)}},
 			{"approved", ralph.Run{Committing: ralph.Committing{Away: why, AwayTries: 1, Here: true}}, nil, "", 0, ralph.Commit{OnlyTask: only, Here: true}},
 			{"denied", ralph.Run{Committing: ralph.Committing{Away: why, AwayTries: 1, Refused: "no"}}, nil, "", 0, ralph.Finish{Status: ralph.TaskFailed}},
 			{"stopped", ralph.Run{Committing: ralph.Committing{Away: why, AwayTries: 1}}, asked, ralph.WantStop, 0, ralph.Finish{Status: ralph.TaskPending}},

@@ -135,7 +135,7 @@ func construct(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 		return failJob(s, c, describe(t)+" is blocked: "+t.Run.Reason)
 	}
 	if t := firstWith(s, ralph.TaskPending); t != nil {
-		return failJob(s, c, describe(t)+" can never start: it waits for "+text.List(unsatisfied(s, t, c), mostNamed))
+		return failJob(s, c, describe(t)+" can never start: it waits for "+text.List(unsatisfied(s, t, c), maxNamed))
 	}
 	return record(ralph.TaskAdded{Task: stage(s.Job.ID, ralph.KindVerify, round, "Verify the work")})
 }
@@ -237,7 +237,7 @@ func landed(s *ralph.State, land *ralph.Task, c Config) Move {
 	if land.Status == ralph.TaskDone {
 		return record(ralph.JobEnded{Status: ralph.SpecDone, Rule: "D-048", Commit: land.Run.Commit})
 	}
-	if land.Run.Hook != "" && mends(s) < mostMends {
+	if land.Run.Hook != "" && mends(s) < maxMends {
 		return record(ralph.TaskAdded{Task: ralph.Task{
 			ID: mendID(s, mends(s)+1), Spec: s.Job.File, Name: "Make the commit hook pass", Status: ralph.TaskPending,
 			Notes: "The work is done, and a hook of this repository refuses its commit. Change what it complains about, as the author of a commit would; do not bypass the hook. It said:\n" + land.Run.Hook,
@@ -259,8 +259,8 @@ func goOn(s *ralph.State, land *ralph.Task, c Config) string {
 	return fmt.Sprintf("; make the hook pass and `ralph inbox add %s`", s.Job.File)
 }
 
-// mostMends is how many tasks a spec gets to make the hooks of its commit pass.
-const mostMends = 2
+// maxMends is how many tasks a spec gets to make the hooks of its commit pass.
+const maxMends = 2
 
 // mendID names the n-th task of the job that makes its commit's hooks pass (R-H7).
 func mendID(s *ralph.State, n int) ralph.TaskID {

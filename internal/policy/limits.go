@@ -23,9 +23,9 @@ const probeTime = 10 * time.Second
 // networkRetry is the wait between two tries of an agent that nothing answers.
 const networkRetry = time.Minute
 
-// mostLimitWait bounds the wait for a limit whose end nobody knows: such limits may
+// maxLimitWait bounds the wait for a limit whose end nobody knows: such limits may
 // last for hours, and nobody wants to be told of each try.
-const mostLimitWait = 15 * time.Minute
+const maxLimitWait = 15 * time.Minute
 
 // allLimitedText is document A's result of a task that no agent could do.
 const allLimitedText = "All agents rate limited"
@@ -172,7 +172,7 @@ func limited(s *ralph.State, t *ralph.Task, f ralph.TurnEnded, c Config, now tim
 // is patient is not asked again at once (F-22).
 func limitEnds(e *ralph.AgentError, try int, c Config, now time.Time) (until time.Time, hard bool) {
 	longest := Backoff(c.LimitBase, limitFactor, c.MaxLimitRetries)
-	until = now.Add(min(Backoff(max(c.LimitBase, e.Wait), limitFactor, try), max(longest, mostLimitWait)))
+	until = now.Add(min(Backoff(max(c.LimitBase, e.Wait), limitFactor, try), max(longest, maxLimitWait)))
 	if e.ResetAt.After(now) {
 		until = e.ResetAt
 	}

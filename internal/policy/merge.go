@@ -18,13 +18,13 @@ const (
 	// mergeTries is how often the machinery of a merge may fail before a person has
 	// to look.
 	mergeTries = 3
-	// mostResolves ends races that a task loses again and again: each costs a turn.
-	mostResolves = 25
+	// maxResolves ends races that a task loses again and again: each costs a turn.
+	maxResolves = 25
 	// landPause is the least time between two landings while tasks are at work, and
 	// from a landing that a checkout holds to the next try; each further try doubles
-	// it up to mostLandPause, for a person may be away and every try leaves facts.
-	landPause     = 5 * time.Second
-	mostLandPause = time.Minute
+	// it up to maxLandPause, for a person may be away and every try leaves facts.
+	landPause    = 5 * time.Second
+	maxLandPause = time.Minute
 )
 
 // makeReady gives a task its worktree before its first turn.
@@ -172,7 +172,7 @@ func resolvable(t *ralph.Task, c Config) bool {
 	if q.State != ralph.MergeConflict && q.State != ralph.MergeRed {
 		return false
 	}
-	return c.Resolver != "human" && q.GaveUp == "" && q.Tries < max(1, c.ConflictRetries) && q.Resolves < mostResolves && Class(q.Merged) != Complex
+	return c.Resolver != "human" && q.GaveUp == "" && q.Tries < max(1, c.ConflictRetries) && q.Resolves < maxResolves && Class(q.Merged) != Complex
 }
 
 // ConflictClass says who can resolve a merge that git could not make.
@@ -370,7 +370,7 @@ func nextLanding(s *ralph.State, t *ralph.Task, now time.Time) (ralph.Step, ralp
 // pauseToLand is the time from the newest landing to the next: 5 s, and while a
 // checkout is in the way 5 s, 10 s, 20 s ... a minute.
 func pauseToLand(i *ralph.Integration) time.Duration {
-	return min(Backoff(landPause, retryFactor, i.HeldTries), mostLandPause)
+	return min(Backoff(landPause, retryFactor, i.HeldTries), maxLandPause)
 }
 
 // Ending is what is recorded when Next ends a task: its end, and with worktrees its

@@ -305,13 +305,13 @@ func giveTurn(s *ralph.State, t *ralph.Task, c Config, now time.Time, turn ralph
 		turn.Resume = r.Session
 		if c.ContextCompact > 0 && r.Context.Part() >= c.ContextCompact && r.Shortened < r.Iterations {
 			why := ralph.Why{Rule: "A-113", Text: fmt.Sprintf("%.0f %% of the agent's context window is used", 100*r.Context.Part())}
-			return ralph.Compact{Agent: ch.agent, Session: r.Session, Use: r.Context, MaxCost: mostCost(s, t, c)}, why
+			return ralph.Compact{Agent: ch.agent, Session: r.Session, Use: r.Context, MaxCost: maxCost(s, t, c)}, why
 		}
 	}
 	if c.Continue && r.Iterations == 0 {
 		turn.Resume = r.Session // taken over from the phase before
 	}
-	turn.MaxCost = mostCost(s, t, c)
+	turn.MaxCost = maxCost(s, t, c)
 	turn.Timeout = shorter(turn.Timeout, s, t, c, now)
 	return turn, why
 }

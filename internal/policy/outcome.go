@@ -40,11 +40,11 @@ func OutcomeFacts(s *ralph.State, receipt int64, r ralph.StepStarted, facts []ra
 
 // Lost is what is recorded of a step that has no outcome; cause is as in ralph.StepLost.
 func Lost(receipt int64, r ralph.StepStarted, cause, words string) ralph.StepLost {
-	return ralph.StepLost{Task: r.Task, Receipt: receipt, Step: r.Step.StepName(), Cause: cause, Text: text.Cut(words, mostCause)}
+	return ralph.StepLost{Task: r.Task, Receipt: receipt, Step: r.Step.StepName(), Cause: cause, Text: text.Cut(words, maxCause)}
 }
 
-// mostCause is how many bytes of an error are kept as the cause of a lost step.
-const mostCause = 1 << 10
+// maxCause is how many bytes of an error are kept as the cause of a lost step.
+const maxCause = 1 << 10
 
 // atInstead says where a task is whose step's outcome came too late.
 func atInstead(s *ralph.State, id ralph.TaskID) string {

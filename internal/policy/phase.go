@@ -25,7 +25,7 @@ func takeOver(s *ralph.State, t *ralph.Task, c Config, agent string) (ralph.Step
 	if from == nil || from.Run.Agent != agent || from.Run.Context.Part() < c.ContextCompact {
 		return nil, ralph.Why{}, false
 	}
-	step := ralph.Compact{Agent: agent, Use: from.Run.Context, From: from.ID, MaxCost: mostCost(s, t, c)}
+	step := ralph.Compact{Agent: agent, Use: from.Run.Context, From: from.ID, MaxCost: maxCost(s, t, c)}
 	if !c.Isolated {
 		step.Session = from.Run.Session
 	}

@@ -69,18 +69,18 @@ func DoneBefore(t *ralph.Task, c Config) bool {
 // rerun is the test.retry that runs a red test command again at once.
 const rerun = "rerun"
 
-// mostTestReds is how many red runs of the test gate in a row bring a person in: the
+// maxTestReds is how many red runs of the test gate in a row bring a person in: the
 // first and its retries (C-062), or one that was tried again at once.
-func mostTestReds(c Config) int {
+func maxTestReds(c Config) int {
 	if c.TestRetry == rerun {
 		return 1
 	}
 	return 1 + c.TestRetries
 }
 
-// mostHangs is how often in a row a check may be over its time before a person is asked:
+// maxHangs is how often in a row a check may be over its time before a person is asked:
 // each time costs the whole limit, and it is no red test that more turns would mend.
-const mostHangs = 2
+const maxHangs = 2
 
 // doubtful asks a person about a task whose test gate stays red after its retries
 // (C-063), whose checks did not end twice, or whose diff is doubtful while all else is green: what an agent can mend
@@ -95,10 +95,10 @@ func doubtful(t *ralph.Task, c Config) (ralph.Step, ralph.Why, bool) {
 	tests := slices.ContainsFunc(r.Checks.Results, func(g ralph.GateResult) bool { return g.Test && r.Checks.Counts(g) })
 	text, rule := "", "P-14"
 	switch {
-	case r.Hangs >= mostHangs:
+	case r.Hangs >= maxHangs:
 		hung := strings.Join(r.Checks.Hung(), ", ")
 		rule, text = "C-063", fmt.Sprintf("%s: %s did not end within the time limit, %d times in a row: is it the work, or the limit?", describe(t), hung, r.Hangs)
-	case tests && r.TestReds >= mostTestReds(c):
+	case tests && r.TestReds >= maxTestReds(c):
 		rule, text = "C-063", fmt.Sprintf("%s stays red after %s: %s", describe(t), tries(t, c), strings.Join(reds, ", "))
 	case len(reds) == 0, slices.ContainsFunc(reds, func(name string) bool { return !forPerson(t, c, name) }):
 		return nil, ralph.Why{}, false
@@ -135,8 +135,8 @@ func forPerson(t *ralph.Task, c Config, name string) bool {
 	return false
 }
 
-// mostEvidence is how much of the output of one check a gate shows, in bytes.
-const mostEvidence = 8 << 10
+// maxEvidence is how much of the output of one check a gate shows, in bytes.
+const maxEvidence = 8 << 10
 
 // evidence is what a person decides by: of each red check why, and the end of its output.
 func evidence(checks *ralph.ChecksRan) string {
@@ -154,10 +154,10 @@ func evidence(checks *ralph.ChecksRan) string {
 			fmt.Fprintf(&b, "%s\n", r.WhyRed())
 		}
 		out := text.Plain(r.Output)
-		if len(out) > mostEvidence {
+		if len(out) > maxEvidence {
 			b.WriteString("...\n")
 		}
-		fmt.Fprintf(&b, "%s\n", text.TailLines(out, mostEvidence))
+		fmt.Fprintf(&b, "%s\n", text.TailLines(out, maxEvidence))
 	}
 	return b.String()
 }

@@ -195,10 +195,10 @@ func functions() template.FuncMap {
 	}
 }
 
-// mostPlan is how many tasks of a plan a prompt lists beside its own: who works
+// maxPlan is how many tasks of a plan a prompt lists beside its own: who works
 // on one of a thousand needs its neighbours and what it depends on, not a list
 // that costs more tokens than the task.
-const mostPlan = 60
+const maxPlan = 60
 
 // excerpt is the part of a plan that a prompt shows.
 type excerpt struct {
@@ -216,13 +216,13 @@ func near(tasks []*ralph.Task, task *ralph.Task) *excerpt {
 	if task != nil {
 		at = slices.IndexFunc(tasks, func(t *ralph.Task) bool { return t.ID == task.ID })
 	}
-	if len(tasks) <= mostPlan || at < 0 {
+	if len(tasks) <= maxPlan || at < 0 {
 		return &excerpt{"The whole plan", tasks}
 	}
-	from := max(0, min(at-mostPlan/2, len(tasks)-mostPlan))
+	from := max(0, min(at-maxPlan/2, len(tasks)-maxPlan))
 	e := &excerpt{Title: fmt.Sprintf("The plan around it, of %d tasks", len(tasks))}
 	for i, t := range tasks {
-		if i >= from && i < from+mostPlan || slices.Contains(task.Deps, t.ID) {
+		if i >= from && i < from+maxPlan || slices.Contains(task.Deps, t.ID) {
 			e.Tasks = append(e.Tasks, t)
 		}
 	}

@@ -398,7 +398,7 @@ func TestPromptOfALongPlan(t *testing.T) {
 				t.Errorf("task %d: %s is not in the plan of the prompt", at, id)
 			}
 		}
-		if n := strings.Count(text, "[pending] work"); n < mostPlan || n > mostPlan+3 {
+		if n := strings.Count(text, "[pending] work"); n < maxPlan || n > maxPlan+3 {
 			t.Errorf("task %d: %d tasks listed", at, n)
 		}
 	}

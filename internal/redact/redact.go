@@ -23,9 +23,9 @@ type Secret struct{ Name, Value string }
 // Least is how short a value may be: what is shorter stands in texts by chance.
 const Least = 8
 
-// leastLine is how short a line of a value may be to count by itself: the lines of a key
+// minLine is how short a line of a value may be to count by itself: the lines of a key
 // may come one by one.
-const leastLine = 16
+const minLine = 16
 
 // Redactor takes secrets out. A nil one takes out nothing. It is safe for concurrent use.
 type Redactor struct {
@@ -81,7 +81,7 @@ func forms(value string) []string {
 	}
 	if strings.Contains(value, "\n") {
 		for line := range strings.Lines(value) {
-			if line = strings.TrimSpace(line); len(line) >= leastLine && !strings.HasPrefix(line, "-----") {
+			if line = strings.TrimSpace(line); len(line) >= minLine && !strings.HasPrefix(line, "-----") {
 				out = append(out, line)
 			}
 		}
@@ -137,7 +137,7 @@ func (r *Redactor) found(text string) string {
 			continue
 		}
 		block := strings.Join(lines[from:i], "")
-		for range mostRounds {
+		for range maxRounds {
 			before := block
 			for _, s := range r.find(block) {
 				if len(s.Value) >= Least && !strings.Contains(Mark(s.Name), s.Value) {
@@ -168,8 +168,8 @@ func replaceWord(text, secret, mark string) string {
 	}
 }
 
-// mostRounds bounds how often a block is looked at: find may tell a part of what is there.
-const mostRounds = 20
+// maxRounds bounds how often a block is looked at: find may tell a part of what is there.
+const maxRounds = 20
 
 // Suspicious reports whether a text may have a secret that only its looks give away: a run
 // of letters and digits such as nobody types, that is no hash alone.

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	mostHeld = 256 << 10 // bytes of a line, or of a key, that wait for their end
+	maxHeld  = 256 << 10 // bytes of a line, or of a key, that wait for their end
 	keptBack = 8 << 10   // bytes of a longer line that stay for what comes next
 )
 
@@ -68,7 +68,7 @@ func (w *Writer) ready() int {
 			end = at
 		}
 	}
-	if len(w.held)-end < mostHeld {
+	if len(w.held)-end < maxHeld {
 		return end
 	}
 	return w.within(len(w.held) - keptBack)

@@ -9,8 +9,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// mostEnds bounds what is told at the end.
-const mostEnds = 8
+// maxEnds bounds what is told at the end.
+const maxEnds = 8
 
 // EndWords tell a person what is left to do after an autopilot session, each with
 // the command for it.
@@ -19,7 +19,7 @@ func EndWords(s *ralph.State) []string {
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	bad := s.EndedBadly()
 	for n, t := range bad {
-		if n == mostEnds {
+		if n == maxEnds {
 			add("... and %d more: ralph task list", len(bad)-n)
 			break
 		}

@@ -52,8 +52,8 @@ func HeldBy(g *ralph.Gate) string {
 	return strings.TrimSpace(held)
 }
 
-// mostChanged files are shown; --json has all.
-const mostChanged = 30
+// maxChanged files are shown; --json has all.
+const maxChanged = 30
 
 // GateDetail is a gate with everything to decide by.
 type GateDetail struct {
@@ -151,7 +151,7 @@ func (d GateDetail) Words(now time.Time) string {
 		if i == 0 {
 			fmt.Fprintf(&b, "\nChanged by now, not committed (git -C %s diff):\n", d.Folder)
 		}
-		if i == mostChanged {
+		if i == maxChanged {
 			fmt.Fprintf(&b, "  ... and %d more\n", len(d.Changed)-i)
 			break
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// mostNamed is how many files or commits one line names.
-const mostNamed = 5
+// maxNamed is how many files or commits one line names.
+const maxNamed = 5
 
 // Found are the lines of what others did in the checkout while agents worked there.
 func Found(f ralph.CheckoutFound) []string {
@@ -30,10 +30,10 @@ func Found(f ralph.CheckoutFound) []string {
 		say("%s of others: %s: kept", text.Count(len(f.Commits)+f.More, "commit"), OtherCommits(f.Commits, f.More))
 	}
 	if len(f.Files) > 0 {
-		say("changed by others: %s: left out of ralph's commit", OneLine(text.List(f.Files, mostNamed)))
+		say("changed by others: %s: left out of ralph's commit", OneLine(text.List(f.Files, maxNamed)))
 	}
 	if len(f.Mixed) > 0 {
-		say("changed since a step was cut, by it or by others: %s: taken for the agent's", OneLine(text.List(f.Mixed, mostNamed)))
+		say("changed since a step was cut, by it or by others: %s: taken for the agent's", OneLine(text.List(f.Mixed, maxNamed)))
 	}
 	return lines
 }
@@ -53,10 +53,10 @@ func CommittedBeside(f ralph.Committed, s *ralph.State) []string {
 	}
 	// What checks wrote was told when they had run.
 	if left := slices.DeleteFunc(slices.Clone(f.Left), s.Checkout.ByChecks); len(left) > 0 {
-		say("not in it, since others changed them: %s", OneLine(text.List(left, mostNamed)))
+		say("not in it, since others changed them: %s", OneLine(text.List(left, maxNamed)))
 	}
 	if len(f.Shared) > 0 {
-		say("in it, and changed by commits of others meanwhile: %s: look whether all of that is the agent's", OneLine(text.List(f.Shared, mostNamed)))
+		say("in it, and changed by commits of others meanwhile: %s: look whether all of that is the agent's", OneLine(text.List(f.Shared, maxNamed)))
 	}
 	return lines
 }
@@ -66,7 +66,7 @@ func checksWrote(f ralph.ChecksRan) []string {
 	var lines []string
 	say := func(list []string, format string, args ...any) {
 		if len(list) > 0 {
-			lines = append(lines, "CHECK: "+fmt.Sprintf(format, append([]any{OneLine(text.List(list, mostNamed))}, args...)...))
+			lines = append(lines, "CHECK: "+fmt.Sprintf(format, append([]any{OneLine(text.List(list, maxNamed))}, args...)...))
 		}
 	}
 	kept := ""
@@ -90,7 +90,7 @@ func shelvedBeside(f ralph.Shelved) []string {
 		lines = append(lines, fmt.Sprintf("KEPT: %s of agents too, since those stand on them: %s", text.Count(len(f.Apart), "commit"), hashes(f.Apart)))
 	}
 	if len(f.Left) > 0 {
-		lines = append(lines, "KEPT: changes of others stay in the files: "+OneLine(text.List(f.Left, mostNamed)))
+		lines = append(lines, "KEPT: changes of others stay in the files: "+OneLine(text.List(f.Left, maxNamed)))
 	}
 	return lines
 }
@@ -98,7 +98,7 @@ func shelvedBeside(f ralph.Shelved) []string {
 // OtherCommits names commits of others in one line.
 func OtherCommits(list []ralph.OtherCommit, more int) string {
 	var parts []string
-	for _, c := range list[:min(len(list), mostNamed)] {
+	for _, c := range list[:min(len(list), maxNamed)] {
 		parts = append(parts, fmt.Sprintf("%.7s %q by %s", c.Commit, OneLine(c.Subject), OneLine(c.By)))
 	}
 	if more += len(list) - len(parts); more > 0 {
@@ -112,5 +112,5 @@ func hashes(list []string) string {
 	for i, h := range list {
 		parts[i] = fmt.Sprintf("%.7s", h)
 	}
-	return OneLine(text.List(parts, mostNamed))
+	return OneLine(text.List(parts, maxNamed))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// mostKept is how many records a line names that the journal kept against a file.
-const mostKept = 3
+// maxKept is how many records a line names that the journal kept against a file.
+const maxKept = 3
 
 // viewLines are the lines about files that people edit: what was taken, and what was kept
 //
@@ -88,8 +88,8 @@ func viewRead(f ralph.ViewRead, s *ralph.State) string {
 		for i, k := range f.Kept {
 			why[i] = k.Why
 		}
-		if len(why) > mostKept {
-			why = append(why[:mostKept:mostKept], fmt.Sprintf("and %d more", len(f.Kept)-mostKept))
+		if len(why) > maxKept {
+			why = append(why[:maxKept:maxKept], fmt.Sprintf("and %d more", len(f.Kept)-maxKept))
 		}
 		line += "; kept from the journal: " + strings.Join(why, ", ")
 	}

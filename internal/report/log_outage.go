@@ -26,7 +26,7 @@ type outage struct {
 
 const (
 	firstStillAway = 15 * time.Minute
-	mostStillAway  = time.Hour
+	maxStillAway   = time.Hour
 )
 
 // quietly is what is said of an event, out being its lines, as an outage allows.
@@ -96,7 +96,7 @@ func (l *Log) stillAway(at time.Time, s *ralph.State, out []string) []string {
 	if at.Sub(o.told) < o.gap {
 		return nil
 	}
-	o.told, o.gap = at, min(2*o.gap, mostStillAway)
+	o.told, o.gap = at, min(2*o.gap, maxStillAway)
 	next := ""
 	if known := s.Limit(o.agent); known != nil {
 		next = ", next try " + known.Until.UTC().Format(time.RFC3339)

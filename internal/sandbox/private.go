@@ -14,10 +14,10 @@ import (
 // How far Private looks, so that a home of any size costs a few milliseconds.
 const (
 	privateDepth  = 4       // folders below the home: ~/.config/a/b/file
-	mostLooked    = 4000    // files and folders
+	maxLooked     = 4000    // files and folders
 	largestLogin  = 1 << 20 // bytes: what is larger is data
-	mostInFolder  = 500     // a folder with more is a store of something
-	mostPrivate   = 300     // files that are hidden one by one, above which folders are sooner hidden whole
+	maxInFolder   = 500     // a folder with more is a store of something
+	maxPrivate    = 300     // files that are hidden one by one, above which folders are sooner hidden whole
 	foldedPrivate = 20      // so many private files in one program's folder hide it whole
 )
 
@@ -58,14 +58,14 @@ type privateLook struct {
 // folder looks at a folder's files, and returns the folders in it.
 func (l *privateLook) folder(dir string, depth int) (below []string) {
 	list, err := os.ReadDir(dir)
-	if err != nil || depth > 0 && len(list) > mostInFolder {
+	if err != nil || depth > 0 && len(list) > maxInFolder {
 		return nil
 	}
 	for _, e := range list {
 		if depth == 0 && !strings.HasPrefix(e.Name(), ".") {
 			continue // a person's own files: what work needs is there too
 		}
-		if l.looked++; l.looked > mostLooked {
+		if l.looked++; l.looked > maxLooked {
 			return below
 		}
 		path := filepath.Join(dir, e.Name())
@@ -153,7 +153,7 @@ func fold(home string, files, open []string) []string {
 		in[programFolder(home, p)]++
 	}
 	least := foldedPrivate
-	if len(files) > mostPrivate { // each by itself would cost a mount
+	if len(files) > maxPrivate { // each by itself would cost a mount
 		least = 2
 	}
 	var out []string

@@ -149,8 +149,8 @@ func Bwrap(bwrap string, b Box, argv []string) []string {
 // settledFile is how long nobody has written to a file that is mounted by itself.
 const settledFile = 10 * time.Second
 
-// mostBeside is how much may lie in a folder that is made anew: each costs a mount.
-const mostBeside = 200
+// maxBeside is how much may lie in a folder that is made anew: each costs a mount.
+const maxBeside = 200
 
 // rebuild makes the folders anew in which single files are hidden: of what lies there when
 // the program starts all but those. What covers one file is gone as soon as somebody outside
@@ -171,7 +171,7 @@ func rebuild(how map[string][]string, write, keep, hide []string, now time.Time)
 			continue
 		}
 		list, err := os.ReadDir(dir)
-		if err != nil || len(list) > mostBeside || slices.ContainsFunc(list, func(e os.DirEntry) bool { return !e.IsDir() && unsettled(e, now) }) {
+		if err != nil || len(list) > maxBeside || slices.ContainsFunc(list, func(e os.DirEntry) bool { return !e.IsDir() && unsettled(e, now) }) {
 			continue // it stays covered
 		}
 		delete(how, p)

@@ -65,8 +65,8 @@ type scanner struct {
 	removed  *suffixarray.Index // what the patch takes away
 }
 
-// mostHits is how many secrets of one rule are told of a piece of a file: more say no more.
-const mostHits = 100
+// maxHits is how many secrets of one rule are told of a piece of a file: more say no more.
+const maxHits = 100
 
 func newScanner() (*scanner, error) {
 	r := read()
@@ -159,7 +159,7 @@ func (s *scanner) apply(r *rule, f *fragment) []hit {
 		if s.allowed(&s.rules.Allow, m) || slices.ContainsFunc(r.Allowlists, func(a allowlist) bool { return s.allowed(&a, m) }) {
 			continue
 		}
-		if out = append(out, hit{rule: r, line: f.line(from), secret: secret}); len(out) == mostHits {
+		if out = append(out, hit{rule: r, line: f.line(from), secret: secret}); len(out) == maxHits {
 			break
 		}
 	}

@@ -40,8 +40,8 @@ func drawCurves(r *Result) []chart.Chart {
 	return out
 }
 
-// mostColumns bounds the bars; beyond that one bar is several numbers.
-const mostColumns = 12
+// maxColumns bounds the bars; beyond that one bar is several numbers.
+const maxColumns = 12
 
 // drawIterations is how many tasks took how many iterations.
 func drawIterations(tasks []TaskRow) *chart.Chart {
@@ -52,7 +52,7 @@ func drawIterations(tasks []TaskRow) *chart.Chart {
 	if most == 0 {
 		return nil
 	}
-	width := (most + mostColumns - 1) / mostColumns
+	width := (most + maxColumns - 1) / maxColumns
 	counts := make([]float64, (most+width-1)/width)
 	for _, t := range tasks {
 		if t.Iterations > 0 {

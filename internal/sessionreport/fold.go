@@ -12,8 +12,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// mostPoints bounds the points of spending: a curve needs no more.
-const mostPoints = 500
+// maxPoints bounds the points of spending: a curve needs no more.
+const maxPoints = 500
 
 // result puts together what was gathered. current: nothing came after it, so what
 // the state says now is so.
@@ -22,7 +22,7 @@ func (d *draft) result(all, current bool) *Result {
 		Version: ResultVersion, Scope: "session", Facts: d.facts, Sessions: d.sessions(), Tasks: d.taskRows(),
 		Spans: d.spansNow(), Marks: report.OrEmpty(d.marks), Merges: report.OrEmpty(d.merges), Landings: report.OrEmpty(d.landings),
 		Gates: d.gatesNow(), Pauses: d.pausesNow(), Limits: report.OrEmpty(d.limits), Errors: report.OrEmpty(d.errors),
-		Rules: slices.Clone(report.OrEmpty(d.rules)), Spending: thin(d.points, mostPoints), Needs: []NeedRow{},
+		Rules: slices.Clone(report.OrEmpty(d.rules)), Spending: thin(d.points, maxPoints), Needs: []NeedRow{},
 	}
 	if all {
 		out.Scope = "all"
@@ -258,8 +258,8 @@ func median(list []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// mostHelp bounds the failed tasks that are named among what needs a person.
-const mostHelp = 8
+// maxHelp bounds the failed tasks that are named among what needs a person.
+const maxHelp = 8
 
 // needsNow is what waits for a person, then what they may want to try again.
 func (d *draft) needsNow(tasks []TaskRow) []NeedRow {
@@ -272,7 +272,7 @@ func (d *draft) needsNow(tasks []TaskRow) []NeedRow {
 		if t.Status != ralph.TaskFailed && t.Status != ralph.TaskTimeout && t.Status != ralph.TaskBlocked {
 			continue
 		}
-		if n++; n > mostHelp {
+		if n++; n > maxHelp {
 			continue
 		}
 		command := "ralph task retry " + string(t.ID)
@@ -281,8 +281,8 @@ func (d *draft) needsNow(tasks []TaskRow) []NeedRow {
 		}
 		out = append(out, NeedRow{fmt.Sprintf("%s %s %s", t.ID, report.OneLine(t.Name), t.Why), command})
 	}
-	if n > mostHelp {
-		out = append(out, NeedRow{fmt.Sprintf("%d more tasks ended badly", n-mostHelp), "ralph task list"})
+	if n > maxHelp {
+		out = append(out, NeedRow{fmt.Sprintf("%d more tasks ended badly", n-maxHelp), "ralph task list"})
 	}
 	return out
 }

@@ -37,7 +37,7 @@ func (r *Result) markdownHead(b *strings.Builder) {
 	b.WriteString("\n\n")
 	figures := report.Table{Head: []string{"", "", ""}}
 	for _, f := range r.keyFigures() {
-		figures.Add(mostRows, f.Name, f.Value, f.Note)
+		figures.Add(maxRows, f.Name, f.Value, f.Note)
 	}
 	report.MarkdownTable(b, figures)
 	if len(r.Needs) == 0 {

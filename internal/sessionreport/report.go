@@ -210,9 +210,9 @@ func (d *draft) freeze(tasks []*ralph.Task, replaced bool) {
 	}
 }
 
-// mostTrail bounds what is told of one task: the beginning and the end say most.
+// maxTrail bounds what is told of one task: the beginning and the end say most.
 const (
-	mostTrail = 40
+	maxTrail  = 40
 	trailHead = 8
 )
 
@@ -221,7 +221,7 @@ func (r *row) note(at time.Time, rule, text string) {
 	if r == nil {
 		return
 	}
-	if len(r.Trail) == mostTrail {
+	if len(r.Trail) == maxTrail {
 		r.Trail = slices.Delete(r.Trail, trailHead, trailHead+1)
 		r.dropped++
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// mostRows bounds every table but that of the tasks.
-const mostRows = 200
+// maxRows bounds every table but that of the tasks.
+const maxRows = 200
 
 // tables are the parts after the tasks, those that have something to say.
 func (r *Result) tables(at clockFormat) []report.Table {
@@ -53,7 +53,7 @@ func (r *Result) sessionTable(at clockFormat) report.Table {
 		return t
 	}
 	for _, h := range r.Sessions {
-		t.Add(mostRows, string(h.ID), h.Mode, at.at(h.StartedAt), lasted(h.RuntimeSeconds), endWords(h))
+		t.Add(maxRows, string(h.ID), h.Mode, at.at(h.StartedAt), lasted(h.RuntimeSeconds), endWords(h))
 	}
 	return t
 }
@@ -84,7 +84,7 @@ func (r *Result) mergeTable(at clockFormat) report.Table {
 		if m.WaitSeconds > 0 {
 			wait = lasted(m.WaitSeconds)
 		}
-		t.Add(mostRows, at.at(m.At), who, m.Outcome, text.ShortHash(m.Commit), wait, lasted(m.TookSeconds), mergeWhat(m))
+		t.Add(maxRows, at.at(m.At), who, m.Outcome, text.ShortHash(m.Commit), wait, lasted(m.TookSeconds), mergeWhat(m))
 	}
 	if left > 0 {
 		t.Note = strings.TrimSpace(fmt.Sprintf("%s more went through without a word: each is with its task. %s", text.Plural(left, "merge", "merges"), t.Note))
@@ -123,14 +123,14 @@ func (r *Result) landingTable(at clockFormat) report.Table {
 			if !l.To.IsZero() {
 				words += ", for " + lasted(l.To.Sub(l.At).Seconds())
 			}
-			t.Add(mostRows, at.at(l.At), words, text.ShortHash(l.From), text.ShortHash(l.Tip), "")
+			t.Add(maxRows, at.at(l.At), words, text.ShortHash(l.From), text.ShortHash(l.Tip), "")
 			continue
 		}
 		if len(r.Landings) > few && i < len(r.Landings)-few {
 			t.Note = "The earlier ones that went through are in the JSON."
 			continue
 		}
-		t.Add(mostRows, at.at(l.At), l.How, text.ShortHash(l.From), text.ShortHash(l.Tip), fmt.Sprint(l.Tasks))
+		t.Add(maxRows, at.at(l.At), l.How, text.ShortHash(l.From), text.ShortHash(l.Tip), fmt.Sprint(l.Tasks))
 	}
 	return t
 }
@@ -142,7 +142,7 @@ func (r *Result) gateTable(at clockFormat) report.Table {
 		if g.Answer != "" {
 			outcome += ": " + report.Clip(g.Answer, 200)
 		}
-		t.Add(mostRows, at.at(g.AskedAt), string(g.ID), string(g.Task), report.Clip(g.Text, 240), outcome, lasted(g.WaitSeconds))
+		t.Add(maxRows, at.at(g.AskedAt), string(g.ID), string(g.Task), report.Clip(g.Text, 240), outcome, lasted(g.WaitSeconds))
 	}
 	return t
 }
@@ -150,7 +150,7 @@ func (r *Result) gateTable(at clockFormat) report.Table {
 func (r *Result) pauseTable(at clockFormat) report.Table {
 	t := report.Table{Title: "Pauses", Head: []string{"from", "to", "#lasted", "cause"}}
 	for _, p := range r.Pauses {
-		t.Add(mostRows, at.at(p.From), at.at(p.To), lasted(p.Seconds), report.Clip(p.Cause, 200))
+		t.Add(maxRows, at.at(p.From), at.at(p.To), lasted(p.Seconds), report.Clip(p.Cause, 200))
 	}
 	return t
 }
@@ -158,7 +158,7 @@ func (r *Result) pauseTable(at clockFormat) report.Table {
 func (r *Result) errorTable(at clockFormat) report.Table {
 	t := report.Table{Title: "Errors of agents", Head: []string{"agent", "class", "#times", "first", "last", "task", "the last one's words"}}
 	for _, x := range r.Errors {
-		t.Add(mostRows, x.Agent, x.Class, fmt.Sprint(x.Times), at.at(x.First), at.at(x.Last), string(x.Task), report.Clip(x.Message, 200))
+		t.Add(maxRows, x.Agent, x.Class, fmt.Sprint(x.Times), at.at(x.First), at.at(x.Last), string(x.Task), report.Clip(x.Message, 200))
 	}
 	return t
 }
@@ -166,7 +166,7 @@ func (r *Result) errorTable(at clockFormat) report.Table {
 func (r *Result) limitTable(at clockFormat) report.Table {
 	t := report.Table{Title: "Limits of agents", Head: []string{"at", "agent", "until"}}
 	for _, l := range r.Limits {
-		t.Add(mostRows, at.at(l.At), l.Agent, at.at(l.Until))
+		t.Add(maxRows, at.at(l.At), l.Agent, at.at(l.Until))
 	}
 	return t
 }
@@ -174,7 +174,7 @@ func (r *Result) limitTable(at clockFormat) report.Table {
 func (r *Result) ruleTable() report.Table {
 	t := report.Table{Title: "Decisions by rule", Head: []string{"rule", "#times", "what it says"}}
 	for _, x := range r.Rules {
-		t.Add(mostRows, x.Rule, fmt.Sprint(x.Times), report.Clip(cmp.Or(policy.RuleSentence(x.Rule), x.Text), 160))
+		t.Add(maxRows, x.Rule, fmt.Sprint(x.Times), report.Clip(cmp.Or(policy.RuleSentence(x.Rule), x.Text), 160))
 	}
 	return t
 }
@@ -183,7 +183,7 @@ func (r *Result) settingTable() report.Table {
 	t := report.Table{Title: "Settings", Head: []string{"name", "value"}}
 	if n := len(r.Sessions); n > 0 {
 		for _, x := range r.Sessions[n-1].Settings {
-			t.Add(mostRows, x.Name, x.Value)
+			t.Add(maxRows, x.Name, x.Value)
 		}
 	}
 	return t
@@ -202,8 +202,8 @@ func (r *Result) troubled() []TaskRow {
 	return out
 }
 
-// mostLines bounds the events of all explained tasks together.
-const mostLines = 1500
+// maxLines bounds the events of all explained tasks together.
+const maxLines = 1500
 
 // room is how many runes an explanation and a line of it may have when n tasks are
 // explained: a page has to stay readable, and below 2 MB.
@@ -217,7 +217,7 @@ func room(n int) (why, line int) {
 // told are the events of a task's trail that are shown when n tasks are explained:
 // the beginning and the end of a long one. skipped is how many are not.
 func (t *TaskRow) told(n int) (events []Event, skipped int) {
-	most := min(mostTrail+1, mostLines/max(1, n))
+	most := min(maxTrail+1, maxLines/max(1, n))
 	if len(t.Trail) <= most {
 		return t.Trail, 0
 	}

@@ -135,7 +135,7 @@ func (f *fleet) accompany(o *operator, engine *child, left time.Duration) bool {
 		if w := o.looks(); w != "" && word == "" && engine.running() {
 			word, told = w, time.Now()
 		}
-		if quiet := p.beat(f); quiet > mostQuiet {
+		if quiet := p.beat(f); quiet > maxQuiet {
 			f.stuck(engine, fmt.Sprintf("the engine has done nothing for %s", quiet))
 		}
 		if word != "" && time.Since(told) > deadline(word) {

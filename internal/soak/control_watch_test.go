@@ -42,9 +42,9 @@ func (f *fleet) status() nowStatus {
 	return now
 }
 
-// mostQuiet is how long an engine may do nothing: the longest turn, check and limit
+// maxQuiet is how long an engine may do nothing: the longest turn, check and limit
 // here take 6 s each, and the person is there all the time; a busy machine takes longer.
-const mostQuiet = 2 * time.Minute
+const maxQuiet = 2 * time.Minute
 
 // pulse tells when an engine did something last.
 type pulse struct {

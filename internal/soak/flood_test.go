@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// mostMore is what a flood may cost the engine above an idle run, in KiB: less than the
+// maxMore is what a flood may cost the engine above an idle run, in KiB: less than the
 // smallest of them says, and thrice what is usual.
-const mostMore = 28 << 10
+const maxMore = 28 << 10
 
 // A flood of output costs bounded memory and bounded disk, and the signal counts
 // before, after and at both ends of it (product.md 4, 12).
@@ -42,8 +42,8 @@ func TestFloods(t *testing.T) {
 			begin := time.Now()
 			peak := flooded(t, c.build)
 			t.Logf("%d KiB at the peak, %d above idle, %s", peak, peak-idle, time.Since(begin).Round(time.Millisecond))
-			if peak > idle+mostMore {
-				t.Errorf("the engine took %d KiB, %d more than without the flood; at most %d more are allowed", peak, peak-idle, mostMore)
+			if peak > idle+maxMore {
+				t.Errorf("the engine took %d KiB, %d more than without the flood; at most %d more are allowed", peak, peak-idle, maxMore)
 			}
 		})
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// mostBeside bounds what is told beside the work; the newest count.
-const mostBeside = 200
+// maxBeside bounds what is told beside the work; the newest count.
+const maxBeside = 200
 
 // besides keeps what people did meanwhile, which red checks were let pass, and what was
 // put away.
@@ -20,7 +20,7 @@ func (n *Night) besides(e ralph.Event, s *ralph.State) {
 			task = ""
 		}
 		n.beside = append(n.beside, BesideRow{At: e.At.UTC(), Kind: kind, What: report.OneLine(fmt.Sprintf(format, args...)), Task: task})
-		n.beside = n.beside[max(0, len(n.beside)-mostBeside):]
+		n.beside = n.beside[max(0, len(n.beside)-maxBeside):]
 	}
 	keep := func(task ralph.TaskID, list []ralph.Saved) {
 		for _, x := range list {

@@ -150,7 +150,7 @@ const (
 	shortStill = time.Minute
 	// oneStill is up to which gap two standstills of the same kind are told as one.
 	oneStill = 2 * time.Minute
-	mostWhy  = 160
+	maxWhy   = 160
 )
 
 // stills are the rows of what stood still in the window, those of the same kind behind
@@ -194,7 +194,7 @@ func (m *Morning) stills(list []ralph.Still, worked []ralph.Period, alive bool) 
 func (m *Morning) still(y ralph.Still, alive bool) {
 	r := StillRow{
 		Kind: y.Kind, From: y.From.UTC(), To: y.EndAt(m.To).UTC(), Lasts: y.Open() && y.TryAt.IsZero(), Agent: y.Agent, Task: y.Task, Gate: y.Gate,
-		Why: report.Clip(y.Why, mostWhy), Ended: report.OneLine(y.Ended), Tries: y.Tries, Until: y.Until,
+		Why: report.Clip(y.Why, maxWhy), Ended: report.OneLine(y.Ended), Tries: y.Tries, Until: y.Until,
 	}
 	if y.Open() && !y.TryAt.IsZero() {
 		r.Ended = "a turn that tries it goes on"

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	mostPage   = 12 // rows of each part of the page; the JSON has all
-	mostBrief  = 2  // standstills of the short form, the longest ones
+	maxPage    = 12 // rows of each part of the page; the JSON has all
+	maxBrief   = 2  // standstills of the short form, the longest ones
 	briefFor   = 12 * time.Hour
 	briefAfter = time.Hour
 )
@@ -154,8 +154,8 @@ func (m *Morning) parts(zone *time.Location) []part {
 	}
 	all := []part{landed, still, open, beside}
 	for i := range all {
-		if n := len(all[i].rows) - mostPage; n > 0 {
-			all[i].rows, all[i].more = all[i].rows[:mostPage], n
+		if n := len(all[i].rows) - maxPage; n > 0 {
+			all[i].rows, all[i].more = all[i].rows[:maxPage], n
 		}
 	}
 	return slices.DeleteFunc(all, func(p part) bool { return len(p.rows) == 0 })
@@ -167,10 +167,10 @@ func (m *Morning) Text(w io.Writer, zone *time.Location) error {
 	fmt.Fprintf(&b, "%s: %s.\n", m.When(zone), m.Line)
 	if len(m.Needs) > 0 {
 		b.WriteString("\nNeeds you\n")
-		for _, n := range m.Needs[:min(len(m.Needs), mostPage)] {
+		for _, n := range m.Needs[:min(len(m.Needs), maxPage)] {
 			fmt.Fprintf(&b, "  %s\n      %s\n", n.What, n.Command)
 		}
-		more(&b, len(m.Needs)-mostPage)
+		more(&b, len(m.Needs)-maxPage)
 	}
 	for _, p := range m.parts(zone) {
 		fmt.Fprintf(&b, "\n%s\n", p.title)
@@ -209,10 +209,10 @@ func (m *Morning) Markdown(w io.Writer, zone *time.Location) error {
 	fmt.Fprintf(&b, "# %s\n\n%s.\n", report.Markdown(m.When(zone)), report.Markdown(m.Line))
 	if len(m.Needs) > 0 {
 		b.WriteString("\n## Needs you\n\n")
-		for _, n := range m.Needs[:min(len(m.Needs), mostPage)] {
+		for _, n := range m.Needs[:min(len(m.Needs), maxPage)] {
 			fmt.Fprintf(&b, "- %s\n  %s\n", report.Markdown(n.What), report.MarkdownCode(n.Command))
 		}
-		more(&b, len(m.Needs)-mostPage)
+		more(&b, len(m.Needs)-maxPage)
 	}
 	heads := map[string][]string{
 		"Landed": {"when", "commit", "what", "how"}, "Stood still": {"when", "#how long", "why"}, "Not done": {"status", "what", "why"}, "Beside the work": {"when", "what"},
@@ -266,7 +266,7 @@ func brief(b *strings.Builder, s *ralph.State, engine Engine, now time.Time) {
 		return
 	}
 	fmt.Fprintf(b, "%s: %s\n", m.When(zone), m.Line)
-	for _, r := range m.Longest(mostBrief) {
+	for _, r := range m.Longest(maxBrief) {
 		fmt.Fprintf(b, "  %s, %s: %s\n", m.Span(&r, zone), r.Lasted(), report.Clip(r.Words(), 140))
 	}
 	b.WriteString("  all of it: ralph report --since last\n\n")

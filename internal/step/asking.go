@@ -32,12 +32,12 @@ const (
 	// is a time of the clock, and timers stand still while the machine sleeps.
 	askAgain = 5 * time.Second
 
-	mostAsked  = 64 << 10 // bytes of a gate's detail
-	mostRecord = 4 << 10  // bytes of each text in the record of an automatic answer
-	mostPart   = 1 << 10  // bytes of a path or an option
-	mostParts  = 100      // paths or options of a request
+	maxAsked  = 64 << 10 // bytes of a gate's detail
+	maxRecord = 4 << 10  // bytes of each text in the record of an automatic answer
+	maxPart   = 1 << 10  // bytes of a path or an option
+	maxParts  = 100      // paths or options of a request
 
-	mostQuestions = 20 // of one request
+	maxQuestions = 20 // of one request
 )
 
 // asker answers what the agent of one turn asks (E-076 to E-081).
@@ -128,7 +128,7 @@ func (a *asker) record(ctx context.Context, q ralph.Request, word approval.Word,
 
 // said is why a request was answered as it was, or why a person is asked, as it is recorded.
 func (a *asker) said(word approval.Word) string {
-	return cutText(a.x.Redact.String(word.Rule), mostRecord)
+	return cutText(a.x.Redact.String(word.Rule), maxRecord)
 }
 
 // answered is an answer that nobody gave.
@@ -151,7 +151,7 @@ func (a *asker) judged(q ralph.Request, word approval.Word, where ralph.WorkDir,
 		j.Request = &essence
 	}
 	b, err := json.Marshal(j)
-	if err != nil || len(b) > mostRecord || a.said(word) != word.Rule || !sameJSON(redact.Value(a.x.Redact, j), j) {
+	if err != nil || len(b) > maxRecord || a.said(word) != word.Rule || !sameJSON(redact.Value(a.x.Redact, j), j) {
 		return nil
 	}
 	return j
@@ -212,8 +212,8 @@ func GateWithout(r *redact.Redactor, q ralph.Request, held approval.Word, disk l
 func GateOf(q ralph.Request, held approval.Word, disk lookup.Disk) ralph.Gate {
 	q.Questions = cutQuestions(q.Questions)
 	g := ralph.Gate{
-		Kind: held.Gate, InTurn: true, Never: held.Never, Rule: cutText(held.Rule, mostRecord),
-		Text: cutText(wordsOf(q), mostRecord), Detail: cutText(detailOf(q, held.Gate, held.Rule), mostAsked),
+		Kind: held.Gate, InTurn: true, Never: held.Never, Rule: cutText(held.Rule, maxRecord),
+		Text: cutText(wordsOf(q), maxRecord), Detail: cutText(detailOf(q, held.Gate, held.Rule), maxAsked),
 	}
 	if q.Kind == ralph.RequestQuestion {
 		g.Options = cutTexts(q.Options)
@@ -237,7 +237,7 @@ func recognisable(q ralph.Request) ralph.Request {
 	}
 	out.Cut = out.Command != q.Command || out.Dir != q.Dir || out.Tool != q.Tool || !slices.Equal(out.Paths, q.Paths) ||
 		out.Text != q.Text && (!evident || q.Kind == ralph.RequestQuestion) || !evident && out.Detail != q.Detail ||
-		!slices.Equal(cutTexts(q.Options), q.Options) || len(q.Questions) > mostQuestions
+		!slices.Equal(cutTexts(q.Options), q.Options) || len(q.Questions) > maxQuestions
 	return out
 }
 
@@ -391,7 +391,7 @@ func detailOf(q ralph.Request, gate, why string) string {
 // megabytes does not get into the journal.
 func short(q ralph.Request) ralph.Request {
 	for _, s := range []*string{&q.ID, &q.Tool, &q.Command, &q.Dir, &q.Text, &q.Detail} {
-		*s = cutText(*s, mostRecord)
+		*s = cutText(*s, maxRecord)
 	}
 	q.Paths, q.Options = cutTexts(q.Paths), cutTexts(q.Options)
 	q.Questions = cutQuestions(q.Questions)
@@ -399,18 +399,18 @@ func short(q ralph.Request) ralph.Request {
 }
 
 func cutQuestions(list []ralph.Question) []ralph.Question {
-	out := slices.Clone(list[:min(len(list), mostQuestions)])
+	out := slices.Clone(list[:min(len(list), maxQuestions)])
 	for i, q := range out {
-		out[i] = ralph.Question{ID: cutText(q.ID, mostPart), Text: cutText(q.Text, mostRecord), Options: cutTexts(q.Options)}
+		out[i] = ralph.Question{ID: cutText(q.ID, maxPart), Text: cutText(q.Text, maxRecord), Options: cutTexts(q.Options)}
 	}
 	return out
 }
 
 // cutTexts is the beginning of a list, each text of it not too long.
 func cutTexts(list []string) []string {
-	out := slices.Clone(list[:min(len(list), mostParts)])
+	out := slices.Clone(list[:min(len(list), maxParts)])
 	for i, s := range out {
-		out[i] = cutText(s, mostPart)
+		out[i] = cutText(s, maxPart)
 	}
 	return out
 }

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	mostLearnedLine = 2 << 10 // bytes of one line that an agent learns
-	mostSignal      = 8 << 10 // bytes of a signal's words
+	maxLearnedLine = 2 << 10 // bytes of one line that an agent learns
+	maxSignal      = 8 << 10 // bytes of a signal's words
 )
 
 // Below is what stands between the processes that an agent starts and the world:
@@ -141,7 +141,7 @@ func (l *line) Signal(ctx context.Context, s ralph.Signal, via string) error {
 	if s.Percent < 0 || s.Percent > 100 {
 		return fmt.Errorf("progress is a percentage from 0 to 100, not %d", s.Percent)
 	}
-	s.Text = cutText(strings.TrimSpace(l.asks.x.Redact.String(s.Text)), mostSignal)
+	s.Text = cutText(strings.TrimSpace(l.asks.x.Redact.String(s.Text)), maxSignal)
 	return l.asks.write(ctx, ralph.Signalled{Task: l.task.ID, Signal: s, Via: via})
 }
 
@@ -157,7 +157,7 @@ func (l *line) Learn(_ context.Context, s string) error {
 	if err != nil {
 		return fmt.Errorf("keep what was learned: %w", err)
 	}
-	words := "- " + cutText(text.OneLine(s), mostLearnedLine) + "\n"
+	words := "- " + cutText(text.OneLine(s), maxLearnedLine) + "\n"
 	if before != "" && !strings.HasSuffix(before, "\n") {
 		words = "\n" + words
 	}
@@ -214,7 +214,7 @@ const heldCode = 126
 // Info implements attempt.Turn.
 func (l *line) Info() attempt.Info {
 	info := l.info
-	info.Learned = readTail(filepath.Join(l.asks.x.dir(l.task), progressFile), mostLearned)
+	info.Learned = readTail(filepath.Join(l.asks.x.dir(l.task), progressFile), maxLearned)
 	return info
 }
 
@@ -251,7 +251,7 @@ func (a *asker) allowed(q ralph.Request) (ralph.GateID, bool) {
 				}
 			}
 			moves := slices.ContainsFunc(parts, func(p []string) bool { return p[0] == "cd" })
-			if x.Rule != cutText(held.Rule, mostRecord) || left <= 0 || !moves && a.folder(q) != a.folder(x.Request) {
+			if x.Rule != cutText(held.Rule, maxRecord) || left <= 0 || !moves && a.folder(q) != a.folder(x.Request) {
 				continue
 			}
 			if x.passed == nil {

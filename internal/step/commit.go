@@ -221,8 +221,8 @@ func orNone(c *ralph.Committed) ralph.Committed {
 	return *c
 }
 
-// mostPatch is how much of a task's whole diff is kept and looked at, in bytes.
-const mostPatch = 4 << 20
+// maxPatch is how much of a task's whole diff is kept and looked at, in bytes.
+const maxPatch = 4 << 20
 
 // weakened looks for tests that a task's whole work removes, skips or weakens
 // (product.md 14), and keeps the patch for people. Without an answer there is no
@@ -231,7 +231,7 @@ func (x *Executor) weakened(ctx context.Context, t *ralph.Task, trees Trees, fro
 	if from == to {
 		return nil, nil
 	}
-	patch, err := trees.Patch(ctx, from, to, mostPatch)
+	patch, err := trees.Patch(ctx, from, to, maxPatch)
 	if err != nil {
 		return nil, fmt.Errorf("look for weakened tests: %w", err)
 	}

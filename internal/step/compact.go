@@ -87,7 +87,7 @@ func (x *Executor) compactByAgent(ctx context.Context, s *ralph.State, t *ralph.
 func failedCompact(e ralph.TurnEnded) string {
 	switch {
 	case e.Err != nil && e.Err.Message != "":
-		return fmt.Sprintf("%s: %s", e.Err.Class, cutText(text.OneLine(e.Err.Message), mostTail))
+		return fmt.Sprintf("%s: %s", e.Err.Class, cutText(text.OneLine(e.Err.Message), maxTail))
 	case e.Exit == ralph.ExitTimeout:
 		return "the agent ran out of time (construct.stage_timeout)"
 	}

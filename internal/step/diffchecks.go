@@ -35,9 +35,9 @@ func (x *Executor) checkDiff(ctx context.Context, s *ralph.State, t *ralph.Task,
 	if red, err := x.inside(ctx, s, t, trees); err != nil || red != nil {
 		return red, false, nil, err
 	}
-	patch, err := trees.Patch(ctx, from, tree, mostPatch)
+	patch, err := trees.Patch(ctx, from, tree, maxPatch)
 	if err != nil && from == t.Run.Began && base != "" && ctx.Err() == nil {
-		patch, err = trees.Patch(ctx, base, tree, mostPatch) // git has forgotten the tree: no branch holds it
+		patch, err = trees.Patch(ctx, base, tree, maxPatch) // git has forgotten the tree: no branch holds it
 	}
 	if err != nil {
 		return nil, false, nil, fmt.Errorf("look at what the task has changed: %w", err)

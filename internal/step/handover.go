@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	mostHandover = 4 << 10   // bytes of a summary
-	mostStat     = 30        // files that it names
-	mostStatDiff = 256 << 10 // bytes of a patch that are read for it
-	mostLine     = 300       // bytes of a question, an answer, an error
+	maxHandover = 4 << 10   // bytes of a summary
+	maxStat     = 30        // files that it names
+	maxStatDiff = 256 << 10 // bytes of a patch that are read for it
+	maxLine     = 300       // bytes of a question, an answer, an error
 )
 
 // handover tells a new session of the agent what the one before it did: all that
@@ -27,16 +27,16 @@ const (
 func (x *Executor) handover(ctx context.Context, s *ralph.State, t *ralph.Task) string {
 	r := t.Run
 	var b strings.Builder
-	fmt.Fprintf(&b, "Task: %s\nTurns so far: %d", cutText(text.OneLine(t.Name), mostLine), r.Iterations)
+	fmt.Fprintf(&b, "Task: %s\nTurns so far: %d", cutText(text.OneLine(t.Name), maxLine), r.Iterations)
 	if r.Progress > 0 || r.Note != "" {
-		fmt.Fprintf(&b, "\nReported progress: %d%% %s", r.Progress, cutText(text.OneLine(r.Note), mostLine))
+		fmt.Fprintf(&b, "\nReported progress: %d%% %s", r.Progress, cutText(text.OneLine(r.Note), maxLine))
 	}
 	if last := r.Last; last != nil {
 		if last.Signal.Kind != ralph.SignalNone {
-			fmt.Fprintf(&b, "\nThe last turn's signal: %s %s", last.Signal.Kind, cutText(text.OneLine(last.Signal.Text), mostLine))
+			fmt.Fprintf(&b, "\nThe last turn's signal: %s %s", last.Signal.Kind, cutText(text.OneLine(last.Signal.Text), maxLine))
 		}
 		if last.Err != nil {
-			fmt.Fprintf(&b, "\nThe last turn's error: %s: %s", last.Err.Class, cutText(text.OneLine(last.Err.Message), mostLine))
+			fmt.Fprintf(&b, "\nThe last turn's error: %s: %s", last.Err.Class, cutText(text.OneLine(last.Err.Message), maxLine))
 		}
 		if last.Tail != "" {
 			fmt.Fprintf(&b, "\nThe last turn's last words:\n%s", text.Indent(last.Tail))
@@ -46,18 +46,18 @@ func (x *Executor) handover(ctx context.Context, s *ralph.State, t *ralph.Task) 
 		b.WriteString("\nChecks that failed:")
 		for _, c := range r.Red.Results {
 			if !c.Pass {
-				fmt.Fprintf(&b, "\n  %s (exit code %d)", cutText(text.OneLine(c.Command), mostLine), c.Exit)
+				fmt.Fprintf(&b, "\n  %s (exit code %d)", cutText(text.OneLine(c.Command), maxLine), c.Exit)
 			}
 		}
 	}
 	for _, qa := range r.Answers {
-		fmt.Fprintf(&b, "\nAsked: %s\n  Answer: %s", cutText(text.OneLine(qa.Question), mostLine), cutText(text.OneLine(qa.Answer), mostLine))
+		fmt.Fprintf(&b, "\nAsked: %s\n  Answer: %s", cutText(text.OneLine(qa.Question), maxLine), cutText(text.OneLine(qa.Answer), maxLine))
 	}
 	for _, words := range r.Words {
-		fmt.Fprintf(&b, "\nA person said: %s", cutText(text.OneLine(words), mostLine))
+		fmt.Fprintf(&b, "\nA person said: %s", cutText(text.OneLine(words), maxLine))
 	}
 	b.WriteString(x.changedSince(ctx, s, t))
-	return cutText(b.String(), mostHandover)
+	return cutText(b.String(), maxHandover)
 }
 
 // changedSince lists the files that differ from where the work began. In the user's
@@ -74,7 +74,7 @@ func (x *Executor) changedSince(ctx context.Context, s *ralph.State, t *ralph.Ta
 	if err != nil {
 		return "" // the agent has the files themselves
 	}
-	patch, err := trees.Diff(ctx, from, t.Run.Tree, mostStatDiff)
+	patch, err := trees.Diff(ctx, from, t.Run.Tree, maxStatDiff)
 	if err != nil {
 		return ""
 	}
@@ -82,10 +82,10 @@ func (x *Executor) changedSince(ctx context.Context, s *ralph.State, t *ralph.Ta
 	if len(lines) == 0 {
 		return "\nFiles changed " + since + ": none"
 	}
-	if more := len(lines) - mostStat; more > 0 {
-		lines = append(lines[:mostStat], fmt.Sprintf("and %d more", more))
+	if more := len(lines) - maxStat; more > 0 {
+		lines = append(lines[:maxStat], fmt.Sprintf("and %d more", more))
 	}
-	if len(patch) >= mostStatDiff-mostLine {
+	if len(patch) >= maxStatDiff-maxLine {
 		lines = append(lines, "and more: the whole of it is too large to list")
 	}
 	return "\nFiles changed " + since + ":\n" + text.Indent(strings.Join(lines, "\n"))
@@ -108,7 +108,7 @@ func diffStat(patch []byte) []string {
 			what = " new"
 		}
 		added, deleted := changedLines(f)
-		lines = append(lines, fmt.Sprintf("%s%s +%d -%d", cutText(text.OneLine(name), mostLine), what, added, deleted))
+		lines = append(lines, fmt.Sprintf("%s%s +%d -%d", cutText(text.OneLine(name), maxLine), what, added, deleted))
 	}
 	slices.Sort(lines)
 	return lines

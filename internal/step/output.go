@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	mostHead = 128 << 20 // bytes of an agent's output kept from its start
-	mostEnd  = 1 << 20   // bytes kept from its end, when it is longer
+	maxHead = 128 << 20 // bytes of an agent's output kept from its start
+	maxEnd  = 1 << 20   // bytes kept from its end, when it is longer
 )
 
 // outputFile keeps an agent's output as it came: all of it up to a limit, then
 // its end, so that a flood fills neither memory nor disk.
 type outputFile struct {
-	mostHead int64
-	mostEnd  int
+	maxHead int64
+	maxEnd  int
 
 	mu      sync.Mutex // stdout and stderr come from two goroutines
 	f       *os.File
@@ -64,7 +64,7 @@ func newOutputFile(path string) (*outputFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &outputFile{f: f, mostHead: mostHead, mostEnd: mostEnd}, nil
+	return &outputFile{f: f, maxHead: maxHead, maxEnd: maxEnd}, nil
 }
 
 // Write implements ralph.RawSink.
@@ -81,7 +81,7 @@ func (o *outputFile) put(p []byte) (int, error) {
 	defer o.mu.Unlock()
 	n := len(p)
 	o.total += int64(n)
-	if room := o.mostHead - o.written; room > 0 {
+	if room := o.maxHead - o.written; room > 0 {
 		head := p[:min(int64(n), room)]
 		if _, err := o.f.Write(head); err != nil {
 			return 0, err
@@ -98,21 +98,21 @@ func (o *outputFile) keepEnd(p []byte) {
 		return
 	}
 	if o.ring == nil {
-		o.ring = make([]byte, o.mostEnd)
+		o.ring = make([]byte, o.maxEnd)
 	}
-	if len(p) > o.mostEnd {
-		p = p[len(p)-o.mostEnd:]
+	if len(p) > o.maxEnd {
+		p = p[len(p)-o.maxEnd:]
 	}
 	n := copy(o.ring[o.at:], p)
 	copy(o.ring, p[n:])
-	o.at = (o.at + len(p)) % o.mostEnd
+	o.at = (o.at + len(p)) % o.maxEnd
 }
 
 // dropped is how many bytes in the middle were not kept.
 func (o *outputFile) dropped() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return max(0, o.total-o.mostHead-int64(o.mostEnd))
+	return max(0, o.total-o.maxHead-int64(o.maxEnd))
 }
 
 // Close writes the end behind a line that says what is missing.
@@ -130,15 +130,15 @@ func (o *outputFile) Close() error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	over := o.total - o.mostHead
+	over := o.total - o.maxHead
 	if over <= 0 {
 		return nil
 	}
 	end := append(append([]byte{}, o.ring[o.at:]...), o.ring[:o.at]...)
-	if over < int64(o.mostEnd) {
+	if over < int64(o.maxEnd) {
 		end = o.ring[:over]
 	}
-	if _, err := fmt.Fprintf(o.f, "\n... %d bytes left out ...\n", max(0, over-int64(o.mostEnd))); err != nil {
+	if _, err := fmt.Fprintf(o.f, "\n... %d bytes left out ...\n", max(0, over-int64(o.maxEnd))); err != nil {
 		return err
 	}
 	_, err := o.f.Write(end)

@@ -13,8 +13,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/policy"
 )
 
-// mostRefusals bounds what one turn tells of its sandbox.
-const mostRefusals = 20
+// maxRefusals bounds what one turn tells of its sandbox.
+const maxRefusals = 20
 
 // refusals tells people what the sandbox kept an agent from (R-M4): the agent sees an error
 // of the system, and nobody else would see anything. It reads what the agent's tools gave
@@ -61,7 +61,7 @@ func (r *refusals) tell(paths []string, call string) {
 			continue
 		}
 		r.mu.Lock()
-		first := !r.told[full] && len(r.told) < mostRefusals
+		first := !r.told[full] && len(r.told) < maxRefusals
 		r.told[full] = true
 		r.mu.Unlock()
 		if !first {
@@ -69,7 +69,7 @@ func (r *refusals) tell(paths []string, call string) {
 		}
 		f := ralph.SandboxRefused{
 			Task: r.asks.task, Agent: r.asks.agent, Sandbox: r.asks.x.Config.Sandbox,
-			Path: cutText(full, mostPart), Call: cutText(call, mostPart), Allowed: r.asks.passed(call),
+			Path: cutText(full, maxPart), Call: cutText(call, maxPart), Allowed: r.asks.passed(call),
 		}
 		// Behind the back of who reads the agent: an error is the journal's, and the turn's end meets it too.
 		r.rest.Go(func() { _ = r.asks.write(r.ctx, f) })

@@ -86,13 +86,13 @@ func (x *Executor) resolveInput(s *ralph.State, t *ralph.Task, in *prompt.Input)
 	in.Task = &about
 }
 
-// mostSides is how much of both sides of conflicts a prompt shows, in bytes.
-const mostSides = 64 << 10
+// maxSides is how much of both sides of conflicts a prompt shows, in bytes.
+const maxSides = 64 << 10
 
 // conflictFiles are the files in conflict with as much of both sides as has room;
 // the agent has them in its folder.
 func conflictFiles(paths []string, known []ralph.ConflictFile) []ralph.ConflictFile {
-	room := mostSides
+	room := maxSides
 	out := make([]ralph.ConflictFile, 0, len(paths))
 	for _, path := range paths {
 		f := ralph.ConflictFile{Path: path}

@@ -13,8 +13,8 @@ import (
 // Touched is a file that differs between two trees: what it is in each, "" where it is not.
 type Touched struct{ Path, Was, Now string }
 
-// mostShown is how much of the diff of settings a gate shows, in bytes.
-const mostShown = 6 << 10
+// maxShown is how much of the diff of settings a gate shows, in bytes.
+const maxShown = 6 << 10
 
 // selfWords tell an agent what a red check of its settings means.
 const selfWords = "These are settings that the next start, git, CI or an agent would act on: a person looks at them. " +
@@ -66,8 +66,8 @@ func (x *Executor) settings(ctx context.Context, s *ralph.State, dir, from, to s
 		}
 	}
 	shown := strings.ToValidUTF8(string(patch), "?")
-	if len(shown) > mostShown {
-		shown = shown[:strings.LastIndexByte(shown[:mostShown], '\n')+1] + "... (git diff has the rest)\n"
+	if len(shown) > maxShown {
+		shown = shown[:strings.LastIndexByte(shown[:maxShown], '\n')+1] + "... (git diff has the rest)\n"
 	}
 	return list, strings.ToValidUTF8(shown, ""), nil
 }

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-const mostSpec = 1 << 20 // bytes of a spec that are read
+const maxSpec = 1 << 20 // bytes of a spec that are read
 
 // readSpec reads a spec. os.Root keeps symbolic links from leading out of
 // ralph/specs. A plan that people made may have no spec at all.
@@ -40,7 +40,7 @@ func ReadSpec(root, file string) (string, error) {
 	switch {
 	case info.IsDir():
 		return "", fmt.Errorf("ralph/specs/%s is a folder", file)
-	case info.Size() > mostSpec:
+	case info.Size() > maxSpec:
 		return "", fmt.Errorf("ralph/specs/%s is larger than 1 MiB: split it", file)
 	}
 	b, err := dir.ReadFile(file)

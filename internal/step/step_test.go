@@ -65,7 +65,7 @@ func TestOutputFileKeepsHeadAndEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.mostHead, o.mostEnd = head, end
+		o.maxHead, o.maxEnd = head, end
 		for rest := text; len(rest) > 0; {
 			k := rapid.IntRange(1, len(rest)).Draw(t, "cut")
 			if _, err := o.Write(rest[:k]); err != nil {

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	mostLearned  = 64 << 10 // bytes of ralph/progress.md that go into a prompt, the newest
-	mostDiff     = 64 << 10 // bytes of a patch that VERIFY gets to see
-	mostTail     = 500      // bytes of last words in a fact
+	maxLearned   = 64 << 10 // bytes of ralph/progress.md that go into a prompt, the newest
+	maxDiff      = 64 << 10 // bytes of a patch that VERIFY gets to see
+	maxTail      = 500      // bytes of last words in a fact
 	stateTasks   = "ralph/.state/tasks"
 	progressFile = "ralph/progress.md"
 )
@@ -204,7 +204,7 @@ func (x *Executor) keepDiff(ctx context.Context, t *ralph.Task, from, to, path s
 	if err != nil {
 		return nil
 	}
-	patch, err := trees.Diff(ctx, from, to, mostPatch)
+	patch, err := trees.Diff(ctx, from, to, maxPatch)
 	if err != nil {
 		return nil
 	}
@@ -249,7 +249,7 @@ func (x *Executor) answer(s *ralph.State, t *ralph.Task, step ralph.Turn, res ra
 func (x *Executor) prompt(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Turn, spec string, structured bool) (string, error) {
 	in := prompt.Input{
 		Stage: step.Stage, SpecFile: s.Job.File, SpecText: spec, Task: records.Task(x.Root, t), Tasks: s.Plan.Tasks,
-		Learnings: readTail(filepath.Join(x.dir(t), progressFile), mostLearned), Feedback: step.Feedback,
+		Learnings: readTail(filepath.Join(x.dir(t), progressFile), maxLearned), Feedback: step.Feedback,
 		Handover: t.Run.Handover, Iteration: step.Iteration, Max: x.Config.MaxIterations, Structured: structured, InPlace: t.Run.Place.Dir == "",
 		Signal: x.Signal,
 	}
@@ -292,7 +292,7 @@ func (x *Executor) jobDiff(ctx context.Context, s *ralph.State) string {
 	if s.Job.Base == "" || to == "" {
 		return ""
 	}
-	patch, err := x.Trees.Diff(ctx, s.Job.Base, to, mostDiff)
+	patch, err := x.Trees.Diff(ctx, s.Job.Base, to, maxDiff)
 	if err != nil {
 		return "" // the agent has the work tree itself
 	}
@@ -339,5 +339,5 @@ func readTail(path string, most int) string {
 
 // tail is the last line or two of what the agent said.
 func tail(s string) string {
-	return strings.ToValidUTF8(text.Tail(strings.TrimSpace(s), mostTail), "")
+	return strings.ToValidUTF8(text.Tail(strings.TrimSpace(s), maxTail), "")
 }

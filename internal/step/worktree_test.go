@@ -166,7 +166,7 @@ func TestSidesOfAMerge(t *testing.T) {
 // A prompt has only so much room for both sides; the agent has the files.
 func TestConflictsInAPromptAreBounded(t *testing.T) {
 	t.Parallel()
-	large := strings.Repeat("x", mostSides)
+	large := strings.Repeat("x", maxSides)
 	known := []ralph.ConflictFile{{Path: "a", Kind: "content", Marked: "small"}, {Path: "b", Marked: large}, {Path: "c", Marked: "too"}}
 	var got []string
 	for _, f := range conflictFiles([]string{"a", "b", "c", "new"}, known) {

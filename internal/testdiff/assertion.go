@@ -40,7 +40,7 @@ type weight struct {
 }
 
 // show is the assertion for people.
-func (a assertion) show() string { return text.Line(a.quote, mostQuote) }
+func (a assertion) show() string { return text.Line(a.quote, maxQuote) }
 
 // assertions lists those of a test, without their weight.
 func (t *test) assertions() (out []assertion) {

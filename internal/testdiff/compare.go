@@ -66,7 +66,7 @@ func tests(all []*test) string {
 	const most = 5
 	var names []string
 	for _, t := range all[:min(most, len(all))] {
-		names = append(names, text.Line(t.name, mostQuote))
+		names = append(names, text.Line(t.name, maxQuote))
 	}
 	s := text.Count(len(all), "test") + ": " + strings.Join(names, ", ")
 	if len(all) > most {
@@ -82,7 +82,7 @@ func (f *finder) compareConstraint(x *file) {
 	}
 	for _, t := range x.after {
 		if l := t.leavesOut(); l != nil && l.changed {
-			f.report(x.change, l.number, Skipped, "the whole file: "+text.Line(l.text, mostQuote))
+			f.report(x.change, l.number, Skipped, "the whole file: "+text.Line(l.text, maxQuote))
 		}
 	}
 }
@@ -106,7 +106,7 @@ func (t *test) leavesOut() *line {
 func (f *finder) judgeNew(t *test) {
 	for i, l := range t.lines {
 		if l.changed && l.has&skip != 0 && !t.onCondition(i) {
-			f.report(t.file.change, l.number, Skipped, t.label()+": "+text.Line(l.text, mostQuote))
+			f.report(t.file.change, l.number, Skipped, t.label()+": "+text.Line(l.text, maxQuote))
 			break
 		}
 	}
@@ -183,7 +183,7 @@ func (f *finder) compareSkips(o, n *test) {
 	if n.outside && (f.take(l) || n.within(l)) {
 		return
 	}
-	f.report(n.file.change, l.number, Skipped, n.label()+": "+text.Line(l.text, mostQuote))
+	f.report(n.file.change, l.number, Skipped, n.label()+": "+text.Line(l.text, maxQuote))
 }
 
 // within reports whether a line is in a function that the patch adds: who calls it
@@ -210,7 +210,7 @@ func (f *finder) compareFocus(o, n *test) {
 			continue
 		}
 		if was--; was < 0 && l.changed && !f.take(l) {
-			f.report(n.file.change, l.number, Focused, text.Line(l.text, mostQuote))
+			f.report(n.file.change, l.number, Focused, text.Line(l.text, maxQuote))
 		}
 	}
 }
@@ -227,7 +227,7 @@ func (f *finder) compareSwallow(o, n *test) {
 			continue
 		}
 		if was--; was < 0 && l.changed {
-			f.report(n.file.change, l.number, Weakened, n.label()+": failures are dropped: "+text.Line(l.text, mostQuote))
+			f.report(n.file.change, l.number, Weakened, n.label()+": failures are dropped: "+text.Line(l.text, maxQuote))
 			return
 		}
 	}
@@ -241,7 +241,7 @@ func (f *finder) compareRows(o, n *test) {
 	}
 	for _, l := range o.lines {
 		if l.changed && l.has&row != 0 && !replaced[l.run] && !f.take(l) {
-			f.report(n.file.change, l.number, Removed, "a case of "+n.label()+": "+text.Line(l.text, mostQuote))
+			f.report(n.file.change, l.number, Removed, "a case of "+n.label()+": "+text.Line(l.text, maxQuote))
 		}
 	}
 }

@@ -139,12 +139,12 @@ func (f *finder) judgeCommands(c *change, h hunk, elsewhere int) {
 			hard = hard[1:]
 		}
 		if kind != "" {
-			f.report(c, l.number, kind, what+text.Line(l.text, mostQuote))
+			f.report(c, l.number, kind, what+text.Line(l.text, maxQuote))
 			hard = hard[1:]
 		}
 	}
 	if len(hard) > 0 && !replaced[hard[0].run] && elsewhere == 0 {
-		f.report(c, hard[0].number, Weakened, "a test command is gone: "+text.Line(hard[0].text, mostQuote))
+		f.report(c, hard[0].number, Weakened, "a test command is gone: "+text.Line(hard[0].text, maxQuote))
 	}
 }
 
@@ -177,7 +177,7 @@ func (f *finder) judgeSwitches(c *change, h hunk) {
 			if was--; was >= 0 || !l.changed || steps.MatchString(trimmed) && !testStep(h.new, i) {
 				continue
 			}
-			f.report(c, l.number, s.kind, s.what+text.Line(trimmed, mostQuote))
+			f.report(c, l.number, s.kind, s.what+text.Line(trimmed, maxQuote))
 		}
 	}
 }
@@ -231,12 +231,12 @@ func (f *finder) judgeThresholds(c *change, h hunk) {
 			was, _ := strconv.ParseFloat(m[2], 64)
 			is, _ := strconv.ParseFloat(now[2], 64)
 			if is < was {
-				f.report(c, n.number, Weakened, "the threshold is lower: "+text.Line(n.text, mostQuote)+" (was "+m[2]+")")
+				f.report(c, n.number, Weakened, "the threshold is lower: "+text.Line(n.text, maxQuote)+" (was "+m[2]+")")
 			}
 			break
 		}
 		if !found && demand.MatchString(m[1]) {
-			f.report(c, o.number, Weakened, "the threshold is gone: "+text.Line(o.text, mostQuote))
+			f.report(c, o.number, Weakened, "the threshold is gone: "+text.Line(o.text, maxQuote))
 		}
 	}
 }

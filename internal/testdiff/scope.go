@@ -6,8 +6,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// mostQuote is how much of a line of code people are shown, in signs.
-const mostQuote = 80
+// maxQuote is how much of a line of code people are shown, in signs.
+const maxQuote = 80
 
 // file is a changed file of tests, before and after.
 type file struct {
@@ -281,7 +281,7 @@ func (t *test) label() string {
 	if t.name == "" {
 		return "outside of tests"
 	}
-	return "below " + text.Line(t.name, mostQuote)
+	return "below " + text.Line(t.name, maxQuote)
 }
 
 // labelAt names the function that a line outside of tests is in, when it shows.

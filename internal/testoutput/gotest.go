@@ -79,7 +79,7 @@ func (g *goTest) event(e goEvent) {
 		if g.packages == nil {
 			g.packages = map[string]*goPackage{}
 		}
-		if len(g.packages) >= mostHeld {
+		if len(g.packages) >= maxHeld {
 			g.over = true
 			return
 		}
@@ -148,7 +148,7 @@ func (g *goTest) verdict(p *goPackage, s string) {
 }
 
 func (p *goPackage) fail(test string) {
-	if len(p.failed) < mostHeld {
+	if len(p.failed) < maxHeld {
 		p.failed = append(p.failed, test)
 	}
 }
@@ -176,7 +176,7 @@ func (p *goPackage) message(s string) {
 	if m == nil {
 		return
 	}
-	if len(p.causes) >= mostNames && p.causes[p.running] == "" {
+	if len(p.causes) >= maxNames && p.causes[p.running] == "" {
 		return
 	}
 	if m[1] == "" { // testify writes its own block below
@@ -238,7 +238,7 @@ func (g *goTest) end(p *goPackage, pkg, otherwise string) {
 		g.names.once(pkg + " [" + otherwise + "]")
 	}
 	g.got++
-	g.over = g.over || len(p.failed) >= mostHeld
+	g.over = g.over || len(p.failed) >= maxHeld
 	g.headline(p.headline(list, pkg))
 	*p = *newGoPackage()
 	p.closed = true

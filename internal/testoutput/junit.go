@@ -150,7 +150,7 @@ func (j *junit) begin(name string, attr map[string]string) {
 	switch name {
 	case "testsuites", "testsuite":
 		j.depth++
-		if len(j.suites) < mostNames {
+		if len(j.suites) < maxNames {
 			j.suites = append(j.suites, attr["name"])
 		}
 	case "testcase":

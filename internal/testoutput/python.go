@@ -73,7 +73,7 @@ func (p *pytest) cause(s string) {
 	if p.causes == nil {
 		p.causes = map[string]string{}
 	}
-	if _, ok := p.causes[p.heading]; !ok && len(p.causes) < mostNames {
+	if _, ok := p.causes[p.heading]; !ok && len(p.causes) < maxNames {
 		p.causes[p.heading] = cutTo(s, longestHeadline, "")
 	}
 }
@@ -112,10 +112,10 @@ func (p *pytest) add(kind, id, msg string) {
 	if p.msgs == nil {
 		p.msgs = map[string]string{}
 	}
-	if _, ok := p.msgs[id]; !ok && len(p.order) < mostHeld {
+	if _, ok := p.msgs[id]; !ok && len(p.order) < maxHeld {
 		p.order = append(p.order, id)
 	}
-	if len(p.order) <= mostNames && (msg != "" || p.msgs[id] == "") {
+	if len(p.order) <= maxNames && (msg != "" || p.msgs[id] == "") {
 		p.msgs[id] = msg
 	}
 }

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// mostNames are named of one run; with more the names are not known.
-	mostNames = 200
+	// maxNames are named of one run; with more the names are not known.
+	maxNames = 200
 	// longestName and longestHeadline are bytes.
 	longestName     = 200
 	longestHeadline = 300
 	// longestLine is how much is read of a line. Longer ones are data.
 	longestLine = 16 << 10
-	// mostHeld bounds what a format remembers while a run goes on.
-	mostHeld = 4 * mostNames
+	// maxHeld bounds what a format remembers while a run goes on.
+	maxHeld = 4 * maxNames
 )
 
 // Result is what a command's output says of a red run.
@@ -87,8 +87,8 @@ func (r *Reader) Result() Result {
 		}
 	}
 	failed := all.sorted()
-	if len(failed) > mostNames {
-		failed, sure = failed[:mostNames], false
+	if len(failed) > maxNames {
+		failed, sure = failed[:maxNames], false
 	}
 	return Result{Failed: failed, Complete: sure && len(failed) > 0, Headline: r.headline(best.headline)}
 }
@@ -151,7 +151,7 @@ func (n *names) key(name string) string {
 	if _, ok := n.times[name]; ok || name == "" {
 		return name
 	}
-	if len(n.times) >= mostHeld {
+	if len(n.times) >= maxHeld {
 		n.over = true
 		return ""
 	}
@@ -165,7 +165,7 @@ func (n *names) sorted() []string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(n.times)) {
 		list = append(list, name)
-		for i := 2; i <= min(n.times[name], mostNames+1); i++ {
+		for i := 2; i <= min(n.times[name], maxNames+1); i++ {
 			list = append(list, cutTo(name, longestName-8, "")+fmt.Sprintf(" (%d)", i))
 		}
 	}

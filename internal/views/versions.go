@@ -26,8 +26,8 @@ type versions struct {
 	last string
 }
 
-// mostVersions is how many lines the list has at most; then the older half goes.
-const mostVersions = 4000
+// maxVersions is how many lines the list has at most; then the older half goes.
+const maxVersions = 4000
 
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
@@ -78,10 +78,10 @@ func (v *versions) note(text string, ours bool) {
 
 // write appends a line, or begins the list anew with its newer half.
 func (v *versions) write(line string) {
-	if len(v.ages) > mostVersions {
+	if len(v.ages) > maxVersions {
 		var b strings.Builder
 		for hash, age := range v.ages { // of one age the order says nothing
-			if age > v.age-mostVersions/2 && hash != v.last {
+			if age > v.age-maxVersions/2 && hash != v.last {
 				fmt.Fprintf(&b, "%d %s\n", age, hash)
 			}
 		}

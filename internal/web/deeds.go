@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	mostDeeds   = 12 // that are shown
+	maxDeeds    = 12 // that are shown
 	deedsOfMost = 24 // tasks whose actions are looked at
 )
 
-// leastVerb is how much of its name an action has to be called by, in bytes: what is typed
+// minVerb is how much of its name an action has to be called by, in bytes: what is typed
 // on the way to a page must not be an action already.
-const leastVerb = 3
+const minVerb = 3
 
 // deeds are the actions that a query names: of the engine by their name, of a task by
 // theirs and its own words.
@@ -34,13 +34,13 @@ func (r *request) deeds(q string) []view.Deed {
 		if slices.ContainsFunc(rest, func(w string) bool { return !strings.Contains(text, w) }) {
 			continue
 		}
-		if looked++; looked > deedsOfMost || len(out) >= mostDeeds {
+		if looked++; looked > deedsOfMost || len(out) >= maxDeeds {
 			break
 		}
 		about := view.Deed{Path: "/task/" + string(t.ID), ID: string(t.ID), Name: t.Name, Status: string(t.Status)}
 		out = append(out, fitting(words, text, about, action.Offers(r.state, r.world(), action.Task, string(t.ID)))...)
 	}
-	return out[:min(len(out), mostDeeds)]
+	return out[:min(len(out), maxDeeds)]
 }
 
 // fitting are the offers that are called by one of the words, and have the others in what
@@ -68,7 +68,7 @@ func fitting(words []string, text string, about view.Deed, offers []action.Offer
 
 // calls reports whether a word calls an action.
 func calls(w, name, title string) bool {
-	return len(w) >= leastVerb && (strings.HasPrefix(name, w) || strings.HasPrefix(strings.ToLower(title), w))
+	return len(w) >= minVerb && (strings.HasPrefix(name, w) || strings.HasPrefix(strings.ToLower(title), w))
 }
 
 // nextUp are the tasks that would start now, the best first, as places to go to.

@@ -11,15 +11,15 @@ import (
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
 
-// mostForm bounds what a form may send, in bytes: a spec is the longest thing, and a form
+// maxForm bounds what a form may send, in bytes: a spec is the longest thing, and a form
 // may write each of its characters as three.
-const mostForm = 4 << 20
+const maxForm = 4 << 20
 
 // do carries out the action of a form. A page with scripts gets what was done as a
 // message, one without is sent back to where it came from. What has to be confirmed is
 // asked first, with everything that the form said.
 func (x *Server) do(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	var large *http.MaxBytesError
 	switch err := readForm(r); {
 	case errors.As(err, &large):

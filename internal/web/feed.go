@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// mostFeed is how many lines the feed shows, the newest first.
-	mostFeed = 80
+	// maxFeed is how many lines the feed shows, the newest first.
+	maxFeed = 80
 	// feedReach is how many facts are read for them where none were read before.
 	feedReach = 400
 	// feedFold is how many facts may be folded before a page goes out, which takes
@@ -63,7 +63,7 @@ func (f *feed) at(source Source, s *ralph.State, before func(seq int64) *ralph.S
 			f.then = nil // half of them are in: the next look begins anew
 			return nil, fmt.Errorf("read the newest facts: %w", err)
 		}
-		f.items = slices.Clone(f.items[max(0, len(f.items)-mostFeed):])
+		f.items = slices.Clone(f.items[max(0, len(f.items)-maxFeed):])
 	}
 	return newest(f.items), nil
 }
@@ -128,8 +128,8 @@ func labelled(line string) (label, text string) {
 	return strings.ToLower(label), text
 }
 
-// mostFiles are the changed files of a turn that are named.
-const mostFiles = 4
+// maxFiles are the changed files of a turn that are named.
+const maxFiles = 4
 
 // itemWords say what an agent did in a turn: its tools, and the files it changed (E-091).
 func itemWords(x ralph.TurnSummary) string {
@@ -138,9 +138,9 @@ func itemWords(x ralph.TurnSummary) string {
 		parts = append(parts, fmt.Sprintf("%d %s", i.N, strings.ReplaceAll(string(i.Kind), "_", " ")))
 	}
 	if n := len(x.Files); n > 0 {
-		words := strings.Join(x.Files[:min(n, mostFiles)], ", ")
-		if n > mostFiles {
-			words += fmt.Sprintf(" and %d more", n-mostFiles)
+		words := strings.Join(x.Files[:min(n, maxFiles)], ", ")
+		if n > maxFiles {
+			words += fmt.Sprintf(" and %d more", n-maxFiles)
 		}
 		parts = append(parts, "changed "+words)
 	}

@@ -17,8 +17,8 @@ type Gates interface {
 	Detail(ctx context.Context, s *ralph.State, g *ralph.Gate) report.GateDetail
 }
 
-// mostEnds are listed of what was decided lately, and of what was answered without a person.
-const mostEnds = 30
+// maxEnds are listed of what was decided lately, and of what was answered without a person.
+const maxEnds = 30
 
 // gates is the page of all that waits for a person.
 func gates(_ context.Context, r *request) (view.Page, error) {
@@ -41,9 +41,9 @@ func gates(_ context.Context, r *request) (view.Page, error) {
 	for _, e := range ends {
 		row := view.EndRow{GateEnd: e, Task: taskName(r.state, &e.Gate)}
 		switch {
-		case e.Gate.ID == "" && len(m.Auto) < mostEnds:
+		case e.Gate.ID == "" && len(m.Auto) < maxEnds:
 			m.Auto = append(m.Auto, row)
-		case e.Gate.ID != "" && len(m.Ends) < mostEnds:
+		case e.Gate.ID != "" && len(m.Ends) < maxEnds:
 			m.Ends = append(m.Ends, row)
 		}
 	}

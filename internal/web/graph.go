@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	mostNamed = 300  // tasks that are drawn with their names
-	mostDrawn = 2000 // tasks that are drawn at all
-	mostLines = 4000
+	maxNamed = 300  // tasks that are drawn with their names
+	maxDrawn = 2000 // tasks that are drawn at all
+	maxLines = 4000
 )
 
 // graphPage draws the dependency graph: all of it, one phase (?phase=), or what hangs
@@ -27,7 +27,7 @@ func graphPage(_ context.Context, r *request) (view.Page, error) {
 	focus := b.tasks[ralph.TaskID(q.Get("focus"))]
 	switch {
 	case focus != nil:
-		list = b.around(focus, mostNamed)
+		list = b.around(focus, maxNamed)
 		notes = append(notes, view.Note{
 			Text:  fmt.Sprintf("%d of %d tasks: what %s waits for, and what waits for it.", len(list), len(b.order), focus.ID),
 			Links: []view.Tab{{Title: "All tasks", Address: with("/plan/graph", q, "focus", "")}},
@@ -35,11 +35,11 @@ func graphPage(_ context.Context, r *request) (view.Page, error) {
 	case q.Get("phase") != "":
 		list = slices.DeleteFunc(slices.Clone(list), func(t *ralph.Task) bool { return t.Phase != q.Get("phase") })
 	}
-	if len(list) > mostDrawn {
-		notes = append(notes, view.Note{Text: fmt.Sprintf("Only the first %d of %d tasks are drawn; choose a phase to see the others.", mostDrawn, len(list))})
-		list = list[:mostDrawn]
+	if len(list) > maxDrawn {
+		notes = append(notes, view.Note{Text: fmt.Sprintf("Only the first %d of %d tasks are drawn; choose a phase to see the others.", maxDrawn, len(list))})
+		list = list[:maxDrawn]
 	}
-	if len(list) > mostNamed {
+	if len(list) > maxNamed {
 		notes = append(notes, view.Note{Text: "So many tasks are drawn small, and without lines that others imply. Choose a phase, or open a task and from there its neighbourhood."})
 	}
 	if note, ok := b.phases(q.Get("phase")); ok && focus == nil {
@@ -67,7 +67,7 @@ func (b *board) phases(here string) (view.Note, bool) {
 	n := view.Note{Text: "Phases:"}
 	seen := map[string]bool{"": true}
 	for _, t := range b.order {
-		if !seen[t.Phase] && len(n.Links) < mostChoices {
+		if !seen[t.Phase] && len(n.Links) < maxChoices {
 			seen[t.Phase] = true
 			n.Links = append(n.Links, view.Tab{Title: text.Clip(text.FirstLine(t.Phase), 40), Address: with("/plan/graph", nil, "phase", t.Phase), Here: t.Phase == here})
 		}
@@ -131,7 +131,7 @@ func (b *board) graph(list []*ralph.Task, focus *ralph.Task) view.Graph {
 			}
 		}
 	}
-	g := view.Graph{NodeWidth: widthOf(nodes), NodeHeight: 44, Small: len(list) > mostNamed}
+	g := view.Graph{NodeWidth: widthOf(nodes), NodeHeight: 44, Small: len(list) > maxNamed}
 	opt := draw.Options{Width: g.NodeWidth, Height: g.NodeHeight, GapX: 56, GapY: 14, Foot: 10, Head: 10}
 	if g.Small {
 		g.NodeWidth, g.NodeHeight = 46, 15
@@ -142,7 +142,7 @@ func (b *board) graph(list []*ralph.Task, focus *ralph.Task) view.Graph {
 	}
 	p := draw.Lay(nodes, opt)
 	g.Width, g.Height = p.Width, p.Height
-	most := mostLine
+	most := maxLine
 	if g.Small {
 		most /= 3
 	}
@@ -158,7 +158,7 @@ func (b *board) graph(list []*ralph.Task, focus *ralph.Task) view.Graph {
 		})
 	}
 	for _, e := range p.Edges {
-		if (!g.Small || !e.Implied) && len(g.Edges) < mostLines {
+		if (!g.Small || !e.Implied) && len(g.Edges) < maxLines {
 			g.Edges = append(g.Edges, view.GraphEdge{From: e.From, To: e.To, Implied: e.Implied, Back: e.Back, Path: e.Path})
 		}
 	}

@@ -12,11 +12,11 @@ import (
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
 
-// mostColumns bounds the columns of a chart over days: with more days a column is a week,
-// or several. mostSessions bounds those of a chart over sessions.
+// maxColumns bounds the columns of a chart over days: with more days a column is a week,
+// or several. maxSessions bounds those of a chart over sessions.
 const (
-	mostColumns  = 62
-	mostSessions = 40
+	maxColumns  = 62
+	maxSessions = 40
 )
 
 // historyCharts are the charts of sessions, newest first, that were at work since from.
@@ -41,7 +41,7 @@ func spread(days []index.Day, from, now time.Time) (out []index.Day, wide int) {
 	}
 	n := daysBetween(first, last) + 1
 	wide = 1
-	for (n+wide-1)/wide > mostColumns {
+	for (n+wide-1)/wide > maxColumns {
 		wide = max(7, 2*wide)
 	}
 	out = make([]index.Day, (n+wide-1)/wide)
@@ -139,7 +139,7 @@ func busyChart(days []index.Day, wide int) chart.Chart {
 
 // taskChart is what became of tasks, session by session, the oldest first.
 func taskChart(sessions []index.Session) chart.Chart {
-	newest := slices.Clone(sessions[:min(len(sessions), mostSessions)])
+	newest := slices.Clone(sessions[:min(len(sessions), maxSessions)])
 	slices.Reverse(newest)
 	var columns []chart.Column
 	for i := range newest {
@@ -152,10 +152,10 @@ func taskChart(sessions []index.Session) chart.Chart {
 	c := chart.Chart{
 		ID: "chart-tasks", Title: "Tasks per session", Empty: "No task ended in this time.",
 		Total: fmt.Sprintf("%.0f done, %.0f not", sum(done), sum(failed)+sum(out)),
-		Desc:  fmt.Sprintf("Columns of tasks by session, the newest %d at most: %.0f done, %.0f failed, %.0f timed out.", mostSessions, sum(done), sum(failed), sum(out)),
+		Desc:  fmt.Sprintf("Columns of tasks by session, the newest %d at most: %.0f done, %.0f failed, %.0f timed out.", maxSessions, sum(done), sum(failed), sum(out)),
 	}
-	if len(sessions) > mostSessions {
-		c.Title = fmt.Sprintf("Tasks, newest %d sessions", mostSessions)
+	if len(sessions) > maxSessions {
+		c.Title = fmt.Sprintf("Tasks, newest %d sessions", maxSessions)
 	}
 	return c.Columns(columns, []chart.Series{
 		{Name: "done", Status: "done", Values: done}, {Name: "failed", Status: "failed", Values: failed}, {Name: "timed out", Status: "timeout", Values: out},
@@ -213,8 +213,8 @@ func brief(d time.Duration) string {
 	return fmt.Sprintf("%.0fs", d.Seconds())
 }
 
-// mostIterations is the column that holds all tasks with so many and more.
-const mostIterations = 10
+// maxIterations is the column that holds all tasks with so many and more.
+const maxIterations = 10
 
 // iterationChart counts tasks by how many iterations they took.
 func iterationChart(x *index.Index, sessions []index.Session) chart.Chart {
@@ -222,11 +222,11 @@ func iterationChart(x *index.Index, sessions []index.Session) chart.Chart {
 	for i := range sessions {
 		in[sessions[i].ID] = true
 	}
-	var counts [mostIterations]float64
+	var counts [maxIterations]float64
 	tasks, iterations, most := 0, 0, 0
 	for _, t := range x.Tasks() {
 		if t.Build && t.Iterations > 0 && in[t.Session] {
-			counts[min(t.Iterations, mostIterations)-1]++
+			counts[min(t.Iterations, maxIterations)-1]++
 			tasks++
 			iterations += t.Iterations
 			most = max(most, t.Iterations)
@@ -241,10 +241,10 @@ func iterationChart(x *index.Index, sessions []index.Session) chart.Chart {
 	}
 	c.Total = fmt.Sprintf("%.1f on average, most %d", float64(iterations)/float64(tasks), most)
 	var columns []chart.Column
-	for i := range min(most, mostIterations) {
+	for i := range min(most, maxIterations) {
 		name := fmt.Sprint(i + 1)
-		if i+1 == mostIterations {
-			name = fmt.Sprintf("%d+", mostIterations)
+		if i+1 == maxIterations {
+			name = fmt.Sprintf("%d+", maxIterations)
 		}
 		columns = append(columns, chart.Column{Name: name, Long: name + " iterations"})
 	}

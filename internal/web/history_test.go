@@ -199,7 +199,7 @@ func TestSessionPage(t *testing.T) {
 		}
 	}
 	x.reports.work.Wait()
-	if n := len(x.reports.list); n > mostReports {
+	if n := len(x.reports.list); n > maxReports {
 		t.Errorf("%d reports are kept", n)
 	}
 	if w := lookAt(x, "/session/s-99"); w.Code != http.StatusNotFound {
@@ -307,7 +307,7 @@ func TestLogPages(t *testing.T) {
 	if got := walk("/log?task=t-0307&kind=noted", "prev", true); len(got) != 1 || got[0] != "NOTE: note 7 of 3" {
 		t.Errorf("a task's notes: %q", got)
 	}
-	if n := len(x.windows.keys); n > mostWindows || n != len(x.windows.list) {
+	if n := len(x.windows.keys); n > maxWindows || n != len(x.windows.list) {
 		t.Errorf("%d pages are kept, %d", n, len(x.windows.list))
 	}
 	if w := lookAt(x, "/log?kind=nonsense"); w.Code != http.StatusUnprocessableEntity {

@@ -12,7 +12,7 @@ import (
 // background, once for all who want to see it, and pages show how far it is.
 
 const (
-	mostJobs = 24               // results that are kept
+	maxJobs  = 24               // results that are kept
 	unwanted = 30 * time.Second // work that nobody asked for so long is not done any more
 )
 
@@ -89,7 +89,7 @@ func (j *jobs) of(key string, total int64, good func(walk) bool, work func(ctx c
 		j.list = append(j.list[:i:i], j.list[i+1:]...)
 		break
 	}
-	for i := 0; len(j.list) >= mostJobs && i < len(j.list); i++ {
+	for i := 0; len(j.list) >= maxJobs && i < len(j.list); i++ {
 		if !j.list[i].ended.IsZero() {
 			j.list = append(j.list[:i:i], j.list[i+1:]...)
 			i--
@@ -97,7 +97,7 @@ func (j *jobs) of(key string, total int64, good func(walk) bool, work func(ctx c
 	}
 	x := &job{key: key, total: total}
 	x.wanted.Store(now.UnixNano())
-	if len(j.list) < mostJobs { // else all are at work: it is begun when a page asks again
+	if len(j.list) < maxJobs { // else all are at work: it is begun when a page asks again
 		j.list = append(j.list, x)
 		go j.run(x, work)
 	}

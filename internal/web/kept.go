@@ -19,8 +19,8 @@ type keptOne[T any] struct {
 	made T
 }
 
-// mostKept bounds how many there are.
-const mostKept = 16
+// maxKept bounds how many there are.
+const maxKept = 16
 
 // of is what make makes of a text; the kind tells apart what else goes into it.
 func (k *kept[T]) of(kind string, text []byte, make func([]byte) T) T {
@@ -37,7 +37,7 @@ func (k *kept[T]) of(kind string, text []byte, make func([]byte) T) T {
 	made := make(text)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.list) == mostKept {
+	if len(k.list) == maxKept {
 		k.list = slices.Delete(k.list, 0, 1)
 	}
 	k.list = append(k.list, keptOne[T]{kind, sum, made})

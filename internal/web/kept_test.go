@@ -21,14 +21,14 @@ func TestKept(t *testing.T) {
 	if made != 3 {
 		t.Errorf("made %d times, want 3", made)
 	}
-	for i := range 2 * mostKept {
+	for i := range 2 * maxKept {
 		get("a", fmt.Sprint(i))
 		get("b", "x") // in use
 	}
 	if made = 0; get("b", "x") != "bx" || made != 0 {
 		t.Error("what is in use was thrown away")
 	}
-	if get("a", "x"); made != 1 || len(k.list) != mostKept {
+	if get("a", "x"); made != 1 || len(k.list) != maxKept {
 		t.Errorf("made %d, %d are kept", made, len(k.list))
 	}
 }

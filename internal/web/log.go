@@ -23,9 +23,9 @@ const (
 	// without and with a filter.
 	plainWindow  = 2_000
 	searchWindow = 20_000
-	// mostWindows is how many pages of the past are kept: a page that somebody looks at
+	// maxWindows is how many pages of the past are kept: a page that somebody looks at
 	// is made anew again and again, and the past does not change.
-	mostWindows = 16
+	maxWindows = 16
 )
 
 // logAsk is what a page of the log is asked for.
@@ -178,10 +178,10 @@ func (x *Server) window(ctx context.Context, a *logAsk, first, last int64) ([]in
 	}
 	w.list[key] = lines
 	w.keys = slices.Insert(slices.DeleteFunc(w.keys, func(k string) bool { return k == key }), 0, key)
-	for _, k := range w.keys[min(len(w.keys), mostWindows):] {
+	for _, k := range w.keys[min(len(w.keys), maxWindows):] {
 		delete(w.list, k)
 	}
-	w.keys = w.keys[:min(len(w.keys), mostWindows)]
+	w.keys = w.keys[:min(len(w.keys), maxWindows)]
 	return lines, nil
 }
 

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	mostNeeds  = 20 // that are listed on the overview: /gates has all
-	mostSpecs  = 8
-	mostIssues = 8
-	mostQueue  = 12
-	mostCut    = 12
-	mostNext   = 3
-	mostNight  = 4 // standstills, and what landed, in the short form of the morning report
+	maxNeeds  = 20 // that are listed on the overview: /gates has all
+	maxSpecs  = 8
+	maxIssues = 8
+	maxQueue  = 12
+	maxCut    = 12
+	maxNext   = 3
+	maxNight  = 4 // standstills, and what landed, in the short form of the morning report
 )
 
 // overview is the first page: what needs a person, then what goes on.
@@ -82,8 +82,8 @@ func (o overviewOf) needs() view.NeedsModel {
 		}
 		m.List = append(m.List, n)
 	}
-	if n := len(m.List) - mostNeeds; n > 0 {
-		m.List, m.More = m.List[:mostNeeds], n
+	if n := len(m.List) - maxNeeds; n > 0 {
+		m.List, m.More = m.List[:maxNeeds], n
 	}
 	return m
 }
@@ -100,8 +100,8 @@ func (o overviewOf) morning() *view.MorningModel {
 	}
 	newest := slices.Clone(m.Landed)
 	slices.Reverse(newest)
-	shown := min(len(newest), mostNight)
-	return &view.MorningModel{Morning: m, Still: m.Longest(mostNight), Landed: newest[:shown], More: len(newest) - shown}
+	shown := min(len(newest), maxNight)
+	return &view.MorningModel{Morning: m, Still: m.Longest(maxNight), Landed: newest[:shown], More: len(newest) - shown}
 }
 
 // slots are the agents at work, and what else is under way.
@@ -114,7 +114,7 @@ func (o overviewOf) slots(stage status.Stage, now status.StatusRecord) view.Slot
 	m.Queued, m.Planned = o.state.CountInbox(ralph.SpecPending), o.state.Plan.Unfinished()
 	if !m.Alive {
 		m.Offers, m.Resume = o.offers(action.Engine, ""), now.CanResume
-		for _, id := range now.Cut[:min(len(now.Cut), mostCut)] {
+		for _, id := range now.Cut[:min(len(now.Cut), maxCut)] {
 			m.Cut = append(m.Cut, o.ref(id))
 		}
 		return m
@@ -186,7 +186,7 @@ func (o overviewOf) fill(c *view.SlotCard, id ralph.TaskID, waits map[ralph.Task
 func (o overviewOf) plan() view.ProgressModel {
 	p := o.state.Plan
 	m := view.ProgressModel{File: p.File, Total: len(p.Tasks)}
-	m.Next, m.Ready = o.nextUp(mostNext)
+	m.Next, m.Ready = o.nextUp(maxNext)
 	counts, phases := map[ralph.TaskStatus]int{}, map[string]int{}
 	for _, t := range p.Tasks {
 		counts[t.Status]++
@@ -215,8 +215,8 @@ func (o overviewOf) plan() view.ProgressModel {
 func (o overviewOf) merges(stage status.Stage) view.MergesModel {
 	c := o.state.Session.Count
 	m := view.MergesModel{Queue: stage.Queue, Landing: stage.Landing, Clean: c.MergesClean, Resolved: c.MergesResolved}
-	if n := len(m.Queue) - mostQueue; n > 0 {
-		m.Queue, m.More = m.Queue[:mostQueue], n
+	if n := len(m.Queue) - maxQueue; n > 0 {
+		m.Queue, m.More = m.Queue[:maxQueue], n
 	}
 	return m
 }
@@ -231,7 +231,7 @@ func (o overviewOf) inbox() view.InboxModel {
 			m.Counts = append(m.Counts, view.StatusCount{Status: string(status), Count: n})
 		}
 	}
-	m.List = list[:min(len(list), mostSpecs)]
+	m.List = list[:min(len(list), maxSpecs)]
 	return m
 }
 
@@ -244,5 +244,5 @@ func (o overviewOf) statistics() view.StatisticsModel {
 
 func (o overviewOf) issues() view.IssuesModel {
 	list := o.state.Plan.Issues
-	return view.IssuesModel{List: list[:min(len(list), mostIssues)], Total: len(list)}
+	return view.IssuesModel{List: list[:min(len(list), maxIssues)], Total: len(list)}
 }

@@ -34,14 +34,14 @@ type Scored struct {
 }
 
 const (
-	mostCards    = 60 // in a column of the board
-	mostRows     = 200
-	mostButtons  = 12 // cards with buttons, those with keys; all are on the task's page
-	mostRecords  = 100
-	mostLine     = 160 // letters of one line
-	mostTagsOf   = 4
-	mostChoices  = 200 // of a filter
-	mostNameOnly = 200
+	maxCards    = 60 // in a column of the board
+	maxRows     = 200
+	maxButtons  = 12 // cards with buttons, those with keys; all are on the task's page
+	maxRecords  = 100
+	maxLine     = 160 // letters of one line
+	maxTagsOf   = 4
+	maxChoices  = 200 // of a filter
+	maxNameOnly = 200
 )
 
 // board is the plan with what is derived for all tasks at once.
@@ -151,29 +151,29 @@ func (b *board) waits(t *ralph.Task) string {
 // line is the one line that matters most of a task now.
 func (b *board) line(t *ralph.Task, stand view.Stand) string {
 	if g := b.gated[t.ID]; g != nil && (stand == view.StandActive || stand == view.StandMerging) {
-		return text.Clip(text.FirstLine(string(g.ID)+": "+g.Text), mostLine)
+		return text.Clip(text.FirstLine(string(g.ID)+": "+g.Text), maxLine)
 	}
 	switch stand {
 	case view.StandWaiting:
-		return text.Clip(text.FirstLine(b.waits(t)), mostLine)
+		return text.Clip(text.FirstLine(b.waits(t)), maxLine)
 	case view.StandActive:
-		return text.Clip(text.FirstLine(cmp.Or(b.engine.Words[t.ID], t.Run.Note)), mostLine)
+		return text.Clip(text.FirstLine(cmp.Or(b.engine.Words[t.ID], t.Run.Note)), maxLine)
 	case view.StandMerging:
-		return text.Clip(text.FirstLine(t.Run.Queue.GaveUp), mostLine)
+		return text.Clip(text.FirstLine(t.Run.Queue.GaveUp), maxLine)
 	case view.StandDone, view.StandReady:
 		if t.NothingToChange() {
 			return "nothing to change"
 		}
 		return ""
 	}
-	return text.Clip(text.FirstLine(t.Run.Reason), mostLine)
+	return text.Clip(text.FirstLine(t.Run.Reason), maxLine)
 }
 
 // card is a task as the board shows it, without its buttons.
 func (b *board) card(t *ralph.Task) view.Card {
 	stand := b.stand(t)
 	c := view.Card{
-		ID: t.ID, Name: text.Clip(text.FirstLine(t.Name), mostNameOnly), Stand: stand, Phase: text.Clip(text.FirstLine(t.Phase), 40), Priority: text.Clip(text.FirstLine(t.Priority), 20), Line: b.line(t, stand),
+		ID: t.ID, Name: text.Clip(text.FirstLine(t.Name), maxNameOnly), Stand: stand, Phase: text.Clip(text.FirstLine(t.Phase), 40), Priority: text.Clip(text.FirstLine(t.Priority), 20), Line: b.line(t, stand),
 		Iterations: t.Run.Iterations, Most: cmp.Or(t.MaxIterations, b.most), Cost: t.Run.Usage.Cost, Spent: t.Run.Spent, Progress: t.Run.Progress,
 		Stuck: t.Run.Warned && stand == view.StandActive, Agent: t.Run.Agent, Slot: t.Run.Place.Slot, TurnAt: t.Run.TurnAt,
 		Needs: b.gated[t.ID] != nil && !t.Status.Ended() || t.Run.Queue.GaveUp != "" && unmerged(t),
@@ -181,7 +181,7 @@ func (b *board) card(t *ralph.Task) view.Card {
 	if stand == view.StandMerging {
 		c.Merge = string(t.Run.Queue.State)
 	}
-	for _, tag := range t.Tags[:min(len(t.Tags), mostTagsOf)] {
+	for _, tag := range t.Tags[:min(len(t.Tags), maxTagsOf)] {
 		c.Tags = append(c.Tags, text.Clip(text.FirstLine(tag), 24))
 	}
 	if n := b.ready[t.ID]; n > 0 && stand == view.StandReady {
@@ -205,8 +205,8 @@ func planPage(_ context.Context, r *request) (view.Page, error) {
 		{ID: "plan-top", Body: view.PlanTop(b.head(f.View))},
 		{ID: "plan-filter", Body: view.PlanFilters(f)},
 		{ID: "plan-body", Body: body},
-		{ID: "plan-issues", Body: view.PlanRecords("Issues", issues, max(0, len(r.state.Plan.Issues)-mostRecords))},
-		{ID: "plan-rejects", Body: view.PlanRecords("Rejected work", rejects, max(0, len(r.state.Plan.Rejects)-mostRecords))},
+		{ID: "plan-issues", Body: view.PlanRecords("Issues", issues, max(0, len(r.state.Plan.Issues)-maxRecords))},
+		{ID: "plan-rejects", Body: view.PlanRecords("Rejected work", rejects, max(0, len(r.state.Plan.Rejects)-maxRecords))},
 	}}, nil
 }
 
@@ -244,12 +244,12 @@ func (b *board) filter(q url.Values) (view.PlanFilter, []*ralph.Task) {
 	var list []*ralph.Task
 	words := strings.Fields(strings.ToLower(f.Query))
 	for _, t := range b.order {
-		if t.Phase != "" && !phases[t.Phase] && len(f.Phases) < mostChoices {
+		if t.Phase != "" && !phases[t.Phase] && len(f.Phases) < maxChoices {
 			phases[t.Phase] = true
 			f.Phases = append(f.Phases, t.Phase)
 		}
 		for _, tag := range t.Tags {
-			if !tags[tag] && len(f.Tags) < mostChoices {
+			if !tags[tag] && len(f.Tags) < maxChoices {
 				tags[tag] = true
 				f.Tags = append(f.Tags, tag)
 			}
@@ -316,11 +316,11 @@ func (b *board) columns(list []*ralph.Task, q url.Values) []view.Column {
 	for _, n := range []int{4, 5, 6} { // the newest first
 		slices.SortStableFunc(tasks[n], func(x, y *ralph.Task) int { return y.Run.EndedAt.Compare(x.Run.EndedAt) })
 	}
-	buttons, w := mostButtons, b.world()
+	buttons, w := maxButtons, b.world()
 	for n := range out {
 		c := &out[n]
 		c.Total = len(tasks[n])
-		for _, t := range tasks[n][:min(c.Total, mostCards)] {
+		for _, t := range tasks[n][:min(c.Total, maxCards)] {
 			card := b.card(t)
 			if buttons > 0 && (c.Key == "failed" || c.Key == "active" || c.Key == "merging") {
 				buttons--
@@ -359,9 +359,9 @@ func (b *board) table(list []*ralph.Task, q url.Values) view.PlanTable {
 		slices.SortStableFunc(list, func(x, y *ralph.Task) int { return cmp.Compare(y.Run.Usage.Cost, x.Run.Usage.Cost) })
 	}
 	page, _ := strconv.Atoi(q.Get("page"))
-	page = min(max(1, page), (len(list)+mostRows-1)/mostRows)
-	from := max(0, page-1) * mostRows
-	to := min(len(list), from+mostRows)
+	page = min(max(1, page), (len(list)+maxRows-1)/maxRows)
+	from := max(0, page-1) * maxRows
+	to := min(len(list), from+maxRows)
 	t.From = from + 1
 	for _, x := range list[from:to] {
 		t.Rows = append(t.Rows, b.card(x))
@@ -378,10 +378,10 @@ func (b *board) table(list []*ralph.Task, q url.Values) view.PlanTable {
 // records are the issues and the rejects.
 func (b *board) records() (issues, rejects []view.Record) {
 	p := b.state.Plan
-	for _, x := range p.Issues[:min(len(p.Issues), mostRecords)] {
+	for _, x := range p.Issues[:min(len(p.Issues), maxRecords)] {
 		issues = append(issues, view.Record{ID: string(x.ID), Text: text.Clip(text.FirstLine(x.Desc), 400)})
 	}
-	for _, x := range p.Rejects[:min(len(p.Rejects), mostRecords)] {
+	for _, x := range p.Rejects[:min(len(p.Rejects), maxRecords)] {
 		rejects = append(rejects, view.Record{ID: string(x.ID), Text: text.Clip(text.FirstLine(x.Reason), 400), Task: b.tasks[x.ID] != nil})
 	}
 	return issues, rejects

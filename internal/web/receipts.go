@@ -25,8 +25,8 @@ type Proofs interface {
 	Verify(ctx context.Context, step func() error) (report.Proof, error)
 }
 
-// mostReceipts are on one page.
-const mostReceipts = 100
+// maxReceipts are on one page.
+const maxReceipts = 100
 
 // errEnough ends a reading of the journal.
 var errEnough = errors.New("enough was read")
@@ -52,8 +52,8 @@ func receipts(_ context.Context, r *request) (view.Page, error) {
 		if !says(&list[i], m.Text) {
 			continue
 		}
-		if len(m.Rows) == mostReceipts {
-			m.From = m.Rows[mostReceipts-1].Seq - 1
+		if len(m.Rows) == maxReceipts {
+			m.From = m.Rows[maxReceipts-1].Seq - 1
 			break
 		}
 		m.Rows = append(m.Rows, list[i])

@@ -8,9 +8,9 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// mostRecent is how many of the newest facts are kept in memory: what pages look at again
+// maxRecent is how many of the newest facts are kept in memory: what pages look at again
 // and again, with each new fact.
-const mostRecent = window + afterWindow + 500
+const maxRecent = window + afterWindow + 500
 
 // recent is a source that remembers the newest facts, so that pages which look at them
 // with every new one do not read and decode them from the disk each time. It keeps none
@@ -45,7 +45,7 @@ func (r *recent) since(after int64) ([]ralph.Event, bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	newest := r.State().Seq
-	if newest-after > mostRecent || newest <= after { // what is newer than the state only the disk knows
+	if newest-after > maxRecent || newest <= after { // what is newer than the state only the disk knows
 		return nil, false, nil
 	}
 	if n := len(r.events); n > 0 && (r.events[0].Seq > after+1 || r.events[n-1].Seq < after || r.events[n-1].Seq > newest) {
@@ -57,7 +57,7 @@ func (r *recent) since(after int64) ([]ralph.Event, bool, error) {
 	}
 	from, _ := slices.BinarySearchFunc(r.events, after+1, func(e ralph.Event, seq int64) int { return cmp.Compare(e.Seq, seq) })
 	list := r.events[from:]
-	if over := len(r.events) - mostRecent; over > mostRecent/4 {
+	if over := len(r.events) - maxRecent; over > maxRecent/4 {
 		r.events = slices.Clone(r.events[over:]) // readers keep the old ones as long as they read
 	}
 	return list, true, nil

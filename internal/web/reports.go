@@ -27,8 +27,8 @@ type reports struct {
 }
 
 const (
-	// mostReports are kept: each holds what it was made from.
-	mostReports = 4
+	// maxReports are kept: each holds what it was made from.
+	maxReports = 4
 	// reportEvery is how often the report of a session that goes on is carried on.
 	reportEvery = 2 * time.Second
 	// tellEvery is how often pages hear how far a report has come.
@@ -95,7 +95,7 @@ func (x *reports) reading(id ralph.SessionID, first int64) *reading {
 		r = &reading{id: id, report: sessionreport.NewReport(sessionreport.ReportOptions{Session: id}), state: x.before(first)}
 	}
 	x.list = slices.Insert(x.list, 0, r)
-	x.list = x.list[:min(len(x.list), mostReports)]
+	x.list = x.list[:min(len(x.list), maxReports)]
 	return r
 }
 

@@ -18,14 +18,14 @@ type rescue struct {
 	said atomic.Int64
 }
 
-// mostPanics are told: a page that breaks does so each time that somebody looks.
-const mostPanics = 20
+// maxPanics are told: a page that breaks does so each time that somebody looks.
+const maxPanics = 20
 
 // say tells of a panic, with where it was; it is called while that is being recovered.
 func (x *rescue) say(what any) {
 	switch n := x.said.Add(1); {
-	case x.log == nil || n > mostPanics:
-	case n == mostPanics:
+	case x.log == nil || n > maxPanics:
+	case n == maxPanics:
 		x.log("The dashboard breaks again and again; no more is said of it.")
 	default:
 		x.log(fmt.Sprintf("The dashboard broke, which is a mistake in ralph; please report it: %v\n%s", what, debug.Stack()))

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	mostFound = 12 // of each kind
-	mostQuery = 200
+	maxFound = 12 // of each kind
+	maxQuery = 200
 )
 
 // search finds actions, pages, tasks, specs and gates by their names. With scripts it is what the
 // palette shows.
 func search(_ context.Context, r *request) (view.Page, error) {
 	q := r.URL.Query().Get("q")
-	q = strings.TrimSpace(strings.ToValidUTF8(q[:min(len(q), mostQuery)], ""))
+	q = strings.TrimSpace(strings.ToValidUTF8(q[:min(len(q), maxQuery)], ""))
 	m := view.SearchModel{Query: q, Deeds: r.deeds(q)}
 	m.Groups = append(m.Groups, found("Gates", q, r.gates()), found("Tasks", q, r.tasks()), found("Specs", q, r.specs()), found("Pages", q, view.Places()))
 	if q == "" { // where nothing is asked for, what is wanted most often comes first
@@ -47,7 +47,7 @@ func found(title, q string, list []view.Place) view.FoundGroup {
 		}
 	}
 	g.List = append(g.List, rest...)
-	g.List = g.List[:min(len(g.List), mostFound)]
+	g.List = g.List[:min(len(g.List), maxFound)]
 	return g
 }
 

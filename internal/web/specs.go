@@ -32,10 +32,10 @@ type SpecFile struct {
 const MostSpec = 1 << 20
 
 const (
-	mostSpecRows  = 300
-	mostQueueRows = 100
-	mostSpecTasks = 200
-	mostHeadings  = 60
+	maxSpecRows  = 300
+	maxQueueRows = 100
+	maxSpecTasks = 200
+	maxHeadings  = 60
 )
 
 // specs is the queue and all specs there are; ?q= chooses among them.
@@ -49,7 +49,7 @@ func specs(_ context.Context, r *request) (view.Page, error) {
 		if x.Status == ralph.SpecPending {
 			queue.Waiting++
 		}
-		if len(queue.Rows) == mostQueueRows {
+		if len(queue.Rows) == maxQueueRows {
 			queue.More++
 			continue
 		}
@@ -68,7 +68,7 @@ func specs(_ context.Context, r *request) (view.Page, error) {
 	for _, row := range rows {
 		switch {
 		case !strings.Contains(strings.ToLower(row.Name), strings.ToLower(list.Query)):
-		case len(list.Rows) == mostSpecRows:
+		case len(list.Rows) == maxSpecRows:
 			list.More++
 		default:
 			list.Rows = append(list.Rows, row)
@@ -189,7 +189,7 @@ func spec(_ context.Context, r *request) (view.Page, error) {
 		}
 	}
 	slices.Reverse(m.Records) // the newest first
-	m.MoreRecords = max(0, len(m.Records)-mostQueueRows)
+	m.MoreRecords = max(0, len(m.Records)-maxQueueRows)
 	m.Records = m.Records[:len(m.Records)-m.MoreRecords]
 	if err := r.specText(&m); err != nil {
 		return view.Page{}, err
@@ -210,7 +210,7 @@ func spec(_ context.Context, r *request) (view.Page, error) {
 		for _, t := range p.Tasks {
 			switch {
 			case !t.IsBuild():
-			case len(m.Tasks) == mostSpecTasks:
+			case len(m.Tasks) == maxSpecTasks:
 				m.MoreTasks++
 			default:
 				m.Tasks = append(m.Tasks, t)
@@ -244,7 +244,7 @@ func (r *request) specText(m *view.SpecModel) error {
 		return nil
 	}
 	m.Doc = r.server.docs.of("spec", text, markup.Document)
-	m.MoreHeadings = max(0, len(m.Doc.Headings)-mostHeadings)
+	m.MoreHeadings = max(0, len(m.Doc.Headings)-maxHeadings)
 	m.Doc.Headings = m.Doc.Headings[:len(m.Doc.Headings)-m.MoreHeadings]
 	m.Text = m.Doc.HTML
 	return nil

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	mostHeirs = 40       // tasks that depend on one, and that it depends on
-	mostWords = 32 << 10 // bytes of a description
+	maxHeirs = 40       // tasks that depend on one, and that it depends on
+	maxWords = 32 << 10 // bytes of a description
 )
 
 // taskPage is one task, or a stage of the job.
@@ -31,8 +31,8 @@ func taskPage(_ context.Context, r *request) (view.Page, error) {
 	}
 	b := newBoard(r)
 	first, last, ok := r.server.index.Task(id)
-	if !ok || last < r.state.Seq-mostPast/10 && t.Status == ralph.TaskActive { // the index is not so far yet
-		first, last = max(1, r.state.Seq-mostPast), r.state.Seq
+	if !ok || last < r.state.Seq-maxPast/10 && t.Status == ralph.TaskActive { // the index is not so far yet
+		first, last = max(1, r.state.Seq-maxPast), r.state.Seq
 	}
 	past, err := r.server.tasksPast.of(r.server.opt.Source, r.state, r.server.index.Before, id, first, last)
 	if err != nil {
@@ -138,7 +138,7 @@ func turnRows(told []view.TurnRow, records []TurnRecord, running string) []view.
 		out = append(out, view.TurnRow{Record: running, Iteration: iteration, Exit: "running"})
 	}
 	slices.Reverse(out)
-	return out[:min(len(out), mostTurns)]
+	return out[:min(len(out), maxTurns)]
 }
 
 // taskHead is what the task is and what may be done with it.
@@ -178,10 +178,10 @@ func (b *board) taskHead(t *ralph.Task, end view.TaskEnd) view.TaskModel {
 func (b *board) text(t *ralph.Task) view.TaskWords {
 	w := view.TaskWords{}
 	if t.Notes != "" {
-		w.Notes = markup.Markdown([]byte(text.Cut(t.Notes, mostWords)))
+		w.Notes = markup.Markdown([]byte(text.Cut(t.Notes, maxWords)))
 	}
 	if t.Accept != "" {
-		w.Accept = markup.Markdown([]byte(text.Cut(t.Accept, mostWords)))
+		w.Accept = markup.Markdown([]byte(text.Cut(t.Accept, maxWords)))
 	}
 	for _, x := range t.Run.Rejects[max(0, len(t.Run.Rejects)-10):] {
 		w.Rejects = append(w.Rejects, text.Cut(x, 1000))
@@ -196,7 +196,7 @@ func (b *board) text(t *ralph.Task) view.TaskWords {
 func (b *board) links(t *ralph.Task) view.TaskNeighbours {
 	var n view.TaskNeighbours
 	for _, d := range t.Deps {
-		if x := b.tasks[d]; x != nil && len(n.Deps) < mostHeirs {
+		if x := b.tasks[d]; x != nil && len(n.Deps) < maxHeirs {
 			n.Deps = append(n.Deps, b.card(x))
 		} else {
 			n.MoreDeps++
@@ -204,7 +204,7 @@ func (b *board) links(t *ralph.Task) view.TaskNeighbours {
 	}
 	for _, x := range b.order {
 		if slices.Contains(x.Deps, t.ID) {
-			if len(n.Heirs) < mostHeirs {
+			if len(n.Heirs) < maxHeirs {
 				n.Heirs = append(n.Heirs, b.card(x))
 			} else {
 				n.MoreHeirs++
@@ -223,7 +223,7 @@ func (b *board) liveOutput(t *ralph.Task, running string) view.LiveOutput {
 	if running == "" {
 		return o
 	}
-	text, before, err := b.server.tail(t.ID, running, fileOutput, mostLive)
+	text, before, err := b.server.tail(t.ID, running, fileOutput, maxLive)
 	if err != nil {
 		return o
 	}
@@ -275,7 +275,7 @@ func (b *board) diff(t *ralph.Task, running string) view.DiffModel {
 			return view.DiffModel{Title: "Changes of this turn, as the agent tells them", Patch: markup.ParsePatch([]byte(f.Diff), markup.Limits{}), Shown: true, Cut: int64(f.Cut)}
 		}
 	}
-	text, after, err := b.server.start(t.ID, "", fileDiff, mostShown)
+	text, after, err := b.server.start(t.ID, "", fileDiff, maxShown)
 	if err != nil || len(text) == 0 {
 		return view.DiffModel{}
 	}
@@ -298,9 +298,9 @@ func (b *board) file(t *ralph.Task, records []TurnRecord) view.FileModel {
 		m.Record, m.Missing = "", true
 		return m
 	}
-	text, cut, err := b.server.start(t.ID, record, name, mostShown)
+	text, cut, err := b.server.start(t.ID, record, name, maxShown)
 	if name == fileOutput { // its end matters
-		text, cut, err = b.server.tail(t.ID, record, name, mostShown)
+		text, cut, err = b.server.tail(t.ID, record, name, maxShown)
 		m.FromEnd = true
 	}
 	if err != nil {
@@ -332,24 +332,24 @@ func checksOf(t *ralph.Task) view.ChecksModel {
 }
 
 const (
-	mostChecks   = 50
-	mostCheck    = 32 << 10 // bytes of the output of one
-	mostFindings = 100
+	maxChecks   = 50
+	maxCheck    = 32 << 10 // bytes of the output of one
+	maxFindings = 100
 )
 
 func checksRan(ran *ralph.ChecksRan, weakened []ralph.Finding) view.ChecksModel {
-	m := view.ChecksModel{Findings: weakened[:min(len(weakened), mostFindings)]}
+	m := view.ChecksModel{Findings: weakened[:min(len(weakened), maxFindings)]}
 	if ran == nil {
 		return m
 	}
 	m.Ran, m.Pass, m.Took, m.PassedOver = true, ran.Pass, ran.Took, ralph.PassedOverWords(ran.PassedOver())
-	for _, x := range ran.Results[:min(len(ran.Results), mostChecks)] {
+	for _, x := range ran.Results[:min(len(ran.Results), maxChecks)] {
 		row := view.CheckRow{Result: x, Known: slices.Contains(ran.Known, x.Name), Waived: slices.Contains(ran.Waived, x.Name)}
 		if x.Output != "" {
-			row.HTML = markup.OutputWithin([]byte(x.Output), markup.Limits{Bytes: mostCheck, Lines: 400})
+			row.HTML = markup.OutputWithin([]byte(x.Output), markup.Limits{Bytes: maxCheck, Lines: 400})
 		}
 		row.Result.Output = ""
-		row.Result.Findings = x.Findings[:min(len(x.Findings), mostFindings)]
+		row.Result.Findings = x.Findings[:min(len(x.Findings), maxFindings)]
 		m.Rows = append(m.Rows, row)
 	}
 	m.More = len(ran.Results) - len(m.Rows)

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	mostPasts = 16   // tasks whose past is kept
-	mostPast  = 5000 // facts that are read of a task's past
-	mostTurns = 200  // rows: the newest
-	mostTold  = 200  // lines: the newest
+	maxPasts = 16   // tasks whose past is kept
+	maxPast  = 5000 // facts that are read of a task's past
+	maxTurns = 200  // rows: the newest
+	maxTold  = 200  // lines: the newest
 )
 
 // tasksPast keeps what was read of the journal for the pages of tasks: a page that is made
@@ -58,7 +58,7 @@ func (p *tasksPast) of(source Source, s *ralph.State, before func(seq int64) *ra
 		x = nil
 	}
 	if x == nil {
-		x = &taskPast{id: id, seq: max(0, first-1, last-mostPast)}
+		x = &taskPast{id: id, seq: max(0, first-1, last-maxPast)}
 		if x.seq > first-1 {
 			x.from = x.seq
 		}
@@ -68,7 +68,7 @@ func (p *tasksPast) of(source Source, s *ralph.State, before func(seq int64) *ra
 		}
 	}
 	p.list = append(p.list, x)
-	if len(p.list) > mostPasts {
+	if len(p.list) > maxPasts {
 		p.list = p.list[1:]
 	}
 	if x.seq >= last {
@@ -123,7 +123,7 @@ func (x *taskPast) add(e ralph.Event, s *ralph.State, lines []string) {
 	for _, line := range lines {
 		x.lines = append(x.lines, view.Told{Seq: e.Seq, At: e.At, By: e.By, Text: text.Clip(text.FirstLine(line), 300)})
 	}
-	if over := len(x.lines) - mostTold; over > 0 {
+	if over := len(x.lines) - maxTold; over > 0 {
 		x.lines = x.lines[over:]
 		x.cut += over
 	}
@@ -134,16 +134,16 @@ func (x *taskPast) add(e ralph.Event, s *ralph.State, lines []string) {
 	case ralph.TurnEnded:
 		row := view.TurnRow{
 			Record: path.Base(f.Dir), Iteration: f.Iteration, Agent: f.Agent, Stage: string(f.Stage), At: e.At, Took: f.Took, Usage: f.Usage,
-			Signal: string(f.Signal.Kind), Words: text.Clip(text.FirstLine(f.Signal.Text), mostLine), Exit: string(f.Exit), Changed: f.Changed,
+			Signal: string(f.Signal.Kind), Words: text.Clip(text.FirstLine(f.Signal.Text), maxLine), Exit: string(f.Exit), Changed: f.Changed,
 		}
 		if f.Dir == "" {
 			row.Record = ""
 		}
 		if f.Err != nil {
-			row.Words = text.Clip(text.FirstLine(f.Err.Message), mostLine)
+			row.Words = text.Clip(text.FirstLine(f.Err.Message), maxLine)
 		}
 		x.turns = append(x.turns, row)
-		if len(x.turns) > mostTurns {
+		if len(x.turns) > maxTurns {
 			x.turns = x.turns[1:]
 		}
 	case ralph.ChecksRan:

@@ -56,8 +56,8 @@ func TurnFileNames() []string {
 }
 
 const (
-	mostShown = 256 << 10 // bytes of a file on a page
-	mostLive  = 64 << 10  // bytes of the output of an agent at work
+	maxShown  = 256 << 10 // bytes of a file on a page
+	maxLive   = 64 << 10  // bytes of the output of an agent at work
 	liveLines = 200
 	wholeTask = "all" // the record of the task itself, in addresses
 )

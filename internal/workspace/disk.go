@@ -11,9 +11,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
-// leastRoom is the free space, in bytes, below which a disk counts as full: no step
+// minRoom is the free space, in bytes, below which a disk counts as full: no step
 // could write what it has to.
-const leastRoom = 1 << 20
+const minRoom = 1 << 20
 
 // FullDisk is a command that ended because there is no space left: what to free,
 // and what to do then.
@@ -40,7 +40,7 @@ func room(dir string) error {
 	if syscall.Statfs(dir, &fs) != nil {
 		return nil
 	}
-	if freeOf(&fs) >= leastRoom && (fs.Files == 0 || fs.Ffree > 0) {
+	if freeOf(&fs) >= minRoom && (fs.Files == 0 || fs.Ffree > 0) {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", diskOf(dir), syscall.ENOSPC)

@@ -18,9 +18,9 @@ const (
 	// interruptGrace is the most that claude gets to end its turn by an interrupt
 	// before it is sent INT. It answers in milliseconds.
 	interruptGrace = 2 * time.Second
-	// mostStops is how often one turn is kept from ending. claude itself lets a stop
+	// maxStops is how often one turn is kept from ending. claude itself lets a stop
 	// pass after eight, but with an empty result.
-	mostStops = 2
+	maxStops = 2
 
 	callbackPre  = "pre-tool-use"
 	callbackStop = "stop"
@@ -203,7 +203,7 @@ func (k *talk) stopping(r controlRequest) any {
 	if json.Unmarshal(r.Input, &in) != nil || in.Session == "" || in.Session != k.c.session {
 		return struct{}{}
 	}
-	if k.on.Stopping == nil || k.stops >= mostStops || k.halted != nil {
+	if k.on.Stopping == nil || k.stops >= maxStops || k.halted != nil {
 		return struct{}{}
 	}
 	if in.Words == "" {

@@ -54,12 +54,12 @@ func (w *walker) end() bool {
 	return err == nil
 }
 
-// mostHeld is what a walker may hold on to until it is used again.
-const mostHeld = 64 << 10
+// maxHeld is what a walker may hold on to until it is used again.
+const maxHeld = 64 << 10
 
 // done gives the walker back.
 func (w *walker) done() {
-	if len(w.of) > mostHeld {
+	if len(w.of) > maxHeld {
 		w.in, w.of = bytes.Buffer{}, nil
 		w.Reset(&w.in)
 	}

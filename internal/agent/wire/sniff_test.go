@@ -67,7 +67,7 @@ func TestEachOfALongLine(t *testing.T) {
 		return n
 	}
 	read()
-	if w := walkers().Get().(*walker); len(w.of) > mostHeld || w.in.Len() > mostHeld {
+	if w := walkers().Get().(*walker); len(w.of) > maxHeld || w.in.Len() > maxHeld {
 		t.Errorf("%d bytes of a line are held", len(w.of)+w.in.Len())
 	}
 	var before, after runtime.MemStats

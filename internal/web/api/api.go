@@ -197,16 +197,16 @@ func get[In, Out any](x *API, path, id, summary string, answer func(ctx context.
 func (x *API) operation(method, path, id, summary string) huma.Operation {
 	problem := x.doc.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Problem](), true, "Problem")
 	return huma.Operation{
-		Method: method, Path: Prefix + path, OperationID: id, Summary: summary, MaxBodyBytes: mostBody,
+		Method: method, Path: Prefix + path, OperationID: id, Summary: summary, MaxBodyBytes: maxBody,
 		Responses: map[string]*huma.Response{"default": {
 			Description: "Why it may not be, and what to do instead", Content: map[string]*huma.MediaType{"application/problem+json": {Schema: problem}},
 		}},
 	}
 }
 
-// mostBody bounds a request: a spec is the longest thing, and JSON may write each of its
+// maxBody bounds a request: a spec is the longest thing, and JSON may write each of its
 // bytes as six.
-const mostBody = 6<<20 + 1<<10
+const maxBody = 6<<20 + 1<<10
 
 // none is the input of an operation that takes nothing.
 type none struct{}

@@ -63,7 +63,7 @@ func ask(ctx context.Context, r record) (Entry, error) {
 		return Entry{}, fmt.Errorf("it answers %s", response.Status)
 	}
 	var a answer
-	if err := json.NewDecoder(io.LimitReader(response.Body, mostBody)).Decode(&a); err != nil {
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxBody)).Decode(&a); err != nil {
 		return Entry{}, fmt.Errorf("read its answer: %w", err)
 	}
 	return Entry{r.Running, a.URL, a.Link}, nil

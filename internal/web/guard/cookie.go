@@ -15,7 +15,7 @@ import (
 const (
 	cookieLife = 30 * 24 * time.Hour
 	linkLife   = 10 * time.Minute
-	mostLinks  = 64 // that wait to be used; the oldest make room
+	maxLinks   = 64 // that wait to be used; the oldest make room
 )
 
 // visitor is who sent a request. The zero value is nobody.
@@ -97,7 +97,7 @@ func (g *Guard) Link() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.links = append(g.links, link{sha256.Sum256([]byte(token)), now.Add(linkLife)})
-	g.links = g.links[max(0, len(g.links)-mostLinks):]
+	g.links = g.links[max(0, len(g.links)-maxLinks):]
 	return g.URL() + "enter/" + token
 }
 

@@ -38,11 +38,11 @@ type Options struct {
 }
 
 const (
-	mostBody    = 1 << 20
-	mostSpec    = 2 << 20 // a spec may have 1 MiB, and is wrapped in something
-	mostHeader  = 32 << 10
-	mostStreams = 256
-	mostOwn     = 64 // streams of one browser
+	maxBody     = 1 << 20
+	maxSpec     = 2 << 20 // a spec may have 1 MiB, and is wrapped in something
+	maxHeader   = 32 << 10
+	maxStreams  = 256
+	maxOwn      = 64 // streams of one browser
 	patience    = 10 * time.Second
 	answerLimit = time.Minute // for a client to take an answer that is no stream
 	idle        = 2 * time.Minute
@@ -96,7 +96,7 @@ func reach(address string) string {
 // Run answers requests until ctx ends; streams end with it.
 func (g *Guard) Run(ctx context.Context, listener net.Listener) error {
 	h := &http.Server{
-		Handler: g, ReadHeaderTimeout: g.opt.Patience, IdleTimeout: idle, MaxHeaderBytes: mostHeader,
+		Handler: g, ReadHeaderTimeout: g.opt.Patience, IdleTimeout: idle, MaxHeaderBytes: maxHeader,
 		ErrorLog: log.New(io.Discard, "", 0), // clients that break off are no news for a terminal
 	}
 	ended := make(chan error, 1)
@@ -208,7 +208,7 @@ func (g *Guard) acts(r *http.Request, program bool) (context.Context, error) {
 
 // body reads what was sent, within bounds, before anybody looks at it.
 func (g *Guard) body(w http.ResponseWriter, r *http.Request, out *http.ResponseController) (status int, why string) {
-	most := mostOf(r.URL.Path)
+	most := maxOf(r.URL.Path)
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	var much *http.MaxBytesError
 	switch {
@@ -222,7 +222,7 @@ func (g *Guard) body(w http.ResponseWriter, r *http.Request, out *http.ResponseC
 	switch kind := r.Header.Get("Content-Type"); {
 	case strings.HasPrefix(kind, "application/x-www-form-urlencoded"):
 		err = r.ParseForm()
-	case strings.HasPrefix(kind, "multipart/form-data") && most > mostBody:
+	case strings.HasPrefix(kind, "multipart/form-data") && most > maxBody:
 		err = r.ParseMultipartForm(most) // never on a disk: there is not more of it
 	}
 	if err != nil {
@@ -232,13 +232,13 @@ func (g *Guard) body(w http.ResponseWriter, r *http.Request, out *http.ResponseC
 	return 0, ""
 }
 
-// mostOf is how much may be sent to an address.
-func mostOf(path string) int64 {
+// maxOf is how much may be sent to an address.
+func maxOf(path string) int64 {
 	switch path {
 	case "/do/queue", "/api/v1/specs", "/api/v1/inbox/queue":
-		return mostSpec
+		return maxSpec
 	}
-	return mostBody
+	return maxBody
 }
 
 // sentCSRF is the token that came with a request: never one in its address.
@@ -259,7 +259,7 @@ func isStream(r *http.Request) bool {
 func (g *Guard) stream(w http.ResponseWriter, r *http.Request, who visitor) {
 	if !g.count(who.id, 1) {
 		w.Header().Set("Retry-After", "10")
-		g.refuse(w, r, http.StatusServiceUnavailable, fmt.Sprintf("too many pages are open: %d from one browser and %d in all are followed live", mostOwn, mostStreams), "Close some; this one goes on without.")
+		g.refuse(w, r, http.StatusServiceUnavailable, fmt.Sprintf("too many pages are open: %d from one browser and %d in all are followed live", maxOwn, maxStreams), "Close some; this one goes on without.")
 		return
 	}
 	defer g.count(who.id, -1)
@@ -285,7 +285,7 @@ func (g *Guard) Watched() bool {
 func (g *Guard) count(id string, n int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if n > 0 && (g.all >= mostStreams || g.streams[id] >= mostOwn) {
+	if n > 0 && (g.all >= maxStreams || g.streams[id] >= maxOwn) {
 		return false
 	}
 	g.all += n

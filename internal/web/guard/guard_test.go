@@ -86,7 +86,7 @@ func placeOf(t *testing.T, seat *Seat, address string, names ...string) *place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &place{seat: seat, now: time.Now(), hold: make(chan struct{}), in: make(chan struct{}, 2*mostStreams)}
+	p := &place{seat: seat, now: time.Now(), hold: make(chan struct{}), in: make(chan struct{}, 2*maxStreams)}
 	p.Guard = New(Options{
 		Next: http.HandlerFunc(p.dashboard), Open: http.HandlerFunc(p.assets), Seat: seat, Addr: addr, Names: names, Style: "/assets/1/ralph.css", Now: p.clock,
 		WithCSRF: func(ctx context.Context, token string) context.Context {
@@ -263,10 +263,10 @@ func TestAttacks(t *testing.T) {
 		{"another site reads a stream", "GET", "/live?view=/", "", []string{cookie, "Sec-Fetch-Site: cross-site"}, 403},
 		{"another port reads a stream", "GET", "/live?view=/", "", []string{cookie, "Sec-Fetch-Site: same-site"}, 403},
 		{"another port reads the API", "GET", "/api/v1/state", "", []string{cookie, "Sec-Fetch-Site: same-site"}, 403},
-		{"a body without end", "POST", "/do/pause", post + strings.Repeat("x", mostBody), []string{form, cookie}, 413},
-		{"a body without end, for the API", "POST", "/api/v1/pause", strings.Repeat("x", mostBody+1), []string{bearer}, 413},
-		{"a spec without end", "POST", "/do/queue", parts(csrf, strings.Repeat("x", mostSpec)), []string{manyParts, cookie}, 413},
-		{"a spec without end, for the API", "POST", "/api/v1/specs", strings.Repeat("x", mostSpec+1), []string{bearer}, 413},
+		{"a body without end", "POST", "/do/pause", post + strings.Repeat("x", maxBody), []string{form, cookie}, 413},
+		{"a body without end, for the API", "POST", "/api/v1/pause", strings.Repeat("x", maxBody+1), []string{bearer}, 413},
+		{"a spec without end", "POST", "/do/queue", parts(csrf, strings.Repeat("x", maxSpec)), []string{manyParts, cookie}, 413},
+		{"a spec without end, for the API", "POST", "/api/v1/specs", strings.Repeat("x", maxSpec+1), []string{bearer}, 413},
 		{"a file without a token", "POST", "/do/queue", parts("", "x"), []string{manyParts, cookie}, 403},
 		{"a file with the token in the address", "POST", "/do/queue?csrf=" + csrf, parts("", "x"), []string{manyParts, cookie}, 403},
 		{"a file for what takes none", "POST", "/do/pause", parts(csrf, "x"), []string{manyParts, cookie}, 403},
@@ -328,10 +328,10 @@ func TestTimes(t *testing.T) {
 		t.Errorf("a cookie of thirty days: %d", got)
 	}
 	first := p.Link()
-	for range mostLinks {
+	for range maxLinks {
 		p.Link()
 	}
-	if got := status("/enter/" + token(first)); got != http.StatusGone || len(p.links) != mostLinks {
+	if got := status("/enter/" + token(first)); got != http.StatusGone || len(p.links) != maxLinks {
 		t.Errorf("the oldest of too many links: %d, %d are kept", got, len(p.links))
 	}
 }
@@ -392,7 +392,7 @@ func TestStreams(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "127.0.0.1:7777")
 	cookie, _ := p.comeIn(t)
-	ended := make(chan int, mostStreams)
+	ended := make(chan int, maxStreams)
 	open := func(n int, path string, headers ...string) {
 		for range n {
 			go func() { ended <- p.ask("GET", path, "", headers...).status }()
@@ -404,7 +404,7 @@ func TestStreams(t *testing.T) {
 	if p.Watched() {
 		t.Error("somebody follows a page, before anybody came")
 	}
-	open(mostOwn, "/live?view=/", cookie)
+	open(maxOwn, "/live?view=/", cookie)
 	if !p.Watched() {
 		t.Error("nobody follows a page")
 	}
@@ -415,18 +415,18 @@ func TestStreams(t *testing.T) {
 	if r := p.ask("GET", "/", "", cookie); r.status != http.StatusOK {
 		t.Errorf("a page beside the streams: %d", r.status)
 	}
-	for range mostStreams/mostOwn - 2 {
+	for range maxStreams/maxOwn - 2 {
 		other, _ := p.comeIn(t)
-		open(mostOwn, "/live?view=/", other)
+		open(maxOwn, "/live?view=/", other)
 	}
-	open(mostOwn/2, "/api/v1/events", "Authorization: Bearer "+p.token)
-	open(mostOwn/2, "/api/v1/live-state", "Authorization: Bearer "+p.token)
+	open(maxOwn/2, "/api/v1/events", "Authorization: Bearer "+p.token)
+	open(maxOwn/2, "/api/v1/live-state", "Authorization: Bearer "+p.token)
 	last, _ := p.comeIn(t)
 	if r := p.ask("GET", "/live?view=/", "", last); r.status != http.StatusServiceUnavailable {
 		t.Errorf("one too many in all: %d", r.status)
 	}
 	close(p.hold)
-	for range mostStreams {
+	for range maxStreams {
 		if got := <-ended; got != 200 {
 			t.Errorf("a stream: %d", got)
 		}
@@ -449,7 +449,7 @@ func TestUpload(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "127.0.0.1:7777")
 	cookie, csrf := p.comeIn(t)
-	for _, text := range []string{"x", strings.Repeat("x", mostBody)} {
+	for _, text := range []string{"x", strings.Repeat("x", maxBody)} {
 		before := p.took
 		if r := p.ask("POST", "/do/queue", parts(csrf, text), manyParts, cookie); r.status != 200 || p.took != before+1 {
 			t.Errorf("%d bytes: %d %s", len(text), r.status, r.text)

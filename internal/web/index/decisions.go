@@ -14,8 +14,8 @@ const (
 	// firstReach is how many facts are read for decisions at first; when they hold too few,
 	// twice as many before them.
 	firstReach = 4096
-	// mostReach is how many one asking may read in all.
-	mostReach = 128 << 10
+	// maxReach is how many one asking may read in all.
+	maxReach = 128 << 10
 	// outcomeReach are the facts behind in which the outcomes of the last decisions are.
 	outcomeReach = 4096
 )
@@ -45,7 +45,7 @@ func (x *Index) Decisions(ctx context.Context, ask report.Receipts, before int64
 		switch {
 		case after <= first:
 			return list, 0, nil
-		case read >= mostReach || len(list) == most:
+		case read >= maxReach || len(list) == most:
 			return list, after + 1, nil
 		}
 		before = after + 1

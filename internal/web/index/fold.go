@@ -31,7 +31,7 @@ func newFold(zone *time.Location) *fold {
 	f := &fold{zone: zone, edges: Edges(), state: &ralph.State{}, tasks: map[ralph.TaskID]*Task{}, busy: map[ralph.TaskID]bool{}}
 	f.tell = newTeller(&report.Log{})
 	f.marks.gap = firstGap
-	f.lines.most, f.decided.most = mostLines, mostDecided
+	f.lines.most, f.decided.most = maxLines, maxDecided
 	return f
 }
 
@@ -116,7 +116,7 @@ func (f *fold) follow(e ralph.Event) {
 	s.Last, s.LastAt, s.Totals = e.Seq, e.At, x.Count
 	s.Specs, s.SpecsFail = x.Completed, x.Failed
 	s.Running = f.state.Running(e.At)
-	s.Ended, s.EndedAt, s.Detail = x.Ended, x.EndedAt, text.Cut(x.Detail, mostWords)
+	s.Ended, s.EndedAt, s.Detail = x.Ended, x.EndedAt, text.Cut(x.Detail, maxWords)
 	s.Autonomy = x.Auto
 }
 
@@ -284,8 +284,8 @@ func (f *fold) decide(e ralph.Event) {
 	}
 	g := f.state.Gates[i]
 	d := Decision{
-		Gate: g.ID, Kind: g.Kind, Task: g.Task, Text: text.Cut(g.Text, mostWords), AskedAt: g.AskedAt, At: e.At, Seq: e.Seq, Session: f.state.Session.ID,
-		Verdict: x.Verdict, Answer: text.Cut(x.Text, mostWords), By: e.By, Rule: x.Rule, WasNever: g.Never,
+		Gate: g.ID, Kind: g.Kind, Task: g.Task, Text: text.Cut(g.Text, maxWords), AskedAt: g.AskedAt, At: e.At, Seq: e.Seq, Session: f.state.Session.ID,
+		Verdict: x.Verdict, Answer: text.Cut(x.Text, maxWords), By: e.By, Rule: x.Rule, WasNever: g.Never,
 	}
 	if g.About != "" {
 		d.Task = g.About

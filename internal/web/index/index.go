@@ -243,8 +243,8 @@ func (x *Index) Feed(n int) []Line {
 func (x *Index) Newest() []Line {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	out := x.fold.lines.newest(mostLines)
-	if len(out) == mostLines { // the first fact may have had lines before
+	out := x.fold.lines.newest(maxLines)
+	if len(out) == maxLines { // the first fact may have had lines before
 		first := out[0].Seq
 		out = slices.DeleteFunc(out, func(l Line) bool { return l.Seq == first })
 	}
@@ -255,7 +255,7 @@ func (x *Index) Newest() []Line {
 func (x *Index) Decided() []Decision {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	out := x.fold.decided.newest(mostDecided)
+	out := x.fold.decided.newest(maxDecided)
 	slices.Reverse(out)
 	return out
 }

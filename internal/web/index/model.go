@@ -9,10 +9,10 @@ import (
 
 // Bounds of what is kept however long the journal is.
 const (
-	mostLines   = 400
-	mostDecided = 200
-	mostWords   = 400 // bytes of a line, of a question, of an answer
-	wideSeries  = 50  // sessions, the newest, whose series are fine
+	maxLines   = 400
+	maxDecided = 200
+	maxWords   = 400 // bytes of a line, of a question, of an answer
+	wideSeries = 50  // sessions, the newest, whose series are fine
 )
 
 // Session is what is known of one session, from its start to the start of the next.

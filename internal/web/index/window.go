@@ -31,7 +31,7 @@ func (t *teller) lines(e ralph.Event, s *ralph.State) []Line {
 	out := make([]Line, len(texts))
 	names, tasks := t.namer.Names(e, s), report.ConcernedBy(e, s)
 	for i, words := range texts {
-		out[i] = Line{Seq: e.Seq, At: e.At, Names: names, Task: e.Fact.About(), Tasks: tasks, Rule: ruleOf(e.Fact), Text: text.Cut(words, mostWords)}
+		out[i] = Line{Seq: e.Seq, At: e.At, Names: names, Task: e.Fact.About(), Tasks: tasks, Rule: ruleOf(e.Fact), Text: text.Cut(words, maxWords)}
 	}
 	return out
 }
@@ -39,8 +39,8 @@ func (t *teller) lines(e ralph.Event, s *ralph.State) []Line {
 // A state is kept at so many places, as far apart as need be: what lies in the past can
 // be read from the nearest one on.
 const (
-	mostMarks = 24
-	firstGap  = 1024
+	maxMarks = 24
+	firstGap = 1024
 )
 
 // marks are states at places of the journal.
@@ -58,7 +58,7 @@ func (m *marks) add(e ralph.Event, s *ralph.State, log *report.Log) {
 	if e.Seq%m.gap != 0 {
 		return
 	}
-	if len(m.list) == mostMarks {
+	if len(m.list) == maxMarks {
 		m.gap *= 2
 		m.list = slices.DeleteFunc(m.list, func(x mark) bool { return x.state.Seq%m.gap != 0 })
 		if e.Seq%m.gap != 0 {

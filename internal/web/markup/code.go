@@ -33,14 +33,14 @@ var registry = sync.OnceValue(func() *chroma.LexerRegistry {
 })
 
 const (
-	// mostCode is how much code is coloured, in bytes, and mostPatterns how much where
+	// maxCode is how much code is coloured, in bytes, and maxPatterns how much where
 	// patterns do it, at some 2 ms a KiB; longer lines than longestCode are no code that
 	// people wrote.
-	mostCode     = 256 << 10
-	mostPatterns = 96 << 10
-	longestCode  = 8 << 10
-	// mostTime is how long colouring may take: there is text that keeps a pattern busy.
-	mostTime = time.Second
+	maxCode     = 256 << 10
+	maxPatterns = 96 << 10
+	longestCode = 8 << 10
+	// maxTime is how long colouring may take: there is text that keeps a pattern busy.
+	maxTime = time.Second
 )
 
 // Code is source text as HTML, a <pre class="code chroma"> with Chroma's class names in
@@ -102,7 +102,7 @@ type piece struct{ class, text string }
 // piecesOf are the parts of a text, which together are that text; false where it stays
 // plain.
 func piecesOf(language, text string) ([]piece, bool) {
-	if language == "" || len(text) > mostCode || language != "go" && len(text) > mostPatterns {
+	if language == "" || len(text) > maxCode || language != "go" && len(text) > maxPatterns {
 		return nil, false
 	}
 	for line := range strings.Lines(text) {
@@ -132,7 +132,7 @@ func lex(lexer chroma.Lexer, text string) (out []piece, ok bool) {
 	if err != nil {
 		return nil, false
 	}
-	length, end := 0, time.Now().Add(mostTime)
+	length, end := 0, time.Now().Add(maxTime)
 	for t := next(); t != chroma.EOF; t = next() {
 		length += len(t.Value)
 		if class := classOf(t.Type); len(out) > 0 && out[len(out)-1].class == class {

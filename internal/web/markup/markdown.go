@@ -39,11 +39,11 @@ type Heading struct {
 // idPrefix keeps the names that a text gives its places apart from the page's own.
 const idPrefix = "doc-"
 
-// mostMarkdown bounds a text, in bytes; mostDepth bounds what is inside of what, since
+// maxMarkdown bounds a text, in bytes; maxDepth bounds what is inside of what, since
 // each level costs as much as all that is in it.
 const (
-	mostMarkdown = 1 << 20
-	mostDepth    = 32
+	maxMarkdown = 1 << 20
+	maxDepth    = 32
 )
 
 // Markdown is a markdown text as HTML: GitHub's tables, task lists and strikethrough,
@@ -53,7 +53,7 @@ func Markdown(src []byte) string { return Document(src).HTML }
 
 // Document is Markdown, with what else a page needs.
 func Document(src []byte) Doc {
-	shown := text.Head(src, mostMarkdown)
+	shown := text.Head(src, maxMarkdown)
 	d := Doc{Cut: len(src) - len(shown)}
 	source := []byte(text.Visible(string(shown)))
 	if tooDeep(source) || tooBusy(source) {
@@ -103,7 +103,7 @@ func tooDeep(source []byte) bool {
 			if len(m) == 0 {
 				break
 			}
-			if depth == mostDepth {
+			if depth == maxDepth {
 				return true
 			}
 			line = line[len(m):]
@@ -113,10 +113,10 @@ func tooDeep(source []byte) bool {
 }
 
 const (
-	// mostBusy bounds the beginnings of links in a paragraph times its length, summed up:
-	// what goldmark looks at, in bytes. mostPlaces bounds the definitions of links.
-	mostBusy   = 300_000_000
-	mostPlaces = 10_000
+	// maxBusy bounds the beginnings of links in a paragraph times its length, summed up:
+	// what goldmark looks at, in bytes. maxPlaces bounds the definitions of links.
+	maxBusy   = 300_000_000
+	maxPlaces = 10_000
 )
 
 // tooBusy reports whether the links of a text would keep goldmark at work for seconds.
@@ -130,7 +130,7 @@ func tooBusy(source []byte) bool {
 		links += bytes.Count(line, []byte("]("))
 		length += len(line)
 	}
-	return busy+links*length > mostBusy || bytes.Count(source, []byte("]:")) > mostPlaces
+	return busy+links*length > maxBusy || bytes.Count(source, []byte("]:")) > maxPlaces
 }
 
 // words is the text in a node.

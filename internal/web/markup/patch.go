@@ -80,7 +80,7 @@ func ParsePatch(patch []byte, l Limits) Patch {
 	}
 	l = l.orDefault()
 	var out Patch
-	left := budget{l.Bytes, mostPatterns}
+	left := budget{l.Bytes, maxPatterns}
 	ids := map[string]int{}
 	hidden := 0
 	for _, section := range sections(patch) {

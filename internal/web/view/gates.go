@@ -226,12 +226,12 @@ func textKey(o action.Offer) string {
 	return ""
 }
 
-// mostInList is how much of a gate's text stands in the list.
-const mostInList = 300
+// maxInList is how much of a gate's text stands in the list.
+const maxInList = 300
 
 // longText reports whether the list does not have all that is asked.
 func longText(g *ralph.Gate) bool {
-	return text.Clip(g.Text, mostInList) != g.Text || strings.Count(g.Text, "\n") > 5
+	return text.Clip(g.Text, maxInList) != g.Text || strings.Count(g.Text, "\n") > 5
 }
 
 // quick is an answer as the list offers it: at once where it can be, without making a rule.
@@ -243,8 +243,8 @@ func quick(g *ralph.Gate, o action.Offer) action.Offer {
 	return o
 }
 
-// mostPaths are listed of the files that a gate is about.
-const mostPaths = 40
+// maxPaths are listed of the files that a gate is about.
+const maxPaths = 40
 
 // failing says what is wrong with a check.
 func failing(r *ralph.GateResult) string {
@@ -353,10 +353,10 @@ func pathsTitle(q *ralph.Request) string {
 	return "Files"
 }
 
-// mostQA are shown of a task's earlier answers, the newest.
-const mostQA = 10
+// maxQA are shown of a task's earlier answers, the newest.
+const maxQA = 10
 
-func lastQA(list []ralph.QA) []ralph.QA { return list[max(0, len(list)-mostQA):] }
+func lastQA(list []ralph.QA) []ralph.QA { return list[max(0, len(list)-maxQA):] }
 
 func changesTitle(d *report.GateDetail) string {
 	if d.Kind == ralph.GateMerge {

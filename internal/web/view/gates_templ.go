@@ -210,9 +210,9 @@ func gateRow(r GateRow) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var12 string
-		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(text.Visible(text.Clip(r.Gate.Text, mostInList)))
+		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(text.Visible(text.Clip(r.Gate.Text, maxInList)))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `gates.templ`, Line: 40, Col: 204}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `gates.templ`, Line: 40, Col: 203}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 		if templ_7745c5c3_Err != nil {

@@ -114,8 +114,8 @@ func named(line string) (name, words string) {
 	return name, strings.TrimSpace(words)
 }
 
-// mostConfig bounds the recorded settings on a page, in bytes.
-const mostConfig = 64 << 10
+// maxConfig bounds the recorded settings on a page, in bytes.
+const maxConfig = 64 << 10
 
 // prettyJSON lays a JSON text out for people.
 func prettyJSON(raw json.RawMessage) string {
@@ -123,14 +123,14 @@ func prettyJSON(raw json.RawMessage) string {
 	if json.Indent(&b, raw, "", "  ") != nil {
 		return string(raw)
 	}
-	if b.Len() > mostConfig {
-		return string(bytes.ToValidUTF8(b.Bytes()[:mostConfig], nil)) + "\n… the rest is in `ralph receipts <number> --json`"
+	if b.Len() > maxConfig {
+		return string(bytes.ToValidUTF8(b.Bytes()[:maxConfig], nil)) + "\n… the rest is in `ralph receipts <number> --json`"
 	}
 	return b.String()
 }
 
-// mostDiffer are shown of what is decided otherwise now.
-const mostDiffer = 200
+// maxDiffer are shown of what is decided otherwise now.
+const maxDiffer = 200
 
 // replayPath is the address of a replay.
 func replayPath(session string, current bool) string {

@@ -1154,7 +1154,7 @@ func ReceiptOutcome(m ReceiptModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				for i, p := range e.Turn.Plan {
-					if i < mostPaths {
+					if i < maxPaths {
 						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 101, "<li><span class=\"muted\">")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
@@ -1234,7 +1234,7 @@ func ReceiptOutcome(m ReceiptModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				for i, q := range e.Requests {
-					if i < mostPaths {
+					if i < maxPaths {
 						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 110, "<li><span class=\"badge\" data-status=\"")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
@@ -1334,15 +1334,15 @@ func ReceiptOutcome(m ReceiptModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if len(e.Requests) > mostPaths {
+				if len(e.Requests) > maxPaths {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 120, "<p class=\"cut\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var68 string
-					templ_7745c5c3_Var68, templ_7745c5c3_Err = templ.JoinStringErrs(fmt.Sprintf("... and %d more", len(e.Requests)-mostPaths))
+					templ_7745c5c3_Var68, templ_7745c5c3_Err = templ.JoinStringErrs(fmt.Sprintf("... and %d more", len(e.Requests)-maxPaths))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `receipts.templ`, Line: 267, Col: 79}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `receipts.templ`, Line: 267, Col: 78}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var68))
 					if templ_7745c5c3_Err != nil {
@@ -1668,7 +1668,7 @@ func ReplaySection(m ReplayModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				for i, d := range r.Differences {
-					if i < mostDiffer {
+					if i < maxDiffer {
 						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 154, "<li><div class=\"row small\"><a href=\"")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
@@ -1749,15 +1749,15 @@ func ReplaySection(m ReplayModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if len(r.Differences) > mostDiffer {
+				if len(r.Differences) > maxDiffer {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 163, "<p class=\"cut\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var85 string
-					templ_7745c5c3_Var85, templ_7745c5c3_Err = templ.JoinStringErrs(fmt.Sprintf("... and %d more; ralph replay --json has all", len(r.Differences)-mostDiffer))
+					templ_7745c5c3_Var85, templ_7745c5c3_Err = templ.JoinStringErrs(fmt.Sprintf("... and %d more; ralph replay --json has all", len(r.Differences)-maxDiffer))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `receipts.templ`, Line: 357, Col: 112}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `receipts.templ`, Line: 357, Col: 111}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var85))
 					if templ_7745c5c3_Err != nil {

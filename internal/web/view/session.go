@@ -27,8 +27,8 @@ type SessionModel struct {
 	Slots  chart.Chart
 }
 
-// mostTasks bounds the table of tasks.
-const mostTasks = 500
+// maxTasks bounds the table of tasks.
+const maxTasks = 500
 
 func sessionPath(id ralph.SessionID, more string) string { return "/session/" + string(id) + more }
 
