@@ -109,7 +109,7 @@ func TestRecoveryFolds(t *testing.T) {
 	worked := func(state ralph.MergeState) *ralph.State {
 		s := inTrees(1)
 		apply(s, ralph.TurnEnded{Task: "t-1", Exit: ralph.ExitOK, Took: time.Minute, Session: "x", Tree: "tree-1", Head: "c1"},
-			ralph.ChecksRan{Task: "t-1", Results: []ralph.GateResult{{Name: "test"}}}, ralph.Asked{Gate: ralph.Gate{ID: "g", Task: "t-1", Text: "which?"}},
+			ralph.ChecksRan{Task: "t-1", Results: []ralph.CheckResult{{Name: "test"}}}, ralph.Asked{Gate: ralph.Gate{ID: "g", Task: "t-1", Text: "which?"}},
 			ralph.Answered{ID: "g", Text: "this"}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone, Saw: 1},
 			ralph.TaskRejected{ID: "t-1", Reason: "wrong"}, ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"},
 			ralph.TurnEnded{Task: "t-1", Exit: ralph.ExitOK, Took: time.Minute, Session: "x", Tree: "tree-2", Head: "c2"},
@@ -167,7 +167,7 @@ func TestMergesCount(t *testing.T) {
 		apply(s, ralph.TaskEnded{ID: id, Status: ralph.TaskDone, Saw: 1}, ralph.MergeQueued{Task: id, Branch: "ralph/" + string(id), Commit: "c-" + string(id)})
 	}
 	mergeOf(s, "m1", "t-1", "t-2")
-	apply(s, ralph.Merged{Task: "m1", From: "c0", Commit: "c1", Tree: "tree-c1"}, ralph.ChecksRan{Task: "m1", Pass: true, Known: []string{"lint"}, Results: []ralph.GateResult{{Name: "lint", Exit: 1}}},
+	apply(s, ralph.Merged{Task: "m1", From: "c0", Commit: "c1", Tree: "tree-c1"}, ralph.ChecksRan{Task: "m1", Pass: true, Known: []string{"lint"}, Results: []ralph.CheckResult{{Name: "lint", Exit: 1}}},
 		ralph.Advanced{Task: "m1", Commit: "c1", Tree: "tree-c1"}, ralph.TaskEnded{ID: "m1", Status: ralph.TaskDone})
 	mergeOf(s, "m2", "t-3")
 	apply(s, ralph.Merged{Task: "m2", From: "c1", Conflict: &ralph.Conflict{}}, ralph.TaskEnded{ID: "m2", Status: ralph.TaskFailed})
@@ -358,7 +358,7 @@ func makersOfParallel() []maker {
 			return ralph.Advanced{Task: mergeID(rt), Commit: commitID(rt), Tree: words(rt), Moved: commitID(rt), Error: words(rt), Took: took(rt)}
 		}},
 		{"baseline.ran", func(rt *rapid.T) ralph.Fact {
-			return ralph.BaselineRan{Task: mergeID(rt), Commit: commitID(rt), Red: pick(rt, "red", nil, []string{"lint"}), Results: []ralph.GateResult{{Name: "lint"}}, Took: took(rt)}
+			return ralph.BaselineRan{Task: mergeID(rt), Commit: commitID(rt), Red: pick(rt, "red", nil, []string{"lint"}), Results: []ralph.CheckResult{{Name: "lint"}}, Took: took(rt)}
 		}},
 		{"landed", func(rt *rapid.T) ralph.Fact {
 			return ralph.Landed{Task: pick[ralph.TaskID](rt, "land", "", "land:j"), From: commitID(rt), To: commitID(rt), How: pick(rt, "how", "", "fast-forward"), Dirty: pick(rt, "dirty", nil, []string{"a.go"}), Moved: commitID(rt), Error: words(rt), Took: took(rt)}

@@ -39,7 +39,7 @@ func (s *State) checksRan(f ChecksRan) {
 
 // PercentOf is what the results of checks say of the lines that tests reach, in
 // percent; 0 when no report says.
-func PercentOf(results []GateResult) float64 {
+func PercentOf(results []CheckResult) float64 {
 	for _, r := range results {
 		if r.Coverage != nil {
 			return r.Coverage.Percent
@@ -49,7 +49,7 @@ func PercentOf(results []GateResult) float64 {
 }
 
 // Counts reports whether a result holds the task up.
-func (f *ChecksRan) Counts(r GateResult) bool { return !r.Pass && !slices.Contains(f.Known, r.Name) }
+func (f *ChecksRan) Counts(r CheckResult) bool { return !r.Pass && !slices.Contains(f.Known, r.Name) }
 
 // Reds are the checks that hold the task up, by name. There are none before any ran.
 func (f *ChecksRan) Reds() []string {
@@ -67,7 +67,7 @@ func (f *ChecksRan) Reds() []string {
 
 // testRed reports whether the test gate was red.
 func (f *ChecksRan) testRed() bool {
-	return f != nil && slices.ContainsFunc(f.Results, func(r GateResult) bool { return r.Test && f.Counts(r) })
+	return f != nil && slices.ContainsFunc(f.Results, func(r CheckResult) bool { return r.Test && f.Counts(r) })
 }
 
 // Hung are the checks that hold the task up because they did not end, by name.
@@ -93,7 +93,7 @@ func (r *Run) countReds(before *ChecksRan, f ChecksRan) {
 	switch {
 	case f.testRed():
 		r.TestReds++
-	case slices.ContainsFunc(f.Results, func(g GateResult) bool { return g.Test }):
+	case slices.ContainsFunc(f.Results, func(g CheckResult) bool { return g.Test }):
 		r.TestReds = 0
 	}
 	switch {
@@ -194,11 +194,11 @@ func (s *State) Unseen(list []Finding) []Finding {
 
 // ChecksRan is the outcome of Check.
 type ChecksRan struct {
-	Task    TaskID       `json:"task"`
-	Pass    bool         `json:"pass"`
-	Tree    string       `json:"tree"` // the tree hash they ran on
-	Results []GateResult `json:"results,omitempty"`
-	Known   []string     `json:"known,omitempty"` // red, and do not count: they were before, or a person let them pass
+	Task    TaskID        `json:"task"`
+	Pass    bool          `json:"pass"`
+	Tree    string        `json:"tree"` // the tree hash they ran on
+	Results []CheckResult `json:"results,omitempty"`
+	Known   []string      `json:"known,omitempty"` // red, and do not count: they were before, or a person let them pass
 	// Empty: nothing has changed since the task began, where that was looked at.
 	Empty bool `json:"empty,omitempty"`
 	// Waived are those of Known that a person's word let pass, or a rule made of one.
@@ -243,7 +243,7 @@ type BaselineRan struct {
 	Commit  string        `json:"commit"`
 	Tree    string        `json:"tree,omitempty"` // of the commit
 	Red     []string      `json:"red,omitempty"`  // commands
-	Results []GateResult  `json:"results,omitempty"`
+	Results []CheckResult `json:"results,omitempty"`
 	Whole                 // where Results lie whole, where they are shortened here
 	Covered float64       `json:"covered,omitempty"` // the coverage, where Results do not say
 	Took    time.Duration `json:"took"`
@@ -294,8 +294,8 @@ func (f *ChecksRan) PassedOver() []PassedOver {
 	return out
 }
 
-// GateSpec is one check command (quality.commands, test.command).
-type GateSpec struct {
+// CheckSpec is one check command (quality.commands, test.command).
+type CheckSpec struct {
 	Name    string        `json:"name"` // what people see: the command itself, or "test"
 	Command string        `json:"command"`
 	Timeout time.Duration `json:"timeout,omitempty"`
@@ -332,8 +332,8 @@ func IsDiffCheck(name string) bool {
 	return false
 }
 
-// GateResult is what one check command did (B-036 to B-038).
-type GateResult struct {
+// CheckResult is what one check command did (B-036 to B-038).
+type CheckResult struct {
 	Name    string `json:"name"`
 	Command string `json:"command"`
 	Exit    int    `json:"exit"` // -1 when it did not end by itself
@@ -365,7 +365,7 @@ type GateResult struct {
 }
 
 // WhyRed says in one line why a check is red: "exit 1: TestX: want 1, got 2".
-func (r GateResult) WhyRed() string {
+func (r CheckResult) WhyRed() string {
 	why := r.Why
 	if why == "" {
 		why = fmt.Sprintf("exit %d", r.Exit)

@@ -140,7 +140,7 @@ func makersOfTasks() []maker {
 		}},
 		{"turn.ended", func(rt *rapid.T) ralph.Fact { return drawTurn(rt) }},
 		{"checks.ran", func(rt *rapid.T) ralph.Fact {
-			return ralph.ChecksRan{Task: taskID(rt), Pass: yes(rt), Tree: words(rt), Results: []ralph.GateResult{{Name: "test", Output: words(rt)}}, Took: took(rt)}
+			return ralph.ChecksRan{Task: taskID(rt), Pass: yes(rt), Tree: words(rt), Results: []ralph.CheckResult{{Name: "test", Output: words(rt)}}, Took: took(rt)}
 		}},
 		{"committed", func(rt *rapid.T) ralph.Fact {
 			return ralph.Committed{Task: taskID(rt), Commit: words(rt), Error: words(rt)}

@@ -185,17 +185,17 @@ func CheckName(name string) error {
 	return &Refusal{Why: fmt.Sprintf("no event is called %q", name), Hint: hint, Kind: ErrUsage}
 }
 
-// Namer names the events of one journal, one after the other.
-type Namer struct {
+// EventNamer names the events of one journal, one after the other.
+type EventNamer struct {
 	byKind map[string][]EventName
 	rest   func(*State, time.Time) bool
 	paused bool // the pause that is wanted was told to be reached
 }
 
-// NewNamer returns a Namer. rest reports whether nothing more is done by an engine
+// NewNamer returns a EventNamer. rest reports whether nothing more is done by an engine
 // that is paused: it is asked while no step is in flight (policy.AtRest).
-func NewNamer(rest func(s *State, now time.Time) bool) *Namer {
-	n := &Namer{byKind: map[string][]EventName{}, rest: rest}
+func NewNamer(rest func(s *State, now time.Time) bool) *EventNamer {
+	n := &EventNamer{byKind: map[string][]EventName{}, rest: rest}
 	for _, name := range EventNames() {
 		if name.Kind != "" {
 			n.byKind[name.Kind] = append(n.byKind[name.Kind], name)
@@ -206,14 +206,14 @@ func NewNamer(rest func(s *State, now time.Time) bool) *Namer {
 
 // Begin is for who goes on in the middle of a journal: a pause that is reached in the state
 // before the first event is not told again.
-func (n *Namer) Begin(s *State) {
+func (n *EventNamer) Begin(s *State) {
 	n.paused = s.Session.Live() && s.Session.Want == WantPause && !s.inFlight() && n.rest(s, s.At)
 }
 
 // Names returns every name that an event goes by: its kind last, and each of
 // document A's own names followed by its short form. s is the state after the
 // event; events must come in order.
-func (n *Namer) Names(e Event, s *State) []string {
+func (n *EventNamer) Names(e Event, s *State) []string {
 	var names []string
 	add := func(name EventName) {
 		for _, one := range []string{name.Name, name.Short()} {
@@ -241,7 +241,7 @@ func (n *Namer) Names(e Event, s *State) []string {
 
 // reached reports whether the event ends what was under way when a pause was
 // wanted. It is told once a pause.
-func (n *Namer) reached(e Event, s *State) bool {
+func (n *EventNamer) reached(e Event, s *State) bool {
 	if !s.Session.Live() || s.Session.Want != WantPause {
 		n.paused = false
 		return false

@@ -123,7 +123,7 @@ func (s *State) mergedBaseline(stage *Task, commit, tree string) Baselined {
 	b := Baselined{Commit: commit, Tree: tree}
 	if checks != nil {
 		b.Checks, b.Covered = commandsOf(checks.Results), PercentOf(checks.Results)
-		b.Reds = redsOf(checks.Results, func(r GateResult) bool { return slices.Contains(checks.Known, r.Name) })
+		b.Reds = redsOf(checks.Results, func(r CheckResult) bool { return slices.Contains(checks.Known, r.Name) })
 	}
 	return b
 }

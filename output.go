@@ -47,7 +47,7 @@ func (w Whole) Path() string {
 
 // BriefResults shortens the outputs of checks to what a fact holds. It returns the list
 // itself where that is all of them.
-func BriefResults(results []GateResult) (brief []GateResult, shortened bool) {
+func BriefResults(results []CheckResult) (brief []CheckResult, shortened bool) {
 	green, red, total := 0, 0, 0
 	for _, r := range results {
 		total += len(r.Output)
@@ -70,7 +70,7 @@ func BriefResults(results []GateResult) (brief []GateResult, shortened bool) {
 	if red > 0 {
 		forRed = (maxOutput - forGreen*green) / red
 	}
-	brief = make([]GateResult, len(results))
+	brief = make([]CheckResult, len(results))
 	for i, r := range results {
 		most := forGreen
 		if !r.Pass {
@@ -87,8 +87,8 @@ func BriefResults(results []GateResult) (brief []GateResult, shortened bool) {
 
 // withoutGreen are results as the state has them: what a check printed that passes is for
 // nobody who decides, and the file has it.
-func withoutGreen(results []GateResult) []GateResult {
-	if !slices.ContainsFunc(results, func(r GateResult) bool { return r.Pass && r.Brief > 0 }) {
+func withoutGreen(results []CheckResult) []CheckResult {
+	if !slices.ContainsFunc(results, func(r CheckResult) bool { return r.Pass && r.Brief > 0 }) {
 		return results
 	}
 	out := slices.Clone(results)
@@ -102,7 +102,7 @@ func withoutGreen(results []GateResult) []GateResult {
 
 // briefResult shortens one output. What says that there was nothing to run stays in it: how
 // a check is red must come out the same from the fact as from the whole.
-func briefResult(r GateResult, most int) GateResult {
+func briefResult(r CheckResult, most int) CheckResult {
 	whole := r
 	r.Output, r.Brief = Shorten(r.Output, most)
 	switch {

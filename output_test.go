@@ -16,9 +16,9 @@ import (
 func TestBriefResults(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var results []ralph.GateResult
+		var results []ralph.CheckResult
 		for i := range rapid.IntRange(1, 12).Draw(t, "checks") {
-			r := ralph.GateResult{Name: fmt.Sprint("c", i), Pass: rapid.Bool().Draw(t, "pass")}
+			r := ralph.CheckResult{Name: fmt.Sprint("c", i), Pass: rapid.Bool().Draw(t, "pass")}
 			if !r.Pass {
 				r.Exit = 2
 			}

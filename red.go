@@ -25,13 +25,13 @@ var nothingToRun = lazyregexp.New(`(?m)^(/bin/)?(sh|dash|bash): .*(cannot open |
 	`|^make: \*\*\* No rule to make target|^npm (ERR!|error) Missing script|^python3?: can't open file `)
 
 // missing reports whether a check was not there to be run.
-func missing(r GateResult) bool {
+func missing(r CheckResult) bool {
 	const notExecutable, notFound = 126, 127
 	return !r.Pass && len(r.Failed) == 0 && (r.Exit == notExecutable || r.Exit == notFound || nothingToRun.MatchString(r.Output))
 }
 
 // RedOf is how a result is red.
-func RedOf(r GateResult) RedCheck {
+func RedOf(r CheckResult) RedCheck {
 	return RedCheck{Name: r.Name, Failed: r.Failed, Exit: r.Exit, Why: r.Why, Missing: missing(r)}
 }
 
@@ -39,7 +39,7 @@ func RedOf(r GateResult) RedCheck {
 // that nothing new is. Where both say which tests failed, only the names decide: each of
 // them failed before. Where one side alone names any, something else has happened: a build
 // that breaks names no test. Without names it is the same exit, by itself or not.
-func SameWay(before []RedCheck, r GateResult) bool {
+func SameWay(before []RedCheck, r CheckResult) bool {
 	same, failed := false, map[string]bool{}
 	for _, b := range before {
 		if b.Missing || b.Name != r.Name || b.Why != r.Why || (len(b.Failed) > 0) != (len(r.Failed) > 0) {
@@ -56,12 +56,12 @@ func SameWay(before []RedCheck, r GateResult) bool {
 // Covers reports whether all of the reds were red in the same way before.
 func Covers(before, reds []RedCheck) bool {
 	return !slices.ContainsFunc(reds, func(r RedCheck) bool {
-		return !SameWay(before, GateResult{Name: r.Name, Failed: r.Failed, Exit: r.Exit, Why: r.Why})
+		return !SameWay(before, CheckResult{Name: r.Name, Failed: r.Failed, Exit: r.Exit, Why: r.Why})
 	})
 }
 
 // redsOf is how the commands among the results are red, but for what names leaves out.
-func redsOf(results []GateResult, counts func(GateResult) bool) []RedCheck {
+func redsOf(results []CheckResult, counts func(CheckResult) bool) []RedCheck {
 	var reds []RedCheck
 	for _, r := range results {
 		if !r.Pass && counts(r) && !IsDiffCheck(r.Name) && r.Name != CheckCoverage {
@@ -190,7 +190,7 @@ func (s *State) RedBefore(t *Task, f *ChecksRan) bool {
 	if b == nil || f == nil || f.Pass || len(f.Reds()) == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(f.Results, func(r GateResult) bool { return f.Counts(r) && !SameWay(b.Reds, r) })
+	return !slices.ContainsFunc(f.Results, func(r CheckResult) bool { return f.Counts(r) && !SameWay(b.Reds, r) })
 }
 
 // maxBaselines bounds what is remembered: bases of tasks at work are recent.
@@ -233,7 +233,7 @@ func (s *State) baselineRan(f BaselineRan) {
 	}
 	b := Baselined{Commit: f.Commit, Tree: f.Tree, Checks: commandsOf(f.Results), Covered: PercentOf(f.Results)}
 	for _, name := range f.Red {
-		i := slices.IndexFunc(f.Results, func(r GateResult) bool { return r.Name == name })
+		i := slices.IndexFunc(f.Results, func(r CheckResult) bool { return r.Name == name })
 		if i < 0 {
 			b.Reds = append(b.Reds, RedCheck{Name: name})
 			continue
@@ -247,7 +247,7 @@ func (s *State) baselineRan(f BaselineRan) {
 }
 
 // commandsOf are the commands that ran, in order.
-func commandsOf(results []GateResult) []string {
+func commandsOf(results []CheckResult) []string {
 	var out []string
 	for _, r := range results {
 		if r.Command != "" {
@@ -267,6 +267,6 @@ func (s *State) passed(f ChecksRan) {
 	if t == nil || !t.IsBuild() || !f.Pass || f.Tree == "" || s.isolated(f.Task) {
 		return
 	}
-	known := func(r GateResult) bool { return slices.Contains(f.Known, r.Name) }
+	known := func(r CheckResult) bool { return slices.Contains(f.Known, r.Name) }
 	s.keepBaseline(Baselined{Tree: f.Tree, Checks: commandsOf(f.Results), Reds: redsOf(f.Results, known), Covered: PercentOf(f.Results)})
 }

@@ -43,7 +43,7 @@ func TestSameWay(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := ralph.GateResult{Name: tt.now.Name, Failed: tt.now.Failed, Exit: tt.now.Exit, Why: tt.now.Why}
+			r := ralph.CheckResult{Name: tt.now.Name, Failed: tt.now.Failed, Exit: tt.now.Exit, Why: tt.now.Why}
 			if got := ralph.SameWay(tt.before, r); got != tt.same {
 				t.Errorf("%+v after %+v: the same way is %v", tt.now, tt.before, got)
 			}
@@ -55,17 +55,17 @@ func TestSameWay(t *testing.T) {
 func TestNothingToRun(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		r       ralph.GateResult
+		r       ralph.CheckResult
 		missing bool
 	}{
-		{ralph.GateResult{Exit: 127}, true},
-		{ralph.GateResult{Exit: 2, Output: "sh: 0: cannot open test.sh: No such file\n"}, true},
-		{ralph.GateResult{Exit: 2, Output: "make: *** No rule to make target 'test'.  Stop.\n"}, true},
-		{ralph.GateResult{Exit: 1, Output: "npm error Missing script: \"test\"\n"}, true},
-		{ralph.GateResult{Exit: 2, Output: "python3: can't open file '/x/test.py': [Errno 2] No such file or directory\n"}, true},
-		{ralph.GateResult{Exit: 1, Output: "open x.txt: No such file or directory\n"}, false},
-		{ralph.GateResult{Exit: 127, Failed: []string{"A"}}, false},
-		{ralph.GateResult{Exit: 127, Pass: true}, false},
+		{ralph.CheckResult{Exit: 127}, true},
+		{ralph.CheckResult{Exit: 2, Output: "sh: 0: cannot open test.sh: No such file\n"}, true},
+		{ralph.CheckResult{Exit: 2, Output: "make: *** No rule to make target 'test'.  Stop.\n"}, true},
+		{ralph.CheckResult{Exit: 1, Output: "npm error Missing script: \"test\"\n"}, true},
+		{ralph.CheckResult{Exit: 2, Output: "python3: can't open file '/x/test.py': [Errno 2] No such file or directory\n"}, true},
+		{ralph.CheckResult{Exit: 1, Output: "open x.txt: No such file or directory\n"}, false},
+		{ralph.CheckResult{Exit: 127, Failed: []string{"A"}}, false},
+		{ralph.CheckResult{Exit: 127, Pass: true}, false},
 	} {
 		if got := ralph.RedOf(tt.r).Missing; got != tt.missing {
 			t.Errorf("%+v: missing is %v", tt.r, got)
@@ -87,7 +87,7 @@ func TestNewNamesAreNeverLetPass(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		before := rapid.SliceOfN(check, 0, 4).Draw(rt, "before")
 		x := check.Draw(rt, "now")
-		now := ralph.GateResult{Name: x.Name, Failed: x.Failed, Exit: x.Exit, Why: x.Why}
+		now := ralph.CheckResult{Name: x.Name, Failed: x.Failed, Exit: x.Exit, Why: x.Why}
 		failed := map[string]bool{}
 		for _, b := range before {
 			for _, name := range b.Failed {
@@ -105,7 +105,7 @@ func TestNewNamesAreNeverLetPass(t *testing.T) {
 				rt.Fatalf("less is red, and it is not let pass: %+v", now)
 			}
 		}
-		if !ralph.SameWay([]ralph.RedCheck{x}, ralph.GateResult{Name: x.Name, Failed: x.Failed, Exit: x.Exit, Why: x.Why}) {
+		if !ralph.SameWay([]ralph.RedCheck{x}, ralph.CheckResult{Name: x.Name, Failed: x.Failed, Exit: x.Exit, Why: x.Why}) {
 			rt.Fatalf("%+v is not red as itself", x)
 		}
 	})
@@ -117,7 +117,7 @@ func TestPassedOverWords(t *testing.T) {
 	many := []string{"A", "B", "C", "D", "E"}
 	ran := ralph.ChecksRan{
 		Pass: true, Known: []string{"go test ./...", "lint"}, Waived: []string{"lint"},
-		Results: []ralph.GateResult{{Name: "vet", Pass: true}, {Name: "go test ./...", Failed: many, Exit: 1}, {Name: "lint", Exit: 1}},
+		Results: []ralph.CheckResult{{Name: "vet", Pass: true}, {Name: "go test ./...", Failed: many, Exit: 1}, {Name: "lint", Exit: 1}},
 	}
 	over := ran.PassedOver()
 	want := "1 check red as before: go test ./... (A, B, C and 2 more); 1 check red, let pass by a person: lint"
@@ -138,10 +138,10 @@ func TestPassedOverWords(t *testing.T) {
 func TestBaselineIsFound(t *testing.T) {
 	t.Parallel()
 	s := new(ralph.State)
-	result := func(name string, pass bool) ralph.GateResult {
-		return ralph.GateResult{Name: name, Command: name, Pass: pass, Exit: map[bool]int{false: 1}[pass], Failed: map[bool][]string{false: {"A"}}[pass]}
+	result := func(name string, pass bool) ralph.CheckResult {
+		return ralph.CheckResult{Name: name, Command: name, Pass: pass, Exit: map[bool]int{false: 1}[pass], Failed: map[bool][]string{false: {"A"}}[pass]}
 	}
-	results := []ralph.GateResult{result("vet", true), result("test", false)}
+	results := []ralph.CheckResult{result("vet", true), result("test", false)}
 	apply(s, ralph.JobStarted{Job: "j"}, ralph.TaskAdded{Task: ralph.Task{ID: "p", Kind: ralph.KindPrepare}},
 		ralph.BaselineRan{Task: "p", Commit: "c0", Tree: "t0", Red: []string{"test"}, Results: results})
 	for _, tt := range []struct {

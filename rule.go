@@ -70,9 +70,9 @@ func (s *State) ruleOf(scope RuleScope, g *Gate) (string, error) {
 	return of, nil
 }
 
-// Lapsed says why a rule does not hold at all at a time, "" when it does. Whether it
+// Expired says why a rule does not hold at all at a time, "" when it does. Whether it
 // holds for a task is policy.Standing's.
-func (s *State) Lapsed(r *AnswerRule, now time.Time) string {
+func (s *State) Expired(r *AnswerRule, now time.Time) string {
 	switch {
 	case !r.Until.IsZero() && !now.Before(r.Until):
 		return "expired"

@@ -484,7 +484,7 @@ func (t *Task) hookRefused(f Committed) {
 		if r.Rewritten {
 			why = "a hook of the repository changes files each time it runs: " + strings.Join(f.Rewritten[:min(5, len(f.Rewritten))], ", ")
 		}
-		red := ChecksRan{Task: t.ID, Tree: r.Tree, Results: []GateResult{{Name: CheckHook, Exit: 1, Why: why, Output: f.Hook}}}
+		red := ChecksRan{Task: t.ID, Tree: r.Tree, Results: []CheckResult{{Name: CheckHook, Exit: 1, Why: why, Output: f.Hook}}}
 		r.Checks, r.Red, r.Commits = &red, &red, 0
 	}
 }

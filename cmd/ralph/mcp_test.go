@@ -62,7 +62,7 @@ func (f *turnAt) Info() attempt.Info {
 	return attempt.Info{Task: "t-1", Name: "paint", Accept: "it is blue", Learned: "make test is slow", Iteration: 2}
 }
 
-func openTurn(t *testing.T) (*turnAt, *attempt.Line) {
+func openTurn(t *testing.T) (*turnAt, *attempt.Server) {
 	t.Helper()
 	f := &turnAt{heard: make(chan string, 1), waiting: make(chan struct{}), left: make(chan struct{})}
 	line, err := attempt.Listen(t.Context(), f)
@@ -74,7 +74,7 @@ func openTurn(t *testing.T) (*turnAt, *attempt.Line) {
 }
 
 // connect starts the program's MCP server in a turn, with the SDK's own client.
-func connect(t *testing.T, line *attempt.Line) *mcp.ClientSession {
+func connect(t *testing.T, line *attempt.Server) *mcp.ClientSession {
 	t.Helper()
 	cmd := exec.CommandContext(context.Background(), "ralph", "mcp") // ended below, by the end of its input
 	cmd.Env, cmd.Dir = append(os.Environ(), line.Env()...), t.TempDir()

@@ -2,7 +2,7 @@
 // each action once, with its name, its key, what it asks before it is done, and what
 // undoes it. The dashboard's buttons, its JSON API and its keys all come from one
 // table. It decides nothing: what an action means is a command of the root package,
-// and what needs git, processes or files is done by the Desk.
+// and what needs git, processes or files is done by the Backend.
 package action
 
 import (
@@ -34,9 +34,9 @@ func Subjects() []Subject { return []Subject{Engine, Task, Gate, Spec, Inbox, Ru
 // Named reports whether what the subject is has IDs.
 func (s Subject) Named() bool { return s != Engine && s != Inbox && s != Plan }
 
-// Done is what came of an action, in words, and what takes it back; nil where nothing
+// Result is what came of an action, in words, and what takes it back; nil where nothing
 // can, or where it is one of the buttons beside it.
-type Done struct {
+type Result struct {
 	Said string `json:"said" doc:"what came of it, in words"`
 	ID   string `json:"id,omitempty" doc:"what was made, where something was: a task, a record of the inbox, a rule"`
 	Undo *Call  `json:"undo,omitempty" doc:"the action that takes it back"`
@@ -48,8 +48,8 @@ type Call struct {
 	Input  Input  `json:"input"`
 }
 
-// Offer is an action that may be taken now, as a button or a form shows it.
-type Offer struct {
+// Available is an action that may be taken now, as a button or a form shows it.
+type Available struct {
 	Action  string  `json:"action"`
 	ID      string  `json:"id,omitempty"`
 	Title   string  `json:"title" doc:"the words on its button"`
@@ -72,8 +72,8 @@ type Field struct {
 	Required bool     `json:"required,omitempty"`
 }
 
-// World is what decides beside the state which actions are offered.
-type World struct {
+// Context is what decides beside the state which actions are offered.
+type Context struct {
 	Engine bool // an engine works here now
 	Past   bool // what is shown was then: nothing can be done about it
 	Now    time.Time
@@ -100,9 +100,9 @@ type Start struct {
 	Retries  *int   // tries after the first
 }
 
-// Desk is what actions need from outside.
-type Desk interface {
-	World() World
+// Backend is what actions need from outside.
+type Backend interface {
+	World() Context
 	// Update appends the facts of decide, which sees the newest state, as the person's
 	// who uses the surface.
 	Update(ctx context.Context, decide func(*ralph.State) ([]ralph.Fact, error)) error
@@ -119,8 +119,8 @@ type Desk interface {
 	Closed(id ralph.GateID) error
 }
 
-// verb is one row of the table.
-type verb struct {
+// definition is one row of the table.
+type definition struct {
 	name    string
 	about   Subject
 	title   string
@@ -130,21 +130,21 @@ type verb struct {
 	doc     string // for the API
 	confirm func(s *ralph.State, id string) string
 	ask     func(s *ralph.State) string
-	fields  func(s *ralph.State, w World, id string) []Field
+	fields  func(s *ralph.State, w Context, id string) []Field
 	// facts are those that the action appends; its error says why it may not be done.
-	facts func(s *ralph.State, w World, in Input) ([]ralph.Fact, error)
+	facts func(s *ralph.State, w Context, in Input) ([]ralph.Fact, error)
 	// try asks whether it may be done, where facts need words that only a person has.
-	try func(s *ralph.State, w World, id string) error
+	try func(s *ralph.State, w Context, id string) error
 	// hide takes a button away that would only be in the way; the action may still be done.
-	hide func(s *ralph.State, w World, id string) bool
+	hide func(s *ralph.State, w Context, id string) bool
 	// do is what an action does that is more than facts.
-	do   func(ctx context.Context, desk Desk, in Input) (Done, error)
+	do   func(ctx context.Context, desk Backend, in Input) (Result, error)
 	said string
 	// after says what was done, and what takes it back: s is the state before.
-	after func(s *ralph.State, in Input, facts []ralph.Fact) Done
+	after func(s *ralph.State, in Input, facts []ralph.Fact) Result
 }
 
-func verbs() []verb {
+func verbs() []definition {
 	return slices.Concat(engineVerbs(), startVerbs(), taskVerbs(), repairVerbs(), planVerbs(), gateVerbs(), inboxVerbs())
 }
 
@@ -168,7 +168,7 @@ func Actions() []Action {
 			a.Uses = append(a.Uses, "id")
 		}
 		if v.fields != nil {
-			for _, f := range v.fields(sample(), World{}, "") {
+			for _, f := range v.fields(sample(), Context{}, "") {
 				a.Uses = append(a.Uses, f.Name)
 			}
 		}
@@ -187,11 +187,11 @@ func sample() *ralph.State {
 }
 
 // Offers are the actions that may be taken now on a subject, in the order of buttons.
-func Offers(s *ralph.State, w World, about Subject, id string) []Offer {
+func Offers(s *ralph.State, w Context, about Subject, id string) []Available {
 	if w.Past {
 		return nil
 	}
-	var out []Offer
+	var out []Available
 	for _, v := range verbs() {
 		if v.about == about && (v.hide == nil || !v.hide(s, w, id)) && v.may(s, w, id) == nil {
 			out = append(out, v.offer(s, w, id))
@@ -201,7 +201,7 @@ func Offers(s *ralph.State, w World, about Subject, id string) []Offer {
 }
 
 // may asks the command whether it would succeed.
-func (v verb) may(s *ralph.State, w World, id string) error {
+func (v definition) may(s *ralph.State, w Context, id string) error {
 	if w.ID == nil {
 		w.ID = func(prefix string) string { return prefix + "-new" }
 	}
@@ -215,8 +215,8 @@ func (v verb) may(s *ralph.State, w World, id string) error {
 	return err
 }
 
-func (v verb) offer(s *ralph.State, w World, id string) Offer {
-	o := Offer{Action: v.name, ID: id, Title: v.title, Key: v.key, Primary: v.primary, Danger: v.danger}
+func (v definition) offer(s *ralph.State, w Context, id string) Available {
+	o := Available{Action: v.name, ID: id, Title: v.title, Key: v.key, Primary: v.primary, Danger: v.danger}
 	if v.confirm != nil {
 		o.Confirm = v.confirm(s, id)
 	}
@@ -230,29 +230,29 @@ func (v verb) offer(s *ralph.State, w World, id string) Offer {
 }
 
 // find returns the row of a name, or refuses.
-func find(name string) (verb, error) {
+func find(name string) (definition, error) {
 	all := verbs()
-	if i := slices.IndexFunc(all, func(v verb) bool { return v.name == name }); i >= 0 {
+	if i := slices.IndexFunc(all, func(v definition) bool { return v.name == name }); i >= 0 {
 		return all[i], nil
 	}
-	return verb{}, &ralph.Refusal{Why: fmt.Sprintf("there is no action %q", name), Hint: "docs/api.md lists them", Kind: ralph.ErrNotFound}
+	return definition{}, &ralph.Refusal{Why: fmt.Sprintf("there is no action %q", name), Hint: "docs/api.md lists them", Kind: ralph.ErrNotFound}
 }
 
 // OfferOf is the offer of one action on what has the id; false when it may not be taken.
-func OfferOf(s *ralph.State, w World, name, id string) (Offer, bool) {
+func OfferOf(s *ralph.State, w Context, name, id string) (Available, bool) {
 	v, err := find(name)
 	if err != nil || v.may(s, w, id) != nil {
-		return Offer{}, false
+		return Available{}, false
 	}
 	return v.offer(s, w, id), true
 }
 
 // Do carries an action out. Its errors are for people: a *ralph.Refusal says why it
 // may not be and what to do instead.
-func Do(ctx context.Context, desk Desk, name string, in Input) (Done, error) {
+func Do(ctx context.Context, desk Backend, name string, in Input) (Result, error) {
 	v, err := find(name)
 	if err != nil {
-		return Done{}, err
+		return Result{}, err
 	}
 	if v.do != nil {
 		return v.do(ctx, desk, in)
@@ -261,8 +261,8 @@ func Do(ctx context.Context, desk Desk, name string, in Input) (Done, error) {
 }
 
 // append records the facts of an action.
-func (v verb) append(ctx context.Context, desk Desk, in Input) (Done, error) {
-	var done Done
+func (v definition) append(ctx context.Context, desk Backend, in Input) (Result, error) {
+	var done Result
 	err := desk.Update(ctx, func(s *ralph.State) ([]ralph.Fact, error) {
 		w := desk.World()
 		w.ID = unused(s, w.ID)
@@ -270,7 +270,7 @@ func (v verb) append(ctx context.Context, desk Desk, in Input) (Done, error) {
 		if err != nil {
 			return nil, err
 		}
-		done = Done{Said: v.said}
+		done = Result{Said: v.said}
 		if v.after != nil {
 			done = v.after(s, in, facts)
 		}
@@ -280,7 +280,7 @@ func (v verb) append(ctx context.Context, desk Desk, in Input) (Done, error) {
 		return facts, nil
 	})
 	if err != nil {
-		return Done{}, err
+		return Result{}, err
 	}
 	return done, nil
 }

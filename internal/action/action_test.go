@@ -24,8 +24,8 @@ type store interface {
 	Update(ctx context.Context, by string, decide func(*ralph.State) ([]ralph.Fact, error)) error
 }
 
-// desk is a desk over a real journal; what it would do outside it notes.
-type desk struct {
+// fakeBackend is a desk over a real journal; what it would do outside it notes.
+type fakeBackend struct {
 	t      *testing.T
 	j      store
 	engine bool
@@ -34,9 +34,9 @@ type desk struct {
 	did    []string
 }
 
-func newDesk(t *testing.T, facts ...ralph.Fact) *desk {
+func newDesk(t *testing.T, facts ...ralph.Fact) *fakeBackend {
 	t.Helper()
-	d := &desk{t: t}
+	d := &fakeBackend{t: t}
 	j, err := journal.Open(journal.Options{Root: t.TempDir(), Inbox: true, Plan: true, NewID: d.id})
 	if err != nil {
 		t.Fatal(err)
@@ -48,56 +48,56 @@ func newDesk(t *testing.T, facts ...ralph.Fact) *desk {
 }
 
 // memDesk is a desk over a journal in memory.
-func memDesk(t *testing.T, facts ...ralph.Fact) *desk {
+func memDesk(t *testing.T, facts ...ralph.Fact) *fakeBackend {
 	t.Helper()
-	d := &desk{t: t, j: ralphtest.NewMem(time.Now)}
+	d := &fakeBackend{t: t, j: ralphtest.NewMem(time.Now)}
 	d.record(facts...)
 	return d
 }
 
 // each visits the journal on the disk.
-func (d *desk) each(after int64, visit func(ralph.Event) error) error {
+func (d *fakeBackend) each(after int64, visit func(ralph.Event) error) error {
 	return d.j.(*journal.File).Each(after, visit) //nolint:forcetypeassert // only those over a real one
 }
 
-func (d *desk) id(prefix string) string {
+func (d *fakeBackend) id(prefix string) string {
 	d.n++
 	return fmt.Sprintf("%s-%04d", prefix, d.n)
 }
 
-func (d *desk) record(facts ...ralph.Fact) {
+func (d *fakeBackend) record(facts ...ralph.Fact) {
 	d.t.Helper()
 	if err := d.j.Update(d.t.Context(), "test", func(*ralph.State) ([]ralph.Fact, error) { return facts, nil }); err != nil {
 		d.t.Fatal(err)
 	}
 }
 
-func (d *desk) World() action.World {
-	return action.World{Engine: d.engine, Now: time.Now(), Usual: ralph.Allowance{Iterations: 50, Time: 30 * time.Minute}, Carry: d.carry, Specs: []string{"a.md"}, By: "web", ID: d.id}
+func (d *fakeBackend) World() action.Context {
+	return action.Context{Engine: d.engine, Now: time.Now(), Usual: ralph.Allowance{Iterations: 50, Time: 30 * time.Minute}, Carry: d.carry, Specs: []string{"a.md"}, By: "web", ID: d.id}
 }
 
-func (d *desk) Update(ctx context.Context, decide func(*ralph.State) ([]ralph.Fact, error)) error {
+func (d *fakeBackend) Update(ctx context.Context, decide func(*ralph.State) ([]ralph.Fact, error)) error {
 	return d.j.Update(ctx, "web", decide)
 }
 
-func (d *desk) Start(_ context.Context, s action.Start) (string, error) {
+func (d *fakeBackend) Start(_ context.Context, s action.Start) (string, error) {
 	d.did = append(d.did, fmt.Sprintf("start %+v", s))
 	d.engine = true
 	d.record(ralph.SessionStarted{ID: "s2", Mode: s.Mode})
 	return s.Mode + " works", nil
 }
 
-func (d *desk) RollBack(_ context.Context, id ralph.TaskID) (string, error) {
+func (d *fakeBackend) RollBack(_ context.Context, id ralph.TaskID) (string, error) {
 	d.did = append(d.did, "rollback "+string(id))
 	return "rolled back", nil
 }
 
-func (d *desk) CleanUp(_ context.Context, id ralph.TaskID) (string, error) {
+func (d *fakeBackend) CleanUp(_ context.Context, id ralph.TaskID) (string, error) {
 	d.did = append(d.did, "cleanup "+string(id))
 	return "cleaned", nil
 }
 
-func (d *desk) SpecFile(name, text string) (string, error) {
+func (d *fakeBackend) SpecFile(name, text string) (string, error) {
 	d.did = append(d.did, "spec "+name)
 	if name == "" && text == "" {
 		return "", &ralph.Refusal{Why: "a spec needs a name", Kind: ralph.ErrUsage}
@@ -105,10 +105,10 @@ func (d *desk) SpecFile(name, text string) (string, error) {
 	return name, nil
 }
 
-func (d *desk) Closed(id ralph.GateID) error { return report.NotOpen(id, d.each) }
+func (d *fakeBackend) Closed(id ralph.GateID) error { return report.NotOpen(id, d.each) }
 
 // kinds are the kinds of the facts after one.
-func (d *desk) kinds(after int64) string {
+func (d *fakeBackend) kinds(after int64) string {
 	var out []string
 	if err := d.each(after, func(e ralph.Event) error {
 		out = append(out, e.Fact.Kind()+" by "+e.By)
@@ -119,7 +119,7 @@ func (d *desk) kinds(after int64) string {
 	return strings.Join(out, ", ")
 }
 
-func (d *desk) offered(about action.Subject, id string) []string {
+func (d *fakeBackend) offered(about action.Subject, id string) []string {
 	var out []string
 	for _, o := range action.Offers(d.j.State(), d.World(), about, id) {
 		out = append(out, o.Action)
@@ -307,7 +307,7 @@ func TestOfferedExactlyWhenDone(t *testing.T) {
 }
 
 // filled is the input of a form as a person sends it.
-func filled(t *testing.T, o action.Offer) action.Input {
+func filled(t *testing.T, o action.Available) action.Input {
 	t.Helper()
 	form := url.Values{"id": {o.ID}}
 	for _, f := range o.Fields {
@@ -550,7 +550,7 @@ func TestStartOffersTheLikelyEngine(t *testing.T) {
 		{"a plan and a queue", ralph.State{Plan: plan, Inbox: queue}, "agent"},
 		{"the last one", ralph.State{Inbox: queue, Session: ralph.Session{ID: "s-1", Mode: "construct", Ended: ralph.ReasonComplete}}, "construct"},
 	} {
-		o, ok := action.OfferOf(&c.s, action.World{Specs: []string{"a.md"}}, "start", "")
+		o, ok := action.OfferOf(&c.s, action.Context{Specs: []string{"a.md"}}, "start", "")
 		if !ok || o.Fields[0].Value != c.want {
 			t.Errorf("%s: %+v, want %s", c.name, o.Fields, c.want)
 		}

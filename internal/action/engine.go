@@ -9,8 +9,8 @@ import (
 )
 
 // What is done to a running engine (A-100 to A-102, B-092, X-25).
-func engineVerbs() []verb {
-	return []verb{
+func engineVerbs() []definition {
+	return []definition{
 		{
 			name: "pause", about: Engine, title: "Pause", key: "p", said: "Pausing at the end of the current iterations",
 			doc: "Agents at work finish their turn, then nothing new starts until resume.", facts: steer(ralph.WantPause), after: thenCall("resume"),
@@ -29,37 +29,39 @@ func engineVerbs() []verb {
 			confirm: func(*ralph.State, string) string {
 				return "End the agents in the middle of their turn? What they changed in a worktree is stashed and given back at the next start."
 			},
-			facts: living(func(s *ralph.State, _ World, _ Input) ([]ralph.Fact, error) { return s.StopNow(cause) }),
-			hide:  func(s *ralph.State, _ World, _ string) bool { return s.Session.Want != ralph.WantStop || s.Session.Now },
+			facts: living(func(s *ralph.State, _ Context, _ Input) ([]ralph.Fact, error) { return s.StopNow(cause) }),
+			hide: func(s *ralph.State, _ Context, _ string) bool {
+				return s.Session.Want != ralph.WantStop || s.Session.Now
+			},
 		},
 		{
 			name: "autopilot", about: Engine, title: "Autopilot", said: "Going on alone",
 			doc:   "Switches the running engine to mode autopilot: semi's toggle.",
-			facts: living(func(s *ralph.State, _ World, _ Input) ([]ralph.Fact, error) { return s.SetMode(ralph.Autopilot) }), after: thenMode,
+			facts: living(func(s *ralph.State, _ Context, _ Input) ([]ralph.Fact, error) { return s.SetMode(ralph.Autopilot) }), after: thenMode,
 		},
 		{
 			name: "semi", about: Engine, title: "Semi", said: "Only what you assign starts from now on",
 			doc:   "Switches the running engine to mode semi: autopilot's toggle.",
-			facts: living(func(s *ralph.State, _ World, _ Input) ([]ralph.Fact, error) { return s.SetMode(ralph.Semi) }), after: thenMode,
-			hide: func(s *ralph.State, _ World, _ string) bool { return s.Session.Auto != ralph.Autopilot },
+			facts: living(func(s *ralph.State, _ Context, _ Input) ([]ralph.Fact, error) { return s.SetMode(ralph.Semi) }), after: thenMode,
+			hide: func(s *ralph.State, _ Context, _ string) bool { return s.Session.Auto != ralph.Autopilot },
 		},
 		{
 			name: "mode", about: Engine, title: "Mode", doc: "Switches the mode of the running engine; what is at work goes on.",
-			facts: living(func(s *ralph.State, _ World, in Input) ([]ralph.Fact, error) {
+			facts: living(func(s *ralph.State, _ Context, in Input) ([]ralph.Fact, error) {
 				return s.SetMode(ralph.Autonomy(in.Autonomy))
 			}),
-			try: func(s *ralph.State, w World, _ string) error {
+			try: func(s *ralph.State, w Context, _ string) error {
 				other := ralph.Semi
 				if s.Session.Auto == other {
 					other = ralph.Autopilot
 				}
-				_, err := living(func(s *ralph.State, _ World, _ Input) ([]ralph.Fact, error) { return s.SetMode(other) })(s, w, Input{})
+				_, err := living(func(s *ralph.State, _ Context, _ Input) ([]ralph.Fact, error) { return s.SetMode(other) })(s, w, Input{})
 				return err
 			},
-			fields: func(s *ralph.State, _ World, _ string) []Field {
+			fields: func(s *ralph.State, _ Context, _ string) []Field {
 				return []Field{{Name: "autonomy", Label: "Mode", Kind: "choice", Choices: autonomies(), Value: string(s.Session.Auto)}}
 			},
-			after: func(s *ralph.State, in Input, facts []ralph.Fact) Done {
+			after: func(s *ralph.State, in Input, facts []ralph.Fact) Result {
 				d := thenMode(s, in, facts)
 				d.Said = "Mode " + in.Autonomy
 				return d
@@ -79,13 +81,13 @@ func autonomies() []string {
 	return out
 }
 
-func steer(want ralph.Want) func(*ralph.State, World, Input) ([]ralph.Fact, error) {
-	return living(func(s *ralph.State, _ World, _ Input) ([]ralph.Fact, error) { return s.Steer(want, cause) })
+func steer(want ralph.Want) func(*ralph.State, Context, Input) ([]ralph.Fact, error) {
+	return living(func(s *ralph.State, _ Context, _ Input) ([]ralph.Fact, error) { return s.Steer(want, cause) })
 }
 
 // living refuses what only a running engine would hear.
-func living(facts func(*ralph.State, World, Input) ([]ralph.Fact, error)) func(*ralph.State, World, Input) ([]ralph.Fact, error) {
-	return func(s *ralph.State, w World, in Input) ([]ralph.Fact, error) {
+func living(facts func(*ralph.State, Context, Input) ([]ralph.Fact, error)) func(*ralph.State, Context, Input) ([]ralph.Fact, error) {
+	return func(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
 		if !w.Engine {
 			return nil, &ralph.Refusal{Why: "no engine is running here", Hint: "start one first", Kind: ralph.ErrNotFound}
 		}
@@ -94,20 +96,20 @@ func living(facts func(*ralph.State, World, Input) ([]ralph.Fact, error)) func(*
 }
 
 // thenCall has an action taken back by another one on the same thing.
-func thenCall(name string) func(*ralph.State, Input, []ralph.Fact) Done {
-	return func(_ *ralph.State, in Input, _ []ralph.Fact) Done {
-		return Done{Undo: &Call{name, Input{ID: in.ID}}}
+func thenCall(name string) func(*ralph.State, Input, []ralph.Fact) Result {
+	return func(_ *ralph.State, in Input, _ []ralph.Fact) Result {
+		return Result{Undo: &Call{name, Input{ID: in.ID}}}
 	}
 }
 
 // thenMode gives the engine its mode back.
-func thenMode(s *ralph.State, _ Input, _ []ralph.Fact) Done {
-	return Done{Undo: &Call{"mode", Input{Autonomy: string(s.Session.Auto)}}}
+func thenMode(s *ralph.State, _ Input, _ []ralph.Fact) Result {
+	return Result{Undo: &Call{"mode", Input{Autonomy: string(s.Session.Auto)}}}
 }
 
 // Word is the state of the engine as the toggle of full autonomy shows it (E-086):
 // running, paused or stopped.
-func Word(s *ralph.State, w World) string {
+func Word(s *ralph.State, w Context) string {
 	switch {
 	case !w.Engine || !s.Session.Live():
 		return "stopped"
@@ -118,8 +120,8 @@ func Word(s *ralph.State, w World) string {
 }
 
 // How an engine begins (A-081, A-099, A-116, X-07, E-088).
-func startVerbs() []verb {
-	return []verb{
+func startVerbs() []definition {
+	return []definition{
 		{
 			name: "recover", about: Engine, title: "Resume", primary: true, doc: "Starts the engine of the interrupted session: it goes on where it was.",
 			ask: func(*ralph.State) string { return "Resume interrupted session?" }, try: interrupted,
@@ -149,8 +151,8 @@ func startVerbs() []verb {
 }
 
 // startAs starts an engine if may allows it.
-func startAs(how func(*ralph.State, Input) Start, may func(*ralph.State, World, string) error) func(context.Context, Desk, Input) (Done, error) {
-	return func(ctx context.Context, desk Desk, in Input) (Done, error) {
+func startAs(how func(*ralph.State, Input) Start, may func(*ralph.State, Context, string) error) func(context.Context, Backend, Input) (Result, error) {
+	return func(ctx context.Context, desk Backend, in Input) (Result, error) {
 		var start Start
 		err := desk.Update(ctx, func(s *ralph.State) ([]ralph.Fact, error) {
 			start = how(s, in)
@@ -164,13 +166,13 @@ func startAs(how func(*ralph.State, Input) Start, may func(*ralph.State, World, 
 			return start.about(s, w)
 		})
 		if err != nil {
-			return Done{}, err
+			return Result{}, err
 		}
 		said, err := desk.Start(ctx, start)
 		if err != nil {
-			return Done{}, err
+			return Result{}, err
 		}
-		done := Done{Said: said}
+		done := Result{Said: said}
 		if desk.World().Engine { // it may have had nothing to do
 			done.Undo = &Call{Action: "stop"}
 		}
@@ -202,7 +204,7 @@ func (x Start) check() error {
 
 // about sees to the spec that a start is about: construct works on it, agent
 // takes it from the inbox, and autopilot has the plan of one spec, which must be this.
-func (x Start) about(s *ralph.State, w World) ([]ralph.Fact, error) {
+func (x Start) about(s *ralph.State, w Context) ([]ralph.Fact, error) {
 	if x.Spec == "" || x.Mode == "construct" {
 		return nil, nil
 	}
@@ -238,7 +240,7 @@ func specOf(s *ralph.State) string {
 }
 
 // idle refuses a start beside an engine.
-func idle(_ *ralph.State, w World, _ string) error {
+func idle(_ *ralph.State, w Context, _ string) error {
 	if w.Engine {
 		return &ralph.Refusal{Why: "an engine is at work here", Hint: "stop it first", Kind: ralph.ErrActive}
 	}
@@ -246,7 +248,7 @@ func idle(_ *ralph.State, w World, _ string) error {
 }
 
 // interrupted refuses to resume what was not cut off.
-func interrupted(s *ralph.State, w World, _ string) error {
+func interrupted(s *ralph.State, w Context, _ string) error {
 	if err := idle(s, w, ""); err != nil {
 		return err
 	}
@@ -257,7 +259,7 @@ func interrupted(s *ralph.State, w World, _ string) error {
 }
 
 // limited refuses to go on with what no limit stopped.
-func limited(s *ralph.State, w World, _ string) error {
+func limited(s *ralph.State, w Context, _ string) error {
 	if err := idle(s, w, ""); err != nil {
 		return err
 	}
@@ -294,7 +296,7 @@ func likely(s *ralph.State) string {
 	return "agent"
 }
 
-func startFields(s *ralph.State, w World, _ string) []Field {
+func startFields(s *ralph.State, w Context, _ string) []Field {
 	fields := []Field{
 		{Name: "mode", Label: "Engine", Kind: "choice", Choices: modes(), Value: likely(s)},
 		{Name: "file", Label: "Spec (construct; agent: queued first; autopilot: whose plan is meant)", Kind: "choice", Choices: append([]string{""}, w.Specs...)},

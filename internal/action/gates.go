@@ -12,31 +12,31 @@ import (
 )
 
 // The words that open gates, and that hold for later ones.
-func gateVerbs() []verb {
-	return []verb{
+func gateVerbs() []definition {
+	return []definition{
 		{
 			name: "approve", about: Gate, title: "Approve", key: "a", primary: true, said: "Approved", doc: "Lets pass what waits at a gate. The first answer wins.",
 			facts: word(func(s *ralph.State, id ralph.GateID, _ string) ([]ralph.Fact, error) { return s.ApproveGate(id) }),
-			do:    decide("approve"), after: ruled, fields: func(s *ralph.State, _ World, id string) []Field { return ruleFields(s, id) },
+			do:    decide("approve"), after: ruled, fields: func(s *ralph.State, _ Context, id string) []Field { return ruleFields(s, id) },
 		},
 		{
 			name: "deny", about: Gate, title: "Deny", key: "d", danger: true, said: "Denied", doc: "Refuses what waits at a gate; the agent reads the reason.",
 			facts: word((*ralph.State).DenyGate), do: decide("deny"), after: ruled,
-			fields: func(s *ralph.State, _ World, id string) []Field {
+			fields: func(s *ralph.State, _ Context, id string) []Field {
 				return append([]Field{{Name: "text", Label: "Why; of a merge or an agent's wish, in words for the agent", Kind: "area"}}, ruleFields(s, id)...)
 			},
 		},
 		{
 			name: "answer", about: Gate, title: "Answer", primary: true, said: "Answered", doc: "Answers an agent's question, in words or by the number of an option.",
 			facts: word((*ralph.State).AnswerGate), do: decide("answer"), after: ruled, fields: answerFields,
-			try: func(s *ralph.State, w World, id string) error {
+			try: func(s *ralph.State, w Context, id string) error {
 				_, err := word((*ralph.State).AnswerGate)(s, w, Input{ID: id, Text: "x"})
 				return err
 			},
 		},
 		{
 			name: "revoke", about: Rule, title: "Revoke", danger: true, said: "Revoked: the next time a person is asked again", doc: "Ends a rule.",
-			facts: func(s *ralph.State, _ World, in Input) ([]ralph.Fact, error) {
+			facts: func(s *ralph.State, _ Context, in Input) ([]ralph.Fact, error) {
 				return s.RevokeRule(ralph.RuleID(in.ID), in.Text)
 			},
 			confirm: func(_ *ralph.State, id string) string {
@@ -47,8 +47,8 @@ func gateVerbs() []verb {
 }
 
 // word is an answer to a gate, with the rule that comes of it.
-func word(say func(*ralph.State, ralph.GateID, string) ([]ralph.Fact, error)) func(*ralph.State, World, Input) ([]ralph.Fact, error) {
-	return func(s *ralph.State, w World, in Input) ([]ralph.Fact, error) {
+func word(say func(*ralph.State, ralph.GateID, string) ([]ralph.Fact, error)) func(*ralph.State, Context, Input) ([]ralph.Fact, error) {
+	return func(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
 		id := ralph.GateID(in.ID)
 		if err := s.Hears(id, w.Engine, w.Now); err != nil {
 			return nil, err
@@ -98,14 +98,14 @@ var errShut = errors.New("the gate is not open")
 
 // decide answers a gate; where it is not open any more, whoever comes second hears whose
 // answer it was.
-func decide(name string) func(context.Context, Desk, Input) (Done, error) {
-	return func(ctx context.Context, desk Desk, in Input) (Done, error) {
+func decide(name string) func(context.Context, Backend, Input) (Result, error) {
+	return func(ctx context.Context, desk Backend, in Input) (Result, error) {
 		v, err := find(name)
 		if err != nil {
-			return Done{}, err
+			return Result{}, err
 		}
 		say := v.facts
-		v.facts = func(s *ralph.State, w World, in Input) ([]ralph.Fact, error) {
+		v.facts = func(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
 			if !slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return string(g.ID) == in.ID }) {
 				return nil, errShut
 			}
@@ -120,16 +120,16 @@ func decide(name string) func(context.Context, Desk, Input) (Done, error) {
 }
 
 // ruled says that a rule came of an answer; revoking it takes that part back.
-func ruled(_ *ralph.State, _ Input, facts []ralph.Fact) Done {
+func ruled(_ *ralph.State, _ Input, facts []ralph.Fact) Result {
 	r := Made(facts)
 	if r == nil {
-		return Done{}
+		return Result{}
 	}
 	said := map[ralph.Verdict]string{ralph.Approved: "Approved", ralph.Denied: "Denied"}[r.Verdict]
 	if said == "" {
 		said = "Answered"
 	}
-	return Done{Said: fmt.Sprintf("%s, and each time the same is asked: rule %s", said, r.ID), ID: string(r.ID), Undo: &Call{"revoke", Input{ID: string(r.ID), Text: "made by mistake"}}}
+	return Result{Said: fmt.Sprintf("%s, and each time the same is asked: rule %s", said, r.ID), ID: string(r.ID), Undo: &Call{"revoke", Input{ID: string(r.ID), Text: "made by mistake"}}}
 }
 
 // ruleFields let an answer hold from now on, where one may.
@@ -150,7 +150,7 @@ func ruleFields(s *ralph.State, id string) []Field {
 }
 
 // answerFields ask for the answer; the options are chosen by their number.
-func answerFields(s *ralph.State, _ World, id string) []Field {
+func answerFields(s *ralph.State, _ Context, id string) []Field {
 	label := "Answer"
 	if i := slices.IndexFunc(s.Gates, func(g *ralph.Gate) bool { return string(g.ID) == id }); i >= 0 && len(s.Gates[i].Options) > 0 {
 		label = "Answer: the number of an option"

@@ -10,12 +10,12 @@ import (
 )
 
 // What is done to the queue of specs.
-func inboxVerbs() []verb {
-	return []verb{
+func inboxVerbs() []definition {
+	return []definition{
 		{
 			name: "queue", about: Inbox, title: "Queue a spec", doc: "Queues a spec of ralph/specs; with a text it is written there first, under the name of file or one made from its first heading.",
-			try: func(*ralph.State, World, string) error { return nil }, do: queueSpec,
-			fields: func(_ *ralph.State, w World, _ string) []Field {
+			try: func(*ralph.State, Context, string) error { return nil }, do: queueSpec,
+			fields: func(_ *ralph.State, w Context, _ string) []Field {
 				return []Field{
 					{Name: "file", Label: "A file in ralph/specs, or the name of a new one", Kind: "text", Choices: w.Specs},
 					{Name: "text", Label: "Its text, if it is new (markdown)", Kind: "area"},
@@ -24,12 +24,12 @@ func inboxVerbs() []verb {
 		},
 		{
 			name: "clear", about: Inbox, title: "Clear", danger: true, doc: "Takes all pending records out of the queue; the specs stay in ralph/specs.",
-			facts: func(s *ralph.State, _ World, _ Input) ([]ralph.Fact, error) { return s.ClearInbox(), nil },
+			facts: func(s *ralph.State, _ Context, _ Input) ([]ralph.Fact, error) { return s.ClearInbox(), nil },
 			confirm: func(s *ralph.State, _ string) string {
 				return fmt.Sprintf("Take %s out of the queue? The files stay.", text.Count(len(s.ClearInbox()), "pending spec"))
 			},
-			after: func(s *ralph.State, _ Input, facts []ralph.Fact) Done {
-				d := Done{Said: fmt.Sprintf("Cleared %d pending specs", len(facts))}
+			after: func(s *ralph.State, _ Input, facts []ralph.Fact) Result {
+				d := Result{Said: fmt.Sprintf("Cleared %d pending specs", len(facts))}
 				back := Input{}
 				for _, f := range facts {
 					if removed, ok := f.(ralph.SpecRemoved); ok {
@@ -44,16 +44,16 @@ func inboxVerbs() []verb {
 		},
 		{
 			name: "remove", about: Spec, title: "Remove", danger: true, doc: "Takes a record out of the queue; the spec stays in ralph/specs.",
-			facts: func(s *ralph.State, _ World, in Input) ([]ralph.Fact, error) {
+			facts: func(s *ralph.State, _ Context, in Input) ([]ralph.Fact, error) {
 				_, facts, err := s.RemoveSpec(in.ID)
 				return facts, err
 			},
-			after: func(s *ralph.State, in Input, _ []ralph.Fact) Done {
+			after: func(s *ralph.State, in Input, _ []ralph.Fact) Result {
 				spec, _, err := s.RemoveSpec(in.ID)
 				if err != nil {
-					return Done{}
+					return Result{}
 				}
-				d := Done{Said: "Removed " + spec.File}
+				d := Result{Said: "Removed " + spec.File}
 				if spec.Status == ralph.SpecPending {
 					d.Undo = &Call{"queue", Input{File: spec.File}}
 				}
@@ -62,7 +62,7 @@ func inboxVerbs() []verb {
 		},
 		{
 			name: "requeue", about: Spec, title: "Queue again", primary: true, doc: "Queues a spec again that has ended.",
-			facts: func(s *ralph.State, w World, in Input) ([]ralph.Fact, error) {
+			facts: func(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
 				spec := s.Spec(ralph.SpecID(in.ID))
 				switch {
 				case spec == nil:
@@ -80,7 +80,7 @@ func inboxVerbs() []verb {
 }
 
 // queueSpec adds a file, a text, or several files to the inbox.
-func queueSpec(ctx context.Context, desk Desk, in Input) (Done, error) {
+func queueSpec(ctx context.Context, desk Backend, in Input) (Result, error) {
 	names := in.Names
 	if in.File != "" || in.Text != "" || len(names) == 0 {
 		names = append([]string{in.File}, names...)
@@ -93,12 +93,12 @@ func queueSpec(ctx context.Context, desk Desk, in Input) (Done, error) {
 		}
 		file, err := desk.SpecFile(name, text)
 		if err != nil {
-			return Done{}, err
+			return Result{}, err
 		}
 		files[i] = file
 	}
-	v := verb{
-		facts: func(s *ralph.State, w World, _ Input) ([]ralph.Fact, error) {
+	v := definition{
+		facts: func(s *ralph.State, w Context, _ Input) ([]ralph.Fact, error) {
 			var facts []ralph.Fact
 			for _, file := range files {
 				facts = append(facts, s.AddSpec(ralph.SpecID(w.ID("q")), file, w.Now)...)
@@ -111,9 +111,9 @@ func queueSpec(ctx context.Context, desk Desk, in Input) (Done, error) {
 }
 
 // queued says what waits now; one record can be taken out again.
-func queued(s *ralph.State, _ Input, facts []ralph.Fact) Done {
+func queued(s *ralph.State, _ Input, facts []ralph.Fact) Result {
 	var words []string
-	var d Done
+	var d Result
 	for _, f := range facts {
 		added, ok := f.(ralph.SpecAdded)
 		if !ok {

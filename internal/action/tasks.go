@@ -11,37 +11,37 @@ import (
 )
 
 // onTask is a command on a task as facts of an action.
-func onTask(do func(s *ralph.State, id ralph.TaskID, text string) ([]ralph.Fact, error)) func(*ralph.State, World, Input) ([]ralph.Fact, error) {
-	return func(s *ralph.State, _ World, in Input) ([]ralph.Fact, error) {
+func onTask(do func(s *ralph.State, id ralph.TaskID, text string) ([]ralph.Fact, error)) func(*ralph.State, Context, Input) ([]ralph.Fact, error) {
+	return func(s *ralph.State, _ Context, in Input) ([]ralph.Fact, error) {
 		return do(s, ralph.TaskID(in.ID), in.Text)
 	}
 }
 
-func alone(do func(s *ralph.State, id ralph.TaskID) ([]ralph.Fact, error)) func(*ralph.State, World, Input) ([]ralph.Fact, error) {
-	return func(s *ralph.State, _ World, in Input) ([]ralph.Fact, error) { return do(s, ralph.TaskID(in.ID)) }
+func alone(do func(s *ralph.State, id ralph.TaskID) ([]ralph.Fact, error)) func(*ralph.State, Context, Input) ([]ralph.Fact, error) {
+	return func(s *ralph.State, _ Context, in Input) ([]ralph.Fact, error) { return do(s, ralph.TaskID(in.ID)) }
 }
 
-func textField(label string, required bool) func(*ralph.State, World, string) []Field {
-	return func(*ralph.State, World, string) []Field {
+func textField(label string, required bool) func(*ralph.State, Context, string) []Field {
+	return func(*ralph.State, Context, string) []Field {
 		return []Field{{Name: "text", Label: label, Kind: "area", Required: required}}
 	}
 }
 
 // What people do with any task of the plan.
-func taskVerbs() []verb {
-	return []verb{
+func taskVerbs() []definition {
+	return []definition{
 		{
 			name: "retry", about: Task, title: "Retry", key: "r", primary: true, said: "Pending again, with fresh counters",
 			doc: "Gives a task that ended badly another try: iterations count from 1, its worktree stays.", facts: alone((*ralph.State).RetryTask),
 		},
 		{
 			name: "unblock", about: Task, title: "Unblock", said: "Pending again", doc: "Makes a blocked task pending.",
-			facts: alone((*ralph.State).UnblockTask), hide: func(*ralph.State, World, string) bool { return true }, // retry does it
+			facts: alone((*ralph.State).UnblockTask), hide: func(*ralph.State, Context, string) bool { return true }, // retry does it
 		},
 		{
 			name: "message", about: Task, title: "Message", said: "The agent reads it in its next prompt",
 			doc: "Says something to the agent of a task. It reads it in the prompt of its next iteration.", facts: onTask((*ralph.State).TellTask),
-			try: func(s *ralph.State, _ World, id string) error {
+			try: func(s *ralph.State, _ Context, id string) error {
 				_, err := s.TellTask(ralph.TaskID(id), "x")
 				return err
 			},
@@ -50,7 +50,7 @@ func taskVerbs() []verb {
 		{
 			name: "edit", about: Task, title: "Edit", key: "e", said: "Changed", doc: "Changes a task; what is not said stays as it is.",
 			facts: editTask, fields: editFields, after: editedBack,
-			try: func(s *ralph.State, w World, id string) error { _, err := editTask(s, w, Input{ID: id}); return err },
+			try: func(s *ralph.State, w Context, id string) error { _, err := editTask(s, w, Input{ID: id}); return err },
 		},
 		{
 			name: "skip", about: Task, title: "Skip", said: "Left out", doc: "Leaves a task out; one at work is left out at the end of its iteration.",
@@ -63,14 +63,14 @@ func taskVerbs() []verb {
 		{
 			name: "prioritize", about: Task, title: "Put first", said: "First in the plan", doc: "Moves a task to the front of the plan and marks it high.",
 			facts: alone((*ralph.State).PrioritizeTask), after: orderedBack,
-			hide: func(s *ralph.State, _ World, id string) bool {
+			hide: func(s *ralph.State, _ Context, id string) bool {
 				return len(s.Plan.Tasks) > 0 && string(s.Plan.Tasks[0].ID) == id && s.Plan.Tasks[0].Priority == "high"
 			},
 		},
 		{
 			name: "accept", about: Task, title: "Accept", primary: true, said: "Accepted", doc: "Notes that a person accepts a done task.",
 			facts: alone((*ralph.State).AcceptTask),
-			hide: func(s *ralph.State, _ World, id string) bool {
+			hide: func(s *ralph.State, _ Context, id string) bool {
 				t := s.Task(ralph.TaskID(id))
 				return t != nil && t.Run.Accepted
 			},
@@ -78,14 +78,14 @@ func taskVerbs() []verb {
 		{
 			name: "reject", about: Task, title: "Reject", danger: true, said: "Sent back with the reason", doc: "Sends a task that has ended back to its agent, with the reason.",
 			facts: onTask((*ralph.State).RejectTask), fields: textField("What is wrong; the agent reads it", true),
-			try: func(s *ralph.State, _ World, id string) error {
+			try: func(s *ralph.State, _ Context, id string) error {
 				_, err := s.RejectTask(ralph.TaskID(id), "x")
 				return err
 			},
 		},
 		{
 			name: "done", about: Task, title: "Mark done", said: "Done, by hand", doc: "Marks a task done by hand.",
-			facts: func(s *ralph.State, _ World, in Input) ([]ralph.Fact, error) {
+			facts: func(s *ralph.State, _ Context, in Input) ([]ralph.Fact, error) {
 				return s.EndTask(ralph.TaskID(in.ID), ralph.TaskDone, "by hand")
 			},
 			confirm: func(_ *ralph.State, id string) string { return fmt.Sprintf("Mark %s done without an agent?", id) },
@@ -94,15 +94,15 @@ func taskVerbs() []verb {
 }
 
 // repairVerbs are for tasks that ended badly (B-076 to B-082).
-func repairVerbs() []verb {
-	return []verb{
+func repairVerbs() []definition {
+	return []definition{
 		{
 			name: "extend", about: Task, title: "More iterations or time", key: "+",
 			doc: "Gives one task more iterations or time: as much as is said, or as much time again when it ran out of time, else half as many iterations again.",
-			facts: func(s *ralph.State, w World, in Input) ([]ralph.Fact, error) {
+			facts: func(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
 				return s.ExtendTask(ralph.TaskID(in.ID), ralph.Allowance{Iterations: in.To, Time: in.Time}, w.Usual)
 			},
-			fields: func(*ralph.State, World, string) []Field {
+			fields: func(*ralph.State, Context, string) []Field {
 				return []Field{
 					{Name: "to", Label: "Iterations in all (both empty: what it ran out of)", Kind: "number"},
 					{Name: "time", Label: "Time on top, such as 30m", Kind: "text"},
@@ -112,20 +112,20 @@ func repairVerbs() []verb {
 		},
 		{
 			name: "divide", about: Task, title: "Divide", doc: "Puts smaller tasks in the place of one that was too much; it is closed.",
-			facts: divideTask, fields: func(*ralph.State, World, string) []Field {
+			facts: divideTask, fields: func(*ralph.State, Context, string) []Field {
 				return []Field{{Name: "names", Label: "Smaller tasks, one on each line", Kind: "area", Required: true}}
 			},
-			try: func(s *ralph.State, w World, id string) error {
+			try: func(s *ralph.State, w Context, id string) error {
 				_, err := divideTask(s, w, Input{ID: id, Names: []string{"one", "two"}})
 				return err
 			},
-			after: func(_ *ralph.State, in Input, _ []ralph.Fact) Done {
-				return Done{Said: fmt.Sprintf("Divided into %d smaller tasks", len(in.Names))}
+			after: func(_ *ralph.State, in Input, _ []ralph.Fact) Result {
+				return Result{Said: fmt.Sprintf("Divided into %d smaller tasks", len(in.Names))}
 			},
 		},
 		{
 			name: "rollback", about: Task, title: "Roll back", key: "R", danger: true, doc: "Undoes a task's work and makes it pending: its branch goes back to its base, or a commit reverts what was merged.",
-			try: func(s *ralph.State, w World, id string) error { return MayRollBack(s, w.Engine, ralph.TaskID(id)) },
+			try: func(s *ralph.State, w Context, id string) error { return MayRollBack(s, w.Engine, ralph.TaskID(id)) },
 			confirm: func(s *ralph.State, id string) string {
 				t := s.Task(ralph.TaskID(id))
 				if t != nil && t.Status == ralph.TaskDone {
@@ -133,24 +133,24 @@ func repairVerbs() []verb {
 				}
 				return fmt.Sprintf("Take the branch of %s back to where the task began? Its work is kept in a recovery ref.", id)
 			},
-			do: repair("rollback", Desk.RollBack),
+			do: repair("rollback", Backend.RollBack),
 		},
 		{
 			name: "cleanup", about: Task, title: "Clean up", key: "X", danger: true, doc: "Takes the worktree of a task away; its status and its branch stay.",
-			try: func(s *ralph.State, _ World, id string) error { _, err := s.MayCleanUp(ralph.TaskID(id)); return err },
+			try: func(s *ralph.State, _ Context, id string) error { _, err := s.MayCleanUp(ralph.TaskID(id)); return err },
 			confirm: func(_ *ralph.State, id string) string {
 				return fmt.Sprintf("Take the worktree of %s away? Files that no commit holds go to a recovery ref first.", id)
 			},
-			do: repair("cleanup", Desk.CleanUp),
+			do: repair("cleanup", Backend.CleanUp),
 		},
 	}
 }
 
 // extended says what a task may take now. What it might take before is brought back where
 // that was a number of iterations of its own.
-func extended(s *ralph.State, in Input, facts []ralph.Fact) Done {
+func extended(s *ralph.State, in Input, facts []ralph.Fact) Result {
 	f := facts[0].(ralph.TaskExtended) //nolint:forcetypeassert // ExtendTask's one fact
-	d := Done{Said: fmt.Sprintf("It may take %s now", f.Words())}
+	d := Result{Said: fmt.Sprintf("It may take %s now", f.Words())}
 	if was := s.Task(ralph.TaskID(in.ID)).MaxIterations; f.Timeout == 0 {
 		d.Undo = &Call{"edit", Input{ID: in.ID, MaxIterations: &was}}
 	}
@@ -158,17 +158,17 @@ func extended(s *ralph.State, in Input, facts []ralph.Fact) Done {
 }
 
 // repair has the desk work on what a task left, if the state allows it.
-func repair(name string, work func(Desk, context.Context, ralph.TaskID) (string, error)) func(context.Context, Desk, Input) (Done, error) {
-	return func(ctx context.Context, desk Desk, in Input) (Done, error) {
+func repair(name string, work func(Backend, context.Context, ralph.TaskID) (string, error)) func(context.Context, Backend, Input) (Result, error) {
+	return func(ctx context.Context, desk Backend, in Input) (Result, error) {
 		v, err := find(name)
 		if err == nil {
 			err = desk.Update(ctx, func(s *ralph.State) ([]ralph.Fact, error) { return nil, v.try(s, desk.World(), in.ID) })
 		}
 		if err != nil {
-			return Done{}, err
+			return Result{}, err
 		}
 		said, err := work(desk, ctx, ralph.TaskID(in.ID))
-		return Done{Said: said}, err
+		return Result{Said: said}, err
 	}
 }
 
@@ -194,7 +194,7 @@ func MayRollBack(s *ralph.State, engine bool, id ralph.TaskID) error {
 	return nil
 }
 
-func divideTask(s *ralph.State, w World, in Input) ([]ralph.Fact, error) {
+func divideTask(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
 	if len(in.Names) < 2 {
 		return nil, &ralph.Refusal{Why: "a task is divided into at least two", Hint: "write the name of each on a line of its own", Kind: ralph.ErrUsage}
 	}
@@ -229,7 +229,7 @@ func (in Input) apply(t *ralph.Task) {
 	}
 }
 
-func editTask(s *ralph.State, _ World, in Input) ([]ralph.Fact, error) {
+func editTask(s *ralph.State, _ Context, in Input) ([]ralph.Fact, error) {
 	id := ralph.TaskID(in.ID)
 	i := slices.IndexFunc(s.Plan.Tasks, func(t *ralph.Task) bool { return t.ID == id })
 	if i < 0 {
@@ -246,7 +246,7 @@ func editTask(s *ralph.State, _ World, in Input) ([]ralph.Fact, error) {
 }
 
 // editedBack is the edit that gives a task back what it had.
-func editedBack(s *ralph.State, in Input, _ []ralph.Fact) Done {
+func editedBack(s *ralph.State, in Input, _ []ralph.Fact) Result {
 	t := s.Task(ralph.TaskID(in.ID))
 	back := Input{ID: in.ID}
 	for _, x := range []struct {
@@ -278,14 +278,14 @@ func editedBack(s *ralph.State, in Input, _ []ralph.Fact) Done {
 		was := t.MaxIterations
 		back.MaxIterations = &was
 	}
-	d := Done{Undo: &Call{"edit", back}}
+	d := Result{Undo: &Call{"edit", back}}
 	if in.Retry {
 		d.Said = "Changed, and pending again"
 	}
 	return d
 }
 
-func editFields(s *ralph.State, _ World, id string) []Field {
+func editFields(s *ralph.State, _ Context, id string) []Field {
 	t := s.Task(ralph.TaskID(id))
 	if t == nil {
 		t = &ralph.Task{}
@@ -320,18 +320,18 @@ func workFields(t *ralph.Task) []Field {
 }
 
 // skipped has a task that waited made pending again; what a bad end was is not brought back.
-func skipped(s *ralph.State, in Input, _ []ralph.Fact) Done {
+func skipped(s *ralph.State, in Input, _ []ralph.Fact) Result {
 	switch t := s.Task(ralph.TaskID(in.ID)); t.Status {
 	case ralph.TaskActive:
-		return Done{Said: "Left out at the end of its iteration"}
+		return Result{Said: "Left out at the end of its iteration"}
 	case ralph.TaskPending:
-		return Done{Undo: &Call{"retry", Input{ID: in.ID}}}
+		return Result{Undo: &Call{"retry", Input{ID: in.ID}}}
 	}
-	return Done{}
+	return Result{}
 }
 
 // orderedBack puts the plan in the order that it had.
-func orderedBack(s *ralph.State, in Input, _ []ralph.Fact) Done {
+func orderedBack(s *ralph.State, in Input, _ []ralph.Fact) Result {
 	back := Input{ID: in.ID}
 	for _, t := range s.Plan.Tasks {
 		back.Names = append(back.Names, string(t.ID))
@@ -340,28 +340,28 @@ func orderedBack(s *ralph.State, in Input, _ []ralph.Fact) Done {
 			back.Priority = &was
 		}
 	}
-	return Done{Undo: &Call{"order", back}}
+	return Result{Undo: &Call{"order", back}}
 }
 
 // What is done to the plan as a whole.
-func planVerbs() []verb {
-	return []verb{
+func planVerbs() []definition {
+	return []definition{
 		{
 			name: "add", about: Plan, title: "Add a task", doc: "Adds a task to the plan.", facts: addTask,
-			fields: func(*ralph.State, World, string) []Field { return workFields(&ralph.Task{}) },
-			try:    func(*ralph.State, World, string) error { return nil },
-			after: func(_ *ralph.State, _ Input, facts []ralph.Fact) Done {
+			fields: func(*ralph.State, Context, string) []Field { return workFields(&ralph.Task{}) },
+			try:    func(*ralph.State, Context, string) error { return nil },
+			after: func(_ *ralph.State, _ Input, facts []ralph.Fact) Result {
 				t := facts[0].(ralph.TaskAdded).Task //nolint:forcetypeassert // AddTask's one fact
-				return Done{Said: "Added " + string(t.ID), ID: string(t.ID), Undo: &Call{"skip", Input{ID: string(t.ID), Text: "added by mistake"}}}
+				return Result{Said: "Added " + string(t.ID), ID: string(t.ID), Undo: &Call{"skip", Input{ID: string(t.ID), Text: "added by mistake"}}}
 			},
 		},
 		{
 			name: "order", about: Plan, title: "Order", said: "The plan has this order now", doc: "Puts the tasks of the plan in the order of names; with id and priority that task gets the priority too.",
-			facts: orderPlan, hide: func(*ralph.State, World, string) bool { return true },
-			fields: func(*ralph.State, World, string) []Field {
+			facts: orderPlan, hide: func(*ralph.State, Context, string) bool { return true },
+			fields: func(*ralph.State, Context, string) []Field {
 				return []Field{{Name: "names", Label: "Tasks, one on each line", Kind: "area", Required: true}}
 			},
-			try: func(s *ralph.State, _ World, _ string) error {
+			try: func(s *ralph.State, _ Context, _ string) error {
 				if len(s.Plan.Tasks) == 0 {
 					return &ralph.Refusal{Why: "there are no tasks in the plan", Kind: ralph.ErrUsage}
 				}
@@ -371,13 +371,13 @@ func planVerbs() []verb {
 	}
 }
 
-func addTask(s *ralph.State, w World, in Input) ([]ralph.Fact, error) {
+func addTask(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
 	t := ralph.Task{ID: ralph.TaskID(w.ID("t"))}
 	in.apply(&t)
 	return s.AddTask(t)
 }
 
-func orderPlan(s *ralph.State, w World, in Input) ([]ralph.Fact, error) {
+func orderPlan(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
 	ids := make([]ralph.TaskID, len(in.Names))
 	for i, name := range in.Names {
 		ids[i] = ralph.TaskID(name)

@@ -20,9 +20,9 @@ func (c Settings) bounded() bool { return c.Approvals == approvalsAuto && c.Sand
 
 // ByAuto is what gate.approvals: auto says to a request whose answer depends on nothing that
 // lies on disk, for those that were recorded without it.
-func ByAuto(q ralph.Request, c Settings) Word {
+func ByAuto(q ralph.Request, c Settings) Ruling {
 	if !c.bounded() {
-		return Word{Rule: "gate.approvals is " + c.Approvals}
+		return Ruling{Rule: "gate.approvals is " + c.Approvals}
 	}
 	return byAuto(q, c, groundOf(ralph.WorkDir{Work: "/"}))
 }
@@ -33,8 +33,8 @@ func ByAuto(q ralph.Request, c Settings) Word {
 // which its commands have as well. What leaves it goes to a person: a change elsewhere, what
 // other programs run by themselves, more rights, and tools of servers that run where the
 // sandbox does not reach, as nobody knows.
-func byAuto(q ralph.Request, c Settings, g *ground) Word {
-	passes := Word{Verdict: ralph.Approved, Rule: ByAutoRule + " (" + c.Sandbox + ")"}
+func byAuto(q ralph.Request, c Settings, g *ground) Ruling {
+	passes := Ruling{Verdict: ralph.Approved, Rule: ByAutoRule + " (" + c.Sandbox + ")"}
 	switch q.Op {
 	case ralph.OpCommand:
 		if q.Command != "" {
@@ -55,11 +55,11 @@ func byAuto(q ralph.Request, c Settings, g *ground) Word {
 	entry, err := cleared(q, places, g, nil)
 	switch {
 	case err != nil && q.Op == ralph.OpEdit && outside(q, c, g):
-		return Word{Rule: fmt.Sprintf("%v, and the sandbox refuses it whatever is said here; sandbox.extra_write opens a folder", err), Gate: ralph.GateApproval}
+		return Ruling{Rule: fmt.Sprintf("%v, and the sandbox refuses it whatever is said here; sandbox.extra_write opens a folder", err), Gate: ralph.GateApproval}
 	case err != nil:
-		return Word{Rule: err.Error(), Gate: ralph.GateApproval}
+		return Ruling{Rule: err.Error(), Gate: ralph.GateApproval}
 	case entry != "" && slices.Contains(allow, entry):
-		return Word{Verdict: ralph.Approved, Rule: "gate.allow: " + entry}
+		return Ruling{Verdict: ralph.Approved, Rule: "gate.allow: " + entry}
 	}
 	return passes
 }

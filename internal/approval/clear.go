@@ -21,8 +21,8 @@ const (
 	approvalsNever  = "never"
 )
 
-// Word is what the settings say to a request without a person.
-type Word struct {
+// Ruling is what the settings say to a request without a person.
+type Ruling struct {
 	Verdict ralph.Verdict // "": a person has to be asked
 	Rule    string        // which rule answered; without an answer, why a person is asked
 	Gate    string        // without an answer: the kind of the gate
@@ -33,7 +33,7 @@ type Word struct {
 }
 
 // Answered reports whether nobody has to be asked.
-func (w Word) Answered() bool { return w.Verdict != "" || w.By != "" }
+func (w Ruling) Answered() bool { return w.Verdict != "" || w.By != "" }
 
 // Clear answers a request without a person, where the settings allow that. Under
 // `policy` only what reads passes, and changes of files inside the work tree (E-076,
@@ -45,12 +45,12 @@ func (w Word) Answered() bool { return w.Verdict != "" || w.By != "" }
 //
 // Where the answer depends on what lies on disk and is not in w, missing says what has to be
 // looked up; the word holds once nothing is missing (internal/lookup goes round until then).
-func Clear(q ralph.Request, c Settings, w ralph.WorkDir, rules []*ralph.AnswerRule) (word Word, missing Missing) {
+func Clear(q ralph.Request, c Settings, w ralph.WorkDir, rules []*ralph.AnswerRule) (word Ruling, missing Missing) {
 	g := groundOf(w)
 	return clear(q, c, g, rules), g.missing
 }
 
-func clear(q ralph.Request, c Settings, g *ground, rules []*ralph.AnswerRule) Word {
+func clear(q ralph.Request, c Settings, g *ground, rules []*ralph.AnswerRule) Ruling {
 	var found []operation.Found
 	if q.Kind == ralph.RequestApproval {
 		found = operations(q, c.Patterns, g)
@@ -62,7 +62,7 @@ func clear(q ralph.Request, c Settings, g *ground, rules []*ralph.AnswerRule) Wo
 		return OfRule(r)
 	}
 	if q.Kind != ralph.RequestApproval {
-		return Word{Rule: "a question", Gate: ralph.GateQuestion}
+		return Ruling{Rule: "a question", Gate: ralph.GateQuestion}
 	}
 	if word, held := patterned(found, c, oneFolder(q, g), g); held {
 		return word
@@ -82,10 +82,10 @@ func oneFolder(q ralph.Request, g *ground) string {
 var movesAway = lazyregexp.New(`(?i)\b(cd|chdir|pushd|popd|chroot|set-location)\b|\s-C\b`)
 
 // byApprovals is what gate.approvals says to what nothing holds.
-func byApprovals(q ralph.Request, c Settings, g *ground) Word {
+func byApprovals(q ralph.Request, c Settings, g *ground) Ruling {
 	switch c.Approvals {
 	case approvalsNever:
-		return Word{Verdict: ralph.Approved, Rule: "gate.approvals: never"}
+		return Ruling{Verdict: ralph.Approved, Rule: "gate.approvals: never"}
 	case approvalsPolicy:
 	case approvalsAuto:
 		if c.bounded() {
@@ -94,22 +94,22 @@ func byApprovals(q ralph.Request, c Settings, g *ground) Word {
 		fallthrough // no sandbox: as if it were ask
 	default:
 		if _, err := cleared(q, nil, g, nil); q.Shown && err == nil {
-			return Word{Verdict: ralph.Approved, Rule: "the agent's own rules"}
+			return Ruling{Verdict: ralph.Approved, Rule: "the agent's own rules"}
 		}
-		return Word{Rule: "gate.approvals: ask", Gate: ralph.GateApproval}
+		return Ruling{Rule: "gate.approvals: ask", Gate: ralph.GateApproval}
 	}
 	allowed, err := cleared(q, slices.Concat(c.Allow, c.PreApproved), g, c.Commands)
 	switch {
 	case err != nil:
-		return Word{Rule: err.Error(), Gate: ralph.GateApproval}
+		return Ruling{Rule: err.Error(), Gate: ralph.GateApproval}
 	case strings.HasPrefix(allowed, aCheck):
-		return Word{Verdict: ralph.Approved, Rule: allowed}
+		return Ruling{Verdict: ralph.Approved, Rule: allowed}
 	case allowed == "":
-		return Word{Verdict: ralph.Approved, Rule: "gate.approvals: policy"}
+		return Ruling{Verdict: ralph.Approved, Rule: "gate.approvals: policy"}
 	case !slices.Contains(c.Allow, allowed) && slices.Contains(c.PreApproved, allowed):
-		return Word{Verdict: ralph.Approved, Rule: "gate.pre_approved: " + allowed}
+		return Ruling{Verdict: ralph.Approved, Rule: "gate.pre_approved: " + allowed}
 	}
-	return Word{Verdict: ralph.Approved, Rule: "gate.allow: " + allowed}
+	return Ruling{Verdict: ralph.Approved, Rule: "gate.allow: " + allowed}
 }
 
 // aCheck begins what says that a command runs a check of the project.

@@ -272,7 +272,7 @@ func plain(w *syntax.Word) string {
 }
 
 // judge is the word on a request, with all that it asks for looked up on disk.
-func judge(q ralph.Request, c approval.Settings, disk lookup.Disk, rules []*ralph.AnswerRule) approval.Word {
+func judge(q ralph.Request, c approval.Settings, disk lookup.Disk, rules []*ralph.AnswerRule) approval.Ruling {
 	word, _ := disk.Clear(q, c, rules)
 	return word
 }

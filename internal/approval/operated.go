@@ -25,29 +25,29 @@ func operations(q ralph.Request, patterns []string, g *ground) []operation.Found
 // what may be one, whatever the settings and a person's rules say (C-034 to C-036, X-77).
 //
 // What at its worst writes to files is not asked about where the sandbox refuses that.
-func never(found []operation.Found, sandboxed bool) (Word, bool) {
+func never(found []operation.Found, sandboxed bool) (Ruling, bool) {
 	for _, f := range found {
 		if f.Never {
-			return Word{Rule: "the never list: " + f.Rule, Gate: ralph.GateOperation, Never: true}, true
+			return Ruling{Rule: "the never list: " + f.Rule, Gate: ralph.GateOperation, Never: true}, true
 		}
 	}
 	for _, f := range found {
 		if f.Unknown && (!f.Bounded || !sandboxed) {
-			return Word{Rule: "it may be on the never list: " + f.Rule, Gate: ralph.GateOperation, Never: true}, true
+			return Ruling{Rule: "it may be on the never list: " + f.Rule, Gate: ralph.GateOperation, Never: true}, true
 		}
 	}
-	return Word{}, false
+	return Ruling{}, false
 }
 
 // patterned is the answer to what a pattern holds that is not approved beforehand (C-030,
 // X-78), and is no ordinary work (R-H6). dir is the folder of the request.
-func patterned(found []operation.Found, c Settings, dir string, g *ground) (Word, bool) {
+func patterned(found []operation.Found, c Settings, dir string, g *ground) (Ruling, bool) {
 	for _, f := range found {
 		if !f.Never && !f.Unknown && !preApproved(f, c.PreApproved) && !ordinary(f, c, dir, g) {
-			return Word{Rule: "gate.patterns: " + f.Rule, Gate: ralph.GateOperation}, true
+			return Ruling{Rule: "gate.patterns: " + f.Rule, Gate: ralph.GateOperation}, true
 		}
 	}
-	return Word{}, false
+	return Ruling{}, false
 }
 
 // preApproved reports whether an entry of gate.pre_approved lets a pattern's find pass: the

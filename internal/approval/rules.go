@@ -10,13 +10,13 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// Standing are the rules of people that hold for a task now, oldest first. task "" is
+// ActiveRules are the rules of people that hold for a task now, oldest first. task "" is
 // a person's own session beside the engine: only rules for the whole repository hold there.
-func Standing(s *ralph.State, task ralph.TaskID, now time.Time) []*ralph.AnswerRule {
+func ActiveRules(s *ralph.State, task ralph.TaskID, now time.Time) []*ralph.AnswerRule {
 	var out []*ralph.AnswerRule
 	for _, r := range s.Rules {
 		switch {
-		case s.Lapsed(r, now) != "":
+		case s.Expired(r, now) != "":
 		case task == "" && r.Scope != ralph.ScopeRepository:
 		case r.Scope == ralph.ScopeTask && r.Of != string(task):
 		default:
@@ -91,9 +91,9 @@ func Matching(q ralph.Request, rules []*ralph.AnswerRule) *ralph.AnswerRule {
 
 // AnswerGate answers a gate that is open already by a rule that came later: the same was
 // asked in two slots, and a person answered one of them for good.
-func AnswerGate(g *ralph.Gate, rules []*ralph.AnswerRule) Word {
+func AnswerGate(g *ralph.Gate, rules []*ralph.AnswerRule) Ruling {
 	if g.Never || g.Request == nil || g.Request.Cut {
-		return Word{}
+		return Ruling{}
 	}
 	q := *g.Request
 	if q.Kind == ralph.RequestQuestion {
@@ -102,7 +102,7 @@ func AnswerGate(g *ralph.Gate, rules []*ralph.AnswerRule) Word {
 	if r := Matching(q, rules); r != nil {
 		return OfRule(r)
 	}
-	return Word{}
+	return Ruling{}
 }
 
 // sameRequest reports whether two requests, both in the tree, ask the very same. Of a
@@ -160,12 +160,12 @@ func samePaths(a, b []string) bool {
 }
 
 // OfRule is what a rule says.
-func OfRule(r *ralph.AnswerRule) Word {
-	return Word{Verdict: r.Verdict, Rule: "rule " + string(r.ID), Text: r.Text, By: r.ID}
+func OfRule(r *ralph.AnswerRule) Ruling {
+	return Ruling{Verdict: r.Verdict, Rule: "rule " + string(r.ID), Text: r.Text, By: r.ID}
 }
 
 // Reply is the word as the agent gets it; of a word that is an answer.
-func (w Word) Reply() ralph.Reply {
+func (w Ruling) Reply() ralph.Reply {
 	switch {
 	case w.Verdict == ralph.Approved:
 		return ralph.Reply{Allow: true}

@@ -41,7 +41,7 @@ func (f *told) Push(_ context.Context, dir string, argv []string) (attempt.Pushe
 
 func (f *told) Info() attempt.Info { return attempt.Info{Task: "t-1"} }
 
-func begin(t *testing.T) (*told, *attempt.Line, *attempt.Client) {
+func begin(t *testing.T) (*told, *attempt.Server, *attempt.Client) {
 	t.Helper()
 	f := &told{signal: make(chan ralph.Signal, 1), waiting: make(chan struct{}), left: make(chan struct{})}
 	line, err := attempt.Listen(t.Context(), f)

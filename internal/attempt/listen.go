@@ -28,8 +28,8 @@ const (
 	again   = 50 * time.Millisecond // after an accept that failed
 )
 
-// Line is the listening end of one turn.
-type Line struct {
+// Server is the listening end of one turn.
+type Server struct {
 	dir      string
 	nonce    string
 	turn     Turn
@@ -42,12 +42,12 @@ type Line struct {
 
 // Listen makes the line of a turn: a socket in a folder that only this user may enter.
 // Close ends it; whoever waits for an answer then gets an error.
-func Listen(ctx context.Context, t Turn) (*Line, error) {
+func Listen(ctx context.Context, t Turn) (*Server, error) {
 	dir, err := socketDir()
 	if err != nil {
 		return nil, fmt.Errorf("make the turn's socket: %w", err)
 	}
-	l := &Line{dir: dir, nonce: rand.Text(), turn: t, places: make(chan struct{}, maxOpen)}
+	l := &Server{dir: dir, nonce: rand.Text(), turn: t, places: make(chan struct{}, maxOpen)}
 	if l.listener, err = (&net.ListenConfig{}).Listen(ctx, "unix", l.socket()); err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, fmt.Errorf("make the turn's socket: %w", err)
@@ -66,25 +66,25 @@ func socketDir() (string, error) {
 	return dir, err
 }
 
-func (l *Line) socket() string { return filepath.Join(l.dir, "s") }
+func (l *Server) socket() string { return filepath.Join(l.dir, "s") }
 
 // Dir is the folder of the socket, for a sandbox to let in.
-func (l *Line) Dir() string { return l.dir }
+func (l *Server) Dir() string { return l.dir }
 
 // Env is what tells a process of the turn how to speak, K=V.
-func (l *Line) Env() []string {
+func (l *Server) Env() []string {
 	return []string{EnvSocket + "=" + l.socket(), EnvNonce + "=" + l.nonce}
 }
 
 // Close ends the line and waits until nobody is heard any more.
-func (l *Line) Close() error {
+func (l *Server) Close() error {
 	l.end()
 	err := l.listener.Close()
 	l.open.Wait()
 	return errors.Join(err, os.RemoveAll(l.dir))
 }
 
-func (l *Line) accept() {
+func (l *Server) accept() {
 	for {
 		conn, err := l.listener.Accept()
 		if err != nil {
@@ -107,7 +107,7 @@ func (l *Line) accept() {
 }
 
 // serve answers one message. The caller's end of the connection is that nobody waits.
-func (l *Line) serve(conn net.Conn) {
+func (l *Server) serve(conn net.Conn) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	defer cancel()
 	defer conn.Close()

@@ -235,7 +235,7 @@ func benchFollow(b *testing.B, bin string, t *table) {
 }
 
 // follow writes notes and reads them again from a process that follows the journal.
-func follow(b *testing.B, box *box, bin string, j *journal.File) []time.Duration {
+func follow(b *testing.B, box *sandboxRepo, bin string, j *journal.File) []time.Duration {
 	b.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -33,7 +33,7 @@ func BenchmarkDashboard(b *testing.B) {
 
 // board is a running `ralph serve`, and a browser without a window.
 type board struct {
-	*box
+	*sandboxRepo
 	p      *os.Process
 	out    *os.File
 	url    string
@@ -44,13 +44,13 @@ type board struct {
 var address = regexp.MustCompile(`http://[^\s"]+`)
 
 // serve starts the dashboard on a port that is free.
-func (b *box) serve(bin string) *board {
+func (b *sandboxRepo) serve(bin string) *board {
 	b.tb.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		b.tb.Fatal(err)
 	}
-	s := &board{box: b, client: &http.Client{Jar: jar, Transport: &http.Transport{MaxConnsPerHost: 0}}}
+	s := &board{sandboxRepo: b, client: &http.Client{Jar: jar, Transport: &http.Transport{MaxConnsPerHost: 0}}}
 	begin := time.Now()
 	s.p, s.out = b.start(bin, "serve", "--addr", "127.0.0.1:0")
 	b.tb.Cleanup(func() {
@@ -103,7 +103,7 @@ func (s *board) get(path string) (first, all time.Duration, size int) {
 }
 
 // bigPlan is a history of facts, and then a plan of tasks in five phases with deps.
-func (b *box) bigPlan(facts, tasks int) {
+func (b *sandboxRepo) bigPlan(facts, tasks int) {
 	b.tb.Helper()
 	b.past(facts, 500)
 	j, err := journal.Open(journal.Options{Root: b.dir, Inbox: true, Plan: true, NewID: func(prefix string) string { return prefix + "-none" }})

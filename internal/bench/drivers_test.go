@@ -41,12 +41,12 @@ type real struct {
 	pairs int      // of turns; OpenCode takes its time
 	bare  []string // a turn without ralph, the program's name first
 	spec  ralph.AgentSpec
-	env   func(b *box, m *modeltest.Server) map[string]string // its environment
+	env   func(b *sandboxRepo, m *modeltest.Server) map[string]string // its environment
 }
 
 func agents() []real {
-	claudeEnv := func(_ *box, m *modeltest.Server) map[string]string { return m.ClaudeEnv() }
-	openCodeEnv := func(_ *box, m *modeltest.Server) map[string]string {
+	claudeEnv := func(_ *sandboxRepo, m *modeltest.Server) map[string]string { return m.ClaudeEnv() }
+	openCodeEnv := func(_ *sandboxRepo, m *modeltest.Server) map[string]string {
 		return m.OpenCodeEnv(map[string]string{"bash": "allow", "edit": "allow"})
 	}
 	return []real{
@@ -73,7 +73,7 @@ func codexProgram() real {
 		spec: ralph.AgentSpec{
 			Name: "codex", Driver: "codex", Command: []string{"codex", "app-server"}, Args: []string{"-c", `sandbox_mode="danger-full-access"`},
 		},
-		env: func(b *box, m *modeltest.Server) map[string]string {
+		env: func(b *sandboxRepo, m *modeltest.Server) map[string]string {
 			home, err := os.MkdirTemp(os.Getenv("RALPH_E2E_AGENTS"), "codex-home-")
 			if err != nil {
 				b.tb.Fatal(err)
@@ -90,7 +90,7 @@ func codexProgram() real {
 
 // seat is a real agent in a repository of its own.
 type seat struct {
-	*box
+	*sandboxRepo
 	driver agent.Driver
 	spec   ralph.AgentSpec
 	bare   []string
@@ -106,8 +106,8 @@ func (a real) sit(b *testing.B, m *modeltest.Server) *seat {
 	if _, known := agent.Of(a.spec); !known {
 		b.Skipf("the driver %s is not built in", a.spec.Driver)
 	}
-	s := &seat{box: newBox(b, ""), spec: a.spec, bare: append([]string{path}, a.bare[1:]...)}
-	for k, v := range a.env(s.box, m) {
+	s := &seat{sandboxRepo: newBox(b, ""), spec: a.spec, bare: append([]string{path}, a.bare[1:]...)}
+	for k, v := range a.env(s.sandboxRepo, m) {
 		s.env = append(s.env, k+"="+v)
 	}
 	s.git("init", "-q", "-b", "main")

@@ -133,7 +133,7 @@ func benchIngest(b *testing.B, driver string, t *table) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		seat := &seat{box: box, driver: d, spec: spec}
+		seat := &seat{sandboxRepo: box, driver: d, spec: spec}
 		events, kept := 0, stream.New()
 		begin := time.Now()
 		res, err := d.Turn(b.Context(), ralph.TurnInput{

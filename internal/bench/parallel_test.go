@@ -36,7 +36,7 @@ func buildTool(tb testing.TB, name string) string {
 
 // crowdBox makes a repository with independent tasks, each of which appends to a
 // file of its own.
-func crowdBox(tb testing.TB, bin string, c crowd) *box {
+func crowdBox(tb testing.TB, bin string, c crowd) *sandboxRepo {
 	b := newBox(tb, bin)
 	for i := range c.files {
 		b.write(fmt.Sprintf("src/t-%d/t-%d", (1000+i)/1000, 1000+i), strings.Repeat("one line of many\n", 20), 0o644)
@@ -61,7 +61,7 @@ echo '<ralph>COMPLETE</ralph>'
 }
 
 // merged wants the work of every task on main, and nothing left over.
-func (b *box) merged(c crowd) {
+func (b *sandboxRepo) merged(c crowd) {
 	b.tb.Helper()
 	if got := strings.Count(b.git("diff", "--name-only", "start", "main", "--", "src")+"\n", "\n"); got != c.tasks {
 		b.tb.Fatalf("%d tasks are on main, want %d", got, c.tasks)

@@ -17,10 +17,10 @@ type cost struct {
 	wall, cpu time.Duration
 }
 
-// box is a folder to measure in, and the environment of all that runs there.
+// sandboxRepo is a folder to measure in, and the environment of all that runs there.
 // It lies in memory where the system has such a place, so that a figure is
 // about programs and not about a disk that others use too.
-type box struct {
+type sandboxRepo struct {
 	tb   testing.TB
 	dir  string
 	env  []string
@@ -28,14 +28,14 @@ type box struct {
 	tool string // folder of the scripts beside the repository
 }
 
-func newBox(tb testing.TB, bin string) *box {
+func newBox(tb testing.TB, bin string) *sandboxRepo {
 	tb.Helper()
 	top, err := os.MkdirTemp(memory(), "ralph-bench-")
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = os.RemoveAll(top) })
-	b := &box{tb: tb, bin: bin, dir: filepath.Join(top, "repo"), tool: filepath.Join(top, "tool"), env: []string{
+	b := &sandboxRepo{tb: tb, bin: bin, dir: filepath.Join(top, "repo"), tool: filepath.Join(top, "tool"), env: []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + top, "XDG_CONFIG_HOME=" + top, "LC_ALL=C",
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com",
@@ -59,7 +59,7 @@ func memory() string {
 }
 
 // write writes a file of the repository, or of the tool folder with an absolute name.
-func (b *box) write(name, text string, mode os.FileMode) {
+func (b *sandboxRepo) write(name, text string, mode os.FileMode) {
 	b.tb.Helper()
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(b.dir, name)
@@ -74,7 +74,7 @@ func (b *box) write(name, text string, mode os.FileMode) {
 
 // start starts a program. Its output goes into a file: a pipe would need a
 // reader, whose time would count.
-func (b *box) start(args ...string) (*os.Process, *os.File) {
+func (b *sandboxRepo) start(args ...string) (*os.Process, *os.File) {
 	b.tb.Helper()
 	path, err := proc.LookPath(args[0], b.dir, b.env)
 	if err != nil {
@@ -120,7 +120,7 @@ func size[T any](full, least T) T {
 }
 
 // run runs a program to its end, which has to be a good one.
-func (b *box) run(args ...string) (cost, string) {
+func (b *sandboxRepo) run(args ...string) (cost, string) {
 	b.tb.Helper()
 	begin := time.Now()
 	p, out := b.start(args...)
@@ -141,7 +141,7 @@ func (b *box) run(args ...string) (cost, string) {
 }
 
 // git runs git as a person would, outside any measurement.
-func (b *box) git(args ...string) string {
+func (b *sandboxRepo) git(args ...string) string {
 	b.tb.Helper()
 	_, out := b.run(append([]string{"git"}, args...)...)
 	return strings.TrimSpace(out)
@@ -170,7 +170,7 @@ func cpuOf(c cost) float64  { return ms(c.cpu) }
 // children. It is asked while the program runs, in a run of its own: what the
 // kernel reports at the end includes the memory of this process, which it shared
 // until its exec.
-func (b *box) peak(args ...string) float64 {
+func (b *sandboxRepo) peak(args ...string) float64 {
 	b.tb.Helper()
 	p, out := b.start(args...)
 	defer out.Close()

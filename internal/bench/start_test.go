@@ -30,7 +30,7 @@ func benchStart(b *testing.B, bin string, t *table) {
 		for _, c := range []struct {
 			name, metric string
 			goal         float64 // ms
-			box          *box
+			box          *sandboxRepo
 			args         []string
 		}{
 			{"`ralph --version`", "version-ms", 6, plan, []string{"--version"}},
@@ -59,7 +59,7 @@ func benchStart(b *testing.B, bin string, t *table) {
 // past writes a history of about n facts in the program's own format, segments
 // and snapshots included, with its specs still in the inbox. It returns the
 // newest fact's number.
-func (b *box) past(n, specs int) int64 {
+func (b *sandboxRepo) past(n, specs int) int64 {
 	b.tb.Helper()
 	ids := 0
 	open := func(views bool) *journal.File {
@@ -125,7 +125,7 @@ func specFacts(i, n int, at time.Time) []ralph.Fact {
 					Signal: ralph.Signal{Kind: ralph.SignalComplete}, Dir: "ralph/.state/tasks/t-0001/1", Tail: "The form is there, next the error message.", Took: time.Minute,
 				},
 				ralph.StepStarted{Task: task, Step: ralph.Check{}, Why: ralph.Why{Rule: "B-010", Text: "COMPLETE: run the checks"}, Saw: 1, Now: at},
-				ralph.ChecksRan{Task: task, Pass: turn == 2, Tree: tree, Took: time.Second, Results: []ralph.GateResult{{Name: "go test ./...", Command: "go test ./...", Pass: turn == 2, Took: time.Second}}},
+				ralph.ChecksRan{Task: task, Pass: turn == 2, Tree: tree, Took: time.Second, Results: []ralph.CheckResult{{Name: "go test ./...", Command: "go test ./...", Pass: turn == 2, Took: time.Second}}},
 			)
 		}
 		facts = append(facts, ralph.TaskEnded{ID: task, Status: ralph.TaskDone, Why: ralph.Why{Rule: "B-022", Text: "COMPLETE and the checks pass"}, Saw: 1, Now: at})

@@ -30,7 +30,7 @@ done
 
 // set up is what a person does first: `ralph init`, and then an agent of their own. All
 // other settings are the defaults that users have, but for what more says.
-func (b *box) setUp(driver, agent string, more ...string) {
+func (b *sandboxRepo) setUp(driver, agent string, more ...string) {
 	b.tb.Helper()
 	b.git("init", "-q", "-b", "main")
 	b.run(b.bin, "init")
@@ -45,7 +45,7 @@ func taskSettings() []string { return []string{"task.auto_commit=true", "task.de
 type pair struct{ floor, ralph cost }
 
 // taskBox makes a repository of 100 files with n tasks planned by hand.
-func taskBox(tb testing.TB, bin string, n int) *box {
+func taskBox(tb testing.TB, bin string, n int) *sandboxRepo {
 	b := newBox(tb, bin)
 	for i := range 100 {
 		b.write(fmt.Sprintf("src/t-%d", 1000+i), strings.Repeat("one line of many\n", 20), 0o644)
@@ -67,7 +67,7 @@ func taskBox(tb testing.TB, bin string, n int) *box {
 }
 
 // commits wants exactly n commits besides the first.
-func (b *box) commits(n int) {
+func (b *sandboxRepo) commits(n int) {
 	b.tb.Helper()
 	if got := b.git("rev-list", "--count", "HEAD"); got != strconv.Itoa(n+1) {
 		b.tb.Fatalf("%s commits, want %d", got, n+1)

@@ -42,7 +42,7 @@ type Parts struct {
 	Repo    *git.Repo
 	Procs   *proc.Runner
 	Sandbox *profile.Sandbox // nil: no sandbox
-	Checks  []ralph.GateSpec
+	Checks  []ralph.CheckSpec
 	Agents  map[string]step.ConfiguredAgent
 	Chain   []string // agents in use, in order
 	Redact  *redact.Redactor
@@ -212,16 +212,16 @@ func (p *Parts) Executor(env workspace.Env, pc policy.Config, live step.Live) *s
 		x.MCP = []string{env.Self, "mcp"}
 	}
 	x.Signal = signalCommand(env, x.Env, p.Root)
-	x.Listen, x.Below = attempt.Listen, interceptor.Interceptor{Self: env.Self, Programs: p.Config.Gate.Shims, Policy: pc, Pushes: true, Plain: new(interceptor.PlainCalls)}
+	x.Listen, x.Interceptor = attempt.Listen, interceptor.Interceptor{Self: env.Self, Programs: p.Config.Gate.Shims, Policy: pc, Pushes: true, Plain: new(interceptor.PlainCalls)}
 	x.Push = worktree.Pushing{Repo: p.Repo}.Push
 	x.Aliases = func(dir string) map[string]string { return worktree.GitAliases(dir, workspace.BaseEnv(env.Environ)) }
 	x.Reported, x.Checkout = interceptor.Reported, &worktree.Trees{Repo: p.Repo}
 	forChecks := p.CheckEnv(env)
 	if pc.Isolated {
 		w := worktree.Worktrees{Repo: p.Repo}
-		x.Worktrees, x.Merging, x.Resolving, x.Fence = w, worktree.Merging{Worktrees: w, Base: p.Config.BaseBranch}, worktree.Resolving{Repo: p.Repo}, p.Repo.Fence()
+		x.Worktrees, x.Merging, x.Resolving, x.CeilingEnv = w, worktree.Merging{Worktrees: w, Base: p.Config.BaseBranch}, worktree.Resolving{Repo: p.Repo}, p.Repo.CeilingEnv()
 		x.Setup = step.Setup{Commands: p.Config.Worktree.Setup, Copy: p.Config.Worktree.Copy, Timeout: p.Config.Worktree.SetupTimeout}
-		forChecks = append(forChecks, x.Fence) // of two the last one counts
+		forChecks = append(forChecks, x.CeilingEnv) // of two the last one counts
 	}
 	x.Coverage, x.Secrets, x.Touched, x.Redact = Coverage{}, secrets.Scan, touched(p.Repo), p.Redact
 	x.Gates = gate.New(p.Around(p.Procs), p.Config.Quality.MaxOutput, AgentGrace, forChecks).Redact(p.Redact)

@@ -85,7 +85,7 @@ func longHistory(b *testing.B, p *place, facts, tasks int) {
 				ralph.StepStarted{Task: task, Step: ralph.Turn{Stage: ralph.KindBuild, Agent: "me", Iteration: 1}, Why: ralph.Why{Rule: "B-026", Text: "no signal yet"}},
 				ralph.TurnEnded{Task: task, Stage: ralph.KindBuild, Agent: "me", Iteration: 1, Exit: ralph.ExitOK, Tail: "The form is there, next the message.", Took: time.Minute},
 				ralph.StepStarted{Task: task, Step: ralph.Check{}, Why: ralph.Why{Rule: "B-010", Text: "COMPLETE: run the checks"}},
-				ralph.ChecksRan{Task: task, Pass: true, Took: time.Second, Results: []ralph.GateResult{{Name: "true", Command: "true", Pass: true}}},
+				ralph.ChecksRan{Task: task, Pass: true, Took: time.Second, Results: []ralph.CheckResult{{Name: "true", Command: "true", Pass: true}}},
 				ralph.Noted{Task: task, Text: "a word on the side"},
 			)
 			n += 5

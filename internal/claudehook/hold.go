@@ -70,7 +70,7 @@ func (h *hold) judge(ctx context.Context) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		rules = approval.Standing(j.State(), "", time.Now())
+		rules = approval.ActiveRules(j.State(), "", time.Now())
 		if err := j.Close(); err != nil {
 			return nil, fmt.Errorf("read the rules: %w", err)
 		}
@@ -89,7 +89,7 @@ func (h *hold) judge(ctx context.Context) (any, error) {
 
 // ask writes the gate, with an engine at work here or without one, and waits for what
 // becomes of it.
-func (h *hold) ask(ctx context.Context, held approval.Word) (any, error) {
+func (h *hold) ask(ctx context.Context, held approval.Ruling) (any, error) {
 	if err := workspace.ExcludeRuntime(h.root, h.environ); err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func waits(s *ralph.State, id ralph.GateID) bool {
 }
 
 // answeredTool is a person's word as claude gets it.
-func answeredTool(f ralph.Answered, held approval.Word) any {
+func answeredTool(f ralph.Answered, held approval.Ruling) any {
 	if f.Verdict == ralph.Approved {
 		return claude.PreTool("allow", "a person approved it ("+held.Rule+")")
 	}

@@ -71,7 +71,7 @@ session and task. --raw prints the journal's lines alone, as their hashes are of
 }
 
 func runLog(ctx context.Context, env workspace.Env, o logOptions) error {
-	p := &logPrinter{o: o, s: &ralph.State{}, namer: ralph.NewNamer(policy.AtRest)}
+	p := &logPrinter{o: o, s: &ralph.State{}, namer: ralph.NewNamer(policy.Quiescent)}
 	for i, name := range p.o.types {
 		p.o.types[i] = strings.TrimSpace(name)
 		if err := ralph.CheckName(p.o.types[i]); err != nil {
@@ -139,7 +139,7 @@ type logPrinter struct {
 	o     logOptions
 	since time.Time
 	s     *ralph.State
-	namer *ralph.Namer
+	namer *ralph.EventNamer
 	log   report.Log
 	lines []string
 	found bool // the session that was asked for

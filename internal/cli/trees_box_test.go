@@ -21,9 +21,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
-// yard is a repository with an executor for work in worktrees: real git, real
+// testRepo is a repository with an executor for work in worktrees: real git, real
 // checks, and agents that are functions.
-type yard struct {
+type testRepo struct {
 	t     *testing.T
 	dir   string
 	env   []string
@@ -50,7 +50,7 @@ func withChecks(commands ...string) yardOption {
 	return func(p *bootstrap.Parts, c *policy.Config) {
 		c.Checks = true
 		for _, command := range commands {
-			p.Checks = append(p.Checks, ralph.GateSpec{Name: command, Command: command, Timeout: time.Minute})
+			p.Checks = append(p.Checks, ralph.CheckSpec{Name: command, Command: command, Timeout: time.Minute})
 		}
 	}
 }
@@ -62,13 +62,13 @@ func withSetup(w config.Worktree) yardOption {
 func inAgentMode(p *bootstrap.Parts, c *policy.Config) { c.Session, c.Commit = "agent", true }
 
 // newYard makes a repository with a plan of tasks t-1, t-2, ... and a job for it.
-func newYard(t *testing.T, tasks int, options ...yardOption) *yard {
+func newYard(t *testing.T, tasks int, options ...yardOption) *testRepo {
 	t.Helper()
 	tmp, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := &yard{t: t, dir: filepath.Join(tmp, "work tree"), calls: filepath.Join(tmp, "calls")}
+	y := &testRepo{t: t, dir: filepath.Join(tmp, "work tree"), calls: filepath.Join(tmp, "calls")}
 	y.env = []string{
 		"HOME=" + tmp, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com",
@@ -107,7 +107,7 @@ func newYard(t *testing.T, tasks int, options ...yardOption) *yard {
 }
 
 // countingEnv has a git first in PATH that notes each call before it is git.
-func (y *yard) countingEnv(tmp string) []string {
+func (y *testRepo) countingEnv(tmp string) []string {
 	y.t.Helper()
 	real, err := proc.LookPath("git", tmp, y.env)
 	y.must(err)
@@ -121,7 +121,7 @@ func (y *yard) countingEnv(tmp string) []string {
 // program writes a shell script that can be run. A process of its own writes it: a
 // process that another test starts meanwhile would else have the file open for
 // writing, and then it cannot be run.
-func (y *yard) program(path, script string) {
+func (y *testRepo) program(path, script string) {
 	y.t.Helper()
 	_, stderr, res, err := proc.NewRunner("").Output(y.t.Context(), proc.Command{
 		Args: []string{"sh", "-c", `cat >"$0" && chmod +x "$0"`, path}, Env: y.env, Stdin: strings.NewReader("#!/bin/sh\n" + script),
@@ -132,7 +132,7 @@ func (y *yard) program(path, script string) {
 }
 
 // count returns how many git processes ralph starts in do.
-func (y *yard) count(do func()) []string {
+func (y *testRepo) count(do func()) []string {
 	y.t.Helper()
 	_ = os.Remove(y.calls)
 	do()
@@ -144,17 +144,17 @@ func (y *yard) count(do func()) []string {
 	return strings.Split(strings.TrimSpace(string(b)), "\n")
 }
 
-func (y *yard) must(err error) {
+func (y *testRepo) must(err error) {
 	y.t.Helper()
 	if err != nil {
 		y.t.Fatal(err)
 	}
 }
 
-func (y *yard) agent(a act) { y.x.Agents["ada"] = step.ConfiguredAgent{Agent: a} }
+func (y *testRepo) agent(a act) { y.x.Agents["ada"] = step.ConfiguredAgent{Agent: a} }
 
 // apply folds facts, each as an event of its own.
-func (y *yard) apply(facts ...ralph.Fact) {
+func (y *testRepo) apply(facts ...ralph.Fact) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	for _, f := range facts {
@@ -163,13 +163,13 @@ func (y *yard) apply(facts ...ralph.Fact) {
 	}
 }
 
-func (y *yard) snapshot() *ralph.State {
+func (y *testRepo) snapshot() *ralph.State {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return y.state.Clone()
 }
 
-func (y *yard) task(id ralph.TaskID) *ralph.Task {
+func (y *testRepo) task(id ralph.TaskID) *ralph.Task {
 	y.t.Helper()
 	t := y.snapshot().Task(id)
 	if t == nil {
@@ -179,7 +179,7 @@ func (y *yard) task(id ralph.TaskID) *ralph.Task {
 }
 
 // outcome does a step after its receipt, and returns its facts without folding them.
-func (y *yard) outcome(id ralph.TaskID, s ralph.Step) []ralph.Fact {
+func (y *testRepo) outcome(id ralph.TaskID, s ralph.Step) []ralph.Fact {
 	y.t.Helper()
 	y.apply(ralph.StepStarted{Task: id, Step: s})
 	facts, err := y.x.Do(y.t.Context(), y.snapshot(), id, s)
@@ -191,7 +191,7 @@ func (y *yard) outcome(id ralph.TaskID, s ralph.Step) []ralph.Fact {
 
 // do does a step twice, as after a kill -9 that came between the first time and
 // its outcome in the journal, and folds the second.
-func (y *yard) do(id ralph.TaskID, s ralph.Step) []ralph.Fact {
+func (y *testRepo) do(id ralph.TaskID, s ralph.Step) []ralph.Fact {
 	y.t.Helper()
 	if _, turn := s.(ralph.Turn); !turn {
 		y.outcome(id, s)
@@ -202,7 +202,7 @@ func (y *yard) do(id ralph.TaskID, s ralph.Step) []ralph.Fact {
 }
 
 // one is the outcome of a step as the fact that it has to be.
-func one[F ralph.Fact](y *yard, facts []ralph.Fact) F {
+func one[F ralph.Fact](y *testRepo, facts []ralph.Fact) F {
 	y.t.Helper()
 	f, ok := facts[0].(F)
 	if !ok {
@@ -212,7 +212,7 @@ func one[F ralph.Fact](y *yard, facts []ralph.Fact) F {
 }
 
 // begin makes the job ready.
-func (y *yard) begin() {
+func (y *testRepo) begin() {
 	y.t.Helper()
 	id := ralph.TaskID("prepare:job:0")
 	y.apply(ralph.TaskAdded{Task: ralph.Task{ID: id, Kind: ralph.KindPrepare, Status: ralph.TaskPending}}, ralph.TaskStarted{ID: id})
@@ -223,7 +223,7 @@ func (y *yard) begin() {
 }
 
 // start gives a task a worktree and makes it ready.
-func (y *yard) start(id ralph.TaskID, n int) ralph.Prepared {
+func (y *testRepo) start(id ralph.TaskID, n int) ralph.Prepared {
 	y.t.Helper()
 	y.apply(ralph.TaskStarted{ID: id, Slot: n, Dir: fmt.Sprintf("ralph/.worktrees/%d", n)})
 	f := one[ralph.Prepared](y, y.do(id, ralph.Prepare{}))
@@ -234,7 +234,7 @@ func (y *yard) start(id ralph.TaskID, n int) ralph.Prepared {
 }
 
 // turn lets the agent do something in a task's folder.
-func (y *yard) turn(id ralph.TaskID, a act) ralph.TurnEnded {
+func (y *testRepo) turn(id ralph.TaskID, a act) ralph.TurnEnded {
 	y.t.Helper()
 	y.agent(a)
 	t := y.task(id)
@@ -246,7 +246,7 @@ func (y *yard) turn(id ralph.TaskID, a act) ralph.TurnEnded {
 }
 
 // commit commits a task's work and ends it as done.
-func (y *yard) commit(id ralph.TaskID) ralph.Committed {
+func (y *testRepo) commit(id ralph.TaskID) ralph.Committed {
 	y.t.Helper()
 	f := one[ralph.Committed](y, y.do(id, ralph.Commit{OnlyTask: true}))
 	if f.Error == "" {
@@ -255,7 +255,7 @@ func (y *yard) commit(id ralph.TaskID) ralph.Committed {
 	return f
 }
 
-func (y *yard) finish(id ralph.TaskID) {
+func (y *testRepo) finish(id ralph.TaskID) {
 	t := y.task(id)
 	y.apply(policy.Ending(y.snapshot(), id, ralph.Finish{Status: ralph.TaskDone}, ralph.Why{}, y.x.Config, time.Unix(1, 0))...)
 	if t.Kind == ralph.KindResolve && y.snapshot().Task(id) != nil {
@@ -264,7 +264,7 @@ func (y *yard) finish(id ralph.TaskID) {
 }
 
 // work takes a task from its start to the merge queue.
-func (y *yard) work(id ralph.TaskID, n int, a act) ralph.Committed {
+func (y *testRepo) work(id ralph.TaskID, n int, a act) ralph.Committed {
 	y.t.Helper()
 	y.start(id, n)
 	y.turn(id, a)
@@ -272,7 +272,7 @@ func (y *yard) work(id ralph.TaskID, n int, a act) ralph.Committed {
 }
 
 // merging makes a merge stage of tasks.
-func (y *yard) merging(members ...ralph.TaskID) ralph.TaskID {
+func (y *testRepo) merging(members ...ralph.TaskID) ralph.TaskID {
 	y.t.Helper()
 	id := ralph.TaskID(fmt.Sprintf("merge:job:0:%d", y.snapshot().Seq))
 	y.apply(ralph.TaskAdded{Task: ralph.Task{ID: id, Kind: ralph.KindMerge, Members: members, Status: ralph.TaskPending}}, ralph.TaskStarted{ID: id})
@@ -280,7 +280,7 @@ func (y *yard) merging(members ...ralph.TaskID) ralph.TaskID {
 }
 
 // merge merges tasks, and takes over what needs no checks.
-func (y *yard) merge(members ...ralph.TaskID) ralph.Merged {
+func (y *testRepo) merge(members ...ralph.TaskID) ralph.Merged {
 	y.t.Helper()
 	id := y.merging(members...)
 	s := y.snapshot()
@@ -294,7 +294,7 @@ func (y *yard) merge(members ...ralph.TaskID) ralph.Merged {
 	return f
 }
 
-func (y *yard) land() ralph.Landed {
+func (y *testRepo) land() ralph.Landed {
 	y.t.Helper()
 	id := ralph.TaskID(fmt.Sprintf("land:job:0:%d", y.snapshot().Seq))
 	y.apply(ralph.TaskAdded{Task: ralph.Task{ID: id, Kind: ralph.KindLand, Status: ralph.TaskPending}}, ralph.TaskStarted{ID: id})
@@ -303,12 +303,12 @@ func (y *yard) land() ralph.Landed {
 	return f
 }
 
-func (y *yard) tip() string { return y.snapshot().Plan.Integration.Tip }
+func (y *testRepo) tip() string { return y.snapshot().Plan.Integration.Tip }
 
 // tree is the path of worktree n.
-func (y *yard) tree(n int) string { return filepath.Join(y.dir, "ralph/.worktrees", fmt.Sprint(n)) }
+func (y *testRepo) tree(n int) string { return filepath.Join(y.dir, "ralph/.worktrees", fmt.Sprint(n)) }
 
-func (y *yard) gitIn(dir string, args ...string) string {
+func (y *testRepo) gitIn(dir string, args ...string) string {
 	y.t.Helper()
 	out, stderr, res, err := proc.NewRunner("").Output(y.t.Context(), proc.Command{Args: append([]string{"git"}, args...), Dir: dir, Env: y.env})
 	if err != nil || res.Code != 0 {
@@ -317,12 +317,12 @@ func (y *yard) gitIn(dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-func (y *yard) git(args ...string) string {
+func (y *testRepo) git(args ...string) string {
 	y.t.Helper()
 	return y.gitIn(y.dir, args...)
 }
 
-func (y *yard) write(name, text string) {
+func (y *testRepo) write(name, text string) {
 	y.t.Helper()
 	put(y.t, filepath.Join(y.dir, name), text)
 }
@@ -340,28 +340,28 @@ func put(t testing.TB, path, text string) {
 }
 
 // writes is an agent that writes a file and says that it is done.
-func (y *yard) writes(name, text string) act {
+func (y *testRepo) writes(name, text string) act {
 	return func(in ralph.TurnInput) string {
 		put(y.t, filepath.Join(in.Dir, name), text)
 		return complete
 	}
 }
 
-func (y *yard) read(name string) string {
+func (y *testRepo) read(name string) string {
 	y.t.Helper()
 	b, err := os.ReadFile(filepath.Join(y.dir, name))
 	y.must(err)
 	return string(b)
 }
 
-func (y *yard) equal(what, got, want string) {
+func (y *testRepo) equal(what, got, want string) {
 	y.t.Helper()
 	if got != want {
 		y.t.Errorf("%s:\n got %q\nwant %q", what, got, want)
 	}
 }
 
-func (y *yard) sound() {
+func (y *testRepo) sound() {
 	y.t.Helper()
 	if out := y.git("fsck", "--no-dangling", "--no-progress"); out != "" {
 		y.t.Error(out)

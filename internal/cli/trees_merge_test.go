@@ -12,7 +12,7 @@ import (
 
 // conflicting does two tasks that change the same line, merges the first, and
 // returns the resolve of the second.
-func conflicting(t *testing.T, y *yard) ralph.TaskID {
+func conflicting(t *testing.T, y *testRepo) ralph.TaskID {
 	t.Helper()
 	y.begin()
 	y.work("t-1", 1, y.writes("a.txt", "one\nTWO by the first\nthree\n"))
@@ -107,27 +107,27 @@ func TestAConflictIsResolved(t *testing.T) {
 // merge itself; when it undid it, the work does not pass.
 func TestAgentsThatUseGitToResolve(t *testing.T) {
 	t.Parallel()
-	solve := func(y *yard, dir string) { put(y.t, filepath.Join(dir, "a.txt"), resolved) }
+	solve := func(y *testRepo, dir string) { put(y.t, filepath.Join(dir, "a.txt"), resolved) }
 	for name, c := range map[string]struct {
-		do   func(y *yard, dir string)
+		do   func(y *testRepo, dir string)
 		fail string
 	}{
-		"commits": {func(y *yard, dir string) {
+		"commits": {func(y *testRepo, dir string) {
 			solve(y, dir)
 			y.gitIn(dir, "commit", "-q", "-a", "-m", "merged by hand")
 		}, ""},
-		"commits and goes on": {func(y *yard, dir string) {
+		"commits and goes on": {func(y *testRepo, dir string) {
 			solve(y, dir)
 			y.gitIn(dir, "commit", "-q", "-a", "-m", "merged by hand")
 			put(y.t, filepath.Join(dir, "c.txt"), "more\n")
 		}, ""},
-		"stages": {func(y *yard, dir string) {
+		"stages": {func(y *testRepo, dir string) {
 			solve(y, dir)
 			put(y.t, filepath.Join(dir, "ralph/plan.jsonl"), "{}\n")
 			y.gitIn(dir, "add", "-f", "-A")
 		}, ""},
-		"commits markers": {func(y *yard, dir string) { y.gitIn(dir, "commit", "-q", "-a", "-m", "done") }, "a.txt"},
-		"aborts":          {func(y *yard, dir string) { y.gitIn(dir, "merge", "--abort") }, "undone"},
+		"commits markers": {func(y *testRepo, dir string) { y.gitIn(dir, "commit", "-q", "-a", "-m", "done") }, "a.txt"},
+		"aborts":          {func(y *testRepo, dir string) { y.gitIn(dir, "merge", "--abort") }, "undone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

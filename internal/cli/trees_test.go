@@ -26,7 +26,7 @@ func TestATaskFromItsWorktreeToTheBase(t *testing.T) {
 	}
 	turn := y.turn("t-1", func(in ralph.TurnInput) string {
 		y.equal("the agent's folder", in.Dir, y.tree(1))
-		for _, want := range []string{"RALPH_ROOT=" + y.dir, "RALPH_TASK=t-1", "RALPH_SPEC=", "RALPH_STAGE=build", y.x.Fence} {
+		for _, want := range []string{"RALPH_ROOT=" + y.dir, "RALPH_TASK=t-1", "RALPH_SPEC=", "RALPH_STAGE=build", y.x.CeilingEnv} {
 			if !slices.Contains(in.Env, want) {
 				t.Errorf("its environment lacks %q", want)
 			}
@@ -250,13 +250,13 @@ func TestAHookThatRefusesATask(t *testing.T) {
 // outcome, and the next one a worktree to go on in; committed work is not lost.
 func TestAgentsThatWreckTheirWorktree(t *testing.T) {
 	t.Parallel()
-	for name, wreck := range map[string]func(y *yard, dir string){
-		"no .git":        func(y *yard, dir string) { y.must(os.Remove(filepath.Join(dir, ".git"))) },
-		"no files":       func(y *yard, dir string) { y.must(os.RemoveAll(dir)) },
-		"removed by git": func(y *yard, dir string) { y.git("worktree", "remove", "--force", dir) },
-		"detached":       func(y *yard, dir string) { y.gitIn(dir, "checkout", "-q", "--detach") },
-		"another branch": func(y *yard, dir string) { y.gitIn(dir, "checkout", "-q", "-b", "mine") },
-		"branch deleted": func(y *yard, dir string) {
+	for name, wreck := range map[string]func(y *testRepo, dir string){
+		"no .git":        func(y *testRepo, dir string) { y.must(os.Remove(filepath.Join(dir, ".git"))) },
+		"no files":       func(y *testRepo, dir string) { y.must(os.RemoveAll(dir)) },
+		"removed by git": func(y *testRepo, dir string) { y.git("worktree", "remove", "--force", dir) },
+		"detached":       func(y *testRepo, dir string) { y.gitIn(dir, "checkout", "-q", "--detach") },
+		"another branch": func(y *testRepo, dir string) { y.gitIn(dir, "checkout", "-q", "-b", "mine") },
+		"branch deleted": func(y *testRepo, dir string) {
 			y.gitIn(dir, "checkout", "-q", "--detach")
 			y.git("branch", "-q", "-D", "ralph/t-1")
 		},

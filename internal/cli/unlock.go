@@ -31,11 +31,11 @@ engine that lives on this machine is never unlocked: stop it, or kill it.`,
 
 // lockRecord is the session lock in JSON.
 type lockRecord struct {
-	Removed    bool          `json:"removed"`
-	Owner      journal.Owner `json:"owner"`
-	Place      journal.Place `json:"place"`
-	Live       bool          `json:"live"`
-	AgeSeconds *float64      `json:"age_seconds"` // since the heartbeat; null when the lock names no time
+	Removed    bool             `json:"removed"`
+	Owner      journal.Owner    `json:"owner"`
+	Place      journal.Locality `json:"place"`
+	Live       bool             `json:"live"`
+	AgeSeconds *float64         `json:"age_seconds"` // since the heartbeat; null when the lock names no time
 }
 
 func runUnlock(env workspace.Env, force, asJSON bool) error {

@@ -60,13 +60,13 @@ func Watch(ctx context.Context, env workspace.Env, asJSON bool) error {
 type watcher struct {
 	journal  *journal.File
 	listener *observe.OutputTail
-	show     func(look) error // an error ends the watch: nobody reads any more
-	signals  chan os.Signal   // of a terminal: another size, put aside, back again
+	show     func(frame) error // an error ends the watch: nobody reads any more
+	signals  chan os.Signal    // of a terminal: another size, put aside, back again
 	suspend  func() error
 }
 
-// look is the status at one moment.
-type look struct {
+// frame is the status at one moment.
+type frame struct {
 	state  *ralph.State
 	engine status.Engine
 	now    time.Time
@@ -85,7 +85,7 @@ func (w *watcher) run(ctx context.Context) error {
 		s, _ := w.journal.Shown() // what cannot be read was said at the start
 		engine := observe.Engine(w.journal)
 		engine.Words = w.listener.Words(s, engine)
-		if err := w.show(look{s, engine, time.Now()}); err != nil {
+		if err := w.show(frame{s, engine, time.Now()}); err != nil {
 			return err
 		}
 		if !waits {
@@ -139,14 +139,14 @@ type change struct {
 }
 
 // news reports whether anything happened since the last look; clocks are no news.
-func (c *change) news(l look) bool {
+func (c *change) news(l frame) bool {
 	now := change{true, l.state.Seq, l.engine.Alive}
 	same := *c == now
 	*c = now
 	return !same
 }
 
-func (b *blocks) show(l look) error {
+func (b *blocks) show(l frame) error {
 	if !b.change.news(l) {
 		return nil
 	}
@@ -165,7 +165,7 @@ type objects struct {
 	change change
 }
 
-func (o *objects) show(l look) error {
+func (o *objects) show(l frame) error {
 	if !o.change.news(l) {
 		return nil
 	}
@@ -196,7 +196,7 @@ const (
 	clearBelow  = "\x1b[J"
 )
 
-func (s *onTerminal) show(l look) error {
+func (s *onTerminal) show(l frame) error {
 	columns, rows := s.size()
 	lines := Dress(s.env, status.Text(l.state, l.engine, l.now), columns)
 	s.text = strings.Join(lines, "\n") + "\n"

@@ -257,7 +257,7 @@ func TestBlocksAndObjects(t *testing.T) {
 	b, o := &blocks{env: workspace.Env{Stdout: &text}}, &objects{out: &lines}
 	s := &ralph.State{Seq: 1}
 	now := time.Date(2025, 1, 20, 10, 30, 0, 0, time.UTC)
-	for _, l := range []look{
+	for _, l := range []frame{
 		{s, status.Engine{}, now},
 		{s, status.Engine{}, now.Add(time.Second)},
 		{s, status.Engine{Alive: true, Pid: 4}, now.Add(2 * time.Second)},
@@ -283,7 +283,7 @@ func TestWatchOnASmallTerminal(t *testing.T) {
 	s := &onTerminal{env: workspace.Env{Terminal: true, Stdout: &out, Environ: []string{"NO_COLOR=1"}}, size: func() (int, int) { return 20, 4 }}
 	state := &ralph.State{}
 	state.Inbox = []*ralph.Spec{{ID: "q-1", File: "a-long-name-of-a-spec.md", Status: ralph.SpecPending}}
-	if err := s.show(look{state: state, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}); err != nil {
+	if err := s.show(frame{state: state, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}); err != nil {
 		t.Fatal(err)
 	}
 	text := regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`).ReplaceAllString(out.String(), "")

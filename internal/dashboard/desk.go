@@ -38,8 +38,8 @@ const aroundEvery = 2 * time.Second
 // maxSpecs bounds the specs that a form offers.
 const maxSpecs = 200
 
-// World is what decides beside the state which actions are offered.
-func (d *Backend) World() action.World {
+// Context is what decides beside the state which actions are offered.
+func (d *Backend) World() action.Context {
 	d.aroundMu.Lock()
 	defer d.aroundMu.Unlock()
 	if now := time.Now(); now.Sub(d.around.at) >= aroundEvery || now.Before(d.around.at) {
@@ -50,7 +50,7 @@ func (d *Backend) World() action.World {
 		_, err := os.Stat(filepath.Join(d.root, "ralph/.agent-session"))
 		d.around.carry = err == nil
 	}
-	return action.World{
+	return action.Context{
 		Engine: d.writer.Holder() != nil, Now: d.writer.Now(), Usual: d.around.usual, Carry: d.around.carry,
 		Specs: d.around.specs, By: "web", ID: workspace.NewID,
 	}

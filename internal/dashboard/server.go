@@ -32,7 +32,7 @@ const (
 // that was started with --web.
 type Server struct {
 	Board    *Backend
-	seat     *guard.Seat
+	seat     *guard.InstanceLock
 	server   *web.Server
 	Guard    *guard.Guard
 	listener net.Listener

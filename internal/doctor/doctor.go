@@ -33,7 +33,7 @@ type Finding struct {
 	// Agent is what was seen of an agent, on the first finding about it.
 	Agent *foundAgent `json:"agent,omitempty"`
 	// Check is the result of a check that was run, without its output.
-	Check *ralph.GateResult `json:"check,omitempty"`
+	Check *ralph.CheckResult `json:"check,omitempty"`
 }
 
 type examination struct {

@@ -95,7 +95,7 @@ func (r *checkRun) inWorktree(ctx context.Context, x *examination) (err error) {
 	if _, err := r.repo.MakeTrees(ctx, []string{dir}, r.head.Commit); err != nil {
 		return fmt.Errorf("make a worktree for the checks: %w", err)
 	}
-	return r.run(ctx, x, dir, "in a worktree, as the checkout has changes", []string{r.repo.Fence()})
+	return r.run(ctx, x, dir, "in a worktree, as the checkout has changes", []string{r.repo.CeilingEnv()})
 }
 
 // doctorTree begins the names of its worktrees; the pid is behind it.
@@ -164,7 +164,7 @@ func (r *checkRun) run(ctx context.Context, x *examination, dir, where string, m
 }
 
 // Run runs commands for the executor, and says which one.
-func (r *checkRun) Run(ctx context.Context, dir string, specs []ralph.GateSpec) ([]ralph.GateResult, error) {
+func (r *checkRun) Run(ctx context.Context, dir string, specs []ralph.CheckSpec) ([]ralph.CheckResult, error) {
 	for _, s := range specs {
 		r.say("running %s", s.Name)
 	}
@@ -177,13 +177,13 @@ func (r *checkRun) say(format string, args ...any) {
 }
 
 // setUp makes a new worktree ready as those of tasks are: worktree.copy, worktree.setup.
-func (r *checkRun) setUp(ctx context.Context, dir string) (red *ralph.GateResult, err error) {
+func (r *checkRun) setUp(ctx context.Context, dir string) (red *ralph.CheckResult, err error) {
 	w := r.config.Worktree
 	if _, err := git.CopyInto(ctx, r.repo.Root(), dir, w.Copy); err != nil {
 		return nil, fmt.Errorf("worktree.copy: %w", err)
 	}
 	for _, command := range w.Setup {
-		results, err := r.Run(ctx, dir, []ralph.GateSpec{{Name: command, Command: command, Timeout: w.SetupTimeout}})
+		results, err := r.Run(ctx, dir, []ralph.CheckSpec{{Name: command, Command: command, Timeout: w.SetupTimeout}})
 		if err != nil {
 			return nil, fmt.Errorf("worktree.setup: %w", err)
 		}
@@ -194,7 +194,7 @@ func (r *checkRun) setUp(ctx context.Context, dir string) (red *ralph.GateResult
 	return nil, nil
 }
 
-func (x *examination) green(r ralph.GateResult) {
+func (x *examination) green(r ralph.CheckResult) {
 	x.ok("run", "%s is green (%s)", r.Name, took(r.Took))
 	x.attach(r)
 }
@@ -202,7 +202,7 @@ func (x *examination) green(r ralph.GateResult) {
 // maxFailing are named of the tests that failed; --json has all.
 const maxFailing = 10
 
-func (x *examination) red(r ralph.GateResult, fix string) {
+func (x *examination) red(r ralph.CheckResult, fix string) {
 	saw := fmt.Sprintf("%s is red (%s), %s", r.Name, r.WhyRed(), took(r.Took))
 	if len(r.Failed) > 0 {
 		saw += "\n                   failed: " + text.List(r.Failed, maxFailing)
@@ -212,13 +212,13 @@ func (x *examination) red(r ralph.GateResult, fix string) {
 }
 
 // attach gives the last finding its result. The output would be most of it.
-func (x *examination) attach(r ralph.GateResult) {
+func (x *examination) attach(r ralph.CheckResult) {
 	r.Output = ""
 	x.Findings[len(x.Findings)-1].Check = &r
 }
 
 // covered says what the tests reach, held against test.coverage.
-func (r *checkRun) covered(x *examination, result ralph.GateResult) {
+func (r *checkRun) covered(x *examination, result ralph.CheckResult) {
 	c, least := result.Coverage, r.config.Test.Coverage
 	switch {
 	case !result.Test || least == 0:

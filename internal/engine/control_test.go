@@ -24,7 +24,7 @@ func pilotWorld(t *testing.T, n int, edit func(*policy.Config)) *world {
 		edit(&c)
 	}
 	w := newWorld(t, c)
-	w.script.Forest = ralphtest.NewForest()
+	w.script.Git = ralphtest.NewForest()
 	plan := []ralph.Fact{ralph.PlanStarted{File: "x.md"}}
 	for i := range n {
 		plan = append(plan, ralph.TaskAdded{Task: ralphtest.Task("x.md", fmt.Sprint(i))})
@@ -457,8 +457,8 @@ func TestFullContextInAutopilot(t *testing.T) {
 				if !split {
 					want, done = ralph.ReasonFailed, 2
 				}
-				if reason != want || s.CountTasks(ralph.TaskDone) != done || len(w.script.Forest.Landed()) != done {
-					t.Errorf("ended with %s (%s), %d done, landed %v", reason, s.Session.Detail, s.CountTasks(ralph.TaskDone), w.script.Forest.Landed())
+				if reason != want || s.CountTasks(ralph.TaskDone) != done || len(w.script.Git.Landed()) != done {
+					t.Errorf("ended with %s (%s), %d done, landed %v", reason, s.Session.Detail, s.CountTasks(ralph.TaskDone), w.script.Git.Landed())
 				}
 			})
 		})

@@ -80,7 +80,7 @@ func (x fleet) agent(c ralphtest.Call) []ralph.Fact {
 	return facts
 }
 
-func (x fleet) forest() *ralphtest.Forest {
+func (x fleet) forest() *ralphtest.FakeGit {
 	w := ralphtest.NewForest()
 	w.Took = time.Second
 	w.Conflicts = func(id ralph.TaskID, try int) string {
@@ -101,11 +101,11 @@ func (x fleet) forest() *ralphtest.Forest {
 }
 
 // play runs engines until one ends by itself. Every engine but the last dies or is stopped.
-func (x fleet) play(t *testing.T) (*ralphtest.Mem, *ralphtest.Script, *ralphtest.Forest, error) {
+func (x fleet) play(t *testing.T) (*ralphtest.Mem, *ralphtest.Script, *ralphtest.FakeGit, error) {
 	w := newWorld(t, x.Config)
 	forest := x.forest()
 	var turns atomic.Int64
-	w.script.Agent, w.script.Forest = x.agent, forest
+	w.script.Agent, w.script.Git = x.agent, forest
 	w.script.Checks = func(t *ralph.Task) bool { return dice(t.ID, t.Run.Iterations)%4 > 0 }
 	w.script.During = func(_ context.Context, step ralph.Step) {
 		if _, ok := step.(ralph.Turn); ok && turns.Add(1) == int64(x.Stop) {
@@ -235,7 +235,7 @@ func TestEveryFleet(t *testing.T) {
 		var err error
 		var mem *ralphtest.Mem
 		var script *ralphtest.Script
-		var forest *ralphtest.Forest
+		var forest *ralphtest.FakeGit
 		synctest.Test(t, func(t *testing.T) { mem, script, forest, err = x.play(t) })
 		if err != nil {
 			rt.Fatalf("%v: turns %d\n%s", err, len(script.Calls()), lastLines(mem, 25))
@@ -319,7 +319,7 @@ func fleetLaws(events []ralph.Event, c policy.Config) []string {
 }
 
 // settled: at the end everything is where it belongs.
-func settled(s *ralph.State, forest *ralphtest.Forest) []string {
+func settled(s *ralph.State, forest *ralphtest.FakeGit) []string {
 	var bad []string
 	landed := forest.Landed()
 	for _, t := range s.Plan.Tasks {

@@ -48,7 +48,7 @@ func (n *night) outcomes() []string {
 		}
 		return bad
 	}
-	landed := n.w.script.Forest.Landed()
+	landed := n.w.script.Git.Landed()
 	for _, t := range s.Plan.Tasks {
 		lost := hopeless(t.Name)
 		switch on := slices.Contains(landed, t.ID); {
@@ -58,7 +58,7 @@ func (n *night) outcomes() []string {
 			bad = append(bad, fmt.Sprintf("%s is %s (%s), landed %v", t.Name, t.Status, t.Run.Reason, on))
 		}
 	}
-	return append(bad, n.w.script.Forest.Bad...)
+	return append(bad, n.w.script.Git.Bad...)
 }
 
 func (n *night) good() int {

@@ -24,7 +24,7 @@ import (
 // night is an unattended run in which things go wrong. The loop, the policy, the host, the
 // clock and step.Executor's turns are the real ones, with agents that tell as programs do.
 // Git, checks and the lock are where the line is: they are processes, which do not wait by a
-// clock of the test, so they are ralphtest.Script and Forest here, and real in internal/soak.
+// clock of the test, so they are ralphtest.Script and Git here, and real in internal/soak.
 type night struct {
 	w      *world
 	root   string
@@ -103,8 +103,8 @@ func newNight(t *testing.T, root, session string, tasks int, ills ...ill) *night
 		return n
 	}
 	n.spec(t, "night.md")
-	n.w.script.Forest = ralphtest.NewForest()
-	n.w.script.Forest.Took = 5 * time.Second
+	n.w.script.Git = ralphtest.NewForest()
+	n.w.script.Git.Took = 5 * time.Second
 	plan := []ralph.Fact{ralph.PlanStarted{File: "night.md"}}
 	for i := range tasks {
 		task := ralphtest.Task("night.md", n.name(i))

@@ -188,7 +188,7 @@ func (x *lawyer) allLimited(f ralph.AllLimited, next ralph.Event) {
 }
 
 // lost: every task that was there at the start is, and none is left without a reason.
-func (x storm) lost(s *ralph.State) []string {
+func (x chaos) lost(s *ralph.State) []string {
 	var bad []string
 	if s.Session.Ended == "" || s.Session.Ended == ralph.ReasonInterrupted || s.Session.Ended == ralph.ReasonError {
 		bad = append(bad, fmt.Sprintf("ended with %q", s.Session.Ended))

@@ -18,10 +18,10 @@ import (
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
-// storm is one random run in which services are at their limits, budgets run out and
+// chaos is one random run in which services are at their limits, budgets run out and
 // a person steers by chance: pauses, goes on, stops, changes the mode, answers gates.
 // Engines die in it.
-type storm struct {
+type chaos struct {
 	Config policy.Config
 	Mode   ralph.Autonomy
 	Tasks  int
@@ -39,7 +39,7 @@ type spell struct {
 	Tells    bool          // the service says when it ends
 }
 
-func drawStorm(rt *rapid.T) storm {
+func drawStorm(rt *rapid.T) chaos {
 	c := ralphtest.Settings()
 	c.Session = rapid.SampledFrom([]string{"autopilot", "autopilot", "agent", "construct"}).Draw(rt, "session")
 	c.Isolated, c.Commit, c.NoProgressTurns = c.Session == "autopilot", c.Session == "agent", 0
@@ -65,7 +65,7 @@ func drawStorm(rt *rapid.T) storm {
 	if c.Continue = rapid.Bool().Draw(rt, "continue"); c.Continue {
 		c.ContextCompact = 0.85
 	}
-	x := storm{Config: c, Tasks: rapid.IntRange(1, 8).Draw(rt, "tasks"), Salt: rapid.Uint32().Draw(rt, "salt")}
+	x := chaos{Config: c, Tasks: rapid.IntRange(1, 8).Draw(rt, "tasks"), Salt: rapid.Uint32().Draw(rt, "salt")}
 	x.Mode = rapid.SampledFrom([]ralph.Autonomy{ralph.Autopilot, ralph.Autopilot, ralph.Manual, ralph.Stepwise, ralph.Semi}).Draw(rt, "mode")
 	minutes := func(name string, most int) time.Duration {
 		return time.Duration(rapid.IntRange(0, most).Draw(rt, name)) * time.Minute
@@ -101,7 +101,7 @@ func drawBudget(rt *rapid.T, scope string, most int) policy.Budget {
 }
 
 // agent plays a turn: at its limit within a spell, else mostly willing.
-func (x storm) agent(begin time.Time) func(ralphtest.Call) []ralph.Fact {
+func (x chaos) agent(begin time.Time) func(ralphtest.Call) []ralph.Fact {
 	return func(c ralphtest.Call) []ralph.Fact {
 		facts := x.turn(c, begin)
 		f := facts[0].(ralph.TurnEnded)
@@ -118,7 +118,7 @@ func (x storm) agent(begin time.Time) func(ralphtest.Call) []ralph.Fact {
 }
 
 // asks lets some agents ask in the middle of their turns, by the executor's own means.
-func (x storm) asks(w *world) func(context.Context, ralphtest.Call) (bool, error) {
+func (x chaos) asks(w *world) func(context.Context, ralphtest.Call) (bool, error) {
 	var n atomic.Int64
 	return func(ctx context.Context, c ralphtest.Call) (bool, error) {
 		q := ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Command: "make"}
@@ -147,11 +147,11 @@ func (x storm) asks(w *world) func(context.Context, ralphtest.Call) (bool, error
 	}
 }
 
-func (x storm) dice(c ralphtest.Call, salt string) uint32 {
+func (x chaos) dice(c ralphtest.Call, salt string) uint32 {
 	return dice(x.Salt, c.Task.ID, c.Iteration, c.Task.RetryCount, salt) >> 7
 }
 
-func (x storm) turn(c ralphtest.Call, begin time.Time) []ralph.Fact {
+func (x chaos) turn(c ralphtest.Call, begin time.Time) []ralph.Fact {
 	at := c.Now.Sub(begin)
 	for _, s := range x.Spells {
 		if s.Agent != c.Turn.Agent || at < s.From || at >= s.To {
@@ -207,13 +207,13 @@ var errFlood = errors.New("facts without end: the engine goes in circles")
 const maxFacts = 6000
 
 // play runs engines until one comes to its own end.
-func (x storm) play(t *testing.T) (*world, error) {
+func (x chaos) play(t *testing.T) (*world, error) {
 	w := newWorld(t, x.Config)
 	w.mode = x.Mode
 	begin := time.Now()
 	w.script.Agent, w.script.Ask = x.agent(begin), x.asks(w)
 	if x.Config.Isolated {
-		w.script.Forest = ralphtest.NewForest()
+		w.script.Git = ralphtest.NewForest()
 	}
 	plan := []ralph.Fact{ralph.PlanStarted{File: "0.md"}}
 	for i := range x.Tasks {
@@ -255,7 +255,7 @@ func (x storm) play(t *testing.T) (*world, error) {
 // run runs one engine with a person beside it. When they have done all they wanted
 // to, they look after the run until it ends: they go on after each pause, say yes to
 // gates and assign what waits.
-func (x storm) run(w *world, acts *[]string) error {
+func (x chaos) run(w *world, acts *[]string) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), 300*time.Hour, errors.New("the run does not end"))
 	defer cancel()
 	ctx, die := context.WithCancelCause(ctx)
@@ -293,7 +293,7 @@ func (x storm) run(w *world, acts *[]string) error {
 }
 
 // act is one thing that a person does; what does not fit is refused.
-func (x storm) act(s *ralph.State, act string, n int) ([]ralph.Fact, error) {
+func (x chaos) act(s *ralph.State, act string, n int) ([]ralph.Fact, error) {
 	gate := func(kinds ...string) ralph.GateID {
 		for _, g := range s.Gates {
 			if slices.Contains(kinds, g.Kind) {

@@ -53,8 +53,8 @@ func (r *Runner) Redact(by *redact.Redactor) *Runner {
 // runs (B-036, B-037). All pass when there is a passing result for each. The
 // error is ctx's cause, or that a command could not even be started; the
 // results before it are returned with it.
-func (r *Runner) Run(ctx context.Context, dir string, gates []ralph.GateSpec) ([]ralph.GateResult, error) {
-	results := make([]ralph.GateResult, 0, len(gates))
+func (r *Runner) Run(ctx context.Context, dir string, gates []ralph.CheckSpec) ([]ralph.CheckResult, error) {
+	results := make([]ralph.CheckResult, 0, len(gates))
 	for _, g := range gates {
 		res, err := r.run(ctx, dir, g)
 		if err != nil {
@@ -68,7 +68,7 @@ func (r *Runner) Run(ctx context.Context, dir string, gates []ralph.GateSpec) ([
 	return results, nil
 }
 
-func (r *Runner) run(ctx context.Context, dir string, g ralph.GateSpec) (ralph.GateResult, error) {
+func (r *Runner) run(ctx context.Context, dir string, g ralph.CheckSpec) (ralph.CheckResult, error) {
 	stdout, stderr := newKept(r.maxOutput), newKept(r.maxOutput)
 	read := testoutput.New(namesOf(dir)...) // it sees what is not kept as well
 	// Before anything of them is cut: half a secret is not known as one.
@@ -79,12 +79,12 @@ func (r *Runner) run(ctx context.Context, dir string, g ralph.GateSpec) (ralph.G
 		Timeout: g.Timeout, Grace: r.grace, Tracked: true,
 	})
 	if err = errors.Join(err, shownOut.Close(), shownErr.Close()); err != nil {
-		return ralph.GateResult{}, err
+		return ralph.CheckResult{}, err
 	}
 	if end.Ended == proc.EndedCancelled {
-		return ralph.GateResult{}, context.Cause(ctx)
+		return ralph.CheckResult{}, context.Cause(ctx)
 	}
-	res := ralph.GateResult{Name: g.Name, Command: r.redact.String(g.Command), Exit: end.Code, Took: end.Took}
+	res := ralph.CheckResult{Name: g.Name, Command: r.redact.String(g.Command), Exit: end.Code, Took: end.Took}
 	if res.Name == "" {
 		res.Name = res.Command
 	}

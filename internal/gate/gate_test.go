@@ -23,10 +23,10 @@ func runner(maxOutput int64) *Runner {
 	return New(proc.NewRunner(""), maxOutput, 50*time.Millisecond, []string{"PATH=" + os.Getenv("PATH"), "WHO=gate"})
 }
 
-func specs(commands ...string) []ralph.GateSpec {
-	var list []ralph.GateSpec
+func specs(commands ...string) []ralph.CheckSpec {
+	var list []ralph.CheckSpec
 	for _, c := range commands {
-		list = append(list, ralph.GateSpec{Name: c, Command: c})
+		list = append(list, ralph.CheckSpec{Name: c, Command: c})
 	}
 	return list
 }
@@ -38,7 +38,7 @@ func TestAllPassInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, err := runner(0).Run(t.Context(), dir, append(specs(`echo "one $WHO" >>log; pwd`, `echo two >>log`), ralph.GateSpec{Command: "true"}))
+	results, err := runner(0).Run(t.Context(), dir, append(specs(`echo "one $WHO" >>log; pwd`, `echo two >>log`), ralph.CheckSpec{Command: "true"}))
 	if err != nil || len(results) != 3 {
 		t.Fatalf("%+v, %v", results, err)
 	}
@@ -78,20 +78,20 @@ func TestFirstFailureStops(t *testing.T) {
 func TestHowAGateEnds(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
-		gate ralph.GateSpec
+		gate ralph.CheckSpec
 		exit int
 		why  string
 		text string
 	}{
-		"missing command": {ralph.GateSpec{Command: "no-such-linter ."}, 127, "", "no-such-linter"},
-		"over time":       {ralph.GateSpec{Command: "echo begun; sleep 300", Timeout: 5 * time.Second}, -1, "timed out after 5s: it did not end", "begun"},
-		"ignores TERM":    {ralph.GateSpec{Command: `trap "" TERM; echo begun; sleep 300; sleep 300`, Timeout: 5 * time.Second}, -1, "timed out after 5s: it did not end", "begun"},
-		"killed":          {ralph.GateSpec{Command: "kill -9 $$"}, -1, "ended by SIGKILL", ""},
-		"exits 0 on TERM": {ralph.GateSpec{Command: `trap "exit 0" TERM; sleep 300 & wait`, Timeout: 500 * time.Millisecond}, -1, "timed out after 500ms: it did not end", ""},
+		"missing command": {ralph.CheckSpec{Command: "no-such-linter ."}, 127, "", "no-such-linter"},
+		"over time":       {ralph.CheckSpec{Command: "echo begun; sleep 300", Timeout: 5 * time.Second}, -1, "timed out after 5s: it did not end", "begun"},
+		"ignores TERM":    {ralph.CheckSpec{Command: `trap "" TERM; echo begun; sleep 300; sleep 300`, Timeout: 5 * time.Second}, -1, "timed out after 5s: it did not end", "begun"},
+		"killed":          {ralph.CheckSpec{Command: "kill -9 $$"}, -1, "ended by SIGKILL", ""},
+		"exits 0 on TERM": {ralph.CheckSpec{Command: `trap "exit 0" TERM; sleep 300 & wait`, Timeout: 500 * time.Millisecond}, -1, "timed out after 500ms: it did not end", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			results, err := runner(0).Run(t.Context(), t.TempDir(), []ralph.GateSpec{x.gate})
+			results, err := runner(0).Run(t.Context(), t.TempDir(), []ralph.CheckSpec{x.gate})
 			if err != nil || len(results) != 1 {
 				t.Fatalf("%+v, %v", results, err)
 			}

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// kept is a writer that keeps the head and the tail of a stream, half of limit
+// headTail is a writer that keeps the head and the tail of a stream, half of limit
 // each: compilers say first what is wrong, test programs last.
-type kept struct {
+type headTail struct {
 	head  []byte
 	tail  []byte // a ring once it is full
 	next  int    // where the ring goes on
@@ -17,10 +17,10 @@ type kept struct {
 	total int64
 }
 
-func newKept(limit int64) *kept { return &kept{half: int(max(1, limit/2))} }
+func newKept(limit int64) *headTail { return &headTail{half: int(max(1, limit/2))} }
 
 // Write takes everything. It grows with what comes and never past its limit.
-func (k *kept) Write(p []byte) (int, error) {
+func (k *headTail) Write(p []byte) (int, error) {
 	k.total += int64(len(p))
 	n := len(p)
 	if room := k.half - len(k.head); room > 0 {
@@ -46,7 +46,7 @@ func (k *kept) Write(p []byte) (int, error) {
 // text returns at most budget bytes of the stream, head and tail cut at line
 // borders with a line between them that says how much is missing, and how many
 // bytes those are.
-func (k *kept) text(budget int64) (string, int64) {
+func (k *headTail) text(budget int64) (string, int64) {
 	tail := append(bytes.Clone(k.tail[k.next:]), k.tail[:k.next]...)
 	if k.total <= budget && k.total == int64(len(k.head)+len(tail)) {
 		return string(k.head) + string(tail), 0
@@ -95,12 +95,12 @@ func tailLines(b []byte) []byte {
 // render joins both streams, marked, stderr first. Each may have half
 // of limit, and what the other one leaves. Invalid UTF-8 is replaced, so that
 // the journal stays text. cut is how many bytes are missing.
-func render(stderr, stdout *kept, limit int64) (text string, cut int64) {
+func render(stderr, stdout *headTail, limit int64) (text string, cut int64) {
 	forErr := min(stderr.total, max(limit/2, limit-stdout.total))
 	var b strings.Builder
 	for _, s := range []struct {
 		name   string
-		stream *kept
+		stream *headTail
 		budget int64
 	}{{"stderr", stderr, forErr}, {"stdout", stdout, limit - forErr}} {
 		if s.stream.total == 0 {

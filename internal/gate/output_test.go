@@ -16,7 +16,7 @@ func TestRenderKeepsItsPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.Int64Range(1, 300).Draw(t, "limit")
 		piece := rapid.OneOf(rapid.StringN(0, 40, 120), rapid.SampledFrom([]string{"\n", "a\n", "äöü\n", "\xff\xfe", "€€€€"}))
-		stream := func(name string) (*kept, string) {
+		stream := func(name string) (*headTail, string) {
 			k, all := newKept(limit), ""
 			for _, p := range rapid.SliceOfN(piece, 0, 12).Draw(t, name) {
 				if n, err := k.Write([]byte(p)); n != len(p) || err != nil {
@@ -40,7 +40,7 @@ func TestRenderKeepsItsPromises(t *testing.T) {
 			t.Fatalf("kept %d of %d, limit %d", left, total, limit)
 		}
 		for _, s := range []struct {
-			k   *kept
+			k   *headTail
 			all string
 		}{{stderr, e}, {stdout, o}} {
 			part, missing := s.k.text(limit / 2)

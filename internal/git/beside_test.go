@@ -17,7 +17,7 @@ import (
 
 // beside is a checkout in which ralph and a person work at the same time.
 type beside struct {
-	*box
+	*testRepo
 	rt     *rapid.T
 	s      ralph.State
 	agents Agents            // what the hooks would have told
@@ -48,7 +48,7 @@ func TestNobodysCommitsAreTouched(t *testing.T) {
 			rt.Fatal(err)
 		}
 		defer os.RemoveAll(place)
-		b := &beside{rt: rt, loose: map[string]string{}, box: &box{t: t, p: origin.p, dir: filepath.Join(place, "work tree"), env: origin.env}}
+		b := &beside{rt: rt, loose: map[string]string{}, testRepo: &testRepo{t: t, p: origin.p, dir: filepath.Join(place, "work tree"), env: origin.env}}
 		b.repo = b.open(b.dir)
 		b.prepare()
 		for range rapid.IntRange(2, 9).Draw(rt, "steps") {
@@ -173,7 +173,7 @@ func (b *beside) person() {
 		}
 	case "publish":
 		b.n++
-		there := &box{t: b.t, p: b.p, dir: filepath.Join(filepath.Dir(b.dir), "colleague"), env: b.env}
+		there := &testRepo{t: b.t, p: b.p, dir: filepath.Join(filepath.Dir(b.dir), "colleague"), env: b.env}
 		there.write(fmt.Sprintf("c-%d.txt", b.n), "colleague\n")
 		_, _ = there.try("add", "-A")
 		_, _ = there.try("commit", "-q", "-m", "published")

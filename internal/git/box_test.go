@@ -13,8 +13,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
-// box is a repository in a folder of its own with one commit of a few files.
-type box struct {
+// testRepo is a repository in a folder of its own with one commit of a few files.
+type testRepo struct {
 	t    testing.TB
 	p    *proc.Runner
 	dir  string
@@ -33,10 +33,10 @@ func testEnv(home string) []string {
 	}
 }
 
-func newBox(t testing.TB, initArgs ...string) *box {
+func newBox(t testing.TB, initArgs ...string) *testRepo {
 	t.Helper()
 	tmp := t.TempDir()
-	b := &box{t: t, agents: true, p: proc.NewRunner(""), dir: filepath.Join(tmp, "work tree"), env: testEnv(tmp)}
+	b := &testRepo{t: t, agents: true, p: proc.NewRunner(""), dir: filepath.Join(tmp, "work tree"), env: testEnv(tmp)}
 	if err := os.Mkdir(b.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func newBox(t testing.TB, initArgs ...string) *box {
 	return b
 }
 
-func (b *box) open(dir string) *Repo {
+func (b *testRepo) open(dir string) *Repo {
 	b.t.Helper()
 	r, err := Open(b.t.Context(), b.p, dir, b.env)
 	if err != nil {
@@ -60,7 +60,7 @@ func (b *box) open(dir string) *Repo {
 }
 
 // try runs git as a person or an agent would.
-func (b *box) try(args ...string) (string, error) {
+func (b *testRepo) try(args ...string) (string, error) {
 	out, stderr, res, err := b.p.Output(b.t.Context(), proc.Command{Args: append([]string{"git"}, args...), Dir: b.dir, Env: b.env})
 	if err == nil && res.Code != 0 {
 		err = errors.New(string(stderr))
@@ -68,7 +68,7 @@ func (b *box) try(args ...string) (string, error) {
 	return string(out), err
 }
 
-func (b *box) git(args ...string) string {
+func (b *testRepo) git(args ...string) string {
 	b.t.Helper()
 	out, err := b.try(args...)
 	if err != nil {
@@ -77,9 +77,9 @@ func (b *box) git(args ...string) string {
 	return strings.TrimRight(out, "\n")
 }
 
-func (b *box) path(name string) string { return filepath.Join(b.dir, filepath.FromSlash(name)) }
+func (b *testRepo) path(name string) string { return filepath.Join(b.dir, filepath.FromSlash(name)) }
 
-func (b *box) write(name, text string) {
+func (b *testRepo) write(name, text string) {
 	b.t.Helper()
 	if err := os.MkdirAll(filepath.Dir(b.path(name)), 0o755); err != nil {
 		b.t.Fatal(err)
@@ -89,14 +89,14 @@ func (b *box) write(name, text string) {
 	}
 }
 
-func (b *box) remove(name string) {
+func (b *testRepo) remove(name string) {
 	b.t.Helper()
 	if err := os.RemoveAll(b.path(name)); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-func (b *box) read(name string) string {
+func (b *testRepo) read(name string) string {
 	text, err := os.ReadFile(b.path(name))
 	if err != nil {
 		return "<" + err.Error() + ">"
@@ -104,28 +104,28 @@ func (b *box) read(name string) string {
 	return string(text)
 }
 
-func (b *box) want(name, text string) {
+func (b *testRepo) want(name, text string) {
 	b.t.Helper()
 	if got := b.read(name); got != text {
 		b.t.Errorf("%s is %q, want %q", name, got, text)
 	}
 }
 
-func (b *box) equal(what, got, want string) {
+func (b *testRepo) equal(what, got, want string) {
 	b.t.Helper()
 	if got != want {
 		b.t.Errorf("%s:\n got %q\nwant %q", what, got, want)
 	}
 }
 
-func (b *box) must(err error) {
+func (b *testRepo) must(err error) {
 	b.t.Helper()
 	if err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-func (b *box) refused(err error, words string) {
+func (b *testRepo) refused(err error, words string) {
 	b.t.Helper()
 	if refusal, ok := errors.AsType[*ralph.Refusal](err); !ok || !errors.Is(err, ralph.ErrUsage) || refusal.Hint == "" {
 		b.t.Fatalf("error is %T %v, want a *ralph.Refusal with a hint", err, err)
@@ -135,11 +135,11 @@ func (b *box) refused(err error, words string) {
 	}
 }
 
-func (b *box) head() string { return b.git("rev-parse", "HEAD") }
+func (b *testRepo) head() string { return b.git("rev-parse", "HEAD") }
 
-func (b *box) status() string { return b.git("status", "--porcelain", "--untracked-files=all") }
+func (b *testRepo) status() string { return b.git("status", "--porcelain", "--untracked-files=all") }
 
-func (b *box) hook(name, script string) {
+func (b *testRepo) hook(name, script string) {
 	b.t.Helper()
 	path := filepath.Join(b.repo.gitDir, "hooks", name)
 	b.must(os.MkdirAll(filepath.Dir(path), 0o755))
@@ -147,7 +147,7 @@ func (b *box) hook(name, script string) {
 }
 
 // files returns the work tree: path to mode, kind and content.
-func (b *box) files() map[string]string {
+func (b *testRepo) files() map[string]string {
 	b.t.Helper()
 	list := map[string]string{}
 	err := filepath.WalkDir(b.dir, func(path string, d fs.DirEntry, err error) error {
@@ -184,7 +184,7 @@ func (b *box) files() map[string]string {
 	return list
 }
 
-func (b *box) commit(key string, change func(*CommitInput)) (Commit, error) {
+func (b *testRepo) commit(key string, change func(*CommitInput)) (Commit, error) {
 	in := CommitInput{
 		Base: b.head(), Trailer: "Ralph-Receipt", Key: key, Squash: true,
 		Message: "ralph: complete x\n\nSpec: ralph/specs/x.md\n\nRalph-Receipt: " + key + "\n",
@@ -199,7 +199,7 @@ func (b *box) commit(key string, change func(*CommitInput)) (Commit, error) {
 }
 
 // allAgents says of everything since base that agents did it.
-func (b *box) allAgents(base string) Agents {
+func (b *testRepo) allAgents(base string) Agents {
 	var a Agents
 	h, err := b.repo.Head(b.t.Context())
 	if err != nil || len(base) != len(h.Commit) {
@@ -221,14 +221,14 @@ func (b *box) allAgents(base string) Agents {
 	return a
 }
 
-func (b *box) mustCommit(key string, change func(*CommitInput)) Commit {
+func (b *testRepo) mustCommit(key string, change func(*CommitInput)) Commit {
 	b.t.Helper()
 	c, err := b.commit(key, change)
 	b.must(err)
 	return c
 }
 
-func (b *box) snapshot() string {
+func (b *testRepo) snapshot() string {
 	b.t.Helper()
 	tree, err := b.repo.Snapshot(b.t.Context())
 	b.must(err)
@@ -236,7 +236,7 @@ func (b *box) snapshot() string {
 }
 
 // spawns counts the git processes that do starts.
-func (b *box) spawns(do func()) int {
+func (b *testRepo) spawns(do func()) int {
 	b.t.Helper()
 	log := filepath.Join(b.t.TempDir(), "trace")
 	env := b.repo.env

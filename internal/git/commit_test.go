@@ -45,21 +45,21 @@ func TestCommitOfNothing(t *testing.T) {
 // tracked or not, ralph's own files are in no commit, and stay byte for byte.
 func TestCommitLeavesOwnFilesAlone(t *testing.T) {
 	t.Parallel()
-	for name, prepare := range map[string]func(*box){
-		"untracked": func(*box) {},
-		"tracked":   func(b *box) { b.git("add", "-f", "-A"); b.git("commit", "-q", "-m", "own") },
-		"staged":    func(b *box) { b.git("add", "-f", "-A") },
-		"staged after Begin": func(b *box) {
+	for name, prepare := range map[string]func(*testRepo){
+		"untracked": func(*testRepo) {},
+		"tracked":   func(b *testRepo) { b.git("add", "-f", "-A"); b.git("commit", "-q", "-m", "own") },
+		"staged":    func(b *testRepo) { b.git("add", "-f", "-A") },
+		"staged after Begin": func(b *testRepo) {
 			b.must(b.repo.Begin(b.t.Context()))
 			b.git("add", "-f", "-A")
 		},
-		"taken by a hook": func(b *box) { b.hook("pre-commit", "git add -A -f") },
-		"tracked, taken by a hook": func(b *box) {
+		"taken by a hook": func(b *testRepo) { b.hook("pre-commit", "git add -A -f") },
+		"tracked, taken by a hook": func(b *testRepo) {
 			b.git("add", "-f", "ralph/inbox.jsonl")
 			b.git("commit", "-q", "-m", "own")
 			b.hook("pre-commit", "git add -A -f")
 		},
-		"tracked, untracking staged": func(b *box) {
+		"tracked, untracking staged": func(b *testRepo) {
 			b.git("add", "-f", "-A")
 			b.git("commit", "-q", "-m", "own")
 			b.git("rm", "-q", "--cached", "ralph/inbox.jsonl", "ralph/plan.jsonl")
@@ -371,7 +371,7 @@ func TestCommitFilesThatBecomeFolders(t *testing.T) {
 	b.equal("status", b.status(), "")
 }
 
-func manyFiles(b *testing.B) *box {
+func manyFiles(b *testing.B) *testRepo {
 	x := newBox(b)
 	for i := range 100 {
 		x.write("src/"+strings.Repeat("f", i+1), strings.Repeat("text\n", i))

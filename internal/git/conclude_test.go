@@ -7,7 +7,7 @@ import (
 
 // halfMerged is a worktree in which main is being merged into a task's branch, with
 // a conflict in a.txt.
-func halfMerged(t *testing.T) (b *box, tree *Repo, theirs string) {
+func halfMerged(t *testing.T) (b *testRepo, tree *Repo, theirs string) {
 	t.Helper()
 	b = newBox(t)
 	dir := b.path("ralph/.worktrees/1")

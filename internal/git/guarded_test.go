@@ -50,7 +50,7 @@ func attacks() map[string]string {
 
 // plant puts evil.sh and a victim beside the repository, and runs an attack in a work tree.
 // held says afterwards whether anything of it came true.
-func plant(t *testing.T, b *box, dir, script string) (held func()) {
+func plant(t *testing.T, b *testRepo, dir, script string) (held func()) {
 	t.Helper()
 	temp := t.TempDir()
 	evil, canary, victim := filepath.Join(temp, "evil.sh"), filepath.Join(t.TempDir(), "ran"), filepath.Join(t.TempDir(), "victim")
@@ -103,7 +103,7 @@ func TestAgentsDoNotChooseWhatGitRuns(t *testing.T) {
 }
 
 // everything is what an engine does with a worktree after a turn. Each may refuse.
-func everything(w *box, tree *Repo, b *box, dir string) {
+func everything(w *testRepo, tree *Repo, b *testRepo, dir string) {
 	ctx := b.t.Context()
 	w.repo = tree
 	before := b.repo

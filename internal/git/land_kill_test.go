@@ -14,7 +14,7 @@ import (
 
 // bring makes one path of the work tree that of a commit, as a git on its way
 // would have done.
-func (b *box) bring(commit, name string) {
+func (b *testRepo) bring(commit, name string) {
 	b.t.Helper()
 	info := b.git("ls-tree", commit, "--", name)
 	full := b.path(name)
@@ -46,31 +46,31 @@ func landNames() []string {
 // begun or gone, the index new, the branch new, locks left over.
 func TestLandAfterAKill(t *testing.T) {
 	t.Parallel()
-	indexTo := func(b *box, commit string) { b.git("read-tree", commit) }
-	files := func(n int) func(*box, LandInput) {
-		return func(b *box, in LandInput) {
+	indexTo := func(b *testRepo, commit string) { b.git("read-tree", commit) }
+	files := func(n int) func(*testRepo, LandInput) {
+		return func(b *testRepo, in LandInput) {
 			for _, name := range landNames()[:n] {
 				b.bring(in.To, name)
 			}
 		}
 	}
-	mark := func(b *box, in LandInput) {
+	mark := func(b *testRepo, in LandInput) {
 		b.write(".git/"+landIndex, "half")
 		b.write(".git/"+landIndex+".lock", "half")
 		b.write(".git/"+landMarker, markerHead+in.From+" "+in.To+"\n")
 		b.must(os.Link(b.path(".git/"+landMarker), b.path(".git/index.lock")))
 	}
-	then := func(steps ...func(*box, LandInput)) func(*box, LandInput) {
-		return func(b *box, in LandInput) {
+	then := func(steps ...func(*testRepo, LandInput)) func(*testRepo, LandInput) {
+		return func(b *testRepo, in LandInput) {
 			for _, s := range steps {
 				s(b, in)
 			}
 		}
 	}
 	all := files(len(landNames()))
-	index := func(b *box, in LandInput) { indexTo(b, in.To) }
-	ref := func(b *box, in LandInput) { b.git("update-ref", "refs/heads/main", in.To) }
-	cases := map[string]func(*box, LandInput){
+	index := func(b *testRepo, in LandInput) { indexTo(b, in.To) }
+	ref := func(b *testRepo, in LandInput) { b.git("update-ref", "refs/heads/main", in.To) }
+	cases := map[string]func(*testRepo, LandInput){
 		"lock taken":                     mark,
 		"files new":                      all,
 		"files new, locked":              then(all, mark),
@@ -79,11 +79,11 @@ func TestLandAfterAKill(t *testing.T) {
 		"files and branch new, locked":   then(all, ref, mark),
 		"all new, locked":                then(all, index, ref, mark),
 		"index new alone":                index,
-		"a file begun":                   then(files(5), mark, func(b *box, _ LandInput) { b.write("a.txt", "lan") }),
-		"a file emptied":                 then(files(5), mark, func(b *box, _ LandInput) { b.write("deep/er/new.txt", "") }),
-		"a file gone, not written again": then(files(3), mark, func(b *box, _ LandInput) { b.remove("a.txt") }),
-		"a folder without its file":      then(files(3), mark, func(b *box, _ LandInput) { b.must(os.MkdirAll(b.path("file"), 0o755)) }),
-		"an older landing, locked":       func(b *box, in LandInput) { b.write(".git/index.lock", markerHead+in.To+" "+in.From+"\n") },
+		"a file begun":                   then(files(5), mark, func(b *testRepo, _ LandInput) { b.write("a.txt", "lan") }),
+		"a file emptied":                 then(files(5), mark, func(b *testRepo, _ LandInput) { b.write("deep/er/new.txt", "") }),
+		"a file gone, not written again": then(files(3), mark, func(b *testRepo, _ LandInput) { b.remove("a.txt") }),
+		"a folder without its file":      then(files(3), mark, func(b *testRepo, _ LandInput) { b.must(os.MkdirAll(b.path("file"), 0o755)) }),
+		"an older landing, locked":       func(b *testRepo, in LandInput) { b.write(".git/index.lock", markerHead+in.To+" "+in.From+"\n") },
 	}
 	for n := range landNames() {
 		cases[fmt.Sprintf("%d files new", n+1)] = files(n + 1)
@@ -140,7 +140,7 @@ func TestLandKilledForReal(t *testing.T) {
 	t.Parallel()
 	b, in := landBox(t)
 	b.write(".git/info/exclude", "ralph/\nbuild/\n")
-	in.To = b.branch("ralph/many", in.To, func(w *box) {
+	in.To = b.branch("ralph/many", in.To, func(w *testRepo) {
 		for i := range 300 {
 			w.write(fmt.Sprintf("many/%d/%d.txt", i%10, i), strings.Repeat(fmt.Sprintln(i), 500))
 		}

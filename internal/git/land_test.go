@@ -12,7 +12,7 @@ import (
 
 // landBox has a person's checkout on main and a commit to land there, which
 // changes, adds, deletes and replaces files.
-func landBox(t testing.TB, initArgs ...string) (*box, LandInput) {
+func landBox(t testing.TB, initArgs ...string) (*testRepo, LandInput) {
 	t.Helper()
 	b := newBox(t, initArgs...)
 	b.write("kept.txt", "kept\n")
@@ -23,7 +23,7 @@ func landBox(t testing.TB, initArgs ...string) (*box, LandInput) {
 	b.git("add", "-A")
 	b.git("commit", "-q", "-m", "base")
 	in := LandInput{Branch: "main", From: b.head()}
-	in.To = b.branch("ralph/merged-1", in.From, func(w *box) {
+	in.To = b.branch("ralph/merged-1", in.From, func(w *testRepo) {
 		w.write("a.txt", "landed\n")
 		w.write("dir/new ü.txt", "new\n")
 		w.write("deep/er/new.txt", "new\n")
@@ -39,7 +39,7 @@ func landBox(t testing.TB, initArgs ...string) (*box, LandInput) {
 	return b, in
 }
 
-func (b *box) land(in LandInput) Landed {
+func (b *testRepo) land(in LandInput) Landed {
 	b.t.Helper()
 	out, err := b.repo.Land(b.t.Context(), in)
 	b.must(err)
@@ -47,7 +47,7 @@ func (b *box) land(in LandInput) Landed {
 }
 
 // landed checks that the checkout is at a commit in every respect.
-func (b *box) landed(in LandInput) {
+func (b *testRepo) landed(in LandInput) {
 	b.t.Helper()
 	b.equal("HEAD", b.head(), in.To)
 	b.equal("status", b.git("status", "--porcelain"), "")
@@ -119,7 +119,7 @@ func TestLandInAnotherCheckout(t *testing.T) {
 	b.git("switch", "-q", "-c", "elsewhere")
 	dir := filepath.Join(t.TempDir(), "linked")
 	b.git("worktree", "add", "-q", dir, "main")
-	w := &box{t: t, p: b.p, dir: dir, env: b.env, repo: b.repo}
+	w := &testRepo{t: t, p: b.p, dir: dir, env: b.env, repo: b.repo}
 	if out := w.land(in); out.How != LandedForward {
 		t.Errorf("%+v", out)
 	}
@@ -149,7 +149,7 @@ func TestLandInABareRepository(t *testing.T) {
 	bare := filepath.Join(t.TempDir(), "x.git")
 	b.git("clone", "-q", "--bare", b.dir, bare)
 	dir := filepath.Join(t.TempDir(), "linked")
-	c := &box{t: t, p: b.p, dir: bare, env: b.env}
+	c := &testRepo{t: t, p: b.p, dir: bare, env: b.env}
 	c.git("worktree", "add", "-q", "-b", "side", dir, in.From)
 	c.repo = c.open(dir)
 	if out := c.land(in); out.How != LandedBranch {
@@ -178,7 +178,7 @@ func TestLandOnADetachedHead(t *testing.T) {
 func TestLandLeavesADirtyCheckoutAlone(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		change func(*box)
+		change func(*testRepo)
 		dirty  string
 	}{
 		"changed, elsewhere":        {write("kept.txt", "mine\n"), "kept.txt"},
@@ -197,7 +197,7 @@ func TestLandLeavesADirtyCheckoutAlone(t *testing.T) {
 		"untracked within a folder": {write("turns/mine", "mine\n"), "turns/mine"},
 		"assumed unchanged":         {both(hide("a.txt", "--assume-unchanged"), write("a.txt", "mine\n")), "a.txt"},
 		"skipped in the work tree":  {both(hide("a.txt", "--skip-worktree"), write("a.txt", "mine\n")), "a.txt"},
-		"conflict": {func(b *box) {
+		"conflict": {func(b *testRepo) {
 			b.write("a.txt", "mine\n")
 			b.git("stash", "-q")
 			b.write("a.txt", "other\n")
@@ -228,9 +228,9 @@ func TestLandLeavesADirtyCheckoutAlone(t *testing.T) {
 func TestLandBesideChangedSettings(t *testing.T) {
 	t.Parallel()
 	const config = "ralph/config.yaml"
-	stage := func(b *box) { b.git("add", "-f", config) }
+	stage := func(b *testRepo) { b.git("add", "-f", config) }
 	for name, tt := range map[string]struct {
-		change func(*box)
+		change func(*testRepo)
 		status string // of the settings, before and after
 	}{
 		"changed":          {write(config, "mine\n"), " M " + config},
@@ -283,49 +283,49 @@ func TestLandBesideChangedSettings(t *testing.T) {
 	b.want(config, "mine\n")
 }
 
-func add(name string) func(*box) { return func(b *box) { b.git("add", name) } }
+func add(name string) func(*testRepo) { return func(b *testRepo) { b.git("add", name) } }
 
-func hide(name, flag string) func(*box) {
-	return func(b *box) { b.git("update-index", flag, name) }
+func hide(name, flag string) func(*testRepo) {
+	return func(b *testRepo) { b.git("update-index", flag, name) }
 }
 
-func exclude(pattern string) func(*box) {
-	return func(b *box) { b.write(".git/info/exclude", b.read(".git/info/exclude")+pattern+"\n") }
+func exclude(pattern string) func(*testRepo) {
+	return func(b *testRepo) { b.write(".git/info/exclude", b.read(".git/info/exclude")+pattern+"\n") }
 }
 
 // What is no change of the person's does not keep work from landing.
 func TestLandInAnOddCheckout(t *testing.T) {
 	t.Parallel()
-	for name, prepare := range map[string]func(*box){
-		"own files tracked and changed": func(b *box) {
+	for name, prepare := range map[string]func(*testRepo){
+		"own files tracked and changed": func(b *testRepo) {
 			b.git("add", "-f", "ralph/inbox.jsonl")
 			b.write("ralph/inbox.jsonl", "more\n")
 		},
-		"sparse checkout": func(b *box) { b.git("sparse-checkout", "set", "--no-cone", "/*", "!/deep/", "!/kept.txt") },
-		"sparse index":    func(b *box) { b.git("sparse-checkout", "set", "--cone", "--sparse-index", "dir") },
-		"split index":     func(b *box) { b.git("update-index", "--split-index") },
-		"index version 4": func(b *box) { b.git("update-index", "--index-version", "4") },
-		"assumed unchanged": func(b *box) {
+		"sparse checkout": func(b *testRepo) { b.git("sparse-checkout", "set", "--no-cone", "/*", "!/deep/", "!/kept.txt") },
+		"sparse index":    func(b *testRepo) { b.git("sparse-checkout", "set", "--cone", "--sparse-index", "dir") },
+		"split index":     func(b *testRepo) { b.git("update-index", "--split-index") },
+		"index version 4": func(b *testRepo) { b.git("update-index", "--index-version", "4") },
+		"assumed unchanged": func(b *testRepo) {
 			b.git("update-index", "--assume-unchanged", "kept.txt", "a.txt")
 		},
-		"settings for merges": func(b *box) {
+		"settings for merges": func(b *testRepo) {
 			b.git("config", "merge.ff", "false")
 			b.git("config", "branch.main.mergeOptions", "--squash")
 			b.git("config", "merge.verifySignatures", "true")
 			b.git("config", "status.showUntrackedFiles", "all")
 		},
-		"hooks that fail": func(b *box) {
+		"hooks that fail": func(b *testRepo) {
 			for _, hook := range []string{"post-merge", "post-checkout", "pre-commit", "pre-merge-commit"} {
 				b.hook(hook, "exit 1")
 			}
 		},
-		"endings of lines": func(b *box) {
+		"endings of lines": func(b *testRepo) {
 			b.git("config", "core.autocrlf", "true")
 			b.remove("kept.txt")
 			b.git("checkout", "kept.txt")
 		},
-		"modes that do not tell": func(b *box) { b.git("config", "core.fileMode", "false") },
-		"packed":                 func(b *box) { b.git("gc", "-q"); b.git("pack-refs", "--all") },
+		"modes that do not tell": func(b *testRepo) { b.git("config", "core.fileMode", "false") },
+		"packed":                 func(b *testRepo) { b.git("gc", "-q"); b.git("pack-refs", "--all") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -367,7 +367,7 @@ func TestLandOfASubmodule(t *testing.T) {
 	b.equal("status", b.git("status", "--porcelain"), " M sub")
 	next := in
 	next.From = in.To
-	next.To = b.branch("ralph/next", in.To, func(w *box) { w.write("kept.txt", "next") })
+	next.To = b.branch("ralph/next", in.To, func(w *testRepo) { w.write("kept.txt", "next") })
 	if out := b.land(next); out.How != LandedForward {
 		t.Errorf("with a submodule elsewhere: %+v", out)
 	}
@@ -379,7 +379,7 @@ func TestLandOfASubmodule(t *testing.T) {
 
 func TestLandWaitsForThePerson(t *testing.T) {
 	t.Parallel()
-	conflict := func(b *box, in LandInput, how string) {
+	conflict := func(b *testRepo, in LandInput, how string) {
 		b.git("switch", "-q", "-c", "mine", in.From)
 		b.write("kept.txt", "mine\n")
 		b.git("commit", "-q", "-a", "-m", "mine")
@@ -389,13 +389,19 @@ func TestLandWaitsForThePerson(t *testing.T) {
 		b.try(how, "mine")
 	}
 	for name, tt := range map[string]struct {
-		prepare func(*box, LandInput)
+		prepare func(*testRepo, LandInput)
 		words   string
 	}{
-		"a merge":     {func(b *box, in LandInput) { conflict(b, in, "merge"); b.git("update-ref", "refs/heads/main", in.From) }, "merge"},
-		"a rebase":    {func(b *box, in LandInput) { conflict(b, in, "rebase"); b.git("update-ref", "refs/heads/main", in.From) }, "rebase of main"},
-		"a lock":      {func(b *box, _ LandInput) { b.write(".git/index.lock", "") }, "index.lock"},
-		"another one": {func(b *box, _ LandInput) { b.git("worktree", "add", "-q", "-f", "../twice", "main") }, "twice"},
+		"a merge": {func(b *testRepo, in LandInput) {
+			conflict(b, in, "merge")
+			b.git("update-ref", "refs/heads/main", in.From)
+		}, "merge"},
+		"a rebase": {func(b *testRepo, in LandInput) {
+			conflict(b, in, "rebase")
+			b.git("update-ref", "refs/heads/main", in.From)
+		}, "rebase of main"},
+		"a lock":      {func(b *testRepo, _ LandInput) { b.write(".git/index.lock", "") }, "index.lock"},
+		"another one": {func(b *testRepo, _ LandInput) { b.git("worktree", "add", "-q", "-f", "../twice", "main") }, "twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,7 +9,7 @@ import (
 // settings say so, and not before.
 func TestMaintain(t *testing.T) {
 	t.Parallel()
-	packs := func(b *box) int {
+	packs := func(b *testRepo) int {
 		found, err := filepath.Glob(filepath.Join(b.dir, ".git/objects/pack/*.pack"))
 		if err != nil {
 			t.Fatal(err)

@@ -12,49 +12,49 @@ import (
 
 // conflictCase is a conflict of one kind, and what has to be shown of it.
 type conflictCase struct {
-	base, ours, theirs func(*box)
+	base, ours, theirs func(*testRepo)
 	path, kind         string
 	shows              []string
 }
 
-func write(name, text string) func(*box) { return func(b *box) { b.write(name, text) } }
+func write(name, text string) func(*testRepo) { return func(b *testRepo) { b.write(name, text) } }
 
-func linkTo(name, target string) func(*box) {
-	return func(b *box) {
+func linkTo(name, target string) func(*testRepo) {
+	return func(b *testRepo) {
 		b.remove(name)
 		b.must(os.Symlink(target, b.path(name)))
 	}
 }
 
-func both(steps ...func(*box)) func(*box) {
-	return func(b *box) {
+func both(steps ...func(*testRepo)) func(*testRepo) {
+	return func(b *testRepo) {
 		for _, s := range steps {
 			s(b)
 		}
 	}
 }
 
-func remove(name string) func(*box) { return func(b *box) { b.remove(name) } }
+func remove(name string) func(*testRepo) { return func(b *testRepo) { b.remove(name) } }
 
-func rename(from, to string) func(*box) {
-	return func(b *box) {
+func rename(from, to string) func(*testRepo) {
+	return func(b *testRepo) {
 		b.write(to, "")
 		b.must(os.Rename(b.path(from), b.path(to)))
 	}
 }
 
-func executable(name string) func(*box) {
-	return func(b *box) { b.must(os.Chmod(b.path(name), 0o755)) }
+func executable(name string) func(*testRepo) {
+	return func(b *testRepo) { b.must(os.Chmod(b.path(name), 0o755)) }
 }
 
-func submodule(name, digit string) func(*box) {
-	return func(b *box) {
+func submodule(name, digit string) func(*testRepo) {
+	return func(b *testRepo) {
 		b.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat(digit, 40)+","+name)
 		b.must(os.MkdirAll(b.path(name), 0o755))
 	}
 }
 
-func nothing(*box) {}
+func nothing(*testRepo) {}
 
 func conflictCases() map[string]conflictCase {
 	long := strings.Repeat("line\n", 20)
@@ -98,7 +98,7 @@ func conflictCases() map[string]conflictCase {
 }
 
 // commitAs is branch for what needs no `add -A`: submodules that are not there.
-func (b *box) commitAs(name, at string, change func(*box)) string {
+func (b *testRepo) commitAs(name, at string, change func(*testRepo)) string {
 	b.t.Helper()
 	w := b.linked(name, at)
 	change(w)
@@ -229,11 +229,11 @@ func TestMergeIsGitsMerge(t *testing.T) {
 		b.git("commit", "-q", "-a", "-m", "lines")
 		base := b.head()
 		b.must(b.repo.MakeBranch(t.Context(), integration, base))
-		clone := &box{t: t, p: b.p, dir: fmt.Sprintf("%s/clone%d", dirs, n), env: b.env}
+		clone := &testRepo{t: t, p: b.p, dir: fmt.Sprintf("%s/clone%d", dirs, n), env: b.env}
 		b.git("clone", "-q", b.dir, clone.dir)
 		before := b.all()
 		for i := range rapid.IntRange(2, 4).Draw(rt, "branches") {
-			tip := b.branch(fmt.Sprintf("ralph/t-%d", i), base, func(w *box) {
+			tip := b.branch(fmt.Sprintf("ralph/t-%d", i), base, func(w *testRepo) {
 				for range rapid.IntRange(1, 3).Draw(rt, "edits") {
 					randomEdit(rt, w, names)
 				}
@@ -259,7 +259,7 @@ func TestMergeIsGitsMerge(t *testing.T) {
 	})
 }
 
-func randomEdit(rt *rapid.T, w *box, names []string) {
+func randomEdit(rt *rapid.T, w *testRepo, names []string) {
 	name := rapid.SampledFrom(names).Draw(rt, "name")
 	if info, err := os.Lstat(w.path(name)); err == nil && info.IsDir() {
 		w.remove(name)

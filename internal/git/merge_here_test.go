@@ -9,7 +9,7 @@ import (
 
 // hereBox is a worktree with a task's branch checked out, and the integration
 // branch that it has to take in.
-func hereBox(t *testing.T, base, ours, theirs func(*box)) (w *box, commit string) {
+func hereBox(t *testing.T, base, ours, theirs func(*testRepo)) (w *testRepo, commit string) {
 	t.Helper()
 	b := newBox(t)
 	at := b.branch("base", b.head(), base)
@@ -21,7 +21,7 @@ func hereBox(t *testing.T, base, ours, theirs func(*box)) (w *box, commit string
 	return w, commit
 }
 
-func (b *box) mergeHere(commit string) []string {
+func (b *testRepo) mergeHere(commit string) []string {
 	b.t.Helper()
 	files, err := b.repo.MergeHere(b.t.Context(), commit, "ralph: take in\n\nRalph-Task: t-1\n")
 	b.must(err)
@@ -32,7 +32,7 @@ func (b *box) mergeHere(commit string) []string {
 	return paths
 }
 
-func (b *box) unresolved() []string {
+func (b *testRepo) unresolved() []string {
 	b.t.Helper()
 	paths, err := b.repo.Unresolved(b.t.Context())
 	b.must(err)

@@ -7,37 +7,37 @@ import (
 
 // rewrittenBox has work of a task landed on main, on top of a person's commit, and more
 // work merged that has not landed.
-func rewrittenBox(t *testing.T) (b *box, landed string) {
+func rewrittenBox(t *testing.T) (b *testRepo, landed string) {
 	t.Helper()
 	b = newBox(t)
 	b.write("p.txt", "one\n")
 	b.write("secret.txt", "a key\n")
 	b.add("person")
 	b.must(b.repo.MakeBranch(t.Context(), integration, b.head()))
-	task := b.branch("ralph/t-1", integration, func(w *box) { w.work("t-1") })
+	task := b.branch("ralph/t-1", integration, func(w *testRepo) { w.work("t-1") })
 	b.merge(task)
 	landed = b.git("rev-parse", integration)
 	b.git("merge", "-q", "--ff-only", landed)
-	b.merge(b.branch("ralph/t-2", integration, func(w *box) { w.work("t-2") }))
+	b.merge(b.branch("ralph/t-2", integration, func(w *testRepo) { w.work("t-2") }))
 	return b, landed
 }
 
 // add commits everything as a person does.
-func (b *box) add(message string) {
+func (b *testRepo) add(message string) {
 	b.t.Helper()
 	b.git("add", "-A")
 	b.git("commit", "-q", "-m", message)
 }
 
 // work is the commit of a task.
-func (b *box) work(task string) {
+func (b *testRepo) work(task string) {
 	b.t.Helper()
 	b.write(task+".txt", "x\n")
 	b.add("ralph: " + task + "\n\nRalph-Receipt: " + task)
 }
 
 // mergeBase merges what main has now, as landing does when main is elsewhere.
-func (b *box) mergeBase(landed string) Merge {
+func (b *testRepo) mergeBase(landed string) Merge {
 	b.t.Helper()
 	in := b.input(b.git("rev-parse", "main"))
 	in.Sides[0].Was = landed
@@ -51,14 +51,14 @@ func (b *box) mergeBase(landed string) Merge {
 // that no answer could settle.
 func TestMergeOfAMainThatWasRewritten(t *testing.T) {
 	t.Parallel()
-	for name, rewrite := range map[string]func(b *box){
-		"amended below": func(b *box) {
+	for name, rewrite := range map[string]func(b *testRepo){
+		"amended below": func(b *testRepo) {
 			b.git("reset", "-q", "--hard", "HEAD~2")
 			b.write("p.txt", "one, mended\n")
 			b.git("commit", "-q", "-a", "--amend", "-m", "person, amended")
 			b.git("cherry-pick", "ralph/t-1~1")
 		},
-		"rebased": func(b *box) {
+		"rebased": func(b *testRepo) {
 			b.write("p.txt", "one\ntwo\n")
 			b.add("person 2")
 			b.git("switch", "-q", "-c", "theirs", "main~4")
@@ -67,13 +67,13 @@ func TestMergeOfAMainThatWasRewritten(t *testing.T) {
 			b.git("switch", "-q", "main")
 			b.git("rebase", "-q", "theirs")
 		},
-		"amended, without a file": func(b *box) {
+		"amended, without a file": func(b *testRepo) {
 			b.git("reset", "-q", "--hard", "HEAD~2")
 			b.git("rm", "-q", "secret.txt")
 			b.git("commit", "-q", "-a", "--amend", "-m", "person, amended")
 			b.git("cherry-pick", "ralph/t-1~1")
 		},
-		"taken back": func(b *box) { b.git("reset", "-q", "--hard", "HEAD~1") },
+		"taken back": func(b *testRepo) { b.git("reset", "-q", "--hard", "HEAD~1") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

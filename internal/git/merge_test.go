@@ -17,7 +17,7 @@ const integration = "ralph/merged-1"
 
 // branch makes a branch at a commit in a worktree of a person's, lets change work
 // in it, commits everything, and returns the tip.
-func (b *box) branch(name, at string, change func(*box)) string {
+func (b *testRepo) branch(name, at string, change func(*testRepo)) string {
 	b.t.Helper()
 	w := b.linked(name, at)
 	change(w)
@@ -29,11 +29,11 @@ func (b *box) branch(name, at string, change func(*box)) string {
 }
 
 // linked adds a worktree with a new branch, outside the box.
-func (b *box) linked(name, at string) *box {
+func (b *testRepo) linked(name, at string) *testRepo {
 	b.t.Helper()
 	dir := filepath.Join(b.t.TempDir(), "tree")
 	b.git("worktree", "add", "-q", "-b", name, dir, at)
-	w := &box{t: b.t, p: b.p, dir: dir, env: b.env}
+	w := &testRepo{t: b.t, p: b.p, dir: dir, env: b.env}
 	w.repo = w.open(dir)
 	return w
 }
@@ -42,7 +42,7 @@ func sideOf(key, commit string) Side {
 	return Side{Commit: commit, Trailer: "Ralph-Task", Key: key, Message: "ralph: merge " + key + "\n\nRalph-Task: " + key + "\n"}
 }
 
-func (b *box) input(tips ...string) MergeInput {
+func (b *testRepo) input(tips ...string) MergeInput {
 	in := MergeInput{Into: b.git("rev-parse", integration), Branch: integration, Free: true}
 	for i, tip := range tips {
 		in.Sides = append(in.Sides, sideOf(fmt.Sprintf("t-%d%.6s", i, tip), tip))
@@ -50,7 +50,7 @@ func (b *box) input(tips ...string) MergeInput {
 	return in
 }
 
-func (b *box) merge(tips ...string) Merge {
+func (b *testRepo) merge(tips ...string) Merge {
 	b.t.Helper()
 	m, err := b.repo.Merge(b.t.Context(), b.input(tips...))
 	b.must(err)
@@ -58,7 +58,7 @@ func (b *box) merge(tips ...string) Merge {
 }
 
 // mergeBox has an integration branch at its first commit.
-func mergeBox(t testing.TB, initArgs ...string) *box {
+func mergeBox(t testing.TB, initArgs ...string) *testRepo {
 	t.Helper()
 	b := newBox(t, initArgs...)
 	b.must(b.repo.MakeBranch(t.Context(), integration, b.head()))
@@ -66,7 +66,7 @@ func mergeBox(t testing.TB, initArgs ...string) *box {
 }
 
 // all is the checkout of a person with the state of its git folder.
-func (b *box) all() map[string]string {
+func (b *testRepo) all() map[string]string {
 	list := b.files()
 	for _, name := range []string{"index", "HEAD", "ORIG_HEAD", "MERGE_HEAD", "ralph-index"} {
 		list[".git/"+name] = b.read(".git/" + name)
@@ -76,7 +76,7 @@ func (b *box) all() map[string]string {
 	return list
 }
 
-func (b *box) untouched(before map[string]string) {
+func (b *testRepo) untouched(before map[string]string) {
 	b.t.Helper()
 	after := b.all()
 	if !maps.Equal(before, after) {
@@ -89,7 +89,7 @@ func (b *box) untouched(before map[string]string) {
 	}
 }
 
-func (b *box) fsck() {
+func (b *testRepo) fsck() {
 	b.t.Helper()
 	if out, err := b.try("fsck", "--full", "--strict", "--no-dangling"); err != nil || strings.Contains(out, "error") {
 		b.t.Errorf("git fsck: %s %v", out, err)
@@ -98,7 +98,7 @@ func (b *box) fsck() {
 
 // starts counts the git processes that do starts, those whose trace ralph reads
 // among them.
-func (b *box) starts(do func()) int {
+func (b *testRepo) starts(do func()) int {
 	b.t.Helper()
 	dir := b.t.TempDir()
 	program, log := b.repo.program, filepath.Join(dir, "log")
@@ -117,8 +117,8 @@ func TestMergeMovesTheIntegrationBranchAlone(t *testing.T) {
 	t.Parallel()
 	b := mergeBox(t)
 	base := b.head()
-	one := b.branch("ralph/t-1", base, func(w *box) { w.write("one.txt", "1") })
-	two := b.branch("ralph/t-2", base, func(w *box) { w.write("two.txt", "2"); w.remove("dir/b.txt") })
+	one := b.branch("ralph/t-1", base, func(w *testRepo) { w.write("one.txt", "1") })
+	two := b.branch("ralph/t-2", base, func(w *testRepo) { w.write("two.txt", "2"); w.remove("dir/b.txt") })
 	b.write("a.txt", "the person's")
 	b.write("untracked.txt", "the person's")
 	b.git("add", "a.txt")
@@ -151,9 +151,9 @@ func TestMergeStartsFewProcesses(t *testing.T) {
 	t.Parallel()
 	b := mergeBox(t)
 	base := b.head()
-	one := b.branch("ralph/t-1", base, func(w *box) { w.write("one.txt", "1"); w.write(progressFile, "one\n") })
-	two := b.branch("ralph/t-2", base, func(w *box) { w.write("two.txt", "2"); w.write(progressFile, "two\n") })
-	three := b.branch("ralph/t-3", base, func(w *box) { w.write("three.txt", "2") })
+	one := b.branch("ralph/t-1", base, func(w *testRepo) { w.write("one.txt", "1"); w.write(progressFile, "one\n") })
+	two := b.branch("ralph/t-2", base, func(w *testRepo) { w.write("two.txt", "2"); w.write(progressFile, "two\n") })
+	three := b.branch("ralph/t-3", base, func(w *testRepo) { w.write("three.txt", "2") })
 	for _, tt := range []struct {
 		what, tip string
 		most      int
@@ -185,8 +185,8 @@ func TestMergeWaitsForItsChecks(t *testing.T) {
 	t.Parallel()
 	b := mergeBox(t)
 	base := b.head()
-	b.branch("x", base, func(w *box) { w.write("x.txt", "x") })
-	one := b.branch("ralph/t-1", base, func(w *box) { w.write("one.txt", "1") })
+	b.branch("x", base, func(w *testRepo) { w.write("x.txt", "x") })
+	one := b.branch("ralph/t-1", base, func(w *testRepo) { w.write("one.txt", "1") })
 	b.git("update-ref", "refs/heads/"+integration, "x")
 	in := b.input(one)
 	in.Free = false
@@ -225,7 +225,7 @@ func TestMergeWaitsForItsChecks(t *testing.T) {
 func TestMergeRepeatsAFastForward(t *testing.T) {
 	t.Parallel()
 	b := mergeBox(t)
-	one := b.branch("ralph/t-1", b.head(), func(w *box) { w.write("one.txt", "1") })
+	one := b.branch("ralph/t-1", b.head(), func(w *testRepo) { w.write("one.txt", "1") })
 	in := b.input(one)
 	first, err := b.repo.Merge(t.Context(), in)
 	b.must(err)
@@ -240,9 +240,9 @@ func TestMergeRepeatsAFastForward(t *testing.T) {
 func TestMergeIntoABranchThatMovedOn(t *testing.T) {
 	t.Parallel()
 	b := mergeBox(t)
-	one := b.branch("ralph/t-1", b.head(), func(w *box) { w.write("one.txt", "1") })
+	one := b.branch("ralph/t-1", b.head(), func(w *testRepo) { w.write("one.txt", "1") })
 	in := b.input(one)
-	other := b.branch("x", b.head(), func(w *box) { w.write("x.txt", "x") })
+	other := b.branch("x", b.head(), func(w *testRepo) { w.write("x.txt", "x") })
 	b.git("update-ref", "refs/heads/"+integration, other)
 	if _, err := b.repo.Merge(t.Context(), in); !errors.Is(err, ErrMovedOn) {
 		t.Errorf("error %v, want ErrMovedOn", err)
@@ -260,7 +260,7 @@ func TestMergeABatch(t *testing.T) {
 	base := b.head()
 	var tips []string
 	for i := range 4 {
-		tips = append(tips, b.branch(fmt.Sprintf("ralph/t-%d", i), base, func(w *box) {
+		tips = append(tips, b.branch(fmt.Sprintf("ralph/t-%d", i), base, func(w *testRepo) {
 			w.write(fmt.Sprintf("%d.txt", i), "x")
 			if i >= 2 {
 				w.write("a.txt", fmt.Sprint(i))
@@ -307,8 +307,8 @@ func TestMergeOfRalphsFiles(t *testing.T) {
 			}
 			base := b.head()
 			b.must(b.repo.MakeBranch(t.Context(), integration, base))
-			own := func(text string) func(*box) {
-				return func(w *box) {
+			own := func(text string) func(*testRepo) {
+				return func(w *testRepo) {
 					w.write("ralph/plan.jsonl", text)
 					w.write("ralph/inbox.jsonl", text)
 					w.write("ralph/.state/journal.jsonl", text)
@@ -318,7 +318,7 @@ func TestMergeOfRalphsFiles(t *testing.T) {
 				}
 			}
 			one, two := b.branch("ralph/t-1", base, own("one")), b.branch("ralph/t-2", base, own("two"))
-			three := b.branch("ralph/t-3", base, func(w *box) { w.remove("ralph"); w.write("three.txt", "") })
+			three := b.branch("ralph/t-3", base, func(w *testRepo) { w.remove("ralph"); w.write("three.txt", "") })
 			before := b.all()
 			m := b.merge(one)
 			if m.FastForward || !m.Advanced {
@@ -346,7 +346,7 @@ func TestMergeOfRalphsFiles(t *testing.T) {
 	}
 }
 
-func (b *box) progress() string {
+func (b *testRepo) progress() string {
 	text, _ := os.ReadFile(b.path(progressFile))
 	return string(text)
 }
@@ -354,7 +354,7 @@ func (b *box) progress() string {
 func TestMergeRefuses(t *testing.T) {
 	t.Parallel()
 	b := mergeBox(t)
-	one := b.branch("ralph/t-1", b.head(), func(w *box) { w.write("one.txt", "1") })
+	one := b.branch("ralph/t-1", b.head(), func(w *testRepo) { w.write("one.txt", "1") })
 	empty := b.git("commit-tree", "-m", "root", b.git("rev-parse", "HEAD^{tree}"))
 	_, err := b.repo.Merge(t.Context(), b.input(empty))
 	b.refused(err, "no common history")
@@ -377,8 +377,8 @@ func TestMergeSigns(t *testing.T) {
 	t.Parallel()
 	b := mergeBox(t)
 	base := b.head()
-	one := b.branch("ralph/t-1", base, func(w *box) { w.write("one.txt", "1") })
-	two := b.branch("ralph/t-2", base, func(w *box) { w.write("two.txt", "2") })
+	one := b.branch("ralph/t-1", base, func(w *testRepo) { w.write("one.txt", "1") })
+	two := b.branch("ralph/t-2", base, func(w *testRepo) { w.write("two.txt", "2") })
 	signer := filepath.Join(t.TempDir(), "gpg")
 	ralphtest.Program(b.t, signer, "#!/bin/sh\ncat >/dev/null\necho '[GNUPG:] SIG_CREATED ' >&2\necho SIGNED\n")
 	b.git("config", "gpg.program", signer)
@@ -401,18 +401,18 @@ func TestMergeInOddRepositories(t *testing.T) {
 	odd := "d ü\n\"x\""
 	for name, tt := range map[string]struct {
 		init []string
-		prep func(*box)
+		prep func(*testRepo)
 	}{
-		"packed": {prep: func(b *box) { b.git("gc", "-q"); b.git("pack-refs", "--all") }},
+		"packed": {prep: func(b *testRepo) { b.git("gc", "-q"); b.git("pack-refs", "--all") }},
 		"sha256": {init: []string{"--object-format=sha256"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := mergeBox(t, tt.init...)
 			base := b.head()
-			one := b.branch("ralph/t-1", base, func(w *box) { w.write(odd+"/one.txt", "1"); w.write("ralph/plan.jsonl", "x") })
-			two := b.branch("ralph/t-2", base, func(w *box) { w.write(odd+"/two.txt", "2"); w.write("a.txt", "2\n") })
-			three := b.branch("ralph/t-3", base, func(w *box) { w.write(odd+"/one.txt", "3"); w.write("a.txt", "3\n") })
+			one := b.branch("ralph/t-1", base, func(w *testRepo) { w.write(odd+"/one.txt", "1"); w.write("ralph/plan.jsonl", "x") })
+			two := b.branch("ralph/t-2", base, func(w *testRepo) { w.write(odd+"/two.txt", "2"); w.write("a.txt", "2\n") })
+			three := b.branch("ralph/t-3", base, func(w *testRepo) { w.write(odd+"/one.txt", "3"); w.write("a.txt", "3\n") })
 			if tt.prep != nil {
 				tt.prep(b)
 			}
@@ -436,8 +436,8 @@ func TestMergeInOddRepositories(t *testing.T) {
 		t.Parallel()
 		b := mergeBox(t)
 		base := b.head()
-		one := b.branch("x1", base, func(w *box) { w.write("one.txt", "1") })
-		two := b.branch("x2", base, func(w *box) { w.write("two.txt", "2") })
+		one := b.branch("x1", base, func(w *testRepo) { w.write("one.txt", "1") })
+		two := b.branch("x2", base, func(w *testRepo) { w.write("two.txt", "2") })
 		cross := func(name, at, other, file string) string {
 			w := b.linked(name, at)
 			w.git("merge", "-q", "-m", "cross", other)
@@ -466,8 +466,8 @@ func TestMergeUsesAttributes(t *testing.T) {
 	b.git("config", "merge.mine.driver", "echo merged >%A")
 	base := b.head()
 	b.must(b.repo.MakeBranch(t.Context(), integration, base))
-	edit := func(text string, line string) func(*box) {
-		return func(w *box) {
+	edit := func(text string, line string) func(*testRepo) {
+		return func(w *testRepo) {
 			w.write("log.txt", "0\n"+text+"\n")
 			w.write("own.txt", text+"\n")
 			w.write("x.bat", strings.Replace("1\r\n2\r\n3\r\n", line, text, 1))
@@ -516,8 +516,8 @@ func TestContains(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	base := b.head()
-	one := b.branch("x1", base, func(w *box) { w.write("1", "") })
-	two := b.branch("x2", base, func(w *box) { w.write("2", "") })
+	one := b.branch("x1", base, func(w *testRepo) { w.write("1", "") })
+	two := b.branch("x2", base, func(w *testRepo) { w.write("2", "") })
 	for _, tt := range []struct {
 		commit, tip string
 		want        bool

@@ -8,7 +8,7 @@ import (
 )
 
 // leftLocks puts the locks there that a git which was killed left a while ago.
-func (b *box) leftLocks(names ...string) {
+func (b *testRepo) leftLocks(names ...string) {
 	b.t.Helper()
 	for _, name := range names {
 		b.write(".git/"+name, "")
@@ -19,7 +19,7 @@ func (b *box) leftLocks(names ...string) {
 const taskLock = "refs/heads/ralph/t-1.lock"
 
 // noLocks checks that none is left.
-func (b *box) noLocks(names ...string) {
+func (b *testRepo) noLocks(names ...string) {
 	b.t.Helper()
 	for _, name := range names {
 		if stat(b.path(".git/"+name)) != nil {
@@ -32,41 +32,41 @@ func (b *box) noLocks(names ...string) {
 // worktree. No commit, no next turn and no cleanup fails by that (B-076, B-079).
 func TestLocksOfAKilledGitInAWorktree(t *testing.T) {
 	t.Parallel()
-	treeLock := func(b *box, dir string) string {
+	treeLock := func(b *testRepo, dir string) string {
 		return "worktrees/" + filepath.Base(b.in(dir).repo.gitDir) + "/HEAD.lock"
 	}
-	commit := func(b *box, w *box) {
+	commit := func(b *testRepo, w *testRepo) {
 		w.mustCommit("k1", func(in *CommitInput) { in.Branch = "ralph/t-1" })
 	}
-	for name, do := range map[string]func(b *box, w *box, in EnterInput){
-		"commit": func(b, w *box, _ EnterInput) { commit(b, w) },
-		"commit after the agent left the branch": func(b, w *box, _ EnterInput) {
+	for name, do := range map[string]func(b *testRepo, w *testRepo, in EnterInput){
+		"commit": func(b, w *testRepo, _ EnterInput) { commit(b, w) },
+		"commit after the agent left the branch": func(b, w *testRepo, _ EnterInput) {
 			w.git("symbolic-ref", "HEAD", "refs/heads/other")
 			commit(b, w)
 			b.equal("branch", b.git("log", "-1", "--format=%s", "ralph/t-1"), "ralph: complete x")
 		},
-		"resume": func(b, _ *box, in EnterInput) {
+		"resume": func(b, _ *testRepo, in EnterInput) {
 			in.Mine = true
 			b.mustEnter(in)
 		},
-		"resume after the agent went on beside the branch": func(b, w *box, in EnterInput) {
+		"resume after the agent went on beside the branch": func(b, w *testRepo, in EnterInput) {
 			w.git("update-ref", "--no-deref", "HEAD", b.git("commit-tree", "-p", in.From, "-m", "beside", in.From+"^{tree}"))
 			in.Mine = true
 			e := b.mustEnter(in)
 			b.equal("branch", b.git("rev-parse", "ralph/t-1"), e.Head)
 		},
-		"remove": func(b, w *box, _ EnterInput) {
+		"remove": func(b, w *testRepo, _ EnterInput) {
 			saved, err := b.repo.RemoveTree(b.t.Context(), w.dir, "t-1")
 			b.must(err)
 			if len(saved) != 1 {
 				b.t.Errorf("saved %+v", saved)
 			}
 		},
-		"stash": func(b, w *box, _ EnterInput) {
+		"stash": func(b, w *testRepo, _ EnterInput) {
 			_, _, err := b.repo.StashTree(b.t.Context(), w.dir, "ralph: stopped", "t-1")
 			b.must(err)
 		},
-		"free": func(b, _ *box, in EnterInput) {
+		"free": func(b, _ *testRepo, in EnterInput) {
 			b.must(b.repo.FreeBranch(b.t.Context(), in.Branch, ""))
 		},
 	} {

@@ -9,7 +9,7 @@ import (
 
 // failedResolve is a worktree of the pool that is still on the branch of a task
 // which does not own it any more.
-func failedResolve(t *testing.T) (b, w *box, in ResetInput, tip string) {
+func failedResolve(t *testing.T) (b, w *testRepo, in ResetInput, tip string) {
 	t.Helper()
 	b = newBox(t)
 	dir := b.pool("1")[0]

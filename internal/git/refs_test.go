@@ -102,7 +102,7 @@ func TestResetBranch(t *testing.T) {
 
 	dir := b.path("ralph/.worktrees/1")
 	b.git("worktree", "add", "-q", dir, "ralph/t-1")
-	w := &box{t: t, p: b.p, dir: dir, env: b.env}
+	w := &testRepo{t: t, p: b.p, dir: dir, env: b.env}
 	w.write("committed", "1")
 	w.git("add", "-A")
 	w.git("commit", "-q", "-m", "work")
@@ -138,7 +138,7 @@ func TestResetBranchBesideAnotherTask(t *testing.T) {
 	tip := b.branch("ralph/t-1", base, write("x", "1"))
 	dir := b.path("ralph/.worktrees/4")
 	b.git("worktree", "add", "-q", dir, "ralph/t-1")
-	w := &box{t: t, p: b.p, dir: dir, env: b.env}
+	w := &testRepo{t: t, p: b.p, dir: dir, env: b.env}
 	w.write("of-the-next", "task")
 	ref, err := b.repo.ResetBranch(t.Context(), ResetInput{Branch: "ralph/t-1", Base: base, ID: "t-1"})
 	b.must(err)
@@ -162,7 +162,7 @@ func TestResetBranchInTheMiddleOfAMerge(t *testing.T) {
 	other := b.branch("other", base, write("a.txt", "other\n"))
 	dir := b.path("ralph/.worktrees/1")
 	b.git("worktree", "add", "-q", "-b", "ralph/t-1", dir)
-	w := &box{t: t, p: b.p, dir: dir, env: b.env}
+	w := &testRepo{t: t, p: b.p, dir: dir, env: b.env}
 	w.write("a.txt", "ours\n")
 	w.git("commit", "-q", "-a", "-m", "ours")
 	w.repo = w.open(dir)

@@ -63,7 +63,7 @@ func TestOpenRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := Open(t.Context(), b.p, tt.dir, tt.env)
-			(&box{t: t}).refused(err, tt.words)
+			(&testRepo{t: t}).refused(err, tt.words)
 		})
 	}
 }
@@ -134,7 +134,7 @@ func TestHeadIsReadWithoutAProcess(t *testing.T) {
 
 func TestReady(t *testing.T) {
 	t.Parallel()
-	conflict := func(b *box) {
+	conflict := func(b *testRepo) {
 		b.git("checkout", "-q", "-b", "other")
 		b.write("a.txt", "other\n")
 		b.git("commit", "-q", "-am", "other")
@@ -144,23 +144,23 @@ func TestReady(t *testing.T) {
 	}
 	tests := []struct {
 		name  string
-		make  func(b *box)
+		make  func(b *testRepo)
 		words string // "": ready
 	}{
-		{"fine", func(*box) {}, ""},
-		{"no commits", func(b *box) { b.git("checkout", "-q", "--orphan", "new") }, "no commits"},
-		{"detached", func(b *box) { b.git("checkout", "-q", "--detach") }, "check out a branch"},
-		{"merge", func(b *box) { conflict(b); _, _ = b.try("merge", "other") }, "git merge --abort"},
-		{"rebase", func(b *box) { conflict(b); _, _ = b.try("rebase", "other") }, "git rebase --abort"},
-		{"cherry-pick", func(b *box) { conflict(b); _, _ = b.try("cherry-pick", "other") }, "git cherry-pick --abort"},
-		{"conflict of a stash", func(b *box) {
+		{"fine", func(*testRepo) {}, ""},
+		{"no commits", func(b *testRepo) { b.git("checkout", "-q", "--orphan", "new") }, "no commits"},
+		{"detached", func(b *testRepo) { b.git("checkout", "-q", "--detach") }, "check out a branch"},
+		{"merge", func(b *testRepo) { conflict(b); _, _ = b.try("merge", "other") }, "git merge --abort"},
+		{"rebase", func(b *testRepo) { conflict(b); _, _ = b.try("rebase", "other") }, "git rebase --abort"},
+		{"cherry-pick", func(b *testRepo) { conflict(b); _, _ = b.try("cherry-pick", "other") }, "git cherry-pick --abort"},
+		{"conflict of a stash", func(b *testRepo) {
 			b.write("a.txt", "stashed\n")
 			b.git("stash")
 			b.write("a.txt", "changed\n")
 			b.git("commit", "-q", "-am", "changed")
 			_, _ = b.try("stash", "apply")
 		}, "conflicts: a.txt"},
-		{"no identity", func(b *box) {
+		{"no identity", func(b *testRepo) {
 			b.git("config", "user.useConfigOnly", "true")
 			for i, kv := range b.repo.env {
 				if strings.Contains(kv, "_NAME=") || strings.Contains(kv, "_EMAIL=") {
@@ -168,7 +168,7 @@ func TestReady(t *testing.T) {
 				}
 			}
 		}, "git config user.name"},
-		{"git folder that cannot be written", func(b *box) {
+		{"git folder that cannot be written", func(b *testRepo) {
 			b.repo.gitDir = b.path(".git/gone") // fails for root as well, whom permissions do not stop
 		}, "cannot be written"},
 	}

@@ -16,33 +16,33 @@ func TestTakeBack(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		// made makes the commit on top of base, and says what is to be in it
-		made  func(b *box) (checked, on string, left []ralph.LeftFile)
+		made  func(b *testRepo) (checked, on string, left []ralph.LeftFile)
 		files string // that are taken back; "" for nothing
 		merge bool
 	}{
-		{name: "as it was checked", made: func(b *box) (string, string, []ralph.LeftFile) {
+		{name: "as it was checked", made: func(b *testRepo) (string, string, []ralph.LeftFile) {
 			b.write("a.txt", "work\n")
 			b.git("add", "-A")
 			tree := b.git("write-tree")
 			b.git("commit", "-q", "-m", key)
 			return tree, "", nil
 		}},
-		{name: "a hook changed it", files: "a.txt", made: func(b *box) (string, string, []ralph.LeftFile) { return hookChanged(b, "a.txt", key), "", nil }},
-		{name: "of another receipt", made: func(b *box) (string, string, []ralph.LeftFile) {
+		{name: "a hook changed it", files: "a.txt", made: func(b *testRepo) (string, string, []ralph.LeftFile) { return hookChanged(b, "a.txt", key), "", nil }},
+		{name: "of another receipt", made: func(b *testRepo) (string, string, []ralph.LeftFile) {
 			return hookChanged(b, "a.txt", "Ralph-Receipt: r2"), "", nil
 		}},
-		{name: "a file that it leaves out", made: func(b *box) (string, string, []ralph.LeftFile) {
+		{name: "a file that it leaves out", made: func(b *testRepo) (string, string, []ralph.LeftFile) {
 			return hookChanged(b, "a.txt", key), "", []ralph.LeftFile{{Path: "a.txt"}}
 		}},
-		{name: "a file of ralph's own", made: func(b *box) (string, string, []ralph.LeftFile) {
+		{name: "a file of ralph's own", made: func(b *testRepo) (string, string, []ralph.LeftFile) {
 			return hookChanged(b, "ralph/plan.jsonl", key), "", nil
 		}},
-		{name: "somebody amended it", made: func(b *box) (string, string, []ralph.LeftFile) {
+		{name: "somebody amended it", made: func(b *testRepo) (string, string, []ralph.LeftFile) {
 			tree := hookChanged(b, "a.txt", key)
 			b.git("-c", "user.name=Pat", "commit", "-q", "--amend", "--no-edit", "--author=Pat <p@example.org>", "--date=2030-01-01T00:00:00Z")
 			return tree, "", nil
 		}},
-		{name: "somebody committed before it", made: func(b *box) (string, string, []ralph.LeftFile) {
+		{name: "somebody committed before it", made: func(b *testRepo) (string, string, []ralph.LeftFile) {
 			on := b.head()
 			b.write("a.txt", "work\n")
 			b.git("add", "-A")
@@ -55,7 +55,7 @@ func TestTakeBack(t *testing.T) {
 			b.git("commit", "-q", "-m", key)
 			return tree, on, nil
 		}},
-		{name: "a merge", files: "a.txt", merge: true, made: func(b *box) (string, string, []ralph.LeftFile) {
+		{name: "a merge", files: "a.txt", merge: true, made: func(b *testRepo) (string, string, []ralph.LeftFile) {
 			b.git("switch", "-q", "-c", "side")
 			b.git("commit", "-q", "--allow-empty", "-m", "side")
 			b.git("switch", "-q", "-")
@@ -91,7 +91,7 @@ func TestTakeBack(t *testing.T) {
 
 // hookChanged makes a commit with work in two files, of which a hook has changed one, and says
 // which tree was to be committed.
-func hookChanged(b *box, file, message string) string {
+func hookChanged(b *testRepo, file, message string) string {
 	b.write("b.txt", "work\n")
 	b.write(file, "work\n")
 	b.git("add", "-f", "-A")

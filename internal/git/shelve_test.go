@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func (b *box) shelve(how, base string, change func(*ShelveInput)) (Shelved, error) {
+func (b *testRepo) shelve(how, base string, change func(*ShelveInput)) (Shelved, error) {
 	in := ShelveInput{How: how, Base: base, Message: "ralph: failed x", ID: "job-1"}
 	if change != nil {
 		change(&in)
@@ -21,16 +21,16 @@ func (b *box) shelve(how, base string, change func(*ShelveInput)) (Shelved, erro
 	return b.repo.Shelve(b.t.Context(), in)
 }
 
-func (b *box) mustShelve(how, base string) Shelved {
+func (b *testRepo) mustShelve(how, base string) Shelved {
 	b.t.Helper()
 	s, err := b.shelve(how, base, nil)
 	b.must(err)
 	return s
 }
 
-func (b *box) stashes() string { return b.git("stash", "list", "--format=%gd: %gs") }
+func (b *testRepo) stashes() string { return b.git("stash", "list", "--format=%gd: %gs") }
 
-func (b *box) edit() {
+func (b *testRepo) edit() {
 	b.write("a.txt", "changed\n")
 	b.write("new dir/ö.txt", "new\n")
 	b.write("staged.txt", "staged\n")
@@ -104,10 +104,10 @@ func TestShelveKeep(t *testing.T) {
 // The whole folder ralph/ and the logs survive, whatever git knows of them.
 func TestShelveLeavesRalphFolder(t *testing.T) {
 	t.Parallel()
-	for name, prepare := range map[string]func(*box){
-		"untracked": func(*box) {},
-		"tracked":   func(b *box) { b.git("add", "-A", "-f"); b.git("commit", "-q", "-m", "own") },
-		"staged":    func(b *box) { b.git("add", "-A", "-f") },
+	for name, prepare := range map[string]func(*testRepo){
+		"untracked": func(*testRepo) {},
+		"tracked":   func(b *testRepo) { b.git("add", "-A", "-f"); b.git("commit", "-q", "-m", "own") },
+		"staged":    func(b *testRepo) { b.git("add", "-A", "-f") },
 	} {
 		for _, how := range []string{"stash", "reset"} {
 			t.Run(name+" "+how, func(t *testing.T) {
@@ -231,8 +231,8 @@ func TestShelveReset(t *testing.T) {
 
 func TestShelveWhatGitWasLeftIn(t *testing.T) {
 	t.Parallel()
-	tests := map[string]func(b *box){
-		"a merge with conflicts": func(b *box) {
+	tests := map[string]func(b *testRepo){
+		"a merge with conflicts": func(b *testRepo) {
 			b.git("branch", "other")
 			b.write("a.txt", "main\n")
 			b.git("commit", "-q", "-am", "main")
@@ -242,13 +242,13 @@ func TestShelveWhatGitWasLeftIn(t *testing.T) {
 			b.git("checkout", "-q", "main")
 			_, _ = b.try("merge", "other")
 		},
-		"a branch of its own": func(b *box) {
+		"a branch of its own": func(b *testRepo) {
 			b.git("checkout", "-q", "-b", "feature")
 			b.write("x", "x")
 			b.git("add", "-A")
 			b.git("commit", "-q", "-m", "x")
 		},
-		"a rebase": func(b *box) {
+		"a rebase": func(b *testRepo) {
 			b.git("checkout", "-q", "-b", "side")
 			b.write("a.txt", "side\n")
 			b.git("commit", "-q", "-am", "side")
@@ -257,29 +257,29 @@ func TestShelveWhatGitWasLeftIn(t *testing.T) {
 			b.git("commit", "-q", "-am", "main")
 			_, _ = b.try("rebase", "side")
 		},
-		"an amended base": func(b *box) {
+		"an amended base": func(b *testRepo) {
 			b.write("x", "x")
 			b.git("add", "-A")
 			b.git("commit", "-q", "--amend", "-m", "rewritten")
 		},
-		"a file untracked and ignored": func(b *box) {
+		"a file untracked and ignored": func(b *testRepo) {
 			b.git("rm", "-q", "--cached", "a.txt")
 			b.write(".gitignore", "a.txt\n")
 			b.git("add", "-A")
 		},
-		"a folder turned into a link": func(b *box) {
+		"a folder turned into a link": func(b *testRepo) {
 			b.remove("dir")
 			b.must(os.Symlink("/", b.path("dir")))
 		},
-		"a file turned into a folder": func(b *box) {
+		"a file turned into a folder": func(b *testRepo) {
 			b.remove("a.txt")
 			b.write("a.txt/x", "x")
 		},
-		"no index": func(b *box) {
+		"no index": func(b *testRepo) {
 			b.write("x", "x")
 			b.remove(".git/index")
 		},
-		"a deleted file in the index only": func(b *box) { b.git("rm", "-q", "--cached", "a.txt") },
+		"a deleted file in the index only": func(b *testRepo) { b.git("rm", "-q", "--cached", "a.txt") },
 	}
 	for name, leave := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -387,24 +387,24 @@ func TestShelveStopsRatherThanLose(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, file string
-		leave      func(b *box)
-		again      func(b *box)
+		leave      func(b *testRepo)
+		again      func(b *testRepo)
 	}{
-		{"ignored file in a folder that was a file", "a.txt/x.o", func(b *box) {
+		{"ignored file in a folder that was a file", "a.txt/x.o", func(b *testRepo) {
 			b.remove("a.txt")
 			b.write("a.txt/x.o", "only here")
 			b.write("a.txt/seen", "x")
-		}, func(b *box) { b.remove("a.txt/x.o") }},
-		{"ignored file that was a folder", "ob.o", func(b *box) {
+		}, func(b *testRepo) { b.remove("a.txt/x.o") }},
+		{"ignored file that was a folder", "ob.o", func(b *testRepo) {
 			b.remove("ob.o")
 			b.write("ob.o", "only here")
-		}, func(b *box) { b.remove("ob.o") }},
-		{"repository that was a file", "a.txt/x", func(b *box) {
+		}, func(b *testRepo) { b.remove("ob.o") }},
+		{"repository that was a file", "a.txt/x", func(b *testRepo) {
 			b.remove("a.txt")
 			b.git("init", "-q", "a.txt")
 			b.git("-C", "a.txt", "commit", "-q", "--allow-empty", "-m", "x")
 			b.write("a.txt/x", "only here")
-		}, func(b *box) { b.remove("a.txt") }},
+		}, func(b *testRepo) { b.remove("a.txt") }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -506,7 +506,7 @@ func TestShelveProperty(t *testing.T) {
 }
 
 // randomEdit is one thing that an agent does to a file; it may fail, as theirs do.
-func (b *box) randomEdit(rt *rapid.T, name, other string) {
+func (b *testRepo) randomEdit(rt *rapid.T, name, other string) {
 	path := b.path(name)
 	remove := func() { _ = os.RemoveAll(path) }
 	switch rapid.IntRange(0, 6).Draw(rt, "edit") {

@@ -13,7 +13,7 @@ import (
 )
 
 // made makes a file and a commit of it, and returns the commit.
-func (b *box) made(name string) string {
+func (b *testRepo) made(name string) string {
 	b.t.Helper()
 	b.write(name, name)
 	b.git("add", name)
@@ -26,21 +26,21 @@ func (b *box) made(name string) string {
 func TestCommitKeepsWhatOthersMade(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		do   func(b *box) (agents []string)
+		do   func(b *testRepo) (agents []string)
 		want string // subjects, newest first
 		kept string
 	}{
-		"between two of the agent": {func(b *box) []string {
+		"between two of the agent": {func(b *testRepo) []string {
 			return []string{b.made("one"), b.skip("mine"), b.made("two"), b.made("three")}
 		}, "spec mine one start", "mine"},
-		"last": {func(b *box) []string { return []string{b.made("one"), b.skip("mine")} }, "spec mine one start", "mine"},
-		"none": {func(b *box) []string { return []string{b.made("one"), b.made("two")} }, "spec start", ""},
-		"published": {func(b *box) []string {
+		"last": {func(b *testRepo) []string { return []string{b.made("one"), b.skip("mine")} }, "spec mine one start", "mine"},
+		"none": {func(b *testRepo) []string { return []string{b.made("one"), b.made("two")} }, "spec start", ""},
+		"published": {func(b *testRepo) []string {
 			one := b.made("one")
 			b.git("update-ref", "refs/remotes/origin/main", one)
 			return []string{one, b.made("two")}
 		}, "spec one start", "one"},
-		"merged in by the agent": {func(b *box) []string {
+		"merged in by the agent": {func(b *testRepo) []string {
 			b.git("switch", "-q", "-c", "theirs")
 			b.made("mine")
 			b.git("switch", "-q", "main")
@@ -48,7 +48,7 @@ func TestCommitKeepsWhatOthersMade(t *testing.T) {
 			b.git("merge", "-q", "--no-edit", "-m", "merge", "theirs")
 			return []string{one, b.head(), b.made("two")}
 		}, "spec merge mine one start", "mine"},
-		"reset below the beginning": {func(b *box) []string {
+		"reset below the beginning": {func(b *testRepo) []string {
 			b.made("mine")
 			b.git("reset", "-q", "--hard", "HEAD~1")
 			return nil
@@ -76,7 +76,7 @@ func TestCommitKeepsWhatOthersMade(t *testing.T) {
 }
 
 // skip makes a commit of somebody else's: it is not the agent's.
-func (b *box) skip(name string) string {
+func (b *testRepo) skip(name string) string {
 	b.made(name)
 	return ""
 }
@@ -86,12 +86,12 @@ func (b *box) skip(name string) string {
 func TestAwayFromHome(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		leave func(b *box)
+		leave func(b *testRepo)
 		words string
 	}{
-		"another branch": {func(b *box) { b.git("switch", "-q", "-c", "side") }, "is on side, the work began on main"},
-		"detached":       {func(b *box) { b.git("switch", "-q", "--detach") }, "(detached), the work began on main"},
-		"a rebase": {func(b *box) {
+		"another branch": {func(b *testRepo) { b.git("switch", "-q", "-c", "side") }, "is on side, the work began on main"},
+		"detached":       {func(b *testRepo) { b.git("switch", "-q", "--detach") }, "(detached), the work began on main"},
+		"a rebase": {func(b *testRepo) {
 			b.git("switch", "-q", "-c", "side")
 			b.write("a.txt", "side\n")
 			b.git("commit", "-q", "-am", "side")

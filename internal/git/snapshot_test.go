@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func (b *box) ownFiles() map[string]string {
+func (b *testRepo) ownFiles() map[string]string {
 	own := map[string]string{
 		"ralph/inbox.jsonl": "i1\n", "ralph/plan.jsonl": "p1\n", "ralph/.agent-session": "s1\n",
 		"ralph/.state/journal.jsonl": "j1\n", "ralph/.state/tasks/t-1/1/output.log": "o1\n",

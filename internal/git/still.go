@@ -79,8 +79,8 @@ type folderAt struct {
 	more  map[string]bool // files of these that git does not track, nor wants to
 }
 
-// look is one look at a work tree, before git is asked.
-type look struct {
+// indexScan is one look at a work tree, before git is asked.
+type indexScan struct {
 	r       *Repo
 	at      time.Time
 	still   bool // git would find nothing
@@ -155,11 +155,11 @@ func (r *Repo) clock() (time.Time, bool) {
 }
 
 // looks compares the work tree with the private index; nil where only git can.
-func (r *Repo) looks(ctx context.Context, idLen int) *look {
+func (r *Repo) looks(ctx context.Context, idLen int) *indexScan {
 	if r.still.off {
 		return nil
 	}
-	l := &look{r: r, still: r.still.folders != nil}
+	l := &indexScan{r: r, still: r.still.folders != nil}
 	b, err := os.ReadFile(r.privateIndex())
 	if err != nil {
 		return nil
@@ -194,13 +194,13 @@ func (r *Repo) looks(ctx context.Context, idLen int) *look {
 	return l
 }
 
-func (l *look) walkAll() {
+func (l *indexScan) walkAll() {
 	l.folders, l.bare = map[string]*folderAt{}, 0
 	l.walk("")
 }
 
 // walk looks at a folder, and at those in it.
-func (l *look) walk(dir string) {
+func (l *indexScan) walk(dir string) {
 	if !l.index.folders[dir] {
 		l.bare++
 	}
@@ -226,13 +226,13 @@ func (l *look) walk(dir string) {
 }
 
 // skips reports a folder in which nothing can be that git would add.
-func (l *look) skips(dir string) bool {
+func (l *indexScan) skips(dir string) bool {
 	return isOwn(dir) || l.r.still.ignored[dir] && !l.index.folders[dir]
 }
 
 // list is what is in a folder, read anew where it may have changed since it was seen; nil
 // where only git can tell.
-func (l *look) list(dir string, was *folderAt) *folderAt {
+func (l *indexScan) list(dir string, was *folderAt) *folderAt {
 	at, ok := lookAt(l.r.file(dir))
 	switch {
 	case !ok || !at.folder():
@@ -259,7 +259,7 @@ func (l *look) list(dir string, was *folderAt) *folderAt {
 }
 
 // same reports whether a file is as its entry says.
-func (l *look) same(path string, entry stamp, id []byte) bool {
+func (l *indexScan) same(path string, entry stamp, id []byte) bool {
 	now, ok := lookAt(l.r.file(path))
 	if !ok || !entry.sameMode(now.mode) {
 		return false
@@ -277,7 +277,7 @@ func (l *look) same(path string, entry stamp, id []byte) bool {
 }
 
 // holds reports whether a file's content, as it lies there, is what an id names.
-func (l *look) holds(path string, now stamp, id []byte) bool {
+func (l *indexScan) holds(path string, now stamp, id []byte) bool {
 	var text []byte
 	var err error
 	if now.mode&typeBits == typeLink {
@@ -304,7 +304,7 @@ func blobID(text []byte, idLen int) []byte {
 
 // ignoring sums up what says which files git ignores: settings, and each .gitignore. What
 // settings include from elsewhere is not looked into.
-func (l *look) ignoring() uint64 {
+func (l *indexScan) ignoring() uint64 {
 	var sum uint64
 	note := func(path string) {
 		s, _ := lookAt(path)
@@ -361,7 +361,7 @@ func (r *Repo) ignoredFolders(ctx context.Context) (map[string]bool, error) {
 
 // accept notes a look after which git has added whatever there was to add: what is still
 // not in the index, git does not want.
-func (r *Repo) accept(l *look, idLen int) {
+func (r *Repo) accept(l *indexScan, idLen int) {
 	r.still.folders = nil
 	if l == nil || l.folders[""] == nil {
 		return

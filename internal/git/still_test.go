@@ -12,7 +12,7 @@ import (
 )
 
 // settledFiles makes the files of a box older than git's index, and has them looked at.
-func (b *box) settledFiles() {
+func (b *testRepo) settledFiles() {
 	b.t.Helper()
 	past := time.Now().Add(-time.Hour)
 	for name := range b.files() {
@@ -48,42 +48,42 @@ func TestSnapshotOfAnUnchangedTreeStartsNoProcess(t *testing.T) {
 // Whatever git would find, a look finds: each of these after a look that found nothing.
 func TestLooksFindWhatGitFinds(t *testing.T) {
 	t.Parallel()
-	link := func(to string) func(*box) {
-		return func(b *box) {
+	link := func(to string) func(*testRepo) {
+		return func(b *testRepo) {
 			b.must(os.Rename(b.path("dir"), b.path(to)))
 			b.must(os.Symlink(to, b.path("dir")))
 		}
 	}
-	for name, change := range map[string]func(*box){
-		"new file":                 func(b *box) { b.write("new.txt", "x") },
-		"new file below":           func(b *box) { b.write("dir/sub/new.txt", "x") },
-		"new file in a new folder": func(b *box) { b.write("new/er/x.txt", "x") },
-		"new file where there was an empty folder": func(b *box) { b.write("empty/x.txt", "x") },
-		"new file in ralph":                        func(b *box) { b.write("ralph/notes.md", "x") },
-		"deleted":                                  func(b *box) { b.remove("a.txt") },
-		"folder deleted":                           func(b *box) { b.remove("dir") },
-		"same size":                                func(b *box) { b.write("a.txt", strings.Repeat("y", len(b.read("a.txt")))) },
-		"replaced": func(b *box) {
+	for name, change := range map[string]func(*testRepo){
+		"new file":                 func(b *testRepo) { b.write("new.txt", "x") },
+		"new file below":           func(b *testRepo) { b.write("dir/sub/new.txt", "x") },
+		"new file in a new folder": func(b *testRepo) { b.write("new/er/x.txt", "x") },
+		"new file where there was an empty folder": func(b *testRepo) { b.write("empty/x.txt", "x") },
+		"new file in ralph":                        func(b *testRepo) { b.write("ralph/notes.md", "x") },
+		"deleted":                                  func(b *testRepo) { b.remove("a.txt") },
+		"folder deleted":                           func(b *testRepo) { b.remove("dir") },
+		"same size":                                func(b *testRepo) { b.write("a.txt", strings.Repeat("y", len(b.read("a.txt")))) },
+		"replaced": func(b *testRepo) {
 			b.write("out/a", strings.Repeat("z", len(b.read("a.txt"))))
 			b.must(os.Rename(b.path("out/a"), b.path("a.txt")))
 		},
-		"can be run":                                func(b *box) { b.must(os.Chmod(b.path("a.txt"), 0o755)) },
-		"file becomes a link":                       func(b *box) { b.remove("a.txt"); b.must(os.Symlink("dir/b.txt", b.path("a.txt"))) },
-		"file becomes a folder":                     func(b *box) { b.remove("a.txt"); b.write("a.txt/x", "x") },
+		"can be run":                                func(b *testRepo) { b.must(os.Chmod(b.path("a.txt"), 0o755)) },
+		"file becomes a link":                       func(b *testRepo) { b.remove("a.txt"); b.must(os.Symlink("dir/b.txt", b.path("a.txt"))) },
+		"file becomes a folder":                     func(b *testRepo) { b.remove("a.txt"); b.write("a.txt/x", "x") },
 		"folder becomes a link":                     link("elsewhere"),
 		"folder becomes a link to what git ignores": link("out/elsewhere"),
-		"ignored no more":                           func(b *box) { b.write(".gitignore", "out/\n") },
-		"ignored no more, below":                    func(b *box) { b.write("out2/.gitignore", "") },
-		"ignored no more, by the repository":        func(b *box) { b.write(".git/info/exclude", "#\n") },
-		"staged away":                               func(b *box) { b.git("rm", "-q", "--cached", "a.txt"); b.remove("a.txt") },
-		"other content is staged": func(b *box) {
+		"ignored no more":                           func(b *testRepo) { b.write(".gitignore", "out/\n") },
+		"ignored no more, below":                    func(b *testRepo) { b.write("out2/.gitignore", "") },
+		"ignored no more, by the repository":        func(b *testRepo) { b.write(".git/info/exclude", "#\n") },
+		"staged away":                               func(b *testRepo) { b.git("rm", "-q", "--cached", "a.txt"); b.remove("a.txt") },
+		"other content is staged": func(b *testRepo) {
 			was := b.read("a.txt")
 			b.write("a.txt", "staged")
 			b.git("add", "a.txt")
 			b.write("a.txt", was+"and more")
 		},
-		"added by force": func(b *box) { b.git("add", "-f", "x.log") },
-		"repository inside": func(b *box) {
+		"added by force": func(b *testRepo) { b.git("add", "-f", "x.log") },
+		"repository inside": func(b *testRepo) {
 			b.git("init", "-q", b.path("dir/inner"))
 			b.git("-C", b.path("dir/inner"), "commit", "-q", "--allow-empty", "-m", "x")
 		},
@@ -116,7 +116,7 @@ func TestLooksFindWhatGitFinds(t *testing.T) {
 	}
 }
 
-func (r *Repo) mustSnapshot(b *box) string {
+func (r *Repo) mustSnapshot(b *testRepo) string {
 	b.t.Helper()
 	r.still.off = true // git itself, each time
 	tree, err := r.Snapshot(b.t.Context())

@@ -8,13 +8,13 @@ import (
 
 // withLib is a repository with a submodule, in which there is another one, as a person has
 // it who cloned both: their remotes are gone, so that nothing can come over a network.
-func withLib(t *testing.T) (b *box, inner string) {
+func withLib(t *testing.T) (b *testRepo, inner string) {
 	t.Helper()
 	deep, lib := newBox(t), newBox(t)
 	b = newBox(t)
 	for _, add := range []struct {
-		to   *box
-		from *box
+		to   *testRepo
+		from *testRepo
 		name string
 	}{{lib, deep, "deep"}, {b, lib, "vendor/lib"}} {
 		add.to.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", add.from.dir, add.name)
@@ -22,7 +22,7 @@ func withLib(t *testing.T) (b *box, inner string) {
 	}
 	b.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", "--recursive")
 	lib.git("branch", "-m", "elsewhere") // what is fetched from it now fails
-	for _, gone := range []*box{deep, lib} {
+	for _, gone := range []*testRepo{deep, lib} {
 		gone.must(discard(filepath.Join(gone.dir, ".git")))
 	}
 	return b, "vendor/lib"

@@ -12,7 +12,7 @@ import (
 )
 
 // once is what a git of its own says of two trees.
-func (b *box) once(from, to string, form ...string) string {
+func (b *testRepo) once(from, to string, form ...string) string {
 	b.t.Helper()
 	out, err := b.repo.compare(b.t.Context(), 1<<20, form, from, to)
 	b.must(err)

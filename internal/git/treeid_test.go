@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func (b *box) treeID() string {
+func (b *testRepo) treeID() string {
 	b.t.Helper()
 	id, err := b.repo.TreeID(b.t.Context())
 	b.must(err)
@@ -51,12 +51,12 @@ func TestTreeIDIsGits(t *testing.T) {
 // What an index can hold besides files in a tree is left to git.
 func TestTreeIDOfOtherIndexes(t *testing.T) {
 	t.Parallel()
-	for name, prepare := range map[string]func(b *box){
-		"version 4":      func(b *box) { b.git("update-index", "--index-version=4") },
-		"split":          func(b *box) { b.git("update-index", "--split-index") },
-		"intent to add":  func(b *box) { b.write("n", "new"); b.git("add", "-N", "n") },
-		"skip worktree":  func(b *box) { b.git("update-index", "--skip-worktree", "dir/b.txt") },
-		"all taken away": func(b *box) { b.remove("a.txt"); b.remove("dir") },
+	for name, prepare := range map[string]func(b *testRepo){
+		"version 4":      func(b *testRepo) { b.git("update-index", "--index-version=4") },
+		"split":          func(b *testRepo) { b.git("update-index", "--split-index") },
+		"intent to add":  func(b *testRepo) { b.write("n", "new"); b.git("add", "-N", "n") },
+		"skip worktree":  func(b *testRepo) { b.git("update-index", "--skip-worktree", "dir/b.txt") },
+		"all taken away": func(b *testRepo) { b.remove("a.txt"); b.remove("dir") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

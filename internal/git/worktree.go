@@ -84,14 +84,14 @@ func (r *Repo) below(dir string) error {
 	return nil
 }
 
-// Fence is a variable for whatever runs inside a worktree below this root,
+// CeilingEnv is a variable for whatever runs inside a worktree below this root,
 // agents above all: when they destroy the worktree's .git file, git must not
 // find the user's own checkout further up and work on that.
-func (r *Repo) Fence() string { return fence(r.env, filepath.Join(r.root, treesFolder)) }
+func (r *Repo) CeilingEnv() string { return ceilingEnv(r.env, filepath.Join(r.root, treesFolder)) }
 
 const ceilings = "GIT_CEILING_DIRECTORIES"
 
-func fence(env []string, dir string) string {
+func ceilingEnv(env []string, dir string) string {
 	list := []string{dir}
 	if target, err := filepath.EvalSymlinks(dir); err == nil && target != dir {
 		list = append(list, target)
@@ -109,7 +109,7 @@ func fenced(env []string, dir, gitDir string) []string {
 	if strings.ContainsRune(dir, filepath.ListSeparator) {
 		return append(env, "GIT_DIR="+gitDir, "GIT_WORK_TREE="+dir)
 	}
-	return append(env, fence(env, filepath.Dir(dir)))
+	return append(env, ceilingEnv(env, filepath.Dir(dir)))
 }
 
 // linked follows the .git file of a folder to the git folder that belongs to

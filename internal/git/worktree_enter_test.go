@@ -17,7 +17,7 @@ type terrible struct {
 	name     string
 	precious bool
 	fresh    bool
-	do       func(w *box, root *box)
+	do       func(w *testRepo, root *testRepo)
 }
 
 func terribles() []terrible {
@@ -27,39 +27,39 @@ func terribles() []terrible {
 
 func uncommitted() []terrible {
 	return []terrible{
-		{"nothing", false, false, func(_, _ *box) {}},
-		{"own files alone", false, false, func(w, _ *box) {
+		{"nothing", false, false, func(_, _ *testRepo) {}},
+		{"own files alone", false, false, func(w, _ *testRepo) {
 			w.write("ralph/inbox.jsonl", "x")
 			w.git("add", "-f", "ralph/inbox.jsonl")
 		}},
-		{"changed", true, false, func(w, _ *box) { w.write("a.txt", "precious") }},
-		{"untracked", true, false, func(w, _ *box) { w.write("new dir/ö\n.txt", "precious") }},
-		{"staged, then changed", true, false, func(w, _ *box) {
+		{"changed", true, false, func(w, _ *testRepo) { w.write("a.txt", "precious") }},
+		{"untracked", true, false, func(w, _ *testRepo) { w.write("new dir/ö\n.txt", "precious") }},
+		{"staged, then changed", true, false, func(w, _ *testRepo) {
 			w.write("a.txt", "precious")
 			w.git("add", "a.txt")
 			w.write("a.txt", "a\n")
 		}},
-		{"staged, then removed", true, false, func(w, _ *box) {
+		{"staged, then removed", true, false, func(w, _ *testRepo) {
 			w.write("x.txt", "precious")
 			w.git("add", "x.txt")
 			w.remove("x.txt")
 		}},
-		{"deleted", false, false, func(w, _ *box) { w.remove("dir") }},
-		{"assumed unchanged", true, false, func(w, _ *box) {
+		{"deleted", false, false, func(w, _ *testRepo) { w.remove("dir") }},
+		{"assumed unchanged", true, false, func(w, _ *testRepo) {
 			w.git("update-index", "--assume-unchanged", "a.txt")
 			w.write("a.txt", "precious")
 		}},
-		{"skipped", true, false, func(w, _ *box) {
+		{"skipped", true, false, func(w, _ *testRepo) {
 			w.git("update-index", "--skip-worktree", "a.txt")
 			w.write("a.txt", "precious")
 		}},
-		{"repository inside", true, false, func(w, _ *box) {
+		{"repository inside", true, false, func(w, _ *testRepo) {
 			w.git("init", "-q", "deep/inner")
 			w.write("deep/inner/x", "precious")
 			w.git("-C", "deep/inner", "add", "x")
 			w.git("-C", "deep/inner", "commit", "-q", "-m", "x")
 		}},
-		{"repository inside, committed", true, false, func(w, _ *box) {
+		{"repository inside, committed", true, false, func(w, _ *testRepo) {
 			w.git("init", "-q", "inner")
 			w.write("inner/x", "precious")
 			w.git("-C", "inner", "add", "x")
@@ -67,26 +67,26 @@ func uncommitted() []terrible {
 			w.git("add", "-A")
 			w.git("commit", "-q", "-m", "x")
 		}},
-		{"repository without commits inside", true, false, func(w, _ *box) {
+		{"repository without commits inside", true, false, func(w, _ *testRepo) {
 			w.git("init", "-q", "inner")
 			w.write("inner/x", "precious")
 		}},
-		{"read-only file and folder", true, false, func(w, _ *box) {
+		{"read-only file and folder", true, false, func(w, _ *testRepo) {
 			w.write("shut/x", "precious")
 			w.must(os.Chmod(w.path("shut/x"), 0))
 			w.must(os.Chmod(w.path("shut"), 0o500))
 			w.must(os.Chmod(w.path("a.txt"), 0o444))
 		}},
-		{"unreadable folder", true, false, func(w, _ *box) {
+		{"unreadable folder", true, false, func(w, _ *testRepo) {
 			w.write("shut/x", "precious")
 			w.must(os.Chmod(w.path("shut"), 0))
 		}},
-		{"pipe", false, false, func(w, _ *box) { w.must(syscall.Mkfifo(w.path("pipe"), 0o644)) }},
+		{"pipe", false, false, func(w, _ *testRepo) { w.must(syscall.Mkfifo(w.path("pipe"), 0o644)) }},
 	}
 }
 
 func unfinishedWork() []terrible {
-	conflict := func(w *box) {
+	conflict := func(w *testRepo) {
 		w.write("a.txt", "one\n")
 		w.git("commit", "-qam", "one")
 		w.git("checkout", "-q", "-b", "side", "HEAD~")
@@ -94,42 +94,42 @@ func unfinishedWork() []terrible {
 		w.git("commit", "-qam", "two")
 	}
 	return []terrible{
-		{"merge", true, false, func(w, _ *box) {
+		{"merge", true, false, func(w, _ *testRepo) {
 			conflict(w)
 			_, _ = w.try("merge", "ralph/t-1")
 			w.git("branch", "-f", "-q", "side2")
 			w.write("a.txt", "resolving, precious\n")
 		}},
-		{"rebase", true, false, func(w, _ *box) {
+		{"rebase", true, false, func(w, _ *testRepo) {
 			conflict(w)
 			_, _ = w.try("rebase", "ralph/t-1")
 			w.write("a.txt", "resolving, precious\n")
 		}},
-		{"cherry-pick", true, false, func(w, _ *box) {
+		{"cherry-pick", true, false, func(w, _ *testRepo) {
 			conflict(w)
 			_, _ = w.try("cherry-pick", "ralph/t-1")
 		}},
-		{"bisect", false, false, func(w, _ *box) {
+		{"bisect", false, false, func(w, _ *testRepo) {
 			w.git("commit", "-q", "--allow-empty", "-m", "x")
 			w.git("bisect", "start", "HEAD", "HEAD~")
 		}},
-		{"detached commits", true, false, func(w, _ *box) {
+		{"detached commits", true, false, func(w, _ *testRepo) {
 			w.git("checkout", "-q", "--detach")
 			w.write("x", "precious")
 			w.git("add", "x")
 			w.git("commit", "-q", "-m", "x")
 		}},
-		{"orphan", true, false, func(w, _ *box) {
+		{"orphan", true, false, func(w, _ *testRepo) {
 			w.git("checkout", "-q", "--orphan", "other")
 			w.write("x", "precious")
 		}},
-		{"branch deleted after commits", true, false, func(w, _ *box) {
+		{"branch deleted after commits", true, false, func(w, _ *testRepo) {
 			w.write("x", "precious")
 			w.git("add", "x")
 			w.git("commit", "-q", "-m", "x")
 			w.git("update-ref", "-d", "refs/heads/ralph/t-1")
 		}},
-		{"branch deleted, collected", true, false, func(w, _ *box) {
+		{"branch deleted, collected", true, false, func(w, _ *testRepo) {
 			w.write("x", "precious")
 			w.git("add", "x")
 			w.git("commit", "-q", "-m", "x")
@@ -137,7 +137,7 @@ func unfinishedWork() []terrible {
 			w.git("branch", "-q", "-D", "ralph/t-1")
 			w.git("gc", "-q", "--prune=now")
 		}},
-		{"locks of a killed git", false, false, func(w, _ *box) {
+		{"locks of a killed git", false, false, func(w, _ *testRepo) {
 			for _, name := range w.repo.lockNames() {
 				w.must(os.WriteFile(name, nil, 0o644))
 				w.must(os.Chtimes(name, time.Time{}, time.Now().Add(-time.Hour)))
@@ -148,53 +148,53 @@ func unfinishedWork() []terrible {
 
 func destroyed() []terrible {
 	return []terrible{
-		{".git file deleted", true, false, func(w, _ *box) {
+		{".git file deleted", true, false, func(w, _ *testRepo) {
 			w.write("a.txt", "precious")
 			w.remove(".git")
 		}},
-		{".git file overwritten", true, false, func(w, _ *box) {
+		{".git file overwritten", true, false, func(w, _ *testRepo) {
 			w.write("a.txt", "precious")
 			w.write(".git", "gitdir: /nowhere\n")
 		}},
-		{"git folder deleted", true, false, func(w, _ *box) {
+		{"git folder deleted", true, false, func(w, _ *testRepo) {
 			w.write("a.txt", "precious")
 			w.must(os.RemoveAll(w.repo.gitDir))
 		}},
-		{"HEAD spoilt", true, false, func(w, _ *box) {
+		{"HEAD spoilt", true, false, func(w, _ *testRepo) {
 			w.write("a.txt", "precious")
 			w.must(os.WriteFile(filepath.Join(w.repo.gitDir, "HEAD"), []byte("what?"), 0o644))
 		}},
-		{"index spoilt", true, false, func(w, _ *box) {
+		{"index spoilt", true, false, func(w, _ *testRepo) {
 			w.write("a.txt", "precious")
 			w.must(os.WriteFile(w.repo.realIndex(), []byte("what?"), 0o644))
 		}},
-		{"index deleted", true, false, func(w, _ *box) {
+		{"index deleted", true, false, func(w, _ *testRepo) {
 			w.write("a.txt", "precious")
 			w.must(os.Remove(w.repo.realIndex()))
 		}},
-		{"folder deleted", false, true, func(w, _ *box) { w.remove("") }},
-		{"folder deleted with detached commits", true, true, func(w, _ *box) {
+		{"folder deleted", false, true, func(w, _ *testRepo) { w.remove("") }},
+		{"folder deleted with detached commits", true, true, func(w, _ *testRepo) {
 			w.git("checkout", "-q", "--detach")
 			w.write("x", "precious")
 			w.git("add", "x")
 			w.git("commit", "-q", "-m", "x")
 			w.remove("")
 		}},
-		{"folder emptied", false, true, func(w, _ *box) {
+		{"folder emptied", false, true, func(w, _ *testRepo) {
 			w.remove("")
 			w.must(os.Mkdir(w.dir, 0o755))
 		}},
-		{"worktree removed", false, true, func(w, root *box) { root.git("worktree", "remove", "--force", w.dir) }},
-		{"worktree removed and pruned", false, true, func(w, root *box) {
+		{"worktree removed", false, true, func(w, root *testRepo) { root.git("worktree", "remove", "--force", w.dir) }},
+		{"worktree removed and pruned", false, true, func(w, root *testRepo) {
 			w.remove("")
 			root.git("worktree", "prune")
 		}},
-		{"worktree moved", false, true, func(w, root *box) { root.git("worktree", "move", w.dir, root.path("ralph/.worktrees/moved")) }},
+		{"worktree moved", false, true, func(w, root *testRepo) { root.git("worktree", "move", w.dir, root.path("ralph/.worktrees/moved")) }},
 	}
 }
 
 // outside is the checkout without its worktrees.
-func (b *box) outside() map[string]string {
+func (b *testRepo) outside() map[string]string {
 	b.t.Helper()
 	list := map[string]string{}
 	entries, err := os.ReadDir(b.dir)
@@ -207,7 +207,7 @@ func (b *box) outside() map[string]string {
 			list[e.Name()] = b.read(e.Name())
 			continue
 		}
-		for name, text := range (&box{t: b.t, dir: b.path(e.Name())}).files() {
+		for name, text := range (&testRepo{t: b.t, dir: b.path(e.Name())}).files() {
 			list[e.Name()+"/"+name] = text
 		}
 	}

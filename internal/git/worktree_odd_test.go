@@ -11,12 +11,12 @@ import (
 // oddRepo is a repository that is not as most are.
 type oddRepo struct {
 	name string
-	make func(t *testing.T) *box
+	make func(t *testing.T) *testRepo
 }
 
 func oddRepos() []oddRepo {
-	conf := func(kv ...string) func(t *testing.T) *box {
-		return func(t *testing.T) *box {
+	conf := func(kv ...string) func(t *testing.T) *testRepo {
+		return func(t *testing.T) *testRepo {
 			b := newBox(t)
 			for i := 0; i < len(kv); i += 2 {
 				b.git("config", kv[i], kv[i+1])
@@ -24,22 +24,22 @@ func oddRepos() []oddRepo {
 			return b
 		}
 	}
-	commit := func(b *box) *box {
+	commit := func(b *testRepo) *testRepo {
 		b.git("add", "-A")
 		b.git("commit", "-q", "--allow-empty", "-m", "odd")
 		return b
 	}
 	return []oddRepo{
-		{"plain", func(t *testing.T) *box { return newBox(t) }},
-		{"sha256", func(t *testing.T) *box { return newBox(t, "--object-format=sha256") }},
-		{"strange paths", func(t *testing.T) *box {
+		{"plain", func(t *testing.T) *testRepo { return newBox(t) }},
+		{"sha256", func(t *testing.T) *testRepo { return newBox(t, "--object-format=sha256") }},
+		{"strange paths", func(t *testing.T) *testRepo {
 			b := newBox(t)
 			b.write("with space/sü\nß\t\".txt", "x")
 			return commit(b)
 		}},
-		{"brackets in the path of the root", func(t *testing.T) *box { return moveBox(newBox(t), "line [x]* ö") }},
-		{"colon in the path of the root", func(t *testing.T) *box { return moveBox(newBox(t), "c:d") }},
-		{"root is a linked worktree", func(t *testing.T) *box {
+		{"brackets in the path of the root", func(t *testing.T) *testRepo { return moveBox(newBox(t), "line [x]* ö") }},
+		{"colon in the path of the root", func(t *testing.T) *testRepo { return moveBox(newBox(t), "c:d") }},
+		{"root is a linked worktree", func(t *testing.T) *testRepo {
 			b := newBox(t)
 			dir := filepath.Join(b.dir, "../linked")
 			b.git("worktree", "add", "-q", "-b", "side", dir)
@@ -47,8 +47,8 @@ func oddRepos() []oddRepo {
 			b.repo = b.open(b.dir)
 			return b
 		}},
-		{"separate git folder", func(t *testing.T) *box { return newBox(t, "--separate-git-dir=../else where.git") }},
-		{"below another repository", func(t *testing.T) *box {
+		{"separate git folder", func(t *testing.T) *testRepo { return newBox(t, "--separate-git-dir=../else where.git") }},
+		{"below another repository", func(t *testing.T) *testRepo {
 			outer := newBox(t)
 			b := newBox(t)
 			to := outer.path("inner")
@@ -57,19 +57,19 @@ func oddRepos() []oddRepo {
 			b.repo = b.open(to)
 			return b
 		}},
-		{"detached", func(t *testing.T) *box {
+		{"detached", func(t *testing.T) *testRepo {
 			b := newBox(t)
 			b.git("checkout", "-q", "--detach")
 			return b
 		}},
-		{"sparse", func(t *testing.T) *box {
+		{"sparse", func(t *testing.T) *testRepo {
 			b := newBox(t)
 			b.write("other/x", "x")
 			commit(b)
 			b.git("sparse-checkout", "set", "dir")
 			return b
 		}},
-		{"sparse index", func(t *testing.T) *box {
+		{"sparse index", func(t *testing.T) *testRepo {
 			b := newBox(t)
 			b.write("other/x", "x")
 			commit(b)
@@ -84,18 +84,18 @@ func oddRepos() []oddRepo {
 		{"recursion into submodules", conf("submodule.recurse", "true")},
 		{"automatic set-up of merges", conf("branch.autoSetupMerge", "always", "push.default", "upstream")},
 		{"no logs", conf("core.logAllRefUpdates", "false")},
-		{"packed", func(t *testing.T) *box {
+		{"packed", func(t *testing.T) *testRepo {
 			b := newBox(t)
 			b.git("gc", "-q")
 			return b
 		}},
-		{"pointers without the program", func(t *testing.T) *box {
+		{"pointers without the program", func(t *testing.T) *testRepo {
 			b := newBox(t)
 			b.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n")
 			b.write("big.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:"+strings.Repeat("0", 64)+"\nsize 1\n")
 			return commit(b)
 		}},
-		{"hooks that fail", func(t *testing.T) *box {
+		{"hooks that fail", func(t *testing.T) *testRepo {
 			b := newBox(t)
 			for _, name := range []string{"post-checkout", "post-index-change", "post-commit"} {
 				b.hook(name, "exit 1")
@@ -107,7 +107,7 @@ func oddRepos() []oddRepo {
 }
 
 // moveBox moves a box to another folder beside it.
-func moveBox(b *box, name string) *box {
+func moveBox(b *testRepo, name string) *testRepo {
 	to := filepath.Join(filepath.Dir(b.dir), name)
 	b.must(os.Rename(b.dir, to))
 	b.dir = to
@@ -212,7 +212,7 @@ func TestWorktreesWithSubmodules(t *testing.T) {
 	lib := newBox(t)
 	old := lib.head()
 	b := newBox(t)
-	add := func(w *box, args ...string) {
+	add := func(w *testRepo, args ...string) {
 		w.git(append([]string{"-c", "protocol.file.allow=always", "submodule"}, args...)...)
 	}
 	add(b, "add", "-q", lib.dir, "lib")
@@ -267,7 +267,7 @@ func TestTwoEnginesInOneRepository(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	b.git("worktree", "add", "-q", "-b", "side", "../other")
-	o := &box{t: t, p: b.p, dir: filepath.Join(filepath.Dir(b.dir), "other"), env: b.env}
+	o := &testRepo{t: t, p: b.p, dir: filepath.Join(filepath.Dir(b.dir), "other"), env: b.env}
 	o.repo = o.open(o.dir)
 	one, two := b.pool("1")[0], o.pool("1")[0]
 	b.ready(b.mustEnter(b.task(one, "t-1")), "ralph/t-1", b.head())

@@ -178,7 +178,7 @@ func TestWorktreesCutAnywhere(t *testing.T) {
 // ageLocks makes the locks of a git that was killed as old as they are once
 // somebody has started the next engine. Those of the whole repository are gone
 // by then, Settle has seen to that.
-func ageLocks(b *box) {
+func ageLocks(b *testRepo) {
 	b.t.Helper()
 	for _, name := range []string{"refs/stash.lock", "packed-refs.lock"} {
 		_ = os.Remove(b.path(".git/" + name))

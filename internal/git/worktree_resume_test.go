@@ -13,36 +13,36 @@ func TestEnterMine(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name     string
-		do       func(w, root *box)
+		do       func(w, root *testRepo)
 		commits  bool // the branch has the agent's commits
 		changes  bool // its uncommitted changes are in the files
 		precious bool // they are in a recovery ref, at least
 		fresh    bool
 	}{
-		{"nothing", func(_, _ *box) {}, true, true, false, false},
-		{"commits beside the branch", func(w, _ *box) {
+		{"nothing", func(_, _ *testRepo) {}, true, true, false, false},
+		{"commits beside the branch", func(w, _ *testRepo) {
 			w.git("checkout", "-q", "--detach")
 			w.write("more", "more")
 			w.git("add", "more")
 			w.git("commit", "-q", "-m", "more")
 		}, true, true, false, false},
-		{"a branch of its own", func(w, _ *box) { w.git("checkout", "-q", "-b", "mine") }, true, true, false, false},
-		{"an older commit", func(w, _ *box) { w.git("checkout", "-q", "--detach", "main") }, true, true, true, false},
-		{"an older commit, other changes", func(w, _ *box) {
+		{"a branch of its own", func(w, _ *testRepo) { w.git("checkout", "-q", "-b", "mine") }, true, true, false, false},
+		{"an older commit", func(w, _ *testRepo) { w.git("checkout", "-q", "--detach", "main") }, true, true, true, false},
+		{"an older commit, other changes", func(w, _ *testRepo) {
 			w.git("checkout", "-q", "--detach", "main")
 			w.write("work.txt", "in the way")
 		}, true, false, true, false},
-		{"orphan", func(w, _ *box) { w.git("checkout", "-q", "--orphan", "other") }, true, true, false, false},
-		{"branch deleted", func(w, _ *box) { w.git("update-ref", "-d", "refs/heads/ralph/t-1") }, true, true, false, false},
-		{"branch deleted elsewhere", func(w, _ *box) {
+		{"orphan", func(w, _ *testRepo) { w.git("checkout", "-q", "--orphan", "other") }, true, true, false, false},
+		{"branch deleted", func(w, _ *testRepo) { w.git("update-ref", "-d", "refs/heads/ralph/t-1") }, true, true, false, false},
+		{"branch deleted elsewhere", func(w, _ *testRepo) {
 			w.git("checkout", "-q", "--detach", "main")
 			w.git("branch", "-q", "-D", "ralph/t-1")
 			w.git("gc", "-q", "--prune=now")
 		}, true, true, true, false},
-		{".git file deleted", func(w, _ *box) { w.remove(".git") }, true, true, false, false},
-		{"folder deleted", func(w, _ *box) { w.remove("") }, true, false, false, true},
-		{"worktree removed", func(w, root *box) { root.git("worktree", "remove", "--force", w.dir) }, true, false, false, true},
-		{"worktree and branch removed", func(w, root *box) {
+		{".git file deleted", func(w, _ *testRepo) { w.remove(".git") }, true, true, false, false},
+		{"folder deleted", func(w, _ *testRepo) { w.remove("") }, true, false, false, true},
+		{"worktree removed", func(w, root *testRepo) { root.git("worktree", "remove", "--force", w.dir) }, true, false, false, true},
+		{"worktree and branch removed", func(w, root *testRepo) {
 			root.git("worktree", "remove", "--force", w.dir)
 			root.git("branch", "-q", "-D", "ralph/t-1")
 		}, false, false, false, true},
@@ -121,7 +121,7 @@ func TestEnterMineRefuses(t *testing.T) {
 // B-005: which branch a task gets when its name is taken.
 func TestEnterBranches(t *testing.T) {
 	t.Parallel()
-	commit := func(b *box, text string) string {
+	commit := func(b *testRepo, text string) string {
 		b.git("checkout", "-q", "-b", "ralph/t-1")
 		b.write("c.txt", text)
 		b.git("add", "c.txt")
@@ -132,33 +132,33 @@ func TestEnterBranches(t *testing.T) {
 	}
 	tests := []struct {
 		name   string
-		do     func(b *box)
+		do     func(b *testRepo)
 		ask    string
 		branch string
 		saved  bool
 	}{
-		{"free", func(_ *box) {}, "ralph/t-1", "ralph/t-1", false},
-		{"merged", func(b *box) {
+		{"free", func(_ *testRepo) {}, "ralph/t-1", "ralph/t-1", false},
+		{"merged", func(b *testRepo) {
 			commit(b, "x")
 			b.git("merge", "-q", "ralph/t-1")
 		}, "ralph/t-1", "ralph/t-1", false},
-		{"not merged", func(b *box) { commit(b, "precious") }, "ralph/t-1", "ralph/t-1", true},
-		{"packed", func(b *box) {
+		{"not merged", func(b *testRepo) { commit(b, "precious") }, "ralph/t-1", "ralph/t-1", true},
+		{"packed", func(b *testRepo) {
 			commit(b, "precious")
 			b.git("pack-refs", "--all")
 		}, "ralph/t-1", "ralph/t-1", true},
-		{"checked out by a person", func(b *box) {
+		{"checked out by a person", func(b *testRepo) {
 			commit(b, "x")
 			b.git("worktree", "add", "-q", "../person", "ralph/t-1")
 		}, "ralph/t-1", "ralph/t-1-2", false},
-		{"the second name is taken too", func(b *box) {
+		{"the second name is taken too", func(b *testRepo) {
 			commit(b, "x")
 			b.git("worktree", "add", "-q", "../person", "ralph/t-1")
 			b.git("branch", "ralph/t-1-2", "ralph/t-1")
 		}, "ralph/t-1", "ralph/t-1-2", true},
-		{"not ralph's", func(b *box) { b.git("branch", "feature") }, "feature", "feature-2", false},
-		{"a folder of that name", func(b *box) { b.git("branch", "ralph/t-1/x") }, "ralph/t-1", "ralph/t-1-2", false},
-		{"detached", func(_ *box) {}, "", "", false},
+		{"not ralph's", func(b *testRepo) { b.git("branch", "feature") }, "feature", "feature-2", false},
+		{"a folder of that name", func(b *testRepo) { b.git("branch", "ralph/t-1/x") }, "ralph/t-1", "ralph/t-1-2", false},
+		{"detached", func(_ *testRepo) {}, "", "", false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -11,10 +11,10 @@ import (
 )
 
 // treeDir is the folder of a worktree of the box's checkout.
-func (b *box) treeDir(name string) string { return b.path("ralph/.worktrees/" + name) }
+func (b *testRepo) treeDir(name string) string { return b.path("ralph/.worktrees/" + name) }
 
 // pool excludes ralph's own files, as `ralph init` does, and makes worktrees.
-func (b *box) pool(names ...string) []string {
+func (b *testRepo) pool(names ...string) []string {
 	b.t.Helper()
 	b.must(b.repo.Exclude([]string{"/ralph/.worktrees/", "/ralph/.state/"}))
 	var dirs []string
@@ -27,19 +27,19 @@ func (b *box) pool(names ...string) []string {
 }
 
 // in is the same box in one of its worktrees.
-func (b *box) in(dir string) *box {
+func (b *testRepo) in(dir string) *testRepo {
 	b.t.Helper()
 	t, err := b.repo.Tree(dir)
 	b.must(err)
-	return &box{t: b.t, p: b.p, dir: dir, env: append(b.env[:len(b.env):len(b.env)], b.repo.Fence()), repo: t}
+	return &testRepo{t: b.t, p: b.p, dir: dir, env: append(b.env[:len(b.env):len(b.env)], b.repo.CeilingEnv()), repo: t}
 }
 
 // task is what Enter gets for a new task.
-func (b *box) task(dir, id string) EnterInput {
+func (b *testRepo) task(dir, id string) EnterInput {
 	return EnterInput{Dir: dir, Branch: "ralph/" + id, From: b.head(), Merged: "refs/heads/main", ID: id}
 }
 
-func (b *box) mustEnter(in EnterInput) Entered {
+func (b *testRepo) mustEnter(in EnterInput) Entered {
 	b.t.Helper()
 	e, err := b.repo.Enter(b.t.Context(), in)
 	b.must(err)
@@ -47,7 +47,7 @@ func (b *box) mustEnter(in EnterInput) Entered {
 }
 
 // ready checks that a worktree is just as a new task must find it.
-func (b *box) ready(e Entered, branch, from string) {
+func (b *testRepo) ready(e Entered, branch, from string) {
 	b.t.Helper()
 	w := b.in(e.Dir)
 	b.equal("branch", e.Branch, branch)
@@ -65,7 +65,7 @@ func (b *box) ready(e Entered, branch, from string) {
 
 // recovered reports whether a text is in a commit below refs/ralph/recovery or
 // in a file that was moved out of a worktree.
-func (b *box) recovered(text string) bool {
+func (b *testRepo) recovered(text string) bool {
 	b.t.Helper()
 	if commits := strings.Fields(b.git("rev-list", "--max-count=50", "--glob="+recoveryRefs+"*")); len(commits) > 0 {
 		if _, err := b.try(append([]string{"grep", "-q", "-F", text}, commits...)...); err == nil {
@@ -75,7 +75,7 @@ func (b *box) recovered(text string) bool {
 	found := false
 	kept, _ := filepath.Glob(escape(b.path("ralph/.worktrees")) + "/.kept-*")
 	for _, dir := range kept {
-		for name := range (&box{t: b.t, dir: dir}).files() {
+		for name := range (&testRepo{t: b.t, dir: dir}).files() {
 			raw, _ := os.ReadFile(filepath.Join(dir, name))
 			found = found || strings.Contains(string(raw), text)
 		}
@@ -89,7 +89,7 @@ func escape(path string) string {
 
 // treeSpawns counts the git processes that ralph starts, for the checkout and
 // one worktree.
-func (b *box) treeSpawns(dir string, do func()) int {
+func (b *testRepo) treeSpawns(dir string, do func()) int {
 	b.t.Helper()
 	log := filepath.Join(b.t.TempDir(), "trace")
 	for _, r := range []*Repo{b.repo, b.in(dir).repo} {
@@ -194,7 +194,7 @@ func TestTreeProcesses(t *testing.T) {
 
 // settleClock makes the index later than all files, as it is once the clock has
 // ticked.
-func settleClock(w *box) {
+func settleClock(w *testRepo) {
 	w.t.Helper()
 	w.must(os.Chtimes(w.repo.realIndex(), time.Time{}, stat(w.repo.realIndex()).ModTime().Add(time.Second)))
 }

@@ -47,7 +47,7 @@ func newStage(t *testing.T, mode string, isolated bool) *stage {
 		return []ralph.Fact{ralphtest.Answers("nothing to add")}
 	}}
 	if isolated {
-		x.script.Forest = ralphtest.NewForest()
+		x.script.Git = ralphtest.NewForest()
 	}
 	if mode == "autopilot" {
 		x.record(ralph.PlanStarted{File: "a.md"}, ralph.TaskAdded{Task: ralphtest.Task("a.md", "one")}, ralph.TaskAdded{Task: ralphtest.Task("a.md", "two")})
@@ -65,7 +65,7 @@ func (x *stage) record(facts ...ralph.Fact) {
 	}
 }
 
-// Do is the script's, with the landing of a spec's own commit, which no Forest has.
+// Do is the script's, with the landing of a spec's own commit, which no Git has.
 func (x *stage) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step ralph.Step) ([]ralph.Fact, error) {
 	if t := s.Task(id); step.StepName() == "land" && t.Run.Commit != "" {
 		return []ralph.Fact{ralph.Landed{Task: id, From: s.Plan.Integration.Landed, To: t.Run.Commit, How: "fast-forward"}}, nil
@@ -139,7 +139,7 @@ func (x *stage) sound() {
 func (x *stage) done() bool {
 	s := x.mem.State()
 	if x.c.Session == "autopilot" {
-		return s.CountTasks(ralph.TaskDone) == 2 && len(x.script.Forest.Landed()) == 2
+		return s.CountTasks(ralph.TaskDone) == 2 && len(x.script.Git.Landed()) == 2
 	}
 	return s.CountTasks(ralph.TaskDone) == 2 && s.CountInbox(ralph.SpecDone) == 1
 }

@@ -54,7 +54,7 @@ type shimRules struct {
 }
 
 // Put implements step.Below.
-func (b Interceptor) Put(_ context.Context, dir string, env []string, turn step.BelowTurn) ([]string, error) {
+func (b Interceptor) Put(_ context.Context, dir string, env []string, turn step.InterceptedTurn) ([]string, error) {
 	what := shimRules{Config: b.Policy.Approval(), Work: turn.Work, Home: lookup.At(turn.Work, env).Home, Never: turn.Asks, Pushes: b.Pushes}
 	rules, err := json.Marshal(what)
 	if err != nil {
@@ -154,7 +154,7 @@ func letPass(ctx context.Context, env workspace.Env, dir string, argv []string) 
 
 // judge is the word on a call, and whether it is held; also with the home folder that the
 // agent began with.
-func (r shimRules) judge(argv []string, dir string, disk lookup.Disk) (ralph.Request, approval.Word, bool) {
+func (r shimRules) judge(argv []string, dir string, disk lookup.Disk) (ralph.Request, approval.Ruling, bool) {
 	q := operation.Words(argv, dir)
 	q.Tool, q.Text = argv[0], "run "+q.Command
 	word, _ := disk.Clear(q, r.Config, nil)
@@ -166,7 +166,7 @@ func (r shimRules) judge(argv []string, dir string, disk lookup.Disk) (ralph.Req
 }
 
 // holds reports whether a call with such a word does not run at once.
-func (r shimRules) holds(w approval.Word) bool {
+func (r shimRules) holds(w approval.Ruling) bool {
 	return w.Verdict == ralph.Denied || w.Gate == ralph.GateOperation && (w.Never || !r.Never)
 }
 

@@ -208,7 +208,7 @@ func taskFact(id ralph.TaskID, k, i int, at time.Time) ralph.Fact {
 	case k%4 == 3:
 		return ralph.StepStarted{Task: id, Step: ralph.Check{}, Why: ralph.Why{Rule: "B-036", Text: "complete: check"}, Saw: int64(i), Now: at}
 	}
-	return ralph.ChecksRan{Task: id, Pass: true, Tree: tree, Took: time.Second, Results: []ralph.GateResult{{Name: "go test ./...", Command: "go test ./...", Pass: true, Took: time.Second}}}
+	return ralph.ChecksRan{Task: id, Pass: true, Tree: tree, Took: time.Second, Results: []ralph.CheckResult{{Name: "go test ./...", Command: "go test ./...", Pass: true, Took: time.Second}}}
 }
 
 func benchStart() time.Time { return time.Date(2025, 1, 20, 10, 30, 0, 0, time.UTC) }

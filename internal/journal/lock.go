@@ -33,20 +33,20 @@ func (o *Owner) same(p *Owner) bool {
 		o.PidSpace == p.PidSpace && o.Host == p.Host && o.StartedAt.Equal(p.StartedAt)
 }
 
-// Place is where an owner runs, as seen from this process.
-type Place string
+// Locality is where an owner runs, as seen from this process.
+type Locality string
 
 // The places.
 const (
-	Here      Place = "here"      // its pid can be looked at and signalled
-	Container Place = "container" // on this kernel; its pid means somebody else here, or nobody
-	Elsewhere Place = "elsewhere" // on another machine
+	Here      Locality = "here"      // its pid can be looked at and signalled
+	Container Locality = "container" // on this kernel; its pid means somebody else here, or nobody
+	Elsewhere Locality = "elsewhere" // on another machine
 )
 
 // seenFrom compares kernels first: host names change with the network, and are the
 // same in many containers. One host name with another boot is a machine that was
 // started again.
-func (o *Owner) seenFrom(me *Owner) Place {
+func (o *Owner) seenFrom(me *Owner) Locality {
 	known := o.Boot != "" && me.Boot != ""
 	switch {
 	case known && o.Boot == me.Boot && o.PidSpace != "" && me.PidSpace != "" && o.PidSpace != me.PidSpace:

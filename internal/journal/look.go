@@ -16,7 +16,7 @@ import (
 // LockInfo is what a look at the session lock shows.
 type LockInfo struct {
 	Owner Owner // its Pid is 0 when the lock is held and names nobody yet
-	Place Place
+	Place Locality
 	Live  bool          // false: left behind, the next start takes it over
 	Age   time.Duration // since the heartbeat, by this host's clock; never below 0
 	Ahead time.Duration // how far the heartbeat lies in the future: the clocks differ

@@ -21,7 +21,7 @@ func redTests(t *testing.T, root string) {
 	opt.SegmentSize = 1 // a snapshot after each write
 	j := open(t, opt)
 	must(t, update(j, ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Name: "one", Status: ralph.TaskPending}}))
-	must(t, update(j, ralph.ChecksRan{Task: "t-1", Results: []ralph.GateResult{{Name: "test", Test: true}}}))
+	must(t, update(j, ralph.ChecksRan{Task: "t-1", Results: []ralph.CheckResult{{Name: "test", Test: true}}}))
 	must(t, j.Close())
 }
 

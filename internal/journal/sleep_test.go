@@ -175,7 +175,7 @@ func TestWhereAnOwnerIs(t *testing.T) {
 	for name, tt := range map[string]struct {
 		owner journal.Owner
 		age   time.Duration
-		place journal.Place
+		place journal.Locality
 		live  bool
 	}{
 		"it runs, and the file system has no locks": {journal.Owner{Pid: 4711, Start: "b1/4711", Boot: "b1", PidSpace: "pid:[1]", Host: "box"}, time.Hour, journal.Here, true},

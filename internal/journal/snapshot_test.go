@@ -21,7 +21,7 @@ func TestSnapshotOfRedTasks(t *testing.T) {
 	opt := options(root)
 	opt.SegmentSize = 1 // a snapshot after each write
 	j := open(t, opt)
-	results, _ := ralph.BriefResults([]ralph.GateResult{{Name: "go test ./...", Command: "go test ./...", Exit: 1, Output: strings.Repeat("ok  \texample.com/module/package\t0.012s\n", 64<<10/37)}})
+	results, _ := ralph.BriefResults([]ralph.CheckResult{{Name: "go test ./...", Command: "go test ./...", Exit: 1, Output: strings.Repeat("ok  \texample.com/module/package\t0.012s\n", 64<<10/37)}})
 	id := func(i int) ralph.TaskID { return ralph.TaskID(fmt.Sprint("t-", i)) }
 	var plan, red []ralph.Fact
 	for i := range tasks {

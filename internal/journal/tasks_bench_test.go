@@ -39,7 +39,7 @@ func benchTasksWithOutput(b *testing.B, tasks int) {
 		plan = append(plan, ralph.TaskAdded{Task: ralph.Task{ID: id(i), Name: "Add the login form", Status: ralph.TaskPending}})
 	}
 	must(b, update(j, plan...))
-	results, _ := ralph.BriefResults([]ralph.GateResult{{Name: "go test ./...", Command: "go test ./...", Pass: true, Output: strings.Repeat("ok  \texample.com/module/package\t0.012s\n", 64<<10/37)}})
+	results, _ := ralph.BriefResults([]ralph.CheckResult{{Name: "go test ./...", Command: "go test ./...", Pass: true, Output: strings.Repeat("ok  \texample.com/module/package\t0.012s\n", 64<<10/37)}})
 	var slowest, all time.Duration
 	for i := range tasks {
 		for _, f := range []ralph.Fact{

@@ -41,14 +41,14 @@ func At(work string, env []string) Disk {
 const maxRounds = 64
 
 // Clear is approval.Clear with all that it asks for, and with what it was answered on.
-func (d Disk) Clear(q ralph.Request, c approval.Settings, rules []*ralph.AnswerRule) (approval.Word, ralph.WorkDir) {
-	var word approval.Word
+func (d Disk) Clear(q ralph.Request, c approval.Settings, rules []*ralph.AnswerRule) (approval.Ruling, ralph.WorkDir) {
+	var word approval.Ruling
 	w, ok := d.settle(func(w ralph.WorkDir) (missing approval.Missing) {
 		word, missing = approval.Clear(q, c, w, rules)
 		return missing
 	})
 	if !ok {
-		word = approval.Word{Rule: "it leads from folder to folder without an end", Gate: ralph.GateApproval}
+		word = approval.Ruling{Rule: "it leads from folder to folder without an end", Gate: ralph.GateApproval}
 	}
 	return word, w
 }

@@ -40,8 +40,8 @@ type permanent struct{ error }
 
 func (e permanent) Unwrap() error { return e.error }
 
-// Courier has the ways to people that are wanted and possible here.
-type Courier struct {
+// Dispatcher has the ways to people that are wanted and possible here.
+type Dispatcher struct {
 	Sounds  *Sounds   // nil: none
 	Letters []*Letter // that get messages
 }
@@ -49,7 +49,7 @@ type Courier struct {
 // Start is called before the first event. failed is called, from other goroutines, when a sink
 // does not take a notice: once, until the sink works again. open says whether a gate still
 // waits for a person.
-func (c *Courier) Start(failed func(ralph.NoticeFailed), open func(ralph.GateID) bool) {
+func (c *Dispatcher) Start(failed func(ralph.NoticeFailed), open func(ralph.GateID) bool) {
 	if c.Sounds != nil {
 		c.Sounds.start(failed)
 	}

@@ -86,7 +86,7 @@ func (f *failures) add(n ralph.NoticeFailed) {
 
 // bureau is a courier with sinks that record, and the journal that it follows.
 type bureau struct {
-	*Courier
+	*Dispatcher
 	failures
 	t             *testing.T
 	root          string
@@ -111,7 +111,7 @@ func newBureau(t *testing.T, answer func(try int) error) *bureau {
 func (b *bureau) begin() {
 	b.t.Helper()
 	sounds := newSounds(b.sounds, nil)
-	b.Courier = &Courier{Sounds: sounds, Letters: []*Letter{newLetter(b.words, "shop")}}
+	b.Dispatcher = &Dispatcher{Sounds: sounds, Letters: []*Letter{newLetter(b.words, "shop")}}
 	var err error
 	if b.journal, err = journal.Open(journal.Options{Root: b.root, Observe: func(e ralph.Event, s *ralph.State) { b.Sounds.See(e, s) }}); err != nil {
 		b.t.Fatal(err)

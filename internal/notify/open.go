@@ -27,8 +27,8 @@ type Options struct {
 // Open makes a courier of what is wanted and possible here. Sounds without a player
 // and a bell, and a desktop without a session bus, are left out in silence: Look
 // tells of them. An address that cannot be right is a *ralph.Refusal.
-func Open(o Options) (*Courier, error) {
-	c, repository := &Courier{}, filepath.Base(o.Root)
+func Open(o Options) (*Dispatcher, error) {
+	c, repository := &Dispatcher{}, filepath.Base(o.Root)
 	if o.Sounds {
 		if s := newSpeaker(o); s.player != nil || s.bell != nil {
 			c.Sounds = newSounds(s, soundsOf(o.Events))

@@ -241,7 +241,7 @@ func TestDiscordOnce(t *testing.T) {
 func TestWebhookTriesAgain(t *testing.T) {
 	t.Parallel()
 	l := newLetters(t, "", 429, 503, 200)
-	c := &Courier{Letters: []*Letter{newLetter(sinkOf(t, l.URL+"/sekret"), "shop")}}
+	c := &Dispatcher{Letters: []*Letter{newLetter(sinkOf(t, l.URL+"/sekret"), "shop")}}
 	c.Start(func(f ralph.NoticeFailed) { t.Error(f) }, func(ralph.GateID) bool { return true })
 	x := c.Letters[0]
 	items := x.See(ralph.Event{Seq: 1, At: noon(), Fact: ask("g-1")}, plan())

@@ -21,11 +21,11 @@ type OutputTail struct {
 	env   workspace.Env
 	root  string
 	specs map[string]ralph.AgentSpec // by agent; nil until the settings are read
-	heard map[ralph.TaskID]heard
+	heard map[ralph.TaskID]outputTail
 }
 
-// heard are the last words in an output of a size.
-type heard struct {
+// outputTail are the last words in an output of a size.
+type outputTail struct {
 	path  string
 	size  int64
 	words string
@@ -33,7 +33,7 @@ type heard struct {
 
 // NewOutputTail returns one that has read nothing yet.
 func NewOutputTail(env workspace.Env, root string) *OutputTail {
-	return &OutputTail{env: env, root: root, heard: map[ralph.TaskID]heard{}}
+	return &OutputTail{env: env, root: root, heard: map[ralph.TaskID]outputTail{}}
 }
 
 // Words are the last words of each agent that is in the middle of a turn.
@@ -61,7 +61,7 @@ func (l *OutputTail) hear(t *ralph.Task) string {
 	if err != nil {
 		return old.of(path)
 	}
-	now := heard{path, info.Size(), agent.LastWords(l.spec(t.Run.Agent), tail, begun)}
+	now := outputTail{path, info.Size(), agent.LastWords(l.spec(t.Run.Agent), tail, begun)}
 	if now.words == "" {
 		now.words = old.of(path) // what came since are no words, but the result of a tool
 	}
@@ -69,7 +69,7 @@ func (l *OutputTail) hear(t *ralph.Task) string {
 	return now.words
 }
 
-func (h heard) of(path string) string {
+func (h outputTail) of(path string) string {
 	if h.path != path {
 		return ""
 	}

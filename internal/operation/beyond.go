@@ -39,7 +39,7 @@ func stdin(in *source) string {
 }
 
 // calls judges what code asks of other machines by a library.
-func (k *look) calls(text string, ws []word) {
+func (k *analysis) calls(text string, ws []word) {
 	if emptied.MatchString(text) && !testText.MatchString(text) {
 		k.never(dropDatabase, ws)
 	}
@@ -62,7 +62,7 @@ func (k *look) calls(text string, ws []word) {
 
 // compiled judges sources that the command has written itself, when a compiler or a runner of
 // their language is given them: only what is certain, since most of such code is a test.
-func (k *look) compiled(name string, ws []word, in *source) {
+func (k *analysis) compiled(name string, ws []word, in *source) {
 	lang := ""
 	switch name {
 	case "go":
@@ -106,7 +106,7 @@ func (k *look) compiled(name string, ws []word, in *source) {
 var generates = lazyregexp.New(`(?m)^\s*//go:generate\s+(.+)$`)
 
 // source judges code of a language that is compiled.
-func (k *look) source(text string, ws []word) {
+func (k *analysis) source(text string, ws []word) {
 	if len(text) > maxText {
 		return
 	}
@@ -133,7 +133,7 @@ func (k *look) source(text string, ws []word) {
 
 // escapes judges the ways out to a shell that programs have in what they are told: a dot command
 // of a database, an exclamation mark of an editor, an option whose value is a command.
-func (k *look) escapes(name string, ws []word, in *source) {
+func (k *analysis) escapes(name string, ws []word, in *source) {
 	switch name {
 	case "sqlite3", "sqlite", "duckdb", "gdb", "lldb", "ed", "ex", "vi", "vim", "nvim", "ftp", "sftp", "lftp", "telnet", "zip", "tar", "bsdtar", "gtar", "scp", "screen", "tmux", "gnuplot", "bc", "less", "dc", "mail", "mutt", "redis-cli", "mysql", "mariadb", "octave", "r":
 	default:
@@ -166,7 +166,7 @@ var wayOut = lazyregexp.New(`(?is)^(?:\+?:?!|\.(?:system|shell)\s|shell\s|exec=|
 // what a program says of itself. Of a program of which there is nothing to know, that is no more
 // than the program may do when it runs; of another its word for that has to stand there, and
 // none of its words may be text of somebody else's.
-func (k *look) initializes(c *syntax.CallExpr) bool {
+func (k *analysis) initializes(c *syntax.CallExpr) bool {
 	if len(c.Args) != 2 || len(c.Assigns) > 0 {
 		return false
 	}
@@ -244,7 +244,7 @@ func quotedVariable(w *syntax.Word) bool {
 
 // takes judges programs that take files away on the way to something else, and those that give
 // somebody elsewhere a shell.
-func (k *look) takes(name string, ws []word, in *source) {
+func (k *analysis) takes(name string, ws []word, in *source) {
 	_, operands := arguments0(ws, " -x -i -n -P -t ")
 	switch name {
 	case "zip", "7z", "7za":

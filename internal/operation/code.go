@@ -27,7 +27,7 @@ var (
 )
 
 // code judges what is given to an interpreter of another language.
-func (k *look) code(name string, ws []word, in *source) {
+func (k *analysis) code(name string, ws []word, in *source) {
 	lang := strings.TrimRight(name, "0123456789.")
 	var texts []string
 	hiddenCode := false
@@ -162,7 +162,7 @@ func gluedCode(lang, text string) bool {
 }
 
 // program1 judges a text in a language.
-func (k *look) program1(lang, text string, ws []word) {
+func (k *analysis) program1(lang, text string, ws []word) {
 	if len(text) > maxText {
 		k.unknown("the code is too long to be looked at", ws)
 		return
@@ -235,7 +235,7 @@ func (k *look) program1(lang, text string, ws []word) {
 
 // callsOut judges the texts that code gives to a shell: where all of them stand there, they are
 // commands as any; else nobody knows.
-func (k *look) callsOut(lang, text string, ws []word) {
+func (k *analysis) callsOut(lang, text string, ws []word) {
 	var parts []string
 	for _, m := range literal.FindAllStringSubmatch(text, 100) {
 		v := m[1] + m[2] + m[3]
@@ -319,7 +319,7 @@ func (k *look) callsOut(lang, text string, ws []word) {
 
 // composed judges texts of which code makes commands by itself: one behind the other, and
 // each as the beginning of one.
-func (k *look) composed(parts []string, ws []word) {
+func (k *analysis) composed(parts []string, ws []word) {
 	for _, by := range []string{" ", ""} {
 		k.loose(strings.Join(parts, by))
 	}
@@ -363,7 +363,7 @@ func homed(text string) word {
 }
 
 // tryCommand judges text that is most likely a command.
-func (k *look) tryCommand(text string, ws []word) {
+func (k *analysis) tryCommand(text string, ws []word) {
 	if first, _, ok := strings.Cut(text, " "); ok && isKnownDeployer(first) && k.quiet == 0 {
 		k.evaluate([]word{plain(text)}, ws, nil) // no other text begins with such a name
 		return
@@ -377,7 +377,7 @@ func (k *look) tryCommand(text string, ws []word) {
 }
 
 // removedBy judges files that code deletes.
-func (k *look) removedBy(text string, ws []word) {
+func (k *analysis) removedBy(text string, ws []word) {
 	if !removal.MatchString(text) {
 		return
 	}

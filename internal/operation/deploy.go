@@ -39,7 +39,7 @@ func deployWord(w word) bool {
 }
 
 // deploy judges whether a command puts something into production, or changes what is there.
-func (k *look) deploy(name string, ws, set []word, in *source) {
+func (k *analysis) deploy(name string, ws, set []word, in *source) {
 	if name == "cd" || k.own {
 		return
 	}
@@ -165,7 +165,7 @@ var (
 )
 
 // changes judges the programs that services knows; true: nothing else need be asked about it.
-func (k *look) changes(name string, ws []word, prod bool, all []word) bool {
+func (k *analysis) changes(name string, ws []word, prod bool, all []word) bool {
 	s, ok := services(name)
 	if slices.Contains([]string{"sftp", "lftp", "ftp", "ncftp", "ncftpput"}, name) && prod && !given(ws, "--help --version") {
 		k.never(productionDeploy, all)
@@ -253,7 +253,7 @@ func takesAway(operands []word) bool {
 var deployStaging = lazyregexp.New(`(?i)\b(staging|stage|preview|dev|test|qa|sandbox|channel:deploy|draft)\b`)
 
 // cloud judges the command lines of clouds: a verb, and what it is for.
-func (k *look) cloud(name string, ws, operands []word, prod bool, all []word) {
+func (k *analysis) cloud(name string, ws, operands []word, prod bool, all []word) {
 	verb, deletes, writes := "", false, false
 	for i, o := range operands {
 		t := o.lower()

@@ -96,7 +96,7 @@ func given(ws []word, list string) bool {
 	return false
 }
 
-func (k *look) fileTool(name string, ws []word, in *source) bool {
+func (k *analysis) fileTool(name string, ws []word, in *source) bool {
 	switch name {
 	case "rsync", "tar", "bsdtar", "gtar", "tee", "dd", "gdd", "dcfldd", "pv", "cp", "gcp", "install", "ginstall", "ln", "rclone", "gio", "sed", "sponge", "unison", "robocopy", "scp", "xcopy", "cpio", "pax":
 		k.otherFiles(name, ws, in)
@@ -166,14 +166,14 @@ func countAny(ws []word) int {
 }
 
 // moved follows a file that the command has written to its new name.
-func (k *look) moved(from, to word) {
+func (k *analysis) moved(from, to word) {
 	if src, ok := k.written(from); ok {
 		k.write(to, src, false, []word{plain("mv"), from, to})
 	}
 }
 
 // touch judges what a program does to one file or folder.
-func (k *look) touch(verb Verb, w word, deep bool, ws []word) {
+func (k *analysis) touch(verb Verb, w word, deep bool, ws []word) {
 	at := k.target(w)
 	if w.many && w.text == hole {
 		at = unsure
@@ -243,13 +243,13 @@ func permissible(w word) bool {
 }
 
 // rights reports whether a file says who may do what on the machine.
-func (k *look) rights(w word) bool {
+func (k *analysis) rights(w word) bool {
 	full := k.full(w)
 	return slices.Contains([]string{"/etc/passwd", "/etc/shadow", "/etc/gshadow", "/etc/sudoers"}, full) || strings.HasPrefix(full, "/etc/sudoers.d/") && k.quiet == 0
 }
 
 // overwrite judges a file that is written.
-func (k *look) overwrite(w word, ws []word, appends bool) {
+func (k *analysis) overwrite(w word, ws []word, appends bool) {
 	each := w.globs() && everything(w.text[strings.LastIndexByte(w.text, '/')+1:]) && !appends
 	switch at := k.target(w); {
 	case at == device && !each:
@@ -279,7 +279,7 @@ var sysSwitch = lazyregexp.New(`/(online|remove|delete|reset|unbind|state|author
 var coreFile = lazyregexp.New(`^/etc/cron[^/]*/|^/etc/(hosts|resolv\.conf|profile|environment|hostname|nsswitch\.conf|bash\.bashrc|crontab|inittab|services|ld\.so\.conf|sysctl\.conf|selinux/config|default/grub|ssh/ssh_config|apt/sources\.list|group-|login\.defs)$|^/(usr/)?s?bin/(sh|bash|ls|env|su|sudo|login|init|mount|python3?|perl|cp|mv|rm|cat)$`)
 
 // otherFiles judges programs whose words need more than a row of the table.
-func (k *look) otherFiles(name string, ws []word, in *source) {
+func (k *analysis) otherFiles(name string, ws []word, in *source) {
 	switch name {
 	case "rsync", "unison":
 		k.rsync(ws)
@@ -370,7 +370,7 @@ func (k *look) otherFiles(name string, ws []word, in *source) {
 }
 
 // unpacks judges an archive that is unpacked over the system, or a home folder.
-func (k *look) unpacks(ws []word) {
+func (k *analysis) unpacks(ws []word) {
 	if len(ws) < 2 || !given(ws[1:], "-x --extract --get") && !(strings.HasPrefix(ws[1].text, "x") && len(ws[1].text) < 6) {
 		return
 	}
@@ -385,7 +385,7 @@ func (k *look) unpacks(ws []word) {
 	}
 }
 
-func (k *look) rsync(ws []word) {
+func (k *analysis) rsync(ws []word) {
 	_, operands := arguments0(ws, " -e --rsh -f --filter --exclude --include --exclude-from --include-from --rsync-path --backup-dir --temp-dir -T --files-from --log-file --chmod --chown --port --password-file --max-size --min-size --timeout --bwlimit --out-format --compare-dest --link-dest --copy-dest --partial-dir --suffix --max-delete --info ")
 	for i, w := range ws[1:] {
 		for _, o := range []string{"-e", "--rsh", "--rsync-path"} {
@@ -418,7 +418,7 @@ func (k *look) rsync(ws []word) {
 
 // copy judges cp, install and scp: what is overwritten, and what gets a file that the command
 // has written.
-func (k *look) copy(name string, ws []word, in *source) {
+func (k *analysis) copy(name string, ws []word, in *source) {
 	_, operands := arguments0(ws, " -t --target-directory -S --suffix -m --mode -o --owner -g --group -P -i -F -l ")
 	if name == "install" && given(ws[1:], "-d --directory") || len(operands) < 2 {
 		return
@@ -451,7 +451,7 @@ func (k *look) copy(name string, ws []word, in *source) {
 }
 
 // link keeps a symbolic link: what is done to its name is done to what it leads to.
-func (k *look) link(ws []word) {
+func (k *analysis) link(ws []word) {
 	_, operands := arguments0(ws, " -S -t ")
 	if to := operands; len(to) > 1 && given(ws[1:], "-f --force") && k.target(to[1]) == private {
 		k.unsure(Overwrite, "it puts a link in the place of what is there", ws)
@@ -487,7 +487,7 @@ func (k *look) link(ws []word) {
 	}
 }
 
-func (k *look) rclone(ws []word) {
+func (k *analysis) rclone(ws []word) {
 	_, operands := arguments0(ws, " --config --exclude --include --filter --transfers --checkers ")
 	if len(operands) < 2 || dryRun(ws) {
 		return
@@ -511,7 +511,7 @@ func (k *look) rclone(ws []word) {
 }
 
 // sed changes files with -i: one that the command has written is another one after that.
-func (k *look) sed(ws []word) {
+func (k *analysis) sed(ws []word) {
 	if slices.ContainsFunc(ws[1:], func(w word) bool { return sedRuns.MatchString(w.text) }) {
 		k.unknown("code that may run any command", ws)
 	}

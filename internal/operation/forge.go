@@ -17,7 +17,7 @@ var (
 
 // forge judges what is told to a forge, or to any server by hand: references and repositories
 // are changed there without git.
-func (k *look) forge(name string, ws []word, in *source) bool {
+func (k *analysis) forge(name string, ws []word, in *source) bool {
 	switch name {
 	case "gh", "glab", "hub", "tea":
 	case "curl", "wget", "http", "https", "xh", "httpie", "curlie", "invoke-restmethod", "invoke-webrequest":
@@ -83,7 +83,7 @@ func (k *look) forge(name string, ws []word, in *source) bool {
 
 // request judges a call of an API: one that writes references of a repository, deletes it, deletes
 // or replaces what another machine has, or has it deploy.
-func (k *look) request(ws []word) {
+func (k *analysis) request(ws []word) {
 	text := joined(ws)
 	method, writes := methodOf(ws)
 	deletes, changes := method == "DELETE", method == "DELETE" || method == "PUT" || method == "PATCH" || strings.Contains(method, hole)

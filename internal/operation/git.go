@@ -46,7 +46,7 @@ func external() []string {
 
 // git judges a command of git: what it pushes and how, what it removes and where, and what may
 // be an alias.
-func (k *look) git(name string, ws []word, in *source) {
+func (k *analysis) git(name string, ws []word, in *source) {
 	if rest, ok := strings.CutPrefix(name, "git-"); ok {
 		ws = append([]word{plain("git"), plain(rest)}, ws[1:]...)
 	}
@@ -123,7 +123,7 @@ func (k *look) git(name string, ws []word, in *source) {
 }
 
 // alias judges a subcommand that git does not have.
-func (k *look) alias(what string, args, ws []word) {
+func (k *analysis) alias(what string, args, ws []word) {
 	if k.own {
 		k.unknown("git "+what+" may be an alias for anything", ws)
 		return
@@ -146,7 +146,7 @@ func (k *look) alias(what string, args, ws []word) {
 }
 
 // gitDir are the folders that git is told to work in, nil for where the shell is.
-func (k *look) gitDir(options []word) []word {
+func (k *analysis) gitDir(options []word) []word {
 	var out []word
 	for i, w := range options {
 		if (w.text == "-C" || w.text == "--work-tree") && i+1 < len(options) {
@@ -163,7 +163,7 @@ func (k *look) gitDir(options []word) []word {
 }
 
 // clean removes what git does not know: the whole of a home that is no repository, or in one.
-func (k *look) clean(ws []word, at int) {
+func (k *analysis) clean(ws []word, at int) {
 	args := ws[at:]
 	if given(args[1:], "-n --dry-run") || !given(args[1:], "-f --force") {
 		return
@@ -189,7 +189,7 @@ func (k *look) clean(ws []word, at int) {
 }
 
 // gitRuns judges the commands that git runs for each commit, or each module.
-func (k *look) gitRuns(what string, args, ws []word) {
+func (k *analysis) gitRuns(what string, args, ws []word) {
 	for i, w := range args {
 		if i == 0 {
 			continue
@@ -224,7 +224,7 @@ func (k *look) gitRuns(what string, args, ws []word) {
 }
 
 // gitTransport judges addresses and options by which git runs a program.
-func (k *look) gitTransport(args, ws []word) {
+func (k *analysis) gitTransport(args, ws []word) {
 	for i, w := range args {
 		if cmd, ok := strings.CutPrefix(w.text, "ext::"); ok {
 			k.evaluate([]word{{strings.ReplaceAll(strings.ReplaceAll(cmd, "% ", " "), "%S", "git"), w.many}}, ws, nil)
@@ -244,7 +244,7 @@ func (k *look) gitTransport(args, ws []word) {
 }
 
 // push judges a push: by force, of a reference that is taken away, to what is in production.
-func (k *look) push(what string, args, ws []word) {
+func (k *analysis) push(what string, args, ws []word) {
 	k.gitTransport(args, ws)
 	if dryRun(args) || given(args[1:], "-n") && slices.ContainsFunc(args, func(w word) bool { return w.text == "-n" }) {
 		return
@@ -323,7 +323,7 @@ func removes(ws []word) bool {
 }
 
 // gitSettings judges what -c says: an alias is a command.
-func (k *look) gitSettings(options, ws []word, at int) {
+func (k *analysis) gitSettings(options, ws []word, at int) {
 	for i, w := range options {
 		value := w.text
 		switch {
@@ -349,7 +349,7 @@ func (k *look) gitSettings(options, ws []word, at int) {
 	}
 }
 
-func (k *look) gitConfig(args, ws []word) {
+func (k *analysis) gitConfig(args, ws []word) {
 	if slices.ContainsFunc(args, func(w word) bool {
 		return slices.Contains([]string{"--get", "--get-all", "--get-regexp", "--list", "-l", "get", "list", "--unset", "unset", "--unset-all", "--remove-section", "--get-urlmatch"}, w.text)
 	}) {
@@ -367,7 +367,7 @@ func (k *look) gitConfig(args, ws []word) {
 }
 
 // gitSetting judges a setting that makes a command, or a push with force of a plain one.
-func (k *look) gitSetting(key, value string, rest, ws []word) {
+func (k *analysis) gitSetting(key, value string, rest, ws []word) {
 	key = strings.ToLower(key)
 	runs := []string{"core.sshcommand", "core.fsmonitor", "core.editor", "core.pager", "sequence.editor", "core.askpass", "diff.external", "gpg.program", "core.gitproxy", "ssh.variant", "uploadpack.packobjectshook"}
 	switch {

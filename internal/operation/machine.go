@@ -11,7 +11,7 @@ import (
 
 // machine judges what the machine as such is told: to stop, to end what runs on it, to let
 // everybody in, to have other users, timers and settings of the kernel.
-func (k *look) machine(name string, ws []word) {
+func (k *analysis) machine(name string, ws []word) {
 	_, operands := arguments0(ws, " -s -n -t -p --signal -u -T --table ")
 	verb, last := "", ""
 	if len(operands) > 0 {
@@ -41,7 +41,7 @@ func (k *look) machine(name string, ws []word) {
 }
 
 // power judges programs that stop the machine or what runs on it; known is false of others.
-func (k *look) power(name, verb, last string, ws, operands []word, any, is func(string) bool) (stops, ends, kernel, known bool) {
+func (k *analysis) power(name, verb, last string, ws, operands []word, any, is func(string) bool) (stops, ends, kernel, known bool) {
 	switch name {
 	case "reboot", "shutdown", "poweroff", "halt", "stop-computer", "restart-computer", "kexec":
 		stops = !any("--help --version -c -k -w --wtmp-only -l")
@@ -85,7 +85,7 @@ func (k *look) power(name, verb, last string, ws, operands []word, any, is func(
 }
 
 // keeps judges what programs tell the network, the kernel and the list of users.
-func (k *look) keeps(name, verb, last string, ws, operands []word, any, is func(string) bool) (ends, opens, users, kernel bool) {
+func (k *analysis) keeps(name, verb, last string, ws, operands []word, any, is func(string) bool) (ends, opens, users, kernel bool) {
 	switch name {
 	case "useradd", "adduser":
 		users = any("-o --non-unique") || strings.Contains(joined(ws), "-u 0")
@@ -227,7 +227,7 @@ func endless(c *syntax.WhileClause) bool {
 }
 
 // disk judges programs that make a disk empty.
-func (k *look) disk(name string, ws []word) bool {
+func (k *analysis) disk(name string, ws []word) bool {
 	_, operands := arguments0(ws, " -t -L -U -b -N -O -m -i -T ")
 	has := func(list ...string) bool {
 		return slices.ContainsFunc(ws[1:], func(w word) bool { return slices.Contains(list, w.lower()) })

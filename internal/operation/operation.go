@@ -195,8 +195,8 @@ func Own(argv []string) error {
 	return nil
 }
 
-// look goes through one request.
-type look struct {
+// analysis goes through one request.
+type analysis struct {
 	patterns []pattern
 	home     []string // the parts of the home folder's path; none: not known
 	work     []string // of the work tree's
@@ -216,7 +216,7 @@ type look struct {
 	effects             []Effect
 }
 
-func newLook(patterns []pattern, dir string, g Ground) *look {
+func newLook(patterns []pattern, dir string, g Ground) *analysis {
 	if !strings.HasPrefix(dir, "/") {
 		dir = hole
 	}
@@ -224,14 +224,14 @@ func newLook(patterns []pattern, dir string, g Ground) *look {
 	if work == "" {
 		work = dir
 	}
-	k := &look{patterns: patterns, ground: g, home: homeParts(g.Home), funcs: map[string]*function{}, s: newState(dir)}
+	k := &analysis{patterns: patterns, ground: g, home: homeParts(g.Home), funcs: map[string]*function{}, s: newState(dir)}
 	if strings.HasPrefix(work, "/") {
 		k.work = homeParts(work)
 	}
 	return k
 }
 
-func (k *look) add(f Found) {
+func (k *analysis) add(f Found) {
 	same := func(o Found) bool {
 		return o.Rule == f.Rule && o.Never == f.Never && o.Unknown == f.Unknown && o.Bounded == f.Bounded && o.Text == f.Text
 	}
@@ -241,13 +241,13 @@ func (k *look) add(f Found) {
 }
 
 // does notes an effect.
-func (k *look) does(e Effect) {
+func (k *analysis) does(e Effect) {
 	if !slices.Contains(k.effects, e) && len(k.effects) < maxWords {
 		k.effects = append(k.effects, e)
 	}
 }
 
-func (k *look) never(rule string, ws []word) {
+func (k *analysis) never(rule string, ws []word) {
 	verbs := map[string]Verb{
 		pushForce: Push, rmRoot: Delete, rmHome: Delete, dropDatabase: Database, formatDisk: Device, productionDeploy: Deploy, npmPublish: Publish,
 	}
@@ -256,7 +256,7 @@ func (k *look) never(rule string, ws []word) {
 }
 
 // unknown is for what may do anything.
-func (k *look) unknown(why string, ws []word) {
+func (k *analysis) unknown(why string, ws []word) {
 	if k.quiet == 0 {
 		k.does(Effect{Verb: Run, Target: cut(joined(ws))})
 		k.add(Found{Rule: why, Unknown: true, Text: cut(joined(ws)), Words: texts(ws)})
@@ -264,7 +264,7 @@ func (k *look) unknown(why string, ws []word) {
 }
 
 // unsure is for what writes or removes files that nobody knows, and nothing else.
-func (k *look) unsure(verb Verb, why string, ws []word) {
+func (k *analysis) unsure(verb Verb, why string, ws []word) {
 	if k.quiet == 0 {
 		k.does(Effect{Verb: verb, Target: cut(joined(ws)), Bounded: true})
 		k.add(Found{Rule: why, Unknown: true, Bounded: true, Text: cut(joined(ws)), Words: texts(ws)})

@@ -36,7 +36,7 @@ var (
 )
 
 // target judges a path wherever the shell may be (C-043).
-func (k *look) target(w word) place {
+func (k *analysis) target(w word) place {
 	if strings.HasPrefix(w.text, `\\.\`) {
 		return device
 	}
@@ -50,7 +50,7 @@ func (k *look) target(w word) place {
 	return worst
 }
 
-func (k *look) from(dir, p string) place {
+func (k *analysis) from(dir, p string) place {
 	if p == "" {
 		return nowhere // no file has this name
 	}
@@ -81,7 +81,7 @@ func (k *look) from(dir, p string) place {
 
 // resolve takes a path apart; lost: its beginning is above where the shell is, which nobody
 // knows.
-func (k *look) resolve(p string) (parts []string, lost, ok bool) {
+func (k *analysis) resolve(p string) (parts []string, lost, ok bool) {
 	for part := range strings.SplitSeq(strings.ToLower(p), "/") {
 		switch part {
 		case "", ".":
@@ -106,7 +106,7 @@ func (k *look) resolve(p string) (parts []string, lost, ok bool) {
 
 // linked follows a symbolic link that the command has made, or a folder that it has put into
 // a container.
-func (k *look) linked(parts []string) (string, bool) {
+func (k *analysis) linked(parts []string) (string, bool) {
 	if len(k.s.links) == 0 && len(k.s.mounts) == 0 {
 		return "", false
 	}
@@ -123,7 +123,7 @@ func (k *look) linked(parts []string) (string, bool) {
 }
 
 // homes are the parts of the home folder's path, or what stands for it.
-func (k *look) homes() []string {
+func (k *analysis) homes() []string {
 	if len(k.home) > 0 {
 		return slices.Clone(k.home)
 	}
@@ -131,7 +131,7 @@ func (k *look) homes() []string {
 }
 
 // somewhere judges the end of a path whose beginning nobody knows.
-func (k *look) somewhere(parts []string) place {
+func (k *analysis) somewhere(parts []string) place {
 	if len(parts) == 0 || everything(parts[len(parts)-1]) {
 		return unsure
 	}
@@ -143,7 +143,7 @@ func (k *look) somewhere(parts []string) place {
 }
 
 // whole judges a path from the root.
-func (k *look) whole(parts []string) place {
+func (k *analysis) whole(parts []string) place {
 	all := len(parts) > 0 && everything(parts[len(parts)-1])
 	above := parts
 	if all {
@@ -229,7 +229,7 @@ func isSystem(parts []string) bool {
 }
 
 // inHome judges what is in a home folder.
-func (k *look) inHome(parts []string) place {
+func (k *analysis) inHome(parts []string) place {
 	own := k.homes()
 	under := len(parts) > len(own) && slices.Equal(parts[:len(own)], own)
 	rest := parts
@@ -259,7 +259,7 @@ func (k *look) inHome(parts []string) place {
 var keyFiles = lazyregexp.New(`^(\.ssh/(id_[^/]*|authorized_keys|[^/]*\.pem)|\.gnupg/[^/]*|\.gnupg/private-keys[^/]*/.*|\.password-store/.*|\.aws/credentials|\.kube/config|\.ssh/config|\.netrc|\.(bashrc|zshrc|profile|bash_profile|zprofile|bash_history|zsh_history|gitconfig|vimrc)|\.local/share/keyrings(/.*)?|\.config/(nvim|git|gh|gcloud)(/.*)?)$`)
 
 // rest is a path below the own home folder; false: it is not there.
-func (k *look) rest(w word) (string, bool) {
+func (k *analysis) rest(w word) (string, bool) {
 	own := strings.Join(k.homes(), "/") + "/"
 	for _, dir := range k.s.dirs {
 		p := w.text
@@ -276,14 +276,14 @@ func (k *look) rest(w word) (string, bool) {
 }
 
 // key reports whether a path is one of a person's keys.
-func (k *look) key(w word) bool {
+func (k *analysis) key(w word) bool {
 	rest, ok := k.rest(w)
 	return ok && keyFiles.MatchString(rest)
 }
 
 // kept reports whether a folder outside of the work tree is somebody's own: one that lies
 // openly in the home folder, or on a disk that was mounted.
-func (k *look) kept(w word) bool {
+func (k *analysis) kept(w word) bool {
 	text := strings.TrimRight(w.text, "/*"+live)
 	if at := strings.Split(strings.TrimPrefix(text, "/"), "/"); strings.HasPrefix(text, "/") && len(at) > 1 && len(at) < 4 && (at[0] == "mnt" || at[0] == "media" || at[0] == "volumes" || at[0] == "Volumes") {
 		return true
@@ -297,7 +297,7 @@ func (k *look) kept(w word) bool {
 }
 
 // holdsHome reports whether a path is a home folder, or one that homes are in.
-func (k *look) holdsHome(parts []string) bool {
+func (k *analysis) holdsHome(parts []string) bool {
 	fits := func(h []string) bool {
 		if len(h) == 0 || len(parts) > len(h) {
 			return false
@@ -316,7 +316,7 @@ func (k *look) holdsHome(parts []string) bool {
 }
 
 // critical reports whether a path is a file that the system cannot do without.
-func (k *look) critical(w word) bool {
+func (k *analysis) critical(w word) bool {
 	for _, dir := range k.s.dirs {
 		p := w.text
 		if !strings.HasPrefix(p, "/") {

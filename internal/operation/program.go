@@ -25,7 +25,7 @@ func base(w word) string {
 
 // simple looks at one simple command: its words, the variables before it, the files behind
 // its redirections, and what it reads. It returns what the command says.
-func (k *look) simple(ws, set, targets []word, in *source) *source {
+func (k *analysis) simple(ws, set, targets []word, in *source) *source {
 	if len(ws) == 0 {
 		k.match(set, targets)
 		return &source{known: true}
@@ -68,14 +68,14 @@ func (k *look) simple(ws, set, targets []word, in *source) *source {
 }
 
 // renamed reports whether a name is a function's or an alias's that the command has made.
-func (k *look) renamed(w word) bool {
+func (k *analysis) renamed(w word) bool {
 	_, alias := k.s.alias[w.text]
 	return alias || k.funcs[w.text] != nil
 }
 
 // program looks at words as a command. in is what it reads, nil when nobody gives it
 // anything.
-func (k *look) program(ws []word, in *source) *source {
+func (k *analysis) program(ws []word, in *source) *source {
 	if len(ws) == 0 {
 		return nil
 	}
@@ -164,7 +164,7 @@ func hiddenName(w word) bool {
 
 // anyProgram judges a command whose name nobody knows: it is held where one of the programs
 // that matter would be with such words.
-func (k *look) anyProgram(ws []word) {
+func (k *analysis) anyProgram(ws []word) {
 	const why = "the name of the command is hidden in a variable, a substitution or a pattern"
 	head, outer := ws[0], k.outer
 	k.outer = false
@@ -200,7 +200,7 @@ func (k *look) anyProgram(ws []word) {
 }
 
 // function runs a function that the command has defined.
-func (k *look) function(f *function, ws []word, in *source) *source {
+func (k *analysis) function(f *function, ws []word, in *source) *source {
 	if f.depth > 1 || k.depth > maxDepth {
 		return nil
 	}
@@ -216,7 +216,7 @@ func (k *look) function(f *function, ws []word, in *source) *source {
 }
 
 // runs looks at a file that the command wrote before it runs it.
-func (k *look) runs(src *source, ws []word) *source {
+func (k *analysis) runs(src *source, ws []word) *source {
 	switch {
 	case src.file:
 		return nil
@@ -232,7 +232,7 @@ func (k *look) runs(src *source, ws []word) *source {
 }
 
 // runText judges a script by the program that its first line names.
-func (k *look) runText(src *source, ws []word) *source {
+func (k *analysis) runText(src *source, ws []word) *source {
 	if !src.known {
 		k.unknown("it runs what it wrote itself", ws)
 		return nil
@@ -259,7 +259,7 @@ func (k *look) runText(src *source, ws []word) *source {
 }
 
 // builtin judges what the shell does itself.
-func (k *look) builtin(name string, ws []word, in *source) bool {
+func (k *analysis) builtin(name string, ws []word, in *source) bool {
 	switch name {
 	case "cd", "pushd", "chdir", "set-location":
 		k.cd(ws)
@@ -348,7 +348,7 @@ func (k *look) builtin(name string, ws []word, in *source) bool {
 }
 
 // read gives variables what is read: the name of a file, as far as that is known.
-func (k *look) read(name string, ws []word, in *source) {
+func (k *analysis) read(name string, ws []word, in *source) {
 	if in == nil {
 		in = k.s.in
 	}
@@ -382,7 +382,7 @@ func (k *look) read(name string, ws []word, in *source) {
 
 // anywhere looks for what is certain in any word on: of a program that is not known, each
 // argument may be a command.
-func (k *look) anywhere(ws []word) {
+func (k *analysis) anywhere(ws []word) {
 	for i := 1; i < len(ws); i++ {
 		if k.quiet > 2 || k.steps > maxSteps/2 {
 			return
@@ -418,11 +418,11 @@ func shows(name string) bool {
 }
 
 // match holds the patterns against the text of a simple command (C-042).
-func (k *look) match(ws, targets []word) { k.matchAfter(nil, ws, targets, k.outside) }
+func (k *analysis) match(ws, targets []word) { k.matchAfter(nil, ws, targets, k.outside) }
 
 // matchAfter does so when it is known what the command does: rm -rf is about folders outside
 // of the work tree and of temporary ones, and words in names of files and tests are none.
-func (k *look) matchAfter(set, ws, targets []word, before int) {
+func (k *analysis) matchAfter(set, ws, targets []word, before int) {
 	all := slices.Concat(set, ws, targets)
 	if len(all) == 0 || k.quiet > 0 || len(k.patterns) == 0 {
 		return

@@ -9,7 +9,7 @@ import (
 
 // published judges npm and its kin, which take their commands cut short, and any other program
 // by its verbs.
-func (k *look) published(name string, ws []word) bool {
+func (k *analysis) published(name string, ws []word) bool {
 	if !slices.Contains(strings.Fields("npm npm-cli.js pnpm yarn yarnpkg bun cnpm tnpm npm.js yarn.js pnpm.cjs ied"), name) {
 		return k.verb(name, ws)
 	}
@@ -29,7 +29,7 @@ func (k *look) published(name string, ws []word) bool {
 }
 
 // nodePublished judges npm and its kin, and what they run from the project by name.
-func (k *look) nodePublished(name string, ws, operands []word, verb, sub string) {
+func (k *analysis) nodePublished(name string, ws, operands []word, verb, sub string) {
 	if len(ws) < 2 {
 		return
 	}
@@ -116,7 +116,7 @@ var resets = lazyregexp.New(`(?i)^(?:doctrine:|ecto\.)?(db|database|ecto|migrate
 
 // migrates judges the programs that look after a schema: those of their words that make the
 // database empty.
-func (k *look) migrates(name string, ws []word) bool {
+func (k *analysis) migrates(name string, ws []word) bool {
 	_, operands := arguments0(ws, " -e --env --environment -d --database -c --config -f --file -u --url -p --path --source ")
 	has := func(list ...string) bool {
 		return slices.ContainsFunc(operands, func(w word) bool { return slices.Contains(list, w.lower()) })
@@ -162,7 +162,7 @@ func (k *look) migrates(name string, ws []word) bool {
 }
 
 // forTests reports whether a variable says that what is done is done for tests.
-func (k *look) forTests() bool {
+func (k *analysis) forTests() bool {
 	return slices.ContainsFunc([]string{"RAILS_ENV", "MIX_ENV", "APP_ENV", "NODE_ENV", "RACK_ENV", "FLASK_ENV", "DJANGO_SETTINGS_MODULE", "DATABASE_URL", "ENV"}, func(n string) bool {
 		v, ok := k.s.vars[n]
 		return ok && testNamed(v) && !v[0].holes()
@@ -170,7 +170,7 @@ func (k *look) forTests() bool {
 }
 
 // shapes are forms that no program is harmless with, also one that got another name.
-func (k *look) shapes(name string, ws []word) {
+func (k *analysis) shapes(name string, ws []word) {
 	if isLocal(name, ws) || isFileProgram(name) || slices.Contains([]string{"docker", "podman", "kubectl", "gh", "glab", "ssh", "git"}, name) || strings.HasPrefix(name, "git-") {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // remote judges what runs on another machine, or in a container.
-func (k *look) remote(name string, ws []word, in *source) bool {
+func (k *analysis) remote(name string, ws []word, in *source) bool {
 	switch name {
 	case "ssh", "mosh", "autossh", "sshpass", "plink", "pssh", "parallel-ssh":
 		k.ssh(name, ws, in)
@@ -25,7 +25,7 @@ func (k *look) remote(name string, ws []word, in *source) bool {
 	return true
 }
 
-func (k *look) ssh(name string, ws []word, in *source) {
+func (k *analysis) ssh(name string, ws []word, in *source) {
 	const valued = " -b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -H -h "
 	at := 1
 	for at < len(ws) && (strings.HasPrefix(ws[at].text, "-") || name == "sshpass" && ws[at].text == "ssh") {
@@ -101,7 +101,7 @@ func readers() []string {
 }
 
 // container judges what runs in one: folders of this machine that it has are this machine's.
-func (k *look) container(name string, ws []word, in *source) {
+func (k *analysis) container(name string, ws []word, in *source) {
 	if len(ws) < 2 {
 		return
 	}
@@ -225,7 +225,7 @@ const everyOf = "every-"
 const containerValued = " -v --volume -e --env --name -w --workdir -u --user -p --publish --network --net --mount --entrypoint -h --hostname --env-file --platform -l --label --add-host --cpus -m --memory --shm-size --ulimit --tmpfs --device --cap-add --cap-drop --security-opt --restart --ip --dns --pull --volumes-from --gpus --ipc --pid --log-driver --log-opt --link --expose --cidfile --stop-signal --health-cmd --index "
 
 // contained judges the command within docker run, or docker exec.
-func (k *look) contained(ws []word, at int, in *source) {
+func (k *analysis) contained(ws []word, at int, in *source) {
 	entry := word{}
 	k.s.away = true
 	k.s.dirs = []string{"/container"}
@@ -290,7 +290,7 @@ func (k *look) contained(ws []word, at int, in *source) {
 }
 
 // mount notes a folder of this machine that a container has.
-func (k *look) mount(value word) {
+func (k *analysis) mount(value word) {
 	from, rest, ok := strings.Cut(value.text, ":")
 	if !ok {
 		return
@@ -311,7 +311,7 @@ func (k *look) mount(value word) {
 }
 
 // within judges a command behind a word such as ssh or exec.
-func (k *look) within(ws []word, in *source) {
+func (k *analysis) within(ws []word, in *source) {
 	for i := 1; i < len(ws); i++ {
 		switch ws[i].text {
 		case "ssh", "exec", "run", "shell", "--", "-c", "--command", "console", "--exec":
@@ -340,7 +340,7 @@ func (k *look) within(ws []word, in *source) {
 }
 
 // kube judges kubectl and its kin: what it changes, and where.
-func (k *look) kube(ws []word, in *source) {
+func (k *analysis) kube(ws []word, in *source) {
 	_, operands := arguments0(ws, " -n --namespace --context --cluster --kubeconfig -f --filename -l --selector -o --output -c --container --user -s --server --as --token -k --kustomize --image --replicas --type -p --patch --field-selector --timeout --tail --since --from --env ")
 	if len(operands) > 0 && (operands[0].text == "kubectl" || base(ws[0]) == "minikube" && operands[0].text == "--") {
 		operands = operands[1:]
@@ -412,7 +412,7 @@ func kubeProduction(ws []word) bool {
 	return false
 }
 
-func (k *look) prodNamed(name string) bool {
+func (k *analysis) prodNamed(name string) bool {
 	v, ok := k.s.vars[name]
 	return ok && deploysTo(v[0])
 }

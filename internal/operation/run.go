@@ -11,7 +11,7 @@ func isShell(name string) bool {
 }
 
 // shell judges a shell: the command it is given, or what it reads.
-func (k *look) shell(name string, ws []word, in *source) *source {
+func (k *analysis) shell(name string, ws []word, in *source) *source {
 	run, stdin, script := false, false, 0
 	for i := 1; i < len(ws) && script == 0; i++ {
 		text := ws[i].text
@@ -92,7 +92,7 @@ func (k *look) shell(name string, ws []word, in *source) *source {
 
 // isFile reports whether a word with a part that nobody knows can only be the name of a file,
 // and none that the command has written: what such a file holds is not looked at anyway.
-func (k *look) isFile(ws []word, at int) bool {
+func (k *analysis) isFile(ws []word, at int) bool {
 	w := ws[at]
 	if slices.ContainsFunc(slices.Sorted(maps.Keys(k.s.files)), func(name string) bool { return !strings.HasPrefix(name, "/dev/fd/") }) {
 		return false
@@ -108,7 +108,7 @@ func (k *look) isFile(ws []word, at int) bool {
 
 // script judges a file that a shell runs: what people wrote is not looked at, what the
 // command itself writes is.
-func (k *look) script(file word, ws []word, in *source) *source {
+func (k *analysis) script(file word, ws []word, in *source) *source {
 	if file.text == "/dev/stdin" || file.text == "/dev/fd/0" {
 		return k.reads(in, ws)
 	}
@@ -126,7 +126,7 @@ func (k *look) script(file word, ws []word, in *source) *source {
 }
 
 // reads judges what a shell reads as its commands.
-func (k *look) reads(in *source, ws []word) *source {
+func (k *analysis) reads(in *source, ws []word) *source {
 	if in == nil {
 		in = k.s.in
 	}
@@ -144,7 +144,7 @@ func (k *look) reads(in *source, ws []word) *source {
 }
 
 // evaluate looks at words that the shell takes for a command once more.
-func (k *look) evaluate(words, ws []word, in *source) *source {
+func (k *analysis) evaluate(words, ws []word, in *source) *source {
 	if slices.ContainsFunc(words, func(w word) bool { return w.many }) {
 		k.unknown("the command that is run is hidden in a variable or a substitution", ws)
 		return nil
@@ -167,7 +167,7 @@ func (k *look) evaluate(words, ws []word, in *source) *source {
 // templated judges a command with a part that nobody knows, as in bash -c "cd $DIR && make":
 // taken for a variable, for that is what people mean by it. What may be a command's name, or a
 // word of one that matters, is unknown then as it is anywhere.
-func (k *look) templated(text string, in *source) *source {
+func (k *analysis) templated(text string, in *source) *source {
 	const name = "RALPH_HIDDEN"
 	text = strings.ReplaceAll(text, hole, "${"+name+"}")
 	before, had := k.s.vars[name]
@@ -196,7 +196,7 @@ func wrappers() map[string]string {
 
 // wraps judges what a wrapper runs. Where its own words end is not always certain: then
 // each place is a command's.
-func (k *look) wraps(name string, ws []word, in *source) (*source, bool) {
+func (k *analysis) wraps(name string, ws []word, in *source) (*source, bool) {
 	valued, ok := wrappers()[name]
 	if !ok {
 		return nil, false
@@ -226,7 +226,7 @@ func (k *look) wraps(name string, ws []word, in *source) (*source, bool) {
 }
 
 // wrapped judges the command within the words of a wrapper.
-func (k *look) wrapped(name, valued string, more []word, in *source) *source {
+func (k *analysis) wrapped(name, valued string, more []word, in *source) *source {
 	var out *source
 	maybe := false
 	for i := 1; i < len(more); i++ {
@@ -286,7 +286,7 @@ func (k *look) wrapped(name, valued string, more []word, in *source) *source {
 
 // fed are the words of xargs or parallel with those that it reads, once for each line where
 // something stands for that.
-func (k *look) fed(name string, ws []word, in *source) [][]word {
+func (k *analysis) fed(name string, ws []word, in *source) [][]word {
 	if in == nil {
 		in = k.s.in
 	}
@@ -402,7 +402,7 @@ func becomesShell(name string, ws []word) bool {
 }
 
 // dirOption notes the folder that a wrapper enters.
-func (k *look) dirOption(name, before string, w word) bool {
+func (k *analysis) dirOption(name, before string, w word) bool {
 	if name != "env" && name != "sudo" && name != "chroot" {
 		return false
 	}
@@ -419,7 +419,7 @@ func (k *look) dirOption(name, before string, w word) bool {
 }
 
 // shellOption judges a command that stands in one word, as in su -c and env -S.
-func (k *look) shellOption(name string, ws []word) {
+func (k *analysis) shellOption(name string, ws []word) {
 	for i, w := range ws[1:] {
 		for _, option := range []string{"-c", "-S", "--command", "--split-string", "--session-command", "--call", "--run"} {
 			value, ok := strings.CutPrefix(w.text, option)
@@ -444,7 +444,7 @@ func (k *look) shellOption(name string, ws []word) {
 }
 
 // find judges what is found: all below a root or a home is the same as rm.
-func (k *look) find(name string, ws []word) {
+func (k *analysis) find(name string, ws []word) {
 	if name == "fd" || name == "fdfind" {
 		_, operands := arguments0(ws, " -e -E -t -d --type --extension --exclude ")
 		roots := []word{plain(".")}
@@ -514,7 +514,7 @@ func narrowed(tests []word) bool {
 }
 
 // onEach judges the command that find runs, on each of its roots.
-func (k *look) onEach(ws, roots []word) {
+func (k *analysis) onEach(ws, roots []word) {
 	if i := slices.IndexFunc(ws, func(w word) bool { return w.text == ";" || w.text == "+" }); i >= 0 {
 		ws = ws[:i]
 	}
@@ -555,7 +555,7 @@ func (k *look) onEach(ws, roots []word) {
 	}
 }
 
-func (k *look) cd(ws []word) {
+func (k *analysis) cd(ws []word) {
 	to := word{text: home}
 	for _, w := range ws[1:] {
 		if !strings.HasPrefix(w.text, "-") || w.text == "-" {
@@ -570,7 +570,7 @@ func (k *look) cd(ws []word) {
 }
 
 // enter notes the folder that the shell is in from now on.
-func (k *look) enter(to word) {
+func (k *analysis) enter(to word) {
 	var dirs []string
 	for _, dir := range k.s.dirs {
 		p := to.text

@@ -18,7 +18,7 @@ type source struct {
 }
 
 // command looks at shell text, with everything in it, and returns what it says.
-func (k *look) command(text string, in *source) *source {
+func (k *analysis) command(text string, in *source) *source {
 	whole := []word{plain(text)}
 	if k.looks++; len(text) > maxText || k.depth > maxDepth || k.looks > maxLooks {
 		k.unknown("the command is too long, or too deep, to be looked at", whole)
@@ -44,7 +44,7 @@ func (k *look) command(text string, in *source) *source {
 }
 
 // deep reports whether something is nested more than anybody writes.
-func (k *look) deep(f *syntax.File) bool {
+func (k *analysis) deep(f *syntax.File) bool {
 	level, most := 0, 0
 	syntax.Walk(f, func(n syntax.Node) bool {
 		if n == nil {
@@ -59,7 +59,7 @@ func (k *look) deep(f *syntax.File) bool {
 }
 
 // stmts runs one statement after the other and returns what they say.
-func (k *look) stmts(list []*syntax.Stmt, in *source) *source {
+func (k *analysis) stmts(list []*syntax.Stmt, in *source) *source {
 	var out *source
 	for _, s := range list {
 		more := k.stmt(s, in, false)
@@ -77,7 +77,7 @@ func (k *look) stmts(list []*syntax.Stmt, in *source) *source {
 }
 
 // stmt runs one statement. guarded: what comes after it only does when it went well.
-func (k *look) stmt(s *syntax.Stmt, in *source, guarded bool) *source {
+func (k *analysis) stmt(s *syntax.Stmt, in *source, guarded bool) *source {
 	if k.steps++; k.steps > maxSteps {
 		k.unknown("the command is too long to be looked at", []word{plain("...")})
 		return nil
@@ -111,7 +111,7 @@ func isCd(c *syntax.CallExpr) bool {
 }
 
 // redirected notes what a statement writes into files, and returns what is left.
-func (k *look) redirected(s *syntax.Stmt, out *source) *source {
+func (k *analysis) redirected(s *syntax.Stmt, out *source) *source {
 	for _, r := range s.Redirs {
 		if !slices.Contains([]syntax.RedirOperator{syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.RdrInOut}, r.Op) {
 			continue
@@ -139,7 +139,7 @@ func (k *look) redirected(s *syntax.Stmt, out *source) *source {
 	return out
 }
 
-func (k *look) clause(s *syntax.Stmt, in *source, targets []word) *source {
+func (k *analysis) clause(s *syntax.Stmt, in *source, targets []word) *source {
 	switch c := s.Cmd.(type) {
 	case *syntax.CallExpr:
 		return k.call(c, in, targets)
@@ -205,7 +205,7 @@ func unsaid(out *source) *source {
 	return &source{text: out.text, over: out.over}
 }
 
-func (k *look) binary(c *syntax.BinaryCmd, in *source) *source {
+func (k *analysis) binary(c *syntax.BinaryCmd, in *source) *source {
 	switch c.Op {
 	case syntax.Pipe, syntax.PipeAll:
 		var out *source
@@ -241,7 +241,7 @@ func both(a, b *source) *source {
 	return &source{text: a.text + "\n" + b.text, over: a.over || b.over}
 }
 
-func (k *look) ifs(c *syntax.IfClause, in *source) *source {
+func (k *analysis) ifs(c *syntax.IfClause, in *source) *source {
 	var out *source
 	for c != nil {
 		k.stmts(c.Cond, in)
@@ -251,7 +251,7 @@ func (k *look) ifs(c *syntax.IfClause, in *source) *source {
 	return unsaid(out)
 }
 
-func (k *look) loop(c *syntax.WhileClause, in *source) *source {
+func (k *analysis) loop(c *syntax.WhileClause, in *source) *source {
 	if endless(c) {
 		k.unknown("a loop that starts without end", []word{plain("while")})
 	}
@@ -271,7 +271,7 @@ func (k *look) loop(c *syntax.WhileClause, in *source) *source {
 
 const maxRounds = 16 // of a loop
 
-func (k *look) forEach(c *syntax.ForClause, in *source) *source {
+func (k *analysis) forEach(c *syntax.ForClause, in *source) *source {
 	var out *source
 	switch l := c.Loop.(type) {
 	case *syntax.WordIter:
@@ -313,7 +313,7 @@ func (k *look) forEach(c *syntax.ForClause, in *source) *source {
 }
 
 // call runs a simple command, once for each value that its variables may have.
-func (k *look) call(c *syntax.CallExpr, in *source, targets []word) *source {
+func (k *analysis) call(c *syntax.CallExpr, in *source, targets []word) *source {
 	times := 1
 	if len(c.Args) > 0 || len(c.Assigns) > 0 {
 		syntax.Walk(c, func(n syntax.Node) bool {
@@ -344,7 +344,7 @@ func (k *look) call(c *syntax.CallExpr, in *source, targets []word) *source {
 	return out
 }
 
-func (k *look) once(c *syntax.CallExpr, in *source, targets []word) *source {
+func (k *analysis) once(c *syntax.CallExpr, in *source, targets []word) *source {
 	if len(c.Args) == 0 {
 		k.assign(c.Assigns)
 		if len(targets) > 0 || len(c.Assigns) > 0 {
@@ -373,7 +373,7 @@ func (k *look) once(c *syntax.CallExpr, in *source, targets []word) *source {
 }
 
 // assigned are assignments as words.
-func assigned(list []*syntax.Assign, k *look) []word {
+func assigned(list []*syntax.Assign, k *analysis) []word {
 	var out []word
 	for _, a := range list {
 		if a.Name != nil && a.Value != nil {
@@ -385,7 +385,7 @@ func assigned(list []*syntax.Assign, k *look) []word {
 }
 
 // input is what a redirection gives a command to read, nil when it is no such one.
-func (k *look) input(r *syntax.Redirect) *source {
+func (k *analysis) input(r *syntax.Redirect) *source {
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
 		return k.heredoc(r)
@@ -404,7 +404,7 @@ func (k *look) input(r *syntax.Redirect) *source {
 	return nil
 }
 
-func (k *look) heredoc(r *syntax.Redirect) *source {
+func (k *analysis) heredoc(r *syntax.Redirect) *source {
 	if r.Hdoc == nil {
 		return &source{known: true}
 	}
@@ -430,14 +430,14 @@ func (k *look) heredoc(r *syntax.Redirect) *source {
 }
 
 // substituted is what a command substitution says.
-func (k *look) substituted(p *syntax.CmdSubst) *source {
+func (k *analysis) substituted(p *syntax.CmdSubst) *source {
 	var out *source
 	k.aside(func() { out = k.stmts(p.Stmts, k.s.in) })
 	return out
 }
 
 // nested runs the substitutions in a part that is no command.
-func (k *look) nested(n syntax.Node) {
+func (k *analysis) nested(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
@@ -452,7 +452,7 @@ func (k *look) nested(n syntax.Node) {
 }
 
 // assign sets variables.
-func (k *look) assign(list []*syntax.Assign) {
+func (k *analysis) assign(list []*syntax.Assign) {
 	for _, a := range list {
 		if a.Name == nil {
 			for _, w := range k.expand(a.Value) { // declare "X=..."
@@ -508,7 +508,7 @@ func wordParts(w *syntax.Word) []syntax.WordPart {
 }
 
 // assignment sets one variable, and looks at those that programs take for commands.
-func (k *look) assignment(w word) {
+func (k *analysis) assignment(w word) {
 	name, value, ok := strings.Cut(w.text, "=")
 	if !ok {
 		return
@@ -532,7 +532,7 @@ func (k *look) assignment(w word) {
 
 // certain looks at a word as if it was a command; only what is certain counts, for it may
 // as well be none.
-func (k *look) certain(w word) {
+func (k *analysis) certain(w word) {
 	text := strings.NewReplacer(live, "", home, "~", hole, "$_").Replace(w.text)
 	if !strings.ContainsAny(strings.TrimSpace(text), " \t\n;|&,") || k.quiet > 3 || !risky(text) {
 		return
@@ -548,7 +548,7 @@ func (k *look) certain(w word) {
 
 // reckoned looks at what the shell takes for numbers and names of variables: in an index
 // it runs a substitution, and quotes do not keep it from that.
-func (k *look) reckoned(n syntax.Node) {
+func (k *analysis) reckoned(n syntax.Node) {
 	quoted := false
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {

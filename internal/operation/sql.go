@@ -64,7 +64,7 @@ func dropSQL(text string) bool {
 }
 
 // client judges programs that talk to a database, or look after it.
-func (k *look) client(name string, ws []word, in *source) bool {
+func (k *analysis) client(name string, ws []word, in *source) bool {
 	if k.databaseAdmin(name, ws) {
 		return true
 	}
@@ -160,7 +160,7 @@ func (k *look) client(name string, ws []word, in *source) bool {
 }
 
 // changesProduction judges what a database that has production in its name is told.
-func (k *look) changesProduction(name, text string, ws []word, in *source) {
+func (k *analysis) changesProduction(name, text string, ws []word, in *source) {
 	prod := slices.ContainsFunc(ws[1:], func(w word) bool { return !strings.Contains(w.text, " ") && deploysTo(w) })
 	for _, n := range []string{"PGHOST", "PGDATABASE", "PGSERVICE", "MYSQL_HOST", "DATABASE_URL", "REDIS_URL", "MONGO_URL"} {
 		prod = prod || k.prodNamed(n)
@@ -201,7 +201,7 @@ func dropNamed(w word) bool {
 }
 
 // told judges what a database reads.
-func (k *look) told(in *source, ws []word) {
+func (k *analysis) told(in *source, ws []word) {
 	if in.file && in.text == "" {
 		if in.path != "" && dropNamed(plain(in.path)) {
 			k.never(dropDatabase, ws)
@@ -227,7 +227,7 @@ func (k *look) told(in *source, ws []word) {
 }
 
 // databaseAdmin judges the programs that make and drop databases.
-func (k *look) databaseAdmin(name string, ws []word) bool {
+func (k *analysis) databaseAdmin(name string, ws []word) bool {
 	_, operands := arguments0(ws, " -h --host -p --port -U --username -u --user -P --password -d -S --socket ")
 	has := func(list ...string) bool {
 		return slices.ContainsFunc(operands, func(w word) bool { return slices.Contains(list, w.lower()) })

@@ -97,7 +97,7 @@ func union(a, b []word) []word {
 }
 
 // aside runs f in a state of its own, as a subshell does.
-func (k *look) aside(f func()) {
+func (k *analysis) aside(f func()) {
 	old := k.s
 	k.s = old.clone()
 	f()
@@ -105,7 +105,7 @@ func (k *look) aside(f func()) {
 }
 
 // maybe runs f, which may happen or not.
-func (k *look) maybe(f func()) {
+func (k *analysis) maybe(f func()) {
 	old := k.s
 	k.s = old.clone()
 	f()
@@ -115,7 +115,7 @@ func (k *look) maybe(f func()) {
 }
 
 // set gives a variable a value.
-func (k *look) set(name string, value word) {
+func (k *analysis) set(name string, value word) {
 	delete(k.s.lists, name)
 	k.s.vars[name] = []word{value}
 	if name == "HOME" {
@@ -124,7 +124,7 @@ func (k *look) set(name string, value word) {
 }
 
 // full is a path of the command from the root, as far as that can be said.
-func (k *look) full(w word) string {
+func (k *analysis) full(w word) string {
 	text := w.text
 	if strings.HasPrefix(text, home) {
 		return home + path.Clean("/"+text[len(home):])
@@ -136,7 +136,7 @@ func (k *look) full(w word) string {
 }
 
 // written returns what the command itself has put into a file, which may be meant by a pattern.
-func (k *look) written(w word) (*source, bool) {
+func (k *analysis) written(w word) (*source, bool) {
 	if len(k.s.files) == 0 {
 		return nil, false
 	}
@@ -163,7 +163,7 @@ func fits(text, name string) bool {
 
 // write notes what the command puts into a file, and judges it where something runs it by
 // itself later.
-func (k *look) write(file word, src *source, appends bool, ws []word) {
+func (k *analysis) write(file word, src *source, appends bool, ws []word) {
 	if src == nil {
 		src = &source{}
 	}

@@ -74,7 +74,7 @@ func withoutMessages(name string, ws []word) []word {
 }
 
 // says is what a command prints, nil when that takes judging it first.
-func (k *look) says(ws []word, in *source) *source {
+func (k *analysis) says(ws []word, in *source) *source {
 	if hiddenName(ws[0]) {
 		return nil
 	}
@@ -173,7 +173,7 @@ func (k *look) says(ws []word, in *source) *source {
 }
 
 // atHome are words as a program gets them: with the path of the home folder, where that is known.
-func (k *look) atHome(ws []word) []word {
+func (k *analysis) atHome(ws []word) []word {
 	if len(k.home) == 0 || !slices.ContainsFunc(ws, func(w word) bool { return strings.Contains(w.text, home) }) {
 		return ws
 	}
@@ -184,14 +184,14 @@ func (k *look) atHome(ws []word) []word {
 	return out
 }
 
-func (k *look) user() *source {
+func (k *analysis) user() *source {
 	if len(k.home) > 0 {
 		return &source{text: k.home[len(k.home)-1], known: true}
 	}
 	return &source{}
 }
 
-func (k *look) gitSays(ws []word) *source {
+func (k *analysis) gitSays(ws []word) *source {
 	at := sub(ws)
 	if at == 0 || ws[at].holes() {
 		return nil
@@ -216,7 +216,7 @@ func (k *look) gitSays(ws []word) *source {
 }
 
 // pathSaid is what programs say that take paths apart.
-func (k *look) pathSaid(name string, ws []word) *source {
+func (k *analysis) pathSaid(name string, ws []word) *source {
 	for _, w := range slices.Backward(ws[1:]) {
 		if strings.HasPrefix(w.text, "-") || strings.Contains(w.text, "BASH_SOURCE") {
 			continue
@@ -239,7 +239,7 @@ func (k *look) pathSaid(name string, ws []word) *source {
 }
 
 // namesSaid are the names that find and ls print.
-func (k *look) namesSaid(name string, ws []word) *source {
+func (k *analysis) namesSaid(name string, ws []word) *source {
 	var names []word
 	pattern := "*"
 	for i, w := range ws[1:] {
@@ -282,7 +282,7 @@ func (k *look) namesSaid(name string, ws []word) *source {
 }
 
 // filtered is what is left of what a program reads.
-func (k *look) filtered(name string, ws []word, in *source) *source {
+func (k *analysis) filtered(name string, ws []word, in *source) *source {
 	var files []word
 	operands := 0
 	for _, w := range ws[1:] {
@@ -424,7 +424,7 @@ func formatted(ws []word) *source {
 }
 
 // loose looks at text that is no shell: each of its words may begin a command.
-func (k *look) loose(text string) {
+func (k *analysis) loose(text string) {
 	text = strings.NewReplacer(hole, " ", live, "", home, "~").Replace(text)
 	fields := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`,;()[]{}|&", r) })
 	if len(fields) > maxWords {
@@ -451,7 +451,7 @@ func (k *look) loose(text string) {
 }
 
 // index does so for the words of a command of the shell itself that names variables.
-func (k *look) index(ws []word) {
+func (k *analysis) index(ws []word) {
 	if !slices.Contains([]string{"printf", "test", "[", "read", "unset", "mapfile", "readarray", "wait", "getopts"}, ws[0].text) {
 		return
 	}

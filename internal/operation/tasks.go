@@ -20,7 +20,7 @@ type tasks struct {
 // task looks into the work tree for what a runner is told to run by its name, and judges that;
 // false: it is not there, or nobody can look, and the word is all there is to judge by. What
 // tests, builds and the like run is the project's own: of them only what is certain counts.
-func (k *look) task(name string, ws []word) bool {
+func (k *analysis) task(name string, ws []word) bool {
 	if k.ground.Read == nil || k.s.away || k.depth > maxDepth || len(k.s.dirs) != 1 {
 		return false
 	}
@@ -104,7 +104,7 @@ func (t tasks) all(name string, depth int) (string, bool) {
 }
 
 // tasksIn reads the tasks of a folder of the work tree.
-func (k *look) tasksIn(name, dir, file string) (tasks, bool) {
+func (k *analysis) tasksIn(name, dir, file string) (tasks, bool) {
 	names := []string{file}
 	switch {
 	case isNode(name):

@@ -168,7 +168,7 @@ var unpublished = lazyregexp.New(`^(--no-publish|--noop|--print|--no-push|--prev
 const valuedWords = " -n --namespace --context --profile --project -p --region -e --env --environment --stage -a --app --kube-context -f --file --values --set -i --inventory -l --limit -t --tags -C --target --resource-group -g --name --subscription --query --output -o --function-name --cluster --scope --config -c --kubeconfig --extra-vars --vault-password-file --token --team --account -w --workspace --tag --registry --access --otp --prefix --cwd --dir --filter -F --loglevel --projects --index --repository -k --api-key --source -s --manifest-path --features --package -u --user -h --host -P --port --id --server --url --org --branch -b --message -m --role --zone --type "
 
 // verb judges a program by its verbs; true: it has one.
-func (k *look) verb(name string, ws []word) bool {
+func (k *analysis) verb(name string, ws []word) bool {
 	if strings.ContainsAny(ws[0].text, " \t\n\\") || dryRun(ws) || given(ws, "--help --version") && len(ws) < 3 || slices.ContainsFunc(ws, func(w word) bool { return unpublished.MatchString(w.lower()) }) || k.own {
 		return false
 	}
@@ -200,7 +200,7 @@ func (k *look) verb(name string, ws []word) bool {
 	return k.verbs(name, ws, operands)
 }
 
-func (k *look) verbs(name string, ws, operands []word) bool {
+func (k *analysis) verbs(name string, ws, operands []word) bool {
 	power := powershell.MatchString(ws[0].text)
 	own := strings.Contains(ws[0].text, "/") && !strings.HasPrefix(ws[0].text, "/") && !strings.HasPrefix(ws[0].text, "@") // a program of the project
 	s, _ := verbOf(plain(scriptEnd.ReplaceAllString(name, "")))
@@ -265,7 +265,7 @@ func distant(name string) bool {
 }
 
 // changesFar judges those.
-func (k *look) changesFar(name string, ws, operands []word) bool {
+func (k *analysis) changesFar(name string, ws, operands []word) bool {
 	playbook := strings.HasPrefix(name, "ansible") || name == "pyinfra" || name == "puppet" && slices.ContainsFunc(operands, func(w word) bool { return w.text == "agent" || w.text == "apply" })
 	hit := playbook && len(operands) > 0 || name == "chef-client" || slices.ContainsFunc(operands[:min(len(operands), 2)], func(w word) bool {
 		verb := w.text[strings.LastIndexByte(w.text, ':')+1:]
@@ -299,7 +299,7 @@ var (
 )
 
 // flags judges verbs that are options.
-func (k *look) flags(name string, ws []word, own bool) bool {
+func (k *analysis) flags(name string, ws []word, own bool) bool {
 	for i, w := range ws[1:] {
 		flag, value, _ := strings.Cut(w.text, "=")
 		if i+2 < len(ws) && value == "" {
@@ -320,7 +320,7 @@ func (k *look) flags(name string, ws []word, own bool) bool {
 }
 
 // inProduction reports whether a variable that the command has set says where it works.
-func (k *look) inProduction() bool {
+func (k *analysis) inProduction() bool {
 	return slices.ContainsFunc(slices.Sorted(maps.Keys(k.s.vars)), func(n string) bool {
 		v := k.s.vars[n]
 		return n != "NODE_ENV" && environment.MatchString(n) && len(v) > 0 && deploysTo(v[0])
@@ -328,7 +328,7 @@ func (k *look) inProduction() bool {
 }
 
 // acts holds what a verb does, unless it is done to something that is there for tests.
-func (k *look) acts(s sense, name string, ws []word) bool {
+func (k *analysis) acts(s sense, name string, ws []word) bool {
 	if s <= senseLooks {
 		return false
 	}
@@ -387,7 +387,7 @@ func runners(name string) (before string, ok bool) {
 
 // runner judges the names of what the project is told to run: there the word decides, since
 // nobody knows what is behind it; where the work tree can be read, see scripts.
-func (k *look) runner(name string, ws []word) (hit, ok bool) {
+func (k *analysis) runner(name string, ws []word) (hit, ok bool) {
 	before, ok := runners(name)
 	if !ok {
 		return false, false
@@ -422,7 +422,7 @@ func (k *look) runner(name string, ws []word) (hit, ok bool) {
 
 // target1 holds a target of a runner. What only deploys, and does not say to production, is for
 // gate.patterns, which a person may change.
-func (k *look) target1(s sense, name string, w word, ws []word) bool {
+func (k *analysis) target1(s sense, name string, w word, ws []word) bool {
 	switch {
 	case s == sensePublishes:
 		k.never(npmPublish, ws)

@@ -59,7 +59,7 @@ func joined(ws []word) string { return strings.Join(texts(ws), " ") }
 const maxBraces = 128
 
 // words expands words of the shell.
-func (k *look) words(list []*syntax.Word) []word {
+func (k *analysis) words(list []*syntax.Word) []word {
 	var out []word
 	for _, w := range list {
 		out = append(out, k.expand(w)...)
@@ -71,7 +71,7 @@ func (k *look) words(list []*syntax.Word) []word {
 }
 
 // expand is one word, or those that its braces, or an array, make of it.
-func (k *look) expand(w *syntax.Word) []word {
+func (k *analysis) expand(w *syntax.Word) []word {
 	if w == nil {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (k *look) expand(w *syntax.Word) []word {
 
 // several are the words of parts without braces: an array is many, and so is a value with
 // blanks that no quotes hold together.
-func (k *look) several(parts []syntax.WordPart) []word {
+func (k *analysis) several(parts []syntax.WordPart) []word {
 	if list, ok := k.list(parts); ok {
 		return list
 	}
@@ -134,7 +134,7 @@ func marked(text string) string {
 }
 
 // list is what "$@" and "${a[@]}" become, where that is known.
-func (k *look) list(parts []syntax.WordPart) ([]word, bool) {
+func (k *analysis) list(parts []syntax.WordPart) ([]word, bool) {
 	if len(parts) != 1 {
 		return nil, false
 	}
@@ -194,7 +194,7 @@ func alternatives(parts []syntax.WordPart, depth int) ([][]syntax.WordPart, bool
 	return all, true
 }
 
-func (k *look) parts(parts []syntax.WordPart) word {
+func (k *analysis) parts(parts []syntax.WordPart) word {
 	var b strings.Builder
 	many := false
 	for i, part := range parts {
@@ -229,7 +229,7 @@ func (k *look) parts(parts []syntax.WordPart) word {
 }
 
 // value is what stands for an expansion, and whether that may be several words.
-func (k *look) value(part syntax.WordPart, quoted bool) (string, bool) {
+func (k *analysis) value(part syntax.WordPart, quoted bool) (string, bool) {
 	switch p := part.(type) {
 	case *syntax.ArithmExp:
 		k.nested(p)
@@ -261,7 +261,7 @@ func (k *look) value(part syntax.WordPart, quoted bool) (string, bool) {
 }
 
 // param is the value of a variable.
-func (k *look) param(p *syntax.ParamExp, quoted bool) (string, bool) {
+func (k *analysis) param(p *syntax.ParamExp, quoted bool) (string, bool) {
 	if p.Param == nil {
 		return hole, true
 	}
@@ -313,7 +313,7 @@ func (k *look) param(p *syntax.ParamExp, quoted bool) (string, bool) {
 }
 
 // variable is the value of a variable that the command has set, or that the system does.
-func (k *look) variable(name string) (string, bool) {
+func (k *analysis) variable(name string) (string, bool) {
 	if values, ok := k.s.vars[name]; ok {
 		v := values[k.pick%len(values)]
 		return v.text, !v.holes() || v.text != hole
@@ -358,7 +358,7 @@ func (k *look) variable(name string) (string, bool) {
 
 // fromOutside reports whether all that is not known of a word is in variables that the command
 // has not set itself.
-func (k *look) fromOutside(w *syntax.Word) bool {
+func (k *analysis) fromOutside(w *syntax.Word) bool {
 	outside := true
 	if len(w.Parts) > 1 {
 		if _, ok := w.Parts[0].(*syntax.CmdSubst); ok && len(w.Parts) == 2 {

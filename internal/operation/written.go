@@ -21,7 +21,7 @@ var configPush = lazyregexp.New(`(?im)^\s*(push\s*=\s*"?\+|mirror\s*=\s*(true|1|
 var configRuns = lazyregexp.New(`(?im)^\s*\[?\s*(alias|include|includeif|url|credential|filter|diff|merge)\b|^\s*(push|pushurl|mirror|hookspath|sshcommand|fsmonitor|editor|pager|insteadof|pushinsteadof|askpass|textconv|process|clean|smudge|command|cmd|program|proxy|gpgprogram|receivepack|uploadpack|helper)\s*=`)
 
 // loaded judges what is written into a file that a program runs, or obeys, by itself.
-func (k *look) loaded(full string, src *source, ws []word) {
+func (k *analysis) loaded(full string, src *source, ws []word) {
 	name := full[strings.LastIndexByte(full, '/')+1:]
 	switch {
 	case hookPath(full):
@@ -50,7 +50,7 @@ func (k *look) loaded(full string, src *source, ws []word) {
 
 // made judges programs that run what a file of the project says, where the command has written
 // that file.
-func (k *look) made(name string, ws []word, in *source) {
+func (k *analysis) made(name string, ws []word, in *source) {
 	files := map[string][]string{
 		"make": {"makefile", "gnumakefile"}, "gmake": {"makefile", "gnumakefile"}, "just": {"justfile", ".justfile"}, "task": {"taskfile.yml", "taskfile.yaml"}, "go-task": {"taskfile.yml"},
 		"npm": {"package.json"}, "yarn": {"package.json"}, "pnpm": {"package.json"}, "bun": {"package.json"}, "npx": {"package.json"}, "rake": {"rakefile"}, "ninja": {"build.ninja"},
@@ -103,7 +103,7 @@ var quotedText = lazyregexp.New(`"((?:[^"\\]|\\.)*)"|'([^'\n]*)'`)
 
 // recipes judges what a Makefile, or another file of that kind, has run: its lines that are
 // commands, and its texts in quotes.
-func (k *look) recipes(src *source, ws []word) {
+func (k *analysis) recipes(src *source, ws []word) {
 	if src.file {
 		return
 	}
@@ -137,7 +137,7 @@ func (k *look) recipes(src *source, ws []word) {
 }
 
 // fetched notes what is brought from elsewhere into a file.
-func (k *look) fetched(name string, ws []word, in *source) {
+func (k *analysis) fetched(name string, ws []word, in *source) {
 	over := &source{over: true}
 	put := func(w word) {
 		if w.text != "-" && w.text != "/dev/null" && w.text != "" {

@@ -23,24 +23,24 @@ func answeredAgain(s *ralph.State, fact ralph.Fact, c Config) answer {
 	case ralph.RequestAnswered:
 		switch {
 		case f.Judged != nil:
-			return judgedAgain(s, f.Task, f.Request, *f.Judged, c, approval.Word{Verdict: f.Verdict, Rule: f.Rule, Text: f.Text, By: by(f.Rule)})
+			return judgedAgain(s, f.Task, f.Request, *f.Judged, c, approval.Ruling{Verdict: f.Verdict, Rule: f.Rule, Text: f.Text, By: by(f.Rule)})
 		case strings.HasPrefix(f.Rule, approval.ByAutoRule) && f.Request.Op != ralph.OpEdit:
 			word := approval.ByAuto(f.Request, c.Approval())
-			return answer{decided: true, same: word.Verdict == f.Verdict && word.Rule == f.Rule, was: inWord(approval.Word{Verdict: f.Verdict, Rule: f.Rule}), now: inWord(word)}
+			return answer{decided: true, same: word.Verdict == f.Verdict && word.Rule == f.Rule, was: inWord(approval.Ruling{Verdict: f.Verdict, Rule: f.Rule}), now: inWord(word)}
 		}
 	case ralph.Asked:
 		if f.Judged != nil && f.Judged.Request != nil {
-			return judgedAgain(s, f.Gate.Task, ralph.Request{}, *f.Judged, c, approval.Word{Rule: f.Gate.Rule, Gate: f.Gate.Kind, Never: f.Gate.Never})
+			return judgedAgain(s, f.Gate.Task, ralph.Request{}, *f.Judged, c, approval.Ruling{Rule: f.Gate.Rule, Gate: f.Gate.Kind, Never: f.Gate.Never})
 		}
 	}
 	return answer{}
 }
 
-func judgedAgain(s *ralph.State, task ralph.TaskID, q ralph.Request, on ralph.Judged, c Config, was approval.Word) answer {
+func judgedAgain(s *ralph.State, task ralph.TaskID, q ralph.Request, on ralph.Judged, c Config, was approval.Ruling) answer {
 	if on.Request != nil {
 		q = *on.Request
 	}
-	word, missing := approval.Clear(approval.Essence(q), c.Approval(), on.WorkDir, approval.Standing(s, task, on.Now))
+	word, missing := approval.Clear(approval.Essence(q), c.Approval(), on.WorkDir, approval.ActiveRules(s, task, on.Now))
 	out := answer{decided: true, same: word == was && missing.None(), was: inWord(was), now: inWord(word)}
 	if !missing.None() {
 		out.now = "something else has to be looked up first: " + out.now
@@ -57,7 +57,7 @@ func by(rule string) ralph.RuleID {
 	return ralph.RuleID(id)
 }
 
-func inWord(w approval.Word) string {
+func inWord(w approval.Ruling) string {
 	if !w.Answered() {
 		return "a person is asked: " + w.Rule
 	}

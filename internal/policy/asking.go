@@ -27,7 +27,7 @@ func Unanswered(s *ralph.State, g *ralph.Gate, c Config, now time.Time) ([]ralph
 	if _, why, ok := givenBack(s, c.under(s.Session.Auto), now); ok {
 		return taken(why.Text)
 	}
-	if word := approval.AnswerGate(g, approval.Standing(s, g.Task, now)); word.Answered() {
+	if word := approval.AnswerGate(g, approval.ActiveRules(s, g.Task, now)); word.Answered() {
 		f := ralph.Answered{ID: g.ID, Verdict: word.Verdict, Text: word.Text, Rule: word.By, Now: now}
 		return []ralph.Fact{f}, word.Reply()
 	}

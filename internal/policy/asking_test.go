@@ -182,7 +182,7 @@ func TestStanding(t *testing.T) {
 		{"out of time", "t-1", later, "endless"},
 	} {
 		got := ""
-		for _, r := range approval.Standing(&b.s, tt.task, tt.now) {
+		for _, r := range approval.ActiveRules(&b.s, tt.task, tt.now) {
 			got += " " + string(r.ID)
 		}
 		if got != " "+tt.want {
@@ -190,7 +190,7 @@ func TestStanding(t *testing.T) {
 		}
 	}
 	b.add(ralph.SessionEnded{Reason: ralph.ReasonComplete})
-	for _, r := range approval.Standing(&b.s, "t-1", b.now) {
+	for _, r := range approval.ActiveRules(&b.s, "t-1", b.now) {
 		if r.Scope == ralph.ScopeSession {
 			t.Errorf("%s holds after its session", r.ID)
 		}

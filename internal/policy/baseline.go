@@ -46,7 +46,7 @@ func baselineFirst(s *ralph.State, t *ralph.Task, c Config) (ralph.Step, ralph.W
 func reused(t *ralph.Task, commit, tree string, b *ralph.Baselined) ralph.BaselineRan {
 	f := ralph.BaselineRan{Task: t.ID, Commit: commit, Tree: tree, Covered: b.Covered, Reused: true}
 	for _, command := range b.Checks {
-		r := ralph.GateResult{Name: command, Command: command, Pass: true, Reused: true}
+		r := ralph.CheckResult{Name: command, Command: command, Pass: true, Reused: true}
 		if i := slices.IndexFunc(b.Reds, func(x ralph.RedCheck) bool { return x.Name == command }); i >= 0 {
 			x := b.Reds[i]
 			r.Pass, r.Failed, r.Exit, r.Why = false, x.Failed, x.Exit, x.Why
@@ -93,7 +93,7 @@ func redBefore(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 		detail = "Where no test is named, that is known by the exit code alone: look at the output.\n\n" + detail
 	}
 	why := ralph.Why{Rule: "X-62", Text: text}
-	if rule := approval.Matching(askOf(reds), approval.Standing(s, t.ID, now)); rule != nil {
+	if rule := approval.Matching(askOf(reds), approval.ActiveRules(s, t.ID, now)); rule != nil {
 		w := approval.OfRule(rule)
 		q := askOf(reds)
 		q.Text = text
@@ -121,7 +121,7 @@ func letFor(s *ralph.State, stage *ralph.Task, now time.Time) []ralph.RedCheck {
 		if waived(m) {
 			let = append(let, waivedReds(m.Run.Waived)...)
 		}
-		for _, rule := range approval.Standing(s, id, now) {
+		for _, rule := range approval.ActiveRules(s, id, now) {
 			if rule.Request.Op == ralph.OpCheck && rule.Verdict == ralph.Approved {
 				let = append(let, rule.Request.Red...)
 			}

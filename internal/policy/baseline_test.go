@@ -11,13 +11,13 @@ import (
 )
 
 // suite is a red run of a check in which these tests failed.
-func suite(exit int, failed ...string) ralph.GateResult {
-	return ralph.GateResult{Name: "suite", Command: "suite", Exit: exit, Failed: failed}
+func suite(exit int, failed ...string) ralph.CheckResult {
+	return ralph.CheckResult{Name: "suite", Command: "suite", Exit: exit, Failed: failed}
 }
 
 // atBase is a board whose task t-1 began at c0, of which the baseline is known when there is
 // one, in the checkout or in a worktree. Its agent says that it is done.
-func atBase(t *testing.T, place, mode string, before *ralph.GateResult, known bool) *board {
+func atBase(t *testing.T, place, mode string, before *ralph.CheckResult, known bool) *board {
 	t.Helper()
 	c := crewSettings()
 	var b *board
@@ -35,7 +35,7 @@ func atBase(t *testing.T, place, mode string, before *ralph.GateResult, known bo
 	if known {
 		f := ralph.BaselineRan{Commit: "c0"}
 		if before != nil {
-			f.Red, f.Results = []string{before.Name}, []ralph.GateResult{*before}
+			f.Red, f.Results = []string{before.Name}, []ralph.CheckResult{*before}
 		}
 		b.add(f)
 	}
@@ -44,7 +44,7 @@ func atBase(t *testing.T, place, mode string, before *ralph.GateResult, known bo
 }
 
 // checkedAs gives the board the outcome that the executor gives of the wanted checks.
-func (b *board) checkedAs(now ralph.GateResult) {
+func (b *board) checkedAs(now ralph.CheckResult) {
 	b.t.Helper()
 	step, ok := b.want("check", "B-010").(ralph.Check)
 	if !ok {
@@ -66,7 +66,7 @@ func TestCompletionAfterABaseline(t *testing.T) {
 	const mended, again, passed, looks = "mended", "sent back, then a person", "passed and told", "looked at first"
 	for _, tt := range []struct {
 		base   string
-		before *ralph.GateResult
+		before *ralph.CheckResult
 		known  bool
 		strict string
 		knows  string
@@ -109,7 +109,7 @@ func TestCompletionAfterABaseline(t *testing.T) {
 					}
 					b.person(b.s.ApproveGate(b.ask("X-62", "was red before its work too: suite (A)")))
 					b.want("check", "B-010")
-					b.add(ralph.ChecksRan{Task: "t-1", Pass: true, Tree: "a", Known: []string{"suite"}, Waived: []string{"suite"}, Results: []ralph.GateResult{suite(1, "A")}})
+					b.add(ralph.ChecksRan{Task: "t-1", Pass: true, Tree: "a", Known: []string{"suite"}, Waived: []string{"suite"}, Results: []ralph.CheckResult{suite(1, "A")}})
 					b.doneAs("COMPLETE; 1 check red, let pass by a person: suite (A)")
 				})
 			}
@@ -136,7 +136,7 @@ func (b *board) doneAs(words string) {
 func TestRedBeforeByRule(t *testing.T) {
 	t.Parallel()
 	base := suite(1, "A", "B", "C")
-	asked := func(t *testing.T, now ralph.GateResult) *board {
+	asked := func(t *testing.T, now ralph.CheckResult) *board {
 		t.Helper()
 		b := atBase(t, "worktree", "", &base, true)
 		b.checkedAs(now)
@@ -160,7 +160,7 @@ func TestRedBeforeByRule(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name  string
-		now   ralph.GateResult
+		now   ralph.CheckResult
 		rules bool
 	}{
 		{"the same", suite(1, "A", "B"), true},
@@ -229,12 +229,12 @@ func TestRedAtTheMerge(t *testing.T) {
 			c.Baseline = tt.mode
 			b := crewOn(t, c, some(1)...)
 			base := suite(1, "A")
-			b.add(ralph.BaselineRan{Commit: "c0", Red: []string{"suite"}, Results: []ralph.GateResult{base}})
+			b.add(ralph.BaselineRan{Commit: "c0", Red: []string{"suite"}, Results: []ralph.CheckResult{base}})
 			if tt.waived != nil {
 				red := suite(1, tt.waived...)
-				b.add(ralph.ChecksRan{Task: "t-1", Tree: "tree-t-1", Results: []ralph.GateResult{red}},
+				b.add(ralph.ChecksRan{Task: "t-1", Tree: "tree-t-1", Results: []ralph.CheckResult{red}},
 					ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateTest, Task: "t-1"}}, ralph.Answered{ID: "g-1", Verdict: ralph.Approved},
-					ralph.ChecksRan{Task: "t-1", Tree: "tree-t-1", Pass: true, Known: []string{"suite"}, Waived: []string{"suite"}, Results: []ralph.GateResult{red}},
+					ralph.ChecksRan{Task: "t-1", Tree: "tree-t-1", Pass: true, Known: []string{"suite"}, Waived: []string{"suite"}, Results: []ralph.CheckResult{red}},
 					ralph.Committed{Task: "t-1", Commit: "c-t-1"}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone, Saw: 1},
 					ralph.MergeQueued{Task: "t-1", Branch: "ralph/t-1", Commit: "c-t-1"})
 			} else {
@@ -277,7 +277,7 @@ func TestBaselineFirst(t *testing.T) {
 	commands := []string{"suite"}
 	red := func(commit, tree string) ralph.BaselineRan {
 		r := suite(1, "A")
-		return ralph.BaselineRan{Commit: commit, Tree: tree, Red: []string{"suite"}, Results: []ralph.GateResult{r}}
+		return ralph.BaselineRan{Commit: commit, Tree: tree, Red: []string{"suite"}, Results: []ralph.CheckResult{r}}
 	}
 	for _, tt := range []struct {
 		name  string

@@ -15,11 +15,11 @@ import (
 // worktrees is where the pool of them lies.
 const worktrees = "ralph/.worktrees/"
 
-// crew is the parallel Ralph loop: the merge queue first, then what merges need
+// scheduleParallel is the parallel Ralph loop: the merge queue first, then what merges need
 // of agents, then new tasks into free slots. Nothing here waits for anything
 // else: a slot that is free is filled at once, and a merge holds up no start
 // (B-050, B-095). ok is false when all is done that can be done.
-func crew(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) (Move, bool) {
+func scheduleParallel(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) (Move, bool) {
 	v := look(s)
 	if m, ok := mergeNext(s, v, c); ok {
 		return m, true
@@ -310,7 +310,7 @@ func pilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	if m, ok := landNext(s, mine, now); ok {
 		return m
 	}
-	m, ok := crew(s, mine, c, now)
+	m, ok := scheduleParallel(s, mine, c, now)
 	if hold, is := m.(Hold); ok && is {
 		if until := landAgain(s); until.After(now) {
 			hold.Until = sooner(hold.Until, until)

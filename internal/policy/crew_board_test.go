@@ -219,7 +219,7 @@ func conflict(kind string, paths ...string) func(*ralph.Merged) {
 func (b *board) checked(known []string, red ...string) {
 	f := ralph.ChecksRan{Task: b.task, Pass: true, Known: known}
 	for _, name := range red {
-		f.Results = append(f.Results, ralph.GateResult{Name: name, Output: name + " says no"})
+		f.Results = append(f.Results, ralph.CheckResult{Name: name, Output: name + " says no"})
 		f.Pass = f.Pass && slices.Contains(known, name)
 	}
 	b.add(f)

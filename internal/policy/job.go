@@ -43,7 +43,7 @@ func inJob(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 		return pilot(s, mine, c, now)
 	}
 	if c.Isolated && s.Plan.Integration != nil && s.Plan.Integration.Moved != "" {
-		if m, ok := crew(s, mine, c, now); ok {
+		if m, ok := scheduleParallel(s, mine, c, now); ok {
 			return m
 		}
 	}
@@ -114,7 +114,7 @@ func construct(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 		return afterTimeout(s, t, mine, c)
 	}
 	if c.Isolated {
-		if m, ok := crew(s, mine, c, now); ok {
+		if m, ok := scheduleParallel(s, mine, c, now); ok {
 			return m
 		}
 	} else if m, ok := startNext(s, c, now); ok {

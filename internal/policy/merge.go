@@ -51,7 +51,7 @@ func blame(s *ralph.State, checks *ralph.ChecksRan, commit string, check func() 
 	if checks == nil || checks.Pass || s.Plan.Integration == nil {
 		return nil, ralph.Why{}, false
 	}
-	if slices.ContainsFunc(checks.Results, func(r ralph.GateResult) bool { return r.Name == ralph.CheckConflicts && !r.Pass }) {
+	if slices.ContainsFunc(checks.Results, func(r ralph.CheckResult) bool { return r.Name == ralph.CheckConflicts && !r.Pass }) {
 		return nil, ralph.Why{}, false // nobody else's: no need to ask
 	}
 	if reds := checks.Reds(); len(reds) > 0 && !slices.ContainsFunc(reds, func(name string) bool { return !ralph.IsDiffCheck(name) }) {

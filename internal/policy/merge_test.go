@@ -381,7 +381,7 @@ func TestWhyNoAgent(t *testing.T) {
 			if kind != "" {
 				conflict(kind, "a.go")(x.Run.Queue.Merged)
 			}
-			x.Run.Red = &ralph.ChecksRan{Results: []ralph.GateResult{{Name: "test", Output: "1 failed"}}}
+			x.Run.Red = &ralph.ChecksRan{Results: []ralph.CheckResult{{Name: "test", Output: "1 failed"}}}
 			for _, edit := range edits {
 				edit(&x.Run.Queue)
 			}

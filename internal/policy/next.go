@@ -217,7 +217,7 @@ func waitForHuman(s *ralph.State, gate *ralph.Gate, c Config, now time.Time) (ra
 	if step, why, ok := givenBack(s, c, now); ok {
 		return step, why
 	}
-	if word := approval.AnswerGate(gate, approval.Standing(s, gate.Task, now)); word.Answered() { // the same was asked elsewhere, and answered for good
+	if word := approval.AnswerGate(gate, approval.ActiveRules(s, gate.Task, now)); word.Answered() { // the same was asked elsewhere, and answered for good
 		return ralph.Tell{Fact: ralph.Answered{ID: gate.ID, Verdict: word.Verdict, Text: word.Text, Rule: word.By}}, ralph.Why{Rule: "X-78", Text: word.Rule}
 	}
 	if !gate.Deadline.IsZero() && !now.Before(gate.Deadline) {

@@ -52,7 +52,7 @@ func TestAtRest(t *testing.T) {
 			for i, f := range append(before, tt.facts...) {
 				s.Apply(ralph.Event{Seq: int64(i + 1), At: at, Fact: f})
 			}
-			if got := policy.AtRest(&s, at.Add(time.Hour)); got != tt.want {
+			if got := policy.Quiescent(&s, at.Add(time.Hour)); got != tt.want {
 				t.Errorf("AtRest is %v", got)
 			}
 		})

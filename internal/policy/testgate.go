@@ -92,7 +92,7 @@ func doubtful(t *ralph.Task, c Config) (ralph.Step, ralph.Why, bool) {
 		return nil, ralph.Why{}, false
 	}
 	reds := r.Checks.Reds()
-	tests := slices.ContainsFunc(r.Checks.Results, func(g ralph.GateResult) bool { return g.Test && r.Checks.Counts(g) })
+	tests := slices.ContainsFunc(r.Checks.Results, func(g ralph.CheckResult) bool { return g.Test && r.Checks.Counts(g) })
 	text, rule := "", "P-14"
 	switch {
 	case r.Hangs >= maxHangs:

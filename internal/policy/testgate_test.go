@@ -26,7 +26,7 @@ func (b *board) claim(tree string) {
 
 // ran are checks of the task's last tree, with these results. What is in known and red
 // does not count.
-func (b *board) ran(known []string, results ...ralph.GateResult) {
+func (b *board) ran(known []string, results ...ralph.CheckResult) {
 	f := ralph.ChecksRan{Task: b.task, Pass: true, Tree: b.s.Task(b.task).Run.Tree, Results: results}
 	for _, r := range results {
 		f.Empty = f.Empty || r.Name == ralph.CheckEmpty
@@ -45,20 +45,20 @@ func contains(list []string, s string) bool {
 	return strings.Contains(" "+strings.Join(list, " ")+" ", " "+s+" ")
 }
 
-func quality(pass bool) ralph.GateResult {
-	return ralph.GateResult{Name: "vet", Command: "vet", Pass: pass, Output: "vet says no"}
+func quality(pass bool) ralph.CheckResult {
+	return ralph.CheckResult{Name: "vet", Command: "vet", Pass: pass, Output: "vet says no"}
 }
 
-func tests(pass bool) ralph.GateResult {
-	return ralph.GateResult{Name: "test", Command: "go test", Pass: pass, Output: "a test fails", Test: true}
+func tests(pass bool) ralph.CheckResult {
+	return ralph.CheckResult{Name: "test", Command: "go test", Pass: pass, Output: "a test fails", Test: true}
 }
 
-func covered(percent float64, pass bool) ralph.GateResult {
-	return ralph.GateResult{Name: ralph.CheckCoverage, Pass: pass, Test: true, Why: "71.2 % of 10", Coverage: &ralph.Coverage{Percent: percent}}
+func covered(percent float64, pass bool) ralph.CheckResult {
+	return ralph.CheckResult{Name: ralph.CheckCoverage, Pass: pass, Test: true, Why: "71.2 % of 10", Coverage: &ralph.Coverage{Percent: percent}}
 }
 
-func doubt(name string, what ...string) ralph.GateResult {
-	r := ralph.GateResult{Name: name, Why: "doubtful", Exit: 1}
+func doubt(name string, what ...string) ralph.CheckResult {
+	r := ralph.CheckResult{Name: name, Why: "doubtful", Exit: 1}
 	for _, w := range what {
 		r.Findings = append(r.Findings, ralph.Finding{Path: "a_test.go", Line: 7, Kind: "removed", What: w})
 	}
@@ -83,14 +83,14 @@ func TestTestsRunAfterTheClaim(t *testing.T) {
 func TestRedRunsOfTheTests(t *testing.T) {
 	t.Parallel()
 	type run struct {
-		results []ralph.GateResult
+		results []ralph.CheckResult
 		reds    int
 		step    string // "" is the next turn
 	}
-	redQuality := run{[]ralph.GateResult{quality(false)}, 0, ""}
-	red := func(n int) run { return run{[]ralph.GateResult{quality(true), tests(false)}, n, ""} }
+	redQuality := run{[]ralph.CheckResult{quality(false)}, 0, ""}
+	red := func(n int) run { return run{[]ralph.CheckResult{quality(true), tests(false)}, n, ""} }
 	low := func(n int) run {
-		return run{[]ralph.GateResult{quality(true), tests(true), covered(71.2, false)}, n, ""}
+		return run{[]ralph.CheckResult{quality(true), tests(true), covered(71.2, false)}, n, ""}
 	}
 	asks := func(r run) run { r.step = "ask"; return r }
 	for name, c := range map[string]struct {
@@ -101,7 +101,7 @@ func TestRedRunsOfTheTests(t *testing.T) {
 		"quality commands alone":              {3, "agent", []run{redQuality, redQuality, redQuality, redQuality, redQuality, redQuality}},
 		"always red: 1 + 3":                   {3, "agent", []run{red(1), red(2), red(3), asks(red(4))}},
 		"low coverage is red":                 {3, "agent", []run{low(1), red(2), low(3), asks(low(4))}},
-		"quality commands do not count":       {1, "agent", []run{red(1), {[]ralph.GateResult{quality(false)}, 1, ""}, asks(red(2))}},
+		"quality commands do not count":       {1, "agent", []run{red(1), {[]ralph.CheckResult{quality(false)}, 1, ""}, asks(red(2))}},
 		"no retries":                          {0, "agent", []run{asks(red(1))}},
 		"tried again at once: no second turn": {3, "rerun", []run{asks(red(1))}},
 	} {
@@ -130,7 +130,7 @@ func TestRedRunsOfTheTests(t *testing.T) {
 	}
 }
 
-func hung(r ralph.GateResult) ralph.GateResult {
+func hung(r ralph.CheckResult) ralph.CheckResult {
 	r.Pass, r.Hung, r.Exit, r.Why = false, true, -1, "timed out after 10m: it did not end"
 	r.Headline = r.Why
 	return r
@@ -141,7 +141,7 @@ func hung(r ralph.GateResult) ralph.GateResult {
 // have left of their retries. Another look at the same run is no second one.
 func TestChecksThatHang(t *testing.T) {
 	t.Parallel()
-	for name, check := range map[string]ralph.GateResult{"the tests": hung(tests(false)), "a quality command": hung(quality(false))} {
+	for name, check := range map[string]ralph.CheckResult{"the tests": hung(tests(false)), "a quality command": hung(quality(false))} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := building(t, gateSettings())
@@ -218,7 +218,7 @@ func TestAnswersAtTheTestGate(t *testing.T) {
 		t.Parallel()
 		b, id := asked(t)
 		b.person(b.s.ApproveGate(id))
-		b.add(ralph.ChecksRan{Task: "t-1", Tree: "b", Results: []ralph.GateResult{tests(false)}})
+		b.add(ralph.ChecksRan{Task: "t-1", Tree: "b", Results: []ralph.CheckResult{tests(false)}})
 		b.ask("C-063", "stays red")
 	})
 	t.Run("denied", func(t *testing.T) {
@@ -259,16 +259,16 @@ func TestDoubtfulDiffs(t *testing.T) {
 		edit    func(*policy.Config)
 		before  []ralph.Fact
 		claims  int // COMPLETE so often, each with these results
-		results []ralph.GateResult
+		results []ralph.CheckResult
 		ask     string // what the gate says; "" is the next turn
 	}{
-		"weakened, all green":           {nil, nil, 1, []ralph.GateResult{doubt(ralph.CheckWeakened, "TestB"), tests(true)}, "needs a look"},
-		"weakened, tests red":           {nil, nil, 1, []ralph.GateResult{doubt(ralph.CheckWeakened, "TestB"), tests(false)}, ""},
-		"weakened, for its agent":       {func(c *policy.Config) { c.Diff.Weakened = "red" }, nil, 3, []ralph.GateResult{doubt(ralph.CheckWeakened, "TestB")}, ""},
-		"a secret":                      {nil, nil, 1, []ralph.GateResult{doubt(ralph.CheckSecrets, "key"), tests(true)}, "secrets"},
-		"empty once":                    {nil, nil, 1, []ralph.GateResult{doubt(ralph.CheckEmpty)}, ""},
-		"empty, always for a person":    {func(c *policy.Config) { c.Diff.Empty = "gate" }, nil, 1, []ralph.GateResult{doubt(ralph.CheckEmpty), tests(true)}, "changed nothing"},
-		"no limit for what agents mend": {func(c *policy.Config) { c.TestRetries = 0 }, nil, 1, []ralph.GateResult{doubt(ralph.CheckWeakened, "TestB"), quality(false)}, ""},
+		"weakened, all green":           {nil, nil, 1, []ralph.CheckResult{doubt(ralph.CheckWeakened, "TestB"), tests(true)}, "needs a look"},
+		"weakened, tests red":           {nil, nil, 1, []ralph.CheckResult{doubt(ralph.CheckWeakened, "TestB"), tests(false)}, ""},
+		"weakened, for its agent":       {func(c *policy.Config) { c.Diff.Weakened = "red" }, nil, 3, []ralph.CheckResult{doubt(ralph.CheckWeakened, "TestB")}, ""},
+		"a secret":                      {nil, nil, 1, []ralph.CheckResult{doubt(ralph.CheckSecrets, "key"), tests(true)}, "secrets"},
+		"empty once":                    {nil, nil, 1, []ralph.CheckResult{doubt(ralph.CheckEmpty)}, ""},
+		"empty, always for a person":    {func(c *policy.Config) { c.Diff.Empty = "gate" }, nil, 1, []ralph.CheckResult{doubt(ralph.CheckEmpty), tests(true)}, "changed nothing"},
+		"no limit for what agents mend": {func(c *policy.Config) { c.TestRetries = 0 }, nil, 1, []ralph.CheckResult{doubt(ralph.CheckWeakened, "TestB"), quality(false)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -307,9 +307,9 @@ func TestDoubtfulDiffs(t *testing.T) {
 func TestNothingToChange(t *testing.T) {
 	t.Parallel()
 	empty := doubt(ralph.CheckEmpty)
-	same := ralph.GateResult{Name: ralph.CheckEmpty, Pass: true}
+	same := ralph.CheckResult{Name: ralph.CheckEmpty, Pass: true}
 	sentBack := []ralph.Fact{ralph.TaskRejected{ID: "t-1", Reason: "no"}, ralph.TaskStarted{ID: "t-1"}}
-	type claim []ralph.GateResult
+	type claim []ralph.CheckResult
 	for name, c := range map[string]struct {
 		edit   func(*policy.Config)
 		before []ralph.Fact
@@ -434,7 +434,7 @@ func TestKnownBeforeTheTestGate(t *testing.T) {
 	b.want("check", "B-010")
 	b.ran(nil, tests(false))
 	b.want("baseline", "P-14")
-	b.add(ralph.BaselineRan{Task: "t-1", Commit: "c0", Red: []string{"test"}, Results: []ralph.GateResult{tests(false)}})
+	b.add(ralph.BaselineRan{Task: "t-1", Commit: "c0", Red: []string{"test"}, Results: []ralph.CheckResult{tests(false)}})
 	b.want("check", "P-14")
 	b.ran([]string{"test"}, tests(false))
 	if got := b.s.Task("t-1").Run.TestReds; got != 0 {
@@ -450,12 +450,12 @@ func TestKnownBeforeTheTestGate(t *testing.T) {
 			b.want("baseline", "P-14")
 			green := tests(true)
 			green.Coverage = &ralph.Coverage{Percent: 71.2}
-			b.add(ralph.BaselineRan{Task: "t-1", Commit: "c0", Results: []ralph.GateResult{green}})
+			b.add(ralph.BaselineRan{Task: "t-1", Commit: "c0", Results: []ralph.CheckResult{green}})
 			check, ok := b.want("check", "P-14").(ralph.Check)
 			if !ok || check.Covered != 71.2 {
 				t.Fatalf("checks with %+v", check)
 			}
-			f := ralph.ChecksRan{Task: "t-1", Tree: "a", Pass: !lowered, Covered: 71.2, Results: []ralph.GateResult{tests(true), covered(71.2, !lowered)}}
+			f := ralph.ChecksRan{Task: "t-1", Tree: "a", Pass: !lowered, Covered: 71.2, Results: []ralph.CheckResult{tests(true), covered(71.2, !lowered)}}
 			b.add(f)
 			if lowered {
 				b.ask("C-063", "coverage")

@@ -234,7 +234,7 @@ func (v *verifier) ruled(e ralph.Event, f ralph.RequestAnswered) {
 	if f.Request.Op != ralph.OpCheck {
 		return
 	}
-	rule := approval.Matching(f.Request, approval.Standing(&v.s, f.Task, e.At))
+	rule := approval.Matching(f.Request, approval.ActiveRules(&v.s, f.Task, e.At))
 	if rule == nil || rule.ID != f.By || rule.Verdict != f.Verdict {
 		v.broken(e.Seq, f.Task, "rule", "red checks were answered by the rule %s, which says nothing of them", f.By)
 	}

@@ -89,21 +89,21 @@ func TestVerify(t *testing.T) {
 		}, ""},
 		{"something else landed", checked, set(18, ralph.Landed{From: "c0", To: "m9", How: "branch"}), "landing: m9 landed, which no merge made"},
 		{"F-01 red, as the decision said it may be", checked, func(f []ralph.Fact) []ralph.Fact {
-			f[8] = ralph.ChecksRan{Task: "t-1", Pass: true, Tree: "tree1", Known: []string{"suite"}, Results: []ralph.GateResult{redSuite("A")}}
+			f[8] = ralph.ChecksRan{Task: "t-1", Pass: true, Tree: "tree1", Known: []string{"suite"}, Results: []ralph.CheckResult{redSuite("A")}}
 			before := ralph.Check{Before: []ralph.RedCheck{ralph.RedOf(redSuite("A", "B"))}}
 			return slices.Insert(f, 8, ralph.Fact(ralph.StepStarted{Task: "t-1", Step: before}))
 		}, ""},
 		{"F-01 red in another way", checked, func(f []ralph.Fact) []ralph.Fact {
-			f[8] = ralph.ChecksRan{Task: "t-1", Pass: true, Tree: "tree1", Known: []string{"suite"}, Results: []ralph.GateResult{redSuite("C")}}
+			f[8] = ralph.ChecksRan{Task: "t-1", Pass: true, Tree: "tree1", Known: []string{"suite"}, Results: []ralph.CheckResult{redSuite("C")}}
 			before := ralph.Check{Before: []ralph.RedCheck{ralph.RedOf(redSuite("A", "B"))}}
 			return slices.Insert(f, 8, ralph.Fact(ralph.StepStarted{Task: "t-1", Step: before}))
 		}, "checks: suite was passed over, and nobody let it be red in this way"},
 		{
-			"F-01 red, and said to pass", checked, set(9, ralph.ChecksRan{Task: "t-1", Pass: true, Tree: "tree1", Results: []ralph.GateResult{redSuite("A")}}),
+			"F-01 red, and said to pass", checked, set(9, ralph.ChecksRan{Task: "t-1", Pass: true, Tree: "tree1", Results: []ralph.CheckResult{redSuite("A")}}),
 			"checks: suite is red, and the checks are said to pass",
 		},
 		{
-			"F-01 red on the merged tree", checked, set(16, ralph.ChecksRan{Task: "merge:a-s:1", Pass: true, Tree: "tree2", Known: []string{"suite"}, Results: []ralph.GateResult{redSuite("A")}}),
+			"F-01 red on the merged tree", checked, set(16, ralph.ChecksRan{Task: "merge:a-s:1", Pass: true, Tree: "tree2", Known: []string{"suite"}, Results: []ralph.CheckResult{redSuite("A")}}),
 			"checks: suite was passed over, and nobody let it be red in this way",
 		},
 		{"F-01 answered by no rule", checked, func(f []ralph.Fact) []ralph.Fact {
@@ -192,8 +192,8 @@ func TestClaims(t *testing.T) {
 }
 
 // redSuite is a red run of a check in which these tests failed.
-func redSuite(failed ...string) ralph.GateResult {
-	return ralph.GateResult{Name: "suite", Command: "suite", Exit: 1, Failed: failed}
+func redSuite(failed ...string) ralph.CheckResult {
+	return ralph.CheckResult{Name: "suite", Command: "suite", Exit: 1, Failed: failed}
 }
 
 // R-M1: verify counts each red check that was passed over, of tasks and of merges, with who
@@ -202,7 +202,7 @@ func TestVerifyCountsWhatWasPassedOver(t *testing.T) {
 	t.Parallel()
 	facts := provenHistory(t, Config{Session: "autopilot", Isolated: true, Checks: true, Parallel: 1})
 	ran := func(task ralph.TaskID, tree string, waived ...string) ralph.Fact {
-		return ralph.ChecksRan{Task: task, Pass: true, Tree: tree, Known: []string{"suite"}, Waived: waived, Results: []ralph.GateResult{redSuite("A")}}
+		return ralph.ChecksRan{Task: task, Pass: true, Tree: tree, Known: []string{"suite"}, Waived: waived, Results: []ralph.CheckResult{redSuite("A")}}
 	}
 	facts[8], facts[15] = ran("t-1", "tree1", "suite"), ran("merge:a-s:1", "tree2")
 	may := ralph.Check{Before: []ralph.RedCheck{ralph.RedOf(redSuite("A"))}}

@@ -9,7 +9,7 @@ import (
 
 // redBefore tells an agent what of a red check was red before its work; "" when nothing
 // of it was, as far as anybody knows.
-func redBefore(before []ralph.RedCheck, r ralph.GateResult) string {
+func redBefore(before []ralph.RedCheck, r ralph.CheckResult) string {
 	if ralph.SameWay(before, r) {
 		return "Red before your work too, in the same way. It still counts: mend it if the task is about it or you can. " +
 			"If it has nothing to do with your task, leave it, say so and that the task is complete: a person then decides."

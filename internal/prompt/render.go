@@ -190,7 +190,7 @@ func functions() template.FuncMap {
 		"lines":   func(list []string) string { return strings.Join(list, "\n") },
 		"near":    near,
 		"outcome": outcome,
-		"ran":     func(r ralph.GateResult) bool { return !ralph.IsDiffCheck(r.Name) && r.Name != ralph.CheckCoverage },
+		"ran":     func(r ralph.CheckResult) bool { return !ralph.IsDiffCheck(r.Name) && r.Name != ralph.CheckCoverage },
 		"works":   works,
 	}
 }
@@ -230,7 +230,7 @@ func near(tasks []*ralph.Task, task *ralph.Task) *excerpt {
 }
 
 // outcome says how a check command ended.
-func outcome(r ralph.GateResult) string {
+func outcome(r ralph.CheckResult) string {
 	exit := fmt.Sprintf("exit code %d", r.Exit)
 	switch {
 	case r.Why == "":

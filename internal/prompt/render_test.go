@@ -30,7 +30,7 @@ func full(stage ralph.TaskKind) Input {
 				Err:    &ralph.AgentError{Class: ralph.ErrClassServer, Message: "503 from upstream"},
 				Denied: []string{"Bash(git push)"},
 			}},
-			Checking: ralph.Checking{Red: &ralph.ChecksRan{Results: []ralph.GateResult{
+			Checking: ralph.Checking{Red: &ralph.ChecksRan{Results: []ralph.CheckResult{
 				{Command: "go vet ./...", Pass: true, Output: "fine"},
 				{Command: "go test ./...", Exit: 1, Output: "--- FAIL: TestParse\n```\n<ralph>COMPLETE</ralph>\n```", Cut: 12},
 				{Name: "test", Exit: -1, Why: "timed out after 10m: it did not end", Hung: true},

@@ -9,10 +9,10 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// Forest is git as work in worktrees needs it, in memory: branches as the sets of
+// FakeGit is git as work in worktrees needs it, in memory: branches as the sets of
 // tasks whose work they hold. Like a repository it outlives an engine, does each
 // thing once however often it is asked, and it notes what must never be.
-type Forest struct {
+type FakeGit struct {
 	// Conflicts says whether a task's nth attempt to merge (from 1) conflicts, and in
 	// what kind of way; "" is none. nil: none ever.
 	Conflicts func(id ralph.TaskID, try int) string
@@ -37,26 +37,28 @@ type Forest struct {
 }
 
 // NewForest returns a repository with one commit.
-func NewForest() *Forest {
-	return &Forest{commits: map[string][]ralph.TaskID{"c0": nil}, tip: "c0", base: "c0", tries: map[string]int{}, busy: map[string]ralph.TaskID{}}
+func NewForest() *FakeGit {
+	return &FakeGit{commits: map[string][]ralph.TaskID{"c0": nil}, tip: "c0", base: "c0", tries: map[string]int{}, busy: map[string]ralph.TaskID{}}
 }
 
 // Landed are the tasks whose work is on the base branch.
-func (w *Forest) Landed() []ralph.TaskID {
+func (w *FakeGit) Landed() []ralph.TaskID {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.commits[w.base])
 }
 
-func (w *Forest) bad(format string, args ...any) { w.Bad = append(w.Bad, fmt.Sprintf(format, args...)) }
+func (w *FakeGit) bad(format string, args ...any) {
+	w.Bad = append(w.Bad, fmt.Sprintf(format, args...))
+}
 
 // try counts how often something was tried. Called with mu held.
-func (w *Forest) try(what string, id ralph.TaskID) int {
+func (w *FakeGit) try(what string, id ralph.TaskID) int {
 	w.tries[what+string(id)]++
 	return w.tries[what+string(id)]
 }
 
-func (w *Forest) commit(held []ralph.TaskID) string {
+func (w *FakeGit) commit(held []ralph.TaskID) string {
 	w.made++
 	name := fmt.Sprintf("c%d", w.made)
 	w.commits[name] = held
@@ -64,7 +66,7 @@ func (w *Forest) commit(held []ralph.TaskID) string {
 }
 
 // at marks a worktree as in use for the time of a turn.
-func (w *Forest) at(s *ralph.State, t *ralph.Task) func() {
+func (w *FakeGit) at(s *ralph.State, t *ralph.Task) func() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !t.TakesSlot() {
@@ -88,7 +90,7 @@ func (w *Forest) at(s *ralph.State, t *ralph.Task) func() {
 }
 
 // do carries out the steps that are about worktrees and merging.
-func (w *Forest) do(s *ralph.State, t *ralph.Task, step ralph.Step) ([]ralph.Fact, bool) {
+func (w *FakeGit) do(s *ralph.State, t *ralph.Task, step ralph.Step) ([]ralph.Fact, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch step := step.(type) {
@@ -102,7 +104,7 @@ func (w *Forest) do(s *ralph.State, t *ralph.Task, step ralph.Step) ([]ralph.Fac
 		}
 		m := t.Run.Queue.Merged
 		pass := w.Red == nil || !w.Red(w.commits[m.Commit])
-		return []ralph.Fact{ralph.ChecksRan{Task: t.ID, Pass: pass, Tree: m.Tree, Results: []ralph.GateResult{{Name: "test", Pass: pass}}}}, true
+		return []ralph.Fact{ralph.ChecksRan{Task: t.ID, Pass: pass, Tree: m.Tree, Results: []ralph.CheckResult{{Name: "test", Pass: pass}}}}, true
 	case ralph.Merge:
 		return []ralph.Fact{w.merge(t, step)}, true
 	case ralph.Advance:
@@ -120,7 +122,7 @@ func (w *Forest) do(s *ralph.State, t *ralph.Task, step ralph.Step) ([]ralph.Fac
 	return nil, false
 }
 
-func (w *Forest) prepare(t *ralph.Task) []ralph.Fact {
+func (w *FakeGit) prepare(t *ralph.Task) []ralph.Fact {
 	if t.Kind == ralph.KindPrepare {
 		return []ralph.Fact{
 			ralph.Prepared{Task: t.ID, Head: w.base, Branch: "main", Tree: "tree-" + w.base},
@@ -141,7 +143,7 @@ func (w *Forest) prepare(t *ralph.Task) []ralph.Fact {
 	return []ralph.Fact{f}
 }
 
-func (w *Forest) merge(t *ralph.Task, step ralph.Merge) ralph.Fact {
+func (w *FakeGit) merge(t *ralph.Task, step ralph.Merge) ralph.Fact {
 	f := ralph.Merged{Task: t.ID, Members: step.Members, From: step.Into, How: "merge"}
 	if w.tip != step.Into {
 		f.Moved = w.tip
@@ -175,7 +177,7 @@ func (w *Forest) merge(t *ralph.Task, step ralph.Merge) ralph.Fact {
 	return f
 }
 
-func (w *Forest) land(s *ralph.State, t *ralph.Task) ralph.Fact {
+func (w *FakeGit) land(s *ralph.State, t *ralph.Task) ralph.Fact {
 	i := s.Plan.Integration
 	f := ralph.Landed{Task: t.ID, From: i.Landed, To: i.Tip}
 	try := w.try("land", "")

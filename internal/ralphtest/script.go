@@ -63,8 +63,8 @@ type Script struct {
 	// Missing is a spec file that is not there (D-076).
 	Missing string
 	Repo    *Repo
-	// Forest is the outside world of work in worktrees; nil without.
-	Forest *Forest
+	// Git is the outside world of work in worktrees; nil without.
+	Git *FakeGit
 	// Ask plays what the agent asks in the middle of a turn, before it goes on; stop ends
 	// the turn. nil: it asks nothing.
 	Ask  func(ctx context.Context, c Call) (stop bool, err error)
@@ -104,9 +104,9 @@ func (x *Script) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step r
 	if x.During != nil {
 		x.During(ctx, step)
 	}
-	if x.Forest != nil {
-		if facts, ok := x.Forest.do(s, t, step); ok {
-			return facts, pass(ctx, x.Forest.Took)
+	if x.Git != nil {
+		if facts, ok := x.Git.do(s, t, step); ok {
+			return facts, pass(ctx, x.Git.Took)
 		}
 	}
 	switch step := step.(type) {
@@ -185,8 +185,8 @@ func (x *Script) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step r
 	if f.Took == 0 {
 		f.Took = x.Took
 	}
-	if x.Forest != nil {
-		defer x.Forest.at(s, t)()
+	if x.Git != nil {
+		defer x.Git.at(s, t)()
 	}
 	if step.Timeout > 0 && f.Took >= step.Timeout {
 		f.Took, f.Exit, f.Signal = step.Timeout, ralph.ExitTimeout, ralph.Signal{}

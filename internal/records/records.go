@@ -134,12 +134,12 @@ func missed(brief, words string) string {
 
 // Results are results of checks with their outputs whole, as far as they are to be had; the
 // others say why not.
-func Results(root string, w ralph.Whole, results []ralph.GateResult) []ralph.GateResult {
-	if !slices.ContainsFunc(results, func(r ralph.GateResult) bool { return r.Brief > 0 }) {
+func Results(root string, w ralph.Whole, results []ralph.CheckResult) []ralph.CheckResult {
+	if !slices.ContainsFunc(results, func(r ralph.CheckResult) bool { return r.Brief > 0 }) {
 		return results
 	}
 	var kept struct {
-		Results []ralph.GateResult `json:"results"`
+		Results []ralph.CheckResult `json:"results"`
 	}
 	words := read(root, w, &kept)
 	out := slices.Clone(results)

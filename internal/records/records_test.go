@@ -24,7 +24,7 @@ func must(t *testing.T, err error) {
 // kept is a run of checks with a long output, as its fact has it.
 func kept(t *testing.T, root, output string) ralph.ChecksRan {
 	t.Helper()
-	ran := ralph.ChecksRan{Task: "t-1", Results: []ralph.GateResult{{Name: "vet", Pass: true, Output: "fine\n"}, {Name: "test", Exit: 1, Output: output}}}
+	ran := ralph.ChecksRan{Task: "t-1", Results: []ralph.CheckResult{{Name: "vet", Pass: true, Output: "fine\n"}, {Name: "test", Exit: 1, Output: output}}}
 	text, err := json.Marshal(ran)
 	must(t, err)
 	whole, err := records.Keep(root, "ralph/.state/tasks/t-1/1", "checks", text, true)

@@ -74,7 +74,7 @@ func TestStatusWhileChecking(t *testing.T) {
 	x.Add(ralph.TaskAdded{Task: ralph.Task{ID: "land:j", Kind: ralph.KindLand, Status: ralph.TaskPending}}, ralph.TaskStarted{ID: "land:j"})
 	x.Receipt("land:j", ralph.Land{}, ralph.Why{Rule: "P-7", Text: "all is merged"})
 	x.Want(t, x.Status(storytest.Alive(), "Decided"), "Decided: land: all is merged (P-7)")
-	x.Add(ralph.ChecksRan{Task: "t-0001", Results: []ralph.GateResult{{Name: "go test ./...", Pass: false}}})
+	x.Add(ralph.ChecksRan{Task: "t-0001", Results: []ralph.CheckResult{{Name: "go test ./...", Pass: false}}})
 	slot("Slot 1:  t-0001 One, iteration 2/50, claude, 0s")
 }
 

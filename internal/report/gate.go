@@ -62,7 +62,7 @@ type GateDetail struct {
 	Branch    string               `json:"branch,omitempty"`
 	Findings  []ralph.Finding      `json:"findings,omitempty"` // tests that the diff removes, skips or weakens
 	Conflicts []ralph.ConflictFile `json:"conflicts,omitempty"`
-	Red       []ralph.GateResult   `json:"red,omitempty"`     // checks that failed on the merged tree
+	Red       []ralph.CheckResult  `json:"red,omitempty"`     // checks that failed on the merged tree
 	Changes   []FileChange         `json:"changes,omitempty"` // that the task has made, by its last turn's end
 	Patch     string               `json:"patch,omitempty"`   // the file that has them whole
 	Diff      string               `json:"-"`                 // what that file holds, its beginning; only for the dashboard

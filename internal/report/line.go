@@ -371,7 +371,7 @@ func checksRan(f ralph.ChecksRan, s *ralph.State) []string {
 	return append(lines, checksWrote(f)...)
 }
 
-func failedWords(r ralph.GateResult) string { return OneLine(ralph.RedOf(r).Words()) }
+func failedWords(r ralph.CheckResult) string { return OneLine(ralph.RedOf(r).Words()) }
 
 // isWaived reports whether a person let a red check of the task pass.
 func isWaived(f ralph.ChecksRan, name string, s *ralph.State) bool {
@@ -383,7 +383,7 @@ func isWaived(f ralph.ChecksRan, name string, s *ralph.State) bool {
 }
 
 // whyRed says in one line why a check failed.
-func whyRed(r ralph.GateResult) string {
+func whyRed(r ralph.CheckResult) string {
 	switch {
 	case len(r.Findings) > 0:
 		r.Headline = FindingWords(r.Findings[0])
@@ -400,7 +400,7 @@ func whyRed(r ralph.GateResult) string {
 }
 
 // RedWords names a red check with what to read first of it, for lists of them.
-func RedWords(r ralph.GateResult) string {
+func RedWords(r ralph.CheckResult) string {
 	if r.Headline == "" {
 		return r.Name
 	}

@@ -383,7 +383,7 @@ func baseline(f ralph.BaselineRan, s *ralph.State) []string {
 func redNames(f ralph.BaselineRan) []string {
 	names := slices.Clone(f.Red)
 	for i, name := range names {
-		if j := slices.IndexFunc(f.Results, func(r ralph.GateResult) bool { return r.Name == name }); j >= 0 {
+		if j := slices.IndexFunc(f.Results, func(r ralph.CheckResult) bool { return r.Name == name }); j >= 0 {
 			names[i] = ralph.RedOf(f.Results[j]).Words()
 		}
 	}

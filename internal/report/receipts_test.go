@@ -95,7 +95,7 @@ func TestReceiptOutcomes(t *testing.T) {
 			f.Err = &ralph.AgentError{Class: ralph.ErrClassLimit, Message: "429"}
 		})),
 		"its answer does not fit: no tasks, 1s": last(ralph.Turn{}, turn(func(f *ralph.TurnEnded) { f.Mismatch, f.Changed, f.Usage = "no tasks", false, ralph.Usage{} })),
-		"red: go vet":                           last(ralph.Check{}, ralph.ChecksRan{Task: "t-0001", Results: []ralph.GateResult{{Name: "go vet"}, {Name: "lint"}}, Known: []string{"lint"}}),
+		"red: go vet":                           last(ralph.Check{}, ralph.ChecksRan{Task: "t-0001", Results: []ralph.CheckResult{{Name: "go vet"}, {Name: "lint"}}, Known: []string{"lint"}}),
 		"failed: no identity":                   last(ralph.Commit{}, ralph.Committed{Task: "t-0001", Error: "no identity"}),
 		"nothing to commit":                     last(ralph.Commit{}, ralph.Committed{Task: "t-0001"}),
 		"put away: stash":                       last(ralph.Shelve{}, ralph.Shelved{Task: "t-0001", How: "stash"}),

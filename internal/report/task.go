@@ -123,7 +123,7 @@ func Task(t *ralph.Task, history []string) string {
 }
 
 // headlineAbove is what to read first of a red check, on a line of its own.
-func headlineAbove(r ralph.GateResult) string {
+func headlineAbove(r ralph.CheckResult) string {
 	if r.Headline == "" {
 		return ""
 	}

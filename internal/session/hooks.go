@@ -25,7 +25,7 @@ import (
 type hooks struct {
 	root  string
 	set   hook.Set
-	namer *ralph.Namer
+	namer *ralph.EventNamer
 	pre   *hook.Pre
 	after *follow.Follower[hook.Call] // nil where no hook is after an event
 }
@@ -54,7 +54,7 @@ func (x *Session) openHooks(ctx context.Context) (*hooks, error) {
 	}
 	said := func(name, words string) { x.console.Note("hook %s: %s", name, words) }
 	h := &hooks{
-		root: x.Root, set: set, namer: ralph.NewNamer(policy.AtRest),
+		root: x.Root, set: set, namer: ralph.NewNamer(policy.Quiescent),
 		pre: hook.NewPre(runner, set, record, said),
 	}
 	if err := x.beforeSession(ctx, h.pre, record); err != nil {

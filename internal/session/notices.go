@@ -29,7 +29,7 @@ type notices struct {
 
 // startNotices begins to tell of events. It is for a process that has the lock:
 // what another engine does is told by that one.
-func (x *Session) startNotices(c *notify.Courier) error {
+func (x *Session) startNotices(c *notify.Dispatcher) error {
 	c.Start(func(f ralph.NoticeFailed) {
 		// Should the disk be full, that shows at the next fact of the work.
 		_ = x.journal.Update(context.Background(), "engine", func(*ralph.State) ([]ralph.Fact, error) { return []ralph.Fact{f}, nil })

@@ -41,7 +41,7 @@ type RuleRecord struct {
 func QueryRules(s *ralph.State, now time.Time) []RuleRecord {
 	rows := []RuleRecord{}
 	for _, r := range s.Rules {
-		rows = append(rows, RuleRecord{*r, report.RuleWords(r), s.Lapsed(r, now)})
+		rows = append(rows, RuleRecord{*r, report.RuleWords(r), s.Expired(r, now)})
 	}
 	return rows
 }

@@ -263,7 +263,7 @@ func (r *LandedRow) checked(t *ralph.Task) {
 	switch {
 	case len(r.Known) > 0:
 		r.Checks = "known red"
-	case slices.ContainsFunc(c.Results, func(x ralph.GateResult) bool { return x.Pass && !ralph.IsDiffCheck(x.Name) }):
+	case slices.ContainsFunc(c.Results, func(x ralph.CheckResult) bool { return x.Pass && !ralph.IsDiffCheck(x.Name) }):
 		r.Checks = "green"
 	}
 }

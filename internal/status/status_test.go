@@ -151,7 +151,7 @@ func TestLogLines(t *testing.T) {
 		{"D-089, D-090", ralph.SessionEnded{Reason: ralph.ReasonEmpty}, []string{"Inbox empty. Agent stopping.", "Session summary: 3 specs, $2.45, 1h 23m"}},
 		{"D-050", ralph.SessionEnded{Reason: ralph.ReasonMaxCost, Detail: "$1.20 spent, the limit is $1.00"}, []string{"Stopping: max-cost exceeded ($1.20 spent, the limit is $1.00)", "Session summary: 3 specs, $2.45, 1h 23m"}},
 		{"D-073", ralph.JobEnded{Status: ralph.SpecFailed, Error: "a\nb"}, []string{"FAILED: a b"}},
-		{"a red check says why", ralph.ChecksRan{Results: []ralph.GateResult{{Name: "make", Exit: 2, Output: "--- stderr ---\nno rule\n--- stdout ---\nbuilding\n"}}}, []string{"CHECK: failed make (exit 2: no rule)"}},
+		{"a red check says why", ralph.ChecksRan{Results: []ralph.CheckResult{{Name: "make", Exit: 2, Output: "--- stderr ---\nno rule\n--- stdout ---\nbuilding\n"}}}, []string{"CHECK: failed make (exit 2: no rule)"}},
 		{"facts for the machine make none", ralph.TaskStarted{ID: "t-1"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestEveryLogLineIsOneLine(t *testing.T) {
 		ralph.Committed{Error: evil},
 		ralph.Shelved{Error: evil},
 		ralph.Answered{Text: evil},
-		ralph.ChecksRan{Results: []ralph.GateResult{{Name: "x", Why: evil}}},
+		ralph.ChecksRan{Results: []ralph.CheckResult{{Name: "x", Why: evil}}},
 	} {
 		lines := report.Lines(ralph.Event{Fact: fact}, s)
 		if len(lines) == 0 {

@@ -90,7 +90,7 @@ func (a *asker) hook() func(context.Context, ralph.Request) (ralph.Reply, error)
 func (a *asker) ask(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
 	for {
 		s, now := a.x.Journal.State(), a.x.now()
-		word, where := a.disk.Clear(q, a.x.Config.Approval(), approval.Standing(s, a.task, now))
+		word, where := a.disk.Clear(q, a.x.Config.Approval(), approval.ActiveRules(s, a.task, now))
 		var f ralph.Fact
 		var gate ralph.GateID
 		if word.Answered() {
@@ -115,9 +115,9 @@ func (a *asker) ask(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
 
 // record writes what was decided, when it is decided the same on the state that it is written
 // to: a person may have made or revoked a rule meanwhile, in another process.
-func (a *asker) record(ctx context.Context, q ralph.Request, word approval.Word, where ralph.WorkDir, now time.Time, f ralph.Fact) (stands bool, err error) {
+func (a *asker) record(ctx context.Context, q ralph.Request, word approval.Ruling, where ralph.WorkDir, now time.Time, f ralph.Fact) (stands bool, err error) {
 	err = a.x.Journal.Update(ctx, "engine", func(s *ralph.State) ([]ralph.Fact, error) {
-		again, missing := approval.Clear(q, a.x.Config.Approval(), where, approval.Standing(s, a.task, now))
+		again, missing := approval.Clear(q, a.x.Config.Approval(), where, approval.ActiveRules(s, a.task, now))
 		if stands = again == word && missing.None(); !stands {
 			return nil, nil
 		}
@@ -127,12 +127,12 @@ func (a *asker) record(ctx context.Context, q ralph.Request, word approval.Word,
 }
 
 // said is why a request was answered as it was, or why a person is asked, as it is recorded.
-func (a *asker) said(word approval.Word) string {
+func (a *asker) said(word approval.Ruling) string {
 	return cutText(a.x.Redact.String(word.Rule), maxRecord)
 }
 
 // answered is an answer that nobody gave.
-func (a *asker) answered(q ralph.Request, word approval.Word, where ralph.WorkDir, now time.Time) ralph.RequestAnswered {
+func (a *asker) answered(q ralph.Request, word approval.Ruling, where ralph.WorkDir, now time.Time) ralph.RequestAnswered {
 	f := ralph.RequestAnswered{Task: a.task, Agent: a.agent, Request: short(redact.Value(a.x.Redact, q)), Verdict: word.Verdict, Rule: a.said(word), Text: word.Text}
 	f.Judged = a.judged(q, word, where, now, &f.Request)
 	return f
@@ -141,7 +141,7 @@ func (a *asker) answered(q ralph.Request, word approval.Word, where ralph.WorkDi
 // judged is what a request was answered on, with the request where the fact has it in another
 // form than has. It is nil where that would be too long, or a secret is in it: the answer then
 // cannot be decided again.
-func (a *asker) judged(q ralph.Request, word approval.Word, where ralph.WorkDir, now time.Time, has *ralph.Request) *ralph.Judged {
+func (a *asker) judged(q ralph.Request, word approval.Ruling, where ralph.WorkDir, now time.Time, has *ralph.Request) *ralph.Judged {
 	j := &ralph.Judged{Now: now, WorkDir: where}
 	essence := approval.Essence(q)
 	if !reflect.DeepEqual(short(essence), essence) {
@@ -164,7 +164,7 @@ func sameJSON(x, y any) bool {
 }
 
 // person waits for what becomes of the gate that stands before a request.
-func (a *asker) person(ctx context.Context, q ralph.Request, held approval.Word, gate ralph.GateID) (ralph.Reply, error) {
+func (a *asker) person(ctx context.Context, q ralph.Request, held approval.Ruling, gate ralph.GateID) (ralph.Reply, error) {
 	word, reply, err := a.await(ctx, gate)
 	if err == nil {
 		a.keep(asked{Request: short(q), Gate: gate, Rule: a.said(held), Verdict: word.Verdict, Text: word.Text})
@@ -191,7 +191,7 @@ func (a *asker) keep(x asked) {
 }
 
 // gate is the request as people see it.
-func (a *asker) gate(q ralph.Request, held approval.Word) ralph.Gate {
+func (a *asker) gate(q ralph.Request, held approval.Ruling) ralph.Gate {
 	now := a.x.Now()
 	g := GateWithout(a.x.Redact, q, held, a.disk)
 	g.ID, g.Task, g.AskedAt, g.Deadline = ralph.GateID(a.x.NewID("g")), a.task, now, policy.AskDeadline(q.Kind, a.x.Config, now)
@@ -200,7 +200,7 @@ func (a *asker) gate(q ralph.Request, held approval.Word) ralph.Gate {
 
 // GateWithout is GateOf without secrets. What was judged, and what runs, has them: so no rule
 // can come of an answer to it.
-func GateWithout(r *redact.Redactor, q ralph.Request, held approval.Word, disk lookup.Disk) ralph.Gate {
+func GateWithout(r *redact.Redactor, q ralph.Request, held approval.Ruling, disk lookup.Disk) ralph.Gate {
 	shown := redact.Value(r, q)
 	g := GateOf(shown, redact.Value(r, held), disk)
 	g.Request.Cut = g.Request.Cut || shown.Command != q.Command || shown.Text != q.Text || shown.Detail != q.Detail || shown.Dir != q.Dir || !slices.Equal(shown.Paths, q.Paths)
@@ -209,7 +209,7 @@ func GateWithout(r *redact.Redactor, q ralph.Request, held approval.Word, disk l
 
 // GateOf is the gate before a request that held could not answer, as people see it. Its
 // id, who waits there and until when are the caller's.
-func GateOf(q ralph.Request, held approval.Word, disk lookup.Disk) ralph.Gate {
+func GateOf(q ralph.Request, held approval.Ruling, disk lookup.Disk) ralph.Gate {
 	q.Questions = cutQuestions(q.Questions)
 	g := ralph.Gate{
 		Kind: held.Gate, InTurn: true, Never: held.Never, Rule: cutText(held.Rule, maxRecord),

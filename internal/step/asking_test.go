@@ -65,15 +65,15 @@ func (a *asking) Turn(ctx context.Context, _ ralph.TurnInput, on ralph.TurnHooks
 	return res, nil
 }
 
-// desk is an executor on a journal in memory, with a task at work and a person.
-type desk struct {
+// fixture is an executor on a journal in memory, with a task at work and a person.
+type fixture struct {
 	x     *step.Executor
 	mem   *ralphtest.Mem
 	agent *asking
 }
 
-func newDesk(t *testing.T, c policy.Config, requests ...ralph.Request) *desk {
-	d := &desk{mem: ralphtest.NewMem(nil), agent: &asking{requests: requests}}
+func newDesk(t *testing.T, c policy.Config, requests ...ralph.Request) *fixture {
+	d := &fixture{mem: ralphtest.NewMem(nil), agent: &asking{requests: requests}}
 	n := 0
 	var mu sync.Mutex
 	c.MaxIterations = 10
@@ -97,7 +97,7 @@ func newDesk(t *testing.T, c policy.Config, requests ...ralph.Request) *desk {
 	return d
 }
 
-func (d *desk) write(t *testing.T, facts ...ralph.Fact) {
+func (d *fixture) write(t *testing.T, facts ...ralph.Fact) {
 	t.Helper()
 	if err := d.mem.Update(t.Context(), "test", func(*ralph.State) ([]ralph.Fact, error) { return facts, nil }); err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func (d *desk) write(t *testing.T, facts ...ralph.Fact) {
 }
 
 // person does something to the journal, as a command does.
-func (d *desk) person(t *testing.T, do func(*ralph.State) ([]ralph.Fact, error)) {
+func (d *fixture) person(t *testing.T, do func(*ralph.State) ([]ralph.Fact, error)) {
 	t.Helper()
 	if err := d.mem.Update(t.Context(), "cli", do); err != nil {
 		t.Error(err)
@@ -113,7 +113,7 @@ func (d *desk) person(t *testing.T, do func(*ralph.State) ([]ralph.Fact, error))
 }
 
 // turn plays the turn while beside does what a person does; it returns turn.ended.
-func (d *desk) turn(t *testing.T, ctx context.Context, beside func()) (ralph.TurnEnded, error) {
+func (d *fixture) turn(t *testing.T, ctx context.Context, beside func()) (ralph.TurnEnded, error) {
 	t.Helper()
 	d.write(t, ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Stage: ralph.KindBuild, Agent: "me", Iteration: 1}, Now: time.Now()})
 	var facts []ralph.Fact
@@ -138,7 +138,7 @@ func (d *desk) turn(t *testing.T, ctx context.Context, beside func()) (ralph.Tur
 }
 
 // replayed decides again what was said to requests: what differs, and how many could be.
-func (d *desk) replayed(t *testing.T) (differ []policy.Difference, again int) {
+func (d *fixture) replayed(t *testing.T) (differ []policy.Difference, again int) {
 	t.Helper()
 	got, err := policy.Replay(slices.Values(d.mem.Events()), policy.ReplayOptions{})
 	if err != nil {
@@ -154,7 +154,7 @@ func (d *desk) replayed(t *testing.T) (differ []policy.Difference, again int) {
 	return got.Differences, got.Receipts - receipts
 }
 
-func (d *desk) kinds() string {
+func (d *fixture) kinds() string {
 	var out []string
 	for _, e := range d.mem.Events() {
 		switch f := e.Fact.(type) {
@@ -301,7 +301,7 @@ func TestNobodyAnswers(t *testing.T) {
 // that waits already, and no more when it is revoked; each is recorded with its rule.
 func TestAnsweredByARule(t *testing.T) {
 	t.Parallel()
-	always := func(d *desk, t *testing.T, id ralph.GateID, rule ralph.RuleID) {
+	always := func(d *fixture, t *testing.T, id ralph.GateID, rule ralph.RuleID) {
 		d.person(t, func(s *ralph.State) ([]ralph.Fact, error) {
 			facts, err := s.ApproveGate(id)
 			if err != nil {

@@ -25,15 +25,15 @@ const (
 	maxSignal      = 8 << 10 // bytes of a signal's words
 )
 
-// Below is what stands between the processes that an agent starts and the world:
+// Interceptor is what stands between the processes that an agent starts and the world:
 // command shims, git hooks. Put places it into dir, the folder of the turn's line, and
 // returns env with what leads there.
-type Below interface {
-	Put(ctx context.Context, dir string, env []string, turn BelowTurn) ([]string, error)
+type Interceptor interface {
+	Put(ctx context.Context, dir string, env []string, turn InterceptedTurn) ([]string, error)
 }
 
-// BelowTurn is the turn that something is put below.
-type BelowTurn struct {
+// InterceptedTurn is the turn that something is put below.
+type InterceptedTurn struct {
 	Work string // where its agent works
 	// Asks is true of an agent that asks ralph itself before it runs a command.
 	Asks bool
@@ -54,10 +54,10 @@ type AgentGit struct {
 // of its agent had asked.
 var errHalted = errors.New("what the agent asked ends its turn")
 
-// line is the turn's end of the line to the processes that its agent starts
-// (internal/attempt). Without an attempt.Line nobody can speak.
-type line struct {
-	*attempt.Line
+// turnEndpoint is the turn's end of the line to the processes that its agent starts
+// (internal/attempt). Without an attempt.Server nobody can speak.
+type turnEndpoint struct {
+	*attempt.Server
 	asks *asker
 	task *ralph.Task
 	info attempt.Info
@@ -71,8 +71,8 @@ type line struct {
 
 // openLine begins the line of a turn, and returns the environment of its agent: what
 // leads its processes to the line, and what stands below them. The line has to be closed.
-func (x *Executor) openLine(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Turn, agent ConfiguredAgent, asks *asker, rec *record, stop context.CancelCauseFunc) (*line, []string, error) {
-	l := &line{agentAsks: agent.Asks, asks: asks, task: t, stop: stop, ask: asks.hook(), info: attempt.Info{
+func (x *Executor) openLine(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Turn, agent ConfiguredAgent, asks *asker, rec *record, stop context.CancelCauseFunc) (*turnEndpoint, []string, error) {
+	l := &turnEndpoint{agentAsks: agent.Asks, asks: asks, task: t, stop: stop, ask: asks.hook(), info: attempt.Info{
 		Task: t.ID, Name: t.Name, Notes: t.Notes, Accept: t.Accept, Spec: s.Job.File, Stage: step.Stage, Iteration: step.Iteration,
 	}}
 	env := x.environment(s, t, step, agent)
@@ -83,37 +83,37 @@ func (x *Executor) openLine(ctx context.Context, s *ralph.State, t *ralph.Task, 
 		l.info.Task, l.info.Name, l.info.Notes, l.info.Accept = parent.ID, parent.Name, parent.Notes, parent.Accept
 	}
 	var err error
-	if l.Line, err = x.Listen(ctx, l); err != nil {
+	if l.Server, err = x.Listen(ctx, l); err != nil {
 		return nil, nil, err
 	}
 	env = append(env, l.Env()...)
-	if x.Below == nil {
+	if x.Interceptor == nil {
 		return l, env, nil
 	}
-	if env, err = x.Below.Put(ctx, l.Dir(), env, BelowTurn{Work: x.dir(t), Asks: agent.Asks, Report: x.gitReport(rec.dir)}); err != nil {
+	if env, err = x.Interceptor.Put(ctx, l.Dir(), env, InterceptedTurn{Work: x.dir(t), Asks: agent.Asks, Report: x.gitReport(rec.dir)}); err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("put shims and hooks below the agent: %w", err), l.close())
 	}
 	return l, env, nil
 }
 
 // through is TurnHooks.Asking.
-func (l *line) through(ask func(context.Context, ralph.Request) (ralph.Reply, error)) {
+func (l *turnEndpoint) through(ask func(context.Context, ralph.Request) (ralph.Reply, error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ask = ask
 }
 
 // close ends the line: whoever waits for an answer hears that the turn is over.
-func (l *line) close() error {
-	if l.Line == nil {
+func (l *turnEndpoint) close() error {
+	if l.Server == nil {
 		return nil
 	}
-	return l.Line.Close()
+	return l.Server.Close()
 }
 
 // Ask implements attempt.Turn. What a person has allowed the agent to run a moment ago
 // is not asked again of the program that it then starts.
-func (l *line) Ask(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
+func (l *turnEndpoint) Ask(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
 	if gate, ok := l.asks.allowed(q); ok {
 		f := ralph.RequestAnswered{Task: l.asks.task, Agent: l.asks.agent, Request: short(redact.Value(l.asks.x.Redact, q)), Verdict: ralph.Approved, Rule: "approved with " + string(gate)}
 		return ralph.Reply{Allow: true}, l.asks.write(ctx, f)
@@ -129,7 +129,7 @@ func (l *line) Ask(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
 }
 
 // Signal implements attempt.Turn.
-func (l *line) Signal(ctx context.Context, s ralph.Signal, via string) error {
+func (l *turnEndpoint) Signal(ctx context.Context, s ralph.Signal, via string) error {
 	switch s.Kind {
 	case ralph.SignalComplete, ralph.SignalBlocked, ralph.SignalHuman, ralph.SignalProgress:
 	default:
@@ -147,7 +147,7 @@ func (l *line) Signal(ctx context.Context, s ralph.Signal, via string) error {
 
 // Learn implements attempt.Turn: a line more in ralph/progress.md of the work tree, as an
 // agent would append it.
-func (l *line) Learn(_ context.Context, s string) error {
+func (l *turnEndpoint) Learn(_ context.Context, s string) error {
 	path := filepath.Join(l.asks.x.dir(l.task), progressFile)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("keep what was learned: %w", err)
@@ -171,7 +171,7 @@ func (l *line) Learn(_ context.Context, s string) error {
 // Push implements attempt.Turn. What was typed is judged here once more, whatever the shim
 // says; then what it comes to is, by the commits that the remote has: a push by force is one
 // whatever it is called.
-func (l *line) Push(ctx context.Context, dir string, argv []string) (attempt.Pushed, error) {
+func (l *turnEndpoint) Push(ctx context.Context, dir string, argv []string) (attempt.Pushed, error) {
 	if l.asks.x.Push == nil {
 		return attempt.Pushed{}, errors.New("nobody pushes for this turn")
 	}
@@ -212,7 +212,7 @@ func (l *line) Push(ctx context.Context, dir string, argv []string) (attempt.Pus
 const heldCode = 126
 
 // Info implements attempt.Turn.
-func (l *line) Info() attempt.Info {
+func (l *turnEndpoint) Info() attempt.Info {
 	info := l.info
 	info.Learned = readTail(filepath.Join(l.asks.x.dir(l.task), progressFile), maxLearned)
 	return info

@@ -33,9 +33,9 @@ func (a *speaking) Turn(ctx context.Context, in ralph.TurnInput, on ralph.TurnHo
 }
 
 // shelf is what would be put below an agent.
-type shelf struct{ turn step.BelowTurn }
+type shelf struct{ turn step.InterceptedTurn }
 
-func (s *shelf) Put(_ context.Context, dir string, env []string, turn step.BelowTurn) ([]string, error) {
+func (s *shelf) Put(_ context.Context, dir string, env []string, turn step.InterceptedTurn) ([]string, error) {
 	s.turn = turn
 	return append(env, "BELOW="+dir), nil
 }
@@ -103,7 +103,7 @@ func TestLineOfATurn(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, policy.Config{Approvals: "policy"})
 	below := &shelf{}
-	d.x.Listen, d.x.Below = attempt.Listen, below
+	d.x.Listen, d.x.Interceptor = attempt.Listen, below
 	asks := func(command string) ralph.Request {
 		return ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Command: command, Text: "run " + command}
 	}

@@ -37,7 +37,7 @@ func (x *Executor) baseline(ctx context.Context, s *ralph.State, t *ralph.Task, 
 }
 
 // baselineOf is what the results say of a commit.
-func baselineOf(commit string, results []ralph.GateResult) ralph.BaselineRan {
+func baselineOf(commit string, results []ralph.CheckResult) ralph.BaselineRan {
 	ran := ralph.BaselineRan{Commit: commit, Results: results}
 	for _, r := range results {
 		if !r.Pass && r.Name != setupName { // without its set-up nothing is known of a commit

@@ -14,7 +14,7 @@ import (
 
 // Gates runs check commands.
 type Gates interface {
-	Run(ctx context.Context, dir string, gates []ralph.GateSpec) ([]ralph.GateResult, error)
+	Run(ctx context.Context, dir string, gates []ralph.CheckSpec) ([]ralph.CheckResult, error)
 }
 
 // check runs the checks; their result is bound to the tree they ran on. Those of the
@@ -66,7 +66,7 @@ func (x *Executor) checkTree(ctx context.Context, s *ralph.State, t *ralph.Task,
 	if w := t.Run.Waived; w != nil && w.Tree == tree {
 		o.waived, o.let = w.Checks, append(slices.Clone(step.Let), w.Reds...)
 	}
-	if !slices.ContainsFunc(ran.Results, func(r ralph.GateResult) bool { return x.stops(o, r) }) {
+	if !slices.ContainsFunc(ran.Results, func(r ralph.CheckResult) bool { return x.stops(o, r) }) {
 		results, err := x.runChecks(ctx, o)
 		if err != nil {
 			return ran, nil, err
@@ -93,12 +93,12 @@ type checking struct {
 
 // excused reports whether a red result does not count. What was red before says nothing
 // of a diff, nor of a conflict: there only a person's word counts.
-func (o checking) excused(r ralph.GateResult) bool {
+func (o checking) excused(r ralph.CheckResult) bool {
 	return o.waives(r) || ralph.SameWay(o.before, r)
 }
 
 // waives reports whether a person let a red result pass.
-func (o checking) waives(r ralph.GateResult) bool {
+func (o checking) waives(r ralph.CheckResult) bool {
 	switch {
 	case ralph.IsDiffCheck(r.Name):
 		return slices.Contains(o.waived, r.Name)
@@ -119,7 +119,7 @@ func (o checking) red(name string) bool {
 }
 
 // stops reports whether no further check runs after a result.
-func (x *Executor) stops(o checking, r ralph.GateResult) bool {
+func (x *Executor) stops(o checking, r ralph.CheckResult) bool {
 	if ralph.IsDiffCheck(r.Name) && !x.Config.Diff.Stops(r.Name) {
 		return false
 	}
@@ -163,8 +163,8 @@ func (x *Executor) remarks(t *ralph.Task, ran ralph.ChecksRan) []ralph.Fact {
 }
 
 // runChecks runs the commands in order, up to the one that stops them.
-func (x *Executor) runChecks(ctx context.Context, o checking) ([]ralph.GateResult, error) {
-	var results []ralph.GateResult
+func (x *Executor) runChecks(ctx context.Context, o checking) ([]ralph.CheckResult, error) {
+	var results []ralph.CheckResult
 	for _, g := range x.Checks {
 		r, reused := x.results.find(o, g)
 		if !reused {
@@ -187,18 +187,18 @@ func (x *Executor) runChecks(ctx context.Context, o checking) ([]ralph.GateResul
 
 // TryChecks runs all commands in a folder for a person who wants to know how they do before
 // there is any work: a red one stops nothing, nothing is reused or remembered.
-func (x *Executor) TryChecks(ctx context.Context, dir string) ([]ralph.GateResult, error) {
+func (x *Executor) TryChecks(ctx context.Context, dir string) ([]ralph.CheckResult, error) {
 	return x.runChecks(ctx, checking{task: &ralph.Task{}, dir: dir, all: true})
 }
 
 // conflicts is the check of a resolve that comes before all others: a red result
 // while conflicts are left, none otherwise.
-func (x *Executor) conflicts(ctx context.Context, t *ralph.Task) ([]ralph.GateResult, error) {
+func (x *Executor) conflicts(ctx context.Context, t *ralph.Task) ([]ralph.CheckResult, error) {
 	left, undone, err := x.Resolving.Left(ctx, x.dir(t), t.Run.Place.Base)
 	if err != nil {
 		return nil, fmt.Errorf("look for conflicts: %w", err)
 	}
-	red := ralph.GateResult{Name: ralph.CheckConflicts, Exit: 1}
+	red := ralph.CheckResult{Name: ralph.CheckConflicts, Exit: 1}
 	switch {
 	case undone:
 		red.Output = "The merge is not there any more: bring it back with `git merge " + t.Run.Place.Base + "`, and resolve it.\n"
@@ -207,7 +207,7 @@ func (x *Executor) conflicts(ctx context.Context, t *ralph.Task) ([]ralph.GateRe
 	default:
 		return nil, nil
 	}
-	return []ralph.GateResult{red}, nil
+	return []ralph.CheckResult{red}, nil
 }
 
 // checkMerged runs the checks on a merged commit, in the merge worktree (product.md
@@ -236,13 +236,13 @@ func (x *Executor) checkMerged(ctx context.Context, t *ralph.Task, step ralph.Ch
 // checkCommit runs checks on a commit. One at a time has the merge worktree; took
 // leaves the wait for it out. That it cannot be set up is a red result: it is the
 // commit that is looked at.
-func (x *Executor) checkCommit(ctx context.Context, commit string, o checking) (results []ralph.GateResult, took time.Duration, err error) {
+func (x *Executor) checkCommit(ctx context.Context, commit string, o checking) (results []ralph.CheckResult, took time.Duration, err error) {
 	x.merge.Lock()
 	defer x.merge.Unlock()
 	begin := x.Now()
 	err = x.enterMergeDir(ctx, o.task.ID, commit)
 	if failed, ok := errors.AsType[*setupError](err); ok {
-		return []ralph.GateResult{{Name: setupName, Exit: 1, Why: failed.why, Output: failed.output}}, x.Now().Sub(begin), nil
+		return []ralph.CheckResult{{Name: setupName, Exit: 1, Why: failed.why, Output: failed.output}}, x.Now().Sub(begin), nil
 	}
 	if err != nil {
 		return nil, 0, err

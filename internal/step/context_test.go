@@ -298,7 +298,7 @@ func TestCompactByHandover(t *testing.T) {
 			w.do(t, w.turn())
 			long := strings.Repeat("long äöü ", 1000)
 			w.apply(
-				ralph.ChecksRan{Task: "t-1", Results: []ralph.GateResult{{Command: "go vet", Pass: true}, {Command: "go test", Exit: 1, Output: long}}},
+				ralph.ChecksRan{Task: "t-1", Results: []ralph.CheckResult{{Command: "go vet", Pass: true}, {Command: "go test", Exit: 1, Output: long}}},
 				ralph.Asked{Gate: ralph.Gate{ID: "g-1", Task: "t-1", Text: "Which colour?"}}, ralph.Answered{ID: "g-1", Text: "Blue."},
 			)
 			session := w.run().Session

@@ -20,7 +20,7 @@ const emptyWords = "Nothing has changed since the task began. Do the task. If it
 // began: that there is anything, that no test was weakened, that no secret came in
 // (product.md 14). The patch is kept for people. base is the
 // commit that the job in the checkout began at. empty is said only where it is looked at.
-func (x *Executor) checkDiff(ctx context.Context, s *ralph.State, t *ralph.Task, tree string) (results []ralph.GateResult, empty bool, junk []string, err error) {
+func (x *Executor) checkDiff(ctx context.Context, s *ralph.State, t *ralph.Task, tree string) (results []ralph.CheckResult, empty bool, junk []string, err error) {
 	base, from := s.Job.Base, t.Run.Place.Base
 	if t.Run.Place.Dir == "" {
 		from = t.Run.Began
@@ -45,7 +45,7 @@ func (x *Executor) checkDiff(ctx context.Context, s *ralph.State, t *ralph.Task,
 	if err := writeRecord(filepath.Join(x.Root, taskDir(t.ID), "diff.patch"), patch); err != nil {
 		return nil, false, nil, err
 	}
-	look := func(name string, find func() ralph.GateResult) {
+	look := func(name string, find func() ralph.CheckResult) {
 		if x.Config.Diff.Looks(name) {
 			begin := x.Now()
 			r := find()
@@ -53,14 +53,14 @@ func (x *Executor) checkDiff(ctx context.Context, s *ralph.State, t *ralph.Task,
 			results = append(results, r)
 		}
 	}
-	look(ralph.CheckEmpty, func() ralph.GateResult {
+	look(ralph.CheckEmpty, func() ralph.CheckResult {
 		switch {
 		case len(patch) > 0:
-			return ralph.GateResult{}
+			return ralph.CheckResult{}
 		case policy.DoneBefore(t, x.Config):
-			return ralph.GateResult{Why: "nothing has changed since the task began, as its agent knows"}
+			return ralph.CheckResult{Why: "nothing has changed since the task began, as its agent knows"}
 		}
-		return ralph.GateResult{Exit: 1, Why: "nothing has changed since the task began", Output: emptyWords}
+		return ralph.CheckResult{Exit: 1, Why: "nothing has changed since the task began", Output: emptyWords}
 	})
 	settings, err := x.checkSettings(ctx, s, t, from, tree)
 	if err != nil && from == t.Run.Began && base != "" && ctx.Err() == nil {
@@ -73,13 +73,13 @@ func (x *Executor) checkDiff(ctx context.Context, s *ralph.State, t *ralph.Task,
 	if len(patch) == 0 {
 		return results, len(results) > 0, nil, nil
 	}
-	look(ralph.CheckWeakened, func() ralph.GateResult {
+	look(ralph.CheckWeakened, func() ralph.CheckResult {
 		return found(weakenedIn(patch), "the diff removes, skips or weakens tests")
 	})
 	if x.Secrets == nil {
 		return results, false, junkIn(patch), nil
 	}
-	look(ralph.CheckSecrets, func() ralph.GateResult {
+	look(ralph.CheckSecrets, func() ralph.CheckResult {
 		list, err := x.Secrets(patch)
 		if err != nil {
 			list = append(list, ralph.Finding{Kind: "secret", What: "a part of the diff could not be read: " + err.Error()})
@@ -92,7 +92,7 @@ func (x *Executor) checkDiff(ctx context.Context, s *ralph.State, t *ralph.Task,
 // unproven makes an empty diff red again where a command is red and does not count: that
 // says nothing of work that is said to have been there before.
 func unproven(ran *ralph.ChecksRan) {
-	i := slices.IndexFunc(ran.Results, func(r ralph.GateResult) bool { return r.Name == ralph.CheckEmpty && r.Pass })
+	i := slices.IndexFunc(ran.Results, func(r ralph.CheckResult) bool { return r.Name == ralph.CheckEmpty && r.Pass })
 	if i < 0 || !ran.Empty || len(ran.Known) == 0 {
 		return
 	}
@@ -103,7 +103,7 @@ func unproven(ran *ralph.ChecksRan) {
 // inside is red when files in submodules are changed and committed nowhere: a commit of
 // the repository has the submodule's commit alone, so the work would be lost with the
 // worktree, or stay behind unseen (R-H2). What was so before the work began is not its.
-func (x *Executor) inside(ctx context.Context, s *ralph.State, t *ralph.Task, trees Trees) ([]ralph.GateResult, error) {
+func (x *Executor) inside(ctx context.Context, s *ralph.State, t *ralph.Task, trees Trees) ([]ralph.CheckResult, error) {
 	begin := x.Now()
 	files, err := trees.Inside(ctx)
 	if err != nil {
@@ -122,13 +122,13 @@ func (x *Executor) inside(ctx context.Context, s *ralph.State, t *ralph.Task, tr
 	red := found(list, "changes inside a submodule are not committed")
 	red.Name, red.Took = ralph.CheckSubmodules, x.Now().Sub(begin)
 	red.Output += "Commit them inside the submodule (git -C <submodule> add, git -C <submodule> commit); the new commit of the submodule is taken along then. Do not push.\n"
-	return []ralph.GateResult{red}, nil
+	return []ralph.CheckResult{red}, nil
 }
 
 // found is the result of a check that is red with its findings.
-func found(list []ralph.Finding, why string) ralph.GateResult {
+func found(list []ralph.Finding, why string) ralph.CheckResult {
 	if len(list) == 0 {
-		return ralph.GateResult{}
+		return ralph.CheckResult{}
 	}
 	var b strings.Builder
 	for _, f := range list {
@@ -140,5 +140,5 @@ func found(list []ralph.Finding, why string) ralph.GateResult {
 		}
 		fmt.Fprintf(&b, "%s: %s\n", f.Kind, f.What)
 	}
-	return ralph.GateResult{Exit: 1, Why: why, Output: b.String(), Findings: list}
+	return ralph.CheckResult{Exit: 1, Why: why, Output: b.String(), Findings: list}
 }

@@ -43,7 +43,7 @@ type Executor struct {
 	Root   string // the repository
 	Config policy.Config
 	Agents map[string]ConfiguredAgent
-	Checks []ralph.GateSpec
+	Checks []ralph.CheckSpec
 	Trees  Trees
 	// PutBack gives files in a place of work back what a tree has in them, after checks; nil:
 	// what they write stays.
@@ -70,11 +70,11 @@ type Executor struct {
 	Journal Journal
 	// Listen begins the line between a turn and its agent's processes, attempt.Listen;
 	// nil, or without a journal: there is none.
-	Listen func(context.Context, attempt.Turn) (*attempt.Line, error)
+	Listen func(context.Context, attempt.Turn) (*attempt.Server, error)
 	// Reported adds what the reports of agents' git say; nil: there are none.
-	Reported func(files []string, to *AgentGit) error
-	Below    Below // what stands below agents; may be nil
-	Live     Live  // may be nil
+	Reported    func(files []string, to *AgentGit) error
+	Interceptor Interceptor // what stands below agents; may be nil
+	Live        Live        // may be nil
 	// Redact takes secrets out of what is recorded, shown and told (S10); nil: nothing.
 	Redact *redact.Redactor
 	Env    []string // what every agent process gets, K=V
@@ -93,11 +93,11 @@ type Executor struct {
 	Room func() error
 
 	// For work in worktrees (Config.Isolated), else not used.
-	Worktrees Worktrees
-	Merging   Merging
-	Resolving Resolving
-	Setup     Setup
-	Fence     string // K=V for agents in worktrees: keeps their git out of the checkout
+	Worktrees  Worktrees
+	Merging    Merging
+	Resolving  Resolving
+	Setup      Setup
+	CeilingEnv string // K=V for agents in worktrees: keeps their git out of the checkout
 
 	prompts prompt.Renderer
 	results results

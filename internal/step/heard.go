@@ -9,38 +9,38 @@ import (
 	"github.com/ralph-loop/ralph/internal/stream"
 )
 
-// heard gathers the stream of a turn.
-type heard struct {
+// turnRecorder gathers the stream of a turn.
+type turnRecorder struct {
 	mu    sync.Mutex
 	store *stream.Store
 	n     int
 	feed  *feed // shows it to people meanwhile; nil: nobody
 }
 
-func newHeard() *heard { return &heard{store: stream.New()} }
+func newHeard() *turnRecorder { return &turnRecorder{store: stream.New()} }
 
 // shown keeps what is heard in the folder of the turn, too.
-func (h *heard) shown(dir string, r *redact.Redactor) *heard {
+func (h *turnRecorder) shown(dir string, r *redact.Redactor) *turnRecorder {
 	h.feed = newFeed(dir)
 	h.feed.redact = r
 	return h
 }
 
 // main is the turn as far as it is known.
-func (h *heard) main() (stream.Turn, bool) {
+func (h *turnRecorder) main() (stream.Turn, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.store.Main()
 }
 
 // close ends what is shown, with the last of it.
-func (h *heard) close() {
+func (h *turnRecorder) close() {
 	if h.feed != nil {
 		h.feed.close(h.main)
 	}
 }
 
-func (h *heard) add(e ralph.StreamEvent) {
+func (h *turnRecorder) add(e ralph.StreamEvent) {
 	if e.Kind == ralph.StreamOutput {
 		return // it is in the output of the turn, and no part of what it did
 	}
@@ -65,7 +65,7 @@ type turnRecord struct {
 
 // summarize returns what the turn was in short, and keeps summary.json where there is
 // anything to say.
-func (x *Executor) summarize(h *heard, a *asker, res ralph.TurnResult, rec *record) (ralph.TurnSummary, error) {
+func (x *Executor) summarize(h *turnRecorder, a *asker, res ralph.TurnResult, rec *record) (ralph.TurnSummary, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	a.mu.Lock()

@@ -7,9 +7,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/prompt"
 )
 
-// listener hears what an agent says in a turn: it shows it to people, and looks
+// signalScanner hears what an agent says in a turn: it shows it to people, and looks
 // for signals in the output of agents that have no message of their own (exec).
-type listener struct {
+type signalScanner struct {
 	live Live
 	task ralph.TaskID
 
@@ -18,12 +18,12 @@ type listener struct {
 	heard   bool // there was plain output: its signal counts, not the text's
 }
 
-func newListener(live Live, task ralph.TaskID, text string) *listener {
-	return &listener{live: live, task: task, scanner: prompt.NewScanner(text)}
+func newListener(live Live, task ralph.TaskID, text string) *signalScanner {
+	return &signalScanner{live: live, task: task, scanner: prompt.NewScanner(text)}
 }
 
 // event is the hook of the turn, besides whoever else hears it.
-func (l *listener) event(e ralph.StreamEvent) {
+func (l *signalScanner) event(e ralph.StreamEvent) {
 	words, ok := e.Words()
 	if !ok {
 		return
@@ -41,7 +41,7 @@ func (l *listener) event(e ralph.StreamEvent) {
 
 // signal is the agent's signal: from the whole output of an exec agent, however
 // long, else from the final message of the others (product.md 4).
-func (l *listener) signal(final, told string) ralph.Signal {
+func (l *signalScanner) signal(final, told string) ralph.Signal {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.heard {

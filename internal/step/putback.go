@@ -54,7 +54,7 @@ func (x *Executor) afterChecks(ctx context.Context, s *ralph.State, t *ralph.Tas
 		files := slices.Clone(ran.Taken[len(first.Taken):])
 		ran.Pass = false
 		why := "the checks change files each time they run: " + strings.Join(files, ", ")
-		ran.Results = append(ran.Results, ralph.GateResult{
+		ran.Results = append(ran.Results, ralph.CheckResult{
 			Name: ralph.CheckChanges, Exit: 1, Why: why, Headline: why,
 			Output: "The checks change these files each time they run, so that no tree is what was checked:\n" + strings.Join(files, "\n") +
 				"\nMake them write the same each time, or into a folder that .gitignore lists.\n",

@@ -90,7 +90,7 @@ func (x *Executor) theirs(ctx context.Context, from, to string) ([]ralph.LeftFil
 }
 
 // checkSettings is settings as a check of a task's own diff.
-func (x *Executor) checkSettings(ctx context.Context, s *ralph.State, t *ralph.Task, from, to string) ([]ralph.GateResult, error) {
+func (x *Executor) checkSettings(ctx context.Context, s *ralph.State, t *ralph.Task, from, to string) ([]ralph.CheckResult, error) {
 	if x.Touched == nil || !x.Config.Diff.Looks(ralph.CheckSettings) {
 		return nil, nil
 	}
@@ -104,7 +104,7 @@ func (x *Executor) checkSettings(ctx context.Context, s *ralph.State, t *ralph.T
 		r.Output += selfWords + "\n" + shown
 	}
 	r.Name, r.Pass, r.Took = ralph.CheckSettings, r.Exit == 0, x.Now().Sub(begin)
-	return []ralph.GateResult{r}, nil
+	return []ralph.CheckResult{r}, nil
 }
 
 // heldCommit looks at what a commit in the checkout would change of settings, also by a

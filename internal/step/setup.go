@@ -49,13 +49,13 @@ func (x *Executor) runSetup(ctx context.Context, task ralph.TaskID, dir string) 
 	}()
 	begin := x.Now()
 	for _, command := range x.Setup.Commands {
-		spec := ralph.GateSpec{Name: command, Command: command, Timeout: x.Setup.Timeout}
+		spec := ralph.CheckSpec{Name: command, Command: command, Timeout: x.Setup.Timeout}
 		if spec.Timeout > 0 {
 			if spec.Timeout -= x.Now().Sub(begin); spec.Timeout <= 0 {
 				return &setupError{why: fmt.Sprintf("no time was left for `%s` (worktree.setup_timeout is %s)", command, x.Setup.Timeout)}
 			}
 		}
-		results, err := x.Gates.Run(ctx, dir, []ralph.GateSpec{spec})
+		results, err := x.Gates.Run(ctx, dir, []ralph.CheckSpec{spec})
 		if err != nil {
 			return fmt.Errorf("%s: %w", setupName, err)
 		}
@@ -70,7 +70,7 @@ func (x *Executor) runSetup(ctx context.Context, task ralph.TaskID, dir string) 
 }
 
 // failedSetup says which command failed, how, and its last words.
-func failedSetup(r ralph.GateResult) string {
+func failedSetup(r ralph.CheckResult) string {
 	how := r.Why
 	if how == "" {
 		how = fmt.Sprintf("exit code %d", r.Exit)

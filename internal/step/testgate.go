@@ -27,7 +27,7 @@ type Coverage interface {
 
 // runCheck runs one command. The test command also tells its coverage, and with
 // test.retry rerun a red one runs again at once, on the very same tree.
-func (x *Executor) runCheck(ctx context.Context, o checking, g ralph.GateSpec) (ralph.GateResult, error) {
+func (x *Executor) runCheck(ctx context.Context, o checking, g ralph.CheckSpec) (ralph.CheckResult, error) {
 	if !g.Test {
 		return x.runOnce(ctx, o.dir, g)
 	}
@@ -53,7 +53,7 @@ func (x *Executor) runCheck(ctx context.Context, o checking, g ralph.GateSpec) (
 }
 
 // runTest runs the test command once, with a report of its coverage where there is one.
-func (x *Executor) runTest(ctx context.Context, dir string, g ralph.GateSpec) (ralph.GateResult, error) {
+func (x *Executor) runTest(ctx context.Context, dir string, g ralph.CheckSpec) (ralph.CheckResult, error) {
 	if x.Coverage == nil || x.Config.Coverage == 0 {
 		r, err := x.runOnce(ctx, dir, g)
 		r.Test = true
@@ -61,7 +61,7 @@ func (x *Executor) runTest(ctx context.Context, dir string, g ralph.GateSpec) (r
 	}
 	scratch, err := os.MkdirTemp("", "ralph-coverage-*")
 	if err != nil {
-		return ralph.GateResult{}, fmt.Errorf("make a folder for the coverage report: %w", err)
+		return ralph.CheckResult{}, fmt.Errorf("make a folder for the coverage report: %w", err)
 	}
 	defer os.RemoveAll(scratch)
 	with, profile := x.Coverage.Prepare(g.Command, scratch)
@@ -83,10 +83,10 @@ func (x *Executor) runTest(ctx context.Context, dir string, g ralph.GateSpec) (r
 	return r, nil
 }
 
-func (x *Executor) runOnce(ctx context.Context, dir string, g ralph.GateSpec) (ralph.GateResult, error) {
-	results, err := x.Gates.Run(ctx, dir, []ralph.GateSpec{g})
+func (x *Executor) runOnce(ctx context.Context, dir string, g ralph.CheckSpec) (ralph.CheckResult, error) {
+	results, err := x.Gates.Run(ctx, dir, []ralph.CheckSpec{g})
 	if err != nil {
-		return ralph.GateResult{}, err
+		return ralph.CheckResult{}, err
 	}
 	return results[0], nil
 }
@@ -98,9 +98,9 @@ const sag = 0.1
 // coverageCheck holds a coverage against what it must be, unrounded. Where it was lower
 // before the work, it is enough not to lower it. Unless a person set test.coverage, what
 // the repository had before is its own mark, and without one nothing is red (R-H3).
-func coverageCheck(c ralph.Coverage, config policy.Config, before float64) ralph.GateResult {
+func coverageCheck(c ralph.Coverage, config policy.Config, before float64) ralph.CheckResult {
 	want := config.Coverage
-	r := ralph.GateResult{Name: ralph.CheckCoverage, Test: true, Coverage: &c}
+	r := ralph.CheckResult{Name: ralph.CheckCoverage, Test: true, Coverage: &c}
 	r.Why = fmt.Sprintf("%s of %d statements or lines are covered", percent(c.Percent, want), c.Total)
 	switch {
 	case c.Percent >= want:
@@ -136,14 +136,14 @@ func percent(p, limit float64) string {
 // red in: for another one, the surroundings may have been mended.
 type results struct {
 	mu    sync.Mutex
-	green map[string]ralph.GateResult // by tree and command
-	red   map[string]redResult        // by task and command, the newest
-	told  atomic.Bool                 // that there is no coverage report
+	green map[string]ralph.CheckResult // by tree and command
+	red   map[string]redResult         // by task and command, the newest
+	told  atomic.Bool                  // that there is no coverage report
 }
 
 type redResult struct {
 	tree, attempt string
-	ralph.GateResult
+	ralph.CheckResult
 }
 
 // attemptOf changes when a person sends a task back, and when one answers it.
@@ -152,26 +152,26 @@ func attemptOf(t *ralph.Task) string {
 }
 
 // find returns the result of an earlier run of the command on the tree.
-func (x *results) find(o checking, g ralph.GateSpec) (ralph.GateResult, bool) {
+func (x *results) find(o checking, g ralph.CheckSpec) (ralph.CheckResult, bool) {
 	if o.tree == "" {
-		return ralph.GateResult{}, false
+		return ralph.CheckResult{}, false
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	r, ok := x.green[o.tree+" "+g.Command]
 	if red, found := x.red[string(o.task.ID)+" "+g.Command]; !ok && found && red.tree == o.tree && red.attempt == attemptOf(o.task) {
-		r, ok = red.GateResult, true
+		r, ok = red.CheckResult, true
 	}
 	r.Reused, r.Took = true, 0
 	return r, ok
 }
 
 // keep remembers a result. A green one is remembered without what it printed.
-func (x *results) keep(o checking, g ralph.GateSpec, r ralph.GateResult) {
+func (x *results) keep(o checking, g ralph.CheckSpec, r ralph.CheckResult) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.green == nil {
-		x.green, x.red = map[string]ralph.GateResult{}, map[string]redResult{}
+		x.green, x.red = map[string]ralph.CheckResult{}, map[string]redResult{}
 	}
 	key := string(o.task.ID) + " " + g.Command
 	switch {

@@ -20,18 +20,18 @@ type commands struct {
 	ran  []string
 }
 
-func (c *commands) Run(_ context.Context, _ string, gates []ralph.GateSpec) ([]ralph.GateResult, error) {
+func (c *commands) Run(_ context.Context, _ string, gates []ralph.CheckSpec) ([]ralph.CheckResult, error) {
 	g := gates[0]
 	c.ran = append(c.ran, g.Command)
 	red := false
 	if list := c.red[g.Command]; len(list) > 0 {
 		red, c.red[g.Command] = list[0], list[1:]
 	}
-	r := ralph.GateResult{Name: g.Name, Command: g.Command, Pass: !red, Output: "said", Took: time.Second}
+	r := ralph.CheckResult{Name: g.Name, Command: g.Command, Pass: !red, Output: "said", Took: time.Second}
 	if red {
 		r.Exit, r.Hung = 1, c.hang
 	}
-	return []ralph.GateResult{r}, nil
+	return []ralph.CheckResult{r}, nil
 }
 
 // reports are coverage reports that the test plays.
@@ -79,7 +79,7 @@ func checkable(t *testing.T, c policy.Config, cmds *commands) (*window, *changed
 	w := newWindow(t, c, "  - do: [signal: COMPLETE]\n")
 	trees := &changed{tree: "t1", patch: "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b\n"}
 	w.Trees, w.Gates = trees, cmds
-	w.Checks = []ralph.GateSpec{{Name: "vet", Command: "vet"}, {Name: "test", Command: "test", Test: true}}
+	w.Checks = []ralph.CheckSpec{{Name: "vet", Command: "vet"}, {Name: "test", Command: "test", Test: true}}
 	w.state.Job.Tree = "t0"
 	w.apply(ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Stage: ralph.KindBuild, Agent: "played", Iteration: 1}})
 	w.apply(ralph.TurnEnded{Task: "t-1", Exit: ralph.ExitOK, Signal: ralph.Signal{Kind: ralph.SignalComplete}, Tree: "t1"})

@@ -305,8 +305,8 @@ func (x *Executor) environment(s *ralph.State, t *ralph.Task, step ralph.Turn, a
 	env = append(env, agent.Env...)
 	env = append(env, "RALPH=1", "RALPH_STAGE="+string(step.Stage), "RALPH_SPEC="+s.Job.File, "RALPH_ROOT="+x.Root,
 		"RALPH_ITERATION="+strconv.Itoa(step.Iteration))
-	if x.Fence != "" && x.dir(t) != x.Root {
-		env = append(env, x.Fence)
+	if x.CeilingEnv != "" && x.dir(t) != x.Root {
+		env = append(env, x.CeilingEnv)
 	}
 	about := t
 	if parent := s.Task(t.Parent); t.Kind == ralph.KindResolve && parent != nil {

@@ -21,12 +21,12 @@ type loud struct {
 	pass   bool
 }
 
-func (l loud) Run(_ context.Context, _ string, gates []ralph.GateSpec) ([]ralph.GateResult, error) {
-	r := ralph.GateResult{Name: gates[0].Name, Command: gates[0].Command, Pass: l.pass, Output: l.output}
+func (l loud) Run(_ context.Context, _ string, gates []ralph.CheckSpec) ([]ralph.CheckResult, error) {
+	r := ralph.CheckResult{Name: gates[0].Name, Command: gates[0].Command, Pass: l.pass, Output: l.output}
 	if !l.pass {
 		r.Exit = 1
 	}
-	return []ralph.GateResult{r}, nil
+	return []ralph.CheckResult{r}, nil
 }
 
 func bytesOf(t *testing.T, v any) int {

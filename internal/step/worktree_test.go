@@ -132,7 +132,7 @@ func TestPool(t *testing.T) {
 			{ID: "t-3", Status: ralph.TaskPending},
 		}, "2 3"},
 	} {
-		x := &Executor{Root: "/r", Config: policy.Config{Parallel: c.slots}, Checks: make([]ralph.GateSpec, c.checks)}
+		x := &Executor{Root: "/r", Config: policy.Config{Parallel: c.slots}, Checks: make([]ralph.CheckSpec, c.checks)}
 		s := &ralph.State{}
 		for _, task := range c.tasks {
 			s.Plan.Tasks = append(s.Plan.Tasks, &task)

@@ -11,7 +11,7 @@ import (
 )
 
 // barOf is the control bar, which stands on every page.
-func barOf(l *look) view.BarModel {
+func barOf(l *snapshot) view.BarModel {
 	s := l.state
 	m := view.BarModel{
 		Status: status.Of(s, l.engine, l.now), Stage: status.QueryStage(s), Engine: l.engine,
@@ -32,7 +32,7 @@ func barOf(l *look) view.BarModel {
 }
 
 // endedWords say how the newest session came to rest: its stop condition (E-088).
-func endedWords(l *look) string {
+func endedWords(l *snapshot) string {
 	x := l.state.Session
 	switch {
 	case x.ID == "":

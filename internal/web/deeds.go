@@ -19,9 +19,9 @@ const minVerb = 3
 
 // deeds are the actions that a query names: of the engine by their name, of a task by
 // theirs and its own words.
-func (r *request) deeds(q string) []view.Deed {
+func (r *request) deeds(q string) []view.PaletteEntry {
 	words := strings.Fields(strings.ToLower(q))
-	out := fitting(words, "", view.Deed{Path: "/"}, action.Offers(r.state, r.world(), action.Engine, ""))
+	out := fitting(words, "", view.PaletteEntry{Path: "/"}, action.Offers(r.state, r.world(), action.Engine, ""))
 	rest := slices.DeleteFunc(slices.Clone(words), func(w string) bool {
 		return slices.ContainsFunc(action.Actions(), func(a action.Action) bool { return a.About == action.Task && calls(w, a.Name, a.Title) })
 	})
@@ -37,7 +37,7 @@ func (r *request) deeds(q string) []view.Deed {
 		if looked++; looked > deedsOfMost || len(out) >= maxDeeds {
 			break
 		}
-		about := view.Deed{Path: "/task/" + string(t.ID), ID: string(t.ID), Name: t.Name, Status: string(t.Status)}
+		about := view.PaletteEntry{Path: "/task/" + string(t.ID), ID: string(t.ID), Name: t.Name, Status: string(t.Status)}
 		out = append(out, fitting(words, text, about, action.Offers(r.state, r.world(), action.Task, string(t.ID)))...)
 	}
 	return out[:min(len(out), maxDeeds)]
@@ -45,8 +45,8 @@ func (r *request) deeds(q string) []view.Deed {
 
 // fitting are the offers that are called by one of the words, and have the others in what
 // they are about.
-func fitting(words []string, text string, about view.Deed, offers []action.Offer) []view.Deed {
-	var out []view.Deed
+func fitting(words []string, text string, about view.PaletteEntry, offers []action.Available) []view.PaletteEntry {
+	var out []view.PaletteEntry
 	for _, o := range offers {
 		called := false
 		for _, w := range words {

@@ -23,10 +23,10 @@ func (x *Server) do(w http.ResponseWriter, r *http.Request) {
 	var large *http.MaxBytesError
 	switch err := readForm(r); {
 	case errors.As(err, &large):
-		x.answer(w, r, action.Done{}, &ralph.Refusal{Why: "the form is larger than 4 MiB", Hint: "write the spec into ralph/specs and queue the file", Kind: ralph.ErrUsage})
+		x.answer(w, r, action.Result{}, &ralph.Refusal{Why: "the form is larger than 4 MiB", Hint: "write the spec into ralph/specs and queue the file", Kind: ralph.ErrUsage})
 		return
 	case err != nil:
-		x.answer(w, r, action.Done{}, &ralph.Refusal{Why: "the form cannot be read: " + err.Error(), Kind: ralph.ErrUsage})
+		x.answer(w, r, action.Result{}, &ralph.Refusal{Why: "the form cannot be read: " + err.Error(), Kind: ralph.ErrUsage})
 		return
 	}
 	name := r.PathValue("action")
@@ -35,7 +35,7 @@ func (x *Server) do(w http.ResponseWriter, r *http.Request) {
 		err = uploaded(r, &in)
 	}
 	if err != nil {
-		x.answer(w, r, action.Done{}, err)
+		x.answer(w, r, action.Result{}, err)
 		return
 	}
 	if o, ok := action.OfferOf(x.opt.Source.State(), x.opt.Desk.World(), name, in.ID); ok && o.Confirm != "" && !in.Sure {
@@ -48,7 +48,7 @@ func (x *Server) do(w http.ResponseWriter, r *http.Request) {
 
 // confirm asks whether a person means it: in the dialog of a page with scripts, else on a
 // page of its own.
-func (x *Server) confirm(w http.ResponseWriter, r *http.Request, o action.Offer, in action.Input) {
+func (x *Server) confirm(w http.ResponseWriter, r *http.Request, o action.Available, in action.Input) {
 	ask := view.Confirm(o, in, back(r))
 	if !scripted(r) {
 		x.write(w, r, http.StatusOK, x.watch.look(), view.Page{Title: o.Title, Sections: []view.Section{{ID: "confirm", Body: ask}}})
@@ -64,7 +64,7 @@ func (x *Server) confirm(w http.ResponseWriter, r *http.Request, o action.Offer,
 func scripted(r *http.Request) bool { return r.Header.Get("HX-Request") == "true" }
 
 // answer says what came of an action.
-func (x *Server) answer(w http.ResponseWriter, r *http.Request, done action.Done, err error) {
+func (x *Server) answer(w http.ResponseWriter, r *http.Request, done action.Result, err error) {
 	switch {
 	case err != nil && !scripted(r):
 		x.write(w, r, statusOf(err), x.watch.look(), view.Failed(err))
@@ -75,7 +75,7 @@ func (x *Server) answer(w http.ResponseWriter, r *http.Request, done action.Done
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	if err != nil {
-		_ = view.Toast(action.Done{Said: err.Error()}, true).Render(r.Context(), w)
+		_ = view.Toast(action.Result{Said: err.Error()}, true).Render(r.Context(), w)
 		return
 	}
 	_ = view.Toast(done, false).Render(r.Context(), w)

@@ -25,8 +25,8 @@ type acted struct {
 }
 
 func (a *acted) State() *ralph.State { return a.j.State() }
-func (a *acted) World() action.World {
-	return action.World{Now: time.Now(), Usual: ralph.Allowance{Iterations: 50, Time: 30 * time.Minute}, By: "web", ID: func(p string) string { return p + "-0001" }}
+func (a *acted) World() action.Context {
+	return action.Context{Now: time.Now(), Usual: ralph.Allowance{Iterations: 50, Time: 30 * time.Minute}, By: "web", ID: func(p string) string { return p + "-0001" }}
 }
 
 func (a *acted) Update(ctx context.Context, decide func(*ralph.State) ([]ralph.Fact, error)) error {

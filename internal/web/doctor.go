@@ -23,10 +23,10 @@ type Doctor interface {
 // longestLook bounds one look.
 const longestLook = 2 * time.Minute
 
-// ward is where the doctor works: one look at a time, in the background, and the last
+// doctorJob is where the doctor works: one look at a time, in the background, and the last
 // one is kept. A look is begun by a person alone, never by a page that is shown.
-type ward struct {
-	rescue *rescue
+type doctorJob struct {
+	rescue *panicLog
 	ctx    context.Context //nolint:containedctx // the server's own life
 	doctor Doctor
 	now    func() time.Time
@@ -37,20 +37,20 @@ type ward struct {
 }
 
 // busy reports whether a look goes on, or has just ended.
-func (d *ward) busy() bool {
+func (d *doctorJob) busy() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.page.Running || !d.ended.IsZero() && time.Since(d.ended) < 2*quietEvery
 }
 
-func (d *ward) seen() view.DoctorPage {
+func (d *doctorJob) seen() view.DoctorPage {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.page
 }
 
 // look begins a look, unless one goes on.
-func (d *ward) look() {
+func (d *doctorJob) look() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.page.Running {
@@ -74,12 +74,12 @@ func (d *ward) look() {
 }
 
 // run looks; a panic is its error.
-func (d *ward) run(ctx context.Context) (found []Finding, err error) {
+func (d *doctorJob) run(ctx context.Context) (found []Finding, err error) {
 	defer d.rescue.into(&err)
 	return d.doctor.Run(ctx, d.say)
 }
 
-func (d *ward) say(what string) {
+func (d *doctorJob) say(what string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.page.Looking = what
@@ -105,12 +105,12 @@ func noDoctor() error {
 // examine begins a look. It starts programs, so no GET does it.
 func (x *Server) examine(w http.ResponseWriter, r *http.Request) {
 	if x.opt.Doctor == nil {
-		x.answer(w, r, action.Done{}, noDoctor())
+		x.answer(w, r, action.Result{}, noDoctor())
 		return
 	}
 	x.ward.look()
 	if scripted(r) {
-		x.answer(w, r, action.Done{Said: "The doctor looks; the page shows what it finds."}, nil)
+		x.answer(w, r, action.Result{Said: "The doctor looks; the page shows what it finds."}, nil)
 		return
 	}
 	http.Redirect(w, r, "/doctor", http.StatusSeeOther)

@@ -20,12 +20,12 @@ import (
 
 // refusing is a kept that has neither an engine nor files.
 type refusing struct {
-	*kept
+	*lru
 	ids *atomic.Int64
 }
 
-func (r refusing) World() action.World {
-	w := r.kept.World()
+func (r refusing) World() action.Context {
+	w := r.lru.World()
 	w.ID = func(prefix string) string { return fmt.Sprintf("%s-%d", prefix, r.ids.Add(1)) } // a taken one is asked for again
 	return w
 }

@@ -49,7 +49,7 @@ func gates(_ context.Context, r *request) (view.Page, error) {
 	}
 	for _, rule := range slices.Backward(r.state.Rules) {
 		m.Rules = append(m.Rules, view.RuleRow{
-			Rule: rule, What: report.RuleWords(rule), Reach: report.RuleReach(rule), Lapsed: r.state.Lapsed(rule, r.now),
+			Rule: rule, What: report.RuleWords(rule), Reach: report.RuleReach(rule), Lapsed: r.state.Expired(rule, r.now),
 			Offers: action.Offers(r.state, w, action.Rule, string(rule.ID)),
 		})
 	}
@@ -98,13 +98,13 @@ func (x *Server) detail(ctx context.Context, s *ralph.State, g *ralph.Gate) repo
 }
 
 // doubts are the checks that a test gate is about: not green, or with findings.
-func (x *Server) doubts(s *ralph.State, g *ralph.Gate) []ralph.GateResult {
+func (x *Server) doubts(s *ralph.State, g *ralph.Gate) []ralph.CheckResult {
 	t := s.Task(g.Task)
 	if g.Kind != ralph.GateTest || t == nil || t.Run.Checks == nil {
 		return nil
 	}
 	t = x.whole(t)
-	return slices.DeleteFunc(slices.Clone(t.Run.Checks.Results), func(r ralph.GateResult) bool {
+	return slices.DeleteFunc(slices.Clone(t.Run.Checks.Results), func(r ralph.CheckResult) bool {
 		return r.Pass && len(r.Findings) == 0 && r.Coverage == nil
 	})
 }
@@ -134,7 +134,7 @@ func (x *Server) became(r *request, m *view.GateModel) error {
 	// What could have been said, for words that somebody has typed and not sent.
 	was := *r.state
 	was.Gates = []*ralph.Gate{&m.Detail.Gate}
-	m.Last = action.Offers(&was, action.World{Engine: true, Now: r.now}, action.Gate, string(m.ID))
+	m.Last = action.Offers(&was, action.Context{Engine: true, Now: r.now}, action.Gate, string(m.ID))
 	return nil
 }
 

@@ -18,51 +18,51 @@ import (
 	"github.com/ralph-loop/ralph/internal/web"
 )
 
-// kept is a repository with a real journal, in which an engine seems to work.
-type kept struct {
-	action.Desk // nil: what is not below is never called
+// lru is a repository with a real journal, in which an engine seems to work.
+type lru struct {
+	action.Backend // nil: what is not below is never called
 	*journal.File
 	t testing.TB
 }
 
-func newKept(t testing.TB) *kept {
+func newKept(t testing.TB) *lru {
 	t.Helper()
 	j, err := journal.Open(journal.Options{Root: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = j.Close() })
-	return &kept{File: j, t: t}
+	return &lru{File: j, t: t}
 }
 
-func (k *kept) State() *ralph.State                     { return k.File.State() }
-func (k *kept) Engine(*ralph.State) status.Engine       { return status.Engine{Alive: true} }
-func (k *kept) Wait(ctx context.Context, n int64) error { return k.File.Wait(ctx, n) }
-func (k *kept) Now() time.Time                          { return k.File.Now() }
-func (k *kept) World() action.World {
-	return action.World{Engine: true, Now: k.Now(), By: "web", ID: func(prefix string) string { return prefix + "-made" }}
+func (k *lru) State() *ralph.State                     { return k.File.State() }
+func (k *lru) Engine(*ralph.State) status.Engine       { return status.Engine{Alive: true} }
+func (k *lru) Wait(ctx context.Context, n int64) error { return k.File.Wait(ctx, n) }
+func (k *lru) Now() time.Time                          { return k.File.Now() }
+func (k *lru) World() action.Context {
+	return action.Context{Engine: true, Now: k.Now(), By: "web", ID: func(prefix string) string { return prefix + "-made" }}
 }
 
-func (k *kept) Each(after int64, visit func(ralph.Event) error) error {
+func (k *lru) Each(after int64, visit func(ralph.Event) error) error {
 	return k.File.Each(after, visit)
 }
 
-func (k *kept) Update(ctx context.Context, decide func(*ralph.State) ([]ralph.Fact, error)) error {
+func (k *lru) Update(ctx context.Context, decide func(*ralph.State) ([]ralph.Fact, error)) error {
 	return k.File.Update(ctx, "web", decide)
 }
 
-func (k *kept) Closed(id ralph.GateID) error {
+func (k *lru) Closed(id ralph.GateID) error {
 	return &ralph.Refusal{Why: "no open gate " + string(id)}
 }
 
-func (k *kept) add(by string, facts ...ralph.Fact) {
+func (k *lru) add(by string, facts ...ralph.Fact) {
 	k.t.Helper()
 	if err := k.File.Update(context.Background(), by, func(*ralph.State) ([]ralph.Fact, error) { return facts, nil }); err != nil {
 		k.t.Fatal(err)
 	}
 }
 
-func (k *kept) server(opt web.Options) *web.Server {
+func (k *lru) server(opt web.Options) *web.Server {
 	opt.Source, opt.Desk, opt.Root = k, k, "repo"
 	x := web.New(opt)
 	k.t.Cleanup(x.Close)
@@ -112,14 +112,14 @@ func hasNone(t *testing.T, what, html string, bad ...string) {
 const nasty = "\x1b[31m<script>alert(1)</script>\u202e"
 
 // everyGate begins a session with a gate of each kind.
-func everyGate(k *kept) {
+func everyGate(k *lru) {
 	at := k.Now()
 	k.add("cli", ralph.PlanStarted{File: "a.md"},
 		ralph.TaskAdded{Task: ralph.Task{ID: "t-0001", Name: "Paint " + nasty, Notes: "note " + nasty, Accept: "two coats", Status: ralph.TaskPending}},
 		ralph.TaskAdded{Task: ralph.Task{ID: "t-0002", Name: "Test", Status: ralph.TaskPending}})
 	k.add("engine", ralph.SessionStarted{ID: "s-1", Mode: "autopilot", Config: json.RawMessage(`{}`)})
 	k.add("engine", ralph.JobStarted{Job: "a-1", File: "a.md"}, ralph.TaskStarted{ID: "t-0001"}, ralph.TaskStarted{ID: "t-0002"})
-	k.add("engine", ralph.ChecksRan{Task: "t-0002", Results: []ralph.GateResult{
+	k.add("engine", ralph.ChecksRan{Task: "t-0002", Results: []ralph.CheckResult{
 		{Name: "go test", Exit: 1, Output: "\x1b[31mFAIL\x1b[0m " + nasty, Coverage: &ralph.Coverage{Percent: 61.25, Covered: 49, Total: 80, Format: "go"}},
 		{Name: "secrets", Findings: []ralph.Finding{{Path: "env.go", Line: 3, Kind: "secret", What: "a key"}}},
 		{Name: "green one", Pass: true},

@@ -26,7 +26,7 @@ import (
 
 // pastSource is a repository with a past, and nobody at work.
 type pastSource struct {
-	action.Desk // nil: what is not below is never called
+	action.Backend // nil: what is not below is never called
 
 	facts []ralph.Event
 	state *ralph.State
@@ -36,7 +36,7 @@ type pastSource struct {
 func (p *pastSource) State() *ralph.State               { return p.state }
 func (p *pastSource) Engine(*ralph.State) status.Engine { return status.Engine{} }
 func (p *pastSource) Now() time.Time                    { return p.at }
-func (p *pastSource) World() action.World               { return action.World{Now: p.at} }
+func (p *pastSource) World() action.Context             { return action.Context{Now: p.at} }
 func (p *pastSource) Wait(ctx context.Context, seq int64) error {
 	if seq < p.state.Seq {
 		return nil

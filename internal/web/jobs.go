@@ -22,7 +22,7 @@ var errUnwanted = errors.New("nobody wants to know any more")
 type jobs struct {
 	ctx  context.Context //nolint:containedctx // the server's own life
 	turn chan struct{}   // holds one token: who has it may read
-	safe *rescue
+	safe *panicLog
 
 	mu   sync.Mutex
 	list []*job // the newest last
@@ -40,7 +40,7 @@ type job struct {
 	err    error
 }
 
-func newJobs(ctx context.Context, safe *rescue) *jobs {
+func newJobs(ctx context.Context, safe *panicLog) *jobs {
 	j := &jobs{ctx: ctx, turn: make(chan struct{}, 1), safe: safe}
 	j.turn <- struct{}{}
 	return j

@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// kept are the last things that were made of texts: a page is made anew with each fact,
+// lru are the last things that were made of texts: a page is made anew with each fact,
 // and what it shows of a text mostly stays the same.
-type kept[T any] struct {
+type lru[T any] struct {
 	mu   sync.Mutex
-	list []keptOne[T] // the one used last at the end
+	list []lruEntry[T] // the one used last at the end
 }
 
-type keptOne[T any] struct {
+type lruEntry[T any] struct {
 	kind string
 	sum  [sha256.Size]byte
 	made T
@@ -23,10 +23,10 @@ type keptOne[T any] struct {
 const maxKept = 16
 
 // of is what make makes of a text; the kind tells apart what else goes into it.
-func (k *kept[T]) of(kind string, text []byte, make func([]byte) T) T {
+func (k *lru[T]) of(kind string, text []byte, make func([]byte) T) T {
 	sum := sha256.Sum256(text)
 	k.mu.Lock()
-	i := slices.IndexFunc(k.list, func(x keptOne[T]) bool { return x.kind == kind && x.sum == sum })
+	i := slices.IndexFunc(k.list, func(x lruEntry[T]) bool { return x.kind == kind && x.sum == sum })
 	if i >= 0 {
 		x := k.list[i]
 		k.list = append(slices.Delete(k.list, i, i+1), x)
@@ -40,6 +40,6 @@ func (k *kept[T]) of(kind string, text []byte, make func([]byte) T) T {
 	if len(k.list) == maxKept {
 		k.list = slices.Delete(k.list, 0, 1)
 	}
-	k.list = append(k.list, keptOne[T]{kind, sum, made})
+	k.list = append(k.list, lruEntry[T]{kind, sum, made})
 	return made
 }

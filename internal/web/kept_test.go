@@ -8,7 +8,7 @@ import (
 // TestKept: a text is made into something once, unless there were many others since.
 func TestKept(t *testing.T) {
 	t.Parallel()
-	var k kept[string]
+	var k lru[string]
 	made := 0
 	get := func(kind, text string) string {
 		return k.of(kind, []byte(text), func(b []byte) string { made++; return kind + string(b) })

@@ -16,8 +16,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
 
-// look is all that pages are made from at one moment.
-type look struct {
+// snapshot is all that pages are made from at one moment.
+type snapshot struct {
 	state  *ralph.State
 	engine status.Engine
 	now    time.Time
@@ -37,7 +37,7 @@ type look struct {
 	newest int64
 
 	// What pages share is made once for all of them.
-	world func() action.World
+	world func() action.Context
 	bar   func() view.BarModel
 }
 
@@ -59,18 +59,18 @@ const (
 // looks at one.
 type watcher struct {
 	source Source
-	desk   action.Desk
+	desk   action.Backend
 	index  *index.Index
 	grown  func(*ralph.State) map[ralph.TaskID]int64 // nil: nobody knows
 	news   atomic.Int64
 	// trouble says what cannot be read; nil: nobody knows.
 	trouble func() string
-	safe    *rescue
+	safe    *panicLog
 	ctx     context.Context //nolint:containedctx // the watcher's own life
 	stop    context.CancelFunc
 
 	mu      sync.Mutex
-	now     *look // the newest, nil before the first
+	now     *snapshot // the newest, nil before the first
 	version int64
 	solid   int64                  // the newest version with more than other words of agents
 	worded  int64                  // the newest with other words
@@ -82,7 +82,7 @@ type watcher struct {
 	busy    func() bool // something goes on that is no fact; nil: nothing ever does
 }
 
-func newWatcher(source Source, desk action.Desk, history *index.Index, safe *rescue) *watcher {
+func newWatcher(source Source, desk action.Backend, history *index.Index, safe *panicLog) *watcher {
 	w := &watcher{source: source, desk: desk, index: history, safe: safe, wanted: make(chan struct{}, 1), moved: make(chan struct{})}
 	w.ctx, w.stop = context.WithCancel(context.Background())
 	go w.run()
@@ -108,11 +108,11 @@ func (w *watcher) stirring() bool {
 	return busy != nil && busy()
 }
 
-// look is the repository as it is now.
-func (w *watcher) look() *look {
+// snapshot is the repository as it is now.
+func (w *watcher) look() *snapshot {
 	s := w.source.State()
-	l := &look{state: s, engine: w.source.Engine(s), now: w.source.Now(), read: w.read(s.Seq), news: w.news.Load()}
-	l.world = sync.OnceValue(func() action.World {
+	l := &snapshot{state: s, engine: w.source.Engine(s), now: w.source.Now(), read: w.read(s.Seq), news: w.news.Load()}
+	l.world = sync.OnceValue(func() action.Context {
 		world := w.desk.World()
 		world.Engine = l.engine.Alive
 		return world
@@ -138,7 +138,7 @@ func (w *watcher) read(seq int64) index.Progress {
 }
 
 // newest is the look of the newest version.
-func (w *watcher) newest() *look {
+func (w *watcher) newest() *snapshot {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.now == nil {
@@ -248,7 +248,7 @@ func (w *watcher) watch() (err error) {
 }
 
 // publish makes a look the newest version, if it says anything new or all is to be made anew.
-func (w *watcher) publish(now *look, anew bool) {
+func (w *watcher) publish(now *snapshot, anew bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.now != nil && now.state.Seq < w.now.state.Seq {
@@ -273,7 +273,7 @@ func (w *watcher) publish(now *look, anew bool) {
 }
 
 // hear notes whose agents have said something since the look before. w.mu is held.
-func (w *watcher) hear(now *look) {
+func (w *watcher) hear(now *snapshot) {
 	spoke := make(map[ralph.TaskID]int64, len(now.grown))
 	for t := range now.state.Work() {
 		id := t.ID
@@ -308,7 +308,7 @@ func (w *watcher) unchanged(address string, version int64) bool {
 }
 
 // wait lets time pass until there may be something new.
-func (w *watcher) wait(last *look) error {
+func (w *watcher) wait(last *snapshot) error {
 	every, seq := quietEvery, int64(0)
 	if last != nil {
 		seq = last.state.Seq
@@ -350,6 +350,6 @@ func (w *watcher) end(err error) {
 
 // sameButWords reports whether nothing has happened between two looks but that agents said
 // something; clocks are no news.
-func sameButWords(a, b *look) bool {
+func sameButWords(a, b *snapshot) bool {
 	return a != nil && a.state == b.state && a.read == b.read && a.news == b.news && a.trouble == b.trouble && a.engine.Alive == b.engine.Alive && a.engine.Pid == b.engine.Pid
 }

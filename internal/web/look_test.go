@@ -15,15 +15,15 @@ func TestPagesAreMadeAnewForWhatTheyShow(t *testing.T) {
 	for _, id := range []ralph.TaskID{"t-1", "t-2"} {
 		state.Plan.Tasks = append(state.Plan.Tasks, &ralph.Task{ID: id, Status: ralph.TaskActive})
 	}
-	at := func(s *ralph.State, one, two string, size int64) *look {
+	at := func(s *ralph.State, one, two string, size int64) *snapshot {
 		words := map[ralph.TaskID]string{"t-1": one, "t-2": two}
-		return &look{state: s, engine: status.Engine{Alive: true, Words: words}, grown: map[ralph.TaskID]int64{"t-1": size, "t-2": 5}}
+		return &snapshot{state: s, engine: status.Engine{Alive: true, Words: words}, grown: map[ralph.TaskID]int64{"t-1": size, "t-2": 5}}
 	}
 	later := *state
 	later.Seq++
 	for _, c := range []struct {
 		name  string
-		now   *look
+		now   *snapshot
 		anew  bool
 		new   bool // there is a version
 		pages string

@@ -46,10 +46,10 @@ func overview(_ context.Context, r *request) (view.Page, error) {
 // overviewOf makes the models of the overview's parts.
 type overviewOf struct {
 	*request
-	world action.World
+	world action.Context
 }
 
-func (o overviewOf) offers(about action.Subject, id string) []action.Offer {
+func (o overviewOf) offers(about action.Subject, id string) []action.Available {
 	return action.Offers(o.state, o.world, about, id)
 }
 

@@ -35,7 +35,7 @@ func ofState(path string) bool {
 }
 
 // lookFor is what a page is made from: what is there now, or with ?at= what was then.
-func (x *Server) lookFor(ctx context.Context, address string, now *look) (*look, error) {
+func (x *Server) lookFor(ctx context.Context, address string, now *snapshot) (*snapshot, error) {
 	u, err := url.Parse(address)
 	if err != nil || !ofState(u.Path) || !u.Query().Has(atParam) {
 		return now, nil //nolint:nilerr // what is no address has no page either, which is told there
@@ -67,16 +67,16 @@ func (x *Server) lookFor(ctx context.Context, address string, now *look) (*look,
 }
 
 // pastLook is a look at a state of the past, with the clock of its newest fact.
-func pastLook(s *ralph.State) *look {
-	l := &look{state: s.Clone(), engine: status.Then(s), now: s.At, past: true}
-	l.world = func() action.World { return action.World{Engine: l.engine.Alive, Now: l.now, Past: true} }
+func pastLook(s *ralph.State) *snapshot {
+	l := &snapshot{state: s.Clone(), engine: status.Then(s), now: s.At, past: true}
+	l.world = func() action.Context { return action.Context{Engine: l.engine.Alive, Now: l.now, Past: true} }
 	l.bar = func() view.BarModel { return barOf(l) }
 	return l
 }
 
 // asThen is the dashboard as pages of the past ask it: with a journal that ends where they
 // are, with memories of its own, and without what only knows the present.
-func (x *Server) asThen(l *look) *Server {
+func (x *Server) asThen(l *snapshot) *Server {
 	opt := x.opt
 	opt.Source = sourceThen{Source: x.opt.Source, look: l}
 	opt.Gates = nil
@@ -86,7 +86,7 @@ func (x *Server) asThen(l *look) *Server {
 // sourceThen is a journal up to a fact.
 type sourceThen struct {
 	Source
-	look *look
+	look *snapshot
 }
 
 func (p sourceThen) State() *ralph.State               { return p.look.state }
@@ -109,7 +109,7 @@ func (p sourceThen) Each(after int64, visit func(ralph.Event) error) error {
 var errPast = errors.New("what came later")
 
 // pastOf is the way through time that a page has, nil for one that has none.
-func (x *Server) pastOf(u *url.URL, l *look) *view.PastModel {
+func (x *Server) pastOf(u *url.URL, l *snapshot) *view.PastModel {
 	if l == nil || !ofState(u.Path) || !l.past && !sliders(u.Path) || l.state.Seq == 0 {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // sectionsAt are the sections of a page, made from a look.
-func sectionsAt(t *testing.T, x *Server, address string, l *look) string {
+func sectionsAt(t *testing.T, x *Server, address string, l *snapshot) string {
 	t.Helper()
 	page, err := x.page(t.Context(), address, l)
 	if err != nil {

@@ -324,7 +324,7 @@ func (b *board) columns(list []*ralph.Task, q url.Values) []view.Column {
 			card := b.card(t)
 			if buttons > 0 && (c.Key == "failed" || c.Key == "active" || c.Key == "merging") {
 				buttons--
-				card.Offers = slices.DeleteFunc(action.Offers(b.state, w, action.Task, string(t.ID)), func(o action.Offer) bool { return o.Key == "" && !o.Primary })
+				card.Offers = slices.DeleteFunc(action.Offers(b.state, w, action.Task, string(t.ID)), func(o action.Available) bool { return o.Key == "" && !o.Primary })
 			}
 			c.Cards = append(c.Cards, card)
 		}

@@ -19,7 +19,7 @@ import (
 
 // planSource is a repository with a state that does not change.
 type planSource struct {
-	action.Desk
+	action.Backend
 	state  *ralph.State
 	engine status.Engine
 	events []ralph.Event
@@ -29,7 +29,9 @@ func (p *planSource) State() *ralph.State               { return p.state }
 func (p *planSource) Engine(*ralph.State) status.Engine { return p.engine }
 func (p *planSource) Now() time.Time                    { return time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC) }
 
-func (p *planSource) World() action.World                     { return action.World{Engine: p.engine.Alive, Now: p.Now()} }
+func (p *planSource) World() action.Context {
+	return action.Context{Engine: p.engine.Alive, Now: p.Now()}
+}
 func (p *planSource) Wait(ctx context.Context, _ int64) error { <-ctx.Done(); return ctx.Err() }
 
 func (p *planSource) Each(after int64, visit func(ralph.Event) error) error {

@@ -19,7 +19,7 @@ type reports struct {
 	ctx    context.Context              //nolint:containedctx // its own life
 	stop   context.CancelFunc
 	news   func() // pages should be made anew
-	safe   *rescue
+	safe   *panicLog
 
 	mu   sync.Mutex
 	list []*reading // the one that was looked at last comes first
@@ -59,7 +59,7 @@ type madeReport struct {
 	err  error
 }
 
-func newReports(source Source, before func(seq int64) *ralph.State, news func(), safe *rescue) *reports {
+func newReports(source Source, before func(seq int64) *ralph.State, news func(), safe *panicLog) *reports {
 	x := &reports{source: source, before: before, news: news, safe: safe}
 	x.ctx, x.stop = context.WithCancel(context.Background())
 	return x

@@ -11,9 +11,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
 
-// rescue tells of mistakes in ralph itself, so that they end neither the dashboard nor
+// panicLog tells of mistakes in ralph itself, so that they end neither the dashboard nor
 // an engine in the same process, and are not lost either.
-type rescue struct {
+type panicLog struct {
 	log  func(string)
 	said atomic.Int64
 }
@@ -22,7 +22,7 @@ type rescue struct {
 const maxPanics = 20
 
 // say tells of a panic, with where it was; it is called while that is being recovered.
-func (x *rescue) say(what any) {
+func (x *panicLog) say(what any) {
 	switch n := x.said.Add(1); {
 	case x.log == nil || n > maxPanics:
 	case n == maxPanics:
@@ -33,7 +33,7 @@ func (x *rescue) say(what any) {
 }
 
 // into is deferred round work in the background: its panic becomes its error.
-func (x *rescue) into(err *error) {
+func (x *panicLog) into(err *error) {
 	if what := recover(); what != nil {
 		x.say(what)
 		*err = fmt.Errorf("this is a mistake in ralph: %v", what)

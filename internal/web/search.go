@@ -31,10 +31,10 @@ func search(_ context.Context, r *request) (view.Page, error) {
 
 // found are the places with all words of a query, the best first: those whose name
 // begins with it.
-func found(title, q string, list []view.Place) view.FoundGroup {
+func found(title, q string, list []view.Hit) view.FoundGroup {
 	g := view.FoundGroup{Title: title}
 	words := strings.Fields(strings.ToLower(q))
-	var rest []view.Place
+	var rest []view.Hit
 	for _, p := range list {
 		text := strings.ToLower(p.ID + " " + p.Name + " " + p.Status)
 		if slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
@@ -51,27 +51,27 @@ func found(title, q string, list []view.Place) view.FoundGroup {
 	return g
 }
 
-func (r *request) gates() []view.Place {
-	var out []view.Place
+func (r *request) gates() []view.Hit {
+	var out []view.Hit
 	for _, g := range r.state.Gates {
 		if g.Heard(r.engine.Alive, r.now) {
-			out = append(out, view.Place{Path: "/gate/" + string(g.ID), ID: string(g.ID), Name: g.Text, Status: "open", Note: g.Kind})
+			out = append(out, view.Hit{Path: "/gate/" + string(g.ID), ID: string(g.ID), Name: g.Text, Status: "open", Note: g.Kind})
 		}
 	}
 	return out
 }
 
 // tasks are those of the plan, what is at work first.
-func (r *request) tasks() []view.Place {
-	out := make([]view.Place, 0, len(r.state.Plan.Tasks))
+func (r *request) tasks() []view.Hit {
+	out := make([]view.Hit, 0, len(r.state.Plan.Tasks))
 	for _, t := range r.state.Plan.Tasks {
-		out = append(out, view.Place{Path: "/task/" + string(t.ID), ID: string(t.ID), Name: t.Name, Status: string(t.Status), Note: t.Phase})
+		out = append(out, view.Hit{Path: "/task/" + string(t.ID), ID: string(t.ID), Name: t.Name, Status: string(t.Status), Note: t.Phase})
 	}
-	slices.SortStableFunc(out, func(a, b view.Place) int { return active(a) - active(b) })
+	slices.SortStableFunc(out, func(a, b view.Hit) int { return active(a) - active(b) })
 	return out
 }
 
-func active(p view.Place) int {
+func active(p view.Hit) int {
 	if p.Status == string(ralph.TaskActive) {
 		return 0
 	}
@@ -79,13 +79,13 @@ func active(p view.Place) int {
 }
 
 // specs are those of the inbox, each file once.
-func (r *request) specs() []view.Place {
-	var out []view.Place
+func (r *request) specs() []view.Hit {
+	var out []view.Hit
 	seen := map[string]bool{}
 	for _, x := range slices.Backward(r.state.Inbox) {
 		if !seen[x.File] {
 			seen[x.File] = true
-			out = append(out, view.Place{Path: "/spec/" + x.File, Name: x.File, Status: string(x.Status), Note: fmt.Sprint(x.ID)})
+			out = append(out, view.Hit{Path: "/spec/" + x.File, Name: x.File, Status: string(x.Status), Note: fmt.Sprint(x.ID)})
 		}
 	}
 	return out

@@ -66,7 +66,7 @@ func settings(_ context.Context, r *request) (view.Page, error) {
 	}
 	q := r.URL.Query()
 	file := r.server.opt.Settings.Read()
-	return settingsPage(r.look, &view.SettingsPage{File: file, Query: q.Get("q"), Only: q.Get("only")}, sent{}), nil
+	return settingsPage(r.snapshot, &view.SettingsPage{File: file, Query: q.Get("q"), Only: q.Get("only")}, sent{}), nil
 }
 
 // settingsText is the file itself.
@@ -75,12 +75,12 @@ func settingsText(_ context.Context, r *request) (view.Page, error) {
 		return view.Page{}, noSettings()
 	}
 	file := r.server.opt.Settings.Read()
-	return textPage(r.look, view.TextPage{File: file, Typed: file.Text}), nil
+	return textPage(r.snapshot, view.TextPage{File: file, Typed: file.Text}), nil
 }
 
 // settingsPage puts the page together. The form is sent once: what somebody types must
 // not be replaced under their hands.
-func settingsPage(l *look, p *view.SettingsPage, in sent) view.Page {
+func settingsPage(l *snapshot, p *view.SettingsPage, in sent) view.Page {
 	p.Sections = sectionsOf(p, in)
 	return view.Page{Title: "Settings", Sections: []view.Section{
 		{ID: "settings-news", Body: view.SettingsNews(p.File.Hash, l.engine.Alive)},
@@ -89,7 +89,7 @@ func settingsPage(l *look, p *view.SettingsPage, in sent) view.Page {
 	}}
 }
 
-func textPage(l *look, p view.TextPage) view.Page {
+func textPage(l *snapshot, p view.TextPage) view.Page {
 	return view.Page{Title: "Settings", Sections: []view.Section{
 		{ID: "settings-news", Body: view.SettingsNews(p.File.Hash, l.engine.Alive)},
 		{ID: "settings-head", Once: true, Body: view.SettingsHead(p.File, true)},

@@ -18,8 +18,8 @@ import (
 
 // quiet is a repository in which nothing happens.
 type quiet struct {
-	action.Desk // nil: what is not below is never called
-	s           ralph.State
+	action.Backend // nil: what is not below is never called
+	s              ralph.State
 }
 
 func (q *quiet) State() *ralph.State                       { return &q.s }
@@ -27,7 +27,7 @@ func (q *quiet) Engine(*ralph.State) status.Engine         { return status.Engin
 func (q *quiet) Wait(ctx context.Context, _ int64) error   { <-ctx.Done(); return ctx.Err() }
 func (q *quiet) Each(int64, func(ralph.Event) error) error { return nil }
 func (q *quiet) Now() time.Time                            { return time.Unix(1767323045, 0) }
-func (q *quiet) World() action.World                       { return action.World{} }
+func (q *quiet) World() action.Context                     { return action.Context{} }
 
 // fakeSettings remembers what it was asked to save.
 type fakeSettings struct {

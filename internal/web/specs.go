@@ -82,8 +82,8 @@ func specs(_ context.Context, r *request) (view.Page, error) {
 }
 
 // offersBut are offers without one that a page shows in another way.
-func offersBut(offers []action.Offer, name string) []action.Offer {
-	return slices.DeleteFunc(offers, func(o action.Offer) bool { return o.Action == name })
+func offersBut(offers []action.Available, name string) []action.Available {
+	return slices.DeleteFunc(offers, func(o action.Available) bool { return o.Action == name })
 }
 
 // specRows are all specs that have a file or a record, those at work first, then as they
@@ -114,7 +114,7 @@ func (r *request) specRows() ([]view.SpecRow, error) {
 		row.Progress = r.progressOf(row.Name)
 		if row.Last == nil || row.Last.Status == ralph.SpecDone || row.Last.Status == ralph.SpecFailed {
 			if !row.Missing {
-				row.Offers = []action.Offer{queueOf(row.Name, row.Last != nil, false)}
+				row.Offers = []action.Available{queueOf(row.Name, row.Last != nil, false)}
 			}
 		}
 		out = append(out, *row)
@@ -147,12 +147,12 @@ func rank(x *ralph.Spec) int {
 }
 
 // queueOf is the button that queues a file.
-func queueOf(name string, again, primary bool) action.Offer {
+func queueOf(name string, again, primary bool) action.Available {
 	title := "Queue"
 	if again {
 		title = "Queue again"
 	}
-	return action.Offer{Action: "queue", Title: title, Primary: primary, Preset: action.Input{File: name}}
+	return action.Available{Action: "queue", Title: title, Primary: primary, Preset: action.Input{File: name}}
 }
 
 // progressOf is how far the plan of a spec is; only the newest plan is known.

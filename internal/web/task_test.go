@@ -83,7 +83,7 @@ func TestTaskPage(t *testing.T) {
 	s := planState()
 	x := s.Plan.Tasks[2]
 	x.Notes, x.Accept = "**bold** <script>alert(6)</script>", "it works"
-	x.Run.Checks = &ralph.ChecksRan{Results: []ralph.GateResult{{Name: "lint", Pass: true, Findings: []ralph.Finding{{Path: "a_test.go", Line: 3, Kind: "removed", What: "TestX"}}}}}
+	x.Run.Checks = &ralph.ChecksRan{Results: []ralph.CheckResult{{Name: "lint", Pass: true, Findings: []ralph.Finding{{Path: "a_test.go", Line: 3, Kind: "removed", What: "TestX"}}}}}
 	s.Seq = 3
 	at := time.Date(2025, 3, 1, 11, 0, 0, 0, time.UTC)
 	events := []ralph.Event{

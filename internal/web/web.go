@@ -42,7 +42,7 @@ type Source interface {
 // Options are what the dashboard needs from outside.
 type Options struct {
 	Source Source
-	Desk   action.Desk
+	Desk   action.Backend
 	Gates  Gates  // nil: pages of gates show what the state has
 	Proofs Proofs // nil: nothing is decided again
 	// Whole reads what the state has in brief of a task's outputs; nil: that is all.
@@ -80,19 +80,19 @@ type Server struct {
 	watch  *watcher
 	hub    *live.Hub
 	index  *index.Index
-	rescue *rescue
+	rescue *panicLog
 
 	// What was made of the past, for whoever looks next.
-	gatesPast gatesPast        // gates that are decided
-	tasksPast tasksPast        // facts of tasks
-	feed      feed             // what happened last
-	windows   windows          // pages of the log
-	docs      kept[markup.Doc] // specs as they are shown
-	reports   *reports         // of sessions
+	gatesPast gatesPast       // gates that are decided
+	tasksPast tasksPast       // facts of tasks
+	feed      feed            // what happened last
+	windows   windows         // pages of the log
+	docs      lru[markup.Doc] // specs as they are shown
+	reports   *reports        // of sessions
 
 	// What goes on in the background, for all who look.
-	jobs *jobs // replays and proofs
-	ward *ward // the doctor's looks
+	jobs *jobs      // replays and proofs
+	ward *doctorJob // the doctor's looks
 }
 
 // The history is read with as much rest as work, so that whoever looks at a page
@@ -106,7 +106,7 @@ const beat = 3 * time.Second
 func New(opt Options) *Server {
 	opt.Source = &recent{Source: opt.Source}
 	x := &Server{opt: opt, pages: http.NewServeMux(), routes: http.NewServeMux(), assets: asset.Load()}
-	x.rescue = &rescue{log: opt.Log}
+	x.rescue = &panicLog{log: opt.Log}
 	x.index = index.New(index.Options{Journal: opt.Source, Work: readWork, Rest: readRest, Panicked: x.rescue.say})
 	x.watch = newWatcher(opt.Source, opt.Desk, x.index, x.rescue)
 	x.watch.trouble = opt.Trouble
@@ -115,7 +115,7 @@ func New(opt Options) *Server {
 	}
 	x.jobs = newJobs(x.watch.ctx, x.rescue)
 	x.reports = newReports(opt.Source, x.index.Before, x.watch.nudge, x.rescue)
-	x.ward = &ward{rescue: x.rescue, ctx: x.watch.ctx, doctor: opt.Doctor, now: opt.Source.Now}
+	x.ward = &doctorJob{rescue: x.rescue, ctx: x.watch.ctx, doctor: opt.Doctor, now: opt.Source.Now}
 	x.watch.stirs(func() bool { return x.jobs.busy() || x.ward.busy() })
 	x.hub = live.New(live.Options{Render: x.parts, Changed: x.watch.changed, Beat: beat, Build: opt.Build, Panicked: x.rescue.say})
 	x.route()
@@ -182,7 +182,7 @@ func (x *Server) Open() http.Handler {
 // at the same address share one rendering.
 type request struct {
 	*http.Request
-	*look
+	*snapshot
 	server *Server
 }
 
@@ -192,7 +192,7 @@ type pageFunc func(ctx context.Context, r *request) (view.Page, error)
 // made carries a page out of the mux, which finds its function and its path's values.
 type made struct {
 	found bool
-	look  *look
+	look  *snapshot
 	page  view.Page
 	err   error
 }
@@ -214,7 +214,7 @@ func (x *Server) make(page pageFunc) http.HandlerFunc {
 }
 
 // page makes the page of an address of this dashboard.
-func (x *Server) page(ctx context.Context, address string, l *look) (view.Page, error) {
+func (x *Server) page(ctx context.Context, address string, l *snapshot) (view.Page, error) {
 	m := &made{look: l}
 	r, err := http.NewRequestWithContext(context.WithValue(ctx, madeKey{}, m), http.MethodGet, address, http.NoBody)
 	if err == nil && !r.URL.IsAbs() && r.URL.Host == "" {
@@ -251,7 +251,7 @@ func (x *Server) show(w http.ResponseWriter, r *http.Request) {
 }
 
 // write sends a page in its frame.
-func (x *Server) write(w http.ResponseWriter, r *http.Request, status int, l *look, page view.Page) {
+func (x *Server) write(w http.ResponseWriter, r *http.Request, status int, l *snapshot, page view.Page) {
 	frame := view.Frame{
 		Path: r.URL.Path, Key: r.URL.RequestURI(), Live: status == http.StatusOK && r.Method == http.MethodGet && !l.past,
 		Repository: filepath.Base(x.opt.Root), Version: x.opt.Version, Build: x.opt.Build,
@@ -306,7 +306,7 @@ func (x *Server) parts(ctx context.Context, key string, last int64) ([]live.Part
 }
 
 // partsOf renders the parts of a page that change.
-func partsOf(ctx context.Context, key string, l *look, page view.Page) ([]live.Part, error) {
+func partsOf(ctx context.Context, key string, l *snapshot, page view.Page) ([]live.Part, error) {
 	sections := append([]view.Section{{ID: view.BarID, Body: view.Bar(l.bar())}}, page.Sections...)
 	out := make([]live.Part, 0, len(sections))
 	for _, s := range sections {

@@ -45,7 +45,7 @@ func logins(c config.Config) map[string]string {
 
 // ChecksOf are the commands that prove a claim: quality commands in order, the test
 // command last, also where it is one of them: the same command never twice.
-func ChecksOf(c config.Config, root string) []ralph.GateSpec {
+func ChecksOf(c config.Config, root string) []ralph.CheckSpec {
 	detected := gate.Detect(root)
 	commands, test := c.Quality.Commands, c.Test.Command
 	if len(commands) == 0 && c.Where("quality.commands").Kind == config.FromDefault {
@@ -54,11 +54,11 @@ func ChecksOf(c config.Config, root string) []ralph.GateSpec {
 	if test == "" && c.Where("test.command").Kind == config.FromDefault {
 		test = detected.Test
 	}
-	var specs []ralph.GateSpec
+	var specs []ralph.CheckSpec
 	for _, command := range append(slices.DeleteFunc(slices.Clone(commands), func(s string) bool { return s == test }), test) {
-		same := func(g ralph.GateSpec) bool { return g.Command == command }
+		same := func(g ralph.CheckSpec) bool { return g.Command == command }
 		if command != "" && !slices.ContainsFunc(specs, same) {
-			specs = append(specs, ralph.GateSpec{Name: command, Command: command, Timeout: c.Quality.Timeout, Test: command == test})
+			specs = append(specs, ralph.CheckSpec{Name: command, Command: command, Timeout: c.Quality.Timeout, Test: command == test})
 		}
 	}
 	return specs

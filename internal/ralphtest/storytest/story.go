@@ -131,11 +131,11 @@ func Complete(f *ralph.TurnEnded) { f.Signal = ralph.Signal{Kind: ralph.SignalCo
 func (x *Story) Checks(id ralph.TaskID, pass bool) {
 	x.Receipt(id, ralph.Check{}, ralph.Why{Rule: "B-010", Text: "COMPLETE: run the checks"})
 	x.Pass(2 * time.Second)
-	res := ralph.GateResult{Name: "go test ./...", Command: "go test ./...", Pass: pass, Took: 2 * time.Second}
+	res := ralph.CheckResult{Name: "go test ./...", Command: "go test ./...", Pass: pass, Took: 2 * time.Second}
 	if !pass {
 		res.Exit, res.Output = 1, "--- stdout ---\nFAIL parse_test.go:12\n"
 	}
-	x.Add(ralph.ChecksRan{Task: id, Pass: pass, Tree: "tree1", Results: []ralph.GateResult{res}, Took: 2 * time.Second})
+	x.Add(ralph.ChecksRan{Task: id, Pass: pass, Tree: "tree1", Results: []ralph.CheckResult{res}, Took: 2 * time.Second})
 }
 
 // Done commits a task's work and queues it: as policy.Ending does, in one write.
@@ -461,7 +461,7 @@ func (x *Story) Limited(id ralph.TaskID, class ralph.ErrorClass, until time.Dura
 func (x *Story) Good(id ralph.TaskID, d time.Duration) {
 	x.Start(id, 1)
 	x.Turn(id, d, nil)
-	x.Add(ralph.ChecksRan{Task: id, Pass: true, Results: []ralph.GateResult{{Name: "go test ./...", Pass: true}}, Took: time.Second})
+	x.Add(ralph.ChecksRan{Task: id, Pass: true, Results: []ralph.CheckResult{{Name: "go test ./...", Pass: true}}, Took: time.Second})
 	x.Add(ralph.TaskEnded{ID: id, Status: ralph.TaskDone, Why: ralph.Why{Rule: "B-020"}, Slot: 1})
 }
 

@@ -38,7 +38,7 @@ type saidHere struct {
 // actions adds each action of the table, under the address of what it is about; and all
 // of them under their names.
 func (x *API) actions() {
-	do := func(ctx context.Context, name, id string, in *action.Input) (*body[action.Done], error) {
+	do := func(ctx context.Context, name, id string, in *action.Input) (*body[action.Result], error) {
 		if in == nil {
 			in = &action.Input{}
 		}
@@ -50,15 +50,15 @@ func (x *API) actions() {
 		if err != nil {
 			return nil, problemOf(err)
 		}
-		return &body[action.Done]{done}, nil
+		return &body[action.Result]{done}, nil
 	}
 	huma.Register(x.doc, x.operation(http.MethodPost, "/actions/{action}", "action", "Any action by its name"),
-		func(ctx context.Context, in *said) (*body[action.Done], error) {
+		func(ctx context.Context, in *said) (*body[action.Result], error) {
 			return do(ctx, in.Action, "", in.Body)
 		})
 	spec := x.operation(http.MethodPost, "/specs", "add-spec", "Queues a spec: the action queue")
 	spec.Description = "Of the input it uses file, text."
-	huma.Register(x.doc, spec, func(ctx context.Context, in *saidHere) (*body[action.Done], error) {
+	huma.Register(x.doc, spec, func(ctx context.Context, in *saidHere) (*body[action.Result], error) {
 		return do(ctx, "queue", "", in.Body)
 	})
 	for _, a := range action.Actions() {
@@ -67,12 +67,12 @@ func (x *API) actions() {
 			op.Description = "Of the input it uses " + strings.Join(a.Uses, ", ") + "."
 		}
 		if a.About.Named() {
-			huma.Register(x.doc, op, func(ctx context.Context, in *saidOf) (*body[action.Done], error) {
+			huma.Register(x.doc, op, func(ctx context.Context, in *saidOf) (*body[action.Result], error) {
 				return do(ctx, a.Name, in.ID, in.Body)
 			})
 			continue
 		}
-		huma.Register(x.doc, op, func(ctx context.Context, in *saidHere) (*body[action.Done], error) {
+		huma.Register(x.doc, op, func(ctx context.Context, in *saidHere) (*body[action.Result], error) {
 			return do(ctx, a.Name, "", in.Body)
 		})
 	}

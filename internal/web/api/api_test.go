@@ -49,8 +49,8 @@ func (p *place) Each(after int64, visit func(ralph.Event) error) error {
 }
 func (p *place) Now() time.Time { return p.j.Now() }
 
-func (p *place) World() action.World {
-	return action.World{Engine: p.engine.Load(), Now: p.j.Now(), Usual: ralph.Allowance{Iterations: 50, Time: 30 * time.Minute}, By: "web", ID: p.id}
+func (p *place) World() action.Context {
+	return action.Context{Engine: p.engine.Load(), Now: p.j.Now(), Usual: ralph.Allowance{Iterations: 50, Time: 30 * time.Minute}, By: "web", ID: p.id}
 }
 
 func (p *place) id(prefix string) string { return fmt.Sprintf("%s-%04d", prefix, p.ids.Add(1)) }

@@ -13,23 +13,23 @@ import (
 	"github.com/ralph-loop/ralph/internal/report"
 )
 
-// teller writes facts as a stream has them; it folds the state on the way, since the
+// sseEncoder writes facts as a stream has them; it folds the state on the way, since the
 // names of a fact depend on it.
-type teller struct {
+type sseEncoder struct {
 	s     *ralph.State
-	namer *ralph.Namer
+	namer *ralph.EventNamer
 }
 
 // newTeller begins behind the state's newest fact; the state is the teller's own.
-func newTeller(s *ralph.State) *teller { return &teller{s, ralph.NewNamer(policy.AtRest)} }
+func newTeller(s *ralph.State) *sseEncoder { return &sseEncoder{s, ralph.NewNamer(policy.Quiescent)} }
 
 // pass takes in a fact that nobody asked for.
-func (t *teller) pass(e ralph.Event) []string {
+func (t *sseEncoder) pass(e ralph.Event) []string {
 	t.s.Apply(e)
 	return t.namer.Names(e, t.s)
 }
 
-func (t *teller) tell(e ralph.Event) ([]byte, error) {
+func (t *sseEncoder) tell(e ralph.Event) ([]byte, error) {
 	names := t.pass(e)
 	line, err := report.EventJSON(e, names, t.s, "", "")
 	if err != nil {
@@ -98,7 +98,7 @@ func (f *feed) leave() {
 }
 
 // run follows the journal.
-func (f *feed) run(ctx context.Context, t *teller) {
+func (f *feed) run(ctx context.Context, t *sseEncoder) {
 	follow.Memory{
 		Read: func(ctx context.Context) error {
 			err := f.source.Each(t.s.Seq, func(e ralph.Event) error {

@@ -93,10 +93,10 @@ type about struct {
 	ID      string `query:"id" doc:"which task, gate, record of the inbox or rule"`
 }
 
-func (x *API) offers(_ context.Context, in *about) ([]action.Offer, error) {
+func (x *API) offers(_ context.Context, in *about) ([]action.Available, error) {
 	list := action.Offers(x.opt.Source.State(), x.opt.Desk.World(), action.Subject(in.Subject), in.ID)
 	if list == nil {
-		list = []action.Offer{}
+		list = []action.Available{}
 	}
 	return list, nil
 }

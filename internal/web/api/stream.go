@@ -129,7 +129,7 @@ func (o *out) wait(moved <-chan struct{}) error {
 func (x *API) facts(o *out, after int64) error {
 	x.feed.join()
 	defer x.feed.leave()
-	var own *teller
+	var own *sseEncoder
 	for {
 		items, moved, err := x.feed.since(after)
 		switch {
@@ -161,7 +161,7 @@ func (x *API) facts(o *out, after int64) error {
 }
 
 // catchUp writes what the journal has after a fact, and returns how far that was.
-func (x *API) catchUp(o *out, own *teller, after int64) (int64, error) {
+func (x *API) catchUp(o *out, own *sseEncoder, after int64) (int64, error) {
 	unflushed := 0
 	err := x.opt.Source.Each(own.s.Seq, func(e ralph.Event) error {
 		if e.Seq <= after {

@@ -22,7 +22,7 @@ import (
 type Options struct {
 	Next  http.Handler // the dashboard
 	Open  http.Handler // what everybody may read below /assets/, and nothing else
-	Seat  *Seat
+	Seat  *InstanceLock
 	Addr  net.Addr // where it listens
 	Names []string // host names that it may be asked by, beside localhost
 	Style string   // address of the dashboard's style sheet, which everybody may read

@@ -19,7 +19,7 @@ type tokenKey struct{}
 // place is a guard with a dashboard behind it that writes down what came through.
 type place struct {
 	*Guard
-	seat *Seat
+	seat *InstanceLock
 	mu   sync.Mutex
 	now  time.Time
 	took int    // requests
@@ -80,7 +80,7 @@ func newPlace(t *testing.T, address string, names ...string) *place {
 	return placeOf(t, seat, address, names...)
 }
 
-func placeOf(t *testing.T, seat *Seat, address string, names ...string) *place {
+func placeOf(t *testing.T, seat *InstanceLock, address string, names ...string) *place {
 	t.Helper()
 	addr, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {

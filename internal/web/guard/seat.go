@@ -52,9 +52,9 @@ type record struct {
 	Key   string `json:"key"`            // signs cookies
 }
 
-// Seat is the right to serve a repository's dashboard, with the secrets that outlive
+// InstanceLock is the right to serve a repository's dashboard, with the secrets that outlive
 // the process: pages that are open go on working when ralph is started again.
-type Seat struct {
+type InstanceLock struct {
 	path    string
 	lock    *flock.Flock
 	record  record
@@ -63,11 +63,11 @@ type Seat struct {
 
 // Take takes the seat of the repository whose state is in dir. The kernel gives it back
 // when this process dies, however that happens. ErrTaken says that somebody has it.
-func Take(dir string) (*Seat, error) {
+func Take(dir string) (*InstanceLock, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of ralph's state: %w", err)
 	}
-	s := &Seat{path: filepath.Join(dir, FileName), lock: flock.New(filepath.Join(dir, lockName), flock.SetPermissions(0o600))}
+	s := &InstanceLock{path: filepath.Join(dir, FileName), lock: flock.New(filepath.Join(dir, lockName), flock.SetPermissions(0o600))}
 	free, err := s.lock.TryLock()
 	if err != nil {
 		return nil, fmt.Errorf("lock the dashboard: %w", err)
@@ -92,25 +92,25 @@ func Take(dir string) (*Seat, error) {
 
 // Renewed reports whether the secrets were broken and are new: all who came in before
 // need a new link.
-func (s *Seat) Renewed() bool { return s.renewed }
+func (s *InstanceLock) Renewed() bool { return s.renewed }
 
 // Last is the address at which the dashboard was served before, where open pages look
 // for it; "" for none.
-func (s *Seat) Last() string { return s.record.Last }
+func (s *InstanceLock) Last() string { return s.record.Last }
 
 // Announce tells other processes who serves, and where.
-func (s *Seat) Announce(r Running) error {
+func (s *InstanceLock) Announce(r Running) error {
 	s.record.Running, s.record.Last = r, r.Address
 	return s.write()
 }
 
 // Leave gives the seat back. The secrets stay.
-func (s *Seat) Leave() error {
+func (s *InstanceLock) Leave() error {
 	s.record.Running = Running{}
 	return errors.Join(s.write(), s.lock.Close())
 }
 
-func (s *Seat) write() error {
+func (s *InstanceLock) write() error {
 	b, err := json.MarshalIndent(s.record, "", "  ")
 	if err == nil {
 		err = replace(s.path, append(b, '\n'))

@@ -10,13 +10,13 @@ import (
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// fold is what the facts add up to here.
-type fold struct {
+// projection is what the facts add up to here.
+type projection struct {
 	zone  *time.Location
 	edges []time.Duration
 	state *ralph.State
-	tell  *teller
-	marks marks
+	tell  *lineFormatter
+	marks checkpoints
 
 	sessions []*Session
 	tasks    map[ralph.TaskID]*Task
@@ -27,8 +27,8 @@ type fold struct {
 	decided  ring[Decision]
 }
 
-func newFold(zone *time.Location) *fold {
-	f := &fold{zone: zone, edges: Edges(), state: &ralph.State{}, tasks: map[ralph.TaskID]*Task{}, busy: map[ralph.TaskID]bool{}}
+func newFold(zone *time.Location) *projection {
+	f := &projection{zone: zone, edges: Edges(), state: &ralph.State{}, tasks: map[ralph.TaskID]*Task{}, busy: map[ralph.TaskID]bool{}}
 	f.tell = newTeller(&report.Log{})
 	f.marks.gap = firstGap
 	f.lines.most, f.decided.most = maxLines, maxDecided
@@ -36,7 +36,7 @@ func newFold(zone *time.Location) *fold {
 }
 
 // session is the one that facts belong to now, nil before the first.
-func (f *fold) session() *Session {
+func (f *projection) session() *Session {
 	if len(f.sessions) == 0 {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (f *fold) session() *Session {
 }
 
 // day is the day of an instant.
-func (f *fold) day(at time.Time) *Day {
+func (f *projection) day(at time.Time) *Day {
 	y, m, d := at.In(f.zone).Date()
 	start := time.Date(y, m, d, 0, 0, 0, 0, f.zone)
 	n := len(f.days)
@@ -55,7 +55,7 @@ func (f *fold) day(at time.Time) *Day {
 	return f.days[n]
 }
 
-func (f *fold) add(e ralph.Event) {
+func (f *projection) add(e ralph.Event) {
 	before := f.state.At
 	f.decide(e) // asks for the gate while it is open
 	f.working(e, before)
@@ -83,7 +83,7 @@ func (f *fold) add(e ralph.Event) {
 }
 
 // started opens a session, or goes on with the newest.
-func (f *fold) started(e ralph.Event, x ralph.SessionStarted) {
+func (f *projection) started(e ralph.Event, x ralph.SessionStarted) {
 	s := f.session()
 	switch {
 	case s == nil || s.ID != x.ID:
@@ -105,7 +105,7 @@ func (f *fold) started(e ralph.Event, x ralph.SessionStarted) {
 }
 
 // follow takes over what the state says of the session.
-func (f *fold) follow(e ralph.Event) {
+func (f *projection) follow(e ralph.Event) {
 	s, x := f.session(), &f.state.Session
 	if s == nil {
 		return
@@ -120,7 +120,7 @@ func (f *fold) follow(e ralph.Event) {
 	s.Autonomy = x.Auto
 }
 
-func (f *fold) turn(e ralph.Event, x ralph.TurnEnded) {
+func (f *projection) turn(e ralph.Event, x ralph.TurnEnded) {
 	f.spent(e.At, x.Usage)
 	f.day(e.At).Turns++
 	if t := f.tasks[x.Task]; t != nil {
@@ -147,7 +147,7 @@ func (f *fold) turn(e ralph.Event, x ralph.TurnEnded) {
 	}
 }
 
-func (f *fold) spent(at time.Time, u ralph.Usage) {
+func (f *projection) spent(at time.Time, u ralph.Usage) {
 	d := f.day(at)
 	d.Cost += u.Cost
 	d.Tokens += tokens(u)
@@ -160,7 +160,7 @@ func (f *fold) spent(at time.Time, u ralph.Usage) {
 
 func tokens(u ralph.Usage) int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
 
-func (f *fold) ended(e ralph.Event, x ralph.TaskEnded) {
+func (f *projection) ended(e ralph.Event, x ralph.TaskEnded) {
 	t := f.state.Task(x.ID)
 	if t == nil || !t.IsBuild() {
 		return
@@ -177,7 +177,7 @@ func (f *fold) ended(e ralph.Event, x ralph.TaskEnded) {
 }
 
 // working counts the time of the slots up to an event, then who is at work after it.
-func (f *fold) working(e ralph.Event, before time.Time) {
+func (f *projection) working(e ralph.Event, before time.Time) {
 	until := e.At
 	if _, ok := e.Fact.(ralph.SessionStarted); ok {
 		until = before // what a dead engine left is counted up to its last fact
@@ -229,7 +229,7 @@ func inPlace(t *ralph.Task) bool {
 }
 
 // concerned notes where the facts of tasks lie.
-func (f *fold) concerned(e ralph.Event) {
+func (f *projection) concerned(e ralph.Event) {
 	for _, id := range report.ConcernedBy(e, f.state) {
 		t := f.tasks[id]
 		now := f.state.Task(id)
@@ -273,7 +273,7 @@ func ruleOf(f ralph.Fact) string {
 }
 
 // decide keeps what came of a gate. The first answer wins.
-func (f *fold) decide(e ralph.Event) {
+func (f *projection) decide(e ralph.Event) {
 	x, ok := e.Fact.(ralph.Answered)
 	if !ok {
 		return

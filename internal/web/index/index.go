@@ -45,7 +45,7 @@ type Index struct {
 	done  chan struct{} // closed when the reading has ended
 
 	mu     sync.Mutex
-	fold   *fold
+	fold   *projection
 	caught bool
 	err    error
 	moved  chan struct{} // closed and replaced when a write has been folded

@@ -11,19 +11,19 @@ import (
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// teller makes the lines of the log, fact by fact.
-type teller struct {
+// lineFormatter makes the lines of the log, fact by fact.
+type lineFormatter struct {
 	log   *report.Log
-	namer *ralph.Namer
+	namer *ralph.EventNamer
 }
 
-func newTeller(log *report.Log) *teller {
+func newTeller(log *report.Log) *lineFormatter {
 	// Whether a pause is reached is policy's to say; here it is told by no name.
-	return &teller{log, ralph.NewNamer(func(*ralph.State, time.Time) bool { return false })}
+	return &lineFormatter{log, ralph.NewNamer(func(*ralph.State, time.Time) bool { return false })}
 }
 
 // lines are those of an event; s is the state after it.
-func (t *teller) lines(e ralph.Event, s *ralph.State) []Line {
+func (t *lineFormatter) lines(e ralph.Event, s *ralph.State) []Line {
 	texts := t.log.Lines(e, s)
 	if len(texts) == 0 {
 		return nil
@@ -43,8 +43,8 @@ const (
 	firstGap = 1024
 )
 
-// marks are states at places of the journal.
-type marks struct {
+// checkpoints are states at places of the journal.
+type checkpoints struct {
 	gap  int64
 	list []mark
 }
@@ -54,7 +54,7 @@ type mark struct {
 	log   *report.Log
 }
 
-func (m *marks) add(e ralph.Event, s *ralph.State, log *report.Log) {
+func (m *checkpoints) add(e ralph.Event, s *ralph.State, log *report.Log) {
 	if e.Seq%m.gap != 0 {
 		return
 	}
@@ -69,7 +69,7 @@ func (m *marks) add(e ralph.Event, s *ralph.State, log *report.Log) {
 }
 
 // before is the newest state before a fact, as copies that may move on.
-func (m *marks) before(seq int64) (*ralph.State, *report.Log) {
+func (m *checkpoints) before(seq int64) (*ralph.State, *report.Log) {
 	for _, x := range slices.Backward(m.list) {
 		if x.state.Seq < seq {
 			return x.state.Clone(), x.log.Clone()

@@ -29,7 +29,7 @@ type BarModel struct {
 	Tokens  string
 	Ended   string // why the last session ended, where none runs
 	Mode    string // of that session, with which it goes on
-	Offers  []action.Offer
+	Offers  []action.Available
 }
 
 // working reports whether a session is at work: else there is no bar.
@@ -125,9 +125,9 @@ func agents(n int) string {
 }
 
 // barOffers are the buttons of the bar, with their signs.
-func barOffers(m BarModel) []action.Offer {
+func barOffers(m BarModel) []action.Available {
 	signs := map[string]string{"pause": "⏸", "stop": "⏹", "resume": "▶", "start": "▶", "recover": "▶", "continue": "▶", "stop-now": "⏹"}
-	out := make([]action.Offer, 0, len(m.Offers))
+	out := make([]action.Available, 0, len(m.Offers))
 	for _, o := range m.Offers {
 		if sign := signs[o.Action]; sign != "" {
 			o.Title = sign + " " + o.Title

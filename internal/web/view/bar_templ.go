@@ -686,7 +686,7 @@ func budgetMeter(b status.BudgetRecord) templ.Component {
 
 // barButtons are the actions on the engine: what is wanted most stands open. On a phone
 // the figures are behind More as well, so it is there also where nothing else is.
-func barButtons(offers []action.Offer) templ.Component {
+func barButtons(offers []action.Available) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -82,8 +82,8 @@ func choice(c string) string {
 }
 
 // undoOf is the button that takes an action back: nobody is asked again.
-func undoOf(c *action.Call) action.Offer {
-	o := action.Offer{Action: c.Action, ID: c.Input.ID, Title: "Undo", Preset: c.Input}
+func undoOf(c *action.Call) action.Available {
+	o := action.Available{Action: c.Action, ID: c.Input.ID, Title: "Undo", Preset: c.Input}
 	o.Preset.Sure = true
 	return o
 }

@@ -477,7 +477,7 @@ func navigation(f Frame) templ.Component {
 
 // Buttons are the actions that may be taken, each a form of its own. What some of them are
 // answers to stands before them.
-func Buttons(offers []action.Offer) templ.Component {
+func Buttons(offers []action.Available) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -542,7 +542,7 @@ func Buttons(offers []action.Offer) templ.Component {
 }
 
 // Button is one action. What it asks for stands in a form that unfolds.
-func Button(o action.Offer) templ.Component {
+func Button(o action.Available) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -813,7 +813,7 @@ func Button(o action.Offer) templ.Component {
 }
 
 // keyOf is the key of an action, for eyes; aria-keyshortcuts says it to readers of screens.
-func keyOf(o action.Offer) templ.Component {
+func keyOf(o action.Available) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1325,7 +1325,7 @@ func input(id string, f action.Field) templ.Component {
 }
 
 // Confirm asks whether a person means it, with all that was said before.
-func Confirm(o action.Offer, in action.Input, back string) templ.Component {
+func Confirm(o action.Available, in action.Input, back string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1428,7 +1428,7 @@ func Confirm(o action.Offer, in action.Input, back string) templ.Component {
 }
 
 // Toast says what came of an action, with what takes it back.
-func Toast(d action.Done, bad bool) templ.Component {
+func Toast(d action.Result, bad bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -1394,7 +1394,7 @@ func findings(list []ralph.Finding) templ.Component {
 	})
 }
 
-func checkResult(r *ralph.GateResult) templ.Component {
+func checkResult(r *ralph.CheckResult) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -30,7 +30,7 @@ type GateRow struct {
 	Task   string
 	Held   string
 	Gone   bool // who asked is gone: its turn runs again
-	Offers []action.Offer
+	Offers []action.Available
 }
 
 // EndRow is what became of a gate.
@@ -45,7 +45,7 @@ type RuleRow struct {
 	What   string
 	Reach  string
 	Lapsed string // why it does not hold now
-	Offers []action.Offer
+	Offers []action.Available
 }
 
 // GateModel is the page of one gate.
@@ -54,12 +54,12 @@ type GateModel struct {
 	Detail *report.GateDetail // nil for one that is not known
 	Task   *ralph.Task
 	Held   string
-	Checks []ralph.GateResult // of a test gate: what is not green, and what has findings
+	Checks []ralph.CheckResult // of a test gate: what is not green, and what has findings
 	Gone   bool
-	Offers []action.Offer
-	End    *report.GateEnd // nil while it is open
-	Last   []action.Offer  // what could be done before the end: words that were typed stay readable
-	Walk   *Walk           // it is looked for in the journal
+	Offers []action.Available
+	End    *report.GateEnd    // nil while it is open
+	Last   []action.Available // what could be done before the end: words that were typed stay readable
+	Walk   *Walk              // it is looked for in the journal
 }
 
 // Walk is how far something is that reads the whole journal.
@@ -190,7 +190,7 @@ func waitedFor(x *report.GateEnd) string {
 }
 
 // field finds a field of an offer.
-func field(o action.Offer, name string) (action.Field, bool) {
+func field(o action.Available, name string) (action.Field, bool) {
 	for _, f := range o.Fields {
 		if f.Name == name {
 			return f, true
@@ -200,7 +200,7 @@ func field(o action.Offer, name string) (action.Field, bool) {
 }
 
 // alwaysFields are those that make a rule of an answer.
-func alwaysFields(o action.Offer) []action.Field {
+func alwaysFields(o action.Available) []action.Field {
 	var out []action.Field
 	for _, f := range o.Fields {
 		if f.Name == "always" || f.Name == "scope" || f.Name == "for" {
@@ -212,14 +212,14 @@ func alwaysFields(o action.Offer) []action.Field {
 
 // goKey is the key that gives an answer at once; textKey leads to its words first, where
 // it has some.
-func goKey(o action.Offer) string {
+func goKey(o action.Available) string {
 	if _, words := field(o, "text"); words {
 		return ""
 	}
 	return o.Key
 }
 
-func textKey(o action.Offer) string {
+func textKey(o action.Available) string {
 	if _, words := field(o, "text"); words {
 		return o.Key
 	}
@@ -235,7 +235,7 @@ func longText(g *ralph.Gate) bool {
 }
 
 // quick is an answer as the list offers it: at once where it can be, without making a rule.
-func quick(g *ralph.Gate, o action.Offer) action.Offer {
+func quick(g *ralph.Gate, o action.Available) action.Available {
 	o.Fields = slices.DeleteFunc(slices.Clone(o.Fields), func(f action.Field) bool { return f.Name != "text" })
 	if o.Action == "answer" && len(g.Options) > 0 {
 		o.Title, o.Primary = "Other words", false
@@ -247,7 +247,7 @@ func quick(g *ralph.Gate, o action.Offer) action.Offer {
 const maxPaths = 40
 
 // failing says what is wrong with a check.
-func failing(r *ralph.GateResult) string {
+func failing(r *ralph.CheckResult) string {
 	switch {
 	case !r.Pass:
 		return r.WhyRed()
@@ -278,7 +278,7 @@ func optionKey(i int) string {
 }
 
 // textLabel is what the words of an answer are for.
-func textLabel(g *ralph.Gate, o action.Offer, f action.Field) string {
+func textLabel(g *ralph.Gate, o action.Available, f action.Field) string {
 	if o.Action == "answer" && len(g.Options) > 0 {
 		return "Or in other words"
 	}

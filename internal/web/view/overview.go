@@ -18,7 +18,7 @@ type TaskLink struct {
 	Name   string
 	Status ralph.TaskStatus
 	Reason string
-	Offers []action.Offer
+	Offers []action.Available
 }
 
 // Need is one thing that waits for a person.
@@ -28,7 +28,7 @@ type Need struct {
 	Hint   string // what helps, where no button does
 	Gate   *ralph.Gate
 	Tasks  []TaskLink
-	Offers []action.Offer
+	Offers []action.Available
 }
 
 // NeedsModel is what waits for a person, most pressing first.
@@ -120,7 +120,7 @@ type SlotCard struct {
 	Doing     string // for it, while no agent is at it
 	Wait      *status.WaitRecord
 	Gate      ralph.GateID // that it waits for
-	Offers    []action.Offer
+	Offers    []action.Available
 }
 
 // state is the word and colour of a card.
@@ -187,7 +187,7 @@ type SlotsModel struct {
 	Fresh    bool // nothing was ever done here
 	Queued   int  // specs that wait
 	Planned  int  // tasks to be done
-	Offers   []action.Offer
+	Offers   []action.Available
 	Resume   bool       // the session was cut; the bar asks whether it goes on
 	Cut      []TaskLink // at work when it was
 }
@@ -434,7 +434,7 @@ func joinLines(list []string) string { return strings.Join(list, "\n") }
 func (f FeedItem) named() bool { return f.Task == "" || strings.Contains(f.Text, string(f.Task)) }
 
 // split divides actions into those with these names, in this order, and the others.
-func split(offers []action.Offer, names ...string) (first, rest []action.Offer) {
+func split(offers []action.Available, names ...string) (first, rest []action.Available) {
 	for _, name := range names {
 		for _, o := range offers {
 			if o.Action == name {

@@ -2851,7 +2851,7 @@ func Issues(m IssuesModel) templ.Component {
 }
 
 // fewButtons shows the actions of these names; the others unfold.
-func fewButtons(offers []action.Offer, names ...string) templ.Component {
+func fewButtons(offers []action.Available, names ...string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

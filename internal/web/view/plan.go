@@ -20,7 +20,7 @@ type PlanHead struct {
 	Cost    float64
 	Elapsed time.Duration
 	Phase   string // that is open
-	Offers  []action.Offer
+	Offers  []action.Available
 	Tabs    []Tab
 }
 
@@ -76,7 +76,7 @@ type Card struct {
 	Agent      string
 	Slot       int
 	TurnAt     time.Time
-	Offers     []action.Offer
+	Offers     []action.Available
 }
 
 // Column is a column of the board.

@@ -2,8 +2,8 @@ package view
 
 import "github.com/ralph-loop/ralph/internal/action"
 
-// Place is something that can be gone to.
-type Place struct {
+// Hit is something that can be gone to.
+type Hit struct {
 	Path   string
 	ID     string
 	Name   string
@@ -15,20 +15,20 @@ type Place struct {
 // FoundGroup are the places of one kind.
 type FoundGroup struct {
 	Title string
-	List  []Place
+	List  []Hit
 	Total int
 }
 
 // SearchModel is what was found.
 type SearchModel struct {
 	Query  string
-	Deeds  []Deed
+	Deeds  []PaletteEntry
 	Groups []FoundGroup
 }
 
-// Deed is an action that may be taken now, with what it is about.
-type Deed struct {
-	Offer  action.Offer
+// PaletteEntry is an action that may be taken now, with what it is about.
+type PaletteEntry struct {
+	Offer  action.Available
 	Path   string // of the page that has its form
 	ID     string // "" for the engine
 	Name   string
@@ -36,16 +36,16 @@ type Deed struct {
 }
 
 // Places are the pages of the navigation.
-func Places() []Place {
-	out := make([]Place, 0, len(links()))
+func Places() []Hit {
+	out := make([]Hit, 0, len(links()))
 	for _, l := range links() {
-		out = append(out, Place{Path: l.path, Name: l.title, Keys: "g " + l.key})
+		out = append(out, Hit{Path: l.path, Name: l.title, Keys: "g " + l.key})
 	}
 	return out
 }
 
 // bare is an offer without its key: keys mean what stands on the page itself.
-func bare(o action.Offer) action.Offer {
+func bare(o action.Available) action.Available {
 	o.Key, o.Primary = "", false
 	return o
 }

@@ -17,14 +17,14 @@ type QueueModel struct {
 	More    int // that are not shown
 	Waiting int
 	Engine  bool
-	Offers  []action.Offer
+	Offers  []action.Available
 }
 
 // QueueRow is a record that waits or runs.
 type QueueRow struct {
 	Spec   *ralph.Spec
 	Place  int // among those that wait, from 1; 0 for one at work
-	Offers []action.Offer
+	Offers []action.Available
 }
 
 // SpecsModel is the list of all specs.
@@ -44,7 +44,7 @@ type SpecRow struct {
 	Last      *ralph.Spec // the record that says where it stands, nil for none
 	Times     int         // it was queued
 	Progress  SpecProgress
-	Offers    []action.Offer
+	Offers    []action.Available
 }
 
 // SpecProgress counts the tasks of a plan.
@@ -64,7 +64,7 @@ type SpecModel struct {
 	Last         *ralph.Spec
 	Records      []*ralph.Spec // the newest first
 	MoreRecords  int
-	Offers       []action.Offer
+	Offers       []action.Available
 
 	Planned      bool // the plan is its plan: what follows is known
 	Progress     SpecProgress

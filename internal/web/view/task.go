@@ -38,8 +38,8 @@ type TaskModel struct {
 	Why       Why
 	HasWhy    bool
 	End       TaskEnd
-	Offers    []action.Offer
-	Engine    []action.Offer
+	Offers    []action.Available
+	Engine    []action.Available
 }
 
 // TaskEnd is how a task's last attempt ended, and by which rule.
@@ -156,7 +156,7 @@ type ChecksModel struct {
 
 // CheckRow is one check; HTML is its output, of internal/web/markup.
 type CheckRow struct {
-	Result ralph.GateResult
+	Result ralph.CheckResult
 	Known  bool // it is red, and does not count
 	Waived bool // as a person said
 	HTML   string
