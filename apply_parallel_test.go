@@ -381,7 +381,7 @@ func makersOfRecovery() []maker {
 		{"task.extended", func(rt *rapid.T) ralph.Fact {
 			return ralph.TaskExtended{ID: taskID(rt), MaxIterations: number(rt, 99)}
 		}},
-		{"task.told", func(rt *rapid.T) ralph.Fact { return ralph.TaskTold{ID: taskID(rt), Text: words(rt)} }},
+		{"task.told", func(rt *rapid.T) ralph.Fact { return ralph.TaskMessaged{ID: taskID(rt), Text: words(rt)} }},
 		{"task.assigned", func(rt *rapid.T) ralph.Fact { return ralph.TaskAssigned{ID: taskID(rt)} }},
 		{"mode.set", func(rt *rapid.T) ralph.Fact { return ralph.ModeSet{Semi: yes(rt)} }},
 	}

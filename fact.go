@@ -99,7 +99,7 @@ func kindsOfFacts() []factKind {
 		kind[TaskCleaned](),
 		kind[TaskExtended](),
 		kind[TaskAssigned](),
-		kind[TaskTold](),
+		kind[TaskMessaged](),
 		kind[ModeSet](),
 		kind[Retrying](),
 		kind[AgentLimited](),

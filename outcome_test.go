@@ -47,7 +47,7 @@ func TestOutcomesNameTheirReceipt(t *testing.T) {
 		"another receipt was lost":            {before: []ralph.Fact{ralph.StepLost{Task: "t-1", Receipt: 4, Cause: ralph.LostCrash}}, counts: true},
 		"the task ended":                      {before: []ralph.Fact{ralph.TaskEnded{ID: "t-1", Status: ralph.TaskSkipped}}},
 		"another session began":               {before: []ralph.Fact{ralph.SessionStarted{ID: "s", Resumed: true}}},
-		"a person said something meanwhile":   {before: []ralph.Fact{ralph.TaskTold{ID: "t-1", Text: "psst"}}, counts: true},
+		"a person said something meanwhile":   {before: []ralph.Fact{ralph.TaskMessaged{ID: "t-1", Text: "psst"}}, counts: true},
 		"the same step was started once more": {before: []ralph.Fact{ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Agent: "me", Iteration: 1}, Now: start}}},
 	} {
 		s, receipt := turning(t)

@@ -14,7 +14,7 @@ type RedCheck struct {
 	// Failed are the names of the tests that failed; nil: the output named none.
 	Failed []string `json:"failed,omitempty"`
 	Exit   int      `json:"exit,omitempty"`
-	Why    string   `json:"why,omitempty"` // as in GateResult: it did not end by itself
+	Why    string   `json:"why,omitempty"` // as in CheckResult: it did not end by itself
 	// Missing: there was nothing to run yet, as in a repository that only begins. That is
 	// no way to be red that anything could be let pass for.
 	Missing bool `json:"missing,omitempty"`

@@ -306,8 +306,8 @@ func (s *State) MayCleanUp(id TaskID) (*Task, error) {
 	return t, nil
 }
 
-// TellTask says something to the agent of a task: it stands in its next prompt (B-021).
-func (s *State) TellTask(id TaskID, text string) ([]Fact, error) {
+// MessageTask says something to the agent of a task: it stands in its next prompt (B-021).
+func (s *State) MessageTask(id TaskID, text string) ([]Fact, error) {
 	t, err := s.findTask(id)
 	switch {
 	case err != nil:
@@ -317,7 +317,7 @@ func (s *State) TellTask(id TaskID, text string) ([]Fact, error) {
 	case strings.TrimSpace(text) == "":
 		return nil, refuseTask(t, "", "cannot be told nothing")
 	}
-	return []Fact{TaskTold{id, strings.TrimSpace(text)}}, nil
+	return []Fact{TaskMessaged{id, strings.TrimSpace(text)}}, nil
 }
 
 // DivideTask puts smaller tasks in the place of one (B-081): what waits for it

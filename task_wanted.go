@@ -90,19 +90,19 @@ func (f TaskCleaned) fold(s *State, _ moment) {
 	})
 }
 
-// TaskTold is what a person says to the agent of a task, unasked (B-021).
-type TaskTold struct {
+// TaskMessaged is what a person says to the agent of a task, unasked (B-021).
+type TaskMessaged struct {
 	ID   TaskID `json:"id"`
 	Text string `json:"text"`
 }
 
 // Kind implements Fact.
-func (TaskTold) Kind() string { return "task.told" }
+func (TaskMessaged) Kind() string { return "task.told" }
 
 // About implements Fact.
-func (f TaskTold) About() TaskID { return f.ID }
+func (f TaskMessaged) About() TaskID { return f.ID }
 
-func (f TaskTold) fold(s *State, _ moment) {
+func (f TaskMessaged) fold(s *State, _ moment) {
 	s.editTask(f.ID, func(t *Task) { t.Run.Words = append(slices.Clone(t.Run.Words), f.Text) })
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/agentsock"
 	"github.com/ralph-loop/ralph/internal/cli"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -54,18 +54,18 @@ func (f *turnAt) Learn(_ context.Context, text string) error {
 	return nil
 }
 
-func (*turnAt) Push(context.Context, string, []string) (attempt.Pushed, error) {
-	return attempt.Pushed{}, errors.New("no push here")
+func (*turnAt) Push(context.Context, string, []string) (agentsock.Pushed, error) {
+	return agentsock.Pushed{}, errors.New("no push here")
 }
 
-func (f *turnAt) Info() attempt.Info {
-	return attempt.Info{Task: "t-1", Name: "paint", Accept: "it is blue", Learned: "make test is slow", Iteration: 2}
+func (f *turnAt) Info() agentsock.Info {
+	return agentsock.Info{Task: "t-1", Name: "paint", Accept: "it is blue", Learned: "make test is slow", Iteration: 2}
 }
 
-func openTurn(t *testing.T) (*turnAt, *attempt.Server) {
+func openTurn(t *testing.T) (*turnAt, *agentsock.Server) {
 	t.Helper()
 	f := &turnAt{heard: make(chan string, 1), waiting: make(chan struct{}), left: make(chan struct{})}
-	line, err := attempt.Listen(t.Context(), f)
+	line, err := agentsock.Listen(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func openTurn(t *testing.T) (*turnAt, *attempt.Server) {
 }
 
 // connect starts the program's MCP server in a turn, with the SDK's own client.
-func connect(t *testing.T, line *attempt.Server) *mcp.ClientSession {
+func connect(t *testing.T, line *agentsock.Server) *mcp.ClientSession {
 	t.Helper()
 	cmd := exec.CommandContext(context.Background(), "ralph", "mcp") // ended below, by the end of its input
 	cmd.Env, cmd.Dir = append(os.Environ(), line.Env()...), t.TempDir()
@@ -252,7 +252,7 @@ func TestSignalCommand(t *testing.T) {
 	for _, args := range [][]string{{"signal", "COMPLETE"}, {"mcp"}} {
 		for want, environ := range map[string][]string{
 			"ralph: this is not inside a turn of ralph":       nil,
-			"this nonce is not of the turn that is under way": {line.Env()[0], attempt.EnvNonce + "=guess"},
+			"this nonce is not of the turn that is under way": {line.Env()[0], agentsock.EnvNonce + "=guess"},
 		} {
 			if code, out := run(environ, args...); code != 2 || !strings.Contains(out, want) {
 				t.Errorf("%v: exit %d, %q, want %q", args, code, out, want)

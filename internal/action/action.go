@@ -102,7 +102,7 @@ type Start struct {
 
 // Backend is what actions need from outside.
 type Backend interface {
-	World() Context
+	Context() Context
 	// Update appends the facts of decide, which sees the newest state, as the person's
 	// who uses the surface.
 	Update(ctx context.Context, decide func(*ralph.State) ([]ralph.Fact, error)) error
@@ -138,7 +138,7 @@ type definition struct {
 	// hide takes a button away that would only be in the way; the action may still be done.
 	hide func(s *ralph.State, w Context, id string) bool
 	// do is what an action does that is more than facts.
-	do   func(ctx context.Context, desk Backend, in Input) (Result, error)
+	do   func(ctx context.Context, backend Backend, in Input) (Result, error)
 	said string
 	// after says what was done, and what takes it back: s is the state before.
 	after func(s *ralph.State, in Input, facts []ralph.Fact) Result
@@ -186,8 +186,8 @@ func sample() *ralph.State {
 	return s
 }
 
-// Offers are the actions that may be taken now on a subject, in the order of buttons.
-func Offers(s *ralph.State, w Context, about Subject, id string) []Available {
+// AllAvailable are the actions that may be taken now on a subject, in the order of buttons.
+func AllAvailable(s *ralph.State, w Context, about Subject, id string) []Available {
 	if w.Past {
 		return nil
 	}
@@ -238,8 +238,8 @@ func find(name string) (definition, error) {
 	return definition{}, &ralph.Refusal{Why: fmt.Sprintf("there is no action %q", name), Hint: "docs/api.md lists them", Kind: ralph.ErrNotFound}
 }
 
-// OfferOf is the offer of one action on what has the id; false when it may not be taken.
-func OfferOf(s *ralph.State, w Context, name, id string) (Available, bool) {
+// AvailableAs is the offer of one action on what has the id; false when it may not be taken.
+func AvailableAs(s *ralph.State, w Context, name, id string) (Available, bool) {
 	v, err := find(name)
 	if err != nil || v.may(s, w, id) != nil {
 		return Available{}, false
@@ -249,22 +249,22 @@ func OfferOf(s *ralph.State, w Context, name, id string) (Available, bool) {
 
 // Do carries an action out. Its errors are for people: a *ralph.Refusal says why it
 // may not be and what to do instead.
-func Do(ctx context.Context, desk Backend, name string, in Input) (Result, error) {
+func Do(ctx context.Context, backend Backend, name string, in Input) (Result, error) {
 	v, err := find(name)
 	if err != nil {
 		return Result{}, err
 	}
 	if v.do != nil {
-		return v.do(ctx, desk, in)
+		return v.do(ctx, backend, in)
 	}
-	return v.append(ctx, desk, in)
+	return v.append(ctx, backend, in)
 }
 
 // append records the facts of an action.
-func (v definition) append(ctx context.Context, desk Backend, in Input) (Result, error) {
+func (v definition) append(ctx context.Context, backend Backend, in Input) (Result, error) {
 	var done Result
-	err := desk.Update(ctx, func(s *ralph.State) ([]ralph.Fact, error) {
-		w := desk.World()
+	err := backend.Update(ctx, func(s *ralph.State) ([]ralph.Fact, error) {
+		w := backend.Context()
 		w.ID = unused(s, w.ID)
 		facts, err := v.facts(s, w, in)
 		if err != nil {

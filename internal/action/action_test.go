@@ -72,7 +72,7 @@ func (d *fakeBackend) record(facts ...ralph.Fact) {
 	}
 }
 
-func (d *fakeBackend) World() action.Context {
+func (d *fakeBackend) Context() action.Context {
 	return action.Context{Engine: d.engine, Now: time.Now(), Usual: ralph.Allowance{Iterations: 50, Time: 30 * time.Minute}, Carry: d.carry, Specs: []string{"a.md"}, By: "web", ID: d.id}
 }
 
@@ -121,7 +121,7 @@ func (d *fakeBackend) kinds(after int64) string {
 
 func (d *fakeBackend) offered(about action.Subject, id string) []string {
 	var out []string
-	for _, o := range action.Offers(d.j.State(), d.World(), about, id) {
+	for _, o := range action.AllAvailable(d.j.State(), d.Context(), about, id) {
 		out = append(out, o.Action)
 	}
 	return out
@@ -286,7 +286,7 @@ func TestOfferedExactlyWhenDone(t *testing.T) {
 					}
 					offered := slices.Contains(d.offered(a.About, id), a.Name)
 					in := action.Input{ID: id}
-					if o, ok := action.OfferOf(d.j.State(), d.World(), a.Name, id); ok {
+					if o, ok := action.AvailableAs(d.j.State(), d.Context(), a.Name, id); ok {
 						in = filled(t, o)
 					}
 					_, err := action.Do(t.Context(), d, a.Name, in)
@@ -333,7 +333,7 @@ func filled(t *testing.T, o action.Available) action.Input {
 func TestInterruptedIsOffered(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, running()...)
-	offers := action.Offers(d.j.State(), d.World(), action.Engine, "")
+	offers := action.AllAvailable(d.j.State(), d.Context(), action.Engine, "")
 	if len(offers) < 2 || offers[0].Action != "recover" || offers[0].Ask != "Resume interrupted session?" || offers[1].Action != "fresh" {
 		t.Errorf("%+v", offers)
 	}
@@ -361,7 +361,7 @@ func TestInterruptedIsOffered(t *testing.T) {
 func TestStopCondition(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, with(running(), ralph.SessionEnded{Reason: ralph.ReasonMaxCost, Detail: "$10.02 spent, the limit is $10.00"})...)
-	offers := action.Offers(d.j.State(), d.World(), action.Engine, "")
+	offers := action.AllAvailable(d.j.State(), d.Context(), action.Engine, "")
 	if offers[0].Action != "continue" || offers[0].Ask != "Stopped: max-cost exceeded ($10.02 spent, the limit is $10.00)." {
 		t.Errorf("%+v", offers[0])
 	}
@@ -372,7 +372,7 @@ func TestWord(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, running()...)
 	for _, want := range []string{"stopped", "running", "paused"} {
-		if got := action.Word(d.j.State(), d.World()); got != want {
+		if got := action.Word(d.j.State(), d.Context()); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 		if d.engine {
@@ -389,7 +389,7 @@ func TestGates(t *testing.T) {
 	d := newDesk(t, with(running(), ralph.TaskStarted{ID: "t-1", Slot: 1}, gate("g-1", ralph.GateApproval, inTurn), gate("g-2", ralph.GateOperation, never))...)
 	d.engine = true
 	always := func(id string) bool {
-		o, ok := action.OfferOf(d.j.State(), d.World(), "approve", id)
+		o, ok := action.AvailableAs(d.j.State(), d.Context(), "approve", id)
 		return ok && slices.ContainsFunc(o.Fields, func(f action.Field) bool { return f.Name == "always" })
 	}
 	if !always("g-1") || always("g-2") {
@@ -550,7 +550,7 @@ func TestStartOffersTheLikelyEngine(t *testing.T) {
 		{"a plan and a queue", ralph.State{Plan: plan, Inbox: queue}, "agent"},
 		{"the last one", ralph.State{Inbox: queue, Session: ralph.Session{ID: "s-1", Mode: "construct", Ended: ralph.ReasonComplete}}, "construct"},
 	} {
-		o, ok := action.OfferOf(&c.s, action.Context{Specs: []string{"a.md"}}, "start", "")
+		o, ok := action.AvailableAs(&c.s, action.Context{Specs: []string{"a.md"}}, "start", "")
 		if !ok || o.Fields[0].Value != c.want {
 			t.Errorf("%s: %+v, want %s", c.name, o.Fields, c.want)
 		}

@@ -152,11 +152,11 @@ func startVerbs() []definition {
 
 // startAs starts an engine if may allows it.
 func startAs(how func(*ralph.State, Input) Start, may func(*ralph.State, Context, string) error) func(context.Context, Backend, Input) (Result, error) {
-	return func(ctx context.Context, desk Backend, in Input) (Result, error) {
+	return func(ctx context.Context, backend Backend, in Input) (Result, error) {
 		var start Start
-		err := desk.Update(ctx, func(s *ralph.State) ([]ralph.Fact, error) {
+		err := backend.Update(ctx, func(s *ralph.State) ([]ralph.Fact, error) {
 			start = how(s, in)
-			w := desk.World()
+			w := backend.Context()
 			if err := may(s, w, ""); err != nil {
 				return nil, err
 			}
@@ -168,12 +168,12 @@ func startAs(how func(*ralph.State, Input) Start, may func(*ralph.State, Context
 		if err != nil {
 			return Result{}, err
 		}
-		said, err := desk.Start(ctx, start)
+		said, err := backend.Start(ctx, start)
 		if err != nil {
 			return Result{}, err
 		}
 		done := Result{Said: said}
-		if desk.World().Engine { // it may have had nothing to do
+		if backend.Context().Engine { // it may have had nothing to do
 			done.Undo = &Call{Action: "stop"}
 		}
 		return done, nil

@@ -99,7 +99,7 @@ var errShut = errors.New("the gate is not open")
 // decide answers a gate; where it is not open any more, whoever comes second hears whose
 // answer it was.
 func decide(name string) func(context.Context, Backend, Input) (Result, error) {
-	return func(ctx context.Context, desk Backend, in Input) (Result, error) {
+	return func(ctx context.Context, backend Backend, in Input) (Result, error) {
 		v, err := find(name)
 		if err != nil {
 			return Result{}, err
@@ -111,9 +111,9 @@ func decide(name string) func(context.Context, Backend, Input) (Result, error) {
 			}
 			return say(s, w, in)
 		}
-		done, err := v.append(ctx, desk, in)
+		done, err := v.append(ctx, backend, in)
 		if errors.Is(err, errShut) {
-			err = desk.Closed(ralph.GateID(in.ID))
+			err = backend.Closed(ralph.GateID(in.ID))
 		}
 		return done, err
 	}

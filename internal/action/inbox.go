@@ -80,7 +80,7 @@ func inboxVerbs() []definition {
 }
 
 // queueSpec adds a file, a text, or several files to the inbox.
-func queueSpec(ctx context.Context, desk Backend, in Input) (Result, error) {
+func queueSpec(ctx context.Context, backend Backend, in Input) (Result, error) {
 	names := in.Names
 	if in.File != "" || in.Text != "" || len(names) == 0 {
 		names = append([]string{in.File}, names...)
@@ -91,7 +91,7 @@ func queueSpec(ctx context.Context, desk Backend, in Input) (Result, error) {
 		if i == 0 {
 			text = in.Text
 		}
-		file, err := desk.SpecFile(name, text)
+		file, err := backend.SpecFile(name, text)
 		if err != nil {
 			return Result{}, err
 		}
@@ -107,7 +107,7 @@ func queueSpec(ctx context.Context, desk Backend, in Input) (Result, error) {
 		},
 		after: queued,
 	}
-	return v.append(ctx, desk, in)
+	return v.append(ctx, backend, in)
 }
 
 // queued says what waits now; one record can be taken out again.

@@ -40,9 +40,9 @@ func taskVerbs() []definition {
 		},
 		{
 			name: "message", about: Task, title: "Message", said: "The agent reads it in its next prompt",
-			doc: "Says something to the agent of a task. It reads it in the prompt of its next iteration.", facts: onTask((*ralph.State).TellTask),
+			doc: "Says something to the agent of a task. It reads it in the prompt of its next iteration.", facts: onTask((*ralph.State).MessageTask),
 			try: func(s *ralph.State, _ Context, id string) error {
-				_, err := s.TellTask(ralph.TaskID(id), "x")
+				_, err := s.MessageTask(ralph.TaskID(id), "x")
 				return err
 			},
 			fields: textField("To the agent; it reads it in the prompt of its next iteration", true),
@@ -159,15 +159,15 @@ func extended(s *ralph.State, in Input, facts []ralph.Fact) Result {
 
 // repair has the desk work on what a task left, if the state allows it.
 func repair(name string, work func(Backend, context.Context, ralph.TaskID) (string, error)) func(context.Context, Backend, Input) (Result, error) {
-	return func(ctx context.Context, desk Backend, in Input) (Result, error) {
+	return func(ctx context.Context, backend Backend, in Input) (Result, error) {
 		v, err := find(name)
 		if err == nil {
-			err = desk.Update(ctx, func(s *ralph.State) ([]ralph.Fact, error) { return nil, v.try(s, desk.World(), in.ID) })
+			err = backend.Update(ctx, func(s *ralph.State) ([]ralph.Fact, error) { return nil, v.try(s, backend.Context(), in.ID) })
 		}
 		if err != nil {
 			return Result{}, err
 		}
-		said, err := work(desk, ctx, ralph.TaskID(in.ID))
+		said, err := work(backend, ctx, ralph.TaskID(in.ID))
 		return Result{Said: said}, err
 	}
 }

@@ -88,8 +88,8 @@ func codexProgram() real {
 	}
 }
 
-// seat is a real agent in a repository of its own.
-type seat struct {
+// instance is a real agent in a repository of its own.
+type instance struct {
 	*sandboxRepo
 	driver agent.Driver
 	spec   ralph.AgentSpec
@@ -97,7 +97,7 @@ type seat struct {
 }
 
 // sit installs the agent before the model server m.
-func (a real) sit(b *testing.B, m *modeltest.Server) *seat {
+func (a real) sit(b *testing.B, m *modeltest.Server) *instance {
 	b.Helper()
 	path := filepath.Join(os.Getenv("RALPH_E2E_AGENTS"), a.dir, "node_modules/.bin", a.bare[0])
 	if _, err := os.Stat(path); err != nil {
@@ -106,7 +106,7 @@ func (a real) sit(b *testing.B, m *modeltest.Server) *seat {
 	if _, known := agent.Of(a.spec); !known {
 		b.Skipf("the driver %s is not built in", a.spec.Driver)
 	}
-	s := &seat{sandboxRepo: newBox(b, ""), spec: a.spec, bare: append([]string{path}, a.bare[1:]...)}
+	s := &instance{sandboxRepo: newBox(b, ""), spec: a.spec, bare: append([]string{path}, a.bare[1:]...)}
 	for k, v := range a.env(s.sandboxRepo, m) {
 		s.env = append(s.env, k+"="+v)
 	}
@@ -120,7 +120,7 @@ func (a real) sit(b *testing.B, m *modeltest.Server) *seat {
 }
 
 // open is a driver that has not done anything yet.
-func (s *seat) open() {
+func (s *instance) open() {
 	s.tb.Helper()
 	var err error
 	if s.driver, err = agent.Open(s.spec, proc.NewRunner(s.tool), ""); err != nil {
@@ -129,14 +129,14 @@ func (s *seat) open() {
 }
 
 // close ends what the driver keeps between turns.
-func (s *seat) close() {
+func (s *instance) close() {
 	if c, ok := s.driver.(io.Closer); ok {
 		_ = c.Close()
 	}
 }
 
 // turn is one turn through the driver.
-func (s *seat) turn(ctx context.Context) (time.Duration, error) {
+func (s *instance) turn(ctx context.Context) (time.Duration, error) {
 	begin := time.Now()
 	scratch, err := os.MkdirTemp(s.tool, "turn-")
 	if err != nil {
@@ -201,7 +201,7 @@ func benchThreads(b *testing.B, n int, t *table) {
 		var mu sync.Mutex
 		var all chan struct{}
 		asked, weight := 0, 0.0
-		var s *seat
+		var s *instance
 		m := modeltest.New(b, func(modeltest.Request) modeltest.Reply {
 			mu.Lock()
 			defer mu.Unlock()

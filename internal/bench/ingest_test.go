@@ -133,7 +133,7 @@ func benchIngest(b *testing.B, driver string, t *table) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		seat := &seat{sandboxRepo: box, driver: d, spec: spec}
+		instance := &instance{sandboxRepo: box, driver: d, spec: spec}
 		events, kept := 0, stream.New()
 		begin := time.Now()
 		res, err := d.Turn(b.Context(), ralph.TurnInput{
@@ -147,7 +147,7 @@ func benchIngest(b *testing.B, driver string, t *table) {
 			},
 		})
 		took := time.Since(begin)
-		seat.close()
+		instance.close()
 		if err != nil || res.Exit != ralph.ExitOK || res.Text != answer || events < 2*units {
 			b.Fatalf("%v, exit %s %v, said %q, %d of at least %d", err, res.Exit, res.Err, res.Text, events, 2*units)
 		}

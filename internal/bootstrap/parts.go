@@ -17,8 +17,8 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/agentsock"
 	"github.com/ralph-loop/ralph/internal/approval"
-	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/gate"
 	"github.com/ralph-loop/ralph/internal/git"
@@ -212,7 +212,7 @@ func (p *Parts) Executor(env workspace.Env, pc policy.Config, live step.Live) *s
 		x.MCP = []string{env.Self, "mcp"}
 	}
 	x.Signal = signalCommand(env, x.Env, p.Root)
-	x.Listen, x.Interceptor = attempt.Listen, interceptor.Interceptor{Self: env.Self, Programs: p.Config.Gate.Shims, Policy: pc, Pushes: true, Plain: new(interceptor.PlainCalls)}
+	x.Listen, x.Interceptor = agentsock.Listen, interceptor.Interceptor{Self: env.Self, Programs: p.Config.Gate.Shims, Policy: pc, Pushes: true, Plain: new(interceptor.PlainCalls)}
 	x.Push = worktree.Pushing{Repo: p.Repo}.Push
 	x.Aliases = func(dir string) map[string]string { return worktree.GitAliases(dir, workspace.BaseEnv(env.Environ)) }
 	x.Reported, x.Checkout = interceptor.Reported, &worktree.Trees{Repo: p.Repo}
@@ -277,7 +277,7 @@ func (p *Parts) Around(procs *proc.Runner) *proc.Runner {
 		return procs
 	}
 	return procs.Wrapped(func(c proc.Command) proc.Command {
-		return p.Sandbox.Wrap(c, p.Sandbox.Tree(c.Dir, proc.Getenv(c.Env, attempt.EnvSocket) != ""))
+		return p.Sandbox.Wrap(c, p.Sandbox.Tree(c.Dir, proc.Getenv(c.Env, agentsock.EnvSocket) != ""))
 	})
 }
 

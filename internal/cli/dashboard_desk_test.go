@@ -10,7 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/agentsock"
 	"github.com/ralph-loop/ralph/internal/dashboard"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -100,7 +100,7 @@ func TestNoAgentDecides(t *testing.T) {
 	_ = d.Update(t.Context(), func(*ralph.State) ([]ralph.Fact, error) {
 		return []ralph.Fact{ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStart}}}, nil
 	})
-	d.Env.Environ = append(d.Env.Environ, attempt.EnvSocket+"=/x", attempt.EnvNonce+"=y")
+	d.Env.Environ = append(d.Env.Environ, agentsock.EnvSocket+"=/x", agentsock.EnvNonce+"=y")
 	if _, err := action.Do(t.Context(), d, "approve", action.Input{ID: "g-1"}); err == nil || !strings.Contains(err.Error(), "a person decides this") {
 		t.Errorf("an agent approves: %v", err)
 	}

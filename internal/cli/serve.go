@@ -95,7 +95,7 @@ func runServe(ctx context.Context, env workspace.Env, f serveFlags) error {
 		return err
 	}
 	goesOn := ""
-	if w.Board.World().Engine {
+	if w.Board.Context().Engine {
 		goesOn = " The work goes on: `ralph status`, `ralph stop`."
 	}
 	fmt.Fprintf(env.Stdout, "The dashboard has ended.%s\n", goesOn)

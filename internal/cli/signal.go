@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/agentsock"
 	"github.com/ralph-loop/ralph/internal/mcp"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
@@ -67,9 +67,9 @@ func signalOf(args []string) (ralph.Signal, error) {
 }
 
 // turnOf is the turn that this process belongs to.
-func turnOf(env workspace.Env) (*attempt.Client, error) {
-	turn, err := attempt.Find(env.Environ)
-	if errors.Is(err, attempt.ErrNoTurn) {
+func turnOf(env workspace.Env) (*agentsock.Client, error) {
+	turn, err := agentsock.Find(env.Environ)
+	if errors.Is(err, agentsock.ErrNoTurn) {
 		return nil, &ralph.Refusal{Why: err.Error(), Hint: "it is for agents: ralph starts it, or an agent in its turn does", Kind: ralph.ErrUsage}
 	}
 	return turn, err

@@ -1,5 +1,5 @@
 // Package dashboard owns the process behind the pages: where it listens, who may come in, and what
-// the pages may ask of the repository (web.Source, action.Desk, settings, files of turns).
+// the pages may ask of the repository (web.Source, action.Backend, settings, files of turns).
 //
 // It does NOT own the pages (web), or any command (cli).
 package dashboard
@@ -20,7 +20,7 @@ import (
 )
 
 // Backend is the repository as the dashboard sees it (web.Source), and what may be
-// done there from it (action.Desk). It is safe for concurrent use.
+// done there from it (action.Backend). It is safe for concurrent use.
 type Backend struct {
 	Env    workspace.Env
 	root   string
@@ -50,7 +50,7 @@ func OpenBackend(env workspace.Env, root string) (*Backend, error) {
 func (d *Backend) options() web.Options {
 	return web.Options{
 		Source:   d,
-		Desk:     d,
+		Backend:  d,
 		Root:     d.root,
 		Version:  d.Env.Version,
 		Build:    BuildOf(d.Env),

@@ -39,7 +39,7 @@ const aroundEvery = 2 * time.Second
 const maxSpecs = 200
 
 // Context is what decides beside the state which actions are offered.
-func (d *Backend) World() action.Context {
+func (d *Backend) Context() action.Context {
 	d.aroundMu.Lock()
 	defer d.aroundMu.Unlock()
 	if now := time.Now(); now.Sub(d.around.at) >= aroundEvery || now.Before(d.around.at) {

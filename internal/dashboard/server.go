@@ -32,7 +32,7 @@ const (
 // that was started with --web.
 type Server struct {
 	Board    *Backend
-	seat     *guard.InstanceLock
+	instance *guard.InstanceLock
 	server   *web.Server
 	Guard    *guard.Guard
 	listener net.Listener
@@ -54,12 +54,12 @@ func OpenServer(env workspace.Env, root, command string, at ListenAddr) (_ *Serv
 	if err := workspace.ExcludeRuntime(root, env.Environ); err != nil {
 		return nil, err
 	}
-	if w.seat, err = guard.Take(workspace.StateDir(root)); errors.Is(err, guard.ErrForeign) {
+	if w.instance, err = guard.Take(workspace.StateDir(root)); errors.Is(err, guard.ErrForeign) {
 		return nil, &ralph.Refusal{Why: err.Error(), Hint: "use that ralph; or move ralph/.state/web.json away, then start again and open the new link", Kind: ralph.ErrUsage}
 	} else if err != nil {
 		return nil, err
 	}
-	if w.seat.Renewed() {
+	if w.instance.Renewed() {
 		w.Notes = append(w.Notes, "ralph/.state/web.json was broken and is new: pages that are open need the link below.")
 	}
 	if err := w.listen(at); err != nil {
@@ -70,11 +70,11 @@ func OpenServer(env workspace.Env, root, command string, at ListenAddr) (_ *Serv
 	}
 	opt := w.Board.options()
 	w.server = web.New(opt)
-	err = w.seat.Announce(guard.Running{Address: w.listener.Addr().String(), Pid: os.Getpid(), Command: command, StartedAt: time.Now().UTC(), Build: opt.Build})
+	err = w.instance.Announce(guard.Running{Address: w.listener.Addr().String(), Pid: os.Getpid(), Command: command, StartedAt: time.Now().UTC(), Build: opt.Build})
 	if err != nil {
 		return nil, err
 	}
-	w.Guard = guard.New(guard.Options{Next: w.server, Open: w.server.Open(), Seat: w.seat, Addr: w.listener.Addr(), Names: at.names(w.listener.Addr()), Style: w.server.Style(), WithCSRF: web.WithCSRF, Acts: person.Visitors(env, root)})
+	w.Guard = guard.New(guard.Options{Next: w.server, Open: w.server.Open(), Lock: w.instance, Addr: w.listener.Addr(), Names: at.names(w.listener.Addr()), Style: w.server.Style(), WithCSRF: web.WithCSRF, Acts: person.Visitors(env, root)})
 	return w, nil
 }
 
@@ -85,7 +85,7 @@ func (w *Server) listen(at ListenAddr) error {
 	if at.By == "" {
 		host, port, _ := net.SplitHostPort(at.Addr)
 		from, _ := strconv.Atoi(port)
-		if last := w.seat.Last(); at.near(last) { // where open pages look for it
+		if last := w.instance.Last(); at.near(last) { // where open pages look for it
 			if again, lastErr := at.listen(last); lastErr == nil {
 				if err == nil {
 					_ = first.Close()
@@ -243,8 +243,8 @@ func (w *Server) Close() {
 	if w.Board != nil {
 		w.Board.Close()
 	}
-	if w.seat != nil {
-		_ = w.seat.Leave() // the kernel frees it all the same
+	if w.instance != nil {
+		_ = w.instance.Leave() // the kernel frees it all the same
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"syscall"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/agentsock"
 	"github.com/ralph-loop/ralph/internal/approval"
-	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/claudehook"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/lookup"
@@ -28,7 +28,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/worktree"
 )
 
-// Interceptor is what stands below every agent of a run (step.Below).
+// Interceptor is what stands below every agent of a run (step.Interceptor).
 type Interceptor struct {
 	Self     string
 	Programs []string
@@ -53,7 +53,7 @@ type shimRules struct {
 	Never bool `json:"never,omitempty"`
 }
 
-// Put implements step.Below.
+// Put implements step.Interceptor.
 func (b Interceptor) Put(_ context.Context, dir string, env []string, turn step.InterceptedTurn) ([]string, error) {
 	what := shimRules{Config: b.Policy.Approval(), Work: turn.Work, Home: lookup.At(turn.Work, env).Home, Never: turn.Asks, Pushes: b.Pushes}
 	rules, err := json.Marshal(what)
@@ -109,7 +109,7 @@ func pushFor(ctx context.Context, env workspace.Env, dir string, argv []string) 
 	if _, _, ok := shim.PushCall(argv, env.Dir); !ok {
 		return false, nil
 	}
-	client, err := attempt.Find(env.Environ)
+	client, err := agentsock.Find(env.Environ)
 	if err != nil {
 		return false, nil
 	}
@@ -138,7 +138,7 @@ func letPass(ctx context.Context, env workspace.Env, dir string, argv []string) 
 	if !held {
 		return ""
 	}
-	client, err := attempt.Find(env.Environ)
+	client, err := agentsock.Find(env.Environ)
 	if err != nil {
 		return word.Rule + "; nobody can be asked: " + err.Error()
 	}

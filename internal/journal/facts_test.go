@@ -65,7 +65,7 @@ func facts() []ralph.Fact {
 		ralph.TaskRetried{},
 		ralph.SkipWanted{},
 		ralph.TaskRolledBack{},
-		ralph.TaskTold{},
+		ralph.TaskMessaged{},
 		ralph.TaskCleaned{},
 		ralph.TaskExtended{},
 		ralph.TaskAssigned{},

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/agentsock"
 	"github.com/ralph-loop/ralph/internal/mcp"
 )
 
@@ -31,7 +31,7 @@ func (x *told) Signal(_ context.Context, s ralph.Signal, _ string) error {
 
 func (*told) Learn(context.Context, string) error { return nil }
 
-func (*told) Info(context.Context) (attempt.Info, error) { return attempt.Info{Task: "t-1"}, nil }
+func (*told) Info(context.Context) (agentsock.Info, error) { return agentsock.Info{Task: "t-1"}, nil }
 
 // FuzzServe: whatever a client writes, the server says JSON-RPC or nothing, and ends with
 // it (issue 15 point 9).

@@ -1,6 +1,6 @@
 // Package mcp owns ralph's MCP server: the tools that an agent of a turn calls to signal,
 // to ask a person and to learn of its task, over stdin and stdout. It does not own what
-// they do, which is the turn's at the other end of internal/attempt, nor the protocol,
+// they do, which is the turn's at the other end of internal/agentsock, nor the protocol,
 // which is the SDK's.
 package mcp
 
@@ -16,16 +16,16 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/agentsock"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// Turn is the agent's turn, as attempt.Client reaches it.
+// Turn is the agent's turn, as agentsock.Client reaches it.
 type Turn interface {
 	Ask(ctx context.Context, r ralph.Request) (ralph.Reply, error)
 	Signal(ctx context.Context, s ralph.Signal, via string) error
 	Learn(ctx context.Context, text string) error
-	Info(ctx context.Context) (attempt.Info, error)
+	Info(ctx context.Context) (agentsock.Info, error)
 }
 
 // stillHere is how often a caller that wants to hear of progress is told that a person
@@ -211,7 +211,7 @@ func (x server) learnings(ctx context.Context, _ *sdk.CallToolRequest, in learnI
 	return words(info.Learned), nil, nil
 }
 
-func (x server) info(ctx context.Context, _ *sdk.CallToolRequest, _ nothingIn) (*sdk.CallToolResult, attempt.Info, error) {
+func (x server) info(ctx context.Context, _ *sdk.CallToolRequest, _ nothingIn) (*sdk.CallToolResult, agentsock.Info, error) {
 	info, err := x.t.Info(ctx)
 	info.Learned = "" // a tool of its own tells
 	return nil, info, err

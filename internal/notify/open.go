@@ -24,7 +24,7 @@ type Options struct {
 	Bell     func()            // rings the terminal's bell; nil without a terminal
 }
 
-// Open makes a courier of what is wanted and possible here. Sounds without a player
+// Open makes a dispatcher of what is wanted and possible here. Sounds without a player
 // and a bell, and a desktop without a session bus, are left out in silence: Look
 // tells of them. An address that cannot be right is a *ralph.Refusal.
 func Open(o Options) (*Dispatcher, error) {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/renameio/v2"
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/agentsock"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -33,7 +33,7 @@ func Required(env workspace.Env) error {
 	if err != nil {
 		root = env.Dir
 	}
-	if _, err := attempt.Find(env.Environ); err == nil {
+	if _, err := agentsock.Find(env.Environ); err == nil {
 		return fromTurn("its environment says so")
 	}
 	if why, err := comesFromTurn(root, os.Getpid()); err == nil && why != "" {

@@ -19,11 +19,11 @@ func suite(exit int, failed ...string) ralph.CheckResult {
 // one, in the checkout or in a worktree. Its agent says that it is done.
 func atBase(t *testing.T, place, mode string, before *ralph.CheckResult, known bool) *board {
 	t.Helper()
-	c := crewSettings()
+	c := parallelSettings()
 	var b *board
 	if place == "worktree" {
 		c.Baseline = mode
-		b = crewOn(t, c, ralph.Task{ID: "t-1", Name: "one"})
+		b = parallelOn(t, c, ralph.Task{ID: "t-1", Name: "one"})
 		b.task = "t-1"
 		b.add(ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"},
 			ralph.Prepared{Task: "t-1", Dir: "ralph/.worktrees/1", Branch: "ralph/t-1", Base: "c0", Head: "c0", Tree: "tree-c0"})
@@ -225,9 +225,9 @@ func TestRedAtTheMerge(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c := crewSettings()
+			c := parallelSettings()
 			c.Baseline = tt.mode
-			b := crewOn(t, c, some(1)...)
+			b := parallelOn(t, c, some(1)...)
 			base := suite(1, "A")
 			b.add(ralph.BaselineRan{Commit: "c0", Red: []string{"suite"}, Results: []ralph.CheckResult{base}})
 			if tt.waived != nil {
@@ -303,7 +303,7 @@ func TestBaselineFirst(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c := crewSettings()
+			c := parallelSettings()
 			c.Session, c.Isolated, c.Parallel, c.Commands = "construct", false, 1, commands
 			if tt.c != nil {
 				tt.c(&c)

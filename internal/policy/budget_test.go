@@ -244,9 +244,9 @@ func TestSpecOverBudget(t *testing.T) {
 // In autopilot the plan is the one spec: over its budget the session ends, once.
 func TestPilotOverSpecBudget(t *testing.T) {
 	t.Parallel()
-	c := crewSettings()
+	c := parallelSettings()
 	c.SpecBudget.Cost = 1
-	b := crewOn(t, c, some(2)...)
+	b := parallelOn(t, c, some(2)...)
 	b.expect("t-1 slot 1 at 1", "t-2 slot 2 at 2", "hold: nothing else is ready")
 	b.turn(used(0, 2, 0))
 	b.want("finish pending", "X-60")

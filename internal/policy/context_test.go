@@ -101,7 +101,7 @@ func TestNoCompactAtABoundary(t *testing.T) {
 // once; what ran out of anything else waits for a person in autopilot (B-028).
 func TestFullContextIsSplit(t *testing.T) {
 	t.Parallel()
-	b := crewOn(t, crewSettings(), some(3)...)
+	b := parallelOn(t, parallelSettings(), some(3)...)
 	b.expect("t-1 slot 1 at 1", "t-2 slot 2 at 2", "t-3 slot 3 at 3", "hold: every slot is busy")
 	b.add(ralph.Prepared{Task: "t-1", Dir: "ralph/.worktrees/1", Branch: "ralph/t-1", Base: "c0", Head: "c0", Tree: "x"})
 	b.turn(failure(ralph.ErrClassContext))

@@ -26,7 +26,7 @@ func (tt explained) run(t *testing.T, c policy.Config) {
 	t.Helper()
 	t.Run(tt.name, func(t *testing.T) {
 		t.Parallel()
-		b := crewOn(t, c, tt.tasks...)
+		b := parallelOn(t, c, tt.tasks...)
 		b.add(tt.facts...)
 		x := policy.Explain(&b.s, "a", c, b.now)
 		if x.Ready != tt.ready || x.Rank != tt.rank || !slices.Equal(x.Waits, tt.waits) || tt.words != "" && x.Words != tt.words {
@@ -82,7 +82,7 @@ func TestExplainPlan(t *testing.T) {
 			"",
 		},
 	} {
-		tt.run(t, crewSettings())
+		tt.run(t, parallelSettings())
 	}
 }
 
@@ -93,7 +93,7 @@ func TestExplainEngine(t *testing.T) {
 	limited := func(agent string, after time.Duration) ralph.Fact {
 		return ralph.AgentLimited{Agent: agent, Until: time.Date(2025, 1, 20, 10, 0, 0, 0, time.UTC).Add(after), Hard: after >= time.Hour}
 	}
-	c := crewSettings()
+	c := parallelSettings()
 	c.TaskDelay, c.Parallel = time.Minute, 1
 	for _, tt := range []explained{
 		{
@@ -205,14 +205,14 @@ func TestExplainWork(t *testing.T) {
 		{"X-72 red", []ralph.Task{task("a", queue(ralph.Queue{State: ralph.MergeRed}))}, nil, false, 0, []string{"its merge, which is red on the merged tree"}, ""},
 		{"X-72 held", []ralph.Task{task("a", queue(ralph.Queue{State: ralph.MergeRed, GaveUp: "too much"}))}, nil, false, 0, []string{"its merge, which is held for a person: too much"}, ""},
 	} {
-		tt.run(t, crewSettings())
+		tt.run(t, parallelSettings())
 	}
 }
 
 // B-047: the score with its five parts, as the scheduler weighs it.
 func TestExplainScore(t *testing.T) {
 	t.Parallel()
-	b := crewOn(t, crewSettings(), task("a", func(x *ralph.Task) { x.Tags, x.RetryCount = []string{"critical", "quick-win"}, 1 }), task("b", deps("a")))
+	b := parallelOn(t, parallelSettings(), task("a", func(x *ralph.Task) { x.Tags, x.RetryCount = []string{"critical", "quick-win"}, 1 }), task("b", deps("a")))
 	x := policy.Explain(&b.s, "a", b.c, b.now)
 	if want := (policy.Points{Unblocks: 10, Critical: 50, QuickWin: 30, Retry: -15}); x.Parts != want || x.Score != 75 || x.Name != "a" || x.Task != "a" || x.Status != ralph.TaskPending {
 		t.Errorf("%+v", x)
@@ -223,7 +223,7 @@ func TestExplainScore(t *testing.T) {
 // plan are explained.
 func TestExplainIsWhatHappens(t *testing.T) {
 	t.Parallel()
-	b := crewOn(t, crewSettings(), task("a", nil), task("b", tagged("critical")), task("c", deps("b")), task("d", inPhase("late")))
+	b := parallelOn(t, parallelSettings(), task("a", nil), task("b", tagged("critical")), task("c", deps("b")), task("d", inPhase("late")))
 	for _, id := range []ralph.TaskID{"none", "prepare:a-s-1"} {
 		if x := policy.Explain(&b.s, id, b.c, b.now); x != nil {
 			t.Errorf("%s: %+v", id, x)
@@ -294,9 +294,9 @@ func TestExplainControl(t *testing.T) {
 	b.turn(used(1, 2, 0))
 	why(b, "t-2", "the next start: its spec fails, $2.00 of the spec used, the limit is $1.00", "a free slot: all 1 are busy")
 
-	c = crewSettings()
+	c = parallelSettings()
 	c.ApproveStart = true
-	b = crewOn(t, c, two)
+	b = parallelOn(t, c, two)
 	b.add(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStart, Text: "ralph autopilot wants to start"}})
 	why(b, "t-2", "`ralph approve g-1`: ralph autopilot wants to start")
 }

@@ -11,7 +11,7 @@ import (
 
 // heldAt is a board whose only task, t-1, is done and waits at a gate of one cause.
 func heldAt(t *testing.T, cause string) (*board, ralph.GateID) {
-	c := crewSettings()
+	c := parallelSettings()
 	c.AskToMerge = cause == "asked"
 	if cause == "conflict" || cause == "red" {
 		c.Resolver = "human"
@@ -120,7 +120,7 @@ func TestDenied(t *testing.T) {
 // Many findings are told in short, with all of them to decide by (P-14).
 func TestManyFindings(t *testing.T) {
 	t.Parallel()
-	b := onQueue(t, crewSettings(), 1)
+	b := onQueue(t, parallelSettings(), 1)
 	weak := make([]ralph.Finding, 5)
 	for i := range weak {
 		weak[i] = ralph.Finding{Path: "a_test.go", Line: i + 1, Kind: "removed", What: "Test"}
@@ -133,7 +133,7 @@ func TestManyFindings(t *testing.T) {
 // A batch whose merge does not work is no single task's: denied, it goes in halves.
 func TestBrokenBatch(t *testing.T) {
 	t.Parallel()
-	c := crewSettings()
+	c := parallelSettings()
 	c.Batch = 2
 	b := onQueue(t, c, 2)
 	b.stage("merge t-1 t-2")
@@ -152,7 +152,7 @@ func TestBrokenBatch(t *testing.T) {
 func TestCutStagesGoOn(t *testing.T) {
 	t.Parallel()
 	again := ralph.SessionStarted{ID: "s-1", Mode: "autopilot", Resumed: true}
-	b := onQueue(t, crewSettings(), 1)
+	b := onQueue(t, parallelSettings(), 1)
 	b.stage("merge t-1")
 	merge := b.task
 	b.add(again)
@@ -173,16 +173,16 @@ func TestCutStagesGoOn(t *testing.T) {
 // A landing waits for the merge under way, and no wait for anything else makes it late.
 func TestLandingWaitsForTheMerge(t *testing.T) {
 	t.Parallel()
-	b := onQueue(t, crewSettings(), 2)
+	b := onQueue(t, parallelSettings(), 2)
 	b.mergedBy("c1", "t-1")
 	b.stage("merge t-2")
 	b.expect("hold: nothing else is ready")
 	b.add(ralph.Advanced{Task: b.task, Commit: "c2"})
 	b.end(ralph.TaskDone, "B-006")
 	for delay, want := range map[time.Duration]string{2 * time.Second: "hold 2s: task.delay", time.Minute: "hold 5s: task.delay"} {
-		c := crewSettings()
+		c := parallelSettings()
 		c.TaskDelay, c.Parallel = delay, 2
-		b := crewOn(t, c, task("t-1", at(1, "1")), task("t-2", at(2, "2")), task("t-3", nil))
+		b := parallelOn(t, c, task("t-1", at(1, "1")), task("t-2", at(2, "2")), task("t-3", nil))
 		b.built("t-1")
 		b.mergedBy("c1", "t-1")
 		b.landedAt(ralph.Landed{From: "c0", To: "c1", Dirty: []string{"a.go"}})
@@ -236,7 +236,7 @@ func TestWithdrawn(t *testing.T) {
 		})
 		t.Run("in a batch, "+name, func(t *testing.T) {
 			t.Parallel()
-			c := crewSettings()
+			c := parallelSettings()
 			c.Batch = 2
 			b := onQueue(t, c, 2)
 			b.stage("merge t-1 t-2")
@@ -252,7 +252,7 @@ func TestWithdrawn(t *testing.T) {
 
 // moved is a board on which t-1 is merged as c1 and main went on to m1 meanwhile.
 func moved(t *testing.T) *board {
-	b := onQueue(t, crewSettings(), 2)
+	b := onQueue(t, parallelSettings(), 2)
 	b.add(ralph.TaskEnded{ID: "t-2", Status: ralph.TaskSkipped})
 	b.mergedBy("c1", "t-1")
 	b.landedAt(ralph.Landed{From: "c0", To: "c1", Moved: "m1"})
@@ -440,7 +440,7 @@ func TestLandInPlace(t *testing.T) {
 // A merge stage without an integration branch goes back: its job begins anew.
 func TestMergeWithoutIntegration(t *testing.T) {
 	t.Parallel()
-	b := newBoard(t, crewSettings())
+	b := newBoard(t, parallelSettings())
 	b.add(ralph.TaskAdded{Task: ralph.Task{ID: "m", Kind: ralph.KindMerge, Status: ralph.TaskActive}})
 	b.task = "m"
 	b.end(ralph.TaskPending, "X-72")
@@ -453,7 +453,7 @@ func TestSettingsAreSeenBeforeTheMerge(t *testing.T) {
 	ci := ralph.Finding{Path: ".github/workflows/ci.yml", Kind: "settings", What: "CI, new: 100644 aa"}
 	other := ralph.Finding{Path: ".github/workflows/ci.yml", Kind: "settings", What: "CI, new: 100644 bb"}
 	at := func(mode string, found ...ralph.Finding) *board {
-		c := crewSettings()
+		c := parallelSettings()
 		c.Diff.Settings = mode
 		b := onQueue(t, c, 1)
 		b.add(ralph.Committed{Task: "t-1", Commit: "c-t-1", Settings: found, Shown: "+run: evil"})

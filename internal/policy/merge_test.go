@@ -12,7 +12,7 @@ import (
 
 // onQueue is a board whose tasks t-1 to t-n are done and queued, in that order.
 func onQueue(t *testing.T, c policy.Config, n int) *board {
-	b := crewOn(t, c, some(n)...)
+	b := parallelOn(t, c, some(n)...)
 	for _, x := range some(n) {
 		b.built(x.ID)
 	}
@@ -35,7 +35,7 @@ func (b *board) red(names ...string) {
 // merged tree; then all of it lands at once.
 func TestMergeOneByOne(t *testing.T) {
 	t.Parallel()
-	b := crewOn(t, crewSettings(), some(3)...)
+	b := parallelOn(t, parallelSettings(), some(3)...)
 	b.built("t-2", "t-3", "t-1")
 	b.stage("merge t-2")
 	step := b.want("merge", "B-006").(ralph.Merge)
@@ -64,7 +64,7 @@ func TestMergeOneByOne(t *testing.T) {
 // with the merge.
 func TestMergeFree(t *testing.T) {
 	t.Parallel()
-	c := crewSettings()
+	c := parallelSettings()
 	c.Checks = false
 	b := onQueue(t, c, 1)
 	b.stage("merge t-1")
@@ -109,9 +109,9 @@ func TestBatches(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c := crewSettings()
+			c := parallelSettings()
 			c.Batch, c.AskToMerge = tt.batch, tt.ask
-			b := crewOn(t, c, tt.tasks...)
+			b := parallelOn(t, c, tt.tasks...)
 			b.stage(tt.want)
 			x := b.s.Task(b.task)
 			if n := len(x.Members); (n > 1) != strings.HasSuffix(x.Name, "tasks together") {
@@ -124,7 +124,7 @@ func TestBatches(t *testing.T) {
 // A red batch of four is bisected: only the one that breaks it goes to an agent.
 func TestBisect(t *testing.T) {
 	t.Parallel()
-	c := crewSettings()
+	c := parallelSettings()
 	c.Batch = 4
 	b := onQueue(t, c, 4)
 	b.stage("merge t-1 t-2 t-3 t-4")
@@ -145,7 +145,7 @@ func TestBisect(t *testing.T) {
 // A batch that conflicts likewise, without checks being run.
 func TestBatchConflict(t *testing.T) {
 	t.Parallel()
-	c := crewSettings()
+	c := parallelSettings()
 	c.Batch = 2
 	b := onQueue(t, c, 2)
 	b.stage("merge t-1 t-2")
@@ -164,7 +164,7 @@ func TestBatchConflict(t *testing.T) {
 // was red before is asked once for each tip, and carried on to the next.
 func TestMergeBaseline(t *testing.T) {
 	t.Parallel()
-	c := crewSettings()
+	c := parallelSettings()
 	c.Baseline = policy.BaselineKnown // what was red before is let pass
 	b := onQueue(t, c, 2)
 	b.stage("merge t-1")
@@ -199,9 +199,9 @@ func TestMergeBaseline(t *testing.T) {
 // all tasks that begin there; a check that was green at the base is its own.
 func TestTaskBaseline(t *testing.T) {
 	t.Parallel()
-	c := crewSettings()
+	c := parallelSettings()
 	c.Baseline = policy.BaselineKnown // what was red before is let pass
-	b := crewOn(t, c, some(2)...)
+	b := parallelOn(t, c, some(2)...)
 	work := func(id ralph.TaskID) {
 		b.task = id
 		b.add(ralph.TaskStarted{ID: id, Slot: 1, Dir: "ralph/.worktrees/1"},
@@ -254,9 +254,9 @@ func TestEnding(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c := crewSettings()
+			c := parallelSettings()
 			c.Isolated = tt.isolated
-			b := crewOn(t, c)
+			b := parallelOn(t, c)
 			tt.task.Status = ralph.TaskActive
 			b.add(ralph.TaskAdded{Task: tt.task})
 			facts := policy.Ending(&b.s, "x", tt.end, ralph.Why{Rule: "B-022"}, c, b.now)
@@ -269,7 +269,7 @@ func TestEnding(t *testing.T) {
 			}
 		})
 	}
-	b := crewOn(t, crewSettings())
+	b := parallelOn(t, parallelSettings())
 	if facts := policy.Ending(&b.s, "none", done, ralph.Why{}, b.c, b.now); len(facts) != 1 {
 		t.Errorf("a task that is gone: %+v", facts)
 	}
@@ -280,7 +280,7 @@ func TestEnding(t *testing.T) {
 func TestMergeStops(t *testing.T) {
 	t.Parallel()
 	stop := ralph.Control{Want: ralph.WantStop, Cause: "a person"}
-	b := onQueue(t, crewSettings(), 1)
+	b := onQueue(t, parallelSettings(), 1)
 	b.stage("merge t-1")
 	b.add(stop)
 	b.end(ralph.TaskPending, "D-051")
@@ -309,7 +309,7 @@ func TestTipMoved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := onQueue(t, crewSettings(), 1)
+			b := onQueue(t, parallelSettings(), 1)
 			b.stage("merge t-1")
 			b.add(f(b))
 			if step := b.want("merge", "B-006").(ralph.Merge); step.Into != "c9" {
@@ -326,7 +326,7 @@ func TestTipMoved(t *testing.T) {
 // whose commit queues the task again; each try is counted (X-72, merge.conflict_retries).
 func TestResolve(t *testing.T) {
 	t.Parallel()
-	b := onQueue(t, crewSettings(), 1)
+	b := onQueue(t, parallelSettings(), 1)
 	b.conflicted("t-1", "a.go")
 	b.stage("resolve t-1 slot 1 at 1")
 	b.expect("hold: nothing else is ready")
@@ -358,7 +358,7 @@ func TestResolve(t *testing.T) {
 // of makes a person look.
 func TestResolveGivesUp(t *testing.T) {
 	t.Parallel()
-	c := crewSettings()
+	c := parallelSettings()
 	c.ConflictRetries = 2
 	b := onQueue(t, c, 1)
 	b.conflicted("t-1", "a.go")
@@ -410,11 +410,11 @@ func TestWhyNoAgent(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c := crewSettings()
+			c := parallelSettings()
 			if tt.edit != nil {
 				tt.edit(&c)
 			}
-			b := crewOn(t, c, tt.task)
+			b := parallelOn(t, c, tt.task)
 			if tt.want == nil {
 				b.expect("resolve a slot 1 at 1", "hold: nothing else is ready")
 				return
@@ -439,7 +439,7 @@ func TestMergeMachineryFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := onQueue(t, crewSettings(), 2)
+			b := onQueue(t, parallelSettings(), 2)
 			b.stage("merge t-1")
 			for range 3 {
 				b.want("merge", "B-006")
@@ -459,7 +459,7 @@ func TestMergeMachineryFails(t *testing.T) {
 // The others go on in the queue beside a merge that waits for a person.
 func TestQueueGoesOnBesideGates(t *testing.T) {
 	t.Parallel()
-	b := onQueue(t, crewSettings(), 3)
+	b := onQueue(t, parallelSettings(), 3)
 	b.add(ralph.Committed{Task: "t-1", Commit: "c-t-1", Weakened: []ralph.Finding{{Path: "a_test.go", Line: 3, Kind: "removed", What: "TestA"}}})
 	b.stage("merge t-1")
 	b.ask("P-14", "a_test.go:3 removed TestA")
@@ -473,7 +473,7 @@ func TestQueueGoesOnBesideGates(t *testing.T) {
 // while nothing is in the way but the cadence.
 func TestLandingCadence(t *testing.T) {
 	t.Parallel()
-	b := crewOn(t, crewSettings(), some(3)...)
+	b := parallelOn(t, parallelSettings(), some(3)...)
 	b.c.Parallel = 1
 	b.add(ralph.TaskStarted{ID: "t-3", Slot: 1, Dir: "ralph/.worktrees/3"})
 	b.built("t-1")
@@ -504,7 +504,7 @@ func TestLandingCadence(t *testing.T) {
 func TestLandingWhenIdle(t *testing.T) {
 	t.Parallel()
 	held := func() *board {
-		b := crewOn(t, crewSettings(), some(2)...)
+		b := parallelOn(t, parallelSettings(), some(2)...)
 		b.add(ralph.TaskStarted{ID: "t-2", Slot: 1, Dir: "ralph/.worktrees/2"})
 		b.built("t-1")
 		b.mergedBy("c1", "t-1")
@@ -532,7 +532,7 @@ func TestLandingWhenIdle(t *testing.T) {
 // is told as landed.
 func TestMergedWhileLanding(t *testing.T) {
 	t.Parallel()
-	b := onQueue(t, crewSettings(), 1)
+	b := onQueue(t, parallelSettings(), 1)
 	b.mergedBy("c1", "t-1")
 	b.stage("land")
 	b.add(ralph.StepStarted{Task: b.task, Step: ralph.Land{}},

@@ -35,7 +35,7 @@ func TestFirstErrorEnds(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []ralph.Autonomy{ralph.Manual, ralph.Stepwise} {
 		for name, f := range ways() {
-			for _, c := range []policy.Config{ralphtest.Settings(), crewSettings()} {
+			for _, c := range []policy.Config{ralphtest.Settings(), parallelSettings()} {
 				b := building(t, c)
 				b.mode(mode)
 				if c.Isolated {
@@ -138,7 +138,7 @@ func TestManualIsPlain(t *testing.T) {
 	b.mode(ralph.Manual)
 	b.want("turn 2 claude", "B-026")
 
-	b = crewOn(t, crewSettings(), some(1)...)
+	b = parallelOn(t, parallelSettings(), some(1)...)
 	b.mode(ralph.Manual)
 	b.add(ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"}, ralph.Prepared{Task: "t-1", Error: "no room"})
 	b.want("finish failed", "B-097")
@@ -174,7 +174,7 @@ func TestSwitchOverAnError(t *testing.T) {
 	b.mode(ralph.Manual)
 	b.schedule("plan.started, job.started b resume=false")
 
-	b = crewOn(t, crewSettings(), some(3)...)
+	b = parallelOn(t, parallelSettings(), some(3)...)
 	b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskFailed}, ralph.TaskEnded{ID: "t-2", Status: ralph.TaskTimeout})
 	b.mode(ralph.Manual)
 	b.expect("t-3 slot 1 at 1", "hold: nothing else is ready")
@@ -186,9 +186,9 @@ func TestSwitchOverAnError(t *testing.T) {
 // that ran out of time; a person who sends it back in time saves the run.
 func TestAbortStrategy(t *testing.T) {
 	t.Parallel()
-	c := crewSettings()
+	c := parallelSettings()
 	c.Strategy = "abort"
-	b := crewOn(t, c, some(2)...)
+	b := parallelOn(t, c, some(2)...)
 	b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskTimeout})
 	b.expect("t-2 slot 1 at 1", "hold: nothing else is ready")
 	b.add(ralph.TaskEnded{ID: "t-2", Status: ralph.TaskFailed, Why: ralph.Why{Text: "boom"}})
@@ -203,7 +203,7 @@ func TestAbortStrategy(t *testing.T) {
 // starts before. A second gate is not put up; another mode takes it back.
 func TestStepGates(t *testing.T) {
 	t.Parallel()
-	for _, c := range []policy.Config{ralphtest.Settings(), crewSettings()} {
+	for _, c := range []policy.Config{ralphtest.Settings(), parallelSettings()} {
 		b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Notes: "as told", Status: ralph.TaskPending}, ralph.Task{ID: "t-3", Name: "three", Status: ralph.TaskPending})
 		b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone})
 		b.mode(ralph.Stepwise)
@@ -365,7 +365,7 @@ func TestEndWhileAQuestionIsOpen(t *testing.T) {
 			}
 		},
 	} {
-		b := crewOn(t, crewSettings(), some(2)...)
+		b := parallelOn(t, parallelSettings(), some(2)...)
 		b.add(ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"}, ralph.Prepared{Task: "t-1", Dir: "ralph/.worktrees/1", Branch: "ralph/t-1", Base: "c0", Head: "c0", Tree: "x"})
 		b.turn(ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalHuman, Text: "port?"}})
 		b.ask("B-025", "port?")
@@ -381,7 +381,7 @@ func TestEndWhileAQuestionIsOpen(t *testing.T) {
 func TestEndDuringABackoff(t *testing.T) {
 	t.Parallel()
 	for _, f := range []ralph.TurnEnded{failure(ralph.ErrClassServer), limit("claude")} {
-		b := crewOn(t, crewSettings(), some(2)...)
+		b := parallelOn(t, parallelSettings(), some(2)...)
 		b.c.Strategy = "retry"
 		b.add(ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"}, ralph.Prepared{Task: "t-1", Dir: "ralph/.worktrees/1", Branch: "ralph/t-1", Base: "c0", Head: "c0", Tree: "x"})
 		b.turn(f)

@@ -32,7 +32,7 @@ func (b *board) conflicted(id, file string) {
 // wait for it.
 func TestResolvesOfOneFileTakeTurns(t *testing.T) {
 	t.Parallel()
-	b := onQueue(t, crewSettings(), 3)
+	b := onQueue(t, parallelSettings(), 3)
 	for _, x := range []struct{ id, file string }{{"t-1", "a.go"}, {"t-2", "a.go"}, {"t-3", "b.go"}} {
 		b.conflicted(x.id, x.file)
 	}
@@ -43,7 +43,7 @@ func TestResolvesOfOneFileTakeTurns(t *testing.T) {
 // that the very tip it was made for does not take.
 func TestRacesAreNoTries(t *testing.T) {
 	t.Parallel()
-	c := crewSettings()
+	c := parallelSettings()
 	c.ConflictRetries = 1
 	b := onQueue(t, c, 1)
 	b.conflicted("t-1", "a.go")
@@ -62,7 +62,7 @@ func TestRacesAreNoTries(t *testing.T) {
 // not taken for the new attempt's, and the resolve ends.
 func TestSentBackWhileResolving(t *testing.T) {
 	t.Parallel()
-	b := onQueue(t, crewSettings(), 1)
+	b := onQueue(t, parallelSettings(), 1)
 	b.conflicted("t-1", "a.go")
 	b.stage("resolve t-1 slot 1 at 1")
 	if _, err := b.s.RejectTask("t-1", "not good"); err == nil {

@@ -152,7 +152,7 @@ func TestBackoffAndClockBack(t *testing.T) {
 	b.now = b.now.Add(-3 * time.Hour)
 	b.schedule("task.started t-2")
 
-	b = crewOn(t, crewSettings(), some(1)...)
+	b = parallelOn(t, parallelSettings(), some(1)...)
 	b.add(ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"}, ralph.Prepared{Task: "t-1", Error: "no room"})
 	b.want("wait", "X-52")
 	b.now = b.now.Add(-3 * time.Hour)

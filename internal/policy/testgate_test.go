@@ -414,10 +414,10 @@ func moveStarts(m policy.Move, id ralph.TaskID) bool {
 // worktree is a board of a task in a worktree, on top of c0, that claims to be done.
 func worktree(t *testing.T) *board {
 	t.Helper()
-	c := crewSettings()
+	c := parallelSettings()
 	g := gateSettings()
 	c.Coverage, c.TestRetries, c.TestRetry, c.Diff = g.Coverage, 0, g.TestRetry, g.Diff
-	b := crewOn(t, c, ralph.Task{ID: "t-1", Name: "one"})
+	b := parallelOn(t, c, ralph.Task{ID: "t-1", Name: "one"})
 	b.add(ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"},
 		ralph.Prepared{Task: "t-1", Dir: "ralph/.worktrees/1", Branch: "ralph/t-1", Base: "c0", Head: "c0", Tree: "tree-c0"})
 	b.task = "t-1"

@@ -18,7 +18,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/agentsock"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/sandbox"
@@ -200,7 +200,7 @@ func (g *Sandbox) Box(dir string, env []string, at Place) (sandbox.Box, error) {
 			b.Keep = append(b.Keep, own)
 		}
 	}
-	if socket := proc.Getenv(env, attempt.EnvSocket); socket != "" {
+	if socket := proc.Getenv(env, agentsock.EnvSocket); socket != "" {
 		b.Keep = append(b.Keep, filepath.Dir(socket)) // the rules of its shims, and its git hooks
 	}
 	if !g.Isolated {

@@ -72,7 +72,7 @@ func recoveryLines(e ralph.Event, s *ralph.State) []string {
 		return append([]string{fmt.Sprintf("CLEANUP: %s: worktree %s removed", Called(s, f.ID), OneLine(f.Dir))}, saved(f.ID, f.Saved)...)
 	case ralph.TaskExtended:
 		return []string{fmt.Sprintf("EXTEND: %s may take %s", Called(s, f.ID), f.Words())}
-	case ralph.TaskTold:
+	case ralph.TaskMessaged:
 		return []string{fmt.Sprintf("TOLD: %s: %s", Called(s, f.ID), OneLine(f.Text))}
 	case ralph.TaskAssigned:
 		return []string{"ASSIGN: " + Called(s, f.ID)}

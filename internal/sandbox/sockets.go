@@ -38,7 +38,7 @@ func Sockets(user int, now time.Time) []string {
 	return out
 }
 
-// turnSocket is where the socket of a turn lies (internal/attempt).
+// turnSocket is where the socket of a turn lies (internal/agentsock).
 var turnSocket = lazyregexp.New(`/ralph-[0-9]+/s$`)
 
 // listening are the paths of sockets in /proc/net/unix that wait for somebody: in state 01,

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/agentsock"
 	"github.com/ralph-loop/ralph/internal/bootstrap"
 	"github.com/ralph-loop/ralph/internal/console"
 	"github.com/ralph-loop/ralph/internal/dashboard"
@@ -105,7 +105,7 @@ func (x *Session) Run(ctx context.Context) error {
 	x.console, x.box = console.New(x.Env), stallRecorder{root: x.Root, version: x.Env.Version}
 	x.console.Redact = x.Parts.Redact
 	defer x.console.Close()
-	courier, err := notify.Open(bootstrap.NoticeOptions(x.Env, x.Root, x.Config, x.console.Ring))
+	dispatcher, err := notify.Open(bootstrap.NoticeOptions(x.Env, x.Root, x.Config, x.console.Ring))
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (x *Session) Run(ctx context.Context) error {
 	defer x.CloseAgents()
 	x.openWeb(ctx)
 	defer x.endNotices(noticeLimit)
-	if err := x.startNotices(courier); err != nil {
+	if err := x.startNotices(dispatcher); err != nil {
 		return x.noRoom(err)
 	}
 	if x.hooks, err = x.openHooks(ctx); err != nil {
@@ -189,7 +189,7 @@ func (x *Session) takeLock() error {
 		x.console.Note("the last engine (%s) did not end cleanly; %s", x.died, then)
 	}
 	if dead != nil {
-		attempt.Sweep(os.TempDir(), time.Now())
+		agentsock.Sweep(os.TempDir(), time.Now())
 	}
 	swept, err := x.Procs.Sweep(context.Background())
 	if err != nil {

@@ -70,7 +70,7 @@ func (d *draft) addRecovery(e ralph.Event) {
 		d.savedWork(r, f.Saved, at)
 	case ralph.TaskExtended:
 		d.member(f.ID).note(at, "B-082", "a person gave it "+f.Words())
-	case ralph.TaskTold:
+	case ralph.TaskMessaged:
 		d.member(f.ID).note(at, "B-021", "a person told its agent: "+report.OneLine(f.Text))
 	case ralph.TaskAssigned:
 		d.member(f.ID).note(at, "B-091", "a person chose it to be next")

@@ -1,7 +1,7 @@
 // Package shim owns what is put in front of the programs that an agent starts: a folder
 // of command shims at the head of PATH, and git hooks that a push has to pass. It does
 // not own what is held, which is policy's, nor who is asked, which is the turn's
-// (internal/attempt). A shim sees one call of one program; a program called by its full
+// (internal/agentsock). A shim sees one call of one program; a program called by its full
 // path passes it by.
 package shim
 

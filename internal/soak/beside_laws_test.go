@@ -12,7 +12,7 @@ import (
 )
 
 // seen notes how the person left everything.
-func (b *desk) seen() {
+func (b *backend) seen() {
 	b.t.Helper()
 	b.head = b.headName()
 	b.staged = b.git("ls-files", "-s", "--", "src")
@@ -25,9 +25,9 @@ func (b *desk) seen() {
 	b.checkLines("after an act of the person")
 }
 
-func (b *desk) stashList() []string { return strings.Fields(b.git("stash", "list", "--format=%H")) }
+func (b *backend) stashList() []string { return strings.Fields(b.git("stash", "list", "--format=%H")) }
 
-func (b *desk) headName() string {
+func (b *backend) headName() string {
 	name, err := os.ReadFile(b.path(".git/HEAD"))
 	must(b.t, err)
 	if strings.HasPrefix(string(name), "ref: ") {
@@ -37,7 +37,7 @@ func (b *desk) headName() string {
 }
 
 // foreign are the commits of a ref that neither ralph nor an agent made.
-func (b *desk) foreign(ref string) []string {
+func (b *backend) foreign(ref string) []string {
 	var list []string
 	for line := range strings.Lines(b.git("log", "--format=%H %s", ref, "--")) {
 		hash, subject, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -50,7 +50,7 @@ func (b *desk) foreign(ref string) []string {
 }
 
 // holds looks at what may never have changed since the person's last act.
-func (b *desk) holds() {
+func (b *backend) holds() {
 	b.t.Helper()
 	if now := b.headName(); now != b.head {
 		b.t.Errorf("HEAD was %s and is %s", b.head, now)
@@ -80,7 +80,7 @@ func (b *desk) holds() {
 }
 
 // checkLines wants each line of the person in a file, a commit or a stash.
-func (b *desk) checkLines(when string) {
+func (b *backend) checkLines(when string) {
 	b.t.Helper()
 	for _, token := range b.lost() {
 		b.t.Errorf("%s: %q of %s is nowhere", when, token, b.tokens[token])
@@ -90,7 +90,7 @@ func (b *desk) checkLines(when string) {
 }
 
 // lost are the lines of the person that are in no file, and in nothing that a ref names.
-func (b *desk) lost() []string {
+func (b *backend) lost() []string {
 	var text strings.Builder
 	files, err := filepath.Glob(b.path("src/*"))
 	must(b.t, err)
@@ -108,12 +108,12 @@ func (b *desk) lost() []string {
 }
 
 // patches are all that was ever committed or stashed below a folder, and is still at hand.
-func (b *desk) patches(folder string) string {
+func (b *backend) patches(folder string) string {
 	args := append([]string{"log", "--all", "-m", "-p", "--format="}, b.stashList()...)
 	return b.git(append(args, "--", folder)...) + b.git("log", "-g", "-m", "-p", "--format=", "--all", "--", folder)
 }
 
-func (b *desk) missing(text string) []string {
+func (b *backend) missing(text string) []string {
 	var list []string
 	for token := range b.tokens {
 		if !strings.Contains(text, token) {
@@ -124,7 +124,7 @@ func (b *desk) missing(text string) []string {
 }
 
 // comeBack ends what the person left in the middle.
-func (b *desk) comeBack() {
+func (b *backend) comeBack() {
 	b.t.Helper()
 	b.note("comes back")
 	b.saves()
@@ -154,7 +154,7 @@ func (b *desk) comeBack() {
 }
 
 // finish lets engines work, and answers them, until nothing is left to do.
-func (b *desk) finish() {
+func (b *backend) finish() {
 	b.t.Helper()
 	for range 6 {
 		b.start()
@@ -181,7 +181,7 @@ func (b *desk) finish() {
 }
 
 // over reports whether everything has come to its end.
-func (b *desk) over() bool {
+func (b *backend) over() bool {
 	b.t.Helper()
 	if b.command == "agent" {
 		for _, status := range b.inbox() {
@@ -200,10 +200,10 @@ func (b *desk) over() bool {
 }
 
 // records are the tasks of the plan, in order.
-func (b *desk) records() []record { return (&crowd{b.repo}).records() }
+func (b *backend) records() []record { return (&crowd{b.repo}).records() }
 
 // laws are what holds at the end of it all.
-func (b *desk) laws() {
+func (b *backend) laws() {
 	b.t.Helper()
 	b.checkLines("at the end")
 	for _, f := range b.find("stalled") {
@@ -220,7 +220,7 @@ func (b *desk) laws() {
 }
 
 // onceEach wants nothing done twice: no turn for what was done, no second commit.
-func (b *desk) onceEach() {
+func (b *backend) onceEach() {
 	b.t.Helper()
 	done := map[string]string{}
 	for line := range strings.Lines(readAll(b.t, b.path("ralph/.state/journal.jsonl"))) {
@@ -254,7 +254,7 @@ func (b *desk) onceEach() {
 }
 
 // reached wants what is done to be somewhere: in the checkout, or in what a ref names.
-func (b *desk) reached() {
+func (b *backend) reached() {
 	b.t.Helper()
 	all := b.patches("work")
 	files, err := filepath.Glob(b.path("work/*"))

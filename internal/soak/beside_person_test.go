@@ -15,7 +15,7 @@ import (
 const most = 3 * time.Minute
 
 // act is one thing that the person does, with git, an editor or ralph.
-func (b *desk) act() {
+func (b *backend) act() {
 	b.t.Helper()
 	deeds := []func(){
 		b.edit, b.edit, b.edit, b.add, b.commit, b.commit, b.commitAll, b.amend, b.publish, b.publish, b.pull, b.pull, b.stashes, b.stashes, b.pop, b.pop,
@@ -26,38 +26,38 @@ func (b *desk) act() {
 	deeds[b.random.IntN(len(deeds))]()
 }
 
-func (b *desk) one(of ...string) string { return of[b.random.IntN(len(of))] }
+func (b *backend) one(of ...string) string { return of[b.random.IntN(len(of))] }
 
 // token makes a line that is there once.
-func (b *desk) token(file string) string {
+func (b *backend) token(file string) string {
 	b.n++
 	token := fmt.Sprintf("person %d.", b.n)
 	b.tokens[token] = file
 	return token
 }
 
-func (b *desk) edit() {
+func (b *backend) edit() {
 	file := b.one("src/0.txt", "src/1.txt", "src/2.txt", fmt.Sprintf("src/new-%d.txt", b.n))
 	old, _ := os.ReadFile(b.path(file))
 	write(b.t, b.path(file), string(old)+b.token(file)+"\n")
 	b.note("edit %s", file)
 }
 
-func (b *desk) add() { b.try("add", "src") }
+func (b *backend) add() { b.try("add", "src") }
 
-func (b *desk) commit() {
+func (b *backend) commit() {
 	b.edit()
 	b.try("add", "src")
 	b.try("commit", "-q", "-m", fmt.Sprintf("person %d", b.n), "--", "src")
 }
 
-func (b *desk) commitAll() {
+func (b *backend) commitAll() {
 	b.n++
 	b.try("commit", "-q", "-a", "-m", fmt.Sprintf("person %d, all", b.n))
 }
 
 // amend changes the person's own last commit, as long as nobody has it.
-func (b *desk) amend() {
+func (b *backend) amend() {
 	if !b.mine("HEAD") {
 		return
 	}
@@ -68,19 +68,19 @@ func (b *desk) amend() {
 	b.moves(func() { b.try("commit", "-q", "--amend", "-m", fmt.Sprintf("person %d, amended", b.n)) })
 }
 
-func (b *desk) mine(rev string) bool {
+func (b *backend) mine(rev string) bool {
 	out, _ := b.try("log", "-1", "--format=%s", rev)
 	return strings.HasPrefix(out, "person ")
 }
 
 // moves runs what takes commits of the person off a branch by their own will.
-func (b *desk) moves(do func()) {
+func (b *backend) moves(do func()) {
 	do()
 	clear(b.refs)
 }
 
 // publish is the colleague's.
-func (b *desk) publish() {
+func (b *backend) publish() {
 	b.n++
 	b.git("-C", "../colleague", "pull", "-q", "--rebase")
 	file := b.one(fmt.Sprintf("../colleague/c-%d.txt", b.n), fmt.Sprintf("../colleague/c-%d.txt", b.n), "../colleague/src/0.txt", "../colleague/ralph/plan.jsonl")
@@ -104,20 +104,20 @@ func (b *desk) publish() {
 }
 
 // pull leaves what did not work as it is, for a while: see abort.
-func (b *desk) pull() {
+func (b *backend) pull() {
 	how := b.one("--ff-only", "--rebase", "--rebase --autostash", "--rebase --autostash", "--no-rebase --no-edit")
 	b.moves(func() { b.try(append([]string{"pull", "-q"}, strings.Fields(how)...)...) })
 }
 
-func (b *desk) rebase() {
+func (b *backend) rebase() {
 	b.try("fetch", "-q")
 	b.moves(func() { b.try("rebase", "-q", "--autostash", "origin/main") })
 }
 
 // abort ends what is in the middle, with what was edited meanwhile.
-func (b *desk) abort() { b.drops(b.aborts) }
+func (b *backend) abort() { b.drops(b.aborts) }
 
-func (b *desk) aborts() {
+func (b *backend) aborts() {
 	switch {
 	case exists(b.path(".git/rebase-merge")), exists(b.path(".git/rebase-apply")):
 		b.moves(func() {
@@ -130,7 +130,7 @@ func (b *desk) aborts() {
 	}
 }
 
-func (b *desk) stashes() {
+func (b *backend) stashes() {
 	args := []string{"stash", "-q"}
 	if b.random.IntN(2) == 0 {
 		args = append(args, "-u")
@@ -140,14 +140,14 @@ func (b *desk) stashes() {
 
 // pop brings the newest stash back. One that does not fit is settled for what is in the
 // file; the stash stays.
-func (b *desk) pop() {
+func (b *backend) pop() {
 	if _, ok := b.try("stash", "pop", "-q"); !ok {
 		b.settle()
 	}
 }
 
 // settle ends the conflicts of a stash.
-func (b *desk) settle() {
+func (b *backend) settle() {
 	out, _ := b.try("diff", "--name-only", "--diff-filter=U")
 	if strings.TrimSpace(out) == "" || exists(b.path(".git/MERGE_HEAD")) || exists(b.path(".git/rebase-merge")) {
 		return
@@ -163,7 +163,7 @@ func (b *desk) settle() {
 }
 
 // drops runs what takes lines of the person away by their own will.
-func (b *desk) drops(do func()) {
+func (b *backend) drops(do func()) {
 	before := b.lost()
 	do()
 	for _, token := range b.lost() {
@@ -173,7 +173,7 @@ func (b *desk) drops(do func()) {
 	}
 }
 
-func (b *desk) switches() {
+func (b *backend) switches() {
 	if b.random.IntN(2) == 0 {
 		b.try("switch", "-q", "main")
 		return
@@ -182,16 +182,16 @@ func (b *desk) switches() {
 	b.try("switch", "-q", "-c", fmt.Sprintf("side-%d", b.n))
 }
 
-func (b *desk) checkOut() {
+func (b *backend) checkOut() {
 	b.drops(func() {
 		b.try("checkout", "-q", "--", b.one("src/0.txt", "src/1.txt", "ralph/plan.jsonl", "ralph/inbox.jsonl", "touched.txt"))
 	})
 }
 
-func (b *desk) checkOutAll() { b.drops(func() { b.try("checkout", "-q", "--", ".") }) }
+func (b *backend) checkOutAll() { b.drops(func() { b.try("checkout", "-q", "--", ".") }) }
 
 // halfSave is what an editor leaves for a moment; saves is its end.
-func (b *desk) halfSave() {
+func (b *backend) halfSave() {
 	file, text := b.view()
 	if len(text) < 10 {
 		return
@@ -202,7 +202,7 @@ func (b *desk) halfSave() {
 	b.note("half save of %s", file)
 }
 
-func (b *desk) conflict() {
+func (b *backend) conflict() {
 	file, text := b.view()
 	if text == "" {
 		return
@@ -215,7 +215,7 @@ func (b *desk) conflict() {
 	b.note("conflict in %s", file)
 }
 
-func (b *desk) view() (file, text string) {
+func (b *backend) view() (file, text string) {
 	file = b.one("ralph/plan.jsonl", "ralph/inbox.jsonl")
 	if b.half[file] != "" {
 		return file, ""
@@ -224,7 +224,7 @@ func (b *desk) view() (file, text string) {
 	return file, string(old)
 }
 
-func (b *desk) saves() {
+func (b *backend) saves() {
 	for _, file := range []string{"ralph/plan.jsonl", "ralph/inbox.jsonl"} {
 		if text := b.half[file]; text != "" {
 			write(b.t, b.path(file), text)
@@ -235,7 +235,7 @@ func (b *desk) saves() {
 }
 
 // plans turns the lines of the plan around, as a person who wants the last one first.
-func (b *desk) plans() {
+func (b *backend) plans() {
 	old, _ := os.ReadFile(b.path("ralph/plan.jsonl"))
 	lines := strings.SplitAfter(strings.TrimSuffix(string(old), "\n"), "\n")
 	if b.half["ralph/plan.jsonl"] != "" || len(lines) < 3 {
@@ -248,7 +248,7 @@ func (b *desk) plans() {
 }
 
 // adds writes one more task into the plan, and looks whether ralph has it.
-func (b *desk) adds() {
+func (b *backend) adds() {
 	const file = "ralph/plan.jsonl"
 	old, err := os.ReadFile(b.path(file))
 	if b.command != "autopilot" || err != nil || b.broken() {
@@ -266,7 +266,7 @@ func (b *desk) adds() {
 }
 
 // merges takes in a branch of the person's.
-func (b *desk) merges() {
+func (b *backend) merges() {
 	out, _ := b.try("for-each-ref", "--format=%(refname:short)", "refs/heads/side-*")
 	if names := strings.Fields(out); len(names) > 0 {
 		b.try("merge", "-q", "--no-edit", b.one(names...))
@@ -274,16 +274,16 @@ func (b *desk) merges() {
 }
 
 // resets takes back the person's own last commit, as long as nobody has it.
-func (b *desk) resets() {
+func (b *backend) resets() {
 	if _, published := b.try("merge-base", "--is-ancestor", "HEAD", "origin/main"); published || !b.mine("HEAD") {
 		return
 	}
 	b.drops(func() { b.moves(func() { b.try("reset", "-q", b.one("--soft", "--mixed", "--hard"), "HEAD~1") }) })
 }
 
-func (b *desk) tidies() { b.try("gc", "-q") }
+func (b *backend) tidies() { b.try("gc", "-q") }
 
-func (b *desk) killed() {
+func (b *backend) killed() {
 	if b.engine == nil || !b.engine.running() {
 		return
 	}
@@ -292,10 +292,10 @@ func (b *desk) killed() {
 	b.note("kill -9")
 }
 
-func (b *desk) restart() { b.start() }
+func (b *backend) restart() { b.start() }
 
 // decides answers what waits.
-func (b *desk) decides() {
+func (b *backend) decides() {
 	if b.broken() {
 		return // the commands say so
 	}
@@ -321,7 +321,7 @@ func (b *desk) decides() {
 }
 
 // broken reports whether plan or inbox cannot be read, by the person's own doing.
-func (b *desk) broken() bool {
+func (b *backend) broken() bool {
 	if len(b.half) > 0 {
 		return true
 	}
@@ -333,7 +333,7 @@ func (b *desk) broken() bool {
 	return false
 }
 
-func (b *desk) unreadable(file string) bool {
+func (b *backend) unreadable(file string) bool {
 	text, _ := os.ReadFile(b.path(file))
 	for line := range strings.Lines(string(text)) {
 		if !json.Valid([]byte(line)) {

@@ -30,8 +30,8 @@ sleep 0.$DELAY
 echo '<ralph>COMPLETE</ralph>'
 `
 
-// desk is a checkout at which a person works beside ralph, with a remote and a colleague.
-type desk struct {
+// backend is a checkout at which a person works beside ralph, with a remote and a colleague.
+type backend struct {
 	*repo
 	random  *rand.Rand
 	command string
@@ -54,9 +54,9 @@ type desk struct {
 	others map[string]string // commits that are not ralph's or its agents': subject
 }
 
-func newBeside(t *testing.T, random *rand.Rand) *desk {
+func newBeside(t *testing.T, random *rand.Rand) *backend {
 	t.Helper()
-	b := &desk{
+	b := &backend{
 		repo: newRepo(t, setup{plan: planTwo}), random: random, half: map[string]string{}, tokens: map[string]string{},
 		refs: map[string][]string{}, others: map[string]string{}, tasks: 4, asked: map[string]bool{},
 	}
@@ -103,7 +103,7 @@ func newBeside(t *testing.T, random *rand.Rand) *desk {
 }
 
 // fill queues the work.
-func (b *desk) fill() {
+func (b *backend) fill() {
 	b.t.Helper()
 	if b.command == "agent" {
 		b.ok("inbox", "add", "first.md")
@@ -123,12 +123,12 @@ func (b *desk) fill() {
 	write(b.t, b.path("ralph/plan.jsonl"), plan)
 }
 
-func (b *desk) note(format string, args ...any) {
+func (b *backend) note(format string, args ...any) {
 	b.trace = append(b.trace, fmt.Sprintf("%4d ", b.facts())+fmt.Sprintf(format, args...))
 }
 
 // env has ralph in PATH, as people have it: git calls it to merge its files.
-func (b *desk) env() []string {
+func (b *backend) env() []string {
 	env := b.repo.env()
 	for i, kv := range env {
 		if path, ok := strings.CutPrefix(kv, "PATH="); ok {
@@ -139,13 +139,13 @@ func (b *desk) env() []string {
 }
 
 // gitIn runs git in a folder beside the checkout; what it cannot do fails the test.
-func (b *desk) gitIn(dir string, args ...string) {
+func (b *backend) gitIn(dir string, args ...string) {
 	b.t.Helper()
 	b.git(append([]string{"-C", dir}, args...)...)
 }
 
 // try runs git as a person does: it may be refused.
-func (b *desk) try(args ...string) (string, bool) {
+func (b *backend) try(args ...string) (string, bool) {
 	b.t.Helper()
 	res := startIn(b.t, b.home, b.root, b.env(), append([]string{"git"}, args...)...).wait(most)
 	if res.code != 0 {
@@ -157,7 +157,7 @@ func (b *desk) try(args ...string) (string, bool) {
 }
 
 // keep leaves the repository of a failed test where SOAK_KEEP says.
-func (b *desk) keep(seed uint64) {
+func (b *backend) keep(seed uint64) {
 	dir := os.Getenv("SOAK_KEEP")
 	if dir == "" {
 		return

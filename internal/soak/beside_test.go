@@ -75,7 +75,7 @@ func besideRound(t *testing.T, seed uint64) {
 }
 
 // start starts an engine, unless one runs. What refuses a start has to say why.
-func (b *desk) start() {
+func (b *backend) start() {
 	b.t.Helper()
 	if b.engine != nil && b.engine.running() {
 		return
@@ -87,7 +87,7 @@ func (b *desk) start() {
 }
 
 // ended judges how the last engine ended.
-func (b *desk) ended() {
+func (b *backend) ended() {
 	b.t.Helper()
 	if b.engine == nil {
 		return
@@ -114,7 +114,7 @@ func (b *desk) ended() {
 
 // refusedWell are the refusals of a start that what the person left explains; each names
 // what to do.
-func (b *desk) refusedWell(text string) bool {
+func (b *backend) refusedWell(text string) bool {
 	for _, words := range b.refusals() {
 		if strings.Contains(text, words) {
 			return true
@@ -123,7 +123,7 @@ func (b *desk) refusedWell(text string) bool {
 	return false
 }
 
-func (b *desk) refusals() []string {
+func (b *backend) refusals() []string {
 	list := []string{"not committed", "detached", "rebase", "merge", "is on branch"}
 	if b.spoilt {
 		list = append(list, "ralph/plan.jsonl:", "ralph/inbox.jsonl:")
@@ -132,7 +132,7 @@ func (b *desk) refusals() []string {
 }
 
 // await returns when n more facts are in the journal, or a moment has passed.
-func (b *desk) await(n int) {
+func (b *backend) await(n int) {
 	b.t.Helper()
 	before := b.facts()
 	tick := time.NewTicker(2 * time.Millisecond)

@@ -125,8 +125,8 @@ func landing(s *ralph.State) *LandingRecord {
 	return &LandingRecord{Base: i.Base, Branch: i.Branch, Landed: i.Landed, Tip: i.Tip, Behind: i.Landed != i.Tip, Held: i.Held, Moved: i.Moved}
 }
 
-// crewStatus are the lines of `ralph status` about slots, merges and landing.
-func crewStatus(line writer, s *ralph.State, engine Engine, now time.Time) {
+// parallelStatus are the lines of `ralph status` about slots, merges and landing.
+func parallelStatus(line writer, s *ralph.State, engine Engine, now time.Time) {
 	if engine.Alive {
 		busy := slots(s)
 		if n := report.SettingsOf(s.Session.Config).Parallel; s.Session.Live() && s.Plan.Integration != nil && n > 0 {

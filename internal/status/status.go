@@ -101,7 +101,7 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 	}
 	budgetStatus(line, s, at(engine, s, now))
 	workStatus(line, s, engine, now)
-	crewStatus(line, s, engine, now)
+	parallelStatus(line, s, engine, now)
 	agentStatus(line, s, now)
 }
 

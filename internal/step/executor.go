@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/agentsock"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/prompt"
 	"github.com/ralph-loop/ralph/internal/redact"
@@ -68,9 +68,9 @@ type Executor struct {
 	Touched func(ctx context.Context, dir, from, to string, want func(path string) bool) ([]Touched, []byte, error)
 	// Journal is where requests of agents are written and answered; nil: they are denied.
 	Journal Journal
-	// Listen begins the line between a turn and its agent's processes, attempt.Listen;
+	// Listen begins the line between a turn and its agent's processes, agentsock.Listen;
 	// nil, or without a journal: there is none.
-	Listen func(context.Context, attempt.Turn) (*attempt.Server, error)
+	Listen func(context.Context, agentsock.Turn) (*agentsock.Server, error)
 	// Reported adds what the reports of agents' git say; nil: there are none.
 	Reported    func(files []string, to *AgentGit) error
 	Interceptor Interceptor // what stands below agents; may be nil

@@ -27,7 +27,7 @@ const (
 	stated    kind = iota // as a statement of what must hold
 	condition             // as a condition under which the test fails
 	plain                 // as a failure
-	rescue                // as a failure where an error is caught anyway
+	panics                // as a failure where an error is caught anyway
 )
 
 // weight is how much an assertion asks for.
@@ -107,7 +107,7 @@ func (t *test) failing(i int) assertion {
 	}
 	a := assertion{line: l.number, quote: l.text, kind: plain, code: l.code[l.at:], source: l.text[l.at:], text: squeeze(l.code, l.text)}
 	if above != nil && caught(above.code) {
-		a.kind = rescue
+		a.kind = panics
 	}
 	return a
 }
@@ -133,8 +133,8 @@ func (x *lexicon) weigh(a assertion) assertion {
 		if a.worth = a.level; a.level == vague && !a.setup && contains(code, x.differ) {
 			a.worth = full
 		}
-	case plain, rescue:
-		a.level, a.worth, a.setup = partial, partial, a.kind == rescue
+	case plain, panics:
+		a.level, a.worth, a.setup = partial, partial, a.kind == panics
 	}
 	return a
 }

@@ -11,7 +11,7 @@ import (
 func TestAPIKnowsThePast(t *testing.T) {
 	t.Parallel()
 	p := pastOf(3, 4)
-	x := New(Options{Source: p, Desk: p, Root: t.TempDir()})
+	x := New(Options{Source: p, Backend: p, Root: t.TempDir()})
 	t.Cleanup(x.Close)
 	for address, want := range map[string]string{
 		"/sessions":              `"id":"s-01","mode":"autopilot","started_at":"2026-03-02T`,

@@ -17,7 +17,7 @@ func barOf(l *snapshot) view.BarModel {
 		Status: status.Of(s, l.engine, l.now), Stage: status.QueryStage(s), Engine: l.engine,
 		Running: s.Running(l.now), At: s.Turning(), Usage: s.Session.Usage, Mode: s.Session.Mode,
 		Tokens: view.Amount(s.Session.Usage.Input + s.Session.Usage.Output + s.Session.Usage.CacheRead + s.Session.Usage.CacheWrite),
-		Offers: action.Offers(s, l.world(), action.Engine, ""), Trouble: l.trouble,
+		Offers: action.AllAvailable(s, l.world(), action.Engine, ""), Trouble: l.trouble,
 	}
 	m.Since = clockOf(s, l.engine)
 	needs := status.Needs(s, l.engine, l.now)

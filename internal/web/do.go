@@ -38,11 +38,11 @@ func (x *Server) do(w http.ResponseWriter, r *http.Request) {
 		x.answer(w, r, action.Result{}, err)
 		return
 	}
-	if o, ok := action.OfferOf(x.opt.Source.State(), x.opt.Desk.World(), name, in.ID); ok && o.Confirm != "" && !in.Sure {
+	if o, ok := action.AvailableAs(x.opt.Source.State(), x.opt.Backend.Context(), name, in.ID); ok && o.Confirm != "" && !in.Sure {
 		x.confirm(w, r, o, in)
 		return
 	}
-	done, err := action.Do(r.Context(), x.opt.Desk, name, in)
+	done, err := action.Do(r.Context(), x.opt.Backend, name, in)
 	x.answer(w, r, done, err)
 }
 

@@ -25,7 +25,7 @@ type acted struct {
 }
 
 func (a *acted) State() *ralph.State { return a.j.State() }
-func (a *acted) World() action.Context {
+func (a *acted) Context() action.Context {
 	return action.Context{Now: time.Now(), Usual: ralph.Allowance{Iterations: 50, Time: 30 * time.Minute}, By: "web", ID: func(p string) string { return p + "-0001" }}
 }
 
@@ -55,7 +55,7 @@ func openActed(t *testing.T) (*acted, *web.Server) {
 	if err := a.Update(t.Context(), func(*ralph.State) ([]ralph.Fact, error) { return facts, nil }); err != nil {
 		t.Fatal(err)
 	}
-	x := web.New(web.Options{Source: a, Desk: a, Root: "/repo", Version: "test"})
+	x := web.New(web.Options{Source: a, Backend: a, Root: "/repo", Version: "test"})
 	t.Cleanup(x.Close)
 	return a, x
 }

@@ -26,7 +26,7 @@ const longestLook = 2 * time.Minute
 // doctorJob is where the doctor works: one look at a time, in the background, and the last
 // one is kept. A look is begun by a person alone, never by a page that is shown.
 type doctorJob struct {
-	rescue *panicLog
+	panics *panicLog
 	ctx    context.Context //nolint:containedctx // the server's own life
 	doctor Doctor
 	now    func() time.Time
@@ -75,7 +75,7 @@ func (d *doctorJob) look() {
 
 // run looks; a panic is its error.
 func (d *doctorJob) run(ctx context.Context) (found []Finding, err error) {
-	defer d.rescue.into(&err)
+	defer d.panics.into(&err)
 	return d.doctor.Run(ctx, d.say)
 }
 
@@ -91,7 +91,7 @@ func doctor(_ context.Context, r *request) (view.Page, error) {
 	if r.server.opt.Doctor == nil {
 		return view.Page{}, noDoctor()
 	}
-	seen := r.server.ward.seen()
+	seen := r.server.doctor.seen()
 	return view.Page{Title: "Doctor", Sections: []view.Section{
 		{ID: "doctor-head", Body: view.DoctorHead(seen)},
 		{ID: "doctor-found", Body: view.DoctorFindings(seen)},
@@ -108,7 +108,7 @@ func (x *Server) examine(w http.ResponseWriter, r *http.Request) {
 		x.answer(w, r, action.Result{}, noDoctor())
 		return
 	}
-	x.ward.look()
+	x.doctor.look()
 	if scripted(r) {
 		x.answer(w, r, action.Result{Said: "The doctor looks; the page shows what it finds."}, nil)
 		return

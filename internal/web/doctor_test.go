@@ -40,7 +40,7 @@ func TestDoctor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &slowDoctor{let: make(chan error)}
 		q := &quiet{}
-		x := web.New(web.Options{Source: q, Desk: q, Root: "r", Doctor: d})
+		x := web.New(web.Options{Source: q, Backend: q, Root: "r", Doctor: d})
 		defer x.Close()
 		if body := get(x, "/doctor").Body.String(); d.looks != 0 || !strings.Contains(body, "Nobody has looked") {
 			t.Error("a page that is shown starts programs")

@@ -20,12 +20,12 @@ import (
 
 // refusing is a kept that has neither an engine nor files.
 type refusing struct {
-	*lru
+	*fakeBackend
 	ids *atomic.Int64
 }
 
-func (r refusing) World() action.Context {
-	w := r.lru.World()
+func (r refusing) Context() action.Context {
+	w := r.fakeBackend.Context()
 	w.ID = func(prefix string) string { return fmt.Sprintf("%s-%d", prefix, r.ids.Add(1)) } // a taken one is asked for again
 	return w
 }
@@ -75,15 +75,15 @@ func FuzzDashboard(f *testing.F) {
 		ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Spec: "a.md", Name: "One", Status: ralph.TaskPending}},
 		ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStart, Text: "start?"}})
 	var broken strings.Builder
-	desk := refusing{k, &atomic.Int64{}}
-	x := web.New(web.Options{Source: k, Desk: desk, Root: "repo", Log: func(text string) { broken.WriteString(text) }})
+	backend := refusing{k, &atomic.Int64{}}
+	x := web.New(web.Options{Source: k, Backend: backend, Root: "repo", Log: func(text string) { broken.WriteString(text) }})
 	f.Cleanup(x.Close)
-	seat, err := guard.Take(f.TempDir())
+	instance, err := guard.Take(f.TempDir())
 	if err != nil {
 		f.Fatal(err)
 	}
 	addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7777}
-	g := guard.New(guard.Options{Next: x, Open: x.Open(), Seat: seat, Addr: addr, Style: x.Style(), WithCSRF: web.WithCSRF})
+	g := guard.New(guard.Options{Next: x, Open: x.Open(), Lock: instance, Addr: addr, Style: x.Style(), WithCSRF: web.WithCSRF})
 	ask := func(method, path, header, body string) *httptest.ResponseRecorder {
 		ctx, cancel := context.WithCancel(context.Background())
 		if strings.Contains(path, "live") || strings.Contains(path, "events") || strings.Contains(path, "stream") {

@@ -28,7 +28,7 @@ func gates(_ context.Context, r *request) (view.Page, error) {
 	for _, g := range r.state.Gates {
 		row := view.GateRow{Gate: g, Task: taskName(r.state, g), Held: report.HeldBy(g), Gone: !g.Heard(r.engine.Alive, r.now)}
 		if !row.Gone {
-			row.Offers = action.Offers(r.state, w, action.Gate, string(g.ID))
+			row.Offers = action.AllAvailable(r.state, w, action.Gate, string(g.ID))
 		}
 		m.Open = append(m.Open, row)
 	}
@@ -50,7 +50,7 @@ func gates(_ context.Context, r *request) (view.Page, error) {
 	for _, rule := range slices.Backward(r.state.Rules) {
 		m.Rules = append(m.Rules, view.RuleRow{
 			Rule: rule, What: report.RuleWords(rule), Reach: report.RuleReach(rule), Lapsed: r.state.Expired(rule, r.now),
-			Offers: action.Offers(r.state, w, action.Rule, string(rule.ID)),
+			Offers: action.AllAvailable(r.state, w, action.Rule, string(rule.ID)),
 		})
 	}
 	return view.Page{Title: "Gates", Sections: []view.Section{
@@ -70,7 +70,7 @@ func gate(ctx context.Context, r *request) (view.Page, error) {
 		g := r.state.Gates[i]
 		d := r.server.detail(ctx, r.state, g)
 		m.Detail, m.Gone = &d, !g.Heard(r.engine.Alive, r.now)
-		m.Offers = action.Offers(r.state, r.world(), action.Gate, string(id))
+		m.Offers = action.AllAvailable(r.state, r.world(), action.Gate, string(id))
 		m.Checks = r.server.doubts(r.state, g)
 		_, _, _ = r.server.gatesPast.ends(r.server.opt.Source, r.state) // so that its end is seen, whatever was before
 	} else if err := r.server.became(r, &m); err != nil {
@@ -134,7 +134,7 @@ func (x *Server) became(r *request, m *view.GateModel) error {
 	// What could have been said, for words that somebody has typed and not sent.
 	was := *r.state
 	was.Gates = []*ralph.Gate{&m.Detail.Gate}
-	m.Last = action.Offers(&was, action.Context{Engine: true, Now: r.now}, action.Gate, string(m.ID))
+	m.Last = action.AllAvailable(&was, action.Context{Engine: true, Now: r.now}, action.Gate, string(m.ID))
 	return nil
 }
 

@@ -18,52 +18,52 @@ import (
 	"github.com/ralph-loop/ralph/internal/web"
 )
 
-// lru is a repository with a real journal, in which an engine seems to work.
-type lru struct {
+// fakeBackend is a repository with a real journal, in which an engine seems to work.
+type fakeBackend struct {
 	action.Backend // nil: what is not below is never called
 	*journal.File
 	t testing.TB
 }
 
-func newKept(t testing.TB) *lru {
+func newKept(t testing.TB) *fakeBackend {
 	t.Helper()
 	j, err := journal.Open(journal.Options{Root: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = j.Close() })
-	return &lru{File: j, t: t}
+	return &fakeBackend{File: j, t: t}
 }
 
-func (k *lru) State() *ralph.State                     { return k.File.State() }
-func (k *lru) Engine(*ralph.State) status.Engine       { return status.Engine{Alive: true} }
-func (k *lru) Wait(ctx context.Context, n int64) error { return k.File.Wait(ctx, n) }
-func (k *lru) Now() time.Time                          { return k.File.Now() }
-func (k *lru) World() action.Context {
+func (k *fakeBackend) State() *ralph.State                     { return k.File.State() }
+func (k *fakeBackend) Engine(*ralph.State) status.Engine       { return status.Engine{Alive: true} }
+func (k *fakeBackend) Wait(ctx context.Context, n int64) error { return k.File.Wait(ctx, n) }
+func (k *fakeBackend) Now() time.Time                          { return k.File.Now() }
+func (k *fakeBackend) Context() action.Context {
 	return action.Context{Engine: true, Now: k.Now(), By: "web", ID: func(prefix string) string { return prefix + "-made" }}
 }
 
-func (k *lru) Each(after int64, visit func(ralph.Event) error) error {
+func (k *fakeBackend) Each(after int64, visit func(ralph.Event) error) error {
 	return k.File.Each(after, visit)
 }
 
-func (k *lru) Update(ctx context.Context, decide func(*ralph.State) ([]ralph.Fact, error)) error {
+func (k *fakeBackend) Update(ctx context.Context, decide func(*ralph.State) ([]ralph.Fact, error)) error {
 	return k.File.Update(ctx, "web", decide)
 }
 
-func (k *lru) Closed(id ralph.GateID) error {
+func (k *fakeBackend) Closed(id ralph.GateID) error {
 	return &ralph.Refusal{Why: "no open gate " + string(id)}
 }
 
-func (k *lru) add(by string, facts ...ralph.Fact) {
+func (k *fakeBackend) add(by string, facts ...ralph.Fact) {
 	k.t.Helper()
 	if err := k.File.Update(context.Background(), by, func(*ralph.State) ([]ralph.Fact, error) { return facts, nil }); err != nil {
 		k.t.Fatal(err)
 	}
 }
 
-func (k *lru) server(opt web.Options) *web.Server {
-	opt.Source, opt.Desk, opt.Root = k, k, "repo"
+func (k *fakeBackend) server(opt web.Options) *web.Server {
+	opt.Source, opt.Backend, opt.Root = k, k, "repo"
 	x := web.New(opt)
 	k.t.Cleanup(x.Close)
 	return x
@@ -112,7 +112,7 @@ func hasNone(t *testing.T, what, html string, bad ...string) {
 const nasty = "\x1b[31m<script>alert(1)</script>\u202e"
 
 // everyGate begins a session with a gate of each kind.
-func everyGate(k *lru) {
+func everyGate(k *fakeBackend) {
 	at := k.Now()
 	k.add("cli", ralph.PlanStarted{File: "a.md"},
 		ralph.TaskAdded{Task: ralph.Task{ID: "t-0001", Name: "Paint " + nasty, Notes: "note " + nasty, Accept: "two coats", Status: ralph.TaskPending}},

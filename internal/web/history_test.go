@@ -36,7 +36,7 @@ type pastSource struct {
 func (p *pastSource) State() *ralph.State               { return p.state }
 func (p *pastSource) Engine(*ralph.State) status.Engine { return status.Engine{} }
 func (p *pastSource) Now() time.Time                    { return p.at }
-func (p *pastSource) World() action.Context             { return action.Context{Now: p.at} }
+func (p *pastSource) Context() action.Context           { return action.Context{Now: p.at} }
 func (p *pastSource) Wait(ctx context.Context, seq int64) error {
 	if seq < p.state.Seq {
 		return nil
@@ -98,7 +98,7 @@ func pastOf(sessions, tasks int) *pastSource {
 // boardOf is a dashboard that has read the whole past.
 func boardOf(t *testing.T, p *pastSource, root string) *Server {
 	t.Helper()
-	x := New(Options{Source: p, Desk: p, Root: root})
+	x := New(Options{Source: p, Backend: p, Root: root})
 	t.Cleanup(x.Close)
 	x.index.Start()
 	if err := x.index.Reach(t.Context(), p.state.Seq); err != nil {

@@ -36,7 +36,7 @@ func (x *tape) add(facts ...ralph.Fact) {
 
 func (x *tape) page(t *testing.T, address string) string {
 	t.Helper()
-	_, body := planAt(t, web.Options{Source: x.planSource, Desk: x.planSource}, x.state, address)
+	_, body := planAt(t, web.Options{Source: x.planSource, Backend: x.planSource}, x.state, address)
 	return body
 }
 

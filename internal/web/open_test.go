@@ -15,7 +15,7 @@ func TestOpenSaysNothingOfTheRepository(t *testing.T) {
 	t.Parallel()
 	s := overviewState()
 	source := &planSource{state: s}
-	x := web.New(web.Options{Source: source, Desk: source, Root: "/home/ada/secret-name", Version: "test"})
+	x := web.New(web.Options{Source: source, Backend: source, Root: "/home/ada/secret-name", Version: "test"})
 	t.Cleanup(x.Close)
 	for path, want := range map[string]int{
 		x.Style(): 200, "/assets/x": 404, "/assets/": 404, "/assets/..%2f..%2flog": 404, "/assets%2flog": 404, "/assets/a/b/c": 404, "/assets/%2e%2e/log": 404, "/log": 404, "/": 404,

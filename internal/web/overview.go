@@ -50,7 +50,7 @@ type overviewOf struct {
 }
 
 func (o overviewOf) offers(about action.Subject, id string) []action.Available {
-	return action.Offers(o.state, o.world, about, id)
+	return action.AllAvailable(o.state, o.world, about, id)
 }
 
 func (o overviewOf) ref(id ralph.TaskID) view.TaskLink {

@@ -42,7 +42,7 @@ func overviewState() *ralph.State {
 func overviewAt(t *testing.T, s *ralph.State, alive bool, events ...ralph.Event) string {
 	t.Helper()
 	source := &planSource{state: s, engine: status.Engine{Alive: alive, Words: map[ralph.TaskID]string{"t-c": "reading client.go <again>"}}, events: events}
-	_, body := planAt(t, web.Options{Source: source, Desk: source}, s, "/")
+	_, body := planAt(t, web.Options{Source: source, Backend: source}, s, "/")
 	return body
 }
 
@@ -201,7 +201,7 @@ func TestOverviewFeedOfItsTime(t *testing.T) {
 	add(ralph.SessionStarted{ID: "s-1", Mode: "agent"})
 	add(spec("q-1")...)
 	add(ralph.SessionEnded{Reason: ralph.ReasonEmpty}, ralph.SessionStarted{ID: "s-2", Mode: "agent"})
-	options := web.Options{Source: source, Desk: source}
+	options := web.Options{Source: source, Backend: source}
 	_, body := planAt(t, options, fold, "/")
 	wantAll(t, body, "Session summary: 1 spec,")
 	add(spec("q-2")...)
@@ -268,7 +268,7 @@ func TestPaletteOffersActions(t *testing.T) {
 	s.Plan.Tasks[5].Status = ralph.TaskFailed
 	at := func(q string) string {
 		source := &planSource{state: s, engine: status.Engine{Alive: true}}
-		_, body := planAt(t, web.Options{Source: source, Desk: source}, s, "/search?q="+url.QueryEscape(q))
+		_, body := planAt(t, web.Options{Source: source, Backend: source}, s, "/search?q="+url.QueryEscape(q))
 		_, body, _ = strings.Cut(body, `id="results"`)
 		return body
 	}

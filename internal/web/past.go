@@ -80,7 +80,7 @@ func (x *Server) asThen(l *snapshot) *Server {
 	opt := x.opt
 	opt.Source = sourceThen{Source: x.opt.Source, look: l}
 	opt.Gates = nil
-	return &Server{opt: opt, index: x.index, watch: x.watch, rescue: x.rescue, jobs: x.jobs, ward: x.ward, reports: x.reports, assets: x.assets}
+	return &Server{opt: opt, index: x.index, watch: x.watch, panics: x.panics, jobs: x.jobs, doctor: x.doctor, reports: x.reports, assets: x.assets}
 }
 
 // sourceThen is a journal up to a fact.

@@ -213,7 +213,7 @@ func planPage(_ context.Context, r *request) (view.Page, error) {
 // head is what stands over each view of the plan.
 func (b *board) head(here string) view.PlanHead {
 	p := b.state.Plan
-	h := view.PlanHead{File: p.File, Total: len(b.order), Cost: p.Usage.Cost, Phase: b.phase, Offers: action.Offers(b.state, b.world(), action.Plan, "")}
+	h := view.PlanHead{File: p.File, Total: len(b.order), Cost: p.Usage.Cost, Phase: b.phase, Offers: action.AllAvailable(b.state, b.world(), action.Plan, "")}
 	if h.File == "" && h.Total > 0 {
 		h.File = "plan.jsonl"
 	}
@@ -324,7 +324,7 @@ func (b *board) columns(list []*ralph.Task, q url.Values) []view.Column {
 			card := b.card(t)
 			if buttons > 0 && (c.Key == "failed" || c.Key == "active" || c.Key == "merging") {
 				buttons--
-				card.Offers = slices.DeleteFunc(action.Offers(b.state, w, action.Task, string(t.ID)), func(o action.Available) bool { return o.Key == "" && !o.Primary })
+				card.Offers = slices.DeleteFunc(action.AllAvailable(b.state, w, action.Task, string(t.ID)), func(o action.Available) bool { return o.Key == "" && !o.Primary })
 			}
 			c.Cards = append(c.Cards, card)
 		}

@@ -29,7 +29,7 @@ func (p *planSource) State() *ralph.State               { return p.state }
 func (p *planSource) Engine(*ralph.State) status.Engine { return p.engine }
 func (p *planSource) Now() time.Time                    { return time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC) }
 
-func (p *planSource) World() action.Context {
+func (p *planSource) Context() action.Context {
 	return action.Context{Engine: p.engine.Alive, Now: p.Now()}
 }
 func (p *planSource) Wait(ctx context.Context, _ int64) error { <-ctx.Done(); return ctx.Err() }
@@ -63,7 +63,7 @@ func planAt(t testing.TB, opt web.Options, s *ralph.State, address string) (int,
 	t.Helper()
 	source := &planSource{state: s}
 	if opt.Source == nil {
-		opt.Source, opt.Desk = source, source
+		opt.Source, opt.Backend = source, source
 	}
 	opt.Root = "shop"
 	x := web.New(opt)
@@ -77,7 +77,7 @@ func planAt(t testing.TB, opt web.Options, s *ralph.State, address string) (int,
 func planRaw(t testing.TB, s *ralph.State, address string) string {
 	t.Helper()
 	source := &planSource{state: s}
-	x := web.New(web.Options{Source: source, Desk: source})
+	x := web.New(web.Options{Source: source, Backend: source})
 	defer x.Close()
 	w := httptest.NewRecorder()
 	x.ServeHTTP(w, httptest.NewRequest(http.MethodGet, address, http.NoBody))
@@ -243,7 +243,7 @@ func TestPlanOfAThousand(t *testing.T) {
 
 func BenchmarkPlan(b *testing.B) {
 	source := &planSource{state: planOfMany(1000)}
-	x := web.New(web.Options{Source: source, Desk: source})
+	x := web.New(web.Options{Source: source, Backend: source})
 	defer x.Close()
 	for _, address := range []string{"/plan", "/plan?view=table", "/plan/graph"} {
 		b.Run(address, func(b *testing.B) {

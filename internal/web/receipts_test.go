@@ -17,7 +17,7 @@ import (
 
 // fakeProofs answers when it is let.
 type fakeProofs struct {
-	k       *lru
+	k       *fakeBackend
 	hold    chan struct{} // closed: go on
 	replays atomic.Int32
 }
@@ -55,7 +55,7 @@ func (f *fakeProofs) Verify(_ context.Context, step func() error) (report.Proof,
 }
 
 // decisions records n turns with their outcomes.
-func decisions(k *lru, n int) {
+func decisions(k *fakeBackend, n int) {
 	k.add("cli", ralph.PlanStarted{File: "a.md"}, ralph.TaskAdded{Task: ralph.Task{ID: "t-0001", Name: "Paint " + nasty, Status: ralph.TaskPending}},
 		ralph.TaskAdded{Task: ralph.Task{ID: "t-0002", Name: "Sweep", Status: ralph.TaskPending}})
 	k.add("engine", ralph.SessionStarted{ID: "s-1", Mode: "autopilot", Config: []byte(`{"parallel":2}`)})

@@ -20,7 +20,7 @@ const (
 func search(_ context.Context, r *request) (view.Page, error) {
 	q := r.URL.Query().Get("q")
 	q = strings.TrimSpace(strings.ToValidUTF8(q[:min(len(q), maxQuery)], ""))
-	m := view.SearchModel{Query: q, Deeds: r.deeds(q)}
+	m := view.SearchModel{Query: q, Deeds: r.palette(q)}
 	m.Groups = append(m.Groups, found("Gates", q, r.gates()), found("Tasks", q, r.tasks()), found("Specs", q, r.specs()), found("Pages", q, view.Places()))
 	if q == "" { // where nothing is asked for, what is wanted most often comes first
 		m.Groups = []view.FoundGroup{m.Groups[0], m.Groups[3], m.Groups[1], m.Groups[2]}

@@ -27,7 +27,7 @@ func (q *quiet) Engine(*ralph.State) status.Engine         { return status.Engin
 func (q *quiet) Wait(ctx context.Context, _ int64) error   { <-ctx.Done(); return ctx.Err() }
 func (q *quiet) Each(int64, func(ralph.Event) error) error { return nil }
 func (q *quiet) Now() time.Time                            { return time.Unix(1767323045, 0) }
-func (q *quiet) World() action.Context                     { return action.Context{} }
+func (q *quiet) Context() action.Context                   { return action.Context{} }
 
 // fakeSettings remembers what it was asked to save.
 type fakeSettings struct {
@@ -73,7 +73,7 @@ func someSettings() *fakeSettings {
 func settingsServer(t *testing.T, s web.Settings) *web.Server {
 	t.Helper()
 	q := &quiet{}
-	x := web.New(web.Options{Source: q, Desk: q, Root: t.TempDir(), Version: "1", Build: "1", Settings: s})
+	x := web.New(web.Options{Source: q, Backend: q, Root: t.TempDir(), Version: "1", Build: "1", Settings: s})
 	t.Cleanup(x.Close)
 	return x
 }

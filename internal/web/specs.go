@@ -40,8 +40,8 @@ const (
 
 // specs is the queue and all specs there are; ?q= chooses among them.
 func specs(_ context.Context, r *request) (view.Page, error) {
-	w := r.server.opt.Desk.World()
-	queue := view.QueueModel{Offers: offersBut(action.Offers(r.state, w, action.Inbox, ""), "queue"), Engine: r.engine.Alive}
+	w := r.server.opt.Backend.Context()
+	queue := view.QueueModel{Offers: offersBut(action.AllAvailable(r.state, w, action.Inbox, ""), "queue"), Engine: r.engine.Alive}
 	for _, x := range r.state.Inbox {
 		if x.Status != ralph.SpecPending && x.Status != ralph.SpecActive {
 			continue
@@ -53,7 +53,7 @@ func specs(_ context.Context, r *request) (view.Page, error) {
 			queue.More++
 			continue
 		}
-		row := view.QueueRow{Spec: x, Offers: action.Offers(r.state, w, action.Spec, string(x.ID))}
+		row := view.QueueRow{Spec: x, Offers: action.AllAvailable(r.state, w, action.Spec, string(x.ID))}
 		if x.Status == ralph.SpecPending {
 			row.Place = queue.Waiting
 		}
@@ -194,13 +194,13 @@ func spec(_ context.Context, r *request) (view.Page, error) {
 	if err := r.specText(&m); err != nil {
 		return view.Page{}, err
 	}
-	w := r.server.opt.Desk.World()
+	w := r.server.opt.Backend.Context()
 	queued := len(r.state.Queued(name)) > 0
 	if !m.Missing && !queued {
 		m.Offers = append(m.Offers, queueOf(name, m.Last != nil, true))
 	}
 	if m.Last != nil {
-		m.Offers = append(m.Offers, offersBut(action.Offers(r.state, w, action.Spec, string(m.Last.ID)), "requeue")...)
+		m.Offers = append(m.Offers, offersBut(action.AllAvailable(r.state, w, action.Spec, string(m.Last.ID)), "requeue")...)
 	}
 	if p := r.state.Plan; p.File == name {
 		m.Planned, m.Cost, m.Turns, m.Elapsed = true, p.Usage.Cost, p.Turns, r.state.JobElapsed(r.now).Truncate(time.Second)

@@ -145,7 +145,7 @@ func TestSpecPage(t *testing.T) {
 func TestSpecIsEscaped(t *testing.T) {
 	t.Parallel()
 	source := &planSource{state: queued()}
-	x := web.New(web.Options{Source: source, Desk: source, Specs: specFiles()})
+	x := web.New(web.Options{Source: source, Backend: source, Specs: specFiles()})
 	defer x.Close()
 	for _, address := range []string{"/spec/now.md", "/spec/now.md?raw", "/spec/old.md", "/specs"} {
 		w := httptest.NewRecorder()

@@ -148,13 +148,13 @@ func (b *board) taskHead(t *ralph.Task, end view.TaskEnd) view.TaskModel {
 		Card: b.card(t), Kind: string(t.Kind), Accepted: t.Run.Accepted, Unneeded: t.NothingToChange(), Skip: t.Run.Skip, Assigned: t.Run.Assigned, Usage: t.Run.Usage, Context: t.Run.Context,
 		Branch: t.Run.Place.Branch, Worktree: t.Run.Place.Dir, Commit: t.Run.Commit, Stash: t.Run.Stash, Retries: t.RetryCount, End: end, StartedAt: t.Run.StartedAt,
 		EndedAt: t.Run.EndedAt, RetryAt: t.Run.RetryAt, StepError: text.Clip(text.FirstLine(t.Run.StepError), 400), Unchanged: t.Run.Unchanged, Spec: t.Spec,
-		Offers: action.Offers(b.state, w, action.Task, string(t.ID)),
+		Offers: action.AllAvailable(b.state, w, action.Task, string(t.ID)),
 	}
 	if !t.IsBuild() {
 		m.Card.Stand = view.Stand(t.Status)
 	}
 	if t.Status == ralph.TaskActive { // the panel to step in: with the engine's buttons (B-021)
-		for _, o := range action.Offers(b.state, w, action.Engine, "") {
+		for _, o := range action.AllAvailable(b.state, w, action.Engine, "") {
 			if slices.Contains([]string{"pause", "resume", "stop"}, strings.TrimPrefix(o.Action, "engine.")) {
 				o.Key, o.Title = "", o.Title+" all"
 				m.Engine = append(m.Engine, o)

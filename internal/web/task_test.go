@@ -60,7 +60,7 @@ func (f turnFolder) keep(t testing.TB, path, text string) {
 func taskAt(t testing.TB, f turnFolder, s *ralph.State, events []ralph.Event, address string) *httptest.ResponseRecorder {
 	t.Helper()
 	source := &planSource{state: s, events: events}
-	x := web.New(web.Options{Source: source, Desk: source, Turns: f, Schedule: planSchedule{}})
+	x := web.New(web.Options{Source: source, Backend: source, Turns: f, Schedule: planSchedule{}})
 	defer x.Close()
 	w := httptest.NewRecorder()
 	x.ServeHTTP(w, httptest.NewRequest(http.MethodGet, address, http.NoBody))

@@ -14,7 +14,7 @@ func TestTroubleIsOnEveryPage(t *testing.T) {
 	for _, alive := range []bool{true, false} {
 		s, trouble := overviewState(), "ralph/plan.jsonl:3: <no> JSON"
 		source := &planSource{state: s, engine: status.Engine{Alive: alive}}
-		opt := web.Options{Source: source, Desk: source, Trouble: func() string { return trouble }}
+		opt := web.Options{Source: source, Backend: source, Trouble: func() string { return trouble }}
 		for _, path := range []string{"/", "/plan", "/log", "/nothing"} {
 			if _, body := planAt(t, opt, s, path); !strings.Contains(body, "ralph/plan.jsonl:3: <no> JSON. Pages show what was there before.") {
 				t.Errorf("%s does not tell, engine: %t", path, alive)

@@ -41,10 +41,10 @@ type Source interface {
 
 // Options are what the dashboard needs from outside.
 type Options struct {
-	Source Source
-	Desk   action.Backend
-	Gates  Gates  // nil: pages of gates show what the state has
-	Proofs Proofs // nil: nothing is decided again
+	Source  Source
+	Backend action.Backend
+	Gates   Gates  // nil: pages of gates show what the state has
+	Proofs  Proofs // nil: nothing is decided again
 	// Whole reads what the state has in brief of a task's outputs; nil: that is all.
 	Whole   func(*ralph.Task) *ralph.Task
 	Root    string // the repository
@@ -80,7 +80,7 @@ type Server struct {
 	watch  *watcher
 	hub    *live.Hub
 	index  *index.Index
-	rescue *panicLog
+	panics *panicLog
 
 	// What was made of the past, for whoever looks next.
 	gatesPast gatesPast       // gates that are decided
@@ -91,8 +91,8 @@ type Server struct {
 	reports   *reports        // of sessions
 
 	// What goes on in the background, for all who look.
-	jobs *jobs      // replays and proofs
-	ward *doctorJob // the doctor's looks
+	jobs   *jobs      // replays and proofs
+	doctor *doctorJob // the doctor's looks
 }
 
 // The history is read with as much rest as work, so that whoever looks at a page
@@ -106,18 +106,18 @@ const beat = 3 * time.Second
 func New(opt Options) *Server {
 	opt.Source = &recent{Source: opt.Source}
 	x := &Server{opt: opt, pages: http.NewServeMux(), routes: http.NewServeMux(), assets: asset.Load()}
-	x.rescue = &panicLog{log: opt.Log}
-	x.index = index.New(index.Options{Journal: opt.Source, Work: readWork, Rest: readRest, Panicked: x.rescue.say})
-	x.watch = newWatcher(opt.Source, opt.Desk, x.index, x.rescue)
+	x.panics = &panicLog{log: opt.Log}
+	x.index = index.New(index.Options{Journal: opt.Source, Work: readWork, Rest: readRest, Panicked: x.panics.say})
+	x.watch = newWatcher(opt.Source, opt.Backend, x.index, x.panics)
 	x.watch.trouble = opt.Trouble
 	if opt.Turns != nil {
 		x.watch.grown = opt.Turns.Grown
 	}
-	x.jobs = newJobs(x.watch.ctx, x.rescue)
-	x.reports = newReports(opt.Source, x.index.Before, x.watch.nudge, x.rescue)
-	x.ward = &doctorJob{rescue: x.rescue, ctx: x.watch.ctx, doctor: opt.Doctor, now: opt.Source.Now}
-	x.watch.stirs(func() bool { return x.jobs.busy() || x.ward.busy() })
-	x.hub = live.New(live.Options{Render: x.parts, Changed: x.watch.changed, Beat: beat, Build: opt.Build, Panicked: x.rescue.say})
+	x.jobs = newJobs(x.watch.ctx, x.panics)
+	x.reports = newReports(opt.Source, x.index.Before, x.watch.nudge, x.panics)
+	x.doctor = &doctorJob{panics: x.panics, ctx: x.watch.ctx, doctor: opt.Doctor, now: opt.Source.Now}
+	x.watch.stirs(func() bool { return x.jobs.busy() || x.doctor.busy() })
+	x.hub = live.New(live.Options{Render: x.parts, Changed: x.watch.changed, Beat: beat, Build: opt.Build, Panicked: x.panics.say})
 	x.route()
 	return x
 }
@@ -130,8 +130,8 @@ func (x *Server) route() {
 	x.routes.HandleFunc("GET /", x.show)
 	opt := x.opt
 	json := api.New(api.Options{
-		Source: opt.Source, Desk: opt.Desk, Version: opt.Version, Beat: beat,
-		Index: x.index, Report: x.reportOf, Gates: opt.Gates, Proofs: opt.Proofs, Next: opt.Next, Panicked: x.rescue.say,
+		Source: opt.Source, Backend: opt.Backend, Version: opt.Version, Beat: beat,
+		Index: x.index, Report: x.reportOf, Gates: opt.Gates, Proofs: opt.Proofs, Next: opt.Next, Panicked: x.panics.say,
 	})
 	for _, below := range []string{"/api", "/api/"} {
 		x.routes.Handle("GET "+below, json)
@@ -163,7 +163,7 @@ func (x *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &began{ResponseWriter: w}
 	defer func() {
 		if what := recover(); what != nil {
-			x.rescue.say(what)
+			x.panics.say(what)
 			x.broke(out, r)
 		}
 	}()

@@ -46,7 +46,7 @@ func (x *API) actions() {
 			in.ID = id
 		}
 		in.Sure = true // who writes this has decided
-		done, err := action.Do(ctx, x.opt.Desk, name, *in)
+		done, err := action.Do(ctx, x.opt.Backend, name, *in)
 		if err != nil {
 			return nil, problemOf(err)
 		}

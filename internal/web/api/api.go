@@ -38,7 +38,7 @@ type Source interface {
 // Options are what the API needs from outside.
 type Options struct {
 	Source  Source
-	Desk    action.Backend
+	Backend action.Backend
 	Version string
 	Beat    time.Duration // between two comments of a quiet stream
 

@@ -31,7 +31,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/web/index"
 )
 
-// place is a repository with a journal, and nothing else; it is the Source and the Desk.
+// place is a repository with a journal, and nothing else; it is the Source and the Backend.
 type place struct {
 	t      testing.TB
 	j      *journal.File
@@ -49,7 +49,7 @@ func (p *place) Each(after int64, visit func(ralph.Event) error) error {
 }
 func (p *place) Now() time.Time { return p.j.Now() }
 
-func (p *place) World() action.Context {
+func (p *place) Context() action.Context {
 	return action.Context{Engine: p.engine.Load(), Now: p.j.Now(), Usual: ralph.Allowance{Iterations: 50, Time: 30 * time.Minute}, By: "web", ID: p.id}
 }
 
@@ -122,7 +122,7 @@ func open(t testing.TB, segment int64) (*place, string) {
 	past := index.New(index.Options{Journal: p})
 	t.Cleanup(past.Close)
 	server := httptest.NewServer(api.New(api.Options{
-		Source: p, Desk: p, Version: "1", Beat: time.Minute, Index: past, Gates: p, Proofs: p, Next: p.next,
+		Source: p, Backend: p, Version: "1", Beat: time.Minute, Index: past, Gates: p, Proofs: p, Next: p.next,
 		Report: func(_ context.Context, s index.Session, write func(*sessionreport.Result) error) error {
 			r, state := sessionreport.NewReport(sessionreport.ReportOptions{Session: s.ID}), past.Before(s.First)
 			if err := p.Each(state.Seq, func(e ralph.Event) error {
@@ -301,7 +301,7 @@ var update = flag.Bool("update", false, "write docs/openapi.json anew")
 // The document in docs is the one that the code makes, and its schemas are such.
 func TestDocument(t *testing.T) {
 	t.Parallel()
-	x := api.New(api.Options{Source: &place{}, Desk: &place{}, Version: "1"})
+	x := api.New(api.Options{Source: &place{}, Backend: &place{}, Version: "1"})
 	b, err := json.MarshalIndent(x.Document(), "", "  ")
 	if err != nil {
 		t.Fatal(err)
@@ -422,17 +422,17 @@ func TestEventsResume(t *testing.T) {
 	next, cut = listen(t, base+"/events", "5")
 	take(next, 61)
 	for i := range 20 { // live
-		p.record(ralph.TaskTold{ID: "t-1", Text: strconv.Itoa(i)})
+		p.record(ralph.TaskMessaged{ID: "t-1", Text: strconv.Itoa(i)})
 	}
 	take(next, 20)
 	cut()
 	next, _ = listen(t, base+"/events?after=86", "")
-	p.record(ralph.TaskTold{ID: "t-1", Text: "last"})
+	p.record(ralph.TaskMessaged{ID: "t-1", Text: "last"})
 	take(next, 1)
 	// Without a number it begins now; a number that the journal has not reached is of
 	// another journal: then all is new.
 	now, _ := listen(t, base+"/events", "")
-	p.record(ralph.TaskTold{ID: "t-1", Text: "now"})
+	p.record(ralph.TaskMessaged{ID: "t-1", Text: "now"})
 	if m := now(); m.id != "88" {
 		t.Errorf("from now on: %+v", m)
 	}

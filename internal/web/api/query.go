@@ -94,7 +94,7 @@ type about struct {
 }
 
 func (x *API) offers(_ context.Context, in *about) ([]action.Available, error) {
-	list := action.Offers(x.opt.Source.State(), x.opt.Desk.World(), action.Subject(in.Subject), in.ID)
+	list := action.AllAvailable(x.opt.Source.State(), x.opt.Backend.Context(), action.Subject(in.Subject), in.ID)
 	if list == nil {
 		list = []action.Available{}
 	}

@@ -22,7 +22,7 @@ import (
 type Options struct {
 	Next  http.Handler // the dashboard
 	Open  http.Handler // what everybody may read below /assets/, and nothing else
-	Seat  *InstanceLock
+	Lock  *InstanceLock
 	Addr  net.Addr // where it listens
 	Names []string // host names that it may be asked by, beside localhost
 	Style string   // address of the dashboard's style sheet, which everybody may read
@@ -76,7 +76,7 @@ func New(opt Options) *Guard {
 	}
 	over, end := context.WithCancel(context.Background())
 	return &Guard{
-		opt: opt, key: bytesOf(opt.Seat.record.Key), token: opt.Seat.record.Token, about: opt.Seat.record.Running, hosts: hostsOf(opt.Addr, opt.Names),
+		opt: opt, key: bytesOf(opt.Lock.record.Key), token: opt.Lock.record.Token, about: opt.Lock.record.Running, hosts: hostsOf(opt.Addr, opt.Names),
 		cross: http.NewCrossOriginProtection(), over: over, end: end, streams: map[string]int{},
 	}
 }

@@ -19,13 +19,13 @@ type tokenKey struct{}
 // place is a guard with a dashboard behind it that writes down what came through.
 type place struct {
 	*Guard
-	seat *InstanceLock
-	mu   sync.Mutex
-	now  time.Time
-	took int    // requests
-	csrf string // what the last request was given
-	hold chan struct{}
-	in   chan struct{} // has something for each stream that is open
+	instance *InstanceLock
+	mu       sync.Mutex
+	now      time.Time
+	took     int    // requests
+	csrf     string // what the last request was given
+	hold     chan struct{}
+	in       chan struct{} // has something for each stream that is open
 }
 
 func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.Guard.ServeHTTP(w, r) }
@@ -73,22 +73,22 @@ func (p *place) assets(w http.ResponseWriter, r *http.Request) {
 
 func newPlace(t *testing.T, address string, names ...string) *place {
 	t.Helper()
-	seat, err := Take(t.TempDir())
+	instance, err := Take(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return placeOf(t, seat, address, names...)
+	return placeOf(t, instance, address, names...)
 }
 
-func placeOf(t *testing.T, seat *InstanceLock, address string, names ...string) *place {
+func placeOf(t *testing.T, instance *InstanceLock, address string, names ...string) *place {
 	t.Helper()
 	addr, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &place{seat: seat, now: time.Now(), hold: make(chan struct{}), in: make(chan struct{}, 2*maxStreams)}
+	p := &place{instance: instance, now: time.Now(), hold: make(chan struct{}), in: make(chan struct{}, 2*maxStreams)}
 	p.Guard = New(Options{
-		Next: http.HandlerFunc(p.dashboard), Open: http.HandlerFunc(p.assets), Seat: seat, Addr: addr, Names: names, Style: "/assets/1/ralph.css", Now: p.clock,
+		Next: http.HandlerFunc(p.dashboard), Open: http.HandlerFunc(p.assets), Lock: instance, Addr: addr, Names: names, Style: "/assets/1/ralph.css", Now: p.clock,
 		WithCSRF: func(ctx context.Context, token string) context.Context {
 			return context.WithValue(ctx, tokenKey{}, token)
 		},
@@ -253,7 +253,7 @@ func TestAttacks(t *testing.T) {
 		{"an empty bearer token", "GET", "/api/v1/state", "", []string{"Authorization: Bearer "}, 401},
 		{"the bearer token for a page", "GET", "/", "", []string{bearer}, 401},
 		{"the bearer token for a form", "POST", "/do/pause", post, []string{form, bearer}, 401},
-		{"the key as a bearer token", "GET", "/api/v1/state", "", []string{"Authorization: Bearer " + p.seat.record.Key}, 401},
+		{"the key as a bearer token", "GET", "/api/v1/state", "", []string{"Authorization: Bearer " + p.instance.record.Key}, 401},
 		{"a new link without the token", "POST", "/enter", "", []string{cookie, "X-CSRF-Token: " + csrf}, 401},
 		{"a new link by looking", "GET", "/enter", "", []string{bearer}, 401},
 		{"a made-up link", "GET", "/enter/abc", "", nil, 410},

@@ -17,7 +17,7 @@ import (
 // served is a guard that listens; short is the patience it has with clients.
 func served(t *testing.T, dir string, short time.Duration) (*place, string) {
 	t.Helper()
-	seat, err := Take(dir)
+	instance, err := Take(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,17 +26,17 @@ func served(t *testing.T, dir string, short time.Duration) (*place, string) {
 		t.Fatal(err)
 	}
 	address := listener.Addr().String()
-	if err := seat.Announce(Running{Address: address, Pid: os.Getpid(), Command: "serve"}); err != nil {
+	if err := instance.Announce(Running{Address: address, Pid: os.Getpid(), Command: "serve"}); err != nil {
 		t.Fatal(err)
 	}
-	p := placeOf(t, seat, address)
+	p := placeOf(t, instance, address)
 	p.opt.Patience = short
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx, listener) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := errors.Join(<-ended, seat.Leave()); err != nil {
+		if err := errors.Join(<-ended, instance.Leave()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -107,7 +107,7 @@ func TestWire(t *testing.T) {
 // Streams and idle connections do not hold the end up; the port is free at once.
 func TestEnd(t *testing.T) {
 	t.Parallel()
-	seat, err := Take(t.TempDir())
+	instance, err := Take(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := listener.Addr().String()
-	p := placeOf(t, seat, address)
+	p := placeOf(t, instance, address)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx, listener) }()
@@ -173,7 +173,7 @@ func TestAsk(t *testing.T) {
 func TestAskInVain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	seat, err := Take(dir)
+	instance, err := Take(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestAskInVain(t *testing.T) {
 	}
 	defer listener.Close()
 	go func() { _ = http.Serve(listener, http.NotFoundHandler()) }()
-	if err := seat.Announce(Running{Address: listener.Addr().String()}); err != nil {
+	if err := instance.Announce(Running{Address: listener.Addr().String()}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)

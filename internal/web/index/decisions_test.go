@@ -30,7 +30,7 @@ func TestDecisionsAreAsAWholeReading(t *testing.T) {
 				j.add(at, "engine", ralph.StepStarted{Task: id, Step: ralph.Turn{Agent: "claude", Iteration: i + 1}, Saw: 1})
 			}
 			for range i % 7 {
-				j.add(at, "engine", ralph.TaskTold{ID: "t-s-00", Text: "meanwhile"})
+				j.add(at, "engine", ralph.TaskMessaged{ID: "t-s-00", Text: "meanwhile"})
 			}
 			j.add(at, "engine", turn(id, "claude", 0.1, time.Second))
 		}

@@ -28,7 +28,7 @@ type SearchModel struct {
 
 // PaletteEntry is an action that may be taken now, with what it is about.
 type PaletteEntry struct {
-	Offer  action.Available
+	Action action.Available
 	Path   string // of the page that has its form
 	ID     string // "" for the engine
 	Name   string

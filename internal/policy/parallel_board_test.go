@@ -11,17 +11,17 @@ import (
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
-// crewSettings are those of `ralph autopilot` with three slots.
-func crewSettings() policy.Config {
+// parallelSettings are those of `ralph autopilot` with three slots.
+func parallelSettings() policy.Config {
 	c := ralphtest.Settings()
 	c.Session, c.Isolated, c.Commit, c.Parallel = "autopilot", true, false, 3
 	c.MaxConsecutive, c.ConflictRetries, c.Resolver, c.NoProgressTurns = 3, 3, "agent", 0
 	return c
 }
 
-// crewOn is a board of an autopilot session whose worktrees are made; the
+// parallelOn is a board of an autopilot session whose worktrees are made; the
 // integration branch is at c0, where main is.
-func crewOn(t *testing.T, c policy.Config, tasks ...ralph.Task) *board {
+func parallelOn(t *testing.T, c policy.Config, tasks ...ralph.Task) *board {
 	t.Helper()
 	b := newBoard(t, c)
 	b.add(ralph.PlanStarted{File: "a.md"})

@@ -80,9 +80,9 @@ func TestCrewSelects(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c := crewSettings()
+			c := parallelSettings()
 			c.Parallel = 7
-			crewOn(t, c, tt.tasks...).expect(tt.want...)
+			parallelOn(t, c, tt.tasks...).expect(tt.want...)
 		})
 	}
 }
@@ -116,7 +116,7 @@ func TestCrewFillsSlots(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b := crewOn(t, crewSettings(), some(5)...)
+			b := parallelOn(t, parallelSettings(), some(5)...)
 			b.expect("t-1 slot 1 at 1", "t-2 slot 2 at 2", "t-3 slot 3 at 3", full)
 			b.add(tt.free...)
 			if !b.s.Session.LastTask.IsZero() { // a question is no end: its slot is filled at once
@@ -132,9 +132,9 @@ func TestCrewFillsSlots(t *testing.T) {
 // and is the next to get one, in its own worktree.
 func TestAnswerNeedsASlot(t *testing.T) {
 	t.Parallel()
-	c := crewSettings()
+	c := parallelSettings()
 	c.Parallel = 1
-	b := crewOn(t, c, some(3)...)
+	b := parallelOn(t, c, some(3)...)
 	b.expect("t-1 slot 1 at 1", "hold: every slot is busy")
 	b.add(ralph.Prepared{Task: "t-1", Dir: "ralph/.worktrees/1", Branch: "ralph/t-1", Base: "c0", Head: "c0", Tree: "tree-c0"})
 	b.turn(ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalHuman, Text: "which?"}})
@@ -155,9 +155,9 @@ func TestAnswerNeedsASlot(t *testing.T) {
 // task.delay holds the next start, and nothing else.
 func TestCrewDelay(t *testing.T) {
 	t.Parallel()
-	c := crewSettings()
+	c := parallelSettings()
 	c.TaskDelay, c.Parallel = 3*time.Second, 1
-	b := crewOn(t, c, some(2)...)
+	b := parallelOn(t, c, some(2)...)
 	b.add(ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"})
 	b.built("t-1")
 	b.stage("merge t-1") // a merge is no start
@@ -170,9 +170,9 @@ func TestCrewDelay(t *testing.T) {
 // it nor begins one, and of several slots that wait the first to be over is filled.
 func TestDelayBelongsToTheSlot(t *testing.T) {
 	t.Parallel()
-	c := crewSettings()
+	c := parallelSettings()
 	c.TaskDelay, c.Parallel = 3*time.Second, 2
-	b := crewOn(t, c, some(5)...)
+	b := parallelOn(t, c, some(5)...)
 	b.expect("t-1 slot 1 at 1", "t-2 slot 2 at 2", "hold: every slot is busy")
 	b.built("t-1")
 	b.stage("merge t-1")
@@ -218,7 +218,7 @@ func TestSemi(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b := crewOn(t, crewSettings(), append(some(3), task("t-4", deps("t-1")))...)
+			b := parallelOn(t, parallelSettings(), append(some(3), task("t-4", deps("t-1")))...)
 			b.add(append([]ralph.Fact{ralph.ModeSet{Mode: ralph.Semi}}, tt.facts...)...)
 			b.expect(tt.want...)
 			if got := b.s.Mode(); got != tt.mode {
@@ -231,7 +231,7 @@ func TestSemi(t *testing.T) {
 // An answered task goes on in semi mode: a person chose it already (B-091, B-013).
 func TestSemiGoesOn(t *testing.T) {
 	t.Parallel()
-	b := crewOn(t, crewSettings(), task("a", nil), task("b", answered))
+	b := parallelOn(t, parallelSettings(), task("a", nil), task("b", answered))
 	b.add(ralph.ModeSet{Mode: ralph.Semi})
 	b.expect("b slot 1 at 7", "hold: nothing else is ready")
 }
@@ -267,9 +267,9 @@ func TestThreeFailures(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c := crewSettings()
+			c := parallelSettings()
 			c.MaxConsecutive = tt.most
-			b := crewOn(t, c, some(6)...)
+			b := parallelOn(t, c, some(6)...)
 			b.add(tt.facts...)
 			if got := b.next(); got != tt.want {
 				t.Errorf("%s, want %s", got, tt.want)
@@ -285,7 +285,7 @@ func TestThreeFailures(t *testing.T) {
 // work ends first, then what is merged lands (D-051, D-052).
 func TestCrewPauseAndStop(t *testing.T) {
 	t.Parallel()
-	b := crewOn(t, crewSettings(), some(3)...)
+	b := parallelOn(t, parallelSettings(), some(3)...)
 	b.add(ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"})
 	b.built("t-2")
 	b.person(b.s.Steer(ralph.WantPause, "a person"))
@@ -312,7 +312,7 @@ func TestLastLanding(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := crewOn(t, crewSettings(), some(3)...)
+			b := parallelOn(t, parallelSettings(), some(3)...)
 			b.built("t-1")
 			b.mergedBy("c1", "t-1")
 			b.built("t-2")
@@ -327,7 +327,7 @@ func TestLastLanding(t *testing.T) {
 // task fails; the engine goes on with others (B-097, X-52).
 func TestMakeReadyFails(t *testing.T) {
 	t.Parallel()
-	b := crewOn(t, crewSettings(), some(2)...)
+	b := parallelOn(t, parallelSettings(), some(2)...)
 	b.expect("t-1 slot 1 at 1", "t-2 slot 2 at 2", "hold: nothing else is ready")
 	fail := func() {
 		b.want("prepare", "B-005")
@@ -351,7 +351,7 @@ func TestMakeReadyFails(t *testing.T) {
 // One that works begins the count again, and a stop ends the tries (D-051).
 func TestMakeReadyWorksOrStops(t *testing.T) {
 	t.Parallel()
-	b := crewOn(t, crewSettings(), some(1)...)
+	b := parallelOn(t, parallelSettings(), some(1)...)
 	b.add(ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"}, ralph.Prepared{Task: "t-1", Error: "no room"},
 		ralph.Prepared{Task: "t-1", Dir: "ralph/.worktrees/1", Branch: "ralph/t-1", Base: "c0", Head: "c0", Tree: "x"})
 	if p := b.s.Task("t-1").Run.Place; p.Fails != 0 || !p.Ready || p.Base != "c0" {
@@ -396,7 +396,7 @@ func TestPilotEnds(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b := crewOn(t, crewSettings(), tt.tasks...)
+			b := parallelOn(t, parallelSettings(), tt.tasks...)
 			b.add(tt.facts...)
 			if got := b.next(); got != tt.want {
 				t.Errorf("%s\nwant %s", got, tt.want)
@@ -409,7 +409,7 @@ func TestPilotEnds(t *testing.T) {
 // one waits for an answer.
 func TestPilotWaits(t *testing.T) {
 	t.Parallel()
-	b := crewOn(t, crewSettings(), task("a", at(1, "1")), task("b", deps("a")))
+	b := parallelOn(t, parallelSettings(), task("a", at(1, "1")), task("b", deps("a")))
 	b.expect("hold: nothing else is ready")
 	b.add(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: "question", Task: "a"}})
 	b.expect("hold: nothing else is ready")

@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	maxDeeds    = 12 // that are shown
-	deedsOfMost = 24 // tasks whose actions are looked at
+	maxEntries    = 12 // that are shown
+	paletteTasks = 24 // tasks whose actions are looked at
 )
 
 // minVerb is how much of its name an action has to be called by, in bytes: what is typed
 // on the way to a page must not be an action already.
 const minVerb = 3
 
-// deeds are the actions that a query names: of the engine by their name, of a task by
+// palette are the actions that a query names: of the engine by their name, of a task by
 // theirs and its own words.
-func (r *request) deeds(q string) []view.PaletteEntry {
+func (r *request) palette(q string) []view.PaletteEntry {
 	words := strings.Fields(strings.ToLower(q))
-	out := fitting(words, "", view.PaletteEntry{Path: "/"}, action.Offers(r.state, r.world(), action.Engine, ""))
+	out := fitting(words, "", view.PaletteEntry{Path: "/"}, action.AllAvailable(r.state, r.world(), action.Engine, ""))
 	rest := slices.DeleteFunc(slices.Clone(words), func(w string) bool {
 		return slices.ContainsFunc(action.Actions(), func(a action.Action) bool { return a.About == action.Task && calls(w, a.Name, a.Title) })
 	})
@@ -34,13 +34,13 @@ func (r *request) deeds(q string) []view.PaletteEntry {
 		if slices.ContainsFunc(rest, func(w string) bool { return !strings.Contains(text, w) }) {
 			continue
 		}
-		if looked++; looked > deedsOfMost || len(out) >= maxDeeds {
+		if looked++; looked > paletteTasks || len(out) >= maxEntries {
 			break
 		}
 		about := view.PaletteEntry{Path: "/task/" + string(t.ID), ID: string(t.ID), Name: t.Name, Status: string(t.Status)}
-		out = append(out, fitting(words, text, about, action.Offers(r.state, r.world(), action.Task, string(t.ID)))...)
+		out = append(out, fitting(words, text, about, action.AllAvailable(r.state, r.world(), action.Task, string(t.ID)))...)
 	}
-	return out[:min(len(out), maxDeeds)]
+	return out[:min(len(out), maxEntries)]
 }
 
 // fitting are the offers that are called by one of the words, and have the others in what
@@ -59,7 +59,7 @@ func fitting(words []string, text string, about view.PaletteEntry, offers []acti
 		}
 		if called {
 			d := about
-			d.Offer = o
+			d.Action = o
 			out = append(out, d)
 		}
 	}

@@ -10,21 +10,21 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/agentsock"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
 // speaking is an agent one of whose processes speaks to the turn.
 type speaking struct {
-	speak func(ctx context.Context, c *attempt.Client)
+	speak func(ctx context.Context, c *agentsock.Client)
 	input ralph.TurnInput
 }
 
 func (a *speaking) Turn(ctx context.Context, in ralph.TurnInput, on ralph.TurnHooks) (ralph.TurnResult, error) {
 	a.input = in
 	on.Asking(on.Ask)
-	c, err := attempt.Find(in.Env)
+	c, err := agentsock.Find(in.Env)
 	if err != nil {
 		return ralph.TurnResult{}, err
 	}
@@ -45,7 +45,7 @@ func (s *shelf) Put(_ context.Context, dir string, env []string, turn step.Inter
 func TestApprovedOnce(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, policy.Config{Approvals: "never"})
-	d.x.Listen = attempt.Listen
+	d.x.Listen = agentsock.Listen
 	calls := []struct {
 		command, dir string
 		asked        bool
@@ -58,7 +58,7 @@ func TestApprovedOnce(t *testing.T) {
 	}
 	asked := make(chan ralph.GateID, len(calls))
 	a := &speaking{}
-	a.speak = func(ctx context.Context, c *attempt.Client) {
+	a.speak = func(ctx context.Context, c *agentsock.Client) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		go func() {
@@ -103,13 +103,13 @@ func TestLineOfATurn(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, policy.Config{Approvals: "policy"})
 	below := &shelf{}
-	d.x.Listen, d.x.Interceptor = attempt.Listen, below
+	d.x.Listen, d.x.Interceptor = agentsock.Listen, below
 	asks := func(command string) ralph.Request {
 		return ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Command: command, Text: "run " + command}
 	}
-	var after *attempt.Client
+	var after *agentsock.Client
 	a := &speaking{}
-	a.speak = func(ctx context.Context, c *attempt.Client) {
+	a.speak = func(ctx context.Context, c *agentsock.Client) {
 		after = c
 		if r, err := c.Ask(ctx, asks("ls")); err != nil || !r.Allow {
 			t.Errorf("ls: %+v %v", r, err)

@@ -72,7 +72,7 @@ func (r *recorder) list() []string {
 	return slices.Clone(r.got)
 }
 
-// failures keeps the facts of a courier.
+// failures keeps the facts of a dispatcher.
 type failures struct {
 	mu   sync.Mutex
 	list []string
@@ -84,7 +84,7 @@ func (f *failures) add(n ralph.NoticeFailed) {
 	f.list = append(f.list, n.Sink+": "+n.Error)
 }
 
-// bureau is a courier with sinks that record, and the journal that it follows.
+// bureau is a dispatcher with sinks that record, and the journal that it follows.
 type bureau struct {
 	*Dispatcher
 	failures
@@ -352,7 +352,7 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
-// A courier without sinks costs nothing.
+// A dispatcher without sinks costs nothing.
 func TestNothingIsSet(t *testing.T) {
 	t.Parallel()
 	c, err := Open(Options{Root: "/shop", Environ: []string{"PATH=/nowhere"}, Sounds: true, Desktop: true})

@@ -58,11 +58,11 @@ const (
 // watcher looks at the repository for all pages together, and only while somebody
 // looks at one.
 type watcher struct {
-	source Source
-	desk   action.Backend
-	index  *index.Index
-	grown  func(*ralph.State) map[ralph.TaskID]int64 // nil: nobody knows
-	news   atomic.Int64
+	source  Source
+	backend action.Backend
+	index   *index.Index
+	grown   func(*ralph.State) map[ralph.TaskID]int64 // nil: nobody knows
+	news    atomic.Int64
 	// trouble says what cannot be read; nil: nobody knows.
 	trouble func() string
 	safe    *panicLog
@@ -82,8 +82,8 @@ type watcher struct {
 	busy    func() bool // something goes on that is no fact; nil: nothing ever does
 }
 
-func newWatcher(source Source, desk action.Backend, history *index.Index, safe *panicLog) *watcher {
-	w := &watcher{source: source, desk: desk, index: history, safe: safe, wanted: make(chan struct{}, 1), moved: make(chan struct{})}
+func newWatcher(source Source, backend action.Backend, history *index.Index, safe *panicLog) *watcher {
+	w := &watcher{source: source, backend: backend, index: history, safe: safe, wanted: make(chan struct{}, 1), moved: make(chan struct{})}
 	w.ctx, w.stop = context.WithCancel(context.Background())
 	go w.run()
 	return w
@@ -113,7 +113,7 @@ func (w *watcher) look() *snapshot {
 	s := w.source.State()
 	l := &snapshot{state: s, engine: w.source.Engine(s), now: w.source.Now(), read: w.read(s.Seq), news: w.news.Load()}
 	l.world = sync.OnceValue(func() action.Context {
-		world := w.desk.World()
+		world := w.backend.Context()
 		world.Engine = l.engine.Alive
 		return world
 	})

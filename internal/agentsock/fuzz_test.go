@@ -1,4 +1,4 @@
-package attempt_test
+package agentsock_test
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/agentsock"
 )
 
 // counted is a turn that counts what it is told.
@@ -26,12 +26,12 @@ func (c *counted) Signal(context.Context, ralph.Signal, string) error { c.told.A
 
 func (c *counted) Learn(context.Context, string) error { c.told.Add(1); return nil }
 
-func (c *counted) Push(context.Context, string, []string) (attempt.Pushed, error) {
+func (c *counted) Push(context.Context, string, []string) (agentsock.Pushed, error) {
 	c.told.Add(1)
-	return attempt.Pushed{}, nil
+	return agentsock.Pushed{}, nil
 }
 
-func (c *counted) Info() attempt.Info { c.told.Add(1); return attempt.Info{Task: "t-1"} }
+func (c *counted) Info() agentsock.Info { c.told.Add(1); return agentsock.Info{Task: "t-1"} }
 
 // FuzzLine: whatever a process says, it gets one line of JSON; and who does not know the
 // nonce of the turn moves nothing and learns nothing (issue 15 point 9).
@@ -43,7 +43,7 @@ func FuzzLine(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	turn := &counted{}
-	line, err := attempt.Listen(context.Background(), turn)
+	line, err := agentsock.Listen(context.Background(), turn)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -51,9 +51,9 @@ func FuzzLine(f *testing.F) {
 	var path, nonce string
 	for _, kv := range line.Env() {
 		switch name, v, _ := strings.Cut(kv, "="); name {
-		case attempt.EnvSocket:
+		case agentsock.EnvSocket:
 			path = v
-		case attempt.EnvNonce:
+		case agentsock.EnvNonce:
 			nonce = v
 		}
 	}

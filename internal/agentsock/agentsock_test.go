@@ -1,4 +1,4 @@
-package attempt_test
+package agentsock_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/attempt"
+	"github.com/ralph-loop/ralph/internal/agentsock"
 )
 
 // told is a turn that says yes to ls, and waits for ever with all else.
@@ -35,21 +35,21 @@ func (f *told) Signal(_ context.Context, s ralph.Signal, _ string) error { f.sig
 
 func (f *told) Learn(_ context.Context, text string) error { return errors.New("no: " + text) }
 
-func (f *told) Push(_ context.Context, dir string, argv []string) (attempt.Pushed, error) {
-	return attempt.Pushed{Code: len(argv), Said: dir}, nil
+func (f *told) Push(_ context.Context, dir string, argv []string) (agentsock.Pushed, error) {
+	return agentsock.Pushed{Code: len(argv), Said: dir}, nil
 }
 
-func (f *told) Info() attempt.Info { return attempt.Info{Task: "t-1"} }
+func (f *told) Info() agentsock.Info { return agentsock.Info{Task: "t-1"} }
 
-func begin(t *testing.T) (*told, *attempt.Server, *attempt.Client) {
+func begin(t *testing.T) (*told, *agentsock.Server, *agentsock.Client) {
 	t.Helper()
 	f := &told{signal: make(chan ralph.Signal, 1), waiting: make(chan struct{}), left: make(chan struct{})}
-	line, err := attempt.Listen(t.Context(), f)
+	line, err := agentsock.Listen(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = line.Close() })
-	c, err := attempt.Find(line.Env())
+	c, err := agentsock.Find(line.Env())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestEnds(t *testing.T) {
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	_, line, c := begin(t)
-	socket := strings.TrimPrefix(line.Env()[0], attempt.EnvSocket+"=")
+	socket := strings.TrimPrefix(line.Env()[0], agentsock.EnvSocket+"=")
 	var crowd []net.Conn
 	defer func() {
 		for _, conn := range crowd {
@@ -183,7 +183,7 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	attempt.Sweep(temp, time.Now())
+	agentsock.Sweep(temp, time.Now())
 	for name, want := range map[string]bool{"ralph-1": false, "ralph-2": true, "ralph-3": true, "ralph-4": true, "other-5": true} {
 		if _, err := os.Stat(filepath.Join(temp, name)); (err == nil) != want {
 			t.Errorf("%s is there: %v", name, err == nil)
@@ -195,14 +195,14 @@ func TestSweep(t *testing.T) {
 func TestNonce(t *testing.T) {
 	t.Parallel()
 	_, line, _ := begin(t)
-	c, err := attempt.Find([]string{line.Env()[0], attempt.EnvNonce + "=guess"})
+	c, err := agentsock.Find([]string{line.Env()[0], agentsock.EnvNonce + "=guess"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r, err := c.Ask(t.Context(), ralph.Request{Command: "ls"}); err == nil || r.Allow {
 		t.Errorf("%+v %v", r, err)
 	}
-	if _, err := attempt.Find(os.Environ()[:0]); !errors.Is(err, attempt.ErrNoTurn) {
+	if _, err := agentsock.Find(os.Environ()[:0]); !errors.Is(err, agentsock.ErrNoTurn) {
 		t.Error(err)
 	}
 }

@@ -45,7 +45,7 @@ func serveBroken(t *testing.T, b *broken) (base string, said chan string) {
 	t.Helper()
 	b.planSource = &planSource{state: overviewState()}
 	said = make(chan string, 100)
-	x := web.New(web.Options{Source: b, Desk: b, Specs: panicking{}, Root: "/repo", Version: "test", Log: func(text string) { said <- text }})
+	x := web.New(web.Options{Source: b, Backend: b, Specs: panicking{}, Root: "/repo", Version: "test", Log: func(text string) { said <- text }})
 	t.Cleanup(x.Close)
 	server := httptest.NewServer(x)
 	t.Cleanup(server.CloseClientConnections)

@@ -1,9 +1,9 @@
-// Package attempt owns the line between a turn and the processes that its agent starts:
+// Package agentsock owns the line between a turn and the processes that its agent starts:
 // a socket of its own for each turn, over which `ralph signal`, `ralph mcp` and the
 // command shims ask, signal and learn. It does not own what is answered, which is the
 // turn's, nor what those programs say to people. Without a turn, or with another turn's
 // nonce, nobody is heard: a line ends with its turn.
-package attempt
+package agentsock
 
 import (
 	"context"

@@ -12,8 +12,8 @@ import (
 	"sync"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/agentsock"
 	"github.com/ralph-loop/ralph/internal/approval"
-	"github.com/ralph-loop/ralph/internal/attempt"
 	"github.com/ralph-loop/ralph/internal/lookup"
 	"github.com/ralph-loop/ralph/internal/operation"
 	"github.com/ralph-loop/ralph/internal/redact"
@@ -55,12 +55,12 @@ type AgentGit struct {
 var errHalted = errors.New("what the agent asked ends its turn")
 
 // turnEndpoint is the turn's end of the line to the processes that its agent starts
-// (internal/attempt). Without an attempt.Server nobody can speak.
+// (internal/agentsock). Without an agentsock.Server nobody can speak.
 type turnEndpoint struct {
-	*attempt.Server
+	*agentsock.Server
 	asks *asker
 	task *ralph.Task
-	info attempt.Info
+	info agentsock.Info
 	stop context.CancelCauseFunc // of the turn
 
 	agentAsks bool // the agent asks ralph itself: only the never list is held here
@@ -72,7 +72,7 @@ type turnEndpoint struct {
 // openLine begins the line of a turn, and returns the environment of its agent: what
 // leads its processes to the line, and what stands below them. The line has to be closed.
 func (x *Executor) openLine(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Turn, agent ConfiguredAgent, asks *asker, rec *record, stop context.CancelCauseFunc) (*turnEndpoint, []string, error) {
-	l := &turnEndpoint{agentAsks: agent.Asks, asks: asks, task: t, stop: stop, ask: asks.hook(), info: attempt.Info{
+	l := &turnEndpoint{agentAsks: agent.Asks, asks: asks, task: t, stop: stop, ask: asks.hook(), info: agentsock.Info{
 		Task: t.ID, Name: t.Name, Notes: t.Notes, Accept: t.Accept, Spec: s.Job.File, Stage: step.Stage, Iteration: step.Iteration,
 	}}
 	env := x.environment(s, t, step, agent)
@@ -111,7 +111,7 @@ func (l *turnEndpoint) close() error {
 	return l.Server.Close()
 }
 
-// Ask implements attempt.Turn. What a person has allowed the agent to run a moment ago
+// Ask implements agentsock.Turn. What a person has allowed the agent to run a moment ago
 // is not asked again of the program that it then starts.
 func (l *turnEndpoint) Ask(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
 	if gate, ok := l.asks.allowed(q); ok {
@@ -128,7 +128,7 @@ func (l *turnEndpoint) Ask(ctx context.Context, q ralph.Request) (ralph.Reply, e
 	return reply, err
 }
 
-// Signal implements attempt.Turn.
+// Signal implements agentsock.Turn.
 func (l *turnEndpoint) Signal(ctx context.Context, s ralph.Signal, via string) error {
 	switch s.Kind {
 	case ralph.SignalComplete, ralph.SignalBlocked, ralph.SignalHuman, ralph.SignalProgress:
@@ -145,7 +145,7 @@ func (l *turnEndpoint) Signal(ctx context.Context, s ralph.Signal, via string) e
 	return l.asks.write(ctx, ralph.Signalled{Task: l.task.ID, Signal: s, Via: via})
 }
 
-// Learn implements attempt.Turn: a line more in ralph/progress.md of the work tree, as an
+// Learn implements agentsock.Turn: a line more in ralph/progress.md of the work tree, as an
 // agent would append it.
 func (l *turnEndpoint) Learn(_ context.Context, s string) error {
 	path := filepath.Join(l.asks.x.dir(l.task), progressFile)
@@ -168,12 +168,12 @@ func (l *turnEndpoint) Learn(_ context.Context, s string) error {
 	return nil
 }
 
-// Push implements attempt.Turn. What was typed is judged here once more, whatever the shim
+// Push implements agentsock.Turn. What was typed is judged here once more, whatever the shim
 // says; then what it comes to is, by the commits that the remote has: a push by force is one
 // whatever it is called.
-func (l *turnEndpoint) Push(ctx context.Context, dir string, argv []string) (attempt.Pushed, error) {
+func (l *turnEndpoint) Push(ctx context.Context, dir string, argv []string) (agentsock.Pushed, error) {
 	if l.asks.x.Push == nil {
-		return attempt.Pushed{}, errors.New("nobody pushes for this turn")
+		return agentsock.Pushed{}, errors.New("nobody pushes for this turn")
 	}
 	seen := false
 	allow := func(ctx context.Context, argv []string) error {
@@ -199,20 +199,20 @@ func (l *turnEndpoint) Push(ctx context.Context, dir string, argv []string) (att
 		return nil
 	}
 	if err := allow(ctx, argv); err != nil {
-		return attempt.Pushed{Code: heldCode, Said: "ralph: held: " + err.Error() + "\n"}, ctx.Err()
+		return agentsock.Pushed{Code: heldCode, Said: "ralph: held: " + err.Error() + "\n"}, ctx.Err()
 	}
 	said, code, err := l.asks.x.Push(ctx, dir, argv, allow)
 	if err != nil {
-		return attempt.Pushed{Code: max(code, 1), Said: said + "ralph: " + err.Error() + "\n"}, ctx.Err()
+		return agentsock.Pushed{Code: max(code, 1), Said: said + "ralph: " + err.Error() + "\n"}, ctx.Err()
 	}
-	return attempt.Pushed{Code: code, Said: said}, nil
+	return agentsock.Pushed{Code: code, Said: said}, nil
 }
 
 // heldCode is what a program ends with that was not run, as a shell has it.
 const heldCode = 126
 
-// Info implements attempt.Turn.
-func (l *turnEndpoint) Info() attempt.Info {
+// Info implements agentsock.Turn.
+func (l *turnEndpoint) Info() agentsock.Info {
 	info := l.info
 	info.Learned = readTail(filepath.Join(l.asks.x.dir(l.task), progressFile), maxLearned)
 	return info
