@@ -60,8 +60,8 @@ func (s *State) commitAnswered(gate *Gate, f Answered) {
 	})
 }
 
-// The kinds of gates that do not belong to a task at work: the whole start waits
-// (A-105), or the next task does (A-023).
+// The kinds of gates that do not belong to a task at work: the whole start waits,
+// or the next task does.
 const (
 	GateStart = "start"
 	GateStep  = "step"
@@ -303,7 +303,7 @@ const (
 	Denied   Verdict = "denied"
 )
 
-// RequestAnswered is the record of an answer that policy gave by itself (E-078).
+// RequestAnswered is the record of an answer that policy gave by itself.
 type RequestAnswered struct {
 	Task    TaskID  `json:"task"`
 	Agent   string  `json:"agent"`
@@ -333,7 +333,7 @@ func (f RequestAnswered) fold(s *State, _ moment) {
 	}
 }
 
-// Witness is by what a person was known for one when an answer was given (S3). The zero
+// Witness is by what a person was known for one when an answer was given. The zero
 // Witness is of a journal that was written before, or of an answer that no person gave.
 type Witness struct {
 	Way  string `json:"way,omitempty"`  // terminal, command (one without a terminal), dashboard, token

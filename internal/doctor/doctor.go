@@ -151,7 +151,7 @@ func (x *examination) config(env workspace.Env, root string) config.Config {
 	for _, l := range bootstrap.HeldAnyway(c) {
 		x.note("config", l, "take it out of ralph/config.yaml")
 	}
-	if c.Gate.Approvals == "never" { // E-076
+	if c.Gate.Approvals == "never" {
 		x.note("config", "gate.approvals is never: agents do what they want to do, and nobody is asked but about the never list and gate.patterns", "set it to policy (what only reads needs nobody) or ask")
 	}
 	return c

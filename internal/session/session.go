@@ -48,7 +48,7 @@ type Session struct {
 	Resume     bool // --resume: resume without asking
 	AllowDirty bool
 	Trust      bool // --trust: yes to what the repository brings along
-	isolated   bool // agents work in worktrees
+	isolated   bool // agents work in worktrees
 	Web        bool // --web: serve the dashboard meanwhile
 	KeepWeb    bool // and after the end, until holdWeb
 	Unattended bool // nobody will come: gates are over at once
@@ -71,14 +71,14 @@ type Session struct {
 	atOnce bool // it was ended at once
 }
 
-// forced is the cause of an end at once: the second Ctrl+C (D-112). Processes
+// forced is the cause of an end at once: the second Ctrl+C. Processes
 // then have only a moment between TERM and KILL.
 type forced struct{}
 
 func (forced) Error() string        { return "stopped at once" }
 func (forced) Grace() time.Duration { return 300 * time.Millisecond }
 
-// termLimit is how long SIGTERM and SIGHUP wait for the iteration to end.
+// termLimit is how long SIGTERM and SIGHUP wait for the iteration to end.
 const termLimit = 30 * time.Second
 
 // Run does the whole command and returns nil or an exitError, or why nothing was begun.
@@ -220,7 +220,7 @@ func CutSince(dead *journal.Owner, s *ralph.State) time.Time {
 	return dead.StartedAt
 }
 
-// begin writes session.started: a new session, or the interrupted one.
+// begin writes session.started: a new session, or the interrupted one.
 func (x *Session) begin(ctx context.Context) error {
 	s := x.journal.State()
 	file, err := readAgentSession(x.Root)
@@ -244,7 +244,7 @@ func (x *Session) begin(ctx context.Context) error {
 	case resumed:
 		started.ID, started.Resumed = s.Session.ID, true
 	case file != nil && x.Mode == "agent" && !x.Fresh && s.Session.ID == "":
-		started.Carry = file // a session file without its journal (D-063)
+		started.Carry = file // a session file without its journal
 	}
 	x.policy = x.policyOf(started.DryRun)
 	if started.Config, err = x.policy.Encode(); err != nil {
@@ -267,7 +267,7 @@ func (x *Session) begin(ctx context.Context) error {
 	}
 	return x.journal.Update(ctx, "engine", func(s *ralph.State) ([]ralph.Fact, error) {
 		facts := s.Lost(ralph.LostCrash, x.died)
-		started.Plan, started.Steps = s.Plan.File, len(s.Plan.Tasks) // with what a person wrote into plan.jsonl
+		started.Plan, started.Steps = s.Plan.File, len(s.Plan.Tasks) // with what a person wrote into plan.jsonl
 		if s.Job != nil && !resumed {                                // what another session was on: its plan is kept
 			facts = append(facts, ralph.JobEnded{Status: ralph.SpecPending, Error: "left by session " + string(s.Session.ID), Rule: "X-08", Cut: true})
 		}
@@ -380,7 +380,7 @@ func (x *Session) noRoom(err error) error {
 }
 
 // signals turns the first SIGINT into a wanted stop, and the second into an end
-// at once; SIGTERM and SIGHUP are a stop with a time limit (D-051, D-112, X-26).
+// at once; SIGTERM and SIGHUP are a stop with a time limit (D-051).
 func (x *Session) signals(force context.CancelCauseFunc) func() {
 	ch := make(chan os.Signal, 4)
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

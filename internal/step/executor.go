@@ -75,7 +75,7 @@ type Executor struct {
 	Reported    func(files []string, to *AgentGit) error
 	Interceptor Interceptor // what stands below agents; may be nil
 	Live        Live        // may be nil
-	// Redact takes secrets out of what is recorded, shown and told (S10); nil: nothing.
+	// Redact takes secrets out of what is recorded, shown and told; nil: nothing.
 	Redact *redact.Redactor
 	Env    []string // what every agent process gets, K=V
 	NewID  func(prefix string) string

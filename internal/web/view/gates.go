@@ -19,7 +19,7 @@ import (
 type GatesModel struct {
 	Open  []GateRow
 	Ends  []EndRow // decided lately, by people
-	Auto  []EndRow // answered without a person, by rules and settings (E-078)
+	Auto  []EndRow // answered without a person, by rules and settings
 	From  int64    // the fact after which Ends and Auto were looked for
 	Rules []RuleRow
 }
