@@ -153,12 +153,12 @@ func (s *State) findDecidable(id GateID) (*Gate, error) {
 	return g, err
 }
 
-// Hears refuses an answer to an agent that is gone: with its engine, or because its time
+// Answerable refuses an answer to an agent that is gone: with its engine, or because its time
 // is over. engine says whether one works here.
-func (s *State) Hears(id GateID, engine bool, now time.Time) error {
+func (s *State) Answerable(id GateID, engine bool, now time.Time) error {
 	i := slices.IndexFunc(s.Gates, func(g *Gate) bool { return g.ID == id })
 	switch {
-	case i < 0 || s.Gates[i].Heard(engine, now):
+	case i < 0 || s.Gates[i].Answerable(engine, now):
 		return nil
 	case s.Gates[i].By != "":
 		return &Refusal{Why: fmt.Sprintf("the time to answer %s is over: what asked it has gone on without", id), Hint: "it asks anew when it wants to do that again", Kind: ErrNotFound}
@@ -407,10 +407,10 @@ type Gate struct {
 	By string `json:"by,omitempty"`
 }
 
-// Heard reports whether somebody waits for the answer to a gate: who asked in the
+// Answerable reports whether somebody waits for the answer to a gate: who asked in the
 // middle of a turn is gone with its engine, and a hook of a person's own session stays
 // until its time is over.
-func (g *Gate) Heard(engine bool, now time.Time) bool {
+func (g *Gate) Answerable(engine bool, now time.Time) bool {
 	if g.By != "" {
 		return g.Deadline.IsZero() || now.Before(g.Deadline)
 	}

@@ -192,7 +192,7 @@ type EventNamer struct {
 }
 
 // NewNamer returns a EventNamer. rest reports whether nothing more is done by an engine
-// that is paused: it is asked while no step is in flight (policy.AtRest).
+// that is paused: it is asked while no step is in flight (policy.Quiescent).
 func NewNamer(rest func(s *State, now time.Time) bool) *EventNamer {
 	n := &EventNamer{byKind: map[string][]EventName{}, rest: rest}
 	for _, name := range EventNames() {

@@ -95,7 +95,7 @@ func (s *State) dropTurnGates(task TaskID) {
 func (s *State) gatesBeside(now time.Time) []*Gate {
 	var kept []*Gate
 	for _, g := range s.Gates {
-		if g.By != "" && g.Heard(false, now) {
+		if g.By != "" && g.Answerable(false, now) {
 			kept = append(kept, g)
 		}
 	}

@@ -174,7 +174,7 @@ func (x *examination) state(env workspace.Env, root string) {
 		x.ok("follower", "%s has been told up to fact %d of %d", f.Name, f.Seq, s.Seq)
 	}
 	x.leftovers(root, j)
-	if err := workspace.RoomIn(root); err != nil {
+	if err := workspace.DiskSpace(root); err != nil {
 		x.problem("disk", err.Error(), "free some space")
 	}
 }

@@ -299,8 +299,8 @@ func resolving(s *ralph.State) map[ralph.TaskID]bool {
 	return tasks
 }
 
-// pilot is `ralph autopilot`: every ready task of the plan, until none is left.
-func pilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
+// autopilot is `ralph autopilot`: every ready task of the plan, until none is left.
+func autopilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	if bad := inARow(s, c); c.MaxConsecutive > 0 && len(bad) >= c.MaxConsecutive && !s.Session.Auto.EndsAtError() {
 		return record(tooManyFailures(bad)...)
 	}

@@ -40,7 +40,7 @@ func inJob(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 		if t := failedStage(s); t != nil {
 			return record(ralph.JobEnded{Status: ralph.SpecPending, Error: t.Run.Reason, Rule: "D-078"}, Stop{Reason: ralph.ReasonFailed, Detail: t.Run.Reason}.Ended(s))
 		}
-		return pilot(s, mine, c, now)
+		return autopilot(s, mine, c, now)
 	}
 	if c.Isolated && s.Plan.Integration != nil && s.Plan.Integration.Moved != "" {
 		if m, ok := scheduleParallel(s, mine, c, now); ok {

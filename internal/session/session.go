@@ -132,12 +132,12 @@ func (x *Session) Run(ctx context.Context) error {
 	x.openWeb(ctx)
 	defer x.endNotices(noticeLimit)
 	if err := x.startNotices(courier); err != nil {
-		return x.noRoom(err)
+		return x.diskFull(err)
 	}
 	if x.hooks, err = x.openHooks(ctx); err != nil {
-		return x.noRoom(err)
+		return x.diskFull(err)
 	}
-	if err = x.noRoom(x.begin(ctx)); err == nil {
+	if err = x.diskFull(x.begin(ctx)); err == nil {
 		err = x.work(ctx)
 	}
 	x.anchor(ctx)
@@ -298,7 +298,7 @@ func (x *Session) work(ctx context.Context) error {
 	x.journal.Tolerate()
 	executor := x.Executor(x.Env, x.policy, x.console)
 	executor.Now, executor.Journal = x.journal.Now, x.journal
-	executor.Room = func() error { return workspace.RoomIn(x.Root) }
+	executor.DiskSpace = func() error { return workspace.DiskSpace(x.Root) }
 	host := engine.NewLocal(runCtx, x.journal, x.hooks.before(executor), x.journal.Now)
 	reason, err := engine.Run(host, x.policy)
 	if closeErr := host.Close(); err == nil {
@@ -366,13 +366,13 @@ func (x *Session) broken(err error) error {
 	case errors.Is(err, ralph.ErrLocked):
 		return fmt.Errorf("%w\nWhat was recorded before is kept, and the other engine goes on from there: `ralph status`", err)
 	case step.NoSpace(err):
-		return x.noRoom(err)
+		return x.diskFull(err)
 	}
 	return fmt.Errorf("%w\nThe state is kept; %s.", err, x.journal.State().NextStart(true))
 }
 
-// noRoom says which disk is full, and what then.
-func (x *Session) noRoom(err error) error {
+// diskFull says which disk is full, and what then.
+func (x *Session) diskFull(err error) error {
 	if !step.NoSpace(err) {
 		return err
 	}

@@ -34,7 +34,7 @@ type Result struct {
 	Limits   []LimitRow    `json:"limits"`
 	Errors   []ErrorRow    `json:"errors"`
 	Rules    []RuleRow     `json:"decisions"`
-	Spending []Point       `json:"spending"` // cumulative, thinned to at most mostPoints
+	Spending []Point       `json:"spending"` // cumulative, thinned to at most maxPoints
 	Needs    []NeedRow     `json:"needs_you"`
 }
 

@@ -91,9 +91,9 @@ func (x *Executor) runOnce(ctx context.Context, dir string, g ralph.CheckSpec) (
 	return results[0], nil
 }
 
-// sag is how far coverage that was too low before may go down without being blamed on
-// the work, in percent points: deleting a covered line is no weaker test.
-const sag = 0.1
+// coverageTolerance is how far coverage that was too low before may go down without being
+// blamed on the work, in percent points: deleting a covered line is no weaker test.
+const coverageTolerance = 0.1
 
 // coverageCheck holds a coverage against what it must be, unrounded. Where it was lower
 // before the work, it is enough not to lower it. Unless a person set test.coverage, what
@@ -105,7 +105,7 @@ func coverageCheck(c ralph.Coverage, config policy.Config, before float64) ralph
 	switch {
 	case c.Percent >= want:
 		r.Pass = true
-	case before > 0 && before < want && c.Percent >= before-sag:
+	case before > 0 && before < want && c.Percent >= before-coverageTolerance:
 		r.Pass = true
 		r.Why += fmt.Sprintf(", below test.coverage %g as before the work", want)
 	case before == 0 && !config.CoverageSet:

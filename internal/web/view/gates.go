@@ -41,11 +41,11 @@ type EndRow struct {
 
 // RuleRow is an answer that holds from now on.
 type RuleRow struct {
-	Rule   *ralph.AnswerRule
-	What   string
-	Reach  string
-	Lapsed string // why it does not hold now
-	Offers []action.Available
+	Rule    *ralph.AnswerRule
+	What    string
+	Reach   string
+	Expired string // why it does not hold now
+	Offers  []action.Available
 }
 
 // GateModel is the page of one gate.
