@@ -62,13 +62,13 @@ func (s *State) forgetHits() {
 }
 
 // AgentLimited says that an agent cannot be used until a time. All tasks and
-// slots heed it (product.md 14).
+// slots heed it.
 type AgentLimited struct {
 	Agent string    `json:"agent"`
 	Until time.Time `json:"until"`
 	Since time.Time `json:"since,omitzero"` // by the clock that Until is of; a fact's own time never goes back
 	Task  TaskID    `json:"task,omitempty"` // whose turn met the limit
-	Try   int       `json:"try,omitempty"`  // which hit in a row of this agent and task (X-35)
+	Try   int       `json:"try,omitempty"`  // which hit in a row of this agent and task
 	// BackoffMS is the wait before the same agent is asked again; 0 on the hit after
 	// which the task turns to another agent (X-36).
 	BackoffMS int64 `json:"backoff_ms"`
@@ -110,7 +110,7 @@ func (f AgentRetries) About() TaskID { return f.Task }
 func (AgentRetries) fold(*State, moment) {} // it tells, and changes nothing
 
 // AgentSwitched says that a task, and those that start after it, turn to another
-// agent (A-070).
+// agent.
 type AgentSwitched struct {
 	Task   TaskID `json:"task"`
 	From   string `json:"from"`
@@ -146,10 +146,10 @@ const (
 	SwitchLimit   = "rate-limit"
 	SwitchLogin   = "not-logged-in"
 	SwitchNetwork = "no-connection"
-	SwitchBack    = "recovered" // the primary may be used again (A-048)
+	SwitchBack    = "recovered" // the primary may be used again
 )
 
-// AllLimited says that no agent can be used before Until; the engine pauses (A-072).
+// AllLimited says that no agent can be used before Until; the engine pauses.
 type AllLimited struct {
 	Task   TaskID    `json:"task,omitempty"` // whose turn met the last of the limits
 	Agents []string  `json:"agents"`
@@ -166,7 +166,7 @@ func (f AllLimited) About() TaskID { return f.Task }
 func (AllLimited) fold(*State, moment) {} // it tells, and changes nothing
 
 // SandboxRefused says that the sandbox kept an agent from writing a file, as far as what the
-// agent's own tools gave back shows it; of a path once a turn (R-M4).
+// agent's own tools gave back shows it; of a path once a turn.
 type SandboxRefused struct {
 	Task    TaskID `json:"task"`
 	Agent   string `json:"agent"`
@@ -305,7 +305,7 @@ type AgentError struct {
 	// Wait is how long to wait at least, where no time is named: what the agent said that
 	// it waits before its own next try.
 	Wait time.Duration `json:"wait,omitempty"`
-	// Retried: the agent tried again by itself, until ralph ended its turn (F-22).
+	// Retried: the agent tried again by itself, until ralph ended its turn.
 	Retried bool `json:"retried,omitempty"`
 }
 

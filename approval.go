@@ -60,8 +60,8 @@ func (s *State) commitAnswered(gate *Gate, f Answered) {
 	})
 }
 
-// The kinds of gates that do not belong to a task at work: the whole start waits
-// (A-105), or the next task does (A-023).
+// The kinds of gates that do not belong to a task at work: the whole start waits,
+// or the next task does.
 const (
 	GateStart = "start"
 	GateStep  = "step"
@@ -153,12 +153,12 @@ func (s *State) findDecidable(id GateID) (*Gate, error) {
 	return g, err
 }
 
-// Hears refuses an answer to an agent that is gone: with its engine, or because its time
+// Answerable refuses an answer to an agent that is gone: with its engine, or because its time
 // is over. engine says whether one works here.
-func (s *State) Hears(id GateID, engine bool, now time.Time) error {
+func (s *State) Answerable(id GateID, engine bool, now time.Time) error {
 	i := slices.IndexFunc(s.Gates, func(g *Gate) bool { return g.ID == id })
 	switch {
-	case i < 0 || s.Gates[i].Heard(engine, now):
+	case i < 0 || s.Gates[i].Answerable(engine, now):
 		return nil
 	case s.Gates[i].By != "":
 		return &Refusal{Why: fmt.Sprintf("the time to answer %s is over: what asked it has gone on without", id), Hint: "it asks anew when it wants to do that again", Kind: ErrNotFound}
@@ -303,7 +303,7 @@ const (
 	Denied   Verdict = "denied"
 )
 
-// RequestAnswered is the record of an answer that policy gave by itself (E-078).
+// RequestAnswered is the record of an answer that policy gave by itself.
 type RequestAnswered struct {
 	Task    TaskID  `json:"task"`
 	Agent   string  `json:"agent"`
@@ -333,7 +333,7 @@ func (f RequestAnswered) fold(s *State, _ moment) {
 	}
 }
 
-// Witness is by what a person was known for one when an answer was given (S3). The zero
+// Witness is by what a person was known for one when an answer was given. The zero
 // Witness is of a journal that was written before, or of an answer that no person gave.
 type Witness struct {
 	Way  string `json:"way,omitempty"`  // terminal, command (one without a terminal), dashboard, token
@@ -407,10 +407,10 @@ type Gate struct {
 	By string `json:"by,omitempty"`
 }
 
-// Heard reports whether somebody waits for the answer to a gate: who asked in the
+// Answerable reports whether somebody waits for the answer to a gate: who asked in the
 // middle of a turn is gone with its engine, and a hook of a person's own session stays
 // until its time is over.
-func (g *Gate) Heard(engine bool, now time.Time) bool {
+func (g *Gate) Answerable(engine bool, now time.Time) bool {
 	if g.By != "" {
 		return g.Deadline.IsZero() || now.Before(g.Deadline)
 	}

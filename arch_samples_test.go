@@ -31,6 +31,13 @@ func samples() []sample {
 		{"empty name of a file", "internal/git", "git_util.go", `package p`, "empty name: git_util"},
 		{"empty name of a package", "internal/git", "a.go", `package helpers`, "empty name: helpers"},
 		{"wide interface", "internal/git", "a.go", `package p; type I interface { A(); B(); C(); D(); E(); F(); G(); H() }`, "wide interface: 8 methods"},
+		{"id that no rule has", "internal/git", "a.go", "package p // kept (X-999)", "a.go:1: cites X-999"},
+		{"id that a rule has", "internal/git", "a.go", "package p // kept (X-27, S2)", ""},
+		{"id in a string", "internal/git", "a.go", `package p; const a = "see B-999"`, "cites B-999"},
+		{"id in a test", "internal/git", "a_test.go", "package p // X-999", ""},
+		{"what looks like an id", "internal/git", "a.go", "package p // UTF-8, SHA-256, RFC-822, 0xF12", ""},
+		{"paper", "internal/git", "a.go", "package p // as product.md 14 wants", "cites product.md"},
+		{"issue", "internal/git", "a.go", "package p // issue 16.9", "cites issue 16"},
 		{"clock", "R", "a.go", `package p; import "time"; func f() time.Time { return time.Now() }`, "clock time.Now"},
 		{"clock under another name", "R", "a.go", `package p; import x "time"; func f() func(x.Duration) { return x.Sleep }`, "clock time.Sleep"},
 		{"method that is no clock", "R", "a.go", `package p; import "time"; func f(t, u time.Time) bool { return t.After(u) }`, ""},
@@ -52,7 +59,7 @@ func TestRulesCanFail(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			f := parse(t, token.NewFileSet(), s.pkg, s.file, s.text)
-			got := slices.Concat(imports(f, layers(), homes()), sizes(f), globals(f), names(f), interfaces(f))
+			got := slices.Concat(imports(f, layers(), homes()), sizes(f), globals(f), names(f), interfaces(f), citations(f, explainedIDs()))
 			if isPure(f) {
 				info, _ := typesOf(s.pkg, []*file{f}, lookup) // unknown imports do not matter here
 				got = append(got, impure(f, info)...)

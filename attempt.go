@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// again is the run of a fresh attempt: its counters begin anew (B-080), what it
+// again is the run of a fresh attempt: its counters begin anew, what it
 // has learnt and made stays (B-076).
 func (r Run) again() Run {
 	fresh := Run{
@@ -39,8 +39,8 @@ type Attempt struct {
 // Turns are the agent turns of an attempt.
 type Turns struct {
 	Iterations int           `json:"iterations,omitempty"` // agent turns that ended
-	Errored    int           `json:"errored,omitempty"`    // of these, cut by an error or a limit: they use up none of max_iterations (X-34)
-	Spent      time.Duration `json:"spent,omitempty"`      // time in steps; waits do not count (X-59)
+	Errored    int           `json:"errored,omitempty"`    // of these, cut by an error or a limit: they use up none of max_iterations
+	Spent      time.Duration `json:"spent,omitempty"`      // time in steps; waits do not count
 	Usage      Usage         `json:"usage,omitzero"`
 	Last       *TurnEnded    `json:"last,omitempty"`    // the latest turn
 	LastAt     time.Time     `json:"last_at,omitzero"`  // when the last turn ended: backoff counts from here
@@ -56,7 +56,7 @@ type Turns struct {
 	Handover  string     `json:"handover,omitempty"`  // what the next session of the agent is told
 	Alerts    []string   `json:"alerts,omitempty"`    // warnings that are out: each is said once
 	Tree      string     `json:"tree,omitempty"`      // tree hash at the end of the last turn
-	Unchanged int        `json:"unchanged,omitempty"` // turns since the last progress (X-57)
+	Unchanged int        `json:"unchanged,omitempty"` // turns since the last progress
 	Warned    bool       `json:"warned,omitempty"`    // the stuck warning is out (B-017)
 	Progress  int        `json:"progress,omitempty"`  // percent, from PROGRESS signals
 	Note      string     `json:"note,omitempty"`
@@ -65,7 +65,7 @@ type Turns struct {
 // Failures are what went wrong in its turns, in a row: what retries and limits go by.
 type Failures struct {
 	ErrorTries int    `json:"error_tries,omitempty"`
-	LimitHits  []Hits `json:"limit_hits,omitempty"` // of each agent in a row (X-35); a good turn of the agent ends them
+	LimitHits  []Hits `json:"limit_hits,omitempty"` // of each agent in a row; a good turn of the agent ends them
 	SameError  int    `json:"same_error,omitempty"` // errors in a row of the same kind, their retries and limits left out, with no change between them
 	ErrorKind  string `json:"error_kind,omitempty"` // which kind that is
 	ErrorSaid  string `json:"error_said,omitempty"` // the words of the newest error
@@ -78,7 +78,7 @@ type Checking struct {
 	Checks *ChecksRan `json:"checks,omitempty"` // the checks of the latest turn, nil before they ran
 	Red    *ChecksRan `json:"red,omitempty"`    // the last red checks, for the next prompt
 	// TestReds counts the red runs of the test gate since the last green one or a
-	// person's word (C-062, X-47).
+	// person's word.
 	TestReds int `json:"test_reds,omitempty"`
 	// Hangs counts in a row the runs of checks that were over their time: a second one is
 	// for a person.
@@ -108,7 +108,7 @@ type Approvals struct {
 	Replies  []Answered `json:"replies,omitempty"`  // to what is asked in the turn under way
 	Answered int        `json:"answered,omitempty"` // the iteration whose question has been answered
 	Accepted bool       `json:"accepted,omitempty"` // by VERIFY or a person
-	Approved bool       `json:"approved,omitempty"` // mode step: a person said yes (A-023)
+	Approved bool       `json:"approved,omitempty"` // mode step: a person said yes
 	Skip     string     `json:"skip,omitempty"`     // a person wants it left out at the end of this iteration
 	Assigned bool       `json:"assigned,omitempty"` // a person chose it to be next (B-091)
 }

@@ -126,7 +126,7 @@ func (s *State) beganAt(t *Task) {
 
 // testAnswered folds a person's word on checks that are red. Approved, exactly the tree
 // that the person saw may pass, after whatever has not looked at it yet; denied, the
-// reason goes to the agent, and the count of red runs begins again (X-47).
+// reason goes to the agent, and the count of red runs begins again.
 func (s *State) testAnswered(gate *Gate, f Answered) {
 	s.redAnswered(gate.Task, Waiver{Gate: gate.ID, Rule: f.Rule}, f.Verdict, orDenial(f.Text, gate.Text))
 }
@@ -303,7 +303,7 @@ type CheckSpec struct {
 }
 
 // The names of the checks that are no commands. Those of the diff look at what a task
-// itself has changed, before any command runs (product.md 14).
+// itself has changed, before any command runs.
 const (
 	CheckEmpty    = "empty diff"
 	CheckWeakened = "weakened tests"
@@ -311,12 +311,12 @@ const (
 	// CheckSettings is red when the work changes settings: of ralph, git, CI or agents (S2).
 	CheckSettings = "settings"
 	// CheckSubmodules is red when files inside a submodule are changed and not committed
-	// there: a commit of the repository would leave them out (R-H2).
+	// there: a commit of the repository would leave them out.
 	CheckSubmodules = "submodules"
 	// CheckChanges is red when checks change files each time they run, and what they change
-	// is to be kept (R-H1).
+	// is to be kept.
 	CheckChanges = "changes"
-	// CheckHook is red when a hook of the repository refused the commit (R-H7).
+	// CheckHook is red when a hook of the repository refused the commit.
 	CheckHook = "commit hook"
 	// CheckCoverage is red when the tests reach less than test.coverage (C-061).
 	CheckCoverage = "coverage"
@@ -332,13 +332,13 @@ func IsDiffCheck(name string) bool {
 	return false
 }
 
-// CheckResult is what one check command did (B-036 to B-038).
+// CheckResult is what one check command did.
 type CheckResult struct {
 	Name    string `json:"name"`
 	Command string `json:"command"`
 	Exit    int    `json:"exit"` // -1 when it did not end by itself
 	Pass    bool   `json:"pass"`
-	Output  string `json:"output,omitempty"` // stderr and stdout, marked, head and tail (X-48)
+	Output  string `json:"output,omitempty"` // stderr and stdout, marked, head and tail
 	Cut     int64  `json:"cut,omitempty"`    // bytes left out of Output when it ran
 	// Brief are the bytes left out of Output here: the file has them that the fact names.
 	Brief int64         `json:"brief,omitempty"`

@@ -123,7 +123,7 @@ func TestGatesBesideTheEngine(t *testing.T) {
 		{ralph.Gate{InTurn: true}, true, true},
 		{ralph.Gate{Kind: ralph.GateMerge}, false, true},
 	} {
-		if got := tt.g.Heard(tt.engine, s.At); got != tt.heard {
+		if got := tt.g.Answerable(tt.engine, s.At); got != tt.heard {
 			t.Errorf("%+v, engine %v: heard %v", tt.g, tt.engine, got)
 		}
 	}

@@ -19,7 +19,7 @@ var (
 	ErrUnsupported = errors.New("not supported by the driver")
 )
 
-// CorruptError is a file that does not parse. Nothing was changed (D-080).
+// CorruptError is a file that does not parse. Nothing was changed.
 type CorruptError struct {
 	File string // relative to the repository
 	Line int    // from 1; 0 when it is the file as a whole

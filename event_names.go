@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// The names that events go by (X-92): the kind of their fact; document A's own
-// names, `autopilot:...`, also without that prefix; its pattern names, `engine:`,
-// `iteration:`, `task:` and `agent:`; and document B's names in capitals. All of
+// The names that events go by (X-92): the kind of their fact; short
+// names, `autopilot:...`, also without that prefix; their pattern names, `engine:`,
+// `iteration:`, `task:` and `agent:`; and names in capitals. All of
 // them are taken by log filters, hooks and notifications. docs/events.md has them.
 
-// ownPrefix is what document A's own names begin with. They are the names of the
-// short forms.
+// ownPrefix is what the names begin with that have a short form without it.
 const ownPrefix = "autopilot:"
 
 // EventName is one name and the events that go by it.
@@ -35,7 +34,7 @@ func (n EventName) Short() string {
 }
 
 // pausedNames are the names of the moment at which a pause is reached: nothing is
-// under way any more (A-043). No fact is written for that, so the last one before
+// under way any more. No fact is written for that, so the last one before
 // it goes by them.
 func pausedNames() []EventName {
 	const when = "after it nothing is under way any more, and a pause is wanted"
@@ -125,7 +124,7 @@ func agentNames() []EventName {
 	}
 }
 
-// personNames are document B's names of what people want (B-084 to B-092).
+// personNames are the names in capitals, of what people want.
 func personNames() []EventName {
 	return []EventName{
 		{Name: "PAUSE", Kind: "control", When: "`want` is pause", is: wants(WantPause)},
@@ -175,7 +174,7 @@ func CheckName(name string) error {
 	switch {
 	case slices.Contains(known, name):
 		return nil
-	case name == "autopilot:output" || name == "output": // document A's only name of something that is not kept
+	case name == "autopilot:output" || name == "output": // the only name of something that is not kept
 		return &Refusal{Why: "autopilot:output is live output and no event", Hint: "`ralph log --type iteration:completed --json` names the folder of each turn's output (`dir`)", Kind: ErrUsage}
 	}
 	hint := "docs/events.md lists them; `ralph log --json` shows which names each event has"
@@ -210,8 +209,8 @@ func (n *EventNamer) Begin(s *State) {
 	n.paused = s.Session.Live() && s.Session.Want == WantPause && !s.inFlight() && n.rest(s, s.At)
 }
 
-// Names returns every name that an event goes by: its kind last, and each of
-// document A's own names followed by its short form. s is the state after the
+// Names returns every name that an event goes by: its kind last, and each name
+// with ownPrefix followed by its short form. s is the state after the
 // event; events must come in order.
 func (n *EventNamer) Names(e Event, s *State) []string {
 	var names []string

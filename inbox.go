@@ -23,7 +23,7 @@ func (s *State) editSpec(id SpecID, edit func(*Spec)) {
 // journal.Update, so they decide on fresh state.
 
 // SpecFile checks a spec name as people give it and returns it relative to
-// ralph/specs. Names that leave the folder are refused (product.md 12); whether
+// ralph/specs. Names that leave the folder are refused; whether
 // the file is there and no symlink leads out is for the caller to look at.
 func SpecFile(name string) (string, error) {
 	clean := path.Clean(strings.TrimPrefix(strings.TrimPrefix(name, "./"), "ralph/specs/"))
@@ -45,12 +45,12 @@ func SpecFile(name string) (string, error) {
 	return clean, nil
 }
 
-// AddSpec queues a spec (D-015 to D-017). The id must be new; see NewSpecID.
+// AddSpec queues a spec. The id must be new; see NewSpecID.
 func (s *State) AddSpec(id SpecID, file string, now time.Time) []Fact {
 	return []Fact{SpecAdded{Spec{ID: id, File: file, Status: SpecPending, AddedAt: now.UTC().Truncate(time.Second)}}}
 }
 
-// Queued returns the records of a file that wait or run (D-031).
+// Queued returns the records of a file that wait or run.
 func (s *State) Queued(file string) []*Spec {
 	var out []*Spec
 	for _, x := range s.Inbox {
@@ -61,8 +61,8 @@ func (s *State) Queued(file string) []*Spec {
 	return out
 }
 
-// RemoveSpec takes a record out by id or by file (D-023 to D-025) and returns it.
-// A file with several records is refused with their ids (D-024).
+// RemoveSpec takes a record out by id or by file and returns it.
+// A file with several records is refused with their ids.
 func (s *State) RemoveSpec(idOrFile string) (*Spec, []Fact, error) {
 	spec := s.Spec(SpecID(idOrFile))
 	if spec == nil {
@@ -89,7 +89,7 @@ func (s *State) RemoveSpec(idOrFile string) (*Spec, []Fact, error) {
 	return spec, []Fact{SpecRemoved{spec.ID}}, nil
 }
 
-// ClearInbox removes the pending records (D-027, D-028).
+// ClearInbox removes the pending records.
 func (s *State) ClearInbox() []Fact {
 	var facts []Fact
 	for _, x := range s.Inbox {
@@ -162,10 +162,10 @@ func (f InboxOrdered) fold(s *State, _ moment) {
 	s.Inbox = ordered(s.Inbox, f.IDs, func(x *Spec) SpecID { return x.ID })
 }
 
-// SpecStatus is where an inbox record stands (D-010).
+// SpecStatus is where an inbox record stands.
 type SpecStatus string
 
-// The inbox statuses of D-010; nothing else may stand in the file.
+// The inbox statuses; nothing else may stand in the file.
 const (
 	SpecPending SpecStatus = "pending"
 	SpecActive  SpecStatus = "active"
@@ -173,16 +173,16 @@ const (
 	SpecFailed  SpecStatus = "failed"
 )
 
-// Valid reports whether s is one of the four statuses of D-010.
+// Valid reports whether s is one of the four statuses.
 func (s SpecStatus) Valid() bool {
 	return s == SpecPending || s == SpecActive || s == SpecDone || s == SpecFailed
 }
 
-// Spec is one record of the inbox (D-005 to D-013). One file may be queued
-// several times; each time is a record of its own (D-031).
+// Spec is one record of the inbox. One file may be queued
+// several times; each time is a record of its own.
 type Spec struct {
 	ID        SpecID     `json:"id"`
-	File      string     `json:"spec"` // relative to ralph/specs (D-008)
+	File      string     `json:"spec"` // relative to ralph/specs
 	Status    SpecStatus `json:"status"`
 	AddedAt   time.Time  `json:"added_at"`
 	StartedAt time.Time  `json:"started_at,omitzero"`
@@ -190,9 +190,9 @@ type Spec struct {
 	Error     string     `json:"error,omitempty"`
 
 	// Line is the record as a person wrote it, kept as long as nothing in the
-	// record changes, so that a rewrite leaves it byte for byte (D-017, D-028).
+	// record changes, so that a rewrite leaves it byte for byte.
 	Line string `json:"line,omitempty"`
-	// Extra holds the fields we do not know, as one JSON object (product 2).
+	// Extra holds the fields we do not know, as one JSON object.
 	Extra RawObject `json:"extra,omitempty"`
 }
 

@@ -489,7 +489,7 @@ type ConflictFile struct {
 	Brief int64 `json:"brief,omitempty"`
 }
 
-// Saved is work that was put where nothing removes it (product.md 14).
+// Saved is work that was put where nothing removes it.
 type Saved struct {
 	Ref    string `json:"ref"`
 	Commit string `json:"commit"`

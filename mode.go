@@ -7,7 +7,7 @@ import (
 
 // rested keeps the time in which a person holds everything, a pause that is reached
 // or a start that waits for approval, out of what counts as running: the stretch
-// that runs now begins so much later. What a dead engine left is counted up
+// that runs now begins so much later. What a dead engine left is counted up
 // to its last fact.
 func (s *State) rested(e Event, before time.Time) {
 	x := &s.Session
@@ -42,7 +42,7 @@ func (s *State) restFrom(at time.Time) {
 }
 
 // askedAlone reports whether all that is at work waits for a person's answer, between
-// turns or in the middle of one: that is nobody's running time. What starts beside
+// turns or in the middle of one: that is nobody's running time. What starts beside
 // it is a fact, which ends the rest.
 func (s *State) askedAlone() bool {
 	if len(s.Gates) == 0 {
@@ -62,9 +62,9 @@ func (s *State) askedAlone() bool {
 	return waits
 }
 
-// Mode is the state of the engine, derived: a wanted pause with a step in
+// Mode is the state of the engine, derived: a wanted pause with a step in
 // flight is pausing, without one paused. A session whose engine died looks as it
-// did then; the lock tells.
+// did then; the lock tells.
 func (s *State) Mode() string {
 	x := s.Session
 	switch {
@@ -104,8 +104,8 @@ func (s *State) inFlight() bool {
 	return slices.ContainsFunc(s.Plan.Tasks, busy) || slices.ContainsFunc(s.Stages, busy)
 }
 
-// Running is how long the session has run, waits between stretches and pauses left out
-// . now counts only while the session is live.
+// Running is how long the session has run, waits between stretches and pauses left out.
+// now counts only while the session is live.
 func (s *State) Running(now time.Time) time.Duration {
 	if s.Session.Live() {
 		return s.Session.Elapsed + max(0, s.counted(now).Sub(s.Session.Since))

@@ -23,7 +23,7 @@ const (
 
 // Whole says where the whole lies of what a fact shortens.
 type Whole struct {
-	// Record is the SHA-256 sum of File in the folder Dir, relative to the repository (S9).
+	// Record is the SHA-256 sum of File in the folder Dir, relative to the repository.
 	Record string `json:"record,omitempty"`
 	Dir    string `json:"dir,omitempty"`
 	// File is its name there; "" is checks.json, as in facts of old.

@@ -155,12 +155,12 @@ func (s *State) OrderPlan(ids []TaskID) ([]Fact, error) {
 
 // JobStarted begins work on a spec: FETCH in agent mode (ID set: the record
 // becomes active), or construct and plan on a file (ID empty: the inbox is not
-// touched, D-122).
+// touched).
 type JobStarted struct {
 	Job    JobID  `json:"job"`
 	ID     SpecID `json:"id,omitempty"`
 	File   string `json:"file"`
-	Resume bool   `json:"resume,omitempty"` // goes on with a plan that is there (X-09)
+	Resume bool   `json:"resume,omitempty"` // goes on with a plan that is there
 }
 
 // Kind implements Fact.
@@ -182,7 +182,7 @@ type JobEnded struct {
 	Error  string     `json:"error,omitempty"`
 	Rule   string     `json:"rule,omitempty"`
 	Commit string     `json:"commit,omitempty"`
-	// Cut: the engine that worked on it died, so what came after its last fact is no work (X-10).
+	// Cut: the engine that worked on it died, so what came after its last fact is no work.
 	Cut bool `json:"cut,omitempty"`
 }
 
@@ -211,7 +211,7 @@ func (f RoundStarted) fold(s *State, _ moment) {
 	s.editJob(func(j *Job) { j.Round = f.Round })
 }
 
-// PlanStarted makes a spec the current one of the plan and drops the old tasks (D-041).
+// PlanStarted makes a spec the current one of the plan and drops the old tasks.
 type PlanStarted struct {
 	File string `json:"file"`
 }
@@ -311,7 +311,7 @@ type Reject struct {
 }
 
 // OpenPhase is the first phase with a task that has not ended or, with merged, is not
-// merged. Phases are barriers: only its tasks may start (X-65).
+// merged. Phases are barriers: only its tasks may start.
 func (p *Plan) OpenPhase(merged bool) string {
 	phases := Phases(p.Tasks)
 	first := len(phases)
@@ -343,10 +343,10 @@ type Plan struct {
 	// again gets a plan of its own.
 	Closed bool `json:"closed,omitempty"`
 
-	// What was spent on this spec, over interruptions (X-10). Elapsed is running time only.
+	// What was spent on this spec, over interruptions. Elapsed is running time only.
 	Elapsed time.Duration `json:"elapsed,omitempty"`
 	Usage   Usage         `json:"usage,omitzero"`
-	Turns   int           `json:"turns,omitempty"`  // turns in CONSTRUCT (D-086)
+	Turns   int           `json:"turns,omitempty"`  // turns in CONSTRUCT
 	Alerts  []string      `json:"alerts,omitempty"` // warnings that are out: each is said once
 
 	// Covered is the coverage below test.coverage that a person let pass in the checkout:

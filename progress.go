@@ -4,8 +4,7 @@ import (
 	"slices"
 )
 
-// Progress is how far a plan is: the counters of document A. Its
-// "steps" are the tasks of the plan.
+// Progress is how far a plan is, in numbers. Their "steps" are the tasks of the plan.
 type Progress struct {
 	Current   TaskID // an agent is at it, or a check or a commit; "" for none
 	Phase     string // of Current, else of the next task that has not ended
@@ -17,7 +16,7 @@ type Progress struct {
 	Skipped   []TaskID // never nil
 }
 
-// Progress is derived from the plan, over sessions and interruptions.
+// Progress is derived from the plan, over sessions and interruptions.
 func (s *State) Progress() Progress {
 	if y := s.tallied(); y != nil {
 		return y.progress(s.Plan.Tasks)

@@ -4,7 +4,7 @@
 // is internal/journal's, decisions are internal/policy's.
 package ralph
 
-// The identifiers. Their shapes are part of the file formats (D-007).
+// The identifiers. Their shapes are part of the file formats.
 type (
 	SpecID    string // "q-a1b2", a record of the inbox
 	TaskID    string // "t-1a2b", or "<kind>:<job>:<round>" for the stages of a job

@@ -5,7 +5,7 @@ import (
 )
 
 // A Request is what an agent wants to know in the middle of a turn: may it do this, or
-// what shall it do. ralph answers by policy, or a person does at a gate (E-076 to E-081).
+// what shall it do. ralph answers by policy, or a person does at a gate.
 type Request struct {
 	ID   string      `json:"id,omitempty"` // the agent's own id of the request
 	Kind RequestKind `json:"kind,omitempty"`
@@ -95,7 +95,7 @@ func (s *State) dropTurnGates(task TaskID) {
 func (s *State) gatesBeside(now time.Time) []*Gate {
 	var kept []*Gate
 	for _, g := range s.Gates {
-		if g.By != "" && g.Heard(false, now) {
+		if g.By != "" && g.Answerable(false, now) {
 			kept = append(kept, g)
 		}
 	}

@@ -16,7 +16,7 @@ func RuleScopes() []RuleScope {
 // ApproveGate, DenyGate or AnswerGate, and a rule.added follows them. Of r it takes the
 // id, the scope, Until, At and By; the rest comes from the gate. Refused is what no rule
 // may decide: what is on the never list, what did not come from an agent in the middle
-// of its turn, and what is too long to be recognised (C-036, X-78).
+// of its turn, and what is too long to be recognised.
 func (s *State) AlwaysGate(id GateID, facts []Fact, r AnswerRule) ([]Fact, error) {
 	g, err := s.findGate(id)
 	if err != nil {
@@ -129,7 +129,7 @@ func (f RuleRevoked) fold(s *State, _ moment) {
 }
 
 // GateOperation is the kind of a gate before an operation that the rules hold: one of
-// gate.patterns, or of the list that nothing ever approves by itself (C-030 to C-041).
+// gate.patterns, or of the list that nothing ever approves by itself.
 const GateOperation = "operation"
 
 // GateTest is the kind of a gate before work whose checks stay red after every retry, or

@@ -65,7 +65,7 @@ func (s *State) alerted(scope string, task TaskID, key string) {
 func (s *State) control(f Control) {
 	x := &s.Session
 	if f.Want == WantRun && f.From == "" {
-		x.TaskFailures, x.Streak, x.Bad = 0, nil, nil // a person has looked at them (B-064, X-50)
+		x.TaskFailures, x.Streak, x.Bad = 0, nil, nil // a person has looked at them
 		s.endLimits(x.Pause != PauseLimits)
 	}
 	x.Want, x.Cause, x.Now, x.Pause, x.Ends = f.Want, f.Cause, f.Now, "", f.Ends
@@ -78,7 +78,7 @@ func (s *State) control(f Control) {
 }
 
 // Steer says what a person wants of the engine. What does not follow from the state
-// that it is in is refused, with both named (A-013); but a stop is heard in every
+// that it is in is refused, with both named; but a stop is heard in every
 // state, and a pause that is not reached yet can be taken back.
 func (s *State) Steer(want Want, cause string) ([]Fact, error) {
 	x := &s.Session
@@ -130,7 +130,7 @@ func (s *State) StopNow(cause string) ([]Fact, error) {
 	return []Fact{Control{Want: WantStop, Cause: cause, Now: true}}, nil
 }
 
-// SetMode switches the mode of a running session (B-092).
+// SetMode switches the mode of a running session.
 func (s *State) SetMode(mode Autonomy) ([]Fact, error) {
 	switch {
 	case !slices.Contains(Autonomies(), mode):
@@ -146,15 +146,15 @@ func (s *State) SetMode(mode Autonomy) ([]Fact, error) {
 }
 
 // Resumable reports whether there is something to go on with: the session was cut, a
-// person ended it, or its machinery broke (A-080); but manual and step keep nothing
-// (A-093, A-094, X-100). While its engine lives that is the engine's own business: only
+// person ended it, or its machinery broke; but manual and step keep nothing
+// (A-093). While its engine lives that is the engine's own business: only
 // the lock tells.
 func (s *Session) Resumable() bool {
 	cut := s.Live() || s.Ended == ReasonInterrupted || s.Ended == ReasonError
 	return s.ID != "" && cut && !s.Auto.EndsAtError()
 }
 
-// Resumable reports whether a start in a mode goes on with the newest session (X-07).
+// Resumable reports whether a start in a mode goes on with the newest session.
 // only is the spec of a mode that works on one; file says whether agent mode left its
 // session file.
 func (s *State) Resumable(mode, only string, file bool) bool {
@@ -198,13 +198,13 @@ func (s *State) NextStart(file bool) string {
 	return fmt.Sprintf("`ralph %s` begins a new session on what is left", mode)
 }
 
-// SessionStarted opens a session, or resumes one that was cut (X-10).
+// SessionStarted opens a session, or resumes one that was cut.
 type SessionStarted struct {
 	ID      SessionID       `json:"id"`
 	Mode    string          `json:"mode"`           // agent, autopilot, construct, plan
 	Semi    bool            `json:"semi,omitempty"` // as it was written before there was Auto
 	Auto    Autonomy        `json:"autonomy,omitempty"`
-	Plan    string          `json:"plan_id,omitempty"`     // the spec of the plan that is there (A-040)
+	Plan    string          `json:"plan_id,omitempty"`     // the spec of the plan that is there
 	Steps   int             `json:"total_steps,omitempty"` // and its tasks
 	Resumed bool            `json:"resumed,omitempty"`
 	Config  json.RawMessage `json:"config,omitempty"` // policy.Config, so that replay has it
@@ -215,7 +215,7 @@ type SessionStarted struct {
 	DryRun  bool            `json:"dry_run,omitempty"`
 	Carry   *Carry          `json:"carry,omitempty"` // a session file without a journal beside it
 	// Anchor is the commit that held in git how far the journal had come when the session
-	// before this one ended (S9).
+	// before this one ended.
 	Anchor string `json:"anchor,omitempty"`
 }
 
@@ -232,7 +232,7 @@ func (f SessionStarted) fold(s *State, e moment) {
 }
 
 // Carry is what ralph/.agent-session says of a session the journal does not
-// know, as after a fresh clone of the folder (D-063).
+// know, as after a fresh clone of the folder.
 type Carry struct {
 	StartedAt time.Time `json:"started_at"`
 	Completed int       `json:"specs_completed"`
@@ -245,8 +245,8 @@ type Carry struct {
 type SessionEnded struct {
 	Reason Reason `json:"reason"`
 	Detail string `json:"detail,omitempty"`
-	Cause  string `json:"cause,omitempty"` // in one word of document A: all_done, no_tasks, max_iterations, ... (A-016)
-	Task   TaskID `json:"task,omitempty"`  // aborted: the task that failed (A-052)
+	Cause  string `json:"cause,omitempty"` // in one word: all_done, no_tasks, max_iterations, ...
+	Task   TaskID `json:"task,omitempty"`  // aborted: the task that failed
 }
 
 // Kind implements Fact.
@@ -260,10 +260,10 @@ func (f SessionEnded) fold(s *State, e moment) {
 	s.sessionEnded(f, e.At)
 }
 
-// Reason is why a session ended (D-050).
+// Reason is why a session ended.
 type Reason string
 
-// The reasons. Interrupted keeps ralph/.agent-session, the others delete it (D-061).
+// The reasons. Interrupted keeps ralph/.agent-session, the others delete it.
 const (
 	ReasonEmpty       Reason = "inbox empty"
 	ReasonComplete    Reason = "complete"
@@ -277,7 +277,7 @@ const (
 	ReasonLimited     Reason = "agents limited" // limits.wait: off
 	ReasonDenied      Reason = "start denied"
 	ReasonHook        Reason = "stopped by a hook"
-	ReasonUnanswered  Reason = "gate expired"       // gate.on_timeout: stop, and nobody answered an agent in time (E-071)
+	ReasonUnanswered  Reason = "gate expired"       // gate.on_timeout: stop, and nobody answered an agent in time
 	ReasonPerson      Reason = "a person is needed" // nothing failed: finished work waits for the checkout
 	ReasonError       Reason = "error"              // machinery failed: disk, git
 )
@@ -286,7 +286,7 @@ const (
 type Control struct {
 	Want  Want      `json:"want"`
 	Cause string    `json:"cause,omitempty"`
-	From  PauseKind `json:"from,omitempty"` // pause: what it comes from (X-24); run: that this has ended by itself
+	From  PauseKind `json:"from,omitempty"` // pause: what it comes from; run: that this has ended by itself
 	Now   bool      `json:"now,omitempty"`  // stop: without the end of the iteration (B-074)
 	// Ends is the reason that a stop gives the session, where it is not a person's
 	// interruption: a start denied, a hook.
@@ -316,10 +316,10 @@ const (
 // The facts of control and resilience: modes, backoffs, limits of agents,
 // budgets, the context window, and what people hooked into the loop.
 
-// Autonomy is how much the engine does by itself: the config key `mode` (product.md 6).
+// Autonomy is how much the engine does by itself: the config key `mode`.
 type Autonomy string
 
-// The modes of document A and B (A-092, X-29).
+// The modes, from a person's hand to none.
 const (
 	Manual    Autonomy = "manual"    // at full speed, ends at the first error; no pause, no retry, no other agent
 	Stepwise  Autonomy = "step"      // each task waits for a person's approval, else like manual
@@ -330,21 +330,21 @@ const (
 // Autonomies are the modes that a person can choose.
 func Autonomies() []Autonomy { return []Autonomy{Manual, Stepwise, Semi, Autopilot} }
 
-// EndsAtError reports whether the first error ends the run (A-093, A-094).
+// EndsAtError reports whether the first error ends the run (A-093).
 func (a Autonomy) EndsAtError() bool { return a == Manual || a == Stepwise }
 
 // PauseKind is what a pause comes from: `ralph status` names it, and each has its
-// own sound (X-24, X-41).
+// own sound.
 type PauseKind string
 
 // The kinds of pauses. Gates are no pauses of the engine: only their task waits.
 const (
 	PausePerson   PauseKind = "person"
-	PauseFailures PauseKind = "failures" // too many tasks in a row failed (B-062)
-	PauseLimits   PauseKind = "limits"   // every agent is at its limit (A-072)
+	PauseFailures PauseKind = "failures" // too many tasks in a row failed
+	PauseLimits   PauseKind = "limits"   // every agent is at its limit
 )
 
-// ModeSet switches the mode while the engine runs (B-092, TOGGLE_AUTOPILOT).
+// ModeSet switches the mode while the engine runs (TOGGLE_AUTOPILOT).
 type ModeSet struct {
 	Semi bool     `json:"semi,omitempty"` // as it was written before there were more than two
 	Mode Autonomy `json:"mode,omitempty"`
@@ -433,7 +433,7 @@ func (NoticeFailed) About() TaskID { return "" }
 
 func (NoticeFailed) fold(*State, moment) {} // it tells, and changes nothing
 
-// ActiveAgent is the agent that new tasks are given to (A-036): before the first turn
+// ActiveAgent is the agent that new tasks are given to: before the first turn
 // the first of the chain that the session's settings name; "" without a session.
 func (s *Session) ActiveAgent() string {
 	var c struct {
@@ -445,7 +445,7 @@ func (s *Session) ActiveAgent() string {
 	return c.Agents[0]
 }
 
-// Session is one run of the engine; a resumed one keeps its id (X-10).
+// Session is one run of the engine; a resumed one keeps its id.
 type Session struct {
 	ID           SessionID       `json:"id,omitempty"`
 	Mode         string          `json:"mode,omitempty"`
@@ -463,12 +463,12 @@ type Session struct {
 	Completed    int             `json:"completed"`        // specs
 	Before       int             `json:"before,omitempty"` // of these, completed before this start of it
 	Failed       int             `json:"failed"`
-	Consecutive  int             `json:"consecutive,omitempty"`   // failed specs in a row (D-034)
-	TaskFailures int             `json:"task_failures,omitempty"` // failed tasks in a row (X-50)
+	Consecutive  int             `json:"consecutive,omitempty"`   // failed specs in a row
+	TaskFailures int             `json:"task_failures,omitempty"` // failed tasks in a row
 	Usage        Usage           `json:"usage,omitzero"`
 	Turns        int             `json:"turns,omitempty"`
 	Agent        string          `json:"agent,omitempty"`    // that new tasks are given to
-	Fallback     string          `json:"fallback,omitempty"` // why it is not the primary one (A-039)
+	Fallback     string          `json:"fallback,omitempty"` // why it is not the primary one
 	Want         Want            `json:"want,omitempty"`
 	Cause        string          `json:"cause,omitempty"`
 	Now          bool            `json:"now,omitempty"`       // the stop does not wait for the iteration
@@ -478,13 +478,13 @@ type Session struct {
 	Planned      []SpecID        `json:"planned,omitempty"`   // --dry-run: planned once each (D-035)
 	PlanOnly     bool            `json:"plan_only,omitempty"` // --dry-run
 	Auto         Autonomy        `json:"autonomy,omitempty"`
-	Approved     bool            `json:"approved,omitempty"` // the start, where one has to be (A-105)
+	Approved     bool            `json:"approved,omitempty"` // the start, where one has to be
 	Pause        PauseKind       `json:"pause,omitempty"`    // what the wanted pause comes from
 	Ends         Reason          `json:"ends,omitempty"`     // the reason that the wanted stop gives
 	Alerts       []string        `json:"alerts,omitempty"`   // warnings that are out: each is said once
-	Count        Totals          `json:"count,omitzero"`     // of this session alone (B-100 to B-103)
+	Count        Totals          `json:"count,omitzero"`     // of this session alone
 	Streak       []TaskID        `json:"streak,omitempty"`   // the tasks behind TaskFailures (B-063)
-	Bad          []TaskID        `json:"bad,omitempty"`      // failed or timed out in a row (X-51)
+	Bad          []TaskID        `json:"bad,omitempty"`      // failed or timed out in a row
 	// What went wrong since the mode was set: a mode that ends at the first error does
 	// not end for what was wrong before (A-093).
 	Errors     []TaskID `json:"errors,omitempty"`      // failed or timed out
@@ -515,5 +515,5 @@ func (s *Session) leftSlot(slot int, at time.Time) {
 }
 
 // Live reports whether the session has begun and not ended. After a crash it
-// is true although nobody works on it: only the lock tells that apart (X-01).
+// is true although nobody works on it: only the lock tells that apart.
 func (s *Session) Live() bool { return s.ID != "" && s.Ended == "" }

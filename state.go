@@ -44,7 +44,7 @@ func (s *State) count(add func(*Totals)) {
 }
 
 // countEnd counts the end of a task. Tasks are counted, not ends: one that ends again was
-// taken out of the counts when it left its first end (B-101).
+// taken out of the counts when it left its first end.
 func (s *State) countEnd(t *Task, as TaskStatus) {
 	switch as {
 	case TaskDone, TaskFailed, TaskTimeout:
@@ -87,7 +87,7 @@ type Decision struct {
 	Why       Why       `json:"why"`
 }
 
-// decided keeps the newest decision (E-087).
+// decided keeps the newest decision.
 func (s *State) decided(e Event, f StepStarted) {
 	d := &Decision{Seq: e.Seq, At: e.At, Task: f.Task, Step: f.Step.StepName(), Why: f.Why}
 	if turn, ok := f.Step.(Turn); ok {
@@ -171,11 +171,11 @@ func ordered[T any, ID comparable](list []T, ids []ID, id func(T) ID) []T {
 type State struct {
 	Seq  int64  `json:"seq"`
 	Hash string `json:"hash"` // of the line with Seq
-	// Journal names the journal: how the hash of its first line begins (S9). Commits carry it.
+	// Journal names the journal: how the hash of its first line begins. Commits carry it.
 	Journal string    `json:"journal,omitempty"`
 	At      time.Time `json:"at"`
 
-	Inbox    []*Spec  `json:"inbox,omitempty"` // in file order (X-66)
+	Inbox    []*Spec  `json:"inbox,omitempty"` // in file order
 	Plan     Plan     `json:"plan"`
 	Stages   []*Task  `json:"stages,omitempty"` // the stage tasks of the job
 	Job      *Job     `json:"job,omitempty"`
@@ -218,7 +218,7 @@ type CheckState struct {
 
 // LoopState is what the loop decided last, and whether it stands still.
 type LoopState struct {
-	Decided *Decision `json:"decided,omitempty"` // the newest decision (E-087)
+	Decided *Decision `json:"decided,omitempty"` // the newest decision
 	// Answering is the newest outcome, while only facts of its write have followed it.
 	Answering Answering `json:"answering,omitzero"`
 	StepAt    time.Time `json:"step_at,omitzero"`  // when a step began last
@@ -256,7 +256,7 @@ type Totals struct {
 	PassedOver int `json:"checks_passed_over,omitempty"`
 	Receipts   int `json:"receipts"`
 	Commits    int `json:"commits"`
-	// Merges without and with a conflict or red checks on the way (B-103).
+	// Merges without and with a conflict or red checks on the way.
 	MergesClean    int `json:"merges_clean"`
 	MergesResolved int `json:"merges_resolved"`
 	Conflicts      int `json:"conflicts"`

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// RuleStuck marks the note that is the stuck warning (B-014, B-017).
+// RuleStuck marks the note that is the stuck warning (B-017).
 const RuleStuck = "B-017"
 
 // receiptJSON is StepStarted with its step named.
@@ -53,7 +53,7 @@ func SameStep(a, b Step) bool {
 type Why struct {
 	Rule string `json:"rule,omitempty"` // a requirement ID
 	Text string `json:"text,omitempty"`
-	Stop string `json:"stop,omitempty"` // the stop condition that was hit, such as budget.cost (E-095)
+	Stop string `json:"stop,omitempty"` // the stop condition that was hit, such as budget.cost
 }
 
 // StepStarted is the receipt of a decision: the step, why, and exactly which
@@ -137,13 +137,13 @@ type Turn struct {
 	Feedback string        `json:"feedback,omitempty"`
 	Timeout  time.Duration `json:"timeout,omitempty"`
 	// Reserve is what the turn is expected to use of the budgets: it counts as used until
-	// the turn has ended (product.md 14). MaxCost is what it may cost at most, 0 without a limit.
+	// the turn has ended. MaxCost is what it may cost at most, 0 without a limit.
 	Reserve Usage   `json:"reserve,omitzero"`
 	MaxCost float64 `json:"max_cost,omitempty"`
 }
 
 // Compact makes the agent's session shorter: by the agent itself where its driver
-// can, else the next turn begins a new one with a summary (A-028, A-113). Without a
+// can, else the next turn begins a new one with a summary (A-113). Without a
 // Session there is only the summary.
 type Compact struct {
 	Agent   string     `json:"agent"`
@@ -199,13 +199,13 @@ type Advance struct {
 // branch (fast-forward, never half).
 type Land struct{}
 
-// Commit commits the job's changes (D-067 to D-071), or one task's with Task set.
+// Commit commits the job's changes, or one task's with Task set.
 type Commit struct {
 	OnlyTask bool `json:"only_task,omitempty"` // task.auto_commit: the task's own commit
 	Here     bool `json:"here,omitempty"`      // on the branch that is checked out now: a person said so
 }
 
-// Shelve puts the uncommitted changes of a failed job away (D-072, D-075).
+// Shelve puts the uncommitted changes of a failed job away (D-072).
 type Shelve struct {
 	How string `json:"how"` // stash, reset, keep
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // StreamKind names an event of an agent's turn, after the Codex app-server, whichever
-// agent it is (product.md 4).
+// agent it is.
 type StreamKind string
 
 // The events of the normalised stream.
@@ -27,8 +27,8 @@ const (
 	StreamInput     StreamKind = "input.requested"    // Request
 	StreamResolved  StreamKind = "request.resolved"   // Request.ID: nobody needs to answer it any more
 	StreamError     StreamKind = "error"              // Err; with WillRetry the turn goes on
-	StreamTurnDone  StreamKind = "turn.completed"     // Status and Err; the only end of a turn (E-016)
-	StreamUnknown   StreamKind = "unknown"            // Method and Raw; kept, never fatal (E-015)
+	StreamTurnDone  StreamKind = "turn.completed"     // Status and Err; the only end of a turn
+	StreamUnknown   StreamKind = "unknown"            // Method and Raw; kept, never fatal
 	StreamOutput    StreamKind = "output"             // Delta: what is printed beside any protocol, a line or (More) a piece of one
 )
 
@@ -92,13 +92,13 @@ const (
 )
 
 // PlanStep is a step of the plan that an agent keeps for itself within a turn; it is
-// shown as it is and never mixed into plan.jsonl (E-097).
+// shown as it is and never mixed into plan.jsonl.
 type PlanStep struct {
 	Text   string `json:"text"`
 	Status string `json:"status"` // pending, in_progress, completed
 }
 
-// TurnStatus is how an agent says that its turn ended (E-017).
+// TurnStatus is how an agent says that its turn ended.
 type TurnStatus string
 
 // The ends of a turn.
@@ -114,21 +114,21 @@ type ItemCount struct {
 	N    int      `json:"n"`
 }
 
-// TurnSummary is what a turn was, in short: for the receipt and for people (E-037).
+// TurnSummary is what a turn was, in short: for the receipt and for people.
 // Its lists are cut to the last few; Items counts all.
 type TurnSummary struct {
 	Items    []ItemCount   `json:"items,omitempty"`
-	Plan     []PlanStep    `json:"plan,omitempty"`     // the last one
-	Files    []string      `json:"files,omitempty"`    // that the agent says it changed; git knows better
-	Errors   []string      `json:"errors,omitempty"`   // also those it got over by trying again
-	Compacts int           `json:"compacts,omitempty"` // E-024
+	Plan     []PlanStep    `json:"plan,omitempty"`   // the last one
+	Files    []string      `json:"files,omitempty"`  // that the agent says it changed; git knows better
+	Errors   []string      `json:"errors,omitempty"` // also those it got over by trying again
+	Compacts int           `json:"compacts,omitempty"`
 	Requests int           `json:"requests,omitempty"` // approvals and questions
 	Unknown  int           `json:"unknown,omitempty"`  // events of kinds that ralph does not know
 	Waited   time.Duration `json:"waited,omitempty"`   // for answers; no part of the turn's time limit
 	Diff     *DiffSummary  `json:"diff,omitempty"`     // nil where nobody told one
 }
 
-// DiffSummary is the diff of a turn in numbers (E-037, E-044).
+// DiffSummary is the diff of a turn in numbers.
 type DiffSummary struct {
 	Files   int    `json:"files"`
 	Added   int64  `json:"added"` // lines

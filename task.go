@@ -23,16 +23,16 @@ const (
 	KindLand        TaskKind = "land"   // commits what the job made
 	KindShelve      TaskKind = "shelve" // puts away what a failed job left
 
-	// With worktrees (X-68): what is next in the merge queue, and what mends a merge
+	// With worktrees: what is next in the merge queue, and what mends a merge
 	// that does not fit.
 	KindMerge   TaskKind = "merge"
 	KindResolve TaskKind = "resolve"
 )
 
-// TaskStatus is where a task stands (X-15). Ready is derived, never stored.
+// TaskStatus is where a task stands. Ready is derived, never stored.
 type TaskStatus string
 
-// The task statuses of product.md 1.
+// The task statuses; docs/state-machine.md shows how one leads to another.
 const (
 	TaskPending TaskStatus = "pending"
 	TaskActive  TaskStatus = "active"
@@ -66,12 +66,12 @@ type Task struct {
 	Deps     []TaskID `json:"deps,omitempty"`
 	Tags     []string `json:"tags,omitempty"`     // critical, quick-win, ...
 	Priority string   `json:"priority,omitempty"` // high, medium, low
-	Phase    string   `json:"phase,omitempty"`    // phases are barriers (X-65)
+	Phase    string   `json:"phase,omitempty"`    // phases are barriers
 	Parent   TaskID   `json:"parent,omitempty"`
 	Members  []TaskID `json:"members,omitempty"` // merge: the tasks that are merged together
 
 	Status        TaskStatus `json:"status"`
-	RetryCount    int        `json:"retry_count,omitempty"`    // returns to pending after failed, timeout or crash (X-45)
+	RetryCount    int        `json:"retry_count,omitempty"`    // returns to pending after failed, timeout or crash
 	MaxIterations int        `json:"max_iterations,omitempty"` // 0 = task.max_iterations
 	// Timeout is the time that it may take; 0 = task.timeout.
 	Timeout time.Duration `json:"timeout,omitempty"`
@@ -82,7 +82,7 @@ type Task struct {
 }
 
 // TakesSlot reports whether the task is an agent at work on a task of the plan:
-// what `parallel` counts. Merging and landing hold nobody up (B-049).
+// what `parallel` counts. Merging and landing hold nobody up.
 func (t *Task) TakesSlot() bool { return t.IsBuild() || t.Kind == KindResolve }
 
 // IsBuild reports whether the task is part of the plan that people see.
@@ -90,7 +90,7 @@ func (t *Task) IsBuild() bool { return t.Kind == "" || t.Kind == KindBuild }
 
 // LeftOut reports whether a person, or smaller tasks in its place, made the task
 // needless: what depends on it goes on. One that was skipped for an error holds what
-// depends on it back, as a failed one does (B-002).
+// depends on it back, as a failed one does.
 func (t *Task) LeftOut() bool { return t.Status == TaskSkipped && !t.Run.GivenUp }
 
 // Run is what the facts of a task's current attempt add up to, a part for each noun. Policy decides
@@ -126,7 +126,7 @@ func (t *Task) Unmerged() bool {
 }
 
 // Holds reports whether a task holds back what depends on it. One that a person left out
-// does not; one that was skipped for an error does (B-002). merged: what is done has to
+// does not; one that was skipped for an error does. merged: what is done has to
 // be merged as well, as with worktrees (X-72).
 func (t *Task) Holds(merged bool) bool {
 	return !t.LeftOut() && (t.Status != TaskDone || merged && t.Unmerged())
@@ -314,7 +314,7 @@ func (f TaskEnded) fold(s *State, e moment) {
 	s.taskEnded(f, e.At)
 }
 
-// TaskRejected sends a done task back with a tombstone (product.md 4b).
+// TaskRejected sends a done task back with a tombstone.
 type TaskRejected struct {
 	ID     TaskID `json:"id"`
 	Reason string `json:"reason"`
@@ -355,7 +355,7 @@ func (f TaskAccepted) fold(s *State, _ moment) {
 const RuleGivenUp = "X-16"
 
 // interruptTasks puts tasks that a dead engine left active back to pending;
-// what they had done so far stays (X-28). Their steps are safe to do again.
+// what they had done so far stays. Their steps are safe to do again.
 func (s *State) interruptTasks() {
 	s.editTasks(func(t *Task) bool {
 		if t.Status != TaskActive {
@@ -438,7 +438,7 @@ func (t *Task) started(f TaskStarted) {
 }
 
 // left takes a task out of its slot. Only work that the engine saw done, and that
-// its branch holds, frees the worktree: all others keep theirs (B-033, B-073, B-075).
+// its branch holds, frees the worktree: all others keep theirs (B-073, B-075).
 func (t *Task) left(f TaskEnded) {
 	p := &t.Run.Place
 	p.Slot, p.Ready = 0, false
@@ -471,7 +471,7 @@ func (s *State) stageEnded(f TaskEnded) {
 
 // hookRefused folds what a hook of the repository said against a commit. It may have changed
 // files, so after the first time the checks look again; at the second it is a red check,
-// which the agent reads (R-H7).
+// which the agent reads.
 func (t *Task) hookRefused(f Committed) {
 	r := &t.Run
 	r.Hook, r.Rewritten = f.Hook, len(f.Rewritten) > 0

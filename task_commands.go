@@ -152,7 +152,7 @@ func refuseTask(t *Task, hint, format string, args ...any) error {
 const activeHint = "it ends at its own end; `ralph pause` holds the engine at the end of the iteration"
 
 // RetryTask makes a task that ended badly pending again, with fresh counters and
-// its worktree as it is (B-076, B-080); for a blocked one it is the unblocking (B-067).
+// its worktree as it is (B-076); for a blocked one it is the unblocking.
 func (s *State) RetryTask(id TaskID) ([]Fact, error) {
 	t, err := s.findTask(id)
 	if err != nil {
@@ -177,7 +177,7 @@ func (s *State) UnblockTask(id TaskID) ([]Fact, error) {
 }
 
 // SkipTask leaves a task out. One that is at work is left out at the end of its
-// iteration, which is the only safe boundary (B-061, B-065).
+// iteration, which is the only safe boundary (B-065).
 func (s *State) SkipTask(id TaskID, reason string) ([]Fact, error) {
 	t, err := s.findTask(id)
 	if err != nil {
@@ -203,7 +203,7 @@ type Allowance struct {
 	Time       time.Duration // 0: no limit
 }
 
-// ExtendTask gives one task more iterations or time (B-066, B-082): so many iterations in
+// ExtendTask gives one task more iterations or time (B-082): so many iterations in
 // all, so much time on top. With nothing said it is as much time again for one that ran out
 // of time, else half as many iterations again. usual is task.max_iterations and task.timeout.
 func (s *State) ExtendTask(id TaskID, more, usual Allowance) ([]Fact, error) {
@@ -237,7 +237,7 @@ func (s *State) ExtendTask(id TaskID, more, usual Allowance) ([]Fact, error) {
 }
 
 // Recovery is the command that helps a task that ended badly most likely: it names what
-// the task ran out of (B-066).
+// the task ran out of.
 func (t *Task) Recovery() string {
 	retry := "ralph task retry " + string(t.ID)
 	switch {
@@ -320,7 +320,7 @@ func (s *State) MessageTask(id TaskID, text string) ([]Fact, error) {
 	return []Fact{TaskMessaged{id, strings.TrimSpace(text)}}, nil
 }
 
-// DivideTask puts smaller tasks in the place of one (B-081): what waits for it
+// DivideTask puts smaller tasks in the place of one: what waits for it
 // waits for all of them, and it is closed as skipped.
 func (s *State) DivideTask(id TaskID, ids []TaskID, names []string) ([]Fact, error) {
 	t, err := s.findTask(id)

@@ -9,10 +9,10 @@ import (
 
 // What a person wants of a task that is there.
 
-// TaskRetried gives a task that ended badly another try, its worktree kept (B-076, B-080).
+// TaskRetried gives a task that ended badly another try, its worktree kept (B-076).
 type TaskRetried struct {
 	ID TaskID `json:"id"`
-	// Free: what ended was no failure (blocked, skipped), so that retry_count stays (X-45).
+	// Free: what ended was no failure (blocked, skipped), so that retry_count stays.
 	Free bool `json:"free,omitempty"`
 }
 
@@ -47,7 +47,7 @@ func (f SkipWanted) fold(s *State, _ moment) {
 	s.editTask(f.ID, func(t *Task) { t.Run.Skip = f.Reason })
 }
 
-// TaskRolledBack undoes a task's work and makes it pending (B-078, X-73).
+// TaskRolledBack undoes a task's work and makes it pending (B-078).
 type TaskRolledBack struct {
 	ID     TaskID  `json:"id"`
 	Revert string  `json:"revert,omitempty"` // merged: the commit that undoes it
@@ -106,7 +106,7 @@ func (f TaskMessaged) fold(s *State, _ moment) {
 	s.editTask(f.ID, func(t *Task) { t.Run.Words = append(slices.Clone(t.Run.Words), f.Text) })
 }
 
-// TaskExtended raises the iterations or the time of one task (B-066, B-082).
+// TaskExtended raises the iterations or the time of one task (B-082).
 type TaskExtended struct {
 	ID            TaskID        `json:"id"`
 	MaxIterations int           `json:"max_iterations"`    // as before where only its time is raised

@@ -38,8 +38,8 @@ func (s *State) turnEnded(f TurnEnded, at time.Time) {
 		if f.Failed() {
 			r.Errored++
 		}
-		if f.Err == nil || !f.Err.OfAgent() { // an agent that cannot be used takes none of the task's time (R-H4)
-			r.Spent += max(0, f.Took-f.Summary.Waited) // the clock stands still while a person thinks (X-59)
+		if f.Err == nil || !f.Err.OfAgent() { // an agent that cannot be used takes none of the task's time
+			r.Spent += max(0, f.Took-f.Summary.Waited) // the clock stands still while a person thinks
 		}
 		r.Usage = r.Usage.Add(usage)
 		r.Session, r.Tree = f.Session, f.Tree
@@ -163,8 +163,8 @@ func (f *TurnEnded) class() string {
 	return string(f.Exit)
 }
 
-// foldError keeps the counters of the error strategy and of limits apart (X-34, X-35).
-// A turn with all its retries is one error for task.same_error_turns (A-061, E-073), and
+// foldError keeps the counters of the error strategy and of limits apart.
+// A turn with all its retries is one error for task.same_error_turns (E-073), and
 // only a change between two of them ends the row.
 func (r *Run) foldError(f TurnEnded) {
 	r.said(f)
@@ -218,7 +218,7 @@ func (r *Run) uncount() {
 	}
 }
 
-// hit sets the count of an agent's limit. The counters are the agents' own (X-35),
+// hit sets the count of an agent's limit. The counters are the agents' own,
 // and no release ends them: who waits for hours asks ever more rarely.
 func (r *Run) hit(agent string, count int) {
 	r.LimitHits = slices.DeleteFunc(slices.Clone(r.LimitHits), func(h Hits) bool { return h.Agent == agent })
@@ -257,7 +257,7 @@ type TurnEnded struct {
 	Session   string        `json:"session,omitempty"`
 	Usage     Usage         `json:"usage,omitzero"`
 	Context   ContextUse    `json:"context,omitzero"`   // of the agent's session at the end of the turn
-	Compacts  int           `json:"compacts,omitempty"` // compactions that the agent began by itself (X-64)
+	Compacts  int           `json:"compacts,omitempty"` // compactions that the agent began by itself
 	Err       *AgentError   `json:"error,omitempty"`
 	Mismatch  string        `json:"mismatch,omitempty"` // why a structured answer was not accepted
 	Answer    string        `json:"answer,omitempty"`   // plan, verify, ...: what was accepted, in words
@@ -273,7 +273,7 @@ type TurnEnded struct {
 	Took      time.Duration `json:"took"`
 	Ended     time.Time     `json:"ended,omitzero"`   // by the clock of the decisions, for what follows from it
 	Summary   TurnSummary   `json:"summary,omitzero"` // zero where the driver tells no items apart
-	// Files are the files in Dir as they were then (S9).
+	// Files are the files in Dir as they were then.
 	Files []FileSum `json:"files,omitempty"`
 }
 
@@ -417,7 +417,7 @@ type TurnInput struct {
 	Timeout time.Duration   // 0: no limit; past it the whole process group is ended
 	MaxCost float64         // dollars that the turn may cost, for drivers that can tell their agent; 0: no limit
 	Compact bool            // the session of Resume shall be made shorter; there is no other prompt
-	Review  bool            // the agent shall review the uncommitted changes in its own way; there is no other prompt (E-042)
+	Review  bool            // the agent shall review the uncommitted changes in its own way; there is no other prompt
 	Grace   time.Duration   // between TERM and KILL
 	Scratch string          // a folder of this turn, for prompt files and the like
 	// MCP is the command of ralph's own MCP server for this turn, for drivers that can
@@ -453,7 +453,7 @@ type TurnHooks struct {
 	// processes that the agent starts. nil: nobody wants to know.
 	Asking func(ask func(ctx context.Context, r Request) (Reply, error))
 	// Stopping is told the agent's last words when it is about to end its turn, by
-	// drivers that can still keep it at work (C-002). What it returns is told to the
+	// drivers that can still keep it at work. What it returns is told to the
 	// agent, which then goes on; "" lets it end. A driver asks at most a few times in a
 	// turn. Must not block.
 	Stopping func(words string) string
@@ -473,7 +473,7 @@ const (
 )
 
 // Usage is tokens and dollars. Known is false when the agent reported no cost,
-// which counts as over any cost limit that is set (product.md 14).
+// which counts as over any cost limit that is set.
 type Usage struct {
 	Input      int64   `json:"input,omitempty"`  // tokens, without cache reads and writes
 	Output     int64   `json:"output,omitempty"` // tokens
@@ -526,7 +526,7 @@ type TurnResult struct {
 	Waited   time.Duration // for answers to requests; the time limit stands still meanwhile
 }
 
-// SignalKind is what an agent says about its task (product.md 4).
+// SignalKind is what an agent says about its task.
 type SignalKind string
 
 // The signals. SignalNone is no signal at all.

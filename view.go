@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What people change in inbox.jsonl and plan.jsonl, and what of it holds (X-106): the
+// What people change in inbox.jsonl and plan.jsonl, and what of it holds: the
 // files say what is wanted, the journal says what happened. An old file, put back by git
 // or an editor, can ask for nothing that undoes what was paid for.
 
@@ -70,7 +70,7 @@ func (f ViewUnreadable) fold(s *State, e moment) {
 }
 
 // JournalCut says that the facts from Lost on could not be read, or did not follow, and
-// were moved aside (R-M2). It stands where the first of them stood.
+// were moved aside. It stands where the first of them stood.
 type JournalCut struct {
 	Lost  int64  `json:"lost"`            // the first fact that is gone
 	Until int64  `json:"until,omitempty"` // the last one that could still be read; 0: none

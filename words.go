@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Elapsed writes a duration for people: `32s`, `15m 32s`, `1h 23m` (D-057, D-070).
+// Elapsed writes a duration for people: `32s`, `15m 32s`, `1h 23m`.
 func Elapsed(d time.Duration) string {
 	s := int64(max(0, d) / time.Second)
 	switch {

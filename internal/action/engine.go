@@ -8,7 +8,7 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// What is done to a running engine (A-100 to A-102, B-092, X-25).
+// What is done to a running engine.
 func engineVerbs() []definition {
 	return []definition{
 		{
@@ -107,7 +107,7 @@ func thenMode(s *ralph.State, _ Input, _ []ralph.Fact) Result {
 	return Result{Undo: &Call{"mode", Input{Autonomy: string(s.Session.Auto)}}}
 }
 
-// Word is the state of the engine as the toggle of full autonomy shows it (E-086):
+// Word is the state of the engine as the toggle of full autonomy shows it:
 // running, paused or stopped.
 func Word(s *ralph.State, w Context) string {
 	switch {
@@ -119,7 +119,7 @@ func Word(s *ralph.State, w Context) string {
 	return "running"
 }
 
-// How an engine begins (A-081, A-099, A-116, X-07, E-088).
+// How an engine begins.
 func startVerbs() []definition {
 	return []definition{
 		{
@@ -202,7 +202,7 @@ func (x Start) check() error {
 	return nil
 }
 
-// about sees to the spec that a start is about: construct works on it, agent
+// about sees to the spec that a start is about: construct works on it, agent
 // takes it from the inbox, and autopilot has the plan of one spec, which must be this.
 func (x Start) about(s *ralph.State, w Context) ([]ralph.Fact, error) {
 	if x.Spec == "" || x.Mode == "construct" {
@@ -269,7 +269,7 @@ func limited(s *ralph.State, w Context, _ string) error {
 	return nil
 }
 
-// StopCondition is the limit that has ended the newest session, in words; "" for none (E-088).
+// StopCondition is the limit that has ended the newest session, in words; "" for none.
 func StopCondition(s *ralph.State) string {
 	x := s.Session
 	switch x.Ended {

@@ -50,7 +50,7 @@ func gateVerbs() []definition {
 func word(say func(*ralph.State, ralph.GateID, string) ([]ralph.Fact, error)) func(*ralph.State, Context, Input) ([]ralph.Fact, error) {
 	return func(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
 		id := ralph.GateID(in.ID)
-		if err := s.Hears(id, w.Engine, w.Now); err != nil {
+		if err := s.Answerable(id, w.Engine, w.Now); err != nil {
 			return nil, err
 		}
 		facts, err := say(s, id, in.Text)

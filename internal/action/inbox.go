@@ -121,7 +121,7 @@ func queued(s *ralph.State, _ Input, facts []ralph.Fact) Result {
 		}
 		words = append(words, added.Spec.File)
 		d.ID = string(added.Spec.ID)
-		if before := s.Queued(added.Spec.File); len(before) > 0 { // allowed, with a notice (D-031)
+		if before := s.Queued(added.Spec.File); len(before) > 0 { // allowed, with a notice
 			words[len(words)-1] += fmt.Sprintf(" (it is queued already as %s, and will be worked on once for each record)", before[0].ID)
 		}
 	}

@@ -43,7 +43,7 @@ type Input struct {
 	Tags          []string `json:"tags,omitzero" doc:"edit, add: critical, quick-win, ..."`
 	MaxIterations *int     `json:"max_iterations,omitzero" doc:"edit, add: instead of task.max_iterations; 0 for that"`
 
-	Sure bool `json:"-"` // the question of Offer.Confirm was answered with yes
+	Sure bool `json:"-"` // the question of Available.Confirm was answered with yes
 }
 
 // Pair is one field of a form.

@@ -297,7 +297,7 @@ func editFields(s *ralph.State, _ Context, id string) []Field {
 	return fields
 }
 
-// workFields ask for all that people say of a task (product.md 2).
+// workFields ask for all that people say of a task.
 func workFields(t *ralph.Task) []Field {
 	deps := make([]string, len(t.Deps))
 	for i, d := range t.Deps {

@@ -8,7 +8,7 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// approvalsAuto bounds agents by the sandbox that they run in (issue 15, R-H6).
+// approvalsAuto bounds agents by the sandbox that they run in.
 const approvalsAuto = "auto"
 
 // ByAutoRule begins the rule of what passes because it stays in the sandbox.

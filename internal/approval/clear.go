@@ -36,8 +36,8 @@ type Ruling struct {
 func (w Ruling) Answered() bool { return w.Verdict != "" || w.By != "" }
 
 // Clear answers a request without a person, where the settings allow that. Under
-// `policy` only what reads passes, and changes of files inside the work tree (E-076,
-// E-077, E-104); a question is for a person.
+// `policy` only what reads passes, and changes of files inside the work tree;
+// a question is for a person.
 //
 // What decides, the strongest first (X-78): the never list, rules that deny, the gate
 // patterns unless a rule or gate.pre_approved lets them pass, rules that approve, what is

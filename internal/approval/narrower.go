@@ -10,7 +10,7 @@ import (
 
 // A check of the project is what ralph runs itself after each COMPLETE, with the person's
 // own rights. An agent that runs it before that, or a narrower call of it, gains nothing by
-// it: its code is run in any case (R-H6).
+// it: its code is run in any case.
 
 // runner is a command that runs checks: how many words name it, and what may follow them.
 type runner struct {

@@ -22,7 +22,7 @@ func operations(q ralph.Request, patterns []string, g *ground) []operation.Found
 }
 
 // never is the answer to what nothing approves by itself: an entry of the never list, or
-// what may be one, whatever the settings and a person's rules say (C-034 to C-036, X-77).
+// what may be one, whatever the settings and a person's rules say.
 //
 // What at its worst writes to files is not asked about where the sandbox refuses that.
 func never(found []operation.Found, sandboxed bool) (Ruling, bool) {
@@ -39,8 +39,8 @@ func never(found []operation.Found, sandboxed bool) (Ruling, bool) {
 	return Ruling{}, false
 }
 
-// patterned is the answer to what a pattern holds that is not approved beforehand (C-030,
-// X-78), and is no ordinary work (R-H6). dir is the folder of the request.
+// patterned is the answer to what a pattern holds that is not approved beforehand
+// and is no ordinary work. dir is the folder of the request.
 func patterned(found []operation.Found, c Settings, dir string, g *ground) (Ruling, bool) {
 	for _, f := range found {
 		if !f.Never && !f.Unknown && !preApproved(f, c.PreApproved) && !ordinary(f, c, dir, g) {
@@ -60,7 +60,7 @@ func preApproved(f operation.Found, approved []string) bool {
 }
 
 // NeverApproved returns the entries of gate.pre_approved and gate.allow that name what is on
-// the never list, and so have no effect (C-035).
+// the never list, and so have no effect.
 func NeverApproved(entries []string) []string {
 	var out []string
 	for _, entry := range entries {

@@ -10,7 +10,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/operation"
 )
 
-// ordinary reports whether what a pattern has found is everyday work all the same (R-H6):
+// ordinary reports whether what a pattern has found is everyday work all the same:
 //   - a check of the project, or a narrower call of one;
 //   - `rm -rf` of what lies in the work tree, or inside the sandbox, which bounds it; with
 //     `ask` a person is asked about it in any case;

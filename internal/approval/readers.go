@@ -22,8 +22,8 @@ type reader struct {
 	args func(args []word) error // instead of all that
 }
 
-// readers are the commands that need nobody's word (E-104: reading, and changes
-// inside the work tree). A command that can be told to run another one, to write a
+// readers are the commands that need nobody's word: reading, and changes
+// inside the work tree. A command that can be told to run another one, to write a
 // file or to talk to another machine is here only with the options that do not.
 func readers() map[string]reader {
 	all := map[string]reader{

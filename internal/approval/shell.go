@@ -411,7 +411,7 @@ func (j *judge) atHome() bool {
 }
 
 // removes judges rm: of what lies in the work tree git has the rest, and ralph its tree
-// before the turn, so that nobody has to be asked (R-H6). The work tree itself is no part
+// before the turn, so that nobody has to be asked. The work tree itself is no part
 // of it, nor is what no agent changes unasked.
 func (j *judge) removes(args []word) error {
 	options, n := true, 0

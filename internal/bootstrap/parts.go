@@ -90,7 +90,7 @@ func Open(ctx context.Context, env workspace.Env, flags map[string]string) (*Par
 	return p, p.openAgents(env)
 }
 
-// HeldAnyway warns of entries that name what is on the never list: they have no effect (C-035).
+// HeldAnyway warns of entries that name what is on the never list: they have no effect.
 func HeldAnyway(c config.Config) []string {
 	var out []string
 	for _, entry := range approval.NeverApproved(c.Gate.PreApproved) {

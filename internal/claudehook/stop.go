@@ -53,8 +53,8 @@ func judgeStop(env workspace.Env, f *Flags) (any, error) {
 	return hookStop(env, in)
 }
 
-// hookStop is document C's feedback loop for a session of a person's own: a stop is
-// blocked, and the next instruction given, while a task is ready (C-002).
+// hookStop is the feedback loop for a session of a person's own: a stop is
+// blocked, and the next instruction given, while a task is ready.
 func hookStop(env workspace.Env, in Input) (any, error) {
 	s, _, err := workspace.ReadState(env, false, true)
 	if err != nil {

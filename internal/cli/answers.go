@@ -118,7 +118,7 @@ func gateVerb(env workspace.Env, cmd *cobra.Command, said string, decide func(*r
 		}
 		defer j.Close()
 		id := ralph.GateID(args[0])
-		if err := j.State().Hears(id, j.Holder() != nil, j.Now()); err != nil {
+		if err := j.State().Answerable(id, j.Holder() != nil, j.Now()); err != nil {
 			return err
 		}
 		made, err := answerGate(cmd.Context(), j, person.Witness(env), id, &rule, func(s *ralph.State) ([]ralph.Fact, error) { return decide(s, id, args[1:]) })

@@ -42,7 +42,7 @@ The first answer wins, from whichever terminal. docs/approvals.md says what --js
 			return err
 		}
 		engine, now := j.Holder() != nil, j.Now()
-		s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *ralph.Gate) bool { return !g.Heard(engine, now) })
+		s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *ralph.Gate) bool { return !g.Answerable(engine, now) })
 		if len(args) == 1 {
 			root, err := workspace.FindRoot(env)
 			if err != nil {

@@ -85,7 +85,7 @@ func runInboxAdd(cmd *cobra.Command, env workspace.Env, name string) error {
 	if err != nil && !errors.As(err, &stale) {
 		return err
 	}
-	if len(queued) > 0 { // allowed, with a notice (D-031)
+	if len(queued) > 0 { // allowed, with a notice
 		fmt.Fprintf(env.Stderr, "Note: %s is queued already (%s); it will be worked on once for each record.\n", file, queued[0].ID)
 	}
 	fmt.Fprintf(env.Stdout, "Queued: %s %s\n", id, file)

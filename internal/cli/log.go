@@ -217,7 +217,7 @@ func (p *logPrinter) before() *ralph.State {
 // wants reports whether an event passes the filters, and by which of the names that
 // were asked for; "" when none were.
 func (p *logPrinter) wants(e ralph.Event, names []string) (called string, ok bool) {
-	if p.o.session != "" && p.s.Session.ID != p.o.session { // C-086
+	if p.o.session != "" && p.s.Session.ID != p.o.session {
 		return "", false
 	}
 	if e.At.Before(p.since) || p.o.task != "" && !report.Concerns(e, p.s, ralph.TaskID(p.o.task)) {

@@ -85,7 +85,7 @@ func message(env workspace.Env, err error) string {
 	return err.Error()
 }
 
-// journalHint is the next step after a corrupt journal (R-M2), or what is to be done about
+// journalHint is the next step after a corrupt journal, or what is to be done about
 // any other file. To take a line out of the journal would break its chain of hashes.
 func journalHint(e *ralph.CorruptError, other string) string {
 	switch {

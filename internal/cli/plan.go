@@ -70,7 +70,7 @@ func confirmDrop(env workspace.Env, file string, force bool) error {
 }
 
 // leftWords names what an unfinished plan still holds, for whoever does not know of it: a
-// start before this one was interrupted (R-M9).
+// start before this one was interrupted.
 func leftWords(s *ralph.State) string {
 	var names []string
 	for _, t := range s.Plan.Tasks {

@@ -49,11 +49,11 @@ func listRules(w io.Writer, rows []status.RuleRecord) error {
 		return err
 	}
 	for _, r := range rows {
-		lapsed := ""
-		if r.Lapsed != "" {
-			lapsed = strings.ToUpper(r.Lapsed) + ": "
+		expired := ""
+		if r.Expired != "" {
+			expired = strings.ToUpper(r.Expired) + ": "
 		}
-		fmt.Fprintf(w, "%s  %s%s\n", r.ID, lapsed, text.Visible(r.What))
+		fmt.Fprintf(w, "%s  %s%s\n", r.ID, expired, text.Visible(r.What))
 		if r.Request.Dir != "" {
 			fmt.Fprintf(w, "        in %s\n", text.Visible(r.Request.Dir))
 		}

@@ -18,7 +18,7 @@ import (
 
 // Whether inbox.jsonl and plan.jsonl belong into git. They change with every run, and a
 // pull refuses to go over a file that has changed: so they stay out, unless people want to
-// share one plan. Then a merge driver brings two branches' files together (R-C4).
+// share one plan. Then a merge driver brings two branches' files together.
 
 // mergeDriver is the name of the driver in git's settings and attributes.
 const mergeDriver = "ralph"

@@ -175,5 +175,5 @@ func queryNext(env workspace.Env, s *ralph.State) (any, error) {
 	if list := screen.ReadyList(s, c); len(list) > 0 {
 		return list, nil
 	}
-	return nil, nil // null (B-040)
+	return nil, nil // null
 }

@@ -70,7 +70,7 @@ func tellEngine(cmd *cobra.Command, env workspace.Env, said string, decide func(
 	defer j.Close()
 	if j.Holder() == nil {
 		why := "no engine is running here"
-		_, err := decide(&ralph.State{}) // as without a session: it names both states
+		_, err := decide(&ralph.State{}) // as without a session: it names both states
 		if refusal, ok := errors.AsType[*ralph.Refusal](err); ok {
 			_, states, _ := strings.Cut(refusal.Why, ": ")
 			why = strings.TrimSuffix(why+": "+states, ": ")

@@ -65,7 +65,7 @@ func newTaskAdd(env workspace.Env) *cobra.Command {
 	return cmd
 }
 
-// taskJSON is what people may say of a task (product.md 2).
+// taskJSON is what people may say of a task.
 type taskJSON struct {
 	Name          string         `json:"name"`
 	Notes         string         `json:"notes"`

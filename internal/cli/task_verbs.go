@@ -71,7 +71,7 @@ wait for others starts when they are done and merged.`,
 	}
 }
 
-// recoveryVerbs are for tasks that ended badly (B-065, B-067, B-076, B-080).
+// recoveryVerbs are for tasks that ended badly (B-065, B-076).
 func recoveryVerbs() []taskVerb {
 	return []taskVerb{
 		{

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// What comes with a repository and runs, or holds less than usual, is asked about once (S8).
+// What comes with a repository and runs, or holds less than usual, is asked about once.
 
 func newTrust(env workspace.Env) *cobra.Command {
 	var sure bool

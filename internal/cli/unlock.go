@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The session lock as people see it.
+// The session lock as people see it.
 
 func newUnlock(env workspace.Env) *cobra.Command {
 	var force, asJSON bool

@@ -120,7 +120,7 @@ func checkAddr(s string) string {
 	return ""
 }
 
-// hidden stands for what must not be shown (product.md 12).
+// hidden stands for what must not be shown.
 const hidden = "***"
 
 // maskEnv hides the values of variables whose names speak of secrets.

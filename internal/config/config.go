@@ -8,13 +8,13 @@ import (
 )
 
 // Config is every setting of ralph/config.yaml, checked. The names in the tags
-// are the keys of the file (snake_case, X-05); docs/configuration.md says what
+// are the keys of the file (snake_case); docs/configuration.md says what
 // each one means. A Config is not changed after Load.
 type Config struct {
 	Version                int               `yaml:"version"`
-	Mode                   string            `yaml:"mode"`      // manual, step, semi, autopilot (A-092)
+	Mode                   string            `yaml:"mode"`      // manual, step, semi, autopilot
 	Parallel               int               `yaml:"parallel"`  // slots
-	Isolation              string            `yaml:"isolation"` // none, worktree, auto (X-68)
+	Isolation              string            `yaml:"isolation"` // none, worktree, auto
 	RequireApprovalToStart bool              `yaml:"require_approval_to_start"`
 	BaseBranch             string            `yaml:"base_branch"` // "" is the branch checked out at the start
 	Agent                  Agent             `yaml:"agent"`
@@ -63,13 +63,13 @@ type Price struct {
 	Output float64 `yaml:"output"`
 }
 
-// Task bounds the work on one task (B-016 to B-018). 0 switches a threshold off.
+// Task bounds the work on one task. 0 switches a threshold off.
 type Task struct {
 	MaxIterations   int           `yaml:"max_iterations"`
 	StuckThreshold  int           `yaml:"stuck_threshold"`
 	Timeout         time.Duration `yaml:"timeout"`
-	NoProgressTurns int           `yaml:"no_progress_turns"` // not below StuckThreshold, or 0 (X-56)
-	Progress        string        `yaml:"progress"`          // commit, change (X-57)
+	NoProgressTurns int           `yaml:"no_progress_turns"` // not below StuckThreshold, or 0
+	Progress        string        `yaml:"progress"`          // commit, change
 	SameErrorTurns  int           `yaml:"same_error_turns"`
 	Delay           time.Duration `yaml:"delay"`
 	AutoCommit      bool          `yaml:"auto_commit"`
@@ -85,7 +85,7 @@ type Construct struct {
 	ContextKill    float64       `yaml:"context_kill"`
 }
 
-// Errors is what happens when a turn fails (A-084 to A-087, X-33).
+// Errors is what happens when a turn fails (X-33).
 type Errors struct {
 	Strategy            string        `yaml:"strategy"` // retry, skip, abort
 	MaxRetries          int           `yaml:"max_retries"`
@@ -95,7 +95,7 @@ type Errors struct {
 	RateLimitPatience   time.Duration `yaml:"rate_limit_patience"`
 	NetworkRetry        time.Duration `yaml:"network_retry"`
 	MaxConsecutive      int           `yaml:"max_consecutive"`
-	CountTimeouts       bool          `yaml:"count_timeouts"` // timeouts count into it (X-51)
+	CountTimeouts       bool          `yaml:"count_timeouts"` // timeouts count into it
 }
 
 // Log is how much is said of what happens.
@@ -124,7 +124,7 @@ type Budget struct {
 	Iterations int           `yaml:"iterations"`
 }
 
-// Scoring weighs ready tasks (B-041 to B-045).
+// Scoring weighs ready tasks.
 type Scoring struct {
 	Unblocks     int `yaml:"unblocks"`
 	Critical     int `yaml:"critical"`
@@ -140,7 +140,7 @@ type Commit struct {
 	Anchors string `yaml:"anchors"`
 }
 
-// Quality is the quality gate (B-036). MaxOutput is in bytes.
+// Quality is the quality gate. MaxOutput is in bytes.
 type Quality struct {
 	Commands  []string      `yaml:"commands"` // none: detected
 	Timeout   time.Duration `yaml:"timeout"`  // of each command
@@ -155,7 +155,7 @@ type Test struct {
 	Command  string  `yaml:"command"` // "": detected
 	Coverage float64 `yaml:"coverage"`
 	Retries  int     `yaml:"retries"`
-	Retry    string  `yaml:"retry"` // agent, rerun (X-47)
+	Retry    string  `yaml:"retry"` // agent, rerun
 }
 
 // Diff says what happens when a task's own diff is doubtful: its agent mends it (red), a
@@ -166,7 +166,7 @@ type Diff struct {
 	Secrets  string `yaml:"secrets"`
 }
 
-// Gate is the human gate (C-030 to C-036). Patterns are regular expressions.
+// Gate is the human gate. Patterns are regular expressions.
 type Gate struct {
 	Patterns      []string      `yaml:"patterns"`
 	ExtraPatterns []string      `yaml:"extra_patterns"`
@@ -234,7 +234,7 @@ type Decision struct {
 	MaxCompactions int           `yaml:"max_compactions"`
 }
 
-// Guidance is the guidance pipeline of document E.
+// Guidance is for the guidance pipeline, which is not there yet.
 type Guidance struct {
 	Mode  string `yaml:"mode"` // off, demo
 	Model string `yaml:"model"`
@@ -302,7 +302,7 @@ type Notify struct {
 	Sounds   bool              `yaml:"sounds"`
 	Desktop  bool              `yaml:"desktop"`
 	Webhooks []string          `yaml:"webhooks"`
-	Events   map[string]string `yaml:"events"` // event to sound; none: as in document A
+	Events   map[string]string `yaml:"events"` // event to sound; none: the built-in ones
 }
 
 // Web is the dashboard.
@@ -319,8 +319,8 @@ type Fleet struct {
 	TaskQueue string `yaml:"task_queue"`
 }
 
-// AgentSpec returns the agent with the name; `gpt` is another name of codex
-// (X-85). The result shares its slices and maps with c.
+// AgentSpec returns the agent with the name; `gpt` is another name of codex.
+// The result shares its slices and maps with c.
 func (c Config) AgentSpec(name string) (ralph.AgentSpec, bool) {
 	if i := c.agentIndex(canonicalAgent(name)); i >= 0 {
 		return c.Agents[i], true
@@ -354,7 +354,7 @@ func (c Config) agentIndex(name string) int {
 	return slices.IndexFunc(c.Agents, func(a ralph.AgentSpec) bool { return a.Name == name })
 }
 
-// canonicalAgent maps the names that document A uses to ours (X-85).
+// canonicalAgent maps other names of agents to ours.
 func canonicalAgent(name string) string {
 	if name == "gpt" {
 		return "codex"

@@ -15,31 +15,31 @@ func Defaults() Config {
 		Parallel:  1,
 		Isolation: "auto",
 		Agent: Agent{
-			Primary: "claude", Fallback: []string{"codex"}, RecoverPrimary: true, Context: "fresh", MCP: true,
+			Primary: "claude", Fallback: []string{"codex"}, RecoverPrimary: true, Context: "fresh", MCP: true,
 		},
 		Agents: builtinAgents(),
 		Task: Task{
-			MaxIterations: 50, StuckThreshold: 5, Timeout: 30 * time.Minute, // B-016 to B-018
-			NoProgressTurns: 5, Progress: "change", SameErrorTurns: 3, Delay: 500 * time.Millisecond,
+			MaxIterations: 50, StuckThreshold: 5, Timeout: 30 * time.Minute,
+			NoProgressTurns: 5, Progress: "change", SameErrorTurns: 3, Delay: 500 * time.Millisecond,
 		},
 		Construct: Construct{
 			StageTimeout: 5 * time.Minute, MaxRounds: 10,
 			ContextWarn: 0.70, ContextCompact: 0.85, ContextKill: 0.95,
 		},
 		Errors: Errors{
-			Strategy: "retry", MaxRetries: 2, RetryBase: 2 * time.Second,
+			Strategy: "retry", MaxRetries: 2, RetryBase: 2 * time.Second,
 			MaxRateLimitRetries: 3, RateLimitBase: 5 * time.Second, MaxConsecutive: 3,
 			RateLimitPatience: 30 * time.Second, NetworkRetry: time.Minute,
 		},
 		Log:     Log{Level: "info"},
 		Limits:  Limits{Wait: "auto"},
-		Scoring: Scoring{Unblocks: 10, Critical: 50, QuickWin: 30, NearComplete: 20, Retry: -15}, // B-041 to B-045
+		Scoring: Scoring{Unblocks: 10, Critical: 50, QuickWin: 30, NearComplete: 20, Retry: -15},
 		Commit:  Commit{Message: "ralph: {summary}", Anchors: "unsigned"},
 		Quality: Quality{Timeout: 10 * time.Minute, MaxOutput: 64 << 10, Baseline: "strict", Changes: "restore"},
 		Test:    Test{Coverage: 80, Retries: 3, Retry: "agent"},
 		Diff:    Diff{Empty: "red", Weakened: "gate", Secrets: "gate"},
 		Gate: Gate{
-			Patterns: []string{ // C-031
+			Patterns: []string{
 				"deploy", "migrate", "publish", "push --force", "rm -rf", "drop table", "delete from",
 				"npm publish", "terraform apply", "production", "api.*key", "secret", "password",
 			},
@@ -71,7 +71,7 @@ func Defaults() Config {
 	}
 }
 
-// builtinAgents returns the agents that need no configuration. The
+// builtinAgents returns the agents that need no configuration. The
 // environment variables named here reach the agent; nothing else of the user's
 // keys does.
 func builtinAgents() []ralph.AgentSpec {
@@ -107,7 +107,7 @@ func builtinAgents() []ralph.AgentSpec {
 		},
 		{
 			Name: "aider", Driver: "exec", Command: []string{"aider"}, Prompt: "file", Output: "aider",
-			// It commits by itself unless told not to; commits are ralph's.
+			// It commits by itself unless told not to; commits are ralph's.
 			Args: []string{
 				"--message-file", "{prompt_file}", "--yes-always", "--no-auto-commits", "--no-dirty-commits",
 				"--no-stream", "--no-pretty", "--no-check-update", "--analytics-disable",

@@ -14,8 +14,8 @@ func envVar(path string) string {
 	return "RALPH_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(path))
 }
 
-// tellsAgents reports the variables that ralph sets for its own children
-// (product.md 4b). Whoever runs ralph from inside an agent has them set.
+// tellsAgents reports the variables that ralph sets for its own children.
+// Whoever runs ralph from inside an agent has them set.
 func tellsAgents(name string) bool {
 	switch name {
 	case "RALPH", "RALPH_STAGE", "RALPH_SPEC", "RALPH_TASK", "RALPH_TASK_NAME", "RALPH_ITERATION",
@@ -50,7 +50,7 @@ func (l *loader) readEnv(env []string) {
 			vars[envVar(k.path)] = append(vars[envVar(k.path)], k.path)
 		}
 	}
-	slices.Sort(names) // OPENAGENTS_* before RALPH_*: ours win
+	slices.Sort(names) // OPENAGENTS_* before RALPH_*: ours win
 	for _, name := range names {
 		if set[name] != "" {
 			l.setVar(name, set[name], vars)
@@ -61,7 +61,7 @@ func (l *loader) readEnv(env []string) {
 func (l *loader) setVar(name, v string, vars map[string][]string) {
 	src := Source{Kind: FromEnv, Name: name}
 	paths := vars[name]
-	switch name { // the names of document E
+	switch name { // kept for who has these set
 	case "OPENAGENTS_GUIDANCE_MODE":
 		paths = []string{"guidance.mode"}
 	case "OPENAGENTS_GUIDANCE_MODEL":

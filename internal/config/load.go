@@ -177,7 +177,7 @@ func (l *loader) readFile(data []byte) {
 }
 
 // addAgents makes room for the agents that the file adds, before anything is
-// bound to the list. `gpt` is another name of codex (X-85).
+// bound to the list. `gpt` is another name of codex.
 func (l *loader) addAgents(root *yaml.Node) {
 	before := len(l.c.Agents)
 	for k, agents := range pairs(root) {

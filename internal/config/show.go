@@ -32,7 +32,7 @@ func (c Config) Set() []Setting {
 }
 
 // Where returns where the value of a key comes from. `ralph autopilot` asks it
-// whether parallel was set at all (B-051).
+// whether parallel was set at all.
 func (c Config) Where(key string) Source {
 	if src, ok := c.from[key]; ok {
 		return src

@@ -8,8 +8,8 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// ourName maps the names that documents A and B use for a setting to ours
-// "" for others. name is without underscores and in small letters, so
+// ourName maps the names that documents A and B use for a setting to ours,
+// "" for others. name is without underscores and in small letters, so
 // that maxParallel, max_parallel and MAX_PARALLEL are all known.
 func ourName(name string) string {
 	switch name {

@@ -14,7 +14,7 @@ type Acting struct {
 }
 
 // Acting are the settings of ralph/config.yaml that a person says yes to once, when the
-// file comes from somebody else (S8). What a person gives by a flag or a variable is none
+// file comes from somebody else. What a person gives by a flag or a variable is none
 // of them, nor is what only holds more than the default.
 func (c Config) Acting() []Acting {
 	usual := map[string]value{}

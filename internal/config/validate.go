@@ -23,7 +23,7 @@ func validate(c Config) []Problem {
 		problems = append(problems, p)
 	}
 	t, n := c.Task, c.Construct
-	if t.NoProgressTurns > 0 && t.NoProgressTurns < t.StuckThreshold { // X-56
+	if t.NoProgressTurns > 0 && t.NoProgressTurns < t.StuckThreshold {
 		complain(fmt.Sprintf("must not be below `task.stuck_threshold` (%d), or 0 for never, not %d: the warning comes before the stop",
 			t.StuckThreshold, t.NoProgressTurns), "task.no_progress_turns", "task.stuck_threshold")
 	}

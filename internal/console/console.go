@@ -75,8 +75,8 @@ func New(env workspace.Env) *Console {
 	return c
 }
 
-// OpenLog makes build/ralph-logs/<mode>-<timestamp>.log and returns its name
-// (D-081). Two runs in the same second get two files.
+// OpenLog makes build/ralph-logs/<mode>-<timestamp>.log and returns its name.
+// Two runs in the same second get two files.
 func (c *Console) OpenLog(root, mode string, now time.Time) (string, error) {
 	dir := filepath.Join(root, "build/ralph-logs")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -110,7 +110,7 @@ func (c *Console) Observe(e ralph.Event, s *ralph.State) {
 		slot = c.panel.slotOf[report.About(e.Fact)]
 	}
 	_, end := e.Fact.(ralph.SessionEnded)
-	after := s.Session.Ended != "" && !end // the log ends with the summary (D-090)
+	after := s.Session.Ended != "" && !end // the log ends with the summary
 	for _, l := range lines {
 		if strings.HasPrefix(l, "SLOT ") {
 			slot = 0 // it says so itself
@@ -282,7 +282,7 @@ func (c *Console) draw(w io.Writer, lines []shown, panel []string, now time.Time
 	return len(panel)
 }
 
-// writeLog appends lines in D-082's form, with one write.
+// writeLog appends lines, each with its time, with one write.
 func writeLog(log *os.File, lines []shown) {
 	var b strings.Builder
 	for _, l := range lines {

@@ -130,7 +130,7 @@ const startLimit = 60 * time.Second
 const maxSaid = 4 << 10
 
 // Start starts an engine of this very program, in a session of its own: it outlives the
-// dashboard. It returns when the engine holds the lock, or with its words when it
+// dashboard. It returns when the engine holds the lock, or with its words when it
 // has ended before.
 func (d *Backend) Start(ctx context.Context, s action.Start) (string, error) {
 	if err := person.Required(d.Env); err != nil {

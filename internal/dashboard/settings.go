@@ -382,8 +382,7 @@ func formText(kind string, v any) string {
 	return config.Setting{Value: v}.Text()
 }
 
-// autopilotSettings are what document A's settings panel has below "Autopilot", in its
-// order.
+// autopilotSettings are what the settings page has below "Autopilot", in this order.
 func autopilotSettings() []string {
 	return []string{
 		"agent.primary", "agent.fallback", "errors.strategy", "errors.max_retries", "errors.retry_base",

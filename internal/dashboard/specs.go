@@ -15,7 +15,7 @@ import (
 )
 
 // specFolder is ralph/specs as the dashboard shows it (web.Specs). Names never leave it,
-// nor do symbolic links in it (product.md 12).
+// nor do symbolic links in it.
 type specFolder struct{ root string }
 
 const (

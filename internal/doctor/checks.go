@@ -13,7 +13,7 @@ import (
 )
 
 // checks are the commands that prove a claim, where each comes from, and what is seen
-// of coverage (C-061, C-065 to C-070).
+// of coverage (C-061).
 func (x *examination) checks(root string, c config.Config) {
 	specs, d := workspace.ChecksOf(c, root), gate.Detect(root)
 	if len(specs) == 0 {
@@ -67,7 +67,7 @@ func (t testCommand) String() string {
 }
 
 // testOf is the test command as checksOf takes it: what is configured goes before what
-// is detected, and an empty one that a person wrote means none (C-070).
+// is detected, and an empty one that a person wrote means none.
 func testOf(c config.Config, d gate.Detected) testCommand {
 	from := c.Where("test.command")
 	switch {

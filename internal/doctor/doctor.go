@@ -151,7 +151,7 @@ func (x *examination) config(env workspace.Env, root string) config.Config {
 	for _, l := range bootstrap.HeldAnyway(c) {
 		x.note("config", l, "take it out of ralph/config.yaml")
 	}
-	if c.Gate.Approvals == "never" { // E-076
+	if c.Gate.Approvals == "never" {
 		x.note("config", "gate.approvals is never: agents do what they want to do, and nobody is asked but about the never list and gate.patterns", "set it to policy (what only reads needs nobody) or ask")
 	}
 	return c
@@ -174,7 +174,7 @@ func (x *examination) state(env workspace.Env, root string) {
 		x.ok("follower", "%s has been told up to fact %d of %d", f.Name, f.Seq, s.Seq)
 	}
 	x.leftovers(root, j)
-	if err := workspace.RoomIn(root); err != nil {
+	if err := workspace.DiskSpace(root); err != nil {
 		x.problem("disk", err.Error(), "free some space")
 	}
 }

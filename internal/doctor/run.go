@@ -31,7 +31,7 @@ type checkRun struct {
 	gates  *gate.Runner
 }
 
-// RunChecks finds out what is red before any work (R-H3). Where the examination has found
+// RunChecks finds out what is red before any work. Where the examination has found
 // that nothing can work here, there is nothing to run.
 func (x *examination) RunChecks(ctx context.Context, env workspace.Env) error {
 	repo, err := git.Open(ctx, proc.NewRunner(""), env.Dir, env.Environ)

@@ -23,7 +23,7 @@ import (
 
 // proveSandbox tries the sandbox out: a child in it writes in its own folder, and beside it;
 // and each agent in use says its version in it. What a kind should do is no proof that it
-// does so on this system (issue 15, point 4).
+// does so on this system.
 func (x *examination) proveSandbox(ctx context.Context, env workspace.Env, root string, c config.Config) {
 	p := &bootstrap.Parts{Root: root, Config: c, Procs: proc.NewRunner("")}
 	if workspace.NeedsSetup(root) != nil || p.OpenSandbox(env) != nil {
@@ -118,7 +118,7 @@ func (x *examination) mayRun(c config.Config) []string {
 	return c.Chain()
 }
 
-// ownSandboxes tries out those that agents make for themselves where ralph makes none (R-H5).
+// ownSandboxes tries out those that agents make for themselves where ralph makes none.
 func (x *examination) ownSandboxes(ctx context.Context, env workspace.Env, root string, c config.Config) {
 	for _, name := range x.mayRun(c) {
 		spec, ok := c.AgentSpec(name)

@@ -224,7 +224,7 @@ func (n *night) engine() (ralph.Reason, error) {
 	w := n.w
 	d := disk{w.mem, n}
 	x := &step.Executor{
-		Root: n.root, Config: w.c, Trees: n.place(n.root), Worktrees: places{n: n}, Now: n.steady.Now, SkipDiffs: true, Journal: d, Room: n.room,
+		Root: n.root, Config: w.c, Trees: n.place(n.root), Worktrees: places{n: n}, Now: n.steady.Now, SkipDiffs: true, Journal: d, DiskSpace: n.room,
 		Agents: map[string]step.ConfiguredAgent{},
 		NewID: func(p string) string {
 			n.mu.Lock()

@@ -45,7 +45,7 @@ type nodeFramework struct {
 }
 
 // nodeFrameworks are in the order in which they are taken where no script says which:
-// those that test a whole application first (C-066 to C-068).
+// those that test a whole application first.
 func nodeFrameworks() []nodeFramework {
 	return []nodeFramework{
 		{"Playwright", []string{"playwright"}, "@playwright/test", "playwright test"},
@@ -59,7 +59,7 @@ func nodeFrameworks() []nodeFramework {
 
 // nodeOffer takes the project's own scripts, run by the package manager whose lock
 // file is there, else the test framework it depends on, else the scripts of its
-// workspaces (C-065 to C-069).
+// workspaces.
 func nodeOffer(f folder) (offer, bool) {
 	o := offer{file: "package.json"}
 	text := f.read(o.file)

@@ -50,7 +50,7 @@ func (r *Runner) Redact(by *redact.Redactor) *Runner {
 }
 
 // Run runs the gates in dir, in order; the first that fails is the last that
-// runs (B-036, B-037). All pass when there is a passing result for each. The
+// runs. All pass when there is a passing result for each. The
 // error is ctx's cause, or that a command could not even be started; the
 // results before it are returned with it.
 func (r *Runner) Run(ctx context.Context, dir string, gates []ralph.CheckSpec) ([]ralph.CheckResult, error) {

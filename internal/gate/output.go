@@ -92,7 +92,7 @@ func tailLines(b []byte) []byte {
 	return b
 }
 
-// render joins both streams, marked, stderr first. Each may have half
+// render joins both streams, marked, stderr first. Each may have half
 // of limit, and what the other one leaves. Invalid UTF-8 is replaced, so that
 // the journal stays text. cut is how many bytes are missing.
 func render(stderr, stdout *headTail, limit int64) (text string, cut int64) {

@@ -23,7 +23,7 @@ const (
 )
 
 // Anchor says how far a journal had come: what is cut off its end, or written anew, does
-// not fit any more (S9).
+// not fit any more.
 type Anchor struct {
 	Journal   string // which one
 	Checkout  string // whose it is, as the caller tells checkouts apart

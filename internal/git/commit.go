@@ -27,7 +27,7 @@ type CommitInput struct {
 	Trailer string // name of the trailer that identifies this commit
 	Key     string // its value
 	Fresh   bool   // the key is new: no earlier call can have made this commit
-	Squash  bool   // commits of agents at the end of the branch become part of this one
+	Squash  bool   // commits of agents at the end of the branch become part of this one
 	Agents  Agents // what agents did with git; in a worktree of ralph's own all is theirs
 	Here    bool   // on whatever is checked out: a person said so
 	// Left are files with changes of others: the commit leaves them as they were.
@@ -84,8 +84,8 @@ var errRaced = errors.New("somebody committed at the same moment")
 // maxRaces is how often a commit is tried that somebody else's came before.
 const maxRaces = 5
 
-// Commit makes one commit of everything in the work tree (D-046, D-068),
-// without ralph's own files and in.Left, also when nothing changed (D-071). Hooks and
+// Commit makes one commit of everything in the work tree (D-046),
+// without ralph's own files and in.Left, also when nothing changed. Hooks and
 // signing work as in a commit by hand. In the user's checkout only commits of agents are
 // squashed that nobody else's stands on, and HEAD stays on the branch that it is on:
 // where that is not in.Branch it is an *AwayError. Calling it again after a crash returns
@@ -363,7 +363,7 @@ func (r *Repo) runCommit(ctx context.Context, message string, args ...string) er
 }
 
 // Abbreviate returns a commit's hash as short as git writes it in this
-// repository, which its size and core.abbrev decide (D-088). It costs a process.
+// repository, which its size and core.abbrev decide. It costs a process.
 func (r *Repo) Abbreviate(ctx context.Context, commit string) (string, error) {
 	if err := checkHash("commit", commit); err != nil {
 		return "", err

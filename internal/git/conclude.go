@@ -49,7 +49,7 @@ func (r *Repo) conclude(ctx context.Context, in CommitInput) (c Commit, ok bool,
 	}
 	defer func() { r.index, r.line = private{}, lineage{} }()
 	r.freeLocks(ctx)
-	if err := r.restoreOwn(ctx, h.Commit); err != nil { // whatever the agent staged
+	if err := r.restoreOwn(ctx, h.Commit); err != nil { // whatever the agent staged
 		return Commit{}, false, err
 	}
 	if err := r.addAll(ctx, withoutOwn()); err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
-// What an agent can write must not choose what ralph's own git runs, or where it writes
-// (S1). Agents are bounded by a sandbox; this git is not, and it works on their files. So
+// What an agent can write must not choose what ralph's own git runs, or where it writes.
+// Agents are bounded by a sandbox; this git is not, and it works on their files. So
 // every command of it is made here, and
 //   - is told the repository by name (GIT_DIR, GIT_COMMON_DIR, GIT_WORK_TREE): a worktree's
 //     .git file, its commondir and its gitdir lie where its agent writes,

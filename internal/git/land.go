@@ -106,7 +106,7 @@ func (r *Repo) landedElse(ctx context.Context, in LandInput, tip string) (Landed
 // Stray says that a branch was moved past the checkout that has it, "" when it was not or
 // nobody can tell. A person's git notes in the reflog of that HEAD where it went. An agent
 // in a worktree can write the branch, and not that log: what it put there would come to the
-// base past every check and gate (X-77, second pass of issue 15).
+// base past every check and gate.
 func (r *Repo) Stray(ctx context.Context, branch, tip string) (string, error) {
 	t, busy, err := r.holder(ctx, branch)
 	if err != nil || busy != "" || t == nil || branch == "" {

@@ -17,7 +17,7 @@ type SquashInput struct {
 	Key     string // its value; it names the ref that holds the commit until Advance or Drop
 }
 
-// SquashOnto makes one commit of a spec's work (D-068, X-69) in this worktree,
+// SquashOnto makes one commit of a spec's work in this worktree,
 // which must be one of ralph's own with no tracked file changed: it ends detached
 // at the new commit. Hooks and signing work as in a commit by hand; a hook that
 // refuses is an *Error. Called again after a crash it finds the commit by its

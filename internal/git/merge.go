@@ -90,10 +90,10 @@ func (in MergeInput) check() error {
 // Merge merges the sides into the integration tip, as objects only: no checkout
 // is looked at or touched, and where no check has to come first the branch moves,
 // compare and swap. ralph/progress.md keeps the lines of both sides; ralph's own
-// files stay as Into has them. Attributes are those of the work tree that r
+// files stay as Into has them. Attributes are those of the work tree that r
 // is, and a merge driver of the person's own, if there is one, runs in it. The result that waits for its checks is held by a
 // ref below refs/ralph/merge/ until Advance or Drop. Called again after a crash
-// it finds what was done; ErrMovedOn when the branch is elsewhere. (B-052, B-069)
+// it finds what was done; ErrMovedOn when the branch is elsewhere. (B-069)
 func (r *Repo) Merge(ctx context.Context, in MergeInput) (Merge, error) {
 	if err := in.check(); err != nil {
 		return Merge{}, fmt.Errorf("merge: %w", err)

@@ -16,7 +16,7 @@ type RevertInput struct {
 	Key      string // names the ref that holds the commit until Advance or Drop
 }
 
-// Revert makes one commit that undoes a range (B-078, X-73) as `git revert` would,
+// Revert makes one commit that undoes a range (B-078) as `git revert` would,
 // as objects only: no worktree is needed or touched. It is a three-way merge with
 // To as the base: what Onto has changed since, and From. When nothing is left to
 // undo it returns Onto. A conflict is a *ralph.Refusal that names the files.

@@ -3,7 +3,7 @@ package git
 import "strings"
 
 // ralph's own files never get into a snapshot, a commit, a stash or a reset,
-// tracked or not: losing or reverting them would lose the queue.
+// tracked or not: losing or reverting them would lose the queue.
 func isOwn(path string) bool {
 	switch path {
 	case "ralph/inbox.jsonl", "ralph/plan.jsonl", "ralph/.agent-session":

@@ -128,7 +128,7 @@ type ResetInput struct {
 }
 
 // ResetBranch takes an unmerged task's work back: its branch returns to the base
-// (B-078, X-73), with the files of the task's own worktree. Another one of the
+// (B-078), with the files of the task's own worktree. Another one of the
 // pool that still has it checked out is somebody else's by now, perhaps entered
 // at this moment: its HEAD stays at the commit, and no file of it changes. What
 // the branch had, and files that no commit had, are held by the ref below

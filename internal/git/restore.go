@@ -52,7 +52,7 @@ func (r *Repo) cleanUp(ctx context.Context, base, head string, left leftover) er
 
 // committedOwn names the files in ralph's folders that the index has only because the
 // commits between base and head, which are taken back, brought them: the files stay, but
-// nobody staged them (R-M8).
+// nobody staged them.
 func (r *Repo) committedOwn(ctx context.Context, base, head string) ([]string, error) {
 	if base == head {
 		return nil, nil

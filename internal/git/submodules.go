@@ -13,7 +13,7 @@ import (
 
 // Submodules come into a worktree from what the checkout has of them, never over a
 // network, and what is committed inside one goes back there: the checkout's own
-// `git submodule update` then finds it (R-H2).
+// `git submodule update` then finds it.
 
 // publishedRefs keep commits that were made in a submodule of a worktree, in the
 // repository of that submodule, so that git does not take them for rubbish.

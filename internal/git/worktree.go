@@ -43,7 +43,7 @@ type place struct{ commit, tree string }
 // ralph/.worktrees of the root (B-005). It reads two files and starts no
 // process. The same worktree is the same *Repo each time. Its index is ralph's
 // alone, so a commit in it is `git add -A` and `git commit`, and ralph's own
-// files stay as they are in the commit that the task began on (X-71). A folder
+// files stay as they are in the commit that the task began on. A folder
 // that is no worktree, or no longer, is a *ralph.Refusal.
 func (r *Repo) Tree(dir string) (*Repo, error) {
 	if err := r.below(dir); err != nil {

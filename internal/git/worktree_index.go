@@ -15,7 +15,7 @@ import (
 
 // holdOwn sees to it that the index of a worktree has ralph's own files as the
 // commit has them on which the task began (head, when that is not known),
-// whatever an agent staged or committed.
+// whatever an agent staged or committed.
 func (r *Repo) holdOwn(ctx context.Context, head string) error {
 	r.freeLocks(ctx)
 	x := &r.index

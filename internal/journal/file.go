@@ -27,7 +27,7 @@ import (
 // Options says where the journal lies and which views this process needs.
 type Options struct {
 	Root  string                     // the repository
-	Inbox bool                       // read inbox.jsonl back when a person changed it; construct must not (D-122)
+	Inbox bool                       // read inbox.jsonl back when a person changed it; construct must not
 	Plan  bool                       // likewise plan.jsonl
 	Read  bool                       // never write: a query on a read-only disk, `log`, `replay`
 	Now   func() time.Time           // nil: time.Now
@@ -37,7 +37,7 @@ type Options struct {
 	// keep neither. nil: nobody looks.
 	Observe func(ralph.Event, *ralph.State)
 	// Redact takes the secrets out of a fact before it is recorded, and before anybody hears
-	// of it (S10). nil: facts are recorded as they are.
+	// of it. nil: facts are recorded as they are.
 	Redact func(ralph.Fact) ralph.Fact
 	// Me and Alive are for looking at the session lock: where this process runs, and
 	// whether a process of that pid and Owner.Start does. Without them only the

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Owner is who holds the session lock, as session.lock says it (X-01, C-026).
+// Owner is who holds the session lock, as session.lock says it.
 type Owner struct {
 	SessionID   ralph.SessionID `json:"session_id"`
 	Pid         int             `json:"pid"`
@@ -91,7 +91,7 @@ func (e *LockedError) Error() string {
 func (e *LockedError) Unwrap() error { return ralph.ErrLocked }
 
 // staleAfter is the age of a heartbeat from which a lock of another host counts
-// as left behind (C-025, X-02). On this host the kernel knows better.
+// as left behind. On this host the kernel knows better.
 const staleAfter = 30 * time.Minute
 
 // How often Lock tries when the lock is held and nobody alive is to be seen.
@@ -203,7 +203,7 @@ func (l *SessionLock) Beat(now time.Time) error {
 }
 
 // Name writes the session that the engine works on, which it knows only when it
-// has the lock (C-026).
+// has the lock.
 func (l *SessionLock) Name(id ralph.SessionID, now time.Time) error {
 	if err := l.Held(); err != nil {
 		return err
@@ -234,7 +234,7 @@ func (l *SessionLock) write(now time.Time) error {
 
 // Held fails when the lock is no longer ours: the file was removed, replaced or
 // signed by another engine while this process slept. The engine then stops
-// before its next write (X-02).
+// before its next write.
 func (l *SessionLock) Held() error {
 	info, err := os.Stat(l.path)
 	switch {

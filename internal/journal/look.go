@@ -137,7 +137,7 @@ func (j *File) Holder() *Owner {
 // TakeAway removes the session lock of an owner who is gone, and returns what it
 // was; nil when there was none. One that lives is refused with a *LockedError, but
 // with force the lock of another host is removed all the same: should that engine
-// still be there, it stops before its next write.
+// still be there, it stops before its next write.
 func (j *File) TakeAway(force bool) (*LockInfo, error) {
 	info, err := j.Look()
 	if err != nil || info == nil {

@@ -20,7 +20,7 @@ import (
 const brokenPrefix = "journal-broken-"
 
 // Repair keeps what can be read of a journal that is corrupt in its middle, and moves the
-// rest aside (R-M2). It returns what was cut, nil when the journal is whole. The plan and
+// rest aside. It returns what was cut, nil when the journal is whole. The plan and
 // the inbox stay as their files say: what they have more than the journal now has is read
 // back as edits. A journal at which an engine works is refused with a *LockedError.
 //

@@ -42,7 +42,7 @@ func (j *File) Shown() (*ralph.State, error) {
 }
 
 // SetAside moves a session.json that is none of this version, or none at all, out of the
-// way of the next write, and says so (C-085, X-105): it is made from the journal, which is
+// way of the next write, and says so: it is made from the journal, which is
 // the truth. "" when there is nothing to move. Only the engine calls it, with the lock.
 func (j *File) SetAside() (notice string, err error) {
 	_, err = views.ReadSession(j.opt.Root)
@@ -65,7 +65,7 @@ func (j *File) SetAside() (notice string, err error) {
 }
 
 // Carries reports whether agent mode has left its session file, so that the next start
-// may go on with it (D-061).
+// may go on with it.
 func (j *File) Carries() bool {
 	_, err := os.Stat(filepath.Join(j.opt.Root, views.AgentFile))
 	return err == nil

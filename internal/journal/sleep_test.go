@@ -81,22 +81,22 @@ func TestSleeperStopsWhenItWakesUp(t *testing.T) {
 	if got := early.line(); !strings.Contains(got, "another engine works in this repository: pid "+fmt.Sprint(laptop.p.Pid)+" on laptop") {
 		t.Fatalf("after 29 minutes: %s", got)
 	}
-	backend := startChild(t, "engine", root)
-	backend.say("desk 31", "took over: true")
-	backend.say("two", "wrote 2")
+	desk := startChild(t, "engine", root)
+	desk.say("desk 31", "took over: true")
+	desk.say("two", "wrote 2")
 
 	must(t, laptop.p.Signal(syscall.SIGCONT))
-	if got := laptop.line(); !strings.Contains(got, "true another engine (pid "+fmt.Sprint(backend.p.Pid)+" on desk) took over") {
+	if got := laptop.line(); !strings.Contains(got, "true another engine (pid "+fmt.Sprint(desk.p.Pid)+" on desk) took over") {
 		t.Fatalf("the laptop woke up and: %s", got)
 	}
 	laptop.say("again", "took over")
-	backend.say("three", "wrote 3")
+	desk.say("three", "wrote 3")
 	laptop.finish()
 	if !exists(root, lockPath) {
 		t.Fatal("the laptop removed the lock of the desk")
 	}
-	backend.say("four", "wrote 4")
-	backend.finish()
+	desk.say("four", "wrote 4")
+	desk.finish()
 
 	var texts []string
 	for _, e := range checkChain(t, open(t, options(root))) {

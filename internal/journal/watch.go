@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// pollEvery is how soon a fact from another process is seen at first (X-23: 100 ms).
+	// pollEvery is how soon a fact from another process is seen at first.
 	pollEvery = 50 * time.Millisecond
 	// quietAfter is the number of looks without news after which the system is
 	// asked to tell: an agent thinks for minutes, and each look wakes a thread.
@@ -22,7 +22,7 @@ const (
 )
 
 // Tolerate is for an engine that has begun: from here on a view that cannot be read ends
-// nothing, and what people save in the views is taken also while it waits (R-C5).
+// nothing, and what people save in the views is taken also while it waits.
 func (j *File) Tolerate() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

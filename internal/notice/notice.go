@@ -9,7 +9,7 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// Sound is the name of a sound.
+// Sound is the name of a sound.
 type Sound string
 
 // The sounds.
@@ -58,7 +58,7 @@ const (
 	Complete    = "complete"
 )
 
-// Events is the table of events and sounds.
+// Events is the table of events and sounds.
 func Events() []Event {
 	return []Event{
 		{Started, "", nil},

@@ -41,7 +41,7 @@ type Notice struct {
 }
 
 // Notices are what an event tells a person; s is the state after it. Most events
-// tell nothing. The sounds are those of document A's table.
+// tell nothing. Their sounds are in internal/notice.
 func Notices(e ralph.Event, s *ralph.State) []Notice {
 	n, ok := noticeOf(e, s)
 	if !ok {
@@ -90,7 +90,7 @@ func resilience(e ralph.Event, s *ralph.State) (Notice, bool) {
 		return retries(f), true
 	case ralph.AgentSwitched:
 		return heard(notice.Switched), true
-	case ralph.AllLimited: // its pause tells nothing more
+	case ralph.AllLimited: // its pause tells nothing more
 		if f.Again { // each minute without a network
 			return Notice{}, false
 		}
@@ -164,7 +164,7 @@ func withSound(n Notice) Notice {
 
 func heard(event string) Notice { return withSound(Notice{Event: event, Title: event, Heard: true}) }
 
-// taskEnded: only the end of a task counts, not the attempts before it.
+// taskEnded: only the end of a task counts, not the attempts before it.
 func taskEnded(f ralph.TaskEnded, s *ralph.State) (Notice, bool) {
 	t := s.Task(f.ID)
 	if t == nil || !t.IsBuild() { // a stage's failure is told by the spec's
@@ -242,7 +242,7 @@ func held(g ralph.Gate) string {
 	return " [" + g.Rule + "]"
 }
 
-// control: each pause has one sound by its cause.
+// control: each pause has one sound by its cause.
 func control(f ralph.Control, by string, s *ralph.State) (Notice, bool) {
 	switch {
 	case f.Want == ralph.WantRun && by == "engine" && away(s) != "": // one more try, each minute
@@ -295,7 +295,7 @@ func jobEnded(f ralph.JobEnded, s *ralph.State) (Notice, bool) {
 			Body: fmt.Sprintf("Spec %s failed: %s", s.Plan.File, f.Error),
 		})
 		if failed(s) {
-			n.Sound = "" // its task was heard already
+			n.Sound = "" // its task was heard already
 		}
 		return n, true
 	}
@@ -348,7 +348,7 @@ func sessionEnded(f ralph.SessionEnded, s *ralph.State) (Notice, bool) {
 		if f.Task != "" {
 			n.Body += " (" + string(f.Task) + ")"
 			if t := s.Task(f.Task); t != nil && t.IsBuild() && t.Status == ralph.TaskFailed {
-				n.Sound = "" // the task was heard already
+				n.Sound = "" // the task was heard already
 			}
 		}
 		return n, true

@@ -228,7 +228,7 @@ func (k *analysis) changes(name string, ws []word, prod bool, all []word) bool {
 	case s.hosted && takesAway(operands) && !local(ws):
 		k.unknown("what it takes away may be in production", all)
 	case name == "terraform" && len(operands) > 0 && operands[0].lower() == "apply" && !given(ws[1:], "--auto-approve --destroy") && !slices.ContainsFunc(ws, func(w word) bool { return strings.HasPrefix(w.text, "-auto-approve") || w.text == "-destroy" }):
-		// it asks before it does so, and gate.patterns holds it (C-032), which a person may change
+		// it asks before it does so, and gate.patterns holds it, which a person may change
 	case s.hosted && slices.ContainsFunc(operands[:min(len(operands), 2)], func(w word) bool { return hostedWrites.MatchString(w.lower()) }) && !local(ws) && !slices.ContainsFunc(ws, func(w word) bool { return deployStaging.MatchString(w.text) }):
 		k.unknown("what it changes may be in production", all)
 	case writes && slices.ContainsFunc(ws[1:], func(w word) bool { return w.holes() && (w.many || w.text == hole) }):

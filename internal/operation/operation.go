@@ -1,7 +1,7 @@
 // Package operation judges commands and tool calls by what they would do: it walks the parsed
 // shell text with the values that it knows, follows what is written and then run, and says
-// which files, devices, references, packages, services and databases it would touch (C-030 to
-// C-043, X-79, X-80). What needs a person in that is found here: gate.patterns, the list that
+// which files, devices, references, packages, services and databases it would touch.
+// What needs a person in that is found here: gate.patterns, the list that
 // nothing ever approves by itself, and what nobody can say. It owns no decision (that is
 // policy), and it knows nothing of settings or of files that people wrote.
 package operation
@@ -18,7 +18,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// The entries of the never list (C-034). Each stands for a class: see docs/approvals.md.
+// The entries of the never list. Each stands for a class: see docs/approvals.md.
 const (
 	pushForce        = "push --force"
 	rmRoot           = "rm -rf /"
@@ -29,8 +29,7 @@ const (
 	npmPublish       = "npm publish"
 )
 
-// Never returns the list that no setting, flag, rule or pre-approval overrides (C-034 to
-// C-036).
+// Never returns the list that no setting, flag, rule or pre-approval overrides.
 func Never() []string {
 	return []string{pushForce, rmRoot, rmHome, dropDatabase, formatDisk, productionDeploy, npmPublish}
 }
@@ -112,8 +111,8 @@ type pattern struct {
 	re   *regexp.Regexp
 }
 
-// Compile reads patterns, which are regular expressions of RE2 without regard to case
-// (C-032, C-042). An error names the pattern.
+// Compile reads patterns, which are regular expressions of RE2 without regard to case.
+// An error names the pattern.
 func Compile(patterns []string) (Patterns, error) {
 	var p Patterns
 	for _, text := range patterns {
@@ -140,8 +139,8 @@ func (p Patterns) Look(q ralph.Request, home string) []Found {
 }
 
 // Judge says what a request does. q.Dir is absolute, or it is taken for unknown. The never
-// list is always looked for, also with no patterns at all. Paths of edits and reads,
-// file contents and what agents say are no operations.
+// list is always looked for, also with no patterns at all. Paths of edits and reads,
+// file contents and what agents say are no operations.
 func (p Patterns) Judge(q ralph.Request, g Ground) Judgement {
 	if q.Kind == ralph.RequestQuestion {
 		return Judgement{}
@@ -175,7 +174,7 @@ func Words(argv []string, dir string) ralph.Request {
 }
 
 // Own refuses a command of git that ralph itself must not run: on its own account it forces
-// no push, as nobody else may, and takes no alias for a command. It looks at
+// no push, as nobody else may, and takes no alias for a command. It looks at
 // what git does, not at its messages and paths: those are people's words.
 func Own(argv []string) error {
 	ws := make([]word, len(argv))

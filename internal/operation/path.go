@@ -35,7 +35,7 @@ var (
 	disks   = lazyregexp.New(`^(sd|hd|vd|xvd)[a-z*?]?[0-9]*$|^(nvme|mmcblk|disk|rdisk|dm-|md|loop|nbd|sr|zd|ram|da|ada|vtbd|nvd|wd|rd|rsd|rdisk|drbd|bcache|pmem)[0-9*]|^(mapper|disk|mem|kmem|port|block|zvol)$|^[a-z]*[*?\[]`)
 )
 
-// target judges a path wherever the shell may be (C-043).
+// target judges a path wherever the shell may be.
 func (k *analysis) target(w word) place {
 	if strings.HasPrefix(w.text, `\\.\`) {
 		return device

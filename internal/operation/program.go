@@ -417,7 +417,7 @@ func shows(name string) bool {
 	return slices.Contains([]string{"cat", "bat", "less", "more", "head", "tail", "vim", "vi", "nano", "code", "xxd", "hexdump", "od", "strings", "base64", "jq", "yq", "open", "xdg-open", "diff", "source", ".", "env", "printenv", "export"}, name)
 }
 
-// match holds the patterns against the text of a simple command (C-042).
+// match holds the patterns against the text of a simple command.
 func (k *analysis) match(ws, targets []word) { k.matchAfter(nil, ws, targets, k.outside) }
 
 // matchAfter does so when it is known what the command does: rm -rf is about folders outside

@@ -10,7 +10,7 @@ import (
 )
 
 // tool judges a call of a tool by its name and by the arguments that are commands. What it
-// would write somewhere is content, and is not looked at.
+// would write somewhere is content, and is not looked at.
 func (k *analysis) tool(q ralph.Request) {
 	if len(q.Tool) > maxText {
 		k.unknown("the tool's name is too long to look at", nil)

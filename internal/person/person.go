@@ -1,4 +1,4 @@
-// Package person tells a person from a turn (S3): whether the process that answers a gate,
+// Package person tells a person from a turn: whether the process that answers a gate,
 // or the one at the other end of a connection, descends from an agent's, and what is known
 // of who decided.
 //
@@ -23,7 +23,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
-// A person decides (S3): never a process that comes from a turn, whatever it did to its
+// A person decides: never a process that comes from a turn, whatever it did to its
 // environment, its session, its group and its parents. An engine adopts the orphans of its
 // agents, so that on Linux each of them has it among its ancestors.
 

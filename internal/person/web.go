@@ -15,7 +15,7 @@ var errTurn = errors.New("this comes from inside a turn of ralph, and a person d
 
 // Visitors looks at who sends the dashboard a request that would change something: not what it
 // carries, which a turn may have read somewhere, but which process of this machine has the
-// other end of its connection (S3). Where the system does not tell, as of another user or
+// other end of its connection. Where the system does not tell, as of another user or
 // another machine, the cookie or the token has to do, and the answer's fact says so.
 func Visitors(env workspace.Env, root string) func(ctx context.Context, client, server netip.AddrPort, program bool) (context.Context, error) {
 	return func(ctx context.Context, client, server netip.AddrPort, program bool) (context.Context, error) {

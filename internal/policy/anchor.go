@@ -39,7 +39,7 @@ type Kept struct {
 }
 
 // Hold begins to look that nothing is gone from a history, or written anew, since git
-// heard of it (S9): each line that an anchor names is there as it was, each anchor that a
+// heard of it: each line that an anchor names is there as it was, each anchor that a
 // session began on is still in git, and each receipt of this journal that a commit names is
 // in it. It is to be asked before the history is read, which may grow meanwhile.
 func (m Remembered) Hold() *Holding {

@@ -12,7 +12,7 @@ import (
 // Unanswered says what becomes of what an agent asked in the middle of its turn and
 // nobody has answered yet: the facts to record with the agent's reply, or no facts
 // when it goes on waiting. An expired gate never approves; when the session is
-// to end, the wait is a boundary as any other.
+// to end, the wait is a boundary as any other.
 func Unanswered(s *ralph.State, g *ralph.Gate, c Config, now time.Time) ([]ralph.Fact, ralph.Reply) {
 	taken := func(why string) ([]ralph.Fact, ralph.Reply) {
 		return []ralph.Fact{ralph.Answered{ID: g.ID, Verdict: ralph.Withdrawn, Text: why, Now: now}}, ralph.Reply{Text: why, Stop: true}
@@ -59,11 +59,11 @@ func AskDeadline(kind ralph.RequestKind, c Config, now time.Time) time.Time {
 
 // GateDeadline is until when a gate of a kind waits for a person, zero for no limit:
 // starts, steps and merges are done work or none yet, and wait as long as it takes
-// (C-038, X-76).
+//
 func GateDeadline(kind string, c Config, now time.Time) time.Time {
 	limit := time.Duration(0)
 	if c.Unattended && expires(kind) {
-		return now // nobody will come (R-H6)
+		return now // nobody will come
 	}
 	switch kind {
 	case ralph.GateQuestion:

@@ -14,7 +14,7 @@ import (
 const BaselineKnown = "known"
 
 // baselineFirst says what has to be found out before any work of a job: what the checks
-// say of the commit that it begins at (R-H3). What they said of the same tree before is
+// say of the commit that it begins at. What they said of the same tree before is
 // not asked again, only told once in a session when something is red.
 func baselineFirst(s *ralph.State, t *ralph.Task, c Config) (ralph.Step, ralph.Why, bool) {
 	if len(c.Commands) == 0 || c.PlanOnly || t.Run.Baselined || s.Job == nil {

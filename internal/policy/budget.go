@@ -25,7 +25,7 @@ func ofSession(s *ralph.State, c Config, now time.Time) spending {
 	return spending{scope: "session", limit: c.Budget, usage: x.Usage, turns: x.Turns, time: s.Running(now), alerts: x.Alerts}
 }
 
-// ofSpec is what the spec has used, over interruptions, planning included.
+// ofSpec is what the spec has used, over interruptions, planning included.
 func ofSpec(s *ralph.State, c Config, now time.Time) spending {
 	p := s.Plan
 	return spending{scope: "spec", limit: c.SpecBudget, usage: p.Usage, turns: p.Turns, time: s.JobElapsed(now), alerts: p.Alerts}
@@ -50,7 +50,7 @@ type measure struct {
 
 // measures are the limits that are set. Time and money are passed strictly; the last
 // allowed iteration is the last. Where a cost limit is set and an agent reported no
-// cost, the unknown counts as over (X-60, product.md 14).
+// cost, the unknown counts as over.
 func (x spending) measures() []measure {
 	var out []measure
 	add := func(what string, used, limit float64, over bool, say func(float64) string) {

@@ -30,9 +30,9 @@ type Config struct {
 	CheckNames []string `json:"check_names,omitempty"`
 	Parallel   int      `json:"parallel"` // slots
 
-	// With worktrees (X-68).
+	// With worktrees.
 	Isolated        bool   `json:"isolated,omitempty"`
-	MaxConsecutive  int    `json:"max_consecutive,omitempty"`  // failed tasks in a row that pause (B-062); 0: none do
+	MaxConsecutive  int    `json:"max_consecutive,omitempty"`  // failed tasks in a row that pause; 0: none do
 	Batch           int    `json:"batch,omitempty"`            // tasks merged and checked together; 0 is 1
 	ConflictRetries int    `json:"conflict_retries,omitempty"` // tries of an agent to resolve a merge
 	Resolver        string `json:"resolver,omitempty"`         // agent, human
@@ -45,7 +45,7 @@ type Config struct {
 	MaxIterations   int           `json:"max_iterations"`
 	StuckThreshold  int           `json:"stuck_threshold,omitempty"`
 	NoProgressTurns int           `json:"no_progress_turns,omitempty"`
-	OnlyCommits     bool          `json:"only_commits,omitempty"` // task.progress: commit; a changed tree is none (X-57)
+	OnlyCommits     bool          `json:"only_commits,omitempty"` // task.progress: commit; a changed tree is none
 	SameErrorTurns  int           `json:"same_error_turns,omitempty"`
 	TaskTimeout     time.Duration `json:"task_timeout,omitempty"`
 	StageTimeout    time.Duration `json:"stage_timeout,omitempty"`
@@ -63,9 +63,9 @@ type Config struct {
 	Logins          map[string]string `json:"logins,omitempty"`              // by agent: the command that logs in
 	InputTimeout    time.Duration     `json:"input_timeout,omitempty"`       // 0: a question waits without limit
 	LimitWait       string            `json:"limit_wait,omitempty"`          // auto, ask, off: what happens when every agent is at its limit
-	CountTimeouts   bool              `json:"count_timeouts,omitempty"`      // timeouts count into MaxConsecutive (X-51)
+	CountTimeouts   bool              `json:"count_timeouts,omitempty"`      // timeouts count into MaxConsecutive
 
-	ApproveStart bool `json:"approve_start,omitempty"` // the start waits for a person (A-105)
+	ApproveStart bool `json:"approve_start,omitempty"` // the start waits for a person
 
 	// What an agent asks in the middle of a turn.
 	Approvals   string        `json:"approvals,omitempty"`    // auto (with Sandbox), ask, policy, never
@@ -79,7 +79,7 @@ type Config struct {
 	OnTimeout   string        `json:"on_timeout,omitempty"`   // skip, stop: what an expired gate does (X-76)
 	GateScope   string        `json:"gate_scope,omitempty"`   // agent, session: who waits while a gate is open (X-22)
 
-	// The test gate (X-47), and the checks of a task's own diff.
+	// The test gate, and the checks of a task's own diff.
 	Coverage    float64    `json:"coverage,omitempty"`     // percent that tests must reach; 0: any
 	CoverageSet bool       `json:"coverage_set,omitempty"` // by a person; else it is enough not to lower it
 	TestRetries int        `json:"test_retries,omitempty"` // red runs of the tests after the first
@@ -117,7 +117,7 @@ type Budget struct {
 	Iterations int           `json:"iterations,omitempty"`
 }
 
-// Scoring weighs ready tasks (B-041 to B-045).
+// Scoring weighs ready tasks.
 type Scoring struct {
 	Unblocks     int `json:"unblocks"`
 	Critical     int `json:"critical"`

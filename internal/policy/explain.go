@@ -9,7 +9,7 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// Explanation says why a task is not running, or was chosen (product.md 14): what
+// Explanation says why a task is not running, or was chosen: what
 // `ralph why` shows. It is made of the very functions that decide.
 type Explanation struct {
 	Task   ralph.TaskID     `json:"task"`

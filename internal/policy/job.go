@@ -10,7 +10,7 @@ import (
 )
 
 // inJob is the loop of one spec: PREPARE, PLAN, then rounds of INVESTIGATE, BUILD,
-// VERIFY until nothing is left (D-042 to D-045), then COMMIT.
+// VERIFY until nothing is left, then COMMIT.
 func inJob(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	if !c.Isolated && busy(s, mine) >= c.Parallel {
 		return Hold{Why: "every slot is busy"}
@@ -40,7 +40,7 @@ func inJob(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 		if t := failedStage(s); t != nil {
 			return record(ralph.JobEnded{Status: ralph.SpecPending, Error: t.Run.Reason, Rule: "D-078"}, Stop{Reason: ralph.ReasonFailed, Detail: t.Run.Reason}.Ended(s))
 		}
-		return pilot(s, mine, c, now)
+		return autopilot(s, mine, c, now)
 	}
 	if c.Isolated && s.Plan.Integration != nil && s.Plan.Integration.Moved != "" {
 		if m, ok := scheduleParallel(s, mine, c, now); ok {
@@ -204,9 +204,9 @@ func afterRunning(s *ralph.State, mine []ralph.TaskID, c Config, why string) Mov
 	return failJob(s, c, why)
 }
 
-// failJob ends the job as failed; in agent mode its changes are put away first (D-072 to D-074).
+// failJob ends the job as failed; in agent mode its changes are put away first.
 func failJob(s *ralph.State, c Config, why string) Move {
-	if !c.Commit || s.Job.Base == "" || c.Isolated { // with worktrees the checkout has nothing of it
+	if !c.Commit || s.Job.Base == "" || c.Isolated { // with worktrees the checkout has nothing of it
 		return record(ralph.JobEnded{Status: ralph.SpecFailed, Error: why, Rule: "D-078"})
 	}
 	return record(ralph.TaskAdded{Task: stage(s.Job.ID, ralph.KindShelve, 0, why)})
@@ -262,7 +262,7 @@ func goOn(s *ralph.State, land *ralph.Task, c Config) string {
 // maxMends is how many tasks a spec gets to make the hooks of its commit pass.
 const maxMends = 2
 
-// mendID names the n-th task of the job that makes its commit's hooks pass (R-H7).
+// mendID names the n-th task of the job that makes its commit's hooks pass.
 func mendID(s *ralph.State, n int) ralph.TaskID {
 	return ralph.TaskID(fmt.Sprintf("t-hook%d-%s", n, s.Job.ID))
 }

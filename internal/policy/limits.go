@@ -10,9 +10,9 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// The limit coordinator (product.md 14): a limit is a state with a time at which
+// The limit coordinator: a limit is a state with a time at which
 // it ends, shared by all tasks and slots. An agent that is not logged in, or has no
-// connection, is in such a state as well: no work is to blame for it (R-H4). While it is soft (a short backoff), who
+// connection, is in such a state as well: no work is to blame for it. While it is soft (a short backoff), who
 // needs the agent waits; when it is hard, the next agent of the chain takes over;
 // when all are, the engine pauses. After a limit one turn tries alone.
 
@@ -27,7 +27,7 @@ const networkRetry = time.Minute
 // last for hours, and nobody wants to be told of each try.
 const maxLimitWait = 15 * time.Minute
 
-// allLimitedText is document A's result of a task that no agent could do.
+// allLimitedText is the result of a task that no agent could do.
 const allLimitedText = "All agents rate limited"
 
 // option is which agent does a turn: one now, or none before until. all says that
@@ -39,8 +39,8 @@ type option struct {
 }
 
 // chooseAgent takes the first agent of the chain that may be used. A task stays on
-// its agent while it can; new ones go to the primary, or without
-// recover_primary to the one that the last switch led to.
+// its agent while it can; new ones go to the primary, or without
+// recover_primary to the one that the last switch led to.
 func chooseAgent(s *ralph.State, t *ralph.Task, c Config, now time.Time) option {
 	none := option{all: true}
 	for _, agent := range preferred(s, t, c) {
@@ -57,7 +57,7 @@ func chooseAgent(s *ralph.State, t *ralph.Task, c Config, now time.Time) option 
 }
 
 // startOf is the start of a task, after the way back to the primary agent when its limit
-// is over: first whose turn it is, then the next task.
+// is over: first whose turn it is, then the next task.
 func startOf(s *ralph.State, c Config, now time.Time, start ralph.TaskStarted) Move {
 	t := s.Task(start.ID)
 	if until, all := allLimited(s, c, now); all {
@@ -141,7 +141,7 @@ func afterLimit(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.S
 }
 
 // limited is the fact of a turn that met a limit: until when, and whether the same
-// agent is asked again after a short wait. A limit that is known
+// agent is asked again after a short wait. A limit that is known
 // to last longer already stays.
 func limited(s *ralph.State, t *ralph.Task, f ralph.TurnEnded, c Config, now time.Time) ralph.AgentLimited {
 	known := s.Limit(f.Agent)
@@ -169,7 +169,7 @@ func limited(s *ralph.State, t *ralph.Task, f ralph.TurnEnded, c Config, now tim
 
 // limitEnds is until when a limit is heeded, and whether others take over meanwhile. The
 // time that the service names wins. An agent that has waited by itself for longer than one
-// is patient is not asked again at once (F-22).
+// is patient is not asked again at once.
 func limitEnds(e *ralph.AgentError, try int, c Config, now time.Time) (until time.Time, hard bool) {
 	longest := Backoff(c.LimitBase, limitFactor, c.MaxLimitRetries)
 	until = now.Add(min(Backoff(max(c.LimitBase, e.Wait), limitFactor, try), max(longest, maxLimitWait)))
@@ -226,7 +226,7 @@ func anyAway(s *ralph.State, c Config) bool {
 	})
 }
 
-// givenBackText is why a task was given back that no agent could do.
+// givenBackText is why a task was given back that no agent could do.
 func givenBackText(s *ralph.State, c Config) string {
 	if anyAway(s, c) {
 		return "No agent can be used now: " + limitWords(s, c)

@@ -27,7 +27,7 @@ const (
 	Pending  Outcome = "pending" // released
 )
 
-// Completion is document B's completion matrix (B-022 to B-029): a signal is a
+// Completion is the completion matrix (B-022 to B-029): a signal is a
 // claim, and only green checks make it true. spent says that the iterations or
 // the time of the task are used up. The claim is looked at before the limit, so
 // that success on the last allowed turn counts.
@@ -55,7 +55,7 @@ func Completion(signal ralph.SignalKind, checks Verdict, spent bool) (Outcome, r
 	return Continue, ralph.Why{Rule: "B-026", Text: "no signal yet"}
 }
 
-// Exit is document B's exit matrix (B-069 to B-075). Continue means that the
+// Exit is the exit matrix (B-069 to B-075). Continue means that the
 // completion matrix decides; Failed that the error strategy has its tries first.
 func Exit(kind ralph.ExitKind) (Outcome, ralph.Why) {
 	switch kind {

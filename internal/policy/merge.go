@@ -77,7 +77,7 @@ func blame(s *ralph.State, checks *ralph.ChecksRan, commit string, check func() 
 
 // nextMerge takes the members of one merge through the queue: onto the integration
 // branch beside every checkout, the checks on the merged tree, then the branch
-// moves (product.md 7). The base branch comes after it, by landing.
+// moves. The base branch comes after it, by landing.
 func nextMerge(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, ralph.Why) {
 	r, i := t.Run, s.Plan.Integration
 	if m := withdrawn(s, t); m != nil && r.Queue.State != ralph.MergeMerged {
@@ -178,7 +178,7 @@ func resolvable(t *ralph.Task, c Config) bool {
 // ConflictClass says who can resolve a merge that git could not make.
 type ConflictClass string
 
-// The classes of product.md 7; simple conflicts are those that git resolves itself.
+// The classes of conflicts; simple ones are those that git resolves itself.
 const (
 	Medium  ConflictClass = "medium"  // an agent, with bounded tries
 	Complex ConflictClass = "complex" // a person: markers cannot show both sides
@@ -245,7 +245,7 @@ func approved(s *ralph.State, t *ralph.Task) bool {
 }
 
 // green are the trees of the members whose checks passed: merged fast-forward,
-// nothing has to be checked again.
+// nothing has to be checked again.
 func green(s *ralph.State, t *ralph.Task) []string {
 	var trees []string
 	for _, id := range t.Members {

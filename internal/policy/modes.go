@@ -10,7 +10,7 @@ import (
 )
 
 // under returns the settings as a mode has them: manual and step end at the first
-// error, with one agent and no retries; manual goes at full speed.
+// error, with one agent and no retries; manual goes at full speed.
 func (c Config) under(mode ralph.Autonomy) Config {
 	if !mode.EndsAtError() {
 		return c
@@ -103,7 +103,7 @@ func meetsLimit(s *ralph.State) bool {
 	return false
 }
 
-// startGate holds a start that somebody has to approve.
+// startGate holds a start that somebody has to approve.
 func startGate(s *ralph.State, c Config, now time.Time) Move {
 	if s.GateOf(ralph.GateStart) != nil {
 		return Hold{Why: "the start waits for approval", Person: true}
@@ -120,8 +120,8 @@ func startGate(s *ralph.State, c Config, now time.Time) Move {
 	return record(ralph.Asked{Gate: ralph.Gate{ID: gateID(s), Kind: ralph.GateStart, Text: what, AskedAt: now}})
 }
 
-// stepGate holds the next task of mode step until a person says yes to it (A-023,
-// X-29); ok is false when it may start. What a person assigned is approved with that,
+// stepGate holds the next task of mode step until a person says yes to it
+// ok is false when it may start. What a person assigned is approved with that,
 // and what goes on after an answer was approved before.
 func stepGate(s *ralph.State, next *ralph.Task, now time.Time) (Move, bool) {
 	if s.Session.Auto != ralph.Stepwise || next.Run.Approved || chosen(next) {
@@ -134,7 +134,7 @@ func stepGate(s *ralph.State, next *ralph.Task, now time.Time) (Move, bool) {
 	return record(ralph.Asked{Gate: ralph.Gate{ID: gateID(s), Kind: ralph.GateStep, Task: next.ID, Text: text, Detail: next.Notes, AskedAt: now}}), true
 }
 
-// gateID is a new id of D-007's form. Policy has no randomness: the number of the
+// gateID is a new id of the form that all gates have. Policy has no randomness: the number of the
 // newest fact is as good, and next to an open gate with that name the next one is.
 func gateID(s *ralph.State) ralph.GateID {
 	for n := s.Seq; ; n++ {

@@ -209,7 +209,7 @@ func verdict(t *ralph.Task, c Config) Verdict {
 }
 
 // waitForHuman holds a task that asked a question. The end of the session ends the
-// wait: it is a boundary like any other.
+// wait: it is a boundary like any other.
 func waitForHuman(s *ralph.State, gate *ralph.Gate, c Config, now time.Time) (ralph.Step, ralph.Why) {
 	if s.Session.Want == ralph.WantStop {
 		return release("D-051", "stopped while waiting for an answer")
@@ -334,7 +334,7 @@ func switched(s *ralph.State, t *ralph.Task, from, to string, c Config) ralph.Ag
 }
 
 // nextStage runs PLAN, INVESTIGATE, VERIFY or DECOMPOSE: one turn with a
-// structured answer, one re-ask when the answer does not fit (product.md 4b).
+// structured answer, one re-ask when the answer does not fit.
 func nextStage(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, ralph.Why) {
 	r := t.Run
 	if r.Last != nil && r.Last.Failed() {
@@ -388,7 +388,7 @@ func spent(t *ralph.Task, c Config) bool {
 	return worked(t) >= maxIterations(t, c) || limit > 0 && t.Run.Spent >= limit
 }
 
-// timeLimit is how long a task may take, 0 for any time (B-066).
+// timeLimit is how long a task may take, 0 for any time.
 func timeLimit(t *ralph.Task, c Config) time.Duration {
 	if c.TaskTimeout == 0 {
 		return 0
@@ -397,7 +397,7 @@ func timeLimit(t *ralph.Task, c Config) time.Duration {
 }
 
 // worked counts the iterations that an error or a limit did not cut short: those
-// have counters of their own.
+// have counters of their own.
 func worked(t *ralph.Task) int { return t.Run.Iterations - t.Run.Errored }
 
 func spentWhy(t *ralph.Task, c Config) string {

@@ -17,8 +17,8 @@ const worktrees = "ralph/.worktrees/"
 
 // scheduleParallel is the parallel Ralph loop: the merge queue first, then what merges need
 // of agents, then new tasks into free slots. Nothing here waits for anything
-// else: a slot that is free is filled at once, and a merge holds up no start
-// (B-050, B-095). ok is false when all is done that can be done.
+// else: a slot that is free is filled at once, and a merge holds up no start.
+// ok is false when all is done that can be done.
 func scheduleParallel(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) (Move, bool) {
 	v := look(s)
 	if m, ok := mergeNext(s, v, c); ok {
@@ -55,7 +55,7 @@ func chooseNext(s *ralph.State, c Config) *ralph.Task {
 
 // rested is the first of the free slots in which the next task may start; while
 // task.delay holds all of them, the one in which it ends first, and until when. The
-// delay is the slot's own: an end in another slot does not prolong it (B-050).
+// delay is the slot's own: an end in another slot does not prolong it.
 func rested(s *ralph.State, free []int, c Config, now time.Time) (slot int, until time.Time) {
 	for _, n := range free {
 		at := delayed(s, n, c, now)
@@ -118,7 +118,7 @@ func (v view) start(t *ralph.Task, slot int) ralph.TaskStarted {
 	return ralph.TaskStarted{ID: t.ID, Slot: slot, Dir: dir}
 }
 
-// freeSlots are the slots that no task holds, lowest first (B-049).
+// freeSlots are the slots that no task holds, lowest first.
 func (v view) freeSlots(c Config) []int {
 	var free []int
 	for n := 1; n <= c.Parallel; n++ {
@@ -299,8 +299,8 @@ func resolving(s *ralph.State) map[ralph.TaskID]bool {
 	return tasks
 }
 
-// pilot is `ralph autopilot`: every ready task of the plan, until none is left.
-func pilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
+// autopilot is `ralph autopilot`: every ready task of the plan, until none is left.
+func autopilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	if bad := inARow(s, c); c.MaxConsecutive > 0 && len(bad) >= c.MaxConsecutive && !s.Session.Auto.EndsAtError() {
 		return record(tooManyFailures(bad)...)
 	}
@@ -332,7 +332,7 @@ func pilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 }
 
 // undecided is what a person has to decide in semi mode, "" for nothing: which task is
-// next, or what becomes of one that ended badly (B-030).
+// next, or what becomes of one that ended badly.
 func undecided(s *ralph.State, c Config) string {
 	if best(s, c, func(*ralph.Task) bool { return true }) != nil {
 		return "waiting for you: ralph task assign <id>"
@@ -351,7 +351,7 @@ func decideWords(t *ralph.Task) string {
 }
 
 // inARow are the tasks that failed one after the other; with CountTimeouts those that
-// ran out of time as well (X-51).
+// ran out of time as well.
 func inARow(s *ralph.State, c Config) []ralph.TaskID {
 	if c.CountTimeouts {
 		return s.Session.Bad
@@ -359,7 +359,7 @@ func inARow(s *ralph.State, c Config) []ralph.TaskID {
 	return s.Session.Streak
 }
 
-// tooManyFailures pauses after failures in a row and says which (B-062, B-063).
+// tooManyFailures pauses after failures in a row and says which (B-063).
 func tooManyFailures(bad []ralph.TaskID) []ralph.Fact {
 	var ids []string
 	for _, id := range bad {
@@ -455,7 +455,7 @@ func inStage(s *ralph.State, id ralph.TaskID) bool {
 	})
 }
 
-// pilotEnd ends the session when nothing is ready and nothing runs (B-003, B-099).
+// pilotEnd ends the session when nothing is ready and nothing runs (B-099).
 func pilotEnd(s *ralph.State, c Config) Move {
 	ended := ralph.JobEnded{Status: ralph.SpecPending, Error: "tasks are left", Rule: "B-099"}
 	var left []string
@@ -479,14 +479,14 @@ func pilotEnd(s *ralph.State, c Config) Move {
 		return record(ended, Stop{Reason: ralph.ReasonComplete, Detail: detail}.Ended(s))
 	}
 	stop := Stop{Reason: ralph.ReasonFailed, Detail: strings.Join(left, ", "), Cause: "no_tasks"} // that could start
-	if bad == 0 {                                                                                 // all was done and merged (R-M3)
+	if bad == 0 {                                                                                 // all was done and merged
 		stop.Reason = ralph.ReasonPerson
 	}
 	return record(ended, stop.Ended(s))
 }
 
 // appendNamed adds what was skipped for an error and what can never start, with what it
-// waits for; needless are the tasks that a person left out (B-002).
+// waits for; needless are the tasks that a person left out.
 func appendNamed(left []string, s *ralph.State, c Config) (_, needless []string) {
 	var skipped, never []string
 	divided := map[ralph.TaskID]bool{}

@@ -53,7 +53,7 @@ func TestAtRest(t *testing.T) {
 				s.Apply(ralph.Event{Seq: int64(i + 1), At: at, Fact: f})
 			}
 			if got := policy.Quiescent(&s, at.Add(time.Hour)); got != tt.want {
-				t.Errorf("AtRest is %v", got)
+				t.Errorf("Quiescent is %v", got)
 			}
 		})
 	}

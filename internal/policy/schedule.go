@@ -37,11 +37,11 @@ type Hold struct {
 type Stop struct {
 	Reason ralph.Reason
 	Detail string
-	Cause  string       // in one word of document A, where the reason does not say it
+	Cause  string       // in one word, where the reason does not say it
 	Task   ralph.TaskID // aborted: the task that failed
 }
 
-// Ended is the fact of the stop, with its cause in one word of document A.
+// Ended is the fact of the stop, with its cause in one word.
 func (m Stop) Ended(s *ralph.State) ralph.SessionEnded {
 	return ralph.SessionEnded{Reason: m.Reason, Detail: m.Detail, Cause: cmp.Or(m.Cause, cause(m.Reason, s)), Task: m.Task}
 }
@@ -156,7 +156,7 @@ func landing(s *ralph.State) bool {
 }
 
 // wrapUp ends the session at the next boundary: running turns end first, the
-// spec goes back to pending with its plan kept (D-051, D-052, X-09).
+// spec goes back to pending with its plan kept (D-051, D-052).
 func wrapUp(s *ralph.State, mine []ralph.TaskID, stop Stop, rule string, now time.Time) Move {
 	switch {
 	case len(mine) > 0:
@@ -169,7 +169,7 @@ func wrapUp(s *ralph.State, mine []ralph.TaskID, stop Stop, rule string, now tim
 	return stop
 }
 
-// nextJob is FETCH (D-037 to D-041), or the one spec of construct and plan.
+// nextJob is FETCH, or the one spec of construct and plan.
 func nextJob(s *ralph.State, c Config) Move {
 	x := s.Session
 	if c.Session == "autopilot" {
@@ -200,8 +200,8 @@ func nextJob(s *ralph.State, c Config) Move {
 func specs(n int) string { return text.Count(n, "spec") }
 
 // fetch is the record that is active although nobody works on it (its session's
-// journal is not here, D-064), else the spec an interrupted session was on, else
-// the first pending one (D-014, X-08).
+// journal is not here), else the spec an interrupted session was on, else
+// the first pending one.
 func fetch(s *ralph.State, c Config) *ralph.Spec {
 	planned := func(x *ralph.Spec) bool { return c.PlanOnly && slices.Contains(s.Session.Planned, x.ID) }
 	free := func(x *ralph.Spec) bool { return x.Status == ralph.SpecPending && !planned(x) }
@@ -221,9 +221,9 @@ func fetch(s *ralph.State, c Config) *ralph.Spec {
 	return nil
 }
 
-// startJob goes on with a plan of the same spec that is not closed;
+// startJob goes on with a plan of the same spec that is not closed;
 // any other plan makes room. construct also goes on with a plan that failed, and
-// gives what failed another try: a person started it again.
+// gives what failed another try: a person started it again.
 func startJob(s *ralph.State, c Config, job ralph.JobStarted) Move {
 	p := s.Plan
 	again := retries(p)

@@ -8,7 +8,7 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// Points is a task's score with its five parts, in document B's order (B-047).
+// Points is a task's score with its five parts, in the order in which people see them.
 type Points struct {
 	Unblocks     int `json:"unblocks"`
 	Critical     int `json:"critical"`
@@ -71,7 +71,7 @@ func (b *board) add(t *ralph.Task) {
 	}
 }
 
-// Score weighs a task (B-041 to B-045).
+// Score weighs a task.
 func Score(s *ralph.State, t *ralph.Task, w Scoring) Points {
 	return newBoard(s).score(t, w)
 }
@@ -105,7 +105,7 @@ func satisfied(t *ralph.Task, c Config) bool { return t == nil || !t.Holds(c.Iso
 
 // Ready returns the tasks that could start now, best first: the earliest phase
 // only (phases are barriers), then what a person chose, then score, then priority,
-// then plan order (X-65).
+// then plan order.
 func Ready(s *ralph.State, c Config) []*ralph.Task {
 	var list []choice
 	for x := range readyOf(s, c) {

@@ -6,7 +6,7 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// withStop names the stop condition that ends a task or gives it back (E-095): the
+// withStop names the stop condition that ends a task or gives it back: the
 // setting whose limit is passed, or "stop" for a person's stop or a signal. An end
 // that the work itself leads to (done, blocked, skipped, an error that stays) has none.
 func withStop(s *ralph.State, t *ralph.Task, c Config, now time.Time, step ralph.Step, why ralph.Why) ralph.Why {

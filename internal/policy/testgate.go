@@ -60,7 +60,7 @@ func checked(t *ralph.Task, c Config) bool {
 }
 
 // DoneBefore reports whether an empty diff holds the task up no more: its agent was told,
-// and says again that it is done, so the commands show whether it was done before (F-05).
+// and says again that it is done, so the commands show whether it was done before.
 // Without a command nothing would.
 func DoneBefore(t *ralph.Task, c Config) bool {
 	return c.Diff.Empty == DiffRed && c.Checks && t.Run.Empty > 0
@@ -70,7 +70,7 @@ func DoneBefore(t *ralph.Task, c Config) bool {
 const rerun = "rerun"
 
 // maxTestReds is how many red runs of the test gate in a row bring a person in: the
-// first and its retries (C-062), or one that was tried again at once.
+// first and its retries, or one that was tried again at once.
 func maxTestReds(c Config) int {
 	if c.TestRetry == rerun {
 		return 1

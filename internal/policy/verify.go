@@ -11,7 +11,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/approval"
 )
 
-// The proof chain (product.md 14): what `ralph verify` finds in a history by itself,
+// The proof chain: what `ralph verify` finds in a history by itself,
 // and what git has to bear out.
 
 // Verified is what a history proves. Broken lists the links that do not hold,
@@ -37,7 +37,7 @@ type Verified struct {
 	Files []FileClaim `json:"-"`
 }
 
-// FileClaim is what the journal says of a file in the records of a turn (S9).
+// FileClaim is what the journal says of a file in the records of a turn.
 type FileClaim struct {
 	Seq  int64
 	Task ralph.TaskID

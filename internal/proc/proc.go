@@ -339,7 +339,7 @@ func exitOf(cmd *exec.Cmd) (code int, signal string) {
 }
 
 // graceful is a cause of cancellation that says how long processes may take to
-// end by themselves: a person who stops everything at once does not wait 5 s (D-112).
+// end by themselves: a person who stops everything at once does not wait 5 s.
 type graceful interface{ Grace() time.Duration }
 
 func (p *process) grace(ctx context.Context) time.Duration {

@@ -15,7 +15,7 @@ const (
 	maxName  = 200 // characters
 )
 
-// Plan is the answer of the stages plan and decompose (product.md 4b).
+// Plan is the answer of the stages plan and decompose.
 type Plan struct{ Tasks []PlannedTask }
 
 // PlannedTask is a task that has no id yet. Deps hold names of tasks of the same

@@ -14,8 +14,8 @@ var listItem = lazyregexp.New(`^ *(?:[-*+]|\d{1,9}[.)])(?: +\[([ xX])\](?: +|$)|
 // blockStart is a line that cannot go on with a paragraph before it.
 var blockStart = lazyregexp.New(`^(?:#{1,6}(?:\s|$)|>|\||(?:[-*_] *){3,}$)`)
 
-// Checklist makes one task of each open item of a spec's markdown checklist
-// (A-125, X-89): of each "- [ ]" that does not stand under another open item.
+// Checklist makes one task of each open item of a spec's markdown checklist:
+// of each "- [ ]" that does not stand under another open item.
 // Below such an item, open boxes become its acceptance criteria, ticked ones
 // are left out and any other text becomes its notes. An open item under a
 // ticked one is work that is left, so it is a task. Items in code blocks and in

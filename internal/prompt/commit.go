@@ -18,8 +18,8 @@ type CommitInfo struct {
 	Trailers []string // "Key: value", in order
 }
 
-// CommitMessage returns the message of a completed spec: subject (D-047,
-// D-069), the four lines of D-070 and, in a paragraph of their own as git wants
+// CommitMessage returns the message of a completed spec: subject,
+// four lines of what it took and, in a paragraph of their own as git wants
 // them, the trailers.
 func CommitMessage(in CommitInfo) string {
 	var b strings.Builder

@@ -38,7 +38,7 @@ type Input struct {
 	Diff       string               // verify: names or patch of what changed, bounded by the caller
 	Structured bool                 // the driver enforces Schema itself
 	Conflicts  []ralph.ConflictFile // resolve: files that hold both sides, bounded by the caller
-	InPlace    bool                 // work is in the user's checkout: no commits by the agent
+	InPlace    bool                 // work is in the user's checkout: no commits by the agent
 	Before     []ralph.RedCheck     // how checks were red before the task's work
 	Sandbox    *Sandbox             // what the system keeps the agent from; nil for nothing
 	Signal     string               // build, resolve: the command that signals in a shell; "" when there is none
@@ -62,7 +62,7 @@ func Render(in Input, override string) (string, error) { return new(Renderer).Re
 
 // Render returns the prompt of a stage. override is the text of
 // ralph/prompts/<stage>.md; a blank one means the embedded template. Every prompt
-// carries the parts of its stage (product.md 4b): what an override does not
+// carries the parts of its stage: what an override does not
 // place is appended, so that no prompt lacks the way to answer. The error of a
 // broken override names the file and the line.
 func (r *Renderer) Render(in Input, override string) (string, error) {

@@ -11,7 +11,7 @@ import (
 // signal, and two lines that agree this far count as the same neighbour.
 const maxLine = 4 << 10
 
-// ReadSignal reads the signal of a final message (product.md 4, X-62). prompt
+// ReadSignal reads the signal of a final message. prompt
 // is what the agent was told, so that an echo of it is not taken for its word.
 //
 // The last of COMPLETE, BLOCKED and NEEDS_HUMAN wins. PROGRESS only counts when

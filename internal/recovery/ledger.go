@@ -21,7 +21,7 @@ import (
 )
 
 // The ledger: everything that ralph ever made to hold work, from the journal,
-// joined with what git has of it now (product.md 14).
+// joined with what git has of it now.
 
 // Entry is one branch, worktree, stash or ref.
 type Entry struct {
@@ -139,7 +139,7 @@ func (l *ledger) saved(list []ralph.Saved, task ralph.TaskID, at time.Time) {
 }
 
 // folded notes the commits whose work a commit has although they are not below it: an
-// agent's that became part of the spec's, and all that was merged for a spec (F-35).
+// agent's that became part of the spec's, and all that was merged for a spec.
 func (l *ledger) folded(f ralph.Committed, s *ralph.State) {
 	if f.Error != "" || f.Commit == "" || f.Nothing {
 		return

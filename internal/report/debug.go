@@ -10,7 +10,7 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// Debug is the line of an event in the log at level debug (C-081): which fact it is, what
+// Debug is the line of an event in the log at level debug: which fact it is, what
 // it moved from where to where, and why. before and after are the states around it.
 func Debug(e ralph.Event, before, after *ralph.State) string {
 	head := fmt.Sprintf("DEBUG: %d %s", e.Seq, e.Fact.Kind())

@@ -12,7 +12,7 @@ type told struct {
 	Names      []string        `json:"event"` // every name that it goes by (X-92)
 	Session    ralph.SessionID `json:"session,omitempty"`
 	Task       *TaskRef        `json:"task,omitempty"`
-	Completed  *int            `json:"completed,omitempty"` // session.ended: its tasks that are done (A-055)
+	Completed  *int            `json:"completed,omitempty"` // session.ended: its tasks that are done
 	Hook       string          `json:"hook,omitempty"`
 	Repository string          `json:"repository,omitempty"`
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// Inbox is `ralph inbox`: a header and a row for each record, in file order
-// (D-019 to D-022, X-66).
+// Inbox is `ralph inbox`: a header and a row for each record, in file order.
 func Inbox(s *ralph.State, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Inbox (%s):\n", text.Count(len(s.Inbox), "spec"))

@@ -10,8 +10,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// Lines are the lines of the agent log that an event makes, without their time
-// (D-082 to D-090). s is the state after the event. Most events make none. One
+// Lines are the lines of the agent log that an event makes, without their time.
+// s is the state after the event. Most events make none. One
 // who reads a whole journal uses a Log, which knows what was said before.
 func Lines(e ralph.Event, s *ralph.State) []string {
 	return append(lines(e, s), freed(e)...)
@@ -189,7 +189,7 @@ func sessionStarted(f ralph.SessionStarted, s *ralph.State) []string {
 	if f.Resumed || f.Carry != nil {
 		lines = append(lines, fmt.Sprintf("Session resumed: %s completed, %s failed, %s spent so far",
 			text.Count(s.Session.Completed, "spec"), text.Count(s.Session.Failed, "spec"), s.Session.Usage.Dollars()))
-		if j := s.Job; j != nil { // cut while it was on this spec: a log names its specs (D-084)
+		if j := s.Job; j != nil { // cut while it was on this spec: a log names its specs
 			lines = append(lines, jobStarted(ralph.JobStarted{ID: j.Spec, File: j.File, Resume: len(s.Plan.Tasks) > 0}, s)...)
 		}
 		return lines
@@ -197,7 +197,7 @@ func sessionStarted(f ralph.SessionStarted, s *ralph.State) []string {
 	return append(lines, "Session new: "+string(f.ID))
 }
 
-// sessionEnded closes the log: why, then the summary as the last line (D-089, D-090).
+// sessionEnded closes the log: why, then the summary as the last line.
 func sessionEnded(f ralph.SessionEnded, s *ralph.State) []string {
 	if s.Session.Mode == "plan" && f.Reason == ralph.ReasonComplete {
 		return []string{fmt.Sprintf("Planned for %s: `ralph query tasks` shows the plan, `ralph construct` works on it.", s.Session.Usage.Dollars())}
@@ -211,7 +211,7 @@ func sessionEnded(f ralph.SessionEnded, s *ralph.State) []string {
 	return []string{why, Summary(s)}
 }
 
-// Summary is the last line of a session (D-090).
+// Summary is the last line of a session.
 func Summary(s *ralph.State) string {
 	x := s.Session
 	if x.Mode == Pilot {
@@ -277,12 +277,12 @@ func taskEnded(f ralph.TaskEnded, s *ralph.State) []string {
 	}
 	out := []string{fmt.Sprintf("TASK: %s %s: %s (%s)", t.ID, f.Status, t.Name, OneLine(f.Why.Text))}
 	if dir := t.Run.Place.Dir; dir != "" && (f.Status == ralph.TaskFailed || f.Status == ralph.TaskTimeout || f.Retry) {
-		out = append(out, fmt.Sprintf("WORKTREE: %s lies in %s, as it was left", t.ID, OneLine(dir))) // B-068
+		out = append(out, fmt.Sprintf("WORKTREE: %s lies in %s, as it was left", t.ID, OneLine(dir)))
 	}
 	return out
 }
 
-// stepStarted: CONSTRUCT counts agent turns from 1 for each spec (D-086, X-17).
+// stepStarted: CONSTRUCT counts agent turns from 1 for each spec.
 func stepStarted(f ralph.StepStarted, s *ralph.State) []string {
 	turn, ok := f.Step.(ralph.Turn)
 	if !ok || turn.Stage == ralph.KindPlan {

@@ -61,7 +61,7 @@ func CommittedBeside(f ralph.Committed, s *ralph.State) []string {
 	return lines
 }
 
-// checksWrote says what became of what checks wrote in files that git sees (R-H1).
+// checksWrote says what became of what checks wrote in files that git sees.
 func checksWrote(f ralph.ChecksRan) []string {
 	var lines []string
 	say := func(list []string, format string, args ...any) {

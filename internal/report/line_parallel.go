@@ -55,7 +55,7 @@ func parallelLines(e ralph.Event, s *ralph.State) []string {
 	return recoveryLines(e, s)
 }
 
-// recoveryLines are the lines of what people do with tasks (B-076 to B-082, B-091, B-092).
+// recoveryLines are the lines of what people do with tasks (B-076 to B-082, B-091).
 func recoveryLines(e ralph.Event, s *ralph.State) []string {
 	switch f := e.Fact.(type) {
 	case ralph.TaskRetried:
@@ -178,7 +178,7 @@ func pilotStarted(f ralph.JobStarted, s *ralph.State) []string {
 }
 
 // begunBefore says of an interrupted spec what its tasks are, and the ways on: whoever starts
-// an autopilot may not know of them (R-M9).
+// an autopilot may not know of them.
 func begunBefore(s *ralph.State) []string {
 	var names []string
 	begun := false
@@ -297,7 +297,7 @@ func mergedLines(members []ralph.TaskID, commit, how string, s *ralph.State) []s
 }
 
 // MergeHow says how a task was merged: clean, resolved by an agent or a person on
-// the way, or without a merge commit (B-103).
+// the way, or without a merge commit.
 func MergeHow(t *ralph.Task, how string) string {
 	switch {
 	case t != nil && t.Run.Queue.Resolves > 0:
@@ -351,7 +351,7 @@ func mergeChecked(f ralph.ChecksRan, s *ralph.State) []string {
 }
 
 // baseline tells what is red without anybody's work. Before any work it is told once for
-// people to choose (R-H3); in the middle of it the log alone has it.
+// people to choose; in the middle of it the log alone has it.
 func baseline(f ralph.BaselineRan, s *ralph.State) []string {
 	first := KindOf(s, f.Task) == ralph.KindPrepare
 	var lines []string

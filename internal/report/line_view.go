@@ -11,8 +11,7 @@ import (
 // maxKept is how many records a line names that the journal kept against a file.
 const maxKept = 3
 
-// viewLines are the lines about files that people edit: what was taken, and what was kept
-//
+// viewLines are the lines about files that people edit: what was taken, and what was kept.
 func viewLines(e ralph.Event, s *ralph.State) []string {
 	switch f := e.Fact.(type) {
 	case ralph.ViewRead:

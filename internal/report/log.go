@@ -13,10 +13,10 @@ import (
 //
 //   - A slot is free after what its task left in the same write: done, merge
 //     queued, slot freed (B-006).
-//   - Iterations of a spec count up, also when several tasks have one at once (D-086).
+//   - Iterations of a spec count up, also when several tasks have one at once.
 //   - A landing names how many tasks it brought, and one that waits says so once
 //     for each list of files, not at every try.
-//   - While there is no network, the tries of each minute make no lines (R-H4).
+//   - While there is no network, the tries of each minute make no lines.
 type Log struct {
 	free    []string                        // slots freed in the write that goes on
 	members map[ralph.TaskID][]ralph.TaskID // of the merges at work

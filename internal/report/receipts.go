@@ -26,23 +26,23 @@ type Receipt struct {
 	Now     time.Time       `json:"now"` // the time that it was decided at
 	Outcome *Outcome        `json:"outcome"`
 
-	// The decision in the words that every engine of decisions has (E-048 to E-051, E-093).
+	// The decision in the words that every engine of decisions has.
 	Action     string  `json:"action"`     // continue, pause (a person is asked) or stop (the task ends)
 	NextInput  string  `json:"next_input"` // what a turn tells its agent beside the prompt
 	Reason     string  `json:"reason"`     // why
 	Confidence float64 `json:"confidence"` // 0 to 1; the rules are always sure
-	Stop       *string `json:"stop"`       // the stop condition that was hit, such as budget.cost; null for none (E-095)
+	Stop       *string `json:"stop"`       // the stop condition that was hit, such as budget.cost; null for none
 
-	// Execution says what became of the decision (E-094): executed; overridden, a stop
+	// Execution says what became of the decision: executed; overridden, a stop
 	// condition was hit where the work would have gone on; interrupted, the engine died;
 	// active, it is under way.
 	Execution string `json:"execution"`
 
 	Cut bool `json:"cut,omitempty"` // there is no outcome that counts, as the engine died or was ended
 
-	// Of a turn: the agent's own session (E-043) and the folder with its output, how it
-	// ended and why, what it was in short (E-044), and what its agent asked in the middle
-	// of it (E-045).
+	// Of a turn: the agent's own session and the folder with its output, how it
+	// ended and why, what it was in short, and what its agent asked in the middle
+	// of it.
 	Thread   string            `json:"thread_id,omitempty"`
 	TurnID   string            `json:"turn_id,omitempty"`
 	Status   ralph.ExitKind    `json:"turn_status,omitempty"`
@@ -215,7 +215,7 @@ func belongs(t *ralph.Task, id, asked ralph.TaskID) bool {
 	return id == asked || parentIn(id) == asked || t != nil && (t.Parent == asked || slices.Contains(t.Members, asked))
 }
 
-// request notes what is asked in the turn under way (E-045, E-078).
+// request notes what is asked in the turn under way.
 func (r *Receipts) request(id ralph.TaskID, q Request) {
 	if x := r.open[id]; x != nil {
 		x.Requests = append(x.Requests, q)

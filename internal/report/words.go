@@ -25,7 +25,7 @@ func Many(n int64) string {
 }
 
 // Cents leaves out what adding up has left of fractions: nobody pays less than a
-// millionth of a dollar (F-33).
+// millionth of a dollar.
 func Cents(dollars float64) float64 { return math.Round(dollars*1e6) / 1e6 }
 
 // Tokens are all tokens of a usage, those of caches too.
@@ -66,7 +66,7 @@ func ErrorWords(f *ralph.TurnEnded) string {
 // InPercent is a part of one in whole percent.
 func InPercent(part float64) int { return int(math.Round(100 * part)) }
 
-// MergesPending counts the done tasks whose work is not merged yet (B-103).
+// MergesPending counts the done tasks whose work is not merged yet.
 func MergesPending(s *ralph.State) int {
 	n := 0
 	for _, t := range s.Plan.Tasks {

@@ -12,7 +12,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// Ready is a task that would start now, with each part of its score (B-047).
+// Ready is a task that would start now, with each part of its score.
 type Ready struct {
 	Task  status.TaskRecord `json:"task"`
 	Score int               `json:"score"`
@@ -35,7 +35,7 @@ type ScorePart struct {
 	Reason string
 }
 
-// ScoreParts are the five parts, in the order in which they are told (B-047).
+// ScoreParts are the five parts, in the order in which they are told.
 func ScoreParts(p policy.Points, w policy.Scoring) []ScorePart {
 	waiting := "no task waits for it"
 	if w.Unblocks != 0 && p.Unblocks != 0 {

@@ -21,7 +21,7 @@ import (
 // Kind is the kind of all findings of this package.
 const Kind = "secret"
 
-// Scan looks for secrets in the lines that a patch adds (issue 6). The patch is what
+// Scan looks for secrets in the lines that a patch adds. The patch is what
 // `git diff` writes, with the prefixes a/ and b/ and without colours; it may be cut
 // off. Findings come in the order of the patch, within a file by line. With an error,
 // which says what of the patch cannot be read, they are those of the rest, and of

@@ -30,7 +30,7 @@ func short(d time.Duration) string {
 
 // alone is what a person should know who starts a session and goes away: what waits for
 // them, how long, and how that is changed; "" where someone sits at the terminal, and in a
-// demo, in which nothing waits (R-H6).
+// demo, in which nothing waits.
 func (x *Session) alone() string {
 	if x.Env.Terminal && !x.Unattended || x.KeepWeb {
 		return ""

@@ -15,11 +15,11 @@ import (
 const (
 	// anchorLimit is how long the anchor may take: a key may want a person who is not there.
 	anchorLimit = 20 * time.Second
-	// anchorForced is the same for an end at once, where no key is asked for: a person waits (D-112).
+	// anchorForced is the same for an end at once, where no key is asked for: a person waits.
 	anchorForced = time.Second
 )
 
-// anchor tells git how far the journal has come (S9). The work is done: what fails is told.
+// anchor tells git how far the journal has come. The work is done: what fails is told.
 // Who has ended the session at once is asked for no key, and Ctrl+C ends the asking.
 func (x *Session) anchor(ctx context.Context) {
 	s := x.journal.State()

@@ -53,7 +53,7 @@ func (x *Session) cleanUp(ctx context.Context) error {
 	return x.journal.Update(ctx, "engine", func(*ralph.State) ([]ralph.Fact, error) { return []ralph.Fact{f}, nil })
 }
 
-// ExitFor is the exit code of a session that came to its own end (product.md 3).
+// ExitFor is the exit code of a session that came to its own end.
 // signalled says that a signal, not a word from elsewhere, asked it to stop.
 func ExitFor(reason ralph.Reason, s *ralph.State, signalled bool) error {
 	code := exit.OK

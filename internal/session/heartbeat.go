@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// beatEvery is how often the session lock gets a sign of life (X-02: it is stale after 30 min).
+	// beatEvery is how often the session lock gets a sign of life (it is stale after 30 min).
 	beatEvery = time.Minute
 	// lookEvery is how soon an engine on a machine that slept learns that another one
 	// took over: its agents must not work on for long.

@@ -43,7 +43,7 @@ func (x *Session) openHooks(ctx context.Context) (*hooks, error) {
 		return nil, err
 	}
 	if x.DryRun {
-		set.Hooks = nil // nothing of the repository's own is executed (S8)
+		set.Hooks = nil // nothing of the repository's own is executed
 	}
 	for _, f := range set.Flaws {
 		x.console.Note("%s is not run: %s -> %s", f.File, f.Why, f.Fix)
@@ -169,7 +169,7 @@ func (h *hooks) calls(e ralph.Event, s *ralph.State) []hook.Call {
 }
 
 // rehearsed reports whether an event is one of a session with --dry-run, which runs nothing of
-// the repository's own, later neither (S8).
+// the repository's own, later neither.
 func rehearsed(e ralph.Event, s *ralph.State) bool {
 	x := &s.Session
 	_, end := e.Fact.(ralph.SessionEnded)

@@ -16,7 +16,7 @@ import (
 const (
 	// noticeLimit is how long the end of an engine waits for notices to go out.
 	noticeLimit = 3 * time.Second
-	// noticeForced is the same for an end at once: a person waits for it (D-112).
+	// noticeForced is the same for an end at once: a person waits for it.
 	noticeForced = 300 * time.Millisecond
 )
 

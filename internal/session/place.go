@@ -14,7 +14,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/worktree"
 )
 
-// choosePlace decides where agents work: in the checkout, or in worktrees.
+// choosePlace decides where agents work: in the checkout, or in worktrees.
 func (x *Session) choosePlace(ctx context.Context) error {
 	c := x.Config
 	switch {
@@ -113,7 +113,7 @@ func (x *Session) lookAtDirt(ctx context.Context, s *ralph.State, resumed bool) 
 
 // needsCheckout refuses to go on in place with a plan whose tasks have work in
 // worktrees: it would be done again there, and what is finished would never be merged
-//
+//
 func (x *Session) needsCheckout(s *ralph.State) error {
 	if x.isolated || x.DryRun || !x.goesOnWith(s) {
 		return nil

@@ -20,7 +20,7 @@ func (x *Session) Set(key, value string) {
 }
 
 // askToResume settles whether an interrupted session goes on: agent mode resumes by
-// itself, the others ask where there is somebody to ask.
+// itself, the others ask where there is somebody to ask.
 func (x *Session) askToResume() error {
 	if x.Resume && x.Fresh {
 		return &ralph.Refusal{Why: "--resume and --fresh exclude each other", Kind: ralph.ErrUsage}

@@ -48,7 +48,7 @@ type Session struct {
 	Resume     bool // --resume: resume without asking
 	AllowDirty bool
 	Trust      bool // --trust: yes to what the repository brings along
-	isolated   bool // agents work in worktrees (X-68)
+	isolated   bool // agents work in worktrees
 	Web        bool // --web: serve the dashboard meanwhile
 	KeepWeb    bool // and after the end, until holdWeb
 	Unattended bool // nobody will come: gates are over at once
@@ -71,14 +71,14 @@ type Session struct {
 	atOnce bool // it was ended at once
 }
 
-// forced is the cause of an end at once: the second Ctrl+C (D-112). Processes
+// forced is the cause of an end at once: the second Ctrl+C. Processes
 // then have only a moment between TERM and KILL.
 type forced struct{}
 
 func (forced) Error() string        { return "stopped at once" }
 func (forced) Grace() time.Duration { return 300 * time.Millisecond }
 
-// termLimit is how long SIGTERM and SIGHUP wait for the iteration to end (X-26).
+// termLimit is how long SIGTERM and SIGHUP wait for the iteration to end.
 const termLimit = 30 * time.Second
 
 // Run does the whole command and returns nil or an exitError, or why nothing was begun.
@@ -132,12 +132,12 @@ func (x *Session) Run(ctx context.Context) error {
 	x.openWeb(ctx)
 	defer x.endNotices(noticeLimit)
 	if err := x.startNotices(dispatcher); err != nil {
-		return x.noRoom(err)
+		return x.diskFull(err)
 	}
 	if x.hooks, err = x.openHooks(ctx); err != nil {
-		return x.noRoom(err)
+		return x.diskFull(err)
 	}
-	if err = x.noRoom(x.begin(ctx)); err == nil {
+	if err = x.diskFull(x.begin(ctx)); err == nil {
 		err = x.work(ctx)
 	}
 	x.anchor(ctx)
@@ -220,7 +220,7 @@ func CutSince(dead *journal.Owner, s *ralph.State) time.Time {
 	return dead.StartedAt
 }
 
-// begin writes session.started: a new session, or the interrupted one (X-07, X-10).
+// begin writes session.started: a new session, or the interrupted one.
 func (x *Session) begin(ctx context.Context) error {
 	s := x.journal.State()
 	file, err := readAgentSession(x.Root)
@@ -244,7 +244,7 @@ func (x *Session) begin(ctx context.Context) error {
 	case resumed:
 		started.ID, started.Resumed = s.Session.ID, true
 	case file != nil && x.Mode == "agent" && !x.Fresh && s.Session.ID == "":
-		started.Carry = file // a session file without its journal (D-063)
+		started.Carry = file // a session file without its journal
 	}
 	x.policy = x.policyOf(started.DryRun)
 	if started.Config, err = x.policy.Encode(); err != nil {
@@ -267,7 +267,7 @@ func (x *Session) begin(ctx context.Context) error {
 	}
 	return x.journal.Update(ctx, "engine", func(s *ralph.State) ([]ralph.Fact, error) {
 		facts := s.Lost(ralph.LostCrash, x.died)
-		started.Plan, started.Steps = s.Plan.File, len(s.Plan.Tasks) // with what a person wrote into plan.jsonl (A-040)
+		started.Plan, started.Steps = s.Plan.File, len(s.Plan.Tasks) // with what a person wrote into plan.jsonl
 		if s.Job != nil && !resumed {                                // what another session was on: its plan is kept
 			facts = append(facts, ralph.JobEnded{Status: ralph.SpecPending, Error: "left by session " + string(s.Session.ID), Rule: "X-08", Cut: true})
 		}
@@ -298,7 +298,7 @@ func (x *Session) work(ctx context.Context) error {
 	x.journal.Tolerate()
 	executor := x.Executor(x.Env, x.policy, x.console)
 	executor.Now, executor.Journal = x.journal.Now, x.journal
-	executor.Room = func() error { return workspace.RoomIn(x.Root) }
+	executor.DiskSpace = func() error { return workspace.DiskSpace(x.Root) }
 	host := engine.NewLocal(runCtx, x.journal, x.hooks.before(executor), x.journal.Now)
 	reason, err := engine.Run(host, x.policy)
 	if closeErr := host.Close(); err == nil {
@@ -366,13 +366,13 @@ func (x *Session) broken(err error) error {
 	case errors.Is(err, ralph.ErrLocked):
 		return fmt.Errorf("%w\nWhat was recorded before is kept, and the other engine goes on from there: `ralph status`", err)
 	case step.NoSpace(err):
-		return x.noRoom(err)
+		return x.diskFull(err)
 	}
 	return fmt.Errorf("%w\nThe state is kept; %s.", err, x.journal.State().NextStart(true))
 }
 
-// noRoom says which disk is full, and what then.
-func (x *Session) noRoom(err error) error {
+// diskFull says which disk is full, and what then.
+func (x *Session) diskFull(err error) error {
 	if !step.NoSpace(err) {
 		return err
 	}
@@ -380,7 +380,7 @@ func (x *Session) noRoom(err error) error {
 }
 
 // signals turns the first SIGINT into a wanted stop, and the second into an end
-// at once; SIGTERM and SIGHUP are a stop with a time limit (D-051, D-112, X-26).
+// at once; SIGTERM and SIGHUP are a stop with a time limit (D-051).
 func (x *Session) signals(force context.CancelCauseFunc) func() {
 	ch := make(chan os.Signal, 4)
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

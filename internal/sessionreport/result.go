@@ -34,7 +34,7 @@ type Result struct {
 	Limits   []LimitRow    `json:"limits"`
 	Errors   []ErrorRow    `json:"errors"`
 	Rules    []RuleRow     `json:"decisions"`
-	Spending []Point       `json:"spending"` // cumulative, thinned to at most mostPoints
+	Spending []Point       `json:"spending"` // cumulative, thinned to at most maxPoints
 	Needs    []NeedRow     `json:"needs_you"`
 }
 
@@ -58,7 +58,7 @@ type SessionHead struct {
 	Ended          ralph.Reason     `json:"ended,omitempty"` // "" while it goes on, and after a crash
 	Detail         string           `json:"detail,omitempty"`
 	Resumed        int              `json:"resumed,omitempty"` // times it went on after a cut
-	RuntimeSeconds float64          `json:"runtime_seconds"`   // without the time between its stretches (X-10)
+	RuntimeSeconds float64          `json:"runtime_seconds"`   // without the time between its stretches
 	Parallel       int              `json:"parallel,omitempty"`
 	Agents         []string         `json:"agents,omitempty"`
 	Branch         string           `json:"branch,omitempty"` // the integration branch
@@ -68,7 +68,7 @@ type SessionHead struct {
 	since time.Time // start of the stretch that runs
 }
 
-// Figures are the statistics (B-100 to B-103).
+// Figures are the statistics.
 type Figures struct {
 	status.Counts
 	RuntimeSeconds  float64        `json:"runtime_seconds"`

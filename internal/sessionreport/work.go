@@ -150,7 +150,7 @@ func (d *draft) taskEnded(f ralph.TaskEnded, at time.Time) {
 	}
 }
 
-// countEnd counts tasks, not ends: who ends again is counted as it ended last (B-101).
+// countEnd counts tasks, not ends: who ends again is counted as it ended last.
 func (d *draft) countEnd(r *row, as ralph.TaskStatus) {
 	counts := map[ralph.TaskStatus]*int{ralph.TaskDone: &d.totals.TasksDone, ralph.TaskFailed: &d.totals.TasksFail, ralph.TaskTimeout: &d.totals.TasksOut}
 	if was := counts[r.counted]; was != nil {

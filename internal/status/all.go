@@ -33,8 +33,8 @@ func QueryGates(s *ralph.State) []*ralph.Gate {
 // RuleRecord is a rule as `ralph rules --json` prints it.
 type RuleRecord struct {
 	ralph.AnswerRule
-	What   string `json:"what"`             // in words
-	Lapsed string `json:"lapsed,omitempty"` // why it does not hold now
+	What    string `json:"what"`             // in words
+	Expired string `json:"lapsed,omitempty"` // why it does not hold now
 }
 
 // QueryRules lists the answers that hold, oldest first.

@@ -17,7 +17,7 @@ import (
 // waitAsk is limits.wait: ask, under which a person ends the pause of limits.
 const waitAsk = "ask"
 
-// pauseKind is what a wanted pause comes from. Journals of earlier versions
+// pauseKind is what a wanted pause comes from. Journals of earlier versions
 // tell it by the failures in a row alone.
 func pauseKind(s *ralph.State) ralph.PauseKind {
 	x := s.Session
@@ -49,7 +49,7 @@ func controlStatus(line writer, s *ralph.State, now time.Time) {
 	}
 	for _, t := range s.Plan.Tasks {
 		if t.Status == ralph.TaskPending && t.Run.Iterations > 0 && t.Run.Reason != "" {
-			line("Waits", "%s: given back: %s", t.ID, report.OneLine(t.Run.Reason))
+			line("Waits", "%s: given back: %s", t.ID, report.OneLine(t.Run.Reason))
 		}
 	}
 }
@@ -138,7 +138,7 @@ type WaitRecord struct {
 }
 
 // waits are the tasks that wait for time, not for a person or a slot: the backoff
-// after an error, and that of a limit.
+// after an error, and that of a limit.
 func waits(s *ralph.State, now time.Time) []WaitRecord {
 	out := []WaitRecord{}
 	for _, list := range [][]*ralph.Task{s.Stages, s.Plan.Tasks} {
@@ -215,7 +215,7 @@ func limits(s *ralph.State, now time.Time) []LimitRecord {
 }
 
 // agentStatus says which agents are at their limits until when, who works instead,
-// and why.
+// and why.
 func agentStatus(line writer, s *ralph.State, now time.Time) {
 	x, c := s.Session, report.SettingsOf(s.Session.Config)
 	if x.Live() && x.Fallback != "" && len(c.Agents) > 0 && x.Agent != c.Agents[0] {

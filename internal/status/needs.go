@@ -38,7 +38,7 @@ func Needs(s *ralph.State, engine Engine, now time.Time) []Need {
 		}
 	}
 	for _, g := range s.Gates {
-		if !g.Heard(engine.Alive, now) {
+		if !g.Answerable(engine.Alive, now) {
 			continue // who asked is gone; its turn runs again
 		}
 		out = append(out, gateNeed(g, now))

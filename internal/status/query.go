@@ -9,7 +9,7 @@ import (
 
 // The results of `ralph query`, as they are encoded to JSON. Lists are never null.
 
-// InboxRecord is one element of `ralph query inbox` (D-030).
+// InboxRecord is one element of `ralph query inbox`.
 type InboxRecord struct {
 	ID          ralph.SpecID     `json:"id"`
 	Spec        string           `json:"spec"`

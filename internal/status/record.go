@@ -8,24 +8,24 @@ import (
 	"github.com/ralph-loop/ralph/internal/report"
 )
 
-// StatusRecord is the top level of `ralph status --json`: document A's ten fields
-// (A-036), then what a person sees in `ralph status`. docs/status.md describes it.
+// StatusRecord is the top level of `ralph status --json`: ten fields that stay as they are,
+// then what a person sees in `ralph status`. docs/status.md describes it.
 type StatusRecord struct {
-	Status           string          `json:"status" enum:"idle,running,pausing,paused,stopping,waiting_user,completed"` // A-035, X-12
+	Status           string          `json:"status" enum:"idle,running,pausing,paused,stopping,waiting_user,completed"`
 	SessionID        ralph.SessionID `json:"session_id"`
 	CurrentIteration int             `json:"current_iteration"` // turns of the session so far, those under way counted
-	CurrentStep      *ralph.TaskID   `json:"current_step"`      // null when none runs (A-038)
+	CurrentStep      *ralph.TaskID   `json:"current_step"`      // null when none runs
 	CompletedSteps   int             `json:"completed_steps"`
 	FailedSteps      int             `json:"failed_steps"`
-	SkippedSteps     []ralph.TaskID  `json:"skipped_steps"` // ids (A-037)
+	SkippedSteps     []ralph.TaskID  `json:"skipped_steps"` // ids
 	StartedAt        *time.Time      `json:"started_at"`    // null without a session
 	ActiveAgent      string          `json:"active_agent"`
-	FallbackReason   string          `json:"fallback_reason,omitempty"` // only while on a fallback (A-039)
+	FallbackReason   string          `json:"fallback_reason,omitempty"` // only while on a fallback
 
 	PlanID       string          `json:"plan_id"`
 	CurrentPhase string          `json:"current_phase,omitempty"`
 	TotalSteps   int             `json:"total_steps"`
-	CanResume    bool            `json:"can_resume"`           // the next start goes on with this session (A-080)
+	CanResume    bool            `json:"can_resume"`           // the next start goes on with this session
 	Cut          []ralph.TaskID  `json:"cut"`                  // at work when the engine died
 	PauseKind    ralph.PauseKind `json:"pause_kind,omitempty"` // person, failures, limits
 	PauseCause   string          `json:"pause_cause,omitempty"`
@@ -34,7 +34,7 @@ type StatusRecord struct {
 	Budgets      []BudgetRecord  `json:"budgets"`
 	Contexts     []ContextRecord `json:"contexts"`
 	Retries      int             `json:"retries"`            // in a row, of the task at work that had the most
-	Decision     *ralph.Decision `json:"decision,omitempty"` // the newest, with its reason (E-087)
+	Decision     *ralph.Decision `json:"decision,omitempty"` // the newest, with its reason
 }
 
 // ContextRecord is how full the window of an agent at work is.

@@ -97,10 +97,10 @@ func QueryStage(s *ralph.State) Stage {
 	return out
 }
 
-// Stats is `ralph query stats`: all counted from the journal (X-99).
+// Stats is `ralph query stats`: all counted from the journal.
 type Stats struct {
 	Session        ralph.SessionID `json:"session_id,omitempty"`
-	RuntimeSeconds float64         `json:"runtime_seconds"` // of the session (B-100)
+	RuntimeSeconds float64         `json:"runtime_seconds"` // of the session
 	SpecsCompleted int             `json:"specs_completed"`
 	SpecsFailed    int             `json:"specs_failed"`
 	Cost           float64         `json:"cost"`
@@ -117,11 +117,11 @@ type Stats struct {
 	Facts          int64           `json:"facts"`
 }
 
-// Counts are the statistics of B-101 to B-103.
+// Counts are what was counted of tasks, turns and merges.
 type Counts struct {
 	TasksDone        int     `json:"tasks_done"`
 	TasksFailed      int     `json:"tasks_failed"`
-	TasksTimeout     int     `json:"tasks_timeout"` // no failures (B-083)
+	TasksTimeout     int     `json:"tasks_timeout"` // no failures
 	Iterations       int     `json:"iterations"`
 	AverageSeconds   float64 `json:"iteration_average_seconds"`
 	FastestSeconds   float64 `json:"iteration_fastest_seconds"`

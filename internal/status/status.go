@@ -32,7 +32,7 @@ func Then(s *ralph.State) Engine {
 }
 
 // Text is `ralph status`. The four lines of agent mode come first while such
-// a session is active, then an empty line (D-054 to D-058).
+// a session is active, then an empty line.
 func Text(s *ralph.State, engine Engine, now time.Time) string {
 	var b strings.Builder
 	x := s.Session
@@ -97,7 +97,7 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 		line("Spent", "%s, %s, %s", s.Plan.Usage.Dollars(), ralph.Elapsed(s.JobElapsed(at(engine, s, now))), text.Count(s.Plan.Turns, "iteration"))
 	}
 	if d := s.Decided; d != nil && s.Session.Live() {
-		line("Decided", "%s", decisionWords(s, d)) // E-087
+		line("Decided", "%s", decisionWords(s, d))
 	}
 	budgetStatus(line, s, at(engine, s, now))
 	workStatus(line, s, engine, now)
@@ -135,7 +135,7 @@ func workStatus(line writer, s *ralph.State, engine Engine, now time.Time) {
 			default:
 				where := ""
 				if dir := t.Run.Place.Dir; dir != "" {
-					where = " in " + report.OneLine(dir) // B-068
+					where = " in " + report.OneLine(dir)
 				}
 				line("Cut", "%s %s, iteration %d, was at work%s when the engine died", t.ID, report.OneLine(t.Name), IterationOf(t), where)
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/prompt"
 )
 
-// The structured answers of the stages, as facts (product.md 4b).
+// The structured answers of the stages, as facts.
 
 func (x *Executor) planned(s *ralph.State, res ralph.TurnResult) ([]ralph.Fact, error) {
 	plan, err := prompt.ReadPlan(res.Text, res.Answer, nil)

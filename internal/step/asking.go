@@ -40,7 +40,7 @@ const (
 	maxQuestions = 20 // of one request
 )
 
-// asker answers what the agent of one turn asks (E-076 to E-081).
+// asker answers what the agent of one turn asks.
 type asker struct {
 	x     *Executor
 	task  ralph.TaskID

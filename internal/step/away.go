@@ -18,7 +18,7 @@ var (
 
 // watch hears in a turn that its agent cannot be used and tries again by itself: at a
 // limit, without a login or a connection. It tells of it once, and ends the turn when that
-// takes longer than errors.rate_limit_patience, so that another agent gets the slot (F-22);
+// takes longer than errors.rate_limit_patience, so that another agent gets the slot;
 // at once where waiting does not help, or where the engine is to stop.
 type watch struct {
 	x     *Executor

@@ -210,8 +210,8 @@ func (x *Executor) conflicts(ctx context.Context, t *ralph.Task) ([]ralph.CheckR
 	return []ralph.CheckResult{red}, nil
 }
 
-// checkMerged runs the checks on a merged commit, in the merge worktree (product.md
-// 14: on exactly the commit that is to become the integration tip).
+// checkMerged runs the checks on a merged commit, in the merge worktree: on
+// exactly the commit that is to become the integration tip.
 func (x *Executor) checkMerged(ctx context.Context, t *ralph.Task, step ralph.Check) ([]ralph.Fact, error) {
 	m := t.Run.Queue.Merged
 	if m == nil || m.Commit == "" {

@@ -32,7 +32,7 @@ type CommitInput struct {
 	Trailer, Key  string
 	Fresh         bool   // the key is of this very attempt: no commit can carry it yet
 	Tree          string // the tree of the last snapshot, when nothing ran since
-	Squash        bool   // commits of the agent since Base become part of this one
+	Squash        bool   // commits of the agent since Base become part of this one
 	OnlyIfChanges bool   // else the commit of the agent, or Base, is the answer
 	Here          bool   // on the branch that is checked out, whichever it is
 	Agents        AgentGit
@@ -117,7 +117,7 @@ func treeIfUnchecked(t *ralph.Task) string {
 	return t.Run.Tree
 }
 
-// specMessage is the message of the one commit of a spec (D-070).
+// specMessage is the message of the one commit of a spec.
 func (x *Executor) specMessage(s *ralph.State, key string) string {
 	var trailers []string
 	if s.Job.Spec != "" {
@@ -130,7 +130,7 @@ func (x *Executor) specMessage(s *ralph.State, key string) string {
 	}))
 }
 
-// receiptOf are the trailers that bind a commit to the journal (S9).
+// receiptOf are the trailers that bind a commit to the journal.
 func receiptOf(s *ralph.State, key string) []string {
 	receipt := receiptTrailer + ": " + key
 	if s.Journal == "" {
@@ -168,7 +168,7 @@ func (x *Executor) committed(ctx context.Context, t *ralph.Task, message string,
 }
 
 // commitTask commits a task's work on its branch. Commits of the agent stay
-// below it; a resolve's commit is the merge itself.
+// below it; a resolve's commit is the merge itself.
 func (x *Executor) commitTask(ctx context.Context, s *ralph.State, t *ralph.Task) ([]ralph.Fact, error) {
 	p := t.Run.Place
 	in := CommitInput{
@@ -224,8 +224,8 @@ func orNone(c *ralph.Committed) ralph.Committed {
 // maxPatch is how much of a task's whole diff is kept and looked at, in bytes.
 const maxPatch = 4 << 20
 
-// weakened looks for tests that a task's whole work removes, skips or weakens
-// (product.md 14), and keeps the patch for people. Without an answer there is no
+// weakened looks for tests that a task's whole work removes, skips or weakens,
+// and keeps the patch for people. Without an answer there is no
 // commit: what nobody looked at must not pass as harmless.
 func (x *Executor) weakened(ctx context.Context, t *ralph.Task, trees Trees, from, to string) ([]ralph.Finding, error) {
 	if from == to {
@@ -255,7 +255,7 @@ func weakenedIn(patch []byte) []ralph.Finding {
 	return out
 }
 
-// squash makes the one commit of a spec (D-068) of what its tasks merged.
+// squash makes the one commit of a spec of what its tasks merged.
 func (x *Executor) squash(ctx context.Context, s *ralph.State, t *ralph.Task) ([]ralph.Fact, error) {
 	i := s.Plan.Integration
 	if i == nil {

@@ -17,8 +17,8 @@ const emptyWords = "Nothing has changed since the task began. Do the task. If it
 	"If it cannot be done, say BLOCKED or NEEDS_HUMAN with the reason.\n"
 
 // checkDiff looks at what a task itself has changed, since its branch or its first turn
-// began: that there is anything, that no test was weakened, that no secret came in
-// (product.md 14). The patch is kept for people. base is the
+// began: that there is anything, that no test was weakened, that no secret came in.
+// The patch is kept for people. base is the
 // commit that the job in the checkout began at. empty is said only where it is looked at.
 func (x *Executor) checkDiff(ctx context.Context, s *ralph.State, t *ralph.Task, tree string) (results []ralph.CheckResult, empty bool, junk []string, err error) {
 	base, from := s.Job.Base, t.Run.Place.Base
@@ -102,7 +102,7 @@ func unproven(ran *ralph.ChecksRan) {
 
 // inside is red when files in submodules are changed and committed nowhere: a commit of
 // the repository has the submodule's commit alone, so the work would be lost with the
-// worktree, or stay behind unseen (R-H2). What was so before the work began is not its.
+// worktree, or stay behind unseen. What was so before the work began is not its.
 func (x *Executor) inside(ctx context.Context, s *ralph.State, t *ralph.Task, trees Trees) ([]ralph.CheckResult, error) {
 	begin := x.Now()
 	files, err := trees.Inside(ctx)

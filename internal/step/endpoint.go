@@ -221,7 +221,7 @@ func (l *turnEndpoint) Info() agentsock.Info {
 // allowed is the gate at which a person has approved, in this turn, a command of which q
 // is one of the simple commands, word for word. What is on the never list was approved
 // for that very reason, in that folder unless the command itself goes elsewhere, and as
-// often as the command says it: a person decides each time (C-036).
+// often as the command says it: a person decides each time.
 func (a *asker) allowed(q ralph.Request) (ralph.GateID, bool) {
 	if q.Op != ralph.OpCommand || q.Command == "" {
 		return "", false

@@ -75,7 +75,7 @@ type Executor struct {
 	Reported    func(files []string, to *AgentGit) error
 	Interceptor Interceptor // what stands below agents; may be nil
 	Live        Live        // may be nil
-	// Redact takes secrets out of what is recorded, shown and told (S10); nil: nothing.
+	// Redact takes secrets out of what is recorded, shown and told; nil: nothing.
 	Redact *redact.Redactor
 	Env    []string // what every agent process gets, K=V
 	NewID  func(prefix string) string
@@ -89,8 +89,8 @@ type Executor struct {
 	MCP []string
 	// Signal is how an agent calls `ralph signal` in its shell; "": it is not told.
 	Signal string
-	// Room fails when the disk is full; nil: nobody looks.
-	Room func() error
+	// DiskSpace fails when the disk is full; nil: nobody looks.
+	DiskSpace func() error
 
 	// For work in worktrees (Config.Isolated), else not used.
 	Worktrees  Worktrees
@@ -118,6 +118,24 @@ type ConfiguredAgent struct {
 	Price func(ralph.Usage) ralph.Usage
 	Env   []string // pass_env and env of its configuration, K=V
 	Asks  bool     // it asks in the middle of a turn, before it runs a command
+}
+
+// Do implements engine.Doer. On a full disk no step begins, and what goes wrong in
+// one is nobody's fault: it counts as cut, which the next start does again. Else an
+// agent would be paid for nothing, and every task end as failed.
+func (x *Executor) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step ralph.Step) ([]ralph.Fact, error) {
+	var facts []ralph.Fact
+	err := x.diskSpace()
+	if err == nil {
+		facts, err = x.do(ctx, s, id, step)
+	}
+	if err == nil {
+		err = x.noSpace(facts)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("step %s of %s: %w", step.StepName(), id, err)
+	}
+	return facts, nil
 }
 
 // now is the time as facts keep it.

@@ -19,7 +19,7 @@ import (
 const FeedName = "feed.json"
 
 // Feed is what an agent does in a turn, for people who look on: its own plan, its diff,
-// and what it did last, a line each (E-089 to E-091). The receipt has none of it.
+// and what it did last, a line each. The receipt has none of it.
 type Feed struct {
 	Plan  []ralph.PlanStep `json:"plan,omitempty"`
 	Diff  string           `json:"diff,omitempty"` // as the agent tells it; git knows better

@@ -34,7 +34,7 @@ type outputFile struct {
 }
 
 // redacted is an outputFile that keeps no secrets; streams are put together again each by
-// itself (S10).
+// itself.
 func redactedOutput(path string, r *redact.Redactor) (*outputFile, error) {
 	o, err := newOutputFile(path)
 	if err == nil {

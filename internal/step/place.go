@@ -264,8 +264,8 @@ func (x *Executor) snapshot(ctx context.Context, s *ralph.State, t *ralph.Task) 
 	return tree, head, err
 }
 
-// Stash puts away what a task that was cut has uncommitted in its worktree (B-074,
-// X-27); Prepare gives it back. A resolve keeps its worktree as it is: a merge
+// Stash puts away what a task that was cut has uncommitted in its worktree
+// (B-074, X-27); Prepare gives it back. A resolve keeps its worktree as it is: a merge
 // under way cannot be stashed.
 func (x *Executor) Stash(ctx context.Context, s *ralph.State, id ralph.TaskID) ([]ralph.Fact, error) {
 	t := s.Task(id)

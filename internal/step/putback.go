@@ -29,7 +29,7 @@ type PutBack struct {
 	Tree     string           // the work tree after it
 }
 
-// afterChecks sees to what checks wrote: a commit holds the tree that they ran on (R-H1). In
+// afterChecks sees to what checks wrote: a commit holds the tree that they ran on. In
 // a worktree all else is put back. In the checkout that is done to tracked files of which it
 // is known that checks write them; others may be a person's, who works there too: these and
 // new files stay, and no commit takes them along. With quality.changes keep they become part

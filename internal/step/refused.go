@@ -16,7 +16,7 @@ import (
 // maxRefusals bounds what one turn tells of its sandbox.
 const maxRefusals = 20
 
-// refusals tells people what the sandbox kept an agent from (R-M4): the agent sees an error
+// refusals tells people what the sandbox kept an agent from: the agent sees an error
 // of the system, and nobody else would see anything. It reads what the agent's tools gave
 // back, and of an agent that only prints what it prints.
 type refusals struct {

@@ -40,7 +40,7 @@ func (l *signalScanner) event(e ralph.StreamEvent) {
 }
 
 // signal is the agent's signal: from the whole output of an exec agent, however
-// long, else from the final message of the others (product.md 4).
+// long, else from the final message of the others.
 func (l *signalScanner) signal(final, told string) ralph.Signal {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -26,7 +26,7 @@ func (x *Executor) readSpec(file string) (string, error) {
 }
 
 // ReadSpec reads ralph/specs/<file> below root, at most 1 MiB. A name or a
-// symbolic link that leads out of the folder is an error (product.md 12).
+// symbolic link that leads out of the folder is an error.
 func ReadSpec(root, file string) (string, error) {
 	dir, err := os.OpenRoot(filepath.Join(root, "ralph/specs"))
 	if err != nil {

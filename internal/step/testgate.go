@@ -26,7 +26,7 @@ type Coverage interface {
 }
 
 // runCheck runs one command. The test command also tells its coverage, and with
-// test.retry rerun a red one runs again at once, on the very same tree.
+// test.retry rerun a red one runs again at once, on the very same tree.
 func (x *Executor) runCheck(ctx context.Context, o checking, g ralph.CheckSpec) (ralph.CheckResult, error) {
 	if !g.Test {
 		return x.runOnce(ctx, o.dir, g)
@@ -91,13 +91,13 @@ func (x *Executor) runOnce(ctx context.Context, dir string, g ralph.CheckSpec) (
 	return results[0], nil
 }
 
-// sag is how far coverage that was too low before may go down without being blamed on
-// the work, in percent points: deleting a covered line is no weaker test.
-const sag = 0.1
+// coverageTolerance is how far coverage that was too low before may go down without being
+// blamed on the work, in percent points: deleting a covered line is no weaker test.
+const coverageTolerance = 0.1
 
 // coverageCheck holds a coverage against what it must be, unrounded. Where it was lower
 // before the work, it is enough not to lower it. Unless a person set test.coverage, what
-// the repository had before is its own mark, and without one nothing is red (R-H3).
+// the repository had before is its own mark, and without one nothing is red.
 func coverageCheck(c ralph.Coverage, config policy.Config, before float64) ralph.CheckResult {
 	want := config.Coverage
 	r := ralph.CheckResult{Name: ralph.CheckCoverage, Test: true, Coverage: &c}
@@ -105,7 +105,7 @@ func coverageCheck(c ralph.Coverage, config policy.Config, before float64) ralph
 	switch {
 	case c.Percent >= want:
 		r.Pass = true
-	case before > 0 && before < want && c.Percent >= before-sag:
+	case before > 0 && before < want && c.Percent >= before-coverageTolerance:
 		r.Pass = true
 		r.Why += fmt.Sprintf(", below test.coverage %g as before the work", want)
 	case before == 0 && !config.CoverageSet:
@@ -131,8 +131,8 @@ func percent(p, limit float64) string {
 	return fmt.Sprint(p) + " %"
 }
 
-// results remembers what commands said of trees, so that none runs twice on the same
-// . Green is green for everybody; red is remembered for the attempt that it was
+// results remembers what commands said of trees, so that none runs twice on the same.
+// Green is green for everybody; red is remembered for the attempt that it was
 // red in: for another one, the surroundings may have been mended.
 type results struct {
 	mu    sync.Mutex

@@ -118,8 +118,8 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	return facts, nil
 }
 
-// stopping answers an agent that is about to end its turn on a task without a signal
-// (C-002); nil for stages, whose end is their answer.
+// stopping answers an agent that is about to end its turn on a task without a signal;
+// nil for stages, whose end is their answer.
 func (x *Executor) stopping(t *ralph.Task, told string) func(words string) string {
 	if !t.TakesSlot() {
 		return nil
@@ -171,7 +171,7 @@ func (x *Executor) ended(t *ralph.Task, step ralph.Turn, agent ConfiguredAgent, 
 }
 
 // see looks at the work tree after a turn: a changed tree or a new commit is
-// progress, or in document B's strict form only a commit.
+// progress, or in the strict form only a commit (task.progress).
 func (x *Executor) see(ctx context.Context, s *ralph.State, t *ralph.Task, f *ralph.TurnEnded) error {
 	tree, head, err := x.snapshot(ctx, s, t)
 	if err != nil {
@@ -299,7 +299,7 @@ func (x *Executor) jobDiff(ctx context.Context, s *ralph.State) string {
 	return string(patch)
 }
 
-// environment is what an agent's process gets (product.md 4b).
+// environment is what an agent's process gets.
 func (x *Executor) environment(s *ralph.State, t *ralph.Task, step ralph.Turn, agent ConfiguredAgent) []string {
 	env := append([]string{}, x.Env...)
 	env = append(env, agent.Env...)

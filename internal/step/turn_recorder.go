@@ -54,7 +54,7 @@ func (h *turnRecorder) add(e ralph.StreamEvent) {
 }
 
 // turnRecord is summary.json in the folder of a turn: what it was in short, with the
-// last values of plan and diff (E-037, E-044, E-045).
+// last values of plan and diff.
 type turnRecord struct {
 	Summary  ralph.TurnSummary `json:"summary"`
 	Plan     []ralph.PlanStep  `json:"plan,omitempty"`

@@ -57,7 +57,7 @@ func New() *Store {
 
 // Add folds one event. Events may come in any order and of any thread: an item before
 // its turn, a turn that is named before it starts. Those of a turn that never starts,
-// as a replay of an old one on resume, are kept apart and count for nothing (E-012).
+// as a replay of an old one on resume, are kept apart and count for nothing.
 // An event without a thread is of the main one; without a turn, of the newest one. What
 // is printed beside any protocol is no part of a turn.
 func (s *Store) Add(e ralph.StreamEvent) {
@@ -176,7 +176,7 @@ func (s *Store) Turns() []Turn {
 }
 
 // Ended reports whether the newest turn of the main thread is over: turn.completed
-// came for it, nothing else ends a turn (E-016).
+// came for it, nothing else ends a turn.
 func (s *Store) Ended() bool {
 	t := s.main.newest()
 	return t != nil && t.state.Ended()

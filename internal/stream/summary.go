@@ -14,7 +14,7 @@ const (
 	sumText   = 500 // bytes of a plan's step, an error or a path
 )
 
-// Summary is what happened, in short (E-037). Items, files and unknown events are of
+// Summary is what happened, in short. Items, files and unknown events are of
 // all turns that began, subagents' too; the rest is the main thread's. Waited is left
 // to whoever knows it.
 func (s *Store) Summary() ralph.TurnSummary {

@@ -10,21 +10,21 @@ import (
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// Turn is the state of one turn of an agent (E-030).
+// Turn is the state of one turn of an agent.
 type Turn struct {
 	Thread string
 	ID     string // "" where the agent has no name for it
 	// Begun is false while only events that name the turn were heard of.
 	Begun  bool
-	Status ralph.TurnStatus  // "" while it goes on (E-016, E-017)
-	Err    *ralph.AgentError // why it failed (E-018)
+	Status ralph.TurnStatus  // "" while it goes on
+	Err    *ralph.AgentError // why it failed
 
-	Items     []Item             // the last 1000, in the order in which they began
-	Plan      []ralph.PlanStep   // the last one (E-021)
-	Diff      string             // the last one (E-022)
-	Usage     ralph.Usage        // the last one (E-023)
-	Context   ralph.ContextUse   // the last one (E-023)
-	Compacts  int                // E-024
+	Items     []Item           // the last 1000, in the order in which they began
+	Plan      []ralph.PlanStep // the last one
+	Diff      string           // the last one
+	Usage     ralph.Usage      // the last one
+	Context   ralph.ContextUse // the last one
+	Compacts  int
 	Errors    []ralph.AgentError // the last 20, also those that the agent got over
 	Open      []ralph.Request    // what waits for an answer
 	Requests  int                // all that was asked

@@ -29,7 +29,7 @@ type Finding struct {
 	What string `json:"what"`           // the test's name, or words for people
 }
 
-// Find says what a patch does to tests (product.md 14, issue 3 item 4). The patch
+// Find says what a patch does to tests. The patch
 // is what `git diff -M` writes, with the prefixes a/ and b/ and without colours; a
 // few lines of context more than git's three make the answer better. It may be cut
 // off at any byte: what is lost there is not guessed at.

@@ -7,7 +7,7 @@ import (
 )
 
 // wish turns the edits of one kind of record into facts, or into what is kept against the
-// file. edit returns no fact where nothing is left of an edit.
+// file. edit returns no fact where nothing is left of an edit.
 type wish[T any, ID comparable] struct {
 	add    func(*T) (ralph.Fact, *ralph.Kept)
 	edit   func(*T) (ralph.Fact, *ralph.Kept)

@@ -15,14 +15,14 @@ import (
 )
 
 // ReadBack returns the facts that bring the state in line with what people
-// changed in the views since ralph wrote them last: the file wins in what is wanted. The base of
+// changed in the views since ralph wrote them last: the file wins in what is wanted. The base of
 // the comparison is the copy of that last write, so a view that is merely stale
 // (a crash came between fact and view) is no edit, and an edit made beside new
 // facts takes back none of them.
 //
 // A view that cannot be read is an error, and nothing of the other is taken either. While
 // an engine works (tolerant) it is a fact instead, and the last good reading holds: a
-// file that is half saved, or holds conflict markers, ends no work (R-C5).
+// file that is half saved, or holds conflict markers, ends no work.
 func (v *Views) ReadBack(s *ralph.State) ([]ralph.Fact, error) {
 	var facts []ralph.Fact
 	for _, f := range []struct {

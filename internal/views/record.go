@@ -14,7 +14,7 @@ import (
 )
 
 // The records of inbox.jsonl and plan.jsonl, in the seeds' formats. Fields we
-// do not know are kept (product.md 2).
+// do not know are kept.
 
 // member is one field of a record: order is kept when a record is written.
 type member struct {
@@ -85,7 +85,7 @@ func plainJSON(v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// stamp is a time in a record: ISO 8601, UTC, whole seconds (D-009).
+// stamp is a time in a record: ISO 8601, UTC, whole seconds.
 func stamp(t time.Time) string { return t.UTC().Truncate(time.Second).Format(time.RFC3339) }
 
 func specLine(x *ralph.Spec) string {

@@ -13,7 +13,7 @@ import (
 )
 
 // SessionVersion is the version of ralph/.state/session.json that this program
-// writes, and the only one that it reads (A-075).
+// writes, and the only one that it reads.
 const SessionVersion = 1
 
 const (
@@ -21,7 +21,7 @@ const (
 	OldFile     = ".old" // ends the name of one that was set aside
 )
 
-// Session is ralph/.state/session.json (A-074 to A-076, X-03): the session for other
+// Session is ralph/.state/session.json: the session for other
 // programs to read. It is made from the journal and never read for work: who deletes
 // it loses nothing.
 type Session struct {
@@ -30,7 +30,7 @@ type Session struct {
 	PlanID      string          `json:"plan_id"` // the plan's spec, a file in ralph/specs; "" for none
 	Mode        string          `json:"mode"`    // agent, autopilot, construct, plan
 	Autonomy    ralph.Autonomy  `json:"autonomy"`
-	Status      string          `json:"status"` // of X-12; "completed" at the end (A-078, X-06)
+	Status      string          `json:"status"` // as `ralph status` has it; "completed" at the end
 	Cause       string          `json:"cause,omitempty"`
 	Pause       ralph.PauseKind `json:"pause,omitempty"`
 	StartedAt   time.Time       `json:"started_at"`
@@ -53,12 +53,12 @@ type Session struct {
 	Spec        string          `json:"spec,omitempty"`
 	SpecID      ralph.SpecID    `json:"spec_id,omitempty"`
 	Round       int             `json:"round,omitempty"`
-	Queue       []string        `json:"queue"`  // specs that wait in the inbox, in its order (C-019)
+	Queue       []string        `json:"queue"`  // specs that wait in the inbox, in its order
 	Gates       []SessionGate   `json:"gates"`  // what waits for a person, oldest first
 	Config      json.RawMessage `json:"config"` // the settings that policy decides with; null before there are any
 }
 
-// SessionGate is a gate that waits (C-020); `ralph gates` has the rest of it.
+// SessionGate is a gate that waits; `ralph gates` has the rest of it.
 type SessionGate struct {
 	ID       ralph.GateID `json:"id"`
 	Kind     string       `json:"kind"`
@@ -68,7 +68,7 @@ type SessionGate struct {
 	Deadline time.Time    `json:"deadline,omitzero"` // zero: no limit
 }
 
-// ReadSession reads session.json; nil without an error when there is none (A-079).
+// ReadSession reads session.json; nil without an error when there is none.
 // Another version is a *ralph.Refusal, anything else that is no session a
 // *ralph.CorruptError.
 func ReadSession(root string) (*Session, error) {
@@ -107,14 +107,14 @@ func wrongVersion(v *int) error {
 }
 
 // CanResume reports whether the session was interrupted, so that the next start may
-// go on with it (A-080). While an engine holds the lock it is that one's.
+// go on with it. While an engine holds the lock it is that one's.
 func (x *Session) CanResume() bool {
 	s := ralph.Session{ID: x.SessionID, Ended: x.EndReason, Auto: x.Autonomy}
 	return s.Resumable()
 }
 
 // writeSteps writes session.json where facts show in it. The end of a task of the plan
-// is in the file before anything else happens (A-019, A-053); its start and its turns may
+// is in the file before anything else happens; its start and its turns may
 // wait for plan.jsonl, as each write makes the next fsync of the journal slower, and
 // stages come and go without it.
 func (v *Views) writeSteps(s *ralph.State, facts []ralph.Fact, t touched, later bool) error {
@@ -171,10 +171,10 @@ func (v *Views) writeSession(s *ralph.State) error {
 	return v.writeJSON(filepath.Join(v.root, SessionFile), sessionOf(s))
 }
 
-// AgentFile is what agent mode leaves to be resumed from (D-061).
+// AgentFile is what agent mode leaves to be resumed from.
 const AgentFile = "ralph/.agent-session"
 
-// agentSession is ralph/.agent-session: D-060's five fields, exactly.
+// agentSession is ralph/.agent-session: five fields, exactly: other programs read it.
 type agentSession struct {
 	StartedAt      time.Time `json:"started_at"`
 	SpecsCompleted int       `json:"specs_completed"`
@@ -184,7 +184,7 @@ type agentSession struct {
 }
 
 // writeAgentSession keeps D's session file while agent mode has something to
-// go on with: it is gone after a normal end, and stays after SIGINT (D-061).
+// go on with: it is gone after a normal end, and stays after SIGINT.
 func (v *Views) writeAgentSession(s *ralph.State) error {
 	x := s.Session
 	if x.Mode != "agent" {

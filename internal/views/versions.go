@@ -11,8 +11,8 @@ import (
 
 // versions remembers what a view said before, by hash. A file that is, to the letter,
 // what it was before the journal moved on was put back by git or an editor: a stash, a
-// checkout, a switch of branches. Nobody wrote that, so nothing of it is wanted (R-C3,
-// R-C4). One that a person changed and changed back, with nothing in between, is an edit.
+// checkout, a switch of branches. Nobody wrote that, so nothing of it is wanted.
+// One that a person changed and changed back, with nothing in between, is an edit.
 //
 // The list is a help, not a truth: it is not synced, and lost it leaves the rules for
 // single records, which let nothing that happened be undone.

@@ -29,7 +29,7 @@ func (e *ViewError) Error() string {
 func (e *ViewError) Unwrap() error { return e.Err }
 
 // Views are the files made from the state: inbox.jsonl and plan.jsonl, which
-// people read and edit, .agent-session (D-060) and session.json.
+// people read and edit, .agent-session and session.json.
 type Views struct {
 	root                string
 	readInbox, readPlan bool
@@ -121,7 +121,7 @@ func (v *Views) ChangedSince() bool {
 func (v *Views) Write(s *ralph.State, facts []ralph.Fact) (later bool, err error) {
 	t := touches(facts)
 	// A view that is not read is not written either: construct leaves the inbox
-	// alone, whatever is in it (D-122). Who reads it next brings it in line.
+	// alone, whatever is in it. Who reads it next brings it in line.
 	if v.readInbox && (t.inbox || v.inbox.stale) {
 		if err := v.writeRecords(&v.inbox, v.renderInbox(s)); err != nil {
 			return false, err
@@ -313,7 +313,7 @@ func (v *Views) renderPlan(s *ralph.State) string {
 }
 
 // setAside keeps a plan that has to make room for another spec's, while it has
-// work left. The journal has it too; the file is for people.
+// work left. The journal has it too; the file is for people.
 func (v *Views) setAside(s *ralph.State) error {
 	old := s.Aside
 	if old == nil || old.Unfinished() == 0 || old.File == s.Plan.File {

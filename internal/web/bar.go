@@ -31,7 +31,7 @@ func barOf(l *snapshot) view.BarModel {
 	return m
 }
 
-// endedWords say how the newest session came to rest: its stop condition (E-088).
+// endedWords say how the newest session came to rest: its stop condition.
 func endedWords(l *snapshot) string {
 	x := l.state.Session
 	switch {

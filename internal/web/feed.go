@@ -26,7 +26,7 @@ const (
 type feed struct {
 	mu    sync.Mutex
 	seq   int64
-	then  *ralph.State // as it was with seq: a line is told with the numbers of its time (F-32)
+	then  *ralph.State // as it was with seq: a line is told with the numbers of its time
 	rough bool         // the history has not been read so far yet: the numbers are today's until it has
 	log   report.Log
 	items []view.FeedItem // oldest first
@@ -131,7 +131,7 @@ func labelled(line string) (label, text string) {
 // maxFiles are the changed files of a turn that are named.
 const maxFiles = 4
 
-// itemWords say what an agent did in a turn: its tools, and the files it changed (E-091).
+// itemWords say what an agent did in a turn: its tools, and the files it changed.
 func itemWords(x ralph.TurnSummary) string {
 	var parts []string
 	for _, i := range x.Items {

@@ -26,7 +26,7 @@ func gates(_ context.Context, r *request) (view.Page, error) {
 	w := r.world()
 	var m view.GatesModel
 	for _, g := range r.state.Gates {
-		row := view.GateRow{Gate: g, Task: taskName(r.state, g), Held: report.HeldBy(g), Gone: !g.Heard(r.engine.Alive, r.now)}
+		row := view.GateRow{Gate: g, Task: taskName(r.state, g), Held: report.HeldBy(g), Gone: !g.Answerable(r.engine.Alive, r.now)}
 		if !row.Gone {
 			row.Offers = action.AllAvailable(r.state, w, action.Gate, string(g.ID))
 		}
@@ -49,7 +49,7 @@ func gates(_ context.Context, r *request) (view.Page, error) {
 	}
 	for _, rule := range slices.Backward(r.state.Rules) {
 		m.Rules = append(m.Rules, view.RuleRow{
-			Rule: rule, What: report.RuleWords(rule), Reach: report.RuleReach(rule), Lapsed: r.state.Expired(rule, r.now),
+			Rule: rule, What: report.RuleWords(rule), Reach: report.RuleReach(rule), Expired: r.state.Expired(rule, r.now),
 			Offers: action.AllAvailable(r.state, w, action.Rule, string(rule.ID)),
 		})
 	}
@@ -69,7 +69,7 @@ func gate(ctx context.Context, r *request) (view.Page, error) {
 	if i := slices.IndexFunc(r.state.Gates, func(g *ralph.Gate) bool { return g.ID == id }); i >= 0 {
 		g := r.state.Gates[i]
 		d := r.server.detail(ctx, r.state, g)
-		m.Detail, m.Gone = &d, !g.Heard(r.engine.Alive, r.now)
+		m.Detail, m.Gone = &d, !g.Answerable(r.engine.Alive, r.now)
 		m.Offers = action.AllAvailable(r.state, r.world(), action.Gate, string(id))
 		m.Checks = r.server.doubts(r.state, g)
 		_, _, _ = r.server.gatesPast.ends(r.server.opt.Source, r.state) // so that its end is seen, whatever was before

@@ -18,7 +18,7 @@ import (
 // sessionsAPage is how many sessions one page of the history lists.
 const sessionsAPage = 25
 
-// history is the page of past sessions, with figures over time (A-117, B-100 to B-103).
+// history is the page of past sessions, with figures over time.
 func history(_ context.Context, r *request) (view.Page, error) {
 	q := r.URL.Query()
 	days := 30

@@ -45,7 +45,7 @@ func (a *logAsk) match(l *index.Line) bool {
 }
 
 // logPage is the log, of everything or of a session, by parts: the newest lines live,
-// older ones by their facts.
+// older ones by their facts.
 func logPage(ctx context.Context, r *request) (view.Page, error) {
 	q := r.URL.Query()
 	a := logAsk{session: ralph.SessionID(r.PathValue("id")), task: ralph.TaskID(q.Get("task")), text: q.Get("q"), kind: q.Get("kind"), least: 1, most: r.read.Read}

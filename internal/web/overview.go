@@ -172,7 +172,7 @@ func (o overviewOf) fill(c *view.SlotCard, id ralph.TaskID, waits map[ralph.Task
 		}
 		c.Tokens, c.Cost, c.Turn = view.Amount(t.Run.Usage.Input+t.Run.Usage.Output), t.Run.Usage.Cost, t.Run.TurnAt
 	}
-	if i := slices.IndexFunc(o.state.Gates, func(g *ralph.Gate) bool { return g.Task == id && g.Heard(true, o.now) }); i >= 0 {
+	if i := slices.IndexFunc(o.state.Gates, func(g *ralph.Gate) bool { return g.Task == id && g.Answerable(true, o.now) }); i >= 0 {
 		c.Gate = o.state.Gates[i].ID // also one in the middle of a turn
 	}
 	if w, ok := waits[id]; ok {

@@ -49,7 +49,7 @@ type board struct {
 	*request
 	tasks map[ralph.TaskID]*ralph.Task
 	order []*ralph.Task
-	phase string // that is open: phases are barriers
+	phase string // that is open: phases are barriers
 	ready map[ralph.TaskID]int
 	score []Scored
 	most  int // iterations

@@ -54,7 +54,7 @@ func found(title, q string, list []view.Hit) view.FoundGroup {
 func (r *request) gates() []view.Hit {
 	var out []view.Hit
 	for _, g := range r.state.Gates {
-		if g.Heard(r.engine.Alive, r.now) {
+		if g.Answerable(r.engine.Alive, r.now) {
 			out = append(out, view.Hit{Path: "/gate/" + string(g.ID), ID: string(g.ID), Name: g.Text, Status: "open", Note: g.Kind})
 		}
 	}

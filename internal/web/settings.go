@@ -59,7 +59,7 @@ func noSettings() error {
 	return &ralph.Refusal{Why: "this dashboard cannot change settings", Hint: "`ralph config edit` can", Kind: ralph.ErrNotFound}
 }
 
-// settings is the form of all settings (A-091).
+// settings is the form of all settings.
 func settings(_ context.Context, r *request) (view.Page, error) {
 	if r.server.opt.Settings == nil {
 		return view.Page{}, noSettings()

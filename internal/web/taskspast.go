@@ -36,7 +36,7 @@ type taskPast struct {
 	cut   int // rows and lines that are left out
 
 	begin int64        // facts up to it were not to be read
-	then  *ralph.State // as it was with seq: a line is told with the state of its time (F-32)
+	then  *ralph.State // as it was with seq: a line is told with the state of its time
 	rough bool         // the history has not been read so far yet: lines are told with today's state until it has
 	log   report.Log
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
-// minRoom is the free space, in bytes, below which a disk counts as full: no step
+// minSpace is the free space, in bytes, below which a disk counts as full: no step
 // could write what it has to.
-const minRoom = 1 << 20
+const minSpace = 1 << 20
 
 // FullDisk is a command that ended because there is no space left: what to free,
 // and what to do then.
@@ -33,14 +33,14 @@ func (e *FullDisk) Error() string {
 
 func (e *FullDisk) Unwrap() error { return e.Err }
 
-// room fails with ENOSPC when the disk of a folder is full. What cannot be asked
-// has room.
-func room(dir string) error {
+// spaceIn fails with ENOSPC when the disk of a folder is full. What cannot be asked
+// has space.
+func spaceIn(dir string) error {
 	var fs syscall.Statfs_t
 	if syscall.Statfs(dir, &fs) != nil {
 		return nil
 	}
-	if freeOf(&fs) >= minRoom && (fs.Files == 0 || fs.Ffree > 0) {
+	if freeOf(&fs) >= minSpace && (fs.Files == 0 || fs.Ffree > 0) {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", diskOf(dir), syscall.ENOSPC)
@@ -49,10 +49,10 @@ func room(dir string) error {
 // disksOf are the folders of a repository that may lie on disks of their own.
 func disksOf(root string) []string { return []string{root, filepath.Join(root, "ralph/.worktrees")} }
 
-// RoomIn is room for all that a step writes.
-func RoomIn(root string) error {
+// DiskSpace fails when there is none for all that a step writes.
+func DiskSpace(root string) error {
 	for _, dir := range disksOf(root) {
-		if err := room(dir); err != nil {
+		if err := spaceIn(dir); err != nil {
 			return err
 		}
 	}
@@ -67,7 +67,7 @@ func FullDisks(env Env) string {
 	}
 	var names []string
 	for _, dir := range append(disksOf(root), os.TempDir()) {
-		if room(dir) != nil {
+		if spaceIn(dir) != nil {
 			names = append(names, diskOf(dir))
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // BaseEnv is what every agent gets of the person's environment: what a program
-// needs to run at all. Keys come only by pass_env (product.md 12).
+// needs to run at all. Keys come only by pass_env.
 func BaseEnv(environ []string) []string {
 	var out []string
 	for _, kv := range environ {
@@ -28,7 +28,7 @@ func BaseEnv(environ []string) []string {
 // noKeys is ssh that offers no key.
 const noKeys = "ssh -o IdentityAgent=none -o IdentitiesOnly=yes -o IdentityFile=/dev/null -o BatchMode=yes"
 
-// noCredentials keeps the git of agents from what a person logs in with (S4): helpers, agents
+// noCredentials keeps the git of agents from what a person logs in with: helpers, agents
 // and keys of ssh, questions. Pushes are ralph's own (internal/git, PlanPush). What the
 // settings of an agent pass on, as SSH_AUTH_SOCK or GIT_SSH_COMMAND, it has all the same.
 func noCredentials() []string {

@@ -8,7 +8,7 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// NewID makes an id like q-a1b2 (D-007). Whoever uses it checks that it is new.
+// NewID makes an id like q-a1b2. Whoever uses it checks that it is new.
 func NewID(prefix string) string {
 	const letters = "0123456789abcdefghijklmnopqrstuvwxyz"
 	var b [4]byte

@@ -42,7 +42,7 @@ func NewSpec(root, name string, text []byte) (string, error) {
 }
 
 // writeSpec makes a new file in ralph/specs. os.Root keeps symbolic links in the
-// name from leading out of the folder (product.md 12).
+// name from leading out of the folder.
 func writeSpec(root, file string, text []byte) error {
 	folder := filepath.Join(root, "ralph/specs")
 	if err := os.MkdirAll(folder, 0o755); err != nil {

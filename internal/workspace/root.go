@@ -84,7 +84,7 @@ func SettingsOf(env Env) (config.Config, error) {
 
 func StateDir(root string) string { return filepath.Join(root, "ralph/.state") }
 
-// RuntimePaths are ralph's own files that git must never see (product.md 2).
+// RuntimePaths are ralph's own files that git must never see.
 func RuntimePaths() []string {
 	return []string{"/ralph/.state/", "/ralph/.worktrees/", "/ralph/.agent-session", "/ralph/.agent-session.tmp", "/build/ralph-logs/"}
 }

@@ -44,7 +44,7 @@ func logins(c config.Config) map[string]string {
 }
 
 // ChecksOf are the commands that prove a claim: quality commands in order, the test
-// command last, also where it is one of them: the same command never twice (X-49).
+// command last, also where it is one of them: the same command never twice.
 func ChecksOf(c config.Config, root string) []ralph.CheckSpec {
 	detected := gate.Detect(root)
 	commands, test := c.Quality.Commands, c.Test.Command
@@ -98,5 +98,5 @@ func SlotsOf(c config.Config) int {
 }
 
 // DefaultSlots is how many agents `ralph autopilot` has at work at the same time
-// unless a person said otherwise (B-051, X-67).
+// unless a person said otherwise.
 const DefaultSlots = 3

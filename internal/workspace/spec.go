@@ -13,7 +13,7 @@ import (
 )
 
 // SpecThere checks that a spec named by a person can be queued or worked on, and
-// returns its file relative to ralph/specs (D-015).
+// returns its file relative to ralph/specs.
 func SpecThere(env Env, name string) (string, error) {
 	file, err := ralph.SpecFile(name)
 	if err != nil {

@@ -163,7 +163,7 @@ func (l *log) update(params []byte) {
 	}
 }
 
-// unknown keeps what ralph does not know (E-015).
+// unknown keeps what ralph does not know.
 func (l *log) unknown(method string, raw []byte) {
 	l.t.Emit(ralph.StreamEvent{Kind: ralph.StreamUnknown, Thread: l.session, Method: method, Raw: wire.KeptRaw(raw)})
 }

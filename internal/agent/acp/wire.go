@@ -186,7 +186,7 @@ func readError(raw []byte) *rpcError {
 	return e
 }
 
-// agentError types the error. What is typed comes first, the text last.
+// agentError types the error. What is typed comes first, the text last.
 func (e *rpcError) agentError() *ralph.AgentError {
 	message := e.Message
 	if e.Details != "" && e.Details != "null" {

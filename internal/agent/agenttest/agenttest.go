@@ -2,8 +2,8 @@
 // suite that every driver passes, which is what the engine relies on whichever agent it
 // runs. It is for tests only; it owns no driver, no agent and no probe.
 //
-// The probes cover, in their order: the prompt arrives whole (B-006), signals,
-// exit codes (B-073), typed limits, crashes (B-075), time limits (B-029),
+// The probes cover, in their order: the prompt arrives whole (B-006), signals,
+// exit codes (B-073), typed limits, crashes (B-075), time limits (B-029),
 // a person's stop (B-074), floods, missing programs (B-097, X-52), leftovers.
 package agenttest
 

@@ -26,7 +26,7 @@ type fill struct {
 	windows *windows // may be nil
 	model   string   // of the last init, the name that results use too
 	use     ralph.ContextUse
-	own     int // compactions that claude began by itself
+	own     int // compactions that claude began by itself
 	asked   int // compactions by /compact
 }
 

@@ -27,7 +27,7 @@ func Asked() string {
 }
 
 // settings is what --settings says: rules by which claude asks for each call of
-// gatedTools, whatever its mode and other settings allow (C-034, C-036, X-77). Seen in
+// gatedTools, whatever its mode and other settings allow. Seen in
 // 2.1.197 and 2.1.329: they win over allow rules, --allowedTools, acceptEdits, auto and
 // bypassPermissions. A sandbox of claude's own would let commands pass in spite of them; it
 // makes none where it runs in ralph's, in which it could not, unless its args want one.

@@ -167,7 +167,7 @@ func (c *reader) tellPlan() {
 	c.turn.Emit(ralph.StreamEvent{Kind: ralph.StreamPlan, Plan: plan})
 }
 
-// unknown keeps an event of a kind that this version of ralph does not know (E-015).
+// unknown keeps an event of a kind that this version of ralph does not know.
 func (c *reader) unknown(method string, line []byte) {
 	c.turn.Emit(ralph.StreamEvent{Kind: ralph.StreamUnknown, Method: text.Cut(method, wire.MaxSaidTool), Raw: wire.KeptRaw(line)})
 }

@@ -85,7 +85,7 @@ var offline = lazyregexp.New(`^API Error: (Unable to connect|Connection (refused
 const noConversation = "No conversation found"
 
 // apiError types the error of the last result: structured fields first, in the
-// order of how much they say, the error's text last (X-53).
+// order of how much they say, the error's text last.
 func (c *reader) apiError() *ralph.AgentError {
 	r := &c.last
 	e := &ralph.AgentError{Status: r.Status, Message: r.Result}

@@ -21,8 +21,8 @@ type ask struct {
 	result  func(ralph.Reply) any
 }
 
-// asked takes a request of the server; the lock is held. Each is answered exactly once
-// (E-028): at once what nobody has to think about, else behind our back, so that what
+// asked takes a request of the server; the lock is held. Each is answered exactly once:
+// at once what nobody has to think about, else behind our back, so that what
 // comes next is read meanwhile.
 func (t *turn) asked(method, id string, p eventParams) {
 	ask, refusal := t.readAsk(method, p)

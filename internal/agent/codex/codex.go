@@ -37,7 +37,7 @@ const (
 // agent, parallel ones too, each a thread of its own. It is started with the first
 // turn, again when it died, and ended by Close or when it was idle for a while. Inside a
 // sandbox of ralph's there is one for each place of work: what bounds a process bounds all
-// of its turns, and each may write in its own work tree alone (R-H5).
+// of its turns, and each may write in its own work tree alone.
 //
 // The server gets the environment of the first turn, without what is the turn's alone:
 // RALPH_*, git's variables. Those, and what differs, reach the commands of each turn
@@ -51,7 +51,7 @@ const (
 //
 // The approval policy is untrusted where somebody answers, whatever gate.approvals and
 // args say: on-request asks only about what the sandbox forbids, and with never nothing
-// could be held (C-036, X-77). It is never where nobody answers.
+// could be held (X-77). It is never where nobody answers.
 type driver struct {
 	spec ralph.AgentSpec
 	proc *proc.Runner
@@ -301,7 +301,7 @@ func (d *driver) tryOwn(ctx context.Context, program []string, c proc.Command) (
 }
 
 // TryOwnSandbox says why an agent that keeps its commands in a sandbox of its own cannot make
-// one here, as its first turn would: for `ralph doctor` (R-H5).
+// one here, as its first turn would: for `ralph doctor`.
 func TryOwnSandbox(ctx context.Context, p *proc.Runner, spec ralph.AgentSpec, dir string, env []string, limit time.Duration) error {
 	if spec.Driver != "codex" {
 		return nil

@@ -98,7 +98,7 @@ func (t *turn) keep(line []byte) {
 }
 
 // border takes the begin or end of a turn. A subagent's end is not ours; only that of
-// our own turn on our own thread counts (E-016). A review's turn/started has an id of
+// our own turn on our own thread counts. A review's turn/started has an id of
 // its own, its root is the one that everything else names.
 func (t *turn) border(method, thread string, turn []byte) {
 	var v struct {

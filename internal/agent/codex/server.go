@@ -76,7 +76,7 @@ func (f writerFunc) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// shake does the handshake: nothing may be sent before it (E-010).
+// shake does the handshake: nothing may be sent before it.
 func (s *appServer) shake(ctx context.Context) {
 	defer close(s.ready)
 	ctx, stop := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("%s did not answer for %s", s.driver.command()[0], startLimit))
@@ -150,7 +150,7 @@ func (s *appServer) stderr() string {
 }
 
 // route sends what is heard of a thread to a turn; false when it has one already:
-// codex would take a second one for words to the first (E-082).
+// codex would take a second one for words to the first.
 func (s *appServer) route(thread string, t *turn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

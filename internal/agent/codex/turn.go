@@ -147,7 +147,7 @@ func (t *turn) begin(ctx context.Context) error {
 	return nil
 }
 
-// open starts a thread, or goes on with one. On resume no notification says so (E-012):
+// open starts a thread, or goes on with one. On resume no notification says so:
 // the answer counts.
 func (t *turn) open(ctx context.Context) error {
 	d, mark := t.server.driver, newMark()
@@ -200,7 +200,7 @@ func (t *turn) open(ctx context.Context) error {
 }
 
 // answered takes the answer to the request for the turn. It and turn/started may come
-// in either order (E-013); a compaction has no name in its answer.
+// in either order; a compaction has no name in its answer.
 func (t *turn) answered(a wire.RPCAnswer) {
 	t.Mu.Lock()
 	defer t.Mu.Unlock()
@@ -238,7 +238,7 @@ func (t *turn) finish(status string) {
 }
 
 // await returns when the turn is over: by itself, because its process died, or since
-// it has to end. Then it is interrupted, and its end waited for (E-019), with a bound.
+// it has to end. Then it is interrupted, and its end waited for, with a bound.
 func (t *turn) await(ctx context.Context) {
 	select {
 	case <-t.done:

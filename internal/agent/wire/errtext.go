@@ -10,9 +10,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// The patterns of document A (A-066), one is enough (A-067). They are bounded
+// What an error's text says of limits; one match is enough. The patterns are bounded
 // by word borders, so that line 4291 or "anthropic ... generated" is no limit,
-// and are matched only on the error text of a turn that failed (X-53): never on
+// and are matched only on the error text of a turn that failed: never on
 // ordinary output, where a package named rate-limit would stop the work.
 var (
 	limitText = lazyregexp.New(`(?i)\brate[-_ ]limit|\btoo many requests\b|\b429\b|\bquota[-_ ]?exceeded\b|` +
@@ -45,7 +45,7 @@ func Classify(text string) ralph.ErrorClass {
 }
 
 // Failure makes the error of a program that failed, from its stderr or, when
-// that is blank, from the end of its stdout (X-53).
+// that is blank, from the end of its stdout.
 func Failure(stderr, stdout string) *ralph.AgentError {
 	s := text.Tail(strings.TrimSpace(stderr), MaxMessage)
 	if s == "" {

@@ -167,6 +167,12 @@ func Refuse(w http.ResponseWriter, status int, why, hint string) {
 // Document is the OpenAPI document.
 func (x *API) Document() *huma.OpenAPI { return x.doc.OpenAPI() }
 
+// published are the names that types have in the document since they were first in it, by
+// what Go calls them now: clients are made from them, so a name is a promise.
+func published() map[string]string {
+	return map[string]string{"action.Available": "Offer", "action.Result": "Done", "ralph.CheckResult": "GateResult"}
+}
+
 // schemaName names a type in the document; the same word in another package is another type.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
@@ -174,6 +180,9 @@ func schemaName(t reflect.Type, hint string) string {
 		t = t.Elem()
 	}
 	of := path.Base(t.PkgPath())
+	if first := published()[t.String()]; first != "" {
+		return first
+	}
 	if t.Name() != "" && (of == "report" || of == "status") { // one package at first, and a name is a promise
 		return "Report" + name
 	}

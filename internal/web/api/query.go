@@ -60,7 +60,7 @@ func (x *API) queries() {
 func (x *API) gates() []*ralph.Gate {
 	s := x.opt.Source.State()
 	engine, now := x.opt.Source.Engine(s).Alive, x.opt.Source.Now()
-	return slices.DeleteFunc(slices.Clone(status.QueryGates(s)), func(g *ralph.Gate) bool { return !g.Heard(engine, now) })
+	return slices.DeleteFunc(slices.Clone(status.QueryGates(s)), func(g *ralph.Gate) bool { return !g.Answerable(engine, now) })
 }
 
 // gate is a gate that somebody waits at, with what git and files know of it.

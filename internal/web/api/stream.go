@@ -185,7 +185,7 @@ func (x *API) catchUp(o *out, own *sseEncoder, after int64) (int64, error) {
 	return after, err
 }
 
-// states writes the status now, and after each change.
+// states writes the status now, and after each change.
 func (x *API) states(o *out) error {
 	for {
 		seq, data, err := x.stand.status(x.opt.Source)

@@ -121,7 +121,7 @@ func (g *Guard) Run(ctx context.Context, listener net.Listener) error {
 // ServeHTTP lets a request in to the dashboard, or says why not.
 func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	protect(w.Header())
-	if r.ContentLength != 0 { // also for who is refused: what is left of a body is read before the answer goes out (S13)
+	if r.ContentLength != 0 { // also for who is refused: what is left of a body is read before the answer goes out
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(g.opt.Patience)) // a test's recorder has none
 	}
 	switch {

@@ -31,7 +31,7 @@ type Session struct {
 	First     int64 // facts; a session that was resumed has all between as well
 	Last      int64
 	LastAt    time.Time
-	Running   time.Duration // up to LastAt, without pauses and cuts (B-100)
+	Running   time.Duration // up to LastAt, without pauses and cuts
 	Specs     int           // completed
 	SpecsFail int
 	Tasks     int // begun in it

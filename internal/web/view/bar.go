@@ -14,7 +14,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// BarModel is the control bar (A-096 to A-098).
+// BarModel is the control bar.
 type BarModel struct {
 	Status  status.StatusRecord
 	Stage   status.Stage
@@ -32,7 +32,7 @@ type BarModel struct {
 	Offers  []action.Available
 }
 
-// working reports whether a session is at work: else there is no bar (A-096).
+// working reports whether a session is at work: else there is no bar.
 func (m BarModel) working() bool { return m.Engine.Alive && m.Stage.ID != "" && m.Stage.Ended == "" }
 
 // stateSign is the sign of a state of the engine.
@@ -50,7 +50,7 @@ func stateSign(status string) string {
 	return "▶"
 }
 
-// barState is the first word of the bar: `▶ Autopilot Running` (A-097). What runs is
+// barState is the first word of the bar: `▶ Autopilot Running`. What runs is
 // named by how much it asks of a person.
 func barState(m BarModel) string {
 	mode := cmp.Or(titled(string(m.Stage.Autonomy)), titled(m.Stage.Mode))
@@ -70,7 +70,7 @@ func steps(m BarModel) (at, of int) {
 	return min(of, m.Status.CompletedSteps+m.Status.FailedSteps+len(m.Status.SkippedSteps)+1), of
 }
 
-// barStep is `Step 3/12` (A-097).
+// barStep is `Step 3/12`.
 func barStep(m BarModel) string {
 	at, of := steps(m)
 	if of == 0 {
@@ -79,14 +79,14 @@ func barStep(m BarModel) string {
 	return fmt.Sprintf("Step %d/%d", at, of)
 }
 
-// barPhase is the phase of the plan, or the stage of the loop (A-098).
+// barPhase is the phase of the plan, or the stage of the loop.
 func barPhase(m BarModel) string {
 	return cmp.Or(m.Status.CurrentPhase, titled(strings.ToLower(m.Stage.Stage)), "none")
 }
 
 func barAgent(m BarModel) string { return cmp.Or(titled(m.Status.ActiveAgent), "none") }
 
-// barRetries is `Retries: 0` (A-098): of the task that is tried most often, while it waits
+// barRetries is `Retries: 0`: of the task that is tried most often, while it waits
 // for its next try and while that runs.
 func barRetries(m BarModel) string { return fmt.Sprintf("Retries: %d", m.Status.Retries) }
 
@@ -124,7 +124,7 @@ func agents(n int) string {
 	return fmt.Sprintf("%d agents are", n)
 }
 
-// barOffers are the buttons of the bar, with their signs (A-097).
+// barOffers are the buttons of the bar, with their signs.
 func barOffers(m BarModel) []action.Available {
 	signs := map[string]string{"pause": "⏸", "stop": "⏹", "resume": "▶", "start": "▶", "recover": "▶", "continue": "▶", "stop-now": "⏹"}
 	out := make([]action.Available, 0, len(m.Offers))
@@ -137,7 +137,7 @@ func barOffers(m BarModel) []action.Available {
 	return out
 }
 
-// fullAuto is the word of the switch: running, paused, stopped (E-086).
+// fullAuto is the word of the switch: running, paused, stopped.
 func fullAuto(m BarModel) string {
 	switch {
 	case !m.working(), m.Status.Status == "stopping":

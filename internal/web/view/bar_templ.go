@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Bar is the control bar; nothing of it is shown while nobody works.
+// Bar is the control bar; nothing of it is shown while nobody works.
 func Bar(m BarModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

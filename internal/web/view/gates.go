@@ -19,7 +19,7 @@ import (
 type GatesModel struct {
 	Open  []GateRow
 	Ends  []EndRow // decided lately, by people
-	Auto  []EndRow // answered without a person, by rules and settings (E-078)
+	Auto  []EndRow // answered without a person, by rules and settings
 	From  int64    // the fact after which Ends and Auto were looked for
 	Rules []RuleRow
 }
@@ -41,11 +41,11 @@ type EndRow struct {
 
 // RuleRow is an answer that holds from now on.
 type RuleRow struct {
-	Rule   *ralph.AnswerRule
-	What   string
-	Reach  string
-	Lapsed string // why it does not hold now
-	Offers []action.Available
+	Rule    *ralph.AnswerRule
+	What    string
+	Reach   string
+	Expired string // why it does not hold now
+	Offers  []action.Available
 }
 
 // GateModel is the page of one gate.

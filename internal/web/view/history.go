@@ -8,7 +8,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/chart"
 )
 
-// HistoryModel is the page of past sessions.
+// HistoryModel is the page of past sessions.
 type HistoryModel struct {
 	Read     Reading
 	Ranges   []Choice
@@ -36,7 +36,7 @@ type Choice struct {
 	On         bool
 }
 
-// FigureRow is one figure, of the session and of all time (B-100 to B-103).
+// FigureRow is one figure, of the session and of all time.
 type FigureRow struct {
 	Name, This, All string
 	Clock           bool          // both are times that go on

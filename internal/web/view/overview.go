@@ -253,7 +253,7 @@ func (f FeedItem) tone() string {
 // full is a line whole: on the page it is cut to what fits.
 func (f FeedItem) full() string { return text.Cut(strings.TrimSpace(f.Text+"\n"+f.Why), 600) }
 
-// latest is the newest decision (E-087).
+// latest is the newest decision.
 func latest(items []FeedItem) *FeedItem {
 	for i := range items {
 		if items[i].Decision {
@@ -285,7 +285,7 @@ type ProgressModel struct {
 	Ready  int        // of them in all
 }
 
-// NextTask is a task that would start now, with its score (B-047).
+// NextTask is a task that would start now, with its score.
 type NextTask struct {
 	ID    ralph.TaskID
 	Name  string
@@ -353,7 +353,7 @@ type InboxModel struct {
 	List   []*ralph.Spec
 }
 
-// StatisticsModel is what was counted (B-100 to B-103).
+// StatisticsModel is what was counted.
 type StatisticsModel struct {
 	Stats   status.Stats
 	Runtime time.Duration

@@ -1334,7 +1334,7 @@ func slotWait(w status.WaitRecord) templ.Component {
 	})
 }
 
-// Feed is what was decided lately and why, the newest first (E-087).
+// Feed is what was decided lately and why, the newest first.
 func Feed(items []FeedItem) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2539,7 +2539,7 @@ func Inbox(m InboxModel) templ.Component {
 	})
 }
 
-// Statistics is what was counted in this session (B-100 to B-103).
+// Statistics is what was counted in this session.
 func Statistics(m StatisticsModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

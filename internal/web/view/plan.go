@@ -120,7 +120,7 @@ type Why struct {
 	Parts []ScorePart
 }
 
-// ScorePart is one of the parts of a score (B-047).
+// ScorePart is one of the parts of a score.
 type ScorePart struct {
 	Points int
 	Reason string

@@ -62,7 +62,7 @@ func Came(x *report.Receipt) string {
 	return ""
 }
 
-// carried says whether a decision was carried out (E-094): a status, for its badge.
+// carried says whether a decision was carried out: a status, for its badge.
 func carried(x *report.Receipt) string {
 	return x.Execution
 }
@@ -78,7 +78,7 @@ func carriedWords(x *report.Receipt) string {
 	return x.Execution
 }
 
-// stopped is the stop condition that a decision hit (E-095), "" for none.
+// stopped is the stop condition that a decision hit, "" for none.
 func stopped(x *report.Receipt) string {
 	if x.Stop == nil {
 		return ""
@@ -86,7 +86,7 @@ func stopped(x *report.Receipt) string {
 	return strings.TrimSuffix(*x.Stop+": "+x.Why, ": ")
 }
 
-// confidence says how sure a decision was (E-093): rules always are.
+// confidence says how sure a decision was: rules always are.
 func confidence(c float64) string {
 	if c == 1 {
 		return "certain: a rule decided"

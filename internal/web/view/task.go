@@ -74,7 +74,7 @@ type LiveOutput struct {
 	Records bool  // it is JSON, a line each: for programs
 }
 
-// TurnFeed is what an agent does in a turn, as internal/step writes it down (E-089 to E-091).
+// TurnFeed is what an agent does in a turn, as internal/step writes it down.
 type TurnFeed struct {
 	Plan  []ralph.PlanStep `json:"plan"`
 	Diff  string           `json:"diff"`

@@ -1057,7 +1057,7 @@ func TaskLive(o LiveOutput, feed FeedModel) templ.Component {
 	})
 }
 
-// TaskFeed is the agent's own plan and what it does, a line each (E-089, E-091).
+// TaskFeed is the agent's own plan and what it does, a line each.
 func TaskFeed(m FeedModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -32,13 +32,13 @@ func TestFullDiskIsNobodysFault(t *testing.T) {
 		"another error of git":              {ralph.Committed{Error: "hook said no"}, full, true},
 		"a spec that is not there":          {ralph.Prepared{Error: "spec file not found"}, nil, false},
 	} {
-		x := &Executor{Room: func() error { return tt.room }}
+		x := &Executor{DiskSpace: func() error { return tt.room }}
 		err := x.noSpace([]ralph.Fact{tt.fact, ralph.Noted{Text: "and more"}})
 		if (err != nil) != tt.dropped || err != nil && !NoSpace(err) {
 			t.Errorf("%s: %v, want dropped %v", name, err, tt.dropped)
 		}
 	}
-	x := &Executor{Room: func() error { return full }} // no agents: asking one would panic
+	x := &Executor{DiskSpace: func() error { return full }} // no agents: asking one would panic
 	if _, err := x.Do(t.Context(), &ralph.State{}, "t-1", ralph.Turn{Stage: ralph.KindBuild}); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("err = %v", err)
 	}

@@ -1,7 +1,6 @@
 package step
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,29 +9,12 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// Do implements engine.Doer. On a full disk no step begins, and what goes wrong in
-// one is nobody's fault: it counts as cut, which the next start does again. Else an
-// agent would be paid for nothing, and every task end as failed.
-func (x *Executor) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step ralph.Step) ([]ralph.Fact, error) {
-	var facts []ralph.Fact
-	err := x.room()
-	if err == nil {
-		facts, err = x.do(ctx, s, id, step)
-	}
-	if err == nil {
-		err = x.noSpace(facts)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("step %s of %s: %w", step.StepName(), id, err)
-	}
-	return facts, nil
-}
-
-func (x *Executor) room() error {
-	if x.Room == nil {
+// diskSpace fails when the disk is full.
+func (x *Executor) diskSpace() error {
+	if x.DiskSpace == nil {
 		return nil
 	}
-	return x.Room()
+	return x.DiskSpace()
 }
 
 // NoSpace reports whether an error comes of a full disk or a quota that is used up.
@@ -85,7 +67,7 @@ func (x *Executor) noSpace(facts []ralph.Fact) error {
 			return fmt.Errorf("%s: %w", text, syscall.ENOSPC)
 		}
 		if bad || text != "" {
-			return x.room()
+			return x.diskSpace()
 		}
 	}
 	return nil
