@@ -112,6 +112,7 @@ func layers() map[string][]string {
 		"cmd/ralph":            {"internal/cli", "internal/workspace"},
 		// for tests alone: no row above may name them
 		"internal/ralphtest":           {"R", "internal/engine", "internal/policy", "internal/proc"},
+		"internal/ralphtest/gittest":   {"R", "internal/proc", "internal/ralphtest"},
 		"internal/ralphtest/modeltest": {},
 		"internal/ralphtest/storytest": {"R", "internal/report", "internal/sessionreport", "internal/status"},
 		"internal/agent/agenttest":     {"R", "internal/agent", "internal/agentcheck"},

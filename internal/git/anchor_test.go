@@ -14,18 +14,18 @@ func TestAnchor(t *testing.T) {
 	b := newBox(t)
 	put := func(journal string, seq int64, sign bool) string {
 		commit, err := b.repo.Anchor(t.Context(), Anchor{Journal: journal, Checkout: "here", Seq: seq, Hash: "ab"}, sign)
-		b.must(err)
+		b.Must(err)
 		return commit
 	}
 	first, other := put("j1", 3, false), put("j2", 1, false)
-	b.git("pack-refs", "--all")
+	b.Git("pack-refs", "--all")
 	second := put("j1", 9, false)
-	b.equal("parent", b.git("rev-parse", second+"^"), first)
-	b.git("pack-refs", "--all")
+	b.Equal("parent", b.Git("rev-parse", second+"^"), first)
+	b.Git("pack-refs", "--all")
 	for journal, want := range map[string]string{"j1": second, "j2": other, "j3": "", "": ""} {
 		got, err := b.repo.AnchorOf(journal)
-		b.must(err)
-		b.equal("anchor of "+journal, got, want)
+		b.Must(err)
+		b.Equal("anchor of "+journal, got, want)
 	}
 	want := map[string]Anchor{
 		first:  {"j1", "here", 3, "ab", first, "N", ""},
@@ -33,7 +33,7 @@ func TestAnchor(t *testing.T) {
 		second: {"j1", "here", 9, "ab", second, "N", ""},
 	}
 	list, err := b.repo.Anchors(t.Context())
-	b.must(err)
+	b.Must(err)
 	for _, a := range list {
 		if a != want[a.Commit] {
 			t.Errorf("%+v, want %+v", a, want[a.Commit])
@@ -42,8 +42,8 @@ func TestAnchor(t *testing.T) {
 	if len(list) != len(want) {
 		t.Errorf("%d anchors, want %d", len(list), len(want))
 	}
-	b.equal("status", b.status(), "")
-	b.git("fsck", "--strict", "--no-dangling")
+	b.Equal("status", b.Status(), "")
+	b.Git("fsck", "--strict", "--no-dangling")
 }
 
 func TestAnchorSigned(t *testing.T) {
@@ -57,14 +57,14 @@ func TestAnchorSigned(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), keygen, "-q", "-t", "ed25519", "-N", "", "-f", key).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	b.git("config", "gpg.format", "ssh")
-	b.git("config", "user.signingKey", key)
+	b.Git("config", "gpg.format", "ssh")
+	b.Git("config", "user.signingKey", key)
 	public, err := os.ReadFile(key + ".pub")
 	if err == nil {
 		err = os.WriteFile(key+".allowed", append([]byte("ann@example.org "), public...), 0o600)
 	}
-	b.must(err)
-	b.git("config", "gpg.ssh.allowedSignersFile", key+".allowed")
+	b.Must(err)
+	b.Git("config", "gpg.ssh.allowedSignersFile", key+".allowed")
 	if _, err := b.repo.Anchor(t.Context(), Anchor{Journal: "j1", Checkout: "here", Seq: 3, Hash: "ab"}, true); err != nil {
 		t.Fatal(err)
 	}
@@ -78,13 +78,13 @@ func TestAnchorSigned(t *testing.T) {
 func TestTrailed(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.git("commit", "-q", "--allow-empty", "-m", "one\n\nRalph-Journal: j1\nRalph-Receipt: r1")
-	b.git("switch", "-q", "-c", "side")
-	b.git("commit", "-q", "--allow-empty", "-m", "two\n\nRalph-Receipt: r2")
-	b.git("switch", "-q", "-")
-	b.git("commit", "-q", "--allow-empty", "-m", "three: Ralph-Receipt: is no trailer here")
+	b.Git("commit", "-q", "--allow-empty", "-m", "one\n\nRalph-Journal: j1\nRalph-Receipt: r1")
+	b.Git("switch", "-q", "-c", "side")
+	b.Git("commit", "-q", "--allow-empty", "-m", "two\n\nRalph-Receipt: r2")
+	b.Git("switch", "-q", "-")
+	b.Git("commit", "-q", "--allow-empty", "-m", "three: Ralph-Receipt: is no trailer here")
 	list, err := b.repo.Trailed(t.Context())
-	b.must(err)
+	b.Must(err)
 	got := map[Trailed]bool{}
 	for _, x := range list {
 		x.Commit = ""

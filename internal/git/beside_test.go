@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
+
 	"pgregory.net/rapid"
 
 	"github.com/ralph-loop/ralph"
@@ -35,21 +37,21 @@ type beside struct {
 func TestNobodysCommitsAreTouched(t *testing.T) {
 	t.Parallel()
 	origin := newBox(t)
-	origin.git("clone", "-q", "--bare", ".", "../origin.git")
-	origin.git("remote", "add", "origin", "../origin.git")
-	origin.git("fetch", "-q", "origin")
-	origin.git("branch", "-q", "-u", "origin/main")
-	origin.git("clone", "-q", "../origin.git", "../colleague")
+	origin.Git("clone", "-q", "--bare", ".", "../origin.git")
+	origin.Git("remote", "add", "origin", "../origin.git")
+	origin.Git("fetch", "-q", "origin")
+	origin.Git("branch", "-q", "-u", "origin/main")
+	origin.Git("clone", "-q", "../origin.git", "../colleague")
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
 		place := filepath.Join(t.TempDir(), fmt.Sprint(n))
-		if err := os.CopyFS(place, os.DirFS(filepath.Dir(origin.dir))); err != nil {
+		if err := os.CopyFS(place, os.DirFS(filepath.Dir(origin.Dir))); err != nil {
 			rt.Fatal(err)
 		}
 		defer os.RemoveAll(place)
-		b := &beside{rt: rt, loose: map[string]string{}, testRepo: &testRepo{t: t, p: origin.p, dir: filepath.Join(place, "work tree"), env: origin.env}}
-		b.repo = b.open(b.dir)
+		b := &beside{rt: rt, loose: map[string]string{}, testRepo: &testRepo{Box: gittest.Box{T: t, P: origin.P, Dir: filepath.Join(place, "work tree"), Env: origin.Env}}}
+		b.repo = b.open(b.Dir)
 		b.prepare()
 		for range rapid.IntRange(2, 9).Draw(rt, "steps") {
 			switch rapid.IntRange(0, 9).Draw(rt, "who") {
@@ -80,10 +82,10 @@ func (b *beside) ok(what string, err error) {
 func (b *beside) prepare() {
 	b.s.Job = &ralph.Job{}
 	b.s.Stages = []*ralph.Task{{ID: "x", Kind: ralph.KindLand, Status: ralph.TaskActive}}
-	b.ok("begin", b.repo.Begin(b.t.Context()))
-	h, err := b.repo.Head(b.t.Context())
+	b.ok("begin", b.repo.Begin(b.T.Context()))
+	h, err := b.repo.Head(b.T.Context())
 	b.ok("head", err)
-	tree, err := b.repo.Snapshot(b.t.Context())
+	tree, err := b.repo.Snapshot(b.T.Context())
 	b.ok("snapshot", err)
 	b.apply(ralph.Prepared{Task: "x", Head: h.Commit, Branch: h.Branch, Tree: tree})
 }
@@ -93,7 +95,7 @@ func (b *beside) look(step ralph.Step) []ralph.LeftFile {
 	b.apply(ralph.StepStarted{Task: "x", Step: step})
 	a := b.agents
 	a.Commits = append(slices.Clone(b.s.Checkout.Commits), a.Commits...)
-	f, ok, err := b.repo.Look(b.t.Context(), b.s.Checkout, a)
+	f, ok, err := b.repo.Look(b.T.Context(), b.s.Checkout, a)
 	b.ok("look", err)
 	b.cut = false
 	if f.Task = "x"; ok {
@@ -111,11 +113,11 @@ func (b *beside) turn() {
 		case 0, 1:
 			b.edit(rapid.SampledFrom([]string{"agent.txt", "agent-2.txt", "a.txt"}).Draw(b.rt, "file"), "agent")
 		case 2:
-			before, _ := b.try("rev-parse", "HEAD")
-			_, _ = b.try("add", "agent.txt", "agent-2.txt")
-			_, _ = b.try("add", "agent.txt")
-			if _, err := b.try("commit", "-q", "-m", "agent"); err == nil {
-				if h := b.head(); h != strings.TrimSpace(before) {
+			before, _ := b.Try("rev-parse", "HEAD")
+			_, _ = b.Try("add", "agent.txt", "agent-2.txt")
+			_, _ = b.Try("add", "agent.txt")
+			if _, err := b.Try("commit", "-q", "-m", "agent"); err == nil {
+				if h := b.Head(); h != strings.TrimSpace(before) {
 					b.agents.Commits = append(b.agents.Commits, h)
 				}
 			}
@@ -125,29 +127,29 @@ func (b *beside) turn() {
 	}
 	b.inTurn = false
 	if rapid.IntRange(0, 4).Draw(b.rt, "cut") == 0 {
-		b.repo, b.cut = b.open(b.dir), true // killed
+		b.repo, b.cut = b.open(b.Dir), true // killed
 		return
 	}
-	tree, err := b.repo.TreeKept(b.t.Context())
-	if _, failed := b.repo.Head(b.t.Context()); failed != nil || err != nil {
+	tree, err := b.repo.TreeKept(b.T.Context())
+	if _, failed := b.repo.Head(b.T.Context()); failed != nil || err != nil {
 		b.rt.Fatalf("after a turn: %v, %v", err, failed)
 	}
-	b.apply(ralph.TurnEnded{Task: "x", Tree: tree, Head: b.head(), Commits: slices.Clone(b.agents.Commits)})
+	b.apply(ralph.TurnEnded{Task: "x", Tree: tree, Head: b.Head(), Commits: slices.Clone(b.agents.Commits)})
 }
 
 func (b *beside) edit(name, who string) {
 	b.n++
-	text := b.read(name)
+	text := b.Read(name)
 	if strings.HasPrefix(text, "<") {
 		text = ""
 	}
-	b.write(name, text+fmt.Sprintf("%s %d\n", who, b.n))
+	b.Write(name, text+fmt.Sprintf("%s %d\n", who, b.n))
 	delete(b.loose, name)
 }
 
 // person does one thing that a person does. It may fail, as theirs do.
 func (b *beside) person() {
-	do := func(args ...string) bool { _, err := b.try(args...); return err == nil }
+	do := func(args ...string) bool { _, err := b.Try(args...); return err == nil }
 	file := rapid.SampledFrom([]string{"p.txt", "p-2.txt", "dir/b.txt", "a.txt"}).Draw(b.rt, "theirs")
 	switch rapid.SampledFrom([]string{
 		"edit", "edit", "commit", "commit", "commit -a", "amend", "publish", "pull", "pull --rebase", "switch -c", "switch", "detach", "stash", "pop", "tag", "soft", "add",
@@ -155,7 +157,7 @@ func (b *beside) person() {
 	case "edit":
 		b.edit(file, "person")
 		if !b.inTurn && !b.cut { // else nobody can tell
-			b.loose[file] = b.read(file)
+			b.loose[file] = b.Read(file)
 		}
 		return
 	case "add":
@@ -168,16 +170,16 @@ func (b *beside) person() {
 	case "commit -a":
 		do("commit", "-q", "-am", "person all")
 	case "amend":
-		if h := b.head(); !slices.Contains(b.agents.Commits, h) && !slices.Contains(b.own, h) {
+		if h := b.Head(); !slices.Contains(b.agents.Commits, h) && !slices.Contains(b.own, h) {
 			do("commit", "-q", "--amend", "-m", "person amended")
 		}
 	case "publish":
 		b.n++
-		there := &testRepo{t: b.t, p: b.p, dir: filepath.Join(filepath.Dir(b.dir), "colleague"), env: b.env}
-		there.write(fmt.Sprintf("c-%d.txt", b.n), "colleague\n")
-		_, _ = there.try("add", "-A")
-		_, _ = there.try("commit", "-q", "-m", "published")
-		_, _ = there.try("push", "-q", filepath.Join(filepath.Dir(b.dir), "origin.git"), "main")
+		there := &testRepo{Box: gittest.Box{T: b.T, P: b.P, Dir: filepath.Join(filepath.Dir(b.Dir), "colleague"), Env: b.Env}}
+		there.Write(fmt.Sprintf("c-%d.txt", b.n), "colleague\n")
+		_, _ = there.Try("add", "-A")
+		_, _ = there.Try("commit", "-q", "-m", "published")
+		_, _ = there.Try("push", "-q", filepath.Join(filepath.Dir(b.Dir), "origin.git"), "main")
 		return
 	case "pull":
 		do("pull", "-q", "--ff-only", "../origin.git", "main")
@@ -205,7 +207,7 @@ func (b *beside) person() {
 		b.n++
 		do("tag", fmt.Sprintf("v%d", b.n))
 	case "soft":
-		if h := b.head(); !slices.Contains(b.own, h) {
+		if h := b.Head(); !slices.Contains(b.own, h) {
 			do("reset", "-q", "--soft", "HEAD~1")
 		}
 	}
@@ -216,14 +218,14 @@ func (b *beside) person() {
 func (b *beside) ralph(what string, do func() (told []string)) {
 	branches := func() map[string][]string {
 		out := map[string][]string{}
-		for ref := range strings.Lines(b.git("for-each-ref", "--format=%(refname)", "refs/heads/", "refs/remotes/", "refs/tags/") + "\nHEAD") {
+		for ref := range strings.Lines(b.Git("for-each-ref", "--format=%(refname)", "refs/heads/", "refs/remotes/", "refs/tags/") + "\nHEAD") {
 			ref = strings.TrimSpace(ref)
-			out[ref] = strings.Fields(b.git("rev-list", ref))
+			out[ref] = strings.Fields(b.Git("rev-list", ref))
 		}
 		return out
 	}
-	at := func() string { h, _ := b.repo.Head(b.t.Context()); return h.Branch }
-	before, branch, files := branches(), at(), b.files()
+	at := func() string { h, _ := b.repo.Head(b.T.Context()); return h.Branch }
+	before, branch, files := branches(), at(), b.Files()
 	ours := slices.Concat(b.agents.Commits, b.own)
 	told := do()
 	if now := at(); now != branch {
@@ -234,11 +236,11 @@ func (b *beside) ralph(what string, do func() (told []string)) {
 		for _, c := range commits {
 			mine := slices.Contains(ours, c)
 			if !slices.Contains(after[ref], c) && (!mine || strings.HasPrefix(ref, "refs/remotes/")) {
-				b.rt.Fatalf("%s: %s of others is not on %s any more\n%s", what, c, ref, b.git("log", "--graph", "--oneline", "--all"))
+				b.rt.Fatalf("%s: %s of others is not on %s any more\n%s", what, c, ref, b.Git("log", "--graph", "--oneline", "--all"))
 			}
 		}
 	}
-	now := b.files()
+	now := b.Files()
 	for name, text := range files {
 		if now[name] == text || strings.HasPrefix(name, "ralph/") {
 			continue
@@ -247,13 +249,13 @@ func (b *beside) ralph(what string, do func() (told []string)) {
 			b.rt.Fatalf("%s: %s was %q and is %q", what, name, text, now[name])
 		}
 		_, text, _ = strings.Cut(text, " ")
-		if !slices.ContainsFunc(told, func(rev string) bool { got, err := b.try("show", rev+":"+name); return err == nil && got == text }) {
+		if !slices.ContainsFunc(told, func(rev string) bool { got, err := b.Try("show", rev+":"+name); return err == nil && got == text }) {
 			b.rt.Fatalf("%s: %s was %q, is %q, and nothing of what is told (%v) has it", what, name, text, now[name], told)
 		}
 	}
 	for name, text := range b.loose {
-		if b.read(name) != text {
-			b.rt.Fatalf("%s: what somebody edited in %s between turns is gone from the file: %q", what, name, b.read(name))
+		if b.Read(name) != text {
+			b.rt.Fatalf("%s: what somebody edited in %s between turns is gone from the file: %q", what, name, b.Read(name))
 		}
 	}
 }
@@ -264,13 +266,13 @@ func (b *beside) commitAll() []string {
 	a.Commits = append(slices.Clone(b.s.Checkout.Commits), a.Commits...)
 	b.n++
 	key := fmt.Sprintf("k%d", b.n)
-	c, err := b.repo.Commit(b.t.Context(), CommitInput{
+	c, err := b.repo.Commit(b.T.Context(), CommitInput{
 		Base: b.s.Job.Base, Branch: b.s.Job.Branch, Trailer: "Ralph-Receipt", Key: key, Squash: true, Fresh: true,
 		Message: "ralph: complete x\n\nRalph-Receipt: " + key + "\n", Agents: a, Left: left,
 	})
 	if _, elsewhere := errors.AsType[*AwayError](err); elsewhere {
 		b.apply(ralph.Committed{Task: "x", Away: err.Error()})
-		if at, err := b.repo.Head(b.t.Context()); err == nil && at.Branch == b.s.Job.Branch && b.repo.unfinished() == "" {
+		if at, err := b.repo.Head(b.T.Context()); err == nil && at.Branch == b.s.Job.Branch && b.repo.unfinished() == "" {
 			b.rt.Fatalf("away at home: %v", err)
 		}
 		return nil
@@ -279,8 +281,8 @@ func (b *beside) commitAll() []string {
 	b.own = append(b.own, c.Hash)
 	b.apply(ralph.Committed{Task: "x", Commit: c.Hash, Tree: c.Tree, Left: c.Left})
 	for name, text := range b.loose {
-		got, err := b.try("show", c.Hash+":"+name)
-		if before, failed := b.try("show", c.Hash+"^:"+name); err == nil && got == text && (failed != nil || before != got) {
+		got, err := b.Try("show", c.Hash+":"+name)
+		if before, failed := b.Try("show", c.Hash+"^:"+name); err == nil && got == text && (failed != nil || before != got) {
 			b.rt.Fatalf("the commit has taken along what somebody edited in %s between turns", name)
 		}
 	}
@@ -295,7 +297,7 @@ func (b *beside) shelveAll() []string {
 	a.Commits = append(slices.Clone(b.s.Checkout.Commits), a.Commits...)
 	b.n++
 	how := rapid.SampledFrom([]string{ShelveStash, ShelveReset}).Draw(b.rt, "how")
-	s, err := b.repo.Shelve(b.t.Context(), ShelveInput{
+	s, err := b.repo.Shelve(b.T.Context(), ShelveInput{
 		How: how, Base: b.s.Job.Base, Branch: b.s.Job.Branch, Message: "ralph: failed x", ID: fmt.Sprintf("j%d", b.n), Agents: a, Left: left,
 	})
 	if _, refused := errors.AsType[*ralph.Refusal](err); refused {

@@ -55,17 +55,17 @@ func plant(t *testing.T, b *testRepo, dir, script string) (held func()) {
 	temp := t.TempDir()
 	evil, canary, victim := filepath.Join(temp, "evil.sh"), filepath.Join(t.TempDir(), "ran"), filepath.Join(t.TempDir(), "victim")
 	ralphtest.Program(t, evil, "#!/bin/sh\necho \"$0 $*\" >> "+canary+"\ncat\n")
-	b.must(os.WriteFile(victim, []byte("mine\n"), 0o600))
+	b.Must(os.WriteFile(victim, []byte("mine\n"), 0o600))
 	gitDir := gitFile(dir)
 	if gitDir == "" {
 		gitDir = filepath.Join(dir, ".git")
 	}
-	env := append(b.env[:len(b.env):len(b.env)], "EVIL="+evil, "VICTIM="+victim, "T="+temp, "G="+gitDir, "C="+b.repo.common)
-	_, stderr, res, err := b.p.Output(t.Context(), proc.Command{Args: []string{"sh", "-ec", "IFS=; " + script}, Dir: dir, Env: env})
+	env := append(b.Env[:len(b.Env):len(b.Env)], "EVIL="+evil, "VICTIM="+victim, "T="+temp, "G="+gitDir, "C="+b.repo.common)
+	_, stderr, res, err := b.P.Output(t.Context(), proc.Command{Args: []string{"sh", "-ec", "IFS=; " + script}, Dir: dir, Env: env})
 	if err != nil || res.Code != 0 {
 		t.Fatalf("the attack: %v, exit %d: %s", err, res.Code, stderr)
 	}
-	b.must(os.RemoveAll(canary)) // its own git commands ran it
+	b.Must(os.RemoveAll(canary)) // its own git commands ran it
 	return func() {
 		t.Helper()
 		if text, err := os.ReadFile(canary); err == nil {
@@ -87,14 +87,14 @@ func TestAgentsDoNotChooseWhatGitRuns(t *testing.T) {
 			t.Parallel()
 			b := newBox(t)
 			if strings.HasPrefix(name, "settings of") {
-				b.git("config", "extensions.worktreeConfig", "true")
+				b.Git("config", "extensions.worktreeConfig", "true")
 			}
 			dir := b.pool("1")[0]
 			b.mustEnter(b.task(dir, "t-1"))
 			tree, err := b.repo.Tree(dir)
-			b.must(err)
+			b.Must(err)
 			w := b.in(dir)
-			w.write("a.txt", "the agent's\n")
+			w.Write("a.txt", "the agent's\n")
 			held := plant(t, b, dir, script)
 			everything(w, tree, b, dir)
 			held()
@@ -104,7 +104,7 @@ func TestAgentsDoNotChooseWhatGitRuns(t *testing.T) {
 
 // everything is what an engine does with a worktree after a turn. Each may refuse.
 func everything(w *testRepo, tree *Repo, b *testRepo, dir string) {
-	ctx := b.t.Context()
+	ctx := b.T.Context()
 	w.repo = tree
 	before := b.repo
 	for range 2 {
@@ -154,7 +154,7 @@ func TestAgentsDoNotChooseWhatGitRunsInSubmodules(t *testing.T) {
 			dir := b.pool("1")[0]
 			b.mustEnter(b.task(dir, "t-1"))
 			tree, err := b.repo.Tree(dir)
-			b.must(err)
+			b.Must(err)
 			held := plant(t, b, dir, script)
 			everything(b.in(dir), tree, b, dir)
 			held()
@@ -172,20 +172,20 @@ func TestAgentsDoNotChooseWhatGitRunsInPlace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBox(t)
-			b.write("a.txt", "the agent's\n")
-			held := plant(t, b, b.dir, script)
+			b.Write("a.txt", "the agent's\n")
+			held := plant(t, b, b.Dir, script)
 			ctx := t.Context()
 			for range 2 {
 				snap, _ := b.repo.Snapshot(ctx)
 				_, _ = b.repo.Dirty(ctx)
-				if _, err := os.Lstat(b.path("sub/.git")); err != nil { // a person's own submodule is looked into
+				if _, err := os.Lstat(b.Path("sub/.git")); err != nil { // a person's own submodule is looked into
 					_, _ = b.repo.Inside(ctx)
 				}
 				if head, err := b.repo.Head(ctx); err == nil {
 					_, _ = b.repo.Diff(ctx, head.Commit, snap, 1<<20)
 					_, _ = b.repo.Commit(ctx, CommitInput{Base: head.Commit, Branch: "main", Trailer: "Ralph-Receipt", Key: "k", Message: "m\n\nRalph-Receipt: k\n", Agents: Agents{On: "main"}})
 				}
-				if again, err := Open(ctx, b.p, b.dir, b.env); err == nil {
+				if again, err := Open(ctx, b.P, b.Dir, b.Env); err == nil {
 					_, _ = again.Dirty(ctx)
 				}
 			}
@@ -198,19 +198,19 @@ func TestAgentsDoNotChooseWhatGitRunsInPlace(t *testing.T) {
 func TestFiltersOfThePersonWork(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.git("config", "filter.up.clean", "tr a-z A-Z")
-	b.write(".gitattributes", "*.up filter=up\n")
-	b.git("add", "-A")
-	b.git("commit", "-q", "-m", "attributes")
+	b.Git("config", "filter.up.clean", "tr a-z A-Z")
+	b.Write(".gitattributes", "*.up filter=up\n")
+	b.Git("add", "-A")
+	b.Git("commit", "-q", "-m", "attributes")
 	dir := b.pool("1")[0]
 	b.mustEnter(b.task(dir, "t-1"))
 	w := b.in(dir)
 	tree, err := b.repo.Tree(dir)
-	b.must(err)
+	b.Must(err)
 	w.repo = tree
-	w.write("x.up", "loud\n")
+	w.Write("x.up", "loud\n")
 	w.mustCommit("k", nil)
-	b.equal("what is committed", w.git("show", "HEAD:x.up"), "LOUD")
+	b.Equal("what is committed", w.Git("show", "HEAD:x.up"), "LOUD")
 }
 
 // S12: with a shield the hooks of the repository run as it wraps them, in the checkout and
@@ -218,43 +218,43 @@ func TestFiltersOfThePersonWork(t *testing.T) {
 func TestHooksRunInsideTheShield(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.hook("commit-msg", `echo "by $WRAPPED $(basename "$1")" >> "$1"; [ -z "$GIT_WORK_TREE" ]`)
-	b.hook("post-checkout", "exit 1")
+	b.Hook("commit-msg", `echo "by $WRAPPED $(basename "$1")" >> "$1"; [ -z "$GIT_WORK_TREE" ]`)
+	b.Hook("post-checkout", "exit 1")
 	folder := filepath.Join(t.TempDir(), "it's hooks")
 	b.repo.Shield(folder, func(dir string, argv []string) ([]string, error) {
 		return append([]string{"/usr/bin/env", "WRAPPED=in " + dir}, argv...), nil
 	})
-	b.write("a.txt", "two\n")
+	b.Write("a.txt", "two\n")
 	b.mustCommit("k", nil)
-	if got := b.git("log", "-1", "--format=%B"); !strings.Contains(got, "by in "+b.dir+" COMMIT_EDITMSG") {
+	if got := b.Git("log", "-1", "--format=%B"); !strings.Contains(got, "by in "+b.Dir+" COMMIT_EDITMSG") {
 		t.Errorf("in the checkout: %s", got)
 	}
 	dir := b.pool("1")[0]
 	b.mustEnter(b.task(dir, "t-1"))
 	w := b.in(dir)
 	tree, err := b.repo.Tree(dir)
-	b.must(err)
+	b.Must(err)
 	w.repo = tree
-	w.write("a.txt", "three\n")
+	w.Write("a.txt", "three\n")
 	w.mustCommit("k2", nil)
-	if got := w.git("log", "-1", "--format=%B"); !strings.Contains(got, "by in "+dir) {
+	if got := w.Git("log", "-1", "--format=%B"); !strings.Contains(got, "by in "+dir) {
 		t.Errorf("in a worktree: %s", got)
 	}
-	b.hook("commit-msg", "exit 1")
-	w.write("a.txt", "four\n")
+	b.Hook("commit-msg", "exit 1")
+	w.Write("a.txt", "four\n")
 	if _, err := w.commit("k3", nil); err == nil {
 		t.Error("a hook that refuses did not")
 	}
-	b.remove(".git/hooks/commit-msg")
+	b.Remove(".git/hooks/commit-msg")
 	w.mustCommit("k3", nil)
 
 	// a person moves the hooks while ralph runs
-	b.write("ours/commit-msg", "#!/bin/sh\necho \"moved, $WRAPPED\" >> \"$1\"\n")
-	b.must(os.Chmod(filepath.Join(b.dir, "ours/commit-msg"), 0o755))
-	b.git("config", "core.hooksPath", filepath.Join(b.dir, "ours"))
-	w.write("a.txt", "five\n")
+	b.Write("ours/commit-msg", "#!/bin/sh\necho \"moved, $WRAPPED\" >> \"$1\"\n")
+	b.Must(os.Chmod(filepath.Join(b.Dir, "ours/commit-msg"), 0o755))
+	b.Git("config", "core.hooksPath", filepath.Join(b.Dir, "ours"))
+	w.Write("a.txt", "five\n")
 	w.mustCommit("k4", nil)
-	if got := w.git("log", "-1", "--format=%B"); !strings.Contains(got, "moved, in "+dir) {
+	if got := w.Git("log", "-1", "--format=%B"); !strings.Contains(got, "moved, in "+dir) {
 		t.Errorf("after core.hooksPath was set: %s", got)
 	}
 }
@@ -264,15 +264,15 @@ func TestHooksRunInsideTheShield(t *testing.T) {
 func TestReplacedObjectsAreSeenAsTheyAre(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.write("a.txt", "as it is\n")
-	b.git("add", "-A")
-	b.git("commit", "-q", "-m", "start")
-	b.write("b.txt", "evil\n")
-	evil := strings.TrimSpace(b.git("hash-object", "-w", "b.txt"))
-	b.git("replace", strings.TrimSpace(b.git("rev-parse", "HEAD:a.txt")), evil)
+	b.Write("a.txt", "as it is\n")
+	b.Git("add", "-A")
+	b.Git("commit", "-q", "-m", "start")
+	b.Write("b.txt", "evil\n")
+	evil := strings.TrimSpace(b.Git("hash-object", "-w", "b.txt"))
+	b.Git("replace", strings.TrimSpace(b.Git("rev-parse", "HEAD:a.txt")), evil)
 	out, err := b.repo.git(t.Context(), call{args: []string{"cat-file", "-p", "HEAD:a.txt"}})
-	b.must(err)
-	b.equal("what ralph sees", out, "as it is\n")
+	b.Must(err)
+	b.Equal("what ralph sees", out, "as it is\n")
 }
 
 // Second pass of issue 15: in the checkout an agent can make .git/commondir, which git reads
@@ -281,16 +281,16 @@ func TestReplacedObjectsAreSeenAsTheyAre(t *testing.T) {
 func TestCommondirOfACheckoutIsTakenAway(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	evil := b.dir + "-evil"
-	b.must(os.CopyFS(evil, os.DirFS(filepath.Join(b.dir, ".git"))))
-	b.must(os.WriteFile(filepath.Join(b.dir, ".git", "commondir"), []byte(evil+"\n"), 0o644))
+	evil := b.Dir + "-evil"
+	b.Must(os.CopyFS(evil, os.DirFS(filepath.Join(b.Dir, ".git"))))
+	b.Must(os.WriteFile(filepath.Join(b.Dir, ".git", "commondir"), []byte(evil+"\n"), 0o644))
 	if _, err := b.repo.Head(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if _, err := b.repo.TreeKept(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Lstat(filepath.Join(b.dir, ".git", "commondir")); err == nil {
+	if _, err := os.Lstat(filepath.Join(b.Dir, ".git", "commondir")); err == nil {
 		t.Error("it is still there")
 	}
 }

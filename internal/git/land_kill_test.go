@@ -4,37 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/proc"
 )
-
-// bring makes one path of the work tree that of a commit, as a git on its way
-// would have done.
-func (b *testRepo) bring(commit, name string) {
-	b.t.Helper()
-	info := b.git("ls-tree", commit, "--", name)
-	full := b.path(name)
-	_ = os.Remove(full)
-	_ = os.Remove(filepath.Dir(full)) // where nothing is left in it
-	if info == "" || strings.HasPrefix(info, "040000") {
-		return
-	}
-	if above := stat(filepath.Dir(full)); above != nil && !above.IsDir() {
-		b.must(os.Remove(filepath.Dir(full)))
-	}
-	if strings.HasPrefix(info, "120000") {
-		b.must(os.Symlink(b.git("show", commit+":"+name), full))
-		return
-	}
-	b.write(name, b.git("show", commit+":"+name)+"\n")
-	if strings.HasPrefix(info, "100755") {
-		b.must(os.Chmod(full, 0o755))
-	}
-}
 
 // names that the landing of landBox changes, in the order in which git does it:
 // what goes, then what comes.
@@ -46,19 +21,19 @@ func landNames() []string {
 // begun or gone, the index new, the branch new, locks left over.
 func TestLandAfterAKill(t *testing.T) {
 	t.Parallel()
-	indexTo := func(b *testRepo, commit string) { b.git("read-tree", commit) }
+	indexTo := func(b *testRepo, commit string) { b.Git("read-tree", commit) }
 	files := func(n int) func(*testRepo, LandInput) {
 		return func(b *testRepo, in LandInput) {
 			for _, name := range landNames()[:n] {
-				b.bring(in.To, name)
+				b.Bring(in.To, name)
 			}
 		}
 	}
 	mark := func(b *testRepo, in LandInput) {
-		b.write(".git/"+landIndex, "half")
-		b.write(".git/"+landIndex+".lock", "half")
-		b.write(".git/"+landMarker, markerHead+in.From+" "+in.To+"\n")
-		b.must(os.Link(b.path(".git/"+landMarker), b.path(".git/index.lock")))
+		b.Write(".git/"+landIndex, "half")
+		b.Write(".git/"+landIndex+".lock", "half")
+		b.Write(".git/"+landMarker, markerHead+in.From+" "+in.To+"\n")
+		b.Must(os.Link(b.Path(".git/"+landMarker), b.Path(".git/index.lock")))
 	}
 	then := func(steps ...func(*testRepo, LandInput)) func(*testRepo, LandInput) {
 		return func(b *testRepo, in LandInput) {
@@ -69,7 +44,7 @@ func TestLandAfterAKill(t *testing.T) {
 	}
 	all := files(len(landNames()))
 	index := func(b *testRepo, in LandInput) { indexTo(b, in.To) }
-	ref := func(b *testRepo, in LandInput) { b.git("update-ref", "refs/heads/main", in.To) }
+	ref := func(b *testRepo, in LandInput) { b.Git("update-ref", "refs/heads/main", in.To) }
 	cases := map[string]func(*testRepo, LandInput){
 		"lock taken":                     mark,
 		"files new":                      all,
@@ -79,11 +54,11 @@ func TestLandAfterAKill(t *testing.T) {
 		"files and branch new, locked":   then(all, ref, mark),
 		"all new, locked":                then(all, index, ref, mark),
 		"index new alone":                index,
-		"a file begun":                   then(files(5), mark, func(b *testRepo, _ LandInput) { b.write("a.txt", "lan") }),
-		"a file emptied":                 then(files(5), mark, func(b *testRepo, _ LandInput) { b.write("deep/er/new.txt", "") }),
-		"a file gone, not written again": then(files(3), mark, func(b *testRepo, _ LandInput) { b.remove("a.txt") }),
-		"a folder without its file":      then(files(3), mark, func(b *testRepo, _ LandInput) { b.must(os.MkdirAll(b.path("file"), 0o755)) }),
-		"an older landing, locked":       func(b *testRepo, in LandInput) { b.write(".git/index.lock", markerHead+in.To+" "+in.From+"\n") },
+		"a file begun":                   then(files(5), mark, func(b *testRepo, _ LandInput) { b.Write("a.txt", "lan") }),
+		"a file emptied":                 then(files(5), mark, func(b *testRepo, _ LandInput) { b.Write("deep/er/new.txt", "") }),
+		"a file gone, not written again": then(files(3), mark, func(b *testRepo, _ LandInput) { b.Remove("a.txt") }),
+		"a folder without its file":      then(files(3), mark, func(b *testRepo, _ LandInput) { b.Must(os.MkdirAll(b.Path("file"), 0o755)) }),
+		"an older landing, locked":       func(b *testRepo, in LandInput) { b.Write(".git/index.lock", markerHead+in.To+" "+in.From+"\n") },
 	}
 	for n := range landNames() {
 		cases[fmt.Sprintf("%d files new", n+1)] = files(n + 1)
@@ -92,14 +67,14 @@ func TestLandAfterAKill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, in := landBox(t)
-			b.write(".git/info/exclude", "ralph/\nbuild/\n")
+			b.Write(".git/info/exclude", "ralph/\nbuild/\n")
 			prepare(b, in)
 			out := b.land(in)
 			if out.How != LandedForward && (out.How != LandedAlready || !strings.HasPrefix(name, "all new")) {
 				t.Fatalf("%+v", out)
 			}
 			b.landed(in)
-			b.fsck()
+			b.Fsck()
 		})
 	}
 }
@@ -108,58 +83,58 @@ func TestLandAfterAKill(t *testing.T) {
 func TestLandAfterAKillAndAnEdit(t *testing.T) {
 	t.Parallel()
 	b, in := landBox(t)
-	b.write(".git/info/exclude", "ralph/\nbuild/\n")
+	b.Write(".git/info/exclude", "ralph/\nbuild/\n")
 	for _, name := range landNames()[:6] {
-		b.bring(in.To, name)
+		b.Bring(in.To, name)
 	}
-	b.write("a.txt", "landed\nand mine\n")
-	b.write("deep/er/new.txt", "")
-	b.write(".git/index.lock", markerHead+in.From+" "+in.To+"\n")
-	before := b.files()
+	b.Write("a.txt", "landed\nand mine\n")
+	b.Write("deep/er/new.txt", "")
+	b.Write(".git/index.lock", markerHead+in.From+" "+in.To+"\n")
+	before := b.Files()
 	if out := b.land(in); len(out.Dirty) != 1 || out.Dirty[0] != "a.txt" {
 		t.Errorf("%+v", out)
 	}
-	if !maps.Equal(before, b.files()) {
+	if !maps.Equal(before, b.Files()) {
 		t.Error("files changed")
 	}
-	b.write("a.txt", "a\n")
+	b.Write("a.txt", "a\n")
 	if out := b.land(in); out.How != LandedForward {
 		t.Errorf("%+v", out)
 	}
 	b.landed(in)
 	// Once it landed, taking it back is the person's own affair.
-	b.git("checkout", "-q", in.From, "--", "a.txt")
+	b.Git("checkout", "-q", in.From, "--", "a.txt")
 	if out := b.land(in); out.How != LandedAlready {
 		t.Errorf("%+v", out)
 	}
-	b.want("a.txt", "a\n")
+	b.Want("a.txt", "a\n")
 }
 
 // The real thing: git is killed while it writes files, again and again.
 func TestLandKilledForReal(t *testing.T) {
 	t.Parallel()
 	b, in := landBox(t)
-	b.write(".git/info/exclude", "ralph/\nbuild/\n")
+	b.Write(".git/info/exclude", "ralph/\nbuild/\n")
 	in.To = b.branch("ralph/many", in.To, func(w *testRepo) {
 		for i := range 300 {
-			w.write(fmt.Sprintf("many/%d/%d.txt", i%10, i), strings.Repeat(fmt.Sprintln(i), 500))
+			w.Write(fmt.Sprintf("many/%d/%d.txt", i%10, i), strings.Repeat(fmt.Sprintln(i), 500))
 		}
 	})
 	for _, after := range []time.Duration{1, 2, 4, 6, 8, 10, 12, 15, 20, 30} {
 		cmd := proc.Command{
 			Args: []string{"sh", "-c", fmt.Sprintf("git read-tree -m -u %s %s & p=$!; sleep %.3f; kill -9 $p 2>/dev/null; wait; true", in.From, in.To, float64(after)/1000)},
-			Dir:  b.dir, Env: append(b.env, "GIT_INDEX_FILE="+b.path(".git/"+landIndex)),
+			Dir:  b.Dir, Env: append(b.Env, "GIT_INDEX_FILE="+b.Path(".git/"+landIndex)),
 		}
-		b.must(os.WriteFile(b.path(".git/index.lock"), []byte(markerHead+in.From+" "+in.To+"\n"), 0o600))
-		_, err := copyIndex(b.path(".git/index"), b.path(".git/"+landIndex))
-		b.must(err)
-		_, _, _, err = b.p.Output(t.Context(), cmd)
-		b.must(err)
+		b.Must(os.WriteFile(b.Path(".git/index.lock"), []byte(markerHead+in.From+" "+in.To+"\n"), 0o600))
+		_, err := copyIndex(b.Path(".git/index"), b.Path(".git/"+landIndex))
+		b.Must(err)
+		_, _, _, err = b.P.Output(t.Context(), cmd)
+		b.Must(err)
 		if out := b.land(in); out.How != LandedForward {
 			t.Fatalf("killed after %d ms: %+v", after, out)
 		}
 		b.landed(in)
-		b.git("reset", "-q", "--hard", in.From)
+		b.Git("reset", "-q", "--hard", in.From)
 	}
 }
 
@@ -168,20 +143,20 @@ func TestLandAlone(t *testing.T) {
 	t.Parallel()
 	b, in := landBox(t)
 	lock, busy, err := b.repo.landAlone(in)
-	b.must(err)
-	b.equal("busy", busy, "")
+	b.Must(err)
+	b.Equal("busy", busy, "")
 	busy, err = lock.take(t.Context())
-	b.must(err)
-	b.equal("busy", busy, "")
-	other := b.open(b.dir)
+	b.Must(err)
+	b.Equal("busy", busy, "")
+	other := b.open(b.Dir)
 	out, err := other.Land(t.Context(), in)
-	b.must(err)
+	b.Must(err)
 	if !strings.Contains(out.Busy, "another ralph") {
 		t.Errorf("%+v", out)
 	}
-	if _, err := b.try("add", "-A"); err == nil || !strings.Contains(err.Error(), "index.lock") {
+	if _, err := b.Try("add", "-A"); err == nil || !strings.Contains(err.Error(), "index.lock") {
 		t.Errorf("a person's git add meanwhile: %v", err)
 	}
 	lock.release()
-	b.equal("then", b.land(in).How, LandedForward)
+	b.Equal("then", b.land(in).How, LandedForward)
 }

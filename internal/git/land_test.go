@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
 // landBox has a person's checkout on main and a commit to land there, which
@@ -15,51 +17,51 @@ import (
 func landBox(t testing.TB, initArgs ...string) (*testRepo, LandInput) {
 	t.Helper()
 	b := newBox(t, initArgs...)
-	b.write("kept.txt", "kept\n")
-	b.write("gone.txt", "gone\n")
-	b.write("turns/into", "a file\n")
-	b.write("file", "turns into a folder\n")
-	b.write(".gitignore", "*.ignored\n")
-	b.git("add", "-A")
-	b.git("commit", "-q", "-m", "base")
-	in := LandInput{Branch: "main", From: b.head()}
+	b.Write("kept.txt", "kept\n")
+	b.Write("gone.txt", "gone\n")
+	b.Write("turns/into", "a file\n")
+	b.Write("file", "turns into a folder\n")
+	b.Write(".gitignore", "*.ignored\n")
+	b.Git("add", "-A")
+	b.Git("commit", "-q", "-m", "base")
+	in := LandInput{Branch: "main", From: b.Head()}
 	in.To = b.branch("ralph/merged-1", in.From, func(w *testRepo) {
-		w.write("a.txt", "landed\n")
-		w.write("dir/new ü.txt", "new\n")
-		w.write("deep/er/new.txt", "new\n")
-		w.remove("gone.txt")
-		w.remove("turns")
-		w.write("turns", "file\n")
-		w.remove("file")
-		w.write("file/x", "x\n")
+		w.Write("a.txt", "landed\n")
+		w.Write("dir/new ü.txt", "new\n")
+		w.Write("deep/er/new.txt", "new\n")
+		w.Remove("gone.txt")
+		w.Remove("turns")
+		w.Write("turns", "file\n")
+		w.Remove("file")
+		w.Write("file/x", "x\n")
 		linkTo("link", "a.txt")(w)
 		executable("dir/b.txt")(w)
 	})
-	b.ownFiles()
+	b.OwnFiles()
 	return b, in
 }
 
 func (b *testRepo) land(in LandInput) Landed {
-	b.t.Helper()
-	out, err := b.repo.Land(b.t.Context(), in)
-	b.must(err)
+	b.T.Helper()
+	out, err := b.repo.Land(b.T.Context(), in)
+	b.Must(err)
 	return out
 }
 
 // landed checks that the checkout is at a commit in every respect.
 func (b *testRepo) landed(in LandInput) {
-	b.t.Helper()
-	b.equal("HEAD", b.head(), in.To)
-	b.equal("status", b.git("status", "--porcelain"), "")
-	b.equal("against the commit", b.git("diff", "--name-only", in.To), "")
-	b.equal("index", b.git("diff", "--cached", "--name-only", in.To), "")
+	b.T.Helper()
+	b.Equal("HEAD", b.Head(), in.To)
+	b.Equal("status", b.Git("status", "--porcelain"), "")
+	b.Equal("against the commit", b.Git("diff", "--name-only", in.To), "")
+	b.Equal("index", b.Git("diff", "--cached", "--name-only", in.To), "")
 	if in.Branch != "" {
-		b.equal("HEAD's branch", b.git("symbolic-ref", "--short", "HEAD"), in.Branch)
-		b.equal("branch", b.git("rev-parse", in.Branch), in.To)
+		b.Equal("HEAD's branch", b.Git("symbolic-ref", "--short", "HEAD"), in.Branch)
+		b.Equal("branch", b.Git("rev-parse", in.Branch), in.To)
 	}
 	for _, name := range []string{"index.lock", landIndex, landMarker, landIndex + ".lock"} {
-		if stat(b.path(".git/"+name)) != nil {
-			b.t.Errorf(".git/%s is left over", name)
+		if stat(b.Path(".git/"+name)) != nil {
+			b.T.Errorf(".git/%s is left over", name)
 		}
 	}
 }
@@ -70,23 +72,23 @@ func TestLandFastForwards(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, in := landBox(t, init...)
-			own := b.read("ralph/inbox.jsonl")
-			b.write("untracked.txt", "the person's")
-			b.write(".git/info/exclude", "ralph/\nbuild/\nuntracked.txt\n")
-			b.must(os.Chtimes(b.path("kept.txt"), stat(b.path("a.txt")).ModTime(), stat(b.dir).ModTime().Add(-1e12))) // touched, not changed
+			own := b.Read("ralph/inbox.jsonl")
+			b.Write("untracked.txt", "the person's")
+			b.Write(".git/info/exclude", "ralph/\nbuild/\nuntracked.txt\n")
+			b.Must(os.Chtimes(b.Path("kept.txt"), stat(b.Path("a.txt")).ModTime(), stat(b.Dir).ModTime().Add(-1e12))) // touched, not changed
 			var out Landed
 			if n := b.starts(func() { out = b.land(in) }); n != 2 {
 				t.Errorf("Land starts %d processes, want 2", n)
 			}
-			b.equal("how", out.How, LandedForward)
+			b.Equal("how", out.How, LandedForward)
 			b.landed(in)
-			b.want("untracked.txt", "the person's")
-			b.want("ralph/inbox.jsonl", own)
-			b.equal("log", b.git("log", "-1", "-g", "--format=%H", "main"), in.To)
+			b.Want("untracked.txt", "the person's")
+			b.Want("ralph/inbox.jsonl", own)
+			b.Equal("log", b.Git("log", "-1", "-g", "--format=%H", "main"), in.To)
 			if out = b.land(in); out.How != LandedAlready {
 				t.Errorf("again: %+v", out)
 			}
-			b.git("commit", "-q", "--allow-empty", "-m", "the person's")
+			b.Git("commit", "-q", "--allow-empty", "-m", "the person's")
 			if out = b.land(in); out.How != LandedAlready {
 				t.Errorf("after the person went on: %+v", out)
 			}
@@ -98,14 +100,14 @@ func TestLandFastForwards(t *testing.T) {
 func TestLandOnABranchThatIsNotCheckedOut(t *testing.T) {
 	t.Parallel()
 	b, in := landBox(t)
-	b.git("switch", "-q", "-c", "elsewhere")
-	b.write("a.txt", "the person's")
-	before := b.files()
+	b.Git("switch", "-q", "-c", "elsewhere")
+	b.Write("a.txt", "the person's")
+	before := b.Files()
 	if out := b.land(in); out.How != LandedBranch {
 		t.Errorf("%+v", out)
 	}
-	b.equal("main", b.git("rev-parse", "main"), in.To)
-	if !maps.Equal(before, b.files()) {
+	b.Equal("main", b.Git("rev-parse", "main"), in.To)
+	if !maps.Equal(before, b.Files()) {
 		t.Error("files changed")
 	}
 	if out := b.land(in); out.How != LandedAlready {
@@ -116,18 +118,18 @@ func TestLandOnABranchThatIsNotCheckedOut(t *testing.T) {
 func TestLandInAnotherCheckout(t *testing.T) {
 	t.Parallel()
 	b, in := landBox(t)
-	b.git("switch", "-q", "-c", "elsewhere")
+	b.Git("switch", "-q", "-c", "elsewhere")
 	dir := filepath.Join(t.TempDir(), "linked")
-	b.git("worktree", "add", "-q", dir, "main")
-	w := &testRepo{t: t, p: b.p, dir: dir, env: b.env, repo: b.repo}
+	b.Git("worktree", "add", "-q", dir, "main")
+	w := &testRepo{Box: gittest.Box{T: t, P: b.P, Dir: dir, Env: b.Env}, repo: b.repo}
 	if out := w.land(in); out.How != LandedForward {
 		t.Errorf("%+v", out)
 	}
-	b.equal("status", w.git("status", "--porcelain"), "")
-	b.equal("HEAD", w.head(), in.To)
-	b.git("update-ref", "refs/heads/main", in.From)
-	b.git("worktree", "move", dir, dir+"2")
-	b.must(os.Rename(dir+"2", dir+"3"))
+	b.Equal("status", w.Git("status", "--porcelain"), "")
+	b.Equal("HEAD", w.Head(), in.To)
+	b.Git("update-ref", "refs/heads/main", in.From)
+	b.Git("worktree", "move", dir, dir+"2")
+	b.Must(os.Rename(dir+"2", dir+"3"))
 	if out := w.land(in); !strings.Contains(out.Busy, "not there") {
 		t.Errorf("checkout on a disk that is away: %+v", out)
 	}
@@ -135,7 +137,7 @@ func TestLandInAnotherCheckout(t *testing.T) {
 	b, in = landBox(t)
 	side := b.linked("side", in.From)
 	b.repo = side.repo
-	b.write(".git/info/exclude", "ralph/\nbuild/\n")
+	b.Write(".git/info/exclude", "ralph/\nbuild/\n")
 	if out := b.land(in); out.How != LandedForward {
 		t.Errorf("%+v", out)
 	}
@@ -147,31 +149,31 @@ func TestLandInABareRepository(t *testing.T) {
 	t.Parallel()
 	b, in := landBox(t)
 	bare := filepath.Join(t.TempDir(), "x.git")
-	b.git("clone", "-q", "--bare", b.dir, bare)
+	b.Git("clone", "-q", "--bare", b.Dir, bare)
 	dir := filepath.Join(t.TempDir(), "linked")
-	c := &testRepo{t: t, p: b.p, dir: bare, env: b.env}
-	c.git("worktree", "add", "-q", "-b", "side", dir, in.From)
+	c := &testRepo{Box: gittest.Box{T: t, P: b.P, Dir: bare, Env: b.Env}}
+	c.Git("worktree", "add", "-q", "-b", "side", dir, in.From)
 	c.repo = c.open(dir)
 	if out := c.land(in); out.How != LandedBranch {
 		t.Errorf("%+v", out)
 	}
-	b.equal("main", c.git("rev-parse", "main"), in.To)
+	b.Equal("main", c.Git("rev-parse", "main"), in.To)
 }
 
 func TestLandOnADetachedHead(t *testing.T) {
 	t.Parallel()
 	b, in := landBox(t)
-	b.git("checkout", "-q", "--detach")
-	b.write(".git/info/exclude", "ralph/\nbuild/\n")
+	b.Git("checkout", "-q", "--detach")
+	b.Write(".git/info/exclude", "ralph/\nbuild/\n")
 	in.Branch = ""
 	if out := b.land(in); out.How != LandedForward {
 		t.Errorf("%+v", out)
 	}
 	b.landed(in)
-	b.equal("main", b.git("rev-parse", "main"), in.From)
-	b.git("switch", "-q", "main")
+	b.Equal("main", b.Git("rev-parse", "main"), in.From)
+	b.Git("switch", "-q", "main")
 	_, err := b.repo.Land(t.Context(), in)
-	b.refused(err, "detached")
+	b.Refused(err, "detached")
 }
 
 // A checkout with anything of the person's in it is never touched.
@@ -198,25 +200,25 @@ func TestLandLeavesADirtyCheckoutAlone(t *testing.T) {
 		"assumed unchanged":         {both(hide("a.txt", "--assume-unchanged"), write("a.txt", "mine\n")), "a.txt"},
 		"skipped in the work tree":  {both(hide("a.txt", "--skip-worktree"), write("a.txt", "mine\n")), "a.txt"},
 		"conflict": {func(b *testRepo) {
-			b.write("a.txt", "mine\n")
-			b.git("stash", "-q")
-			b.write("a.txt", "other\n")
-			b.git("add", "a.txt")
-			b.try("stash", "apply")
+			b.Write("a.txt", "mine\n")
+			b.Git("stash", "-q")
+			b.Write("a.txt", "other\n")
+			b.Git("add", "a.txt")
+			b.Try("stash", "apply")
 		}, "a.txt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, in := landBox(t)
-			b.write(".git/info/exclude", "ralph/\nbuild/\n")
+			b.Write(".git/info/exclude", "ralph/\nbuild/\n")
 			tt.change(b)
-			before := b.all()
+			before := b.All()
 			out := b.land(in)
 			if out.How != "" || !slices.Contains(out.Dirty, tt.dirty) {
 				t.Errorf("%+v, want %q", out, tt.dirty)
 			}
-			b.untouched(before)
-			if stat(b.path(".git/index.lock")) != nil {
+			b.Untouched(before)
+			if stat(b.Path(".git/index.lock")) != nil {
 				t.Error("the index stays locked")
 			}
 		})
@@ -228,7 +230,7 @@ func TestLandLeavesADirtyCheckoutAlone(t *testing.T) {
 func TestLandBesideChangedSettings(t *testing.T) {
 	t.Parallel()
 	const config = "ralph/config.yaml"
-	stage := func(b *testRepo) { b.git("add", "-f", config) }
+	stage := func(b *testRepo) { b.Git("add", "-f", config) }
 	for name, tt := range map[string]struct {
 		change func(*testRepo)
 		status string // of the settings, before and after
@@ -243,36 +245,36 @@ func TestLandBesideChangedSettings(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, killed %v", name, killed), func(t *testing.T) {
 				t.Parallel()
 				b, in := landBox(t)
-				b.write(config, "version: 1\n")
-				b.write(progressFile, "learned\n")
-				b.git("add", "-f", config, progressFile)
-				b.git("commit", "-q", "-m", "settings")
-				b.git("cherry-pick", in.To) // the same work on top of them
-				in.To = b.head()
-				b.git("reset", "-q", "--hard", "HEAD~1")
-				in.From = b.head()
-				b.write(".git/info/exclude", "ralph/\nbuild/\n")
+				b.Write(config, "version: 1\n")
+				b.Write(progressFile, "learned\n")
+				b.Git("add", "-f", config, progressFile)
+				b.Git("commit", "-q", "-m", "settings")
+				b.Git("cherry-pick", in.To) // the same work on top of them
+				in.To = b.Head()
+				b.Git("reset", "-q", "--hard", "HEAD~1")
+				in.From = b.Head()
+				b.Write(".git/info/exclude", "ralph/\nbuild/\n")
 				tt.change(b)
-				staged := b.git("diff", "--cached")
+				staged := b.Git("diff", "--cached")
 				if killed {
-					b.bring(in.To, landNames()[0])
-					b.write(".git/index.lock", markerHead+in.From+" "+in.To+"\n")
+					b.Bring(in.To, landNames()[0])
+					b.Write(".git/index.lock", markerHead+in.From+" "+in.To+"\n")
 				}
-				b.equal("how", b.land(in).How, LandedForward)
-				b.equal("HEAD", b.head(), in.To)
-				b.equal("status", strings.TrimRight(b.git("status", "--porcelain"), "\n"), tt.status)
-				b.equal("staged", b.git("diff", "--cached"), staged)
-				b.want("a.txt", "landed\n")
+				b.Equal("how", b.land(in).How, LandedForward)
+				b.Equal("HEAD", b.Head(), in.To)
+				b.Equal("status", strings.TrimRight(b.Git("status", "--porcelain"), "\n"), tt.status)
+				b.Equal("staged", b.Git("diff", "--cached"), staged)
+				b.Want("a.txt", "landed\n")
 			})
 		}
 	}
 	b, in := landBox(t)
-	b.write(config, "version: 1\n")
-	b.git("add", "-f", config)
-	b.git("commit", "-q", "-m", "settings")
-	in.From = b.head()
+	b.Write(config, "version: 1\n")
+	b.Git("add", "-f", config)
+	b.Git("commit", "-q", "-m", "settings")
+	in.From = b.Head()
 	in.To = b.branch("ralph/merged-2", in.From, write(config, "theirs\n"))
-	b.write(config, "mine\n")
+	b.Write(config, "mine\n")
 	if out := b.land(in); !slices.Equal(out.Dirty, []string{config}) {
 		t.Errorf("a landing that brings another version: %+v", out)
 	}
@@ -280,17 +282,17 @@ func TestLandBesideChangedSettings(t *testing.T) {
 	if out := b.land(in); !slices.Equal(out.Dirty, []string{config}) {
 		t.Errorf("likewise, staged: %+v", out)
 	}
-	b.want(config, "mine\n")
+	b.Want(config, "mine\n")
 }
 
-func add(name string) func(*testRepo) { return func(b *testRepo) { b.git("add", name) } }
+func add(name string) func(*testRepo) { return func(b *testRepo) { b.Git("add", name) } }
 
 func hide(name, flag string) func(*testRepo) {
-	return func(b *testRepo) { b.git("update-index", flag, name) }
+	return func(b *testRepo) { b.Git("update-index", flag, name) }
 }
 
 func exclude(pattern string) func(*testRepo) {
-	return func(b *testRepo) { b.write(".git/info/exclude", b.read(".git/info/exclude")+pattern+"\n") }
+	return func(b *testRepo) { b.Write(".git/info/exclude", b.Read(".git/info/exclude")+pattern+"\n") }
 }
 
 // What is no change of the person's does not keep work from landing.
@@ -298,47 +300,47 @@ func TestLandInAnOddCheckout(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(*testRepo){
 		"own files tracked and changed": func(b *testRepo) {
-			b.git("add", "-f", "ralph/inbox.jsonl")
-			b.write("ralph/inbox.jsonl", "more\n")
+			b.Git("add", "-f", "ralph/inbox.jsonl")
+			b.Write("ralph/inbox.jsonl", "more\n")
 		},
-		"sparse checkout": func(b *testRepo) { b.git("sparse-checkout", "set", "--no-cone", "/*", "!/deep/", "!/kept.txt") },
-		"sparse index":    func(b *testRepo) { b.git("sparse-checkout", "set", "--cone", "--sparse-index", "dir") },
-		"split index":     func(b *testRepo) { b.git("update-index", "--split-index") },
-		"index version 4": func(b *testRepo) { b.git("update-index", "--index-version", "4") },
+		"sparse checkout": func(b *testRepo) { b.Git("sparse-checkout", "set", "--no-cone", "/*", "!/deep/", "!/kept.txt") },
+		"sparse index":    func(b *testRepo) { b.Git("sparse-checkout", "set", "--cone", "--sparse-index", "dir") },
+		"split index":     func(b *testRepo) { b.Git("update-index", "--split-index") },
+		"index version 4": func(b *testRepo) { b.Git("update-index", "--index-version", "4") },
 		"assumed unchanged": func(b *testRepo) {
-			b.git("update-index", "--assume-unchanged", "kept.txt", "a.txt")
+			b.Git("update-index", "--assume-unchanged", "kept.txt", "a.txt")
 		},
 		"settings for merges": func(b *testRepo) {
-			b.git("config", "merge.ff", "false")
-			b.git("config", "branch.main.mergeOptions", "--squash")
-			b.git("config", "merge.verifySignatures", "true")
-			b.git("config", "status.showUntrackedFiles", "all")
+			b.Git("config", "merge.ff", "false")
+			b.Git("config", "branch.main.mergeOptions", "--squash")
+			b.Git("config", "merge.verifySignatures", "true")
+			b.Git("config", "status.showUntrackedFiles", "all")
 		},
 		"hooks that fail": func(b *testRepo) {
 			for _, hook := range []string{"post-merge", "post-checkout", "pre-commit", "pre-merge-commit"} {
-				b.hook(hook, "exit 1")
+				b.Hook(hook, "exit 1")
 			}
 		},
 		"endings of lines": func(b *testRepo) {
-			b.git("config", "core.autocrlf", "true")
-			b.remove("kept.txt")
-			b.git("checkout", "kept.txt")
+			b.Git("config", "core.autocrlf", "true")
+			b.Remove("kept.txt")
+			b.Git("checkout", "kept.txt")
 		},
-		"modes that do not tell": func(b *testRepo) { b.git("config", "core.fileMode", "false") },
-		"packed":                 func(b *testRepo) { b.git("gc", "-q"); b.git("pack-refs", "--all") },
+		"modes that do not tell": func(b *testRepo) { b.Git("config", "core.fileMode", "false") },
+		"packed":                 func(b *testRepo) { b.Git("gc", "-q"); b.Git("pack-refs", "--all") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, in := landBox(t)
-			b.write(".git/info/exclude", "ralph/\nbuild/\n")
+			b.Write(".git/info/exclude", "ralph/\nbuild/\n")
 			prepare(b)
-			own := b.read("ralph/inbox.jsonl")
+			own := b.Read("ralph/inbox.jsonl")
 			if out := b.land(in); out.How != LandedForward {
 				t.Fatalf("%+v", out)
 			}
-			b.want("ralph/inbox.jsonl", own)
+			b.Want("ralph/inbox.jsonl", own)
 			if name == "own files tracked and changed" {
-				b.git("rm", "-q", "-f", "--cached", "ralph/inbox.jsonl") // in the index alone
+				b.Git("rm", "-q", "-f", "--cached", "ralph/inbox.jsonl") // in the index alone
 			}
 			b.landed(in)
 		})
@@ -349,29 +351,29 @@ func TestLandInAnOddCheckout(t *testing.T) {
 func TestLandOfASubmodule(t *testing.T) {
 	t.Parallel()
 	b, in := landBox(t)
-	b.write(".git/info/exclude", "ralph/\nbuild/\n")
+	b.Write(".git/info/exclude", "ralph/\nbuild/\n")
 	sub := newBox(t)
-	b.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", sub.dir, "sub")
-	b.git("commit", "-q", "-m", "submodule")
-	in.From = b.head()
+	b.Git("-c", "protocol.file.allow=always", "submodule", "add", "-q", sub.Dir, "sub")
+	b.Git("commit", "-q", "-m", "submodule")
+	in.From = b.Head()
 	w := b.linked("ralph/sub", in.From)
-	w.git("update-index", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",sub")
-	w.write("a.txt", "landed\n")
-	w.git("commit", "-q", "-m", "sub", "a.txt")
-	w.git("update-index", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",sub")
-	w.git("commit", "-q", "-m", "sub")
-	in.To = w.head()
+	w.Git("update-index", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",sub")
+	w.Write("a.txt", "landed\n")
+	w.Git("commit", "-q", "-m", "sub", "a.txt")
+	w.Git("update-index", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",sub")
+	w.Git("commit", "-q", "-m", "sub")
+	in.To = w.Head()
 	if out := b.land(in); out.How != LandedForward {
 		t.Fatalf("%+v", out)
 	}
-	b.equal("status", b.git("status", "--porcelain"), " M sub")
+	b.Equal("status", b.Git("status", "--porcelain"), " M sub")
 	next := in
 	next.From = in.To
-	next.To = b.branch("ralph/next", in.To, func(w *testRepo) { w.write("kept.txt", "next") })
+	next.To = b.branch("ralph/next", in.To, func(w *testRepo) { w.Write("kept.txt", "next") })
 	if out := b.land(next); out.How != LandedForward {
 		t.Errorf("with a submodule elsewhere: %+v", out)
 	}
-	b.git("add", "sub")
+	b.Git("add", "sub")
 	if out := b.land(LandInput{"main", next.To, b.branch("ralph/last", next.To, write("last", ""))}); !slices.Equal(out.Dirty, []string{"sub"}) {
 		t.Errorf("with a staged submodule: %+v", out)
 	}
@@ -380,13 +382,13 @@ func TestLandOfASubmodule(t *testing.T) {
 func TestLandWaitsForThePerson(t *testing.T) {
 	t.Parallel()
 	conflict := func(b *testRepo, in LandInput, how string) {
-		b.git("switch", "-q", "-c", "mine", in.From)
-		b.write("kept.txt", "mine\n")
-		b.git("commit", "-q", "-a", "-m", "mine")
-		b.git("switch", "-q", "-C", "main", in.From)
-		b.write("kept.txt", "other\n")
-		b.git("commit", "-q", "-a", "-m", "other")
-		b.try(how, "mine")
+		b.Git("switch", "-q", "-c", "mine", in.From)
+		b.Write("kept.txt", "mine\n")
+		b.Git("commit", "-q", "-a", "-m", "mine")
+		b.Git("switch", "-q", "-C", "main", in.From)
+		b.Write("kept.txt", "other\n")
+		b.Git("commit", "-q", "-a", "-m", "other")
+		b.Try(how, "mine")
 	}
 	for name, tt := range map[string]struct {
 		prepare func(*testRepo, LandInput)
@@ -394,40 +396,40 @@ func TestLandWaitsForThePerson(t *testing.T) {
 	}{
 		"a merge": {func(b *testRepo, in LandInput) {
 			conflict(b, in, "merge")
-			b.git("update-ref", "refs/heads/main", in.From)
+			b.Git("update-ref", "refs/heads/main", in.From)
 		}, "merge"},
 		"a rebase": {func(b *testRepo, in LandInput) {
 			conflict(b, in, "rebase")
-			b.git("update-ref", "refs/heads/main", in.From)
+			b.Git("update-ref", "refs/heads/main", in.From)
 		}, "rebase of main"},
-		"a lock":      {func(b *testRepo, _ LandInput) { b.write(".git/index.lock", "") }, "index.lock"},
-		"another one": {func(b *testRepo, _ LandInput) { b.git("worktree", "add", "-q", "-f", "../twice", "main") }, "twice"},
+		"a lock":      {func(b *testRepo, _ LandInput) { b.Write(".git/index.lock", "") }, "index.lock"},
+		"another one": {func(b *testRepo, _ LandInput) { b.Git("worktree", "add", "-q", "-f", "../twice", "main") }, "twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, in := landBox(t)
 			tt.prepare(b, in)
-			before := b.all()
+			before := b.All()
 			if out := b.land(in); !strings.Contains(out.Busy, tt.words) || out.How != "" {
 				t.Errorf("%+v, want %q", out, tt.words)
 			}
-			b.untouched(before)
+			b.Untouched(before)
 		})
 	}
 	t.Run("a commit", func(t *testing.T) {
 		t.Parallel()
 		b, in := landBox(t)
-		b.git("commit", "-q", "--allow-empty", "-m", "the person's")
-		before := b.all()
-		if out := b.land(in); out.Moved != b.head() {
+		b.Git("commit", "-q", "--allow-empty", "-m", "the person's")
+		before := b.All()
+		if out := b.land(in); out.Moved != b.Head() {
 			t.Errorf("%+v", out)
 		}
-		b.untouched(before)
-		b.git("switch", "-q", "-c", "elsewhere")
-		b.git("branch", "-D", "-q", "main")
+		b.Untouched(before)
+		b.Git("switch", "-q", "-c", "elsewhere")
+		b.Git("branch", "-D", "-q", "main")
 		_, err := b.repo.Land(t.Context(), in)
-		b.refused(err, "main is gone")
-		back := LandInput{Branch: "elsewhere", From: b.head(), To: in.From}
+		b.Refused(err, "main is gone")
+		back := LandInput{Branch: "elsewhere", From: b.Head(), To: in.From}
 		if _, err := b.repo.Land(t.Context(), back); err == nil {
 			t.Error("it went back")
 		}
@@ -438,17 +440,17 @@ func TestLandWaitsForThePerson(t *testing.T) {
 func TestLandRefusedByAHook(t *testing.T) {
 	t.Parallel()
 	b, in := landBox(t)
-	b.write(".git/info/exclude", "ralph/\nbuild/\n")
-	b.hook("reference-transaction", `[ "$1" != prepared ]`)
-	before := b.files()
+	b.Write(".git/info/exclude", "ralph/\nbuild/\n")
+	b.Hook("reference-transaction", `[ "$1" != prepared ]`)
+	before := b.Files()
 	if out, err := b.repo.Land(t.Context(), in); err == nil {
 		t.Errorf("%+v", out)
 	}
-	b.must(os.Remove(b.path(".git/hooks/reference-transaction")))
-	if after := b.files(); !maps.Equal(before, after) {
+	b.Must(os.Remove(b.Path(".git/hooks/reference-transaction")))
+	if after := b.Files(); !maps.Equal(before, after) {
 		t.Errorf("files %v, want %v", after, before)
 	}
-	b.equal("status", b.status(), "")
+	b.Equal("status", b.Status(), "")
 	if out := b.land(in); out.How != LandedForward {
 		t.Errorf("%+v", out)
 	}
@@ -459,12 +461,12 @@ func TestLandRefusedByAHook(t *testing.T) {
 func TestLandLooksWithoutALock(t *testing.T) {
 	t.Parallel()
 	b, in := landBox(t)
-	b.write("kept.txt", "mine\n")
-	b.write(".git/index.lock", "") // a git command of theirs, which goes on and on
+	b.Write("kept.txt", "mine\n")
+	b.Write(".git/index.lock", "") // a git command of theirs, which goes on and on
 	if out := b.land(in); !slices.Equal(out.Dirty, []string{"kept.txt"}) {
 		t.Errorf("%+v", out)
 	}
-	b.want(".git/index.lock", "")
+	b.Want(".git/index.lock", "")
 }
 
 // Second pass of issue 15: an agent in a worktree can move the base branch, past all checks
@@ -473,29 +475,29 @@ func TestLandLooksWithoutALock(t *testing.T) {
 func TestLandNotOnWhatMovedTheBasePastTheCheckout(t *testing.T) {
 	t.Parallel()
 	b, in := landBox(t)
-	evil := strings.TrimSpace(b.git("commit-tree", "-p", in.From, "-m", "chore", in.From+"^{tree}"))
-	w := b.dir + "-w"
-	b.git("worktree", "add", "-q", "--detach", w, in.From)
-	b.git("-C", w, "update-ref", "refs/heads/main", evil)
+	evil := strings.TrimSpace(b.Git("commit-tree", "-p", in.From, "-m", "chore", in.From+"^{tree}"))
+	w := b.Dir + "-w"
+	b.Git("worktree", "add", "-q", "--detach", w, in.From)
+	b.Git("-C", w, "update-ref", "refs/heads/main", evil)
 	got := b.land(in)
 	if got.Moved != "" || got.How != "" || !strings.Contains(got.Busy, "main, which was moved to "+evil[:12]) {
 		t.Errorf("%+v", got)
 	}
 	// on top of what is to land: as little
-	on := strings.TrimSpace(b.git("commit-tree", "-p", in.To, "-m", "chore", in.To+"^{tree}"))
-	b.git("-C", w, "update-ref", "refs/heads/main", on)
+	on := strings.TrimSpace(b.Git("commit-tree", "-p", in.To, "-m", "chore", in.To+"^{tree}"))
+	b.Git("-C", w, "update-ref", "refs/heads/main", on)
 	if got := b.land(in); got.How != "" || got.Busy == "" {
 		t.Errorf("%+v", got)
 	}
-	b.git("-C", w, "update-ref", "refs/heads/main", evil)
+	b.Git("-C", w, "update-ref", "refs/heads/main", evil)
 	// the person keeps it, as the words say
-	b.git("reset", "-q", "--soft", "HEAD")
+	b.Git("reset", "-q", "--soft", "HEAD")
 	if got := b.land(in); got.Moved != evil || got.Busy != "" {
 		t.Errorf("kept: %+v", got)
 	}
 	// or takes it back
-	b.git("-C", w, "update-ref", "refs/heads/main", on)
-	b.git("reset", "-q", "--soft", in.From)
+	b.Git("-C", w, "update-ref", "refs/heads/main", on)
+	b.Git("reset", "-q", "--soft", in.From)
 	if got := b.land(in); got.How != LandedForward {
 		t.Errorf("taken back: %+v", got)
 	}

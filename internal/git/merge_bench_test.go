@@ -22,14 +22,14 @@ func BenchmarkMergeAndLand(b *testing.B) {
 	for _, size := range benchSizes() {
 		x := newBox(b)
 		for i := range size {
-			x.write(filepath.Join("many", string(rune('a'+i%26)), string(rune('a'+i/26%26)), strings.Repeat("f", 1+i/676)), "x\n")
+			x.Write(filepath.Join("many", string(rune('a'+i%26)), string(rune('a'+i/26%26)), strings.Repeat("f", 1+i/676)), "x\n")
 		}
-		x.git("add", "-A")
-		x.git("commit", "-q", "-m", "many")
-		base := x.head()
+		x.Git("add", "-A")
+		x.Git("commit", "-q", "-m", "many")
+		base := x.Head()
 		one := x.branch("one", base, write("one.txt", "1"))
 		two := x.branch("two", base, write("two.txt", "2"))
-		x.must(x.repo.MakeBranch(b.Context(), integration, one))
+		x.Must(x.repo.MakeBranch(b.Context(), integration, one))
 		name := strconv.Itoa(size)
 		in := x.input(two)
 		b.Run("merge/ralph/"+name, func(b *testing.B) {
@@ -38,22 +38,22 @@ func BenchmarkMergeAndLand(b *testing.B) {
 					b.Fatal(err)
 				}
 				b.StopTimer()
-				x.git("update-ref", "refs/heads/"+integration, one)
+				x.Git("update-ref", "refs/heads/"+integration, one)
 				b.StartTimer()
 			}
 		})
 		b.Run("merge/git/"+name, func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
-				x.git("reset", "-q", "--hard", one)
+				x.Git("reset", "-q", "--hard", one)
 				b.StartTimer()
-				x.git("-c", "gc.auto=0", "-c", "maintenance.auto=false", "merge", "-q", "-m", "m", two)
+				x.Git("-c", "gc.auto=0", "-c", "maintenance.auto=false", "merge", "-q", "-m", "m", two)
 			}
 		})
 		b.Run("land/ralph/"+name, func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
-				x.git("reset", "-q", "--hard", base)
+				x.Git("reset", "-q", "--hard", base)
 				b.StartTimer()
 				if out := x.land(LandInput{"main", base, one}); out.How != LandedForward {
 					b.Fatalf("%+v", out)
@@ -63,10 +63,10 @@ func BenchmarkMergeAndLand(b *testing.B) {
 		b.Run("land/git/"+name, func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
-				x.git("reset", "-q", "--hard", base)
+				x.Git("reset", "-q", "--hard", base)
 				b.StartTimer()
-				x.git("status", "--porcelain", "-uno")
-				x.git("-c", "gc.auto=0", "-c", "maintenance.auto=false", "merge", "-q", "--ff-only", one)
+				x.Git("status", "--porcelain", "-uno")
+				x.Git("-c", "gc.auto=0", "-c", "maintenance.auto=false", "merge", "-q", "--ff-only", one)
 			}
 		})
 	}

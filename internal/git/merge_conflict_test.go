@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
+
 	"pgregory.net/rapid"
 )
 
@@ -17,12 +19,12 @@ type conflictCase struct {
 	shows              []string
 }
 
-func write(name, text string) func(*testRepo) { return func(b *testRepo) { b.write(name, text) } }
+func write(name, text string) func(*testRepo) { return func(b *testRepo) { b.Write(name, text) } }
 
 func linkTo(name, target string) func(*testRepo) {
 	return func(b *testRepo) {
-		b.remove(name)
-		b.must(os.Symlink(target, b.path(name)))
+		b.Remove(name)
+		b.Must(os.Symlink(target, b.Path(name)))
 	}
 }
 
@@ -34,23 +36,23 @@ func both(steps ...func(*testRepo)) func(*testRepo) {
 	}
 }
 
-func remove(name string) func(*testRepo) { return func(b *testRepo) { b.remove(name) } }
+func remove(name string) func(*testRepo) { return func(b *testRepo) { b.Remove(name) } }
 
 func rename(from, to string) func(*testRepo) {
 	return func(b *testRepo) {
-		b.write(to, "")
-		b.must(os.Rename(b.path(from), b.path(to)))
+		b.Write(to, "")
+		b.Must(os.Rename(b.Path(from), b.Path(to)))
 	}
 }
 
 func executable(name string) func(*testRepo) {
-	return func(b *testRepo) { b.must(os.Chmod(b.path(name), 0o755)) }
+	return func(b *testRepo) { b.Must(os.Chmod(b.Path(name), 0o755)) }
 }
 
 func submodule(name, digit string) func(*testRepo) {
 	return func(b *testRepo) {
-		b.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat(digit, 40)+","+name)
-		b.must(os.MkdirAll(b.path(name), 0o755))
+		b.Git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat(digit, 40)+","+name)
+		b.Must(os.MkdirAll(b.Path(name), 0o755))
 	}
 }
 
@@ -99,16 +101,16 @@ func conflictCases() map[string]conflictCase {
 
 // commitAs is branch for what needs no `add -A`: submodules that are not there.
 func (b *testRepo) commitAs(name, at string, change func(*testRepo)) string {
-	b.t.Helper()
+	b.T.Helper()
 	w := b.linked(name, at)
 	change(w)
-	if strings.Contains(w.git("diff", "--cached", "--raw"), "160000") {
-		w.git("commit", "-q", "-m", name)
+	if strings.Contains(w.Git("diff", "--cached", "--raw"), "160000") {
+		w.Git("commit", "-q", "-m", name)
 	} else {
-		w.git("add", "-A")
-		w.git("commit", "-q", "--allow-empty", "-m", name)
+		w.Git("add", "-A")
+		w.Git("commit", "-q", "--allow-empty", "-m", name)
 	}
-	return w.head()
+	return w.Head()
 }
 
 // Each kind of conflict, beside the person's checkout, with both sides shown.
@@ -118,10 +120,10 @@ func TestMergeConflicts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBox(t)
-			base := b.commitAs("base", b.head(), tt.base)
+			base := b.commitAs("base", b.Head(), tt.base)
 			ours, theirs := b.commitAs("ours", base, tt.ours), b.commitAs("theirs", base, tt.theirs)
-			b.must(b.repo.MakeBranch(t.Context(), integration, ours))
-			before := b.all()
+			b.Must(b.repo.MakeBranch(t.Context(), integration, ours))
+			before := b.All()
 			m := b.merge(theirs)
 			if m.Conflict == nil || m.Commit != "" || m.Advanced {
 				t.Fatalf("no conflict: %+v", m)
@@ -148,8 +150,8 @@ func TestMergeConflicts(t *testing.T) {
 			if !found {
 				t.Errorf("no %s at %q in %+v", tt.kind, tt.path, c.Files)
 			}
-			b.equal("tip", b.git("rev-parse", integration), ours)
-			b.untouched(before)
+			b.Equal("tip", b.Git("rev-parse", integration), ours)
+			b.Untouched(before)
 		})
 	}
 }
@@ -168,13 +170,13 @@ func TestMergeWithoutConflict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBox(t)
-			base := b.commitAs("base", b.head(), tt.base)
-			b.must(b.repo.MakeBranch(t.Context(), integration, b.commitAs("ours", base, tt.ours)))
+			base := b.commitAs("base", b.Head(), tt.base)
+			b.Must(b.repo.MakeBranch(t.Context(), integration, b.commitAs("ours", base, tt.ours)))
 			m := b.merge(b.commitAs("theirs", base, tt.theirs))
 			if m.Conflict != nil {
 				t.Fatalf("conflict: %+v", m.Conflict.Files)
 			}
-			if text := b.git("show", integration+":"+tt.path); !strings.Contains(text, tt.shows[0]) {
+			if text := b.Git("show", integration+":"+tt.path); !strings.Contains(text, tt.shows[0]) {
 				t.Errorf("%s: %q", tt.path, text)
 			}
 		})
@@ -225,13 +227,13 @@ func TestMergeIsGitsMerge(t *testing.T) {
 		}
 		b := newBox(t)
 		names := []string{"a.txt", "dir/b.txt", "dir/sub/c.txt", "new.txt", "dir/new.txt", "sub"}
-		b.write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")
-		b.git("commit", "-q", "-a", "-m", "lines")
-		base := b.head()
-		b.must(b.repo.MakeBranch(t.Context(), integration, base))
-		clone := &testRepo{t: t, p: b.p, dir: fmt.Sprintf("%s/clone%d", dirs, n), env: b.env}
-		b.git("clone", "-q", b.dir, clone.dir)
-		before := b.all()
+		b.Write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")
+		b.Git("commit", "-q", "-a", "-m", "lines")
+		base := b.Head()
+		b.Must(b.repo.MakeBranch(t.Context(), integration, base))
+		clone := &testRepo{Box: gittest.Box{T: t, P: b.P, Dir: fmt.Sprintf("%s/clone%d", dirs, n), Env: b.Env}}
+		b.Git("clone", "-q", b.Dir, clone.Dir)
+		before := b.All()
 		for i := range rapid.IntRange(2, 4).Draw(rt, "branches") {
 			tip := b.branch(fmt.Sprintf("ralph/t-%d", i), base, func(w *testRepo) {
 				for range rapid.IntRange(1, 3).Draw(rt, "edits") {
@@ -239,49 +241,49 @@ func TestMergeIsGitsMerge(t *testing.T) {
 				}
 			})
 			m := b.merge(tip)
-			clone.git("fetch", "-q", "origin", "+refs/heads/*:refs/remotes/origin/*")
-			if _, err := clone.try("merge", "-q", "-m", "m", tip); err != nil {
+			clone.Git("fetch", "-q", "origin", "+refs/heads/*:refs/remotes/origin/*")
+			if _, err := clone.Try("merge", "-q", "-m", "m", tip); err != nil {
 				if m.Conflict == nil {
 					rt.Fatalf("git finds a conflict: %v", err)
 				}
-				clone.git("merge", "--abort")
+				clone.Git("merge", "--abort")
 				continue
 			}
 			if m.Conflict != nil {
 				rt.Fatalf("git finds no conflict: %+v", m.Conflict.Files)
 			}
-			if want := clone.git("rev-parse", "HEAD^{tree}"); m.Tree != want {
+			if want := clone.Git("rev-parse", "HEAD^{tree}"); m.Tree != want {
 				rt.Fatalf("tree %s, git makes %s", m.Tree, want)
 			}
 		}
-		b.untouched(before)
-		b.fsck()
+		b.Untouched(before)
+		b.Fsck()
 	})
 }
 
 func randomEdit(rt *rapid.T, w *testRepo, names []string) {
 	name := rapid.SampledFrom(names).Draw(rt, "name")
-	if info, err := os.Lstat(w.path(name)); err == nil && info.IsDir() {
-		w.remove(name)
+	if info, err := os.Lstat(w.Path(name)); err == nil && info.IsDir() {
+		w.Remove(name)
 	}
 	switch rapid.IntRange(0, 4).Draw(rt, "edit") {
 	case 0:
-		w.remove(name)
+		w.Remove(name)
 	case 1:
 		to := rapid.SampledFrom(names).Draw(rt, "to")
-		if _, err := os.Lstat(w.path(to)); err == nil || w.read(name) == "" || strings.HasPrefix(w.read(name), "<") {
+		if _, err := os.Lstat(w.Path(to)); err == nil || w.Read(name) == "" || strings.HasPrefix(w.Read(name), "<") {
 			return
 		}
 		rename(name, to)(w)
 	case 2:
-		if _, err := os.Stat(w.path(name)); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(w.Path(name)); !errors.Is(err, os.ErrNotExist) {
 			executable(name)(w)
 		}
 	case 3:
-		lines := strings.SplitAfter(w.read(name), "\n")
+		lines := strings.SplitAfter(w.Read(name), "\n")
 		lines[rapid.IntRange(0, len(lines)-1).Draw(rt, "line")] = rapid.StringMatching(`[xy]{1,3}`).Draw(rt, "text") + "\n"
-		w.write(name, strings.Join(lines, ""))
+		w.Write(name, strings.Join(lines, ""))
 	case 4:
-		w.write(name, rapid.StringMatching(`[xy]\n`).Draw(rt, "whole"))
+		w.Write(name, rapid.StringMatching(`[xy]\n`).Draw(rt, "whole"))
 	}
 }

@@ -12,10 +12,10 @@ import (
 func TestAPushKeepsTheFileOfSettings(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	remote, settings := filepath.Join(t.TempDir(), "remote.git"), b.path(".git/config")
-	b.git("init", "-q", "--bare", remote)
-	b.git("remote", "add", "origin", remote)
-	b.git("switch", "-q", "-c", `it"s`)
+	remote, settings := filepath.Join(t.TempDir(), "remote.git"), b.Path(".git/config")
+	b.Git("init", "-q", "--bare", remote)
+	b.Git("remote", "add", "origin", remote)
+	b.Git("switch", "-q", "-c", `it"s`)
 	before, err := os.Stat(settings)
 	if err != nil {
 		t.Fatal(err)
@@ -26,34 +26,34 @@ func TestAPushKeepsTheFileOfSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := b.repo.PlanPush(t.Context(), b.dir, want)
+		plan, err := b.repo.PlanPush(t.Context(), b.Dir, want)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if said, code, err := b.repo.Push(t.Context(), plan); err != nil || code != 0 {
 			t.Fatalf("%d %v: %s", code, err, said)
 		}
-		return b.repo.NotePush(t.Context(), b.dir, plan)
+		return b.repo.NotePush(t.Context(), b.Dir, plan)
 	}
 	if err := push("-u", "origin", "HEAD"); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.git("rev-parse", "--symbolic-full-name", "@{upstream}"); got != `refs/remotes/origin/it"s` {
+	if got := b.Git("rev-parse", "--symbolic-full-name", "@{upstream}"); got != `refs/remotes/origin/it"s` {
 		t.Errorf("the branch follows %s", got)
 	}
-	if got := b.git("config", `branch.it"s.remote`); got != "origin" {
+	if got := b.Git("config", `branch.it"s.remote`); got != "origin" {
 		t.Errorf("the branch follows one of %q", got)
 	}
-	b.write("new.txt", "x\n")
-	b.git("add", "-A")
-	b.git("commit", "-q", "-m", "more")
+	b.Write("new.txt", "x\n")
+	b.Git("add", "-A")
+	b.Git("commit", "-q", "-m", "more")
 	if err := push("-u", "origin", "HEAD"); err != nil {
 		t.Errorf("again: %v", err)
 	}
 	if err := push("-u", "origin", "HEAD:other"); err == nil || !strings.Contains(err.Error(), "still follows refs/heads/it") {
 		t.Errorf("to another branch: %v", err)
 	}
-	if got := strings.Count(b.git("config", "--get-all", `branch.it"s.merge`), "refs/"); got != 1 {
+	if got := strings.Count(b.Git("config", "--get-all", `branch.it"s.merge`), "refs/"); got != 1 {
 		t.Errorf("it follows %d branches", got)
 	}
 	after, err := os.Stat(settings)
@@ -63,8 +63,8 @@ func TestAPushKeepsTheFileOfSettings(t *testing.T) {
 	if _, err := os.Stat(settings + ".lock"); err == nil {
 		t.Error("the lock is left")
 	}
-	b.must(os.WriteFile(settings+".lock", nil, 0o600))
-	b.git("switch", "-q", "-c", "next")
+	b.Must(os.WriteFile(settings+".lock", nil, 0o600))
+	b.Git("switch", "-q", "-c", "next")
 	if err := push("-u", "origin", "HEAD"); err == nil || !strings.Contains(err.Error(), "lock git's settings") {
 		t.Errorf("beside another git: %v", err)
 	}

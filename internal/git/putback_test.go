@@ -12,11 +12,11 @@ import (
 func TestPutBack(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.write("od d/[x]*.txt", "one\n")
-	b.write("theirs.txt", "one\n")
-	b.git("add", "-A")
-	b.git("commit", "-q", "-m", "odd")
-	b.write("theirs.txt", "the agent's\n")
+	b.Write("od d/[x]*.txt", "one\n")
+	b.Write("theirs.txt", "one\n")
+	b.Git("add", "-A")
+	b.Git("commit", "-q", "-m", "odd")
+	b.Write("theirs.txt", "the agent's\n")
 	index := stat(b.repo.realIndex())
 	tree := b.snapshot()
 	in := PutBackInput{Tree: tree, ID: "baseline-1", Mine: func(p string) bool { return p != "theirs.txt" }, Keep: func(p string) bool { return p == "wanted.txt" }}
@@ -26,9 +26,9 @@ func TestPutBack(t *testing.T) {
 		t.Fatalf("nothing was written: %+v, %v", back, err)
 	}
 	for _, name := range []string{"od d/[x]*.txt", "od d/new.txt", "theirs.txt", "wanted.txt"} {
-		b.write(name, "two\n")
+		b.Write(name, "two\n")
 	}
-	b.remove("a.txt")
+	b.Remove("a.txt")
 	back, err = b.repo.PutBack(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
@@ -37,10 +37,10 @@ func TestPutBack(t *testing.T) {
 		!slices.Equal(back.Other, []string{"theirs.txt"}) || !slices.Equal(back.Kept, []string{"wanted.txt"}) || len(back.Saved) != 1 {
 		t.Errorf("%+v", back)
 	}
-	if got := strings.TrimSpace(b.git("status", "--porcelain")); got != "M theirs.txt\n?? \"od d/new.txt\"\n?? wanted.txt" {
+	if got := strings.TrimSpace(b.Git("status", "--porcelain")); got != "M theirs.txt\n?? \"od d/new.txt\"\n?? wanted.txt" {
 		t.Errorf("the work tree has %q", got)
 	}
-	if got := b.git("show", back.Saved[0].Ref+":od d/[x]*.txt"); strings.TrimSpace(got) != "two" {
+	if got := b.Git("show", back.Saved[0].Ref+":od d/[x]*.txt"); strings.TrimSpace(got) != "two" {
 		t.Errorf("kept is %q", got)
 	}
 	if back.Tree != b.snapshot() || back.Tree == tree {
@@ -53,7 +53,7 @@ func TestPutBack(t *testing.T) {
 	if sameFile(index, stat(b.repo.realIndex())) {
 		return
 	}
-	if got := b.git("diff", "--cached", "--name-only"); strings.TrimSpace(got) != "" {
+	if got := b.Git("diff", "--cached", "--name-only"); strings.TrimSpace(got) != "" {
 		t.Errorf("staged now: %s", got)
 	}
 }
@@ -63,11 +63,11 @@ func TestPutBackInWorktree(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	b.repo.ours = true
-	b.write("kept/x.txt", "the agent's\n")
+	b.Write("kept/x.txt", "the agent's\n")
 	tree := b.snapshot()
-	b.write("a.txt", "changed\n")
-	b.write("lib/__pycache__/a.pyc", "code\n")
-	b.write("kept/y.txt", "made\n")
+	b.Write("a.txt", "changed\n")
+	b.Write("lib/__pycache__/a.pyc", "code\n")
+	b.Write("kept/y.txt", "made\n")
 	back, err := b.repo.PutBack(t.Context(), PutBackInput{Tree: tree, ID: "checks-1", Mine: func(string) bool { return false }})
 	if err != nil || back.Tree != tree || len(back.Out)+len(back.Saved)+len(back.Other) != 0 {
 		t.Errorf("%+v, %v", back, err)

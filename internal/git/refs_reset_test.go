@@ -13,10 +13,10 @@ func failedResolve(t *testing.T) (b, w *testRepo, in ResetInput, tip string) {
 	t.Helper()
 	b = newBox(t)
 	dir := b.pool("1")[0]
-	base := b.head()
+	base := b.Head()
 	b.mustEnter(b.task(dir, "t-1"))
 	w = b.in(dir)
-	w.write("work", "1")
+	w.Write("work", "1")
 	tip = w.mustCommit("k1", nil).Hash
 	return b, w, ResetInput{Branch: "ralph/t-1", Base: base, ID: "t-1"}, tip
 }
@@ -26,23 +26,23 @@ func failedResolve(t *testing.T) (b, w *testRepo, in ResetInput, tip string) {
 func TestResetBranchLeavesAFreedWorktreeAlone(t *testing.T) {
 	t.Parallel()
 	b, w, in, tip := failedResolve(t)
-	w.write("a.txt", "half resolved")
-	w.write("new", "2")
-	before := w.files()
+	w.Write("a.txt", "half resolved")
+	w.Write("new", "2")
+	before := w.Files()
 	log := len(headLog(w.repo.gitDir))
 	ref, err := b.repo.ResetBranch(t.Context(), in)
-	b.must(err)
-	b.equal("branch", b.git("rev-parse", "ralph/t-1"), in.Base)
-	b.equal("kept", b.git("rev-parse", ref), tip)
-	b.equal("HEAD", w.git("rev-parse", "HEAD", "--abbrev-ref", "HEAD"), tip+"\nHEAD")
-	b.equal("files", fmt.Sprint(w.files()), fmt.Sprint(before))
-	b.equal("changes", w.status(), " M a.txt\n?? new")
+	b.Must(err)
+	b.Equal("branch", b.Git("rev-parse", "ralph/t-1"), in.Base)
+	b.Equal("kept", b.Git("rev-parse", ref), tip)
+	b.Equal("HEAD", w.Git("rev-parse", "HEAD", "--abbrev-ref", "HEAD"), tip+"\nHEAD")
+	b.Equal("files", fmt.Sprint(w.Files()), fmt.Sprint(before))
+	b.Equal("changes", w.Status(), " M a.txt\n?? new")
 	if len(headLog(w.repo.gitDir)) < log {
 		t.Error("the log of HEAD is gone")
 	}
-	e := b.mustEnter(b.task(w.dir, "t-2"))
+	e := b.mustEnter(b.task(w.Dir, "t-2"))
 	b.ready(e, "ralph/t-2", in.Base)
-	if len(e.Saved) != 1 || b.git("rev-parse", e.Saved[0].Commit+"^") != tip || b.git("show", e.Saved[0].Commit+":new") != "2" {
+	if len(e.Saved) != 1 || b.Git("rev-parse", e.Saved[0].Commit+"^") != tip || b.Git("show", e.Saved[0].Commit+":new") != "2" {
 		t.Errorf("saved %+v", e.Saved)
 	}
 }
@@ -51,18 +51,18 @@ func TestResetBranchLeavesAFreedWorktreeAlone(t *testing.T) {
 func TestResetBranchInTwoWorktrees(t *testing.T) {
 	t.Parallel()
 	b, w, in, _ := failedResolve(t)
-	own := b.treeDir("2")
-	b.git("worktree", "add", "-q", "--force", own, "ralph/t-1")
+	own := b.TreeDir("2")
+	b.Git("worktree", "add", "-q", "--force", own, "ralph/t-1")
 	o := b.in(own)
-	o.write("a.txt", "own")
-	w.write("a.txt", "another's")
+	o.Write("a.txt", "own")
+	w.Write("a.txt", "another's")
 	in.Dir = own
 	ref, err := b.repo.ResetBranch(t.Context(), in)
-	b.must(err)
-	b.equal("own", o.git("rev-parse", "--abbrev-ref", "HEAD")+o.status(), "ralph/t-1")
-	b.equal("kept", b.git("show", ref+":a.txt"), "own")
-	w.want("a.txt", "another's")
-	b.equal("another's", w.git("rev-parse", "--abbrev-ref", "HEAD"), "HEAD")
+	b.Must(err)
+	b.Equal("own", o.Git("rev-parse", "--abbrev-ref", "HEAD")+o.Status(), "ralph/t-1")
+	b.Equal("kept", b.Git("show", ref+":a.txt"), "own")
+	w.Want("a.txt", "another's")
+	b.Equal("another's", w.Git("rev-parse", "--abbrev-ref", "HEAD"), "HEAD")
 }
 
 // HEAD goes off the branch only if it is still on it, also when the look at it
@@ -70,14 +70,14 @@ func TestResetBranchInTwoWorktrees(t *testing.T) {
 func TestOffBranchComparesAndSwaps(t *testing.T) {
 	t.Parallel()
 	b, w, in, _ := failedResolve(t)
-	b.mustEnter(b.task(w.dir, "t-2"))
-	b.must(b.repo.offBranch(t.Context(), w.repo.gitDir, in.Branch))
-	b.equal("HEAD", w.git("rev-parse", "--abbrev-ref", "HEAD"), "ralph/t-2")
+	b.mustEnter(b.task(w.Dir, "t-2"))
+	b.Must(b.repo.offBranch(t.Context(), w.repo.gitDir, in.Branch))
+	b.Equal("HEAD", w.Git("rev-parse", "--abbrev-ref", "HEAD"), "ralph/t-2")
 	lock := "worktrees/" + filepath.Base(w.repo.gitDir) + "/HEAD.lock"
-	b.leftLocks(lock)
-	b.must(b.repo.offBranch(t.Context(), w.repo.gitDir, "ralph/t-2"))
-	b.equal("HEAD", w.git("rev-parse", "HEAD", "--abbrev-ref", "HEAD"), in.Base+"\nHEAD")
-	b.noLocks(lock)
+	b.LeftLocks(lock)
+	b.Must(b.repo.offBranch(t.Context(), w.repo.gitDir, "ralph/t-2"))
+	b.Equal("HEAD", w.Git("rev-parse", "HEAD", "--abbrev-ref", "HEAD"), in.Base+"\nHEAD")
+	b.NoLocks(lock)
 }
 
 // B-078, X-73: a person rolls a task back in one process while the engine, in
@@ -87,34 +87,34 @@ func TestResetBranchBesideEnter(t *testing.T) {
 	t.Parallel()
 	b, w, in, tip := failedResolve(t)
 	for n := range 25 {
-		next := b.task(w.dir, fmt.Sprintf("t-%d", n+2))
-		person := b.open(b.dir) // knows nothing of the engine's
+		next := b.task(w.Dir, fmt.Sprintf("t-%d", n+2))
+		person := b.open(b.Dir) // knows nothing of the engine's
 		dirty := n%2 == 1
 		if dirty {
-			w.write("left", in.Branch)
+			w.Write("left", in.Branch)
 		}
 		var entered Entered
 		var failed error
 		var both sync.WaitGroup
 		both.Go(func() {
 			if entered, failed = b.repo.Enter(t.Context(), next); failed == nil {
-				w.write("begun", next.Branch)
+				w.Write("begun", next.Branch)
 			}
 		})
 		ref, err := person.ResetBranch(t.Context(), in)
 		both.Wait()
-		b.must(failed)
-		b.must(err)
-		b.equal("branch", b.git("rev-parse", in.Branch), in.Base)
-		b.equal("kept", b.git("rev-parse", ref), tip)
-		b.equal("next", w.git("rev-parse", "HEAD", "--abbrev-ref", "HEAD"), in.Base+"\n"+next.Branch)
-		b.equal("changes", w.status(), "?? begun")
-		w.want("begun", next.Branch)
+		b.Must(failed)
+		b.Must(err)
+		b.Equal("branch", b.Git("rev-parse", in.Branch), in.Base)
+		b.Equal("kept", b.Git("rev-parse", ref), tip)
+		b.Equal("next", w.Git("rev-parse", "HEAD", "--abbrev-ref", "HEAD"), in.Base+"\n"+next.Branch)
+		b.Equal("changes", w.Status(), "?? begun")
+		w.Want("begun", next.Branch)
 		switch s := entered.Saved; {
 		case !dirty && len(s) > 0, dirty && len(s) != 1:
 			t.Errorf("round %d: saved %+v", n, s)
 		case dirty:
-			b.equal("left", b.git("show", s[0].Commit+":left"), in.Branch)
+			b.Equal("left", b.Git("show", s[0].Commit+":left"), in.Branch)
 		}
 		in = ResetInput{Branch: next.Branch, Base: in.Base, ID: next.ID}
 		tip = w.mustCommit("k"+next.ID, func(c *CommitInput) { c.Branch = next.Branch }).Hash
@@ -130,17 +130,17 @@ func TestResetBranchBesideEnter(t *testing.T) {
 func TestResetBranchInTheMiddleOfEnter(t *testing.T) {
 	t.Parallel()
 	b, w, in, tip := failedResolve(t)
-	next := b.task(w.dir, "t-2")
+	next := b.task(w.Dir, "t-2")
 	var out Entered
 	before, err := w.repo.clear(t.Context(), next, &out)
-	b.must(err)
-	ref, err := b.open(b.dir).ResetBranch(t.Context(), in)
-	b.must(err)
-	b.equal("kept", b.git("rev-parse", ref), tip)
+	b.Must(err)
+	ref, err := b.open(b.Dir).ResetBranch(t.Context(), in)
+	b.Must(err)
+	b.Equal("kept", b.Git("rev-parse", ref), tip)
 	_, err = w.repo.takeBranch(t.Context(), next, before.force, &out)
-	b.must(err)
-	b.equal("next", w.git("rev-parse", "HEAD", "--abbrev-ref", "HEAD"), in.Base+"\nralph/t-2")
-	b.equal("its changes", w.status(), "")
+	b.Must(err)
+	b.Equal("next", w.Git("rev-parse", "HEAD", "--abbrev-ref", "HEAD"), in.Base+"\nralph/t-2")
+	b.Equal("its changes", w.Status(), "")
 	if len(out.Saved) > 0 {
 		t.Errorf("saved %+v", out.Saved)
 	}

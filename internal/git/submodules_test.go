@@ -17,13 +17,13 @@ func withLib(t *testing.T) (b *testRepo, inner string) {
 		from *testRepo
 		name string
 	}{{lib, deep, "deep"}, {b, lib, "vendor/lib"}} {
-		add.to.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", add.from.dir, add.name)
-		add.to.git("commit", "-q", "-m", "with "+add.name)
+		add.to.Git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", add.from.Dir, add.name)
+		add.to.Git("commit", "-q", "-m", "with "+add.name)
 	}
-	b.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", "--recursive")
-	lib.git("branch", "-m", "elsewhere") // what is fetched from it now fails
+	b.Git("-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", "--recursive")
+	lib.Git("branch", "-m", "elsewhere") // what is fetched from it now fails
 	for _, gone := range []*testRepo{deep, lib} {
-		gone.must(discard(filepath.Join(gone.dir, ".git")))
+		gone.Must(discard(filepath.Join(gone.Dir, ".git")))
 	}
 	return b, "vendor/lib"
 }
@@ -37,16 +37,16 @@ func TestSubmodulesInWorktrees(t *testing.T) {
 	for _, id := range []string{"t-1", "t-2"} {
 		e := b.mustEnter(b.task(dir, id))
 		w := b.in(dir)
-		w.want(lib+"/a.txt", "a\n")
-		w.want(lib+"/deep/a.txt", "a\n")
-		b.equal(id+": status", w.status(), "")
+		w.Want(lib+"/a.txt", "a\n")
+		w.Want(lib+"/deep/a.txt", "a\n")
+		b.Equal(id+": status", w.Status(), "")
 		if len(e.Empty) > 0 || len(e.Saved) > 0 {
 			t.Errorf("%s: %+v", id, e)
 		}
 	}
-	b.equal("the checkout", b.status(), "")
+	b.Equal("the checkout", b.Status(), "")
 	saved, err := b.repo.RemoveTree(t.Context(), dir, "end")
-	b.must(err)
+	b.Must(err)
 	if len(saved) > 0 {
 		t.Errorf("nothing was done in it, and it left %+v", saved)
 	}
@@ -62,35 +62,35 @@ func TestCommitsInSubmodulesAreAtHand(t *testing.T) {
 	b.mustEnter(b.task(dir, "t-1"))
 	w := b.in(dir)
 	tree, err := b.repo.Tree(dir)
-	b.must(err)
-	w.write(lib+"/deep/a.txt", "deeper\n")
-	w.write(lib+"/new", "new\n")
+	b.Must(err)
+	w.Write(lib+"/deep/a.txt", "deeper\n")
+	w.Write(lib+"/new", "new\n")
 	inside, err := tree.Inside(t.Context())
-	b.must(err)
-	b.equal("changed inside", strings.Join(inside, " "), lib+"/deep/a.txt "+lib+"/new")
+	b.Must(err)
+	b.Equal("changed inside", strings.Join(inside, " "), lib+"/deep/a.txt "+lib+"/new")
 	for _, at := range []string{lib + "/deep", lib} {
-		w.git("-C", at, "add", "-A")
-		w.git("-C", at, "commit", "-q", "-m", "work in "+at)
+		w.Git("-C", at, "add", "-A")
+		w.Git("-C", at, "commit", "-q", "-m", "work in "+at)
 	}
 	inside, err = tree.Inside(t.Context())
-	b.must(err)
-	b.equal("all is committed", strings.Join(inside, " "), "")
-	b.must(tree.Publish(t.Context()))
-	w.git("commit", "-q", "-a", "-m", "take the submodule along")
+	b.Must(err)
+	b.Equal("all is committed", strings.Join(inside, " "), "")
+	b.Must(tree.Publish(t.Context()))
+	w.Git("commit", "-q", "-a", "-m", "take the submodule along")
 	saved, err := b.repo.RemoveTree(t.Context(), dir, "end")
-	b.must(err)
+	b.Must(err)
 	if len(saved) > 0 {
 		t.Errorf("kept aside: %+v", saved)
 	}
-	landed, err := b.repo.Land(t.Context(), LandInput{Branch: "main", From: b.head(), To: b.git("rev-parse", "ralph/t-1")})
-	b.must(err)
-	b.equal("how it landed", landed.How, LandedForward)
-	b.equal("submodules that are where they were", strings.Join(landed.Behind, " "), lib)
-	b.git("submodule", "--quiet", "update", "--no-fetch", "--recursive")
-	b.want(lib+"/deep/a.txt", "deeper\n")
-	b.want(lib+"/new", "new\n")
-	b.git("-C", lib, "gc", "--quiet", "--prune=now")
-	b.git("submodule", "--quiet", "update", "--no-fetch", "--recursive")
+	landed, err := b.repo.Land(t.Context(), LandInput{Branch: "main", From: b.Head(), To: b.Git("rev-parse", "ralph/t-1")})
+	b.Must(err)
+	b.Equal("how it landed", landed.How, LandedForward)
+	b.Equal("submodules that are where they were", strings.Join(landed.Behind, " "), lib)
+	b.Git("submodule", "--quiet", "update", "--no-fetch", "--recursive")
+	b.Want(lib+"/deep/a.txt", "deeper\n")
+	b.Want(lib+"/new", "new\n")
+	b.Git("-C", lib, "gc", "--quiet", "--prune=now")
+	b.Git("submodule", "--quiet", "update", "--no-fetch", "--recursive")
 }
 
 // R-H2: a submodule that the checkout does not have is empty in a worktree too, and named;
@@ -99,18 +99,18 @@ func TestSubmodulesThatAreNotAtHand(t *testing.T) {
 	t.Parallel()
 	b, lib := withLib(t)
 	dir := b.pool("1")[0]
-	b.git("update-index", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+","+lib)
-	b.git("commit", "-q", "-m", "a commit that was not fetched")
+	b.Git("update-index", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+","+lib)
+	b.Git("commit", "-q", "-m", "a commit that was not fetched")
 	in := b.task(dir, "t-1")
-	in.From = b.head()
+	in.From = b.Head()
 	_, err := b.repo.Enter(t.Context(), in)
-	b.refused(err, "the submodule vendor/lib is not at hand at 1111111")
+	b.Refused(err, "the submodule vendor/lib is not at hand at 1111111")
 
-	b.git("reset", "-q", "--hard", "HEAD~1")
-	b.git("submodule", "--quiet", "deinit", "-f", "--all")
-	b.must(discard(filepath.Join(b.dir, ".git", modulesName)))
+	b.Git("reset", "-q", "--hard", "HEAD~1")
+	b.Git("submodule", "--quiet", "deinit", "-f", "--all")
+	b.Must(discard(filepath.Join(b.Dir, ".git", modulesName)))
 	in = b.task(dir, "t-2")
-	in.From = b.head()
+	in.From = b.Head()
 	if e := b.mustEnter(in); len(e.Empty) != 1 || e.Empty[0] != lib {
 		t.Errorf("empty: %q", e.Empty)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -29,118 +31,118 @@ func uncommitted() []terrible {
 	return []terrible{
 		{"nothing", false, false, func(_, _ *testRepo) {}},
 		{"own files alone", false, false, func(w, _ *testRepo) {
-			w.write("ralph/inbox.jsonl", "x")
-			w.git("add", "-f", "ralph/inbox.jsonl")
+			w.Write("ralph/inbox.jsonl", "x")
+			w.Git("add", "-f", "ralph/inbox.jsonl")
 		}},
-		{"changed", true, false, func(w, _ *testRepo) { w.write("a.txt", "precious") }},
-		{"untracked", true, false, func(w, _ *testRepo) { w.write("new dir/ö\n.txt", "precious") }},
+		{"changed", true, false, func(w, _ *testRepo) { w.Write("a.txt", "precious") }},
+		{"untracked", true, false, func(w, _ *testRepo) { w.Write("new dir/ö\n.txt", "precious") }},
 		{"staged, then changed", true, false, func(w, _ *testRepo) {
-			w.write("a.txt", "precious")
-			w.git("add", "a.txt")
-			w.write("a.txt", "a\n")
+			w.Write("a.txt", "precious")
+			w.Git("add", "a.txt")
+			w.Write("a.txt", "a\n")
 		}},
 		{"staged, then removed", true, false, func(w, _ *testRepo) {
-			w.write("x.txt", "precious")
-			w.git("add", "x.txt")
-			w.remove("x.txt")
+			w.Write("x.txt", "precious")
+			w.Git("add", "x.txt")
+			w.Remove("x.txt")
 		}},
-		{"deleted", false, false, func(w, _ *testRepo) { w.remove("dir") }},
+		{"deleted", false, false, func(w, _ *testRepo) { w.Remove("dir") }},
 		{"assumed unchanged", true, false, func(w, _ *testRepo) {
-			w.git("update-index", "--assume-unchanged", "a.txt")
-			w.write("a.txt", "precious")
+			w.Git("update-index", "--assume-unchanged", "a.txt")
+			w.Write("a.txt", "precious")
 		}},
 		{"skipped", true, false, func(w, _ *testRepo) {
-			w.git("update-index", "--skip-worktree", "a.txt")
-			w.write("a.txt", "precious")
+			w.Git("update-index", "--skip-worktree", "a.txt")
+			w.Write("a.txt", "precious")
 		}},
 		{"repository inside", true, false, func(w, _ *testRepo) {
-			w.git("init", "-q", "deep/inner")
-			w.write("deep/inner/x", "precious")
-			w.git("-C", "deep/inner", "add", "x")
-			w.git("-C", "deep/inner", "commit", "-q", "-m", "x")
+			w.Git("init", "-q", "deep/inner")
+			w.Write("deep/inner/x", "precious")
+			w.Git("-C", "deep/inner", "add", "x")
+			w.Git("-C", "deep/inner", "commit", "-q", "-m", "x")
 		}},
 		{"repository inside, committed", true, false, func(w, _ *testRepo) {
-			w.git("init", "-q", "inner")
-			w.write("inner/x", "precious")
-			w.git("-C", "inner", "add", "x")
-			w.git("-C", "inner", "commit", "-q", "-m", "x")
-			w.git("add", "-A")
-			w.git("commit", "-q", "-m", "x")
+			w.Git("init", "-q", "inner")
+			w.Write("inner/x", "precious")
+			w.Git("-C", "inner", "add", "x")
+			w.Git("-C", "inner", "commit", "-q", "-m", "x")
+			w.Git("add", "-A")
+			w.Git("commit", "-q", "-m", "x")
 		}},
 		{"repository without commits inside", true, false, func(w, _ *testRepo) {
-			w.git("init", "-q", "inner")
-			w.write("inner/x", "precious")
+			w.Git("init", "-q", "inner")
+			w.Write("inner/x", "precious")
 		}},
 		{"read-only file and folder", true, false, func(w, _ *testRepo) {
-			w.write("shut/x", "precious")
-			w.must(os.Chmod(w.path("shut/x"), 0))
-			w.must(os.Chmod(w.path("shut"), 0o500))
-			w.must(os.Chmod(w.path("a.txt"), 0o444))
+			w.Write("shut/x", "precious")
+			w.Must(os.Chmod(w.Path("shut/x"), 0))
+			w.Must(os.Chmod(w.Path("shut"), 0o500))
+			w.Must(os.Chmod(w.Path("a.txt"), 0o444))
 		}},
 		{"unreadable folder", true, false, func(w, _ *testRepo) {
-			w.write("shut/x", "precious")
-			w.must(os.Chmod(w.path("shut"), 0))
+			w.Write("shut/x", "precious")
+			w.Must(os.Chmod(w.Path("shut"), 0))
 		}},
-		{"pipe", false, false, func(w, _ *testRepo) { w.must(syscall.Mkfifo(w.path("pipe"), 0o644)) }},
+		{"pipe", false, false, func(w, _ *testRepo) { w.Must(syscall.Mkfifo(w.Path("pipe"), 0o644)) }},
 	}
 }
 
 func unfinishedWork() []terrible {
 	conflict := func(w *testRepo) {
-		w.write("a.txt", "one\n")
-		w.git("commit", "-qam", "one")
-		w.git("checkout", "-q", "-b", "side", "HEAD~")
-		w.write("a.txt", "two, precious\n")
-		w.git("commit", "-qam", "two")
+		w.Write("a.txt", "one\n")
+		w.Git("commit", "-qam", "one")
+		w.Git("checkout", "-q", "-b", "side", "HEAD~")
+		w.Write("a.txt", "two, precious\n")
+		w.Git("commit", "-qam", "two")
 	}
 	return []terrible{
 		{"merge", true, false, func(w, _ *testRepo) {
 			conflict(w)
-			_, _ = w.try("merge", "ralph/t-1")
-			w.git("branch", "-f", "-q", "side2")
-			w.write("a.txt", "resolving, precious\n")
+			_, _ = w.Try("merge", "ralph/t-1")
+			w.Git("branch", "-f", "-q", "side2")
+			w.Write("a.txt", "resolving, precious\n")
 		}},
 		{"rebase", true, false, func(w, _ *testRepo) {
 			conflict(w)
-			_, _ = w.try("rebase", "ralph/t-1")
-			w.write("a.txt", "resolving, precious\n")
+			_, _ = w.Try("rebase", "ralph/t-1")
+			w.Write("a.txt", "resolving, precious\n")
 		}},
 		{"cherry-pick", true, false, func(w, _ *testRepo) {
 			conflict(w)
-			_, _ = w.try("cherry-pick", "ralph/t-1")
+			_, _ = w.Try("cherry-pick", "ralph/t-1")
 		}},
 		{"bisect", false, false, func(w, _ *testRepo) {
-			w.git("commit", "-q", "--allow-empty", "-m", "x")
-			w.git("bisect", "start", "HEAD", "HEAD~")
+			w.Git("commit", "-q", "--allow-empty", "-m", "x")
+			w.Git("bisect", "start", "HEAD", "HEAD~")
 		}},
 		{"detached commits", true, false, func(w, _ *testRepo) {
-			w.git("checkout", "-q", "--detach")
-			w.write("x", "precious")
-			w.git("add", "x")
-			w.git("commit", "-q", "-m", "x")
+			w.Git("checkout", "-q", "--detach")
+			w.Write("x", "precious")
+			w.Git("add", "x")
+			w.Git("commit", "-q", "-m", "x")
 		}},
 		{"orphan", true, false, func(w, _ *testRepo) {
-			w.git("checkout", "-q", "--orphan", "other")
-			w.write("x", "precious")
+			w.Git("checkout", "-q", "--orphan", "other")
+			w.Write("x", "precious")
 		}},
 		{"branch deleted after commits", true, false, func(w, _ *testRepo) {
-			w.write("x", "precious")
-			w.git("add", "x")
-			w.git("commit", "-q", "-m", "x")
-			w.git("update-ref", "-d", "refs/heads/ralph/t-1")
+			w.Write("x", "precious")
+			w.Git("add", "x")
+			w.Git("commit", "-q", "-m", "x")
+			w.Git("update-ref", "-d", "refs/heads/ralph/t-1")
 		}},
 		{"branch deleted, collected", true, false, func(w, _ *testRepo) {
-			w.write("x", "precious")
-			w.git("add", "x")
-			w.git("commit", "-q", "-m", "x")
-			w.git("checkout", "-q", "--detach")
-			w.git("branch", "-q", "-D", "ralph/t-1")
-			w.git("gc", "-q", "--prune=now")
+			w.Write("x", "precious")
+			w.Git("add", "x")
+			w.Git("commit", "-q", "-m", "x")
+			w.Git("checkout", "-q", "--detach")
+			w.Git("branch", "-q", "-D", "ralph/t-1")
+			w.Git("gc", "-q", "--prune=now")
 		}},
 		{"locks of a killed git", false, false, func(w, _ *testRepo) {
 			for _, name := range w.repo.lockNames() {
-				w.must(os.WriteFile(name, nil, 0o644))
-				w.must(os.Chtimes(name, time.Time{}, time.Now().Add(-time.Hour)))
+				w.Must(os.WriteFile(name, nil, 0o644))
+				w.Must(os.Chtimes(name, time.Time{}, time.Now().Add(-time.Hour)))
 			}
 		}},
 	}
@@ -149,65 +151,65 @@ func unfinishedWork() []terrible {
 func destroyed() []terrible {
 	return []terrible{
 		{".git file deleted", true, false, func(w, _ *testRepo) {
-			w.write("a.txt", "precious")
-			w.remove(".git")
+			w.Write("a.txt", "precious")
+			w.Remove(".git")
 		}},
 		{".git file overwritten", true, false, func(w, _ *testRepo) {
-			w.write("a.txt", "precious")
-			w.write(".git", "gitdir: /nowhere\n")
+			w.Write("a.txt", "precious")
+			w.Write(".git", "gitdir: /nowhere\n")
 		}},
 		{"git folder deleted", true, false, func(w, _ *testRepo) {
-			w.write("a.txt", "precious")
-			w.must(os.RemoveAll(w.repo.gitDir))
+			w.Write("a.txt", "precious")
+			w.Must(os.RemoveAll(w.repo.gitDir))
 		}},
 		{"HEAD spoilt", true, false, func(w, _ *testRepo) {
-			w.write("a.txt", "precious")
-			w.must(os.WriteFile(filepath.Join(w.repo.gitDir, "HEAD"), []byte("what?"), 0o644))
+			w.Write("a.txt", "precious")
+			w.Must(os.WriteFile(filepath.Join(w.repo.gitDir, "HEAD"), []byte("what?"), 0o644))
 		}},
 		{"index spoilt", true, false, func(w, _ *testRepo) {
-			w.write("a.txt", "precious")
-			w.must(os.WriteFile(w.repo.realIndex(), []byte("what?"), 0o644))
+			w.Write("a.txt", "precious")
+			w.Must(os.WriteFile(w.repo.realIndex(), []byte("what?"), 0o644))
 		}},
 		{"index deleted", true, false, func(w, _ *testRepo) {
-			w.write("a.txt", "precious")
-			w.must(os.Remove(w.repo.realIndex()))
+			w.Write("a.txt", "precious")
+			w.Must(os.Remove(w.repo.realIndex()))
 		}},
-		{"folder deleted", false, true, func(w, _ *testRepo) { w.remove("") }},
+		{"folder deleted", false, true, func(w, _ *testRepo) { w.Remove("") }},
 		{"folder deleted with detached commits", true, true, func(w, _ *testRepo) {
-			w.git("checkout", "-q", "--detach")
-			w.write("x", "precious")
-			w.git("add", "x")
-			w.git("commit", "-q", "-m", "x")
-			w.remove("")
+			w.Git("checkout", "-q", "--detach")
+			w.Write("x", "precious")
+			w.Git("add", "x")
+			w.Git("commit", "-q", "-m", "x")
+			w.Remove("")
 		}},
 		{"folder emptied", false, true, func(w, _ *testRepo) {
-			w.remove("")
-			w.must(os.Mkdir(w.dir, 0o755))
+			w.Remove("")
+			w.Must(os.Mkdir(w.Dir, 0o755))
 		}},
-		{"worktree removed", false, true, func(w, root *testRepo) { root.git("worktree", "remove", "--force", w.dir) }},
+		{"worktree removed", false, true, func(w, root *testRepo) { root.Git("worktree", "remove", "--force", w.Dir) }},
 		{"worktree removed and pruned", false, true, func(w, root *testRepo) {
-			w.remove("")
-			root.git("worktree", "prune")
+			w.Remove("")
+			root.Git("worktree", "prune")
 		}},
-		{"worktree moved", false, true, func(w, root *testRepo) { root.git("worktree", "move", w.dir, root.path("ralph/.worktrees/moved")) }},
+		{"worktree moved", false, true, func(w, root *testRepo) { root.Git("worktree", "move", w.Dir, root.Path("ralph/.worktrees/moved")) }},
 	}
 }
 
 // outside is the checkout without its worktrees.
 func (b *testRepo) outside() map[string]string {
-	b.t.Helper()
+	b.T.Helper()
 	list := map[string]string{}
-	entries, err := os.ReadDir(b.dir)
-	b.must(err)
+	entries, err := os.ReadDir(b.Dir)
+	b.Must(err)
 	for _, e := range entries {
 		if e.Name() == "ralph" || e.Name() == ".git" {
 			continue
 		}
 		if !e.IsDir() {
-			list[e.Name()] = b.read(e.Name())
+			list[e.Name()] = b.Read(e.Name())
 			continue
 		}
-		for name, text := range (&testRepo{t: b.t, dir: b.path(e.Name())}).files() {
+		for name, text := range (&testRepo{Box: gittest.Box{T: b.T, Dir: b.Path(e.Name())}}).Files() {
 			list[e.Name()+"/"+name] = text
 		}
 	}
@@ -227,7 +229,7 @@ func TestEnterAfterTerribleThings(t *testing.T) {
 			tt.do(b.in(dir), b)
 			before := b.outside()
 			e := b.mustEnter(b.task(dir, "t-2"))
-			b.ready(e, "ralph/t-2", b.head())
+			b.ready(e, "ralph/t-2", b.Head())
 			if e.Fresh != tt.fresh {
 				t.Errorf("fresh is %v", e.Fresh)
 			}
@@ -236,7 +238,7 @@ func TestEnterAfterTerribleThings(t *testing.T) {
 			}
 			for _, s := range e.Saved {
 				if s.Ref != "" {
-					b.equal(s.What, b.git("rev-parse", s.Ref), s.Commit)
+					b.Equal(s.What, b.Git("rev-parse", s.Ref), s.Commit)
 				}
 				if s.What == "" || s.Ref == "" && s.Path == "" {
 					t.Errorf("saved where? %+v", s)
@@ -246,7 +248,7 @@ func TestEnterAfterTerribleThings(t *testing.T) {
 				t.Errorf("the user's files (-before +after):\n%s", d)
 			}
 			saved, err := b.repo.RemoveTree(t.Context(), dir, "end")
-			b.must(err)
+			b.Must(err)
 			if len(saved) > 0 {
 				t.Errorf("saved from a clean worktree: %+v", saved)
 			}
@@ -268,10 +270,10 @@ func TestRemoveAfterTerribleThings(t *testing.T) {
 			b.mustEnter(b.task(dir, "t-1"))
 			tt.do(b.in(dir), b)
 			saved, err := b.repo.RemoveTree(t.Context(), dir, "t-1")
-			b.must(err)
+			b.Must(err)
 			found := b.recovered("precious")
-			for _, branch := range strings.Fields(b.git("for-each-ref", "--format=%(objectname)", "refs/heads")) {
-				_, err := b.try("grep", "-q", "precious", branch)
+			for _, branch := range strings.Fields(b.Git("for-each-ref", "--format=%(objectname)", "refs/heads")) {
+				_, err := b.Try("grep", "-q", "precious", branch)
 				found = found || err == nil
 			}
 			if found != tt.precious && !tt.fresh {
@@ -280,21 +282,21 @@ func TestRemoveAfterTerribleThings(t *testing.T) {
 			if stat(dir) != nil {
 				t.Error("its folder is there")
 			}
-			if out := b.git("worktree", "list", "--porcelain"); strings.Contains(out, dir+"\n") {
+			if out := b.Git("worktree", "list", "--porcelain"); strings.Contains(out, dir+"\n") {
 				t.Errorf("git lists it: %s", out)
 			}
-			left, _ := os.ReadDir(b.path("ralph/.worktrees"))
+			left, _ := os.ReadDir(b.Path("ralph/.worktrees"))
 			for _, e := range left {
 				if !strings.HasPrefix(e.Name(), ".kept-") && e.Name() != "moved" {
 					t.Errorf("left over: %s", e.Name())
 				}
 			}
 			saved, err = b.repo.RemoveTree(t.Context(), dir, "t-1")
-			b.must(err)
+			b.Must(err)
 			if len(saved) > 0 {
 				t.Errorf("saved again: %+v", saved)
 			}
-			b.git("fsck", "--no-dangling")
+			b.Git("fsck", "--no-dangling")
 		})
 	}
 }

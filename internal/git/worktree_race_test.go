@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -29,7 +28,7 @@ func TestWorktreesRace(t *testing.T) {
 		dirs = append(dirs, strconv.Itoa(i))
 	}
 	dirs = b.pool(dirs...)
-	base := b.head()
+	base := b.Head()
 	var work, agents sync.WaitGroup
 	var asked atomic.Int64
 	stop := make(chan struct{})
@@ -42,7 +41,7 @@ func TestWorktreesRace(t *testing.T) {
 				default:
 				}
 				asked.Add(1)
-				if _, err := b.try(args...); err != nil {
+				if _, err := b.Try(args...); err != nil {
 					t.Errorf("an agent's git %s: %v", args[0], err)
 				}
 			}
@@ -62,22 +61,22 @@ func TestWorktreesRace(t *testing.T) {
 	close(stop)
 	agents.Wait()
 	t.Logf("agents asked %d times", asked.Load())
-	if n := len(strings.Fields(b.git("for-each-ref", "--format=%(refname)", "refs/heads/ralph"))); n != slots*rounds {
+	if n := len(strings.Fields(b.Git("for-each-ref", "--format=%(refname)", "refs/heads/ralph"))); n != slots*rounds {
 		t.Errorf("%d branches, want %d", n, slots*rounds)
 	}
-	b.equal("recovery", b.git("for-each-ref", recoveryRefs), "")
-	b.equal("worktrees", b.git("worktree", "list", "--porcelain"), "worktree "+b.dir+"\nHEAD "+base+"\nbranch refs/heads/main")
-	b.must(b.repo.SweepTrees(t.Context()))
-	if stat(b.path(".git/worktrees")) != nil {
-		if left, _ := os.ReadDir(b.path(".git/worktrees")); len(left) > 0 {
+	b.Equal("recovery", b.Git("for-each-ref", recoveryRefs), "")
+	b.Equal("worktrees", b.Git("worktree", "list", "--porcelain"), "worktree "+b.Dir+"\nHEAD "+base+"\nbranch refs/heads/main")
+	b.Must(b.repo.SweepTrees(t.Context()))
+	if stat(b.Path(".git/worktrees")) != nil {
+		if left, _ := os.ReadDir(b.Path(".git/worktrees")); len(left) > 0 {
 			t.Errorf("left over in git: %v", left)
 		}
 	}
-	left, _ := os.ReadDir(b.path("ralph/.worktrees"))
+	left, _ := os.ReadDir(b.Path("ralph/.worktrees"))
 	if len(left) > 0 {
 		t.Errorf("left over: %v", left)
 	}
-	b.git("fsck", "--no-dangling")
+	b.Git("fsck", "--no-dangling")
 }
 
 // oneTask enters, commits, and removes the worktree, so that the next makes it anew.
@@ -110,23 +109,23 @@ func TestWorktreesCutAnywhere(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	for i := range 60 {
-		b.write(fmt.Sprintf("many/%02d.txt", i), strconv.Itoa(i))
+		b.Write(fmt.Sprintf("many/%02d.txt", i), strconv.Itoa(i))
 	}
-	b.git("add", "-A")
-	b.git("commit", "-q", "-m", "many")
-	b.must(b.repo.Exclude([]string{"/ralph/.worktrees/"}))
-	base, dir := b.head(), b.treeDir("1")
+	b.Git("add", "-A")
+	b.Git("commit", "-q", "-m", "many")
+	b.Must(b.repo.Exclude([]string{"/ralph/.worktrees/"}))
+	base, dir := b.Head(), b.TreeDir("1")
 	rnd := rand.New(rand.NewPCG(3, 5))
 	cut := func(do func(ctx context.Context, r *Repo) error) {
 		t.Helper()
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Duration(rnd.IntN(16_000))*time.Microsecond, soon{})
 		defer cancel()
-		r, err := Open(t.Context(), proc.NewRunner(""), b.dir, b.env) // an engine knows nothing of the one before
-		b.must(err)
+		r, err := Open(t.Context(), proc.NewRunner(""), b.Dir, b.Env) // an engine knows nothing of the one before
+		b.Must(err)
 		if err := do(ctx, r); err != nil && ctx.Err() == nil {
 			t.Fatalf("not cut, and failed: %v", err)
 		}
-		ageLocks(b)
+		b.AgeLocks()
 	}
 	for i := range 12 {
 		id := fmt.Sprintf("t-%d", i)
@@ -139,8 +138,8 @@ func TestWorktreesCutAnywhere(t *testing.T) {
 		e := b.mustEnter(in)
 		b.ready(e, e.Branch, base)
 		w := b.in(dir)
-		w.write("many/07.txt", word)
-		w.write("new/"+id, word)
+		w.Write("many/07.txt", word)
+		w.Write("new/"+id, word)
 		switch i % 3 {
 		case 0:
 			cut(func(ctx context.Context, r *Repo) error { _, err := r.RemoveTree(ctx, dir, id); return err })
@@ -150,8 +149,8 @@ func TestWorktreesCutAnywhere(t *testing.T) {
 				return err
 			})
 			_, _, err := b.repo.StashTree(t.Context(), dir, "stopped", id)
-			b.must(err)
-			b.equal("stash", b.git("grep", "-c", word, "stash@{0}"), "stash@{0}:many/07.txt:1\nstash@{0}:new/"+id+":1")
+			b.Must(err)
+			b.Equal("stash", b.Git("grep", "-c", word, "stash@{0}"), "stash@{0}:many/07.txt:1\nstash@{0}:new/"+id+":1")
 			continue
 		}
 		next := in
@@ -162,33 +161,17 @@ func TestWorktreesCutAnywhere(t *testing.T) {
 			t.Fatalf("%s is lost", word)
 		}
 	}
-	if recovery := b.git("for-each-ref", "--format=%(refname)", recoveryRefs); strings.Count(recovery, "\n") > 8 {
+	if recovery := b.Git("for-each-ref", "--format=%(refname)", recoveryRefs); strings.Count(recovery, "\n") > 8 {
 		t.Errorf("kept more than there was:\n%s", recovery)
 	}
 	_, err := b.repo.RemoveTree(t.Context(), dir, "end")
-	b.must(err)
-	b.must(b.repo.SweepTrees(t.Context()))
-	b.equal("worktrees", b.git("worktree", "list", "--porcelain"), "worktree "+b.dir+"\nHEAD "+base+"\nbranch refs/heads/main")
-	if left, _ := filepath.Glob(filepath.Join(b.dir, ".git", draftPrefix+"*")); len(left) > 0 {
+	b.Must(err)
+	b.Must(b.repo.SweepTrees(t.Context()))
+	b.Equal("worktrees", b.Git("worktree", "list", "--porcelain"), "worktree "+b.Dir+"\nHEAD "+base+"\nbranch refs/heads/main")
+	if left, _ := filepath.Glob(filepath.Join(b.Dir, ".git", draftPrefix+"*")); len(left) > 0 {
 		t.Errorf("left over: %q", left)
 	}
-	b.git("fsck", "--no-dangling")
-}
-
-// ageLocks makes the locks of a git that was killed as old as they are once
-// somebody has started the next engine. Those of the whole repository are gone
-// by then, Settle has seen to that.
-func ageLocks(b *testRepo) {
-	b.t.Helper()
-	for _, name := range []string{"refs/stash.lock", "packed-refs.lock"} {
-		_ = os.Remove(b.path(".git/" + name))
-	}
-	b.must(filepath.WalkDir(b.path(".git"), func(name string, _ fs.DirEntry, err error) error {
-		if strings.HasSuffix(name, ".lock") && err == nil {
-			err = os.Chtimes(name, time.Time{}, time.Now().Add(-time.Minute))
-		}
-		return err
-	}))
+	b.Git("fsck", "--no-dangling")
 }
 
 // soon is why a call is cut off: git gets no time to finish.
@@ -202,11 +185,11 @@ func BenchmarkWorktree(bm *testing.B) {
 	for _, files := range benchSizes() {
 		b := newBox(bm)
 		for i := range files {
-			b.write(fmt.Sprintf("d%03d/f%05d.txt", i%200, i), strings.Repeat(strconv.Itoa(i), 50))
+			b.Write(fmt.Sprintf("d%03d/f%05d.txt", i%200, i), strings.Repeat(strconv.Itoa(i), 50))
 		}
-		b.git("add", "-A")
-		b.git("commit", "-q", "-m", "many")
-		base := b.head()
+		b.Git("add", "-A")
+		b.Git("commit", "-q", "-m", "many")
+		base := b.Head()
 		dir := b.pool("1")[0]
 		n := 0
 		enter := func(bm *testing.B) {
@@ -228,8 +211,8 @@ func BenchmarkWorktree(bm *testing.B) {
 			}
 		})
 		run("EnterBesideIgnored", func(bm *testing.B) {
-			b.must(b.repo.Exclude([]string{"*.o"}))
-			b.in(dir).write("x.o", "")
+			b.Must(b.repo.Exclude([]string{"*.o"}))
+			b.in(dir).Write("x.o", "")
 			for bm.Loop() {
 				enter(bm)
 			}
@@ -238,16 +221,16 @@ func BenchmarkWorktree(bm *testing.B) {
 			w := b.in(dir)
 			for bm.Loop() {
 				n++
-				w.git("status", "--porcelain")
-				w.git("checkout", "-q", "-b", fmt.Sprintf("ralph/t-%d", n), base)
+				w.Git("status", "--porcelain")
+				w.Git("checkout", "-q", "-b", fmt.Sprintf("ralph/t-%d", n), base)
 			}
 		})
 		run("EnterAfterCommit", func(bm *testing.B) {
-			b.in(dir).remove("x.o")
+			b.in(dir).Remove("x.o")
 			for bm.Loop() {
 				bm.StopTimer()
 				w := b.in(dir)
-				w.write("work", strconv.Itoa(n))
+				w.Write("work", strconv.Itoa(n))
 				w.mustCommit(strconv.Itoa(n), func(in *CommitInput) { in.Squash, in.Base = false, base })
 				bm.StartTimer()
 				enter(bm)
@@ -256,7 +239,7 @@ func BenchmarkWorktree(bm *testing.B) {
 		run("EnterDirty", func(bm *testing.B) {
 			for bm.Loop() {
 				bm.StopTimer()
-				b.in(dir).write("work", strconv.Itoa(n))
+				b.in(dir).Write("work", strconv.Itoa(n))
 				bm.StartTimer()
 				n++
 				if _, err := b.repo.Enter(bm.Context(), EnterInput{Dir: dir, Branch: fmt.Sprintf("ralph/t-%d", n), From: base, ID: strconv.Itoa(n)}); err != nil {
@@ -266,11 +249,11 @@ func BenchmarkWorktree(bm *testing.B) {
 		})
 		run("MakeTrees", func(bm *testing.B) {
 			for bm.Loop() {
-				if _, err := b.repo.MakeTrees(bm.Context(), []string{b.treeDir("2")}, base); err != nil {
+				if _, err := b.repo.MakeTrees(bm.Context(), []string{b.TreeDir("2")}, base); err != nil {
 					bm.Fatal(err)
 				}
 				bm.StopTimer()
-				if _, err := b.repo.RemoveTree(bm.Context(), b.treeDir("2"), "x"); err != nil {
+				if _, err := b.repo.RemoveTree(bm.Context(), b.TreeDir("2"), "x"); err != nil {
 					bm.Fatal(err)
 				}
 				bm.StartTimer()
@@ -279,11 +262,11 @@ func BenchmarkWorktree(bm *testing.B) {
 		run("RemoveTree", func(bm *testing.B) {
 			for bm.Loop() {
 				bm.StopTimer()
-				if _, err := b.repo.MakeTrees(bm.Context(), []string{b.treeDir("2")}, base); err != nil {
+				if _, err := b.repo.MakeTrees(bm.Context(), []string{b.TreeDir("2")}, base); err != nil {
 					bm.Fatal(err)
 				}
 				bm.StartTimer()
-				if _, err := b.repo.RemoveTree(bm.Context(), b.treeDir("2"), "x"); err != nil {
+				if _, err := b.repo.RemoveTree(bm.Context(), b.TreeDir("2"), "x"); err != nil {
 					bm.Fatal(err)
 				}
 			}

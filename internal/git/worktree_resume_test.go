@@ -21,30 +21,30 @@ func TestEnterMine(t *testing.T) {
 	}{
 		{"nothing", func(_, _ *testRepo) {}, true, true, false, false},
 		{"commits beside the branch", func(w, _ *testRepo) {
-			w.git("checkout", "-q", "--detach")
-			w.write("more", "more")
-			w.git("add", "more")
-			w.git("commit", "-q", "-m", "more")
+			w.Git("checkout", "-q", "--detach")
+			w.Write("more", "more")
+			w.Git("add", "more")
+			w.Git("commit", "-q", "-m", "more")
 		}, true, true, false, false},
-		{"a branch of its own", func(w, _ *testRepo) { w.git("checkout", "-q", "-b", "mine") }, true, true, false, false},
-		{"an older commit", func(w, _ *testRepo) { w.git("checkout", "-q", "--detach", "main") }, true, true, true, false},
+		{"a branch of its own", func(w, _ *testRepo) { w.Git("checkout", "-q", "-b", "mine") }, true, true, false, false},
+		{"an older commit", func(w, _ *testRepo) { w.Git("checkout", "-q", "--detach", "main") }, true, true, true, false},
 		{"an older commit, other changes", func(w, _ *testRepo) {
-			w.git("checkout", "-q", "--detach", "main")
-			w.write("work.txt", "in the way")
+			w.Git("checkout", "-q", "--detach", "main")
+			w.Write("work.txt", "in the way")
 		}, true, false, true, false},
-		{"orphan", func(w, _ *testRepo) { w.git("checkout", "-q", "--orphan", "other") }, true, true, false, false},
-		{"branch deleted", func(w, _ *testRepo) { w.git("update-ref", "-d", "refs/heads/ralph/t-1") }, true, true, false, false},
+		{"orphan", func(w, _ *testRepo) { w.Git("checkout", "-q", "--orphan", "other") }, true, true, false, false},
+		{"branch deleted", func(w, _ *testRepo) { w.Git("update-ref", "-d", "refs/heads/ralph/t-1") }, true, true, false, false},
 		{"branch deleted elsewhere", func(w, _ *testRepo) {
-			w.git("checkout", "-q", "--detach", "main")
-			w.git("branch", "-q", "-D", "ralph/t-1")
-			w.git("gc", "-q", "--prune=now")
+			w.Git("checkout", "-q", "--detach", "main")
+			w.Git("branch", "-q", "-D", "ralph/t-1")
+			w.Git("gc", "-q", "--prune=now")
 		}, true, true, true, false},
-		{".git file deleted", func(w, _ *testRepo) { w.remove(".git") }, true, true, false, false},
-		{"folder deleted", func(w, _ *testRepo) { w.remove("") }, true, false, false, true},
-		{"worktree removed", func(w, root *testRepo) { root.git("worktree", "remove", "--force", w.dir) }, true, false, false, true},
+		{".git file deleted", func(w, _ *testRepo) { w.Remove(".git") }, true, true, false, false},
+		{"folder deleted", func(w, _ *testRepo) { w.Remove("") }, true, false, false, true},
+		{"worktree removed", func(w, root *testRepo) { root.Git("worktree", "remove", "--force", w.Dir) }, true, false, false, true},
 		{"worktree and branch removed", func(w, root *testRepo) {
-			root.git("worktree", "remove", "--force", w.dir)
-			root.git("branch", "-q", "-D", "ralph/t-1")
+			root.Git("worktree", "remove", "--force", w.Dir)
+			root.Git("branch", "-q", "-D", "ralph/t-1")
 		}, false, false, false, true},
 	}
 	for _, tt := range tests {
@@ -55,31 +55,31 @@ func TestEnterMine(t *testing.T) {
 			in := b.task(dir, "t-1")
 			b.mustEnter(in)
 			w := b.in(dir)
-			w.write("work.txt", "committed")
+			w.Write("work.txt", "committed")
 			c := w.mustCommit("k", func(in *CommitInput) { in.Squash = false })
-			w.write("a.txt", "precious")
+			w.Write("a.txt", "precious")
 			tt.do(w, b)
 			in.Mine = true
 			e := b.mustEnter(in)
 			w = b.in(dir)
-			b.equal("branch", w.git("rev-parse", "--abbrev-ref", "HEAD"), "ralph/t-1")
-			b.equal("head", e.Head, w.head())
-			b.equal("tree", e.Tree, w.git("rev-parse", "HEAD^{tree}"))
-			_, err := w.try("merge-base", "--is-ancestor", c.Hash, "HEAD")
+			b.Equal("branch", w.Git("rev-parse", "--abbrev-ref", "HEAD"), "ralph/t-1")
+			b.Equal("head", e.Head, w.Head())
+			b.Equal("tree", e.Tree, w.Git("rev-parse", "HEAD^{tree}"))
+			_, err := w.Try("merge-base", "--is-ancestor", c.Hash, "HEAD")
 			if (err == nil) != tt.commits {
 				t.Errorf("the branch has its commits: %v", err)
 			}
-			if has := w.read("a.txt") == "precious"; has != tt.changes || e.Fresh != tt.fresh {
+			if has := w.Read("a.txt") == "precious"; has != tt.changes || e.Fresh != tt.fresh {
 				t.Errorf("changes there: %v, want %v; fresh: %v", has, tt.changes, e.Fresh)
 			}
 			if tt.commits {
-				w.want("work.txt", "committed")
+				w.Want("work.txt", "committed")
 			}
 			if got := b.recovered("precious"); got != tt.precious {
 				t.Errorf("recovered: %v; saved %+v", got, e.Saved)
 			}
-			if strings.Contains(w.status(), "D ") {
-				t.Errorf("status: %s", w.status())
+			if strings.Contains(w.Status(), "D ") {
+				t.Errorf("status: %s", w.Status())
 			}
 		})
 	}
@@ -93,16 +93,16 @@ func TestEnterMineDuringMerge(t *testing.T) {
 	in := b.task(dir, "t-1")
 	b.mustEnter(in)
 	w := b.in(dir)
-	w.write("a.txt", "one\n")
-	w.git("commit", "-qam", "one")
-	b.write("a.txt", "two\n")
-	b.git("commit", "-qam", "two")
-	_, _ = w.try("merge", "main")
-	text, status := w.read("a.txt"), w.status()
+	w.Write("a.txt", "one\n")
+	w.Git("commit", "-qam", "one")
+	b.Write("a.txt", "two\n")
+	b.Git("commit", "-qam", "two")
+	_, _ = w.Try("merge", "main")
+	text, status := w.Read("a.txt"), w.Status()
 	in.Mine = true
 	b.mustEnter(in)
-	w.want("a.txt", text)
-	b.equal("status", w.status(), status)
+	w.Want("a.txt", text)
+	b.Equal("status", w.Status(), status)
 }
 
 func TestEnterMineRefuses(t *testing.T) {
@@ -111,23 +111,23 @@ func TestEnterMineRefuses(t *testing.T) {
 	dir := b.pool("1")[0]
 	in := b.task(dir, "t-1")
 	b.mustEnter(in)
-	b.in(dir).git("checkout", "-q", "--detach")
-	b.git("worktree", "add", "-q", filepath.Join(b.dir, "../person"), "ralph/t-1")
+	b.in(dir).Git("checkout", "-q", "--detach")
+	b.Git("worktree", "add", "-q", filepath.Join(b.Dir, "../person"), "ralph/t-1")
 	in.Mine = true
 	_, err := b.repo.Enter(t.Context(), in)
-	b.refused(err, "is checked out in")
+	b.Refused(err, "is checked out in")
 }
 
 // B-005: which branch a task gets when its name is taken.
 func TestEnterBranches(t *testing.T) {
 	t.Parallel()
 	commit := func(b *testRepo, text string) string {
-		b.git("checkout", "-q", "-b", "ralph/t-1")
-		b.write("c.txt", text)
-		b.git("add", "c.txt")
-		b.git("commit", "-q", "-m", text)
-		tip := b.head()
-		b.git("checkout", "-q", "main")
+		b.Git("checkout", "-q", "-b", "ralph/t-1")
+		b.Write("c.txt", text)
+		b.Git("add", "c.txt")
+		b.Git("commit", "-q", "-m", text)
+		tip := b.Head()
+		b.Git("checkout", "-q", "main")
 		return tip
 	}
 	tests := []struct {
@@ -140,24 +140,24 @@ func TestEnterBranches(t *testing.T) {
 		{"free", func(_ *testRepo) {}, "ralph/t-1", "ralph/t-1", false},
 		{"merged", func(b *testRepo) {
 			commit(b, "x")
-			b.git("merge", "-q", "ralph/t-1")
+			b.Git("merge", "-q", "ralph/t-1")
 		}, "ralph/t-1", "ralph/t-1", false},
 		{"not merged", func(b *testRepo) { commit(b, "precious") }, "ralph/t-1", "ralph/t-1", true},
 		{"packed", func(b *testRepo) {
 			commit(b, "precious")
-			b.git("pack-refs", "--all")
+			b.Git("pack-refs", "--all")
 		}, "ralph/t-1", "ralph/t-1", true},
 		{"checked out by a person", func(b *testRepo) {
 			commit(b, "x")
-			b.git("worktree", "add", "-q", "../person", "ralph/t-1")
+			b.Git("worktree", "add", "-q", "../person", "ralph/t-1")
 		}, "ralph/t-1", "ralph/t-1-2", false},
 		{"the second name is taken too", func(b *testRepo) {
 			commit(b, "x")
-			b.git("worktree", "add", "-q", "../person", "ralph/t-1")
-			b.git("branch", "ralph/t-1-2", "ralph/t-1")
+			b.Git("worktree", "add", "-q", "../person", "ralph/t-1")
+			b.Git("branch", "ralph/t-1-2", "ralph/t-1")
 		}, "ralph/t-1", "ralph/t-1-2", true},
-		{"not ralph's", func(b *testRepo) { b.git("branch", "feature") }, "feature", "feature-2", false},
-		{"a folder of that name", func(b *testRepo) { b.git("branch", "ralph/t-1/x") }, "ralph/t-1", "ralph/t-1-2", false},
+		{"not ralph's", func(b *testRepo) { b.Git("branch", "feature") }, "feature", "feature-2", false},
+		{"a folder of that name", func(b *testRepo) { b.Git("branch", "ralph/t-1/x") }, "ralph/t-1", "ralph/t-1-2", false},
 		{"detached", func(_ *testRepo) {}, "", "", false},
 	}
 	for _, tt := range tests {
@@ -168,30 +168,30 @@ func TestEnterBranches(t *testing.T) {
 			tt.do(b)
 			in := b.task(dir, "t-1")
 			in.Branch = tt.ask
-			before := b.git("for-each-ref", "refs/heads/feature", "refs/heads/ralph/t-1")
+			before := b.Git("for-each-ref", "refs/heads/feature", "refs/heads/ralph/t-1")
 			e := b.mustEnter(in)
 			at := tt.branch
 			if at == "" {
 				at = "HEAD"
 			}
-			b.equal("branch", e.Branch, tt.branch)
-			b.equal("branch in it", b.in(dir).git("rev-parse", "--abbrev-ref", "HEAD"), at)
-			b.equal("HEAD in it", b.in(dir).head(), b.head())
+			b.Equal("branch", e.Branch, tt.branch)
+			b.Equal("branch in it", b.in(dir).Git("rev-parse", "--abbrev-ref", "HEAD"), at)
+			b.Equal("HEAD in it", b.in(dir).Head(), b.Head())
 			if got := len(e.Saved) > 0; got != tt.saved {
 				t.Errorf("saved: %+v", e.Saved)
 			}
 			if tt.branch != tt.ask {
-				b.equal("the branch in the way", b.git("for-each-ref", "refs/heads/feature", "refs/heads/ralph/t-1"), before)
+				b.Equal("the branch in the way", b.Git("for-each-ref", "refs/heads/feature", "refs/heads/ralph/t-1"), before)
 			}
 		})
 	}
 	b := newBox(t)
 	dir := b.pool("1")[0]
-	b.git("branch", "ralph")
+	b.Git("branch", "ralph")
 	_, err := b.repo.Enter(t.Context(), b.task(dir, "t-1"))
-	b.refused(err, "leaves no room")
-	b.git("branch", "-m", "ralph", "other")
-	b.ready(b.mustEnter(b.task(dir, "t-1")), "ralph/t-1", b.head())
+	b.Refused(err, "leaves no room")
+	b.Git("branch", "-m", "ralph", "other")
+	b.ready(b.mustEnter(b.task(dir, "t-1")), "ralph/t-1", b.Head())
 }
 
 // A crash inside Enter or MakeTrees leaves files half written; they are no work
@@ -203,11 +203,11 @@ func TestEnterAfterACrashInside(t *testing.T) {
 		dir := b.pool("1")[0]
 		b.mustEnter(b.task(dir, "t-1"))
 		w := b.in(dir)
-		b.must(w.repo.markUnready(why))
-		w.write("a.txt", "half")
-		w.write("of another commit", "x")
+		b.Must(w.repo.markUnready(why))
+		w.Write("a.txt", "half")
+		w.Write("of another commit", "x")
 		e := b.mustEnter(b.task(dir, "t-2"))
-		b.ready(e, "ralph/t-2", b.head())
+		b.ready(e, "ralph/t-2", b.Head())
 		if len(e.Saved) > 0 || e.Fresh != (why == unreadyNew) {
 			t.Errorf("%s: %+v", why, e)
 		}
@@ -218,42 +218,42 @@ func TestEnterAfterACrashInside(t *testing.T) {
 func TestProofOfCleanness(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.write("empty", "")
-	b.git("add", "empty")
-	b.git("commit", "-q", "-m", "empty")
+	b.Write("empty", "")
+	b.Git("add", "empty")
+	b.Git("commit", "-q", "-m", "empty")
 	dir := b.pool("1")[0]
 	w := b.in(dir)
 	proved := func() bool {
 		h, err := w.repo.Head(t.Context())
-		b.must(err)
+		b.Must(err)
 		return w.repo.lookAtIndex(h).proved
 	}
 	settleClock(w)
 	if !proved() {
 		t.Error("a clean worktree was not proved to be")
 	}
-	same := stat(w.path("a.txt")).ModTime()
-	b.must(os.Chtimes(w.repo.realIndex(), same, same))
+	same := stat(w.Path("a.txt")).ModTime()
+	b.Must(os.Chtimes(w.repo.realIndex(), same, same))
 	if proved() {
 		t.Error("a file as new as the index was taken for unchanged")
 	}
 	settleClock(w)
 	reset := func() {
-		w.git("reset", "-q", "--hard", b.head())
-		w.git("clean", "-fdq")
+		w.Git("reset", "-q", "--hard", b.Head())
+		w.Git("clean", "-fdq")
 		settleClock(w)
 	}
 	for _, tt := range []struct {
 		name string
 		do   func()
 	}{
-		{"untracked", func() { w.write("dir/x", "") }},
-		{"same size", func() { w.write("a.txt", "b\n") }},
-		{"executable", func() { b.must(os.Chmod(w.path("a.txt"), 0o755)) }},
-		{"deleted", func() { w.remove("dir") }},
-		{"staged", func() { w.write("a.txt", "b\n"); w.git("add", "a.txt") }},
-		{"HEAD moved", func() { w.git("update-ref", "--no-deref", "HEAD", "HEAD~") }},
-		{"assumed unchanged", func() { w.git("update-index", "--assume-unchanged", "a.txt"); w.write("a.txt", "b\n") }},
+		{"untracked", func() { w.Write("dir/x", "") }},
+		{"same size", func() { w.Write("a.txt", "b\n") }},
+		{"executable", func() { b.Must(os.Chmod(w.Path("a.txt"), 0o755)) }},
+		{"deleted", func() { w.Remove("dir") }},
+		{"staged", func() { w.Write("a.txt", "b\n"); w.Git("add", "a.txt") }},
+		{"HEAD moved", func() { w.Git("update-ref", "--no-deref", "HEAD", "HEAD~") }},
+		{"assumed unchanged", func() { w.Git("update-index", "--assume-unchanged", "a.txt"); w.Write("a.txt", "b\n") }},
 	} {
 		reset()
 		if !proved() {
@@ -264,6 +264,6 @@ func TestProofOfCleanness(t *testing.T) {
 		if proved() {
 			t.Errorf("%s: taken for clean", tt.name)
 		}
-		w.git("update-index", "--no-assume-unchanged", "a.txt")
+		w.Git("update-index", "--no-assume-unchanged", "a.txt")
 	}
 }

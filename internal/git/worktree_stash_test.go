@@ -20,25 +20,25 @@ import (
 func TestStashTreeAndBack(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.write("mine.txt", "the user's")
-	b.git("stash", "push", "-q", "-u", "-m", "mine")
+	b.Write("mine.txt", "the user's")
+	b.Git("stash", "push", "-q", "-u", "-m", "mine")
 	dirs := b.pool("1", "2")
 	in := b.task(dirs[0], "t-1")
 	b.mustEnter(in)
 	w := b.in(dirs[0])
-	w.write("work.txt", "committed")
+	w.Write("work.txt", "committed")
 	w.mustCommit("k", func(in *CommitInput) { in.Squash = false })
-	w.edit()
-	w.write("ralph/specs/x.md", "a spec")
-	edited := w.files()
+	w.Edit()
+	w.Write("ralph/specs/x.md", "a spec")
+	edited := w.Files()
 	stash, _, err := b.repo.StashTree(t.Context(), dirs[0], "ralph: stopped t-1", "stop-1")
-	b.must(err)
-	b.equal("status", w.status(), "")
-	b.equal("stashes", b.stashes(), "stash@{0}: ralph: stopped t-1\nstash@{1}: On main: mine")
+	b.Must(err)
+	b.Equal("status", w.Status(), "")
+	b.Equal("stashes", b.Stashes(), "stash@{0}: ralph: stopped t-1\nstash@{1}: On main: mine")
 	again, _, err := b.repo.StashTree(t.Context(), dirs[0], "ralph: stopped t-1", "stop-1")
-	b.must(err)
-	b.equal("again", again, stash)
-	b.equal("stashes", b.stashes(), "stash@{0}: ralph: stopped t-1\nstash@{1}: On main: mine")
+	b.Must(err)
+	b.Equal("again", again, stash)
+	b.Equal("stashes", b.Stashes(), "stash@{0}: ralph: stopped t-1\nstash@{1}: On main: mine")
 
 	b.mustEnter(b.task(dirs[0], "t-9")) // the branch is free for another worktree
 	in.Mine, in.Dir, in.Stash = true, dirs[1], stash
@@ -47,13 +47,13 @@ func TestStashTreeAndBack(t *testing.T) {
 		t.Errorf("entered: %+v", e)
 	}
 	w = b.in(dirs[1])
-	files := w.files()
+	files := w.Files()
 	delete(files, ".git")
 	delete(edited, ".git")
 	if d := cmp.Diff(edited, files); d != "" {
 		t.Errorf("given back (-want +got):\n%s", d)
 	}
-	b.equal("stashes", b.stashes(), "stash@{0}: On main: mine")
+	b.Equal("stashes", b.Stashes(), "stash@{0}: On main: mine")
 	if e := b.mustEnter(in); !e.Restored {
 		t.Errorf("a second time: %+v", e)
 	}
@@ -66,19 +66,19 @@ func TestStashGivenBackTwice(t *testing.T) {
 	dir := b.pool("1")[0]
 	in := b.task(dir, "t-1")
 	b.mustEnter(in)
-	b.in(dir).edit()
+	b.in(dir).Edit()
 	stash, _, err := b.repo.StashTree(t.Context(), dir, "stopped", "s")
-	b.must(err)
-	b.in(dir).git("stash", "apply", "-q", stash)
-	want := b.in(dir).files()
+	b.Must(err)
+	b.in(dir).Git("stash", "apply", "-q", stash)
+	want := b.in(dir).Files()
 	in.Mine, in.Stash = true, stash
 	if e := b.mustEnter(in); !e.Restored {
 		t.Errorf("entered: %+v", e)
 	}
-	if d := cmp.Diff(want, b.in(dir).files()); d != "" {
+	if d := cmp.Diff(want, b.in(dir).Files()); d != "" {
 		t.Errorf("files (-want +got):\n%s", d)
 	}
-	b.equal("stashes", b.stashes(), "")
+	b.Equal("stashes", b.Stashes(), "")
 }
 
 // X-27: eight tasks that were stopped go on at once. git takes a stash off its list by
@@ -86,13 +86,13 @@ func TestStashGivenBackTwice(t *testing.T) {
 func TestStashesGivenBackAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.write("mine.txt", "the user's")
-	b.git("stash", "push", "-q", "-u", "-m", "mine")
+	b.Write("mine.txt", "the user's")
+	b.Git("stash", "push", "-q", "-u", "-m", "mine")
 	var ins []EnterInput
 	for i, dir := range b.pool("1", "2", "3", "4", "5", "6", "7", "8") {
 		in := b.task(dir, fmt.Sprint("t-", i))
 		b.mustEnter(in)
-		b.in(dir).write("work.txt", in.ID)
+		b.in(dir).Write("work.txt", in.ID)
 		ins = append(ins, in)
 	}
 	for round := range 3 {
@@ -116,9 +116,9 @@ func TestStashesGivenBackAtOnce(t *testing.T) {
 		}
 		all.Wait()
 		for _, in := range ins {
-			b.in(in.Dir).want("work.txt", in.ID)
+			b.in(in.Dir).Want("work.txt", in.ID)
 		}
-		b.equal("stashes", b.stashes(), "stash@{0}: On main: mine")
+		b.Equal("stashes", b.Stashes(), "stash@{0}: On main: mine")
 	}
 }
 
@@ -129,36 +129,36 @@ func TestStashGivenBackWithConflicts(t *testing.T) {
 	in := b.task(dir, "t-1")
 	b.mustEnter(in)
 	w := b.in(dir)
-	w.write("a.txt", "mine\n")
+	w.Write("a.txt", "mine\n")
 	stash, _, err := b.repo.StashTree(t.Context(), dir, "stopped", "s")
-	b.must(err)
-	w.write("a.txt", "other\n")
+	b.Must(err)
+	w.Write("a.txt", "other\n")
 	in.Mine, in.Stash = true, stash
 	if e := b.mustEnter(in); e.Restored {
 		t.Errorf("over changes: %+v", e)
 	}
-	w.want("a.txt", "other\n")
-	w.git("commit", "-qam", "other")
+	w.Want("a.txt", "other\n")
+	w.Git("commit", "-qam", "other")
 	e := b.mustEnter(in)
 	if !e.Restored || strings.Join(e.Conflicts, " ") != "a.txt" {
 		t.Errorf("entered: %+v", e)
 	}
-	if text := w.read("a.txt"); !strings.Contains(text, "mine") || !strings.Contains(text, "other") {
+	if text := w.Read("a.txt"); !strings.Contains(text, "mine") || !strings.Contains(text, "other") {
 		t.Errorf("conflict: %q", text)
 	}
-	b.equal("stashes", b.stashes(), "stash@{0}: stopped")
+	b.Equal("stashes", b.Stashes(), "stash@{0}: stopped")
 }
 
 func TestRemoveTreeLocked(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	dir := b.pool("1")[0]
-	b.git("worktree", "lock", dir)
+	b.Git("worktree", "lock", dir)
 	_, err := b.repo.RemoveTree(t.Context(), dir, "x")
-	b.refused(err, "locked")
-	b.git("worktree", "unlock", dir)
+	b.Refused(err, "locked")
+	b.Git("worktree", "unlock", dir)
 	_, err = b.repo.RemoveTree(t.Context(), dir, "x")
-	b.must(err)
+	b.Must(err)
 }
 
 // B-079: removing costs what cleanness costs, not what the files cost.
@@ -168,10 +168,10 @@ func TestRemoveTreeProcesses(t *testing.T) {
 	dir := b.pool("1")[0]
 	b.mustEnter(b.task(dir, "t-1"))
 	settleClock(b.in(dir))
-	if n := b.treeSpawns(dir, func() { _, err := b.repo.RemoveTree(t.Context(), dir, "x"); b.must(err) }); n != 0 {
+	if n := b.treeSpawns(dir, func() { _, err := b.repo.RemoveTree(t.Context(), dir, "x"); b.Must(err) }); n != 0 {
 		t.Errorf("%d processes, want none", n)
 	}
-	b.equal("worktrees", b.git("worktree", "list", "--porcelain"), "worktree "+b.dir+"\nHEAD "+b.head()+"\nbranch refs/heads/main")
+	b.Equal("worktrees", b.Git("worktree", "list", "--porcelain"), "worktree "+b.Dir+"\nHEAD "+b.Head()+"\nbranch refs/heads/main")
 }
 
 func TestCopyInto(t *testing.T) {
@@ -179,60 +179,60 @@ func TestCopyInto(t *testing.T) {
 	b := newBox(t)
 	dir := b.pool("1")[0]
 	old := time.Unix(1_000_000_000, 0)
-	b.write(".env", "secret")
-	b.write("deps/a/x.js", "x")
-	b.write("deps/.bin/tool", "tool")
-	b.must(os.Chmod(b.path("deps/.bin/tool"), 0o750))
-	b.must(os.Symlink("../a/x.js", b.path("deps/.bin/link")))
-	b.must(os.Symlink("/etc/passwd", b.path("deps/outside")))
-	b.must(syscall.Mkfifo(b.path("deps/pipe"), 0o644))
-	b.must(os.Chtimes(b.path("deps/a/x.js"), old, old))
-	b.must(os.Chmod(b.path("deps/a"), 0o550))
-	t.Cleanup(func() { _ = os.Chmod(b.path("deps/a"), 0o750); _ = os.Chmod(filepath.Join(dir, "deps/a"), 0o750) })
-	b.write("sub/deep/local.cfg", "cfg")
-	b.write("a.txt", "changed in the root")
-	copied, err := CopyInto(t.Context(), b.dir, dir, []string{".env*", "deps/", "sub/*/*.cfg", "a.txt", "ralph"})
-	b.must(err)
-	b.equal("copied", strings.Join(copied, " "), ".env a.txt deps ralph sub/deep/local.cfg")
+	b.Write(".env", "secret")
+	b.Write("deps/a/x.js", "x")
+	b.Write("deps/.bin/tool", "tool")
+	b.Must(os.Chmod(b.Path("deps/.bin/tool"), 0o750))
+	b.Must(os.Symlink("../a/x.js", b.Path("deps/.bin/link")))
+	b.Must(os.Symlink("/etc/passwd", b.Path("deps/outside")))
+	b.Must(syscall.Mkfifo(b.Path("deps/pipe"), 0o644))
+	b.Must(os.Chtimes(b.Path("deps/a/x.js"), old, old))
+	b.Must(os.Chmod(b.Path("deps/a"), 0o550))
+	t.Cleanup(func() { _ = os.Chmod(b.Path("deps/a"), 0o750); _ = os.Chmod(filepath.Join(dir, "deps/a"), 0o750) })
+	b.Write("sub/deep/local.cfg", "cfg")
+	b.Write("a.txt", "changed in the root")
+	copied, err := CopyInto(t.Context(), b.Dir, dir, []string{".env*", "deps/", "sub/*/*.cfg", "a.txt", "ralph"})
+	b.Must(err)
+	b.Equal("copied", strings.Join(copied, " "), ".env a.txt deps ralph sub/deep/local.cfg")
 	w := b.in(dir)
-	w.want(".env", "secret")
-	w.want("deps/.bin/link", "x")
-	w.want("sub/deep/local.cfg", "cfg")
-	w.want("a.txt", "a\n") // git's stays
+	w.Want(".env", "secret")
+	w.Want("deps/.bin/link", "x")
+	w.Want("sub/deep/local.cfg", "cfg")
+	w.Want("a.txt", "a\n") // git's stays
 	for name, mode := range map[string]fs.FileMode{"deps/.bin/tool": 0o750, "deps/a": fs.ModeDir | 0o550, "deps/outside": fs.ModeSymlink | 0o777} {
-		if info, err := os.Lstat(w.path(name)); err != nil || info.Mode() != mode {
+		if info, err := os.Lstat(w.Path(name)); err != nil || info.Mode() != mode {
 			t.Errorf("%s: %v %v", name, info.Mode(), err)
 		}
 	}
-	if !stat(w.path("deps/a/x.js")).ModTime().Equal(old) {
+	if !stat(w.Path("deps/a/x.js")).ModTime().Equal(old) {
 		t.Error("times are lost")
 	}
 	for _, name := range []string{"deps/pipe", "ralph/.worktrees", "deps/a/x.js" + partSuffix} {
-		if _, err := os.Lstat(w.path(name)); err == nil {
+		if _, err := os.Lstat(w.Path(name)); err == nil {
 			t.Errorf("%s was copied", name)
 		}
 	}
-	_, err = CopyInto(t.Context(), b.dir, dir, []string{".env"}) // again, as after a crash
-	b.must(err)
+	_, err = CopyInto(t.Context(), b.Dir, dir, []string{".env"}) // again, as after a crash
+	b.Must(err)
 }
 
 func TestCopyIntoRefuses(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	dir := b.pool("1")[0]
-	b.must(os.WriteFile(filepath.Join(b.dir, "../secret"), []byte("x"), 0o644))
-	b.must(os.Symlink("..", b.path("up")))
+	b.Must(os.WriteFile(filepath.Join(b.Dir, "../secret"), []byte("x"), 0o644))
+	b.Must(os.Symlink("..", b.Path("up")))
 	for _, p := range []string{"../secret", "/etc/passwd", ".", "", "none*", "up/secret", "[", ".git", "ralph/.worktrees/1"} {
-		copied, err := CopyInto(t.Context(), b.dir, dir, []string{p, "a.txt"})
+		copied, err := CopyInto(t.Context(), b.Dir, dir, []string{p, "a.txt"})
 		if err == nil || len(copied) > 0 || !strings.Contains(err.Error(), `"`+p+`"`) {
 			t.Errorf("%q: %q, %v", p, copied, err)
 		}
 	}
 	// A link in the worktree does not lead the copy out of it.
-	b.write("cfg/x", "x")
+	b.Write("cfg/x", "x")
 	outside := t.TempDir()
-	b.must(os.Symlink(outside, filepath.Join(dir, "cfg")))
-	if _, err := CopyInto(t.Context(), b.dir, dir, []string{"cfg/x"}); err == nil {
+	b.Must(os.Symlink(outside, filepath.Join(dir, "cfg")))
+	if _, err := CopyInto(t.Context(), b.Dir, dir, []string{"cfg/x"}); err == nil {
 		t.Error("copied through a link")
 	}
 	if list, _ := os.ReadDir(outside); len(list) > 0 {
@@ -240,7 +240,7 @@ func TestCopyIntoRefuses(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := CopyInto(ctx, b.dir, dir, []string{"a.txt"}); err == nil {
+	if _, err := CopyInto(ctx, b.Dir, dir, []string{"a.txt"}); err == nil {
 		t.Error("a cancelled copy succeeded")
 	}
 }

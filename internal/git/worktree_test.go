@@ -8,74 +8,73 @@ import (
 	"strings"
 	"testing"
 	"time"
-)
 
-// treeDir is the folder of a worktree of the box's checkout.
-func (b *testRepo) treeDir(name string) string { return b.path("ralph/.worktrees/" + name) }
+	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
+)
 
 // pool excludes ralph's own files, as `ralph init` does, and makes worktrees.
 func (b *testRepo) pool(names ...string) []string {
-	b.t.Helper()
-	b.must(b.repo.Exclude([]string{"/ralph/.worktrees/", "/ralph/.state/"}))
+	b.T.Helper()
+	b.Must(b.repo.Exclude([]string{"/ralph/.worktrees/", "/ralph/.state/"}))
 	var dirs []string
 	for _, n := range names {
-		dirs = append(dirs, b.treeDir(n))
+		dirs = append(dirs, b.TreeDir(n))
 	}
-	_, err := b.repo.MakeTrees(b.t.Context(), dirs, b.head())
-	b.must(err)
+	_, err := b.repo.MakeTrees(b.T.Context(), dirs, b.Head())
+	b.Must(err)
 	return dirs
 }
 
 // in is the same box in one of its worktrees.
 func (b *testRepo) in(dir string) *testRepo {
-	b.t.Helper()
+	b.T.Helper()
 	t, err := b.repo.Tree(dir)
-	b.must(err)
-	return &testRepo{t: b.t, p: b.p, dir: dir, env: append(b.env[:len(b.env):len(b.env)], b.repo.CeilingEnv()), repo: t}
+	b.Must(err)
+	return &testRepo{Box: gittest.Box{T: b.T, P: b.P, Dir: dir, Env: append(b.Env[:len(b.Env):len(b.Env)], b.repo.CeilingEnv())}, repo: t}
 }
 
 // task is what Enter gets for a new task.
 func (b *testRepo) task(dir, id string) EnterInput {
-	return EnterInput{Dir: dir, Branch: "ralph/" + id, From: b.head(), Merged: "refs/heads/main", ID: id}
+	return EnterInput{Dir: dir, Branch: "ralph/" + id, From: b.Head(), Merged: "refs/heads/main", ID: id}
 }
 
 func (b *testRepo) mustEnter(in EnterInput) Entered {
-	b.t.Helper()
-	e, err := b.repo.Enter(b.t.Context(), in)
-	b.must(err)
+	b.T.Helper()
+	e, err := b.repo.Enter(b.T.Context(), in)
+	b.Must(err)
 	return e
 }
 
 // ready checks that a worktree is just as a new task must find it.
 func (b *testRepo) ready(e Entered, branch, from string) {
-	b.t.Helper()
+	b.T.Helper()
 	w := b.in(e.Dir)
-	b.equal("branch", e.Branch, branch)
-	b.equal("head", e.Head, from)
-	b.equal("tree", e.Tree, b.git("rev-parse", from+"^{tree}"))
-	b.equal("HEAD in it", w.git("rev-parse", "HEAD", "--abbrev-ref", "HEAD"), from+"\n"+branch)
-	b.equal("status in it", w.status(), "")
+	b.Equal("branch", e.Branch, branch)
+	b.Equal("head", e.Head, from)
+	b.Equal("tree", e.Tree, b.Git("rev-parse", from+"^{tree}"))
+	b.Equal("HEAD in it", w.Git("rev-parse", "HEAD", "--abbrev-ref", "HEAD"), from+"\n"+branch)
+	b.Equal("status in it", w.Status(), "")
 	if op := w.repo.underWay(); op != "" {
-		b.t.Errorf("a %s is under way", op)
+		b.T.Errorf("a %s is under way", op)
 	}
 	if why := w.repo.unready(); why != "" {
-		b.t.Errorf("it is marked as %s", why)
+		b.T.Errorf("it is marked as %s", why)
 	}
 }
 
 // recovered reports whether a text is in a commit below refs/ralph/recovery or
 // in a file that was moved out of a worktree.
 func (b *testRepo) recovered(text string) bool {
-	b.t.Helper()
-	if commits := strings.Fields(b.git("rev-list", "--max-count=50", "--glob="+recoveryRefs+"*")); len(commits) > 0 {
-		if _, err := b.try(append([]string{"grep", "-q", "-F", text}, commits...)...); err == nil {
+	b.T.Helper()
+	if commits := strings.Fields(b.Git("rev-list", "--max-count=50", "--glob="+recoveryRefs+"*")); len(commits) > 0 {
+		if _, err := b.Try(append([]string{"grep", "-q", "-F", text}, commits...)...); err == nil {
 			return true
 		}
 	}
 	found := false
-	kept, _ := filepath.Glob(escape(b.path("ralph/.worktrees")) + "/.kept-*")
+	kept, _ := filepath.Glob(escape(b.Path("ralph/.worktrees")) + "/.kept-*")
 	for _, dir := range kept {
-		for name := range (&testRepo{t: b.t, dir: dir}).files() {
+		for name := range (&testRepo{Box: gittest.Box{T: b.T, Dir: dir}}).Files() {
 			raw, _ := os.ReadFile(filepath.Join(dir, name))
 			found = found || strings.Contains(string(raw), text)
 		}
@@ -90,8 +89,8 @@ func escape(path string) string {
 // treeSpawns counts the git processes that ralph starts, for the checkout and
 // one worktree.
 func (b *testRepo) treeSpawns(dir string, do func()) int {
-	b.t.Helper()
-	log := filepath.Join(b.t.TempDir(), "trace")
+	b.T.Helper()
+	log := filepath.Join(b.T.TempDir(), "trace")
 	for _, r := range []*Repo{b.repo, b.in(dir).repo} {
 		env := r.env
 		r.env = append(env[:len(env):len(env)], "GIT_TRACE2_EVENT="+log)
@@ -113,42 +112,42 @@ func TestTreeDoesAllThatARepoDoes(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	dirs := b.pool("1", "2")
-	before, status := b.files(), b.status()
-	base := b.head()
+	before, status := b.Files(), b.Status()
+	base := b.Head()
 	b.mustEnter(b.task(dirs[0], "t-1"))
 	w := b.in(dirs[0])
 	if again, err := b.repo.Tree(dirs[0]); err != nil || again != w.repo {
 		t.Errorf("opened twice: %p and %p, %v", w.repo, again, err)
 	}
-	w.write("a.txt", "changed\n")
-	w.write("new dir/ö.txt", "new\n")
+	w.Write("a.txt", "changed\n")
+	w.Write("new dir/ö.txt", "new\n")
 	clean, err := w.repo.TreeOf(t.Context(), base)
-	b.must(err)
+	b.Must(err)
 	id, err := w.repo.TreeID(t.Context())
-	b.must(err)
-	b.equal("TreeID and Snapshot", id, w.snapshot())
+	b.Must(err)
+	b.Equal("TreeID and Snapshot", id, w.snapshot())
 	patch, err := w.repo.Diff(t.Context(), clean, id, 1<<20)
-	b.must(err)
+	b.Must(err)
 	if !strings.Contains(string(patch), "+changed") {
 		t.Errorf("diff is %q", patch)
 	}
 	dirty, err := w.repo.Dirty(t.Context())
-	b.must(err)
-	b.equal("dirty", strings.Join(dirty, " "), "a.txt new dir/ö.txt")
+	b.Must(err)
+	b.Equal("dirty", strings.Join(dirty, " "), "a.txt new dir/ö.txt")
 	s := w.mustShelve("stash", base)
-	b.equal("status after Shelve", w.status(), "")
-	w.git("stash", "apply", "-q", s.Stash)
+	b.Equal("status after Shelve", w.Status(), "")
+	w.Git("stash", "apply", "-q", s.Stash)
 	c := w.mustCommit("k1", func(in *CommitInput) { in.Base, in.Branch, in.Squash = base, "ralph/t-1", false })
-	b.equal("status after Commit", w.status(), "")
-	b.equal("committed tree", c.Tree, id)
-	b.equal("branch", b.git("rev-parse", "ralph/t-1"), c.Hash)
-	b.equal("again", w.mustCommit("k1", func(in *CommitInput) { in.Base = base }).Hash, c.Hash)
-	b.equal("the user's HEAD", b.head(), base)
-	b.equal("the user's status", b.status(), status)
-	after := b.files()
+	b.Equal("status after Commit", w.Status(), "")
+	b.Equal("committed tree", c.Tree, id)
+	b.Equal("branch", b.Git("rev-parse", "ralph/t-1"), c.Hash)
+	b.Equal("again", w.mustCommit("k1", func(in *CommitInput) { in.Base = base }).Hash, c.Hash)
+	b.Equal("the user's HEAD", b.Head(), base)
+	b.Equal("the user's status", b.Status(), status)
+	after := b.Files()
 	for name, text := range before {
 		if !strings.HasPrefix(name, "ralph/") {
-			b.equal(name, after[name], text)
+			b.Equal(name, after[name], text)
 		}
 	}
 	if stat(filepath.Join(w.repo.gitDir, privateName)) != nil && stat(filepath.Join(w.repo.gitDir, "index")) == nil {
@@ -163,11 +162,11 @@ func TestTreeProcesses(t *testing.T) {
 	dir := b.pool("1")[0]
 	commit := func(key string, base string) {
 		w := b.in(dir)
-		w.write("a.txt", key)
+		w.Write("a.txt", key)
 		w.mustCommit(key, func(in *CommitInput) { in.Base, in.Fresh = base, true })
 	}
 	b.mustEnter(b.task(dir, "t-0"))
-	from := b.head()
+	from := b.Head()
 	count := func(what string, want int, do func()) {
 		t.Helper()
 		if n := b.treeSpawns(dir, do); n != want {
@@ -178,25 +177,25 @@ func TestTreeProcesses(t *testing.T) {
 	settleClock(b.in(dir))
 	next := b.task(dir, "t-1")
 	count("Enter", 1, func() { b.mustEnter(next) })
-	b.ready(Entered{Dir: dir, Branch: "ralph/t-1", Head: from, Tree: b.git("rev-parse", from+"^{tree}")}, "ralph/t-1", from)
-	b.must(b.repo.Exclude([]string{"*.o"}))
-	b.in(dir).write("cache.o", "ignored")
+	b.ready(Entered{Dir: dir, Branch: "ralph/t-1", Head: from, Tree: b.Git("rev-parse", from+"^{tree}")}, "ralph/t-1", from)
+	b.Must(b.repo.Exclude([]string{"*.o"}))
+	b.in(dir).Write("cache.o", "ignored")
 	next = b.task(dir, "t-2")
 	count("Enter beside ignored files", 2, func() { b.mustEnter(next) })
-	b.in(dir).want("cache.o", "ignored")
+	b.in(dir).Want("cache.o", "ignored")
 	next.Mine = true
 	count("Enter of work that goes on", 0, func() { b.mustEnter(next) })
 	count("Tree", 0, func() {
 		_, err := b.repo.Tree(dir)
-		b.must(err)
+		b.Must(err)
 	})
 }
 
 // settleClock makes the index later than all files, as it is once the clock has
 // ticked.
 func settleClock(w *testRepo) {
-	w.t.Helper()
-	w.must(os.Chtimes(w.repo.realIndex(), time.Time{}, stat(w.repo.realIndex()).ModTime().Add(time.Second)))
+	w.T.Helper()
+	w.Must(os.Chtimes(w.repo.realIndex(), time.Time{}, stat(w.repo.realIndex()).ModTime().Add(time.Second)))
 }
 
 // X-71: whatever an agent stages or commits of ralph's own files stays out.
@@ -207,27 +206,27 @@ func TestTreeKeepsOwnFilesOut(t *testing.T) {
 			t.Parallel()
 			b := newBox(t)
 			if tracked {
-				b.ownFiles()
-				b.git("add", "-f", "ralph/inbox.jsonl")
-				b.git("commit", "-q", "-m", "own")
+				b.OwnFiles()
+				b.Git("add", "-f", "ralph/inbox.jsonl")
+				b.Git("commit", "-q", "-m", "own")
 			}
 			dir := b.pool("1")[0]
-			base := b.head()
+			base := b.Head()
 			b.mustEnter(b.task(dir, "t-1"))
 			w := b.in(dir)
 			for i, forced := range []string{"add", "commit"} {
-				w.write("ralph/inbox.jsonl", "mine "+forced)
-				w.write("ralph/.state/x", forced)
-				w.write("work.txt", forced)
-				w.git("add", "-A", "-f")
+				w.Write("ralph/inbox.jsonl", "mine "+forced)
+				w.Write("ralph/.state/x", forced)
+				w.Write("work.txt", forced)
+				w.Git("add", "-A", "-f")
 				if forced == "commit" {
-					w.git("commit", "-q", "-m", "all of it")
+					w.Git("commit", "-q", "-m", "all of it")
 				}
 				tree, err := w.repo.TreeID(t.Context())
-				b.must(err)
+				b.Must(err)
 				c := w.mustCommit("k"+strconv.Itoa(i), func(in *CommitInput) { in.Base, in.Squash, in.Tree = base, false, tree })
-				b.equal("what changed", b.git("diff-tree", "-r", "--name-only", base, c.Hash), "work.txt")
-				b.equal("tree", c.Tree, tree)
+				b.Equal("what changed", b.Git("diff-tree", "-r", "--name-only", base, c.Hash), "work.txt")
+				b.Equal("tree", c.Tree, tree)
 			}
 		})
 	}
@@ -237,8 +236,8 @@ func TestTreeRefuses(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	b.pool("1")
-	b.git("worktree", "add", "-q", "--detach", b.path("elsewhere"))
-	for _, dir := range []string{b.path("elsewhere"), b.path("ralph/.worktrees"), b.treeDir("1/dir"), b.treeDir("../.."), "ralph/.worktrees/1"} {
+	b.Git("worktree", "add", "-q", "--detach", b.Path("elsewhere"))
+	for _, dir := range []string{b.Path("elsewhere"), b.Path("ralph/.worktrees"), b.TreeDir("1/dir"), b.TreeDir("../.."), "ralph/.worktrees/1"} {
 		if _, err := b.repo.Tree(dir); err == nil {
 			t.Errorf("opened %s", dir)
 		}
@@ -246,20 +245,20 @@ func TestTreeRefuses(t *testing.T) {
 			t.Errorf("removed %s", dir)
 		}
 	}
-	_, err := b.repo.Tree(b.treeDir("2"))
-	b.refused(err, "no worktree")
-	b.must(os.MkdirAll(b.treeDir("3"), 0o755))
+	_, err := b.repo.Tree(b.TreeDir("2"))
+	b.Refused(err, "no worktree")
+	b.Must(os.MkdirAll(b.TreeDir("3"), 0o755))
 	other := newBox(t)
-	b.must(os.WriteFile(filepath.Join(b.treeDir("3"), ".git"), []byte("gitdir: "+other.path(".git")+"\n"), 0o644))
-	_, err = b.repo.Tree(b.treeDir("3"))
-	b.refused(err, "no worktree")
+	b.Must(os.WriteFile(filepath.Join(b.TreeDir("3"), ".git"), []byte("gitdir: "+other.Path(".git")+"\n"), 0o644))
+	_, err = b.repo.Tree(b.TreeDir("3"))
+	b.Refused(err, "no worktree")
 	list, err := b.repo.ListTrees(t.Context())
-	b.must(err)
+	b.Must(err)
 	paths := []string{}
 	for _, w := range list {
 		paths = append(paths, w.Path+" "+w.Branch)
-		b.equal("head of "+w.Path, w.Head, b.head())
+		b.Equal("head of "+w.Path, w.Head, b.Head())
 	}
 	slices.Sort(paths)
-	b.equal("list", strings.Join(paths, "\n"), strings.Join([]string{b.dir + " main", b.path("elsewhere") + " ", b.treeDir("1") + " "}, "\n"))
+	b.Equal("list", strings.Join(paths, "\n"), strings.Join([]string{b.Dir + " main", b.Path("elsewhere") + " ", b.TreeDir("1") + " "}, "\n"))
 }
