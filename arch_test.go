@@ -54,7 +54,9 @@ func layers() map[string][]string {
 		"internal/journal": {"R", "internal/views"},
 		"internal/records": {"R", "internal/text"},
 		"internal/git":     {"R", "internal/lazyregexp", "internal/operation", "internal/proc"},
-		"internal/gate":    {"R", "internal/lazyregexp", "internal/proc", "internal/redact", "internal/testoutput"},
+		// what stands on a git.Repo: the packages that may use internal/git/access.go
+		"internal/git/push": {"internal/git", "internal/proc"},
+		"internal/gate":     {"R", "internal/lazyregexp", "internal/proc", "internal/redact", "internal/testoutput"},
 		"internal/agent": {
 			"R", "internal/lazyregexp", "internal/proc", "internal/text",
 			"internal/agent/acp", "internal/agent/claude", "internal/agent/codex", "internal/agent/execagent", "internal/agent/scripted", "internal/agent/wire",
@@ -94,7 +96,7 @@ func layers() map[string][]string {
 		"internal/workspace":   {"R", "internal/agent", "internal/config", "internal/gate", "internal/git", "internal/journal", "internal/lazyregexp", "internal/policy", "internal/proc", "internal/redact", "internal/secrets", "internal/step"},
 		"internal/person":      {"R", "internal/attempt", "internal/journal", "internal/proc", "internal/workspace"},
 		"internal/profile":     {"R", "internal/attempt", "internal/config", "internal/proc", "internal/sandbox", "internal/step", "internal/web/guard", "internal/workspace"},
-		"internal/worktree":    {"R", "internal/git", "internal/lookup", "internal/proc", "internal/report", "internal/shim", "internal/step"},
+		"internal/worktree":    {"R", "internal/git", "internal/git/push", "internal/lookup", "internal/proc", "internal/report", "internal/shim", "internal/step"},
 		"internal/recovery":    {"R", "internal/action", "internal/git", "internal/journal", "internal/proc", "internal/report", "internal/workspace", "internal/worktree"},
 		"internal/claudehook":  {"R", "internal/agent/claude", "internal/approval", "internal/config", "internal/exit", "internal/journal", "internal/lookup", "internal/policy", "internal/proc", "internal/step", "internal/workspace", "internal/worktree"},
 		"internal/trust":       {"R", "internal/config", "internal/git", "internal/hook", "internal/proc", "internal/text", "internal/workspace"},

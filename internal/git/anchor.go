@@ -37,8 +37,8 @@ type Anchor struct {
 // Anchor notes how far a journal has come, on top of its earlier anchors. sign signs it
 // as git's own settings say (gpg.format, user.signingKey).
 func (r *Repo) Anchor(ctx context.Context, a Anchor, sign bool) (commit string, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	ref := anchorRefs + a.Journal
 	before, err := r.AnchorOf(a.Journal)
 	if err != nil {

@@ -93,8 +93,8 @@ const maxRaces = 5
 // leaves history as it was; commits of the agent that were squashed stay
 // below refs/ralph/recovery/.
 func (r *Repo) Commit(ctx context.Context, in CommitInput) (Commit, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	line, err := in.trailer()
 	if err != nil {
 		return Commit{}, fmt.Errorf("commit: %w", err)

@@ -32,8 +32,8 @@ func (r *Repo) Conclude(ctx context.Context, in CommitInput) (Commit, error) {
 
 // conclude reports with ok whether there was a merge to conclude.
 func (r *Repo) conclude(ctx context.Context, in CommitInput) (c Commit, ok bool, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	if r.merging() == "" || r.unfinished() != "merge" {
 		return Commit{}, false, nil
 	}

@@ -51,7 +51,7 @@ func (r *Repo) command(ctx context.Context, c call) (proc.Command, error) {
 		env = append(env, "GIT_INDEX_FILE="+c.index)
 	}
 	return proc.Command{
-		Args: append(args, c.args...), Dir: r.root, Env: r.environ(!c.write, append(env, c.env...)...), Tied: c.write || c.tied || c.index != "",
+		Args: append(args, c.args...), Dir: r.root, Env: r.Environ(!c.write, append(env, c.env...)...), Tied: c.write || c.tied || c.index != "",
 	}, nil
 }
 

@@ -57,7 +57,7 @@ func (r *Repo) headFile() (h Head, ok bool) {
 		return Head{}, false
 	}
 	text := strings.TrimSpace(string(b))
-	if hashes.MatchString(text) {
+	if IsHash(text) {
 		return Head{Commit: text}, true
 	}
 	ref, symbolic := strings.CutPrefix(text, "ref: ")
@@ -70,7 +70,7 @@ func (r *Repo) headFile() (h Head, ok bool) {
 		return Head{}, false
 	}
 	commit := strings.TrimSpace(string(b))
-	return Head{Commit: commit, Branch: branch}, hashes.MatchString(commit)
+	return Head{Commit: commit, Branch: branch}, IsHash(commit)
 }
 
 // ref returns the commit that a full ref name points to, "" when there is none.

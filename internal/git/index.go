@@ -45,8 +45,8 @@ func (r *Repo) privateIndex() string {
 // Begin makes ralph's private index a copy of the user's, which carries over
 // what git knows about unchanged files. It belongs at the start of a job.
 func (r *Repo) Begin(ctx context.Context) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	return r.begin(ctx)
 }
 

@@ -192,8 +192,8 @@ func (r *Repo) landRef(ctx context.Context, in LandInput, ref, how string) (Land
 // it happens with their index locked, so that no git command of theirs comes in
 // between.
 func (r *Repo) landHere(ctx context.Context, in LandInput, mine bool) (Landed, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	if op := r.unfinished(); op != "" {
 		return Landed{Busy: "a git " + op + " is unfinished in " + r.root}, nil
 	}

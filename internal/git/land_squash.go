@@ -27,8 +27,8 @@ func (r *Repo) SquashOnto(ctx context.Context, in SquashInput) (Commit, error) {
 	if err := errors.Join(err, checkHash("tip", in.Tip)); err != nil {
 		return Commit{}, fmt.Errorf("squash: %w", err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	h, err := r.Head(ctx)
 	if err != nil {
 		return Commit{}, fmt.Errorf("squash: %w", err)

@@ -24,8 +24,8 @@ func (r *Repo) MergeHere(ctx context.Context, commit, message string) ([]Conflic
 	if err := checkHash("commit", commit); err != nil || strings.TrimSpace(message) == "" {
 		return nil, fmt.Errorf("merge here: %w", errors.Join(err, errors.New("a commit and a message are needed")))
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	defer r.elsewhere()
 	files, err := r.mergeHere(ctx, commit, message)
 	if err != nil {
@@ -163,8 +163,8 @@ func (r *Repo) noteConflicts(ours, theirs string, files []staged) error {
 // a line with a conflict marker which neither side had. The same holds after the
 // agent staged or committed them.
 func (r *Repo) Unresolved(ctx context.Context) ([]string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	h, err := r.Head(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look for conflicts: %w", err)

@@ -104,7 +104,7 @@ func (r *Repo) looseRef(name string) (string, bool) {
 		return "", false
 	}
 	hash := string(bytes.TrimSpace(b))
-	return hash, hashes.MatchString(hash)
+	return hash, IsHash(hash)
 }
 
 // followsFirst reports whether a commit comes after another along first parents,

@@ -101,7 +101,7 @@ func parseCommit(text string) (commitObject, error) {
 		}
 	}
 	c.amended = written != made
-	if !hashes.MatchString(c.tree) {
+	if !IsHash(c.tree) {
 		return commitObject{}, fmt.Errorf("a commit object without a tree: %.60q", head)
 	}
 	return c, nil

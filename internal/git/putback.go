@@ -130,8 +130,8 @@ func (r *Repo) leftFiles(ctx context.Context, tree string, stay []change) ([]ral
 
 // saveTree keeps a tree on top of HEAD for recovery.
 func (r *Repo) saveTree(ctx context.Context, tree, id string) ([]Saved, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	head, err := r.Head(ctx)
 	if err != nil {
 		return nil, err

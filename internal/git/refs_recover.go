@@ -178,8 +178,8 @@ func (r *Repo) ResetBranch(ctx context.Context, in ResetInput) (ref string, err 
 // that no commit has are kept on top of the branch's own, so that one ref holds
 // it all.
 func (r *Repo) resetTree(ctx context.Context, in ResetInput) (ref string, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	defer r.elsewhere()
 	r.freeLocks(ctx)
 	head, err := r.Head(ctx)

@@ -233,10 +233,13 @@ func (r *Repo) one(ctx context.Context, c call) (string, error) {
 	return strings.TrimSpace(out), err
 }
 
+// IsHash reports whether a text is a full object id.
+func IsHash(s string) bool { return hashes.MatchString(s) }
+
 // checkHash keeps anything that git could read as an option or another
 // revision out of its arguments.
 func checkHash(what, hash string) error {
-	if !hashes.MatchString(hash) {
+	if !IsHash(hash) {
 		return fmt.Errorf("%s %q is not a full object id", what, hash)
 	}
 	return nil

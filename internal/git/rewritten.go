@@ -114,8 +114,8 @@ func (r *Repo) takeBack(ctx context.Context, c Commit, parent, merged string, fi
 // in.Checked: a hook changed them, and the engine was killed before it could. It is then a
 // *RewrittenError. What somebody amended since is theirs.
 func (r *Repo) TakeBack(ctx context.Context, in CommitInput) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	line, err := in.trailer()
 	if err != nil || in.Checked == "" {
 		return err

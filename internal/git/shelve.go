@@ -70,8 +70,8 @@ func (r *Repo) Shelve(ctx context.Context, in ShelveInput) (Shelved, error) {
 	if err := errors.Join(checkHash("base", in.Base), checkBranch(in.Branch)); err != nil {
 		return Shelved{}, fmt.Errorf("shelve: %w", err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	defer func(ours bool) { r.index, r.ours = private{}, ours }(r.ours) // it now is about another tree
 	r.ours = false                                                      // what is staged is compared with the files: they need an index each
 	head, err := r.settled(ctx)

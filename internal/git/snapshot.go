@@ -14,8 +14,8 @@ import (
 // index stays as it is; submodules count as the commit they are at. When
 // nothing changed since the last call it costs one process, else two.
 func (r *Repo) Snapshot(ctx context.Context) (tree string, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	head, err := r.stage(ctx)
 	if err != nil {
 		return "", fmt.Errorf("snapshot: %w", err)

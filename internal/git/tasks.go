@@ -53,8 +53,8 @@ func (r *Repo) FreeBranch(ctx context.Context, branch, dir string) error {
 // Tidy takes away what a program left in this worktree of ralph's since it was
 // entered: nobody's work, but droppings of checks. Ignored files stay.
 func (r *Repo) Tidy(ctx context.Context) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	h, err := r.Head(ctx)
 	if err != nil {
 		return fmt.Errorf("tidy a worktree: %w", err)

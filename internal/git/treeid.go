@@ -26,8 +26,8 @@ type seen struct {
 // id is computed from the index. Most often a commit follows, which writes the
 // tree in any case; Diff has it written when it needs it.
 func (r *Repo) TreeID(ctx context.Context) (string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	head, err := r.stage(ctx)
 	if err != nil {
 		return "", fmt.Errorf("snapshot: %w", err)
@@ -70,8 +70,8 @@ func (r *Repo) current(tree string) bool {
 
 // written has a tree written that so far only its id is known of.
 func (r *Repo) written(ctx context.Context, tree string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	if !r.current(tree) {
 		return nil
 	}

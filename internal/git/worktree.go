@@ -129,7 +129,7 @@ func (r *Repo) linked(dir string) string {
 // goodHead reports a HEAD that git takes for one.
 func goodHead(gitDir string) bool {
 	text := strings.TrimSpace(small(filepath.Join(gitDir, "HEAD")))
-	return hashes.MatchString(text) || strings.HasPrefix(text, "ref: refs/")
+	return IsHash(text) || strings.HasPrefix(text, "ref: refs/")
 }
 
 // gitFile returns the git folder that a folder's .git file names, "" for none.

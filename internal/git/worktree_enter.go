@@ -100,8 +100,8 @@ func (r *Repo) enter(ctx context.Context, in EnterInput) (Entered, error) {
 		return out, err
 	}
 	out.Fresh = fresh
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	if in.Mine {
 		err = t.resume(ctx, in, &out)
 	} else {

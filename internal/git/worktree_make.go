@@ -127,8 +127,8 @@ func (r *Repo) quietly(args ...string) call {
 // fill writes all files of a worktree in which nothing is worth keeping but,
 // perhaps, the commit it stands at.
 func (r *Repo) fill(ctx context.Context, commit string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	empty, err := isEmpty(r.root)
 	if err != nil {
 		return err

@@ -60,8 +60,8 @@ func (r *Repo) removeTree(ctx context.Context, dir, id string) ([]Saved, error) 
 	if err != nil {
 		return nil, err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	if err := t.keepAll(ctx, id, empty, out); err != nil {
 		return out.Saved, err
 	}

@@ -25,8 +25,8 @@ func (r *Repo) StashTree(ctx context.Context, dir, message, id string) (stash st
 	if err != nil {
 		return "", nil, err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	out := &Entered{}
 	stash, err = t.stashAll(ctx, ShelveInput{Message: message, ID: id}, out)
 	if err != nil {

@@ -1,4 +1,7 @@
-package git
+// Package push carries out what an agent's `git push` asks for, by the commits that people have
+// seen: it reads the call, finds out what it would do to the remote, and does that and nothing
+// else. It does NOT own who may allow it.
+package push
 
 import (
 	"context"
@@ -10,16 +13,17 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
-// ErrPush is that a push asks for something that ralph does not do for an agent.
-var ErrPush = errors.New("ralph does not push that for an agent")
+// ErrRefused is that a push asks for something that ralph does not do for an agent.
+var ErrRefused = errors.New("ralph does not push that for an agent")
 
-// Pushing is what an agent's `git push` asks for, references still by name.
-type Pushing struct {
+// Args is what an agent's `git push` asks for, references still by name.
+type Args struct {
 	Remote   string
-	Refs     []PushRef
+	Refs     []Ref
 	Upstream bool // -u
 	Tags     bool // --tags
 	Follow   bool // --follow-tags
@@ -29,16 +33,16 @@ type Pushing struct {
 	Options  []string // -o
 }
 
-// PushRef is one reference of a push.
-type PushRef struct {
+// Ref is one reference of a push.
+type Ref struct {
 	Src, Dst string // Src "": it is taken away; Dst "": as Src is called
 	Force    bool
 }
 
-// ParsePush reads the words behind `git push`. What cannot be said by names of references is
+// Parse reads the words behind `git push`. What cannot be said by names of references is
 // refused: ralph pushes what people have seen, and nothing else.
-func ParsePush(args []string) (Pushing, error) {
-	var p Pushing
+func Parse(args []string) (Args, error) {
+	var p Args
 	var operands []string
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
@@ -74,7 +78,7 @@ func ParsePush(args []string) (Pushing, error) {
 		case arg == "-uq" || arg == "-qu":
 			p.Upstream = true
 		case strings.HasPrefix(arg, "-"):
-			return p, fmt.Errorf("%w: the option %s; name the branches and tags to push", ErrPush, arg)
+			return p, fmt.Errorf("%w: the option %s; name the branches and tags to push", ErrRefused, arg)
 		default:
 			operands = append(operands, arg)
 		}
@@ -88,12 +92,12 @@ func ParsePush(args []string) (Pushing, error) {
 			i++
 			spec = "refs/tags/" + operands[i] + ":refs/tags/" + operands[i]
 		}
-		r := PushRef{Force: p.Force || strings.HasPrefix(spec, "+")}
+		r := Ref{Force: p.Force || strings.HasPrefix(spec, "+")}
 		src, dst, colon := strings.Cut(strings.TrimPrefix(spec, "+"), ":")
 		r.Src, r.Dst = src, dst
 		switch {
 		case strings.ContainsAny(spec, "*^"), colon && src == "" && dst == "":
-			return p, fmt.Errorf("%w: %q; name the branches and tags to push", ErrPush, spec)
+			return p, fmt.Errorf("%w: %q; name the branches and tags to push", ErrRefused, spec)
 		case p.Delete:
 			r.Src, r.Dst = "", src
 		}
@@ -102,37 +106,37 @@ func ParsePush(args []string) (Pushing, error) {
 	return p, nil
 }
 
-// PushStep is one reference of a push as the remote has it now, and would have it then.
-type PushStep struct {
+// Step is one reference of a push as the remote has it now, and would have it then.
+type Step struct {
 	Ref      string // its full name there
 	Src      string // what the agent called it
 	Old, New string // commits; Old "" is not there yet, New "" is taken away
 	Forced   bool   // commits of the remote would be lost, or may be
 }
 
-// PushPlan is a push whose references are known as commits.
-type PushPlan struct {
+// Plan is a push whose references are known as commits.
+type Plan struct {
 	Remote, URL string
-	Steps       []PushStep
-	pushing     Pushing
+	Steps       []Step
+	pushing     Args
 	branch      string
 	common      string
 }
 
 // pushEnv lets git speak with nobody but remotes, and run none of a repository's hooks.
-func (r *Repo) pushEnv(dir string) []string {
-	return append(r.environ(false), "GIT_DIR="+dir, "GIT_ALLOW_PROTOCOL=https:http:ssh:git:file", "GIT_CONFIG_COUNT=2",
+func pushEnv(r *git.Repo, dir string) []string {
+	return append(r.Environ(false), "GIT_DIR="+dir, "GIT_ALLOW_PROTOCOL=https:http:ssh:git:file", "GIT_CONFIG_COUNT=2",
 		"GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0=/dev/null", "GIT_CONFIG_KEY_1=push.recurseSubmodules", "GIT_CONFIG_VALUE_1=no")
 }
 
-// PlanPush finds out what a push from dir, a work tree of this repository, would do. The
+// Prepare finds out what a push from dir, a work tree of this repository, would do. The
 // repository's own settings name the remote's address and nothing more: an agent may have
 // written them. The remote is asked from an empty repository beside it, with the person's own
 // settings and credentials.
-func (r *Repo) PlanPush(ctx context.Context, dir string, p Pushing) (PushPlan, error) {
-	plan := PushPlan{Remote: p.Remote, pushing: p}
+func Prepare(ctx context.Context, r *git.Repo, dir string, p Args) (Plan, error) {
+	plan := Plan{Remote: p.Remote, pushing: p}
 	ask := func(args ...string) (string, error) {
-		return r.said(ctx, dir, r.environ(true, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false"), args...)
+		return said(ctx, r, dir, r.Environ(true, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false"), args...)
 	}
 	branch, err := ask("symbolic-ref", "-q", "--short", "HEAD")
 	if err != nil {
@@ -145,14 +149,14 @@ func (r *Repo) PlanPush(ctx context.Context, dir string, p Pushing) (PushPlan, e
 		}
 	}
 	if strings.HasPrefix(plan.Remote, "-") {
-		return plan, fmt.Errorf("%w: the remote %q", ErrPush, plan.Remote)
+		return plan, fmt.Errorf("%w: the remote %q", ErrRefused, plan.Remote)
 	}
 	plan.URL = plan.Remote
 	if url, err := ask("remote", "get-url", "--push", plan.Remote); err == nil && url != "" {
 		plan.URL, _, _ = strings.Cut(url, "\n")
 	}
 	if strings.Contains(plan.URL, "::") || strings.HasPrefix(plan.URL, "-") {
-		return plan, fmt.Errorf("%w: to the address %q", ErrPush, plan.URL)
+		return plan, fmt.Errorf("%w: to the address %q", ErrRefused, plan.URL)
 	}
 	if strings.HasPrefix(plan.URL, ".") && !filepath.IsAbs(plan.URL) { // git reads it from the work tree
 		top, err := ask("rev-parse", "--show-toplevel")
@@ -164,25 +168,25 @@ func (r *Repo) PlanPush(ctx context.Context, dir string, p Pushing) (PushPlan, e
 	if plan.common, err = ask("rev-parse", "--path-format=absolute", "--git-common-dir"); err != nil {
 		return plan, fmt.Errorf("find the repository of %s: %w", dir, err)
 	}
-	if plan.common != r.common {
-		return plan, fmt.Errorf("%w: from another repository, %s", ErrPush, dir)
+	if plan.common != r.Common() {
+		return plan, fmt.Errorf("%w: from another repository, %s", ErrRefused, dir)
 	}
-	err = r.beside(ctx, plan.common, func(at string) error { return r.planRefs(ctx, at, p, &plan, ask) })
+	err = beside(ctx, r, plan.common, func(at string) error { return planRefs(ctx, r, at, p, &plan, ask) })
 	return plan, err
 }
 
 // planRefs resolves the references of a plan, with what the remote has.
-func (r *Repo) planRefs(ctx context.Context, at string, p Pushing, plan *PushPlan, ask func(...string) (string, error)) error {
+func planRefs(ctx context.Context, r *git.Repo, at string, p Args, plan *Plan, ask func(...string) (string, error)) error {
 	refs := p.Refs
 	if len(refs) == 0 && (!p.Tags || p.Follow) {
 		if plan.branch == "" {
-			return fmt.Errorf("%w: no branch is checked out; name what to push", ErrPush)
+			return fmt.Errorf("%w: no branch is checked out; name what to push", ErrRefused)
 		}
-		r := PushRef{Src: "refs/heads/" + plan.branch, Dst: "refs/heads/" + plan.branch, Force: p.Force}
+		r := Ref{Src: "refs/heads/" + plan.branch, Dst: "refs/heads/" + plan.branch, Force: p.Force}
 		if merge, err := ask("config", "--get", "branch."+plan.branch+".merge"); err == nil && strings.HasPrefix(merge, "refs/heads/") {
 			r.Dst = merge
 		}
-		refs = []PushRef{r}
+		refs = []Ref{r}
 	}
 	if p.Tags {
 		tags, err := ask("for-each-ref", "--format=%(refname)", "refs/tags")
@@ -190,10 +194,10 @@ func (r *Repo) planRefs(ctx context.Context, at string, p Pushing, plan *PushPla
 			return fmt.Errorf("list the tags: %w", err)
 		}
 		for _, tag := range strings.Fields(tags) {
-			refs = append(refs, PushRef{Src: tag, Dst: tag, Force: p.Force})
+			refs = append(refs, Ref{Src: tag, Dst: tag, Force: p.Force})
 		}
 	}
-	there, err := r.said(ctx, at, r.pushEnv(at), "ls-remote", "--", plan.URL)
+	there, err := said(ctx, r, at, pushEnv(r, at), "ls-remote", "--", plan.URL)
 	if err != nil {
 		return fmt.Errorf("ask %s what it has: %w", plan.Remote, err)
 	}
@@ -204,11 +208,11 @@ func (r *Repo) planRefs(ctx context.Context, at string, p Pushing, plan *PushPla
 		}
 	}
 	for _, ref := range refs {
-		s := PushStep{Src: ref.Src}
+		s := Step{Src: ref.Src}
 		full := ""
 		if ref.Src != "" {
-			if s.New, err = ask("rev-parse", "--verify", "--quiet", "--end-of-options", ref.Src); err != nil || !hashes.MatchString(s.New) {
-				return fmt.Errorf("%w: there is no %q here", ErrPush, ref.Src)
+			if s.New, err = ask("rev-parse", "--verify", "--quiet", "--end-of-options", ref.Src); err != nil || !git.IsHash(s.New) {
+				return fmt.Errorf("%w: there is no %q here", ErrRefused, ref.Src)
 			}
 			if full, err = ask("rev-parse", "--verify", "--quiet", "--symbolic-full-name", "--end-of-options", ref.Src); err != nil {
 				full = ""
@@ -216,7 +220,7 @@ func (r *Repo) planRefs(ctx context.Context, at string, p Pushing, plan *PushPla
 		}
 		s.Ref = destination(ref, full, has)
 		if s.Ref == "" {
-			return fmt.Errorf("%w: %q has no name there; write it as commit:refs/heads/name", ErrPush, ref.Src)
+			return fmt.Errorf("%w: %q has no name there; write it as commit:refs/heads/name", ErrRefused, ref.Src)
 		}
 		if s.Old = has[s.Ref]; s.Old == s.New {
 			continue // it is there, or gone, already
@@ -231,7 +235,7 @@ func (r *Repo) planRefs(ctx context.Context, at string, p Pushing, plan *PushPla
 }
 
 // destination is the full name of a reference there.
-func destination(ref PushRef, full string, has map[string]string) string {
+func destination(ref Ref, full string, has map[string]string) string {
 	dst := ref.Dst
 	if dst == "" {
 		if !strings.HasPrefix(full, "refs/heads/") && !strings.HasPrefix(full, "refs/tags/") {
@@ -253,9 +257,9 @@ func destination(ref PushRef, full string, has map[string]string) string {
 	return "refs/heads/" + dst
 }
 
-// Push does what a plan says and nothing else: each reference goes from the commit that the
+// Run does what a plan says and nothing else: each reference goes from the commit that the
 // plan found to the one that it named, or git refuses. It returns what git says.
-func (r *Repo) Push(ctx context.Context, plan PushPlan) (said string, code int, err error) {
+func Run(ctx context.Context, r *git.Repo, plan Plan) (said string, code int, err error) {
 	if len(plan.Steps) == 0 {
 		return "Everything up-to-date\n", 0, nil
 	}
@@ -272,8 +276,8 @@ func (r *Repo) Push(ctx context.Context, plan PushPlan) (said string, code int, 
 		specs = append(specs, s.New+":"+s.Ref)
 	}
 	args = append(append(args, "--", plan.URL), specs...)
-	err = r.beside(ctx, plan.common, func(at string) error {
-		out, errs, res, err := r.p.Output(ctx, proc.Command{Args: append([]string{r.program}, args...), Dir: at, Env: r.pushEnv(at)})
+	err = beside(ctx, r, plan.common, func(at string) error {
+		out, errs, res, err := r.Outside(ctx, at, pushEnv(r, at), args...)
 		said, code = string(errs)+string(out), res.Code
 		if err == nil && res.Ended != proc.EndedSelf {
 			err = errors.New("git did not end by itself")
@@ -286,13 +290,13 @@ func (r *Repo) Push(ctx context.Context, plan PushPlan) (said string, code int, 
 	return said, code, nil
 }
 
-// NotePush notes in the repository what a remote has now, as git does after a push of its own:
+// Note notes in the repository what a remote has now, as git does after a push of its own:
 // the branches of a remote by name, and with -u what the branch follows.
-func (r *Repo) NotePush(ctx context.Context, dir string, plan PushPlan) error {
+func Note(ctx context.Context, r *git.Repo, dir string, plan Plan) error {
 	if plan.Remote == plan.URL || plan.pushing.Dry {
 		return nil
 	}
-	env := r.environ(true, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0=/dev/null")
+	env := r.Environ(true, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0=/dev/null")
 	var errs error
 	for _, s := range plan.Steps {
 		name, branch := strings.CutPrefix(s.Ref, "refs/heads/")
@@ -301,13 +305,13 @@ func (r *Repo) NotePush(ctx context.Context, dir string, plan PushPlan) error {
 		case !branch:
 			continue
 		case s.New == "":
-			_, _ = r.said(ctx, dir, env, "update-ref", "-d", at) // it need not be there
+			_, _ = said(ctx, r, dir, env, "update-ref", "-d", at) // it need not be there
 			continue
 		}
-		_, err := r.said(ctx, dir, env, "update-ref", at, s.New)
+		_, err := said(ctx, r, dir, env, "update-ref", at, s.New)
 		errs = errors.Join(errs, err)
 		if plan.pushing.Upstream && plan.branch != "" && (s.Src == "HEAD" || strings.TrimPrefix(s.Src, "refs/heads/") == plan.branch) {
-			errs = errors.Join(errs, r.follow(ctx, dir, plan, s.Ref))
+			errs = errors.Join(errs, follow(ctx, r, dir, plan, s.Ref))
 		}
 	}
 	return errs
@@ -317,11 +321,11 @@ func (r *Repo) NotePush(ctx context.Context, dir string, plan PushPlan) error {
 // the place of its settings, and what keeps an agent from writing the old one would be gone (the
 // sandbox covers that very file): a branch that follows nothing is added to the file's end, and
 // what another follows stays.
-func (r *Repo) follow(ctx context.Context, dir string, plan PushPlan, ref string) error {
+func follow(ctx context.Context, r *git.Repo, dir string, plan Plan, ref string) error {
 	section := "branch." + plan.branch
 	has := map[string]string{}
 	for _, key := range []string{"remote", "merge"} {
-		value, err := r.said(ctx, dir, r.environ(true), "config", "--get", section+"."+key)
+		value, err := said(ctx, r, dir, r.Environ(true), "config", "--get", section+"."+key)
 		if err != nil {
 			value = "" // it is not set
 		}
@@ -365,14 +369,14 @@ func appendSettings(file, text string) error {
 
 // beside runs f with an empty repository that has the objects of another one, and none of its
 // settings and hooks.
-func (r *Repo) beside(ctx context.Context, common string, f func(dir string) error) error {
+func beside(ctx context.Context, r *git.Repo, common string, f func(dir string) error) error {
 	dir, err := os.MkdirTemp("", "ralph-push-")
 	if err != nil {
 		return fmt.Errorf("make a folder to push from: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	env := r.environ(false, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=init.templateDir", "GIT_CONFIG_VALUE_0=")
-	if _, err := r.said(ctx, dir, env, "init", "-q", "--bare", "."); err != nil {
+	env := r.Environ(false, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=init.templateDir", "GIT_CONFIG_VALUE_0=")
+	if _, err := said(ctx, r, dir, env, "init", "-q", "--bare", "."); err != nil {
 		return fmt.Errorf("make a repository to push from: %w", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "objects", "info", "alternates"), []byte(filepath.Join(common, "objects")+"\n"), 0o600); err != nil {
@@ -382,8 +386,8 @@ func (r *Repo) beside(ctx context.Context, common string, f func(dir string) err
 }
 
 // said is what a command of git in a folder prints.
-func (r *Repo) said(ctx context.Context, dir string, env []string, args ...string) (string, error) {
-	out, errs, res, err := r.p.Output(ctx, proc.Command{Args: append([]string{r.program}, args...), Dir: dir, Env: env})
+func said(ctx context.Context, r *git.Repo, dir string, env []string, args ...string) (string, error) {
+	out, errs, res, err := r.Outside(ctx, dir, env, args...)
 	switch {
 	case err != nil:
 		return "", err

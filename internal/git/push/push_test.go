@@ -1,4 +1,4 @@
-package git
+package push
 
 import (
 	"os"
@@ -22,18 +22,18 @@ func TestAPushKeepsTheFileOfSettings(t *testing.T) {
 	}
 	push := func(args ...string) error {
 		t.Helper()
-		want, err := ParsePush(args)
+		want, err := Parse(args)
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := b.repo.PlanPush(t.Context(), b.Dir, want)
+		plan, err := Prepare(t.Context(), b.repo, b.Dir, want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said, code, err := b.repo.Push(t.Context(), plan); err != nil || code != 0 {
+		if said, code, err := Run(t.Context(), b.repo, plan); err != nil || code != 0 {
 			t.Fatalf("%d %v: %s", code, err, said)
 		}
-		return b.repo.NotePush(t.Context(), b.Dir, plan)
+		return Note(t.Context(), b.repo, b.Dir, plan)
 	}
 	if err := push("-u", "origin", "HEAD"); err != nil {
 		t.Fatal(err)
