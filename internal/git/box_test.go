@@ -12,7 +12,8 @@ import (
 // testRepo is a repository, with what ralph has of it.
 type testRepo struct {
 	gittest.Box
-	repo *Repo
+	repo    *Repo
+	program *gittest.Program // of repo
 	// agents: what the test does is what agents do.
 	agents bool
 }
@@ -20,7 +21,10 @@ type testRepo struct {
 func newBox(t testing.TB, initArgs ...string) *testRepo {
 	t.Helper()
 	b := &testRepo{Box: gittest.New(t, initArgs...), agents: true}
-	b.repo = b.open(b.Dir)
+	program, env := gittest.NewProgram(t, b.Env)
+	r, err := Open(t.Context(), b.P, b.Dir, env)
+	b.Must(err)
+	b.repo, b.program = r, program
 	return b
 }
 

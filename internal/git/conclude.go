@@ -34,7 +34,7 @@ func (r *Repo) Conclude(ctx context.Context, in CommitInput) (Commit, error) {
 func (r *Repo) conclude(ctx context.Context, in CommitInput) (c Commit, ok bool, err error) {
 	r.Lock()
 	defer r.Unlock()
-	if r.merging() == "" || r.unfinished() != "merge" {
+	if r.mergeHead() == "" || r.unfinished() != "merge" {
 		return Commit{}, false, nil
 	}
 	if _, err := in.trailer(); err != nil {
@@ -47,7 +47,7 @@ func (r *Repo) conclude(ctx context.Context, in CommitInput) (c Commit, ok bool,
 	if in.Branch != "" && h.Branch != in.Branch {
 		return Commit{}, false, refuse("HEAD left the branch "+in.Branch+" in the middle of a merge", "go back with `git switch "+in.Branch+"`")
 	}
-	defer func() { r.index, r.line = private{}, lineage{} }()
+	defer r.forgetIndex()
 	r.freeLocks(ctx)
 	if err := r.restoreOwn(ctx, h.Commit); err != nil { // whatever the agent staged (X-71)
 		return Commit{}, false, err
@@ -55,7 +55,7 @@ func (r *Repo) conclude(ctx context.Context, in CommitInput) (c Commit, ok bool,
 	if err := r.addAll(ctx, withoutOwn()); err != nil {
 		return Commit{}, false, err
 	}
-	before, merged := stagedIn(r.privateIndex()), r.merging()
+	before, merged := stagedIn(r.privateIndex()), r.mergeHead()
 	if err := r.runCommit(ctx, in.Message, "-F", "-"); err != nil {
 		return Commit{}, false, err
 	}
@@ -81,7 +81,7 @@ const (
 
 // Merging reports how far the merge of a commit into this worktree's branch is.
 func (r *Repo) Merging(ctx context.Context, commit string) (MergeState, error) {
-	if r.merging() != "" {
+	if r.mergeHead() != "" {
 		return MergeOpen, nil
 	}
 	h, err := r.Head(ctx)

@@ -129,3 +129,36 @@ func (r *Repo) backOn(ctx context.Context, h Head, branch, base, id string) (Hea
 	}
 	return Head{Commit: tip, Branch: branch}, nil
 }
+
+// followsFirst reports whether a commit comes after another along first parents,
+// as far as that can be seen from a few loose objects: false says nothing.
+func (r *Repo) followsFirst(commit, base string) bool {
+	const far = 32
+	for range far {
+		if commit == base {
+			return true
+		}
+		text, err := r.looseCommit(commit)
+		if err != nil {
+			return false
+		}
+		at, err := parseCommit(text)
+		if err != nil || len(at.parents) == 0 {
+			return false
+		}
+		commit = at.parents[0]
+	}
+	return commit == base
+}
+
+// Contains reports whether tip is the commit or has it among its ancestors.
+func (r *Repo) Contains(ctx context.Context, commit, tip string) (bool, error) {
+	if r.followsFirst(tip, commit) {
+		return true, nil
+	}
+	ok, err := r.descends(ctx, tip, commit)
+	if err != nil {
+		return false, fmt.Errorf("compare %.12s and %.12s: %w", commit, tip, err)
+	}
+	return ok, nil
+}

@@ -218,3 +218,10 @@ func sameFile(a, b os.FileInfo) bool {
 	}
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
+
+// elsewhere forgets what was known about a work tree that is at another commit now.
+func (r *Repo) elsewhere() { r.index, r.line, r.at = private{}, lineage{}, place{} }
+
+// forgetIndex forgets what was known of the index and of the branch's commits: something
+// else than this Repo's own commits changed them.
+func (r *Repo) forgetIndex() { r.index, r.line = private{}, lineage{} }

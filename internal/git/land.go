@@ -45,7 +45,7 @@ func (r *Repo) Land(ctx context.Context, in LandInput) (Landed, error) {
 	if err != nil {
 		return Landed{}, fmt.Errorf("land: %w", err)
 	}
-	tip, err := r.baseTip(ctx, in.Branch)
+	tip, err := r.BaseTip(ctx, in.Branch)
 	if err != nil {
 		return Landed{}, fmt.Errorf("land: %w", err)
 	}
@@ -69,22 +69,6 @@ func (r *Repo) Land(ctx context.Context, in LandInput) (Landed, error) {
 		return Landed{How: LandedAlready}, nil
 	}
 	return r.landRef(ctx, in, "refs/heads/"+in.Branch, LandedBranch)
-}
-
-// baseTip returns where the base is.
-func (r *Repo) baseTip(ctx context.Context, branch string) (string, error) {
-	if branch != "" {
-		tip, err := r.branchTip(ctx, branch)
-		if err == nil && tip == "" {
-			err = refuse("the branch "+branch+" is gone", "look for it in `git reflog`, or make it again with `git branch "+branch+"`")
-		}
-		return tip, err
-	}
-	h, err := r.Head(ctx)
-	if err == nil && h.Branch != "" {
-		err = refuse("HEAD was detached when the work began and is on branch "+h.Branch+" now", "go back with `git switch --detach`")
-	}
-	return h.Commit, err
 }
 
 // landedElse is for a base that is neither where it was nor where it should go:
@@ -171,7 +155,7 @@ func (r *Repo) landRef(ctx context.Context, in LandInput, ref, how string) (Land
 		return Landed{How: how}, nil
 	}
 	if movedOn(err) {
-		tip, err := r.baseTip(ctx, in.Branch)
+		tip, err := r.BaseTip(ctx, in.Branch)
 		if err != nil {
 			return Landed{}, fmt.Errorf("land: %w", err)
 		}
@@ -227,4 +211,28 @@ func (r *Repo) landHere(ctx context.Context, in LandInput, mine bool) (Landed, e
 	}
 	out.Behind = r.behind(ctx, in)
 	return out, nil
+}
+
+// behind lists the submodules with files that are not at the commit that has just landed.
+// It only tells: what cannot be read is left out.
+func (r *Repo) behind(ctx context.Context, in LandInput) []string {
+	if stat(r.file(".gitmodules")) == nil {
+		return nil
+	}
+	list, err := r.changes(ctx, in.From, in.To)
+	if err != nil {
+		return nil
+	}
+	var paths []string
+	for _, c := range list {
+		if _, err := os.Lstat(filepath.Join(r.file(c.path), ".git")); err != nil || !c.link() {
+			continue
+		}
+		_, to := c.sides()
+		at, err := r.one(ctx, call{args: []string{"-C", c.path, "rev-parse", "--verify", "--quiet", "HEAD"}})
+		if err == nil && at != to.id {
+			paths = append(paths, c.path)
+		}
+	}
+	return paths
 }

@@ -147,21 +147,6 @@ func (l *landing) forward(ctx context.Context) error {
 	return nil
 }
 
-// sides returns the two versions of a changed file.
-func (c change) sides() (from, to version) {
-	a, b, _ := strings.Cut(strings.TrimPrefix(c.modes, ":"), " ")
-	x, y, _ := strings.Cut(c.ids, " ")
-	for _, s := range []struct {
-		v        *version
-		mode, id string
-	}{{&from, a, x}, {&to, b, y}} {
-		if strings.Trim(s.mode, "0") != "" {
-			*s.v = version{s.mode, s.id}
-		}
-	}
-	return from, to
-}
-
 // reversed returns how the one tree differs when seen from the other.
 func reversed(list []change) []change {
 	back := slices.Clone(list)
@@ -249,7 +234,7 @@ func (l *landing) entries(ctx context.Context) (map[string]version, error) {
 	for record := range strings.SplitSeq(out, "\x00") {
 		info, name, ok := strings.Cut(record, "\t")
 		if f := strings.Fields(info); ok && len(f) == 3 && f[2] == "0" {
-			list[name] = version{f[0], f[1]}
+			list[name] = version{mode: f[0], id: f[1]}
 		}
 	}
 	return list, nil
@@ -343,7 +328,7 @@ func (l *landing) clear(ctx context.Context, halves []change) error {
 	for _, c := range halves {
 		from, _ := c.sides()
 		if from.mode == "" {
-			from = version{"0", strings.Repeat("0", len(l.in.To))}
+			from = version{mode: "0", id: strings.Repeat("0", len(l.in.To))}
 		}
 		fmt.Fprintf(&lines, "%s %s\t%s\x00", from.mode, from.id, c.path)
 		if err := os.Remove(l.file(c.path)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -77,7 +77,7 @@ func TestLandFastForwards(t *testing.T) {
 			b.Write(".git/info/exclude", "ralph/\nbuild/\nuntracked.txt\n")
 			b.Must(os.Chtimes(b.Path("kept.txt"), stat(b.Path("a.txt")).ModTime(), stat(b.Dir).ModTime().Add(-1e12))) // touched, not changed
 			var out Landed
-			if n := b.starts(func() { out = b.land(in) }); n != 2 {
+			if n := b.program.Starts(func() { out = b.land(in) }); n != 2 {
 				t.Errorf("Land starts %d processes, want 2", n)
 			}
 			b.Equal("how", out.How, LandedForward)

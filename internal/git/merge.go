@@ -11,10 +11,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
-// ErrMovedOn is a branch that is not where the caller last saw it: somebody else
-// moved it, so what was decided about it has to be decided again.
-var ErrMovedOn = errors.New("the branch has moved on")
-
 // The oldest git that merges without a work tree (merge-tree --write-tree).
 const (
 	mergeMajor = 2

@@ -10,10 +10,6 @@ import (
 	"strings"
 )
 
-// mergeNote, in a worktree's git folder, says which conflicts were left there for
-// an agent: two commits, then paths, each with a zero byte behind it.
-const mergeNote = "ralph-merge"
-
 // MergeHere merges a commit into the branch that is checked out in this worktree,
 // one of ralph's own, and leaves conflict markers for an agent to resolve. It
 // returns the paths in conflict; none when it was merged and committed with the
@@ -34,9 +30,6 @@ func (r *Repo) MergeHere(ctx context.Context, commit, message string) ([]Conflic
 	return files, nil
 }
 
-// elsewhere forgets what was known about a work tree that is at another commit now.
-func (r *Repo) elsewhere() { r.index, r.line, r.at = private{}, lineage{}, place{} }
-
 func (r *Repo) mergeHere(ctx context.Context, commit, message string) ([]ConflictFile, error) {
 	if err := r.Attributes(unionLines()); err != nil {
 		return nil, err
@@ -45,10 +38,10 @@ func (r *Repo) mergeHere(ctx context.Context, commit, message string) ([]Conflic
 	if err != nil {
 		return nil, err
 	}
-	if op := r.unfinished(); op != "" && (op != "merge" || r.merging() != commit) {
+	if op := r.unfinished(); op != "" && (op != "merge" || r.mergeHead() != commit) {
 		return nil, refuseUnfinished(op)
 	}
-	if r.merging() == "" {
+	if r.mergeHead() == "" {
 		if ok, err := r.Contains(ctx, commit, h.Commit); err != nil || ok {
 			return nil, err
 		}
@@ -58,7 +51,7 @@ func (r *Repo) mergeHere(ctx context.Context, commit, message string) ([]Conflic
 		return nil, err
 	}
 	res.files = res.open()
-	if r.merging() == "" {
+	if r.mergeHead() == "" {
 		if err := r.noteConflicts(h.Commit, commit, res.files); err != nil {
 			return nil, err
 		}
@@ -83,8 +76,8 @@ func (r *Repo) mergeHere(ctx context.Context, commit, message string) ([]Conflic
 	return nil, err
 }
 
-// merging returns the commit that a merge under way brings in, "" for none.
-func (r *Repo) merging() string {
+// mergeHead returns the commit that a merge under way brings in, "" for none.
+func (r *Repo) mergeHead() string {
 	b, err := os.ReadFile(filepath.Join(r.gitDir, "MERGE_HEAD"))
 	if err != nil {
 		return ""
@@ -101,7 +94,7 @@ func (r *Repo) startMerge(ctx context.Context, commit, message string) error {
 		},
 		conf: []string{"maintenance.auto=false", "gc.auto=0"}, write: true,
 	})
-	if r.merging() == commit { // exit 1 says that there are conflicts
+	if r.mergeHead() == commit { // exit 1 says that there are conflicts
 		return nil
 	}
 	if err == nil {

@@ -1,19 +1,11 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 )
-
-// progressFile is the log of what agents learned, which every task adds to.
-const progressFile = "ralph/progress.md"
-
-// unionLines makes git keep the lines of both sides in that log.
-func unionLines() []string { return []string{"/" + progressFile + " merge=union"} }
 
 // ownDiffers reports whether two trees have different versions of ralph's own
 // files. Loose trees, as new ones are, tell it without a process.
@@ -95,47 +87,4 @@ func (r *Repo) withOwnOf(ctx context.Context, own, tree string, more ...string) 
 		}
 	}
 	return r.writeTree(ctx, index)
-}
-
-// looseRef returns what a ref's own file says; packed refs have none.
-func (r *Repo) looseRef(name string) (string, bool) {
-	b, err := os.ReadFile(filepath.Join(r.common, filepath.FromSlash(name)))
-	if err != nil {
-		return "", false
-	}
-	hash := string(bytes.TrimSpace(b))
-	return hash, IsHash(hash)
-}
-
-// followsFirst reports whether a commit comes after another along first parents,
-// as far as that can be seen from a few loose objects: false says nothing.
-func (r *Repo) followsFirst(commit, base string) bool {
-	const far = 32
-	for range far {
-		if commit == base {
-			return true
-		}
-		text, err := r.looseCommit(commit)
-		if err != nil {
-			return false
-		}
-		at, err := parseCommit(text)
-		if err != nil || len(at.parents) == 0 {
-			return false
-		}
-		commit = at.parents[0]
-	}
-	return commit == base
-}
-
-// Contains reports whether tip is the commit or has it among its ancestors.
-func (r *Repo) Contains(ctx context.Context, commit, tip string) (bool, error) {
-	if r.followsFirst(tip, commit) {
-		return true, nil
-	}
-	ok, err := r.descends(ctx, tip, commit)
-	if err != nil {
-		return false, fmt.Errorf("compare %.12s and %.12s: %w", commit, tip, err)
-	}
-	return ok, nil
 }

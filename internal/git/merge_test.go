@@ -66,21 +66,6 @@ func mergeBox(t testing.TB, initArgs ...string) *testRepo {
 	return b
 }
 
-// starts counts the git processes that do starts, those whose trace ralph reads
-// among them.
-func (b *testRepo) starts(do func()) int {
-	b.T.Helper()
-	dir := b.T.TempDir()
-	program, log := b.repo.program, filepath.Join(dir, "log")
-	script := "#!/bin/sh\necho x >>'" + log + "'\nexec '" + program + "' \"$@\"\n"
-	ralphtest.Program(b.T, filepath.Join(dir, "git"), script)
-	b.repo.program = filepath.Join(dir, "git")
-	do()
-	b.repo.program = program
-	raw, _ := os.ReadFile(log)
-	return strings.Count(string(raw), "x")
-}
-
 // B-052, B-069, X-69: a merge beside the person's checkout, which has changes of
 // its own, and a branch of its own that moves.
 func TestMergeMovesTheIntegrationBranchAlone(t *testing.T) {
@@ -129,14 +114,14 @@ func TestMergeStartsFewProcesses(t *testing.T) {
 		most      int
 	}{{"fast-forward", one, 1}, {"merge", two, 3}} {
 		in := b.input(tt.tip)
-		if n := b.starts(func() { _, err := b.repo.Merge(t.Context(), in); b.Must(err) }); n != tt.most {
+		if n := b.program.Starts(func() { _, err := b.repo.Merge(t.Context(), in); b.Must(err) }); n != tt.most {
 			t.Errorf("a %s starts %d processes, want %d", tt.what, n, tt.most)
 		}
 	}
 	in := b.input(three)
 	in.Free = false
 	var m Merge
-	n := b.starts(func() {
+	n := b.program.Starts(func() {
 		var err error
 		m, err = b.repo.Merge(t.Context(), in)
 		b.Must(err)
@@ -144,7 +129,7 @@ func TestMergeStartsFewProcesses(t *testing.T) {
 	if n != 3 {
 		t.Errorf("a merge that waits for checks starts %d processes, want 3", n)
 	}
-	if n := b.starts(func() { b.Must(b.repo.Advance(t.Context(), integration, in.Into, m.Commit)) }); n != 1 {
+	if n := b.program.Starts(func() { b.Must(b.repo.Advance(t.Context(), integration, in.Into, m.Commit)) }); n != 1 {
 		t.Errorf("Advance starts %d processes, want 1", n)
 	}
 }
@@ -470,9 +455,8 @@ func TestCanMerge(t *testing.T) {
 	for version, ok := range map[string]bool{
 		"2.37.9": false, "2.38.0": true, "2.38.windows.1": true, "2.50.1 (Apple Git-155)": true, "1.9.0": false, "3.0.0": true,
 	} {
-		b.repo.program = filepath.Join(t.TempDir(), "git")
-		ralphtest.Program(b.T, b.repo.program, "#!/bin/sh\necho 'git version "+version+"'\n")
-		err := b.repo.CanMerge(t.Context())
+		var err error
+		b.program.As("echo 'git version "+version+"'\n", func() { err = b.repo.CanMerge(t.Context()) })
 		if ok && err != nil {
 			t.Errorf("%s: %v", version, err)
 		}
@@ -498,7 +482,7 @@ func TestContains(t *testing.T) {
 			t.Errorf("%.6s in %.6s: %v", tt.commit, tt.tip, got)
 		}
 	}
-	if n := b.starts(func() { b.repo.Contains(t.Context(), base, one) }); n != 0 {
+	if n := b.program.Starts(func() { b.repo.Contains(t.Context(), base, one) }); n != 0 {
 		t.Errorf("along loose first parents it starts %d processes", n)
 	}
 }

@@ -25,9 +25,6 @@ type staged struct {
 	stages [4]version // 1 base, 2 ours, 3 theirs
 }
 
-// version is one side's file, without a mode when that side has none.
-type version struct{ mode, id string }
-
 // remark is a message of git's about some paths.
 type remark struct {
 	paths []string
@@ -118,7 +115,7 @@ func (m *merged) addStage(field string) error {
 		i = len(m.files)
 		m.files = append(m.files, staged{path: path})
 	}
-	m.files[i].stages[f[2][0]-'0'] = version{f[0], f[1]}
+	m.files[i].stages[f[2][0]-'0'] = version{mode: f[0], id: f[1]}
 	return nil
 }
 

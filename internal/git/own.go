@@ -44,3 +44,13 @@ func folders() []string { return []string{":(top)ralph/", ":(top)build/ralph-log
 func withoutFolders() []string {
 	return []string{":(top)", ":(top,exclude)[r]alph/*", ":(top,exclude)[b]uild/ralph-logs/*"}
 }
+
+// progressFile is the log of what agents learned, which every task adds to.
+const progressFile = "ralph/progress.md"
+
+// unionLines makes git keep the lines of both sides in that log.
+func unionLines() []string { return []string{"/" + progressFile + " merge=union"} }
+
+// mergeNote, in a worktree's git folder, says which conflicts were left there for
+// an agent: two commits, then paths, each with a zero byte behind it.
+const mergeNote = "ralph-merge"

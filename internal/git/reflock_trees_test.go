@@ -90,45 +90,6 @@ func TestYoungLockOfABranchIsWaitedFor(t *testing.T) {
 	}
 }
 
-// Concluding a merge is a commit too.
-func TestConcludePastALeftLock(t *testing.T) {
-	t.Parallel()
-	b, tree, theirs := halfMerged(t)
-	b.Write("ralph/.worktrees/1/a.txt", "both\n")
-	b.Git("-C", tree.root, "add", "-A")
-	b.LeftLocks(taskLock)
-	_, err := tree.Conclude(t.Context(), concludeInput(theirs))
-	b.Must(err)
-	b.NoLocks(taskLock)
-}
-
-// The integration branch, candidates and what is kept are ralph's own as well. A
-// branch that is not stays locked until a person has looked.
-func TestLocksOfAKilledGitOnTheIntegrationBranch(t *testing.T) {
-	t.Parallel()
-	b := mergeBox(t)
-	base := b.Git("rev-parse", integration)
-	one := b.branch("ralph/t-1", base, write("1", ""))
-	locks := []string{"refs/heads/" + integration + ".lock", mergeRef(b.input(one).last().Key) + ".lock"}
-	b.LeftLocks(locks...)
-	in := b.input(one)
-	in.Free, in.Green = false, nil // it waits for its checks
-	m, err := b.repo.Merge(t.Context(), in)
-	b.Must(err)
-	b.Must(b.repo.Advance(t.Context(), integration, base, m.Commit))
-	b.Equal("branch", b.Git("rev-parse", integration), m.Commit)
-	b.NoLocks(locks...)
-
-	b.LeftLocks(taskLock, recoveryRefs+"t-1.lock")
-	ref, err := b.repo.ResetBranch(t.Context(), ResetInput{Branch: "ralph/t-1", Base: base, ID: "t-1"})
-	b.Must(err)
-	b.Equal("kept", ref, recoveryRefs+"t-1")
-	b.LeftLocks(taskLock)
-	kept, err := b.repo.DropBranches(t.Context(), base, []string{"ralph/t-1"})
-	b.Must(err)
-	b.Equal("branches kept", strings.Join(kept, " "), "")
-}
-
 // A lock that cannot go does not make ralph wait for ever.
 func TestLockThatCannotGo(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -246,4 +247,35 @@ func (r *Repo) DropBranches(ctx context.Context, into string, branches []string)
 		return branches, refError("delete", strings.Join(branches, ", "), err)
 	}
 	return kept, nil
+}
+
+// looseRef returns what a ref's own file says; packed refs have none.
+func (r *Repo) looseRef(name string) (string, bool) {
+	b, err := os.ReadFile(filepath.Join(r.common, filepath.FromSlash(name)))
+	if err != nil {
+		return "", false
+	}
+	hash := string(bytes.TrimSpace(b))
+	return hash, IsHash(hash)
+}
+
+// ErrMovedOn is a branch that is not where the caller last saw it: somebody else
+// moved it, so what was decided about it has to be decided again.
+var ErrMovedOn = errors.New("the branch has moved on")
+
+// BaseTip returns where work lands: the commit of the branch, or for "" that of
+// the detached HEAD of this checkout. A branch that is gone is a *ralph.Refusal.
+func (r *Repo) BaseTip(ctx context.Context, branch string) (string, error) {
+	if branch != "" {
+		tip, err := r.branchTip(ctx, branch)
+		if err == nil && tip == "" {
+			err = refuse("the branch "+branch+" is gone", "look for it in `git reflog`, or make it again with `git branch "+branch+"`")
+		}
+		return tip, err
+	}
+	h, err := r.Head(ctx)
+	if err == nil && h.Branch != "" {
+		err = refuse("HEAD was detached when the work began and is on branch "+h.Branch+" now", "go back with `git switch --detach`")
+	}
+	return h.Commit, err
 }

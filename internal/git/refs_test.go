@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
@@ -69,7 +68,7 @@ func TestDropBranches(t *testing.T) {
 	open := b.linked("ralph/t-4", base)
 	names := []string{"ralph/t-1", "ralph/t-2", "ralph/t-3", "ralph/t-4", "ralph/t-9"}
 	var kept []string
-	n := b.starts(func() {
+	n := b.program.Starts(func() {
 		var err error
 		kept, err = b.repo.DropBranches(t.Context(), merged, names)
 		b.Must(err)
@@ -154,27 +153,6 @@ func TestResetBranchBesideAnotherTask(t *testing.T) {
 	if len(got.Saved) == 0 {
 		t.Error("what was there is not kept")
 	}
-}
-
-// A merge that an agent left half done goes too.
-func TestResetBranchInTheMiddleOfAMerge(t *testing.T) {
-	t.Parallel()
-	b := newBox(t)
-	base := b.Head()
-	other := b.branch("other", base, write("a.txt", "other\n"))
-	dir := b.Path("ralph/.worktrees/1")
-	b.Git("worktree", "add", "-q", "-b", "ralph/t-1", dir)
-	w := &testRepo{Box: gittest.Box{T: t, P: b.P, Dir: dir, Env: b.Env}}
-	w.Write("a.txt", "ours\n")
-	w.Git("commit", "-q", "-a", "-m", "ours")
-	w.repo = w.open(dir)
-	w.mergeHere(other)
-	ref, err := b.repo.ResetBranch(t.Context(), ResetInput{Branch: "ralph/t-1", Base: base, ID: "t-1", Dir: dir})
-	b.Must(err)
-	if text := b.Git("show", ref+":a.txt"); !strings.Contains(text, "ours") {
-		t.Errorf("kept %q", text)
-	}
-	b.Equal("status", w.Git("status"), "On branch ralph/t-1\nnothing to commit, working tree clean")
 }
 
 func TestRecoverableAndBring(t *testing.T) {

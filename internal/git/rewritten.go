@@ -96,7 +96,7 @@ func versions(b []byte, idLen int) (map[string]string, error) {
 func (r *Repo) takeBack(ctx context.Context, c Commit, parent, merged string, files []string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 	defer cancel()
-	r.index, r.line = private{}, lineage{}
+	r.forgetIndex()
 	if err := r.moveHead(ctx, "a hook changed what the checks had passed", c.Hash, parent); err != nil {
 		return err
 	}

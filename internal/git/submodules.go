@@ -266,27 +266,3 @@ func (r *Repo) Inside(ctx context.Context) ([]string, error) {
 	slices.Sort(paths)
 	return paths, nil
 }
-
-// behind lists the submodules with files that are not at the commit that has just landed.
-// It only tells: what cannot be read is left out.
-func (r *Repo) behind(ctx context.Context, in LandInput) []string {
-	if stat(r.file(".gitmodules")) == nil {
-		return nil
-	}
-	list, err := r.changes(ctx, in.From, in.To)
-	if err != nil {
-		return nil
-	}
-	var paths []string
-	for _, c := range list {
-		if _, err := os.Lstat(filepath.Join(r.file(c.path), ".git")); err != nil || !c.link() {
-			continue
-		}
-		_, to := c.sides()
-		at, err := r.one(ctx, call{args: []string{"-C", c.path, "rev-parse", "--verify", "--quiet", "HEAD"}})
-		if err == nil && at != to.id {
-			paths = append(paths, c.path)
-		}
-	}
-	return paths
-}

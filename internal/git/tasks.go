@@ -26,12 +26,6 @@ func (r *Repo) Tip(ctx context.Context, branch string) (string, error) {
 	return r.branchTip(ctx, branch)
 }
 
-// BaseTip returns where work lands: the commit of the branch, or for "" that of
-// the detached HEAD of this checkout. A branch that is gone is a *ralph.Refusal.
-func (r *Repo) BaseTip(ctx context.Context, branch string) (string, error) {
-	return r.baseTip(ctx, branch)
-}
-
 // FreeBranch takes HEAD off a branch in the worktrees of this checkout other than
 // dir, so that dir can check it out: a worktree of the pool stands on the branch
 // of the task that last worked there. Files stay as they are.

@@ -218,3 +218,21 @@ func (r *Repo) patch(ctx context.Context, max int64, from, to string, form ...st
 	}
 	return out.buf.Bytes(), err
 }
+
+// version is one side's file, without a mode when that side has none.
+type version struct{ mode, id string }
+
+// sides returns the two versions of a changed file.
+func (c change) sides() (from, to version) {
+	a, b, _ := strings.Cut(strings.TrimPrefix(c.modes, ":"), " ")
+	x, y, _ := strings.Cut(c.ids, " ")
+	for _, s := range []struct {
+		v        *version
+		mode, id string
+	}{{&from, a, x}, {&to, b, y}} {
+		if strings.Trim(s.mode, "0") != "" {
+			*s.v = version{s.mode, s.id}
+		}
+	}
+	return from, to
+}

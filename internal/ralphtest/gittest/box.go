@@ -311,3 +311,33 @@ func (b *Box) AgeLocks() {
 		return err
 	}))
 }
+
+// Linked adds a worktree of a person's with a new branch, outside the box.
+func (b *Box) Linked(name, at string) Box {
+	b.T.Helper()
+	dir := filepath.Join(b.T.TempDir(), "tree")
+	b.Git("worktree", "add", "-q", "-b", name, dir, at)
+	return b.At(dir)
+}
+
+// WithLib is a repository with a submodule, in which there is another one, as a person has
+// it who cloned both: their remotes are gone, so that nothing can come over a network.
+func WithLib(t testing.TB) (b Box, inner string) {
+	t.Helper()
+	deep, lib := New(t), New(t)
+	b = New(t)
+	for _, add := range []struct {
+		to   *Box
+		from *Box
+		name string
+	}{{&lib, &deep, "deep"}, {&b, &lib, "vendor/lib"}} {
+		add.to.Git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", add.from.Dir, add.name)
+		add.to.Git("commit", "-q", "-m", "with "+add.name)
+	}
+	b.Git("-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", "--recursive")
+	lib.Git("branch", "-m", "elsewhere") // what is fetched from it now fails
+	for _, gone := range []*Box{&deep, &lib} {
+		gone.Remove(".git")
+	}
+	return b, "vendor/lib"
+}
