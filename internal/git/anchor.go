@@ -44,7 +44,7 @@ func (r *Repo) Anchor(ctx context.Context, a Anchor, sign bool) (commit string, 
 	if err != nil {
 		return "", err
 	}
-	tree, err := r.one(ctx, call{args: []string{"hash-object", "-w", "-t", "tree", "--stdin"}, write: true})
+	tree, err := r.Line(ctx, Call{Args: []string{"hash-object", "-w", "-t", "tree", "--stdin"}, Write: true})
 	if err != nil {
 		return "", fmt.Errorf("anchor the journal: %w", err)
 	}
@@ -57,9 +57,9 @@ func (r *Repo) Anchor(ctx context.Context, a Anchor, sign bool) (commit string, 
 	}
 	text := fmt.Sprintf("ralph: the journal has come to fact %d\n\n%s: %s\n%s: %s\n%s: %d\n%s: %s\n",
 		a.Seq, anchorJournal, a.Journal, anchorCheckout, a.Checkout, anchorSeq, a.Seq, anchorHash, a.Hash)
-	commit, err = r.one(ctx, call{args: args, stdin: text, write: true})
+	commit, err = r.Line(ctx, Call{Args: args, Stdin: text, Write: true})
 	if err == nil {
-		_, err = r.git(ctx, call{args: []string{"update-ref", "--create-reflog", ref, commit, old(before, len(commit))}, write: true})
+		_, err = r.Run(ctx, Call{Args: []string{"update-ref", "--create-reflog", ref, commit, old(before, len(commit))}, Write: true})
 	}
 	if err != nil {
 		return "", fmt.Errorf("anchor the journal: %w", err)
@@ -100,12 +100,12 @@ func (r *Repo) AnchorOf(journal string) (string, error) {
 
 // Anchors are all anchors of all journals in this repository, the newest of each first.
 func (r *Repo) Anchors(ctx context.Context) ([]Anchor, error) {
-	out, err := r.git(ctx, call{
-		args: []string{
+	out, err := r.Run(ctx, Call{
+		Args: []string{
 			"log", "-z", "--topo-order", "--no-show-signature", "--no-color", "--glob=" + anchorRefs + "*",
 			"--format=%H%n%G?%n%GS%n%(trailers:only,unfold)",
 		},
-		conf: []string{"i18n.logOutputEncoding=UTF-8"},
+		Conf: []string{"i18n.logOutputEncoding=UTF-8"},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the anchors of the journal: %w", err)
@@ -146,12 +146,12 @@ func (r *Repo) Trailed(ctx context.Context) ([]Trailed, error) {
 	if h, err := r.Head(ctx); err != nil || h.Commit == "" {
 		return nil, err
 	}
-	out, err := r.git(ctx, call{
-		args: []string{
+	out, err := r.Run(ctx, Call{
+		Args: []string{
 			"log", "-z", "--no-show-signature", "--no-color", "--grep=^Ralph-Receipt: ",
 			"--format=%H%n%(trailers:key=Ralph-Journal,valueonly)%x01%(trailers:key=Ralph-Receipt,valueonly)", "HEAD", "--branches",
 		},
-		conf: []string{"i18n.logOutputEncoding=UTF-8"},
+		Conf: []string{"i18n.logOutputEncoding=UTF-8"},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the receipts that commits name: %w", err)

@@ -272,7 +272,7 @@ func (b *beside) commitAll() []string {
 	})
 	if _, elsewhere := errors.AsType[*AwayError](err); elsewhere {
 		b.apply(ralph.Committed{Task: "x", Away: err.Error()})
-		if at, err := b.repo.Head(b.T.Context()); err == nil && at.Branch == b.s.Job.Branch && b.repo.unfinished() == "" {
+		if at, err := b.repo.Head(b.T.Context()); err == nil && at.Branch == b.s.Job.Branch && b.repo.Unfinished() == "" {
 			b.rt.Fatalf("away at home: %v", err)
 		}
 		return nil

@@ -61,7 +61,7 @@ func (b *testRepo) allAgents(base string) Agents {
 	if a.On = h.Branch; a.On == "" {
 		a.On = h.Commit
 	}
-	if op := b.repo.unfinished(); op != "" {
+	if op := b.repo.Unfinished(); op != "" {
 		a.Ops = []string{op}
 	}
 	if h.Commit != base {
@@ -95,7 +95,7 @@ func (b *testRepo) spawns(do func()) int {
 	env := b.repo.env
 	b.repo.env = append(env[:len(env):len(env)], "GIT_TRACE2_EVENT="+log)
 	do()
-	_, err := b.repo.git(b.T.Context(), call{args: []string{"version"}}) // there is a trace, whatever do did
+	_, err := b.repo.Run(b.T.Context(), Call{Args: []string{"version"}}) // there is a trace, whatever do did
 	b.Must(err)
 	b.repo.env = env
 	raw, err := os.ReadFile(log)
@@ -108,4 +108,30 @@ func (b *testRepo) spawns(do func()) int {
 		}
 	}
 	return n
+}
+
+// integration is where tests merge to.
+const integration = "ralph/merged-1"
+
+func write(name, text string) func(*testRepo) { return func(b *testRepo) { b.Write(name, text) } }
+
+// branch makes a branch at a commit in a worktree of a person's, lets change work
+// in it, commits everything, and returns the tip.
+func (b *testRepo) branch(name, at string, change func(*testRepo)) string {
+	b.T.Helper()
+	w := b.linked(name, at)
+	change(w)
+	w.Git("add", "-A", "-f")
+	w.Git("commit", "-q", "--allow-empty", "-m", name)
+	tip := w.Head()
+	b.Git("worktree", "remove", "--force", w.Dir)
+	return tip
+}
+
+// linked adds a worktree with a new branch, outside the box.
+func (b *testRepo) linked(name, at string) *testRepo {
+	b.T.Helper()
+	w := &testRepo{Box: b.Linked(name, at)}
+	w.repo = w.open(w.Dir)
+	return w
 }

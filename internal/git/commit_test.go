@@ -297,7 +297,7 @@ func TestCommitWhileTheIndexIsLocked(t *testing.T) {
 	if !c.Stale || b.Head() != c.Hash {
 		t.Errorf("commit %+v, HEAD %s", c, b.Head())
 	}
-	if stat(b.Path(".git/index.lock")) == nil {
+	if Stat(b.Path(".git/index.lock")) == nil {
 		t.Error("somebody else's lock was removed")
 	}
 	b.Remove(".git/index.lock")

@@ -26,7 +26,7 @@ import (
 //   - follows no symbolic link in the folder of git that an agent has put there.
 
 // command is one call as a process.
-func (r *Repo) command(ctx context.Context, c call) (proc.Command, error) {
+func (r *Repo) command(ctx context.Context, c Call) (proc.Command, error) {
 	if !c.plain {
 		if err := r.verify(ctx, c); err != nil {
 			return proc.Command{}, err
@@ -41,23 +41,23 @@ func (r *Repo) command(ctx context.Context, c call) (proc.Command, error) {
 	if r.gitDir != "" {
 		always = append(always, "safe.bareRepository=explicit") // Open says itself what is wrong with one
 	}
-	for _, kv := range slices.Concat(always, hooks, c.conf) {
+	for _, kv := range slices.Concat(always, hooks, c.Conf) {
 		args = append(args, "-c", kv)
 	}
 	env := r.pins(c)
-	if c.index != "" && c.index != r.realIndex() {
+	if c.Index != "" && c.Index != r.RealIndex() {
 		// A split index would leave half of a private index in a file of the user's.
 		args = append(args, "-c", "core.splitIndex=false")
-		env = append(env, "GIT_INDEX_FILE="+c.index)
+		env = append(env, "GIT_INDEX_FILE="+c.Index)
 	}
 	return proc.Command{
-		Args: append(args, c.args...), Dir: r.root, Env: r.Environ(!c.write, append(env, c.env...)...), Tied: c.write || c.tied || c.index != "",
+		Args: append(args, c.Args...), Dir: r.root, Env: r.Environ(!c.Write, append(env, c.Env...)...), Tied: c.Write || c.Tied || c.Index != "",
 	}, nil
 }
 
 // pins name the repository. In a person's checkout a hook would rather not be told it,
 // and verify has looked at what leads git to it.
-func (r *Repo) pins(c call) []string {
+func (r *Repo) pins(c Call) []string {
 	if c.repo != "" {
 		return []string{"GIT_DIR=" + c.repo}
 	}
@@ -68,7 +68,7 @@ func (r *Repo) pins(c call) []string {
 }
 
 // verify holds what a call relies on against what an agent may have done to it.
-func (r *Repo) verify(ctx context.Context, c call) error {
+func (r *Repo) verify(ctx context.Context, c Call) error {
 	if r.gitDir == "" {
 		return nil // Open, which looks at what it finds
 	}
@@ -80,7 +80,7 @@ func (r *Repo) verify(ctx context.Context, c call) error {
 			return err
 		}
 	}
-	if !c.write {
+	if !c.Write {
 		return nil
 	}
 	return r.unlink()
@@ -90,16 +90,16 @@ func (r *Repo) verify(ctx context.Context, c call) error {
 // that was opened.
 func (r *Repo) leads() error {
 	if isLink(r.gitDir) {
-		return refuse(r.gitDir+", the folder of git, has become a link", "look who made it, and put the folder back")
+		return Refuse(r.gitDir+", the folder of git, has become a link", "look who made it, and put the folder back")
 	}
 	if r.ours {
 		return r.ownSettings()
 	}
 	file := filepath.Join(r.root, ".git")
 	if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() && !same(gitFile(r.root), r.gitDir) {
-		return refuse(file+" leads to another repository than when the work began", "look who changed it, and put back `gitdir: "+r.gitDir+"`")
+		return Refuse(file+" leads to another repository than when the work began", "look who changed it, and put back `gitdir: "+r.gitDir+"`")
 	}
-	if stat(r.gitDir) == nil {
+	if Stat(r.gitDir) == nil {
 		return nil // git says so
 	}
 	if r.common == r.gitDir {
@@ -118,7 +118,7 @@ func (r *Repo) leads() error {
 // strayCommon refuses a folder of git whose commondir leads elsewhere than git writes it:
 // settings and hooks of whatever it names would run.
 func strayCommon(gitDir string) error {
-	return refuse(filepath.Join(gitDir, "commondir")+" leads to another repository than git makes it", "look who made it, and remove it (in a linked worktree it says ../..)")
+	return Refuse(filepath.Join(gitDir, "commondir")+" leads to another repository than git makes it", "look who made it, and remove it (in a linked worktree it says ../..)")
 }
 
 // checkCommon is nil where commondir is as git makes it: none in a repository, ../.. in
@@ -152,7 +152,7 @@ func (r *Repo) ownSettings() error {
 			section = strings.Trim(line, "[]")
 		case ok && plainWorktree.MatchString(section+"."+strings.TrimSpace(key)+"=") && !strings.HasSuffix(value, `\`):
 		default:
-			return refuse(filepath.Join(r.gitDir, "config.worktree")+" has settings of git that its agent wrote: "+line, "remove the file")
+			return Refuse(filepath.Join(r.gitDir, "config.worktree")+" has settings of git that its agent wrote: "+line, "remove the file")
 		}
 	}
 	return nil
@@ -162,7 +162,7 @@ func (r *Repo) ownSettings() error {
 func through() []string {
 	return []string{
 		"COMMIT_EDITMSG", "MERGE_MSG", "MERGE_HEAD", "MERGE_MODE", "SQUASH_MSG", "FETCH_HEAD", "AUTO_MERGE", "TAG_EDITMSG", "logs/HEAD",
-		unreadyName, setUpName, mergeNote,
+		unreadyName, setUpName, MergeNote,
 	}
 }
 
@@ -217,8 +217,8 @@ func isLink(name string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// writeFile writes a file of git's folder, never through a link.
-func writeFile(name, text string) error {
+// WriteFile writes a file of git's folder, never through a link.
+func WriteFile(name, text string) error {
 	if isLink(name) {
 		if err := os.Remove(name); err != nil {
 			return err
@@ -242,9 +242,9 @@ func (r *Repo) trimConfig(ctx context.Context, gitDir, root string) error {
 		return fmt.Errorf("read the settings of a submodule: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return refuse(name+" is no ordinary file", "remove the submodule's folder in the worktree")
+		return Refuse(name+" is no ordinary file", "remove the submodule's folder in the worktree")
 	}
-	out, err := r.git(ctx, call{args: []string{"config", "--file", name, "--no-includes", "-z", "--list"}, repo: os.DevNull, plain: true})
+	out, err := r.Run(ctx, Call{Args: []string{"config", "--file", name, "--no-includes", "-z", "--list"}, repo: os.DevNull, plain: true})
 	if err != nil {
 		return fmt.Errorf("read the settings of a submodule: %w", err)
 	}
@@ -325,7 +325,7 @@ func (r *Repo) trimModules(ctx context.Context) error {
 			return nil // a link is not followed
 		case d.Name() == "objects" || d.Name() == "refs" || d.Name() == "logs":
 			return filepath.SkipDir
-		case stat(filepath.Join(name, "config")) == nil || stat(filepath.Join(name, "objects")) == nil:
+		case Stat(filepath.Join(name, "config")) == nil || Stat(filepath.Join(name, "objects")) == nil:
 			return nil
 		}
 		return r.trimConfig(ctx, name, "")
@@ -340,7 +340,7 @@ func (r *Repo) linksIn(ctx context.Context, index string) ([]string, error) {
 	if errors.Is(err, errIndex) { // split or sparse
 		paths = nil
 		var out string
-		if out, err = r.git(ctx, call{args: []string{"ls-files", "-z", "--stage"}, index: index}); err != nil {
+		if out, err = r.Run(ctx, Call{Args: []string{"ls-files", "-z", "--stage"}, Index: index}); err != nil {
 			return nil, err
 		}
 		for record := range strings.SplitSeq(out, "\x00") {
@@ -353,7 +353,7 @@ func (r *Repo) linksIn(ctx context.Context, index string) ([]string, error) {
 		return nil, fmt.Errorf("look for repositories inside: %w", err)
 	}
 	paths = slices.DeleteFunc(paths, func(name string) bool {
-		_, err := os.Lstat(filepath.Join(r.file(name), ".git"))
+		_, err := os.Lstat(filepath.Join(r.File(name), ".git"))
 		return err != nil
 	})
 	slices.Sort(paths)
@@ -361,19 +361,19 @@ func (r *Repo) linksIn(ctx context.Context, index string) ([]string, error) {
 }
 
 // add is `git add -A` for these pathspecs, without a look into repositories inside this one.
-func (r *Repo) add(ctx context.Context, c call, pathspecs []string) error {
-	links, err := r.linksIn(ctx, c.index)
+func (r *Repo) add(ctx context.Context, c Call, pathspecs []string) error {
+	links, err := r.linksIn(ctx, c.Index)
 	if err != nil {
 		return err
 	}
-	c.args = append([]string{"add", "-A", "--"}, pathspecs...)
+	c.Args = append([]string{"add", "-A", "--"}, pathspecs...)
 	for _, name := range links {
-		c.args = append(c.args, ":(top,exclude,literal)"+name)
+		c.Args = append(c.Args, ":(top,exclude,literal)"+name)
 	}
-	if _, err := r.git(ctx, c); err != nil || len(links) == 0 {
+	if _, err := r.Run(ctx, c); err != nil || len(links) == 0 {
 		return err
 	}
-	c.args, c.stdin = []string{"update-index", "-z", "--stdin"}, strings.Join(links, "\x00")+"\x00"
-	_, err = r.git(ctx, c)
+	c.Args, c.Stdin = []string{"update-index", "-z", "--stdin"}, strings.Join(links, "\x00")+"\x00"
+	_, err = r.Run(ctx, c)
 	return err
 }

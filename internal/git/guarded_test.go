@@ -270,7 +270,7 @@ func TestReplacedObjectsAreSeenAsTheyAre(t *testing.T) {
 	b.Write("b.txt", "evil\n")
 	evil := strings.TrimSpace(b.Git("hash-object", "-w", "b.txt"))
 	b.Git("replace", strings.TrimSpace(b.Git("rev-parse", "HEAD:a.txt")), evil)
-	out, err := b.repo.git(t.Context(), call{args: []string{"cat-file", "-p", "HEAD:a.txt"}})
+	out, err := b.repo.Run(t.Context(), Call{Args: []string{"cat-file", "-p", "HEAD:a.txt"}})
 	b.Must(err)
 	b.Equal("what ralph sees", out, "as it is\n")
 }

@@ -28,8 +28,8 @@ func (r *Repo) offBranch(ctx context.Context, gitDir, branch string) error {
 		}
 	}()
 	tip := ""
-	if headBranch(small(head)) == branch {
-		tip, err = r.branchTip(ctx, branch)
+	if headBranch(ReadSmall(head)) == branch {
+		tip, err = r.BranchTip(ctx, branch)
 	}
 	if err != nil || tip == "" { // it left, or there is no commit to stay at
 		return errors.Join(err, lock.Close())
@@ -62,7 +62,7 @@ func (r *Repo) lockFile(ctx context.Context, name string) (*os.File, error) {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case time.Now().After(end):
-			return nil, refuse("HEAD of a worktree is locked, so another git command is at work or was killed",
+			return nil, Refuse("HEAD of a worktree is locked, so another git command is at work or was killed",
 				"when no git is running there, remove what it left: rm '"+lock+"'")
 		}
 	}

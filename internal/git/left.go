@@ -33,11 +33,11 @@ func (r *Repo) leaveOut(ctx context.Context, parent string, left []ralph.LeftFil
 	if len(left) == 0 || r.ours {
 		return nil, nil
 	}
-	now, err := r.versions(ctx, r.privateIndex(), left)
+	now, err := r.versions(ctx, r.PrivateIndex(), left)
 	if err != nil {
 		return nil, err
 	}
-	staged, err := r.versions(ctx, r.realIndex(), left)
+	staged, err := r.versions(ctx, r.RealIndex(), left)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (r *Repo) setVersions(ctx context.Context, left leftOuts, idLen int, versio
 		}
 		fmt.Fprintf(&in, "%s\t%s\x00", v, l.path)
 	}
-	_, err := r.git(ctx, call{args: []string{"update-index", "-z", "--index-info"}, index: r.privateIndex(), stdin: in.String(), write: true})
+	_, err := r.Run(ctx, Call{Args: []string{"update-index", "-z", "--index-info"}, Index: r.PrivateIndex(), Stdin: in.String(), Write: true})
 	if err != nil {
 		return fmt.Errorf("leave files of others out: %w", err)
 	}
@@ -93,7 +93,7 @@ func (r *Repo) setVersions(ctx context.Context, left leftOuts, idLen int, versio
 
 // versions returns what an index has of some files.
 func (r *Repo) versions(ctx context.Context, index string, left []ralph.LeftFile) (map[string]string, error) {
-	out, err := r.git(ctx, call{args: append([]string{"ls-files", "-s", "-z", "--"}, literal(left)...), index: index})
+	out, err := r.Run(ctx, Call{Args: append([]string{"ls-files", "-s", "-z", "--"}, literal(left)...), Index: index})
 	if err != nil {
 		return nil, fmt.Errorf("look at files of others: %w", err)
 	}
@@ -113,7 +113,7 @@ func (r *Repo) versionsAt(ctx context.Context, commit string, left []ralph.LeftF
 	for i, f := range left {
 		paths[i] = f.Path
 	}
-	out, err := r.git(ctx, call{args: append([]string{"ls-tree", "-r", "-z", "--full-tree", commit, "--"}, paths...)})
+	out, err := r.Run(ctx, Call{Args: append([]string{"ls-tree", "-r", "-z", "--full-tree", commit, "--"}, paths...)})
 	if err != nil {
 		return nil, fmt.Errorf("look at files of others: %w", err)
 	}

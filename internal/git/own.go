@@ -2,9 +2,9 @@ package git
 
 import "strings"
 
-// ralph's own files never get into a snapshot, a commit, a stash or a reset,
+// IsOwn reports whether a file is ralph's own. Those never get into a snapshot, a commit, a stash or a reset,
 // tracked or not (X-71): losing or reverting them would lose the queue.
-func isOwn(path string) bool {
+func IsOwn(path string) bool {
 	switch path {
 	case "ralph/inbox.jsonl", "ralph/plan.jsonl", "ralph/.agent-session":
 		return true
@@ -17,18 +17,18 @@ func isOwn(path string) bool {
 	return false
 }
 
-// ownPaths names the same files for git, to put their entries back.
-func ownPaths() []string {
+// OwnPaths names the same files for git, to put their entries back.
+func OwnPaths() []string {
 	return []string{
 		":(top)ralph/inbox.jsonl", ":(top)ralph/plan.jsonl", ":(top)ralph/.agent-session",
 		":(top)ralph/.state", ":(top)ralph/.worktrees", ":(top)build/ralph-logs",
 	}
 }
 
-// withoutOwn names everything but those files. A pattern that begins with a
+// WithoutOwn names everything but those files. A pattern that begins with a
 // wildcard is no hint to git add that somebody wants an ignored path: with
 // plain names it ends with "paths are ignored" and exit 1.
-func withoutOwn() []string {
+func WithoutOwn() []string {
 	return []string{
 		":(top)",
 		":(top,exclude)[r]alph/inbox.jsonl", ":(top,exclude)[r]alph/plan.jsonl", ":(top,exclude)[r]alph/.agent-session",
@@ -45,12 +45,12 @@ func withoutFolders() []string {
 	return []string{":(top)", ":(top,exclude)[r]alph/*", ":(top,exclude)[b]uild/ralph-logs/*"}
 }
 
-// progressFile is the log of what agents learned, which every task adds to.
-const progressFile = "ralph/progress.md"
+// ProgressFile is the log of what agents learned, which every task adds to.
+const ProgressFile = "ralph/progress.md"
 
-// unionLines makes git keep the lines of both sides in that log.
-func unionLines() []string { return []string{"/" + progressFile + " merge=union"} }
+// UnionLines makes git keep the lines of both sides in that log.
+func UnionLines() []string { return []string{"/" + ProgressFile + " merge=union"} }
 
-// mergeNote, in a worktree's git folder, says which conflicts were left there for
+// MergeNote, in a worktree's git folder, says which conflicts were left there for
 // an agent: two commits, then paths, each with a zero byte behind it.
-const mergeNote = "ralph-merge"
+const MergeNote = "ralph-merge"

@@ -46,26 +46,26 @@ func (r *Repo) PutBack(ctx context.Context, in PutBackInput) (PutBack, error) {
 	if out.Tree, err = r.Snapshot(ctx); err != nil || out.Tree == in.Tree {
 		return out, err
 	}
-	changed, err := r.changes(ctx, in.Tree, out.Tree)
+	changed, err := r.Changes(ctx, in.Tree, out.Tree)
 	if err != nil {
 		return out, err
 	}
-	var stay []change
+	var stay []Change
 	var paths strings.Builder
 	for _, c := range changed {
 		switch {
-		case in.Keep != nil && in.Keep(c.path):
-			out.Kept = append(out.Kept, c.path)
-		case c.status == 'A':
-			out.Left = append(out.Left, c.path)
+		case in.Keep != nil && in.Keep(c.Path):
+			out.Kept = append(out.Kept, c.Path)
+		case c.Status == 'A':
+			out.Left = append(out.Left, c.Path)
 			stay = append(stay, c)
-		case c.link():
-		case !r.ours && in.Mine != nil && !in.Mine(c.path):
-			out.Other = append(out.Other, c.path)
+		case c.Link():
+		case !r.ours && in.Mine != nil && !in.Mine(c.Path):
+			out.Other = append(out.Other, c.Path)
 			stay = append(stay, c)
 		default:
-			out.Restored = append(out.Restored, c.path)
-			paths.WriteString(":(top,literal)" + c.path + "\x00")
+			out.Restored = append(out.Restored, c.Path)
+			paths.WriteString(":(top,literal)" + c.Path + "\x00")
 		}
 	}
 	if r.ours {
@@ -82,7 +82,7 @@ func (r *Repo) PutBack(ctx context.Context, in PutBackInput) (PutBack, error) {
 			}
 		}
 		args := []string{"restore", "--source=" + in.Tree, "--worktree", "--pathspec-from-file=-", "--pathspec-file-nul"}
-		if _, err := r.git(ctx, call{args: args, stdin: paths.String(), write: true}); err != nil {
+		if _, err := r.Run(ctx, Call{Args: args, Stdin: paths.String(), Write: true}); err != nil {
 			return out, fmt.Errorf("restore files: %w", err)
 		}
 	}
@@ -93,10 +93,10 @@ func (r *Repo) PutBack(ctx context.Context, in PutBackInput) (PutBack, error) {
 // removeNew takes files away, and the folders that are empty without them.
 func (r *Repo) removeNew(files []string) error {
 	for _, name := range files {
-		if err := os.RemoveAll(r.file(name)); err != nil { // a repository inside is a folder
+		if err := os.RemoveAll(r.File(name)); err != nil { // a repository inside is a folder
 			return fmt.Errorf("take away what checks made: %w", err)
 		}
-		for dir := path.Dir(name); dir != "." && os.Remove(r.file(dir)) == nil; dir = path.Dir(dir) {
+		for dir := path.Dir(name); dir != "." && os.Remove(r.File(dir)) == nil; dir = path.Dir(dir) {
 			continue
 		}
 	}
@@ -104,7 +104,7 @@ func (r *Repo) removeNew(files []string) error {
 }
 
 // leftFiles says of files that stay which version a commit of the tree on top of HEAD has.
-func (r *Repo) leftFiles(ctx context.Context, tree string, stay []change) ([]ralph.LeftFile, error) {
+func (r *Repo) leftFiles(ctx context.Context, tree string, stay []Change) ([]ralph.LeftFile, error) {
 	if len(stay) == 0 {
 		return nil, nil
 	}
@@ -118,8 +118,8 @@ func (r *Repo) leftFiles(ctx context.Context, tree string, stay []change) ([]ral
 	}
 	var list []ralph.LeftFile
 	for _, c := range stay {
-		l := ralph.LeftFile{Path: c.path, Now: c.after(), At: c.before(), ByChecks: true}
-		if b, agents := work[c.path]; agents {
+		l := ralph.LeftFile{Path: c.Path, Now: c.after(), At: c.before(), ByChecks: true}
+		if b, agents := work[c.Path]; agents {
 			l.At, l.Was = b.before(), b.after()
 		}
 		list = append(list, l)
@@ -136,7 +136,7 @@ func (r *Repo) saveTree(ctx context.Context, tree, id string) ([]Saved, error) {
 	if err != nil {
 		return nil, err
 	}
-	commit, err := r.commitTree(ctx, tree, "ralph: what checks had written", head.Commit)
+	commit, err := r.CommitTree(ctx, tree, "ralph: what checks had written", head.Commit)
 	if err != nil {
 		return nil, err
 	}

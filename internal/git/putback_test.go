@@ -17,7 +17,7 @@ func TestPutBack(t *testing.T) {
 	b.Git("add", "-A")
 	b.Git("commit", "-q", "-m", "odd")
 	b.Write("theirs.txt", "the agent's\n")
-	index := stat(b.repo.realIndex())
+	index := Stat(b.repo.RealIndex())
 	tree := b.snapshot()
 	in := PutBackInput{Tree: tree, ID: "baseline-1", Mine: func(p string) bool { return p != "theirs.txt" }, Keep: func(p string) bool { return p == "wanted.txt" }}
 
@@ -50,7 +50,7 @@ func TestPutBack(t *testing.T) {
 		back.Out[1].Was == "" || back.Out[1].At == "" || back.Out[1].At == back.Out[1].Was {
 		t.Errorf("left out: %+v", back.Out)
 	}
-	if sameFile(index, stat(b.repo.realIndex())) {
+	if SameFile(index, Stat(b.repo.RealIndex())) {
 		return
 	}
 	if got := b.Git("diff", "--cached", "--name-only"); strings.TrimSpace(got) != "" {
@@ -72,7 +72,7 @@ func TestPutBackInWorktree(t *testing.T) {
 	if err != nil || back.Tree != tree || len(back.Out)+len(back.Saved)+len(back.Other) != 0 {
 		t.Errorf("%+v, %v", back, err)
 	}
-	if !slices.Equal(back.Left, []string{"kept/y.txt", "lib/__pycache__/a.pyc"}) || stat(b.repo.file("lib")) != nil || stat(b.repo.file("kept/x.txt")) == nil {
+	if !slices.Equal(back.Left, []string{"kept/y.txt", "lib/__pycache__/a.pyc"}) || Stat(b.repo.File("lib")) != nil || Stat(b.repo.File("kept/x.txt")) == nil {
 		t.Errorf("left: %+v", back)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
-// recoveryRefs is where commits go that no branch holds any more.
-const recoveryRefs = "refs/ralph/recovery/"
+// RecoveryRefs is where commits go that no branch holds any more.
+const RecoveryRefs = "refs/ralph/recovery/"
 
 // plainID are ids that can be the last part of a ref name as they are.
 var plainID = lazyregexp.New(`^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$`)
@@ -23,7 +23,7 @@ func recoveryRef(id string) string {
 		sum := sha256.Sum256([]byte(id))
 		id = hex.EncodeToString(sum[:16])
 	}
-	return recoveryRefs + id
+	return RecoveryRefs + id
 }
 
 // keep makes a commit reachable below refs/ralph/recovery/ and returns the
@@ -33,8 +33,8 @@ func (r *Repo) keep(ctx context.Context, id, commit string) (string, error) {
 	ref := recoveryRef(id)
 	var failed error
 	for _, name := range []string{ref, ref + "-" + commit[:12]} {
-		r.freeRefs(ctx, name)
-		_, err := r.git(ctx, call{args: []string{"update-ref", name, commit, ""}, write: true})
+		r.FreeRefs(ctx, name)
+		_, err := r.Run(ctx, Call{Args: []string{"update-ref", name, commit, ""}, Write: true})
 		if err == nil {
 			return name, nil
 		}
@@ -46,5 +46,5 @@ func (r *Repo) keep(ctx context.Context, id, commit string) (string, error) {
 	return "", fmt.Errorf("keep commit %s for recovery: %w", commit, failed)
 }
 
-// oneLine reports text that is safe as a reflog message.
-func oneLine(s string) bool { return strings.TrimSpace(s) != "" && !strings.ContainsAny(s, "\r\n\x00") }
+// OneLine reports text that is safe as a reflog message.
+func OneLine(s string) bool { return strings.TrimSpace(s) != "" && !strings.ContainsAny(s, "\r\n\x00") }

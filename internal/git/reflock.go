@@ -33,7 +33,7 @@ func (r *Repo) Settle(ctx context.Context, dead time.Time) error {
 		return err
 	}
 	for _, lock := range r.refLocks(h.Branch) {
-		if info := stat(lock); info == nil || info.ModTime().Before(dead) {
+		if info := Stat(lock); info == nil || info.ModTime().Before(dead) {
 			continue
 		}
 		if err := os.Remove(lock); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -54,7 +54,7 @@ func (r *Repo) Settle(ctx context.Context, dead time.Time) error {
 func (r *Repo) settled(ctx context.Context) (Head, error) {
 	end := time.Now().Add(refLockWait)
 	if r.ours { // nobody but its task works there: what is left for long was left by a killed git
-		r.freeLocks(ctx)
+		r.FreeLocks(ctx)
 	}
 	for {
 		h, err := r.Head(ctx)
@@ -66,7 +66,7 @@ func (r *Repo) settled(ctx context.Context) (Head, error) {
 		case locks == "":
 			return r.Head(ctx) // it may have moved just before the lock went
 		case time.Now().After(end):
-			return h, refuse("references are locked, so another git command is at work or was killed",
+			return h, Refuse("references are locked, so another git command is at work or was killed",
 				"when no git is running in this repository, remove what it left: rm "+locks)
 		}
 		select {
@@ -77,9 +77,9 @@ func (r *Repo) settled(ctx context.Context) (Head, error) {
 	}
 }
 
-// freeRefs is freeLocks for references. Those of people stay locked: whether
+// FreeRefs is freeLocks for references. Those of people stay locked: whether
 // their git is at work only they can tell.
-func (r *Repo) freeRefs(ctx context.Context, refs ...string) { free(ctx, r.ownLocks(refs...)...) }
+func (r *Repo) FreeRefs(ctx context.Context, refs ...string) { free(ctx, r.ownLocks(refs...)...) }
 
 // ownLocks returns the lock files of those references that are ralph's own.
 func (r *Repo) ownLocks(refs ...string) []string {
@@ -100,5 +100,5 @@ func (r *Repo) refLocks(branch string) []string {
 	if branch != "" {
 		locks = append(locks, filepath.Join(r.common, "refs", "heads", filepath.FromSlash(branch)+".lock"))
 	}
-	return slices.DeleteFunc(locks, func(lock string) bool { return stat(lock) == nil })
+	return slices.DeleteFunc(locks, func(lock string) bool { return Stat(lock) == nil })
 }

@@ -85,7 +85,7 @@ func TestYoungLockOfABranchIsWaitedFor(t *testing.T) {
 	b.Write(".git/"+taskLock, "")
 	begin := time.Now()
 	w.mustCommit("k1", nil)
-	if took := time.Since(begin); took < lockWait {
+	if took := time.Since(begin); took < LockWait {
 		t.Errorf("the lock was taken away after %s", took)
 	}
 }
@@ -96,7 +96,7 @@ func TestLockThatCannotGo(t *testing.T) {
 	b := newBox(t)
 	b.Write(".git/"+taskLock+"/x", "")
 	begin := time.Now()
-	b.repo.freeRefs(t.Context(), "refs/heads/ralph/t-1")
+	b.repo.FreeRefs(t.Context(), "refs/heads/ralph/t-1")
 	if took := time.Since(begin); took > refLockWait+time.Minute {
 		t.Errorf("waited %s", took)
 	}

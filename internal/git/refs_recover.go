@@ -32,9 +32,9 @@ type Kept struct {
 // Recoverable lists everything of ralph's that holds work: refs below
 // refs/ralph/, branches below ralph/, and stashes that ralph made; newest first.
 func (r *Repo) Recoverable(ctx context.Context) ([]Kept, error) {
-	out, err := r.git(ctx, call{args: []string{
+	out, err := r.Run(ctx, Call{Args: []string{
 		"for-each-ref", "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(parent)%00%(contents:subject)",
-		recoveryRefs, mergeRefs, "refs/heads/ralph/",
+		RecoveryRefs, MergeRefs, "refs/heads/ralph/",
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("list what is kept: %w", err)
@@ -47,9 +47,9 @@ func (r *Repo) Recoverable(ctx context.Context) ([]Kept, error) {
 		}
 		kind := KeptBranch
 		switch {
-		case strings.HasPrefix(f[0], recoveryRefs):
+		case strings.HasPrefix(f[0], RecoveryRefs):
 			kind = KeptRecovery
-		case strings.HasPrefix(f[0], mergeRefs):
+		case strings.HasPrefix(f[0], MergeRefs):
 			kind = KeptMerge
 		}
 		list = append(list, Kept{Kind: kind, Ref: f[0], Commit: f[1], Merged: strings.Contains(f[3], " "), Subject: f[4], At: unixTime(f[2])})
@@ -73,9 +73,9 @@ func unixTime(s string) time.Time {
 // keptStashes lists the stashes that carry ralph's trailer; those of people are
 // theirs alone.
 func (r *Repo) keptStashes(ctx context.Context) ([]Kept, error) {
-	out, err := r.git(ctx, call{
-		args: []string{"stash", "list", "-z", "--no-show-signature", "--no-color", "--format=%H%n%ct%n%s%n%B"},
-		conf: []string{"i18n.logOutputEncoding=UTF-8"},
+	out, err := r.Run(ctx, Call{
+		Args: []string{"stash", "list", "-z", "--no-show-signature", "--no-color", "--format=%H%n%ct%n%s%n%B"},
+		Conf: []string{"i18n.logOutputEncoding=UTF-8"},
 	})
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ type Brought struct {
 // for recovered/ with the last part of its ref. A stash stays what it is: only
 // the command that applies it is told, by commit, since positions move.
 func (r *Repo) Bring(ctx context.Context, k Kept, name string) (Brought, error) {
-	if err := checkHash("commit", k.Commit); err != nil {
+	if err := CheckHash("commit", k.Commit); err != nil {
 		return Brought{}, fmt.Errorf("bring back: %w", err)
 	}
 	if k.Kind == KeptStash {
@@ -111,7 +111,7 @@ func (r *Repo) Bring(ctx context.Context, k Kept, name string) (Brought, error) 
 	}
 	err := r.MakeBranch(ctx, name, k.Commit)
 	if errors.Is(err, ErrMovedOn) {
-		return Brought{}, refuse("there is a branch "+name+" at another commit", "choose another name")
+		return Brought{}, Refuse("there is a branch "+name+" at another commit", "choose another name")
 	}
 	if err != nil {
 		return Brought{}, fmt.Errorf("bring back: %w", err)
@@ -136,13 +136,13 @@ type ResetInput struct {
 // base's rules ignore stay. A branch that is gone is fine; one that is checked out
 // elsewhere is a refusal.
 func (r *Repo) ResetBranch(ctx context.Context, in ResetInput) (ref string, err error) {
-	if err := checkBranchAt(in.Branch, in.Base); err != nil || !oneLine(in.ID) {
+	if err := CheckBranchAt(in.Branch, in.Base); err != nil || !OneLine(in.ID) {
 		return "", fmt.Errorf("reset a branch: %w", cmp.Or(err, errors.New("the id must be one line")))
 	}
-	on := slices.DeleteFunc(r.checkouts(), func(c checkout) bool { return c.branch != in.Branch })
+	on := slices.DeleteFunc(r.Checkouts(), func(c Checkout) bool { return c.Branch != in.Branch })
 	for _, c := range on {
-		if r.below(c.dir) != nil {
-			return "", refuse("the branch "+in.Branch+" is checked out in "+c.dir+", whose files would not follow it",
+		if r.below(c.Dir) != nil {
+			return "", Refuse("the branch "+in.Branch+" is checked out in "+c.Dir+", whose files would not follow it",
 				"check out something else there, for instance `git switch --detach`")
 		}
 	}
@@ -151,7 +151,7 @@ func (r *Repo) ResetBranch(ctx context.Context, in ResetInput) (ref string, err 
 	if err := r.FreeBranch(ctx, in.Branch, in.Dir); err != nil {
 		return "", fmt.Errorf("reset branch %s: %w", in.Branch, err)
 	}
-	if slices.ContainsFunc(on, func(c checkout) bool { return same(c.dir, in.Dir) }) {
+	if slices.ContainsFunc(on, func(c Checkout) bool { return same(c.Dir, in.Dir) }) {
 		t, err := r.Tree(in.Dir)
 		if err == nil {
 			ref, err = t.resetTree(ctx, in)
@@ -161,14 +161,14 @@ func (r *Repo) ResetBranch(ctx context.Context, in ResetInput) (ref string, err 
 		}
 		return ref, nil
 	}
-	tip, err := r.branchTip(ctx, in.Branch)
+	tip, err := r.BranchTip(ctx, in.Branch)
 	if err != nil || tip == "" || tip == in.Base {
 		return "", err
 	}
 	if ref, err = r.keep(ctx, in.ID, tip); err != nil {
 		return "", err
 	}
-	if err := r.updateRefs(ctx, "back to where the task began", "update refs/heads/"+in.Branch+" "+in.Base+" "+tip); err != nil {
+	if err := r.UpdateRefs(ctx, "back to where the task began", "update refs/heads/"+in.Branch+" "+in.Base+" "+tip); err != nil {
 		return ref, refError("reset branch", in.Branch, err)
 	}
 	return ref, nil
@@ -180,8 +180,8 @@ func (r *Repo) ResetBranch(ctx context.Context, in ResetInput) (ref string, err 
 func (r *Repo) resetTree(ctx context.Context, in ResetInput) (ref string, err error) {
 	r.Lock()
 	defer r.Unlock()
-	defer r.elsewhere()
-	r.freeLocks(ctx)
+	defer r.Elsewhere()
+	r.FreeLocks(ctx)
 	head, err := r.Head(ctx)
 	if err != nil {
 		return "", err

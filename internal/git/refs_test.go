@@ -43,13 +43,13 @@ func TestAdvance(t *testing.T) {
 		t.Errorf("from elsewhere: %v", err)
 	}
 	for _, pack := range []bool{false, true} { // the candidate goes, packed or not
-		b.Git("update-ref", mergeRef("k"), two)
+		b.Git("update-ref", MergeRef("k"), two)
 		if pack {
 			b.Git("pack-refs", "--all")
 		}
 		b.Git("update-ref", "refs/heads/"+integration, one)
 		b.Must(b.repo.Advance(t.Context(), integration, one, two))
-		b.Equal("candidates", b.Git("for-each-ref", mergeRefs), "")
+		b.Equal("candidates", b.Git("for-each-ref", MergeRefs), "")
 	}
 	b.Must(b.repo.MakeBranch(t.Context(), "theirs", two)) // not ralph's: its lock is for a person to judge
 	b.Write(".git/refs/heads/theirs.lock", "")
@@ -163,8 +163,8 @@ func TestRecoverableAndBring(t *testing.T) {
 	kept, err := b.repo.keep(t.Context(), "t-2", b.branch("gone", base, write("y", "2")))
 	b.Must(err)
 	b.Git("branch", "-D", "-q", "gone")
-	b.Git("update-ref", mergeRef("t-3"), task)
-	b.Git("update-ref", recoveryRefs+"odd", b.Git("rev-parse", "HEAD^{tree}"))
+	b.Git("update-ref", MergeRef("t-3"), task)
+	b.Git("update-ref", RecoveryRefs+"odd", b.Git("rev-parse", "HEAD^{tree}"))
 	b.Write("a.txt", "the person's own")
 	b.Git("stash", "-q")
 	b.Write("a.txt", "ralph's")

@@ -16,8 +16,8 @@ func (r *Repo) cleanUp(ctx context.Context, base, head string, left leftover) er
 	if err := r.restoreFiles(ctx, base, left); err != nil {
 		return err
 	}
-	if op := r.unfinished(); op != "" { // what an agent began ends with its work
-		if _, err := r.git(ctx, call{args: []string{op, "--quit"}, write: true}); err != nil {
+	if op := r.Unfinished(); op != "" { // what an agent began ends with its work
+		if _, err := r.Run(ctx, Call{Args: []string{op, "--quit"}, Write: true}); err != nil {
 			return err
 		}
 	}
@@ -26,7 +26,7 @@ func (r *Repo) cleanUp(ctx context.Context, base, head string, left leftover) er
 		return err
 	}
 	if len(back) > 0 {
-		if _, err := r.git(ctx, call{args: append([]string{"reset", "-q", base, "--"}, back...), write: true}); err != nil {
+		if _, err := r.Run(ctx, Call{Args: append([]string{"reset", "-q", base, "--"}, back...), Write: true}); err != nil {
 			return err
 		}
 	}
@@ -39,12 +39,12 @@ func (r *Repo) cleanUp(ctx context.Context, base, head string, left leftover) er
 	for _, path := range left.others { // what is staged of them stays staged
 		args = append(args, ":(top,exclude,literal)"+path)
 	}
-	if _, err := r.git(ctx, call{args: args, write: true}); err != nil {
+	if _, err := r.Run(ctx, Call{Args: args, Write: true}); err != nil {
 		return err
 	}
 	// Only the stat data is missing now; exit 1 says that ralph/ has changes.
-	_, err = r.git(ctx, call{args: []string{"update-index", "-q", "--refresh"}, write: true})
-	if exitOf(err) == 1 {
+	_, err = r.Run(ctx, Call{Args: []string{"update-index", "-q", "--refresh"}, Write: true})
+	if ExitOf(err) == 1 {
 		return nil
 	}
 	return err
@@ -58,12 +58,12 @@ func (r *Repo) committedOwn(ctx context.Context, base, head string) ([]string, e
 		return nil, nil
 	}
 	args := append([]string{"diff-tree", "-r", "-z", "--name-only", "--no-renames", base, head, "--"}, folders()...)
-	committed, err := r.git(ctx, call{args: args})
+	committed, err := r.Run(ctx, Call{Args: args})
 	if err != nil || committed == "" {
 		return nil, err
 	}
 	args = append([]string{"diff-index", "--cached", "-z", "--name-only", "--no-renames", head, "--"}, folders()...)
-	staged, err := r.git(ctx, call{args: args})
+	staged, err := r.Run(ctx, Call{Args: args})
 	if err != nil {
 		return nil, err
 	}
@@ -86,33 +86,33 @@ func (r *Repo) restoreFiles(ctx context.Context, base string, left leftover) err
 	if left.files == left.base {
 		return nil
 	}
-	changes, err := r.changes(ctx, left.base, left.files)
+	changes, err := r.Changes(ctx, left.base, left.files)
 	if err != nil {
 		return err
 	}
-	if lost := r.inTheWay(changes); len(lost) > 0 {
-		return refuse("these are in the way of files to restore and in no commit: "+strings.Join(lost, ", "), "move them away")
+	if lost := r.InTheWay(changes); len(lost) > 0 {
+		return Refuse("these are in the way of files to restore and in no commit: "+strings.Join(lost, ", "), "move them away")
 	}
-	_, err = r.git(ctx, call{
-		args:  []string{"read-tree", "-m", "-u", "--no-recurse-submodules", left.files, base},
-		index: r.privateIndex(), write: true,
+	_, err = r.Run(ctx, Call{
+		Args:  []string{"read-tree", "-m", "-u", "--no-recurse-submodules", left.files, base},
+		Index: r.PrivateIndex(), Write: true,
 	})
 	return err
 }
 
-// change is one file that differs between two trees.
-type change struct {
-	modes  string // ":100644 000000", before and after
-	ids    string // likewise
-	status byte   // A, D, M or T
-	path   string
+// Change is one file that differs between two trees.
+type Change struct {
+	Modes  string // ":100644 000000", before and after
+	IDs    string // likewise
+	Status byte   // A, D, M or T
+	Path   string
 }
 
-// link reports a repository inside this one, of which git knows the commit alone.
-func (c change) link() bool { return strings.HasSuffix(c.modes, " 160000") }
+// Link reports a repository inside this one, of which git knows the commit alone.
+func (c Change) Link() bool { return strings.HasSuffix(c.Modes, " 160000") }
 
-// changes lists how one tree differs from another.
-func (r *Repo) changes(ctx context.Context, from, to string) ([]change, error) {
+// Changes lists how one tree differs from another.
+func (r *Repo) Changes(ctx context.Context, from, to string) ([]Change, error) {
 	if from == to {
 		return nil, nil
 	}
@@ -123,27 +123,27 @@ func (r *Repo) changes(ctx context.Context, from, to string) ([]change, error) {
 	return list, nil
 }
 
-// inTheWay returns what stands where files of the base belong and is in no
+// InTheWay returns what stands where files of the base belong and is in no
 // tree: ignored files, and repositories of the agent's own.
-func (r *Repo) inTheWay(changes []change) []string {
-	known := map[string]change{} // what the leftover's tree has, where it differs
+func (r *Repo) InTheWay(changes []Change) []string {
+	known := map[string]Change{} // what the leftover's tree has, where it differs
 	for _, c := range changes {
-		if c.status != 'D' {
-			known[c.path] = c
+		if c.Status != 'D' {
+			known[c.Path] = c
 		}
 	}
 	var lost []string
 	for _, c := range changes {
-		if c.status == 'T' && c.link() {
-			lost = append(lost, r.unknownIn(c.path, nil)...)
+		if c.Status == 'T' && c.Link() {
+			lost = append(lost, r.unknownIn(c.Path, nil)...)
 		}
-		if c.status != 'D' {
+		if c.Status != 'D' {
 			continue
 		}
-		lost = append(lost, r.unknownIn(c.path, known)...)
-		for dir := path.Dir(c.path); dir != "."; dir = path.Dir(dir) {
+		lost = append(lost, r.unknownIn(c.Path, known)...)
+		for dir := path.Dir(c.Path); dir != "."; dir = path.Dir(dir) {
 			_, ok := known[dir]
-			if info, err := os.Lstat(r.file(dir)); !ok && err == nil && !info.IsDir() {
+			if info, err := os.Lstat(r.File(dir)); !ok && err == nil && !info.IsDir() {
 				lost = append(lost, dir)
 			}
 		}
@@ -153,19 +153,19 @@ func (r *Repo) inTheWay(changes []change) []string {
 }
 
 // unknownIn returns the files below a folder that are not known.
-func (r *Repo) unknownIn(name string, known map[string]change) []string {
-	if info, err := os.Lstat(r.file(name)); err != nil || !info.IsDir() {
+func (r *Repo) unknownIn(name string, known map[string]Change) []string {
+	if info, err := os.Lstat(r.File(name)); err != nil || !info.IsDir() {
 		return nil
 	}
 	var lost []string
-	_ = filepath.WalkDir(r.file(name), func(file string, d fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(r.File(name), func(file string, d fs.DirEntry, err error) error {
 		rel, relErr := filepath.Rel(r.root, file)
 		if err != nil || relErr != nil {
 			lost = append(lost, name) // what cannot be read may hold anything
 			return fs.SkipAll
 		}
 		rel = filepath.ToSlash(rel)
-		if k, ok := known[rel]; !d.IsDir() && (!ok || k.link()) {
+		if k, ok := known[rel]; !d.IsDir() && (!ok || k.Link()) {
 			lost = append(lost, rel)
 		}
 		return nil
@@ -173,4 +173,5 @@ func (r *Repo) unknownIn(name string, known map[string]change) []string {
 	return lost
 }
 
-func (r *Repo) file(name string) string { return filepath.Join(r.root, filepath.FromSlash(name)) }
+// File is where a file of the work tree is.
+func (r *Repo) File(name string) string { return filepath.Join(r.root, filepath.FromSlash(name)) }

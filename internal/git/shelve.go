@@ -64,10 +64,10 @@ func (r *Repo) Shelve(ctx context.Context, in ShelveInput) (Shelved, error) {
 	if in.How != ShelveStash && in.How != ShelveReset {
 		return Shelved{}, fmt.Errorf("shelve: unknown way %q", in.How)
 	}
-	if !oneLine(in.Message) || !oneLine(in.ID) {
+	if !OneLine(in.Message) || !OneLine(in.ID) {
 		return Shelved{}, errors.New("shelve: message and id must be one line each")
 	}
-	if err := errors.Join(checkHash("base", in.Base), checkBranch(in.Branch)); err != nil {
+	if err := errors.Join(CheckHash("base", in.Base), CheckBranch(in.Branch)); err != nil {
 		return Shelved{}, fmt.Errorf("shelve: %w", err)
 	}
 	r.Lock()
@@ -140,16 +140,16 @@ func (l leftover) none() bool { return l.files == l.base && l.index == l.base }
 // the base's files, so that one which the agent untracked and ignored is seen.
 func (r *Repo) leftover(ctx context.Context, base string, others []ralph.LeftFile) (leftover, error) {
 	var l leftover
-	at, err := r.commit(ctx, base)
+	at, err := r.ReadCommit(ctx, base)
 	if err != nil {
 		return l, err
 	}
-	l.base = at.tree
-	r.dropOwnLocks()
-	if _, err := copyIndex(r.realIndex(), r.privateIndex()); err != nil {
+	l.base = at.Tree
+	r.DropOwnLocks()
+	if _, err := CopyIndex(r.RealIndex(), r.PrivateIndex()); err != nil {
 		return l, fmt.Errorf("copy the git index: %w", err)
 	}
-	if _, err := r.git(ctx, call{args: []string{"read-tree", "--reset", base}, index: r.privateIndex(), write: true}); err != nil {
+	if _, err := r.Run(ctx, Call{Args: []string{"read-tree", "--reset", base}, Index: r.PrivateIndex(), Write: true}); err != nil {
 		return l, err
 	}
 	if err := r.addRest(ctx); err != nil {
@@ -169,7 +169,7 @@ func (r *Repo) withoutOthers(ctx context.Context, base string, others []ralph.Le
 	keep := filepath.Join(r.gitDir, othersName)
 	defer os.Remove(keep)
 	if len(others) > 0 {
-		if _, err := copyIndex(r.privateIndex(), keep); err != nil {
+		if _, err := CopyIndex(r.PrivateIndex(), keep); err != nil {
 			return nil, "", err
 		}
 	}
@@ -181,11 +181,11 @@ func (r *Repo) withoutOthers(ctx context.Context, base string, others []ralph.Le
 	if err != nil {
 		return nil, "", err
 	}
-	tree, err := r.writeTree(ctx, r.privateIndex())
+	tree, err := r.WriteTree(ctx, r.PrivateIndex())
 	if err != nil || len(left) == 0 {
 		return nil, tree, err
 	}
-	_, err = copyIndex(keep, r.privateIndex())
+	_, err = CopyIndex(keep, r.PrivateIndex())
 	return left.paths(), tree, err
 }
 
@@ -196,8 +196,8 @@ func (r *Repo) addRest(ctx context.Context) error { return r.addPast(ctx, withou
 
 func (r *Repo) addPast(ctx context.Context, paths []string) error {
 	for {
-		err := r.addAll(ctx, paths)
-		m := unbornRepo.FindStringSubmatch(stderrOf(err))
+		err := r.AddAll(ctx, paths)
+		m := unbornRepo.FindStringSubmatch(StderrOf(err))
 		if m == nil {
 			return err
 		}
@@ -214,7 +214,7 @@ func (r *Repo) addPast(ctx context.Context, paths []string) error {
 func (r *Repo) stagedTree(ctx context.Context, base, baseTree string, others []string) (string, error) {
 	staged := filepath.Join(r.gitDir, stagedName)
 	defer os.Remove(staged)
-	info, err := copyIndex(r.realIndex(), staged)
+	info, err := CopyIndex(r.RealIndex(), staged)
 	if err != nil || info == nil {
 		return baseTree, err
 	}
@@ -222,14 +222,14 @@ func (r *Repo) stagedTree(ctx context.Context, base, baseTree string, others []s
 	for _, path := range others {
 		args = append(args, ":(top,literal)"+path)
 	}
-	if _, err := r.git(ctx, call{args: args, index: staged, write: true}); err != nil {
+	if _, err := r.Run(ctx, Call{Args: args, Index: staged, Write: true}); err != nil {
 		return "", err
 	}
-	unmerged, err := r.unmerged(ctx, len(base)/2)
+	unmerged, err := r.Unmerged(ctx, len(base)/2)
 	if err != nil || len(unmerged) > 0 {
 		return baseTree, err
 	}
-	return r.writeTree(ctx, staged)
+	return r.WriteTree(ctx, staged)
 }
 
 // stash stores the leftover as a stash, and commits since the base in a ref.
@@ -244,15 +244,15 @@ func (r *Repo) stash(ctx context.Context, in ShelveInput, head Head, left leftov
 	if out.Stash, err = r.stashed(ctx, in, left); err != nil || out.Stash != "" || left.none() {
 		return out, err
 	}
-	staged, err := r.commitTree(ctx, left.index, "index on "+head.Branch+": "+in.Message, in.Base)
+	staged, err := r.CommitTree(ctx, left.index, "index on "+head.Branch+": "+in.Message, in.Base)
 	if err != nil {
 		return out, err
 	}
-	commit, err := r.commitTree(ctx, left.files, marked(in), in.Base, staged)
+	commit, err := r.CommitTree(ctx, left.files, marked(in), in.Base, staged)
 	if err != nil {
 		return out, err
 	}
-	_, err = r.git(ctx, call{args: []string{"stash", "store", "-q", "-m", in.Message, commit}, write: true})
+	_, err = r.Run(ctx, Call{Args: []string{"stash", "store", "-q", "-m", in.Message, commit}, Write: true})
 	if err != nil {
 		return out, err
 	}
@@ -268,9 +268,9 @@ func marked(in ShelveInput) string {
 // call with this id, perhaps cut off half way through its cleaning up, or of
 // the same tree and message. Stashes are known by commit, never by position.
 func (r *Repo) stashed(ctx context.Context, in ShelveInput, left leftover) (string, error) {
-	out, err := r.git(ctx, call{
-		args: []string{"stash", "list", "-z", "--no-show-signature", "--no-color", "--format=%H%n%T%n%P%n%gs%n%B"},
-		conf: []string{"i18n.logOutputEncoding=UTF-8"},
+	out, err := r.Run(ctx, Call{
+		Args: []string{"stash", "list", "-z", "--no-show-signature", "--no-color", "--format=%H%n%T%n%P%n%gs%n%B"},
+		Conf: []string{"i18n.logOutputEncoding=UTF-8"},
 	})
 	if err != nil {
 		return "", fmt.Errorf("list stashes: %w", err)
@@ -280,7 +280,7 @@ func (r *Repo) stashed(ctx context.Context, in ShelveInput, left leftover) (stri
 		if len(f) < 5 || !strings.HasPrefix(f[2], in.Base+" ") {
 			continue
 		}
-		mine := hasLine(f[4], shelveTrailer+": "+in.ID)
+		mine := HasLine(f[4], shelveTrailer+": "+in.ID)
 		if !mine && (f[1] != left.files || f[3] != in.Message || left.none()) {
 			continue
 		}
@@ -297,9 +297,9 @@ func (r *Repo) covers(ctx context.Context, commits []string, left leftover) (boo
 	if left.none() {
 		return true, nil
 	}
-	held := map[change]bool{}
+	held := map[Change]bool{}
 	for _, c := range commits {
-		changes, err := r.changes(ctx, left.base, c)
+		changes, err := r.Changes(ctx, left.base, c)
 		if err != nil {
 			return false, err
 		}
@@ -308,7 +308,7 @@ func (r *Repo) covers(ctx context.Context, commits []string, left leftover) (boo
 		}
 	}
 	for _, tree := range []string{left.files, left.index} {
-		changes, err := r.changes(ctx, left.base, tree)
+		changes, err := r.Changes(ctx, left.base, tree)
 		if err != nil {
 			return false, err
 		}
@@ -346,46 +346,47 @@ func (r *Repo) holds(ctx context.Context, in ShelveInput, held, head string, lef
 	if head == in.Base && left.none() {
 		return true, nil
 	}
-	at, err := r.commit(ctx, held)
-	if err != nil || !at.carries(shelveTrailer+": "+in.ID) {
+	at, err := r.ReadCommit(ctx, held)
+	if err != nil || !at.Carries(shelveTrailer+": "+in.ID) {
 		return false, err
 	}
-	if ok, err := r.descends(ctx, held, head); err != nil || !ok {
+	if ok, err := r.Descends(ctx, held, head); err != nil || !ok {
 		return false, err
 	}
-	return r.covers(ctx, append([]string{held}, at.parents[1:]...), left)
+	return r.covers(ctx, append([]string{held}, at.Parents[1:]...), left)
 }
 
 // asideCommit makes a commit of the leftover on top of HEAD; it returns HEAD's
 // own when that holds everything.
 func (r *Repo) asideCommit(ctx context.Context, in ShelveInput, head Head, left leftover) (string, error) {
-	at, err := r.commit(ctx, head.Commit)
+	at, err := r.ReadCommit(ctx, head.Commit)
 	if err != nil {
 		return "", err
 	}
-	staged := left.index != left.files && left.index != left.base && left.index != at.tree
-	if left.files == at.tree && !staged {
+	staged := left.index != left.files && left.index != left.base && left.index != at.Tree
+	if left.files == at.Tree && !staged {
 		return head.Commit, nil
 	}
 	parents := []string{head.Commit}
 	if staged {
-		commit, err := r.commitTree(ctx, left.index, "index: "+in.Message, in.Base)
+		commit, err := r.CommitTree(ctx, left.index, "index: "+in.Message, in.Base)
 		if err != nil {
 			return "", err
 		}
 		parents = append(parents, commit)
 	}
-	return r.commitTree(ctx, left.files, marked(in), parents...)
+	return r.CommitTree(ctx, left.files, marked(in), parents...)
 }
 
-func (r *Repo) commitTree(ctx context.Context, tree, message string, parents ...string) (string, error) {
+// CommitTree makes a commit of a tree in ralph's words, without hooks.
+func (r *Repo) CommitTree(ctx context.Context, tree, message string, parents ...string) (string, error) {
 	args := []string{"commit-tree", tree}
 	for _, p := range parents {
 		args = append(args, "-p", p)
 	}
-	commit, err := r.one(ctx, call{args: args, stdin: message, write: true, conf: []string{"i18n.commitEncoding=UTF-8"}})
+	commit, err := r.Line(ctx, Call{Args: args, Stdin: message, Write: true, Conf: []string{"i18n.commitEncoding=UTF-8"}})
 	if err != nil {
 		return "", err
 	}
-	return commit, checkHash("commit", commit)
+	return commit, CheckHash("commit", commit)
 }

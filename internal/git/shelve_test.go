@@ -52,7 +52,7 @@ func TestShelveStash(t *testing.T) {
 	if d := cmp.Diff(clean, b.Files()); d != "" {
 		t.Errorf("work tree (-want +got):\n%s", d)
 	}
-	if stat(b.Path("new dir")) != nil {
+	if Stat(b.Path("new dir")) != nil {
 		t.Error("an empty folder is left")
 	}
 	b.Equal("what it shows", b.Git("stash", "show", "--name-only", "--include-untracked", "--no-renames", "-z"),

@@ -80,7 +80,7 @@ func (r *Repo) since(ctx context.Context, base, head string, agents Agents) (sin
 	if len(list) > 0 && s.to == base { // the walk has come down to it
 		return s, nil
 	}
-	ok, err := r.descends(ctx, head, base)
+	ok, err := r.Descends(ctx, head, base)
 	s.gone = !ok
 	s.reset = s.gone && slices.Contains(agents.Ops, "reset")
 	if _, between := known[s.to]; s.gone && (s.reset || slices.Contains(agents.Rewrote, base)) && (!between || known[s.to].mine) {
@@ -95,12 +95,12 @@ func (r *Repo) since(ctx context.Context, base, head string, agents Agents) (sin
 
 // between lists the commits of base..head, newest first, at most maxSince.
 func (r *Repo) between(ctx context.Context, base, head string, mine []string) ([]logged, error) {
-	out, err := r.git(ctx, call{
-		args: []string{
+	out, err := r.Run(ctx, Call{
+		Args: []string{
 			"log", "-z", "--topo-order", "--no-show-signature", "--no-color", "--no-mailmap", fmt.Sprintf("--max-count=%d", maxSince),
 			"--format=%H%n%P%n%an%n%s", base + ".." + head,
 		},
-		conf: []string{"i18n.logOutputEncoding=UTF-8"},
+		Conf: []string{"i18n.logOutputEncoding=UTF-8"},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look at the commits since the work began: %w", err)
@@ -120,7 +120,7 @@ func (r *Repo) between(ctx context.Context, base, head string, mine []string) ([
 	if !slices.ContainsFunc(list, func(c logged) bool { return c.mine }) {
 		return list, nil
 	}
-	out, err = r.git(ctx, call{args: []string{"rev-list", base + ".." + head, "--not", "--remotes"}})
+	out, err = r.Run(ctx, Call{Args: []string{"rev-list", base + ".." + head, "--not", "--remotes"}})
 	if err != nil {
 		return nil, fmt.Errorf("look which commits are published: %w", err)
 	}
@@ -169,12 +169,12 @@ func (r *Repo) atHome(ctx context.Context, h Head, branch, base, id string, agen
 
 // settledOp refuses while a git operation is under way that no agent began.
 func (r *Repo) settledOp(agents Agents, quits bool) error {
-	op := r.unfinished()
+	op := r.Unfinished()
 	switch {
 	case op == "", quits && (r.ours || slices.Contains(agents.Ops, op)):
 		return nil
 	case r.ours || slices.Contains(agents.Ops, op):
-		return refuseUnfinished(op)
+		return RefuseUnfinished(op)
 	}
 	return away("a git "+op+" is unfinished in your checkout", fmt.Sprintf("finish it, or undo it with `git %s --abort`", op))
 }
@@ -186,16 +186,16 @@ func (r *Repo) shared(ctx context.Context, parent string, c Commit) ([]string, e
 	for _, k := range c.Kept {
 		args = append(args, k.Commit)
 	}
-	out, err := r.git(ctx, call{args: append(args, "--")})
+	out, err := r.Run(ctx, Call{Args: append(args, "--")})
 	if err != nil {
 		return nil, fmt.Errorf("look at the commits of others: %w", err)
 	}
 	theirs := strings.Split(out, "\x00")
-	mine, err := r.changes(ctx, parent, c.Hash)
+	mine, err := r.Changes(ctx, parent, c.Hash)
 	var both []string
 	for _, m := range mine {
-		if slices.Contains(theirs, m.path) {
-			both = append(both, m.path)
+		if slices.Contains(theirs, m.Path) {
+			both = append(both, m.Path)
 		}
 	}
 	return both, err

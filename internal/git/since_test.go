@@ -115,7 +115,7 @@ func TestAwayFromHome(t *testing.T) {
 			}
 			b.Refused(err, tt.words)
 			s, err := b.shelve("stash", base, func(in *ShelveInput) { in.Branch = "main" })
-			if op := b.repo.unfinished(); op != "" {
+			if op := b.repo.Unfinished(); op != "" {
 				b.Refused(err, "nothing was put away")
 				if len(b.Files()) != len(before) {
 					t.Error("files have changed")

@@ -27,9 +27,9 @@ func TestSnapshotTakesEverythingButOwnFiles(t *testing.T) {
 			b.Write("a.txt", "changed")
 			b.Must(os.Symlink("a.txt", b.Path("link")))
 			b.Must(os.Chmod(b.Path("dir/b.txt"), 0o755))
-			before := stat(b.repo.realIndex())
+			before := Stat(b.repo.RealIndex())
 			tree := b.snapshot()
-			if !sameFile(before, stat(b.repo.realIndex())) {
+			if !SameFile(before, Stat(b.repo.RealIndex())) {
 				t.Error("the user's index was written")
 			}
 			got := b.Git("-c", "core.quotepath=off", "ls-tree", "-r", "--format=%(objectmode) %(path)", tree)
@@ -117,7 +117,7 @@ func TestReadEntries(t *testing.T) {
 	b.Git("add", "-f", "-A")
 	for _, version := range []string{"2", "3", "4"} {
 		b.Git("update-index", "--index-version="+version)
-		raw, err := os.ReadFile(b.repo.realIndex())
+		raw, err := os.ReadFile(b.repo.RealIndex())
 		b.Must(err)
 		e, err := readEntries(raw, 20)
 		b.Must(err)
@@ -126,7 +126,7 @@ func TestReadEntries(t *testing.T) {
 		}
 		b.Equal("tree not written yet", e.tree, "")
 		tree := b.Git("write-tree")
-		if raw, err = os.ReadFile(b.repo.realIndex()); err != nil {
+		if raw, err = os.ReadFile(b.repo.RealIndex()); err != nil {
 			t.Fatal(err)
 		}
 		e, err = readEntries(raw, 20)
@@ -223,7 +223,7 @@ func TestSparseCheckout(t *testing.T) {
 			b.Equal("in the stash", b.Git("diff", "--name-only", base, s.Stash), "dir/new")
 			b.Equal("status", b.Status(), "")
 			b.Equal("HEAD", b.Head(), base)
-			if stat(b.Path("out")) != nil {
+			if Stat(b.Path("out")) != nil {
 				t.Error("files outside the sparse checkout were written")
 			}
 		})

@@ -25,15 +25,15 @@ type moduleLink struct{ path, name, commit string }
 
 // submodules reads those of the index that .gitmodules names.
 func (r *Repo) submodules(ctx context.Context) ([]moduleLink, error) {
-	if stat(r.file(".gitmodules")) == nil {
+	if Stat(r.File(".gitmodules")) == nil {
 		return nil, nil
 	}
-	staged, err := r.git(ctx, call{args: []string{"ls-files", "-z", "--stage"}, index: r.realIndex()})
+	staged, err := r.Run(ctx, Call{Args: []string{"ls-files", "-z", "--stage"}, Index: r.RealIndex()})
 	if err != nil {
 		return nil, fmt.Errorf("look for submodules: %w", err)
 	}
-	names, err := r.git(ctx, call{args: []string{"config", "-z", "--file", r.file(".gitmodules"), "--get-regexp", `^submodule\..*\.path$`}})
-	if code := exitOf(err); err != nil && code != 1 { // 1: it names none
+	names, err := r.Run(ctx, Call{Args: []string{"config", "-z", "--file", r.File(".gitmodules"), "--get-regexp", `^submodule\..*\.path$`}})
+	if code := ExitOf(err); err != nil && code != 1 { // 1: it names none
 		return nil, fmt.Errorf("read .gitmodules: %w", err)
 	}
 	named := map[string]string{}
@@ -68,7 +68,7 @@ func (r *Repo) fillLinks(ctx context.Context, out *Entered) error {
 func (r *Repo) sources() func(moduleLink) string {
 	return func(l moduleLink) string {
 		name := filepath.Join(modulesName, filepath.FromSlash(l.name))
-		for _, dir := range []string{filepath.Join(r.gitDir, name), filepath.Join(r.common, name), filepath.Join(r.file(l.path), ".git")} {
+		for _, dir := range []string{filepath.Join(r.gitDir, name), filepath.Join(r.common, name), filepath.Join(r.File(l.path), ".git")} {
 			if goodHead(dir) {
 				return dir
 			}
@@ -106,24 +106,24 @@ func (r *Repo) fillFrom(ctx context.Context, source func(moduleLink) string, wit
 
 // has reports whether another repository on this disk has a commit.
 func (r *Repo) has(ctx context.Context, gitDir, commit string) bool {
-	_, err := r.git(ctx, call{repo: gitDir, args: []string{"cat-file", "-e", commit + "^{commit}"}})
+	_, err := r.Run(ctx, Call{repo: gitDir, Args: []string{"cat-file", "-e", commit + "^{commit}"}})
 	return err == nil
 }
 
 // cloneLink makes a submodule from a repository on this disk.
 func (r *Repo) cloneLink(ctx context.Context, l moduleLink, from, shown string) error {
 	if !r.has(ctx, from, l.commit) {
-		return refuse(fmt.Sprintf("the submodule %s is not at hand at %.7s", shown, l.commit),
+		return Refuse(fmt.Sprintf("the submodule %s is not at hand at %.7s", shown, l.commit),
 			"`git submodule update --init --recursive` in your checkout fetches it; then try again")
 	}
 	// What an earlier task's worktree had of it may come from elsewhere.
 	update := r.quietly("submodule", "--quiet", "update", "--init", "--force", "--checkout", "--", l.path)
-	update.index = ""
-	update.conf = append(update.conf, "protocol.file.allow=always", "submodule."+l.name+".url="+from)
+	update.Index = ""
+	update.Conf = append(update.Conf, "protocol.file.allow=always", "submodule."+l.name+".url="+from)
 	if err := r.trimModules(ctx); err != nil {
 		return err
 	}
-	if _, err := r.git(ctx, update); err != nil {
+	if _, err := r.Run(ctx, update); err != nil {
 		return fmt.Errorf("bring submodule %s into the worktree: %w", shown, err)
 	}
 	sub := r.inner(l.path)
@@ -140,14 +140,14 @@ func (r *Repo) cloneLink(ctx context.Context, l moduleLink, from, shown string) 
 // where it has none: those in the settings of a repository are not its submodules'.
 func (r *Repo) lendIdentity(ctx context.Context, sub *Repo) error {
 	for _, key := range []string{"user.name", "user.email"} {
-		if value, err := sub.one(ctx, call{args: []string{"config", key}}); err == nil && value != "" {
+		if value, err := sub.Line(ctx, Call{Args: []string{"config", key}}); err == nil && value != "" {
 			continue
 		}
-		value, err := r.one(ctx, call{args: []string{"config", key}})
+		value, err := r.Line(ctx, Call{Args: []string{"config", key}})
 		if err != nil || value == "" {
 			continue // git says itself what is missing
 		}
-		if _, err := sub.git(ctx, call{args: []string{"config", "--local", key, value}, write: true}); err != nil {
+		if _, err := sub.Run(ctx, Call{Args: []string{"config", "--local", key, value}, Write: true}); err != nil {
 			return fmt.Errorf("give a submodule the name of who commits: %w", err)
 		}
 	}
@@ -157,7 +157,7 @@ func (r *Repo) lendIdentity(ctx context.Context, sub *Repo) error {
 // markPublished notes in a submodule of a worktree that its origin has a commit: so it
 // needs no keeping when the worktree goes.
 func (r *Repo) markPublished(ctx context.Context, commit string) error {
-	_, err := r.git(ctx, call{args: []string{"update-ref", "refs/remotes/origin/ralph/" + commit, commit}, write: true})
+	_, err := r.Run(ctx, Call{Args: []string{"update-ref", "refs/remotes/origin/ralph/" + commit, commit}, Write: true})
 	if err != nil {
 		return fmt.Errorf("note the commit of a submodule: %w", err)
 	}
@@ -167,7 +167,7 @@ func (r *Repo) markPublished(ctx context.Context, commit string) error {
 // Publish gives the commits that were made in the submodules of a worktree to the
 // checkout's own repositories of them: the commit that names them is nothing without.
 func (r *Repo) Publish(ctx context.Context) error {
-	if r.home == nil || stat(filepath.Join(r.gitDir, modulesName)) == nil {
+	if r.home == nil || Stat(filepath.Join(r.gitDir, modulesName)) == nil {
 		return nil
 	}
 	return r.publishTo(ctx, r.home.sources())
@@ -197,9 +197,9 @@ func (r *Repo) publishTo(ctx context.Context, source func(moduleLink) string) er
 			continue
 		}
 		fetch := sub.quietly("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", sub.gitDir, "HEAD:"+publishedRefs+head.Commit)
-		fetch.index, fetch.repo = "", to
-		fetch.conf = append(fetch.conf, "protocol.file.allow=always")
-		if _, err := sub.git(ctx, fetch); err != nil {
+		fetch.Index, fetch.repo = "", to
+		fetch.Conf = append(fetch.Conf, "protocol.file.allow=always")
+		if _, err := sub.Run(ctx, fetch); err != nil {
 			return fmt.Errorf("keep what was committed in submodule %s: %w", l.path, err)
 		}
 		if err := sub.markPublished(ctx, head.Commit); err != nil {
@@ -215,7 +215,7 @@ func (r *Repo) looked(name string) *Repo {
 	if r.ours {
 		return r.inner(name)
 	}
-	root := r.file(name)
+	root := r.File(name)
 	gitDir := gitFile(root)
 	if gitDir == "" && r.shield.wrap == nil {
 		gitDir = filepath.Join(root, ".git")
@@ -237,7 +237,7 @@ func (r *Repo) Inside(ctx context.Context) ([]string, error) {
 	}
 	var paths []string
 	for _, l := range list {
-		if _, err := os.Lstat(filepath.Join(r.file(l.path), ".git")); err != nil {
+		if _, err := os.Lstat(filepath.Join(r.File(l.path), ".git")); err != nil {
 			continue // it has no files
 		}
 		sub := r.looked(l.path)
@@ -245,8 +245,8 @@ func (r *Repo) Inside(ctx context.Context) ([]string, error) {
 			continue
 		}
 		c := sub.quietly("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
-		c.index, c.write = "", false
-		out, err := sub.git(ctx, c)
+		c.Index, c.Write = "", false
+		out, err := sub.Run(ctx, c)
 		if err != nil {
 			return nil, fmt.Errorf("look into submodule %s: %w", l.path, err)
 		}

@@ -53,11 +53,11 @@ func TestTalkSaysWhatAnotherGitSays(t *testing.T) {
 		plain, err := b.repo.Diff(t.Context(), from, to, 1<<20)
 		b.Must(err)
 		b.Equal(fmt.Sprint(i, " diff"), string(plain), b.once(from, to, "-p"))
-		list, err := b.repo.changes(t.Context(), from, to)
+		list, err := b.repo.Changes(t.Context(), from, to)
 		b.Must(err)
 		raw := ""
 		for _, c := range list {
-			raw += c.modes + " " + c.ids + " " + string(c.status) + "\x00" + c.path + "\x00"
+			raw += c.Modes + " " + c.IDs + " " + string(c.Status) + "\x00" + c.Path + "\x00"
 		}
 		b.Equal(fmt.Sprint(i, " list"), raw, b.once(from, to, "--raw", "-z", "--no-abbrev", "--no-renames"))
 		if i%2 == 0 {
@@ -93,7 +93,7 @@ func TestTalkOfWhatIsNotThere(t *testing.T) {
 	b := newBox(t)
 	tree := b.snapshot()
 	none := strings.Repeat("1", 40)
-	if _, err := b.repo.changes(t.Context(), tree, none); !errors.Is(err, errObject) {
+	if _, err := b.repo.Changes(t.Context(), tree, none); !errors.Is(err, errObject) {
 		t.Errorf("changes: %v", err)
 	}
 	if _, err := b.repo.Diff(t.Context(), none, tree, 100); !errors.Is(err, errObject) {

@@ -14,16 +14,16 @@ import (
 // It goes with the worktree.
 const setUpName = "ralph-setup"
 
-// patchContext is how many lines around a change a patch shows: enough to see in
+// PatchContext is how many lines around a change a patch shows: enough to see in
 // which test it is.
-const patchContext = 10
+const PatchContext = 10
 
 // Tip returns the commit of a branch, "" when there is no such branch.
 func (r *Repo) Tip(ctx context.Context, branch string) (string, error) {
-	if err := checkBranchAt(branch); err != nil {
+	if err := CheckBranchAt(branch); err != nil {
 		return "", err
 	}
-	return r.branchTip(ctx, branch)
+	return r.BranchTip(ctx, branch)
 }
 
 // FreeBranch takes HEAD off a branch in the worktrees of this checkout other than
@@ -33,11 +33,11 @@ func (r *Repo) FreeBranch(ctx context.Context, branch, dir string) error {
 	if branch == "" {
 		return nil
 	}
-	for _, c := range r.checkouts() {
-		if c.branch != branch || same(c.dir, dir) || r.below(c.dir) != nil {
+	for _, c := range r.Checkouts() {
+		if c.Branch != branch || same(c.Dir, dir) || r.below(c.Dir) != nil {
 			continue
 		}
-		if err := r.offBranch(ctx, c.gitDir, branch); err != nil {
+		if err := r.offBranch(ctx, c.GitDir, branch); err != nil {
 			return fmt.Errorf("free branch %s: %w", branch, err)
 		}
 	}
@@ -57,7 +57,7 @@ func (r *Repo) Tidy(ctx context.Context) error {
 		return err
 	}
 	for _, args := range [][]string{{"reset", "-q", "--hard"}, {"clean", "-q", "-f", "-d"}} {
-		if _, err := r.git(ctx, r.quietly(args...)); err != nil {
+		if _, err := r.Run(ctx, r.quietly(args...)); err != nil {
 			return fmt.Errorf("tidy a worktree: %w", err)
 		}
 	}
@@ -68,7 +68,7 @@ func (r *Repo) Tidy(ctx context.Context) error {
 // SetUpAs returns what NoteSetUp last noted in this worktree, "" when it was not
 // set up since it was made.
 func (r *Repo) SetUpAs() string {
-	return strings.TrimSpace(small(filepath.Join(r.gitDir, setUpName)))
+	return strings.TrimSpace(ReadSmall(filepath.Join(r.gitDir, setUpName)))
 }
 
 // NoteSetUp notes that this worktree has been set up, and how; "" takes the note
@@ -81,7 +81,7 @@ func (r *Repo) NoteSetUp(how string) error {
 		}
 		return nil
 	}
-	if err := writeFile(name, how+"\n"); err != nil {
+	if err := WriteFile(name, how+"\n"); err != nil {
 		return fmt.Errorf("note that a worktree is set up: %w", err)
 	}
 	return nil
@@ -90,7 +90,7 @@ func (r *Repo) NoteSetUp(how string) error {
 // Patch returns the difference of two commits for reading: renamed files as such,
 // with ten lines around each change; at most max bytes, cut after a whole line.
 func (r *Repo) Patch(ctx context.Context, from, to string, max int64) ([]byte, error) {
-	if err := errors.Join(checkHash("commit", from), checkHash("commit", to)); err != nil {
+	if err := errors.Join(CheckHash("commit", from), CheckHash("commit", to)); err != nil {
 		return nil, fmt.Errorf("patch: %w", err)
 	}
 	if from == to || max <= 0 {
@@ -99,7 +99,7 @@ func (r *Repo) Patch(ctx context.Context, from, to string, max int64) ([]byte, e
 	if err := errors.Join(r.written(ctx, from), r.written(ctx, to)); err != nil {
 		return nil, fmt.Errorf("patch: %w", err)
 	}
-	patch, err := r.patch(ctx, max, from, to, "-p", "-M", fmt.Sprintf("-U%d", patchContext))
+	patch, err := r.patch(ctx, max, from, to, "-p", "-M", fmt.Sprintf("-U%d", PatchContext))
 	if err != nil {
 		return nil, fmt.Errorf("patch: %w", err)
 	}

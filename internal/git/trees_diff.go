@@ -20,7 +20,7 @@ var errObject = errors.New("object is missing or of another kind")
 
 // object reads an object of a kind.
 func (r *Repo) object(ctx context.Context, id, kind string) (string, error) {
-	if text, err := r.loose(id, kind); err == nil {
+	if text, err := r.ReadLoose(id, kind); err == nil {
 		return text, nil
 	}
 	var text string
@@ -62,7 +62,7 @@ const outputMost = 64 << 20
 
 // treeAt is the tree of a commit, or the tree itself.
 func (r *Repo) treeAt(ctx context.Context, id string) (string, error) {
-	if text, err := r.loose(id, "tree"); err == nil && text != "" {
+	if text, err := r.ReadLoose(id, "tree"); err == nil && text != "" {
 		return id, nil
 	}
 	text, err := r.object(ctx, id, "commit")
@@ -74,11 +74,11 @@ func (r *Repo) treeAt(ctx context.Context, id string) (string, error) {
 		return "", err
 	}
 	c, err := parseCommit(text)
-	return c.tree, err
+	return c.Tree, err
 }
 
 // members are what a tree has, by name; none for "".
-func (r *Repo) members(ctx context.Context, id string) (map[string]version, error) {
+func (r *Repo) members(ctx context.Context, id string) (map[string]TreeEntry, error) {
 	if id == "" {
 		return nil, nil
 	}
@@ -86,30 +86,30 @@ func (r *Repo) members(ctx context.Context, id string) (map[string]version, erro
 	if err != nil {
 		return nil, err
 	}
-	list, ok := membersIn(text, len(id)/2)
+	list, ok := MembersIn(text, len(id)/2)
 	if !ok {
 		return nil, fmt.Errorf("read the tree %s: %w", id, errObject)
 	}
 	return list, nil
 }
 
-// membersIn reads a tree: mode, a space, name, a zero byte, id.
-func membersIn(text string, idLen int) (map[string]version, bool) {
-	members := map[string]version{}
+// MembersIn reads a tree: mode, a space, name, a zero byte, id.
+func MembersIn(text string, idLen int) (map[string]TreeEntry, bool) {
+	members := map[string]TreeEntry{}
 	for b := []byte(text); len(b) > 0; {
 		head, rest, ok := bytes.Cut(b, []byte{0})
 		mode, name, ok2 := bytes.Cut(head, []byte{' '})
 		if !ok || !ok2 || len(rest) < idLen {
 			return nil, false
 		}
-		members[string(name)] = version{string(mode), hex.EncodeToString(rest[:idLen])}
+		members[string(name)] = TreeEntry{string(mode), hex.EncodeToString(rest[:idLen])}
 		b = rest[idLen:]
 	}
 	return members, true
 }
 
 // differences lists how one tree differs from another, each with all folders below it, by path.
-func (r *Repo) differences(ctx context.Context, from, to string) ([]change, error) {
+func (r *Repo) differences(ctx context.Context, from, to string) ([]Change, error) {
 	a, err := r.treeAt(ctx, from)
 	if err != nil {
 		return nil, err
@@ -118,15 +118,15 @@ func (r *Repo) differences(ctx context.Context, from, to string) ([]change, erro
 	if err != nil {
 		return nil, err
 	}
-	var list []change
+	var list []Change
 	if err := r.differ(ctx, "", a, b, len(from), &list); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(list, func(x, y change) int { return cmp.Compare(x.path, y.path) })
+	slices.SortFunc(list, func(x, y Change) int { return cmp.Compare(x.Path, y.Path) })
 	return list, nil
 }
 
-func (r *Repo) differ(ctx context.Context, dir, a, b string, idLen int, list *[]change) error {
+func (r *Repo) differ(ctx context.Context, dir, a, b string, idLen int, list *[]Change) error {
 	if a == b {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (r *Repo) differ(ctx context.Context, dir, a, b string, idLen int, list *[]
 	}
 	names := maps.Clone(was)
 	if names == nil {
-		names = map[string]version{}
+		names = map[string]TreeEntry{}
 	}
 	maps.Copy(names, now)
 	for name := range names {
@@ -149,11 +149,11 @@ func (r *Repo) differ(ctx context.Context, dir, a, b string, idLen int, list *[]
 			continue
 		}
 		sub := [2]string{}
-		if x.mode == modeDir {
-			sub[0], x = x.id, version{}
+		if x.Mode == ModeDir {
+			sub[0], x = x.ID, TreeEntry{}
 		}
-		if y.mode == modeDir {
-			sub[1], y = y.id, version{}
+		if y.Mode == ModeDir {
+			sub[1], y = y.ID, TreeEntry{}
 		}
 		if sub != [2]string{} {
 			if err := r.differ(ctx, dir+name+"/", sub[0], sub[1], idLen, list); err != nil {
@@ -168,18 +168,18 @@ func (r *Repo) differ(ctx context.Context, dir, a, b string, idLen int, list *[]
 }
 
 // differsAt is one file that differs, as `git diff-tree --raw` tells it.
-func differsAt(path string, was, now version, idLen int) change {
-	none := version{"000000", strings.Repeat("0", idLen)}
+func differsAt(path string, was, now TreeEntry, idLen int) Change {
+	none := TreeEntry{"000000", strings.Repeat("0", idLen)}
 	status := byte('M')
 	switch {
-	case was.mode == "":
+	case was.Mode == "":
 		was, status = none, 'A'
-	case now.mode == "":
+	case now.Mode == "":
 		now, status = none, 'D'
-	case was.mode[:2] != now.mode[:2]:
+	case was.Mode[:2] != now.Mode[:2]:
 		status = 'T'
 	}
-	return change{":" + was.mode + " " + now.mode, was.id + " " + now.id, status, path}
+	return Change{":" + was.Mode + " " + now.Mode, was.ID + " " + now.ID, status, path}
 }
 
 // patch is compare for the whole of two trees or commits, by a git that stays.
@@ -219,19 +219,19 @@ func (r *Repo) patch(ctx context.Context, max int64, from, to string, form ...st
 	return out.buf.Bytes(), err
 }
 
-// version is one side's file, without a mode when that side has none.
-type version struct{ mode, id string }
+// TreeEntry is one side's file, without a mode when that side has none.
+type TreeEntry struct{ Mode, ID string }
 
-// sides returns the two versions of a changed file.
-func (c change) sides() (from, to version) {
-	a, b, _ := strings.Cut(strings.TrimPrefix(c.modes, ":"), " ")
-	x, y, _ := strings.Cut(c.ids, " ")
+// Sides returns the two versions of a changed file.
+func (c Change) Sides() (from, to TreeEntry) {
+	a, b, _ := strings.Cut(strings.TrimPrefix(c.Modes, ":"), " ")
+	x, y, _ := strings.Cut(c.IDs, " ")
 	for _, s := range []struct {
-		v        *version
+		v        *TreeEntry
 		mode, id string
 	}{{&from, a, x}, {&to, b, y}} {
 		if strings.Trim(s.mode, "0") != "" {
-			*s.v = version{s.mode, s.id}
+			*s.v = TreeEntry{s.mode, s.id}
 		}
 	}
 	return from, to

@@ -51,7 +51,7 @@ func (r *Repo) Tree(dir string) (*Repo, error) {
 	}
 	gitDir := r.linked(dir)
 	if gitDir == "" {
-		return nil, refuse(dir+" is no worktree of this repository", "it may have been removed; start its task again to have it made")
+		return nil, Refuse(dir+" is no worktree of this repository", "it may have been removed; start its task again to have it made")
 	}
 	r.pool.mu.Lock()
 	defer r.pool.mu.Unlock()
@@ -120,7 +120,7 @@ func (r *Repo) linked(dir string) string {
 		return ""
 	}
 	gitDir := filepath.Join(r.common, "worktrees", filepath.Base(target))
-	if !same(backlink(gitDir), filepath.Join(dir, ".git")) || !goodHead(gitDir) || stat(filepath.Join(gitDir, "commondir")) == nil {
+	if !same(backlink(gitDir), filepath.Join(dir, ".git")) || !goodHead(gitDir) || Stat(filepath.Join(gitDir, "commondir")) == nil {
 		return ""
 	}
 	return gitDir
@@ -128,13 +128,13 @@ func (r *Repo) linked(dir string) string {
 
 // goodHead reports a HEAD that git takes for one.
 func goodHead(gitDir string) bool {
-	text := strings.TrimSpace(small(filepath.Join(gitDir, "HEAD")))
+	text := strings.TrimSpace(ReadSmall(filepath.Join(gitDir, "HEAD")))
 	return IsHash(text) || strings.HasPrefix(text, "ref: refs/")
 }
 
 // gitFile returns the git folder that a folder's .git file names, "" for none.
 func gitFile(dir string) string {
-	target, ok := strings.CutPrefix(small(filepath.Join(dir, ".git")), "gitdir: ")
+	target, ok := strings.CutPrefix(ReadSmall(filepath.Join(dir, ".git")), "gitdir: ")
 	if !ok {
 		return ""
 	}
@@ -146,15 +146,15 @@ func gitFile(dir string) string {
 
 // backlink returns the .git file that a worktree's git folder belongs to.
 func backlink(gitDir string) string {
-	name := strings.TrimRight(small(filepath.Join(gitDir, "gitdir")), " \t\r\n")
+	name := strings.TrimRight(ReadSmall(filepath.Join(gitDir, "gitdir")), " \t\r\n")
 	if name != "" && !filepath.IsAbs(name) { // git 2.48 and newer, when asked to
 		name = filepath.Join(gitDir, name)
 	}
 	return name
 }
 
-// small reads a file of git's that is a line or two.
-func small(name string) string { return lastPart(name, 1<<12) }
+// ReadSmall reads a file of git's that is a line or two.
+func ReadSmall(name string) string { return lastPart(name, 1<<12) }
 
 // lastPart returns at most that many bytes from the end of a file, "" when it is no
 // ordinary one: where agents work it may be a pipe, which never ends.
@@ -177,7 +177,7 @@ func lastPart(name string, most int64) string {
 
 // same reports whether two names are one file or folder that exists.
 func same(a, b string) bool {
-	x, y := stat(a), stat(b)
+	x, y := Stat(a), Stat(b)
 	return x != nil && y != nil && os.SameFile(x, y)
 }
 
@@ -195,7 +195,7 @@ type Worktree struct {
 func (r *Repo) ListTrees(ctx context.Context) ([]Worktree, error) {
 	var out string
 	err := r.patiently(ctx, func() (err error) {
-		out, err = r.git(ctx, call{args: []string{"worktree", "list", "--porcelain", "-z"}})
+		out, err = r.Run(ctx, Call{Args: []string{"worktree", "list", "--porcelain", "-z"}})
 		return err
 	})
 	if err != nil {
@@ -253,7 +253,7 @@ const (
 func (r *Repo) patiently(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
-		if err == nil || try == patience || !halfWritten.MatchString(stderrOf(err)) {
+		if err == nil || try == patience || !halfWritten.MatchString(StderrOf(err)) {
 			return err
 		}
 		select {

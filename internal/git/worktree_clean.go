@@ -27,7 +27,7 @@ type found struct {
 // holds is kept first, then files and index become those of HEAD. Ignored files
 // stay, they are what makes a used worktree worth it.
 func (r *Repo) clear(ctx context.Context, in EnterInput, out *Entered) (before found, err error) {
-	r.freeLocks(ctx)
+	r.FreeLocks(ctx)
 	head, err := r.standing(ctx, in.From)
 	if err != nil {
 		return before, err
@@ -68,7 +68,7 @@ func (r *Repo) isClean(ctx context.Context, look indexLook) (bool, error) {
 		return true, nil
 	}
 	list, unseen, err := r.status(ctx)
-	if exitOf(err) > 0 {
+	if ExitOf(err) > 0 {
 		return false, nil //nolint:nilerr // an index that git cannot read is made anew
 	}
 	return len(list) == 0 && !unseen, err
@@ -82,10 +82,10 @@ func (r *Repo) standing(ctx context.Context, from string) (Head, error) {
 		return head, err
 	}
 	for _, commit := range []string{lastCommit(r.gitDir), from} {
-		if _, missing := r.commit(ctx, commit); missing != nil {
+		if _, missing := r.ReadCommit(ctx, commit); missing != nil {
 			continue
 		}
-		_, err = r.git(ctx, call{args: []string{"update-ref", "--no-deref", "-m", "ralph: back to a commit", "HEAD", commit}, write: true})
+		_, err = r.Run(ctx, Call{Args: []string{"update-ref", "--no-deref", "-m", "ralph: back to a commit", "HEAD", commit}, Write: true})
 		if err == nil {
 			return Head{Commit: commit}, nil
 		}
@@ -95,10 +95,10 @@ func (r *Repo) standing(ctx context.Context, from string) (Head, error) {
 
 // underWay returns the operation that waits for an answer here, "" for none.
 func (r *Repo) underWay() string {
-	if op := r.unfinished(); op != "" {
+	if op := r.Unfinished(); op != "" {
 		return op
 	}
-	if stat(filepath.Join(r.gitDir, "BISECT_LOG")) != nil {
+	if Stat(filepath.Join(r.gitDir, "BISECT_LOG")) != nil {
 		return "bisect"
 	}
 	return ""
@@ -112,11 +112,11 @@ func (r *Repo) holdHead(ctx context.Context, id string, head Head, tips ...strin
 		return nil, nil
 	}
 	for _, tip := range tips {
-		if ok, err := r.descends(ctx, tip, head.Commit); err != nil || ok {
+		if ok, err := r.Descends(ctx, tip, head.Commit); err != nil || ok {
 			return nil, err
 		}
 	}
-	held, err := r.one(ctx, call{args: []string{"for-each-ref", "--count=1", "--format=%(refname)", "--contains", head.Commit}})
+	held, err := r.Line(ctx, Call{Args: []string{"for-each-ref", "--count=1", "--format=%(refname)", "--contains", head.Commit}})
 	if err != nil || held != "" {
 		return nil, err
 	}
@@ -157,31 +157,31 @@ func (r *Repo) save(ctx context.Context, id string, head Head) ([]Saved, error) 
 // not, ralph's own files left out. It stages everything.
 func (r *Repo) unheld(ctx context.Context, head Head) (leftover, error) {
 	var left leftover
-	at, err := r.commit(ctx, head.Commit)
+	at, err := r.ReadCommit(ctx, head.Commit)
 	if err != nil {
 		return left, err
 	}
-	left.base, left.index = at.tree, at.tree
+	left.base, left.index = at.Tree, at.Tree
 	hidden := r.lookAtIndex(head).hidden
 	r.index = private{}
 	if err := r.holdOwn(ctx, head.Commit); err != nil {
 		hidden = true // an index that git cannot read
 	}
-	if staged, err := r.writeTree(ctx, r.realIndex()); err == nil {
+	if staged, err := r.WriteTree(ctx, r.RealIndex()); err == nil {
 		left.index = staged // with conflicts there is none; their text is in the files
 	}
 	if hidden {
-		if err := os.Remove(r.realIndex()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(r.RealIndex()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return left, err
 		}
-		if _, err := r.git(ctx, r.quietly("reset", "-q")); err != nil {
+		if _, err := r.Run(ctx, r.quietly("reset", "-q")); err != nil {
 			return left, err
 		}
 	}
-	if err := r.addPast(ctx, withoutOwn()); err != nil {
+	if err := r.addPast(ctx, WithoutOwn()); err != nil {
 		return left, err
 	}
-	left.files, err = r.writeTree(ctx, r.realIndex())
+	left.files, err = r.WriteTree(ctx, r.RealIndex())
 	return left, err
 }
 
@@ -192,8 +192,8 @@ func (r *Repo) wipe(ctx context.Context, id string, out *Entered) (force bool, e
 		r.quit(ctx, op)
 	}
 	for _, args := range [][]string{{"reset", "-q", "--hard"}, {"clean", "-q", "-f", "-d"}} {
-		if _, err := r.git(ctx, r.quietly(args...)); err != nil {
-			return false, errors.Join(refuse("the worktree "+r.root+" cannot be cleaned", "look whether files in it belong to somebody else or a program still writes there"), err)
+		if _, err := r.Run(ctx, r.quietly(args...)); err != nil {
+			return false, errors.Join(Refuse("the worktree "+r.root+" cannot be cleaned", "look whether files in it belong to somebody else or a program still writes there"), err)
 		}
 	}
 	list, _, err := r.status(ctx)
@@ -224,7 +224,7 @@ func (r *Repo) quit(ctx context.Context, op string) {
 	if op == "bisect" {
 		args = []string{"bisect", "reset", "HEAD"}
 	}
-	if _, err := r.git(ctx, r.quietly(args...)); err == nil && r.underWay() == "" {
+	if _, err := r.Run(ctx, r.quietly(args...)); err == nil && r.underWay() == "" {
 		return
 	}
 	for _, name := range []string{"rebase-merge", "rebase-apply", "sequencer", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "BISECT_START"} {
@@ -243,10 +243,10 @@ func (r *Repo) dropSame(ctx context.Context, out *Entered) error {
 		if s.Ref == "" {
 			continue
 		}
-		if c, err := r.commit(ctx, s.Commit); err != nil || c.tree != tree || len(c.parents) != 1 || !strings.Contains(c.message, shelveTrailer+": ") {
+		if c, err := r.ReadCommit(ctx, s.Commit); err != nil || c.Tree != tree || len(c.Parents) != 1 || !strings.Contains(c.message, shelveTrailer+": ") {
 			continue
 		}
-		if _, err := r.git(ctx, call{args: []string{"update-ref", "-d", s.Ref, s.Commit}, write: true}); err != nil {
+		if _, err := r.Run(ctx, Call{Args: []string{"update-ref", "-d", s.Ref, s.Commit}, Write: true}); err != nil {
 			return err
 		}
 		out.Saved = slices.Delete(out.Saved, i, i+1)
@@ -257,7 +257,7 @@ func (r *Repo) dropSame(ctx context.Context, out *Entered) error {
 // moveOut moves what git does not delete, a repository of an agent's, out of the
 // worktree.
 func (r *Repo) moveOut(name, id string) (Saved, error) {
-	to, err := r.setAside(r.file(strings.TrimSuffix(name, "/")), id)
+	to, err := r.setAside(r.File(strings.TrimSuffix(name, "/")), id)
 	if err != nil {
 		return Saved{}, err
 	}
@@ -268,15 +268,15 @@ func (r *Repo) moveOut(name, id string) (Saved, error) {
 func (r *Repo) filesAsTree(ctx context.Context) (string, error) {
 	index := filepath.Join(r.gitDir, stagedName)
 	defer os.Remove(index)
-	if _, err := copyIndex(r.realIndex(), index); err != nil {
+	if _, err := CopyIndex(r.RealIndex(), index); err != nil {
 		return "", err
 	}
 	add := r.quietly()
-	add.index = index
-	if err := r.add(ctx, add, withoutOwn()); err != nil {
+	add.Index = index
+	if err := r.add(ctx, add, WithoutOwn()); err != nil {
 		return "", err
 	}
-	return r.writeTree(ctx, index)
+	return r.WriteTree(ctx, index)
 }
 
 // setAside moves a folder to a new one beside the worktrees, where nothing
@@ -304,12 +304,12 @@ type changed struct {
 // everywhere, which to git is no failure.
 func (r *Repo) status(ctx context.Context) (list []changed, unseen bool, err error) {
 	c := r.quietly("status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
-	c.write, c.index = false, ""
+	c.Write, c.Index = false, ""
 	var stdout, stderr []byte
 	err = r.patiently(ctx, func() (err error) {
 		var res proc.Result
-		stdout, stderr, res, err = r.run(ctx, c)
-		return result(ctx, c.args, res, err, stderr)
+		stdout, stderr, res, err = r.Output(ctx, c)
+		return Failed(ctx, c.Args, res, err, stderr)
 	})
 	if err != nil {
 		return nil, false, fmt.Errorf("look for changes: %w", err)
@@ -350,7 +350,7 @@ func (r *Repo) openUp() error {
 // lockNames are the locks that a git which was killed leaves in a worktree's
 // own git folder.
 func (r *Repo) lockNames() []string {
-	return []string{r.realIndex() + ".lock", filepath.Join(r.gitDir, "HEAD.lock")}
+	return []string{r.RealIndex() + ".lock", filepath.Join(r.gitDir, "HEAD.lock")}
 }
 
 func (r *Repo) dropLocks() {
@@ -359,13 +359,13 @@ func (r *Repo) dropLocks() {
 	}
 }
 
-// freeLocks waits for a git command at work in a worktree of ours. Nobody but
+// FreeLocks waits for a git command at work in a worktree of ours. Nobody but
 // the task works there, and its processes have ended; so a lock that is older
 // than any wait for one was left by a git that was killed, and goes.
 // The same holds for the branch that is checked out, when it is ralph's.
-func (r *Repo) freeLocks(ctx context.Context) {
+func (r *Repo) FreeLocks(ctx context.Context) {
 	locks := r.lockNames()
-	if branch := headBranch(small(filepath.Join(r.gitDir, "HEAD"))); branch != "" {
+	if branch := headBranch(ReadSmall(filepath.Join(r.gitDir, "HEAD"))); branch != "" {
 		locks = append(locks, r.ownLocks("refs/heads/"+branch)...)
 	}
 	free(ctx, locks...)
@@ -375,19 +375,19 @@ func (r *Repo) freeLocks(ctx context.Context) {
 // comes back each time, is left for git to complain about.
 func free(ctx context.Context, names ...string) {
 	for end := time.Now().Add(refLockWait); ; {
-		held := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return stat(name) == nil })
+		held := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return Stat(name) == nil })
 		if len(held) == 0 || time.Now().After(end) {
 			return
 		}
 		for _, name := range held {
-			if info := stat(name); info != nil && time.Since(info.ModTime()) > lockWait {
+			if info := Stat(name); info != nil && time.Since(info.ModTime()) > LockWait {
 				_ = os.Remove(name)
 			}
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(lockTick):
+		case <-time.After(LockTick):
 		}
 	}
 }

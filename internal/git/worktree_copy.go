@@ -78,7 +78,7 @@ func matches(from *os.Root, patterns []string) (list []string, err error) {
 
 // notCopied are the folders that belong to one checkout alone.
 func notCopied(name string) bool {
-	return path.Base(name) == ".git" || isOwn(name) || isOwn(name+"/")
+	return path.Base(name) == ".git" || IsOwn(name) || IsOwn(name+"/")
 }
 
 // copying is one call of CopyInto. Files are copied side by side, folders made

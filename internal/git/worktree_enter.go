@@ -46,14 +46,14 @@ type Entered struct {
 }
 
 func (in EnterInput) check() error {
-	err := errors.Join(checkHash("commit to start from", in.From), checkBranch(in.Branch))
+	err := errors.Join(CheckHash("commit to start from", in.From), CheckBranch(in.Branch))
 	if in.Merged != "" && !strings.HasPrefix(in.Merged, "refs/") {
-		err = errors.Join(err, checkHash("merged commit", in.Merged))
+		err = errors.Join(err, CheckHash("merged commit", in.Merged))
 	}
 	if in.Stash != "" {
-		err = errors.Join(err, checkHash("stash", in.Stash))
+		err = errors.Join(err, CheckHash("stash", in.Stash))
 	}
-	if !oneLine(in.ID) {
+	if !OneLine(in.ID) {
 		err = errors.Join(err, errors.New("the id must be one line"))
 	}
 	if in.Mine && in.Branch == "" {
@@ -171,7 +171,7 @@ func (r *Repo) takeBranch(ctx context.Context, in EnterInput, force bool, out *E
 		if n > 1 {
 			name += "-" + strconv.Itoa(n)
 		}
-		r.freeRefs(ctx, "refs/heads/"+name)
+		r.FreeRefs(ctx, "refs/heads/"+name)
 		tip, err := r.ref(ctx, "refs/heads/"+name)
 		if err != nil {
 			return "", err
@@ -181,7 +181,7 @@ func (r *Repo) takeBranch(ctx context.Context, in EnterInput, force bool, out *E
 			if err == nil {
 				return name, nil
 			}
-			if inside, looked := r.one(ctx, call{args: []string{"for-each-ref", "--count=1", "--format=%(refname)", "refs/heads/" + name + "/"}}); looked != nil || inside == "" {
+			if inside, looked := r.Line(ctx, Call{Args: []string{"for-each-ref", "--count=1", "--format=%(refname)", "refs/heads/" + name + "/"}}); looked != nil || inside == "" {
 				return "", err
 			}
 			continue // branches are called as if it were a folder
@@ -225,7 +225,7 @@ func (r *Repo) merged(ctx context.Context, commit string, in EnterInput) (bool, 
 		if tip == "" {
 			continue
 		}
-		if ok, err := r.descends(ctx, tip, commit); err != nil || ok {
+		if ok, err := r.Descends(ctx, tip, commit); err != nil || ok {
 			return ok, err
 		}
 	}
@@ -259,7 +259,7 @@ func (r *Repo) branchInTheWay(ctx context.Context, branch string) error {
 			return err
 		}
 		if tip != "" {
-			return refuse("a branch called "+branch[:i]+" leaves no room for "+branch,
+			return Refuse("a branch called "+branch[:i]+" leaves no room for "+branch,
 				"rename it: git branch -m "+branch[:i]+" "+strings.ReplaceAll(branch[:i], "/", "-")+"-old")
 		}
 	}
@@ -273,7 +273,7 @@ func (r *Repo) checkout(ctx context.Context, force bool, args ...string) error {
 		line = append(line, "-f")
 	}
 	return r.patiently(ctx, func() error {
-		_, err := r.git(ctx, r.quietly(append(line, args...)...))
+		_, err := r.Run(ctx, r.quietly(append(line, args...)...))
 		return err
 	})
 }
@@ -283,7 +283,7 @@ func (r *Repo) checkout(ctx context.Context, force bool, args ...string) error {
 func (r *Repo) leftAt(commit string) {
 	r.index, r.at = private{}, place{commit: commit}
 	if e, err := r.readPrivate(commit); err == nil {
-		r.index = private{begun: true, real: stat(r.realIndex()), head: commit, own: e.own}
+		r.index = private{begun: true, real: Stat(r.RealIndex()), head: commit, own: e.own}
 		r.at.tree = e.tree
 	}
 }

@@ -168,11 +168,11 @@ func destroyed() []terrible {
 		}},
 		{"index spoilt", true, false, func(w, _ *testRepo) {
 			w.Write("a.txt", "precious")
-			w.Must(os.WriteFile(w.repo.realIndex(), []byte("what?"), 0o644))
+			w.Must(os.WriteFile(w.repo.RealIndex(), []byte("what?"), 0o644))
 		}},
 		{"index deleted", true, false, func(w, _ *testRepo) {
 			w.Write("a.txt", "precious")
-			w.Must(os.Remove(w.repo.realIndex()))
+			w.Must(os.Remove(w.repo.RealIndex()))
 		}},
 		{"folder deleted", false, true, func(w, _ *testRepo) { w.Remove("") }},
 		{"folder deleted with detached commits", true, true, func(w, _ *testRepo) {
@@ -252,7 +252,7 @@ func TestEnterAfterTerribleThings(t *testing.T) {
 			if len(saved) > 0 {
 				t.Errorf("saved from a clean worktree: %+v", saved)
 			}
-			if stat(dir) != nil {
+			if Stat(dir) != nil {
 				t.Error("it is still there")
 			}
 		})
@@ -279,7 +279,7 @@ func TestRemoveAfterTerribleThings(t *testing.T) {
 			if found != tt.precious && !tt.fresh {
 				t.Errorf("found: %v, want %v; saved %+v", found, tt.precious, saved)
 			}
-			if stat(dir) != nil {
+			if Stat(dir) != nil {
 				t.Error("its folder is there")
 			}
 			if out := b.Git("worktree", "list", "--porcelain"); strings.Contains(out, dir+"\n") {

@@ -17,18 +17,18 @@ import (
 // commit has them on which the task began (head, when that is not known),
 // whatever an agent staged or committed.
 func (r *Repo) holdOwn(ctx context.Context, head string) error {
-	r.freeLocks(ctx)
+	r.FreeLocks(ctx)
 	x := &r.index
 	e, err := r.readPrivate(head)
 	if x.head != "" {
 		head = x.head
 	}
 	if err != nil || x.head == "" || e.own != x.own {
-		if err := r.restoreOwn(ctx, head); err != nil {
+		if err := r.RestoreOwn(ctx, head); err != nil {
 			return err
 		}
 	}
-	x.begun, x.real = true, stat(r.realIndex())
+	x.begun, x.real = true, Stat(r.RealIndex())
 	return nil
 }
 
@@ -57,12 +57,12 @@ type indexLook struct {
 // in the same tick of the clock as the index, leave the answer to git.
 func (r *Repo) lookAtIndex(head Head) indexLook {
 	p := proof{root: r.root, idLen: len(head.Commit) / 2, ok: true, names: map[string]bool{"": true}}
-	p.index = stat(r.realIndex())
-	b, err := os.ReadFile(r.realIndex())
+	p.index = Stat(r.RealIndex())
+	b, err := os.ReadFile(r.RealIndex())
 	if err != nil || p.index == nil || len(b) < 12 {
 		return indexLook{}
 	}
-	p.sparse = stat(filepath.Join(r.gitDir, "info", "sparse-checkout")) != nil
+	p.sparse = Stat(filepath.Join(r.gitDir, "info", "sparse-checkout")) != nil
 	p.ok = binary.BigEndian.Uint32(b[8:]) <= proveMost
 	p.empty = emptyBlob(p.idLen)
 	rest, err := eachEntry(b, p.idLen, p.add)
@@ -82,7 +82,7 @@ func (r *Repo) knownTree(commit string) string {
 	if r.at.commit == commit {
 		return r.at.tree
 	}
-	text, err := r.looseCommit(commit)
+	text, err := r.ReadLooseCommit(commit)
 	if err != nil {
 		return ""
 	}
@@ -90,7 +90,7 @@ func (r *Repo) knownTree(commit string) string {
 	if err != nil {
 		return ""
 	}
-	return c.tree
+	return c.Tree
 }
 
 // emptyBlob is the id of a file without content.

@@ -17,7 +17,7 @@ const modulesName = "modules"
 
 // inner opens a submodule that has its files, nil when it has none.
 func (r *Repo) inner(name string) *Repo {
-	root := r.file(name)
+	root := r.File(name)
 	gitDir := gitFile(root)
 	rel, err := filepath.Rel(filepath.Join(r.gitDir, modulesName), gitDir)
 	if gitDir == "" || err != nil || !filepath.IsLocal(rel) || !goodHead(gitDir) || !straight(r.gitDir, gitDir) {
@@ -39,11 +39,11 @@ func straight(top, dir string) bool {
 
 // inners opens the submodules of the index that have files.
 func (r *Repo) inners() []*Repo {
-	if stat(filepath.Join(r.gitDir, modulesName)) == nil {
+	if Stat(filepath.Join(r.gitDir, modulesName)) == nil {
 		return nil
 	}
 	var list []*Repo
-	names, _ := r.linkPaths(r.realIndex()) // one of another kind has none that ralph made
+	names, _ := r.linkPaths(r.RealIndex()) // one of another kind has none that ralph made
 	for _, name := range names {
 		if sub := r.inner(name); sub != nil {
 			list = append(list, sub)
@@ -138,10 +138,10 @@ func (r *Repo) updateLinks(ctx context.Context, subs []*Repo, out *Entered) erro
 		args = append(args, filepath.ToSlash(rel))
 	}
 	update := r.quietly(args...)
-	update.index = ""
+	update.Index = ""
 	err := r.trimModules(ctx)
 	if err == nil {
-		_, err = r.git(ctx, update)
+		_, err = r.Run(ctx, update)
 	}
 	if err == nil || ctx.Err() != nil {
 		return err
@@ -169,13 +169,13 @@ func (r *Repo) keepModules(ctx context.Context, id string, out *Entered) error {
 			return nil
 		case err != nil:
 			return err
-		case !d.IsDir() || !goodHead(name) || stat(filepath.Join(name, "objects")) == nil:
+		case !d.IsDir() || !goodHead(name) || Stat(filepath.Join(name, "objects")) == nil:
 			return nil
 		}
 		if err := r.trimConfig(ctx, name, ""); err != nil {
 			return err
 		}
-		alone, failed := r.one(ctx, call{repo: name, args: []string{"rev-list", "--max-count=1", "--all", "HEAD", "--not", "--remotes"}})
+		alone, failed := r.Line(ctx, Call{repo: name, Args: []string{"rev-list", "--max-count=1", "--all", "HEAD", "--not", "--remotes"}})
 		if failed != nil || alone != "" { // what cannot be asked is kept
 			list = append(list, name)
 			return filepath.SkipDir
@@ -191,8 +191,8 @@ func (r *Repo) keepModules(ctx context.Context, id string, out *Entered) error {
 			return err
 		}
 		// Without its files it can only be read when it does not name them.
-		_, err = r.git(ctx, call{args: []string{"config", "--file", filepath.Join(to, "config"), "--unset", "core.worktree"}, repo: os.DevNull, plain: true})
-		if code := exitOf(err); err != nil && code != 5 { // 5: it did not
+		_, err = r.Run(ctx, Call{Args: []string{"config", "--file", filepath.Join(to, "config"), "--unset", "core.worktree"}, repo: os.DevNull, plain: true})
+		if code := ExitOf(err); err != nil && code != 5 { // 5: it did not
 			return fmt.Errorf("keep a submodule's commits: %w", err)
 		}
 		out.Saved = append(out.Saved, Saved{Path: to, What: "the git folder of submodule " + filepath.Base(name) + ", which has commits that no remote has"})

@@ -35,7 +35,7 @@ const (
 // the agents start, though git commands of theirs do no harm to it nor it to
 // them: a worktree comes into git's list complete or not at all.
 func (r *Repo) MakeTrees(ctx context.Context, dirs []string, commit string) (made []string, err error) {
-	if err := checkHash("commit", commit); err != nil {
+	if err := CheckHash("commit", commit); err != nil {
 		return nil, fmt.Errorf("make worktrees: %w", err)
 	}
 	if err := r.sweep(ctx, goneFor); err != nil {
@@ -71,7 +71,7 @@ func (r *Repo) MakeTrees(ctx context.Context, dirs []string, commit string) (mad
 func (r *Repo) ensure(ctx context.Context, dir, commit string) (t *Repo, fresh bool, err error) {
 	t, err = r.Tree(dir)
 	if err != nil {
-		if _, err := r.commit(ctx, commit); err != nil {
+		if _, err := r.ReadCommit(ctx, commit); err != nil {
 			return nil, false, fmt.Errorf("read the commit to start from: %w", err)
 		}
 		var adopted bool
@@ -86,7 +86,7 @@ func (r *Repo) ensure(ctx context.Context, dir, commit string) (t *Repo, fresh b
 			return nil, false, err
 		}
 		if adopted { // without an index every file would count as deleted
-			if _, err := t.git(ctx, t.quietly("reset", "-q")); err != nil {
+			if _, err := t.Run(ctx, t.quietly("reset", "-q")); err != nil {
 				return nil, false, fmt.Errorf("read the files of a worktree again: %w", err)
 			}
 		}
@@ -100,10 +100,10 @@ func (r *Repo) ensure(ctx context.Context, dir, commit string) (t *Repo, fresh b
 	return t, false, nil
 }
 
-func (r *Repo) unready() string { return small(filepath.Join(r.gitDir, unreadyName)) }
+func (r *Repo) unready() string { return ReadSmall(filepath.Join(r.gitDir, unreadyName)) }
 
 func (r *Repo) markUnready(why string) error {
-	return writeFile(filepath.Join(r.gitDir, unreadyName), why)
+	return WriteFile(filepath.Join(r.gitDir, unreadyName), why)
 }
 
 func (r *Repo) markReady() error {
@@ -117,8 +117,8 @@ func (r *Repo) markReady() error {
 // quietly is a command about a worktree's files that is nobody's business but
 // ralph's: without hooks, which may fail or ask for something, without what
 // settings would start beside it, and without a look into submodules.
-func (r *Repo) quietly(args ...string) call {
-	return call{args: args, write: true, index: r.privateIndex(), conf: []string{
+func (r *Repo) quietly(args ...string) Call {
+	return Call{Args: args, Write: true, Index: r.PrivateIndex(), Conf: []string{
 		"core.hooksPath=" + os.DevNull, "core.fsmonitor=false", "submodule.recurse=false", "maintenance.auto=false", "gc.auto=0",
 		"advice.detachedHead=false", "advice.addEmbeddedRepo=false", "core.safecrlf=false",
 	}}
@@ -139,11 +139,11 @@ func (r *Repo) fill(ctx context.Context, commit string) error {
 			return err
 		}
 	}
-	if _, err := r.git(ctx, r.quietly("checkout", "-q", "-f", "--detach", commit)); err != nil {
+	if _, err := r.Run(ctx, r.quietly("checkout", "-q", "-f", "--detach", commit)); err != nil {
 		return fmt.Errorf("write the files of a worktree: %w", err)
 	}
 	if !empty {
-		if _, err := r.git(ctx, r.quietly("clean", "-q", "-f", "-d")); err != nil {
+		if _, err := r.Run(ctx, r.quietly("clean", "-q", "-f", "-d")); err != nil {
 			return fmt.Errorf("clean a worktree: %w", err)
 		}
 	}
@@ -180,14 +180,14 @@ func (r *Repo) register(ctx context.Context, dir, commit string) (adopted bool, 
 	switch {
 	case err == nil && !info.Mode().IsRegular():
 		return false, inTheWayOf(dir, "a repository of its own")
-	case gitDir == "" && !orphan && (!empty || stat(target) != nil):
+	case gitDir == "" && !orphan && (!empty || Stat(target) != nil):
 		return false, inTheWayOf(dir, "no worktree of this repository")
 	case gitDir == "" && empty:
 		return false, r.newTree(ctx, dir, commit)
 	case gitDir == "":
 		return true, r.draft(dir, commit, "")
 	case empty:
-		if err := writeFile(filepath.Join(gitDir, unreadyName), unreadyNew); err != nil {
+		if err := WriteFile(filepath.Join(gitDir, unreadyName), unreadyNew); err != nil {
 			return false, err
 		}
 	}
@@ -195,7 +195,7 @@ func (r *Repo) register(ctx context.Context, dir, commit string) (adopted bool, 
 }
 
 func inTheWayOf(dir, what string) error {
-	return refuse(dir+" is in the way of a worktree: it is "+what, "move it away, for instance `mv "+dir+" "+filepath.Join(filepath.Dir(filepath.Dir(dir)), "kept-"+filepath.Base(dir))+"`")
+	return Refuse(dir+" is in the way of a worktree: it is "+what, "move it away, for instance `mv "+dir+" "+filepath.Join(filepath.Dir(filepath.Dir(dir)), "kept-"+filepath.Base(dir))+"`")
 }
 
 // isEmpty reports whether a folder has nothing in it but a link to a git
@@ -222,11 +222,11 @@ func isEmpty(dir string) (bool, error) {
 // moved finds the git folder of a worktree when the whole repository was moved
 // or renamed: both ends of the link then name places that are no more.
 func (r *Repo) moved(target string) string {
-	if target == "" || filepath.Base(filepath.Dir(target)) != "worktrees" || stat(target) != nil {
+	if target == "" || filepath.Base(filepath.Dir(target)) != "worktrees" || Stat(target) != nil {
 		return ""
 	}
 	gitDir := filepath.Join(r.common, "worktrees", filepath.Base(target))
-	if back := backlink(gitDir); back == "" || stat(back) != nil || filepath.Base(filepath.Dir(filepath.Dir(back))) != filepath.Base(treesFolder) {
+	if back := backlink(gitDir); back == "" || Stat(back) != nil || filepath.Base(filepath.Dir(filepath.Dir(back))) != filepath.Base(treesFolder) {
 		return ""
 	}
 	return gitDir
@@ -243,18 +243,18 @@ func (r *Repo) mend(gitDir, dir, commit string) error {
 		if last == "" {
 			last = commit
 		}
-		if err := writeFile(filepath.Join(gitDir, "HEAD"), last+"\n"); err != nil {
+		if err := WriteFile(filepath.Join(gitDir, "HEAD"), last+"\n"); err != nil {
 			return err
 		}
 	}
-	return errors.Join(link(gitDir, dir), writeFile(filepath.Join(dir, ".git"), "gitdir: "+gitDir+"\n"))
+	return errors.Join(link(gitDir, dir), WriteFile(filepath.Join(dir, ".git"), "gitdir: "+gitDir+"\n"))
 }
 
 // link writes the files of a worktree's git folder that name the two other places.
 func link(gitDir, dir string) error {
 	return errors.Join(
-		writeFile(filepath.Join(gitDir, "commondir"), "../..\n"),
-		writeFile(filepath.Join(gitDir, "gitdir"), filepath.Join(realPath(dir), ".git")+"\n"),
+		WriteFile(filepath.Join(gitDir, "commondir"), "../..\n"),
+		WriteFile(filepath.Join(gitDir, "gitdir"), filepath.Join(realPath(dir), ".git")+"\n"),
 	)
 }
 
@@ -262,15 +262,15 @@ func link(gitDir, dir string) error {
 // over more than a commit (sparse patterns, settings of this checkout, another
 // kind of ref store) it does so itself.
 func (r *Repo) newTree(ctx context.Context, dir, commit string) error {
-	plain := stat(filepath.Join(r.common, "reftable")) == nil &&
-		stat(filepath.Join(r.gitDir, "config.worktree")) == nil && stat(filepath.Join(r.gitDir, "info", "sparse-checkout")) == nil
+	plain := Stat(filepath.Join(r.common, "reftable")) == nil &&
+		Stat(filepath.Join(r.gitDir, "config.worktree")) == nil && Stat(filepath.Join(r.gitDir, "info", "sparse-checkout")) == nil
 	if plain {
 		return r.draft(dir, commit, unreadyNew)
 	}
 	err := r.patiently(ctx, func() error {
-		_, err := r.git(ctx, call{
-			args: []string{"worktree", "add", "-q", "--no-checkout", "--detach", dir, commit},
-			conf: []string{"core.hooksPath=" + os.DevNull}, write: true,
+		_, err := r.Run(ctx, Call{
+			Args: []string{"worktree", "add", "-q", "--no-checkout", "--detach", dir, commit},
+			Conf: []string{"core.hooksPath=" + os.DevNull}, Write: true,
 		})
 		return err
 	})
@@ -281,7 +281,7 @@ func (r *Repo) newTree(ctx context.Context, dir, commit string) error {
 	if gitDir == "" {
 		return errors.New("git made the worktree elsewhere")
 	}
-	return writeFile(filepath.Join(gitDir, unreadyName), unreadyNew)
+	return WriteFile(filepath.Join(gitDir, unreadyName), unreadyNew)
 }
 
 // draft registers a worktree as `git worktree add --no-checkout --detach` does
@@ -295,9 +295,9 @@ func (r *Repo) draft(dir, commit, why string) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	err = errors.Join(link(tmp, dir), writeFile(filepath.Join(tmp, "HEAD"), commit+"\n"))
+	err = errors.Join(link(tmp, dir), WriteFile(filepath.Join(tmp, "HEAD"), commit+"\n"))
 	if why != "" {
-		err = errors.Join(err, writeFile(filepath.Join(tmp, unreadyName), why))
+		err = errors.Join(err, WriteFile(filepath.Join(tmp, unreadyName), why))
 	}
 	if err != nil {
 		return err
@@ -308,10 +308,10 @@ func (r *Repo) draft(dir, commit, why string) error {
 		if n > 1 {
 			gitDir += "-" + strconv.Itoa(n)
 		}
-		if stat(gitDir) != nil {
+		if Stat(gitDir) != nil {
 			continue // of another checkout of this repository
 		}
-		if err := writeFile(filepath.Join(dir, ".git"), "gitdir: "+gitDir+"\n"); err != nil {
+		if err := WriteFile(filepath.Join(dir, ".git"), "gitdir: "+gitDir+"\n"); err != nil {
 			return err
 		}
 		if err := os.MkdirAll(list, 0o777); err != nil { // git takes it away when it is empty

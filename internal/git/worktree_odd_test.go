@@ -205,7 +205,7 @@ func TestEnterWithLineEndsOfTheOtherKind(t *testing.T) {
 		t.Error("a change is lost")
 	}
 	b.in(dir).Want("crlf.txt", "one\r\ntwo\r\n")
-	b.Equal("refs", b.Git("for-each-ref", "--format=%(refname)", recoveryRefs), recoveryRefs+"t-3")
+	b.Equal("refs", b.Git("for-each-ref", "--format=%(refname)", RecoveryRefs), RecoveryRefs+"t-3")
 }
 
 // Submodules follow the branch; what an agent did in them is kept.
@@ -244,7 +244,7 @@ func TestWorktreesWithSubmodules(t *testing.T) {
 	}
 	b.Equal("submodule follows", w.Git("-C", "lib", "rev-parse", "HEAD"), old)
 	w.Want("lib/a.txt", "a\n")
-	if out := w.Git("-C", "lib", "grep", "-c", "precious", recoveryRefs+"t-2"); !strings.Contains(out, "a.txt:1") || !strings.Contains(out, "new:1") {
+	if out := w.Git("-C", "lib", "grep", "-c", "precious", RecoveryRefs+"t-2"); !strings.Contains(out, "a.txt:1") || !strings.Contains(out, "new:1") {
 		t.Errorf("kept in the submodule: %q", out)
 	}
 	w.Write("lib/b", "committed")
@@ -334,11 +334,11 @@ func TestMakeTreesInTheWay(t *testing.T) {
 		if _, err := b.repo.RemoveTree(context.Background(), dir, "x"); err == nil {
 			t.Errorf("%s: removed", tt.name)
 		}
-		if stat(dir) == nil {
+		if Stat(dir) == nil {
 			t.Errorf("%s: is gone", tt.name)
 		}
 	}
-	if _, err := b.repo.MakeTrees(t.Context(), []string{b.TreeDir("z")}, strings.Repeat("1", 40)); err == nil || stat(b.TreeDir("z")) != nil {
+	if _, err := b.repo.MakeTrees(t.Context(), []string{b.TreeDir("z")}, strings.Repeat("1", 40)); err == nil || Stat(b.TreeDir("z")) != nil {
 		t.Errorf("a worktree of no commit: %v", err)
 	}
 }

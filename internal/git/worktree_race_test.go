@@ -64,10 +64,10 @@ func TestWorktreesRace(t *testing.T) {
 	if n := len(strings.Fields(b.Git("for-each-ref", "--format=%(refname)", "refs/heads/ralph"))); n != slots*rounds {
 		t.Errorf("%d branches, want %d", n, slots*rounds)
 	}
-	b.Equal("recovery", b.Git("for-each-ref", recoveryRefs), "")
+	b.Equal("recovery", b.Git("for-each-ref", RecoveryRefs), "")
 	b.Equal("worktrees", b.Git("worktree", "list", "--porcelain"), "worktree "+b.Dir+"\nHEAD "+base+"\nbranch refs/heads/main")
 	b.Must(b.repo.SweepTrees(t.Context()))
-	if stat(b.Path(".git/worktrees")) != nil {
+	if Stat(b.Path(".git/worktrees")) != nil {
 		if left, _ := os.ReadDir(b.Path(".git/worktrees")); len(left) > 0 {
 			t.Errorf("left over in git: %v", left)
 		}
@@ -161,7 +161,7 @@ func TestWorktreesCutAnywhere(t *testing.T) {
 			t.Fatalf("%s is lost", word)
 		}
 	}
-	if recovery := b.Git("for-each-ref", "--format=%(refname)", recoveryRefs); strings.Count(recovery, "\n") > 8 {
+	if recovery := b.Git("for-each-ref", "--format=%(refname)", RecoveryRefs); strings.Count(recovery, "\n") > 8 {
 		t.Errorf("kept more than there was:\n%s", recovery)
 	}
 	_, err := b.repo.RemoveTree(t.Context(), dir, "end")
@@ -272,4 +272,13 @@ func BenchmarkWorktree(bm *testing.B) {
 			}
 		})
 	}
+}
+
+// benchSizes are the files of the repositories, those of performance.md; with -short only
+// that the benchmark runs.
+func benchSizes() []int {
+	if testing.Short() {
+		return []int{10}
+	}
+	return []int{100, 20_000}
 }

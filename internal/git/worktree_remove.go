@@ -27,7 +27,7 @@ const goneFor = 5 * time.Second
 // worktree lock), is a *ralph.Refusal.
 func (r *Repo) RemoveTree(ctx context.Context, dir, id string) ([]Saved, error) {
 	err := r.below(dir)
-	if err == nil && !oneLine(id) {
+	if err == nil && !OneLine(id) {
 		err = errors.New("the id must be one line")
 	}
 	if err != nil {
@@ -53,7 +53,7 @@ func (r *Repo) removeTree(ctx context.Context, dir, id string) ([]Saved, error) 
 		return nil, discard(dir)
 	}
 	if gitDir != "" && isLocked(gitDir) {
-		return nil, refuse("the worktree "+dir+" is locked", "unlock it when nobody needs it: git worktree unlock "+dir)
+		return nil, Refuse("the worktree "+dir+" is locked", "unlock it when nobody needs it: git worktree unlock "+dir)
 	}
 	out := &Entered{}
 	t, err := r.openForRemoval(ctx, dir, gitDir)
@@ -72,7 +72,7 @@ func (r *Repo) removeTree(ctx context.Context, dir, id string) ([]Saved, error) 
 // does so itself for a moment while it makes one.
 func isLocked(gitDir string) bool {
 	name := filepath.Join(gitDir, "locked")
-	return stat(name) != nil && strings.TrimSpace(small(name)) != "initializing"
+	return Stat(name) != nil && strings.TrimSpace(ReadSmall(name)) != "initializing"
 }
 
 // openForRemoval opens a worktree whatever is left of it. One whose files are
@@ -99,7 +99,7 @@ func (r *Repo) openForRemoval(ctx context.Context, dir, gitDir string) (*Repo, e
 	}
 	t, err := r.Tree(dir)
 	if err == nil && adopted {
-		_, err = t.git(ctx, t.quietly("reset", "-q"))
+		_, err = t.Run(ctx, t.quietly("reset", "-q"))
 	}
 	return t, err
 }
@@ -107,7 +107,7 @@ func (r *Repo) openForRemoval(ctx context.Context, dir, gitDir string) (*Repo, e
 // keepAll keeps for recovery what a worktree holds alone. Without files that is
 // a commit at most.
 func (r *Repo) keepAll(ctx context.Context, id string, empty bool, out *Entered) error {
-	r.freeLocks(ctx)
+	r.FreeLocks(ctx)
 	head, err := r.standing(ctx, r.at.commit)
 	if err != nil {
 		return err
@@ -154,12 +154,12 @@ func (r *Repo) keepFiles(ctx context.Context, id string, head Head, out *Entered
 // moveLinks moves the repositories out that are no submodules: their commits are
 // nowhere else. After save the index names all of them that are not ignored.
 func (r *Repo) moveLinks(ctx context.Context, id string, out *Entered) error {
-	links, err := r.linksIn(ctx, r.realIndex())
+	links, err := r.linksIn(ctx, r.RealIndex())
 	if err != nil {
 		return fmt.Errorf("look for repositories inside a worktree: %w", err)
 	}
 	for _, name := range links {
-		if info, err := os.Lstat(filepath.Join(r.file(name), ".git")); err != nil || !info.IsDir() {
+		if info, err := os.Lstat(filepath.Join(r.File(name), ".git")); err != nil || !info.IsDir() {
 			continue
 		}
 		moved, err := r.moveOut(name, id)
@@ -211,7 +211,7 @@ func (r *Repo) discardGone(age time.Duration) {
 	list, _ := os.ReadDir(filepath.Join(r.common, "worktrees"))
 	for _, e := range list {
 		gitDir := filepath.Join(r.common, "worktrees", e.Name())
-		if info := stat(gitDir); stat(filepath.Join(gitDir, goneName)) != nil && info != nil && time.Since(info.ModTime()) >= age {
+		if info := Stat(gitDir); Stat(filepath.Join(gitDir, goneName)) != nil && info != nil && time.Since(info.ModTime()) >= age {
 			_ = discard(gitDir) // the next one tries again
 		}
 	}
@@ -235,7 +235,7 @@ func discard(dir string) error {
 		err = os.RemoveAll(dir)
 	}
 	if err != nil {
-		return refuse("the files in "+dir+" could not be deleted", fmt.Sprintf("nothing of them is needed, delete them: %v", err))
+		return Refuse("the files in "+dir+" could not be deleted", fmt.Sprintf("nothing of them is needed, delete them: %v", err))
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 // history: then they are the other history's, and what was changed in them is
 // kept before the branch's come back.
 func (r *Repo) resume(ctx context.Context, in EnterInput, out *Entered) error {
-	r.freeLocks(ctx)
+	r.FreeLocks(ctx)
 	head, err := r.Head(ctx)
 	if err != nil && !errors.Is(err, ErrNoCommits) {
 		return err
@@ -27,9 +27,9 @@ func (r *Repo) resume(ctx context.Context, in EnterInput, out *Entered) error {
 	if path, err := r.checkedOutIn(ctx, in.Branch); err != nil {
 		return err
 	} else if path != "" {
-		return refuse("the branch "+in.Branch+" is checked out in "+path, "check out another one there: git -C '"+path+"' switch --detach")
+		return Refuse("the branch "+in.Branch+" is checked out in "+path, "check out another one there: git -C '"+path+"' switch --detach")
 	}
-	r.freeRefs(ctx, "refs/heads/"+in.Branch)
+	r.FreeRefs(ctx, "refs/heads/"+in.Branch)
 	tip, err := r.branchAgain(ctx, in, head.Commit)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (r *Repo) resume(ctx context.Context, in EnterInput, out *Entered) error {
 	if unborn {
 		return r.pointAt(ctx, in.Branch, true)
 	}
-	ahead, err := r.descends(ctx, head.Commit, tip)
+	ahead, err := r.Descends(ctx, head.Commit, tip)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (r *Repo) resume(ctx context.Context, in EnterInput, out *Entered) error {
 		if head.Commit == tip {
 			return r.pointAt(ctx, in.Branch, false)
 		}
-		if _, err := r.git(ctx, call{args: []string{"update-ref", "-m", "ralph: take along commits made beside the branch", "refs/heads/" + in.Branch, head.Commit, tip}, write: true}); err != nil {
+		if _, err := r.Run(ctx, Call{Args: []string{"update-ref", "-m", "ralph: take along commits made beside the branch", "refs/heads/" + in.Branch, head.Commit, tip}, Write: true}); err != nil {
 			return fmt.Errorf("move branch %s: %w", in.Branch, err)
 		}
 		return r.pointAt(ctx, in.Branch, false)
@@ -67,24 +67,24 @@ func (r *Repo) branchAgain(ctx context.Context, in EnterInput, head string) (str
 		if commit == "" {
 			continue
 		}
-		if _, err := r.commit(ctx, commit); err != nil {
+		if _, err := r.ReadCommit(ctx, commit); err != nil {
 			continue // it was pruned
 		}
-		_, err := r.git(ctx, call{args: []string{"update-ref", "-m", "ralph: the branch was deleted while its work went on", ref, commit, ""}, write: true})
+		_, err := r.Run(ctx, Call{Args: []string{"update-ref", "-m", "ralph: the branch was deleted while its work went on", ref, commit, ""}, Write: true})
 		if err != nil {
 			return "", errors.Join(r.branchInTheWay(ctx, in.Branch), err)
 		}
 		return commit, nil
 	}
-	return "", refuse("the commits of branch "+in.Branch+" are gone", "retry the task from its beginning")
+	return "", Refuse("the commits of branch "+in.Branch+" are gone", "retry the task from its beginning")
 }
 
 // pointAt makes the branch HEAD's and changes no file. anew also makes the index
 // that of the branch.
 func (r *Repo) pointAt(ctx context.Context, branch string, anew bool) error {
-	_, err := r.git(ctx, call{args: []string{"symbolic-ref", "-m", "ralph: back to " + branch, "HEAD", "refs/heads/" + branch}, write: true})
+	_, err := r.Run(ctx, Call{Args: []string{"symbolic-ref", "-m", "ralph: back to " + branch, "HEAD", "refs/heads/" + branch}, Write: true})
 	if err == nil && anew {
-		_, err = r.git(ctx, r.quietly("reset", "-q"))
+		_, err = r.Run(ctx, r.quietly("reset", "-q"))
 	}
 	if err != nil {
 		return fmt.Errorf("return to branch %s: %w", branch, err)
@@ -107,16 +107,16 @@ func (r *Repo) comeBack(ctx context.Context, in EnterInput, head Head, out *Ente
 		return err
 	}
 	out.Saved = append(out.Saved, kept...)
-	if _, err := r.git(ctx, r.quietly("reset", "-q")); err != nil { // save staged everything
+	if _, err := r.Run(ctx, r.quietly("reset", "-q")); err != nil { // save staged everything
 		return err
 	}
 	if r.checkout(ctx, false, in.Branch) == nil {
 		return nil // local changes went along
 	}
-	if _, err := r.git(ctx, r.quietly("reset", "-q", "--hard")); err != nil {
+	if _, err := r.Run(ctx, r.quietly("reset", "-q", "--hard")); err != nil {
 		return err
 	}
-	if _, err := r.git(ctx, r.quietly("clean", "-q", "-f", "-d")); err != nil {
+	if _, err := r.Run(ctx, r.quietly("clean", "-q", "-f", "-d")); err != nil {
 		return err
 	}
 	return r.checkout(ctx, true, in.Branch)

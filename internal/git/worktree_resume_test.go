@@ -232,8 +232,8 @@ func TestProofOfCleanness(t *testing.T) {
 	if !proved() {
 		t.Error("a clean worktree was not proved to be")
 	}
-	same := stat(w.Path("a.txt")).ModTime()
-	b.Must(os.Chtimes(w.repo.realIndex(), same, same))
+	same := Stat(w.Path("a.txt")).ModTime()
+	b.Must(os.Chtimes(w.repo.RealIndex(), same, same))
 	if proved() {
 		t.Error("a file as new as the index was taken for unchanged")
 	}

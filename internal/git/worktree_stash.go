@@ -18,7 +18,7 @@ import (
 // what the earlier call stashed. Repositories that an agent made inside move out
 // of the worktree and are returned.
 func (r *Repo) StashTree(ctx context.Context, dir, message, id string) (stash string, moved []Saved, err error) {
-	if !oneLine(message) || !oneLine(id) {
+	if !OneLine(message) || !OneLine(id) {
 		return "", nil, errors.New("stash worktree: message and id must be one line each")
 	}
 	t, err := r.Tree(dir)
@@ -36,7 +36,7 @@ func (r *Repo) StashTree(ctx context.Context, dir, message, id string) (stash st
 }
 
 func (r *Repo) stashAll(ctx context.Context, in ShelveInput, out *Entered) (string, error) {
-	r.freeLocks(ctx)
+	r.FreeLocks(ctx)
 	if r.unready() != "" {
 		return "", nil // no task has begun here
 	}
@@ -81,11 +81,11 @@ func (r *Repo) giveBack(ctx context.Context, stash string, out *Entered) error {
 		return err
 	}
 	if !done {
-		_, failed := r.git(ctx, r.quietly("stash", "apply", "-q", stash))
+		_, failed := r.Run(ctx, r.quietly("stash", "apply", "-q", stash))
 		if ctx.Err() != nil {
 			return failed
 		}
-		if out.Conflicts, err = r.unmerged(ctx, len(stash)/2); err != nil {
+		if out.Conflicts, err = r.Unmerged(ctx, len(stash)/2); err != nil {
 			return err
 		}
 		if out.Restored = failed == nil || len(out.Conflicts) > 0; !out.Restored || len(out.Conflicts) > 0 {
@@ -103,17 +103,17 @@ func (r *Repo) hasAll(ctx context.Context, stash string) (bool, error) {
 	if err != nil || len(list) == 0 {
 		return false, err
 	}
-	c, err := r.commit(ctx, stash)
+	c, err := r.ReadCommit(ctx, stash)
 	if err != nil {
 		return false, err
 	}
 	tree, err := r.filesAsTree(ctx)
-	return tree == c.tree, err
+	return tree == c.Tree, err
 }
 
 // stashAt returns the position of a stash in the list, -1 when it is not there.
 func (r *Repo) stashAt(ctx context.Context, stash string) (int, error) {
-	out, err := r.git(ctx, call{args: []string{"stash", "list", "--no-show-signature", "--no-color", "--format=%H"}})
+	out, err := r.Run(ctx, Call{Args: []string{"stash", "list", "--no-show-signature", "--no-color", "--format=%H"}})
 	if err != nil {
 		return -1, fmt.Errorf("list stashes: %w", err)
 	}
@@ -137,7 +137,7 @@ func (r *Repo) dropStash(ctx context.Context, stash string) error {
 		if err != nil || at < 0 {
 			return err
 		}
-		out, err := r.git(ctx, call{args: []string{"stash", "drop", fmt.Sprintf("stash@{%d}", at)}, write: true})
+		out, err := r.Run(ctx, Call{Args: []string{"stash", "drop", fmt.Sprintf("stash@{%d}", at)}, Write: true})
 		if err != nil && (n == maxDrops || ctx.Err() != nil) {
 			return fmt.Errorf("take the stash off the list: %w", err)
 		}
@@ -156,12 +156,12 @@ func (r *Repo) dropStash(ctx context.Context, stash string) error {
 
 // putBack puts a stash of somebody else's back on the list.
 func (r *Repo) putBack(ctx context.Context, stash string) error {
-	c, err := r.commit(ctx, stash)
+	c, err := r.ReadCommit(ctx, stash)
 	if err != nil {
 		return err
 	}
 	subject, _, _ := strings.Cut(c.message, "\n")
-	if _, err := r.git(ctx, call{args: []string{"stash", "store", "-q", "-m", subject, stash}, write: true}); err != nil {
+	if _, err := r.Run(ctx, Call{Args: []string{"stash", "store", "-q", "-m", subject, stash}, Write: true}); err != nil {
 		return fmt.Errorf("put back a stash of somebody else's: %w", err)
 	}
 	return nil

@@ -204,7 +204,7 @@ func TestCopyInto(t *testing.T) {
 			t.Errorf("%s: %v %v", name, info.Mode(), err)
 		}
 	}
-	if !stat(w.Path("deps/a/x.js")).ModTime().Equal(old) {
+	if !Stat(w.Path("deps/a/x.js")).ModTime().Equal(old) {
 		t.Error("times are lost")
 	}
 	for _, name := range []string{"deps/pipe", "ralph/.worktrees", "deps/a/x.js" + partSuffix} {

@@ -66,7 +66,7 @@ func (b *testRepo) ready(e Entered, branch, from string) {
 // in a file that was moved out of a worktree.
 func (b *testRepo) recovered(text string) bool {
 	b.T.Helper()
-	if commits := strings.Fields(b.Git("rev-list", "--max-count=50", "--glob="+recoveryRefs+"*")); len(commits) > 0 {
+	if commits := strings.Fields(b.Git("rev-list", "--max-count=50", "--glob="+RecoveryRefs+"*")); len(commits) > 0 {
 		if _, err := b.Try(append([]string{"grep", "-q", "-F", text}, commits...)...); err == nil {
 			return true
 		}
@@ -150,7 +150,7 @@ func TestTreeDoesAllThatARepoDoes(t *testing.T) {
 			b.Equal(name, after[name], text)
 		}
 	}
-	if stat(filepath.Join(w.repo.gitDir, privateName)) != nil && stat(filepath.Join(w.repo.gitDir, "index")) == nil {
+	if Stat(filepath.Join(w.repo.gitDir, privateName)) != nil && Stat(filepath.Join(w.repo.gitDir, "index")) == nil {
 		t.Error("the worktree has an index beside its own")
 	}
 }
@@ -195,7 +195,7 @@ func TestTreeProcesses(t *testing.T) {
 // ticked.
 func settleClock(w *testRepo) {
 	w.T.Helper()
-	w.Must(os.Chtimes(w.repo.realIndex(), time.Time{}, stat(w.repo.realIndex()).ModTime().Add(time.Second)))
+	w.Must(os.Chtimes(w.repo.RealIndex(), time.Time{}, Stat(w.repo.RealIndex()).ModTime().Add(time.Second)))
 }
 
 // whatever an agent stages or commits of ralph's own files stays out.

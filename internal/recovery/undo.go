@@ -10,6 +10,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/landing"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -225,7 +226,7 @@ func (u *Undo) revertOn(t *ralph.Task, i *ralph.Integration, m span) ([]ralph.Fa
 	}
 	key := "rollback-" + string(t.ID) + "-" + m.To[:12]
 	message := fmt.Sprintf("ralph: roll back %s\n\nThis undoes %s, task %s.\n\nRalph-Task: %s\n", t.Name, m.To, t.ID, t.ID)
-	commit, err := u.repo.Revert(u.ctx, git.RevertInput{Onto: onto, From: m.From, To: m.To, Message: message, Key: key})
+	commit, err := landing.Revert(u.ctx, u.repo, landing.RevertInput{Onto: onto, From: m.From, To: m.To, Message: message, Key: key})
 	if err != nil {
 		return nil, fmt.Errorf("roll back %s: %w", t.ID, err)
 	}
@@ -258,7 +259,7 @@ func (u *Undo) tips(i *ralph.Integration) (base, tip string, err error) {
 // land brings the revert to the base branch and a clean checkout of it, or refuses
 // with nothing changed.
 func (u *Undo) land(i *ralph.Integration, from, to, key string) (ralph.Fact, error) {
-	l, err := u.repo.Land(u.ctx, git.LandInput{Branch: i.Base, From: from, To: to})
+	l, err := landing.Land(u.ctx, u.repo, landing.LandInput{Branch: i.Base, From: from, To: to})
 	why := ""
 	switch {
 	case err != nil:

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/git/landing"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/profile"
 	"github.com/ralph-loop/ralph/internal/sandbox"
@@ -32,7 +33,7 @@ func (x *Session) choosePlace(ctx context.Context) error {
 		}
 	case x.Mode == "agent":
 		x.isolated = !x.DryRun && (c.Isolation == "worktree" || c.Parallel > 1)
-		if !x.isolated && !x.DryRun && c.Isolation == "auto" && x.onlyLandlock() && x.Repo.CanMerge(ctx) == nil {
+		if !x.isolated && !x.DryRun && c.Isolation == "auto" && x.onlyLandlock() && landing.CanMerge(ctx, x.Repo) == nil {
 			x.isolated = true // it cannot keep anything of the checkout
 		}
 	case x.Mode == "construct" && (c.Parallel > 1 || c.Isolation == "worktree"):
@@ -40,7 +41,7 @@ func (x *Session) choosePlace(ctx context.Context) error {
 	}
 	x.boundPlace()
 	if x.isolated {
-		return x.Repo.CanMerge(ctx)
+		return landing.CanMerge(ctx, x.Repo)
 	}
 	return x.onBase(ctx)
 }

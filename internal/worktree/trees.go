@@ -12,6 +12,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/landing"
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
@@ -163,18 +164,18 @@ func committedAs(c git.Commit, base string) ralph.Committed {
 // conclude commits the merge that is under way; done is false when the agent
 // committed it.
 func (t *Trees) conclude(ctx context.Context, in git.CommitInput) (c git.Commit, done bool, err error) {
-	state, err := t.Repo.Merging(ctx, in.Base)
+	state, err := landing.Merging(ctx, t.Repo, in.Base)
 	if err != nil {
 		return c, false, err
 	}
 	switch state {
-	case git.MergeOpen:
-		c, err = t.Repo.Conclude(ctx, in)
+	case landing.MergeOpen:
+		c, err = landing.Conclude(ctx, t.Repo, in)
 		return c, err == nil, err
-	case git.MergeNone:
+	case landing.MergeNone:
 		return c, false, &ralph.Refusal{Why: "the merge was undone", Hint: "bring it back with `git merge " + in.Base + "`", Kind: ralph.ErrUsage}
 	}
-	left, err := t.Repo.Unresolved(ctx)
+	left, err := landing.Unresolved(ctx, t.Repo)
 	if err == nil && len(left) > 0 {
 		err = &ralph.Refusal{Why: "conflict markers are committed in " + strings.Join(left, ", "), Hint: "resolve them", Kind: ralph.ErrUsage}
 	}
@@ -299,7 +300,7 @@ func (r Resolving) Begin(ctx context.Context, dir, commit, message string) ([]st
 	if err != nil {
 		return nil, err
 	}
-	files, err := t.MergeHere(ctx, commit, message)
+	files, err := landing.MergeHere(ctx, t, commit, message)
 	var paths []string
 	for _, f := range files {
 		paths = append(paths, f.Path)
@@ -312,10 +313,10 @@ func (r Resolving) Left(ctx context.Context, dir, commit string) (left []string,
 	if err != nil {
 		return nil, false, err
 	}
-	state, err := t.Merging(ctx, commit)
-	if err != nil || state == git.MergeNone {
+	state, err := landing.Merging(ctx, t, commit)
+	if err != nil || state == landing.MergeNone {
 		return nil, err == nil, err
 	}
-	left, err = t.Unresolved(ctx)
+	left, err = landing.Unresolved(ctx, t)
 	return left, false, err
 }

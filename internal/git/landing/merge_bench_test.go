@@ -1,4 +1,4 @@
-package git
+package landing
 
 import (
 	"path/filepath"
@@ -34,7 +34,7 @@ func BenchmarkMergeAndLand(b *testing.B) {
 		in := x.input(two)
 		b.Run("merge/ralph/"+name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := x.repo.Merge(b.Context(), in); err != nil {
+				if _, err := Merge(b.Context(), x.repo, in); err != nil {
 					b.Fatal(err)
 				}
 				b.StopTimer()

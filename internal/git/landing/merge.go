@@ -1,4 +1,4 @@
-package git
+package landing
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
@@ -21,8 +22,8 @@ var versionText = lazyregexp.New(`^git version (\d+)\.(\d+)`)
 
 // CanMerge reports whether git can merge beside all work trees, as a
 // *ralph.Refusal that names the version needed. Work in place does not need it.
-func (r *Repo) CanMerge(ctx context.Context) error {
-	out, err := r.one(ctx, call{args: []string{"version"}})
+func CanMerge(ctx context.Context, r *git.Repo) error {
+	out, err := r.Line(ctx, git.Call{Args: []string{"version"}})
 	if err != nil {
 		return fmt.Errorf("ask for git's version: %w", err)
 	}
@@ -34,7 +35,7 @@ func (r *Repo) CanMerge(ctx context.Context) error {
 	minor, _ := strconv.Atoi(m[2])
 	if major < mergeMajor || major == mergeMajor && minor < mergeMinor {
 		need := fmt.Sprintf("%d.%d", mergeMajor, mergeMinor)
-		return refuse(fmt.Sprintf("git %d.%d cannot merge without a checkout", major, minor),
+		return git.Refuse(fmt.Sprintf("git %d.%d cannot merge without a checkout", major, minor),
 			"install git "+need+" or newer, or work on one task at a time (--parallel 1)")
 	}
 	return nil
@@ -58,8 +59,8 @@ type Side struct {
 	Was     string // a branch that others may rewrite: where it was when it was merged last; "": none such
 }
 
-// Merge is what came of merging.
-type Merge struct {
+// MergeResult is what came of merging.
+type MergeResult struct {
 	Commit, Tree string    // of the result; "" with conflicts
 	FastForward  bool      // no merge commit was needed: the result is a side's own commit
 	Nothing      bool      // Into contains every side already
@@ -72,13 +73,13 @@ func (in MergeInput) check() error {
 	if len(in.Sides) == 0 || in.Branch == "" {
 		return errors.New("nothing to merge, or no branch to merge into")
 	}
-	err := errors.Join(checkHash("integration tip", in.Into), checkBranch(in.Branch))
+	err := errors.Join(git.CheckHash("integration tip", in.Into), git.CheckBranch(in.Branch))
 	for _, s := range in.Sides {
 		line := s.Trailer + ": " + s.Key
-		if s.Trailer == "" || !oneLine(s.Key) || !hasLine(s.Message, line) {
+		if s.Trailer == "" || !git.OneLine(s.Key) || !git.HasLine(s.Message, line) {
 			err = errors.Join(err, fmt.Errorf("the message lacks the trailer line %q", line))
 		}
-		err = errors.Join(err, checkHash("side", s.Commit))
+		err = errors.Join(err, git.CheckHash("side", s.Commit))
 	}
 	return err
 }
@@ -90,49 +91,49 @@ func (in MergeInput) check() error {
 // is, and a merge driver of the person's own, if there is one, runs in it. The result that waits for its checks is held by a
 // ref below refs/ralph/merge/ until Advance or Drop. Called again after a crash
 // it finds what was done; ErrMovedOn when the branch is elsewhere. (B-052, B-069)
-func (r *Repo) Merge(ctx context.Context, in MergeInput) (Merge, error) {
+func Merge(ctx context.Context, r *git.Repo, in MergeInput) (MergeResult, error) {
 	if err := in.check(); err != nil {
-		return Merge{}, fmt.Errorf("merge: %w", err)
+		return MergeResult{}, fmt.Errorf("merge: %w", err)
 	}
-	if err := r.Attributes(unionLines()); err != nil {
-		return Merge{}, fmt.Errorf("merge: %w", err)
+	if err := r.Attributes(git.UnionLines()); err != nil {
+		return MergeResult{}, fmt.Errorf("merge: %w", err)
 	}
-	tip, err := r.branchTip(ctx, in.Branch)
+	tip, err := r.BranchTip(ctx, in.Branch)
 	if err != nil {
-		return Merge{}, fmt.Errorf("merge: %w", err)
+		return MergeResult{}, fmt.Errorf("merge: %w", err)
 	}
 	if tip != in.Into {
-		return r.mergedBefore(ctx, in, tip)
+		return mergedBefore(ctx, r, in, tip)
 	}
-	m, err := r.candidate(ctx, in)
+	m, err := candidate(ctx, r, in)
 	if err == nil && m.Commit == "" {
-		m, err = r.mergeSides(ctx, in)
+		m, err = mergeSides(ctx, r, in)
 	}
 	if err != nil {
-		return Merge{}, fmt.Errorf("merge: %w", err)
+		return MergeResult{}, fmt.Errorf("merge: %w", err)
 	}
 	if m.Conflict != nil || m.Nothing {
 		return m, nil
 	}
-	return r.settle(ctx, in, m)
+	return settle(ctx, r, in, m)
 }
 
 // settle moves the branch to the result, or keeps the result for its checks.
-func (r *Repo) settle(ctx context.Context, in MergeInput, m Merge) (Merge, error) {
+func settle(ctx context.Context, r *git.Repo, in MergeInput, m MergeResult) (MergeResult, error) {
 	if in.Free || slices.Contains(in.Green, m.Tree) {
 		if err := r.Advance(ctx, in.Branch, in.Into, m.Commit); err != nil {
-			return Merge{}, err
+			return MergeResult{}, err
 		}
 		m.Advanced = true
 		return m, nil
 	}
-	if held, _ := r.looseRef(mergeRef(in.last().Key)); held == m.Commit {
+	if held, _ := r.LooseRef(git.MergeRef(in.last().Key)); held == m.Commit {
 		return m, nil
 	}
-	r.freeRefs(ctx, mergeRef(in.last().Key))
-	args := []string{"update-ref", "-m", "ralph: merged, checks to come", mergeRef(in.last().Key), m.Commit}
-	if _, err := r.git(ctx, call{args: args, write: true, conf: refConf()}); err != nil {
-		return Merge{}, fmt.Errorf("merge: keep the result: %w", err)
+	r.FreeRefs(ctx, git.MergeRef(in.last().Key))
+	args := []string{"update-ref", "-m", "ralph: merged, checks to come", git.MergeRef(in.last().Key), m.Commit}
+	if _, err := r.Run(ctx, git.Call{Args: args, Write: true, Conf: git.RefConf()}); err != nil {
+		return MergeResult{}, fmt.Errorf("merge: keep the result: %w", err)
 	}
 	return m, nil
 }
@@ -140,24 +141,24 @@ func (r *Repo) settle(ctx context.Context, in MergeInput, m Merge) (Merge, error
 func (in MergeInput) last() Side { return in.Sides[len(in.Sides)-1] }
 
 // mergeSides merges one side after the other.
-func (r *Repo) mergeSides(ctx context.Context, in MergeInput) (Merge, error) {
-	at, err := r.commit(ctx, in.Into)
+func mergeSides(ctx context.Context, r *git.Repo, in MergeInput) (MergeResult, error) {
+	at, err := r.ReadCommit(ctx, in.Into)
 	if err != nil {
-		return Merge{}, fmt.Errorf("read the integration tip: %w", err)
+		return MergeResult{}, fmt.Errorf("read the integration tip: %w", err)
 	}
-	m := Merge{Commit: in.Into, Tree: at.tree, Nothing: true, Advanced: true}
+	m := MergeResult{Commit: in.Into, Tree: at.Tree, Nothing: true, Advanced: true}
 	made := false
 	for i, side := range in.Sides {
-		next, err := r.mergeSide(ctx, m, side)
+		next, err := mergeSide(ctx, r, m, side)
 		if err != nil {
-			return Merge{}, err
+			return MergeResult{}, err
 		}
 		if next.Conflict != nil {
-			return Merge{Conflict: next.Conflict, At: i}, nil
+			return MergeResult{Conflict: next.Conflict, At: i}, nil
 		}
 		if !next.Nothing {
 			made = made || !next.FastForward
-			m = Merge{Commit: next.Commit, Tree: next.Tree, FastForward: !made}
+			m = MergeResult{Commit: next.Commit, Tree: next.Tree, FastForward: !made}
 		}
 	}
 	return m, nil
@@ -165,74 +166,74 @@ func (r *Repo) mergeSides(ctx context.Context, in MergeInput) (Merge, error) {
 
 // mergeSide merges one side into the result so far. What the objects' own files
 // show without a process is looked at first: that one commit follows the other.
-func (r *Repo) mergeSide(ctx context.Context, to Merge, side Side) (Merge, error) {
+func mergeSide(ctx context.Context, r *git.Repo, to MergeResult, side Side) (MergeResult, error) {
 	if side.Commit == to.Commit {
-		return Merge{Nothing: true}, nil
+		return MergeResult{Nothing: true}, nil
 	}
-	at, err := r.commit(ctx, side.Commit)
+	at, err := r.ReadCommit(ctx, side.Commit)
 	if err != nil {
-		return Merge{}, fmt.Errorf("read the side to merge: %w", err)
+		return MergeResult{}, fmt.Errorf("read the side to merge: %w", err)
 	}
-	if r.followsFirst(side.Commit, to.Commit) {
-		return r.forward(ctx, to, side, at.tree)
+	if r.FollowsFirst(side.Commit, to.Commit) {
+		return forward(ctx, r, to, side, at.Tree)
 	}
-	if res, ok, err := r.mergeRewritten(ctx, to, side, at.tree); err != nil {
-		return Merge{}, err
+	if res, ok, err := mergeRewritten(ctx, r, to, side, at.Tree); err != nil {
+		return MergeResult{}, err
 	} else if ok {
-		return r.mergeCommit(ctx, to, side, res)
+		return mergeCommit(ctx, r, to, side, res)
 	}
-	res, err := r.mergeTree(ctx, to.Commit, side.Commit)
+	res, err := mergeTree(ctx, r, to.Commit, side.Commit)
 	if err != nil {
-		return Merge{}, err
+		return MergeResult{}, err
 	}
 	if res.clean && res.tree == to.Tree {
-		if ok, err := r.descends(ctx, to.Commit, side.Commit); err != nil || ok {
-			return Merge{Nothing: true}, err
+		if ok, err := r.Descends(ctx, to.Commit, side.Commit); err != nil || ok {
+			return MergeResult{Nothing: true}, err
 		}
 	}
-	if res.clean && res.tree == at.tree {
-		if ok, err := r.descends(ctx, side.Commit, to.Commit); err != nil {
-			return Merge{}, err
+	if res.clean && res.tree == at.Tree {
+		if ok, err := r.Descends(ctx, side.Commit, to.Commit); err != nil {
+			return MergeResult{}, err
 		} else if ok {
-			return r.forward(ctx, to, side, at.tree)
+			return forward(ctx, r, to, side, at.Tree)
 		}
 	}
 	if res.files = res.open(); len(res.files) > 0 {
-		c, err := r.conflict(ctx, res, to.Commit, side.Commit)
-		return Merge{Conflict: c}, err
+		c, err := conflict(ctx, r, res, to.Commit, side.Commit)
+		return MergeResult{Conflict: c}, err
 	}
-	return r.mergeCommit(ctx, to, side, res)
+	return mergeCommit(ctx, r, to, side, res)
 }
 
 // forward takes a side that already contains the result so far. One that changes
 // ralph's own files gets a merge commit in spite of that, without those changes.
-func (r *Repo) forward(ctx context.Context, to Merge, side Side, tree string) (Merge, error) {
-	own, err := r.ownDiffers(ctx, to.Tree, tree)
+func forward(ctx context.Context, r *git.Repo, to MergeResult, side Side, tree string) (MergeResult, error) {
+	own, err := ownDiffers(ctx, r, to.Tree, tree)
 	if err != nil {
-		return Merge{}, err
+		return MergeResult{}, err
 	}
 	if !own {
-		return Merge{Commit: side.Commit, Tree: tree, FastForward: true}, nil
+		return MergeResult{Commit: side.Commit, Tree: tree, FastForward: true}, nil
 	}
-	res, err := r.mergeTree(ctx, to.Commit, side.Commit) // says whether to sign
+	res, err := mergeTree(ctx, r, to.Commit, side.Commit) // says whether to sign
 	if err != nil {
-		return Merge{}, err
+		return MergeResult{}, err
 	}
-	return r.mergeCommit(ctx, to, side, res)
+	return mergeCommit(ctx, r, to, side, res)
 }
 
-func (r *Repo) mergeCommit(ctx context.Context, to Merge, side Side, res merged) (Merge, error) {
-	tree, err := r.withOwnOf(ctx, to.Tree, res.tree)
+func mergeCommit(ctx context.Context, r *git.Repo, to MergeResult, side Side, res merged) (MergeResult, error) {
+	tree, err := withOwnOf(ctx, r, to.Tree, res.tree)
 	if err != nil {
-		return Merge{}, err
+		return MergeResult{}, err
 	}
-	commit, err := r.commitMerged(ctx, tree, side.Message, res.sign, to.Commit, side.Commit)
-	return Merge{Commit: commit, Tree: tree}, err
+	commit, err := commitMerged(ctx, r, tree, side.Message, res.sign, to.Commit, side.Commit)
+	return MergeResult{Commit: commit, Tree: tree}, err
 }
 
 // commitMerged makes a commit object. commit-tree signs only when it is told to,
 // so commit.gpgSign is passed on.
-func (r *Repo) commitMerged(ctx context.Context, tree, message string, sign bool, parents ...string) (string, error) {
+func commitMerged(ctx context.Context, r *git.Repo, tree, message string, sign bool, parents ...string) (string, error) {
 	args := []string{"commit-tree", tree}
 	for _, p := range parents {
 		args = append(args, "-p", p)
@@ -240,19 +241,19 @@ func (r *Repo) commitMerged(ctx context.Context, tree, message string, sign bool
 	if sign {
 		args = append(args, "-S")
 	}
-	commit, err := r.one(ctx, call{args: args, stdin: message, write: true, conf: []string{"i18n.commitEncoding=UTF-8"}})
+	commit, err := r.Line(ctx, git.Call{Args: args, Stdin: message, Write: true, Conf: []string{"i18n.commitEncoding=UTF-8"}})
 	if err != nil {
 		return "", fmt.Errorf("make the merge commit: %w", err)
 	}
-	return commit, checkHash("commit", commit)
+	return commit, git.CheckHash("commit", commit)
 }
 
 // mergedBefore is for a branch that is no longer at Into: the work of an earlier
 // call that was killed before anybody heard of it, or somebody else's.
-func (r *Repo) mergedBefore(ctx context.Context, in MergeInput, tip string) (Merge, error) {
-	moved := fmt.Errorf("merge into %s, expected at %.12s and found at %.12s: %w", in.Branch, in.Into, tip, ErrMovedOn)
+func mergedBefore(ctx context.Context, r *git.Repo, in MergeInput, tip string) (MergeResult, error) {
+	moved := fmt.Errorf("merge into %s, expected at %.12s and found at %.12s: %w", in.Branch, in.Into, tip, git.ErrMovedOn)
 	if tip == "" {
-		return Merge{}, moved
+		return MergeResult{}, moved
 	}
 	need := []string{in.Into}
 	for _, side := range in.Sides {
@@ -260,17 +261,17 @@ func (r *Repo) mergedBefore(ctx context.Context, in MergeInput, tip string) (Mer
 	}
 	for _, commit := range need {
 		if ok, err := r.Contains(ctx, commit, tip); err != nil {
-			return Merge{}, fmt.Errorf("merge: %w", err)
+			return MergeResult{}, fmt.Errorf("merge: %w", err)
 		} else if !ok {
-			return Merge{}, moved
+			return MergeResult{}, moved
 		}
 	}
 	line := in.last().Trailer + ": " + in.last().Key
-	commit, err := r.carrier(ctx, in.Into, tip, line)
+	commit, err := carrier(ctx, r, in.Into, tip, line)
 	if err != nil {
-		return Merge{}, fmt.Errorf("merge: %w", err)
+		return MergeResult{}, fmt.Errorf("merge: %w", err)
 	}
-	m := Merge{Commit: commit, Advanced: true}
+	m := MergeResult{Commit: commit, Advanced: true}
 	if commit == "" { // no merge commit was made: the tip holds every side
 		m.Commit, m.FastForward = tip, tip == in.last().Commit
 	}
@@ -280,16 +281,16 @@ func (r *Repo) mergedBefore(ctx context.Context, in MergeInput, tip string) (Mer
 
 // carrier returns the commit between two that carries the trailer line, "" when
 // there is none.
-func (r *Repo) carrier(ctx context.Context, base, tip, line string) (string, error) {
-	out, err := r.git(ctx, call{
-		args: []string{"log", "-z", "--first-parent", "--no-show-signature", "--no-color", "--format=%H%n%B", base + ".." + tip},
-		conf: []string{"i18n.logOutputEncoding=UTF-8"},
+func carrier(ctx context.Context, r *git.Repo, base, tip, line string) (string, error) {
+	out, err := r.Run(ctx, git.Call{
+		Args: []string{"log", "-z", "--first-parent", "--no-show-signature", "--no-color", "--format=%H%n%B", base + ".." + tip},
+		Conf: []string{"i18n.logOutputEncoding=UTF-8"},
 	})
 	if err != nil {
 		return "", fmt.Errorf("look for the merge commit: %w", err)
 	}
 	for record := range strings.SplitSeq(out, "\x00") {
-		if hash, message, _ := strings.Cut(record, "\n"); hasLine(message, line) {
+		if hash, message, _ := strings.Cut(record, "\n"); git.HasLine(message, line) {
 			return hash, nil
 		}
 	}
@@ -298,24 +299,24 @@ func (r *Repo) carrier(ctx context.Context, base, tip, line string) (string, err
 
 // candidate returns the result that an earlier call made of just these commits
 // and that waits for its checks.
-func (r *Repo) candidate(ctx context.Context, in MergeInput) (Merge, error) {
-	held, ok := r.looseRef(mergeRef(in.last().Key))
+func candidate(ctx context.Context, r *git.Repo, in MergeInput) (MergeResult, error) {
+	held, ok := r.LooseRef(git.MergeRef(in.last().Key))
 	if !ok {
-		return Merge{}, nil
+		return MergeResult{}, nil
 	}
-	m := Merge{Commit: held}
+	m := MergeResult{Commit: held}
 	for _, side := range slices.Backward(in.Sides) {
-		at, err := r.commit(ctx, held)
-		if err != nil || len(at.parents) != 2 || at.parents[1] != side.Commit || !at.carries(side.Trailer+": "+side.Key) {
-			return Merge{}, nil //nolint:nilerr // whatever it is, it is not that, and a new one will do
+		at, err := r.ReadCommit(ctx, held)
+		if err != nil || len(at.Parents) != 2 || at.Parents[1] != side.Commit || !at.Carries(side.Trailer+": "+side.Key) {
+			return MergeResult{}, nil //nolint:nilerr // whatever it is, it is not that, and a new one will do
 		}
 		if m.Tree == "" {
-			m.Tree = at.tree
+			m.Tree = at.Tree
 		}
-		held = at.parents[0]
+		held = at.Parents[0]
 	}
 	if held != in.Into {
-		return Merge{}, nil
+		return MergeResult{}, nil
 	}
 	return m, nil
 }

@@ -1,4 +1,4 @@
-package git
+package landing
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // Files in the git folder of a checkout while something lands in it.
@@ -32,29 +33,29 @@ type indexLock struct {
 	unfinished  bool // files may be half way, which the next landing has to know
 }
 
-// landAlone makes this process the only one of ralph's that lands in the checkout,
+// lockIndex makes this process the only one of ralph's that lands in the checkout,
 // and finds out whether one was killed there. The index is not locked yet.
-func (r *Repo) landAlone(in LandInput) (l *indexLock, busy string, err error) {
+func lockIndex(r *git.Repo, in LandInput) (l *indexLock, busy string, err error) {
 	l = &indexLock{
-		alone: flock.New(filepath.Join(r.gitDir, landAlone)),
-		index: r.realIndex(), path: r.realIndex() + ".lock", text: markerHead + in.From + " " + in.To + "\n",
-		mark: filepath.Join(r.gitDir, landMarker),
+		alone: flock.New(filepath.Join(r.GitDir(), landAlone)),
+		index: r.RealIndex(), path: r.RealIndex() + ".lock", text: markerHead + in.From + " " + in.To + "\n",
+		mark: filepath.Join(r.GitDir(), landMarker),
 	}
 	if ok, err := l.alone.TryLock(); err != nil {
 		return nil, "", fmt.Errorf("lock the checkout: %w", err)
 	} else if !ok {
-		return nil, "another ralph is landing work in " + r.root, nil
+		return nil, "another ralph is landing work in " + r.Root(), nil
 	}
 	for _, name := range []string{landIndex, landIndex + ".lock"} {
-		_ = os.Remove(filepath.Join(r.gitDir, name))
+		_ = os.Remove(filepath.Join(r.GitDir(), name))
 	}
-	if strings.HasPrefix(small(l.path), markerHead) { // whoever wrote it no longer has the other lock
+	if strings.HasPrefix(git.ReadSmall(l.path), markerHead) { // whoever wrote it no longer has the other lock
 		if err := os.Rename(l.path, l.mark); err != nil {
 			return nil, "", errors.Join(fmt.Errorf("take back a lock of git's index: %w", err), l.alone.Unlock())
 		}
 		_ = os.Remove(l.path) // where both names are one file, a rename does nothing
 	}
-	l.interrupted = small(l.mark) == l.text
+	l.interrupted = git.ReadSmall(l.mark) == l.text
 	l.unfinished = l.interrupted
 	return l, "", nil
 }
@@ -69,7 +70,7 @@ func (l *indexLock) take(ctx context.Context) (busy string, err error) {
 	if err := os.WriteFile(l.mark, []byte(l.text), 0o600); err != nil {
 		return "", fmt.Errorf("lock git's index: %w", err)
 	}
-	for end := time.Now().Add(lockWait); ; {
+	for end := time.Now().Add(git.LockWait); ; {
 		err := os.Link(l.mark, l.path)
 		if err != nil && !errors.Is(err, os.ErrExist) { // a file system without links
 			err = writeNew(l.path, l.text)
@@ -87,7 +88,7 @@ func (l *indexLock) take(ctx context.Context) (busy string, err error) {
 		select {
 		case <-ctx.Done():
 			return "", fmt.Errorf("lock git's index: %w", context.Cause(ctx))
-		case <-time.After(lockTick):
+		case <-time.After(git.LockTick):
 		}
 	}
 }
@@ -103,7 +104,7 @@ func writeNew(name, text string) error {
 
 // install makes a file the index.
 func (l *indexLock) install(next string) error {
-	if info := stat(l.index); info != nil {
+	if info := git.Stat(l.index); info != nil {
 		_ = os.Chmod(next, info.Mode().Perm())
 	}
 	return os.Rename(next, l.index)

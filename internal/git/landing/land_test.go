@@ -1,4 +1,4 @@
-package git
+package landing
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
@@ -43,7 +44,7 @@ func landBox(t testing.TB, initArgs ...string) (*testRepo, LandInput) {
 
 func (b *testRepo) land(in LandInput) Landed {
 	b.T.Helper()
-	out, err := b.repo.Land(b.T.Context(), in)
+	out, err := Land(b.T.Context(), b.repo, in)
 	b.Must(err)
 	return out
 }
@@ -60,7 +61,7 @@ func (b *testRepo) landed(in LandInput) {
 		b.Equal("branch", b.Git("rev-parse", in.Branch), in.To)
 	}
 	for _, name := range []string{"index.lock", landIndex, landMarker, landIndex + ".lock"} {
-		if stat(b.Path(".git/"+name)) != nil {
+		if git.Stat(b.Path(".git/"+name)) != nil {
 			b.T.Errorf(".git/%s is left over", name)
 		}
 	}
@@ -75,7 +76,7 @@ func TestLandFastForwards(t *testing.T) {
 			own := b.Read("ralph/inbox.jsonl")
 			b.Write("untracked.txt", "the person's")
 			b.Write(".git/info/exclude", "ralph/\nbuild/\nuntracked.txt\n")
-			b.Must(os.Chtimes(b.Path("kept.txt"), stat(b.Path("a.txt")).ModTime(), stat(b.Dir).ModTime().Add(-1e12))) // touched, not changed
+			b.Must(os.Chtimes(b.Path("kept.txt"), git.Stat(b.Path("a.txt")).ModTime(), git.Stat(b.Dir).ModTime().Add(-1e12))) // touched, not changed
 			var out Landed
 			if n := b.program.Starts(func() { out = b.land(in) }); n != 2 {
 				t.Errorf("Land starts %d processes, want 2", n)
@@ -172,7 +173,7 @@ func TestLandOnADetachedHead(t *testing.T) {
 	b.landed(in)
 	b.Equal("main", b.Git("rev-parse", "main"), in.From)
 	b.Git("switch", "-q", "main")
-	_, err := b.repo.Land(t.Context(), in)
+	_, err := Land(t.Context(), b.repo, in)
 	b.Refused(err, "detached")
 }
 
@@ -218,7 +219,7 @@ func TestLandLeavesADirtyCheckoutAlone(t *testing.T) {
 				t.Errorf("%+v, want %q", out, tt.dirty)
 			}
 			b.Untouched(before)
-			if stat(b.Path(".git/index.lock")) != nil {
+			if git.Stat(b.Path(".git/index.lock")) != nil {
 				t.Error("the index stays locked")
 			}
 		})
@@ -239,15 +240,15 @@ func TestLandBesideChangedSettings(t *testing.T) {
 		"staged":           {both(write(config, "mine\n"), stage), "M  " + config},
 		"staged and again": {both(write(config, "staged\n"), stage, write(config, "mine\n")), "MM " + config},
 		"deleted":          {remove(config), " D " + config},
-		"learnings":        {write(progressFile, "mine\n"), " M " + progressFile},
+		"learnings":        {write(git.ProgressFile, "mine\n"), " M " + git.ProgressFile},
 	} {
 		for _, killed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, killed %v", name, killed), func(t *testing.T) {
 				t.Parallel()
 				b, in := landBox(t)
 				b.Write(config, "version: 1\n")
-				b.Write(progressFile, "learned\n")
-				b.Git("add", "-f", config, progressFile)
+				b.Write(git.ProgressFile, "learned\n")
+				b.Git("add", "-f", config, git.ProgressFile)
 				b.Git("commit", "-q", "-m", "settings")
 				b.Git("cherry-pick", in.To) // the same work on top of them
 				in.To = b.Head()
@@ -427,10 +428,10 @@ func TestLandWaitsForThePerson(t *testing.T) {
 		b.Untouched(before)
 		b.Git("switch", "-q", "-c", "elsewhere")
 		b.Git("branch", "-D", "-q", "main")
-		_, err := b.repo.Land(t.Context(), in)
+		_, err := Land(t.Context(), b.repo, in)
 		b.Refused(err, "main is gone")
 		back := LandInput{Branch: "elsewhere", From: b.Head(), To: in.From}
-		if _, err := b.repo.Land(t.Context(), back); err == nil {
+		if _, err := Land(t.Context(), b.repo, back); err == nil {
 			t.Error("it went back")
 		}
 	})
@@ -443,7 +444,7 @@ func TestLandRefusedByAHook(t *testing.T) {
 	b.Write(".git/info/exclude", "ralph/\nbuild/\n")
 	b.Hook("reference-transaction", `[ "$1" != prepared ]`)
 	before := b.Files()
-	if out, err := b.repo.Land(t.Context(), in); err == nil {
+	if out, err := Land(t.Context(), b.repo, in); err == nil {
 		t.Errorf("%+v", out)
 	}
 	b.Must(os.Remove(b.Path(".git/hooks/reference-transaction")))

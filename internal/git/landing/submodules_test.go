@@ -1,8 +1,10 @@
-package git
+package landing
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
 // R-H2: what is committed inside a submodule of a worktree is in the checkout's own
@@ -10,7 +12,8 @@ import (
 // it. Nothing has to be kept aside when the worktree goes.
 func TestCommitsInSubmodulesAreAtHand(t *testing.T) {
 	t.Parallel()
-	b, lib := withLib(t)
+	at, lib := gittest.WithLib(t)
+	b := boxOf(at)
 	dir := b.pool("1")[0]
 	b.mustEnter(b.task(dir, "t-1"))
 	w := b.in(dir)
@@ -35,7 +38,7 @@ func TestCommitsInSubmodulesAreAtHand(t *testing.T) {
 	if len(saved) > 0 {
 		t.Errorf("kept aside: %+v", saved)
 	}
-	landed, err := b.repo.Land(t.Context(), LandInput{Branch: "main", From: b.Head(), To: b.Git("rev-parse", "ralph/t-1")})
+	landed, err := Land(t.Context(), b.repo, LandInput{Branch: "main", From: b.Head(), To: b.Git("rev-parse", "ralph/t-1")})
 	b.Must(err)
 	b.Equal("how it landed", landed.How, LandedForward)
 	b.Equal("submodules that are where they were", strings.Join(landed.Behind, " "), lib)

@@ -1,10 +1,12 @@
-package git
+package landing
 
 import (
 	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // hereBox is a worktree with a task's branch checked out, and the integration
@@ -23,7 +25,7 @@ func hereBox(t *testing.T, base, ours, theirs func(*testRepo)) (w *testRepo, com
 
 func (b *testRepo) mergeHere(commit string) []string {
 	b.T.Helper()
-	files, err := b.repo.MergeHere(b.T.Context(), commit, "ralph: take in\n\nRalph-Task: t-1\n")
+	files, err := MergeHere(b.T.Context(), b.repo, commit, "ralph: take in\n\nRalph-Task: t-1\n")
 	b.Must(err)
 	var paths []string
 	for _, f := range files {
@@ -34,7 +36,7 @@ func (b *testRepo) mergeHere(commit string) []string {
 
 func (b *testRepo) unresolved() []string {
 	b.T.Helper()
-	paths, err := b.repo.Unresolved(b.T.Context())
+	paths, err := Unresolved(b.T.Context(), b.repo)
 	b.Must(err)
 	return paths
 }
@@ -72,15 +74,15 @@ func TestMergeHereOfWhatIsAhead(t *testing.T) {
 
 func TestMergeHereLeavesConflicts(t *testing.T) {
 	t.Parallel()
-	base := both(write("doc.md", "<<<<<<< an example\n"), write("gone.txt", "0\n"), write(progressFile, "start\n"), write("ralph/plan.jsonl", "0\n"))
-	ours := both(write("a.txt", "ours\n"), write("doc.md", "<<<<<<< an example\nours\n"), remove("gone.txt"), write(progressFile, "start\nours\n"), write("ralph/plan.jsonl", "ours\n"))
-	theirs := both(write("a.txt", "theirs\n"), write("doc.md", "<<<<<<< an example\ntheirs\n"), write("gone.txt", "1\n"), write(progressFile, "start\ntheirs\n"), write("ralph/plan.jsonl", "theirs\n"))
+	base := both(write("doc.md", "<<<<<<< an example\n"), write("gone.txt", "0\n"), write(git.ProgressFile, "start\n"), write("ralph/plan.jsonl", "0\n"))
+	ours := both(write("a.txt", "ours\n"), write("doc.md", "<<<<<<< an example\nours\n"), remove("gone.txt"), write(git.ProgressFile, "start\nours\n"), write("ralph/plan.jsonl", "ours\n"))
+	theirs := both(write("a.txt", "theirs\n"), write("doc.md", "<<<<<<< an example\ntheirs\n"), write("gone.txt", "1\n"), write(git.ProgressFile, "start\ntheirs\n"), write("ralph/plan.jsonl", "theirs\n"))
 	w, commit := hereBox(t, base, ours, theirs)
 	all := []string{"a.txt", "doc.md", "gone.txt"}
 	if paths := w.mergeHere(commit); !slices.Equal(paths, all) {
 		t.Fatalf("conflicts %q", paths)
 	}
-	w.Want(progressFile, "start\nours\ntheirs\n")
+	w.Want(git.ProgressFile, "start\nours\ntheirs\n")
 	w.Want("ralph/plan.jsonl", "ours\n")
 	if paths := w.mergeHere(commit); !slices.Equal(paths, all) { // the engine was killed
 		t.Errorf("again %q", paths)
@@ -116,14 +118,14 @@ func TestMergeHereRefuses(t *testing.T) {
 	w, commit := hereBox(t, nothing, write("a.txt", "ours\n"), write("a.txt", "theirs\n"))
 	w.Write("a.txt", "not committed\n")
 	head := w.Head()
-	if paths, err := w.repo.MergeHere(t.Context(), commit, "m"); err == nil {
+	if paths, err := MergeHere(t.Context(), w.repo, commit, "m"); err == nil {
 		t.Errorf("over changes that no commit has: %q", paths)
 	}
 	w.Want("a.txt", "not committed\n")
 	w.Equal("HEAD", w.Head(), head)
 	w.Git("checkout", "-q", "a.txt")
 	w.mergeHere(commit)
-	_, err := w.repo.MergeHere(t.Context(), head, "m")
+	_, err := MergeHere(t.Context(), w.repo, head, "m")
 	w.Refused(err, "merge is unfinished")
 }
 
@@ -139,7 +141,7 @@ func TestSquashOnto(t *testing.T) {
 	w.Git("checkout", "-q", "--detach")
 	b.Hook("pre-commit", "git diff --cached --name-only >hooked; ls >listed")
 	in := SquashInput{Base: base, Tip: tip, Trailer: "Ralph-Receipt", Key: "r1", Message: "ralph: complete x\n\nRalph-Receipt: r1\n"}
-	c, err := w.repo.SquashOnto(t.Context(), in)
+	c, err := SquashOnto(t.Context(), w.repo, in)
 	b.Must(err)
 	b.Equal("parent", b.Git("log", "-1", "--format=%P", c.Hash), base)
 	b.Equal("tree", c.Tree, b.Git("rev-parse", tip+"^{tree}"))
@@ -148,14 +150,14 @@ func TestSquashOnto(t *testing.T) {
 	if !strings.Contains(w.Read("listed"), "two.txt") {
 		t.Error("the hook did not see the files")
 	}
-	b.Equal("held", b.Git("rev-parse", mergeRef("r1")), c.Hash)
+	b.Equal("held", b.Git("rev-parse", git.MergeRef("r1")), c.Hash)
 	for _, prepare := range []func(){
 		func() {},
-		func() { b.Git("update-ref", "-d", mergeRef("r1")) }, // killed before it was held
+		func() { b.Git("update-ref", "-d", git.MergeRef("r1")) }, // killed before it was held
 		func() { w.Git("checkout", "-q", "--detach", base) },
 	} {
 		prepare()
-		again, err := w.repo.SquashOnto(t.Context(), in)
+		again, err := SquashOnto(t.Context(), w.repo, in)
 		b.Must(err)
 		if !again.Found || again.Hash != c.Hash {
 			t.Errorf("again %+v", again)
@@ -164,20 +166,20 @@ func TestSquashOnto(t *testing.T) {
 	in.Key, in.Message = "r2", strings.ReplaceAll(in.Message, "r1", "r2")
 	w.Git("checkout", "-q", "--detach", tip)
 	w.Git("reset", "-q", "--soft", base) // killed before the commit
-	if c, err = w.repo.SquashOnto(t.Context(), in); err != nil || c.Tree != b.Git("rev-parse", tip+"^{tree}") {
+	if c, err = SquashOnto(t.Context(), w.repo, in); err != nil || c.Tree != b.Git("rev-parse", tip+"^{tree}") {
 		t.Errorf("after a kill: %+v %v", c, err)
 	}
 	w.Write("a.txt", "changed by a check\n")
 	in.Key, in.Message = "r3", strings.ReplaceAll(in.Message, "r2", "r3")
-	_, err = w.repo.SquashOnto(t.Context(), in)
+	_, err = SquashOnto(t.Context(), w.repo, in)
 	b.Refused(err, "a.txt")
 	w.Git("checkout", "-q", "a.txt")
 	b.Hook("pre-commit", "echo no >&2; exit 1")
-	if _, err := w.repo.SquashOnto(t.Context(), in); exitOf(err) != 1 {
+	if _, err := SquashOnto(t.Context(), w.repo, in); git.ExitOf(err) != 1 {
 		t.Errorf("a hook that refuses: %v", err)
 	}
 	b.Must(os.Remove(b.Path(".git/hooks/pre-commit")))
-	if _, err := w.repo.SquashOnto(t.Context(), in); err != nil {
+	if _, err := SquashOnto(t.Context(), w.repo, in); err != nil {
 		t.Errorf("after the hook was mended: %v", err)
 	}
 }
@@ -201,15 +203,15 @@ func TestRevert(t *testing.T) {
 	onto := w.Head()
 	before := b.All()
 	in := RevertInput{Onto: onto, From: base, To: tip, Message: "Revert \"t-1\"\n\nRalph-Revert: t-1\n", Key: "v1"}
-	c, err := b.repo.Revert(t.Context(), in)
+	c, err := Revert(t.Context(), b.repo, in)
 	b.Must(err)
 	b.Untouched(before)
 	b.Equal("parent", b.Git("log", "-1", "--format=%P", c), onto)
 	b.Equal("what is left", b.Git("diff", "--name-only", base, c), "later.txt")
 	b.Equal("message", b.Git("log", "-1", "--format=%s", c), `Revert "t-1"`)
-	b.Equal("held", b.Git("rev-parse", mergeRef("v1")), c)
+	b.Equal("held", b.Git("rev-parse", git.MergeRef("v1")), c)
 	in.Onto = c
-	again, err := b.repo.Revert(t.Context(), in)
+	again, err := Revert(t.Context(), b.repo, in)
 	b.Must(err)
 	b.Equal("nothing left to undo", again, c)
 
@@ -218,16 +220,16 @@ func TestRevert(t *testing.T) {
 	w.Git("merge", "-q", "-m", "m", side)
 	merge := w.Head()
 	first := w.Git("rev-parse", "HEAD^1")
-	c, err = b.repo.Revert(t.Context(), RevertInput{Onto: merge, From: first, To: merge, Message: "r", Key: "v2"})
+	c, err = Revert(t.Context(), b.repo, RevertInput{Onto: merge, From: first, To: merge, Message: "r", Key: "v2"})
 	b.Must(err)
 	w.Git("revert", "--no-edit", "-m", "1", merge)
 	b.Equal("as git does it", b.Git("rev-parse", c+"^{tree}"), w.Git("rev-parse", "HEAD^{tree}"))
 
 	b.Git("update-ref", "refs/heads/range", onto)
 	clash := b.branch("clash", onto, write("a.txt", "more\n"))
-	_, err = b.repo.Revert(t.Context(), RevertInput{Onto: clash, From: base, To: tip, Message: "r", Key: "v3"})
+	_, err = Revert(t.Context(), b.repo, RevertInput{Onto: clash, From: base, To: tip, Message: "r", Key: "v3"})
 	b.Refused(err, "a.txt")
-	_, err = b.repo.Revert(t.Context(), RevertInput{Onto: side, From: base, To: tip, Message: "r", Key: "v4"})
+	_, err = Revert(t.Context(), b.repo, RevertInput{Onto: side, From: base, To: tip, Message: "r", Key: "v4"})
 	b.Refused(err, "not in the branch")
 	b.Fsck()
 }

@@ -1,8 +1,10 @@
-package git
+package landing
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // Concluding a merge is a commit too.
@@ -10,11 +12,11 @@ func TestConcludePastALeftLock(t *testing.T) {
 	t.Parallel()
 	b, tree, theirs := halfMerged(t)
 	b.Write("ralph/.worktrees/1/a.txt", "both\n")
-	b.Git("-C", tree.root, "add", "-A")
-	b.LeftLocks(taskLock)
-	_, err := tree.Conclude(t.Context(), concludeInput(theirs))
+	b.Git("-C", tree.Root(), "add", "-A")
+	b.LeftLocks("refs/heads/ralph/t-1.lock")
+	_, err := Conclude(t.Context(), tree, concludeInput(theirs))
 	b.Must(err)
-	b.NoLocks(taskLock)
+	b.NoLocks("refs/heads/ralph/t-1.lock")
 }
 
 // The integration branch, candidates and what is kept are ralph's own as well. A
@@ -24,21 +26,21 @@ func TestLocksOfAKilledGitOnTheIntegrationBranch(t *testing.T) {
 	b := mergeBox(t)
 	base := b.Git("rev-parse", integration)
 	one := b.branch("ralph/t-1", base, write("1", ""))
-	locks := []string{"refs/heads/" + integration + ".lock", mergeRef(b.input(one).last().Key) + ".lock"}
+	locks := []string{"refs/heads/" + integration + ".lock", git.MergeRef(b.input(one).last().Key) + ".lock"}
 	b.LeftLocks(locks...)
 	in := b.input(one)
 	in.Free, in.Green = false, nil // it waits for its checks
-	m, err := b.repo.Merge(t.Context(), in)
+	m, err := Merge(t.Context(), b.repo, in)
 	b.Must(err)
 	b.Must(b.repo.Advance(t.Context(), integration, base, m.Commit))
 	b.Equal("branch", b.Git("rev-parse", integration), m.Commit)
 	b.NoLocks(locks...)
 
-	b.LeftLocks(taskLock, recoveryRefs+"t-1.lock")
-	ref, err := b.repo.ResetBranch(t.Context(), ResetInput{Branch: "ralph/t-1", Base: base, ID: "t-1"})
+	b.LeftLocks("refs/heads/ralph/t-1.lock", git.RecoveryRefs+"t-1.lock")
+	ref, err := b.repo.ResetBranch(t.Context(), git.ResetInput{Branch: "ralph/t-1", Base: base, ID: "t-1"})
 	b.Must(err)
-	b.Equal("kept", ref, recoveryRefs+"t-1")
-	b.LeftLocks(taskLock)
+	b.Equal("kept", ref, git.RecoveryRefs+"t-1")
+	b.LeftLocks("refs/heads/ralph/t-1.lock")
 	kept, err := b.repo.DropBranches(t.Context(), base, []string{"ralph/t-1"})
 	b.Must(err)
 	b.Equal("branches kept", strings.Join(kept, " "), "")

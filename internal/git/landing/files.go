@@ -1,4 +1,4 @@
-package git
+package landing
 
 import (
 	"bytes"
@@ -12,16 +12,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // landing is one Land in a checkout, with a copy of the index that becomes the
 // checkout's own at the end.
 type landing struct {
-	*Repo
+	*git.Repo
 	in   LandInput
-	head Head   // at From, or at To when only the index is missing
-	next string // the copy
+	head git.Head // at From, or at To when only the index is missing
+	next string   // the copy
 	lock *indexLock
 
 	aside []string // changed settings that this landing has nothing to do with
@@ -30,7 +31,7 @@ type landing struct {
 }
 
 func (l *landing) copyIndex() (err error) {
-	if l.copied, err = copyIndex(l.realIndex(), l.next); err != nil {
+	if l.copied, err = git.CopyIndex(l.RealIndex(), l.next); err != nil {
 		return fmt.Errorf("copy the git index: %w", err)
 	}
 	return nil
@@ -43,8 +44,8 @@ func (l *landing) begin(ctx context.Context) (busy string, err error) {
 		return busy, err
 	}
 	h, err := l.Head(ctx)
-	if err == nil && (h != l.head || !sameFile(l.copied, stat(l.realIndex()))) {
-		busy = "somebody is at work in " + l.root
+	if err == nil && (h != l.head || !git.SameFile(l.copied, git.Stat(l.RealIndex()))) {
+		busy = "somebody is at work in " + l.Root()
 	}
 	return busy, err
 }
@@ -94,14 +95,14 @@ type dirtyFile struct {
 // isSetting reports a file that people change with ralph while it works, or agents for
 // them: settings, learnings. What stands there is theirs, and in the way of a landing only
 // when that brings another version of the same file.
-func isSetting(path string) bool { return path == "ralph/config.yaml" || path == progressFile }
+func isSetting(path string) bool { return path == "ralph/config.yaml" || path == git.ProgressFile }
 
 // look lists the changes of tracked files, staged or not, without ralph's own
 // files and without what happens inside submodules, which landing leaves alone.
 func (l *landing) look(ctx context.Context) ([]dirtyFile, error) {
-	out, err := l.git(ctx, call{
-		args:  []string{"status", "--porcelain=v2", "-z", "--untracked-files=no", "--no-renames", "--ignore-submodules=dirty"},
-		index: l.next, write: true,
+	out, err := l.Run(ctx, git.Call{
+		Args:  []string{"status", "--porcelain=v2", "-z", "--untracked-files=no", "--no-renames", "--ignore-submodules=dirty"},
+		Index: l.next, Write: true,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for changes: %w", err)
@@ -114,7 +115,7 @@ func (l *landing) look(ctx context.Context) ([]dirtyFile, error) {
 			continue
 		}
 		submodule := n == 9 && f[2][0] == 'S' && f[1][0] == '.'
-		if p := f[n-1]; !isOwn(p) && !submodule {
+		if p := f[n-1]; !git.IsOwn(p) && !submodule {
 			list = append(list, dirtyFile{p, n == 11})
 		}
 	}
@@ -125,14 +126,14 @@ func (l *landing) look(ctx context.Context) ([]dirtyFile, error) {
 // count, and ignored files are theirs: nothing is written over them.
 func (l *landing) forward(ctx context.Context) error {
 	// git notes where HEAD was even when it then refuses.
-	orig := filepath.Join(l.gitDir, "ORIG_HEAD")
+	orig := filepath.Join(l.GitDir(), "ORIG_HEAD")
 	old, noted := os.ReadFile(orig)
-	_, err := l.git(ctx, call{
-		args: []string{
+	_, err := l.Run(ctx, git.Call{
+		Args: []string{
 			"merge", "-q", "--ff-only", "--no-overwrite-ignore", "--no-squash", "--no-autostash", "--no-verify-signatures", l.in.To,
 		},
-		conf:  append(refConf(), "maintenance.auto=false", "gc.auto=0"),
-		index: l.next, write: true,
+		Conf:  append(git.RefConf(), "maintenance.auto=false", "gc.auto=0"),
+		Index: l.next, Write: true,
 	})
 	if err != nil {
 		_ = os.Remove(orig)
@@ -148,17 +149,17 @@ func (l *landing) forward(ctx context.Context) error {
 }
 
 // reversed returns how the one tree differs when seen from the other.
-func reversed(list []change) []change {
+func reversed(list []git.Change) []git.Change {
 	back := slices.Clone(list)
 	for i, c := range back {
-		a, b, _ := strings.Cut(strings.TrimPrefix(c.modes, ":"), " ")
-		x, y, _ := strings.Cut(c.ids, " ")
-		back[i].modes, back[i].ids = ":"+b+" "+a, y+" "+x
-		switch c.status {
+		a, b, _ := strings.Cut(strings.TrimPrefix(c.Modes, ":"), " ")
+		x, y, _ := strings.Cut(c.IDs, " ")
+		back[i].Modes, back[i].IDs = ":"+b+" "+a, y+" "+x
+		switch c.Status {
 		case 'A':
-			back[i].status = 'D'
+			back[i].Status = 'D'
 		case 'D':
-			back[i].status = 'A'
+			back[i].Status = 'A'
 		}
 	}
 	return back
@@ -167,7 +168,7 @@ func reversed(list []change) []change {
 // mend finishes a landing whose files, index or branch are half way. A file that
 // is neither From's nor To's version is the person's, and then nothing happens.
 func (l *landing) mend(ctx context.Context, dirty []dirtyFile) (Landed, error) {
-	list, err := l.changes(ctx, l.in.From, l.in.To)
+	list, err := l.Changes(ctx, l.in.From, l.in.To)
 	if err != nil {
 		return Landed{}, err
 	}
@@ -175,16 +176,16 @@ func (l *landing) mend(ctx context.Context, dirty []dirtyFile) (Landed, error) {
 	if err != nil {
 		return Landed{}, err
 	}
-	if l.head.Commit == l.in.To && !slices.ContainsFunc(list, func(c change) bool { from, _ := c.sides(); return before[c.path] == from }) {
+	if l.head.Commit == l.in.To && !slices.ContainsFunc(list, func(c git.Change) bool { from, _ := c.Sides(); return before[c.Path] == from }) {
 		return Landed{How: LandedAlready}, nil
 	}
-	theirs := append(l.unknown(list, before, dirty), l.inTheWay(reversed(list))...)
+	theirs := append(l.unknown(list, before, dirty), l.InTheWay(reversed(list))...)
 	if len(theirs) == 0 {
 		if err := l.addChanged(ctx, list, before); err != nil {
 			return Landed{}, err
 		}
 	}
-	var halves []change
+	var halves []git.Change
 	if len(theirs) == 0 {
 		if theirs, halves, err = l.neither(ctx, list, before); err != nil {
 			return Landed{}, err
@@ -208,11 +209,11 @@ func (l *landing) mend(ctx context.Context, dirty []dirtyFile) (Landed, error) {
 
 // unknown returns the changed files that have nothing to do with this landing, or
 // have something else staged.
-func (l *landing) unknown(list []change, before map[string]version, dirty []dirtyFile) (theirs []string) {
+func (l *landing) unknown(list []git.Change, before map[string]git.TreeEntry, dirty []dirtyFile) (theirs []string) {
 	known, touched := map[string]bool{}, map[string]bool{}
 	for _, c := range list {
-		from, to := c.sides()
-		touched[c.path], known[c.path] = true, before[c.path] == from || before[c.path] == to
+		from, to := c.Sides()
+		touched[c.Path], known[c.Path] = true, before[c.Path] == from || before[c.Path] == to
 	}
 	for _, d := range dirty {
 		if aside := isSetting(d.path) && !touched[d.path]; d.unmerged || !known[d.path] && !aside {
@@ -225,16 +226,16 @@ func (l *landing) unknown(list []change, before map[string]version, dirty []dirt
 }
 
 // entries returns what the copy of the index has, by path.
-func (l *landing) entries(ctx context.Context) (map[string]version, error) {
-	out, err := l.git(ctx, call{args: []string{"ls-files", "--stage", "-z"}, index: l.next})
+func (l *landing) entries(ctx context.Context) (map[string]git.TreeEntry, error) {
+	out, err := l.Run(ctx, git.Call{Args: []string{"ls-files", "--stage", "-z"}, Index: l.next})
 	if err != nil {
 		return nil, fmt.Errorf("read the index: %w", err)
 	}
-	list := map[string]version{}
+	list := map[string]git.TreeEntry{}
 	for record := range strings.SplitSeq(out, "\x00") {
 		info, name, ok := strings.Cut(record, "\t")
 		if f := strings.Fields(info); ok && len(f) == 3 && f[2] == "0" {
-			list[name] = version{mode: f[0], id: f[1]}
+			list[name] = git.TreeEntry{Mode: f[0], ID: f[1]}
 		}
 	}
 	return list, nil
@@ -242,23 +243,23 @@ func (l *landing) entries(ctx context.Context) (map[string]version, error) {
 
 // addChanged makes the copy say what the files are now, as far as this landing
 // changes them.
-func (l *landing) addChanged(ctx context.Context, list []change, before map[string]version) error {
+func (l *landing) addChanged(ctx context.Context, list []git.Change, before map[string]git.TreeEntry) error {
 	var names strings.Builder
 	for _, c := range list {
-		info, err := os.Lstat(l.file(c.path))
-		_, tracked := before[c.path]
-		if strings.Contains(c.modes, "160000") || err == nil && info.IsDir() && !tracked || l.behindLink(c.path) {
+		info, err := os.Lstat(l.File(c.Path))
+		_, tracked := before[c.Path]
+		if strings.Contains(c.Modes, "160000") || err == nil && info.IsDir() && !tracked || l.behindLink(c.Path) {
 			continue
 		}
-		names.WriteString(c.path + "\x00")
+		names.WriteString(c.Path + "\x00")
 	}
 	if names.Len() == 0 {
 		return nil
 	}
-	_, err := l.git(ctx, call{
-		args:  []string{"update-index", "--add", "--remove", "--replace", "--ignore-skip-worktree-entries", "-z", "--stdin"},
-		conf:  []string{"core.safecrlf=false"},
-		stdin: names.String(), index: l.next, write: true,
+	_, err := l.Run(ctx, git.Call{
+		Args:  []string{"update-index", "--add", "--remove", "--replace", "--ignore-skip-worktree-entries", "-z", "--stdin"},
+		Conf:  []string{"core.safecrlf=false"},
+		Stdin: names.String(), Index: l.next, Write: true,
 	})
 	if err != nil {
 		return fmt.Errorf("compare files: %w", err)
@@ -269,7 +270,7 @@ func (l *landing) addChanged(ctx context.Context, list []change, before map[stri
 // behindLink reports a path that only a link leads to, which git calls no path.
 func (l *landing) behindLink(name string) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		if info, err := os.Lstat(l.file(dir)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if info, err := os.Lstat(l.File(dir)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			return true
 		}
 	}
@@ -278,24 +279,24 @@ func (l *landing) behindLink(name string) bool {
 
 // neither returns the files that are of neither version: those of the person, and
 // those that a killed git had removed or only begun to write.
-func (l *landing) neither(ctx context.Context, list []change, before map[string]version) (theirs []string, halves []change, err error) {
+func (l *landing) neither(ctx context.Context, list []git.Change, before map[string]git.TreeEntry) (theirs []string, halves []git.Change, err error) {
 	now, err := l.entries(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, c := range list {
-		if strings.Contains(c.modes, "160000") {
+		if strings.Contains(c.Modes, "160000") {
 			continue
 		}
-		from, to := c.sides()
-		switch v := now[c.path]; {
-		case v == from && l.head.Commit == l.in.To && before[c.path] == from && !l.lock.interrupted:
-			theirs = append(theirs, c.path) // taken back after the landing
+		from, to := c.Sides()
+		switch v := now[c.Path]; {
+		case v == from && l.head.Commit == l.in.To && before[c.Path] == from && !l.lock.interrupted:
+			theirs = append(theirs, c.Path) // taken back after the landing
 		case v == from || v == to:
-		case l.lock.interrupted && l.half(ctx, c.path, to):
+		case l.lock.interrupted && l.half(ctx, c.Path, to):
 			halves = append(halves, c)
 		default:
-			theirs = append(theirs, c.path)
+			theirs = append(theirs, c.Path)
 		}
 	}
 	return theirs, halves, nil
@@ -303,39 +304,39 @@ func (l *landing) neither(ctx context.Context, list []change, before map[string]
 
 // half reports a file that git removed and did not write again, or not to its
 // end: it has nothing that the new version has not.
-func (l *landing) half(ctx context.Context, name string, to version) bool {
-	info, err := os.Lstat(l.file(name))
+func (l *landing) half(ctx context.Context, name string, to git.TreeEntry) bool {
+	info, err := os.Lstat(l.File(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return true
 	}
-	if err != nil || !info.Mode().IsRegular() || !strings.HasPrefix(to.mode, "100") {
+	if err != nil || !info.Mode().IsRegular() || !strings.HasPrefix(to.Mode, "100") {
 		return false
 	}
-	text, err := l.git(ctx, call{args: []string{"cat-file", "blob", to.id}})
+	text, err := l.Run(ctx, git.Call{Args: []string{"cat-file", "blob", to.ID}})
 	if err != nil || info.Size() > int64(len(text)) {
 		return false
 	}
-	held, err := os.ReadFile(l.file(name))
+	held, err := os.ReadFile(l.File(name))
 	return err == nil && bytes.HasPrefix([]byte(text), held)
 }
 
 // clear takes half-written files away and has the copy say what they were.
-func (l *landing) clear(ctx context.Context, halves []change) error {
+func (l *landing) clear(ctx context.Context, halves []git.Change) error {
 	if len(halves) == 0 {
 		return nil
 	}
 	var lines strings.Builder
 	for _, c := range halves {
-		from, _ := c.sides()
-		if from.mode == "" {
-			from = version{mode: "0", id: strings.Repeat("0", len(l.in.To))}
+		from, _ := c.Sides()
+		if from.Mode == "" {
+			from = git.TreeEntry{Mode: "0", ID: strings.Repeat("0", len(l.in.To))}
 		}
-		fmt.Fprintf(&lines, "%s %s\t%s\x00", from.mode, from.id, c.path)
-		if err := os.Remove(l.file(c.path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(&lines, "%s %s\t%s\x00", from.Mode, from.ID, c.Path)
+		if err := os.Remove(l.File(c.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	_, err := l.git(ctx, call{args: []string{"update-index", "--replace", "-z", "--index-info"}, stdin: lines.String(), index: l.next, write: true})
+	_, err := l.Run(ctx, git.Call{Args: []string{"update-index", "--replace", "-z", "--index-info"}, Stdin: lines.String(), Index: l.next, Write: true})
 	return err
 }
 
@@ -347,19 +348,19 @@ var refusedFile = lazyregexp.New(`(?m)^error: (?:Entry|Untracked working tree fi
 // becoming a folder, or a file, would confuse it. ralph's own files, and settings that this
 // landing has nothing to do with, are the same in both trees, so that they stay, staged or not.
 func (l *landing) finish(ctx context.Context) (Landed, error) {
-	now, err := l.writeTree(ctx, l.next)
+	now, err := l.WriteTree(ctx, l.next)
 	if err != nil {
 		return Landed{}, err
 	}
-	at, err := l.commit(ctx, l.in.To)
+	at, err := l.ReadCommit(ctx, l.in.To)
 	if err != nil {
 		return Landed{}, err
 	}
-	if now, err = l.withOwnOf(ctx, at.tree, now, l.aside...); err != nil {
+	if now, err = withOwnOf(ctx, l.Repo, at.Tree, now, l.aside...); err != nil {
 		return Landed{}, err
 	}
 	if err := l.readTree(ctx, now, l.in.To); err != nil {
-		if m := refusedFile.FindStringSubmatch(stderrOf(err)); m != nil {
+		if m := refusedFile.FindStringSubmatch(git.StderrOf(err)); m != nil {
 			return Landed{Dirty: []string{m[1]}}, nil
 		}
 		return Landed{}, err
@@ -371,9 +372,9 @@ func (l *landing) finish(ctx context.Context) (Landed, error) {
 	if l.in.Branch != "" {
 		ref = "refs/heads/" + l.in.Branch
 	}
-	out, err := l.landRef(ctx, l.in, ref, LandedForward)
+	out, err := landRef(ctx, l.Repo, l.in, ref, LandedForward)
 	if out.How == "" {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), git.UndoTime)
 		defer cancel()
 		err = errors.Join(err, l.readTree(ctx, l.in.To, l.in.From))
 	}
@@ -383,6 +384,6 @@ func (l *landing) finish(ctx context.Context) (Landed, error) {
 // readTree moves files and the copy between two commits: a file that is at the
 // second already stays, and one that is at neither makes git refuse all of it.
 func (l *landing) readTree(ctx context.Context, from, to string) error {
-	_, err := l.git(ctx, call{args: []string{"read-tree", "-m", "-u", "--no-recurse-submodules", from, to}, index: l.next})
+	_, err := l.Run(ctx, git.Call{Args: []string{"read-tree", "-m", "-u", "--no-recurse-submodules", from, to}, Index: l.next})
 	return err
 }

@@ -1,4 +1,4 @@
-package git
+package landing
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // merged is what `git merge-tree --write-tree` answers.
@@ -22,7 +24,7 @@ type merged struct {
 // staged is a path whose versions git could not make one of.
 type staged struct {
 	path   string
-	stages [4]version // 1 base, 2 ours, 3 theirs
+	stages [4]git.TreeEntry // 1 base, 2 ours, 3 theirs
 }
 
 // remark is a message of git's about some paths.
@@ -34,13 +36,13 @@ type remark struct {
 
 // mergeTree merges two commits into a tree. The trace event that tells a setting
 // saves asking for commit.gpgSign in a process of its own.
-func (r *Repo) mergeTree(ctx context.Context, ours, theirs string) (merged, error) {
+func mergeTree(ctx context.Context, r *git.Repo, ours, theirs string) (merged, error) {
 	args := []string{"merge-tree", "-z", "--write-tree", ours, theirs}
-	stdout, stderr, res, err := r.run(ctx, call{args: args, tied: true, env: []string{"GIT_TRACE2_EVENT=2", "GIT_TRACE2_CONFIG_PARAMS=commit.gpgSign"}})
-	said := withoutTrace(stderr)
-	if err := result(ctx, args, res, err, []byte(said)); err != nil && (exitOf(err) != 1 || len(stdout) == 0) {
+	stdout, stderr, res, err := r.Output(ctx, git.Call{Args: args, Tied: true, Env: []string{"GIT_TRACE2_EVENT=2", "GIT_TRACE2_CONFIG_PARAMS=commit.gpgSign"}})
+	said := git.WithoutTrace(stderr)
+	if err := git.Failed(ctx, args, res, err, []byte(said)); err != nil && (git.ExitOf(err) != 1 || len(stdout) == 0) {
 		if strings.Contains(said, "unrelated histories") {
-			return merged{}, refuse(fmt.Sprintf("%.12s and %.12s have no common history", ours, theirs),
+			return merged{}, git.Refuse(fmt.Sprintf("%.12s and %.12s have no common history", ours, theirs),
 				"merge them by hand with `git merge --allow-unrelated-histories`, or leave that branch out")
 		}
 		return merged{}, err
@@ -80,7 +82,7 @@ var errAnswer = errors.New("it ends too early")
 func parseMerged(out string, clean bool) (merged, error) {
 	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 	m := merged{tree: fields[0], clean: clean}
-	if err := checkHash("tree", m.tree); err != nil || clean {
+	if err := git.CheckHash("tree", m.tree); err != nil || clean {
 		return m, err
 	}
 	i := 1
@@ -115,7 +117,7 @@ func (m *merged) addStage(field string) error {
 		i = len(m.files)
 		m.files = append(m.files, staged{path: path})
 	}
-	m.files[i].stages[f[2][0]-'0'] = version{mode: f[0], id: f[1]}
+	m.files[i].stages[f[2][0]-'0'] = git.TreeEntry{Mode: f[0], ID: f[1]}
 	return nil
 }
 
@@ -124,6 +126,6 @@ func (m *merged) addStage(field string) error {
 // when only one side deletes it.
 func (m merged) open() []staged {
 	return slices.DeleteFunc(slices.Clone(m.files), func(s staged) bool {
-		return isOwn(s.path) || s.path == progressFile && m.kind(s) == "modify/delete"
+		return git.IsOwn(s.path) || s.path == git.ProgressFile && m.kind(s) == "modify/delete"
 	})
 }

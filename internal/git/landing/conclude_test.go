@@ -1,18 +1,20 @@
-package git
+package landing
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // halfMerged is a worktree in which main is being merged into a task's branch, with
 // a conflict in a.txt.
-func halfMerged(t *testing.T) (b *testRepo, tree *Repo, theirs string) {
+func halfMerged(t *testing.T) (b *testRepo, tree *git.Repo, theirs string) {
 	t.Helper()
 	b = newBox(t)
 	dir := b.Path("ralph/.worktrees/1")
 	base := b.Head()
-	e, err := b.repo.Enter(t.Context(), EnterInput{Dir: dir, Branch: "ralph/t-1", From: base, ID: "x"})
+	e, err := b.repo.Enter(t.Context(), git.EnterInput{Dir: dir, Branch: "ralph/t-1", From: base, ID: "x"})
 	b.Must(err)
 	b.Write("a.txt", "theirs\n")
 	b.Git("commit", "-q", "-a", "-m", "theirs")
@@ -20,7 +22,7 @@ func halfMerged(t *testing.T) (b *testRepo, tree *Repo, theirs string) {
 	b.Must(err)
 	b.Write("ralph/.worktrees/1/a.txt", "ours\n")
 	b.Git("-C", dir, "commit", "-q", "-a", "-m", "ours")
-	files, err := tree.MergeHere(t.Context(), b.Head(), "merge\n")
+	files, err := MergeHere(t.Context(), tree, b.Head(), "merge\n")
 	b.Must(err)
 	if len(files) != 1 || files[0].Path != "a.txt" {
 		t.Fatalf("conflicts: %+v", files)
@@ -28,8 +30,8 @@ func halfMerged(t *testing.T) (b *testRepo, tree *Repo, theirs string) {
 	return b, tree, b.Head()
 }
 
-func concludeInput(base string) CommitInput {
-	return CommitInput{Base: base, Branch: "ralph/t-1", Message: "both\n\nRalph-Receipt: k1\n", Trailer: "Ralph-Receipt", Key: "k1"}
+func concludeInput(base string) git.CommitInput {
+	return git.CommitInput{Base: base, Branch: "ralph/t-1", Message: "both\n\nRalph-Receipt: k1\n", Trailer: "Ralph-Receipt", Key: "k1"}
 }
 
 // the merge that an agent resolved is concluded by one commit with both
@@ -38,26 +40,26 @@ func TestConclude(t *testing.T) {
 	t.Parallel()
 	b, tree, theirs := halfMerged(t)
 	in := concludeInput(theirs)
-	_, err := tree.Conclude(t.Context(), in)
+	_, err := Conclude(t.Context(), tree, in)
 	b.Refused(err, "conflicts are left in a.txt")
-	if state, err := tree.Merging(t.Context(), theirs); err != nil || state != MergeOpen {
+	if state, err := Merging(t.Context(), tree, theirs); err != nil || state != MergeOpen {
 		t.Errorf("the merge is %q, %v", state, err)
 	}
 	b.Write("ralph/.worktrees/1/a.txt", "both\n")
 	b.Write("ralph/.worktrees/1/ralph/plan.jsonl", "{}\n")
-	b.Git("-C", tree.root, "add", "-f", "-A")
+	b.Git("-C", tree.Root(), "add", "-f", "-A")
 	ours := b.Git("rev-parse", "ralph/t-1")
-	c, err := tree.Conclude(t.Context(), in)
+	c, err := Conclude(t.Context(), tree, in)
 	b.Must(err)
 	b.Equal("parents", b.Git("log", "-1", "--format=%P", c.Hash), ours+" "+theirs)
 	b.Equal("files", b.Git("diff", "--name-only", theirs, c.Hash), "a.txt")
 	b.Equal("branch", b.Git("rev-parse", "ralph/t-1"), c.Hash)
-	again, err := tree.Conclude(t.Context(), in)
+	again, err := Conclude(t.Context(), tree, in)
 	b.Must(err)
 	if again.Hash != c.Hash || !again.Found {
 		t.Errorf("again: %+v, want %s", again, c.Hash)
 	}
-	if state, err := tree.Merging(t.Context(), theirs); err != nil || state != MergeDone {
+	if state, err := Merging(t.Context(), tree, theirs); err != nil || state != MergeDone {
 		t.Errorf("the merge is %q, %v", state, err)
 	}
 }
@@ -68,19 +70,19 @@ func TestConcludeCannot(t *testing.T) {
 	t.Parallel()
 	b, tree, theirs := halfMerged(t)
 	b.Write("ralph/.worktrees/1/a.txt", "both\n")
-	b.Git("-C", tree.root, "add", "-A")
+	b.Git("-C", tree.Root(), "add", "-A")
 	b.Hook("pre-commit", "echo no >&2; exit 1")
-	if _, err := tree.Conclude(t.Context(), concludeInput(theirs)); err == nil || !strings.Contains(err.Error(), "no") {
+	if _, err := Conclude(t.Context(), tree, concludeInput(theirs)); err == nil || !strings.Contains(err.Error(), "no") {
 		t.Errorf("with a hook that refuses: %v", err)
 	}
 	b.Remove(".git/hooks/pre-commit")
-	b.Git("-C", tree.root, "symbolic-ref", "HEAD", "refs/heads/elsewhere")
+	b.Git("-C", tree.Root(), "symbolic-ref", "HEAD", "refs/heads/elsewhere")
 	b.Git("branch", "elsewhere", "ralph/t-1")
-	_, err := tree.Conclude(t.Context(), concludeInput(theirs))
+	_, err := Conclude(t.Context(), tree, concludeInput(theirs))
 	b.Refused(err, "HEAD left the branch ralph/t-1")
-	b.Git("-C", tree.root, "symbolic-ref", "HEAD", "refs/heads/ralph/t-1")
-	b.Git("-C", tree.root, "reset", "-q", "--merge")
-	if state, err := tree.Merging(t.Context(), theirs); err != nil || state != MergeNone {
+	b.Git("-C", tree.Root(), "symbolic-ref", "HEAD", "refs/heads/ralph/t-1")
+	b.Git("-C", tree.Root(), "reset", "-q", "--merge")
+	if state, err := Merging(t.Context(), tree, theirs); err != nil || state != MergeNone {
 		t.Errorf("the merge is %q, %v", state, err)
 	}
 }
@@ -92,7 +94,7 @@ func TestFreeBranch(t *testing.T) {
 	b := newBox(t)
 	one, two := b.Path("ralph/.worktrees/1"), b.Path("ralph/.worktrees/2")
 	for dir, branch := range map[string]string{one: "ralph/t-1", two: ""} {
-		_, err := b.repo.Enter(t.Context(), EnterInput{Dir: dir, Branch: branch, From: b.Head(), ID: "x"})
+		_, err := b.repo.Enter(t.Context(), git.EnterInput{Dir: dir, Branch: branch, From: b.Head(), ID: "x"})
 		b.Must(err)
 	}
 	b.Write("ralph/.worktrees/1/new.txt", "new\n")
@@ -113,7 +115,7 @@ func TestTidy(t *testing.T) {
 	b.Git("add", "-A")
 	b.Git("commit", "-q", "-m", "ignore")
 	dir := b.Path("ralph/.worktrees/merge")
-	_, err := b.repo.Enter(t.Context(), EnterInput{Dir: dir, From: b.Head(), ID: "x"})
+	_, err := b.repo.Enter(t.Context(), git.EnterInput{Dir: dir, From: b.Head(), ID: "x"})
 	b.Must(err)
 	tree, err := b.repo.Tree(dir)
 	b.Must(err)
@@ -130,8 +132,8 @@ func TestNoteSetUp(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	dir := b.Path("ralph/.worktrees/1")
-	enter := func() *Repo {
-		_, err := b.repo.Enter(t.Context(), EnterInput{Dir: dir, Branch: "ralph/t-1", From: b.Head(), ID: "x"})
+	enter := func() *git.Repo {
+		_, err := b.repo.Enter(t.Context(), git.EnterInput{Dir: dir, Branch: "ralph/t-1", From: b.Head(), ID: "x"})
 		b.Must(err)
 		tree, err := b.repo.Tree(dir)
 		b.Must(err)
@@ -196,7 +198,7 @@ func TestPatch(t *testing.T) {
 	patch, err := b.repo.Patch(t.Context(), from, b.Head(), 1<<20)
 	b.Must(err)
 	text := string(patch)
-	if !strings.Contains(text, "rename from long.txt") || strings.Count(text, "\n line") != 2*patchContext {
+	if !strings.Contains(text, "rename from long.txt") || strings.Count(text, "\n line") != 2*git.PatchContext {
 		t.Errorf("the patch:\n%s", text)
 	}
 	if cut, err := b.repo.Patch(t.Context(), from, b.Head(), 60); err != nil || len(cut) == 0 || len(cut) > 60 || cut[len(cut)-1] != '\n' {
@@ -216,16 +218,16 @@ func TestHookThatRewritesAMerge(t *testing.T) {
 	t.Parallel()
 	b, tree, theirs := halfMerged(t)
 	b.Write("ralph/.worktrees/1/a.txt", "both\n")
-	b.Git("-C", tree.root, "add", "a.txt")
+	b.Git("-C", tree.Root(), "add", "a.txt")
 	ours := b.Git("rev-parse", "ralph/t-1")
 	b.Hook("pre-commit", "echo formatted > a.txt; git add a.txt")
-	_, err := tree.Conclude(t.Context(), concludeInput(theirs))
-	b.Equal("rewritten", strings.Join(Rewritten(err), " "), "a.txt")
+	_, err := Conclude(t.Context(), tree, concludeInput(theirs))
+	b.Equal("rewritten", strings.Join(git.Rewritten(err), " "), "a.txt")
 	b.Equal("branch", b.Git("rev-parse", "ralph/t-1"), ours)
-	if state, err := tree.Merging(t.Context(), theirs); err != nil || state != MergeOpen {
+	if state, err := Merging(t.Context(), tree, theirs); err != nil || state != MergeOpen {
 		t.Errorf("the merge is %q, %v", state, err)
 	}
-	c, err := tree.Conclude(t.Context(), concludeInput(theirs))
+	c, err := Conclude(t.Context(), tree, concludeInput(theirs))
 	b.Must(err)
 	b.Equal("parents", b.Git("log", "-1", "--format=%P", c.Hash), ours+" "+theirs)
 	b.Equal("the file", b.Git("show", c.Hash+":a.txt"), "formatted")
@@ -237,12 +239,12 @@ func TestHookThatRewritesAMerge(t *testing.T) {
 	w.Git("checkout", "-q", "--detach")
 	in := SquashInput{Base: theirs, Tip: tip, Trailer: "Ralph-Receipt", Key: "r1", Message: "ralph: complete x\n\nRalph-Receipt: r1\n"}
 	for range 2 {
-		_, err = w.repo.SquashOnto(t.Context(), in)
-		b.Equal("rewritten", strings.Join(Rewritten(err), " "), "a.txt")
-		b.Equal("held", b.Git("for-each-ref", mergeRefs), "")
+		_, err = SquashOnto(t.Context(), w.repo, in)
+		b.Equal("rewritten", strings.Join(git.Rewritten(err), " "), "a.txt")
+		b.Equal("held", b.Git("for-each-ref", git.MergeRefs), "")
 	}
 	b.Hook("pre-commit", "exit 0")
-	c, err = w.repo.SquashOnto(t.Context(), in)
+	c, err = SquashOnto(t.Context(), w.repo, in)
 	b.Must(err)
 	b.Equal("tree", c.Tree, b.Git("rev-parse", tip+"^{tree}"))
 }

@@ -1,4 +1,4 @@
-package git
+package landing
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // Conflict is what keeps two commits from being merged.
@@ -38,8 +40,8 @@ const (
 func (m merged) kind(s staged) string {
 	base, ours, theirs := s.stages[1], s.stages[2], s.stages[3]
 	said := func(word string) bool { return m.about(s.path, word) != "" }
-	link := func(mode string) bool { return base.mode == mode || ours.mode == mode || theirs.mode == mode }
-	both := ours.mode != "" && theirs.mode != ""
+	link := func(mode string) bool { return base.Mode == mode || ours.Mode == mode || theirs.Mode == mode }
+	both := ours.Mode != "" && theirs.Mode != ""
 	switch {
 	case said("CONFLICT (file/directory)"):
 		return "file/directory"
@@ -53,9 +55,9 @@ func (m merged) kind(s staged) string {
 		return "binary"
 	case !both:
 		return "modify/delete"
-	case ours.id == theirs.id || said("CONFLICT (distinct modes)"):
+	case ours.ID == theirs.ID || said("CONFLICT (distinct modes)"):
 		return "mode"
-	case base.mode == "":
+	case base.Mode == "":
 		return "add/add"
 	}
 	return "content"
@@ -72,14 +74,14 @@ func (m merged) about(path, word string) string {
 }
 
 // conflict describes what is open, with the text of both sides.
-func (r *Repo) conflict(ctx context.Context, m merged, ours, theirs string) (*Conflict, error) {
+func conflict(ctx context.Context, r *git.Repo, m merged, ours, theirs string) (*Conflict, error) {
 	c := &Conflict{Ours: ours, Theirs: theirs}
-	base, err := r.one(ctx, call{args: []string{"merge-base", ours, theirs}})
-	if err != nil && exitOf(err) != 1 {
+	base, err := r.Line(ctx, git.Call{Args: []string{"merge-base", ours, theirs}})
+	if err != nil && git.ExitOf(err) != 1 {
 		return nil, fmt.Errorf("find where both sides began: %w", err)
 	}
 	c.Base = base
-	texts, err := r.texts(ctx, m)
+	texts, err := texts(ctx, r, m)
 	if err != nil {
 		return nil, fmt.Errorf("read both sides of a conflict: %w", err)
 	}
@@ -98,7 +100,7 @@ func (r *Repo) conflict(ctx context.Context, m merged, ours, theirs string) (*Co
 // name, "" when the two have to be shown one after the other.
 func (m merged) result(s staged, kind string) string {
 	if kind != "content" && kind != "add/add" && kind != "rename" || strings.Contains(s.path, "\n") ||
-		s.stages[2].mode == "" || s.stages[3].mode == "" {
+		s.stages[2].Mode == "" || s.stages[3].Mode == "" {
 		return ""
 	}
 	return m.tree + ":" + s.path
@@ -106,15 +108,15 @@ func (m merged) result(s staged, kind string) string {
 
 // texts reads what is shown of the conflicts, by name: sizes first, since a
 // version may be of any size. What is missing or too large is not in the answer.
-func (r *Repo) texts(ctx context.Context, m merged) (map[string][]byte, error) {
+func texts(ctx context.Context, r *git.Repo, m merged) (map[string][]byte, error) {
 	var names []string
 	for _, s := range m.files[:min(len(m.files), maxFiles)] {
 		if name := m.result(s, m.kind(s)); name != "" {
 			names = append(names, name)
 		}
 		for _, v := range s.stages[2:] {
-			if v.id != "" && v.mode != "160000" {
-				names = append(names, v.id)
+			if v.ID != "" && v.Mode != "160000" {
+				names = append(names, v.ID)
 			}
 		}
 	}
@@ -122,7 +124,7 @@ func (r *Repo) texts(ctx context.Context, m merged) (map[string][]byte, error) {
 		return nil, nil
 	}
 	ask := func(how string, names []string) (string, error) {
-		return r.git(ctx, call{args: []string{"cat-file", "-z", how}, stdin: strings.Join(names, "\x00") + "\x00"})
+		return r.Run(ctx, git.Call{Args: []string{"cat-file", "-z", how}, Stdin: strings.Join(names, "\x00") + "\x00"})
 	}
 	out, err := ask("--batch-check", names)
 	if err != nil {
@@ -177,23 +179,23 @@ func marks(s staged, kind, result string, texts map[string][]byte) string {
 }
 
 // side is one version as text, or words for what cannot be shown.
-func side(v version, texts map[string][]byte) string {
-	text, ok := texts[v.id]
+func side(v git.TreeEntry, texts map[string][]byte) string {
+	text, ok := texts[v.ID]
 	switch {
-	case v.mode == "":
+	case v.Mode == "":
 		return "(no such file here)\n"
-	case v.mode == "160000":
-		return "(submodule at " + v.id + ")\n"
+	case v.Mode == "160000":
+		return "(submodule at " + v.ID + ")\n"
 	case !ok:
-		return "(too large to show: object " + v.id + ")\n"
+		return "(too large to show: object " + v.ID + ")\n"
 	case isBinary(text):
-		return fmt.Sprintf("(binary, %d bytes: object %s)\n", len(text), v.id)
+		return fmt.Sprintf("(binary, %d bytes: object %s)\n", len(text), v.ID)
 	}
 	shown := cutLines(string(text), maxMarked/2-100)
 	if shown != "" && !strings.HasSuffix(shown, "\n") {
 		shown += "\n"
 	}
-	switch v.mode {
+	switch v.Mode {
 	case "120000":
 		return "(link to) " + shown
 	case "100755":

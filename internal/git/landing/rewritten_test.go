@@ -1,4 +1,4 @@
-package git
+package landing
 
 import (
 	"strings"
@@ -37,11 +37,11 @@ func (b *testRepo) work(task string) {
 }
 
 // mergeBase merges what main has now, as landing does when main is elsewhere.
-func (b *testRepo) mergeBase(landed string) Merge {
+func (b *testRepo) mergeBase(landed string) MergeResult {
 	b.T.Helper()
 	in := b.input(b.Git("rev-parse", "main"))
 	in.Sides[0].Was = landed
-	m, err := b.repo.Merge(b.T.Context(), in)
+	m, err := Merge(b.T.Context(), b.repo, in)
 	b.Must(err)
 	return m
 }

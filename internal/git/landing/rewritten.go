@@ -1,9 +1,11 @@
-package git
+package landing
 
 import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // A person rebases, amends or resets the branch that work has landed on: its commits are
@@ -15,25 +17,25 @@ import (
 // mergeRewritten merges a side that does not follow what it was when it was merged last, as
 // a change of that. It reports false when it is no such side, when a commit of ralph's is
 // neither in it nor in another form, which only a person can want, and when that conflicts.
-func (r *Repo) mergeRewritten(ctx context.Context, to Merge, side Side, tree string) (merged, bool, error) {
+func mergeRewritten(ctx context.Context, r *git.Repo, to MergeResult, side Side, tree string) (merged, bool, error) {
 	if side.Was == "" {
 		return merged{}, false, nil
 	}
-	if follows, err := r.descends(ctx, side.Commit, side.Was); err != nil || follows {
+	if follows, err := r.Descends(ctx, side.Commit, side.Was); err != nil || follows {
 		return merged{}, false, err
 	}
-	if holds, err := r.descends(ctx, to.Commit, side.Was); err != nil || !holds {
+	if holds, err := r.Descends(ctx, to.Commit, side.Was); err != nil || !holds {
 		return merged{}, false, err
 	}
-	if kept, err := r.keepsOurs(ctx, side.Was, side.Commit); err != nil || !kept {
+	if kept, err := keepsOurs(ctx, r, side.Was, side.Commit); err != nil || !kept {
 		return merged{}, false, err
 	}
 	// for the merge alone: older gits cannot be told where to merge from
-	change, err := r.commitMerged(ctx, tree, "what the branch is, after what it was\n", false, side.Was)
+	change, err := commitMerged(ctx, r, tree, "what the branch is, after what it was\n", false, side.Was)
 	if err != nil {
 		return merged{}, false, err
 	}
-	res, err := r.mergeTree(ctx, to.Commit, change)
+	res, err := mergeTree(ctx, r, to.Commit, change)
 	if err != nil {
 		return merged{}, false, err
 	}
@@ -42,10 +44,10 @@ func (r *Repo) mergeRewritten(ctx context.Context, to Merge, side Side, tree str
 }
 
 // keepsOurs reports whether every commit of ralph's in was is in now, if in another form.
-func (r *Repo) keepsOurs(ctx context.Context, was, now string) (bool, error) {
-	out, err := r.git(ctx, call{args: []string{
+func keepsOurs(ctx context.Context, r *git.Repo, was, now string) (bool, error) {
+	out, err := r.Run(ctx, git.Call{Args: []string{
 		"log", "-z", "--cherry-pick", "--right-only", "--no-merges", "--no-show-signature", "--no-color", "--format=%B", now + "..." + was,
-	}, conf: []string{"i18n.logOutputEncoding=UTF-8"}})
+	}, Conf: []string{"i18n.logOutputEncoding=UTF-8"}})
 	if err != nil {
 		return false, fmt.Errorf("look for what a branch has lost: %w", err)
 	}

@@ -1,4 +1,4 @@
-package git
+package landing
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
@@ -126,7 +127,7 @@ func TestLandKilledForReal(t *testing.T) {
 			Dir:  b.Dir, Env: append(b.Env, "GIT_INDEX_FILE="+b.Path(".git/"+landIndex)),
 		}
 		b.Must(os.WriteFile(b.Path(".git/index.lock"), []byte(markerHead+in.From+" "+in.To+"\n"), 0o600))
-		_, err := copyIndex(b.Path(".git/index"), b.Path(".git/"+landIndex))
+		_, err := git.CopyIndex(b.Path(".git/index"), b.Path(".git/"+landIndex))
 		b.Must(err)
 		_, _, _, err = b.P.Output(t.Context(), cmd)
 		b.Must(err)
@@ -142,14 +143,14 @@ func TestLandKilledForReal(t *testing.T) {
 func TestLandAlone(t *testing.T) {
 	t.Parallel()
 	b, in := landBox(t)
-	lock, busy, err := b.repo.landAlone(in)
+	lock, busy, err := lockIndex(b.repo, in)
 	b.Must(err)
 	b.Equal("busy", busy, "")
 	busy, err = lock.take(t.Context())
 	b.Must(err)
 	b.Equal("busy", busy, "")
 	other := b.open(b.Dir)
-	out, err := other.Land(t.Context(), in)
+	out, err := Land(t.Context(), other, in)
 	b.Must(err)
 	if !strings.Contains(out.Busy, "another ralph") {
 		t.Errorf("%+v", out)

@@ -1,4 +1,4 @@
-package git
+package landing
 
 import (
 	"errors"
@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
-
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
 // integration is where the tests merge to.
@@ -51,9 +51,9 @@ func (b *testRepo) input(tips ...string) MergeInput {
 	return in
 }
 
-func (b *testRepo) merge(tips ...string) Merge {
+func (b *testRepo) merge(tips ...string) MergeResult {
 	b.T.Helper()
-	m, err := b.repo.Merge(b.T.Context(), b.input(tips...))
+	m, err := Merge(b.T.Context(), b.repo, b.input(tips...))
 	b.Must(err)
 	return m
 }
@@ -106,24 +106,24 @@ func TestMergeStartsFewProcesses(t *testing.T) {
 	t.Parallel()
 	b := mergeBox(t)
 	base := b.Head()
-	one := b.branch("ralph/t-1", base, func(w *testRepo) { w.Write("one.txt", "1"); w.Write(progressFile, "one\n") })
-	two := b.branch("ralph/t-2", base, func(w *testRepo) { w.Write("two.txt", "2"); w.Write(progressFile, "two\n") })
+	one := b.branch("ralph/t-1", base, func(w *testRepo) { w.Write("one.txt", "1"); w.Write(git.ProgressFile, "one\n") })
+	two := b.branch("ralph/t-2", base, func(w *testRepo) { w.Write("two.txt", "2"); w.Write(git.ProgressFile, "two\n") })
 	three := b.branch("ralph/t-3", base, func(w *testRepo) { w.Write("three.txt", "2") })
 	for _, tt := range []struct {
 		what, tip string
 		most      int
 	}{{"fast-forward", one, 1}, {"merge", two, 3}} {
 		in := b.input(tt.tip)
-		if n := b.program.Starts(func() { _, err := b.repo.Merge(t.Context(), in); b.Must(err) }); n != tt.most {
+		if n := b.program.Starts(func() { _, err := Merge(t.Context(), b.repo, in); b.Must(err) }); n != tt.most {
 			t.Errorf("a %s starts %d processes, want %d", tt.what, n, tt.most)
 		}
 	}
 	in := b.input(three)
 	in.Free = false
-	var m Merge
+	var m MergeResult
 	n := b.program.Starts(func() {
 		var err error
-		m, err = b.repo.Merge(t.Context(), in)
+		m, err = Merge(t.Context(), b.repo, in)
 		b.Must(err)
 	})
 	if n != 3 {
@@ -145,32 +145,32 @@ func TestMergeWaitsForItsChecks(t *testing.T) {
 	b.Git("update-ref", "refs/heads/"+integration, "x")
 	in := b.input(one)
 	in.Free = false
-	m, err := b.repo.Merge(t.Context(), in)
+	m, err := Merge(t.Context(), b.repo, in)
 	b.Must(err)
 	if m.Advanced || b.Git("rev-parse", integration) != in.Into {
 		t.Fatalf("moved before the checks: %+v", m)
 	}
-	b.Equal("held", b.Git("rev-parse", mergeRef(in.Sides[0].Key)), m.Commit)
-	again, err := b.repo.Merge(t.Context(), in) // the engine was killed during the checks
+	b.Equal("held", b.Git("rev-parse", git.MergeRef(in.Sides[0].Key)), m.Commit)
+	again, err := Merge(t.Context(), b.repo, in) // the engine was killed during the checks
 	b.Must(err)
 	if again != m {
 		t.Errorf("again %+v, was %+v", again, m)
 	}
 	in.Green = []string{"", m.Tree}
-	green, err := b.repo.Merge(t.Context(), in)
+	green, err := Merge(t.Context(), b.repo, in)
 	b.Must(err)
 	if !green.Advanced || green.Commit != m.Commit {
 		t.Errorf("green: %+v", green)
 	}
 	b.Equal("refs", b.Git("for-each-ref", "--format=%(refname)", "refs/ralph"), "")
-	killed, err := b.repo.Merge(t.Context(), in) // or after the branch moved
+	killed, err := Merge(t.Context(), b.repo, in) // or after the branch moved
 	b.Must(err)
 	if !killed.Advanced || killed.Commit != m.Commit || killed.Tree != m.Tree || killed.FastForward {
 		t.Errorf("after the move: %+v", killed)
 	}
 	b.Git("update-ref", "refs/heads/"+integration, "x")
 	in.Green = nil
-	_, err = b.repo.Merge(t.Context(), in)
+	_, err = Merge(t.Context(), b.repo, in)
 	b.Must(err)
 	b.Must(b.repo.Drop(t.Context(), in.Sides[0].Key))
 	b.Must(b.repo.Drop(t.Context(), in.Sides[0].Key))
@@ -182,9 +182,9 @@ func TestMergeRepeatsAFastForward(t *testing.T) {
 	b := mergeBox(t)
 	one := b.branch("ralph/t-1", b.Head(), func(w *testRepo) { w.Write("one.txt", "1") })
 	in := b.input(one)
-	first, err := b.repo.Merge(t.Context(), in)
+	first, err := Merge(t.Context(), b.repo, in)
 	b.Must(err)
-	again, err := b.repo.Merge(t.Context(), in)
+	again, err := Merge(t.Context(), b.repo, in)
 	b.Must(err)
 	if first != again {
 		t.Errorf("first %+v, again %+v", first, again)
@@ -199,11 +199,11 @@ func TestMergeIntoABranchThatMovedOn(t *testing.T) {
 	in := b.input(one)
 	other := b.branch("x", b.Head(), func(w *testRepo) { w.Write("x.txt", "x") })
 	b.Git("update-ref", "refs/heads/"+integration, other)
-	if _, err := b.repo.Merge(t.Context(), in); !errors.Is(err, ErrMovedOn) {
+	if _, err := Merge(t.Context(), b.repo, in); !errors.Is(err, git.ErrMovedOn) {
 		t.Errorf("error %v, want ErrMovedOn", err)
 	}
 	b.Git("update-ref", "-d", "refs/heads/"+integration)
-	if _, err := b.repo.Merge(t.Context(), in); !errors.Is(err, ErrMovedOn) {
+	if _, err := Merge(t.Context(), b.repo, in); !errors.Is(err, git.ErrMovedOn) {
 		t.Errorf("no branch: error %v, want ErrMovedOn", err)
 	}
 }
@@ -223,23 +223,23 @@ func TestMergeABatch(t *testing.T) {
 		}))
 	}
 	in := b.input(tips...)
-	m, err := b.repo.Merge(t.Context(), in)
+	m, err := Merge(t.Context(), b.repo, in)
 	b.Must(err)
 	if m.Conflict == nil || m.At != 3 || m.Commit != "" || m.Advanced {
 		t.Fatalf("batch with a conflict: %+v", m)
 	}
 	b.Equal("tip", b.Git("rev-parse", integration), base)
 	in.Sides, in.Free = in.Sides[:3], false
-	m, err = b.repo.Merge(t.Context(), in)
+	m, err = Merge(t.Context(), b.repo, in)
 	b.Must(err)
 	b.Equal("files", b.Git("ls-tree", "--name-only", m.Commit), "0.txt\n1.txt\n2.txt\na.txt\ndir")
-	again, err := b.repo.Merge(t.Context(), in)
+	again, err := Merge(t.Context(), b.repo, in)
 	b.Must(err)
 	if again.Tree != m.Tree {
 		t.Errorf("again %+v, was %+v", again, m)
 	}
 	b.Must(b.repo.Advance(t.Context(), integration, base, m.Commit))
-	done, err := b.repo.Merge(t.Context(), in)
+	done, err := Merge(t.Context(), b.repo, in)
 	b.Must(err)
 	if !done.Advanced || done.Tree != m.Tree {
 		t.Errorf("done %+v", done)
@@ -256,7 +256,7 @@ func TestMergeOfRalphsFiles(t *testing.T) {
 			b := newBox(t)
 			if tracked {
 				b.Write("ralph/plan.jsonl", "plan\n")
-				b.Write(progressFile, "# Learned\n")
+				b.Write(git.ProgressFile, "# Learned\n")
 				b.Git("add", "-f", "-A")
 				b.Git("commit", "-q", "-m", "own")
 			}
@@ -268,7 +268,7 @@ func TestMergeOfRalphsFiles(t *testing.T) {
 					w.Write("ralph/inbox.jsonl", text)
 					w.Write("ralph/.state/journal.jsonl", text)
 					w.Write("build/ralph-logs/x.log", text)
-					w.Write(progressFile, w.progress()+"- "+text+"\n")
+					w.Write(git.ProgressFile, w.progress()+"- "+text+"\n")
 					w.Write(text+".txt", text)
 				}
 			}
@@ -286,7 +286,7 @@ func TestMergeOfRalphsFiles(t *testing.T) {
 			if tracked {
 				learned = "# Learned\n" + learned
 			}
-			b.Equal("learned", b.Git("show", m.Commit+":"+progressFile)+"\n", learned)
+			b.Equal("learned", b.Git("show", m.Commit+":"+git.ProgressFile)+"\n", learned)
 			if m = b.merge(three); m.Conflict != nil {
 				t.Fatalf("conflict: %+v", m.Conflict.Files)
 			}
@@ -302,7 +302,7 @@ func TestMergeOfRalphsFiles(t *testing.T) {
 }
 
 func (b *testRepo) progress() string {
-	text, _ := os.ReadFile(b.Path(progressFile))
+	text, _ := os.ReadFile(b.Path(git.ProgressFile))
 	return string(text)
 }
 
@@ -311,16 +311,16 @@ func TestMergeRefuses(t *testing.T) {
 	b := mergeBox(t)
 	one := b.branch("ralph/t-1", b.Head(), func(w *testRepo) { w.Write("one.txt", "1") })
 	empty := b.Git("commit-tree", "-m", "root", b.Git("rev-parse", "HEAD^{tree}"))
-	_, err := b.repo.Merge(t.Context(), b.input(empty))
+	_, err := Merge(t.Context(), b.repo, b.input(empty))
 	b.Refused(err, "no common history")
 	in := b.input(one)
 	in.Sides[0].Message = "no trailer"
-	if _, err := b.repo.Merge(t.Context(), in); err == nil {
+	if _, err := Merge(t.Context(), b.repo, in); err == nil {
 		t.Error("a merge without its trailer was made")
 	}
 	person := filepath.Join(t.TempDir(), "person")
 	b.Git("worktree", "add", "-q", person, integration)
-	_, err = b.repo.Merge(t.Context(), b.input(one))
+	_, err = Merge(t.Context(), b.repo, b.input(one))
 	b.Refused(err, person)
 	b.Git("worktree", "remove", person)
 	b.Git("branch", "plain")
@@ -443,7 +443,7 @@ func TestAttributesKeepsWhatIsThere(t *testing.T) {
 	b := newBox(t)
 	b.Write(".git/info/attributes", "*.x -text")
 	for range 2 {
-		b.Must(b.repo.Attributes(unionLines()))
+		b.Must(b.repo.Attributes(git.UnionLines()))
 	}
 	b.Want(".git/info/attributes", "*.x -text\n/ralph/progress.md merge=union\n")
 }
@@ -451,12 +451,12 @@ func TestAttributesKeepsWhatIsThere(t *testing.T) {
 func TestCanMerge(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.Must(b.repo.CanMerge(t.Context()))
+	b.Must(CanMerge(t.Context(), b.repo))
 	for version, ok := range map[string]bool{
 		"2.37.9": false, "2.38.0": true, "2.38.windows.1": true, "2.50.1 (Apple Git-155)": true, "1.9.0": false, "3.0.0": true,
 	} {
 		var err error
-		b.program.As("echo 'git version "+version+"'\n", func() { err = b.repo.CanMerge(t.Context()) })
+		b.program.As("echo 'git version "+version+"'\n", func() { err = CanMerge(t.Context(), b.repo) })
 		if ok && err != nil {
 			t.Errorf("%s: %v", version, err)
 		}

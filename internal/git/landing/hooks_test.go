@@ -1,4 +1,4 @@
-package git
+package landing
 
 import (
 	"testing"
@@ -18,7 +18,7 @@ func TestSquashAgainAfterAHook(t *testing.T) {
 	w.Write("one.txt", "of the hook\n")
 	w.Git("add", "-A")
 	w.Git("commit", "-q", "-m", "x\n\nRalph-Receipt: r1")
-	c, err := w.repo.SquashOnto(t.Context(), SquashInput{Base: base, Tip: tip, Trailer: "Ralph-Receipt", Key: "r1", Message: "x\n\nRalph-Receipt: r1\n"})
+	c, err := SquashOnto(t.Context(), w.repo, SquashInput{Base: base, Tip: tip, Trailer: "Ralph-Receipt", Key: "r1", Message: "x\n\nRalph-Receipt: r1\n"})
 	b.Must(err)
 	b.Equal("tree", c.Tree, b.Git("rev-parse", tip+"^{tree}"))
 }
