@@ -29,3 +29,12 @@ func (r *Repo) Ours() bool { return r.ours }
 func (r *Repo) Outside(ctx context.Context, dir string, env []string, args ...string) (stdout, stderr []byte, res proc.Result, err error) {
 	return r.p.Output(ctx, proc.Command{Args: append([]string{r.program}, args...), Dir: dir, Env: env})
 }
+
+// LockStashes takes the turn of whoever changes the list of stashes, which all worktrees share.
+func (r *Repo) LockStashes() { r.stashes.Lock() }
+
+// UnlockStashes gives it back.
+func (r *Repo) UnlockStashes() { r.stashes.Unlock() }
+
+// Home is the checkout that a worktree of ralph's belongs to, nil for a checkout.
+func (r *Repo) Home() *Repo { return r.home }

@@ -54,3 +54,9 @@ func UnionLines() []string { return []string{"/" + ProgressFile + " merge=union"
 // MergeNote, in a worktree's git folder, says which conflicts were left there for
 // an agent: two commits, then paths, each with a zero byte behind it.
 const MergeNote = "ralph-merge"
+
+// setUpName is the note in a worktree's git folder of how it was set up.
+const setUpName = "ralph-setup"
+
+// unreadyName is the note in a worktree's git folder that it is not ready, and why.
+const unreadyName = "ralph-unready"

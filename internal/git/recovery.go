@@ -48,3 +48,11 @@ func (r *Repo) keep(ctx context.Context, id, commit string) (string, error) {
 
 // OneLine reports text that is safe as a reflog message.
 func OneLine(s string) bool { return strings.TrimSpace(s) != "" && !strings.ContainsAny(s, "\r\n\x00") }
+
+// Saved is work that no branch holds any more, and where it is now.
+type Saved struct {
+	Ref    string // below refs/ralph/recovery/, "" when it is no commit
+	Commit string // what the ref holds
+	Path   string // folder it was moved to, absolute: a repository inside the worktree
+	What   string // in words
+}

@@ -102,3 +102,48 @@ func (r *Repo) refLocks(branch string) []string {
 	}
 	return slices.DeleteFunc(locks, func(lock string) bool { return Stat(lock) == nil })
 }
+
+// lockNames are the locks that a git which was killed leaves in a worktree's
+// own git folder.
+func (r *Repo) lockNames() []string {
+	return []string{r.RealIndex() + ".lock", filepath.Join(r.gitDir, "HEAD.lock")}
+}
+
+func (r *Repo) dropLocks() {
+	for _, name := range r.lockNames() {
+		_ = os.Remove(name)
+	}
+}
+
+// FreeLocks waits for a git command at work in a worktree of ours. Nobody but
+// the task works there, and its processes have ended; so a lock that is older
+// than any wait for one was left by a git that was killed, and goes.
+// The same holds for the branch that is checked out, when it is ralph's.
+func (r *Repo) FreeLocks(ctx context.Context) {
+	locks := r.lockNames()
+	if branch := headBranch(ReadSmall(filepath.Join(r.gitDir, "HEAD"))); branch != "" {
+		locks = append(locks, r.ownLocks("refs/heads/"+branch)...)
+	}
+	free(ctx, locks...)
+}
+
+// free takes old locks away and waits for the others. One that cannot go, or
+// comes back each time, is left for git to complain about.
+func free(ctx context.Context, names ...string) {
+	for end := time.Now().Add(refLockWait); ; {
+		held := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return Stat(name) == nil })
+		if len(held) == 0 || time.Now().After(end) {
+			return
+		}
+		for _, name := range held {
+			if info := Stat(name); info != nil && time.Since(info.ModTime()) > LockWait {
+				_ = os.Remove(name)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(LockTick):
+		}
+	}
+}

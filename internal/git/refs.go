@@ -280,3 +280,14 @@ func (r *Repo) BaseTip(ctx context.Context, branch string) (string, error) {
 	}
 	return h.Commit, err
 }
+
+// Tip returns the commit of a branch, "" when there is no such branch.
+func (r *Repo) Tip(ctx context.Context, branch string) (string, error) {
+	if err := CheckBranchAt(branch); err != nil {
+		return "", err
+	}
+	return r.BranchTip(ctx, branch)
+}
+
+// branchSpace is where branches of ralph's own are.
+const branchSpace = "ralph/"

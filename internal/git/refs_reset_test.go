@@ -132,7 +132,7 @@ func TestResetBranchInTheMiddleOfEnter(t *testing.T) {
 	b, w, in, tip := failedResolve(t)
 	next := b.task(w.Dir, "t-2")
 	var out Entered
-	before, err := w.repo.clear(t.Context(), next, &out)
+	before, err := w.repo.clearOut(t.Context(), next, &out)
 	b.Must(err)
 	ref, err := b.open(b.Dir).ResetBranch(t.Context(), in)
 	b.Must(err)

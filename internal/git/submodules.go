@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // Submodules come into a worktree from what the checkout has of them, never over a
@@ -60,7 +59,7 @@ func (r *Repo) submodules(ctx context.Context) ([]moduleLink, error) {
 // they are. One that the checkout has not either stays empty and is named in out.Empty;
 // one whose commit is not at hand is a *ralph.Refusal.
 func (r *Repo) fillLinks(ctx context.Context, out *Entered) error {
-	return r.fillFrom(ctx, r.home.sources(), "", out)
+	return r.fillFrom(ctx, r.Home().sources(), "", out)
 }
 
 // sources finds the repository of a submodule that a checkout has: in its git folder, or,
@@ -167,10 +166,10 @@ func (r *Repo) markPublished(ctx context.Context, commit string) error {
 // Publish gives the commits that were made in the submodules of a worktree to the
 // checkout's own repositories of them: the commit that names them is nothing without.
 func (r *Repo) Publish(ctx context.Context) error {
-	if r.home == nil || Stat(filepath.Join(r.gitDir, modulesName)) == nil {
+	if r.Home() == nil || Stat(filepath.Join(r.gitDir, modulesName)) == nil {
 		return nil
 	}
-	return r.publishTo(ctx, r.home.sources())
+	return r.publishTo(ctx, r.Home().sources())
 }
 
 func (r *Repo) publishTo(ctx context.Context, source func(moduleLink) string) error {
@@ -207,25 +206,6 @@ func (r *Repo) publishTo(ctx context.Context, source func(moduleLink) string) er
 		}
 	}
 	return nil
-}
-
-// looked opens a submodule to look into, nil for one whose settings an agent may have
-// written: git would run the filters that they name.
-func (r *Repo) looked(name string) *Repo {
-	if r.ours {
-		return r.inner(name)
-	}
-	root := r.File(name)
-	gitDir := gitFile(root)
-	if gitDir == "" && r.shield.wrap == nil {
-		gitDir = filepath.Join(root, ".git")
-	}
-	if gitDir == "" || !goodHead(gitDir) || r.shield.wrap != nil && !straight(r.common, gitDir) {
-		return nil
-	}
-	return &Repo{
-		p: r.p, env: r.env, root: root, program: r.program, gitDir: gitDir, common: gitDir, ours: true, stashes: new(sync.Mutex), shield: r.shield,
-	}
 }
 
 // Inside returns the files that are changed inside submodules and that no commit of

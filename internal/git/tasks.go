@@ -10,22 +10,6 @@ import (
 	"strings"
 )
 
-// setUpName, in a worktree's git folder, says with which commands it was set up.
-// It goes with the worktree.
-const setUpName = "ralph-setup"
-
-// PatchContext is how many lines around a change a patch shows: enough to see in
-// which test it is.
-const PatchContext = 10
-
-// Tip returns the commit of a branch, "" when there is no such branch.
-func (r *Repo) Tip(ctx context.Context, branch string) (string, error) {
-	if err := CheckBranchAt(branch); err != nil {
-		return "", err
-	}
-	return r.BranchTip(ctx, branch)
-}
-
 // FreeBranch takes HEAD off a branch in the worktrees of this checkout other than
 // dir, so that dir can check it out: a worktree of the pool stands on the branch
 // of the task that last worked there. Files stay as they are.
@@ -85,23 +69,4 @@ func (r *Repo) NoteSetUp(how string) error {
 		return fmt.Errorf("note that a worktree is set up: %w", err)
 	}
 	return nil
-}
-
-// Patch returns the difference of two commits for reading: renamed files as such,
-// with ten lines around each change; at most max bytes, cut after a whole line.
-func (r *Repo) Patch(ctx context.Context, from, to string, max int64) ([]byte, error) {
-	if err := errors.Join(CheckHash("commit", from), CheckHash("commit", to)); err != nil {
-		return nil, fmt.Errorf("patch: %w", err)
-	}
-	if from == to || max <= 0 {
-		return nil, nil
-	}
-	if err := errors.Join(r.written(ctx, from), r.written(ctx, to)); err != nil {
-		return nil, fmt.Errorf("patch: %w", err)
-	}
-	patch, err := r.patch(ctx, max, from, to, "-p", "-M", fmt.Sprintf("-U%d", PatchContext))
-	if err != nil {
-		return nil, fmt.Errorf("patch: %w", err)
-	}
-	return patch, nil
 }

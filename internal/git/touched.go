@@ -61,3 +61,25 @@ func content(mode, blob string) string {
 	}
 	return mode + " " + blob
 }
+
+// Patch returns the difference of two commits for reading: renamed files as such,
+// with ten lines around each change; at most max bytes, cut after a whole line.
+func (r *Repo) Patch(ctx context.Context, from, to string, max int64) ([]byte, error) {
+	if err := errors.Join(CheckHash("commit", from), CheckHash("commit", to)); err != nil {
+		return nil, fmt.Errorf("patch: %w", err)
+	}
+	if from == to || max <= 0 {
+		return nil, nil
+	}
+	if err := errors.Join(r.written(ctx, from), r.written(ctx, to)); err != nil {
+		return nil, fmt.Errorf("patch: %w", err)
+	}
+	patch, err := r.patch(ctx, max, from, to, "-p", "-M", fmt.Sprintf("-U%d", PatchContext))
+	if err != nil {
+		return nil, fmt.Errorf("patch: %w", err)
+	}
+	return patch, nil
+}
+
+// PatchContext is how many lines around a change a patch shows: enough to see in which test it is.
+const PatchContext = 10

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -262,28 +261,4 @@ func (r *Repo) patiently(ctx context.Context, do func() error) error {
 		case <-time.After(patienceTick):
 		}
 	}
-}
-
-// registered returns the git folder that says dir is its worktree, "" for none.
-func (r *Repo) registered(dir string) (string, error) {
-	want := filepath.Join(realPath(dir), ".git")
-	list, err := os.ReadDir(filepath.Join(r.common, "worktrees"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	}
-	for _, e := range list {
-		gitDir := filepath.Join(r.common, "worktrees", e.Name())
-		if back := backlink(gitDir); back != "" && filepath.Join(realPath(filepath.Dir(back)), ".git") == want {
-			return gitDir, nil
-		}
-	}
-	return "", nil
-}
-
-// realPath is a folder's name as git notes it; the folder itself may be gone.
-func realPath(dir string) string {
-	if parent, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
-		return filepath.Join(parent, filepath.Base(dir))
-	}
-	return dir
 }

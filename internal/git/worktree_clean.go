@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ralph-loop/ralph/internal/proc"
 )
@@ -23,10 +22,10 @@ type found struct {
 	links bool // repositories inside it may have to follow
 }
 
-// clear makes a worktree clean for the next task: what no commit or branch
+// clearOut makes a worktree clean for the next task: what no commit or branch
 // holds is kept first, then files and index become those of HEAD. Ignored files
 // stay, they are what makes a used worktree worth it.
-func (r *Repo) clear(ctx context.Context, in EnterInput, out *Entered) (before found, err error) {
+func (r *Repo) clearOut(ctx context.Context, in EnterInput, out *Entered) (before found, err error) {
 	r.FreeLocks(ctx)
 	head, err := r.standing(ctx, in.From)
 	if err != nil {
@@ -108,7 +107,7 @@ func (r *Repo) underWay() string {
 // commits does.
 func (r *Repo) holdHead(ctx context.Context, id string, head Head, tips ...string) ([]Saved, error) {
 	tips = slices.DeleteFunc(tips, func(tip string) bool { return tip == "" })
-	if head.Branch != "" || head.Commit == r.at.commit || slices.Contains(tips, head.Commit) {
+	if head.Branch != "" || head.Commit == r.enteredAt().commit || slices.Contains(tips, head.Commit) {
 		return nil, nil
 	}
 	for _, tip := range tips {
@@ -163,7 +162,7 @@ func (r *Repo) unheld(ctx context.Context, head Head) (leftover, error) {
 	}
 	left.base, left.index = at.Tree, at.Tree
 	hidden := r.lookAtIndex(head).hidden
-	r.index = private{}
+	r.dropIndex()
 	if err := r.holdOwn(ctx, head.Commit); err != nil {
 		hidden = true // an index that git cannot read
 	}
@@ -345,49 +344,4 @@ func (r *Repo) openUp() error {
 		}
 		return nil
 	})
-}
-
-// lockNames are the locks that a git which was killed leaves in a worktree's
-// own git folder.
-func (r *Repo) lockNames() []string {
-	return []string{r.RealIndex() + ".lock", filepath.Join(r.gitDir, "HEAD.lock")}
-}
-
-func (r *Repo) dropLocks() {
-	for _, name := range r.lockNames() {
-		_ = os.Remove(name)
-	}
-}
-
-// FreeLocks waits for a git command at work in a worktree of ours. Nobody but
-// the task works there, and its processes have ended; so a lock that is older
-// than any wait for one was left by a git that was killed, and goes.
-// The same holds for the branch that is checked out, when it is ralph's.
-func (r *Repo) FreeLocks(ctx context.Context) {
-	locks := r.lockNames()
-	if branch := headBranch(ReadSmall(filepath.Join(r.gitDir, "HEAD"))); branch != "" {
-		locks = append(locks, r.ownLocks("refs/heads/"+branch)...)
-	}
-	free(ctx, locks...)
-}
-
-// free takes old locks away and waits for the others. One that cannot go, or
-// comes back each time, is left for git to complain about.
-func free(ctx context.Context, names ...string) {
-	for end := time.Now().Add(refLockWait); ; {
-		held := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return Stat(name) == nil })
-		if len(held) == 0 || time.Now().After(end) {
-			return
-		}
-		for _, name := range held {
-			if info := Stat(name); info != nil && time.Since(info.ModTime()) > LockWait {
-				_ = os.Remove(name)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(LockTick):
-		}
-	}
 }

@@ -9,10 +9,6 @@ import (
 	"strings"
 )
 
-// branchSpace is the part of the branch names that is ralph's: only there a
-// branch may be set to another commit.
-const branchSpace = "ralph/"
-
 // EnterInput says which task a worktree is for.
 type EnterInput struct {
 	Dir    string // absolute, directly below ralph/.worktrees
@@ -22,14 +18,6 @@ type EnterInput struct {
 	Merged string // ref or commit that holds what is merged; "" for From
 	ID     string // for recovery refs: one line
 	Stash  string // commit of a stash to give back; "" for none
-}
-
-// Saved is work that no branch holds any more, and where it is now.
-type Saved struct {
-	Ref    string // below refs/ralph/recovery/, "" when it is no commit
-	Commit string // what the ref holds
-	Path   string // folder it was moved to, absolute: a repository inside the worktree
-	What   string // in words
 }
 
 // Entered is a worktree that is ready for a turn.
@@ -129,7 +117,7 @@ func (r *Repo) startTask(ctx context.Context, in EnterInput, out *Entered) error
 	var before found
 	if !out.Fresh {
 		var err error
-		if before, err = r.clear(ctx, in, out); err != nil {
+		if before, err = r.clearOut(ctx, in, out); err != nil {
 			return err
 		}
 	}
@@ -149,7 +137,7 @@ func (r *Repo) startTask(ctx context.Context, in EnterInput, out *Entered) error
 		return err
 	}
 	r.leftAt(in.From)
-	out.Branch, out.Head, out.Tree = branch, in.From, r.at.tree
+	out.Branch, out.Head, out.Tree = branch, in.From, r.enteredAt().tree
 	return nil
 }
 
@@ -276,14 +264,4 @@ func (r *Repo) checkout(ctx context.Context, force bool, args ...string) error {
 		_, err := r.Run(ctx, r.quietly(append(line, args...)...))
 		return err
 	})
-}
-
-// leftAt notes what the index says after a checkout of the commit, which saves
-// asking for it before the next commit and at the next Enter.
-func (r *Repo) leftAt(commit string) {
-	r.index, r.at = private{}, place{commit: commit}
-	if e, err := r.readPrivate(commit); err == nil {
-		r.index = private{begun: true, real: Stat(r.RealIndex()), head: commit, own: e.own}
-		r.at.tree = e.tree
-	}
 }

@@ -219,3 +219,19 @@ func (r *Repo) linkPaths(index string) ([]string, error) {
 	var e entries
 	return paths, e.extensions(rest, idLen)
 }
+
+// leftAt notes what the index says after a checkout of the commit, which saves
+// asking for it before the next commit and at the next Enter.
+func (r *Repo) leftAt(commit string) {
+	r.index, r.at = private{}, place{commit: commit}
+	if e, err := r.readPrivate(commit); err == nil {
+		r.index = private{begun: true, real: Stat(r.RealIndex()), head: commit, own: e.own}
+		r.at.tree = e.tree
+	}
+}
+
+// enteredAt is what leftAt noted.
+func (r *Repo) enteredAt() place { return r.at }
+
+// dropIndex forgets what was known of the index.
+func (r *Repo) dropIndex() { r.index = private{} }

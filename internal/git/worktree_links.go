@@ -5,52 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 )
 
 // Submodules of a worktree have git folders of their own inside the worktree's,
 // so what an agent does there is lost with it, and no command for the worktree
 // looks into them.
-
-// modulesName is where they are, in the worktree's git folder.
-const modulesName = "modules"
-
-// inner opens a submodule that has its files, nil when it has none.
-func (r *Repo) inner(name string) *Repo {
-	root := r.File(name)
-	gitDir := gitFile(root)
-	rel, err := filepath.Rel(filepath.Join(r.gitDir, modulesName), gitDir)
-	if gitDir == "" || err != nil || !filepath.IsLocal(rel) || !goodHead(gitDir) || !straight(r.gitDir, gitDir) {
-		return nil
-	}
-	return &Repo{
-		p: r.p, env: fenced(r.env, root, gitDir), root: root, program: r.program, gitDir: gitDir, common: gitDir, ours: true, module: true,
-		stashes: new(sync.Mutex), shield: r.shield,
-	}
-}
-
-// straight reports whether a folder is below another with no symbolic link on the way.
-func straight(top, dir string) bool {
-	a, err := filepath.EvalSymlinks(top)
-	b, failed := filepath.EvalSymlinks(dir)
-	rel, err2 := filepath.Rel(top, dir)
-	return err == nil && failed == nil && err2 == nil && b == filepath.Join(a, rel)
-}
-
-// inners opens the submodules of the index that have files.
-func (r *Repo) inners() []*Repo {
-	if Stat(filepath.Join(r.gitDir, modulesName)) == nil {
-		return nil
-	}
-	var list []*Repo
-	names, _ := r.linkPaths(r.RealIndex()) // one of another kind has none that ralph made
-	for _, name := range names {
-		if sub := r.inner(name); sub != nil {
-			list = append(list, sub)
-		}
-	}
-	return list
-}
 
 // tidyLinks keeps what submodules hold that no branch of theirs does, in their
 // own recovery refs, and makes them clean.

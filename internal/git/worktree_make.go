@@ -15,9 +15,6 @@ import (
 )
 
 const (
-	// unreadyName is in the git folder of a worktree in which no task has begun
-	// since the file was written: whatever a crash left there is worth nothing.
-	unreadyName = "ralph-unready"
 	// What it says: files were never written, or are just being replaced.
 	unreadyNew      = "new"
 	unreadyEntering = "entering"
@@ -323,4 +320,28 @@ func (r *Repo) draft(dir, commit, why string) error {
 		}
 	}
 	return errors.New("no name is free for it")
+}
+
+// registered returns the git folder that says dir is its worktree, "" for none.
+func (r *Repo) registered(dir string) (string, error) {
+	want := filepath.Join(realPath(dir), ".git")
+	list, err := os.ReadDir(filepath.Join(r.common, "worktrees"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	for _, e := range list {
+		gitDir := filepath.Join(r.common, "worktrees", e.Name())
+		if back := backlink(gitDir); back != "" && filepath.Join(realPath(filepath.Dir(back)), ".git") == want {
+			return gitDir, nil
+		}
+	}
+	return "", nil
+}
+
+// realPath is a folder's name as git notes it; the folder itself may be gone.
+func realPath(dir string) string {
+	if parent, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
+		return filepath.Join(parent, filepath.Base(dir))
+	}
+	return dir
 }

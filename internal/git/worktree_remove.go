@@ -108,7 +108,7 @@ func (r *Repo) openForRemoval(ctx context.Context, dir, gitDir string) (*Repo, e
 // a commit at most.
 func (r *Repo) keepAll(ctx context.Context, id string, empty bool, out *Entered) error {
 	r.FreeLocks(ctx)
-	head, err := r.standing(ctx, r.at.commit)
+	head, err := r.standing(ctx, r.enteredAt().commit)
 	if err != nil {
 		return err
 	}

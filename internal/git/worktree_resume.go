@@ -158,7 +158,7 @@ func headLog(gitDir string) []logLine {
 	for line := range strings.Lines(lastPart(filepath.Join(gitDir, "logs", "HEAD"), 1<<18)) {
 		who, why, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		ids := strings.SplitN(who, " ", 3)
-		if len(ids) == 3 && IsHash(ids[0]) && hashes.MatchString(ids[1]) {
+		if len(ids) == 3 && IsHash(ids[0]) && IsHash(ids[1]) {
 			lines = append(lines, logLine{ids[0], ids[1], why})
 		}
 	}

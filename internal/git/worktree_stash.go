@@ -57,7 +57,7 @@ func (r *Repo) stashAll(ctx context.Context, in ShelveInput, out *Entered) (stri
 		return "", err
 	}
 	_, err = r.wipe(ctx, in.ID, out)
-	r.index = private{}
+	r.dropIndex()
 	return shelved.Stash, err
 }
 
@@ -66,9 +66,9 @@ func (r *Repo) stashAll(ctx context.Context, in ShelveInput, out *Entered) (stri
 // files. A stash that is not on the list was given back before. One that git
 // will not apply, since files have changes of their own, stays.
 func (r *Repo) giveBack(ctx context.Context, stash string, out *Entered) error {
-	r.stashes.Lock() // one that another drop has taken off by mistake is back before this looks
+	r.LockStashes() // one that another drop has taken off by mistake is back before this looks
 	at, err := r.stashAt(ctx, stash)
-	r.stashes.Unlock()
+	r.UnlockStashes()
 	if err != nil {
 		return err
 	}
@@ -130,8 +130,8 @@ const maxDrops = 5
 // changes when an agent stashes at the same moment: one that was dropped in its
 // place comes back, and this one is tried again.
 func (r *Repo) dropStash(ctx context.Context, stash string) error {
-	r.stashes.Lock()
-	defer r.stashes.Unlock()
+	r.LockStashes()
+	defer r.UnlockStashes()
 	for n := 1; ; n++ {
 		at, err := r.stashAt(ctx, stash)
 		if err != nil || at < 0 {

@@ -168,7 +168,7 @@ func TestRemoveTreeProcesses(t *testing.T) {
 	dir := b.pool("1")[0]
 	b.mustEnter(b.task(dir, "t-1"))
 	settleClock(b.in(dir))
-	if n := b.treeSpawns(dir, func() { _, err := b.repo.RemoveTree(t.Context(), dir, "x"); b.Must(err) }); n != 0 {
+	if n := b.treeSpawns(func() { _, err := b.repo.RemoveTree(t.Context(), dir, "x"); b.Must(err) }); n != 0 {
 		t.Errorf("%d processes, want none", n)
 	}
 	b.Equal("worktrees", b.Git("worktree", "list", "--porcelain"), "worktree "+b.Dir+"\nHEAD "+b.Head()+"\nbranch refs/heads/main")

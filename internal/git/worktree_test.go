@@ -86,25 +86,10 @@ func escape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// treeSpawns counts the git processes that ralph starts, for the checkout and
-// one worktree.
-func (b *testRepo) treeSpawns(dir string, do func()) int {
+// treeSpawns counts the git processes that ralph starts, for the checkout and its worktrees.
+func (b *testRepo) treeSpawns(do func()) int {
 	b.T.Helper()
-	log := filepath.Join(b.T.TempDir(), "trace")
-	for _, r := range []*Repo{b.repo, b.in(dir).repo} {
-		env := r.env
-		r.env = append(env[:len(env):len(env)], "GIT_TRACE2_EVENT="+log)
-		defer func() { r.env = env }()
-	}
-	do()
-	raw, _ := os.ReadFile(log) // none: no process
-	n := 0
-	for line := range strings.Lines(string(raw)) {
-		if strings.Contains(line, `"event":"start"`) && !strings.Contains(strings.SplitN(line, `"thread"`, 2)[0], "/") {
-			n++
-		}
-	}
-	return n
+	return b.program.Starts(do)
 }
 
 // B-005, B-009: a worktree is a checkout with everything that a Repo can do.
@@ -169,7 +154,7 @@ func TestTreeProcesses(t *testing.T) {
 	from := b.Head()
 	count := func(what string, want int, do func()) {
 		t.Helper()
-		if n := b.treeSpawns(dir, do); n != want {
+		if n := b.treeSpawns(do); n != want {
 			t.Errorf("%s took %d processes, want %d", what, n, want)
 		}
 	}
