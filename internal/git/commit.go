@@ -112,7 +112,7 @@ func (r *Repo) Commit(ctx context.Context, in CommitInput) (Commit, error) {
 }
 
 func (r *Repo) commitOnce(ctx context.Context, in CommitInput, line string) (Commit, error) {
-	h, err := r.settled(ctx)
+	h, err := r.Settled(ctx)
 	if err != nil {
 		return Commit{}, fmt.Errorf("commit: %w", err)
 	}
@@ -166,7 +166,7 @@ func (r *Repo) commitBranch(ctx context.Context, h Head, in CommitInput, line st
 	if _, elsewhere := errors.AsType[*AwayError](err); !elsewhere || in.Fresh {
 		return back, err
 	}
-	tip, failed := r.ref(ctx, "refs/heads/"+in.Branch)
+	tip, failed := r.Ref(ctx, "refs/heads/"+in.Branch)
 	if failed != nil || tip == "" {
 		return h, errors.Join(err, failed)
 	}
@@ -245,10 +245,10 @@ func (r *Repo) parent(ctx context.Context, head string, in CommitInput) (since, 
 	if s.to == head {
 		return s, nil
 	}
-	if _, err := r.keep(ctx, in.Key, head); err != nil {
+	if _, err := r.Keep(ctx, in.Key, head); err != nil {
 		return s, err
 	}
-	return s, r.moveHead(ctx, "make one commit of the agent's", head, s.to)
+	return s, r.MoveHead(ctx, "make one commit of the agent's", head, s.to)
 }
 
 // parentOfTask is parent in a worktree of ralph's own, where nobody else commits.
@@ -279,7 +279,7 @@ func (r *Repo) undoSquash(ctx context.Context, parent, head string) error {
 	if h, err := r.Head(ctx); err != nil || h.Commit != parent {
 		return err
 	}
-	return r.moveHead(ctx, "the commit failed, back to the agent's", parent, head)
+	return r.MoveHead(ctx, "the commit failed, back to the agent's", parent, head)
 }
 
 // commitOn commits the work tree on top of HEAD, which is at parent.
@@ -340,7 +340,7 @@ func (r *Repo) commitOn(ctx context.Context, parent string, in CommitInput) (Com
 	}
 	if c.Parent != parent && !r.ours {
 		r.index = private{}
-		return Commit{}, errors.Join(errRaced, r.moveHead(ctx, "somebody committed at the same moment", c.Hash, c.Parent))
+		return Commit{}, errors.Join(errRaced, r.MoveHead(ctx, "somebody committed at the same moment", c.Hash, c.Parent))
 	}
 	if c.Parent == parent {
 		r.line = lineage{in.Base, c.Hash}

@@ -64,7 +64,7 @@ func (r *Repo) Commits(ctx context.Context, hashes []string) (map[string]Record,
 		if err != nil {
 			return nil, fmt.Errorf("read commit %s: %w", hash, err)
 		}
-		found[hash] = Record{Tree: c.Tree, Parents: c.Parents, Message: c.message}
+		found[hash] = Record{Tree: c.Tree, Parents: c.Parents, Message: c.Message}
 	}
 	return found, nil
 }

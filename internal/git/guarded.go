@@ -27,7 +27,7 @@ import (
 
 // command is one call as a process.
 func (r *Repo) command(ctx context.Context, c Call) (proc.Command, error) {
-	if !c.plain {
+	if !c.Plain {
 		if err := r.verify(ctx, c); err != nil {
 			return proc.Command{}, err
 		}
@@ -58,8 +58,8 @@ func (r *Repo) command(ctx context.Context, c Call) (proc.Command, error) {
 // pins name the repository. In a person's checkout a hook would rather not be told it,
 // and verify has looked at what leads git to it.
 func (r *Repo) pins(c Call) []string {
-	if c.repo != "" {
-		return []string{"GIT_DIR=" + c.repo}
+	if c.Repo != "" {
+		return []string{"GIT_DIR=" + c.Repo}
 	}
 	if r.gitDir == "" || !r.ours {
 		return nil
@@ -76,7 +76,7 @@ func (r *Repo) verify(ctx context.Context, c Call) error {
 		return err
 	}
 	if r.module {
-		if err := errors.Join(r.trimConfig(ctx, r.gitDir, r.root), r.trimModules(ctx)); err != nil {
+		if err := errors.Join(r.TrimConfig(ctx, r.gitDir, r.root), r.TrimModules(ctx)); err != nil {
 			return err
 		}
 	}
@@ -96,7 +96,7 @@ func (r *Repo) leads() error {
 		return r.ownSettings()
 	}
 	file := filepath.Join(r.root, ".git")
-	if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() && !same(gitFile(r.root), r.gitDir) {
+	if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() && !Same(GitFile(r.root), r.gitDir) {
 		return Refuse(file+" leads to another repository than when the work began", "look who changed it, and put back `gitdir: "+r.gitDir+"`")
 	}
 	if Stat(r.gitDir) == nil {
@@ -109,7 +109,7 @@ func (r *Repo) leads() error {
 			return nil
 		}
 	}
-	if common, err := commonDir(r.gitDir); err != nil || common != r.common && !same(common, r.common) {
+	if common, err := commonDir(r.gitDir); err != nil || common != r.common && !Same(common, r.common) {
 		return strayCommon(r.gitDir)
 	}
 	return nil
@@ -124,7 +124,7 @@ func strayCommon(gitDir string) error {
 // checkCommon is nil where commondir is as git makes it: none in a repository, ../.. in
 // a linked worktree.
 func checkCommon(gitDir, common string) error {
-	if common == gitDir || same(common, filepath.Join(gitDir, "..", "..")) {
+	if common == gitDir || Same(common, filepath.Join(gitDir, "..", "..")) {
 		return nil
 	}
 	return strayCommon(gitDir)
@@ -162,7 +162,7 @@ func (r *Repo) ownSettings() error {
 func through() []string {
 	return []string{
 		"COMMIT_EDITMSG", "MERGE_MSG", "MERGE_HEAD", "MERGE_MODE", "SQUASH_MSG", "FETCH_HEAD", "AUTO_MERGE", "TAG_EDITMSG", "logs/HEAD",
-		unreadyName, setUpName, MergeNote,
+		UnreadyName, SetUpName, MergeNote,
 	}
 }
 
@@ -232,10 +232,10 @@ func WriteFile(name, text string) error {
 var harmless = lazyregexp.New(`^(core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|abbrev|quotepath|sparsecheckout|sparsecheckoutcone)` +
 	`|extensions\.(objectformat|compatobjectformat|refstorage)|user\.(name|email)|init\.defaultbranch|remote\..*\.(url|fetch|tagopt)|branch\..*\.(remote|merge|rebase)|submodule\..*\.(url|active))$`)
 
-// trimConfig leaves of the settings of a submodule those that are harmless: filters,
+// TrimConfig leaves of the settings of a submodule those that are harmless: filters,
 // monitors, includes and the like would run when git looks at its files, and core.worktree
 // says where these are written. root is where they are, "" for not known.
-func (r *Repo) trimConfig(ctx context.Context, gitDir, root string) error {
+func (r *Repo) TrimConfig(ctx context.Context, gitDir, root string) error {
 	name := filepath.Join(gitDir, "config")
 	info, err := os.Lstat(name)
 	if err != nil {
@@ -244,7 +244,7 @@ func (r *Repo) trimConfig(ctx context.Context, gitDir, root string) error {
 	if !info.Mode().IsRegular() {
 		return Refuse(name+" is no ordinary file", "remove the submodule's folder in the worktree")
 	}
-	out, err := r.Run(ctx, Call{Args: []string{"config", "--file", name, "--no-includes", "-z", "--list"}, repo: os.DevNull, plain: true})
+	out, err := r.Run(ctx, Call{Args: []string{"config", "--file", name, "--no-includes", "-z", "--list"}, Repo: os.DevNull, Plain: true})
 	if err != nil {
 		return fmt.Errorf("read the settings of a submodule: %w", err)
 	}
@@ -302,7 +302,7 @@ func (r *Repo) leadsInto(gitDir, value, root string) bool {
 		value = filepath.Join(gitDir, value)
 	}
 	if root != "" {
-		return same(value, root)
+		return Same(value, root)
 	}
 	top, err := filepath.EvalSymlinks(r.root)
 	real, failed := filepath.EvalSymlinks(value)
@@ -313,13 +313,13 @@ func (r *Repo) leadsInto(gitDir, value, root string) bool {
 	return err == nil && failed == nil && err2 == nil && filepath.IsLocal(rel)
 }
 
-// trimModules is trimConfig for all submodules that this worktree has, before a command
+// TrimModules is trimConfig for all submodules that this worktree has, before a command
 // that starts git inside them.
-func (r *Repo) trimModules(ctx context.Context) error {
+func (r *Repo) TrimModules(ctx context.Context) error {
 	if !r.ours {
 		return nil // those of a checkout are the person's
 	}
-	return filepath.WalkDir(filepath.Join(r.gitDir, modulesName), func(name string, d fs.DirEntry, err error) error {
+	return filepath.WalkDir(filepath.Join(r.gitDir, ModulesName), func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil || !d.IsDir():
 			return nil // a link is not followed
@@ -328,14 +328,14 @@ func (r *Repo) trimModules(ctx context.Context) error {
 		case Stat(filepath.Join(name, "config")) == nil || Stat(filepath.Join(name, "objects")) == nil:
 			return nil
 		}
-		return r.trimConfig(ctx, name, "")
+		return r.TrimConfig(ctx, name, "")
 	})
 }
 
-// linksIn are the repositories inside this one that an index names and that have files. git
+// LinksIn are the repositories inside this one that an index names and that have files. git
 // add would start git in each to see whether it is changed, with the settings and filters
 // there; what they are at, update-index reads by itself.
-func (r *Repo) linksIn(ctx context.Context, index string) ([]string, error) {
+func (r *Repo) LinksIn(ctx context.Context, index string) ([]string, error) {
 	paths, err := r.linkPaths(index)
 	if errors.Is(err, errIndex) { // split or sparse
 		paths = nil
@@ -360,9 +360,9 @@ func (r *Repo) linksIn(ctx context.Context, index string) ([]string, error) {
 	return slices.Compact(paths), nil
 }
 
-// add is `git add -A` for these pathspecs, without a look into repositories inside this one.
-func (r *Repo) add(ctx context.Context, c Call, pathspecs []string) error {
-	links, err := r.linksIn(ctx, c.Index)
+// Add is `git add -A` for these pathspecs, without a look into repositories inside this one.
+func (r *Repo) Add(ctx context.Context, c Call, pathspecs []string) error {
+	links, err := r.LinksIn(ctx, c.Index)
 	if err != nil {
 		return err
 	}

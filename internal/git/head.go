@@ -73,8 +73,8 @@ func (r *Repo) headFile() (h Head, ok bool) {
 	return Head{Commit: commit, Branch: branch}, IsHash(commit)
 }
 
-// ref returns the commit that a full ref name points to, "" when there is none.
-func (r *Repo) ref(ctx context.Context, name string) (string, error) {
+// Ref returns the commit that a full ref name points to, "" when there is none.
+func (r *Repo) Ref(ctx context.Context, name string) (string, error) {
 	hash, err := r.Line(ctx, Call{Args: []string{"rev-parse", "--verify", "--quiet", name + "^{commit}"}})
 	if ExitOf(err) == 1 {
 		return "", nil
@@ -94,8 +94,8 @@ func (r *Repo) Descends(ctx context.Context, commit, base string) (bool, error) 
 	return err == nil, err
 }
 
-// moveHead sets HEAD's branch from one commit to another, if it still is there.
-func (r *Repo) moveHead(ctx context.Context, why, from, to string) error {
+// MoveHead sets HEAD's branch from one commit to another, if it still is there.
+func (r *Repo) MoveHead(ctx context.Context, why, from, to string) error {
 	_, err := r.Run(ctx, Call{Args: []string{"update-ref", "-m", "ralph: " + why, "HEAD", to, from}, Write: true})
 	if err != nil {
 		return fmt.Errorf("%s: %w", why, err)
@@ -111,7 +111,7 @@ func (r *Repo) backOn(ctx context.Context, h Head, branch, base, id string) (Hea
 		return h, nil
 	}
 	ref := "refs/heads/" + branch
-	tip, err := r.ref(ctx, ref)
+	tip, err := r.Ref(ctx, ref)
 	if err != nil {
 		return h, fmt.Errorf("read branch %s: %w", branch, err)
 	}
@@ -119,7 +119,7 @@ func (r *Repo) backOn(ctx context.Context, h Head, branch, base, id string) (Hea
 		return h, Refuse("the branch "+branch+", on which the work began, is gone", "restore it with `git branch "+branch+" "+base+"`")
 	}
 	if h.Commit != base && h.Commit != tip {
-		if _, err := r.keep(ctx, id, h.Commit); err != nil {
+		if _, err := r.Keep(ctx, id, h.Commit); err != nil {
 			return h, err
 		}
 	}

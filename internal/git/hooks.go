@@ -39,7 +39,7 @@ func (r *Repo) hooksFor(ctx context.Context, c Call) ([]string, error) {
 	switch {
 	case c.own:
 		return nil, nil
-	case !c.Write || r.gitDir == "" || c.plain || r.ours && !c.Hooks || r.module:
+	case !c.Write || r.gitDir == "" || c.Plain || r.ours && !c.Hooks || r.module:
 		return []string{"core.hooksPath=" + os.DevNull}, nil
 	case r.shield.wrap == nil:
 		return nil, nil

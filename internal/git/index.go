@@ -12,8 +12,8 @@ import (
 
 // Files in the git folder.
 const (
-	privateName = "ralph-index"        // what snapshots and commits are made in
-	stagedName  = "ralph-index.staged" // a copy of the user's, while shelving
+	PrivateName = "ralph-index"        // what snapshots and commits are made in
+	StagedName  = "ralph-index.staged" // a copy of the user's, while shelving
 	othersName  = "ralph-index.others" // the private one, while files of others are left out
 	nextName    = "ralph-index.next"   // the user's next index, before it takes the lock
 )
@@ -42,7 +42,7 @@ func (r *Repo) PrivateIndex() string {
 	if r.ours {
 		return r.RealIndex()
 	}
-	return filepath.Join(r.gitDir, privateName)
+	return filepath.Join(r.gitDir, PrivateName)
 }
 
 // Begin makes ralph's private index a copy of the user's, which carries over
@@ -59,7 +59,7 @@ func (r *Repo) begin(ctx context.Context) error {
 		return fmt.Errorf("begin work in git: %w", err)
 	}
 	if r.ours {
-		return r.holdOwn(ctx, head.Commit)
+		return r.HoldOwn(ctx, head.Commit)
 	}
 	r.DropOwnLocks()
 	info, err := CopyIndex(r.RealIndex(), r.PrivateIndex())
@@ -223,7 +223,7 @@ func SameFile(a, b os.FileInfo) bool {
 }
 
 // Elsewhere forgets what was known about a work tree that is at another commit now.
-func (r *Repo) Elsewhere() { r.index, r.line, r.at = private{}, lineage{}, place{} }
+func (r *Repo) Elsewhere() { r.index, r.line, r.at = private{}, lineage{}, EnteredPlace{} }
 
 // ForgetIndex forgets what was known of the index and of the branch's commits: something
 // else than this Repo's own commits changed them.

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// modulesName is where they are, in the worktree's git folder.
-const modulesName = "modules"
+// ModulesName is where they are, in the worktree's git folder.
+const ModulesName = "modules"
 
-// inner opens a submodule that has its files, nil when it has none.
-func (r *Repo) inner(name string) *Repo {
+// Inner opens a submodule that has its files, nil when it has none.
+func (r *Repo) Inner(name string) *Repo {
 	root := r.File(name)
-	gitDir := gitFile(root)
-	rel, err := filepath.Rel(filepath.Join(r.gitDir, modulesName), gitDir)
-	if gitDir == "" || err != nil || !filepath.IsLocal(rel) || !goodHead(gitDir) || !straight(r.gitDir, gitDir) {
+	gitDir := GitFile(root)
+	rel, err := filepath.Rel(filepath.Join(r.gitDir, ModulesName), gitDir)
+	if gitDir == "" || err != nil || !filepath.IsLocal(rel) || !GoodHead(gitDir) || !straight(r.gitDir, gitDir) {
 		return nil
 	}
 	return &Repo{
@@ -30,33 +30,33 @@ func straight(top, dir string) bool {
 	return err == nil && failed == nil && err2 == nil && b == filepath.Join(a, rel)
 }
 
-// inners opens the submodules of the index that have files.
-func (r *Repo) inners() []*Repo {
-	if Stat(filepath.Join(r.gitDir, modulesName)) == nil {
+// Inners opens the submodules of the index that have files.
+func (r *Repo) Inners() []*Repo {
+	if Stat(filepath.Join(r.gitDir, ModulesName)) == nil {
 		return nil
 	}
 	var list []*Repo
 	names, _ := r.linkPaths(r.RealIndex()) // one of another kind has none that ralph made
 	for _, name := range names {
-		if sub := r.inner(name); sub != nil {
+		if sub := r.Inner(name); sub != nil {
 			list = append(list, sub)
 		}
 	}
 	return list
 }
 
-// looked opens a submodule to look into, nil for one whose settings an agent may have
+// Looked opens a submodule to look into, nil for one whose settings an agent may have
 // written: git would run the filters that they name.
-func (r *Repo) looked(name string) *Repo {
+func (r *Repo) Looked(name string) *Repo {
 	if r.ours {
-		return r.inner(name)
+		return r.Inner(name)
 	}
 	root := r.File(name)
-	gitDir := gitFile(root)
+	gitDir := GitFile(root)
 	if gitDir == "" && r.shield.wrap == nil {
 		gitDir = filepath.Join(root, ".git")
 	}
-	if gitDir == "" || !goodHead(gitDir) || r.shield.wrap != nil && !straight(r.common, gitDir) {
+	if gitDir == "" || !GoodHead(gitDir) || r.shield.wrap != nil && !straight(r.common, gitDir) {
 		return nil
 	}
 	return &Repo{

@@ -18,12 +18,12 @@ const maxObject = 4 << 20
 type CommitObject struct {
 	Tree    string
 	Parents []string
-	message string
+	Message string
 	amended bool // somebody made it anew later: git keeps when it was written at first
 }
 
 // Carries reports whether the message has the line, as a trailer is.
-func (c CommitObject) Carries(line string) bool { return HasLine(c.message, line) }
+func (c CommitObject) Carries(line string) bool { return HasLine(c.Message, line) }
 
 // HasLine reports whether a message has a line, as it is.
 func HasLine(message, line string) bool {
@@ -88,7 +88,7 @@ func (r *Repo) ReadLoose(hash, kind string) (string, error) {
 
 func parseCommit(text string) (CommitObject, error) {
 	head, message, _ := strings.Cut(text, "\n\n")
-	c := CommitObject{message: message}
+	c := CommitObject{Message: message}
 	var written, made string
 	for line := range strings.SplitSeq(head, "\n") {
 		name, value, _ := strings.Cut(line, " ")

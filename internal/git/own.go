@@ -55,8 +55,8 @@ func UnionLines() []string { return []string{"/" + ProgressFile + " merge=union"
 // an agent: two commits, then paths, each with a zero byte behind it.
 const MergeNote = "ralph-merge"
 
-// setUpName is the note in a worktree's git folder of how it was set up.
-const setUpName = "ralph-setup"
+// SetUpName is the note in a worktree's git folder of how it was set up.
+const SetUpName = "ralph-setup"
 
-// unreadyName is the note in a worktree's git folder that it is not ready, and why.
-const unreadyName = "ralph-unready"
+// UnreadyName is the note in a worktree's git folder that it is not ready, and why.
+const UnreadyName = "ralph-unready"

@@ -140,6 +140,6 @@ func (r *Repo) saveTree(ctx context.Context, tree, id string) ([]Saved, error) {
 	if err != nil {
 		return nil, err
 	}
-	ref, err := r.keep(ctx, id, commit)
+	ref, err := r.Keep(ctx, id, commit)
 	return []Saved{{Ref: ref, Commit: commit, What: "files that checks changed"}}, err
 }

@@ -16,9 +16,9 @@ const RecoveryRefs = "refs/ralph/recovery/"
 // plainID are ids that can be the last part of a ref name as they are.
 var plainID = lazyregexp.New(`^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$`)
 
-// recoveryRef returns the ref for an id: the id itself where it makes a good
+// RecoveryRef returns the ref for an id: the id itself where it makes a good
 // name, else its hash.
-func recoveryRef(id string) string {
+func RecoveryRef(id string) string {
 	if len(id) > 100 || !plainID.MatchString(id) {
 		sum := sha256.Sum256([]byte(id))
 		id = hex.EncodeToString(sum[:16])
@@ -26,11 +26,11 @@ func recoveryRef(id string) string {
 	return RecoveryRefs + id
 }
 
-// keep makes a commit reachable below refs/ralph/recovery/ and returns the
+// Keep makes a commit reachable below refs/ralph/recovery/ and returns the
 // ref. A ref of that id which holds another commit stays as it is, and the
 // name gets the commit's id as well.
-func (r *Repo) keep(ctx context.Context, id, commit string) (string, error) {
-	ref := recoveryRef(id)
+func (r *Repo) Keep(ctx context.Context, id, commit string) (string, error) {
+	ref := RecoveryRef(id)
 	var failed error
 	for _, name := range []string{ref, ref + "-" + commit[:12]} {
 		r.FreeRefs(ctx, name)
@@ -39,7 +39,7 @@ func (r *Repo) keep(ctx context.Context, id, commit string) (string, error) {
 			return name, nil
 		}
 		failed = err
-		if held, err := r.ref(ctx, name); err == nil && held == commit {
+		if held, err := r.Ref(ctx, name); err == nil && held == commit {
 			return name, nil
 		}
 	}

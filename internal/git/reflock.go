@@ -15,7 +15,7 @@ import (
 const (
 	// refLockWait is how long a reference may stay locked: git itself needs a
 	// few milliseconds, its hooks may need more.
-	refLockWait = 5 * time.Second
+	RefLockWait = 5 * time.Second
 	refLockLook = 10 * time.Millisecond
 )
 
@@ -28,7 +28,7 @@ const ownRefs = "refs/ralph/"
 // is still locked since then, long after, is nobody's and is removed. Any other
 // lock is a refusal.
 func (r *Repo) Settle(ctx context.Context, dead time.Time) error {
-	h, err := r.settled(ctx)
+	h, err := r.Settled(ctx)
 	if err == nil || dead.IsZero() || ctx.Err() != nil {
 		return err
 	}
@@ -46,13 +46,13 @@ func (r *Repo) Settle(ctx context.Context, dead time.Time) error {
 	return nil
 }
 
-// settled returns HEAD when no git command holds it, its branch or the stash.
+// Settled returns HEAD when no git command holds it, its branch or the stash.
 // The git of an engine that was killed goes on, perhaps in a slow hook, and what
 // it still does has to be seen before anything is decided by what is there. A
 // lock that stays was left by a git that was killed itself, or belongs to the
 // user's: that only a person can tell, so it is a refusal that names the file.
-func (r *Repo) settled(ctx context.Context) (Head, error) {
-	end := time.Now().Add(refLockWait)
+func (r *Repo) Settled(ctx context.Context) (Head, error) {
+	end := time.Now().Add(RefLockWait)
 	if r.ours { // nobody but its task works there: what is left for long was left by a killed git
 		r.FreeLocks(ctx)
 	}
@@ -79,13 +79,13 @@ func (r *Repo) settled(ctx context.Context) (Head, error) {
 
 // FreeRefs is freeLocks for references. Those of people stay locked: whether
 // their git is at work only they can tell.
-func (r *Repo) FreeRefs(ctx context.Context, refs ...string) { free(ctx, r.ownLocks(refs...)...) }
+func (r *Repo) FreeRefs(ctx context.Context, refs ...string) { FreeFiles(ctx, r.ownLocks(refs...)...) }
 
 // ownLocks returns the lock files of those references that are ralph's own.
 func (r *Repo) ownLocks(refs ...string) []string {
 	var locks []string
 	for _, ref := range refs {
-		if strings.HasPrefix(ref, "refs/heads/"+branchSpace) || strings.HasPrefix(ref, ownRefs) {
+		if strings.HasPrefix(ref, "refs/heads/"+BranchSpace) || strings.HasPrefix(ref, ownRefs) {
 			locks = append(locks, filepath.Join(r.common, filepath.FromSlash(ref)+".lock"))
 		}
 	}
@@ -103,14 +103,15 @@ func (r *Repo) refLocks(branch string) []string {
 	return slices.DeleteFunc(locks, func(lock string) bool { return Stat(lock) == nil })
 }
 
-// lockNames are the locks that a git which was killed leaves in a worktree's
+// LockNames are the locks that a git which was killed leaves in a worktree's
 // own git folder.
-func (r *Repo) lockNames() []string {
+func (r *Repo) LockNames() []string {
 	return []string{r.RealIndex() + ".lock", filepath.Join(r.gitDir, "HEAD.lock")}
 }
 
-func (r *Repo) dropLocks() {
-	for _, name := range r.lockNames() {
+// DropLocks takes those locks away at once.
+func (r *Repo) DropLocks() {
+	for _, name := range r.LockNames() {
 		_ = os.Remove(name)
 	}
 }
@@ -120,17 +121,17 @@ func (r *Repo) dropLocks() {
 // than any wait for one was left by a git that was killed, and goes.
 // The same holds for the branch that is checked out, when it is ralph's.
 func (r *Repo) FreeLocks(ctx context.Context) {
-	locks := r.lockNames()
-	if branch := headBranch(ReadSmall(filepath.Join(r.gitDir, "HEAD"))); branch != "" {
+	locks := r.LockNames()
+	if branch := HeadBranch(ReadSmall(filepath.Join(r.gitDir, "HEAD"))); branch != "" {
 		locks = append(locks, r.ownLocks("refs/heads/"+branch)...)
 	}
-	free(ctx, locks...)
+	FreeFiles(ctx, locks...)
 }
 
-// free takes old locks away and waits for the others. One that cannot go, or
+// FreeFiles takes old locks away and waits for the others. One that cannot go, or
 // comes back each time, is left for git to complain about.
-func free(ctx context.Context, names ...string) {
-	for end := time.Now().Add(refLockWait); ; {
+func FreeFiles(ctx context.Context, names ...string) {
+	for end := time.Now().Add(RefLockWait); ; {
 		held := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return Stat(name) == nil })
 		if len(held) == 0 || time.Now().After(end) {
 			return

@@ -18,12 +18,12 @@ const MergeRefs = "refs/ralph/merge/"
 
 // MergeRef returns the ref that holds the candidate of a key.
 func MergeRef(key string) string {
-	return MergeRefs + strings.TrimPrefix(recoveryRef(key), RecoveryRefs)
+	return MergeRefs + strings.TrimPrefix(RecoveryRef(key), RecoveryRefs)
 }
 
 // RefConf lets git itself wait for whoever holds a reference or its log.
 func RefConf() []string {
-	ms := fmt.Sprint(refLockWait.Milliseconds())
+	ms := fmt.Sprint(RefLockWait.Milliseconds())
 	return []string{"core.filesRefLockTimeout=" + ms, "core.packedRefsTimeout=" + ms}
 }
 
@@ -35,8 +35,8 @@ var (
 	refInTheWay   = lazyregexp.New(`'refs/heads/([^']+)' exists; cannot create`)
 )
 
-// refError explains why a branch could not be moved or made.
-func refError(doing, branch string, err error) error {
+// RefError explains why a branch could not be moved or made.
+func RefError(doing, branch string, err error) error {
 	said := StderrOf(err)
 	if m := refInTheWay.FindStringSubmatch(said); m != nil {
 		return Refuse("there cannot be a branch "+branch+" beside the branch "+m[1], "rename that one: git branch -m "+m[1]+" another-name")
@@ -60,7 +60,7 @@ func (r *Repo) BranchTip(ctx context.Context, branch string) (string, error) {
 	if tip, ok := r.LooseRef(ref); ok {
 		return tip, nil
 	}
-	tip, err := r.ref(ctx, ref)
+	tip, err := r.Ref(ctx, ref)
 	if err != nil {
 		return "", fmt.Errorf("read branch %s: %w", branch, err)
 	}
@@ -116,7 +116,7 @@ func (r *Repo) MakeBranch(ctx context.Context, branch, at string) error {
 		return err
 	}
 	if err := r.UpdateRefs(ctx, "begin", "create refs/heads/"+branch+" "+at); err != nil {
-		return refError("make branch", branch, err)
+		return RefError("make branch", branch, err)
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (r *Repo) Advance(ctx context.Context, branch, from, to string) error {
 		lines = append(lines, "delete "+ref+" "+to)
 	}
 	if err := r.UpdateRefs(ctx, "advance", lines...); err != nil {
-		return refError("advance", branch, err)
+		return RefError("advance", branch, err)
 	}
 	return nil
 }
@@ -245,7 +245,7 @@ func (r *Repo) DropBranches(ctx context.Context, into string, branches []string)
 		return kept, nil
 	}
 	if err := r.UpdateRefs(ctx, "merged", slices.Compact(lines)...); err != nil {
-		return branches, refError("delete", strings.Join(branches, ", "), err)
+		return branches, RefError("delete", strings.Join(branches, ", "), err)
 	}
 	return kept, nil
 }
@@ -289,5 +289,5 @@ func (r *Repo) Tip(ctx context.Context, branch string) (string, error) {
 	return r.BranchTip(ctx, branch)
 }
 
-// branchSpace is where branches of ralph's own are.
-const branchSpace = "ralph/"
+// BranchSpace is where branches of ralph's own are.
+const BranchSpace = "ralph/"

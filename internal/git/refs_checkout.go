@@ -41,7 +41,7 @@ func (r *Repo) Checkouts() []Checkout {
 		if err != nil {
 			continue
 		}
-		c := Checkout{GitDir: gitDir, Branch: headBranch(string(head))}
+		c := Checkout{GitDir: gitDir, Branch: HeadBranch(string(head))}
 		for _, state := range []string{"rebase-merge", "rebase-apply"} {
 			if name, err := os.ReadFile(filepath.Join(gitDir, state, "head-name")); err == nil {
 				c.Rebasing = strings.TrimPrefix(strings.TrimSpace(string(name)), "refs/heads/")
@@ -53,8 +53,8 @@ func (r *Repo) Checkouts() []Checkout {
 	return list
 }
 
-// headBranch reads the branch from the text of a HEAD.
-func headBranch(head string) string {
+// HeadBranch reads the branch from the text of a HEAD.
+func HeadBranch(head string) string {
 	branch, ok := strings.CutPrefix(strings.TrimSpace(head), "ref: refs/heads/")
 	if !ok {
 		return ""
@@ -70,7 +70,7 @@ func (r *Repo) workTree(gitDir string) string {
 	if gitDir == r.common {
 		return filepath.Dir(gitDir) // the usual place; Open tells when it is not
 	}
-	if file := backlink(gitDir); file != "" {
+	if file := Backlink(gitDir); file != "" {
 		return filepath.Dir(file)
 	}
 	return ""
@@ -90,7 +90,7 @@ func (r *Repo) OpenCheckout(ctx context.Context, c Checkout) (*Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !same(t.gitDir, c.GitDir) {
+	if !Same(t.gitDir, c.GitDir) {
 		return nil, fmt.Errorf("%s is not the work tree of %s", c.Dir, c.GitDir)
 	}
 	return t, nil

@@ -58,7 +58,7 @@ type Repo struct {
 	index private
 	still still
 	line  lineage
-	at    place // of a worktree of ours
+	at    EnteredPlace // of a worktree of ours
 
 	// stashes is held by whoever changes the list of stashes, or asks whether one is on
 	// it: all worktrees have the same list, and git takes one off by a position that the
@@ -180,13 +180,13 @@ type Call struct {
 	Conf  []string // key=value, for this command alone
 	Env   []string // for this command alone
 	Index string   // index file instead of the user's
-	repo  string   // folder of git of another repository than this one
+	Repo  string   // folder of git of another repository than this one
 	Stdin string
 	Write bool // takes locks, and runs hooks in the user's language
 	Hooks bool // a commit: hooks of the person's run, in a worktree of ralph's too
 	Tied  bool // ends with ralph, as all that write do
 	own   bool // is told where the repository's own hooks are
-	plain bool // looks at no repository
+	Plain bool // looks at no repository
 }
 
 // Run runs a command at the top of the work tree and returns its stdout.

@@ -12,7 +12,7 @@ import (
 )
 
 // cleanUp returns to the base: files, then HEAD, then the user's index.
-func (r *Repo) cleanUp(ctx context.Context, base, head string, left leftover) error {
+func (r *Repo) cleanUp(ctx context.Context, base, head string, left Leftover) error {
 	if err := r.restoreFiles(ctx, base, left); err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (r *Repo) cleanUp(ctx context.Context, base, head string, left leftover) er
 		}
 	}
 	if head != base {
-		if err := r.moveHead(ctx, "back to where the failed work began", head, base); err != nil {
+		if err := r.MoveHead(ctx, "back to where the failed work began", head, base); err != nil {
 			return err
 		}
 	}
@@ -82,11 +82,11 @@ func (r *Repo) committedOwn(ctx context.Context, base, head string) ([]string, e
 // differ between them, and stops before it changes a file that is no longer as
 // left.files has it. Ignored files are no obstacle to git, so they are looked
 // for first.
-func (r *Repo) restoreFiles(ctx context.Context, base string, left leftover) error {
-	if left.files == left.base {
+func (r *Repo) restoreFiles(ctx context.Context, base string, left Leftover) error {
+	if left.Files == left.Base {
 		return nil
 	}
-	changes, err := r.Changes(ctx, left.base, left.files)
+	changes, err := r.Changes(ctx, left.Base, left.Files)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (r *Repo) restoreFiles(ctx context.Context, base string, left leftover) err
 		return Refuse("these are in the way of files to restore and in no commit: "+strings.Join(lost, ", "), "move them away")
 	}
 	_, err = r.Run(ctx, Call{
-		Args:  []string{"read-tree", "-m", "-u", "--no-recurse-submodules", left.files, base},
+		Args:  []string{"read-tree", "-m", "-u", "--no-recurse-submodules", left.Files, base},
 		Index: r.PrivateIndex(), Write: true,
 	})
 	return err

@@ -98,7 +98,7 @@ func (r *Repo) UndoCommit(ctx context.Context, c Commit, parent, merged string, 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), UndoTime)
 	defer cancel()
 	r.ForgetIndex()
-	if err := r.moveHead(ctx, "a hook changed what the checks had passed", c.Hash, parent); err != nil {
+	if err := r.MoveHead(ctx, "a hook changed what the checks had passed", c.Hash, parent); err != nil {
 		return err
 	}
 	if merged != "" {
@@ -121,7 +121,7 @@ func (r *Repo) TakeBack(ctx context.Context, in CommitInput) error {
 	if err != nil || in.Checked == "" {
 		return err
 	}
-	h, err := r.settled(ctx)
+	h, err := r.Settled(ctx)
 	if err != nil || in.Branch != "" && h.Branch != in.Branch {
 		return err
 	}

@@ -22,9 +22,9 @@ const (
 	ShelveKeep  = "keep"
 )
 
-// shelveTrailer marks the commits of one Shelve, so that a second call after a
+// ShelveTrailer marks the commits of one Shelve, so that a second call after a
 // crash knows them again.
-const shelveTrailer = "Ralph-Shelve"
+const ShelveTrailer = "Ralph-Shelve"
 
 // ShelveInput says what to put away.
 type ShelveInput struct {
@@ -74,7 +74,7 @@ func (r *Repo) Shelve(ctx context.Context, in ShelveInput) (Shelved, error) {
 	defer r.Unlock()
 	defer func(ours bool) { r.index, r.ours = private{}, ours }(r.ours) // it now is about another tree
 	r.ours = false                                                      // what is staged is compared with the files: they need an index each
-	head, err := r.settled(ctx)
+	head, err := r.Settled(ctx)
 	if err != nil {
 		return Shelved{}, fmt.Errorf("shelve: %w", err)
 	}
@@ -89,9 +89,9 @@ func (r *Repo) Shelve(ctx context.Context, in ShelveInput) (Shelved, error) {
 	}
 	var out Shelved
 	if in.How == ShelveStash {
-		out, err = r.stash(ctx, in, head, left)
+		out, err = r.Stash(ctx, in, head, left)
 	} else {
-		out, err = r.aside(ctx, in, head, left)
+		out, err = r.Aside(ctx, in, head, left)
 	}
 	if err != nil {
 		return Shelved{}, fmt.Errorf("shelve: %w", err)
@@ -124,27 +124,28 @@ func (r *Repo) stays(ctx context.Context, head Head, in ShelveInput) (Head, sinc
 	return back, s, nil
 }
 
-// leftover is what there is to put away, as trees in which ralph/ and the logs
+// Leftover is what there is to put away, as trees in which ralph/ and the logs
 // are those of the base.
-type leftover struct {
-	base  string // the tree to return to
-	files string // the work tree
-	index string // what was staged
+type Leftover struct {
+	Base  string // the tree to return to
+	Files string // the work tree
+	Index string // what was staged
 	// others are files with changes of somebody else's: in all three as in base.
 	others []string
 }
 
-func (l leftover) none() bool { return l.files == l.base && l.index == l.base }
+// None reports that there is nothing.
+func (l Leftover) None() bool { return l.Files == l.Base && l.Index == l.Base }
 
 // leftover also makes the private index describe the work tree. It starts from
 // the base's files, so that one which the agent untracked and ignored is seen.
-func (r *Repo) leftover(ctx context.Context, base string, others []ralph.LeftFile) (leftover, error) {
-	var l leftover
+func (r *Repo) leftover(ctx context.Context, base string, others []ralph.LeftFile) (Leftover, error) {
+	var l Leftover
 	at, err := r.ReadCommit(ctx, base)
 	if err != nil {
 		return l, err
 	}
-	l.base = at.Tree
+	l.Base = at.Tree
 	r.DropOwnLocks()
 	if _, err := CopyIndex(r.RealIndex(), r.PrivateIndex()); err != nil {
 		return l, fmt.Errorf("copy the git index: %w", err)
@@ -155,10 +156,10 @@ func (r *Repo) leftover(ctx context.Context, base string, others []ralph.LeftFil
 	if err := r.addRest(ctx); err != nil {
 		return l, err
 	}
-	if l.others, l.files, err = r.withoutOthers(ctx, base, others); err != nil {
+	if l.others, l.Files, err = r.withoutOthers(ctx, base, others); err != nil {
 		return l, err
 	}
-	l.index, err = r.stagedTree(ctx, base, l.base, l.others)
+	l.Index, err = r.stagedTree(ctx, base, l.Base, l.others)
 	return l, err
 }
 
@@ -192,9 +193,10 @@ func (r *Repo) withoutOthers(ctx context.Context, base string, others []ralph.Le
 // addRest adds what is outside ralph's folders. A repository inside this one
 // that has no commit yet makes git give up; it stays where it is, like those
 // with commits, so that a failed spec can be put away all the same.
-func (r *Repo) addRest(ctx context.Context) error { return r.addPast(ctx, withoutFolders()) }
+func (r *Repo) addRest(ctx context.Context) error { return r.AddPast(ctx, withoutFolders()) }
 
-func (r *Repo) addPast(ctx context.Context, paths []string) error {
+// AddPast adds paths to the index, past repositories without a commit.
+func (r *Repo) AddPast(ctx context.Context, paths []string) error {
 	for {
 		err := r.AddAll(ctx, paths)
 		m := unbornRepo.FindStringSubmatch(StderrOf(err))
@@ -212,7 +214,7 @@ func (r *Repo) addPast(ctx context.Context, paths []string) error {
 // stagedTree returns the tree of the user's index. One with conflicts has
 // none; their text is in the files.
 func (r *Repo) stagedTree(ctx context.Context, base, baseTree string, others []string) (string, error) {
-	staged := filepath.Join(r.gitDir, stagedName)
+	staged := filepath.Join(r.gitDir, StagedName)
 	defer os.Remove(staged)
 	info, err := CopyIndex(r.RealIndex(), staged)
 	if err != nil || info == nil {
@@ -232,23 +234,23 @@ func (r *Repo) stagedTree(ctx context.Context, base, baseTree string, others []s
 	return r.WriteTree(ctx, staged)
 }
 
-// stash stores the leftover as a stash, and commits since the base in a ref.
-func (r *Repo) stash(ctx context.Context, in ShelveInput, head Head, left leftover) (out Shelved, err error) {
+// Stash stores the leftover as a stash, and commits since the base in a ref.
+func (r *Repo) Stash(ctx context.Context, in ShelveInput, head Head, left Leftover) (out Shelved, err error) {
 	if head.Commit != in.Base {
-		if out.Ref, err = r.keep(ctx, in.ID, head.Commit); err != nil {
+		if out.Ref, err = r.Keep(ctx, in.ID, head.Commit); err != nil {
 			return out, err
 		}
 	}
 	r.stashes.Lock()
 	defer r.stashes.Unlock()
-	if out.Stash, err = r.stashed(ctx, in, left); err != nil || out.Stash != "" || left.none() {
+	if out.Stash, err = r.stashed(ctx, in, left); err != nil || out.Stash != "" || left.None() {
 		return out, err
 	}
-	staged, err := r.CommitTree(ctx, left.index, "index on "+head.Branch+": "+in.Message, in.Base)
+	staged, err := r.CommitTree(ctx, left.Index, "index on "+head.Branch+": "+in.Message, in.Base)
 	if err != nil {
 		return out, err
 	}
-	commit, err := r.CommitTree(ctx, left.files, marked(in), in.Base, staged)
+	commit, err := r.CommitTree(ctx, left.Files, marked(in), in.Base, staged)
 	if err != nil {
 		return out, err
 	}
@@ -261,13 +263,13 @@ func (r *Repo) stash(ctx context.Context, in ShelveInput, head Head, left leftov
 }
 
 func marked(in ShelveInput) string {
-	return in.Message + "\n\n" + shelveTrailer + ": " + in.ID + "\n"
+	return in.Message + "\n\n" + ShelveTrailer + ": " + in.ID + "\n"
 }
 
 // stashed returns the stash that holds the leftover already: of an earlier
 // call with this id, perhaps cut off half way through its cleaning up, or of
 // the same tree and message. Stashes are known by commit, never by position.
-func (r *Repo) stashed(ctx context.Context, in ShelveInput, left leftover) (string, error) {
+func (r *Repo) stashed(ctx context.Context, in ShelveInput, left Leftover) (string, error) {
 	out, err := r.Run(ctx, Call{
 		Args: []string{"stash", "list", "-z", "--no-show-signature", "--no-color", "--format=%H%n%T%n%P%n%gs%n%B"},
 		Conf: []string{"i18n.logOutputEncoding=UTF-8"},
@@ -280,8 +282,8 @@ func (r *Repo) stashed(ctx context.Context, in ShelveInput, left leftover) (stri
 		if len(f) < 5 || !strings.HasPrefix(f[2], in.Base+" ") {
 			continue
 		}
-		mine := HasLine(f[4], shelveTrailer+": "+in.ID)
-		if !mine && (f[1] != left.files || f[3] != in.Message || left.none()) {
+		mine := HasLine(f[4], ShelveTrailer+": "+in.ID)
+		if !mine && (f[1] != left.Files || f[3] != in.Message || left.None()) {
 			continue
 		}
 		if ok, err := r.covers(ctx, append(strings.Fields(f[2])[1:], f[0]), left); err != nil || ok {
@@ -293,13 +295,13 @@ func (r *Repo) stashed(ctx context.Context, in ShelveInput, left leftover) (stri
 
 // covers reports whether every change in the leftover is, just so, a change in
 // one of the commits.
-func (r *Repo) covers(ctx context.Context, commits []string, left leftover) (bool, error) {
-	if left.none() {
+func (r *Repo) covers(ctx context.Context, commits []string, left Leftover) (bool, error) {
+	if left.None() {
 		return true, nil
 	}
 	held := map[Change]bool{}
 	for _, c := range commits {
-		changes, err := r.Changes(ctx, left.base, c)
+		changes, err := r.Changes(ctx, left.Base, c)
 		if err != nil {
 			return false, err
 		}
@@ -307,8 +309,8 @@ func (r *Repo) covers(ctx context.Context, commits []string, left leftover) (boo
 			held[change] = true
 		}
 	}
-	for _, tree := range []string{left.files, left.index} {
-		changes, err := r.Changes(ctx, left.base, tree)
+	for _, tree := range []string{left.Files, left.Index} {
+		changes, err := r.Changes(ctx, left.Base, tree)
 		if err != nil {
 			return false, err
 		}
@@ -321,10 +323,10 @@ func (r *Repo) covers(ctx context.Context, commits []string, left leftover) (boo
 	return true, nil
 }
 
-// aside keeps everything since the base in a recovery ref.
-func (r *Repo) aside(ctx context.Context, in ShelveInput, head Head, left leftover) (Shelved, error) {
-	ref := recoveryRef(in.ID)
-	held, err := r.ref(ctx, ref)
+// Aside keeps everything since the base in a recovery ref.
+func (r *Repo) Aside(ctx context.Context, in ShelveInput, head Head, left Leftover) (Shelved, error) {
+	ref := RecoveryRef(in.ID)
+	held, err := r.Ref(ctx, ref)
 	if err != nil {
 		return Shelved{}, err
 	}
@@ -337,17 +339,17 @@ func (r *Repo) aside(ctx context.Context, in ShelveInput, head Head, left leftov
 	if err != nil || commit == in.Base {
 		return Shelved{}, err
 	}
-	ref, err = r.keep(ctx, in.ID, commit)
+	ref, err = r.Keep(ctx, in.ID, commit)
 	return Shelved{Ref: ref}, err
 }
 
 // holds reports whether an earlier call put all of it into the commit held.
-func (r *Repo) holds(ctx context.Context, in ShelveInput, held, head string, left leftover) (bool, error) {
-	if head == in.Base && left.none() {
+func (r *Repo) holds(ctx context.Context, in ShelveInput, held, head string, left Leftover) (bool, error) {
+	if head == in.Base && left.None() {
 		return true, nil
 	}
 	at, err := r.ReadCommit(ctx, held)
-	if err != nil || !at.Carries(shelveTrailer+": "+in.ID) {
+	if err != nil || !at.Carries(ShelveTrailer+": "+in.ID) {
 		return false, err
 	}
 	if ok, err := r.Descends(ctx, held, head); err != nil || !ok {
@@ -358,24 +360,24 @@ func (r *Repo) holds(ctx context.Context, in ShelveInput, held, head string, lef
 
 // asideCommit makes a commit of the leftover on top of HEAD; it returns HEAD's
 // own when that holds everything.
-func (r *Repo) asideCommit(ctx context.Context, in ShelveInput, head Head, left leftover) (string, error) {
+func (r *Repo) asideCommit(ctx context.Context, in ShelveInput, head Head, left Leftover) (string, error) {
 	at, err := r.ReadCommit(ctx, head.Commit)
 	if err != nil {
 		return "", err
 	}
-	staged := left.index != left.files && left.index != left.base && left.index != at.Tree
-	if left.files == at.Tree && !staged {
+	staged := left.Index != left.Files && left.Index != left.Base && left.Index != at.Tree
+	if left.Files == at.Tree && !staged {
 		return head.Commit, nil
 	}
 	parents := []string{head.Commit}
 	if staged {
-		commit, err := r.CommitTree(ctx, left.index, "index: "+in.Message, in.Base)
+		commit, err := r.CommitTree(ctx, left.Index, "index: "+in.Message, in.Base)
 		if err != nil {
 			return "", err
 		}
 		parents = append(parents, commit)
 	}
-	return r.CommitTree(ctx, left.files, marked(in), parents...)
+	return r.CommitTree(ctx, left.Files, marked(in), parents...)
 }
 
 // CommitTree makes a commit of a tree in ralph's words, without hooks.

@@ -46,7 +46,7 @@ func (r *Repo) stage(ctx context.Context) (Head, error) {
 
 // AddAll has git add what these pathspecs name to the private index.
 func (r *Repo) AddAll(ctx context.Context, pathspecs []string) error {
-	return r.add(ctx, Call{Index: r.PrivateIndex(), Conf: []string{"advice.addEmbeddedRepo=false", "core.safecrlf=false"}}, pathspecs)
+	return r.Add(ctx, Call{Index: r.PrivateIndex(), Conf: []string{"advice.addEmbeddedRepo=false", "core.safecrlf=false"}}, pathspecs)
 }
 
 // WriteTree returns the tree of an index.

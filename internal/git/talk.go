@@ -64,7 +64,7 @@ func (r *Repo) top() *Repo {
 // .gitattributes say is not asked for: there are none where it stands, and no index.
 func (r *Repo) objectsOnly(args ...string) Call {
 	return Call{
-		Args: args, repo: r.gitDir, Index: filepath.Join(r.gitDir, "ralph-no-index"),
+		Args: args, Repo: r.gitDir, Index: filepath.Join(r.gitDir, "ralph-no-index"),
 		Conf: []string{"core.quotepath=off", "core.attributesFile=" + os.DevNull, "core.bigFileThreshold=512m"},
 		Env:  []string{"GIT_COMMON_DIR=" + r.common, "GIT_WORK_TREE=" + r.gitDir, "GIT_NO_REPLACE_OBJECTS=1"},
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/landing"
+	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -58,7 +59,7 @@ func (u *Undo) Cleanup() error {
 		if err != nil {
 			return nil, err
 		}
-		saved, err := u.repo.RemoveTree(u.ctx, filepath.Join(u.repo.Root(), t.Run.Place.Dir), string(t.ID))
+		saved, err := worktrees.Remove(u.ctx, u.repo, filepath.Join(u.repo.Root(), t.Run.Place.Dir), string(t.ID))
 		if err != nil {
 			return nil, fmt.Errorf("take the worktree of %s away: %w", t.ID, err)
 		}
@@ -112,7 +113,7 @@ func (u *Undo) ownDir(t *ralph.Task) string {
 func (u *Undo) reset(t *ralph.Task) ([]ralph.Fact, error) {
 	p := t.Run.Place
 	if p.Base != "" {
-		ref, err := u.repo.ResetBranch(u.ctx, git.ResetInput{Branch: p.Branch, Base: p.Base, ID: string(t.ID), Dir: u.ownDir(t)})
+		ref, err := worktrees.ResetBranch(u.ctx, u.repo, worktrees.ResetInput{Branch: p.Branch, Base: p.Base, ID: string(t.ID), Dir: u.ownDir(t)})
 		if err != nil {
 			return nil, fmt.Errorf("roll back %s: %w", t.ID, err)
 		}
@@ -129,7 +130,7 @@ func (u *Undo) reset(t *ralph.Task) ([]ralph.Fact, error) {
 }
 
 func (u *Undo) keptAt(ref string) (string, error) {
-	list, err := u.repo.Recoverable(u.ctx)
+	list, err := worktrees.Recoverable(u.ctx, u.repo)
 	for _, k := range list {
 		if k.Ref == ref {
 			return k.Commit, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git/landing"
+	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/profile"
 	"github.com/ralph-loop/ralph/internal/sandbox"
@@ -91,7 +92,7 @@ func (x *Session) lookAtDirt(ctx context.Context, s *ralph.State, resumed bool) 
 		return err
 	}
 	if inPlace {
-		inside, err := x.Repo.Inside(ctx)
+		inside, err := worktrees.Inside(ctx, x.Repo)
 		if err != nil {
 			return err
 		}

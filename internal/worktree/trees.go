@@ -13,6 +13,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/landing"
+	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
@@ -35,7 +36,7 @@ func (t *Trees) Start(ctx context.Context) (ralph.Prepared, error) {
 	if err != nil {
 		return ralph.Prepared{}, err
 	}
-	inside, err := t.Repo.Inside(ctx)
+	inside, err := worktrees.Inside(ctx, t.Repo)
 	return ralph.Prepared{Head: head.Commit, Branch: head.Branch, Tree: tree, Inside: inside, Clean: len(dirty)+len(inside) == 0}, err
 }
 
@@ -68,10 +69,10 @@ func (t *Trees) Patch(ctx context.Context, from, to string, most int64) ([]byte,
 	return t.Repo.Patch(ctx, from, to, most)
 }
 
-func (t *Trees) Inside(ctx context.Context) ([]string, error) { return t.Repo.Inside(ctx) }
+func (t *Trees) Inside(ctx context.Context) ([]string, error) { return worktrees.Inside(ctx, t.Repo) }
 
 func (t *Trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committed, error) {
-	if err := t.Repo.Publish(ctx); err != nil {
+	if err := worktrees.Publish(ctx, t.Repo); err != nil {
 		return ralph.Committed{}, err
 	}
 	if c, back, err := t.TakeBack(ctx, in); back || err != nil {
@@ -204,7 +205,7 @@ func (t *Trees) Shelve(ctx context.Context, in step.ShelveInput) (ralph.Shelved,
 type Worktrees struct{ Repo *git.Repo }
 
 func (w Worktrees) Make(ctx context.Context, dirs []string, commit string) error {
-	_, err := w.Repo.MakeTrees(ctx, dirs, commit) // what is set up in them is noted in each
+	_, err := worktrees.Make(ctx, w.Repo, dirs, commit) // what is set up in them is noted in each
 	return err
 }
 
@@ -217,10 +218,10 @@ func (w Worktrees) Open(dir string) (step.Trees, error) {
 }
 
 func (w Worktrees) Enter(ctx context.Context, in step.EnterInput) (step.Entered, error) {
-	if err := w.Repo.FreeBranch(ctx, in.Branch, in.Dir); err != nil {
+	if err := worktrees.FreeBranch(ctx, w.Repo, in.Branch, in.Dir); err != nil {
 		return step.Entered{}, err
 	}
-	e, err := w.Repo.Enter(ctx, git.EnterInput{
+	e, err := worktrees.Enter(ctx, w.Repo, worktrees.EnterInput{
 		Dir: in.Dir, Branch: in.Branch, Mine: in.Mine, From: in.From, Merged: in.Merged, ID: in.ID, Stash: in.Stash,
 	})
 	return step.Entered{
@@ -247,21 +248,21 @@ func (w Worktrees) SetUp(dir, how string, anew bool, do func() error) error {
 		return err
 	}
 	if anew {
-		if err := t.NoteSetUp(""); err != nil {
+		if err := worktrees.NoteSetUp(t, ""); err != nil {
 			return err
 		}
 	}
-	if t.SetUpAs() == how {
+	if worktrees.SetUpAs(t) == how {
 		return nil
 	}
 	if err := do(); err != nil {
 		return err
 	}
-	return t.NoteSetUp(how)
+	return worktrees.NoteSetUp(t, how)
 }
 
 func (w Worktrees) Copy(ctx context.Context, dir string, patterns []string) error {
-	_, err := git.CopyInto(ctx, w.Repo.Root(), dir, patterns)
+	_, err := worktrees.CopyInto(ctx, w.Repo.Root(), dir, patterns)
 	return err
 }
 
@@ -270,11 +271,11 @@ func (w Worktrees) Tidy(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	return t.Tidy(ctx)
+	return worktrees.Tidy(ctx, t)
 }
 
 func (w Worktrees) Stash(ctx context.Context, dir, message, id string) (string, error) {
-	stash, _, err := w.Repo.StashTree(ctx, dir, message, id)
+	stash, _, err := worktrees.Stash(ctx, w.Repo, dir, message, id)
 	return stash, err
 }
 

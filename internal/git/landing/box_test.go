@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
@@ -44,7 +45,7 @@ func (b *testRepo) pool(names ...string) []string {
 	for _, n := range names {
 		dirs = append(dirs, b.TreeDir(n))
 	}
-	_, err := b.repo.MakeTrees(b.T.Context(), dirs, b.Head())
+	_, err := worktrees.Make(b.T.Context(), b.repo, dirs, b.Head())
 	b.Must(err)
 	return dirs
 }
@@ -58,13 +59,13 @@ func (b *testRepo) in(dir string) *testRepo {
 }
 
 // task is what Enter gets for a new task.
-func (b *testRepo) task(dir, id string) git.EnterInput {
-	return git.EnterInput{Dir: dir, Branch: "ralph/" + id, From: b.Head(), Merged: "refs/heads/main", ID: id}
+func (b *testRepo) task(dir, id string) worktrees.EnterInput {
+	return worktrees.EnterInput{Dir: dir, Branch: "ralph/" + id, From: b.Head(), Merged: "refs/heads/main", ID: id}
 }
 
-func (b *testRepo) mustEnter(in git.EnterInput) git.Entered {
+func (b *testRepo) mustEnter(in worktrees.EnterInput) worktrees.Entered {
 	b.T.Helper()
-	e, err := b.repo.Enter(b.T.Context(), in)
+	e, err := worktrees.Enter(b.T.Context(), b.repo, in)
 	b.Must(err)
 	return e
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/worktrees"
 )
 
 // halfMerged is a worktree in which main is being merged into a task's branch, with
@@ -14,7 +15,7 @@ func halfMerged(t *testing.T) (b *testRepo, tree *git.Repo, theirs string) {
 	b = newBox(t)
 	dir := b.Path("ralph/.worktrees/1")
 	base := b.Head()
-	e, err := b.repo.Enter(t.Context(), git.EnterInput{Dir: dir, Branch: "ralph/t-1", From: base, ID: "x"})
+	e, err := worktrees.Enter(t.Context(), b.repo, worktrees.EnterInput{Dir: dir, Branch: "ralph/t-1", From: base, ID: "x"})
 	b.Must(err)
 	b.Write("a.txt", "theirs\n")
 	b.Git("commit", "-q", "-a", "-m", "theirs")
@@ -94,16 +95,16 @@ func TestFreeBranch(t *testing.T) {
 	b := newBox(t)
 	one, two := b.Path("ralph/.worktrees/1"), b.Path("ralph/.worktrees/2")
 	for dir, branch := range map[string]string{one: "ralph/t-1", two: ""} {
-		_, err := b.repo.Enter(t.Context(), git.EnterInput{Dir: dir, Branch: branch, From: b.Head(), ID: "x"})
+		_, err := worktrees.Enter(t.Context(), b.repo, worktrees.EnterInput{Dir: dir, Branch: branch, From: b.Head(), ID: "x"})
 		b.Must(err)
 	}
 	b.Write("ralph/.worktrees/1/new.txt", "new\n")
-	b.Must(b.repo.FreeBranch(t.Context(), "ralph/t-1", one))
+	b.Must(worktrees.FreeBranch(t.Context(), b.repo, "ralph/t-1", one))
 	b.Equal("its own", b.Git("-C", one, "rev-parse", "--abbrev-ref", "HEAD"), "ralph/t-1")
-	b.Must(b.repo.FreeBranch(t.Context(), "ralph/t-1", two))
+	b.Must(worktrees.FreeBranch(t.Context(), b.repo, "ralph/t-1", two))
 	b.Equal("another's", b.Git("-C", one, "rev-parse", "--abbrev-ref", "HEAD"), "HEAD")
 	b.Equal("its files", b.Git("-C", one, "status", "--porcelain"), "?? new.txt")
-	b.Must(b.repo.FreeBranch(t.Context(), "main", one))
+	b.Must(worktrees.FreeBranch(t.Context(), b.repo, "main", one))
 	b.Equal("a person's", b.Git("rev-parse", "--abbrev-ref", "HEAD"), "main")
 }
 
@@ -115,14 +116,14 @@ func TestTidy(t *testing.T) {
 	b.Git("add", "-A")
 	b.Git("commit", "-q", "-m", "ignore")
 	dir := b.Path("ralph/.worktrees/merge")
-	_, err := b.repo.Enter(t.Context(), git.EnterInput{Dir: dir, From: b.Head(), ID: "x"})
+	_, err := worktrees.Enter(t.Context(), b.repo, worktrees.EnterInput{Dir: dir, From: b.Head(), ID: "x"})
 	b.Must(err)
 	tree, err := b.repo.Tree(dir)
 	b.Must(err)
 	for _, name := range []string{"cache/x", "dropped/y", "a.txt"} {
 		b.Write("ralph/.worktrees/merge/"+name, "of a check\n")
 	}
-	b.Must(tree.Tidy(t.Context()))
+	b.Must(worktrees.Tidy(t.Context(), tree))
 	b.Equal("what is left", b.Git("-C", dir, "status", "--porcelain", "--ignored"), "!! cache/")
 	b.Want("ralph/.worktrees/merge/a.txt", "a\n")
 }
@@ -133,24 +134,24 @@ func TestNoteSetUp(t *testing.T) {
 	b := newBox(t)
 	dir := b.Path("ralph/.worktrees/1")
 	enter := func() *git.Repo {
-		_, err := b.repo.Enter(t.Context(), git.EnterInput{Dir: dir, Branch: "ralph/t-1", From: b.Head(), ID: "x"})
+		_, err := worktrees.Enter(t.Context(), b.repo, worktrees.EnterInput{Dir: dir, Branch: "ralph/t-1", From: b.Head(), ID: "x"})
 		b.Must(err)
 		tree, err := b.repo.Tree(dir)
 		b.Must(err)
 		return tree
 	}
 	tree := enter()
-	b.Equal("at first", tree.SetUpAs(), "")
-	b.Must(tree.NoteSetUp("abc"))
-	b.Equal("noted", tree.SetUpAs(), "abc")
-	b.Must(tree.NoteSetUp(""))
-	b.Must(tree.NoteSetUp(""))
-	b.Equal("taken away", tree.SetUpAs(), "")
-	b.Must(tree.NoteSetUp("abc"))
-	if _, err := b.repo.RemoveTree(t.Context(), dir, "x"); err != nil {
+	b.Equal("at first", worktrees.SetUpAs(tree), "")
+	b.Must(worktrees.NoteSetUp(tree, "abc"))
+	b.Equal("noted", worktrees.SetUpAs(tree), "abc")
+	b.Must(worktrees.NoteSetUp(tree, ""))
+	b.Must(worktrees.NoteSetUp(tree, ""))
+	b.Equal("taken away", worktrees.SetUpAs(tree), "")
+	b.Must(worktrees.NoteSetUp(tree, "abc"))
+	if _, err := worktrees.Remove(t.Context(), b.repo, dir, "x"); err != nil {
 		t.Fatal(err)
 	}
-	b.Equal("in a new one", enter().SetUpAs(), "")
+	b.Equal("in a new one", worktrees.SetUpAs(enter()), "")
 }
 
 // What a patch shows is not for its author to say: neither attributes nor settings nor

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/worktrees"
 )
 
 // Concluding a merge is a commit too.
@@ -37,7 +38,7 @@ func TestLocksOfAKilledGitOnTheIntegrationBranch(t *testing.T) {
 	b.NoLocks(locks...)
 
 	b.LeftLocks("refs/heads/ralph/t-1.lock", git.RecoveryRefs+"t-1.lock")
-	ref, err := b.repo.ResetBranch(t.Context(), git.ResetInput{Branch: "ralph/t-1", Base: base, ID: "t-1"})
+	ref, err := worktrees.ResetBranch(t.Context(), b.repo, worktrees.ResetInput{Branch: "ralph/t-1", Base: base, ID: "t-1"})
 	b.Must(err)
 	b.Equal("kept", ref, git.RecoveryRefs+"t-1")
 	b.LeftLocks("refs/heads/ralph/t-1.lock")

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
@@ -21,7 +21,7 @@ func TestResetBranchInTheMiddleOfAMerge(t *testing.T) {
 	w.Git("commit", "-q", "-a", "-m", "ours")
 	w.repo = w.open(dir)
 	w.mergeHere(other)
-	ref, err := b.repo.ResetBranch(t.Context(), git.ResetInput{Branch: "ralph/t-1", Base: base, ID: "t-1", Dir: dir})
+	ref, err := worktrees.ResetBranch(t.Context(), b.repo, worktrees.ResetInput{Branch: "ralph/t-1", Base: base, ID: "t-1", Dir: dir})
 	b.Must(err)
 	if text := b.Git("show", ref+":a.txt"); !strings.Contains(text, "ours") {
 		t.Errorf("kept %q", text)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
@@ -21,19 +22,19 @@ func TestCommitsInSubmodulesAreAtHand(t *testing.T) {
 	b.Must(err)
 	w.Write(lib+"/deep/a.txt", "deeper\n")
 	w.Write(lib+"/new", "new\n")
-	inside, err := tree.Inside(t.Context())
+	inside, err := worktrees.Inside(t.Context(), tree)
 	b.Must(err)
 	b.Equal("changed inside", strings.Join(inside, " "), lib+"/deep/a.txt "+lib+"/new")
 	for _, at := range []string{lib + "/deep", lib} {
 		w.Git("-C", at, "add", "-A")
 		w.Git("-C", at, "commit", "-q", "-m", "work in "+at)
 	}
-	inside, err = tree.Inside(t.Context())
+	inside, err = worktrees.Inside(t.Context(), tree)
 	b.Must(err)
 	b.Equal("all is committed", strings.Join(inside, " "), "")
-	b.Must(tree.Publish(t.Context()))
+	b.Must(worktrees.Publish(t.Context(), tree))
 	w.Git("commit", "-q", "-a", "-m", "take the submodule along")
-	saved, err := b.repo.RemoveTree(t.Context(), dir, "end")
+	saved, err := worktrees.Remove(t.Context(), b.repo, dir, "end")
 	b.Must(err)
 	if len(saved) > 0 {
 		t.Errorf("kept aside: %+v", saved)

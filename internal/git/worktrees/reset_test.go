@@ -1,10 +1,12 @@
-package git
+package worktrees
 
 import (
 	"fmt"
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // failedResolve is a worktree of the pool that is still on the branch of a task
@@ -29,15 +31,15 @@ func TestResetBranchLeavesAFreedWorktreeAlone(t *testing.T) {
 	w.Write("a.txt", "half resolved")
 	w.Write("new", "2")
 	before := w.Files()
-	log := len(headLog(w.repo.gitDir))
-	ref, err := b.repo.ResetBranch(t.Context(), in)
+	log := len(headLog(w.repo.GitDir()))
+	ref, err := ResetBranch(t.Context(), b.repo, in)
 	b.Must(err)
 	b.Equal("branch", b.Git("rev-parse", "ralph/t-1"), in.Base)
 	b.Equal("kept", b.Git("rev-parse", ref), tip)
 	b.Equal("HEAD", w.Git("rev-parse", "HEAD", "--abbrev-ref", "HEAD"), tip+"\nHEAD")
 	b.Equal("files", fmt.Sprint(w.Files()), fmt.Sprint(before))
 	b.Equal("changes", w.Status(), " M a.txt\n?? new")
-	if len(headLog(w.repo.gitDir)) < log {
+	if len(headLog(w.repo.GitDir())) < log {
 		t.Error("the log of HEAD is gone")
 	}
 	e := b.mustEnter(b.task(w.Dir, "t-2"))
@@ -57,7 +59,7 @@ func TestResetBranchInTwoWorktrees(t *testing.T) {
 	o.Write("a.txt", "own")
 	w.Write("a.txt", "another's")
 	in.Dir = own
-	ref, err := b.repo.ResetBranch(t.Context(), in)
+	ref, err := ResetBranch(t.Context(), b.repo, in)
 	b.Must(err)
 	b.Equal("own", o.Git("rev-parse", "--abbrev-ref", "HEAD")+o.Status(), "ralph/t-1")
 	b.Equal("kept", b.Git("show", ref+":a.txt"), "own")
@@ -71,11 +73,11 @@ func TestOffBranchComparesAndSwaps(t *testing.T) {
 	t.Parallel()
 	b, w, in, _ := failedResolve(t)
 	b.mustEnter(b.task(w.Dir, "t-2"))
-	b.Must(b.repo.offBranch(t.Context(), w.repo.gitDir, in.Branch))
+	b.Must(offBranch(t.Context(), b.repo, w.repo.GitDir(), in.Branch))
 	b.Equal("HEAD", w.Git("rev-parse", "--abbrev-ref", "HEAD"), "ralph/t-2")
-	lock := "worktrees/" + filepath.Base(w.repo.gitDir) + "/HEAD.lock"
+	lock := "worktrees/" + filepath.Base(w.repo.GitDir()) + "/HEAD.lock"
 	b.LeftLocks(lock)
-	b.Must(b.repo.offBranch(t.Context(), w.repo.gitDir, "ralph/t-2"))
+	b.Must(offBranch(t.Context(), b.repo, w.repo.GitDir(), "ralph/t-2"))
 	b.Equal("HEAD", w.Git("rev-parse", "HEAD", "--abbrev-ref", "HEAD"), in.Base+"\nHEAD")
 	b.NoLocks(lock)
 }
@@ -97,11 +99,11 @@ func TestResetBranchBesideEnter(t *testing.T) {
 		var failed error
 		var both sync.WaitGroup
 		both.Go(func() {
-			if entered, failed = b.repo.Enter(t.Context(), next); failed == nil {
+			if entered, failed = Enter(t.Context(), b.repo, next); failed == nil {
 				w.Write("begun", next.Branch)
 			}
 		})
-		ref, err := person.ResetBranch(t.Context(), in)
+		ref, err := ResetBranch(t.Context(), person, in)
 		both.Wait()
 		b.Must(failed)
 		b.Must(err)
@@ -117,7 +119,7 @@ func TestResetBranchBesideEnter(t *testing.T) {
 			b.Equal("left", b.Git("show", s[0].Commit+":left"), in.Branch)
 		}
 		in = ResetInput{Branch: next.Branch, Base: in.Base, ID: next.ID}
-		tip = w.mustCommit("k"+next.ID, func(c *CommitInput) { c.Branch = next.Branch }).Hash
+		tip = w.mustCommit("k"+next.ID, func(c *git.CommitInput) { c.Branch = next.Branch }).Hash
 		if t.Failed() {
 			return
 		}
@@ -132,12 +134,12 @@ func TestResetBranchInTheMiddleOfEnter(t *testing.T) {
 	b, w, in, tip := failedResolve(t)
 	next := b.task(w.Dir, "t-2")
 	var out Entered
-	before, err := w.repo.clearOut(t.Context(), next, &out)
+	before, err := clearOut(t.Context(), w.repo, next, &out)
 	b.Must(err)
-	ref, err := b.open(b.Dir).ResetBranch(t.Context(), in)
+	ref, err := ResetBranch(t.Context(), b.open(b.Dir), in)
 	b.Must(err)
 	b.Equal("kept", b.Git("rev-parse", ref), tip)
-	_, err = w.repo.takeBranch(t.Context(), next, before.force, &out)
+	_, err = takeBranch(t.Context(), w.repo, next, before.force, &out)
 	b.Must(err)
 	b.Equal("next", w.Git("rev-parse", "HEAD", "--abbrev-ref", "HEAD"), in.Base+"\nralph/t-2")
 	b.Equal("its changes", w.Status(), "")

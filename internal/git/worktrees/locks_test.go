@@ -1,10 +1,12 @@
-package git
+package worktrees
 
 import (
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 const taskLock = "refs/heads/ralph/t-1.lock"
@@ -14,10 +16,10 @@ const taskLock = "refs/heads/ralph/t-1.lock"
 func TestLocksOfAKilledGitInAWorktree(t *testing.T) {
 	t.Parallel()
 	treeLock := func(b *testRepo, dir string) string {
-		return "worktrees/" + filepath.Base(b.in(dir).repo.gitDir) + "/HEAD.lock"
+		return "worktrees/" + filepath.Base(b.in(dir).repo.GitDir()) + "/HEAD.lock"
 	}
 	commit := func(b *testRepo, w *testRepo) {
-		w.mustCommit("k1", func(in *CommitInput) { in.Branch = "ralph/t-1" })
+		w.mustCommit("k1", func(in *git.CommitInput) { in.Branch = "ralph/t-1" })
 	}
 	for name, do := range map[string]func(b *testRepo, w *testRepo, in EnterInput){
 		"commit": func(b, w *testRepo, _ EnterInput) { commit(b, w) },
@@ -37,18 +39,18 @@ func TestLocksOfAKilledGitInAWorktree(t *testing.T) {
 			b.Equal("branch", b.Git("rev-parse", "ralph/t-1"), e.Head)
 		},
 		"remove": func(b, w *testRepo, _ EnterInput) {
-			saved, err := b.repo.RemoveTree(b.T.Context(), w.Dir, "t-1")
+			saved, err := Remove(b.T.Context(), b.repo, w.Dir, "t-1")
 			b.Must(err)
 			if len(saved) != 1 {
 				b.T.Errorf("saved %+v", saved)
 			}
 		},
 		"stash": func(b, w *testRepo, _ EnterInput) {
-			_, _, err := b.repo.StashTree(b.T.Context(), w.Dir, "ralph: stopped", "t-1")
+			_, _, err := Stash(b.T.Context(), b.repo, w.Dir, "ralph: stopped", "t-1")
 			b.Must(err)
 		},
 		"free": func(b, _ *testRepo, in EnterInput) {
-			b.Must(b.repo.FreeBranch(b.T.Context(), in.Branch, ""))
+			b.Must(FreeBranch(b.T.Context(), b.repo, in.Branch, ""))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +87,7 @@ func TestYoungLockOfABranchIsWaitedFor(t *testing.T) {
 	b.Write(".git/"+taskLock, "")
 	begin := time.Now()
 	w.mustCommit("k1", nil)
-	if took := time.Since(begin); took < LockWait {
+	if took := time.Since(begin); took < git.LockWait {
 		t.Errorf("the lock was taken away after %s", took)
 	}
 }
@@ -97,7 +99,7 @@ func TestLockThatCannotGo(t *testing.T) {
 	b.Write(".git/"+taskLock+"/x", "")
 	begin := time.Now()
 	b.repo.FreeRefs(t.Context(), "refs/heads/ralph/t-1")
-	if took := time.Since(begin); took > refLockWait+time.Minute {
+	if took := time.Since(begin); took > git.RefLockWait+time.Minute {
 		t.Errorf("waited %s", took)
 	}
 }

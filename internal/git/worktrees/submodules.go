@@ -1,4 +1,4 @@
-package git
+package worktrees
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // Submodules come into a worktree from what the checkout has of them, never over a
@@ -23,16 +25,16 @@ const publishedRefs = "refs/ralph/submodules/"
 type moduleLink struct{ path, name, commit string }
 
 // submodules reads those of the index that .gitmodules names.
-func (r *Repo) submodules(ctx context.Context) ([]moduleLink, error) {
-	if Stat(r.File(".gitmodules")) == nil {
+func submodules(ctx context.Context, r *git.Repo) ([]moduleLink, error) {
+	if git.Stat(r.File(".gitmodules")) == nil {
 		return nil, nil
 	}
-	staged, err := r.Run(ctx, Call{Args: []string{"ls-files", "-z", "--stage"}, Index: r.RealIndex()})
+	staged, err := r.Run(ctx, git.Call{Args: []string{"ls-files", "-z", "--stage"}, Index: r.RealIndex()})
 	if err != nil {
 		return nil, fmt.Errorf("look for submodules: %w", err)
 	}
-	names, err := r.Run(ctx, Call{Args: []string{"config", "-z", "--file", r.File(".gitmodules"), "--get-regexp", `^submodule\..*\.path$`}})
-	if code := ExitOf(err); err != nil && code != 1 { // 1: it names none
+	names, err := r.Run(ctx, git.Call{Args: []string{"config", "-z", "--file", r.File(".gitmodules"), "--get-regexp", `^submodule\..*\.path$`}})
+	if code := git.ExitOf(err); err != nil && code != 1 { // 1: it names none
 		return nil, fmt.Errorf("read .gitmodules: %w", err)
 	}
 	named := map[string]string{}
@@ -58,45 +60,51 @@ func (r *Repo) submodules(ctx context.Context) ([]moduleLink, error) {
 // fillLinks gives the submodules of a worktree their files. Those that have some stay as
 // they are. One that the checkout has not either stays empty and is named in out.Empty;
 // one whose commit is not at hand is a *ralph.Refusal.
-func (r *Repo) fillLinks(ctx context.Context, out *Entered) error {
-	return r.fillFrom(ctx, r.Home().sources(), "", out)
+func fillLinks(ctx context.Context, r *git.Repo, out *Entered) error {
+	return fillFrom(ctx, r, sources(r.Home()), "", out)
 }
 
 // sources finds the repository of a submodule that a checkout has: in its git folder, or,
 // made by an old git, in the submodule itself. "" when the checkout has none.
-func (r *Repo) sources() func(moduleLink) string {
-	return func(l moduleLink) string {
-		name := filepath.Join(modulesName, filepath.FromSlash(l.name))
-		for _, dir := range []string{filepath.Join(r.gitDir, name), filepath.Join(r.common, name), filepath.Join(r.File(l.path), ".git")} {
-			if goodHead(dir) {
-				return dir
-			}
-		}
-		return ""
-	}
+func sources(r *git.Repo) func(moduleLink) string {
+	return func(l moduleLink) string { return l.source(r.Root(), r.GitDir(), r.Common()) }
 }
 
-func (r *Repo) fillFrom(ctx context.Context, source func(moduleLink) string, within string, out *Entered) error {
-	list, err := r.submodules(ctx)
+// source looks for it where a work tree and its folders of git are.
+func (l moduleLink) source(root string, gitDirs ...string) string {
+	var dirs []string
+	for _, dir := range gitDirs {
+		dirs = append(dirs, filepath.Join(dir, git.ModulesName, filepath.FromSlash(l.name)))
+	}
+	for _, dir := range append(dirs, filepath.Join(root, filepath.FromSlash(l.path), ".git")) {
+		if git.GoodHead(dir) {
+			return dir
+		}
+	}
+	return ""
+}
+
+func fillFrom(ctx context.Context, r *git.Repo, source func(moduleLink) string, within string, out *Entered) error {
+	list, err := submodules(ctx, r)
 	if err != nil {
 		return err
 	}
 	for _, l := range list {
 		from, shown := source(l), within+l.path
-		if r.inner(l.path) == nil {
+		if r.Inner(l.path) == nil {
 			if from == "" {
 				out.Empty = append(out.Empty, shown)
 				continue
 			}
-			if err := r.cloneLink(ctx, l, from, shown); err != nil {
+			if err := cloneLink(ctx, r, l, from, shown); err != nil {
 				return err
 			}
 		}
-		sub := r.inner(l.path)
+		sub := r.Inner(l.path)
 		if sub == nil || from == "" {
 			continue
 		}
-		if err := sub.fillFrom(ctx, (&Repo{gitDir: from, common: from, root: sub.root}).sources(), shown+"/", out); err != nil {
+		if err := fillFrom(ctx, sub, func(l moduleLink) string { return l.source(sub.Root(), from) }, shown+"/", out); err != nil {
 			return err
 		}
 	}
@@ -104,49 +112,49 @@ func (r *Repo) fillFrom(ctx context.Context, source func(moduleLink) string, wit
 }
 
 // has reports whether another repository on this disk has a commit.
-func (r *Repo) has(ctx context.Context, gitDir, commit string) bool {
-	_, err := r.Run(ctx, Call{repo: gitDir, Args: []string{"cat-file", "-e", commit + "^{commit}"}})
+func has(ctx context.Context, r *git.Repo, gitDir, commit string) bool {
+	_, err := r.Run(ctx, git.Call{Repo: gitDir, Args: []string{"cat-file", "-e", commit + "^{commit}"}})
 	return err == nil
 }
 
 // cloneLink makes a submodule from a repository on this disk.
-func (r *Repo) cloneLink(ctx context.Context, l moduleLink, from, shown string) error {
-	if !r.has(ctx, from, l.commit) {
-		return Refuse(fmt.Sprintf("the submodule %s is not at hand at %.7s", shown, l.commit),
+func cloneLink(ctx context.Context, r *git.Repo, l moduleLink, from, shown string) error {
+	if !has(ctx, r, from, l.commit) {
+		return git.Refuse(fmt.Sprintf("the submodule %s is not at hand at %.7s", shown, l.commit),
 			"`git submodule update --init --recursive` in your checkout fetches it; then try again")
 	}
 	// What an earlier task's worktree had of it may come from elsewhere.
-	update := r.quietly("submodule", "--quiet", "update", "--init", "--force", "--checkout", "--", l.path)
+	update := quietly(r, "submodule", "--quiet", "update", "--init", "--force", "--checkout", "--", l.path)
 	update.Index = ""
 	update.Conf = append(update.Conf, "protocol.file.allow=always", "submodule."+l.name+".url="+from)
-	if err := r.trimModules(ctx); err != nil {
+	if err := r.TrimModules(ctx); err != nil {
 		return err
 	}
 	if _, err := r.Run(ctx, update); err != nil {
 		return fmt.Errorf("bring submodule %s into the worktree: %w", shown, err)
 	}
-	sub := r.inner(l.path)
+	sub := r.Inner(l.path)
 	if sub == nil {
 		return nil
 	}
-	if err := r.lendIdentity(ctx, sub); err != nil {
+	if err := lendIdentity(ctx, r, sub); err != nil {
 		return err
 	}
-	return sub.markPublished(ctx, l.commit)
+	return markPublished(ctx, sub, l.commit)
 }
 
 // lendIdentity gives a submodule the name and address that commits are made with here,
 // where it has none: those in the settings of a repository are not its submodules'.
-func (r *Repo) lendIdentity(ctx context.Context, sub *Repo) error {
+func lendIdentity(ctx context.Context, r *git.Repo, sub *git.Repo) error {
 	for _, key := range []string{"user.name", "user.email"} {
-		if value, err := sub.Line(ctx, Call{Args: []string{"config", key}}); err == nil && value != "" {
+		if value, err := sub.Line(ctx, git.Call{Args: []string{"config", key}}); err == nil && value != "" {
 			continue
 		}
-		value, err := r.Line(ctx, Call{Args: []string{"config", key}})
+		value, err := r.Line(ctx, git.Call{Args: []string{"config", key}})
 		if err != nil || value == "" {
 			continue // git says itself what is missing
 		}
-		if _, err := sub.Run(ctx, Call{Args: []string{"config", "--local", key, value}, Write: true}); err != nil {
+		if _, err := sub.Run(ctx, git.Call{Args: []string{"config", "--local", key, value}, Write: true}); err != nil {
 			return fmt.Errorf("give a submodule the name of who commits: %w", err)
 		}
 	}
@@ -155,8 +163,8 @@ func (r *Repo) lendIdentity(ctx context.Context, sub *Repo) error {
 
 // markPublished notes in a submodule of a worktree that its origin has a commit: so it
 // needs no keeping when the worktree goes.
-func (r *Repo) markPublished(ctx context.Context, commit string) error {
-	_, err := r.Run(ctx, Call{Args: []string{"update-ref", "refs/remotes/origin/ralph/" + commit, commit}, Write: true})
+func markPublished(ctx context.Context, r *git.Repo, commit string) error {
+	_, err := r.Run(ctx, git.Call{Args: []string{"update-ref", "refs/remotes/origin/ralph/" + commit, commit}, Write: true})
 	if err != nil {
 		return fmt.Errorf("note the commit of a submodule: %w", err)
 	}
@@ -165,43 +173,43 @@ func (r *Repo) markPublished(ctx context.Context, commit string) error {
 
 // Publish gives the commits that were made in the submodules of a worktree to the
 // checkout's own repositories of them: the commit that names them is nothing without.
-func (r *Repo) Publish(ctx context.Context) error {
-	if r.Home() == nil || Stat(filepath.Join(r.gitDir, modulesName)) == nil {
+func Publish(ctx context.Context, r *git.Repo) error {
+	if r.Home() == nil || git.Stat(filepath.Join(r.GitDir(), git.ModulesName)) == nil {
 		return nil
 	}
-	return r.publishTo(ctx, r.Home().sources())
+	return publishTo(ctx, r, sources(r.Home()))
 }
 
-func (r *Repo) publishTo(ctx context.Context, source func(moduleLink) string) error {
-	list, err := r.submodules(ctx)
+func publishTo(ctx context.Context, r *git.Repo, source func(moduleLink) string) error {
+	list, err := submodules(ctx, r)
 	if err != nil {
 		return err
 	}
 	for _, l := range list {
-		sub, to := r.inner(l.path), source(l)
+		sub, to := r.Inner(l.path), source(l)
 		if sub == nil || to == "" {
 			continue
 		}
-		if err := sub.publishTo(ctx, (&Repo{gitDir: to, common: to, root: sub.root}).sources()); err != nil {
+		if err := publishTo(ctx, sub, func(l moduleLink) string { return l.source(sub.Root(), to) }); err != nil {
 			return err
 		}
 		head, err := sub.Head(ctx)
-		if errors.Is(err, ErrNoCommits) {
+		if errors.Is(err, git.ErrNoCommits) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if r.has(ctx, to, head.Commit) {
+		if has(ctx, r, to, head.Commit) {
 			continue
 		}
-		fetch := sub.quietly("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", sub.gitDir, "HEAD:"+publishedRefs+head.Commit)
-		fetch.Index, fetch.repo = "", to
+		fetch := quietly(sub, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", sub.GitDir(), "HEAD:"+publishedRefs+head.Commit)
+		fetch.Index, fetch.Repo = "", to
 		fetch.Conf = append(fetch.Conf, "protocol.file.allow=always")
 		if _, err := sub.Run(ctx, fetch); err != nil {
 			return fmt.Errorf("keep what was committed in submodule %s: %w", l.path, err)
 		}
-		if err := sub.markPublished(ctx, head.Commit); err != nil {
+		if err := markPublished(ctx, sub, head.Commit); err != nil {
 			return err
 		}
 	}
@@ -210,8 +218,8 @@ func (r *Repo) publishTo(ctx context.Context, source func(moduleLink) string) er
 
 // Inside returns the files that are changed inside submodules and that no commit of
 // theirs has, relative to the root, sorted: a commit here would leave them out.
-func (r *Repo) Inside(ctx context.Context) ([]string, error) {
-	list, err := r.submodules(ctx)
+func Inside(ctx context.Context, r *git.Repo) ([]string, error) {
+	list, err := submodules(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -220,11 +228,11 @@ func (r *Repo) Inside(ctx context.Context) ([]string, error) {
 		if _, err := os.Lstat(filepath.Join(r.File(l.path), ".git")); err != nil {
 			continue // it has no files
 		}
-		sub := r.looked(l.path)
+		sub := r.Looked(l.path)
 		if sub == nil {
 			continue
 		}
-		c := sub.quietly("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
+		c := quietly(sub, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
 		c.Index, c.Write = "", false
 		out, err := sub.Run(ctx, c)
 		if err != nil {
@@ -235,7 +243,7 @@ func (r *Repo) Inside(ctx context.Context) ([]string, error) {
 				paths = append(paths, l.path+"/"+record[3:])
 			}
 		}
-		below, err := sub.Inside(ctx) // git would go there with the settings that it finds
+		below, err := Inside(ctx, sub) // git would go there with the settings that it finds
 		if err != nil {
 			return nil, err
 		}

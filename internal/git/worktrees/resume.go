@@ -1,4 +1,4 @@
-package git
+package worktrees
 
 import (
 	"context"
@@ -7,36 +7,38 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // resume returns to the branch on which a task's work goes on, when the agent
 // left HEAD elsewhere. Files stay as they are but where HEAD went to another
 // history: then they are the other history's, and what was changed in them is
 // kept before the branch's come back.
-func (r *Repo) resume(ctx context.Context, in EnterInput, out *Entered) error {
+func resume(ctx context.Context, r *git.Repo, in EnterInput, out *Entered) error {
 	r.FreeLocks(ctx)
 	head, err := r.Head(ctx)
-	if err != nil && !errors.Is(err, ErrNoCommits) {
+	if err != nil && !errors.Is(err, git.ErrNoCommits) {
 		return err
 	}
 	unborn := err != nil
 	out.Head = head.Commit
-	if !unborn && (head.Branch == in.Branch || r.underWay() != "" && !out.Fresh) {
+	if !unborn && (head.Branch == in.Branch || underWay(r) != "" && !out.Fresh) {
 		return nil // an operation under way is part of the work
 	}
-	if path, err := r.checkedOutIn(ctx, in.Branch); err != nil {
+	if path, err := checkedOutIn(ctx, r, in.Branch); err != nil {
 		return err
 	} else if path != "" {
-		return Refuse("the branch "+in.Branch+" is checked out in "+path, "check out another one there: git -C '"+path+"' switch --detach")
+		return git.Refuse("the branch "+in.Branch+" is checked out in "+path, "check out another one there: git -C '"+path+"' switch --detach")
 	}
 	r.FreeRefs(ctx, "refs/heads/"+in.Branch)
-	tip, err := r.branchAgain(ctx, in, head.Commit)
+	tip, err := branchAgain(ctx, r, in, head.Commit)
 	if err != nil {
 		return err
 	}
 	out.Head = tip
 	if unborn {
-		return r.pointAt(ctx, in.Branch, true)
+		return pointAt(ctx, r, in.Branch, true)
 	}
 	ahead, err := r.Descends(ctx, head.Commit, tip)
 	if err != nil {
@@ -45,46 +47,46 @@ func (r *Repo) resume(ctx context.Context, in EnterInput, out *Entered) error {
 	if ahead { // its work went on beside the branch
 		out.Head = head.Commit
 		if head.Commit == tip {
-			return r.pointAt(ctx, in.Branch, false)
+			return pointAt(ctx, r, in.Branch, false)
 		}
-		if _, err := r.Run(ctx, Call{Args: []string{"update-ref", "-m", "ralph: take along commits made beside the branch", "refs/heads/" + in.Branch, head.Commit, tip}, Write: true}); err != nil {
+		if _, err := r.Run(ctx, git.Call{Args: []string{"update-ref", "-m", "ralph: take along commits made beside the branch", "refs/heads/" + in.Branch, head.Commit, tip}, Write: true}); err != nil {
 			return fmt.Errorf("move branch %s: %w", in.Branch, err)
 		}
-		return r.pointAt(ctx, in.Branch, false)
+		return pointAt(ctx, r, in.Branch, false)
 	}
-	return r.comeBack(ctx, in, head, out)
+	return comeBack(ctx, r, in, head, out)
 }
 
 // branchAgain returns the tip of the task's branch. One that was deleted is made
 // again where this worktree was last on it.
-func (r *Repo) branchAgain(ctx context.Context, in EnterInput, head string) (string, error) {
+func branchAgain(ctx context.Context, r *git.Repo, in EnterInput, head string) (string, error) {
 	ref := "refs/heads/" + in.Branch
-	tip, err := r.ref(ctx, ref)
+	tip, err := r.Ref(ctx, ref)
 	if err != nil || tip != "" {
 		return tip, err
 	}
-	for _, commit := range []string{lastOn(r.gitDir, in.Branch), head, in.From} {
+	for _, commit := range []string{lastOn(r.GitDir(), in.Branch), head, in.From} {
 		if commit == "" {
 			continue
 		}
 		if _, err := r.ReadCommit(ctx, commit); err != nil {
 			continue // it was pruned
 		}
-		_, err := r.Run(ctx, Call{Args: []string{"update-ref", "-m", "ralph: the branch was deleted while its work went on", ref, commit, ""}, Write: true})
+		_, err := r.Run(ctx, git.Call{Args: []string{"update-ref", "-m", "ralph: the branch was deleted while its work went on", ref, commit, ""}, Write: true})
 		if err != nil {
-			return "", errors.Join(r.branchInTheWay(ctx, in.Branch), err)
+			return "", errors.Join(branchInTheWay(ctx, r, in.Branch), err)
 		}
 		return commit, nil
 	}
-	return "", Refuse("the commits of branch "+in.Branch+" are gone", "retry the task from its beginning")
+	return "", git.Refuse("the commits of branch "+in.Branch+" are gone", "retry the task from its beginning")
 }
 
 // pointAt makes the branch HEAD's and changes no file. anew also makes the index
 // that of the branch.
-func (r *Repo) pointAt(ctx context.Context, branch string, anew bool) error {
-	_, err := r.Run(ctx, Call{Args: []string{"symbolic-ref", "-m", "ralph: back to " + branch, "HEAD", "refs/heads/" + branch}, Write: true})
+func pointAt(ctx context.Context, r *git.Repo, branch string, anew bool) error {
+	_, err := r.Run(ctx, git.Call{Args: []string{"symbolic-ref", "-m", "ralph: back to " + branch, "HEAD", "refs/heads/" + branch}, Write: true})
 	if err == nil && anew {
-		_, err = r.Run(ctx, r.quietly("reset", "-q"))
+		_, err = r.Run(ctx, quietly(r, "reset", "-q"))
 	}
 	if err != nil {
 		return fmt.Errorf("return to branch %s: %w", branch, err)
@@ -93,33 +95,33 @@ func (r *Repo) pointAt(ctx context.Context, branch string, anew bool) error {
 }
 
 // comeBack checks out the task's branch again from another history.
-func (r *Repo) comeBack(ctx context.Context, in EnterInput, head Head, out *Entered) error {
-	if err := r.openUp(); err != nil {
+func comeBack(ctx context.Context, r *git.Repo, in EnterInput, head git.Head, out *Entered) error {
+	if err := openUp(r.Root()); err != nil {
 		return err
 	}
-	saved, err := r.save(ctx, in.ID, head)
+	saved, err := save(ctx, r, in.ID, head)
 	if err != nil {
 		return err
 	}
 	out.Saved = append(out.Saved, saved...)
-	kept, err := r.holdHead(ctx, in.ID, head, in.From)
+	kept, err := holdHead(ctx, r, in.ID, head, in.From)
 	if err != nil {
 		return err
 	}
 	out.Saved = append(out.Saved, kept...)
-	if _, err := r.Run(ctx, r.quietly("reset", "-q")); err != nil { // save staged everything
+	if _, err := r.Run(ctx, quietly(r, "reset", "-q")); err != nil { // save staged everything
 		return err
 	}
-	if r.checkout(ctx, false, in.Branch) == nil {
+	if checkout(ctx, r, false, in.Branch) == nil {
 		return nil // local changes went along
 	}
-	if _, err := r.Run(ctx, r.quietly("reset", "-q", "--hard")); err != nil {
+	if _, err := r.Run(ctx, quietly(r, "reset", "-q", "--hard")); err != nil {
 		return err
 	}
-	if _, err := r.Run(ctx, r.quietly("clean", "-q", "-f", "-d")); err != nil {
+	if _, err := r.Run(ctx, quietly(r, "clean", "-q", "-f", "-d")); err != nil {
 		return err
 	}
-	return r.checkout(ctx, true, in.Branch)
+	return checkout(ctx, r, true, in.Branch)
 }
 
 // lastOn returns the commit of a branch when this worktree last was on it, as
@@ -155,10 +157,10 @@ type logLine struct{ from, to, why string }
 // shows nothing once HEAD has no commit).
 func headLog(gitDir string) []logLine {
 	var lines []logLine
-	for line := range strings.Lines(lastPart(filepath.Join(gitDir, "logs", "HEAD"), 1<<18)) {
+	for line := range strings.Lines(git.LastPart(filepath.Join(gitDir, "logs", "HEAD"), 1<<18)) {
 		who, why, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		ids := strings.SplitN(who, " ", 3)
-		if len(ids) == 3 && IsHash(ids[0]) && IsHash(ids[1]) {
+		if len(ids) == 3 && git.IsHash(ids[0]) && git.IsHash(ids[1]) {
 			lines = append(lines, logLine{ids[0], ids[1], why})
 		}
 	}

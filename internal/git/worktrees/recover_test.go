@@ -1,4 +1,4 @@
-package git
+package worktrees
 
 import (
 	"os"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
@@ -15,15 +16,15 @@ func TestResetBranch(t *testing.T) {
 	b := newBox(t)
 	base := b.Head()
 	in := ResetInput{Branch: "ralph/t-1", Base: base, ID: "t-1"}
-	if ref, err := b.repo.ResetBranch(t.Context(), in); err != nil || ref != "" {
+	if ref, err := ResetBranch(t.Context(), b.repo, in); err != nil || ref != "" {
 		t.Errorf("no branch: %q %v", ref, err)
 	}
 	tip := b.branch("ralph/t-1", base, write("x", "1"))
-	ref, err := b.repo.ResetBranch(t.Context(), in)
+	ref, err := ResetBranch(t.Context(), b.repo, in)
 	b.Must(err)
 	b.Equal("branch", b.Git("rev-parse", "ralph/t-1"), base)
 	b.Equal("kept", b.Git("rev-parse", ref), tip)
-	if ref, err := b.repo.ResetBranch(t.Context(), in); err != nil || ref != "" {
+	if ref, err := ResetBranch(t.Context(), b.repo, in); err != nil || ref != "" {
 		t.Errorf("again: %q %v", ref, err)
 	}
 
@@ -40,7 +41,7 @@ func TestResetBranch(t *testing.T) {
 	b.Write(".git/info/exclude", "*.ignored\n")
 	w.Write("x.ignored", "node_modules")
 	in.ID, in.Dir = "t-1-again", dir
-	ref, err = b.repo.ResetBranch(t.Context(), in)
+	ref, err = ResetBranch(t.Context(), b.repo, in)
 	b.Must(err)
 	b.Equal("branch", w.Git("rev-parse", "HEAD", "ralph/t-1"), base+"\n"+base)
 	b.Equal("status", w.Git("status", "--porcelain"), "")
@@ -51,7 +52,7 @@ func TestResetBranch(t *testing.T) {
 
 	person := filepath.Join(t.TempDir(), "person")
 	b.Git("worktree", "add", "-q", "-b", "ralph/t-2", person)
-	_, err = b.repo.ResetBranch(t.Context(), ResetInput{Branch: "ralph/t-2", Base: base, ID: "x"})
+	_, err = ResetBranch(t.Context(), b.repo, ResetInput{Branch: "ralph/t-2", Base: base, ID: "x"})
 	b.Refused(err, person)
 }
 
@@ -67,13 +68,13 @@ func TestResetBranchBesideAnotherTask(t *testing.T) {
 	b.Git("worktree", "add", "-q", dir, "ralph/t-1")
 	w := &testRepo{Box: gittest.Box{T: t, P: b.P, Dir: dir, Env: b.Env}}
 	w.Write("of-the-next", "task")
-	ref, err := b.repo.ResetBranch(t.Context(), ResetInput{Branch: "ralph/t-1", Base: base, ID: "t-1"})
+	ref, err := ResetBranch(t.Context(), b.repo, ResetInput{Branch: "ralph/t-1", Base: base, ID: "t-1"})
 	b.Must(err)
 	b.Equal("branch", b.Git("rev-parse", "ralph/t-1"), base)
 	b.Equal("kept", b.Git("rev-parse", ref), tip)
 	w.Want("of-the-next", "task")
 	w.Want("x", "1")
-	got, err := b.repo.Enter(t.Context(), EnterInput{Dir: dir, Branch: "ralph/t-2", From: base, Merged: base, ID: "t-2"})
+	got, err := Enter(t.Context(), b.repo, EnterInput{Dir: dir, Branch: "ralph/t-2", From: base, Merged: base, ID: "t-2"})
 	b.Must(err)
 	b.Equal("entered", w.Git("status", "--porcelain")+w.Git("rev-parse", "HEAD"), base)
 	if len(got.Saved) == 0 {
@@ -86,17 +87,17 @@ func TestRecoverableAndBring(t *testing.T) {
 	b := newBox(t)
 	base := b.Head()
 	task := b.branch("ralph/t-1", base, write("x", "1"))
-	kept, err := b.repo.keep(t.Context(), "t-2", b.branch("gone", base, write("y", "2")))
+	kept, err := b.repo.Keep(t.Context(), "t-2", b.branch("gone", base, write("y", "2")))
 	b.Must(err)
 	b.Git("branch", "-D", "-q", "gone")
-	b.Git("update-ref", MergeRef("t-3"), task)
-	b.Git("update-ref", RecoveryRefs+"odd", b.Git("rev-parse", "HEAD^{tree}"))
+	b.Git("update-ref", git.MergeRef("t-3"), task)
+	b.Git("update-ref", git.RecoveryRefs+"odd", b.Git("rev-parse", "HEAD^{tree}"))
 	b.Write("a.txt", "the person's own")
 	b.Git("stash", "-q")
 	b.Write("a.txt", "ralph's")
-	_, err = b.repo.Shelve(t.Context(), ShelveInput{How: ShelveStash, Base: base, Message: "ralph: failed x", ID: "x1"})
+	_, err = b.repo.Shelve(t.Context(), git.ShelveInput{How: git.ShelveStash, Base: base, Message: "ralph: failed x", ID: "x1"})
 	b.Must(err)
-	list, err := b.repo.Recoverable(t.Context())
+	list, err := Recoverable(t.Context(), b.repo)
 	b.Must(err)
 	var kinds []string
 	for _, k := range list {
@@ -114,7 +115,7 @@ func TestRecoverableAndBring(t *testing.T) {
 	}
 	before := b.All()
 	for _, k := range list {
-		back, err := b.repo.Bring(t.Context(), k, "")
+		back, err := Bring(t.Context(), b.repo, k, "")
 		b.Must(err)
 		switch {
 		case k.Kind == KeptStash:
@@ -124,11 +125,11 @@ func TestRecoverableAndBring(t *testing.T) {
 			b.Equal("branch", back.Branch, "recovered/t-2")
 			b.Equal("commit", b.Git("rev-parse", back.Branch), k.Commit)
 		}
-		if again, err := b.repo.Bring(t.Context(), k, ""); err != nil || again != back {
+		if again, err := Bring(t.Context(), b.repo, k, ""); err != nil || again != back {
 			t.Errorf("again: %+v %v", again, err)
 		}
 		if k.Kind == KeptRecovery {
-			_, err := b.repo.Bring(t.Context(), k, "main")
+			_, err := Bring(t.Context(), b.repo, k, "main")
 			b.Refused(err, "main")
 		}
 	}

@@ -1,4 +1,4 @@
-package git
+package worktrees
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
@@ -25,49 +26,49 @@ type found struct {
 // clearOut makes a worktree clean for the next task: what no commit or branch
 // holds is kept first, then files and index become those of HEAD. Ignored files
 // stay, they are what makes a used worktree worth it.
-func (r *Repo) clearOut(ctx context.Context, in EnterInput, out *Entered) (before found, err error) {
+func clearOut(ctx context.Context, r *git.Repo, in EnterInput, out *Entered) (before found, err error) {
 	r.FreeLocks(ctx)
-	head, err := r.standing(ctx, in.From)
+	head, err := standing(ctx, r, in.From)
 	if err != nil {
 		return before, err
 	}
-	kept, err := r.holdHead(ctx, in.ID, head, in.From, in.Merged)
+	kept, err := holdHead(ctx, r, in.ID, head, in.From, in.Merged)
 	if err != nil {
 		return before, err
 	}
 	out.Saved = append(out.Saved, kept...)
-	look := r.lookAtIndex(head)
-	before.links = look.links
-	if look.links {
-		if err := r.tidyLinks(ctx, in.ID, head, out); err != nil {
+	look := r.LookAtIndex(head)
+	before.links = look.Links
+	if look.Links {
+		if err := tidyLinks(ctx, r, in.ID, head, out); err != nil {
 			return before, err
 		}
 	}
-	if !look.hidden && r.underWay() == "" {
-		if clean, err := r.isClean(ctx, look); err != nil || clean {
+	if !look.Hidden && underWay(r) == "" {
+		if clean, err := isClean(ctx, r, look); err != nil || clean {
 			return before, err
 		}
 	}
-	if err := r.openUp(); err != nil {
+	if err := openUp(r.Root()); err != nil {
 		return before, err
 	}
-	saved, err := r.save(ctx, in.ID, head)
+	saved, err := save(ctx, r, in.ID, head)
 	if err != nil {
 		return before, err
 	}
 	out.Saved = append(out.Saved, saved...)
-	before.force, err = r.wipe(ctx, in.ID, out)
+	before.force, err = wipe(ctx, r, in.ID, out)
 	return before, err
 }
 
 // isClean reports whether a worktree is just as HEAD's commit: by what its index
 // proves, or else by asking git.
-func (r *Repo) isClean(ctx context.Context, look indexLook) (bool, error) {
-	if look.proved {
+func isClean(ctx context.Context, r *git.Repo, look git.IndexLook) (bool, error) {
+	if look.Proved {
 		return true, nil
 	}
-	list, unseen, err := r.status(ctx)
-	if ExitOf(err) > 0 {
+	list, unseen, err := status(ctx, r)
+	if git.ExitOf(err) > 0 {
 		return false, nil //nolint:nilerr // an index that git cannot read is made anew
 	}
 	return len(list) == 0 && !unseen, err
@@ -75,29 +76,29 @@ func (r *Repo) isClean(ctx context.Context, look indexLook) (bool, error) {
 
 // standing returns HEAD, after one without a commit (its branch was deleted, or
 // an agent began another history) was set to where it was before.
-func (r *Repo) standing(ctx context.Context, from string) (Head, error) {
+func standing(ctx context.Context, r *git.Repo, from string) (git.Head, error) {
 	head, err := r.Head(ctx)
-	if !errors.Is(err, ErrNoCommits) {
+	if !errors.Is(err, git.ErrNoCommits) {
 		return head, err
 	}
-	for _, commit := range []string{lastCommit(r.gitDir), from} {
+	for _, commit := range []string{lastCommit(r.GitDir()), from} {
 		if _, missing := r.ReadCommit(ctx, commit); missing != nil {
 			continue
 		}
-		_, err = r.Run(ctx, Call{Args: []string{"update-ref", "--no-deref", "-m", "ralph: back to a commit", "HEAD", commit}, Write: true})
+		_, err = r.Run(ctx, git.Call{Args: []string{"update-ref", "--no-deref", "-m", "ralph: back to a commit", "HEAD", commit}, Write: true})
 		if err == nil {
-			return Head{Commit: commit}, nil
+			return git.Head{Commit: commit}, nil
 		}
 	}
 	return head, err
 }
 
 // underWay returns the operation that waits for an answer here, "" for none.
-func (r *Repo) underWay() string {
+func underWay(r *git.Repo) string {
 	if op := r.Unfinished(); op != "" {
 		return op
 	}
-	if Stat(filepath.Join(r.gitDir, "BISECT_LOG")) != nil {
+	if git.Stat(filepath.Join(r.GitDir(), "BISECT_LOG")) != nil {
 		return "bisect"
 	}
 	return ""
@@ -105,9 +106,9 @@ func (r *Repo) underWay() string {
 
 // holdHead keeps HEAD's commit for recovery when no branch and none of the
 // commits does.
-func (r *Repo) holdHead(ctx context.Context, id string, head Head, tips ...string) ([]Saved, error) {
+func holdHead(ctx context.Context, r *git.Repo, id string, head git.Head, tips ...string) ([]git.Saved, error) {
 	tips = slices.DeleteFunc(tips, func(tip string) bool { return tip == "" })
-	if head.Branch != "" || head.Commit == r.enteredAt().commit || slices.Contains(tips, head.Commit) {
+	if head.Branch != "" || head.Commit == r.EnteredAt().Commit || slices.Contains(tips, head.Commit) {
 		return nil, nil
 	}
 	for _, tip := range tips {
@@ -115,93 +116,93 @@ func (r *Repo) holdHead(ctx context.Context, id string, head Head, tips ...strin
 			return nil, err
 		}
 	}
-	held, err := r.Line(ctx, Call{Args: []string{"for-each-ref", "--count=1", "--format=%(refname)", "--contains", head.Commit}})
+	held, err := r.Line(ctx, git.Call{Args: []string{"for-each-ref", "--count=1", "--format=%(refname)", "--contains", head.Commit}})
 	if err != nil || held != "" {
 		return nil, err
 	}
-	ref, err := r.keep(ctx, id, head.Commit)
+	ref, err := r.Keep(ctx, id, head.Commit)
 	if err != nil {
 		return nil, err
 	}
-	return []Saved{{Ref: ref, Commit: head.Commit, What: "commits that were on no branch"}}, nil
+	return []git.Saved{{Ref: ref, Commit: head.Commit, What: "commits that were on no branch"}}, nil
 }
 
 // save commits what is in the work tree and in the index, on top of HEAD, and
 // keeps that for recovery. It stages everything.
-func (r *Repo) save(ctx context.Context, id string, head Head) ([]Saved, error) {
-	var out []Saved
-	left, err := r.unheld(ctx, head)
+func save(ctx context.Context, r *git.Repo, id string, head git.Head) ([]git.Saved, error) {
+	var out []git.Saved
+	left, err := unheld(ctx, r, head)
 	if err != nil {
 		return out, fmt.Errorf("look for work that no commit holds: %w", err)
 	}
-	if left.none() {
+	if left.None() {
 		return out, nil
 	}
-	in := ShelveInput{Base: head.Commit, Message: "ralph: what a task left uncommitted in a worktree", ID: id}
-	shelved, err := r.aside(ctx, in, head, left)
+	in := git.ShelveInput{Base: head.Commit, Message: "ralph: what a task left uncommitted in a worktree", ID: id}
+	shelved, err := r.Aside(ctx, in, head, left)
 	if err != nil {
 		return out, fmt.Errorf("keep uncommitted work: %w", err)
 	}
 	if shelved.Ref == "" {
 		return out, nil
 	}
-	commit, err := r.ref(ctx, shelved.Ref)
+	commit, err := r.Ref(ctx, shelved.Ref)
 	if err != nil {
 		return out, err
 	}
-	return append(out, Saved{Ref: shelved.Ref, Commit: commit, What: "uncommitted changes"}), nil
+	return append(out, git.Saved{Ref: shelved.Ref, Commit: commit, What: "uncommitted changes"}), nil
 }
 
 // unheld returns what the files and the index of a worktree hold that HEAD does
 // not, ralph's own files left out. It stages everything.
-func (r *Repo) unheld(ctx context.Context, head Head) (leftover, error) {
-	var left leftover
+func unheld(ctx context.Context, r *git.Repo, head git.Head) (git.Leftover, error) {
+	var left git.Leftover
 	at, err := r.ReadCommit(ctx, head.Commit)
 	if err != nil {
 		return left, err
 	}
-	left.base, left.index = at.Tree, at.Tree
-	hidden := r.lookAtIndex(head).hidden
-	r.dropIndex()
-	if err := r.holdOwn(ctx, head.Commit); err != nil {
+	left.Base, left.Index = at.Tree, at.Tree
+	hidden := r.LookAtIndex(head).Hidden
+	r.DropIndex()
+	if err := r.HoldOwn(ctx, head.Commit); err != nil {
 		hidden = true // an index that git cannot read
 	}
 	if staged, err := r.WriteTree(ctx, r.RealIndex()); err == nil {
-		left.index = staged // with conflicts there is none; their text is in the files
+		left.Index = staged // with conflicts there is none; their text is in the files
 	}
 	if hidden {
 		if err := os.Remove(r.RealIndex()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return left, err
 		}
-		if _, err := r.Run(ctx, r.quietly("reset", "-q")); err != nil {
+		if _, err := r.Run(ctx, quietly(r, "reset", "-q")); err != nil {
 			return left, err
 		}
 	}
-	if err := r.addPast(ctx, WithoutOwn()); err != nil {
+	if err := r.AddPast(ctx, git.WithoutOwn()); err != nil {
 		return left, err
 	}
-	left.files, err = r.WriteTree(ctx, r.RealIndex())
+	left.Files, err = r.WriteTree(ctx, r.RealIndex())
 	return left, err
 }
 
 // wipe makes files and index those of HEAD; what they held is kept already. Git
 // leaves repositories inside the worktree where they are: those move out of it.
-func (r *Repo) wipe(ctx context.Context, id string, out *Entered) (force bool, err error) {
-	if op := r.underWay(); op != "" {
-		r.quit(ctx, op)
+func wipe(ctx context.Context, r *git.Repo, id string, out *Entered) (force bool, err error) {
+	if op := underWay(r); op != "" {
+		quit(ctx, r, op)
 	}
 	for _, args := range [][]string{{"reset", "-q", "--hard"}, {"clean", "-q", "-f", "-d"}} {
-		if _, err := r.Run(ctx, r.quietly(args...)); err != nil {
-			return false, errors.Join(Refuse("the worktree "+r.root+" cannot be cleaned", "look whether files in it belong to somebody else or a program still writes there"), err)
+		if _, err := r.Run(ctx, quietly(r, args...)); err != nil {
+			return false, errors.Join(git.Refuse("the worktree "+r.Root()+" cannot be cleaned", "look whether files in it belong to somebody else or a program still writes there"), err)
 		}
 	}
-	list, _, err := r.status(ctx)
+	list, _, err := status(ctx, r)
 	if err != nil || len(list) == 0 {
 		return false, err
 	}
 	for _, c := range list {
 		if c.untracked {
-			moved, err := r.moveOut(c.path, id)
+			moved, err := moveOut(r, c.path, id)
 			if err != nil {
 				return false, err
 			}
@@ -211,30 +212,30 @@ func (r *Repo) wipe(ctx context.Context, id string, out *Entered) (force bool, e
 		}
 	}
 	if force {
-		return true, r.dropSame(ctx, out)
+		return true, dropSame(ctx, r, out)
 	}
 	return false, nil
 }
 
 // quit ends an operation and leaves files as they are. What git cannot end any
 // more goes with the files that it is known by.
-func (r *Repo) quit(ctx context.Context, op string) {
+func quit(ctx context.Context, r *git.Repo, op string) {
 	args := []string{op, "--quit"}
 	if op == "bisect" {
 		args = []string{"bisect", "reset", "HEAD"}
 	}
-	if _, err := r.Run(ctx, r.quietly(args...)); err == nil && r.underWay() == "" {
+	if _, err := r.Run(ctx, quietly(r, args...)); err == nil && underWay(r) == "" {
 		return
 	}
 	for _, name := range []string{"rebase-merge", "rebase-apply", "sequencer", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "BISECT_START"} {
-		_ = os.RemoveAll(filepath.Join(r.gitDir, name))
+		_ = os.RemoveAll(filepath.Join(r.GitDir(), name))
 	}
 }
 
 // dropSame takes back what was kept when it turns out to be what git makes of
 // the files of HEAD itself, and nobody's work.
-func (r *Repo) dropSame(ctx context.Context, out *Entered) error {
-	tree, err := r.filesAsTree(ctx)
+func dropSame(ctx context.Context, r *git.Repo, out *Entered) error {
+	tree, err := filesAsTree(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -242,10 +243,10 @@ func (r *Repo) dropSame(ctx context.Context, out *Entered) error {
 		if s.Ref == "" {
 			continue
 		}
-		if c, err := r.ReadCommit(ctx, s.Commit); err != nil || c.Tree != tree || len(c.Parents) != 1 || !strings.Contains(c.message, shelveTrailer+": ") {
+		if c, err := r.ReadCommit(ctx, s.Commit); err != nil || c.Tree != tree || len(c.Parents) != 1 || !strings.Contains(c.Message, git.ShelveTrailer+": ") {
 			continue
 		}
-		if _, err := r.Run(ctx, Call{Args: []string{"update-ref", "-d", s.Ref, s.Commit}, Write: true}); err != nil {
+		if _, err := r.Run(ctx, git.Call{Args: []string{"update-ref", "-d", s.Ref, s.Commit}, Write: true}); err != nil {
 			return err
 		}
 		out.Saved = slices.Delete(out.Saved, i, i+1)
@@ -255,24 +256,24 @@ func (r *Repo) dropSame(ctx context.Context, out *Entered) error {
 
 // moveOut moves what git does not delete, a repository of an agent's, out of the
 // worktree.
-func (r *Repo) moveOut(name, id string) (Saved, error) {
-	to, err := r.setAside(r.File(strings.TrimSuffix(name, "/")), id)
+func moveOut(r *git.Repo, name, id string) (git.Saved, error) {
+	to, err := setAside(r, r.File(strings.TrimSuffix(name, "/")), id)
 	if err != nil {
-		return Saved{}, err
+		return git.Saved{}, err
 	}
-	return Saved{Path: to, What: "a repository that was made inside the worktree, " + name}, nil
+	return git.Saved{Path: to, What: "a repository that was made inside the worktree, " + name}, nil
 }
 
 // filesAsTree writes the files as a tree and leaves the index as it is.
-func (r *Repo) filesAsTree(ctx context.Context) (string, error) {
-	index := filepath.Join(r.gitDir, stagedName)
+func filesAsTree(ctx context.Context, r *git.Repo) (string, error) {
+	index := filepath.Join(r.GitDir(), git.StagedName)
 	defer os.Remove(index)
-	if _, err := CopyIndex(r.RealIndex(), index); err != nil {
+	if _, err := git.CopyIndex(r.RealIndex(), index); err != nil {
 		return "", err
 	}
-	add := r.quietly()
+	add := quietly(r)
 	add.Index = index
-	if err := r.add(ctx, add, WithoutOwn()); err != nil {
+	if err := r.Add(ctx, add, git.WithoutOwn()); err != nil {
 		return "", err
 	}
 	return r.WriteTree(ctx, index)
@@ -280,8 +281,8 @@ func (r *Repo) filesAsTree(ctx context.Context) (string, error) {
 
 // setAside moves a folder to a new one beside the worktrees, where nothing
 // deletes it.
-func (r *Repo) setAside(dir, id string) (string, error) {
-	kept := filepath.Join(filepath.Dir(r.root), ".kept-"+filepath.Base(recoveryRef(id))+"-"+rand.Text()[:8])
+func setAside(r *git.Repo, dir, id string) (string, error) {
+	kept := filepath.Join(filepath.Dir(r.Root()), ".kept-"+filepath.Base(git.RecoveryRef(id))+"-"+rand.Text()[:8])
 	to := filepath.Join(kept, filepath.Base(dir))
 	err := os.Mkdir(kept, 0o777)
 	if err == nil {
@@ -301,14 +302,14 @@ type changed struct {
 
 // status asks git what is changed. unseen says that it could not look
 // everywhere, which to git is no failure.
-func (r *Repo) status(ctx context.Context) (list []changed, unseen bool, err error) {
-	c := r.quietly("status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
+func status(ctx context.Context, r *git.Repo) (list []changed, unseen bool, err error) {
+	c := quietly(r, "status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
 	c.Write, c.Index = false, ""
 	var stdout, stderr []byte
-	err = r.patiently(ctx, func() (err error) {
+	err = r.Patiently(ctx, func() (err error) {
 		var res proc.Result
 		stdout, stderr, res, err = r.Output(ctx, c)
-		return Failed(ctx, c.Args, res, err, stderr)
+		return git.Failed(ctx, c.Args, res, err, stderr)
 	})
 	if err != nil {
 		return nil, false, fmt.Errorf("look for changes: %w", err)
@@ -323,8 +324,8 @@ func (r *Repo) status(ctx context.Context) (list []changed, unseen bool, err err
 
 // openUp lets us read and write all folders and read all files of a worktree:
 // where an agent took the right away, git neither sees nor deletes what is there.
-func (r *Repo) openUp() error {
-	return filepath.WalkDir(r.root, func(name string, d fs.DirEntry, err error) error {
+func openUp(root string) error {
+	return filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return nil //nolint:nilerr // git says what it cannot read
 		}

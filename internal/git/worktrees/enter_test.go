@@ -1,4 +1,4 @@
-package git
+package worktrees
 
 import (
 	"os"
@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
-
 	"github.com/google/go-cmp/cmp"
+	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
 // terrible is what an agent left in a worktree on branch ralph/t-1. precious
@@ -140,7 +140,7 @@ func unfinishedWork() []terrible {
 			w.Git("gc", "-q", "--prune=now")
 		}},
 		{"locks of a killed git", false, false, func(w, _ *testRepo) {
-			for _, name := range w.repo.lockNames() {
+			for _, name := range w.repo.LockNames() {
 				w.Must(os.WriteFile(name, nil, 0o644))
 				w.Must(os.Chtimes(name, time.Time{}, time.Now().Add(-time.Hour)))
 			}
@@ -160,11 +160,11 @@ func destroyed() []terrible {
 		}},
 		{"git folder deleted", true, false, func(w, _ *testRepo) {
 			w.Write("a.txt", "precious")
-			w.Must(os.RemoveAll(w.repo.gitDir))
+			w.Must(os.RemoveAll(w.repo.GitDir()))
 		}},
 		{"HEAD spoilt", true, false, func(w, _ *testRepo) {
 			w.Write("a.txt", "precious")
-			w.Must(os.WriteFile(filepath.Join(w.repo.gitDir, "HEAD"), []byte("what?"), 0o644))
+			w.Must(os.WriteFile(filepath.Join(w.repo.GitDir(), "HEAD"), []byte("what?"), 0o644))
 		}},
 		{"index spoilt", true, false, func(w, _ *testRepo) {
 			w.Write("a.txt", "precious")
@@ -247,12 +247,12 @@ func TestEnterAfterTerribleThings(t *testing.T) {
 			if d := cmp.Diff(before, b.outside()); d != "" {
 				t.Errorf("the user's files (-before +after):\n%s", d)
 			}
-			saved, err := b.repo.RemoveTree(t.Context(), dir, "end")
+			saved, err := Remove(t.Context(), b.repo, dir, "end")
 			b.Must(err)
 			if len(saved) > 0 {
 				t.Errorf("saved from a clean worktree: %+v", saved)
 			}
-			if Stat(dir) != nil {
+			if git.Stat(dir) != nil {
 				t.Error("it is still there")
 			}
 		})
@@ -269,7 +269,7 @@ func TestRemoveAfterTerribleThings(t *testing.T) {
 			dir := b.pool("1")[0]
 			b.mustEnter(b.task(dir, "t-1"))
 			tt.do(b.in(dir), b)
-			saved, err := b.repo.RemoveTree(t.Context(), dir, "t-1")
+			saved, err := Remove(t.Context(), b.repo, dir, "t-1")
 			b.Must(err)
 			found := b.recovered("precious")
 			for _, branch := range strings.Fields(b.Git("for-each-ref", "--format=%(objectname)", "refs/heads")) {
@@ -279,7 +279,7 @@ func TestRemoveAfterTerribleThings(t *testing.T) {
 			if found != tt.precious && !tt.fresh {
 				t.Errorf("found: %v, want %v; saved %+v", found, tt.precious, saved)
 			}
-			if Stat(dir) != nil {
+			if git.Stat(dir) != nil {
 				t.Error("its folder is there")
 			}
 			if out := b.Git("worktree", "list", "--porcelain"); strings.Contains(out, dir+"\n") {
@@ -291,7 +291,7 @@ func TestRemoveAfterTerribleThings(t *testing.T) {
 					t.Errorf("left over: %s", e.Name())
 				}
 			}
-			saved, err = b.repo.RemoveTree(t.Context(), dir, "t-1")
+			saved, err = Remove(t.Context(), b.repo, dir, "t-1")
 			b.Must(err)
 			if len(saved) > 0 {
 				t.Errorf("saved again: %+v", saved)

@@ -1,10 +1,11 @@
-package git
+package worktrees
 
 import (
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
@@ -34,7 +35,7 @@ func TestSubmodulesInWorktrees(t *testing.T) {
 		}
 	}
 	b.Equal("the checkout", b.Status(), "")
-	saved, err := b.repo.RemoveTree(t.Context(), dir, "end")
+	saved, err := Remove(t.Context(), b.repo, dir, "end")
 	b.Must(err)
 	if len(saved) > 0 {
 		t.Errorf("nothing was done in it, and it left %+v", saved)
@@ -51,12 +52,12 @@ func TestSubmodulesThatAreNotAtHand(t *testing.T) {
 	b.Git("commit", "-q", "-m", "a commit that was not fetched")
 	in := b.task(dir, "t-1")
 	in.From = b.Head()
-	_, err := b.repo.Enter(t.Context(), in)
+	_, err := Enter(t.Context(), b.repo, in)
 	b.Refused(err, "the submodule vendor/lib is not at hand at 1111111")
 
 	b.Git("reset", "-q", "--hard", "HEAD~1")
 	b.Git("submodule", "--quiet", "deinit", "-f", "--all")
-	b.Must(discard(filepath.Join(b.Dir, ".git", modulesName)))
+	b.Must(discard(filepath.Join(b.Dir, ".git", git.ModulesName)))
 	in = b.task(dir, "t-2")
 	in.From = b.Head()
 	if e := b.mustEnter(in); len(e.Empty) != 1 || e.Empty[0] != lib {

@@ -1,4 +1,4 @@
-package git
+package worktrees
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
@@ -127,7 +128,7 @@ func TestWorktreesInOddRepositories(t *testing.T) {
 			dirs := b.pool("1", "merge")
 			base, before := b.Head(), b.Files()
 			others := len(strings.Split(b.Git("worktree", "list"), "\n")) - 2
-			made, err := b.repo.MakeTrees(t.Context(), dirs, base)
+			made, err := Make(t.Context(), b.repo, dirs, base)
 			b.Must(err)
 			if len(made) > 0 {
 				t.Errorf("made again: %q", made)
@@ -144,7 +145,7 @@ func TestWorktreesInOddRepositories(t *testing.T) {
 				w := b.in(dirs[0])
 				w.Write("dir/b.txt", id+"\n")
 				w.Write("dir/new "+id, "new\n")
-				c := w.mustCommit(id, func(in *CommitInput) { in.Base, in.Branch, in.Squash = tip, "ralph/"+id, false })
+				c := w.mustCommit(id, func(in *git.CommitInput) { in.Base, in.Branch, in.Squash = tip, "ralph/"+id, false })
 				b.Equal("status after the commit", w.Status(), "")
 				b.Equal("what changed", b.Git("diff-tree", "-r", "--name-only", tip, c.Hash), "dir/b.txt\ndir/new "+id)
 				if tt.name == "hooks that fail" && !strings.Contains(b.Git("log", "-1", "--format=%B", c.Hash), "hook ran") {
@@ -158,7 +159,7 @@ func TestWorktreesInOddRepositories(t *testing.T) {
 			b.Equal("detached", b.in(dirs[1]).Head(), tip)
 			b.in(dirs[0]).Write("dir/b.txt", "precious")
 			for _, dir := range dirs {
-				_, err := b.repo.RemoveTree(t.Context(), dir, "end-"+filepath.Base(dir))
+				_, err := Remove(t.Context(), b.repo, dir, "end-"+filepath.Base(dir))
 				b.Must(err)
 			}
 			if !b.recovered("precious") {
@@ -205,7 +206,7 @@ func TestEnterWithLineEndsOfTheOtherKind(t *testing.T) {
 		t.Error("a change is lost")
 	}
 	b.in(dir).Want("crlf.txt", "one\r\ntwo\r\n")
-	b.Equal("refs", b.Git("for-each-ref", "--format=%(refname)", RecoveryRefs), RecoveryRefs+"t-3")
+	b.Equal("refs", b.Git("for-each-ref", "--format=%(refname)", git.RecoveryRefs), git.RecoveryRefs+"t-3")
 }
 
 // Submodules follow the branch; what an agent did in them is kept.
@@ -244,13 +245,13 @@ func TestWorktreesWithSubmodules(t *testing.T) {
 	}
 	b.Equal("submodule follows", w.Git("-C", "lib", "rev-parse", "HEAD"), old)
 	w.Want("lib/a.txt", "a\n")
-	if out := w.Git("-C", "lib", "grep", "-c", "precious", RecoveryRefs+"t-2"); !strings.Contains(out, "a.txt:1") || !strings.Contains(out, "new:1") {
+	if out := w.Git("-C", "lib", "grep", "-c", "precious", git.RecoveryRefs+"t-2"); !strings.Contains(out, "a.txt:1") || !strings.Contains(out, "new:1") {
 		t.Errorf("kept in the submodule: %q", out)
 	}
 	w.Write("lib/b", "committed")
 	w.Git("-C", "lib", "add", "b")
 	w.Git("-C", "lib", "commit", "-qm", "alone")
-	saved, err := b.repo.RemoveTree(t.Context(), dir, "end")
+	saved, err := Remove(t.Context(), b.repo, dir, "end")
 	b.Must(err)
 	kept := ""
 	for _, s := range saved {
@@ -274,10 +275,10 @@ func TestTwoEnginesInOneRepository(t *testing.T) {
 	one, two := b.pool("1")[0], o.pool("1")[0]
 	b.ready(b.mustEnter(b.task(one, "t-1")), "ralph/t-1", b.Head())
 	o.ready(o.mustEnter(o.task(two, "t-1")), "ralph/t-1-2", b.Head())
-	_, err := o.repo.RemoveTree(t.Context(), two, "x")
+	_, err := Remove(t.Context(), o.repo, two, "x")
 	o.Must(err)
 	b.Equal("the first goes on", b.in(one).Status(), "")
-	_, err = b.repo.RemoveTree(t.Context(), one, "x")
+	_, err = Remove(t.Context(), b.repo, one, "x")
 	b.Must(err)
 }
 
@@ -323,22 +324,22 @@ func TestMakeTreesInTheWay(t *testing.T) {
 		dir := b.TreeDir(string(rune('a' + i)))
 		tt.do(dir)
 		good := b.TreeDir("good" + string(rune('a'+i)))
-		made, err := b.repo.MakeTrees(t.Context(), []string{dir, good}, b.Head())
+		made, err := Make(t.Context(), b.repo, []string{dir, good}, b.Head())
 		b.Refused(err, dir+" is in the way")
 		if len(made) != 1 || made[0] != good {
 			t.Errorf("%s: made %q", tt.name, made)
 		}
-		if _, err := b.repo.Enter(t.Context(), b.task(dir, "t-1")); err == nil {
+		if _, err := Enter(t.Context(), b.repo, b.task(dir, "t-1")); err == nil {
 			t.Errorf("%s: entered", tt.name)
 		}
-		if _, err := b.repo.RemoveTree(context.Background(), dir, "x"); err == nil {
+		if _, err := Remove(context.Background(), b.repo, dir, "x"); err == nil {
 			t.Errorf("%s: removed", tt.name)
 		}
-		if Stat(dir) == nil {
+		if git.Stat(dir) == nil {
 			t.Errorf("%s: is gone", tt.name)
 		}
 	}
-	if _, err := b.repo.MakeTrees(t.Context(), []string{b.TreeDir("z")}, strings.Repeat("1", 40)); err == nil || Stat(b.TreeDir("z")) != nil {
+	if _, err := Make(t.Context(), b.repo, []string{b.TreeDir("z")}, strings.Repeat("1", 40)); err == nil || git.Stat(b.TreeDir("z")) != nil {
 		t.Errorf("a worktree of no commit: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package git
+package worktrees
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // offBranch detaches HEAD of a worktree at the tip of a branch, if it still is on
@@ -15,9 +17,9 @@ import (
 // HEAD between the look and the change, so it is one step for every git, also
 // for that of an engine which checks out the next task's branch there. (git has
 // no command that detaches only a HEAD which names a given branch.)
-func (r *Repo) offBranch(ctx context.Context, gitDir, branch string) error {
+func offBranch(ctx context.Context, r *git.Repo, gitDir, branch string) error {
 	head := filepath.Join(gitDir, "HEAD")
-	lock, err := r.lockFile(ctx, head)
+	lock, err := lockFile(ctx, r, head)
 	if err != nil || lock == nil {
 		return err
 	}
@@ -28,7 +30,7 @@ func (r *Repo) offBranch(ctx context.Context, gitDir, branch string) error {
 		}
 	}()
 	tip := ""
-	if headBranch(ReadSmall(head)) == branch {
+	if git.HeadBranch(git.ReadSmall(head)) == branch {
 		tip, err = r.BranchTip(ctx, branch)
 	}
 	if err != nil || tip == "" { // it left, or there is no commit to stay at
@@ -47,10 +49,10 @@ func (r *Repo) offBranch(ctx context.Context, gitDir, branch string) error {
 
 // lockFile takes the lock of a file in a worktree's git folder as git does, nil
 // when the worktree is gone.
-func (r *Repo) lockFile(ctx context.Context, name string) (*os.File, error) {
+func lockFile(ctx context.Context, r *git.Repo, name string) (*os.File, error) {
 	lock := name + ".lock"
-	for end := time.Now().Add(refLockWait); ; {
-		free(ctx, lock)
+	for end := time.Now().Add(git.RefLockWait); ; {
+		git.FreeFiles(ctx, lock)
 		f, err := os.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		switch {
 		case err == nil:
@@ -62,7 +64,7 @@ func (r *Repo) lockFile(ctx context.Context, name string) (*os.File, error) {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case time.Now().After(end):
-			return nil, Refuse("HEAD of a worktree is locked, so another git command is at work or was killed",
+			return nil, git.Refuse("HEAD of a worktree is locked, so another git command is at work or was killed",
 				"when no git is running there, remove what it left: rm '"+lock+"'")
 		}
 	}

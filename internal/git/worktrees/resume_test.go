@@ -1,10 +1,12 @@
-package git
+package worktrees
 
 import (
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // work that goes on is found as it was left, on its branch, whatever
@@ -56,7 +58,7 @@ func TestEnterMine(t *testing.T) {
 			b.mustEnter(in)
 			w := b.in(dir)
 			w.Write("work.txt", "committed")
-			c := w.mustCommit("k", func(in *CommitInput) { in.Squash = false })
+			c := w.mustCommit("k", func(in *git.CommitInput) { in.Squash = false })
 			w.Write("a.txt", "precious")
 			tt.do(w, b)
 			in.Mine = true
@@ -114,7 +116,7 @@ func TestEnterMineRefuses(t *testing.T) {
 	b.in(dir).Git("checkout", "-q", "--detach")
 	b.Git("worktree", "add", "-q", filepath.Join(b.Dir, "../person"), "ralph/t-1")
 	in.Mine = true
-	_, err := b.repo.Enter(t.Context(), in)
+	_, err := Enter(t.Context(), b.repo, in)
 	b.Refused(err, "is checked out in")
 }
 
@@ -188,7 +190,7 @@ func TestEnterBranches(t *testing.T) {
 	b := newBox(t)
 	dir := b.pool("1")[0]
 	b.Git("branch", "ralph")
-	_, err := b.repo.Enter(t.Context(), b.task(dir, "t-1"))
+	_, err := Enter(t.Context(), b.repo, b.task(dir, "t-1"))
 	b.Refused(err, "leaves no room")
 	b.Git("branch", "-m", "ralph", "other")
 	b.ready(b.mustEnter(b.task(dir, "t-1")), "ralph/t-1", b.Head())
@@ -203,7 +205,7 @@ func TestEnterAfterACrashInside(t *testing.T) {
 		dir := b.pool("1")[0]
 		b.mustEnter(b.task(dir, "t-1"))
 		w := b.in(dir)
-		b.Must(w.repo.markUnready(why))
+		b.Must(markUnready(w.repo, why))
 		w.Write("a.txt", "half")
 		w.Write("of another commit", "x")
 		e := b.mustEnter(b.task(dir, "t-2"))
@@ -226,13 +228,13 @@ func TestProofOfCleanness(t *testing.T) {
 	proved := func() bool {
 		h, err := w.repo.Head(t.Context())
 		b.Must(err)
-		return w.repo.lookAtIndex(h).proved
+		return w.repo.LookAtIndex(h).Proved
 	}
 	settleClock(w)
 	if !proved() {
 		t.Error("a clean worktree was not proved to be")
 	}
-	same := Stat(w.Path("a.txt")).ModTime()
+	same := git.Stat(w.Path("a.txt")).ModTime()
 	b.Must(os.Chtimes(w.repo.RealIndex(), same, same))
 	if proved() {
 		t.Error("a file as new as the index was taken for unchanged")

@@ -1,4 +1,10 @@
-package git
+// Package worktrees makes, keeps and cleans the worktrees that tasks work in: entering one for a
+// task, resuming it, its submodules, leaving its branch, removing it, and bringing back what was
+// kept of it. Whatever only a worktree holds is kept for recovery before anything is cleaned.
+//
+// It does NOT own which task works where (internal/policy), nor what a repository is
+// (internal/git).
+package worktrees
 
 import (
 	"context"
@@ -7,6 +13,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // EnterInput says which task a worktree is for.
@@ -26,7 +34,7 @@ type Entered struct {
 	Branch    string // perhaps the next free name after the one asked for
 	Head      string // commit
 	Tree      string // of Head
-	Saved     []Saved
+	Saved     []git.Saved
 	Fresh     bool // its files were written anew: `worktree.setup` is due
 	Restored  bool // the stash was given back, or had been before
 	Conflicts []string
@@ -34,14 +42,14 @@ type Entered struct {
 }
 
 func (in EnterInput) check() error {
-	err := errors.Join(CheckHash("commit to start from", in.From), CheckBranch(in.Branch))
+	err := errors.Join(git.CheckHash("commit to start from", in.From), git.CheckBranch(in.Branch))
 	if in.Merged != "" && !strings.HasPrefix(in.Merged, "refs/") {
-		err = errors.Join(err, CheckHash("merged commit", in.Merged))
+		err = errors.Join(err, git.CheckHash("merged commit", in.Merged))
 	}
 	if in.Stash != "" {
-		err = errors.Join(err, CheckHash("stash", in.Stash))
+		err = errors.Join(err, git.CheckHash("stash", in.Stash))
 	}
-	if !OneLine(in.ID) {
+	if !git.OneLine(in.ID) {
 		err = errors.Join(err, errors.New("the id must be one line"))
 	}
 	if in.Mine && in.Branch == "" {
@@ -60,22 +68,22 @@ func (in EnterInput) check() error {
 // kept, or the next free name taken when somebody has it checked out. What
 // cannot be put right without a person is a *ralph.Refusal. It may be called
 // again after a crash.
-func (r *Repo) Enter(ctx context.Context, in EnterInput) (Entered, error) {
+func Enter(ctx context.Context, r *git.Repo, in EnterInput) (Entered, error) {
 	if err := in.check(); err != nil {
 		return Entered{}, fmt.Errorf("enter worktree: %w", err)
 	}
-	out, err := r.enter(ctx, in)
+	out, err := enter(ctx, r, in)
 	if err != nil {
 		return out, fmt.Errorf("enter worktree %s: %w", filepath.Base(in.Dir), err)
 	}
 	return out, nil
 }
 
-func (r *Repo) enter(ctx context.Context, in EnterInput) (Entered, error) {
+func enter(ctx context.Context, r *git.Repo, in EnterInput) (Entered, error) {
 	out := Entered{Dir: in.Dir, Branch: in.Branch}
 	start := in.From
-	if t, err := r.Tree(in.Dir); in.Mine && (err != nil || t.unready() != "") { // its files have to be written again
-		tip, err := r.ref(ctx, "refs/heads/"+in.Branch)
+	if t, err := r.Tree(in.Dir); in.Mine && (err != nil || unready(t) != "") { // its files have to be written again
+		tip, err := r.Ref(ctx, "refs/heads/"+in.Branch)
 		if err != nil {
 			return out, err
 		}
@@ -83,7 +91,7 @@ func (r *Repo) enter(ctx context.Context, in EnterInput) (Entered, error) {
 			start = tip
 		}
 	}
-	t, fresh, err := r.ensure(ctx, in.Dir, start)
+	t, fresh, err := ensure(ctx, r, in.Dir, start)
 	if err != nil {
 		return out, err
 	}
@@ -91,18 +99,18 @@ func (r *Repo) enter(ctx context.Context, in EnterInput) (Entered, error) {
 	t.Lock()
 	defer t.Unlock()
 	if in.Mine {
-		err = t.resume(ctx, in, &out)
+		err = resume(ctx, t, in, &out)
 	} else {
-		err = t.startTask(ctx, in, &out)
+		err = startTask(ctx, t, in, &out)
 	}
 	if err == nil {
-		err = t.fillLinks(ctx, &out)
+		err = fillLinks(ctx, t, &out)
 	}
 	if err != nil {
 		return out, err
 	}
 	if in.Stash != "" {
-		if err := t.giveBack(ctx, in.Stash, &out); err != nil {
+		if err := giveBack(ctx, t, in.Stash, &out); err != nil {
 			return out, err
 		}
 	}
@@ -113,45 +121,45 @@ func (r *Repo) enter(ctx context.Context, in EnterInput) (Entered, error) {
 }
 
 // startTask verifies the worktree, or cleans it, and puts it on the branch.
-func (r *Repo) startTask(ctx context.Context, in EnterInput, out *Entered) error {
+func startTask(ctx context.Context, r *git.Repo, in EnterInput, out *Entered) error {
 	var before found
 	if !out.Fresh {
 		var err error
-		if before, err = r.clearOut(ctx, in, out); err != nil {
+		if before, err = clearOut(ctx, r, in, out); err != nil {
 			return err
 		}
 	}
-	if err := r.markUnready(unreadyEntering); err != nil {
+	if err := markUnready(r, unreadyEntering); err != nil {
 		return err
 	}
-	branch, err := r.takeBranch(ctx, in, before.force, out)
+	branch, err := takeBranch(ctx, r, in, before.force, out)
 	if err != nil {
 		return err
 	}
 	if before.links {
-		if err := r.followLinks(ctx, in, out); err != nil {
+		if err := followLinks(ctx, r, in, out); err != nil {
 			return err
 		}
 	}
-	if err := r.markReady(); err != nil {
+	if err := markReady(r); err != nil {
 		return err
 	}
-	r.leftAt(in.From)
-	out.Branch, out.Head, out.Tree = branch, in.From, r.enteredAt().tree
+	r.LeftAt(in.From)
+	out.Branch, out.Head, out.Tree = branch, in.From, r.EnteredAt().Tree
 	return nil
 }
 
 // takeBranch checks out the branch for a new task at the commit to start from.
-func (r *Repo) takeBranch(ctx context.Context, in EnterInput, force bool, out *Entered) (string, error) {
+func takeBranch(ctx context.Context, r *git.Repo, in EnterInput, force bool, out *Entered) (string, error) {
 	if in.Branch == "" {
-		return "", r.checkout(ctx, force, "--detach", in.From)
+		return "", checkout(ctx, r, force, "--detach", in.From)
 	}
 	// Most often the name is free, and trying is cheaper than asking.
-	failed := r.checkout(ctx, force, "--no-track", "-b", in.Branch, in.From)
+	failed := checkout(ctx, r, force, "--no-track", "-b", in.Branch, in.From)
 	if failed == nil {
 		return in.Branch, nil
 	}
-	if err := r.branchInTheWay(ctx, in.Branch); err != nil {
+	if err := branchInTheWay(ctx, r, in.Branch); err != nil {
 		return "", err
 	}
 	for n := 1; n < 1000; n++ {
@@ -160,26 +168,26 @@ func (r *Repo) takeBranch(ctx context.Context, in EnterInput, force bool, out *E
 			name += "-" + strconv.Itoa(n)
 		}
 		r.FreeRefs(ctx, "refs/heads/"+name)
-		tip, err := r.ref(ctx, "refs/heads/"+name)
+		tip, err := r.Ref(ctx, "refs/heads/"+name)
 		if err != nil {
 			return "", err
 		}
 		if tip == "" {
-			err := r.checkout(ctx, force, "--no-track", "-b", name, in.From)
+			err := checkout(ctx, r, force, "--no-track", "-b", name, in.From)
 			if err == nil {
 				return name, nil
 			}
-			if inside, looked := r.Line(ctx, Call{Args: []string{"for-each-ref", "--count=1", "--format=%(refname)", "refs/heads/" + name + "/"}}); looked != nil || inside == "" {
+			if inside, looked := r.Line(ctx, git.Call{Args: []string{"for-each-ref", "--count=1", "--format=%(refname)", "refs/heads/" + name + "/"}}); looked != nil || inside == "" {
 				return "", err
 			}
 			continue // branches are called as if it were a folder
 		}
-		mine, err := r.mayReset(ctx, name, tip, in, out)
+		mine, err := mayReset(ctx, r, name, tip, in, out)
 		if err != nil {
 			return "", err
 		}
 		if mine {
-			return name, r.checkout(ctx, force, "--no-track", "-B", name, in.From)
+			return name, checkout(ctx, r, force, "--no-track", "-B", name, in.From)
 		}
 	}
 	return "", failed
@@ -188,27 +196,27 @@ func (r *Repo) takeBranch(ctx context.Context, in EnterInput, force bool, out *E
 // mayReset reports whether a branch may be set to another commit: it is in
 // ralph's part of the names and no other worktree is on it. What it has is
 // merged, or kept for recovery before.
-func (r *Repo) mayReset(ctx context.Context, branch, tip string, in EnterInput, out *Entered) (bool, error) {
-	if !strings.HasPrefix(branch, branchSpace) {
+func mayReset(ctx context.Context, r *git.Repo, branch, tip string, in EnterInput, out *Entered) (bool, error) {
+	if !strings.HasPrefix(branch, git.BranchSpace) {
 		return false, nil
 	}
-	if elsewhere, err := r.checkedOutIn(ctx, branch); err != nil || elsewhere != "" {
+	if elsewhere, err := checkedOutIn(ctx, r, branch); err != nil || elsewhere != "" {
 		return false, err
 	}
-	merged, err := r.merged(ctx, tip, in)
+	merged, err := merged(ctx, r, tip, in)
 	if err != nil || merged {
 		return merged, err
 	}
-	ref, err := r.keep(ctx, in.ID, tip)
+	ref, err := r.Keep(ctx, in.ID, tip)
 	if err != nil {
 		return false, err
 	}
-	out.Saved = append(out.Saved, Saved{Ref: ref, Commit: tip, What: "what an earlier branch " + branch + " had"})
+	out.Saved = append(out.Saved, git.Saved{Ref: ref, Commit: tip, What: "what an earlier branch " + branch + " had"})
 	return true, nil
 }
 
 // merged reports whether a commit is part of what new work starts from.
-func (r *Repo) merged(ctx context.Context, commit string, in EnterInput) (bool, error) {
+func merged(ctx context.Context, r *git.Repo, commit string, in EnterInput) (bool, error) {
 	for _, tip := range []string{in.From, in.Merged} {
 		if tip == "" {
 			continue
@@ -222,13 +230,13 @@ func (r *Repo) merged(ctx context.Context, commit string, in EnterInput) (bool, 
 
 // checkedOutIn returns the path of another worktree that has the branch checked
 // out, "" for none.
-func (r *Repo) checkedOutIn(ctx context.Context, branch string) (string, error) {
+func checkedOutIn(ctx context.Context, r *git.Repo, branch string) (string, error) {
 	list, err := r.ListTrees(ctx)
 	if err != nil {
 		return "", err
 	}
 	for _, w := range list {
-		if w.Branch == branch && !same(w.Path, r.root) && !w.Prunable {
+		if w.Branch == branch && !git.Same(w.Path, r.Root()) && !w.Prunable {
 			return w.Path, nil
 		}
 	}
@@ -237,17 +245,17 @@ func (r *Repo) checkedOutIn(ctx context.Context, branch string) (string, error) 
 
 // branchInTheWay refuses when a branch is called like a folder of the branch
 // name, which git cannot have both.
-func (r *Repo) branchInTheWay(ctx context.Context, branch string) error {
+func branchInTheWay(ctx context.Context, r *git.Repo, branch string) error {
 	for i, c := range branch {
 		if c != '/' {
 			continue
 		}
-		tip, err := r.ref(ctx, "refs/heads/"+branch[:i])
+		tip, err := r.Ref(ctx, "refs/heads/"+branch[:i])
 		if err != nil {
 			return err
 		}
 		if tip != "" {
-			return Refuse("a branch called "+branch[:i]+" leaves no room for "+branch,
+			return git.Refuse("a branch called "+branch[:i]+" leaves no room for "+branch,
 				"rename it: git branch -m "+branch[:i]+" "+strings.ReplaceAll(branch[:i], "/", "-")+"-old")
 		}
 	}
@@ -255,13 +263,13 @@ func (r *Repo) branchInTheWay(ctx context.Context, branch string) error {
 }
 
 // checkout changes files and HEAD. Local changes are in its way unless forced.
-func (r *Repo) checkout(ctx context.Context, force bool, args ...string) error {
+func checkout(ctx context.Context, r *git.Repo, force bool, args ...string) error {
 	line := []string{"checkout", "-q"}
 	if force {
 		line = append(line, "-f")
 	}
-	return r.patiently(ctx, func() error {
-		_, err := r.Run(ctx, r.quietly(append(line, args...)...))
+	return r.Patiently(ctx, func() error {
+		_, err := r.Run(ctx, quietly(r, append(line, args...)...))
 		return err
 	})
 }

@@ -1,4 +1,4 @@
-package git
+package worktrees
 
 import (
 	"os"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
@@ -20,7 +21,7 @@ func (b *testRepo) pool(names ...string) []string {
 	for _, n := range names {
 		dirs = append(dirs, b.TreeDir(n))
 	}
-	_, err := b.repo.MakeTrees(b.T.Context(), dirs, b.Head())
+	_, err := Make(b.T.Context(), b.repo, dirs, b.Head())
 	b.Must(err)
 	return dirs
 }
@@ -40,7 +41,7 @@ func (b *testRepo) task(dir, id string) EnterInput {
 
 func (b *testRepo) mustEnter(in EnterInput) Entered {
 	b.T.Helper()
-	e, err := b.repo.Enter(b.T.Context(), in)
+	e, err := Enter(b.T.Context(), b.repo, in)
 	b.Must(err)
 	return e
 }
@@ -54,10 +55,10 @@ func (b *testRepo) ready(e Entered, branch, from string) {
 	b.Equal("tree", e.Tree, b.Git("rev-parse", from+"^{tree}"))
 	b.Equal("HEAD in it", w.Git("rev-parse", "HEAD", "--abbrev-ref", "HEAD"), from+"\n"+branch)
 	b.Equal("status in it", w.Status(), "")
-	if op := w.repo.underWay(); op != "" {
+	if op := underWay(w.repo); op != "" {
 		b.T.Errorf("a %s is under way", op)
 	}
-	if why := w.repo.unready(); why != "" {
+	if why := unready(w.repo); why != "" {
 		b.T.Errorf("it is marked as %s", why)
 	}
 }
@@ -66,7 +67,7 @@ func (b *testRepo) ready(e Entered, branch, from string) {
 // in a file that was moved out of a worktree.
 func (b *testRepo) recovered(text string) bool {
 	b.T.Helper()
-	if commits := strings.Fields(b.Git("rev-list", "--max-count=50", "--glob="+RecoveryRefs+"*")); len(commits) > 0 {
+	if commits := strings.Fields(b.Git("rev-list", "--max-count=50", "--glob="+git.RecoveryRefs+"*")); len(commits) > 0 {
 		if _, err := b.Try(append([]string{"grep", "-q", "-F", text}, commits...)...); err == nil {
 			return true
 		}
@@ -122,11 +123,11 @@ func TestTreeDoesAllThatARepoDoes(t *testing.T) {
 	s := w.mustShelve("stash", base)
 	b.Equal("status after Shelve", w.Status(), "")
 	w.Git("stash", "apply", "-q", s.Stash)
-	c := w.mustCommit("k1", func(in *CommitInput) { in.Base, in.Branch, in.Squash = base, "ralph/t-1", false })
+	c := w.mustCommit("k1", func(in *git.CommitInput) { in.Base, in.Branch, in.Squash = base, "ralph/t-1", false })
 	b.Equal("status after Commit", w.Status(), "")
 	b.Equal("committed tree", c.Tree, id)
 	b.Equal("branch", b.Git("rev-parse", "ralph/t-1"), c.Hash)
-	b.Equal("again", w.mustCommit("k1", func(in *CommitInput) { in.Base = base }).Hash, c.Hash)
+	b.Equal("again", w.mustCommit("k1", func(in *git.CommitInput) { in.Base = base }).Hash, c.Hash)
 	b.Equal("the user's HEAD", b.Head(), base)
 	b.Equal("the user's status", b.Status(), status)
 	after := b.Files()
@@ -135,7 +136,7 @@ func TestTreeDoesAllThatARepoDoes(t *testing.T) {
 			b.Equal(name, after[name], text)
 		}
 	}
-	if Stat(filepath.Join(w.repo.gitDir, privateName)) != nil && Stat(filepath.Join(w.repo.gitDir, "index")) == nil {
+	if git.Stat(filepath.Join(w.repo.GitDir(), git.PrivateName)) != nil && git.Stat(filepath.Join(w.repo.GitDir(), "index")) == nil {
 		t.Error("the worktree has an index beside its own")
 	}
 }
@@ -148,7 +149,7 @@ func TestTreeProcesses(t *testing.T) {
 	commit := func(key string, base string) {
 		w := b.in(dir)
 		w.Write("a.txt", key)
-		w.mustCommit(key, func(in *CommitInput) { in.Base, in.Fresh = base, true })
+		w.mustCommit(key, func(in *git.CommitInput) { in.Base, in.Fresh = base, true })
 	}
 	b.mustEnter(b.task(dir, "t-0"))
 	from := b.Head()
@@ -180,7 +181,7 @@ func TestTreeProcesses(t *testing.T) {
 // ticked.
 func settleClock(w *testRepo) {
 	w.T.Helper()
-	w.Must(os.Chtimes(w.repo.RealIndex(), time.Time{}, Stat(w.repo.RealIndex()).ModTime().Add(time.Second)))
+	w.Must(os.Chtimes(w.repo.RealIndex(), time.Time{}, git.Stat(w.repo.RealIndex()).ModTime().Add(time.Second)))
 }
 
 // whatever an agent stages or commits of ralph's own files stays out.
@@ -209,7 +210,7 @@ func TestTreeKeepsOwnFilesOut(t *testing.T) {
 				}
 				tree, err := w.repo.TreeID(t.Context())
 				b.Must(err)
-				c := w.mustCommit("k"+strconv.Itoa(i), func(in *CommitInput) { in.Base, in.Squash, in.Tree = base, false, tree })
+				c := w.mustCommit("k"+strconv.Itoa(i), func(in *git.CommitInput) { in.Base, in.Squash, in.Tree = base, false, tree })
 				b.Equal("what changed", b.Git("diff-tree", "-r", "--name-only", base, c.Hash), "work.txt")
 				b.Equal("tree", c.Tree, tree)
 			}
@@ -226,7 +227,7 @@ func TestTreeRefuses(t *testing.T) {
 		if _, err := b.repo.Tree(dir); err == nil {
 			t.Errorf("opened %s", dir)
 		}
-		if _, err := b.repo.RemoveTree(t.Context(), dir, "x"); err == nil {
+		if _, err := Remove(t.Context(), b.repo, dir, "x"); err == nil {
 			t.Errorf("removed %s", dir)
 		}
 	}

@@ -1,4 +1,4 @@
-package git
+package worktrees
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // B-074, X-27: what a stopped task had uncommitted is an ordinary stash, and
@@ -27,15 +28,15 @@ func TestStashTreeAndBack(t *testing.T) {
 	b.mustEnter(in)
 	w := b.in(dirs[0])
 	w.Write("work.txt", "committed")
-	w.mustCommit("k", func(in *CommitInput) { in.Squash = false })
+	w.mustCommit("k", func(in *git.CommitInput) { in.Squash = false })
 	w.Edit()
 	w.Write("ralph/specs/x.md", "a spec")
 	edited := w.Files()
-	stash, _, err := b.repo.StashTree(t.Context(), dirs[0], "ralph: stopped t-1", "stop-1")
+	stash, _, err := Stash(t.Context(), b.repo, dirs[0], "ralph: stopped t-1", "stop-1")
 	b.Must(err)
 	b.Equal("status", w.Status(), "")
 	b.Equal("stashes", b.Stashes(), "stash@{0}: ralph: stopped t-1\nstash@{1}: On main: mine")
-	again, _, err := b.repo.StashTree(t.Context(), dirs[0], "ralph: stopped t-1", "stop-1")
+	again, _, err := Stash(t.Context(), b.repo, dirs[0], "ralph: stopped t-1", "stop-1")
 	b.Must(err)
 	b.Equal("again", again, stash)
 	b.Equal("stashes", b.Stashes(), "stash@{0}: ralph: stopped t-1\nstash@{1}: On main: mine")
@@ -67,7 +68,7 @@ func TestStashGivenBackTwice(t *testing.T) {
 	in := b.task(dir, "t-1")
 	b.mustEnter(in)
 	b.in(dir).Edit()
-	stash, _, err := b.repo.StashTree(t.Context(), dir, "stopped", "s")
+	stash, _, err := Stash(t.Context(), b.repo, dir, "stopped", "s")
 	b.Must(err)
 	b.in(dir).Git("stash", "apply", "-q", stash)
 	want := b.in(dir).Files()
@@ -99,7 +100,7 @@ func TestStashesGivenBackAtOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range ins {
 			all.Go(func() {
-				stash, _, err := b.repo.StashTree(t.Context(), ins[i].Dir, "ralph: stopped "+ins[i].ID, fmt.Sprint(ins[i].ID, "-", round))
+				stash, _, err := Stash(t.Context(), b.repo, ins[i].Dir, "ralph: stopped "+ins[i].ID, fmt.Sprint(ins[i].ID, "-", round))
 				if err != nil || stash == "" {
 					t.Errorf("stash %s: %q %v", ins[i].ID, stash, err)
 				}
@@ -109,7 +110,7 @@ func TestStashesGivenBackAtOnce(t *testing.T) {
 		all.Wait()
 		for _, in := range ins {
 			all.Go(func() {
-				if e, err := b.repo.Enter(t.Context(), in); err != nil || !e.Restored {
+				if e, err := Enter(t.Context(), b.repo, in); err != nil || !e.Restored {
 					t.Errorf("enter %s: %+v %v", in.ID, e, err)
 				}
 			})
@@ -130,7 +131,7 @@ func TestStashGivenBackWithConflicts(t *testing.T) {
 	b.mustEnter(in)
 	w := b.in(dir)
 	w.Write("a.txt", "mine\n")
-	stash, _, err := b.repo.StashTree(t.Context(), dir, "stopped", "s")
+	stash, _, err := Stash(t.Context(), b.repo, dir, "stopped", "s")
 	b.Must(err)
 	w.Write("a.txt", "other\n")
 	in.Mine, in.Stash = true, stash
@@ -154,10 +155,10 @@ func TestRemoveTreeLocked(t *testing.T) {
 	b := newBox(t)
 	dir := b.pool("1")[0]
 	b.Git("worktree", "lock", dir)
-	_, err := b.repo.RemoveTree(t.Context(), dir, "x")
+	_, err := Remove(t.Context(), b.repo, dir, "x")
 	b.Refused(err, "locked")
 	b.Git("worktree", "unlock", dir)
-	_, err = b.repo.RemoveTree(t.Context(), dir, "x")
+	_, err = Remove(t.Context(), b.repo, dir, "x")
 	b.Must(err)
 }
 
@@ -168,7 +169,7 @@ func TestRemoveTreeProcesses(t *testing.T) {
 	dir := b.pool("1")[0]
 	b.mustEnter(b.task(dir, "t-1"))
 	settleClock(b.in(dir))
-	if n := b.treeSpawns(func() { _, err := b.repo.RemoveTree(t.Context(), dir, "x"); b.Must(err) }); n != 0 {
+	if n := b.treeSpawns(func() { _, err := Remove(t.Context(), b.repo, dir, "x"); b.Must(err) }); n != 0 {
 		t.Errorf("%d processes, want none", n)
 	}
 	b.Equal("worktrees", b.Git("worktree", "list", "--porcelain"), "worktree "+b.Dir+"\nHEAD "+b.Head()+"\nbranch refs/heads/main")
@@ -204,7 +205,7 @@ func TestCopyInto(t *testing.T) {
 			t.Errorf("%s: %v %v", name, info.Mode(), err)
 		}
 	}
-	if !Stat(w.Path("deps/a/x.js")).ModTime().Equal(old) {
+	if !git.Stat(w.Path("deps/a/x.js")).ModTime().Equal(old) {
 		t.Error("times are lost")
 	}
 	for _, name := range []string{"deps/pipe", "ralph/.worktrees", "deps/a/x.js" + partSuffix} {

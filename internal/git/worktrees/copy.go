@@ -1,4 +1,4 @@
-package git
+package worktrees
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // CopyInto copies what the patterns name (globs as in path.Match, relative to
@@ -78,7 +80,7 @@ func matches(from *os.Root, patterns []string) (list []string, err error) {
 
 // notCopied are the folders that belong to one checkout alone.
 func notCopied(name string) bool {
-	return path.Base(name) == ".git" || IsOwn(name) || IsOwn(name+"/")
+	return path.Base(name) == ".git" || git.IsOwn(name) || git.IsOwn(name+"/")
 }
 
 // copying is one call of CopyInto. Files are copied side by side, folders made

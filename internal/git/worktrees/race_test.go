@@ -1,4 +1,4 @@
-package git
+package worktrees
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
@@ -64,10 +65,10 @@ func TestWorktreesRace(t *testing.T) {
 	if n := len(strings.Fields(b.Git("for-each-ref", "--format=%(refname)", "refs/heads/ralph"))); n != slots*rounds {
 		t.Errorf("%d branches, want %d", n, slots*rounds)
 	}
-	b.Equal("recovery", b.Git("for-each-ref", RecoveryRefs), "")
+	b.Equal("recovery", b.Git("for-each-ref", git.RecoveryRefs), "")
 	b.Equal("worktrees", b.Git("worktree", "list", "--porcelain"), "worktree "+b.Dir+"\nHEAD "+base+"\nbranch refs/heads/main")
-	b.Must(b.repo.SweepTrees(t.Context()))
-	if Stat(b.Path(".git/worktrees")) != nil {
+	b.Must(Sweep(t.Context(), b.repo))
+	if git.Stat(b.Path(".git/worktrees")) != nil {
 		if left, _ := os.ReadDir(b.Path(".git/worktrees")); len(left) > 0 {
 			t.Errorf("left over in git: %v", left)
 		}
@@ -80,8 +81,8 @@ func TestWorktreesRace(t *testing.T) {
 }
 
 // oneTask enters, commits, and removes the worktree, so that the next makes it anew.
-func oneTask(ctx context.Context, r *Repo, dir, id, base string) error {
-	e, err := r.Enter(ctx, EnterInput{Dir: dir, Branch: "ralph/" + id, From: base, ID: id})
+func oneTask(ctx context.Context, r *git.Repo, dir, id, base string) error {
+	e, err := Enter(ctx, r, EnterInput{Dir: dir, Branch: "ralph/" + id, From: base, ID: id})
 	if err != nil {
 		return err
 	}
@@ -92,11 +93,11 @@ func oneTask(ctx context.Context, r *Repo, dir, id, base string) error {
 	if err := os.WriteFile(filepath.Join(dir, id), []byte(id), 0o644); err != nil {
 		return err
 	}
-	_, err = w.Commit(ctx, CommitInput{Base: base, Branch: e.Branch, Message: id + "\n\nX: " + id + "\n", Trailer: "X", Key: id, Fresh: true})
+	_, err = w.Commit(ctx, git.CommitInput{Base: base, Branch: e.Branch, Message: id + "\n\nX: " + id + "\n", Trailer: "X", Key: id, Fresh: true})
 	if err != nil {
 		return err
 	}
-	saved, err := r.RemoveTree(ctx, dir, id)
+	saved, err := Remove(ctx, r, dir, id)
 	if err == nil && len(saved) > 0 {
 		err = fmt.Errorf("saved %+v", saved)
 	}
@@ -116,11 +117,11 @@ func TestWorktreesCutAnywhere(t *testing.T) {
 	b.Must(b.repo.Exclude([]string{"/ralph/.worktrees/"}))
 	base, dir := b.Head(), b.TreeDir("1")
 	rnd := rand.New(rand.NewPCG(3, 5))
-	cut := func(do func(ctx context.Context, r *Repo) error) {
+	cut := func(do func(ctx context.Context, r *git.Repo) error) {
 		t.Helper()
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Duration(rnd.IntN(16_000))*time.Microsecond, soon{})
 		defer cancel()
-		r, err := Open(t.Context(), proc.NewRunner(""), b.Dir, b.Env) // an engine knows nothing of the one before
+		r, err := git.Open(t.Context(), proc.NewRunner(""), b.Dir, b.Env) // an engine knows nothing of the one before
 		b.Must(err)
 		if err := do(ctx, r); err != nil && ctx.Err() == nil {
 			t.Fatalf("not cut, and failed: %v", err)
@@ -132,8 +133,8 @@ func TestWorktreesCutAnywhere(t *testing.T) {
 		in := EnterInput{Dir: dir, Branch: "ralph/" + id, From: base, ID: id}
 		word := "precious " + id + "."
 		for range 2 {
-			cut(func(ctx context.Context, r *Repo) error { _, err := r.MakeTrees(ctx, []string{dir}, base); return err })
-			cut(func(ctx context.Context, r *Repo) error { _, err := r.Enter(ctx, in); return err })
+			cut(func(ctx context.Context, r *git.Repo) error { _, err := Make(ctx, r, []string{dir}, base); return err })
+			cut(func(ctx context.Context, r *git.Repo) error { _, err := Enter(ctx, r, in); return err })
 		}
 		e := b.mustEnter(in)
 		b.ready(e, e.Branch, base)
@@ -142,31 +143,31 @@ func TestWorktreesCutAnywhere(t *testing.T) {
 		w.Write("new/"+id, word)
 		switch i % 3 {
 		case 0:
-			cut(func(ctx context.Context, r *Repo) error { _, err := r.RemoveTree(ctx, dir, id); return err })
+			cut(func(ctx context.Context, r *git.Repo) error { _, err := Remove(ctx, r, dir, id); return err })
 		case 1:
-			cut(func(ctx context.Context, r *Repo) error {
-				_, _, err := r.StashTree(ctx, dir, "stopped", id)
+			cut(func(ctx context.Context, r *git.Repo) error {
+				_, _, err := Stash(ctx, r, dir, "stopped", id)
 				return err
 			})
-			_, _, err := b.repo.StashTree(t.Context(), dir, "stopped", id)
+			_, _, err := Stash(t.Context(), b.repo, dir, "stopped", id)
 			b.Must(err)
 			b.Equal("stash", b.Git("grep", "-c", word, "stash@{0}"), "stash@{0}:many/07.txt:1\nstash@{0}:new/"+id+":1")
 			continue
 		}
 		next := in
 		next.Branch += "x"
-		cut(func(ctx context.Context, r *Repo) error { _, err := r.Enter(ctx, next); return err })
+		cut(func(ctx context.Context, r *git.Repo) error { _, err := Enter(ctx, r, next); return err })
 		b.mustEnter(next)
 		if !b.recovered(word) {
 			t.Fatalf("%s is lost", word)
 		}
 	}
-	if recovery := b.Git("for-each-ref", "--format=%(refname)", RecoveryRefs); strings.Count(recovery, "\n") > 8 {
+	if recovery := b.Git("for-each-ref", "--format=%(refname)", git.RecoveryRefs); strings.Count(recovery, "\n") > 8 {
 		t.Errorf("kept more than there was:\n%s", recovery)
 	}
-	_, err := b.repo.RemoveTree(t.Context(), dir, "end")
+	_, err := Remove(t.Context(), b.repo, dir, "end")
 	b.Must(err)
-	b.Must(b.repo.SweepTrees(t.Context()))
+	b.Must(Sweep(t.Context(), b.repo))
 	b.Equal("worktrees", b.Git("worktree", "list", "--porcelain"), "worktree "+b.Dir+"\nHEAD "+base+"\nbranch refs/heads/main")
 	if left, _ := filepath.Glob(filepath.Join(b.Dir, ".git", draftPrefix+"*")); len(left) > 0 {
 		t.Errorf("left over: %q", left)
@@ -194,7 +195,7 @@ func BenchmarkWorktree(bm *testing.B) {
 		n := 0
 		enter := func(bm *testing.B) {
 			n++
-			e, err := b.repo.Enter(bm.Context(), EnterInput{Dir: dir, Branch: fmt.Sprintf("ralph/t-%d", n), From: base, ID: "x"})
+			e, err := Enter(bm.Context(), b.repo, EnterInput{Dir: dir, Branch: fmt.Sprintf("ralph/t-%d", n), From: base, ID: "x"})
 			if err = errors.Join(err); err != nil || len(e.Saved) > 0 {
 				bm.Fatal(e, err)
 			}
@@ -231,7 +232,7 @@ func BenchmarkWorktree(bm *testing.B) {
 				bm.StopTimer()
 				w := b.in(dir)
 				w.Write("work", strconv.Itoa(n))
-				w.mustCommit(strconv.Itoa(n), func(in *CommitInput) { in.Squash, in.Base = false, base })
+				w.mustCommit(strconv.Itoa(n), func(in *git.CommitInput) { in.Squash, in.Base = false, base })
 				bm.StartTimer()
 				enter(bm)
 			}
@@ -242,18 +243,18 @@ func BenchmarkWorktree(bm *testing.B) {
 				b.in(dir).Write("work", strconv.Itoa(n))
 				bm.StartTimer()
 				n++
-				if _, err := b.repo.Enter(bm.Context(), EnterInput{Dir: dir, Branch: fmt.Sprintf("ralph/t-%d", n), From: base, ID: strconv.Itoa(n)}); err != nil {
+				if _, err := Enter(bm.Context(), b.repo, EnterInput{Dir: dir, Branch: fmt.Sprintf("ralph/t-%d", n), From: base, ID: strconv.Itoa(n)}); err != nil {
 					bm.Fatal(err)
 				}
 			}
 		})
 		run("MakeTrees", func(bm *testing.B) {
 			for bm.Loop() {
-				if _, err := b.repo.MakeTrees(bm.Context(), []string{b.TreeDir("2")}, base); err != nil {
+				if _, err := Make(bm.Context(), b.repo, []string{b.TreeDir("2")}, base); err != nil {
 					bm.Fatal(err)
 				}
 				bm.StopTimer()
-				if _, err := b.repo.RemoveTree(bm.Context(), b.TreeDir("2"), "x"); err != nil {
+				if _, err := Remove(bm.Context(), b.repo, b.TreeDir("2"), "x"); err != nil {
 					bm.Fatal(err)
 				}
 				bm.StartTimer()
@@ -262,11 +263,11 @@ func BenchmarkWorktree(bm *testing.B) {
 		run("RemoveTree", func(bm *testing.B) {
 			for bm.Loop() {
 				bm.StopTimer()
-				if _, err := b.repo.MakeTrees(bm.Context(), []string{b.TreeDir("2")}, base); err != nil {
+				if _, err := Make(bm.Context(), b.repo, []string{b.TreeDir("2")}, base); err != nil {
 					bm.Fatal(err)
 				}
 				bm.StartTimer()
-				if _, err := b.repo.RemoveTree(bm.Context(), b.TreeDir("2"), "x"); err != nil {
+				if _, err := Remove(bm.Context(), b.repo, b.TreeDir("2"), "x"); err != nil {
 					bm.Fatal(err)
 				}
 			}

@@ -1,4 +1,4 @@
-package git
+package worktrees
 
 import (
 	"cmp"
@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // Kinds of what is kept.
@@ -31,10 +33,10 @@ type Kept struct {
 
 // Recoverable lists everything of ralph's that holds work: refs below
 // refs/ralph/, branches below ralph/, and stashes that ralph made; newest first.
-func (r *Repo) Recoverable(ctx context.Context) ([]Kept, error) {
-	out, err := r.Run(ctx, Call{Args: []string{
+func Recoverable(ctx context.Context, r *git.Repo) ([]Kept, error) {
+	out, err := r.Run(ctx, git.Call{Args: []string{
 		"for-each-ref", "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(parent)%00%(contents:subject)",
-		RecoveryRefs, MergeRefs, "refs/heads/ralph/",
+		git.RecoveryRefs, git.MergeRefs, "refs/heads/ralph/",
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("list what is kept: %w", err)
@@ -47,14 +49,14 @@ func (r *Repo) Recoverable(ctx context.Context) ([]Kept, error) {
 		}
 		kind := KeptBranch
 		switch {
-		case strings.HasPrefix(f[0], RecoveryRefs):
+		case strings.HasPrefix(f[0], git.RecoveryRefs):
 			kind = KeptRecovery
-		case strings.HasPrefix(f[0], MergeRefs):
+		case strings.HasPrefix(f[0], git.MergeRefs):
 			kind = KeptMerge
 		}
 		list = append(list, Kept{Kind: kind, Ref: f[0], Commit: f[1], Merged: strings.Contains(f[3], " "), Subject: f[4], At: unixTime(f[2])})
 	}
-	stashes, err := r.keptStashes(ctx)
+	stashes, err := keptStashes(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("list what is kept: %w", err)
 	}
@@ -72,8 +74,8 @@ func unixTime(s string) time.Time {
 
 // keptStashes lists the stashes that carry ralph's trailer; those of people are
 // theirs alone.
-func (r *Repo) keptStashes(ctx context.Context) ([]Kept, error) {
-	out, err := r.Run(ctx, Call{
+func keptStashes(ctx context.Context, r *git.Repo) ([]Kept, error) {
+	out, err := r.Run(ctx, git.Call{
 		Args: []string{"stash", "list", "-z", "--no-show-signature", "--no-color", "--format=%H%n%ct%n%s%n%B"},
 		Conf: []string{"i18n.logOutputEncoding=UTF-8"},
 	})
@@ -83,7 +85,7 @@ func (r *Repo) keptStashes(ctx context.Context) ([]Kept, error) {
 	var list []Kept
 	for record := range strings.SplitSeq(out, "\x00") {
 		f := strings.SplitN(record, "\n", 4)
-		if len(f) == 4 && strings.Contains("\n"+f[3], "\n"+shelveTrailer+": ") {
+		if len(f) == 4 && strings.Contains("\n"+f[3], "\n"+git.ShelveTrailer+": ") {
 			list = append(list, Kept{Kind: KeptStash, Commit: f[0], Subject: f[2], At: unixTime(f[1])})
 		}
 	}
@@ -99,8 +101,8 @@ type Brought struct {
 // Bring makes a branch of something kept, and touches no checkout. name "" stands
 // for recovered/ with the last part of its ref. A stash stays what it is: only
 // the command that applies it is told, by commit, since positions move.
-func (r *Repo) Bring(ctx context.Context, k Kept, name string) (Brought, error) {
-	if err := CheckHash("commit", k.Commit); err != nil {
+func Bring(ctx context.Context, r *git.Repo, k Kept, name string) (Brought, error) {
+	if err := git.CheckHash("commit", k.Commit); err != nil {
 		return Brought{}, fmt.Errorf("bring back: %w", err)
 	}
 	if k.Kind == KeptStash {
@@ -110,8 +112,8 @@ func (r *Repo) Bring(ctx context.Context, k Kept, name string) (Brought, error) 
 		name = "recovered/" + k.Ref[strings.LastIndexByte(k.Ref, '/')+1:]
 	}
 	err := r.MakeBranch(ctx, name, k.Commit)
-	if errors.Is(err, ErrMovedOn) {
-		return Brought{}, Refuse("there is a branch "+name+" at another commit", "choose another name")
+	if errors.Is(err, git.ErrMovedOn) {
+		return Brought{}, git.Refuse("there is a branch "+name+" at another commit", "choose another name")
 	}
 	if err != nil {
 		return Brought{}, fmt.Errorf("bring back: %w", err)
@@ -135,26 +137,26 @@ type ResetInput struct {
 // refs/ralph/recovery/ that is returned, "" when there was nothing. Files that the
 // base's rules ignore stay. A branch that is gone is fine; one that is checked out
 // elsewhere is a refusal.
-func (r *Repo) ResetBranch(ctx context.Context, in ResetInput) (ref string, err error) {
-	if err := CheckBranchAt(in.Branch, in.Base); err != nil || !OneLine(in.ID) {
+func ResetBranch(ctx context.Context, r *git.Repo, in ResetInput) (ref string, err error) {
+	if err := git.CheckBranchAt(in.Branch, in.Base); err != nil || !git.OneLine(in.ID) {
 		return "", fmt.Errorf("reset a branch: %w", cmp.Or(err, errors.New("the id must be one line")))
 	}
-	on := slices.DeleteFunc(r.Checkouts(), func(c Checkout) bool { return c.Branch != in.Branch })
+	on := slices.DeleteFunc(r.Checkouts(), func(c git.Checkout) bool { return c.Branch != in.Branch })
 	for _, c := range on {
-		if r.below(c.Dir) != nil {
-			return "", Refuse("the branch "+in.Branch+" is checked out in "+c.Dir+", whose files would not follow it",
+		if r.Below(c.Dir) != nil {
+			return "", git.Refuse("the branch "+in.Branch+" is checked out in "+c.Dir+", whose files would not follow it",
 				"check out something else there, for instance `git switch --detach`")
 		}
 	}
 	// Before the branch moves: else the files of the other worktrees, still those of
 	// the old commit, would look like changes that the next task made.
-	if err := r.FreeBranch(ctx, in.Branch, in.Dir); err != nil {
+	if err := FreeBranch(ctx, r, in.Branch, in.Dir); err != nil {
 		return "", fmt.Errorf("reset branch %s: %w", in.Branch, err)
 	}
-	if slices.ContainsFunc(on, func(c Checkout) bool { return same(c.Dir, in.Dir) }) {
+	if slices.ContainsFunc(on, func(c git.Checkout) bool { return git.Same(c.Dir, in.Dir) }) {
 		t, err := r.Tree(in.Dir)
 		if err == nil {
-			ref, err = t.resetTree(ctx, in)
+			ref, err = resetTree(ctx, t, in)
 		}
 		if err != nil {
 			return ref, fmt.Errorf("reset branch %s: %w", in.Branch, err)
@@ -165,11 +167,11 @@ func (r *Repo) ResetBranch(ctx context.Context, in ResetInput) (ref string, err 
 	if err != nil || tip == "" || tip == in.Base {
 		return "", err
 	}
-	if ref, err = r.keep(ctx, in.ID, tip); err != nil {
+	if ref, err = r.Keep(ctx, in.ID, tip); err != nil {
 		return "", err
 	}
 	if err := r.UpdateRefs(ctx, "back to where the task began", "update refs/heads/"+in.Branch+" "+in.Base+" "+tip); err != nil {
-		return ref, refError("reset branch", in.Branch, err)
+		return ref, git.RefError("reset branch", in.Branch, err)
 	}
 	return ref, nil
 }
@@ -177,7 +179,7 @@ func (r *Repo) ResetBranch(ctx context.Context, in ResetInput) (ref string, err 
 // resetTree is ResetBranch in the worktree of ralph's that has the branch. Files
 // that no commit has are kept on top of the branch's own, so that one ref holds
 // it all.
-func (r *Repo) resetTree(ctx context.Context, in ResetInput) (ref string, err error) {
+func resetTree(ctx context.Context, r *git.Repo, in ResetInput) (ref string, err error) {
 	r.Lock()
 	defer r.Unlock()
 	defer r.Elsewhere()
@@ -186,10 +188,10 @@ func (r *Repo) resetTree(ctx context.Context, in ResetInput) (ref string, err er
 	if err != nil {
 		return "", err
 	}
-	if err := r.openUp(); err != nil {
+	if err := openUp(r.Root()); err != nil {
 		return "", err
 	}
-	saved, err := r.save(ctx, in.ID, head)
+	saved, err := save(ctx, r, in.ID, head)
 	if err != nil {
 		return "", err
 	}
@@ -197,15 +199,15 @@ func (r *Repo) resetTree(ctx context.Context, in ResetInput) (ref string, err er
 	case len(saved) > 0:
 		ref = saved[0].Ref
 	case head.Commit != in.Base:
-		if ref, err = r.keep(ctx, in.ID, head.Commit); err != nil {
+		if ref, err = r.Keep(ctx, in.ID, head.Commit); err != nil {
 			return "", err
 		}
 	}
 	if head.Commit != in.Base {
-		if err := r.moveHead(ctx, "back to where the task began", head.Commit, in.Base); err != nil {
+		if err := r.MoveHead(ctx, "back to where the task began", head.Commit, in.Base); err != nil {
 			return ref, err
 		}
 	}
-	_, err = r.wipe(ctx, in.ID, new(Entered))
+	_, err = wipe(ctx, r, in.ID, new(Entered))
 	return ref, err
 }

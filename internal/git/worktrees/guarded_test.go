@@ -1,4 +1,4 @@
-package git
+package worktrees
 
 import (
 	"os"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
@@ -56,11 +57,11 @@ func plant(t *testing.T, b *testRepo, dir, script string) (held func()) {
 	evil, canary, victim := filepath.Join(temp, "evil.sh"), filepath.Join(t.TempDir(), "ran"), filepath.Join(t.TempDir(), "victim")
 	ralphtest.Program(t, evil, "#!/bin/sh\necho \"$0 $*\" >> "+canary+"\ncat\n")
 	b.Must(os.WriteFile(victim, []byte("mine\n"), 0o600))
-	gitDir := gitFile(dir)
+	gitDir := git.GitFile(dir)
 	if gitDir == "" {
 		gitDir = filepath.Join(dir, ".git")
 	}
-	env := append(b.Env[:len(b.Env):len(b.Env)], "EVIL="+evil, "VICTIM="+victim, "T="+temp, "G="+gitDir, "C="+b.repo.common)
+	env := append(b.Env[:len(b.Env):len(b.Env)], "EVIL="+evil, "VICTIM="+victim, "T="+temp, "G="+gitDir, "C="+b.repo.Common())
 	_, stderr, res, err := b.P.Output(t.Context(), proc.Command{Args: []string{"sh", "-ec", "IFS=; " + script}, Dir: dir, Env: env})
 	if err != nil || res.Code != 0 {
 		t.Fatalf("the attack: %v, exit %d: %s", err, res.Code, stderr)
@@ -103,7 +104,7 @@ func TestAgentsDoNotChooseWhatGitRuns(t *testing.T) {
 }
 
 // everything is what an engine does with a worktree after a turn. Each may refuse.
-func everything(w *testRepo, tree *Repo, b *testRepo, dir string) {
+func everything(w *testRepo, tree *git.Repo, b *testRepo, dir string) {
 	ctx := b.T.Context()
 	w.repo = tree
 	before := b.repo
@@ -111,14 +112,14 @@ func everything(w *testRepo, tree *Repo, b *testRepo, dir string) {
 		_, _ = tree.Head(ctx)
 		snap, _ := tree.Snapshot(ctx)
 		_, _ = tree.Dirty(ctx)
-		_, _ = tree.Inside(ctx)
+		_, _ = Inside(ctx, tree)
 		if head, err := tree.Head(ctx); err == nil {
 			_, _ = tree.Diff(ctx, head.Commit, snap, 1<<20)
-			_, _ = tree.Commit(ctx, CommitInput{Base: head.Commit, Trailer: "Ralph-Receipt", Key: "k", Message: "m\n\nRalph-Receipt: k\n", Agents: Agents{}})
+			_, _ = tree.Commit(ctx, git.CommitInput{Base: head.Commit, Trailer: "Ralph-Receipt", Key: "k", Message: "m\n\nRalph-Receipt: k\n", Agents: git.Agents{}})
 		}
-		_ = tree.Publish(ctx)
-		_ = tree.Tidy(ctx)
-		_ = tree.NoteSetUp("as it is")
+		_ = Publish(ctx, tree)
+		_ = Tidy(ctx, tree)
+		_ = NoteSetUp(tree, "as it is")
 		_, _ = before.ListTrees(ctx)
 		if again, err := before.Tree(dir); err == nil {
 			tree = again
@@ -126,10 +127,10 @@ func everything(w *testRepo, tree *Repo, b *testRepo, dir string) {
 	}
 	in := b.task(dir, "t-1")
 	in.Mine = true
-	_, _ = before.Enter(ctx, in)
-	_, _ = before.Enter(ctx, b.task(dir, "t-2"))
+	_, _ = Enter(ctx, before, in)
+	_, _ = Enter(ctx, before, b.task(dir, "t-2"))
 	_, _ = before.Dirty(ctx)
-	_, _ = before.RemoveTree(ctx, dir, "end")
+	_, _ = Remove(ctx, before, dir, "end")
 	_ = before.Maintain(ctx)
 }
 
@@ -179,13 +180,13 @@ func TestAgentsDoNotChooseWhatGitRunsInPlace(t *testing.T) {
 				snap, _ := b.repo.Snapshot(ctx)
 				_, _ = b.repo.Dirty(ctx)
 				if _, err := os.Lstat(b.Path("sub/.git")); err != nil { // a person's own submodule is looked into
-					_, _ = b.repo.Inside(ctx)
+					_, _ = Inside(ctx, b.repo)
 				}
 				if head, err := b.repo.Head(ctx); err == nil {
 					_, _ = b.repo.Diff(ctx, head.Commit, snap, 1<<20)
-					_, _ = b.repo.Commit(ctx, CommitInput{Base: head.Commit, Branch: "main", Trailer: "Ralph-Receipt", Key: "k", Message: "m\n\nRalph-Receipt: k\n", Agents: Agents{On: "main"}})
+					_, _ = b.repo.Commit(ctx, git.CommitInput{Base: head.Commit, Branch: "main", Trailer: "Ralph-Receipt", Key: "k", Message: "m\n\nRalph-Receipt: k\n", Agents: git.Agents{On: "main"}})
 				}
-				if again, err := Open(ctx, b.P, b.Dir, b.Env); err == nil {
+				if again, err := git.Open(ctx, b.P, b.Dir, b.Env); err == nil {
 					_, _ = again.Dirty(ctx)
 				}
 			}
@@ -270,7 +271,7 @@ func TestReplacedObjectsAreSeenAsTheyAre(t *testing.T) {
 	b.Write("b.txt", "evil\n")
 	evil := strings.TrimSpace(b.Git("hash-object", "-w", "b.txt"))
 	b.Git("replace", strings.TrimSpace(b.Git("rev-parse", "HEAD:a.txt")), evil)
-	out, err := b.repo.Run(t.Context(), Call{Args: []string{"cat-file", "-p", "HEAD:a.txt"}})
+	out, err := b.repo.Run(t.Context(), git.Call{Args: []string{"cat-file", "-p", "HEAD:a.txt"}})
 	b.Must(err)
 	b.Equal("what ralph sees", out, "as it is\n")
 }

@@ -1,4 +1,4 @@
-package git
+package worktrees
 
 import (
 	"context"
@@ -8,17 +8,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
-// StashTree puts everything that is uncommitted in a worktree, ignored and
+// Stash puts everything that is uncommitted in a worktree, ignored and
 // ralph's own files left out, into an ordinary stash with a message of one line,
 // and leaves the worktree clean at its HEAD (B-074, X-27). It returns the
 // stash's commit, "" when there was nothing. The same id after a crash finds
 // what the earlier call stashed. Repositories that an agent made inside move out
 // of the worktree and are returned.
-func (r *Repo) StashTree(ctx context.Context, dir, message, id string) (stash string, moved []Saved, err error) {
-	if !OneLine(message) || !OneLine(id) {
+func Stash(ctx context.Context, r *git.Repo, dir, message, id string) (stash string, moved []git.Saved, err error) {
+	if !git.OneLine(message) || !git.OneLine(id) {
 		return "", nil, errors.New("stash worktree: message and id must be one line each")
 	}
 	t, err := r.Tree(dir)
@@ -28,36 +29,36 @@ func (r *Repo) StashTree(ctx context.Context, dir, message, id string) (stash st
 	t.Lock()
 	defer t.Unlock()
 	out := &Entered{}
-	stash, err = t.stashAll(ctx, ShelveInput{Message: message, ID: id}, out)
+	stash, err = stashAll(ctx, t, git.ShelveInput{Message: message, ID: id}, out)
 	if err != nil {
 		return stash, out.Saved, fmt.Errorf("stash worktree %s: %w", filepath.Base(dir), err)
 	}
 	return stash, out.Saved, nil
 }
 
-func (r *Repo) stashAll(ctx context.Context, in ShelveInput, out *Entered) (string, error) {
+func stashAll(ctx context.Context, r *git.Repo, in git.ShelveInput, out *Entered) (string, error) {
 	r.FreeLocks(ctx)
-	if r.unready() != "" {
+	if unready(r) != "" {
 		return "", nil // no task has begun here
 	}
-	head, err := r.settled(ctx)
+	head, err := r.Settled(ctx)
 	if err != nil {
 		return "", err
 	}
 	in.Base = head.Commit
-	if err := r.openUp(); err != nil {
+	if err := openUp(r.Root()); err != nil {
 		return "", err
 	}
-	left, err := r.unheld(ctx, head)
+	left, err := unheld(ctx, r, head)
 	if err != nil {
 		return "", err
 	}
-	shelved, err := r.stash(ctx, in, head, left)
+	shelved, err := r.Stash(ctx, in, head, left)
 	if err != nil {
 		return "", err
 	}
-	_, err = r.wipe(ctx, in.ID, out)
-	r.dropIndex()
+	_, err = wipe(ctx, r, in.ID, out)
+	r.DropIndex()
 	return shelved.Stash, err
 }
 
@@ -65,9 +66,9 @@ func (r *Repo) stashAll(ctx context.Context, in ShelveInput, out *Entered) (stri
 // and takes it off the list unless there are conflicts, which are left in the
 // files. A stash that is not on the list was given back before. One that git
 // will not apply, since files have changes of their own, stays.
-func (r *Repo) giveBack(ctx context.Context, stash string, out *Entered) error {
+func giveBack(ctx context.Context, r *git.Repo, stash string, out *Entered) error {
 	r.LockStashes() // one that another drop has taken off by mistake is back before this looks
-	at, err := r.stashAt(ctx, stash)
+	at, err := stashAt(ctx, r, stash)
 	r.UnlockStashes()
 	if err != nil {
 		return err
@@ -76,12 +77,12 @@ func (r *Repo) giveBack(ctx context.Context, stash string, out *Entered) error {
 		out.Restored = true
 		return nil
 	}
-	done, err := r.hasAll(ctx, stash)
+	done, err := hasAll(ctx, r, stash)
 	if err != nil {
 		return err
 	}
 	if !done {
-		_, failed := r.Run(ctx, r.quietly("stash", "apply", "-q", stash))
+		_, failed := r.Run(ctx, quietly(r, "stash", "apply", "-q", stash))
 		if ctx.Err() != nil {
 			return failed
 		}
@@ -93,13 +94,13 @@ func (r *Repo) giveBack(ctx context.Context, stash string, out *Entered) error {
 		}
 	}
 	out.Restored = true
-	return r.dropStash(ctx, stash)
+	return dropStash(ctx, r, stash)
 }
 
 // hasAll reports whether the files are just those of a stash: a call before this
 // one was cut off after it had given them back.
-func (r *Repo) hasAll(ctx context.Context, stash string) (bool, error) {
-	list, _, err := r.status(ctx)
+func hasAll(ctx context.Context, r *git.Repo, stash string) (bool, error) {
+	list, _, err := status(ctx, r)
 	if err != nil || len(list) == 0 {
 		return false, err
 	}
@@ -107,13 +108,13 @@ func (r *Repo) hasAll(ctx context.Context, stash string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	tree, err := r.filesAsTree(ctx)
+	tree, err := filesAsTree(ctx, r)
 	return tree == c.Tree, err
 }
 
 // stashAt returns the position of a stash in the list, -1 when it is not there.
-func (r *Repo) stashAt(ctx context.Context, stash string) (int, error) {
-	out, err := r.Run(ctx, Call{Args: []string{"stash", "list", "--no-show-signature", "--no-color", "--format=%H"}})
+func stashAt(ctx context.Context, r *git.Repo, stash string) (int, error) {
+	out, err := r.Run(ctx, git.Call{Args: []string{"stash", "list", "--no-show-signature", "--no-color", "--format=%H"}})
 	if err != nil {
 		return -1, fmt.Errorf("list stashes: %w", err)
 	}
@@ -129,15 +130,15 @@ const maxDrops = 5
 // dropStash takes a stash off the list. git knows them by position alone, which
 // changes when an agent stashes at the same moment: one that was dropped in its
 // place comes back, and this one is tried again.
-func (r *Repo) dropStash(ctx context.Context, stash string) error {
+func dropStash(ctx context.Context, r *git.Repo, stash string) error {
 	r.LockStashes()
 	defer r.UnlockStashes()
 	for n := 1; ; n++ {
-		at, err := r.stashAt(ctx, stash)
+		at, err := stashAt(ctx, r, stash)
 		if err != nil || at < 0 {
 			return err
 		}
-		out, err := r.Run(ctx, Call{Args: []string{"stash", "drop", fmt.Sprintf("stash@{%d}", at)}, Write: true})
+		out, err := r.Run(ctx, git.Call{Args: []string{"stash", "drop", fmt.Sprintf("stash@{%d}", at)}, Write: true})
 		if err != nil && (n == maxDrops || ctx.Err() != nil) {
 			return fmt.Errorf("take the stash off the list: %w", err)
 		}
@@ -148,20 +149,20 @@ func (r *Repo) dropStash(ctx context.Context, stash string) error {
 		if m == nil || m[1] == stash {
 			return nil
 		}
-		if err := r.putBack(ctx, m[1]); err != nil || n == maxDrops {
+		if err := putBack(ctx, r, m[1]); err != nil || n == maxDrops {
 			return err // it stays on the list, which costs no more than a line there
 		}
 	}
 }
 
 // putBack puts a stash of somebody else's back on the list.
-func (r *Repo) putBack(ctx context.Context, stash string) error {
+func putBack(ctx context.Context, r *git.Repo, stash string) error {
 	c, err := r.ReadCommit(ctx, stash)
 	if err != nil {
 		return err
 	}
-	subject, _, _ := strings.Cut(c.message, "\n")
-	if _, err := r.Run(ctx, Call{Args: []string{"stash", "store", "-q", "-m", subject, stash}, Write: true}); err != nil {
+	subject, _, _ := strings.Cut(c.Message, "\n")
+	if _, err := r.Run(ctx, git.Call{Args: []string{"stash", "store", "-q", "-m", subject, stash}, Write: true}); err != nil {
 		return fmt.Errorf("put back a stash of somebody else's: %w", err)
 	}
 	return nil
