@@ -228,3 +228,12 @@ func (r *Repo) Elsewhere() { r.index, r.line, r.at = private{}, lineage{}, Enter
 // ForgetIndex forgets what was known of the index and of the branch's commits: something
 // else than this Repo's own commits changed them.
 func (r *Repo) ForgetIndex() { r.index, r.line = private{}, lineage{} }
+
+// twoIndexes gives this Repo an index of its own beside the real one, also in a worktree of
+// ralph's, until back is called: what is staged is compared with the files, and they need an
+// index each. Afterwards its own is about another tree.
+func (r *Repo) twoIndexes() (back func()) {
+	ours := r.ours
+	r.ours = false
+	return func() { r.index, r.ours = private{}, ours }
+}

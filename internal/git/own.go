@@ -36,12 +36,12 @@ func WithoutOwn() []string {
 	}
 }
 
-// folders are what a failed spec must not take away: the specs in the queue,
+// ownFolders are what a failed spec must not take away: the specs in the queue,
 // settings, logs.
-func folders() []string { return []string{":(top)ralph/", ":(top)build/ralph-logs/"} }
+func ownFolders() []string { return []string{":(top)ralph/", ":(top)build/ralph-logs/"} }
 
-// withoutFolders names everything outside them.
-func withoutFolders() []string {
+// withoutOwnFolders names everything outside them.
+func withoutOwnFolders() []string {
 	return []string{":(top)", ":(top,exclude)[r]alph/*", ":(top,exclude)[b]uild/ralph-logs/*"}
 }
 

@@ -61,8 +61,12 @@ func TestPutBack(t *testing.T) {
 // R-H1: in a worktree of ralph's own the tree that was checked is there again, whole.
 func TestPutBackInWorktree(t *testing.T) {
 	t.Parallel()
-	b := newBox(t)
-	b.repo.ours = true
+	home := newBox(t)
+	dir := home.TreeDir("1")
+	home.Git("worktree", "add", "-q", "--detach", dir)
+	r, err := home.repo.Tree(dir)
+	home.Must(err)
+	b := &testRepo{Box: home.At(dir), repo: r}
 	b.Write("kept/x.txt", "the agent's\n")
 	tree := b.snapshot()
 	b.Write("a.txt", "changed\n")

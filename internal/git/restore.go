@@ -2,11 +2,6 @@ package git
 
 import (
 	"context"
-	"fmt"
-	"io/fs"
-	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -35,7 +30,7 @@ func (r *Repo) cleanUp(ctx context.Context, base, head string, left Leftover) er
 			return err
 		}
 	}
-	args := append([]string{"reset", "-q", base, "--"}, withoutFolders()...)
+	args := append([]string{"reset", "-q", base, "--"}, withoutOwnFolders()...)
 	for _, path := range left.others { // what is staged of them stays staged
 		args = append(args, ":(top,exclude,literal)"+path)
 	}
@@ -57,12 +52,12 @@ func (r *Repo) committedOwn(ctx context.Context, base, head string) ([]string, e
 	if base == head {
 		return nil, nil
 	}
-	args := append([]string{"diff-tree", "-r", "-z", "--name-only", "--no-renames", base, head, "--"}, folders()...)
+	args := append([]string{"diff-tree", "-r", "-z", "--name-only", "--no-renames", base, head, "--"}, ownFolders()...)
 	committed, err := r.Run(ctx, Call{Args: args})
 	if err != nil || committed == "" {
 		return nil, err
 	}
-	args = append([]string{"diff-index", "--cached", "-z", "--name-only", "--no-renames", head, "--"}, folders()...)
+	args = append([]string{"diff-index", "--cached", "-z", "--name-only", "--no-renames", head, "--"}, ownFolders()...)
 	staged, err := r.Run(ctx, Call{Args: args})
 	if err != nil {
 		return nil, err
@@ -99,79 +94,3 @@ func (r *Repo) restoreFiles(ctx context.Context, base string, left Leftover) err
 	})
 	return err
 }
-
-// Change is one file that differs between two trees.
-type Change struct {
-	Modes  string // ":100644 000000", before and after
-	IDs    string // likewise
-	Status byte   // A, D, M or T
-	Path   string
-}
-
-// Link reports a repository inside this one, of which git knows the commit alone.
-func (c Change) Link() bool { return strings.HasSuffix(c.Modes, " 160000") }
-
-// Changes lists how one tree differs from another.
-func (r *Repo) Changes(ctx context.Context, from, to string) ([]Change, error) {
-	if from == to {
-		return nil, nil
-	}
-	list, err := r.differences(ctx, from, to)
-	if err != nil {
-		return nil, fmt.Errorf("compare trees: %w", err)
-	}
-	return list, nil
-}
-
-// InTheWay returns what stands where files of the base belong and is in no
-// tree: ignored files, and repositories of the agent's own.
-func (r *Repo) InTheWay(changes []Change) []string {
-	known := map[string]Change{} // what the leftover's tree has, where it differs
-	for _, c := range changes {
-		if c.Status != 'D' {
-			known[c.Path] = c
-		}
-	}
-	var lost []string
-	for _, c := range changes {
-		if c.Status == 'T' && c.Link() {
-			lost = append(lost, r.unknownIn(c.Path, nil)...)
-		}
-		if c.Status != 'D' {
-			continue
-		}
-		lost = append(lost, r.unknownIn(c.Path, known)...)
-		for dir := path.Dir(c.Path); dir != "."; dir = path.Dir(dir) {
-			_, ok := known[dir]
-			if info, err := os.Lstat(r.File(dir)); !ok && err == nil && !info.IsDir() {
-				lost = append(lost, dir)
-			}
-		}
-	}
-	slices.Sort(lost)
-	return slices.Compact(lost)
-}
-
-// unknownIn returns the files below a folder that are not known.
-func (r *Repo) unknownIn(name string, known map[string]Change) []string {
-	if info, err := os.Lstat(r.File(name)); err != nil || !info.IsDir() {
-		return nil
-	}
-	var lost []string
-	_ = filepath.WalkDir(r.File(name), func(file string, d fs.DirEntry, err error) error {
-		rel, relErr := filepath.Rel(r.root, file)
-		if err != nil || relErr != nil {
-			lost = append(lost, name) // what cannot be read may hold anything
-			return fs.SkipAll
-		}
-		rel = filepath.ToSlash(rel)
-		if k, ok := known[rel]; !d.IsDir() && (!ok || k.Link()) {
-			lost = append(lost, rel)
-		}
-		return nil
-	})
-	return lost
-}
-
-// File is where a file of the work tree is.
-func (r *Repo) File(name string) string { return filepath.Join(r.root, filepath.FromSlash(name)) }

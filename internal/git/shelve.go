@@ -72,8 +72,7 @@ func (r *Repo) Shelve(ctx context.Context, in ShelveInput) (Shelved, error) {
 	}
 	r.Lock()
 	defer r.Unlock()
-	defer func(ours bool) { r.index, r.ours = private{}, ours }(r.ours) // it now is about another tree
-	r.ours = false                                                      // what is staged is compared with the files: they need an index each
+	defer r.twoIndexes()()
 	head, err := r.Settled(ctx)
 	if err != nil {
 		return Shelved{}, fmt.Errorf("shelve: %w", err)
@@ -193,7 +192,7 @@ func (r *Repo) withoutOthers(ctx context.Context, base string, others []ralph.Le
 // addRest adds what is outside ralph's folders. A repository inside this one
 // that has no commit yet makes git give up; it stays where it is, like those
 // with commits, so that a failed spec can be put away all the same.
-func (r *Repo) addRest(ctx context.Context) error { return r.AddPast(ctx, withoutFolders()) }
+func (r *Repo) addRest(ctx context.Context) error { return r.AddPast(ctx, withoutOwnFolders()) }
 
 // AddPast adds paths to the index, past repositories without a commit.
 func (r *Repo) AddPast(ctx context.Context, paths []string) error {
@@ -220,7 +219,7 @@ func (r *Repo) stagedTree(ctx context.Context, base, baseTree string, others []s
 	if err != nil || info == nil {
 		return baseTree, err
 	}
-	args := append([]string{"reset", "-q", base, "--"}, folders()...)
+	args := append([]string{"reset", "-q", base, "--"}, ownFolders()...)
 	for _, path := range others {
 		args = append(args, ":(top,literal)"+path)
 	}
@@ -241,8 +240,8 @@ func (r *Repo) Stash(ctx context.Context, in ShelveInput, head Head, left Leftov
 			return out, err
 		}
 	}
-	r.stashes.Lock()
-	defer r.stashes.Unlock()
+	r.LockStashes()
+	defer r.UnlockStashes()
 	if out.Stash, err = r.stashed(ctx, in, left); err != nil || out.Stash != "" || left.None() {
 		return out, err
 	}

@@ -1,7 +1,6 @@
 package git
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,67 +78,6 @@ func TestCommitKeepsWhatOthersMade(t *testing.T) {
 func (b *testRepo) skip(name string) string {
 	b.made(name)
 	return ""
-}
-
-// R-C2: HEAD stays where somebody took it, whatever is to be done; an agent's own switch is
-// taken back.
-func TestAwayFromHome(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		leave func(b *testRepo)
-		words string
-	}{
-		"another branch": {func(b *testRepo) { b.Git("switch", "-q", "-c", "side") }, "is on side, the work began on main"},
-		"detached":       {func(b *testRepo) { b.Git("switch", "-q", "--detach") }, "(detached), the work began on main"},
-		"a rebase": {func(b *testRepo) {
-			b.Git("switch", "-q", "-c", "side")
-			b.Write("a.txt", "side\n")
-			b.Git("commit", "-q", "-am", "side")
-			b.Git("switch", "-q", "main")
-			b.Write("a.txt", "main\n")
-			b.Git("commit", "-q", "-am", "main")
-			_, _ = b.Try("rebase", "side")
-		}, "a git rebase is unfinished"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBox(t)
-			b.agents = false
-			base := b.Head()
-			tt.leave(b)
-			b.Write("work", "agent")
-			before, head, branch := b.Files(), b.Head(), b.Read(".git/HEAD")
-			_, err := b.commit("k1", func(in *CommitInput) { in.Base, in.Branch = base, "main" })
-			if _, ok := errors.AsType[*AwayError](err); !ok || !strings.Contains(err.Error(), tt.words) {
-				t.Errorf("error is %v, want %q", err, tt.words)
-			}
-			b.Refused(err, tt.words)
-			s, err := b.shelve("stash", base, func(in *ShelveInput) { in.Branch = "main" })
-			if op := b.repo.Unfinished(); op != "" {
-				b.Refused(err, "nothing was put away")
-				if len(b.Files()) != len(before) {
-					t.Error("files have changed")
-				}
-			} else {
-				b.Must(err)
-				b.Equal("stashed", b.Git("show", s.Stash+":work"), "agent")
-				b.Equal("status", b.Status(), "")
-			}
-			b.Equal("HEAD", b.Head()+b.Read(".git/HEAD"), head+branch)
-		})
-	}
-	b := newBox(t)
-	b.agents = false
-	base := b.Head()
-	b.Git("switch", "-q", "-c", "side")
-	b.Write("work", "x")
-	c := b.mustCommit("here", func(in *CommitInput) { in.Base, in.Branch, in.Here = base, "main", true })
-	b.Equal("side", b.Git("rev-parse", "side"), c.Hash)
-	b.Equal("main", b.Git("rev-parse", "main"), base)
-	b.Git("switch", "-q", "main")
-	b.Git("switch", "-q", "side")
-	b.mustCommit("k2", func(in *CommitInput) { in.Base, in.Branch, in.Agents.On = base, "main", "side" })
-	b.Equal("HEAD", b.Git("symbolic-ref", "--short", "HEAD"), "main")
 }
 
 // Somebody commits between ralph's look and its commit: theirs is not reverted by it.

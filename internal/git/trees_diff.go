@@ -10,7 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -236,3 +240,79 @@ func (c Change) Sides() (from, to TreeEntry) {
 	}
 	return from, to
 }
+
+// Change is one file that differs between two trees.
+type Change struct {
+	Modes  string // ":100644 000000", before and after
+	IDs    string // likewise
+	Status byte   // A, D, M or T
+	Path   string
+}
+
+// Link reports a repository inside this one, of which git knows the commit alone.
+func (c Change) Link() bool { return strings.HasSuffix(c.Modes, " 160000") }
+
+// Changes lists how one tree differs from another.
+func (r *Repo) Changes(ctx context.Context, from, to string) ([]Change, error) {
+	if from == to {
+		return nil, nil
+	}
+	list, err := r.differences(ctx, from, to)
+	if err != nil {
+		return nil, fmt.Errorf("compare trees: %w", err)
+	}
+	return list, nil
+}
+
+// InTheWay returns what stands where files of the base belong and is in no
+// tree: ignored files, and repositories of the agent's own.
+func (r *Repo) InTheWay(changes []Change) []string {
+	known := map[string]Change{} // what the leftover's tree has, where it differs
+	for _, c := range changes {
+		if c.Status != 'D' {
+			known[c.Path] = c
+		}
+	}
+	var lost []string
+	for _, c := range changes {
+		if c.Status == 'T' && c.Link() {
+			lost = append(lost, r.unknownIn(c.Path, nil)...)
+		}
+		if c.Status != 'D' {
+			continue
+		}
+		lost = append(lost, r.unknownIn(c.Path, known)...)
+		for dir := path.Dir(c.Path); dir != "."; dir = path.Dir(dir) {
+			_, ok := known[dir]
+			if info, err := os.Lstat(r.File(dir)); !ok && err == nil && !info.IsDir() {
+				lost = append(lost, dir)
+			}
+		}
+	}
+	slices.Sort(lost)
+	return slices.Compact(lost)
+}
+
+// unknownIn returns the files below a folder that are not known.
+func (r *Repo) unknownIn(name string, known map[string]Change) []string {
+	if info, err := os.Lstat(r.File(name)); err != nil || !info.IsDir() {
+		return nil
+	}
+	var lost []string
+	_ = filepath.WalkDir(r.File(name), func(file string, d fs.DirEntry, err error) error {
+		rel, relErr := filepath.Rel(r.root, file)
+		if err != nil || relErr != nil {
+			lost = append(lost, name) // what cannot be read may hold anything
+			return fs.SkipAll
+		}
+		rel = filepath.ToSlash(rel)
+		if k, ok := known[rel]; !d.IsDir() && (!ok || k.Link()) {
+			lost = append(lost, rel)
+		}
+		return nil
+	})
+	return lost
+}
+
+// File is where a file of the work tree is.
+func (r *Repo) File(name string) string { return filepath.Join(r.root, filepath.FromSlash(name)) }
