@@ -57,7 +57,8 @@ func layers() map[string][]string {
 		// what stands on a git.Repo: the packages that may use internal/git/access.go
 		"internal/git/landing":   {"internal/git", "internal/lazyregexp"},
 		"internal/git/push":      {"internal/git", "internal/proc"},
-		"internal/git/worktrees": {"internal/git", "internal/lazyregexp", "internal/proc"},
+		"internal/git/shelve":    {"R", "internal/git", "internal/lazyregexp"},
+		"internal/git/worktrees": {"internal/git", "internal/git/shelve", "internal/lazyregexp", "internal/proc"},
 		"internal/gate":          {"R", "internal/lazyregexp", "internal/proc", "internal/redact", "internal/testoutput"},
 		"internal/agent": {
 			"R", "internal/lazyregexp", "internal/proc", "internal/text",
@@ -98,7 +99,7 @@ func layers() map[string][]string {
 		"internal/workspace":   {"R", "internal/agent", "internal/config", "internal/gate", "internal/git", "internal/journal", "internal/lazyregexp", "internal/policy", "internal/proc", "internal/redact", "internal/secrets", "internal/step"},
 		"internal/person":      {"R", "internal/attempt", "internal/journal", "internal/proc", "internal/workspace"},
 		"internal/profile":     {"R", "internal/attempt", "internal/config", "internal/proc", "internal/sandbox", "internal/step", "internal/web/guard", "internal/workspace"},
-		"internal/worktree":    {"R", "internal/git", "internal/git/landing", "internal/git/push", "internal/git/worktrees", "internal/lookup", "internal/proc", "internal/report", "internal/shim", "internal/step"},
+		"internal/worktree":    {"R", "internal/git", "internal/git/landing", "internal/git/push", "internal/git/shelve", "internal/git/worktrees", "internal/lookup", "internal/proc", "internal/report", "internal/shim", "internal/step"},
 		"internal/recovery":    {"R", "internal/action", "internal/git", "internal/git/landing", "internal/git/worktrees", "internal/journal", "internal/proc", "internal/report", "internal/workspace", "internal/worktree"},
 		"internal/claudehook":  {"R", "internal/agent/claude", "internal/approval", "internal/config", "internal/exit", "internal/journal", "internal/lookup", "internal/policy", "internal/proc", "internal/step", "internal/workspace", "internal/worktree"},
 		"internal/trust":       {"R", "internal/config", "internal/git", "internal/hook", "internal/proc", "internal/text", "internal/workspace"},

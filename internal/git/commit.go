@@ -119,7 +119,7 @@ func (r *Repo) commitOnce(ctx context.Context, in CommitInput, line string) (Com
 	if c, err := r.find(ctx, h.Commit, in, line); err != nil || c.Found {
 		return c, err
 	}
-	if err := r.settledOp(in.Agents, false); err != nil {
+	if err := r.SettledOp(in.Agents, false); err != nil {
 		return Commit{}, err
 	}
 	if in.Branch != "" && r.ours {
@@ -138,7 +138,7 @@ func (r *Repo) commitOnce(ctx context.Context, in CommitInput, line string) (Com
 	if err != nil {
 		return Commit{}, err
 	}
-	parent := s.to
+	parent := s.To
 	c, err := r.commitOn(ctx, parent, in)
 	if err != nil {
 		if late := r.late(ctx, parent, in, line); late.Found {
@@ -148,8 +148,8 @@ func (r *Repo) commitOnce(ctx context.Context, in CommitInput, line string) (Com
 	if err != nil && parent != h.Commit {
 		err = errors.Join(err, r.undoSquash(ctx, parent, h.Commit))
 	}
-	c.Kept, c.More, c.Apart, c.Folded = s.kept, s.more, s.apart, s.folded
-	c.Gone = s.gone && s.to != in.Base
+	c.Kept, c.More, c.Apart, c.Folded = s.Kept, s.More, s.Apart, s.folded
+	c.Gone = s.gone && s.To != in.Base
 	if err == nil && len(c.Kept) > 0 {
 		c.Shared, err = r.shared(ctx, parent, c)
 	}
@@ -162,7 +162,7 @@ func (r *Repo) commitBranch(ctx context.Context, h Head, in CommitInput, line st
 	if in.Here {
 		return h, nil
 	}
-	back, err := r.atHome(ctx, h, in.Branch, in.Base, in.Key, in.Agents)
+	back, err := r.AtHome(ctx, h, in.Branch, in.Base, in.Key, in.Agents)
 	if _, elsewhere := errors.AsType[*AwayError](err); !elsewhere || in.Fresh {
 		return back, err
 	}
@@ -224,46 +224,46 @@ func (r *Repo) find(ctx context.Context, head string, in CommitInput, line strin
 
 // parent says what the new commit goes on top of. Squashing moves
 // HEAD back below the agents' commits; the files stay.
-func (r *Repo) parent(ctx context.Context, head string, in CommitInput) (since, error) {
-	s := since{to: head}
+func (r *Repo) parent(ctx context.Context, head string, in CommitInput) (SinceBase, error) {
+	s := SinceBase{To: head}
 	if head == in.Base || r.line == (lineage{in.Base, head}) && !in.Squash {
 		return s, nil
 	}
 	if r.ours {
 		return r.parentOfTask(ctx, head, in)
 	}
-	s, err := r.since(ctx, in.Base, head, in.Agents)
+	s, err := r.LookSince(ctx, in.Base, head, in.Agents)
 	if err != nil {
 		return s, err
 	}
-	if s.reset && s.to == in.Base { // what the commits below did is gone from the files too
+	if s.reset && s.To == in.Base { // what the commits below did is gone from the files too
 		return s, refuseGone(in.Base)
 	}
 	if !in.Squash {
-		s.to, s.folded = head, nil
+		s.To, s.folded = head, nil
 	}
-	if s.to == head {
+	if s.To == head {
 		return s, nil
 	}
 	if _, err := r.Keep(ctx, in.Key, head); err != nil {
 		return s, err
 	}
-	return s, r.MoveHead(ctx, "make one commit of the agent's", head, s.to)
+	return s, r.MoveHead(ctx, "make one commit of the agent's", head, s.To)
 }
 
 // parentOfTask is parent in a worktree of ralph's own, where nobody else commits.
-func (r *Repo) parentOfTask(ctx context.Context, head string, in CommitInput) (since, error) {
+func (r *Repo) parentOfTask(ctx context.Context, head string, in CommitInput) (SinceBase, error) {
 	ok, err := r.line == lineage{in.Base, head}, error(nil)
 	if !ok {
 		ok, err = r.Descends(ctx, head, in.Base)
 	}
 	if err != nil {
-		return since{}, fmt.Errorf("compare HEAD with where the work began: %w", err)
+		return SinceBase{}, fmt.Errorf("compare HEAD with where the work began: %w", err)
 	}
 	if !ok {
-		return since{}, refuseGone(in.Base)
+		return SinceBase{}, refuseGone(in.Base)
 	}
-	return since{to: head}, nil
+	return SinceBase{To: head}, nil
 }
 
 // refuseGone is for an agent that took the commit away on which its work began.
@@ -301,7 +301,7 @@ func (r *Repo) commitOn(ctx context.Context, parent string, in CommitInput) (Com
 			return Commit{}, err
 		}
 	}
-	left, err := r.leaveOut(ctx, parent, in.Left)
+	left, err := r.LeaveOut(ctx, parent, in.Left)
 	if err != nil {
 		return Commit{}, fmt.Errorf("commit: %w", err)
 	}
@@ -345,7 +345,7 @@ func (r *Repo) commitOn(ctx context.Context, parent string, in CommitInput) (Com
 	if c.Parent == parent {
 		r.line = lineage{in.Base, c.Hash}
 	}
-	c.Left = left.paths()
+	c.Left = left.Paths()
 	if err := r.stagedAgain(ctx, left, len(parent)); err != nil {
 		return c, fmt.Errorf("commit: %w", err)
 	}
@@ -391,4 +391,17 @@ func (r *Repo) Made(ctx context.Context, parent string) (Commit, error) {
 		c.Parent = at.Parents[0]
 	}
 	return c, nil
+}
+
+// CommitTree makes a commit of a tree in ralph's words, without hooks.
+func (r *Repo) CommitTree(ctx context.Context, tree, message string, parents ...string) (string, error) {
+	args := []string{"commit-tree", tree}
+	for _, p := range parents {
+		args = append(args, "-p", p)
+	}
+	commit, err := r.Line(ctx, Call{Args: args, Stdin: message, Write: true, Conf: []string{"i18n.commitEncoding=UTF-8"}})
+	if err != nil {
+		return "", err
+	}
+	return commit, CheckHash("commit", commit)
 }

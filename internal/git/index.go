@@ -14,7 +14,7 @@ import (
 const (
 	PrivateName = "ralph-index"        // what snapshots and commits are made in
 	StagedName  = "ralph-index.staged" // a copy of the user's, while shelving
-	othersName  = "ralph-index.others" // the private one, while files of others are left out
+	OthersName  = "ralph-index.others" // the private one, while files of others are left out
 	nextName    = "ralph-index.next"   // the user's next index, before it takes the lock
 )
 
@@ -229,10 +229,10 @@ func (r *Repo) Elsewhere() { r.index, r.line, r.at = private{}, lineage{}, Enter
 // else than this Repo's own commits changed them.
 func (r *Repo) ForgetIndex() { r.index, r.line = private{}, lineage{} }
 
-// twoIndexes gives this Repo an index of its own beside the real one, also in a worktree of
+// TwoIndexes gives this Repo an index of its own beside the real one, also in a worktree of
 // ralph's, until back is called: what is staged is compared with the files, and they need an
 // index each. Afterwards its own is about another tree.
-func (r *Repo) twoIndexes() (back func()) {
+func (r *Repo) TwoIndexes() (back func()) {
 	ours := r.ours
 	r.ours = false
 	return func() { r.index, r.ours = private{}, ours }

@@ -36,12 +36,12 @@ func WithoutOwn() []string {
 	}
 }
 
-// ownFolders are what a failed spec must not take away: the specs in the queue,
+// OwnFolders are what a failed spec must not take away: the specs in the queue,
 // settings, logs.
-func ownFolders() []string { return []string{":(top)ralph/", ":(top)build/ralph-logs/"} }
+func OwnFolders() []string { return []string{":(top)ralph/", ":(top)build/ralph-logs/"} }
 
-// withoutOwnFolders names everything outside them.
-func withoutOwnFolders() []string {
+// WithoutOwnFolders names everything outside them.
+func WithoutOwnFolders() []string {
 	return []string{":(top)", ":(top,exclude)[r]alph/*", ":(top,exclude)[b]uild/ralph-logs/*"}
 }
 

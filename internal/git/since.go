@@ -14,12 +14,12 @@ const (
 	maxKept  = 20   // of them that are named
 )
 
-// since says what stands between the commit on which work began and HEAD.
-type since struct {
-	to     string              // HEAD without the agents' commits at its end: all above it are theirs
-	kept   []ralph.OtherCommit // of others, newest first
-	more   int                 // that are not named
-	apart  []string            // of agents, below to
+// SinceBase says what stands between the commit on which work began and HEAD.
+type SinceBase struct {
+	To     string              // HEAD without the agents' commits at its end: all above it are theirs
+	Kept   []ralph.OtherCommit // of others, newest first
+	More   int                 // that are not named
+	Apart  []string            // of agents, below to
 	folded []string            // of agents, above to
 	gone   bool                // base is not in HEAD's history any more
 	reset  bool                // an agent took it out
@@ -32,10 +32,10 @@ type logged struct {
 	mine    bool
 }
 
-// since looks at base..head. Of what agents made, a commit that a
+// LookSince looks at base..head. Of what agents made, a commit that a
 // remote-tracking ref reaches counts as somebody else's: others have it.
-func (r *Repo) since(ctx context.Context, base, head string, agents Agents) (since, error) {
-	s := since{to: head}
+func (r *Repo) LookSince(ctx context.Context, base, head string, agents Agents) (SinceBase, error) {
+	s := SinceBase{To: head}
 	if head == base {
 		return s, nil
 	}
@@ -59,36 +59,36 @@ func (r *Repo) since(ctx context.Context, base, head string, agents Agents) (sin
 		return is
 	}
 	for {
-		c, ok := known[s.to]
+		c, ok := known[s.To]
 		if !ok || !c.mine || len(c.parents) == 0 || slices.ContainsFunc(c.parents[1:], other) {
 			break
 		}
 		s.folded = append(s.folded, c.Commit)
-		s.to = c.parents[0]
+		s.To = c.parents[0]
 	}
 	for _, c := range list {
 		switch {
 		case slices.Contains(s.folded, c.Commit):
 		case c.mine:
-			s.apart = append(s.apart, c.Commit)
-		case len(s.kept) < maxKept:
-			s.kept = append(s.kept, c.OtherCommit)
+			s.Apart = append(s.Apart, c.Commit)
+		case len(s.Kept) < maxKept:
+			s.Kept = append(s.Kept, c.OtherCommit)
 		default:
-			s.more++
+			s.More++
 		}
 	}
-	if len(list) > 0 && s.to == base { // the walk has come down to it
+	if len(list) > 0 && s.To == base { // the walk has come down to it
 		return s, nil
 	}
 	ok, err := r.Descends(ctx, head, base)
 	s.gone = !ok
 	s.reset = s.gone && slices.Contains(agents.Ops, "reset")
-	if _, between := known[s.to]; s.gone && (s.reset || slices.Contains(agents.Rewrote, base)) && (!between || known[s.to].mine) {
-		s.to, s.folded = base, nil // an agent amended or dropped what was there before it: that comes back
+	if _, between := known[s.To]; s.gone && (s.reset || slices.Contains(agents.Rewrote, base)) && (!between || known[s.To].mine) {
+		s.To, s.folded = base, nil // an agent amended or dropped what was there before it: that comes back
 		for _, c := range list {
 			s.folded = append(s.folded, c.Commit)
 		}
-		s.apart = nil
+		s.Apart = nil
 	}
 	return s, err
 }
@@ -150,9 +150,9 @@ type Agents struct {
 	Ops     []string // operations that they began: rebase, merge, ...
 }
 
-// atHome makes sure that HEAD is where a commit or what is put away belongs. It moves HEAD
+// AtHome makes sure that HEAD is where a commit or what is put away belongs. It moves HEAD
 // back from where an agent took it, and never from where somebody else did.
-func (r *Repo) atHome(ctx context.Context, h Head, branch, base, id string, agents Agents) (Head, error) {
+func (r *Repo) AtHome(ctx context.Context, h Head, branch, base, id string, agents Agents) (Head, error) {
 	if branch == "" || h.Branch == branch {
 		return h, nil
 	}
@@ -167,8 +167,8 @@ func (r *Repo) atHome(ctx context.Context, h Head, branch, base, id string, agen
 	return r.backOn(ctx, h, branch, base, id)
 }
 
-// settledOp refuses while a git operation is under way that no agent began.
-func (r *Repo) settledOp(agents Agents, quits bool) error {
+// SettledOp refuses while a git operation is under way that no agent began.
+func (r *Repo) SettledOp(agents Agents, quits bool) error {
 	op := r.Unfinished()
 	switch {
 	case op == "", quits && (r.ours || slices.Contains(agents.Ops, op)):

@@ -65,7 +65,7 @@ func (r *Repo) Dirty(ctx context.Context) ([]string, error) {
 	args := []string{
 		"status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty", "--",
 	}
-	out, err := r.Run(ctx, Call{Args: append(args, withoutOwnFolders()...), Conf: []string{"core.quotepath=off"}})
+	out, err := r.Run(ctx, Call{Args: append(args, WithoutOwnFolders()...), Conf: []string{"core.quotepath=off"}})
 	if err != nil {
 		return nil, fmt.Errorf("look for changes: %w", err)
 	}

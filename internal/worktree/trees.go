@@ -13,6 +13,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/landing"
+	"github.com/ralph-loop/ralph/internal/git/shelve"
 	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/step"
 )
@@ -49,7 +50,7 @@ func PutBack(ctx context.Context, repo *git.Repo, dir string, in step.PutBackInp
 		}
 		repo = tree
 	}
-	b, err := repo.PutBack(ctx, git.PutBackInput(in))
+	b, err := shelve.PutBack(ctx, repo, shelve.PutBackInput(in))
 	return step.PutBack{Restored: b.Restored, Saved: SavedAs(b.Saved), Left: b.Left, Other: b.Other, Kept: b.Kept, Out: b.Out, Tree: b.Tree}, err
 }
 
@@ -197,7 +198,7 @@ func (t *Trees) unchanged(ctx context.Context, branch, tree string) (c ralph.Com
 }
 
 func (t *Trees) Shelve(ctx context.Context, in step.ShelveInput) (ralph.Shelved, error) {
-	s, err := t.Repo.Shelve(ctx, git.ShelveInput{How: in.How, Base: in.Base, Branch: in.Branch, Message: in.Message, ID: in.ID, Agents: git.Agents(in.Agents), Left: in.Left})
+	s, err := shelve.Shelve(ctx, t.Repo, shelve.ShelveInput{How: in.How, Base: in.Base, Branch: in.Branch, Message: in.Message, ID: in.ID, Agents: git.Agents(in.Agents), Left: in.Left})
 	return ralph.Shelved{Stash: s.Stash, Ref: s.Ref, Kept: s.Kept, KeptMore: s.More, Apart: s.Apart, Left: s.Left}, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/shelve"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
@@ -36,9 +37,9 @@ func (b *testRepo) open(dir string) *git.Repo {
 
 func write(name, text string) func(*testRepo) { return func(b *testRepo) { b.Write(name, text) } }
 
-func (b *testRepo) mustShelve(how, base string) git.Shelved {
+func (b *testRepo) mustShelve(how, base string) shelve.Shelved {
 	b.T.Helper()
-	s, err := b.repo.Shelve(b.T.Context(), git.ShelveInput{
+	s, err := shelve.Shelve(b.T.Context(), b.repo, shelve.ShelveInput{
 		How: how, Base: base, ID: "job-1", Message: "ralph: failed x", Agents: b.allAgents(base),
 	})
 	b.Must(err)

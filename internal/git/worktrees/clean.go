@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/shelve"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
@@ -138,8 +139,8 @@ func save(ctx context.Context, r *git.Repo, id string, head git.Head) ([]git.Sav
 	if left.None() {
 		return out, nil
 	}
-	in := git.ShelveInput{Base: head.Commit, Message: "ralph: what a task left uncommitted in a worktree", ID: id}
-	shelved, err := r.Aside(ctx, in, head, left)
+	in := shelve.ShelveInput{Base: head.Commit, Message: "ralph: what a task left uncommitted in a worktree", ID: id}
+	shelved, err := shelve.Aside(ctx, r, in, head, left)
 	if err != nil {
 		return out, fmt.Errorf("keep uncommitted work: %w", err)
 	}
@@ -155,8 +156,8 @@ func save(ctx context.Context, r *git.Repo, id string, head git.Head) ([]git.Sav
 
 // unheld returns what the files and the index of a worktree hold that HEAD does
 // not, ralph's own files left out. It stages everything.
-func unheld(ctx context.Context, r *git.Repo, head git.Head) (git.Leftover, error) {
-	var left git.Leftover
+func unheld(ctx context.Context, r *git.Repo, head git.Head) (shelve.Leftover, error) {
+	var left shelve.Leftover
 	at, err := r.ReadCommit(ctx, head.Commit)
 	if err != nil {
 		return left, err
@@ -178,7 +179,7 @@ func unheld(ctx context.Context, r *git.Repo, head git.Head) (git.Leftover, erro
 			return left, err
 		}
 	}
-	if err := r.AddPast(ctx, git.WithoutOwn()); err != nil {
+	if err := shelve.AddPast(ctx, r, git.WithoutOwn()); err != nil {
 		return left, err
 	}
 	left.Files, err = r.WriteTree(ctx, r.RealIndex())
@@ -243,7 +244,7 @@ func dropSame(ctx context.Context, r *git.Repo, out *Entered) error {
 		if s.Ref == "" {
 			continue
 		}
-		if c, err := r.ReadCommit(ctx, s.Commit); err != nil || c.Tree != tree || len(c.Parents) != 1 || !strings.Contains(c.Message, git.ShelveTrailer+": ") {
+		if c, err := r.ReadCommit(ctx, s.Commit); err != nil || c.Tree != tree || len(c.Parents) != 1 || !strings.Contains(c.Message, shelve.ShelveTrailer+": ") {
 			continue
 		}
 		if _, err := r.Run(ctx, git.Call{Args: []string{"update-ref", "-d", s.Ref, s.Commit}, Write: true}); err != nil {

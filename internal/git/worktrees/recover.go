@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/shelve"
 )
 
 // Kinds of what is kept.
@@ -85,7 +86,7 @@ func keptStashes(ctx context.Context, r *git.Repo) ([]Kept, error) {
 	var list []Kept
 	for record := range strings.SplitSeq(out, "\x00") {
 		f := strings.SplitN(record, "\n", 4)
-		if len(f) == 4 && strings.Contains("\n"+f[3], "\n"+git.ShelveTrailer+": ") {
+		if len(f) == 4 && strings.Contains("\n"+f[3], "\n"+shelve.ShelveTrailer+": ") {
 			list = append(list, Kept{Kind: KeptStash, Commit: f[0], Subject: f[2], At: unixTime(f[1])})
 		}
 	}

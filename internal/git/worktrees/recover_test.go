@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/shelve"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
@@ -95,7 +96,7 @@ func TestRecoverableAndBring(t *testing.T) {
 	b.Write("a.txt", "the person's own")
 	b.Git("stash", "-q")
 	b.Write("a.txt", "ralph's")
-	_, err = b.repo.Shelve(t.Context(), git.ShelveInput{How: git.ShelveStash, Base: base, Message: "ralph: failed x", ID: "x1"})
+	_, err = shelve.Shelve(t.Context(), b.repo, shelve.ShelveInput{How: shelve.ShelveStash, Base: base, Message: "ralph: failed x", ID: "x1"})
 	b.Must(err)
 	list, err := Recoverable(t.Context(), b.repo)
 	b.Must(err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/shelve"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
@@ -29,14 +30,14 @@ func Stash(ctx context.Context, r *git.Repo, dir, message, id string) (stash str
 	t.Lock()
 	defer t.Unlock()
 	out := &Entered{}
-	stash, err = stashAll(ctx, t, git.ShelveInput{Message: message, ID: id}, out)
+	stash, err = stashAll(ctx, t, shelve.ShelveInput{Message: message, ID: id}, out)
 	if err != nil {
 		return stash, out.Saved, fmt.Errorf("stash worktree %s: %w", filepath.Base(dir), err)
 	}
 	return stash, out.Saved, nil
 }
 
-func stashAll(ctx context.Context, r *git.Repo, in git.ShelveInput, out *Entered) (string, error) {
+func stashAll(ctx context.Context, r *git.Repo, in shelve.ShelveInput, out *Entered) (string, error) {
 	r.FreeLocks(ctx)
 	if unready(r) != "" {
 		return "", nil // no task has begun here
@@ -53,7 +54,7 @@ func stashAll(ctx context.Context, r *git.Repo, in git.ShelveInput, out *Entered
 	if err != nil {
 		return "", err
 	}
-	shelved, err := r.Stash(ctx, in, head, left)
+	shelved, err := shelve.Stash(ctx, r, in, head, left)
 	if err != nil {
 		return "", err
 	}

@@ -1,4 +1,9 @@
-package git
+// Package shelve puts away what work left behind that is not to stay: as a stash, or below a
+// recovery ref, before anything is cleaned; and puts a checkout back to a tree that was seen
+// before. What somebody else changed meanwhile stays where it is.
+//
+// It does NOT own when that happens. Worktrees of tasks, as wholes, are internal/git/worktrees'.
+package shelve
 
 import (
 	"context"
@@ -10,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
@@ -28,12 +34,12 @@ const ShelveTrailer = "Ralph-Shelve"
 
 // ShelveInput says what to put away.
 type ShelveInput struct {
-	How     string // ShelveStash, ShelveReset or ShelveKeep
-	Base    string // commit to return to
-	Branch  string // branch on which the work began; "" for the one that is checked out
-	Message string // one line: what `git stash list` shows
-	ID      string // of this failure; the same when the call is repeated
-	Agents  Agents // what agents did with git
+	How     string     // ShelveStash, ShelveReset or ShelveKeep
+	Base    string     // commit to return to
+	Branch  string     // branch on which the work began; "" for the one that is checked out
+	Message string     // one line: what `git stash list` shows
+	ID      string     // of this failure; the same when the call is repeated
+	Agents  git.Agents // what agents did with git
 	// Left are files with changes of others: they stay as they are.
 	Left []ralph.LeftFile
 }
@@ -57,46 +63,46 @@ type Shelved struct {
 // The folder ralph/, logs and ignored files stay as they are. Everything is in
 // a commit before anything is removed, and files that change in between make
 // it fail rather than lose them. It may be called again after a crash.
-func (r *Repo) Shelve(ctx context.Context, in ShelveInput) (Shelved, error) {
+func Shelve(ctx context.Context, r *git.Repo, in ShelveInput) (Shelved, error) {
 	if in.How == ShelveKeep {
 		return Shelved{}, nil
 	}
 	if in.How != ShelveStash && in.How != ShelveReset {
 		return Shelved{}, fmt.Errorf("shelve: unknown way %q", in.How)
 	}
-	if !OneLine(in.Message) || !OneLine(in.ID) {
+	if !git.OneLine(in.Message) || !git.OneLine(in.ID) {
 		return Shelved{}, errors.New("shelve: message and id must be one line each")
 	}
-	if err := errors.Join(CheckHash("base", in.Base), CheckBranch(in.Branch)); err != nil {
+	if err := errors.Join(git.CheckHash("base", in.Base), git.CheckBranch(in.Branch)); err != nil {
 		return Shelved{}, fmt.Errorf("shelve: %w", err)
 	}
 	r.Lock()
 	defer r.Unlock()
-	defer r.twoIndexes()()
+	defer r.TwoIndexes()()
 	head, err := r.Settled(ctx)
 	if err != nil {
 		return Shelved{}, fmt.Errorf("shelve: %w", err)
 	}
-	head, st, err := r.stays(ctx, head, in)
+	head, st, err := stays(ctx, r, head, in)
 	if err != nil {
 		return Shelved{}, err
 	}
-	in.Base = st.to
-	left, err := r.leftover(ctx, in.Base, in.Left)
+	in.Base = st.To
+	left, err := leftover(ctx, r, in.Base, in.Left)
 	if err != nil {
 		return Shelved{}, fmt.Errorf("shelve: %w", err)
 	}
 	var out Shelved
 	if in.How == ShelveStash {
-		out, err = r.Stash(ctx, in, head, left)
+		out, err = Stash(ctx, r, in, head, left)
 	} else {
-		out, err = r.Aside(ctx, in, head, left)
+		out, err = Aside(ctx, r, in, head, left)
 	}
 	if err != nil {
 		return Shelved{}, fmt.Errorf("shelve: %w", err)
 	}
-	out.Kept, out.More, out.Apart, out.Left = st.kept, st.more, st.apart, left.others
-	if err := r.cleanUp(ctx, in.Base, head.Commit, left); err != nil {
+	out.Kept, out.More, out.Apart, out.Left = st.Kept, st.More, st.Apart, left.others
+	if err := cleanUp(ctx, r, in.Base, head.Commit, left); err != nil {
 		return out, fmt.Errorf("shelve: the changes are safe (%s), but the work tree was not cleaned: %w",
 			strings.TrimSpace(out.Stash+" "+out.Ref), err)
 	}
@@ -105,18 +111,18 @@ func (r *Repo) Shelve(ctx context.Context, in ShelveInput) (Shelved, error) {
 
 // stays says what of the history stays: all but the agents' commits at its end, and all
 // of a branch that somebody else has switched to.
-func (r *Repo) stays(ctx context.Context, head Head, in ShelveInput) (Head, since, error) {
-	if err := r.settledOp(in.Agents, true); err != nil {
-		return head, since{}, fmt.Errorf("nothing was put away: %w", err)
+func stays(ctx context.Context, r *git.Repo, head git.Head, in ShelveInput) (git.Head, git.SinceBase, error) {
+	if err := r.SettledOp(in.Agents, true); err != nil {
+		return head, git.SinceBase{}, fmt.Errorf("nothing was put away: %w", err)
 	}
-	back, err := r.atHome(ctx, head, in.Branch, in.Base, in.ID, in.Agents)
-	if _, elsewhere := errors.AsType[*AwayError](err); elsewhere {
-		return head, since{to: head.Commit}, nil
+	back, err := r.AtHome(ctx, head, in.Branch, in.Base, in.ID, in.Agents)
+	if _, elsewhere := errors.AsType[*git.AwayError](err); elsewhere {
+		return head, git.SinceBase{To: head.Commit}, nil
 	}
 	if err != nil {
-		return head, since{}, err
+		return head, git.SinceBase{}, err
 	}
-	s, err := r.since(ctx, in.Base, back.Commit, in.Agents)
+	s, err := r.LookSince(ctx, in.Base, back.Commit, in.Agents)
 	if err != nil {
 		return back, s, fmt.Errorf("shelve: %w", err)
 	}
@@ -138,7 +144,7 @@ func (l Leftover) None() bool { return l.Files == l.Base && l.Index == l.Base }
 
 // leftover also makes the private index describe the work tree. It starts from
 // the base's files, so that one which the agent untracked and ignored is seen.
-func (r *Repo) leftover(ctx context.Context, base string, others []ralph.LeftFile) (Leftover, error) {
+func leftover(ctx context.Context, r *git.Repo, base string, others []ralph.LeftFile) (Leftover, error) {
 	var l Leftover
 	at, err := r.ReadCommit(ctx, base)
 	if err != nil {
@@ -146,30 +152,30 @@ func (r *Repo) leftover(ctx context.Context, base string, others []ralph.LeftFil
 	}
 	l.Base = at.Tree
 	r.DropOwnLocks()
-	if _, err := CopyIndex(r.RealIndex(), r.PrivateIndex()); err != nil {
+	if _, err := git.CopyIndex(r.RealIndex(), r.PrivateIndex()); err != nil {
 		return l, fmt.Errorf("copy the git index: %w", err)
 	}
-	if _, err := r.Run(ctx, Call{Args: []string{"read-tree", "--reset", base}, Index: r.PrivateIndex(), Write: true}); err != nil {
+	if _, err := r.Run(ctx, git.Call{Args: []string{"read-tree", "--reset", base}, Index: r.PrivateIndex(), Write: true}); err != nil {
 		return l, err
 	}
-	if err := r.addRest(ctx); err != nil {
+	if err := addRest(ctx, r); err != nil {
 		return l, err
 	}
-	if l.others, l.Files, err = r.withoutOthers(ctx, base, others); err != nil {
+	if l.others, l.Files, err = withoutOthers(ctx, r, base, others); err != nil {
 		return l, err
 	}
-	l.Index, err = r.stagedTree(ctx, base, l.Base, l.others)
+	l.Index, err = stagedTree(ctx, r, base, l.Base, l.others)
 	return l, err
 }
 
 // withoutOthers writes the tree of the work tree in which files with changes of others
 // are as in base. The private index goes on to say how they are, so that git, which
 // compares trees, leaves them alone.
-func (r *Repo) withoutOthers(ctx context.Context, base string, others []ralph.LeftFile) ([]string, string, error) {
-	keep := filepath.Join(r.gitDir, othersName)
+func withoutOthers(ctx context.Context, r *git.Repo, base string, others []ralph.LeftFile) ([]string, string, error) {
+	keep := filepath.Join(r.GitDir(), git.OthersName)
 	defer os.Remove(keep)
 	if len(others) > 0 {
-		if _, err := CopyIndex(r.PrivateIndex(), keep); err != nil {
+		if _, err := git.CopyIndex(r.PrivateIndex(), keep); err != nil {
 			return nil, "", err
 		}
 	}
@@ -177,7 +183,7 @@ func (r *Repo) withoutOthers(ctx context.Context, base string, others []ralph.Le
 	for i := range others {
 		others[i].Was = "" // what an agent made of it is in the file, below their change
 	}
-	left, err := r.leaveOut(ctx, base, others)
+	left, err := r.LeaveOut(ctx, base, others)
 	if err != nil {
 		return nil, "", err
 	}
@@ -185,20 +191,20 @@ func (r *Repo) withoutOthers(ctx context.Context, base string, others []ralph.Le
 	if err != nil || len(left) == 0 {
 		return nil, tree, err
 	}
-	_, err = CopyIndex(keep, r.PrivateIndex())
-	return left.paths(), tree, err
+	_, err = git.CopyIndex(keep, r.PrivateIndex())
+	return left.Paths(), tree, err
 }
 
 // addRest adds what is outside ralph's folders. A repository inside this one
 // that has no commit yet makes git give up; it stays where it is, like those
 // with commits, so that a failed spec can be put away all the same.
-func (r *Repo) addRest(ctx context.Context) error { return r.AddPast(ctx, withoutOwnFolders()) }
+func addRest(ctx context.Context, r *git.Repo) error { return AddPast(ctx, r, git.WithoutOwnFolders()) }
 
 // AddPast adds paths to the index, past repositories without a commit.
-func (r *Repo) AddPast(ctx context.Context, paths []string) error {
+func AddPast(ctx context.Context, r *git.Repo, paths []string) error {
 	for {
 		err := r.AddAll(ctx, paths)
-		m := unbornRepo.FindStringSubmatch(StderrOf(err))
+		m := unbornRepo.FindStringSubmatch(git.StderrOf(err))
 		if m == nil {
 			return err
 		}
@@ -212,18 +218,18 @@ func (r *Repo) AddPast(ctx context.Context, paths []string) error {
 
 // stagedTree returns the tree of the user's index. One with conflicts has
 // none; their text is in the files.
-func (r *Repo) stagedTree(ctx context.Context, base, baseTree string, others []string) (string, error) {
-	staged := filepath.Join(r.gitDir, StagedName)
+func stagedTree(ctx context.Context, r *git.Repo, base, baseTree string, others []string) (string, error) {
+	staged := filepath.Join(r.GitDir(), git.StagedName)
 	defer os.Remove(staged)
-	info, err := CopyIndex(r.RealIndex(), staged)
+	info, err := git.CopyIndex(r.RealIndex(), staged)
 	if err != nil || info == nil {
 		return baseTree, err
 	}
-	args := append([]string{"reset", "-q", base, "--"}, ownFolders()...)
+	args := append([]string{"reset", "-q", base, "--"}, git.OwnFolders()...)
 	for _, path := range others {
 		args = append(args, ":(top,literal)"+path)
 	}
-	if _, err := r.Run(ctx, Call{Args: args, Index: staged, Write: true}); err != nil {
+	if _, err := r.Run(ctx, git.Call{Args: args, Index: staged, Write: true}); err != nil {
 		return "", err
 	}
 	unmerged, err := r.Unmerged(ctx, len(base)/2)
@@ -234,7 +240,7 @@ func (r *Repo) stagedTree(ctx context.Context, base, baseTree string, others []s
 }
 
 // Stash stores the leftover as a stash, and commits since the base in a ref.
-func (r *Repo) Stash(ctx context.Context, in ShelveInput, head Head, left Leftover) (out Shelved, err error) {
+func Stash(ctx context.Context, r *git.Repo, in ShelveInput, head git.Head, left Leftover) (out Shelved, err error) {
 	if head.Commit != in.Base {
 		if out.Ref, err = r.Keep(ctx, in.ID, head.Commit); err != nil {
 			return out, err
@@ -242,7 +248,7 @@ func (r *Repo) Stash(ctx context.Context, in ShelveInput, head Head, left Leftov
 	}
 	r.LockStashes()
 	defer r.UnlockStashes()
-	if out.Stash, err = r.stashed(ctx, in, left); err != nil || out.Stash != "" || left.None() {
+	if out.Stash, err = stashed(ctx, r, in, left); err != nil || out.Stash != "" || left.None() {
 		return out, err
 	}
 	staged, err := r.CommitTree(ctx, left.Index, "index on "+head.Branch+": "+in.Message, in.Base)
@@ -253,7 +259,7 @@ func (r *Repo) Stash(ctx context.Context, in ShelveInput, head Head, left Leftov
 	if err != nil {
 		return out, err
 	}
-	_, err = r.Run(ctx, Call{Args: []string{"stash", "store", "-q", "-m", in.Message, commit}, Write: true})
+	_, err = r.Run(ctx, git.Call{Args: []string{"stash", "store", "-q", "-m", in.Message, commit}, Write: true})
 	if err != nil {
 		return out, err
 	}
@@ -268,8 +274,8 @@ func marked(in ShelveInput) string {
 // stashed returns the stash that holds the leftover already: of an earlier
 // call with this id, perhaps cut off half way through its cleaning up, or of
 // the same tree and message. Stashes are known by commit, never by position.
-func (r *Repo) stashed(ctx context.Context, in ShelveInput, left Leftover) (string, error) {
-	out, err := r.Run(ctx, Call{
+func stashed(ctx context.Context, r *git.Repo, in ShelveInput, left Leftover) (string, error) {
+	out, err := r.Run(ctx, git.Call{
 		Args: []string{"stash", "list", "-z", "--no-show-signature", "--no-color", "--format=%H%n%T%n%P%n%gs%n%B"},
 		Conf: []string{"i18n.logOutputEncoding=UTF-8"},
 	})
@@ -281,11 +287,11 @@ func (r *Repo) stashed(ctx context.Context, in ShelveInput, left Leftover) (stri
 		if len(f) < 5 || !strings.HasPrefix(f[2], in.Base+" ") {
 			continue
 		}
-		mine := HasLine(f[4], ShelveTrailer+": "+in.ID)
+		mine := git.HasLine(f[4], ShelveTrailer+": "+in.ID)
 		if !mine && (f[1] != left.Files || f[3] != in.Message || left.None()) {
 			continue
 		}
-		if ok, err := r.covers(ctx, append(strings.Fields(f[2])[1:], f[0]), left); err != nil || ok {
+		if ok, err := covers(ctx, r, append(strings.Fields(f[2])[1:], f[0]), left); err != nil || ok {
 			return f[0], err
 		}
 	}
@@ -294,11 +300,11 @@ func (r *Repo) stashed(ctx context.Context, in ShelveInput, left Leftover) (stri
 
 // covers reports whether every change in the leftover is, just so, a change in
 // one of the commits.
-func (r *Repo) covers(ctx context.Context, commits []string, left Leftover) (bool, error) {
+func covers(ctx context.Context, r *git.Repo, commits []string, left Leftover) (bool, error) {
 	if left.None() {
 		return true, nil
 	}
-	held := map[Change]bool{}
+	held := map[git.Change]bool{}
 	for _, c := range commits {
 		changes, err := r.Changes(ctx, left.Base, c)
 		if err != nil {
@@ -323,18 +329,18 @@ func (r *Repo) covers(ctx context.Context, commits []string, left Leftover) (boo
 }
 
 // Aside keeps everything since the base in a recovery ref.
-func (r *Repo) Aside(ctx context.Context, in ShelveInput, head Head, left Leftover) (Shelved, error) {
-	ref := RecoveryRef(in.ID)
+func Aside(ctx context.Context, r *git.Repo, in ShelveInput, head git.Head, left Leftover) (Shelved, error) {
+	ref := git.RecoveryRef(in.ID)
 	held, err := r.Ref(ctx, ref)
 	if err != nil {
 		return Shelved{}, err
 	}
 	if held != "" {
-		if ok, err := r.holds(ctx, in, held, head.Commit, left); err != nil || ok {
+		if ok, err := holds(ctx, r, in, held, head.Commit, left); err != nil || ok {
 			return Shelved{Ref: ref}, err
 		}
 	}
-	commit, err := r.asideCommit(ctx, in, head, left)
+	commit, err := asideCommit(ctx, r, in, head, left)
 	if err != nil || commit == in.Base {
 		return Shelved{}, err
 	}
@@ -343,7 +349,7 @@ func (r *Repo) Aside(ctx context.Context, in ShelveInput, head Head, left Leftov
 }
 
 // holds reports whether an earlier call put all of it into the commit held.
-func (r *Repo) holds(ctx context.Context, in ShelveInput, held, head string, left Leftover) (bool, error) {
+func holds(ctx context.Context, r *git.Repo, in ShelveInput, held, head string, left Leftover) (bool, error) {
 	if head == in.Base && left.None() {
 		return true, nil
 	}
@@ -354,12 +360,12 @@ func (r *Repo) holds(ctx context.Context, in ShelveInput, held, head string, lef
 	if ok, err := r.Descends(ctx, held, head); err != nil || !ok {
 		return false, err
 	}
-	return r.covers(ctx, append([]string{held}, at.Parents[1:]...), left)
+	return covers(ctx, r, append([]string{held}, at.Parents[1:]...), left)
 }
 
 // asideCommit makes a commit of the leftover on top of HEAD; it returns HEAD's
 // own when that holds everything.
-func (r *Repo) asideCommit(ctx context.Context, in ShelveInput, head Head, left Leftover) (string, error) {
+func asideCommit(ctx context.Context, r *git.Repo, in ShelveInput, head git.Head, left Leftover) (string, error) {
 	at, err := r.ReadCommit(ctx, head.Commit)
 	if err != nil {
 		return "", err
@@ -377,17 +383,4 @@ func (r *Repo) asideCommit(ctx context.Context, in ShelveInput, head Head, left 
 		parents = append(parents, commit)
 	}
 	return r.CommitTree(ctx, left.Files, marked(in), parents...)
-}
-
-// CommitTree makes a commit of a tree in ralph's words, without hooks.
-func (r *Repo) CommitTree(ctx context.Context, tree, message string, parents ...string) (string, error) {
-	args := []string{"commit-tree", tree}
-	for _, p := range parents {
-		args = append(args, "-p", p)
-	}
-	commit, err := r.Line(ctx, Call{Args: args, Stdin: message, Write: true, Conf: []string{"i18n.commitEncoding=UTF-8"}})
-	if err != nil {
-		return "", err
-	}
-	return commit, CheckHash("commit", commit)
 }

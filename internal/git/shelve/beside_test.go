@@ -1,4 +1,4 @@
-package git
+package shelve
 
 import (
 	"errors"
@@ -10,11 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
-
-	"pgregory.net/rapid"
-
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
+	"pgregory.net/rapid"
 )
 
 // beside is a checkout in which ralph and a person work at the same time.
@@ -22,7 +21,7 @@ type beside struct {
 	*testRepo
 	rt     *rapid.T
 	s      ralph.State
-	agents Agents            // what the hooks would have told
+	agents git.Agents        // what the hooks would have told
 	own    []string          // commits of ralph itself
 	loose  map[string]string // what the person edited between turns and has not committed
 	n      int               // names what is made
@@ -266,11 +265,11 @@ func (b *beside) commitAll() []string {
 	a.Commits = append(slices.Clone(b.s.Checkout.Commits), a.Commits...)
 	b.n++
 	key := fmt.Sprintf("k%d", b.n)
-	c, err := b.repo.Commit(b.T.Context(), CommitInput{
+	c, err := b.repo.Commit(b.T.Context(), git.CommitInput{
 		Base: b.s.Job.Base, Branch: b.s.Job.Branch, Trailer: "Ralph-Receipt", Key: key, Squash: true, Fresh: true,
 		Message: "ralph: complete x\n\nRalph-Receipt: " + key + "\n", Agents: a, Left: left,
 	})
-	if _, elsewhere := errors.AsType[*AwayError](err); elsewhere {
+	if _, elsewhere := errors.AsType[*git.AwayError](err); elsewhere {
 		b.apply(ralph.Committed{Task: "x", Away: err.Error()})
 		if at, err := b.repo.Head(b.T.Context()); err == nil && at.Branch == b.s.Job.Branch && b.repo.Unfinished() == "" {
 			b.rt.Fatalf("away at home: %v", err)
@@ -286,7 +285,7 @@ func (b *beside) commitAll() []string {
 			b.rt.Fatalf("the commit has taken along what somebody edited in %s between turns", name)
 		}
 	}
-	b.agents = Agents{}
+	b.agents = git.Agents{}
 	b.prepare() // the next spec
 	return nil
 }
@@ -297,7 +296,7 @@ func (b *beside) shelveAll() []string {
 	a.Commits = append(slices.Clone(b.s.Checkout.Commits), a.Commits...)
 	b.n++
 	how := rapid.SampledFrom([]string{ShelveStash, ShelveReset}).Draw(b.rt, "how")
-	s, err := b.repo.Shelve(b.T.Context(), ShelveInput{
+	s, err := Shelve(b.T.Context(), b.repo, ShelveInput{
 		How: how, Base: b.s.Job.Base, Branch: b.s.Job.Branch, Message: "ralph: failed x", ID: fmt.Sprintf("j%d", b.n), Agents: a, Left: left,
 	})
 	if _, refused := errors.AsType[*ralph.Refusal](err); refused {
@@ -311,7 +310,7 @@ func (b *beside) shelveAll() []string {
 			told = append(told, rev, rev+"^2")
 		}
 	}
-	b.agents = Agents{}
+	b.agents = git.Agents{}
 	b.prepare()
 	return told
 }

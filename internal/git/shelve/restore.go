@@ -1,27 +1,29 @@
-package git
+package shelve
 
 import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // cleanUp returns to the base: files, then HEAD, then the user's index.
-func (r *Repo) cleanUp(ctx context.Context, base, head string, left Leftover) error {
-	if err := r.restoreFiles(ctx, base, left); err != nil {
+func cleanUp(ctx context.Context, r *git.Repo, base, head string, left Leftover) error {
+	if err := restoreFiles(ctx, r, base, left); err != nil {
 		return err
 	}
 	if op := r.Unfinished(); op != "" { // what an agent began ends with its work
-		if _, err := r.Run(ctx, Call{Args: []string{op, "--quit"}, Write: true}); err != nil {
+		if _, err := r.Run(ctx, git.Call{Args: []string{op, "--quit"}, Write: true}); err != nil {
 			return err
 		}
 	}
-	back, err := r.committedOwn(ctx, base, head)
+	back, err := committedOwn(ctx, r, base, head)
 	if err != nil {
 		return err
 	}
 	if len(back) > 0 {
-		if _, err := r.Run(ctx, Call{Args: append([]string{"reset", "-q", base, "--"}, back...), Write: true}); err != nil {
+		if _, err := r.Run(ctx, git.Call{Args: append([]string{"reset", "-q", base, "--"}, back...), Write: true}); err != nil {
 			return err
 		}
 	}
@@ -30,16 +32,16 @@ func (r *Repo) cleanUp(ctx context.Context, base, head string, left Leftover) er
 			return err
 		}
 	}
-	args := append([]string{"reset", "-q", base, "--"}, withoutOwnFolders()...)
+	args := append([]string{"reset", "-q", base, "--"}, git.WithoutOwnFolders()...)
 	for _, path := range left.others { // what is staged of them stays staged
 		args = append(args, ":(top,exclude,literal)"+path)
 	}
-	if _, err := r.Run(ctx, Call{Args: args, Write: true}); err != nil {
+	if _, err := r.Run(ctx, git.Call{Args: args, Write: true}); err != nil {
 		return err
 	}
 	// Only the stat data is missing now; exit 1 says that ralph/ has changes.
-	_, err = r.Run(ctx, Call{Args: []string{"update-index", "-q", "--refresh"}, Write: true})
-	if ExitOf(err) == 1 {
+	_, err = r.Run(ctx, git.Call{Args: []string{"update-index", "-q", "--refresh"}, Write: true})
+	if git.ExitOf(err) == 1 {
 		return nil
 	}
 	return err
@@ -48,17 +50,17 @@ func (r *Repo) cleanUp(ctx context.Context, base, head string, left Leftover) er
 // committedOwn names the files in ralph's folders that the index has only because the
 // commits between base and head, which are taken back, brought them: the files stay, but
 // nobody staged them (R-M8).
-func (r *Repo) committedOwn(ctx context.Context, base, head string) ([]string, error) {
+func committedOwn(ctx context.Context, r *git.Repo, base, head string) ([]string, error) {
 	if base == head {
 		return nil, nil
 	}
-	args := append([]string{"diff-tree", "-r", "-z", "--name-only", "--no-renames", base, head, "--"}, ownFolders()...)
-	committed, err := r.Run(ctx, Call{Args: args})
+	args := append([]string{"diff-tree", "-r", "-z", "--name-only", "--no-renames", base, head, "--"}, git.OwnFolders()...)
+	committed, err := r.Run(ctx, git.Call{Args: args})
 	if err != nil || committed == "" {
 		return nil, err
 	}
-	args = append([]string{"diff-index", "--cached", "-z", "--name-only", "--no-renames", head, "--"}, ownFolders()...)
-	staged, err := r.Run(ctx, Call{Args: args})
+	args = append([]string{"diff-index", "--cached", "-z", "--name-only", "--no-renames", head, "--"}, git.OwnFolders()...)
+	staged, err := r.Run(ctx, git.Call{Args: args})
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +79,7 @@ func (r *Repo) committedOwn(ctx context.Context, base, head string) ([]string, e
 // differ between them, and stops before it changes a file that is no longer as
 // left.files has it. Ignored files are no obstacle to git, so they are looked
 // for first.
-func (r *Repo) restoreFiles(ctx context.Context, base string, left Leftover) error {
+func restoreFiles(ctx context.Context, r *git.Repo, base string, left Leftover) error {
 	if left.Files == left.Base {
 		return nil
 	}
@@ -86,9 +88,9 @@ func (r *Repo) restoreFiles(ctx context.Context, base string, left Leftover) err
 		return err
 	}
 	if lost := r.InTheWay(changes); len(lost) > 0 {
-		return Refuse("these are in the way of files to restore and in no commit: "+strings.Join(lost, ", "), "move them away")
+		return git.Refuse("these are in the way of files to restore and in no commit: "+strings.Join(lost, ", "), "move them away")
 	}
-	_, err = r.Run(ctx, Call{
+	_, err = r.Run(ctx, git.Call{
 		Args:  []string{"read-tree", "-m", "-u", "--no-recurse-submodules", left.Files, base},
 		Index: r.PrivateIndex(), Write: true,
 	})

@@ -1,4 +1,4 @@
-package git
+package shelve
 
 import (
 	"maps"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ralph-loop/ralph/internal/git"
 	"pgregory.net/rapid"
 )
 
@@ -18,7 +19,7 @@ func (b *testRepo) shelve(how, base string, change func(*ShelveInput)) (Shelved,
 	if b.agents {
 		in.Agents = b.allAgents(base)
 	}
-	return b.repo.Shelve(b.T.Context(), in)
+	return Shelve(b.T.Context(), b.repo, in)
 }
 
 func (b *testRepo) mustShelve(how, base string) Shelved {
@@ -52,7 +53,7 @@ func TestShelveStash(t *testing.T) {
 	if d := cmp.Diff(clean, b.Files()); d != "" {
 		t.Errorf("work tree (-want +got):\n%s", d)
 	}
-	if Stat(b.Path("new dir")) != nil {
+	if git.Stat(b.Path("new dir")) != nil {
 		t.Error("an empty folder is left")
 	}
 	b.Equal("what it shows", b.Git("stash", "show", "--name-only", "--include-untracked", "--no-renames", "-z"),

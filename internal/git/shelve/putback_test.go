@@ -1,9 +1,11 @@
-package git
+package shelve
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // R-H1, R-H3: what checks write in a checkout is given back, by name and whole; what was in
@@ -17,11 +19,11 @@ func TestPutBack(t *testing.T) {
 	b.Git("add", "-A")
 	b.Git("commit", "-q", "-m", "odd")
 	b.Write("theirs.txt", "the agent's\n")
-	index := Stat(b.repo.RealIndex())
+	index := git.Stat(b.repo.RealIndex())
 	tree := b.snapshot()
 	in := PutBackInput{Tree: tree, ID: "baseline-1", Mine: func(p string) bool { return p != "theirs.txt" }, Keep: func(p string) bool { return p == "wanted.txt" }}
 
-	back, err := b.repo.PutBack(t.Context(), in)
+	back, err := PutBack(t.Context(), b.repo, in)
 	if err != nil || len(back.Restored)+len(back.Left)+len(back.Saved) != 0 || back.Tree != tree {
 		t.Fatalf("nothing was written: %+v, %v", back, err)
 	}
@@ -29,7 +31,7 @@ func TestPutBack(t *testing.T) {
 		b.Write(name, "two\n")
 	}
 	b.Remove("a.txt")
-	back, err = b.repo.PutBack(t.Context(), in)
+	back, err = PutBack(t.Context(), b.repo, in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +52,7 @@ func TestPutBack(t *testing.T) {
 		back.Out[1].Was == "" || back.Out[1].At == "" || back.Out[1].At == back.Out[1].Was {
 		t.Errorf("left out: %+v", back.Out)
 	}
-	if SameFile(index, Stat(b.repo.RealIndex())) {
+	if git.SameFile(index, git.Stat(b.repo.RealIndex())) {
 		return
 	}
 	if got := b.Git("diff", "--cached", "--name-only"); strings.TrimSpace(got) != "" {
@@ -72,11 +74,11 @@ func TestPutBackInWorktree(t *testing.T) {
 	b.Write("a.txt", "changed\n")
 	b.Write("lib/__pycache__/a.pyc", "code\n")
 	b.Write("kept/y.txt", "made\n")
-	back, err := b.repo.PutBack(t.Context(), PutBackInput{Tree: tree, ID: "checks-1", Mine: func(string) bool { return false }})
+	back, err := PutBack(t.Context(), b.repo, PutBackInput{Tree: tree, ID: "checks-1", Mine: func(string) bool { return false }})
 	if err != nil || back.Tree != tree || len(back.Out)+len(back.Saved)+len(back.Other) != 0 {
 		t.Errorf("%+v, %v", back, err)
 	}
-	if !slices.Equal(back.Left, []string{"kept/y.txt", "lib/__pycache__/a.pyc"}) || Stat(b.repo.File("lib")) != nil || Stat(b.repo.File("kept/x.txt")) == nil {
+	if !slices.Equal(back.Left, []string{"kept/y.txt", "lib/__pycache__/a.pyc"}) || git.Stat(b.repo.File("lib")) != nil || git.Stat(b.repo.File("kept/x.txt")) == nil {
 		t.Errorf("left: %+v", back)
 	}
 }

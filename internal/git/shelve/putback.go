@@ -1,4 +1,4 @@
-package git
+package shelve
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // PutBackInput says what to give back.
@@ -22,10 +23,10 @@ type PutBackInput struct {
 	Keep func(path string) bool
 }
 
-// PutBack is what became of files that something wrote in a work tree.
-type PutBack struct {
-	Restored []string // tracked files, with the tree's content again
-	Saved    []Saved  // what they held
+// PutBackResult is what became of files that something wrote in a work tree.
+type PutBackResult struct {
+	Restored []string    // tracked files, with the tree's content again
+	Saved    []git.Saved // what they held
 	// Left are files that the tree does not have. In a worktree of ralph's own they are gone,
 	// in the checkout they stay.
 	Left  []string
@@ -40,8 +41,8 @@ type PutBack struct {
 // kept below refs/ralph/recovery first, by the name of the id: a person may have written
 // there at the same time; files that the tree does not have stay. In a worktree of ralph's
 // own the work tree is exactly that tree again, but for what is wanted.
-func (r *Repo) PutBack(ctx context.Context, in PutBackInput) (PutBack, error) {
-	out := PutBack{}
+func PutBack(ctx context.Context, r *git.Repo, in PutBackInput) (PutBackResult, error) {
+	out := PutBackResult{}
 	var err error
 	if out.Tree, err = r.Snapshot(ctx); err != nil || out.Tree == in.Tree {
 		return out, err
@@ -50,7 +51,7 @@ func (r *Repo) PutBack(ctx context.Context, in PutBackInput) (PutBack, error) {
 	if err != nil {
 		return out, err
 	}
-	var stay []Change
+	var stay []git.Change
 	var paths strings.Builder
 	for _, c := range changed {
 		switch {
@@ -60,7 +61,7 @@ func (r *Repo) PutBack(ctx context.Context, in PutBackInput) (PutBack, error) {
 			out.Left = append(out.Left, c.Path)
 			stay = append(stay, c)
 		case c.Link():
-		case !r.ours && in.Mine != nil && !in.Mine(c.Path):
+		case !r.Ours() && in.Mine != nil && !in.Mine(c.Path):
 			out.Other = append(out.Other, c.Path)
 			stay = append(stay, c)
 		default:
@@ -68,21 +69,21 @@ func (r *Repo) PutBack(ctx context.Context, in PutBackInput) (PutBack, error) {
 			paths.WriteString(":(top,literal)" + c.Path + "\x00")
 		}
 	}
-	if r.ours {
-		if err := r.removeNew(out.Left); err != nil {
+	if r.Ours() {
+		if err := removeNew(r, out.Left); err != nil {
 			return out, err
 		}
-	} else if out.Out, err = r.leftFiles(ctx, in.Tree, stay); err != nil {
+	} else if out.Out, err = leftFiles(ctx, r, in.Tree, stay); err != nil {
 		return out, err
 	}
 	if len(out.Restored) > 0 {
-		if !r.ours {
-			if out.Saved, err = r.saveTree(ctx, out.Tree, in.ID); err != nil {
+		if !r.Ours() {
+			if out.Saved, err = saveTree(ctx, r, out.Tree, in.ID); err != nil {
 				return out, err
 			}
 		}
 		args := []string{"restore", "--source=" + in.Tree, "--worktree", "--pathspec-from-file=-", "--pathspec-file-nul"}
-		if _, err := r.Run(ctx, Call{Args: args, Stdin: paths.String(), Write: true}); err != nil {
+		if _, err := r.Run(ctx, git.Call{Args: args, Stdin: paths.String(), Write: true}); err != nil {
 			return out, fmt.Errorf("restore files: %w", err)
 		}
 	}
@@ -91,7 +92,7 @@ func (r *Repo) PutBack(ctx context.Context, in PutBackInput) (PutBack, error) {
 }
 
 // removeNew takes files away, and the folders that are empty without them.
-func (r *Repo) removeNew(files []string) error {
+func removeNew(r *git.Repo, files []string) error {
 	for _, name := range files {
 		if err := os.RemoveAll(r.File(name)); err != nil { // a repository inside is a folder
 			return fmt.Errorf("take away what checks made: %w", err)
@@ -104,7 +105,7 @@ func (r *Repo) removeNew(files []string) error {
 }
 
 // leftFiles says of files that stay which version a commit of the tree on top of HEAD has.
-func (r *Repo) leftFiles(ctx context.Context, tree string, stay []Change) ([]ralph.LeftFile, error) {
+func leftFiles(ctx context.Context, r *git.Repo, tree string, stay []git.Change) ([]ralph.LeftFile, error) {
 	if len(stay) == 0 {
 		return nil, nil
 	}
@@ -112,15 +113,15 @@ func (r *Repo) leftFiles(ctx context.Context, tree string, stay []Change) ([]ral
 	if err != nil {
 		return nil, err
 	}
-	work, err := r.byPath(ctx, head.Commit, tree)
+	work, err := r.ByPath(ctx, head.Commit, tree)
 	if err != nil {
 		return nil, err
 	}
 	var list []ralph.LeftFile
 	for _, c := range stay {
-		l := ralph.LeftFile{Path: c.Path, Now: c.after(), At: c.before(), ByChecks: true}
+		l := ralph.LeftFile{Path: c.Path, Now: c.After(), At: c.Before(), ByChecks: true}
 		if b, agents := work[c.Path]; agents {
-			l.At, l.Was = b.before(), b.after()
+			l.At, l.Was = b.Before(), b.After()
 		}
 		list = append(list, l)
 	}
@@ -129,7 +130,7 @@ func (r *Repo) leftFiles(ctx context.Context, tree string, stay []Change) ([]ral
 }
 
 // saveTree keeps a tree on top of HEAD for recovery.
-func (r *Repo) saveTree(ctx context.Context, tree, id string) ([]Saved, error) {
+func saveTree(ctx context.Context, r *git.Repo, tree, id string) ([]git.Saved, error) {
 	r.Lock()
 	defer r.Unlock()
 	head, err := r.Head(ctx)
@@ -141,5 +142,5 @@ func (r *Repo) saveTree(ctx context.Context, tree, id string) ([]Saved, error) {
 		return nil, err
 	}
 	ref, err := r.Keep(ctx, id, commit)
-	return []Saved{{Ref: ref, Commit: commit, What: "files that checks changed"}}, err
+	return []git.Saved{{Ref: ref, Commit: commit, What: "files that checks changed"}}, err
 }

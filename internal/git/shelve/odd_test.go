@@ -1,10 +1,12 @@
-package git
+package shelve
 
 import (
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 func TestSubmodulesAreNotEntered(t *testing.T) {
@@ -21,7 +23,7 @@ func TestSubmodulesAreNotEntered(t *testing.T) {
 	b.Equal("dirty", strings.Join(paths, "|"), "")
 	b.Equal("tree", b.snapshot(), b.Git("rev-parse", "HEAD^{tree}"))
 	b.Write("x", "x")
-	_, err = b.repo.Shelve(t.Context(), ShelveInput{How: "stash", Base: base, Message: "m", ID: "i"})
+	_, err = Shelve(t.Context(), b.repo, ShelveInput{How: "stash", Base: base, Message: "m", ID: "i"})
 	b.Must(err)
 	b.Want("lib/a.txt", "inside")
 	b.Want("x", "<open "+b.Path("x")+": no such file or directory>")
@@ -43,12 +45,12 @@ func TestSparseCheckout(t *testing.T) {
 			c := b.mustCommit("k1", nil)
 			b.Equal("files", b.Git("show", "--name-only", "--format=", c.Hash), "dir/new")
 			b.Write("dir/new", "2")
-			s, err := b.repo.Shelve(t.Context(), ShelveInput{How: "stash", Base: base, Message: "m", ID: "i", Agents: Agents{Commits: []string{c.Hash}}})
+			s, err := Shelve(t.Context(), b.repo, ShelveInput{How: "stash", Base: base, Message: "m", ID: "i", Agents: git.Agents{Commits: []string{c.Hash}}})
 			b.Must(err)
 			b.Equal("in the stash", b.Git("diff", "--name-only", base, s.Stash), "dir/new")
 			b.Equal("status", b.Status(), "")
 			b.Equal("HEAD", b.Head(), base)
-			if Stat(b.Path("out")) != nil {
+			if git.Stat(b.Path("out")) != nil {
 				t.Error("files outside the sparse checkout were written")
 			}
 		})
@@ -67,7 +69,7 @@ func TestShelveOfAWholeFolder(t *testing.T) {
 	c := b.mustCommit("k", nil)
 	b.Remove("d0")
 	b.Write("d1/f001", "changed")
-	s, err := b.repo.Shelve(t.Context(), ShelveInput{How: "stash", Base: c.Hash, Message: "m", ID: "i"})
+	s, err := Shelve(t.Context(), b.repo, ShelveInput{How: "stash", Base: c.Hash, Message: "m", ID: "i"})
 	b.Must(err)
 	b.Equal("status", b.Status(), "")
 	for i := range files {
@@ -109,8 +111,8 @@ func TestAwayFromHome(t *testing.T) {
 			tt.leave(b)
 			b.Write("work", "agent")
 			before, head, branch := b.Files(), b.Head(), b.Read(".git/HEAD")
-			_, err := b.commit("k1", func(in *CommitInput) { in.Base, in.Branch = base, "main" })
-			if _, ok := errors.AsType[*AwayError](err); !ok || !strings.Contains(err.Error(), tt.words) {
+			_, err := b.commit("k1", func(in *git.CommitInput) { in.Base, in.Branch = base, "main" })
+			if _, ok := errors.AsType[*git.AwayError](err); !ok || !strings.Contains(err.Error(), tt.words) {
 				t.Errorf("error is %v, want %q", err, tt.words)
 			}
 			b.Refused(err, tt.words)
@@ -133,12 +135,12 @@ func TestAwayFromHome(t *testing.T) {
 	base := b.Head()
 	b.Git("switch", "-q", "-c", "side")
 	b.Write("work", "x")
-	c := b.mustCommit("here", func(in *CommitInput) { in.Base, in.Branch, in.Here = base, "main", true })
+	c := b.mustCommit("here", func(in *git.CommitInput) { in.Base, in.Branch, in.Here = base, "main", true })
 	b.Equal("side", b.Git("rev-parse", "side"), c.Hash)
 	b.Equal("main", b.Git("rev-parse", "main"), base)
 	b.Git("switch", "-q", "main")
 	b.Git("switch", "-q", "side")
-	b.mustCommit("k2", func(in *CommitInput) { in.Base, in.Branch, in.Agents.On = base, "main", "side" })
+	b.mustCommit("k2", func(in *git.CommitInput) { in.Base, in.Branch, in.Agents.On = base, "main", "side" })
 	b.Equal("HEAD", b.Git("symbolic-ref", "--short", "HEAD"), "main")
 }
 
@@ -146,7 +148,7 @@ func TestShelveChecksHashes(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	for _, bad := range []string{"", "HEAD", "--output=x", strings.Repeat("g", 40), strings.Repeat("a", 41)} {
-		if _, err := b.repo.Shelve(t.Context(), ShelveInput{How: "stash", Base: bad, Message: "m", ID: "i"}); err == nil {
+		if _, err := Shelve(t.Context(), b.repo, ShelveInput{How: "stash", Base: bad, Message: "m", ID: "i"}); err == nil {
 			t.Errorf("Shelve to %q worked", bad)
 		}
 	}
