@@ -34,8 +34,6 @@ func (b *testRepo) open(dir string) *git.Repo {
 	return r
 }
 
-func write(name, text string) func(*testRepo) { return func(b *testRepo) { b.Write(name, text) } }
-
 func (b *testRepo) commit(key string, change func(*git.CommitInput)) (git.Commit, error) {
 	in := git.CommitInput{
 		Base: b.Head(), Trailer: "Ralph-Receipt", Key: key, Squash: true,
@@ -85,25 +83,4 @@ func (b *testRepo) snapshot() string {
 	tree, err := b.repo.Snapshot(b.T.Context())
 	b.Must(err)
 	return tree
-}
-
-// branch makes a branch at a commit in a worktree of a person's, lets change work
-// in it, commits everything, and returns the tip.
-func (b *testRepo) branch(name, at string, change func(*testRepo)) string {
-	b.T.Helper()
-	w := b.linked(name, at)
-	change(w)
-	w.Git("add", "-A", "-f")
-	w.Git("commit", "-q", "--allow-empty", "-m", name)
-	tip := w.Head()
-	b.Git("worktree", "remove", "--force", w.Dir)
-	return tip
-}
-
-// linked adds a worktree with a new branch, outside the box.
-func (b *testRepo) linked(name, at string) *testRepo {
-	b.T.Helper()
-	w := &testRepo{Box: b.Linked(name, at)}
-	w.repo = w.open(w.Dir)
-	return w
 }
