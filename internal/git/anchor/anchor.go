@@ -1,4 +1,7 @@
-package git
+// Package anchor keeps in git how far a journal has come, as empty commits on a branch of its
+// own, and finds the commits that name a journal: what is cut off its end, or written anew,
+// does not fit any more. It does NOT own what follows from that (internal/policy).
+package anchor
 
 import (
 	"context"
@@ -9,6 +12,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // anchorRefs is where anchors of journals are: a branch of empty commits for each journal.
@@ -34,17 +39,17 @@ type Anchor struct {
 	Signer    string
 }
 
-// Anchor notes how far a journal has come, on top of its earlier anchors. sign signs it
+// Make notes how far a journal has come, on top of its earlier anchors. sign signs it
 // as git's own settings say (gpg.format, user.signingKey).
-func (r *Repo) Anchor(ctx context.Context, a Anchor, sign bool) (commit string, err error) {
+func Make(ctx context.Context, r *git.Repo, a Anchor, sign bool) (commit string, err error) {
 	r.Lock()
 	defer r.Unlock()
 	ref := anchorRefs + a.Journal
-	before, err := r.AnchorOf(a.Journal)
+	before, err := Of(r, a.Journal)
 	if err != nil {
 		return "", err
 	}
-	tree, err := r.Line(ctx, Call{Args: []string{"hash-object", "-w", "-t", "tree", "--stdin"}, Write: true})
+	tree, err := r.Line(ctx, git.Call{Args: []string{"hash-object", "-w", "-t", "tree", "--stdin"}, Write: true})
 	if err != nil {
 		return "", fmt.Errorf("anchor the journal: %w", err)
 	}
@@ -57,9 +62,9 @@ func (r *Repo) Anchor(ctx context.Context, a Anchor, sign bool) (commit string, 
 	}
 	text := fmt.Sprintf("ralph: the journal has come to fact %d\n\n%s: %s\n%s: %s\n%s: %d\n%s: %s\n",
 		a.Seq, anchorJournal, a.Journal, anchorCheckout, a.Checkout, anchorSeq, a.Seq, anchorHash, a.Hash)
-	commit, err = r.Line(ctx, Call{Args: args, Stdin: text, Write: true})
+	commit, err = r.Line(ctx, git.Call{Args: args, Stdin: text, Write: true})
 	if err == nil {
-		_, err = r.Run(ctx, Call{Args: []string{"update-ref", "--create-reflog", ref, commit, old(before, len(commit))}, Write: true})
+		_, err = r.Run(ctx, git.Call{Args: []string{"update-ref", "--create-reflog", ref, commit, old(before, len(commit))}, Write: true})
 	}
 	if err != nil {
 		return "", fmt.Errorf("anchor the journal: %w", err)
@@ -75,17 +80,17 @@ func old(commit string, size int) string {
 	return commit
 }
 
-// AnchorOf is the newest anchor of a journal, "" for none. It starts no process.
-func (r *Repo) AnchorOf(journal string) (string, error) {
+// Of is the newest anchor of a journal, "" for none. It starts no process.
+func Of(r *git.Repo, journal string) (string, error) {
 	if journal == "" {
 		return "", nil // it has no line yet
 	}
-	b, err := os.ReadFile(filepath.Join(r.common, anchorRefs, journal))
+	b, err := os.ReadFile(filepath.Join(r.Common(), anchorRefs, journal))
 	if err == nil {
 		return strings.TrimSpace(string(b)), nil
 	}
 	if errors.Is(err, fs.ErrNotExist) { // `git gc` packs references
-		b, err = os.ReadFile(filepath.Join(r.common, "packed-refs"))
+		b, err = os.ReadFile(filepath.Join(r.Common(), "packed-refs"))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read the anchor of the journal: %w", err)
@@ -98,9 +103,9 @@ func (r *Repo) AnchorOf(journal string) (string, error) {
 	return "", nil
 }
 
-// Anchors are all anchors of all journals in this repository, the newest of each first.
-func (r *Repo) Anchors(ctx context.Context) ([]Anchor, error) {
-	out, err := r.Run(ctx, Call{
+// List are all anchors of all journals in this repository, the newest of each first.
+func List(ctx context.Context, r *git.Repo) ([]Anchor, error) {
+	out, err := r.Run(ctx, git.Call{
 		Args: []string{
 			"log", "-z", "--topo-order", "--no-show-signature", "--no-color", "--glob=" + anchorRefs + "*",
 			"--format=%H%n%G?%n%GS%n%(trailers:only,unfold)",
@@ -141,12 +146,12 @@ func (r *Repo) Anchors(ctx context.Context) ([]Anchor, error) {
 // not say which.
 type Trailed struct{ Commit, Journal, Receipt string }
 
-// Trailed are the commits on any branch, or below HEAD, that name a receipt.
-func (r *Repo) Trailed(ctx context.Context) ([]Trailed, error) {
+// ListTrailed are the commits on any branch, or below HEAD, that name a receipt.
+func ListTrailed(ctx context.Context, r *git.Repo) ([]Trailed, error) {
 	if h, err := r.Head(ctx); err != nil || h.Commit == "" {
 		return nil, err
 	}
-	out, err := r.Run(ctx, Call{
+	out, err := r.Run(ctx, git.Call{
 		Args: []string{
 			"log", "-z", "--no-show-signature", "--no-color", "--grep=^Ralph-Receipt: ",
 			"--format=%H%n%(trailers:key=Ralph-Journal,valueonly)%x01%(trailers:key=Ralph-Receipt,valueonly)", "HEAD", "--branches",

@@ -1,4 +1,4 @@
-package git
+package anchor
 
 import (
 	"os"
@@ -13,7 +13,7 @@ func TestAnchor(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	put := func(journal string, seq int64, sign bool) string {
-		commit, err := b.repo.Anchor(t.Context(), Anchor{Journal: journal, Checkout: "here", Seq: seq, Hash: "ab"}, sign)
+		commit, err := Make(t.Context(), b.repo, Anchor{Journal: journal, Checkout: "here", Seq: seq, Hash: "ab"}, sign)
 		b.Must(err)
 		return commit
 	}
@@ -23,7 +23,7 @@ func TestAnchor(t *testing.T) {
 	b.Equal("parent", b.Git("rev-parse", second+"^"), first)
 	b.Git("pack-refs", "--all")
 	for journal, want := range map[string]string{"j1": second, "j2": other, "j3": "", "": ""} {
-		got, err := b.repo.AnchorOf(journal)
+		got, err := Of(b.repo, journal)
 		b.Must(err)
 		b.Equal("anchor of "+journal, got, want)
 	}
@@ -32,7 +32,7 @@ func TestAnchor(t *testing.T) {
 		other:  {"j2", "here", 1, "ab", other, "N", ""},
 		second: {"j1", "here", 9, "ab", second, "N", ""},
 	}
-	list, err := b.repo.Anchors(t.Context())
+	list, err := List(t.Context(), b.repo)
 	b.Must(err)
 	for _, a := range list {
 		if a != want[a.Commit] {
@@ -65,10 +65,10 @@ func TestAnchorSigned(t *testing.T) {
 	}
 	b.Must(err)
 	b.Git("config", "gpg.ssh.allowedSignersFile", key+".allowed")
-	if _, err := b.repo.Anchor(t.Context(), Anchor{Journal: "j1", Checkout: "here", Seq: 3, Hash: "ab"}, true); err != nil {
+	if _, err := Make(t.Context(), b.repo, Anchor{Journal: "j1", Checkout: "here", Seq: 3, Hash: "ab"}, true); err != nil {
 		t.Fatal(err)
 	}
-	list, err := b.repo.Anchors(t.Context())
+	list, err := List(t.Context(), b.repo)
 	if err != nil || len(list) != 1 || list[0].Signature != "G" || list[0].Signer != "ann@example.org" {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -83,7 +83,7 @@ func TestTrailed(t *testing.T) {
 	b.Git("commit", "-q", "--allow-empty", "-m", "two\n\nRalph-Receipt: r2")
 	b.Git("switch", "-q", "-")
 	b.Git("commit", "-q", "--allow-empty", "-m", "three: Ralph-Receipt: is no trailer here")
-	list, err := b.repo.Trailed(t.Context())
+	list, err := ListTrailed(t.Context(), b.repo)
 	b.Must(err)
 	got := map[Trailed]bool{}
 	for _, x := range list {
