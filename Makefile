@@ -15,7 +15,7 @@ check: ## what a commit must pass: vet, lint, formatting, then all tests with th
 	.ci/run vet lint race
 
 quick: ## while you work: all but the packages whose tests are processes by the thousand (20 s, less from the cache)
-	go test -short $$(go list ./... | grep -vE '/(cmd/ralph|internal/(agent|bench|cli|git|sandbox|soak))$$')
+	go test -short $$(go list ./... | grep -vE '/(cmd/ralph|internal/(agent|bench|cli|git(/[a-z]+)?|sandbox|soak))$$')
 
 generate: ## make the Go of the dashboard's templates (internal/web/view, internal/chart)
 	go run $(TEMPL) generate -path internal/web/view
@@ -52,7 +52,7 @@ fuzz: ## every fuzz target for FUZZTIME (20s)
 
 soak: ## long tests: for SOAK_TIME (2m) kill -9 and a person beside at random; kills at every fact, floods, full disks
 	SOAK_TIME=$(SOAK_TIME) go test -count=1 -tags soak -timeout 60m ./internal/soak ./internal/e2e
-	go test -count=1 -timeout 30m ./internal/git -rapid.checks 200
+	go test -count=1 -timeout 30m ./internal/git ./internal/git/landing ./internal/git/shelve -rapid.checks 200
 	go test -count=1 -timeout 30m ./internal/engine -run 'TestEveryNight' -rapid.checks 2000
 
 demo: ## two specs in a throw-away repository

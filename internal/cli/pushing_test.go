@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/push"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/ralph-loop/ralph/internal/worktree"
@@ -133,29 +134,29 @@ func TestPushIsRalphs(t *testing.T) {
 		asked = append(asked, strings.Join(argv, " "))
 		return answer
 	}
-	push := func(args ...string) (string, int, error) {
+	pushed := func(args ...string) (string, int, error) {
 		asked = nil
 		return worktree.Pushing{Repo: repo}.Push(t.Context(), dir, append([]string{"git", "push"}, args...), allow)
 	}
 	three := commit("three")
-	if said, code, err := push("-u", "origin", "main"); err != nil || code != 0 || len(asked) != 0 || there("refs/heads/main") != three {
+	if said, code, err := pushed("-u", "origin", "main"); err != nil || code != 0 || len(asked) != 0 || there("refs/heads/main") != three {
 		t.Fatalf("an ordinary push: %d %v, asked %q, main is %s\n%s", code, err, asked, there("refs/heads/main"), said)
 	}
 	if at := gitIn(t, dir, person, "rev-parse", "refs/remotes/origin/main"); at != three || gitIn(t, dir, person, "config", "branch.main.merge") != "refs/heads/main" {
 		t.Errorf("origin/main is %s", at)
 	}
 	for _, args := range [][]string{{"origin", one + ":refs/heads/main"}, {"origin", ":main"}, {"--delete", "origin", "main"}, {"-f", "origin", one + ":main"}, {"origin", "+" + one + ":main"}} {
-		if _, _, err := push(args...); !errors.Is(err, answer) || len(asked) != 1 || there("refs/heads/main") != three {
+		if _, _, err := pushed(args...); !errors.Is(err, answer) || len(asked) != 1 || there("refs/heads/main") != three {
 			t.Errorf("%q: %v, asked %q, main is %s", args, err, asked, there("refs/heads/main"))
 		}
 	}
 	for _, args := range [][]string{{"--mirror"}, {"--prune", "origin", "main"}, {"--receive-pack=x", "origin", "main"}, {"ext::sh", "main"}, {"origin", "refs/heads/*:refs/heads/*"}, {"origin", "nothing"}} {
-		if _, _, err := push(args...); !errors.Is(err, git.ErrPush) {
+		if _, _, err := pushed(args...); !errors.Is(err, push.ErrRefused) {
 			t.Errorf("%q: %v", args, err)
 		}
 	}
 	answer = nil
-	if said, code, err := push("-f", "origin", two+":refs/heads/main"); err != nil || code != 0 || len(asked) != 1 || there("refs/heads/main") != two {
+	if said, code, err := pushed("-f", "origin", two+":refs/heads/main"); err != nil || code != 0 || len(asked) != 1 || there("refs/heads/main") != two {
 		t.Errorf("a push that was allowed: %d %v, asked %q, main is %s\n%s", code, err, asked, there("refs/heads/main"), said)
 	}
 	if _, err := os.Stat(trap); err == nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/recovery"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -154,7 +154,7 @@ func runRecoverRestore(ctx context.Context, env workspace.Env, name, as string, 
 	case e.Kind == "worktree" && as == "":
 		as = "recovered/" + strings.TrimPrefix(e.ID, "ralph/.worktrees/")
 	}
-	brought, err := repo.Bring(ctx, git.Kept{Kind: e.Kind, Ref: e.Ref, Commit: e.Commit, Subject: e.What, At: e.At}, as)
+	brought, err := worktrees.Bring(ctx, repo, worktrees.Kept{Kind: e.Kind, Ref: e.Ref, Commit: e.Commit, Subject: e.What, At: e.At}, as)
 	if err != nil {
 		return err
 	}

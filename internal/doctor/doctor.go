@@ -17,6 +17,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/follow"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/landing"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/redact"
@@ -109,7 +110,7 @@ func (x *examination) git(ctx context.Context, env workspace.Env) (string, bool)
 	} else if head, err := repo.Head(ctx); err == nil {
 		x.ok("git", "%s on branch %s", repo.Root(), head.Branch)
 	}
-	if err := repo.CanMerge(ctx); err != nil {
+	if err := landing.CanMerge(ctx, repo); err != nil {
 		x.note("git", err.Error(), "only `ralph autopilot` and `parallel` above 1 need it")
 	}
 	if dirty, err := repo.Dirty(ctx); err == nil && len(dirty) > 0 {

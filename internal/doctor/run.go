@@ -14,6 +14,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/gate"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/step"
@@ -92,7 +93,7 @@ func (r *checkRun) inWorktree(ctx context.Context, x *examination) (err error) {
 			err = failed
 		}
 	}()
-	if _, err := r.repo.MakeTrees(ctx, []string{dir}, r.head.Commit); err != nil {
+	if _, err := worktrees.Make(ctx, r.repo, []string{dir}, r.head.Commit); err != nil {
 		return fmt.Errorf("make a worktree for the checks: %w", err)
 	}
 	return r.run(ctx, x, dir, "in a worktree, as the checkout has changes", []string{r.repo.CeilingEnv()})
@@ -122,7 +123,7 @@ func (r *checkRun) sweep(ctx context.Context) {
 // remove takes a worktree away with all that checks have written in it.
 func (r *checkRun) remove(ctx context.Context, dir string) error {
 	_ = (worktree.Worktrees{Repo: r.repo}).Tidy(ctx, dir) // RemoveTree says what is wrong
-	_, err := r.repo.RemoveTree(ctx, dir, "doctor")
+	_, err := worktrees.Remove(ctx, r.repo, dir, "doctor")
 	_ = os.Remove(filepath.Dir(dir)) // only when it is empty
 	if err != nil {
 		return fmt.Errorf("remove the worktree of the checks: %w", err)
@@ -179,7 +180,7 @@ func (r *checkRun) say(format string, args ...any) {
 // setUp makes a new worktree ready as those of tasks are: worktree.copy, worktree.setup.
 func (r *checkRun) setUp(ctx context.Context, dir string) (red *ralph.CheckResult, err error) {
 	w := r.config.Worktree
-	if _, err := git.CopyInto(ctx, r.repo.Root(), dir, w.Copy); err != nil {
+	if _, err := worktrees.CopyInto(ctx, r.repo.Root(), dir, w.Copy); err != nil {
 		return nil, fmt.Errorf("worktree.copy: %w", err)
 	}
 	for _, command := range w.Setup {

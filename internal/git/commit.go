@@ -16,7 +16,7 @@ const (
 	lookBack = 50
 	// undoTime bounds what is done after a cancelled call to leave things as
 	// they were.
-	undoTime = 10 * time.Second
+	UndoTime = 10 * time.Second
 )
 
 // CommitInput says what to commit.
@@ -57,21 +57,23 @@ type Commit struct {
 	Shared []string            // paths in it that the commits in Kept change as well
 	Gone   bool                // Base itself is not in its history any more: somebody else's doing
 
-	parent string // its first, where that was read
+	Parent string // its first, where that was read
 }
 
-func (in CommitInput) trailer() (string, error) {
-	if err := checkHash("base", in.Base); err != nil {
+// TrailerLine is the line of the message by which the commit is found again.
+func (in CommitInput) TrailerLine() (string, error) {
+	if err := CheckHash("base", in.Base); err != nil {
 		return "", err
 	}
 	line := in.Trailer + ": " + in.Key
-	if in.Trailer == "" || !oneLine(in.Key) || !hasLine(in.Message, line) {
+	if in.Trailer == "" || !OneLine(in.Key) || !HasLine(in.Message, line) {
 		return "", fmt.Errorf("the message lacks the trailer line %q", line)
 	}
-	return line, checkBranch(in.Branch)
+	return line, CheckBranch(in.Branch)
 }
 
-func checkBranch(branch string) error {
+// CheckBranch keeps what git could read as an option out of its arguments.
+func CheckBranch(branch string) error {
 	if strings.HasPrefix(branch, "-") || strings.ContainsAny(branch, " ~^:?*[\\\x7f") || strings.Contains(branch, "..") {
 		return fmt.Errorf("%q is not the name of a branch", branch)
 	}
@@ -93,9 +95,9 @@ const maxRaces = 5
 // leaves history as it was; commits of the agent that were squashed stay
 // below refs/ralph/recovery/.
 func (r *Repo) Commit(ctx context.Context, in CommitInput) (Commit, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	line, err := in.trailer()
+	r.Lock()
+	defer r.Unlock()
+	line, err := in.TrailerLine()
 	if err != nil {
 		return Commit{}, fmt.Errorf("commit: %w", err)
 	}
@@ -110,18 +112,18 @@ func (r *Repo) Commit(ctx context.Context, in CommitInput) (Commit, error) {
 }
 
 func (r *Repo) commitOnce(ctx context.Context, in CommitInput, line string) (Commit, error) {
-	h, err := r.settled(ctx)
+	h, err := r.Settled(ctx)
 	if err != nil {
 		return Commit{}, fmt.Errorf("commit: %w", err)
 	}
 	if c, err := r.find(ctx, h.Commit, in, line); err != nil || c.Found {
 		return c, err
 	}
-	if err := r.settledOp(in.Agents, false); err != nil {
+	if err := r.SettledOp(in.Agents, false); err != nil {
 		return Commit{}, err
 	}
 	if in.Branch != "" && r.ours {
-		r.freeRefs(ctx, "refs/heads/"+in.Branch)
+		r.FreeRefs(ctx, "refs/heads/"+in.Branch)
 	}
 	at := h.Commit
 	if h, err = r.commitBranch(ctx, h, in, line); err != nil {
@@ -136,7 +138,7 @@ func (r *Repo) commitOnce(ctx context.Context, in CommitInput, line string) (Com
 	if err != nil {
 		return Commit{}, err
 	}
-	parent := s.to
+	parent := s.To
 	c, err := r.commitOn(ctx, parent, in)
 	if err != nil {
 		if late := r.late(ctx, parent, in, line); late.Found {
@@ -146,8 +148,8 @@ func (r *Repo) commitOnce(ctx context.Context, in CommitInput, line string) (Com
 	if err != nil && parent != h.Commit {
 		err = errors.Join(err, r.undoSquash(ctx, parent, h.Commit))
 	}
-	c.Kept, c.More, c.Apart, c.Folded = s.kept, s.more, s.apart, s.folded
-	c.Gone = s.gone && s.to != in.Base
+	c.Kept, c.More, c.Apart, c.Folded = s.Kept, s.More, s.Apart, s.folded
+	c.Gone = s.gone && s.To != in.Base
 	if err == nil && len(c.Kept) > 0 {
 		c.Shared, err = r.shared(ctx, parent, c)
 	}
@@ -160,11 +162,11 @@ func (r *Repo) commitBranch(ctx context.Context, h Head, in CommitInput, line st
 	if in.Here {
 		return h, nil
 	}
-	back, err := r.atHome(ctx, h, in.Branch, in.Base, in.Key, in.Agents)
+	back, err := r.AtHome(ctx, h, in.Branch, in.Base, in.Key, in.Agents)
 	if _, elsewhere := errors.AsType[*AwayError](err); !elsewhere || in.Fresh {
 		return back, err
 	}
-	tip, failed := r.ref(ctx, "refs/heads/"+in.Branch)
+	tip, failed := r.Ref(ctx, "refs/heads/"+in.Branch)
 	if failed != nil || tip == "" {
 		return h, errors.Join(err, failed)
 	}
@@ -193,27 +195,27 @@ func (r *Repo) find(ctx context.Context, head string, in CommitInput, line strin
 	if in.Fresh {
 		return Commit{}, nil
 	}
-	at, err := r.commit(ctx, head)
+	at, err := r.ReadCommit(ctx, head)
 	if err != nil {
 		return Commit{}, fmt.Errorf("read HEAD's commit: %w", err)
 	}
-	if at.carries(line) {
+	if at.Carries(line) {
 		// A crash may also have come before the index was brought in line.
-		return Commit{Hash: head, Short: head[:7], Tree: at.tree, Found: true, Stale: !r.resetIndex(ctx)}, nil
+		return Commit{Hash: head, Short: head[:7], Tree: at.Tree, Found: true, Stale: !r.resetIndex(ctx)}, nil
 	}
 	if head == in.Base {
 		return Commit{}, nil
 	}
-	out, err := r.git(ctx, call{
-		args: []string{"log", "-z", "--first-parent", "--no-show-signature", "--no-color", fmt.Sprintf("--max-count=%d", lookBack), "--format=%H%n%T%n%B", in.Base + ".." + head},
-		conf: []string{"i18n.logOutputEncoding=UTF-8"},
+	out, err := r.Run(ctx, Call{
+		Args: []string{"log", "-z", "--first-parent", "--no-show-signature", "--no-color", fmt.Sprintf("--max-count=%d", lookBack), "--format=%H%n%T%n%B", in.Base + ".." + head},
+		Conf: []string{"i18n.logOutputEncoding=UTF-8"},
 	})
 	if err != nil {
 		return Commit{}, fmt.Errorf("look for the commit: %w", err)
 	}
 	for record := range strings.SplitSeq(out, "\x00") {
 		f := strings.SplitN(record, "\n", 3)
-		if len(f) == 3 && hasLine(f[2], line) {
+		if len(f) == 3 && HasLine(f[2], line) {
 			return Commit{Hash: f[0], Short: f[0][:7], Tree: f[1], Found: true}, nil
 		}
 	}
@@ -222,62 +224,62 @@ func (r *Repo) find(ctx context.Context, head string, in CommitInput, line strin
 
 // parent says what the new commit goes on top of. Squashing moves
 // HEAD back below the agents' commits; the files stay.
-func (r *Repo) parent(ctx context.Context, head string, in CommitInput) (since, error) {
-	s := since{to: head}
+func (r *Repo) parent(ctx context.Context, head string, in CommitInput) (SinceBase, error) {
+	s := SinceBase{To: head}
 	if head == in.Base || r.line == (lineage{in.Base, head}) && !in.Squash {
 		return s, nil
 	}
 	if r.ours {
 		return r.parentOfTask(ctx, head, in)
 	}
-	s, err := r.since(ctx, in.Base, head, in.Agents)
+	s, err := r.LookSince(ctx, in.Base, head, in.Agents)
 	if err != nil {
 		return s, err
 	}
-	if s.reset && s.to == in.Base { // what the commits below did is gone from the files too
+	if s.reset && s.To == in.Base { // what the commits below did is gone from the files too
 		return s, refuseGone(in.Base)
 	}
 	if !in.Squash {
-		s.to, s.folded = head, nil
+		s.To, s.folded = head, nil
 	}
-	if s.to == head {
+	if s.To == head {
 		return s, nil
 	}
-	if _, err := r.keep(ctx, in.Key, head); err != nil {
+	if _, err := r.Keep(ctx, in.Key, head); err != nil {
 		return s, err
 	}
-	return s, r.moveHead(ctx, "make one commit of the agent's", head, s.to)
+	return s, r.MoveHead(ctx, "make one commit of the agent's", head, s.To)
 }
 
 // parentOfTask is parent in a worktree of ralph's own, where nobody else commits.
-func (r *Repo) parentOfTask(ctx context.Context, head string, in CommitInput) (since, error) {
+func (r *Repo) parentOfTask(ctx context.Context, head string, in CommitInput) (SinceBase, error) {
 	ok, err := r.line == lineage{in.Base, head}, error(nil)
 	if !ok {
-		ok, err = r.descends(ctx, head, in.Base)
+		ok, err = r.Descends(ctx, head, in.Base)
 	}
 	if err != nil {
-		return since{}, fmt.Errorf("compare HEAD with where the work began: %w", err)
+		return SinceBase{}, fmt.Errorf("compare HEAD with where the work began: %w", err)
 	}
 	if !ok {
-		return since{}, refuseGone(in.Base)
+		return SinceBase{}, refuseGone(in.Base)
 	}
-	return since{to: head}, nil
+	return SinceBase{To: head}, nil
 }
 
 // refuseGone is for an agent that took the commit away on which its work began.
 func refuseGone(base string) error {
-	return refuse("HEAD no longer contains "+base[:7]+", on which the work began",
+	return Refuse("HEAD no longer contains "+base[:7]+", on which the work began",
 		"go back to that history, for instance with `git switch`, or look for it in `git reflog`")
 }
 
 // undoSquash moves HEAD to the agent's commits again, unless a commit came after all.
 func (r *Repo) undoSquash(ctx context.Context, parent, head string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), UndoTime)
 	defer cancel()
 	if h, err := r.Head(ctx); err != nil || h.Commit != parent {
 		return err
 	}
-	return r.moveHead(ctx, "the commit failed, back to the agent's", parent, head)
+	return r.MoveHead(ctx, "the commit failed, back to the agent's", parent, head)
 }
 
 // commitOn commits the work tree on top of HEAD, which is at parent.
@@ -290,7 +292,7 @@ func (r *Repo) commitOn(ctx context.Context, parent string, in CommitInput) (Com
 		own = in.Base // an agent may have committed others meanwhile
 	}
 	if r.index.head != own {
-		if err := r.restoreOwn(ctx, own); err != nil {
+		if err := r.RestoreOwn(ctx, own); err != nil {
 			return Commit{}, fmt.Errorf("commit: %w", err)
 		}
 	}
@@ -299,51 +301,51 @@ func (r *Repo) commitOn(ctx context.Context, parent string, in CommitInput) (Com
 			return Commit{}, err
 		}
 	}
-	left, err := r.leaveOut(ctx, parent, in.Left)
+	left, err := r.LeaveOut(ctx, parent, in.Left)
 	if err != nil {
 		return Commit{}, fmt.Errorf("commit: %w", err)
 	}
-	before := stagedIn(r.privateIndex())
-	if err := r.runCommit(ctx, in.Message, "--allow-empty", "-F", "-"); err != nil {
+	before := StagedIn(r.PrivateIndex())
+	if err := r.RunCommit(ctx, in.Message, "--allow-empty", "-F", "-"); err != nil {
 		return Commit{}, err
 	}
-	c, err := r.made(ctx, parent)
+	c, err := r.Made(ctx, parent)
 	if err != nil {
 		return Commit{}, err
 	}
-	files, err := r.rewritten(ctx, before, in.Tree, c, in.Left)
+	files, err := r.Rewritten(ctx, before, in.Tree, c, in.Left)
 	if err != nil {
 		return Commit{}, fmt.Errorf("commit: %w", err)
 	}
-	if len(files) > 0 && c.parent == parent {
-		return Commit{}, r.takeBack(ctx, c, parent, "", files)
+	if len(files) > 0 && c.Parent == parent {
+		return Commit{}, r.UndoCommit(ctx, c, parent, "", files)
 	}
 	if len(left) > 0 {
 		r.index.seen = seen{} // the index says less than the files
 	}
 	// A hook with an `add -A` of its own may have taken ralph's files along.
 	if e, err := r.readPrivate(parent); err == nil && r.index.head == own && e.own != r.index.own {
-		if err := r.restoreOwn(ctx, own); err != nil {
+		if err := r.RestoreOwn(ctx, own); err != nil {
 			return Commit{}, err
 		}
-		if err := r.runCommit(ctx, "", "--amend", "--no-edit", "--allow-empty", "--no-verify"); err != nil {
+		if err := r.RunCommit(ctx, "", "--amend", "--no-edit", "--allow-empty", "--no-verify"); err != nil {
 			return Commit{}, err
 		}
-		if c, err = r.made(ctx, parent); err != nil {
+		if c, err = r.Made(ctx, parent); err != nil {
 			return Commit{}, err
 		}
 	}
 	if r.index.head == parent && !r.ours {
 		r.index.head = c.Hash
 	}
-	if c.parent != parent && !r.ours {
+	if c.Parent != parent && !r.ours {
 		r.index = private{}
-		return Commit{}, errors.Join(errRaced, r.moveHead(ctx, "somebody committed at the same moment", c.Hash, c.parent))
+		return Commit{}, errors.Join(errRaced, r.MoveHead(ctx, "somebody committed at the same moment", c.Hash, c.Parent))
 	}
-	if c.parent == parent {
+	if c.Parent == parent {
 		r.line = lineage{in.Base, c.Hash}
 	}
-	c.Left = left.paths()
+	c.Left = left.Paths()
 	if err := r.stagedAgain(ctx, left, len(parent)); err != nil {
 		return c, fmt.Errorf("commit: %w", err)
 	}
@@ -351,13 +353,13 @@ func (r *Repo) commitOn(ctx context.Context, parent string, in CommitInput) (Com
 	return c, nil
 }
 
-// runCommit commits the private index. Maintenance would cost a quarter of a
+// RunCommit commits the private index. Maintenance would cost a quarter of a
 // small commit; it can run once when all work is done.
-func (r *Repo) runCommit(ctx context.Context, message string, args ...string) error {
-	_, err := r.git(ctx, call{
-		args:  append([]string{"commit", "-q", "--cleanup=verbatim"}, args...),
-		conf:  []string{"maintenance.auto=false", "gc.auto=0", "i18n.commitEncoding=UTF-8"},
-		index: r.privateIndex(), stdin: message, write: true, hooks: true,
+func (r *Repo) RunCommit(ctx context.Context, message string, args ...string) error {
+	_, err := r.Run(ctx, Call{
+		Args:  append([]string{"commit", "-q", "--cleanup=verbatim"}, args...),
+		Conf:  []string{"maintenance.auto=false", "gc.auto=0", "i18n.commitEncoding=UTF-8"},
+		Index: r.PrivateIndex(), Stdin: message, Write: true, Hooks: true,
 	})
 	return err
 }
@@ -365,14 +367,14 @@ func (r *Repo) runCommit(ctx context.Context, message string, args ...string) er
 // Abbreviate returns a commit's hash as short as git writes it in this
 // repository, which its size and core.abbrev decide. It costs a process.
 func (r *Repo) Abbreviate(ctx context.Context, commit string) (string, error) {
-	if err := checkHash("commit", commit); err != nil {
+	if err := CheckHash("commit", commit); err != nil {
 		return "", err
 	}
-	return r.one(ctx, call{args: []string{"rev-parse", "--short", commit}})
+	return r.Line(ctx, Call{Args: []string{"rev-parse", "--short", commit}})
 }
 
-// made reads the commit that HEAD has come to.
-func (r *Repo) made(ctx context.Context, parent string) (Commit, error) {
+// Made reads the commit that HEAD has come to.
+func (r *Repo) Made(ctx context.Context, parent string) (Commit, error) {
 	h, err := r.Head(ctx)
 	if err != nil {
 		return Commit{}, err
@@ -380,13 +382,26 @@ func (r *Repo) made(ctx context.Context, parent string) (Commit, error) {
 	if h.Commit == parent {
 		return Commit{}, fmt.Errorf("git commit succeeded, but HEAD is still at %s", parent)
 	}
-	at, err := r.commit(ctx, h.Commit)
+	at, err := r.ReadCommit(ctx, h.Commit)
 	if err != nil {
 		return Commit{}, fmt.Errorf("read the new commit: %w", err)
 	}
-	c := Commit{Hash: h.Commit, Short: h.Commit[:7], Tree: at.tree}
-	if len(at.parents) > 0 {
-		c.parent = at.parents[0]
+	c := Commit{Hash: h.Commit, Short: h.Commit[:7], Tree: at.Tree}
+	if len(at.Parents) > 0 {
+		c.Parent = at.Parents[0]
 	}
 	return c, nil
+}
+
+// CommitTree makes a commit of a tree in ralph's words, without hooks.
+func (r *Repo) CommitTree(ctx context.Context, tree, message string, parents ...string) (string, error) {
+	args := []string{"commit-tree", tree}
+	for _, p := range parents {
+		args = append(args, "-p", p)
+	}
+	commit, err := r.Line(ctx, Call{Args: args, Stdin: message, Write: true, Conf: []string{"i18n.commitEncoding=UTF-8"}})
+	if err != nil {
+		return "", err
+	}
+	return commit, CheckHash("commit", commit)
 }

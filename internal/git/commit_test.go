@@ -12,34 +12,34 @@ import (
 func TestCommitTakesEverything(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	base := b.head()
-	b.write("new.txt", "n")
-	b.write("a.txt", "changed")
-	b.remove("dir/sub")
-	b.write("ralph/specs/x.md", "spec")
-	b.write("half.txt", "staged")
-	b.git("add", "half.txt")
-	b.write("half.txt", "staged, then changed")
+	base := b.Head()
+	b.Write("new.txt", "n")
+	b.Write("a.txt", "changed")
+	b.Remove("dir/sub")
+	b.Write("ralph/specs/x.md", "spec")
+	b.Write("half.txt", "staged")
+	b.Git("add", "half.txt")
+	b.Write("half.txt", "staged, then changed")
 	c := b.mustCommit("k1", nil)
-	b.equal("parent", b.git("rev-parse", "HEAD^"), base)
-	b.equal("hash", c.Hash, b.head())
-	b.equal("short", c.Short, c.Hash[:7])
-	b.equal("tree", c.Tree, b.git("rev-parse", "HEAD^{tree}"))
-	b.equal("files", b.git("show", "--name-status", "--no-renames", "--format=", "HEAD"),
+	b.Equal("parent", b.Git("rev-parse", "HEAD^"), base)
+	b.Equal("hash", c.Hash, b.Head())
+	b.Equal("short", c.Short, c.Hash[:7])
+	b.Equal("tree", c.Tree, b.Git("rev-parse", "HEAD^{tree}"))
+	b.Equal("files", b.Git("show", "--name-status", "--no-renames", "--format=", "HEAD"),
 		"M\ta.txt\nD\tdir/sub/c.txt\nA\thalf.txt\nA\tnew.txt\nA\tralph/specs/x.md")
-	b.equal("status", b.status(), "")
-	b.equal("message", b.git("log", "-1", "--format=%B"), "ralph: complete x\n\nSpec: ralph/specs/x.md\n\nRalph-Receipt: k1")
-	b.equal("content", b.git("show", "HEAD:half.txt"), "staged, then changed")
+	b.Equal("status", b.Status(), "")
+	b.Equal("message", b.Git("log", "-1", "--format=%B"), "ralph: complete x\n\nSpec: ralph/specs/x.md\n\nRalph-Receipt: k1")
+	b.Equal("content", b.Git("show", "HEAD:half.txt"), "staged, then changed")
 }
 
 // D-071: a spec that changes nothing gets its commit too.
 func TestCommitOfNothing(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	tree := b.git("rev-parse", "HEAD^{tree}")
+	tree := b.Git("rev-parse", "HEAD^{tree}")
 	c := b.mustCommit("k1", nil)
-	b.equal("tree", c.Tree, tree)
-	b.equal("count", b.git("rev-list", "--count", "HEAD"), "2")
+	b.Equal("tree", c.Tree, tree)
+	b.Equal("count", b.Git("rev-list", "--count", "HEAD"), "2")
 }
 
 // X-71: tracked or not, ralph's own files are in no commit, and stay byte for byte.
@@ -47,43 +47,43 @@ func TestCommitLeavesOwnFilesAlone(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(*testRepo){
 		"untracked": func(*testRepo) {},
-		"tracked":   func(b *testRepo) { b.git("add", "-f", "-A"); b.git("commit", "-q", "-m", "own") },
-		"staged":    func(b *testRepo) { b.git("add", "-f", "-A") },
+		"tracked":   func(b *testRepo) { b.Git("add", "-f", "-A"); b.Git("commit", "-q", "-m", "own") },
+		"staged":    func(b *testRepo) { b.Git("add", "-f", "-A") },
 		"staged after Begin": func(b *testRepo) {
-			b.must(b.repo.Begin(b.t.Context()))
-			b.git("add", "-f", "-A")
+			b.Must(b.repo.Begin(b.T.Context()))
+			b.Git("add", "-f", "-A")
 		},
-		"taken by a hook": func(b *testRepo) { b.hook("pre-commit", "git add -A -f") },
+		"taken by a hook": func(b *testRepo) { b.Hook("pre-commit", "git add -A -f") },
 		"tracked, taken by a hook": func(b *testRepo) {
-			b.git("add", "-f", "ralph/inbox.jsonl")
-			b.git("commit", "-q", "-m", "own")
-			b.hook("pre-commit", "git add -A -f")
+			b.Git("add", "-f", "ralph/inbox.jsonl")
+			b.Git("commit", "-q", "-m", "own")
+			b.Hook("pre-commit", "git add -A -f")
 		},
 		"tracked, untracking staged": func(b *testRepo) {
-			b.git("add", "-f", "-A")
-			b.git("commit", "-q", "-m", "own")
-			b.git("rm", "-q", "--cached", "ralph/inbox.jsonl", "ralph/plan.jsonl")
+			b.Git("add", "-f", "-A")
+			b.Git("commit", "-q", "-m", "own")
+			b.Git("rm", "-q", "--cached", "ralph/inbox.jsonl", "ralph/plan.jsonl")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBox(t)
-			own := b.ownFiles()
+			own := b.OwnFiles()
 			prepare(b)
 			for i := range 3 { // the second and third use what the first left behind
-				b.write("x.txt", strings.Repeat("x", i+1))
+				b.Write("x.txt", strings.Repeat("x", i+1))
 				for name := range own {
 					own[name] += "more\n"
-					b.write(name, own[name])
+					b.Write(name, own[name])
 				}
-				b.must(b.repo.Begin(t.Context()))
+				b.Must(b.repo.Begin(t.Context()))
 				tree := b.snapshot()
 				c := b.mustCommit("k"+own["ralph/inbox.jsonl"][:1]+strings.Repeat("1", i), func(in *CommitInput) { in.Tree = tree })
-				b.equal("files", b.git("show", "--name-only", "--format=", c.Hash), "x.txt")
-				b.equal("tree", c.Tree, tree)
+				b.Equal("files", b.Git("show", "--name-only", "--format=", c.Hash), "x.txt")
+				b.Equal("tree", c.Tree, tree)
 			}
 			for name, text := range own {
-				b.want(name, text)
+				b.Want(name, text)
 			}
 		})
 	}
@@ -92,20 +92,20 @@ func TestCommitLeavesOwnFilesAlone(t *testing.T) {
 func TestCommitStartsTwoProcesses(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.must(b.repo.Begin(t.Context()))
-	b.write("x", "0")
+	b.Must(b.repo.Begin(t.Context()))
+	b.Write("x", "0")
 	b.mustCommit("k0", nil)
-	b.write("x", "1")
-	base := b.head()
+	b.Write("x", "1")
+	base := b.Head()
 	n := b.spawns(func() {
-		b.must(b.repo.Begin(t.Context()))
+		b.Must(b.repo.Begin(t.Context()))
 		b.mustCommit("k1", func(in *CommitInput) { in.Base = base })
 	})
 	if n != 2 {
 		t.Errorf("Begin and Commit start %d processes, want 2: add and commit", n)
 	}
-	b.write("x", "2")
-	base = b.head()
+	b.Write("x", "2")
+	base = b.Head()
 	n = b.spawns(func() {
 		tree := b.snapshot()
 		b.mustCommit("k2", func(in *CommitInput) { in.Base, in.Tree = base, tree })
@@ -118,35 +118,35 @@ func TestCommitStartsTwoProcesses(t *testing.T) {
 func TestCommitWithAStaleTreeAddsAgain(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.write("x", "1")
+	b.Write("x", "1")
 	old := b.snapshot()
-	b.write("x", "2")
+	b.Write("x", "2")
 	b.snapshot()
 	b.mustCommit("k", func(in *CommitInput) { in.Tree = old })
-	b.equal("x", b.git("show", "HEAD:x"), "2")
+	b.Equal("x", b.Git("show", "HEAD:x"), "2")
 }
 
 // A crash between the commit and its fact: git decides what is done.
 func TestCommitIsIdempotent(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	base := b.head()
+	base := b.Head()
 	at := func(in *CommitInput) { in.Base = base }
-	b.write("x", "1")
+	b.Write("x", "1")
 	first := b.mustCommit("k1", at)
-	b.git("read-tree", base) // killed before the user's index was brought in line
-	b.repo = b.open(b.dir)
+	b.Git("read-tree", base) // killed before the user's index was brought in line
+	b.repo = b.open(b.Dir)
 	second := b.mustCommit("k1", at)
 	if !second.Found || first.Found || second.Hash != first.Hash || second.Tree != first.Tree {
 		t.Errorf("first %+v, second %+v", first, second)
 	}
-	b.equal("status", b.status(), "")
-	b.git("commit", "-q", "--allow-empty", "-m", "somebody's")
+	b.Equal("status", b.Status(), "")
+	b.Git("commit", "-q", "--allow-empty", "-m", "somebody's")
 	third := b.mustCommit("k1", at)
 	if !third.Found || third.Hash != first.Hash || third.Tree != first.Tree {
 		t.Errorf("third %+v", third)
 	}
-	b.equal("count", b.git("rev-list", "--count", base+"..HEAD"), "2")
+	b.Equal("count", b.Git("rev-list", "--count", base+"..HEAD"), "2")
 	if fourth := b.mustCommit("k", at); fourth.Found {
 		t.Error("a part of a key passes for the key")
 	}
@@ -156,72 +156,72 @@ func TestCommitIsIdempotent(t *testing.T) {
 func TestCommitSquashesTheAgentsCommits(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	base := b.head()
-	b.must(b.repo.Begin(t.Context()))
-	b.write("one", "1")
-	b.write("ralph/inbox.jsonl", "agent took it along")
-	b.git("add", "-A")
-	b.git("commit", "-q", "-m", "agent 1")
-	b.write("two", "2")
-	b.git("add", "-A")
-	b.git("commit", "-q", "-m", "agent 2")
-	b.write("three", "3")
-	old := b.head()
+	base := b.Head()
+	b.Must(b.repo.Begin(t.Context()))
+	b.Write("one", "1")
+	b.Write("ralph/inbox.jsonl", "agent took it along")
+	b.Git("add", "-A")
+	b.Git("commit", "-q", "-m", "agent 1")
+	b.Write("two", "2")
+	b.Git("add", "-A")
+	b.Git("commit", "-q", "-m", "agent 2")
+	b.Write("three", "3")
+	old := b.Head()
 	c := b.mustCommit("k/1 ", func(in *CommitInput) {
 		in.Base = base
 		in.Key = "k1"
 		in.Message = "m\n\nRalph-Receipt: k1\n"
 	})
-	b.equal("parent", b.git("rev-parse", "HEAD^"), base)
-	b.equal("files", b.git("show", "--name-only", "--format=", c.Hash), "one\nthree\ntwo")
-	b.equal("recovery", b.git("rev-parse", "refs/ralph/recovery/k1"), old)
-	b.want("ralph/inbox.jsonl", "agent took it along")
-	b.equal("status", b.status(), "?? ralph/inbox.jsonl")
+	b.Equal("parent", b.Git("rev-parse", "HEAD^"), base)
+	b.Equal("files", b.Git("show", "--name-only", "--format=", c.Hash), "one\nthree\ntwo")
+	b.Equal("recovery", b.Git("rev-parse", "refs/ralph/recovery/k1"), old)
+	b.Want("ralph/inbox.jsonl", "agent took it along")
+	b.Equal("status", b.Status(), "?? ralph/inbox.jsonl")
 }
 
 func TestCommitWithoutSquashGoesOnTop(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	base := b.head()
-	b.must(b.repo.Begin(t.Context()))
-	b.write("ralph/inbox.jsonl", "i")
-	b.git("add", "-A")
-	b.git("commit", "-q", "-m", "own file tracked")
-	top := b.head()
-	b.write("ralph/inbox.jsonl", "changed")
-	b.write("x", "x")
+	base := b.Head()
+	b.Must(b.repo.Begin(t.Context()))
+	b.Write("ralph/inbox.jsonl", "i")
+	b.Git("add", "-A")
+	b.Git("commit", "-q", "-m", "own file tracked")
+	top := b.Head()
+	b.Write("ralph/inbox.jsonl", "changed")
+	b.Write("x", "x")
 	c := b.mustCommit("k1", func(in *CommitInput) { in.Base, in.Squash = base, false })
-	b.equal("parent", b.git("rev-parse", "HEAD^"), top)
-	b.equal("files", b.git("show", "--name-only", "--format=", c.Hash), "x")
+	b.Equal("parent", b.Git("rev-parse", "HEAD^"), top)
+	b.Equal("files", b.Git("show", "--name-only", "--format=", c.Hash), "x")
 }
 
 func TestCommitReturnsToTheBranch(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	base := b.head()
-	b.git("checkout", "-q", "-b", "agents-own")
-	b.write("x", "1")
-	b.git("add", "-A")
-	b.git("commit", "-q", "-m", "agent")
-	b.write("y", "2")
-	agents := b.head()
+	base := b.Head()
+	b.Git("checkout", "-q", "-b", "agents-own")
+	b.Write("x", "1")
+	b.Git("add", "-A")
+	b.Git("commit", "-q", "-m", "agent")
+	b.Write("y", "2")
+	agents := b.Head()
 	b.mustCommit("k1", func(in *CommitInput) { in.Base, in.Branch = base, "main" })
-	b.equal("branch", b.git("symbolic-ref", "--short", "HEAD"), "main")
-	b.equal("parent", b.git("rev-parse", "main^"), base)
-	b.equal("files", b.git("show", "--name-only", "--format=", "main"), "x\ny")
-	b.equal("agent's branch", b.git("rev-parse", "agents-own"), agents)
-	b.equal("status", b.status(), "")
+	b.Equal("branch", b.Git("symbolic-ref", "--short", "HEAD"), "main")
+	b.Equal("parent", b.Git("rev-parse", "main^"), base)
+	b.Equal("files", b.Git("show", "--name-only", "--format=", "main"), "x\ny")
+	b.Equal("agent's branch", b.Git("rev-parse", "agents-own"), agents)
+	b.Equal("status", b.Status(), "")
 }
 
 func TestCommitRefuses(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	base := b.head()
+	base := b.Head()
 	_, err := b.commit("k1", func(in *CommitInput) { in.Branch = "gone" })
-	b.refused(err, "gone")
-	b.must(os.WriteFile(b.path(".git/MERGE_HEAD"), []byte(base+"\n"), 0o644))
+	b.Refused(err, "gone")
+	b.Must(os.WriteFile(b.Path(".git/MERGE_HEAD"), []byte(base+"\n"), 0o644))
 	_, err = b.commit("k1", nil)
-	b.refused(err, "git merge --abort")
+	b.Refused(err, "git merge --abort")
 	for name, change := range map[string]func(*CommitInput){
 		"no trailer in the message": func(in *CommitInput) { in.Message = "m\n" },
 		"no key":                    func(in *CommitInput) { in.Key = "" },
@@ -238,26 +238,26 @@ func TestCommitRefuses(t *testing.T) {
 func TestCommitHookFails(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	base := b.head()
-	b.write("one", "1")
-	b.git("add", "-A")
-	b.git("commit", "-q", "-m", "agent")
-	b.write("two", "2")
-	agents := b.head()
+	base := b.Head()
+	b.Write("one", "1")
+	b.Git("add", "-A")
+	b.Git("commit", "-q", "-m", "agent")
+	b.Write("two", "2")
+	agents := b.Head()
 	at := func(in *CommitInput) { in.Base = base }
-	b.hook("pre-commit", "echo lint: two is bad; exit 3")
+	b.Hook("pre-commit", "echo lint: two is bad; exit 3")
 	_, err := b.commit("k1", at)
 	failed, ok := errors.AsType[*Error](err)
 	if !ok || failed.Exit != 1 || !strings.Contains(err.Error(), "lint: two is bad") || failed.Args[0] != "commit" {
 		t.Fatalf("error is %v", err)
 	}
-	b.equal("HEAD", b.head(), agents)
-	b.equal("status", b.status(), "?? two")
-	b.hook("pre-commit", "exit 0")
+	b.Equal("HEAD", b.Head(), agents)
+	b.Equal("status", b.Status(), "?? two")
+	b.Hook("pre-commit", "exit 0")
 	b.mustCommit("k1", at)
-	b.equal("count", b.git("rev-list", "--count", base+"..HEAD"), "1")
-	b.equal("status", b.status(), "")
-	b.equal("refs kept", b.git("for-each-ref", "--format=%(objectname)", "refs/ralph/"), agents)
+	b.Equal("count", b.Git("rev-list", "--count", base+"..HEAD"), "1")
+	b.Equal("status", b.Status(), "")
+	b.Equal("refs kept", b.Git("for-each-ref", "--format=%(objectname)", "refs/ralph/"), agents)
 }
 
 // R-H1: a commit that hooks changed is taken back, for the checks have not seen it; made anew,
@@ -265,75 +265,75 @@ func TestCommitHookFails(t *testing.T) {
 func TestHookThatRewrites(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	base := b.head()
-	b.hook("pre-commit", "echo formatted > a.txt; echo made > made.txt; git add a.txt made.txt")
-	b.hook("commit-msg", "echo 'Change-Id: I1' >> \"$1\"")
-	b.write("x", "x")
+	base := b.Head()
+	b.Hook("pre-commit", "echo formatted > a.txt; echo made > made.txt; git add a.txt made.txt")
+	b.Hook("commit-msg", "echo 'Change-Id: I1' >> \"$1\"")
+	b.Write("x", "x")
 	for range 2 {
 		_, err := b.commit("k1", nil)
 		said, ok := HookSaid(err)
 		if !ok || strings.Join(Rewritten(err), " ") != "a.txt made.txt" || !strings.Contains(said, "changed files in the commit: a.txt, made.txt") {
 			t.Fatalf("%v, %q", err, said)
 		}
-		b.equal("HEAD", b.head(), base)
-		b.want("a.txt", "formatted\n")
-		b.write("a.txt", "written again\n")
-		b.remove("made.txt")
+		b.Equal("HEAD", b.Head(), base)
+		b.Want("a.txt", "formatted\n")
+		b.Write("a.txt", "written again\n")
+		b.Remove("made.txt")
 	}
-	b.write("a.txt", "formatted\n")
-	b.write("made.txt", "made\n")
+	b.Write("a.txt", "formatted\n")
+	b.Write("made.txt", "made\n")
 	c := b.mustCommit("k1", nil)
-	b.equal("files", b.git("show", "--name-only", "--format=", c.Hash), "a.txt\nmade.txt\nx")
-	b.equal("status", b.status(), "")
-	b.equal("message", b.git("log", "-1", "--format=%(trailers:key=Change-Id,valueonly)"), "I1")
+	b.Equal("files", b.Git("show", "--name-only", "--format=", c.Hash), "a.txt\nmade.txt\nx")
+	b.Equal("status", b.Status(), "")
+	b.Equal("message", b.Git("log", "-1", "--format=%(trailers:key=Change-Id,valueonly)"), "I1")
 }
 
 func TestCommitWhileTheIndexIsLocked(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.write("x", "x")
-	b.must(os.WriteFile(b.path(".git/index.lock"), nil, 0o644))
+	b.Write("x", "x")
+	b.Must(os.WriteFile(b.Path(".git/index.lock"), nil, 0o644))
 	c := b.mustCommit("k1", nil)
-	if !c.Stale || b.head() != c.Hash {
-		t.Errorf("commit %+v, HEAD %s", c, b.head())
+	if !c.Stale || b.Head() != c.Hash {
+		t.Errorf("commit %+v, HEAD %s", c, b.Head())
 	}
-	if stat(b.path(".git/index.lock")) == nil {
+	if Stat(b.Path(".git/index.lock")) == nil {
 		t.Error("somebody else's lock was removed")
 	}
-	b.remove(".git/index.lock")
+	b.Remove(".git/index.lock")
 	b.mustCommit("k2", nil)
-	b.equal("status", b.status(), "")
+	b.Equal("status", b.Status(), "")
 }
 
 func TestBeginTakesBackItsOwnLock(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.must(os.WriteFile(b.path(".git/ralph-index.next"), []byte("half"), 0o644))
-	b.must(os.Link(b.path(".git/ralph-index.next"), b.path(".git/index.lock")))
-	b.must(os.WriteFile(b.path(".git/ralph-index.lock"), nil, 0o644))
-	b.must(b.repo.Begin(t.Context()))
-	b.write("x", "x")
-	b.git("add", "x")
+	b.Must(os.WriteFile(b.Path(".git/ralph-index.next"), []byte("half"), 0o644))
+	b.Must(os.Link(b.Path(".git/ralph-index.next"), b.Path(".git/index.lock")))
+	b.Must(os.WriteFile(b.Path(".git/ralph-index.lock"), nil, 0o644))
+	b.Must(b.repo.Begin(t.Context()))
+	b.Write("x", "x")
+	b.Git("add", "x")
 	b.snapshot()
-	left, err := filepath.Glob(b.path(".git/*.lock"))
-	b.must(err)
-	b.equal("locks", strings.Join(left, " "), "")
+	left, err := filepath.Glob(b.Path(".git/*.lock"))
+	b.Must(err)
+	b.Equal("locks", strings.Join(left, " "), "")
 }
 
 func TestCommitKeepsFormats(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, "--object-format=sha256")
-	b.write(".gitattributes", "*.crlf text eol=crlf\n")
-	b.write("x.crlf", "one\r\ntwo\r\n")
-	b.git("config", "core.splitIndex", "true")
-	b.git("config", "i18n.commitEncoding", "ISO-8859-1")
+	b.Write(".gitattributes", "*.crlf text eol=crlf\n")
+	b.Write("x.crlf", "one\r\ntwo\r\n")
+	b.Git("config", "core.splitIndex", "true")
+	b.Git("config", "i18n.commitEncoding", "ISO-8859-1")
 	c := b.mustCommit("ö-key", nil)
 	if len(c.Hash) != 64 {
 		t.Errorf("hash %s", c.Hash)
 	}
-	b.equal("blob", b.git("cat-file", "-p", "HEAD:x.crlf"), "one\ntwo")
-	b.want("x.crlf", "one\r\ntwo\r\n")
-	b.equal("status", b.status(), "")
+	b.Equal("blob", b.Git("cat-file", "-p", "HEAD:x.crlf"), "one\ntwo")
+	b.Want("x.crlf", "one\r\ntwo\r\n")
+	b.Equal("status", b.Status(), "")
 	if again := b.mustCommit("ö-key", nil); !again.Found {
 		t.Error("not found again")
 	}
@@ -342,39 +342,39 @@ func TestCommitKeepsFormats(t *testing.T) {
 func TestCommitInALinkedWorkTree(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	main := b.head()
-	b.git("worktree", "add", "-q", "../linked", "-b", "side")
-	b.dir = filepath.Join(filepath.Dir(b.dir), "linked")
-	b.repo = b.open(b.dir)
-	b.write("x", "x")
+	main := b.Head()
+	b.Git("worktree", "add", "-q", "../linked", "-b", "side")
+	b.Dir = filepath.Join(filepath.Dir(b.Dir), "linked")
+	b.repo = b.open(b.Dir)
+	b.Write("x", "x")
 	c := b.mustCommit("k1", nil)
-	b.equal("side", b.git("rev-parse", "side"), c.Hash)
-	b.equal("main", b.git("rev-parse", "main"), main)
-	b.equal("status", b.status(), "")
+	b.Equal("side", b.Git("rev-parse", "side"), c.Hash)
+	b.Equal("main", b.Git("rev-parse", "main"), main)
+	b.Equal("status", b.Status(), "")
 }
 
 func TestCommitFilesThatBecomeFolders(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.remove("dir")
-	b.write("dir", "now a file")
-	b.remove("a.txt")
-	b.write("a.txt/inside", "now a folder")
+	b.Remove("dir")
+	b.Write("dir", "now a file")
+	b.Remove("a.txt")
+	b.Write("a.txt/inside", "now a folder")
 	b.mustCommit("k1", nil)
-	b.equal("files", b.git("ls-tree", "-r", "--name-only", "HEAD"), "a.txt/inside\ndir")
-	b.remove("dir")
-	b.remove("a.txt")
-	b.write("dir/b.txt", "back")
-	b.write("a.txt", "back")
+	b.Equal("files", b.Git("ls-tree", "-r", "--name-only", "HEAD"), "a.txt/inside\ndir")
+	b.Remove("dir")
+	b.Remove("a.txt")
+	b.Write("dir/b.txt", "back")
+	b.Write("a.txt", "back")
 	b.mustCommit("k2", nil)
-	b.equal("files", b.git("ls-tree", "-r", "--name-only", "HEAD"), "a.txt\ndir/b.txt")
-	b.equal("status", b.status(), "")
+	b.Equal("files", b.Git("ls-tree", "-r", "--name-only", "HEAD"), "a.txt\ndir/b.txt")
+	b.Equal("status", b.Status(), "")
 }
 
 func manyFiles(b *testing.B) *testRepo {
 	x := newBox(b)
 	for i := range 100 {
-		x.write("src/"+strings.Repeat("f", i+1), strings.Repeat("text\n", i))
+		x.Write("src/"+strings.Repeat("f", i+1), strings.Repeat("text\n", i))
 	}
 	x.mustCommit("k", nil)
 	return x
@@ -383,16 +383,16 @@ func manyFiles(b *testing.B) *testRepo {
 func BenchmarkSnapshot(b *testing.B) {
 	x := manyFiles(b)
 	for i := 0; b.Loop(); i++ {
-		x.write("changed", strings.Repeat("x", i))
+		x.Write("changed", strings.Repeat("x", i))
 		x.snapshot()
 	}
 }
 
 func BenchmarkCommit(b *testing.B) {
 	x := manyFiles(b)
-	base := x.head()
+	base := x.Head()
 	for i := 0; b.Loop(); i++ {
-		x.write("changed", strings.Repeat("x", i))
+		x.Write("changed", strings.Repeat("x", i))
 		c := x.mustCommit(strings.Repeat("k", i+2), func(in *CommitInput) { in.Base = base })
 		base = c.Hash
 	}

@@ -35,11 +35,11 @@ func (r *Repo) Commits(ctx context.Context, hashes []string) (map[string]Record,
 		return found, nil
 	}
 	for _, hash := range hashes {
-		if err := checkHash("commit", hash); err != nil {
+		if err := CheckHash("commit", hash); err != nil {
 			return nil, err
 		}
 	}
-	out, err := r.git(ctx, call{args: []string{"cat-file", "--batch"}, stdin: strings.Join(hashes, "\n") + "\n"})
+	out, err := r.Run(ctx, Call{Args: []string{"cat-file", "--batch"}, Stdin: strings.Join(hashes, "\n") + "\n"})
 	if err != nil {
 		return nil, fmt.Errorf("read commits: %w", err)
 	}
@@ -64,7 +64,7 @@ func (r *Repo) Commits(ctx context.Context, hashes []string) (map[string]Record,
 		if err != nil {
 			return nil, fmt.Errorf("read commit %s: %w", hash, err)
 		}
-		found[hash] = Record{Tree: c.tree, Parents: c.parents, Message: c.message}
+		found[hash] = Record{Tree: c.Tree, Parents: c.Parents, Message: c.Message}
 	}
 	return found, nil
 }
@@ -98,7 +98,7 @@ func (r *Repo) Unreached(ctx context.Context, commits, tips []string) (map[strin
 			in.WriteString("^" + tip + "\n")
 		}
 	}
-	list, err := r.git(ctx, call{args: args, stdin: in.String()})
+	list, err := r.Run(ctx, Call{Args: args, Stdin: in.String()})
 	if err != nil {
 		return nil, fmt.Errorf("look which commits are merged: %w", err)
 	}

@@ -9,26 +9,26 @@ import (
 func TestCommits(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.write("a", "a\n")
-	b.git("add", "-A")
-	b.git("commit", "-q", "-m", "first\n\nRalph-Task: t-1\nRalph-Task: t-2\nOther: x")
-	first := b.head()
-	b.git("branch", "side")
-	b.write("a", "b\n")
-	b.git("commit", "-qam", "second")
-	second := b.head()
+	b.Write("a", "a\n")
+	b.Git("add", "-A")
+	b.Git("commit", "-q", "-m", "first\n\nRalph-Task: t-1\nRalph-Task: t-2\nOther: x")
+	first := b.Head()
+	b.Git("branch", "side")
+	b.Write("a", "b\n")
+	b.Git("commit", "-qam", "second")
+	second := b.Head()
 	gone := strings.Repeat("1", len(first))
-	blob := b.git("rev-parse", "HEAD:a")
+	blob := b.Git("rev-parse", "HEAD:a")
 
-	r := b.open(b.dir)
+	r := b.open(b.Dir)
 	found, err := r.Commits(t.Context(), []string{second, gone, first, blob, first})
-	b.must(err)
+	b.Must(err)
 	if len(found) != 2 {
 		t.Fatalf("found %d commits, want 2: %v", len(found), found)
 	}
-	b.equal("tree", found[second].Tree, b.git("rev-parse", "HEAD^{tree}"))
-	b.equal("parent", strings.Join(found[second].Parents, " "), first)
-	b.equal("tasks", strings.Join(found[first].Trailer("Ralph-Task"), " "), "t-1 t-2")
+	b.Equal("tree", found[second].Tree, b.Git("rev-parse", "HEAD^{tree}"))
+	b.Equal("parent", strings.Join(found[second].Parents, " "), first)
+	b.Equal("tasks", strings.Join(found[first].Trailer("Ralph-Task"), " "), "t-1 t-2")
 	if _, err := r.Commits(t.Context(), []string{"--all"}); err == nil {
 		t.Error("an option is taken for a commit")
 	}
@@ -41,15 +41,15 @@ func TestCommits(t *testing.T) {
 func TestUnreached(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.git("commit", "-q", "--allow-empty", "-m", "first")
-	first := b.head()
-	b.git("commit", "-q", "--allow-empty", "-m", "second")
-	second := b.head()
-	b.git("checkout", "-q", "--detach")
-	b.git("commit", "-q", "--allow-empty", "-m", "third")
-	third := b.head()
+	b.Git("commit", "-q", "--allow-empty", "-m", "first")
+	first := b.Head()
+	b.Git("commit", "-q", "--allow-empty", "-m", "second")
+	second := b.Head()
+	b.Git("checkout", "-q", "--detach")
+	b.Git("commit", "-q", "--allow-empty", "-m", "third")
+	third := b.Head()
 	gone := strings.Repeat("1", len(first))
-	r := b.open(b.dir)
+	r := b.open(b.Dir)
 	for _, tt := range []struct {
 		name string
 		tips []string
@@ -60,13 +60,13 @@ func TestUnreached(t *testing.T) {
 		{"every branch", nil, "third gone"},
 	} {
 		got, err := r.Unreached(t.Context(), []string{first, second, third, gone}, tt.tips)
-		b.must(err)
+		b.Must(err)
 		var words []string
 		for _, c := range []struct{ name, hash string }{{"first", first}, {"second", second}, {"third", third}, {"gone", gone}} {
 			if got[c.hash] {
 				words = append(words, c.name)
 			}
 		}
-		b.equal(tt.name, strings.Join(words, " "), tt.want)
+		b.Equal(tt.name, strings.Join(words, " "), tt.want)
 	}
 }

@@ -52,7 +52,7 @@ func readEntries(b []byte, idLen int) (entries, error) {
 		if stage != 0 && (len(e.unmerged) == 0 || e.unmerged[len(e.unmerged)-1] != string(x.path)) {
 			e.unmerged = append(e.unmerged, string(x.path))
 		}
-		if (x.path[0] == 'r' || x.path[0] == 'b') && isOwn(string(x.path)) {
+		if (x.path[0] == 'r' || x.path[0] == 'b') && IsOwn(string(x.path)) {
 			own.Write(x.raw[modeAt : modeAt+4])
 			own.Write(x.raw[idAt : idAt+idLen+2])
 			own.Write(x.path)

@@ -38,9 +38,9 @@ func cleanEnv(env []string) []string {
 	return append(clean, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_PAGER=cat", "GIT_NO_REPLACE_OBJECTS=1")
 }
 
-// environ is the environment of one command. What is parsed is asked for in
+// Environ is the environment of one command. What is parsed is asked for in
 // the C locale; hooks keep the user's, which they may depend on.
-func (r *Repo) environ(read bool, more ...string) []string {
+func (r *Repo) Environ(read bool, more ...string) []string {
 	env := slices.Clone(r.env)
 	if read {
 		env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "LC_ALL=") })

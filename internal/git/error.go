@@ -34,16 +34,16 @@ func (e *Error) Error() string {
 	return s
 }
 
-// exitOf returns the exit code of a git command that failed, -1 for any other error.
-func exitOf(err error) int {
+// ExitOf returns the exit code of a git command that failed, -1 for any other error.
+func ExitOf(err error) int {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Exit
 	}
 	return -1
 }
 
-// stderrOf returns what git said when it failed.
-func stderrOf(err error) string {
+// StderrOf returns what git said when it failed.
+func StderrOf(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Stderr
 	}
@@ -74,6 +74,7 @@ func HookSaid(err error) (said string, ok bool) {
 	return strings.ToValidUTF8(said, "?") + "\n", true
 }
 
-func refuse(why, hint string) error {
+// Refuse is a *ralph.Refusal: why, and what a person can do.
+func Refuse(why, hint string) error {
 	return &ralph.Refusal{Why: why, Hint: hint, Kind: ralph.ErrUsage}
 }

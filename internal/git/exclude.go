@@ -44,7 +44,7 @@ func (r *Repo) Include(patterns []string) error {
 
 // Tracked reports whether git tracks any of the paths, relative to the root.
 func (r *Repo) Tracked(ctx context.Context, paths ...string) (bool, error) {
-	out, err := r.git(ctx, call{args: append([]string{"ls-files", "--"}, paths...)})
+	out, err := r.Run(ctx, Call{Args: append([]string{"ls-files", "--"}, paths...)})
 	if err != nil {
 		return false, fmt.Errorf("ask git which files it tracks: %w", err)
 	}
@@ -54,7 +54,7 @@ func (r *Repo) Tracked(ctx context.Context, paths ...string) (bool, error) {
 // MergeDriver names a program by which git merges files, in the settings of this clone.
 func (r *Repo) MergeDriver(ctx context.Context, name, words, command string) error {
 	for key, value := range map[string]string{"name": words, "driver": command} {
-		if _, err := r.git(ctx, call{args: []string{"config", "--local", "merge." + name + "." + key, value}, write: true}); err != nil {
+		if _, err := r.Run(ctx, Call{Args: []string{"config", "--local", "merge." + name + "." + key, value}, Write: true}); err != nil {
 			return fmt.Errorf("set git's merge driver %s: %w", name, err)
 		}
 	}

@@ -33,11 +33,11 @@ func (r *Repo) Look(ctx context.Context, known ralph.Checkout, agents Agents) (f
 		}
 	}
 	if h.Commit != known.Head {
-		s, err := r.since(ctx, known.Head, h.Commit, agents)
+		s, err := r.LookSince(ctx, known.Head, h.Commit, agents)
 		if err != nil {
 			return f, false, err
 		}
-		f.Commits, f.More, f.Gone = s.kept, s.more, s.gone && !s.reset
+		f.Commits, f.More, f.Gone = s.Kept, s.More, s.gone && !s.reset
 	}
 	err = r.sortOut(ctx, known, &f)
 	return f, err == nil, err
@@ -45,13 +45,13 @@ func (r *Repo) Look(ctx context.Context, known ralph.Checkout, agents Agents) (f
 
 // sortOut says which of the changes that are not committed are somebody else's.
 func (r *Repo) sortOut(ctx context.Context, known ralph.Checkout, f *ralph.CheckoutFound) error {
-	dirty, err := r.changes(ctx, f.Head, f.Tree)
+	dirty, err := r.Changes(ctx, f.Head, f.Tree)
 	if err != nil {
 		return err
 	}
-	before, err1 := r.byPath(ctx, known.Head, known.Tree) // what agents had changed
-	since, err2 := r.byPath(ctx, known.Tree, f.Tree)
-	moved, err3 := r.byPath(ctx, known.Head, f.Head)
+	before, err1 := r.ByPath(ctx, known.Head, known.Tree) // what agents had changed
+	since, err2 := r.ByPath(ctx, known.Tree, f.Tree)
+	moved, err3 := r.ByPath(ctx, known.Head, f.Head)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		if ctx.Err() != nil {
 			return err
@@ -65,27 +65,27 @@ func (r *Repo) sortOut(ctx context.Context, known ralph.Checkout, f *ralph.Check
 	}
 	// What somebody took away of an agent's work may come back (git stash, git stash pop).
 	for path, c := range since {
-		if b, agents := before[path]; agents && c.after() != b.after() && !slices.ContainsFunc(dirty, func(d change) bool { return d.path == path }) {
-			if _, theirs := old[path]; !theirs && !isOwn(path) {
-				f.Left = append(f.Left, ralph.LeftFile{Path: path, Now: c.after(), Was: b.after(), At: c.after()})
+		if b, agents := before[path]; agents && c.After() != b.After() && !slices.ContainsFunc(dirty, func(d Change) bool { return d.Path == path }) {
+			if _, theirs := old[path]; !theirs && !IsOwn(path) {
+				f.Left = append(f.Left, ralph.LeftFile{Path: path, Now: c.After(), Was: b.After(), At: c.After()})
 			}
 		}
 	}
 	for _, l := range known.Left {
-		is := func(d change) bool { return d.path == l.Path }
+		is := func(d Change) bool { return d.Path == l.Path }
 		if _, again := since[l.Path]; l.Was != "" && l.Now == l.At && !again && !slices.ContainsFunc(dirty, is) {
 			f.Left = append(f.Left, l)
 		}
 	}
 	for _, c := range dirty {
-		if isOwn(c.path) {
+		if IsOwn(c.Path) {
 			continue
 		}
-		now := c.after()
-		prior, theirs := old[c.path]
-		b, agents := before[c.path]
-		_, changed := since[c.path]
-		_, head := moved[c.path]
+		now := c.After()
+		prior, theirs := old[c.Path]
+		b, agents := before[c.Path]
+		_, changed := since[c.Path]
+		_, head := moved[c.Path]
 		switch {
 		case theirs && prior.Was != "" && now == prior.Was: // an agent's version is back
 			continue
@@ -95,34 +95,38 @@ func (r *Repo) sortOut(ctx context.Context, known ralph.Checkout, f *ralph.Check
 		case !changed && agents: // as the agent left it
 			continue
 		case known.Cut && changed:
-			f.Mixed = append(f.Mixed, c.path)
+			f.Mixed = append(f.Mixed, c.Path)
 			continue
 		}
-		l := ralph.LeftFile{Path: c.path, Now: now, At: c.before()}
+		l := ralph.LeftFile{Path: c.Path, Now: now, At: c.Before()}
 		switch {
 		case theirs && prior.At == l.At:
 			l.Was = prior.Was
 		case !theirs && agents && !head:
-			l.Was = b.after()
+			l.Was = b.After()
 		}
 		f.Left = append(f.Left, l)
-		f.Files = append(f.Files, c.path)
+		f.Files = append(f.Files, c.Path)
 	}
 	return nil
 }
 
-func (r *Repo) byPath(ctx context.Context, from, to string) (map[string]change, error) {
-	list, err := r.changes(ctx, from, to)
-	out := make(map[string]change, len(list))
+// ByPath lists what differs between two trees, by path.
+func (r *Repo) ByPath(ctx context.Context, from, to string) (map[string]Change, error) {
+	list, err := r.Changes(ctx, from, to)
+	out := make(map[string]Change, len(list))
 	for _, c := range list {
-		out[c.path] = c
+		out[c.Path] = c
 	}
 	return out, err
 }
 
-// before and after are the two versions of a change: a mode and an id, "" for no file.
-func (c change) before() string { return version2(c.modes, c.ids, 0) }
-func (c change) after() string  { return version2(c.modes, c.ids, 1) }
+// Before and after are the two versions of a change: a mode and an id, "" for no file.
+// Before is the version in the tree that is compared from.
+func (c Change) Before() string { return version2(c.Modes, c.IDs, 0) }
+
+// After is the version in the tree that it is compared with.
+func (c Change) After() string { return version2(c.Modes, c.IDs, 1) }
 
 func version2(modes, ids string, side int) string {
 	m, i := strings.Fields(strings.ReplaceAll(modes, ":", "")), strings.Fields(ids)

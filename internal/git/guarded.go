@@ -26,8 +26,8 @@ import (
 //   - follows no symbolic link in the folder of git that an agent has put there.
 
 // command is one call as a process.
-func (r *Repo) command(ctx context.Context, c call) (proc.Command, error) {
-	if !c.plain {
+func (r *Repo) command(ctx context.Context, c Call) (proc.Command, error) {
+	if !c.Plain {
 		if err := r.verify(ctx, c); err != nil {
 			return proc.Command{}, err
 		}
@@ -41,25 +41,25 @@ func (r *Repo) command(ctx context.Context, c call) (proc.Command, error) {
 	if r.gitDir != "" {
 		always = append(always, "safe.bareRepository=explicit") // Open says itself what is wrong with one
 	}
-	for _, kv := range slices.Concat(always, hooks, c.conf) {
+	for _, kv := range slices.Concat(always, hooks, c.Conf) {
 		args = append(args, "-c", kv)
 	}
 	env := r.pins(c)
-	if c.index != "" && c.index != r.realIndex() {
+	if c.Index != "" && c.Index != r.RealIndex() {
 		// A split index would leave half of a private index in a file of the user's.
 		args = append(args, "-c", "core.splitIndex=false")
-		env = append(env, "GIT_INDEX_FILE="+c.index)
+		env = append(env, "GIT_INDEX_FILE="+c.Index)
 	}
 	return proc.Command{
-		Args: append(args, c.args...), Dir: r.root, Env: r.environ(!c.write, append(env, c.env...)...), Tied: c.write || c.tied || c.index != "",
+		Args: append(args, c.Args...), Dir: r.root, Env: r.Environ(!c.Write, append(env, c.Env...)...), Tied: c.Write || c.Tied || c.Index != "",
 	}, nil
 }
 
 // pins name the repository. In a person's checkout a hook would rather not be told it,
 // and verify has looked at what leads git to it.
-func (r *Repo) pins(c call) []string {
-	if c.repo != "" {
-		return []string{"GIT_DIR=" + c.repo}
+func (r *Repo) pins(c Call) []string {
+	if c.Repo != "" {
+		return []string{"GIT_DIR=" + c.Repo}
 	}
 	if r.gitDir == "" || !r.ours {
 		return nil
@@ -68,7 +68,7 @@ func (r *Repo) pins(c call) []string {
 }
 
 // verify holds what a call relies on against what an agent may have done to it.
-func (r *Repo) verify(ctx context.Context, c call) error {
+func (r *Repo) verify(ctx context.Context, c Call) error {
 	if r.gitDir == "" {
 		return nil // Open, which looks at what it finds
 	}
@@ -76,11 +76,11 @@ func (r *Repo) verify(ctx context.Context, c call) error {
 		return err
 	}
 	if r.module {
-		if err := errors.Join(r.trimConfig(ctx, r.gitDir, r.root), r.trimModules(ctx)); err != nil {
+		if err := errors.Join(r.TrimConfig(ctx, r.gitDir, r.root), r.TrimModules(ctx)); err != nil {
 			return err
 		}
 	}
-	if !c.write {
+	if !c.Write {
 		return nil
 	}
 	return r.unlink()
@@ -90,16 +90,16 @@ func (r *Repo) verify(ctx context.Context, c call) error {
 // that was opened.
 func (r *Repo) leads() error {
 	if isLink(r.gitDir) {
-		return refuse(r.gitDir+", the folder of git, has become a link", "look who made it, and put the folder back")
+		return Refuse(r.gitDir+", the folder of git, has become a link", "look who made it, and put the folder back")
 	}
 	if r.ours {
 		return r.ownSettings()
 	}
 	file := filepath.Join(r.root, ".git")
-	if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() && !same(gitFile(r.root), r.gitDir) {
-		return refuse(file+" leads to another repository than when the work began", "look who changed it, and put back `gitdir: "+r.gitDir+"`")
+	if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() && !Same(GitFile(r.root), r.gitDir) {
+		return Refuse(file+" leads to another repository than when the work began", "look who changed it, and put back `gitdir: "+r.gitDir+"`")
 	}
-	if stat(r.gitDir) == nil {
+	if Stat(r.gitDir) == nil {
 		return nil // git says so
 	}
 	if r.common == r.gitDir {
@@ -109,7 +109,7 @@ func (r *Repo) leads() error {
 			return nil
 		}
 	}
-	if common, err := commonDir(r.gitDir); err != nil || common != r.common && !same(common, r.common) {
+	if common, err := commonDir(r.gitDir); err != nil || common != r.common && !Same(common, r.common) {
 		return strayCommon(r.gitDir)
 	}
 	return nil
@@ -118,13 +118,13 @@ func (r *Repo) leads() error {
 // strayCommon refuses a folder of git whose commondir leads elsewhere than git writes it:
 // settings and hooks of whatever it names would run.
 func strayCommon(gitDir string) error {
-	return refuse(filepath.Join(gitDir, "commondir")+" leads to another repository than git makes it", "look who made it, and remove it (in a linked worktree it says ../..)")
+	return Refuse(filepath.Join(gitDir, "commondir")+" leads to another repository than git makes it", "look who made it, and remove it (in a linked worktree it says ../..)")
 }
 
 // checkCommon is nil where commondir is as git makes it: none in a repository, ../.. in
 // a linked worktree.
 func checkCommon(gitDir, common string) error {
-	if common == gitDir || same(common, filepath.Join(gitDir, "..", "..")) {
+	if common == gitDir || Same(common, filepath.Join(gitDir, "..", "..")) {
 		return nil
 	}
 	return strayCommon(gitDir)
@@ -152,7 +152,7 @@ func (r *Repo) ownSettings() error {
 			section = strings.Trim(line, "[]")
 		case ok && plainWorktree.MatchString(section+"."+strings.TrimSpace(key)+"=") && !strings.HasSuffix(value, `\`):
 		default:
-			return refuse(filepath.Join(r.gitDir, "config.worktree")+" has settings of git that its agent wrote: "+line, "remove the file")
+			return Refuse(filepath.Join(r.gitDir, "config.worktree")+" has settings of git that its agent wrote: "+line, "remove the file")
 		}
 	}
 	return nil
@@ -162,7 +162,7 @@ func (r *Repo) ownSettings() error {
 func through() []string {
 	return []string{
 		"COMMIT_EDITMSG", "MERGE_MSG", "MERGE_HEAD", "MERGE_MODE", "SQUASH_MSG", "FETCH_HEAD", "AUTO_MERGE", "TAG_EDITMSG", "logs/HEAD",
-		unreadyName, setUpName, mergeNote,
+		UnreadyName, SetUpName, MergeNote,
 	}
 }
 
@@ -217,8 +217,8 @@ func isLink(name string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// writeFile writes a file of git's folder, never through a link.
-func writeFile(name, text string) error {
+// WriteFile writes a file of git's folder, never through a link.
+func WriteFile(name, text string) error {
 	if isLink(name) {
 		if err := os.Remove(name); err != nil {
 			return err
@@ -232,19 +232,19 @@ func writeFile(name, text string) error {
 var harmless = lazyregexp.New(`^(core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|abbrev|quotepath|sparsecheckout|sparsecheckoutcone)` +
 	`|extensions\.(objectformat|compatobjectformat|refstorage)|user\.(name|email)|init\.defaultbranch|remote\..*\.(url|fetch|tagopt)|branch\..*\.(remote|merge|rebase)|submodule\..*\.(url|active))$`)
 
-// trimConfig leaves of the settings of a submodule those that are harmless: filters,
+// TrimConfig leaves of the settings of a submodule those that are harmless: filters,
 // monitors, includes and the like would run when git looks at its files, and core.worktree
 // says where these are written. root is where they are, "" for not known.
-func (r *Repo) trimConfig(ctx context.Context, gitDir, root string) error {
+func (r *Repo) TrimConfig(ctx context.Context, gitDir, root string) error {
 	name := filepath.Join(gitDir, "config")
 	info, err := os.Lstat(name)
 	if err != nil {
 		return fmt.Errorf("read the settings of a submodule: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return refuse(name+" is no ordinary file", "remove the submodule's folder in the worktree")
+		return Refuse(name+" is no ordinary file", "remove the submodule's folder in the worktree")
 	}
-	out, err := r.git(ctx, call{args: []string{"config", "--file", name, "--no-includes", "-z", "--list"}, repo: os.DevNull, plain: true})
+	out, err := r.Run(ctx, Call{Args: []string{"config", "--file", name, "--no-includes", "-z", "--list"}, Repo: os.DevNull, Plain: true})
 	if err != nil {
 		return fmt.Errorf("read the settings of a submodule: %w", err)
 	}
@@ -302,7 +302,7 @@ func (r *Repo) leadsInto(gitDir, value, root string) bool {
 		value = filepath.Join(gitDir, value)
 	}
 	if root != "" {
-		return same(value, root)
+		return Same(value, root)
 	}
 	top, err := filepath.EvalSymlinks(r.root)
 	real, failed := filepath.EvalSymlinks(value)
@@ -313,34 +313,34 @@ func (r *Repo) leadsInto(gitDir, value, root string) bool {
 	return err == nil && failed == nil && err2 == nil && filepath.IsLocal(rel)
 }
 
-// trimModules is trimConfig for all submodules that this worktree has, before a command
+// TrimModules is trimConfig for all submodules that this worktree has, before a command
 // that starts git inside them.
-func (r *Repo) trimModules(ctx context.Context) error {
+func (r *Repo) TrimModules(ctx context.Context) error {
 	if !r.ours {
 		return nil // those of a checkout are the person's
 	}
-	return filepath.WalkDir(filepath.Join(r.gitDir, modulesName), func(name string, d fs.DirEntry, err error) error {
+	return filepath.WalkDir(filepath.Join(r.gitDir, ModulesName), func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil || !d.IsDir():
 			return nil // a link is not followed
 		case d.Name() == "objects" || d.Name() == "refs" || d.Name() == "logs":
 			return filepath.SkipDir
-		case stat(filepath.Join(name, "config")) == nil || stat(filepath.Join(name, "objects")) == nil:
+		case Stat(filepath.Join(name, "config")) == nil || Stat(filepath.Join(name, "objects")) == nil:
 			return nil
 		}
-		return r.trimConfig(ctx, name, "")
+		return r.TrimConfig(ctx, name, "")
 	})
 }
 
-// linksIn are the repositories inside this one that an index names and that have files. git
+// LinksIn are the repositories inside this one that an index names and that have files. git
 // add would start git in each to see whether it is changed, with the settings and filters
 // there; what they are at, update-index reads by itself.
-func (r *Repo) linksIn(ctx context.Context, index string) ([]string, error) {
+func (r *Repo) LinksIn(ctx context.Context, index string) ([]string, error) {
 	paths, err := r.linkPaths(index)
 	if errors.Is(err, errIndex) { // split or sparse
 		paths = nil
 		var out string
-		if out, err = r.git(ctx, call{args: []string{"ls-files", "-z", "--stage"}, index: index}); err != nil {
+		if out, err = r.Run(ctx, Call{Args: []string{"ls-files", "-z", "--stage"}, Index: index}); err != nil {
 			return nil, err
 		}
 		for record := range strings.SplitSeq(out, "\x00") {
@@ -353,27 +353,27 @@ func (r *Repo) linksIn(ctx context.Context, index string) ([]string, error) {
 		return nil, fmt.Errorf("look for repositories inside: %w", err)
 	}
 	paths = slices.DeleteFunc(paths, func(name string) bool {
-		_, err := os.Lstat(filepath.Join(r.file(name), ".git"))
+		_, err := os.Lstat(filepath.Join(r.File(name), ".git"))
 		return err != nil
 	})
 	slices.Sort(paths)
 	return slices.Compact(paths), nil
 }
 
-// add is `git add -A` for these pathspecs, without a look into repositories inside this one.
-func (r *Repo) add(ctx context.Context, c call, pathspecs []string) error {
-	links, err := r.linksIn(ctx, c.index)
+// Add is `git add -A` for these pathspecs, without a look into repositories inside this one.
+func (r *Repo) Add(ctx context.Context, c Call, pathspecs []string) error {
+	links, err := r.LinksIn(ctx, c.Index)
 	if err != nil {
 		return err
 	}
-	c.args = append([]string{"add", "-A", "--"}, pathspecs...)
+	c.Args = append([]string{"add", "-A", "--"}, pathspecs...)
 	for _, name := range links {
-		c.args = append(c.args, ":(top,exclude,literal)"+name)
+		c.Args = append(c.Args, ":(top,exclude,literal)"+name)
 	}
-	if _, err := r.git(ctx, c); err != nil || len(links) == 0 {
+	if _, err := r.Run(ctx, c); err != nil || len(links) == 0 {
 		return err
 	}
-	c.args, c.stdin = []string{"update-index", "-z", "--stdin"}, strings.Join(links, "\x00")+"\x00"
-	_, err = r.git(ctx, c)
+	c.Args, c.Stdin = []string{"update-index", "-z", "--stdin"}, strings.Join(links, "\x00")+"\x00"
+	_, err = r.Run(ctx, c)
 	return err
 }

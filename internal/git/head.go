@@ -21,15 +21,15 @@ func (r *Repo) Head(ctx context.Context) (Head, error) {
 	if h, ok := r.headFile(); ok {
 		return h, nil
 	}
-	out, err := r.one(ctx, call{args: []string{"rev-parse", "HEAD", "--symbolic-full-name", "HEAD"}})
+	out, err := r.Line(ctx, Call{Args: []string{"rev-parse", "HEAD", "--symbolic-full-name", "HEAD"}})
 	if err != nil {
-		if strings.Contains(stderrOf(err), "ambiguous argument 'HEAD'") {
+		if strings.Contains(StderrOf(err), "ambiguous argument 'HEAD'") {
 			return r.unborn(ctx)
 		}
 		return Head{}, fmt.Errorf("read HEAD: %w", err)
 	}
 	commit, ref, _ := strings.Cut(out, "\n")
-	if err := checkHash("HEAD", commit); err != nil {
+	if err := CheckHash("HEAD", commit); err != nil {
 		return Head{}, fmt.Errorf("read HEAD: %w", err)
 	}
 	if ref == "HEAD" {
@@ -39,7 +39,7 @@ func (r *Repo) Head(ctx context.Context) (Head, error) {
 }
 
 func (r *Repo) unborn(ctx context.Context) (Head, error) {
-	ref, err := r.one(ctx, call{args: []string{"symbolic-ref", "-q", "HEAD"}})
+	ref, err := r.Line(ctx, Call{Args: []string{"symbolic-ref", "-q", "HEAD"}})
 	if err != nil {
 		return Head{}, fmt.Errorf("read HEAD: %w", err)
 	}
@@ -57,7 +57,7 @@ func (r *Repo) headFile() (h Head, ok bool) {
 		return Head{}, false
 	}
 	text := strings.TrimSpace(string(b))
-	if hashes.MatchString(text) {
+	if IsHash(text) {
 		return Head{Commit: text}, true
 	}
 	ref, symbolic := strings.CutPrefix(text, "ref: ")
@@ -70,33 +70,33 @@ func (r *Repo) headFile() (h Head, ok bool) {
 		return Head{}, false
 	}
 	commit := strings.TrimSpace(string(b))
-	return Head{Commit: commit, Branch: branch}, hashes.MatchString(commit)
+	return Head{Commit: commit, Branch: branch}, IsHash(commit)
 }
 
-// ref returns the commit that a full ref name points to, "" when there is none.
-func (r *Repo) ref(ctx context.Context, name string) (string, error) {
-	hash, err := r.one(ctx, call{args: []string{"rev-parse", "--verify", "--quiet", name + "^{commit}"}})
-	if exitOf(err) == 1 {
+// Ref returns the commit that a full ref name points to, "" when there is none.
+func (r *Repo) Ref(ctx context.Context, name string) (string, error) {
+	hash, err := r.Line(ctx, Call{Args: []string{"rev-parse", "--verify", "--quiet", name + "^{commit}"}})
+	if ExitOf(err) == 1 {
 		return "", nil
 	}
 	return hash, err
 }
 
-// descends reports whether commit has base among its ancestors, or is it.
-func (r *Repo) descends(ctx context.Context, commit, base string) (bool, error) {
+// Descends reports whether commit has base among its ancestors, or is it.
+func (r *Repo) Descends(ctx context.Context, commit, base string) (bool, error) {
 	if commit == base {
 		return true, nil
 	}
-	_, err := r.git(ctx, call{args: []string{"merge-base", "--is-ancestor", base, commit}})
-	if exitOf(err) == 1 {
+	_, err := r.Run(ctx, Call{Args: []string{"merge-base", "--is-ancestor", base, commit}})
+	if ExitOf(err) == 1 {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// moveHead sets HEAD's branch from one commit to another, if it still is there.
-func (r *Repo) moveHead(ctx context.Context, why, from, to string) error {
-	_, err := r.git(ctx, call{args: []string{"update-ref", "-m", "ralph: " + why, "HEAD", to, from}, write: true})
+// MoveHead sets HEAD's branch from one commit to another, if it still is there.
+func (r *Repo) MoveHead(ctx context.Context, why, from, to string) error {
+	_, err := r.Run(ctx, Call{Args: []string{"update-ref", "-m", "ralph: " + why, "HEAD", to, from}, Write: true})
 	if err != nil {
 		return fmt.Errorf("%s: %w", why, err)
 	}
@@ -111,21 +111,54 @@ func (r *Repo) backOn(ctx context.Context, h Head, branch, base, id string) (Hea
 		return h, nil
 	}
 	ref := "refs/heads/" + branch
-	tip, err := r.ref(ctx, ref)
+	tip, err := r.Ref(ctx, ref)
 	if err != nil {
 		return h, fmt.Errorf("read branch %s: %w", branch, err)
 	}
 	if tip == "" {
-		return h, refuse("the branch "+branch+", on which the work began, is gone", "restore it with `git branch "+branch+" "+base+"`")
+		return h, Refuse("the branch "+branch+", on which the work began, is gone", "restore it with `git branch "+branch+" "+base+"`")
 	}
 	if h.Commit != base && h.Commit != tip {
-		if _, err := r.keep(ctx, id, h.Commit); err != nil {
+		if _, err := r.Keep(ctx, id, h.Commit); err != nil {
 			return h, err
 		}
 	}
-	_, err = r.git(ctx, call{args: []string{"symbolic-ref", "-m", "ralph: back to " + branch, "HEAD", ref}, write: true})
+	_, err = r.Run(ctx, Call{Args: []string{"symbolic-ref", "-m", "ralph: back to " + branch, "HEAD", ref}, Write: true})
 	if err != nil {
 		return h, fmt.Errorf("return to branch %s: %w", branch, err)
 	}
 	return Head{Commit: tip, Branch: branch}, nil
+}
+
+// FollowsFirst reports whether a commit comes after another along first parents,
+// as far as that can be seen from a few loose objects: false says nothing.
+func (r *Repo) FollowsFirst(commit, base string) bool {
+	const far = 32
+	for range far {
+		if commit == base {
+			return true
+		}
+		text, err := r.ReadLooseCommit(commit)
+		if err != nil {
+			return false
+		}
+		at, err := parseCommit(text)
+		if err != nil || len(at.Parents) == 0 {
+			return false
+		}
+		commit = at.Parents[0]
+	}
+	return commit == base
+}
+
+// Contains reports whether tip is the commit or has it among its ancestors.
+func (r *Repo) Contains(ctx context.Context, commit, tip string) (bool, error) {
+	if r.FollowsFirst(tip, commit) {
+		return true, nil
+	}
+	ok, err := r.Descends(ctx, tip, commit)
+	if err != nil {
+		return false, fmt.Errorf("compare %.12s and %.12s: %w", commit, tip, err)
+	}
+	return ok, nil
 }

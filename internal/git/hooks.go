@@ -35,16 +35,16 @@ func (r *Repo) Shield(folder string, wrap func(dir string, argv []string) ([]str
 
 // hooksFor is the setting by which a call finds its hooks. A command that only reads has
 // none. In a worktree of ralph's only a commit has: that of the person's own.
-func (r *Repo) hooksFor(ctx context.Context, c call) ([]string, error) {
+func (r *Repo) hooksFor(ctx context.Context, c Call) ([]string, error) {
 	switch {
 	case c.own:
 		return nil, nil
-	case !c.write || r.gitDir == "" || c.plain || r.ours && !c.hooks || r.module:
+	case !c.Write || r.gitDir == "" || c.Plain || r.ours && !c.Hooks || r.module:
 		return []string{"core.hooksPath=" + os.DevNull}, nil
 	case r.shield.wrap == nil:
 		return nil, nil
 	}
-	for _, kv := range c.conf {
+	for _, kv := range c.Conf {
 		if strings.HasPrefix(kv, "core.hooksPath=") {
 			return nil, nil
 		}
@@ -80,12 +80,12 @@ func (r *Repo) realHooks(ctx context.Context) (string, error) {
 	defer r.hooks.mu.Unlock()
 	var now []os.FileInfo
 	for _, name := range r.settingsFiles() {
-		now = append(now, stat(name))
+		now = append(now, Stat(name))
 	}
-	if r.hooks.folder != "" && slices.EqualFunc(now, r.hooks.settings, sameFile) {
+	if r.hooks.folder != "" && slices.EqualFunc(now, r.hooks.settings, SameFile) {
 		return r.hooks.folder, nil
 	}
-	real, err := r.one(ctx, call{args: []string{"rev-parse", "--git-path", "hooks"}, own: true})
+	real, err := r.Line(ctx, Call{Args: []string{"rev-parse", "--git-path", "hooks"}, own: true})
 	if err != nil {
 		return "", err
 	}
@@ -115,7 +115,7 @@ func (r *Repo) wrappedHooks(ctx context.Context) (string, error) {
 	}
 	for _, e := range list {
 		hook := filepath.Join(real, e.Name())
-		info := stat(hook)
+		info := Stat(hook)
 		if info == nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 || strings.HasSuffix(e.Name(), ".sample") {
 			continue
 		}

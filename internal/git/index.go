@@ -12,16 +12,16 @@ import (
 
 // Files in the git folder.
 const (
-	privateName = "ralph-index"        // what snapshots and commits are made in
-	stagedName  = "ralph-index.staged" // a copy of the user's, while shelving
-	othersName  = "ralph-index.others" // the private one, while files of others are left out
+	PrivateName = "ralph-index"        // what snapshots and commits are made in
+	StagedName  = "ralph-index.staged" // a copy of the user's, while shelving
+	OthersName  = "ralph-index.others" // the private one, while files of others are left out
 	nextName    = "ralph-index.next"   // the user's next index, before it takes the lock
 )
 
 // How long to wait for a git command of the user's to let go of the index.
 const (
-	lockWait = 2 * time.Second
-	lockTick = 20 * time.Millisecond
+	LockWait = 2 * time.Second
+	LockTick = 20 * time.Millisecond
 )
 
 // private is what this process knows about its index file. The file itself is
@@ -34,19 +34,22 @@ type private struct {
 	seen  seen
 }
 
-func (r *Repo) realIndex() string { return filepath.Join(r.gitDir, "index") }
-func (r *Repo) privateIndex() string {
+// RealIndex is the file of the index that whoever works here has.
+func (r *Repo) RealIndex() string { return filepath.Join(r.gitDir, "index") }
+
+// PrivateIndex is the file of ralph's own index; in a worktree of ralph's it is the one there is.
+func (r *Repo) PrivateIndex() string {
 	if r.ours {
-		return r.realIndex()
+		return r.RealIndex()
 	}
-	return filepath.Join(r.gitDir, privateName)
+	return filepath.Join(r.gitDir, PrivateName)
 }
 
 // Begin makes ralph's private index a copy of the user's, which carries over
 // what git knows about unchanged files. It belongs at the start of a job.
 func (r *Repo) Begin(ctx context.Context) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	return r.begin(ctx)
 }
 
@@ -56,10 +59,10 @@ func (r *Repo) begin(ctx context.Context) error {
 		return fmt.Errorf("begin work in git: %w", err)
 	}
 	if r.ours {
-		return r.holdOwn(ctx, head.Commit)
+		return r.HoldOwn(ctx, head.Commit)
 	}
-	r.dropOwnLocks()
-	info, err := copyIndex(r.realIndex(), r.privateIndex())
+	r.DropOwnLocks()
+	info, err := CopyIndex(r.RealIndex(), r.PrivateIndex())
 	if err != nil {
 		return fmt.Errorf("copy the git index: %w", err)
 	}
@@ -68,24 +71,24 @@ func (r *Repo) begin(ctx context.Context) error {
 	if e, err := r.readPrivate(head.Commit); err == nil && x.head == head.Commit && x.own == e.own {
 		return nil
 	}
-	return r.restoreOwn(ctx, head.Commit)
+	return r.RestoreOwn(ctx, head.Commit)
 }
 
 // fresh makes the private index follow the user's: the first use in a process
 // and whatever an agent or a person staged meanwhile start from a new copy, so
 // that a snapshot sees what a plain `git add -A` would.
 func (r *Repo) fresh(ctx context.Context) error {
-	if r.index.begun && sameFile(stat(r.realIndex()), r.index.real) {
+	if r.index.begun && SameFile(Stat(r.RealIndex()), r.index.real) {
 		return nil
 	}
 	return r.begin(ctx)
 }
 
-// restoreOwn gives the entries of ralph's own files in the private index the
+// RestoreOwn gives the entries of ralph's own files in the private index the
 // versions of a commit.
-func (r *Repo) restoreOwn(ctx context.Context, commit string) error {
-	args := append([]string{"reset", "-q", commit, "--"}, ownPaths()...)
-	if _, err := r.git(ctx, call{args: args, index: r.privateIndex(), write: true}); err != nil {
+func (r *Repo) RestoreOwn(ctx context.Context, commit string) error {
+	args := append([]string{"reset", "-q", commit, "--"}, OwnPaths()...)
+	if _, err := r.Run(ctx, Call{Args: args, Index: r.PrivateIndex(), Write: true}); err != nil {
 		return fmt.Errorf("leave ralph's own files out: %w", err)
 	}
 	e, err := r.readPrivate(commit)
@@ -98,21 +101,21 @@ func (r *Repo) restoreOwn(ctx context.Context, commit string) error {
 
 // readPrivate reads the private index. Any commit's id tells the length of ids.
 func (r *Repo) readPrivate(commit string) (entries, error) {
-	b, err := os.ReadFile(r.privateIndex())
+	b, err := os.ReadFile(r.PrivateIndex())
 	if err != nil && !os.IsNotExist(err) {
 		return entries{}, err
 	}
 	return readEntries(b, len(commit)/2)
 }
 
-// dropOwnLocks removes what a killed ralph or its git left: the lock of the
+// DropOwnLocks removes what a killed ralph or its git left: the lock of the
 // private index and, when it is provably ours, that of the user's. One engine
 // at a time works in a checkout.
-func (r *Repo) dropOwnLocks() {
-	_ = os.Remove(r.privateIndex() + ".lock")
+func (r *Repo) DropOwnLocks() {
+	_ = os.Remove(r.PrivateIndex() + ".lock")
 	next := filepath.Join(r.gitDir, nextName)
-	lock := r.realIndex() + ".lock"
-	if a, b := stat(next), stat(lock); a != nil && b != nil && os.SameFile(a, b) {
+	lock := r.RealIndex() + ".lock"
+	if a, b := Stat(next), Stat(lock); a != nil && b != nil && os.SameFile(a, b) {
 		_ = os.Remove(lock)
 	}
 	_ = os.Remove(next)
@@ -125,18 +128,18 @@ func (r *Repo) install(ctx context.Context) bool {
 	if r.ours {
 		return true // it was made there
 	}
-	next, lock := filepath.Join(r.gitDir, nextName), r.realIndex()+".lock"
+	next, lock := filepath.Join(r.gitDir, nextName), r.RealIndex()+".lock"
 	_ = os.Remove(next)
-	if _, err := copyIndex(r.privateIndex(), next); err != nil {
+	if _, err := CopyIndex(r.PrivateIndex(), next); err != nil {
 		return r.resetIndex(ctx)
 	}
 	defer os.Remove(next)
-	if info := stat(r.realIndex()); info != nil {
+	if info := Stat(r.RealIndex()); info != nil {
 		_ = os.Chmod(next, info.Mode().Perm())
 	}
 	// A hard link takes the lock with its content in one step; killed in
 	// between, it can be told from a lock of somebody else's.
-	for end := time.Now().Add(lockWait); ; {
+	for end := time.Now().Add(LockWait); ; {
 		err := os.Link(next, lock)
 		if err == nil {
 			break
@@ -150,27 +153,27 @@ func (r *Repo) install(ctx context.Context) bool {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-time.After(lockTick):
+		case <-time.After(LockTick):
 		}
 	}
-	if err := os.Rename(lock, r.realIndex()); err != nil {
+	if err := os.Rename(lock, r.RealIndex()); err != nil {
 		_ = os.Remove(lock)
 		return r.resetIndex(ctx)
 	}
-	r.index.real = stat(r.realIndex())
+	r.index.real = Stat(r.RealIndex())
 	return true
 }
 
 // resetIndex lets git bring the user's index in line with HEAD.
 func (r *Repo) resetIndex(ctx context.Context) bool {
-	_, err := r.git(ctx, call{args: []string{"reset", "-q"}, write: true})
+	_, err := r.Run(ctx, Call{Args: []string{"reset", "-q"}, Write: true})
 	return err == nil
 }
 
-// copyIndex copies an index file with its time of change, by which git tells
+// CopyIndex copies an index file with its time of change, by which git tells
 // which entries may have changed in the same tick of the clock. No index is an
 // empty one. It returns what the source was, nil for none.
-func copyIndex(from, to string) (os.FileInfo, error) {
+func CopyIndex(from, to string) (os.FileInfo, error) {
 	src, err := os.Open(from)
 	if os.IsNotExist(err) {
 		if err := os.Remove(to); err != nil && !os.IsNotExist(err) {
@@ -201,8 +204,8 @@ func copyIndex(from, to string) (os.FileInfo, error) {
 	return info, os.Rename(tmp.Name(), to)
 }
 
-// stat returns nil for a file that cannot be looked at.
-func stat(name string) os.FileInfo {
+// Stat returns nil for a file that cannot be looked at.
+func Stat(name string) os.FileInfo {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil
@@ -210,11 +213,27 @@ func stat(name string) os.FileInfo {
 	return info
 }
 
-// sameFile reports whether nobody wrote between two looks; git always writes
+// SameFile reports whether nobody wrote between two looks; git always writes
 // an index by renaming a new file over it.
-func sameFile(a, b os.FileInfo) bool {
+func SameFile(a, b os.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// Elsewhere forgets what was known about a work tree that is at another commit now.
+func (r *Repo) Elsewhere() { r.index, r.line, r.at = private{}, lineage{}, EnteredPlace{} }
+
+// ForgetIndex forgets what was known of the index and of the branch's commits: something
+// else than this Repo's own commits changed them.
+func (r *Repo) ForgetIndex() { r.index, r.line = private{}, lineage{} }
+
+// TwoIndexes gives this Repo an index of its own beside the real one, also in a worktree of
+// ralph's, until back is called: what is staged is compared with the files, and they need an
+// index each. Afterwards its own is about another tree.
+func (r *Repo) TwoIndexes() (back func()) {
+	ours := r.ours
+	r.ours = false
+	return func() { r.index, r.ours = private{}, ours }
 }

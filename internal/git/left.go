@@ -16,9 +16,11 @@ type leftOut struct {
 	head   string // the version that HEAD had
 }
 
-type leftOuts []leftOut
+// LeftOuts are those that a commit leaves out.
+type LeftOuts []leftOut
 
-func (l leftOuts) paths() []string {
+// Paths names them.
+func (l LeftOuts) Paths() []string {
 	var out []string
 	for _, f := range l {
 		out = append(out, f.path)
@@ -26,18 +28,18 @@ func (l leftOuts) paths() []string {
 	return out
 }
 
-// leaveOut gives the files in left, in the private index, the version that a commit on top
+// LeaveOut gives the files in left, in the private index, the version that a commit on top
 // of parent may have. One that changed once more since it was found is the agent's as
 // much as anybody's: it is taken. The result are those that are left out.
-func (r *Repo) leaveOut(ctx context.Context, parent string, left []ralph.LeftFile) (leftOuts, error) {
+func (r *Repo) LeaveOut(ctx context.Context, parent string, left []ralph.LeftFile) (LeftOuts, error) {
 	if len(left) == 0 || r.ours {
 		return nil, nil
 	}
-	now, err := r.versions(ctx, r.privateIndex(), left)
+	now, err := r.versions(ctx, r.PrivateIndex(), left)
 	if err != nil {
 		return nil, err
 	}
-	staged, err := r.versions(ctx, r.realIndex(), left)
+	staged, err := r.versions(ctx, r.RealIndex(), left)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +47,7 @@ func (r *Repo) leaveOut(ctx context.Context, parent string, left []ralph.LeftFil
 	if err != nil {
 		return nil, err
 	}
-	var out leftOuts
+	var out LeftOuts
 	for _, f := range left {
 		l := leftOut{path: f.Path, gets: head[f.Path], head: head[f.Path], staged: staged[f.Path]}
 		if f.Was != "" && l.head == f.At {
@@ -61,8 +63,8 @@ func (r *Repo) leaveOut(ctx context.Context, parent string, left []ralph.LeftFil
 
 // stagedAgain gives the private index, which is about to become the user's, what the user
 // had staged of files that were left out.
-func (r *Repo) stagedAgain(ctx context.Context, left leftOuts, idLen int) error {
-	var again leftOuts
+func (r *Repo) stagedAgain(ctx context.Context, left LeftOuts, idLen int) error {
+	var again LeftOuts
 	for _, l := range left {
 		if l.staged != l.head && l.staged != l.gets {
 			again = append(again, l)
@@ -72,7 +74,7 @@ func (r *Repo) stagedAgain(ctx context.Context, left leftOuts, idLen int) error 
 }
 
 // setVersions writes entries of the private index.
-func (r *Repo) setVersions(ctx context.Context, left leftOuts, idLen int, version func(leftOut) string) error {
+func (r *Repo) setVersions(ctx context.Context, left LeftOuts, idLen int, version func(leftOut) string) error {
 	if len(left) == 0 {
 		return nil
 	}
@@ -84,7 +86,7 @@ func (r *Repo) setVersions(ctx context.Context, left leftOuts, idLen int, versio
 		}
 		fmt.Fprintf(&in, "%s\t%s\x00", v, l.path)
 	}
-	_, err := r.git(ctx, call{args: []string{"update-index", "-z", "--index-info"}, index: r.privateIndex(), stdin: in.String(), write: true})
+	_, err := r.Run(ctx, Call{Args: []string{"update-index", "-z", "--index-info"}, Index: r.PrivateIndex(), Stdin: in.String(), Write: true})
 	if err != nil {
 		return fmt.Errorf("leave files of others out: %w", err)
 	}
@@ -93,7 +95,7 @@ func (r *Repo) setVersions(ctx context.Context, left leftOuts, idLen int, versio
 
 // versions returns what an index has of some files.
 func (r *Repo) versions(ctx context.Context, index string, left []ralph.LeftFile) (map[string]string, error) {
-	out, err := r.git(ctx, call{args: append([]string{"ls-files", "-s", "-z", "--"}, literal(left)...), index: index})
+	out, err := r.Run(ctx, Call{Args: append([]string{"ls-files", "-s", "-z", "--"}, literal(left)...), Index: index})
 	if err != nil {
 		return nil, fmt.Errorf("look at files of others: %w", err)
 	}
@@ -113,7 +115,7 @@ func (r *Repo) versionsAt(ctx context.Context, commit string, left []ralph.LeftF
 	for i, f := range left {
 		paths[i] = f.Path
 	}
-	out, err := r.git(ctx, call{args: append([]string{"ls-tree", "-r", "-z", "--full-tree", commit, "--"}, paths...)})
+	out, err := r.Run(ctx, Call{Args: append([]string{"ls-tree", "-r", "-z", "--full-tree", commit, "--"}, paths...)})
 	if err != nil {
 		return nil, fmt.Errorf("look at files of others: %w", err)
 	}

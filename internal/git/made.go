@@ -11,14 +11,14 @@ import (
 // fetch or pull brings a reflog along. landed knows commits that were made here otherwise. What
 // cannot be told was not made here.
 func (r *Repo) MadeHere(ctx context.Context, path string, landed func(commit string) bool) (bool, error) {
-	changed, err := r.git(ctx, call{args: []string{"status", "--porcelain=v1", "--ignored", "--untracked-files=all", "--", ":(literal)" + path}})
+	changed, err := r.Run(ctx, Call{Args: []string{"status", "--porcelain=v1", "--ignored", "--untracked-files=all", "--", ":(literal)" + path}})
 	if err != nil {
 		return false, fmt.Errorf("ask git who made %s: %w", path, err)
 	}
 	if strings.TrimSpace(changed) != "" {
 		return true, nil
 	}
-	last, err := r.git(ctx, call{args: []string{"log", "-1", "--format=%H", "--", ":(literal)" + path}})
+	last, err := r.Run(ctx, Call{Args: []string{"log", "-1", "--format=%H", "--", ":(literal)" + path}})
 	if err != nil {
 		return false, fmt.Errorf("ask git who made %s: %w", path, err)
 	}
@@ -26,7 +26,7 @@ func (r *Repo) MadeHere(ctx context.Context, path string, landed func(commit str
 		return false, nil
 	}
 	// Without a reflog git tells of an error, and nobody knows.
-	if log, err := r.git(ctx, call{args: []string{"reflog", "show", "--format=%H %gs", "HEAD"}}); err == nil {
+	if log, err := r.Run(ctx, Call{Args: []string{"reflog", "show", "--format=%H %gs", "HEAD"}}); err == nil {
 		for line := range strings.Lines(log) {
 			hash, how, _ := strings.Cut(strings.TrimSpace(line), " ")
 			if hash == last && strings.HasPrefix(how, "commit") {

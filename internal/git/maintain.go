@@ -10,7 +10,7 @@ import (
 // quarter of a small commit; so it is due once at the end of a run. git does the
 // work in the background and by its own settings.
 func (r *Repo) Maintain(ctx context.Context) error {
-	if _, err := r.git(ctx, call{args: []string{"maintenance", "run", "--auto", "--quiet"}, write: true}); err != nil {
+	if _, err := r.Run(ctx, Call{Args: []string{"maintenance", "run", "--auto", "--quiet"}, Write: true}); err != nil {
 		return fmt.Errorf("let git tidy its objects: %w", err)
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 func TestMaintain(t *testing.T) {
 	t.Parallel()
 	packs := func(b *testRepo) int {
-		found, err := filepath.Glob(filepath.Join(b.dir, ".git/objects/pack/*.pack"))
+		found, err := filepath.Glob(filepath.Join(b.Dir, ".git/objects/pack/*.pack"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -24,14 +24,14 @@ func TestMaintain(t *testing.T) {
 		t.Errorf("%d packs although nothing is due", n)
 	}
 	// git estimates from the objects in one folder of 256.
-	b.git("config", "gc.auto", "1")
-	b.git("config", "gc.autoDetach", "false")
-	b.git("config", "maintenance.autoDetach", "false")
+	b.Git("config", "gc.auto", "1")
+	b.Git("config", "gc.autoDetach", "false")
+	b.Git("config", "maintenance.autoDetach", "false")
 	for i := range 400 {
-		b.write("many/"+string(rune('a'+i%26))+string(rune('a'+i/26)), string(rune('0'+i%10))+string(rune('a'+i/10)))
+		b.Write("many/"+string(rune('a'+i%26))+string(rune('a'+i/26)), string(rune('0'+i%10))+string(rune('a'+i/10)))
 	}
-	b.git("add", "-A")
-	b.git("-c", "maintenance.auto=false", "commit", "-q", "-m", "many")
+	b.Git("add", "-A")
+	b.Git("-c", "maintenance.auto=false", "commit", "-q", "-m", "many")
 	if err := b.repo.Maintain(t.Context()); err != nil {
 		t.Fatal(err)
 	}

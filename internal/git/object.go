@@ -14,18 +14,19 @@ import (
 // maxObject bounds what is read of a commit object.
 const maxObject = 4 << 20
 
-// commitObject is what ralph needs to know of a commit.
-type commitObject struct {
-	tree    string
-	parents []string
-	message string
+// CommitObject is what ralph needs to know of a commit.
+type CommitObject struct {
+	Tree    string
+	Parents []string
+	Message string
 	amended bool // somebody made it anew later: git keeps when it was written at first
 }
 
-// carries reports whether the message has the line, as a trailer is.
-func (c commitObject) carries(line string) bool { return hasLine(c.message, line) }
+// Carries reports whether the message has the line, as a trailer is.
+func (c CommitObject) Carries(line string) bool { return HasLine(c.Message, line) }
 
-func hasLine(message, line string) bool {
+// HasLine reports whether a message has a line, as it is.
+func HasLine(message, line string) bool {
 	for l := range strings.Lines(message) {
 		if strings.TrimRight(l, "\r\n") == line {
 			return true
@@ -37,32 +38,34 @@ func hasLine(message, line string) bool {
 // TreeOf returns the tree of a commit. It reads the object's file itself while
 // it is loose, as new ones are, and asks git otherwise.
 func (r *Repo) TreeOf(ctx context.Context, commit string) (string, error) {
-	c, err := r.commit(ctx, commit)
+	c, err := r.ReadCommit(ctx, commit)
 	if err != nil {
 		return "", fmt.Errorf("read tree of commit: %w", err)
 	}
-	return c.tree, nil
+	return c.Tree, nil
 }
 
-func (r *Repo) commit(ctx context.Context, hash string) (commitObject, error) {
-	if err := checkHash("commit", hash); err != nil {
-		return commitObject{}, err
+// ReadCommit reads a commit, without a process where its object is loose.
+func (r *Repo) ReadCommit(ctx context.Context, hash string) (CommitObject, error) {
+	if err := CheckHash("commit", hash); err != nil {
+		return CommitObject{}, err
 	}
 	text, err := r.object(ctx, hash, "commit")
 	if err != nil {
-		return commitObject{}, err
+		return CommitObject{}, err
 	}
 	return parseCommit(text)
 }
 
-func (r *Repo) looseCommit(hash string) (string, error) { return r.loose(hash, "commit") }
+// ReadLooseCommit is the text of a commit that is not packed.
+func (r *Repo) ReadLooseCommit(hash string) (string, error) { return r.ReadLoose(hash, "commit") }
 
 func (r *Repo) loosePath(hash string) string {
 	return filepath.Join(r.common, "objects", hash[:2], hash[2:])
 }
 
-// loose reads objects/ab/cdef...: zlib of "<kind> <size>\x00<text>".
-func (r *Repo) loose(hash, kind string) (string, error) {
+// ReadLoose reads objects/ab/cdef...: zlib of "<kind> <size>\x00<text>".
+func (r *Repo) ReadLoose(hash, kind string) (string, error) {
 	f, err := os.Open(r.loosePath(hash))
 	if err != nil {
 		return "", err
@@ -83,17 +86,17 @@ func (r *Repo) loose(hash, kind string) (string, error) {
 	return text, nil
 }
 
-func parseCommit(text string) (commitObject, error) {
+func parseCommit(text string) (CommitObject, error) {
 	head, message, _ := strings.Cut(text, "\n\n")
-	c := commitObject{message: message}
+	c := CommitObject{Message: message}
 	var written, made string
 	for line := range strings.SplitSeq(head, "\n") {
 		name, value, _ := strings.Cut(line, " ")
 		switch name {
 		case "tree":
-			c.tree = value
+			c.Tree = value
 		case "parent":
-			c.parents = append(c.parents, value)
+			c.Parents = append(c.Parents, value)
 		case "author":
 			written = value[strings.LastIndexByte(value, '>')+1:]
 		case "committer":
@@ -101,8 +104,8 @@ func parseCommit(text string) (commitObject, error) {
 		}
 	}
 	c.amended = written != made
-	if !hashes.MatchString(c.tree) {
-		return commitObject{}, fmt.Errorf("a commit object without a tree: %.60q", head)
+	if !IsHash(c.Tree) {
+		return CommitObject{}, fmt.Errorf("a commit object without a tree: %.60q", head)
 	}
 	return c, nil
 }

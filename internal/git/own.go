@@ -2,9 +2,9 @@ package git
 
 import "strings"
 
-// ralph's own files never get into a snapshot, a commit, a stash or a reset,
+// IsOwn reports whether a file is ralph's own. Those never get into a snapshot, a commit, a stash or a reset,
 // tracked or not: losing or reverting them would lose the queue.
-func isOwn(path string) bool {
+func IsOwn(path string) bool {
 	switch path {
 	case "ralph/inbox.jsonl", "ralph/plan.jsonl", "ralph/.agent-session":
 		return true
@@ -17,18 +17,18 @@ func isOwn(path string) bool {
 	return false
 }
 
-// ownPaths names the same files for git, to put their entries back.
-func ownPaths() []string {
+// OwnPaths names the same files for git, to put their entries back.
+func OwnPaths() []string {
 	return []string{
 		":(top)ralph/inbox.jsonl", ":(top)ralph/plan.jsonl", ":(top)ralph/.agent-session",
 		":(top)ralph/.state", ":(top)ralph/.worktrees", ":(top)build/ralph-logs",
 	}
 }
 
-// withoutOwn names everything but those files. A pattern that begins with a
+// WithoutOwn names everything but those files. A pattern that begins with a
 // wildcard is no hint to git add that somebody wants an ignored path: with
 // plain names it ends with "paths are ignored" and exit 1.
-func withoutOwn() []string {
+func WithoutOwn() []string {
 	return []string{
 		":(top)",
 		":(top,exclude)[r]alph/inbox.jsonl", ":(top,exclude)[r]alph/plan.jsonl", ":(top,exclude)[r]alph/.agent-session",
@@ -36,11 +36,27 @@ func withoutOwn() []string {
 	}
 }
 
-// folders are what a failed spec must not take away: the specs in the queue,
+// OwnFolders are what a failed spec must not take away: the specs in the queue,
 // settings, logs.
-func folders() []string { return []string{":(top)ralph/", ":(top)build/ralph-logs/"} }
+func OwnFolders() []string { return []string{":(top)ralph/", ":(top)build/ralph-logs/"} }
 
-// withoutFolders names everything outside them.
-func withoutFolders() []string {
+// WithoutOwnFolders names everything outside them.
+func WithoutOwnFolders() []string {
 	return []string{":(top)", ":(top,exclude)[r]alph/*", ":(top,exclude)[b]uild/ralph-logs/*"}
 }
+
+// ProgressFile is the log of what agents learned, which every task adds to.
+const ProgressFile = "ralph/progress.md"
+
+// UnionLines makes git keep the lines of both sides in that log.
+func UnionLines() []string { return []string{"/" + ProgressFile + " merge=union"} }
+
+// MergeNote, in a worktree's git folder, says which conflicts were left there for
+// an agent: two commits, then paths, each with a zero byte behind it.
+const MergeNote = "ralph-merge"
+
+// SetUpName is the note in a worktree's git folder of how it was set up.
+const SetUpName = "ralph-setup"
+
+// UnreadyName is the note in a worktree's git folder that it is not ready, and why.
+const UnreadyName = "ralph-unready"

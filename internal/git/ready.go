@@ -30,43 +30,44 @@ func operations() []operation {
 	}
 }
 
-// unfinished returns the operation that is under way, "" for none.
-func (r *Repo) unfinished() string {
+// Unfinished returns the operation that is under way, "" for none.
+func (r *Repo) Unfinished() string {
 	for _, op := range operations() {
-		if stat(filepath.Join(r.gitDir, filepath.FromSlash(op.file))) != nil {
+		if Stat(filepath.Join(r.gitDir, filepath.FromSlash(op.file))) != nil {
 			return op.name
 		}
 	}
 	return ""
 }
 
-func refuseUnfinished(op string) error {
-	return refuse("a git "+op+" is unfinished", fmt.Sprintf("finish it, or undo it with `git %s --abort`", op))
+// RefuseUnfinished says that an operation of git is under way.
+func RefuseUnfinished(op string) error {
+	return Refuse("a git "+op+" is unfinished", fmt.Sprintf("finish it, or undo it with `git %s --abort`", op))
 }
 
 // Ready reports whether ralph can commit here, as a *ralph.Refusal that says
 // what to do: commits and a branch to go on from, nothing half done, an
 // identity, a git folder that can be written.
 func (r *Repo) Ready(ctx context.Context) error {
-	if op := r.unfinished(); op != "" {
-		return refuseUnfinished(op)
+	if op := r.Unfinished(); op != "" {
+		return RefuseUnfinished(op)
 	}
 	h, err := r.Head(ctx)
 	if errors.Is(err, ErrNoCommits) {
-		return refuse("the repository has no commits yet", "make a first one, for instance `git commit --allow-empty -m start`")
+		return Refuse("the repository has no commits yet", "make a first one, for instance `git commit --allow-empty -m start`")
 	}
 	if err != nil {
 		return err
 	}
 	if h.Branch == "" {
-		return refuse("HEAD is detached, commits made now would belong to no branch", "check out a branch, for instance `git switch -c work`")
+		return Refuse("HEAD is detached, commits made now would belong to no branch", "check out a branch, for instance `git switch -c work`")
 	}
-	paths, err := r.unmerged(ctx, len(h.Commit)/2)
+	paths, err := r.Unmerged(ctx, len(h.Commit)/2)
 	if err != nil {
 		return fmt.Errorf("look for conflicts: %w", err)
 	}
 	if len(paths) > 0 {
-		return refuse("files have unsolved conflicts: "+strings.Join(paths[:min(3, len(paths))], ", "),
+		return Refuse("files have unsolved conflicts: "+strings.Join(paths[:min(3, len(paths))], ", "),
 			"solve them and `git add` them")
 	}
 	if err := r.identity(ctx); err != nil {
@@ -74,22 +75,22 @@ func (r *Repo) Ready(ctx context.Context) error {
 	}
 	f, err := os.CreateTemp(r.gitDir, "ralph-probe-*")
 	if err != nil {
-		return refuse(fmt.Sprintf("the git folder cannot be written: %v", err), "change its owner or permissions")
+		return Refuse(fmt.Sprintf("the git folder cannot be written: %v", err), "change its owner or permissions")
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// unmerged returns the paths in the user's index that wait for a decision; a
+// Unmerged returns the paths in the user's index that wait for a decision; a
 // plain `git add -A` would take their conflict markers for a solution.
-func (r *Repo) unmerged(ctx context.Context, idLen int) ([]string, error) {
-	b, err := os.ReadFile(r.realIndex())
+func (r *Repo) Unmerged(ctx context.Context, idLen int) ([]string, error) {
+	b, err := os.ReadFile(r.RealIndex())
 	if err != nil && !os.IsNotExist(err) {
 		return nil, err
 	}
 	if e, err := readEntries(b, idLen); err == nil {
 		return e.unmerged, nil
 	}
-	out, err := r.git(ctx, call{args: []string{"diff", "--name-only", "-z", "--diff-filter=U", "--ignore-submodules=dirty"}, conf: []string{"core.quotepath=off"}})
+	out, err := r.Run(ctx, Call{Args: []string{"diff", "--name-only", "-z", "--diff-filter=U", "--ignore-submodules=dirty"}, Conf: []string{"core.quotepath=off"}})
 	if err != nil {
 		return nil, err
 	}
@@ -105,9 +106,9 @@ func (r *Repo) identity(ctx context.Context) error {
 		if plainWord.MatchString(name) && plainWord.MatchString(email) || who == "AUTHOR" && name == "" && email == "" {
 			continue
 		}
-		_, err := r.git(ctx, call{args: []string{"var", "GIT_" + who + "_IDENT"}})
-		if exitOf(err) > 0 {
-			return refuse("git does not know who commits here",
+		_, err := r.Run(ctx, Call{Args: []string{"var", "GIT_" + who + "_IDENT"}})
+		if ExitOf(err) > 0 {
+			return Refuse("git does not know who commits here",
 				"set `git config user.name \"Your Name\"` and `git config user.email you@example.com`")
 		}
 		if err != nil {

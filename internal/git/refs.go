@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,17 +13,17 @@ import (
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
-// mergeRefs is where merged commits wait for their checks.
-const mergeRefs = "refs/ralph/merge/"
+// MergeRefs is where merged commits wait for their checks.
+const MergeRefs = "refs/ralph/merge/"
 
-// mergeRef returns the ref that holds the candidate of a key.
-func mergeRef(key string) string {
-	return mergeRefs + strings.TrimPrefix(recoveryRef(key), recoveryRefs)
+// MergeRef returns the ref that holds the candidate of a key.
+func MergeRef(key string) string {
+	return MergeRefs + strings.TrimPrefix(RecoveryRef(key), RecoveryRefs)
 }
 
-// refConf lets git itself wait for whoever holds a reference or its log.
-func refConf() []string {
-	ms := fmt.Sprint(refLockWait.Milliseconds())
+// RefConf lets git itself wait for whoever holds a reference or its log.
+func RefConf() []string {
+	ms := fmt.Sprint(RefLockWait.Milliseconds())
 	return []string{"core.filesRefLockTimeout=" + ms, "core.packedRefsTimeout=" + ms}
 }
 
@@ -30,65 +31,66 @@ var (
 	// notAsExpected is what update-ref says when the compare of its compare and
 	// swap fails. (git translates none of it.)
 	notAsExpected = lazyregexp.New(`but expected [0-9a-f]{40}|unable to resolve reference|reference already exists|reference is missing but expected`)
-	refLocked     = lazyregexp.New(`Unable to create '([^']+\.lock)'`)
+	RefLocked     = lazyregexp.New(`Unable to create '([^']+\.lock)'`)
 	refInTheWay   = lazyregexp.New(`'refs/heads/([^']+)' exists; cannot create`)
 )
 
-// refError explains why a branch could not be moved or made.
-func refError(doing, branch string, err error) error {
-	said := stderrOf(err)
+// RefError explains why a branch could not be moved or made.
+func RefError(doing, branch string, err error) error {
+	said := StderrOf(err)
 	if m := refInTheWay.FindStringSubmatch(said); m != nil {
-		return refuse("there cannot be a branch "+branch+" beside the branch "+m[1], "rename that one: git branch -m "+m[1]+" another-name")
+		return Refuse("there cannot be a branch "+branch+" beside the branch "+m[1], "rename that one: git branch -m "+m[1]+" another-name")
 	}
-	if m := refLocked.FindStringSubmatch(said); m != nil {
-		return refuse("the branch "+branch+" is locked, so another git command is at work or was killed",
+	if m := RefLocked.FindStringSubmatch(said); m != nil {
+		return Refuse("the branch "+branch+" is locked, so another git command is at work or was killed",
 			"when no git is running in this repository, remove what it left: rm "+m[1])
 	}
-	if movedOn(err) {
+	if MovedOn(err) {
 		return fmt.Errorf("%s %s: %w", doing, branch, ErrMovedOn)
 	}
 	return fmt.Errorf("%s %s: %w", doing, branch, err)
 }
 
-// movedOn reports an update of a ref that was no longer as expected.
-func movedOn(err error) bool { return notAsExpected.MatchString(stderrOf(err)) }
+// MovedOn reports an update of a ref that was no longer as expected.
+func MovedOn(err error) bool { return notAsExpected.MatchString(StderrOf(err)) }
 
-// branchTip returns the commit of a branch, "" when there is no such branch.
-func (r *Repo) branchTip(ctx context.Context, branch string) (string, error) {
+// BranchTip returns the commit of a branch, "" when there is no such branch.
+func (r *Repo) BranchTip(ctx context.Context, branch string) (string, error) {
 	ref := "refs/heads/" + branch
-	if tip, ok := r.looseRef(ref); ok {
+	if tip, ok := r.LooseRef(ref); ok {
 		return tip, nil
 	}
-	tip, err := r.ref(ctx, ref)
+	tip, err := r.Ref(ctx, ref)
 	if err != nil {
 		return "", fmt.Errorf("read branch %s: %w", branch, err)
 	}
 	return tip, nil
 }
 
-// updateRefs carries out lines of `update-ref --stdin`, all or none.
-func (r *Repo) updateRefs(ctx context.Context, why string, lines ...string) error {
+// UpdateRefs carries out lines of `update-ref --stdin`, all or none.
+func (r *Repo) UpdateRefs(ctx context.Context, why string, lines ...string) error {
 	var refs []string
 	for _, line := range lines {
 		if f := strings.Fields(line); len(f) > 1 {
 			refs = append(refs, f[1])
 		}
 	}
-	r.freeRefs(ctx, refs...)
-	_, err := r.git(ctx, call{
-		args: []string{"update-ref", "-m", "ralph: " + why, "--stdin"}, stdin: strings.Join(lines, "\n") + "\n",
-		write: true, conf: refConf(),
+	r.FreeRefs(ctx, refs...)
+	_, err := r.Run(ctx, Call{
+		Args: []string{"update-ref", "-m", "ralph: " + why, "--stdin"}, Stdin: strings.Join(lines, "\n") + "\n",
+		Write: true, Conf: RefConf(),
 	})
 	return err
 }
 
-func checkBranchAt(branch string, commits ...string) error {
+// CheckBranchAt checks the name of a branch, and commits for it.
+func CheckBranchAt(branch string, commits ...string) error {
 	if branch == "" {
 		return errors.New("no branch is named")
 	}
-	err := checkBranch(branch)
+	err := CheckBranch(branch)
 	for _, c := range commits {
-		err = errors.Join(err, checkHash("commit", c))
+		err = errors.Join(err, CheckHash("commit", c))
 	}
 	return err
 }
@@ -107,14 +109,14 @@ func (r *Repo) RestoreBranch(ctx context.Context, branch, at string) (back bool,
 // MakeBranch makes a branch at a commit, without checking it out. One that is
 // there already is fine; at another commit it is ErrMovedOn.
 func (r *Repo) MakeBranch(ctx context.Context, branch, at string) error {
-	if err := checkBranchAt(branch, at); err != nil {
+	if err := CheckBranchAt(branch, at); err != nil {
 		return fmt.Errorf("make a branch: %w", err)
 	}
-	if tip, err := r.branchTip(ctx, branch); err != nil || tip == at {
+	if tip, err := r.BranchTip(ctx, branch); err != nil || tip == at {
 		return err
 	}
-	if err := r.updateRefs(ctx, "begin", "create refs/heads/"+branch+" "+at); err != nil {
-		return refError("make branch", branch, err)
+	if err := r.UpdateRefs(ctx, "begin", "create refs/heads/"+branch+" "+at); err != nil {
+		return RefError("make branch", branch, err)
 	}
 	return nil
 }
@@ -124,10 +126,10 @@ func (r *Repo) MakeBranch(ctx context.Context, branch, at string) error {
 // already is fine; anything else is ErrMovedOn. It is a refusal to move a branch
 // that a person has checked out: the files would not follow it.
 func (r *Repo) Advance(ctx context.Context, branch, from, to string) error {
-	if err := checkBranchAt(branch, from, to); err != nil {
+	if err := CheckBranchAt(branch, from, to); err != nil {
 		return fmt.Errorf("advance: %w", err)
 	}
-	tip, err := r.branchTip(ctx, branch)
+	tip, err := r.BranchTip(ctx, branch)
 	if err != nil {
 		return fmt.Errorf("advance: %w", err)
 	}
@@ -148,17 +150,17 @@ func (r *Repo) Advance(ctx context.Context, branch, from, to string) error {
 	for _, ref := range drop {
 		lines = append(lines, "delete "+ref+" "+to)
 	}
-	if err := r.updateRefs(ctx, "advance", lines...); err != nil {
-		return refError("advance", branch, err)
+	if err := r.UpdateRefs(ctx, "advance", lines...); err != nil {
+		return RefError("advance", branch, err)
 	}
 	return nil
 }
 
 // mayMove refuses a branch that is checked out outside ralph's own worktrees.
 func (r *Repo) mayMove(branch string) error {
-	for _, c := range r.checkouts() {
-		if c.branch == branch && !c.ours() {
-			return refuse("the branch "+branch+" is checked out in "+c.dir+", whose files would not follow it",
+	for _, c := range r.Checkouts() {
+		if c.Branch == branch && !c.ours() {
+			return Refuse("the branch "+branch+" is checked out in "+c.Dir+", whose files would not follow it",
 				"check out something else there, for instance `git switch --detach`")
 		}
 	}
@@ -169,20 +171,20 @@ func (r *Repo) mayMove(branch string) error {
 // are looked at, and packed refs; a leftover elsewhere does no harm.
 func (r *Repo) candidatesAt(commit string) []string {
 	var refs []string
-	dir := filepath.Join(r.common, filepath.FromSlash(mergeRefs))
+	dir := filepath.Join(r.common, filepath.FromSlash(MergeRefs))
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		if held, ok := r.looseRef(mergeRefs + e.Name()); ok && held == commit {
-			refs = append(refs, mergeRefs+e.Name())
+		if held, ok := r.LooseRef(MergeRefs + e.Name()); ok && held == commit {
+			refs = append(refs, MergeRefs+e.Name())
 		}
 	}
 	packed, _ := os.ReadFile(filepath.Join(r.common, "packed-refs"))
 	for line := range strings.Lines(string(packed)) {
 		hash, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if hash != commit || !strings.HasPrefix(ref, mergeRefs) || slices.Contains(refs, ref) {
+		if hash != commit || !strings.HasPrefix(ref, MergeRefs) || slices.Contains(refs, ref) {
 			continue
 		}
-		if _, loose := r.looseRef(ref); !loose {
+		if _, loose := r.LooseRef(ref); !loose {
 			refs = append(refs, ref)
 		}
 	}
@@ -191,7 +193,7 @@ func (r *Repo) candidatesAt(commit string) []string {
 
 // Drop lets go of a candidate that will not land. None of that key is fine.
 func (r *Repo) Drop(ctx context.Context, key string) error {
-	if err := r.updateRefs(ctx, "dropped", "delete "+mergeRef(key)); err != nil {
+	if err := r.UpdateRefs(ctx, "dropped", "delete "+MergeRef(key)); err != nil {
 		return fmt.Errorf("drop a merged commit: %w", err)
 	}
 	return nil
@@ -205,15 +207,15 @@ func (r *Repo) DropBranches(ctx context.Context, into string, branches []string)
 		return nil, nil
 	}
 	args := []string{"for-each-ref", "--merged=" + into, "--format=%(refname) %(objectname)"}
-	err = checkHash("commit", into)
+	err = CheckHash("commit", into)
 	for _, b := range branches {
-		err = errors.Join(err, checkBranchAt(b))
+		err = errors.Join(err, CheckBranchAt(b))
 		args = append(args, "refs/heads/"+b)
 	}
 	if err != nil {
 		return branches, fmt.Errorf("delete merged branches: %w", err)
 	}
-	out, err := r.git(ctx, call{args: args})
+	out, err := r.Run(ctx, Call{Args: args})
 	if err != nil {
 		return branches, fmt.Errorf("delete merged branches: %w", err)
 	}
@@ -222,8 +224,8 @@ func (r *Repo) DropBranches(ctx context.Context, into string, branches []string)
 		ref, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
 		merged[strings.TrimPrefix(ref, "refs/heads/")] = commit
 	}
-	for _, c := range r.checkouts() {
-		delete(merged, c.branch)
+	for _, c := range r.Checkouts() {
+		delete(merged, c.Branch)
 	}
 	var lines []string
 	for _, b := range branches {
@@ -231,7 +233,7 @@ func (r *Repo) DropBranches(ctx context.Context, into string, branches []string)
 			lines = append(lines, "delete refs/heads/"+b+" "+commit)
 			continue
 		}
-		tip, err := r.branchTip(ctx, b)
+		tip, err := r.BranchTip(ctx, b)
 		if err != nil {
 			return branches, err
 		}
@@ -242,8 +244,50 @@ func (r *Repo) DropBranches(ctx context.Context, into string, branches []string)
 	if len(lines) == 0 {
 		return kept, nil
 	}
-	if err := r.updateRefs(ctx, "merged", slices.Compact(lines)...); err != nil {
-		return branches, refError("delete", strings.Join(branches, ", "), err)
+	if err := r.UpdateRefs(ctx, "merged", slices.Compact(lines)...); err != nil {
+		return branches, RefError("delete", strings.Join(branches, ", "), err)
 	}
 	return kept, nil
 }
+
+// LooseRef returns what a ref's own file says; packed refs have none.
+func (r *Repo) LooseRef(name string) (string, bool) {
+	b, err := os.ReadFile(filepath.Join(r.common, filepath.FromSlash(name)))
+	if err != nil {
+		return "", false
+	}
+	hash := string(bytes.TrimSpace(b))
+	return hash, IsHash(hash)
+}
+
+// ErrMovedOn is a branch that is not where the caller last saw it: somebody else
+// moved it, so what was decided about it has to be decided again.
+var ErrMovedOn = errors.New("the branch has moved on")
+
+// BaseTip returns where work lands: the commit of the branch, or for "" that of
+// the detached HEAD of this checkout. A branch that is gone is a *ralph.Refusal.
+func (r *Repo) BaseTip(ctx context.Context, branch string) (string, error) {
+	if branch != "" {
+		tip, err := r.BranchTip(ctx, branch)
+		if err == nil && tip == "" {
+			err = Refuse("the branch "+branch+" is gone", "look for it in `git reflog`, or make it again with `git branch "+branch+"`")
+		}
+		return tip, err
+	}
+	h, err := r.Head(ctx)
+	if err == nil && h.Branch != "" {
+		err = Refuse("HEAD was detached when the work began and is on branch "+h.Branch+" now", "go back with `git switch --detach`")
+	}
+	return h.Commit, err
+}
+
+// Tip returns the commit of a branch, "" when there is no such branch.
+func (r *Repo) Tip(ctx context.Context, branch string) (string, error) {
+	if err := CheckBranchAt(branch); err != nil {
+		return "", err
+	}
+	return r.BranchTip(ctx, branch)
+}
+
+// BranchSpace is where branches of ralph's own are.
+const BranchSpace = "ralph/"

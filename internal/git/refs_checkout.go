@@ -8,53 +8,53 @@ import (
 	"strings"
 )
 
-// checkout is a work tree of the repository, as its git folder shows it.
-type checkout struct {
-	gitDir string
-	dir    string // the work tree; "" for the main one when only git can tell
-	branch string // what is checked out, "" when HEAD is detached
+// Checkout is a work tree of the repository, as its git folder shows it.
+type Checkout struct {
+	GitDir string
+	Dir    string // the work tree; "" for the main one when only git can tell
+	Branch string // what is checked out, "" when HEAD is detached
 	// rebasing is the branch that a rebase under way will move at its end, while
 	// HEAD is detached.
-	rebasing string
+	Rebasing string
 }
 
 // ours reports whether ralph made the work tree.
-func (c checkout) ours() bool {
-	up := filepath.Dir(c.dir)
+func (c Checkout) ours() bool {
+	up := filepath.Dir(c.Dir)
 	return filepath.Base(up) == ".worktrees" && filepath.Base(filepath.Dir(up)) == "ralph"
 }
 
-// checkouts lists the work trees by reading their files: `git worktree list` may
+// Checkouts lists the work trees by reading their files: `git worktree list` may
 // fail while somebody adds or removes one.
-func (r *Repo) checkouts() []checkout {
+func (r *Repo) Checkouts() []Checkout {
 	gitDirs := []string{r.common}
 	entries, _ := os.ReadDir(filepath.Join(r.common, "worktrees"))
 	for _, e := range entries {
 		gitDir := filepath.Join(r.common, "worktrees", e.Name())
-		if stat(filepath.Join(gitDir, "gitdir")) != nil { // without it the worktree is taken away
+		if Stat(filepath.Join(gitDir, "gitdir")) != nil { // without it the worktree is taken away
 			gitDirs = append(gitDirs, gitDir)
 		}
 	}
-	var list []checkout
+	var list []Checkout
 	for _, gitDir := range gitDirs {
 		head, err := os.ReadFile(filepath.Join(gitDir, "HEAD"))
 		if err != nil {
 			continue
 		}
-		c := checkout{gitDir: gitDir, branch: headBranch(string(head))}
+		c := Checkout{GitDir: gitDir, Branch: HeadBranch(string(head))}
 		for _, state := range []string{"rebase-merge", "rebase-apply"} {
 			if name, err := os.ReadFile(filepath.Join(gitDir, state, "head-name")); err == nil {
-				c.rebasing = strings.TrimPrefix(strings.TrimSpace(string(name)), "refs/heads/")
+				c.Rebasing = strings.TrimPrefix(strings.TrimSpace(string(name)), "refs/heads/")
 			}
 		}
-		c.dir = r.workTree(gitDir)
+		c.Dir = r.workTree(gitDir)
 		list = append(list, c)
 	}
 	return list
 }
 
-// headBranch reads the branch from the text of a HEAD.
-func headBranch(head string) string {
+// HeadBranch reads the branch from the text of a HEAD.
+func HeadBranch(head string) string {
 	branch, ok := strings.CutPrefix(strings.TrimSpace(head), "ref: refs/heads/")
 	if !ok {
 		return ""
@@ -70,28 +70,28 @@ func (r *Repo) workTree(gitDir string) string {
 	if gitDir == r.common {
 		return filepath.Dir(gitDir) // the usual place; Open tells when it is not
 	}
-	if file := backlink(gitDir); file != "" {
+	if file := Backlink(gitDir); file != "" {
 		return filepath.Dir(file)
 	}
 	return ""
 }
 
-// open opens the work tree that a checkout is, r itself when that is it.
-func (r *Repo) open(ctx context.Context, c checkout) (*Repo, error) {
-	if c.gitDir == r.gitDir {
+// OpenCheckout opens the work tree that a checkout is, r itself when that is it.
+func (r *Repo) OpenCheckout(ctx context.Context, c Checkout) (*Repo, error) {
+	if c.GitDir == r.gitDir {
 		return r, nil
 	}
 	if c.ours() {
-		if t, err := r.Tree(c.dir); err == nil {
+		if t, err := r.Tree(c.Dir); err == nil {
 			return t, nil
 		}
 	}
-	t, err := Open(ctx, r.p, c.dir, r.env)
+	t, err := Open(ctx, r.p, c.Dir, r.env)
 	if err != nil {
 		return nil, err
 	}
-	if !same(t.gitDir, c.gitDir) {
-		return nil, fmt.Errorf("%s is not the work tree of %s", c.dir, c.gitDir)
+	if !Same(t.gitDir, c.GitDir) {
+		return nil, fmt.Errorf("%s is not the work tree of %s", c.Dir, c.GitDir)
 	}
 	return t, nil
 }

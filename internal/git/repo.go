@@ -58,7 +58,7 @@ type Repo struct {
 	index private
 	still still
 	line  lineage
-	at    place // of a worktree of ours
+	at    EnteredPlace // of a worktree of ours
 
 	// stashes is held by whoever changes the list of stashes, or asks whether one is on
 	// it: all worktrees have the same list, and git takes one off by a position that the
@@ -89,11 +89,11 @@ func Open(ctx context.Context, p *proc.Runner, dir string, env []string) (*Repo,
 	env = cleanEnv(env)
 	program, err := proc.LookPath("git", dir, env)
 	if err != nil {
-		return nil, refuse("git was not found in PATH", fmt.Sprintf("install git %d.%d or newer", minMajor, minMinor))
+		return nil, Refuse("git was not found in PATH", fmt.Sprintf("install git %d.%d or newer", minMajor, minMinor))
 	}
 	r := &Repo{p: p, env: env, root: dir, program: program, stashes: new(sync.Mutex), shield: new(shield)}
-	out, trace, res, err := r.run(ctx, call{
-		args: []string{"rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir", "--show-toplevel"}, env: []string{"GIT_TRACE2_EVENT=2"},
+	out, trace, res, err := r.Output(ctx, Call{
+		Args: []string{"rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir", "--show-toplevel"}, Env: []string{"GIT_TRACE2_EVENT=2"},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open git repository: %w", err)
@@ -101,20 +101,20 @@ func Open(ctx context.Context, p *proc.Runner, dir string, env []string) (*Repo,
 	if res.Ended != proc.EndedSelf {
 		return nil, fmt.Errorf("open git repository: %w", context.Cause(ctx))
 	}
-	said := withoutTrace(trace)
+	said := WithoutTrace(trace)
 	if err := checkVersion(trace); err != nil {
 		return nil, err
 	}
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	switch {
 	case strings.Contains(said, "not a git repository"):
-		return nil, refuse(dir+" is not in a git repository", "run `git init` first")
+		return nil, Refuse(dir+" is not in a git repository", "run `git init` first")
 	case lines[0] == "true":
-		return nil, refuse("a bare repository has no files to work on", "use a clone with a work tree")
+		return nil, Refuse("a bare repository has no files to work on", "use a clone with a work tree")
 	case len(lines) > 1 && lines[1] == "false":
-		return nil, refuse(dir+" is inside a git folder", "use the work tree it belongs to")
+		return nil, Refuse(dir+" is inside a git folder", "use the work tree it belongs to")
 	case res.Code != 0:
-		return nil, refuse("git cannot open the repository", said)
+		return nil, Refuse("git cannot open the repository", said)
 	case len(lines) != 4:
 		return nil, fmt.Errorf("open git repository: cannot read the answer of git rev-parse: %q", out)
 	}
@@ -153,18 +153,18 @@ func checkVersion(trace []byte) error {
 	need := fmt.Sprintf("%d.%d", minMajor, minMinor)
 	m := versionEvent.FindSubmatch(trace)
 	if m == nil { // before 2.22 there is no such event
-		return refuse("git is older than "+need, "install git "+need+" or newer")
+		return Refuse("git is older than "+need, "install git "+need+" or newer")
 	}
 	major, _ := strconv.Atoi(string(m[1]))
 	minor, _ := strconv.Atoi(string(m[2]))
 	if major < minMajor || major == minMajor && minor < minMinor {
-		return refuse(fmt.Sprintf("git %d.%d is older than %s", major, minor, need), "install git "+need+" or newer")
+		return Refuse(fmt.Sprintf("git %d.%d is older than %s", major, minor, need), "install git "+need+" or newer")
 	}
 	return nil
 }
 
-// withoutTrace returns what git said to people.
-func withoutTrace(stderr []byte) string {
+// WithoutTrace returns what git said to people.
+func WithoutTrace(stderr []byte) string {
 	var said []string
 	for line := range strings.Lines(string(stderr)) {
 		if !strings.HasPrefix(line, "{") {
@@ -174,31 +174,32 @@ func withoutTrace(stderr []byte) string {
 	return strings.Join(said, "; ")
 }
 
-// call is one git command.
-type call struct {
-	args  []string // from the subcommand on
-	conf  []string // key=value, for this command alone
-	env   []string // for this command alone
-	index string   // index file instead of the user's
-	repo  string   // folder of git of another repository than this one
-	stdin string
-	write bool // takes locks, and runs hooks in the user's language
-	hooks bool // a commit: hooks of the person's run, in a worktree of ralph's too
-	tied  bool // ends with ralph, as all that write do
+// Call is one git command.
+type Call struct {
+	Args  []string // from the subcommand on
+	Conf  []string // key=value, for this command alone
+	Env   []string // for this command alone
+	Index string   // index file instead of the user's
+	Repo  string   // folder of git of another repository than this one
+	Stdin string
+	Write bool // takes locks, and runs hooks in the user's language
+	Hooks bool // a commit: hooks of the person's run, in a worktree of ralph's too
+	Tied  bool // ends with ralph, as all that write do
 	own   bool // is told where the repository's own hooks are
-	plain bool // looks at no repository
+	Plain bool // looks at no repository
 }
 
-// git runs a command at the top of the work tree and returns its stdout.
-func (r *Repo) git(ctx context.Context, c call) (string, error) {
-	stdout, stderr, res, err := r.run(ctx, c)
-	if err := result(ctx, c.args, res, err, stderr); err != nil {
+// Run runs a command at the top of the work tree and returns its stdout.
+func (r *Repo) Run(ctx context.Context, c Call) (string, error) {
+	stdout, stderr, res, err := r.Output(ctx, c)
+	if err := Failed(ctx, c.Args, res, err, stderr); err != nil {
 		return "", err
 	}
 	return string(stdout), nil
 }
 
-func (r *Repo) run(ctx context.Context, c call) (stdout, stderr []byte, res proc.Result, err error) {
+// Output runs a command at the top of the work tree, and leaves its end to the caller.
+func (r *Repo) Output(ctx context.Context, c Call) (stdout, stderr []byte, res proc.Result, err error) {
 	cmd, err := r.command(ctx, c)
 	if err == nil {
 		err = neverlist.Own(cmd.Args)
@@ -206,14 +207,14 @@ func (r *Repo) run(ctx context.Context, c call) (stdout, stderr []byte, res proc
 	if err != nil {
 		return nil, nil, proc.Result{}, err
 	}
-	if c.stdin != "" {
-		cmd.Stdin = strings.NewReader(c.stdin)
+	if c.Stdin != "" {
+		cmd.Stdin = strings.NewReader(c.Stdin)
 	}
 	return r.p.Output(ctx, cmd)
 }
 
-// result tells why a git command failed, nil when it did not.
-func result(ctx context.Context, args []string, res proc.Result, err error, stderr []byte) error {
+// Failed tells why a git command failed, nil when it did not.
+func Failed(ctx context.Context, args []string, res proc.Result, err error, stderr []byte) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("git %s: %w", args[0], err)
@@ -227,16 +228,19 @@ func result(ctx context.Context, args []string, res proc.Result, err error, stde
 	return nil
 }
 
-// one returns the single line that a command answers with.
-func (r *Repo) one(ctx context.Context, c call) (string, error) {
-	out, err := r.git(ctx, c)
+// Line returns the single line that a command answers with.
+func (r *Repo) Line(ctx context.Context, c Call) (string, error) {
+	out, err := r.Run(ctx, c)
 	return strings.TrimSpace(out), err
 }
 
-// checkHash keeps anything that git could read as an option or another
+// IsHash reports whether a text is a full object id.
+func IsHash(s string) bool { return hashes.MatchString(s) }
+
+// CheckHash keeps anything that git could read as an option or another
 // revision out of its arguments.
-func checkHash(what, hash string) error {
-	if !hashes.MatchString(hash) {
+func CheckHash(what, hash string) error {
+	if !IsHash(hash) {
 		return fmt.Errorf("%s %q is not a full object id", what, hash)
 	}
 	return nil

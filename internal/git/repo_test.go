@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
+
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
@@ -15,37 +17,37 @@ import (
 func TestOpenFindsTheRoot(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.write("deep/er/x", "")
-	b.git("worktree", "add", "-q", "../linked", "-b", "side")
-	linked := filepath.Join(filepath.Dir(b.dir), "linked")
-	inner := b.path("inner")
-	b.git("init", "-q", inner)
+	b.Write("deep/er/x", "")
+	b.Git("worktree", "add", "-q", "../linked", "-b", "side")
+	linked := filepath.Join(filepath.Dir(b.Dir), "linked")
+	inner := b.Path("inner")
+	b.Git("init", "-q", inner)
 	tests := []struct{ name, dir, root string }{
-		{"root", b.dir, b.dir},
-		{"sub folder", b.path("deep/er"), b.dir},
+		{"root", b.Dir, b.Dir},
+		{"sub folder", b.Path("deep/er"), b.Dir},
 		{"linked work tree", filepath.Join(linked, "dir"), linked},
 		{"repository below another", inner, inner},
 	}
 	for _, tt := range tests {
 		r := b.open(tt.dir)
-		b.equal(tt.name, r.Root(), tt.root)
+		b.Equal(tt.name, r.Root(), tt.root)
 	}
 	r := b.open(linked)
-	b.equal("common dir", r.common, filepath.Join(b.dir, ".git"))
+	b.Equal("common dir", r.common, filepath.Join(b.Dir, ".git"))
 	h, err := r.Head(t.Context())
-	b.must(err)
-	b.equal("branch", h.Branch, "side")
+	b.Must(err)
+	b.Equal("branch", h.Branch, "side")
 }
 
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	none := t.TempDir()
-	b.git("init", "-q", "--bare", "../bare.git")
+	b.Git("init", "-q", "--bare", "../bare.git")
 	fake := func(version string) []string {
 		dir := t.TempDir()
 		script := "#!/bin/sh\necho '{\"event\":\"version\",\"exe\":\"" + version + "\"}' >&2\n"
-		ralphtest.Program(b.t, filepath.Join(dir, "git"), script)
+		ralphtest.Program(b.T, filepath.Join(dir, "git"), script)
 		return []string{"PATH=" + dir + ":/bin:/usr/bin"}
 	}
 	tests := []struct {
@@ -53,17 +55,17 @@ func TestOpenRefuses(t *testing.T) {
 		env       []string
 		words     string
 	}{
-		{"no repository", none, append(b.env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(none)), "git init"},
-		{"bare", filepath.Join(b.dir, "../bare.git"), b.env, "bare"},
-		{"git folder", b.path(".git"), b.env, "inside a git folder"},
-		{"no git", b.dir, []string{"PATH=" + none}, "not found"},
-		{"old git", b.dir, fake("2.29.3"), "older than 2.30"},
-		{"very old git", b.dir, fake("1.8.0"), "older than 2.30"},
+		{"no repository", none, append(b.Env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(none)), "git init"},
+		{"bare", filepath.Join(b.Dir, "../bare.git"), b.Env, "bare"},
+		{"git folder", b.Path(".git"), b.Env, "inside a git folder"},
+		{"no git", b.Dir, []string{"PATH=" + none}, "not found"},
+		{"old git", b.Dir, fake("2.29.3"), "older than 2.30"},
+		{"very old git", b.Dir, fake("1.8.0"), "older than 2.30"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Open(t.Context(), b.p, tt.dir, tt.env)
-			(&testRepo{t: t}).refused(err, tt.words)
+			_, err := Open(t.Context(), b.P, tt.dir, tt.env)
+			(&testRepo{Box: gittest.Box{T: t}}).Refused(err, tt.words)
 		})
 	}
 }
@@ -73,16 +75,16 @@ func TestOpenIgnoresInheritedVariables(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	other := newBox(t)
-	env := append(b.env, "GIT_DIR="+other.path(".git"), "GIT_WORK_TREE="+other.dir,
-		"GIT_INDEX_FILE="+other.path(".git/index"), "GIT_LITERAL_PATHSPECS=1", "GIT_PREFIX=dir/")
-	r, err := Open(t.Context(), b.p, b.dir, env)
-	b.must(err)
+	env := append(b.Env, "GIT_DIR="+other.Path(".git"), "GIT_WORK_TREE="+other.Dir,
+		"GIT_INDEX_FILE="+other.Path(".git/index"), "GIT_LITERAL_PATHSPECS=1", "GIT_PREFIX=dir/")
+	r, err := Open(t.Context(), b.P, b.Dir, env)
+	b.Must(err)
 	b.repo = r
-	b.write("new.txt", "x")
+	b.Write("new.txt", "x")
 	c := b.mustCommit("k1", nil)
-	b.equal("HEAD", b.head(), c.Hash)
-	b.equal("status", b.status(), "")
-	b.equal("other's status", other.status(), "")
+	b.Equal("HEAD", b.Head(), c.Hash)
+	b.Equal("status", b.Status(), "")
+	b.Equal("other's status", other.Status(), "")
 }
 
 func TestHead(t *testing.T) {
@@ -94,26 +96,26 @@ func TestHead(t *testing.T) {
 			check := func(what, branch string) {
 				t.Helper()
 				h, err := b.repo.Head(t.Context())
-				b.must(err)
-				b.equal(what, h.Commit+" "+h.Branch, b.head()+" "+branch)
+				b.Must(err)
+				b.Equal(what, h.Commit+" "+h.Branch, b.Head()+" "+branch)
 				tree, err := b.repo.TreeOf(t.Context(), h.Commit)
-				b.must(err)
-				b.equal(what+": tree", tree, b.git("rev-parse", "HEAD^{tree}"))
+				b.Must(err)
+				b.Equal(what+": tree", tree, b.Git("rev-parse", "HEAD^{tree}"))
 			}
 			check("loose", "main")
-			b.git("pack-refs", "--all")
-			b.git("gc", "-q")
+			b.Git("pack-refs", "--all")
+			b.Git("gc", "-q")
 			check("packed", "main")
-			b.git("checkout", "-q", "-b", "team/süß")
+			b.Git("checkout", "-q", "-b", "team/süß")
 			check("branch with a slash", "team/süß")
-			b.git("symbolic-ref", "refs/heads/alias", "refs/heads/main")
-			b.git("symbolic-ref", "HEAD", "refs/heads/alias")
-			if h, err := b.repo.Head(t.Context()); err != nil || h.Commit != b.head() {
+			b.Git("symbolic-ref", "refs/heads/alias", "refs/heads/main")
+			b.Git("symbolic-ref", "HEAD", "refs/heads/alias")
+			if h, err := b.repo.Head(t.Context()); err != nil || h.Commit != b.Head() {
 				t.Errorf("symbolic branch: %v %v", h, err)
 			}
-			b.git("checkout", "-q", "--detach", "main")
+			b.Git("checkout", "-q", "--detach", "main")
 			check("detached", "")
-			b.git("checkout", "-q", "--orphan", "empty")
+			b.Git("checkout", "-q", "--orphan", "empty")
 			h, err := b.repo.Head(t.Context())
 			if !errors.Is(err, ErrNoCommits) || h.Branch != "empty" {
 				t.Errorf("unborn: %v, %v", h, err)
@@ -127,20 +129,20 @@ func TestHeadIsReadWithoutAProcess(t *testing.T) {
 	b := newBox(t)
 	b.repo.p = nil
 	h, err := b.repo.Head(t.Context())
-	b.must(err)
+	b.Must(err)
 	_, err = b.repo.TreeOf(t.Context(), h.Commit)
-	b.must(err)
+	b.Must(err)
 }
 
 func TestReady(t *testing.T) {
 	t.Parallel()
 	conflict := func(b *testRepo) {
-		b.git("checkout", "-q", "-b", "other")
-		b.write("a.txt", "other\n")
-		b.git("commit", "-q", "-am", "other")
-		b.git("checkout", "-q", "main")
-		b.write("a.txt", "main\n")
-		b.git("commit", "-q", "-am", "main")
+		b.Git("checkout", "-q", "-b", "other")
+		b.Write("a.txt", "other\n")
+		b.Git("commit", "-q", "-am", "other")
+		b.Git("checkout", "-q", "main")
+		b.Write("a.txt", "main\n")
+		b.Git("commit", "-q", "-am", "main")
 	}
 	tests := []struct {
 		name  string
@@ -148,20 +150,20 @@ func TestReady(t *testing.T) {
 		words string // "": ready
 	}{
 		{"fine", func(*testRepo) {}, ""},
-		{"no commits", func(b *testRepo) { b.git("checkout", "-q", "--orphan", "new") }, "no commits"},
-		{"detached", func(b *testRepo) { b.git("checkout", "-q", "--detach") }, "check out a branch"},
-		{"merge", func(b *testRepo) { conflict(b); _, _ = b.try("merge", "other") }, "git merge --abort"},
-		{"rebase", func(b *testRepo) { conflict(b); _, _ = b.try("rebase", "other") }, "git rebase --abort"},
-		{"cherry-pick", func(b *testRepo) { conflict(b); _, _ = b.try("cherry-pick", "other") }, "git cherry-pick --abort"},
+		{"no commits", func(b *testRepo) { b.Git("checkout", "-q", "--orphan", "new") }, "no commits"},
+		{"detached", func(b *testRepo) { b.Git("checkout", "-q", "--detach") }, "check out a branch"},
+		{"merge", func(b *testRepo) { conflict(b); _, _ = b.Try("merge", "other") }, "git merge --abort"},
+		{"rebase", func(b *testRepo) { conflict(b); _, _ = b.Try("rebase", "other") }, "git rebase --abort"},
+		{"cherry-pick", func(b *testRepo) { conflict(b); _, _ = b.Try("cherry-pick", "other") }, "git cherry-pick --abort"},
 		{"conflict of a stash", func(b *testRepo) {
-			b.write("a.txt", "stashed\n")
-			b.git("stash")
-			b.write("a.txt", "changed\n")
-			b.git("commit", "-q", "-am", "changed")
-			_, _ = b.try("stash", "apply")
+			b.Write("a.txt", "stashed\n")
+			b.Git("stash")
+			b.Write("a.txt", "changed\n")
+			b.Git("commit", "-q", "-am", "changed")
+			_, _ = b.Try("stash", "apply")
 		}, "conflicts: a.txt"},
 		{"no identity", func(b *testRepo) {
-			b.git("config", "user.useConfigOnly", "true")
+			b.Git("config", "user.useConfigOnly", "true")
 			for i, kv := range b.repo.env {
 				if strings.Contains(kv, "_NAME=") || strings.Contains(kv, "_EMAIL=") {
 					b.repo.env[i] = "X=1"
@@ -169,7 +171,7 @@ func TestReady(t *testing.T) {
 			}
 		}, "git config user.name"},
 		{"git folder that cannot be written", func(b *testRepo) {
-			b.repo.gitDir = b.path(".git/gone") // fails for root as well, whom permissions do not stop
+			b.repo.gitDir = b.Path(".git/gone") // fails for root as well, whom permissions do not stop
 		}, "cannot be written"},
 	}
 	for _, tt := range tests {
@@ -179,10 +181,10 @@ func TestReady(t *testing.T) {
 			tt.make(b)
 			err := b.repo.Ready(t.Context())
 			if tt.words == "" {
-				b.must(err)
+				b.Must(err)
 				return
 			}
-			b.refused(err, tt.words)
+			b.Refused(err, tt.words)
 		})
 	}
 }
@@ -190,20 +192,20 @@ func TestReady(t *testing.T) {
 func TestExclude(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	file := b.path(".git/info/exclude")
-	b.must(os.WriteFile(file, []byte("# mine\n*.tmp\nlast without newline"), 0o600))
-	b.must(os.Chmod(file, 0o600))
+	file := b.Path(".git/info/exclude")
+	b.Must(os.WriteFile(file, []byte("# mine\n*.tmp\nlast without newline"), 0o600))
+	b.Must(os.Chmod(file, 0o600))
 	want := "# mine\n*.tmp\nlast without newline\nralph/.state/\nbuild/ralph-logs/\n"
 	for range 2 {
-		b.must(b.repo.Exclude([]string{"ralph/.state/", "*.tmp", "build/ralph-logs/"}))
-		b.want(".git/info/exclude", want)
+		b.Must(b.repo.Exclude([]string{"ralph/.state/", "*.tmp", "build/ralph-logs/"}))
+		b.Want(".git/info/exclude", want)
 	}
 	info, err := os.Stat(file)
-	b.must(err)
-	b.equal("mode", info.Mode().String(), "-rw-------")
-	b.remove(".git/info")
-	b.must(b.repo.Exclude([]string{"x"}))
-	b.want(".git/info/exclude", "x\n")
+	b.Must(err)
+	b.Equal("mode", info.Mode().String(), "-rw-------")
+	b.Remove(".git/info")
+	b.Must(b.repo.Exclude([]string{"x"}))
+	b.Want(".git/info/exclude", "x\n")
 	if b.repo.Exclude([]string{"a\nb"}) == nil {
 		t.Error("a pattern of two lines was taken")
 	}
@@ -223,9 +225,6 @@ func TestHashesAreChecked(t *testing.T) {
 		if _, err := b.commit("k", func(in *CommitInput) { in.Base = bad }); err == nil {
 			t.Errorf("Commit on %q worked", bad)
 		}
-		if _, err := b.repo.Shelve(ctx, ShelveInput{How: "stash", Base: bad, Message: "m", ID: "i"}); err == nil {
-			t.Errorf("Shelve to %q worked", bad)
-		}
 	}
 }
 
@@ -238,7 +237,7 @@ func TestCancelledCallsSayWhy(t *testing.T) {
 	if _, err := b.repo.Snapshot(ctx); !errors.Is(err, why) {
 		t.Errorf("error is %v, want the cause", err)
 	}
-	if _, err := Open(ctx, proc.NewRunner(""), b.dir, b.env); !errors.Is(err, why) {
+	if _, err := Open(ctx, proc.NewRunner(""), b.Dir, b.Env); !errors.Is(err, why) {
 		t.Errorf("error is %v, want the cause", err)
 	}
 }

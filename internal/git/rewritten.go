@@ -26,29 +26,30 @@ func (e *RewrittenError) Error() string {
 	return "a hook of the repository changed files in the commit: " + strings.Join(files, ", ")
 }
 
-// indexWas is an index before hooks run.
-type indexWas struct {
+// IndexWas is an index before hooks run.
+type IndexWas struct {
 	file string
 	was  []byte // as it lies on disk
 }
 
-func stagedIn(index string) indexWas {
+// StagedIn notes what an index says of files, for Rewritten.
+func StagedIn(index string) IndexWas {
 	b, err := os.ReadFile(index)
 	if err != nil {
 		b = nil // git says what is wrong with it
 	}
-	return indexWas{index, b}
+	return IndexWas{index, b}
 }
 
-// rewritten names the files that hooks changed in a commit: those which the index has
+// Rewritten names the files that hooks changed in a commit: those which the index has
 // otherwise than before. Without an index that can be read here (split, sparse) the trees
 // are compared. Files of others that the commit leaves out, and ralph's own, are not looked at.
-func (r *Repo) rewritten(ctx context.Context, before indexWas, tree string, c Commit, left []ralph.LeftFile) ([]string, error) {
+func (r *Repo) Rewritten(ctx context.Context, before IndexWas, tree string, c Commit, left []ralph.LeftFile) ([]string, error) {
 	if tree != "" && tree == c.Tree {
 		return nil, nil
 	}
 	a, errA := versions(before.was, len(c.Hash)/2)
-	b, errB := versions(stagedIn(before.file).was, len(c.Hash)/2)
+	b, errB := versions(StagedIn(before.file).was, len(c.Hash)/2)
 	var names []string
 	switch {
 	case errA == nil && errB == nil:
@@ -63,16 +64,16 @@ func (r *Repo) rewritten(ctx context.Context, before indexWas, tree string, c Co
 			}
 		}
 	case tree != "":
-		list, err := r.changes(ctx, tree, c.Tree)
+		list, err := r.Changes(ctx, tree, c.Tree)
 		if err != nil {
 			return nil, err
 		}
 		for _, x := range list {
-			names = append(names, x.path)
+			names = append(names, x.Path)
 		}
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
-		return isOwn(name) || slices.ContainsFunc(left, func(l ralph.LeftFile) bool { return l.Path == name })
+		return IsOwn(name) || slices.ContainsFunc(left, func(l ralph.LeftFile) bool { return l.Path == name })
 	})
 	slices.Sort(names)
 	return names, nil
@@ -91,13 +92,13 @@ func versions(b []byte, idLen int) (map[string]string, error) {
 	return list, err
 }
 
-// takeBack undoes a commit that a hook rewrote: files and index stay as the hook left them.
+// UndoCommit undoes a commit that a hook rewrote: files and index stay as the hook left them.
 // merged is the other parent of a merge, which is under way again after it.
-func (r *Repo) takeBack(ctx context.Context, c Commit, parent, merged string, files []string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+func (r *Repo) UndoCommit(ctx context.Context, c Commit, parent, merged string, files []string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), UndoTime)
 	defer cancel()
-	r.index, r.line = private{}, lineage{}
-	if err := r.moveHead(ctx, "a hook changed what the checks had passed", c.Hash, parent); err != nil {
+	r.ForgetIndex()
+	if err := r.MoveHead(ctx, "a hook changed what the checks had passed", c.Hash, parent); err != nil {
 		return err
 	}
 	if merged != "" {
@@ -114,65 +115,65 @@ func (r *Repo) takeBack(ctx context.Context, c Commit, parent, merged string, fi
 // in.Checked: a hook changed them, and the engine was killed before it could. It is then a
 // *RewrittenError. What somebody amended since is theirs.
 func (r *Repo) TakeBack(ctx context.Context, in CommitInput) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	line, err := in.trailer()
+	r.Lock()
+	defer r.Unlock()
+	line, err := in.TrailerLine()
 	if err != nil || in.Checked == "" {
 		return err
 	}
-	h, err := r.settled(ctx)
+	h, err := r.Settled(ctx)
 	if err != nil || in.Branch != "" && h.Branch != in.Branch {
 		return err
 	}
-	at, err := r.commit(ctx, h.Commit)
-	if err != nil || !at.carries(line) || at.amended || len(at.parents) == 0 || at.tree == in.Checked {
+	at, err := r.ReadCommit(ctx, h.Commit)
+	if err != nil || !at.Carries(line) || at.amended || len(at.Parents) == 0 || at.Tree == in.Checked {
 		return err
 	}
-	files, err := r.otherThan(ctx, in, at)
+	files, err := r.OtherThan(ctx, in, at)
 	if err != nil || len(files) == 0 {
 		return err
 	}
 	merged := ""
-	if len(at.parents) > 1 {
-		merged = at.parents[1]
+	if len(at.Parents) > 1 {
+		merged = at.Parents[1]
 	}
-	return r.takeBack(ctx, Commit{Hash: h.Commit}, at.parents[0], merged, files)
+	return r.UndoCommit(ctx, Commit{Hash: h.Commit}, at.Parents[0], merged, files)
 }
 
-// otherThan names the files that a commit has otherwise than the tree that was to be committed
+// OtherThan names the files that a commit has otherwise than the tree that was to be committed
 // and what others had committed before it. Files that it leaves out are not looked at.
-func (r *Repo) otherThan(ctx context.Context, in CommitInput, at commitObject) ([]string, error) {
-	list, err := r.changes(ctx, in.Checked, at.tree)
+func (r *Repo) OtherThan(ctx context.Context, in CommitInput, at CommitObject) ([]string, error) {
+	list, err := r.Changes(ctx, in.Checked, at.Tree)
 	if err != nil {
 		return nil, err
 	}
 	others := map[string]bool{}
-	if on := in.On; on != "" && on != at.parents[0] {
-		folded, err := r.descends(ctx, on, at.parents[0])
+	if on := in.On; on != "" && on != at.Parents[0] {
+		folded, err := r.Descends(ctx, on, at.Parents[0])
 		if err != nil {
 			return nil, err
 		}
 		if !folded {
-			if others, err = r.pathsBetween(ctx, on, at.parents[0]); err != nil {
+			if others, err = r.pathsBetween(ctx, on, at.Parents[0]); err != nil {
 				return nil, err
 			}
 		}
 	}
 	var names []string
 	for _, c := range list {
-		left := slices.ContainsFunc(in.Left, func(l ralph.LeftFile) bool { return l.Path == c.path })
-		if !left && !isOwn(c.path) && !others[c.path] {
-			names = append(names, c.path)
+		left := slices.ContainsFunc(in.Left, func(l ralph.LeftFile) bool { return l.Path == c.Path })
+		if !left && !IsOwn(c.Path) && !others[c.Path] {
+			names = append(names, c.Path)
 		}
 	}
 	return names, nil
 }
 
 func (r *Repo) pathsBetween(ctx context.Context, from, to string) (map[string]bool, error) {
-	list, err := r.changes(ctx, from, to)
+	list, err := r.Changes(ctx, from, to)
 	paths := map[string]bool{}
 	for _, c := range list {
-		paths[c.path] = true
+		paths[c.Path] = true
 	}
 	return paths, err
 }

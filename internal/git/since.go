@@ -14,12 +14,12 @@ const (
 	maxKept  = 20   // of them that are named
 )
 
-// since says what stands between the commit on which work began and HEAD.
-type since struct {
-	to     string              // HEAD without the agents' commits at its end: all above it are theirs
-	kept   []ralph.OtherCommit // of others, newest first
-	more   int                 // that are not named
-	apart  []string            // of agents, below to
+// SinceBase says what stands between the commit on which work began and HEAD.
+type SinceBase struct {
+	To     string              // HEAD without the agents' commits at its end: all above it are theirs
+	Kept   []ralph.OtherCommit // of others, newest first
+	More   int                 // that are not named
+	Apart  []string            // of agents, below to
 	folded []string            // of agents, above to
 	gone   bool                // base is not in HEAD's history any more
 	reset  bool                // an agent took it out
@@ -32,10 +32,10 @@ type logged struct {
 	mine    bool
 }
 
-// since looks at base..head. Of what agents made, a commit that a
+// LookSince looks at base..head. Of what agents made, a commit that a
 // remote-tracking ref reaches counts as somebody else's: others have it.
-func (r *Repo) since(ctx context.Context, base, head string, agents Agents) (since, error) {
-	s := since{to: head}
+func (r *Repo) LookSince(ctx context.Context, base, head string, agents Agents) (SinceBase, error) {
+	s := SinceBase{To: head}
 	if head == base {
 		return s, nil
 	}
@@ -59,48 +59,48 @@ func (r *Repo) since(ctx context.Context, base, head string, agents Agents) (sin
 		return is
 	}
 	for {
-		c, ok := known[s.to]
+		c, ok := known[s.To]
 		if !ok || !c.mine || len(c.parents) == 0 || slices.ContainsFunc(c.parents[1:], other) {
 			break
 		}
 		s.folded = append(s.folded, c.Commit)
-		s.to = c.parents[0]
+		s.To = c.parents[0]
 	}
 	for _, c := range list {
 		switch {
 		case slices.Contains(s.folded, c.Commit):
 		case c.mine:
-			s.apart = append(s.apart, c.Commit)
-		case len(s.kept) < maxKept:
-			s.kept = append(s.kept, c.OtherCommit)
+			s.Apart = append(s.Apart, c.Commit)
+		case len(s.Kept) < maxKept:
+			s.Kept = append(s.Kept, c.OtherCommit)
 		default:
-			s.more++
+			s.More++
 		}
 	}
-	if len(list) > 0 && s.to == base { // the walk has come down to it
+	if len(list) > 0 && s.To == base { // the walk has come down to it
 		return s, nil
 	}
-	ok, err := r.descends(ctx, head, base)
+	ok, err := r.Descends(ctx, head, base)
 	s.gone = !ok
 	s.reset = s.gone && slices.Contains(agents.Ops, "reset")
-	if _, between := known[s.to]; s.gone && (s.reset || slices.Contains(agents.Rewrote, base)) && (!between || known[s.to].mine) {
-		s.to, s.folded = base, nil // an agent amended or dropped what was there before it: that comes back
+	if _, between := known[s.To]; s.gone && (s.reset || slices.Contains(agents.Rewrote, base)) && (!between || known[s.To].mine) {
+		s.To, s.folded = base, nil // an agent amended or dropped what was there before it: that comes back
 		for _, c := range list {
 			s.folded = append(s.folded, c.Commit)
 		}
-		s.apart = nil
+		s.Apart = nil
 	}
 	return s, err
 }
 
 // between lists the commits of base..head, newest first, at most maxSince.
 func (r *Repo) between(ctx context.Context, base, head string, mine []string) ([]logged, error) {
-	out, err := r.git(ctx, call{
-		args: []string{
+	out, err := r.Run(ctx, Call{
+		Args: []string{
 			"log", "-z", "--topo-order", "--no-show-signature", "--no-color", "--no-mailmap", fmt.Sprintf("--max-count=%d", maxSince),
 			"--format=%H%n%P%n%an%n%s", base + ".." + head,
 		},
-		conf: []string{"i18n.logOutputEncoding=UTF-8"},
+		Conf: []string{"i18n.logOutputEncoding=UTF-8"},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look at the commits since the work began: %w", err)
@@ -120,7 +120,7 @@ func (r *Repo) between(ctx context.Context, base, head string, mine []string) ([
 	if !slices.ContainsFunc(list, func(c logged) bool { return c.mine }) {
 		return list, nil
 	}
-	out, err = r.git(ctx, call{args: []string{"rev-list", base + ".." + head, "--not", "--remotes"}})
+	out, err = r.Run(ctx, Call{Args: []string{"rev-list", base + ".." + head, "--not", "--remotes"}})
 	if err != nil {
 		return nil, fmt.Errorf("look which commits are published: %w", err)
 	}
@@ -150,9 +150,9 @@ type Agents struct {
 	Ops     []string // operations that they began: rebase, merge, ...
 }
 
-// atHome makes sure that HEAD is where a commit or what is put away belongs. It moves HEAD
+// AtHome makes sure that HEAD is where a commit or what is put away belongs. It moves HEAD
 // back from where an agent took it, and never from where somebody else did.
-func (r *Repo) atHome(ctx context.Context, h Head, branch, base, id string, agents Agents) (Head, error) {
+func (r *Repo) AtHome(ctx context.Context, h Head, branch, base, id string, agents Agents) (Head, error) {
 	if branch == "" || h.Branch == branch {
 		return h, nil
 	}
@@ -167,14 +167,14 @@ func (r *Repo) atHome(ctx context.Context, h Head, branch, base, id string, agen
 	return r.backOn(ctx, h, branch, base, id)
 }
 
-// settledOp refuses while a git operation is under way that no agent began.
-func (r *Repo) settledOp(agents Agents, quits bool) error {
-	op := r.unfinished()
+// SettledOp refuses while a git operation is under way that no agent began.
+func (r *Repo) SettledOp(agents Agents, quits bool) error {
+	op := r.Unfinished()
 	switch {
 	case op == "", quits && (r.ours || slices.Contains(agents.Ops, op)):
 		return nil
 	case r.ours || slices.Contains(agents.Ops, op):
-		return refuseUnfinished(op)
+		return RefuseUnfinished(op)
 	}
 	return away("a git "+op+" is unfinished in your checkout", fmt.Sprintf("finish it, or undo it with `git %s --abort`", op))
 }
@@ -186,16 +186,16 @@ func (r *Repo) shared(ctx context.Context, parent string, c Commit) ([]string, e
 	for _, k := range c.Kept {
 		args = append(args, k.Commit)
 	}
-	out, err := r.git(ctx, call{args: append(args, "--")})
+	out, err := r.Run(ctx, Call{Args: append(args, "--")})
 	if err != nil {
 		return nil, fmt.Errorf("look at the commits of others: %w", err)
 	}
 	theirs := strings.Split(out, "\x00")
-	mine, err := r.changes(ctx, parent, c.Hash)
+	mine, err := r.Changes(ctx, parent, c.Hash)
 	var both []string
 	for _, m := range mine {
-		if slices.Contains(theirs, m.path) {
-			both = append(both, m.path)
+		if slices.Contains(theirs, m.Path) {
+			both = append(both, m.Path)
 		}
 	}
 	return both, err

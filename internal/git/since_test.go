@@ -1,7 +1,6 @@
 package git
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,11 +13,11 @@ import (
 
 // made makes a file and a commit of it, and returns the commit.
 func (b *testRepo) made(name string) string {
-	b.t.Helper()
-	b.write(name, name)
-	b.git("add", name)
-	b.git("commit", "-q", "-m", name)
-	return b.head()
+	b.T.Helper()
+	b.Write(name, name)
+	b.Git("add", name)
+	b.Git("commit", "-q", "-m", name)
+	return b.Head()
 }
 
 // F-02: of what came since the work began only agents' commits at the end of the branch
@@ -37,20 +36,20 @@ func TestCommitKeepsWhatOthersMade(t *testing.T) {
 		"none": {func(b *testRepo) []string { return []string{b.made("one"), b.made("two")} }, "spec start", ""},
 		"published": {func(b *testRepo) []string {
 			one := b.made("one")
-			b.git("update-ref", "refs/remotes/origin/main", one)
+			b.Git("update-ref", "refs/remotes/origin/main", one)
 			return []string{one, b.made("two")}
 		}, "spec one start", "one"},
 		"merged in by the agent": {func(b *testRepo) []string {
-			b.git("switch", "-q", "-c", "theirs")
+			b.Git("switch", "-q", "-c", "theirs")
 			b.made("mine")
-			b.git("switch", "-q", "main")
+			b.Git("switch", "-q", "main")
 			one := b.made("one")
-			b.git("merge", "-q", "--no-edit", "-m", "merge", "theirs")
-			return []string{one, b.head(), b.made("two")}
+			b.Git("merge", "-q", "--no-edit", "-m", "merge", "theirs")
+			return []string{one, b.Head(), b.made("two")}
 		}, "spec merge mine one start", "mine"},
 		"reset below the beginning": {func(b *testRepo) []string {
 			b.made("mine")
-			b.git("reset", "-q", "--hard", "HEAD~1")
+			b.Git("reset", "-q", "--hard", "HEAD~1")
 			return nil
 		}, "spec start", ""},
 	} {
@@ -58,19 +57,19 @@ func TestCommitKeepsWhatOthersMade(t *testing.T) {
 			t.Parallel()
 			b := newBox(t)
 			b.agents = false
-			base := b.head()
+			base := b.Head()
 			agents := tt.do(b)
-			b.write("uncommitted", "x")
+			b.Write("uncommitted", "x")
 			c := b.mustCommit("k1", func(in *CommitInput) {
 				in.Base, in.Branch, in.Agents.Commits, in.Message = base, "main", agents, "spec\n\nRalph-Receipt: k1\n"
 			})
-			b.equal("history", text.OneLine(b.git("log", "--topo-order", "--format=%s")), tt.want)
+			b.Equal("history", text.OneLine(b.Git("log", "--topo-order", "--format=%s")), tt.want)
 			var kept []string
 			for _, k := range c.Kept {
 				kept = append(kept, k.Subject)
 			}
-			b.equal("told", strings.Join(kept, " "), tt.kept)
-			b.equal("status", b.status(), "")
+			b.Equal("told", strings.Join(kept, " "), tt.kept)
+			b.Equal("status", b.Status(), "")
 		})
 	}
 }
@@ -81,85 +80,24 @@ func (b *testRepo) skip(name string) string {
 	return ""
 }
 
-// R-C2: HEAD stays where somebody took it, whatever is to be done; an agent's own switch is
-// taken back.
-func TestAwayFromHome(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		leave func(b *testRepo)
-		words string
-	}{
-		"another branch": {func(b *testRepo) { b.git("switch", "-q", "-c", "side") }, "is on side, the work began on main"},
-		"detached":       {func(b *testRepo) { b.git("switch", "-q", "--detach") }, "(detached), the work began on main"},
-		"a rebase": {func(b *testRepo) {
-			b.git("switch", "-q", "-c", "side")
-			b.write("a.txt", "side\n")
-			b.git("commit", "-q", "-am", "side")
-			b.git("switch", "-q", "main")
-			b.write("a.txt", "main\n")
-			b.git("commit", "-q", "-am", "main")
-			_, _ = b.try("rebase", "side")
-		}, "a git rebase is unfinished"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBox(t)
-			b.agents = false
-			base := b.head()
-			tt.leave(b)
-			b.write("work", "agent")
-			before, head, branch := b.files(), b.head(), b.read(".git/HEAD")
-			_, err := b.commit("k1", func(in *CommitInput) { in.Base, in.Branch = base, "main" })
-			if _, ok := errors.AsType[*AwayError](err); !ok || !strings.Contains(err.Error(), tt.words) {
-				t.Errorf("error is %v, want %q", err, tt.words)
-			}
-			b.refused(err, tt.words)
-			s, err := b.shelve("stash", base, func(in *ShelveInput) { in.Branch = "main" })
-			if op := b.repo.unfinished(); op != "" {
-				b.refused(err, "nothing was put away")
-				if len(b.files()) != len(before) {
-					t.Error("files have changed")
-				}
-			} else {
-				b.must(err)
-				b.equal("stashed", b.git("show", s.Stash+":work"), "agent")
-				b.equal("status", b.status(), "")
-			}
-			b.equal("HEAD", b.head()+b.read(".git/HEAD"), head+branch)
-		})
-	}
-	b := newBox(t)
-	b.agents = false
-	base := b.head()
-	b.git("switch", "-q", "-c", "side")
-	b.write("work", "x")
-	c := b.mustCommit("here", func(in *CommitInput) { in.Base, in.Branch, in.Here = base, "main", true })
-	b.equal("side", b.git("rev-parse", "side"), c.Hash)
-	b.equal("main", b.git("rev-parse", "main"), base)
-	b.git("switch", "-q", "main")
-	b.git("switch", "-q", "side")
-	b.mustCommit("k2", func(in *CommitInput) { in.Base, in.Branch, in.Agents.On = base, "main", "side" })
-	b.equal("HEAD", b.git("symbolic-ref", "--short", "HEAD"), "main")
-}
-
 // Somebody commits between ralph's look and its commit: theirs is not reverted by it.
 func TestCommitAtTheSameMoment(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	b.agents = false
-	base := b.head()
-	b.must(b.repo.Begin(t.Context()))
-	b.write("work", "agent")
+	base := b.Head()
+	b.Must(b.repo.Begin(t.Context()))
+	b.Write("work", "agent")
 	person := filepath.Join(t.TempDir(), "git")
 	ralphtest.Program(t, person, "#!/bin/sh\ncase \" $* \" in *' commit '*) [ -e '"+person+".done' ] || {\n"+
-		"touch '"+person+".done'; echo p > '"+b.dir+"/person'; env -u GIT_INDEX_FILE "+b.repo.program+" add person; env -u GIT_INDEX_FILE "+b.repo.program+" commit -q -m person; } ;; esac\n"+
+		"touch '"+person+".done'; echo p > '"+b.Dir+"/person'; env -u GIT_INDEX_FILE "+b.repo.program+" add person; env -u GIT_INDEX_FILE "+b.repo.program+" commit -q -m person; } ;; esac\n"+
 		"exec "+b.repo.program+" \"$@\"\n")
 	b.repo.program = person
 	c := b.mustCommit("k1", func(in *CommitInput) { in.Base, in.Branch = base, "main" })
-	b.equal("history", text.OneLine(b.git("log", "--format=%s")), "ralph: complete x person start")
-	b.equal("files", b.git("show", "--name-status", "--format=", c.Hash), "A\twork")
-	b.equal("status", b.status(), "")
-	b.equal("told", c.Kept[0].Subject, "person")
+	b.Equal("history", text.OneLine(b.Git("log", "--format=%s")), "ralph: complete x person start")
+	b.Equal("files", b.Git("show", "--name-status", "--format=", c.Hash), "A\twork")
+	b.Equal("status", b.Status(), "")
+	b.Equal("told", c.Kept[0].Subject, "person")
 }
 
 // R-C1: files of others are left out of a commit, as they are and as they are staged; a
@@ -167,42 +105,42 @@ func TestCommitAtTheSameMoment(t *testing.T) {
 func TestCommitLeavesFilesOfOthersOut(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.must(b.repo.Begin(t.Context()))
-	base := b.head()
-	b.write("dir/b.txt", "b\nagent\n")
-	b.write("work", "agent")
+	b.Must(b.repo.Begin(t.Context()))
+	base := b.Head()
+	b.Write("dir/b.txt", "b\nagent\n")
+	b.Write("work", "agent")
 	tree, err := b.repo.TreeKept(t.Context())
-	b.must(err)
+	b.Must(err)
 	known := ralph.Checkout{Head: base, Branch: "main", Tree: tree}
 	if _, ok, err := b.repo.Look(t.Context(), known, Agents{}); ok || err != nil {
 		t.Errorf("nothing has changed: %t, %v", ok, err)
 	}
-	b.write("dir/b.txt", "b\nagent\nperson\n")
-	b.write("a.txt", "staged\n")
-	b.git("add", "a.txt")
-	b.write("a.txt", "staged, then more\n")
-	b.remove("dir/sub/c.txt")
-	b.write("new *.txt", "new")
+	b.Write("dir/b.txt", "b\nagent\nperson\n")
+	b.Write("a.txt", "staged\n")
+	b.Git("add", "a.txt")
+	b.Write("a.txt", "staged, then more\n")
+	b.Remove("dir/sub/c.txt")
+	b.Write("new *.txt", "new")
 	f, ok, err := b.repo.Look(t.Context(), known, Agents{})
-	b.must(err)
-	b.equal("found", strings.Join(f.Files, " "), "a.txt dir/b.txt dir/sub/c.txt new *.txt")
+	b.Must(err)
+	b.Equal("found", strings.Join(f.Files, " "), "a.txt dir/b.txt dir/sub/c.txt new *.txt")
 	if !ok {
 		t.Error("nothing was found")
 	}
-	files := b.files()
+	files := b.Files()
 	c := b.mustCommit("k1", func(in *CommitInput) { in.Left = f.Left })
-	b.equal("commit", b.git("show", "--name-status", "--format=", c.Hash), "M\tdir/b.txt\nA\twork")
-	b.equal("as the agent left it", b.git("show", c.Hash+":dir/b.txt"), "b\nagent")
-	b.equal("staged", b.git("show", ":a.txt"), "staged")
-	b.equal("status", b.status(), "MM a.txt\n M dir/b.txt\n D dir/sub/c.txt\n?? \"new *.txt\"")
-	for name, text := range b.files() {
+	b.Equal("commit", b.Git("show", "--name-status", "--format=", c.Hash), "M\tdir/b.txt\nA\twork")
+	b.Equal("as the agent left it", b.Git("show", c.Hash+":dir/b.txt"), "b\nagent")
+	b.Equal("staged", b.Git("show", ":a.txt"), "staged")
+	b.Equal("status", b.Status(), "MM a.txt\n M dir/b.txt\n D dir/sub/c.txt\n?? \"new *.txt\"")
+	for name, text := range b.Files() {
 		if files[name] != text {
 			t.Errorf("%s was %q and is %q", name, files[name], text)
 		}
 	}
-	b.must(os.Remove(b.path("new *.txt")))
+	b.Must(os.Remove(b.Path("new *.txt")))
 	again, ok, err := b.repo.Look(t.Context(), ralph.Checkout{Head: c.Hash, Branch: "main", Tree: f.Tree, Left: f.Left}, Agents{})
-	b.must(err)
+	b.Must(err)
 	if !ok || len(again.Files) != 0 || len(again.Left) != 3 {
 		t.Errorf("after the commit: %t %+v", ok, again)
 	}

@@ -14,8 +14,8 @@ import (
 // index stays as it is; submodules count as the commit they are at. When
 // nothing changed since the last call it costs one process, else two.
 func (r *Repo) Snapshot(ctx context.Context) (tree string, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	head, err := r.stage(ctx)
 	if err != nil {
 		return "", fmt.Errorf("snapshot: %w", err)
@@ -24,7 +24,7 @@ func (r *Repo) Snapshot(ctx context.Context) (tree string, err error) {
 	if e, err := r.readPrivate(head.Commit); err == nil && e.tree != "" {
 		return e.tree, nil
 	}
-	tree, err = r.writeTree(ctx, r.privateIndex())
+	tree, err = r.WriteTree(ctx, r.PrivateIndex())
 	if err != nil {
 		return "", fmt.Errorf("snapshot: %w", err)
 	}
@@ -44,17 +44,18 @@ func (r *Repo) stage(ctx context.Context) (Head, error) {
 	return head, err
 }
 
-// addAll has git add what these pathspecs name to the private index.
-func (r *Repo) addAll(ctx context.Context, pathspecs []string) error {
-	return r.add(ctx, call{index: r.privateIndex(), conf: []string{"advice.addEmbeddedRepo=false", "core.safecrlf=false"}}, pathspecs)
+// AddAll has git add what these pathspecs name to the private index.
+func (r *Repo) AddAll(ctx context.Context, pathspecs []string) error {
+	return r.Add(ctx, Call{Index: r.PrivateIndex(), Conf: []string{"advice.addEmbeddedRepo=false", "core.safecrlf=false"}}, pathspecs)
 }
 
-func (r *Repo) writeTree(ctx context.Context, index string) (string, error) {
-	tree, err := r.one(ctx, call{args: []string{"write-tree"}, index: index, write: true})
+// WriteTree returns the tree of an index.
+func (r *Repo) WriteTree(ctx context.Context, index string) (string, error) {
+	tree, err := r.Line(ctx, Call{Args: []string{"write-tree"}, Index: index, Write: true})
 	if err != nil {
 		return "", err
 	}
-	return tree, checkHash("tree", tree)
+	return tree, CheckHash("tree", tree)
 }
 
 // Dirty returns the changed and untracked files outside ralph/ and
@@ -64,7 +65,7 @@ func (r *Repo) Dirty(ctx context.Context) ([]string, error) {
 	args := []string{
 		"status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty", "--",
 	}
-	out, err := r.git(ctx, call{args: append(args, withoutFolders()...), conf: []string{"core.quotepath=off"}})
+	out, err := r.Run(ctx, Call{Args: append(args, WithoutOwnFolders()...), Conf: []string{"core.quotepath=off"}})
 	if err != nil {
 		return nil, fmt.Errorf("look for changes: %w", err)
 	}
@@ -81,7 +82,7 @@ func (r *Repo) Dirty(ctx context.Context) ([]string, error) {
 // Diff returns the difference of two trees or commits as a patch of at most
 // max bytes, cut after a whole line.
 func (r *Repo) Diff(ctx context.Context, fromTree, toTree string, max int64) (patch []byte, err error) {
-	if err := errors.Join(checkHash("tree", fromTree), checkHash("tree", toTree)); err != nil {
+	if err := errors.Join(CheckHash("tree", fromTree), CheckHash("tree", toTree)); err != nil {
 		return nil, fmt.Errorf("diff: %w", err)
 	}
 	if fromTree == toTree || max <= 0 {
@@ -114,7 +115,7 @@ func (r *Repo) compare(ctx context.Context, max int64, form []string, more ...st
 	if out.full {
 		return out.lines(), nil
 	}
-	if err := result(ctx, c.args, res, err, said.Bytes()); err != nil {
+	if err := Failed(ctx, c.Args, res, err, said.Bytes()); err != nil {
 		return nil, err
 	}
 	return out.buf.Bytes(), nil

@@ -160,7 +160,7 @@ func (r *Repo) looks(ctx context.Context, idLen int) *indexScan {
 		return nil
 	}
 	l := &indexScan{r: r, still: r.still.folders != nil}
-	b, err := os.ReadFile(r.privateIndex())
+	b, err := os.ReadFile(r.PrivateIndex())
 	if err != nil {
 		return nil
 	}
@@ -189,7 +189,7 @@ func (r *Repo) looks(ctx context.Context, idLen int) *indexScan {
 	}
 	for i := 0; i < len(l.index.paths) && l.still; i++ {
 		path := l.index.paths[i]
-		l.still = isOwn(path) || l.same(path, l.index.stamps[i], l.index.ids[i])
+		l.still = IsOwn(path) || l.same(path, l.index.stamps[i], l.index.ids[i])
 	}
 	return l
 }
@@ -219,7 +219,7 @@ func (l *indexScan) walk(dir string) {
 		switch {
 		case folder && !l.skips(path+"/"):
 			l.walk(path + "/")
-		case !folder && !l.index.entries[path] && !isOwn(path) && (was == nil || !was.more[name]):
+		case !folder && !l.index.entries[path] && !IsOwn(path) && (was == nil || !was.more[name]):
 			l.still = false
 		}
 	}
@@ -227,20 +227,20 @@ func (l *indexScan) walk(dir string) {
 
 // skips reports a folder in which nothing can be that git would add.
 func (l *indexScan) skips(dir string) bool {
-	return isOwn(dir) || l.r.still.ignored[dir] && !l.index.folders[dir]
+	return IsOwn(dir) || l.r.still.ignored[dir] && !l.index.folders[dir]
 }
 
 // list is what is in a folder, read anew where it may have changed since it was seen; nil
 // where only git can tell.
 func (l *indexScan) list(dir string, was *folderAt) *folderAt {
-	at, ok := lookAt(l.r.file(dir))
+	at, ok := lookAt(l.r.File(dir))
 	switch {
 	case !ok || !at.folder():
 		return nil
 	case was != nil && !was.young && was.at == at:
 		return was
 	}
-	list, err := os.ReadDir(l.r.file(dir))
+	list, err := os.ReadDir(l.r.File(dir))
 	if err != nil {
 		return nil
 	}
@@ -260,7 +260,7 @@ func (l *indexScan) list(dir string, was *folderAt) *folderAt {
 
 // same reports whether a file is as its entry says.
 func (l *indexScan) same(path string, entry stamp, id []byte) bool {
-	now, ok := lookAt(l.r.file(path))
+	now, ok := lookAt(l.r.File(path))
 	if !ok || !entry.sameMode(now.mode) {
 		return false
 	}
@@ -282,10 +282,10 @@ func (l *indexScan) holds(path string, now stamp, id []byte) bool {
 	var err error
 	if now.mode&typeBits == typeLink {
 		var to string
-		to, err = os.Readlink(l.r.file(path))
+		to, err = os.Readlink(l.r.File(path))
 		text = []byte(to)
 	} else {
-		text, err = os.ReadFile(l.r.file(path))
+		text, err = os.ReadFile(l.r.File(path))
 	}
 	return err == nil && bytes.Equal(blobID(text, len(id)), id)
 }
@@ -333,12 +333,12 @@ func (l *indexScan) ignoring() uint64 {
 	}
 	for _, path := range l.index.paths {
 		if path == ".gitignore" || strings.HasSuffix(path, "/.gitignore") {
-			note(l.r.file(path))
+			note(l.r.File(path))
 		}
 	}
 	for dir, f := range l.r.still.folders {
 		if f.more[".gitignore"] { // it counts, tracked or not
-			note(l.r.file(dir + ".gitignore"))
+			note(l.r.File(dir + ".gitignore"))
 		}
 	}
 	return sum
@@ -346,7 +346,7 @@ func (l *indexScan) ignoring() uint64 {
 
 // ignoredFolders are the folders that git does not look into.
 func (r *Repo) ignoredFolders(ctx context.Context) (map[string]bool, error) {
-	out, err := r.git(ctx, call{args: []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"}, index: r.privateIndex()})
+	out, err := r.Run(ctx, Call{Args: []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"}, Index: r.PrivateIndex()})
 	if err != nil {
 		return nil, fmt.Errorf("ask which folders git ignores: %w", err)
 	}
@@ -366,7 +366,7 @@ func (r *Repo) accept(l *indexScan, idLen int) {
 	if l == nil || l.folders[""] == nil {
 		return
 	}
-	b, err := os.ReadFile(r.privateIndex())
+	b, err := os.ReadFile(r.PrivateIndex())
 	if err != nil {
 		return
 	}
@@ -377,7 +377,7 @@ func (r *Repo) accept(l *indexScan, idLen int) {
 	for i, path := range x.paths {
 		// What git has read a while after its newest change is as it read it.
 		if s := x.stamps[i]; s.changed.before(l.at) && !s.changed.before(r.still.began) {
-			if now, ok := lookAt(r.file(path)); ok && s.same(now) {
+			if now, ok := lookAt(r.File(path)); ok && s.same(now) {
 				r.still.known[path] = now
 			}
 		}
@@ -401,7 +401,7 @@ func (r *Repo) stageAll(ctx context.Context, idLen int) error {
 		return nil
 	}
 	r.still.folders = nil
-	if err := r.addAll(ctx, withoutOwn()); err != nil {
+	if err := r.AddAll(ctx, WithoutOwn()); err != nil {
 		return err
 	}
 	r.accept(l, idLen)

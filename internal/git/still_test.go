@@ -13,10 +13,10 @@ import (
 
 // settledFiles makes the files of a box older than git's index, and has them looked at.
 func (b *testRepo) settledFiles() {
-	b.t.Helper()
+	b.T.Helper()
 	past := time.Now().Add(-time.Hour)
-	for name := range b.files() {
-		b.must(os.Chtimes(b.path(name), past, past))
+	for name := range b.Files() {
+		b.Must(os.Chtimes(b.Path(name), past, past))
 	}
 	b.snapshot()
 }
@@ -25,20 +25,20 @@ func (b *testRepo) settledFiles() {
 func TestSnapshotOfAnUnchangedTreeStartsNoProcess(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.write(".gitignore", "*.log\nout/\n")
-	b.write("out/deep/er.txt", "x")
-	b.write("x.log", "1")
-	b.write("empty/x.log", "1")
-	b.ownFiles()
+	b.Write(".gitignore", "*.log\nout/\n")
+	b.Write("out/deep/er.txt", "x")
+	b.Write("x.log", "1")
+	b.Write("empty/x.log", "1")
+	b.OwnFiles()
 	b.settledFiles()
 	tree := b.snapshot()
 	n := b.spawns(func() {
-		b.equal("tree", b.snapshot(), tree)
-		b.write("x.log", "2")                       // what git ignores may change,
-		b.write("ralph/plan.jsonl", "p2\n")         // and what is ralph's own, as it does with each fact
-		b.write("ralph/.state/journal.jsonl", "j2") //
-		b.must(os.Chtimes(b.path("a.txt"), time.Now(), time.Now()))
-		b.equal("tree", b.snapshot(), tree)
+		b.Equal("tree", b.snapshot(), tree)
+		b.Write("x.log", "2")                       // what git ignores may change,
+		b.Write("ralph/plan.jsonl", "p2\n")         // and what is ralph's own, as it does with each fact
+		b.Write("ralph/.state/journal.jsonl", "j2") //
+		b.Must(os.Chtimes(b.Path("a.txt"), time.Now(), time.Now()))
+		b.Equal("tree", b.snapshot(), tree)
 	})
 	if n != 0 {
 		t.Errorf("%d processes", n)
@@ -50,65 +50,65 @@ func TestLooksFindWhatGitFinds(t *testing.T) {
 	t.Parallel()
 	link := func(to string) func(*testRepo) {
 		return func(b *testRepo) {
-			b.must(os.Rename(b.path("dir"), b.path(to)))
-			b.must(os.Symlink(to, b.path("dir")))
+			b.Must(os.Rename(b.Path("dir"), b.Path(to)))
+			b.Must(os.Symlink(to, b.Path("dir")))
 		}
 	}
 	for name, change := range map[string]func(*testRepo){
-		"new file":                 func(b *testRepo) { b.write("new.txt", "x") },
-		"new file below":           func(b *testRepo) { b.write("dir/sub/new.txt", "x") },
-		"new file in a new folder": func(b *testRepo) { b.write("new/er/x.txt", "x") },
-		"new file where there was an empty folder": func(b *testRepo) { b.write("empty/x.txt", "x") },
-		"new file in ralph":                        func(b *testRepo) { b.write("ralph/notes.md", "x") },
-		"deleted":                                  func(b *testRepo) { b.remove("a.txt") },
-		"folder deleted":                           func(b *testRepo) { b.remove("dir") },
-		"same size":                                func(b *testRepo) { b.write("a.txt", strings.Repeat("y", len(b.read("a.txt")))) },
+		"new file":                 func(b *testRepo) { b.Write("new.txt", "x") },
+		"new file below":           func(b *testRepo) { b.Write("dir/sub/new.txt", "x") },
+		"new file in a new folder": func(b *testRepo) { b.Write("new/er/x.txt", "x") },
+		"new file where there was an empty folder": func(b *testRepo) { b.Write("empty/x.txt", "x") },
+		"new file in ralph":                        func(b *testRepo) { b.Write("ralph/notes.md", "x") },
+		"deleted":                                  func(b *testRepo) { b.Remove("a.txt") },
+		"folder deleted":                           func(b *testRepo) { b.Remove("dir") },
+		"same size":                                func(b *testRepo) { b.Write("a.txt", strings.Repeat("y", len(b.Read("a.txt")))) },
 		"replaced": func(b *testRepo) {
-			b.write("out/a", strings.Repeat("z", len(b.read("a.txt"))))
-			b.must(os.Rename(b.path("out/a"), b.path("a.txt")))
+			b.Write("out/a", strings.Repeat("z", len(b.Read("a.txt"))))
+			b.Must(os.Rename(b.Path("out/a"), b.Path("a.txt")))
 		},
-		"can be run":                                func(b *testRepo) { b.must(os.Chmod(b.path("a.txt"), 0o755)) },
-		"file becomes a link":                       func(b *testRepo) { b.remove("a.txt"); b.must(os.Symlink("dir/b.txt", b.path("a.txt"))) },
-		"file becomes a folder":                     func(b *testRepo) { b.remove("a.txt"); b.write("a.txt/x", "x") },
+		"can be run":                                func(b *testRepo) { b.Must(os.Chmod(b.Path("a.txt"), 0o755)) },
+		"file becomes a link":                       func(b *testRepo) { b.Remove("a.txt"); b.Must(os.Symlink("dir/b.txt", b.Path("a.txt"))) },
+		"file becomes a folder":                     func(b *testRepo) { b.Remove("a.txt"); b.Write("a.txt/x", "x") },
 		"folder becomes a link":                     link("elsewhere"),
 		"folder becomes a link to what git ignores": link("out/elsewhere"),
-		"ignored no more":                           func(b *testRepo) { b.write(".gitignore", "out/\n") },
-		"ignored no more, below":                    func(b *testRepo) { b.write("out2/.gitignore", "") },
-		"ignored no more, by the repository":        func(b *testRepo) { b.write(".git/info/exclude", "#\n") },
-		"staged away":                               func(b *testRepo) { b.git("rm", "-q", "--cached", "a.txt"); b.remove("a.txt") },
+		"ignored no more":                           func(b *testRepo) { b.Write(".gitignore", "out/\n") },
+		"ignored no more, below":                    func(b *testRepo) { b.Write("out2/.gitignore", "") },
+		"ignored no more, by the repository":        func(b *testRepo) { b.Write(".git/info/exclude", "#\n") },
+		"staged away":                               func(b *testRepo) { b.Git("rm", "-q", "--cached", "a.txt"); b.Remove("a.txt") },
 		"other content is staged": func(b *testRepo) {
-			was := b.read("a.txt")
-			b.write("a.txt", "staged")
-			b.git("add", "a.txt")
-			b.write("a.txt", was+"and more")
+			was := b.Read("a.txt")
+			b.Write("a.txt", "staged")
+			b.Git("add", "a.txt")
+			b.Write("a.txt", was+"and more")
 		},
-		"added by force": func(b *testRepo) { b.git("add", "-f", "x.log") },
+		"added by force": func(b *testRepo) { b.Git("add", "-f", "x.log") },
 		"repository inside": func(b *testRepo) {
-			b.git("init", "-q", b.path("dir/inner"))
-			b.git("-C", b.path("dir/inner"), "commit", "-q", "--allow-empty", "-m", "x")
+			b.Git("init", "-q", b.Path("dir/inner"))
+			b.Git("-C", b.Path("dir/inner"), "commit", "-q", "--allow-empty", "-m", "x")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBox(t)
-			b.must(os.MkdirAll(b.path(".git/info"), 0o755))
-			b.write(".git/info/exclude", "private.txt\n")
-			b.write("private.txt", "x")
-			b.write(".gitignore", "*.log\nout/\n")
-			b.write("x.log", "1")
-			b.write("out/x", "1")
-			b.write("out2/x.bin", "1")
-			b.write("out2/.gitignore", "*\n")
-			b.write("ralph/specs/x.md", "spec")
-			b.must(os.MkdirAll(b.path("empty"), 0o755))
+			b.Must(os.MkdirAll(b.Path(".git/info"), 0o755))
+			b.Write(".git/info/exclude", "private.txt\n")
+			b.Write("private.txt", "x")
+			b.Write(".gitignore", "*.log\nout/\n")
+			b.Write("x.log", "1")
+			b.Write("out/x", "1")
+			b.Write("out2/x.bin", "1")
+			b.Write("out2/.gitignore", "*\n")
+			b.Write("ralph/specs/x.md", "spec")
+			b.Must(os.MkdirAll(b.Path("empty"), 0o755))
 			b.settledFiles()
 			before := b.snapshot()
-			if n := b.spawns(func() { b.equal("tree", b.snapshot(), before) }); n != 0 {
+			if n := b.spawns(func() { b.Equal("tree", b.snapshot(), before) }); n != 0 {
 				t.Fatalf("%d processes although nothing changed", n)
 			}
 			change(b)
 			got := b.snapshot()
-			b.equal("tree", got, b.open(b.dir).mustSnapshot(b)) // another one, that knows nothing yet
+			b.Equal("tree", got, b.open(b.Dir).mustSnapshot(b)) // another one, that knows nothing yet
 			if got == before {
 				t.Error("nothing was found")
 			}
@@ -117,10 +117,10 @@ func TestLooksFindWhatGitFinds(t *testing.T) {
 }
 
 func (r *Repo) mustSnapshot(b *testRepo) string {
-	b.t.Helper()
+	b.T.Helper()
 	r.still.off = true // git itself, each time
-	tree, err := r.Snapshot(b.t.Context())
-	b.must(err)
+	tree, err := r.Snapshot(b.T.Context())
+	b.Must(err)
 	return tree
 }
 
@@ -128,21 +128,21 @@ func (r *Repo) mustSnapshot(b *testRepo) string {
 func TestLooksPassIgnoredFolders(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.write(".gitignore", "modules/\n")
+	b.Write(".gitignore", "modules/\n")
 	for i := range maxBare + 1 {
-		b.must(os.MkdirAll(b.path(fmt.Sprintf("modules/%d", i)), 0o755))
+		b.Must(os.MkdirAll(b.Path(fmt.Sprintf("modules/%d", i)), 0o755))
 	}
-	b.write("modules/1/x.txt", "x")
+	b.Write("modules/1/x.txt", "x")
 	b.settledFiles()
 	tree := b.snapshot()
-	if n := b.spawns(func() { b.equal("tree", b.snapshot(), tree) }); n != 0 {
+	if n := b.spawns(func() { b.Equal("tree", b.snapshot(), tree) }); n != 0 {
 		t.Errorf("%d processes", n)
 	}
-	b.write("new/x.txt", "x")
-	b.equal("with a file more", b.snapshot(), b.open(b.dir).mustSnapshot(b))
-	b.write(".gitignore", "")
-	b.equal("ignored no more", b.snapshot(), b.open(b.dir).mustSnapshot(b))
-	if !strings.Contains(b.git("ls-tree", "-r", "--name-only", b.snapshot()), "modules/1/x.txt") {
+	b.Write("new/x.txt", "x")
+	b.Equal("with a file more", b.snapshot(), b.open(b.Dir).mustSnapshot(b))
+	b.Write(".gitignore", "")
+	b.Equal("ignored no more", b.snapshot(), b.open(b.Dir).mustSnapshot(b))
+	if !strings.Contains(b.Git("ls-tree", "-r", "--name-only", b.snapshot()), "modules/1/x.txt") {
 		t.Error("the file of a folder that is ignored no more is missing")
 	}
 }
@@ -153,17 +153,17 @@ func TestLooksAmongChanges(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := newBox(t)
 		names := []string{"a.txt", "dir/b.txt", "dir/sub/c.txt", "new", "new2/x", "x.log", "out/x", "dir/x.log"}
-		b.write(".gitignore", "*.log\nout/\n")
+		b.Write(".gitignore", "*.log\nout/\n")
 		for range 12 {
 			name := rapid.SampledFrom(names).Draw(rt, "name")
-			path := b.path(name)
+			path := b.Path(name)
 			switch rapid.IntRange(0, 5).Draw(rt, "change") {
 			case 0:
 				_ = os.RemoveAll(path)
 			case 1:
 				_ = os.RemoveAll(filepath.Dir(path))
-				b.write(name, "a")
-				if filepath.Dir(path) == b.dir {
+				b.Write(name, "a")
+				if filepath.Dir(path) == b.Dir {
 					rt.Skip("that was the repository")
 				}
 			case 2:
@@ -172,13 +172,13 @@ func TestLooksAmongChanges(t *testing.T) {
 			case 3: // looked at, unchanged
 			default:
 				if info, err := os.Lstat(path); err != nil || info.Mode().IsRegular() {
-					b.write(name, rapid.SampledFrom([]string{"a", "b", "c", "dd"}).Draw(rt, "text"))
+					b.Write(name, rapid.SampledFrom([]string{"a", "b", "c", "dd"}).Draw(rt, "text"))
 				}
 			}
 			got, err := b.repo.Snapshot(t.Context())
-			b.must(err)
-			if want := b.open(b.dir).mustSnapshot(b); got != want {
-				rt.Fatalf("a look gives\n%s\ngit\n%s", b.git("ls-tree", "-r", got), b.git("ls-tree", "-r", want))
+			b.Must(err)
+			if want := b.open(b.Dir).mustSnapshot(b); got != want {
+				rt.Fatalf("a look gives\n%s\ngit\n%s", b.Git("ls-tree", "-r", got), b.Git("ls-tree", "-r", want))
 			}
 		}
 	})

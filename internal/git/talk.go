@@ -62,11 +62,11 @@ func (r *Repo) top() *Repo {
 
 // objectsOnly is a call that looks at nothing but the objects of a repository. What
 // .gitattributes say is not asked for: there are none where it stands, and no index.
-func (r *Repo) objectsOnly(args ...string) call {
-	return call{
-		args: args, repo: r.gitDir, index: filepath.Join(r.gitDir, "ralph-no-index"),
-		conf: []string{"core.quotepath=off", "core.attributesFile=" + os.DevNull, "core.bigFileThreshold=512m"},
-		env:  []string{"GIT_COMMON_DIR=" + r.common, "GIT_WORK_TREE=" + r.gitDir, "GIT_NO_REPLACE_OBJECTS=1"},
+func (r *Repo) objectsOnly(args ...string) Call {
+	return Call{
+		Args: args, Repo: r.gitDir, Index: filepath.Join(r.gitDir, "ralph-no-index"),
+		Conf: []string{"core.quotepath=off", "core.attributesFile=" + os.DevNull, "core.bigFileThreshold=512m"},
+		Env:  []string{"GIT_COMMON_DIR=" + r.common, "GIT_WORK_TREE=" + r.gitDir, "GIT_NO_REPLACE_OBJECTS=1"},
 	}
 }
 
@@ -98,11 +98,11 @@ func (r *Repo) ask(ctx context.Context, question []byte, answer func(*bufio.Read
 		said := t.end()
 		switch {
 		case ctx.Err() != nil:
-			return fmt.Errorf("git %s: %w", c.args[0], context.Cause(ctx))
+			return fmt.Errorf("git %s: %w", c.Args[0], context.Cause(ctx))
 		case errors.Is(err, errFull):
 			return err
 		case fresh || again:
-			return &talkError{err, &Error{Args: c.args, Exit: -1, Stderr: said}}
+			return &talkError{err, &Error{Args: c.Args, Exit: -1, Stderr: said}}
 		}
 	}
 }
@@ -130,21 +130,21 @@ func (r *Repo) talk(name string) *talk {
 }
 
 // ready has a git that can be asked; fresh is one that was started for it.
-func (t *talk) ready(ctx context.Context, r *Repo, c call) (fresh bool, err error) {
+func (t *talk) ready(ctx context.Context, r *Repo, c Call) (fresh bool, err error) {
 	if t.idle != nil && !t.idle.Stop() {
 		t.end() // its time is up, whether it knows or not
 	}
 	t.idle = nil
 	var now []os.FileInfo
 	for _, name := range r.settingsFiles() {
-		now = append(now, stat(name))
+		now = append(now, Stat(name))
 	}
 	if t.in != nil {
 		select {
 		case <-t.done:
 			t.end()
 		default:
-			if t.asked < maxTalk && slices.EqualFunc(now, t.settings, sameFile) {
+			if t.asked < maxTalk && slices.EqualFunc(now, t.settings, SameFile) {
 				return false, nil
 			}
 			t.end()
@@ -169,7 +169,7 @@ func (t *talk) ready(ctx context.Context, r *Repo, c call) (fresh bool, err erro
 		defer stop()
 		res, err := r.p.Run(run, cmd)
 		if err == nil {
-			err = result(run, c.args, res, nil, nil)
+			err = Failed(run, c.Args, res, nil, nil)
 		}
 		_ = out.CloseWithError(errors.Join(errTalk, err))
 		_ = in.CloseWithError(errTalk)

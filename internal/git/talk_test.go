@@ -13,9 +13,9 @@ import (
 
 // once is what a git of its own says of two trees.
 func (b *testRepo) once(from, to string, form ...string) string {
-	b.t.Helper()
-	out, err := b.repo.compare(b.t.Context(), 1<<20, form, from, to)
-	b.must(err)
+	b.T.Helper()
+	out, err := b.repo.compare(b.T.Context(), 1<<20, form, from, to)
+	b.Must(err)
 	return string(out)
 }
 
@@ -26,40 +26,40 @@ func TestTalkSaysWhatAnotherGitSays(t *testing.T) {
 	b := newBox(t)
 	from := b.snapshot()
 	for i, step := range []func(){
-		func() { b.write("a.txt", "changed\n") },
-		func() { b.write("new/er/x.txt", "x"); b.remove("dir/sub") },
-		func() { b.git("gc", "-q", "--prune=never"); b.write("a.txt", "again\n") },
-		func() { b.must(os.Symlink("a.txt", b.path("link"))); b.must(os.Chmod(b.path("a.txt"), 0o755)) },
-		func() { b.repo.p.Kill(); b.write("a.txt", "after a kill\n") },
-		func() { b.remove("link"); b.write("link/x", "a folder now\n") },
-		func() { b.git("config", "diff.noprefix", "true"); b.write("ünï\nx", "odd name\n") },
-		func() { b.must(os.Rename(b.path("a.txt"), b.path("b.txt"))) },
+		func() { b.Write("a.txt", "changed\n") },
+		func() { b.Write("new/er/x.txt", "x"); b.Remove("dir/sub") },
+		func() { b.Git("gc", "-q", "--prune=never"); b.Write("a.txt", "again\n") },
+		func() { b.Must(os.Symlink("a.txt", b.Path("link"))); b.Must(os.Chmod(b.Path("a.txt"), 0o755)) },
+		func() { b.repo.p.Kill(); b.Write("a.txt", "after a kill\n") },
+		func() { b.Remove("link"); b.Write("link/x", "a folder now\n") },
+		func() { b.Git("config", "diff.noprefix", "true"); b.Write("ünï\nx", "odd name\n") },
+		func() { b.Must(os.Rename(b.Path("a.txt"), b.Path("b.txt"))) },
 		func() {
-			b.git("add", "-A")
-			b.git("commit", "-q", "-m", "x")
-			b.git("repack", "-Adq")
-			b.write("b.txt", "packed\n")
+			b.Git("add", "-A")
+			b.Git("commit", "-q", "-m", "x")
+			b.Git("repack", "-Adq")
+			b.Write("b.txt", "packed\n")
 		},
-		func() { b.write("large.txt", strings.Repeat("line after line\n", 20_000)) },
-		func() { b.write("long.txt", strings.Repeat("x", 200_000)) },
+		func() { b.Write("large.txt", strings.Repeat("line after line\n", 20_000)) },
+		func() { b.Write("long.txt", strings.Repeat("x", 200_000)) },
 	} {
 		step()
 		to, err := b.repo.TreeKept(t.Context())
-		b.must(err)
-		b.equal(fmt.Sprint(i, " kept"), b.git("cat-file", "-t", to), "tree")
+		b.Must(err)
+		b.Equal(fmt.Sprint(i, " kept"), b.Git("cat-file", "-t", to), "tree")
 		patch, err := b.repo.Patch(t.Context(), from, to, 1<<20)
-		b.must(err)
-		b.equal(fmt.Sprint(i, " patch"), string(patch), b.once(from, to, "-p", "-M", "-U10"))
+		b.Must(err)
+		b.Equal(fmt.Sprint(i, " patch"), string(patch), b.once(from, to, "-p", "-M", "-U10"))
 		plain, err := b.repo.Diff(t.Context(), from, to, 1<<20)
-		b.must(err)
-		b.equal(fmt.Sprint(i, " diff"), string(plain), b.once(from, to, "-p"))
-		list, err := b.repo.changes(t.Context(), from, to)
-		b.must(err)
+		b.Must(err)
+		b.Equal(fmt.Sprint(i, " diff"), string(plain), b.once(from, to, "-p"))
+		list, err := b.repo.Changes(t.Context(), from, to)
+		b.Must(err)
 		raw := ""
 		for _, c := range list {
-			raw += c.modes + " " + c.ids + " " + string(c.status) + "\x00" + c.path + "\x00"
+			raw += c.Modes + " " + c.IDs + " " + string(c.Status) + "\x00" + c.Path + "\x00"
 		}
-		b.equal(fmt.Sprint(i, " list"), raw, b.once(from, to, "--raw", "-z", "--no-abbrev", "--no-renames"))
+		b.Equal(fmt.Sprint(i, " list"), raw, b.once(from, to, "--raw", "-z", "--no-abbrev", "--no-renames"))
 		if i%2 == 0 {
 			from = to
 		}
@@ -71,19 +71,19 @@ func TestTalkCutsPatches(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	from := b.snapshot()
-	b.write("large.txt", strings.Repeat("line after line\n", 20_000))
+	b.Write("large.txt", strings.Repeat("line after line\n", 20_000))
 	to, err := b.repo.TreeKept(t.Context())
-	b.must(err)
+	b.Must(err)
 	whole := b.once(from, to, "-p")
 	for range 3 {
 		cut, err := b.repo.Diff(t.Context(), from, to, 1000)
-		b.must(err)
+		b.Must(err)
 		if len(cut) == 0 || len(cut) > 1000 || !strings.HasPrefix(whole, string(cut)) || !strings.HasSuffix(string(cut), "\n") {
 			t.Errorf("cut to %d bytes: %q", len(cut), cut)
 		}
 		all, err := b.repo.Diff(t.Context(), from, to, 1<<20)
-		b.must(err)
-		b.equal("the next", string(all), whole)
+		b.Must(err)
+		b.Equal("the next", string(all), whole)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestTalkOfWhatIsNotThere(t *testing.T) {
 	b := newBox(t)
 	tree := b.snapshot()
 	none := strings.Repeat("1", 40)
-	if _, err := b.repo.changes(t.Context(), tree, none); !errors.Is(err, errObject) {
+	if _, err := b.repo.Changes(t.Context(), tree, none); !errors.Is(err, errObject) {
 		t.Errorf("changes: %v", err)
 	}
 	if _, err := b.repo.Diff(t.Context(), none, tree, 100); !errors.Is(err, errObject) {
@@ -104,12 +104,12 @@ func TestTalkOfWhatIsNotThere(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := b.repo.Diff(gone, tree, b.git("mktree"), 100); err == nil {
+	if _, err := b.repo.Diff(gone, tree, b.Git("mktree"), 100); err == nil {
 		t.Error("an answer after the end")
 	}
-	b.write("new.txt", "x")
+	b.Write("new.txt", "x")
 	to, err := b.repo.TreeKept(t.Context())
-	b.must(err)
+	b.Must(err)
 	if patch, err := b.repo.Diff(t.Context(), tree, to, 1<<20); err != nil || !strings.Contains(string(patch), "new.txt") {
 		t.Errorf("%v\n%s", err, patch)
 	}
@@ -120,20 +120,19 @@ func TestTalkOfWorktrees(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	for i := range 3 {
-		dir := b.path(fmt.Sprint("ralph/.worktrees/", i))
-		_, err := b.repo.MakeTrees(t.Context(), []string{dir}, b.head())
-		b.must(err)
+		dir := b.Path(fmt.Sprint("ralph/.worktrees/", i))
+		b.Git("worktree", "add", "-q", "--detach", dir)
 		tree, err := b.repo.Tree(dir)
-		b.must(err)
+		b.Must(err)
 		from, err := tree.TreeID(t.Context())
-		b.must(err)
-		b.must(os.WriteFile(filepath.Join(dir, "new.txt"), []byte{'x', byte('0' + i), '\n'}, 0o644))
+		b.Must(err)
+		b.Must(os.WriteFile(filepath.Join(dir, "new.txt"), []byte{'x', byte('0' + i), '\n'}, 0o644))
 		to, err := tree.TreeID(t.Context())
-		b.must(err)
+		b.Must(err)
 		if patch, err := tree.Patch(t.Context(), from, to, 1<<20); err != nil || !strings.Contains(string(patch), fmt.Sprint("+x", i)) {
 			t.Errorf("%v\n%s", err, patch)
 		}
-		b.git("worktree", "remove", "--force", dir)
+		b.Git("worktree", "remove", "--force", dir)
 	}
 	if n := len(b.repo.talks.kept); n != 2 { // mktree, diff-tree
 		t.Errorf("%d gits", n)
@@ -145,9 +144,9 @@ func TestTalkEndsWhenNobodyAsks(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	from := b.snapshot()
-	b.write("new.txt", "x")
+	b.Write("new.txt", "x")
 	to, err := b.repo.TreeKept(t.Context())
-	b.must(err)
+	b.Must(err)
 	if _, err := b.repo.Diff(t.Context(), from, to, 100); err != nil {
 		t.Fatal(err)
 	}

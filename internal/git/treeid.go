@@ -26,14 +26,14 @@ type seen struct {
 // id is computed from the index. Most often a commit follows, which writes the
 // tree in any case; Diff has it written when it needs it.
 func (r *Repo) TreeID(ctx context.Context) (string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	head, err := r.stage(ctx)
 	if err != nil {
 		return "", fmt.Errorf("snapshot: %w", err)
 	}
-	info := stat(r.privateIndex())
-	b, err := os.ReadFile(r.privateIndex())
+	info := Stat(r.PrivateIndex())
+	b, err := os.ReadFile(r.PrivateIndex())
 	if err != nil && !os.IsNotExist(err) {
 		return "", fmt.Errorf("snapshot: %w", err)
 	}
@@ -42,7 +42,7 @@ func (r *Repo) TreeID(ctx context.Context) (string, error) {
 	}
 	tree, err := treeID(b, len(head.Commit)/2)
 	if err != nil { // an index that only git can read
-		if tree, err = r.writeTree(ctx, r.privateIndex()); err != nil {
+		if tree, err = r.WriteTree(ctx, r.PrivateIndex()); err != nil {
 			return "", fmt.Errorf("snapshot: %w", err)
 		}
 		return tree, nil
@@ -65,13 +65,13 @@ func (r *Repo) TreeKept(ctx context.Context) (string, error) {
 // current reports whether the private index still is the one of that tree.
 func (r *Repo) current(tree string) bool {
 	s := r.index.seen
-	return s.index != nil && s.tree == tree && sameFile(s.index, stat(r.privateIndex()))
+	return s.index != nil && s.tree == tree && SameFile(s.index, Stat(r.PrivateIndex()))
 }
 
 // written has a tree written that so far only its id is known of.
 func (r *Repo) written(ctx context.Context, tree string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	if !r.current(tree) {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (r *Repo) written(ctx context.Context, tree string) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		if _, err := r.writeTree(ctx, r.privateIndex()); err != nil { // it says better what is wrong
+		if _, err := r.WriteTree(ctx, r.PrivateIndex()); err != nil { // it says better what is wrong
 			return err
 		}
 	}
@@ -89,7 +89,7 @@ func (r *Repo) written(ctx context.Context, tree string) error {
 // writeTrees has a git that stays write what is missing of the private index's tree. It
 // holds that all that is in it is there, as write-tree does.
 func (r *Repo) writeTrees(ctx context.Context, tree string) error {
-	b, err := os.ReadFile(r.privateIndex())
+	b, err := os.ReadFile(r.PrivateIndex())
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (r *Repo) writeTrees(ctx context.Context, tree string) error {
 	if err == nil && is != tree {
 		err = errIndex
 	}
-	list = slices.DeleteFunc(list, func(t treeObject) bool { return stat(r.loosePath(t.id)) != nil })
+	list = slices.DeleteFunc(list, func(t treeObject) bool { return Stat(r.loosePath(t.id)) != nil })
 	const most = 500 // at once
 	for part := range slices.Chunk(list, most) {
 		if err == nil {
@@ -110,19 +110,19 @@ func (r *Repo) writeTrees(ctx context.Context, tree string) error {
 func (r *Repo) makeTrees(ctx context.Context, list []treeObject) error {
 	var question bytes.Buffer
 	for _, t := range list {
-		members, ok := membersIn(string(t.body), len(t.id)/2)
+		members, ok := MembersIn(string(t.body), len(t.id)/2)
 		if !ok {
 			return errIndex
 		}
 		for name, m := range members {
 			kind := "blob"
-			switch m.mode {
-			case modeDir:
+			switch m.Mode {
+			case ModeDir:
 				kind = "tree"
 			case "160000":
 				kind = "commit"
 			}
-			fmt.Fprintf(&question, "%s %s %s\t%s\x00", m.mode, kind, m.id, name)
+			fmt.Fprintf(&question, "%s %s %s\t%s\x00", m.Mode, kind, m.ID, name)
 		}
 		question.WriteByte(0)
 	}
@@ -143,8 +143,8 @@ func (r *Repo) makeTrees(ctx context.Context, list []treeObject) error {
 // intentToAdd is in the second flags of an entry without content yet.
 const intentToAdd = 0x2000
 
-// modeDir is a folder's mode in a tree.
-const modeDir = "40000"
+// ModeDir is a folder's mode in a tree.
+const ModeDir = "40000"
 
 // treeID computes the id of the tree that the entries of an index make. What git
 // would not write as a tree, or not in this way, gives errIndex.
@@ -239,7 +239,7 @@ func (w *treeWriter) close() {
 	w.open = w.open[:len(w.open)-1]
 	last := &w.open[len(w.open)-1]
 	id := w.sum(done.body)
-	last.member(modeDir, done.path[len(last.path):len(done.path)-1], id)
+	last.member(ModeDir, done.path[len(last.path):len(done.path)-1], id)
 	w.made = append(w.made, treeObject{hex.EncodeToString(id), done.body})
 }
 

@@ -9,9 +9,9 @@ import (
 )
 
 func (b *testRepo) treeID() string {
-	b.t.Helper()
-	id, err := b.repo.TreeID(b.t.Context())
-	b.must(err)
+	b.T.Helper()
+	id, err := b.repo.TreeID(b.T.Context())
+	b.Must(err)
 	return id
 }
 
@@ -31,19 +31,19 @@ func TestTreeIDIsGits(t *testing.T) {
 				for i, name := range names {
 					switch rng.IntN(4) {
 					case 0:
-						b.remove(name)
+						b.Remove(name)
 					case 1, 2:
-						b.write(name, fmt.Sprint(round, i))
+						b.Write(name, fmt.Sprint(round, i))
 					}
 				}
 				id := b.treeID()
-				b.equal(fmt.Sprint("round ", round), b.snapshot(), id)
-				b.equal("once it is written", b.treeID(), id)
+				b.Equal(fmt.Sprint("round ", round), b.snapshot(), id)
+				b.Equal("once it is written", b.treeID(), id)
 			}
-			b.must(os.Symlink("a", b.path("link")))
-			b.must(os.Chmod(b.path("dir/b.txt"), 0o755))
+			b.Must(os.Symlink("a", b.Path("link")))
+			b.Must(os.Chmod(b.Path("dir/b.txt"), 0o755))
 			id := b.treeID()
-			b.equal("modes", b.snapshot(), id)
+			b.Equal("modes", b.snapshot(), id)
 		})
 	}
 }
@@ -52,22 +52,22 @@ func TestTreeIDIsGits(t *testing.T) {
 func TestTreeIDOfOtherIndexes(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(b *testRepo){
-		"version 4":      func(b *testRepo) { b.git("update-index", "--index-version=4") },
-		"split":          func(b *testRepo) { b.git("update-index", "--split-index") },
-		"intent to add":  func(b *testRepo) { b.write("n", "new"); b.git("add", "-N", "n") },
-		"skip worktree":  func(b *testRepo) { b.git("update-index", "--skip-worktree", "dir/b.txt") },
-		"all taken away": func(b *testRepo) { b.remove("a.txt"); b.remove("dir") },
+		"version 4":      func(b *testRepo) { b.Git("update-index", "--index-version=4") },
+		"split":          func(b *testRepo) { b.Git("update-index", "--split-index") },
+		"intent to add":  func(b *testRepo) { b.Write("n", "new"); b.Git("add", "-N", "n") },
+		"skip worktree":  func(b *testRepo) { b.Git("update-index", "--skip-worktree", "dir/b.txt") },
+		"all taken away": func(b *testRepo) { b.Remove("a.txt"); b.Remove("dir") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBox(t)
 			prepare(b)
-			b.write("dir/sub/x.txt", "x")
+			b.Write("dir/sub/x.txt", "x")
 			if name == "all taken away" {
-				b.remove("dir")
+				b.Remove("dir")
 			}
 			id := b.treeID()
-			b.equal("tree", b.snapshot(), id)
+			b.Equal("tree", b.snapshot(), id)
 		})
 	}
 }
@@ -77,30 +77,30 @@ func TestTreeIDCostsOneProcess(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	first := b.snapshot()
-	base := b.head()
+	base := b.Head()
 	for i := range 3 {
-		b.write("a.txt", fmt.Sprint(i))
+		b.Write("a.txt", fmt.Sprint(i))
 		key := strings.Repeat(fmt.Sprint(i), 8)
 		n := b.spawns(func() {
 			tree := b.treeID()
 			c := b.mustCommit(key, func(in *CommitInput) { in.Base, in.Tree, in.Fresh, in.Squash = base, tree, true, false })
-			b.equal("tree", c.Tree, tree)
+			b.Equal("tree", c.Tree, tree)
 		})
 		if n != 2 { // also on top of a commit that is not the base
 			t.Errorf("commit %d starts %d processes, want 2: add and commit", i, n)
 		}
 	}
-	b.write("a.txt", "for the diff")
+	b.Write("a.txt", "for the diff")
 	tree := b.treeID()
-	if _, err := b.try("cat-file", "-e", tree); err == nil {
+	if _, err := b.Try("cat-file", "-e", tree); err == nil {
 		t.Error("the tree is written although nobody asked")
 	}
 	patch, err := b.repo.Diff(t.Context(), first, tree, 1<<20)
-	b.must(err)
+	b.Must(err)
 	if !strings.Contains(string(patch), "+for the diff") {
 		t.Errorf("diff: %s", patch)
 	}
-	b.git("cat-file", "-e", tree)
+	b.Git("cat-file", "-e", tree)
 }
 
 // A file that changed after TreeID is not what the id stands for, but it is in
@@ -108,10 +108,10 @@ func TestTreeIDCostsOneProcess(t *testing.T) {
 func TestTreeIDDoesNotHideLaterSnapshots(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.write("x", "1")
+	b.Write("x", "1")
 	old := b.treeID()
-	b.write("x", "2")
+	b.Write("x", "2")
 	b.treeID()
 	b.mustCommit("k", func(in *CommitInput) { in.Tree = old })
-	b.equal("x", b.git("show", "HEAD:x"), "2")
+	b.Equal("x", b.Git("show", "HEAD:x"), "2")
 }

@@ -10,7 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -20,7 +24,7 @@ var errObject = errors.New("object is missing or of another kind")
 
 // object reads an object of a kind.
 func (r *Repo) object(ctx context.Context, id, kind string) (string, error) {
-	if text, err := r.loose(id, kind); err == nil {
+	if text, err := r.ReadLoose(id, kind); err == nil {
 		return text, nil
 	}
 	var text string
@@ -62,7 +66,7 @@ const outputMost = 64 << 20
 
 // treeAt is the tree of a commit, or the tree itself.
 func (r *Repo) treeAt(ctx context.Context, id string) (string, error) {
-	if text, err := r.loose(id, "tree"); err == nil && text != "" {
+	if text, err := r.ReadLoose(id, "tree"); err == nil && text != "" {
 		return id, nil
 	}
 	text, err := r.object(ctx, id, "commit")
@@ -74,11 +78,11 @@ func (r *Repo) treeAt(ctx context.Context, id string) (string, error) {
 		return "", err
 	}
 	c, err := parseCommit(text)
-	return c.tree, err
+	return c.Tree, err
 }
 
 // members are what a tree has, by name; none for "".
-func (r *Repo) members(ctx context.Context, id string) (map[string]version, error) {
+func (r *Repo) members(ctx context.Context, id string) (map[string]TreeEntry, error) {
 	if id == "" {
 		return nil, nil
 	}
@@ -86,30 +90,30 @@ func (r *Repo) members(ctx context.Context, id string) (map[string]version, erro
 	if err != nil {
 		return nil, err
 	}
-	list, ok := membersIn(text, len(id)/2)
+	list, ok := MembersIn(text, len(id)/2)
 	if !ok {
 		return nil, fmt.Errorf("read the tree %s: %w", id, errObject)
 	}
 	return list, nil
 }
 
-// membersIn reads a tree: mode, a space, name, a zero byte, id.
-func membersIn(text string, idLen int) (map[string]version, bool) {
-	members := map[string]version{}
+// MembersIn reads a tree: mode, a space, name, a zero byte, id.
+func MembersIn(text string, idLen int) (map[string]TreeEntry, bool) {
+	members := map[string]TreeEntry{}
 	for b := []byte(text); len(b) > 0; {
 		head, rest, ok := bytes.Cut(b, []byte{0})
 		mode, name, ok2 := bytes.Cut(head, []byte{' '})
 		if !ok || !ok2 || len(rest) < idLen {
 			return nil, false
 		}
-		members[string(name)] = version{string(mode), hex.EncodeToString(rest[:idLen])}
+		members[string(name)] = TreeEntry{string(mode), hex.EncodeToString(rest[:idLen])}
 		b = rest[idLen:]
 	}
 	return members, true
 }
 
 // differences lists how one tree differs from another, each with all folders below it, by path.
-func (r *Repo) differences(ctx context.Context, from, to string) ([]change, error) {
+func (r *Repo) differences(ctx context.Context, from, to string) ([]Change, error) {
 	a, err := r.treeAt(ctx, from)
 	if err != nil {
 		return nil, err
@@ -118,15 +122,15 @@ func (r *Repo) differences(ctx context.Context, from, to string) ([]change, erro
 	if err != nil {
 		return nil, err
 	}
-	var list []change
+	var list []Change
 	if err := r.differ(ctx, "", a, b, len(from), &list); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(list, func(x, y change) int { return cmp.Compare(x.path, y.path) })
+	slices.SortFunc(list, func(x, y Change) int { return cmp.Compare(x.Path, y.Path) })
 	return list, nil
 }
 
-func (r *Repo) differ(ctx context.Context, dir, a, b string, idLen int, list *[]change) error {
+func (r *Repo) differ(ctx context.Context, dir, a, b string, idLen int, list *[]Change) error {
 	if a == b {
 		return nil
 	}
@@ -140,7 +144,7 @@ func (r *Repo) differ(ctx context.Context, dir, a, b string, idLen int, list *[]
 	}
 	names := maps.Clone(was)
 	if names == nil {
-		names = map[string]version{}
+		names = map[string]TreeEntry{}
 	}
 	maps.Copy(names, now)
 	for name := range names {
@@ -149,11 +153,11 @@ func (r *Repo) differ(ctx context.Context, dir, a, b string, idLen int, list *[]
 			continue
 		}
 		sub := [2]string{}
-		if x.mode == modeDir {
-			sub[0], x = x.id, version{}
+		if x.Mode == ModeDir {
+			sub[0], x = x.ID, TreeEntry{}
 		}
-		if y.mode == modeDir {
-			sub[1], y = y.id, version{}
+		if y.Mode == ModeDir {
+			sub[1], y = y.ID, TreeEntry{}
 		}
 		if sub != [2]string{} {
 			if err := r.differ(ctx, dir+name+"/", sub[0], sub[1], idLen, list); err != nil {
@@ -168,18 +172,18 @@ func (r *Repo) differ(ctx context.Context, dir, a, b string, idLen int, list *[]
 }
 
 // differsAt is one file that differs, as `git diff-tree --raw` tells it.
-func differsAt(path string, was, now version, idLen int) change {
-	none := version{"000000", strings.Repeat("0", idLen)}
+func differsAt(path string, was, now TreeEntry, idLen int) Change {
+	none := TreeEntry{"000000", strings.Repeat("0", idLen)}
 	status := byte('M')
 	switch {
-	case was.mode == "":
+	case was.Mode == "":
 		was, status = none, 'A'
-	case now.mode == "":
+	case now.Mode == "":
 		now, status = none, 'D'
-	case was.mode[:2] != now.mode[:2]:
+	case was.Mode[:2] != now.Mode[:2]:
 		status = 'T'
 	}
-	return change{":" + was.mode + " " + now.mode, was.id + " " + now.id, status, path}
+	return Change{":" + was.Mode + " " + now.Mode, was.ID + " " + now.ID, status, path}
 }
 
 // patch is compare for the whole of two trees or commits, by a git that stays.
@@ -218,3 +222,97 @@ func (r *Repo) patch(ctx context.Context, max int64, from, to string, form ...st
 	}
 	return out.buf.Bytes(), err
 }
+
+// TreeEntry is one side's file, without a mode when that side has none.
+type TreeEntry struct{ Mode, ID string }
+
+// Sides returns the two versions of a changed file.
+func (c Change) Sides() (from, to TreeEntry) {
+	a, b, _ := strings.Cut(strings.TrimPrefix(c.Modes, ":"), " ")
+	x, y, _ := strings.Cut(c.IDs, " ")
+	for _, s := range []struct {
+		v        *TreeEntry
+		mode, id string
+	}{{&from, a, x}, {&to, b, y}} {
+		if strings.Trim(s.mode, "0") != "" {
+			*s.v = TreeEntry{s.mode, s.id}
+		}
+	}
+	return from, to
+}
+
+// Change is one file that differs between two trees.
+type Change struct {
+	Modes  string // ":100644 000000", before and after
+	IDs    string // likewise
+	Status byte   // A, D, M or T
+	Path   string
+}
+
+// Link reports a repository inside this one, of which git knows the commit alone.
+func (c Change) Link() bool { return strings.HasSuffix(c.Modes, " 160000") }
+
+// Changes lists how one tree differs from another.
+func (r *Repo) Changes(ctx context.Context, from, to string) ([]Change, error) {
+	if from == to {
+		return nil, nil
+	}
+	list, err := r.differences(ctx, from, to)
+	if err != nil {
+		return nil, fmt.Errorf("compare trees: %w", err)
+	}
+	return list, nil
+}
+
+// InTheWay returns what stands where files of the base belong and is in no
+// tree: ignored files, and repositories of the agent's own.
+func (r *Repo) InTheWay(changes []Change) []string {
+	known := map[string]Change{} // what the leftover's tree has, where it differs
+	for _, c := range changes {
+		if c.Status != 'D' {
+			known[c.Path] = c
+		}
+	}
+	var lost []string
+	for _, c := range changes {
+		if c.Status == 'T' && c.Link() {
+			lost = append(lost, r.unknownIn(c.Path, nil)...)
+		}
+		if c.Status != 'D' {
+			continue
+		}
+		lost = append(lost, r.unknownIn(c.Path, known)...)
+		for dir := path.Dir(c.Path); dir != "."; dir = path.Dir(dir) {
+			_, ok := known[dir]
+			if info, err := os.Lstat(r.File(dir)); !ok && err == nil && !info.IsDir() {
+				lost = append(lost, dir)
+			}
+		}
+	}
+	slices.Sort(lost)
+	return slices.Compact(lost)
+}
+
+// unknownIn returns the files below a folder that are not known.
+func (r *Repo) unknownIn(name string, known map[string]Change) []string {
+	if info, err := os.Lstat(r.File(name)); err != nil || !info.IsDir() {
+		return nil
+	}
+	var lost []string
+	_ = filepath.WalkDir(r.File(name), func(file string, d fs.DirEntry, err error) error {
+		rel, relErr := filepath.Rel(r.root, file)
+		if err != nil || relErr != nil {
+			lost = append(lost, name) // what cannot be read may hold anything
+			return fs.SkipAll
+		}
+		rel = filepath.ToSlash(rel)
+		if k, ok := known[rel]; !d.IsDir() && (!ok || k.Link()) {
+			lost = append(lost, rel)
+		}
+		return nil
+	})
+	return lost
+}
+
+// File is where a file of the work tree is.
+func (r *Repo) File(name string) string { return filepath.Join(r.root, filepath.FromSlash(name)) }

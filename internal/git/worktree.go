@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,7 +19,7 @@ import (
 
 const (
 	// treesFolder holds the worktrees of tasks, below the root.
-	treesFolder = "ralph/.worktrees"
+	TreesFolder = "ralph/.worktrees"
 	// registryLock, in the common git folder, is held by whoever adds or takes
 	// away a worktree, in whichever checkout of the repository.
 	registryLock = "ralph-worktrees.lock"
@@ -35,9 +34,9 @@ type worktrees struct {
 	write sync.Mutex       // the registry lock among the goroutines of one process
 }
 
-// place is where a worktree was left: a commit that somebody else holds, and
+// EnteredPlace is where a worktree was left: a commit that somebody else holds, and
 // its tree.
-type place struct{ commit, tree string }
+type EnteredPlace struct{ Commit, Tree string }
 
 // Tree opens the worktree of ralph's in dir, an absolute path directly below
 // ralph/.worktrees of the root (B-005). It reads two files and starts no
@@ -46,12 +45,12 @@ type place struct{ commit, tree string }
 // files stay as they are in the commit that the task began on. A folder
 // that is no worktree, or no longer, is a *ralph.Refusal.
 func (r *Repo) Tree(dir string) (*Repo, error) {
-	if err := r.below(dir); err != nil {
+	if err := r.Below(dir); err != nil {
 		return nil, fmt.Errorf("open worktree: %w", err)
 	}
-	gitDir := r.linked(dir)
+	gitDir := r.Linked(dir)
 	if gitDir == "" {
-		return nil, refuse(dir+" is no worktree of this repository", "it may have been removed; start its task again to have it made")
+		return nil, Refuse(dir+" is no worktree of this repository", "it may have been removed; start its task again to have it made")
 	}
 	r.pool.mu.Lock()
 	defer r.pool.mu.Unlock()
@@ -68,18 +67,18 @@ func (r *Repo) Tree(dir string) (*Repo, error) {
 	return t, nil
 }
 
-// forget drops what is known about a worktree that is no more.
-func (r *Repo) forget(dir string) {
+// Forget drops what is known about a worktree that is no more.
+func (r *Repo) Forget(dir string) {
 	r.pool.mu.Lock()
 	defer r.pool.mu.Unlock()
 	delete(r.pool.open, dir)
 }
 
-// below checks that dir is a folder in which ralph may make a worktree.
-func (r *Repo) below(dir string) error {
-	rel, err := filepath.Rel(filepath.Join(r.root, treesFolder), dir)
+// Below checks that dir is a folder in which ralph may make a worktree.
+func (r *Repo) Below(dir string) error {
+	rel, err := filepath.Rel(filepath.Join(r.root, TreesFolder), dir)
 	if err != nil || !filepath.IsAbs(dir) || filepath.Base(rel) != rel || strings.HasPrefix(rel, ".") {
-		return fmt.Errorf("%q is no folder directly below %s", dir, treesFolder)
+		return fmt.Errorf("%q is no folder directly below %s", dir, TreesFolder)
 	}
 	return nil
 }
@@ -87,7 +86,7 @@ func (r *Repo) below(dir string) error {
 // CeilingEnv is a variable for whatever runs inside a worktree below this root,
 // agents above all: when they destroy the worktree's .git file, git must not
 // find the user's own checkout further up and work on that.
-func (r *Repo) CeilingEnv() string { return ceilingEnv(r.env, filepath.Join(r.root, treesFolder)) }
+func (r *Repo) CeilingEnv() string { return ceilingEnv(r.env, filepath.Join(r.root, TreesFolder)) }
 
 const ceilings = "GIT_CEILING_DIRECTORIES"
 
@@ -112,29 +111,29 @@ func fenced(env []string, dir, gitDir string) []string {
 	return append(env, ceilingEnv(env, filepath.Dir(dir)))
 }
 
-// linked follows the .git file of a folder to the git folder that belongs to
+// Linked follows the .git file of a folder to the git folder that belongs to
 // it, and the way back; "" when one of the two is missing.
-func (r *Repo) linked(dir string) string {
-	target := gitFile(dir)
-	if target == "" || !same(filepath.Dir(target), filepath.Join(r.common, "worktrees")) {
+func (r *Repo) Linked(dir string) string {
+	target := GitFile(dir)
+	if target == "" || !Same(filepath.Dir(target), filepath.Join(r.common, "worktrees")) {
 		return ""
 	}
 	gitDir := filepath.Join(r.common, "worktrees", filepath.Base(target))
-	if !same(backlink(gitDir), filepath.Join(dir, ".git")) || !goodHead(gitDir) || stat(filepath.Join(gitDir, "commondir")) == nil {
+	if !Same(Backlink(gitDir), filepath.Join(dir, ".git")) || !GoodHead(gitDir) || Stat(filepath.Join(gitDir, "commondir")) == nil {
 		return ""
 	}
 	return gitDir
 }
 
-// goodHead reports a HEAD that git takes for one.
-func goodHead(gitDir string) bool {
-	text := strings.TrimSpace(small(filepath.Join(gitDir, "HEAD")))
-	return hashes.MatchString(text) || strings.HasPrefix(text, "ref: refs/")
+// GoodHead reports a HEAD that git takes for one.
+func GoodHead(gitDir string) bool {
+	text := strings.TrimSpace(ReadSmall(filepath.Join(gitDir, "HEAD")))
+	return IsHash(text) || strings.HasPrefix(text, "ref: refs/")
 }
 
-// gitFile returns the git folder that a folder's .git file names, "" for none.
-func gitFile(dir string) string {
-	target, ok := strings.CutPrefix(small(filepath.Join(dir, ".git")), "gitdir: ")
+// GitFile returns the git folder that a folder's .git file names, "" for none.
+func GitFile(dir string) string {
+	target, ok := strings.CutPrefix(ReadSmall(filepath.Join(dir, ".git")), "gitdir: ")
 	if !ok {
 		return ""
 	}
@@ -144,21 +143,21 @@ func gitFile(dir string) string {
 	return target
 }
 
-// backlink returns the .git file that a worktree's git folder belongs to.
-func backlink(gitDir string) string {
-	name := strings.TrimRight(small(filepath.Join(gitDir, "gitdir")), " \t\r\n")
+// Backlink returns the .git file that a worktree's git folder belongs to.
+func Backlink(gitDir string) string {
+	name := strings.TrimRight(ReadSmall(filepath.Join(gitDir, "gitdir")), " \t\r\n")
 	if name != "" && !filepath.IsAbs(name) { // git 2.48 and newer, when asked to
 		name = filepath.Join(gitDir, name)
 	}
 	return name
 }
 
-// small reads a file of git's that is a line or two.
-func small(name string) string { return lastPart(name, 1<<12) }
+// ReadSmall reads a file of git's that is a line or two.
+func ReadSmall(name string) string { return LastPart(name, 1<<12) }
 
-// lastPart returns at most that many bytes from the end of a file, "" when it is no
+// LastPart returns at most that many bytes from the end of a file, "" when it is no
 // ordinary one: where agents work it may be a pipe, which never ends.
-func lastPart(name string, most int64) string {
+func LastPart(name string, most int64) string {
 	info, err := os.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {
 		return ""
@@ -175,9 +174,9 @@ func lastPart(name string, most int64) string {
 	return string(b)
 }
 
-// same reports whether two names are one file or folder that exists.
-func same(a, b string) bool {
-	x, y := stat(a), stat(b)
+// Same reports whether two names are one file or folder that exists.
+func Same(a, b string) bool {
+	x, y := Stat(a), Stat(b)
 	return x != nil && y != nil && os.SameFile(x, y)
 }
 
@@ -194,8 +193,8 @@ type Worktree struct {
 // ListTrees returns the worktrees of the repository, the main one first.
 func (r *Repo) ListTrees(ctx context.Context) ([]Worktree, error) {
 	var out string
-	err := r.patiently(ctx, func() (err error) {
-		out, err = r.git(ctx, call{args: []string{"worktree", "list", "--porcelain", "-z"}})
+	err := r.Patiently(ctx, func() (err error) {
+		out, err = r.Run(ctx, Call{Args: []string{"worktree", "list", "--porcelain", "-z"}})
 		return err
 	})
 	if err != nil {
@@ -229,8 +228,8 @@ func (r *Repo) ListTrees(ctx context.Context) ([]Worktree, error) {
 	return list, nil
 }
 
-// registering does something to the list of worktrees, alone.
-func (r *Repo) registering(ctx context.Context, do func() error) error {
+// Registering does something to the list of worktrees, alone.
+func (r *Repo) Registering(ctx context.Context, do func() error) error {
 	r.pool.write.Lock()
 	defer r.pool.write.Unlock()
 	lock := flock.New(filepath.Join(r.common, registryLock))
@@ -249,11 +248,11 @@ const (
 	patienceTick = 10 * time.Millisecond
 )
 
-// patiently repeats a git command that met somebody else's half-written worktree.
-func (r *Repo) patiently(ctx context.Context, do func() error) error {
+// Patiently repeats a git command that met somebody else's half-written worktree.
+func (r *Repo) Patiently(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
-		if err == nil || try == patience || !halfWritten.MatchString(stderrOf(err)) {
+		if err == nil || try == patience || !halfWritten.MatchString(StderrOf(err)) {
 			return err
 		}
 		select {
@@ -262,28 +261,4 @@ func (r *Repo) patiently(ctx context.Context, do func() error) error {
 		case <-time.After(patienceTick):
 		}
 	}
-}
-
-// registered returns the git folder that says dir is its worktree, "" for none.
-func (r *Repo) registered(dir string) (string, error) {
-	want := filepath.Join(realPath(dir), ".git")
-	list, err := os.ReadDir(filepath.Join(r.common, "worktrees"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	}
-	for _, e := range list {
-		gitDir := filepath.Join(r.common, "worktrees", e.Name())
-		if back := backlink(gitDir); back != "" && filepath.Join(realPath(filepath.Dir(back)), ".git") == want {
-			return gitDir, nil
-		}
-	}
-	return "", nil
-}
-
-// realPath is a folder's name as git notes it; the folder itself may be gone.
-func realPath(dir string) string {
-	if parent, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
-		return filepath.Join(parent, filepath.Base(dir))
-	}
-	return dir
 }

@@ -13,22 +13,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// holdOwn sees to it that the index of a worktree has ralph's own files as the
+// HoldOwn sees to it that the index of a worktree has ralph's own files as the
 // commit has them on which the task began (head, when that is not known),
 // whatever an agent staged or committed.
-func (r *Repo) holdOwn(ctx context.Context, head string) error {
-	r.freeLocks(ctx)
+func (r *Repo) HoldOwn(ctx context.Context, head string) error {
+	r.FreeLocks(ctx)
 	x := &r.index
 	e, err := r.readPrivate(head)
 	if x.head != "" {
 		head = x.head
 	}
 	if err != nil || x.head == "" || e.own != x.own {
-		if err := r.restoreOwn(ctx, head); err != nil {
+		if err := r.RestoreOwn(ctx, head); err != nil {
 			return err
 		}
 	}
-	x.begun, x.real = true, stat(r.realIndex())
+	x.begun, x.real = true, Stat(r.RealIndex())
 	return nil
 }
 
@@ -45,24 +45,24 @@ const (
 // modeLink is the mode of a repository inside this one.
 const modeLink = 0o160000
 
-// indexLook is what ralph sees in an index without git.
-type indexLook struct {
-	proved bool // files and index are just as the commit, nothing else is there
-	hidden bool // files are marked for git not to look at
-	links  bool // there are repositories inside this one, or only git can tell
+// IndexLook is what ralph sees in an index without git.
+type IndexLook struct {
+	Proved bool // files and index are just as the commit, nothing else is there
+	Hidden bool // files are marked for git not to look at
+	Links  bool // there are repositories inside this one, or only git can tell
 }
 
-// lookAtIndex compares commit, index and files as git status does (racy-git), but
+// LookAtIndex compares commit, index and files as git status does (racy-git), but
 // answers only when there is no doubt: files that are ignored, or were written
 // in the same tick of the clock as the index, leave the answer to git.
-func (r *Repo) lookAtIndex(head Head) indexLook {
+func (r *Repo) LookAtIndex(head Head) IndexLook {
 	p := proof{root: r.root, idLen: len(head.Commit) / 2, ok: true, names: map[string]bool{"": true}}
-	p.index = stat(r.realIndex())
-	b, err := os.ReadFile(r.realIndex())
+	p.index = Stat(r.RealIndex())
+	b, err := os.ReadFile(r.RealIndex())
 	if err != nil || p.index == nil || len(b) < 12 {
-		return indexLook{}
+		return IndexLook{}
 	}
-	p.sparse = stat(filepath.Join(r.gitDir, "info", "sparse-checkout")) != nil
+	p.sparse = Stat(filepath.Join(r.gitDir, "info", "sparse-checkout")) != nil
 	p.ok = binary.BigEndian.Uint32(b[8:]) <= proveMost
 	p.empty = emptyBlob(p.idLen)
 	rest, err := eachEntry(b, p.idLen, p.add)
@@ -71,18 +71,18 @@ func (r *Repo) lookAtIndex(head Head) indexLook {
 		err = e.extensions(rest, p.idLen)
 	}
 	if err != nil {
-		return indexLook{links: true}
+		return IndexLook{Links: true}
 	}
-	p.look.proved = p.ok && e.tree != "" && e.tree == r.knownTree(head.Commit) && p.nothingElse()
+	p.look.Proved = p.ok && e.tree != "" && e.tree == r.knownTree(head.Commit) && p.nothingElse()
 	return p.look
 }
 
 // knownTree returns the tree of a commit when no process is needed for it.
 func (r *Repo) knownTree(commit string) string {
-	if r.at.commit == commit {
-		return r.at.tree
+	if r.at.Commit == commit {
+		return r.at.Tree
 	}
-	text, err := r.looseCommit(commit)
+	text, err := r.ReadLooseCommit(commit)
 	if err != nil {
 		return ""
 	}
@@ -90,7 +90,7 @@ func (r *Repo) knownTree(commit string) string {
 	if err != nil {
 		return ""
 	}
-	return c.tree
+	return c.Tree
 }
 
 // emptyBlob is the id of a file without content.
@@ -111,23 +111,23 @@ type proof struct {
 	index  os.FileInfo
 	empty  string // id of the empty file
 	sparse bool
-	look   indexLook
+	look   IndexLook
 	ok     bool            // nothing was found to differ yet
 	names  map[string]bool // paths of the index; true: folders
 }
 
 func (p *proof) add(x indexEntry) error {
 	if x.flags&assumeValid != 0 {
-		p.look.hidden = true
+		p.look.Hidden = true
 	}
 	if x.flags&extended != 0 {
 		p.ok = false
 		if at := idAt + p.idLen + 2; binary.BigEndian.Uint16(x.raw[at:])&skipWorktree != 0 && !p.sparse {
-			p.look.hidden = true
+			p.look.Hidden = true
 		}
 	}
 	if x.mode() == modeLink {
-		p.look.links, p.ok = true, false
+		p.look.Links, p.ok = true, false
 	}
 	if !p.ok {
 		return nil
@@ -219,3 +219,19 @@ func (r *Repo) linkPaths(index string) ([]string, error) {
 	var e entries
 	return paths, e.extensions(rest, idLen)
 }
+
+// LeftAt notes what the index says after a checkout of the commit, which saves
+// asking for it before the next commit and at the next Enter.
+func (r *Repo) LeftAt(commit string) {
+	r.index, r.at = private{}, EnteredPlace{Commit: commit}
+	if e, err := r.readPrivate(commit); err == nil {
+		r.index = private{begun: true, real: Stat(r.RealIndex()), head: commit, own: e.own}
+		r.at.Tree = e.tree
+	}
+}
+
+// EnteredAt is what leftAt noted.
+func (r *Repo) EnteredAt() EnteredPlace { return r.at }
+
+// DropIndex forgets what was known of the index.
+func (r *Repo) DropIndex() { r.index = private{} }

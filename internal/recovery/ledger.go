@@ -14,6 +14,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/report"
@@ -92,7 +93,7 @@ func (l *ledger) add(e ralph.Event, s *ralph.State) {
 		if t := s.Task(id); t != nil && t.Parent != "" && t.Kind == ralph.KindResolve {
 			id = t.Parent // it goes on on that task's branch
 		}
-		n := noted{task: id, what: taskName(s, id), at: e.At, kind: git.KeptBranch, base: f.Base, hash: f.Head}
+		n := noted{task: id, what: taskName(s, id), at: e.At, kind: worktrees.KeptBranch, base: f.Base, hash: f.Head}
 		if old, ok := l.refs[heads+f.Branch]; ok && n.base == "" {
 			n.base = old.base
 		}
@@ -102,7 +103,7 @@ func (l *ledger) add(e ralph.Event, s *ralph.State) {
 		n.hash = f.Commit
 		l.refs[heads+f.Branch] = n
 	case ralph.IntegrationStarted:
-		l.refs[heads+f.Branch] = noted{what: "where finished tasks are merged", at: e.At, kind: git.KeptBranch, base: f.From, hash: f.Tip}
+		l.refs[heads+f.Branch] = noted{what: "where finished tasks are merged", at: e.At, kind: worktrees.KeptBranch, base: f.From, hash: f.Tip}
 		l.tips = append(l.tips, f.From)
 	case ralph.Merged:
 		if f.Advanced {
@@ -116,10 +117,10 @@ func (l *ledger) add(e ralph.Event, s *ralph.State) {
 		l.folded(f, s)
 	case ralph.Shelved:
 		if f.Stash != "" {
-			l.refs[f.Stash] = noted{task: f.Task, what: "changes of " + taskName(s, f.Task), at: e.At, kind: git.KeptStash, hash: f.Stash}
+			l.refs[f.Stash] = noted{task: f.Task, what: "changes of " + taskName(s, f.Task), at: e.At, kind: worktrees.KeptStash, hash: f.Stash}
 		}
 		if f.Ref != "" {
-			l.refs[f.Ref] = noted{task: f.Task, what: "changes of " + taskName(s, f.Task), at: e.At, kind: git.KeptRecovery}
+			l.refs[f.Ref] = noted{task: f.Task, what: "changes of " + taskName(s, f.Task), at: e.At, kind: worktrees.KeptRecovery}
 		}
 	case ralph.SavedWork:
 		l.saved(f.Saved, f.Task, e.At)
@@ -134,7 +135,7 @@ func (l *ledger) add(e ralph.Event, s *ralph.State) {
 
 func (l *ledger) saved(list []ralph.Saved, task ralph.TaskID, at time.Time) {
 	for _, s := range list {
-		l.refs[s.Ref] = noted{task: task, what: s.What, at: at, kind: git.KeptRecovery, hash: s.Commit}
+		l.refs[s.Ref] = noted{task: task, what: s.What, at: at, kind: worktrees.KeptRecovery, hash: s.Commit}
 	}
 }
 
@@ -182,7 +183,7 @@ const (
 
 // entries joins the ledger with git: what is there, then what is gone.
 func (l *ledger) entries(ctx context.Context, env workspace.Env, repo *git.Repo) ([]Entry, error) {
-	kept, err := repo.Recoverable(ctx)
+	kept, err := worktrees.Recoverable(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +214,7 @@ func (l *ledger) entries(ctx context.Context, env workspace.Env, repo *git.Repo)
 	return list, nil
 }
 
-func (l *ledger) entryOf(k git.Kept, key string) Entry {
+func (l *ledger) entryOf(k worktrees.Kept, key string) Entry {
 	n := l.refs[key]
 	e := Entry{ID: shortRef(key), Kind: k.Kind, Task: n.task, Ref: k.Ref, Commit: k.Commit, What: n.what, At: k.At, base: n.base}
 	if e.What == "" {

@@ -10,6 +10,8 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/landing"
+	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -57,7 +59,7 @@ func (u *Undo) Cleanup() error {
 		if err != nil {
 			return nil, err
 		}
-		saved, err := u.repo.RemoveTree(u.ctx, filepath.Join(u.repo.Root(), t.Run.Place.Dir), string(t.ID))
+		saved, err := worktrees.Remove(u.ctx, u.repo, filepath.Join(u.repo.Root(), t.Run.Place.Dir), string(t.ID))
 		if err != nil {
 			return nil, fmt.Errorf("take the worktree of %s away: %w", t.ID, err)
 		}
@@ -111,7 +113,7 @@ func (u *Undo) ownDir(t *ralph.Task) string {
 func (u *Undo) reset(t *ralph.Task) ([]ralph.Fact, error) {
 	p := t.Run.Place
 	if p.Base != "" {
-		ref, err := u.repo.ResetBranch(u.ctx, git.ResetInput{Branch: p.Branch, Base: p.Base, ID: string(t.ID), Dir: u.ownDir(t)})
+		ref, err := worktrees.ResetBranch(u.ctx, u.repo, worktrees.ResetInput{Branch: p.Branch, Base: p.Base, ID: string(t.ID), Dir: u.ownDir(t)})
 		if err != nil {
 			return nil, fmt.Errorf("roll back %s: %w", t.ID, err)
 		}
@@ -128,7 +130,7 @@ func (u *Undo) reset(t *ralph.Task) ([]ralph.Fact, error) {
 }
 
 func (u *Undo) keptAt(ref string) (string, error) {
-	list, err := u.repo.Recoverable(u.ctx)
+	list, err := worktrees.Recoverable(u.ctx, u.repo)
 	for _, k := range list {
 		if k.Ref == ref {
 			return k.Commit, nil
@@ -225,7 +227,7 @@ func (u *Undo) revertOn(t *ralph.Task, i *ralph.Integration, m span) ([]ralph.Fa
 	}
 	key := "rollback-" + string(t.ID) + "-" + m.To[:12]
 	message := fmt.Sprintf("ralph: roll back %s\n\nThis undoes %s, task %s.\n\nRalph-Task: %s\n", t.Name, m.To, t.ID, t.ID)
-	commit, err := u.repo.Revert(u.ctx, git.RevertInput{Onto: onto, From: m.From, To: m.To, Message: message, Key: key})
+	commit, err := landing.Revert(u.ctx, u.repo, landing.RevertInput{Onto: onto, From: m.From, To: m.To, Message: message, Key: key})
 	if err != nil {
 		return nil, fmt.Errorf("roll back %s: %w", t.ID, err)
 	}
@@ -258,7 +260,7 @@ func (u *Undo) tips(i *ralph.Integration) (base, tip string, err error) {
 // land brings the revert to the base branch and a clean checkout of it, or refuses
 // with nothing changed.
 func (u *Undo) land(i *ralph.Integration, from, to, key string) (ralph.Fact, error) {
-	l, err := u.repo.Land(u.ctx, git.LandInput{Branch: i.Base, From: from, To: to})
+	l, err := landing.Land(u.ctx, u.repo, landing.LandInput{Branch: i.Base, From: from, To: to})
 	why := ""
 	switch {
 	case err != nil:

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/anchor"
 	"github.com/ralph-loop/ralph/internal/verify"
 )
 
@@ -37,8 +37,8 @@ func (x *Session) anchor(ctx context.Context) {
 	defer abortOn(abort)()
 	long := time.AfterFunc(2*time.Second, func() { x.console.Note("waiting for the key that signs the journal's anchor (Ctrl+C leaves it out)") })
 	defer long.Stop()
-	a := git.Anchor{Journal: s.Journal, Checkout: verify.CheckoutName(x.Root), Seq: s.Seq, Hash: s.Hash}
-	_, err := x.Repo.Anchor(ctx, a, sign && !x.atOnce)
+	a := anchor.Anchor{Journal: s.Journal, Checkout: verify.CheckoutName(x.Root), Seq: s.Seq, Hash: s.Hash}
+	_, err := anchor.Make(ctx, x.Repo, a, sign && !x.atOnce)
 	switch {
 	case err != nil && errors.Is(ctx.Err(), context.Canceled):
 		x.console.Note("the anchor of the journal was left out: stopped at once (the work is done; what the end of the journal says is not held by git until the next session ends)")

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/git/landing"
+	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/profile"
 	"github.com/ralph-loop/ralph/internal/sandbox"
@@ -32,7 +34,7 @@ func (x *Session) choosePlace(ctx context.Context) error {
 		}
 	case x.Mode == "agent":
 		x.isolated = !x.DryRun && (c.Isolation == "worktree" || c.Parallel > 1)
-		if !x.isolated && !x.DryRun && c.Isolation == "auto" && x.onlyLandlock() && x.Repo.CanMerge(ctx) == nil {
+		if !x.isolated && !x.DryRun && c.Isolation == "auto" && x.onlyLandlock() && landing.CanMerge(ctx, x.Repo) == nil {
 			x.isolated = true // it cannot keep anything of the checkout
 		}
 	case x.Mode == "construct" && (c.Parallel > 1 || c.Isolation == "worktree"):
@@ -40,7 +42,7 @@ func (x *Session) choosePlace(ctx context.Context) error {
 	}
 	x.boundPlace()
 	if x.isolated {
-		return x.Repo.CanMerge(ctx)
+		return landing.CanMerge(ctx, x.Repo)
 	}
 	return x.onBase(ctx)
 }
@@ -90,7 +92,7 @@ func (x *Session) lookAtDirt(ctx context.Context, s *ralph.State, resumed bool) 
 		return err
 	}
 	if inPlace {
-		inside, err := x.Repo.Inside(ctx)
+		inside, err := worktrees.Inside(ctx, x.Repo)
 		if err != nil {
 			return err
 		}

@@ -26,6 +26,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/dashboard"
 	"github.com/ralph-loop/ralph/internal/engine"
 	"github.com/ralph-loop/ralph/internal/exit"
+	"github.com/ralph-loop/ralph/internal/git/anchor"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/notify"
 	"github.com/ralph-loop/ralph/internal/person"
@@ -237,7 +238,7 @@ func (x *Session) begin(ctx context.Context) error {
 		Plan: s.Plan.File, Steps: len(s.Plan.Tasks), DryRun: x.DryRun || x.Mode == "plan",
 	}
 	started.Host, _ = os.Hostname()
-	if started.Anchor, err = x.Repo.AnchorOf(s.Journal); err != nil {
+	if started.Anchor, err = anchor.Of(x.Repo, s.Journal); err != nil {
 		return err
 	}
 	switch {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/anchor"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -238,14 +239,14 @@ func rememberedHere(ctx context.Context, env workspace.Env) (repo *git.Repo, roo
 // remembered is what git remembers of journals.
 func remembered(ctx context.Context, repo *git.Repo, root string) (policy.Remembered, error) {
 	m := policy.Remembered{Checkout: CheckoutName(root)}
-	anchors, err := repo.Anchors(ctx)
+	anchors, err := anchor.List(ctx, repo)
 	if err != nil {
 		return m, err
 	}
 	for _, a := range anchors {
 		m.Anchors = append(m.Anchors, policy.Anchor{Journal: a.Journal, Checkout: a.Checkout, Seq: a.Seq, Hash: a.Hash, Commit: a.Commit, Signature: a.Signature})
 	}
-	trailed, err := repo.Trailed(ctx)
+	trailed, err := anchor.ListTrailed(ctx, repo)
 	for _, t := range trailed {
 		m.Trailed = append(m.Trailed, policy.Trailed(t))
 	}

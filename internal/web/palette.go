@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxEntries    = 12 // that are shown
+	maxEntries   = 12 // that are shown
 	paletteTasks = 24 // tasks whose actions are looked at
 )
 

@@ -29,7 +29,7 @@ func BaseEnv(environ []string) []string {
 const noKeys = "ssh -o IdentityAgent=none -o IdentitiesOnly=yes -o IdentityFile=/dev/null -o BatchMode=yes"
 
 // noCredentials keeps the git of agents from what a person logs in with: helpers, agents
-// and keys of ssh, questions. Pushes are ralph's own (internal/git, PlanPush). What the
+// and keys of ssh, questions. Pushes are ralph's own (internal/git/push). What the
 // settings of an agent pass on, as SSH_AUTH_SOCK or GIT_SSH_COMMAND, it has all the same.
 func noCredentials() []string {
 	return []string{

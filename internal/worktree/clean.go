@@ -9,14 +9,14 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/worktrees"
 )
 
 // drop deletes the branches that are merged into a commit, and returns the others.
 // Worktrees of the pool that stand on one get off it first.
 func (w Worktrees) drop(ctx context.Context, into string, branches []string) (kept []string, err error) {
 	for _, b := range branches {
-		if err := w.Repo.FreeBranch(ctx, b, ""); err != nil {
+		if err := worktrees.FreeBranch(ctx, w.Repo, b, ""); err != nil {
 			return branches, err
 		}
 	}
@@ -57,7 +57,7 @@ func (w Worktrees) dropTrees(ctx context.Context, s *ralph.State, out *ralph.Cle
 		case owned[name]:
 			out.Kept = append(out.Kept, name)
 		default:
-			saved, failed := w.Repo.RemoveTree(ctx, filepath.Join(folder, e.Name()), "worktree-"+e.Name())
+			saved, failed := worktrees.Remove(ctx, w.Repo, filepath.Join(folder, e.Name()), "worktree-"+e.Name())
 			out.Saved = append(out.Saved, SavedAs(saved)...)
 			if failed != nil {
 				out.Kept, err = append(out.Kept, name), errors.Join(err, failed)
@@ -75,7 +75,7 @@ func (w Worktrees) dropBranches(ctx context.Context, s *ralph.State, out *ralph.
 	if i == nil {
 		return nil
 	}
-	there, err := w.Repo.Recoverable(ctx)
+	there, err := worktrees.Recoverable(ctx, w.Repo)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (w Worktrees) dropBranches(ctx context.Context, s *ralph.State, out *ralph.
 	for _, k := range there {
 		branch, isBranch := strings.CutPrefix(k.Ref, "refs/heads/")
 		switch {
-		case k.Kind == git.KeptMerge && k.Merged:
+		case k.Kind == worktrees.KeptMerge && k.Merged:
 			// A merge that was not taken: it can be made again from its branches. (The
 			// commit of a spec that has not landed is held there too. It follows one commit;
 			// its subject may be anything, commit.message.)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/landing"
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
@@ -20,7 +21,7 @@ type Merging struct {
 // on it has not landed; else it makes one at the base.
 func (m Merging) Start(ctx context.Context, known *ralph.Integration, name string) (ralph.IntegrationStarted, error) {
 	var none ralph.IntegrationStarted
-	if err := m.Repo.CanMerge(ctx); err != nil {
+	if err := landing.CanMerge(ctx, m.Repo); err != nil {
 		return none, err
 	}
 	head, err := m.baseHead(ctx)
@@ -35,7 +36,7 @@ func (m Merging) Start(ctx context.Context, known *ralph.Integration, name strin
 		}
 	}
 	if !goesOn {
-		if stray, err := m.Repo.Stray(ctx, head.Branch, head.Commit); err != nil {
+		if stray, err := landing.Stray(ctx, m.Repo, head.Branch, head.Commit); err != nil {
 			return none, err
 		} else if stray != "" {
 			return none, &ralph.Refusal{Why: "work would begin on " + stray, Hint: "an agent may have moved it; nothing was begun", Kind: ralph.ErrUsage}
@@ -131,7 +132,7 @@ func (m Merging) newBranch(ctx context.Context, name, at string) (string, error)
 }
 
 func (m Merging) Merge(ctx context.Context, in step.MergeInput) (ralph.Merged, error) {
-	gin := git.MergeInput{Into: in.Into, Branch: in.Branch, Green: in.Green, Free: in.Free}
+	gin := landing.MergeInput{Into: in.Into, Branch: in.Branch, Green: in.Green, Free: in.Free}
 	for _, side := range in.Sides {
 		commit := side.Commit
 		if side.Branch != "" {
@@ -140,9 +141,9 @@ func (m Merging) Merge(ctx context.Context, in step.MergeInput) (ralph.Merged, e
 				return ralph.Merged{}, err
 			}
 		}
-		gin.Sides = append(gin.Sides, git.Side{Commit: commit, Message: side.Message, Trailer: side.Trailer, Key: side.Key, Was: side.Was})
+		gin.Sides = append(gin.Sides, landing.Side{Commit: commit, Message: side.Message, Trailer: side.Trailer, Key: side.Key, Was: side.Was})
 	}
-	r, err := m.Repo.Merge(ctx, gin)
+	r, err := landing.Merge(ctx, m.Repo, gin)
 	if errors.Is(err, git.ErrMovedOn) {
 		moved, err := m.movedTo(ctx, in.Branch, in.Into)
 		return ralph.Merged{Moved: moved}, err
@@ -189,7 +190,7 @@ func (m Merging) Squash(ctx context.Context, in step.SquashInput) (ralph.Committ
 	if err != nil {
 		return ralph.Committed{}, err
 	}
-	c, err := t.SquashOnto(ctx, git.SquashInput{Base: base, Tip: in.Tip, Message: in.Message, Trailer: in.Trailer, Key: in.Key})
+	c, err := landing.SquashOnto(ctx, t, landing.SquashInput{Base: base, Tip: in.Tip, Message: in.Message, Trailer: in.Trailer, Key: in.Key})
 	if refused, ok := refusedByHook(ctx, err); ok {
 		return refused, nil
 	}
@@ -223,7 +224,7 @@ func (m Merging) Land(ctx context.Context, in step.LandInput) (ralph.Landed, err
 	if err != nil {
 		return ralph.Landed{}, err
 	}
-	l, err := m.Repo.Land(ctx, git.LandInput{Branch: in.Base, From: from, To: in.To})
+	l, err := landing.Land(ctx, m.Repo, landing.LandInput{Branch: in.Base, From: from, To: in.To})
 	if err != nil {
 		return ralph.Landed{}, err
 	}
@@ -240,7 +241,7 @@ func (m Merging) Land(ctx context.Context, in step.LandInput) (ralph.Landed, err
 }
 
 // conflictAs tells a conflict in ralph's own words.
-func conflictAs(c *git.Conflict) *ralph.Conflict {
+func conflictAs(c *landing.Conflict) *ralph.Conflict {
 	if c == nil {
 		return nil
 	}

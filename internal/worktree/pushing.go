@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/push"
 	"github.com/ralph-loop/ralph/internal/lookup"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/shim"
@@ -51,13 +52,13 @@ type Pushing struct{ Repo *git.Repo }
 func (p Pushing) Push(ctx context.Context, dir string, argv []string, allow func(context.Context, []string) error) (string, int, error) {
 	at, args, ok := shim.PushCall(argv, dir)
 	if !ok {
-		return "", 1, git.ErrPush
+		return "", 1, push.ErrRefused
 	}
-	want, err := git.ParsePush(args)
+	want, err := push.Parse(args)
 	if err != nil {
 		return "", 1, err
 	}
-	plan, err := p.Repo.PlanPush(ctx, at, want)
+	plan, err := push.Prepare(ctx, p.Repo, at, want)
 	if err != nil {
 		return "", 1, err
 	}
@@ -70,9 +71,9 @@ func (p Pushing) Push(ctx context.Context, dir string, argv []string, allow func
 			return "", shim.ExitHeld, err
 		}
 	}
-	said, code, err := p.Repo.Push(ctx, plan)
+	said, code, err := push.Run(ctx, p.Repo, plan)
 	if err == nil && code == 0 {
-		err = p.Repo.NotePush(ctx, at, plan)
+		err = push.Note(ctx, p.Repo, at, plan)
 	}
 	return strings.ReplaceAll(said, plan.URL, plan.Remote), code, err
 }

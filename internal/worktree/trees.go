@@ -12,6 +12,9 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/landing"
+	"github.com/ralph-loop/ralph/internal/git/shelve"
+	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
@@ -34,7 +37,7 @@ func (t *Trees) Start(ctx context.Context) (ralph.Prepared, error) {
 	if err != nil {
 		return ralph.Prepared{}, err
 	}
-	inside, err := t.Repo.Inside(ctx)
+	inside, err := worktrees.Inside(ctx, t.Repo)
 	return ralph.Prepared{Head: head.Commit, Branch: head.Branch, Tree: tree, Inside: inside, Clean: len(dirty)+len(inside) == 0}, err
 }
 
@@ -47,7 +50,7 @@ func PutBack(ctx context.Context, repo *git.Repo, dir string, in step.PutBackInp
 		}
 		repo = tree
 	}
-	b, err := repo.PutBack(ctx, git.PutBackInput(in))
+	b, err := shelve.PutBack(ctx, repo, shelve.PutBackInput(in))
 	return step.PutBack{Restored: b.Restored, Saved: SavedAs(b.Saved), Left: b.Left, Other: b.Other, Kept: b.Kept, Out: b.Out, Tree: b.Tree}, err
 }
 
@@ -67,10 +70,10 @@ func (t *Trees) Patch(ctx context.Context, from, to string, most int64) ([]byte,
 	return t.Repo.Patch(ctx, from, to, most)
 }
 
-func (t *Trees) Inside(ctx context.Context) ([]string, error) { return t.Repo.Inside(ctx) }
+func (t *Trees) Inside(ctx context.Context) ([]string, error) { return worktrees.Inside(ctx, t.Repo) }
 
 func (t *Trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committed, error) {
-	if err := t.Repo.Publish(ctx); err != nil {
+	if err := worktrees.Publish(ctx, t.Repo); err != nil {
 		return ralph.Committed{}, err
 	}
 	if c, back, err := t.TakeBack(ctx, in); back || err != nil {
@@ -163,18 +166,18 @@ func committedAs(c git.Commit, base string) ralph.Committed {
 // conclude commits the merge that is under way; done is false when the agent
 // committed it.
 func (t *Trees) conclude(ctx context.Context, in git.CommitInput) (c git.Commit, done bool, err error) {
-	state, err := t.Repo.Merging(ctx, in.Base)
+	state, err := landing.Merging(ctx, t.Repo, in.Base)
 	if err != nil {
 		return c, false, err
 	}
 	switch state {
-	case git.MergeOpen:
-		c, err = t.Repo.Conclude(ctx, in)
+	case landing.MergeOpen:
+		c, err = landing.Conclude(ctx, t.Repo, in)
 		return c, err == nil, err
-	case git.MergeNone:
+	case landing.MergeNone:
 		return c, false, &ralph.Refusal{Why: "the merge was undone", Hint: "bring it back with `git merge " + in.Base + "`", Kind: ralph.ErrUsage}
 	}
-	left, err := t.Repo.Unresolved(ctx)
+	left, err := landing.Unresolved(ctx, t.Repo)
 	if err == nil && len(left) > 0 {
 		err = &ralph.Refusal{Why: "conflict markers are committed in " + strings.Join(left, ", "), Hint: "resolve them", Kind: ralph.ErrUsage}
 	}
@@ -195,7 +198,7 @@ func (t *Trees) unchanged(ctx context.Context, branch, tree string) (c ralph.Com
 }
 
 func (t *Trees) Shelve(ctx context.Context, in step.ShelveInput) (ralph.Shelved, error) {
-	s, err := t.Repo.Shelve(ctx, git.ShelveInput{How: in.How, Base: in.Base, Branch: in.Branch, Message: in.Message, ID: in.ID, Agents: git.Agents(in.Agents), Left: in.Left})
+	s, err := shelve.Shelve(ctx, t.Repo, shelve.ShelveInput{How: in.How, Base: in.Base, Branch: in.Branch, Message: in.Message, ID: in.ID, Agents: git.Agents(in.Agents), Left: in.Left})
 	return ralph.Shelved{Stash: s.Stash, Ref: s.Ref, Kept: s.Kept, KeptMore: s.More, Apart: s.Apart, Left: s.Left}, err
 }
 
@@ -203,7 +206,7 @@ func (t *Trees) Shelve(ctx context.Context, in step.ShelveInput) (ralph.Shelved,
 type Worktrees struct{ Repo *git.Repo }
 
 func (w Worktrees) Make(ctx context.Context, dirs []string, commit string) error {
-	_, err := w.Repo.MakeTrees(ctx, dirs, commit) // what is set up in them is noted in each
+	_, err := worktrees.Make(ctx, w.Repo, dirs, commit) // what is set up in them is noted in each
 	return err
 }
 
@@ -216,10 +219,10 @@ func (w Worktrees) Open(dir string) (step.Trees, error) {
 }
 
 func (w Worktrees) Enter(ctx context.Context, in step.EnterInput) (step.Entered, error) {
-	if err := w.Repo.FreeBranch(ctx, in.Branch, in.Dir); err != nil {
+	if err := worktrees.FreeBranch(ctx, w.Repo, in.Branch, in.Dir); err != nil {
 		return step.Entered{}, err
 	}
-	e, err := w.Repo.Enter(ctx, git.EnterInput{
+	e, err := worktrees.Enter(ctx, w.Repo, worktrees.EnterInput{
 		Dir: in.Dir, Branch: in.Branch, Mine: in.Mine, From: in.From, Merged: in.Merged, ID: in.ID, Stash: in.Stash,
 	})
 	return step.Entered{
@@ -246,21 +249,21 @@ func (w Worktrees) SetUp(dir, how string, anew bool, do func() error) error {
 		return err
 	}
 	if anew {
-		if err := t.NoteSetUp(""); err != nil {
+		if err := worktrees.NoteSetUp(t, ""); err != nil {
 			return err
 		}
 	}
-	if t.SetUpAs() == how {
+	if worktrees.SetUpAs(t) == how {
 		return nil
 	}
 	if err := do(); err != nil {
 		return err
 	}
-	return t.NoteSetUp(how)
+	return worktrees.NoteSetUp(t, how)
 }
 
 func (w Worktrees) Copy(ctx context.Context, dir string, patterns []string) error {
-	_, err := git.CopyInto(ctx, w.Repo.Root(), dir, patterns)
+	_, err := worktrees.CopyInto(ctx, w.Repo.Root(), dir, patterns)
 	return err
 }
 
@@ -269,11 +272,11 @@ func (w Worktrees) Tidy(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	return t.Tidy(ctx)
+	return worktrees.Tidy(ctx, t)
 }
 
 func (w Worktrees) Stash(ctx context.Context, dir, message, id string) (string, error) {
-	stash, _, err := w.Repo.StashTree(ctx, dir, message, id)
+	stash, _, err := worktrees.Stash(ctx, w.Repo, dir, message, id)
 	return stash, err
 }
 
@@ -299,7 +302,7 @@ func (r Resolving) Begin(ctx context.Context, dir, commit, message string) ([]st
 	if err != nil {
 		return nil, err
 	}
-	files, err := t.MergeHere(ctx, commit, message)
+	files, err := landing.MergeHere(ctx, t, commit, message)
 	var paths []string
 	for _, f := range files {
 		paths = append(paths, f.Path)
@@ -312,10 +315,10 @@ func (r Resolving) Left(ctx context.Context, dir, commit string) (left []string,
 	if err != nil {
 		return nil, false, err
 	}
-	state, err := t.Merging(ctx, commit)
-	if err != nil || state == git.MergeNone {
+	state, err := landing.Merging(ctx, t, commit)
+	if err != nil || state == landing.MergeNone {
 		return nil, err == nil, err
 	}
-	left, err = t.Unresolved(ctx)
+	left, err = landing.Unresolved(ctx, t)
 	return left, false, err
 }

@@ -1,0 +1,10 @@
+package anchor
+
+import (
+	"os"
+	"testing"
+
+	"github.com/ralph-loop/ralph/internal/ralphtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(ralphtest.InMemory(m)) }

@@ -1,0 +1,10 @@
+package push
+
+import (
+	"os"
+	"testing"
+
+	"github.com/ralph-loop/ralph/internal/ralphtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(ralphtest.InMemory(m)) }
