@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ralph-loop/ralph"
@@ -40,14 +41,69 @@ func newBox(t testing.TB, initArgs ...string) *testRepo {
 	if err := os.Mkdir(b.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b.git(append([]string{"init", "-q", "-b", "main"}, initArgs...)...)
 	b.write("a.txt", "a\n")
 	b.write("dir/b.txt", "b\n")
 	b.write("dir/sub/c.txt", "c\n")
-	b.git("add", "-A")
-	b.git("commit", "-q", "-m", "start")
+	if len(initArgs) > 0 {
+		b.start(initArgs...)
+	} else {
+		b.copyStarted()
+	}
 	b.repo = b.open(b.dir)
 	return b
+}
+
+func (b *testRepo) start(initArgs ...string) {
+	b.t.Helper()
+	b.git(append([]string{"init", "-q", "-b", "main"}, initArgs...)...)
+	b.git("add", "-A")
+	b.git("commit", "-q", "-m", "start")
+}
+
+// started is what git leaves in .git of the first box: the others get a copy, which is two
+// processes less for each. Only the index is made anew, since it knows files by their inodes.
+var started struct {
+	once  sync.Once
+	files []startedFile
+}
+
+type startedFile struct {
+	name string
+	mode fs.FileMode
+	text []byte
+}
+
+func (b *testRepo) copyStarted() {
+	b.t.Helper()
+	started.once.Do(func() {
+		first := *b
+		first.dir = b.t.TempDir()
+		b.must(os.CopyFS(first.dir, os.DirFS(b.dir)))
+		first.start()
+		b.must(filepath.WalkDir(first.path(".git"), func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			f := startedFile{mode: info.Mode()}
+			if f.name, err = filepath.Rel(first.dir, path); err == nil && !d.IsDir() {
+				f.text, err = os.ReadFile(path)
+			}
+			started.files = append(started.files, f)
+			return err
+		}))
+	})
+	for _, f := range started.files {
+		if f.mode.IsDir() {
+			b.must(os.Mkdir(b.path(f.name), f.mode.Perm()))
+		} else {
+			b.must(os.WriteFile(b.path(f.name), f.text, f.mode.Perm()))
+		}
+	}
+	b.git("add", "-A")
 }
 
 func (b *testRepo) open(dir string) *Repo {
