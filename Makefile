@@ -14,8 +14,11 @@ help: ## show this list
 check: ## what a commit must pass: vet, lint, formatting, then all tests with the race detector
 	.ci/run vet lint race
 
-quick: ## while you work: all but the packages whose tests are processes by the thousand (20 s, less from the cache)
-	go test -short $$(go list ./... | grep -vE '/(cmd/ralph|internal/(agent|bench|cli|git(/[a-z]+)?|sandbox|soak))$$')
+# Packages whose tests are processes, servers, thousands of nights or minutes of waiting.
+SLOW := cmd/ralph|internal/(agent(/.*)?|approval|bench|bootstrap|browser|cli|corpus|dashboard|demo|doctor|e2e|engine|gate|git(/[a-z]+)?|hook|interceptor|operation|proc|sandbox|session|soak|web(/(api|guard|index|live))?)
+
+quick: ## while you work: the packages of logic, files and pages, without processes (20 s, less from the cache)
+	go test -short $$(go list ./... | grep -vE '/($(SLOW))$$')
 
 generate: ## make the Go of the dashboard's templates (internal/web/view, internal/chart)
 	go run $(TEMPL) generate -path internal/web/view

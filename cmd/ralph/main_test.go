@@ -124,18 +124,24 @@ func isolate(env *testscript.Env) error {
 // endLeftovers ends what still runs in a script's folder: a script that failed
 // half way may leave an engine and its agent behind.
 func endLeftovers(dir string) {
-	cwds, err := filepath.Glob("/proc/[0-9]*/cwd") // none on systems without /proc
-	if err != nil {
-		return // the pattern is a constant
-	}
-	for _, cwd := range cwds {
-		if at, err := os.Readlink(cwd); err != nil || !strings.HasPrefix(at, dir+string(filepath.Separator)) {
+	for _, proc := range processes() {
+		if at, err := os.Readlink(filepath.Join(proc, "cwd")); err != nil || !strings.HasPrefix(at, dir+string(filepath.Separator)) {
 			continue
 		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(cwd))); err == nil && pid != os.Getpid() {
+		if pid, err := strconv.Atoi(filepath.Base(proc)); err == nil && pid != os.Getpid() {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself meanwhile
 		}
 	}
+}
+
+// processes are the folders of all processes, none on systems without /proc. The pattern ends
+// with them: one that goes on would list each of the folders.
+func processes() []string {
+	list, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return nil // the pattern is a constant
+	}
+	return list
 }
 
 // condition adds [root], a person whom no permission stops, [landlock] and [bubblewrap],

@@ -114,12 +114,8 @@ func boxed(pid int) bool {
 // runsInside reports whether a process that works below dir has this number in a space of
 // processes of its own.
 func runsInside(pid int, dir string) bool {
-	list, err := filepath.Glob("/proc/[0-9]*/status") // none on systems without /proc
-	if err != nil {
-		return false // the pattern is a constant
-	}
-	for _, name := range list {
-		b, err := os.ReadFile(name)
+	for _, proc := range processes() {
+		b, err := os.ReadFile(filepath.Join(proc, "status"))
 		if err != nil {
 			continue
 		}
@@ -129,7 +125,7 @@ func runsInside(pid int, dir string) bool {
 		if len(fields) < 2 || fields[len(fields)-1] != strconv.Itoa(pid) || strings.Contains(string(b), "\nState:\tZ") {
 			continue
 		}
-		if at, err := os.Readlink(filepath.Join(filepath.Dir(name), "cwd")); err == nil && strings.HasPrefix(at, dir) {
+		if at, err := os.Readlink(filepath.Join(proc, "cwd")); err == nil && strings.HasPrefix(at, dir) {
 			return true
 		}
 	}

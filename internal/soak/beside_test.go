@@ -28,7 +28,7 @@ func TestPersonBeside(t *testing.T) {
 		besideRound(t, seed)
 		return
 	}
-	if !long {
+	if !long() {
 		for _, seed := range []uint64{1, 19, 1003} {
 			t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 				t.Parallel()

@@ -26,9 +26,10 @@ import (
 // A-113; ). SOAK_TIME bounds the wild part, SOAK_SEED
 // repeats what is drawn.
 func TestControlAtRandom(t *testing.T) {
+	drawn(t)
 	t.Parallel()
 	most, tasks, slots := 2*time.Second, 8, 4
-	if long {
+	if long() {
 		most, slots = soakTime(t), 8
 		tasks = min(max(60, int(most/time.Second)*3/2), 200)
 	}
@@ -39,12 +40,13 @@ func TestControlAtRandom(t *testing.T) {
 // The same for the specs of an inbox, in the checkout and in worktrees: each is done
 // by one commit, or failed for a reason, as often as it was queued.
 func TestControlOfSpecsAtRandom(t *testing.T) {
+	drawn(t)
 	t.Parallel()
 	for _, slots := range []int{1, 3} {
 		t.Run(fmt.Sprintf("%d slots", slots), func(t *testing.T) {
 			t.Parallel()
 			most, specs := time.Second, 2
-			if long {
+			if long() {
 				most = soakTime(t)
 				specs = max(6, int(most/time.Second)/4)
 			}
@@ -61,7 +63,7 @@ func controlled(t *testing.T, command string, most time.Duration, tasks, slots i
 	random := rand.New(rand.NewPCG(seed, uint64(slots)))
 	f := newFleet(t, random, command, tasks, slots)
 	t.Cleanup(f.keep)
-	if long {
+	if long() {
 		t.Logf("seed %d, %s, %d of them, %s, %s", seed, command, tasks, most, f.root)
 	}
 	stop := make(chan struct{})
@@ -86,7 +88,7 @@ func controlled(t *testing.T, command string, most time.Duration, tasks, slots i
 		}
 	}
 	f.checkNothingLeft()
-	if long || t.Failed() {
+	if long() || t.Failed() {
 		t.Logf("seed %d: %d engines were killed; the person: %s; %d notices; facts: %v", seed, kills, o, f.notices.Load(), facts.counts)
 	}
 	return f, o, facts
@@ -118,7 +120,7 @@ func (f *fleet) wild(o *operator, end time.Time) (kills int) {
 			engine.kill()
 		}
 		f.checkStart(engine, args, env)
-		if long && f.t.Failed() {
+		if long() && f.t.Failed() {
 			f.t.Logf("it was ralph %v with %v", args, env)
 		}
 	}

@@ -37,7 +37,7 @@ test "$(git branch --show-current)" = "ralph/$RALPH_TASK"
 func TestCrowdOnABusyMachine(t *testing.T) {
 	t.Parallel()
 	runs := 1
-	if long {
+	if long() {
 		runs = 100
 		busy(t, 2)
 	}
@@ -50,7 +50,7 @@ func TestCrowdOnABusyMachine(t *testing.T) {
 
 func busyCrowd(t *testing.T) {
 	tasks, slots := 8, 4
-	if long {
+	if long() {
 		tasks = 16
 	}
 	var plan []planned

@@ -185,16 +185,16 @@ func held(t *testing.T, path string) bool {
 // processesInside are processes whose working folder is in the repository.
 func (c *crowd) processesInside() []string {
 	c.t.Helper()
-	cwds, err := filepath.Glob("/proc/[0-9]*/cwd")
+	procs, err := filepath.Glob("/proc/[0-9]*")
 	must(c.t, err)
 	var list []string
-	for _, cwd := range cwds {
-		dir, err := os.Readlink(cwd)
+	for _, proc := range procs {
+		dir, err := os.Readlink(filepath.Join(proc, "cwd"))
 		if err != nil || dir != c.root && !strings.HasPrefix(dir, c.root+"/") {
 			continue
 		}
-		args, _ := os.ReadFile(filepath.Join(filepath.Dir(cwd), "cmdline"))
-		list = append(list, fmt.Sprintf("%s in %s: %q", filepath.Base(filepath.Dir(cwd)), dir, args))
+		args, _ := os.ReadFile(filepath.Join(proc, "cmdline"))
+		list = append(list, fmt.Sprintf("%s in %s: %q", filepath.Base(proc), dir, args))
 	}
 	return list
 }

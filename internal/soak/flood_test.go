@@ -22,7 +22,7 @@ func TestFloods(t *testing.T) {
 	}
 	t.Parallel()
 	size, line := int64(32<<20), int64(32<<20)
-	if long {
+	if long() {
 		size = 1 << 30
 	}
 	idle := flooded(t, buildWell)

@@ -30,7 +30,7 @@ func TestKilledAfterEachFact(t *testing.T) {
 	last := probe.facts()
 	t.Logf("a run writes %d facts", last-begun)
 	every := 7
-	if long {
+	if long() {
 		every = 1
 	}
 	for n := begun + 1; n <= last; n += every {
@@ -77,7 +77,7 @@ func (r *repo) waitForTurn(c *child) {
 func TestKilledWhileGitWorks(t *testing.T) {
 	t.Parallel()
 	hooks := []string{"pre-commit", "post-commit", "reference-transaction"}
-	if long {
+	if long() {
 		hooks = append(hooks, "prepare-commit-msg", "commit-msg", "post-index-change")
 	}
 	for _, hook := range hooks {

@@ -239,6 +239,16 @@ func write(t *testing.T, path, text string) {
 	must(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
+// drawn leaves out a test that draws what happens from the suite of every day: it finds the more,
+// the longer it plays. With -tags soak it runs (`make soak`; in .ci/run
+// with -short, so that it takes seconds), and where SOAK_SEED says what is drawn.
+func drawn(t *testing.T) {
+	t.Helper()
+	if !random && os.Getenv("SOAK_SEED") == "" {
+		t.Skip("it draws what happens: -tags soak runs it, for seconds with -short")
+	}
+}
+
 // soakTime bounds the random part of a long test.
 func soakTime(t *testing.T) time.Duration {
 	t.Helper()

@@ -16,7 +16,7 @@ import (
 func TestManyAddWhileTheAgentRuns(t *testing.T) {
 	t.Parallel()
 	n := 12
-	if long {
+	if long() {
 		n = 40
 	}
 	r := newRepo(t, setup{specs: []string{"only"}, build: "cat > /dev/null\nwhile ! test -e $SOAK/go; do sleep 0.01; done\n" + complete})
@@ -61,7 +61,7 @@ func TestManyAddWhileTheAgentRuns(t *testing.T) {
 func TestManyReadWhileTheAgentRuns(t *testing.T) {
 	t.Parallel()
 	specs := []string{"first", "second"}
-	if long {
+	if long() {
 		for i := range 30 {
 			specs = append(specs, fmt.Sprintf("more%d", i))
 		}

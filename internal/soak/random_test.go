@@ -18,21 +18,22 @@ const hard = "sleep 300 & note $!\nsetsid sh -c 'trap \"\" TERM HUP INT; echo $$
 // An engine that is killed at any moment at all, also in the middle of a commit
 // with a slow hook or of shelving, again and again (D-059, D-078).
 func TestKilledAtRandom(t *testing.T) {
+	drawn(t)
 	t.Parallel()
 	most := 2 * time.Second
-	if long {
+	if long() {
 		most = 2 * time.Minute
 		if d, err := time.ParseDuration(os.Getenv("SOAK_TIME")); err == nil {
 			most = d
 		}
 	}
 	seed := uint64(time.Now().UnixNano())
-	if long {
+	if long() {
 		t.Logf("seed %d", seed)
 	}
 	end := time.Now().Add(most)
 	workers := uint64(2)
-	if long {
+	if long() {
 		workers = 4
 	}
 	for worker := range workers { // most of a round is waiting

@@ -335,14 +335,29 @@ func (r *repo) notedIn(file string) []noted {
 }
 
 // alive reports whether it is there, and no zombie.
-func (n noted) alive() bool {
+func (n noted) alive() bool { return len(alive([]noted{n})) > 0 }
+
+// alive are those of a list that are there, and no zombies: what is running is looked at once
+// for all of them.
+func alive(list []noted) []noted {
+	var out []noted
 	all, _ := filepath.Glob("/proc/[0-9]*")
-	return slices.ContainsFunc(all, n.is)
+	for _, proc := range all {
+		f := statOf(proc)
+		for _, n := range list {
+			if n.has(proc, f) && !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
 }
 
 // is reports whether a folder of /proc is that very process's.
-func (n noted) is(proc string) bool {
-	f := statOf(proc)
+func (n noted) is(proc string) bool { return n.has(proc, statOf(proc)) }
+
+// has is the same, for a folder whose fields are known.
+func (n noted) has(proc string, f []string) bool {
 	if len(f) < 20 || f[19] != n.start || f[0] == "Z" || f[0] == "X" {
 		return false
 	}
@@ -368,9 +383,7 @@ func statOf(proc string) []string {
 
 func (r *repo) checkGone(list []noted) {
 	r.t.Helper()
-	for _, n := range list {
-		if n.alive() {
-			r.t.Errorf("process %d of an agent is still alive (%s)", n.pid, n.line)
-		}
+	for _, n := range alive(list) {
+		r.t.Errorf("process %d of an agent is still alive (%s)", n.pid, n.line)
 	}
 }

@@ -2,5 +2,8 @@
 
 package soak
 
+// random says that tests which draw what happens run as well: not here.
+const random = false
+
 // long says that time does not matter: every fact, the large floods.
-const long = false
+func long() bool { return false }

@@ -57,7 +57,7 @@ type Shelved struct {
 
 // Shelve puts what agents changed since Base away (D-072) and brings HEAD, the
 // user's index and the work tree back to it, or to the newest commit of somebody else's
-// since, what a person says by hand. A HEAD that somebody took to another branch stays there: stash makes an ordinary
+// since. A HEAD that somebody took to another branch stays there: stash makes an ordinary
 // stash of them, untracked files included, and keeps commits made since Base
 // in a recovery ref; reset keeps both in a recovery ref; keep does nothing.
 // The folder ralph/, logs and ignored files stay as they are. Everything is in

@@ -34,12 +34,14 @@ func New(t testing.TB, initArgs ...string) Box {
 	if err := os.Mkdir(b.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b.Git(append([]string{"init", "-q", "-b", "main"}, initArgs...)...)
 	b.Write("a.txt", "a\n")
 	b.Write("dir/b.txt", "b\n")
 	b.Write("dir/sub/c.txt", "c\n")
-	b.Git("add", "-A")
-	b.Git("commit", "-q", "-m", "start")
+	if len(initArgs) > 0 {
+		b.start(initArgs...)
+	} else {
+		b.copyStarted()
+	}
 	return b
 }
 
