@@ -34,14 +34,16 @@ func New(t testing.TB, initArgs ...string) Box {
 	if err := os.Mkdir(b.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b.Write("a.txt", "a\n")
-	b.Write("dir/b.txt", "b\n")
-	b.Write("dir/sub/c.txt", "c\n")
-	if len(initArgs) > 0 {
-		b.start(initArgs...)
-	} else {
-		b.copyStarted()
+	for name, text := range firstFiles() {
+		b.Write(name, text)
 	}
+	if len(initArgs) == 0 {
+		b.copyStarted()
+		return b
+	}
+	b.Git(append([]string{"init", "-q", "-b", "main"}, initArgs...)...)
+	b.Git("add", "-A")
+	b.Git("commit", "-q", "-m", "start")
 	return b
 }
 

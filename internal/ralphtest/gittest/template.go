@@ -1,17 +1,20 @@
 package gittest
 
 import (
+	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+
+	"github.com/ralph-loop/ralph/internal/proc"
 )
 
-// started is what git leaves in .git of the first box: the others get a copy, which is two
-// processes less for each. Only the index is made anew, since it knows files by their inodes.
-var started struct {
-	once  sync.Once
-	files []startedFile
+// firstFiles are in the first commit of each box.
+func firstFiles() map[string]string {
+	return map[string]string{"a.txt": "a\n", "dir/b.txt": "b\n", "dir/sub/c.txt": "c\n"}
 }
 
 type startedFile struct {
@@ -20,37 +23,52 @@ type startedFile struct {
 	text []byte
 }
 
-// start makes the repository with its one commit.
-func (b *Box) start(initArgs ...string) {
-	b.T.Helper()
-	b.Git(append([]string{"init", "-q", "-b", "main"}, initArgs...)...)
-	b.Git("add", "-A")
-	b.Git("commit", "-q", "-m", "start")
-}
+// started is what git leaves in .git of a box: each gets a copy, which is two processes less.
+// Only the index is made anew, since it knows files by their inodes.
+var started = sync.OnceValues(func() (files []startedFile, err error) {
+	dir, err := os.MkdirTemp("", "box")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	for name, text := range firstFiles() {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			return nil, err
+		}
+	}
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-q", "-m", "start"}} {
+		_, stderr, res, err := proc.NewRunner("").Output(context.Background(), proc.Command{Args: append([]string{"git"}, args...), Dir: dir, Env: testEnv(dir)})
+		if err == nil && res.Code != 0 {
+			err = errors.New("git " + strings.Join(args, " ") + ": " + string(stderr))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	err = filepath.WalkDir(filepath.Join(dir, ".git"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		f := startedFile{mode: info.Mode()}
+		if f.name, err = filepath.Rel(dir, path); err == nil && !d.IsDir() {
+			f.text, err = os.ReadFile(path)
+		}
+		files = append(files, f)
+		return err
+	})
+	return files, err
+})
 
 func (b *Box) copyStarted() {
 	b.T.Helper()
-	started.once.Do(func() {
-		first := b.At(b.T.TempDir())
-		b.Must(os.CopyFS(first.Dir, os.DirFS(b.Dir)))
-		first.start()
-		b.Must(filepath.WalkDir(first.Path(".git"), func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			info, err := d.Info()
-			if err != nil {
-				return err
-			}
-			f := startedFile{mode: info.Mode()}
-			if f.name, err = filepath.Rel(first.Dir, path); err == nil && !d.IsDir() {
-				f.text, err = os.ReadFile(path)
-			}
-			started.files = append(started.files, f)
-			return err
-		}))
-	})
-	for _, f := range started.files {
+	files, err := started()
+	b.Must(err)
+	for _, f := range files {
 		if f.mode.IsDir() {
 			b.Must(os.Mkdir(b.Path(f.name), f.mode.Perm()))
 		} else {
