@@ -138,7 +138,7 @@ func constant(d *ast.GenDecl, v *ast.ValueSpec) bool {
 		}
 		switch e := e.(type) {
 		case *ast.CallExpr:
-			return !slices.Contains([]string{"errors.New", "regexp.MustCompile", "lazyregexp.New", "sync.OnceValue"}, types.ExprString(e.Fun))
+			return !slices.Contains([]string{"errors.New", "regexp.MustCompile", "lazyregexp.New", "sync.OnceValue", "sync.OnceValues"}, types.ExprString(e.Fun))
 		case *ast.CompositeLit:
 			return !strings.HasSuffix(types.ExprString(e.Type), "Error")
 		}
