@@ -24,7 +24,7 @@ type store interface {
 	Update(ctx context.Context, by string, decide func(*ralph.State) ([]ralph.Fact, error)) error
 }
 
-// fakeBackend is a desk over a real journal; what it would do outside it notes.
+// fakeBackend is one over a real journal; what it would do outside it notes.
 type fakeBackend struct {
 	t      *testing.T
 	j      store

@@ -15,7 +15,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
-// deskOf is the desk of a repository whose engine is a script.
+// deskOf is the backend of a repository whose engine is a script.
 func deskOf(t *testing.T, script string) *dashboard.Backend {
 	t.Helper()
 	y := newYard(t, 1)

@@ -208,7 +208,7 @@ func TestWeakenedTestsAreFound(t *testing.T) {
 func TestChangedSettingsAreFound(t *testing.T) {
 	t.Parallel()
 	y := newYard(t, 1)
-	y.x.Config.Diff.Settings = policy.DiffGate // as gate.self has it; the yard has no settings of its own
+	y.x.Config.Diff.Settings = policy.DiffGate // as gate.self has it; the repository has no settings of its own
 	y.begin()
 	y.start("t-1", 1)
 	y.turn("t-1", func(in ralph.TurnInput) string {
