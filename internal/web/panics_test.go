@@ -94,7 +94,7 @@ func TestBrokenPage(t *testing.T) {
 	if text := got.body(""); got.status != http.StatusInternalServerError || !strings.Contains(text, "mistake in ralph") || !strings.Contains(text, `class="nav"`) {
 		t.Errorf("%d %.300s", got.status, text)
 	}
-	if text := <-said; !strings.Contains(text, "no spec") || !strings.Contains(text, "rescue_test.go") {
+	if text := <-said; !strings.Contains(text, "no spec") || !strings.Contains(text, "panics_test.go") {
 		t.Errorf("the log has %.200s", text)
 	}
 	if got := asked(t, base+"/live?view=/specs"); !strings.Contains(got.body(""), "event: gone\ndata: this page broke") {
