@@ -1,7 +1,6 @@
-// Package action owns what a person can do from a surface that is no command line:
-// each action once, with its name, its key, what it asks before it is done, and what
-// undoes it. The dashboard's buttons, its JSON API and its keys all come from one
-// table. It decides nothing: what an action means is a command of the root package,
+// Package action owns what a person can do, from any surface: each action once, with its
+// name, its key, its command, what it asks before it is done, and what undoes it. Commands,
+// the dashboard's buttons, its JSON API and its keys all come from one table. It decides nothing: what an action means is a command of the root package,
 // and what needs git, processes or files is done by the Backend.
 package action
 
@@ -80,7 +79,8 @@ type Context struct {
 	Usual  ralph.Allowance // task.max_iterations and task.timeout: of a task that says none itself
 	Carry  bool            // agent mode left a session to be resumed (ralph/.agent-session)
 	Specs  []string        // files in ralph/specs
-	By     string          // the surface, for rules: web
+	By     string          // the surface, for rules: cli, web, ui
+	Cause  string          // the surface in words, for what changes an engine's course: the dashboard
 	// ID makes an id with a prefix; nil where nothing is made, only asked.
 	ID func(prefix string) string
 }
@@ -128,6 +128,8 @@ type definition struct {
 	primary bool
 	danger  bool
 	doc     string // for the API
+	command string // how it is done from a command line, behind the name of the program: task retry <id>
+	short   string // what the command does, in its help
 	confirm func(s *ralph.State, id string) string
 	ask     func(s *ralph.State) string
 	fields  func(s *ralph.State, w Context, id string) []Field
@@ -157,13 +159,30 @@ type Action struct {
 	Doc    string
 	Danger bool
 	Uses   []string // the fields of Input, as in its JSON
+
+	Command string // how it is done from a command line, without the name of the program; "" for none
+	Short   string // what that command does, in its help
+}
+
+// row is the action for those who list it.
+func (v definition) row() Action {
+	return Action{Name: v.name, About: v.about, Title: v.title, Key: v.key, Doc: v.doc, Danger: v.danger, Command: v.command, Short: v.short}
+}
+
+// Named is the row of a name, without its fields; the zero Action where there is none.
+func Named(name string) Action {
+	v, err := find(name)
+	if err != nil {
+		return Action{}
+	}
+	return v.row()
 }
 
 // Actions are all actions, in the order of the table.
 func Actions() []Action {
 	var out []Action
 	for _, v := range verbs() {
-		a := Action{v.name, v.about, v.title, v.key, v.doc, v.danger, nil}
+		a := v.row()
 		if v.about.Named() {
 			a.Uses = append(a.Uses, "id")
 		}
@@ -248,7 +267,8 @@ func AvailableAs(s *ralph.State, w Context, name, id string) (Available, bool) {
 }
 
 // Do carries an action out. Its errors are for people: a *ralph.Refusal says why it
-// may not be and what to do instead.
+// may not be and what to do instead. With an error that came after its facts were recorded, such
+// as that of a file which does not show them yet, the result says what was done.
 func Do(ctx context.Context, backend Backend, name string, in Input) (Result, error) {
 	v, err := find(name)
 	if err != nil {
@@ -279,10 +299,7 @@ func (v definition) append(ctx context.Context, backend Backend, in Input) (Resu
 		}
 		return facts, nil
 	})
-	if err != nil {
-		return Result{}, err
-	}
-	return done, nil
+	return done, err
 }
 
 // unused makes ids that nothing in the state has, and no two the same.

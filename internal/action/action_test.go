@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -309,7 +308,7 @@ func TestOfferedExactlyWhenDone(t *testing.T) {
 // filled is the input of a form as a person sends it.
 func filled(t *testing.T, o action.Available) action.Input {
 	t.Helper()
-	form := url.Values{"id": {o.ID}}
+	form := map[string]string{"id": o.ID}
 	for _, f := range o.Fields {
 		value := f.Value
 		switch {
@@ -320,7 +319,7 @@ func filled(t *testing.T, o action.Available) action.Input {
 		case f.Required && value == "":
 			value = "words"
 		}
-		form.Set(f.Name, value)
+		form[f.Name] = value
 	}
 	in, err := action.ReadForm(form)
 	if err != nil {
@@ -427,9 +426,9 @@ func TestEditAndBack(t *testing.T) {
 	if x := d.j.State().Task("t-1"); x.Name != "New" || x.Notes != "old" || len(x.Deps) != 0 || !slices.Equal(x.Tags, []string{"critical"}) || x.MaxIterations != 7 {
 		t.Errorf("edited: %+v", x)
 	}
-	form := url.Values{"id": {"t-1"}} // the undo comes back as a form
+	form := map[string]string{"id": "t-1"} // the undo comes back as a form
 	for _, p := range done.Undo.Input.Form() {
-		form.Set(p.Name, p.Value)
+		form[p.Name] = p.Value
 	}
 	in, err := action.ReadForm(form)
 	if err != nil {
@@ -449,7 +448,7 @@ func TestFormCarriesEverything(t *testing.T) {
 	n := 4
 	in := action.Input{
 		ID: "t-1", Text: "two\nlines", To: 3, Time: time.Hour, Names: []string{"a", "b"}, Always: true, Scope: "task", For: -1, Mode: "agent", Autonomy: "semi", Parallel: 2,
-		Fresh: true, File: "a.md", Retry: true, Name: text("n"), Notes: text(""), Accept: text("a"), Priority: text("high"), Phase: text("p"),
+		Fresh: true, File: "a.md", Retry: true, Name: text("n"), Notes: text(""), Accept: text("a"), Priority: text("high"), Phase: text("p"), Parent: text("t-2"),
 		Deps: []string{}, Tags: []string{"x", "y"}, MaxIterations: &n, Sure: true, Agent: "codex", Strategy: "skip", Retries: new(int),
 	}
 	v := reflect.ValueOf(in)
@@ -458,17 +457,17 @@ func TestFormCarriesEverything(t *testing.T) {
 			t.Fatalf("the test leaves %s out", v.Type().Field(i).Name)
 		}
 	}
-	form := url.Values{"id": {in.ID}}
+	form := map[string]string{"id": in.ID}
 	for _, p := range in.Form() {
-		form.Set(p.Name, p.Value)
+		form[p.Name] = p.Value
 	}
-	form.Set("for", "no end")
+	form["for"] = "no end"
 	got, err := action.ReadForm(form)
 	if err != nil || !reflect.DeepEqual(got, in) {
 		t.Errorf("%v\n%+v\n%+v", err, got, in)
 	}
-	for _, bad := range []url.Values{
-		{"to": {"x"}}, {"parallel": {"-1"}}, {"max_iterations": {"1.5"}}, {"retries": {"two"}}, {"for": {"soon"}}, {"time": {"long"}}, {"time": {"-1m"}},
+	for _, bad := range []map[string]string{
+		{"to": "x"}, {"parallel": "-1"}, {"max_iterations": "1.5"}, {"retries": "two"}, {"for": "soon"}, {"time": "long"}, {"time": "-1m"},
 	} {
 		if _, err := action.ReadForm(bad); !errors.Is(err, ralph.ErrUsage) {
 			t.Errorf("%v: %v", bad, err)

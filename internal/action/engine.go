@@ -2,8 +2,10 @@ package action
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -13,40 +15,47 @@ func engineVerbs() []definition {
 	return []definition{
 		{
 			name: "pause", about: Engine, title: "Pause", key: "p", said: "Pausing at the end of the current iterations",
+			command: "pause", short: "Pause the running engine at the end of the current iterations",
 			doc: "Agents at work finish their turn, then nothing new starts until resume.", facts: steer(ralph.WantPause), after: thenCall("resume"),
 		},
 		{
 			name: "resume", about: Engine, title: "Resume", key: "p", primary: true, said: "Going on",
+			command: "resume", short: "Go on after a pause",
 			doc: "Ends a pause, whatever it comes from: a person, failures in a row, agents at their limits.", facts: steer(ralph.WantRun), after: thenCall("pause"),
 		},
 		{
 			name: "stop", about: Engine, title: "Stop", key: "s", said: "Stopping at the end of the current iterations; the next start goes on where it was",
+			command: "stop", short: "Stop the running engine at the end of the current iterations; the work is resumed at the next start",
 			doc: "The engine ends when the current iterations do.", facts: steer(ralph.WantStop),
 		},
 		{
 			name: "stop-now", about: Engine, title: "Stop now", key: "s", danger: true, said: "Stopping at once",
-			doc: "Ends agents in the middle of their turn.",
+			command: "stop --now",
+			doc:     "Ends agents in the middle of their turn.",
 			confirm: func(*ralph.State, string) string {
 				return "End the agents in the middle of their turn? What they changed in a worktree is stashed and given back at the next start."
 			},
-			facts: living(func(s *ralph.State, _ Context, _ Input) ([]ralph.Fact, error) { return s.StopNow(cause) }),
+			facts: living(func(s *ralph.State, w Context, _ Input) ([]ralph.Fact, error) { return s.StopNow(w.Cause) }),
 			hide: func(s *ralph.State, _ Context, _ string) bool {
 				return s.Session.Want != ralph.WantStop || s.Session.Now
 			},
 		},
 		{
 			name: "autopilot", about: Engine, title: "Autopilot", said: "Going on alone",
-			doc:   "Switches the running engine to mode autopilot: semi's toggle.",
-			facts: living(func(s *ralph.State, _ Context, _ Input) ([]ralph.Fact, error) { return s.SetMode(ralph.Autopilot) }), after: thenMode,
+			command: "mode autopilot",
+			doc:     "Switches the running engine to mode autopilot: semi's toggle.",
+			facts:   living(func(s *ralph.State, _ Context, _ Input) ([]ralph.Fact, error) { return s.SetMode(ralph.Autopilot) }), after: thenMode,
 		},
 		{
 			name: "semi", about: Engine, title: "Semi", said: "Only what you assign starts from now on",
-			doc:   "Switches the running engine to mode semi: autopilot's toggle.",
-			facts: living(func(s *ralph.State, _ Context, _ Input) ([]ralph.Fact, error) { return s.SetMode(ralph.Semi) }), after: thenMode,
+			command: "mode semi",
+			doc:     "Switches the running engine to mode semi: autopilot's toggle.",
+			facts:   living(func(s *ralph.State, _ Context, _ Input) ([]ralph.Fact, error) { return s.SetMode(ralph.Semi) }), after: thenMode,
 			hide: func(s *ralph.State, _ Context, _ string) bool { return s.Session.Auto != ralph.Autopilot },
 		},
 		{
 			name: "mode", about: Engine, title: "Mode", doc: "Switches the mode of the running engine; what is at work goes on.",
+			command: "mode <mode>", short: "Switch the mode of the running engine; what is at work goes on",
 			facts: living(func(s *ralph.State, _ Context, in Input) ([]ralph.Fact, error) {
 				return s.SetMode(ralph.Autonomy(in.Autonomy))
 			}),
@@ -70,9 +79,6 @@ func engineVerbs() []definition {
 	}
 }
 
-// cause is what the facts of the engine's control say they come from.
-const cause = "the dashboard"
-
 func autonomies() []string {
 	var out []string
 	for _, a := range ralph.Autonomies() {
@@ -82,16 +88,22 @@ func autonomies() []string {
 }
 
 func steer(want ralph.Want) func(*ralph.State, Context, Input) ([]ralph.Fact, error) {
-	return living(func(s *ralph.State, _ Context, _ Input) ([]ralph.Fact, error) { return s.Steer(want, cause) })
+	return living(func(s *ralph.State, w Context, _ Input) ([]ralph.Fact, error) { return s.Steer(want, w.Cause) })
 }
 
 // living refuses what only a running engine would hear.
 func living(facts func(*ralph.State, Context, Input) ([]ralph.Fact, error)) func(*ralph.State, Context, Input) ([]ralph.Fact, error) {
 	return func(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
-		if !w.Engine {
-			return nil, &ralph.Refusal{Why: "no engine is running here", Hint: "start one first", Kind: ralph.ErrNotFound}
+		if w.Engine {
+			return facts(s, w, in)
 		}
-		return facts(s, w, in)
+		why := "no engine is running here"
+		_, err := facts(&ralph.State{}, w, in) // as without a session: it names both states
+		if refusal, ok := errors.AsType[*ralph.Refusal](err); ok {
+			_, states, _ := strings.Cut(refusal.Why, ": ")
+			why = strings.TrimSuffix(why+": "+states, ": ")
+		}
+		return nil, &ralph.Refusal{Why: why, Hint: "`ralph agent` or `ralph autopilot` starts one", Kind: ralph.ErrNotFound}
 	}
 }
 

@@ -16,11 +16,13 @@ func gateVerbs() []definition {
 	return []definition{
 		{
 			name: "approve", about: Gate, title: "Approve", key: "a", primary: true, said: "Approved", doc: "Lets pass what waits at a gate. The first answer wins.",
+			command: "approve <id>", short: "Let pass what waits at a gate: a start, a step, an agent's wish, work that does not pass, a merge",
 			facts: word(func(s *ralph.State, id ralph.GateID, _ string) ([]ralph.Fact, error) { return s.ApproveGate(id) }),
 			do:    decide("approve"), after: ruled, fields: func(s *ralph.State, _ Context, id string) []Field { return ruleFields(s, id) },
 		},
 		{
 			name: "deny", about: Gate, title: "Deny", key: "d", danger: true, said: "Denied", doc: "Refuses what waits at a gate; the agent reads the reason.",
+			command: "deny <id>", short: "Refuse what waits at a gate: a start, a step, an agent's wish, work that does not pass, a merge",
 			facts: word((*ralph.State).DenyGate), do: decide("deny"), after: ruled,
 			fields: func(s *ralph.State, _ Context, id string) []Field {
 				return append([]Field{{Name: "text", Label: "Why; of a merge or an agent's wish, in words for the agent", Kind: "area"}}, ruleFields(s, id)...)
@@ -28,6 +30,7 @@ func gateVerbs() []definition {
 		},
 		{
 			name: "answer", about: Gate, title: "Answer", primary: true, said: "Answered", doc: "Answers an agent's question, in words or by the number of an option.",
+			command: "answer <id> <text>", short: "Answer an agent's question, in words or by the number of an option",
 			facts: word((*ralph.State).AnswerGate), do: decide("answer"), after: ruled, fields: answerFields,
 			try: func(s *ralph.State, w Context, id string) error {
 				_, err := word((*ralph.State).AnswerGate)(s, w, Input{ID: id, Text: "x"})
@@ -36,6 +39,7 @@ func gateVerbs() []definition {
 		},
 		{
 			name: "revoke", about: Rule, title: "Revoke", danger: true, said: "Revoked: the next time a person is asked again", doc: "Ends a rule.",
+			command: "rules revoke <id>", short: "End a rule: the next time a person is asked again",
 			facts: func(s *ralph.State, _ Context, in Input) ([]ralph.Fact, error) {
 				return s.RevokeRule(ralph.RuleID(in.ID), in.Text)
 			},

@@ -2,6 +2,7 @@ package action
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -14,6 +15,7 @@ func inboxVerbs() []definition {
 	return []definition{
 		{
 			name: "queue", about: Inbox, title: "Queue a spec", doc: "Queues a spec of ralph/specs; with a text it is written there first, under the name of file or one made from its first heading.",
+			command: "inbox add <spec.md>", short: "Queue a spec of ralph/specs; `-` reads it from standard input",
 			try: func(*ralph.State, Context, string) error { return nil }, do: queueSpec,
 			fields: func(_ *ralph.State, w Context, _ string) []Field {
 				return []Field{
@@ -24,6 +26,7 @@ func inboxVerbs() []definition {
 		},
 		{
 			name: "clear", about: Inbox, title: "Clear", danger: true, doc: "Takes all pending records out of the queue; the specs stay in ralph/specs.",
+			command: "inbox clear", short: "Take all pending records out of the queue",
 			facts: func(s *ralph.State, _ Context, _ Input) ([]ralph.Fact, error) { return s.ClearInbox(), nil },
 			confirm: func(s *ralph.State, _ string) string {
 				return fmt.Sprintf("Take %s out of the queue? The files stay.", text.Count(len(s.ClearInbox()), "pending spec"))
@@ -44,8 +47,12 @@ func inboxVerbs() []definition {
 		},
 		{
 			name: "remove", about: Spec, title: "Remove", danger: true, doc: "Takes a record out of the queue; the spec stays in ralph/specs.",
-			facts: func(s *ralph.State, _ Context, in Input) ([]ralph.Fact, error) {
+			command: "inbox remove <id or spec.md>", short: "Take a record out of the queue",
+			facts: func(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
 				_, facts, err := s.RemoveSpec(in.ID)
+				if refusal, ok := errors.AsType[*ralph.Refusal](err); ok && errors.Is(err, ralph.ErrActive) && !w.Engine {
+					refusal.Hint = "its engine is gone: `ralph agent` goes on with it, and when it has ended it can be removed"
+				}
 				return facts, err
 			},
 			after: func(s *ralph.State, in Input, _ []ralph.Fact) Result {
@@ -53,7 +60,7 @@ func inboxVerbs() []definition {
 				if err != nil {
 					return Result{}
 				}
-				d := Result{Said: "Removed " + spec.File}
+				d := Result{Said: fmt.Sprintf("Removed: %s %s", spec.ID, spec.File)}
 				if spec.Status == ralph.SpecPending {
 					d.Undo = &Call{"queue", Input{File: spec.File}}
 				}
@@ -62,6 +69,7 @@ func inboxVerbs() []definition {
 		},
 		{
 			name: "requeue", about: Spec, title: "Queue again", primary: true, doc: "Queues a spec again that has ended.",
+			command: "inbox requeue <id>", short: "Queue a spec again that has ended",
 			facts: func(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
 				spec := s.Spec(ralph.SpecID(in.ID))
 				switch {

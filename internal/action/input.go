@@ -2,7 +2,6 @@ package action
 
 import (
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -39,6 +38,7 @@ type Input struct {
 	Accept        *string  `json:"accept,omitzero" doc:"edit, add: when it is done"`
 	Priority      *string  `json:"priority,omitzero" doc:"edit, add: high, medium, low or empty"`
 	Phase         *string  `json:"phase,omitzero" doc:"edit, add: tasks of a phase end before the next phase begins"`
+	Parent        *string  `json:"parent,omitzero" doc:"edit, add: the task that it is a part of"`
 	Deps          []string `json:"deps,omitzero" doc:"edit, add: tasks that come first"`
 	Tags          []string `json:"tags,omitzero" doc:"edit, add: critical, quick-win, ..."`
 	MaxIterations *int     `json:"max_iterations,omitzero" doc:"edit, add: instead of task.max_iterations; 0 for that"`
@@ -89,6 +89,7 @@ func (in Input) Form() []Pair {
 	said("accept", in.Accept)
 	said("priority", in.Priority)
 	said("phase", in.Phase)
+	said("parent", in.Parent)
 	add("deps", strings.Join(in.Deps, ", "), in.Deps != nil)
 	add("tags", strings.Join(in.Tags, ", "), in.Tags != nil)
 	if in.MaxIterations != nil {
@@ -97,42 +98,43 @@ func (in Input) Form() []Pair {
 	return out
 }
 
-// ReadForm reads the fields of a form. What cannot be read is refused in words.
-func ReadForm(form url.Values) (Input, error) {
+// ReadForm reads the fields of a form, by their names; what is not there is not said. What
+// cannot be read is refused in words.
+func ReadForm(form map[string]string) (Input, error) {
 	in := Input{
-		ID: form.Get("id"), Text: form.Get("text"), Always: form.Get("always") != "", Scope: form.Get("scope"), Mode: form.Get("mode"),
-		Autonomy: form.Get("autonomy"), Fresh: form.Get("fresh") != "", File: form.Get("file"), Retry: form.Get("retry") != "", Sure: form.Get("sure") != "",
-		Agent: strings.TrimSpace(form.Get("agent")), Strategy: form.Get("strategy"),
+		ID: form["id"], Text: form["text"], Always: form["always"] != "", Scope: form["scope"], Mode: form["mode"],
+		Autonomy: form["autonomy"], Fresh: form["fresh"] != "", File: form["file"], Retry: form["retry"] != "", Sure: form["sure"] != "",
+		Agent: strings.TrimSpace(form["agent"]), Strategy: form["strategy"],
 	}
-	for line := range strings.Lines(form.Get("names")) {
+	for line := range strings.Lines(form["names"]) {
 		if line = strings.TrimSpace(line); line != "" {
 			in.Names = append(in.Names, line)
 		}
 	}
-	for name, into := range map[string]**string{"name": &in.Name, "notes": &in.Notes, "accept": &in.Accept, "priority": &in.Priority, "phase": &in.Phase} {
-		if form.Has(name) {
-			text := strings.ReplaceAll(form.Get(name), "\r\n", "\n") // as browsers send it
+	for name, into := range map[string]**string{"name": &in.Name, "notes": &in.Notes, "accept": &in.Accept, "priority": &in.Priority, "phase": &in.Phase, "parent": &in.Parent} {
+		if _, said := form[name]; said {
+			text := strings.ReplaceAll(form[name], "\r\n", "\n") // as browsers send it
 			*into = &text
 		}
 	}
 	in.Text = strings.ReplaceAll(in.Text, "\r\n", "\n")
-	if form.Has("deps") {
-		in.Deps = list(form.Get("deps"))
+	if _, said := form["deps"]; said {
+		in.Deps = list(form["deps"])
 	}
-	if form.Has("tags") {
-		in.Tags = list(form.Get("tags"))
+	if _, said := form["tags"]; said {
+		in.Tags = list(form["tags"])
 	}
-	if form.Has("max_iterations") {
+	if _, said := form["max_iterations"]; said {
 		in.MaxIterations = new(int)
 	}
-	if strings.TrimSpace(form.Get("retries")) != "" { // an empty field of a form is not 0
+	if strings.TrimSpace(form["retries"]) != "" { // an empty field of a form is not 0
 		in.Retries = new(int)
 	}
 	for _, n := range []struct {
 		name string
 		into *int
 	}{{"retries", in.Retries}, {"to", &in.To}, {"parallel", &in.Parallel}, {"max_iterations", in.MaxIterations}} {
-		word := strings.TrimSpace(form.Get(n.name))
+		word := strings.TrimSpace(form[n.name])
 		if word == "" {
 			continue
 		}
@@ -142,7 +144,7 @@ func ReadForm(form url.Values) (Input, error) {
 		}
 		*n.into = x
 	}
-	if text := strings.TrimSpace(form.Get("time")); text != "" {
+	if text := strings.TrimSpace(form["time"]); text != "" {
 		d, err := time.ParseDuration(text)
 		if err != nil || d < 0 {
 			return in, &ralph.Refusal{Why: fmt.Sprintf("time: %q is no time", text), Hint: "write 30m or 2h", Kind: ralph.ErrUsage}
@@ -150,7 +152,7 @@ func ReadForm(form url.Values) (Input, error) {
 		in.Time = d
 	}
 	var err error
-	if in.For, err = duration(form.Get("for")); err != nil {
+	if in.For, err = duration(form["for"]); err != nil {
 		return in, err
 	}
 	return in, nil

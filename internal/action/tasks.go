@@ -32,14 +32,17 @@ func taskVerbs() []definition {
 	return []definition{
 		{
 			name: "retry", about: Task, title: "Retry", key: "r", primary: true, said: "Pending again, with fresh counters",
+			command: "task retry <id>", short: "Give a task that ended badly another try",
 			doc: "Gives a task that ended badly another try: iterations count from 1, its worktree stays.", facts: alone((*ralph.State).RetryTask),
 		},
 		{
 			name: "unblock", about: Task, title: "Unblock", said: "Pending again", doc: "Makes a blocked task pending.",
+			command: "task unblock <id>", short: "Make a blocked task pending again",
 			facts: alone((*ralph.State).UnblockTask), hide: func(*ralph.State, Context, string) bool { return true }, // retry does it
 		},
 		{
 			name: "message", about: Task, title: "Message", said: "The agent reads it in its next prompt",
+			command: "task message <id> <text>", short: "Say something to the agent of a task; it reads it in its next prompt",
 			doc: "Says something to the agent of a task. It reads it in the prompt of its next iteration.", facts: onTask((*ralph.State).MessageTask),
 			try: func(s *ralph.State, _ Context, id string) error {
 				_, err := s.MessageTask(ralph.TaskID(id), "x")
@@ -49,19 +52,23 @@ func taskVerbs() []definition {
 		},
 		{
 			name: "edit", about: Task, title: "Edit", key: "e", said: "Changed", doc: "Changes a task; what is not said stays as it is.",
+			command: "task edit <id> [JSON]", short: "Change a task's name, notes, acceptance criteria, deps, ...",
 			facts: editTask, fields: editFields, after: editedBack,
 			try: func(s *ralph.State, w Context, id string) error { _, err := editTask(s, w, Input{ID: id}); return err },
 		},
 		{
 			name: "skip", about: Task, title: "Skip", said: "Left out", doc: "Leaves a task out; one at work is left out at the end of its iteration.",
+			command: "task skip <id> [reason]", short: "Leave a task out; one at work is left out at the end of its iteration",
 			facts: onTask((*ralph.State).SkipTask), fields: textField("Why", false), after: skipped,
 		},
 		{
 			name: "assign", about: Task, title: "Assign", said: "It is next", doc: "Chooses the task that is worked on next; in mode semi nothing else starts.",
+			command: "task assign <id>", short: "Choose the task that is worked on next",
 			facts: alone((*ralph.State).AssignTask),
 		},
 		{
 			name: "prioritize", about: Task, title: "Put first", said: "First in the plan", doc: "Moves a task to the front of the plan and marks it high.",
+			command: "task prioritize <id>", short: "Put a task first",
 			facts: alone((*ralph.State).PrioritizeTask), after: orderedBack,
 			hide: func(s *ralph.State, _ Context, id string) bool {
 				return len(s.Plan.Tasks) > 0 && string(s.Plan.Tasks[0].ID) == id && s.Plan.Tasks[0].Priority == "high"
@@ -69,6 +76,7 @@ func taskVerbs() []definition {
 		},
 		{
 			name: "accept", about: Task, title: "Accept", primary: true, said: "Accepted", doc: "Notes that a person accepts a done task.",
+			command: "task accept <id>", short: "Accept a task that is done",
 			facts: alone((*ralph.State).AcceptTask),
 			hide: func(s *ralph.State, _ Context, id string) bool {
 				t := s.Task(ralph.TaskID(id))
@@ -77,6 +85,7 @@ func taskVerbs() []definition {
 		},
 		{
 			name: "reject", about: Task, title: "Reject", danger: true, said: "Sent back with the reason", doc: "Sends a task that has ended back to its agent, with the reason.",
+			command: "task reject <id> <reason>", short: "Send a task back, with the reason for the agent's next prompt",
 			facts: onTask((*ralph.State).RejectTask), fields: textField("What is wrong; the agent reads it", true),
 			try: func(s *ralph.State, _ Context, id string) error {
 				_, err := s.RejectTask(ralph.TaskID(id), "x")
@@ -85,6 +94,7 @@ func taskVerbs() []definition {
 		},
 		{
 			name: "done", about: Task, title: "Mark done", said: "Done, by hand", doc: "Marks a task done by hand.",
+			command: "task done <id>", short: "Mark a task done by hand",
 			facts: func(s *ralph.State, _ Context, in Input) ([]ralph.Fact, error) {
 				return s.EndTask(ralph.TaskID(in.ID), ralph.TaskDone, "by hand")
 			},
@@ -98,6 +108,7 @@ func repairVerbs() []definition {
 	return []definition{
 		{
 			name: "extend", about: Task, title: "More iterations or time", key: "+",
+			command: "task extend <id>", short: "Give one task more iterations or more time",
 			doc: "Gives one task more iterations or time: as much as is said, or as much time again when it ran out of time, else half as many iterations again.",
 			facts: func(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
 				return s.ExtendTask(ralph.TaskID(in.ID), ralph.Allowance{Iterations: in.To, Time: in.Time}, w.Usual)
@@ -112,6 +123,7 @@ func repairVerbs() []definition {
 		},
 		{
 			name: "divide", about: Task, title: "Divide", doc: "Puts smaller tasks in the place of one that was too much; it is closed.",
+			command: "task divide <id> <name> <name> ...", short: "Put smaller tasks in the place of one that was too much",
 			facts: divideTask, fields: func(*ralph.State, Context, string) []Field {
 				return []Field{{Name: "names", Label: "Smaller tasks, one on each line", Kind: "area", Required: true}}
 			},
@@ -125,6 +137,7 @@ func repairVerbs() []definition {
 		},
 		{
 			name: "rollback", about: Task, title: "Roll back", key: "R", danger: true, doc: "Undoes a task's work and makes it pending: its branch goes back to its base, or a commit reverts what was merged.",
+			command: "task rollback <id>", short: "Undo a task's work and make it pending",
 			try: func(s *ralph.State, w Context, id string) error { return MayRollBack(s, w.Engine, ralph.TaskID(id)) },
 			confirm: func(s *ralph.State, id string) string {
 				t := s.Task(ralph.TaskID(id))
@@ -137,6 +150,7 @@ func repairVerbs() []definition {
 		},
 		{
 			name: "cleanup", about: Task, title: "Clean up", key: "X", danger: true, doc: "Takes the worktree of a task away; its status and its branch stay.",
+			command: "task cleanup <id>", short: "Take the worktree of a task away; its status stays",
 			try: func(s *ralph.State, _ Context, id string) error { _, err := s.MayCleanUp(ralph.TaskID(id)); return err },
 			confirm: func(_ *ralph.State, id string) string {
 				return fmt.Sprintf("Take the worktree of %s away? Files that no commit holds go to a recovery ref first.", id)
@@ -215,6 +229,9 @@ func (in Input) apply(t *ralph.Task) {
 			*x.into = strings.TrimSpace(*x.said)
 		}
 	}
+	if in.Parent != nil {
+		t.Parent = ralph.TaskID(*in.Parent)
+	}
 	if in.Deps != nil {
 		t.Deps = nil
 		for _, id := range in.Deps {
@@ -233,7 +250,7 @@ func editTask(s *ralph.State, _ Context, in Input) ([]ralph.Fact, error) {
 	id := ralph.TaskID(in.ID)
 	i := slices.IndexFunc(s.Plan.Tasks, func(t *ralph.Task) bool { return t.ID == id })
 	if i < 0 {
-		return nil, &ralph.Refusal{Why: fmt.Sprintf("no task %s in the plan", id), Hint: "the plan lists them", Kind: ralph.ErrNotFound}
+		return nil, &ralph.Refusal{Why: fmt.Sprintf("no task %s in the plan", id), Hint: "`ralph query tasks` lists them", Kind: ralph.ErrNotFound}
 	}
 	edited := *s.Plan.Tasks[i]
 	in.apply(&edited)
@@ -264,6 +281,10 @@ func editedBack(s *ralph.State, in Input, _ []ralph.Fact) Result {
 			was := x.was
 			*x.into = &was
 		}
+	}
+	if in.Parent != nil {
+		was := string(t.Parent)
+		back.Parent = &was
 	}
 	if in.Deps != nil {
 		back.Deps = []string{}
@@ -348,6 +369,7 @@ func planVerbs() []definition {
 	return []definition{
 		{
 			name: "add", about: Plan, title: "Add a task", doc: "Adds a task to the plan.", facts: addTask,
+			command: "task add <name or JSON>", short: "Add a task to the plan",
 			fields: func(*ralph.State, Context, string) []Field { return workFields(&ralph.Task{}) },
 			try:    func(*ralph.State, Context, string) error { return nil },
 			after: func(_ *ralph.State, _ Input, facts []ralph.Fact) Result {
@@ -357,6 +379,7 @@ func planVerbs() []definition {
 		},
 		{
 			name: "order", about: Plan, title: "Order", said: "The plan has this order now", doc: "Puts the tasks of the plan in the order of names; with id and priority that task gets the priority too.",
+			command: "task order <id> ...", short: "Put the tasks of the plan in an order",
 			facts: orderPlan, hide: func(*ralph.State, Context, string) bool { return true },
 			fields: func(*ralph.State, Context, string) []Field {
 				return []Field{{Name: "names", Label: "Tasks, one on each line", Kind: "area", Required: true}}

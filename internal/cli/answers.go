@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,8 +8,6 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/journal"
-	"github.com/ralph-loop/ralph/internal/person"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -27,47 +24,43 @@ you, in this repository and for 30 days, or as --scope and --for say. "ralph rul
 what holds. What is on the never list is asked each time.`
 
 func newApprove(env workspace.Env) *cobra.Command {
-	return gateVerb(env, &cobra.Command{
-		Use: "approve <id>", Short: "Let pass what waits at a gate: a start, a step, an agent's wish, work that does not pass, a merge", Args: cobra.ExactArgs(1),
-		Long: `What an agent asks in the middle of its turn (a command, a change of files, a tool) is
+	cmd := gateVerb(env, "approve", "Approved")
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.Long = `What an agent asks in the middle of its turn (a command, a change of files, a tool) is
 done as soon as you approve it: the agent waits for you. ` + "`ralph gates <id>`" + ` shows all
 there is to decide by. gate.timeout says how long it waits; nobody's answer is no
 approval. With gate.approvals: policy what only reads, and changes inside the work tree,
 need nobody; gate.allow lists more.
 
-` + alwaysHelp,
-		Example: "  ralph gates\n  ralph gates g-1a2b\n  ralph approve g-1a2b\n  ralph approve g-1a2b --always --scope spec --for 8h",
-	}, "Approved", func(s *ralph.State, id ralph.GateID, _ []string) ([]ralph.Fact, error) { return s.ApproveGate(id) })
+` + alwaysHelp
+	cmd.Example = "  ralph gates\n  ralph gates g-1a2b\n  ralph approve g-1a2b\n  ralph approve g-1a2b --always --scope spec --for 8h"
+	return cmd
 }
 
 func newDeny(env workspace.Env) *cobra.Command {
-	var reason string
-	cmd := gateVerb(env, &cobra.Command{
-		Use: "deny <id>", Short: "Refuse what waits at a gate: a start, a step, an agent's wish, work that does not pass, a merge", Args: cobra.ExactArgs(1),
-		Long: `A start that is denied ends the session, with exit code 1. The task of a step is skipped.
+	cmd := gateVerb(env, "deny", "Denied")
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.Long = `A start that is denied ends the session, with exit code 1. The task of a step is skipped.
 A merge is not made: where its tests were in doubt, the task goes back to its agent with
 the reason; otherwise it ends as failed, its branch and worktree kept. Work that does not
 pass its tests goes back to its agent with the reason. What an agent
 asked in the middle of its turn is not done: it reads the reason and goes on.
 
-` + alwaysHelp,
-		Example: "  ralph deny g-1a2b --reason \"the removed test is still needed\"\n  ralph deny g-1a2b --always --reason \"never touch the generated files\"",
-	}, "Denied", func(s *ralph.State, id ralph.GateID, _ []string) ([]ralph.Fact, error) { return s.DenyGate(id, reason) })
-	cmd.Flags().StringVar(&reason, "reason", "", "why; of a merge or an agent's wish, in words for the agent")
+` + alwaysHelp
+	cmd.Example = "  ralph deny g-1a2b --reason \"the removed test is still needed\"\n  ralph deny g-1a2b --always --reason \"never touch the generated files\""
+	cmd.Flags().String("reason", "", "why; of a merge or an agent's wish, in words for the agent")
 	return cmd
 }
 
 func newAnswer(env workspace.Env) *cobra.Command {
-	return gateVerb(env, &cobra.Command{
-		Use: "answer <id> <text>", Short: "Answer an agent's question, in words or by the number of an option",
-		Long: `An agent that asks in the middle of its turn gets the answer at once; otherwise its next
+	cmd := gateVerb(env, "answer", "Answered")
+	cmd.Args = cobra.MinimumNArgs(2)
+	cmd.Long = `An agent that asks in the middle of its turn gets the answer at once; otherwise its next
 prompt holds it.
 
-` + alwaysHelp,
-		Example: "  ralph gates\n  ralph answer g-1a2b \"Use the second design\"\n  ralph answer g-1a2b 2\n  ralph answer g-1a2b \"tabs\" --always", Args: cobra.MinimumNArgs(2),
-	}, "Answered", func(s *ralph.State, id ralph.GateID, words []string) ([]ralph.Fact, error) {
-		return s.AnswerGate(id, strings.Join(words, " "))
-	})
+` + alwaysHelp
+	cmd.Example = "  ralph gates\n  ralph answer g-1a2b \"Use the second design\"\n  ralph answer g-1a2b 2\n  ralph answer g-1a2b \"tabs\" --always"
+	return cmd
 }
 
 // always is how an answer is to hold from now on.
@@ -95,16 +88,20 @@ func (a *always) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// as is what the answer becomes, as actions have it.
-func (a *always) as() action.Always {
-	if a.hold == 0 {
-		return action.Always{Scope: a.scope, For: -1, By: "cli"}
+// into adds to an answer that it is to hold from now on.
+func (a *always) into(in *action.Input) {
+	if !a.want {
+		return
 	}
-	return action.Always{Scope: a.scope, For: a.hold, By: "cli"}
+	in.Always, in.Scope, in.For = true, a.scope, a.hold
+	if a.hold == 0 {
+		in.For = -1
+	}
 }
 
-// gateVerb makes cmd say one thing about a gate. The first word wins.
-func gateVerb(env workspace.Env, cmd *cobra.Command, said string, decide func(*ralph.State, ralph.GateID, []string) ([]ralph.Fact, error)) *cobra.Command {
+// gateVerb is the command of an action on a gate. The first word wins.
+func gateVerb(env workspace.Env, name, said string) *cobra.Command {
+	cmd := commandOf(name)
 	asJSON := jsonFlag(cmd)
 	var rule always
 	rule.flags(cmd)
@@ -112,46 +109,28 @@ func gateVerb(env workspace.Env, cmd *cobra.Command, said string, decide func(*r
 		if err := rule.check(cmd); err != nil {
 			return err
 		}
-		j, err := workspace.OpenJournal(env, false, false)
+		in := action.Input{ID: args[0], Text: strings.Join(args[1:], " ")}
+		if f := cmd.Flags().Lookup("reason"); f != nil {
+			in.Text = f.Value.String()
+		}
+		rule.into(&in)
+		done, s, err := perform(cmd, env, name, in)
 		if err != nil {
 			return err
 		}
-		defer j.Close()
-		id := ralph.GateID(args[0])
-		if err := j.State().Answerable(id, j.Holder() != nil, j.Now()); err != nil {
-			return err
-		}
-		made, err := answerGate(cmd.Context(), j, person.Witness(env), id, &rule, func(s *ralph.State) ([]ralph.Fact, error) { return decide(s, id, args[1:]) })
-		if err != nil {
-			return err
-		}
-		return saidOf(env, id, said, made, *asJSON)
+		return saidOf(env, ralph.GateID(in.ID), said, ruleOf(s, done.ID), *asJSON)
 	}
 	return cmd
 }
 
-// answerGate records an answer, and the rule that comes of it, in one write.
-func answerGate(ctx context.Context, j *journal.File, who ralph.Witness, id ralph.GateID, rule *always, decide func(*ralph.State) ([]ralph.Fact, error)) (*ralph.AnswerRule, error) {
-	var made *ralph.AnswerRule
-	closed := false
-	err := j.Update(ctx, "cli", func(s *ralph.State) ([]ralph.Fact, error) {
-		if closed = !slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return g.ID == id }); closed {
-			return nil, nil
+// ruleOf is the rule that came of an answer, nil for none.
+func ruleOf(s *ralph.State, id string) *ralph.AnswerRule {
+	for _, r := range s.Rules {
+		if string(r.ID) == id {
+			return r
 		}
-		facts, err := decide(s)
-		facts = ralph.Witnessed(facts, who)
-		if err != nil || !rule.want {
-			return facts, err
-		}
-		if facts, err = rule.as().Facts(s, id, facts, workspace.NewRuleID(s), j.Now()); err == nil {
-			made = action.Made(facts)
-		}
-		return facts, err
-	})
-	if err == nil && closed {
-		err = report.NotOpen(id, j.Each)
 	}
-	return made, err
+	return nil
 }
 
 // saidOf prints what was said about a gate.

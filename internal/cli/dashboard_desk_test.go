@@ -16,12 +16,12 @@ import (
 )
 
 // deskOf is the backend of a repository whose engine is a script.
-func deskOf(t *testing.T, script string) *dashboard.Backend {
+func deskOf(t *testing.T, script string, environ ...string) *dashboard.Backend {
 	t.Helper()
 	y := newYard(t, 1)
 	self := filepath.Join(t.TempDir(), "engine")
 	y.must(os.WriteFile(self, []byte("#!/bin/sh\n"+script), 0o755))
-	d, err := dashboard.OpenBackend(workspace.Env{Dir: y.dir, Environ: y.env, Self: self}, y.dir)
+	d, err := dashboard.OpenBackend(workspace.Env{Dir: y.dir, Environ: append(y.env, environ...), Self: self}, y.dir)
 	y.must(err)
 	t.Cleanup(d.Close)
 	return d
@@ -96,11 +96,10 @@ func TestSpecFile(t *testing.T) {
 // No agent decides at the dashboard of its own turn: that is a person's.
 func TestNoAgentDecides(t *testing.T) {
 	t.Parallel()
-	d := deskOf(t, "")
+	d := deskOf(t, "", agentsock.EnvSocket+"=/x", agentsock.EnvNonce+"=y")
 	_ = d.Update(t.Context(), func(*ralph.State) ([]ralph.Fact, error) {
 		return []ralph.Fact{ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStart}}}, nil
 	})
-	d.Env.Environ = append(d.Env.Environ, agentsock.EnvSocket+"=/x", agentsock.EnvNonce+"=y")
 	if _, err := action.Do(t.Context(), d, "approve", action.Input{ID: "g-1"}); err == nil || !strings.Contains(err.Error(), "a person decides this") {
 		t.Errorf("an agent approves: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -28,7 +29,7 @@ begins with.`,
 			if !slices.Contains(ralph.Autonomies(), ralph.Autonomy(args[0])) {
 				return usage("there is no mode %q: use manual, step, semi or autopilot", args[0])
 			}
-			return tellEngine(cmd, env, "mode "+args[0], func(s *ralph.State) ([]ralph.Fact, error) { return s.SetMode(ralph.Autonomy(args[0])) })
+			return tellEngine(cmd, env, "mode", action.Input{Autonomy: args[0]})
 		},
 	}
 }

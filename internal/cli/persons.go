@@ -14,7 +14,7 @@ func personOnly() []string {
 	return []string{
 		"approve", "deny", "answer", "rules revoke", "resume", "mode", "unlock",
 		"config edit", "trust", "trust revoke",
-		"task done", "task accept", "task reject", "task retry", "task unblock", "task rollback", "task cleanup", "task extend", "task skip",
+		"task done", "task accept", "task reject", "task retry", "task unblock", "task rollback", "task cleanup", "task extend", "task skip", "task message",
 		"recover restore", "recover journal",
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/text"
@@ -65,21 +65,14 @@ func listRules(w io.Writer, rows []status.RuleRecord) error {
 
 func newRulesRevoke(env workspace.Env) *cobra.Command {
 	var reason string
-	cmd := &cobra.Command{
-		Use: "revoke <id>", Short: "End a rule: the next time a person is asked again", Args: cobra.ExactArgs(1),
-		Example: "  ralph rules revoke r-5f0c",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			j, err := workspace.OpenJournal(env, false, false)
-			if err != nil {
-				return err
-			}
-			defer j.Close()
-			err = j.Update(cmd.Context(), "cli", func(s *ralph.State) ([]ralph.Fact, error) { return s.RevokeRule(ralph.RuleID(args[0]), reason) })
-			if err == nil {
-				_, err = fmt.Fprintf(env.Stdout, "Revoked: %s\n", args[0])
-			}
-			return err
-		},
+	cmd := commandOf("revoke")
+	cmd.Args, cmd.Example = cobra.ExactArgs(1), "  ralph rules revoke r-5f0c"
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		_, _, err := perform(cmd, env, "revoke", action.Input{ID: args[0], Text: reason})
+		if err == nil {
+			_, err = fmt.Fprintf(env.Stdout, "Revoked: %s\n", args[0])
+		}
+		return err
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the history")
 	return cmd

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/records"
 	"github.com/ralph-loop/ralph/internal/report"
@@ -29,7 +30,7 @@ those that ended badly. The letter behind a command is its key in the user inter
 	}
 	cmd.AddCommand(newTaskList(env), newTaskShow(env), newTaskAdd(env), newTaskEdit(env))
 	cmd.AddCommand(newTaskVerbs(env)...)
-	cmd.AddCommand(newTaskExtend(env), newTaskDivide(env), newTaskRollback(env), newTaskCleanup(env))
+	cmd.AddCommand(newTaskExtend(env), newTaskDivide(env), newTaskRollback(env), newTaskCleanup(env), newTaskOrder(env))
 	return cmd
 }
 
@@ -56,31 +57,40 @@ func newTaskShow(env workspace.Env) *cobra.Command {
 }
 
 func newTaskAdd(env workspace.Env) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "add <name or JSON>", Short: "Add a task to the plan", Args: cobra.ExactArgs(1),
-		Example: "  ralph task add \"Write the README\"\n  ralph task add '{\"name\":\"Ship it\",\"accept\":\"the tests pass\",\"priority\":\"high\"}'",
-	}
+	cmd := commandOf("add")
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.Example = "  ralph task add \"Write the README\"\n  ralph task add '{\"name\":\"Ship it\",\"accept\":\"the tests pass\",\"priority\":\"high\"}'"
 	asJSON := jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runTaskAdd(cmd, env, args[0], *asJSON) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		said := taskJSON{Name: &args[0]}
+		if strings.HasPrefix(strings.TrimSpace(args[0]), "{") {
+			said = taskJSON{}
+			if err := decodeTask(args[0], &said); err != nil {
+				return err
+			}
+		}
+		_, err := actOnTask(cmd, env, "add", said.input(""), *asJSON)
+		return err
+	}
 	return cmd
 }
 
-// taskJSON is what people may say of a task.
+// taskJSON is what people may say of a task; what is not said stays as it is.
 type taskJSON struct {
-	Name          string         `json:"name"`
-	Notes         string         `json:"notes"`
-	Accept        string         `json:"accept"`
-	Deps          []ralph.TaskID `json:"deps"`
-	Tags          []string       `json:"tags"`
-	Priority      string         `json:"priority"`
-	Phase         string         `json:"phase"`
-	Parent        ralph.TaskID   `json:"parent"`
-	MaxIterations int            `json:"max_iterations"`
+	Name          *string  `json:"name"`
+	Notes         *string  `json:"notes"`
+	Accept        *string  `json:"accept"`
+	Deps          []string `json:"deps"`
+	Tags          []string `json:"tags"`
+	Priority      *string  `json:"priority"`
+	Phase         *string  `json:"phase"`
+	Parent        *string  `json:"parent"`
+	MaxIterations *int     `json:"max_iterations"`
 }
 
-func (t taskJSON) task(id ralph.TaskID) ralph.Task {
-	return ralph.Task{
-		ID: id, Name: strings.TrimSpace(t.Name), Notes: t.Notes, Accept: t.Accept, Deps: t.Deps, Tags: t.Tags,
+func (t taskJSON) input(id string) action.Input {
+	return action.Input{
+		ID: id, Name: t.Name, Notes: t.Notes, Accept: t.Accept, Deps: t.Deps, Tags: t.Tags,
 		Priority: t.Priority, Phase: t.Phase, Parent: t.Parent, MaxIterations: t.MaxIterations,
 	}
 }
@@ -100,90 +110,64 @@ func decodeTask(text string, into *taskJSON) error {
 	return nil
 }
 
-func runTaskAdd(cmd *cobra.Command, env workspace.Env, text string, asJSON bool) error {
-	spec := taskJSON{Name: text}
-	if strings.HasPrefix(strings.TrimSpace(text), "{") {
-		spec.Name = ""
-		if err := decodeTask(text, &spec); err != nil {
-			return err
-		}
-	}
-	return updatePlan(cmd, env, asJSON, func(s *ralph.State) ([]ralph.Fact, ralph.TaskID, error) {
-		id := workspace.NewTaskID(s)
-		facts, err := s.AddTask(spec.task(id))
-		return facts, id, err
-	})
-}
-
 func newTaskEdit(env workspace.Env) *cobra.Command {
-	var t taskJSON
-	var deps []string
-	cmd := &cobra.Command{
-		Use: "edit <id> [JSON]", Short: "Change a task's name, notes, acceptance criteria, deps, ... (key e)",
-		Example: "  ralph task edit t-1a2b --name \"Write the README\" --accept \"it has the two commands\"\n" +
-			"  ralph task edit t-1a2b '{\"deps\":[]}'",
-		Args: cobra.RangeArgs(1, 2),
-	}
+	cmd := commandOf("edit")
+	cmd.Args = cobra.RangeArgs(1, 2)
+	cmd.Example = "  ralph task edit t-1a2b --name \"Write the README\" --accept \"it has the two commands\"\n" +
+		"  ralph task edit t-1a2b '{\"deps\":[]}'"
 	asJSON := jsonFlag(cmd)
-	f := cmd.Flags()
-	f.StringVar(&t.Name, "name", "", "what to do, one line")
-	f.StringVar(&t.Notes, "notes", "", "anything that helps")
-	f.StringVar(&t.Accept, "accept", "", "when it is done")
-	f.StringSliceVar(&deps, "deps", nil, "tasks that come first")
-	f.StringSliceVar(&t.Tags, "tags", nil, "critical, quick-win, ...")
-	f.StringVar(&t.Priority, "priority", "", "high, medium or low")
-	f.StringVar(&t.Phase, "phase", "", "tasks of a phase end before the next phase begins")
-	f.IntVar(&t.MaxIterations, "max-iterations", 0, "instead of task.max_iterations; 0 for that")
+	flags := taskFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		for _, d := range deps {
-			t.Deps = append(t.Deps, ralph.TaskID(d))
-		}
 		if len(args) == 1 && !changesTask(cmd) {
 			return &ralph.Refusal{Why: "nothing to change", Hint: "see `ralph task edit --help`", Kind: ralph.ErrUsage}
 		}
-		return runTaskEdit(cmd, env, args, t, *asJSON)
+		var said taskJSON
+		if len(args) == 2 {
+			if err := decodeTask(args[1], &said); err != nil {
+				return err
+			}
+		}
+		flags(&said)
+		_, err := actOnTask(cmd, env, "edit", said.input(args[0]), *asJSON)
+		return err
 	}
 	return cmd
 }
 
-func runTaskEdit(cmd *cobra.Command, env workspace.Env, args []string, flags taskJSON, asJSON bool) error {
-	changed := cmd.Flags().Changed
-	return updatePlan(cmd, env, asJSON, func(s *ralph.State) ([]ralph.Fact, ralph.TaskID, error) {
-		id := ralph.TaskID(args[0])
-		old := s.Task(id)
-		if old == nil || !old.IsBuild() {
-			return nil, id, &ralph.Refusal{Why: fmt.Sprintf("no task %s in the plan", id), Hint: "`ralph query tasks` lists them", Kind: ralph.ErrNotFound}
-		}
-		now := taskJSON{old.Name, old.Notes, old.Accept, old.Deps, old.Tags, old.Priority, old.Phase, old.Parent, old.MaxIterations}
-		if len(args) == 2 {
-			if err := decodeTask(args[1], &now); err != nil {
-				return nil, id, err
+// taskFlags gives a command a flag for each field of a task. What it returns writes those that
+// were given over what was said otherwise.
+func taskFlags(cmd *cobra.Command) func(*taskJSON) {
+	var name, notes, accept, priority, phase string
+	var deps, tags []string
+	var most int
+	f := cmd.Flags()
+	f.StringVar(&name, "name", "", "what to do, one line")
+	f.StringVar(&notes, "notes", "", "anything that helps")
+	f.StringVar(&accept, "accept", "", "when it is done")
+	f.StringSliceVar(&deps, "deps", nil, "tasks that come first")
+	f.StringSliceVar(&tags, "tags", nil, "critical, quick-win, ...")
+	f.StringVar(&priority, "priority", "", "high, medium or low")
+	f.StringVar(&phase, "phase", "", "tasks of a phase end before the next phase begins")
+	f.IntVar(&most, "max-iterations", 0, "instead of task.max_iterations; 0 for that")
+	return func(t *taskJSON) {
+		for flag, x := range map[string]struct {
+			into  **string
+			value *string
+		}{"name": {&t.Name, &name}, "notes": {&t.Notes, &notes}, "accept": {&t.Accept, &accept}, "priority": {&t.Priority, &priority}, "phase": {&t.Phase, &phase}} {
+			if f.Changed(flag) {
+				*x.into = x.value
 			}
 		}
-		set := func(name string, dst *string, value string) {
-			if changed(name) {
-				*dst = value
-			}
+		if f.Changed("deps") {
+			t.Deps = append([]string{}, deps...)
 		}
-		set("name", &now.Name, flags.Name)
-		set("notes", &now.Notes, flags.Notes)
-		set("accept", &now.Accept, flags.Accept)
-		set("priority", &now.Priority, flags.Priority)
-		set("phase", &now.Phase, flags.Phase)
-		if changed("deps") {
-			now.Deps = flags.Deps
+		if f.Changed("tags") {
+			t.Tags = append([]string{}, tags...)
 		}
-		if changed("tags") {
-			now.Tags = flags.Tags
+		if f.Changed("max-iterations") {
+			t.MaxIterations = &most
 		}
-		if changed("max-iterations") {
-			now.MaxIterations = flags.MaxIterations
-		}
-		edited := now.task(id)
-		edited.Kind, edited.Extra, edited.Timeout = old.Kind, old.Extra, old.Timeout
-		facts, err := s.EditTask(edited)
-		return facts, id, err
-	})
+	}
 }
 
 // changesTask reports whether a flag of `task edit` says something to change.

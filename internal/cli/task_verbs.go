@@ -1,132 +1,105 @@
 package cli
 
 import (
-	"errors"
+	"bufio"
 	"fmt"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
 
-// taskVerb is a command that says what becomes of one task: its id, then words.
+// taskVerb is the command of an action on a task: its id, then words.
 type taskVerb struct {
-	use, short, long string
-	example          string
-	least, most      int // arguments, the id included
-	decide           func(s *ralph.State, id ralph.TaskID, words string) ([]ralph.Fact, error)
+	action      string
+	long        string
+	example     string
+	least, most int // arguments, the id included
 }
 
 func newTaskVerbs(env workspace.Env) []*cobra.Command {
-	verbs := append(reviewVerbs(), recoveryVerbs()...)
+	verbs := taskVerbs()
 	cmds := make([]*cobra.Command, len(verbs))
 	for i, v := range verbs {
-		cmd := &cobra.Command{
-			Use: v.use, Short: v.short, Long: v.long, Example: "  ralph task " + v.example, Args: cobra.RangeArgs(v.least, v.most),
-		}
+		cmd := commandOf(v.action)
+		cmd.Long, cmd.Example, cmd.Args = v.long, "  ralph task "+v.example, cobra.RangeArgs(v.least, v.most)
 		asJSON := jsonFlag(cmd)
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			id, words := ralph.TaskID(args[0]), strings.Join(args[1:], " ")
-			return updatePlan(cmd, env, *asJSON, func(s *ralph.State) ([]ralph.Fact, ralph.TaskID, error) {
-				facts, err := v.decide(s, id, words)
-				return facts, id, err
-			})
+			_, err := actOnTask(cmd, env, v.action, action.Input{ID: args[0], Text: strings.Join(args[1:], " ")}, *asJSON)
+			return err
 		}
 		cmds[i] = cmd
 	}
 	return cmds
 }
 
-// reviewVerbs are a person's words on work and its order.
-func reviewVerbs() []taskVerb {
+// taskVerbs are a person's words on work and its order, then those for what ended badly.
+func taskVerbs() []taskVerb {
 	return []taskVerb{
+		{action: "done", example: "done t-1a2b", least: 1, most: 1},
+		{action: "accept", example: "accept t-1a2b", least: 1, most: 1},
+		{action: "reject", example: `reject t-1a2b "the usage text is missing"`, least: 2, most: 2},
+		{action: "prioritize", example: "prioritize t-1a2b", least: 1, most: 1},
 		{
-			use: "done <id>", short: "Mark a task done by hand", example: "done t-1a2b", least: 1, most: 1,
-			decide: func(s *ralph.State, id ralph.TaskID, _ string) ([]ralph.Fact, error) {
-				return s.EndTask(id, ralph.TaskDone, "by hand")
-			},
-		},
-		{
-			use: "accept <id>", short: "Accept a task that is done", example: "accept t-1a2b", least: 1, most: 1,
-			decide: func(s *ralph.State, id ralph.TaskID, _ string) ([]ralph.Fact, error) { return s.AcceptTask(id) },
-		},
-		{
-			use: "reject <id> <reason>", short: "Send a task back, with the reason for the agent's next prompt",
-			example: `reject t-1a2b "the usage text is missing"`, least: 2, most: 2, decide: (*ralph.State).RejectTask,
-		},
-		{
-			use: "prioritize <id>", short: "Put a task first", example: "prioritize t-1a2b", least: 1, most: 1,
-			decide: func(s *ralph.State, id ralph.TaskID, _ string) ([]ralph.Fact, error) { return s.PrioritizeTask(id) },
-		},
-		{
-			use: "assign <id>", short: "Choose the task that is worked on next",
+			action: "assign", example: "assign t-1a2b", least: 1, most: 1,
 			long: `Chooses a pending task to be worked on next, before all that score higher. In
 ` + "`ralph autopilot --semi`" + ` nothing starts but what is assigned. A task that has to
 wait for others starts when they are done and merged.`,
-			example: "assign t-1a2b", least: 1, most: 1,
-			decide: func(s *ralph.State, id ralph.TaskID, _ string) ([]ralph.Fact, error) { return s.AssignTask(id) },
 		},
-	}
-}
-
-// recoveryVerbs are for tasks that ended badly (B-065, B-076).
-func recoveryVerbs() []taskVerb {
-	return []taskVerb{
+		{action: "message", example: `message t-1a2b "use the parser that is there"`, least: 2, most: 2},
 		{
-			use: "retry <id>", short: "Give a task that ended badly another try (key r)",
+			action: "retry", example: "retry t-1a2b", least: 1, most: 1,
 			long: `Makes a failed, timed-out, blocked or skipped task pending again. Its iterations are
 counted from 1, its worktree and branch stay as they are, and what the agent learnt
 (red checks, answers, rejections) goes into its next prompt.`,
-			example: "retry t-1a2b", least: 1, most: 1,
-			decide: func(s *ralph.State, id ralph.TaskID, _ string) ([]ralph.Fact, error) { return s.RetryTask(id) },
 		},
-		{
-			use: "unblock <id>", short: "Make a blocked task pending again (key r)", example: "unblock t-1a2b", least: 1, most: 1,
-			decide: func(s *ralph.State, id ralph.TaskID, _ string) ([]ralph.Fact, error) { return s.UnblockTask(id) },
-		},
-		{
-			use: "skip <id> [reason]", short: "Leave a task out; one at work is left out at the end of its iteration",
-			example: `skip t-1a2b "not needed after all"`, least: 1, most: 2, decide: (*ralph.State).SkipTask,
-		},
+		{action: "unblock", example: "unblock t-1a2b", least: 1, most: 1},
+		{action: "skip", example: `skip t-1a2b "not needed after all"`, least: 1, most: 2},
 	}
 }
 
-func newTaskExtend(env workspace.Env) *cobra.Command {
-	var more ralph.Allowance
-	cmd := &cobra.Command{
-		Use: "extend <id>", Short: "Give one task more iterations or more time (key +)",
-		Long: `Gives one task what you say; with nothing said as much time again when it ran out of
-time, else half as many iterations again. Other tasks keep task.max_iterations and task.timeout. A task that has ended needs
-` + "`ralph task retry`" + ` as well, which counts both from the start.`,
-		Example: "  ralph task extend t-1a2b && ralph task retry t-1a2b\n  ralph task extend t-1a2b --to 100\n  ralph task extend t-1a2b --time 30m", Args: cobra.ExactArgs(1),
-	}
-	asJSON := jsonFlag(cmd)
-	cmd.Flags().IntVar(&more.Iterations, "to", 0, "the new number of `iterations`")
-	cmd.Flags().DurationVar(&more.Time, "time", 0, "`time` that it gets on top, such as 30m")
+func newTaskOrder(env workspace.Env) *cobra.Command {
+	cmd := commandOf("order")
+	cmd.Example, cmd.Args = "  ralph task order t-3c4d t-1a2b", cobra.MinimumNArgs(1)
+	cmd.Long = "Puts the tasks of the plan in this order; those that are not named stay behind them as they were."
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if cmd.Flags().Changed("to") && more.Iterations < 1 {
-			return usage("--to %d: give a whole number from 1 up", more.Iterations)
+		done, _, err := perform(cmd, env, "order", action.Input{Names: args})
+		if err == nil {
+			_, err = fmt.Fprintln(env.Stdout, done.Said)
 		}
-		if cmd.Flags().Changed("time") && more.Time <= 0 {
-			return usage("--time %s: say how much time it gets on top, such as 30m", more.Time)
+		return err
+	}
+	return cmd
+}
+
+func newTaskExtend(env workspace.Env) *cobra.Command {
+	var in action.Input
+	cmd := commandOf("extend")
+	cmd.Long = `Gives one task what you say; with nothing said as much time again when it ran out of
+time, else half as many iterations again. Other tasks keep task.max_iterations and task.timeout. A task that has ended needs
+` + "`ralph task retry`" + ` as well, which counts both from the start.`
+	cmd.Example = "  ralph task extend t-1a2b && ralph task retry t-1a2b\n  ralph task extend t-1a2b --to 100\n  ralph task extend t-1a2b --time 30m"
+	cmd.Args = cobra.ExactArgs(1)
+	asJSON := jsonFlag(cmd)
+	cmd.Flags().IntVar(&in.To, "to", 0, "the new number of `iterations`")
+	cmd.Flags().DurationVar(&in.Time, "time", 0, "`time` that it gets on top, such as 30m")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("to") && in.To < 1 {
+			return usage("--to %d: give a whole number from 1 up", in.To)
 		}
-		c, err := workspace.SettingsOf(env)
-		if err != nil {
+		if cmd.Flags().Changed("time") && in.Time <= 0 {
+			return usage("--time %s: say how much time it gets on top, such as 30m", in.Time)
+		}
+		if _, err := workspace.SettingsOf(env); err != nil { // they say what it has by now
 			return err
 		}
-		words := ""
-		err = updatePlan(cmd, env, *asJSON, func(s *ralph.State) ([]ralph.Fact, ralph.TaskID, error) {
-			id := ralph.TaskID(args[0])
-			facts, err := s.ExtendTask(id, more, ralph.Allowance{Iterations: c.Task.MaxIterations, Time: c.Task.Timeout})
-			if err == nil {
-				words = facts[0].(ralph.TaskExtended).Words()
-			}
-			return facts, id, err
-		})
+		in.ID = args[0]
+		done, err := actOnTask(cmd, env, "extend", in, *asJSON)
 		if err == nil && !*asJSON {
-			fmt.Fprintf(env.Stdout, "it may take %s now\n", words)
+			fmt.Fprintln(env.Stdout, lower(done.Said))
 		}
 		return err
 	}
@@ -134,21 +107,76 @@ time, else half as many iterations again. Other tasks keep task.max_iterations a
 }
 
 func newTaskDivide(env workspace.Env) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "divide <id> <name> <name> ...", Short: "Put smaller tasks in the place of one that was too much (key e)",
-		Long: `Adds the smaller tasks with the notes, deps and tags of the one they come from, lets
-what waited for it wait for all of them, and closes it as skipped.`,
-		Example: `  ralph task divide t-1a2b "Parse the file" "Write the report"`, Args: cobra.MinimumNArgs(3),
-	}
+	cmd := commandOf("divide")
+	cmd.Long = `Adds the smaller tasks with the notes, deps and tags of the one they come from, lets
+what waited for it wait for all of them, and closes it as skipped.`
+	cmd.Example, cmd.Args = `  ralph task divide t-1a2b "Parse the file" "Write the report"`, cobra.MinimumNArgs(3)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return updatePlan(cmd, env, *asJSON, func(s *ralph.State) ([]ralph.Fact, ralph.TaskID, error) {
-			id, names := ralph.TaskID(args[0]), args[1:]
-			facts, err := s.DivideTask(id, workspace.NewTaskIDs(s, len(names)), names)
-			return facts, id, err
-		})
+		_, err := actOnTask(cmd, env, "divide", action.Input{ID: args[0], Names: args[1:]}, *asJSON)
+		return err
 	}
 	return cmd
+}
+
+func newTaskRollback(env workspace.Env) *cobra.Command {
+	var yes bool
+	cmd := commandOf("rollback")
+	cmd.Long = `Work that is not merged: the task's branch goes back to where it began; its commits
+and changed files are kept in a recovery ref (` + "`ralph recover`" + ` lists them).
+Merged work: a commit that reverts it is made beside your checkout and landed, while
+no engine runs. Nothing is done while your checkout has changes in the way.
+It can be run again when it was cut off.`
+	cmd.Example, cmd.Args = "  ralph task rollback t-1a2b\n  ralph task rollback t-1a2b --yes --json", cobra.ExactArgs(1)
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return repairing(env, cmd, "rollback", &yes)
+}
+
+func newTaskCleanup(env workspace.Env) *cobra.Command {
+	cmd := commandOf("cleanup")
+	cmd.Long = `Removes the worktree that a failed, timed-out or blocked task keeps. Files that no
+commit holds go to a recovery ref first, and the branch stays (` + "`ralph recover`" + `).
+It can be run again when it was cut off.`
+	cmd.Example, cmd.Args = "  ralph task cleanup t-1a2b", cobra.ExactArgs(1)
+	yes := true // nothing is lost: it was never asked for
+	return repairing(env, cmd, "cleanup", &yes)
+}
+
+// repairing has a command work on what a task left, once a person at a terminal has said yes.
+func repairing(env workspace.Env, cmd *cobra.Command, name string, yes *bool) *cobra.Command {
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !*yes && env.Terminal {
+			if err := confirm(env, name, args[0]); err != nil {
+				return err
+			}
+		}
+		done, err := actOnTask(cmd, env, name, action.Input{ID: args[0]}, *asJSON)
+		if err == nil && !*asJSON && done.Said != "" {
+			fmt.Fprintln(env.Stdout, strings.ReplaceAll(done.Said, "; ", "\n"))
+		}
+		return err
+	}
+	return cmd
+}
+
+// confirm asks a person at a terminal what the action asks before it is done. Where it may not
+// be done there is no question: doing it says why.
+func confirm(env workspace.Env, name, id string) error {
+	x, err := openActing(env, name)
+	if err != nil {
+		return err
+	}
+	offer, may := action.AvailableAs(x.journal.State(), x.Context(), name, id)
+	if err := x.journal.Close(); err != nil || !may {
+		return err
+	}
+	fmt.Fprintf(env.Stdout, "%s [y/N] ", offer.Confirm)
+	answer, _ := bufio.NewReader(env.Stdin).ReadString('\n')
+	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+		return &ralph.Refusal{Why: "nothing was changed", Kind: ralph.ErrUsage}
+	}
+	return nil
 }
 
 // jsonFlag gives a command --json.
@@ -156,24 +184,6 @@ func jsonFlag(cmd *cobra.Command) *bool {
 	asJSON := new(bool)
 	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON")
 	return asJSON
-}
-
-// updatePlan runs decide on the plan and prints the task that it names.
-func updatePlan(cmd *cobra.Command, env workspace.Env, asJSON bool, decide func(*ralph.State) ([]ralph.Fact, ralph.TaskID, error)) error {
-	j, err := workspace.OpenJournal(env, false, true)
-	if err != nil {
-		return err
-	}
-	var id ralph.TaskID
-	err = j.Update(cmd.Context(), "cli", func(s *ralph.State) (facts []ralph.Fact, err error) {
-		facts, id, err = decide(s)
-		return facts, err
-	})
-	s := j.State()
-	if err := errors.Join(err, j.Close()); err != nil {
-		return err
-	}
-	return printTask(env, s, id, asJSON)
 }
 
 // printTask shows a task after it was changed: one line, or its record.

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/backend"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/observe"
+	"github.com/ralph-loop/ralph/internal/person"
 	"github.com/ralph-loop/ralph/internal/records"
 	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/web"
@@ -22,15 +24,14 @@ import (
 // Backend is the repository as the dashboard sees it (web.Source), and what may be
 // done there from it (action.Backend). It is safe for concurrent use.
 type Backend struct {
+	*backend.Repository // action.Backend
+
 	Env    workspace.Env
 	root   string
 	writer *journal.File
 
 	mu       sync.Mutex
 	listener *observe.OutputTail
-
-	aroundMu sync.Mutex
-	around   around
 }
 
 // OpenBackend opens the journal to read and write, as each command does.
@@ -43,7 +44,8 @@ func OpenBackend(env workspace.Env, root string) (*Backend, error) {
 		_ = writer.Close()
 		return nil, err
 	}
-	return &Backend{Env: env, root: root, writer: writer, listener: observe.NewOutputTail(env, root)}, nil
+	acts := backend.New(env, root, writer, backend.Surface{By: "web", Cause: "the dashboard", Witness: person.WitnessOf})
+	return &Backend{Repository: acts, Env: env, root: root, writer: writer, listener: observe.NewOutputTail(env, root)}, nil
 }
 
 // options are what the pages need, one line each.

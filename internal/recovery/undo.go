@@ -68,28 +68,17 @@ func (u *Undo) Cleanup() error {
 	})
 }
 
-// Rollback takes back what the task did. confirm asks whether it shall, and its error ends
-// it with nothing changed; nil: somebody has said so already.
-func (u *Undo) Rollback(confirm func(question string) error) error {
+// Rollback takes back what the task did.
+func (u *Undo) Rollback() error {
 	s := u.journal.State()
 	t, err := s.MayRollBack(u.id)
 	if err != nil {
 		return err
 	}
-	merged := t.Status == ralph.TaskDone
 	if err := action.MayRollBack(s, u.journal.Holder() != nil, u.id); err != nil {
 		return err
 	}
-	if confirm != nil {
-		question := fmt.Sprintf("Take branch %s back to where the task began?", t.Run.Place.Branch)
-		if merged {
-			question = fmt.Sprintf("Revert the merged work of %s (%s)?", t.ID, t.Name)
-		}
-		if err := confirm(question); err != nil {
-			return err
-		}
-	}
-	if merged {
+	if t.Status == ralph.TaskDone {
 		return u.revert()
 	}
 	return u.journal.Update(u.ctx, u.by, func(s *ralph.State) ([]ralph.Fact, error) {

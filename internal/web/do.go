@@ -30,7 +30,7 @@ func (x *Server) do(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name := r.PathValue("action")
-	in, err := action.ReadForm(r.PostForm)
+	in, err := action.ReadForm(firstOf(r.PostForm))
 	if err == nil && name == "queue" {
 		err = uploaded(r, &in)
 	}
@@ -97,4 +97,13 @@ func here(r *http.Request) string {
 		return back(r)
 	}
 	return r.URL.RequestURI()
+}
+
+// firstOf is a form with one value for each field.
+func firstOf(form url.Values) map[string]string {
+	out := make(map[string]string, len(form))
+	for name := range form {
+		out[name] = form.Get(name)
+	}
+	return out
 }

@@ -261,7 +261,7 @@ func TestActions(t *testing.T) {
 		{"/inbox/queue", `{"file":"c.md"}`, 200, `"said":"Queued c.md"`},
 		{"/specs", `{"file":"d.md","text":"# D"}`, 200, `"said":"Queued d.md"`},
 		{"/specs", `{"files":"d.md"}`, 422, `"location":"body.files"`},
-		{"/inbox/q-1/remove", "", 200, `"said":"Removed b.md"`},
+		{"/inbox/q-1/remove", "", 200, `"said":"Removed: q-1 b.md"`},
 		{"/inbox/clear", "", 200, `"said":"Cleared 2 pending specs"`},
 		{"/rules/r-1/revoke", "", 404, `"detail":"there is no rule r-1"`},
 		{"/engine/start", `{"mode":"agent"}`, 409, `"detail":"an engine is at work here"`},
