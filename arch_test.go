@@ -42,6 +42,7 @@ func layers() map[string][]string {
 		"internal/report":        {"R", "internal/policy", "internal/text"},
 		"internal/status":        {"R", "internal/report", "internal/text"},
 		"internal/sessionreport": {"R", "internal/chart", "internal/policy", "internal/report", "internal/status", "internal/text"},
+		"internal/signature":     {"internal/text"},
 		"internal/stream":        {"R", "internal/text"},
 		"internal/testdiff":      {"internal/lazyregexp", "internal/text"},
 		"internal/testoutput":    {"internal/lazyregexp", "internal/text"},
@@ -115,7 +116,7 @@ func layers() map[string][]string {
 		"internal/dashboard":   {"R", "internal/backend", "internal/config", "internal/doctor", "internal/journal", "internal/lazyregexp", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/records", "internal/report", "internal/screen", "internal/status", "internal/step", "internal/verify", "internal/web", "internal/web/guard", "internal/web/view", "internal/workspace"},
 		"internal/session":     {"R", "internal/agentsock", "internal/bootstrap", "internal/console", "internal/dashboard", "internal/engine", "internal/exit", "internal/follow", "internal/git/anchor", "internal/git/landing", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/notify", "internal/person", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/verify", "internal/web/guard", "internal/workspace", "internal/worktree"},
 		"internal/demo":        {"R", "internal/agent/scripted", "internal/journal", "internal/proc", "internal/report", "internal/session", "internal/workspace"},
-		"internal/cli":         {"R", "internal/action", "internal/agent", "internal/agentcheck", "internal/agentsock", "internal/backend", "internal/bootstrap", "internal/claudehook", "internal/config", "internal/console", "internal/dashboard", "internal/demo", "internal/doctor", "internal/exit", "internal/git", "internal/git/worktrees", "internal/interceptor", "internal/journal", "internal/mcp", "internal/notice", "internal/notify", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/prompt", "internal/records", "internal/recovery", "internal/redact", "internal/report", "internal/sandbox", "internal/screen", "internal/session", "internal/sessionreport", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/verify", "internal/views", "internal/web/guard", "internal/workspace"},
+		"internal/cli":         {"R", "internal/action", "internal/agent", "internal/agentcheck", "internal/agentsock", "internal/backend", "internal/bootstrap", "internal/claudehook", "internal/config", "internal/console", "internal/dashboard", "internal/demo", "internal/doctor", "internal/exit", "internal/git", "internal/git/worktrees", "internal/interceptor", "internal/journal", "internal/mcp", "internal/notice", "internal/notify", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/prompt", "internal/records", "internal/recovery", "internal/redact", "internal/report", "internal/sandbox", "internal/screen", "internal/session", "internal/sessionreport", "internal/signature", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/verify", "internal/views", "internal/web/guard", "internal/workspace"},
 		"cmd/ralph":            {"internal/cli", "internal/workspace"},
 		// for tests alone: no row above may name them
 		"internal/ralphtest":           {"R", "internal/engine", "internal/policy", "internal/proc"},
@@ -144,7 +145,7 @@ func homes() map[string][]string {
 // isPure reports whether the file must give the same answer for the same
 // arguments, always: replay, and any host of the loop, depend on it.
 func isPure(f *file) bool {
-	pure := []string{"R", "internal/approval", "internal/operation", "internal/policy", "internal/prompt", "internal/report", "internal/stream", "internal/testoutput", "internal/text", "internal/engine"}
+	pure := []string{"R", "internal/approval", "internal/operation", "internal/policy", "internal/prompt", "internal/report", "internal/signature", "internal/stream", "internal/testoutput", "internal/text", "internal/engine"}
 	return !f.test && slices.Contains(pure, f.pkg) && f.name != "internal/engine/local.go"
 }
 
@@ -205,8 +206,8 @@ func TestPure(t *testing.T) {
 			byPkg[f.pkg] = append(byPkg[f.pkg], f)
 		}
 	}
-	if len(byPkg) != 10 {
-		t.Fatalf("found %d pure packages, want 10: see isPure", len(byPkg))
+	if len(byPkg) != 11 {
+		t.Fatalf("found %d pure packages, want 11: see isPure", len(byPkg))
 	}
 	for pkg, files := range byPkg {
 		info, err := typesOf(pkg, files, lookup)
@@ -312,7 +313,7 @@ func parse(t *testing.T, fset *token.FileSet, pkg, name, text string) *file {
 func exports(t *testing.T) func(string) (io.ReadCloser, error) {
 	t.Helper()
 	list := goList(t, "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}",
-		".", "./internal/operation", "./internal/policy", "./internal/prompt", "./internal/report", "./internal/testoutput", "./internal/engine", "maps", "slices", "time")
+		".", "./internal/operation", "./internal/policy", "./internal/prompt", "./internal/report", "./internal/signature", "./internal/testoutput", "./internal/engine", "maps", "slices", "time")
 	where := map[string]string{}
 	for line := range strings.Lines(string(list)) {
 		path, export, _ := strings.Cut(strings.TrimSpace(line), "\t")

@@ -25,6 +25,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/sessionreport"
+	"github.com/ralph-loop/ralph/internal/signature"
 	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/views"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -253,6 +254,7 @@ func jsonRows() []string {
 		{"`ralph query stats`", status.Stats{}},
 		{"`ralph receipts --json`", []report.Receipt{}},
 		{"`ralph receipts <number> --json`: that, and", evidenceFields{}},
+		{"`ralph signature list --json`; `show --json`: one of them", []signature.Info{}},
 		{"`ralph report --format json`", sessionreport.Result{}},
 		{"`ralph replay --json`", policy.Replayed{}},
 		{"`ralph doctor --json`", []doctor.Finding{}},
