@@ -12,6 +12,7 @@ import (
 	"go/types"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,6 +28,13 @@ const module = "github.com/ralph-loop/ralph"
 // as narrow as its package needs today: to widen one is a decision about the
 // design, so say in the commit's body why (CONTRIBUTING.md, "A new package").
 func layers() map[string][]string {
+	all := pureLayers()
+	maps.Copy(all, upperLayers())
+	return all
+}
+
+// pureLayers are words and what is pure.
+func pureLayers() map[string][]string {
 	return map[string][]string{
 		"R":                   {"internal/lazyregexp", "internal/text"},
 		"internal/lazyregexp": {},
@@ -44,10 +52,17 @@ func layers() map[string][]string {
 		"internal/sessionreport": {"R", "internal/chart", "internal/policy", "internal/report", "internal/status", "internal/text"},
 		"internal/signature":     {"internal/text"},
 		"internal/stream":        {"R", "internal/text"},
+		"internal/thread":        {"R", "internal/signature", "internal/stream", "internal/text"},
 		"internal/testdiff":      {"internal/lazyregexp", "internal/text"},
 		"internal/testoutput":    {"internal/lazyregexp", "internal/text"},
 		"internal/action":        {"R", "internal/text"},
 		"internal/redact":        {"internal/lazyregexp"},
+	}
+}
+
+// upperLayers are effects and all above them.
+func upperLayers() map[string][]string {
+	return map[string][]string{
 		// effects
 		"internal/proc":    {"internal/text"},
 		"internal/config":  {"R", "internal/lazyregexp", "internal/notice"},
@@ -145,7 +160,7 @@ func homes() map[string][]string {
 // isPure reports whether the file must give the same answer for the same
 // arguments, always: replay, and any host of the loop, depend on it.
 func isPure(f *file) bool {
-	pure := []string{"R", "internal/approval", "internal/operation", "internal/policy", "internal/prompt", "internal/report", "internal/signature", "internal/stream", "internal/testoutput", "internal/text", "internal/engine"}
+	pure := []string{"R", "internal/approval", "internal/operation", "internal/policy", "internal/prompt", "internal/report", "internal/signature", "internal/stream", "internal/testoutput", "internal/thread", "internal/text", "internal/engine"}
 	return !f.test && slices.Contains(pure, f.pkg) && f.name != "internal/engine/local.go"
 }
 
@@ -206,8 +221,8 @@ func TestPure(t *testing.T) {
 			byPkg[f.pkg] = append(byPkg[f.pkg], f)
 		}
 	}
-	if len(byPkg) != 11 {
-		t.Fatalf("found %d pure packages, want 11: see isPure", len(byPkg))
+	if len(byPkg) != 12 {
+		t.Fatalf("found %d pure packages, want 12: see isPure", len(byPkg))
 	}
 	for pkg, files := range byPkg {
 		info, err := typesOf(pkg, files, lookup)
@@ -313,7 +328,7 @@ func parse(t *testing.T, fset *token.FileSet, pkg, name, text string) *file {
 func exports(t *testing.T) func(string) (io.ReadCloser, error) {
 	t.Helper()
 	list := goList(t, "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}",
-		".", "./internal/operation", "./internal/policy", "./internal/prompt", "./internal/report", "./internal/signature", "./internal/testoutput", "./internal/engine", "maps", "slices", "time")
+		".", "./internal/operation", "./internal/policy", "./internal/prompt", "./internal/report", "./internal/signature", "./internal/testoutput", "./internal/thread", "./internal/engine", "maps", "slices", "time")
 	where := map[string]string{}
 	for line := range strings.Lines(string(list)) {
 		path, export, _ := strings.Cut(strings.TrimSpace(line), "\t")

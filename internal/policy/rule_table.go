@@ -25,6 +25,8 @@ const (
 	pageApprovals  = "approvals.md"
 	pageRobustness = "robustness.md"
 	pageHooks      = "hooks.md"
+	pageThreads    = "decisions.md#what-becomes-of-advice"
+	pageStops      = "decisions.md#when-a-thread-stops"
 )
 
 // Rules are all rules by which something is decided or told, sorted by their ids.
@@ -80,8 +82,18 @@ func Rules() []RuleInfo {
 		{"D-077", "An answer of an agent that does not fit is asked for once more", pageStates},
 		{"D-078", "A spec fails when a stage of it does, such as its planning", pageStates},
 		{"D-079", "A commit that fails is tried once more, then the task fails with git's own words", pageRobustness},
-		{"E-072", "A task fails after too many turns without any progress (task.no_progress_turns)", pageErrors},
-		{"E-073", "A task fails when the same kind of error comes again and again without a change", pageErrors},
+		{"E-038", "After each turn of a thread it is decided once what comes next, and that is done", pageThreads},
+		{"E-048", "Advice that is not of its type is none: the thread waits for a person", pageThreads},
+		{"E-053", "A thread waits for a person when advice is not sure enough, or the thread is in no state to go on by itself", pageThreads},
+		{"E-068", "A thread ends where a person stopped it, at the end of its turn", pageStops},
+		{"E-069", "A thread stops when its turn failed in a way that no retry mends", pageStops},
+		{"E-070", "A thread stops when its budget is used up", pageStops},
+		{"E-071", "A thread stops when a request of its agent was not answered in time", pageStops},
+		{"E-072", "A task fails (task.no_progress_turns), and a thread stops, after too many turns without any progress", pageErrors},
+		{"E-073", "A task fails, and a thread stops, when the same kind of error comes again and again without a change", pageErrors},
+		{"E-074", "A thread stops when its agent shortens its history too often", pageStops},
+		{"E-075", "A thread stops when its agent says that it is finished, and no check says otherwise", pageStops},
+		{"E-103", "What a thread changed is looked at before it stops", pageThreads},
 		{"P-14", "Merged work is checked again on the merged tree, and what was red before the work does not count against it", pageTestGate},
 		{"P-7", "Merged work is brought to the base branch by fast-forward, when the checkout is not in the way", pageStates},
 		{"R-C2", "Nothing is committed on another branch or commit than the one the work began on, unless a person says so", pageRobustness},
