@@ -87,6 +87,7 @@ func upperLayers() map[string][]string {
 		"internal/agent/acp":       {"R", "internal/agent/wire", "internal/lazyregexp", "internal/proc", "internal/text"},
 		"internal/agent/execagent": {"R", "internal/agent/wire", "internal/lazyregexp", "internal/proc", "internal/text"},
 		"internal/agent/scripted":  {"R", "internal/agent/execagent", "internal/agent/wire", "internal/lazyregexp", "internal/proc", "internal/text"},
+		"internal/model":           {"internal/redact", "internal/text"},
 		"internal/hook":            {"R", "internal/proc", "internal/text"},
 		"internal/notify":          {"R", "internal/lazyregexp", "internal/notice", "internal/proc", "internal/text"},
 		"internal/follow":          {"R", "internal/journal", "internal/views"},
@@ -146,7 +147,7 @@ func upperLayers() map[string][]string {
 func homes() map[string][]string {
 	return map[string][]string{
 		"os/exec":                {"internal/proc"},
-		"net/http":               {"internal/tracker", "internal/decide", "internal/web", "internal/web/api", "internal/web/asset", "internal/web/guard", "internal/web/live", "internal/notify", "internal/ralphtest/modeltest"},
+		"net/http":               {"internal/tracker", "internal/decide", "internal/model", "internal/web", "internal/web/api", "internal/web/asset", "internal/web/guard", "internal/web/live", "internal/notify", "internal/ralphtest/modeltest"},
 		"github.com/spf13/cobra": {"internal/cli"},
 
 		"github.com/coder/acp-go-sdk": {"internal/agent/acp"},

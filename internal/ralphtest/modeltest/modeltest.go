@@ -1,6 +1,6 @@
 // Package modeltest owns a scripted model server on loopback, which stands in for
 // the model of a real agent program: Anthropic Messages (Claude Code), OpenAI
-// Responses (Codex) and OpenAI chat completions (OpenCode), so that one script
+// Responses (Codex), OpenAI chat completions (OpenCode) and Ollama, so that one script
 // drives them all. It does not own what an agent's own output looks like:
 // internal/agent has recordings of that, and agenttest scripts it.
 package modeltest
@@ -23,12 +23,13 @@ import (
 // API is one of the shapes that the server speaks.
 type API string
 
-// The three shapes, by the path of a request: /v1/messages, /v1/responses and
-// /v1/chat/completions.
+// The shapes, by the path of a request: /v1/messages, /v1/responses,
+// /v1/chat/completions and /api/chat.
 const (
 	Messages  API = "messages"
 	Responses API = "responses"
 	Chat      API = "chat"
+	Local     API = "ollama"
 )
 
 // Request is what a script decides on: one question to the model.
@@ -120,6 +121,7 @@ func (s *Server) Requests() []Request {
 type shape interface {
 	read(body []byte, r *http.Request) (Request, error)
 	write(e *events, q Request, a Reply, n int)
+	whole(q Request, a Reply, n int) any
 	failure(a Reply) any
 }
 
@@ -131,6 +133,8 @@ func shapeOf(path string) shape {
 		return responses{}
 	case strings.HasSuffix(path, "/chat/completions"):
 		return chat{}
+	case strings.HasSuffix(path, "/api/chat"):
+		return local{}
 	}
 	return nil
 }
@@ -158,7 +162,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	answer(w, how, q, a, n)
+	answer(w, how, q, a, n, inOne(body))
 }
 
 // ask runs the script, and answers by itself what no script should care for: the
@@ -176,7 +180,7 @@ func (s *Server) ask(q Request) (Reply, int) {
 	return s.script(q), len(s.seen)
 }
 
-func answer(w http.ResponseWriter, how shape, q Request, a Reply, n int) {
+func answer(w http.ResponseWriter, how shape, q Request, a Reply, n int, inOne bool) {
 	if a.Tokens == 0 {
 		a.Tokens = 1000
 	}
@@ -201,6 +205,10 @@ func answer(w http.ResponseWriter, how shape, q Request, a Reply, n int) {
 	a.Calls = a.calls(q)
 	if a.Answer != nil && len(a.Calls) == 0 {
 		a.Text = string(raw(a.Answer))
+	}
+	if inOne {
+		writeWhole(w, how.whole(q, a, n), a.Cut)
+		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")

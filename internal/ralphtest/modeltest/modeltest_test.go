@@ -27,6 +27,9 @@ func asks() map[API]string {
 }
 
 func path(api API) string {
+	if api == Local {
+		return "/api/chat"
+	}
 	return "/v1/" + strings.ReplaceAll(string(api), "chat", "chat/completions")
 }
 
@@ -269,5 +272,50 @@ func TestEnvironments(t *testing.T) {
 	}
 	if _, err := s.CodexEnv(filepath.Join(home, "none")); err == nil {
 		t.Error("no error for a home that is not there")
+	}
+}
+
+// Who asks for an answer in one piece gets one, of all APIs; Ollama's is among them.
+func TestInOnePiece(t *testing.T) {
+	t.Parallel()
+	bodies := asks()
+	bodies[Local] = bodies[Chat]
+	want := map[API]string{
+		Messages:  `"input":{"command":"go test","description":"Run a command"}`,
+		Responses: `"status":"completed"`,
+		Chat:      `"finish_reason":"tool_calls"`,
+		Local:     `"arguments":{"command":"go test","description":"Run a command"}`,
+	}
+	for api, body := range bodies {
+		var now Reply
+		s := New(t, func(Request) Reply { return now })
+		whole := strings.Replace(body, `{"model"`, `{"stream":false,"model"`, 1)
+		now = Reply{Text: "I ", Calls: []Call{Run("go test")}, Tokens: 7}
+		if res := post(t, s, api, whole); !json.Valid([]byte(res.text)) || !strings.Contains(res.text, want[api]) || !strings.Contains(res.text, "7") {
+			t.Errorf("%s: %v %s", api, res.err, res.text)
+		}
+		now.Cut = true
+		if res := post(t, s, api, whole); res.err == nil || json.Valid([]byte(res.text)) {
+			t.Errorf("%s is not cut: %v %s", api, res.err, res.text)
+		}
+		if q := s.Requests()[0]; q.API != api || q.Prompt != "Do it." {
+			t.Errorf("%s: %+v", api, q)
+		}
+	}
+	s := New(t, func(q Request) Reply {
+		if q.Answer {
+			return Reply{Answer: object{"ok": true}}
+		}
+		return Reply{Text: "half of it", Kind: ""}
+	})
+	if res := post(t, s, Local, bodies[Local]); !strings.Contains(res.text, "half ") || !strings.Contains(res.text, `"done":true`) {
+		t.Errorf("a stream of Ollama: %s", res.text)
+	}
+	if res := post(t, s, Local, strings.Replace(bodies[Local], `{"model"`, `{"format":{"type":"object"},"stream":false,"model"`, 1)); !strings.Contains(res.text, `{\"ok\":true}`) {
+		t.Errorf("structured output of Ollama: %s", res.text)
+	}
+	failing := New(t, func(Request) Reply { return Reply{Kind: NoModel} })
+	if res := post(t, failing, Local, bodies[Local]); res.status != 404 || !strings.Contains(res.text, "not found, try pulling") {
+		t.Errorf("%d %s", res.status, res.text)
 	}
 }

@@ -10,7 +10,7 @@ import (
 // answerID begins the id of a call that hands in structured output.
 const answerID = "call_answer_"
 
-// Kind is what an error is, in words that all three APIs have their own form of.
+// Kind is what an error is, in words that all APIs have their own form of.
 type Kind string
 
 // The kinds of errors.
