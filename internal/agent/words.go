@@ -17,25 +17,56 @@ func LastWords(spec ralph.AgentSpec, output []byte, begun bool) string {
 		_, output, _ = bytes.Cut(output, []byte("\n"))
 	}
 	words := ""
-	t := wire.NewTurn(ralph.TurnInput{}, ralph.TurnHooks{Event: ralph.HearWords(func(w ralph.Words) {
+	l := Listen(spec, func(w ralph.Words) {
 		switch w.Kind {
 		case ralph.WordsMessage, ralph.WordsTool, ralph.WordsError, ralph.WordsOutput:
 			words = cmp.Or(wire.LastLine(w.Text), words)
 		}
-	})})
-	e, _ := entryOf(spec.Driver)
-	line, end := func([]byte) {}, func() {}
-	if e.read != nil {
-		line, end = e.read(spec, t)
-	}
-	if e.read == nil || line == nil {
+	})
+	if l == nil {
 		return wire.LastLine(wire.Valid(output))
 	}
-	for l := range bytes.Lines(output) {
-		if bytes.HasSuffix(l, []byte("\n")) && len(bytes.TrimSpace(l)) > 0 { // a line that is still being written says nothing yet
-			line(bytes.TrimSpace(l))
-		}
-	}
-	end()
+	l.Write(output)
+	l.Close()
 	return words
 }
+
+// Listener reads the words of an agent from its output as it is kept, while that grows.
+type Listener struct {
+	line func([]byte)
+	end  func()
+	rest []byte // of a line that is still being written
+}
+
+// Listen returns one that tells hear of what the agent says and does; nil for an agent without
+// a protocol, whose output is its words.
+func Listen(spec ralph.AgentSpec, hear func(ralph.Words)) *Listener {
+	e, _ := entryOf(spec.Driver)
+	if e.read == nil {
+		return nil
+	}
+	line, end := e.read(spec, wire.NewTurn(ralph.TurnInput{}, ralph.TurnHooks{Event: ralph.HearWords(hear)}))
+	if line == nil {
+		return nil
+	}
+	return &Listener{line: line, end: end}
+}
+
+// Write takes in what came since. A line that is still being written says nothing yet.
+func (l *Listener) Write(output []byte) {
+	output = append(l.rest, output...)
+	for {
+		i := bytes.IndexByte(output, '\n')
+		if i < 0 {
+			l.rest = bytes.Clone(output)
+			return
+		}
+		if line := bytes.TrimSpace(output[:i]); len(line) > 0 {
+			l.line(line)
+		}
+		output = output[i+1:]
+	}
+}
+
+// Close says that nothing more comes.
+func (l *Listener) Close() { l.end() }

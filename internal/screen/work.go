@@ -1,0 +1,114 @@
+package screen
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/status"
+)
+
+// Work is one agent at work, or work that waits: what holds a slot, or is done in the checkout.
+type Work struct {
+	Slot      int          // 0: in the checkout, or without a slot while it waits
+	At        ralph.TaskID // the task or stage that it is
+	Task      ralph.TaskID // of the plan; "" for a stage
+	Name      string
+	Kind      ralph.TaskKind
+	Agent     string
+	Iteration int
+	Of        int // iterations that it may take; 0 where nobody said
+	Progress  int // percent
+	Turn      time.Time
+	State     WorkState
+	Words     string // the agent's last words, or what is done for it meanwhile
+	Unchanged int
+	Context   int // percent of the agent's window
+	Filling   bool
+}
+
+// WorkState is how work stands, as a person reads it.
+type WorkState string
+
+// The states of work.
+const (
+	Working      WorkState = "working"
+	BetweenTurns WorkState = "between turns"
+	Checking     WorkState = "checking"
+	WaitsForYou  WorkState = "waits for you"
+	AtLimit      WorkState = "at its limit"
+	Retries      WorkState = "retries"
+	MayBeStuck   WorkState = "may be stuck"
+	WorkCut      WorkState = "cut off"
+)
+
+// WorkList is all that is under way, slots first. While no engine works it is what was cut off.
+func WorkList(s *ralph.State, engine status.Engine, now time.Time) []Work {
+	var out []Work
+	waits := map[ralph.TaskID]status.WaitRecord{}
+	for _, w := range status.Of(s, engine, now).Waiting {
+		waits[w.Task] = w
+	}
+	for _, r := range status.QueryStage(s).Slots {
+		w := Work{
+			Slot: r.Slot, At: r.At(), Task: r.Task, Name: r.Name, Kind: ralph.TaskKind(r.Kind), Agent: r.Agent, Iteration: r.Iteration, Of: r.MaxIterations,
+			Progress: r.Progress, Unchanged: r.Unchanged, Context: r.ContextPercent, Filling: r.Filling(), Words: r.Note,
+		}
+		out = append(out, w.stands(s, engine, now, waits))
+	}
+	for t := range s.Work() {
+		if t.Status != ralph.TaskActive || t.Run.Place.Slot != 0 || t.TakesSlot() && !t.IsBuild() {
+			continue
+		}
+		if !t.IsBuild() && t.Run.TurnAt.IsZero() && status.DoingWords(s, t) == "" {
+			continue
+		}
+		w := Work{
+			At: t.ID, Task: t.ID, Name: t.Name, Kind: t.Kind, Agent: t.Run.Agent, Iteration: status.IterationOf(t), Of: t.MaxIterations,
+			Progress: t.Run.Progress, Unchanged: t.Run.Unchanged, Context: int(100 * t.Run.Context.Part()), Words: t.Run.Note,
+		}
+		if !t.IsBuild() {
+			w.Task = ""
+		}
+		out = append(out, w.stands(s, engine, now, waits))
+	}
+	return out
+}
+
+// stands fills in what the state and the engine know of the work.
+func (w Work) stands(s *ralph.State, engine status.Engine, now time.Time, waits map[ralph.TaskID]status.WaitRecord) Work {
+	t := s.Task(w.At)
+	if t == nil {
+		return w
+	}
+	if words := engine.Words[w.At]; words != "" && !strings.HasPrefix(words, "<ralph") { // what is meant for ralph is no word for people
+		w.Words = words
+	}
+	doing := status.DoingWords(s, t)
+	if doing != "" {
+		w.Words = doing // what its agent said is over
+	}
+	w.Turn = t.Run.TurnAt
+	wait, held := waits[w.At]
+	asks := slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return g.Task == w.At && g.Answerable(engine.Alive, now) })
+	switch {
+	case !engine.Alive:
+		w.State = WorkCut
+	case asks:
+		w.State = WaitsForYou
+	case held && wait.Why == "limit":
+		w.State = AtLimit
+	case held:
+		w.State = Retries
+	case t.Run.Warned:
+		w.State = MayBeStuck
+	case strings.HasPrefix(doing, "checking"):
+		w.State = Checking
+	case t.Run.TurnAt.IsZero():
+		w.State = BetweenTurns
+	default:
+		w.State = Working
+	}
+	return w
+}
