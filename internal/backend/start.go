@@ -31,15 +31,20 @@ const maxSaid = 4 << 10
 // surface. It returns when the engine holds the lock, or with its words when it
 // has ended before.
 func (b *Repository) Start(ctx context.Context, s action.Start) (string, error) {
+	return b.Launch(ctx, s.Mode, startArgs(s), startEnv(b.env.Environ, s))
+}
+
+// Launch is Start with a command line that is made.
+func (b *Repository) Launch(ctx context.Context, mode string, args, environ []string) (string, error) {
 	if err := person.Required(b.env); err != nil {
 		return "", err
 	}
-	out, name, err := b.startLog(s.Mode)
+	out, name, err := b.startLog(mode)
 	if err != nil {
 		return "", err
 	}
 	defer out.Close()
-	engine, err := proc.Detach(proc.Command{Args: append([]string{b.env.Self}, startArgs(s)...), Dir: b.root, Env: startEnv(b.env.Environ, s)}, out)
+	engine, err := proc.Detach(proc.Command{Args: append([]string{b.env.Self}, args...), Dir: b.root, Env: environ}, out)
 	if err != nil {
 		return "", err
 	}
@@ -50,14 +55,14 @@ func (b *Repository) Start(ctx context.Context, s action.Start) (string, error) 
 	for {
 		select {
 		case <-engine.Done():
-			return b.startEnded(engine, s, name)
+			return b.startEnded(engine, mode, name)
 		case <-limit.C:
-			return fmt.Sprintf("%s is starting (pid %d); its output is in %s", s.Mode, engine.Pid, name), nil
+			return fmt.Sprintf("%s is starting (pid %d); its output is in %s", mode, engine.Pid, name), nil
 		case <-ctx.Done():
 			return "", ctx.Err()
 		case <-look.C:
 			if owner := b.journal.Holder(); owner != nil && owner.Pid == engine.Pid {
-				return fmt.Sprintf("%s works (pid %d); its output is in %s", s.Mode, engine.Pid, name), nil
+				return fmt.Sprintf("%s works (pid %d); its output is in %s", mode, engine.Pid, name), nil
 			}
 		}
 	}
@@ -65,10 +70,10 @@ func (b *Repository) Start(ctx context.Context, s action.Start) (string, error) 
 
 // startEnded says what became of an engine that has ended at once: it may have had
 // nothing to do.
-func (b *Repository) startEnded(engine *proc.Detached, s action.Start, name string) (string, error) {
+func (b *Repository) startEnded(engine *proc.Detached, mode, name string) (string, error) {
 	said := tail(filepath.Join(b.root, name), maxSaid)
 	if engine.Code() == exit.OK {
-		return fmt.Sprintf("%s has ended already. It said: %s", s.Mode, said), nil
+		return fmt.Sprintf("%s has ended already. It said: %s", mode, said), nil
 	}
 	words := strings.TrimSpace(strings.TrimPrefix(said, "ralph: "))
 	if words == "" {

@@ -16,15 +16,12 @@ import (
 // RunParallel is Run with three agents on seven tasks that depend on each other.
 func RunParallel(ctx context.Context, env workspace.Env, dir string, web bool) error {
 	begin := time.Now()
-	dir, err := makeDemo(ctx, env, dir, "demo_parallel")
-	if err == nil {
-		err = planDemo(ctx, dir, Environ(env.Environ))
-	}
+	dir, mode, err := Make(ctx, env, dir, true, 1)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(env.Stdout, "A small repository with a plan of seven tasks, and checks that are red: %s\n\n", dir)
-	x, err := playDemo(ctx, env, dir, "autopilot", web)
+	x, err := playDemo(ctx, env, dir, mode, web)
 	defer x.HoldWeb(ctx)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@
 package demo
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"errors"
@@ -11,10 +12,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/agent/scripted"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/report"
@@ -28,20 +31,32 @@ var demoFiles embed.FS
 // Run makes the demo's repository in dir ("" for a temporary folder) and works on its two specs.
 func Run(ctx context.Context, env workspace.Env, dir string, web bool) error {
 	begin := time.Now()
-	dir, err := makeDemo(ctx, env, dir, "demo")
-	if err == nil {
-		err = queueDemo(ctx, dir, Environ(env.Environ))
-	}
+	dir, mode, err := Make(ctx, env, dir, false, 1)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(env.Stdout, "A small repository with two specs in the queue: %s\n\n", dir)
-	x, err := playDemo(ctx, env, dir, "agent", web)
+	x, err := playDemo(ctx, env, dir, mode, web)
 	defer x.HoldWeb(ctx)
 	if err != nil {
 		return err
 	}
 	return demoEnd(ctx, x.Env, dir, time.Since(begin))
+}
+
+// Make makes the demo's repository in dir ("" for a temporary folder), and says which engine
+// works on what is in it: the specs of the queue, or with parallel the tasks of a plan. Its
+// agents think pace times as long as they would.
+func Make(ctx context.Context, env workspace.Env, dir string, parallel bool, pace int) (made, mode string, err error) {
+	name, fill, mode := "demo", queueDemo, "agent"
+	if parallel {
+		name, fill, mode = "demo_parallel", planDemo, "autopilot"
+	}
+	made, err = makeDemo(ctx, env, dir, name, pace)
+	if err == nil {
+		err = fill(ctx, made, Environ(env.Environ))
+	}
+	return made, mode, err
 }
 
 // playDemo runs the engine in the demo's repository, and returns what is left of it: the
@@ -73,7 +88,7 @@ func Environ(environ []string) []string {
 }
 
 // makeDemo makes a repository of the files of a demo.
-func makeDemo(ctx context.Context, env workspace.Env, dir, name string) (string, error) {
+func makeDemo(ctx context.Context, env workspace.Env, dir, name string, pace int) (string, error) {
 	if dir == "" {
 		tmp, err := os.MkdirTemp("", "ralph-demo-")
 		if err != nil {
@@ -88,7 +103,7 @@ func makeDemo(ctx context.Context, env workspace.Env, dir, name string) (string,
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return "", &ralph.Refusal{Why: dir + " is not empty", Hint: "name a new folder", Kind: ralph.ErrUsage}
 	}
-	if err := writeDemoFiles(dir, name); err != nil {
+	if err := writeDemoFiles(dir, name, pace); err != nil {
 		return "", err
 	}
 	run := proc.NewRunner("")
@@ -112,7 +127,7 @@ func makeDemo(ctx context.Context, env workspace.Env, dir, name string) (string,
 	return dir, nil
 }
 
-func writeDemoFiles(dir, demo string) error {
+func writeDemoFiles(dir, demo string, pace int) error {
 	place := map[string]string{
 		"greeting.md": "ralph/specs/greeting.md", "farewell.md": "ralph/specs/farewell.md", "till.md": "ralph/specs/till.md",
 		"config.yaml": "ralph/config.yaml",
@@ -126,6 +141,9 @@ func writeDemoFiles(dir, demo string) error {
 			name = to
 		}
 		text, err := demoFiles.ReadFile(path)
+		if pace > 1 && name == "ralph/config.yaml" {
+			text = bytes.ReplaceAll(text, []byte("scenario: "), fmt.Appendf(nil, "env: {%s: %q}, scenario: ", scripted.PaceVar, strconv.Itoa(pace)))
+		}
 		if err == nil {
 			err = os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755)
 		}

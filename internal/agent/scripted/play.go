@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph/internal/proc"
 )
@@ -39,6 +40,8 @@ func Play(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, env []
 		Spec: vars["RALPH_SPEC"], Phase: vars["RALPH_PHASE"], Prompt: string(prompt), Session: vars[envResume],
 	}
 	p.compact = vars[envCompact] != ""
+	pace, _ := strconv.Atoi(vars[PaceVar]) // not set: as the scenario says
+	p.pace = time.Duration(max(1, pace))
 	p.maxCost, _ = strconv.ParseFloat(vars[envMaxCost], 64)       // not set: no limit
 	p.values.Iteration, _ = strconv.Atoi(vars["RALPH_ITERATION"]) // not set in every stage
 	if s.Counter != "" {
@@ -70,8 +73,13 @@ type values struct {
 	Iteration, Call                            int
 }
 
+// PaceVar is the variable that says how many times as long an agent thinks: for people who
+// look on.
+const PaceVar = "SCRIPTED_AGENT_PACE"
+
 // player carries out one rule.
 type player struct {
+	pace           time.Duration // times
 	ctx            context.Context
 	stdout, stderr io.Writer
 	env            []string
