@@ -137,9 +137,9 @@ Write a spec, queue it, start the agent, walk away:
 			root.AddCommand(c)
 		}
 	}
-	add("work", newAgent(env), newAutopilot(env), newInbox(env), newPlan(env), newConstruct(env), newTask(env))
+	add("work", withUI(env, newAgent(env)), withUI(env, newAutopilot(env)), newInbox(env), newPlan(env), withUI(env, newConstruct(env)), newTask(env))
 	add("steer", newPause(env), newResume(env), newStop(env), newMode(env), newGates(env), newApprove(env), newDeny(env), newAnswer(env), newRules(env), newUnlock(env))
-	add("see", newStatus(env), newServe(env), newWhy(env), newQuery(env), newLog(env), newReport(env), newReceipts(env), newSignature(env), newReplay(env), newVerify(env), newRecover(env))
+	add("see", newStatus(env), newUI(env), newServe(env), newWhy(env), newQuery(env), newLog(env), newReport(env), newReceipts(env), newSignature(env), newReplay(env), newVerify(env), newRecover(env))
 	add("set", newDemo(env), newInit(env), newDoctor(env), newAgentCheck(env), newConfig(env), newTrust(env), newNotify(env), newVersion(env))
 	root.AddCommand(newExitCodes(), newScriptedAgent(env), newMergeDriver(env), newHook(env), newSignal(env), newMCP(env), newShim(env), newPrePush(env), newSandboxExec(env))
 	forPersons(root, env)

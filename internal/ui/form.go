@@ -1,0 +1,360 @@
+package ui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/ui/draw"
+	"github.com/ralph-loop/ralph/internal/ui/panes"
+)
+
+// asks reports whether an action is asked about although the table has no question: the word
+// that opens a gate lets a command run, and nothing takes it back.
+func asks(o action.Available) bool { return o.Action == "approve" || o.Action == "deny" }
+
+// ask opens the form of an action, or the question; an action without either is done at once.
+func (m *Model) ask(o action.Available) tea.Cmd {
+	if len(o.Fields) == 0 && o.Confirm == "" && !asks(o) {
+		return m.do(action.Call{Action: o.Action, Input: action.Input{ID: o.ID}})
+	}
+	f := &form{offer: o}
+	for _, x := range o.Fields {
+		f.fields = append(f.fields, field{Field: x, input: newInput(x.Value)})
+	}
+	f.at = len(f.fields) + 1 // no is the answer that stands there
+	if len(f.fields) > 0 && !asks(o) && o.Confirm == "" {
+		f.at = 0
+	}
+	f.about = m.aboutOf(o)
+	m.popup = f
+	return nil
+}
+
+// aboutOf is what an action is about, to be read before it is done.
+func (m *Model) aboutOf(o action.Available) []draw.Line {
+	var out []draw.Line
+	if o.Ask != "" {
+		out = append(out, draw.Of(draw.Strong, o.Ask))
+	}
+	if o.Confirm != "" {
+		out = append(out, draw.Of(draw.Strong, o.Confirm))
+	}
+	s := m.now.State
+	if i := slices.IndexFunc(s.Gates, func(g *ralph.Gate) bool { return string(g.ID) == o.ID }); i >= 0 {
+		r, ok := m.chosen()
+		v, _ := m.viewNow()
+		if ok && r.Gate != nil && string(r.Gate.ID) == o.ID && v == panes.ViewAsk && len(m.pane.lines) > 0 {
+			return append(out, m.pane.lines...) // the same that stands there, with the diff
+		}
+		out = append(out, draw.Of(draw.Dim, string(s.Gates[i].ID)+"  "+s.Gates[i].Kind))
+		return append(out, panes.Prose(s.Gates[i].Text+"\n"+s.Gates[i].Detail)...)
+	}
+	if t := s.Task(ralph.TaskID(o.ID)); t != nil {
+		out = append(out, draw.Of(draw.Dim, string(t.ID)+"  ").Add(draw.Plain, t.Name))
+	}
+	return out
+}
+
+// form asks for what an action needs, and whether it is meant.
+type form struct {
+	offer  action.Available
+	about  []draw.Line
+	top    int // of what it is about
+	fields []field
+	at     int // a field, then do it, then cancel
+	wrong  string
+	busy   bool
+}
+
+// field is one thing that a form asks for.
+type field struct {
+	action.Field
+	input input
+}
+
+func (f *form) paste(words string) {
+	if f.at < len(f.fields) {
+		f.fields[f.at].input.insert(strings.ReplaceAll(words, "\r\n", "\n"))
+	}
+}
+
+func (f *form) key(m *Model, msg tea.KeyPressMsg) tea.Cmd {
+	k, last := msg.String(), len(f.fields)+1
+	inField := f.at < len(f.fields)
+	switch {
+	case k == "esc":
+		m.popup = nil
+		return nil
+	case k == "ctrl+s":
+		return f.send(m)
+	case k == "tab", k == "down":
+		f.walk(1)
+	case k == "shift+tab", k == "up":
+		f.walk(-1)
+	case k == "pgdown":
+		f.top += 5
+	case k == "pgup":
+		f.top = max(0, f.top-5)
+	case k == "ctrl+e" && inField && f.fields[f.at].Kind != "choice" && f.fields[f.at].Kind != "check":
+		return m.editField(f)
+	case inField:
+		return f.edit(msg)
+	case k == "left" || k == "right":
+		f.at = len(f.fields) + map[bool]int{true: 0, false: 1}[f.at == last]
+	case k == "y" || k == "Y":
+		return f.send(m)
+	case k == "n" || k == "N" || k == "q" || k == "enter" && f.at == last:
+		m.popup = nil
+	case k == "enter":
+		return f.send(m)
+	}
+	return nil
+}
+
+// walk goes to the next field or button that is shown, or to the one before.
+func (f *form) walk(step int) {
+	at := f.at + step
+	for at >= 0 && at < len(f.fields) && f.hidden(at) {
+		at += step
+	}
+	if at >= 0 && at <= len(f.fields)+1 {
+		f.at = at
+	}
+}
+
+// hidden reports whether a field means nothing yet: how far and how long a rule holds, while
+// none is wanted.
+func (f *form) hidden(i int) bool {
+	name := f.fields[i].Name
+	if name != "scope" && name != "for" {
+		return false
+	}
+	return slices.ContainsFunc(f.fields, func(x field) bool { return x.Name == "always" && x.input.String() == "" })
+}
+
+// edit changes the field that has the keys.
+func (f *form) edit(msg tea.KeyPressMsg) tea.Cmd {
+	x, k := &f.fields[f.at], msg.String()
+	switch x.Kind {
+	case "choice":
+		i := slices.Index(x.Choices, x.input.String())
+		switch k {
+		case "left":
+			i = max(0, i-1)
+		case "right", "space":
+			i = (i + 1) % len(x.Choices)
+		case "enter":
+			f.walk(1)
+			return nil
+		default:
+			return nil
+		}
+		x.input = newInput(x.Choices[i])
+	case "check":
+		switch k {
+		case "space":
+			x.input = newInput(map[bool]string{true: "", false: "yes"}[x.input.String() != ""])
+		case "enter":
+			f.walk(1)
+		}
+	default:
+		switch {
+		case k == "enter" && x.Kind == "area" && strings.Contains(x.input.String(), "\n"), k == "alt+enter", k == "ctrl+j":
+			x.input.insert("\n")
+		case k == "enter":
+			f.walk(1)
+		default:
+			x.input.key(msg)
+		}
+	}
+	return nil
+}
+
+// send does what the form says.
+func (f *form) send(m *Model) tea.Cmd {
+	if f.busy {
+		return nil
+	}
+	values := map[string]string{"id": f.offer.ID, "sure": "yes"}
+	for i, x := range f.fields {
+		v := x.input.String()
+		if x.Required && strings.TrimSpace(v) == "" {
+			f.wrong, f.at = x.Label+": say something here", i
+			return nil
+		}
+		if x.Kind != "check" || v != "" {
+			values[x.Name] = v
+		}
+	}
+	in, err := action.ReadForm(values)
+	if err != nil {
+		f.wrong = plainWords(err)
+		return nil
+	}
+	for name, p := range map[string]**string{"name": &in.Name, "notes": &in.Notes, "accept": &in.Accept, "priority": &in.Priority, "phase": &in.Phase} {
+		if f.unchanged(name) {
+			*p = nil // what somebody else changed meanwhile stays
+		}
+	}
+	if f.unchanged("deps") {
+		in.Deps = nil
+	}
+	if f.unchanged("tags") {
+		in.Tags = nil
+	}
+	if f.unchanged("max_iterations") {
+		in.MaxIterations = nil
+	}
+	cmd := m.do(action.Call{Action: f.offer.Action, Input: in})
+	f.busy = cmd != nil
+	return cmd
+}
+
+// unchanged reports whether a field of an edit still says what it said at first.
+func (f *form) unchanged(name string) bool {
+	if f.offer.Action != "edit" {
+		return false
+	}
+	i := slices.IndexFunc(f.fields, func(x field) bool { return x.Name == name })
+	return i >= 0 && f.fields[i].input.String() == f.fields[i].Value
+}
+
+func (f *form) body(_ *Model, columns, rows int) (string, []draw.Line, string) {
+	fields, on := f.fieldLines(columns)
+	var foot []draw.Line
+	if f.wrong != "" {
+		foot = append(foot, draw.Of(draw.Bad, f.wrong).Wrap(columns, 0)...)
+	}
+	foot = append(foot, nil, f.buttons())
+	var about []draw.Line
+	for _, l := range f.about {
+		about = append(about, l.Wrap(columns, 2)...)
+	}
+	room := max(1, rows-len(foot))
+	if len(fields) > room*2/3 && len(about) > 0 { // the fields scroll, what it is about does not
+		about = about[:min(len(about), max(1, room/3))]
+	}
+	if more := len(about) + len(fields) + 1 - room; more > 0 && len(fields) <= room*2/3 {
+		most := max(1, room-len(fields)-1)
+		f.top = max(0, min(f.top, len(about)-most))
+		hidden := len(about) - f.top - most
+		about = slices.Clone(about[f.top:min(len(about), f.top+most)])
+		if hidden > 0 && len(about) > 0 {
+			about[len(about)-1] = draw.Of(draw.Warn, fmt.Sprintf("… %d lines more: pgdn", hidden+1))
+		}
+	}
+	out := slices.Clone(about)
+	if len(about) > 0 && len(fields) > 0 {
+		out = append(out, nil)
+	}
+	left := max(1, room-len(out))
+	from := 0
+	if len(fields) > left {
+		from = min(max(0, on-left/2), len(fields)-left)
+	}
+	out = append(out, fields[from:min(len(fields), from+left)]...)
+	keys := "tab: next   ctrl+s: do it   esc: cancel"
+	switch {
+	case f.busy:
+		keys = "it is being done …"
+	case f.at < len(f.fields) && (f.fields[f.at].Kind == "area" || f.fields[f.at].Kind == "text"):
+		keys = "tab: next   ctrl+e: in your editor   ctrl+s: do it   esc: cancel"
+	case f.at < len(f.fields) && f.fields[f.at].Kind == "choice":
+		keys = "← →: choose   tab: next   ctrl+s: do it   esc: cancel"
+	case f.at < len(f.fields) && f.fields[f.at].Kind == "check":
+		keys = "space: yes or no   tab: next   ctrl+s: do it   esc: cancel"
+	case len(f.fields) == 0:
+		keys = "y: yes   n, esc: no"
+	}
+	return f.offer.Title, append(out, foot...), keys
+}
+
+// fieldLines are the fields, and the line of the one that has the keys.
+func (f *form) fieldLines(columns int) (out []draw.Line, on int) {
+	for i, x := range f.fields {
+		if f.hidden(i) {
+			continue
+		}
+		tone := draw.Dim
+		if i == f.at {
+			tone, on = draw.Accent, len(out)
+		}
+		label := draw.Of(tone, x.Label)
+		if x.Required {
+			label = label.Add(draw.Warn, " *")
+		}
+		switch x.Kind {
+		case "check":
+			mark := "[ ] "
+			if x.input.String() != "" {
+				mark = "[x] "
+			}
+			out = append(out, draw.Of(tone, mark).Join(label))
+			continue
+		case "choice":
+			out = append(out, label)
+			l := draw.Of(tone, "  ")
+			for _, c := range x.Choices {
+				shown := c
+				if shown == "" {
+					shown = "-"
+				}
+				if c == x.input.String() {
+					l = l.Add(draw.Strong|draw.Chosen, " "+shown+" ")
+				} else {
+					l = l.Add(draw.Dim, " "+shown+" ")
+				}
+			}
+			out = append(out, l.Wrap(columns, 2)...)
+			continue
+		}
+		out = append(out, label)
+		out = append(out, f.inputLines(i, columns-2)...)
+	}
+	return out, on
+}
+
+// inputLines are the text of a field.
+func (f *form) inputLines(i, columns int) []draw.Line {
+	x := &f.fields[i]
+	var out []draw.Line
+	at, words := 0, string(x.input.text)
+	for line := range strings.Lines(words + "\n") {
+		line = strings.TrimSuffix(line, "\n")
+		n := len([]rune(line))
+		part := newInput(line)
+		on := i == f.at && x.input.at >= at && x.input.at <= at+n
+		if on {
+			part.at = x.input.at - at
+		}
+		out = append(out, draw.Of(draw.Border, "│ ").Join(part.line(columns-1, on)))
+		at += n + 1
+	}
+	if len(out) > 8 && i != f.at {
+		out = append(out[:7:7], draw.Of(draw.Dim, fmt.Sprintf("│ … %d lines more", len(out)-7)))
+	}
+	return out
+}
+
+func (f *form) buttons() draw.Line {
+	yes, no := f.offer.Title, "Cancel"
+	if len(f.fields) == 0 {
+		yes, no = "Yes, "+strings.ToLower(f.offer.Title), "No"
+	}
+	button := func(words string, on bool, tone draw.Style) draw.Line {
+		if on {
+			return draw.Of(tone|draw.Chosen|draw.Bold, "‹ "+words+" ›")
+		}
+		return draw.Of(draw.Dim, "  "+words+"  ")
+	}
+	tone := draw.Good
+	if f.offer.Danger {
+		tone = draw.Bad
+	}
+	return button(yes, f.at == len(f.fields), tone).Add(draw.Plain, "   ").Join(button(no, f.at == len(f.fields)+1, draw.Strong))
+}

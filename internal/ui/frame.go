@@ -1,0 +1,468 @@
+package ui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/status"
+	"github.com/ralph-loop/ralph/internal/text"
+	"github.com/ralph-loop/ralph/internal/ui/draw"
+	"github.com/ralph-loop/ralph/internal/ui/panes"
+)
+
+const (
+	barLines  = 2 // the control bar
+	leastWide = 60
+	leastHigh = 20
+	wholeWide = 80 // both panels fit
+	wholeHigh = 24
+)
+
+// View is the picture. It is made anew only when something has changed: bubbletea asks for it
+// after every message.
+func (m *Model) View() tea.View {
+	if m.dirty {
+		m.shown, m.dirty = m.theme.Frame(m.frame()), false
+	}
+	v := tea.NewView(m.shown)
+	v.AltScreen = true
+	if m.opt.Mouse {
+		v.MouseMode = tea.MouseModeCellMotion
+	}
+	v.WindowTitle = m.title()
+	return v
+}
+
+// title is what the window is called: what needs somebody comes first.
+func (m *Model) title() string {
+	if m.now.State == nil {
+		return "ralph"
+	}
+	words := "ralph " + status.Of(m.now.State, m.now.Engine, m.now.Now).Status
+	if n := len(status.Needs(m.now.State, m.now.Engine, m.now.Now)); n > 0 {
+		words = fmt.Sprintf("(%d) %s", n, words)
+	}
+	return words
+}
+
+// small reports whether there is no room for the screen.
+func (m *Model) small() bool { return m.width < leastWide || m.height < leastHigh }
+
+// single reports whether one panel is shown at a time.
+func (m *Model) single() bool { return m.full || m.width < wholeWide || m.height < wholeHigh }
+
+// split is how wide the two panels are.
+func (m *Model) split() (left, right int) {
+	if m.single() {
+		return m.width, m.width
+	}
+	left = min(max(30, m.width*36/100), 60)
+	return left, m.width - left
+}
+
+// high is how many lines the panels have.
+func (m *Model) high() int { return m.height - barLines - 2 }
+
+// paneSize is what there is room for in the right panel.
+func (m *Model) paneSize() (columns, rows int) {
+	_, right := m.split()
+	return right - 2, m.high() - 2
+}
+
+// frame is the whole picture, line by line.
+func (m *Model) frame() []draw.Line {
+	if m.width == 0 || m.height == 0 {
+		return nil
+	}
+	if m.small() {
+		return m.tooSmall()
+	}
+	l := m.current()
+	if l.State == nil {
+		return m.filled([]draw.Line{draw.Of(draw.Dim, " Reading the journal …")})
+	}
+	out := append(panes.Bar(l, m.width), m.tabLine(l))
+	left, right := m.split()
+	switch {
+	case !m.single():
+		a, b := m.listPanel(left), m.detailPanel(right)
+		for i := range a {
+			out = append(out, a[i].Join(b[i]))
+		}
+	case m.right:
+		out = append(out, m.detailPanel(right)...)
+	default:
+		out = append(out, m.listPanel(left)...)
+	}
+	out = m.filled(append(out, m.lastLine()))
+	if _, ok := m.popup.(*search); !ok && m.popup != nil {
+		out = m.over(out)
+	}
+	return out
+}
+
+// filled makes every line as wide as the screen, and as many as it has.
+func (m *Model) filled(lines []draw.Line) []draw.Line {
+	for len(lines) < m.height {
+		lines = append(lines, nil)
+	}
+	lines = lines[:m.height]
+	for i, l := range lines {
+		lines[i] = l.Fit(m.width)
+	}
+	return lines
+}
+
+// tooSmall says how much room there has to be, and what matters most.
+func (m *Model) tooSmall() []draw.Line {
+	out := []draw.Line{
+		draw.Of(draw.Strong, fmt.Sprintf("%d by %d is too small.", m.width, m.height)),
+		draw.Of(draw.Plain, fmt.Sprintf("It takes %d by %d, and shows all at %d by %d.", leastWide, leastHigh, wholeWide, wholeHigh)),
+	}
+	if s := m.now.State; s != nil {
+		out = append(out, draw.Of(draw.Plain, "ralph: "+status.Of(s, m.now.Engine, m.now.Now).Status))
+		if n := len(status.Needs(s, m.now.Engine, m.now.Now)); n > 0 {
+			out = append(out, draw.Of(draw.Warn, panes.NeedWords(n)))
+		}
+	}
+	var wrapped []draw.Line
+	for _, l := range append(out, draw.Of(draw.Dim, "q leaves")) {
+		wrapped = append(wrapped, l.Wrap(max(4, m.width), 0)...)
+	}
+	return m.filled(wrapped)
+}
+
+// spot is where something can be clicked.
+type spot struct{ from, to, what int }
+
+// tabLine are the lists, with how much each has.
+func (m *Model) tabLine(l panes.Look) draw.Line {
+	out, _ := m.tabParts(l)
+	return out.Fit(m.width)
+}
+
+func (m *Model) tabSpots() []spot {
+	_, spots := m.tabParts(m.current())
+	return spots
+}
+
+func (m *Model) tabParts(l panes.Look) (draw.Line, []spot) {
+	counts := m.width >= wholeWide
+	out := draw.Of(draw.Plain, " ")
+	var spots []spot
+	at := 1
+	for t := range panes.Tabs {
+		name, tone := t.String(), draw.Dim
+		count := ""
+		if counts || t == panes.TabNeeds || t == m.tab {
+			count = t.Counts(l)
+		}
+		if t == m.tab {
+			tone = draw.Accent
+		} else if t == panes.TabNeeds && count != "" {
+			tone = draw.Warn
+		}
+		part := draw.Of(draw.Dim, fmt.Sprintf("%d ", t+1)).Add(tone, name)
+		if t == m.tab {
+			part = draw.Of(draw.Accent, fmt.Sprintf("%d ", t+1)).Add(draw.Accent|draw.Underlined, name)
+		}
+		if count != "" {
+			part = part.Add(tone, " "+count)
+		}
+		w := part.Width()
+		spots = append(spots, spot{at, at + w, int(t)})
+		out, at = out.Join(part).Add(draw.Plain, "  "), at+w+2
+	}
+	return out, spots
+}
+
+// listPanel is the left panel.
+func (m *Model) listPanel(wide int) []draw.Line {
+	x := &m.lists[m.tab]
+	rows := m.high() - 2
+	lines, at := m.rowLines(wide-2, rows)
+	title := draw.Of(draw.Plain, "")
+	if x.filter != "" {
+		title = draw.Of(draw.Warn, " /"+x.filter+" ")
+	}
+	return m.panel(title, nil, lines, wide, !m.right, at, m.listHeight())
+}
+
+// listHeight is how many lines the rows take.
+func (m *Model) listHeight() int {
+	n := 0
+	for _, r := range m.lists[m.tab].rows {
+		n += len(r.Lines)
+	}
+	return n
+}
+
+// rowLines are the rows that fit, with the chosen one among them.
+func (m *Model) rowLines(columns, room int) (lines []draw.Line, top int) {
+	x := &m.lists[m.tab]
+	x.top = min(x.top, x.at)
+	for x.top < x.at && m.linesBetween(x.top, x.at+1) > room {
+		x.top++
+	}
+	for x.top > 0 && m.linesBetween(x.top-1, len(x.rows)) <= room { // there is room at the end
+		x.top--
+	}
+	for i := x.top; i < len(x.rows) && len(lines) < room; i++ {
+		for _, part := range x.rows[i].Lines {
+			l := draw.Between(part.Left, part.Right, columns)
+			if i == x.at && !x.rows[i].Rest {
+				flag := draw.ChosenFaint
+				if !m.right {
+					flag = draw.Chosen
+				}
+				l = l.With(flag)
+			}
+			lines = append(lines, l)
+		}
+	}
+	return lines[:min(len(lines), room)], m.linesBetween(0, x.top)
+}
+
+func (m *Model) linesBetween(from, to int) int {
+	n := 0
+	for _, r := range m.lists[m.tab].rows[from:to] {
+		n += len(r.Lines)
+	}
+	return n
+}
+
+// rowAt is the row that stands on a line of the panel.
+func (m *Model) rowAt(line int) (int, bool) {
+	x := &m.lists[m.tab]
+	for i := x.top; i < len(x.rows); i++ {
+		if line < len(x.rows[i].Lines) {
+			return i, line >= 0 && !x.rows[i].Rest
+		}
+		line -= len(x.rows[i].Lines)
+	}
+	return 0, false
+}
+
+// detailPanel is the right panel.
+func (m *Model) detailPanel(wide int) []draw.Line {
+	p := &m.pane
+	columns, rows := wide-2, m.high()-2
+	title, _ := m.viewParts(wide)
+	v, views := m.viewNow()
+	var lines []draw.Line
+	top, all := 0, 0
+	var right draw.Line
+	if len(views) == 0 {
+		lines = m.hints()
+	} else {
+		var seen []draw.Line
+		seen, top, all = p.visible(columns, rows)
+		for _, l := range seen {
+			lines = append(lines, m.marked(l).Fit(columns))
+		}
+		switch {
+		case v == panes.ViewOutput && p.unread > 0:
+			right = draw.Of(draw.Warn, fmt.Sprintf(" %s below: f ", text.Plural(p.unread, "new line", "new lines")))
+		case v == panes.ViewOutput && p.follow && m.growing():
+			right = draw.Of(draw.Good, " follows ")
+		case all > rows:
+			right = draw.Of(draw.Dim, fmt.Sprintf(" %d%% ", 100*(top+rows)/max(1, all)))
+		}
+	}
+	return m.panel(title, right, lines, wide, m.right, top, all)
+}
+
+// growing reports whether the output that is shown may go on.
+func (m *Model) growing() bool {
+	r, ok := m.chosen()
+	l := m.current()
+	if !ok || m.past != nil || !l.Engine.Alive {
+		return false
+	}
+	t := l.State.Task(r.Task)
+	return t != nil && t.Status == ralph.TaskActive
+}
+
+// marked shows what was searched for.
+func (m *Model) marked(l draw.Line) draw.Line {
+	words := strings.ToLower(m.pane.search)
+	if words == "" {
+		return l
+	}
+	plain := strings.ToLower(l.String())
+	for from := 0; ; {
+		i := strings.Index(plain[from:], words)
+		if i < 0 || from+i >= len(l.String()) {
+			return l
+		}
+		at := draw.Width(plain[:from+i])
+		w := draw.Width(words)
+		l = l.Slice(at, at+w).With(draw.Found).Over(l, at)
+		from += i + len(words)
+	}
+}
+
+// viewParts are the ways to look at what is chosen, in the upper border.
+func (m *Model) viewParts(wide int) (draw.Line, []spot) {
+	v, list := m.viewNow()
+	if len(list) == 0 {
+		return draw.Of(draw.Dim, " Nothing is chosen "), nil
+	}
+	out := draw.Of(draw.Plain, " ")
+	var spots []spot
+	at := 3
+	for _, x := range list {
+		part := draw.Of(draw.Dim, x.String())
+		if x == v {
+			part = draw.Of(draw.Accent|draw.Underlined, x.String())
+		}
+		spots = append(spots, spot{at, at + part.Width(), int(x)})
+		at += part.Width() + 1
+		out = out.Join(part).Add(draw.Plain, " ")
+	}
+	if out.Width() > wide-4 {
+		i := slices.Index(list, v)
+		return draw.Of(draw.Plain, " ").Add(draw.Accent|draw.Underlined, v.String()).Add(draw.Dim, fmt.Sprintf(" %d of %d: ] [ ", i+1, len(list))), nil
+	}
+	return out, spots
+}
+
+// hints are what to do where nothing can be chosen.
+func (m *Model) hints() []draw.Line {
+	if m.past != nil || m.tab != panes.TabSlots {
+		return nil
+	}
+	var out []draw.Line
+	for _, o := range m.offers {
+		if len(out) > 8 {
+			break
+		}
+		if o.Primary || o.Key != "" || slices.Contains([]string{"start", "queue", "add"}, o.Action) {
+			out = append(out, draw.Of(draw.Key, cmp.Or(o.Key, ": "+o.Action)).Fit(12).Add(draw.Plain, o.Title))
+		}
+	}
+	if len(out) > 0 {
+		out = append([]draw.Line{draw.Of(draw.Dim, "What can be done now:"), nil}, out...)
+	}
+	return out
+}
+
+// panel is a box with a title, and a sign of where one is in what is longer than it.
+func (m *Model) panel(title, right draw.Line, lines []draw.Line, wide int, on bool, top, all int) []draw.Line {
+	rows, border := m.high()-2, draw.Border
+	if on {
+		border = draw.Accent
+	}
+	head := draw.Of(border, "╭─").Join(title)
+	tail := right.Add(border, "─╮")
+	fill := max(0, wide-head.Width()-tail.Width())
+	out := []draw.Line{head.Slice(0, wide-tail.Width()).Add(border, strings.Repeat("─", fill)).Join(tail)}
+	thumb, size := -1, 0
+	if all > rows && rows > 2 {
+		size = max(1, rows*rows/all)
+		thumb = min(rows-size, top*rows/max(1, all))
+	}
+	for i := range rows {
+		var l draw.Line
+		if i < len(lines) {
+			l = lines[i]
+		}
+		end := "│"
+		if i >= thumb && i < thumb+size && thumb >= 0 {
+			end = "┃"
+		}
+		out = append(out, draw.Of(border, "│").Join(l.Fit(wide-2)).Add(border, end))
+	}
+	return append(out, draw.Of(border, "╰"+strings.Repeat("─", max(0, wide-2))+"╯"))
+}
+
+// lastLine is what was said last, else the keys for what is chosen.
+func (m *Model) lastLine() draw.Line {
+	if s, ok := m.popup.(*search); ok {
+		where := "rows with"
+		if s.right {
+			where = "text with"
+		}
+		return draw.Of(draw.Accent, " / "+where+" ").Join(s.input.line(max(4, m.width-24), true))
+	}
+	if m.doing != "" {
+		return draw.Of(draw.Note, " … "+m.doing)
+	}
+	if m.note.words != "" {
+		return draw.Of(m.note.tone, " "+m.note.words).Fit(m.width)
+	}
+	if m.past != nil {
+		return m.slider(m.width)
+	}
+	return m.keyLine()
+}
+
+// keyLine are the keys that do something now, the most special first.
+func (m *Model) keyLine() draw.Line {
+	fixed := draw.Of(draw.Key, "x").Add(draw.Dim, " menu  ").Add(draw.Key, "?").Add(draw.Dim, " keys  ").Add(draw.Key, ":").Add(draw.Dim, " do  ").Add(draw.Key, "q").Add(draw.Dim, " leave ")
+	out := draw.Of(draw.Plain, " ")
+	room := m.width - fixed.Width() - 1
+	seen := map[string]bool{}
+	put := func(key, words string, tone draw.Style) {
+		part := draw.Of(draw.Key, key).Add(tone, " "+words+"  ")
+		if out.Width()+part.Width() <= room && !seen[key] {
+			out, seen[key] = out.Join(part), true
+		}
+	}
+	for _, o := range m.offers {
+		if o.Key != "" {
+			put(o.Key, shortTitle(o), draw.Plain)
+		}
+	}
+	if m.undo != nil {
+		put("u", "undo", draw.Plain)
+	}
+	if _, list := m.viewNow(); len(list) > 1 {
+		put("]", "view", draw.Dim)
+	}
+	put("/", "search", draw.Dim)
+	put("t", "time", draw.Dim)
+	put("z", "zoom", draw.Dim)
+	return draw.Between(out, fixed, m.width)
+}
+
+func shortTitle(o action.Available) string {
+	if o.Action == "extend" {
+		return "more"
+	}
+	return strings.ToLower(o.Title)
+}
+
+// over lays what is open above the picture.
+func (m *Model) over(lines []draw.Line) []draw.Line {
+	wide := min(m.width-4, 84)
+	columns, most := wide-4, m.height-6
+	title, body, foot := m.popup.body(m, columns, most)
+	body = body[:min(len(body), most)]
+	footLine := draw.Of(draw.Dim, foot).Fit(columns)
+	head := draw.Of(draw.Accent, "╭─ ").Add(draw.Strong, title).Add(draw.Accent, " ")
+	box := []draw.Line{head.Slice(0, wide-1).Add(draw.Accent, strings.Repeat("─", max(0, wide-1-head.Width()))+"╮")}
+	for _, l := range append(slices.Clone(body), nil, footLine) {
+		box = append(box, draw.Of(draw.Accent, "│").Add(draw.Plain, " ").Join(l.Fit(columns)).Add(draw.Plain, " ").Add(draw.Accent, "│"))
+	}
+	box = append(box, draw.Of(draw.Accent, "╰"+strings.Repeat("─", wide-2)+"╯"))
+	x, y := (m.width-wide)/2, max(0, (m.height-len(box))/3)
+	for i, l := range box {
+		if y+i < len(lines) {
+			lines[y+i] = l.Over(lines[y+i], x).Fit(m.width)
+		}
+	}
+	return lines
+}
+
+func (m *Model) viewSpots() []spot {
+	_, right := m.split()
+	_, spots := m.viewParts(right)
+	return spots
+}
