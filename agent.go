@@ -211,9 +211,9 @@ const Never = 100 * 365 * 24 * time.Hour
 func (l Limit) Words(clock func(time.Time) string) string {
 	switch {
 	case l.Class == ErrClassAuth && l.Login != "":
-		return fmt.Sprintf("%s: not logged in: run `%s`, then `ralph resume`", l.Agent, l.Login)
+		return fmt.Sprintf("%s: not logged in: run `%s`, then resume", l.Agent, l.Login)
 	case l.Class == ErrClassAuth:
-		return l.Agent + ": not logged in, or its key is refused: `ralph doctor` says what helps, then `ralph resume`"
+		return l.Agent + ": not logged in, or its key is refused: the doctor says what helps, then resume"
 	case l.Class == ErrClassNetwork:
 		return fmt.Sprintf("%s: no connection since %s, next try %s", l.Agent, clock(l.First), clock(l.Until))
 	}

@@ -105,7 +105,7 @@ func (s *State) GateOf(kind string) *Gate {
 func (s *State) findGate(id GateID) (*Gate, error) {
 	i := slices.IndexFunc(s.Gates, func(g *Gate) bool { return g.ID == id })
 	if i < 0 {
-		return nil, &Refusal{Why: fmt.Sprintf("no open gate %s", id), Hint: "`ralph gates` lists what waits; the first answer wins", Kind: ErrNotFound}
+		return nil, &Refusal{Why: fmt.Sprintf("no open gate %s", id), Hint: "`[[gates]]` lists what waits; the first answer wins", Kind: ErrNotFound}
 	}
 	return s.Gates[i], nil
 }
@@ -126,7 +126,7 @@ func (s *State) AnswerGate(id GateID, text string) ([]Fact, error) {
 		return nil, err
 	}
 	if g.Decidable() {
-		return nil, &Refusal{Why: fmt.Sprintf("%s is no question", id), Hint: fmt.Sprintf("decide it: `ralph approve %s` or `ralph deny %s --reason ...`", id, id), Kind: ErrUsage}
+		return nil, &Refusal{Why: fmt.Sprintf("%s is no question", id), Hint: fmt.Sprintf("decide it: `[[approve %s]]` or `[[deny %s --reason ...]]`", id, id), Kind: ErrUsage}
 	}
 	if strings.TrimSpace(text) == "" {
 		return nil, &Refusal{Why: "an answer needs words", Kind: ErrUsage}
@@ -148,7 +148,7 @@ func (g *Gate) option(text string) string {
 func (s *State) findDecidable(id GateID) (*Gate, error) {
 	g, err := s.findGate(id)
 	if err == nil && !g.Decidable() {
-		err = &Refusal{Why: fmt.Sprintf("%s is a question", id), Hint: fmt.Sprintf("answer it: ralph answer %s \"...\"", id), Kind: ErrUsage}
+		err = &Refusal{Why: fmt.Sprintf("%s is a question", id), Hint: fmt.Sprintf("answer it: [[answer %s \"...\"]]", id), Kind: ErrUsage}
 	}
 	return g, err
 }

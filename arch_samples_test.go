@@ -38,6 +38,11 @@ func samples() []sample {
 		{"what looks like an id", "internal/git", "a.go", "package p // UTF-8, SHA-256, RFC-822, 0xF12", ""},
 		{"paper", "internal/git", "a.go", "package p // as product.md 14 wants", "cites product.md"},
 		{"issue", "internal/git", "a.go", "package p // issue 16.9", "cites issue 16"},
+		{"command in words for any surface", "internal/report", "a.go", `package p; const a = "see ralph gates"`, "a.go:1: says \"ralph gates\""},
+		{"command in words of a command", "internal/cli", "a.go", `package p; const a = "see ralph gates"`, ""},
+		{"folder", "internal/report", "a.go", `package p; const a = "ralph/plan.jsonl"`, ""},
+		{"link", "internal/report", "a.go", `package p; const a = "see [[gates]], [[ -f x ]]"`, ""},
+		{"link to nothing", "internal/cli", "a.go", `package p; const a = "see [[gatez g-1]]"`, "a.go:1: links to gatez"},
 		{"clock", "R", "a.go", `package p; import "time"; func f() time.Time { return time.Now() }`, "clock time.Now"},
 		{"clock under another name", "R", "a.go", `package p; import x "time"; func f() func(x.Duration) { return x.Sleep }`, "clock time.Sleep"},
 		{"method that is no clock", "R", "a.go", `package p; import "time"; func f(t, u time.Time) bool { return t.After(u) }`, ""},
@@ -59,7 +64,7 @@ func TestRulesCanFail(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			f := parse(t, token.NewFileSet(), s.pkg, s.file, s.text)
-			got := slices.Concat(imports(f, layers(), homes()), sizes(f), globals(f), names(f), interfaces(f), citations(f, explainedIDs()))
+			got := slices.Concat(imports(f, layers(), homes()), sizes(f), globals(f), names(f), interfaces(f), citations(f, explainedIDs()), links(f))
 			if isPure(f) {
 				info, _ := typesOf(s.pkg, []*file{f}, lookup) // unknown imports do not matter here
 				got = append(got, impure(f, info)...)

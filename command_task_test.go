@@ -84,13 +84,13 @@ func TestRecoveryRefusals(t *testing.T) {
 	_, active := s.MayRollBack("t-active")
 	for say, err := range map[string]error{
 		"is done: only a failed":                     second(s.RetryTask("t-done")),
-		"is failed, not blocked: `ralph why`":        second(s.UnblockTask("t-failed")),
+		"is failed, not blocked: `[[why]]`":          second(s.UnblockTask("t-failed")),
 		"is skipped already at the end":              second(s.SkipTask("t-active", "again")),
 		"t-skipped is skipped":                       second(s.SkipTask("t-skipped", "")),
 		"has 50 iterations already: give a number":   second(s.ExtendTask("t-failed", ralph.Allowance{Iterations: 50}, ralph.Allowance{Iterations: 50})),
 		"give a number above 50":                     second(s.ExtendTask("t-failed", ralph.Allowance{Iterations: 7}, ralph.Allowance{Iterations: 50})),
 		"is assigned already":                        second(s.AssignTask("t-pending")),
-		"`ralph task retry` makes one pending":       second(s.AssignTask("t-failed")),
+		"`[[retry]]` makes one pending":              second(s.AssignTask("t-failed")),
 		"t-new has no worktree":                      cleaned,
 		"has not begun: there is nothing to undo":    back,
 		"t-active is active: it ends at its own end": active,
@@ -201,7 +201,7 @@ func TestMayRollBack(t *testing.T) {
 		{"X-73 unmerged, whatever waits for it", []ralph.Task{failed, on(ralph.TaskDone)}, ""},
 		{"X-72 in the queue", []ralph.Task{in(ralph.MergeWaiting, "")}, "is in the merge queue: wait for its merge, or deny it"},
 		{"X-72 in conflict", []ralph.Task{in(ralph.MergeConflict, "")}, "is in the merge queue"},
-		{"X-68 built in place", []ralph.Task{in("", "")}, "there is no commit to revert: `ralph task reject`"},
+		{"X-68 built in place", []ralph.Task{in("", "")}, "there is no commit to revert: `[[reject]]`"},
 	} {
 		var s ralph.State
 		for _, x := range tt.tasks {
@@ -307,14 +307,14 @@ func TestGateCommands(t *testing.T) {
 		say  string
 	}{
 		{"answer a question", answer, "g-q", nil, ""},
-		{"answer a merge", answer, "g-m", ralph.ErrUsage, "decide it: `ralph approve g-m`"},
+		{"answer a merge", answer, "g-m", ralph.ErrUsage, "decide it: `[[approve g-m]]`"},
 		{"answer nothing", answer, "g-x", ralph.ErrNotFound, "the first answer wins"},
 		{"approve a merge", approve, "g-m", nil, ""},
-		{"approve a question", approve, "g-q", ralph.ErrUsage, "ralph answer g-q"},
-		{"approve nothing", approve, "g-x", ralph.ErrNotFound, "ralph gates"},
+		{"approve a question", approve, "g-q", ralph.ErrUsage, "[[answer g-q"},
+		{"approve nothing", approve, "g-x", ralph.ErrNotFound, "[[gates]]"},
 		{"deny a merge", deny, "g-m", nil, ""},
-		{"deny a question", deny, "g-q", ralph.ErrUsage, "ralph answer g-q"},
-		{"deny nothing", deny, "g-x", ralph.ErrNotFound, "ralph gates"},
+		{"deny a question", deny, "g-q", ralph.ErrUsage, "[[answer g-q"},
+		{"deny nothing", deny, "g-x", ralph.ErrNotFound, "[[gates]]"},
 	} {
 		facts, err := tt.do(tt.id)
 		if !errors.Is(err, tt.kind) || err != nil && (!strings.Contains(err.Error(), tt.say) || facts != nil) || err == nil && facts[0].Kind() != "answered" {
@@ -351,11 +351,11 @@ func TestExtendTask(t *testing.T) {
 		want         ralph.Allowance // of its own, afterwards
 		said, advice string
 	}{
-		{"out of iterations", ralph.OutOfIterations, ralph.Allowance{}, ralph.Allowance{}, ralph.Allowance{Iterations: 75}, "75 iterations", "ralph task extend t-1 && ralph task retry t-1"},
-		{"out of time", ralph.OutOfTime, ralph.Allowance{}, ralph.Allowance{}, ralph.Allowance{Time: 60 * min}, "1h", "ralph task extend t-1 --time 30m && ralph task retry t-1"},
+		{"out of iterations", ralph.OutOfIterations, ralph.Allowance{}, ralph.Allowance{}, ralph.Allowance{Iterations: 75}, "75 iterations", "[[extend t-1]] && [[retry t-1]]"},
+		{"out of time", ralph.OutOfTime, ralph.Allowance{}, ralph.Allowance{}, ralph.Allowance{Time: 60 * min}, "1h", "[[extend t-1 --time 30m]] && [[retry t-1]]"},
 		{"out of time again", ralph.OutOfTime, ralph.Allowance{Iterations: 60, Time: 60 * min}, ralph.Allowance{Time: 15 * min}, ralph.Allowance{Iterations: 60, Time: 75 * min}, "60 iterations and 1h15m", ""},
-		{"both", "", ralph.Allowance{}, ralph.Allowance{Iterations: 100, Time: 30 * time.Second}, ralph.Allowance{Iterations: 100, Time: 30*min + 30*time.Second}, "100 iterations and 30m30s", "ralph task extend t-1 && ralph task retry t-1"},
-		{"out of its budget", ralph.OutOfBudget, ralph.Allowance{}, ralph.Allowance{}, ralph.Allowance{Iterations: 75}, "75 iterations", "ralph task retry t-1"},
+		{"both", "", ralph.Allowance{}, ralph.Allowance{Iterations: 100, Time: 30 * time.Second}, ralph.Allowance{Iterations: 100, Time: 30*min + 30*time.Second}, "100 iterations and 30m30s", "[[extend t-1]] && [[retry t-1]]"},
+		{"out of its budget", ralph.OutOfBudget, ralph.Allowance{}, ralph.Allowance{}, ralph.Allowance{Iterations: 75}, "75 iterations", "[[retry t-1]]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			x, y := task("t-1"), task("t-2")

@@ -175,9 +175,9 @@ func CheckName(name string) error {
 	case slices.Contains(known, name):
 		return nil
 	case name == "autopilot:output" || name == "output": // the only name of something that is not kept
-		return &Refusal{Why: "autopilot:output is live output and no event", Hint: "`ralph log --type iteration:completed --json` names the folder of each turn's output (`dir`)", Kind: ErrUsage}
+		return &Refusal{Why: "autopilot:output is live output and no event", Hint: "`[[log --type iteration:completed --json]]` names the folder of each turn's output (`dir`)", Kind: ErrUsage}
 	}
-	hint := "docs/events.md lists them; `ralph log --json` shows which names each event has"
+	hint := "docs/events.md lists them; `[[log --json]]` shows which names each event has"
 	if near := Nearest(name, known); near != "" {
 		hint = fmt.Sprintf("did you mean %s?", near)
 	}

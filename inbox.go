@@ -76,7 +76,7 @@ func (s *State) RemoveSpec(idOrFile string) (*Spec, []Fact, error) {
 		}
 		switch len(found) {
 		case 0:
-			return nil, nil, &Refusal{Why: fmt.Sprintf("%s is not in the inbox", idOrFile), Hint: "`ralph inbox` lists what is", Kind: ErrNotFound}
+			return nil, nil, &Refusal{Why: fmt.Sprintf("%s is not in the inbox", idOrFile), Hint: "`[[inbox]]` lists what is", Kind: ErrNotFound}
 		case 1:
 			spec = found[0]
 		default:
@@ -84,7 +84,7 @@ func (s *State) RemoveSpec(idOrFile string) (*Spec, []Fact, error) {
 		}
 	}
 	if spec.Status == SpecActive {
-		return nil, nil, &Refusal{Why: fmt.Sprintf("%s %s is active", spec.ID, spec.File), Hint: "stop the agent first (Ctrl+C in its terminal, or `ralph stop`)", Kind: ErrActive}
+		return nil, nil, &Refusal{Why: fmt.Sprintf("%s %s is active", spec.ID, spec.File), Hint: "stop the agent first (Ctrl+C in its terminal, or `[[stop]]`)", Kind: ErrActive}
 	}
 	return spec, []Fact{SpecRemoved{spec.ID}}, nil
 }
@@ -228,7 +228,7 @@ func (x *Spec) EditedByFile(edited Spec) (Spec, *Kept) {
 	edited.StartedAt, edited.EndedAt = x.StartedAt, x.EndedAt
 	why := fmt.Sprintf("%s is %s (the file says %s", x.ID, x.Status, asked)
 	if x.Status == SpecDone && asked == SpecPending {
-		why += fmt.Sprintf("; `ralph inbox add %s` queues it once more", x.File)
+		why += "; queue it again to have it done once more"
 	}
 	return edited, &Kept{string(x.ID), why + ")"}
 }

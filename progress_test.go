@@ -70,17 +70,17 @@ func TestCanResume(t *testing.T) {
 		want  bool
 		next  string
 	}{
-		{"autopilot", ralph.Autopilot, "", false, true, "`ralph autopilot` goes on where it was"},
-		{"autopilot", ralph.Semi, ralph.ReasonInterrupted, false, true, "`ralph autopilot` goes on where it was"},
-		{"autopilot", ralph.Manual, "", false, false, "mode manual keeps no session: `ralph autopilot` begins a new one on what is left"},
-		{"autopilot", ralph.Stepwise, ralph.ReasonInterrupted, false, false, "mode step keeps no session: `ralph autopilot` begins a new one on what is left"},
-		{"autopilot", ralph.Autopilot, ralph.ReasonComplete, false, false, "`ralph autopilot` begins a new session on what is left"},
-		{"agent", ralph.Autopilot, "", true, true, "`ralph agent` goes on where it was"},
-		{"agent", ralph.Autopilot, "", false, false, "`ralph agent` begins a new session on what is left"},
-		{"agent", ralph.Manual, "", true, false, "mode manual keeps no session: `ralph agent` begins a new one on what is left"},
-		{"construct", ralph.Autopilot, "", false, true, "`ralph construct` goes on where it was"},
-		{"plan", ralph.Autopilot, "", false, false, "`ralph plan` goes on where it was"},
-		{"", "", "", false, false, "`ralph agent` starts one"},
+		{"autopilot", ralph.Autopilot, "", false, true, "`[[start autopilot]]` goes on where it was"},
+		{"autopilot", ralph.Semi, ralph.ReasonInterrupted, false, true, "`[[start autopilot]]` goes on where it was"},
+		{"autopilot", ralph.Manual, "", false, false, "mode manual keeps no session: `[[start autopilot]]` begins a new one on what is left"},
+		{"autopilot", ralph.Stepwise, ralph.ReasonInterrupted, false, false, "mode step keeps no session: `[[start autopilot]]` begins a new one on what is left"},
+		{"autopilot", ralph.Autopilot, ralph.ReasonComplete, false, false, "`[[start autopilot]]` begins a new session on what is left"},
+		{"agent", ralph.Autopilot, "", true, true, "`[[start agent]]` goes on where it was"},
+		{"agent", ralph.Autopilot, "", false, false, "`[[start agent]]` begins a new session on what is left"},
+		{"agent", ralph.Manual, "", true, false, "mode manual keeps no session: `[[start agent]]` begins a new one on what is left"},
+		{"construct", ralph.Autopilot, "", false, true, "`[[start construct]]` goes on where it was"},
+		{"plan", ralph.Autopilot, "", false, false, "`[[start plan]]` goes on where it was"},
+		{"", "", "", false, false, "`[[start agent]]` starts one"},
 	} {
 		s := &ralph.State{Job: &ralph.Job{File: "a.md"}, Plan: ralph.Plan{File: "a.md"}, Session: ralph.Session{ID: "s-1", Mode: tt.mode, Auto: tt.auto, Ended: tt.ended}}
 		if got, next := s.CanResume(tt.file), s.NextStart(tt.file); got != tt.want || next != tt.next {

@@ -89,7 +89,7 @@ func (s *State) Expired(r *AnswerRule, now time.Time) string {
 // RevokeRule ends a rule.
 func (s *State) RevokeRule(id RuleID, why string) ([]Fact, error) {
 	if !slices.ContainsFunc(s.Rules, func(r *AnswerRule) bool { return r.ID == id }) {
-		return nil, &Refusal{Why: fmt.Sprintf("there is no rule %s", id), Hint: "`ralph rules` lists them", Kind: ErrNotFound}
+		return nil, &Refusal{Why: fmt.Sprintf("there is no rule %s", id), Hint: "`[[rules]]` lists them", Kind: ErrNotFound}
 	}
 	return []Fact{RuleRevoked{ID: id, Why: strings.TrimSpace(why)}}, nil
 }

@@ -83,23 +83,23 @@ func (s *State) control(f Control) {
 func (s *State) Steer(want Want, cause string) ([]Fact, error) {
 	x := &s.Session
 	if !x.Live() {
-		return nil, &Refusal{Why: "no session is running: " + s.Mode() + " cannot go to " + target(want), Hint: "`ralph agent` or `ralph autopilot` starts one", Kind: ErrUsage}
+		return nil, &Refusal{Why: "no session is running: " + s.Mode() + " cannot go to " + target(want), Hint: "`[[start agent]]` or `[[start autopilot]]` starts one", Kind: ErrUsage}
 	}
 	refuse := func(hint string) ([]Fact, error) {
 		return nil, &Refusal{Why: fmt.Sprintf("the engine is %s: it cannot go to %s", s.Mode(), target(want)), Hint: hint, Kind: ErrUsage}
 	}
 	switch {
 	case x.Want == WantStop && want == WantStop:
-		return refuse("it ends when the current iterations do; `ralph stop --now` ends it at once")
+		return refuse("it ends when the current iterations do; `[[stop-now]]` ends it at once")
 	case x.Want == WantStop:
 		return refuse("start it again when it has ended: it goes on where it was")
 	case want == WantPause && x.Auto == Manual:
-		return refuse("mode manual runs at full speed without a pause (A-093): `ralph stop`, or first `ralph mode autopilot`")
+		return refuse("mode manual runs at full speed without a pause (A-093): `[[stop]]`, or first `[[autopilot]]`")
 	case want == WantPause && x.Want == WantPause && x.Pause != PauseLimits: // that one ends by itself
-		return refuse("`ralph resume` lets it go on")
+		return refuse("`[[resume]]` lets it go on")
 	case want == WantRun && x.Want != WantPause && slices.ContainsFunc(s.Limits, Limit.Away): // others work meanwhile: it is asked again
 	case want == WantRun && x.Want != WantPause && len(s.Gates) > 0:
-		return refuse("what waits are gates: `ralph gates`")
+		return refuse("what waits are gates: `[[gates]]`")
 	case want == WantRun && x.Want != WantPause:
 		return refuse("it is not paused")
 	}
@@ -136,7 +136,7 @@ func (s *State) SetMode(mode Autonomy) ([]Fact, error) {
 	case !slices.Contains(Autonomies(), mode):
 		return nil, &Refusal{Why: fmt.Sprintf("there is no mode %q", mode), Hint: "use manual, step, semi or autopilot", Kind: ErrUsage}
 	case !s.Session.Live():
-		return nil, &Refusal{Why: "no session is running: " + s.Mode() + " cannot go to mode " + string(mode), Hint: "`ralph autopilot --mode " + string(mode) + "` starts one; `mode` in ralph/config.yaml is for every start", Kind: ErrUsage}
+		return nil, &Refusal{Why: "no session is running: " + s.Mode() + " cannot go to mode " + string(mode), Hint: "`[[start autopilot --mode " + string(mode) + "]]` starts one; `mode` in ralph/config.yaml is for every start", Kind: ErrUsage}
 	case s.Session.Want == WantStop:
 		return nil, &Refusal{Why: fmt.Sprintf("the engine is %s: it cannot go to mode %s", s.Mode(), mode), Hint: "choose it at the next start: --mode " + string(mode), Kind: ErrUsage}
 	case s.Session.Auto == mode:
@@ -189,13 +189,13 @@ func (s *State) NextStart(file bool) string {
 	mode := s.Session.Mode
 	switch {
 	case mode == "":
-		return "`ralph agent` starts one"
+		return "`[[start agent]]` starts one"
 	case mode == "plan", s.CanResume(file):
-		return fmt.Sprintf("`ralph %s` goes on where it was", mode)
+		return fmt.Sprintf("`[[start %s]]` goes on where it was", mode)
 	case s.Session.Auto.EndsAtError():
-		return fmt.Sprintf("mode %s keeps no session: `ralph %s` begins a new one on what is left", s.Session.Auto, mode)
+		return fmt.Sprintf("mode %s keeps no session: `[[start %s]]` begins a new one on what is left", s.Session.Auto, mode)
 	}
-	return fmt.Sprintf("`ralph %s` begins a new session on what is left", mode)
+	return fmt.Sprintf("`[[start %s]]` begins a new session on what is left", mode)
 }
 
 // SessionStarted opens a session, or resumes one that was cut.

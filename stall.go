@@ -57,7 +57,7 @@ func (f Stalled) Words(clock func(time.Time) string) string {
 		what = []string{"the session has not ended"}
 	}
 	words := fmt.Sprintf("nothing happens since %s, and nothing known explains it: %s", clock(f.Since), strings.Join(what, ", "))
-	words += "; look at `ralph why`, then `ralph stop --now` and start again: nothing recorded is lost"
+	words += "; look at `[[why]]`, then `[[stop-now]]` and start again: nothing recorded is lost"
 	if f.Report != "" {
 		words += "; please report it with " + f.Report
 	}

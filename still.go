@@ -176,7 +176,7 @@ func (s *State) standByControl(f Control, at time.Time) {
 		s.sleptOver(at)
 	}
 	if f.Want != WantPause {
-		ended := "`ralph resume`"
+		ended := "a person let it go on"
 		switch {
 		case f.Want == WantStop:
 			ended = "it was stopped: " + f.Cause

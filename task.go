@@ -180,11 +180,11 @@ func (t *Task) EditedByFile(edited Task) (Task, *Kept) {
 	why := fmt.Sprintf("%s is %s (the file says %s", t.ID, t.Status, asked)
 	switch {
 	case t.Status == TaskActive:
-		why += fmt.Sprintf("; `ralph task skip %s` ends it)", t.ID)
+		why += "; skipping it ends it)"
 	case t.Status == TaskDone && asked == TaskPending:
-		why += fmt.Sprintf("; `ralph task reject %s` sends it back)", t.ID)
+		why += "; rejecting it sends it back)"
 	case asked == TaskPending:
-		why += fmt.Sprintf("; `ralph task retry %s` tries it again)", t.ID)
+		why += "; a retry tries it again)"
 	default:
 		why += ")"
 	}
@@ -197,11 +197,11 @@ func (t *Task) KeepsTask() *Kept {
 	q := t.Run.Queue.State
 	switch {
 	case t.Status == TaskActive:
-		return &Kept{string(t.ID), fmt.Sprintf("%s is at work (its line is gone; `ralph task skip %s` ends it)", t.ID, t.ID)}
+		return &Kept{string(t.ID), fmt.Sprintf("%s is at work (its line is gone; skipping it ends it)", t.ID)}
 	case t.Status == TaskDone && q != "" && q != MergeMerged:
 		return &Kept{string(t.ID), fmt.Sprintf("%s is done and not merged yet (its line is gone)", t.ID)}
 	case t.Status != TaskDone && t.Run.Place.Dir != "":
-		return &Kept{string(t.ID), fmt.Sprintf("%s has work in %s (its line is gone; `ralph task cleanup %s` puts that away)", t.ID, t.Run.Place.Dir, t.ID)}
+		return &Kept{string(t.ID), fmt.Sprintf("%s has work in %s (its line is gone; a clean-up puts that away)", t.ID, t.Run.Place.Dir)}
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func (s *State) findTask(id TaskID) (*Task, error) {
 			return t, nil
 		}
 	}
-	return nil, &Refusal{Why: fmt.Sprintf("no task %s in the plan", id), Hint: "`ralph query tasks` lists them", Kind: ErrNotFound}
+	return nil, &Refusal{Why: fmt.Sprintf("no task %s in the plan", id), Hint: "`[[query tasks]]` lists them", Kind: ErrNotFound}
 }
 
 // AddTask adds a task to the plan, by hand.
@@ -108,7 +108,7 @@ func (s *State) RejectTask(id TaskID, reason string) ([]Fact, error) {
 		return nil, &Refusal{Why: fmt.Sprintf("task %s is %s", id, t.Status), Hint: "only a task that has ended can be rejected", Kind: ErrUsage}
 	}
 	if slices.ContainsFunc(s.Stages, func(x *Task) bool { return x.Kind == KindResolve && x.Parent == id && x.Status == TaskActive }) {
-		return nil, &Refusal{Why: fmt.Sprintf("an agent is resolving the merge of task %s on its branch", id), Hint: "wait until it has ended, or `ralph stop` first", Kind: ErrActive}
+		return nil, &Refusal{Why: fmt.Sprintf("an agent is resolving the merge of task %s on its branch", id), Hint: "wait until it has ended, or `[[stop]]` first", Kind: ErrActive}
 	}
 	return []Fact{TaskRejected{id, reason}}, nil
 }
@@ -149,7 +149,7 @@ func refuseTask(t *Task, hint, format string, args ...any) error {
 	return &Refusal{Why: fmt.Sprintf("task %s %s", t.ID, fmt.Sprintf(format, args...)), Hint: hint, Kind: ErrUsage}
 }
 
-const activeHint = "it ends at its own end; `ralph pause` holds the engine at the end of the iteration"
+const activeHint = "it ends at its own end; `[[pause]]` holds the engine at the end of the iteration"
 
 // RetryTask makes a task that ended badly pending again, with fresh counters and
 // its worktree as it is (B-076); for a blocked one it is the unblocking.
@@ -159,7 +159,7 @@ func (s *State) RetryTask(id TaskID) ([]Fact, error) {
 		return nil, err
 	}
 	if !badly(t.Status) {
-		return nil, refuseTask(t, "only a failed, timed-out, blocked or skipped task can be retried; `ralph task reject` sends a done one back", "is %s", t.Status)
+		return nil, refuseTask(t, "only a failed, timed-out, blocked or skipped task can be retried; `[[reject]]` sends a done one back", "is %s", t.Status)
 	}
 	return []Fact{TaskRetried{ID: id, Free: t.Status == TaskBlocked || t.Status == TaskSkipped}}, nil
 }
@@ -171,7 +171,7 @@ func (s *State) UnblockTask(id TaskID) ([]Fact, error) {
 		return nil, err
 	}
 	if t.Status != TaskBlocked {
-		return nil, refuseTask(t, "`ralph why` says what a task waits for", "is %s, not blocked", t.Status)
+		return nil, refuseTask(t, "`[[why]]` says what a task waits for", "is %s, not blocked", t.Status)
 	}
 	return []Fact{TaskRetried{ID: id, Free: true}}, nil
 }
@@ -236,17 +236,17 @@ func (s *State) ExtendTask(id TaskID, more, usual Allowance) ([]Fact, error) {
 	return []Fact{f}, nil
 }
 
-// Recovery is the command that helps a task that ended badly most likely: it names what
-// the task ran out of.
+// Recovery is what helps a task that ended badly most likely, as links: it names what the
+// task ran out of.
 func (t *Task) Recovery() string {
-	retry := "ralph task retry " + string(t.ID)
+	retry := fmt.Sprintf("[[retry %s]]", t.ID)
 	switch {
 	case t.Status != TaskTimeout, t.Run.RanOut == OutOfBudget, t.Run.RanOut == OutOfContext:
 		return retry // begins with a budget and a window of its own
 	case t.Run.RanOut == OutOfTime:
-		return fmt.Sprintf("ralph task extend %s --time 30m && %s", t.ID, retry)
+		return fmt.Sprintf("[[extend %s --time 30m]] && %s", t.ID, retry)
 	}
-	return fmt.Sprintf("ralph task extend %s && %s", t.ID, retry)
+	return fmt.Sprintf("[[extend %s]] && %s", t.ID, retry)
 }
 
 // AssignTask chooses a pending task to be worked on next (B-091). One that cannot start
@@ -258,12 +258,12 @@ func (s *State) AssignTask(id TaskID) ([]Fact, error) {
 	}
 	switch {
 	case t.Status != TaskPending:
-		return nil, refuseTask(t, "only a pending task can be assigned; `ralph task retry` makes one pending", "is %s", t.Status)
+		return nil, refuseTask(t, "only a pending task can be assigned; `[[retry]]` makes one pending", "is %s", t.Status)
 	case t.Run.Assigned:
 		return nil, refuseTask(t, "", "is assigned already")
 	}
 	if waits := s.WaitsFor(t); len(waits) > 0 {
-		return nil, refuseTask(t, "assign one that can: `ralph query next` lists them", "cannot start yet: it waits for %s", strings.Join(waits, ", and for "))
+		return nil, refuseTask(t, "assign one that can: `[[query next]]` lists them", "cannot start yet: it waits for %s", strings.Join(waits, ", and for "))
 	}
 	return []Fact{TaskAssigned{id}}, nil
 }
@@ -280,9 +280,9 @@ func (s *State) MayRollBack(id TaskID) (*Task, error) {
 	case t.Status == TaskPending && t.Run.Place.Branch == "":
 		return nil, refuseTask(t, "", "has not begun: there is nothing to undo")
 	case t.Status == TaskDone && t.Run.Queue.State != MergeMerged && t.Run.Queue.State != "":
-		return nil, refuseTask(t, "wait for its merge, or deny it: `ralph gates`", "is in the merge queue")
+		return nil, refuseTask(t, "wait for its merge, or deny it: `[[gates]]`", "is in the merge queue")
 	case t.Status == TaskDone && t.Run.Queue.Commit == "":
-		return nil, refuseTask(t, "`ralph task reject` sends it back with a reason", "was not merged by the merge queue: there is no commit to revert")
+		return nil, refuseTask(t, "`[[reject]]` sends it back with a reason", "was not merged by the merge queue: there is no commit to revert")
 	}
 	for _, x := range s.Plan.Tasks {
 		if slices.Contains(x.Deps, id) && (x.Status == TaskActive || x.Status == TaskDone) && t.Status == TaskDone {
@@ -313,7 +313,7 @@ func (s *State) MessageTask(id TaskID, text string) ([]Fact, error) {
 	case err != nil:
 		return nil, err
 	case t.Status == TaskDone:
-		return nil, refuseTask(t, "`ralph task reject` sends it back with a reason", "is done: no prompt follows")
+		return nil, refuseTask(t, "`[[reject]]` sends it back with a reason", "is done: no prompt follows")
 	case strings.TrimSpace(text) == "":
 		return nil, refuseTask(t, "", "cannot be told nothing")
 	}

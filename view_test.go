@@ -36,12 +36,12 @@ func TestTaskStatusAgainstAFile(t *testing.T) {
 		}
 	}
 	for status, verb := range map[ralph.TaskStatus]string{
-		ralph.TaskActive: "task skip", ralph.TaskDone: "task reject", ralph.TaskFailed: "task retry", ralph.TaskBlocked: "task retry",
+		ralph.TaskActive: "skipping it", ralph.TaskDone: "rejecting it", ralph.TaskFailed: "a retry", ralph.TaskBlocked: "a retry",
 	} {
 		had := task("t-1")
 		had.Status = status
 		if _, kept := had.EditedByFile(task("t-1")); kept == nil || !strings.Contains(kept.Why, verb) {
-			t.Errorf("%s back to pending: %v does not name `ralph %s`", status, kept, verb)
+			t.Errorf("%s back to pending: %v does not say %q", status, kept, verb)
 		}
 	}
 }

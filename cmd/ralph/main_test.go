@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 )
@@ -118,6 +120,12 @@ func isolate(env *testscript.Env) error {
 	)
 	env.Vars = append(env.Vars, ralphtest.Sandbox()...)
 	env.Defer(func() { endLeftovers(env.WorkDir) })
+	env.Defer(func() {
+		if left := linksLeft(env.WorkDir); left != "" {
+			env.T().Log("a link that no surface has written: " + left)
+			env.T().FailNow()
+		}
+	})
 	return nil
 }
 
@@ -157,4 +165,25 @@ func condition(name string) (bool, error) {
 		return os.Geteuid() == 0, nil
 	}
 	return false, fmt.Errorf("unknown condition %q", name)
+}
+
+// aLink is what no person is to read.
+var aLink = regexp.MustCompile(`\[\[([a-z-]+)[^\[\]\n]*\]\]`)
+
+// linksLeft is a link in what a script's ralph has left in files for people, "" for none.
+func linksLeft(dir string) string {
+	found := ""
+	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.Contains(name, "/ralph/") && !strings.Contains(name, "ralph-logs") && !strings.Contains(name, "hook") {
+			return nil //nolint:nilerr // what is gone meanwhile has none
+		}
+		text, _ := os.ReadFile(name)
+		for _, m := range aLink.FindAllSubmatch(text, -1) {
+			if action.Known(string(m[1])) {
+				found = name + ": " + string(m[0])
+			}
+		}
+		return nil
+	})
+	return found
 }

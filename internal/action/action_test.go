@@ -514,8 +514,8 @@ func TestStartOfAPlan(t *testing.T) {
 		{"agent", nil, 1, ""},
 		{"agent", []ralph.Fact{ralph.SpecAdded{Spec: ralph.Spec{ID: "q-1", File: "a.md", Status: ralph.SpecPending}}}, 1, ""},
 		{"autopilot", []ralph.Fact{ralph.PlanStarted{File: "a.md"}}, 0, ""},
-		{"autopilot", []ralph.Fact{ralph.PlanStarted{File: "b.md"}}, 0, "the plan is that of b.md, not of a.md: plan it first: ralph plan a.md"},
-		{"autopilot", nil, 0, "there is no plan: plan it first: ralph plan a.md"},
+		{"autopilot", []ralph.Fact{ralph.PlanStarted{File: "b.md"}}, 0, "the plan is that of b.md, not of a.md: plan it first: [[plan a.md]]"},
+		{"autopilot", nil, 0, "there is no plan: plan it first: [[plan a.md]]"},
 	} {
 		d := memDesk(t, tt.facts...)
 		_, err := action.Do(t.Context(), d, "start", action.Input{Mode: tt.mode, File: "a.md"})

@@ -103,7 +103,7 @@ func living(facts func(*ralph.State, Context, Input) ([]ralph.Fact, error)) func
 			_, states, _ := strings.Cut(refusal.Why, ": ")
 			why = strings.TrimSuffix(why+": "+states, ": ")
 		}
-		return nil, &ralph.Refusal{Why: why, Hint: "`ralph agent` or `ralph autopilot` starts one", Kind: ralph.ErrNotFound}
+		return nil, &ralph.Refusal{Why: why, Hint: "`[[start agent]]` or `[[start autopilot]]` starts one", Kind: ralph.ErrNotFound}
 	}
 }
 
@@ -234,7 +234,7 @@ func (x Start) about(s *ralph.State, w Context) ([]ralph.Fact, error) {
 		if s.Plan.File != "" {
 			has = fmt.Sprintf("the plan is that of %s, not of %s", s.Plan.File, x.Spec)
 		}
-		return nil, &ralph.Refusal{Why: has, Hint: "plan it first: ralph plan " + x.Spec, Kind: ralph.ErrUsage}
+		return nil, &ralph.Refusal{Why: has, Hint: "plan it first: [[plan " + x.Spec + "]]", Kind: ralph.ErrUsage}
 	}
 	return nil, nil
 }

@@ -51,7 +51,7 @@ func inboxVerbs() []definition {
 			facts: func(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
 				_, facts, err := s.RemoveSpec(in.ID)
 				if refusal, ok := errors.AsType[*ralph.Refusal](err); ok && errors.Is(err, ralph.ErrActive) && !w.Engine {
-					refusal.Hint = "its engine is gone: `ralph agent` goes on with it, and when it has ended it can be removed"
+					refusal.Hint = "its engine is gone: `[[start agent]]` goes on with it, and when it has ended it can be removed"
 				}
 				return facts, err
 			},

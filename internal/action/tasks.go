@@ -195,14 +195,14 @@ func MayRollBack(s *ralph.State, engine bool, id ralph.TaskID) error {
 	case t.Status != ralph.TaskDone && t.Run.Place.Branch == "":
 		return &ralph.Refusal{
 			Why:  fmt.Sprintf("task %s worked in your checkout, not on a branch of its own: its changes cannot be told from others", t.ID),
-			Hint: "`ralph task retry` gives it another try as it is", Kind: ralph.ErrUsage,
+			Hint: "`[[retry " + string(t.ID) + "]]` gives it another try as it is", Kind: ralph.ErrUsage,
 		}
 	case t.Status == ralph.TaskDone && engine:
 		// The revert goes to the base branch, and a merge that was decided on the
 		// state before would bring the work back.
 		return &ralph.Refusal{
 			Why:  fmt.Sprintf("task %s is merged, and an engine is at work here", t.ID),
-			Hint: "`ralph stop`, then roll it back; `ralph autopilot` goes on after that", Kind: ralph.ErrActive,
+			Hint: "`[[stop]]`, then roll it back; `[[start autopilot]]` goes on after that", Kind: ralph.ErrActive,
 		}
 	}
 	return nil
@@ -250,7 +250,7 @@ func editTask(s *ralph.State, _ Context, in Input) ([]ralph.Fact, error) {
 	id := ralph.TaskID(in.ID)
 	i := slices.IndexFunc(s.Plan.Tasks, func(t *ralph.Task) bool { return t.ID == id })
 	if i < 0 {
-		return nil, &ralph.Refusal{Why: fmt.Sprintf("no task %s in the plan", id), Hint: "`ralph query tasks` lists them", Kind: ralph.ErrNotFound}
+		return nil, &ralph.Refusal{Why: fmt.Sprintf("no task %s in the plan", id), Hint: "`[[query tasks]]` lists them", Kind: ralph.ErrNotFound}
 	}
 	edited := *s.Plan.Tasks[i]
 	in.apply(&edited)

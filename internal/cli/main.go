@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/redact"
@@ -29,6 +30,9 @@ func Main(ctx context.Context, env workspace.Env) int {
 		return exit.Usage
 	}
 	env = workspace.OwnPath(env)
+	out, notes := action.NewWriter(env.Stdout, action.Commands), action.NewWriter(env.Stderr, action.Commands)
+	defer func() { _, _ = out.Flush(), notes.Flush() }()
+	env.Stdout, env.Stderr = out, notes
 	root := newRoot(env)
 	root.SetArgs(env.Args)
 	root.SetIn(env.Stdin)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/report"
@@ -112,6 +113,7 @@ func (c *Console) Observe(e ralph.Event, s *ralph.State) {
 	_, end := e.Fact.(ralph.SessionEnded)
 	after := s.Session.Ended != "" && !end // the log ends with the summary
 	for _, l := range lines {
+		l = action.Commands(l)
 		if strings.HasPrefix(l, "SLOT ") {
 			slot = 0 // it says so itself
 		}

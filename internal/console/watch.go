@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/status"
@@ -150,7 +151,7 @@ func (b *blocks) show(l frame) error {
 	if !b.change.news(l) {
 		return nil
 	}
-	text := status.Text(l.state, l.engine, l.now)
+	text := action.Commands(status.Text(l.state, l.engine, l.now))
 	if text == b.text {
 		return nil
 	}
@@ -198,7 +199,7 @@ const (
 
 func (s *onTerminal) show(l frame) error {
 	columns, rows := s.size()
-	lines := Dress(s.env, status.Text(l.state, l.engine, l.now), columns)
+	lines := Dress(s.env, action.Commands(status.Text(l.state, l.engine, l.now)), columns)
 	s.text = strings.Join(lines, "\n") + "\n"
 	doing := "no engine runs" // said here too: on a small terminal its line may not fit
 	if l.engine.Alive {

@@ -154,10 +154,10 @@ func (j *File) TakeAway(force bool) (*LockInfo, error) {
 	if lock != nil {
 		defer lock.file.Close()
 	} else if info.Place != Elsewhere { // somebody took it over this instant
-		return nil, &ralph.Refusal{Why: "an engine starts here at this moment", Hint: "`ralph status` shows it", Kind: ralph.ErrActive}
+		return nil, &ralph.Refusal{Why: "an engine starts here at this moment", Hint: "`[[status]]` shows it", Kind: ralph.ErrActive}
 	}
 	if now, err := readOwner(path); err != nil || now != nil && !now.same(&info.Owner) {
-		return nil, errors.Join(err, &ralph.Refusal{Why: "the lock has a new owner meanwhile", Hint: "`ralph status` shows it", Kind: ralph.ErrActive})
+		return nil, errors.Join(err, &ralph.Refusal{Why: "the lock has a new owner meanwhile", Hint: "`[[status]]` shows it", Kind: ralph.ErrActive})
 	}
 	_ = os.Remove(filepath.Join(j.dir, aheadName))
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -82,7 +82,7 @@ func (j *File) At(seq int64) (*ralph.State, error) {
 		return nil, err
 	}
 	if s.Seq != seq {
-		return nil, &ralph.Refusal{Why: fmt.Sprintf("there is no fact %d: the journal has %d", seq, s.Seq), Hint: "`ralph log --json` shows each with its seq", Kind: ralph.ErrNotFound}
+		return nil, &ralph.Refusal{Why: fmt.Sprintf("there is no fact %d: the journal has %d", seq, s.Seq), Hint: "`[[log --json]]` shows each with its seq", Kind: ralph.ErrNotFound}
 	}
 	return s, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/notice"
 	"github.com/ralph-loop/ralph/internal/text"
 )
@@ -112,7 +113,7 @@ func resilience(e ralph.Event, s *ralph.State) (Notice, bool) {
 	case ralph.Stalled:
 		return withSound(Notice{
 			Event: notice.Stalled, Title: "The engine has work and does nothing", Urgency: Trouble, Command: "ralph why",
-			Body: f.Words(clock) + ".",
+			Body: action.Commands(f.Words(clock)) + ".",
 		}), true
 	case ralph.BudgetWarned:
 		return withSound(Notice{
@@ -129,7 +130,7 @@ func limited(f ralph.AgentLimited) Notice {
 	}
 	l := ralph.Limit{Agent: f.Agent, Class: f.Class, Login: f.Login}
 	return withSound(Notice{
-		Event: notice.Limited, Title: f.Agent + " is not logged in", Urgency: Trouble, Command: f.Login, Body: l.Words(clock),
+		Event: notice.Limited, Title: f.Agent + " is not logged in", Urgency: Trouble, Command: f.Login, Body: action.Commands(l.Words(clock)),
 	})
 }
 
@@ -149,7 +150,7 @@ func away(s *ralph.State) string {
 	var words []string
 	for _, l := range s.Limits {
 		if l.Away() {
-			words = append(words, l.Words(clock))
+			words = append(words, action.Commands(l.Words(clock)))
 		}
 	}
 	return strings.Join(words, "; ")
@@ -191,7 +192,7 @@ func recovery(f ralph.TaskEnded, s *ralph.State) string {
 		return fmt.Sprintf("ralph why %s", f.ID)
 	}
 	ended := ralph.Task{ID: f.ID, Status: f.Status, Run: ralph.Run{Attempt: ralph.Attempt{RanOut: f.RanOut}}}
-	return ended.Recovery()
+	return action.Commands(ended.Recovery())
 }
 
 func gateKey(id ralph.GateID) string { return "gate:" + string(id) }

@@ -42,9 +42,9 @@ func Evidence(j *journal.File, s *ralph.State, seq int64, step func() error) (re
 	case err != nil:
 		return x, err
 	case kind == "":
-		return x, &ralph.Refusal{Why: fmt.Sprintf("there is no fact %d: the journal has %d", seq, s.Seq), Hint: "`ralph receipts` lists the decisions", Kind: ralph.ErrNotFound}
+		return x, &ralph.Refusal{Why: fmt.Sprintf("there is no fact %d: the journal has %d", seq, s.Seq), Hint: "`[[receipts]]` lists the decisions", Kind: ralph.ErrNotFound}
 	case len(list) == 0:
-		return x, &ralph.Refusal{Why: fmt.Sprintf("fact %d (%s) is no decision", seq, kind), Hint: "`ralph receipts` lists the decisions, `ralph log --json` has every fact", Kind: ralph.ErrNotFound}
+		return x, &ralph.Refusal{Why: fmt.Sprintf("fact %d (%s) is no decision", seq, kind), Hint: "`[[receipts]]` lists the decisions, `[[log --json]]` has every fact", Kind: ralph.ErrNotFound}
 	}
 	x.Receipt = list[0]
 	return x, nil

@@ -140,7 +140,7 @@ func (x *Explanation) pending(s *ralph.State, t *ralph.Task, c Config, now time.
 // engine adds what holds every task, or this one although it is ready.
 func (x *Explanation) engine(s *ralph.State, t *ralph.Task, c Config, now time.Time, wait func(string, ...any)) {
 	if !s.Session.Live() || s.Session.Mode == "plan" {
-		wait("an engine: `ralph autopilot` starts one")
+		wait("an engine: `[[start autopilot]]` starts one")
 		return
 	}
 	stop, _, ends := ending(s, c, now)
@@ -150,7 +150,7 @@ func (x *Explanation) engine(s *ralph.State, t *ralph.Task, c Config, now time.T
 	case ends:
 		wait("the next start: the session ends, %s", cmp.Or(stop.Detail, string(stop.Reason)))
 	case s.Session.Want == ralph.WantPause:
-		wait("`ralph resume`: paused (%s)", s.Session.Cause)
+		wait("`[[resume]]`: paused (%s)", s.Session.Cause)
 	}
 	if over := overSpec(s, c, now); over != "" {
 		wait("the next start: its spec fails, %s", over)
@@ -178,15 +178,15 @@ func (x *Explanation) engine(s *ralph.State, t *ralph.Task, c Config, now time.T
 // person adds what somebody has to say before it starts.
 func (x *Explanation) person(s *ralph.State, t *ralph.Task, c Config, wait func(string, ...any)) {
 	if g := s.GateOf(ralph.GateStart); g != nil && c.ApproveStart && !s.Session.Approved {
-		wait("`ralph approve %s`: %s", g.ID, g.Text)
+		wait("`[[approve %s]]`: %s", g.ID, g.Text)
 	}
 	switch mode := s.Session.Auto; {
 	case chosen(t):
 	case mode == ralph.Semi:
-		wait("`ralph task assign %s`: in semi mode a person chooses", t.ID)
+		wait("`[[assign %s]]`: in semi mode a person chooses", t.ID)
 	case mode != ralph.Stepwise || t.Run.Approved:
 	case s.Gate(t.ID) != nil:
-		wait("`ralph approve %s`: in mode step a person approves each task", s.Gate(t.ID).ID)
+		wait("`[[approve %s]]`: in mode step a person approves each task", s.Gate(t.ID).ID)
 	default:
 		wait("your approval, which is asked for when it is next: in mode step a person approves each task")
 	}

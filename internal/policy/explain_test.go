@@ -101,12 +101,12 @@ func TestExplainEngine(t *testing.T) {
 			[]ralph.Task{task("a", nil)},
 			[]ralph.Fact{ralph.SessionEnded{Reason: ralph.ReasonComplete}},
 			true, 1,
-			[]string{"an engine: `ralph autopilot` starts one"},
-			"it is ready, number 1 in the order, and waits for an engine: `ralph autopilot` starts one",
+			[]string{"an engine: `[[start autopilot]]` starts one"},
+			"it is ready, number 1 in the order, and waits for an engine: `[[start autopilot]]` starts one",
 		},
-		{"B-057 paused", []ralph.Task{task("a", nil)}, []ralph.Fact{ralph.Control{Want: ralph.WantPause, Cause: "a person"}}, true, 1, []string{"`ralph resume`: paused (a person)"}, ""},
+		{"B-057 paused", []ralph.Task{task("a", nil)}, []ralph.Fact{ralph.Control{Want: ralph.WantPause, Cause: "a person"}}, true, 1, []string{"`[[resume]]`: paused (a person)"}, ""},
 		{"D-051 stopping", []ralph.Task{task("a", nil)}, []ralph.Fact{ralph.Control{Want: ralph.WantStop}}, true, 1, []string{"the next start: the engine is stopping"}, ""},
-		{"B-030 semi", []ralph.Task{task("a", nil)}, []ralph.Fact{semi}, true, 1, []string{"`ralph task assign a`: in semi mode a person chooses"}, ""},
+		{"B-030 semi", []ralph.Task{task("a", nil)}, []ralph.Fact{semi}, true, 1, []string{"`[[assign a]]`: in semi mode a person chooses"}, ""},
 		{"B-091 semi and assigned", []ralph.Task{task("a", nil), task("b", nil)}, []ralph.Fact{semi, ralph.TaskAssigned{ID: "a"}}, true, 1, nil, "it is ready and next"},
 		{"B-013 semi and answered", []ralph.Task{task("a", answered)}, []ralph.Fact{semi}, true, 1, nil, "it is ready and next"},
 		{
@@ -136,7 +136,7 @@ func TestExplainEngine(t *testing.T) {
 			[]ralph.Task{task("a", nil)},
 			[]ralph.Fact{ralph.ModeSet{Mode: ralph.Stepwise}, ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStep, Task: "a"}}},
 			true, 1,
-			[]string{"`ralph approve g-1`: in mode step a person approves each task"},
+			[]string{"`[[approve g-1]]`: in mode step a person approves each task"},
 			"",
 		},
 		{
@@ -271,7 +271,7 @@ func TestExplainControl(t *testing.T) {
 	why(b, "t-1", "retry 1 of 2 after: server: boom, until 10:00:02")
 	b.person(b.s.Steer(ralph.WantPause, "lunch"))
 	why(b, "t-1", "paused: lunch")
-	why(b, "t-2", "`ralph resume`: paused (lunch)", "a free slot: all 1 are busy")
+	why(b, "t-2", "`[[resume]]`: paused (lunch)", "a free slot: all 1 are busy")
 
 	b = building(t, ralphtest.Settings())
 	b.hit("claude", time.Time{})
@@ -298,5 +298,5 @@ func TestExplainControl(t *testing.T) {
 	c.ApproveStart = true
 	b = parallelOn(t, c, two)
 	b.add(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStart, Text: "ralph autopilot wants to start"}})
-	why(b, "t-2", "`ralph approve g-1`: ralph autopilot wants to start")
+	why(b, "t-2", "`[[approve g-1]]`: ralph autopilot wants to start")
 }

@@ -125,7 +125,7 @@ func construct(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 	}
 	if s.Session.Auto == ralph.Semi {
 		if best(s, c, func(*ralph.Task) bool { return true }) != nil {
-			return Hold{Why: "waiting for you: ralph task assign <id>", Person: true}
+			return Hold{Why: "waiting for you: [[assign <id>]]", Person: true}
 		}
 		if t := firstWith(s, ralph.TaskBlocked); t != nil {
 			return Hold{Why: decideWords(t), Person: true}
@@ -252,11 +252,11 @@ func goOn(s *ralph.State, land *ralph.Task, c Config) string {
 	case land.Run.Hook == "" || land.Status == ralph.TaskDone:
 		return ""
 	case c.Isolated && s.Plan.Integration != nil:
-		return fmt.Sprintf("; the work is merged on %s: `git merge --squash %s` brings it here, or make the hook pass and `ralph inbox add %s`", s.Plan.Integration.Branch, s.Plan.Integration.Branch, s.Job.File)
+		return fmt.Sprintf("; the work is merged on %s: `git merge --squash %s` brings it here, or make the hook pass and queue %s again", s.Plan.Integration.Branch, s.Plan.Integration.Branch, s.Job.File)
 	case c.OnFailure == "stash" || c.OnFailure == "":
-		return fmt.Sprintf("; the work lies in a stash: `git stash apply` brings it back, mend it and commit it, or make the hook pass and `ralph inbox add %s`", s.Job.File)
+		return fmt.Sprintf("; the work lies in a stash: `git stash apply` brings it back, mend it and commit it, or make the hook pass and queue %s again", s.Job.File)
 	}
-	return fmt.Sprintf("; make the hook pass and `ralph inbox add %s`", s.Job.File)
+	return fmt.Sprintf("; make the hook pass and queue %s again", s.Job.File)
 }
 
 // maxMends is how many tasks a spec gets to make the hooks of its commit pass.

@@ -331,7 +331,7 @@ func TestSemiInPlace(t *testing.T) {
 	b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending})
 	b.mode(ralph.Semi)
 	b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone})
-	if hold := b.schedule("hold").(policy.Hold); hold.Why != "waiting for you: ralph task assign <id>" || b.s.Mode() != "waiting_user" {
+	if hold := b.schedule("hold").(policy.Hold); hold.Why != "waiting for you: [[assign <id>]]" || b.s.Mode() != "waiting_user" {
 		t.Errorf("%+v while %s", hold, b.s.Mode())
 	}
 	b.person(b.s.AssignTask("t-2"))
@@ -344,7 +344,7 @@ func TestSemiInPlace(t *testing.T) {
 
 	b = &blocked // F-15, B-030: a blocked last task is the person's to decide
 	b.add(ralph.TaskEnded{ID: "t-2", Status: ralph.TaskBlocked, Why: ralph.Why{Text: "no api"}})
-	if hold := b.schedule("hold").(policy.Hold); !strings.Contains(hold.Why, "t-2 is blocked; ralph task retry t-2") || b.s.Mode() != "waiting_user" {
+	if hold := b.schedule("hold").(policy.Hold); !strings.Contains(hold.Why, "t-2 is blocked; [[retry t-2]]") || b.s.Mode() != "waiting_user" {
 		t.Errorf("%+v while %s", hold, b.s.Mode())
 	}
 	b.mode(ralph.Autopilot)

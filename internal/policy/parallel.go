@@ -335,7 +335,7 @@ func autopilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 // next, or what becomes of one that ended badly.
 func undecided(s *ralph.State, c Config) string {
 	if best(s, c, func(*ralph.Task) bool { return true }) != nil {
-		return "waiting for you: ralph task assign <id>"
+		return "waiting for you: [[assign <id>]]"
 	}
 	for _, t := range s.Plan.Tasks {
 		if t.Status.Ended() && t.Status != ralph.TaskDone && !t.LeftOut() {
@@ -347,7 +347,7 @@ func undecided(s *ralph.State, c Config) string {
 
 // decideWords ask what becomes of a task that ended badly.
 func decideWords(t *ralph.Task) string {
-	return fmt.Sprintf("waiting for you: %s is %s; ralph task retry %[1]s, ralph task skip %[1]s, or ralph stop", t.ID, t.Status)
+	return fmt.Sprintf("waiting for you: %s is %s; [[retry %[1]s]], [[skip %[1]s]], or [[stop]]", t.ID, t.Status)
 }
 
 // inARow are the tasks that failed one after the other; with CountTimeouts those that
@@ -367,7 +367,7 @@ func tooManyFailures(bad []ralph.TaskID) []ralph.Fact {
 	}
 	cause := fmt.Sprintf("%d tasks in a row failed: %s", len(bad), strings.Join(ids, ", "))
 	return []ralph.Fact{
-		ralph.Noted{Text: cause + "; look at them, then `ralph resume`", Rule: "B-063"},
+		ralph.Noted{Text: cause + "; look at them, then resume", Rule: "B-063"},
 		ralph.Control{Want: ralph.WantPause, Cause: cause, From: ralph.PauseFailures},
 	}
 }

@@ -189,7 +189,7 @@ func TestDelayBelongsToTheSlot(t *testing.T) {
 // Semi mode: a person chooses, and the toggle (B-030, B-085, B-091, B-092).
 func TestSemi(t *testing.T) {
 	t.Parallel()
-	const idle, none = "hold: waiting for you: ralph task assign <id>", "hold: nothing else is ready"
+	const idle, none = "hold: waiting for you: [[assign <id>]]", "hold: nothing else is ready"
 	for _, tt := range []struct {
 		name  string
 		facts []ralph.Fact
@@ -205,7 +205,7 @@ func TestSemi(t *testing.T) {
 			ralph.TaskEnded{ID: "t-2", Status: ralph.TaskDone},
 			ralph.TaskEnded{ID: "t-3", Status: ralph.TaskBlocked},
 			ralph.TaskEnded{ID: "t-4", Status: ralph.TaskSkipped},
-		}, []string{"hold: waiting for you: t-3 is blocked; ralph task retry t-3, ralph task skip t-3, or ralph stop"}, "waiting_user"},
+		}, []string{"hold: waiting for you: t-3 is blocked; [[retry t-3]], [[skip t-3]], or [[stop]]"}, "waiting_user"},
 		{"B-091 one that has to wait starts later", []ralph.Fact{ralph.TaskAssigned{ID: "t-4"}}, []string{idle}, "running"},
 		{"B-092 autopilot goes on alone", []ralph.Fact{ralph.ModeSet{Mode: ralph.Autopilot}}, []string{"t-1 slot 1 at 1", "t-2 slot 2 at 2", "t-3 slot 3 at 3", "hold: every slot is busy"}, "running"},
 		{"B-092 and back: those at work go on", []ralph.Fact{ralph.ModeSet{}, ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"}, ralph.ModeSet{Mode: ralph.Semi}}, []string{none}, "running"},

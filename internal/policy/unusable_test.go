@@ -97,7 +97,7 @@ func TestNotLoggedIn(t *testing.T) {
 	b.turn(gone("codex", ralph.ErrClassAuth))
 	b.uncounted()
 	_, pause := b.paused()
-	for _, want := range []string{"claude: not logged in: run `claude /login`, then `ralph resume`", "codex: not logged in: run `codex login`"} {
+	for _, want := range []string{"claude: not logged in: run `claude /login`, then resume", "codex: not logged in: run `codex login`"} {
 		if !strings.Contains(pause.Cause, want) || strings.Contains(pause.Cause, "by itself") {
 			t.Errorf("pause says %q, want %q", pause.Cause, want)
 		}

@@ -10,7 +10,7 @@ import (
 // first answer wins, and whoever comes second wants to know whose it was. each reads the
 // journal.
 func NotOpen(id ralph.GateID, each func(after int64, visit func(ralph.Event) error) error) error {
-	refusal := &ralph.Refusal{Why: fmt.Sprintf("no open gate %s", id), Hint: "`ralph gates` lists what waits", Kind: ralph.ErrNotFound}
+	refusal := &ralph.Refusal{Why: fmt.Sprintf("no open gate %s", id), Hint: "`[[gates]]` lists what waits", Kind: ralph.ErrNotFound}
 	past := GatePast{Only: id}
 	err := each(0, func(e ralph.Event) error {
 		past.Add(e)

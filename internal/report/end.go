@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -16,11 +17,13 @@ const maxEnds = 8
 // the command for it.
 func EndWords(s *ralph.State) []string {
 	var lines []string
-	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	add := func(format string, args ...any) {
+		lines = append(lines, action.Commands(fmt.Sprintf(format, args...)))
+	}
 	bad := s.EndedBadly()
 	for n, t := range bad {
 		if n == maxEnds {
-			add("... and %d more: ralph task list", len(bad)-n)
+			add("... and %d more: [[task list]]", len(bad)-n)
 			break
 		}
 		what := fmt.Sprintf("%s %s: %s (%s)", t.ID, t.Status, OneLine(t.Name), text.Few(strings.Fields(t.Run.Reason), 20, " "))
@@ -30,7 +33,7 @@ func EndWords(s *ralph.State) []string {
 		add("%s", what)
 		add("    %s", t.Recovery())
 		if t.Run.GivenUp && s.WaitedFor(t.ID) {
-			add("    or, so that what depends on it goes on without it: ralph task skip %s", t.ID)
+			add("    or, so that what depends on it goes on without it: [[skip %s]]", t.ID)
 		}
 	}
 	for _, t := range s.HeldMerges() {
@@ -39,15 +42,15 @@ func EndWords(s *ralph.State) []string {
 			why = "its diff removes, skips or weakens tests"
 		}
 		add("%s is done, and its merge needs you: %s", t.ID, text.FirstLine(why))
-		add("    ralph autopilot, then: ralph gates")
+		add("    [[start autopilot]], then: [[gates]]")
 	}
 	if s.OpenQuestion() {
-		add("an agent waits for your answer; the next start asks again: ralph autopilot, then: ralph gates")
+		add("an agent waits for your answer; the next start asks again: [[start autopilot]], then: [[gates]]")
 	}
 	if i := s.Plan.Integration; i != nil && s.Unlanded() {
 		base := cmp.Or(i.Base, "HEAD")
 		add("finished work waits on branch %s, your checkout is in the way: %s", i.Branch, text.List(i.Held, 5))
-		add("    commit or stash that, then: ralph autopilot (or: git merge --ff-only %s on %s)", i.Branch, base)
+		add("    commit or stash that, then: [[start autopilot]] (or: git merge --ff-only %s on %s)", i.Branch, base)
 	}
 	return lines
 }

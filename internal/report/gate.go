@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -24,11 +25,11 @@ type FileChange struct {
 func GateHow(g *ralph.Gate) []string {
 	switch {
 	case !g.Decidable() && len(g.Options) > 0:
-		return []string{fmt.Sprintf("ralph answer %s 1   (or the number of another one; or other words: \"...\")", g.ID)}
+		return []string{action.Commands(fmt.Sprintf("[[answer %s 1]]   (or the number of another one; or other words: \"...\")", g.ID))}
 	case !g.Decidable():
-		return []string{fmt.Sprintf("ralph answer %s \"...\"", g.ID)}
+		return []string{action.Commands(fmt.Sprintf("[[answer %s \"...\"]]", g.ID))}
 	}
-	how := []string{fmt.Sprintf("ralph approve %s", g.ID), fmt.Sprintf("ralph deny %s --reason \"...\"", g.ID)}
+	how := []string{action.Commands(fmt.Sprintf("[[approve %s]]", g.ID)), action.Commands(fmt.Sprintf("[[deny %s --reason \"...\"]]", g.ID))}
 	if g.Request != nil && !g.Never && !g.Request.Cut {
 		how = append(how, "with --always for each time the same is asked")
 	}

@@ -137,9 +137,9 @@ func OptionWords(options []string) string {
 // decideWith is the command by which a person passes a gate.
 func decideWith(g *ralph.Gate) string {
 	if g.Decidable() {
-		return fmt.Sprintf("decide with: ralph approve %s (or: ralph deny %[1]s --reason \"...\"; ralph gates %[1]s shows it)", g.ID)
+		return fmt.Sprintf("decide with: [[approve %s]] (or: [[deny %[1]s --reason \"...\"]]; [[gates %[1]s]] shows it)", g.ID)
 	}
-	return fmt.Sprintf("answer with: ralph answer %s \"...\"", g.ID)
+	return fmt.Sprintf("answer with: [[answer %s \"...\"]]", g.ID)
 }
 
 func answered(f ralph.Answered) []string {
@@ -165,7 +165,7 @@ func noted(f ralph.Noted, s *ralph.State) []string {
 	out := []string{"NEEDS YOU: " + OneLine(f.Text)}
 	for _, id := range s.Session.Streak {
 		if t := s.Task(id); t != nil {
-			out = append(out, fmt.Sprintf("NEEDS YOU: %s %s: %s (ralph task retry %[1]s)", id, OneLine(t.Name), OneLine(t.Run.Reason)))
+			out = append(out, fmt.Sprintf("NEEDS YOU: %s %s: %s ([[retry %[1]s]])", id, OneLine(t.Name), OneLine(t.Run.Reason)))
 		}
 	}
 	return out
@@ -200,7 +200,7 @@ func sessionStarted(f ralph.SessionStarted, s *ralph.State) []string {
 // sessionEnded closes the log: why, then the summary as the last line.
 func sessionEnded(f ralph.SessionEnded, s *ralph.State) []string {
 	if s.Session.Mode == "plan" && f.Reason == ralph.ReasonComplete {
-		return []string{fmt.Sprintf("Planned for %s: `ralph query tasks` shows the plan, `ralph construct` works on it.", s.Session.Usage.Dollars())}
+		return []string{fmt.Sprintf("Planned for %s: `[[query tasks]]` shows the plan, `[[start construct]]` works on it.", s.Session.Usage.Dollars())}
 	}
 	why := "Stopping: " + string(f.Reason)
 	if f.Reason == ralph.ReasonEmpty {

@@ -19,9 +19,9 @@ const ruleFailures = "B-063"
 func modeWords(mode ralph.Autonomy) string {
 	switch mode {
 	case ralph.Semi:
-		return "semi: `ralph task assign <task>` chooses what comes next, `ralph mode autopilot` lets it go on by itself"
+		return "semi: `[[assign <task>]]` chooses what comes next, `[[autopilot]]` lets it go on by itself"
 	case ralph.Stepwise:
-		return "step: each task waits for `ralph approve`, `ralph mode autopilot` lets it go on by itself"
+		return "step: each task waits for `[[approve]]`, `[[autopilot]]` lets it go on by itself"
 	case ralph.Manual:
 		return "manual: at full speed, without retries, to the first error"
 	}
@@ -192,7 +192,7 @@ func begunBefore(s *ralph.State) []string {
 	if !begun {
 		return nil
 	}
-	return []string{OneLine(fmt.Sprintf("PLAN: %s begun by an earlier start: it is finished here; `ralph plan <spec> --force` shelves it, `ralph task edit` and `skip` change it", text.List(names, 3)))}
+	return []string{OneLine(fmt.Sprintf("PLAN: %s begun by an earlier start: it is finished here; `[[plan <spec> --force]]` shelves it, `[[edit]]` and `[[skip]]` change it", text.List(names, 3)))}
 }
 
 // pilotSummary is the last line of an autopilot session: what came of the tasks.
@@ -367,7 +367,7 @@ func baseline(f ralph.BaselineRan, s *ralph.State) []string {
 		if SettingsOf(s.Session.Config).Baseline == "known" {
 			add("NOTE: what fails in this very way is let pass and told (quality.baseline is known); what else fails is red")
 		} else {
-			add("NOTE: red is red (quality.baseline is strict): mend it first, or give it to a task. To let pass what fails in this very way: ralph config edit quality.baseline=known")
+			add("NOTE: red is red (quality.baseline is strict): mend it first, or give it to a task. To let pass what fails in this very way: [[config edit quality.baseline=known]]")
 		}
 	}
 	if len(f.Restored) > 0 {
@@ -445,7 +445,7 @@ func saved(id ralph.TaskID, list []ralph.Saved) []string {
 		if id != "" {
 			who = string(id) + ": "
 		}
-		out = append(out, fmt.Sprintf("SAVED: %s%s at %s (ralph recover)", who, OneLine(x.What), x.Ref))
+		out = append(out, fmt.Sprintf("SAVED: %s%s at %s ([[recovery]])", who, OneLine(x.What), x.Ref))
 	}
 	return out
 }

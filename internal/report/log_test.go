@@ -118,10 +118,10 @@ func TestLogFailuresInARow(t *testing.T) {
 		x.End(id, ralph.TaskFailed, "B-073", "exit 3", false)
 	}
 	x.Said()
-	x.Add(ralph.Noted{Text: "2 tasks in a row failed: t-0001, t-0002; look at them, then `ralph resume`", Rule: "B-063"}, ralph.Control{Want: ralph.WantPause, Cause: "2 tasks in a row failed"})
+	x.Add(ralph.Noted{Text: "2 tasks in a row failed: t-0001, t-0002; look at them, then resume", Rule: "B-063"}, ralph.Control{Want: ralph.WantPause, Cause: "2 tasks in a row failed"})
 	want := []string{
-		"NEEDS YOU: 2 tasks in a row failed: t-0001, t-0002; look at them, then `ralph resume`",
-		"NEEDS YOU: t-0001 One: exit 3 (ralph task retry t-0001)", "NEEDS YOU: t-0002 Two: exit 3 (ralph task retry t-0002)",
+		"NEEDS YOU: 2 tasks in a row failed: t-0001, t-0002; look at them, then resume",
+		"NEEDS YOU: t-0001 One: exit 3 ([[retry t-0001]])", "NEEDS YOU: t-0002 Two: exit 3 ([[retry t-0002]])",
 		"PAUSED: 2 tasks in a row failed",
 	}
 	if diff := cmp.Diff(want, x.Said()); diff != "" {
@@ -168,15 +168,15 @@ func TestParallelLines(t *testing.T) {
 		{"base moved", ralph.Landed{Moved: "1a2b3c4d5e"}, []string{"LAND: main went on to 1a2b3c4: its commits are merged first"}},
 		{"not landed", ralph.TaskEnded{ID: "land:a-1:0:9", Status: ralph.TaskSkipped, Why: ralph.Why{Text: "not landed: a.go"}}, nil},
 		{"resolve gave up", ralph.TaskEnded{ID: "resolve:a-1:0:t-0001:2", Status: ralph.TaskFailed, Slot: 1, Why: ralph.Why{Text: "out of time"}}, []string{"RESOLVE: t-0001 failed: out of time", "SLOT 1: free"}},
-		{"merge gate", ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateMerge, About: "t-0001", Text: "look"}}, []string{"NEEDS YOU: g-1 look", `NEEDS YOU: decide with: ralph approve g-1 (or: ralph deny g-1 --reason "..."; ralph gates g-1 shows it)`}},
+		{"merge gate", ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateMerge, About: "t-0001", Text: "look"}}, []string{"NEEDS YOU: g-1 look", `NEEDS YOU: decide with: [[approve g-1]] (or: [[deny g-1 --reason "..."]]; [[gates g-1]] shows it)`}},
 		{"approved", ralph.Answered{ID: "g-1", Verdict: ralph.Approved}, []string{"APPROVED: g-1"}},
 		{"denied", ralph.Answered{ID: "g-1", Verdict: ralph.Denied, Text: "no"}, []string{"DENIED: g-1 no"}},
 		{"cleaned up", ralph.CleanedUp{Removed: []string{"a", "b"}, Branches: []string{"c"}, Kept: []string{"d"}}, []string{"CLEANUP: 2 worktrees and 1 merged branch removed", "CLEANUP: kept d"}},
 		{"nothing to clean", ralph.CleanedUp{}, nil},
-		{"saved", ralph.SavedWork{Task: "t-0001", Saved: saved}, []string{"SAVED: t-0001: 2 commits at refs/ralph/recovery/t-0001/1 (ralph recover)"}},
+		{"saved", ralph.SavedWork{Task: "t-0001", Saved: saved}, []string{"SAVED: t-0001: 2 commits at refs/ralph/recovery/t-0001/1 ([[recovery]])"}},
 		{"retried", ralph.TaskRetried{ID: "t-0001"}, []string{"RETRY: t-0001 One is pending again"}},
 		{"skip", ralph.SkipWanted{ID: "t-0001", Reason: "later"}, []string{"SKIP: t-0001 One at the end of its iteration (later)"}},
-		{"rollback", ralph.TaskRolledBack{ID: "t-0001", Saved: saved}, []string{"ROLLBACK: t-0001 One: its branch begins anew", "SAVED: t-0001: 2 commits at refs/ralph/recovery/t-0001/1 (ralph recover)"}},
+		{"rollback", ralph.TaskRolledBack{ID: "t-0001", Saved: saved}, []string{"ROLLBACK: t-0001 One: its branch begins anew", "SAVED: t-0001: 2 commits at refs/ralph/recovery/t-0001/1 ([[recovery]])"}},
 		{"revert", ralph.TaskRolledBack{ID: "t-0001", Revert: "1a2b3c4d5e"}, []string{"ROLLBACK: t-0001 One: reverted by 1a2b3c4"}},
 		{"cleanup", ralph.TaskCleaned{ID: "t-0001", Dir: "ralph/.worktrees/2"}, []string{"CLEANUP: t-0001 One: worktree ralph/.worktrees/2 removed"}},
 		{"extended", ralph.TaskExtended{ID: "t-0001", MaxIterations: 75}, []string{"EXTEND: t-0001 One may take 75 iterations"}},

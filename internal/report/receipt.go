@@ -94,9 +94,9 @@ func (e Evidence) Text() string {
 	default:
 		line("Check", "DECIDED ONCE MORE IT COMES OUT OTHERWISE: %s", e.Again)
 	}
-	line("", "ralph replay      decides every receipt once more")
-	line("", "ralph verify      proves the chain of facts down to the commits; this line is %.12s", e.Line)
-	line("", "ralph receipts %d --json   has all of the state and the settings", e.Seq)
+	line("", "[[replay]] decides every receipt once more")
+	line("", "[[verify]] proves the chain of facts down to the commits; this line is %.12s", e.Line)
+	line("", "[[receipts %d --json]] has all of the state and the settings", e.Seq)
 	return b.String()
 }
 

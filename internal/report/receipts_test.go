@@ -178,7 +178,7 @@ func TestEvidence(t *testing.T) {
 		"\n          task:    active, 1 iteration so far (1 cut by errors), 0 without a change\n", "          turn:    server: 503, changed files, 10s, $0.08\n",
 		"          errors:  1 in a row, 0 hits of a limit\n", "          limit:   codex: at its limit until ", " (in 1m)\n", "          tasks:   1 pending, 1 active, 0 done\n",
 		"\nSettings: parallel: 2\n          agents: claude, codex\n", "\nOutcome:  fact ", ": COMPLETE, changed files, 5s, $0.08\n",
-		"\nCheck:    decided once more from the same state, time and settings it comes out the same\n", "ralph replay ", "this line is abababababab\n",
+		"\nCheck:    decided once more from the same state, time and settings it comes out the same\n", "[[replay]] ", "this line is abababababab\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)

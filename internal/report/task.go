@@ -153,7 +153,7 @@ func place(line func(name, value string), t *ralph.Task) {
 		line("finding", FindingWords(x))
 	}
 	if r.Stash != "" {
-		line("stash", fmt.Sprintf("%.9s (it gets it back at its next start; ralph recover)", r.Stash))
+		line("stash", fmt.Sprintf("%.9s (it gets it back at its next start; [[recovery]])", r.Stash))
 	}
 	line("skip", r.Skip)
 	if r.Warned {
@@ -189,7 +189,7 @@ func stuckWords(t *ralph.Task) string {
 // waits for and why it ended as it did.
 func TaskList(s *ralph.State) string {
 	if len(s.Plan.Tasks) == 0 {
-		return "No tasks. `ralph plan <spec>` makes some, `ralph task add <name>` one by hand.\n"
+		return "No tasks. `[[plan <spec>]]` makes some, `[[add <name>]]` one by hand.\n"
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %s:\n", text.Count(len(s.Plan.Tasks), "task"), cmp.Or(s.Plan.File, "no spec"))

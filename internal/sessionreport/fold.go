@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/text"
@@ -275,14 +276,14 @@ func (d *draft) needsNow(tasks []TaskRow) []NeedRow {
 		if n++; n > maxHelp {
 			continue
 		}
-		command := "ralph task retry " + string(t.ID)
+		command := fmt.Sprintf("[[retry %s]]", t.ID)
 		if x := d.state.Task(t.ID); x != nil && x.Status == t.Status {
 			command = x.Recovery()
 		}
-		out = append(out, NeedRow{fmt.Sprintf("%s %s %s", t.ID, report.OneLine(t.Name), t.Why), command})
+		out = append(out, NeedRow{fmt.Sprintf("%s %s %s", t.ID, report.OneLine(t.Name), t.Why), action.Commands(command)})
 	}
 	if n > maxHelp {
-		out = append(out, NeedRow{fmt.Sprintf("%d more tasks ended badly", n-maxHelp), "ralph task list"})
+		out = append(out, NeedRow{fmt.Sprintf("%d more tasks ended badly", n-maxHelp), action.Commands("[[task list]]")})
 	}
 	return out
 }

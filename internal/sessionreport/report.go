@@ -88,9 +88,9 @@ func (r *Report) begin(s *ralph.State) {
 func (r *Report) Result() (*Result, error) {
 	if r.d == nil || len(r.d.heads) == 0 {
 		if r.opt.Session != "" {
-			return nil, &ralph.Refusal{Why: fmt.Sprintf("no session %s in the journal", r.opt.Session), Hint: "`ralph report` tells of the newest one, `ralph log` names all", Kind: ralph.ErrNotFound}
+			return nil, &ralph.Refusal{Why: fmt.Sprintf("no session %s in the journal", r.opt.Session), Hint: "`[[report]]` tells of the newest one, `[[log]]` names all", Kind: ralph.ErrNotFound}
 		}
-		return nil, &ralph.Refusal{Why: "no session has run yet", Hint: "`ralph autopilot` or `ralph agent` starts one", Kind: ralph.ErrNotFound}
+		return nil, &ralph.Refusal{Why: "no session has run yet", Hint: "`[[start autopilot]]` or `[[start agent]]` starts one", Kind: ralph.ErrNotFound}
 	}
 	return r.d.result(r.opt.All, r.open), nil
 }

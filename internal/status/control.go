@@ -39,7 +39,7 @@ func controlStatus(line writer, s *ralph.State, now time.Time) {
 		line("Pause", "%s", words)
 	}
 	if x := s.Session; x.Auto != "" && x.Auto != ralph.Autopilot {
-		line("Mode", "%s; `ralph mode autopilot` leaves it", autonomyWords(x.Auto))
+		line("Mode", "%s; `[[autopilot]]` leaves it", autonomyWords(x.Auto))
 	}
 	for _, w := range waits(s, now) {
 		line("Waits", "%s", w.words(now))
@@ -60,9 +60,9 @@ func autonomyWords(mode ralph.Autonomy) string {
 	case ralph.Manual:
 		return "manual: at full speed, ends at the first error"
 	case ralph.Stepwise:
-		return "step: each task waits for `ralph approve`"
+		return "step: each task waits for `[[approve]]`"
 	case ralph.Semi:
-		return "semi: `ralph task assign` chooses what comes next"
+		return "semi: `[[assign]]` chooses what comes next"
 	}
 	return string(mode)
 }
@@ -71,9 +71,9 @@ func pauseWords(s *ralph.State, now time.Time) string {
 	x := s.Session
 	switch pauseKind(s) {
 	case ralph.PausePerson:
-		return "by a person; `ralph resume` lets it go on"
+		return "by a person; `[[resume]]` lets it go on"
 	case ralph.PauseFailures:
-		return fmt.Sprintf("%s in a row failed; `ralph resume` lets it go on", text.Count(x.TaskFailures, "task"))
+		return fmt.Sprintf("%s in a row failed; `[[resume]]` lets it go on", text.Count(x.TaskFailures, "task"))
 	case ralph.PauseLimits:
 		if away := awayWords(s, now); away != "" {
 			return away
@@ -83,9 +83,9 @@ func pauseWords(s *ralph.State, now time.Time) string {
 			words += ", the first until " + report.ClockWords(first, now)
 		}
 		if report.SettingsOf(x.Config).LimitWait == waitAsk {
-			return words + "; `ralph resume` tries again"
+			return words + "; `[[resume]]` tries again"
 		}
-		return words + "; then it goes on by itself, with `ralph resume` at once"
+		return words + "; then it goes on by itself, with `[[resume]]` at once"
 	}
 	return ""
 }

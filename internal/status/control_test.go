@@ -70,7 +70,7 @@ func TestStatusOfLimits(t *testing.T) {
 	x.Want(t, x.Status(storytest.Alive(), "Waits"), "Waits:   t-0001: given back: All agents rate limited")
 	x.Want(t, x.Status(storytest.Alive(), "Engine", "Pause", "Needs you", "Limit"),
 		"Engine:  paused (limits), pid 42",
-		"Pause:   every agent is at its limit, the first until "+x.Hour(3*time.Minute)+" (in 3m); then it goes on by itself, with `ralph resume` at once",
+		"Pause:   every agent is at its limit, the first until "+x.Hour(3*time.Minute)+" (in 3m); then it goes on by itself, with `[[resume]]` at once",
 		"Limit:   claude: at its limit until "+x.Hour(3*time.Minute)+" (in 3m)",
 		"Limit:   codex: at its limit until "+end.Add(24*time.Hour).Local().Format("Jan 2 15:04")+" (in 24h 3m)")
 	if r := status.Of(x.S, storytest.Alive(), x.Now); r.Status != "paused" || r.PauseKind != ralph.PauseLimits || r.PauseCause == "" {
@@ -79,7 +79,7 @@ func TestStatusOfLimits(t *testing.T) {
 	x.S.Session.Config = json.RawMessage(`{"agents":["claude","codex"],"limit_wait":"ask"}`)
 	x.Want(t, x.Status(storytest.Alive(), "Needs you", "Pause"),
 		"Needs you:", "  paused: every agent is at its limit", "      ralph resume",
-		"Pause:   every agent is at its limit, the first until "+x.Hour(3*time.Minute)+" (in 3m); `ralph resume` tries again")
+		"Pause:   every agent is at its limit, the first until "+x.Hour(3*time.Minute)+" (in 3m); `[[resume]]` tries again")
 	x.Pass(48 * time.Hour)
 	x.Want(t, x.Status(storytest.Alive(), "Limit"))
 	if r := status.Of(x.S, storytest.Alive(), x.Now); len(r.Limits) != 2 || !r.Limits[0].Over {
@@ -98,7 +98,7 @@ func TestStatusOfPauses(t *testing.T) {
 	x := storytest.Controlled("")
 	x.Receipt("t-0001", ralph.Turn{Agent: "claude", Iteration: 1}, ralph.Why{})
 	x.Add(ralph.Control{Want: ralph.WantPause, Cause: "ralph pause"})
-	x.Want(t, x.Status(storytest.Alive(), "Engine", "Pause"), "Engine:  pausing (ralph pause), pid 42", "Pause:   by a person; `ralph resume` lets it go on")
+	x.Want(t, x.Status(storytest.Alive(), "Engine", "Pause"), "Engine:  pausing (ralph pause), pid 42", "Pause:   by a person; `[[resume]]` lets it go on")
 	x.Add(ralph.TurnEnded{Task: "t-0001", Agent: "claude", Exit: ralph.ExitOK})
 	x.Want(t, x.Status(storytest.Alive(), "Engine"), "Engine:  paused (ralph pause), pid 42")
 	x.Want(t, x.Status(status.Engine{}, "Pause", "Mode", "Needs you"))
@@ -110,7 +110,7 @@ func TestStatusOfPauses(t *testing.T) {
 	x.Add(ralph.Control{Want: ralph.WantPause, Cause: "3 tasks in a row failed: t-0001", From: ralph.PauseFailures})
 	x.Want(t, x.Status(storytest.Alive(), "Engine", "Pause", "Needs you"),
 		"Needs you:", "  paused: 3 tasks failed in a row: t-0001, t-0001, t-0001", "      ralph task retry <task>, then ralph resume",
-		"Engine:  paused (failures), pid 42", "Pause:   3 tasks in a row failed; `ralph resume` lets it go on")
+		"Engine:  paused (failures), pid 42", "Pause:   3 tasks in a row failed; `[[resume]]` lets it go on")
 }
 
 // A-092 to A-095, A-023, A-105: the mode with the way out, and the gates of start and
@@ -120,9 +120,9 @@ func TestStatusOfModesAndGates(t *testing.T) {
 	x := storytest.Controlled("")
 	x.Want(t, x.Status(storytest.Alive(), "Mode")) // autopilot is the usual one
 	for mode, want := range map[ralph.Autonomy]string{
-		ralph.Manual:   "Mode:    manual: at full speed, ends at the first error; `ralph mode autopilot` leaves it",
-		ralph.Stepwise: "Mode:    step: each task waits for `ralph approve`; `ralph mode autopilot` leaves it",
-		ralph.Semi:     "Mode:    semi: `ralph task assign` chooses what comes next; `ralph mode autopilot` leaves it",
+		ralph.Manual:   "Mode:    manual: at full speed, ends at the first error; `[[autopilot]]` leaves it",
+		ralph.Stepwise: "Mode:    step: each task waits for `[[approve]]`; `[[autopilot]]` leaves it",
+		ralph.Semi:     "Mode:    semi: `[[assign]]` chooses what comes next; `[[autopilot]]` leaves it",
 	} {
 		x.Add(ralph.ModeSet{Mode: mode})
 		x.Want(t, x.Status(storytest.Alive(), "Mode"), want)
@@ -194,7 +194,7 @@ func TestStatusAfterAKill(t *testing.T) {
 	x.Turn("t-0001", time.Minute, nil)
 	x.Receipt("t-0001", ralph.Turn{Agent: "claude", Iteration: 2}, ralph.Why{})
 	x.Want(t, x.Status(status.Engine{}, "Engine", "Now", "Slot", "Slots", "Cut"),
-		"Engine:  not running: the last one was cut; `ralph autopilot` goes on where it was",
+		"Engine:  not running: the last one was cut; `[[start autopilot]]` goes on where it was",
 		"Cut:     t-0001 One, iteration 2, was at work in ralph/.worktrees/1 when the engine died",
 		"Cut:     t-0002 Two, iteration 1, was at work when the engine died")
 	r := status.Of(x.S, status.Engine{}, x.Now)
@@ -203,7 +203,7 @@ func TestStatusAfterAKill(t *testing.T) {
 	}
 	for _, mode := range []ralph.Autonomy{ralph.Manual, ralph.Stepwise} { // F-14, X-100: the same everywhere
 		x.Add(ralph.ModeSet{Mode: mode})
-		x.Want(t, x.Status(status.Engine{}, "Engine"), fmt.Sprintf("Engine:  not running: the last one was cut; mode %s keeps no session: `ralph autopilot` begins a new one on what is left", mode))
+		x.Want(t, x.Status(status.Engine{}, "Engine"), fmt.Sprintf("Engine:  not running: the last one was cut; mode %s keeps no session: `[[start autopilot]]` begins a new one on what is left", mode))
 		if r := status.Of(x.S, status.Engine{}, x.Now); r.CanResume {
 			t.Errorf("mode %s offers to resume", mode)
 		}

@@ -24,7 +24,7 @@ func (n *Night) besides(e ralph.Event, s *ralph.State) {
 	}
 	keep := func(task ralph.TaskID, list []ralph.Saved) {
 		for _, x := range list {
-			say("saved", task, "put away: %s: %s (`ralph recover list`)", x.What, x.Ref)
+			say("saved", task, "put away: %s: %s (`[[recovery list]]`)", x.What, x.Ref)
 		}
 	}
 	switch f := e.Fact.(type) {
@@ -59,7 +59,7 @@ func (n *Night) besides(e ralph.Event, s *ralph.State) {
 		case f.Stash != "":
 			say("saved", f.Task, "put away: changes that are not committed: `git stash apply %.9s`", f.Stash)
 		case f.Ref != "":
-			say("saved", f.Task, "put away: changes that are not committed: %s (`ralph recover list`)", f.Ref)
+			say("saved", f.Task, "put away: changes that are not committed: %s (`[[recovery list]]`)", f.Ref)
 		}
 	case ralph.ViewRead:
 		for _, k := range f.Kept {

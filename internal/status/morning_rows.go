@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/text"
 )
@@ -35,7 +36,7 @@ func (m *Morning) gather(s *ralph.State, engine Engine, n *Night) {
 		}
 		taken[t.ID] = true
 		m.Needs = append(m.Needs, MorningNeed{
-			Kind: "failed", Tasks: []ralph.TaskID{t.ID}, Command: t.Recovery(),
+			Kind: "failed", Tasks: []ralph.TaskID{t.ID}, Command: action.Commands(t.Recovery()),
 			What: strings.TrimSuffix(fmt.Sprintf("%s %s %s: %s", t.ID, report.OneLine(t.Name), report.EndedWord(t.Status), report.OneLine(t.Run.Reason)), ": "),
 		})
 	}
@@ -69,7 +70,7 @@ func (m *Morning) specs(s *ralph.State, taken map[ralph.TaskID]bool, n *Night) {
 				continue // queued again, or old news
 			}
 			m.Needs = append(m.Needs, MorningNeed{
-				Kind: "failed", Spec: x.ID, Tasks: []ralph.TaskID{}, What: strings.TrimSuffix(x.File+" failed: "+report.OneLine(x.Error), ": "), Command: "ralph inbox add " + x.File,
+				Kind: "failed", Spec: x.ID, Tasks: []ralph.TaskID{}, What: strings.TrimSuffix(x.File+" failed: "+report.OneLine(x.Error), ": "), Command: action.Commands("[[queue " + x.File + "]]"),
 			})
 		case ralph.SpecPending, ralph.SpecActive:
 			row := OpenRow{Spec: x.File, SpecID: x.ID, Name: x.File, Status: string(x.Status), Tasks: []ralph.TaskID{}}

@@ -77,12 +77,12 @@ func TestMorningTellsEachStandstill(t *testing.T) {
 			x.Add(ralph.Control{Want: ralph.WantPause, Cause: "by a person"})
 			x.Pass(time.Hour)
 			x.Add(ralph.Control{Want: ralph.WantRun})
-		}, ralph.StillPause, time.Hour, "ralph resume"},
+		}, ralph.StillPause, time.Hour, "a person let it go on"},
 		"failures in a row": {func(x *storytest.Story) {
 			x.Add(ralph.Control{Want: ralph.WantPause, From: ralph.PauseFailures, Cause: "3 tasks failed in a row"})
 			x.Pass(time.Hour)
 			x.Add(ralph.Control{Want: ralph.WantRun})
-		}, ralph.StillFailures, time.Hour, "ralph resume"},
+		}, ralph.StillFailures, time.Hour, "a person let it go on"},
 		"a question": {func(x *storytest.Story) {
 			x.Add(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: "question", Task: "t-1", Text: "which port?"}})
 			x.Pass(time.Hour)

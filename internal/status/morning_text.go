@@ -269,5 +269,5 @@ func brief(b *strings.Builder, s *ralph.State, engine Engine, now time.Time) {
 	for _, r := range m.Longest(maxBrief) {
 		fmt.Fprintf(b, "  %s, %s: %s\n", m.Span(&r, zone), r.Lasted(), report.Clip(r.Words(), 140))
 	}
-	b.WriteString("  all of it: ralph report --since last\n\n")
+	b.WriteString("  all of it: [[report --since last]]\n\n")
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/text"
 )
@@ -29,12 +30,12 @@ func Needs(s *ralph.State, engine Engine, now time.Time) []Need {
 		switch kind := pauseKind(s); {
 		case kind == ralph.PauseFailures:
 			what := fmt.Sprintf("paused: %s failed in a row: %s", text.Count(x.TaskFailures, "task"), report.IDs(x.Streak))
-			out = append(out, Need{Kind: "failures", Tasks: x.Streak, What: what, Command: "ralph task retry <task>, then ralph resume"})
+			out = append(out, Need{Kind: "failures", Tasks: x.Streak, What: what, Command: action.Commands("[[retry <task>]], then [[resume]]")})
 		case kind == ralph.PauseLimits && login(s, now) != nil:
 			l := login(s, now)
-			out = append(out, Need{Kind: "login", What: fmt.Sprintf("paused: %s is not logged in", l.Agent), Command: loginCommand(l)})
+			out = append(out, Need{Kind: "login", What: fmt.Sprintf("paused: %s is not logged in", l.Agent), Command: action.Commands(loginCommand(l))})
 		case kind == ralph.PauseLimits && report.SettingsOf(x.Config).LimitWait == waitAsk:
-			out = append(out, Need{Kind: "limits", What: "paused: every agent is at its limit", Command: "ralph resume"})
+			out = append(out, Need{Kind: "limits", What: "paused: every agent is at its limit", Command: action.Commands("[[resume]]")})
 		}
 	}
 	for _, g := range s.Gates {
@@ -44,11 +45,11 @@ func Needs(s *ralph.State, engine Engine, now time.Time) []Need {
 		out = append(out, gateNeed(g, now))
 	}
 	if live && x.Auto == ralph.Semi && s.Mode() == "waiting_user" {
-		out = append(out, Need{Kind: "assign", What: "choose what comes next (`ralph why` lists what is ready)", Command: "ralph task assign <task>"})
+		out = append(out, Need{Kind: "assign", What: "choose what comes next (`[[why]]` lists what is ready)", Command: action.Commands("[[assign <task>]]")})
 	}
 	if f := s.Stalled; live && f != nil {
 		what := fmt.Sprintf("the engine has work and does nothing since %s, which is a fault of ralph: please report it with %s", report.ClockWords(f.Since, now), f.Report)
-		out = append(out, Need{Kind: "stalled", Tasks: f.Active, What: what, Command: "ralph why, then ralph stop --now, then start again"})
+		out = append(out, Need{Kind: "stalled", Tasks: f.Active, What: what, Command: action.Commands("[[why]], then [[stop-now]], then start again")})
 	}
 	for _, u := range s.Unread {
 		if live { // without an engine a command that reads the file says so itself
@@ -64,7 +65,7 @@ func Needs(s *ralph.State, engine Engine, now time.Time) []Need {
 			command = "commit or stash what is in the way, then: git merge --ff-only " + l.Branch
 		}
 		what := fmt.Sprintf("%s does not land on %s: %s", l.Branch, report.BaseWords(l.Base), report.OneLine(text.List(l.Held, 5)))
-		out = append(out, Need{Kind: "landing", What: what, Command: command})
+		out = append(out, Need{Kind: "landing", What: what, Command: action.Commands(command)})
 	}
 	return out
 }
@@ -81,9 +82,9 @@ func login(s *ralph.State, now time.Time) *ralph.Limit {
 
 func loginCommand(l *ralph.Limit) string {
 	if l.Login == "" {
-		return "log in to " + l.Agent + " (`ralph doctor` says how), then ralph resume"
+		return "log in to " + l.Agent + " (`[[doctor]]` says how), then [[resume]]"
 	}
-	return l.Login + ", then ralph resume"
+	return l.Login + ", then [[resume]]"
 }
 
 func gateNeed(g *ralph.Gate, now time.Time) Need {
@@ -112,11 +113,11 @@ func gateNeed(g *ralph.Gate, now time.Time) Need {
 	if g.Never {
 		parts[len(parts)-1] += "; no rule can approve it"
 	}
-	command := fmt.Sprintf("ralph answer %s \"...\"", g.ID)
+	command := fmt.Sprintf("[[answer %s \"...\"]]", g.ID)
 	if g.Decidable() {
-		command = fmt.Sprintf("ralph approve %s   or   ralph deny %[1]s --reason \"...\"   (ralph gates %[1]s shows it)", g.ID)
+		command = fmt.Sprintf("[[approve %s]]   or   [[deny %[1]s --reason \"...\"]]   ([[gates %[1]s]] shows it)", g.ID)
 	}
-	n := Need{Kind: g.Kind, Gate: g, What: strings.Join(parts, "  "), Command: command}
+	n := Need{Kind: g.Kind, Gate: g, What: strings.Join(parts, "  "), Command: action.Commands(command)}
 	if who != "" {
 		n.Tasks = []ralph.TaskID{who}
 	}

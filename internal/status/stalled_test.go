@@ -40,7 +40,7 @@ func TestStallIsRedacted(t *testing.T) {
 	}
 	lines := report.Lines(ralph.Event{Seq: 42, Fact: f}, s)
 	const want = "WATCHDOG: nothing happens since 2026-01-02T03:04:05Z, and nothing known explains it: t-1 is at work without a step, t-2, t-3 are ready; " +
-		"look at `ralph why`, then `ralph stop --now` and start again: nothing recorded is lost; please report it with ralph/.state/reports/stalled-42.json"
+		"look at `[[why]]`, then `[[stop-now]]` and start again: nothing recorded is lost; please report it with ralph/.state/reports/stalled-42.json"
 	if len(lines) != 1 || lines[0] != want {
 		t.Errorf("lines: %q", lines)
 	}

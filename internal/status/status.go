@@ -84,7 +84,7 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 	case s.Plan.File == "" && len(s.Plan.Tasks) == 0 && s.CountInbox(ralph.SpecPending) > 0:
 		line("Plan", "none yet")
 	case s.Plan.File == "" && len(s.Plan.Tasks) == 0:
-		line("Plan", "none (ralph plan <spec>, or queue one: ralph inbox add <spec>)")
+		line("Plan", "none ([[plan <spec>]], or queue one: [[queue <spec>]])")
 	default:
 		line("Spec", "%s", cmp.Or(s.Plan.File, "no spec"))
 		line("Tasks", "%s", report.TaskCounts(s)+report.Unneeded(s))
@@ -119,7 +119,7 @@ func inboxStatus(line writer, s *ralph.State, engine Engine) {
 	}
 	words := strings.Join(parts, ", ")
 	if !engine.Alive && s.CountInbox(ralph.SpecPending)+s.CountInbox(ralph.SpecActive) > 0 {
-		words += ": `ralph agent`"
+		words += ": `[[start agent]]`"
 	}
 	line("Inbox", "%s", words)
 }

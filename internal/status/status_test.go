@@ -101,7 +101,7 @@ func TestStatusInAgentMode(t *testing.T) {
 func TestStatusWithoutAnEngine(t *testing.T) {
 	s, now := agentState()
 	got := status.Text(s, status.Engine{Carry: true}, now.Add(100*time.Hour))
-	if !strings.Contains(got, "1h 0m elapsed") || !strings.Contains(got, "`ralph agent` goes on where it was") {
+	if !strings.Contains(got, "1h 0m elapsed") || !strings.Contains(got, "`[[start agent]]` goes on where it was") {
 		t.Errorf("a cut session:\n%s", got)
 	}
 	s.Session.Ended = ralph.ReasonEmpty

@@ -1,11 +1,14 @@
 package web
 
 import (
+	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
 
+	"github.com/a-h/templ"
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/web/view"
@@ -57,7 +60,7 @@ func (x *Server) confirm(w http.ResponseWriter, r *http.Request, o action.Availa
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("HX-Retarget", "#dialog")
 	w.Header().Set("HX-Reswap", "innerHTML")
-	_ = ask.Render(r.Context(), w)
+	send(r.Context(), w, ask)
 }
 
 // scripted reports whether the form was sent by the page's script.
@@ -75,10 +78,17 @@ func (x *Server) answer(w http.ResponseWriter, r *http.Request, done action.Resu
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	if err != nil {
-		_ = view.Toast(action.Result{Said: err.Error()}, true).Render(r.Context(), w)
+		send(r.Context(), w, view.Toast(action.Result{Said: err.Error()}, true))
 		return
 	}
-	_ = view.Toast(done, false).Render(r.Context(), w)
+	send(r.Context(), w, view.Toast(done, false))
+}
+
+// send writes a part of a page, with links as pages show them.
+func send(ctx context.Context, w io.Writer, part templ.Component) {
+	links := action.NewWriter(w, action.Buttons)
+	_ = part.Render(ctx, links)
+	_ = links.Flush()
 }
 
 // back is the page that a form was on: an address of this dashboard, never another's.

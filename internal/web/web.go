@@ -273,11 +273,11 @@ func (x *Server) write(w http.ResponseWriter, r *http.Request, status int, l *sn
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
+	html := []byte(action.Buttons(b.String()))
 	if l.past {
-		_, _ = w.Write(keepAt(b.Bytes(), l.state.Seq))
-		return
+		html = keepAt(html, l.state.Seq)
 	}
-	_, _ = w.Write(b.Bytes())
+	_, _ = w.Write(html)
 }
 
 // stream answers the changes of the page in the query's `view`.
@@ -317,7 +317,7 @@ func partsOf(ctx context.Context, key string, l *snapshot, page view.Page) ([]li
 		if err := view.Patch(s).Render(view.WithBack(ctx, key), &b); err != nil {
 			return nil, fmt.Errorf("render %s of %s: %w", s.ID, key, err)
 		}
-		out = append(out, live.Part{ID: s.ID, HTML: b.Bytes()})
+		out = append(out, live.Part{ID: s.ID, HTML: []byte(action.Buttons(b.String()))})
 	}
 	return out, nil
 }

@@ -131,7 +131,9 @@ func nullable(schemas huma.Registry) {
 }
 
 // ServeHTTP answers one request, which the guard has let in.
-func (x *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (x *API) ServeHTTP(to http.ResponseWriter, r *http.Request) {
+	w := &linked{ResponseWriter: to, links: action.NewWriter(to, action.Commands)}
+	defer func() { _ = w.links.Flush() }()
 	if !strings.HasSuffix(r.URL.Path, "/events") {
 		w.Header().Set("Cache-Control", "no-store")
 	}
@@ -141,6 +143,17 @@ func (x *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	x.mux.ServeHTTP(w, r)
 }
+
+// linked answers with commands in the place of links: who asks an API works with commands.
+type linked struct {
+	http.ResponseWriter
+	links *action.Writer
+}
+
+func (l *linked) Write(p []byte) (int, error) { return l.links.Write(p) }
+
+// Unwrap is for http.ResponseController.
+func (l *linked) Unwrap() http.ResponseWriter { return l.ResponseWriter }
 
 // nowhere answers what no operation is for.
 func (x *API) nowhere(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,176 @@
+package action
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
+)
+
+// Words for people name what a person can do next as a link, [[retry t-1a2b]]: the name of an
+// action or of a view, then its arguments. What says it does not know where it will be read; each
+// surface writes links its own way, once, where its text leaves it.
+
+// link is a link in text: a name, then arguments. Text may have been escaped for JSON or HTML:
+// the arguments stay as they are.
+var link = lazyregexp.New(`\[\[([a-z]+(?:-[a-z]+)?)((?: [^\[\]\n]*)?)\]\]`)
+
+// quoted is a link with the quotes that running words have around a command: a title needs none.
+var quoted = lazyregexp.New("`?\\[\\[([a-z]+(?:-[a-z]+)?)((?: [^\\[\\]\\n]*)?)\\]\\]`?")
+
+// view is something to look at that is no action.
+type view struct {
+	command string // how a command line shows it
+	page    string // the title of its page; "" where there is none
+}
+
+// views are what links may name beside actions.
+func views() map[string]view {
+	return map[string]view{
+		"start":    {command: ""}, // the engine that is named behind it
+		"config":   {command: "config", page: "Settings"},
+		"doctor":   {command: "doctor", page: "Doctor"},
+		"gates":    {command: "gates", page: "Gates"},
+		"inbox":    {command: "inbox", page: "Specs"},
+		"log":      {command: "log", page: "Log"},
+		"plan":     {command: "plan"},
+		"query":    {command: "query", page: "Plan"},
+		"receipts": {command: "receipts", page: "Receipts"},
+		"recovery": {command: "recover"},
+		"replay":   {command: "replay"},
+		"report":   {command: "report", page: "History"},
+		"rules":    {command: "rules", page: "Gates"},
+		"status":   {command: "status", page: "Overview"},
+		"task":     {command: "task", page: "Plan"},
+		"verify":   {command: "verify"},
+		"why":      {command: "why"},
+	}
+}
+
+// Known reports whether a link may have the name.
+func Known(name string) bool {
+	_, is := views()[name]
+	return is || Named(name).Name != ""
+}
+
+// command is a link as a command line; false where it names nothing.
+func command(name, args string) (string, bool) {
+	if a := Named(name); a.Command != "" {
+		path, _, _ := strings.Cut(a.Command, " <")
+		return "ralph " + path + args, true
+	}
+	v, is := views()[name]
+	if v.command == "" {
+		return "ralph" + args, is
+	}
+	return "ralph " + v.command + args, is
+}
+
+// Commands writes links as a command line has them: ralph task retry t-1a2b.
+func Commands(text string) string { return write(text, link, command) }
+
+// Buttons writes links as a page and a screen show them: the title of a button, with its key and
+// what it is about; the title of a page; a command where there is neither.
+func Buttons(text string) string {
+	return write(text, quoted, func(name, args string) (string, bool) {
+		if name == "start" {
+			return "Start (" + strings.TrimSpace(args) + ")", true
+		}
+		if a := Named(name); a.Name != "" {
+			words := a.Title
+			if a.Key != "" {
+				words += " (" + a.Key + ")"
+			}
+			if id, _, _ := strings.Cut(strings.TrimSpace(args), " "); isID(id) {
+				words += " on " + id
+			}
+			return words, true
+		}
+		v, is := views()[name]
+		if !is || v.page == "" {
+			words, ok := command(name, args)
+			return "`" + words + "`", ok
+		}
+		return v.page, true
+	})
+}
+
+// isID reports whether an argument is the id of something, and no flag or place for one.
+func isID(word string) bool { return regexpID.MatchString(word) }
+
+var regexpID = lazyregexp.New(`^[a-z]-[a-z0-9-]+$`)
+
+// write replaces the links whose names are known.
+func write(text string, links *lazyregexp.Regexp, as func(name, args string) (string, bool)) string {
+	if !strings.Contains(text, "[[") {
+		return text
+	}
+	return links.ReplaceAllStringFunc(text, func(found string) string {
+		m := links.FindStringSubmatch(found)
+		if !Known(m[1]) {
+			return found
+		}
+		if words, ok := as(m[1], m[2]); ok {
+			return words
+		}
+		return found
+	})
+}
+
+// Writer writes links as its surface does in whatever is written to it. It is safe for
+// concurrent use.
+type Writer struct {
+	out io.Writer
+	as  func(string) string
+
+	mu   sync.Mutex
+	held []byte // the beginning of what may become a link
+}
+
+// NewWriter is a writer to out; as is how the surface writes links.
+func NewWriter(out io.Writer, as func(string) string) *Writer { return &Writer{out: out, as: as} }
+
+// maxLink bounds what is held back: no link is longer.
+const maxLink = 300
+
+// Write implements io.Writer.
+func (w *Writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.held) == 0 && bytes.IndexByte(p, '[') < 0 {
+		return w.out.Write(p)
+	}
+	text := append(w.held, p...)
+	cut := begun(text)
+	w.held = append([]byte(nil), text[cut:]...)
+	if _, err := io.WriteString(w.out, w.as(string(text[:cut]))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// begun is where a link begins that is not over yet, or the end.
+func begun(text []byte) int {
+	from := max(0, len(text)-maxLink)
+	if i := bytes.LastIndex(text[from:], []byte("[[")); i >= 0 && !bytes.Contains(text[from+i:], []byte("]]")) && bytes.IndexByte(text[from+i:], '\n') < 0 {
+		return from + i
+	}
+	if bytes.HasSuffix(text, []byte("[")) {
+		return len(text) - 1
+	}
+	return len(text)
+}
+
+// Flush writes what was held back.
+func (w *Writer) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.held) == 0 {
+		return nil
+	}
+	_, err := w.out.Write(w.held)
+	w.held = nil
+	return err
+}
