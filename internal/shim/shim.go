@@ -188,24 +188,40 @@ func (s Set) hooks(dir string, env []string) ([]string, error) {
 	if err != nil || n < 0 {
 		n = 0
 	}
+	shared := filepath.Join(dir, "hook") // each hook is a link to it: a file of its own costs a new inode, and a turn has many
+	if err := write(shared, s.hook(dir, git, n)); err != nil {
+		return nil, err
+	}
 	for _, name := range clientHooks() {
-		tell, takes := reporting(name, git, filepath.Join(dir, reportLink))
-		find := "own=$(GIT_CONFIG_COUNT=" + strconv.Itoa(n) + " " + quote(git) + " rev-parse --git-path hooks/" + name + ") && [ -x \"$own\" ] || exit 0\n"
-		text := "#!/bin/sh\n" + tell + find + "exec \"$own\" \"$@\"\n"
-		if takes {
-			text = "#!/bin/sh\n" + tell + find + "printf '%s\\n' \"$said\" | \"$own\" \"$@\"\n"
-		}
-		if name == "pre-push" {
-			text = "#!/bin/sh\nrefs=$(cat)\n" +
-				"printf '%s\\n' \"$refs\" | " + quote(s.Self) + " pre-push " + quote(dir) + " \"$@\" || exit 1\n" +
-				find + "printf '%s' \"${refs:+$refs\n}\" | \"$own\" \"$@\"\n"
-		}
-		if err := write(filepath.Join(folder, name), text); err != nil {
-			return nil, err
+		if err := os.Link(shared, filepath.Join(folder, name)); err != nil { // a file system without links
+			if err := write(filepath.Join(folder, name), s.hook(dir, git, n)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	at := strconv.Itoa(n)
 	return append(slices.Clone(env), "GIT_CONFIG_COUNT="+strconv.Itoa(n+1), "GIT_CONFIG_KEY_"+at+"=core.hooksPath", "GIT_CONFIG_VALUE_"+at+"="+folder), nil
+}
+
+// hook is the script that every git hook is: its name says which. n is how many settings git
+// has from the environment without ours.
+func (s Set) hook(dir, git string, n int) string {
+	var tells, takes strings.Builder
+	for _, name := range clientHooks() {
+		tell, reads := reporting(name, git, filepath.Join(dir, reportLink))
+		if tell != "" {
+			tells.WriteString(name + ")\n" + tell + ";;\n")
+		}
+		if reads {
+			takes.WriteString(name + ") printf '%s\\n' \"$said\" | \"$own\" \"$@\" ;;\n")
+		}
+	}
+	return "#!/bin/sh\nhook=${0##*/}\ncase $hook in\n" + tells.String() +
+		"pre-push) refs=$(cat)\nprintf '%s\\n' \"$refs\" | " + quote(s.Self) + " pre-push " + quote(dir) + " \"$@\" || exit 1 ;;\nesac\n" +
+		"own=$(GIT_CONFIG_COUNT=" + strconv.Itoa(n) + " " + quote(git) + " rev-parse --git-path \"hooks/$hook\") && [ -x \"$own\" ] || exit 0\n" +
+		"case $hook in\n" + takes.String() +
+		"pre-push) printf '%s' \"${refs:+$refs\n}\" | \"$own\" \"$@\" ;;\n" +
+		"*) exec \"$own\" \"$@\" ;;\nesac\n"
 }
 
 // PushCall returns the folder and the words behind push of a call of git that pushes. ok is
