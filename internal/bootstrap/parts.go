@@ -19,8 +19,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/agent"
 	"github.com/ralph-loop/ralph/internal/agentsock"
 	"github.com/ralph-loop/ralph/internal/approval"
+	"github.com/ralph-loop/ralph/internal/check"
 	"github.com/ralph-loop/ralph/internal/config"
-	"github.com/ralph-loop/ralph/internal/gate"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/interceptor"
 	"github.com/ralph-loop/ralph/internal/policy"
@@ -224,7 +224,7 @@ func (p *Parts) Executor(env workspace.Env, pc policy.Config, live step.Live) *s
 		forChecks = append(forChecks, x.CeilingEnv) // of two the last one counts
 	}
 	x.Coverage, x.Secrets, x.Touched, x.Redact = Coverage{}, secrets.Scan, touched(p.Repo), p.Redact
-	x.Gates = gate.New(p.Around(p.Procs), p.Config.Quality.MaxOutput, AgentGrace, forChecks).Redact(p.Redact)
+	x.Gates = check.New(p.Around(p.Procs), p.Config.Quality.MaxOutput, AgentGrace, forChecks).Redact(p.Redact)
 	return x
 }
 

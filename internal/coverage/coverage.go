@@ -1,7 +1,7 @@
 // Package coverage reads how much of the code its tests reach from what test programs
 // write: Go's profiles, istanbul, lcov, cobertura, jacoco, coverage.py. It owns which
 // reports there are, where they lie, how they add up, and the one flag that makes a
-// tool write one. It does not own how the tests are run (internal/gate), nor how much
+// tool write one. It does not own how the tests are run (internal/check), nor how much
 // is enough (internal/policy).
 package coverage
 

@@ -6,16 +6,16 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/bootstrap"
+	"github.com/ralph-loop/ralph/internal/check"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/coverage"
-	"github.com/ralph-loop/ralph/internal/gate"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
 // checks are the commands that prove a claim, where each comes from, and what is seen
 // of coverage (C-061).
 func (x *examination) checks(root string, c config.Config) {
-	specs, d := workspace.ChecksOf(c, root), gate.Detect(root)
+	specs, d := workspace.ChecksOf(c, root), check.Detect(root)
 	if len(specs) == 0 {
 		x.note("checks", "none: an agent's COMPLETE would be believed as it is", "set quality.commands in ralph/config.yaml, like [go test ./...]")
 	}
@@ -41,7 +41,7 @@ func (x *examination) checks(root string, c config.Config) {
 }
 
 // inUse are the detected lines that the findings about checks and tests have said already.
-func inUse(c config.Config, d gate.Detected) []string {
+func inUse(c config.Config, d check.Detected) []string {
 	if len(c.Quality.Commands) > 0 || c.Test.Command != "" {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (t testCommand) String() string {
 
 // testOf is the test command as checksOf takes it: what is configured goes before what
 // is detected, and an empty one that a person wrote means none.
-func testOf(c config.Config, d gate.Detected) testCommand {
+func testOf(c config.Config, d check.Detected) testCommand {
 	from := c.Where("test.command")
 	switch {
 	case c.Test.Command != "" && d.Test != "" && c.Test.Command != d.Test:
@@ -85,7 +85,7 @@ func testOf(c config.Config, d gate.Detected) testCommand {
 // DetectedSettings says of settings that are left to ralph what it takes, by key.
 func DetectedSettings(c config.Config, root string, environ []string) map[string]string {
 	out := map[string]string{}
-	d := gate.Detect(root)
+	d := check.Detect(root)
 	if len(c.Quality.Commands) == 0 && c.Where("quality.commands").Kind == config.FromDefault && len(d.Quality) > 0 {
 		out["quality.commands"] = fmt.Sprintf("detected from %s: %s", d.QualityFile, strings.Join(d.Quality, ", "))
 	}

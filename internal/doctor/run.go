@@ -11,8 +11,8 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/bootstrap"
+	"github.com/ralph-loop/ralph/internal/check"
 	"github.com/ralph-loop/ralph/internal/config"
-	"github.com/ralph-loop/ralph/internal/gate"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/policy"
@@ -29,7 +29,7 @@ type checkRun struct {
 	config config.Config
 	repo   *git.Repo
 	head   git.Head
-	gates  *gate.Runner
+	gates  *check.Runner
 }
 
 // RunChecks finds out what is red before any work. Where the examination has found
@@ -134,7 +134,7 @@ func (r *checkRun) remove(ctx context.Context, dir string) error {
 // run sets a folder up, if it is a new one, runs the checks and tells what they said.
 func (r *checkRun) run(ctx context.Context, x *examination, dir, where string, more []string) error {
 	p := inSandbox(r.env, r.repo.Root(), r.config)
-	r.gates = gate.New(p.Around(p.Procs), r.config.Quality.MaxOutput, bootstrap.AgentGrace, append(p.CheckEnv(r.env), more...))
+	r.gates = check.New(p.Around(p.Procs), r.config.Quality.MaxOutput, bootstrap.AgentGrace, append(p.CheckEnv(r.env), more...))
 	at := r.head.Commit[:min(7, len(r.head.Commit))]
 	r.say("checks of %s, %s", at, where)
 	if dir != r.repo.Root() {

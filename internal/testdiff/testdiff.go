@@ -3,7 +3,7 @@
 // reads the patch alone, so it is quick and needs no language's tools; what it
 // cannot know for sure it lets pass, because an alarm nobody believes helps nobody.
 // It does not own how the patch is made (internal/git), whether the tests are green
-// (internal/gate), or what becomes of a finding (internal/policy).
+// (internal/check), or what becomes of a finding (internal/policy).
 package testdiff
 
 import (

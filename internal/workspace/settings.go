@@ -5,8 +5,8 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/check"
 	"github.com/ralph-loop/ralph/internal/config"
-	"github.com/ralph-loop/ralph/internal/gate"
 	"github.com/ralph-loop/ralph/internal/policy"
 )
 
@@ -46,7 +46,7 @@ func logins(c config.Config) map[string]string {
 // ChecksOf are the commands that prove a claim: quality commands in order, the test
 // command last, also where it is one of them: the same command never twice.
 func ChecksOf(c config.Config, root string) []ralph.CheckSpec {
-	detected := gate.Detect(root)
+	detected := check.Detect(root)
 	commands, test := c.Quality.Commands, c.Test.Command
 	if len(commands) == 0 && c.Where("quality.commands").Kind == config.FromDefault {
 		commands = detected.Quality

@@ -1,9 +1,9 @@
-// Package gate runs the commands that stand between a task and its being done:
+// Package check runs the commands that stand between a task and its being done:
 // quality and test commands. It owns how they are run, what is kept of their
 // output, and what a repository offers when nothing is configured (Detect). It
-// does not own what a red gate leads to, which is policy's, nor processes,
+// does not own what a red check leads to, which is policy's, nor processes,
 // which are proc's, nor what output says, which is testoutput's.
-package gate
+package check
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 // defaultOutput is what is kept of a command's output when nothing is said.
 const defaultOutput = 64 << 10
 
-// Runner runs gates.
+// Runner runs checks.
 type Runner struct {
 	proc      *proc.Runner
 	maxOutput int64
@@ -49,16 +49,16 @@ func (r *Runner) Redact(by *redact.Redactor) *Runner {
 	return &out
 }
 
-// Run runs the gates in dir, in order; the first that fails is the last that
+// Run runs the checks in dir, in order; the first that fails is the last that
 // runs. All pass when there is a passing result for each. The
 // error is ctx's cause, or that a command could not even be started; the
 // results before it are returned with it.
-func (r *Runner) Run(ctx context.Context, dir string, gates []ralph.CheckSpec) ([]ralph.CheckResult, error) {
-	results := make([]ralph.CheckResult, 0, len(gates))
-	for _, g := range gates {
-		res, err := r.run(ctx, dir, g)
+func (r *Runner) Run(ctx context.Context, dir string, checks []ralph.CheckSpec) ([]ralph.CheckResult, error) {
+	results := make([]ralph.CheckResult, 0, len(checks))
+	for _, c := range checks {
+		res, err := r.run(ctx, dir, c)
 		if err != nil {
-			return results, fmt.Errorf("run gate %q: %w", r.redact.String(g.Command), err)
+			return results, fmt.Errorf("run check %q: %w", r.redact.String(c.Command), err)
 		}
 		results = append(results, res)
 		if !res.Pass {
@@ -68,15 +68,15 @@ func (r *Runner) Run(ctx context.Context, dir string, gates []ralph.CheckSpec) (
 	return results, nil
 }
 
-func (r *Runner) run(ctx context.Context, dir string, g ralph.CheckSpec) (ralph.CheckResult, error) {
+func (r *Runner) run(ctx context.Context, dir string, c ralph.CheckSpec) (ralph.CheckResult, error) {
 	stdout, stderr := newKept(r.maxOutput), newKept(r.maxOutput)
 	read := testoutput.New(namesOf(dir)...) // it sees what is not kept as well
 	// Before anything of them is cut: half a secret is not known as one.
 	shownOut, shownErr := r.redact.Writer(io.MultiWriter(stdout, read.Stdout())), r.redact.Writer(io.MultiWriter(stderr, read.Stderr()))
 	end, err := r.proc.Run(ctx, proc.Command{
-		Args: []string{"sh", "-c", g.Command}, Dir: dir, Env: r.env,
+		Args: []string{"sh", "-c", c.Command}, Dir: dir, Env: r.env,
 		Stdout: shownOut, Stderr: shownErr,
-		Timeout: g.Timeout, Grace: r.grace, Tracked: true,
+		Timeout: c.Timeout, Grace: r.grace, Tracked: true,
 	})
 	if err = errors.Join(err, shownOut.Close(), shownErr.Close()); err != nil {
 		return ralph.CheckResult{}, err
@@ -84,13 +84,13 @@ func (r *Runner) run(ctx context.Context, dir string, g ralph.CheckSpec) (ralph.
 	if end.Ended == proc.EndedCancelled {
 		return ralph.CheckResult{}, context.Cause(ctx)
 	}
-	res := ralph.CheckResult{Name: g.Name, Command: r.redact.String(g.Command), Exit: end.Code, Took: end.Took}
+	res := ralph.CheckResult{Name: c.Name, Command: r.redact.String(c.Command), Exit: end.Code, Took: end.Took}
 	if res.Name == "" {
 		res.Name = res.Command
 	}
 	switch {
 	case end.Ended == proc.EndedTimeout:
-		res.Exit, res.Hung, res.Why = -1, true, fmt.Sprintf("timed out after %s: it did not end", span(g.Timeout))
+		res.Exit, res.Hung, res.Why = -1, true, fmt.Sprintf("timed out after %s: it did not end", span(c.Timeout))
 		res.Headline = res.Why
 	case end.Signal != "":
 		res.Why = "ended by " + end.Signal

@@ -1,4 +1,4 @@
-package gate
+package check
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func runner(maxOutput int64) *Runner {
-	return New(proc.NewRunner(""), maxOutput, 50*time.Millisecond, []string{"PATH=" + os.Getenv("PATH"), "WHO=gate"})
+	return New(proc.NewRunner(""), maxOutput, 50*time.Millisecond, []string{"PATH=" + os.Getenv("PATH"), "WHO=check"})
 }
 
 func specs(commands ...string) []ralph.CheckSpec {
@@ -47,7 +47,7 @@ func TestAllPassInOrder(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if log, _ := os.ReadFile(filepath.Join(dir, "log")); string(log) != "one gate\ntwo\n" {
+	if log, _ := os.ReadFile(filepath.Join(dir, "log")); string(log) != "one check\ntwo\n" {
 		t.Errorf("log %q", log)
 	}
 	if want := "--- stdout ---\n" + dir + "\n"; results[0].Output != want {
@@ -71,14 +71,14 @@ func TestFirstFailureStops(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "third")); err == nil {
-		t.Error("the third gate ran")
+		t.Error("the third check ran")
 	}
 }
 
 func TestHowAGateEnds(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
-		gate ralph.CheckSpec
+		check ralph.CheckSpec
 		exit int
 		why  string
 		text string
@@ -91,7 +91,7 @@ func TestHowAGateEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			results, err := runner(0).Run(t.Context(), t.TempDir(), []ralph.CheckSpec{x.gate})
+			results, err := runner(0).Run(t.Context(), t.TempDir(), []ralph.CheckSpec{x.check})
 			if err != nil || len(results) != 1 {
 				t.Fatalf("%+v, %v", results, err)
 			}
@@ -102,7 +102,7 @@ func TestHowAGateEnds(t *testing.T) {
 	}
 }
 
-// A server that a test command left running neither hangs the gate nor lives on.
+// A server that a test command left running neither hangs the check nor lives on.
 func TestBackgroundProcessOfAGate(t *testing.T) {
 	t.Parallel()
 	results, err := runner(0).Run(t.Context(), t.TempDir(), specs(`sleep 300 & echo tested`))
