@@ -206,8 +206,8 @@ func (m *Model) fill() {
 		x.rows = slices.DeleteFunc(x.rows, func(r panes.Row) bool {
 			have := r.Words()
 			return r.Rest || slices.ContainsFunc(words, func(w string) bool {
-				if not, ok := strings.CutPrefix(w, "!"); ok && not != "" {
-					return strings.Contains(have, not)
+				if not, ok := strings.CutPrefix(w, "!"); ok {
+					return not != "" && strings.Contains(have, not)
 				}
 				return !strings.Contains(have, w)
 			})

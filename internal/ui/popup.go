@@ -355,11 +355,12 @@ func (m *Model) goTo(id ralph.TaskID) tea.Cmd {
 type search struct {
 	input input
 	right bool
-	was   string
+	was   string // the filter before
+	began string // the row that was chosen before
 }
 
 func (m *Model) startSearch() tea.Cmd {
-	s := &search{right: m.right, was: m.lists[m.tab].filter}
+	s := &search{right: m.right, was: m.lists[m.tab].filter, began: m.lists[m.tab].key}
 	if m.right {
 		s.input = newInput(m.pane.search)
 	} else {
@@ -397,7 +398,7 @@ func (s *search) key(m *Model, msg tea.KeyPressMsg) tea.Cmd {
 		m.pane.search = s.input.String()
 		return nil
 	}
-	m.lists[m.tab].filter = s.input.String()
+	m.lists[m.tab].filter, m.lists[m.tab].key = s.input.String(), s.began
 	m.fill()
 	return m.read()
 }

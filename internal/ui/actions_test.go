@@ -1,0 +1,285 @@
+package ui
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/ralphtest/storytest"
+)
+
+// newest is the newest fact.
+func newest(r *repository) ralph.Fact {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.story.Events[len(r.story.Events)-1].Fact
+}
+
+// What opens a gate is read before it is done, and no is the answer that stands there (B-059).
+func TestApproveIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	p := play(t, atWork(t), 100, 34)
+	before := p.r.story.Seq
+	p.press("3", "a")
+	p.want("Approve", "git push --force origin main", "Held by", "‹ Cancel ›")
+	p.press("enter")
+	if p.m.popup != nil || p.r.story.Seq != before {
+		t.Fatalf("enter on the question did something: %v", newest(p.r))
+	}
+	p.press("a", "esc")
+	if p.r.story.Seq != before {
+		t.Fatalf("esc did something: %v", newest(p.r))
+	}
+	p.press("a", "y")
+	if x, ok := newest(p.r).(ralph.Answered); !ok || x.ID != "g-1a2b" || x.Verdict != ralph.Approved {
+		t.Fatalf("the newest fact is %#v, want the approval", newest(p.r))
+	}
+	p.want("✓ Approved")
+}
+
+// A word about a gate that somebody else has answered meanwhile says whose it was.
+func TestSecondAnswerReadsWhy(t *testing.T) {
+	t.Parallel()
+	p := play(t, atWork(t), 100, 34).press("3", "a")
+	p.r.add(ralph.Answered{ID: "g-1a2b", Verdict: ralph.Denied})
+	p.press("y")
+	p.want("it is decided already")
+}
+
+// What can be taken back is done at once, and u takes it back: pause and retry.
+func TestUndo(t *testing.T) {
+	t.Parallel()
+	p := play(t, atWork(t), 100, 30).press("p")
+	if x, ok := newest(p.r).(ralph.Control); !ok || x.Want != ralph.WantPause {
+		t.Fatalf("p made %#v", newest(p.r))
+	}
+	p.look()
+	p.want("pausing", "u: undo")
+	p.press("u")
+	if x, ok := newest(p.r).(ralph.Control); !ok || x.Want != ralph.WantRun {
+		t.Fatalf("u made %#v", newest(p.r))
+	}
+}
+
+// An edit writes what was changed and nothing else: what somebody else changes meanwhile stays.
+func TestEditChangesOnlyWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	p := play(t, atWork(t), 100, 40).press("2", "G", "e")
+	p.want("What to do, one line")
+	other := *p.r.State().Task("t-0005")
+	other.Notes = "somebody else's"
+	p.r.add(ralph.TaskEdited{Task: other})
+	p.typed(" and more").press("ctrl+s")
+	task := p.r.State().Task("t-0005")
+	if task.Name != "Docs and more" || task.Notes != "somebody else's" || len(task.Deps) != 1 {
+		t.Fatalf("the task is %+v", task)
+	}
+	p.want("✓ Changed")
+}
+
+// What is wrong with a form is said in it, and what was typed stays.
+func TestFormSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	p := play(t, atWork(t), 100, 40).press("2", "j", "+")
+	p.typed("lots").press("ctrl+s")
+	p.want("lots", "no whole number")
+	if p.m.popup == nil {
+		t.Fatal("the form is gone")
+	}
+}
+
+// The palette finds an action by words of it and of its task, and asks as its key does.
+func TestPalette(t *testing.T) {
+	t.Parallel()
+	p := play(t, atWork(t), 100, 40).press(":").typed("docs skip")
+	p.want("Skip", "t-0005 Docs")
+	p.press("enter")
+	p.want("Why")
+	p.typed("not now").press("ctrl+s")
+	if task := p.r.State().Task("t-0005"); task.Status != ralph.TaskSkipped {
+		t.Fatalf("t-0005 is %s", task.Status)
+	}
+}
+
+// Every action that can be taken stands in the menu or the palette with its own form.
+func TestEveryActionCanBeFound(t *testing.T) {
+	t.Parallel()
+	p := play(t, atWork(t), 120, 60)
+	for range 5 {
+		p.press("2")
+		for range 6 {
+			for _, o := range p.m.offers {
+				found := false
+				for _, e := range p.m.palette([]string{o.Action}) {
+					found = found || strings.HasPrefix(e.left.String(), o.Title)
+				}
+				if !found {
+					t.Errorf("%s of %q is not in the palette", o.Action, o.ID)
+				}
+			}
+			p.press("j")
+		}
+	}
+}
+
+// In the past nothing can be done, and esc leads back to now.
+func TestTimeTravel(t *testing.T) {
+	t.Parallel()
+	p := play(t, atWork(t), 100, 30).press("2", "t")
+	p.want("AS IT WAS", "fact 53 of 54")
+	p.press("<", "<", "<", "<")
+	p.want("AS IT WAS")
+	p.wantNot("t-0003 Parse dates         failed")
+	before := p.r.story.Seq
+	p.press("p", "s", "r", "e")
+	p.want("nothing can be done about it")
+	if p.r.story.Seq != before || p.m.popup != nil {
+		t.Fatal("something was done in the past")
+	}
+	p.press("esc")
+	p.wantNot("AS IT WAS")
+}
+
+// Rows are filtered by words, without those with ! before them; text is searched with n.
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	p := play(t, atWork(t), 100, 30).press("2", "/").typed("t-000 !header").press("enter")
+	p.want("t-0002", "t-0005", "/t-000 !header")
+	p.wantNot("Read the header  ")
+	p.press("esc", "]", "]", "]", "tab", "/").typed("var b").press("enter")
+	p.want("+var b = 3")
+	if p.m.pane.hit == 0 {
+		t.Error("nothing was found in the diff")
+	}
+}
+
+// An engine that is killed leaves the screen as it was then, and says so; one that is started
+// again is shown (E-086).
+func TestEngineDiesAndComesBack(t *testing.T) {
+	t.Parallel()
+	p := play(t, atWork(t), 100, 30)
+	p.r.alive = false
+	p.look()
+	p.want("the engine died", "cut off")
+	p.wantNot("follows")
+	p.r.alive = true
+	p.look()
+	p.want("▶ running", "follows")
+}
+
+// Who scrolls up in an output stays there, is told how much came, and follows again with f.
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	r := atWork(t)
+	write(t, r.root, "t-0002/2/output.log", strings.Repeat("a line of an agent\n", 200))
+	p := play(t, r, 100, 30)
+	p.want("follows")
+	p.press("tab", "k", "k")
+	write(t, r.root, "t-0002/2/output.log", strings.Repeat("a line of an agent\n", 207))
+	p.send(tickMsg(time.Now()))
+	p.want("7 new lines below: f")
+	p.press("f")
+	p.want("follows")
+}
+
+// A monkey presses keys, resizes, and the work goes on meanwhile: every picture is as wide and
+// high as the terminal, nothing panics, and what has a question is done by its answer alone.
+func TestMonkey(t *testing.T) {
+	t.Parallel()
+	keys := strings.Fields("j k g G 1 2 3 4 5 6 tab enter esc ] [ f w z / n N : x u t , . < > y T ? p s a d r e R X + y n space left right up down pgdown pgup ctrl+s ctrl+p backspace home end l h o 界 !")
+	for seed := range uint64(8) {
+		rnd := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a monkey
+		p := play(t, atWork(t), 80, 24)
+		var pressed []string
+		for range 600 {
+			switch rnd.IntN(20) {
+			case 0:
+				p.send(tea.WindowSizeMsg{Width: 40 + rnd.IntN(120), Height: 15 + rnd.IntN(45)})
+			case 1:
+				p.send(tea.MouseClickMsg{X: rnd.IntN(150), Y: rnd.IntN(50), Button: tea.MouseLeft})
+			case 2:
+				p.send(tea.MouseWheelMsg{X: rnd.IntN(150), Y: rnd.IntN(50), Button: tea.MouseWheelDown})
+			case 3:
+				p.r.alive = rnd.IntN(3) > 0
+				p.look()
+			case 4:
+				p.send(tea.PasteMsg{Content: "pasted\nwords \x1b[2J"})
+			default:
+				k := keys[rnd.IntN(len(keys))]
+				if p.m.popup != nil && rnd.IntN(4) == 0 {
+					k = "esc" // else it would type for ever
+				}
+				pressed = append(pressed, k)
+				f, open := p.m.popup.(*form)
+				_, cmd := p.m.Update(press(k))
+				answered := open && p.m.doing != "" && f.offer.Action == p.m.doing
+				if p.m.doing != "" && !answered && k != "u" && needsAnswer(p, p.m.doing) {
+					t.Fatalf("seed %d: %s was done without an answer, after %v", seed, p.m.doing, pressed[max(0, len(pressed)-12):])
+				}
+				p.run(cmd)
+			}
+			for i, l := range p.m.frame() {
+				if l.Width() != p.m.width {
+					t.Fatalf("seed %d: line %d is %d wide, not %d, after %v:\n%q", seed, i, l.Width(), p.m.width, pressed[max(0, len(pressed)-12):], l.String())
+				}
+			}
+			if n := len(p.m.frame()); p.m.width > 0 && n != p.m.height {
+				t.Fatalf("seed %d: %d lines, not %d", seed, n, p.m.height)
+			}
+		}
+	}
+}
+
+// needsAnswer reports whether the table has a question for the action as it is offered now.
+func needsAnswer(p *player, name string) bool {
+	for _, o := range p.m.offers {
+		if o.Action == name {
+			return o.Confirm != "" || o.Action == "approve"
+		}
+	}
+	return false
+}
+
+// crowd is a session with so many agents at work that each print.
+func crowd(t testing.TB, slots int) *repository {
+	t.Helper()
+	x := storytest.New()
+	var tasks []ralph.Task
+	for i := range slots {
+		tasks = append(tasks, ralph.Task{ID: ralph.TaskID("t-" + string(rune('a'+i/26)) + string(rune('a'+i%26))), Name: "Work on a part of the whole"})
+	}
+	x.Begin(tasks...)
+	words := map[ralph.TaskID]string{}
+	for i, task := range tasks {
+		x.Start(task.ID, i+1)
+		x.Receipt(task.ID, ralph.Turn{Stage: ralph.KindBuild, Agent: "claude", Iteration: 1}, ralph.Why{Rule: "B-011", Text: "the task begins"})
+		words[task.ID] = "I look at the next file"
+	}
+	r := &repository{story: x, root: t.TempDir(), alive: true, moved: make(chan struct{}), words: words}
+	write(t, r.root, "t-aa/1/output.log", strings.Repeat("\x1b[32mok\x1b[0m a line of an agent with some words in it\n", 1000))
+	return r
+}
+
+// One look and one picture of a screen with 32 agents at work.
+func BenchmarkPicture(b *testing.B) {
+	p := play(b, crowd(b, 32), 200, 60)
+	b.ReportAllocs()
+	for b.Loop() {
+		p.look()
+		p.m.View()
+	}
+}
+
+// A key and its picture.
+func BenchmarkKey(b *testing.B) {
+	p := play(b, crowd(b, 32), 200, 60)
+	b.ReportAllocs()
+	for b.Loop() {
+		p.press("j", "k")
+		p.m.View()
+	}
+}
