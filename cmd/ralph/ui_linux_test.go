@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/vt"
+	"golang.org/x/sys/unix"
+)
+
+// terminal is a terminal with a program in it: a pty, and what its bytes come to on a screen.
+type terminal struct {
+	t        *testing.T
+	master   *os.File
+	slave    *os.File
+	emulator *vt.SafeEmulator
+	cmd      *exec.Cmd
+	ended    chan error
+
+	mu    sync.Mutex
+	raw   bytes.Buffer
+	moved chan struct{}
+}
+
+// openTerminal starts a command in a terminal of a size.
+func openTerminal(t *testing.T, columns, rows int, environ []string, args ...string) *terminal {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("there are no terminals here: %v", err)
+	}
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile(filepath.Join("/dev/pts", itoa(n)), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &terminal{t: t, master: master, slave: slave, emulator: vt.NewSafeEmulator(columns, rows), moved: make(chan struct{}), ended: make(chan error, 1)}
+	x.resize(columns, rows)
+	x.cmd = exec.CommandContext(t.Context(), args[0], args[1:]...)
+	x.cmd.Env, x.cmd.Dir = environ, t.TempDir()
+	x.cmd.Stdin, x.cmd.Stdout, x.cmd.Stderr = slave, slave, slave
+	x.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	go func() { _, _ = io.Copy(master, x.emulator) }() // what the terminal answers
+	go x.read()
+	if err := x.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { x.ended <- x.cmd.Wait() }()
+	t.Cleanup(func() { _ = x.cmd.Process.Kill(); _ = slave.Close(); _ = master.Close() })
+	return x
+}
+
+func itoa(n int) string { b, _ := json.Marshal(n); return string(b) }
+
+func (x *terminal) read() {
+	b := make([]byte, 64<<10)
+	for {
+		n, err := x.master.Read(b)
+		if err != nil {
+			return
+		}
+		_, _ = x.emulator.Write(b[:n])
+		x.mu.Lock()
+		x.raw.Write(b[:n])
+		close(x.moved)
+		x.moved = make(chan struct{})
+		x.mu.Unlock()
+	}
+}
+
+func (x *terminal) resize(columns, rows int) {
+	x.t.Helper()
+	x.emulator.Resize(columns, rows)
+	size := &unix.Winsize{Col: uint16(columns), Row: uint16(rows)} //nolint:gosec // small
+	if err := unix.IoctlSetWinsize(int(x.master.Fd()), unix.TIOCSWINSZ, size); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+func (x *terminal) press(keys string) {
+	x.t.Helper()
+	if _, err := x.master.WriteString(keys); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// want waits until the screen has all of the words.
+func (x *terminal) want(words ...string) {
+	x.t.Helper()
+	x.until(strings.Join(words, ", "), func(screen string) bool {
+		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(screen, w) })
+	})
+}
+
+func (x *terminal) until(what string, is func(screen string) bool) {
+	x.t.Helper()
+	limit := time.NewTimer(time.Minute)
+	defer limit.Stop()
+	for {
+		x.mu.Lock()
+		moved := x.moved
+		x.mu.Unlock()
+		if is(x.emulator.String()) {
+			return
+		}
+		select {
+		case <-moved:
+		case err := <-x.ended:
+			x.t.Fatalf("the program has ended (%v) while %q was waited for:\n%s", err, what, x.emulator.String())
+		case <-limit.C:
+			x.t.Fatalf("the screen never has %q:\n%s", what, x.emulator.String())
+		}
+	}
+}
+
+// The screen over a running engine, in a terminal: pause, diff, time, sizes, an engine that is
+// killed and started again, and a terminal that is given back (A-030, A-097, A-118, E-086).
+func TestScreen(t *testing.T) {
+	t.Parallel()
+	ralph, err := exec.LookPath("ralph")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "demo")
+	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm-256color", "LANG=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"}
+	x := openTerminal(t, 100, 30, environ, ralph, "demo", "--parallel", "--ui", "--dir", dir)
+	before, err := unix.IoctlGetTermios(int(x.slave.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) []byte {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), ralph, append([]string{"-C", dir}, args...)...)
+		cmd.Env, cmd.Dir = environ, t.TempDir()
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("ralph %v: %v\n%s", args, err, out)
+		}
+		return out
+	}
+	x.want("▶ running", "1 Slots 3", "Add up prices", "follows")
+	x.press("p")
+	x.want("paus", "u: undo")
+	x.press("u")
+	x.want("▶ running")
+	x.press("2")
+	x.want("✓ t-mend")
+	x.press("]]]")
+	x.want("+echo 'till 1'")
+
+	x.resize(60, 20)
+	x.want("3 Needs you", "╰──────────────────────────────────────────────────────────╯")
+	x.resize(50, 10)
+	x.want("50 by 10 is too small")
+	x.resize(100, 30)
+	x.want("+echo 'till 1'", "leave")
+
+	x.press("t")
+	x.want("AS IT WAS", "esc now")
+	x.press("<<<")
+	x.press("\x1b")
+	x.want("▶ running", "leave")
+
+	var status struct{ Engine struct{ Pid int } }
+	if err := json.Unmarshal(run("status", "--json"), &status); err != nil || status.Engine.Pid == 0 {
+		t.Fatalf("no engine: %v", err)
+	}
+	if err := syscall.Kill(status.Engine.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	x.want("the engine died")
+	x.press(":")
+	x.press("resume")
+	x.want("Resume")
+	x.press("\r")
+	x.want("▶ running")
+	x.want("7/7", "ended: complete")
+
+	x.press("\x1a") // put aside: the terminal is given back, and taken again
+	x.until("gave the terminal back", func(string) bool { return x.left() == 1 })
+	back := make(chan struct{})
+	go func() { // it waits for the signal only a moment after it gave the terminal back
+		for again := time.NewTicker(50 * time.Millisecond); ; {
+			_ = x.cmd.Process.Signal(syscall.SIGCONT)
+			select {
+			case <-back:
+				return
+			case <-again.C:
+			}
+		}
+	}()
+	x.want("7/7", "ended: complete")
+	close(back)
+
+	if err := x.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-x.ended; err != nil {
+		t.Errorf("the screen ended with %v", err)
+	}
+	after, err := unix.IoctlGetTermios(int(x.slave.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *after != *before {
+		t.Errorf("the terminal is %+v, and was %+v", after, before)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	end := x.raw.String()
+	for on, off := range map[string]string{"\x1b[?1049h": "\x1b[?1049l", "\x1b[?25l": "\x1b[?25h", "\x1b[?1002h": "\x1b[?1002l", "\x1b[?2004h": "\x1b[?2004l"} {
+		if strings.LastIndex(end, on) > strings.LastIndex(end, off) {
+			t.Errorf("%q is not taken back", on)
+		}
+	}
+}
+
+// left is how often the program has left the second screen of the terminal.
+func (x *terminal) left() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return strings.Count(x.raw.String(), "\x1b[?1049l")
+}
