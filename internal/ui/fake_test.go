@@ -16,7 +16,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/ralphtest/storytest"
 	"github.com/ralph-loop/ralph/internal/status"
-	"github.com/ralph-loop/ralph/internal/ui/panes"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -221,10 +220,10 @@ func play(t testing.TB, r *repository, columns, rows int) *player {
 // look shows the screen what the repository is now.
 func (p *player) look() {
 	p.t.Helper()
-	var heard time.Time
-	l, err := lookAt(p.r, panes.Look{}, &heard)
-	if err != nil {
-		p.t.Fatal(err)
+	w := watcher{source: p.r}
+	l, news := w.look(time.Now())
+	if !news || l.Broken != "" {
+		p.t.Fatalf("nothing to see: %s", l.Broken)
 	}
 	p.send(lookMsg(l))
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -112,78 +113,102 @@ func Goodbye(out io.Writer, source Source) {
 }
 
 const (
-	quietEvery = time.Second            // how often one looks without news
+	quietEvery = time.Second            // how often one looks without news while an engine works
+	restEvery  = 2 * time.Second        // and how often without one: it may have come
+	sameFor    = 5 * time.Second        // how long nothing is said where nothing has changed
 	wordsEvery = 700 * time.Millisecond // how often agents are listened to
 	burst      = 100 * time.Millisecond // keeps many facts from being many pictures
 )
 
-// watch tells of the repository whenever it has changed, and each second. What cannot be read
-// is said, and tried again: an engine that is killed and started again is no reason to end.
+// watch tells of the repository whenever it has changed, and while an engine works each second:
+// clocks go on. What cannot be read is said, and tried again: an engine that is killed and
+// started again is no reason to end.
 func watch(ctx context.Context, source Source, send func(tea.Msg)) {
-	var last panes.Look
-	var heard time.Time
+	moved, waits := make(chan error, 1), false
+	var wait sync.WaitGroup
+	defer wait.Wait() // before the journal is closed
+	w := watcher{source: source}
 	for ctx.Err() == nil {
-		next, err := lookAt(source, last, &heard)
-		if err != nil {
-			next = last
-			next.Broken, next.Now = err.Error(), time.Now()
-		}
-		if next.State != nil {
+		if next, news := w.look(time.Now()); news {
 			send(lookMsg(next))
 		}
-		last = next
-		if !pause(ctx, source, last) {
-			return
+		if !waits && w.last.State != nil {
+			waits = true
+			seq := w.last.State.Seq
+			wait.Go(func() { moved <- source.Wait(ctx, seq) })
 		}
+		every := restEvery
+		if w.last.Engine.Alive {
+			every = quietEvery
+		}
+		tick := time.NewTimer(every)
+		select {
+		case <-ctx.Done():
+		case err := <-moved:
+			waits = false
+			rest := burst
+			if err != nil {
+				rest = quietEvery
+			}
+			sleep(ctx, rest)
+		case <-tick.C:
+		}
+		tick.Stop()
 	}
 }
 
-// pause lets time pass until there may be something new; false at the end.
-func pause(ctx context.Context, source Source, last panes.Look) bool {
-	if last.State == nil || last.Broken != "" {
-		return sleep(ctx, quietEvery)
-	}
-	wait, cancel := context.WithTimeout(ctx, quietEvery)
-	defer cancel()
-	err := source.Wait(wait, last.State.Seq)
-	switch {
-	case ctx.Err() != nil:
-		return false
-	case err == nil, !errors.Is(err, context.DeadlineExceeded):
-		return sleep(ctx, burst)
-	}
-	return true
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
+func sleep(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
-		return false
 	case <-t.C:
-		return true
 	}
 }
 
-// lookAt looks at the repository. A mistake in what reads it is an error, not the end of the
-// screen.
-func lookAt(source Source, last panes.Look, heard *time.Time) (l panes.Look, err error) {
+// watcher remembers what was seen last.
+type watcher struct {
+	source Source
+	last   panes.Look
+	sent   time.Time
+	heard  time.Time // when agents were listened to
+	asked  time.Time // when it was asked what actions go by
+}
+
+// look looks at the repository, and says whether there is anything to show. A mistake in what
+// reads it is said, and is not the end of the screen.
+func (w *watcher) look(now time.Time) (l panes.Look, news bool) {
+	l, err := w.see(now)
+	if err != nil {
+		l = w.last
+		l.Broken, l.Now = err.Error(), now
+	}
+	same := l.State == w.last.State && l.Engine.Alive == w.last.Engine.Alive && l.Broken == w.last.Broken && l.Trouble == w.last.Trouble
+	w.last = l
+	if l.State == nil || same && !l.Engine.Alive && now.Sub(w.sent) < sameFor {
+		return l, false
+	}
+	w.sent = now
+	return l, true
+}
+
+func (w *watcher) see(now time.Time) (l panes.Look, err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = fmt.Errorf("a mistake in ralph itself: %v", x)
 		}
 	}()
-	l = panes.Look{State: source.State(), Now: source.Now(), World: source.Context(), Trouble: source.Trouble()}
+	l = panes.Look{State: w.source.State(), Now: w.source.Now(), Trouble: w.source.Trouble(), Engine: w.last.Engine, World: w.last.World}
 	if l.State == nil {
 		return l, errors.New("the journal cannot be read")
 	}
-	if now := time.Now(); now.Sub(*heard) >= wordsEvery || last.Engine.Alive != l.World.Engine {
-		l.Engine, *heard = source.Engine(l.State), now
-	} else {
-		l.Engine = last.Engine
+	if now.Sub(w.heard) >= wordsEvery {
+		l.Engine, w.heard = w.source.Engine(l.State), now
 	}
-	l.World.Engine = l.Engine.Alive
+	if l.State != w.last.State || l.Engine.Alive != w.last.Engine.Alive || now.Sub(w.asked) >= sameFor {
+		l.World, w.asked = w.source.Context(), now
+	}
+	l.World.Engine, l.World.Now = l.Engine.Alive, l.Now
 	return l, nil
 }
 
