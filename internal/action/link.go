@@ -132,6 +132,9 @@ type Writer struct {
 // NewWriter is a writer to out; as is how the surface writes links.
 func NewWriter(out io.Writer, as func(string) string) *Writer { return &Writer{out: out, as: as} }
 
+// Unwrap is where the words go: a screen draws there itself, and writes its links before.
+func (w *Writer) Unwrap() io.Writer { return w.out }
+
 // maxLink bounds what is held back: no link is longer.
 const maxLink = 300
 

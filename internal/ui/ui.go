@@ -71,7 +71,7 @@ func Refused(env workspace.Env) error {
 	default:
 		return nil
 	}
-	return &ralph.Refusal{Why: "no screen can be shown: " + why, Hint: "`ralph log -f` shows what happens line by line, `ralph status` where the work stands", Kind: ralph.ErrUsage}
+	return &ralph.Refusal{Why: "no screen can be shown: " + why, Hint: "[[log -f]] shows what happens line by line, [[status]] where the work stands", Kind: ralph.ErrUsage}
 }
 
 // Run shows the screen until the person leaves it. The terminal is as it was before when it
@@ -80,8 +80,19 @@ func Run(ctx context.Context, opt Options) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	m := New(ctx, opt)
-	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(opt.Env.Stdin), tea.WithOutput(opt.Env.Stdout), tea.WithEnvironment(opt.Env.Environ), tea.WithFPS(fps))
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(opt.Env.Stdin), tea.WithOutput(terminalOf(opt.Env.Stdout)), tea.WithEnvironment(opt.Env.Environ), tea.WithFPS(fps))
 	return run(ctx, p, m)
+}
+
+// terminalOf is the terminal below what rewrites words for it: its size is asked there.
+func terminalOf(out io.Writer) io.Writer {
+	for {
+		w, ok := out.(interface{ Unwrap() io.Writer })
+		if !ok {
+			return out
+		}
+		out = w.Unwrap()
+	}
 }
 
 // run is Run with a program that is made.
@@ -108,7 +119,7 @@ func run(ctx context.Context, p *tea.Program, m *Model) error {
 func Goodbye(out io.Writer, source Source) {
 	s := source.State()
 	if e := source.Engine(s); e.Alive {
-		fmt.Fprintf(out, "The screen is closed; the work goes on (pid %d): `ralph ui`, `ralph status`, `ralph stop`.\n", e.Pid)
+		fmt.Fprintf(out, "The screen is closed; the work goes on (pid %d): `ralph ui`, [[status]], [[stop]].\n", e.Pid)
 	}
 }
 

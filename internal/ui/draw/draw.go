@@ -10,6 +10,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -22,11 +23,17 @@ type Span struct {
 // Line is one line of the screen, from left to right.
 type Line []Span
 
-// Of is a line of one style. The text may come from anywhere: it is made safe.
-func Of(s Style, words string) Line { return Line{{s, Safe(words)}} }
+// Of is a line of one style. The text may come from anywhere: it is made safe, and its links
+// name what can be done by its key.
+func Of(s Style, words string) Line { return Line{{s, Safe(action.Buttons(words))}} }
+
+// As is a line of one style as it stands: code is shown with what looks like a link.
+func As(s Style, words string) Line { return Line{{s, Safe(words)}} }
 
 // Add puts more text behind a line.
-func (l Line) Add(s Style, words string) Line { return append(l, Span{s, Safe(words)}) }
+func (l Line) Add(s Style, words string) Line {
+	return append(l, Span{s, Safe(action.Buttons(words))})
+}
 
 // Join is a line behind another one.
 func (l Line) Join(more Line) Line { return append(l[:len(l):len(l)], more...) }

@@ -177,7 +177,7 @@ func Patch(b []byte) []Line {
 		case inHunk:
 			s = Plain
 		}
-		out = append(out, Of(s, words))
+		out = append(out, As(s, words))
 	}
 	return out
 }

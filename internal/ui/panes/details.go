@@ -182,7 +182,7 @@ func (d *Reader) spec(file string) []draw.Line {
 		if strings.HasPrefix(line, "#") {
 			s = draw.Strong
 		}
-		out = append(out, draw.Of(s, strings.TrimRight(line, "\r\n")))
+		out = append(out, draw.As(s, strings.TrimRight(line, "\r\n")))
 	}
 	return out
 }
@@ -275,7 +275,7 @@ func noneYet(out []draw.Line, from int64, words string) []draw.Line {
 		out = append(out, draw.Of(draw.Dim, words))
 	}
 	if from > 0 {
-		out = append(out, nil, draw.Of(draw.Dim, fmt.Sprintf("What was before fact %d is in `ralph log`.", from+1)))
+		out = append(out, nil, draw.Of(draw.Dim, fmt.Sprintf("What was before fact %d is in [[log]].", from+1)))
 	}
 	return out
 }
