@@ -90,6 +90,7 @@ func upperLayers() map[string][]string {
 		"internal/model":           {"internal/redact", "internal/text"},
 		"internal/hook":            {"R", "internal/proc", "internal/text"},
 		"internal/notify":          {"R", "internal/action", "internal/lazyregexp", "internal/notice", "internal/proc", "internal/text"},
+		"internal/advice":          {"R", "internal/model", "internal/redact", "internal/signature", "internal/text", "internal/thread"},
 		"internal/follow":          {"R", "internal/journal", "internal/views"},
 		"internal/agentsock":       {"R"},
 		"internal/coverage":        {"R"},

@@ -49,6 +49,7 @@ type Prompt struct {
 	System string
 	User   string
 	Schema json.RawMessage
+	Input  json.RawMessage // as it stands in User
 }
 
 // All are all signatures, by their names.
@@ -80,7 +81,7 @@ func (s Signature[In, Out]) Prompt(in In) (Prompt, error) {
 	out := schemaOf[Out]()
 	return Prompt{
 		Name: s.name, System: s.system(schemaOf[In](), out), Schema: encoded(out),
-		User: "<input>\n" + string(data) + "\n</input>",
+		User: "<input>\n" + string(data) + "\n</input>", Input: data,
 	}, nil
 }
 
