@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Action is what becomes of a thread after a turn.
@@ -218,6 +220,27 @@ func (o ReviewOut) Check(ReviewIn) error {
 		return fmt.Errorf("verdict is %s with %d findings: revise needs one at least, accept has none", o.Verdict, len(o.Findings))
 	}
 	return judged(o.Reason, o.Confidence)
+}
+
+// Decision is the review as advice on what comes next: it is held to the same rules.
+func (o ReviewOut) Decision() DecisionOut {
+	d := DecisionOut{Action: ActionStop, Reason: o.Reason, Confidence: o.Confidence}
+	if o.Verdict == VerdictAccept {
+		return d
+	}
+	words := "A review of your changes found what has to change first:"
+	for _, f := range o.Findings {
+		words += "\n- "
+		switch {
+		case f.File != "" && f.Line > 0:
+			words += fmt.Sprintf("%s:%d: ", f.File, f.Line)
+		case f.File != "":
+			words += f.File + ": "
+		}
+		words += f.Text
+	}
+	d.Action, d.NextInput = ActionContinue, text.Cut(words, maxNext-16)
+	return d
 }
 
 // Review asks whether changes do what was asked, where the agent has no review of its own.

@@ -230,6 +230,10 @@ func TestOwnRules(t *testing.T) {
 			t.Errorf("%v, want %q", c.err, c.want)
 		}
 	}
+	long := signature.ReviewOut{Verdict: signature.VerdictRevise, Findings: slices.Repeat([]signature.Finding{{Text: strings.Repeat("ü", 500)}}, 60), Reason: "r", Confidence: 1}.Decision()
+	if err := long.Check(signature.DecisionIn{}); err != nil || !strings.Contains(long.NextInput, "found what has to change") {
+		t.Errorf("a long review is no advice: %v", err)
+	}
 	d := signature.DirectiveOut{Action: signature.ActionContinue, Directive: "d", Reason: "r", Confidence: 0.7}.Decision()
 	if d != (signature.DecisionOut{Action: signature.ActionContinue, NextInput: "d", Reason: "r", Confidence: 0.7}) {
 		t.Errorf("%+v", d)

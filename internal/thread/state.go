@@ -258,6 +258,16 @@ func (s *State) Decided(d Decision) {
 	s.Decisions = slices.Clone(newest(append(s.Decisions, d), maxPast))
 }
 
+// Reviewed takes what a review came to, and makes advice of it for the second decision. That
+// the agent says it is finished counts no more where the review does not say so too, or is
+// not sure.
+func (s *State) Reviewed(o signature.ReviewOut, l Limits) signature.DecisionOut {
+	if o.Verdict != signature.VerdictAccept || o.Confidence < l.MinConfidence {
+		s.Finished = false
+	}
+	return o.Decision()
+}
+
 // Input is what a model is shown of the thread.
 func (s *State) Input() signature.DecisionIn {
 	in := signature.DecisionIn{

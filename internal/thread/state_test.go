@@ -308,6 +308,70 @@ func TestFromACrash(t *testing.T) {
 	}
 }
 
+// A hundred threads that are always ready, 2,000 turns: 20 for each, served
+// fairly, and each decided by the rules.
+func TestHundredThreads(t *testing.T) {
+	t.Parallel()
+	s := thread.NewSchedule(thread.Pace{Slots: 4})
+	threads, turns := map[string]*thread.Thread{}, map[string]int{}
+	for n := range 100 {
+		id := fmt.Sprint(n)
+		threads[id] = thread.New(id, "goal")
+		s.Add(id)
+	}
+	for n := range 2000 {
+		id, _, ok := s.Next(noon())
+		if !ok {
+			t.Fatal("no thread is ready")
+		}
+		th := threads[id]
+		play(t, th, thread.Ended{Tree: fmt.Sprint(n)}, planned("pending"), said("done"))
+		d := thread.Temper(thread.Rules(&th.State), thread.ByRules, &th.State, thread.Usual(), noon())
+		if d.Action != signature.ActionContinue {
+			t.Fatalf("%+v", d)
+		}
+		th.State.Decided(d)
+		turns[id]++
+		if err := s.Done(id, false, noon()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, n := range turns {
+		if n != 20 {
+			t.Errorf("thread %s had %d turns", id, n)
+		}
+	}
+}
+
+// A whole turn of a thread, without its agent: events, state, decision, the next in turn.
+func BenchmarkTurn(b *testing.B) {
+	s := thread.NewSchedule(thread.UsualPace())
+	threads := map[string]*thread.Thread{}
+	for n := range 100 {
+		id := fmt.Sprint(n)
+		threads[id] = thread.New(id, "goal")
+		s.Add(id)
+	}
+	events := []ralph.StreamEvent{{Kind: ralph.StreamTurn}, planned("pending"), said("done"), {Kind: ralph.StreamTurnDone}}
+	n := 0
+	for b.Loop() {
+		id, _, _ := s.Next(noon())
+		th := threads[id]
+		if err := th.Begin(); err != nil {
+			b.Fatal(err)
+		}
+		for _, e := range events {
+			th.Add(e, noon())
+		}
+		n++
+		th.Settle(thread.Ended{Tree: fmt.Sprint(n)})
+		th.State.Decided(thread.Temper(thread.Rules(&th.State), thread.ByRules, &th.State, thread.Usual(), noon()))
+		if err := s.Done(id, false, noon()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // A decision by the rules costs next to nothing (below 1 ms a turn).
 func BenchmarkDecide(b *testing.B) {
 	s := turned()

@@ -304,6 +304,41 @@ func TestContinue(t *testing.T) {
 	}
 }
 
+// E-042, E-103: a review comes before a finished thread stops, once for the same changes,
+// and then it is decided again: by its verdict, where it is sure.
+func TestReview(t *testing.T) {
+	t.Parallel()
+	findings := []signature.Finding{{File: "a.go", Line: 3, Text: "no test"}, {File: "b.go", Text: "left over"}, {Text: "say why"}}
+	for _, c := range []struct {
+		name   string
+		out    signature.ReviewOut
+		want   signature.Action
+		rule   string
+		stop   string
+		reason string
+	}{
+		{"accepted", signature.ReviewOut{Verdict: "accept", Reason: "fine", Confidence: 0.6}, "stop", "E-075", "finished", ""},
+		{"accepted, not sure", signature.ReviewOut{Verdict: "accept", Reason: "fine?", Confidence: 0.5}, "pause", "E-053", "", "fine?"},
+		{"not accepted", signature.ReviewOut{Verdict: "revise", Findings: findings, Reason: "no", Confidence: 1}, "continue", "E-038", "", "no"},
+		{"not accepted, not sure", signature.ReviewOut{Verdict: "revise", Findings: findings, Reason: "no?", Confidence: 0.1}, "pause", "E-053", "", "no?"},
+	} {
+		s, l := turned(), thread.Usual()
+		s.Finished, s.Changed = true, true
+		first := thread.Temper(thread.Rules(&s), thread.ByRules, &s, l, noon())
+		if first.Action != signature.ActionReview {
+			t.Fatalf("%s: %+v", c.name, first)
+		}
+		s.Decided(first)
+		d := thread.Temper(s.Reviewed(c.out, l), "m", &s, l, noon())
+		if d.Action != c.want || d.Rule != c.rule || d.Stop != c.stop || !strings.Contains(d.Reason, c.reason) {
+			t.Errorf("%s: %+v", c.name, d)
+		}
+		if d.Action == signature.ActionContinue && !strings.HasSuffix(d.NextInput, "\n- a.go:3: no test\n- b.go: left over\n- say why") {
+			t.Errorf("%q", d.NextInput)
+		}
+	}
+}
+
 // E-102: the goal stands in every next input, whatever the advice says.
 func TestMessage(t *testing.T) {
 	t.Parallel()
