@@ -59,6 +59,9 @@ func logPage(ctx context.Context, r *request) (view.Page, error) {
 	m := view.LogModel{Read: r.reading(), Session: a.session, Path: r.URL.Path, Task: string(a.task), Text: a.text, Kind: a.kind, Kinds: eventNames()}
 	a.most = r.server.index.Progress().Read
 	newest := true // the end of what is asked for is the end of the journal
+	if r.past {
+		a.most, newest = min(a.most, r.state.Seq), false
+	}
 	if a.session != "" {
 		s, ok := r.server.index.Session(a.session)
 		if !ok && r.read.Caught {

@@ -28,10 +28,10 @@ func sliders(path string) bool {
 	return path == "/" || path == "/plan" || strings.HasPrefix(path, "/task/")
 }
 
-// ofState reports whether a page is a function of the state. The others have the whole
-// history, or what is no fact: settings, files.
+// ofState reports whether a page is a function of the state and of the facts that led to it. The
+// others have what is no fact: settings, files.
 func ofState(path string) bool {
-	return sliders(path) || path == "/plan/graph" || path == "/gates" || strings.HasPrefix(path, "/gate/")
+	return sliders(path) || path == "/plan/graph" || path == "/gates" || strings.HasPrefix(path, "/gate/") || path == "/receipts" || path == "/log"
 }
 
 // lookFor is what a page is made from: what is there now, or with ?at= what was then.

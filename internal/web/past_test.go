@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -36,8 +39,8 @@ func TestPagesAsTheyWere(t *testing.T) {
 	p := pastOf(3, 7)
 	x := boardOf(t, p, "shop")
 	now := map[string]string{}
-	pages := []string{"/", "/plan", "/plan?view=table", "/plan/graph", "/gates", "/task/t-0001", "/task/t-0206"}
-	for _, address := range pages[:6] {
+	pages := []string{"/", "/plan", "/plan?view=table", "/plan/graph", "/gates", "/receipts", "/task/t-0001", "/task/t-0206"}
+	for _, address := range pages[:7] {
 		if address != "/task/t-0001" {
 			now[address] = sectionsAt(t, x, address, x.watch.look())
 		}
@@ -126,5 +129,39 @@ func TestAddressesOfThePast(t *testing.T) {
 		if got := string(keepAt([]byte(in), 7)); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
 		}
+	}
+}
+
+var factOfLine = regexp.MustCompile(`id="line-(\d+)-`)
+
+// The log of then ends with what was then, by parts like that of now, and leads to other parts
+// of the same moment.
+func TestLogOfThePast(t *testing.T) {
+	t.Parallel()
+	p := pastOf(3, 7)
+	x := boardOf(t, p, "shop")
+	numbers := func(address string) []string {
+		l, err := x.lookFor(t.Context(), address, x.watch.look())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, m := range factOfLine.FindAllStringSubmatch(sectionsAt(t, x, address, l), -1) {
+			out = append(out, m[1])
+		}
+		return out
+	}
+	all := numbers("/log")
+	for seq := int64(1); seq <= p.state.Seq; seq += 13 {
+		want := slices.DeleteFunc(slices.Clone(all), func(n string) bool { k, _ := strconv.ParseInt(n, 10, 64); return k > seq })
+		if got := numbers(fmt.Sprintf("/log?at=%d", seq)); !slices.Equal(got, want) {
+			t.Errorf("after fact %d: %v, want %v", seq, got, want)
+		}
+	}
+	if got := numbers("/log?at=20&to=9"); len(got) == 0 || got[0] != "9" && got[0] != "8" && got[0] != "7" {
+		t.Errorf("an older part of then: %v", got)
+	}
+	if body := lookAt(x, "/log?at=20").Body.String(); !strings.Contains(body, `href="/receipts?at=20"`) || strings.Contains(body, "sse-connect") {
+		t.Errorf("the page of then leads to now, or changes:\n%s", body)
 	}
 }
