@@ -25,7 +25,7 @@ type logOptions struct {
 	follow, json, raw, all bool
 	last                   int
 	types                  []string
-	since, task, level     string
+	since, task, level, at string
 	session                ralph.SessionID
 }
 
@@ -47,6 +47,7 @@ session and task. --raw prints the journal's lines alone, as their hashes are of
   ralph log s-20260102T150405Z-1a2b
   ralph log -f --type step-complete,step-failed
   ralph log --since 2h --task t-1a2b
+  ralph log --at 22:30 -n 20     the last lines of then
   ralph log --level debug --task t-1a2b
   ralph log --json --type iteration:completed | jq .fact.usage`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -65,6 +66,8 @@ session and task. --raw prints the journal's lines alone, as their hashes are of
 	f.StringSliceVar(&o.types, "type", nil, "only events of these `names` (docs/events.md)")
 	f.StringVar(&o.since, "since", "", "only what happened since a `time`: "+sinceForms)
 	f.StringVar(&o.task, "task", "", "only what concerns this task: its `id`")
+	atFlag(cmd, &o.at)
+	cmd.MarkFlagsMutuallyExclusive("follow", "at")
 	f.StringVar(&o.level, "level", "", "`info` or debug (log.level in ralph/config.yaml)")
 	cmd.MarkFlagsMutuallyExclusive("json", "raw")
 	return cmd
@@ -109,7 +112,11 @@ func runLog(ctx context.Context, env workspace.Env, o logOptions) error {
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		defer stop()
 	}
-	if err := j.Each(0, p.add); err != nil {
+	upTo, err := lastOf(env, o.at)
+	if err != nil {
+		return err
+	}
+	if err := eachUpTo(j, upTo, p.add); err != nil {
 		return err
 	}
 	if o.session != "" && !p.found {

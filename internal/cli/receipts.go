@@ -16,7 +16,7 @@ import (
 
 func newReceipts(env workspace.Env) *cobra.Command {
 	var ask report.Receipts
-	var session string
+	var session, at string
 	cmd := &cobra.Command{
 		Use: "receipts [task or number]", Short: "Every decision with what it was decided on, why, and what came of it",
 		Long: `Each step that ralph takes for a task is written down before it is carried out: what
@@ -25,36 +25,44 @@ receipts, of everything or of one task with its merges, and what came of each.
 
 With the number of one it shows that receipt whole: the facts of the state that it saw,
 the settings, the outcome, and whether it comes out the same when decided once more.`,
-		Example: "  ralph receipts -n 20\n  ralph receipts t-1a2b\n  ralph receipts 128\n  ralph receipts --json | jq -r '.[].rule' | sort | uniq -c",
+		Example: "  ralph receipts -n 20\n  ralph receipts t-1a2b\n  ralph receipts 128\n  ralph receipts --at 22:30 -n 5\n  ralph receipts --json | jq -r '.[].rule' | sort | uniq -c",
 		Args:    cobra.MaximumNArgs(1),
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.Flags().IntVarP(&ask.Most, "lines", "n", 0, "only the newest N (0: all)")
 	cmd.Flags().StringVar(&session, "session", "", "only of this `session`")
+	atFlag(cmd, &at)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		last, err := lastOf(env, at)
+		if err != nil {
+			return err
+		}
 		ask.Session = ralph.SessionID(session)
 		if ask.Most < 0 {
 			return usage("-n %d: a number of receipts, 0 for all", ask.Most)
 		}
 		if len(args) == 1 {
 			if seq, err := strconv.ParseInt(args[0], 10, 64); err == nil {
+				if seq > last {
+					return usage("receipt %d came after the moment of --at, which is fact %d", seq, last)
+				}
 				return showReceipt(env, seq, *asJSON)
 			}
 			ask.Task = ralph.TaskID(args[0])
 		}
-		return listReceipts(env, &ask, *asJSON)
+		return listReceipts(env, &ask, last, *asJSON)
 	}
 	return cmd
 }
 
-func listReceipts(env workspace.Env, ask *report.Receipts, asJSON bool) error {
+func listReceipts(env workspace.Env, ask *report.Receipts, last int64, asJSON bool) error {
 	j, err := workspace.OpenReader(env, false, false)
 	if err != nil {
 		return err
 	}
 	defer j.Close()
 	s, known := &ralph.State{}, false
-	err = j.Each(0, func(e ralph.Event) error {
+	err = eachUpTo(j, last, func(e ralph.Event) error {
 		ask.Add(e, s)
 		s.Apply(e)
 		known = known || ask.Task != "" && s.Task(ask.Task) != nil

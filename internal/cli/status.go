@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/console"
+	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/status"
@@ -90,6 +93,33 @@ func stateAt(env workspace.Env, text string) (s *ralph.State, newest int64, err 
 		err = &ralph.Refusal{Why: "there is no fact before " + when.from(j.State()).Local().Format("2006-01-02 15:04:05"), Hint: "`ralph log` shows when the first was", Kind: ralph.ErrNotFound}
 	}
 	return s, newest, err
+}
+
+// lastOf is the fact that --at asks for; without it all there are.
+func lastOf(env workspace.Env, at string) (int64, error) {
+	if at == "" {
+		return math.MaxInt64, nil
+	}
+	s, _, err := stateAt(env, at)
+	if err != nil {
+		return 0, err
+	}
+	return s.Seq, nil
+}
+
+// eachUpTo visits the journal up to a fact.
+func eachUpTo(j *journal.File, last int64, visit func(ralph.Event) error) error {
+	enough := errors.New("what came later")
+	err := j.Each(0, func(e ralph.Event) error {
+		if e.Seq > last {
+			return enough
+		}
+		return visit(e)
+	})
+	if errors.Is(err, enough) {
+		return nil
+	}
+	return err
 }
 
 func runStatus(env workspace.Env, asJSON bool) error {
