@@ -56,7 +56,7 @@ func Views(r Row, t Tab) []View {
 		return []View{ViewSpec}
 	case r.Task == "":
 		return []View{ViewAsk}
-	case t == TabPlan:
+	case t == TabPlan, t == TabMerge:
 		return []View{ViewWhy, ViewOutput, ViewItems, ViewDiff, ViewChecks, ViewReceipt, ViewHistory}
 	}
 	return task
