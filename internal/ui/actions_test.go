@@ -126,6 +126,23 @@ func TestEveryActionCanBeFound(t *testing.T) {
 	}
 }
 
+// J and K move a task in the plan, which keeps the keys.
+func TestReorder(t *testing.T) {
+	t.Parallel()
+	p := play(t, atWork(t), 100, 30).press("2", "G", "K")
+	p.look()
+	if tasks := p.r.State().Plan.Tasks; tasks[3].ID != "t-0005" || tasks[4].ID != "t-0004" {
+		t.Fatalf("the plan ends with %s, %s", tasks[3].ID, tasks[4].ID)
+	}
+	if r, ok := p.m.chosen(); !ok || r.Task != "t-0005" {
+		t.Fatalf("%s is chosen", r.Task)
+	}
+	p.press("J")
+	if tasks := p.r.State().Plan.Tasks; tasks[4].ID != "t-0005" {
+		t.Fatalf("the plan ends with %s", tasks[4].ID)
+	}
+}
+
 // In the past nothing can be done, and esc leads back to now.
 func TestTimeTravel(t *testing.T) {
 	t.Parallel()

@@ -50,6 +50,8 @@ func bindings() []binding {
 		{[]string{"N"}, "", "", func(m *Model) bool { return m.pane.search != "" }, func(m *Model, _ string) tea.Cmd { return m.again(true) }},
 		{[]string{":", "ctrl+p"}, ":", "all that can be done, by its name", nil, func(m *Model, _ string) tea.Cmd { m.popup = newPalette(m); return nil }},
 		{[]string{"x"}, "x", "what can be done with this", inPresent, func(m *Model, _ string) tea.Cmd { m.popup = newMenu(m); return nil }},
+		{[]string{"K", "shift+up"}, "K J", "move the task up, down in the plan", inPlan, func(m *Model, _ string) tea.Cmd { return m.reorder(-1) }},
+		{[]string{"J", "shift+down"}, "", "", inPlan, func(m *Model, _ string) tea.Cmd { return m.reorder(1) }},
 		{[]string{"u"}, "u", "undo", func(m *Model) bool { return m.undo != nil && m.past == nil }, func(m *Model, _ string) tea.Cmd { return m.takeBack() }},
 		{[]string{"t"}, "t", "travel through time", nil, func(m *Model, _ string) tea.Cmd { return m.travel() }},
 		{[]string{"y"}, "y", "copy what is chosen", nil, func(m *Model, _ string) tea.Cmd { return m.copy() }},
@@ -66,6 +68,31 @@ func bindings() []binding {
 }
 
 func isOutput(m *Model) bool { v, _ := m.viewNow(); return v == panes.ViewOutput }
+
+// inPlan reports whether the chosen task can be moved: rows that are filtered have no order.
+func inPlan(m *Model) bool {
+	r, ok := m.chosen()
+	return ok && m.tab == panes.TabPlan && m.past == nil && r.Task != "" && m.lists[m.tab].filter == ""
+}
+
+// reorder moves the chosen task in the plan; moving it back takes that back.
+func (m *Model) reorder(by int) tea.Cmd {
+	r, _ := m.chosen()
+	in := action.Input{}
+	at := -1
+	for i, t := range m.now.State.Plan.Tasks {
+		in.Names = append(in.Names, string(t.ID))
+		if t.ID == r.Task {
+			at = i
+		}
+	}
+	to := at + by
+	if at < 0 || to < 0 || to >= len(in.Names) {
+		return nil
+	}
+	in.Names[at], in.Names[to] = in.Names[to], in.Names[at]
+	return m.do(action.Call{Action: "order", Input: in})
+}
 
 // key does what a key means: in what is open above the screen first, then to what is chosen,
 // then on the screen.
