@@ -30,6 +30,10 @@ type terminal struct {
 	mu    sync.Mutex
 	raw   bytes.Buffer
 	moved chan struct{}
+
+	began time.Time
+	ahead time.Duration // that a reader gets to look, in a recording
+	cast  bytes.Buffer  // the recording, as asciinema has it
 }
 
 // openTerminal starts a command in a terminal of a size.
@@ -50,7 +54,7 @@ func openTerminal(t *testing.T, columns, rows int, environ []string, args ...str
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &terminal{t: t, master: master, slave: slave, emulator: vt.NewSafeEmulator(columns, rows), moved: make(chan struct{}), ended: make(chan error, 1)}
+	x := &terminal{t: t, master: master, slave: slave, emulator: vt.NewSafeEmulator(columns, rows), moved: make(chan struct{}), ended: make(chan error, 1), began: time.Now()}
 	x.resize(columns, rows)
 	x.cmd = exec.CommandContext(t.Context(), args[0], args[1:]...)
 	x.cmd.Env, x.cmd.Dir = environ, t.TempDir()
@@ -78,6 +82,8 @@ func (x *terminal) read() {
 		_, _ = x.emulator.Write(b[:n])
 		x.mu.Lock()
 		x.raw.Write(b[:n])
+		event, _ := json.Marshal([]any{(time.Since(x.began) + x.ahead).Seconds(), "o", string(b[:n])})
+		x.cast.Write(append(event, '\n'))
 		close(x.moved)
 		x.moved = make(chan struct{})
 		x.mu.Unlock()
@@ -228,6 +234,61 @@ func TestScreen(t *testing.T) {
 		if strings.LastIndex(end, on) > strings.LastIndex(end, off) {
 			t.Errorf("%q is not taken back", on)
 		}
+	}
+}
+
+// TestCast records docs/ui.cast: RALPH_CAST=1 go test ./cmd/ralph -run TestCast. Look at it with
+// asciinema play docs/ui.cast.
+func TestCast(t *testing.T) {
+	if os.Getenv("RALPH_CAST") == "" {
+		t.Skip("it is a recording, made when somebody asks for it (RALPH_CAST=1)")
+	}
+	ralph, err := exec.LookPath("ralph")
+	if err != nil {
+		t.Fatal(err)
+	}
+	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm-256color", "COLORTERM=truecolor", "LANG=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"}
+	dir := filepath.Join(t.TempDir(), "demo")
+	x := openTerminal(t, 110, 30, environ, ralph, "demo", "--parallel", "--ui", "--dir", dir)
+	show := func(keys string, words ...string) {
+		t.Helper()
+		x.press(keys)
+		x.want(words...)
+		x.mu.Lock()
+		x.ahead += 1500 * time.Millisecond
+		x.mu.Unlock()
+	}
+	show("", "▶ running", "1 Slots 3", "follows")
+	show("p", "paus", "u: undo")
+	show("u", "▶ running")
+	show("2", "✓ t-mend")
+	show("]]]", "+echo 'till 1'")
+	show("?", "Keys", "type to filter")
+	closes := func(words string) { // a key behind esc would be taken for alt and that key
+		t.Helper()
+		x.press("\x1b")
+		x.until("closes", func(screen string) bool { return !strings.Contains(screen, words) })
+	}
+	closes("type to filter")
+	show("4", "conflict")
+	show(":", "Do")
+	show("receipt message", "Message")
+	show("\r", "reads it in the prompt of its next iteration")
+	show("Two lines are enough.\x13", "The agent reads it")
+	show("6", "Receipt")
+	show("", "ended: complete")
+	show("2t", "AS IT WAS")
+	show("<<<<<<<<", "AS IT WAS")
+	closes("AS IT WAS")
+	x.press("q")
+	if err := <-x.ended; err != nil {
+		t.Fatal(err)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	head := `{"version": 2, "width": 110, "height": 30, "title": "ralph demo --parallel --ui", "env": {"TERM": "xterm-256color"}}` + "\n"
+	if err := os.WriteFile("../../docs/ui.cast", append([]byte(head), bytes.ReplaceAll(x.cast.Bytes(), []byte(dir), []byte("/tmp/demo"))...), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
