@@ -252,6 +252,11 @@ type AgentSpec struct {
 	Model    string   `json:"model,omitempty"`
 	Prompt   string   `json:"prompt,omitempty"` // exec: stdin, arg or file
 	Scenario string   `json:"scenario,omitempty"`
+	// BaseURL, KeyEnv and Window are of the driver api: where the model is asked, which
+	// variable holds the key, how many tokens the model holds.
+	BaseURL string `json:"base_url,omitempty"`
+	KeyEnv  string `json:"key_env,omitempty"`
+	Window  int    `json:"window,omitempty"`
 	// Output is how an exec agent's stdout is read: text (also ""), jsonl with the rows
 	// of Events, or the name of a preset, which has rows of its own.
 	Output string     `json:"output,omitempty"`

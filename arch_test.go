@@ -79,12 +79,13 @@ func upperLayers() map[string][]string {
 		"internal/check":         {"R", "internal/lazyregexp", "internal/proc", "internal/redact", "internal/testoutput"},
 		"internal/agent": {
 			"R", "internal/lazyregexp", "internal/proc", "internal/text",
-			"internal/agent/acp", "internal/agent/claude", "internal/agent/codex", "internal/agent/execagent", "internal/agent/scripted", "internal/agent/wire",
+			"internal/agent/acp", "internal/agent/api", "internal/agent/claude", "internal/agent/codex", "internal/agent/execagent", "internal/agent/scripted", "internal/agent/wire",
 		},
 		"internal/agent/wire":      {"R", "internal/lazyregexp", "internal/proc", "internal/testoutput", "internal/text"},
 		"internal/agent/claude":    {"R", "internal/agent/wire", "internal/lazyregexp", "internal/proc", "internal/text"},
 		"internal/agent/codex":     {"R", "internal/agent/wire", "internal/lazyregexp", "internal/proc", "internal/text"},
 		"internal/agent/acp":       {"R", "internal/agent/wire", "internal/lazyregexp", "internal/proc", "internal/text"},
+		"internal/agent/api":       {"R", "internal/agent/wire", "internal/lazyregexp", "internal/model", "internal/proc", "internal/text"},
 		"internal/agent/execagent": {"R", "internal/agent/wire", "internal/lazyregexp", "internal/proc", "internal/text"},
 		"internal/agent/scripted":  {"R", "internal/agent/execagent", "internal/agent/wire", "internal/lazyregexp", "internal/proc", "internal/text"},
 		"internal/model":           {"internal/redact", "internal/text"},
@@ -136,7 +137,7 @@ func upperLayers() map[string][]string {
 		"internal/ui":          {"R", "internal/action", "internal/backend", "internal/config", "internal/journal", "internal/observe", "internal/person", "internal/proc", "internal/screen", "internal/status", "internal/text", "internal/ui/draw", "internal/ui/panes", "internal/workspace"},
 		"internal/ui/draw":     {"internal/action", "internal/text"},
 		"internal/ui/panes":    {"R", "internal/action", "internal/observe", "internal/policy", "internal/report", "internal/screen", "internal/status", "internal/text", "internal/ui/draw", "internal/workspace"},
-		"internal/cli":         {"R", "internal/action", "internal/agent", "internal/agentcheck", "internal/agentsock", "internal/backend", "internal/bootstrap", "internal/claudehook", "internal/config", "internal/console", "internal/dashboard", "internal/demo", "internal/doctor", "internal/exit", "internal/git", "internal/git/worktrees", "internal/interceptor", "internal/journal", "internal/mcp", "internal/notice", "internal/notify", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/prompt", "internal/records", "internal/recovery", "internal/redact", "internal/report", "internal/sandbox", "internal/screen", "internal/session", "internal/sessionreport", "internal/signature", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/ui", "internal/verify", "internal/views", "internal/web/guard", "internal/workspace"},
+		"internal/cli":         {"R", "internal/action", "internal/agent", "internal/agent/api", "internal/agentcheck", "internal/agentsock", "internal/backend", "internal/bootstrap", "internal/claudehook", "internal/config", "internal/console", "internal/dashboard", "internal/demo", "internal/doctor", "internal/exit", "internal/git", "internal/git/worktrees", "internal/interceptor", "internal/journal", "internal/mcp", "internal/notice", "internal/notify", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/prompt", "internal/records", "internal/recovery", "internal/redact", "internal/report", "internal/sandbox", "internal/screen", "internal/session", "internal/sessionreport", "internal/signature", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/ui", "internal/verify", "internal/views", "internal/web/guard", "internal/workspace"},
 		"cmd/ralph":            {"internal/cli", "internal/workspace"},
 		// for tests alone: no row above may name them
 		"internal/ralphtest":           {"R", "internal/engine", "internal/policy", "internal/proc"},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent/acp"
+	"github.com/ralph-loop/ralph/internal/agent/api"
 	"github.com/ralph-loop/ralph/internal/agent/claude"
 	"github.com/ralph-loop/ralph/internal/agent/codex"
 	"github.com/ralph-loop/ralph/internal/agent/execagent"
@@ -52,6 +53,7 @@ func drivers() []entry {
 		{name: "claude", open: claude.Open, supports: claude.Supports, handshake: claude.NewHandshaker, read: claude.ReadLines},
 		{name: "codex", open: codex.Open, supports: codex.Supports, handshake: codex.NewHandshaker, read: codex.ReadLines},
 		{name: "acp", open: acp.Open, supports: acp.Supports, handshake: acp.NewHandshaker, read: acp.ReadLines},
+		{name: "api", open: api.Open, supports: api.Supports, read: api.ReadLines},
 		{name: "scripted", open: scripted.Open, supports: scripted.Supports, hidden: true},
 	}
 }
@@ -104,6 +106,28 @@ func Open(spec ralph.AgentSpec, p *proc.Runner, self string) (Driver, error) {
 		return nil, fmt.Errorf("agents.%s has no driver (ralph/config.yaml); use %s", spec.Name, use)
 	}
 	return nil, fmt.Errorf("driver %s is not known (agents.%s in ralph/config.yaml); use %s", spec.Driver, spec.Name, use)
+}
+
+// PassEnv are the person's variables that an agent gets: those of pass_env, and the key of
+// its model where the driver asks that itself.
+func PassEnv(spec ralph.AgentSpec) []string {
+	if spec.Driver != "api" {
+		return spec.PassEnv
+	}
+	if key := api.Key(spec); key != "" {
+		return append(slices.Clone(spec.PassEnv), key)
+	}
+	return spec.PassEnv
+}
+
+// ModelWords says which model is asked and where, of agents whose driver does that itself
+// (ok), and what is wrong with its settings or its key.
+func ModelWords(spec ralph.AgentSpec, environ []string) (words string, ok bool, err error) {
+	if spec.Driver != "api" {
+		return "", false, nil
+	}
+	words, err = api.Describe(spec, func(name string) string { return proc.Getenv(environ, name) })
+	return words, true, err
 }
 
 // Close ends what drivers keep between turns: those that have a Close. It waits until

@@ -252,7 +252,7 @@ func TestOpen(t *testing.T) {
 		"no scenario":      {ralph.AgentSpec{Name: "a", Driver: "scripted"}, "needs a scenario"},
 		"unknown scenario": {ralph.AgentSpec{Name: "a", Driver: "scripted", Scenario: "dmeo"}, "complete, demo"},
 		"acp":              {ralph.AgentSpec{Driver: "acp", Command: []string{"x"}}, ""},
-		"unknown":          {ralph.AgentSpec{Name: "a", Driver: "telnet"}, "driver telnet is not known (agents.a in ralph/config.yaml); use exec, claude, codex or acp"},
+		"unknown":          {ralph.AgentSpec{Name: "a", Driver: "telnet"}, "driver telnet is not known (agents.a in ralph/config.yaml); use exec, claude, codex, acp or api"},
 		"none":             {ralph.AgentSpec{Name: "a"}, "agents.a has no driver"},
 	} {
 		_, err := agent.Open(c.spec, proc.NewRunner(""), "ralph")

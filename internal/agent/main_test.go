@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/agent/agenttest"
+	"github.com/ralph-loop/ralph/internal/agent/api"
 	"github.com/ralph-loop/ralph/internal/agent/scripted"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
@@ -28,6 +29,13 @@ func TestMain(m *testing.M) {
 	case len(os.Args) > 2 && os.Args[1] == "scripted-agent":
 		dir, _ := os.Getwd()
 		os.Exit(scripted.Play(context.Background(), os.Stdin, os.Stdout, os.Stderr, os.Environ(), dir, os.Args[2]))
+	case len(os.Args) > 1 && os.Args[1] == "api-agent":
+		if os.Getenv("FAKE_API") == "" {
+			ctx, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+			dir, _ := os.Getwd()
+			os.Exit(api.Run(ctx, os.Stdin, os.Stdout, os.Stderr, os.Environ(), dir))
+		}
+		fakeAPI(agenttest.Behaviour(os.Getenv("FAKE_API")))
 	case os.Getenv("FAKE_CODEX_REPLAY") != "":
 		if len(os.Args) > 1 && os.Args[1] == "sandbox" {
 			os.Exit(0)

@@ -140,6 +140,8 @@ func (st *stand) open(b agentcheck.Behaviour) (agent.Driver, ralph.TurnInput, er
 		if b == agentcheck.Missing {
 			self = filepath.Join(st.temp, "no-such-program")
 		}
+	case b == agentcheck.Missing && spec.Driver == "api":
+		self = filepath.Join(st.temp, "no-such-program")
 	case b == agentcheck.Missing:
 		spec.Command = append([]string{filepath.Join(st.temp, "no-such-program")}, spec.Command[min(1, len(spec.Command)):]...)
 	case b == agentcheck.Asks:

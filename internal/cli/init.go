@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/google/renameio/v2"
+	"github.com/ralph-loop/ralph/internal/agent/api"
 	"github.com/ralph-loop/ralph/internal/bootstrap"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/demo"
@@ -76,6 +77,19 @@ Next:
   5. ralph agent
 `)
 	return nil
+}
+
+func newAPIAgent(env workspace.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "api-agent", Short: "Work with a model and a shell (what the api driver runs)",
+		Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if code := api.Run(cmd.Context(), env.Stdin, env.Stdout, env.Stderr, env.Environ, env.Dir); code != 0 {
+				return exit.Error{Code: code}
+			}
+			return nil
+		},
+	}
 }
 
 func newScriptedAgent(env workspace.Env) *cobra.Command {

@@ -104,12 +104,12 @@ func TestBadAgentsAndYAML(t *testing.T) {
 	t.Parallel()
 	const at = "ralph/config.yaml"
 	tests := []badFile{
-		{"unknown agent", "agent: {primary: clod}\n", []string{at + ":1: `agent.primary` must be one of the agents claude, codex, opencode, gemini, copilot, goose, aider, cursor, demo, not `clod`"}},
-		{"unknown fallback", "agent: {fallback: [nobody]}\n", []string{at + ":1: `agent.fallback` must be one of the agents claude, codex, opencode, gemini, copilot, goose, aider, cursor, demo, not `nobody`"}},
+		{"unknown agent", "agent: {primary: clod}\n", []string{at + ":1: `agent.primary` must be one of the agents claude, codex, opencode, gemini, copilot, goose, aider, cursor, local, demo, not `clod`"}},
+		{"unknown fallback", "agent: {fallback: [nobody]}\n", []string{at + ":1: `agent.fallback` must be one of the agents claude, codex, opencode, gemini, copilot, goose, aider, cursor, local, demo, not `nobody`"}},
 		{"agent's name", "agents: {My Agent: {driver: exec}}\n", []string{at + ":1: `agents.My Agent` must be named with small letters, digits, - and _"}},
 		{"agent twice (X-85)", "agents:\n  gpt: {model: a}\n  codex: {model: b}\n", []string{at + ":2: `agents.gpt` is another name of `codex`, which is there as well; keep one of them"}},
-		{"driver", "agents: {mine: {driver: magic}}\n", []string{at + ":1: `agents.mine.driver` must be one of codex, claude, acp, exec, scripted, not `magic`"}},
-		{"no driver", "agents:\n  mine:\n    command: [x]\n", []string{at + ":3: `agents.mine.driver` must be set: one of codex, claude, acp, exec, scripted"}},
+		{"driver", "agents: {mine: {driver: magic}}\n", []string{at + ":1: `agents.mine.driver` must be one of codex, claude, acp, exec, api, scripted, not `magic`"}},
+		{"no driver", "agents:\n  mine:\n    command: [x]\n", []string{at + ":3: `agents.mine.driver` must be set: one of codex, claude, acp, exec, api, scripted"}},
 		{"agent in use without a command", "agent: {primary: mine}\nagents:\n  mine: {driver: exec}\n", []string{at + ":3: `agents.mine.command` must name the program to start, such as [mine]"}},
 		{"scripted agent without a scenario", "agent: {primary: mine}\nagents:\n  mine: {driver: scripted}\n", []string{at + ":3: `agents.mine.scenario` must name a built-in scenario or a YAML file"}},
 		{"arg without {prompt}", "agent: {primary: mine}\nagents:\n  mine: {driver: exec, command: [x], prompt: arg}\n", []string{at + ":3: `agents.mine.prompt` is arg, so `{prompt}` must stand in command or args"}},

@@ -36,6 +36,13 @@ func checkBranch(s string) string {
 	return ""
 }
 
+func noneOrEnvName(s string) string {
+	if s == "" {
+		return ""
+	}
+	return checkEnvName(s)
+}
+
 func checkEnvName(s string) string {
 	if !envName.MatchString(s) {
 		return "must be the name of an environment variable (letters, digits and _), not " + show(s)

@@ -66,7 +66,7 @@ func TestDesignFileIsDefaults(t *testing.T) {
 // and what stands below agents with the gates.
 func addedLater(key string) bool {
 	if strings.HasPrefix(key, "agents.") {
-		return slices.Contains([]string{"output", "events", "resume"}, leaf(key))
+		return slices.Contains([]string{"output", "events", "resume", "base_url", "key_env", "window"}, leaf(key))
 	}
 	for _, section := range []string{"diff.", "sandbox.", "budget.spec.", "budget.task."} {
 		if strings.HasPrefix(key, section) {
@@ -287,7 +287,7 @@ agents:
   gpt: {args: [-x]}
 agent: {primary: zed, fallback: [gpt, zed, claude]}
 `, nil, nil)
-	if diff := cmp.Diff([]string{"claude", "codex", "opencode", "gemini", "copilot", "goose", "aider", "cursor", "demo", "zed"}, c.AgentNames()); diff != "" {
+	if diff := cmp.Diff([]string{"claude", "codex", "opencode", "gemini", "copilot", "goose", "aider", "cursor", "local", "demo", "zed"}, c.AgentNames()); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"zed", "codex", "claude"}, c.Chain()); diff != "" {

@@ -121,6 +121,7 @@ func builtinAgents() []ralph.AgentSpec {
 			Args:    []string{"-p", "--output-format", "stream-json", "--force", "{prompt}"},
 			PassEnv: []string{"CURSOR_API_KEY"},
 		},
+		{Name: "local", Driver: "api", Model: "ollama:qwen3"},
 		{Name: "demo", Driver: "scripted", Scenario: "demo"},
 	}
 }

@@ -69,9 +69,12 @@ func (c *Config) topKeys() []key {
 func agentKeys(a *ralph.AgentSpec) []key {
 	at := "agents." + a.Name + "."
 	return []key{
-		{path: at + "driver", v: oneOf(&a.Driver, "codex", "claude", "acp", "exec", "scripted"), doc: "how ralph talks to the agent"},
+		{path: at + "driver", v: oneOf(&a.Driver, "codex", "claude", "acp", "exec", "api", "scripted"), doc: "how ralph talks to the agent"},
 		{path: at + "command", v: commands(&a.Command), doc: "the program and its first arguments"},
-		{path: at + "model", v: plainText(&a.Model, nil), doc: "the model; empty: the agent's own default"},
+		{path: at + "model", v: plainText(&a.Model, nil), doc: "the model; empty: the agent's own default. Driver `api`: `provider:model`, such as `ollama:qwen3`; providers are openai, responses, anthropic, ollama"},
+		{path: at + "base_url", v: plainText(&a.BaseURL, nil), doc: "driver `api`: where the model is asked, such as `https://host/v1`; empty: the provider's own address"},
+		{path: at + "key_env", v: plainText(&a.KeyEnv, noneOrEnvName), doc: "driver `api`: the environment variable that holds the key; empty: the provider's own, which other addresses never get"},
+		{path: at + "window", v: count(&a.Window, 0), doc: "driver `api`: tokens that the model can hold; 0: 128000, of Ollama 32768"},
 		{path: at + "args", v: commands(&a.Args), doc: "further arguments"},
 		{path: at + "env", v: table{p: &a.Env, want: "variables with their values, such as {NAME: value}", checkKey: checkEnvName}, doc: "environment variables set for the agent", mask: maskEnv},
 		{path: at + "pass_env", v: list{&a.PassEnv, checkEnvName}, doc: "names of your environment variables that the agent may see"},

@@ -43,7 +43,7 @@ func (c Config) Acting() []Acting {
 // acts reports whether a setting runs something, hands something out, or holds something.
 func acts(key string) bool {
 	if strings.HasPrefix(key, "agents.") {
-		return slices.Contains([]string{"driver", "command", "args", "env", "pass_env", "prompt", "project", "resume", "scenario"}, leaf(key))
+		return slices.Contains([]string{"driver", "command", "args", "env", "pass_env", "prompt", "project", "resume", "scenario", "base_url", "key_env"}, leaf(key))
 	}
 	for _, section := range []string{"sandbox.", "diff.", "notify."} {
 		if strings.HasPrefix(key, section) {

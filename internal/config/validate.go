@@ -65,7 +65,7 @@ func validateAgents(c Config, complain func(what string, keys ...string)) {
 	for _, a := range c.Agents {
 		at := "agents." + a.Name + "."
 		if a.Driver == "" {
-			complain("must be set: one of codex, claude, acp, exec, scripted", at+"driver", "agents."+a.Name)
+			complain("must be set: one of codex, claude, acp, exec, api, scripted", at+"driver", "agents."+a.Name)
 			continue
 		}
 		if !slices.Contains(chain, a.Name) {
@@ -80,6 +80,12 @@ func validateInUse(a ralph.AgentSpec, at string, complain func(what string, keys
 	if a.Driver == "scripted" {
 		if a.Scenario == "" {
 			complain("must name a built-in scenario or a YAML file", at+"scenario", at+"driver", self)
+		}
+		return
+	}
+	if a.Driver == "api" {
+		if provider, name, found := strings.Cut(a.Model, ":"); !found || provider == "" || name == "" {
+			complain("must name the model as provider:model, such as ollama:qwen3", at+"model", at+"driver", self)
 		}
 		return
 	}

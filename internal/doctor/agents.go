@@ -82,6 +82,10 @@ func (x *examination) agents(ctx context.Context, env workspace.Env, root string
 func lookAtAgents(ctx context.Context, env workspace.Env, root string, procs *proc.Runner, found []*foundAgent) {
 	var wg sync.WaitGroup
 	for _, a := range found {
+		if words, asks, err := agent.ModelWords(a.spec, slices.Concat(env.Environ, workspace.AgentEnv(a.spec, env.Environ))); asks {
+			a.login, a.refused = words, err
+			continue
+		}
 		if a.Driver == "scripted" || len(a.spec.Command) == 0 {
 			continue
 		}
@@ -136,6 +140,8 @@ func (x *examination) agent(a *foundAgent) {
 		if a.Use != "" || a.Name != "demo" {
 			x.ok("agent", "%s: scenario %s%s", a.Name, a.spec.Scenario, strings.TrimPrefix(name, a.Name))
 		}
+	case a.Driver == "api":
+		x.model(a, name)
 	case len(a.spec.Command) == 0 && a.Use == "": // of one in use the settings complain
 		x.note("agent", a.Name+": no command is set, so there is no program to start", fmt.Sprintf("set agents.%s.command in ralph/config.yaml", a.Name))
 	case len(a.spec.Command) == 0:
@@ -237,4 +243,15 @@ func supportWords(s agent.Supports) string {
 		return "text only; it reports no cost"
 	}
 	return strings.Join(words, ", ")
+}
+
+// model is a finding about an agent of ralph's own. Whether the model answers is not tried: some
+// cost, and agent-check does that.
+func (x *examination) model(a *foundAgent, name string) {
+	switch {
+	case a.refused != nil && a.Use != "":
+		x.problem("agent", fmt.Sprintf("%s: %v", name, a.refused), "mend agents."+a.Name+" in ralph/config.yaml, and try it with `ralph agent-check "+a.Name+"`")
+	case a.refused == nil && (a.Use != "" || a.Name != "local"):
+		x.ok("agent", "%s: %s, %s", name, a.login, supportWords(*a.Supports))
+	}
 }

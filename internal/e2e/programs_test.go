@@ -17,7 +17,7 @@ import (
 type program struct {
 	name  string // of the agent in the settings
 	dir   string // its folder in RALPH_E2E_AGENTS
-	bin   string
+	bin   string // "": ralph itself is the program
 	agent func(p *place, path string, m *modeltest.Server) map[string]any
 }
 
@@ -37,9 +37,22 @@ func programs() map[string]program {
 	return out
 }
 
+// ours are ralph's own agent, over each API: no program is installed, and no MCP server called.
+func ours() []program {
+	return []program{
+		{"local", "api-openai", "", apiAgent("openai", "/v1")},
+		{"local", "api-responses", "", apiAgent("responses", "/v1")},
+		{"local", "api-anthropic", "", apiAgent("anthropic", "")},
+		{"local", "api-ollama", "", apiAgent("ollama", "")},
+	}
+}
+
 // path is the installed program.
 func (a program) path(t *testing.T) string {
 	t.Helper()
+	if a.bin == "" {
+		return ""
+	}
 	root := os.Getenv("RALPH_E2E_AGENTS")
 	if root == "" {
 		t.Fatal("RALPH_E2E_AGENTS is not set: run `make e2e`, which installs the programs from npm into a folder and names it")
@@ -54,6 +67,17 @@ func (a program) path(t *testing.T) string {
 // each runs a test for every program, beside one another.
 func each(t *testing.T, test func(t *testing.T, a program)) {
 	eachOf(t, slices.Sorted(maps.Keys(programs())), test)
+}
+
+// eachAndOurs runs a test for every program, and for ralph's own agent.
+func eachAndOurs(t *testing.T, test func(t *testing.T, a program)) {
+	for _, a := range ours() {
+		t.Run(a.dir, func(t *testing.T) {
+			t.Parallel()
+			test(t, a)
+		})
+	}
+	each(t, test)
 }
 
 // eachDriver runs a test for one program of every driver: what it proves is the driver's.
@@ -100,6 +124,14 @@ func codexAgent(p *place, path string, m *modeltest.Server) map[string]any {
 
 func openCodeAgent(_ *place, path string, m *modeltest.Server) map[string]any {
 	return map[string]any{"driver": "acp", "command": []string{path, "acp"}, "env": m.OpenCodeEnv(map[string]string{"bash": "ask", "edit": "allow"})}
+}
+
+// apiAgent is ralph's own agent, over one of the APIs of the server.
+func apiAgent(provider, below string) func(*place, string, *modeltest.Server) map[string]any {
+	return func(p *place, _ string, m *modeltest.Server) map[string]any {
+		p.env = append(p.env, "E2E_KEY=dummy")
+		return map[string]any{"driver": "api", "model": provider + ":m1", "base_url": m.URL + below, "key_env": "E2E_KEY"}
+	}
 }
 
 // settings are those of a repository whose check is a file with one word in it.

@@ -66,7 +66,7 @@ func (p *place) checkHello(out string) {
 // D-042, D-044, D-046, E-016).
 func TestEveryAgentBuildsASpec(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, a program) {
+	eachAndOurs(t, func(t *testing.T, a program) {
 		p := newPlace(t)
 		turns := 0
 		m := modeltest.New(t, script(func(q modeltest.Request) modeltest.Reply {
@@ -77,7 +77,11 @@ func TestEveryAgentBuildsASpec(t *testing.T) {
 				return complete("I wrote it.")
 			}
 			if turns++; turns == 1 {
-				return modeltest.Do(modeltest.Write(filepath.Join(p.dir, "hello.txt"), "helo\n"))
+				file := filepath.Join(p.dir, "hello.txt")
+				if a.bin == "" {
+					file = "hello.txt" // a shell begins where the work is, which may be a worktree
+				}
+				return modeltest.Do(modeltest.Write(file, "helo\n"))
 			}
 			if !strings.Contains(q.Prompt, "grep -qx hello hello.txt") {
 				t.Errorf("the second turn is not told of the check that failed:\n%s", q.Prompt)
@@ -103,7 +107,7 @@ func TestEveryAgentBuildsASpec(t *testing.T) {
 // and again, and the spec is not to blame (D-077, X-53, R-H4).
 func TestEveryAgentWithABadKey(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, a program) {
+	eachAndOurs(t, func(t *testing.T, a program) {
 		p := newPlace(t)
 		m := modeltest.New(t, func(modeltest.Request) modeltest.Reply { return modeltest.Reply{Kind: modeltest.Auth} })
 		p.begin(p.settings(m, "never", a))

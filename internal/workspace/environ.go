@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/agent"
 )
 
 // BaseEnv is what every agent gets of the person's environment: what a program
@@ -42,9 +43,10 @@ func noCredentials() []string {
 // AgentEnv is what one agent gets besides: pass_env by name, env as it stands.
 func AgentEnv(spec ralph.AgentSpec, environ []string) []string {
 	var out []string
+	pass := agent.PassEnv(spec)
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
-		if slices.Contains(spec.PassEnv, name) {
+		if slices.Contains(pass, name) {
 			out = append(out, kv)
 		}
 	}

@@ -21,6 +21,11 @@ func (messages) read(body []byte, r *http.Request) (Request, error) {
 		Metadata struct {
 			User string `json:"user_id"`
 		} `json:"metadata"`
+		Output struct {
+			Format struct {
+				Type string `json:"type"`
+			} `json:"format"`
+		} `json:"output_config"`
 	}
 	if err := decode(body, &b); err != nil {
 		return Request{}, err
@@ -29,7 +34,7 @@ func (messages) read(body []byte, r *http.Request) (Request, error) {
 	for _, t := range b.Tools {
 		q.Tools[t.Name] = true
 	}
-	q.Answer = q.Tools["StructuredOutput"]
+	q.Answer = q.Tools["StructuredOutput"] || b.Output.Format.Type == "json_schema"
 	for _, m := range b.Messages {
 		var one struct {
 			Role    string          `json:"role"`

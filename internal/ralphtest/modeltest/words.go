@@ -104,6 +104,8 @@ func Write(path, text string) Call {
 			return Call{Tool: "exec", free: true, Input: fmt.Sprintf("text(JSON.stringify(await tools.apply_patch(%s)))", raw(addFile(path, text)))}
 		case q.Tools["Write"]:
 			return Call{Tool: "Write", Input: object{"file_path": path, "content": text}}
+		case len(q.Tools) == 1 && q.Tools["bash"]: // a shell is all that there is
+			return Call{Tool: "bash", Input: object{"command": fmt.Sprintf("cat >'%s' <<'END_OF_FILE'\n%sEND_OF_FILE", path, text)}}
 		}
 		return Call{Tool: "write", Input: object{"filePath": path, "content": text}}
 	}}
