@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -79,28 +80,22 @@ Next:
 	return nil
 }
 
-func newAPIAgent(env workspace.Env) *cobra.Command {
-	return &cobra.Command{
-		Use: "api-agent", Short: "Work with a model and a shell (what the api driver runs)",
-		Hidden: true, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if code := api.Run(cmd.Context(), env.Stdin, env.Stdout, env.Stderr, env.Environ, env.Dir); code != 0 {
+// newOwnAgents are agents that ralph itself is: their drivers start them.
+func newOwnAgents(env workspace.Env) []*cobra.Command {
+	own := func(use, short string, args int, run func(context.Context, []string) int) *cobra.Command {
+		return &cobra.Command{Use: use, Short: short, Hidden: true, Args: cobra.ExactArgs(args), RunE: func(cmd *cobra.Command, args []string) error {
+			if code := run(cmd.Context(), args); code != 0 {
 				return exit.Error{Code: code}
 			}
 			return nil
-		},
+		}}
 	}
-}
-
-func newScriptedAgent(env workspace.Env) *cobra.Command {
-	return &cobra.Command{
-		Use: "scripted-agent <scenario>", Short: "Play a scenario as an agent (what the scripted driver runs)",
-		Hidden: true, Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if code := demo.Scenario(cmd.Context(), env, args[0]); code != 0 {
-				return exit.Error{Code: code}
-			}
-			return nil
-		},
+	return []*cobra.Command{
+		own("scripted-agent <scenario>", "Play a scenario as an agent (what the scripted driver runs)", 1, func(ctx context.Context, args []string) int {
+			return demo.Scenario(ctx, env, args[0])
+		}),
+		own("api-agent", "Work with a model and a shell (what the api driver runs)", 0, func(ctx context.Context, _ []string) int {
+			return api.Run(ctx, env.Stdin, env.Stdout, env.Stderr, env.Environ, env.Dir)
+		}),
 	}
 }

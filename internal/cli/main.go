@@ -145,7 +145,8 @@ Write a spec, queue it, start the agent, walk away:
 	add("steer", newPause(env), newResume(env), newStop(env), newMode(env), newGates(env), newApprove(env), newDeny(env), newAnswer(env), newRules(env), newUnlock(env))
 	add("see", newStatus(env), newUI(env), newServe(env), newWhy(env), newQuery(env), newLog(env), newReport(env), newReceipts(env), newSignature(env), newReplay(env), newVerify(env), newRecover(env))
 	add("set", newDemo(env), newInit(env), newDoctor(env), newAgentCheck(env), newConfig(env), newTrust(env), newNotify(env), newVersion(env))
-	root.AddCommand(newExitCodes(), newScriptedAgent(env), newAPIAgent(env), newMergeDriver(env), newHook(env), newSignal(env), newMCP(env), newShim(env), newPrePush(env), newSandboxExec(env))
+	root.AddCommand(newOwnAgents(env)...)
+	root.AddCommand(newExitCodes(), newMergeDriver(env), newHook(env), newSignal(env), newMCP(env), newShim(env), newPrePush(env), newSandboxExec(env))
 	forPersons(root, env)
 	sayArguments(root)
 	return root
