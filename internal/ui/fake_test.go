@@ -143,9 +143,11 @@ func (r *repository) done(what string) (string, error) {
 func (r *repository) Start(_ context.Context, s action.Start) (string, error) {
 	return r.done("start " + s.Mode)
 }
+
 func (r *repository) RollBack(_ context.Context, id ralph.TaskID) (string, error) {
 	return r.done("rollback " + string(id))
 }
+
 func (r *repository) CleanUp(_ context.Context, id ralph.TaskID) (string, error) {
 	return r.done("cleanup " + string(id))
 }

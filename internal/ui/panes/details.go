@@ -455,9 +455,16 @@ func (d *Reader) why(t *ralph.Task, w Wanted) []draw.Line {
 		}
 	}
 	facts := []struct{ name, words string }{
-		{"Spec", t.Spec}, {"Comes after", text.List(t.Deps, 8)}, {"Tags", strings.Join(t.Tags, ", ")}, {"Phase", t.Phase},
-		{"Branch", t.Run.Place.Branch}, {"Worktree", t.Run.Place.Dir}, {"Commit", text.ShortHash(t.Run.Commit)}, {"Merge", string(t.Run.Queue.State)},
-		{"Held", t.Run.Queue.GaveUp}, {"Conflicts", text.List(t.Run.Place.Conflicts, 8)},
+		{"Spec", t.Spec},
+		{"Comes after", text.List(t.Deps, 8)},
+		{"Tags", strings.Join(t.Tags, ", ")},
+		{"Phase", t.Phase},
+		{"Branch", t.Run.Place.Branch},
+		{"Worktree", t.Run.Place.Dir},
+		{"Commit", text.ShortHash(t.Run.Commit)},
+		{"Merge", string(t.Run.Queue.State)},
+		{"Held", t.Run.Queue.GaveUp},
+		{"Conflicts", text.List(t.Run.Place.Conflicts, 8)},
 	}
 	first := true
 	for _, f := range facts {
