@@ -3,6 +3,7 @@ package action
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -145,7 +146,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	if len(w.held) == 0 && bytes.IndexByte(p, '[') < 0 {
 		return w.out.Write(p)
 	}
-	text := append(w.held, p...)
+	text := slices.Concat(w.held, p)
 	cut := begun(text)
 	w.held = append([]byte(nil), text[cut:]...)
 	if _, err := io.WriteString(w.out, w.as(string(text[:cut]))); err != nil {

@@ -79,9 +79,9 @@ func TestHowAGateEnds(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
 		check ralph.CheckSpec
-		exit int
-		why  string
-		text string
+		exit  int
+		why   string
+		text  string
 	}{
 		"missing command": {ralph.CheckSpec{Command: "no-such-linter ."}, 127, "", "no-such-linter"},
 		"over time":       {ralph.CheckSpec{Command: "echo begun; sleep 300", Timeout: 5 * time.Second}, -1, "timed out after 5s: it did not end", "begun"},

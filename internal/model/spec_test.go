@@ -12,7 +12,7 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]model.Spec{
 		"openai:gpt-5": {Provider: model.OpenAI, Model: "gpt-5"}, "responses:gpt-5": {Provider: model.Responses, Model: "gpt-5"},
-		" anthropic:claude-sonnet-4-5 ": {Provider: model.Anthropic, Model: "claude-sonnet-4-5"}, "ollama:qwen3:8b": {Provider: model.Ollama, Model: "qwen3:8b"},
+		"anthropic:claude-sonnet-4-5\n": {Provider: model.Anthropic, Model: "claude-sonnet-4-5"}, "ollama:qwen3:8b": {Provider: model.Ollama, Model: "qwen3:8b"},
 	} {
 		got, err := model.Parse(text)
 		if err != nil || got != want || got.String() != strings.TrimSpace(text) {

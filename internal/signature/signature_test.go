@@ -112,8 +112,10 @@ func TestSchemasAreStrict(t *testing.T) {
 
 func wanted() map[string][]string {
 	return map[string][]string{
-		"decision input": {"thread_id", "turn_id", "last_turn_status", "turn_error", "turn_plan", "diff_summary", "token_usage",
-			"pending_approvals", "pending_tool_inputs", "recent_actions", "compaction_events"},
+		"decision input": {
+			"thread_id", "turn_id", "last_turn_status", "turn_error", "turn_plan", "diff_summary", "token_usage",
+			"pending_approvals", "pending_tool_inputs", "recent_actions", "compaction_events",
+		},
 		"decision output":       {"action", "next_input", "reason", "confidence"},
 		"guidance_router input": {"goal", "summary", "state", "permissions"},
 	}

@@ -47,13 +47,15 @@ func TestState(t *testing.T) {
 	}
 	for _, e := range []ralph.StreamEvent{
 		{Kind: ralph.StreamSession},
-		{Kind: ralph.StreamTurn, Turn: "1"}, planned("pending"), planned("completed"),
+		{Kind: ralph.StreamTurn, Turn: "1"},
+		planned("pending"), planned("completed"),
 		{Kind: ralph.StreamItemDone, Item: ralph.Item{ID: "c", Kind: ralph.ItemCommand, Text: "make"}},
 		{Kind: ralph.StreamUsage, Usage: ralph.Usage{Input: 10, Cost: 1, Known: true}, Context: ralph.ContextUse{Used: 5, Window: 10}},
 		{Kind: ralph.StreamApproval, Request: ralph.Request{ID: "a", Command: "curl\nx", Tool: "Bash"}},
 		{Kind: ralph.StreamInput, Request: ralph.Request{ID: "q", Text: "which?"}},
 		{Kind: ralph.StreamInput, Request: ralph.Request{ID: "q", Text: "which?"}},
-		{Kind: ralph.StreamCompacted}, {Kind: ralph.StreamCompacted},
+		{Kind: ralph.StreamCompacted},
+		{Kind: ralph.StreamCompacted},
 		{Kind: ralph.StreamError, WillRetry: true, Err: &ralph.AgentError{Class: ralph.ErrClassBusy, Message: "busy"}},
 	} {
 		e.Thread = "agent's"

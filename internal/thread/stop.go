@@ -74,8 +74,10 @@ func Stops(s *State, l Limits, now time.Time) []Stop {
 	add(s.Finished && !s.Open && s.Status == ralph.TurnCompleted, Stop{StopFinished, "E-075", "the agent says that it is finished", false})
 	add(l.SameError > 0 && s.Failing >= l.SameError, Stop{StopRepeated, "E-073", text.Count(s.Failing, "turn") + " in a row failed alike: " + s.because(), false})
 	n := s.compacted(l.CompactionTurns)
-	add(l.Compactions > 0 && n >= l.Compactions, Stop{StopCompaction, "E-074",
-		fmt.Sprintf("the agent shortened its history %s in the last %s", text.Count(n, "time"), text.Count(l.CompactionTurns, "turn")), false})
+	add(l.Compactions > 0 && n >= l.Compactions, Stop{
+		StopCompaction, "E-074",
+		fmt.Sprintf("the agent shortened its history %s in the last %s", text.Count(n, "time"), text.Count(l.CompactionTurns, "turn")), false,
+	})
 	add(l.NoProgress > 0 && s.Idle >= l.NoProgress, Stop{StopNoProgress, "E-072", text.Count(s.Idle, "turn") + " in a row changed neither files nor plan", false})
 	return all
 }

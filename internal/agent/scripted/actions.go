@@ -99,7 +99,7 @@ func parseWork(name string, v *yaml.Node) (func(*player) error, error) {
 		return printing(v, func(p *player, s string) error { return p.shell(s, p.stdout) })
 	case "think", "sleep":
 		d, err := time.ParseDuration(v.Value)
-		return func(p *player) error { return p.wait(d * p.pace) }, err
+		return func(p *player) error { return p.wait(d * time.Duration(p.pace)) }, err
 	}
 	return nil, nil
 }

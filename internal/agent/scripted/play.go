@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/ralph-loop/ralph/internal/proc"
 )
@@ -41,7 +40,7 @@ func Play(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, env []
 	}
 	p.compact = vars[envCompact] != ""
 	pace, _ := strconv.Atoi(vars[PaceVar]) // not set: as the scenario says
-	p.pace = time.Duration(max(1, pace))
+	p.pace = max(1, pace)
 	p.maxCost, _ = strconv.ParseFloat(vars[envMaxCost], 64)       // not set: no limit
 	p.values.Iteration, _ = strconv.Atoi(vars["RALPH_ITERATION"]) // not set in every stage
 	if s.Counter != "" {
@@ -79,7 +78,7 @@ const PaceVar = "SCRIPTED_AGENT_PACE"
 
 // player carries out one rule.
 type player struct {
-	pace           time.Duration // times
+	pace           int // times as long as the scenario says
 	ctx            context.Context
 	stdout, stderr io.Writer
 	env            []string
