@@ -28,7 +28,7 @@ func TestEveryRequirementIsNamed(t *testing.T) {
 			return err
 		case d.IsDir() && d.Name() == ".git":
 			return filepath.SkipDir
-		case d.IsDir(), !isTest(path), strings.HasSuffix(path, "covered_test.go"):
+		case d.IsDir(), !isTest(path), strings.HasSuffix(path, "covered_test.go"), ofNoRun(path):
 			return nil
 		}
 		text, err := os.ReadFile(path)
@@ -67,6 +67,12 @@ func TestEveryRequirementIsNamed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// ofNoRun are tests of parts that no run of ralph uses yet: what they show is true of a function, and
+// not of the program.
+func ofNoRun(path string) bool {
+	return slices.ContainsFunc([]string{"advice", "signature", "thread"}, func(pkg string) bool { return strings.Contains(path, "/internal/"+pkg+"/") })
 }
 
 // ownedElsewhere are requirements that a surface owns which is not built yet.
