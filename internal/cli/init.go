@@ -94,6 +94,8 @@ func newOwnAgents(env workspace.Env) []*cobra.Command {
 	work := func(ctx context.Context, _ []string) int {
 		return api.Run(ctx, env.Stdin, env.Stdout, env.Stderr, env.Environ, env.Dir)
 	}
-	return []*cobra.Command{own("scripted-agent <scenario>", "Play a scenario as an agent (what the scripted driver runs)", 1, play),
-		own("api-agent", "Work with a model and a shell (what the api driver runs)", 0, work)}
+	return []*cobra.Command{
+		own("scripted-agent <scenario>", "Play a scenario as an agent (what the scripted driver runs)", 1, play),
+		own("api-agent", "Work with a model and a shell (what the api driver runs)", 0, work),
+	}
 }
