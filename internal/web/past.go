@@ -160,8 +160,17 @@ func sessionWith(list []index.Session, seq int64) (index.Session, bool) {
 
 var hrefs = lazyregexp.New(`(?:data-now )?href="(/[^"]*)"`)
 
-// keepAt has the links of a page of the past lead to pages of the same moment.
+// filters are forms that choose what a page shows; the way through time has its own field.
+var filters = lazyregexp.New(`<form class="toolbar[^>]*method="get"[^>]*action="(/[^"]*)"[^>]*>`)
+
+// keepAt has the links and the filters of a page of the past lead to pages of the same moment.
 func keepAt(page []byte, seq int64) []byte {
+	page = filters.Get().ReplaceAllFunc(page, func(found []byte) []byte {
+		if path := string(filters.FindSubmatch(found)[1]); !ofState(path) {
+			return found
+		}
+		return fmt.Appendf(found[:len(found):len(found)], `<input type="hidden" name="%s" value="%d">`, atParam, seq)
+	})
 	return hrefs.Get().ReplaceAllFunc(page, func(found []byte) []byte {
 		text := string(found)
 		path, ours := strings.CutPrefix(strings.TrimSuffix(text, `"`), `href="`)

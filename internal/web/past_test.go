@@ -107,6 +107,13 @@ func TestAddressesOfThePast(t *testing.T) {
 	if strings.Contains(body, "sse-connect") {
 		t.Error("it has a stream of changes")
 	}
+	for _, address := range []string{"/plan?view=table&at=12", "/log?at=12", "/receipts?at=12"} { // whoever filters stays there
+		body := lookAt(x, address).Body.String()
+		_, form, _ := strings.Cut(body, `<form class="toolbar`)
+		if form, _, _ = strings.Cut(form, "</form>"); !strings.Contains(form, `name="at" value="12"`) {
+			t.Errorf("the filter of %s leads to now: %.300s", address, form)
+		}
+	}
 	if body := lookAt(x, "/plan").Body.String(); !strings.Contains(body, "sse-connect") || !strings.Contains(body, "data-leave") {
 		t.Error("the page of now has no stream, or no slider")
 	}
