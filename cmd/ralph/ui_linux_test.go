@@ -177,18 +177,7 @@ func TestScreen(t *testing.T) {
 	x.press("]]]")
 	x.want("+echo 'till 1'")
 
-	x.resize(60, 20)
-	x.want("3 Needs you", "╰──────────────────────────────────────────────────────────╯")
-	x.resize(50, 10)
-	x.want("50 by 10 is too small")
-	x.resize(100, 30)
-	x.want("+echo 'till 1'", "leave")
-
-	x.press("t")
-	x.want("AS IT WAS", "esc now")
-	x.press("<<<")
-	x.press("\x1b")
-	x.want("▶ running", "leave")
+	sizesAndTime(x)
 
 	var status struct{ Engine struct{ Pid int } }
 	if err := json.Unmarshal(run("status", "--json"), &status); err != nil || status.Engine.Pid == 0 {
@@ -242,6 +231,23 @@ func TestScreen(t *testing.T) {
 			t.Errorf("%q is not taken back", on)
 		}
 	}
+}
+
+// sizesAndTime makes the screen small and large again, with the diff that it shows, and looks back.
+func sizesAndTime(x *terminal) {
+	x.t.Helper()
+	x.resize(60, 20)
+	x.want("3 Needs you", "╰──────────────────────────────────────────────────────────╯")
+	x.resize(50, 10)
+	x.want("50 by 10 is too small")
+	x.resize(100, 30)
+	x.want("+echo 'till 1'", "leave")
+
+	x.press("t")
+	x.want("AS IT WAS", "esc now")
+	x.press("<<<")
+	x.press("\x1b")
+	x.want("▶ running", "leave")
 }
 
 // TestCast records docs/ui.cast: RALPH_CAST=1 go test ./cmd/ralph -run TestCast. Look at it with

@@ -109,7 +109,7 @@ func (x fleet) play(t *testing.T) (*ralphtest.Mem, *ralphtest.Script, *ralphtest
 	w.script.Checks = func(t *ralph.Task) bool { return dice(t.ID, t.Run.Iterations)%4 > 0 }
 	w.script.During = func(_ context.Context, step ralph.Step) {
 		if _, ok := step.(ralph.Turn); ok && turns.Add(1) == int64(x.Stop) {
-			want(w, ralph.WantStop)
+			_ = want(w, ralph.WantStop)
 		}
 	}
 	plan := []ralph.Fact{ralph.PlanStarted{File: "x.md"}}
@@ -184,20 +184,24 @@ func (x fleet) run(w *world) error {
 			if w.mem.State().Seq == x.Die {
 				die(errDied) // it dies while it waits
 			}
-			x.person(w)
+			if errors.Is(x.person(w), errDied) {
+				die(errDied) // with what a person says, which is more than one fact, and none is kept
+			}
 		}
 	}
 }
 
 // want steers the engine, if it is still there.
-func want(w *world, state ralph.Want) {
-	_ = w.mem.Update(context.Background(), "cli", func(s *ralph.State) ([]ralph.Fact, error) { return s.Steer(state, "a person") })
+func want(w *world, state ralph.Want) error {
+	return w.mem.Update(context.Background(), "cli", func(s *ralph.State) ([]ralph.Fact, error) { return s.Steer(state, "a person") })
 }
 
-func (x fleet) person(w *world) {
-	s := w.mem.State()
+// person answers gates, ends pauses and retries what ended badly. Its error is that a word of a person
+// was not recorded; most were just too late.
+func (x fleet) person(w *world) error {
+	s, said := w.mem.State(), []error(nil)
 	for _, g := range s.Gates {
-		_ = w.mem.Update(context.Background(), "cli", func(s *ralph.State) ([]ralph.Fact, error) {
+		said = append(said, w.mem.Update(context.Background(), "cli", func(s *ralph.State) ([]ralph.Fact, error) {
 			switch {
 			case g.Kind != ralph.GateMerge:
 				return s.AnswerGate(g.ID, "this")
@@ -205,10 +209,10 @@ func (x fleet) person(w *world) {
 				return s.DenyGate(g.ID, "no")
 			}
 			return s.ApproveGate(g.ID)
-		})
+		}))
 	}
 	if s.Session.Want == ralph.WantPause {
-		want(w, ralph.WantRun)
+		said = append(said, want(w, ralph.WantRun))
 	}
 	for _, t := range s.Plan.Tasks {
 		tries := 0 // of any kind: to unblock a task is no retry of it
@@ -218,9 +222,10 @@ func (x fleet) person(w *world) {
 			}
 		}
 		if (t.Status == ralph.TaskFailed || t.Status == ralph.TaskBlocked) && tries < 2 {
-			_ = w.mem.Update(context.Background(), "cli", func(s *ralph.State) ([]ralph.Fact, error) { return s.RetryTask(t.ID) })
+			said = append(said, w.mem.Update(context.Background(), "cli", func(s *ralph.State) ([]ralph.Fact, error) { return s.RetryTask(t.ID) }))
 		}
 	}
+	return errors.Join(said...)
 }
 
 // Over random plans, tempers, conflicts, people and deaths of the engine: every run
