@@ -5,18 +5,13 @@
 package dashboard
 
 import (
-	"context"
 	"fmt"
-	"sync"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/backend"
-	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/person"
 	"github.com/ralph-loop/ralph/internal/records"
-	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/web"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -25,13 +20,10 @@ import (
 // done there from it (action.Backend). It is safe for concurrent use.
 type Backend struct {
 	*backend.Repository // action.Backend
+	*observe.Live
 
-	Env    workspace.Env
-	root   string
-	writer *journal.File
-
-	mu       sync.Mutex
-	listener *observe.OutputTail
+	Env  workspace.Env
+	root string
 }
 
 // OpenBackend opens the journal to read and write, as each command does.
@@ -45,7 +37,7 @@ func OpenBackend(env workspace.Env, root string) (*Backend, error) {
 		return nil, err
 	}
 	acts := backend.New(env, root, writer, backend.Surface{By: "web", Cause: "the dashboard", Witness: person.WitnessOf})
-	return &Backend{Repository: acts, Env: env, root: root, writer: writer, listener: observe.NewOutputTail(env, root)}, nil
+	return &Backend{Repository: acts, Live: observe.NewLive(env, root, writer), Env: env, root: root}, nil
 }
 
 // options are what the pages need, one line each.
@@ -62,7 +54,7 @@ func (d *Backend) options() web.Options {
 		Proofs:   Proofs{d.Env},
 		Schedule: schedule{d},
 		Next:     schedule{d}.next,
-		Past:     d.writer.At,
+		Past:     d.At,
 		Settings: &settingsDesk{env: d.Env, root: d.root, now: d.Now},
 		Doctor:   doctorDesk{d.Env},
 		Specs:    specFolder{d.root},
@@ -79,39 +71,4 @@ func (d *Backend) log(text string) {
 }
 
 // Close closes the journal.
-func (d *Backend) Close() { _ = d.writer.Close() }
-
-// State is the newest state, with inbox.jsonl and plan.jsonl as a person has saved them;
-// the same one as long as nothing has changed.
-func (d *Backend) State() *ralph.State {
-	s, _ := d.writer.Shown() // Trouble tells of a file that cannot be read
-	return s
-}
-
-// Trouble is which file a person has saved so that it cannot be read, and where it is wrong.
-func (d *Backend) Trouble() string {
-	if _, err := d.writer.Shown(); err != nil {
-		return err.Error()
-	}
-	return ""
-}
-
-// Engine says who works here, with the last words of the agents at work.
-func (d *Backend) Engine(s *ralph.State) status.Engine {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	e := observe.Engine(d.writer)
-	e.Words = d.listener.Words(s, e)
-	return e
-}
-
-// Wait implements web.Source.
-func (d *Backend) Wait(ctx context.Context, seq int64) error { return d.writer.Wait(ctx, seq) }
-
-// Each implements web.Source.
-func (d *Backend) Each(after int64, visit func(ralph.Event) error) error {
-	return d.writer.Each(after, visit)
-}
-
-// Now implements web.Source.
-func (d *Backend) Now() time.Time { return d.writer.Now() }
+func (d *Backend) Close() { _ = d.Live.Close() }
