@@ -1,13 +1,16 @@
 // Package action owns what a person can do, from any surface: each action once, with its
-// name, its key, its command, what it asks before it is done, and what undoes it. Commands,
-// the dashboard's buttons, its JSON API and its keys all come from one table. It decides nothing: what an action means is a command of the root package,
-// and what needs git, processes or files is done by the Backend.
+// name, its key, its command, what it asks before it is done, and what undoes it. Commands, the
+// dashboard's buttons, its JSON API and its keys all come from one table. Words for people name
+// actions as links, which each surface writes its own way. It decides nothing: what an action
+// means is a command of the root package, and what needs git, processes or files is done by the
+// Backend.
 package action
 
 import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -140,15 +143,16 @@ type definition struct {
 	// hide takes a button away that would only be in the way; the action may still be done.
 	hide func(s *ralph.State, w Context, id string) bool
 	// do is what an action does that is more than facts.
-	do   func(ctx context.Context, backend Backend, in Input) (Result, error)
+	do   func(ctx context.Context, row definition, backend Backend, in Input) (Result, error)
 	said string
 	// after says what was done, and what takes it back: s is the state before.
 	after func(s *ralph.State, in Input, facts []ralph.Fact) Result
 }
 
-func verbs() []definition {
+// verbs is the table. It is made once: each command takes its words from it at every start.
+var verbs = sync.OnceValue(func() []definition {
 	return slices.Concat(engineVerbs(), startVerbs(), taskVerbs(), repairVerbs(), planVerbs(), gateVerbs(), inboxVerbs())
-}
+})
 
 // Action is a row of the table for those who list it.
 type Action struct {
@@ -275,7 +279,7 @@ func Do(ctx context.Context, backend Backend, name string, in Input) (Result, er
 		return Result{}, err
 	}
 	if v.do != nil {
-		return v.do(ctx, backend, in)
+		return v.do(ctx, v, backend, in)
 	}
 	return v.append(ctx, backend, in)
 }

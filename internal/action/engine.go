@@ -163,8 +163,8 @@ func startVerbs() []definition {
 }
 
 // startAs starts an engine if may allows it.
-func startAs(how func(*ralph.State, Input) Start, may func(*ralph.State, Context, string) error) func(context.Context, Backend, Input) (Result, error) {
-	return func(ctx context.Context, backend Backend, in Input) (Result, error) {
+func startAs(how func(*ralph.State, Input) Start, may func(*ralph.State, Context, string) error) func(context.Context, definition, Backend, Input) (Result, error) {
+	return func(ctx context.Context, _ definition, backend Backend, in Input) (Result, error) {
 		var start Start
 		err := backend.Update(ctx, func(s *ralph.State) ([]ralph.Fact, error) {
 			start = how(s, in)

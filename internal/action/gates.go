@@ -18,12 +18,12 @@ func gateVerbs() []definition {
 			name: "approve", about: Gate, title: "Approve", key: "a", primary: true, said: "Approved", doc: "Lets pass what waits at a gate. The first answer wins.",
 			command: "approve <id>", short: "Let pass what waits at a gate: a start, a step, an agent's wish, work that does not pass, a merge",
 			facts: word(func(s *ralph.State, id ralph.GateID, _ string) ([]ralph.Fact, error) { return s.ApproveGate(id) }),
-			do:    decide("approve"), after: ruled, fields: func(s *ralph.State, _ Context, id string) []Field { return ruleFields(s, id) },
+			do:    decide, after: ruled, fields: func(s *ralph.State, _ Context, id string) []Field { return ruleFields(s, id) },
 		},
 		{
 			name: "deny", about: Gate, title: "Deny", key: "d", danger: true, said: "Denied", doc: "Refuses what waits at a gate; the agent reads the reason.",
 			command: "deny <id>", short: "Refuse what waits at a gate: a start, a step, an agent's wish, work that does not pass, a merge",
-			facts: word((*ralph.State).DenyGate), do: decide("deny"), after: ruled,
+			facts: word((*ralph.State).DenyGate), do: decide, after: ruled,
 			fields: func(s *ralph.State, _ Context, id string) []Field {
 				return append([]Field{{Name: "text", Label: "Why; of a merge or an agent's wish, in words for the agent", Kind: "area"}}, ruleFields(s, id)...)
 			},
@@ -31,7 +31,7 @@ func gateVerbs() []definition {
 		{
 			name: "answer", about: Gate, title: "Answer", primary: true, said: "Answered", doc: "Answers an agent's question, in words or by the number of an option.",
 			command: "answer <id> <text>", short: "Answer an agent's question, in words or by the number of an option",
-			facts: word((*ralph.State).AnswerGate), do: decide("answer"), after: ruled, fields: answerFields,
+			facts: word((*ralph.State).AnswerGate), do: decide, after: ruled, fields: answerFields,
 			try: func(s *ralph.State, w Context, id string) error {
 				_, err := word((*ralph.State).AnswerGate)(s, w, Input{ID: id, Text: "x"})
 				return err
@@ -102,25 +102,19 @@ var errShut = errors.New("the gate is not open")
 
 // decide answers a gate; where it is not open any more, whoever comes second hears whose
 // answer it was.
-func decide(name string) func(context.Context, Backend, Input) (Result, error) {
-	return func(ctx context.Context, backend Backend, in Input) (Result, error) {
-		v, err := find(name)
-		if err != nil {
-			return Result{}, err
+func decide(ctx context.Context, v definition, backend Backend, in Input) (Result, error) {
+	say := v.facts
+	v.facts = func(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
+		if !slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return string(g.ID) == in.ID }) {
+			return nil, errShut
 		}
-		say := v.facts
-		v.facts = func(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
-			if !slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return string(g.ID) == in.ID }) {
-				return nil, errShut
-			}
-			return say(s, w, in)
-		}
-		done, err := v.append(ctx, backend, in)
-		if errors.Is(err, errShut) {
-			err = backend.Closed(ralph.GateID(in.ID))
-		}
-		return done, err
+		return say(s, w, in)
 	}
+	done, err := v.append(ctx, backend, in)
+	if errors.Is(err, errShut) {
+		err = backend.Closed(ralph.GateID(in.ID))
+	}
+	return done, err
 }
 
 // ruled says that a rule came of an answer; revoking it takes that part back.

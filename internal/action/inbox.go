@@ -88,7 +88,7 @@ func inboxVerbs() []definition {
 }
 
 // queueSpec adds a file, a text, or several files to the inbox.
-func queueSpec(ctx context.Context, backend Backend, in Input) (Result, error) {
+func queueSpec(ctx context.Context, _ definition, backend Backend, in Input) (Result, error) {
 	names := in.Names
 	if in.File != "" || in.Text != "" || len(names) == 0 {
 		names = append([]string{in.File}, names...)

@@ -14,12 +14,9 @@ import (
 // action or of a view, then its arguments. What says it does not know where it will be read; each
 // surface writes links its own way, once, where its text leaves it.
 
-// link is a link in text: a name, then arguments. Text may have been escaped for JSON or HTML:
-// the arguments stay as they are.
-var link = lazyregexp.New(`\[\[([a-z]+(?:-[a-z]+)?)((?: [^\[\]\n]*)?)\]\]`)
-
-// quoted is a link with the quotes that running words have around a command: a title needs none.
-var quoted = lazyregexp.New("`?\\[\\[([a-z]+(?:-[a-z]+)?)((?: [^\\[\\]\\n]*)?)\\]\\]`?")
+// link is a link in text: a name, then arguments, with the quotes that running words have around a
+// command. Text may have been escaped for JSON or HTML: the arguments stay as they are.
+var link = lazyregexp.New("(`?)\\[\\[([a-z]+(?:-[a-z]+)?)((?: [^\\[\\]\\n]*)?)\\]\\](`?)")
 
 // view is something to look at that is no action.
 type view struct {
@@ -70,12 +67,17 @@ func command(name, args string) (string, bool) {
 }
 
 // Commands writes links as a command line has them: ralph task retry t-1a2b.
-func Commands(text string) string { return write(text, link, command) }
+func Commands(text string) string {
+	return write(text, func(open, name, args, end string) (string, bool) {
+		words, ok := command(name, args)
+		return open + words + end, ok
+	})
+}
 
 // Buttons writes links as a page and a screen show them: the title of a button, with its key and
 // what it is about; the title of a page; a command where there is neither.
 func Buttons(text string) string {
-	return write(text, quoted, func(name, args string) (string, bool) {
+	return write(text, func(_, name, args, _ string) (string, bool) { // a title needs no quotes
 		if name == "start" {
 			return "Start (" + strings.TrimSpace(args) + ")", true
 		}
@@ -84,7 +86,7 @@ func Buttons(text string) string {
 			if a.Key != "" {
 				words += " (" + a.Key + ")"
 			}
-			if id, _, _ := strings.Cut(strings.TrimSpace(args), " "); isID(id) {
+			if id, _, _ := strings.Cut(strings.TrimSpace(args), " "); anID.MatchString(id) {
 				words += " on " + id
 			}
 			return words, true
@@ -98,22 +100,17 @@ func Buttons(text string) string {
 	})
 }
 
-// isID reports whether an argument is the id of something, and no flag or place for one.
-func isID(word string) bool { return regexpID.MatchString(word) }
+// anID is the id of something, and no flag or place for one.
+var anID = lazyregexp.New(`^[a-z]-[a-z0-9-]+$`)
 
-var regexpID = lazyregexp.New(`^[a-z]-[a-z0-9-]+$`)
-
-// write replaces the links whose names are known.
-func write(text string, links *lazyregexp.Regexp, as func(name, args string) (string, bool)) string {
+// write replaces the links whose names are known; as says whether one is.
+func write(text string, as func(open, name, args, end string) (string, bool)) string {
 	if !strings.Contains(text, "[[") {
 		return text
 	}
-	return links.ReplaceAllStringFunc(text, func(found string) string {
-		m := links.FindStringSubmatch(found)
-		if !Known(m[1]) {
-			return found
-		}
-		if words, ok := as(m[1], m[2]); ok {
+	return link.ReplaceAllStringFunc(text, func(found string) string {
+		m := link.FindStringSubmatch(found)
+		if words, ok := as(m[1], m[2], m[3], m[4]); ok {
 			return words
 		}
 		return found

@@ -146,7 +146,7 @@ func repairVerbs() []definition {
 				}
 				return fmt.Sprintf("Take the branch of %s back to where the task began? Its work is kept in a recovery ref.", id)
 			},
-			do: repair("rollback", Backend.RollBack),
+			do: repair(Backend.RollBack),
 		},
 		{
 			name: "cleanup", about: Task, title: "Clean up", key: "X", danger: true, doc: "Takes the worktree of a task away; its status and its branch stay.",
@@ -155,7 +155,7 @@ func repairVerbs() []definition {
 			confirm: func(_ *ralph.State, id string) string {
 				return fmt.Sprintf("Take the worktree of %s away? Files that no commit holds go to a recovery ref first.", id)
 			},
-			do: repair("cleanup", Backend.CleanUp),
+			do: repair(Backend.CleanUp),
 		},
 	}
 }
@@ -172,12 +172,9 @@ func extended(s *ralph.State, in Input, facts []ralph.Fact) Result {
 }
 
 // repair has the desk work on what a task left, if the state allows it.
-func repair(name string, work func(Backend, context.Context, ralph.TaskID) (string, error)) func(context.Context, Backend, Input) (Result, error) {
-	return func(ctx context.Context, backend Backend, in Input) (Result, error) {
-		v, err := find(name)
-		if err == nil {
-			err = backend.Update(ctx, func(s *ralph.State) ([]ralph.Fact, error) { return nil, v.try(s, backend.Context(), in.ID) })
-		}
+func repair(work func(Backend, context.Context, ralph.TaskID) (string, error)) func(context.Context, definition, Backend, Input) (Result, error) {
+	return func(ctx context.Context, v definition, backend Backend, in Input) (Result, error) {
+		err := backend.Update(ctx, func(s *ralph.State) ([]ralph.Fact, error) { return nil, v.try(s, backend.Context(), in.ID) })
 		if err != nil {
 			return Result{}, err
 		}

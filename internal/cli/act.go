@@ -23,13 +23,10 @@ import (
 // commandOf is a command with the name, the arguments and the short help of an action.
 func commandOf(name string) *cobra.Command {
 	a := action.Named(name)
-	use := a.Command
-	if i := strings.Index(use, "<"); i > 0 { // "task retry <id>": its own name is the last word before
-		path := strings.Fields(use[:i])
-		use = path[len(path)-1] + " " + use[i:]
-	} else {
-		path := strings.Fields(use)
-		use = path[len(path)-1]
+	path, args, _ := strings.Cut(a.Command, " <") // "task retry <id>": its own name is the last word before
+	use := path[strings.LastIndex(path, " ")+1:]
+	if args != "" {
+		use += " <" + args
 	}
 	short := a.Short
 	if a.Key != "" && a.About == action.Task {
@@ -102,4 +99,17 @@ func tellEngine(cmd *cobra.Command, env workspace.Env, name string, in action.In
 func lower(words string) string {
 	first, size := utf8.DecodeRuneInString(words)
 	return string(unicode.ToLower(first)) + words[size:]
+}
+
+// saying is the command of an action that says what came of it; in is what its arguments mean.
+func saying(env workspace.Env, name string, in func(args []string) action.Input) *cobra.Command {
+	cmd := commandOf(name)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		done, _, err := perform(cmd, env, name, in(args))
+		if err == nil {
+			_, err = fmt.Fprintln(env.Stdout, done.Said)
+		}
+		return err
+	}
+	return cmd
 }

@@ -92,40 +92,19 @@ func runInboxAddStdin(cmd *cobra.Command, env workspace.Env, name string) error 
 }
 
 func newInboxRemove(env workspace.Env) *cobra.Command {
-	cmd := commandOf("remove")
+	cmd := saying(env, "remove", func(args []string) action.Input { return action.Input{ID: args[0]} })
 	cmd.Args, cmd.Example = cobra.ExactArgs(1), "  ralph inbox remove q-a1b2\n  ralph inbox remove feature-x.md"
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		done, _, err := perform(cmd, env, "remove", action.Input{ID: args[0]})
-		if err == nil {
-			_, err = fmt.Fprintln(env.Stdout, done.Said)
-		}
-		return err
-	}
 	return cmd
 }
 
 func newInboxRequeue(env workspace.Env) *cobra.Command {
-	cmd := commandOf("requeue")
+	cmd := saying(env, "requeue", func(args []string) action.Input { return action.Input{ID: args[0]} })
 	cmd.Args, cmd.Example = cobra.ExactArgs(1), "  ralph inbox requeue q-a1b2"
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		done, _, err := perform(cmd, env, "requeue", action.Input{ID: args[0]})
-		if err == nil {
-			_, err = fmt.Fprintln(env.Stdout, done.Said)
-		}
-		return err
-	}
 	return cmd
 }
 
 func newInboxClear(env workspace.Env) *cobra.Command {
-	cmd := commandOf("clear")
+	cmd := saying(env, "clear", func([]string) action.Input { return action.Input{} })
 	cmd.Args = cobra.NoArgs
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		done, _, err := perform(cmd, env, "clear", action.Input{})
-		if err == nil {
-			_, err = fmt.Fprintln(env.Stdout, done.Said)
-		}
-		return err
-	}
 	return cmd
 }

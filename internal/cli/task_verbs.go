@@ -62,16 +62,9 @@ counted from 1, its worktree and branch stay as they are, and what the agent lea
 }
 
 func newTaskOrder(env workspace.Env) *cobra.Command {
-	cmd := commandOf("order")
+	cmd := saying(env, "order", func(args []string) action.Input { return action.Input{Names: args} })
 	cmd.Example, cmd.Args = "  ralph task order t-3c4d t-1a2b", cobra.MinimumNArgs(1)
 	cmd.Long = "Puts the tasks of the plan in this order; those that are not named stay behind them as they were."
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		done, _, err := perform(cmd, env, "order", action.Input{Names: args})
-		if err == nil {
-			_, err = fmt.Fprintln(env.Stdout, done.Said)
-		}
-		return err
-	}
 	return cmd
 }
 
