@@ -76,7 +76,7 @@ func upperLayers() map[string][]string {
 		"internal/git/push":      {"internal/git", "internal/proc"},
 		"internal/git/shelve":    {"R", "internal/git", "internal/lazyregexp"},
 		"internal/git/worktrees": {"internal/git", "internal/git/shelve", "internal/lazyregexp", "internal/proc"},
-		"internal/check":         {"R", "internal/lazyregexp", "internal/proc", "internal/redact", "internal/testoutput"},
+		"internal/check":         {"R", "internal/lazyregexp", "internal/proc", "internal/redact", "internal/testoutput", "internal/text"},
 		"internal/agent": {
 			"R", "internal/lazyregexp", "internal/proc", "internal/text",
 			"internal/agent/acp", "internal/agent/api", "internal/agent/claude", "internal/agent/codex", "internal/agent/execagent", "internal/agent/scripted", "internal/agent/wire",

@@ -29,3 +29,13 @@ func TestElapsedAndDollars(t *testing.T) {
 		t.Errorf("a sum of costs is %s, and %s with one that nobody told", told.Dollars(), silent.Dollars())
 	}
 }
+
+// Row 26 of the messages: a limit is written as people set it.
+func TestClockTime(t *testing.T) {
+	t.Parallel()
+	for want, d := range map[string]time.Duration{"10m": 10 * time.Minute, "1h": time.Hour, "1h30m": 90 * time.Minute, "1m30s": 90 * time.Second, "500ms": 500 * time.Millisecond, "10s": 10 * time.Second} {
+		if got := ralph.ClockTime(d); got != want {
+			t.Errorf("%s: %q, want %q", d, got, want)
+		}
+	}
+}

@@ -11,13 +11,13 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/testoutput"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // defaultOutput is what is kept of a command's output when nothing is said.
@@ -69,7 +69,7 @@ func (r *Runner) Run(ctx context.Context, dir string, checks []ralph.CheckSpec) 
 }
 
 func (r *Runner) run(ctx context.Context, dir string, c ralph.CheckSpec) (ralph.CheckResult, error) {
-	stdout, stderr := newKept(r.maxOutput), newKept(r.maxOutput)
+	stdout, stderr := text.NewHeadTail(r.maxOutput), text.NewHeadTail(r.maxOutput)
 	read := testoutput.New(namesOf(dir)...) // it sees what is not kept as well
 	// Before anything of them is cut: half a secret is not known as one.
 	shownOut, shownErr := r.redact.Writer(io.MultiWriter(stdout, read.Stdout())), r.redact.Writer(io.MultiWriter(stderr, read.Stderr()))
@@ -90,7 +90,7 @@ func (r *Runner) run(ctx context.Context, dir string, c ralph.CheckSpec) (ralph.
 	}
 	switch {
 	case end.Ended == proc.EndedTimeout:
-		res.Exit, res.Hung, res.Why = -1, true, fmt.Sprintf("timed out after %s: it did not end", span(c.Timeout))
+		res.Exit, res.Hung, res.Why = -1, true, fmt.Sprintf("timed out after %s: it did not end", ralph.ClockTime(c.Timeout))
 		res.Headline = res.Why
 	case end.Signal != "":
 		res.Why = "ended by " + end.Signal
@@ -115,16 +115,4 @@ func namesOf(dir string) []string {
 		return []string{dir, real}
 	}
 	return []string{dir}
-}
-
-// span writes a time limit as people set it: 10m, not 10m0s.
-func span(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }

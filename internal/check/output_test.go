@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/ralph-loop/ralph/internal/text"
 	"pgregory.net/rapid"
 )
 
@@ -16,8 +17,8 @@ func TestRenderKeepsItsPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.Int64Range(1, 300).Draw(t, "limit")
 		piece := rapid.OneOf(rapid.StringN(0, 40, 120), rapid.SampledFrom([]string{"\n", "a\n", "äöü\n", "\xff\xfe", "€€€€"}))
-		stream := func(name string) (*headTail, string) {
-			k, all := newKept(limit), ""
+		stream := func(name string) (*text.HeadTail, string) {
+			k, all := text.NewHeadTail(limit), ""
 			for _, p := range rapid.SliceOfN(piece, 0, 12).Draw(t, name) {
 				if n, err := k.Write([]byte(p)); n != len(p) || err != nil {
 					t.Fatalf("write: %d, %v", n, err)
@@ -28,22 +29,22 @@ func TestRenderKeepsItsPromises(t *testing.T) {
 		}
 		stderr, e := stream("stderr")
 		stdout, o := stream("stdout")
-		text, cut := render(stderr, stdout, limit)
-		if !utf8.ValidString(text) {
-			t.Fatalf("not UTF-8: %q", text)
+		shown, cut := render(stderr, stdout, limit)
+		if !utf8.ValidString(shown) {
+			t.Fatalf("not UTF-8: %q", shown)
 		}
 		total := int64(len(e) + len(o))
-		if total <= limit && limit%2 == 0 && (cut != 0 || !strings.Contains(text, strings.ToValidUTF8(o, "\uFFFD"))) {
-			t.Fatalf("cut %d of %d, limit %d: %q", cut, total, limit, text)
+		if total <= limit && limit%2 == 0 && (cut != 0 || !strings.Contains(shown, strings.ToValidUTF8(o, "\uFFFD"))) {
+			t.Fatalf("cut %d of %d, limit %d: %q", cut, total, limit, shown)
 		}
 		if left := total - cut; left < 0 || left > limit {
 			t.Fatalf("kept %d of %d, limit %d", left, total, limit)
 		}
 		for _, s := range []struct {
-			k   *headTail
+			k   *text.HeadTail
 			all string
 		}{{stderr, e}, {stdout, o}} {
-			part, missing := s.k.text(limit / 2)
+			part, missing := shortened(s.k, limit/2)
 			if missing == 0 {
 				continue
 			}

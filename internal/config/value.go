@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ralph-loop/ralph"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -233,22 +234,10 @@ func (v span) setText(s string) error {
 	return nil
 }
 
-func (v span) plain() any { return durationText(*v.p) }
+func (v span) plain() any { return ralph.ClockTime(*v.p) }
 func (v span) schema() object {
 	// Go's own form; the integer is the 0 that needs no unit.
 	return object{"type": []string{"string", "integer"}, "pattern": `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$|^0$`, "minimum": 0, "maximum": 0}
-}
-
-// durationText is d as people write it: 30m, not 30m0s.
-func durationText(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
 
 // size is a number of bytes.

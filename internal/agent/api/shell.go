@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -85,11 +84,11 @@ func (l *loop) command(ctx context.Context, command string, limit time.Duration,
 		l.event(ralph.StreamEvent{Kind: ralph.StreamItemDone, Thread: l.Session, Item: item})
 		return nil
 	}
-	out := &bounded{}
+	out := text.NewHeadTail(maxOutput)
 	res, err := l.proc.Run(ctx, proc.Command{
 		Args: []string{l.shell(), "-c", command}, Dir: l.dir, Env: l.env, Stdout: out, Stderr: out, Timeout: limit, Grace: grace,
 	})
-	item.Output, item.Status = text.Head(wire.Valid(out.bytes()), wire.MaxToolOutput), ralph.ItemCompleted
+	item.Output, item.Status = text.Head(shown(out), wire.MaxToolOutput), ralph.ItemCompleted
 	end := fmt.Sprintf("exit code %d", res.Code)
 	switch {
 	case err != nil:
@@ -104,7 +103,7 @@ func (l *loop) command(ctx context.Context, command string, limit time.Duration,
 	if result.Failed {
 		item.Status = ralph.ItemFailed
 	}
-	result.Text = strings.TrimSpace(wire.Valid(out.bytes()) + "\n[" + end + "]")
+	result.Text = strings.TrimSpace(shown(out) + "\n[" + end + "]")
 	l.event(ralph.StreamEvent{Kind: ralph.StreamItemDone, Thread: l.Session, Item: item})
 	return ctx.Err()
 }
@@ -117,31 +116,11 @@ func (l *loop) shell() string {
 	return "sh"
 }
 
-// bounded keeps the beginning and the end of what is written.
-type bounded struct {
-	head []byte
-	tail bytes.Buffer
-	lost int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	n := len(p)
-	if room := maxOutput/2 - len(b.head); room > 0 {
-		k := min(room, len(p))
-		b.head, p = append(b.head, p[:k]...), p[k:]
+// shown is what of an output is told: its beginning and its end.
+func shown(out *text.HeadTail) string {
+	head, tail := out.Ends()
+	if lost := out.Total() - int64(len(head)+len(tail)); lost > 0 {
+		head = fmt.Appendf(head, "\n[%d bytes are left out here]\n", lost)
 	}
-	b.tail.Write(p)
-	if over := b.tail.Len() - maxOutput/2; over > 0 {
-		b.tail.Next(over)
-		b.lost += over
-	}
-	return n, nil
-}
-
-func (b *bounded) bytes() []byte {
-	out := append([]byte(nil), b.head...)
-	if b.lost > 0 {
-		out = fmt.Appendf(out, "\n[%d bytes are left out here]\n", b.lost)
-	}
-	return append(out, b.tail.Bytes()...)
+	return wire.Valid(append(head, tail...))
 }
