@@ -100,10 +100,13 @@ func specFiles(root string) []string {
 func (b *Repository) Update(ctx context.Context, decide func(*ralph.State) ([]ralph.Fact, error)) error {
 	return b.journal.Update(ctx, b.surface.By, func(s *ralph.State) ([]ralph.Fact, error) {
 		facts, err := decide(s)
-		if err == nil && slices.ContainsFunc(facts, personsOnly) {
-			err = person.Required(b.env)
+		if err != nil || !slices.ContainsFunc(facts, personsOnly) {
+			return facts, err
 		}
-		return ralph.Witnessed(facts, b.surface.Witness(ctx)), err
+		if err := person.Required(b.env); err != nil {
+			return nil, err
+		}
+		return ralph.Witnessed(facts, b.surface.Witness(ctx)), nil
 	})
 }
 
