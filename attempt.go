@@ -9,7 +9,7 @@ import (
 func (r Run) again() Run {
 	fresh := Run{
 		Approvals: Approvals{Rejects: r.Rejects, Answers: r.Answers, Words: r.Words},
-		Checking:  Checking{Red: r.Red}, Committing: Committing{Stash: r.Stash}, Place: r.Place,
+		Checking:  Checking{Red: r.Red}, Committing: Committing{Stash: r.Stash}, Place: r.Place, Thread: r.Thread.again(),
 	}
 	fresh.Place.Slot, fresh.Place.Ready, fresh.Place.Fails = 0, false, 0
 	if r.Queue.State == MergeMerged {

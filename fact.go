@@ -115,6 +115,12 @@ func kindsOfFacts() []factKind {
 		kind[ViewUnreadable](),
 		kind[JournalCut](),
 		kind[Stalled](),
+		kind[ThreadStarted](),
+		kind[ThreadWanted](),
+		kind[ThreadContinued](),
+		kind[Advised](),
+		kind[Decided](),
+		kind[Reviewed](),
 	}
 }
 

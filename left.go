@@ -20,6 +20,8 @@ func (s *State) WorkLeft() bool {
 	switch x := s.Session; x.Mode {
 	case "agent":
 		return s.CountInbox(SpecPending)+s.CountInbox(SpecActive) > 0
+	case ModeAuto:
+		return slices.ContainsFunc(s.Plan.Tasks, func(t *Task) bool { return t.Run.Thread != nil && t.Status != TaskDone })
 	case "autopilot":
 		return slices.ContainsFunc(s.Plan.Tasks, func(t *Task) bool { return t.Status != TaskDone && !t.LeftOut() })
 	default: // one spec, which ends the session when it is planned, done or failed

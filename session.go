@@ -154,6 +154,13 @@ func (s *Session) Resumable() bool {
 	return s.ID != "" && cut && !s.Auto.EndsAtError()
 }
 
+// OnPlan reports whether the session works on the tasks that are in the plan, and not on specs of
+// the inbox: autopilot on all of them, auto on its threads.
+func (x Session) OnPlan() bool { return x.Mode == "autopilot" || x.Mode == ModeAuto }
+
+// ModeAuto is the mode of sessions of threads.
+const ModeAuto = "auto"
+
 // Resumable reports whether a start in a mode goes on with the newest session.
 // only is the spec of a mode that works on one; file says whether agent mode left its
 // session file.
@@ -165,7 +172,7 @@ func (s *State) Resumable(mode, only string, file bool) bool {
 	switch mode {
 	case "agent":
 		return file
-	case "autopilot": // on the same plan; another one since then begins a session of its own
+	case "autopilot", ModeAuto: // on the same plan; another one since then begins a session of its own
 		return s.Job == nil || s.Job.File == s.Plan.File
 	}
 	if s.Job == nil { // it was given back when a person ended the session
@@ -190,6 +197,8 @@ func (s *State) NextStart(file bool) string {
 	switch {
 	case mode == "":
 		return "`[[start agent]]` starts one"
+	case mode == ModeAuto && len(s.OpenThreads()) == 0:
+		return "`[[thread-continue]]` has a thread go on that has stopped"
 	case mode == "plan", s.CanResume(file):
 		return fmt.Sprintf("`[[start %s]]` goes on where it was", mode)
 	case s.Session.Auto.EndsAtError():

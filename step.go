@@ -161,6 +161,10 @@ type Tell struct {
 	Fact Fact `json:"-"`
 }
 
+// Decide asks what comes after the turn of a thread: the rules, and where they would go on a
+// model, if one is set. It changes nothing.
+type Decide struct{}
+
 // Check runs the quality commands and the test command on the tree of the last
 // turn; for a merge, on the merged tree. What is red in the way of Before or of Let
 // neither stops the others nor counts. Covered is the coverage before the work, 0 when
@@ -245,6 +249,8 @@ func (Tell) StepName() string { return "tell" }
 
 func (Check) StepName() string { return "check" }
 
+func (Decide) StepName() string { return "decide" }
+
 func (Baseline) StepName() string { return "baseline" }
 
 func (Merge) StepName() string { return "merge" }
@@ -297,6 +303,8 @@ func unmarshalStep(b []byte) (Step, error) {
 		s, err = decodeStep[Check](j.Args)
 	case "land":
 		s, err = decodeStep[Land](j.Args)
+	case "decide":
+		s, err = decodeStep[Decide](j.Args)
 	case "baseline":
 		s, err = decodeStep[Baseline](j.Args)
 	case "merge":

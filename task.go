@@ -20,6 +20,8 @@ const (
 	KindBuild       TaskKind = "build"
 	KindVerify      TaskKind = "verify"
 	KindDecompose   TaskKind = "decompose"
+	KindThread      TaskKind = "thread" // a turn of a thread
+	KindReview      TaskKind = "review" // a turn that looks at what a thread changed
 	KindLand        TaskKind = "land"   // commits what the job made
 	KindShelve      TaskKind = "shelve" // puts away what a failed job left
 
@@ -105,6 +107,8 @@ type Run struct {
 
 	Place Place `json:"place,omitzero"` // with worktrees: where it works
 	Queue Queue `json:"queue,omitzero"` // with worktrees: where its work is on the way to the base branch
+
+	Thread *Thread `json:"thread,omitempty"` // nil: it is worked on until it is done, and decides nothing by itself
 }
 
 // Hits returns how often the task has met the agent's limit in a row.
@@ -434,6 +438,7 @@ func (t *Task) started(f TaskStarted) {
 		p.Dir = f.Dir
 	}
 	t.Run.Assigned = false
+	t.Run.editThread(func(th *Thread) { th.Since = t.Run.Iterations })
 	t.Run.Away, t.Run.AwayTries, t.Run.Here, t.Run.Refused = "", 0, false, "" // whoever starts it looks anew
 }
 
@@ -460,7 +465,7 @@ func (s *State) stageEnded(f TaskEnded) {
 	case KindResolve:
 		s.resolveEnded(t, f)
 	case KindLand:
-		if s.Session.Mode != "autopilot" {
+		if !s.Session.OnPlan() {
 			return // the spec's own end follows from it
 		}
 	default:

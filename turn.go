@@ -29,7 +29,14 @@ func (s *State) turnEnded(f TurnEnded, at time.Time) {
 	s.count(func(t *Totals) { t.AddTurn(f) })
 	s.editTask(f.Task, func(t *Task) {
 		r := &t.Run
-		r.InFlight, r.Checks, r.Last, r.LastAt = 0, nil, &f, at
+		r.threadTurn(f)
+		if f.Stage != KindReview || f.Changed { // who only looked has changed nothing that was checked
+			r.Checks = nil
+		}
+		r.InFlight, r.Last, r.LastAt = 0, &f, at
+		if f.Stage == KindReview { // in a session of its own: the thread goes on in the one it has
+			f.Session, f.Context = r.Session, r.Context
+		}
 		r.Agent, r.Reserved, r.Context = f.Agent, Usage{}, f.Context
 		if f.Session != r.Session { // another session has another window
 			r.Alerts = slices.DeleteFunc(slices.Clone(r.Alerts), func(a string) bool { return a == AlertContext })

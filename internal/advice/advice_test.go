@@ -34,7 +34,7 @@ const (
 func noon() time.Time { return time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC) }
 
 func turned() *thread.State {
-	return &thread.State{ID: "t", Goal: "make the tests pass", Turn: 3, TurnID: "3", Ready: true, Status: ralph.TurnCompleted, Message: "I did what I could."}
+	return &thread.State{ID: "t", Goal: "make the tests pass", Turn: 3, TurnID: "3", Status: ralph.TurnCompleted, Message: "I did what I could."}
 }
 
 // wired is an answer as a provider writes it, with 1000 tokens read, 400 of them from a

@@ -87,6 +87,12 @@ func facts() []ralph.Fact {
 		ralph.ViewRead{},
 		ralph.ViewUnreadable{},
 		ralph.JournalCut{},
+		ralph.ThreadStarted{},
+		ralph.ThreadWanted{},
+		ralph.ThreadContinued{},
+		ralph.Advised{},
+		ralph.Decided{},
+		ralph.Reviewed{},
 		ralph.Stalled{},
 	}
 }

@@ -6,18 +6,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Action is what becomes of a thread after a turn.
-type Action string
+type Action = ralph.ThreadAction
 
 // The actions.
 const (
-	ActionContinue Action = "continue" // the next turn begins
-	ActionPause    Action = "pause"    // a person is waited for
-	ActionStop     Action = "stop"     // the thread is over
-	ActionReview   Action = "review"   // the changes are looked at, then it is decided again
+	ActionContinue = ralph.ThenContinue
+	ActionPause    = ralph.ThenPause
+	ActionStop     = ralph.ThenStop
+	ActionReview   = ralph.ThenReview
 )
 
 // maxNext is how long the words for a next turn may be, in bytes.

@@ -10,17 +10,17 @@ import (
 
 // The names of stop conditions, as receipts and screens show them.
 const (
-	StopUser       = "user"
-	StopFailed     = "failed"
-	StopTokens     = "budget.tokens"
-	StopTime       = "budget.time"
-	StopCost       = "budget.cost"
-	StopTurns      = "budget.iterations"
-	StopUnanswered = "unanswered"
-	StopFinished   = "finished"
-	StopRepeated   = "repeated_error"
-	StopCompaction = "compaction"
-	StopNoProgress = "no_progress"
+	StopUser       = ralph.StopUser
+	StopFailed     = ralph.StopFailed
+	StopTokens     = ralph.StopTokens
+	StopTime       = ralph.StopTime
+	StopCost       = ralph.StopCost
+	StopTurns      = ralph.StopTurns
+	StopUnanswered = ralph.StopUnanswered
+	StopFinished   = ralph.StopFinished
+	StopRepeated   = ralph.StopRepeated
+	StopCompaction = ralph.StopCompaction
+	StopNoProgress = ralph.StopNoProgress
 )
 
 // Budget is what a thread may use; 0 is no limit.
@@ -48,6 +48,12 @@ func Usual() Limits {
 	return Limits{Unanswered: 30 * time.Minute, NoProgress: 5, SameError: 3, Compactions: 3, CompactionTurns: 5, MinConfidence: 0.6}
 }
 
+// With are the limits of one thread, which has a budget of its own.
+func (l Limits) With(own ralph.ThreadLimits) Limits {
+	l.Budget = budgetOf(own)
+	return l
+}
+
 // Stop is a stop condition that holds.
 type Stop struct {
 	Name string
@@ -66,12 +72,12 @@ func Stops(s *State, l Limits, now time.Time) []Stop {
 	}
 	add(s.Want == WantStop, Stop{StopUser, "E-068", "you stopped it", true})
 	add(s.lost(), Stop{StopFailed, "E-069", "the turn failed, and no retry mends it: " + s.because(), true})
-	all = append(all, s.overBudget(l.Budget)...)
+	all = append(all, s.overBudget(l)...)
 	if since, ok := s.waiting(); ok && l.Unanswered > 0 {
 		waited := now.Sub(since)
 		add(waited >= l.Unanswered, Stop{StopUnanswered, "E-071", fmt.Sprintf("a request has waited for an answer for %s", waited.Round(time.Second)), true})
 	}
-	add(s.Finished && !s.Open && s.Status == ralph.TurnCompleted, Stop{StopFinished, "E-075", "the agent says that it is finished", false})
+	add(s.Finished && !s.refuted(l) && !s.Open && s.Status == ralph.TurnCompleted, Stop{StopFinished, "E-075", "the agent says that it is finished", false})
 	add(l.SameError > 0 && s.Failing >= l.SameError, Stop{StopRepeated, "E-073", text.Count(s.Failing, "turn") + " in a row failed alike: " + s.because(), false})
 	n := s.compacted(l.CompactionTurns)
 	add(l.Compactions > 0 && n >= l.Compactions, Stop{
@@ -80,6 +86,12 @@ func Stops(s *State, l Limits, now time.Time) []Stop {
 	})
 	add(l.NoProgress > 0 && s.Idle >= l.NoProgress, Stop{StopNoProgress, "E-072", text.Count(s.Idle, "turn") + " in a row changed neither files nor plan", false})
 	return all
+}
+
+// refuted reports whether a review has just not found the work finished, was not sure, or gave no
+// answer.
+func (s *State) refuted(l Limits) bool {
+	return s.NoReview || s.Review != nil && (s.Review.Action != ralph.ThenStop || s.Review.Confidence < l.MinConfidence)
 }
 
 // lost reports a failed turn that trying again cannot mend.
@@ -95,9 +107,10 @@ func (s *State) because() string {
 }
 
 // overBudget are the budgets that are passed: strictly, but for turns, of which the last
-// allowed one is the last. Where a cost is limited and not known, it counts as passed until
+// allowed one is the last, and success in it counts. Where a cost is limited and not known, it counts as passed until
 // a person says to go on.
-func (s *State) overBudget(b Budget) []Stop {
+func (s *State) overBudget(l Limits) []Stop {
+	b := l.Budget
 	var all []Stop
 	add := func(limited, over bool, name, words string) {
 		if limited && over {
@@ -114,7 +127,7 @@ func (s *State) overBudget(b Budget) []Stop {
 	default:
 		add(b.Cost > 0, s.Usage.Cost > cost, StopCost, fmt.Sprintf("%s spent, the limit is %s", ralph.Dollars(s.Usage.Cost), ralph.Dollars(cost)))
 	}
-	add(b.Iterations > 0, !s.Open && s.Turn >= b.Iterations+m.Iterations, StopTurns, fmt.Sprintf("%s done, the limit is %d", text.Count(s.Turn, "turn"), b.Iterations+m.Iterations))
+	add(b.Iterations > 0, !s.Open && !(s.Finished && !s.refuted(l)) && s.Turn >= b.Iterations+m.Iterations, StopTurns, fmt.Sprintf("%s done, the limit is %d", text.Count(s.Turn, "turn"), b.Iterations+m.Iterations))
 	return all
 }
 
@@ -138,46 +151,4 @@ func (s *State) compacted(turns int) int {
 		}
 	}
 	return n
-}
-
-// Continue is a person's word that the thread goes on past a stop condition. Past a budget
-// it goes on for more: so many tokens, dollars or turns, or seconds.
-func (s State) Continue(stop string, more float64, now time.Time) (State, error) {
-	budget := stop == StopTokens || stop == StopTime || stop == StopCost || stop == StopTurns
-	switch {
-	case budget && !(more > 0 && more < 1e12):
-		return s, fmt.Errorf("say by how much the thread may go past %s: --past %s=5", stop, stop)
-	case !budget && more != 0:
-		return s, fmt.Errorf("%s has no amount: --past %s", stop, stop)
-	}
-	switch stop {
-	case StopUser:
-		s.Want = WantRun
-	case StopFailed, StopRepeated:
-		s.Status, s.Err, s.Failing = ralph.TurnInterrupted, nil, 0
-	case StopTokens:
-		s.More.Tokens += int64(more)
-	case StopTime:
-		s.More.Time += time.Duration(more * float64(time.Second))
-	case StopCost:
-		s.More.Cost += more
-	case StopTurns:
-		s.More.Iterations += int(more)
-	case StopUnanswered:
-		pending := make([]Pending, len(s.Pending))
-		for i, p := range s.Pending {
-			p.Since = now
-			pending[i] = p
-		}
-		s.Pending = pending
-	case StopFinished:
-		s.Finished = false
-	case StopCompaction:
-		s.Compactions = nil
-	case StopNoProgress:
-		s.Idle = 0
-	default:
-		return s, fmt.Errorf("no stop condition %q", stop)
-	}
-	return s, nil
 }

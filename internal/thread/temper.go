@@ -10,22 +10,14 @@ import (
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// Decision is what comes after a turn, and why.
-type Decision struct {
-	Turn       int              `json:"turn"`
-	Action     signature.Action `json:"action"` // what is done
-	NextInput  string           `json:"next_input,omitempty"`
-	Reason     string           `json:"reason"`
-	Confidence float64          `json:"confidence"`
-	By         string           `json:"by"`                   // whose advice it was: rules, a model, a person
-	Advised    signature.Action `json:"advised"`              // what the advice was
-	Overridden bool             `json:"overridden,omitempty"` // the rules do something else
-	Stop       string           `json:"stop,omitempty"`       // the stop condition that was hit
-	Rule       string           `json:"rule"`
-}
+// Advice is what a model, a review or the rules say should come next.
+type Advice = signature.DecisionOut
 
-// ByRules is who advises where no model does.
-const ByRules = "rules"
+// Who advises where no model does.
+const (
+	ByRules  = "rules"
+	ByReview = "review"
+)
 
 // Temper says what becomes of advice: the rules have the last word. A hard stop wins over
 // everything, then what a person wants, then the other stop conditions, then it is asked
@@ -45,21 +37,21 @@ func Temper(a signature.DecisionOut, by string, s *State, l Limits, now time.Tim
 	unsafe := s.unsafe()
 	switch {
 	case len(stops) > 0 && stops[0].Hard:
-		d.halt(signature.ActionStop, stops[0])
+		halt(&d, signature.ActionStop, stops[0])
 	case s.Want == WantPause:
-		d.hold("B-058", "you paused it")
+		hold(&d, "B-058", "you paused it")
 	case len(stops) > 0 && stops[0].Name == StopFinished && s.Changed && !l.NoReview:
-		d.set(signature.ActionReview, "E-103", "the agent says that it is finished, and nobody has looked at what it changed")
+		set(&d, signature.ActionReview, "E-103", "the agent says that it is finished, and nobody has looked at what it changed")
 	case len(stops) > 0:
-		d.halt(signature.ActionStop, stops[0])
+		halt(&d, signature.ActionStop, stops[0])
 	case !valid:
-		d.hold("E-048", "the advice is none: "+wrong(a))
+		hold(&d, "E-048", "the advice is none: "+wrong(a))
 	case low && a.Action != signature.ActionPause:
-		d.hold("E-053", fmt.Sprintf("the confidence of %s is %.4g, below %.4g: %s", a.Action, a.Confidence, l.MinConfidence, d.Reason))
+		hold(&d, "E-053", fmt.Sprintf("the confidence of %s is %.4g, below %.4g: %s", a.Action, a.Confidence, l.MinConfidence, d.Reason))
 	case unsafe != "" && (a.Action == signature.ActionContinue || a.Action == signature.ActionReview):
-		d.hold("E-053", unsafe)
+		hold(&d, "E-053", unsafe)
 	case a.Action == signature.ActionStop && s.Changed && !l.NoReview:
-		d.set(signature.ActionReview, "E-103", "nobody has looked at what the agent changed: "+d.Reason)
+		set(&d, signature.ActionReview, "E-103", "nobody has looked at what the agent changed: "+d.Reason)
 	}
 	if d.Action != signature.ActionContinue {
 		d.NextInput = ""
@@ -70,14 +62,14 @@ func Temper(a signature.DecisionOut, by string, s *State, l Limits, now time.Tim
 	return d
 }
 
-func (d *Decision) set(action signature.Action, rule, reason string) {
+func set(d *Decision, action signature.Action, rule, reason string) {
 	d.Action, d.Rule, d.Reason = action, rule, line(reason)
 }
 
-func (d *Decision) hold(rule, reason string) { d.set(signature.ActionPause, rule, reason) }
+func hold(d *Decision, rule, reason string) { set(d, signature.ActionPause, rule, reason) }
 
-func (d *Decision) halt(action signature.Action, stop Stop) {
-	d.set(action, stop.Rule, stop.Text)
+func halt(d *Decision, action signature.Action, stop Stop) {
+	set(d, action, stop.Rule, stop.Text)
 	d.Stop = stop.Name
 }
 
@@ -110,13 +102,19 @@ func (s *State) unsafe() string {
 	return ""
 }
 
-// Rules is the advice of the rules alone: they go on until a stop condition holds. Their
-// confidence is 1.
+// Rules is the advice of the rules alone: they go on until a stop condition holds, or the agent
+// says that it cannot. Their confidence is 1.
 func Rules(s *State) signature.DecisionOut {
 	out := signature.DecisionOut{Action: signature.ActionContinue, Reason: "no stop condition holds", Confidence: 1}
-	if s.Status == ralph.TurnFailed {
+	switch {
+	case s.Status == ralph.TurnFailed:
 		out.Reason = "the turn failed, which may pass: " + s.because()
 		out.NextInput = "The last turn ended with an error before you were done. Look at how things stand, then go on."
+	case s.Blocked != "":
+		out.Action, out.Reason = signature.ActionPause, "the agent says that it is blocked: "+s.Blocked
+	case s.Red:
+		out.Reason = "the agent says that it is finished, and a check fails"
+		out.NextInput = "You said that you are finished, and the checks do not pass. Mend what they name, see them pass, then say so again."
 	}
 	return out
 }

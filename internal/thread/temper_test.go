@@ -17,7 +17,7 @@ func noon() time.Time { return time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC) }
 
 // turned is a thread after a good turn that changed nothing.
 func turned() thread.State {
-	return thread.State{ID: "t", Goal: "make the tests pass", Turn: 3, TurnID: "3", Ready: true, Status: ralph.TurnCompleted}
+	return thread.State{ID: "t", Goal: "make the tests pass", Turn: 3, TurnID: "3", Status: ralph.TurnCompleted}
 }
 
 func advice(action signature.Action, confidence float64) signature.DecisionOut {
@@ -206,7 +206,7 @@ func drawAdvice(t *rapid.T) signature.DecisionOut {
 	}
 }
 
-// E-005, E-054: a hard stop wins over any advice, no thread goes on past any stop condition
+// E-005, E-032, E-054: a hard stop wins over any advice, no thread goes on past any stop condition
 // or below the confidence that is wanted, and the same arguments give the same decision.
 func TestHardStopsAlwaysWin(t *testing.T) {
 	t.Parallel()
@@ -248,62 +248,6 @@ func TestRulesAlone(t *testing.T) {
 	})
 }
 
-// E-088: a person's word takes a thread past each condition, a budget by an amount.
-func TestContinue(t *testing.T) {
-	t.Parallel()
-	l := thread.Usual()
-	l.Budget = thread.Budget{Tokens: 10, Time: time.Minute, Cost: 1, Iterations: 3}
-	for stop, c := range map[string]struct {
-		state func(*thread.State)
-		more  float64
-	}{
-		thread.StopUser: {func(s *thread.State) { s.Want = thread.WantStop }, 0},
-		thread.StopFailed: {func(s *thread.State) {
-			s.Status, s.Err = ralph.TurnFailed, &ralph.AgentError{Class: ralph.ErrClassAuth}
-		}, 0},
-		thread.StopTokens:     {func(s *thread.State) { s.Usage = ralph.Usage{Input: 12, Known: true} }, 2},
-		thread.StopTime:       {func(s *thread.State) { s.Spent = 2 * time.Minute }, 60},
-		thread.StopCost:       {func(s *thread.State) { s.Usage = ralph.Usage{Cost: 5, Known: true} }, 5},
-		thread.StopTurns:      {func(s *thread.State) { s.Turn = 3 }, 1},
-		thread.StopUnanswered: {func(s *thread.State) { s.Pending = []thread.Pending{{ID: "1", Since: noon().Add(-time.Hour)}} }, 0},
-		thread.StopFinished:   {func(s *thread.State) { s.Finished = true }, 0},
-		thread.StopRepeated:   {func(s *thread.State) { s.Status, s.Failing = ralph.TurnFailed, 3 }, 0},
-		thread.StopCompaction: {func(s *thread.State) { s.Compactions = []int{1, 2, 2} }, 0},
-		thread.StopNoProgress: {func(s *thread.State) { s.Idle = 5 }, 0},
-	} {
-		s := turned()
-		s.Turn = 2
-		c.state(&s)
-		if all := thread.Stops(&s, l, noon()); len(all) != 1 || all[0].Name != stop || all[0].Rule == "" || all[0].Text == "" {
-			t.Errorf("%s: %+v", stop, all)
-			continue
-		}
-		past, err := s.Continue(stop, c.more, noon())
-		if err != nil {
-			t.Errorf("%s: %v", stop, err)
-		}
-		if all := thread.Stops(&past, l, noon()); len(all) != 0 {
-			t.Errorf("%s still: %+v", stop, all)
-		}
-		if all := thread.Stops(&s, l, noon()); len(all) != 1 {
-			t.Errorf("%s: the state that was has changed: %+v", stop, all)
-		}
-		wrong := 1 - min(c.more, 1) // an amount where none belongs, none where one does
-		if _, err := s.Continue(stop, wrong, noon()); err == nil || !strings.Contains(err.Error(), "--past "+stop) {
-			t.Errorf("%s by %v: %v", stop, wrong, err)
-		}
-	}
-	s := turned()
-	s.Usage = ralph.Usage{Input: 1} // nobody knows its cost
-	past, err := s.Continue(thread.StopCost, 5, noon())
-	if all := thread.Stops(&past, l, noon()); err != nil || len(all) != 1 || all[0].Name != thread.StopTurns {
-		t.Errorf("%v %+v", err, all)
-	}
-	if _, err := s.Continue("luck", 0, noon()); err == nil {
-		t.Error("luck is no stop condition")
-	}
-}
-
 // E-042, E-103: a review comes before a finished thread stops, once for the same changes,
 // and then it is decided again: by its verdict, where it is sure.
 func TestReview(t *testing.T) {
@@ -328,8 +272,10 @@ func TestReview(t *testing.T) {
 		if first.Action != signature.ActionReview {
 			t.Fatalf("%s: %+v", c.name, first)
 		}
-		s.Decided(first)
-		d := thread.Temper(s.Reviewed(c.out, l), "m", &s, l, noon())
+		s.Changed = false // as the fact of the decision has it
+		out := c.out.Decision()
+		s.Review = &ralph.Reviewed{Action: out.Action, Confidence: out.Confidence}
+		d := thread.Temper(out, "review", &s, l, noon())
 		if d.Action != c.want || d.Rule != c.rule || d.Stop != c.stop || !strings.Contains(d.Reason, c.reason) {
 			t.Errorf("%s: %+v", c.name, d)
 		}
