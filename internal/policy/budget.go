@@ -104,7 +104,7 @@ func overBudget(s *ralph.State, c Config, now time.Time) (Stop, bool) {
 		}
 	}
 	scopes := []spending{ofSession(s, c, now)}
-	if s.Session.Mode == "autopilot" { // the plan is its one spec, and ends with it
+	if s.Session.OnPlan() { // the plan is its one spec, and ends with it
 		scopes = append(scopes, ofSpec(s, c, now))
 	}
 	for _, x := range scopes {
@@ -122,7 +122,7 @@ func overBudget(s *ralph.State, c Config, now time.Time) (Stop, bool) {
 
 // overSpec says which limit the spec has passed, that fails with it; "" for none.
 func overSpec(s *ralph.State, c Config, now time.Time) string {
-	if s.Job == nil || s.Session.Mode == "autopilot" || c.PlanOnly && len(s.Plan.Tasks) > 0 || landing(s) {
+	if s.Job == nil || s.Session.OnPlan() || c.PlanOnly && len(s.Plan.Tasks) > 0 || landing(s) {
 		return ""
 	}
 	return ofSpec(s, c, now).over()

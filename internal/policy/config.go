@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/approval"
 )
 
@@ -86,6 +87,16 @@ type Config struct {
 	TestRetry   string     `json:"test_retry,omitempty"`   // agent, rerun
 	Diff        DiffChecks `json:"diff,omitzero"`
 
+	// Threads: when they commit in the checkout (end, also "", turn, never), and whether their
+	// changes are reviewed before they stop (off: no).
+	ThreadCommit string `json:"thread_commit,omitempty"`
+	ThreadReview string `json:"thread_review,omitempty"`
+	// What decides on threads: the confidence of advice that is followed, the rest after a turn
+	// that changed nothing, and compactions in five turns before a stop (0: any).
+	MinConfidence  float64       `json:"min_confidence,omitempty"`
+	Cooldown       time.Duration `json:"cooldown,omitempty"`
+	MaxCompactions int           `json:"max_compactions,omitempty"`
+
 	// Shares of an agent's context window; 0 is never.
 	ContextWarn    float64 `json:"context_warn,omitempty"`
 	ContextCompact float64 `json:"context_compact,omitempty"`
@@ -101,6 +112,9 @@ type Config struct {
 	TaskBudget Budget  `json:"task_budget,omitzero"` // of each task
 	Scoring    Scoring `json:"scoring"`
 }
+
+// onPlan reports whether the session works on the plan that is there, as ralph.Session.OnPlan.
+func (c Config) onPlan() bool { return ralph.Session{Mode: c.Session}.OnPlan() }
 
 // Approval is what of it requests are answered by.
 func (c Config) Approval() approval.Settings {

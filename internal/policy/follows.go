@@ -63,6 +63,11 @@ func followsFrom(s *ralph.State, e ralph.Event, c Config) *follow {
 			}
 			return false
 		}}
+	case ralph.Advised:
+		return &follow{seq: e.Seq, task: f.Task, want: Tempered(s, f, c), mine: func(x ralph.Fact) bool {
+			_, ok := x.(ralph.Decided)
+			return ok
+		}}
 	case ralph.Answered:
 		i := slices.IndexFunc(s.Gates, func(g *ralph.Gate) bool { return g.ID == f.ID })
 		if f.Now.IsZero() || i < 0 {

@@ -36,7 +36,7 @@ func inJob(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 	if stageOf(s, ralph.KindPrepare) == nil {
 		return record(ralph.TaskAdded{Task: stage(s.Job.ID, ralph.KindPrepare, 0, "Look at where the work starts")})
 	}
-	if c.Session == "autopilot" {
+	if c.onPlan() {
 		if t := failedStage(s); t != nil {
 			return record(ralph.JobEnded{Status: ralph.SpecPending, Error: t.Run.Reason, Rule: "D-078"}, Stop{Reason: ralph.ReasonFailed, Detail: t.Run.Reason}.Ended(s))
 		}
@@ -71,7 +71,7 @@ func inJob(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
 // holdsLanding reports whether a landing goes on beside the tasks, or waits for the
 // commits that the base branch has got meanwhile.
 func holdsLanding(s *ralph.State, c Config) bool {
-	return c.Session == "autopilot" || s.Plan.Integration != nil && s.Plan.Integration.Moved != ""
+	return c.onPlan() || s.Plan.Integration != nil && s.Plan.Integration.Moved != ""
 }
 
 // frees reports whether a task waits for a person and leaves its slot to others (B-054).
@@ -292,7 +292,7 @@ func mending(s *ralph.State, land *ralph.Task) bool {
 // canDecompose: a task is split once, and what came of a split is not split again.
 // Where the first error ends the run there is no second way.
 func canDecompose(s *ralph.State, t *ralph.Task) bool {
-	if t.Parent != "" || s.Session.Auto.EndsAtError() {
+	if t.Parent != "" || t.Run.Thread != nil || s.Session.Auto.EndsAtError() {
 		return false
 	}
 	return !slices.ContainsFunc(s.Stages, func(x *ralph.Task) bool {
@@ -321,7 +321,7 @@ func stageIn(s *ralph.State, kind ralph.TaskKind, round int) *ralph.Task {
 
 func failedStage(s *ralph.State) *ralph.Task {
 	for _, t := range s.Stages {
-		if t.Kind == ralph.KindDecompose && s.Session.Mode == "autopilot" {
+		if t.Kind == ralph.KindDecompose && s.Session.OnPlan() {
 			continue // its task waits for a person, the others go on
 		}
 		if t.Kind == ralph.KindLand && mending(s, t) {

@@ -74,6 +74,9 @@ func startOf(s *ralph.State, c Config, now time.Time, start ralph.TaskStarted) M
 
 // preferred is the chain with the agent in front that the task should go on with.
 func preferred(s *ralph.State, t *ralph.Task, c Config) []string {
+	if th := t.Run.Thread; th != nil && th.Agent != "" {
+		return []string{th.Agent} // a thread stays with the agent that its person chose
+	}
 	first := t.Run.Agent
 	if t.Run.Iterations == 0 && !c.RecoverPrimary {
 		first = s.Session.Agent

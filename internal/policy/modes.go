@@ -60,9 +60,9 @@ func aborted(s *ralph.State, c Config) (Stop, bool) {
 	}
 	x, t := s.Session, broken(s)
 	switch {
-	case x.Mode == "autopilot" && t != nil:
+	case x.OnPlan() && t != nil:
 		return Stop{Reason: ralph.ReasonAborted, Detail: describe(t) + ": " + t.Run.Reason, Task: t.ID}, true
-	case x.Mode == "autopilot" || s.Job != nil || x.SpecErrors == 0:
+	case x.OnPlan() || s.Job != nil || x.SpecErrors == 0:
 		return Stop{}, false
 	}
 	stop := Stop{Reason: ralph.ReasonAborted, Detail: "a spec failed and errors.strategy is abort"}

@@ -98,6 +98,9 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 	if c.Isolated && !r.Place.Ready {
 		return makeReady(s, t, c, now)
 	}
+	if r.Thread != nil {
+		return nextThread(s, t, c, now)
+	}
 	if r.Last == nil {
 		return turnOrLimit(s, t, c, now, ralph.Why{Rule: "D-044", Text: "start the task"})
 	}
@@ -232,6 +235,9 @@ func waitForHuman(s *ralph.State, gate *ralph.Gate, c Config, now time.Time) (ra
 // turnOrLimit starts the next turn unless something stops it at this boundary.
 func turnOrLimit(s *ralph.State, t *ralph.Task, c Config, now time.Time, why ralph.Why) (ralph.Step, ralph.Why) {
 	r := t.Run
+	if r.Thread != nil {
+		return threadTurn(s, t, c, now, why)
+	}
 	if step, why, ok := givenBack(s, c, now); ok {
 		return step, why
 	}
@@ -301,14 +307,15 @@ func giveTurn(s *ralph.State, t *ralph.Task, c Config, now time.Time, turn ralph
 	if r.Last != nil && r.Last.Agent != ch.agent {
 		turn.Resume = "" // it is another agent's
 	}
-	if c.Continue && r.Last != nil && r.Last.Agent == ch.agent && r.Session != "" {
+	goesOn := c.Continue || turn.Stage == ralph.KindThread
+	if goesOn && r.Last != nil && r.Last.Agent == ch.agent && r.Session != "" {
 		turn.Resume = r.Session
 		if c.ContextCompact > 0 && r.Context.Part() >= c.ContextCompact && r.Shortened < r.Iterations {
 			why := ralph.Why{Rule: "A-113", Text: fmt.Sprintf("%.0f %% of the agent's context window is used", 100*r.Context.Part())}
 			return ralph.Compact{Agent: ch.agent, Session: r.Session, Use: r.Context, MaxCost: maxCost(s, t, c)}, why
 		}
 	}
-	if c.Continue && r.Iterations == 0 {
+	if goesOn && (r.Iterations == 0 || r.Last == nil) {
 		turn.Resume = r.Session // taken over from the phase before
 	}
 	turn.MaxCost = maxCost(s, t, c)

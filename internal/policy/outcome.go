@@ -18,6 +18,10 @@ func OutcomeFacts(s *ralph.State, receipt int64, r ralph.StepStarted, facts []ra
 				facts = append(facts, AfterTurn(s, turn, c)...)
 				break
 			}
+			if advice, ok := f.(ralph.Advised); ok {
+				facts = append(facts, Tempered(s, advice, c)...)
+				break
+			}
 		}
 		return facts
 	}
@@ -32,6 +36,8 @@ func OutcomeFacts(s *ralph.State, receipt int64, r ralph.StepStarted, facts []ra
 			late.Usage = f.Spent()
 		case ralph.Compacted:
 			late.Usage = f.Spent()
+		case ralph.Advised:
+			late.Usage = f.Usage
 		}
 		late.Facts = append(late.Facts, f.Kind())
 	}

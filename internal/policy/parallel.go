@@ -301,7 +301,8 @@ func resolving(s *ralph.State) map[ralph.TaskID]bool {
 
 // autopilot is `ralph autopilot`: every ready task of the plan, until none is left.
 func autopilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move {
-	if bad := inARow(s, c); c.MaxConsecutive > 0 && len(bad) >= c.MaxConsecutive && !s.Session.Auto.EndsAtError() {
+	goesOn := c.Session != ralph.ModeAuto || len(s.OpenThreads()) > 0
+	if bad := inARow(s, c); goesOn && c.MaxConsecutive > 0 && len(bad) >= c.MaxConsecutive && !s.Session.Auto.EndsAtError() {
 		return record(tooManyFailures(bad)...)
 	}
 	if t := overflowed(s); t != nil {
@@ -310,7 +311,7 @@ func autopilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 	if m, ok := landNext(s, mine, now); ok {
 		return m
 	}
-	m, ok := scheduleParallel(s, mine, c, now)
+	m, ok := nextOnPlan(s, mine, c, now)
 	if hold, is := m.(Hold); ok && is {
 		if until := landAgain(s); until.After(now) {
 			hold.Until = sooner(hold.Until, until)
@@ -328,7 +329,23 @@ func autopilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 	if mayLand(s, now) { // a person may have cleared the way since the last try
 		return land(s)
 	}
+	if c.Session == ralph.ModeAuto {
+		return autoEnd(s)
+	}
 	return pilotEnd(s, c)
+}
+
+// nextOnPlan starts what is next: in worktrees beside merges, in the checkout alone.
+func nextOnPlan(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) (Move, bool) {
+	if c.Isolated {
+		return scheduleParallel(s, mine, c, now)
+	}
+	if leftHere(s) == nil {
+		if m, ok := startNext(s, c, now); ok {
+			return m, true
+		}
+	}
+	return Hold{Why: "nothing else is ready"}, len(mine) > 0
 }
 
 // undecided is what a person has to decide in semi mode, "" for nothing: which task is

@@ -128,7 +128,7 @@ func orphan(s *ralph.State, mine []ralph.TaskID) (ralph.TaskID, bool) {
 // a stop lets it come to its end: a spec released after its commit would be
 // committed twice, one released after its shelving would go on without its changes.
 func settling(s *ralph.State) bool {
-	if s.Job == nil || s.Session.Mode == "autopilot" { // there every step can be done again
+	if s.Job == nil || s.Session.OnPlan() { // there every step can be done again
 		return false
 	}
 	if i := s.Plan.Integration; i != nil && i.Moved != "" {
@@ -145,7 +145,7 @@ func settling(s *ralph.State) bool {
 // landing reports whether all that is left of the job costs nothing: its commit
 // or its shelving. A limit does not stop that.
 func landing(s *ralph.State) bool {
-	if s.Job == nil || s.Session.Mode == "autopilot" {
+	if s.Job == nil || s.Session.OnPlan() {
 		return false
 	}
 	if t := landStage(s); t != nil && !mending(s, t) || stageOf(s, ralph.KindShelve) != nil {
@@ -161,7 +161,7 @@ func wrapUp(s *ralph.State, mine []ralph.TaskID, stop Stop, rule string, now tim
 	switch {
 	case len(mine) > 0:
 		return Hold{Why: "finishing the current iteration"}
-	case s.Job != nil && s.Session.Mode == "autopilot" && mayLand(s, now) && !refused(s, stageOf(s, ralph.KindLand)):
+	case s.Job != nil && s.Session.OnPlan() && mayLand(s, now) && !refused(s, stageOf(s, ralph.KindLand)):
 		return land(s)
 	case s.Job != nil:
 		return record(ralph.JobEnded{Status: ralph.SpecPending, Error: string(stop.Reason), Rule: rule})
@@ -172,7 +172,7 @@ func wrapUp(s *ralph.State, mine []ralph.TaskID, stop Stop, rule string, now tim
 // nextJob is FETCH, or the one spec of construct and plan.
 func nextJob(s *ralph.State, c Config) Move {
 	x := s.Session
-	if c.Session == "autopilot" {
+	if c.onPlan() {
 		return record(ralph.JobStarted{Job: ralph.JobID("a-" + string(x.ID)), File: s.Plan.File, Resume: true})
 	}
 	if c.Only != "" {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -137,7 +138,16 @@ type choice struct {
 }
 
 func (x choice) compare(y choice) int {
-	return cmp.Or(cmp.Compare(y.claim, x.claim), cmp.Compare(y.points, x.points), cmp.Compare(x.urgency, y.urgency))
+	return cmp.Or(cmp.Compare(y.claim, x.claim), cmp.Compare(y.points, x.points), cmp.Compare(x.urgency, y.urgency), x.turned().Compare(y.turned()))
+}
+
+// turned is when a thread had its last turn, zero for a task: of threads the one that has
+// waited longest is next.
+func (x choice) turned() time.Time {
+	if x.task.Run.Thread == nil {
+		return time.Time{}
+	}
+	return x.task.Run.LastAt
 }
 
 // readyOf yields the ready tasks in plan order.
@@ -147,7 +157,7 @@ func readyOf(s *ralph.State, c Config) iter.Seq[choice] {
 		phase := s.Plan.OpenPhase(c.Isolated)
 		waits := func(d ralph.TaskID) bool { return !satisfied(b.task[d], c) }
 		for _, t := range s.Plan.Tasks {
-			if t.Status != ralph.TaskPending || t.Phase != phase || slices.ContainsFunc(t.Deps, waits) {
+			if t.Status != ralph.TaskPending || t.Phase != phase || slices.ContainsFunc(t.Deps, waits) || !c.concerns(t) {
 				continue
 			}
 			if !yield(choice{t, claim(t), b.score(t, c.Scoring).Sum(), urgency(t)}) {

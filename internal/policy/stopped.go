@@ -11,7 +11,7 @@ import (
 // that the work itself leads to (done, blocked, skipped, an error that stays) has none.
 func withStop(s *ralph.State, t *ralph.Task, c Config, now time.Time, step ralph.Step, why ralph.Why) ralph.Why {
 	end, ok := step.(ralph.Finish)
-	if !ok || end.Status == ralph.TaskDone || end.Retry {
+	if !ok || end.Status == ralph.TaskDone || end.Retry || why.Stop != "" {
 		return why
 	}
 	switch why.Rule {

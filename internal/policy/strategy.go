@@ -112,7 +112,7 @@ func ranOut(t *ralph.Task, status ralph.TaskStatus, why ralph.Why, c Config) ral
 	switch {
 	case status != ralph.TaskTimeout:
 		return ""
-	case why.Rule == "X-60":
+	case why.Rule == "X-60", why.Rule == "E-070":
 		return ralph.OutOfBudget
 	case why.Rule == "X-62":
 		return ralph.OutOfContext

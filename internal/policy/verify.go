@@ -292,7 +292,7 @@ func (v *verifier) done(e ralph.Event, f ralph.TaskEnded) {
 	v.out.Tasks++
 	r := t.Run
 	switch tree := v.trees[t.ID]; {
-	case r.Last == nil || r.Last.Signal.Kind != ralph.SignalComplete:
+	case !claimsDone(t):
 		v.broken(e.Seq, t.ID, "done", "counted done without the signal COMPLETE")
 	case !checked(t, v.c):
 	case r.Checks == nil || !r.Checks.Pass:
@@ -305,6 +305,15 @@ func (v *verifier) done(e ralph.Event, f ralph.TaskEnded) {
 		}
 		v.passedOver(e.Seq, t.ID, "done", r.Checks.PassedOver())
 	}
+}
+
+// claimsDone reports whether somebody says that the task is done: its agent in the last turn, of
+// a thread also before a review, or the decision to stop a thread.
+func claimsDone(t *ralph.Task) bool {
+	if th := t.Run.Thread; th != nil {
+		return th.Claimed || th.Decision != nil && th.Decision.Action == ralph.ThenStop && th.Decision.Stop == ""
+	}
+	return t.Run.Last != nil && t.Run.Last.Signal.Kind == ralph.SignalComplete
 }
 
 // advanced: green checks on exactly the merged tree, or a tree proven before.

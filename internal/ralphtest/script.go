@@ -63,6 +63,8 @@ type Script struct {
 	// Missing is a spec file that is not there (D-076).
 	Missing string
 	Repo    *Repo
+	// Advise plays a model that is asked what comes next in a thread; nil: none is.
+	Advise func(s *ralph.State, rules ralph.Advised) ralph.Advised
 	// Git is the outside world of work in worktrees; nil without.
 	Git *FakeGit
 	// Ask plays what the agent asks in the middle of a turn, before it goes on; stop ends
@@ -111,7 +113,7 @@ func (x *Script) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step r
 	}
 	switch step := step.(type) {
 	case ralph.Prepare:
-		if s.Job.File == x.Missing {
+		if x.Missing != "" && s.Job.File == x.Missing {
 			return []ralph.Fact{ralph.Prepared{Task: id, Error: "spec file ralph/specs/" + x.Missing + " not found"}}, nil
 		}
 		return []ralph.Fact{ralph.Prepared{Task: id, Head: "head", Branch: "main", Tree: "tree"}}, nil
@@ -123,6 +125,12 @@ func (x *Script) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step r
 			f.How, f.Summary = ralph.CompactHandover, "what was done so far"
 		}
 		return []ralph.Fact{f}, pass(ctx, x.Took)
+	case ralph.Decide:
+		f, open, err := policy.Advice(s, t, x.Config, x.clock())
+		if open && x.Advise != nil {
+			f = x.Advise(s, f)
+		}
+		return []ralph.Fact{f}, err
 	case ralph.Check:
 		return []ralph.Fact{ralph.ChecksRan{Task: id, Pass: x.Checks == nil || x.Checks(t), Tree: t.Run.Tree}}, nil
 	case ralph.Commit:

@@ -1,0 +1,628 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/signature"
+)
+
+// threadWorld is a session of threads, in the checkout or in worktrees.
+func threadWorld(t *testing.T, slots int, threads ...ralph.NewThread) *world {
+	c := ralphtest.Settings()
+	c.Session, c.Commit, c.RecoverPrimary = ralph.ModeAuto, false, true
+	c.OnTimeout = "stop"
+	if slots > 0 {
+		c.Isolated, c.Parallel = true, slots
+	}
+	w := newWorld(t, c)
+	if slots > 0 {
+		w.script.Git = ralphtest.NewForest()
+	}
+	w.record(ralph.PlanStarted{})
+	for i, n := range threads {
+		if n.ID == "" {
+			n.ID = ralph.TaskID(fmt.Sprintf("t-%d", i+1))
+		}
+		w.command(func(s *ralph.State) ([]ralph.Fact, error) { return s.AddThread(n) })
+	}
+	return w
+}
+
+// reviews is the turn of a review that accepts or does not.
+func reviews(c ralphtest.Call, action ralph.ThreadAction, next string, sure float64) []ralph.Fact {
+	return []ralph.Fact{
+		ralphtest.Answers(""),
+		ralph.Reviewed{Task: c.Task.ID, Turn: c.Iteration, Action: action, NextInput: next, Reason: "reviewed", Confidence: sure},
+	}
+}
+
+// turn n of an agent that is finished after so many turns.
+func finishes(after int) func(ralphtest.Call) []ralph.Fact {
+	return func(c ralphtest.Call) []ralph.Fact {
+		switch {
+		case c.Stage == ralph.KindReview:
+			return reviews(c, ralph.ThenStop, "", 1)
+		case c.Iteration >= after:
+			return says(ralph.SignalComplete, "")
+		}
+		return says(ralph.SignalProgress, "more")
+	}
+}
+
+// story is what was decided on a thread: after which turn what, by which stop condition.
+func (w *world) story(id ralph.TaskID) string {
+	var words []string
+	for _, e := range w.mem.Events() {
+		if f, ok := e.Fact.(ralph.Decided); ok && f.Task == id {
+			d := f.Decision
+			word := fmt.Sprintf("%d %s", d.Turn, d.Action)
+			if d.Stop != "" {
+				word += " " + d.Stop
+			}
+			if d.Overridden {
+				word += " overridden"
+			}
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func (w *world) thread(id ralph.TaskID) *ralph.Task { return w.mem.State().Task(id) }
+
+// E-001, E-002, E-029, E-033, E-034, E-038, E-039, E-041, E-042, E-103: a thread goes on turn after turn in one session of its
+// agent, is reviewed, and stops by itself with one commit.
+func TestThreadGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := threadWorld(t, 0, ralph.NewThread{Prompt: "make the tests pass"})
+		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+			facts := finishes(3)(c)
+			f := facts[0].(ralph.TurnEnded)
+			f.Session = "session-" + string(c.Stage)
+			facts[0] = f
+			return facts
+		}
+		if reason := w.run(); reason != ralph.ReasonComplete {
+			t.Errorf("it ended with %s: %s", reason, w.mem.State().Session.Detail)
+		}
+		if got, want := w.story("t-1"), "1 continue, 2 continue, 3 review overridden, 4 stop finished"; got != want {
+			t.Errorf("decided %s, not %s", got, want)
+		}
+		if x := w.thread("t-1"); x.Status != ralph.TaskDone || len(w.repo.Commits) != 1 || x.Run.Session != "session-thread" {
+			t.Errorf("%s with %d commits, session %s", x.Status, len(w.repo.Commits), x.Run.Session)
+		}
+		for i, c := range w.script.Calls() {
+			stage, resume := ralph.KindThread, "session-thread"
+			if i == 3 { // the review has a session of its own
+				stage, resume = ralph.KindReview, ""
+			}
+			if i == 0 {
+				resume = ""
+			}
+			if c.Stage != stage || c.Turn.Resume != resume {
+				t.Errorf("turn %d: stage %s, resume %q", i+1, c.Stage, c.Turn.Resume)
+			}
+			if next := i == 1 || i == 2; next != strings.Contains(c.Turn.Feedback, "make the tests pass") {
+				t.Errorf("turn %d is told %q", i+1, c.Turn.Feedback)
+			}
+		}
+	})
+}
+
+// threadEnd is a thread with its end.
+type threadEnd struct {
+	name   string
+	limits ralph.ThreadLimits
+	agent  func(ralphtest.Call) []ralph.Fact
+	status ralph.TaskStatus
+	stop   string
+	reason ralph.Reason
+	story  string
+}
+
+func turnOf(change func(*ralph.TurnEnded)) func(ralphtest.Call) []ralph.Fact {
+	return func(ralphtest.Call) []ralph.Fact {
+		f := ralphtest.Says(ralph.SignalProgress, "more")
+		change(&f)
+		return []ralph.Fact{f}
+	}
+}
+
+// threadEnds are the stop conditions, each met by a thread.
+func threadEnds() []threadEnd {
+	cost := turnOf(func(f *ralph.TurnEnded) { f.Usage = ralph.Usage{Input: 400, Output: 100, Cost: 1, Known: true} })
+	return []threadEnd{
+		{"E-070 cost", ralph.ThreadLimits{Cost: 1.5}, cost, ralph.TaskTimeout, ralph.StopCost, ralph.ReasonBudget, "1 continue, 2 stop budget.cost overridden"},
+		{"E-070 tokens", ralph.ThreadLimits{Tokens: 900}, cost, ralph.TaskTimeout, ralph.StopTokens, ralph.ReasonBudget, "1 continue, 2 stop budget.tokens overridden"},
+		{"E-070 time", ralph.ThreadLimits{Time: 90 * time.Second}, cost, ralph.TaskTimeout, ralph.StopTime, ralph.ReasonBudget, "1 continue, 2 stop budget.time overridden"},
+		{"turns", ralph.ThreadLimits{Turns: 3}, cost, ralph.TaskTimeout, ralph.StopTurns, ralph.ReasonBudget, "1 continue, 2 continue, 3 stop budget.iterations overridden"},
+		{
+			"E-072 no progress", ralph.ThreadLimits{}, turnOf(func(f *ralph.TurnEnded) { f.Changed = false }), ralph.TaskFailed, ralph.StopNoProgress, ralph.ReasonFailed,
+			"1 continue, 2 continue, 3 continue, 4 continue, 5 stop no_progress overridden",
+		},
+		{
+			"E-069 not signed in", ralph.ThreadLimits{}, func(ralphtest.Call) []ralph.Fact { return []ralph.Fact{ralphtest.Fails(ralph.ErrClassAuth)} },
+			ralph.TaskFailed, ralph.StopFailed, ralph.ReasonFailed, "1 stop failed overridden",
+		},
+		{
+			"E-073 the same error", ralph.ThreadLimits{}, func(ralphtest.Call) []ralph.Fact { return []ralph.Fact{ralphtest.Fails(ralph.ErrClassServer)} },
+			ralph.TaskFailed, ralph.StopRepeated, ralph.ReasonFailed, "3 continue, 6 continue, 7 stop repeated_error overridden",
+		},
+		{
+			"E-074 compactions", ralph.ThreadLimits{}, turnOf(func(f *ralph.TurnEnded) { f.Compacts = 1 }), ralph.TaskFailed, ralph.StopCompaction, ralph.ReasonFailed,
+			"1 continue, 2 continue, 3 stop compaction overridden",
+		},
+		{
+			"E-072 a changed plan is progress", ralph.ThreadLimits{Turns: 8}, func(c ralphtest.Call) []ralph.Fact {
+				f := ralphtest.Says(ralph.SignalProgress, "more")
+				f.Changed, f.Summary.Plan = false, []ralph.PlanStep{{Text: fmt.Sprint(c.Iteration / 2), Status: "pending"}}
+				return []ralph.Fact{f}
+			}, ralph.TaskTimeout, ralph.StopTurns, ralph.ReasonBudget,
+			"1 continue, 2 continue, 3 continue, 4 continue, 5 continue, 6 continue, 7 continue, 8 stop budget.iterations overridden",
+		},
+	}
+}
+
+// Each stop condition ends a thread by its name: E-069 to E-075, X-56, X-57, X-60, X-64; the work stays
+// uncommitted, and E-088: a person's word takes it past each of them.
+func TestThreadStops(t *testing.T) {
+	for _, x := range threadEnds() {
+		t.Run(x.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := threadWorld(t, 0, ralph.NewThread{Prompt: "goal", Limits: x.limits})
+				w.script.Agent = x.agent
+				reason := w.run()
+				task := w.thread("t-1")
+				if reason != x.reason || task.Status != x.status || task.StoppedBy() != x.stop || len(w.repo.Commits) != 0 {
+					t.Fatalf("%s: %s by %q, %d commits (%s)", reason, task.Status, task.StoppedBy(), len(w.repo.Commits), w.story("t-1"))
+				}
+				if got := w.story("t-1"); got != x.story {
+					t.Errorf("decided %s, not %s", got, x.story)
+				}
+				more := 0.0
+				if strings.HasPrefix(x.stop, "budget.") {
+					more = 1000
+				}
+				w.command(func(s *ralph.State) ([]ralph.Fact, error) { return s.ContinueThread("t-1", x.stop, more) })
+				w.script.Agent = finishes(0)
+				if reason := w.run(); reason != ralph.ReasonComplete || len(w.repo.Commits) != 1 {
+					t.Errorf("continued, it ended with %s: %s", reason, w.story("t-1"))
+				}
+			})
+		})
+	}
+}
+
+// E-040, E-053, E-054, X-82: a model's advice is followed when it is sure enough; else the thread waits for a
+// person, whose word has it go on. What a model says never beats a budget.
+func TestThreadAdvised(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		action ralph.ThreadAction
+		sure   float64
+		limits ralph.ThreadLimits
+		story  string
+		gates  int
+	}{
+		{"E-053: 0.59 is not sure", ralph.ThenContinue, 0.59, ralph.ThreadLimits{}, "1 pause overridden, 2 review overridden, 3 stop finished", 1},
+		{"0.6 is", ralph.ThenContinue, 0.6, ralph.ThreadLimits{}, "1 continue, 2 review overridden, 3 stop finished", 0},
+		{"E-048: no action", "approve", 1, ralph.ThreadLimits{}, "1 pause overridden, 2 review overridden, 3 stop finished", 1},
+		{"E-054: a budget", ralph.ThenContinue, 1, ralph.ThreadLimits{Turns: 1}, "1 stop budget.iterations overridden", 0},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := threadWorld(t, 0, ralph.NewThread{Prompt: "goal", Limits: x.limits})
+				w.script.Agent = finishes(2)
+				w.script.Advise = func(_ *ralph.State, f ralph.Advised) ralph.Advised {
+					f.By, f.Action, f.Reason, f.Confidence = "model", x.action, "the model's", x.sure
+					return f
+				}
+				w.start()
+				if _, err := w.answering(); err != nil {
+					t.Fatal(err)
+				}
+				w.honest()
+				asked := 0
+				for _, e := range w.mem.Events() {
+					if f, ok := e.Fact.(ralph.Asked); ok && strings.HasPrefix(f.Gate.Text, "paused: ") {
+						asked++
+					}
+				}
+				if got := w.story("t-1"); got != x.story || asked != x.gates {
+					t.Errorf("decided %s with %d questions, not %s", got, asked, x.story)
+				}
+			})
+		})
+	}
+}
+
+// E-082, E-083, E-084, X-65: three threads on one slot take turns in order, ten each, also when the turns of one
+// take a hundred times as long; no thread ever has two.
+func TestThreadsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := threadWorld(t, 1, ralph.NewThread{Prompt: "a"}, ralph.NewThread{Prompt: "b"}, ralph.NewThread{Prompt: "c"})
+		w.c.TaskDelay, w.script.Config.TaskDelay = 0, 0 // what is looked at is the order
+		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+			facts := finishes(10)(c)
+			f := facts[0].(ralph.TurnEnded)
+			if f.Took = time.Second; c.Task.ID == "t-2" {
+				f.Took = 100 * time.Second
+			}
+			facts[0] = f
+			return facts
+		}
+		w.run()
+		var order []ralph.TaskID
+		for _, c := range w.script.Calls() {
+			if c.Stage == ralph.KindThread { // a review comes at once: it ends its thread
+				order = append(order, c.Task.ID)
+			}
+		}
+		for i, id := range order[:30] {
+			if want := ralph.TaskID(fmt.Sprintf("t-%d", i%3+1)); id != want {
+				t.Fatalf("turn %d was of %s, not of %s: %v", i+1, id, want, order)
+			}
+		}
+	})
+}
+
+// E-085: the gaps between turns that change nothing grow, up to a minute.
+func TestThreadRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := threadWorld(t, 0, ralph.NewThread{Prompt: "a"})
+		w.c.NoProgressTurns, w.c.StuckThreshold = 10, 10 // to see the longest rest
+		w.script.Config = w.c
+		w.script.Took = 0
+		w.script.Agent = turnOf(func(f *ralph.TurnEnded) { f.Changed = false })
+		w.run()
+		var gaps []time.Duration
+		calls := w.script.Calls()
+		for i := range calls[1:] {
+			gaps = append(gaps, calls[i+1].Now.Sub(calls[i].Now))
+		}
+		s := time.Second
+		if want := []time.Duration{s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 60 * s, 60 * s, 60 * s}; !slices.Equal(gaps, want) {
+			t.Errorf("the rests are %v, not %v", gaps, want)
+		}
+	})
+}
+
+// E-068: a person's stop and pause hold at the end of the turn, of one thread alone.
+func TestThreadWanted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := threadWorld(t, 2, ralph.NewThread{Prompt: "a"}, ralph.NewThread{Prompt: "b"})
+		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+			if c.Task.ID == "t-1" && c.Iteration == 2 {
+				w.command(func(s *ralph.State) ([]ralph.Fact, error) { return s.WantThread("t-1", ralph.ThreadStop) })
+			}
+			return finishes(4)(c)
+		}
+		w.run()
+		if a, b := w.thread("t-1"), w.thread("t-2"); a.Status != ralph.TaskSkipped || a.StoppedBy() != ralph.StopUser || a.Run.Iterations != 2 || b.Status != ralph.TaskDone {
+			t.Errorf("%s by %q after %d turns; %s", a.Status, a.StoppedBy(), a.Run.Iterations, b.Status)
+		}
+	})
+}
+
+// drawThreads is a random run of threads: moods of agents, of advice and of people.
+type drawThreads struct {
+	Slots   int
+	Threads []ralph.NewThread
+	Moods   []uint32
+	Advice  bool
+	Die     []int64
+}
+
+func (x drawThreads) world(t *testing.T) *world {
+	w := threadWorld(t, x.Slots, x.Threads...)
+	pick := func(c ralphtest.Call, what string) uint32 {
+		return x.Moods[dice(c.Task.ID, c.Iteration, what)%uint32(len(x.Moods))]
+	}
+	w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+		if c.Stage == ralph.KindReview {
+			switch pick(c, "review") % 4 {
+			case 0:
+				return reviews(c, ralph.ThenContinue, "mend it", 1)
+			case 1:
+				return reviews(c, ralph.ThenStop, "", 0.3)
+			}
+			return reviews(c, ralph.ThenStop, "", 1)
+		}
+		switch pick(c, "turn") % 10 {
+		case 0:
+			return []ralph.Fact{ralphtest.Fails(ralph.ErrClassServer)}
+		case 1:
+			return []ralph.Fact{ralphtest.Fails(ralph.ErrClassContext)}
+		case 2:
+			return limited(time.Time{})
+		case 3:
+			return says(ralph.SignalHuman, "which?")
+		case 4:
+			return says(ralph.SignalBlocked, "no key")
+		case 5, 6:
+			return says(ralph.SignalComplete, "")
+		case 7:
+			return turnOf(func(f *ralph.TurnEnded) { f.Changed = false })(c)
+		}
+		return says(ralph.SignalProgress, "more")
+	}
+	if x.Advice {
+		w.script.Advise = func(s *ralph.State, f ralph.Advised) ralph.Advised {
+			n := dice(f.Task, f.Turn, "advice", x.Moods)
+			f.By, f.Reason, f.NextInput = "model", "the model's", "approve everything"
+			f.Action = []ralph.ThreadAction{ralph.ThenContinue, ralph.ThenContinue, ralph.ThenStop, ralph.ThenReview, ralph.ThenPause, "nonsense"}[n%6]
+			f.Confidence = []float64{1, 0.6, 0.59, 7}[n/6%4]
+			return f
+		}
+	}
+	return w
+}
+
+// E-005, E-006, E-082, E-096: whatever agents, models and people say, and wherever the engine dies: every run ends, each decision comes
+// out the same again, no thread has two turns, and the budget is passed by no more than its last turn.
+func TestAnyThreads(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		x := drawThreads{Slots: rapid.IntRange(0, 3).Draw(rt, "slots"), Advice: rapid.Bool().Draw(rt, "advice")}
+		n := 1
+		if x.Slots > 0 {
+			n = rapid.IntRange(1, 5).Draw(rt, "threads")
+		}
+		for i := range n {
+			x.Threads = append(x.Threads, ralph.NewThread{Prompt: fmt.Sprint("goal ", i), Limits: ralph.ThreadLimits{Turns: rapid.IntRange(1, 25).Draw(rt, "turns")}})
+		}
+		x.Moods = rapid.SliceOfN(rapid.Uint32Range(0, 1000), 12, 12).Draw(rt, "moods")
+		x.Die = rapid.SliceOfN(rapid.Int64Range(5, 60), 0, 3).Draw(rt, "die")
+		var problem error
+		synctest.Test(t, func(t *testing.T) { problem = x.play(t) })
+		if problem != nil {
+			rt.Fatal(problem)
+		}
+	})
+}
+
+func (x drawThreads) play(t *testing.T) error {
+	w := x.world(t)
+	died := errors.New("killed")
+	for session := 0; ; session++ {
+		if session > len(x.Die)+2 {
+			return errors.New("session after session, and no end")
+		}
+		w.start()
+		if session < len(x.Die) {
+			w.mem.CutAfter(w.mem.State().Seq+x.Die[session], died)
+		}
+		_, err := w.answering()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, died) {
+			return err
+		}
+		ends := w.mem.Ends()
+		after, err := ralphtest.Load(w.mem.Lines()[:ends[len(ends)-1]], nil)
+		if err != nil {
+			return err
+		}
+		w.mem = after
+		time.Sleep(time.Hour)
+	}
+	if err := honest(w.mem); err != nil {
+		return err
+	}
+	return x.laws(w)
+}
+
+// laws are what holds of every history of threads.
+func (x drawThreads) laws(w *world) error {
+	open, decided := map[ralph.TaskID]bool{}, map[string]bool{}
+	for _, e := range w.mem.Events() {
+		switch f := e.Fact.(type) {
+		case ralph.SessionStarted:
+			clear(open)
+		case ralph.StepStarted:
+			if _, ok := f.Step.(ralph.Turn); ok {
+				if open[f.Task] {
+					return fmt.Errorf("fact %d: %s has two turns", e.Seq, f.Task)
+				}
+				open[f.Task] = true
+			}
+		case ralph.TurnEnded:
+			open[f.Task] = false
+		case ralph.Decided:
+			d := f.Decision
+			if !slices.Contains([]ralph.ThreadAction{ralph.ThenContinue, ralph.ThenPause, ralph.ThenStop, ralph.ThenReview}, d.Action) {
+				return fmt.Errorf("fact %d: %q was decided", e.Seq, d.Action)
+			}
+			if n := x.limit(f.Task); d.Action == ralph.ThenContinue && d.Turn >= n {
+				return fmt.Errorf("fact %d: %s goes on after %d turns of %d", e.Seq, f.Task, d.Turn, n)
+			}
+			key := fmt.Sprint(f.Task, d.Turn)
+			if decided[key] {
+				return fmt.Errorf("fact %d: decided twice after turn %d of %s", e.Seq, d.Turn, f.Task)
+			}
+			decided[key] = true
+		}
+	}
+	for _, t := range w.mem.State().Threads() {
+		if !t.Status.Ended() {
+			return fmt.Errorf("%s is %s at the end", t.ID, t.Status)
+		}
+	}
+	return nil
+}
+
+// limit is how many turns a thread may have.
+func (x drawThreads) limit(id ralph.TaskID) int {
+	for i, n := range x.Threads {
+		if id == ralph.TaskID(fmt.Sprintf("t-%d", i+1)) {
+			return n.Limits.Turns
+		}
+	}
+	return 0
+}
+
+// an engine that dies after any fact of a session of threads comes to the same end.
+func TestThreadsCutAnywhere(t *testing.T) {
+	x := drawThreads{Slots: 0, Threads: []ralph.NewThread{{Prompt: "goal", Limits: ralph.ThreadLimits{Turns: 20}}}}
+	agent := func(c ralphtest.Call) []ralph.Fact {
+		switch {
+		case c.Stage == ralph.KindReview && c.Iteration < 8:
+			return reviews(c, ralph.ThenContinue, "mend it", 1)
+		case c.Stage == ralph.KindReview:
+			return reviews(c, ralph.ThenStop, "", 1)
+		case c.Iteration == 2:
+			return []ralph.Fact{ralphtest.Fails(ralph.ErrClassServer)}
+		case c.Iteration == 3 && len(c.Task.Run.Answers) == 0:
+			return says(ralph.SignalHuman, "which?")
+		case c.Iteration == 4:
+			return says(ralph.SignalBlocked, "no key")
+		case c.Iteration > 4:
+			return says(ralph.SignalComplete, "")
+		}
+		return says(ralph.SignalProgress, "more")
+	}
+	begin := func(t *testing.T) *world {
+		w := x.world(t)
+		w.script.Agent = agent
+		w.start()
+		return w
+	}
+	end := func(w *world, reason ralph.Reason) []string {
+		task := w.thread("t-1")
+		return []string{string(reason), string(task.Status), fmt.Sprint(len(w.repo.Commits), " commits, ", task.Run.Iterations, " turns"), w.story("t-1")}
+	}
+	var want []string
+	var first, last int64
+	var ends []int64
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t)
+		first = w.mem.State().Seq
+		reason, err := w.answering()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, last, ends = end(w, reason), w.mem.State().Seq, w.mem.Ends()
+	})
+	if want[1] != "done" {
+		t.Fatalf("the uncut run: %v", want)
+	}
+	for seq := first; seq < last; seq++ {
+		if !slices.Contains(ends, seq) { // the journal's file has all of a write, or none
+			continue
+		}
+		synctest.Test(t, func(t *testing.T) {
+			died := errors.New("killed")
+			w := begin(t)
+			w.mem.CutAfter(seq, died)
+			if _, err := w.answering(); !errors.Is(err, died) {
+				t.Fatalf("after fact %d the engine should have died: %v", seq, err)
+			}
+			after, err := ralphtest.Load(w.mem.Lines(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.mem = after
+			w.start()
+			reason, err := w.answering()
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.honest()
+			if diff := cmp.Diff(want, end(w, reason)); diff != "" {
+				t.Errorf("cut after fact %d: (-uncut +cut)\n%s", seq, diff)
+			}
+		})
+	}
+}
+
+// E-030, E-037, E-043, E-044, E-045, E-046, E-047, E-059, E-092: the receipt of a decision has what was known of the thread: its last
+// turn, the agent's plan, the diff, tokens, the last ten decisions, compactions. E-049, E-102: without words of
+// its own the next turn is told a fixed sentence, and always the goal.
+func TestWhatADecisionKnows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := threadWorld(t, 0, ralph.NewThread{Prompt: "make the tests pass"})
+		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+			facts := finishes(15)(c)
+			f := facts[0].(ralph.TurnEnded)
+			f.Tail, f.Usage = "did more", ralph.Usage{Input: 10, Output: 5, Cost: 0.5, Known: true}
+			f.Summary.Plan = []ralph.PlanStep{{Text: "look", Status: "completed"}, {Text: fmt.Sprint("step ", c.Iteration), Status: "pending"}}
+			f.Summary.Diff = &ralph.DiffSummary{Files: 2, Added: 30, Deleted: 4, By: "git"}
+			if c.Iteration == 12 {
+				f.Compacts = 1
+			}
+			facts[0] = f
+			return facts
+		}
+		w.script.Advise = func(_ *ralph.State, f ralph.Advised) ralph.Advised {
+			f.By, f.NextInput = "model", ""
+			return f
+		}
+		w.run()
+		var last signature.DecisionIn
+		turns := 0
+		for _, e := range w.mem.Events() {
+			f, ok := e.Fact.(ralph.Advised)
+			if !ok {
+				continue
+			}
+			if turns++; f.Turn != turns || !strings.HasPrefix(f.Signature, "decision 1 ") || f.Now.IsZero() {
+				t.Errorf("advice %d: turn %d, signature %q, %v", turns, f.Turn, f.Signature, f.Now)
+			}
+			if f.Turn == 15 {
+				if err := json.Unmarshal(f.Input, &last); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		want := signature.DecisionIn{
+			ThreadID: "t-1", TurnID: "t-1/15", Goal: "make the tests pass", LastTurnStatus: "completed", LastMessage: "did more",
+			TurnPlan:    []signature.PlanStep{{Text: "look", Status: "completed"}, {Text: "step 15", Status: "pending"}},
+			DiffSummary: signature.Diff{Files: 2, Added: 30, Deleted: 4}, TokenUsage: signature.Tokens{Input: 150, Output: 75, Cost: 7.5}, CompactionEvents: []int{12},
+		}
+		for turn := 5; turn <= 14; turn++ {
+			want.RecentActions = append(want.RecentActions, signature.Past{Turn: turn, Action: ralph.ThenContinue, Reason: "no stop condition holds"})
+		}
+		if diff := cmp.Diff(want, last); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+		for _, c := range w.script.Calls()[1:15] {
+			if !strings.Contains(c.Turn.Feedback, "make the tests pass") || !strings.Contains(c.Turn.Feedback, "Go on with what is left") {
+				t.Errorf("turn %d is told %q", c.Iteration, c.Turn.Feedback)
+			}
+		}
+	})
+}
+
+// E-007, X-86: a thread that was given to an agent stays with it, whatever its limits; it waits.
+func TestThreadStaysWithItsAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := threadWorld(t, 0, ralph.NewThread{Prompt: "goal", Agent: "codex"})
+		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+			if c.Iteration == 2 {
+				return limited(c.Now.Add(2 * time.Hour))
+			}
+			return finishes(3)(c)
+		}
+		w.run()
+		for _, c := range w.script.Calls() {
+			if c.Turn.Agent != "codex" {
+				t.Errorf("turn %d went to %s", c.Iteration, c.Turn.Agent)
+			}
+		}
+		if task := w.thread("t-1"); task.Status != ralph.TaskDone {
+			t.Errorf("%s: %s", task.Status, task.Run.Reason)
+		}
+	})
+}
