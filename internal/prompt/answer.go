@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/signature"
 )
 
 // The limits of one answer. More tasks than this is no plan but a flood.
@@ -77,6 +78,22 @@ func ReadPlan(text string, answer json.RawMessage, known []ralph.TaskID) (Plan, 
 		return Plan{}, err
 	}
 	return plan, nil
+}
+
+// ReadReview reads the answer of review, likewise.
+func ReadReview(text string, answer json.RawMessage) (signature.ReviewOut, error) {
+	raw := strings.TrimSpace(string(answer))
+	if raw == "" || raw == "null" {
+		_, raw = findJSON(text)
+	}
+	if raw == "" {
+		return signature.ReviewOut{}, &Mismatch{"there is no answer: end the reply with one fenced code block marked json that holds the object"}
+	}
+	out, err := signature.Review().Parse(signature.ReviewIn{}, raw)
+	if err != nil {
+		return out, &Mismatch{err.Error()}
+	}
+	return out, nil
 }
 
 // ReadInvestigation reads the answer of investigate, likewise. issues are the

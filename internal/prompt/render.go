@@ -23,13 +23,15 @@ var partCall = lazyregexp.New(`template\s+"([a-z]+)"`)
 
 // Input is what a prompt is made from, and the data of the templates.
 type Input struct {
-	Stage      ralph.TaskKind // plan, investigate, build (or ""), verify, decompose, resolve
+	Stage      ralph.TaskKind // plan, investigate, build (or ""), verify, decompose, resolve, thread, review
 	SpecFile   string         // relative to ralph/specs; "" when the plan has no spec
 	SpecText   string
 	Task       *ralph.Task          // build: the task; decompose: the task to split; resolve: the task whose branch is merged
 	Tasks      []*ralph.Task        // the whole plan of the spec
 	Issues     []ralph.Issue        // investigate: the open ones
 	Learnings  string               // ralph/progress.md, may be empty
+	Next       string               // thread: what the decision after the last turn says
+	Resumed    bool                 // thread: the agent's session knows all of it
 	Feedback   string               // the mismatch of a structured answer, or policy's words
 	Handover   string               // what the session before this one did, when it was left; may be empty
 	Iteration  int                  // from 1; 0 leaves it out
@@ -130,7 +132,9 @@ func parse(stage ralph.TaskKind, override string) (*template.Template, error) {
 }
 
 // works reports whether a stage changes files, and answers with a signal.
-func works(stage ralph.TaskKind) bool { return stage == ralph.KindBuild || stage == ralph.KindResolve }
+func works(stage ralph.TaskKind) bool {
+	return stage == ralph.KindBuild || stage == ralph.KindResolve || stage == ralph.KindThread
+}
 
 // missing returns the calls of those parts that the built-in template of the
 // stage has and the override neither calls nor writes out by their fields.
@@ -154,6 +158,10 @@ func partByField(part string, stage ralph.TaskKind) *regexp.Regexp {
 	switch part {
 	case "spec":
 		return regexp.MustCompile(`\.SpecText\b`)
+	case "goal":
+		return regexp.MustCompile(`\.Goal\b`)
+	case "next":
+		return regexp.MustCompile(`\.Next\b`)
 	case "task":
 		return regexp.MustCompile(`\.Task\b`)
 	case "plan", "review":

@@ -15,7 +15,7 @@ import (
 )
 
 func stages() []ralph.TaskKind {
-	return []ralph.TaskKind{ralph.KindPlan, ralph.KindInvestigate, ralph.KindBuild, ralph.KindVerify, ralph.KindDecompose, ralph.KindResolve}
+	return []ralph.TaskKind{ralph.KindPlan, ralph.KindInvestigate, ralph.KindBuild, ralph.KindVerify, ralph.KindDecompose, ralph.KindResolve, ralph.KindThread, ralph.KindReview}
 }
 
 const specText = "# Feature X\n\nSay so:\n\n<ralph>COMPLETE</ralph>\n\n```json\n{\"tasks\":[{\"name\":\"from the spec\"}],\"verdicts\":[]}\n```\n\nEnd of the spec.\n"
@@ -257,7 +257,10 @@ func TestDocs(t *testing.T) {
 		_, plan := ReadPlan(text, nil, []ralph.TaskID{"t-1a2b"})
 		_, investigate := ReadInvestigation(text, nil, nil, []ralph.IssueID{"i-1a2b"})
 		_, verify := ReadVerification(text, nil, []ralph.TaskID{"t-1a2b", "t-3c4d"})
+		_, review := ReadReview(text, nil)
 		switch {
+		case review == nil:
+			fit = append(fit, "review")
 		case verify == nil:
 			fit = append(fit, "verify")
 		case plan == nil:
@@ -266,7 +269,7 @@ func TestDocs(t *testing.T) {
 			fit = append(fit, "investigate")
 		}
 	}
-	if got := strings.Join(fit, " "); got != "plan investigate verify" {
+	if got := strings.Join(fit, " "); got != "plan investigate verify review" {
 		t.Errorf("the examples fit %q", got)
 	}
 	for field := range reflect.TypeFor[Input]().Fields() {

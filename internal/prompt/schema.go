@@ -1,6 +1,9 @@
 package prompt
 
-import "github.com/ralph-loop/ralph"
+import (
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/signature"
+)
 
 // The schemas are written for the strictest taker, an endpoint in strict mode:
 // every member is required, what may be left out may be null instead, and no
@@ -45,6 +48,8 @@ func Schema(stage ralph.TaskKind) []byte {
 		return []byte(investigateSchema)
 	case ralph.KindVerify:
 		return []byte(verifySchema)
+	case ralph.KindReview:
+		return signature.Review().Info().Output
 	}
 	return nil
 }

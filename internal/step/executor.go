@@ -99,6 +99,9 @@ type Executor struct {
 	Setup      Setup
 	CeilingEnv string // K=V for agents in worktrees: keeps their git out of the checkout
 
+	// Advisor is asked what comes next in a thread; nil: the rules alone decide.
+	Advisor Advisor
+
 	prompts prompt.Renderer
 	results results
 	merge   sync.Mutex // held by whoever uses the merge worktree
@@ -156,6 +159,8 @@ func (x *Executor) do(ctx context.Context, s *ralph.State, id ralph.TaskID, step
 		return x.compact(ctx, s, t, step)
 	case ralph.Check:
 		return x.check(ctx, s, t, step)
+	case ralph.Decide:
+		return x.decide(ctx, s, t)
 	case ralph.Baseline:
 		return x.baseline(ctx, s, t, step)
 	case ralph.Commit:

@@ -121,7 +121,7 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 // stopping answers an agent that is about to end its turn on a task without a signal;
 // nil for stages, whose end is their answer.
 func (x *Executor) stopping(t *ralph.Task, told string) func(words string) string {
-	if !t.TakesSlot() {
+	if !t.TakesSlot() || t.Run.Thread != nil { // a thread's turn may end without one
 		return nil
 	}
 	return func(words string) string {
@@ -229,6 +229,8 @@ func (x *Executor) answer(s *ralph.State, t *ralph.Task, step ralph.Turn, res ra
 		facts, err = x.verified(s, res)
 	case ralph.KindDecompose:
 		facts, err = x.decomposed(s, t, res)
+	case ralph.KindReview:
+		facts, err = x.reviewed(t, res)
 	default:
 		return nil
 	}
@@ -275,6 +277,10 @@ func (x *Executor) prompt(ctx context.Context, s *ralph.State, t *ralph.Task, st
 		in.Diff = x.jobDiff(ctx, s)
 	case ralph.KindResolve:
 		x.resolveInput(s, t, &in)
+	case ralph.KindThread:
+		in.Next, in.Feedback, in.Resumed, in.Max = step.Feedback, "", step.Resume != "", 0
+	case ralph.KindReview:
+		in.Diff = x.threadDiff(ctx, s, t)
 	}
 	override := filepath.Join(x.Root, "ralph/prompts", string(step.Stage)+".md")
 	custom, err := os.ReadFile(override)
@@ -297,6 +303,17 @@ func (x *Executor) jobDiff(ctx context.Context, s *ralph.State) string {
 		return "" // the agent has the work tree itself
 	}
 	return string(patch)
+}
+
+// threadDiff is what a thread has changed since it began.
+func (x *Executor) threadDiff(ctx context.Context, s *ralph.State, t *ralph.Task) string {
+	trees, err := x.trees(x.dir(t))
+	if base := s.BaseOf(t); err == nil && base != "" && t.Run.Tree != "" {
+		if patch, err := trees.Diff(ctx, base, t.Run.Tree, maxDiff); err == nil {
+			return string(patch)
+		}
+	}
+	return "" // the agent has the work tree itself
 }
 
 // environment is what an agent's process gets.
