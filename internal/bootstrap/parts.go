@@ -112,38 +112,56 @@ func (p *Parts) openAgents(env workspace.Env) error {
 	procs := p.Around(p.Procs)
 	p.Agents = map[string]step.ConfiguredAgent{}
 	for i, name := range p.Config.Chain() {
-		spec, ok := p.Config.AgentSpec(name)
-		if !ok {
-			return &ralph.Refusal{Why: "agent " + name + " is not configured", Hint: "set agent.primary in ralph/config.yaml", Kind: ralph.ErrUsage}
-		}
-		spec.Approvals = p.Approvals // drivers keep a copy: it tells them whether their agent may ask
-		if p.kind != sandbox.Off {
-			spec.Sandbox = p.kind
-		}
-		driver, err := agent.Open(spec, procs, env.Self)
-		if err == nil && spec.Driver != "scripted" && len(spec.Command) > 0 {
-			_, err = proc.LookPath(spec.Command[0], p.Root, env.Environ)
-			if err != nil {
-				err = notThere(spec, err)
-			}
-		}
-		switch {
+		switch err := p.openAgent(env, procs, name); {
 		case err != nil && i == 0:
 			return err
 		case err != nil:
+			if _, ok := p.Config.AgentSpec(name); !ok {
+				return err
+			}
 			if p.Config.Where("agent.fallback").Kind != config.FromDefault {
 				p.Notices = append(p.Notices, "fallback left out: "+err.Error())
 			}
 			continue
 		}
-		supports, _ := agent.Of(spec)
-		p.Agents[name] = step.ConfiguredAgent{
-			Agent: driver, Spec: spec, Structured: supports.Structured, Asks: supports.Ask, Price: price(p.Config, spec.Model), Env: workspace.AgentEnv(spec, env.Environ),
-		}
 		p.Chain = append(p.Chain, name)
-		if costLimited(p.Config) && !supports.Cost && p.Agents[name].Price == nil {
-			p.Notices = append(p.Notices, unpriced(spec))
+	}
+	return nil
+}
+
+// OpenAgent opens an agent beside the chain: one that a thread was given to.
+func (p *Parts) OpenAgent(env workspace.Env, name string) error {
+	if _, ok := p.Agents[name]; ok {
+		return nil
+	}
+	return p.openAgent(env, p.Around(p.Procs), name)
+}
+
+func (p *Parts) openAgent(env workspace.Env, procs *proc.Runner, name string) error {
+	spec, ok := p.Config.AgentSpec(name)
+	if !ok {
+		return &ralph.Refusal{Why: "agent " + name + " is not configured", Hint: "set agent.primary in ralph/config.yaml", Kind: ralph.ErrUsage}
+	}
+	spec.Approvals = p.Approvals // drivers keep a copy: it tells them whether their agent may ask
+	if p.kind != sandbox.Off {
+		spec.Sandbox = p.kind
+	}
+	driver, err := agent.Open(spec, procs, env.Self)
+	if err == nil && spec.Driver != "scripted" && len(spec.Command) > 0 {
+		_, err = proc.LookPath(spec.Command[0], p.Root, env.Environ)
+		if err != nil {
+			err = notThere(spec, err)
 		}
+	}
+	if err != nil {
+		return err
+	}
+	supports, _ := agent.Of(spec)
+	p.Agents[name] = step.ConfiguredAgent{
+		Agent: driver, Spec: spec, Structured: supports.Structured, Asks: supports.Ask, Price: price(p.Config, spec.Model), Env: workspace.AgentEnv(spec, env.Environ),
+	}
+	if costLimited(p.Config) && !supports.Cost && p.Agents[name].Price == nil {
+		p.Notices = append(p.Notices, unpriced(spec))
 	}
 	return nil
 }
@@ -151,8 +169,8 @@ func (p *Parts) openAgents(env workspace.Env) error {
 // CloseAgents ends what agents' drivers keep running between turns. What does not end
 // by itself is ended with this process.
 func (p *Parts) CloseAgents() {
-	for _, name := range p.Chain {
-		if d, ok := p.Agents[name].Agent.(agent.Driver); ok {
+	for _, a := range p.Agents {
+		if d, ok := a.Agent.(agent.Driver); ok {
 			_ = agent.Close(d)
 		}
 	}

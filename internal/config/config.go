@@ -36,6 +36,7 @@ type Config struct {
 	Worktree               Worktree          `yaml:"worktree"`
 	Merge                  Merge             `yaml:"merge"`
 	AgentMode              AgentMode         `yaml:"agent_mode"`
+	Auto                   Auto              `yaml:"auto"`
 	Decision               Decision          `yaml:"decision"`
 	Guidance               Guidance          `yaml:"guidance"`
 	Sync                   Sync              `yaml:"sync"`
@@ -221,6 +222,13 @@ type AgentMode struct {
 	MaxCost     float64 `yaml:"max_cost"` // US dollars
 	MaxFailures int     `yaml:"max_failures"`
 	OnFailure   string  `yaml:"on_failure"` // stash, reset, keep (D-072)
+}
+
+// Auto is `ralph auto`: when a thread commits in the checkout, and whether what it changed is
+// reviewed before it stops.
+type Auto struct {
+	Commit string `yaml:"commit"` // end, turn, never
+	Review string `yaml:"review"` // end, off
 }
 
 // Decision is the decision engine. Model is "", codex, or service:model.

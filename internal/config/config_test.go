@@ -74,7 +74,7 @@ func addedLater(key string) bool {
 		}
 	}
 	return slices.Contains([]string{
-		"agent.mcp", "errors.count_timeouts", "gate.self", "gate.shims", "limits.wait", "quality.baseline", "quality.changes", "quality.pass_env", "commit.message", "commit.anchors", "errors.rate_limit_patience", "errors.network_retry", "log.level",
+		"agent.mcp", "auto.review", "errors.count_timeouts", "gate.self", "gate.shims", "limits.wait", "quality.baseline", "quality.changes", "quality.pass_env", "commit.message", "commit.anchors", "errors.rate_limit_patience", "errors.network_retry", "log.level",
 	}, key)
 }
 

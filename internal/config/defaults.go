@@ -50,6 +50,7 @@ func Defaults() Config {
 		Worktree:  Worktree{SetupTimeout: 10 * time.Minute},
 		Merge:     Merge{Auto: true, Batch: 1, ConflictRetries: 3, Resolver: "agent"},
 		AgentMode: AgentMode{MaxFailures: 3, OnFailure: "stash"},
+		Auto:      Auto{Commit: "end", Review: "end"},
 		Decision: Decision{
 			Engine: "rules", MinConfidence: 0.6, History: 10, Cooldown: time.Second, MaxCompactions: 3,
 		},

@@ -17,7 +17,10 @@ type later struct {
 
 func notBuilt() []later {
 	return []later{
-		{key: "decision"},
+		{key: "decision.engine", now: []string{"rules"}},
+		{key: "decision.model"},
+		{key: "decision.base_url"},
+		{key: "decision.history"},
 		{key: "guidance"},
 		{key: "sync"},
 		{key: "breakers"},

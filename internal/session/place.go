@@ -27,6 +27,8 @@ func (x *Session) choosePlace(ctx context.Context) error {
 		}
 	case x.Mode == "autopilot":
 		x.isolated = true
+	case x.Mode == ralph.ModeAuto:
+		return x.placeThreads(ctx)
 	case x.Mode == "agent" && c.Isolation == "none" && c.Parallel > 1:
 		return &ralph.Refusal{
 			Why:  fmt.Sprintf("%d agents at work at the same time need worktrees, and isolation is none", c.Parallel),
@@ -40,6 +42,11 @@ func (x *Session) choosePlace(ctx context.Context) error {
 	case x.Mode == "construct" && (c.Parallel > 1 || c.Isolation == "worktree"):
 		x.Notices = append(x.Notices, "construct works in one slot, in your checkout; `ralph autopilot` works on the plan in worktrees")
 	}
+	return x.placed(ctx)
+}
+
+// placed is the end of choosePlace.
+func (x *Session) placed(ctx context.Context) error {
 	x.boundPlace()
 	if x.isolated {
 		return landing.CanMerge(ctx, x.Repo)
@@ -83,7 +90,8 @@ func (x *Session) onBase(ctx context.Context) error {
 // lookAtDirt: in place, a person's own changes must not get into a spec's commit.
 // With worktrees nothing of them is taken along, so they are only worth a word.
 func (x *Session) lookAtDirt(ctx context.Context, s *ralph.State, resumed bool) error {
-	inPlace := x.Mode == "agent" && !x.isolated && !resumed && !x.AllowDirty && !s.OwnDirt()
+	inPlace := x.Mode == "agent" && !x.isolated && !resumed && !x.AllowDirty && !s.OwnDirt() ||
+		x.Mode == ralph.ModeAuto && !x.isolated && !x.AllowDirty && x.beginsThread(s)
 	if !inPlace && !x.isolated {
 		return nil
 	}
@@ -107,7 +115,7 @@ func (x *Session) lookAtDirt(ctx context.Context, s *ralph.State, resumed bool) 
 		return nil
 	}
 	return &ralph.Refusal{
-		Why:  "the work tree has changes that are not committed:\n  " + text.Few(dirty, 10, "\n  ") + "\nralph would put them into the first spec's commit",
+		Why:  "the work tree has changes that are not committed:\n  " + text.Few(dirty, 10, "\n  ") + "\nralph would put them into its first commit",
 		Hint: "commit them (git add -A && git commit), stash them (git stash -u), or take them along on purpose with --allow-dirty",
 		Kind: ralph.ErrUsage,
 	}
@@ -175,8 +183,16 @@ func (x *Session) policyOf(planOnly bool) policy.Config {
 	if x.isolated {
 		p.Parallel = c.Parallel
 	}
-	if x.Mode == "autopilot" {
+	switch x.Mode {
+	case "autopilot":
 		p.Parallel = workspace.SlotsOf(c)
+	case ralph.ModeAuto:
+		if x.isolated {
+			p.Parallel = workspace.SlotsOf(c)
+		}
+		if !c.Where("gate.on_timeout").Given() {
+			p.OnTimeout = "stop" // who goes on by itself does not go on without an answer
+		}
 	}
 	return p
 }

@@ -40,7 +40,7 @@ func (x *Session) askToResume() error {
 	switch {
 	case x.Resume && !can:
 		return &ralph.Refusal{Why: "there is no interrupted session to resume", Hint: "start without --resume", Kind: ralph.ErrUsage}
-	case !can || x.Resume || x.Mode == "agent" || !x.Env.Terminal:
+	case !can || x.Resume || x.Mode == "agent" || x.Mode == ralph.ModeAuto || !x.Env.Terminal:
 		return nil
 	}
 	x.Fresh = !yes(x.Env.Stdout, x.Env.Stdin, fmt.Sprintf(

@@ -48,11 +48,12 @@ type Session struct {
 	Fresh      bool // --fresh: do not resume
 	Resume     bool // --resume: resume without asking
 	AllowDirty bool
-	Trust      bool // --trust: yes to what the repository brings along
-	isolated   bool // agents work in worktrees
-	Web        bool // --web: serve the dashboard meanwhile
-	KeepWeb    bool // and after the end, until holdWeb
-	Unattended bool // nobody will come: gates are over at once
+	Trust      bool              // --trust: yes to what the repository brings along
+	isolated   bool              // agents work in worktrees
+	Web        bool              // --web: serve the dashboard meanwhile
+	KeepWeb    bool              // and after the end, until holdWeb
+	Unattended bool              // nobody will come: gates are over at once
+	Threads    []ralph.NewThread // auto: to begin with, beside those that the plan has
 
 	*bootstrap.Parts
 	journal *journal.File
@@ -92,6 +93,9 @@ func (x *Session) Run(ctx context.Context) error {
 		return err
 	}
 	if err := x.needsPerson(); err != nil {
+		return err
+	}
+	if err := x.openThreads(); err != nil {
 		return err
 	}
 	if err := x.choosePlace(ctx); err != nil {
@@ -251,7 +255,7 @@ func (x *Session) begin(ctx context.Context) error {
 	if started.Config, err = x.policy.Encode(); err != nil {
 		return err
 	}
-	if x.Mode == "agent" || x.Mode == "autopilot" {
+	if x.Mode == "agent" || x.Mode == "autopilot" || x.Mode == ralph.ModeAuto {
 		x.console.Debug, x.console.Before = x.Config.Log.Level == "debug", s
 		if started.Log, err = x.console.OpenLog(x.Root, x.Mode, now); err != nil {
 			return err
@@ -268,16 +272,19 @@ func (x *Session) begin(ctx context.Context) error {
 	}
 	return x.journal.Update(ctx, "engine", func(s *ralph.State) ([]ralph.Fact, error) {
 		facts := s.Lost(ralph.LostCrash, x.died)
-		started.Plan, started.Steps = s.Plan.File, len(s.Plan.Tasks) // with what a person wrote into plan.jsonl
-		if s.Job != nil && !resumed {                                // what another session was on: its plan is kept
+		started.Plan, started.Steps = s.Plan.File, len(s.Plan.Tasks)+len(x.Threads) // with what a person wrote into plan.jsonl
+		if s.Job != nil && !resumed {                                               // what another session was on: its plan is kept
 			facts = append(facts, ralph.JobEnded{Status: ralph.SpecPending, Error: "left by session " + string(s.Session.ID), Rule: "X-08", Cut: true})
 		}
-		return append(facts, started), nil
+		added, err := x.newThreads(s)
+		return append(append(facts, started), added...), err
 	})
 }
 
 // resumes says whether this start goes on with the session in the journal.
-func (x *Session) resumes(s *ralph.State, file bool) bool { return s.Resumable(x.Mode, x.Only, file) }
+func (x *Session) resumes(s *ralph.State, file bool) bool {
+	return s.Resumable(x.Mode, x.Only, file) && len(x.Threads) == 0 // a new thread is a new session
+}
 
 // work runs the engine to its end.
 func (x *Session) work(ctx context.Context) error {

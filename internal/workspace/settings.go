@@ -27,6 +27,7 @@ func PolicyConfig(c config.Config) policy.Config {
 		Scoring:  policy.Scoring(c.Scoring),
 		Patterns: slices.Concat(c.Gate.Patterns, c.Gate.ExtraPatterns), PreApproved: c.Gate.PreApproved,
 		Coverage: c.Test.Coverage, CoverageSet: c.Where("test.coverage").Given(), Baseline: c.Quality.Baseline, TestRetries: c.Test.Retries, TestRetry: c.Test.Retry, Diff: diffChecks(c),
+		ThreadCommit: c.Auto.Commit, ThreadReview: c.Auto.Review, MinConfidence: c.Decision.MinConfidence, Cooldown: c.Decision.Cooldown, MaxCompactions: c.Decision.MaxCompactions,
 		Approvals: c.Gate.Approvals, Allow: c.Gate.Allow, GateTimeout: c.Gate.Timeout, OnTimeout: c.Gate.OnTimeout, GateScope: c.Gate.Scope,
 	}
 }
