@@ -151,7 +151,7 @@ type definition struct {
 
 // verbs is the table. It is made once: each command takes its words from it at every start.
 var verbs = sync.OnceValue(func() []definition {
-	return slices.Concat(engineVerbs(), startVerbs(), taskVerbs(), repairVerbs(), planVerbs(), gateVerbs(), inboxVerbs())
+	return slices.Concat(engineVerbs(), startVerbs(), taskVerbs(), threadVerbs(), repairVerbs(), planVerbs(), gateVerbs(), inboxVerbs())
 })
 
 // Action is a row of the table for those who list it.

@@ -448,7 +448,7 @@ func TestFormCarriesEverything(t *testing.T) {
 	n := 4
 	in := action.Input{
 		ID: "t-1", Text: "two\nlines", To: 3, Time: time.Hour, Names: []string{"a", "b"}, Always: true, Scope: "task", For: -1, Mode: "agent", Autonomy: "semi", Parallel: 2,
-		Fresh: true, File: "a.md", Retry: true, Name: text("n"), Notes: text(""), Accept: text("a"), Priority: text("high"), Phase: text("p"), Parent: text("t-2"),
+		Fresh: true, File: "a.md", Past: "budget.cost=5", Retry: true, Name: text("n"), Notes: text(""), Accept: text("a"), Priority: text("high"), Phase: text("p"), Parent: text("t-2"),
 		Deps: []string{}, Tags: []string{"x", "y"}, MaxIterations: &n, Sure: true, Agent: "codex", Strategy: "skip", Retries: new(int),
 	}
 	v := reflect.ValueOf(in)

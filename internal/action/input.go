@@ -30,6 +30,7 @@ type Input struct {
 	Retries  *int   `json:"retries,omitzero" doc:"start: tries after the first; not said: as configured" minimum:"0" maximum:"100"`
 
 	File  string `json:"file,omitzero" doc:"queue, start: a spec, as its file in ralph/specs; of autopilot the plan that is meant, of agent a spec that is queued if it does not wait yet"`
+	Past  string `json:"past,omitzero" doc:"thread-continue: the stop condition that the thread goes on past, with how much more of a budget, as budget.cost=5; empty: the one that stopped it"`
 	Retry bool   `json:"retry,omitzero" doc:"edit: give a task that ended badly another try"`
 
 	// edit, add: what is not said stays as it is.
@@ -82,6 +83,7 @@ func (in Input) Form() []Pair {
 		add("retries", strconv.Itoa(*in.Retries), true)
 	}
 	word("file", in.File)
+	word("past", in.Past)
 	yes("retry", in.Retry)
 	yes("sure", in.Sure)
 	said("name", in.Name)
@@ -103,7 +105,7 @@ func (in Input) Form() []Pair {
 func ReadForm(form map[string]string) (Input, error) {
 	in := Input{
 		ID: form["id"], Text: form["text"], Always: form["always"] != "", Scope: form["scope"], Mode: form["mode"],
-		Autonomy: form["autonomy"], Fresh: form["fresh"] != "", File: form["file"], Retry: form["retry"] != "", Sure: form["sure"] != "",
+		Autonomy: form["autonomy"], Fresh: form["fresh"] != "", File: form["file"], Past: form["past"], Retry: form["retry"] != "", Sure: form["sure"] != "",
 		Agent: strings.TrimSpace(form["agent"]), Strategy: form["strategy"],
 	}
 	for line := range strings.Lines(form["names"]) {

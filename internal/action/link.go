@@ -42,6 +42,7 @@ func views() map[string]view {
 		"rules":    {command: "rules", page: "Gates"},
 		"status":   {command: "status", page: "Overview"},
 		"task":     {command: "task", page: "Plan"},
+		"threads":  {command: "thread list", page: "Plan"},
 		"verify":   {command: "verify"},
 		"why":      {command: "why"},
 	}

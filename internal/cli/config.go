@@ -24,23 +24,43 @@ func newConfig(env workspace.Env) *cobra.Command {
 	}
 	show.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.AddCommand(show,
-		&cobra.Command{
-			Use: "schema", Short: "The JSON Schema of ralph/config.yaml, for editors", Args: cobra.NoArgs,
-			RunE: func(*cobra.Command, []string) error {
-				b, err := config.Schema()
-				if err != nil {
-					return err
-				}
-				_, err = env.Stdout.Write(append(b, '\n'))
-				return err
-			},
-		},
+		newConfigSchema(env),
 		&cobra.Command{
 			Use: "edit <key=value> ...", Short: "Change settings in ralph/config.yaml, keeping its comments", Args: cobra.MinimumNArgs(1),
 			Example: "  ralph config edit agent.primary=mine task.timeout=1h",
 			RunE:    func(_ *cobra.Command, args []string) error { return runConfigEdit(env, args) },
 		},
 	)
+	return cmd
+}
+
+func newConfigSchema(env workspace.Env) *cobra.Command {
+	var example bool
+	cmd := &cobra.Command{
+		Use: "schema [threads]", Short: "The JSON Schema of ralph/config.yaml, or of a file of threads, for editors", Args: cobra.MaximumNArgs(1), ValidArgs: []string{"threads"},
+		Example: "  ralph config schema > ralph.schema.json\n  ralph config schema threads\n  ralph config schema threads --example > threads.yaml",
+	}
+	cmd.Flags().BoolVar(&example, "example", false, "with threads: a file to begin with")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		made := config.Schema
+		switch {
+		case len(args) == 1 && args[0] != "threads":
+			return usage("there is no schema of %q: leave it out for the settings, or say threads", args[0])
+		case len(args) == 1 && example:
+			_, err := env.Stdout.Write([]byte(config.ThreadsExample))
+			return err
+		case example:
+			return usage("--example is for threads: ralph config schema threads --example (ralph init writes an example of the settings)")
+		case len(args) == 1:
+			made = config.ThreadsSchema
+		}
+		b, err := made()
+		if err != nil {
+			return err
+		}
+		_, err = env.Stdout.Write(append(b, '\n'))
+		return err
+	}
 	return cmd
 }
 

@@ -120,7 +120,8 @@ Write a spec, queue it, start the agent, walk away:
 
   ralph init                         once per repository
   ralph inbox add feature-x.md       the file lies in ralph/specs/
-  ralph agent                        plan, build, check, commit, next
+  ralph auto                         plan, build, check, commit, next, until the inbox is empty
+  ralph auto "make the tests pass"   one goal, turn after turn, until it is reached
   ralph autopilot                    the tasks of a plan, several at once
   ralph status                       from any other terminal`,
 		Example:       "  ralph demo            see it work in a throw-away repository\n  ralph doctor          what is missing here, and how to mend it",
@@ -141,8 +142,8 @@ Write a spec, queue it, start the agent, walk away:
 			root.AddCommand(c)
 		}
 	}
-	add("work", withUI(env, newAgent(env)), withUI(env, newAutopilot(env)), newInbox(env), newPlan(env), withUI(env, newConstruct(env)), newTask(env))
-	add("steer", newPause(env), newResume(env), newStop(env), newMode(env), newGates(env), newApprove(env), newDeny(env), newAnswer(env), newRules(env), newUnlock(env))
+	add("work", withUI(env, newAuto(env)), withUI(env, newAgent(env)), withUI(env, newAutopilot(env)), newInbox(env), newPlan(env), withUI(env, newConstruct(env)), newTask(env), newThread(env))
+	add("steer", newPause(env), newResume(env), newStop(env), newContinue(env), newMode(env), newGates(env), newApprove(env), newDeny(env), newAnswer(env), newRules(env), newUnlock(env))
 	add("see", newStatus(env), newUI(env), newServe(env), newWhy(env), newQuery(env), newLog(env), newReport(env), newReceipts(env), newSignature(env), newReplay(env), newVerify(env), newRecover(env))
 	add("set", newDemo(env), newInit(env), newDoctor(env), newAgentCheck(env), newConfig(env), newTrust(env), newNotify(env), newVersion(env))
 	root.AddCommand(newOwnAgents(env)...)

@@ -29,7 +29,7 @@ func lines(e ralph.Event, s *ralph.State) []string {
 	case ralph.JobEnded:
 		return jobEnded(f, s)
 	case ralph.TaskAdded:
-		if f.Task.Kind == ralph.KindLand && s.Session.Mode != Pilot {
+		if f.Task.Kind == ralph.KindLand && !s.Session.OnPlan() {
 			return []string{"CONSTRUCT: complete"}
 		}
 	case ralph.TaskEnded:
@@ -214,8 +214,11 @@ func sessionEnded(f ralph.SessionEnded, s *ralph.State) []string {
 // Summary is the last line of a session.
 func Summary(s *ralph.State) string {
 	x := s.Session
-	if x.Mode == Pilot {
+	switch x.Mode {
+	case Pilot:
 		return pilotSummary(s)
+	case ralph.ModeAuto:
+		return threadSummary(s)
 	}
 	line := fmt.Sprintf("Session summary: %s, %s, %s", text.Count(x.Completed, "spec"), x.Usage.Dollars(), ralph.Elapsed(x.Elapsed))
 	if x.Failed > 0 {
@@ -225,7 +228,7 @@ func Summary(s *ralph.State) string {
 }
 
 func jobStarted(f ralph.JobStarted, s *ralph.State) []string {
-	if s.Session.Mode == Pilot {
+	if s.Session.OnPlan() {
 		return pilotStarted(f, s)
 	}
 	head := "SPEC: " + f.File
@@ -242,7 +245,7 @@ func jobEnded(f ralph.JobEnded, s *ralph.State) []string {
 	switch {
 	case f.Status == ralph.SpecFailed:
 		return []string{"FAILED: " + OneLine(f.Error)}
-	case s.Session.Mode == Pilot: // its end is the session's
+	case s.Session.OnPlan(): // its end is the session's
 		return nil
 	case f.Status == ralph.SpecPending:
 		if f.Rule == "D-035" { // planned, as was asked: nothing was given up
@@ -293,14 +296,25 @@ func stepStarted(f ralph.StepStarted, s *ralph.State) []string {
 		return nil
 	}
 	what := t.Name
-	if t.TakesSlot() {
+	switch {
+	case t.Run.Thread != nil:
+		return []string{fmt.Sprintf("TURN %d: %s %s (%s%s)", turn.Iteration, t.ID, OneLine(t.Name), turn.Agent, reviewing(turn))}
+	case t.TakesSlot():
 		what = fmt.Sprintf("%s %s, try %d", WorkOf(t), t.Name, turn.Iteration)
 	}
 	line := fmt.Sprintf("%s: %s (%s)", strings.ToUpper(string(turn.Stage)), what, turn.Agent)
-	if s.Session.Mode == Pilot {
+	if s.Session.OnPlan() {
 		return []string{line}
 	}
 	return []string{iterationLine(s.Plan.Turns + 1), line}
+}
+
+// reviewing says that a turn only looks at what was changed.
+func reviewing(turn ralph.Turn) string {
+	if turn.Stage == ralph.KindReview {
+		return ", review"
+	}
+	return ""
 }
 
 func iterationLine(n int) string { return fmt.Sprintf("CONSTRUCT: starting iteration %d", n) }

@@ -78,6 +78,8 @@ func recoveryLines(e ralph.Event, s *ralph.State) []string {
 		return []string{"ASSIGN: " + Called(s, f.ID)}
 	case ralph.StepLost, ralph.StepLate:
 		return lostLines(e, s)
+	case ralph.ThreadStarted, ralph.ThreadWanted, ralph.ThreadContinued, ralph.Decided, ralph.Reviewed:
+		return threadLines(f, s)
 	}
 	return controlLines(e, s)
 }

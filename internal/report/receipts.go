@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -37,6 +38,14 @@ type Receipt struct {
 	// condition was hit where the work would have gone on; interrupted, the engine died;
 	// active, it is under way.
 	Execution string `json:"execution"`
+
+	// Of a decision on a thread: whose advice it was and what it was, the question with its
+	// version and hash, what was known of the thread, and what models were asked and said.
+	By        string             `json:"by,omitempty"`
+	Advised   ralph.ThreadAction `json:"advised,omitempty"`
+	Signature string             `json:"signature,omitempty"`
+	Input     json.RawMessage    `json:"input,omitzero"`
+	Record    json.RawMessage    `json:"record,omitzero"`
 
 	Cut bool `json:"cut,omitempty"` // there is no outcome that counts, as the engine died or was ended
 
@@ -116,6 +125,15 @@ func (r *Receipts) Add(e ralph.Event, s *ralph.State) {
 		})
 	case ralph.Answered:
 		r.answered(f)
+	case ralph.Advised:
+		if x := r.open[f.Task]; x != nil {
+			x.Signature, x.Input, x.Record, x.Usage = f.Signature, f.Input, f.Record, f.Usage
+		}
+	case ralph.Decided:
+		if x := r.open[f.Task]; x != nil {
+			x.threadDecided(f.Decision)
+		}
+		r.close(f.Task, e, DecisionWords(f.Decision))
 	default:
 		if f, ok := e.Fact.(ralph.Asked); ok && f.Gate.InTurn {
 			r.request(f.Gate.Task, Request{At: e.At, Gate: f.Gate.ID, Kind: f.Gate.Kind, Text: OneLine(f.Gate.Text), Outcome: "open"})
@@ -167,6 +185,18 @@ func (x *Receipt) decided(step ralph.Step, why ralph.Why, saw int64, now time.Ti
 	}
 }
 
+// threadDecided fills in what the rules made of advice on a thread.
+func (x *Receipt) threadDecided(d ralph.ThreadDecision) {
+	x.Action, x.NextInput, x.Reason, x.Confidence = string(d.Action), d.NextInput, d.Reason, d.Confidence
+	x.By, x.Advised, x.Execution = d.By, d.Advised, "executed"
+	if d.Overridden {
+		x.Execution = "overridden"
+	}
+	if x.Rule = d.Rule; d.Stop != "" {
+		x.Stop = &d.Stop
+	}
+}
+
 // stopCondition is the one that was hit; nil for an end that the work itself led to.
 // Older facts do not name it: of them it is known only where it was a budget.
 func stopCondition(why ralph.Why) *string {
@@ -187,6 +217,8 @@ func (x *Receipt) execution() string {
 		return "interrupted"
 	case x.Outcome == nil:
 		return "active"
+	case x.Execution != "": // decided on a thread
+		return x.Execution
 	case x.Stop != nil:
 		return "overridden"
 	}
@@ -306,6 +338,8 @@ func StepWords(step ralph.Step) string {
 		return "run the checks"
 	case ralph.Baseline:
 		return "run the checks before the work, at " + text.ShortHash(x.Commit)
+	case ralph.Decide:
+		return "decide what comes next"
 	case ralph.Prepare:
 		return "make the place of work ready"
 	case ralph.Merge:

@@ -102,6 +102,7 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 	budgetStatus(line, s, at(engine, s, now))
 	workStatus(line, s, engine, now)
 	parallelStatus(line, s, engine, now)
+	threadStatus(line, s)
 	agentStatus(line, s, now)
 }
 

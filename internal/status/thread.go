@@ -1,0 +1,221 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/text"
+)
+
+// ThreadState is how a thread stands, in one word.
+type ThreadState string
+
+// The states of a thread.
+const (
+	ThreadReady    ThreadState = "ready"    // its next turn begins when it has a slot
+	ThreadRunning  ThreadState = "running"  // it has its slot
+	ThreadPaused   ThreadState = "paused"   // a person paused it
+	ThreadWaits    ThreadState = "waits"    // for a person's word
+	ThreadStopped  ThreadState = "stopped"  // a stop condition ended it
+	ThreadFinished ThreadState = "finished" // its goal is reached, and the checks pass
+)
+
+// Thread is a thread as people and programs read it. Cost is in dollars, times are in nanoseconds.
+type Thread struct {
+	ID        ralph.TaskID          `json:"id"`
+	Name      string                `json:"name"`
+	Goal      string                `json:"goal"`
+	State     ThreadState           `json:"state"`
+	Stop      string                `json:"stop,omitempty"`  // the stop condition that ended it
+	Gate      ralph.GateID          `json:"gate,omitempty"`  // what waits for a person
+	Asks      string                `json:"asks,omitempty"`  // its words
+	Agent     string                `json:"agent,omitempty"` // configured name
+	Session   string                `json:"session,omitempty"`
+	Dir       string                `json:"dir,omitempty"` // its worktree; "": the checkout
+	Turns     int                   `json:"turns"`
+	Usage     ralph.Usage           `json:"usage"`
+	Spent     time.Duration         `json:"spent"`
+	Limits    ralph.ThreadLimits    `json:"limits,omitzero"` // with what a person added
+	Plan      []ralph.PlanStep      `json:"plan,omitempty"`  // the agent's own
+	Diff      *ralph.DiffSummary    `json:"diff,omitempty"`  // of the last turn
+	Items     []ralph.ItemCount     `json:"items,omitempty"` // likewise
+	Decision  *ralph.ThreadDecision `json:"decision,omitempty"`
+	Decisions []ralph.PastDecision  `json:"decisions,omitempty"` // the last ten
+	Commit    string                `json:"commit,omitempty"`
+	Reason    string                `json:"reason,omitempty"` // why it ended
+}
+
+// Threads are the threads of the plan, in its order; never nil.
+func Threads(s *ralph.State) []Thread {
+	all := []Thread{}
+	for _, t := range s.Threads() {
+		all = append(all, thread(s, t))
+	}
+	return all
+}
+
+// ThreadOf is one thread.
+func ThreadOf(s *ralph.State, id ralph.TaskID) (Thread, error) {
+	t := s.Task(id)
+	if t == nil || t.Run.Thread == nil {
+		return Thread{}, &ralph.Refusal{Why: fmt.Sprintf("there is no thread %s", id), Hint: "`[[threads]]` lists them", Kind: ralph.ErrNotFound}
+	}
+	return thread(s, t), nil
+}
+
+func thread(s *ralph.State, t *ralph.Task) Thread {
+	r, th := t.Run, t.Run.Thread
+	x := Thread{
+		ID: t.ID, Name: t.Name, Goal: t.Goal(), Agent: r.Agent, Session: r.Session, Dir: r.Place.Dir, Turns: r.Iterations,
+		Usage: r.Usage, Spent: r.Spent, Plan: th.Plan, Decision: th.Decision, Decisions: th.Past, Commit: r.Commit, Reason: r.Reason,
+		Limits: ralph.ThreadLimits{
+			Tokens: plus(th.Limits.Tokens, th.More.Tokens), Cost: plus(th.Limits.Cost, th.More.Cost),
+			Time: plus(th.Limits.Time, th.More.Time), Turns: plus(th.Limits.Turns, th.More.Turns),
+		},
+	}
+	if x.Agent == "" {
+		x.Agent = th.Agent
+	}
+	if r.Last != nil {
+		x.Diff, x.Items = r.Last.Summary.Diff, r.Last.Summary.Items
+	}
+	gate := s.Gate(t.ID)
+	switch {
+	case t.Status == ralph.TaskDone:
+		x.State = ThreadFinished
+	case t.Status.Ended():
+		x.State, x.Stop = ThreadStopped, t.StoppedBy()
+	case gate != nil:
+		x.State, x.Gate, x.Asks = ThreadWaits, gate.ID, gate.Text
+	case th.Want == ralph.ThreadPause && r.TurnAt.IsZero():
+		x.State = ThreadPaused
+	case t.Status == ralph.TaskActive:
+		x.State = ThreadRunning
+	default:
+		x.State = ThreadReady
+	}
+	return x
+}
+
+// plus is a limit with what a person added to it; 0 is none.
+func plus[N int | int64 | float64 | time.Duration](limit, more N) N {
+	if limit == 0 {
+		return 0
+	}
+	return limit + more
+}
+
+// Words say how a thread stands beside its state: turns, cost, what was decided last.
+func (t Thread) Words() string {
+	words := fmt.Sprintf("%s, %s", text.Count(t.Turns, "turn"), t.Usage.Dollars())
+	switch {
+	case t.Asks != "":
+		words += "; " + report.OneLine(t.Asks) + fmt.Sprintf(" (`[[thread-continue %s]]`)", t.ID)
+	case t.Stop != "" && t.Decision != nil:
+		words += "; " + t.Stop + ": " + report.OneLine(t.Decision.Reason) + fmt.Sprintf(" (`[[thread-continue %s]]`)", t.ID)
+	case t.State == ThreadStopped:
+		words += "; " + report.OneLine(t.Reason)
+	case t.Decision != nil:
+		words += "; " + report.DecisionWords(*t.Decision)
+	}
+	return words
+}
+
+// Text is a thread with all that is known of it.
+func (t Thread) Text(now time.Time) string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-10s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("Thread:", "%s %s", t.ID, report.OneLine(t.Name))
+	line("State:", "%s%s", t.State, bracketed(t.Stop))
+	line("Goal:", "%s", strings.ReplaceAll(text.Plain(t.Goal), "\n", "\n           "))
+	where := "your checkout"
+	if t.Dir != "" {
+		where = t.Dir
+	}
+	line("Agent:", "%s, in %s", t.Agent, where)
+	if t.Session != "" {
+		line("", "its session is %s", report.OneLine(t.Session))
+	}
+	line("Used:", "%s", strings.Join(t.used(), ", "))
+	for i, p := range t.Plan {
+		name := ""
+		if i == 0 {
+			name = "Its plan:"
+		}
+		line(name, "[%s] %s", p.Status, report.OneLine(p.Text))
+	}
+	if t.Diff != nil {
+		line("Last turn:", "%s, +%d -%d", text.Count(t.Diff.Files, "file"), t.Diff.Added, t.Diff.Deleted)
+	}
+	for i, d := range t.Decisions {
+		name := ""
+		if i == 0 {
+			name = "Decided:"
+		}
+		line(name, "after turn %d: %s%s: %s", d.Turn, d.Action, bracketed(d.Stop), report.OneLine(d.Reason))
+	}
+	if t.Asks != "" {
+		line("Needs you:", "%s %s: `[[thread-continue %s]]`, or `[[answer %s <text>]]`", t.Gate, report.OneLine(t.Asks), t.ID, t.Gate)
+	}
+	if t.State == ThreadStopped {
+		line("Go on:", "`[[thread-continue %s]]`", t.ID)
+	}
+	if t.Commit != "" {
+		line("Commit:", "%s", text.ShortHash(t.Commit))
+	}
+	return b.String()
+}
+
+func (t Thread) used() []string {
+	of := func(limit string) string {
+		if limit == "" {
+			return ""
+		}
+		return " of " + limit
+	}
+	var turns, cost, spent, tokens string
+	if t.Limits.Turns > 0 {
+		turns = fmt.Sprint(t.Limits.Turns)
+	}
+	if t.Limits.Cost > 0 {
+		cost = ralph.Dollars(t.Limits.Cost)
+	}
+	if t.Limits.Time > 0 {
+		spent = t.Limits.Time.String()
+	}
+	out := []string{text.Count(t.Turns, "turn") + of(turns), t.Usage.Dollars() + of(cost), ralph.Elapsed(t.Spent) + of(spent)}
+	if t.Limits.Tokens > 0 {
+		tokens = fmt.Sprintf("%d of %d tokens", t.Usage.Input+t.Usage.Output+t.Usage.CacheWrite, t.Limits.Tokens)
+		out = append(out, tokens)
+	}
+	return out
+}
+
+func bracketed(word string) string {
+	if word == "" {
+		return ""
+	}
+	return " (" + word + ")"
+}
+
+// threadStatus says how each thread stands.
+func threadStatus(line writer, s *ralph.State) {
+	const most = 20
+	all := Threads(s)
+	for i, t := range all {
+		if i == most {
+			line("", "and %d more: `[[threads]]`", len(all)-most)
+			return
+		}
+		name := ""
+		if i == 0 {
+			name = "Threads"
+		}
+		line(name, "%s %s %s: %s", t.ID, t.State, report.OneLine(text.Cut(t.Name, 60)), t.Words())
+	}
+}
