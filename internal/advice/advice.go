@@ -3,7 +3,7 @@
 // where one cannot be reached; an answer that is none is asked for once more, with the exact
 // error; the rules come last. It does not own the questions (internal/signature), the wire to
 // the models (internal/model), nor what an answer is worth (internal/thread): advice allows
-// nothing. The engine of `ralph auto` and `ralph decide` will stand on it.
+// nothing.
 package advice
 
 import (

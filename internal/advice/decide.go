@@ -35,23 +35,40 @@ func unasked() Record {
 	return Record{Signature: i.Name, Version: i.Version, Hash: i.Hash, Outcome: Unasked}
 }
 
+// Advise asks what comes after a turn where the rules would go on, and returns what is advised
+// and by whom: a model that gave no answer that counts advises a pause, and where none could be
+// asked the rules do.
+func (c Chain) Advise(ctx context.Context, s *thread.State) (signature.DecisionOut, string, Record, error) {
+	_, r, err := Ask(ctx, c, signature.Decision(), s.Input())
+	if err != nil {
+		return signature.DecisionOut{}, "", r, err
+	}
+	out, by, err := advised(r, s)
+	return out, by, r, err
+}
+
 // Decided decides by a record alone: what Decide decided when it made it, whenever it is
 // asked for. It asks no model.
 func Decided(r Record, s *thread.State, l thread.Limits, now time.Time) (thread.Decision, error) {
+	out, by, err := advised(r, s)
+	if err != nil {
+		return thread.Decision{}, err
+	}
+	return thread.Temper(out, by, s, l, now), nil
+}
+
+// advised is what a record advises, and whose word it is.
+func advised(r Record, s *thread.State) (signature.DecisionOut, string, error) {
 	switch r.Outcome {
 	case Answered:
 		out, err := Again(signature.Decision(), r)
-		if err != nil {
-			return thread.Decision{}, err
-		}
-		return thread.Temper(out, r.By, s, l, now), nil
+		return out, r.By, err
 	case Invalid, Refused:
-		pause := signature.DecisionOut{Action: signature.ActionPause, Reason: "the model gave no answer that counts: " + text.Head(r.Why, 400), Confidence: 1}
-		return thread.Temper(pause, r.By, s, l, now), nil
+		return signature.DecisionOut{Action: signature.ActionPause, Reason: "the model gave no answer that counts: " + text.Head(r.Why, 400), Confidence: 1}, r.By, nil
 	case Nobody, Unasked:
-		return thread.Temper(thread.Rules(s), thread.ByRules, s, l, now), nil
+		return thread.Rules(s), thread.ByRules, nil
 	}
-	return thread.Decision{}, errors.New("the record has no outcome that is known: " + text.Line(text.SafeLine(string(r.Outcome)), 40))
+	return signature.DecisionOut{}, "", errors.New("the record has no outcome that is known: " + text.Line(text.SafeLine(string(r.Outcome)), 40))
 }
 
 // Answer asks what to say to a question of the agent in the middle of its turn. false: a

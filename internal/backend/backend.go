@@ -112,9 +112,11 @@ func (b *Repository) Update(ctx context.Context, decide func(*ralph.State) ([]ra
 
 // personsOnly reports whether a fact is the word of a person and of nobody else.
 func personsOnly(f ralph.Fact) bool {
-	switch f.(type) {
-	case ralph.Answered, ralph.RuleAdded, ralph.RuleRevoked:
+	switch f := f.(type) {
+	case ralph.Answered, ralph.RuleAdded, ralph.RuleRevoked, ralph.ThreadContinued:
 		return true
+	case ralph.ThreadWanted:
+		return f.Want == ralph.ThreadRun
 	}
 	return false
 }

@@ -8,7 +8,7 @@ import (
 
 func newDemo(env workspace.Env) *cobra.Command {
 	var dir string
-	var parallel, web, show bool
+	var parallel, auto, web, show bool
 	cmd := &cobra.Command{
 		Use: "demo", Short: "See it work: two specs in a throw-away repository, without an account or network",
 		Long: `Makes a small real git repository in a temporary folder, queues two specs and runs
@@ -17,12 +17,19 @@ first and is mended in the next iteration, an issue that a review finds, a commi
 each spec. Everything but the agent's wits is real: processes, checks, git, journal.
 
 With --parallel: seven tasks that depend on each other, worked on by three agents at the
-same time in worktrees, merged, with a conflict that is resolved on the way.`,
-		Example: "  ralph demo\n  ralph demo --parallel --ui\n  ralph demo --parallel --web\n  ralph demo --dir /tmp/try",
+same time in worktrees, merged, with a conflict that is resolved on the way.
+
+With --auto: three goals, each an agent that goes on turn after turn by itself. A scripted
+model advises after each turn, and the rules have the last word: a budget beats it, and
+where it is not sure a person is asked.`,
+		Example: "  ralph demo\n  ralph demo --auto\n  ralph demo --parallel --ui\n  ralph demo --parallel --web\n  ralph demo --dir /tmp/try",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if show {
 				return runDemoUI(cmd.Context(), env, dir, parallel)
+			}
+			if auto {
+				return demo.RunAuto(cmd.Context(), env, dir, web)
 			}
 			if parallel {
 				return demo.RunParallel(cmd.Context(), env, dir, web)
@@ -31,9 +38,12 @@ same time in worktrees, merged, with a conflict that is resolved on the way.`,
 		},
 	}
 	cmd.Flags().BoolVar(&parallel, "parallel", false, "show ralph autopilot instead: several agents at once")
+	cmd.Flags().BoolVar(&auto, "auto", false, "show ralph auto instead: three goals, decided turn by turn")
 	cmd.Flags().BoolVar(&web, "web", false, "serve the dashboard of the demo; on a terminal it stays until you press Ctrl+C")
 	cmd.Flags().BoolVar(&show, "ui", false, "show it on the terminal screen, slowly enough to look on (see ralph ui --help)")
 	cmd.MarkFlagsMutuallyExclusive("ui", "web")
+	cmd.MarkFlagsMutuallyExclusive("auto", "parallel")
+	cmd.MarkFlagsMutuallyExclusive("auto", "ui")
 	cmd.Flags().StringVar(&dir, "dir", "", "where to make the repository (default: a new temporary folder)")
 	return cmd
 }

@@ -12,7 +12,7 @@ import (
 // personOnly are the commands that only a person may give, each by its path.
 func personOnly() []string {
 	return []string{
-		"approve", "deny", "answer", "rules revoke", "resume", "mode", "unlock",
+		"approve", "deny", "answer", "rules revoke", "resume", "mode", "unlock", "continue", "thread resume", "thread message",
 		"config edit", "trust", "trust revoke",
 		"task done", "task accept", "task reject", "task retry", "task unblock", "task rollback", "task cleanup", "task extend", "task skip", "task message",
 		"recover restore", "recover journal",

@@ -65,7 +65,7 @@ func TestBadFiles(t *testing.T) {
 		{"address", "web: {addr: localhost}\n", []string{at + ":1: `web.addr` must be host:port such as 127.0.0.1:7777, not `localhost`"}},
 		{"port", "web: {addr: 'localhost:99999'}\n", []string{at + ":1: `web.addr` must be host:port such as 127.0.0.1:7777, not `localhost:99999`"}},
 		{"path out of the repository", "sync: {living_docs: {path: ../x}}\n", []string{at + ":1: `sync.living_docs.path` must be a path inside the repository, not `../x`"}},
-		{"model", "decision: {model: llama}\n", []string{at + ":1: `decision.model` must be ollama:<model>, openai:<model>, anthropic:<model> or codex, not `llama`"}},
+		{"model", "decision: {model: llama}\n", []string{at + ":1: `decision.model` must be ollama:<model>, openai:<model>, responses:<model>, anthropic:<model> or codex, not `llama`"}},
 		{"llm without a model", "decision: {engine: llm}\n", []string{at + ":1: `decision.model` must name a model when `decision.engine` is llm"}},
 		{"jira without its place", "sync:\n  jira:\n    enabled: true\n", []string{
 			at + ":3: `sync.jira.url` must be set when `sync.jira.enabled` is true",

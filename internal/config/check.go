@@ -108,12 +108,12 @@ func checkModel(s string) string {
 		if !found {
 			return ""
 		}
-	case "ollama", "openai", "anthropic":
+	case "ollama", "openai", "responses", "anthropic":
 		if model != "" {
 			return ""
 		}
 	}
-	return "must be ollama:<model>, openai:<model>, anthropic:<model> or codex, not " + show(s)
+	return "must be ollama:<model>, openai:<model>, responses:<model>, anthropic:<model> or codex, not " + show(s)
 }
 
 func checkAddr(s string) string {

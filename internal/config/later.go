@@ -17,10 +17,6 @@ type later struct {
 
 func notBuilt() []later {
 	return []later{
-		{key: "decision.engine", now: []string{"rules"}},
-		{key: "decision.model"},
-		{key: "decision.base_url"},
-		{key: "decision.history"},
 		{key: "guidance"},
 		{key: "sync"},
 		{key: "breakers"},

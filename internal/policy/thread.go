@@ -126,7 +126,7 @@ func claimedOrAsked(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ral
 	}
 	if r.Last.Signal.Kind == ralph.SignalHuman {
 		if r.Answered == r.Iterations {
-			step, why := threadTurn(s, t, c, now, ralph.Why{Rule: "B-013", Text: "the question is answered"})
+			step, why := afterAnswer(s, t, c, now, ralph.Why{Rule: "B-013", Text: "the question is answered"})
 			return step, why, true
 		}
 		return ralph.Ask{Kind: ralph.GateQuestion, Text: cmp.Or(r.Last.Signal.Text, "the agent asks for help without saying why")}, ralph.Why{Rule: "B-025", Text: "the agent needs a human"}, true
@@ -147,7 +147,7 @@ func carryOut(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Ste
 		return endThread(s, t, c, now, why)
 	}
 	if r.Answered == r.Iterations {
-		return threadTurn(s, t, c, now, ralph.Why{Rule: "B-013", Text: "a person says how it goes on"})
+		return afterAnswer(s, t, c, now, ralph.Why{Rule: "B-013", Text: "a person says how it goes on"})
 	}
 	return ralph.Ask{Kind: ralph.GateQuestion, Text: "paused: " + d.Reason + ": go on?"}, why
 }

@@ -54,6 +54,7 @@ type Session struct {
 	KeepWeb    bool              // and after the end, until holdWeb
 	Unattended bool              // nobody will come: gates are over at once
 	Threads    []ralph.NewThread // auto: to begin with, beside those that the plan has
+	advisor    step.Advisor      // of threads; nil: the rules alone
 
 	*bootstrap.Parts
 	journal *journal.File
@@ -305,7 +306,7 @@ func (x *Session) work(ctx context.Context) error {
 
 	x.journal.Tolerate()
 	executor := x.Executor(x.Env, x.policy, x.console)
-	executor.Now, executor.Journal = x.journal.Now, x.journal
+	executor.Now, executor.Journal, executor.Advisor = x.journal.Now, x.journal, x.advisor
 	executor.DiskSpace = func() error { return workspace.DiskSpace(x.Root) }
 	host := engine.NewLocal(runCtx, x.journal, x.hooks.before(executor), x.journal.Now)
 	reason, err := engine.Run(host, x.policy)

@@ -16,6 +16,10 @@ func (x *Session) openThreads() error {
 	if x.Mode != ralph.ModeAuto {
 		return nil
 	}
+	var err error
+	if x.advisor, err = x.Advisor(x.Env.Environ); err != nil {
+		return err
+	}
 	open, err := x.openThreadsOf()
 	if err != nil {
 		return err

@@ -22,6 +22,7 @@ const (
 	maxLearned   = 64 << 10 // bytes of ralph/progress.md that go into a prompt, the newest
 	maxDiff      = 64 << 10 // bytes of a patch that VERIFY gets to see
 	maxTail      = 500      // bytes of last words in a fact
+	maxWords     = 4 << 10  // likewise, of a thread: whoever decides what comes next reads them
 	stateTasks   = "ralph/.state/tasks"
 	progressFile = "ralph/progress.md"
 )
@@ -92,6 +93,9 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	res = redact.Value(x.Redact, res) // before anything of it is cut: half a secret is not known as one
 	f := x.ended(t, step, agent, res)
 	f.Ended = x.now()
+	if t.Run.Thread != nil {
+		f.Tail = tail(res.Text, maxWords)
+	}
 	f.Took, f.Dir, f.Dropped = x.Now().Sub(begin), rec.rel, res.Dropped+rec.output.dropped()
 	if f.Summary, err = x.summarize(heard, asks, res, rec); err != nil {
 		return nil, err
@@ -166,7 +170,7 @@ func (x *Executor) ended(t *ralph.Task, step ralph.Turn, agent ConfiguredAgent, 
 	return ralph.TurnEnded{
 		Task: t.ID, Stage: step.Stage, Agent: step.Agent, Iteration: step.Iteration, Exit: res.Exit, Code: res.Code,
 		Session: res.Session, Usage: res.Usage, Context: res.Context, Compacts: res.Compacts, Err: res.Err,
-		Denied: res.Denied, Leftover: res.Leftover, Tail: tail(res.Text),
+		Denied: res.Denied, Leftover: res.Leftover, Tail: tail(res.Text, maxTail),
 	}
 }
 
@@ -355,6 +359,6 @@ func readTail(path string, most int) string {
 }
 
 // tail is the last line or two of what the agent said.
-func tail(s string) string {
-	return strings.ToValidUTF8(text.Tail(strings.TrimSpace(s), maxTail), "")
+func tail(s string, most int) string {
+	return strings.ToValidUTF8(text.Tail(strings.TrimSpace(s), most), "")
 }

@@ -1,0 +1,3 @@
+#!/bin/sh
+# Shows the notes.
+cat notes.txt
