@@ -156,7 +156,7 @@ func (s *Session) Resumable() bool {
 
 // OnPlan reports whether the session works on the tasks that are in the plan, and not on specs of
 // the inbox: autopilot on all of them, auto on its threads.
-func (x Session) OnPlan() bool { return x.Mode == "autopilot" || x.Mode == ModeAuto }
+func (s Session) OnPlan() bool { return s.Mode == "autopilot" || s.Mode == ModeAuto }
 
 // ModeAuto is the mode of sessions of threads.
 const ModeAuto = "auto"

@@ -147,23 +147,33 @@ func threadEnds() []threadEnd {
 		{"E-070 time", ralph.ThreadLimits{Time: 90 * time.Second}, cost, ralph.TaskTimeout, ralph.StopTime, ralph.ReasonBudget, "1 continue, 2 stop budget.time overridden"},
 		{"turns", ralph.ThreadLimits{Turns: 3}, cost, ralph.TaskTimeout, ralph.StopTurns, ralph.ReasonBudget, "1 continue, 2 continue, 3 stop budget.iterations overridden"},
 		{
-			"E-072 no progress", ralph.ThreadLimits{}, turnOf(func(f *ralph.TurnEnded) { f.Changed = false }), ralph.TaskFailed, ralph.StopNoProgress, ralph.ReasonFailed,
+			"E-072 no progress",
+			ralph.ThreadLimits{},
+			turnOf(func(f *ralph.TurnEnded) { f.Changed = false }), ralph.TaskFailed, ralph.StopNoProgress, ralph.ReasonFailed,
 			"1 continue, 2 continue, 3 continue, 4 continue, 5 stop no_progress overridden",
 		},
 		{
-			"E-069 not signed in", ralph.ThreadLimits{}, func(ralphtest.Call) []ralph.Fact { return []ralph.Fact{ralphtest.Fails(ralph.ErrClassAuth)} },
+			"E-069 not signed in",
+			ralph.ThreadLimits{},
+			func(ralphtest.Call) []ralph.Fact { return []ralph.Fact{ralphtest.Fails(ralph.ErrClassAuth)} },
 			ralph.TaskFailed, ralph.StopFailed, ralph.ReasonFailed, "1 stop failed overridden",
 		},
 		{
-			"E-073 the same error", ralph.ThreadLimits{}, func(ralphtest.Call) []ralph.Fact { return []ralph.Fact{ralphtest.Fails(ralph.ErrClassServer)} },
+			"E-073 the same error",
+			ralph.ThreadLimits{},
+			func(ralphtest.Call) []ralph.Fact { return []ralph.Fact{ralphtest.Fails(ralph.ErrClassServer)} },
 			ralph.TaskFailed, ralph.StopRepeated, ralph.ReasonFailed, "3 continue, 6 continue, 7 stop repeated_error overridden",
 		},
 		{
-			"E-074 compactions", ralph.ThreadLimits{}, turnOf(func(f *ralph.TurnEnded) { f.Compacts = 1 }), ralph.TaskFailed, ralph.StopCompaction, ralph.ReasonFailed,
+			"E-074 compactions",
+			ralph.ThreadLimits{},
+			turnOf(func(f *ralph.TurnEnded) { f.Compacts = 1 }), ralph.TaskFailed, ralph.StopCompaction, ralph.ReasonFailed,
 			"1 continue, 2 continue, 3 stop compaction overridden",
 		},
 		{
-			"E-072 a changed plan is progress", ralph.ThreadLimits{Turns: 8}, func(c ralphtest.Call) []ralph.Fact {
+			"E-072 a changed plan is progress",
+			ralph.ThreadLimits{Turns: 8},
+			func(c ralphtest.Call) []ralph.Fact {
 				f := ralphtest.Says(ralph.SignalProgress, "more")
 				f.Changed, f.Summary.Plan = false, []ralph.PlanStep{{Text: fmt.Sprint(c.Iteration / 2), Status: "pending"}}
 				return []ralph.Fact{f}
