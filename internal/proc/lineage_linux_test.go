@@ -121,8 +121,7 @@ func TestPeersOf(t *testing.T) {
 }
 
 // S3: of what is left of a turn git's own processes are spared, and none that only calls itself git.
-func TestEndSessionsSparesGitAlone(t *testing.T) {
-	t.Parallel()
+func TestEndSessionsSparesGitAlone(t *testing.T) { // alone: sweeps of other tests reap what has ended, git too
 	sleep, err := exec.LookPath("sleep")
 	if err != nil {
 		t.Fatal(err)
