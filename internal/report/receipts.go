@@ -192,7 +192,7 @@ func (x *Receipt) threadDecided(d ralph.ThreadDecision) {
 	if d.Overridden {
 		x.Execution = "overridden"
 	}
-	if x.Rule = d.Rule; d.Stop != "" {
+	if d.Stop != "" {
 		x.Stop = &d.Stop
 	}
 }
